@@ -56,12 +56,12 @@ class Strip {
   using Ints = typename Vectors<kLanes>::Ints;
 
  public:
-  REGIONS_INLINE Strip(const View& view, int u, int patch, RowChoice row_choice) : view_(view) {
+  REGIONS_INLINE Strip(const View& view, int u, int patch, RowChoice row_subset) : view_(view) {
 #pragma GCC unroll 9
     for (int candidate = 0; candidate < kCandidates; ++candidate) {
       const Ints start = view.starts(candidate, u, patch);
-      const auto phase = static_cast<float>(row_choice.phase),
-                 step = static_cast<float>(row_choice.step);
+      const auto phase = static_cast<float>(row_subset.phase),
+                 step = static_cast<float>(row_subset.step);
       start_[candidate] =
           __builtin_convertvector(start, Floats) + phase * view.select(view.all.row[candidate]);
       increment_[candidate] = step * view.select(view.all.row[candidate]);
@@ -100,15 +100,15 @@ using Passes = PassDispatch<Strip>;
 
 }  // namespace
 
-void assign_and_sum(const AssignInput& input, int row, RowChoice row_choice, Image<uint8_t> chosen,
+void assign_and_sum(const AssignInput& input, int row, RowChoice row_subset, Image<uint8_t> chosen,
                     const RowSums& sums) {
-  if (input.cells.is_slico()) return slico_assign_and_sum(input, row, row_choice, sums);
-  Passes::sum(input, row, row_choice, chosen, sums);
+  if (input.cells.is_slico()) return slico_assign_and_sum(input, row, row_subset, sums);
+  Passes::sum(input, row, row_subset, chosen, sums);
 }
 
-void reassign_pixels(const AssignInput& input, int row, RowChoice row_choice, Image<uint8_t> chosen,
+void reassign_pixels(const AssignInput& input, int row, RowChoice row_subset, Image<uint8_t> chosen,
                      const RowSums& sums) {
-  Passes::reassign(input, row, row_choice, chosen, sums);
+  Passes::reassign(input, row, row_subset, chosen, sums);
 }
 
 void write_cluster_codes(const AssignInput& input, int row, Image<uint8_t> codes) {

@@ -225,7 +225,7 @@ REGIONS_INLINE void for_each_cell(const CellRow& cells, Visit visit) {
 }
 
 template <ChoosingStrip Strip>
-REGIONS_INLINE void sum_row(const AssignInput& input, int row, RowChoice row_choice,
+REGIONS_INLINE void sum_row(const AssignInput& input, int row, RowChoice row_subset,
                             Image<uint8_t> chosen, const RowSums& row_sums) {
   constexpr int kLanes = Strip::kLanes;
   using Ints = typename Vectors<kLanes>::Ints;
@@ -242,12 +242,12 @@ REGIONS_INLINE void sum_row(const AssignInput& input, int row, RowChoice row_cho
             StripSums<kLanes> strip_sums;
             const int first = top;
             for (int summed_rows = 0;
-                 top < height && summed_rows + row_choice.rows(kPatchRows) <= strip_sums.kRows;
+                 top < height && summed_rows + row_subset.rows(kPatchRows) <= strip_sums.kRows;
                  top += kPatchRows) {
               const int rows = std::min(kPatchRows, height - top);
-              if (row_choice.phase >= rows) continue;
-              Strip strip(view, u, top / kPatchRows, row_choice);
-              for (int v = row_choice.phase; v < rows; v += row_choice.step) {
+              if (row_subset.phase >= rows) continue;
+              Strip strip(view, u, top / kPatchRows, row_subset);
+              for (int v = row_subset.phase; v < rows; v += row_subset.step) {
                 Ints pixel[3];
                 const int x = column * grid.width + u, y = row * grid.height + top + v;
                 load_pixels<kLanes>(input.colors, x, y, pixel);
@@ -259,7 +259,7 @@ REGIONS_INLINE void sum_row(const AssignInput& input, int row, RowChoice row_cho
                 strip_sums.add(candidates, pixel, top - first + v);
                 strip.record_distances(candidates);
               }
-              summed_rows += row_choice.rows(rows);
+              summed_rows += row_subset.rows(rows);
               for (int candidate = 0; candidate < kCandidates; ++candidate) {
                 strip.merge_distances(candidate, row_sums, column + candidate % 3 - 1);
               }
@@ -314,7 +314,7 @@ struct StripChoices {
 };
 
 template <ChoosingStrip Strip>
-REGIONS_INLINE void reassign_row(const AssignInput& input, int row, RowChoice row_choice,
+REGIONS_INLINE void reassign_row(const AssignInput& input, int row, RowChoice row_subset,
                                  Image<uint8_t> chosen, const RowSums& row_sums) {
   constexpr int kLanes = Strip::kLanes;
   using Sums = VectorTypes<8>::Unsigned;
@@ -334,17 +334,17 @@ REGIONS_INLINE void reassign_row(const AssignInput& input, int row, RowChoice ro
         for (int u = 0; u < width; u += kLanes) {
           const int x = column * grid.width + u;
           for (int top = 0; top < height; top += kPatchRows) {
-            Strip strip(view, u, top / kPatchRows, row_choice);
+            Strip strip(view, u, top / kPatchRows, row_subset);
             StripChoices<kLanes> choices;
-            const int end = std::min(top + kPatchRows, height), first = top + row_choice.phase;
-            for (int v = first, r = 0; v < end; v += row_choice.step, ++r) {
+            const int end = std::min(top + kPatchRows, height), first = top + row_subset.phase;
+            for (int v = first, r = 0; v < end; v += row_subset.step, ++r) {
               typename Vectors<kLanes>::Ints pixel[3];
               load_pixels<kLanes>(input.colors, x, cells.top() + v, pixel);
               choices.store(r, Vectors<kLanes>::low_bytes(strip.choose(v - top, pixel)), width - u,
                             chosen.row(cells.top() + v) + x);
             }
             choices.for_each_change([&](int r, int lane) __attribute__((always_inline)) {
-              const int v = first + r * row_choice.step, y = cells.top() + v;
+              const int v = first + r * row_subset.step, y = cells.top() + v;
               const auto value = [&](int c) __attribute__((always_inline)) {
                 return static_cast<uint32_t>(input.colors.plane[c](x + lane, y) + kColorBias);
               };
@@ -628,15 +628,15 @@ template <template <int, LaneContent> class Strip>
 struct PassDispatch {
   using Codes = Image<uint8_t>;
 
-  static void sum(const AssignInput& in, int row, RowChoice row_choice, Codes chosen,
+  static void sum(const AssignInput& in, int row, RowChoice row_subset, Codes chosen,
                   const RowSums& to) {
     static const auto run = select_for_cpu(sum_row_16, sum_row_8, sum_row_4);
-    run(in, row, row_choice, chosen, to);
+    run(in, row, row_subset, chosen, to);
   }
-  static void reassign(const AssignInput& in, int row, RowChoice row_choice, Codes chosen,
+  static void reassign(const AssignInput& in, int row, RowChoice row_subset, Codes chosen,
                        const RowSums& to) {
     static const auto run = select_for_cpu(reassign_row_16, reassign_row_8, reassign_row_4);
-    run(in, row, row_choice, chosen, to);
+    run(in, row, row_subset, chosen, to);
   }
   static void code(const AssignInput& in, int row, Codes codes) {
     static const auto run = select_for_cpu(code_row_16, code_row_8, code_row_4);
@@ -657,29 +657,29 @@ struct PassDispatch {
   template <int kLanes>
   using Cells = Strip<kLanes, LaneContent::cells>;
 
-  REGIONS_16_LANES static void sum_row_16(const AssignInput& in, int row, RowChoice row_choice,
+  REGIONS_16_LANES static void sum_row_16(const AssignInput& in, int row, RowChoice row_subset,
                                           Codes chosen, const RowSums& to) {
-    sum_row<Pixels<16>>(in, row, row_choice, chosen, to);
+    sum_row<Pixels<16>>(in, row, row_subset, chosen, to);
   }
-  REGIONS_8_LANES static void sum_row_8(const AssignInput& in, int row, RowChoice row_choice,
+  REGIONS_8_LANES static void sum_row_8(const AssignInput& in, int row, RowChoice row_subset,
                                         Codes chosen, const RowSums& to) {
-    sum_row<Pixels<8>>(in, row, row_choice, chosen, to);
+    sum_row<Pixels<8>>(in, row, row_subset, chosen, to);
   }
-  static void sum_row_4(const AssignInput& in, int row, RowChoice row_choice, Codes chosen,
+  static void sum_row_4(const AssignInput& in, int row, RowChoice row_subset, Codes chosen,
                         const RowSums& to) {
-    sum_row<Pixels<4>>(in, row, row_choice, chosen, to);
+    sum_row<Pixels<4>>(in, row, row_subset, chosen, to);
   }
-  REGIONS_16_LANES static void reassign_row_16(const AssignInput& in, int row, RowChoice row_choice,
+  REGIONS_16_LANES static void reassign_row_16(const AssignInput& in, int row, RowChoice row_subset,
                                                Codes chosen, const RowSums& to) {
-    reassign_row<Pixels<16>>(in, row, row_choice, chosen, to);
+    reassign_row<Pixels<16>>(in, row, row_subset, chosen, to);
   }
-  REGIONS_8_LANES static void reassign_row_8(const AssignInput& in, int row, RowChoice row_choice,
+  REGIONS_8_LANES static void reassign_row_8(const AssignInput& in, int row, RowChoice row_subset,
                                              Codes chosen, const RowSums& to) {
-    reassign_row<Pixels<8>>(in, row, row_choice, chosen, to);
+    reassign_row<Pixels<8>>(in, row, row_subset, chosen, to);
   }
-  static void reassign_row_4(const AssignInput& in, int row, RowChoice row_choice, Codes chosen,
+  static void reassign_row_4(const AssignInput& in, int row, RowChoice row_subset, Codes chosen,
                              const RowSums& to) {
-    reassign_row<Pixels<4>>(in, row, row_choice, chosen, to);
+    reassign_row<Pixels<4>>(in, row, row_subset, chosen, to);
   }
   REGIONS_16_LANES static void code_row_16(const AssignInput& in, int row, Codes codes) {
     code_row<Pixels<16>>(in, row, codes);

@@ -137,11 +137,11 @@ class FragmentMerger {
     find_choosers(min_area);
     merge_choosers(min_area);
   }
-  // Selects the superpixels that stay and merges all others into them.
-  void merge_unselected(const StayRule& rule) {
+  // Retains the requested number of fragments and merges all others into them.
+  void merge_unretained(const StayRule& rule) {
     find_choosers(rule.certain);
     choose();
-    mark_selected(rule);
+    mark_retained(rule);
     if (follow_choices(Piece::kStays)) merge_choosers(Piece::kStays);
   }
   // Numbers the remaining fragments and returns their number.
@@ -188,7 +188,7 @@ class FragmentMerger {
   void choose();
   template <bool kExclusive>
   std::span<FragmentContact> choose_among(std::span<FragmentContact> contacts) const;
-  void mark_selected(const StayRule& rule) const;
+  void mark_retained(const StayRule& rule) const;
   bool follow_choices(uint32_t min_area);
   void unite(uint32_t a, uint32_t b) const;
 
@@ -255,9 +255,9 @@ std::span<FragmentContact> FragmentMerger::choose_among(std::span<FragmentContac
   return contacts.first(count);
 }
 
-// Marks the fragments that stay, for a rule with a wanted number, and deletes their choices. Each
-// parent must be a root.
-void FragmentMerger::mark_selected(const StayRule& rule) const {
+// Marks the retained fragments, if a number of superpixels is requested, and deletes their choices.
+// Each parent must be a root.
+void FragmentMerger::mark_retained(const StayRule& rule) const {
   const auto for_each_root = [&](auto visit) {
     for_each_label([&](uint32_t p) {
       if (!is_root(p)) return;
@@ -286,7 +286,7 @@ bool FragmentMerger::follow_choices(uint32_t min_area) {
   const std::span chosen(graph_.chooser, std::exchange(chooser_count_, 0));
   for (const uint32_t fragment : chosen) {
     const uint64_t choice = std::exchange(graph_.choice[fragment], 0);
-    if (choice == kNoChoice) continue;  // selected to stay, or without neighbours
+    if (choice == kNoChoice) continue;  // retained, or without neighbours
     unite(fragment, static_cast<uint32_t>(choice));
     changes = true;
   }
@@ -361,7 +361,7 @@ uint32_t enforce_connectivity(const FragmentGraph& graph, std::span<const Fragme
                               const Workers& workers) {
   FragmentMerger merger(graph, bands, scale, workers);
   merger.merge_small(rule.least);
-  if (rule.wanted > 0) merger.merge_unselected(rule);
+  if (rule.wanted > 0) merger.merge_unretained(rule);
   return merger.number_superpixels();
 }
 

@@ -123,9 +123,9 @@ using Passes = PassDispatch<SlicoStrip>;
 
 }  // namespace
 
-void slico_assign_and_sum(const AssignInput& input, int row, RowChoice row_choice,
+void slico_assign_and_sum(const AssignInput& input, int row, RowChoice row_subset,
                           const RowSums& sums) {
-  Passes::sum(input, row, row_choice, {}, sums);
+  Passes::sum(input, row, row_subset, {}, sums);
 }
 
 void write_slico_codes(const AssignInput& input, int row, Image<uint8_t> codes) {

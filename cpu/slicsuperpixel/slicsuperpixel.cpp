@@ -288,7 +288,7 @@ void SuperpixelBuffers::allocate(Backend& backend, const Setup& setup) {
     // Vectors read the padding beyond the width, although the results are not used.
     for (int y = 0; y < size.height; ++y) std::memset(plane.row(y) + size.width, 0, pitch - width_);
   }
-  const size_t max_cells = most_cells(size);
+  const size_t cell_capacity = most_cells(size);
   allocate_sums(backend, size);
   // For the smallest cells, 2x2 pixels.
   const size_t stride = cell_stride(size.width / 2 + 1);
@@ -312,8 +312,8 @@ void SuperpixelBuffers::allocate(Backend& backend, const Setup& setup) {
   runs = allocate_array<FragmentRun>(backend, pixels);
   values = allocate_array<RunValues>(backend, pixels + 1);
   allocate_graph(backend, pixels);
-  largest_fragment = allocate_array<uint64_t>(backend, max_cells);
-  spares = allocate_array<uint32_t>(backend, max_cells);
+  largest_fragment = allocate_array<uint64_t>(backend, cell_capacity);
+  spares = allocate_array<uint32_t>(backend, cell_capacity);
   records = allocate_array<Region>(backend, setup.max_regions);
   borders = setup.has_borders
                 ? allocate_array<Border>(backend, border_table_size(setup.max_regions))

@@ -155,9 +155,9 @@ struct Clustering {
   bool can_continue(const ClusterSums* saved) const;
   uint32_t* max_distance_row(int row, int target, int phase) const;
   void seed(bool can_continue, const SavedClusters& saved) const;
-  uint64_t iterate(int center_set, int iteration, RowChoice row_choice,
+  uint64_t iterate(int center_set, int iteration, RowChoice row_subset,
                    const SavedClusters& saved) const;
-  void assign(const AssignInput& input, RowChoice row_choice, bool is_first) const;
+  void assign(const AssignInput& input, RowChoice row_subset, bool is_first) const;
   void gather_sums(int row, int phase, const CellSumRow& to) const;
   uint64_t update_all_centers(int center_set, int phase, const SavedClusters& saved) const;
   bool is_slico() const { return scale.adaptive > 0; }

@@ -24,7 +24,7 @@ uint32_t* Clustering::max_distance_row(int row, int target, int phase) const {
 }
 
 // Initialises the centres and `saved`. If `can_continue` is set, `saved` holds the clusters of the
-// previous frame, and each cluster that can stay keeps its centre.
+// previous frame, and each cluster that can be continued keeps its centre.
 void Clustering::seed(bool can_continue, const SavedClusters& saved) const {
   const auto color_at = [&](int x, int y) { return buffers.colors.at(x, y); };
   workers.parallel_for(grid.rows, [&](int row) {
@@ -107,31 +107,31 @@ uint64_t Clustering::update_all_centers(int center_set, int phase,
 
 // `is_first`: the pixels of this phase have not been assigned before. Later most of them keep their
 // candidate.
-void Clustering::assign(const AssignInput& input, RowChoice row_choice, bool is_first) const {
+void Clustering::assign(const AssignInput& input, RowChoice row_subset, bool is_first) const {
   workers.parallel_for(grid.rows, [&](int row) {
     RowSums to = {};
     for (int k = 0; k < 3; ++k) {
-      to.sums[k] = sums_row(row, k, row_choice.phase);
+      to.sums[k] = sums_row(row, k, row_subset.phase);
       if (!is_first) continue;
       std::fill_n(to.sums[k] - 1, grid.columns + 2, PackedSums{});
       if (!is_slico()) continue;
-      to.max_distance[k] = max_distance_row(row, k, row_choice.phase);
+      to.max_distance[k] = max_distance_row(row, k, row_subset.phase);
       std::fill_n(to.max_distance[k] - 1, grid.columns + 2, 0u);
     }
-    if (is_first) return assign_and_sum(input, row, row_choice, buffers.codes, to);
-    reassign_pixels(input, row, row_choice, buffers.codes, to);
+    if (is_first) return assign_and_sum(input, row, row_subset, buffers.codes, to);
+    reassign_pixels(input, row, row_subset, buffers.codes, to);
   });
 }
 
 // Reads centres from set `center_set` and writes them to the other one.
-uint64_t Clustering::iterate(int center_set, int iteration, RowChoice row_choice,
+uint64_t Clustering::iterate(int center_set, int iteration, RowChoice row_subset,
                              const SavedClusters& saved) const {
   if (uses_small_cells()) {
     return iterate_cells(cells_of(center_set), workers, saved.sums, saved.max_distance);
   }
-  assign({buffers.colors, cells_of(center_set)}, row_choice,
-         is_slico() || iteration < row_choice.step);
-  return update_all_centers(center_set, row_choice.phase, saved);
+  assign({buffers.colors, cells_of(center_set)}, row_subset,
+         is_slico() || iteration < row_subset.step);
+  return update_all_centers(center_set, row_subset.phase, saved);
 }
 
 int Clustering::find_centers(const SlicParams& params, const SavedClusters& saved,

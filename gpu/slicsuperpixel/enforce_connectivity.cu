@@ -95,15 +95,15 @@ __global__ __launch_bounds__(kThreads) void choose_again_kernel(MergePass pass, 
       const bool exists = e < lists.edge_count;
       if (!has_loaded || item != blockIdx.x) edge = exists ? lists.edges[e] : uint2{};
       if (exists) lists.edges[e] = edge = update_edge(pass, edge, next % 2);
-      const bool stays = exists && edge.x != edge.y;
-      const uint32_t index = reservation.reserve(stays, &fragments.counts->edges[next]);
-      if (stays && index < fragments.edge_capacity(next)) fragments.edges[next][index] = edge;
+      const bool is_needed = exists && edge.x != edge.y;
+      const uint32_t index = reservation.reserve(is_needed, &fragments.counts->edges[next]);
+      if (is_needed && index < fragments.edge_capacity(next)) fragments.edges[next][index] = edge;
     } else {
       const uint32_t i = (item - edge_items) * kThreads + threadIdx.x;
       const uint32_t id = i < lists.small_count ? lists.small[i] : 0;
-      const bool stays = i < lists.small_count && is_still_small(pass, id, round % 2);
-      const uint32_t index = reservation.reserve(stays, &fragments.counts->small[next]);
-      if (stays) fragments.small[next][index] = id;
+      const bool is_needed = i < lists.small_count && is_still_small(pass, id, round % 2);
+      const uint32_t index = reservation.reserve(is_needed, &fragments.counts->small[next]);
+      if (is_needed) fragments.small[next][index] = id;
     }
   }
 }
@@ -209,7 +209,7 @@ void enforce_connectivity(const Fragments& fragments, const StayRule& rule, cons
   if (rule.wanted == 0) return;
   flatten_fragments(fragments, stream);
   make_first_choices({fragments, scale, rule.certain}, stream);
-  mark_selected(fragments, rule, stream);
+  mark_retained(fragments, rule, stream);
   merge_small({fragments, scale, Piece::kStays}, stream);
 }
 

@@ -209,18 +209,19 @@ __device__ void remove_repeated_contacts(TileFragments& s) {
     const uint32_t i = start + threadIdx.x;
     const int contact = i < count ? s.contact[i] : 0, at = contact % s.kBelow;
     const int x = at % Tile::width, y = at / Tile::width, below = contact / s.kBelow;
-    const bool stays =
+    const bool is_new =
         i < count && s.insert_pair(s.component[y][x], s.component[y + below][x + 1 - below]);
     // these contacts are read; their entries may be overwritten by at most as many
     __syncthreads();
-    const unsigned stay = __ballot_sync(kAllLanes, stays);
+    const unsigned new_lanes = __ballot_sync(kAllLanes, is_new);
     const auto lane = static_cast<int>(threadIdx.x % 32);
     uint32_t to = 0;
-    if (lane == 0 && stay != 0) {
-      to = atomicAdd(&s.contacts, static_cast<uint32_t>(__popc(stay)));
+    if (lane == 0 && new_lanes != 0) {
+      to = atomicAdd(&s.contacts, static_cast<uint32_t>(__popc(new_lanes)));
     }
-    to = __shfl_sync(kAllLanes, to, 0) + static_cast<uint32_t>(__popc(stay & regions::below(lane)));
-    if (stays) s.contact[to] = static_cast<uint16_t>(contact);
+    to = __shfl_sync(kAllLanes, to, 0) +
+         static_cast<uint32_t>(__popc(new_lanes & regions::below(lane)));
+    if (is_new) s.contact[to] = static_cast<uint16_t>(contact);
   }
   __syncthreads();  // the list is complete
 }

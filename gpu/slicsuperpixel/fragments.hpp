@@ -76,7 +76,7 @@ struct Fragments {
   uint16_t* component;  // [height][stride] component number of each pixel
   uint32_t* count;      // [tiles] number of components
 
-  // Ids of the components along the edges of tiles.
+  // Component ids along the edges of tiles.
   uint32_t* top;     // [rows][stride]
   uint32_t* bottom;  // [rows][stride]
   uint32_t* left;    // [columns][height]
@@ -92,7 +92,7 @@ struct Fragments {
   uint32_t* first_pixel;     // first pixel of the fragment, y * stride + x
   Piece* sums;               // area and colour sums
   uint32_t* rank_histogram;  // [StayRule::kRanks] number of fragments; 0 between frames
-  uint32_t* min_rank;        // lowest rank that stays, see StayRule::bound()
+  uint32_t* min_rank;        // lowest retained rank, see StayRule::bound()
   // for alternating rounds: choice_of() with the neighbour's first pixel
   unsigned long long* choice[2];
 
@@ -329,9 +329,9 @@ struct MergeLists {
 // Links every component directly to its root and empties the lists, as make_first_choices()
 // requires. Called between two series of rounds.
 void flatten_fragments(const Fragments& fragments, cudaStream_t stream);
-// Marks the fragments that stay, for a rule with a wanted number, and deletes their choices. All
-// fragments that are not certain to stay must have chosen before.
-void mark_selected(const Fragments& fragments, const StayRule& rule, cudaStream_t stream);
+// Marks the retained fragments, if a number of superpixels is requested, and deletes their choices.
+// All fragments smaller than rule.certain must have chosen before.
+void mark_retained(const Fragments& fragments, const StayRule& rule, cudaStream_t stream);
 // Lists the small fragments and their contacts, and finds their first choices.
 void make_first_choices(const MergePass& pass, cudaStream_t stream);
 

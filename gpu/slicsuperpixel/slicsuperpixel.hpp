@@ -85,8 +85,8 @@ void assign_and_find_fragments(const Clusters& clusters, int iterations, Image<u
                                const Fragments& fragments, cudaStream_t stream);
 // Adds up the parts of each fragment in several tiles.
 void gather_fragments(const Fragments& fragments, cudaStream_t stream);
-// Merges small fragments into neighbours. If a number of superpixels is wanted, merges all but the
-// selected ones.
+// Merges small fragments into neighbours. If a number of superpixels is requested, merges all but
+// the retained ones.
 void enforce_connectivity(const Fragments& fragments, const StayRule& rule, const SlicScale& scale,
                           cudaStream_t stream);
 // Returns the maximum number of blocks for the remaining merge rounds on the current device.

@@ -1,6 +1,6 @@
-// Selects superpixels if a number of them is wanted: the fragments whose merging would cost most
-// stay. When all have chosen, fragments are counted by rank, one block finds the lowest rank that
-// stays, and these fragments are marked.
+// Selects the fragments that are retained if a number of superpixels is requested: the fragments
+// whose merging would cost most. When all have chosen a neighbour, fragments are counted by rank,
+// one block finds the lowest retained rank, and the fragments from this rank on are marked.
 #include "gpu/primitives/warp.hpp"
 #include "gpu/slicsuperpixel/slicsuperpixel.hpp"
 
@@ -8,8 +8,8 @@ namespace regions::slicsuperpixel {
 namespace {
 
 constexpr int kThreads = 128;
-constexpr int kBoundThreads = 1024;
-constexpr int kRanks = StayRule::kRanks, kRanksPerThread = kRanks / kBoundThreads;
+constexpr int kRankThreads = 1024;
+constexpr int kRanks = StayRule::kRanks, kRanksPerThread = kRanks / kRankThreads;
 
 __device__ uint32_t rank_of(const Fragments& fragments, uint32_t id, const StayRule& rule) {
   const uint32_t first = fragments.first_pixel[id],
@@ -52,10 +52,10 @@ __global__ __launch_bounds__(kThreads) void count_ranks_kernel(Fragments fragmen
   }
 }
 
-// Finds the lowest rank that stays. Thread 0 has the highest ranks.
-__global__ __launch_bounds__(kBoundThreads) void find_bound_kernel(Fragments fragments,
-                                                                   StayRule rule) {
-  __shared__ uint32_t warp_sums[kBoundThreads / 32];
+// Finds the lowest retained rank. Thread 0 has the highest ranks.
+__global__ __launch_bounds__(kRankThreads) void find_min_rank_kernel(Fragments fragments,
+                                                                     StayRule rule) {
+  __shared__ uint32_t warp_sums[kRankThreads / 32];
   __shared__ uint32_t count[kRanks];  // fragments of this rank or a higher one
   __shared__ uint32_t rank;
   const int last = kRanks - 1 - kRanksPerThread * static_cast<int>(threadIdx.x);
@@ -68,12 +68,12 @@ __global__ __launch_bounds__(kBoundThreads) void find_bound_kernel(Fragments fra
   if (threadIdx.x == 0) rank = 0;
   uint32_t total;
   // Contains a barrier, after which all threads see rank == 0.
-  uint32_t before = sum_before<kBoundThreads>(thread_sum, warp_sums, total);
+  uint32_t before = sum_before<kRankThreads>(thread_sum, warp_sums, total);
 #pragma unroll
   for (int k = 0; k < kRanksPerThread; ++k) {
     const uint32_t greater = before + (k > 0 ? up_to[k - 1] : 0);
     count[last - k] = before + up_to[k];
-    // True for at most one rank: the highest with at least the wanted number of fragments.
+    // True for at most one rank: the highest with at least the requested number of fragments.
     if (greater < rule.wanted && count[last - k] >= rule.wanted) {
       rank = static_cast<uint32_t>(last - k);
     }
@@ -84,13 +84,13 @@ __global__ __launch_bounds__(kBoundThreads) void find_bound_kernel(Fragments fra
   }
 }
 
-__global__ __launch_bounds__(kThreads) void mark_selected_kernel(Fragments fragments,
+__global__ __launch_bounds__(kThreads) void mark_retained_kernel(Fragments fragments,
                                                                  StayRule rule) {
-  const uint32_t bound = *fragments.min_rank;
+  const uint32_t min_rank = *fragments.min_rank;
   const TileOfBlock tile(fragments);
   for (uint32_t i = threadIdx.x; i < tile.count; i += kThreads) {
     const uint32_t id = tile.id(fragments, i);
-    if (fragments.parent[id] != id || rank_of(fragments, id, rule) < bound) continue;
+    if (fragments.parent[id] != id || rank_of(fragments, id, rule) < min_rank) continue;
     fragments.sums[id].area |= Piece::kStays;
     fragments.choice[0][id] = kNoChoice;
   }
@@ -102,10 +102,10 @@ void flatten_fragments(const Fragments& fragments, cudaStream_t stream) {
   launch_chained(flatten_kernel, tile_grid(fragments), kThreads, 0, stream, fragments);
 }
 
-void mark_selected(const Fragments& fragments, const StayRule& rule, cudaStream_t stream) {
+void mark_retained(const Fragments& fragments, const StayRule& rule, cudaStream_t stream) {
   launch(count_ranks_kernel, tile_grid(fragments), kThreads, 0, stream, fragments, rule);
-  launch(find_bound_kernel, 1, kBoundThreads, 0, stream, fragments, rule);
-  launch(mark_selected_kernel, tile_grid(fragments), kThreads, 0, stream, fragments, rule);
+  launch(find_min_rank_kernel, 1, kRankThreads, 0, stream, fragments, rule);
+  launch(mark_retained_kernel, tile_grid(fragments), kThreads, 0, stream, fragments, rule);
 }
 
 }  // namespace regions::slicsuperpixel
