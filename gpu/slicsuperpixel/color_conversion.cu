@@ -7,14 +7,14 @@ namespace regions::slicsuperpixel {
 namespace {
 
 constexpr int kThreads = 1024;  // large blocks, because each block loads the tables once
-constexpr int kBlocks = 2 * kH100Multiprocessors;  // first_two blocks fit on a multiprocessor
+constexpr int kBlocks = 2 * kH100Multiprocessors;  // two blocks fit on a multiprocessor
 constexpr int kWarps = kBlocks * (kThreads / 32);
 
 // The tables in shared memory. Each lane reads the copy with its number (modulo kCopies).
 template <int kCopies>
 struct InterleavedTables {
   static constexpr int kLevels = 3 * 256;
-  static constexpr int kEntry = sizeof(uint64_t) * kCopies;  // bytes between first_two levels
+  static constexpr int kEntry = sizeof(uint64_t) * kCopies;  // bytes between two levels
   static constexpr size_t kShareBytes = static_cast<size_t>(kEntry) * kLevels;
   static constexpr size_t kBytes = kShareBytes + sizeof(LabTables::root);
   const std::byte* share;  // uint64_t [red, green, blue][level][copy]
@@ -182,7 +182,7 @@ struct ChunkPosition {
     return divisor == 1 ? value : static_cast<int>(__umulhi(static_cast<uint32_t>(value), factor));
   }
   // Moves to the warp's next chunk without a division, which would take as long as converting
-  // first_two pixels.
+  // two pixels.
   __device__ void advance(const ChunkGrid& grid) {
     chunk += grid.step_chunks;
     const int more = chunk >= grid.chunks_per_row ? 1 : 0;
@@ -228,7 +228,7 @@ __global__ __launch_bounds__(kThreads, 2) void colors_kernel(Pixels pixels, cons
 }
 
 constexpr int kFewCopies = 2;
-constexpr int kManyCopies = 16;  // no first_two lanes of a half warp use the same bank
+constexpr int kManyCopies = 16;  // no two lanes of a half warp use the same bank
 
 template <int kCopies, class Pixels>
 void launch_colors(const Pixels& pixels, const LabTables* tables, const Clusters& clusters,
