@@ -26,9 +26,9 @@ struct CellRow {
       : input(cells),
         grid(cells.grid),
         row(cell_row),
-        centers{cells.memory.center_row(cells.center_set, row - 1, grid),
-                cells.memory.center_row(cells.center_set, row, grid),
-                cells.memory.center_row(cells.center_set, row + 1, grid)} {}
+        centers{cells.memory.center_row(cells.center_set, cell_row - 1, grid),
+                cells.memory.center_row(cells.center_set, cell_row, grid),
+                cells.memory.center_row(cells.center_set, cell_row + 1, grid)} {}
   int top() const { return row * grid.height; }
   int rows() const { return std::min(grid.height, grid.size.height - top()); }
 };

@@ -175,7 +175,8 @@ class FragmentMerger {
     for_each_label([&](uint32_t p) {
       if (is_root(p) && graph_.fragment[p].area < min_area) add_chooser(p);
     });
-    for (size_t s = 0; s < bands_.size(); ++s) active_contacts_[s] = bands_[s].contacts;
+    for (size_t band = 0; band < bands_.size(); ++band)
+      active_contacts_[band] = bands_[band].contacts;
   }
   // Runs the rounds. All choices of a round use the mean colours from before the round.
   void merge_choosers(uint32_t min_area) {
@@ -207,14 +208,14 @@ void FragmentMerger::choose() {
   // A root has a smaller label than the fragments below it.
   for_each_label([&](uint32_t p) { graph_.parent[p] = graph_.parent[graph_.parent[p]]; });
   size_t all = 0;
-  for (size_t s = 0; s < bands_.size(); ++s) all += active_contacts_[s].size();
+  for (size_t band = 0; band < bands_.size(); ++band) all += active_contacts_[band].size();
   if (workers_.threads() == 1 || all < kMinContacts) {
-    for (std::span<FragmentContact>& contacts : std::span(active_contacts_, bands_.size())) {
-      contacts = choose_among<true>(contacts);
+    for (size_t band = 0; band < bands_.size(); ++band) {
+      active_contacts_[band] = choose_among<true>(active_contacts_[band]);
     }
   } else {
-    workers_.parallel_for(static_cast<int>(bands_.size()), [&](int s) {
-      active_contacts_[s] = choose_among<false>(active_contacts_[s]);
+    workers_.parallel_for(static_cast<int>(bands_.size()), [&](int band) {
+      active_contacts_[band] = choose_among<false>(active_contacts_[band]);
     });
   }
 }

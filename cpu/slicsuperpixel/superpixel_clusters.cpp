@@ -75,8 +75,9 @@ void Clustering::gather_sums(int row, int phase, const CellSumRow& to) const {
     for (int dy = -1; dy <= 1; ++dy) {
       if (row + dy < 0 || row + dy >= grid.rows) continue;
       sums.add(sums_row(row + dy, 1 - dy, phase)[column].unpacked());
-      if (!is_slico()) continue;
-      max_distance = std::max(max_distance, max_distance_row(row + dy, 1 - dy, phase)[column]);
+      if (is_slico()) {
+        max_distance = std::max(max_distance, max_distance_row(row + dy, 1 - dy, phase)[column]);
+      }
     }
     const uint32_t part[] = {sums.color[0], sums.color[1], sums.color[2], sums.x,
                              sums.y,        sums.count,    max_distance};
