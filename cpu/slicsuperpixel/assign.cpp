@@ -1,25 +1,25 @@
-// Scores are small integers in floats, so multiplications and additions are exact in any order,
-// fused or not, and the compiler may use whatever the machine has.
-#include "cpu/slicsuperpixel/assign.hpp"
-
+// The assignment step of SLIC on the CPU.
+//
+// Scores are small integers stored in floats. Additions and multiplications are therefore exact in
+// any order, fused or not, and the compiler may use any instruction set.
 #include <type_traits>
 
-#include "cpu/slicsuperpixel/by_lanes.hpp"
+#include "cpu/slicsuperpixel/assign_passes.hpp"
 
 namespace regions {
 namespace {
 
-// The candidates of cells side by side, their colours and rows as scores.
+// The nine candidates of kLanes cells. Colour coefficients and row slopes are in units of scores.
 template <int lanes>
 struct Candidates {
   static constexpr int kLanes = lanes;
-  using Numbers = typename Vectors<kLanes>::Numbers;
-  using Scores = typename Vectors<kLanes>::Scores;
-  Numbers base[kCandidates];
-  Numbers column[kCandidates];
-  Numbers down[kCandidates];
-  Scores row[kCandidates];
-  Scores color[3][kCandidates];
+  using Ints = typename Vectors<kLanes>::Ints;
+  using Floats = typename Vectors<kLanes>::Floats;
+  Ints base[kCandidates];
+  Ints column[kCandidates];
+  Ints down[kCandidates];
+  Floats row[kCandidates];
+  Floats color[3][kCandidates];
 
   REGIONS_INLINE Candidates(const CellRow& cells, int first) {
     const SlicGrid& grid = cells.grid;
@@ -28,99 +28,102 @@ struct Candidates {
       return candidate_at(center, dx, dy, grid, scale);
     };
 #pragma GCC unroll 9
-    for (int place = 0; place < kCandidates; ++place) {
-      const CellLanes<kLanes> made(cells, first, place, make);
-      base[place] = made.base;
-      column[place] = made.column;
-      down[place] = made.down;
-      row[place] = __builtin_convertvector(16 * made.row, Scores);
+    for (int candidate = 0; candidate < kCandidates; ++candidate) {
+      const CandidateVectors<kLanes> vectors(cells, first, candidate, make);
+      base[candidate] = vectors.base;
+      column[candidate] = vectors.column;
+      down[candidate] = vectors.down;
+      row[candidate] = __builtin_convertvector(16 * vectors.row, Floats);
       for (int c = 0; c < 3; ++c) {
-        color[c][place] = __builtin_convertvector(16 * made.color[c], Scores);
+        color[c][candidate] = __builtin_convertvector(16 * vectors.color[c], Floats);
       }
     }
   }
 };
 
-// Columns of one patch side by side, or of small cells.
-template <int lanes, Lanes of>
+// A strip with SLIC's distance: neighbouring columns of one patch, or one column of several small
+// cells.
+template <int lanes, LaneContent content>
 class Strip {
  public:
   static constexpr int kLanes = lanes;
-  static constexpr bool kAdapts = false;
+  static constexpr bool kIsSlico = false;
   using Candidates = regions::Candidates<lanes>;
-  using Around = Neighbourhood<of, Candidates>;
+  using View = CandidateView<content, Candidates>;
 
  private:
-  using Scores = typename Vectors<kLanes>::Scores;
-  using Numbers = typename Vectors<kLanes>::Numbers;
+  using Floats = typename Vectors<kLanes>::Floats;
+  using Ints = typename Vectors<kLanes>::Ints;
 
  public:
-  REGIONS_INLINE Strip(const Around& around, int u, int patch, RowChoice choice) : around_(around) {
+  REGIONS_INLINE Strip(const View& view, int u, int patch, RowChoice row_subset) : view_(view) {
 #pragma GCC unroll 9
-    for (int place = 0; place < kCandidates; ++place) {
-      const Numbers start = around.starts(place, u, patch);
-      const auto phase = static_cast<float>(choice.phase), step = static_cast<float>(choice.step);
-      start_[place] =
-          __builtin_convertvector(start, Scores) + phase * around.of(around.all.row[place]);
-      increment_[place] = step * around.of(around.all.row[place]);
+    for (int candidate = 0; candidate < kCandidates; ++candidate) {
+      const Ints start = view.starts(candidate, u, patch);
+      const auto phase = static_cast<float>(row_subset.phase),
+                 step = static_cast<float>(row_subset.step);
+      start_[candidate] =
+          __builtin_convertvector(start, Floats) + phase * view.select(view.all.row[candidate]);
+      increment_[candidate] = step * view.select(view.all.row[candidate]);
     }
   }
-  // Places of the pixels in the next row.
-  REGIONS_INLINE Numbers places(int, const Numbers (&pixel)[3]) {
-    Scores color[3];
-    for (int c = 0; c < 3; ++c) color[c] = __builtin_convertvector(pixel[c], Scores);
-    Scores best = score(0, color);
+  // Returns the nearest candidate of each pixel of the next row.
+  REGIONS_INLINE Ints choose(int, const Ints (&pixel)[3]) {
+    Floats color[3];
+    for (int c = 0; c < 3; ++c) color[c] = __builtin_convertvector(pixel[c], Floats);
+    Floats best = score(0, color);
 #pragma GCC unroll 8
-    for (int place = 1; place < kCandidates; ++place) {
-      const Scores other = score(place, color);
+    for (int candidate = 1; candidate < kCandidates; ++candidate) {
+      const Floats other = score(candidate, color);
       best = other < best ? other : best;
     }
-    return __builtin_convertvector(best, Numbers) & 15;
+    return __builtin_convertvector(best, Ints) & 15;
   }
-  REGIONS_INLINE void note(const Numbers&) {}
-  REGIONS_INLINE void give(int, const RowSums&, int) const {}
+  REGIONS_INLINE void record_distances(const Ints&) {}
+  REGIONS_INLINE void merge_distances(int, const RowSums&, int) const {}
 
  private:
-  REGIONS_INLINE Scores score(int place, const Scores (&color)[3]) {
-    Scores sum = start_[place];
-    start_[place] += increment_[place];
-    for (int c = 0; c < 3; ++c) sum += around_.of(around_.all.color[c][place]) * color[c];
+  REGIONS_INLINE Floats score(int candidate, const Floats (&color)[3]) {
+    Floats sum = start_[candidate];
+    start_[candidate] += increment_[candidate];
+    for (int c = 0; c < 3; ++c) sum += view_.select(view_.all.color[c][candidate]) * color[c];
     return sum;
   }
-  using Slope = std::conditional_t<of == Lanes::pixels, float, Scores>;
-  const Around around_;
-  Scores start_[kCandidates];     // of the next row
-  Slope increment_[kCandidates];  // from a row to the next that is chosen
+  using Slope = std::conditional_t<content == LaneContent::pixels, float, Floats>;
+  const View view_;
+  // score of each candidate at the next row, without the pixel's colour
+  Floats start_[kCandidates];
+  Slope increment_[kCandidates];  // from one row that takes part to the next one
 };
 
-using Passes = ByLanes<Strip>;
+using Passes = PassDispatch<Strip>;
 
 }  // namespace
 
-void sum_clusters(const AssignInput& input, int row, RowChoice choice, Image<uint8_t> places,
-                  const RowSums& sums) {
-  if (input.cells.adapts()) return sum_adaptive_clusters(input, row, choice, sums);
-  Passes::sum(input, row, choice, places, sums);
+void assign_and_sum(const AssignInput& input, int row, RowChoice row_subset, Image<uint8_t> chosen,
+                    const RowSums& sums) {
+  if (input.cells.is_slico()) return slico_assign_and_sum(input, row, row_subset, sums);
+  Passes::sum(input, row, row_subset, chosen, sums);
 }
 
-void move_pixels(const AssignInput& input, int row, RowChoice choice, Image<uint8_t> places,
-                 const RowSums& sums) {
-  Passes::move(input, row, choice, places, sums);
+void reassign_pixels(const AssignInput& input, int row, RowChoice row_subset, Image<uint8_t> chosen,
+                     const RowSums& sums) {
+  Passes::reassign(input, row, row_subset, chosen, sums);
 }
 
-void write_codes(const AssignInput& input, int row, Image<uint8_t> codes) {
-  if (input.cells.adapts()) return write_adaptive_codes(input, row, codes);
+void write_cluster_codes(const AssignInput& input, int row, Image<uint8_t> codes) {
+  if (input.cells.is_slico()) return write_slico_codes(input, row, codes);
   Passes::code(input, row, codes);
 }
 
-void sum_cells(const CellInput& input, int row, const CellSumRow (&sums)[3]) {
-  if (input.adapts()) return sum_adaptive_cells(input, row, sums);
-  Passes::sum_cells(input, row, sums);
+void assign_and_sum_cells(const CellInput& input, int row, const CellSumRow (&sums)[3]) {
+  if (input.is_slico()) return slico_assign_and_sum_cells(input, row, sums);
+  Passes::sum_small_cells(input, row, sums);
 }
 
 void write_cell_codes(const CellInput& input, int row, Image<uint8_t> codes) {
-  if (input.adapts()) return write_adaptive_cell_codes(input, row, codes);
-  Passes::code_cells(input, row, codes);
+  if (input.is_slico()) return write_slico_cell_codes(input, row, codes);
+  Passes::code_small_cells(input, row, codes);
 }
 
 }  // namespace regions

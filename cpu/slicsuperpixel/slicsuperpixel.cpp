@@ -1,17 +1,15 @@
-// slicsuperpixel on the CPU: colours, iterations, pieces (labelled by cclabel), joining, output.
+// slicsuperpixel on the CPU: colours, clustering, fragments (labelled by cclabel), connectivity,
+// output.
 #include "core/slicsuperpixel/slicsuperpixel.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "core/cclabel/cclabel.hpp"
 #include "cpu/backend.hpp"
 #include "cpu/drawing/drawing.hpp"
-#include "cpu/slicsuperpixel/borders.hpp"
-#include "cpu/slicsuperpixel/clusters.hpp"
-#include "cpu/slicsuperpixel/colors.hpp"
-#include "cpu/slicsuperpixel/output.hpp"
-#include "cpu/slicsuperpixel/tracks.hpp"
+#include "cpu/slicsuperpixel/slicsuperpixel.hpp"
 #include "cpu/turns.hpp"
 
 namespace regions {
@@ -19,11 +17,11 @@ namespace {
 
 using Params = SlicParams;
 
-constexpr int kMinRows = 16;         // of a strip: fewer are not worth a thread
-constexpr int kStripsPerThread = 4;  // as content is uneven
+constexpr int kMinRowsPerBand = 16;  // fewer rows are not worth a thread
+constexpr int kBandsPerThread = 4;   // several, because rows take unequal time
 
-// Touching pixels with the same code are in one piece.
-CcLabelParams piece_params() {
+// Fragments are the 4-connected components of equal cluster codes.
+CcLabelParams fragment_label_params() {
   CcLabelParams params;
   params.criterion = Criterion::equal;
   params.connectivity = Connectivity::four;
@@ -51,11 +49,11 @@ class SlicCpu final : public Algorithm<Params> {
   void configure(const Setup& setup) override {
     expects_superpixels(setup);
     setup_ = setup;
-    slots_.clear();
-    slots_.resize(static_cast<size_t>(setup.slots));
-    for (SuperpixelSlot& slot : slots_) slot.allocate(*backend_, setup);
-    last_.sums.resize(most_cells(setup.size));
-    last_.reach.resize(most_cells(setup.size));
+    buffers_.clear();
+    buffers_.resize(static_cast<size_t>(setup.slots));
+    for (SuperpixelBuffers& buffers : buffers_) buffers.allocate(*backend_, setup);
+    previous_.sums.resize(most_cells(setup.size));
+    previous_.max_distance.resize(most_cells(setup.size));
     reset();
     labeller_->configure({.in = layout_of(PixelFormat::gray8),
                           .size = setup.size,
@@ -72,60 +70,62 @@ class SlicCpu final : public Algorithm<Params> {
             "method=report runs on CUDA only; the CPU supports method=fused");
     expects(!job.table.borders || setup_.has_borders,
             "borders are requested but were not configured");
-    SuperpixelSlot& slot = slots_.at(static_cast<size_t>(job.slot));
+    SuperpixelBuffers& buffers = buffers_.at(static_cast<size_t>(job.slot));
     WarmStart warm;
     if (params.warm_start) {
-      warm = {true, std::exchange(forget_, false), turns_.take()};
+      warm = {true, std::exchange(is_reset_, false), turns_.take()};
     }
-    const Afterwards passes(queue_of(queue), [this, warm] {
-      if (!warm.wanted) return;
-      turns_.finish(warm.turn, [&] { last_.grid = {}; });  // nothing to start from
+    const Afterwards turn_guard(queue_of(queue), [this, warm] {
+      if (!warm.is_enabled) return;
+      // the next frame has no clusters to start from
+      turns_.finish(warm.turn, [&] { previous_.grid = {}; });
     });
-    queue_of(queue).submit([this, job, params, warm] { cluster(job, params, warm); });
-    Job pieces;
-    pieces.slot = job.slot;
-    pieces.in = frame_of(slot.codes);
-    pieces.labels = slot.pieces;
-    labeller_->enqueue(pieces, piece_params(), queue);
-    queue_of(queue).submit([this, job, params] { finish(job, params); });
+    queue_of(queue).submit([this, job, params, warm] { find_clusters(job, params, warm); });
+    Job label_task;
+    label_task.slot = job.slot;
+    label_task.in = frame_of(buffers.codes);
+    label_task.labels = buffers.fragments;
+    labeller_->enqueue(label_task, fragment_label_params(), queue);
+    queue_of(queue).submit([this, job, params] { build_superpixels(job, params); });
   }
 
-  void reset() override { forget_ = true; }
+  void reset() override { is_reset_ = true; }
 
  private:
-  // What a frame takes from earlier frames.
+  // How a frame depends on earlier frames.
   struct WarmStart {
-    bool wanted = false;
-    bool forgets = false;
+    bool is_enabled = false;
+    bool discards_previous = false;
     uint64_t turn = 0;
   };
 
-  SuperpixelSlot& slot_of(const Job& job) { return slots_[static_cast<size_t>(job.slot)]; }
+  SuperpixelBuffers& buffers_of(const Job& job) { return buffers_[static_cast<size_t>(job.slot)]; }
 
-  void cluster(const Job& job, const Params& params, const WarmStart& warm);
-  void finish(const Job& job, const Params& params);
-  void record(const Job& job, SuperpixelSlot& slot, std::span<Region> records) const;
-  void measure(const Job& job, const Params& params, SuperpixelSlot& slot,
-               std::span<Moments> moments) const;
-  void write(const Job& job, const Params& params, const SuperpixelSlot& slot, LabelMap labels,
-             std::span<Region> records) const;
+  void find_clusters(const Job& job, const Params& params, const WarmStart& warm);
+  void build_superpixels(const Job& job, const Params& params);
+  void measure_regions(const Job& job, SuperpixelBuffers& buffers, std::span<Region> records) const;
+  void measure_moments(const Job& job, const Params& params, SuperpixelBuffers& buffers,
+                       std::span<Moments> moments) const;
+  void write_output(const Job& job, const Params& params, const SuperpixelBuffers& buffers,
+                    LabelMap labels, std::span<Region> records) const;
 
-  // Strips of rows that threads share.
-  int strips() const {
-    const int wanted = workers_.threads() == 1 ? 1 : kStripsPerThread * workers_.threads();
-    return std::clamp(setup_.size.height / kMinRows, 1, std::min(wanted, PieceStrip::kMax));
+  // The rows of the picture are divided into bands, which are processed in parallel.
+  int band_count() const {
+    const int max_bands = workers_.threads() == 1 ? 1 : kBandsPerThread * workers_.threads();
+    return std::clamp(setup_.size.height / kMinRowsPerBand, 1,
+                      std::min(max_bands, FragmentBand::kMax));
   }
-  std::span<const PieceStrip> strips_of(const SuperpixelSlot& slot) const {
-    return {slot.strip, static_cast<size_t>(strips())};
+  std::span<const FragmentBand> bands_of(const SuperpixelBuffers& buffers) const {
+    return {buffers.bands, static_cast<size_t>(band_count())};
   }
-  int first_row(int strip) const {
-    return static_cast<int>(static_cast<int64_t>(setup_.size.height) * strip / strips());
+  int first_row(int band) const {
+    return static_cast<int>(static_cast<int64_t>(setup_.size.height) * band / band_count());
   }
-  // Calls body(y, strip) for all rows, the strips side by side.
+  // Calls body(y, band) for all rows, bands in parallel.
   template <std::invocable<int, int> Body>
   void for_rows(Body body) const {
-    workers_.parallel_for(strips(), [&](int s) {
-      for (int y = first_row(s); y < first_row(s + 1); ++y) body(y, s);
+    workers_.parallel_for(band_count(), [&](int band) {
+      for (int y = first_row(band); y < first_row(band + 1); ++y) body(y, band);
     });
   }
 
@@ -133,92 +133,98 @@ class SlicCpu final : public Algorithm<Params> {
   Workers workers_;
   std::unique_ptr<Algorithm<CcLabelParams>> labeller_;
   Setup setup_;
-  std::vector<SuperpixelSlot> slots_;
-  // How the last frame ended, for the one that has its turn.
+  std::vector<SuperpixelBuffers> buffers_;
+  // The clusters of the previous frame. Only the frame whose turn it is may use them.
   struct {
-    std::vector<ClusterSums> sums;  // [cells]
-    std::vector<uint32_t> reach;    // [cells]
+    std::vector<ClusterSums> sums;       // [cells]
+    std::vector<uint32_t> max_distance;  // [cells]
     SlicGrid grid;
     ColorSpace space = ColorSpace::lab;
     SlicVariant variant = SlicVariant::slic;
-  } last_;
-  bool forget_ = true;  // by the thread that enqueues
+  } previous_;
+  bool is_reset_ = true;  // used only by the thread that calls enqueue()
   Turns turns_;
 };
 
-void SlicCpu::cluster(const Job& job, const Params& params, const WarmStart& warm) {
-  SuperpixelSlot& slot = slot_of(job);
+void SlicCpu::find_clusters(const Job& job, const Params& params, const WarmStart& warm) {
+  SuperpixelBuffers& buffers = buffers_of(job);
   const SlicGrid grid = grid_of(setup_.size, params);
   const SlicScale scale = scale_of(grid, params);
   const ColorReader reader = reader_of(job.in.layout, job.in.color, params.color_space);
-  workers_.parallel_for(strips(), [&](int s) {
-    read_colors(job.in, reader, slot.colors, first_row(s), first_row(s + 1), slot.scratch[s]);
+  workers_.parallel_for(band_count(), [&](int band) {
+    read_colors(job.in, reader, buffers.colors, first_row(band), first_row(band + 1),
+                buffers.scratch[band]);
   });
-  const ClusterWork clusters{slot, grid, scale, workers_};
-  int found = 0;
-  if (warm.wanted) {
+  const Clustering clusters{buffers, grid, scale, workers_};
+  int center_set = 0;
+  if (warm.is_enabled) {
     turns_.await(warm.turn);
-    const bool same = !warm.forgets && last_.grid == grid && last_.space == params.color_space &&
-                      last_.variant == params.variant;
-    last_.grid = grid;
-    last_.space = params.color_space;
-    last_.variant = params.variant;
-    found = clusters.find(params, {last_.sums.data(), last_.reach.data()}, same);
+    const bool is_compatible = !warm.discards_previous && previous_.grid == grid &&
+                               previous_.space == params.color_space &&
+                               previous_.variant == params.variant;
+    previous_.grid = grid;
+    previous_.space = params.color_space;
+    previous_.variant = params.variant;
+    center_set = clusters.find_centers(
+        params, {previous_.sums.data(), previous_.max_distance.data()}, is_compatible);
     turns_.pass();
   } else {
-    found = clusters.find(params, {}, false);
+    center_set = clusters.find_centers(params, {}, false);
   }
-  clusters.write_codes(found);
+  clusters.write_cluster_codes(center_set);
 }
 
-void SlicCpu::finish(const Job& job, const Params& params) {
-  SuperpixelSlot& slot = slot_of(job);
+void SlicCpu::build_superpixels(const Job& job, const Params& params) {
+  SuperpixelBuffers& buffers = buffers_of(job);
   const SlicGrid grid = grid_of(setup_.size, params);
-  workers_.parallel_for(strips(), [&](int s) {
-    const int begin = first_row(s);
-    slot.strip[s] = find_runs(slot.pieces, slot.colors, begin, first_row(s + 1),
-                              slot.runs_from(begin), slot.contacts_from(begin), slot.scratch[s]);
+  workers_.parallel_for(band_count(), [&](int band) {
+    const int begin = first_row(band);
+    buffers.bands[band] =
+        find_runs(buffers.fragments, buffers.colors, begin, first_row(band + 1),
+                  buffers.runs_from(begin), buffers.contacts_from(begin), buffers.scratch[band]);
   });
-  const auto all = strips_of(slot);
+  const auto bands = bands_of(buffers);
   const StayRule rule = stay_rule(grid, params);
-  const uint32_t total = join_pieces(slot.graph, all, rule, scale_of(grid, params), workers_);
-  const LabelMap labels = job.labels.empty() ? slot.labels : job.labels;
+  const uint32_t total =
+      enforce_connectivity(buffers.graph, bands, rule, scale_of(grid, params), workers_);
+  const LabelMap labels = job.labels.empty() ? buffers.labels : job.labels;
   for_rows([&](int y, int) {
-    const uint32_t* from = slot.pieces.row(y);
+    const uint32_t* from = buffers.fragments.row(y);
     uint32_t* to = labels.row(y);
-    for (int x = 0; x < labels.width; ++x) to[x] = slot.graph.dense[from[x]];
+    for (int x = 0; x < labels.width; ++x) to[x] = buffers.graph.superpixel_of[from[x]];
   });
 
   const bool draws = !job.out.empty() &&
                      (params.output == SlicOutput::overlay || params.output == SlicOutput::mean);
-  Region* table = job.table.regions ? job.table.regions : slot.records;
+  Region* table = job.table.regions ? job.table.regions : buffers.records;
   const uint32_t capacity = job.table.regions ? job.table.capacity : setup_.max_regions;
   std::span<Region> records(table, std::min(total, capacity));
   if (job.table.regions || draws) {
-    record(job, slot, records);
+    measure_regions(job, buffers, records);
     if (params.warm_start) {
-      track_superpixels(slot, all, grid, rule.least, labels, records);
+      assign_tracks(buffers, bands, grid, rule.least, labels, records);
     }
   }
   const auto recorded = static_cast<uint32_t>(records.size());
-  if (job.table.moments) measure(job, params, slot, {job.table.moments, recorded});
+  if (job.table.moments) measure_moments(job, params, buffers, {job.table.moments, recorded});
   if (job.table.borders) {
-    *job.table.border_count =
-        find_borders(all, slot.graph.dense, recorded, slot.borders, job.table.borders);
+    *job.table.border_count = find_borders(bands, buffers.graph.superpixel_of, recorded,
+                                           buffers.borders, job.table.borders);
   }
   if (job.table.total) *job.table.total = total;
-  if (!job.out.empty()) write(job, params, slot, labels, records);
+  if (!job.out.empty()) write_output(job, params, buffers, labels, records);
 }
 
-void SlicCpu::record(const Job& job, SuperpixelSlot& slot, std::span<Region> records) const {
-  workers_.parallel_for(strips(), [&](int s) {
-    const Run* run = slot.strip[s].runs.data();
-    RunValues* values = slot.values_from(first_row(s));
-    const Run* end = run + slot.strip[s].runs.size();
+void SlicCpu::measure_regions(const Job& job, SuperpixelBuffers& buffers,
+                              std::span<Region> records) const {
+  workers_.parallel_for(band_count(), [&](int band) {
+    const FragmentRun* run = buffers.bands[band].runs.data();
+    RunValues* values = buffers.values_from(first_row(band));
+    const FragmentRun* end = run + buffers.bands[band].runs.size();
     while (run != end) {
       size_t count = 0;
       while (run + count != end && run[count].y == run->y) ++count;
-      sum_values(job.in, run->y, run, count, slot.scratch[s], values);
+      sum_run_values(job.in, run->y, run, count, buffers.scratch[band], values);
       run += count;
       values += count;
     }
@@ -227,30 +233,32 @@ void SlicCpu::record(const Job& job, SuperpixelSlot& slot, std::span<Region> rec
   for (size_t i = 0; i < records.size(); ++i) {
     records[i].id = records[i].track = static_cast<uint32_t>(i + 1);
   }
-  for (int s = 0; s < strips(); ++s) {
-    const RunValues* values = slot.values_from(first_row(s));
-    for (const Run& run : slot.strip[s].runs) {
-      add_run(run, *values++, slot.graph.dense[run.label], records);
+  for (int band = 0; band < band_count(); ++band) {
+    const RunValues* values = buffers.values_from(first_row(band));
+    for (const FragmentRun& run : buffers.bands[band].runs) {
+      add_run(run, *values++, buffers.graph.superpixel_of[run.label], records);
     }
   }
 }
 
-void SlicCpu::measure(const Job& job, const Params& params, SuperpixelSlot& slot,
-                      std::span<Moments> moments) const {
-  if (params.color_space != ColorSpace::lab) {  // no step needs the colours compared any more
+void SlicCpu::measure_moments(const Job& job, const Params& params, SuperpixelBuffers& buffers,
+                              std::span<Moments> moments) const {
+  if (params.color_space != ColorSpace::lab) {  // later steps do not need the previous colours
     const ColorReader lab = reader_of(job.in.layout, job.in.color, ColorSpace::lab);
-    workers_.parallel_for(strips(), [&](int s) {
-      read_colors(job.in, lab, slot.colors, first_row(s), first_row(s + 1), slot.scratch[s]);
-      sum_colors(slot.colors, slot.strip[s].runs);
+    workers_.parallel_for(band_count(), [&](int band) {
+      read_colors(job.in, lab, buffers.colors, first_row(band), first_row(band + 1),
+                  buffers.scratch[band]);
+      sum_colors(buffers.colors, buffers.bands[band].runs);
     });
   }
   std::fill(moments.begin(), moments.end(), Moments{});
-  for_each_run(strips_of(slot),
-               [&](const Run& run) { add_run(run, slot.graph.dense[run.label], moments); });
+  for_each_run(bands_of(buffers), [&](const FragmentRun& run) {
+    add_run(run, buffers.graph.superpixel_of[run.label], moments);
+  });
 }
 
-void SlicCpu::write(const Job& job, const Params& params, const SuperpixelSlot& slot,
-                    LabelMap labels, std::span<Region> records) const {
+void SlicCpu::write_output(const Job& job, const Params& params, const SuperpixelBuffers& buffers,
+                           LabelMap labels, std::span<Region> records) const {
   switch (params.output) {
     case SlicOutput::labels:
       return for_rows([&](int y, int) { write_label_row(labels, y, job.out); });
@@ -259,13 +267,93 @@ void SlicCpu::write(const Job& job, const Params& params, const SuperpixelSlot& 
     case SlicOutput::mean:
       return for_rows([&](int y, int) { write_mean_row(labels, y, records, job.out); });
     case SlicOutput::overlay:
-      return draw(job.in, job.out, labels, records, params, slot.ink, workers_);
+      return draw(job.in, job.out, labels, records, params, buffers.ink, workers_);
     case SlicOutput::none:
       return;
   }
 }
 
 }  // namespace
+
+void SuperpixelBuffers::allocate(Backend& backend, const Setup& setup) {
+  const Size size = setup.size;
+  const size_t pixels = size.area();
+  width_ = static_cast<size_t>(size.width);
+  memory_.clear();
+  const size_t pitch = (width_ + kPlanePadding + 63) / 64 * 64;
+  for (auto& plane : colors.plane) {
+    const size_t bytes = pitch * static_cast<size_t>(size.height);
+    plane = {allocate_array<int8_t>(backend, bytes), size.width, size.height,
+             static_cast<ptrdiff_t>(pitch)};
+    // Vectors read the padding beyond the width, although the results are not used.
+    for (int y = 0; y < size.height; ++y) std::memset(plane.row(y) + size.width, 0, pitch - width_);
+  }
+  const size_t cell_capacity = most_cells(size);
+  allocate_sums(backend, size);
+  // For the smallest cells, 2x2 pixels.
+  const size_t stride = cell_stride(size.width / 2 + 1);
+  const size_t rows = static_cast<size_t>(size.height) / 2 + 3;
+  cells.colors = allocate_array<int8_t>(backend, CellBuffers::color_bytes(size));
+  for (int16_t*& list : cells.centers) {
+    list = allocate_array<int16_t>(backend, rows * CellCenterRow::kParts * stride);
+  }
+  for (int32_t*& list : cells.bases) list = allocate_array<int32_t>(backend, rows * stride);
+  cells.sums =
+      allocate_array<uint32_t>(backend, static_cast<size_t>(FragmentBand::kMax) *
+                                            CellBuffers::kBandRows * CellSumRow::kParts * stride);
+  codes = {allocate_array<uint8_t>(backend, pixels + kPlanePadding), size.width, size.height,
+           static_cast<ptrdiff_t>(width_)};
+  const auto label_map = [&] {
+    return LabelMap{allocate_array<uint32_t>(backend, pixels), size.width, size.height,
+                    static_cast<ptrdiff_t>(width_ * sizeof(uint32_t))};
+  };
+  fragments = label_map();
+  labels = label_map();
+  runs = allocate_array<FragmentRun>(backend, pixels);
+  values = allocate_array<RunValues>(backend, pixels + 1);
+  allocate_graph(backend, pixels);
+  largest_fragment = allocate_array<uint64_t>(backend, cell_capacity);
+  spares = allocate_array<uint32_t>(backend, cell_capacity);
+  records = allocate_array<Region>(backend, setup.max_regions);
+  borders = setup.has_borders
+                ? allocate_array<Border>(backend, border_table_size(setup.max_regions))
+                : nullptr;
+  const size_t scratch_bytes =
+      std::max(color_scratch_bytes(size.width), run_scratch_bytes(size.width));
+  for (std::byte*& memory : scratch) memory = allocate_array<std::byte>(backend, scratch_bytes);
+  const size_t ink_size = ink_bytes(size);
+  auto* memory = allocate_array<std::byte>(backend, ink_size);
+  std::memset(memory, 0, ink_size);  // draw() expects zeros
+  ink = ink_in(memory, size);
+}
+
+void SuperpixelBuffers::allocate_sums(Backend& backend, Size size) {
+  const auto sums_of = [](size_t columns, size_t rows) { return 3 * (columns + 2) * rows; };
+  // For the smallest cells, 2x2 pixels, and for the lowest cells that have several phases of rows.
+  const size_t max_columns = width_ / 2 + 1, height = static_cast<size_t>(size.height);
+  const size_t pixels = size.area(), max_contacts = kMaxContactsPerPixel * pixels;
+  const size_t contact_bytes =
+      max_contacts * sizeof(FragmentContact) + (pixels + 1) * sizeof(FragmentGraph::Pixel);
+  const size_t count = std::max({sums_of(max_columns, height / 2 + 1),
+                                 kMaxRowStep * sums_of(max_columns, height / kPatchRows + 1),
+                                 contact_bytes / sizeof(PackedSums) + 1});
+  sums = allocate_array<PackedSums>(backend, count);
+  max_distance = allocate_array<uint32_t>(backend, count);
+  // Fragments are merged when the cluster sums are no longer used.
+  contacts = reinterpret_cast<FragmentContact*>(sums);
+  graph.first_pixel = reinterpret_cast<FragmentGraph::Pixel*>(contacts + max_contacts);
+}
+
+void SuperpixelBuffers::allocate_graph(Backend& backend, size_t pixels) {
+  graph.fragment = allocate_array<Piece>(backend, pixels + 1);
+  // The values of runs are summed after the fragments have been merged.
+  static_assert(sizeof(PieceColor) == sizeof(RunValues));
+  graph.color = reinterpret_cast<PieceColor*>(values);
+  graph.parent = allocate_array<uint32_t>(backend, pixels + 1);
+  graph.choice = allocate_array<uint64_t>(backend, pixels + 1);
+  graph.chooser = allocate_array<uint32_t>(backend, pixels + 1);
+  graph.superpixel_of = allocate_array<uint32_t>(backend, pixels + 1);
+}
 
 template <>
 std::unique_ptr<Algorithm<SlicParams>> make_algorithm<SlicParams, BackendKind::cpu>(

@@ -1,101 +1,108 @@
-// Where clusters begin, and how far they have moved.
+// Seeds of the clusters, and the clusters saved for the next frame (warm start).
 #include "core/slicsuperpixel/seeds.hpp"
 #include "core/slicsuperpixel/slico.hpp"
 #include "gpu/primitives/warp.hpp"
-#include "gpu/slicsuperpixel/phases.hpp"
-#include "gpu/slicsuperpixel/tuning.hpp"
+#include "gpu/slicsuperpixel/slicsuperpixel.hpp"
 
-namespace regions::slic {
+namespace regions::slicsuperpixel {
 namespace {
 
-constexpr int kThreads = SeedBlock::threads;
+constexpr int kThreads = 64;    // small blocks: few threads in all, which mostly wait for memory
+constexpr int kSeedLanes = 16;  // lanes per seed; nine lanes have a pixel
 
-__device__ inline size_t own_cell() {
+__device__ inline size_t thread_index() {
   return static_cast<size_t>(blockIdx.x) * kThreads + threadIdx.x;
 }
 
-__global__ __launch_bounds__(kThreads) void count_unfit_kernel(Clusters clusters) {
+// Counts the saved clusters that cannot be continued in this frame.
+__global__ __launch_bounds__(kThreads) void count_rejected_kernel(Clusters clusters) {
   const SlicGrid& grid = clusters.grid;
-  const size_t k = own_cell();
+  const size_t k = thread_index();
   const auto columns = static_cast<size_t>(grid.columns);
-  bool unfit = false;
+  bool rejected = false;
   if (k < grid.cells()) {
-    const ClusterSums sums = clusters.kept[k];
-    unfit = !may_stay(center_of(sums, grid, clusters.scale), grid) ||
-            has_changed(sums, static_cast<int>(k % columns), static_cast<int>(k / columns), grid,
-                        [&](int x, int y) { return clusters.color_at(x, y); });
+    const ClusterSums sums = clusters.saved_sums[k];
+    rejected = !may_stay(center_of(sums, grid, clusters.scale), grid) ||
+               has_changed(sums, static_cast<int>(k % columns), static_cast<int>(k / columns), grid,
+                           [&](int x, int y) { return clusters.color_at(x, y); });
   }
-  const unsigned all = __ballot_sync(kAllLanes, unfit);
-  if (threadIdx.x % 32 == 0 && all) atomicAdd(clusters.unfit, static_cast<uint32_t>(__popc(all)));
+  const unsigned all = __ballot_sync(kAllLanes, rejected);
+  if (threadIdx.x % 32 == 0 && all != 0) {
+    atomicAdd(clusters.rejected, static_cast<uint32_t>(__popc(all)));
+  }
 }
 
-// A group of lanes for a cell, one for each pixel that may be its seed.
+// Finds the seed of each cell. A group of lanes handles a cell, one lane per pixel that may be its
+// seed.
 __global__ __launch_bounds__(kThreads) void seed_kernel(Clusters clusters, int iterations) {
-  constexpr int kGroup = SeedBlock::group;
-  static_assert(SeedPlaces::kCount <= kGroup && 32 % kGroup == 0);
+  static_assert(SeedPlaces::kCount <= kSeedLanes && 32 % kSeedLanes == 0);
   const SlicGrid& grid = clusters.grid;
-  const size_t thread = own_cell(), k = thread / kGroup;
+  const size_t thread = thread_index(), k = thread / kSeedLanes;
   if (clusters.moved && thread < static_cast<size_t>(iterations)) clusters.moved[thread] = 0;
-  const auto place = static_cast<uint32_t>(thread % kGroup);
+  const auto pixel = static_cast<uint32_t>(thread % kSeedLanes);
   const bool exists = k < grid.cells();
   const auto columns = static_cast<size_t>(grid.columns);
-  const SeedPlaces places(static_cast<int>(k % columns), static_cast<int>(k / columns), grid);
+  const SeedPlaces seed_pixels(static_cast<int>(k % columns), static_cast<int>(k / columns), grid);
   const auto color_at = [&](int x, int y) { return clusters.color_at(x, y); };
   uint32_t choice = UINT32_MAX, color = 0;
-  if (exists && places.has(static_cast<int>(place))) {
-    const int p = static_cast<int>(place), x = places.x(p), y = places.y(p);
+  if (exists && seed_pixels.has(static_cast<int>(pixel))) {
+    const int p = static_cast<int>(pixel), x = seed_pixels.x(p), y = seed_pixels.y(p);
     color = color_at(x, y);
-    choice = static_cast<uint32_t>(places.gradient(p, clusters.scale, color_at)) * kGroup + place;
+    choice = static_cast<uint32_t>(seed_pixels.gradient(p, clusters.scale, color_at)) * kSeedLanes +
+             pixel;
   }
   uint32_t best = choice;
 #pragma unroll
-  for (int step = kGroup / 2; step > 0; step /= 2) {
+  for (int step = kSeedLanes / 2; step > 0; step /= 2) {
     best = min(best, __shfl_xor_sync(kAllLanes, best, step));
   }
-  if (choice != best || !exists) return;  // all but one
-  ClusterSums sums = seed_at(places.x(static_cast<int>(place)), places.y(static_cast<int>(place)),
-                             color, places.column, places.row, grid);
-  uint32_t reach = first_reach(clusters.scale);
-  if (clusters.kept && clusters.same && !is_cut(*clusters.unfit, grid)) {
-    const ClusterSums kept = clusters.kept[k];
-    if (may_stay(center_of(kept, grid, clusters.scale), grid)) {
-      sums = kept;
-      if (clusters.reach[0]) reach = clusters.kept_reach[k];
+  if (choice != best || !exists) return;  // one lane of the group continues
+  ClusterSums sums =
+      seed_at(seed_pixels.x(static_cast<int>(pixel)), seed_pixels.y(static_cast<int>(pixel)), color,
+              seed_pixels.column, seed_pixels.row, grid);
+  uint32_t max_distance = first_reach(clusters.scale);
+  if (clusters.saved_sums && clusters.is_compatible && !is_cut(*clusters.rejected, grid)) {
+    const ClusterSums saved = clusters.saved_sums[k];
+    if (may_stay(center_of(saved, grid, clusters.scale), grid)) {
+      sums = saved;
+      if (clusters.max_distance[0]) max_distance = clusters.saved_max_distance[k];
     }
   }
   clusters.sums[0][k] = sums;
   clusters.sums[1][k] = {};
-  if (clusters.reach[0]) {
-    clusters.reach[0][k] = reach;
-    clusters.reach[1][k] = 0;
+  if (clusters.max_distance[0]) {
+    clusters.max_distance[0][k] = max_distance;
+    clusters.max_distance[1][k] = 0;
   }
 }
 
-__global__ __launch_bounds__(kThreads) void keep_kernel(Clusters clusters, int iterations) {
-  const size_t k = own_cell();
+__global__ __launch_bounds__(kThreads) void save_clusters_kernel(Clusters clusters,
+                                                                 int iterations) {
+  const size_t k = thread_index();
   if (k >= clusters.grid.cells()) return;
-  const int last = clusters.executed(iterations) % 3;
-  clusters.kept[k] = clusters.sums[last][k];
-  if (clusters.reach[0]) clusters.kept_reach[k] = clusters.reach[last][k];
+  const int last = clusters.executed_iterations(iterations) % 3;
+  clusters.saved_sums[k] = clusters.sums[last][k];
+  if (clusters.max_distance[0]) clusters.saved_max_distance[k] = clusters.max_distance[last][k];
 }
 
 }  // namespace
 
 void seed(const Clusters& clusters, int iterations, cudaStream_t stream) {
   const size_t cells = clusters.grid.cells();
-  if (clusters.kept && clusters.same) {
-    check(cudaMemsetAsync(clusters.unfit, 0, sizeof(uint32_t), stream), "clearing a counter");
-    launch(count_unfit_kernel, blocks_for(cells, kThreads), kThreads, 0, stream, clusters);
+  if (clusters.saved_sums && clusters.is_compatible) {
+    check(cudaMemsetAsync(clusters.rejected, 0, sizeof(uint32_t), stream), "clearing a counter");
+    launch(count_rejected_kernel, blocks_for(cells, kThreads), kThreads, 0, stream, clusters);
   }
-  const size_t threads =
-      cells * SeedBlock::group > 128 ? cells * SeedBlock::group : 128;  // `moved`
-  // Not in the chain, but where it begins: iterations read colours before they wait.
+  // at least 128, to clear `moved`
+  const size_t threads = cells * kSeedLanes > 128 ? cells * kSeedLanes : 128;
+  // The first kernel of a chain is launched without programmatic dependent launch, because the
+  // iterations read colours before they wait.
   launch(seed_kernel, blocks_for(threads, kThreads), kThreads, 0, stream, clusters, iterations);
 }
 
-void keep(const Clusters& clusters, int iterations, cudaStream_t stream) {
-  launch(keep_kernel, blocks_for(clusters.grid.cells(), kThreads), kThreads, 0, stream, clusters,
-         iterations);
+void save_clusters(const Clusters& clusters, int iterations, cudaStream_t stream) {
+  launch(save_clusters_kernel, blocks_for(clusters.grid.cells(), kThreads), kThreads, 0, stream,
+         clusters, iterations);
 }
 
-}  // namespace regions::slic
+}  // namespace regions::slicsuperpixel

@@ -1,43 +1,53 @@
-// slicsuperpixel on CUDA: colours, iterations, pieces, joining, output.
+// slicsuperpixel on CUDA: colours, clustering, fragments, connectivity, output.
 #include "core/slicsuperpixel/slicsuperpixel.hpp"
 
+#include <algorithm>
+#include <bit>
+#include <string>
 #include <vector>
 
 #include "gpu/drawing/drawing.hpp"
-#include "gpu/slicsuperpixel/slot.hpp"
+#include "gpu/runtime/zeros.hpp"
+#include "gpu/slicsuperpixel/ece1782.hpp"
+#include "gpu/slicsuperpixel/slicsuperpixel.hpp"
 
-namespace regions {
-namespace slic {
+namespace regions::slicsuperpixel {
 namespace {
 
-using Params = SlicParams;
+constexpr size_t kMaxIterations = 100;
 
-// Frames of several streams pass a place one after another.
-class FrameOrder {
+// Pixels per row of colours. Strips of 32 pixels that start inside the picture may be read.
+size_t color_stride(int width) { return (static_cast<size_t>(width) + 32 + 31) / 32 * 32; }
+// Pixels per row of codes and labels.
+size_t row_stride(int width) { return (static_cast<size_t>(width) + 31) / 32 * 32; }
+
+// Lets frames of several streams use shared state one after another, in the order of enqueue().
+class FrameSequencer {
  public:
-  explicit FrameOrder(std::shared_ptr<Backend> backend) : backend_(std::move(backend)) {
+  explicit FrameSequencer(std::shared_ptr<Backend> backend) : backend_(std::move(backend)) {
     const Backend::Entry entry(*backend_);
-    check(cudaEventCreateWithFlags(&passed_, cudaEventDisableTiming), "creating an event");
+    check(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "creating an event");
   }
-  ~FrameOrder() {
+  ~FrameSequencer() {
     const Backend::Entry entry(*backend_);
-    cudaEventDestroy(passed_);
+    cudaEventDestroy(event_);
   }
-  FrameOrder(const FrameOrder&) = delete;
-  FrameOrder& operator=(const FrameOrder&) = delete;
+  FrameSequencer(const FrameSequencer&) = delete;
+  FrameSequencer& operator=(const FrameSequencer&) = delete;
 
-  void await(cudaStream_t stream) const {
-    if (used_) check(cudaStreamWaitEvent(stream, passed_, 0), "waiting for the last frame");
+  // Makes later work of the stream wait for the previous frame.
+  void wait_for_previous(cudaStream_t stream) const {
+    if (has_event_) check(cudaStreamWaitEvent(stream, event_, 0), "waiting for the last frame");
   }
-  void pass(cudaStream_t stream) {
-    check(cudaEventRecord(passed_, stream), "recording an event");
-    used_ = true;
+  void admit_next(cudaStream_t stream) {
+    check(cudaEventRecord(event_, stream), "recording an event");
+    has_event_ = true;
   }
 
  private:
   std::shared_ptr<Backend> backend_;
-  cudaEvent_t passed_ = nullptr;
-  bool used_ = false;
+  cudaEvent_t event_ = nullptr;
+  bool has_event_ = false;
 };
 
 class SlicCuda final : public Algorithm<Params> {
@@ -48,14 +58,14 @@ class SlicCuda final : public Algorithm<Params> {
   void configure(const Setup& setup) override {
     expects_superpixels(setup);
     setup_ = setup;
-    slots_.clear();
-    slots_.resize(static_cast<size_t>(setup.slots));
-    for (Slot& slot : slots_) slot.allocate(backend_, setup, method_);
+    buffers_.clear();
+    buffers_.resize(static_cast<size_t>(setup.slots));
+    for (SuperpixelBuffers& buffers : buffers_) buffers.allocate(backend_, setup, method_);
     if (!tables_.data()) upload_tables();
-    kept_ = backend_->allocate(most_cells(setup.size) * sizeof(ClusterSums));
-    kept_reach_ = backend_->allocate(most_cells(setup.size) * sizeof(uint32_t));
-    unfit_ = backend_->allocate(sizeof(uint32_t));
-    if (!order_) order_ = std::make_unique<FrameOrder>(backend_);
+    saved_sums_ = backend_->allocate(most_cells(setup.size) * sizeof(ClusterSums));
+    saved_max_distance_ = backend_->allocate(most_cells(setup.size) * sizeof(uint32_t));
+    rejected_ = backend_->allocate(sizeof(uint32_t));
+    if (!sequencer_) sequencer_ = std::make_unique<FrameSequencer>(backend_);
     reset();
   }
 
@@ -66,125 +76,127 @@ class SlicCuda final : public Algorithm<Params> {
             "the table has a larger capacity than configured");
     expects(!job.table.borders || setup_.has_borders,
             "borders are requested but were not configured");
-    const Slot& slot = slots_.at(static_cast<size_t>(job.slot));
+    const SuperpixelBuffers& buffers = buffers_.at(static_cast<size_t>(job.slot));
     const cudaStream_t stream = stream_of(queue);
     const SlicGrid grid = grid_of(setup_.size, params);
-    Clusters clusters = slot.clusters(grid, params);
-    if (params.warm_start) begin_warm(params, clusters);
+    Clusters clusters = buffers.clusters(grid, params);
+    if (params.warm_start) set_up_warm_start(params, clusters);
     if (params.method == SlicMethod::report) {
-      cluster_by_report(job, params, clusters, slot, stream);
+      cluster_by_ece1782(job, params, clusters, buffers, stream);
     } else {
-      cluster(job, params, clusters, slot, stream);
+      find_clusters(job, params, clusters, buffers, stream);
     }
-    const Pieces& pieces = slot.pieces();
-    gather(pieces, stream);
-    const bool tracks = params.warm_start && records_wanted(job, params) > 0;
-    if (tracks) find_largest(grid, slot.codes(), pieces, slot.tracks(), stream);
-    join_pieces(pieces, stay_rule(grid, params), clusters.scale, stream);
-    const LabelMap labels = job.labels.empty() ? slot.labels() : job.labels;
-    number_labels(pieces, labels, stream);
-    report(job, params, clusters, labels, slot, stream);
+    const Fragments& fragments = buffers.fragments();
+    gather_fragments(fragments, stream);
+    const bool tracks = params.warm_start && required_records(job, params) > 0;
+    if (tracks) find_largest_fragments(grid, buffers.codes(), fragments, buffers.tracks(), stream);
+    enforce_connectivity(fragments, stay_rule(grid, params), clusters.scale, stream);
+    const LabelMap labels = job.labels.empty() ? buffers.labels() : job.labels;
+    number_labels(fragments, labels, stream);
+    write_results(job, params, clusters, labels, buffers, stream);
   }
 
-  void reset() override { last_grid_ = {}; }
+  void reset() override { previous_grid_ = {}; }
 
  private:
-  // What the frame has to do with the one before.
-  void begin_warm(const Params& params, Clusters& clusters) {
-    clusters.kept = kept_.as<ClusterSums>();
-    clusters.kept_reach = kept_reach_.as<uint32_t>();
-    clusters.unfit = unfit_.as<uint32_t>();
-    clusters.same = last_grid_ == clusters.grid && last_space_ == params.color_space &&
-                    last_variant_ == params.variant;
-    last_grid_ = clusters.grid;
-    last_space_ = params.color_space;
-    last_variant_ = params.variant;
+  // Connects the frame with the clusters of the previous frame.
+  void set_up_warm_start(const Params& params, Clusters& clusters) {
+    clusters.saved_sums = saved_sums_.as<ClusterSums>();
+    clusters.saved_max_distance = saved_max_distance_.as<uint32_t>();
+    clusters.rejected = rejected_.as<uint32_t>();
+    clusters.is_compatible = previous_grid_ == clusters.grid &&
+                             previous_space_ == params.color_space &&
+                             previous_variant_ == params.variant;
+    previous_grid_ = clusters.grid;
+    previous_space_ = params.color_space;
+    previous_variant_ = params.variant;
   }
 
   void upload_tables() {
     const Backend::Entry entry(*backend_);
-    many_tables_ = allow_many_tables();
+    has_16_table_copies_ = allow_16_table_copies();
     tables_ = backend_->allocate(sizeof(LabTables));
     const std::unique_ptr<Queue> queue = backend_->make_queue();
     queue->copy_bytes(&lab_tables(), tables_.data(), sizeof(LabTables));
     queue->record();
     queue->wait();
   }
-  ColorTables color_tables() const { return {tables_.as<LabTables>(), many_tables_}; }
+  ColorTables color_tables() const { return {tables_.as<LabTables>(), has_16_table_copies_}; }
 
-  void cluster(const Job& job, const Params& params, const Clusters& clusters, const Slot& slot,
-               cudaStream_t stream) const {
+  void find_clusters(const Job& job, const Params& params, const Clusters& clusters,
+                     const SuperpixelBuffers& buffers, cudaStream_t stream) const {
     const ColorReader reader = reader_of(job.in.layout, job.in.color, params.color_space);
     const auto iterations = static_cast<int>(params.iterations);
     read_colors(job.in, reader, color_tables(), clusters, stream);
-    if (params.warm_start) order_->await(stream);
+    if (params.warm_start) sequencer_->wait_for_previous(stream);
     seed(clusters, iterations, stream);
     for (int i = 0; i < iterations; ++i) {
       iterate(clusters, i, rows_of(clusters.grid, params, i), stream);
     }
     if (params.warm_start) {
-      keep(clusters, iterations, stream);
-      order_->pass(stream);
+      save_clusters(clusters, iterations, stream);
+      sequencer_->admit_next(stream);
     }
-    assign_last(clusters, iterations, slot.codes(), slot.pieces(), stream);
+    assign_and_find_fragments(clusters, iterations, buffers.codes(), buffers.fragments(), stream);
   }
 
-  // Sums come first: every pixel is owned from the start.
-  void cluster_by_report(const Job& job, const Params& params, const Clusters& clusters,
-                         const Slot& slot, cudaStream_t stream) const {
-    const Report report = slot.report(clusters.grid, params);
+  // Sums are computed first, because every pixel has an owner from the start.
+  void cluster_by_ece1782(const Job& job, const Params& params, const Clusters& clusters,
+                          const SuperpixelBuffers& buffers, cudaStream_t stream) const {
+    const Ece1782 work = buffers.ece1782(clusters.grid, params);
     read_colors(job.in, reader_of(job.in.layout, job.in.color, params.color_space), color_tables(),
                 clusters, stream);
-    own_cells(report, stream);
+    assign_own_cells(work, stream);
     for (int i = 0; i < params.iterations; ++i) {
-      reset_sums(report, stream);
-      sum_owned(report, stream);
-      average_sums(report, stream);
-      choose_owners(report, stream);
+      reset_sums(work, stream);
+      sum_owned_pixels(work, stream);
+      average_sums(work, stream);
+      choose_owners(work, stream);
     }
-    write_owner_codes(report, slot.codes(), slot.pieces().counts, stream);
-    find_components(slot.codes(), clusters, slot.pieces(), stream);
+    write_owner_codes(work, buffers.codes(), buffers.fragments().counts, stream);
+    find_fragments(buffers.codes(), clusters, buffers.fragments(), stream);
   }
 
-  // The colours that moments are of, where others were compared; no kernel needs those any more.
+  // Moments need CIELAB colours. If the clusters used another colour space, converts again; no
+  // later kernel needs the previous colours.
   void read_lab(const Job& job, const Clusters& clusters, cudaStream_t stream) const {
     read_colors(job.in, reader_of(job.in.layout, job.in.color, ColorSpace::lab), color_tables(),
                 clusters, stream);
   }
 
-  // How many superpixels the job's table or drawing needs.
-  uint32_t records_wanted(const Job& job, const Params& params) const {
+  // Returns how many records the caller's table or the drawing requires.
+  uint32_t required_records(const Job& job, const Params& params) const {
     if (job.table.regions) return job.table.capacity;
     const bool draws = params.output == SlicOutput::overlay || params.output == SlicOutput::mean;
     return !job.out.empty() && draws ? setup_.max_regions : 0;
   }
 
-  void report(const Job& job, const Params& params, const Clusters& clusters, LabelMap labels,
-              const Slot& slot, cudaStream_t stream) const {
-    const Records records = slot.records(records_wanted(job, params), job.table.moments);
+  void write_results(const Job& job, const Params& params, const Clusters& clusters,
+                     LabelMap labels, const SuperpixelBuffers& buffers, cudaStream_t stream) const {
+    const Records records = buffers.records(required_records(job, params), job.table.moments);
     if (records.capacity) {
       if (records.moments && params.color_space != ColorSpace::lab) read_lab(job, clusters, stream);
       measure_records(labels, job.in, clusters.colors, records, stream);
       if (params.warm_start) {
-        track_records(clusters.grid, stay_rule(clusters.grid, params).least, slot.codes(),
-                      slot.pieces(), labels, slot.tracks(), records, stream);
+        assign_tracks(clusters.grid, stay_rule(clusters.grid, params).least, buffers.codes(),
+                      buffers.fragments(), labels, buffers.tracks(), records, stream);
       }
     }
     if (job.table.total) publish_records(records, job.table, stream);
     if (job.table.borders) {
-      find_borders(labels, records.total, slot.borders(job.table.capacity), job.table, stream);
+      find_borders(labels, records.total, buffers.borders(job.table.capacity), job.table, stream);
     }
     if (job.out.empty()) return;
     switch (params.output) {
       case SlicOutput::labels:
         return write_label_picture(labels, job.out, stream);
       case SlicOutput::boundaries:
-        return write_boundaries(labels, job.out, stream);
+        return write_boundary_picture(labels, job.out, stream);
       case SlicOutput::mean:
-        return write_means(labels, records, job.out, stream);
+        return write_mean_picture(labels, records, job.out, stream);
       case SlicOutput::overlay:
         return draw(job.in, job.out, labels, {records.region, records.total, records.capacity},
-                    params, slot.ink(), stream);
+                    params, buffers.ink(), stream);
       case SlicOutput::none:
         return;
     }
@@ -194,25 +206,162 @@ class SlicCuda final : public Algorithm<Params> {
   Setup setup_;
   SlicMethod method_ = SlicMethod::fused;
   Block tables_;
-  bool many_tables_ = false;
-  // Warm start: how the last frame ended, and which frame may look.
-  Block kept_;
-  Block kept_reach_;
-  Block unfit_;
-  SlicGrid last_grid_;
-  ColorSpace last_space_ = ColorSpace::lab;
-  SlicVariant last_variant_ = SlicVariant::slic;
-  std::unique_ptr<FrameOrder> order_;
-  std::vector<Slot> slots_;
+  bool has_16_table_copies_ = false;
+  // Warm start: the clusters of the previous frame, and the order of the frames that use them.
+  Block saved_sums_;
+  Block saved_max_distance_;
+  Block rejected_;
+  SlicGrid previous_grid_;
+  ColorSpace previous_space_ = ColorSpace::lab;
+  SlicVariant previous_variant_ = SlicVariant::slic;
+  std::unique_ptr<FrameSequencer> sequencer_;
+  std::vector<SuperpixelBuffers> buffers_;
 };
 
 }  // namespace
-}  // namespace slic
+
+void SuperpixelBuffers::allocate(const std::shared_ptr<Backend>& backend, const Setup& setup,
+                                 SlicMethod method) {
+  size_ = setup.size;
+  {
+    const Backend::Entry entry(*backend);
+    fragments_.merge_blocks = max_merge_blocks();
+  }
+  const size_t cells = most_cells(size_);
+  const auto rows = static_cast<size_t>(size_.height);
+  // Patches that start inside the picture may be read, and a few rows more if iterations skip rows.
+  memory_.reserve(colors_, color_stride(size_.width) * (rows + 2 * kPatchRows));
+  for (ClusterSums*& sums : sums_) memory_.reserve(sums, cells);
+  for (uint32_t*& distances : max_distance_) memory_.reserve(distances, cells);
+  memory_.reserve(moved_, kMaxIterations);
+  memory_.reserve(codes_, row_stride(size_.width) * rows);
+  memory_.reserve(labels_, row_stride(size_.width) * rows);
+  if (method == SlicMethod::report) {
+    memory_.reserve(owners_, row_stride(size_.width) * rows);
+    memory_.reserve(ece1782_sums_, max_ece1782_cells(size_) * kCandidates);
+    memory_.reserve(ece1782_means_, max_ece1782_cells(size_));
+  }
+  reserve_fragments();
+  memory_.reserve(tracks_.largest_fragment, cells);
+  memory_.reserve(tracks_.spares, cells);
+  memory_.reserve(records_, setup.max_regions);
+  memory_.reserve(moments_, setup.max_regions);
+  if (setup.has_borders) reserve_borders(setup.max_regions);
+  memory_.allocate(*backend);
+  // Each frame restores these zeros.
+  fill_with_zeros(*backend, fragments_.arrivals, 2 * fragments_.tiles() * sizeof(uint32_t));
+  fill_with_zeros(*backend, fragments_.rank_histogram, StayRule::kRanks * sizeof(uint32_t));
+  if (setup.has_output && setup.out.format == setup.in.format) {
+    ink_ = blank_device_ink(*backend, size_);
+  }
+}
+
+// In the worst case every pixel is a fragment.
+void SuperpixelBuffers::reserve_fragments() {
+  using Tile = FragmentTile;
+  Fragments& f = fragments_;
+  f.size = size_;
+  f.columns = (size_.width + Tile::width - 1) / Tile::width;
+  f.rows = (size_.height + Tile::rows - 1) / Tile::rows;
+  f.stride = f.columns * Tile::width;
+  const size_t ids = f.ids();
+  const size_t padded = static_cast<size_t>(f.stride) * static_cast<size_t>(size_.height);
+  memory_.reserve(f.component, padded);
+  memory_.reserve(f.count, f.tiles());
+  for (uint32_t** edge : {&f.top, &f.bottom}) {
+    memory_.reserve(*edge, static_cast<size_t>(f.rows) * static_cast<size_t>(f.stride));
+  }
+  for (uint32_t** edge : {&f.left, &f.right}) {
+    memory_.reserve(*edge, static_cast<size_t>(f.columns) * static_cast<size_t>(size_.height));
+  }
+  memory_.reserve(f.arrivals, 2 * f.tiles());
+  memory_.reserve(f.parent, ids);
+  memory_.reserve(f.first_pixel, ids);
+  memory_.reserve(f.sums, ids);
+  memory_.reserve(f.rank_histogram, StayRule::kRanks);
+  memory_.reserve(f.min_rank, 1);
+  for (auto& choice : f.choice) memory_.reserve(choice, ids);
+  memory_.reserve(f.counts, 1);
+  for (int list = 0; list < kMergeLists; ++list) {
+    memory_.reserve(f.edges[list], f.edge_capacity(list));
+    memory_.reserve(f.small[list], f.small_capacity(list));
+  }
+  memory_.reserve(f.first_pixel_bits, padded / 32);
+  memory_.reserve(f.tile_row_counts, static_cast<size_t>(size_.height) * f.tile_row_pitch() / 4);
+  memory_.reserve(f.row_counts, (static_cast<size_t>(size_.height) + 3) / 4 * 4);
+  memory_.reserve(f.total, 1);
+}
+
+void SuperpixelBuffers::reserve_borders(uint32_t regions) {
+  Borders& b = borders_;
+  b.table_size = std::bit_ceil(4 * regions);
+  memory_.reserve(b.key, b.table_size);
+  memory_.reserve(b.length, b.table_size);
+  memory_.reserve(b.degree, regions);
+  memory_.reserve(b.start, regions + 1);
+  memory_.reserve(b.listed, regions);
+  memory_.reserve(b.unsorted, most_borders(regions));
+  memory_.reserve(b.sorted, most_borders(regions));
+}
+
+Borders SuperpixelBuffers::borders(uint32_t capacity) const {
+  Borders borders = borders_;
+  borders.capacity = capacity;
+  return borders;
+}
+
+Clusters SuperpixelBuffers::clusters(const SlicGrid& grid, const SlicParams& params) const {
+  Clusters clusters{grid,
+                    scale_of(grid, params),
+                    {colors_, size_.width, size_.height,
+                     static_cast<ptrdiff_t>(color_stride(size_.width) * sizeof(uint32_t))},
+                    {sums_[0], sums_[1], sums_[2]}};
+  if (params.tolerance > 0) {
+    clusters.moved = moved_;
+    clusters.limit = movement_limit(grid, params);
+  }
+  if (params.variant == SlicVariant::slico) std::copy_n(max_distance_, 3, clusters.max_distance);
+  return clusters;
+}
+
+Ece1782 SuperpixelBuffers::ece1782(const SlicGrid& grid, const SlicParams& params) const {
+  expects(owners_ != nullptr, "method=report must be set before caps are negotiated");
+  expects(grid.width >= kMinEce1782Cell && grid.height >= kMinEce1782Cell,
+          "method=report requires cells of at least " + std::to_string(kMinEce1782Cell) +
+              " pixels a side, not " + std::to_string(grid.width) + "x" +
+              std::to_string(grid.height));
+  expects(params.variant == SlicVariant::slic && !params.warm_start,
+          "method=report cannot be combined with variant=slico or warm-start=true");
+  // 4: lightness has two units per Lab unit and has full weight here.
+  const double factor =
+      4 * params.compactness * params.compactness / (static_cast<double>(grid.width) * grid.height);
+  return {grid,
+          clusters(grid, params).colors,
+          static_cast<float>(factor),
+          static_cast<int>(params.report_step),
+          {owners_, size_.width, size_.height,
+           static_cast<ptrdiff_t>(row_stride(size_.width) * sizeof(Owner))},
+          ece1782_sums_,
+          ece1782_means_};
+}
+
+LabelMap SuperpixelBuffers::label_map(uint32_t* labels) const {
+  return {labels, size_.width, size_.height,
+          static_cast<ptrdiff_t>(row_stride(size_.width) * sizeof(uint32_t))};
+}
+
+Image<uint8_t> SuperpixelBuffers::codes() const {
+  return {codes_, size_.width, size_.height, static_cast<ptrdiff_t>(row_stride(size_.width))};
+}
+
+}  // namespace regions::slicsuperpixel
+
+namespace regions {
 
 template <>
 std::unique_ptr<Algorithm<SlicParams>> make_algorithm<SlicParams, BackendKind::cuda>(
     std::shared_ptr<Backend> backend) {
-  return std::make_unique<slic::SlicCuda>(std::move(backend));
+  return std::make_unique<slicsuperpixel::SlicCuda>(std::move(backend));
 }
 
 }  // namespace regions

@@ -1,0 +1,716 @@
+// The passes over the pixels of one row of cells: assigning each pixel to a cluster, adding it to
+// the cluster's sums, and writing cluster codes.
+//
+// The passes are templates. `Strip` says how the distance to a cluster is computed (SLIC in
+// assign.cpp, SLICO in slico.cpp), `kLanes` is the width of the vectors, and `LaneContent` says
+// what one lane holds.
+#pragma once
+
+#include <algorithm>
+#include <concepts>
+
+#include "cpu/slicsuperpixel/pixel_vectors.hpp"
+#include "cpu/slicsuperpixel/superpixel_clusters.hpp"
+
+namespace regions {
+
+// A row of cells with the cluster centres of the row above it, of the row itself and of the row
+// below it.
+struct CellRow {
+  const CellInput& input;
+  const SlicGrid grid;
+  const int row;
+  const CellCenterRow centers[3];
+
+  CellRow(const CellInput& cells, int cell_row)
+      : input(cells),
+        grid(cells.grid),
+        row(cell_row),
+        centers{cells.memory.center_row(cells.center_set, cell_row - 1, grid),
+                cells.memory.center_row(cells.center_set, cell_row, grid),
+                cells.memory.center_row(cells.center_set, cell_row + 1, grid)} {}
+  int top() const { return row * grid.height; }
+  int rows() const { return std::min(grid.height, grid.size.height - top()); }
+};
+
+// Candidate number `candidate` (0..8) of kLanes consecutive cells, one cell per lane. make(center,
+// dx, dy) computes the Candidate of a cluster that has pixels.
+template <int kLanes>
+struct CandidateVectors {
+  using Ints = typename Vectors<kLanes>::Ints;
+  Ints base, column, down, row, color[3];
+  Ints alive;                   // -1 if the cluster has pixels, else 0
+  Ints stored[3], stored_base;  // copied from CellCenterRow
+
+  template <std::invocable<const Center&, int, int> Make>
+  REGIONS_INLINE CandidateVectors(const CellRow& cells, int first_column, int candidate,
+                                  Make make) {
+    const SlicGrid& grid = cells.grid;
+    const int dx = candidate % 3 - 1, dy = candidate / 3 - 1;
+    const CellCenterRow& from = cells.centers[candidate / 3];
+    int part[5][kLanes], bases[kLanes], parts[7][kLanes];
+    for (int p = 0; p < 5; ++p) {
+      for (int i = 0; i < kLanes; ++i) part[p][i] = from.part[p][first_column + dx + i];
+    }
+    std::memcpy(bases, from.base + first_column + dx, sizeof bases);
+    for (int i = 0; i < kLanes; ++i) {
+      // The stored values of an empty cluster are arbitrary and could overflow the score.
+      const int mask = bases[i] == CellCenterRow::kEmpty ? 0 : -1;
+      const Center center = {{part[0][i] & mask, part[1][i] & mask, part[2][i] & mask},
+                             bases[i] & mask,
+                             part[3][i] & mask,
+                             part[4][i] & mask,
+                             true};
+      const Candidate computed = make(center, dx * grid.width, dy * grid.height);
+      parts[0][i] = computed.base;
+      parts[1][i] = computed.column;
+      parts[2][i] = computed.row;
+      parts[3][i] = computed.down;
+      for (int c = 0; c < 3; ++c) parts[4 + c][i] = computed.color[c];
+    }
+    stored_base = from_array(bases);
+    alive = stored_base != CellCenterRow::kEmpty;
+    base = alive ? from_array(parts[0]) : Ints{} + no_candidate(true, candidate).base;
+    column = from_array(parts[1]) & alive;
+    row = from_array(parts[2]) & alive;
+    down = from_array(parts[3]) & alive;
+    for (int c = 0; c < 3; ++c) {
+      color[c] = from_array(parts[4 + c]) & alive;
+      stored[c] = from_array(part[c]) & alive;
+    }
+  }
+
+ private:
+  REGIONS_INLINE static Ints from_array(const int (&values)[kLanes]) {
+    Ints numbers;
+    std::memcpy(&numbers, values, sizeof numbers);
+    return numbers;
+  }
+};
+
+// The lanes of a vector hold neighbouring pixels of one cell, or the same pixel (u, v) of
+// neighbouring cells.
+enum class LaneContent : uint8_t { pixels, cells };
+
+// Gives a strip access to the candidates of kLanes cells. If lanes are pixels, it selects the
+// candidates of cell `cell`; if lanes are cells, it passes whole vectors on.
+template <LaneContent content, class Candidates>
+struct CandidateView {
+  const Candidates& all;
+  int cell = 0;
+
+  template <class Part>
+  REGIONS_INLINE auto select(const Part& part) const {
+    if constexpr (content == LaneContent::pixels) {
+      return part[cell];
+    } else {
+      return part;
+    }
+  }
+  // Returns the scores at the first row of patch `patch`: for column u and the following columns if
+  // lanes are pixels, for column u of each cell if lanes are cells. Small cells have one patch
+  // only.
+  REGIONS_INLINE auto starts(int candidate, int u, int patch) const {
+    using Vector = Vectors<Candidates::kLanes>;
+    typename Vector::Ints first = {};
+    if constexpr (content == LaneContent::pixels) {
+      const int column = select(all.column[candidate]);
+      first += select(all.base[candidate]) + kPatchRows * patch * select(all.down[candidate]) +
+               column * u;
+      first += column * Vector::lane_numbers();
+    } else {
+      first = all.base[candidate] + all.column[candidate] * u;
+    }
+    return (first & ~15) | candidate;
+  }
+};
+
+inline constexpr int kNoCandidate = 15;  // marks a pixel outside the picture
+
+// Sums of at most kRows rows of a strip for each candidate. Two integers per lane hold all sums.
+template <int kLanes>
+struct StripSums {
+  using Ints = typename Vectors<kLanes>::Ints;
+  static constexpr int kRows = 16;
+  // lowest bit of the count: 16 pixels of at most 255 sum to less than 1 << 12
+  static constexpr int kCount = 12;
+  // lowest bit of the row sum: the count of 16 pixels is below 1 << (17 - 12)
+  static constexpr int kRow = 17;
+
+  Ints first_second[kCandidates];  // components 0 and 1, 16 bits each
+  Ints rest[kCandidates];          // component 2, count, sum of rows
+
+  REGIONS_INLINE StripSums() {
+#pragma GCC unroll 9
+    for (int candidate = 0; candidate < kCandidates; ++candidate) {
+      first_second[candidate] = rest[candidate] = Ints{};
+    }
+  }
+  // `v` is the row, counted from the first row of the first patch. It is below 64, because at most
+  // four patches share sums (with a row step of 4).
+  REGIONS_INLINE void add(const Ints& candidates, const Ints (&pixel)[3], int v) {
+    const Ints first_two = (pixel[0] + kColorBias) | (pixel[1] + kColorBias) << 16;
+    const Ints others = pixel[2] + (kColorBias + (1 << kCount) + (v << kRow));
+#pragma GCC unroll 9
+    for (int candidate = 0; candidate < kCandidates; ++candidate) {
+      const Ints chosen = candidates == candidate;
+      first_second[candidate] =
+          chosen ? first_second[candidate] + first_two : first_second[candidate];
+      rest[candidate] = chosen ? rest[candidate] + others : rest[candidate];
+    }
+  }
+  // Adds the sums of one candidate to its cluster. The strip starts at column `u` and row `top` of
+  // the cell.
+  REGIONS_INLINE void add_to(int candidate, int u, int top, const SlicGrid& grid,
+                             PackedSums& sums) const {
+    const Ints n = rest[candidate] >> kCount & ((1 << (kRow - kCount)) - 1);
+    const Ints third_row = (rest[candidate] & ((1 << kCount) - 1)) | rest[candidate] >> kRow << 16;
+    const auto four = Vectors<kLanes>::sum_lanes_of_four(first_second[candidate], third_row, n,
+                                                         n * Vectors<kLanes>::lane_numbers());
+    const auto all = [&](int i) { return static_cast<uint32_t>(four[i]); };
+    // Cluster sums count positions from the corner of the cluster's search window, one cell left of
+    // and above its own cell.
+    const int left = u + (2 - candidate % 3) * grid.width;
+    const int above = top + (2 - candidate / 3) * grid.height;
+    sums.part[0] += all(0) & 0xffff;  // at most 256 pixels of 255: below 2^16
+    sums.part[1] += all(0) >> 16;
+    sums.part[2] += all(1) & 0xffff;
+    sums.part[3] += all(3) + all(2) * static_cast<uint32_t>(left);
+    sums.part[4] += (all(1) >> 16) + all(2) * static_cast<uint32_t>(above);
+    sums.part[5] += all(2);
+  }
+};
+
+template <int kLanes>
+REGIONS_INLINE void load_pixels(const ColorPlanes& colors, int x, int y,
+                                typename Vectors<kLanes>::Ints (&pixel)[3]) {
+  for (int c = 0; c < 3; ++c) {
+    pixel[c] = Vectors<kLanes>::load(colors.plane[c].row(y) + x);
+  }
+}
+
+// A strip is a vector of pixels that moves down the rows of one patch. choose() returns the nearest
+// candidate of each lane's pixel; it is called once for each row that takes part, from top to
+// bottom. SLICO also keeps the largest colour distances: record_distances() is called after each
+// row, merge_distances() once at the end.
+template <class S>
+concept ChoosingStrip = std::constructible_from<S, const typename S::View&, int, int, RowChoice> &&
+    requires(S strip, const typename Vectors<S::kLanes>::Ints& candidates,
+             const typename Vectors<S::kLanes>::Ints (&pixel)[3], const RowSums& sums) {
+  { S::kIsSlico } -> std::convertible_to<bool>;
+  strip.choose(0, pixel);
+  strip.record_distances(candidates);
+  strip.merge_distances(0, sums, 0);
+};
+
+// Stores the first `count` bytes, or the whole vector if `count` is larger.
+template <int kLanes>
+REGIONS_INLINE void store_bytes(const typename Vectors<kLanes>::Bytes& bytes, int count,
+                                uint8_t* to) {
+  if (count >= kLanes) {
+    std::memcpy(to, &bytes, kLanes);
+  } else {
+    for (int i = 0; i < count; ++i) to[i] = static_cast<uint8_t>(bytes[i]);
+  }
+}
+
+// Calls visit(view, column) for each cell of a row. `view` gives access to the cell's candidates.
+template <class Strip, class Visit>
+REGIONS_INLINE void for_each_cell(const CellRow& cells, Visit visit) {
+  for (int begin = 0; begin < cells.grid.columns; begin += Strip::kLanes) {
+    const typename Strip::Candidates candidates(cells, begin);
+    const int count = std::min(Strip::kLanes, cells.grid.columns - begin);
+    for (int i = 0; i < count; ++i) visit(typename Strip::View{candidates, i}, begin + i);
+  }
+}
+
+template <ChoosingStrip Strip>
+REGIONS_INLINE void sum_row(const AssignInput& input, int row, RowChoice row_subset,
+                            Image<uint8_t> chosen, const RowSums& row_sums) {
+  constexpr int kLanes = Strip::kLanes;
+  using Ints = typename Vectors<kLanes>::Ints;
+  const CellRow cells(input.cells, row);
+  const SlicGrid& grid = cells.grid;
+  const int height = cells.rows();
+  for_each_cell<Strip>(
+      cells, [&](const typename Strip::View& view, int column) __attribute__((always_inline)) {
+        const int width = std::min(grid.width, grid.size.width - column * grid.width);
+        for (int u = 0; u < width; u += kLanes) {
+          const Ints outside = Vectors<kLanes>::lane_numbers() >= width - u;
+          for (int top = 0; top < height;) {
+            // If few rows of a patch take part, several patches share one set of sums.
+            StripSums<kLanes> strip_sums;
+            const int first = top;
+            for (int summed_rows = 0;
+                 top < height && summed_rows + row_subset.rows(kPatchRows) <= strip_sums.kRows;
+                 top += kPatchRows) {
+              const int rows = std::min(kPatchRows, height - top);
+              if (row_subset.phase >= rows) continue;
+              Strip strip(view, u, top / kPatchRows, row_subset);
+              for (int v = row_subset.phase; v < rows; v += row_subset.step) {
+                Ints pixel[3];
+                const int x = column * grid.width + u, y = row * grid.height + top + v;
+                load_pixels<kLanes>(input.colors, x, y, pixel);
+                const Ints candidates = strip.choose(v, pixel) | (outside & kNoCandidate);
+                if constexpr (!Strip::kIsSlico) {
+                  store_bytes<kLanes>(Vectors<kLanes>::low_bytes(candidates), width - u,
+                                      chosen.row(y) + x);
+                }
+                strip_sums.add(candidates, pixel, top - first + v);
+                strip.record_distances(candidates);
+              }
+              summed_rows += row_subset.rows(rows);
+              for (int candidate = 0; candidate < kCandidates; ++candidate) {
+                strip.merge_distances(candidate, row_sums, column + candidate % 3 - 1);
+              }
+            }
+            for (int candidate = 0; candidate < kCandidates; ++candidate) {
+              strip_sums.add_to(candidate, u, first, grid,
+                                row_sums.sums[candidate / 3][column + candidate % 3 - 1]);
+            }
+          }
+        }
+      });
+}
+
+// The candidates chosen by the pixels of a strip in up to kPatchRows rows, and a bit for each pixel
+// whose choice differs from the previous one.
+template <int kLanes>
+struct StripChoices {
+  static constexpr int kWord = std::min(kLanes, 8);  // bytes compared at once
+  uint8_t candidate[kPatchRows][kLanes];
+  uint64_t changed[kPatchRows * kLanes / 64] = {};  // one bit per pixel
+
+  // Stores the choices of row number `row`. Only the first `count` pixels belong to the cell. `old`
+  // are the previous choices.
+  REGIONS_INLINE void store(int row, const typename Vectors<kLanes>::Bytes& now, int count,
+                            const uint8_t* old) {
+    std::memcpy(candidate[row], &now, kLanes);
+    uint32_t bits = 0;
+    for (int first = 0; first < kLanes; first += kWord) {
+      uint64_t differs = 0, before = 0;
+      std::memcpy(&differs, candidate[row] + first, kWord);
+      std::memcpy(&before, old + first, kWord);
+      differs ^= before;
+      differs |= differs >> 2;  // a candidate number has four bits
+      differs |= differs >> 1;
+      // Collects the lowest bit of each of the eight bytes.
+      const uint64_t lowest = (differs & 0x0101010101010101) * 0x0102040810204080 >> 56;
+      bits |= static_cast<uint32_t>(lowest) << first;
+    }
+    if (count < kLanes) bits &= (1u << count) - 1;
+    changed[row * kLanes / 64] |= static_cast<uint64_t>(bits) << row * kLanes % 64;
+  }
+  // Calls visit(row, lane) for each pixel whose choice has changed.
+  template <class Visit>
+  REGIONS_INLINE void for_each_change(Visit visit) const {
+    for (int w = 0; w < kPatchRows * kLanes / 64; ++w) {
+      for (uint64_t left = changed[w]; left; left &= left - 1) {
+        const int pixel = w * 64 + __builtin_ctzll(left);
+        visit(pixel / kLanes, pixel % kLanes);
+      }
+    }
+  }
+};
+
+template <ChoosingStrip Strip>
+REGIONS_INLINE void reassign_row(const AssignInput& input, int row, RowChoice row_subset,
+                                 Image<uint8_t> chosen, const RowSums& row_sums) {
+  constexpr int kLanes = Strip::kLanes;
+  using Sums = VectorTypes<8>::Unsigned;
+  const CellRow cells(input.cells, row);
+  const SlicGrid& grid = cells.grid;
+  const int height = cells.rows();
+  // Positions count from the corner of each candidate's search window: the offsets from the cell's
+  // corner to it.
+  Sums corner[kNoCandidate + 1] = {};
+  for (int candidate = 0; candidate < kCandidates; ++candidate) {
+    corner[candidate][3] = static_cast<uint32_t>((2 - candidate % 3) * grid.width);
+    corner[candidate][4] = static_cast<uint32_t>((2 - candidate / 3) * grid.height);
+  }
+  for_each_cell<Strip>(
+      cells, [&](const typename Strip::View& view, int column) __attribute__((always_inline)) {
+        const int width = std::min(grid.width, grid.size.width - column * grid.width);
+        for (int u = 0; u < width; u += kLanes) {
+          const int x = column * grid.width + u;
+          for (int top = 0; top < height; top += kPatchRows) {
+            Strip strip(view, u, top / kPatchRows, row_subset);
+            StripChoices<kLanes> choices;
+            const int end = std::min(top + kPatchRows, height), first = top + row_subset.phase;
+            for (int v = first, r = 0; v < end; v += row_subset.step, ++r) {
+              typename Vectors<kLanes>::Ints pixel[3];
+              load_pixels<kLanes>(input.colors, x, cells.top() + v, pixel);
+              choices.store(r, Vectors<kLanes>::low_bytes(strip.choose(v - top, pixel)), width - u,
+                            chosen.row(cells.top() + v) + x);
+            }
+            choices.for_each_change([&](int r, int lane) __attribute__((always_inline)) {
+              const int v = first + r * row_subset.step, y = cells.top() + v;
+              const auto value = [&](int c) __attribute__((always_inline)) {
+                return static_cast<uint32_t>(input.colors.plane[c](x + lane, y) + kColorBias);
+              };
+              const Sums pixel = {value(0),
+                                  value(1),
+                                  value(2),
+                                  static_cast<uint32_t>(u + lane),
+                                  static_cast<uint32_t>(v),
+                                  1,
+                                  0,
+                                  0};
+              const auto change = [&](int candidate, const Sums& by)
+                  __attribute__((always_inline)) {
+                uint32_t* const part =
+                    row_sums.sums[candidate / 3][column + candidate % 3 - 1].part;
+                Sums sums;
+                std::memcpy(&sums, part, sizeof sums);
+                sums += by;
+                std::memcpy(part, &sums, sizeof sums);
+              };
+              uint8_t& candidate = chosen(x + lane, y);
+              change(candidate, Sums{} - (pixel + corner[candidate]));
+              candidate = choices.candidate[r][lane];
+              change(candidate, pixel + corner[candidate]);
+            });
+          }
+        }
+      });
+}
+
+// Returns cluster_code() of the chosen candidates around cell (column, row). If lanes are cells,
+// `column` is a vector.
+template <int kLanes, class Column>
+REGIONS_INLINE typename Vectors<kLanes>::Bytes codes_of(
+    const typename Vectors<kLanes>::Ints& candidates, const Column& column, int row) {
+  const auto down = candidates * 11 >> 5;  // candidate / 3, exact for 0..8
+  const auto across = candidates - 3 * down;
+  const auto codes = ((across + (column - 1)) & 3) | ((down + (row - 1)) & 3) << 2;
+  return Vectors<kLanes>::low_bytes(codes);
+}
+
+template <ChoosingStrip Strip>
+REGIONS_INLINE void code_row(const AssignInput& input, int row, Image<uint8_t> codes) {
+  constexpr int kLanes = Strip::kLanes;
+  using Ints = typename Vectors<kLanes>::Ints;
+  const CellRow cells(input.cells, row);
+  const SlicGrid& grid = cells.grid;
+  const int height = cells.rows();
+  for_each_cell<Strip>(
+      cells, [&](const typename Strip::View& view, int column) __attribute__((always_inline)) {
+        const int width = std::min(grid.width, grid.size.width - column * grid.width);
+        for (int u = 0; u < width; u += kLanes) {
+          for (int v = 0; v < height;) {
+            Strip strip(view, u, v / kPatchRows, RowChoice{});
+            for (const int end = std::min(v + kPatchRows, height); v < end; ++v) {
+              Ints pixel[3];
+              const int y = row * grid.height + v, x = column * grid.width + u;
+              load_pixels<kLanes>(input.colors, x, y, pixel);
+              store_bytes<kLanes>(
+                  codes_of<kLanes>(strip.choose(v % kPatchRows, pixel), column, row), width - u,
+                  codes.row(y) + x);
+            }
+          }
+        }
+      });
+}
+
+// Sums of the pixels of kLanes cells for each candidate, one cell per lane. Three words per lane
+// hold all sums. The fields do not overflow when three cells are added: at most 192 pixels of 255.
+template <int kLanes>
+struct CellSums {
+  using Ints = typename Vectors<kLanes>::Ints;
+  using Words = typename Vectors<kLanes>::Unsigned;
+  // components 0 and 1; component 2 and the count; columns and rows
+  static constexpr int kWords = 3;
+  static_assert(3 * kMaxSmallCell * kMaxSmallCell * 255 < 1 << 16);
+  Words word[kWords][kCandidates] = {};
+
+  REGIONS_INLINE void add(const Ints& candidates, const Ints (&pixel)[3], int u, int v) {
+    Words added[kWords];
+    added[0] = reinterpret_cast<Words>((pixel[0] + kColorBias) | (pixel[1] + kColorBias) << 16);
+    added[1] = reinterpret_cast<Words>(pixel[2] + (kColorBias + (1 << 16)));
+    added[2] = same(static_cast<uint32_t>(u | v << 16));
+#pragma GCC unroll 9
+    for (int candidate = 0; candidate < kCandidates; ++candidate) {
+      const Ints chosen = candidates == candidate;
+      for (int w = 0; w < kWords; ++w) {
+        word[w][candidate] = chosen ? word[w][candidate] + added[w] : word[w][candidate];
+      }
+    }
+  }
+
+ private:
+  // Returns a vector of equal words. For `Words{} + number` g++ 12 generates one instruction per
+  // lane.
+  REGIONS_INLINE static Words same(uint32_t number) {
+    uint32_t lanes[kLanes];
+    for (int i = 0; i < kLanes; ++i) lanes[i] = number;
+    Words words;
+    std::memcpy(&words, lanes, sizeof words);
+    return words;
+  }
+};
+
+// The CellSums of up to kCells consecutive cells. They are added to the clusters only when all are
+// stored: each cluster receives sums from three cells of a row, and loading a vector that overlaps
+// a recent store is slow.
+template <int kLanes, bool kIsSlico>
+class CellBlock {
+  using Words = typename Vectors<kLanes>::Unsigned;
+  using Floats = typename Vectors<kLanes>::Floats;
+  using Sums = CellSums<kLanes>;
+
+ public:
+  static constexpr int kCells = 128;
+
+  void clear() { std::memset(this, 0, sizeof *this); }
+  REGIONS_INLINE void store(int cell, const Sums& sums) {
+#pragma GCC unroll 9
+    for (int candidate = 0; candidate < kCandidates; ++candidate) {
+      for (int w = 0; w < Sums::kWords; ++w) {
+        std::memcpy(&word_[candidate][w][kPad + cell], &sums.word[w][candidate], sizeof(Words));
+      }
+    }
+  }
+  REGIONS_INLINE void store_distances(int cell, int candidate, const Floats& max_distance) {
+    std::memcpy(&max_distance_[candidate][kPad + cell], &max_distance, sizeof max_distance);
+  }
+  // Adds the sums of cells begin..begin+count-1 to their clusters, including one cluster left and
+  // one right of these cells.
+  REGIONS_INLINE void add_to(int begin, int count, const SlicGrid& grid,
+                             const CellSumRow (&to)[3]) const {
+    const auto width = static_cast<uint32_t>(grid.width);
+    const auto height = static_cast<uint32_t>(grid.height);
+    for (uint32_t dy = 0; dy < 3; ++dy) {
+      const auto left = 3 * dy, middle = left + 1, right = left + 2;
+      for (int i = -1; i <= count; i += kLanes) {
+        const auto all = [&](int w) __attribute__((always_inline)) {
+          return at(left, w, i + 1) + at(middle, w, i) + at(right, w, i - 1);
+        };
+        const Words first = all(0), second = all(1), third = all(2);
+        // Offset from the cell's corner to the corner of the cluster's search window, in cell
+        // widths.
+        const Words columns_across = 2 * (at(left, 1, i + 1) >> 16) + (at(middle, 1, i) >> 16);
+        const Words counted = second >> 16;
+        const Words sum[] = {first & 0xffff,
+                             first >> 16,
+                             second & 0xffff,
+                             (third & 0xffff) + columns_across * width,
+                             (third >> 16) + counted * ((2 - dy) * height),
+                             counted};
+        for (int p = 0; p < 6; ++p) {
+          uint32_t* const part = to[dy].part[p] + begin + i;
+          const Words more = load<Words>(part) + sum[p];
+          std::memcpy(part, &more, sizeof more);
+        }
+        if constexpr (kIsSlico) {
+          const auto larger = [](const Floats& a, const Floats& b) __attribute__((always_inline)) {
+            return a > b ? a : b;
+          };
+          const Floats distance = larger(load<Floats>(&max_distance_[left][kPad + i + 1]),
+                                         larger(load<Floats>(&max_distance_[middle][kPad + i]),
+                                                load<Floats>(&max_distance_[right][kPad + i - 1])));
+          const auto max_distance = reinterpret_cast<Words>(
+              __builtin_convertvector(distance, typename Vectors<kLanes>::Ints));
+          uint32_t* const part = to[dy].part[6] + begin + i;
+          const Words before = load<Words>(part);
+          const Words larger_distance = max_distance > before ? max_distance : before;
+          std::memcpy(part, &larger_distance, sizeof larger_distance);
+        }
+      }
+    }
+  }
+
+ private:
+  static constexpr int kPad = kCellMargin + 2;  // zeros on each side
+  static constexpr int kPitch = kCells + 2 * kPad;
+
+  template <class Vector, class T>
+  REGIONS_INLINE static Vector load(const T* from) {
+    Vector vector;
+    std::memcpy(&vector, from, sizeof vector);
+    return vector;
+  }
+  REGIONS_INLINE Words at(uint32_t candidate, int w, int cell) const {
+    return load<Words>(&word_[candidate][w][kPad + cell]);
+  }
+  uint32_t word_[kCandidates][Sums::kWords][kPitch];
+  float max_distance_[kIsSlico ? kCandidates : 1][kPitch];
+};
+
+template <int kLanes>
+REGIONS_INLINE void load_cells(const CellRow& cells, int column, int u, int v,
+                               typename Vectors<kLanes>::Ints (&pixel)[3]) {
+  const int8_t* const from = cells.input.memory.pixels(column, cells.row, u, v, cells.grid);
+  for (int c = 0; c < 3; ++c) pixel[c] = Vectors<kLanes>::load(from + c * kCellBatch);
+}
+
+// Calls visit(strip, u, cells) for each column u of kLanes cells starting at `column`. Only the
+// first `cells` of them contain column u; the last cell may be cut off.
+template <class Strip, class Visit>
+REGIONS_INLINE void for_each_column(const CellRow& row, int column, Visit visit) {
+  const SlicGrid& grid = row.grid;
+  const typename Strip::Candidates candidates(row, column);
+  for (int u = 0; u < grid.width; ++u) {
+    const int cells = (grid.size.width - u + grid.width - 1) / grid.width - column;
+    Strip strip({candidates}, u, 0, RowChoice{});
+    visit(strip, u, cells);
+  }
+}
+
+template <ChoosingStrip Strip>
+REGIONS_INLINE void sum_cell_row(const CellInput& input, int row, const CellSumRow (&to)[3]) {
+  constexpr int kLanes = Strip::kLanes;
+  using Vector = Vectors<kLanes>;
+  using Ints = typename Vector::Ints;
+  using Floats = typename Vector::Floats;
+  const CellRow row_of_cells(input, row);
+  const SlicGrid& grid = row_of_cells.grid;
+  CellBlock<kLanes, Strip::kIsSlico> block;
+  for (int begin = 0; begin < grid.columns; begin += block.kCells) {
+    const int count = std::min(grid.columns - begin, block.kCells);
+    if (begin == 0 || count < block.kCells) block.clear();
+    for (int cell = 0; cell < count; cell += kLanes) {
+      CellSums<kLanes> sums;
+      Floats max_distance[kCandidates] = {};
+      for_each_column<Strip>(
+          row_of_cells,
+          begin + cell, [&](Strip & strip, int u, int cells) __attribute__((always_inline)) {
+            const Ints outside = Vector::lane_numbers() >= cells;
+            for (int v = 0; v < row_of_cells.rows(); ++v) {
+              Ints pixel[3];
+              load_cells<kLanes>(row_of_cells, begin + cell, u, v, pixel);
+              const Ints candidates = strip.choose(v, pixel) | (outside & kNoCandidate);
+              sums.add(candidates, pixel, u, v);
+              strip.record_distances(candidates);
+            }
+            if constexpr (Strip::kIsSlico) {
+              for (int candidate = 0; candidate < kCandidates; ++candidate) {
+                const Floats& distance = strip.max_distance(candidate);
+                max_distance[candidate] =
+                    distance > max_distance[candidate] ? distance : max_distance[candidate];
+              }
+            }
+          });
+      block.store(cell, sums);
+      if constexpr (Strip::kIsSlico) {
+        for (int candidate = 0; candidate < kCandidates; ++candidate) {
+          block.store_distances(cell, candidate, max_distance[candidate]);
+        }
+      }
+    }
+    block.add_to(begin, count, grid, to);
+  }
+}
+
+template <ChoosingStrip Strip>
+REGIONS_INLINE void code_cell_row(const CellInput& input, int row, Image<uint8_t> codes) {
+  constexpr int kLanes = Strip::kLanes;
+  using Ints = typename Vectors<kLanes>::Ints;
+  const CellRow row_of_cells(input, row);
+  const SlicGrid& grid = row_of_cells.grid;
+  for (int column = 0; column < grid.columns; column += kLanes) {
+    const Ints columns = Vectors<kLanes>::lane_numbers() + column;
+    for_each_column<Strip>(
+        row_of_cells, column, [&](Strip & strip, int u, int cells) __attribute__((always_inline)) {
+          for (int v = 0; v < row_of_cells.rows(); ++v) {
+            Ints pixel[3];
+            load_cells<kLanes>(row_of_cells, column, u, v, pixel);
+            const auto bytes = codes_of<kLanes>(strip.choose(v, pixel), columns, row);
+            uint8_t* to = codes.row(row_of_cells.top() + v) + column * grid.width + u;
+            for (int i = 0; i < std::min(cells, kLanes); ++i, to += grid.width) {
+              *to = static_cast<uint8_t>(bytes[i]);
+            }
+          }
+        });
+  }
+}
+
+template <template <int, LaneContent> class Strip>
+struct PassDispatch {
+  using Codes = Image<uint8_t>;
+
+  static void sum(const AssignInput& in, int row, RowChoice row_subset, Codes chosen,
+                  const RowSums& to) {
+    static const auto run = select_for_cpu(sum_row_16, sum_row_8, sum_row_4);
+    run(in, row, row_subset, chosen, to);
+  }
+  static void reassign(const AssignInput& in, int row, RowChoice row_subset, Codes chosen,
+                       const RowSums& to) {
+    static const auto run = select_for_cpu(reassign_row_16, reassign_row_8, reassign_row_4);
+    run(in, row, row_subset, chosen, to);
+  }
+  static void code(const AssignInput& in, int row, Codes codes) {
+    static const auto run = select_for_cpu(code_row_16, code_row_8, code_row_4);
+    run(in, row, codes);
+  }
+  static void sum_small_cells(const CellInput& in, int row, const CellSumRow (&to)[3]) {
+    static const auto run = select_for_cpu(sum_cell_row_16, sum_cell_row_8, sum_cell_row_4);
+    run(in, row, to);
+  }
+  static void code_small_cells(const CellInput& in, int row, Codes codes) {
+    static const auto run = select_for_cpu(code_cell_row_16, code_cell_row_8, code_cell_row_4);
+    run(in, row, codes);
+  }
+
+ private:
+  template <int kLanes>
+  using Pixels = Strip<kLanes, LaneContent::pixels>;
+  template <int kLanes>
+  using Cells = Strip<kLanes, LaneContent::cells>;
+
+  REGIONS_16_LANES static void sum_row_16(const AssignInput& in, int row, RowChoice row_subset,
+                                          Codes chosen, const RowSums& to) {
+    sum_row<Pixels<16>>(in, row, row_subset, chosen, to);
+  }
+  REGIONS_8_LANES static void sum_row_8(const AssignInput& in, int row, RowChoice row_subset,
+                                        Codes chosen, const RowSums& to) {
+    sum_row<Pixels<8>>(in, row, row_subset, chosen, to);
+  }
+  static void sum_row_4(const AssignInput& in, int row, RowChoice row_subset, Codes chosen,
+                        const RowSums& to) {
+    sum_row<Pixels<4>>(in, row, row_subset, chosen, to);
+  }
+  REGIONS_16_LANES static void reassign_row_16(const AssignInput& in, int row, RowChoice row_subset,
+                                               Codes chosen, const RowSums& to) {
+    reassign_row<Pixels<16>>(in, row, row_subset, chosen, to);
+  }
+  REGIONS_8_LANES static void reassign_row_8(const AssignInput& in, int row, RowChoice row_subset,
+                                             Codes chosen, const RowSums& to) {
+    reassign_row<Pixels<8>>(in, row, row_subset, chosen, to);
+  }
+  static void reassign_row_4(const AssignInput& in, int row, RowChoice row_subset, Codes chosen,
+                             const RowSums& to) {
+    reassign_row<Pixels<4>>(in, row, row_subset, chosen, to);
+  }
+  REGIONS_16_LANES static void code_row_16(const AssignInput& in, int row, Codes codes) {
+    code_row<Pixels<16>>(in, row, codes);
+  }
+  REGIONS_8_LANES static void code_row_8(const AssignInput& in, int row, Codes codes) {
+    code_row<Pixels<8>>(in, row, codes);
+  }
+  static void code_row_4(const AssignInput& in, int row, Codes codes) {
+    code_row<Pixels<4>>(in, row, codes);
+  }
+
+  REGIONS_16_LANES static void sum_cell_row_16(const CellInput& in, int row,
+                                               const CellSumRow (&to)[3]) {
+    sum_cell_row<Cells<16>>(in, row, to);
+  }
+  REGIONS_8_LANES static void sum_cell_row_8(const CellInput& in, int row,
+                                             const CellSumRow (&to)[3]) {
+    sum_cell_row<Cells<8>>(in, row, to);
+  }
+  static void sum_cell_row_4(const CellInput& in, int row, const CellSumRow (&to)[3]) {
+    sum_cell_row<Cells<4>>(in, row, to);
+  }
+  REGIONS_16_LANES static void code_cell_row_16(const CellInput& in, int row, Codes codes) {
+    code_cell_row<Cells<16>>(in, row, codes);
+  }
+  REGIONS_8_LANES static void code_cell_row_8(const CellInput& in, int row, Codes codes) {
+    code_cell_row<Cells<8>>(in, row, codes);
+  }
+  static void code_cell_row_4(const CellInput& in, int row, Codes codes) {
+    code_cell_row<Cells<4>>(in, row, codes);
+  }
+};
+
+}  // namespace regions

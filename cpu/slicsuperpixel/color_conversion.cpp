@@ -1,0 +1,95 @@
+// Colour conversion on the CPU: a row is expanded to one array per channel, then converted by
+// tables.
+#include <algorithm>
+
+#include "cpu/pixel_rows.hpp"
+#include "cpu/slicsuperpixel/slicsuperpixel.hpp"
+
+namespace regions {
+namespace {
+
+template <class Sample>
+void convert_row(const Sample* const (&value)[3], int width, const ColorReader& reader,
+                 int8_t* const (&to)[3]) {
+  const LabTables& tables = lab_tables();
+  const int drop = reader.decoder.drop;
+  for (int x = 0; x < width; ++x) {
+    const uint32_t color =
+        reader.color(tables, value[0][x] >> drop, value[1][x] >> drop, value[2][x] >> drop);
+    for (int c = 0; c < 3; ++c) to[c][x] = static_cast<int8_t>(color >> (8 * c));
+  }
+}
+
+// The usual case, 8-bit RGB to CIELAB. Tables are read pixel by pixel, because the CPU's gather
+// instructions are slower. The results are then converted to colours by vectors.
+constexpr int kPixels = 512;
+using Roots = uint16_t[3][kPixels];  // f() of X, Y and Z
+
+void look_up(const uint8_t* const (&value)[3], int begin, int count, Roots& roots) {
+  const LabTables& tables = lab_tables();
+  const uint8_t* const red = value[0] + begin;
+  const uint8_t* const green = value[1] + begin;
+  const uint8_t* const blue = value[2] + begin;
+  for (int i = 0; i < count; ++i) {
+    const uint64_t sums =
+        tables.share_of(0, red[i]) + tables.share_of(1, green[i]) + tables.share_of(2, blue[i]);
+    for (int axis = 0; axis < 3; ++axis) {
+      roots[axis][i] = static_cast<uint16_t>(tables.f(sums, axis));
+    }
+  }
+}
+
+template <int c>
+REGIONS_INLINE void put_component(const Roots& roots, int count, int8_t* to) {
+  for (int i = 0; i < count; ++i) {
+    const LabTerms terms = lab_terms(roots[0][i], roots[1][i], roots[2][i]);
+    to[i] = static_cast<int8_t>(terms.component[c] >> LabTerms::kBits);
+  }
+}
+REGIONS_CLONES void put_colors(const Roots& roots, int begin, int count, int8_t* const (&to)[3]) {
+  put_component<0>(roots, count, to[0] + begin);
+  put_component<1>(roots, count, to[1] + begin);
+  put_component<2>(roots, count, to[2] + begin);
+}
+
+void convert_rgb_row(const uint8_t* const (&value)[3], int width, int8_t* const (&to)[3]) {
+  Roots roots;
+  for (int begin = 0; begin < width; begin += kPixels) {
+    const int count = std::min(kPixels, width - begin);
+    look_up(value, begin, count, roots);
+    put_colors(roots, begin, count, to);
+  }
+}
+
+}  // namespace
+
+void read_colors(const ConstFrame& frame, const ColorReader& reader, const ColorPlanes& planes,
+                 int begin, int end, std::byte* scratch) {
+  const size_t row_bytes = color_scratch_bytes(frame.width) / 3;
+  const bool is_plain = frame.layout.model == ColorModel::rgb && reader.space == ColorSpace::lab;
+  for (int y = begin; y < end; ++y) {
+    const std::byte* row[3] = {channel_row(frame, 0, y, scratch)};
+    for (int c = 1; c < 3; ++c) {
+      row[c] = c < frame.layout.channels
+                   ? channel_row(frame, c, y, scratch + static_cast<size_t>(c) * row_bytes)
+                   : row[0];
+    }
+    int8_t* const to[3] = {planes.plane[0].row(y), planes.plane[1].row(y), planes.plane[2].row(y)};
+    const auto as = [&]<class Sample>(Sample) {
+      const Sample* const values[3] = {reinterpret_cast<const Sample*>(row[0]),
+                                       reinterpret_cast<const Sample*>(row[1]),
+                                       reinterpret_cast<const Sample*>(row[2])};
+      if constexpr (sizeof(Sample) == 1) {
+        if (is_plain) return convert_rgb_row(values, frame.width, to);
+      }
+      convert_row(values, frame.width, reader, to);
+    };
+    if (frame.layout.sample_bytes == 1) {
+      as(uint8_t{});
+    } else {
+      as(uint16_t{});
+    }
+  }
+}
+
+}  // namespace regions

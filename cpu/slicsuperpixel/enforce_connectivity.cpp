@@ -1,0 +1,369 @@
+// Enforcing connectivity on the CPU: finds runs and contacts of fragments, then merges small
+// fragments in rounds.
+//
+// Labels are compared a row at a time; only pixels that differ from a neighbour are visited. The
+// rounds visit only the contacts of fragments that still choose a neighbour.
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <utility>
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+#include "cpu/bits.hpp"
+#include "cpu/pixel_rows.hpp"
+#include "cpu/slicsuperpixel/slicsuperpixel.hpp"
+
+namespace regions {
+namespace {
+
+REGIONS_CLONES void flag_differences(const uint32_t* a, const uint32_t* b, int count,
+                                     uint8_t* flags) {
+  for (int x = 0; x < count; ++x) flags[x] = a[x] != b[x];
+}
+
+// One bit per pixel of a row: whether its label differs from its left and from its upper neighbour.
+class RowEdges {
+ public:
+  RowEdges(int width, std::byte* scratch)
+      : width_(width),
+        words_(words_for(width)),
+        across_(reinterpret_cast<Word*>(scratch)),
+        across_above_(across_ + words_),
+        down_(across_above_ + words_),
+        flags_(reinterpret_cast<uint8_t*>(down_ + words_)) {}
+  static size_t bytes(int width) {
+    return 3 * sizeof(Word) * static_cast<size_t>(words_for(width)) + static_cast<size_t>(width);
+  }
+
+  // Compares the next row with its left neighbours. The first pixel counts as different.
+  void find_across(const uint32_t* row) {
+    std::swap(across_, across_above_);
+    flags_[0] = 1;
+    flag_differences(row + 1, row, width_ - 1, flags_ + 1);
+    pack(across_);
+  }
+  void find_down(const uint32_t* row, const uint32_t* above) {
+    flag_differences(row, above, width_, flags_);
+    pack(down_);
+  }
+
+  // Calls visit(x) for the first pixel of each run of the row.
+  template <class Visit>
+  void for_each_start(Visit visit) const {
+    for (int w = 0; w < words_; ++w) for_each_bit(w, across_[w], visit);
+  }
+  // Calls across(x) and down(x) for pixels whose left or upper neighbour differs. Pairs are skipped
+  // if the previous pair, above or to the left, has the same two labels.
+  template <class Across, class Down>
+  void for_each_contact(Across across, Down down) const {
+    for (int w = 0; w < words_; ++w) {
+      for_each_bit(w, across_[w] & (down_[w] | shifted(down_, w)) & ~Word{w == 0}, across);
+      for_each_bit(w, down_[w] & (across_[w] | across_above_[w]), down);
+    }
+  }
+
+ private:
+  void pack(Word* bits) const {
+    pack_at_least(reinterpret_cast<const std::byte*>(flags_), 1, width_, 1, bits);
+  }
+  template <class Visit>
+  static void for_each_bit(int w, Word bits, Visit visit) {
+    for (; bits; bits &= bits - 1) visit(w * kWordBits + lowest_bit(bits));
+  }
+
+  int width_, words_;
+  Word* across_;
+  Word* across_above_;
+  Word* down_;
+  uint8_t* flags_;
+};
+
+// Returns the sum of component + 128 over `count` pixels. May read up to 15 bytes beyond them.
+#ifdef __SSE2__
+uint32_t sum_of(const int8_t* color, uint32_t count) {
+  // 16 bytes starting at entry 16 - n select the first n pixels.
+  alignas(16) static constexpr uint8_t kMask[32] = {255, 255, 255, 255, 255, 255, 255, 255,
+                                                    255, 255, 255, 255, 255, 255, 255, 255};
+  const auto load = [](const void* from) {
+    return _mm_loadu_si128(static_cast<const __m128i*>(from));
+  };
+  __m128i sums = _mm_setzero_si128();
+  for (uint32_t i = 0; i < count; i += 16) {
+    const __m128i mask = load(kMask + 16 - std::min(16u, count - i));
+    const __m128i bytes =
+        _mm_xor_si128(load(color + i), _mm_set1_epi8(static_cast<char>(kColorBias)));
+    sums = _mm_add_epi32(sums, _mm_sad_epu8(_mm_and_si128(bytes, mask), _mm_setzero_si128()));
+  }
+  return static_cast<uint32_t>(_mm_cvtsi128_si32(_mm_add_epi32(sums, _mm_srli_si128(sums, 8))));
+}
+#else
+uint32_t sum_of(const int8_t* color, uint32_t count) {
+  uint32_t sum = 0;
+  for (uint32_t i = 0; i < count; ++i) sum += static_cast<uint32_t>(color[i] + kColorBias);
+  return sum;
+}
+#endif
+
+constexpr size_t kMinContacts = 4096;  // fewer contacts are not worth other threads
+
+class FragmentMerger {
+ public:
+  // Sums areas and colours; each fragment is its own root.
+  FragmentMerger(const FragmentGraph& graph, std::span<const FragmentBand> bands,
+                 const SlicScale& scale, const Workers& workers)
+      : graph_(graph), bands_(bands), scale_(scale), workers_(workers) {
+    for_each_run(bands, [&](const FragmentRun& run) {
+      // Labels appear in order, so a new label is always the next one.
+      if (run.label > fragment_count_) {
+        graph.fragment[++fragment_count_] = {};
+        graph.first_pixel[fragment_count_] = {run.x, run.y};
+      }
+      Piece& fragment = graph.fragment[run.label];
+      fragment.area += run.length;
+      for (int c = 0; c < 3; ++c) fragment.color[c] += run.color[c];
+    });
+    for_each_label([&](uint32_t p) {
+      graph.parent[p] = p;
+      graph.choice[p] = 0;
+      graph.color[p] = color_of(graph.fragment[p]);
+    });
+  }
+
+  // Merges fragments of fewer than `min_area` pixels.
+  void merge_small(uint32_t min_area) {
+    find_choosers(min_area);
+    merge_choosers(min_area);
+  }
+  // Retains the requested number of fragments and merges all others into them.
+  void merge_unretained(const StayRule& rule) {
+    find_choosers(rule.certain);
+    choose();
+    mark_retained(rule);
+    if (follow_choices(Piece::kStays)) merge_choosers(Piece::kStays);
+  }
+  // Numbers the remaining fragments and returns their number.
+  uint32_t number_superpixels() const {
+    uint32_t left = 0;
+    for_each_label([&](uint32_t p) {
+      const uint32_t root = root_of(p);
+      graph_.superpixel_of[p] = root == p ? ++left : graph_.superpixel_of[root];
+    });
+    return left;
+  }
+
+ private:
+  template <class Visit>
+  void for_each_label(Visit visit) const {
+    for (uint32_t p = 1; p <= fragment_count_; ++p) visit(p);
+  }
+  uint32_t root_of(uint32_t label) const {
+    uint32_t* const parent = graph_.parent;
+    while (parent[label] != label) label = parent[label] = parent[parent[label]];
+    return label;
+  }
+  bool is_root(uint32_t label) const { return graph_.parent[label] == label; }
+
+  void add_chooser(uint32_t root) {
+    graph_.chooser[chooser_count_++] = root;
+    graph_.choice[root] = kNoChoice;
+  }
+  void find_choosers(uint32_t min_area) {
+    chooser_count_ = 0;
+    for_each_label([&](uint32_t p) {
+      if (is_root(p) && graph_.fragment[p].area < min_area) add_chooser(p);
+    });
+    for (size_t band = 0; band < bands_.size(); ++band)
+      active_contacts_[band] = bands_[band].contacts;
+  }
+  // Runs the rounds. All choices of a round use the mean colours from before the round.
+  void merge_choosers(uint32_t min_area) {
+    while (chooser_count_ > 0) {
+      choose();
+      if (!follow_choices(min_area)) return;
+    }
+  }
+
+  void choose();
+  template <bool kExclusive>
+  std::span<FragmentContact> choose_among(std::span<FragmentContact> contacts) const;
+  void mark_retained(const StayRule& rule) const;
+  bool follow_choices(uint32_t min_area);
+  void unite(uint32_t a, uint32_t b) const;
+
+  const FragmentGraph& graph_;
+  const std::span<const FragmentBand> bands_;
+  const SlicScale& scale_;
+  const Workers& workers_;
+  uint32_t fragment_count_ = 0;
+  uint32_t chooser_count_ = 0;
+  // Contacts of fragments that chose in this or an earlier round.
+  std::span<FragmentContact> active_contacts_[FragmentBand::kMax];
+};
+
+// Finds the best neighbour of each fragment that chooses.
+void FragmentMerger::choose() {
+  // A root has a smaller label than the fragments below it.
+  for_each_label([&](uint32_t p) { graph_.parent[p] = graph_.parent[graph_.parent[p]]; });
+  size_t all = 0;
+  for (size_t band = 0; band < bands_.size(); ++band) all += active_contacts_[band].size();
+  if (workers_.threads() == 1 || all < kMinContacts) {
+    for (size_t band = 0; band < bands_.size(); ++band) {
+      active_contacts_[band] = choose_among<true>(active_contacts_[band]);
+    }
+  } else {
+    workers_.parallel_for(static_cast<int>(bands_.size()), [&](int band) {
+      active_contacts_[band] = choose_among<false>(active_contacts_[band]);
+    });
+  }
+}
+
+// Moves the contacts of fragments that choose to the front and returns them. kExclusive: no other
+// thread works at the same time.
+template <bool kExclusive>
+std::span<FragmentContact> FragmentMerger::choose_among(std::span<FragmentContact> contacts) const {
+  const FragmentGraph graph = graph_;
+  const SlicScale scale = scale_;
+  const auto choice_at = [&](uint32_t fragment) {
+    return std::atomic_ref(graph.choice[fragment]).load(std::memory_order_relaxed);
+  };
+  size_t count = 0;
+  // without a branch, because it would be unpredictable
+  for (FragmentContact& contact : contacts) {
+    const FragmentContact now = {graph.parent[contact.a], graph.parent[contact.b]};
+    contact = contacts[count];
+    contacts[count] = now;
+    count += static_cast<size_t>((now.a != now.b) & ((choice_at(now.a) | choice_at(now.b)) != 0));
+  }
+  const auto lower_choice = [&](uint32_t fragment, uint64_t choice) {
+    uint64_t before = choice_at(fragment);  // 0 if the fragment does not choose
+    const std::atomic_ref to(graph.choice[fragment]);
+    if constexpr (kExclusive) {
+      to.store(std::min(before, choice), std::memory_order_relaxed);
+    } else {
+      while (choice < before &&
+             !to.compare_exchange_weak(before, choice, std::memory_order_relaxed)) {
+      }
+    }
+  };
+  for (const auto [a, b] : contacts.first(count)) {
+    const uint32_t distance = piece_distance(graph.color[a], graph.color[b], scale);
+    lower_choice(a, choice_of(distance, b));
+    lower_choice(b, choice_of(distance, a));
+  }
+  return contacts.first(count);
+}
+
+// Marks the retained fragments, if a number of superpixels is requested, and deletes their choices.
+// Each parent must be a root.
+void FragmentMerger::mark_retained(const StayRule& rule) const {
+  const auto for_each_root = [&](auto visit) {
+    for_each_label([&](uint32_t p) {
+      if (!is_root(p)) return;
+      const uint64_t choice = graph_.choice[p] != 0 ? graph_.choice[p] : kNoChoice;
+      const FragmentGraph::Pixel& first = graph_.first_pixel[p];
+      visit(p, rule.rank_of(graph_.fragment[p].area, choice, first.x, first.y));
+    });
+  };
+  uint32_t rank_histogram[StayRule::kRanks] = {};
+  for_each_root([&](uint32_t, uint32_t rank) { ++rank_histogram[rank]; });
+  uint32_t rank = StayRule::kRanks, count = 0;
+  while (rank > 0 && count < rule.wanted) count += rank_histogram[--rank];
+  for (uint32_t r = StayRule::first_of_step(rank); r < rank; ++r) count += rank_histogram[r];
+  const uint32_t bound = rule.bound(rank, count);
+  for_each_root([&](uint32_t fragment, uint32_t of_fragment) {
+    if (of_fragment < bound) return;
+    graph_.fragment[fragment].area |= Piece::kStays;
+    if (graph_.choice[fragment] != 0) graph_.choice[fragment] = kNoChoice;
+  });
+}
+
+// Merges fragments with their choices. Results that are still small choose in the next round.
+// Returns false if nothing was merged.
+bool FragmentMerger::follow_choices(uint32_t min_area) {
+  bool changes = false;
+  const std::span chosen(graph_.chooser, std::exchange(chooser_count_, 0));
+  for (const uint32_t fragment : chosen) {
+    const uint64_t choice = std::exchange(graph_.choice[fragment], 0);
+    if (choice == kNoChoice) continue;  // retained, or without neighbours
+    unite(fragment, static_cast<uint32_t>(choice));
+    changes = true;
+  }
+  for (const uint32_t fragment : chosen) {
+    const uint32_t root = root_of(fragment);
+    if (graph_.fragment[root].area < min_area && graph_.choice[root] == 0) add_chooser(root);
+  }
+  return changes;
+}
+
+void FragmentMerger::unite(uint32_t a, uint32_t b) const {
+  a = root_of(a);
+  b = root_of(b);
+  if (a == b) return;
+  const uint32_t root = std::min(a, b), child = std::max(a, b);
+  graph_.parent[child] = root;
+  Piece& fragment = graph_.fragment[root];
+  fragment.area += graph_.fragment[child].area;
+  for (int c = 0; c < 3; ++c) fragment.color[c] += graph_.fragment[child].color[c];
+  graph_.color[root] = color_of(fragment);
+}
+
+}  // namespace
+
+size_t run_scratch_bytes(int width) { return RowEdges::bytes(width); }
+
+FragmentBand find_runs(ConstLabelMap labels, const ColorPlanes& colors, int begin, int end,
+                       FragmentRun* runs, FragmentContact* contacts, std::byte* scratch) {
+  RowEdges edges(labels.width, scratch);
+  if (begin > 0) edges.find_across(labels.row(begin - 1));
+  FragmentRun* run = runs;
+  FragmentContact* contact = contacts;
+  for (int y = begin; y < end; ++y) {
+    const uint32_t* const row = labels.row(y);
+    edges.find_across(row);
+    FragmentRun* const first = run;
+    edges.for_each_start([&](int x) {
+      if (run != first) run[-1].length = static_cast<uint32_t>(x - run[-1].x);
+      *run++ = {.label = row[x], .x = static_cast<uint16_t>(x), .y = static_cast<uint16_t>(y)};
+    });
+    run[-1].length = static_cast<uint32_t>(labels.width - run[-1].x);
+    sum_colors(colors, {first, run});
+    if (y == 0) {
+      for (const FragmentRun* after = first + 1; after < run; ++after) {
+        *contact++ = {after[-1].label, after->label};
+      }
+      continue;
+    }
+    const uint32_t* const above = labels.row(y - 1);
+    edges.find_down(row, above);
+    edges.for_each_contact(
+        [&](int x) {
+          *contact++ = {row[x - 1], row[x]};
+        },
+        [&](int x) {
+          *contact++ = {above[x], row[x]};
+        });
+  }
+  return {{runs, run}, {contacts, contact}};
+}
+
+void sum_colors(const ColorPlanes& colors, std::span<FragmentRun> runs) {
+  for (FragmentRun& run : runs) {
+    for (int c = 0; c < 3; ++c) {
+      run.color[c] = sum_of(colors.plane[c].row(run.y) + run.x, run.length);
+    }
+  }
+}
+
+uint32_t enforce_connectivity(const FragmentGraph& graph, std::span<const FragmentBand> bands,
+                              const StayRule& rule, const SlicScale& scale,
+                              const Workers& workers) {
+  FragmentMerger merger(graph, bands, scale, workers);
+  merger.merge_small(rule.least);
+  if (rule.wanted > 0) merger.merge_unretained(rule);
+  return merger.number_superpixels();
+}
+
+}  // namespace regions

@@ -1,0 +1,191 @@
+// Iterations over small cells on the CPU.
+//
+// A row of clusters receives pixels from three rows of cells. A band of rows is therefore updated
+// while it is assigned, one row later. The rows of clusters at the border of two bands are updated
+// when both bands are assigned.
+#include <algorithm>
+#include <atomic>
+
+#include "cpu/slicsuperpixel/slicsuperpixel.hpp"
+#include "cpu/slicsuperpixel/superpixel_clusters.hpp"
+
+namespace regions {
+namespace {
+
+// The rows of the grid divided into bands, one per task. Band b has rows begin(b)..begin(b + 1) -
+// 1. If there are several bands, each has at least two rows.
+struct RowBands {
+  const SlicGrid& grid;
+  int count;
+
+  RowBands(const SlicGrid& cell_grid, const Workers& workers)
+      : grid(cell_grid), count(std::clamp(grid.rows / 2, 1, max_count(workers))) {}
+  static int max_count(const Workers& workers) {
+    return workers.threads() == 1 ? 1 : std::min(4 * workers.threads(), FragmentBand::kMax);
+  }
+  int begin(int band) const {
+    return static_cast<int>(static_cast<int64_t>(grid.rows) * band / count);
+  }
+};
+
+// Indices of a band's rows of sums after the three rows in use. They belong to clusters that
+// receive pixels from two bands: two rows at the band's upper end, and two at its lower end.
+enum SharedRow { above_first = 3, first, last, below_last };
+
+void clear(const CellSumRow& row, const SlicGrid& grid) {
+  // The parts of a row are contiguous.
+  std::fill_n(row.part[0] - kCellMargin, CellSumRow::kParts * cell_stride(grid.columns), 0u);
+}
+
+class Iteration {
+ public:
+  Iteration(const CellInput& input, const Workers& workers, ClusterSums* saved_sums,
+            uint32_t* max_distance)
+      : in_(input),
+        bands_(input.grid, workers),
+        saved_sums_(saved_sums),
+        saved_max_distance_(max_distance) {}
+
+  uint64_t run(const Workers& workers) {
+    workers.parallel_for(bands_.count, [&](int band) { assign_band(band); });
+    workers.parallel_for(2 * (bands_.count - 1), [&](int i) { combine_shared_rows(i / 2, i % 2); });
+    return moved_;
+  }
+
+ private:
+  CellSumRow working_row(int band, int row) const {
+    return in_.memory.sum_row(band, (row + 3) % 3, in_.grid);
+  }
+
+  void assign_band(int band) {
+    const int begin = bands_.begin(band), end = bands_.begin(band + 1);
+    clear(working_row(band, begin - 1), in_.grid);
+    clear(working_row(band, begin), in_.grid);
+    uint64_t moved = 0;
+    for (int row = begin; row < end; ++row) {
+      clear(working_row(band, row + 1), in_.grid);
+      const CellSumRow sums[3] = {working_row(band, row - 1), working_row(band, row),
+                                  working_row(band, row + 1)};
+      assign_and_sum_cells(in_, row, sums);
+      moved += finish_row(band, row - 1);
+    }
+    moved += finish_row(band, end - 1) + finish_row(band, end);
+    moved_ += moved;
+  }
+
+  // Updates the centres of a row that is complete, or saves its sums for combine_shared_rows() if
+  // another band adds to them.
+  uint64_t finish_row(int band, int row) const {
+    if (row < 0 || row >= in_.grid.rows) return 0;
+    const int begin = bands_.begin(band), end = bands_.begin(band + 1);
+    const CellSumRow sums = working_row(band, row);
+    const bool shared = (row <= begin && begin > 0) || (row >= end - 1 && end < in_.grid.rows);
+    if (!shared) return update_row(row, sums);
+    const int shared_row = row < begin                 ? above_first
+                           : row == begin && begin > 0 ? first
+                           : row < end                 ? last
+                                                       : below_last;
+    const CellSumRow to = in_.memory.sum_row(band, shared_row, in_.grid);
+    std::copy_n(sums.part[0] - kCellMargin, CellSumRow::kParts * cell_stride(in_.grid.columns),
+                to.part[0] - kCellMargin);
+    return 0;
+  }
+
+  // Updates the last row of `band` (below = 0), or the first row of the next band (below = 1).
+  void combine_shared_rows(int band, int below) {
+    const SlicGrid& grid = in_.grid;
+    const CellSumRow sums = in_.memory.sum_row(band, below ? below_last : last, grid);
+    const CellSumRow more = in_.memory.sum_row(band + 1, below ? first : above_first, grid);
+    for (int p = 0; p < CellSumRow::kParts; ++p) {
+      for (int c = 0; c < grid.columns; ++c) {
+        uint32_t& sum = sums.part[p][c];
+        sum = p == 6 ? std::max(sum, more.part[p][c]) : sum + more.part[p][c];
+      }
+    }
+    moved_ += update_row(bands_.begin(band + 1) - 1 + below, sums);
+  }
+
+  uint64_t update_row(int row, const CellSumRow& sums) const {
+    if (!saved_sums_) return update_centers(in_, row, sums, nullptr, nullptr);
+    const size_t first_cell = in_.grid.index(0, row);
+    return update_centers(in_, row, sums, saved_sums_ + first_cell,
+                          saved_max_distance_ + first_cell);
+  }
+
+  const CellInput& in_;
+  const RowBands bands_;
+  ClusterSums* const saved_sums_;
+  uint32_t* const saved_max_distance_;
+  std::atomic<uint64_t> moved_ = 0;
+};
+
+}  // namespace
+
+CellCenterRow CellBuffers::center_row(int center_set, int row, const SlicGrid& grid) const {
+  const size_t stride = cell_stride(grid.columns);
+  const size_t offset = static_cast<size_t>(row + 1) * stride + kCellMargin;
+  CellCenterRow result = {};
+  for (size_t p = 0; p < CellCenterRow::kParts; ++p) {
+    result.part[p] = centers[center_set] +
+                     (static_cast<size_t>(row + 1) * CellCenterRow::kParts + p) * stride +
+                     kCellMargin;
+  }
+  result.base = bases[center_set] + offset;
+  return result;
+}
+
+size_t CellBuffers::color_bytes(Size size) {
+  const auto padded = [](int side, int padding) {
+    return static_cast<size_t>(side) + static_cast<size_t>(padding);
+  };
+  return 3 * padded(size.width, (kCellBatch + 1) * kMaxSmallCell) *
+         padded(size.height, kMaxSmallCell);
+}
+
+CellSumRow CellBuffers::sum_row(int band, int row, const SlicGrid& grid) const {
+  const size_t stride = cell_stride(grid.columns);
+  CellSumRow result = {};
+  for (size_t p = 0; p < CellSumRow::kParts; ++p) {
+    const size_t index = static_cast<size_t>(band) * kBandRows + static_cast<size_t>(row);
+    result.part[p] = sums + (index * CellSumRow::kParts + p) * stride + kCellMargin;
+  }
+  return result;
+}
+
+uint64_t iterate_cells(const CellInput& input, const Workers& workers, ClusterSums* saved_sums,
+                       uint32_t* saved_max_distance) {
+  return Iteration(input, workers, saved_sums, saved_max_distance).run(workers);
+}
+
+void mark_border_empty(const CellBuffers& memory, const SlicGrid& grid) {
+  const size_t stride = cell_stride(grid.columns);
+  for (int row = -1; row <= grid.rows; ++row) {
+    const int cells = row >= 0 && row < grid.rows ? grid.columns : 0;
+    for (int center_set = 0; center_set < 2; ++center_set) {
+      int32_t* const base = memory.center_row(center_set, row, grid).base;
+      std::fill(base - kCellMargin, base, CellCenterRow::kEmpty);
+      std::fill(base + cells, base - kCellMargin + stride, CellCenterRow::kEmpty);
+    }
+  }
+}
+
+void gather_cell_colors(const CellBuffers& memory, const ColorPlanes& colors, const SlicGrid& grid,
+                        const Workers& workers) {
+  workers.parallel_for(grid.rows, [&](int row) {
+    for (int v = 0; v < std::min(grid.height, grid.size.height - row * grid.height); ++v) {
+      for (int c = 0; c < 3; ++c) {
+        const int8_t* const from = colors.plane[c].row(row * grid.height + v);
+        for (int begin = 0; begin < grid.columns; begin += kCellBatch) {
+          const int8_t* const first = from + begin * grid.width;
+          const int cells = std::min(kCellBatch, grid.columns - begin);
+          for (int u = 0; u < grid.width; ++u) {
+            int8_t* const to = memory.pixels(begin, row, u, v, grid) + c * kCellBatch;
+            for (int k = 0; k < cells; ++k) to[k] = first[k * grid.width + u];
+          }
+        }
+      }
+    }
+  });
+}
+
+}  // namespace regions

@@ -1,0 +1,156 @@
+// Region records, moments, tracks and output pictures of superpixels on the CPU. Records are exact
+// integer sums.
+#include <algorithm>
+#include <cstring>
+
+#include "core/slicsuperpixel/tracks.hpp"
+#include "cpu/pixel_rows.hpp"
+#include "cpu/slicsuperpixel/slicsuperpixel.hpp"
+
+namespace regions {
+namespace {
+
+// Finds the largest fragment of each cluster.
+void find_largest_fragments(const SuperpixelBuffers& buffers, std::span<const FragmentBand> bands,
+                            const SlicGrid& grid) {
+  uint32_t* const area = buffers.graph.chooser;  // no longer used by enforce_connectivity()
+  // Labels of fragments appear in order, so a new label is always the next one.
+  uint32_t seen = 0;
+  for_each_run(bands, [&](const FragmentRun& run) {
+    if (run.label > seen) area[++seen] = 0;
+    area[run.label] += run.length;
+  });
+  std::fill_n(buffers.largest_fragment, grid.cells(), 0);
+  for (uint32_t p = 1; p <= seen; ++p) {
+    const auto [x, y] = buffers.graph.first_pixel[p];
+    const uint32_t first = y * static_cast<uint32_t>(grid.size.width) + x;
+    uint64_t& largest = buffers.largest_fragment[cluster_at(buffers.codes(x, y), x, y, grid)];
+    largest = std::max(largest, piece_claim(area[p], first));
+  }
+}
+
+}  // namespace
+
+void sum_run_values(const ConstFrame& frame, int y, const FragmentRun* runs, size_t count,
+                    std::byte* scratch, RunValues* values) {
+  for (int c = 0; c < frame.layout.channels; ++c) {
+    const std::byte* row = channel_row(frame, c, y, scratch);
+    const auto sum = [&]<class Sample>(const Sample* samples) {
+      for (size_t r = 0; r < count; ++r) {
+        uint32_t total = 0;
+        for (uint32_t i = 0; i < runs[r].length; ++i) total += samples[runs[r].x + i];
+        values[r].value[c] = total;
+      }
+    };
+    if (frame.layout.sample_bytes == 1) {
+      sum(reinterpret_cast<const uint8_t*>(row));
+    } else {
+      sum(reinterpret_cast<const uint16_t*>(row));
+    }
+  }
+  for (int c = frame.layout.channels; c < 3; ++c) {
+    for (size_t r = 0; r < count; ++r) values[r].value[c] = 0;
+  }
+}
+
+void add_run(const FragmentRun& run, const RunValues& values, uint32_t label,
+             std::span<Region> records) {
+  if (label > records.size()) return;
+  Region& r = records[label - 1];
+  const int end = run.x + static_cast<int>(run.length) - 1;
+  if (r.area == 0) {
+    r.first_x = r.left = run.x;
+    r.first_y = r.top = run.y;
+  }
+  r.left = std::min<int32_t>(r.left, run.x);
+  r.right = std::max(r.right, end);
+  r.bottom = run.y;
+  r.area += run.length;
+  r.sum_x += static_cast<uint64_t>(run.length) * static_cast<uint64_t>(run.x + end) / 2;
+  r.sum_y += static_cast<uint64_t>(run.length) * run.y;
+  for (int c = 0; c < 3; ++c) r.sum_value[c] += values.value[c];
+}
+
+void add_run(const FragmentRun& run, uint32_t label, std::span<Moments> moments) {
+  if (label > moments.size()) return;
+  Moments& m = moments[label - 1];
+  const auto squares_to = [](uint64_t n) { return n * (n + 1) * (2 * n + 1) / 6; };
+  const uint64_t x = run.x, y = run.y, end = x + run.length;
+  const uint64_t sum_x = run.length * (x + end - 1) / 2;
+  for (int c = 0; c < 3; ++c) m.sum_lab[c] += run.color[c];
+  m.sum_xx += squares_to(end - 1) - (x > 0 ? squares_to(x - 1) : 0);
+  m.sum_xy += y * sum_x;
+  m.sum_yy += run.length * y * y;
+}
+
+void write_label_row(ConstLabelMap labels, int y, const Frame& out) {
+  const uint32_t* row = labels.row(y);
+  const auto copy = [&]<class T>(T* to) {
+    for (int x = 0; x < labels.width; ++x) to[x] = static_cast<T>(row[x]);
+  };
+  std::byte* to = out.at(0, 0, y);
+  if (out.layout.sample_bytes == 1) return copy(reinterpret_cast<uint8_t*>(to));
+  if (out.layout.sample_bytes == 2) return copy(reinterpret_cast<uint16_t*>(to));
+  copy(reinterpret_cast<uint32_t*>(to));
+}
+
+void write_boundary_row(ConstLabelMap labels, int y, const Frame& out) {
+  const uint32_t* row = labels.row(y);
+  const uint32_t* above = labels.row(std::max(0, y - 1));
+  auto* to = reinterpret_cast<uint8_t*>(out.at(0, 0, y));
+  to[0] = row[0] != above[0] ? 255 : 0;
+  for (int x = 1; x < labels.width; ++x) {
+    to[x] = (row[x] != row[x - 1]) | (row[x] != above[x]) ? 255 : 0;
+  }
+}
+
+void write_mean_row(ConstLabelMap labels, int y, std::span<const Region> records,
+                    const Frame& out) {
+  for (int c = 0; c < out.layout.channels; ++c) {
+    const Component& k = out.layout.component[c];
+    if (y & ((1 << k.y_shift) - 1)) continue;
+    const uint32_t* row = labels.row(y);
+    uint32_t last = 0;
+    int mean = 0;
+    for (int x = 0; x < out.width; x += 1 << k.x_shift) {
+      if (row[x] > records.size()) continue;
+      if (row[x] != last) {
+        last = row[x];
+        const Region& r = records[last - 1];
+        mean = static_cast<int>((r.sum_value[c] + r.area / 2) / r.area);
+      }
+      out.set_sample(c, x, y, mean);
+    }
+  }
+}
+
+void assign_tracks(const SuperpixelBuffers& buffers, std::span<const FragmentBand> bands,
+                   const SlicGrid& grid, uint32_t min_area, ConstLabelMap labels,
+                   std::span<Region> records) {
+  find_largest_fragments(buffers, bands, grid);
+  for (Region& r : records) r.track = kNoTrack;
+  const auto width = static_cast<uint32_t>(grid.size.width);
+  for (size_t k = 0; k < grid.cells(); ++k) {
+    if (buffers.largest_fragment[k] == 0) continue;
+    const uint32_t first = claimed_first(buffers.largest_fragment[k]);
+    const uint32_t label = labels(static_cast<int>(first % width), static_cast<int>(first / width));
+    if (label > records.size()) continue;
+    uint32_t& track = records[label - 1].track;
+    track = std::min(track, claimed_by(k, claimed_area(buffers.largest_fragment[k]) >= min_area));
+  }
+  const auto cluster_of = [&](const Region& r) {
+    return cluster_at(buffers.codes(r.first_x, r.first_y), r.first_x, r.first_y, grid);
+  };
+  std::fill_n(buffers.spares, grid.cells(), kNoTrack);
+  for (const Region& r : records) {
+    if (r.track != kNoTrack) continue;
+    uint32_t& spare = buffers.spares[cluster_of(r)];
+    spare = std::min(spare, r.id);
+  }
+  for (Region& r : records) {
+    const size_t cluster = cluster_of(r);
+    r.track = track_of(r.track, r.id, cluster, buffers.spares[cluster], grid);
+  }
+}
+
+}  // namespace regions

@@ -1,0 +1,371 @@
+// Assignment on the GPU: block shapes, candidates in shared memory, the choice of the best
+// candidate, and the sums of a block. Used by all passes over the pixels: each iteration, and the
+// final assignment.
+//
+// A block processes a few neighbouring cells. Its pixels can choose the clusters of
+// these cells and of the cells around them (the halo).
+#pragma once
+
+#include <type_traits>
+
+#include "gpu/slicsuperpixel/slicsuperpixel.hpp"
+
+namespace regions::slicsuperpixel {
+
+// The shape of a block. It is a type, because kernels take it as a template argument.
+//
+// A block has cells_x x cells_y cells. A warp processes one strip of a cell at a time: `lanes`
+// columns and as many rows as a patch. Iterations process `stack` strips below each other before
+// they add up the warp's sums. `side` is the width and height of a cell if known at compile time,
+// else 0.
+template <int side_, int lanes_, int cells_x_, int cells_y_, int warps_, int stack_ = 1>
+struct BlockShape {
+  static constexpr int side = side_;
+  static constexpr int lanes = lanes_;
+  static constexpr int cells_x = cells_x_;
+  static constexpr int cells_y = cells_y_;
+  static constexpr int warps = warps_;
+  static constexpr int stack = stack_;
+  static constexpr int threads = 32 * warps;
+  // minimum per multiprocessor, which leaves 64 registers per thread
+  static constexpr int blocks = 1024 / threads;
+  static constexpr int rows = kPatchRows;          // of a strip
+  static constexpr int rows_at_once = 32 / lanes;  // rows of a strip processed at once
+  static constexpr int halo_x = cells_x + 2;
+  // clusters that the pixels of a block can choose
+  static constexpr int halo = halo_x * (cells_y + 2);
+  static constexpr int cells = cells_x * cells_y;
+};
+
+// About 64 x 64 pixels per block, so that the cost of the halo is small.
+using Cells16 = BlockShape<16, 16, 4, 4, 8>;
+using Cells32 = BlockShape<32, 32, 2, 2, 8>;
+using Cells128 = BlockShape<128, 32, 1, 1, 16, 2>;
+using NarrowCells = BlockShape<0, 16, 4, 4, 8>;  // cells up to 16 pixels wide and 32 high
+using MiddleCells = BlockShape<0, 32, 2, 2, 8>;  // cells up to 64 pixels
+using WideCells = BlockShape<0, 32, 1, 1, 16, 2>;
+
+// Calls use(T()) with the block shape T for cells of this size.
+template <class Use>
+void with_shape(const SlicGrid& grid, Use use) {
+  if (grid.width == grid.height) {
+    if (grid.width == 16) return use(Cells16());
+    if (grid.width == 32) return use(Cells32());
+    if (grid.width == 128) return use(Cells128());
+  }
+  const int side = grid.width > grid.height ? grid.width : grid.height;
+  if (grid.width <= 16 && grid.height <= 32) return use(NarrowCells());
+  if (side <= 64) return use(MiddleCells());
+  use(WideCells());
+}
+
+// Calls use.template operator()<step>() with the row step as a template argument.
+template <class Use>
+void with_step(RowChoice rows, Use use) {
+  switch (rows.step) {
+    case 1:
+      return use.template operator()<1>();
+    case 2:
+      return use.template operator()<2>();
+    case 3:
+      return use.template operator()<3>();
+    default:
+      return use.template operator()<4>();
+  }
+}
+
+template <class T>
+dim3 blocks_of(const SlicGrid& grid) {
+  return {blocks_for(static_cast<size_t>(grid.columns), T::cells_x),
+          blocks_for(static_cast<size_t>(grid.rows), T::cells_y)};
+}
+
+inline constexpr int kSumWords = sizeof(ClusterSums) / sizeof(uint32_t);
+// index of the counter for pixels that take no part
+inline constexpr int kNoCandidate = kCandidates;
+
+// The three arrays of sums of an iteration: it reads `from`, adds to `to`, and clears `clear`.
+struct IterationSums {
+  int iteration;
+  const ClusterSums* from;
+  ClusterSums *to, *clear;
+
+  IterationSums(const Clusters& clusters, int i)
+      : iteration(i),
+        from(clusters.sums[i % 3]),
+        to(clusters.sums[(i + 1) % 3]),
+        clear(clusters.sums[(i + 2) % 3]) {}
+};
+
+#ifdef __CUDACC__
+
+// A candidate in the form that dot-product instructions need: two 16-bit coefficients per word.
+struct PackedCandidate {
+  int first_second;
+  int third_row;
+  int base;
+  int column;
+};
+
+// A Center computed by several threads, one mean value per thread.
+struct CenterWords {
+  int mean[5];   // three colour coefficients, x, y
+  int share[3];  // each colour's share of the score
+  int alive;
+
+  __device__ operator Center() const {
+    return {
+        {mean[0], mean[1], mean[2]}, share[0] + share[1] + share[2], mean[3], mean[4], alive != 0};
+  }
+};
+
+// The candidates of a block's cells, in shared memory.
+template <class T>
+struct Candidates {
+  std::conditional_t<T::lanes == 16, CenterWords, Center> center[T::halo];
+  PackedCandidate packed[T::cells][kCandidates];
+  int down[T::cells][kCandidates];
+};
+
+// The size of a cell, known at compile time if possible.
+template <class T>
+struct Geometry {
+  int width, height;  // of a cell, in pixels
+  __device__ explicit Geometry(const SlicGrid& grid)
+      : width(T::side ? T::side : grid.width), height(T::side ? T::side : grid.height) {}
+  __device__ int strips_x() const { return (width + T::lanes - 1) / T::lanes; }
+  __device__ int strips_y() const { return (height + T::rows - 1) / T::rows; }
+};
+
+// Packs two coefficients, each times 16, into the halves of a word.
+__device__ inline int pack(int low, int high) {
+  return (16 * low & 0xffff) | static_cast<int>(static_cast<unsigned>(16 * high) << 16);
+}
+
+// Calls visit(i) for i = 0..count-1, each in one thread of the block.
+template <class T, int count, class Visit>
+__device__ void for_each_in_block(Visit visit) {
+  const auto thread = static_cast<int>(threadIdx.x);
+  if constexpr (count <= T::threads) {
+    if (thread < count) visit(thread);
+  } else {
+    for (int i = thread; i < count; i += T::threads) visit(i);
+  }
+}
+
+__device__ inline ClusterSums fetch_sums(const ClusterSums* sums) {
+  static_assert(sizeof(ClusterSums) == 3 * sizeof(uint2));
+  const auto* const from = reinterpret_cast<const uint2*>(sums);  // workspaces are aligned for this
+  const uint2 first = __ldcg(from), second = __ldcg(from + 1), third = __ldcg(from + 2);
+  return {{first.x, first.y, second.x}, second.y, third.x, third.y};
+}
+
+// Computes the centres of the block's clusters, one thread per cluster.
+template <class T>
+__device__ void find_centers(const Clusters& clusters, const ClusterSums* sums, int x0, int y0,
+                             Center (&centers)[T::halo]) {
+  const SlicGrid& grid = clusters.grid;
+  static_assert(T::halo <= T::threads);
+  const auto thread = static_cast<int>(threadIdx.x);
+  const int x = x0 - 1 + thread % T::halo_x, y = y0 - 1 + thread / T::halo_x;
+  const bool exists = thread < T::halo && x >= 0 && y >= 0 && x < grid.columns && y < grid.rows;
+  ClusterSums thread_sums;
+  if (exists) thread_sums = fetch_sums(sums + (y * grid.columns + x));
+  // All loads are issued before the divisions below wait for them.
+  __syncwarp();
+  if (thread < T::halo) {
+    centers[thread] = exists ? center_of(thread_sums, grid, clusters.scale) : Center{};
+  }
+}
+// Computes the centres with one thread per mean value. A block of small cells has many clusters,
+// and divisions are slow.
+template <class T>
+__device__ void find_centers(const Clusters& clusters, const ClusterSums* sums, int x0, int y0,
+                             CenterWords (&centers)[T::halo]) {
+  static_assert(sizeof(ClusterSums) == 6 * sizeof(uint32_t));
+  constexpr int kMeans = 5;
+  const SlicGrid& grid = clusters.grid;
+  const SlicScale& scale = clusters.scale;
+  for_each_in_block<T, T::halo * kMeans>([&](int i) {
+    const int cluster = i / kMeans, part = i % kMeans;
+    const int x = x0 - 1 + cluster % T::halo_x, y = y0 - 1 + cluster / T::halo_x;
+    CenterWords& center = centers[cluster];
+    uint32_t sum = 0, count = 0;
+    if (x >= 0 && y >= 0 && x < grid.columns && y < grid.rows) {
+      const auto* const words = reinterpret_cast<const uint32_t*>(sums + (y * grid.columns + x));
+      sum = __ldcg(words + part);
+      count = __ldcg(words + kMeans);
+    }
+    const int mean = mean_of(sum, count > 0 ? count : 1);
+    if (part < 3) {
+      const int k = coefficient_of(mean, scale.gain[part]);
+      center.mean[part] = k;
+      center.share[part] = color_share(k, scale.square[part]);
+    } else {
+      center.mean[part] = offset_of(mean, part == 3 ? grid.width : grid.height);
+      if (part == 3) center.alive = count > 0;
+    }
+  });
+}
+
+// Computes the candidates of all cells of the block in shared memory. All threads call it; it ends
+// with a barrier.
+template <class T>
+__device__ void make_candidates(const Clusters& clusters, const ClusterSums* sums, int x0, int y0,
+                                Candidates<T>& s) {
+  const SlicGrid& grid = clusters.grid;
+  find_centers<T>(clusters, sums, x0, y0, s.center);
+  __syncthreads();  // all centres are written
+  for_each_in_block<T, T::cells * kCandidates>([&](int i) {
+    const int cell = i / kCandidates, candidate = i % kCandidates;
+    const int cx = cell % T::cells_x + candidate % 3, cy = cell / T::cells_x + candidate / 3;
+    // Clusters outside the grid have alive == false.
+    const Candidate c =
+        candidate_of(s.center[cy * T::halo_x + cx], true, candidate, grid, clusters.scale);
+    PackedCandidate& packed = s.packed[cell][candidate];
+    packed.first_second = pack(c.color[0], c.color[1]);
+    packed.third_row = pack(c.color[2], c.row);
+    // Pixel components are stored with 128 added; the base compensates for it.
+    packed.base = c.base - 16 * kColorBias * (c.color[0] + c.color[1] + c.color[2]);
+    packed.column = c.column;
+    s.down[cell][candidate] = c.down;
+  });
+  __syncthreads();  // all candidates are written
+}
+
+// A strip of a cell: T::lanes columns and T::rows rows.
+template <class T>
+struct Strip {
+  int cell, column, row;  // cell of the block; column and row of the cell in the grid
+  int left, top;          // position of the strip in the cell
+  int x, y;               // in the picture: this lane's column, and the strip's first row
+  int end;                // end of the cell's rows inside the picture, counted from `top`
+  bool inside;            // this lane's column is in the cell and in the picture
+  bool whole;             // the whole strip is inside; the same for all lanes
+
+  // Moves to the strip below. It is in the cell and in the picture only if `end` is still positive.
+  __device__ void move_down() {
+    top += T::rows, y += T::rows, end -= T::rows;
+    whole = whole && end >= T::rows;
+  }
+};
+
+// Calls visit(strip) for each strip of the block that starts in the picture, one warp per strip. If
+// `stack` strips are processed together, only for the first of them.
+template <class T, int stack = 1, class Visit>
+__device__ void for_each_strip(const SlicGrid& grid, int x0, int y0, Visit visit) {
+  const Geometry<T> geometry(grid);
+  const int lane = static_cast<int>(threadIdx.x % 32);
+  const int strips_x = geometry.strips_x();
+  const int strips = strips_x * ((geometry.strips_y() + stack - 1) / stack);
+  for (int unit = static_cast<int>(threadIdx.x / 32); unit < T::cells * strips; unit += T::warps) {
+    const int cell = unit / strips, strip = unit % strips;
+    const int column = x0 + cell % T::cells_x, row = y0 + cell / T::cells_x;
+    const int left = strip % strips_x * T::lanes, top = strip / strips_x * (stack * T::rows);
+    const int strip_x = column * geometry.width + left, y = row * geometry.height + top;
+    if (strip_x >= grid.size.width || y >= grid.size.height) continue;
+    const int x = strip_x + lane % T::lanes;
+    const int end = min(geometry.height - top, grid.size.height - y);
+    const int width = min(geometry.width - left, grid.size.width - strip_x);
+    visit(Strip<T>{cell, column, row, left, top, x, y, end, lane % T::lanes < width,
+                   width >= T::lanes && end >= T::rows});
+  }
+}
+
+// Loads the colours of pixels kStep rows apart, starting `first` rows into the strip. Rows below
+// the cell or below the picture are also loaded, but not used.
+template <int kStep, class T, int kCount>
+__device__ void read_strip(const Image<uint32_t>& colors, const Strip<T>& strip, int first,
+                           uint32_t (&color)[kCount]) {
+  static_assert((kCount - 1) * kStep < T::rows + kStep);
+  const auto pitch = static_cast<uint32_t>(colors.pitch);
+  const auto* const from = reinterpret_cast<const std::byte*>(colors.row(strip.y) + strip.x) +
+                           static_cast<uint64_t>(pitch) * static_cast<uint32_t>(first);
+  const uint32_t step = kStep * pitch;
+#pragma unroll
+  for (uint32_t i = 0; i < kCount; ++i) {
+    color[i] = *reinterpret_cast<const uint32_t*>(from + static_cast<uint64_t>(step) * i);
+  }
+}
+
+// Adds the products of two signed 16-bit numbers with bytes 0 and 1 (low) or bytes 2 and 3 (high).
+__device__ inline int dot_low(int halves, uint32_t bytes, int sum) {
+  asm("dp2a.lo.s32.u32 %0, %1, %2, %0;" : "+r"(sum) : "r"(halves), "r"(bytes));
+  return sum;
+}
+__device__ inline int dot_high(int halves, uint32_t bytes, int sum) {
+  asm("dp2a.hi.s32.u32 %0, %1, %2, %0;" : "+r"(sum) : "r"(halves), "r"(bytes));
+  return sum;
+}
+
+// Finds the best score of each pixel. Its lowest four bits are the candidate number.
+template <class T, int kCount>
+__device__ void choose(const Candidates<T>& s, const Strip<T>& strip,
+                       const uint32_t (&color)[kCount], int (&best)[kCount]) {
+  const PackedCandidate* const packed = s.packed[strip.cell];
+  const int* const down = s.down[strip.cell];
+  const int u = strip.left + static_cast<int>(threadIdx.x % T::lanes);
+  const auto start_of = [&](int candidate) {
+    const PackedCandidate& c = packed[candidate];
+    return ((c.base + strip.top * down[candidate] + c.column * u) & ~15) | candidate;
+  };
+  const auto score = [&](int candidate, int start, uint32_t pixel) {
+    const PackedCandidate& c = packed[candidate];
+    return dot_high(c.third_row, pixel, dot_low(c.first_second, pixel, start));
+  };
+  const int start = start_of(0);
+#pragma unroll
+  for (int i = 0; i < kCount; ++i) best[i] = score(0, start, color[i]);
+#pragma unroll
+  for (int candidate = 1; candidate < kCandidates; candidate += 2) {
+    const int one = start_of(candidate), other = start_of(candidate + 1);
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) {
+      best[i] = __vimin3_s32(best[i], score(candidate, one, color[i]),
+                             score(candidate + 1, other, color[i]));
+    }
+  }
+}
+
+// The sums of all clusters that the pixels of a block can choose, in shared memory.
+template <class T>
+struct BlockSums {
+  uint32_t word[T::halo][kSumWords];
+
+  // All threads of the block call clear() and add_to().
+  __device__ void clear() {
+    for_each_in_block<T, T::halo * kSumWords>(
+        [&](int i) { word[i / kSumWords][i % kSumWords] = 0; });
+  }
+  // Returns the sums of the first candidate of a cell of the block. The other candidates follow at
+  // distances of one column and of halo_x.
+  __device__ uint32_t* of(int cell) {
+    return word[cell / T::cells_x * T::halo_x + cell % T::cells_x];
+  }
+  // Adds the block's sums to the clusters in global memory. Call it after a barrier. The order of
+  // atomics does not matter, because integers are added.
+  __device__ void add_to(const SlicGrid& grid, int x0, int y0, ClusterSums* sums) const {
+    auto* const to = reinterpret_cast<uint32_t*>(sums);
+    for_each_in_block<T, T::halo * kSumWords>([&](int i) {
+      const int cluster = i / kSumWords, part = i % kSumWords;
+      const uint32_t sum = word[cluster][part];
+      if (sum == 0) return;  // also true outside the grid
+      const int x = x0 - 1 + cluster % T::halo_x, y = y0 - 1 + cluster / T::halo_x;
+      atomicAdd(to + static_cast<size_t>(y * grid.columns + x) * kSumWords + part, sum);
+    });
+  }
+};
+
+// Clears the sums of the block's cells in global memory. Uses the threads with the highest numbers,
+// because they have less other work.
+template <class T>
+__device__ void clear_sums(const SlicGrid& grid, int x0, int y0, ClusterSums* sums) {
+  static_assert(T::cells <= T::threads);
+  const int cell = T::threads - 1 - static_cast<int>(threadIdx.x);
+  const int x = x0 + cell % T::cells_x, y = y0 + cell / T::cells_x;
+  if (cell < T::cells && x < grid.columns && y < grid.rows) sums[y * grid.columns + x] = {};
+}
+
+#endif
+
+}  // namespace regions::slicsuperpixel

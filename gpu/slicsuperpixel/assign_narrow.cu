@@ -1,0 +1,394 @@
+// Assignment and update of SLIC for cells up to 16 pixels wide. As in assign.cu, but a warp
+// processes two neighbouring cells, each lane one column of a cell, and tensor cores sum the lanes'
+// counters.
+//
+// A counter has 16-bit fields with small integers. Read as half-precision floats, such bits are the
+// integer times 2^-24 (exact for 0..2047: subnormal numbers and the normal numbers next to them).
+// Products with ones and with columns are therefore exact when they are summed in single precision.
+#include "gpu/primitives/warp.hpp"
+#include "gpu/slicsuperpixel/assign.hpp"
+
+namespace regions::slicsuperpixel {
+namespace {
+
+constexpr int kLast = kCandidates - 1;  // candidate 8, handled separately from the other eight
+constexpr int kCountedAtOnce = 8;       // pixels per lane: 8 of at most 255 sum to less than 2048
+
+// One lane's sums for one candidate. `even`: components 0 and 2. `odd`: component 1, rows, count.
+struct alignas(8) LaneCounter {  // one 8-byte load or store
+  uint32_t even, odd;
+};
+
+// The counters of one warp. Each half warp counts another cell.
+struct alignas(16) WarpCounters {
+  // [candidate][position of the lane]. In the second half warp, neighbouring pairs of lanes are
+  // swapped, so that equal pairs of the two halves are in different banks.
+  LaneCounter counter[kCandidates + 1][32];
+
+  static __device__ int position_of(int lane) { return lane ^ (lane >> 3 & 2); }
+  __device__ void clear(int lane) {
+    auto* const to = reinterpret_cast<uint4*>(counter);
+    static_assert(sizeof(counter) % (32 * sizeof(uint4)) == 0);
+#pragma unroll
+    for (unsigned i = 0; i < sizeof(counter) / (32 * sizeof(uint4)); ++i) {
+      to[32 * i + static_cast<unsigned>(lane)] = {};
+    }
+  }
+};
+
+// One lane's counters, addressed in shared memory directly. Array indexing would cost the compiler
+// four instructions instead of two.
+class LaneCounters {
+ public:
+  __device__ LaneCounters(WarpCounters& counters, int lane)
+      : first_(static_cast<uint32_t>(
+            __cvta_generic_to_shared(&counters.counter[0][WarpCounters::position_of(lane)]))) {}
+  // Adds a pixel to the candidate in the lowest four bits of a score.
+  __device__ void add(int score, uint32_t color) const {
+    uint32_t candidate;
+    asm("and.b32 %0, %1, 15;" : "=r"(candidate) : "r"(score));
+    const uint32_t at = first_ + candidate * kStride;
+    LaneCounter sum;
+    asm volatile("ld.shared.v2.u32 {%0, %1}, [%2];"
+                 : "=r"(sum.even), "=r"(sum.odd)
+                 : "r"(at)
+                 : "memory");
+    sum.even += color & 0x00ff00ffu;
+    sum.odd += __byte_perm(color, 0, 0x4341) + (1u << 24);  // bytes 1 and 3
+    asm volatile("st.shared.v2.u32 [%0], {%1, %2};" ::"r"(at), "r"(sum.even), "r"(sum.odd)
+                 : "memory");
+  }
+
+ private:
+  static constexpr uint32_t kStride = sizeof(WarpCounters::counter[0]);
+  uint32_t first_;
+};
+
+// sum += a b, for matrices of 16 x 8 and 8 x 8 halves. A lane holds two elements of row lane / 4 of
+// a in `upper`, two of the row eight below in `lower`, and two elements of each of these rows of
+// the sum.
+__device__ inline void multiply(float (&sum)[4], uint32_t upper, uint32_t lower, uint32_t b) {
+  asm("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5}, {%6}, "
+      "{%0,%1,%2,%3};"
+      : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
+      : "r"(upper), "r"(lower), "r"(b));
+}
+// sum += a b, for matrices of 16 x 16 and 16 x 8 halves.
+__device__ inline void multiply(float (&sum)[4], uint4 a, uint32_t b0, uint32_t b1) {
+#if __CUDA_ARCH__ >= 800
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+      "{%0,%1,%2,%3};"
+      : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
+      : "r"(a.x), "r"(a.y), "r"(a.z), "r"(a.w), "r"(b0), "r"(b1));
+#else
+  multiply(sum, a.x, a.y, b0);
+  multiply(sum, a.z, a.w, b1);
+#endif
+}
+
+// Returns the integer that a sum represents.
+__device__ inline uint32_t integer_of(float sum) {
+  return __float_as_uint(sum + 0.5f) - __float_as_uint(0.5f);
+}
+
+// The two words that a lane adds to a cluster. Of each four lanes, the first three add.
+struct LaneShare {
+  uint32_t color;  // component 0, 2 or 1
+  uint32_t rest;   // rows, columns or count
+};
+
+// A lane's role in the matrix products. A matrix row holds one candidate of a half warp. Four lanes
+// hold its elements, and each adds a share of the result.
+struct SumLane {
+  int half, candidate, share;
+
+  REGIONS_HD constexpr explicit SumLane(int lane)
+      : half(lane >> 2 & 1), candidate(lane >> 3), share(lane & 3) {}
+  // The lane of this half warp whose counter of the last candidate is read.
+  REGIONS_HD constexpr int column() const { return 4 * share + candidate; }
+};
+
+// The second factors of a lane, which determine the meaning of result columns 0..7.
+struct alignas(16) Factors {
+  uint32_t fields;                  // component 0 or 1, -, 2, -, 0 or 1, -, -, -
+  uint32_t rows;                    // -, rows, -, -, -, -, -, -
+  uint32_t counts, further_counts;  // count, -, count, columns, -, count, -, -
+};
+
+// Constants for summing in blocks of shape T, computed at compile time. Kernels copy them to shared
+// memory first; reading them from global memory would delay each warp at the end of its work.
+template <class T>
+struct SumPlan {
+  Factors factors[32];
+  // For the lane's two candidates and for the last one: the word of the block's sums, relative to
+  // the strip's cell, to which the lane adds `color` and `rest`, and the number of cells between
+  // the cell's corner and the corner of the search window.
+  int color[3][32], rest[3][32], sides[3][32];
+
+  constexpr SumPlan() : factors(), color(), rest(), sides() {
+    for (int lane = 0; lane < 32; ++lane) {
+      const SumLane sum_lane(lane);
+      const int number = lane / 4;
+      const auto columns = [&](int first) {
+        const auto column = static_cast<uint32_t>(first);
+        return number == 3                                 ? both(half(column), half(column + 1))
+               : number == 0 || number == 2 || number == 5 ? both(kOne, kOne)
+                                                           : 0;
+      };
+      factors[lane] = {number == 0 || number == 4 ? kOne
+                       : number == 2              ? both(0, kOne)
+                                                  : 0,
+                       number == 1 ? both(kOne, kOne) : 0, columns(4 * sum_lane.share),
+                       columns(4 * sum_lane.share + 2)};
+      const int candidates[3] = {sum_lane.candidate, sum_lane.candidate + 4, kLast};
+      for (int i = 0; i < 3; ++i) {
+        const int across = candidates[i] % 3, below = candidates[i] / 3;
+        const int first = (below * T::halo_x + across) * kSumWords;
+        color[i][lane] = first + (sum_lane.share == 0 ? 0 : sum_lane.share == 1 ? 2 : 1);
+        rest[i][lane] = first + (sum_lane.share == 0 ? 4 : sum_lane.share == 1 ? 3 : 5);
+        sides[i][lane] = sum_lane.share == 0 ? 2 - below : sum_lane.share == 1 ? 2 - across : 0;
+      }
+    }
+  }
+
+  // All threads of the block call it; a barrier must follow.
+  __device__ void copy(const SumPlan& from) {
+    constexpr int kChunks = sizeof(SumPlan) / sizeof(uint4);
+    static_assert(sizeof(SumPlan) % sizeof(uint4) == 0);
+    for_each_in_block<T, kChunks>([&](int i) {
+      reinterpret_cast<uint4*>(this)[i] = reinterpret_cast<const uint4*>(&from)[i];
+    });
+  }
+
+ private:
+  static constexpr uint32_t kOne = 0x3c00;  // 1 as half-precision float
+  static constexpr uint32_t both(uint32_t low, uint32_t high) { return low | high << 16; }
+  static constexpr uint32_t half(uint32_t value) {  // converts 0..15
+    uint32_t top = 1, exponent = 15;
+    while (2 * top <= value) top *= 2, ++exponent;
+    return value == 0 ? 0 : exponent << 10 | (value - top) * (1024 / top);
+  }
+};
+template <class T>
+__device__ const SumPlan<T> kSumPlan;
+
+// Selects a byte of each of two lanes' counters and extends them to halves. The highest bit of byte
+// 1 is always 0, and prmt can replicate it to get zeros (__byte_perm() does not guarantee this).
+__device__ inline uint32_t select_bytes(uint32_t choice, uint32_t one, uint32_t other) {
+  uint32_t bytes;
+  asm("prmt.b32 %0, %1, %2, %3;" : "=r"(bytes) : "r"(one), "r"(other), "r"(choice));
+  return bytes;
+}
+
+// The sums of candidates `candidate` and `candidate + 4` of the lane's matrix row.
+struct HalfWarpSums {
+  float fields[2][4] = {};
+  float rest[4] = {};
+
+  __device__ void add(const WarpCounters& counters, const SumLane& sum_lane,
+                      const Factors& factors) {
+    uint4 pair[2][2];  // counters of two lanes each
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+#pragma unroll
+      for (int k = 0; k < 2; ++k) {
+        const int at = 8 * sum_lane.half + 2 * sum_lane.share + (k ^ sum_lane.half);
+        pair[i][k] =
+            reinterpret_cast<const uint4*>(counters.counter[sum_lane.candidate + 4 * i])[at];
+        multiply(fields[i], pair[i][k], factors.fields, factors.fields);
+      }
+    }
+    const auto both = [&](uint32_t choice) {
+      const auto of = [&](int i, int k) {
+        return select_bytes(choice, pair[i][k].y, pair[i][k].w);
+      };
+      return uint4{of(0, 0), of(1, 0), of(0, 1), of(1, 1)};
+    };
+    multiply(rest, both(0xd692), factors.rows, factors.rows);
+    multiply(rest, both(0xd793), factors.counts, factors.further_counts);
+  }
+  __device__ LaneShare share(const SumLane& sum_lane, int i, int window_offset) const {
+    return {integer_of(sum_lane.share == 2 ? fields[i][2] : fields[i][0]),
+            integer_of(rest[2 * i + 1]) +
+                integer_of(rest[2 * i]) * static_cast<uint32_t>(window_offset)};
+  }
+};
+
+// The sums of the last candidate: each lane reads one counter and gets one of four sums.
+struct LastSums {
+  LaneCounter counter;
+
+  __device__ LastSums(const WarpCounters& counters, const SumLane& sum_lane)
+      : counter(counters.counter[kLast][WarpCounters::position_of(16 * sum_lane.half +
+                                                                  sum_lane.column())]) {}
+  __device__ LaneShare share(const SumLane& sum_lane, const Factors& factors,
+                             int window_offset) const {
+    float fields[4] = {}, rest[4] = {};
+    multiply(fields, counter.even, counter.odd, factors.fields);
+    multiply(rest, select_bytes(0x9992, counter.odd, 0), select_bytes(0x9993, counter.odd, 0),
+             factors.counts);
+    return {integer_of(sum_lane.share == 2 ? fields[2] : fields[0]),
+            integer_of(sum_lane.share == 0 ? rest[0] : rest[3]) +
+                integer_of(rest[2]) * static_cast<uint32_t>(window_offset)};
+  }
+};
+
+// Finds the strip of a warp, which covers two neighbouring cells: one per half warp, one column per
+// lane. Returns false if it is outside the picture.
+template <class T>
+__device__ bool find_strip(const SlicGrid& grid, int x0, int y0, Strip<T>& strip) {
+  static_assert(T::lanes == 16 && T::cells == 2 * T::warps && T::cells_x % 2 == 0);
+  const Geometry<T> geometry(grid);
+  const int lane = static_cast<int>(threadIdx.x % 32);
+  const int first = static_cast<int>(threadIdx.x / 32) * 2;
+  const int left_column = x0 + first % T::cells_x, row = y0 + first / T::cells_x;
+  const int left = left_column * geometry.width, y = row * geometry.height;
+  const int column = left_column + lane / 16, x = column * geometry.width;
+  const int end = min(geometry.height, grid.size.height - y);
+  strip = {first + lane / 16,
+           column,
+           row,
+           0,
+           0,
+           x + lane % 16,
+           y,
+           end,
+           lane % 16 < min(geometry.width, grid.size.width - x),
+           geometry.width == 16 && left + 32 <= grid.size.width && end >= T::rows};
+  return left < grid.size.width && end > 0;
+}
+
+// Adds the pixels of a strip with the colours `color` to the sums of the candidates that they
+// choose. All lanes of the warp call it.
+template <class T, int kStep, int kParts, int kPixels>
+__device__ void sum_strip(const Candidates<T>& s, const Strip<T>& strip,
+                          const uint32_t (&color)[kParts][kPixels], int phase,
+                          const Geometry<T>& geometry, const SumPlan<T>& plan,
+                          const SumLane& sum_lane, WarpCounters& counters, BlockSums<T>& block) {
+  const int lane = static_cast<int>(threadIdx.x % 32);
+  const LaneCounters lane_counters(counters, lane);
+  // Sums of the half warp's cell to which this lane adds.
+  uint32_t* const sums = block.of((strip.cell & ~1) | sum_lane.half);
+  const int side = sum_lane.share == 0 ? geometry.height : geometry.width;
+  const auto add_to_block = [&](int i, const LaneShare& share) {
+    atomicAdd(sums + plan.color[i][lane], share.color);
+    atomicAdd(sums + plan.rest[i][lane], share.rest);
+  };
+  const int above = sum_lane.share == 0 ? strip.top : 0;
+  const auto window_offset = [&](int i) { return plan.sides[i][lane] * side + above; };
+  HalfWarpSums all;
+#pragma unroll
+  for (int part = 0; part < kParts; ++part) {
+    const int first = phase + part * kPixels * kStep;
+    int best[kPixels];
+    choose(s, strip, color[part], best);
+    if (!strip.whole || T::rows % kStep != 0) {
+#pragma unroll
+      for (int i = 0; i < kPixels; ++i) {
+        const int row = first + i * kStep;
+        if (!strip.inside || row >= strip.end || row >= T::rows) best[i] = kNoCandidate;
+      }
+    }
+    if (part > 0) {
+      __syncwarp();  // all lanes have read the counters
+      counters.clear(lane);
+      __syncwarp();  // all counters are cleared
+    }
+#pragma unroll
+    for (int i = 0; i < kPixels; ++i) lane_counters.add(best[i], color[part][i]);
+    __syncwarp();  // all lanes have counted their pixels
+    const Factors factors = plan.factors[lane];
+    all.add(counters, sum_lane, factors);
+    const LastSums last(counters, sum_lane);
+    if (__any_sync(kAllLanes, last.counter.odd != 0)) {
+      const int columns = sum_lane.share == 1 ? sum_lane.candidate : 0;
+      const LaneShare share = last.share(sum_lane, factors, window_offset(2) + columns);
+      if (sum_lane.share < 3) add_to_block(2, share);
+    }
+  }
+  if (sum_lane.share < 3) {
+#pragma unroll
+    for (int i = 0; i < 2; ++i) add_to_block(i, all.share(sum_lane, i, window_offset(i)));
+  }
+}
+
+template <class T, int kStep>
+__global__ __launch_bounds__(T::threads, T::blocks) void iterate_narrow_kernel(Clusters clusters,
+                                                                               IterationSums sums,
+                                                                               int phase) {
+  constexpr int kRows = (T::rows + kStep - 1) / kStep;  // rows of a strip that take part
+  constexpr int kParts = (kRows + kCountedAtOnce - 1) / kCountedAtOnce;
+  constexpr int kPixels = kRows / kParts;  // pixels per lane and part
+  static_assert(kPixels * kParts == kRows);
+  __shared__ Candidates<T> s;
+  __shared__ BlockSums<T> block;
+  __shared__ WarpCounters warp_counters[T::warps];
+  __shared__ SumPlan<T> plan;
+  plan.copy(kSumPlan<T>);
+  block.clear();
+  const int lane = static_cast<int>(threadIdx.x % 32);
+  warp_counters[threadIdx.x / 32].clear(lane);
+
+  const SlicGrid& grid = clusters.grid;
+  const Geometry<T> geometry(grid);
+  const int x0 = static_cast<int>(blockIdx.x) * T::cells_x;
+  const int y0 = static_cast<int>(blockIdx.y) * T::cells_y;
+  const SumLane sum_lane(lane);
+  Strip<T> strip;
+  const bool is_inside = find_strip(grid, x0, y0, strip);
+  uint32_t color[kParts][kPixels];
+  const auto read = [&] {
+#pragma unroll
+    for (int part = 0; part < kParts; ++part) {  // strips are as high as patches
+      read_strip<kStep>(clusters.colors, strip, phase + part * kPixels * kStep, color[part]);
+    }
+  };
+  // Reading colours before pdl_wait is safe: seed(), the first kernel of the chain, has waited for
+  // them.
+  if (is_inside) read();
+  await_last();
+  // All threads of the grid return together.
+  if (clusters.executed_iterations(sums.iteration) < sums.iteration) return;
+
+  clear_sums<T>(grid, x0, y0, sums.clear);
+  make_candidates(clusters, sums.from, x0, y0, s);
+
+  WarpCounters& counters = warp_counters[threadIdx.x / 32];
+  const auto sum = [&](const auto& colors) {
+    sum_strip<T, kStep>(s, strip, colors, phase, geometry, plan, sum_lane, counters, block);
+  };
+  if (is_inside) sum(color);
+  if constexpr (T::side == 0) {
+    // Cells can be higher than a strip, usually by one row.
+    for (strip.move_down(); is_inside && strip.end > phase; strip.move_down()) {
+      __syncwarp();  // all lanes have read the counters
+      counters.clear(lane);
+      __syncwarp();  // all counters are cleared
+      if (strip.end <= phase + kStep) {
+        uint32_t row[1][1];
+        read_strip<kStep>(clusters.colors, strip, phase, row[0]);
+        sum(row);
+      } else {
+        read();
+        sum(color);
+      }
+    }
+  }
+  __syncthreads();  // the block's sums are complete
+  block.add_to(grid, x0, y0, sums.to);
+}
+
+}  // namespace
+
+void iterate_narrow(const Clusters& clusters, int iteration, RowChoice rows, cudaStream_t stream) {
+  with_shape(clusters.grid, [&]<class T>(T) {
+    if constexpr (T::lanes == 16) {
+      with_step(rows, [&]<int step>() {
+        launch_chained(iterate_narrow_kernel<T, step>, blocks_of<T>(clusters.grid), T::threads, 0,
+                       stream, clusters, IterationSums(clusters, iteration), rows.phase);
+      });
+    }
+  });
+}
+
+}  // namespace regions::slicsuperpixel

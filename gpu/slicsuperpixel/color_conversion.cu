@@ -1,0 +1,263 @@
+// Colour conversion on the GPU, four pixels per thread. The conversion tables are in shared memory.
+// The table of levels is stored several times, so that lanes that read different levels use
+// different banks.
+#include "gpu/slicsuperpixel/slicsuperpixel.hpp"
+
+namespace regions::slicsuperpixel {
+namespace {
+
+constexpr int kThreads = 1024;  // large blocks, because each block loads the tables once
+constexpr int kBlocks = 2 * kH100Multiprocessors;  // two blocks fit on a multiprocessor
+constexpr int kWarps = kBlocks * (kThreads / 32);
+
+// The tables in shared memory. Each lane reads the copy with its number (modulo kCopies).
+template <int kCopies>
+struct InterleavedTables {
+  static constexpr int kLevels = 3 * 256;
+  static constexpr int kEntry = sizeof(uint64_t) * kCopies;  // bytes between two levels
+  static constexpr size_t kShareBytes = static_cast<size_t>(kEntry) * kLevels;
+  static constexpr size_t kBytes = kShareBytes + sizeof(LabTables::root);
+  const std::byte* share;  // uint64_t [red, green, blue][level][copy]
+  const std::byte* root;
+  uint32_t copy;  // byte offset of this lane's copy, times kOffsetScale
+
+  // A scaled offset has the level in its upper byte and `copy` in its lower byte. Divided by this
+  // factor it is the byte offset of an entry.
+  static constexpr int kOffsetScale = 256 / kEntry;
+  static_assert(kOffsetScale * kEntry == 256);
+
+  __device__ uint64_t share_of(int channel, int level) const {
+    return share_at(channel, static_cast<uint32_t>(level) << 8 | copy);
+  }
+  __device__ uint64_t share_at(int channel, uint32_t offset) const {
+    return *reinterpret_cast<const uint64_t*>(share + channel * 256 * kEntry +
+                                              offset / kOffsetScale);
+  }
+  __device__ int f(uint64_t sums, int axis) const {
+    // Byte offset of the entry.
+    const auto offset =
+        static_cast<uint32_t>(sums >> (axis * LabTables::kShare + LabTables::kDrop - 1));
+    return *reinterpret_cast<const uint16_t*>(root + (offset & (2 * LabTables::kRoots - 2)));
+  }
+
+  // Fills the shared memory at `to`. All threads of the block call it; a barrier must follow.
+  __device__ InterleavedTables(const LabTables& from, std::byte* to)
+      : share(to),
+        root(to + kShareBytes),
+        copy(threadIdx.x % kCopies * static_cast<uint32_t>(sizeof(uint64_t)) * kOffsetScale) {
+    constexpr unsigned kPairs = kCopies / 2;
+    static_assert((kPairs & (kPairs - 1)) == 0);
+    constexpr unsigned kRoots = sizeof(LabTables::root) / sizeof(uint4);
+    static_assert(kLevels <= kThreads && kCopies % 2 == 0 && kRoots <= kThreads &&
+                  sizeof(LabTables::root) % sizeof(uint4) == 0);
+    const unsigned i = threadIdx.x;
+    if (i < kLevels) {
+      const uint64_t value = (&from.share[0][0])[i];
+      // Each lane starts with another copy to avoid bank conflicts.
+#pragma unroll
+      for (unsigned k = 0; k < kPairs; ++k) {
+        reinterpret_cast<ulonglong2*>(to)[(i * kPairs + i % kPairs) ^ k] = {value, value};
+      }
+    }
+    if (i < kRoots) {
+      reinterpret_cast<uint4*>(to + kShareBytes)[i] = reinterpret_cast<const uint4*>(from.root)[i];
+    }
+  }
+};
+
+// Table access by scaled offsets instead of levels.
+template <int kCopies>
+struct OffsetTables {
+  const InterleavedTables<kCopies>& tables;
+  __device__ uint64_t share_of(int channel, int offset) const {
+    return tables.share_at(channel, static_cast<uint32_t>(offset));
+  }
+  __device__ int f(uint64_t sums, int axis) const { return tables.f(sums, axis); }
+};
+
+// Pixels of any format.
+struct AnyPixels {
+  ConstFrame frame;
+  ColorReader reader;
+
+  struct Raw {};
+  __device__ Raw fetch(int, int) const { return {}; }
+  // Converts four pixels to the format of Clusters::colors, with `row` in the highest byte.
+  template <class Tables>
+  __device__ void convert(const Tables& tables, Raw, int x, int y, uint32_t row,
+                          uint32_t (&color)[4]) const {
+#pragma unroll
+    for (int k = 0; k < 4; ++k) {
+      color[k] = reader.at(tables, frame, min(x + k, frame.width - 1), y) ^
+                 (row << 24 | Clusters::kBiasBits);
+    }
+  }
+};
+
+// Compiles to a single multiplication.
+__device__ inline uint64_t row_start(ptrdiff_t pitch, int y) {
+  return static_cast<uint64_t>(static_cast<uint32_t>(pitch)) * static_cast<uint32_t>(y);
+}
+
+// Pixels of four bytes with R, G and B, converted to CIELAB. Rows must be 16-byte aligned.
+struct FourBytePixels {
+  ConstFrame frame;
+  uint32_t red, green, blue;  // byte selectors: the channel of a pixel above the lane's copy
+
+  explicit FourBytePixels(const ConstFrame& in) : frame(in) {
+    const auto choice = [&](int c) {
+      return 0x5504u | static_cast<uint32_t>(in.layout.component[c].offset) << 4;
+    };
+    red = choice(0), green = choice(1), blue = choice(2);
+  }
+  static bool can_read(const ConstFrame& frame, const ColorReader& reader) {
+    const auto address = reinterpret_cast<uintptr_t>(frame.plane[0]);
+    return frame.layout.model == ColorModel::rgb && frame.layout.component[0].step == 4 &&
+           reader.space == ColorSpace::lab &&
+           (address | static_cast<uintptr_t>(frame.pitch[0])) % 16 == 0 && frame.pitch[0] >= 0 &&
+           frame.pitch[0] <= UINT32_MAX;
+  }
+  using Raw = uint4;
+  __device__ Raw fetch(int x, int y) const {
+    const std::byte* at =
+        frame.plane[0] + row_start(frame.pitch[0], y) + 4 * static_cast<ptrdiff_t>(x);
+    if (x + 4 <= frame.width) return *reinterpret_cast<const uint4*>(at);
+    const auto* const pixel = reinterpret_cast<const uint32_t*>(at);
+    const int last = frame.width - 1 - x;
+    return {pixel[0], pixel[min(1, last)], pixel[min(2, last)], pixel[min(3, last)]};
+  }
+  template <int kCopies>
+  __device__ void convert(const InterleavedTables<kCopies>& tables, const Raw& raw, int, int,
+                          uint32_t row, uint32_t (&color)[4]) const {
+    const uint32_t pixel[4] = {raw.x, raw.y, raw.z, raw.w};
+    constexpr int kBias = 128 << LabTerms::kBits;
+    const int above =
+        // The biased component does not change the highest byte.
+        static_cast<int>(row << 24) + kBias;
+#pragma unroll
+    for (int k = 0; k < 4; ++k) {
+      const auto offset = [&](uint32_t choice) {
+        return static_cast<int>(__byte_perm(pixel[k], tables.copy, choice));
+      };
+      const LabTerms terms =
+          lab_terms(OffsetTables<kCopies>{tables}, offset(red), offset(green), offset(blue));
+      // Byte 2 of each component, and byte 3 of the last one.
+      const uint32_t first_two =
+          __byte_perm(static_cast<uint32_t>(terms.component[0] + kBias),
+                      static_cast<uint32_t>(terms.component[1] + kBias), 0x62);
+      color[k] = __byte_perm(first_two, static_cast<uint32_t>(terms.component[2] + above), 0x7610);
+    }
+  }
+};
+
+// Division of the picture among warps. A chunk is 32 groups of four pixels of a row, one group per
+// lane.
+struct ChunkGrid {
+  int chunks_per_row, cell_height;
+  uint32_t row_reciprocal, cell_reciprocal;  // 2^32 divided by these numbers, rounded up
+  // Distance from a warp's chunk to its next one: rows, chunks in the row, rows in the cell.
+  int step_rows, step_chunks, step_cell_rows;
+
+  explicit ChunkGrid(const Clusters& clusters)
+      : chunks_per_row((clusters.colors.width + 127) / 128),
+        cell_height(clusters.grid.height),
+        row_reciprocal(UINT32_MAX / static_cast<uint32_t>(chunks_per_row) + 1),
+        cell_reciprocal(UINT32_MAX / static_cast<uint32_t>(cell_height) + 1) {
+    step_rows = kWarps / chunks_per_row;
+    step_chunks = kWarps % chunks_per_row;
+    step_cell_rows = step_rows % cell_height;
+  }
+};
+
+// The chunk that a warp works on.
+struct ChunkPosition {
+  int y, chunk, cell_y;  // row of the picture; chunk of the row; row of the cell
+
+  // The divisions are exact, because index times divisor is below 2^32.
+  __device__ ChunkPosition(const ChunkGrid& grid, int index)
+      : y(divide(index, grid.chunks_per_row, grid.row_reciprocal)),
+        chunk(index - y * grid.chunks_per_row),
+        cell_y(y - divide(y, grid.cell_height, grid.cell_reciprocal) * grid.cell_height) {}
+  static __device__ int divide(int value, int divisor, uint32_t factor) {
+    return divisor == 1 ? value : static_cast<int>(__umulhi(static_cast<uint32_t>(value), factor));
+  }
+  // Moves to the warp's next chunk without a division, which would take as long as converting
+  // two pixels.
+  __device__ void advance(const ChunkGrid& grid) {
+    chunk += grid.step_chunks;
+    const int more = chunk >= grid.chunks_per_row ? 1 : 0;
+    chunk -= more * grid.chunks_per_row;
+    y += grid.step_rows + more;
+    cell_y += grid.step_cell_rows + more;
+    if (cell_y >= grid.cell_height) cell_y -= grid.cell_height;
+  }
+};
+
+template <int kCopies, class Pixels>
+__global__ __launch_bounds__(kThreads, 2) void colors_kernel(Pixels pixels, const LabTables* tables,
+                                                             Image<uint32_t> colors,
+                                                             ChunkGrid chunks) {
+  extern __shared__ __align__(16) std::byte shared[];
+  const int lane = static_cast<int>(threadIdx.x % 32);
+  ChunkPosition next(chunks, static_cast<int>(blockIdx.x * (kThreads / 32) + threadIdx.x / 32));
+  const auto x_at = [&](const ChunkPosition& position) { return 128 * position.chunk + 4 * lane; };
+  // The pixels of the next chunk are loaded while the current ones are converted.
+  typename Pixels::Raw raw_next = {};
+  const auto fetch = [&] {
+    const int x = x_at(next);
+    if (next.y < colors.height && x < colors.width) raw_next = pixels.fetch(x, next.y);
+  };
+  fetch();
+  const InterleavedTables<kCopies> table_copies(*tables, shared);
+  __syncthreads();  // the tables are complete
+  while (next.y < colors.height) {
+    const ChunkPosition position = next;
+    const typename Pixels::Raw raw = raw_next;
+    next.advance(chunks);
+    fetch();
+    const int x = x_at(position);
+    if (x >= colors.width) continue;
+    uint32_t color[4];
+    pixels.convert(table_copies, raw, x, position.y,
+                   static_cast<uint32_t>(position.cell_y) % kPatchRows, color);
+    auto* const to =
+        reinterpret_cast<std::byte*>(colors.data) + row_start(colors.pitch, position.y);
+    *reinterpret_cast<uint4*>(to + 4 * static_cast<ptrdiff_t>(x)) = {color[0], color[1], color[2],
+                                                                     color[3]};
+  }
+}
+
+constexpr int kFewCopies = 2;
+constexpr int kManyCopies = 16;  // no two lanes of a half warp use the same bank
+
+template <int kCopies, class Pixels>
+void launch_colors(const Pixels& pixels, const LabTables* tables, const Clusters& clusters,
+                   cudaStream_t stream) {
+  launch(colors_kernel<kCopies, Pixels>, kBlocks, kThreads, InterleavedTables<kCopies>::kBytes,
+         stream, pixels, tables, clusters.colors, ChunkGrid(clusters));
+}
+
+}  // namespace
+
+bool allow_16_table_copies() {
+  constexpr size_t kBytes = InterleavedTables<kManyCopies>::kBytes;
+  const int max_bytes = device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
+  if (kBytes > static_cast<size_t>(max_bytes)) return false;
+  check(cudaFuncSetAttribute(colors_kernel<kManyCopies, FourBytePixels>,
+                             cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes),
+        "asking for shared memory");
+  return true;
+}
+
+void read_colors(const ConstFrame& frame, const ColorReader& reader, const ColorTables& tables,
+                 const Clusters& clusters, cudaStream_t stream) {
+  if (!FourBytePixels::can_read(frame, reader)) {
+    return launch_colors<kFewCopies>(AnyPixels{frame, reader}, tables.tables, clusters, stream);
+  }
+  if (tables.has_16_copies) {
+    return launch_colors<kManyCopies>(FourBytePixels(frame), tables.tables, clusters, stream);
+  }
+  launch_colors<kFewCopies>(FourBytePixels(frame), tables.tables, clusters, stream);
+}
+
+}  // namespace regions::slicsuperpixel

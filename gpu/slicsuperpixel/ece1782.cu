@@ -1,0 +1,398 @@
+// The kernels of method=report, see ece1782.hpp. Sums are integers, so the order of atomics does
+// not matter.
+#include "gpu/runtime/launch.hpp"
+#include "gpu/slicsuperpixel/ece1782.hpp"
+
+namespace regions::slicsuperpixel {
+namespace {
+
+// The pixels of a cell that are inside the picture, numbered in raster order.
+struct CellPixels {
+  int left, top, width, count;
+
+  __device__ CellPixels(const SlicGrid& grid, int column, int row) {
+    left = column * grid.width;
+    top = row * grid.height;
+    width = min(grid.width, grid.size.width - left);
+    count = width * min(grid.height, grid.size.height - top);
+  }
+  __device__ int x(int pixel) const { return left + pixel % width; }
+  __device__ int y(int pixel) const { return top + pixel / width; }
+};
+
+template <bool kWide>
+__device__ inline uchar4 color_at(const Image<uint32_t>& colors, int x, int y) {
+  if constexpr (kWide) {
+    const uint32_t color = colors(x, y);
+    return make_uchar4(color & 255, color >> 8 & 255, color >> 16 & 255, 0);
+  } else {
+    // Volatile, so that the compiler does not combine the loads.
+    const volatile auto* bytes = reinterpret_cast<const volatile uint8_t*>(&colors(x, y));
+    return make_uchar4(bytes[0], bytes[1], bytes[2], 0);
+  }
+}
+
+template <bool kWide>
+__device__ inline Owner owner_at(const Image<Owner>& owners, int x, int y) {
+  if constexpr (kWide) {
+    const uint32_t both = *reinterpret_cast<const uint32_t*>(&owners(x, y));
+    return {static_cast<uint16_t>(both), static_cast<uint16_t>(both >> 16)};
+  } else {
+    const volatile auto* halves = reinterpret_cast<const volatile uint16_t*>(&owners(x, y));
+    return {halves[0], halves[1]};
+  }
+}
+
+constexpr int kThreads = 256;
+constexpr int kSumThreads = 128;  // per cell, from step kAccumulators on
+constexpr int kWords = sizeof(ClusterSums) / sizeof(uint32_t);
+constexpr int kSums = kCandidates * kWords;
+
+// The pixel of the current thread; a warp has 32 neighbouring pixels of a row.
+struct Pixel {
+  int x, y;
+  bool inside;
+
+  __device__ explicit Pixel(Size size)
+      : x(static_cast<int>(blockIdx.x * 32 + threadIdx.x % 32)),
+        y(static_cast<int>(blockIdx.y * (kThreads / 32) + threadIdx.x / 32)),
+        inside(x < size.width && y < size.height) {}
+};
+dim3 pixel_grid(Size size) {
+  return {blocks_for(static_cast<size_t>(size.width), 32),
+          blocks_for(static_cast<size_t>(size.height), kThreads / 32)};
+}
+dim3 cell_grid(const SlicGrid& grid) {
+  return {static_cast<unsigned>(grid.columns), static_cast<unsigned>(grid.rows)};
+}
+
+// Assigns each pixel to the superpixel of the cell that contains it.
+__global__ __launch_bounds__(kThreads) void assign_own_cells_kernel(Ece1782 work) {
+  const Pixel pixel(work.grid.size);
+  if (!pixel.inside) return;
+  work.owners(pixel.x, pixel.y) = {static_cast<uint16_t>(pixel.x / work.grid.width),
+                                   static_cast<uint16_t>(pixel.y / work.grid.height)};
+}
+
+__global__ __launch_bounds__(kThreads) void reset_kernel(Ece1782 work) {
+  const size_t i = static_cast<size_t>(blockIdx.x) * kThreads + threadIdx.x;
+  if (i < work.grid.cells() * kCandidates) work.sums[i] = {};
+}
+
+// The words that pixel (x, y) adds to the sums of its owner.
+struct PixelWords {
+  uint32_t word[kWords];
+
+  __device__ PixelWords(const SlicGrid& grid, uchar4 color, Owner owner, int x, int y)
+      : word{color.x,
+             color.y,
+             color.z,
+             static_cast<uint32_t>(x - (owner.column - 1) * grid.width),
+             static_cast<uint32_t>(y - (owner.row - 1) * grid.height),
+             1} {}
+};
+
+// Returns the accumulator of superpixel (column, row) for the cell at position `neighbour` around
+// it.
+__device__ inline uint32_t* accumulator(const Ece1782& work, int column, int row, int neighbour) {
+  ClusterSums& sums =
+      work.sums[work.grid.index(column, row) * kCandidates + static_cast<size_t>(neighbour)];
+  return reinterpret_cast<uint32_t*>(&sums);
+}
+
+// Step kAtomics: each thread adds one pixel to global memory.
+__global__ __launch_bounds__(kThreads) void sum_pixels_kernel(Ece1782 work) {
+  const Pixel pixel(work.grid.size);
+  if (!pixel.inside) return;
+  const Owner owner = owner_at<false>(work.owners, pixel.x, pixel.y);
+  const PixelWords words(work.grid, color_at<false>(work.colors, pixel.x, pixel.y), owner, pixel.x,
+                         pixel.y);
+  uint32_t* const to = accumulator(work, owner.column, owner.row, 0);
+  for (int w = 0; w < kWords; ++w) atomicAdd(to + w, words.word[w]);
+}
+
+// The cell of the current block, whose pixels are added to superpixels.
+struct SourceCell {
+  int column, row;
+  __device__ SourceCell()
+      : column(static_cast<int>(blockIdx.x)), row(static_cast<int>(blockIdx.y)) {}
+  // Returns the owner's position 0..8 around this cell, in raster order.
+  __device__ int neighbour_of(Owner owner) const {
+    return (owner.row - row + 1) * 3 + owner.column - column + 1;
+  }
+  __device__ bool inside(const SlicGrid& grid, int neighbour) const {
+    const int x = column + neighbour % 3 - 1, y = row + neighbour / 3 - 1;
+    return x >= 0 && y >= 0 && x < grid.columns && y < grid.rows;
+  }
+  __device__ uint32_t* accumulator_of(const Ece1782& work, int neighbour, int from) const {
+    return accumulator(work, column + neighbour % 3 - 1, row + neighbour / 3 - 1, from);
+  }
+};
+
+// Step kCells: a block adds the pixels of one cell in shared memory first.
+template <bool kWide>
+__global__ __launch_bounds__(kThreads) void sum_cell_kernel(Ece1782 work) {
+  __shared__ uint32_t sums[kSums];
+  const SourceCell source;
+  const CellPixels pixels(work.grid, source.column, source.row);
+  for (int i = static_cast<int>(threadIdx.x); i < kSums; i += kThreads) sums[i] = 0;
+  __syncthreads();  // all sums are cleared
+  for (int p = static_cast<int>(threadIdx.x); p < pixels.count; p += kThreads) {
+    const int x = pixels.x(p), y = pixels.y(p);
+    const Owner owner = owner_at<kWide>(work.owners, x, y);
+    const PixelWords words(work.grid, color_at<kWide>(work.colors, x, y), owner, x, y);
+    uint32_t* const to = sums + source.neighbour_of(owner) * kWords;
+    for (int w = 0; w < kWords; ++w) atomicAdd(to + w, words.word[w]);
+  }
+  __syncthreads();  // all pixels are added
+  for (int i = static_cast<int>(threadIdx.x); i < kSums; i += kThreads) {
+    const int neighbour = i / kWords;
+    if (!source.inside(work.grid, neighbour)) continue;
+    atomicAdd(source.accumulator_of(work, neighbour, 0) + i % kWords, sums[i]);
+  }
+}
+
+// Every thread has nine accumulators, which are added up as a tree. Every superpixel has one
+// accumulator for each cell that adds to it, so no atomics are needed.
+template <int kPixels>
+__global__ __launch_bounds__(kSumThreads) void sum_in_accumulators_kernel(Ece1782 work) {
+  __shared__ uint32_t sums[kSums][kSumThreads];
+  const SourceCell source;
+  const CellPixels pixels(work.grid, source.column, source.row);
+  const int thread = static_cast<int>(threadIdx.x);
+  for (int i = 0; i < kSums; ++i) sums[i][thread] = 0;
+  for (int first = thread; first < pixels.count; first += kPixels * kSumThreads) {
+    Owner owner[kPixels];
+    uchar4 color[kPixels];
+#pragma unroll
+    for (int k = 0; k < kPixels; ++k) {
+      const int p = min(first + k * kSumThreads, pixels.count - 1);
+      owner[k] = owner_at<true>(work.owners, pixels.x(p), pixels.y(p));
+      color[k] = color_at<true>(work.colors, pixels.x(p), pixels.y(p));
+    }
+#pragma unroll
+    for (int k = 0; k < kPixels; ++k) {
+      const int p = first + k * kSumThreads;
+      if (p >= pixels.count) continue;
+      const PixelWords words(work.grid, color[k], owner[k], pixels.x(p), pixels.y(p));
+      const int to = source.neighbour_of(owner[k]) * kWords;
+      for (int w = 0; w < kWords; ++w) sums[to + w][thread] += words.word[w];
+    }
+  }
+  for (int step = kSumThreads / 2; step > 0; step /= 2) {
+    __syncthreads();  // the previous level of the tree is complete
+    for (int i = thread; i < kSums * step; i += kSumThreads) {
+      sums[i / step][i % step] += sums[i / step][i % step + step];
+    }
+  }
+  __syncthreads();  // the sums are complete
+  for (int i = thread; i < kSums; i += kSumThreads) {
+    const int neighbour = i / kWords;
+    if (!source.inside(work.grid, neighbour)) continue;
+    source.accumulator_of(work, neighbour, 8 - neighbour)[i % kWords] = sums[i][0];
+  }
+}
+
+// Computes the means of all superpixels from their accumulators.
+__global__ __launch_bounds__(kThreads) void average_kernel(Ece1782 work) {
+  const SlicGrid& grid = work.grid;
+  const size_t k = static_cast<size_t>(blockIdx.x) * kThreads + threadIdx.x;
+  if (k >= grid.cells()) return;
+  ClusterSums all = work.sums[k * kCandidates];
+  if (work.step >= kAccumulators) {
+    for (int neighbour = 1; neighbour < kCandidates; ++neighbour) {
+      all.add(work.sums[k * kCandidates + static_cast<size_t>(neighbour)]);
+    }
+  }
+  Ece1782Mean mean = {};
+  if (all.count > 0) {
+    const auto column = static_cast<int>(k % static_cast<size_t>(grid.columns));
+    const auto row = static_cast<int>(k / static_cast<size_t>(grid.columns));
+    for (int c = 0; c < 3; ++c) mean.color[c] = static_cast<int>(all.color[c] / all.count);
+    mean.x = (column - 1) * grid.width + static_cast<int>(all.x / all.count);
+    mean.y = (row - 1) * grid.height + static_cast<int>(all.y / all.count);
+    mean.alive = 1;
+  }
+  work.means[k] = mean;
+}
+
+__global__ __launch_bounds__(kThreads) void codes_kernel(Ece1782 work, Image<uint8_t> codes,
+                                                         MergeCounts* counts) {
+  const Pixel pixel(work.grid.size);
+  if (blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0) *counts = {};
+  if (!pixel.inside) return;
+  const Owner owner = work.owners(pixel.x, pixel.y);
+  codes(pixel.x, pixel.y) = cluster_code(owner.column, owner.row);
+}
+
+// Returns the distance of a pixel to a mean. Squared distances are integers below 2^24 and exact in
+// floats, so labels do not depend on the unit that computes them. The two terms are added as
+// floats, each rounded and never fused.
+template <bool kUseFloats>
+__device__ inline float distance_to(const Ece1782Mean& mean, uchar4 color, int x, int y,
+                                    float factor) {
+  const int dx = x - mean.x, dy = y - mean.y;
+  const float position_term = __fmul_rn(static_cast<float>(dx * dx + dy * dy), factor);
+  if constexpr (kUseFloats) {
+    const float l = static_cast<float>(color.x) - static_cast<float>(mean.color[0]);
+    const float a = static_cast<float>(color.y) - static_cast<float>(mean.color[1]);
+    const float b = static_cast<float>(color.z) - static_cast<float>(mean.color[2]);
+    return __fadd_rn(l * l + a * a + b * b, position_term);
+  } else {
+    const int l = color.x - mean.color[0], a = color.y - mean.color[1], b = color.z - mean.color[2];
+    return __fadd_rn(static_cast<float>(l * l + a * a + b * b), position_term);
+  }
+}
+
+// The nearest superpixel found so far. Of equal distances the first in raster order is kept.
+struct Nearest {
+  float distance = 3e38f;
+  int neighbour = 4;
+
+  __device__ void offer(float other_distance, int other_neighbour) {
+    if (other_distance >= distance) return;
+    distance = other_distance;
+    neighbour = other_neighbour;
+  }
+};
+
+// Stores an owner with one store (kWide) or two.
+template <bool kWide>
+__device__ inline void store(Owner& to, Owner owner) {
+  if constexpr (kWide) {
+    *reinterpret_cast<uint32_t*>(&to) = owner.column | static_cast<uint32_t>(owner.row) << 16;
+  } else {
+    auto* halves = reinterpret_cast<volatile uint16_t*>(&to);
+    halves[0] = owner.column;
+    halves[1] = owner.row;
+  }
+}
+
+__device__ inline Owner owner_of(int column, int row, int neighbour) {
+  return {static_cast<uint16_t>(column + neighbour % 3 - 1),
+          static_cast<uint16_t>(row + neighbour / 3 - 1)};
+}
+
+// Ownership with all means read from global memory.
+__global__ __launch_bounds__(kThreads) void choose_per_pixel_kernel(Ece1782 work) {
+  const SlicGrid& grid = work.grid;
+  const int x = static_cast<int>(blockIdx.x * 32 + threadIdx.x % 32);
+  const int y = static_cast<int>(blockIdx.y * (kThreads / 32) + threadIdx.x / 32);
+  if (x >= grid.size.width || y >= grid.size.height) return;
+  const int column = x / grid.width, row = y / grid.height;
+  const uchar4 color = color_at<false>(work.colors, x, y);
+  Nearest nearest;
+  for (int neighbour = 0; neighbour < kCandidates; ++neighbour) {
+    const int cx = column + neighbour % 3 - 1, cy = row + neighbour / 3 - 1;
+    if (cx < 0 || cy < 0 || cx >= grid.columns || cy >= grid.rows) continue;
+    const Ece1782Mean& mean = work.means[grid.index(cx, cy)];
+    if (mean.alive) nearest.offer(distance_to<false>(mean, color, x, y, work.factor), neighbour);
+  }
+  store<false>(work.owners(x, y), owner_of(column, row, nearest.neighbour));
+}
+
+// Ownership from step kNeighbours on. A block processes kPixels * kThreads pixels of one cell.
+template <bool kWide, int kPixels, bool kUseFloats>
+__global__ __launch_bounds__(kThreads) void choose_per_cell_kernel(Ece1782 work) {
+  __shared__ Ece1782Mean means[kCandidates];
+  const SlicGrid& grid = work.grid;
+  const int column = static_cast<int>(blockIdx.x), row = static_cast<int>(blockIdx.y);
+  if (threadIdx.x < kCandidates) {
+    const int cx = column + static_cast<int>(threadIdx.x) % 3 - 1;
+    const int cy = row + static_cast<int>(threadIdx.x) / 3 - 1;
+    const bool inside = cx >= 0 && cy >= 0 && cx < grid.columns && cy < grid.rows;
+    means[threadIdx.x] = inside ? work.means[grid.index(cx, cy)] : Ece1782Mean{};
+  }
+  __syncthreads();  // the nine means are loaded
+  const CellPixels pixels(grid, column, row);
+  const int first =
+      static_cast<int>(blockIdx.z) * kPixels * kThreads + static_cast<int>(threadIdx.x);
+  int x[kPixels], y[kPixels];
+  uchar4 color[kPixels];
+  Nearest nearest[kPixels];
+#pragma unroll
+  for (int k = 0; k < kPixels; ++k) {
+    const int p = min(first + k * kThreads, pixels.count - 1);
+    x[k] = pixels.x(p);
+    y[k] = pixels.y(p);
+    color[k] = color_at<kWide>(work.colors, x[k], y[k]);
+  }
+#pragma unroll
+  for (int neighbour = 0; neighbour < kCandidates; ++neighbour) {
+    const Ece1782Mean mean = means[neighbour];
+    if (!mean.alive) continue;
+#pragma unroll
+    for (int k = 0; k < kPixels; ++k) {
+      nearest[k].offer(distance_to<kUseFloats>(mean, color[k], x[k], y[k], work.factor), neighbour);
+    }
+  }
+#pragma unroll
+  for (int k = 0; k < kPixels; ++k) {
+    if (first + k * kThreads >= pixels.count) continue;
+    store<kWide>(work.owners(x[k], y[k]), owner_of(column, row, nearest[k].neighbour));
+  }
+}
+
+template <bool kWide, int kPixels, bool kUseFloats>
+void launch_per_cell(const Ece1782& work, cudaStream_t stream) {
+  const SlicGrid& grid = work.grid;
+  const auto pixels = static_cast<size_t>(grid.width) * static_cast<size_t>(grid.height);
+  launch(choose_per_cell_kernel<kWide, kPixels, kUseFloats>,
+         dim3(static_cast<unsigned>(grid.columns), static_cast<unsigned>(grid.rows),
+              blocks_for(pixels, kPixels * kThreads)),
+         kThreads, 0, stream, work);
+}
+
+}  // namespace
+
+void assign_own_cells(const Ece1782& work, cudaStream_t stream) {
+  launch(assign_own_cells_kernel, pixel_grid(work.grid.size), kThreads, 0, stream, work);
+}
+
+void reset_sums(const Ece1782& work, cudaStream_t stream) {
+  launch(reset_kernel, blocks_for(work.grid.cells() * kCandidates, kThreads), kThreads, 0, stream,
+         work);
+}
+
+void sum_owned_pixels(const Ece1782& work, cudaStream_t stream) {
+  const SlicGrid& grid = work.grid;
+  if (work.step < kCells) {
+    launch(sum_pixels_kernel, pixel_grid(grid.size), kThreads, 0, stream, work);
+  } else if (work.step < kAccumulators) {
+    launch(work.step < kWideLoads ? sum_cell_kernel<false> : sum_cell_kernel<true>, cell_grid(grid),
+           kThreads, 0, stream, work);
+  } else {
+    launch(
+        work.step < kSeveralPixels ? sum_in_accumulators_kernel<1> : sum_in_accumulators_kernel<8>,
+        cell_grid(grid), kSumThreads, 0, stream, work);
+  }
+}
+
+void average_sums(const Ece1782& work, cudaStream_t stream) {
+  launch(average_kernel, blocks_for(work.grid.cells(), kThreads), kThreads, 0, stream, work);
+}
+
+void write_owner_codes(const Ece1782& work, Image<uint8_t> codes, MergeCounts* counts,
+                       cudaStream_t stream) {
+  launch(codes_kernel, pixel_grid(work.grid.size), kThreads, 0, stream, work, codes, counts);
+}
+
+void choose_owners(const Ece1782& work, cudaStream_t stream) {
+  const Size size = work.grid.size;
+  if (work.step < kNeighbours) {
+    launch(choose_per_pixel_kernel,
+           dim3(blocks_for(static_cast<size_t>(size.width), 32),
+                blocks_for(static_cast<size_t>(size.height), kThreads / 32)),
+           kThreads, 0, stream, work);
+  } else if (work.step < kWideLoads) {
+    launch_per_cell<false, 1, false>(work, stream);
+  } else if (work.step < kSeveralPixels) {
+    launch_per_cell<true, 1, false>(work, stream);
+  } else if (work.step < kFloatDistances) {
+    launch_per_cell<true, 8, false>(work, stream);
+  } else {
+    launch_per_cell<true, 8, true>(work, stream);
+  }
+}
+
+}  // namespace regions::slicsuperpixel

@@ -1,0 +1,67 @@
+// method=report: SLIC as in the course report "Superpixels" (ECE1782, 2020), with its four kernels:
+// sum, averaging, reset and ownership.
+//
+// Every pixel first belongs to the cell that contains it, and means are truncated to integers. A
+// pixel's owner depends only on this definition, so all steps of the report's optimisations give
+// the same labels.
+#pragma once
+
+#include "core/slicsuperpixel/slicsuperpixel.hpp"
+#include "gpu/slicsuperpixel/fragments.hpp"
+
+namespace regions::slicsuperpixel {
+
+// The optimisations of the report. Each step includes the earlier ones.
+enum Ece1782Step : int {
+  kAtomics = 1,        // one thread per pixel, all data in global memory
+  kCells = 2,          // one block sums a cell's pixels, which only nine superpixels can own
+  kNeighbours = 3,     // ownership reads the nine means from shared memory
+  kWideLoads = 4,      // one load for a pixel's colours, one for its owner
+  kAccumulators = 5,   // nine accumulators per thread and per superpixel instead of atomics
+  kSeveralPixels = 6,  // several pixels per thread, loaded together
+  kFloatDistances = 7  // colour distances in floats, position distances in integers
+};
+inline constexpr int kMinEce1782Cell = 8;  // side in pixels; limits the memory of the accumulators
+
+// The superpixel that owns a pixel.
+struct alignas(4) Owner {
+  uint16_t column, row;  // of its cell
+};
+
+// The mean colour and position of a superpixel.
+struct Ece1782Mean {
+  int color[3];  // component + 128
+  int x, y;      // in the picture
+  int alive;     // 0 if the superpixel has no pixels; it cannot get any again
+};
+
+// The data of the method for one frame.
+struct Ece1782 {
+  SlicGrid grid;
+  Image<uint32_t> colors;  // format of Clusters::colors
+  float factor;            // weight of squared position distances relative to colour distances
+  int step;
+  Image<Owner> owners;
+  // Accumulators of a superpixel, one for each cell that adds to it, 0..8 in raster order. Before
+  // step kAccumulators only the first one is used. Positions count as in ClusterSums.
+  ClusterSums* sums;   // [rows][columns][kCandidates]
+  Ece1782Mean* means;  // [rows][columns]
+};
+inline size_t max_ece1782_cells(Size size) {
+  constexpr int kSide = kMinEce1782Cell;
+  return static_cast<size_t>((size.width + kSide - 1) / kSide) *
+         static_cast<size_t>((size.height + kSide - 1) / kSide);
+}
+
+// Assigns every pixel to the superpixel of the cell that contains it.
+void assign_own_cells(const Ece1782& work, cudaStream_t stream);
+// The four kernels of an iteration.
+void reset_sums(const Ece1782& work, cudaStream_t stream);
+void sum_owned_pixels(const Ece1782& work, cudaStream_t stream);
+void average_sums(const Ece1782& work, cudaStream_t stream);
+void choose_owners(const Ece1782& work, cudaStream_t stream);
+// Writes the cluster_code() of each pixel and clears the counts of the merge lists.
+void write_owner_codes(const Ece1782& work, Image<uint8_t> codes, MergeCounts* counts,
+                       cudaStream_t stream);
+
+}  // namespace regions::slicsuperpixel

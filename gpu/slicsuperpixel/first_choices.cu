@@ -1,0 +1,367 @@
+// The first choices of small fragments. A block lists the contacts of the small fragments in its
+// tile, so that all of its threads get an equal share of them.
+//
+// Neighbouring pixels mostly belong to the same two components. A contact is listed only if its
+// pair is new along the row, or does not continue below. Across tile edges, each tile handles only
+// its own small fragments.
+#include "gpu/primitives/bits.hpp"
+#include "gpu/primitives/warp.hpp"
+#include "gpu/slicsuperpixel/slicsuperpixel.hpp"
+
+namespace regions::slicsuperpixel {
+namespace {
+
+using Tile = FragmentTile;
+
+// A block processes a tile; each thread has 16 pixels.
+struct ChoiceTile {
+  static constexpr int threads = 256;
+  static constexpr int cached = 512;  // components whose data are in shared memory
+  static constexpr int pairs = 1024;  // size of the hash table of component pairs
+  static constexpr int probes = 4;    // entries tried per pair
+};
+constexpr int kThreads = ChoiceTile::threads;
+
+constexpr int kSegment = Tile::pixels / ChoiceTile::threads;  // per thread
+static_assert(kSegment == 16 && Tile::width % kSegment == 0);
+constexpr int kThreadsPerRow = Tile::width / kSegment;
+
+// The data of a component's fragment.
+struct alignas(16) FragmentInfo {
+  uint32_t root;
+  uint32_t first;
+  uint32_t color;        // means of components 0 and 1, 16 bits each
+  uint32_t color_small;  // mean of component 2; above it, 1 if the fragment is small
+
+  __device__ bool is_small() const { return color_small >> 16 != 0; }
+  __device__ PieceColor mean() const {
+    return {{static_cast<int>(color & 0xffff), static_cast<int>(color >> 16),
+             static_cast<int>(color_small & 0xffff)}};
+  }
+};
+
+__device__ inline FragmentInfo load_root_info(const MergePass& pass, uint32_t root) {
+  const Fragments& fragments = pass.fragments;
+  const Piece piece = fragments.load_sums(root);
+  const PieceColor color = color_of(piece);
+  return {root, fragments.first_pixel[root],
+          static_cast<uint32_t>(color.mean[0]) | static_cast<uint32_t>(color.mean[1]) << 16,
+          static_cast<uint32_t>(color.mean[2]) | (piece.area < pass.min_area ? 1u << 16 : 0)};
+}
+// Components point directly to their root after gather_fragments() and flatten_fragments().
+__device__ inline FragmentInfo load_info(const MergePass& pass, uint32_t id) {
+  return load_root_info(pass, pass.fragments.parent[id]);
+}
+
+// The components of a tile, the data of their fragments, and their contacts, in shared memory.
+struct TileFragments {
+  uint16_t component[Tile::rows][Tile::width];
+  // one bit per pixel: belongs to a small fragment
+  uint16_t small_pixel_bits[Tile::rows][kThreadsPerRow];
+  // one bit per component: belongs to a small fragment
+  uint32_t small_bits[Tile::pixels / 32];
+  // one bit per component: root of a small fragment
+  uint32_t small_root_bits[Tile::pixels / 32];
+  FragmentInfo info[ChoiceTile::cached];  // by component number
+  // Contacts of small fragments: the position of a pixel in the tile. kBelow is added if the
+  // contact is with the pixel below, else it is with the pixel to the right.
+  static constexpr int kBelow = Tile::pixels;
+  uint16_t contact[2 * Tile::pixels];
+  uint32_t contacts;
+  static constexpr uint32_t kNoPair = UINT32_MAX;
+  uint32_t pair[ChoiceTile::pairs];  // hash table of component pairs that touch
+  uint32_t edge_contacts;            // number of contacts across the tile's edges
+  uint32_t edge_start, small_start;  // start of the tile's entries in the global lists
+
+  __device__ bool is_small(int number) const { return small_bits[number / 32] >> number % 32 & 1; }
+  // Returns false if this pair of components was inserted before. If the table has no free entry
+  // nearby, returns true again for the same pair.
+  __device__ bool insert_pair(uint32_t a, uint32_t b) {
+    const uint32_t key = a < b ? a << 16 | b : b << 16 | a;
+    uint32_t at = key * 0x9E3779B1u / (UINT32_MAX / ChoiceTile::pairs + 1);
+    for (int probe = 0; probe < ChoiceTile::probes; ++probe) {
+      const uint32_t seen = atomicCAS(pair + at, kNoPair, key);
+      if (seen == kNoPair) return true;
+      if (seen == key) return false;
+      at = (at + 1) % ChoiceTile::pairs;
+    }
+    return true;
+  }
+  // Appends this lane's contacts: bits 0..15 are contacts to the right of pixel first + bit, bits
+  // 16..31 contacts below.
+  __device__ void append_contacts(uint32_t bits, int first) {
+    const auto lane_count = static_cast<uint32_t>(__popc(bits));
+    const uint32_t inclusive_sum = warp_prefix_sum(lane_count);
+    uint32_t start = 0;
+    if (threadIdx.x % 32 == 31 && inclusive_sum > 0) start = atomicAdd(&contacts, inclusive_sum);
+    uint32_t at = __shfl_sync(kAllLanes, start, 31) + inclusive_sum - lane_count;
+    for (; bits != 0; bits &= bits - 1) {
+      const int bit = __ffs(static_cast<int>(bits)) - 1;
+      contact[at++] = static_cast<uint16_t>(first + bit % kSegment + bit / kSegment * kBelow);
+    }
+  }
+};
+
+// Bit k is set if entry k of a and of b differ.
+using Row = uint32_t[kSegment / 2];
+__device__ inline uint32_t difference_bits(const Row& a, const Row& b) {
+  uint32_t bits = 0;
+#pragma unroll
+  for (int j = 0; j < kSegment / 2; ++j) {
+    const uint32_t both = __vcmpne2(a[j], b[j]);
+    bits |= ((both & 1) | (both >> 15 & 2)) << 2 * j;
+  }
+  return bits;
+}
+// Moves entries one position to the left; `beyond` becomes the last entry.
+__device__ inline void shift(const Row& row, uint32_t beyond, Row& to) {
+#pragma unroll
+  for (int j = 0; j < kSegment / 2; ++j) {
+    to[j] = row[j] >> 16 | (j + 1 < kSegment / 2 ? row[j + 1] : beyond) << 16;
+  }
+}
+
+// The contacts of a thread's pixels as bits: the right neighbour (bits 0..15) or the neighbour
+// below (bits 16..31) is in another component. `starts` has the first pixels of runs.
+struct SegmentContacts {
+  uint32_t bits = 0;
+  uint32_t starts = 0;
+
+  __device__ SegmentContacts(const TileFragments& s, int x, int y, Size inside) {
+    const int count = inside.width - x;
+    if (count <= 0 || y >= inside.height) return;
+    const auto load = [&](int row, Row& to, Row& to_right) {
+      const auto* const from = reinterpret_cast<const uint4*>(&s.component[row][x]);
+#pragma unroll
+      for (int j = 0; j < kSegment / 8; ++j) {
+        const uint4 four = from[j];
+        to[4 * j] = four.x, to[4 * j + 1] = four.y, to[4 * j + 2] = four.z, to[4 * j + 3] = four.w;
+      }
+      shift(to, x + kSegment < Tile::width ? s.component[row][x + kSegment] : 0, to_right);
+    };
+    const uint32_t here_inside = count >= kSegment ? 0xffffu : (1u << count) - 1;
+    // The last pixel of the picture or of the tile has no right neighbour.
+    const bool has_next_segment = x + kSegment < Tile::width && count > kSegment;
+    Row here, here_right;
+    load(y, here, here_right);
+    const uint32_t right =
+        difference_bits(here, here_right) & (has_next_segment ? 0xffffu : here_inside >> 1);
+    bits = right;
+    starts = (right << 1 | 1) & here_inside;
+    if (y + 1 >= inside.height) return;
+    Row under, under_right;
+    load(y + 1, under, under_right);
+    const uint32_t below = difference_bits(here, under) & here_inside;
+    const uint32_t right_of_under = difference_bits(under, under_right);
+    const uint32_t new_below = below & ((right | right_of_under) << 1 | 1);
+    const uint32_t new_right = right & (below | below >> 1 | 1u << (kSegment - 1));
+    bits = new_right | new_below << 16;
+  }
+};
+
+// Loads the data of the tile's components. `root` is the root of component number threadIdx.x.
+// Returns true if this thread loaded a component of a small fragment.
+__device__ bool load_tile_infos(TileFragments& s, const MergePass& pass, const TileOfBlock& tile,
+                                uint32_t root) {
+  bool found = false;
+  for (uint32_t start = threadIdx.x / 32 * 32; start < tile.count; start += kThreads) {
+    const uint32_t number = start + threadIdx.x % 32;
+    FragmentInfo info = {};
+    bool is_small_root = false;
+    if (number < tile.count) {
+      const uint32_t id = tile.id(pass.fragments, number);
+      if (number >= kThreads) root = pass.fragments.parent[id];
+      info = load_root_info(pass, root);
+      is_small_root = info.is_small() && info.root == id;
+      if (number < ChoiceTile::cached) s.info[number] = info;
+    }
+    const unsigned small = __ballot_sync(kAllLanes, info.is_small());
+    const unsigned small_roots = __ballot_sync(kAllLanes, is_small_root);
+    if (threadIdx.x % 32 == 0) {
+      s.small_bits[start / 32] = small;
+      s.small_root_bits[start / 32] = small_roots;
+    }
+    found |= small != 0;
+  }
+  return found;
+}
+
+// Appends the small fragments whose root is in this tile to the global list, from index `at` on.
+__device__ void list_small(const TileFragments& s, const Fragments& fragments,
+                           const TileOfBlock& tile, uint32_t at) {
+  for (uint32_t word = 0; 32 * word < tile.count; ++word) {
+    const uint32_t roots = s.small_root_bits[word];
+    const auto lane = static_cast<int>(threadIdx.x % 32);
+    if (roots >> lane & 1) {
+      const auto index = at + static_cast<uint32_t>(__popc(roots & below(lane)));
+      fragments.small[0][index] = tile.id(fragments, 32 * word + threadIdx.x);
+    }
+    at += static_cast<uint32_t>(__popc(roots));
+  }
+}
+
+// Removes repeated contacts of the same pair. All threads of the block call it.
+__device__ void remove_repeated_contacts(TileFragments& s) {
+  const uint32_t count = s.contacts;
+  __syncthreads();  // all threads have read the count
+  if (threadIdx.x == 0) s.contacts = 0;
+  for (uint32_t start = 0; start < count; start += kThreads) {
+    const uint32_t i = start + threadIdx.x;
+    const int contact = i < count ? s.contact[i] : 0, at = contact % s.kBelow;
+    const int x = at % Tile::width, y = at / Tile::width, below = contact / s.kBelow;
+    const bool is_new =
+        i < count && s.insert_pair(s.component[y][x], s.component[y + below][x + 1 - below]);
+    // these contacts are read; their entries may be overwritten by at most as many
+    __syncthreads();
+    const unsigned new_lanes = __ballot_sync(kAllLanes, is_new);
+    const auto lane = static_cast<int>(threadIdx.x % 32);
+    uint32_t to = 0;
+    if (lane == 0 && new_lanes != 0) {
+      to = atomicAdd(&s.contacts, static_cast<uint32_t>(__popc(new_lanes)));
+    }
+    to = __shfl_sync(kAllLanes, to, 0) +
+         static_cast<uint32_t>(__popc(new_lanes & regions::below(lane)));
+    if (is_new) s.contact[to] = static_cast<uint16_t>(contact);
+  }
+  __syncthreads();  // the list is complete
+}
+
+// Offers fragments a and b to each other as choices: b to a, and a to b if `for_both` is set. If b
+// is in another tile, that tile makes the offer to b. The order of atomicMin does not matter.
+__device__ void propose(const MergePass& pass, const FragmentInfo& a, const FragmentInfo& b,
+                        bool for_both, uint32_t edge) {
+  const Fragments& fragments = pass.fragments;
+  fragments.edges[0][edge] = {a.root, b.root};
+  if (a.root == b.root) return;
+  const uint32_t distance = piece_distance(a.mean(), b.mean(), pass.scale);
+  unsigned long long* const choice = fragments.choice[0];
+  if (a.is_small()) atomicMin(choice + a.root, choice_of(distance, b.first));
+  if (for_both && b.is_small()) {
+    atomicMin(choice + b.root, choice_of(distance, a.first));
+  }
+}
+
+// Loads the components of a thread's segment. Rows are padded to whole tiles.
+__device__ void load_segment(TileFragments& s, const Fragments& fragments, const TileOfBlock& tile,
+                             int x, int y) {
+  const auto* const from = reinterpret_cast<const uint4*>(
+      fragments.component + fragments.pixel_at(tile.left + x, tile.top + y));
+  auto* const to = reinterpret_cast<uint4*>(&s.component[y][x]);
+#pragma unroll
+  for (int j = 0; j < kSegment / 8; ++j) to[j] = from[j];
+}
+
+// Returns which pixels of a segment belong to small fragments.
+__device__ uint32_t small_pixels(const TileFragments& s, const SegmentContacts& contacts, int x,
+                                 int y) {
+  uint32_t small = 0;
+  for (uint32_t starts = contacts.starts; starts != 0; starts &= starts - 1) {
+    const int bit = __ffs(static_cast<int>(starts)) - 1;
+    const uint32_t from_here = 0xffffu << bit & 0xffffu;
+    small = s.is_small(s.component[y][x + bit]) ? small | from_here : small & ~from_here;
+  }
+  return small;
+}
+
+// Lists the contacts of a segment with a small fragment on either side. The small pixels of all
+// segments must be known.
+__device__ void list_contacts(TileFragments& s, const SegmentContacts& contacts, uint32_t small,
+                              int x, int y) {
+  const uint32_t next = x + kSegment < Tile::width ? s.small_pixel_bits[y][x / kSegment + 1] : 0;
+  const uint32_t under = y + 1 < Tile::rows ? s.small_pixel_bits[y + 1][x / kSegment] : 0;
+  const uint32_t to_right = (small | small >> 1 | next << (kSegment - 1)) & 0xffff;
+  s.append_contacts(contacts.bits & (to_right | (small | under) << 16), y * Tile::width + x);
+}
+
+// A thread's contact across the tile's edge.
+struct EdgeContact {
+  bool is_listed;  // true if the tile's fragment is small and the pair is new
+  uint32_t index;  // index among the listed edge contacts of the tile
+
+  // The previous contact along the edge mostly has the same two components.
+  __device__ EdgeContact(TileFragments& s, bool exists, uint32_t here, uint32_t beyond) {
+    const int lane = static_cast<int>(threadIdx.x % 32);
+    const uint64_t pair = static_cast<uint64_t>(here) << 32 | beyond;
+    const uint64_t before = __shfl_up_sync(kAllLanes, pair, 1);
+    const bool repeats = lane > 0 && before == pair;
+    is_listed = exists && !repeats && s.is_small(static_cast<int>(here));
+    const unsigned all = __ballot_sync(kAllLanes, is_listed);
+    uint32_t first = 0;
+    if (lane == 0 && all != 0) {
+      first = atomicAdd(&s.edge_contacts, static_cast<uint32_t>(__popc(all)));
+    }
+    index = __shfl_sync(kAllLanes, first, 0) + static_cast<uint32_t>(__popc(all & below(lane)));
+  }
+};
+
+// Reserves entries for the tile in the global lists of edges and of small fragments.
+__device__ void reserve_list_entries(TileFragments& s, const Fragments& fragments,
+                                     const TileOfBlock& tile) {
+  if (threadIdx.x == 0) {
+    s.edge_start = atomicAdd(&fragments.counts->edges[0], s.contacts + s.edge_contacts);
+  }
+  if (threadIdx.x != 32) return;
+  uint32_t roots = 0;
+  for (uint32_t word = 0; 32 * word < tile.count; ++word) {
+    roots += static_cast<uint32_t>(__popc(s.small_root_bits[word]));
+  }
+  if (roots > 0) s.small_start = atomicAdd(&fragments.counts->small[0], roots);
+}
+
+__global__ __launch_bounds__(kThreads) void first_choices_kernel(MergePass pass) {
+  __shared__ TileFragments s;
+  const Fragments& fragments = pass.fragments;
+  const TileOfBlock tile(fragments);
+  // Loaded while the number of components is loaded.
+  static_assert(kThreads <= Tile::measured);
+  const uint32_t root = fragments.parent[tile.id(fragments, threadIdx.x)];
+  const int t = static_cast<int>(threadIdx.x);
+  const int x = t % kThreadsPerRow * kSegment, y = t / kThreadsPerRow;
+  static_assert(TileEdge::kSides * Tile::width == kThreads);
+  const TileEdge edge(fragments, tile.column, tile.row, t / Tile::width, t % Tile::width);
+  // id of the component in the next tile
+  const uint32_t beyond = edge.exists ? *edge.other_component : 0;
+  const Size inside = {fragments.size.width - tile.left,
+                       min(fragments.size.height - tile.top, Tile::rows)};
+  if (y < inside.height) load_segment(s, fragments, tile, x, y);
+  for (int w = t; w < ChoiceTile::pairs; w += kThreads) s.pair[w] = s.kNoPair;
+  if (t == 0) s.contacts = s.edge_contacts = 0;
+  const bool found = load_tile_infos(s, pass, tile, root);
+  if (!__syncthreads_or(found)) return;  // the tile's components are loaded
+  const SegmentContacts contacts(s, x, y, inside);
+  const uint32_t small = small_pixels(s, contacts, x, y);
+  s.small_pixel_bits[y][x / kSegment] = static_cast<uint16_t>(small);
+  __syncthreads();  // the small pixels of all segments are known
+  list_contacts(s, contacts, small, x, y);
+  const uint32_t here = edge.exists ? s.component[edge.y][edge.x] : 0;
+  const EdgeContact across(s, edge.exists, here, beyond);
+  const FragmentInfo other = across.is_listed ? load_info(pass, beyond) : FragmentInfo{};
+  __syncthreads();  // the list of contacts is complete
+  // If nearly every pixel is a component, few contacts repeat, and this step does not pay.
+  if (tile.count <= ChoiceTile::cached) remove_repeated_contacts(s);
+  const uint32_t count = s.contacts;
+  reserve_list_entries(s, fragments, tile);
+  __syncthreads();  // the tile's entries in the lists are reserved
+  const auto info_of = [&](uint32_t number) {
+    return number < ChoiceTile::cached ? s.info[number]
+                                       : load_info(pass, tile.id(fragments, number));
+  };
+  if (across.is_listed) {
+    propose(pass, info_of(here), other, false, s.edge_start + count + across.index);
+  }
+  for (uint32_t i = threadIdx.x; i < count; i += kThreads) {
+    const int contact = s.contact[i], at = contact % s.kBelow, below = contact / s.kBelow;
+    const int px = at % Tile::width, py = at / Tile::width;
+    propose(pass, info_of(s.component[py][px]), info_of(s.component[py + below][px + 1 - below]),
+            true, s.edge_start + i);
+  }
+  if (t < 32) list_small(s, fragments, tile, s.small_start);
+}
+
+}  // namespace
+
+void make_first_choices(const MergePass& pass, cudaStream_t stream) {
+  launch(first_choices_kernel, tile_grid(pass.fragments), kThreads, 0, stream, pass);
+}
+
+}  // namespace regions::slicsuperpixel

@@ -1,0 +1,338 @@
+// Fragments on the GPU: the connected pieces of clusters before small ones are merged, and the data
+// of the merge rounds.
+//
+// The picture is divided into tiles. A fragment consists of one or more components per tile.
+// Components are numbered 0..n-1 in their tile, in no particular order; their ids are computed from
+// tile and number. Results do not depend on ids, because first pixels decide every tie.
+//
+// Data by id keep the components of a tile together. Indexed by first pixel they would be spread
+// over the whole picture and not stay in the cache.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include "core/slicsuperpixel/pieces.hpp"
+#include "gpu/primitives/warp.hpp"
+
+namespace regions::slicsuperpixel {
+
+// Multiprocessors of an H100 (SXM), on which the numbers of blocks below were chosen.
+inline constexpr int kH100Multiprocessors = 132;
+
+// A tile of the picture, processed by one block.
+struct FragmentTile {
+  static constexpr int width = 64;
+  static constexpr int rows = 64;
+  static constexpr int pixels = width * rows;
+  static constexpr int threads = 256;
+  static constexpr int measured = 512;  // components whose sums are in shared memory
+};
+
+// Launch parameters of the merge rounds. The first rounds are wide: one kernel follows the choices,
+// one chooses again. When little is left, one block runs the remaining rounds; for noise, where
+// much is left, several blocks do.
+struct MergeRounds {
+  static constexpr int wide = 2;  // maximum number of wide rounds
+  static constexpr int threads = 256;
+  static constexpr int follow_blocks = 4 * kH100Multiprocessors;
+  static constexpr int choose_blocks = 8 * kH100Multiprocessors;
+  // With at most this many edges and small fragments, no further wide round is run.
+  static constexpr int few_edges = 4096, few_small = 2048;
+  static constexpr int last_threads = 1024;
+  static constexpr int last_edges = 1024;  // per block, if there are several blocks
+  // Maximum number of blocks for the remaining rounds. Leaves multiprocessors for the kernels of
+  // other frames.
+  static constexpr int max_blocks = kH100Multiprocessors / 2;
+};
+
+// Lists of small fragments and of contacts: one written by the first choices, then one by each wide
+// round for the next round.
+inline constexpr int kMergeLists = MergeRounds::wide + 1;
+// Lengths of the lists. The kernel that writes the cluster codes clears them.
+struct MergeCounts {
+  uint32_t edges[kMergeLists] = {};  // may exceed edge_capacity(); entries beyond it are not stored
+  uint32_t small[kMergeLists] = {};
+  uint32_t last_choice = 0;  // number of the last barrier before which a fragment chose
+  uint32_t arrivals = 0;     // of blocks at the grid barrier
+
+  REGIONS_HD bool has_few(int round) const {
+    return edges[round] <= MergeRounds::few_edges && small[round] <= MergeRounds::few_small;
+  }
+  // Returns the number of wide rounds; they end when little is left.
+  REGIONS_HD int wide_rounds() const {
+    int round = 0;
+    while (round < MergeRounds::wide && !has_few(round)) ++round;
+    return round;
+  }
+};
+
+// The fragments of one frame, in device memory.
+struct Fragments {
+  Size size;    // of the picture
+  int stride;   // pixels per row: columns * FragmentTile::width
+  int columns;  // number of tiles
+  int rows;
+
+  uint16_t* component;  // [height][stride] component number of each pixel
+  uint32_t* count;      // [tiles] number of components
+
+  // Component ids along the edges of tiles.
+  uint32_t* top;     // [rows][stride]
+  uint32_t* bottom;  // [rows][stride]
+  uint32_t* left;    // [columns][height]
+  uint32_t* right;   // [columns][height]
+
+  // Number of tiles that have reached their left and upper edge; 0 before and after a frame.
+  uint32_t* arrivals;  // [tiles][2]
+
+  // Indexed by id. `parent` is a union-find forest: components point to a component of their
+  // fragment, and later to the fragment into which they were merged. The sums of a fragment are
+  // stored at its root.
+  uint32_t* parent;
+  uint32_t* first_pixel;     // first pixel of the fragment, y * stride + x
+  Piece* sums;               // area and colour sums
+  uint32_t* rank_histogram;  // [StayRule::kRanks] number of fragments; 0 between frames
+  uint32_t* min_rank;        // lowest retained rank, see StayRule::bound()
+  // for alternating rounds: choice_of() with the neighbour's first pixel
+  unsigned long long* choice[2];
+
+  MergeCounts* counts;
+  uint2* edges[kMergeLists];     // [edge_capacity] pairs of roots; equal if no longer needed
+  uint32_t* small[kMergeLists];  // [small_capacity] roots
+  int merge_blocks;              // result of max_merge_blocks()
+
+  // [height][stride / 32] one bit per pixel: first pixel of a superpixel
+  uint32_t* first_pixel_bits;
+  uint32_t* tile_row_counts;  // [height][tile_row_pitch()] bytes: first pixels in a tile's row
+  uint32_t* row_counts;       // [height] first pixels in a row
+  uint32_t* total;            // number of superpixels
+
+  REGIONS_HD size_t tiles() const {
+    return static_cast<size_t>(columns) * static_cast<size_t>(rows);
+  }
+  REGIONS_HD uint32_t tile_row_pitch() const {
+    return (static_cast<uint32_t>(columns) + 15) / 16 * 16;
+  }
+  size_t ids() const { return tiles() * FragmentTile::pixels; }
+  // Returns the id of a component. The first `measured` numbers of all tiles come before the
+  // others, which few tiles have.
+  REGIONS_HD uint32_t id(int tile, uint32_t number) const {
+    constexpr uint32_t kMeasured = FragmentTile::measured,
+                       kOthers = FragmentTile::pixels - kMeasured;
+    const auto tile_index = static_cast<uint32_t>(tile);
+    if (number < kMeasured) return tile_index * kMeasured + number;
+    return static_cast<uint32_t>(tiles()) * kMeasured + tile_index * kOthers + number - kMeasured;
+  }
+  // The first list has every pair of touching pixels; pairs across tile edges may be listed from
+  // both sides. The later lists are large enough for all pictures except noise; if one overflows,
+  // the previous list is used.
+  REGIONS_HD size_t edge_capacity(int list) const {
+    if (list > 0) return size.area() / 8 + 64;
+    return 2 * size.area() + static_cast<size_t>(rows) * static_cast<size_t>(stride) +
+           static_cast<size_t>(columns) * static_cast<size_t>(size.height);
+  }
+  // Each round leaves at most half of the small fragments.
+  REGIONS_HD size_t small_capacity(int list) const { return (size.area() >> list) + 1; }
+
+#ifdef __CUDACC__
+  __device__ uint32_t pixel_at(int x, int y) const {
+    return static_cast<uint32_t>(y) * static_cast<uint32_t>(stride) + static_cast<uint32_t>(x);
+  }
+  // Returns the id of a pixel's component.
+  __device__ uint32_t id_at(uint32_t pixel) const {
+    const auto width = static_cast<uint32_t>(stride);
+    const int x = static_cast<int>(pixel % width), y = static_cast<int>(pixel / width);
+    return id(y / FragmentTile::rows * columns + x / FragmentTile::width, component[pixel]);
+  }
+  // Returns the root of `id`. Other threads may link roots at the same time.
+  __device__ uint32_t find_root(uint32_t id) const {
+    const volatile uint32_t* up = parent;
+    uint32_t above = up[id];
+    while (above != id) {
+      id = above;
+      above = up[id];
+    }
+    return id;
+  }
+  // Loads the sums as last written by any block, bypassing the L1 cache.
+  __device__ Piece load_sums(uint32_t id) const {
+    static_assert(sizeof(Piece) == sizeof(uint4));
+    const uint4 words = __ldcg(reinterpret_cast<const uint4*>(sums + id));
+    return {words.x, {words.y, words.z, words.w}};
+  }
+  __device__ void add(uint32_t id, const Piece& more) const {
+    atomicAdd(&sums[id].area, more.area);
+    for (int c = 0; c < 3; ++c) atomicAdd(&sums[id].color[c], more.color[c]);
+  }
+#endif
+};
+
+#ifdef __CUDACC__
+
+// The tile of the current block and the number of its components.
+struct TileOfBlock {
+  int column, row;
+  int left, top;  // in the picture
+  int tile;
+  uint32_t count;
+
+  __device__ explicit TileOfBlock(const Fragments& fragments)
+      : column(static_cast<int>(blockIdx.x)), row(static_cast<int>(blockIdx.y)) {
+    left = column * FragmentTile::width;
+    top = row * FragmentTile::rows;
+    tile = row * fragments.columns + column;
+    count = fragments.count[tile];
+  }
+  __device__ uint32_t id(const Fragments& fragments, uint32_t number) const {
+    return fragments.id(tile, number);
+  }
+};
+
+#endif
+
+// Grid with one block per tile.
+inline dim3 tile_grid(const Fragments& fragments) {
+  return {static_cast<unsigned>(fragments.columns), static_cast<unsigned>(fragments.rows)};
+}
+
+// A pixel at the edge of a tile and its neighbour in the next tile. Sides: left, right, above,
+// below.
+struct TileEdge {
+  static constexpr int kSides = 4;
+  int x, y;             // in the tile
+  bool exists;          // the pixel and its neighbour are in the picture
+  uint32_t* component;  // the entry for this pixel in Fragments::left, right, top, bottom
+  const uint32_t* other_component;  // the entry for its neighbour
+
+#ifdef __CUDACC__
+  __device__ TileEdge(const Fragments& fragments, int column, int row, int side, int i) {
+    using Tile = FragmentTile;
+    const bool across = side < 2, ahead = side % 2 == 1;
+    x = across ? (ahead ? Tile::width - 1 : 0) : i;
+    y = across ? i : (ahead ? Tile::rows - 1 : 0);
+    const int at_x = column * Tile::width + x, at_y = row * Tile::rows + y;
+    const int step = ahead ? 1 : -1;
+    const int next_x = at_x + (across ? step : 0), next_y = at_y + (across ? 0 : step);
+    exists = at_x < fragments.size.width && at_y < fragments.size.height && next_x >= 0 &&
+             next_y >= 0 && next_x < fragments.size.width && next_y < fragments.size.height;
+    const size_t line = static_cast<size_t>(across ? column : row);
+    const size_t length = static_cast<size_t>(across ? fragments.size.height : fragments.stride);
+    const size_t offset = static_cast<size_t>(across ? at_y : at_x);
+    uint32_t* const low_side = across ? fragments.left : fragments.top;
+    uint32_t* const high_side = across ? fragments.right : fragments.bottom;
+    component = (ahead ? high_side : low_side) + line * length + offset;
+    other_component =
+        (ahead ? low_side + (line + 1) * length : high_side + (line - 1) * length) + offset;
+  }
+#endif
+};
+
+// A series of merge rounds that merges all fragments with an area below `min_area`, by the rule of
+// core/slicsuperpixel/pieces.hpp.
+//
+// The choices of a round form chains. A chain ends in a fragment that is not small, or in two
+// fragments that chose each other. (Longer rings are impossible: the distance is the same from both
+// sides, and ties go to the first pixel.) Every small fragment follows its chain by reading only,
+// then adds its sums to the end and links itself below it. Other fragments may do this at the same
+// time; a walk that sees such a link is only shorter. The order of work therefore does not change
+// which fragments are merged.
+struct MergePass {
+  Fragments fragments;
+  SlicScale scale;
+  uint32_t min_area;  // fragments with a smaller area are small
+
+#ifdef __CUDACC__
+  // Roots a and b touch. Offers each to the other as a choice if the other is small. Returns true
+  // if at least one of them is small.
+  __device__ bool offer_choices(uint32_t a, uint32_t b, int parity) const {
+    const Piece one = fragments.load_sums(a), other = fragments.load_sums(b);
+    const bool small = one.area < min_area, small_other = other.area < min_area;
+    if (!small && !small_other) return false;
+    // Usually neither is small, so first pixels are loaded only now.
+    const uint32_t first = __ldcg(fragments.first_pixel + a),
+                   first_other = __ldcg(fragments.first_pixel + b);
+    const uint32_t distance = piece_distance(one, other, scale);
+    unsigned long long* const choice = fragments.choice[parity];
+    if (small) atomicMin(choice + a, choice_of(distance, first_other));
+    if (small_other) atomicMin(choice + b, choice_of(distance, first));
+    return true;
+  }
+
+  // A root in a chain of choices, and its choice.
+  struct ChainLink {
+    uint32_t id;
+    unsigned long long choice;
+  };
+  __device__ ChainLink link_at(uint32_t id, int parity) const {
+    return {id, __ldcg(fragments.choice[parity] + id)};
+  }
+  // Returns the next link of the chain. Returns `link` if it has no choice, or if its choice has
+  // already been merged into it.
+  __device__ ChainLink next_link(const ChainLink& link, int parity) const {
+    if (link.choice == kNoChoice) return link;
+    const volatile uint32_t* const parent = fragments.parent;
+    // Usually a root already, so its choice is loaded at the same time.
+    for (uint32_t id = fragments.id_at(static_cast<uint32_t>(link.choice));;) {
+      const ChainLink next = link_at(id, parity);
+      const uint32_t above = parent[id];
+      if (above == id) return next;
+      id = above;
+    }
+  }
+  // Returns the root into which the fragments of the chain are merged. Of two fragments that chose
+  // each other it is the one with the smaller id.
+  __device__ uint32_t end_of_chain(uint32_t a, int parity) const {
+    ChainLink at = link_at(a, parity), next = next_link(at, parity);
+    while (next.id != at.id) {
+      const ChainLink beyond = next_link(next, parity);
+      if (beyond.id == next.id) return next.id;
+      if (beyond.id == at.id) return at.id < next.id ? at.id : next.id;
+      at = next;
+      next = beyond;
+    }
+    return at.id;
+  }
+  // Links root `a` to the end of its chain and adds its sums there.
+  __device__ void follow_chain(uint32_t a, int parity) const {
+    // Other threads may add to these sums only if `a` is an end of a chain, and then they are not
+    // used.
+    const Piece sums = fragments.load_sums(a);
+    const uint32_t first = __ldcg(fragments.first_pixel + a);
+    const uint32_t end = end_of_chain(a, parity);
+    if (end == a) return;
+    *static_cast<volatile uint32_t*>(fragments.parent + a) = end;
+    fragments.add(end, sums);
+    atomicMin(fragments.first_pixel + end, first);
+  }
+#endif
+};
+
+// The edges and small fragments that a round reads.
+struct MergeLists {
+  uint2* edges;
+  uint32_t* small;
+  uint32_t edge_count, small_count;
+
+#ifdef __CUDACC__
+  // If a list of edges has overflowed, the previous list is used, which is complete.
+  __device__ MergeLists(const Fragments& fragments, const MergeCounts& counts, int round) {
+    small = fragments.small[round];
+    small_count = counts.small[round];
+    int list = round;
+    while (counts.edges[list] > fragments.edge_capacity(list)) --list;
+    edges = fragments.edges[list];
+    edge_count = counts.edges[list];
+  }
+#endif
+};
+
+// Links every component directly to its root and empties the lists, as make_first_choices()
+// requires. Called between two series of rounds.
+void flatten_fragments(const Fragments& fragments, cudaStream_t stream);
+// Marks the retained fragments, if a number of superpixels is requested, and deletes their choices.
+// All fragments smaller than rule.certain must have chosen before.
+void mark_retained(const Fragments& fragments, const StayRule& rule, cudaStream_t stream);
+// Lists the small fragments and their contacts, and finds their first choices.
+void make_first_choices(const MergePass& pass, cudaStream_t stream);
+
+}  // namespace regions::slicsuperpixel

@@ -1,0 +1,111 @@
+// Selects the fragments that are retained if a number of superpixels is requested: the fragments
+// whose merging would cost most. When all have chosen a neighbour, fragments are counted by rank,
+// one block finds the lowest retained rank, and the fragments from this rank on are marked.
+#include "gpu/primitives/warp.hpp"
+#include "gpu/slicsuperpixel/slicsuperpixel.hpp"
+
+namespace regions::slicsuperpixel {
+namespace {
+
+constexpr int kThreads = 128;
+constexpr int kRankThreads = 1024;
+constexpr int kRanks = StayRule::kRanks, kRanksPerThread = kRanks / kRankThreads;
+
+__device__ uint32_t rank_of(const Fragments& fragments, uint32_t id, const StayRule& rule) {
+  const uint32_t first = fragments.first_pixel[id],
+                 stride = static_cast<uint32_t>(fragments.stride);
+  return rule.rank_of(fragments.sums[id].area, fragments.choice[0][id], first % stride,
+                      first / stride);
+}
+
+// Links each component directly to its root and empties the lists. The tile's number of components
+// may be read before pdl_wait: it was complete before the first merge kernel, which is launched
+// without programmatic dependent launch.
+__global__ __launch_bounds__(kThreads) void flatten_kernel(Fragments fragments) {
+  await_last();
+  const TileOfBlock tile(fragments);
+  if (tile.tile == 0 && threadIdx.x == 0) *fragments.counts = {};
+  const uint32_t lane = threadIdx.x % 32;
+  for (uint32_t start = threadIdx.x - lane; start < tile.count; start += kThreads) {
+    // Paths to the root have different lengths. Without this, lanes would diverge and load one by
+    // one.
+    __syncwarp();
+    if (start + lane >= tile.count) continue;
+    const uint32_t id = tile.id(fragments, start + lane), root = fragments.find_root(id);
+    if (root != id) fragments.parent[id] = root;  // other threads only find the same root sooner
+  }
+}
+
+__global__ __launch_bounds__(kThreads) void count_ranks_kernel(Fragments fragments, StayRule rule) {
+  __shared__ uint32_t count[kRanks];
+  for (int r = static_cast<int>(threadIdx.x); r < kRanks; r += kThreads) count[r] = 0;
+  __syncthreads();  // all counts are 0
+  const TileOfBlock tile(fragments);
+  for (uint32_t i = threadIdx.x; i < tile.count; i += kThreads) {
+    const uint32_t id = tile.id(fragments, i);
+    // Here and below, integers are added, so the order of atomics does not matter.
+    if (fragments.parent[id] == id) atomicAdd(count + rank_of(fragments, id, rule), 1u);
+  }
+  __syncthreads();  // the tile is counted
+  for (int r = static_cast<int>(threadIdx.x); r < kRanks; r += kThreads) {
+    if (count[r] > 0) atomicAdd(fragments.rank_histogram + r, count[r]);
+  }
+}
+
+// Finds the lowest retained rank. Thread 0 has the highest ranks.
+__global__ __launch_bounds__(kRankThreads) void find_min_rank_kernel(Fragments fragments,
+                                                                     StayRule rule) {
+  __shared__ uint32_t warp_sums[kRankThreads / 32];
+  __shared__ uint32_t count[kRanks];  // fragments of this rank or a higher one
+  __shared__ uint32_t rank;
+  const int last = kRanks - 1 - kRanksPerThread * static_cast<int>(threadIdx.x);
+  uint32_t up_to[kRanksPerThread], thread_sum = 0;
+#pragma unroll
+  for (int k = 0; k < kRanksPerThread; ++k) {
+    up_to[k] = thread_sum += fragments.rank_histogram[last - k];
+    fragments.rank_histogram[last - k] = 0;
+  }
+  if (threadIdx.x == 0) rank = 0;
+  uint32_t total;
+  // Contains a barrier, after which all threads see rank == 0.
+  uint32_t before = sum_before<kRankThreads>(thread_sum, warp_sums, total);
+#pragma unroll
+  for (int k = 0; k < kRanksPerThread; ++k) {
+    const uint32_t greater = before + (k > 0 ? up_to[k - 1] : 0);
+    count[last - k] = before + up_to[k];
+    // True for at most one rank: the highest with at least the requested number of fragments.
+    if (greater < rule.wanted && count[last - k] >= rule.wanted) {
+      rank = static_cast<uint32_t>(last - k);
+    }
+  }
+  __syncthreads();  // rank and counts are complete
+  if (threadIdx.x == 0) {
+    *fragments.min_rank = rule.bound(rank, count[StayRule::first_of_step(rank)]);
+  }
+}
+
+__global__ __launch_bounds__(kThreads) void mark_retained_kernel(Fragments fragments,
+                                                                 StayRule rule) {
+  const uint32_t min_rank = *fragments.min_rank;
+  const TileOfBlock tile(fragments);
+  for (uint32_t i = threadIdx.x; i < tile.count; i += kThreads) {
+    const uint32_t id = tile.id(fragments, i);
+    if (fragments.parent[id] != id || rank_of(fragments, id, rule) < min_rank) continue;
+    fragments.sums[id].area |= Piece::kStays;
+    fragments.choice[0][id] = kNoChoice;
+  }
+}
+
+}  // namespace
+
+void flatten_fragments(const Fragments& fragments, cudaStream_t stream) {
+  launch_chained(flatten_kernel, tile_grid(fragments), kThreads, 0, stream, fragments);
+}
+
+void mark_retained(const Fragments& fragments, const StayRule& rule, cudaStream_t stream) {
+  launch(count_ranks_kernel, tile_grid(fragments), kThreads, 0, stream, fragments, rule);
+  launch(find_min_rank_kernel, 1, kRankThreads, 0, stream, fragments, rule);
+  launch(mark_retained_kernel, tile_grid(fragments), kThreads, 0, stream, fragments, rule);
+}
+
+}  // namespace regions::slicsuperpixel
