@@ -1,9 +1,9 @@
-// The kernels of one step of tracking, see core/tracking/step.hpp. In observe and finish, a thread
-// has one region or pair at a time. Between them, match runs in a single block: a few thousand
-// tracks do not justify the barriers of a whole grid. This block executes each instruction about
-// once per frame, so that its time depends mostly on the amount of code that is fetched. Therefore
-// loops are not unrolled, and code that is needed twice is a function call. The three kernels are
-// launched as a chain (programmatic dependent launch).
+// The kernels of one step of tracking, see core/tracking/step.hpp. In collect_pairs and finish, a
+// thread has one region or pair at a time. Between them, match runs in a single block: a few
+// thousand tracks do not justify the barriers of a whole grid. This block executes each instruction
+// about once per frame, so that its time depends mostly on the amount of code that is fetched.
+// Therefore loops are not unrolled, and code that is needed twice is a function call. The three
+// kernels are launched as a chain (programmatic dependent launch).
 #include <algorithm>
 
 #include "core/tracking/step.hpp"
@@ -18,7 +18,7 @@ struct MatchBlock {
   static constexpr unsigned threads = 1024;
 };
 
-// Blocks of observe and finish. They are small, so that a thousand regions use many
+// Blocks of collect_pairs and finish. They are small, so that a thousand regions use many
 // multiprocessors: records are 80 bytes apart, and the number of cache lines that a multiprocessor
 // can request at once is the limit.
 struct RegionBlock {
@@ -155,7 +155,7 @@ __device__ uint32_t count_of(const TrackedRecords& records) {
   return min(*records.total, records.capacity);
 }
 
-__global__ void observe_kernel(TrackMemory memory, TrackRules rules, TrackedRecords records) {
+__global__ void collect_pairs_kernel(TrackMemory memory, TrackRules rules, TrackedRecords records) {
   await_last();
   const GridTeam team;
   TrackStep(team, memory, rules, records.regions, count_of(records), *memory.counts).see();
@@ -185,10 +185,10 @@ unsigned region_blocks(const TrackedRecords& records) {
 
 }  // namespace
 
-void observe_tracks(const TrackMemory& memory, const TrackRules& rules,
-                    const TrackedRecords& records, cudaStream_t stream) {
-  launch_chained(observe_kernel, region_blocks(records), RegionBlock::threads, 0, stream, memory,
-                 rules, records);
+void collect_track_pairs(const TrackMemory& memory, const TrackRules& rules,
+                         const TrackedRecords& records, cudaStream_t stream) {
+  launch_chained(collect_pairs_kernel, region_blocks(records), RegionBlock::threads, 0, stream,
+                 memory, rules, records);
 }
 
 void match_tracks(const TrackMemory& memory, const TrackRules& rules, const TrackedRecords& records,

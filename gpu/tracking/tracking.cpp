@@ -63,8 +63,9 @@ const TrackMemory& Tracker::begin(cudaStream_t stream) {
   return memory_;
 }
 
-void Tracker::observe(const TrackRules& rules, const TrackedRecords& records, cudaStream_t stream) {
-  observe_tracks(memory_, rules, records, stream);
+void Tracker::collect_pairs(const TrackRules& rules, const TrackedRecords& records,
+                            cudaStream_t stream) {
+  collect_track_pairs(memory_, rules, records, stream);
 }
 
 void Tracker::match(const TrackRules& rules, const TrackedRecords& records, cudaStream_t stream) {

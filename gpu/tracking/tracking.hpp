@@ -2,12 +2,12 @@
 // core/tracking/step.hpp, the same for every backend.
 //
 // The passes of one frame, in the order in which they are called:
-//   1. Tracker::begin()    makes the stream wait for the previous frame's tracks.
-//   2. (the caller)        counts the pixels that each region shares with each previous region.
-//   3. Tracker::observe()  computes centre, box and colour of each region, and rates each pair of
-//                          region and track that share pixels.
-//   4. Tracker::match()    assigns regions to tracks; decides births, deaths and occlusions.
-//   5. Tracker::finish()   writes the track ids into the records, and predicts the next frame.
+//   1. begin()          makes the stream wait for the previous frame's tracks.
+//   2. (by the caller)  counts the pixels that each region shares with each previous region.
+//   3. collect_pairs()  computes centre, box and colour of each region, and rates each pair of
+//                       region and track that share pixels.
+//   4. match()          assigns regions to tracks; decides births, deaths and occlusions.
+//   5. finish()         writes the track ids into the records, and predicts the next frame.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +29,9 @@ struct TrackedRecords {
 // 32 adjacent pixels of the previous frame, one bit per pixel.
 struct alignas(8) PreviousFrameWord {
   uint32_t foreground;  // pixels that were in a region
-  uint32_t run_starts;  // first pixels of runs, whose labels TrackMemory::labels stores
+  // First pixels of segments. A segment is a run of pixels of one region, or a part of a run.
+  // TrackMemory::labels stores the label of a segment at its first pixel.
+  uint32_t segment_starts;
 };
 
 namespace tracking {
@@ -53,10 +55,10 @@ class Tracker {
   // Work that is enqueued on `stream` after this call runs after the previous frame's finish().
   const TrackMemory& begin(cudaStream_t stream);
   // For the kernels that count shared pixels. They store labels in TrackMemory::labels at the first
-  // pixels of runs only.
+  // pixels of segments only.
   const Image<PreviousFrameWord>& previous_words() const { return previous_words_; }
   // Evaluates the records, and the shared pixels in begin()'s memory.
-  void observe(const TrackRules& rules, const TrackedRecords& records, cudaStream_t stream);
+  void collect_pairs(const TrackRules& rules, const TrackedRecords& records, cudaStream_t stream);
   // Assigns regions to tracks.
   void match(const TrackRules& rules, const TrackedRecords& records, cudaStream_t stream);
   // Writes the tracks into the records, and into the copies of records in `published`, which is
@@ -88,9 +90,10 @@ class Tracker {
   size_t bytes_to_clear_ = 0;  // of block_, before the next frame
 };
 
-// Enqueue the kernels of observe(), match() and finish(). `report` and `published` are pinned.
-void observe_tracks(const TrackMemory& memory, const TrackRules& rules,
-                    const TrackedRecords& records, cudaStream_t stream);
+// Enqueue the kernels of collect_pairs(), match() and finish(). `report` and `published` are
+// pinned.
+void collect_track_pairs(const TrackMemory& memory, const TrackRules& rules,
+                         const TrackedRecords& records, cudaStream_t stream);
 void match_tracks(const TrackMemory& memory, const TrackRules& rules, const TrackedRecords& records,
                   cudaStream_t stream);
 void finish_tracks(const TrackMemory& memory, const TrackRules& rules,

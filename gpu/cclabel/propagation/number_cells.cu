@@ -72,7 +72,8 @@ __global__ __launch_bounds__(kThreads) void measure_kernel(CellArrays cells, Con
   cclabel::Piece cell_sums;
   if (label) {
     const int width = cells.layout.slice.width, row = static_cast<int>(cell) / width;
-    const Stack::Place position = cells.layout.place(row);
+    const Stack& volume_layout = cells.layout;
+    const Stack::Place position = volume_layout.place(row);
     cell_sums.area = 1;
     cell_sums.left = cell_sums.right = static_cast<int>(cell) - row * width;
     cell_sums.y = position.y;

@@ -53,7 +53,8 @@ __global__ __launch_bounds__(kThreads) void link_kernel(Reader reader, CellArray
   const int width = cells.layout.slice.width;
   const int row = static_cast<int>(cell / static_cast<uint32_t>(width));
   const int x = static_cast<int>(cell) - row * width;
-  const Stack::Place position = cells.layout.place(row);
+  const Stack& volume_layout = cells.layout;
+  const Stack::Place position = volume_layout.place(row);
   const int image_row = row % cells.layout.volume_rows();
   const uint32_t value = reader.value(x, image_row, position.layer);
   uint32_t links = 0;

@@ -322,11 +322,9 @@ struct RowWord {
       : RowWord(v, static_cast<int>(word / static_cast<uint32_t>(v.words)),
                 static_cast<int>(word % static_cast<uint32_t>(v.words))) {}
   __device__ RowWord(const Volume& v, int row_, int w_)
-      : row(row_),
-        w(w_),
-        index(v.word_index(row, w)),
-        position(v.layout.place(row)),
-        bits(v.bits[index]) {
+      : row(row_), w(w_), index(v.word_index(row, w)), bits(v.bits[index]) {
+    const Stack& volume_layout = v.layout;
+    position = volume_layout.place(row);
     for (int c = 0; c < v.classes; ++c) {
       nodes[c] = v.nodes[band_word_index(v, c, position.layer, w, position.y, position.z)];
     }
