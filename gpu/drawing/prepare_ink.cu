@@ -18,7 +18,7 @@ struct PrepareBlock {
   // Blocks that share the records, for each of a region's parts (four bars of the box, and the id).
   // With few records most of these blocks are idle; one large box occupies five of them.
   static constexpr int stamp_blocks = 128;
-  // Maximum number of pixels that one of these blocks stamps. If a block has more,
+  // Maximum number of pixels that a stamping block stamps. If a block has more,
   // stamp_tiles_kernel() stamps all regions again.
   static constexpr size_t max_stamped_pixels = 1 << 18;
   static constexpr int edge_rows = 16;    // rows of 32 columns in which a warp marks edges

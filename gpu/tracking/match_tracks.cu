@@ -49,7 +49,7 @@ class BlockTeam {
   __device__ void for_each(uint32_t count, F f) const {
 #pragma unroll 1
     for (uint32_t i = threadIdx.x; i < count; i += MatchBlock::threads) f(i);
-    __syncthreads();  // the next phase reads the results of this one
+    __syncthreads();  // results are complete before the next phase
   }
   // A warp has one row at a time.
   template <class IsActive, class F>
@@ -60,12 +60,12 @@ class BlockTeam {
 #pragma unroll 1
       for (uint32_t column = threadIdx.x % 32; column < columns; column += 32) f(row, column);
     }
-    __syncthreads();  // the next phase reads the results of this one
+    __syncthreads();  // results are complete before the next phase
   }
   template <class F>
   __device__ void once(F f) const {
     if (threadIdx.x == 0) f();
-    __syncthreads();  // the next phase reads the results of this one
+    __syncthreads();  // results are complete before the next phase
   }
   template <class F>
   __device__ uint32_t count(uint32_t count, F f) const {
@@ -117,8 +117,8 @@ class BlockTeam {
   __device__ static void add(uint32_t* address, uint32_t value) { atomicAdd(address, value); }
 
  private:
-  // Numbers of selected threads: those with a lower index, and all. The counts of a second list are
-  // in the upper 16 bits.
+  // rank: number of selected threads with a lower index; count: number of all selected threads. The
+  // upper 16 bits are the same numbers for a second list.
   struct Ranks {
     uint32_t rank, count;
   };

@@ -1,5 +1,5 @@
-// Tracks regions over the frames of one stream on the GPU. The decisions are those of
-// core/tracking/step.hpp, the same for every backend.
+// Tracks regions over the frames of one stream on the GPU. The decisions are made by
+// core/tracking/step.hpp, as for every backend.
 //
 // The passes of one frame, in the order in which they are called:
 //   1. begin()          makes the stream wait for the previous frame's tracks.

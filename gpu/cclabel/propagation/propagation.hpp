@@ -24,6 +24,8 @@ enum class Gather : uint8_t {
                            // be reached in a straight line of links
 };
 
+// A variant of propagation. All variants give the same labels, but differ in speed and in the
+// number of passes.
 struct Variant {
   Exchange exchange = Exchange::shuffle;
   Gather gather = Gather::neighbours;

@@ -197,7 +197,7 @@ __global__ __launch_bounds__(kThreads) void begin_kernel(CellInput input, CellAr
   cells.swept[static_cast<size_t>(row) * stride + x] = label;
 }
 
-// Converts the swept labels to those of CellArrays::label.
+// Converts the swept labels to the encoding of CellArrays::label.
 __global__ __launch_bounds__(kThreads) void end_kernel(CellArrays cells) {
   const uint32_t cell = blockIdx.x * kThreads + threadIdx.x;
   if (cell >= cells.count()) return;

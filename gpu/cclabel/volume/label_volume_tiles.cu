@@ -5,6 +5,7 @@
 // parents, the larger one gets the smaller one as its parent.
 #include "gpu/cclabel/base/divide_memory.hpp"
 #include "gpu/cclabel/volume/band_adjacency.hpp"
+#include "gpu/cclabel/volume/component_forest.hpp"
 #include "gpu/primitives/block_list.hpp"
 #include "gpu/primitives/warp.hpp"
 

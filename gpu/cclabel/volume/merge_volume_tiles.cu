@@ -6,6 +6,7 @@
 #include "gpu/cclabel/base/divide_memory.hpp"
 #include "gpu/cclabel/base/tuning.hpp"
 #include "gpu/cclabel/volume/band_adjacency.hpp"
+#include "gpu/cclabel/volume/component_forest.hpp"
 #include "gpu/primitives/block_list.hpp"
 #include "gpu/primitives/warp.hpp"
 

@@ -287,8 +287,8 @@ struct BandWords {
   uint32_t row[4] = {};
 
   __device__ uint32_t columns() const { return row[0] | row[1] | row[2] | row[3]; }
-  // The columns that are linked to the column before them. `left` holds the voxels of the columns
-  // before.
+  // The columns that are linked to the column to their left, whose voxels are in `left` at the same
+  // bit.
   __device__ uint32_t linked_to(const BandWords& left, Connectivity connectivity) const {
     const uint32_t(&l)[4] = left.row;
     switch (connectivity) {
@@ -322,9 +322,11 @@ struct RowWord {
       : RowWord(v, static_cast<int>(word / static_cast<uint32_t>(v.words)),
                 static_cast<int>(word % static_cast<uint32_t>(v.words))) {}
   __device__ RowWord(const Volume& v, int row_, int w_)
-      : row(row_), w(w_), index(v.word_index(row, w)), bits(v.bits[index]) {
-    const Stack& volume_layout = v.layout;
-    position = volume_layout.place(row);
+      : row(row_),
+        w(w_),
+        index(v.word_index(row, w)),
+        position(position_in(v.layout, row)),
+        bits(v.bits[index]) {
     for (int c = 0; c < v.classes; ++c) {
       nodes[c] = v.nodes[band_word_index(v, c, position.layer, w, position.y, position.z)];
     }
@@ -334,6 +336,11 @@ struct RowWord {
     return c == 0 ? bits : ~bits & valid_bits(v, w);
   }
   __device__ uint32_t node_at(int c, int b) const { return node_of(nodes[c], b); }
+
+ private:
+  __device__ static Stack::Place position_in(const Stack& volume_layout, int row) {
+    return volume_layout.place(row);
+  }
 };
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "gpu/cclabel/base/divide_memory.hpp"
 #include "gpu/cclabel/base/writers.hpp"
+#include "gpu/cclabel/volume/component_forest.hpp"
 #include "gpu/cclabel/volume/volume.hpp"
 #include "gpu/primitives/warp.hpp"
 
