@@ -92,7 +92,7 @@ __global__ void __launch_bounds__(kBlock.x* kBlock.y)
   const bool near_edge = outlines.drawn && gather_rows(tile, ink.edges, outlines.thickness, thread);
   // The barrier protects `line_edges`, `shadow_edges`, and the mark, which all threads have read.
   const bool has_outline = __syncthreads_or(near_edge);
-  if (!has_ink && !has_outline && painter.fill_alpha == 0) return;  // the whole block
+  if (!has_ink && !has_outline && painter.fill_alpha == 0) return;  // equal for the whole block
   if (has_ink && thread == 0) mark = 0;
   if (has_outline) {
     dilate_rows(tile, outlines.thickness, thread);

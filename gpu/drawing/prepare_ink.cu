@@ -105,7 +105,7 @@ __device__ void find_label_edges(const LabelSampler& labels, Image<uint32_t> edg
   const unsigned warp = block * kWarps + threadIdx.x / 32;
   const auto word = static_cast<int>(warp % words);
   const auto first = static_cast<int>(warp / words) * PrepareBlock::edge_rows;
-  if (first >= size.height) return;  // the whole warp
+  if (first >= size.height) return;  // equal for the whole warp
   const int x = word * 32 + static_cast<int>(threadIdx.x % 32);
   LabelRow above = read_label_row(labels, size, x, first - 1);
   LabelRow here = read_label_row(labels, size, x, first);
@@ -149,7 +149,7 @@ __device__ void stamp_regions(const WorkPlan& plan, unsigned block) {
     const Stamp stamp(plan.stamps, plan.regions.regions[i], i);
     const Rect part = stamp.part(k);
     if (part.empty()) continue;
-    if (part.area() > pixels_left) {  // for all threads alike
+    if (part.area() > pixels_left) {  // equal for all threads
       if (threadIdx.x == 0) plan.ink.crowded(0, 0) = 1;
       return;
     }
@@ -214,7 +214,7 @@ __device__ uint32_t largest_at(const TileTree& nodes, int x, int y) {
 __global__ void __launch_bounds__(kThreads)
     stamp_tiles_kernel(const StampPlan plan, const DeviceRegions regions, const Ink ink) {
   await_last();
-  if (ink.crowded(0, 0) == 0) return;  // the whole block
+  if (ink.crowded(0, 0) == 0) return;  // equal for the whole block
   __shared__ TileTree nodes;
   constexpr int kNodes = sizeof nodes / sizeof(uint32_t);
   for (int i = static_cast<int>(threadIdx.x); i < kNodes; i += kThreads) nodes[0][i] = 0;

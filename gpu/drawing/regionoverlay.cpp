@@ -58,7 +58,8 @@ class RegionOverlayCuda final : public Algorithm<RegionOverlayParams> {
       memory_.reserve(buffers.records, RecordLayout::bytes(max_regions_));
     }
     memory_.allocate(*backend_);
-    fill_with_zeros(*clearing_, buffers_.front().ink, memory_.bytes());  // the ink of all frames
+    fill_with_zeros(*clearing_, buffers_.front().ink,
+                    memory_.bytes());  // includes the ink of all frames
   }
 
   void enqueue(const Job& job, const RegionOverlayParams& params, Queue& queue) override {
@@ -84,8 +85,8 @@ class RegionOverlayCuda final : public Algorithm<RegionOverlayParams> {
   std::shared_ptr<Backend> backend_;
   // Created when the element opens, because many streams may create theirs when frames arrive.
   const std::unique_ptr<Queue> clearing_;
-  Workspace memory_;                     // of all frames in flight
-  Block staging_;                        // of all frames in flight
+  Workspace memory_;                     // device memory of all frames in flight
+  Block staging_;                        // pinned memory of all frames in flight
   std::vector<OverlayBuffers> buffers_;  // one per frame in flight
   Size size_;
   uint32_t max_regions_ = 0;

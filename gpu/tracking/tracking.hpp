@@ -78,16 +78,16 @@ class Tracker {
   void write_last_id(uint32_t last_id) const;
 
   std::shared_ptr<Backend> backend_;
-  Block block_;                 // of memory_
-  Block previous_words_block_;  // of previous_words_
+  Block block_;                 // holds memory_
+  Block previous_words_block_;  // holds previous_words_
   Block reports_;               // pinned, [slots]
   size_t previous_words_bytes_ = 0;
   Image<PreviousFrameWord> previous_words_;  // [height][width / 32]
   TrackMemory memory_;
   cudaEvent_t finished_ = nullptr;      // recorded after the last frame's finish()
-  cudaStream_t last_stream_ = nullptr;  // of the last frame
+  cudaStream_t last_stream_ = nullptr;  // stream of the last frame
   bool has_previous_frame_ = false;
-  size_t bytes_to_clear_ = 0;  // of block_, before the next frame
+  size_t bytes_to_clear_ = 0;  // bytes of block_ that the next frame clears first
 };
 
 // Enqueue the kernels of collect_pairs(), match() and finish(). `report` and `published` are

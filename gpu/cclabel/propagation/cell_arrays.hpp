@@ -41,7 +41,7 @@ struct Progress {
 struct CellArrays {
   Stack layout;
   Connectivity connectivity;
-  int stride;  // of `swept`, cells; a multiple of 128
+  int stride;  // cells from one row of `swept` to the next, a multiple of 128
 
   uint32_t* label;          // [cells] 1 + number of a cell that represents the region; 0: no region
   uint32_t* links;          // [cells] bit k: linked to neighbour k

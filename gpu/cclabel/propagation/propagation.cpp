@@ -118,7 +118,7 @@ class PropagationLabeller final : public CcLabel {
   const Variant variant_;
   Setup setup_;
   std::vector<CellBuffers> buffers_;  // one per frame in flight
-  int blocks_ = 0;                    // of the cooperative kernel
+  int blocks_ = 0;                    // blocks of the cooperative kernel
 };
 
 }  // namespace

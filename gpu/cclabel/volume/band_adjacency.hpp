@@ -41,9 +41,9 @@ enum class Reach : uint8_t {
 // Which rows of a band are adjacent to which rows of one earlier band. Positions are relative to
 // the first row and slice of the band.
 struct BandNeighbour {
-  int8_t y, z;              // first row and slice of the band that matter
-  int8_t other_y, other_z;  // the same of the earlier band
-  int8_t rows, slices;      // number of both
+  int8_t y, z;              // first row and slice of the band that are compared
+  int8_t other_y, other_z;  // first row and slice of the earlier band that are compared
+  int8_t rows, slices;      // numbers of compared rows and slices, equal for both bands
   Reach reach;
   __device__ constexpr bool is_diagonal() const { return reach != Reach::same_column; }
 };
@@ -133,9 +133,10 @@ __device__ inline uint32_t corners_of(uint32_t row) { return row | row << 1; }
 // there also meet at corner 31.
 struct NodeAdjacency {
   uint32_t adjacent = 0;
-  // The band: columns of the rows that matter, first columns of nodes, number of the first node.
+  // The band: set columns of the compared rows, first columns of nodes, number of the first node.
   uint32_t columns = 0, starts = 0, first = 0;
-  uint32_t other_columns = 0, other_starts = 0, other_first = 0;  // the same of the earlier band
+  // The same numbers for the earlier band.
+  uint32_t other_columns = 0, other_starts = 0, other_first = 0;
 
   NodeAdjacency() = default;
   template <BandAccess Tile>
@@ -217,8 +218,8 @@ struct NodeAdjacency {
   }
 
  private:
-  // The columns or corners from which on nodes count: their first columns, or one later if no row
-  // that matters has a voxel there.
+  // The columns or corners at which nodes begin to count: their first columns, or one column later
+  // if no compared row has a voxel there.
   __device__ static uint32_t begins_of(uint32_t node_starts, uint32_t row_columns) {
     return (node_starts & row_columns) | (node_starts & ~row_columns) << 1;
   }

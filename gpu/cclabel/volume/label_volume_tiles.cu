@@ -112,8 +112,8 @@ struct VoxelReader {
 template <class S>
 concept TileNodes = BandAccess<S> && requires(S& s) {
   S::kThreads, S::kThreadsPerWord, S::kIsFaceConnected;
-  s.node_starts[0], s.nodes_before[0];  // of words
-  s.parent[0], s.first_voxel[0];        // of nodes
+  s.node_starts[0], s.nodes_before[0];  // indexed by band
+  s.parent[0], s.first_voxel[0];        // indexed by node
   s.pair_count, s.component_count;
 };
 
@@ -139,8 +139,9 @@ __device__ void for_each_node(const Tile& s, uint32_t word, const Visit& visit) 
 
 // The nodes of one earlier band that share a face with nodes of the thread's band.
 struct FacingNodes {
-  uint32_t adjacent = 0;                  // one column per pair of adjacent nodes
-  uint32_t starts = 0, nodes_before = 0;  // as in SharedTile
+  uint32_t adjacent = 0;      // one column per pair of adjacent nodes
+  uint32_t starts = 0;        // first columns of the band's nodes
+  uint32_t nodes_before = 0;  // nodes of the tile before the band's word
 
   // The node that contains a column, from the mask of the bits up to that column.
   __device__ uint32_t node(uint32_t up_to) const {
@@ -194,7 +195,8 @@ struct FaceAdjacency {
       const uint32_t upper = row[0] & columns, lower = row[1] & columns;
       const uint32_t voxel = static_cast<uint32_t>(upper ? __ffs(static_cast<int>(upper)) - 1
                                                          : __ffs(static_cast<int>(lower)) + 31);
-      // The band that is adjacent differs between lanes: a selection keeps the warp together.
+      // Lanes differ in which band is adjacent. Selecting values instead of branching keeps the
+      // warp together.
       const uint32_t above = facing[0].adjacent & columns, back = facing[1].adjacent & columns;
       const FacingNodes first = {above ? above : back, above ? facing[0].starts : facing[1].starts,
                                  above ? facing[0].nodes_before : facing[1].nodes_before};

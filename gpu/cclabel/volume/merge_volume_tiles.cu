@@ -22,7 +22,7 @@ namespace {
 template <int threads_, int min_blocks_, int pairs_>
 struct MergeBlock {
   static constexpr int threads = threads_;
-  static constexpr int min_blocks = min_blocks_;  // per multiprocessor
+  static constexpr int min_blocks = min_blocks_;  // resident blocks per multiprocessor
   static constexpr int pairs = pairs_;            // capacity for pairs of components
   // Capacity of the list of adjacent nodes. Twice the capacity leaves fewer blocks per
   // multiprocessor, and costs 2.3 to 3.9 µs more of 14 to 21 µs (256^3, noise of densities 20 to
@@ -269,11 +269,11 @@ struct DiagonalBorder {
     const auto pair_of_rows = [&](const SideColumns& a, const SideColumns& b,
                                   const SideColumns& other_a, const SideColumns& other_b) {
       const SideColumns here = a | b, other = other_a | other_b;
-      const uint32_t free = ~other.inside() & ~here.outside() & SideColumns::kInside;
+      const uint32_t is_empty = ~other.inside() & ~here.outside() & SideColumns::kInside;
       if constexpr (connectivity == Connectivity::twenty_six) {
-        return here.inside() & other.outside() & free;
+        return here.inside() & other.outside() & is_empty;
       } else {
-        return ((a.inside() & other_a.outside()) | (b.inside() & other_b.outside())) & free;
+        return ((a.inside() & other_a.outside()) | (b.inside() & other_b.outside())) & is_empty;
       }
     };
     sides = pair_of_rows(row0, row2, above1, above3) << 4;
@@ -356,7 +356,7 @@ struct ComponentPairs {
 // matter.
 template <class Block>
 struct CountChanges {
-  static constexpr uint32_t kCounts = Block::counts;  // the last counts up to the tile's end
+  static constexpr uint32_t kCounts = Block::counts;  // ends with the count of the tile's last word
   uint32_t change[kCounts];
   uint32_t begin;
 
@@ -401,7 +401,7 @@ template <class T, class Block>
 struct ComponentStarts {
   static constexpr int threads = Block::threads, kSteps = T::words / threads;
   static_assert(T::words % threads == 0, "all threads have the same number of rows");
-  uint32_t word[kSteps];    // of the rows, in raster order
+  uint32_t word[kSteps];    // indices of the rows' words in raster order
   uint32_t firsts[kSteps];  // bits: first voxels
 
   __device__ ComponentStarts(const Volume& v, const TilePosition& tile) {

@@ -70,8 +70,8 @@ struct TileShape {
   // thread, but cost 1% to 3% on volumes with many nodes.
   static constexpr int min_blocks = min_blocks_;
 };
-using CubeTile = TileShape<16, 16>;  // of a volume
-using FlatTile = TileShape<256, 1>;  // of a picture
+using CubeTile = TileShape<16, 16>;  // tiles of volumes
+using FlatTile = TileShape<256, 1>;  // tiles of pictures
 
 // The nodes of one word of a band.
 struct alignas(8) WordNodes {
@@ -86,15 +86,15 @@ struct alignas(4) TileCounts {
 
 // One volume in flight: its geometry and its arrays in device memory. Copied to kernels by value.
 struct Volume {
-  Stack layout;  // of the labels
-  int words;     // per row
+  Stack layout;  // width, height, slices; one layer per threshold
+  int words;     // words per row
   Divisor row_word_divisor;
   int classes;  // 2: background has regions too
   Connectivity connectivity;
   int band_slices;
-  int bands_y, bands_z;        // per volume
-  int tile_rows, tile_slices;  // per tile
-  int tiles_y, tiles_z;        // per volume; along x there are `words` tiles
+  int bands_y, bands_z;        // numbers of bands of a volume
+  int tile_rows, tile_slices;  // size of a tile
+  int tiles_y, tiles_z;        // numbers of tiles of a volume; along x there are `words` tiles
 
   // False if components may stay several links away from their root. That suffices for writing
   // labels, and saves flatten_kernel().
@@ -110,8 +110,8 @@ struct Volume {
   uint32_t* component_firsts;  // [layer][z][y][words] bits: first voxels of components
   uint32_t* region_firsts;     // [layer][z][y][words] bits: first voxels of regions
   uint32_t* regions_before;    // [layer][z][y][words] regions whose first voxel precedes the word
-  uint32_t* region_counts;     // [block_count()] first voxels in each block of kSumWords words
-  uint32_t* total;             // [2] number of regions, and of regions that have a label
+  uint32_t* region_counts;  // [block_count()] regions that start in each block of kSumWords words
+  uint32_t* total;          // [2] number of regions, and of regions that have a label
 
   REGIONS_HD uint32_t block_count() const {
     return (all_words() + Firsts::kSumWords - 1) / Firsts::kSumWords;
@@ -167,7 +167,7 @@ Volume with_geometry(Volume volume, const Stack& layout, Connectivity connectivi
 // number of thresholds at which it is not. Filling keeps this monotonic: a voxel that is filled at
 // a threshold is also foreground at all lower thresholds. One rank therefore describes all of them.
 struct ThresholdRanks {
-  int count = 0;             // of different levels
+  int count = 0;             // number of different levels
   int level[kMaxLayers];     // the different levels, ascending
   int of_layer[kMaxLayers];  // 1..count; foreground voxels of the layer have at least this rank
 
@@ -265,7 +265,7 @@ inline dim3 tile_grid(const Volume& v, int classes = 1) {
 // The position of the block's tile: its first word, row and slice, its layer and its class.
 struct TilePosition {
   int w, y, z, layer, cls;
-  uint32_t index;  // of the tile, counted through all layers
+  uint32_t index;  // number of the tile, counted through all layers
   __device__ explicit TilePosition(const Volume& v) {
     // There is usually one volume only. Then no division is needed.
     const auto row = static_cast<int>(blockIdx.z);

@@ -36,8 +36,8 @@ struct TileGeometry {
   static_assert(FlatTile::words == kRows && kRows <= Block::threads, "one row per thread");
   int row_bits;       // log2 of the rows of a slice of the tile
   int band_bits;      // log2 of the bands of a slice of the tile
-  int bands;          // of the tile
-  uint32_t capacity;  // for nodes, per class
+  int bands;          // bands of the tile
+  uint32_t capacity;  // maximum number of nodes per class in shared memory
   explicit TileGeometry(const Volume& v)
       : row_bits(std::countr_zero(static_cast<unsigned>(v.tile_rows))),
         band_bits(row_bits - 1),
@@ -189,9 +189,10 @@ struct TileLabels {
 
   // The rows of a band of the tile that are inside the volume.
   struct Band {
-    int rows, slices;  // 0 to 2 of each
-    int tile_row;      // the first one; the next slice follows 1 << row_bits rows later
-    int stack_row;     // the same in the stack; the next slice follows slice.height rows later
+    int rows, slices;  // numbers of rows and slices inside the volume, at most 2
+    int tile_row;  // the band's first row in the tile; its second slice is 1 << row_bits rows later
+    int stack_row;  // the band's first row in the stack; its second slice is slice.height rows
+                    // later
   };
   __device__ Band band(int i) const {
     const int y = (i & ((1 << geometry.band_bits) - 1)) * kBandRows;
@@ -257,7 +258,7 @@ __global__ __launch_bounds__(Block::threads, kMaxThreads<Writer> / Block::thread
   const TileLabels<Block> labels(v, geometry, shared);
   wait_for_earlier();
   labels.load_rows();
-  bool fit_all = true;  // the nodes of all classes, into shared memory
+  bool fit_all = true;  // whether the nodes of all classes fit into shared memory
   for (int cls = 0; cls < v.classes; ++cls) {
     const TileCounts counts = v.counts[tile_class_index(v, labels.tile.index, cls)];
     labels.load_nodes(cls);
