@@ -1,15 +1,16 @@
 // The arrays and passes of label propagation and sweeps, for one frame or volume in flight.
 //
-// A cell is a pixel or voxel of the stack; its number is its index in raster order. The passes, in
-// the order in which they are called:
+// A cell is a pixel or voxel. Its number is its index in raster order of the output, where all
+// slices and layers are stacked on top of each other. The passes, in the order in which they are
+// called:
 //   propagation:  1. link_cells()    finds which neighbours each cell is linked to
 //                 2. find_farthest() finds the farthest linked cells, for variants that need them
 //                 3. propagate()     iterates until no label changes
 //   sweep:        1. sweep()         thresholds the cells and iterates until no label changes
-//   then both:    4. find_first_cells()   finds the first cell of each region, counts regions
-//                 5. sum_areas(), number_firsts() (gpu/cclabel/base)   filters and numbers regions
-//                 6. measure_regions()
-//                 7. write_labels(), write_colors()
+//   then both:    4. find_first_cells() finds the first cell of each region, counts regions
+//                 5. sum_areas(), number_firsts() filter and number the regions
+//                 6. measure_regions() sums the records, if the frame has a table
+//                 7. write_labels(), write_colors() write the outputs
 #pragma once
 
 #include "core/cclabel/cclabel.hpp"

@@ -25,7 +25,8 @@
 // A tile is one word wide, 16 rows high and 16 slices deep; a tile of a picture is 256 rows high.
 // Tiles are ordered by x, then y, then z. Class 0 is foreground, class 1 is background.
 //
-// The id of a voxel is its index in raster order of the stack, with rows padded to whole words. A
+// Rows are counted through all slices and layers, as in the output, where slices are stacked on top
+// of each other. The id of a voxel is its index in raster order, with rows padded to whole words. A
 // component of a tile is identified by the id of its first voxel in the tile. A region is
 // identified by the smallest id of its components, which is the id of the region's first voxel.
 // Components of a tile also have a number, in any order, which fits into 16 bits. Most nodes need
@@ -110,9 +111,10 @@ struct Volume {
   uint32_t* component_firsts;  // [layer][z][y][words] bits: first voxels of components
   uint32_t* region_firsts;     // [layer][z][y][words] bits: first voxels of regions
   uint32_t* regions_before;    // [layer][z][y][words] regions whose first voxel precedes the word
-  uint32_t* region_counts;  // [block_count()] regions that start in each block of kSumWords words
-  uint32_t* total;          // [2] number of regions, and of regions that have a label
+  uint32_t* region_counts;     // [block_count()] regions that start in kSumWords words
+  uint32_t* total;             // [2] number of regions, and of regions that have a label
 
+  // Number of blocks of kSumWords words, and of all words of rows.
   REGIONS_HD uint32_t block_count() const {
     return (all_words() + Firsts::kSumWords - 1) / Firsts::kSumWords;
   }
@@ -139,7 +141,7 @@ struct Volume {
                32 +
            static_cast<uint32_t>(bit);
   }
-  // The index in memory of word w of a row of the stack.
+  // The index in memory of word w of a row.
   REGIONS_HD uint32_t word_index(int row, int w) const {
     return VoxelRows::at(static_cast<uint32_t>(row), static_cast<uint32_t>(w),
                          static_cast<uint32_t>(words));
@@ -310,7 +312,7 @@ struct BandWords {
   }
 };
 
-// Word w of a row of the stack, and the nodes of the band's word that contains it, for each class.
+// Word w of a row, and the nodes of the band's word that contains it, for each class.
 struct RowWord {
   int row, w;
   uint32_t index;  // word_index()

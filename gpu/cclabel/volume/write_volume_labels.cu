@@ -91,20 +91,20 @@ struct TileLabels {
     label_of_node = label_of + v.classes * geometry.capacity;
   }
 
-  // Row r of the tile: its position, whether it is inside the volume, and its row of the stack.
+  // Row r of the tile: its position, whether it is inside the volume, and its row of the output.
   __device__ int y_of(int r) const { return tile.y + (r & (v.tile_rows - 1)); }
   __device__ int z_of(int r) const { return tile.z + (r >> geometry.row_bits); }
   __device__ bool has_row(int r) const {
     return y_of(r) < v.layout.slice.height && z_of(r) < v.layout.slices;
   }
-  __device__ int stack_row(int r) const { return v.layout.row({y_of(r), z_of(r), tile.layer}); }
+  __device__ int output_row(int r) const { return v.layout.row({y_of(r), z_of(r), tile.layer}); }
   __device__ uint32_t class_bits(uint32_t foreground, int cls) const {
     return cls == 0 ? foreground : ~foreground & valid_bits(v, tile.w);
   }
 
   __device__ void load_rows() const {
     const int r = static_cast<int>(threadIdx.x);
-    if (r < kRows) bits[r] = has_row(r) ? v.bits[v.word_index(stack_row(r), tile.w)] : 0;
+    if (r < kRows) bits[r] = has_row(r) ? v.bits[v.word_index(output_row(r), tile.w)] : 0;
   }
 
   // The number of the tile's first node of a class.
@@ -191,17 +191,17 @@ struct TileLabels {
   struct Band {
     int rows, slices;  // numbers of rows and slices inside the volume, at most 2
     int tile_row;  // the band's first row in the tile; its second slice is 1 << row_bits rows later
-    int stack_row;  // the band's first row in the stack; its second slice is slice.height rows
-                    // later
+    int output_row;  // the band's first row in the output; its second slice is slice.height rows
+                     // later
   };
   __device__ Band band(int i) const {
     const int y = (i & ((1 << geometry.band_bits) - 1)) * kBandRows;
     const int z = (i >> geometry.band_bits) * v.band_slices;
     const int row = (z << geometry.row_bits) + y;
     return {min(kBandRows, v.layout.slice.height - tile.y - y),
-            min(v.band_slices, v.layout.slices - tile.z - z), row, stack_row(row)};
+            min(v.band_slices, v.layout.slices - tile.z - z), row, output_row(row)};
   }
-  // Calls visit(bits, row of the stack) for the rows of a band.
+  // Calls visit(bits, row of the output) for the rows of a band.
   template <class Visit>
   __device__ void for_each_row(const Band& band, const Visit& visit) const {
 #pragma unroll
@@ -210,7 +210,7 @@ struct TileLabels {
       for (int k = 0; k < kBandRows; ++k) {
         if (s >= band.slices || k >= band.rows) continue;
         visit(bits[band.tile_row + (s << geometry.row_bits) + k],
-              band.stack_row + s * v.layout.slice.height + k);
+              band.output_row + s * v.layout.slice.height + k);
       }
     }
   }
@@ -292,13 +292,13 @@ __global__ __launch_bounds__(Block::threads, kMaxThreads<Writer> / Block::thread
         foreground[k] = writer.value(foreground[k]);
         background[k] = writer.value(background[k]);
       }
-      labels.for_each_row(band, [&](uint32_t row, int stack_row) {
+      labels.for_each_row(band, [&](uint32_t row, int output_row) {
         uint32_t values[4];
 #pragma unroll
         for (int k = 0; k < 4; ++k) {
           values[k] = row >> (bit + k) & 1 ? foreground[k] : background[k];
         }
-        writer.put(x, stack_row, values);
+        writer.put(x, output_row, values);
       });
     }
   };
