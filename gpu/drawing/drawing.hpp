@@ -26,8 +26,8 @@ struct DeviceRegions {
 // Draws on `in` and writes the result to `out`, which has the same format and size and may be `in`
 // itself. Gives the same bits as draw() of cpu/drawing/drawing.hpp. A label l has the colour of the
 // track of record l - 1; a label without a record has the colour of track l. Enqueues two
-// launches, or three if many regions may overlap; all can be captured into a CUDA graph. `ink` must
-// be all zero before, and is all zero afterwards.
+// launches, or three if the regions may have very many pixels to stamp; all can be captured into a
+// CUDA graph. `ink` must be all zero before, and is all zero afterwards.
 void draw(const ConstFrame& in, const Frame& out, const LabelView& labels,
           const DeviceRegions& regions, const DrawingParams& params, const Ink& ink,
           cudaStream_t stream);

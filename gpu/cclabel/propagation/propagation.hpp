@@ -1,7 +1,7 @@
 // Labelling by iteration instead of union-find, on CUDA: label propagation (GTC 2010 S12218, GTC
 // 2013 S3193) and sweeps (GTC 2015, "Binary Segmentation of Many 3D Cubes in CUDA"). Propagation is
-// the production path for volumes with criterion=equal or difference. Otherwise users select both
-// with the property `method`. Both give the same labels as union-find.
+// the production path for volumes with criterion=equal or difference. Otherwise both run only
+// if the property `method` selects them. Both give the same labels as union-find.
 #pragma once
 
 #include <cstdint>
