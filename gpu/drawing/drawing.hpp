@@ -1,28 +1,61 @@
-// Drawing regions on a picture, on the GPU.
+// Draws regions on a picture on the GPU: boxes, outlines, fill and track ids.
+//
+// The passes, in the order in which draw() enqueues them:
+//   1. prepare()  copies the picture to the output unless it is drawn in place, marks the pixels
+//                 where labels end, and stamps boxes and ids (glyphs) as codes into the ink.
+//   2. paint()    paints the ink, the outlines and the fill, and clears the ink.
+// The ink is a workspace with one code per pixel (core/drawing/drawing.hpp,
+// core/drawing/stamp.hpp).
 #pragma once
 
 #include <cuda_runtime_api.h>
 
 #include "core/backend.hpp"
 #include "core/drawing/drawing.hpp"
+#include "core/drawing/paint.hpp"
 
 namespace regions {
 
-// Records in memory the GPU reads. Their number may become known on the device only.
+// Region records in device memory. Their number may be known on the device only.
 struct DeviceRegions {
   const Region* regions = nullptr;  // [capacity]
-  const uint32_t* count = nullptr;  // more than `capacity` counts as `capacity`
+  const uint32_t* count = nullptr;  // in device memory; more than `capacity` counts as `capacity`
   uint32_t capacity = 0;
 };
 
-// Draws on `in`, giving `out` (same format and size; may be `in` itself), as
-// cpu/drawing/drawing.hpp does, bit for bit. Two launches, three if there may be a crowd; may be
-// captured into a graph. `ink` is all zero before and after.
+// Draws on `in` and writes the result to `out`, which has the same format and size and may be `in`
+// itself. Gives the same bits as draw() of cpu/drawing/drawing.hpp. A label l has the colour of the
+// track of record l - 1; a label without a record has the colour of track l. Enqueues two
+// launches, or three if the regions may have very many pixels to stamp; all can be captured into a
+// CUDA graph. `ink` must be all zero before, and is all zero afterwards.
 void draw(const ConstFrame& in, const Frame& out, const LabelView& labels,
           const DeviceRegions& regions, const DrawingParams& params, const Ink& ink,
           cudaStream_t stream);
 
-// The workspace, cleared; for configure(). Cut it with ink_in().
-Block blank_device_ink(Backend& backend, Size picture);
+// Allocates a cleared workspace for pictures of this size, for configure(); ink_in() divides it.
+// Waits for the device.
+Block allocate_cleared_ink(Backend& backend, Size picture);
 
+namespace drawing {
+
+// Input of prepare(). Its three kinds of work do not depend on each other.
+struct Preparation {
+  ConstFrame in;
+  Frame out;
+  LabelSampler labels;
+  bool outlines = false;  // whether to mark where labels end
+  StampPlan stamps;
+  Ink ink;
+};
+void prepare(const Preparation& preparation, const DeviceRegions& regions, cudaStream_t stream);
+
+struct Outlines {
+  bool drawn = false;
+  int thickness = 1;  // pixels
+};
+// Paints on `painter.picture`, in place, where there is ink, outline or fill. Clears the ink.
+void paint(const Painter& painter, const Outlines& outlines, const Ink& ink,
+           const DeviceRegions& regions, cudaStream_t stream);
+
+}  // namespace drawing
 }  // namespace regions

@@ -1,4 +1,5 @@
-// regionoverlay on the GPU: brings the records over, then draws.
+// The algorithm of the element regionoverlay on the GPU: copies the region records of a frame to
+// the device, then draws them.
 #include "core/drawing/regionoverlay.hpp"
 
 #include <algorithm>
@@ -15,23 +16,26 @@
 namespace regions {
 namespace {
 
-// Records as they travel: the count, then the records, in one copy.
-struct Records {
+// The memory layout of records for the copy to the device: their count, then the records.
+struct RecordLayout {
   static constexpr size_t kStart = 256;  // bytes before the first record
-  // So many have pinned memory, of which a megabyte takes the driver half a millisecond to give.
-  // Those behind them are copied from the caller's memory, which the caller waits for.
+  // Number of records that are copied through pinned memory. Further records are copied from the
+  // caller's memory, and the caller waits for that copy. More pinned memory would cost time: the
+  // driver takes half a millisecond to allocate a megabyte.
   static constexpr uint32_t kStaged = 8192;
 
   static constexpr size_t bytes(uint32_t count) { return kStart + count * sizeof(Region); }
   static uint32_t* count(std::byte* records) { return reinterpret_cast<uint32_t*>(records); }
   static Region* regions(std::byte* records) { return reinterpret_cast<Region*>(records + kStart); }
 };
-static_assert(Records::bytes(Records::kStaged) % Records::kStart == 0, "aligned one by one");
+static_assert(RecordLayout::bytes(RecordLayout::kStaged) % RecordLayout::kStart == 0,
+              "the staging memory of each frame is aligned");
 
-struct Slot {
+// The buffers of one frame in flight.
+struct OverlayBuffers {
   std::byte* ink = nullptr;
-  std::byte* records = nullptr;  // on the device
-  std::byte* staging = nullptr;  // pinned, of the first records
+  std::byte* records = nullptr;  // on the device, see RecordLayout
+  std::byte* staging = nullptr;  // pinned, for the first kStaged records
 };
 
 class RegionOverlayCuda final : public Algorithm<RegionOverlayParams> {
@@ -43,46 +47,47 @@ class RegionOverlayCuda final : public Algorithm<RegionOverlayParams> {
     expects_drawable(setup);
     size_ = setup.size;
     max_regions_ = setup.max_regions;
-    slots_ = std::vector<Slot>(static_cast<size_t>(setup.slots));
-    constexpr size_t kStagedBytes = Records::bytes(Records::kStaged);
-    staging_ = backend_->allocate_pinned(slots_.size() * kStagedBytes);
+    buffers_ = std::vector<OverlayBuffers>(static_cast<size_t>(setup.slots));
+    constexpr size_t kStagedBytes = RecordLayout::bytes(RecordLayout::kStaged);
+    staging_ = backend_->allocate_pinned(buffers_.size() * kStagedBytes);
     auto* staging = staging_.as<std::byte>();
     memory_ = {};
-    for (Slot& slot : slots_) {
-      slot.staging = std::exchange(staging, staging + kStagedBytes);
-      memory_.reserve(slot.ink, ink_bytes(setup.size));
-      memory_.reserve(slot.records, Records::bytes(max_regions_));
+    for (OverlayBuffers& buffers : buffers_) {
+      buffers.staging = std::exchange(staging, staging + kStagedBytes);
+      memory_.reserve(buffers.ink, ink_bytes(setup.size));
+      memory_.reserve(buffers.records, RecordLayout::bytes(max_regions_));
     }
     memory_.allocate(*backend_);
-    fill_with_zeros(*clearing_, slots_.front().ink, memory_.bytes());  // of all inks
+    fill_with_zeros(*clearing_, buffers_.front().ink,
+                    memory_.bytes());  // includes the ink of all frames
   }
 
   void enqueue(const Job& job, const RegionOverlayParams& params, Queue& queue) override {
-    const Slot& slot = slots_.at(static_cast<size_t>(job.slot));
+    const OverlayBuffers& buffers = buffers_.at(static_cast<size_t>(job.slot));
     const uint32_t count = std::min(job.attached_count, max_regions_);
-    const uint32_t staged = std::min(count, Records::kStaged);
-    *Records::count(slot.staging) = count;
+    const uint32_t staged = std::min(count, RecordLayout::kStaged);
+    *RecordLayout::count(buffers.staging) = count;
     if (staged) {
-      std::memcpy(Records::regions(slot.staging), job.attached, staged * sizeof(Region));
+      std::memcpy(RecordLayout::regions(buffers.staging), job.attached, staged * sizeof(Region));
     }
-    small_copy(slot.staging, slot.records, Records::bytes(staged), stream_of(queue));
+    small_copy(buffers.staging, buffers.records, RecordLayout::bytes(staged), stream_of(queue));
     if (count > staged) {
-      queue.copy_bytes(job.attached + staged, Records::regions(slot.records) + staged,
+      queue.copy_bytes(job.attached + staged, RecordLayout::regions(buffers.records) + staged,
                        (count - staged) * sizeof(Region));
     }
-    const DeviceRegions regions{Records::regions(slot.records), Records::count(slot.records),
-                                count};
+    const DeviceRegions regions{RecordLayout::regions(buffers.records),
+                                RecordLayout::count(buffers.records), count};
     const LabelView labels = job.mask.empty() ? LabelView() : LabelView(job.mask);
-    draw(job.in, job.out, labels, regions, params, ink_in(slot.ink, size_), stream_of(queue));
+    draw(job.in, job.out, labels, regions, params, ink_in(buffers.ink, size_), stream_of(queue));
   }
 
  private:
   std::shared_ptr<Backend> backend_;
-  // Made when an element opens: once frames come, many streams may want theirs.
+  // Created when the element opens, because many streams may create theirs when frames arrive.
   const std::unique_ptr<Queue> clearing_;
-  Workspace memory_;  // of the slots
-  Block staging_;     // likewise
-  std::vector<Slot> slots_;
+  Workspace memory_;                     // device memory of all frames in flight
+  Block staging_;                        // pinned memory of all frames in flight
+  std::vector<OverlayBuffers> buffers_;  // one per frame in flight
   Size size_;
   uint32_t max_regions_ = 0;
 };

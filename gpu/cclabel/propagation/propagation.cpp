@@ -1,0 +1,140 @@
+// The labeller for method=propagation and method=sweep on CUDA: allocates the arrays of each frame
+// in flight, and enqueues the passes of cell_arrays.hpp.
+#include "gpu/cclabel/propagation/propagation.hpp"
+
+#include <vector>
+
+#include "gpu/cclabel/base/numbering.hpp"
+#include "gpu/cclabel/labeller.hpp"
+#include "gpu/cclabel/propagation/cell_arrays.hpp"
+#include "gpu/runtime/workspace.hpp"
+
+namespace regions::propagation {
+namespace {
+
+// The arrays of one frame in flight.
+struct CellBuffers {
+  Workspace memory;
+  CellArrays cells = {};
+  Region* records = nullptr;  // [max_regions]
+  cclabel::Selection* selection = nullptr;
+  Block passes;  // pinned
+};
+
+class PropagationLabeller final : public CcLabel {
+ public:
+  PropagationLabeller(std::shared_ptr<Backend> backend, Method method, const Variant& variant)
+      : backend_(std::move(backend)), method_(method), variant_(variant) {}
+
+  void configure(const Setup& setup) override {
+    expects_stackable(setup);
+    const Stack maximum{setup.size, setup.depth, setup.layers};
+    expects(maximum.size().area() < 1u << 31,
+            "method=propagation and method=sweep support fewer than 2^31 cells; there are " +
+                std::to_string(maximum.size().area()));
+    setup_ = setup;
+    buffers_ = std::vector<CellBuffers>(static_cast<size_t>(setup.slots));
+    for (CellBuffers& buffers : buffers_) allocate(buffers, maximum);
+    blocks_ =
+        method_ == Method::sweep ? sweep_blocks(setup.size.width) : propagation_blocks(variant_);
+  }
+
+  void enqueue(const Job& job, const CcLabelParams& params, Queue& queue) override {
+    expects(params.method == method_, "method differs from the configured value");
+    const CellBuffers& buffers = buffers_.at(static_cast<size_t>(job.slot));
+    const cudaStream_t stream = stream_of(queue);
+    CellArrays cells = buffers.cells;
+    cells.layout = stack_of(setup_, job);
+    cells.connectivity = params.connectivity;
+    const cclabel::Subject image = cclabel::subject_of(job, params);
+    const CellInput input{image, cclabel::levels_of(image, params), params.label_background};
+    if (method_ == Method::sweep) {
+      sweep(input, cells, blocks_, stream);
+    } else {
+      link_cells(input, cells, stream);
+      if (variant_.gather == Gather::neighbours_and_farthest)
+        find_farthest(cells, variant_.link_length, stream);
+      propagate(cells, variant_, blocks_, stream);
+    }
+    Records records;
+    if (job.table.regions) records = {buffers.records, job.table.capacity};
+    find_first_cells(cells, stream);
+    number_regions(job, params, cells.layout,
+                   cclabel::FirstsRegions<CellArrays>{cells, buffers.selection, records, stream});
+    if (records.capacity > 0) measure_regions(cells, job.in, records, stream);
+    if (job.table.regions) {
+      cclabel::publish_table(cells.total, records, job.table, stream);
+    }
+    write_outputs(job, params, cells, stream);
+    queue.copy_bytes(&cells.progress->passes, buffers.passes.data(), sizeof(uint32_t));
+  }
+
+  TrackReport track_report(int) const override { return {}; }
+  uint32_t passes(int slot) const override {
+    return *buffers_.at(static_cast<size_t>(slot)).passes.as<uint32_t>();
+  }
+
+ private:
+  void allocate(CellBuffers& buffers, const Stack& maximum) {
+    const size_t count = maximum.size().area(), words = (count + 31) / 32;
+    Workspace& memory = buffers.memory;
+    CellArrays& cells = buffers.cells;
+    memory.reserve(cells.label, count);
+    if (method_ == Method::sweep) {
+      cells.stride = sweep_stride(setup_.size.width);
+      memory.reserve(cells.swept,
+                     static_cast<size_t>(cells.stride) * static_cast<size_t>(maximum.rows()));
+    } else {
+      memory.reserve(cells.links, count);
+      if (variant_.gather == Gather::neighbours_and_farthest) {
+        for (uint16_t*& farthest : cells.farthest) memory.reserve(farthest, count * kDirections);
+      }
+    }
+    memory.reserve(cells.first_cell, count);
+    memory.reserve(cells.region_firsts, words);
+    memory.reserve(cells.regions_before, words);
+    memory.reserve(cells.region_counts, words / cclabel::Firsts::kSumWords + 1);
+    memory.reserve(cells.area, count);
+    memory.reserve(cells.total, 2);
+    memory.reserve(cells.progress, 1);
+    memory.reserve(buffers.records, setup_.max_regions);
+    memory.reserve(buffers.selection, 1);
+    memory.allocate(*backend_);
+    buffers.passes = backend_->allocate_pinned(sizeof(uint32_t));
+  }
+
+  static void write_outputs(const Job& job, const CcLabelParams& params, const CellArrays& cells,
+                            cudaStream_t stream) {
+    if (!job.labels.empty()) write_labels(cells, job.labels, stream);
+    if (job.out.empty()) return;
+    const uint32_t limit = label_limit(job.out.layout);
+    if (params.output == CcOutput::labels) write_labels(cells, job.out, 1, limit, stream);
+    if (params.output == CcOutput::mask) write_labels(cells, job.out, limit, limit, stream);
+    if (params.output == CcOutput::colors) write_colors(cells, job.out, stream);
+  }
+
+  std::shared_ptr<Backend> backend_;
+  const Method method_;
+  const Variant variant_;
+  Setup setup_;
+  std::vector<CellBuffers> buffers_;  // one per frame in flight
+  int blocks_ = 0;                    // blocks of the cooperative kernel
+};
+
+}  // namespace
+
+std::unique_ptr<CcLabel> make_propagation_labeller(std::shared_ptr<Backend> backend, Method method,
+                                                   const Variant& variant) {
+  expects(is_historic(method), "method must be propagation or sweep");
+  return std::make_unique<PropagationLabeller>(std::move(backend), method, variant);
+}
+
+}  // namespace regions::propagation
+
+namespace regions::cclabel {
+
+std::unique_ptr<CcLabel> make_propagation(std::shared_ptr<Backend> backend, Method method) {
+  return propagation::make_propagation_labeller(std::move(backend), method);
+}
+
+}  // namespace regions::cclabel

@@ -1,0 +1,42 @@
+// Labelling by iteration instead of union-find, on CUDA: label propagation (GTC 2010 S12218, GTC
+// 2013 S3193) and sweeps (GTC 2015, "Binary Segmentation of Many 3D Cubes in CUDA"). Propagation is
+// the production path for volumes with criterion=equal or difference. Otherwise both run only
+// if the property `method` selects them. Both give the same labels as union-find.
+#pragma once
+
+#include <cstdint>
+
+#include "core/cclabel/cclabel.hpp"
+
+namespace regions::propagation {
+
+// How labels move between cells within a block of 32x32 cells.
+enum class Exchange : uint8_t {
+  global,  // no blocks: each cell reads its neighbours from device memory (2010)
+  shared,  // each cell reads its neighbours from shared memory
+  shuffle  // a warp scans a row and, transposed, a column by warp shuffles (2013)
+};
+
+// Which cells a cell reads in one pass.
+enum class Gather : uint8_t {
+  neighbours,              // the neighbours that it is linked to
+  neighbours_and_farthest  // also the farthest cell along each axis, in both directions, that can
+                           // be reached in a straight line of links
+};
+
+// A variant of propagation. All variants give the same labels, but differ in speed and in the
+// number of passes.
+struct Variant {
+  Exchange exchange = Exchange::shuffle;
+  Gather gather = Gather::neighbours;
+  int link_length = 0;         // maximum distance of farthest cells, a power of two; 0: no limit
+  bool looks_up_roots = true;  // a cell also takes the label of the cell that its label names
+};
+
+// Returns a labeller for `method`, which must be Method::propagation (in this variant) or
+// Method::sweep; throws InputError otherwise. Its configure() throws InputError for 2^31 cells or
+// more. passes() of the labeller returns the number of passes of a frame.
+std::unique_ptr<CcLabel> make_propagation_labeller(std::shared_ptr<Backend> backend, Method method,
+                                                   const Variant& variant = {});
+
+}  // namespace regions::propagation

@@ -1,0 +1,88 @@
+// The forest of union-find that merges components of tiles into regions. A component has two
+// numbers: the index of its entry, which is close to the entries of its neighbours in memory; and
+// the id of its first voxel, which decides which of two roots becomes the parent. An entry stores
+// both numbers of the parent. Each step towards the root therefore costs one read, and a thread
+// that has found a root also has the id of the region's first voxel.
+#pragma once
+
+#include <cstdint>
+
+#include "gpu/primitives/warp.hpp"
+
+namespace regions::volume {
+
+// Id of the parent in the upper 32 bits, index of its entry in the lower ones. Comparing two
+// entries compares their ids. The entry of a root is its own.
+using ForestEntry = unsigned long long;
+
+#ifdef __CUDACC__
+
+__device__ inline ForestEntry make_entry(uint32_t id, uint32_t index) {
+  return static_cast<ForestEntry>(id) << 32 | index;
+}
+__device__ inline uint32_t id_of_entry(ForestEntry entry) {
+  return static_cast<uint32_t>(entry >> 32);
+}
+__device__ inline uint32_t index_of_entry(ForestEntry entry) {
+  return static_cast<uint32_t>(entry);
+}
+
+// flatten() and unite() work like their namesakes of gpu/primitives/union_find.hpp, where the
+// entries of a forest are node numbers. While threads merge trees, entries are changed by atomics
+// only and read by volatile loads. A stale read only makes a path longer.
+
+// Links the component of each lane directly to its root, and returns the root's entry. The whole
+// warp calls it; a lane with exists = false writes nothing.
+__device__ inline ForestEntry flatten(ForestEntry* forest, uint32_t index, bool exists) {
+  const volatile ForestEntry* entries = forest;
+  ForestEntry parent = entries[index];
+  while (true) {
+    const ForestEntry grandparent = entries[index_of_entry(parent)];
+    const bool moves = grandparent != parent;
+    if (!__any_sync(kAllLanes, moves)) return parent;
+    if (moves && exists) atomicExch(forest + index, grandparent);
+    parent = grandparent;
+  }
+}
+
+inline constexpr ForestEntry kNoEntry = ~0ull;
+
+// Merges the trees of components `a` and `b` for all lanes with `is_needed`. The whole warp calls
+// it. Returns the entry of the root that became a child, or kNoEntry. The order in which warps link
+// does not matter: the root of a merged tree is always its component with the smallest id.
+__device__ inline ForestEntry unite(ForestEntry* forest, uint32_t a, uint32_t b, bool is_needed) {
+  const volatile ForestEntry* entries = forest;
+  ForestEntry lost_root = kNoEntry;
+  bool is_separate = is_needed;
+  while (__any_sync(kAllLanes, is_separate)) {
+    if (!is_separate) continue;
+    const ForestEntry parent_a = entries[a], parent_b = entries[b];
+    const uint32_t index_a = index_of_entry(parent_a), index_b = index_of_entry(parent_b);
+    const bool is_a_larger = parent_a > parent_b;
+    if (parent_a == parent_b) {
+      is_separate = false;
+    } else if (is_a_larger ? index_a == a : index_b == b) {
+      // The larger one is a root. It may be linked to any smaller component, root or not.
+      const ForestEntry larger = is_a_larger ? parent_a : parent_b;
+      const ForestEntry smaller = is_a_larger ? parent_b : parent_a;
+      const ForestEntry seen = atomicCAS(forest + index_of_entry(larger), larger, smaller);
+      if (seen == larger) {
+        lost_root = larger;
+        is_separate = false;
+      }
+      a = index_of_entry(seen);
+      b = index_of_entry(smaller);
+    } else {
+      const ForestEntry grandparent_a = entries[index_a], grandparent_b = entries[index_b];
+      if (grandparent_a != parent_a) atomicExch(forest + a, grandparent_a);
+      if (grandparent_b != parent_b) atomicExch(forest + b, grandparent_b);
+      a = index_of_entry(grandparent_a);
+      b = index_of_entry(grandparent_b);
+    }
+  }
+  return lost_root;
+}
+
+#endif
+
+}  // namespace regions::volume

@@ -1,0 +1,171 @@
+// The VolumeLabeller on CUDA: allocates the arrays of each volume in flight, and enqueues the
+// passes of volume.hpp.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "gpu/cclabel/base/numbering.hpp"
+#include "gpu/cclabel/labeller.hpp"
+#include "gpu/cclabel/volume/volume.hpp"
+#include "gpu/runtime/workspace.hpp"
+
+namespace regions::volume {
+namespace {
+
+// The arrays of one volume in flight.
+struct VolumeBuffers {
+  Workspace memory;
+  Volume arrays = {};
+  Region* records = nullptr;  // [max_regions]
+  uint8_t* ranks = nullptr;   // [volume rows][words * 32] ranks of voxels, for filling holes
+  cclabel::Selection* selection = nullptr;
+};
+
+// The maximum number of nodes of all tiles, with any connectivity.
+size_t max_nodes(const Volume& arrays, const Stack& maximum) {
+  size_t count = 0;
+  for (const Connectivity connectivity : {Connectivity::four, Connectivity::six}) {
+    const Volume v = with_geometry(arrays, maximum, connectivity);
+    count = std::max(count, static_cast<size_t>(v.tiles()) * static_cast<size_t>(maximum.layers) *
+                                static_cast<size_t>(v.classes) *
+                                static_cast<size_t>(v.max_tile_nodes()));
+  }
+  return count;
+}
+
+// Allocates for every connectivity, so that connectivity can change between frames.
+void allocate(VolumeBuffers& buffers, Backend& backend, const Setup& setup) {
+  const Stack maximum{setup.size, setup.depth, setup.layers};
+  Workspace& memory = buffers.memory;
+  Volume& arrays = buffers.arrays;
+  arrays.classes = setup.has_background ? 2 : 1;
+  // With 6 neighbours a band has one slice, so that there are most bands.
+  const Volume geometry = with_geometry(arrays, maximum, Connectivity::six);
+  const size_t words =
+      VoxelRows::words(static_cast<size_t>(maximum.rows()), static_cast<size_t>(geometry.words));
+  const size_t nodes = max_nodes(arrays, maximum);
+  const size_t ids = std::max(words * static_cast<size_t>(geometry.classes) * 32, nodes);
+  expects(ids < kNone,
+          "on CUDA, rows of whole words of 32 voxels, of all thresholds and "
+          "classes, are fewer than 2^32 voxels, not " +
+              std::to_string(ids));
+  constexpr int kMaxSlabs = 65535;  // blocks of a CUDA grid along z
+  const int slabs = geometry.classes * maximum.depth();
+  expects(slabs <= kMaxSlabs, "on CUDA, slices of all thresholds and classes are up to " +
+                                  std::to_string(kMaxSlabs) + ", not " + std::to_string(slabs));
+  memory.reserve(arrays.bits, words);
+  const size_t bands =
+      BandRows::words(static_cast<size_t>(slabs) * static_cast<size_t>(geometry.bands_y),
+                      static_cast<size_t>(geometry.words));
+  memory.reserve(arrays.nodes, bands);
+  memory.reserve(arrays.component, nodes);
+  memory.reserve(arrays.forest, nodes);
+  memory.reserve(arrays.counts, nodes / static_cast<size_t>(geometry.max_tile_nodes()));
+  memory.reserve(arrays.area, words * 32);
+  memory.reserve(arrays.component_firsts, words);
+  memory.reserve(arrays.region_firsts, words);
+  memory.reserve(arrays.regions_before, words);
+  memory.reserve(arrays.region_counts, words / Firsts::kSumWords + 1);
+  memory.reserve(arrays.total, 2);
+  memory.reserve(buffers.records, setup.max_regions);
+  memory.reserve(buffers.selection, 1);
+  memory.reserve(buffers.ranks, static_cast<size_t>(maximum.volume_rows()) *
+                                    static_cast<size_t>(geometry.words) * 32);
+  memory.allocate(backend);
+}
+
+// Ranks the voxels of `input` with its holes filled. Returns the image of ranks, which is to be
+// labelled instead of `input`.
+Subject fill_holes(const VolumeBuffers& buffers, const Subject& input, const ThresholdRanks& ranks,
+                   const Volume& volume, uint32_t max_area, cudaStream_t stream) {
+  const Image<uint8_t> voxels{buffers.ranks, volume.layout.slice.width, volume.layout.volume_rows(),
+                              ptrdiff_t{32} * volume.words};
+  Subject ranked;
+  ranked.frame.layout = layout_of(PixelFormat::gray8);
+  ranked.frame.plane[0] = reinterpret_cast<const std::byte*>(voxels.data);
+  ranked.frame.pitch[0] = voxels.pitch;
+  ranked.frame.width = voxels.width;
+  ranked.frame.height = voxels.height;
+  ranked.frame.memory = Memory::device;
+  const Volume background = with_geometry(buffers.arrays, volume.layout, dual(volume.connectivity));
+  rank_background_voxels(input, ranks, voxels, stream);
+  label_tiles(ranked, ranks.background(volume.layout.layers), background, stream);
+  merge_tiles(background, stream);
+  sum_areas(background, stream);
+  fill_ranks(background, ranks, max_area, voxels, stream);
+  return ranked;
+}
+
+class CudaVolumeLabeller final : public cclabel::VolumeLabeller {
+ public:
+  explicit CudaVolumeLabeller(std::shared_ptr<Backend> backend) : backend_(std::move(backend)) {}
+
+  void configure(const Setup& setup) override {
+    setup_ = setup;
+    buffers_.clear();
+    buffers_.resize(static_cast<size_t>(setup.slots));
+    for (VolumeBuffers& buffers : buffers_) allocate(buffers, *backend_, setup);
+  }
+
+  void enqueue(const Job& job, const Subject& input, const CcLabelParams& params,
+               cudaStream_t stream) override {
+    expects(params.criterion == Criterion::binary,
+            "on CUDA, volumes, thresholds and label-background require criterion=binary");
+    expects(params.output != CcOutput::overlay || job.out.empty(),
+            "on CUDA, output=overlay requires label-background=false");
+    const VolumeBuffers& buffers = buffers_.at(static_cast<size_t>(job.slot));
+    const Stack layout = stack_of(setup_, job);
+    Volume volume = with_geometry(buffers.arrays, layout, params.connectivity);
+    const Levels levels = levels_of(input, params);
+    Records records;
+    if (job.table.regions) records = {buffers.records, job.table.capacity};
+    volume.needs_flat_forest = records.capacity > 0 || cclabel::AreaBounds(params).exclude_any() ||
+                               cclabel::drops_smallest(job, params, layout);
+
+    if (params.fill_holes > 0) {
+      const ThresholdRanks ranks(levels, setup_.layers);
+      const uint32_t max_area = cclabel::AreaBounds::clamped(params.fill_holes);
+      label_tiles(fill_holes(buffers, input, ranks, volume, max_area, stream),
+                  ranks.foreground(setup_.layers), volume, stream);
+    } else {
+      label_tiles(input, levels, volume, stream);
+    }
+    merge_tiles(volume, stream);
+    number_regions(job, params, layout,
+                   cclabel::FirstsRegions<Volume>{volume, buffers.selection, records, stream});
+    if (records.capacity > 0) measure_regions(volume, job.in, records, stream);
+    if (job.table.regions) {
+      cclabel::publish_table(volume.total, records, job.table, stream);
+    }
+    write_outputs(job, params, volume, stream);
+  }
+
+ private:
+  static void write_outputs(const Job& job, const CcLabelParams& params, const Volume& volume,
+                            cudaStream_t stream) {
+    if (!job.labels.empty()) write_labels(volume, job.labels, stream);
+    if (job.out.empty()) return;
+    if (params.output == CcOutput::labels) {
+      write_labels(volume, job.out, label_limit(job.out.layout), stream);
+    } else if (params.output == CcOutput::mask) {
+      write_mask(volume, job.out, stream);
+    } else if (params.output == CcOutput::colors) {
+      write_colors(volume, job.out, stream);
+    }
+  }
+
+  std::shared_ptr<Backend> backend_;
+  Setup setup_;
+  std::vector<VolumeBuffers> buffers_;  // one per frame in flight
+};
+
+}  // namespace
+}  // namespace regions::volume
+
+namespace regions::cclabel {
+
+std::unique_ptr<VolumeLabeller> make_volume_labeller(std::shared_ptr<Backend> backend) {
+  return std::make_unique<volume::CudaVolumeLabeller>(std::move(backend));
+}
+
+}  // namespace regions::cclabel

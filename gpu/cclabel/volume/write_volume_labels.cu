@@ -1,0 +1,366 @@
+// Last pass of labelling volumes: writes the label, mask or colour of each voxel's region. A block
+// has one tile. First it looks up the labels of the tile's components, then each thread writes four
+// voxels at a time. The output is written once and never read.
+#include <algorithm>
+#include <bit>
+
+#include "gpu/cclabel/base/divide_memory.hpp"
+#include "gpu/cclabel/base/writers.hpp"
+#include "gpu/cclabel/volume/component_forest.hpp"
+#include "gpu/cclabel/volume/volume.hpp"
+#include "gpu/primitives/warp.hpp"
+
+namespace regions::volume {
+namespace {
+
+template <int threads_>
+struct WriteBlock {
+  static constexpr int threads = threads_;
+  static constexpr uint32_t max_nodes = 2048;  // capacity in shared memory, per tile and class
+};
+using UsualWriteBlock = WriteBlock<256>;
+// For few tiles: 28.9 µs (256 threads: 30.3 µs) at 128^3, 6-connected noise of density 30; 26.8 µs
+// (27.1 µs) with 26 neighbours. At 256^3 it is slower: 103 µs (98 µs). H200, 2026-11-22.
+using LargeWriteBlock = WriteBlock<512>;
+
+// Threads per multiprocessor, for __launch_bounds__: the maximum. Colours need more registers.
+template <cclabel::PixelWriter Writer>
+inline constexpr int kMaxThreads = 2048;
+template <>
+inline constexpr int kMaxThreads<cclabel::ColorWriter> = 512;
+
+// The geometry of a tile in shared memory. All numbers are powers of two.
+template <class Block>
+struct TileGeometry {
+  static constexpr int kRows = CubeTile::words;
+  static_assert(FlatTile::words == kRows && kRows <= Block::threads, "one row per thread");
+  int row_bits;       // log2 of the rows of a slice of the tile
+  int band_bits;      // log2 of the bands of a slice of the tile
+  int bands;          // bands of the tile
+  uint32_t capacity;  // maximum number of nodes per class in shared memory
+  explicit TileGeometry(const Volume& v)
+      : row_bits(std::countr_zero(static_cast<unsigned>(v.tile_rows))),
+        band_bits(row_bits - 1),
+        bands(v.max_tile_bands()),
+        capacity(std::min(static_cast<uint32_t>(v.max_tile_nodes()), Block::max_nodes)) {}
+  // One word per row; and per class, two words for each band and for each node.
+  size_t shared_bytes(const Volume& v) const {
+    return kRows * sizeof(uint32_t) +
+           static_cast<size_t>(v.classes) * (2 * static_cast<size_t>(bands) * sizeof(uint32_t) +
+                                             size_t{capacity} * 2 * sizeof(uint32_t));
+  }
+};
+
+// The label of the region of a component, from the index of its entry and its parent's entry. Walks
+// towards the root until it finds a component that has a label. The grandparent is loaded while the
+// parent's label is looked up, because memory latency dominates.
+__device__ inline uint32_t label_of_component(const Volume& v, uint32_t index, ForestEntry parent) {
+  while (true) {
+    const bool is_root = index_of_entry(parent) == index;
+    const ForestEntry grandparent = is_root ? parent : v.forest[index_of_entry(parent)];
+    const uint32_t label = label_of_region(v, id_of_entry(parent));
+    // A root without a label was filtered out.
+    if (static_cast<uint32_t>(label != 0) | static_cast<uint32_t>(grandparent == parent)) {
+      return label;
+    }
+    parent = grandparent;
+  }
+}
+
+// A tile in shared memory: its rows, and the labels of its nodes. The whole block calls all
+// functions that store.
+template <class Block>
+struct TileLabels {
+  using Geometry = TileGeometry<Block>;
+  static constexpr int kThreads = Block::threads, kRows = Geometry::kRows;
+  const Volume& v;
+  const Geometry& geometry;
+  const TilePosition tile;
+  uint32_t* bits;           // [kRows] foreground
+  uint32_t* starts;         // [class][bands] first columns of nodes
+  uint32_t* nodes_before;   // [class][bands] nodes of the tile before the band's word
+  uint32_t* label_of;       // [class][capacity] labels of components
+  uint32_t* label_of_node;  // [class][capacity]
+
+  __device__ TileLabels(const Volume& volume, const Geometry& tile_geometry, uint4* shared)
+      : v(volume), geometry(tile_geometry), tile(volume) {
+    bits = reinterpret_cast<uint32_t*>(shared);
+    starts = bits + kRows;
+    nodes_before = starts + v.classes * geometry.bands;
+    label_of = nodes_before + v.classes * geometry.bands;
+    label_of_node = label_of + v.classes * geometry.capacity;
+  }
+
+  // Row r of the tile: its position, whether it is inside the volume, and its row of the output.
+  __device__ int y_of(int r) const { return tile.y + (r & (v.tile_rows - 1)); }
+  __device__ int z_of(int r) const { return tile.z + (r >> geometry.row_bits); }
+  __device__ bool has_row(int r) const {
+    return y_of(r) < v.layout.slice.height && z_of(r) < v.layout.slices;
+  }
+  __device__ int output_row(int r) const { return v.layout.row({y_of(r), z_of(r), tile.layer}); }
+  __device__ uint32_t class_bits(uint32_t foreground, int cls) const {
+    return cls == 0 ? foreground : ~foreground & valid_bits(v, tile.w);
+  }
+
+  __device__ void load_rows() const {
+    const int r = static_cast<int>(threadIdx.x);
+    if (r < kRows) bits[r] = has_row(r) ? v.bits[v.word_index(output_row(r), tile.w)] : 0;
+  }
+
+  // The number of the tile's first node of a class.
+  __device__ uint32_t first_node(int cls) const {
+    return tile_class_index(v, tile.index, cls) * static_cast<uint32_t>(v.max_tile_nodes());
+  }
+
+  // Loads the nodes of all bands of a class.
+  __device__ void load_nodes(int cls) const {
+    const int b = static_cast<int>(threadIdx.x), band = cls * geometry.bands + b;
+    if (b >= geometry.bands) return;
+    const int y = tile.y + (b & ((1 << geometry.band_bits) - 1)) * kBandRows;
+    const int z = tile.z + (b >> geometry.band_bits) * v.band_slices;
+    WordNodes nodes = {0, first_node(cls)};
+    if (y < v.layout.slice.height && z < v.layout.slices) {
+      nodes = v.nodes[band_word_index(v, cls, tile.layer, tile.w, y, z)];
+    }
+    starts[band] = nodes.starts;
+    nodes_before[band] = nodes.first - first_node(cls);
+  }
+
+  // Looks up the labels of the components of a class.
+  __device__ void label_components(int cls, uint32_t components) const {
+    // Several components per thread are loaded at once, as many as noise has, to hide the latency.
+    constexpr uint32_t kSteps = 768 / kThreads;
+    const uint32_t begin = first_node(cls);
+    uint32_t* to = label_of + cls * geometry.capacity;
+    for (uint32_t start = threadIdx.x; start < components; start += kSteps * kThreads) {
+      ForestEntry parent[kSteps];
+#pragma unroll
+      for (uint32_t k = 0; k < kSteps; ++k) {
+        const uint32_t component = start + k * kThreads;
+        if (component < components) parent[k] = v.forest[begin + component];
+      }
+#pragma unroll
+      for (uint32_t k = 0; k < kSteps; ++k) {
+        const uint32_t component = start + k * kThreads;
+        if (component < components) {
+          to[component] = label_of_component(v, begin + component, parent[k]);
+        }
+      }
+    }
+  }
+
+  // The component numbers of a thread's share of a class's nodes. Loading them early overlaps with
+  // label_components().
+  struct LoadedNodes {
+    static constexpr uint32_t kPerLoad = sizeof(uint4) / sizeof(uint16_t);
+    static constexpr uint32_t kLoads = kRows / kBandRows * 32 / (kThreads * kPerLoad);
+    static_assert(kLoads * kThreads * kPerLoad == kRows / kBandRows * 32, "one node per column");
+    uint4 components[kLoads];
+  };
+  __device__ LoadedNodes load_components(int cls, uint32_t nodes) const {
+    LoadedNodes loaded = {};
+    const auto* from = reinterpret_cast<const uint4*>(v.component + first_node(cls));
+#pragma unroll
+    for (uint32_t k = 0; k < LoadedNodes::kLoads; ++k) {
+      const uint32_t i = k * kThreads + threadIdx.x;
+      if (i * LoadedNodes::kPerLoad < nodes) loaded.components[k] = from[i];
+    }
+    return loaded;
+  }
+  // Stores the label of each node: the label of its component.
+  __device__ void store_node_labels(int cls, uint32_t nodes, const LoadedNodes& loaded) const {
+    const uint32_t* labels = label_of + cls * geometry.capacity;
+    auto* to = reinterpret_cast<uint4*>(label_of_node + cls * geometry.capacity);
+    // A load may contain undefined numbers after the last node. The mask keeps them in the array.
+    const auto label = [&](uint32_t component) {
+      return labels[component & (geometry.capacity - 1)];
+    };
+    const auto pair = [&](uint32_t two) { return uint2{label(two), label(two >> 16)}; };
+#pragma unroll
+    for (uint32_t k = 0; k < LoadedNodes::kLoads; ++k) {
+      const uint32_t i = k * kThreads + threadIdx.x;
+      if (i * LoadedNodes::kPerLoad >= nodes) continue;
+      const uint4& eight = loaded.components[k];
+      const uint2 a = pair(eight.x), b = pair(eight.y), c = pair(eight.z), d = pair(eight.w);
+      to[2 * i] = make_uint4(a.x, a.y, b.x, b.y);
+      to[2 * i + 1] = make_uint4(c.x, c.y, d.x, d.y);
+    }
+  }
+
+  // The rows of a band of the tile that are inside the volume.
+  struct Band {
+    int rows, slices;  // numbers of rows and slices inside the volume, at most 2
+    int tile_row;  // the band's first row in the tile; its second slice is 1 << row_bits rows later
+    int output_row;  // the band's first row in the output; its second slice is slice.height rows
+                     // later
+  };
+  __device__ Band band(int i) const {
+    const int y = (i & ((1 << geometry.band_bits) - 1)) * kBandRows;
+    const int z = (i >> geometry.band_bits) * v.band_slices;
+    const int row = (z << geometry.row_bits) + y;
+    return {min(kBandRows, v.layout.slice.height - tile.y - y),
+            min(v.band_slices, v.layout.slices - tile.z - z), row, output_row(row)};
+  }
+  // Calls visit(bits, row of the output) for the rows of a band.
+  template <class Visit>
+  __device__ void for_each_row(const Band& band, const Visit& visit) const {
+#pragma unroll
+    for (int s = 0; s < 2; ++s) {
+#pragma unroll
+      for (int k = 0; k < kBandRows; ++k) {
+        if (s >= band.slices || k >= band.rows) continue;
+        visit(bits[band.tile_row + (s << geometry.row_bits) + k],
+              band.output_row + s * v.layout.slice.height + k);
+      }
+    }
+  }
+
+  // Loads the labels of columns b..b+3 of a band. `columns` has a bit for each of them that the
+  // class has; the labels of others are not changed.
+  __device__ void load_labels(int band, int b, int cls, uint32_t columns,
+                              uint32_t (&label)[4]) const {
+    if (!columns) return;
+    const uint32_t node_starts = starts[cls * geometry.bands + band];
+    const uint32_t* labels = label_of_node + cls * geometry.capacity;
+    int node = static_cast<int>(nodes_before[cls * geometry.bands + band]) +
+               __popc(node_starts & up_to(b)) - 1;
+#pragma unroll
+    for (int k = 0; k < 4; ++k) {
+      if (k > 0) node += static_cast<int>(node_starts >> (b + k) & 1);
+      if (columns >> k & 1) label[k] = labels[node];
+    }
+  }
+
+  // Does so if the class has more nodes than the capacity: looks up each node's region in device
+  // memory.
+  __device__ void look_up_labels(int band, int b, int cls, uint32_t columns,
+                                 uint32_t (&label)[4]) const {
+    const uint32_t node_starts = starts[cls * geometry.bands + band];
+#pragma unroll 1
+    for (int k = 0; k < 4; ++k) {
+      if (!(columns >> k & 1)) continue;
+      const uint32_t node = first_node(cls) + nodes_before[cls * geometry.bands + band] +
+                            static_cast<uint32_t>(__popc(node_starts & up_to(b + k))) - 1;
+      const uint32_t component = entry_index_of_node(v, node);
+      const uint32_t found = label_of_component(v, component, v.forest[component]);
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        if (i == k) label[i] = found;
+      }
+    }
+  }
+};
+
+template <class Block, cclabel::PixelWriter Writer>
+__global__ __launch_bounds__(Block::threads, kMaxThreads<Writer> / Block::threads)  //
+    void write_kernel(Volume v, TileGeometry<Block> geometry, Writer writer) {
+  extern __shared__ uint4 shared[];
+  const TileLabels<Block> labels(v, geometry, shared);
+  wait_for_earlier();
+  labels.load_rows();
+  bool fit_all = true;  // whether the nodes of all classes fit into shared memory
+  for (int cls = 0; cls < v.classes; ++cls) {
+    const TileCounts counts = v.counts[tile_class_index(v, labels.tile.index, cls)];
+    labels.load_nodes(cls);
+    const bool fits = counts.nodes <= geometry.capacity;
+    fit_all &= fits;
+    if (!fits) continue;
+    const auto loaded = labels.load_components(cls, counts.nodes);
+    labels.label_components(cls, counts.components);
+    __syncthreads();  // the labels of components are complete
+    labels.store_node_labels(cls, counts.nodes, loaded);
+  }
+  __syncthreads();  // rows, bands and labels of nodes are complete
+  const int bit = static_cast<int>(threadIdx.x % 8) * 4, x = labels.tile.w * 32 + bit;
+  if (x >= v.layout.slice.width) return;
+  // A thread writes four columns of a band, because all rows of a band have the same nodes there
+  // (256^3: 23.7 µs, was 25.4 µs with 26 neighbours, 33.8 µs, was 33.1 µs with 6; 128^3: 6.5 µs,
+  // was 7.1 µs; H200, 2026-11-22).
+  const auto write = [&](const auto& find) {
+    for (int b = static_cast<int>(threadIdx.x / 8); b < geometry.bands; b += Block::threads / 8) {
+      const auto band = labels.band(b);
+      uint32_t any = 0, all = ~0u;
+      labels.for_each_row(band, [&](uint32_t row, int) {
+        any |= row;
+        all &= row;
+      });
+      uint32_t foreground[4] = {}, background[4] = {};
+      find(b, 0, any >> bit & 15, foreground);
+      if (v.classes > 1) find(b, 1, labels.class_bits(all, 1) >> bit & 15, background);
+#pragma unroll
+      for (int k = 0; k < 4; ++k) {
+        foreground[k] = writer.value(foreground[k]);
+        background[k] = writer.value(background[k]);
+      }
+      labels.for_each_row(band, [&](uint32_t row, int output_row) {
+        uint32_t values[4];
+#pragma unroll
+        for (int k = 0; k < 4; ++k) {
+          values[k] = row >> (bit + k) & 1 ? foreground[k] : background[k];
+        }
+        writer.put(x, output_row, values);
+      });
+    }
+  };
+  if (fit_all) {
+    write([&](int band, int cls, uint32_t columns, uint32_t(&label)[4]) {
+      labels.load_labels(band, bit, cls, columns, label);
+    });
+  } else {
+    write([&](int band, int cls, uint32_t columns, uint32_t(&label)[4]) {
+      labels.look_up_labels(band, bit, cls, columns, label);
+    });
+  }
+}
+
+// Launches write_kernel() with a writer.
+struct WriteLaunch {
+  const Volume& volume;
+  cudaStream_t stream;
+  template <cclabel::PixelWriter Writer>
+  void operator()(const Writer& writer) const {
+    if (volume.all_tiles() <= cclabel::kFewTiles) {
+      launch_blocks<LargeWriteBlock>(writer);
+    } else {
+      launch_blocks<UsualWriteBlock>(writer);
+    }
+  }
+
+ private:
+  template <class Block, cclabel::PixelWriter Writer>
+  void launch_blocks(const Writer& writer) const {
+    const TileGeometry<Block> geometry(volume);
+    const auto kernel = write_kernel<Block, Writer>;
+    cclabel::divide_memory(kernel, volume.all_tiles());
+    const size_t bytes = geometry.shared_bytes(volume);
+    constexpr size_t kDefaultLimit = 48 * 1024;  // CUDA requires an opt-in for more
+    if (bytes > kDefaultLimit) {
+      check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                 static_cast<int>(bytes)),
+            "asking for shared memory");
+    }
+    launch_chained(kernel, tile_grid(volume), Block::threads, bytes, stream, volume, geometry,
+                   writer);
+  }
+};
+
+}  // namespace
+
+void write_labels(const Volume& volume, LabelMap labels, cudaStream_t stream) {
+  cclabel::with_label_writer(labels, 1, UINT32_MAX, WriteLaunch{volume, stream});
+}
+
+void write_labels(const Volume& volume, const Frame& out, uint32_t limit, cudaStream_t stream) {
+  cclabel::with_label_writer(out, 1, limit, WriteLaunch{volume, stream});
+}
+
+void write_mask(const Volume& volume, const Frame& out, cudaStream_t stream) {
+  const uint32_t full = label_limit(out.layout);
+  cclabel::with_label_writer(out, full, full, WriteLaunch{volume, stream});
+}
+
+void write_colors(const Volume& volume, const Frame& out, cudaStream_t stream) {
+  WriteLaunch{volume, stream}(cclabel::ColorWriter{out});
+}
+
+}  // namespace regions::volume

@@ -1,0 +1,162 @@
+// Draws one picture. Contains the last pass, paint(): one block per tile of the ink, one thread per
+// 2x2 block of pixels. Blocks whose tile has nothing to draw end after reading the tile's mark and
+// its edges.
+#include "gpu/drawing/drawing.hpp"
+#include "gpu/runtime/chain.hpp"
+#include "gpu/runtime/launch.hpp"
+#include "gpu/runtime/zeros.hpp"
+
+namespace regions {
+namespace drawing {
+namespace {
+
+constexpr int kWords = Ink::kTileWidth / 32;
+constexpr int kReach = 2;  // words on each side from which an outline can extend into the tile
+constexpr dim3 kBlock(Ink::kTileWidth / 2, Ink::kTileHeight / 2);
+constexpr int kColumns = kWords + 2 * kReach;
+static_assert(kColumns * Ink::kTileHeight <= Ink::kTileWidth * Ink::kTileHeight / 4,
+              "one thread per word");
+
+// The outlines of a tile, one bit per pixel. First the edges of nearby rows are OR-ed, then they
+// are dilated along the row.
+struct TileOutlines {
+  uint32_t line_edges[Ink::kTileHeight][kColumns];    // within thickness - 1 rows
+  uint32_t shadow_edges[Ink::kTileHeight][kColumns];  // within thickness rows
+  uint32_t line[Ink::kTileHeight][kWords];            // bright
+  uint32_t shadow[Ink::kTileHeight][kWords];          // dark, one pixel wider
+};
+
+// Computes one word of `line_edges` and `shadow_edges`. Returns whether it has a bit.
+__device__ bool gather_rows(TileOutlines& tile, const Image<uint32_t>& edges, int thickness,
+                            int thread) {
+  const int row = thread / kColumns;
+  const int column = thread % kColumns;
+  if (row >= Ink::kTileHeight) return false;
+  const int word = static_cast<int>(blockIdx.x) * kWords + column - kReach;
+  const int y = static_cast<int>(blockIdx.y) * Ink::kTileHeight + row;
+  uint32_t line = 0;
+  uint32_t shadow = 0;
+  if (word >= 0 && word < edges.width) {
+    const int last = min(edges.height - 1, y + thickness);
+    for (int r = max(0, y - thickness); r <= last; ++r) {
+      const uint32_t bits = edges(word, r);
+      shadow |= bits;
+      if (r != y - thickness && r != y + thickness) line |= bits;
+    }
+  }
+  tile.line_edges[row][column] = line;
+  tile.shadow_edges[row][column] = shadow;
+  return shadow != 0;
+}
+
+__device__ uint32_t dilate_word(const uint32_t (&row)[kColumns], int word, int radius) {
+  return dilated_word({row[word], row[word + 1], row[word + 2], row[word + 3], row[word + 4]},
+                      radius);
+}
+
+// Computes one word of `line` and `shadow`.
+__device__ void dilate_rows(TileOutlines& tile, int thickness, int thread) {
+  const int row = thread / kWords;
+  const int word = thread % kWords;
+  if (row >= Ink::kTileHeight) return;
+  tile.line[row][word] = dilate_word(tile.line_edges[row], word, thickness - 1);
+  tile.shadow[row][word] = dilate_word(tile.shadow_edges[row], word, thickness);
+}
+
+// The bits of the 2x2 block of pixels at column x of the tile, rows y and y + 1.
+__device__ unsigned bits_of_block(const uint32_t (&bits)[Ink::kTileHeight][kWords], int x, int y) {
+  return (bits[y][x / 32] >> x % 32 & 3) | (bits[y + 1][x / 32] >> x % 32 & 3) << 2;
+}
+
+// Reads two codes and clears them. Rows are padded to whole cache lines, so that the second code
+// always exists.
+__device__ void read_and_clear_codes(const Image<uint32_t>& codes, int x, int y, uint32_t& left,
+                                     uint32_t& right) {
+  auto* pair = reinterpret_cast<uint2*>(&codes(x, y));
+  const uint2 read = *pair;
+  if (read.x | read.y) *pair = make_uint2(0, 0);
+  left = read.x;
+  right = read.y;
+}
+
+template <class Stored>
+__global__ void __launch_bounds__(kBlock.x* kBlock.y)
+    paint_kernel(const __grid_constant__ Painter painter, const Outlines outlines, const Ink ink,
+                 const DeviceRegions regions) {
+  __shared__ TileOutlines tile;
+  const int thread = static_cast<int>(threadIdx.y * kBlock.x + threadIdx.x);
+  await_last();
+  uint32_t& mark = ink.tiles(static_cast<int>(blockIdx.x), static_cast<int>(blockIdx.y));
+  const bool has_ink = mark != 0;
+  if (thread == 0 && blockIdx.x == 0 && blockIdx.y == 0) ink.crowded(0, 0) = 0;
+  const bool near_edge = outlines.drawn && gather_rows(tile, ink.edges, outlines.thickness, thread);
+  // The barrier protects `line_edges`, `shadow_edges`, and the mark, which all threads have read.
+  const bool has_outline = __syncthreads_or(near_edge);
+  if (!has_ink && !has_outline && painter.fill_alpha == 0) return;  // equal for the whole block
+  if (has_ink && thread == 0) mark = 0;
+  if (has_outline) {
+    dilate_rows(tile, outlines.thickness, thread);
+    __syncthreads();  // `line` and `shadow` are complete
+  }
+
+  const int x = static_cast<int>(threadIdx.x) * 2;
+  const int y = static_cast<int>(threadIdx.y) * 2;
+  const int x0 = static_cast<int>(blockIdx.x) * Ink::kTileWidth + x;
+  const int y0 = static_cast<int>(blockIdx.y) * Ink::kTileHeight + y;
+  if (x0 >= painter.picture.width || y0 >= painter.picture.height) return;
+  const bool has_second_row = y0 + 1 < painter.picture.height;
+  BlockInk block;
+  if (has_ink) {
+    read_and_clear_codes(ink.codes, x0, y0, block.codes[0], block.codes[1]);
+    if (has_second_row) {
+      read_and_clear_codes(ink.codes, x0, y0 + 1, block.codes[2], block.codes[3]);
+    }
+  }
+  if (has_outline) {
+    block.outline = bits_of_block(tile.line, x, y);
+    block.shadow = bits_of_block(tile.shadow, x, y);
+  }
+  if ((block.outline | block.shadow) != 0 || painter.fill_alpha != 0) {
+    for (int i = 0; i < 4; ++i) {
+      const int column = x0 + (i & 1);
+      const int row = y0 + (i >> 1);
+      if (painter.picture.width > column && painter.picture.height > row) {
+        block.labels[i] = painter.labels.at(column, row);
+      }
+    }
+  }
+  const Tracks tracks{regions.regions, min(*regions.count, regions.capacity)};
+  TrackColor color;
+  paint_block<Stored>(painter, tracks, x0, y0, block, color);
+}
+
+}  // namespace
+
+void paint(const Painter& painter, const Outlines& outlines, const Ink& ink,
+           const DeviceRegions& regions, cudaStream_t stream) {
+  const dim3 grid(static_cast<unsigned>(ink.tiles.width), static_cast<unsigned>(ink.tiles.height));
+  with_storage(painter.picture.layout, [&](auto stored) {
+    launch_chained(paint_kernel<decltype(stored)>, grid, kBlock, 0, stream, painter, outlines, ink,
+                   regions);
+  });
+}
+
+}  // namespace drawing
+
+void draw(const ConstFrame& in, const Frame& out, const LabelView& labels,
+          const DeviceRegions& regions, const DrawingParams& params, const Ink& ink,
+          cudaStream_t stream) {
+  const Painter painter = painter_of(out, labels, params);
+  const bool outlines = params.style & static_cast<uint32_t>(Style::outlines) && !labels.empty();
+  const StampPlan stamps = stamp_plan(out.size(), params);
+  drawing::prepare({in, out, painter.labels, outlines, stamps, ink}, regions, stream);
+  drawing::paint(painter, {outlines, params.thickness}, ink, regions, stream);
+}
+
+Block allocate_cleared_ink(Backend& backend, Size picture) {
+  Block block = backend.allocate(ink_bytes(picture));
+  fill_with_zeros(backend, block.data(), block.bytes());
+  return block;
+}
+
+}  // namespace regions
