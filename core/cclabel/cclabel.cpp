@@ -346,7 +346,7 @@ uint32_t max_output_label(const FrameTask& task, const CcLabelParams& params) {
   return writes_labels ? max_label_of(task.out.layout) : UINT32_MAX;
 }
 
-LabelCapacity check_capacity(const CcLabelParams& params, uint32_t total, const Layout& out) {
+LabelCapacity label_capacity(const CcLabelParams& params, uint32_t total, const Layout& out) {
   if (params.output != CcOutput::labels || total <= max_label_of(out)) return {total, {}};
   const std::string what = capacity_message(total, "regions", out);
   expects(params.overflow != Overflow::error, what);

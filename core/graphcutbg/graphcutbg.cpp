@@ -145,7 +145,7 @@ std::span<const Field> fields_of(const GraphCutBgParams&) {
   return fields;
 }
 
-std::span<const PresetValue> preset_values(Preset preset) {
+std::span<const PresetValue> preset_values_of(Preset preset) {
   // At this scale each pixel is the mean of a hundred pixels: there is little noise, and objects
   // are few pixels wide.
   static const PresetValue motion[] = {{"process-scale", 0.1},

@@ -51,7 +51,7 @@ void plan(const SlicParams& params, Setup& setup);
 
 // How many of `total` superpixels get a label. `out` is the layout of the output picture, if there
 // is one. Throws InputError if it must store labels but cannot store all.
-LabelCapacity check_capacity(const SlicParams& params, uint32_t total, const Layout& out);
+LabelCapacity label_capacity(const SlicParams& params, uint32_t total, const Layout& out);
 
 // Throws InputError unless superpixels can be computed for pictures of this setup.
 void expects_superpixels(const Setup& setup);
