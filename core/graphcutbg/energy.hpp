@@ -161,8 +161,9 @@ ScenePlan scene_plan_of(const GraphCutBgParams& params);
 // `mask` is the size of the attached mask.
 EnergyPlan energy_plan_of(const GraphCutBgParams& params, Size size, Size mask = {});
 
-REGIONS_HD inline bool is_excluded(const ModelArrays& arrays, int x, int y) {
-  return arrays.excluded && arrays.excluded[arrays.at(x, y)];
+// False for pixels that the exclusion picture marks as always background.
+REGIONS_HD inline bool is_included(const ModelArrays& arrays, int x, int y) {
+  return !(arrays.excluded && arrays.excluded[arrays.at(x, y)]);
 }
 
 template <class Int>
@@ -283,7 +284,7 @@ REGIONS_LANES void store_match(const ModelArrays& arrays, size_t i, const Int& m
 // Terminal weight of pixel (x, y): its evidence for the foreground, units.
 REGIONS_HD inline int terminal_at(const ModelArrays& arrays, const ConstFrame& mask,
                                   const FramePlan& frame, const EnergyPlan& plan, int x, int y) {
-  if (is_excluded(arrays, x, y)) return -kCertainWeight;
+  if (!is_included(arrays, x, y)) return -kCertainWeight;
   if (plan.uses_mask && !mask.empty()) {
     const int value = mask_value(mask, plan.mask_scale, x, y);
     const int from_mask = mask_evidence(value, frame.model.threshold, plan);

@@ -277,7 +277,7 @@ REGIONS_HD void count_color(const ModelArrays& arrays, bool foreground, int x, i
 
 // True if pixel (x, y) updates the model.
 REGIONS_HD inline bool is_updated(const ModelArrays& arrays, const FramePlan& frame, int x, int y) {
-  return frame.model.learns && (frame.model.starts || !is_excluded(arrays, x, y));
+  return frame.model.learns && (frame.model.starts || is_included(arrays, x, y));
 }
 
 // Updates the model and the histograms with pixel (x, y).
