@@ -68,7 +68,7 @@ inline constexpr int kCertainWeight = 14000;
 // Upper bound of a pixel's terminal weight plus its links.
 inline constexpr int kMaxWeight = 2 * kCertainWeight;
 
-// Minimum link weight at any contrast, as a fraction of lambda. Isolated noise has contrast on all
+// Minimum link weight at any contrast (fraction of lambda). Isolated noise has contrast on all
 // sides, so contrast-dependent links alone would not remove it. With the default lambda and
 // var-threshold, a line of one pixel's width costs 5.3 nats per pixel and has up to 6 nats of
 // evidence, so it survives from a length of 8 pixels on. Attached masks do not have such noise and

@@ -24,7 +24,7 @@ REGIONS_LANES Int approach(const Int& value, const Int& target, const Int& rate,
   return value + (((target - value) * rate + (dither & 0xFFF)) >> 12);
 }
 
-// The same for a share, with a rate in 1/2^16. Multiplying the two bytes of the rate separately
+// approach() for a share, with a rate in 1/2^16. Multiplying the two bytes of the rate separately
 // keeps it within 32 bits.
 template <class Int>
 REGIONS_LANES Int approach_share(const Int& value, const Int& target, const Int& rate,
