@@ -1,4 +1,4 @@
-// Parameter tables: each parameter is declared once, as a Field next to its struct. Element
+// Parameter tables: one Field next to the struct declares each parameter. Element
 // properties, documentation, benchmark options and fuzzing ranges are generated from the table.
 #pragma once
 

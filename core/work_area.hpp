@@ -39,9 +39,9 @@ std::vector<Field> work_area_fields() {
           {1.0 / 16, 1})};
 }
 
-// The rectangle is inside the picture and its sides are widened to whole chroma samples. Outside it
-// there are no regions, masks are 0 and drawn pictures stay unchanged. Along each axis, pixel i of
-// the working picture covers pixels first_of(i) .. first_of(i + 1) - 1 of the rectangle.
+// The rectangle is inside the picture and its sides are widened to whole chroma samples. Outside
+// it, pixels belong to no region, masks are 0 and drawn pictures stay unchanged. Along each axis,
+// pixel i of the working picture covers pixels first_of(i) .. first_of(i + 1) - 1 of the rectangle.
 struct WorkArea {
   Size picture;
   int left = 0, top = 0;
@@ -56,7 +56,7 @@ struct WorkArea {
 // Throws SettingsError for a rectangle outside the picture.
 WorkArea work_area_of(const WorkAreaParams& params, const Layout& layout, Size picture);
 
-// The rectangle of a frame of the whole picture, as a view.
+// A view of the rectangle, from a frame of the whole picture.
 template <class Byte>
 BasicFrame<Byte> crop_to(BasicFrame<Byte> frame, const WorkArea& work_area) {
   bool moved[3] = {};

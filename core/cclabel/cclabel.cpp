@@ -59,9 +59,8 @@ constexpr Choice kMethods[] = {{0, "auto", "The fastest algorithm: union-find"},
                                 "Label propagation along x, y and z in turn (GTC 2015). CUDA only, "
                                 "binary volumes with 26 neighbours only"}};
 
-// NOLINTNEXTLINE(readability-function-size): a table, not an algorithm
-std::vector<Field> table() {
-  std::vector<Field> fields = {
+std::vector<Field> segmentation_fields() {
+  return {
       field<P, &P::criterion>("criterion", "Rule that decides which pixels belong to one region.",
                               {}, kCriteria),
       field<P, &P::threshold>(
@@ -88,7 +87,11 @@ std::vector<Field> table() {
                                {0, kMaxArea}),
       field<P, &P::max_regions>("max-regions",
                                 "Maximum number of regions in the metadata of a frame (count).",
-                                {1, 1 << 16}, {}, Change::stopped),
+                                {1, 1 << 16}, {}, Change::stopped)};
+}
+
+std::vector<Field> result_fields() {
+  return {
       field<P, &P::output>("output", "Content of the output picture.", {}, kOutputs,
                            Change::renegotiated),
       field<P, &P::overflow>("overflow",
@@ -143,7 +146,12 @@ std::vector<Field> table() {
                              "Maximum number of runs in the metadata of a frame or volume (count). "
                              "The first runs in raster order are kept.",
                              {1, 1 << 24}, {}, Change::stopped)};
-  for (const Field& drawing : drawing_fields<P>()) fields.push_back(drawing);
+}
+
+std::vector<Field> table() {
+  std::vector<Field> fields = segmentation_fields();
+  for (const Field& field : result_fields()) fields.push_back(field);
+  for (const Field& field : drawing_fields<P>()) fields.push_back(field);
   return fields;
 }
 
@@ -346,7 +354,7 @@ uint32_t max_output_label(const FrameTask& task, const CcLabelParams& params) {
   return writes_labels ? max_label_of(task.out.layout) : UINT32_MAX;
 }
 
-LabelCapacity check_capacity(const CcLabelParams& params, uint32_t total, const Layout& out) {
+LabelCapacity label_capacity(const CcLabelParams& params, uint32_t total, const Layout& out) {
   if (params.output != CcOutput::labels || total <= max_label_of(out)) return {total, {}};
   const std::string what = capacity_message(total, "regions", out);
   expects(params.overflow != Overflow::error, what);

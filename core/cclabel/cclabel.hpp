@@ -162,7 +162,7 @@ TrackRules track_rules(const CcLabelParams& params, const Layout& in);
 uint32_t max_output_label(const FrameTask& task, const CcLabelParams& params);
 // How many of `total` regions get a label. `out` is the layout of the output picture, if there is
 // one. Throws InputError if `overflow` forbids the number of regions.
-LabelCapacity check_capacity(const CcLabelParams& params, uint32_t total, const Layout& out);
+LabelCapacity label_capacity(const CcLabelParams& params, uint32_t total, const Layout& out);
 
 }  // namespace regions
 

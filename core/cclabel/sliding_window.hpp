@@ -81,7 +81,7 @@ class SlidingWindow : public CcLabel {
   const Setup& setup() const { return setup_; }
 
  private:
-  // `count` frames of the buffer from this position on, as a volume.
+  // The volume of `count` frames of the buffer from this position on.
   Frame frames_at(int first, int count) const;
 
   const std::shared_ptr<Backend> backend_;

@@ -56,8 +56,7 @@ REGIONS_HD inline Color color_of(const Layout& layout, bool full_range, const in
           static_cast<uint8_t>(component[2] >> shift)};
 }
 
-// The stored components of a pixel, not yet converted. A GPU can issue further reads before it
-// waits for these.
+// The stored components of a pixel, not yet converted. A GPU can issue further reads meanwhile.
 template <class Byte>
 struct StoredColor {
   const BasicFrame<Byte>& frame;

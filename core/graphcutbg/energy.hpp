@@ -68,7 +68,7 @@ inline constexpr int kCertainWeight = 14000;
 // Upper bound of a pixel's terminal weight plus its links.
 inline constexpr int kMaxWeight = 2 * kCertainWeight;
 
-// Minimum link weight at any contrast, as a fraction of lambda. Isolated noise has contrast on all
+// Minimum link weight at any contrast (fraction of lambda). Isolated noise has contrast on all
 // sides, so contrast-dependent links alone would not remove it. With the default lambda and
 // var-threshold, a line of one pixel's width costs 5.3 nats per pixel and has up to 6 nats of
 // evidence, so it survives from a length of 8 pixels on. Attached masks do not have such noise and
@@ -161,8 +161,9 @@ ScenePlan scene_plan_of(const GraphCutBgParams& params);
 // `mask` is the size of the attached mask.
 EnergyPlan energy_plan_of(const GraphCutBgParams& params, Size size, Size mask = {});
 
-REGIONS_HD inline bool is_excluded(const ModelArrays& arrays, int x, int y) {
-  return arrays.excluded && arrays.excluded[arrays.at(x, y)];
+// False for pixels that the exclusion picture marks as always background.
+REGIONS_HD inline bool is_included(const ModelArrays& arrays, int x, int y) {
+  return !(arrays.excluded && arrays.excluded[arrays.at(x, y)]);
 }
 
 template <class Int>
@@ -283,7 +284,7 @@ REGIONS_LANES void store_match(const ModelArrays& arrays, size_t i, const Int& m
 // Terminal weight of pixel (x, y): its evidence for the foreground, units.
 REGIONS_HD inline int terminal_at(const ModelArrays& arrays, const ConstFrame& mask,
                                   const FramePlan& frame, const EnergyPlan& plan, int x, int y) {
-  if (is_excluded(arrays, x, y)) return -kCertainWeight;
+  if (!is_included(arrays, x, y)) return -kCertainWeight;
   if (plan.uses_mask && !mask.empty()) {
     const int value = mask_value(mask, plan.mask_scale, x, y);
     const int from_mask = mask_evidence(value, frame.model.threshold, plan);

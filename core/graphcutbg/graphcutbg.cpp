@@ -36,8 +36,7 @@ constexpr Choice kReplacements[] = {{0, "color", "The colour `replace-color`"},
                                     {1, "image", "The picture `replace-image`"},
                                     {2, "blur", "The background itself, blurred by `blur`"}};
 
-// NOLINTNEXTLINE(readability-function-size): a table, not an algorithm
-std::vector<Field> table() {
+std::vector<Field> model_fields() {
   return {
       field<P, &P::preset>("preset",
                            "Preset that sets several properties at once. Set it first: properties "
@@ -91,7 +90,11 @@ std::vector<Field> table() {
           "exclusion-image",
           "Picture whose bright pixels (at least 128 of 255) are always background (path of a PNG, "
           "JPEG, WebP or PNM file). It must have the size of the frames.",
-          {}, {}, Change::stopped),
+          {}, {}, Change::stopped)};
+}
+
+std::vector<Field> cut_fields() {
+  return {
       field<P, &P::mask_foreground>(
           "mask-foreground",
           "Pixels of the attached mask with at least this value are certain foreground (0 to 255). "
@@ -134,6 +137,12 @@ std::vector<Field> table() {
       field<P, &P::blur>("blur", "Size of the background blur (pixels).", {2, 256})};
 }
 
+std::vector<Field> table() {
+  std::vector<Field> fields = model_fields();
+  for (const Field& field : cut_fields()) fields.push_back(field);
+  return fields;
+}
+
 std::string text_of(Size size) {
   return std::to_string(size.width) + "x" + std::to_string(size.height);
 }
@@ -145,7 +154,7 @@ std::span<const Field> fields_of(const GraphCutBgParams&) {
   return fields;
 }
 
-std::span<const PresetValue> preset_values(Preset preset) {
+std::span<const PresetValue> preset_values_of(Preset preset) {
   // At this scale each pixel is the mean of a hundred pixels: there is little noise, and objects
   // are few pixels wide.
   static const PresetValue motion[] = {{"process-scale", 0.1},

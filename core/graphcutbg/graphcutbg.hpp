@@ -64,7 +64,7 @@ using Params = GraphCutBgParams;  // the name that meson.build's list of algorit
 
 std::span<const Field> fields_of(const GraphCutBgParams&);
 // The property values that a preset sets.
-std::span<const PresetValue> preset_values(Preset preset);
+std::span<const PresetValue> preset_values_of(Preset preset);
 Output output_of(const GraphCutBgParams& params);
 // Derives the fields of a setup from the parameters.
 void plan(const GraphCutBgParams& params, Setup& setup);

@@ -24,7 +24,7 @@ REGIONS_LANES Int approach(const Int& value, const Int& target, const Int& rate,
   return value + (((target - value) * rate + (dither & 0xFFF)) >> 12);
 }
 
-// The same for a share, with a rate in 1/2^16. Multiplying the two bytes of the rate separately
+// approach() for a share, with a rate in 1/2^16. Multiplying the two bytes of the rate separately
 // keeps it within 32 bits.
 template <class Int>
 REGIONS_LANES Int approach_share(const Int& value, const Int& target, const Int& rate,
@@ -277,7 +277,7 @@ REGIONS_HD void count_color(const ModelArrays& arrays, bool foreground, int x, i
 
 // True if pixel (x, y) updates the model.
 REGIONS_HD inline bool is_updated(const ModelArrays& arrays, const FramePlan& frame, int x, int y) {
-  return frame.model.learns && (frame.model.starts || !is_excluded(arrays, x, y));
+  return frame.model.learns && (frame.model.starts || is_included(arrays, x, y));
 }
 
 // Updates the model and the histograms with pixel (x, y).

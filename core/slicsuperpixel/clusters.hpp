@@ -188,7 +188,7 @@ REGIONS_HD inline int mean_of(uint32_t sum, uint32_t count) {
 struct Center {
   int color[3];  // coefficients, -2047..2047
   int base;      // share of the colour in the score
-  int x;         // position relative to the centre of its own cell, 1/16 pixel
+  int x;         // position relative to the centre of the cluster's cell, 1/16 pixel
   int y;
   bool alive;
 };
@@ -263,8 +263,8 @@ REGIONS_HD inline Candidate candidate_of(const Center& center, bool inside, int 
 }
 
 // Warm start: clusters start from the centres of the previous frame. A cluster may do so if it has
-// pixels and its centre is at most one cell away from the centre of its own cell, so that every
-// part of the picture keeps a nearby centre.
+// pixels and its centre is at most one cell away from the centre of the cluster's cell, so that
+// every part of the picture keeps a nearby centre.
 REGIONS_HD inline bool can_warm_start(const Center& center, const SlicGrid& grid) {
   const int reach_x = 16 * grid.width, reach_y = 16 * grid.height;
   return center.alive && center.x >= -reach_x && center.x <= reach_x && center.y >= -reach_y &&

@@ -95,7 +95,7 @@ RetentionRule retention_rule(const SlicGrid& grid, const SlicParams& params);
 // that begins with a pixel of a cluster becomes that cluster's spare, which has its own number. The
 // others get numbers above these, for this frame only.
 //
-// The maximum of these keys is a cluster's largest fragment, the first one of equals; 0 is none.
+// The maximum of these keys is a cluster's largest fragment, the first one of equals; 0 means none.
 // `first` identifies the fragment's first pixel and increases in raster order.
 REGIONS_HD inline uint64_t fragment_claim(uint32_t area, uint32_t first) {
   return static_cast<uint64_t>(area) << 32 | ~first;

@@ -118,7 +118,7 @@ void expects_superpixels(const Setup& setup) {
   expects(setup.in.model != ColorModel::labels, "a label image has no colours for superpixels");
 }
 
-LabelCapacity check_capacity(const SlicParams& params, uint32_t total, const Layout& out) {
+LabelCapacity label_capacity(const SlicParams& params, uint32_t total, const Layout& out) {
   expects(params.output != SlicOutput::labels || total <= max_label_of(out),
           capacity_message(total, "superpixels", out));
   return {total, {}};

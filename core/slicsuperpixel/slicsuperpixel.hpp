@@ -3,8 +3,8 @@
 //
 // Achanta et al., "SLIC superpixels compared to state-of-the-art superpixel methods", IEEE TPAMI
 // 34(11), 2012. The picture is divided into equal cells with one cluster each. A pixel chooses
-// among the clusters of its own cell and the eight neighbouring cells. Clusters are integer sums,
-// so neither the number of threads nor their order changes a label.
+// among the clusters of the cell that contains it and the eight neighbouring cells. Clusters are
+// integer sums, so neither the number of threads nor their order changes a label.
 #pragma once
 
 #include "core/algorithm.hpp"
@@ -51,7 +51,7 @@ void plan(const SlicParams& params, Setup& setup);
 
 // How many of `total` superpixels get a label. `out` is the layout of the output picture, if there
 // is one. Throws InputError if it must store labels but cannot store all.
-LabelCapacity check_capacity(const SlicParams& params, uint32_t total, const Layout& out);
+LabelCapacity label_capacity(const SlicParams& params, uint32_t total, const Layout& out);
 
 // Throws InputError unless superpixels can be computed for pictures of this setup.
 void expects_superpixels(const Setup& setup);

@@ -1,4 +1,4 @@
-// WarmStartSelector: decides by measurement whether warm starts are faster. If flow reaches few
+// WarmStartTuner: decides by measurement whether warm starts are faster. If flow reaches few
 // pixels, keeping the previous flow costs more than finding it again. From time to time a trial of
 // several cuts uses the other kind of start. Their times are compared with the times of the
 // preceding cuts, because neighbouring frames take similar times.
@@ -9,7 +9,7 @@
 
 namespace regions::maxflow {
 
-class WarmStartSelector {
+class WarmStartTuner {
  public:
   using Duration = std::chrono::nanoseconds;
   static constexpr int kTrialCuts = 4;           // cuts per trial
