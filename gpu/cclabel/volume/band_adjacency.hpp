@@ -97,11 +97,11 @@ __device__ void with_neighbour(int index, const Use& use) {
 //   starts(word)         first columns of the nodes of a band's word
 //   first_of(word)       number of its first node
 template <class S>
-concept BandAccess = requires(const S& s, int i, uint32_t word) {
-  { s.row(i, i, i) } -> std::convertible_to<uint32_t>;
-  { s.word(i, i, i) } -> std::convertible_to<uint32_t>;
-  { s.starts(word) } -> std::convertible_to<uint32_t>;
-  { s.first_of(word) } -> std::convertible_to<uint32_t>;
+concept BandAccess = requires(const S& shared, int i, uint32_t word) {
+  { shared.row(i, i, i) } -> std::convertible_to<uint32_t>;
+  { shared.word(i, i, i) } -> std::convertible_to<uint32_t>;
+  { shared.starts(word) } -> std::convertible_to<uint32_t>;
+  { shared.first_of(word) } -> std::convertible_to<uint32_t>;
 };
 
 // The number of a band's word in a BandAccess, its word in the row, and its first row and slice.
@@ -115,10 +115,10 @@ struct RowPair {
   uint32_t row[2];
 
   template <BandAccess Tile>
-  __device__ RowPair(const Tile& s, const BandNeighbour& n, int w, int y, int z)
-      : row{s.row(w, y, z), n.rows == 2     ? s.row(w, y + 1, z)
-                            : n.slices == 2 ? s.row(w, y, z + 1)
-                                            : 0} {}
+  __device__ RowPair(const Tile& shared, const BandNeighbour& n, int w, int y, int z)
+      : row{shared.row(w, y, z), n.rows == 2     ? shared.row(w, y + 1, z)
+                                 : n.slices == 2 ? shared.row(w, y, z + 1)
+                                                 : 0} {}
   __device__ uint32_t columns() const { return row[0] | row[1]; }
 };
 
@@ -140,10 +140,10 @@ struct NodeAdjacency {
 
   NodeAdjacency() = default;
   template <BandAccess Tile>
-  __device__ NodeAdjacency(const Tile& s, const BandPosition& band, const BandNeighbour& n) {
+  __device__ NodeAdjacency(const Tile& shared, const BandPosition& band, const BandNeighbour& n) {
     const int y = band.y + n.y, z = band.z + n.z;
     const int other_y = band.y + n.other_y, other_z = band.z + n.other_z;
-    const RowPair rows(s, n, 0, y, z), other_rows(s, n, 0, other_y, other_z);
+    const RowPair rows(shared, n, 0, y, z), other_rows(shared, n, 0, other_y, other_z);
     columns = rows.columns();
     other_columns = other_rows.columns();
     uint32_t bits, known = 0;
@@ -162,21 +162,21 @@ struct NodeAdjacency {
     }
     if (n.y != n.other_y && n.z != n.other_z) {
       // Across an edge: a voxel that is adjacent to both voxels already connects them.
-      const uint32_t middle = s.row(0, other_y, z) | s.row(0, y, other_z);
+      const uint32_t middle = shared.row(0, other_y, z) | shared.row(0, y, other_z);
       known = corners_of(middle) | (n.is_diagonal() ? 0 : middle >> 1);
     } else if (n.z != n.other_z) {
       // Four voxels around an edge need three links. Nodes of the previous slice are already
       // connected through the rows above, if those are adjacent.
       known = corners_of(rows.row[0]) & corners_of(other_rows.row[0]) &
-              corners_of(s.row(0, y - 1, z)) & corners_of(s.row(0, y - 1, other_z));
+              corners_of(shared.row(0, y - 1, z)) & corners_of(shared.row(0, y - 1, other_z));
     }
     if (!n.is_diagonal()) bits &= ~known;
     if (bits == 0) return;
-    const uint32_t other = s.word(0, other_y, other_z);
-    starts = s.starts(band.word);
-    first = s.first_of(band.word);
-    other_starts = s.starts(other);
-    other_first = s.first_of(other);
+    const uint32_t other = shared.word(0, other_y, other_z);
+    starts = shared.starts(band.word);
+    first = shared.first_of(band.word);
+    other_starts = shared.starts(other);
+    other_first = shared.first_of(other);
     if (!n.is_diagonal()) {
       // Nodes are found by their columns alone. Bits are so few that only repeated pairs of
       // adjacent columns are removed; other repetitions may remain.

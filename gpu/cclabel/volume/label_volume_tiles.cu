@@ -110,21 +110,21 @@ struct VoxelReader {
 
 // A SharedTile whose nodes are merged into components.
 template <class S>
-concept TileNodes = BandAccess<S> && requires(S& s) {
+concept TileNodes = BandAccess<S> && requires(S& shared) {
   S::kThreads, S::kThreadsPerWord, S::kIsFaceConnected;
-  s.node_starts[0], s.nodes_before[0];  // indexed by band
-  s.parent[0], s.first_voxel[0];        // indexed by node
-  s.pair_count, s.component_count;
+  shared.node_starts[0], shared.nodes_before[0];  // indexed by band
+  shared.parent[0], shared.first_voxel[0];        // indexed by node
+  shared.pair_count, shared.component_count;
 };
 
 // Calls visit(node, columns) for the thread's nodes of a word: every kThreadsPerWord-th one. The
 // columns of a node extend up to the start of the next node.
 template <TileNodes Tile, class Visit>
-__device__ void for_each_node(const Tile& s, uint32_t word, const Visit& visit) {
+__device__ void for_each_node(const Tile& shared, uint32_t word, const Visit& visit) {
   constexpr int kThreadsPerWord = Tile::kThreadsPerWord;
   const int share = static_cast<int>(threadIdx.x) % kThreadsPerWord;
-  const uint32_t starts = s.node_starts[word];
-  uint32_t left = starts, node = s.nodes_before[word] + static_cast<uint32_t>(share);
+  const uint32_t starts = shared.node_starts[word];
+  uint32_t left = starts, node = shared.nodes_before[word] + static_cast<uint32_t>(share);
 #pragma unroll
   for (int k = 1; k < kThreadsPerWord; ++k) {
     if (share >= k) left &= left - 1;
@@ -159,29 +159,29 @@ struct FaceAdjacency {
   uint32_t row[2];
   uint32_t word, band_voxel;  // the band's word, and its first voxel in the tile
 
-  __device__ FaceAdjacency(const Tile& s, const BandPosition& band) {
+  __device__ FaceAdjacency(const Tile& shared, const BandPosition& band) {
     word = band.word;
-    row[0] = s.row(0, band.y, band.z);
-    row[1] = s.row(0, band.y + 1, band.z);
+    row[0] = shared.row(0, band.y, band.z);
+    row[1] = shared.row(0, band.y + 1, band.z);
     band_voxel = static_cast<uint32_t>(band.z * Tile::kRows + band.y) * 32;
-    const uint32_t starts = s.node_starts[band.word];
-    const uint32_t above = s.row(0, band.y - 1, band.z);
+    const uint32_t starts = shared.node_starts[band.word];
+    const uint32_t above = shared.row(0, band.y - 1, band.z);
     const uint32_t adjacent_above = row[0] & above;
     if (adjacent_above) {
       FacingNodes& f = facing[0];
-      f.starts = s.node_starts[band.word - 1];
-      f.nodes_before = s.nodes_before[band.word - 1];
+      f.starts = shared.node_starts[band.word - 1];
+      f.nodes_before = shared.nodes_before[band.word - 1];
       f.adjacent = ends_of_segments(adjacent_above, starts | f.starts);
     }
     if (Tile::kSlices == 1 || band.z == 0) return;
-    const uint32_t adjacent_row = row[0] & s.row(0, band.y, band.z - 1);
-    const uint32_t adjacent_back = adjacent_row | (row[1] & s.row(0, band.y + 1, band.z - 1));
+    const uint32_t adjacent_row = row[0] & shared.row(0, band.y, band.z - 1);
+    const uint32_t adjacent_back = adjacent_row | (row[1] & shared.row(0, band.y + 1, band.z - 1));
     // Four voxels around an edge need three links: nodes that are adjacent next to adjacent rows
     // above are already connected through those.
-    const uint32_t known = adjacent_above & adjacent_row & s.row(0, band.y - 1, band.z - 1);
+    const uint32_t known = adjacent_above & adjacent_row & shared.row(0, band.y - 1, band.z - 1);
     FacingNodes& f = facing[1];
-    f.starts = s.node_starts[band.word - Tile::kBandsY];
-    f.nodes_before = s.nodes_before[band.word - Tile::kBandsY];
+    f.starts = shared.node_starts[band.word - Tile::kBandsY];
+    f.nodes_before = shared.nodes_before[band.word - Tile::kBandsY];
     const uint32_t begins = starts | f.starts;
     f.adjacent = ends_of_segments(adjacent_back, begins) & ~ends_of_segments(known, begins);
   }
@@ -189,9 +189,9 @@ struct FaceAdjacency {
   // Calls visit(node, first voxel, parent) for each node of the thread. The parent is an adjacent
   // node, or the node itself. Removes that pair, and all pairs of other threads' nodes.
   template <class Visit>
-  __device__ void pop_first_pairs(const Tile& s, const Visit& visit) {
+  __device__ void pop_first_pairs(const Tile& shared, const Visit& visit) {
     uint32_t left_above = 0, left_back = 0;
-    for_each_node(s, word, [&](uint32_t node, uint32_t columns) {
+    for_each_node(shared, word, [&](uint32_t node, uint32_t columns) {
       const uint32_t upper = row[0] & columns, lower = row[1] & columns;
       const uint32_t voxel = static_cast<uint32_t>(upper ? __ffs(static_cast<int>(upper)) - 1
                                                          : __ffs(static_cast<int>(lower)) + 31);
@@ -224,11 +224,12 @@ struct FaceAdjacency {
   }
   // The nodes of an encoded pair. The thread that merges them decodes it: threads differ in their
   // number of pairs, but the list is shared out evenly.
-  __device__ static ushort2 nodes(const Tile& s, ushort2 pair) {
+  __device__ static ushort2 nodes(const Tile& shared, ushort2 pair) {
     const uint32_t up_to = regions::up_to(static_cast<int>(pair.x & 31u));
     const uint32_t word = pair.x >> 6, other = word - (pair.x & 32u ? Tile::kBandsY : 1);
     const auto node = [&](uint32_t w) {
-      return static_cast<uint16_t>(s.nodes_before[w] + __popc(s.node_starts[w] & up_to) - 1);
+      return static_cast<uint16_t>(shared.nodes_before[w] + __popc(shared.node_starts[w] & up_to) -
+                                   1);
     };
     return make_ushort2(node(word), node(other));
   }
@@ -282,13 +283,13 @@ __device__ inline uint32_t root_of(const volatile uint32_t* parent, uint32_t nod
 
 // Empties the list of pairs. The whole block calls it.
 template <TileNodes Tile>
-__device__ void clear_pairs(Tile& s) {
+__device__ void clear_pairs(Tile& shared) {
   __syncthreads();  // all threads have read the list
-  if (threadIdx.x == 0) s.pair_count = 0;
+  if (threadIdx.x == 0) shared.pair_count = 0;
   __syncthreads();  // the count is 0 before any thread adds to it
 }
 
-// The entry of the list for the next pair of a thread, and the nodes of such an entry.
+// Returns the list entry of a thread's next pair; returns the nodes of a list entry.
 __device__ inline ushort2 pop_entry(NodeAdjacency& pairs) {
   const uint2 nodes = pairs.pop();
   return make_ushort2(static_cast<uint16_t>(nodes.x), static_cast<uint16_t>(nodes.y));
@@ -298,20 +299,21 @@ __device__ ushort2 pop_entry(FaceAdjacency<Tile>& pairs) {
   return pairs.pop();
 }
 template <TileNodes Tile>
-__device__ ushort2 nodes_of_entry(const Tile& s, ushort2 entry) {
-  return Tile::kIsFaceConnected ? FaceAdjacency<Tile>::nodes(s, entry) : entry;
+__device__ ushort2 nodes_of_entry(const Tile& shared, ushort2 entry) {
+  return Tile::kIsFaceConnected ? FaceAdjacency<Tile>::nodes(shared, entry) : entry;
 }
 
-// Moves each node up to three links closer to its root. May run while trees are merged.
+// Moves each node up to three links closer to its root. All threads of the block share the nodes,
+// and read entries that others change: a stale entry is still an ancestor.
 template <TileNodes Tile>
-__device__ void shorten_paths(Tile& s, uint32_t nodes) {
-  const volatile uint32_t* forest = s.parent;
+__device__ void shorten_paths(Tile& shared, uint32_t nodes) {
+  const volatile uint32_t* forest = shared.parent;
   for (uint32_t node = threadIdx.x; node < nodes; node += Tile::kThreads) {
     const uint32_t parent = forest[node];
     uint32_t ancestor = parent;
 #pragma unroll
     for (int step = 0; step < 3; ++step) ancestor = forest[ancestor];
-    if (ancestor != parent) atomicExch(&s.parent[node], ancestor);  // the node is not a root
+    if (ancestor != parent) atomicExch(&shared.parent[node], ancestor);  // the node is not a root
   }
 }
 
@@ -324,35 +326,36 @@ concept PairSource = requires(C& pairs) {
 
 // Merges the trees of the pairs of all threads. The pairs go through a list that is shared out
 // evenly over the block, as many at a time as the list can hold. The list must be empty before.
-// 6-connected trees are high: shortening paths pays if many pairs remain (256^3, noise of density
-// 20: 35.2 µs, always: 36.3 µs; density 50: 46 µs, never: 49 µs; H200, 2026-11-22).
+// 6-connected trees are high: shortening paths pays if many pairs remain (256^3: 35.2 µs, was 36.3
+// µs, with noise of density 20; 46 µs, without shortening 49 µs, with density 50; H200,
+// 2026-11-22).
 template <TileNodes Tile, PairSource Pairs>
-__device__ void merge_pairs(Tile& s, uint32_t nodes, Pairs& pairs) {
+__device__ void merge_pairs(Tile& shared, uint32_t nodes, Pairs& pairs) {
   constexpr uint32_t kFewPairs = 256;
   constexpr uint32_t kCapacity = Tile::kThreads * kPairsPerThread;
   const uint32_t lane = threadIdx.x % 32;
-  ushort2* list = s.pairs[0];
+  ushort2* list = shared.pairs[0];
   while (true) {
     const auto count_of_thread = static_cast<uint32_t>(pairs.count());
-    uint32_t at = reserve_entries(s.pair_count, count_of_thread);
+    uint32_t at = reserve_entries(shared.pair_count, count_of_thread);
     const uint32_t stop = min(at + count_of_thread, kCapacity);
 #pragma unroll 1  // lists are short
     for (; at < stop; ++at) {
       list[at] = pop_entry(pairs);
     }
     __syncthreads();  // the list is complete, and every node has a parent
-    const uint32_t all = s.pair_count, count = min(all, kCapacity);
+    const uint32_t all = shared.pair_count, count = min(all, kCapacity);
     if (Tile::kIsFaceConnected && all > kFewPairs) {
-      shorten_paths(s, nodes);
+      shorten_paths(shared, nodes);
       __syncthreads();  // paths are short before trees are merged
     }
     for (uint32_t start = threadIdx.x - lane; start < count; start += Tile::kThreads) {
       const bool exists = start + lane < count;
-      const ushort2 pair = nodes_of_entry(s, list[exists ? start + lane : start]);
-      merge_trees(s.parent, pair.x, pair.y, exists);
+      const ushort2 pair = nodes_of_entry(shared, list[exists ? start + lane : start]);
+      merge_trees(shared.parent, pair.x, pair.y, exists);
     }
     if (all <= kCapacity) return;
-    clear_pairs(s);
+    clear_pairs(shared);
   }
 }
 
@@ -361,13 +364,13 @@ __device__ void merge_pairs(Tile& s, uint32_t nodes, Pairs& pairs) {
 // 18-connected, H200, 2026-11-22). If there are few nodes, paths are shortened, which saves 0.3 µs
 // of 22 µs (densities 70 and 90).
 template <Connectivity connectivity, TileNodes Tile>
-__device__ void build_trees(Tile& s, uint32_t nodes) {
+__device__ void build_trees(Tile& shared, uint32_t nodes) {
   const BandPosition band =
       Tile::band_position(static_cast<int>(threadIdx.x) / Tile::kThreadsPerWord);
-  const BandWords rows = s.band_words(band);
-  for_each_node(s, band.word, [&](uint32_t node, uint32_t columns) {
-    s.parent[node] = node;
-    s.first_voxel[node] = static_cast<uint16_t>(s.first_voxel_of(band, rows, columns));
+  const BandWords rows = shared.band_words(band);
+  for_each_node(shared, band.word, [&](uint32_t node, uint32_t columns) {
+    shared.parent[node] = node;
+    shared.first_voxel[node] = static_cast<uint16_t>(shared.first_voxel_of(band, rows, columns));
   });
   __syncthreads();  // every node is a tree of one node
   // A thread handles one word and one neighbour band at a time.
@@ -377,31 +380,32 @@ __device__ void build_trees(Tile& s, uint32_t nodes) {
   for (int i = static_cast<int>(threadIdx.x); i < kTasks; i += Tile::kThreads) {
     NodeAdjacency pairs;
     with_neighbour<connectivity>(i / Tile::kBands, [&](const BandNeighbour& neighbour) {
-      pairs = NodeAdjacency(s, Tile::band_position(i % Tile::kBands), neighbour);
+      pairs = NodeAdjacency(shared, Tile::band_position(i % Tile::kBands), neighbour);
     });
     if (i < Tile::kBands) {
-      pairs.pop_first_pairs([&](uint32_t node, uint32_t other) { s.parent[node] = other; });
+      // Needs no atomics: only the thread of a node's own word writes its parent here.
+      pairs.pop_first_pairs([&](uint32_t node, uint32_t other) { shared.parent[node] = other; });
     }
     if (i < Tile::kThreads && nodes <= 2 * Tile::kBands) {
       __syncthreads();  // all first links exist; trees are high, as words have one or two nodes
-      shorten_paths(s, nodes);
+      shorten_paths(shared, nodes);
     }
-    if (i >= Tile::kThreads) clear_pairs(s);
-    merge_pairs(s, nodes, pairs);
+    if (i >= Tile::kThreads) clear_pairs(shared);
+    merge_pairs(shared, nodes, pairs);
   }
 }
 
 // Builds the trees of 6-connected nodes. Most nodes have an earlier adjacent node and are linked to
 // it at once. Few pairs remain, and most of those are within one tree.
 template <TileNodes Tile>
-__device__ void build_face_connected_trees(Tile& s, uint32_t nodes) {
+__device__ void build_face_connected_trees(Tile& shared, uint32_t nodes) {
   FaceAdjacency<Tile> pairs(
-      s, Tile::band_position(static_cast<int>(threadIdx.x) / Tile::kThreadsPerWord));
-  pairs.pop_first_pairs(s, [&](uint32_t node, uint32_t voxel, uint32_t parent) {
-    s.parent[node] = parent;
-    s.first_voxel[node] = static_cast<uint16_t>(voxel);
+      shared, Tile::band_position(static_cast<int>(threadIdx.x) / Tile::kThreadsPerWord));
+  pairs.pop_first_pairs(shared, [&](uint32_t node, uint32_t voxel, uint32_t parent) {
+    shared.parent[node] = parent;
+    shared.first_voxel[node] = static_cast<uint16_t>(voxel);
   });
-  merge_pairs(s, nodes, pairs);
+  merge_pairs(shared, nodes, pairs);
 }
 
 // Lowers `*minimum` to `value`. The result does not depend on the order of threads. Most threads
@@ -414,29 +418,29 @@ __device__ inline void atomic_min(uint16_t* minimum, uint16_t value) {
 // Merges the nodes of the tile into components and numbers the components. The list of pairs and
 // the number of components must be 0 before.
 template <TileNodes Tile, Connectivity connectivity>
-__device__ void find_components(Tile& s, uint32_t nodes) {
+__device__ void find_components(Tile& shared, uint32_t nodes) {
   if constexpr (Tile::kIsFaceConnected) {
-    build_face_connected_trees(s, nodes);
+    build_face_connected_trees(shared, nodes);
   } else {
-    build_trees<connectivity>(s, nodes);
+    build_trees<connectivity>(shared, nodes);
   }
   __syncthreads();  // all trees are merged
   const uint32_t lane = threadIdx.x % 32;
   for (uint32_t start = threadIdx.x - lane; start < nodes; start += Tile::kThreads) {
     const bool exists = start + lane < nodes;
     const uint32_t node = exists ? start + lane : start;
-    const uint32_t root = root_of(s.parent, node);
+    const uint32_t root = root_of(shared.parent, node);
     const bool is_root = exists && root == node;
     const uint32_t roots = __ballot_sync(kAllLanes, is_root);
     const auto counted = static_cast<uint32_t>(__popc(roots & up_to(static_cast<int>(lane))));
     uint32_t number = 0;  // numbers depend on the order of warps; results do not
-    if (lane == 31) number = atomicAdd(&s.component_count, counted);
+    if (lane == 31) number = atomicAdd(&shared.component_count, counted);
     number = __shfl_sync(kAllLanes, number, 31) + counted - 1;
     // Atomic, because other warps read the entry meanwhile.
-    if (exists) atomicExch(s.parent + node, is_root ? numbered_root(root, number) : root);
-    const bool is_earlier = s.first_voxel[node] < s.first_voxel[root];  // rarely
+    if (exists) atomicExch(shared.parent + node, is_root ? numbered_root(root, number) : root);
+    const bool is_earlier = shared.first_voxel[node] < shared.first_voxel[root];  // rarely
     if (__any_sync(kAllLanes, is_earlier) && is_earlier) {
-      atomic_min(&s.first_voxel[root], s.first_voxel[node]);
+      atomic_min(&shared.first_voxel[root], shared.first_voxel[node]);
     }
   }
   __syncthreads();  // roots, their numbers and their first voxels are complete
@@ -444,17 +448,17 @@ __device__ void find_components(Tile& s, uint32_t nodes) {
 
 // Finds the nodes of the tile. Returns their number.
 template <Connectivity connectivity, TileNodes Tile>
-__device__ uint32_t find_nodes(Tile& s) {
+__device__ uint32_t find_nodes(Tile& shared) {
   const auto i = static_cast<int>(threadIdx.x);
   uint32_t starts = 0, all;
   if (i < Tile::kBands) {
-    const BandWords words = s.band_words(Tile::band_position(i));
-    s.node_starts[i] = starts = words.starts(connectivity);
+    const BandWords words = shared.band_words(Tile::band_position(i));
+    shared.node_starts[i] = starts = words.starts(connectivity);
   }
   const uint32_t before =
-      sum_before<Tile::kThreads>(static_cast<uint32_t>(__popc(starts)), s.warp_sums, all);
-  if (i < Tile::kBands) s.nodes_before[i] = static_cast<uint16_t>(before);
-  if (i == 0) s.pair_count = s.component_count = 0;
+      sum_before<Tile::kThreads>(static_cast<uint32_t>(__popc(starts)), shared.warp_sums, all);
+  if (i < Tile::kBands) shared.nodes_before[i] = static_cast<uint16_t>(before);
+  if (i == 0) shared.pair_count = shared.component_count = 0;
   __syncthreads();  // the nodes of all bands are known
   return all;
 }
@@ -469,28 +473,28 @@ __device__ uint32_t id_of_tile_voxel(const Volume& v, const TilePosition& tile, 
 
 // Writes the nodes of a class with their components, and a root entry for each component.
 template <class T, TileNodes Tile>
-__device__ void write_nodes(Tile& s, const Volume& v, const TilePosition& position, int cls,
+__device__ void write_nodes(Tile& shared, const Volume& v, const TilePosition& position, int cls,
                             uint32_t nodes) {
   const uint32_t tile = tile_class_index(v, position.index, cls), begin = tile * Tile::kNodes;
   for (uint32_t node = threadIdx.x; node < nodes; node += T::threads) {
-    const uint32_t root = parent_node(s.parent[node]);
-    const uint32_t number = component_of_root(s.parent[root]);
+    const uint32_t root = parent_node(shared.parent[node]);
+    const uint32_t number = component_of_root(shared.parent[root]);
     v.component[begin + node] = static_cast<uint16_t>(number);
     if (root != node) continue;
-    const uint32_t voxel = s.first_voxel[root], index = begin + number;
+    const uint32_t voxel = shared.first_voxel[root], index = begin + number;
     v.forest[index] = make_entry(id_of_tile_voxel<T>(v, position, voxel), index);
     // Each thread sets another bit: the order does not matter.
-    atomicOr(&s.component_firsts[voxel / 32], 1u << voxel % 32);
+    atomicOr(&shared.component_firsts[voxel / 32], 1u << voxel % 32);
   }
   const auto i = static_cast<int>(threadIdx.x);
   if (i == 0) {
-    v.counts[tile] = {static_cast<uint16_t>(nodes), static_cast<uint16_t>(s.component_count)};
+    v.counts[tile] = {static_cast<uint16_t>(nodes), static_cast<uint16_t>(shared.component_count)};
   }
   const BandPosition band = Tile::band_position(i);
   const int y = position.y + band.y, z = position.z + band.z;
   if (i >= Tile::kBands || y >= v.layout.slice.height || z >= v.layout.slices) return;
-  v.nodes[band_word_index(v, cls, position.layer, position.w, y, z)] = {s.node_starts[i],
-                                                                        begin + s.nodes_before[i]};
+  v.nodes[band_word_index(v, cls, position.layer, position.w, y, z)] = {
+      shared.node_starts[i], begin + shared.nodes_before[i]};
 }
 
 // Clears the counts of regions for merge_tiles(). All blocks of the grid share the work.
@@ -507,34 +511,35 @@ __global__ __launch_bounds__(T::threads, T::min_blocks) void label_tiles_kernel(
                                                                                 Levels levels,
                                                                                 Volume v) {
   using Tile = SharedTile<T, connectivity>;
-  __shared__ Tile s;
+  __shared__ Tile shared;
   const TilePosition tile(v);
   const int i = static_cast<int>(threadIdx.x);
   let_next_start();
   clear_region_counts<T>(v, tile);
-  s.clear_halo();
-  reader.template read<T>([&](int row, uint32_t word) { s.tile_row(row) = word; }, v, tile,
+  shared.clear_halo();
+  reader.template read<T>([&](int row, uint32_t word) { shared.tile_row(row) = word; }, v, tile,
                           levels.level[tile.layer]);
-  if (i < T::words) s.component_firsts[i] = 0;
+  if (i < T::words) shared.component_firsts[i] = 0;
   __syncthreads();  // the tile's bits are complete
   const int y = tile.y + i % T::rows, z = tile.z + i / T::rows;
   const bool exists = i < T::words && y < v.layout.slice.height && z < v.layout.slices;
   const uint32_t index = v.word_index(v.layout.row({y, z, tile.layer}), tile.w);
-  if (exists) v.bits[index] = s.tile_row(i);
+  if (exists) v.bits[index] = shared.tile_row(i);
   for (int c = 0; c < v.classes; ++c) {
     if (c > 0) {
       __syncthreads();  // all threads are done with the previous class
-      if (i < T::words) s.tile_row(i) = exists ? ~s.tile_row(i) & valid_bits(v, tile.w) : 0;
+      if (i < T::words)
+        shared.tile_row(i) = exists ? ~shared.tile_row(i) & valid_bits(v, tile.w) : 0;
       __syncthreads();  // the bits are now background
     }
-    const uint32_t nodes = find_nodes<connectivity>(s);
-    find_components<Tile, connectivity>(s, nodes);
-    write_nodes<T>(s, v, tile, c, nodes);
+    const uint32_t nodes = find_nodes<connectivity>(shared);
+    find_components<Tile, connectivity>(shared, nodes);
+    write_nodes<T>(shared, v, tile, c, nodes);
   }
   __syncthreads();  // the first voxels of components are complete
   if (!exists) return;
-  v.component_firsts[index] = s.component_firsts[i];
-  v.region_firsts[index] = s.component_firsts[i];
+  v.component_firsts[index] = shared.component_firsts[i];
+  v.region_firsts[index] = shared.component_firsts[i];
 }
 
 template <class T, Connectivity connectivity>

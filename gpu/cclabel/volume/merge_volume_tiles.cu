@@ -117,11 +117,11 @@ struct FaceBorder {
     WordNodes nodes = {}, other = {};
   };
 
-  const Tile& s;
+  const Tile& shared;
 
   __device__ WordNodes nodes(int w, int y, int z) const {
     const uint32_t word = Tile::word(w, y, z);
-    return {s.node_starts[word], s.first_node[word]};
+    return {shared.node_starts[word], shared.first_node[word]};
   }
 
   // The pairs of word i of kWords.
@@ -129,13 +129,13 @@ struct FaceBorder {
     const bool is_above = i < T::slices;
     const int z = is_above ? i : 0, y = is_above ? 0 : (i - T::slices) * kBandRows;
     const int other_y = is_above ? -1 : y, other_z = is_above ? z : -1;
-    const uint32_t first_row = s.row(0, y, z) & s.row(0, other_y, other_z);
+    const uint32_t first_row = shared.row(0, y, z) & shared.row(0, other_y, other_z);
     uint32_t known = 0, all = first_row;
     if (is_above) {
-      if (z > 0) known = first_row & s.row(0, 0, z - 1) & s.row(0, -1, z - 1);
+      if (z > 0) known = first_row & shared.row(0, 0, z - 1) & shared.row(0, -1, z - 1);
     } else {
-      all |= s.row(0, y + 1, 0) & s.row(0, y + 1, -1);
-      if (y > 0) known = first_row & s.row(0, y - 1, 0) & s.row(0, y - 1, -1);
+      all |= shared.row(0, y + 1, 0) & shared.row(0, y + 1, -1);
+      if (y > 0) known = first_row & shared.row(0, y - 1, 0) & shared.row(0, y - 1, -1);
     }
     if (all == 0) return {};
     const WordNodes here = nodes(0, y, z), other = nodes(0, other_y, other_z);
@@ -148,7 +148,7 @@ struct FaceBorder {
   __device__ bool continues_from_word_before(int i) const {
     const BandPosition band = Tile::Inner::band_position(i);
     const auto is_adjacent = [&](int y, int z) {
-      return s.row(0, y, z) & s.row(-1, y, z) >> 31 & 1;
+      return shared.row(0, y, z) & shared.row(-1, y, z) >> 31 & 1;
     };
     const uint32_t upper = is_adjacent(band.y, band.z), lower = is_adjacent(band.y + 1, band.z);
     uint32_t known = 0;
@@ -198,9 +198,9 @@ struct SideColumns {
 
   __device__ SideColumns(uint32_t bits_) : bits(bits_) {}
   template <BandAccess Tile>
-  __device__ SideColumns(const Tile& s, int y, int z) {
-    bits = (s.row(0, y, z) & 1) | s.row(-1, y, z) >> 31 << 1 | s.row(0, y, z) >> 31 << 2 |
-           (s.row(1, y, z) & 1) << 3;
+  __device__ SideColumns(const Tile& shared, int y, int z) {
+    bits = (shared.row(0, y, z) & 1) | shared.row(-1, y, z) >> 31 << 1 |
+           shared.row(0, y, z) >> 31 << 2 | (shared.row(1, y, z) & 1) << 3;
   }
   __device__ SideColumns operator|(SideColumns other) const { return bits | other.bits; }
   // At bits 0 and 2: the word's first and last column; the columns next to them outside the word;
@@ -230,14 +230,14 @@ struct DiagonalBorder {
   BandPosition band;
 
   // A warp has one band neighbour; a lane has one of the words that face an earlier tile there.
-  __device__ explicit DiagonalBorder(const Tile& s) {
+  __device__ explicit DiagonalBorder(const Tile& shared) {
     constexpr int kWarps = Tile::kThreads / 32;
     static_assert(kNeighbours <= kWarps && kBands <= Tile::kThreads, "a thread has one of each");
     const int i = static_cast<int>(threadIdx.x), lane = i % 32;
     if (i < kBands) {
       band = Tile::Inner::band_position(i);
       band.word = Tile::word(0, band.y, band.z);
-      find_sides(s);
+      find_sides(shared);
     }
     const int neighbour = kWarps - 1 - i / 32;
     if (neighbour >= kNeighbours) return;
@@ -253,18 +253,19 @@ struct DiagonalBorder {
       if (lane >= slabs + bands - (slabs && bands)) return;
       BandPosition word = {0, 0, y * kBandRows, z * Tile::Inner::kBandSlices};
       word.word = Tile::word(0, word.y, word.z);
-      facing = NodeAdjacency(s, word, n);
+      facing = NodeAdjacency(shared, word, n);
     });
   }
 
   // Finds the pairs at the first and last column. Nodes that are adjacent in the word's own columns
   // are connected through those. So a pair across a corner counts only if the two other columns
   // around the corner are empty: a voxel there would connect both nodes.
-  __device__ void find_sides(const Tile& s) {
+  __device__ void find_sides(const Tile& shared) {
     const int y = band.y, z = band.z;
-    const SideColumns row0(s, y, z), row1(s, y + 1, z), row2(s, y, z + 1), row3(s, y + 1, z + 1);
-    const SideColumns above1(s, y - 1, z), above3(s, y - 1, z + 1);
-    const SideColumns back2(s, y, z - 1), back3(s, y + 1, z - 1);
+    const SideColumns row0(shared, y, z), row1(shared, y + 1, z), row2(shared, y, z + 1),
+        row3(shared, y + 1, z + 1);
+    const SideColumns above1(shared, y - 1, z), above3(shared, y - 1, z + 1);
+    const SideColumns back2(shared, y, z - 1), back3(shared, y + 1, z - 1);
     // Two rows a, b that face two rows of the other band.
     const auto pair_of_rows = [&](const SideColumns& a, const SideColumns& b,
                                   const SideColumns& other_a, const SideColumns& other_b) {
@@ -285,9 +286,10 @@ struct DiagonalBorder {
         return here.inside() & other.outside() & ~other.inside() & ~here.outside() & ~middle.any() &
                SideColumns::kInside;
       };
-      sides |= single_row(row0, SideColumns(s, y - 1, z - 1), above1 | back2) << 12;
-      sides |= single_row(row1, SideColumns(s, y + 2, z - 1), SideColumns(s, y + 2, z) | back3)
-               << 16;
+      sides |= single_row(row0, SideColumns(shared, y - 1, z - 1), above1 | back2) << 12;
+      sides |=
+          single_row(row1, SideColumns(shared, y + 2, z - 1), SideColumns(shared, y + 2, z) | back3)
+          << 16;
     }
     const bool is_known = (row0 | row2).has_both(above1 | above3) ||
                           (kNeighbours > 1 && (row0 | row1).has_both(back2 | back3));
@@ -302,26 +304,26 @@ struct DiagonalBorder {
   // Moves the thread's pairs to the list as far as its capacity allows. Adds the number of all
   // pairs of all threads to `count`.
   template <uint32_t capacity>
-  __device__ void move_to(const Tile& s, uint2 (&list)[capacity], uint32_t& count) {
+  __device__ void move_to(const Tile& shared, uint2 (&list)[capacity], uint32_t& count) {
     const auto count_of_thread = static_cast<uint32_t>(facing.count() + __popc(sides));
     uint32_t at = reserve_entries(count, count_of_thread);
     const uint32_t stop = min(at + count_of_thread, capacity);
     for (; at < stop && facing.count(); ++at) list[at] = facing.pop();
-    for (; at < stop; ++at) list[at] = pop_side(s);
+    for (; at < stop; ++at) list[at] = pop_side(shared);
   }
 
  private:
-  __device__ uint2 pop_side(const Tile& s) {
+  __device__ uint2 pop_side(const Tile& shared) {
     const int bit = __ffs(static_cast<int>(sides)) - 1;
     sides &= sides - 1;
     const auto last_of = [&](uint32_t word) {
-      return s.first_of(word) + static_cast<uint32_t>(__popc(s.starts(word))) - 1;
+      return shared.first_of(word) + static_cast<uint32_t>(__popc(shared.starts(word))) - 1;
     };
     const int neighbour = bit / 4;  // 0: the same band in the word before; else 1 + n
     const int y = neighbour == 0 || neighbour == 2 ? 0 : neighbour == 4 ? kBandRows : -1;
     const uint32_t other = Tile::word(0, band.y + y, band.z - (neighbour > 1));
-    if (bit & 2) return {last_of(band.word), s.first_of(other + 1)};
-    return {s.first_of(band.word), last_of(other - 1)};
+    if (bit & 2) return {last_of(band.word), shared.first_of(other + 1)};
+    return {shared.first_of(band.word), last_of(other - 1)};
   }
 };
 
@@ -471,14 +473,14 @@ __global__ __launch_bounds__(Block::threads, Block::min_blocks)  //
   __shared__ CountChanges<Block> changes;
   __shared__ uint32_t pair_count;
   using Tile = HaloTile<T, connectivity, kThreads>;
-  __shared__ Tile s;
+  __shared__ Tile shared;
   const TilePosition tile(v);
   pairs.clear();
   changes.clear(v, tile);
   if (threadIdx.x == 0) pair_count = 0;
   await_last();
   const ComponentStarts<T, Block> starts(v, tile);  // loads while the halo is loaded
-  s.load(v, tile);
+  shared.load(v, tile);
   __syncthreads();  // pairs and changes are clear, the tile is loaded
   starts.count(v, changes);
   const auto lane = threadIdx.x % 32;
@@ -492,9 +494,9 @@ __global__ __launch_bounds__(Block::threads, Block::min_blocks)  //
     if (__any_sync(kAllLanes, overflows)) merge(v, pair, overflows, changes);
   };
   if constexpr (Tile::kIsFaceConnected) {
-    for_each_face_pair<T>(s, pair_count, add);
+    for_each_face_pair<T>(shared, pair_count, add);
   } else {
-    for_each_diagonal_pair<T, connectivity, Block>(s, pair_count, add);
+    for_each_diagonal_pair<T, connectivity, Block>(shared, pair_count, add);
   }
   __syncthreads();  // the list of component pairs is complete
   for (uint32_t start = threadIdx.x - lane; start < pairs.size(); start += kThreads) {
