@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/thread.hpp"
+#include "core/workers.hpp"
 #include "cpu/resampling.hpp"
 
 namespace regions {
@@ -26,7 +26,7 @@ class CpuBackend final : public Backend {
     return std::make_unique<CpuQueue>(workers_);
   }
   Block allocate(size_t bytes) override {
-    may_fail(Fault::allocation);
+    fail_if_injected(Fault::allocation);
     void* data = ::operator new(bytes, kAlignment, std::nothrow);
     if (!data) throw MemoryError("out of memory: " + std::to_string(bytes) + " bytes");
     return {data, bytes, [](void*, void* memory) { ::operator delete(memory, kAlignment); },
@@ -114,9 +114,9 @@ void CpuQueue::shrink(const ConstFrame& from, const Frame& to) {
   submit([from, to, this] { regions::shrink(from, to, workers_); });
 }
 
-void CpuQueue::carry_over(const ConstFrame& before, const ConstFrame& after, const Frame& to,
-                          bool is_tint) {
-  submit([=, this] { regions::carry_over(before, after, to, is_tint, workers_); });
+void CpuQueue::transfer_changes(const ConstFrame& before, const ConstFrame& after, const Frame& to,
+                                bool is_tint) {
+  submit([=, this] { regions::transfer_changes(before, after, to, is_tint, workers_); });
 }
 
 void CpuQueue::pick(const ConstFrame& from, const Frame& to, const PixelPicking& picking) {
@@ -181,7 +181,7 @@ void CpuQueue::run_next(std::unique_lock<std::mutex>& lock) {
     lock.unlock();
     std::exception_ptr error;
     try {
-      may_fail(Fault::work);
+      fail_if_injected(Fault::work);
       task.run(task.closure);
     } catch (...) {
       error = std::current_exception();

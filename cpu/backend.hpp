@@ -41,7 +41,7 @@ class CpuQueue final : public Queue {
   // tasks up to the next record(), and wait() throws the exception.
   template <std::invocable F>
   void submit(const F& f) {
-    may_fail(Fault::launch);
+    fail_if_injected(Fault::launch);
     add_task(f, false);
   }
   // Like submit(), but the task also runs after an earlier task has failed. f() must not throw.
@@ -53,8 +53,8 @@ class CpuQueue final : public Queue {
   void copy(const ConstFrame& from, const Frame& to) override;
   void copy_bytes(const void* from, void* to, size_t bytes) override;
   void shrink(const ConstFrame& from, const Frame& to) override;
-  void carry_over(const ConstFrame& before, const ConstFrame& after, const Frame& to,
-                  bool is_tint) override;
+  void transfer_changes(const ConstFrame& before, const ConstFrame& after, const Frame& to,
+                        bool is_tint) override;
   void pick(const ConstFrame& from, const Frame& to, const PixelPicking& picking) override;
   void start() override;
   void record() override;

@@ -264,8 +264,9 @@ void carry_row(const ConstFrame& before, const ConstFrame& after, const Frame& t
     const Steps x = steps_of(i, few, width);
     for (int u = x.first; u < x.end; ++u) {
       std::byte* sample = row + u * k.step;
-      put_value<bytes>(sample, layout,
-                       carried(value_in<bytes>(sample, layout), old, fresh, is_tint, layout));
+      put_value<bytes>(
+          sample, layout,
+          changed_sample(value_in<bytes>(sample, layout), old, fresh, is_tint, layout));
     }
   }
 }
@@ -326,8 +327,8 @@ void shrink(const ConstFrame& from, const Frame& to, const Workers& workers) {
   });
 }
 
-void carry_over(const ConstFrame& before, const ConstFrame& after, const Frame& to, bool is_tint,
-                const Workers& workers) {
+void transfer_changes(const ConstFrame& before, const ConstFrame& after, const Frame& to,
+                      bool is_tint, const Workers& workers) {
   const auto row = to.layout.sample_bytes == 1 ? carry_row<1> : carry_row<2>;
   for_rows(to, workers,
            [&](int c, int j, int width) { row(before, after, to, is_tint, c, j, width); });

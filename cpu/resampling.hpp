@@ -15,8 +15,8 @@ void shrink(const ConstFrame& from, const Frame& to, const Workers& workers);
 // without and with the drawing; `to` is the large picture, of the same format. Where a small sample
 // has changed, all large samples that it covers get the new value. With `is_tint` they get the
 // difference added and keep their detail.
-void carry_over(const ConstFrame& before, const ConstFrame& after, const Frame& to, bool is_tint,
-                const Workers& workers);
+void transfer_changes(const ConstFrame& before, const ConstFrame& after, const Frame& to,
+                      bool is_tint, const Workers& workers);
 
 // Nearest-neighbour scaling: copies the pixels that `picking` selects. Pixels of `to` for which
 // `picking` selects no pixel of `from` become 0. The frames have the same packed format.

@@ -24,8 +24,8 @@
 #include <string>
 
 #include "plugin/memory/cuda_memory.hpp"
-#include "plugin/stream/engine.hpp"
-#include "plugin/stream/settings.hpp"
+#include "plugin/stream/element_algorithm.hpp"
+#include "plugin/stream/element_settings.hpp"
 
 namespace regions {
 // As in plugin.cpp: meson.build has the list.
@@ -204,7 +204,7 @@ Pages pages_from(const fs::path& docs) {
   std::string index;
   const auto add = [&](const ElementSpec& spec) {
     const std::string name = spec.name;
-    const auto engine = spec.make_engine();
+    const auto engine = spec.make_element_algorithm();
     index += (index.empty() ? "## " : "\n## ") + name + "\n\n" + description_of(spec) +
              "\n\n![The output of `" + name + "` for a clip](pictures/" + name +
              ".jpg)\n\n[Pads, properties, tuning and limits of " + name + "](elements/" + name +

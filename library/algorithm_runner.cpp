@@ -1,7 +1,7 @@
 // Runs each algorithm behind the interface Runner.
 #include <utility>
 
-#include "core/output.hpp"
+#include "core/algorithm.hpp"
 #include "library/algorithm_headers.hpp"
 #include "library/filter.hpp"
 
@@ -49,9 +49,12 @@ class AlgorithmRunner final : public Runner {
     algorithm_->prepare(params_);
     algorithm_->configure(setup);
   }
-  void enqueue(const Job& job, Queue& queue) override { algorithm_->enqueue(job, params_, queue); }
+  void enqueue(const FrameTask& job, Queue& queue) override {
+    algorithm_->enqueue(job, params_, queue);
+  }
   void check_capacity(uint32_t total) const override {
-    if constexpr (requires { verdict_of(params_, total, out_); }) verdict_of(params_, total, out_);
+    if constexpr (requires { label_capacity(params_, total, out_); })
+      label_capacity(params_, total, out_);
   }
   void reset() override { algorithm_->reset(); }
 

@@ -5,9 +5,9 @@
 #include <charconv>
 
 #include "core/faults.hpp"
-#include "core/packed.hpp"
+#include "core/frame.hpp"
 #if REGIONS_CUDA
-#include "gpu/runtime/device.hpp"
+#include "gpu/runtime/cuda_backend.hpp"
 #endif
 
 namespace regions {
@@ -69,7 +69,7 @@ Filter::Filter(const std::string& algorithm, const std::string& device, int thre
     : backend_(open_backend(device, threads)),
       runner_(make_runner(algorithm, backend_)),
       device_(backend_->description()) {
-  want_faults_of_environment();
+  inject_faults_from_environment();
   const Backend::Entry entry(*backend_);
   queue_ = backend_->make_queue();
 }
@@ -168,14 +168,14 @@ void Filter::run_algorithm(const Pictures& pictures, const RegionsFrame& frame) 
   const Frame out = pictures.draws_in_place() ? in : accessible_frame(pictures.out, out_);
   const Frame labels = accessible_frame(pictures.labels, labels_);
   const Frame foreground = accessible_frame(pictures.foreground, foreground_);
-  Job job;
+  FrameTask job;
   job.in = in;
   job.out = out;
   if (!pictures.mask.empty()) job.mask = upload(pictures.mask, mask_);
   if (!labels.empty()) job.labels = labels.plane_as<uint32_t>(0, in.width, in.height);
   if (!foreground.empty()) job.foreground = foreground.plane_as<uint8_t>(0, in.width, in.height);
   RegionTable table = records_.table();
-  table.parts = nullptr;  // the library reports regions only, not occluded tracks
+  table.occluded_tracks = nullptr;  // the library reports regions only, not occluded tracks
   if (runner_->outputs().regions) job.table = table;
   if (!frame.moments) job.table.moments = nullptr;
   job.attached = reinterpret_cast<const Region*>(frame.attached);

@@ -16,8 +16,8 @@ namespace regions {
 
 // The results that an algorithm produces in addition to the output picture.
 struct AlgorithmOutputs {
-  bool regions = false;     // Job.table and Job.labels
-  bool foreground = false;  // Job.foreground
+  bool regions = false;     // FrameTask.table and FrameTask.labels
+  bool foreground = false;  // FrameTask.foreground
   bool moments = false;     // RegionTable.moments and borders
   bool runs = false;        // RegionTable.runs
 };
@@ -33,7 +33,7 @@ class Runner {
   virtual void set(const Field& field, std::string_view text) = 0;
   // Adds the values that follow from the parameters to `setup`, then configures the algorithm.
   virtual void configure(Setup& setup) = 0;
-  virtual void enqueue(const Job& job, Queue& queue) = 0;
+  virtual void enqueue(const FrameTask& job, Queue& queue) = 0;
   // Throws InputError if the parameters do not allow a frame with `total` regions.
   virtual void check_capacity(uint32_t total) const = 0;
   virtual void reset() = 0;

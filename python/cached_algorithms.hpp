@@ -128,7 +128,7 @@ class ParametrisedAlgorithm final : public CachedAlgorithm {
   // regions. On a device it returns nothing unless `wants_total` is set.
   template <class Then = void (*)(uint32_t*, void*, Queue&)>
   std::optional<uint32_t> run(
-      const Target& target, Job job, const P& params, bool wants_total,
+      const Target& target, FrameTask job, const P& params, bool wants_total,
       const Then& then = [](uint32_t*, void*, Queue&) {}) {
     auto* const results = results_->as<Results>();
     auto* const total = &results->total;

@@ -8,7 +8,7 @@
 #include "python/arrays.hpp"
 #include "python/module.hpp"
 #if REGIONS_CUDA
-#include "gpu/runtime/device.hpp"
+#include "gpu/runtime/cuda_backend.hpp"
 #endif
 
 namespace regions::python {

@@ -6,7 +6,6 @@
 #include <span>
 
 #include "core/cclabel/cclabel.hpp"
-#include "core/cclabel/drop_value.hpp"
 #include "core/slicsuperpixel/slicsuperpixel.hpp"
 #include "python/arrays.hpp"
 #include "python/cached_algorithms.hpp"
@@ -47,7 +46,7 @@ struct LabelOutputs {
 using LabelAlgorithm = ParametrisedAlgorithm<CcLabelParams>;
 
 // On a device: sets the labels of regions of one value to 0 and renumbers the others.
-void remove_value([[maybe_unused]] const Job& job, [[maybe_unused]] uint32_t value,
+void remove_value([[maybe_unused]] const FrameTask& job, [[maybe_unused]] uint32_t value,
                   [[maybe_unused]] void* memory, [[maybe_unused]] uint32_t* total,
                   [[maybe_unused]] Queue& queue) {
 #if REGIONS_CUDA
@@ -72,7 +71,7 @@ std::optional<uint32_t> run_cclabel(const Voxels& voxels, const ConstFrame& fram
   setup.depth = voxels.slices;
   setup.has_output = outputs.mask != nullptr;
   setup.max_regions = 1;
-  expects_agreeing(setup, params);
+  expects_consistent(setup, params);
   using Work = CacheKey::Work;
   const bool is_equal = params.criterion == Criterion::equal;
   const bool algorithm_counts = outputs.counts && !outputs.background;
@@ -88,8 +87,8 @@ std::optional<uint32_t> run_cclabel(const Voxels& voxels, const ConstFrame& fram
                                             outputs.background ? remove_value_bytes(voxels) : 0);
   };
   return AlgorithmCache::instance().with<LabelAlgorithm>(key, make, [&](LabelAlgorithm& algorithm) {
-    Job job{.slices = voxels.slices, .in = frame};
-    const Stack stack = stack_of(setup, job);
+    FrameTask job{.slices = voxels.slices, .in = frame};
+    const VolumeLayout stack = volume_layout_of(setup, job);
     if (outputs.labels) {
       job.labels = {reinterpret_cast<uint32_t*>(outputs.labels), stack.slice.width, stack.rows(),
                     stack.slice.width * ptrdiff_t{4}};
@@ -366,7 +365,7 @@ std::optional<uint32_t> slic(const Pixels& image, const Labels& labels, const Se
   const CacheKey key{CacheKey::Work::slic, frame.layout.format, setup.size, 1, 1, target, counts};
   const auto make = [&] { return std::make_unique<SlicAlgorithm>(target, setup, params); };
   return AlgorithmCache::instance().with<SlicAlgorithm>(key, make, [&](SlicAlgorithm& algorithm) {
-    Job job{.in = frame};
+    FrameTask job{.in = frame};
     job.labels = {reinterpret_cast<uint32_t*>(labels.data()), setup.size.width, setup.size.height,
                   voxels.pitch};
     return algorithm.run(target, job, params, counts);

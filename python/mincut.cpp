@@ -17,15 +17,15 @@ class CutAlgorithm final : public CachedAlgorithm {
   CutAlgorithm(const Target& target, Size size, Neighbours neighbours)
       : CachedAlgorithm(target),
         cut_(grid_cut_on(queue().backend())),
-        result_(std::make_unique<Block>(queue().backend()->allocate_pinned(sizeof(CutReport)))) {
+        result_(std::make_unique<Block>(queue().backend()->allocate_pinned(sizeof(CutResult)))) {
     const Backend::Entry entry(*queue().backend());
     cut_->configure(size, neighbours, 1);
   }
   ~CutAlgorithm() override { queue().destroy(cut_, result_); }
 
-  CutReport run(const Target& target, const GridGraph& graph, Image<uint8_t> foreground,
+  CutResult run(const Target& target, const GridGraph& graph, Image<uint8_t> foreground,
                 bool warm) {
-    auto* const result = new (result_->data()) CutReport;
+    auto* const result = new (result_->data()) CutResult;
     queue().run(target, [&](Queue& queue) {
       cut_->enqueue(graph, foreground, {.warm = warm}, result, 0, queue);
     });
@@ -74,7 +74,7 @@ int64_t write_mask(const GridGraph& graph, const Mask& mask, const Target& targe
   const Size size = graph.terminal.size();
   expects(mask.size() == size.area(), "mask must have the size of the picture");
   uint8_t* bytes = mask.data();
-  const CutReport result = cut(Image<uint8_t>{bytes, size.width, size.height, size.width});
+  const CutResult result = cut(Image<uint8_t>{bytes, size.width, size.height, size.width});
   if (!target.is_cpu()) return result.flow;
   for (size_t i = 0; i < size.area(); ++i) bytes[i] &= 1;  // 255 becomes 1
   return result.flow;

@@ -63,7 +63,7 @@ class VideoAlgorithm {
   // Starts the work of `job`. The caller holds the lock and an AlgorithmCache::Use. Calls
   // begin(is_new) first; is_new is true if the algorithm has just been configured again.
   template <class Begin>
-  void run(const Target& target, Job& job, Begin begin) {
+  void run(const Target& target, FrameTask& job, Begin begin) {
     wait();  // the algorithm has memory for only one picture at a time
     const PictureFormat format = format_of(job, target);
     const bool is_new = format_ != format;
@@ -97,13 +97,13 @@ class VideoAlgorithm {
     return find(fields_of(P{}), name);
   }
 
-  static PictureFormat format_of(const Job& job, const Target& target) {
+  static PictureFormat format_of(const FrameTask& job, const Target& target) {
     PictureFormat format{job.in.layout.format, job.in.size(), {}, target.device};
     if (!job.mask.empty()) format.mask = job.mask.layout.format;
     return format;
   }
 
-  void configure(const Job& job, const Target& target) {
+  void configure(const FrameTask& job, const Target& target) {
     format_.reset();
     if (!queue_ || device_ != target.device) {
       if (queue_) queue_->destroy(algorithm_, pinned_);
@@ -181,7 +181,7 @@ class BackgroundCut : public VideoAlgorithm<GraphCutBgParams> {
              const Foreground& foreground, const TargetTuple& target_tuple) {
     const Target target = target_of(target_tuple);
     target.expect_arrays(pixels, foreground);
-    Job job{.in = picture_of(pixels, order_of(is_bgr))};
+    FrameTask job{.in = picture_of(pixels, order_of(is_bgr))};
     const Size size = job.in.size();
     expects(Voxels{AnyArray(foreground)}.slice == size,
             "foreground must have the size of the picture");
@@ -201,12 +201,12 @@ class BackgroundCut : public VideoAlgorithm<GraphCutBgParams> {
   // Waits for the last picture. Returns the flow of its cut, whether the cut is exact, and whether
   // the picture restarted the model.
   nb::tuple report() {
-    GraphCutReport result{.cut = {.exact = true}};
+    GraphCutResult result{.cut = {.exact = true}};
     {
       const Unlocked unlocked;
       const std::lock_guard lock(mutex_);
       wait();
-      if (has_run()) result = cut().report(0);
+      if (has_run()) result = cut().result(0);
     }
     return nb::make_tuple(result.cut.flow, result.cut.exact, result.restarted);
   }
@@ -243,7 +243,7 @@ class Tracker : public VideoAlgorithm<CcLabelParams> {
   nb::tuple apply(const Pixels& pixels, const Labels& labels, const TargetTuple& target_tuple) {
     const Target target = target_of(target_tuple);
     target.expect_arrays(pixels, labels);
-    Job job{.in = picture_of(pixels)};
+    FrameTask job{.in = picture_of(pixels)};
     const Voxels voxels{AnyArray(labels)};
     expects(labels.ndim() == 2 && voxels.slice == job.in.size(),
             "labels must have the size of the picture");
@@ -251,7 +251,7 @@ class Tracker : public VideoAlgorithm<CcLabelParams> {
                   voxels.slice.height, voxels.pitch};
     uint32_t total = 0;
     std::vector<uint32_t> tracks;
-    TrackReport changes;
+    TrackEvents changes;
     {
       const Unlocked unlocked;
       const AlgorithmCache::Use use;
@@ -268,7 +268,7 @@ class Tracker : public VideoAlgorithm<CcLabelParams> {
       for (uint32_t i = 0; i < std::min(total, job.table.capacity); ++i) {
         tracks.push_back(job.table.regions[i].track);
       }
-      changes = static_cast<CcLabel&>(algorithm()).track_report(0);
+      changes = static_cast<CcLabel&>(algorithm()).track_events(0);
     }
     return nb::make_tuple(total, tracks,
                           std::vector<uint32_t>{changes.births, changes.deaths, changes.splits,

@@ -141,7 +141,7 @@ class Walk {
     const int frames = task.frames_beyond_l2();
     CcLabelStand stand = stand_of(task, gpu_, variants, frames);
     const auto enqueue = [&](int frame) {
-      const Job& job = stand.job(frame);
+      const FrameTask& job = stand.job(frame);
       enqueue_floor({reinterpret_cast<const uint8_t*>(job.in.plane[0]), size.width, size.height,
                      job.in.pitch[0]},
                     job.labels, stand.queue());

@@ -13,7 +13,7 @@
 #include "bench/programs/program.hpp"
 #include "bench/programs/row.hpp"
 #include "bench/programs/stand.hpp"
-#include "gpu/cclabel/historic/historic.hpp"
+#include "gpu/cclabel/propagation/propagation.hpp"
 
 namespace regions {
 namespace {
@@ -51,8 +51,8 @@ std::vector<Task> tasks(bool quick) {
 std::string name_of(const Variant& v) {
   const char* exchanges[] = {"global", "shared", "shuffle"};
   std::string name = exchanges[static_cast<int>(v.exchange)];
-  name += v.gather == Gather::one ? ", one" : ", one+max";
-  if (v.gather == Gather::one_and_max) {
+  name += v.gather == Gather::neighbours ? ", one" : ", one+max";
+  if (v.gather == Gather::neighbours_and_farthest) {
     name += v.link_length ? " of " + std::to_string(v.link_length) : " of any length";
   }
   return name + (v.looks_up_roots ? ", roots" : "");
@@ -70,14 +70,15 @@ class Ablation {
     task.params.method = Method::propagation;
     const auto run = [&](const Variant& variant) {
       measure(task, name_of(variant),
-              stand(gpu_, task, historic::make_historic(gpu_, Method::propagation, variant)),
+              stand(gpu_, task,
+                    propagation::make_propagation_labeller(gpu_, Method::propagation, variant)),
               expected);
     };
     for (const Exchange exchange : {Exchange::global, Exchange::shared, Exchange::shuffle}) {
       for (const bool roots : {false, true}) {
-        run({exchange, Gather::one, 0, roots});
+        run({exchange, Gather::neighbours, 0, roots});
         for (const int length : {32, 64, 128, 256, 0}) {
-          run({exchange, Gather::one_and_max, length, roots});
+          run({exchange, Gather::neighbours_and_farthest, length, roots});
         }
       }
     }

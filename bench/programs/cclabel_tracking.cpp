@@ -47,7 +47,7 @@ void measure(const Options& options, const std::vector<Picture>& scene,
   const std::vector<Clocked> without = stand.time({30, 1});
   stand.params.track = true;
   const std::vector<Clocked> with = stand.time({30, 1});
-  const uint32_t ids = static_cast<CcLabel&>(stand.algorithm()).track_report(0).last_id;
+  const uint32_t ids = static_cast<CcLabel&>(stand.algorithm()).track_events(0).last_id;
   for (size_t i = 0; i < with.size(); ++i) {
     Row row("tracking", options.json);
     row.add("backend", name).add("clock", with[i].clock).add(options.size);

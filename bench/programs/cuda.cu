@@ -3,7 +3,7 @@
 #include <cuda_runtime.h>
 
 #include "bench/programs/cuda.hpp"
-#include "gpu/runtime/device.hpp"
+#include "gpu/runtime/cuda_backend.hpp"
 #include "gpu/runtime/launch.hpp"
 
 namespace regions {

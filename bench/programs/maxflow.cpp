@@ -125,9 +125,9 @@ class Cut {
         weights_(instance, *backend, *queue_),
         mask_(backend->allocate(instance.size.area())),
         copy_(backend->allocate_pinned(instance.size.area())),
-        report_(backend->allocate_pinned(sizeof(CutReport))) {
+        report_(backend->allocate_pinned(sizeof(CutResult))) {
     cut_->configure(instance.size, neighbours, 1);
-    new (report_.data()) CutReport;
+    new (report_.data()) CutResult;
   }
 
   void enqueue(const Weights& weights, bool warm) {
@@ -137,7 +137,7 @@ class Cut {
     cut_->enqueue(
         {v[0], v[1], v[2], v[3], v[4], neighbours_},
         {mask_.as<uint8_t>(), instance_.size.width, instance_.size.height, instance_.size.width},
-        limits, report_.as<CutReport>(), 0, *queue_);
+        limits, report_.as<CutResult>(), 0, *queue_);
     queue_->record();
   }
   void enqueue(bool warm) { enqueue(weights_, warm); }
@@ -149,7 +149,7 @@ class Cut {
   void solve(bool warm) { solve(weights_, warm); }
 
   Queue& queue() { return *queue_; }
-  const CutReport& report() const { return *report_.as<CutReport>(); }
+  const CutResult& report() const { return *report_.as<CutResult>(); }
   int64_t source_pixels() {
     queue_->copy_bytes(mask_.data(), copy_.data(), copy_.bytes());
     queue_->record();

@@ -31,7 +31,7 @@ void measure(int count, int threads, bool json) {
   const std::vector<Region> regions = some_regions(count);
   const Workers workers(threads);
   const auto structures = std::make_shared<StructurePool>();
-  Findings findings;
+  FrameResults findings;
   findings.algorithm = "cclabel";
   findings.size = {1920, 1080};
   findings.total = static_cast<uint32_t>(count);
@@ -45,7 +45,7 @@ void measure(int count, int threads, bool json) {
       GstBuffer*& buffer = ring[next++ % 4];
       gst_clear_buffer(&buffer);
       buffer = gst_buffer_new();
-      attach(buffer, findings, workers, *structures);
+      attach_regions(buffer, findings, workers, *structures);
     }
   };
   const Timing time = time_calls(1, attach_all, {60, 3});

@@ -27,7 +27,7 @@ Number number_of(const std::string& text) {
 
 int run_program(const char* name, int (*run)(int, char**), int count, char** words) {
   try {
-    want_faults_of_environment();
+    inject_faults_from_environment();
     return run(count, words);
   } catch (const HelpWanted& help) {
     std::printf("usage: %s %s", name, help.text.c_str());

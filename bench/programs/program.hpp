@@ -8,7 +8,7 @@
 
 #include "core/error.hpp"
 #include "core/field.hpp"
-#include "core/format.hpp"
+#include "core/frame.hpp"
 
 namespace regions {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "bench/programs/clock.hpp"
-#include "core/format.hpp"
+#include "core/frame.hpp"
 
 namespace regions {
 

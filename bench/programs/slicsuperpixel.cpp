@@ -2,14 +2,13 @@
 // (uint32) to standard output, or with --tracks the tracks. With --time, it times the first picture
 // and prints one row instead: the number of superpixels, the median and the fastest time of one
 // frame, and the lowest CPU time of one frame over all threads.
-#include "core/slicsuperpixel/slicsuperpixel.hpp"
-
 #include <cstdio>
 
 #include "bench/programs/program.hpp"
 #include "bench/programs/rgb_input.hpp"
 #include "bench/programs/row.hpp"
 #include "bench/programs/stand.hpp"
+#include "core/slicsuperpixel/clusters.hpp"
 
 namespace regions {
 namespace {

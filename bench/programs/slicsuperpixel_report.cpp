@@ -7,8 +7,8 @@
 #include "bench/programs/program.hpp"
 #include "bench/programs/rgb_input.hpp"
 #include "bench/programs/row.hpp"
-#include "core/packed.hpp"
-#include "gpu/slicsuperpixel/slot.hpp"
+#include "core/frame.hpp"
+#include "gpu/slicsuperpixel/slicsuperpixel.hpp"
 
 namespace regions {
 namespace {
@@ -41,7 +41,7 @@ class Ladder {
     setup_.in = layout_of(PixelFormat::rgbx);
     setup_.size = size;
     grid_ = grid_of(size, params_);
-    slot_.allocate(backend_, setup_, SlicMethod::report);
+    buffers_.allocate(backend_, setup_, SlicMethod::ece1782);
   }
 
   void read() {
@@ -51,32 +51,32 @@ class Ladder {
     frame_ = packed_frame(setup_.in, size_, {}, Memory::device, picture_.data());
     queue_->copy(picture.frame(), frame_);
     queue_->copy_bytes(&lab_tables(), tables_.data(), sizeof(LabTables));
-    slic::read_colors(frame_, reader_of(setup_.in, {}, params_.color_space),
-                      {tables_.as<LabTables>(), slic::allow_many_tables()},
-                      slot_.clusters(grid_, params_), stream());
+    slicsuperpixel::read_colors(frame_, reader_of(setup_.in, {}, params_.color_space),
+                                {tables_.as<LabTables>(), slicsuperpixel::allow_16_table_copies()},
+                                buffers_.clusters(grid_, params_), stream());
     queue_->record();
     queue_->wait();
   }
 
   void time_step(int step) {
     params_.report_step = step;
-    const slic::Report report = slot_.report(grid_, params_);
+    const slicsuperpixel::Ece1782 work = buffers_.ece1782(grid_, params_);
     const auto iterate = [&] {
-      reset_sums(report, stream());
-      sum_owned(report, stream());
-      average_sums(report, stream());
-      choose_owners(report, stream());
+      reset_sums(work, stream());
+      sum_owned_pixels(work, stream());
+      average_sums(work, stream());
+      choose_owners(work, stream());
     };
     const double all = time(1, [&] {
-      own_cells(report, stream());
+      assign_own_cells(work, stream());
       for (int i = 0; i < kIterations; ++i) iterate();
     });
     // Kernels are timed on the result of ten iterations. The sum is timed last because it adds to
     // the values in memory.
-    const double averaging = time(kEach, [&] { average_sums(report, stream()); });
-    const double ownership = time(kEach, [&] { choose_owners(report, stream()); });
-    const double reset = time(kEach, [&] { reset_sums(report, stream()); });
-    const double sum = time(kEach, [&] { sum_owned(report, stream()); });
+    const double averaging = time(kEach, [&] { average_sums(work, stream()); });
+    const double ownership = time(kEach, [&] { choose_owners(work, stream()); });
+    const double reset = time(kEach, [&] { reset_sums(work, stream()); });
+    const double sum = time(kEach, [&] { sum_owned_pixels(work, stream()); });
     row(step, kSteps[step - 1])
         .add("reset_us", reset, 2)
         .add("sum_us", sum, 2)
@@ -88,12 +88,13 @@ class Ladder {
 
   // The default method: iterations and the last assignment, with every row.
   void time_ours() {
-    const slic::Clusters clusters = slot_.clusters(grid_, params_);
-    const auto iterate = [&](int i) { slic::iterate(clusters, i, {}, stream()); };
+    const slicsuperpixel::Clusters clusters = buffers_.clusters(grid_, params_);
+    const auto iterate = [&](int i) { slicsuperpixel::iterate(clusters, i, {}, stream()); };
     const double all = time(1, [&] {
-      slic::seed(clusters, kIterations, stream());
+      slicsuperpixel::seed(clusters, kIterations, stream());
       for (int i = 0; i < kIterations; ++i) iterate(i);
-      slic::write_codes(clusters, kIterations, slot_.codes(), slot_.pieces().counts, stream());
+      slicsuperpixel::write_cluster_codes(clusters, kIterations, buffers_.codes(),
+                                          buffers_.fragments().counts, stream());
     });
     const double fused = time(kEach, [&] { iterate(0); });
     row(8, "slicsuperpixel: one fused pass per iteration")
@@ -123,7 +124,7 @@ class Ladder {
   SlicParams params_;
   Setup setup_;
   SlicGrid grid_;
-  slic::Slot slot_;
+  slicsuperpixel::SuperpixelBuffers buffers_;
   Frame frame_;
 };
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/packed.hpp"
+#include "core/frame.hpp"
 #include "tests/pictures/guarded.hpp"
 
 namespace regions {
@@ -48,7 +48,7 @@ Frames::Frames(std::shared_ptr<Backend> backend, const Setup& setup, int count, 
   }
   int slot = 0;
   for (Station& station : stations_) {
-    Job& job = station.job;
+    FrameTask& job = station.job;
     job.slot = slot++ % setup.slots;
     job.slices = setup.depth;
     station.in = backend_->allocate(packed_bytes(setup.in, input));

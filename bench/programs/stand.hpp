@@ -41,7 +41,7 @@ class Frames {
 
   int count() const { return static_cast<int>(stations_.size()); }
   Queue& queue() { return *queue_; }
-  const Job& job(int frame) const { return stations_[static_cast<size_t>(frame)].job; }
+  const FrameTask& job(int frame) const { return stations_[static_cast<size_t>(frame)].job; }
 
   // Copies a picture into the frame. A gray picture is converted to the frame's format.
   void show(int frame, const ConstFrame& picture);
@@ -64,7 +64,7 @@ class Frames {
  private:
   struct Station {
     Block in, labels, mask, table;
-    Job job;
+    FrameTask job;
   };
   // Copies an output into staging and waits.
   void fetch(const Block& output);

@@ -95,7 +95,7 @@ struct Ink {
   Image<uint32_t> tiles;  // [height / 16][width / 64], nonzero if the tile contains a nonzero code
   Image<uint32_t> edges;  // [height][width / 32], one bit per pixel, see paint.hpp
   Image<uint32_t> crowded;  // [1][1], GPU only: nonzero while regions remain to be stamped
-  // Pixels already covered when many regions overlap; CPU only, see cpu/drawing/stamping.hpp.
+  // Pixels already covered when many regions overlap; CPU only, see cpu/drawing/drawing.hpp.
   Image<uint32_t> taken;  // [height / 64 * 128][width / 32], one bit per pixel
   Image<uint32_t> full;   // [height / 64 * 128][width / 1024], one bit per word of `taken`
 };

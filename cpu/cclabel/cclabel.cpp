@@ -27,7 +27,7 @@ class CcLabelCpu final : public CcLabel {
       : backend_(std::move(backend)), workers_(workers_of(*backend_)) {}
 
   void configure(const Setup& setup) override {
-    expects_stackable(setup);
+    expects_labellable(setup);
     expects_trackable(setup);
     setup_ = setup;
     buffers_.clear();
@@ -36,22 +36,22 @@ class CcLabelCpu final : public CcLabel {
     if (setup.tracks) tracker_.allocate(*backend_, setup);
   }
 
-  void enqueue(const Job& job, const Params& params, Queue& queue) override {
+  void enqueue(const FrameTask& job, const Params& params, Queue& queue) override {
     check(job, params);
     if (params.track) {
       const Tracker::Ticket ticket = tracker_.take_ticket();
       const FrameGuard guard(queue_of(queue), [this, ticket] { tracker_.finish(ticket); });
       queue_of(queue).submit([this, job, params, ticket] { label_and_track(job, params, ticket); });
     } else {
-      tracker_.forget(Ids::go_on);
+      tracker_.forget(IdNumbering::continued);
       queue_of(queue).submit([this, job, params] { label(job, params); });
     }
   }
 
-  void reset() override { tracker_.forget(Ids::begin_again); }
-  void begin_scene() override { tracker_.forget(Ids::go_on); }
-  TrackReport track_report(int buffers) const override {
-    return setup_.tracks ? tracker_.report(buffers) : TrackReport{};
+  void reset() override { tracker_.forget(IdNumbering::restarted); }
+  void begin_scene() override { tracker_.forget(IdNumbering::continued); }
+  TrackEvents track_events(int buffers) const override {
+    return setup_.tracks ? tracker_.report(buffers) : TrackEvents{};
   }
 
  private:
@@ -59,19 +59,19 @@ class CcLabelCpu final : public CcLabel {
     uint32_t total;     // regions that passed the area filter
     uint32_t recorded;  // regions that get a record
   };
-  void check(const Job& job, const Params& params) const;
+  void check(const FrameTask& job, const Params& params) const;
 
-  void label(const Job& job, const Params& params) {
+  void label(const FrameTask& job, const Params& params) {
     LabelBuffers& buffers = buffers_[static_cast<size_t>(job.slot)];
     const Counts counts = build(job, params, buffers);
     write(job, params, buffers, counts.recorded);
     finish(job, params, buffers, counts);
   }
 
-  void label_and_track(const Job& job, const Params& params, const Tracker::Ticket& ticket) {
+  void label_and_track(const FrameTask& job, const Params& params, const Tracker::Ticket& ticket) {
     LabelBuffers& buffers = buffers_[static_cast<size_t>(job.slot)];
     const Counts counts = build(job, params, buffers);
-    Job known = job;
+    FrameTask known = job;
     known.out = {};  // written later, because it may show tracks
     write(known, params, buffers, counts.recorded);
     tracker_.wait_for_turn(ticket);
@@ -82,36 +82,37 @@ class CcLabelCpu final : public CcLabel {
     table.regions = buffers.table_of(job);
     tracker_.step(rules, table, counts.recorded, job.slot);
     buffers.tracks = {buffers.table_of(job), counts.recorded};
-    Job rest = job;
+    FrameTask rest = job;
     rest.labels = {};
     rest.table.runs = nullptr;
     write(rest, params, buffers, 0);
     finish(job, params, buffers, counts);
   }
 
-  Counts build(const Job& job, const Params& params, LabelBuffers& buffers) const {
+  Counts build(const FrameTask& job, const Params& params, LabelBuffers& buffers) const {
     buffers.tracks = {};
     build_forest(job, params, setup_, max_chunks(), buffers, workers_);
     return number(job, params, buffers);
   }
 
-  void finish(const Job& job, const Params& params, LabelBuffers& buffers,
+  void finish(const FrameTask& job, const Params& params, LabelBuffers& buffers,
               const Counts& counts) const {
     if (params.output == CcOutput::overlay && !job.out.empty()) {
       draw(job.in, job.out, buffers.labels_of(job), {buffers.table_of(job), counts.recorded},
            params, buffers.ink, workers_);
     }
     if (job.table.runs) {
-      const Stack volume_layout = stack_of(setup_, job);
+      const VolumeLayout volume_layout = volume_layout_of(setup_, job);
       buffers.runs.fill(rows_of(buffers.labels_of(job), 0, volume_layout.rows()), job.table,
                         workers_);
     }
     if (job.table.total) *job.table.total = counts.total;
   }
 
-  Counts number(const Job& job, const Params& params, LabelBuffers& buffers) const;
-  void write(const Job& job, const Params& params, LabelBuffers& buffers, uint32_t recorded) const;
-  void write_chunk(const Job& job, const Params& params, LabelBuffers& buffers, int s,
+  Counts number(const FrameTask& job, const Params& params, LabelBuffers& buffers) const;
+  void write(const FrameTask& job, const Params& params, LabelBuffers& buffers,
+             uint32_t recorded) const;
+  void write_chunk(const FrameTask& job, const Params& params, LabelBuffers& buffers, int s,
                    Region* records, uint32_t recorded) const;
   void share(LabelBuffers& buffers, uint32_t recorded);
 
@@ -129,9 +130,9 @@ class CcLabelCpu final : public CcLabel {
   Tracker tracker_;
 };
 
-void CcLabelCpu::check(const Job& job, const Params& params) const {
+void CcLabelCpu::check(const FrameTask& job, const Params& params) const {
   expects(job.slot >= 0 && job.slot < setup_.slots, "there is no slot " + std::to_string(job.slot));
-  expects_stackable(setup_, job, params);
+  expects_labellable(setup_, job, params);
   expects_source(setup_, job, params);
   expects(job.table.capacity <= setup_.max_regions,
           "the table has a larger capacity than configured");
@@ -139,7 +140,7 @@ void CcLabelCpu::check(const Job& job, const Params& params) const {
   expects_method(setup_, params, BackendKind::cpu);
 }
 
-CcLabelCpu::Counts CcLabelCpu::number(const Job& job, const Params& params,
+CcLabelCpu::Counts CcLabelCpu::number(const FrameTask& job, const Params& params,
                                       LabelBuffers& buffers) const {
   RunForest& forest = buffers.forest;
   const bool selected_only = params.seeds.count > 0;
@@ -151,7 +152,7 @@ CcLabelCpu::Counts CcLabelCpu::number(const Job& job, const Params& params,
   Counts counts{.total = forest.number_regions(workers_, filters ? &filter : nullptr),
                 .recorded = 0};
   counts.recorded = std::min(counts.total, buffers.capacity_of(job));
-  const uint32_t limit = limit_of(job, params);
+  const uint32_t limit = max_output_label(job, params);
   if (counts.total > limit && params.overflow == Overflow::drop_smallest) {
     if (!filters) forest.compute_areas(buffers.pixels, 0, false, workers_);
     forest.keep_largest(limit);
@@ -161,7 +162,7 @@ CcLabelCpu::Counts CcLabelCpu::number(const Job& job, const Params& params,
   return counts;
 }
 
-void CcLabelCpu::write(const Job& job, const Params& params, LabelBuffers& buffers,
+void CcLabelCpu::write(const FrameTask& job, const Params& params, LabelBuffers& buffers,
                        uint32_t recorded) const {
   Region* table = buffers.table_of(job);
   workers_.parallel_for(buffers.forest.chunks(), [&](int s) {
@@ -198,11 +199,11 @@ void CcLabelCpu::share(LabelBuffers& buffers, uint32_t recorded) {
   });
 }
 
-void CcLabelCpu::write_chunk(const Job& job, const Params& params, LabelBuffers& buffers, int s,
-                             Region* records, uint32_t recorded) const {
+void CcLabelCpu::write_chunk(const FrameTask& job, const Params& params, LabelBuffers& buffers,
+                             int s, Region* records, uint32_t recorded) const {
   const RowChunk& chunk = buffers.forest.chunk(s);
   const RowSpans& spans = buffers.forest.spans();
-  const Stack volume_layout = stack_of(setup_, job);
+  const VolumeLayout volume_layout = volume_layout_of(setup_, job);
   const int width = setup_.size.width;
   const bool draws = params.output == CcOutput::overlay, writes_out = !job.out.empty() && !draws;
   const LabelMap labels = draws || job.table.runs ? buffers.labels_of(job) : job.labels;
@@ -227,7 +228,7 @@ void CcLabelCpu::write_chunk(const Job& job, const Params& params, LabelBuffers&
           values.row[c] = channel_row(job.in, c, y % volume_layout.volume_rows(),
                                       buffers.links[s].values[0][c]);
         }
-        measure_row(pixels, starts, label, width, volume_layout.place(y), values, records,
+        measure_row(pixels, starts, label, width, volume_layout.position(y), values, records,
                     recorded);
       }
       if (!labels.empty()) {
@@ -244,7 +245,7 @@ void CcLabelCpu::write_chunk(const Job& job, const Params& params, LabelBuffers&
 }  // namespace
 
 void LabelBuffers::allocate(Backend& backend, const Setup& setup, int max_chunks) {
-  const Stack max_volume{setup.size, setup.depth, setup.layers};
+  const VolumeLayout max_volume{setup.size, setup.depth, setup.layers};
   const auto width = static_cast<size_t>(setup.size.width);
   const int words = words_for(setup.size.width);
   const size_t bits = static_cast<size_t>(words) * static_cast<size_t>(max_volume.rows());

@@ -33,14 +33,16 @@ struct LabelBuffers {
   // Allocates the memory for pictures that are divided into at most `max_chunks` chunks.
   void allocate(Backend& backend, const Setup& setup, int max_chunks);
 
-  Region* table_of(const Job& job) const {
+  Region* table_of(const FrameTask& job) const {
     return job.table.regions ? job.table.regions : records[0];
   }
-  uint32_t capacity_of(const Job& job) const {
+  uint32_t capacity_of(const FrameTask& job) const {
     if (job.table.regions) return job.table.capacity;
     return draws_ || tracks_ ? max_regions_ : 0;
   }
-  LabelMap labels_of(const Job& job) const { return job.labels.empty() ? labels : job.labels; }
+  LabelMap labels_of(const FrameTask& job) const {
+    return job.labels.empty() ? labels : job.labels;
+  }
 
  private:
   bool draws_ = false;
@@ -51,8 +53,8 @@ struct LabelBuffers {
 
 // Thresholds the frame or links its values, in at most `max_chunks` chunks. Leaves the merged
 // forest and its pixels in the buffers.
-void build_forest(const Job& job, const CcLabelParams& params, const Setup& setup, int max_chunks,
-                  LabelBuffers& buffers, const Workers& workers);
+void build_forest(const FrameTask& job, const CcLabelParams& params, const Setup& setup,
+                  int max_chunks, LabelBuffers& buffers, const Workers& workers);
 
 // The following functions process one row of runs. `pixels` has the row's foreground bits, `starts`
 // the run starts of its band, `label` or `value` one entry per run of the band.
@@ -66,7 +68,7 @@ struct ChannelRows {
 
 // Adds a row to the records of the labels 1..count. A record with area 0 is initialised first.
 void measure_row(const Word* pixels, const Word* starts, const uint32_t* label, int width,
-                 const Stack::Place& position, const ChannelRows& values, Region* records,
+                 const VolumeLayout::Position& position, const ChannelRows& values, Region* records,
                  uint32_t count);
 
 // Adds the record of the same region from another chunk, which is further down.
@@ -75,7 +77,8 @@ void add_record(const Region& more, Region& record);
 // Returns the values that the output shows for `runs` runs: `label` itself, or `scratch` with the
 // colour, mask, track or limited number of each label, according to the parameters.
 const uint32_t* output_values(const uint32_t* label, uint32_t runs, uint32_t* scratch,
-                              const Job& job, const CcLabelParams& params, const Tracks& tracks);
+                              const FrameTask& job, const CcLabelParams& params,
+                              const Tracks& tracks);
 
 // Writes a row of `width` pixels of 1, 2, 3 or 4 bytes: the low bytes of value[run], or 0 for
 // background. kValuePadding entries before and after the values of the runs must be readable.

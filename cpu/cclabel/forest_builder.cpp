@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "core/packed.hpp"
+#include "core/frame.hpp"
 #include "cpu/cclabel/cclabel.hpp"
 #include "cpu/cclabel/run_adjacency.hpp"
 #include "cpu/cclabel/run_forest.hpp"
@@ -16,7 +16,7 @@ namespace {
 // An image whose regions are connected foreground pixels.
 struct BinaryImage {
   BitImage pixels;
-  Stack volume;
+  VolumeLayout volume;
   RowSpans spans;
   Connectivity connectivity = Connectivity::eight;
 
@@ -31,7 +31,7 @@ struct BinaryImage {
 // An image whose regions are connected by links between neighbouring pixels.
 struct LinkedImage {
   LinkRule rule;
-  Stack volume;
+  VolumeLayout volume;
   Connectivity connectivity = Connectivity::eight;
 
   int band_rows() const { return 1; }
@@ -112,7 +112,7 @@ void merge_previous_slice(const LinkedImage& image, const RunForest& forest, int
 
 // Whether the first slice of chunk s has a previous slice in the same volume.
 bool has_slice_seam(RunForest& forest, int s) {
-  const Stack& volume = forest.volume();
+  const VolumeLayout& volume = forest.volume();
   return !volume.begins_volume(forest.chunk(s).begin / volume.slice.height);
 }
 
@@ -259,9 +259,9 @@ struct LabelInput {
   ConstFrame frame;
   int component = 0;
   bool is_mask = false;
-  bool is_small = false;  // see Job::mask_is_small
+  bool is_small = false;  // see FrameTask::mask_is_small
 
-  LabelInput(const Job& job, const CcLabelParams& params) : frame(job.in) {
+  LabelInput(const FrameTask& job, const CcLabelParams& params) : frame(job.in) {
     is_mask = params.source == Source::mask;
     if (is_mask) frame = job.mask;
     is_small = is_mask && job.mask_is_small;
@@ -271,11 +271,11 @@ struct LabelInput {
 
 class ForestBuilder {
  public:
-  ForestBuilder(const Job& job, const CcLabelParams& params, const Setup& setup, int max_chunks,
-                LabelBuffers& buffers, const Workers& workers)
+  ForestBuilder(const FrameTask& job, const CcLabelParams& params, const Setup& setup,
+                int max_chunks, LabelBuffers& buffers, const Workers& workers)
       : params_(params),
         input_(job, params),
-        volume_(stack_of(setup, job)),
+        volume_(volume_layout_of(setup, job)),
         spans_{volume_.rows(), volume_.rows()},
         max_chunks_(max_chunks),
         buffers_(buffers),
@@ -313,7 +313,7 @@ class ForestBuilder {
 
   const CcLabelParams& params_;
   LabelInput input_;
-  Stack volume_;  // in rows of bits
+  VolumeLayout volume_;  // in rows of bits
   RowSpans spans_;
   const int max_chunks_;
   LabelBuffers& buffers_;
@@ -400,8 +400,8 @@ void ForestBuilder::build_linked() {
 
 }  // namespace
 
-void build_forest(const Job& job, const CcLabelParams& params, const Setup& setup, int max_chunks,
-                  LabelBuffers& buffers, const Workers& workers) {
+void build_forest(const FrameTask& job, const CcLabelParams& params, const Setup& setup,
+                  int max_chunks, LabelBuffers& buffers, const Workers& workers) {
   ForestBuilder(job, params, setup, max_chunks, buffers, workers).build();
 }
 

@@ -136,7 +136,8 @@ uint32_t packed_color(uint32_t label, const Layout& layout) {
 }  // namespace
 
 const uint32_t* output_values(const uint32_t* label, uint32_t runs, uint32_t* scratch,
-                              const Job& job, const CcLabelParams& params, const Tracks& tracks) {
+                              const FrameTask& job, const CcLabelParams& params,
+                              const Tracks& tracks) {
   const auto converted = [&](auto convert) {
     std::transform(label, label + runs, scratch, convert);
     return scratch;
@@ -154,9 +155,9 @@ const uint32_t* output_values(const uint32_t* label, uint32_t runs, uint32_t* sc
     });
   }
   if (params.track && params.label_values == LabelValues::track) {
-    return converted([&](uint32_t id) { return track_of(id, label_limit(job.out.layout)); });
+    return converted([&](uint32_t id) { return track_of(id, max_label_of(job.out.layout)); });
   }
-  const uint32_t limit = limit_of(job, params);
+  const uint32_t limit = max_output_label(job, params);
   if (limit == UINT32_MAX) return label;
   return converted([&](uint32_t id) { return std::min(id, limit); });
 }

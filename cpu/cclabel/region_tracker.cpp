@@ -5,7 +5,7 @@
 #include <cstring>
 #include <utility>
 
-#include "core/tracking/step.hpp"
+#include "core/tracking/tracking_step.hpp"
 
 namespace regions {
 namespace {
@@ -45,9 +45,9 @@ struct SingleThread {
   }
   // Like compact(), for two selections at once.
   template <class IsFirst, class StoreFirst, class IsSecond, class StoreSecond>
-  Two compact_two(uint32_t count, IsFirst is_first, StoreFirst store_first, IsSecond is_second,
-                  StoreSecond store_second) const {
-    Two rank;
+  TwoCounts compact_two(uint32_t count, IsFirst is_first, StoreFirst store_first,
+                        IsSecond is_second, StoreSecond store_second) const {
+    TwoCounts rank;
     for (uint32_t i = 0; i < count; ++i) {
       if (is_first(i)) store_first(i, rank.first++);
       if (is_second(i)) store_second(i, rank.second++);
@@ -62,7 +62,7 @@ struct SingleThread {
 }  // namespace
 
 void Tracker::allocate(Backend& backend, const Setup& setup) {
-  const bool continues_ids = memory_.counts && cleared_bytes_ <= past_bytes(Ids::go_on);
+  const bool continues_ids = memory_.counts && cleared_bytes_ <= past_bytes(IdNumbering::continued);
   const uint32_t last_id = continues_ids ? memory_.counts->last_id : 0;
   reports_.assign(static_cast<size_t>(setup.slots), {});
   block_ = backend.allocate(tracking_bytes(setup.size, setup.max_regions));
@@ -71,7 +71,7 @@ void Tracker::allocate(Backend& backend, const Setup& setup) {
   labelled_pixels_.assign(
       static_cast<size_t>(setup.size.height) * static_cast<size_t>(words_for(setup.size.width)), 0);
   spans_ = {setup.size.height, setup.size.height};
-  cleared_bytes_ = past_bytes(Ids::go_on);
+  cleared_bytes_ = past_bytes(IdNumbering::continued);
 }
 
 bool Tracker::set_row_spans(const RowSpans& spans) {
@@ -88,7 +88,9 @@ bool Tracker::set_row_spans(const RowSpans& spans) {
   return false;
 }
 
-void Tracker::forget(Ids ids) { cleared_bytes_ = std::max(cleared_bytes_, past_bytes(ids)); }
+void Tracker::forget(IdNumbering ids) {
+  cleared_bytes_ = std::max(cleared_bytes_, past_bytes(ids));
+}
 
 void Tracker::begin(const Ticket& ticket) {
   begun_ = ticket.number + 1;
@@ -99,7 +101,7 @@ void Tracker::step(const TrackRules& rules, const RegionTable& table, uint32_t c
   const SingleThread team;
   const TrackCounts before = *memory_.counts;
   const TrackStep step(team, memory_, rules, table.regions, count, before);
-  step.see();
+  step.collect_pairs();
   step.match();
   step.finish(table, &reports_[static_cast<size_t>(slot)]);
 }

@@ -28,11 +28,11 @@ struct CpuAtomics {
 class Tracker {
  public:
   // Allocates the memory for a stream and forgets all tracks. No frame may be in flight. New tracks
-  // continue the earlier track ids, unless forget(Ids::begin_again) was called.
+  // continue the earlier track ids, unless forget(IdNumbering::restarted) was called.
   void allocate(Backend& backend, const Setup& setup);
 
   // Forgets all tracks before the next enqueued frame. Called by the thread that enqueues frames.
-  void forget(Ids ids);
+  void forget(IdNumbering ids);
 
   // Returned when a frame is enqueued; its work passes it to all functions below.
   struct Ticket {
@@ -62,18 +62,18 @@ class Tracker {
   // Assigns tracks to the regions 1..count and writes them to table.regions.
   void step(const TrackRules& rules, const RegionTable& table, uint32_t count, int slot);
 
-  const TrackReport& report(int slot) const { return reports_.at(static_cast<size_t>(slot)); }
+  const TrackEvents& report(int slot) const { return reports_.at(static_cast<size_t>(slot)); }
 
  private:
-  size_t past_bytes(Ids ids) const {
-    return tracking_past_bytes(memory_.labels.size(), memory_.capacity, ids);
+  size_t past_bytes(IdNumbering ids) const {
+    return tracking_reset_bytes(memory_.labels.size(), memory_.capacity, ids);
   }
 
   Block block_;
   TrackMemory memory_;
   std::vector<Word> labelled_pixels_;  // [height][words]
   RowSpans spans_;                     // of the last frame
-  std::vector<TrackReport> reports_;   // [slots]
+  std::vector<TrackEvents> reports_;   // [slots]
   FrameSequencer sequencer_;
   size_t cleared_bytes_ = 0;  // for the next frame's ticket
   uint64_t begun_ = 0;        // ticket number of the last frame that called begin(), plus 1

@@ -188,7 +188,7 @@ void label_runs(const uint32_t* parent, uint32_t* label, uint32_t first, uint32_
 
 }  // namespace
 
-void RunForest::allocate(Backend& backend, const Stack& max_volume) {
+void RunForest::allocate(Backend& backend, const VolumeLayout& max_volume) {
   // There are at most as many runs as pixels. The system provides pages only when they are touched,
   // so the unused part of the arrays takes no memory.
   const Size size = max_volume.size();
@@ -204,7 +204,8 @@ void RunForest::allocate(Backend& backend, const Stack& max_volume) {
   });
 }
 
-void RunForest::reset(const Stack& volume, const RowSpans& spans, int band_rows, int max_chunks) {
+void RunForest::reset(const VolumeLayout& volume, const RowSpans& spans, int band_rows,
+                      int max_chunks) {
   volume_ = volume;
   spans_ = spans;
   band_rows_ = band_rows;
@@ -288,7 +289,7 @@ void RunForest::add_merged_areas() {
 
 void RunForest::compute_areas(const BitImage& pixels, uint64_t border, bool is_spatial,
                               const Workers& workers) {
-  const Stack& volume_layout = volume_;
+  const VolumeLayout& volume_layout = volume_;
   const int width = volume_layout.slice.width;
   const auto is_first_or_last = [](int i, int count) { return i == 0 || i == count - 1; };
   clear_areas();
@@ -296,7 +297,7 @@ void RunForest::compute_areas(const BitImage& pixels, uint64_t border, bool is_s
     const RowChunk& chunk = chunk_[s];
     for (int row = chunk.begin; row < chunk.end; ++row) {
       const int band = band_of(row);
-      const Stack::Place position = volume_layout.place(row);
+      const VolumeLayout::Position position = volume_layout.position(row);
       const auto height = static_cast<uint64_t>(spans_.height(row));
       const bool at_edge = is_first_or_last(position.y, volume_layout.slice.height) ||
                            (is_spatial && is_first_or_last(position.z, volume_layout.slices));

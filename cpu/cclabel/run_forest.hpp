@@ -12,7 +12,7 @@
 
 #include "core/backend.hpp"
 #include "core/cclabel/cclabel.hpp"
-#include "core/stack.hpp"
+#include "core/frame.hpp"
 #include "core/workers.hpp"
 #include "cpu/cclabel/run_adjacency.hpp"
 #include "cpu/pixel_rows.hpp"
@@ -55,14 +55,14 @@ class RunForest {
   static constexpr int kMaxChunks = 64;
 
   // Allocates workspace for volumes up to this size.
-  void allocate(Backend& backend, const Stack& max_volume);
+  void allocate(Backend& backend, const VolumeLayout& max_volume);
 
   // Empties the forest and divides the rows into at most `max_chunks` chunks. `volume` counts rows
   // of bits, `spans` maps them to rows of the picture.
-  void reset(const Stack& volume, const RowSpans& spans, int band_rows, int max_chunks);
+  void reset(const VolumeLayout& volume, const RowSpans& spans, int band_rows, int max_chunks);
   int chunks() const { return chunk_count_; }
   RowChunk& chunk(int s) { return chunk_[s]; }
-  const Stack& volume() const { return volume_; }
+  const VolumeLayout& volume() const { return volume_; }
   const RowSpans& spans() const { return spans_; }
   int band_of(int row) const {
     if (volume_.depth() == 1) return row / band_rows_;
@@ -152,7 +152,7 @@ class RunForest {
     return root_[chunk.first_run + region];
   }
 
-  Stack volume_;
+  VolumeLayout volume_;
   RowSpans spans_;
   int band_rows_ = 1;
   int bands_ = 1;  // per slice

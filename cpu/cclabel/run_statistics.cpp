@@ -55,8 +55,8 @@ REGIONS_INLINE uint64_t sum_values(const uint8_t* values, int count, int) {
 
 template <class T>
 REGIONS_INLINE void measure(const Word* pixels, const Word* starts, const uint32_t* label,
-                            int width, const Stack::Place& position, const ChannelRows& values,
-                            Region* records, uint32_t count) {
+                            int width, const VolumeLayout::Position& position,
+                            const ChannelRows& values, Region* records, uint32_t count) {
   for_each_segment(
       pixels, starts, width, [&](int begin, int end, int64_t run) __attribute__((always_inline)) {
         const uint32_t id = run < 0 ? 0 : label[run];
@@ -90,7 +90,7 @@ REGIONS_INLINE void measure(const Word* pixels, const Word* starts, const uint32
 
 REGIONS_CLONES
 void measure_row(const Word* pixels, const Word* starts, const uint32_t* label, int width,
-                 const Stack::Place& position, const ChannelRows& values, Region* records,
+                 const VolumeLayout::Position& position, const ChannelRows& values, Region* records,
                  uint32_t count) {
   if (values.bytes == 1) {
     measure<uint8_t>(pixels, starts, label, width, position, values, records, count);

@@ -1,9 +1,11 @@
-// Sliding windows on the CPU: labels the window of the last frames as a volume, then measures,
-// tracks and draws the regions of its newest frame. Frames are processed one after another.
+// SlidingWindow windows on the CPU: labels the window of the last frames as a volume, then
+// measures, tracks and draws the regions of its newest frame. Frames are processed one after
+// another.
+#include "core/cclabel/sliding_window.hpp"
+
 #include <algorithm>
 #include <cstring>
 
-#include "core/cclabel/window.hpp"
 #include "cpu/backend.hpp"
 #include "cpu/cclabel/cclabel.hpp"
 #include "cpu/cclabel/region_tracker.hpp"
@@ -90,7 +92,7 @@ void share_windows(const WindowLabels& window, uint32_t count, uint32_t count_be
 }
 
 // Writes the output picture, except for overlays. `values` is workspace for kChunks rows.
-void write_output(ConstLabelMap labels, const Job& job, const CcLabelParams& params,
+void write_output(ConstLabelMap labels, const FrameTask& job, const CcLabelParams& params,
                   std::span<const Region> regions, uint32_t* values, const Workers& workers) {
   const Tracks tracks{regions.data(), static_cast<uint32_t>(regions.size())};
   const auto width = static_cast<size_t>(labels.width);
@@ -107,10 +109,10 @@ void write_output(ConstLabelMap labels, const Job& job, const CcLabelParams& par
   });
 }
 
-class SlidingCpu final : public Sliding {
+class SlidingCpu final : public SlidingWindow {
  public:
   explicit SlidingCpu(const std::shared_ptr<Backend>& backend)
-      : Sliding(backend, make_labeller(backend)), workers_(workers_of(*backend)) {}
+      : SlidingWindow(backend, make_labeller(backend)), workers_(workers_of(*backend)) {}
 
  private:
   void allocate(const Setup& setup) override {
@@ -131,7 +133,7 @@ class SlidingCpu final : public Sliding {
     tracker_.allocate(backend(), setup);
   }
 
-  void slide(const Job& job, const CcLabelParams& params, Queue& queue) override {
+  void slide(const FrameTask& job, const CcLabelParams& params, Queue& queue) override {
     const Tracker::Ticket ticket = tracker_.take_ticket();
     const FrameGuard guard(queue_of(queue), [this, ticket] { tracker_.finish(ticket); });
     queue_of(queue).submit([this, ticket] {
@@ -142,7 +144,7 @@ class SlidingCpu final : public Sliding {
     queue_of(queue).submit([this, job, params, window] { finish_frame(job, params, window); });
   }
 
-  void finish_frame(const Job& job, CcLabelParams params, const WindowLabels& window) {
+  void finish_frame(const FrameTask& job, CcLabelParams params, const WindowLabels& window) {
     const LabelMap labels = window.newest();
     const uint32_t total = count_labels(labels, workers_);
     Region* records = job.table.regions ? job.table.regions : records_.as<Region>();
@@ -171,8 +173,8 @@ class SlidingCpu final : public Sliding {
     write_output(labels, job, params, {records, count}, values_.as<uint32_t>(), workers_);
   }
 
-  void forget(Ids ids) override { tracker_.forget(ids); }
-  TrackReport report(int slot) const override { return tracker_.report(slot); }
+  void forget(IdNumbering ids) override { tracker_.forget(ids); }
+  TrackEvents window_events(int slot) const override { return tracker_.report(slot); }
 
   Workers workers_;
   Tracker tracker_;

@@ -25,7 +25,7 @@ class RegionOverlayCpu final : public Algorithm<RegionOverlayParams> {
     max_regions_ = setup.max_regions;
   }
 
-  void enqueue(const Job& job, const RegionOverlayParams& params, Queue& queue) override {
+  void enqueue(const FrameTask& job, const RegionOverlayParams& params, Queue& queue) override {
     const std::span<const Region> regions(job.attached, std::min(job.attached_count, max_regions_));
     const Ink ink = ink_in(ink_.at(static_cast<size_t>(job.slot)).data(), size_);
     const LabelView labels = job.mask.empty() ? LabelView() : LabelView(job.mask);

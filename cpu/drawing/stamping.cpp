@@ -2,13 +2,13 @@
 //
 // Regions are stamped one by one until a band has received a certain amount of ink. Otherwise all
 // regions are stamped in decreasing order of their codes. The rows of a rectangle are then divided
-// into nodes of a segment tree (core/halves.hpp). Each node has one bit per column, set if the
-// column is covered by a greater code. So each column of a node is written at most once, and each
-// pixel at most once per tree level: 7 times.
+// into nodes of a segment tree (core/drawing/stamp.hpp). Each node has one bit per column, set if
+// the column is covered by a greater code. So each column of a node is written at most once, and
+// each pixel at most once per tree level: 7 times.
 #include <algorithm>
 #include <bit>
 
-#include "core/halves.hpp"
+#include "core/drawing/stamp.hpp"
 #include "cpu/drawing/drawing.hpp"
 
 namespace regions {
@@ -107,12 +107,13 @@ class OrderedStamper {
   void stamp(const Rect& part, uint32_t code) const {
     if (part.empty()) return;
     const int top = band_.top;
-    for_each_node<Ink::kBandHeight>(part.top - top, part.bottom - top, [&](const Node& node) {
-      covered(node.index).cover(part.left, part.right, [&](int left, int right) {
-        write(ink_.codes, {left, top + node.begin, right, top + node.end - 1},
-              [code](int, int) { return code; });
-      });
-    });
+    for_each_node<Ink::kBandHeight>(
+        part.top - top, part.bottom - top, [&](const SegmentTreeNode& node) {
+          covered(node.index).cover(part.left, part.right, [&](int left, int right) {
+            write(ink_.codes, {left, top + node.begin, right, top + node.end - 1},
+                  [code](int, int) { return code; });
+          });
+        });
   }
 
   // A tag has few rows, and its codes are expensive to compute. It is stamped row by row, so that

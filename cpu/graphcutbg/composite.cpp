@@ -5,7 +5,7 @@
 
 #include "cpu/graphcutbg/graphcutbg.hpp"
 
-namespace regions::graphcut {
+namespace regions::graphcutbg {
 namespace {
 
 // Calls body(y) for each row. Rows are divided into more chunks than threads, because their work
@@ -26,7 +26,7 @@ Image<uint8_t> picture_of(std::vector<uint8_t>& pixels, Size size) {
 }
 
 // Returns the mask averaged over a square, or the mask itself without feathering.
-Image<const uint8_t> soften_mask(const ViewPlan& plan, FrameWorkspace& workspace, Size size,
+Image<const uint8_t> soften_mask(const CompositePlan& plan, FrameWorkspace& workspace, Size size,
                                  const Workers& workers) {
   const Image<const uint8_t> mask = picture_of(workspace.mask, size);
   if (plan.feather == 0) return mask;
@@ -42,10 +42,10 @@ Image<const uint8_t> soften_mask(const ViewPlan& plan, FrameWorkspace& workspace
 }
 
 // Computes the averages of square cells of the background for painting.smooth.
-void blur(const ConstFrame& in, Painting& painting, FrameWorkspace& workspace,
+void blur(const ConstFrame& in, Composition& painting, FrameWorkspace& workspace,
           const Workers& workers) {
-  const Cells cells = cells_of(in.size(), painting.plan.cell, workspace.cell_sums.data(),
-                               workspace.cell_weights.data());
+  const BlurCells cells = blur_cells_of(in.size(), painting.plan.cell, workspace.cell_sums.data(),
+                                        workspace.cell_weights.data());
   const Image<const uint8_t> mask = picture_of(workspace.mask, in.size());
   for_rows(workers, cells.rows, [&](int j) {
     for (int i = 0; i < cells.columns; ++i) sum_cell(cells, in, mask, i, j);
@@ -74,7 +74,7 @@ void copy_rows(const ConstFrame& from, const Frame& to) {
 
 }  // namespace
 
-void composite_output(const Job& job, const ViewPlan& plan, const uint16_t* image,
+void composite_output(const FrameTask& job, const CompositePlan& plan, const uint16_t* image,
                       FrameWorkspace& workspace, const Workers& workers) {
   const Size size = job.in.size();
   if (!job.foreground.empty()) {
@@ -99,15 +99,15 @@ void composite_output(const Job& job, const ViewPlan& plan, const uint16_t* imag
     });
     return;
   }
-  Painting painting{plan, job.out, alpha, image, {}};
+  Composition painting{plan, job.out, alpha, image, {}};
   if (plan.blurs()) blur(job.in, painting, workspace, workers);
   copy_rows(job.in, job.out);
   // One thread processes both rows that share chroma samples.
   for_rows(workers, (size.height + 1) / 2, [&](int pair) {
     for (int y = 2 * pair; y < std::min(size.height, 2 * pair + 2); ++y) {
-      for (int x = 0; x < size.width; ++x) paint_pixel(painting, x, y);
+      for (int x = 0; x < size.width; ++x) composite_pixel(painting, x, y);
     }
   });
 }
 
-}  // namespace regions::graphcut
+}  // namespace regions::graphcutbg

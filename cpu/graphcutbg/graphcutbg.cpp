@@ -11,7 +11,7 @@
 #include "cpu/simd.hpp"
 
 namespace regions {
-namespace graphcut {
+namespace graphcutbg {
 namespace {
 
 constexpr int kMinCell = 1;  // pixels, side of the smallest cells for replace-with=blur
@@ -24,10 +24,10 @@ REGIONS_CLONES uint32_t count_nonzero(const uint8_t* bytes, int count) {
 
 // The data of a frame that its tasks on the queue need.
 struct QueuedFrame {
-  Job job;
+  FrameTask job;
   ScenePlan scene;
   EnergyPlan energy;
-  ViewPlan output;
+  CompositePlan output;
   uint64_t ticket = 0;  // of the sequencer
   bool resets = false;  // forgets the earlier frames
   bool verifies = false;
@@ -55,12 +55,12 @@ class GraphCutBgCpu final : public GraphCutBg {
     resets_ = false;
   }
 
-  void enqueue(const Job& job, const GraphCutBgParams& params, Queue& queue) override {
+  void enqueue(const FrameTask& job, const GraphCutBgParams& params, Queue& queue) override {
     expects_cuttable(setup_, job, params);
     FrameWorkspace& workspace = workspaces_[static_cast<size_t>(job.slot)];
     QueuedFrame queued{job, scene_plan_of(params),
                        energy_plan_of(params, setup_.size, job.mask.size()),
-                       view_plan_of(params, setup_)};
+                       composite_plan_of(params, setup_)};
     expects(!queued.output.shows_image() || !replacement_.empty(),
             "replace-with=image requires replace-image");
     queued.ticket = sequencer_.take_ticket();
@@ -118,7 +118,7 @@ class GraphCutBgCpu final : public GraphCutBg {
     };
     add(&header, sizeof header);
     const size_t plane = model_.background.size() * sizeof(uint32_t);
-    const size_t stride = Canvas::plane_stride(model_.background.size());
+    const size_t stride = ModelArrays::plane_stride(model_.background.size());
     for (size_t k = 0; k < Model::kWords; ++k) add(model_.model.data() + k * stride, plane);
     add(model_.background.data(), plane);
     return bytes;
@@ -128,7 +128,7 @@ class GraphCutBgCpu final : public GraphCutBg {
     const StateHeader header = checked_header(state, setup_.size);
     const std::byte* at = state.data() + sizeof header;
     const size_t plane = model_.background.size() * sizeof(uint32_t);
-    const size_t stride = Canvas::plane_stride(model_.background.size());
+    const size_t stride = ModelArrays::plane_stride(model_.background.size());
     for (size_t k = 0; k < Model::kWords; ++k, at += plane) {
       std::memcpy(model_.model.data() + k * stride, at, plane);
     }
@@ -138,7 +138,7 @@ class GraphCutBgCpu final : public GraphCutBg {
     resets_ = false;
   }
 
-  GraphCutReport report(int slot) const override {
+  GraphCutResult result(int slot) const override {
     return workspaces_.at(static_cast<size_t>(slot)).report;
   }
 
@@ -176,18 +176,18 @@ class GraphCutBgCpu final : public GraphCutBg {
   Image<uint8_t> mask_of(FrameWorkspace& workspace) const {
     return {workspace.mask.data(), setup_.size.width, setup_.size.height, setup_.size.width};
   }
-  Canvas canvas() { return model_.canvas(excluded_.empty() ? nullptr : excluded_.data()); }
+  ModelArrays canvas() { return model_.canvas(excluded_.empty() ? nullptr : excluded_.data()); }
 
   // Reads and surveys the frame, and computes the weights of its cut.
   void compute_frame_weights(const QueuedFrame& queued) {
-    const Canvas canvas = this->canvas();
+    const ModelArrays canvas = this->canvas();
     const int width = setup_.size.width;
     if (queued.resets) restart(canvas);
     std::fill(model_.surveys.begin(), model_.surveys.end(), Survey());
-    const auto color = [&](int x, int y) { return Color::load(canvas.now + canvas.at(x, y)); };
+    const auto color = [&](int x, int y) { return Color::load(canvas.current + canvas.at(x, y)); };
     const int height = setup_.size.height;
     for_rows([&](int chunk, int y) {
-      read_row(queued.job.in, y, canvas.now + canvas.at(0, y));
+      read_row(queued.job.in, y, canvas.current + canvas.at(0, y));
       // A row is surveyed after the row below it has been read.
       const int step = y % Survey::kStep;
       if (step != 1 && !(step == 0 && y + 1 == height)) return;
@@ -202,10 +202,10 @@ class GraphCutBgCpu final : public GraphCutBg {
     for (size_t i = 1; i < model_.surveys.size(); ++i) survey.add(model_.surveys[i]);
     survey.foreground = model_.last_foreground;
     survey.pixels = model_.last_pixels;
-    model_.frame = settle(model_.scene, survey, medians_of(survey), queued.scene);
+    model_.frame = plan_frame(model_.scene, survey, medians_of(survey), queued.scene);
     if (queued.energy.uses_colors) {
-      settle_totals(*canvas.colors);
-      for (int bin = 0; bin < Colors::kBins; ++bin) settle_bin(*canvas.colors, bin);
+      finalize_totals(*canvas.colors);
+      for (int bin = 0; bin < ColorHistograms::kBins; ++bin) finalize_bin(*canvas.colors, bin);
     }
     model_.energy = queued.energy;
     for_rows([&](int, int y) {
@@ -216,7 +216,7 @@ class GraphCutBgCpu final : public GraphCutBg {
   }
 
   // Forgets the model, and starts it from the given background if there is one.
-  void restart(const Canvas& canvas) {
+  void restart(const ModelArrays& canvas) {
     model_.scene = {};
     *canvas.colors = {};
     model_.last_foreground = model_.last_pixels = 0;
@@ -224,14 +224,14 @@ class GraphCutBgCpu final : public GraphCutBg {
     model_.scene.age = kKnownAge;
     for_rows([&](int, int y) {
       for (int x = 0; x < setup_.size.width; ++x) {
-        start_from(canvas, given_background_.data(), canvas.at(x, y));
+        start_model_from(canvas, given_background_.data(), canvas.at(x, y));
       }
     });
   }
 
   // Updates the model with the frame and its mask, and writes the frame's report.
   void update_model(const QueuedFrame& queued, FrameWorkspace& workspace) {
-    const Canvas canvas = this->canvas();
+    const ModelArrays canvas = this->canvas();
     const Image<uint8_t> mask = mask_of(workspace);
     const int width = setup_.size.width;
     std::fill(model_.foreground.begin(), model_.foreground.end(), 0);
@@ -249,11 +249,11 @@ class GraphCutBgCpu final : public GraphCutBg {
       }
       passes_.update_model(canvas, model_.frame, foreground, y);
       for (int x = 0; queued.energy.uses_colors && x < width; ++x) {
-        if (!is_taught(canvas, model_.frame, x, y)) continue;
+        if (!is_updated(canvas, model_.frame, x, y)) continue;
         count_color(canvas, foreground[x] != 0, x, y, add);
       }
     });
-    GraphCutReport& report = workspace.report;
+    GraphCutResult& report = workspace.report;
     report.foreground = 0;
     report.cut_value = queued.verifies ? 0 : -1;
     for (const uint32_t pixels : model_.foreground) report.foreground += pixels;
@@ -289,11 +289,11 @@ void ModelState::allocate(Size picture, Neighbours neighbourhood, int row_chunks
   const size_t pixels = picture.area();
   current.assign(pixels, 0);
   background.assign(pixels, 0);
-  model.assign(Canvas::plane_stride(pixels) * Model::kWords, 0);
+  model.assign(ModelArrays::plane_stride(pixels) * Model::kWords, 0);
   for (auto* weights : {&terminal, &right, &down}) weights->assign(pixels, 0);
   const bool eight = neighbourhood == Neighbours::eight;
   for (auto* weights : {&down_right, &down_left}) weights->assign(eight ? pixels : 0, 0);
-  colors.assign(1, Colors());
+  colors.assign(1, ColorHistograms());
   const auto count = static_cast<size_t>(row_chunks);
   surveys.assign(count, Survey());
   foreground.assign(count, 0);
@@ -302,11 +302,11 @@ void ModelState::allocate(Size picture, Neighbours neighbourhood, int row_chunks
   last_foreground = last_pixels = 0;
 }
 
-Canvas ModelState::canvas(const uint8_t* excluded) {
-  Canvas canvas;
+ModelArrays ModelState::canvas(const uint8_t* excluded) {
+  ModelArrays canvas;
   canvas.width = size.width;
   canvas.height = size.height;
-  canvas.now = current.data();
+  canvas.current = current.data();
   canvas.background = background.data();
   canvas.model = model.data();
   canvas.terminal = terminal.data();
@@ -334,19 +334,19 @@ GridGraph ModelState::graph(const LinkSource* links) const {
 void FrameWorkspace::allocate(Size picture) {
   // A new vector, not assign(): its check of the size prevents a false warning of g++ 14.
   for (auto* pixels : {&mask, &counts, &alpha}) *pixels = std::vector<uint8_t>(picture.area());
-  const size_t cells = Cells::count(picture, kMinCell);
+  const size_t cells = BlurCells::count(picture, kMinCell);
   cell_sums.assign(3 * cells, 0);
   cell_weights.assign(cells, 0);
   for (auto& component : smooth) component.assign(cells, 0);
   report = {};
 }
 
-}  // namespace graphcut
+}  // namespace graphcutbg
 
 template <>
 std::unique_ptr<Algorithm<GraphCutBgParams>> make_algorithm<GraphCutBgParams, BackendKind::cpu>(
     std::shared_ptr<Backend> backend) {
-  return std::make_unique<graphcut::GraphCutBgCpu>(std::move(backend));
+  return std::make_unique<graphcutbg::GraphCutBgCpu>(std::move(backend));
 }
 
 }  // namespace regions

@@ -5,13 +5,13 @@
 #include <span>
 #include <vector>
 
+#include "core/graphcutbg/composite.hpp"
 #include "core/graphcutbg/energy.hpp"
-#include "core/graphcutbg/pixel.hpp"
-#include "core/graphcutbg/state.hpp"
-#include "core/graphcutbg/view.hpp"
+#include "core/graphcutbg/model_update.hpp"
+#include "core/graphcutbg/stored_model.hpp"
 #include "core/workers.hpp"
 
-namespace regions::graphcut {
+namespace regions::graphcutbg {
 
 // The background model and the weights of the cut. Frames use it one after another.
 struct ModelState {
@@ -20,7 +20,7 @@ struct ModelState {
   std::vector<uint32_t> current, background;  // [height][width], packed colours
   std::vector<uint32_t> model;                // see Model
   std::vector<int32_t> terminal, right, down, down_right, down_left;  // [height][width]
-  std::vector<Colors> colors;                                         // [1]
+  std::vector<ColorHistograms> colors;                                // [1]
   std::vector<Survey> surveys;                                        // [row_chunks]
   std::vector<uint32_t> foreground;                                   // [row_chunks], pixels
   std::vector<int64_t> values;  // [row_chunks], value of the mask's cut
@@ -31,7 +31,7 @@ struct ModelState {
   uint32_t last_pixels = 0;      // pixels of the last frame
 
   void allocate(Size picture, Neighbours neighbourhood, int row_chunks);
-  Canvas canvas(const uint8_t* excluded);
+  ModelArrays canvas(const uint8_t* excluded);
   // Returns the graph of the current frame. `links`, unless null, computes the capacities instead
   // of the images.
   GridGraph graph(const LinkSource* links) const;
@@ -40,10 +40,10 @@ struct ModelState {
 // The memory of one in-flight frame.
 struct FrameWorkspace {                      // NOLINT(bugprone-reserved-identifier): implicit copy
   std::vector<uint8_t> mask, counts, alpha;  // [height][width]
-  std::vector<uint64_t> cell_sums;           // see Cells
-  std::vector<uint32_t> cell_weights;        // see Cells
+  std::vector<uint64_t> cell_sums;           // see BlurCells
+  std::vector<uint32_t> cell_weights;        // see BlurCells
   std::vector<uint16_t> smooth[3];           // [rows][columns] of cells
-  GraphCutReport report;
+  GraphCutResult report;
 
   void allocate(Size picture);
 };
@@ -56,14 +56,14 @@ void read_row(const ConstFrame& frame, int y, uint32_t* colors);
 struct RowPasses {
   int lanes;
   // Computes the terminal weights of row y.
-  void (*compute_terminals)(const Canvas& canvas, const ConstFrame& mask, const FramePlan& frame,
-                            const EnergyPlan& plan, int y);
+  void (*compute_terminals)(const ModelArrays& canvas, const ConstFrame& mask,
+                            const FramePlan& frame, const EnergyPlan& plan, int y);
   // Computes the link capacities of pixels first..last - 1 of row y.
-  void (*compute_links)(const Canvas& canvas, const FramePlan& frame, const EnergyPlan& plan, int y,
-                        int first, int last, const LinkRow& to);
+  void (*compute_links)(const ModelArrays& canvas, const FramePlan& frame, const EnergyPlan& plan,
+                        int y, int first, int last, const LinkRow& to);
   // Updates the model with row y, except for the counts of colours. `foreground` is the row of the
   // cut's mask.
-  void (*update_model)(const Canvas& canvas, const FramePlan& frame, const uint8_t* foreground,
+  void (*update_model)(const ModelArrays& canvas, const FramePlan& frame, const uint8_t* foreground,
                        int y);
 };
 
@@ -72,7 +72,7 @@ std::span<const RowPasses> row_passes();
 
 // Writes job.out and job.foreground from the mask in the workspace. `image` is the new background
 // for replace-with=image, [3][height][width]; otherwise null.
-void composite_output(const Job& job, const ViewPlan& plan, const uint16_t* image,
+void composite_output(const FrameTask& job, const CompositePlan& plan, const uint16_t* image,
                       FrameWorkspace& workspace, const Workers& workers);
 
-}  // namespace regions::graphcut
+}  // namespace regions::graphcutbg

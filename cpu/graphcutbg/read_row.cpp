@@ -3,7 +3,7 @@
 #include "cpu/graphcutbg/graphcutbg.hpp"
 #include "cpu/simd.hpp"
 
-namespace regions::graphcut {
+namespace regions::graphcutbg {
 namespace {
 
 // For each component, the address of the byte with the upper eight bits of the first sample.
@@ -79,4 +79,4 @@ void read_row(const ConstFrame& frame, int y, uint32_t* colors) {
   read(frame.layout, samples, frame.width, colors);
 }
 
-}  // namespace regions::graphcut
+}  // namespace regions::graphcutbg

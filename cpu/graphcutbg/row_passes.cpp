@@ -5,13 +5,13 @@
 #include "cpu/graphcutbg/graphcutbg.hpp"
 #include "cpu/graphcutbg/simd_lanes.hpp"
 
-namespace regions::graphcut {
+namespace regions::graphcutbg {
 namespace {
 
 // Calls run(first, last) for each run of pixels of row y that are not excluded, and rest(first,
 // last) for each run of excluded pixels. A run has the pixels first..last - 1.
 template <std::invocable<int, int> Run, std::invocable<int, int> Rest>
-REGIONS_INLINE void split_row(const Canvas& canvas, int y, Run run, Rest rest) {
+REGIONS_INLINE void split_row(const ModelArrays& canvas, int y, Run run, Rest rest) {
   const uint8_t* excluded = canvas.excluded ? canvas.excluded + canvas.at(0, y) : nullptr;
   for (int x = 0; x < canvas.width;) {
     int end = canvas.width;
@@ -47,14 +47,14 @@ REGIONS_INLINE void store(int32_t* to, Lanes<kLanes> value) {
 // memory. `row` is the index of the row's first pixel; to[0] belongs to pixel `first`. Writes table
 // indices first, then replaces them by the capacities in the plan's table.
 template <int kLanes>
-REGIONS_INLINE void compute_links_in_direction(const Canvas& canvas, const FramePlan& frame,
+REGIONS_INLINE void compute_links_in_direction(const ModelArrays& canvas, const FramePlan& frame,
                                                const EnergyPlan& plan, size_t row, int begin,
                                                int end, size_t step, bool diagonal, int first,
                                                int32_t* to) {
   const auto link = [&]<class Int>(int x) __attribute__((always_inline)) {
     const size_t i = row + static_cast<size_t>(x);
-    store(to + (x - first), link_step(Spot<Int>::at(canvas, frame, i),
-                                      Spot<Int>::at(canvas, frame, i + step), frame, plan));
+    store(to + (x - first), link_step(EdgeSample<Int>::at(canvas, frame, i),
+                                      EdgeSample<Int>::at(canvas, frame, i + step), frame, plan));
   };
   int x = begin;
   for (; x + kLanes <= end; x += kLanes) link.template operator()<Lanes<kLanes>>(x);
@@ -67,7 +67,7 @@ REGIONS_INLINE void compute_links_in_direction(const Canvas& canvas, const Frame
 }
 
 template <int kLanes>
-REGIONS_INLINE void compute_links_with(const Canvas canvas, const FramePlan frame,
+REGIONS_INLINE void compute_links_with(const ModelArrays canvas, const FramePlan frame,
                                        const EnergyPlan& plan, int y, int first, int last,
                                        const LinkRow& to) {
   const size_t row = canvas.at(0, y);
@@ -90,7 +90,7 @@ REGIONS_INLINE void compute_links_with(const Canvas canvas, const FramePlan fram
 }
 
 template <int kLanes>
-REGIONS_INLINE void compute_terminals_with(const Canvas canvas, const ConstFrame& mask,
+REGIONS_INLINE void compute_terminals_with(const ModelArrays canvas, const ConstFrame& mask,
                                            const FramePlan frame, const EnergyPlan& plan, int y) {
   const size_t row = canvas.at(0, y);
   int32_t* terminal = canvas.terminal + row;
@@ -109,24 +109,24 @@ REGIONS_INLINE void compute_terminals_with(const Canvas canvas, const ConstFrame
               const size_t i = row + static_cast<size_t>(x);
               Int match = -2;
               const Int evidence = model_evidence(canvas, frame.model, i, match);
-              note_match(canvas, i, match);
+              store_match(canvas, i, match);
               // Near the ends of the row, neighbours are missing for some lanes: pixel by pixel.
               const bool inside = x >= kReach && x + lanes + kReach <= canvas.width;
               if (inside || lanes == 1) {
-                store(terminal + x, judged(evidence, canvas, frame, plan, x, y));
+                store(terminal + x, refine_evidence(evidence, canvas, frame, plan, x, y));
                 return;
               }
               store(terminal + x, evidence);
               for (int k = x; k < x + lanes; ++k) {
-                terminal[k] = judged(terminal[k], canvas, frame, plan, k, y);
+                terminal[k] = refine_evidence(terminal[k], canvas, frame, plan, k, y);
               }
             });
       },
-      [&](int first, int last) { std::fill(terminal + first, terminal + last, -kSure); });
+      [&](int first, int last) { std::fill(terminal + first, terminal + last, -kCertainWeight); });
 }
 
 template <int kLanes>
-REGIONS_INLINE void update_model_with(const Canvas canvas, const FramePlan frame,
+REGIONS_INLINE void update_model_with(const ModelArrays canvas, const FramePlan frame,
                                       const uint8_t* foreground, int y) {
   if (!frame.model.learns) return;
   const auto update_run = [&](int first, int last) __attribute__((always_inline)) {
@@ -139,8 +139,8 @@ REGIONS_INLINE void update_model_with(const Canvas canvas, const FramePlan frame
             is_foreground = Int::nonzero(foreground + x);
           }
           const size_t i = canvas.at(x, y);
-          if (teach_noted<Int>(canvas, frame.model, is_foreground, i)) return;
-          teach_model<Int>(canvas, frame.model, is_foreground, i);
+          if (update_matched_modes<Int>(canvas, frame.model, is_foreground, i)) return;
+          update_all_modes<Int>(canvas, frame.model, is_foreground, i);
         });
   };
   if (frame.model.starts) {
@@ -152,23 +152,23 @@ REGIONS_INLINE void update_model_with(const Canvas canvas, const FramePlan frame
 
 // Defines the passes with kLanes lanes. The other argument is the attribute that selects their
 // instruction set. Links have at most 8 lanes, because cuts request few pixels at a time.
-#define REGIONS_ROW_PASSES(kLanes, ...)                                                        \
-  struct Passes##kLanes {                                                                      \
-    __VA_ARGS__ static void compute_terminals(const Canvas& canvas, const ConstFrame& mask,    \
-                                              const FramePlan& frame, const EnergyPlan& plan,  \
-                                              int y) {                                         \
-      compute_terminals_with<kLanes>(canvas, mask, frame, plan, y);                            \
-    }                                                                                          \
-    __VA_ARGS__ static void compute_links(const Canvas& canvas, const FramePlan& frame,        \
-                                          const EnergyPlan& plan, int y, int first, int last,  \
-                                          const LinkRow& to) {                                 \
-      compute_links_with<std::min(kLanes, 8)>(canvas, frame, plan, y, first, last, to);        \
-    }                                                                                          \
-    __VA_ARGS__ static void update_model(const Canvas& canvas, const FramePlan& frame,         \
-                                         const uint8_t* foreground, int y) {                   \
-      update_model_with<kLanes>(canvas, frame, foreground, y);                                 \
-    }                                                                                          \
-    static constexpr RowPasses all = {kLanes, compute_terminals, compute_links, update_model}; \
+#define REGIONS_ROW_PASSES(kLanes, ...)                                                          \
+  struct Passes##kLanes {                                                                        \
+    __VA_ARGS__ static void compute_terminals(const ModelArrays& canvas, const ConstFrame& mask, \
+                                              const FramePlan& frame, const EnergyPlan& plan,    \
+                                              int y) {                                           \
+      compute_terminals_with<kLanes>(canvas, mask, frame, plan, y);                              \
+    }                                                                                            \
+    __VA_ARGS__ static void compute_links(const ModelArrays& canvas, const FramePlan& frame,     \
+                                          const EnergyPlan& plan, int y, int first, int last,    \
+                                          const LinkRow& to) {                                   \
+      compute_links_with<std::min(kLanes, 8)>(canvas, frame, plan, y, first, last, to);          \
+    }                                                                                            \
+    __VA_ARGS__ static void update_model(const ModelArrays& canvas, const FramePlan& frame,      \
+                                         const uint8_t* foreground, int y) {                     \
+      update_model_with<kLanes>(canvas, frame, foreground, y);                                   \
+    }                                                                                            \
+    static constexpr RowPasses all = {kLanes, compute_terminals, compute_links, update_model};   \
   }
 
 REGIONS_ROW_PASSES(4);
@@ -188,4 +188,4 @@ size_t supported() { return 1; }
 
 std::span<const RowPasses> row_passes() { return {kPasses, supported()}; }
 
-}  // namespace regions::graphcut
+}  // namespace regions::graphcutbg

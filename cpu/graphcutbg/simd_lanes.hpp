@@ -16,7 +16,7 @@
 #define REGIONS_WIDE_LANES 0
 #endif
 
-namespace regions::graphcut {
+namespace regions::graphcutbg {
 
 // The vector operations whose implementation depends on the instruction set.
 template <int kLanes>
@@ -56,7 +56,7 @@ struct VectorOps {
   }
   REGIONS_INLINE static Mask less(Signed a, Signed b) { return {a < b}; }
   REGIONS_INLINE static Mask equal(Signed a, Signed b) { return {a == b}; }
-  REGIONS_INLINE static Signed pick(Mask first, Signed a, Signed b) {
+  REGIONS_INLINE static Signed select(Mask first, Signed a, Signed b) {
     return first.bits < 0 ? a : b;  // blend instructions use the sign bit
   }
   REGIONS_INLINE static Signed smaller(Signed a, Signed b) {
@@ -132,7 +132,7 @@ struct VectorOps<16> {
     asm("vpcmpeqd %2, %1, %0" : "=Yk"(mask.bits) : "v"(a), "v"(b));
     return mask;
   }
-  REGIONS_INLINE static Signed pick(Mask first, Signed a, Signed b) {
+  REGIONS_INLINE static Signed select(Mask first, Signed a, Signed b) {
     Signed v;
     asm("vpblendmd %2, %1, %0%{%3%}" : "=v"(v) : "v"(b), "v"(a), "Yk"(first.bits));
     return v;
@@ -202,8 +202,8 @@ class Lanes {
   REGIONS_INLINE friend Mask operator==(Lanes a, Lanes b) { return Ops::equal(a.v_, b.v_); }
   REGIONS_INLINE friend Mask operator!=(Lanes a, Lanes b) { return !Ops::equal(a.v_, b.v_); }
 
-  REGIONS_INLINE friend Lanes pick(Mask first, Lanes a, Lanes b) {
-    return Lanes(Ops::pick(first, a.v_, b.v_));
+  REGIONS_INLINE friend Lanes select(Mask first, Lanes a, Lanes b) {
+    return Lanes(Ops::select(first, a.v_, b.v_));
   }
   REGIONS_INLINE friend Lanes smaller(Lanes a, Lanes b) { return Lanes(Ops::smaller(a.v_, b.v_)); }
   REGIONS_INLINE friend Lanes larger(Lanes a, Lanes b) { return Lanes(Ops::larger(a.v_, b.v_)); }
@@ -216,7 +216,7 @@ class Lanes {
   REGIONS_INLINE friend Lanes quotient(Lanes a, Lanes b) {
     const Lanes near(Ops::ratio(a.v_, b.v_));
     const Lanes rest = a - near * b;
-    return pick(rest < 0, near - 1, pick(rest < b, near, near + 1));
+    return select(rest < 0, near - 1, select(rest < b, near, near + 1));
   }
   REGIONS_INLINE friend Lanes small_quotient(Lanes a, Lanes b) {
     return Lanes(Ops::ratio(a.v_, b.v_));
@@ -243,4 +243,4 @@ class Lanes {
   Signed v_;
 };
 
-}  // namespace regions::graphcut
+}  // namespace regions::graphcutbg

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "core/maxflow/warm_choice.hpp"
+#include "core/maxflow/warm_start_tuner.hpp"
 #include "cpu/backend.hpp"
 #include "cpu/maxflow/cut_search.hpp"
 #include "cpu/maxflow/residual_grid.hpp"
@@ -181,10 +181,11 @@ class CpuGridCut final : public GridCut {
   }
 
   void enqueue(const GridGraph& graph, Image<uint8_t> foreground, const CutLimits& limits,
-               CutReport* report, int /*slot*/, Queue& queue) override {
+               CutResult* report, int /*slot*/, Queue& queue) override {
     expects(graph.neighbours == neighbours_, "neighbours differs from the configured value");
     expects_size(graph.terminal, "terminal weights");
-    expects(!graph.links || graph.most > 0, "computed capacities require `most`, their maximum");
+    expects(!graph.links || graph.max_weight > 0,
+            "computed capacities require `most`, their maximum");
     if (!graph.links) {
       expects_size(graph.right, "capacities to the right");
       expects_size(graph.down, "capacities down");
@@ -212,7 +213,7 @@ class CpuGridCut final : public GridCut {
             std::string(what) + " are missing or have the wrong size");
   }
 
-  CutReport cut(const GridGraph& graph, Image<uint8_t> foreground, const CutLimits& limits) {
+  CutResult cut(const GridGraph& graph, Image<uint8_t> foreground, const CutLimits& limits) {
     const maxflow::Clock::time_point start = maxflow::Clock::now();
     const std::lock_guard lock(mutex_);
     maxflow::Deadline deadline;
@@ -233,8 +234,8 @@ class CpuGridCut final : public GridCut {
 
   // Tries the number types that were sufficient for the last frame first, then wider ones.
   template <int kNeighbours>
-  CutReport cut_with(const Task& task) {
-    CutReport report;
+  CutResult cut_with(const Task& task) {
+    CutResult report;
     for (;; width_ = static_cast<Width>(width_ + 1)) {
       bool is_wide_enough = false;
       switch (width_) {
@@ -256,10 +257,10 @@ class CpuGridCut final : public GridCut {
 
   // Returns false if the grid's number types are too narrow for the frame.
   template <maxflow::ResidualGraph Grid>
-  bool cut_in(const Task& task, CutReport& report) {
+  bool cut_in(const Task& task, CutResult& report) {
     const bool may_start_warm = task.warm && solved_width_ == width_;
     // A cut that stopped early is always continued. Its time says little about complete cuts.
-    const bool warm = may_start_warm && (!solved_exactly_ || warm_choice_.takes_warm());
+    const bool warm = may_start_warm && (!solved_exactly_ || warm_choice_.use_warm_start());
     if (!warm) solved_width_ = kUnsolved;
     const maxflow::Clock::time_point start = maxflow::Clock::now();
     const WeightSums sums = sums_of(task.graph);
@@ -290,7 +291,7 @@ class CpuGridCut final : public GridCut {
       return maxflow::gap_of_tile(grid, tile, Image<const uint8_t>(task.foreground));
     });
     if (report.exact && (solved_exactly_ || !warm)) {
-      warm_choice_.note(warm, maxflow::Clock::now() - start);
+      warm_choice_.record_time(warm, maxflow::Clock::now() - start);
     }
     current_ = next;
     solved_width_ = width_;
@@ -308,7 +309,7 @@ class CpuGridCut final : public GridCut {
   }
 
   WeightSums sums_of(const GridGraph& graph) {
-    return graph.most > 0                    ? WeightSums{graph.most, false}
+    return graph.max_weight > 0              ? WeightSums{graph.max_weight, false}
            : neighbours_ == Neighbours::four ? sums_with<4>(graph)
                                              : sums_with<8>(graph);
   }
@@ -394,7 +395,7 @@ class CpuGridCut final : public GridCut {
   Width width_ = k16Bits;                // tried first
   Width solved_width_ = kUnsolved;       // of the last frame's graph
   bool solved_exactly_ = false;
-  maxflow::WarmChoice warm_choice_;
+  maxflow::WarmStartTuner warm_choice_;
 };
 
 }  // namespace

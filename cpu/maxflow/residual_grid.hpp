@@ -13,7 +13,6 @@
 #include <type_traits>
 #include <utility>
 
-#include "core/maxflow/directions.hpp"
 #include "core/maxflow/maxflow.hpp"
 #include "cpu/simd.hpp"
 

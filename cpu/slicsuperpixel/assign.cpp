@@ -56,7 +56,7 @@ class Strip {
   using Ints = typename Vectors<kLanes>::Ints;
 
  public:
-  REGIONS_INLINE Strip(const View& view, int u, int patch, RowChoice row_subset) : view_(view) {
+  REGIONS_INLINE Strip(const View& view, int u, int patch, RowSubset row_subset) : view_(view) {
 #pragma GCC unroll 9
     for (int candidate = 0; candidate < kCandidates; ++candidate) {
       const Ints start = view.starts(candidate, u, patch);
@@ -100,13 +100,13 @@ using Passes = PassDispatch<Strip>;
 
 }  // namespace
 
-void assign_and_sum(const AssignInput& input, int row, RowChoice row_subset, Image<uint8_t> chosen,
+void assign_and_sum(const AssignInput& input, int row, RowSubset row_subset, Image<uint8_t> chosen,
                     const RowSums& sums) {
   if (input.cells.is_slico()) return slico_assign_and_sum(input, row, row_subset, sums);
   Passes::sum(input, row, row_subset, chosen, sums);
 }
 
-void reassign_pixels(const AssignInput& input, int row, RowChoice row_subset, Image<uint8_t> chosen,
+void reassign_pixels(const AssignInput& input, int row, RowSubset row_subset, Image<uint8_t> chosen,
                      const RowSums& sums) {
   Passes::reassign(input, row, row_subset, chosen, sums);
 }

@@ -194,7 +194,7 @@ REGIONS_INLINE void load_pixels(const ColorPlanes& colors, int x, int y,
 // bottom. SLICO also keeps the largest colour distances: record_distances() is called after each
 // row, merge_distances() once at the end.
 template <class S>
-concept ChoosingStrip = std::constructible_from<S, const typename S::View&, int, int, RowChoice> &&
+concept ChoosingStrip = std::constructible_from<S, const typename S::View&, int, int, RowSubset> &&
     requires(S strip, const typename Vectors<S::kLanes>::Ints& candidates,
              const typename Vectors<S::kLanes>::Ints (&pixel)[3], const RowSums& sums) {
   { S::kIsSlico } -> std::convertible_to<bool>;
@@ -225,7 +225,7 @@ REGIONS_INLINE void for_each_cell(const CellRow& cells, Visit visit) {
 }
 
 template <ChoosingStrip Strip>
-REGIONS_INLINE void sum_row(const AssignInput& input, int row, RowChoice row_subset,
+REGIONS_INLINE void sum_row(const AssignInput& input, int row, RowSubset row_subset,
                             Image<uint8_t> chosen, const RowSums& row_sums) {
   constexpr int kLanes = Strip::kLanes;
   using Ints = typename Vectors<kLanes>::Ints;
@@ -314,7 +314,7 @@ struct StripChoices {
 };
 
 template <ChoosingStrip Strip>
-REGIONS_INLINE void reassign_row(const AssignInput& input, int row, RowChoice row_subset,
+REGIONS_INLINE void reassign_row(const AssignInput& input, int row, RowSubset row_subset,
                                  Image<uint8_t> chosen, const RowSums& row_sums) {
   constexpr int kLanes = Strip::kLanes;
   using Sums = VectorTypes<8>::Unsigned;
@@ -398,7 +398,7 @@ REGIONS_INLINE void code_row(const AssignInput& input, int row, Image<uint8_t> c
         const int width = std::min(grid.width, grid.size.width - column * grid.width);
         for (int u = 0; u < width; u += kLanes) {
           for (int v = 0; v < height;) {
-            Strip strip(view, u, v / kPatchRows, RowChoice{});
+            Strip strip(view, u, v / kPatchRows, RowSubset{});
             for (const int end = std::min(v + kPatchRows, height); v < end; ++v) {
               Ints pixel[3];
               const int y = row * grid.height + v, x = column * grid.width + u;
@@ -551,7 +551,7 @@ REGIONS_INLINE void for_each_column(const CellRow& row, int column, Visit visit)
   const typename Strip::Candidates candidates(row, column);
   for (int u = 0; u < grid.width; ++u) {
     const int cells = (grid.size.width - u + grid.width - 1) / grid.width - column;
-    Strip strip({candidates}, u, 0, RowChoice{});
+    Strip strip({candidates}, u, 0, RowSubset{});
     visit(strip, u, cells);
   }
 }
@@ -628,12 +628,12 @@ template <template <int, LaneContent> class Strip>
 struct PassDispatch {
   using Codes = Image<uint8_t>;
 
-  static void sum(const AssignInput& in, int row, RowChoice row_subset, Codes chosen,
+  static void sum(const AssignInput& in, int row, RowSubset row_subset, Codes chosen,
                   const RowSums& to) {
     static const auto run = select_for_cpu(sum_row_16, sum_row_8, sum_row_4);
     run(in, row, row_subset, chosen, to);
   }
-  static void reassign(const AssignInput& in, int row, RowChoice row_subset, Codes chosen,
+  static void reassign(const AssignInput& in, int row, RowSubset row_subset, Codes chosen,
                        const RowSums& to) {
     static const auto run = select_for_cpu(reassign_row_16, reassign_row_8, reassign_row_4);
     run(in, row, row_subset, chosen, to);
@@ -657,27 +657,27 @@ struct PassDispatch {
   template <int kLanes>
   using Cells = Strip<kLanes, LaneContent::cells>;
 
-  REGIONS_16_LANES static void sum_row_16(const AssignInput& in, int row, RowChoice row_subset,
+  REGIONS_16_LANES static void sum_row_16(const AssignInput& in, int row, RowSubset row_subset,
                                           Codes chosen, const RowSums& to) {
     sum_row<Pixels<16>>(in, row, row_subset, chosen, to);
   }
-  REGIONS_8_LANES static void sum_row_8(const AssignInput& in, int row, RowChoice row_subset,
+  REGIONS_8_LANES static void sum_row_8(const AssignInput& in, int row, RowSubset row_subset,
                                         Codes chosen, const RowSums& to) {
     sum_row<Pixels<8>>(in, row, row_subset, chosen, to);
   }
-  static void sum_row_4(const AssignInput& in, int row, RowChoice row_subset, Codes chosen,
+  static void sum_row_4(const AssignInput& in, int row, RowSubset row_subset, Codes chosen,
                         const RowSums& to) {
     sum_row<Pixels<4>>(in, row, row_subset, chosen, to);
   }
-  REGIONS_16_LANES static void reassign_row_16(const AssignInput& in, int row, RowChoice row_subset,
+  REGIONS_16_LANES static void reassign_row_16(const AssignInput& in, int row, RowSubset row_subset,
                                                Codes chosen, const RowSums& to) {
     reassign_row<Pixels<16>>(in, row, row_subset, chosen, to);
   }
-  REGIONS_8_LANES static void reassign_row_8(const AssignInput& in, int row, RowChoice row_subset,
+  REGIONS_8_LANES static void reassign_row_8(const AssignInput& in, int row, RowSubset row_subset,
                                              Codes chosen, const RowSums& to) {
     reassign_row<Pixels<8>>(in, row, row_subset, chosen, to);
   }
-  static void reassign_row_4(const AssignInput& in, int row, RowChoice row_subset, Codes chosen,
+  static void reassign_row_4(const AssignInput& in, int row, RowSubset row_subset, Codes chosen,
                              const RowSums& to) {
     reassign_row<Pixels<4>>(in, row, row_subset, chosen, to);
   }

@@ -12,8 +12,8 @@
 #include <emmintrin.h>
 #endif
 
-#include "cpu/bits.hpp"
 #include "cpu/pixel_rows.hpp"
+#include "cpu/simd.hpp"
 #include "cpu/slicsuperpixel/slicsuperpixel.hpp"
 
 namespace regions {
@@ -60,7 +60,8 @@ class RowEdges {
   template <class Across, class Down>
   void for_each_contact(Across across, Down down) const {
     for (int w = 0; w < words_; ++w) {
-      for_each_bit(w, across_[w] & (down_[w] | shifted(down_, w)) & ~Word{w == 0}, across);
+      for_each_bit(w, across_[w] & (down_[w] | left_neighbour_bits(down_, w)) & ~Word{w == 0},
+                   across);
       for_each_bit(w, down_[w] & (across_[w] | across_above_[w]), down);
     }
   }
@@ -121,7 +122,7 @@ class FragmentMerger {
         graph.fragment[++fragment_count_] = {};
         graph.first_pixel[fragment_count_] = {run.x, run.y};
       }
-      Piece& fragment = graph.fragment[run.label];
+      Fragment& fragment = graph.fragment[run.label];
       fragment.area += run.length;
       for (int c = 0; c < 3; ++c) fragment.color[c] += run.color[c];
     });
@@ -138,11 +139,11 @@ class FragmentMerger {
     merge_choosers(min_area);
   }
   // Retains the requested number of fragments and merges all others into them.
-  void merge_unretained(const StayRule& rule) {
+  void merge_unretained(const RetentionRule& rule) {
     find_choosers(rule.certain);
     choose();
     mark_retained(rule);
-    if (follow_choices(Piece::kStays)) merge_choosers(Piece::kStays);
+    if (follow_choices(Fragment::kRetained)) merge_choosers(Fragment::kRetained);
   }
   // Numbers the remaining fragments and returns their number.
   uint32_t number_superpixels() const {
@@ -189,7 +190,7 @@ class FragmentMerger {
   void choose();
   template <bool kExclusive>
   std::span<FragmentContact> choose_among(std::span<FragmentContact> contacts) const;
-  void mark_retained(const StayRule& rule) const;
+  void mark_retained(const RetentionRule& rule) const;
   bool follow_choices(uint32_t min_area);
   void unite(uint32_t a, uint32_t b) const;
 
@@ -249,7 +250,7 @@ std::span<FragmentContact> FragmentMerger::choose_among(std::span<FragmentContac
     }
   };
   for (const auto [a, b] : contacts.first(count)) {
-    const uint32_t distance = piece_distance(graph.color[a], graph.color[b], scale);
+    const uint32_t distance = fragment_distance(graph.color[a], graph.color[b], scale);
     lower_choice(a, choice_of(distance, b));
     lower_choice(b, choice_of(distance, a));
   }
@@ -258,7 +259,7 @@ std::span<FragmentContact> FragmentMerger::choose_among(std::span<FragmentContac
 
 // Marks the retained fragments, if a number of superpixels is requested, and deletes their choices.
 // Each parent must be a root.
-void FragmentMerger::mark_retained(const StayRule& rule) const {
+void FragmentMerger::mark_retained(const RetentionRule& rule) const {
   const auto for_each_root = [&](auto visit) {
     for_each_label([&](uint32_t p) {
       if (!is_root(p)) return;
@@ -267,15 +268,15 @@ void FragmentMerger::mark_retained(const StayRule& rule) const {
       visit(p, rule.rank_of(graph_.fragment[p].area, choice, first.x, first.y));
     });
   };
-  uint32_t rank_histogram[StayRule::kRanks] = {};
+  uint32_t rank_histogram[RetentionRule::kRanks] = {};
   for_each_root([&](uint32_t, uint32_t rank) { ++rank_histogram[rank]; });
-  uint32_t rank = StayRule::kRanks, count = 0;
-  while (rank > 0 && count < rule.wanted) count += rank_histogram[--rank];
-  for (uint32_t r = StayRule::first_of_step(rank); r < rank; ++r) count += rank_histogram[r];
+  uint32_t rank = RetentionRule::kRanks, count = 0;
+  while (rank > 0 && count < rule.requested) count += rank_histogram[--rank];
+  for (uint32_t r = RetentionRule::first_of_step(rank); r < rank; ++r) count += rank_histogram[r];
   const uint32_t bound = rule.bound(rank, count);
   for_each_root([&](uint32_t fragment, uint32_t of_fragment) {
     if (of_fragment < bound) return;
-    graph_.fragment[fragment].area |= Piece::kStays;
+    graph_.fragment[fragment].area |= Fragment::kRetained;
     if (graph_.choice[fragment] != 0) graph_.choice[fragment] = kNoChoice;
   });
 }
@@ -304,7 +305,7 @@ void FragmentMerger::unite(uint32_t a, uint32_t b) const {
   if (a == b) return;
   const uint32_t root = std::min(a, b), child = std::max(a, b);
   graph_.parent[child] = root;
-  Piece& fragment = graph_.fragment[root];
+  Fragment& fragment = graph_.fragment[root];
   fragment.area += graph_.fragment[child].area;
   for (int c = 0; c < 3; ++c) fragment.color[c] += graph_.fragment[child].color[c];
   graph_.color[root] = color_of(fragment);
@@ -358,11 +359,11 @@ void sum_colors(const ColorPlanes& colors, std::span<FragmentRun> runs) {
 }
 
 uint32_t enforce_connectivity(const FragmentGraph& graph, std::span<const FragmentBand> bands,
-                              const StayRule& rule, const SlicScale& scale,
+                              const RetentionRule& rule, const SlicScale& scale,
                               const Workers& workers) {
   FragmentMerger merger(graph, bands, scale, workers);
-  merger.merge_small(rule.least);
-  if (rule.wanted > 0) merger.merge_unretained(rule);
+  merger.merge_small(rule.min_area);
+  if (rule.requested > 0) merger.merge_unretained(rule);
   return merger.number_superpixels();
 }
 

@@ -4,8 +4,7 @@
 
 #include <cstring>
 
-#include "cpu/bits.hpp"
-#include "cpu/vectors.hpp"
+#include "cpu/simd.hpp"
 
 namespace regions {
 

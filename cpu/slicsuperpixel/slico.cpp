@@ -1,4 +1,4 @@
-// The assignment step of SLICO on the CPU, see core/slicsuperpixel/slico.hpp.
+// The assignment step of SLICO on the CPU, see core/slicsuperpixel/clusters.hpp.
 //
 // Squared distances are integers below 2^24 and therefore exact in a float. Their scores are
 // rounded to integers before anything is added to them.
@@ -63,7 +63,7 @@ class SlicoStrip {
   using Ints = typename Vectors<kLanes>::Ints;
 
  public:
-  REGIONS_INLINE SlicoStrip(const View& view, int u, int patch, RowChoice) : view_(view) {
+  REGIONS_INLINE SlicoStrip(const View& view, int u, int patch, RowSubset) : view_(view) {
 #pragma GCC unroll 9
     for (int candidate = 0; candidate < kCandidates; ++candidate) {
       start_[candidate] = view.starts(candidate, u, patch);
@@ -123,7 +123,7 @@ using Passes = PassDispatch<SlicoStrip>;
 
 }  // namespace
 
-void slico_assign_and_sum(const AssignInput& input, int row, RowChoice row_subset,
+void slico_assign_and_sum(const AssignInput& input, int row, RowSubset row_subset,
                           const RowSums& sums) {
   Passes::sum(input, row, row_subset, {}, sums);
 }

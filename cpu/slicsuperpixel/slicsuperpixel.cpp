@@ -1,16 +1,16 @@
 // slicsuperpixel on the CPU: colours, clustering, fragments (labelled by cclabel), connectivity,
 // output.
-#include "core/slicsuperpixel/slicsuperpixel.hpp"
+#include "cpu/slicsuperpixel/slicsuperpixel.hpp"
 
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
 #include "core/cclabel/cclabel.hpp"
+#include "core/slicsuperpixel/clusters.hpp"
 #include "cpu/backend.hpp"
 #include "cpu/drawing/drawing.hpp"
-#include "cpu/slicsuperpixel/slicsuperpixel.hpp"
-#include "cpu/turns.hpp"
+#include "cpu/frame_sequencer.hpp"
 
 namespace regions {
 namespace {
@@ -52,8 +52,8 @@ class SlicCpu final : public Algorithm<Params> {
     buffers_.clear();
     buffers_.resize(static_cast<size_t>(setup.slots));
     for (SuperpixelBuffers& buffers : buffers_) buffers.allocate(*backend_, setup);
-    previous_.sums.resize(most_cells(setup.size));
-    previous_.max_distance.resize(most_cells(setup.size));
+    previous_.sums.resize(max_cells(setup.size));
+    previous_.max_distance.resize(max_cells(setup.size));
     reset();
     labeller_->configure({.in = layout_of(PixelFormat::gray8),
                           .size = setup.size,
@@ -61,27 +61,27 @@ class SlicCpu final : public Algorithm<Params> {
                           .max_regions = 1});
   }
 
-  void enqueue(const Job& job, const Params& params, Queue& queue) override {
+  void enqueue(const FrameTask& job, const Params& params, Queue& queue) override {
     expects(job.in.size() == setup_.size && job.in.layout.format == setup_.in.format,
             "the frame differs from the configured size or format");
     expects(job.table.capacity <= setup_.max_regions,
             "the table has a larger capacity than configured");
-    expects(params.method != SlicMethod::report,
+    expects(params.method != SlicMethod::ece1782,
             "method=report runs on CUDA only; the CPU supports method=fused");
     expects(!job.table.borders || setup_.has_borders,
             "borders are requested but were not configured");
     SuperpixelBuffers& buffers = buffers_.at(static_cast<size_t>(job.slot));
     WarmStart warm;
     if (params.warm_start) {
-      warm = {true, std::exchange(is_reset_, false), turns_.take()};
+      warm = {true, std::exchange(is_reset_, false), turns_.take_ticket()};
     }
-    const Afterwards turn_guard(queue_of(queue), [this, warm] {
+    const FrameGuard turn_guard(queue_of(queue), [this, warm] {
       if (!warm.is_enabled) return;
       // the next frame has no clusters to start from
       turns_.finish(warm.turn, [&] { previous_.grid = {}; });
     });
     queue_of(queue).submit([this, job, params, warm] { find_clusters(job, params, warm); });
-    Job label_task;
+    FrameTask label_task;
     label_task.slot = job.slot;
     label_task.in = frame_of(buffers.codes);
     label_task.labels = buffers.fragments;
@@ -99,14 +99,17 @@ class SlicCpu final : public Algorithm<Params> {
     uint64_t turn = 0;
   };
 
-  SuperpixelBuffers& buffers_of(const Job& job) { return buffers_[static_cast<size_t>(job.slot)]; }
+  SuperpixelBuffers& buffers_of(const FrameTask& job) {
+    return buffers_[static_cast<size_t>(job.slot)];
+  }
 
-  void find_clusters(const Job& job, const Params& params, const WarmStart& warm);
-  void build_superpixels(const Job& job, const Params& params);
-  void measure_regions(const Job& job, SuperpixelBuffers& buffers, std::span<Region> records) const;
-  void measure_moments(const Job& job, const Params& params, SuperpixelBuffers& buffers,
+  void find_clusters(const FrameTask& job, const Params& params, const WarmStart& warm);
+  void build_superpixels(const FrameTask& job, const Params& params);
+  void measure_regions(const FrameTask& job, SuperpixelBuffers& buffers,
+                       std::span<Region> records) const;
+  void measure_moments(const FrameTask& job, const Params& params, SuperpixelBuffers& buffers,
                        std::span<Moments> moments) const;
-  void write_output(const Job& job, const Params& params, const SuperpixelBuffers& buffers,
+  void write_output(const FrameTask& job, const Params& params, const SuperpixelBuffers& buffers,
                     LabelMap labels, std::span<Region> records) const;
 
   // The rows of the picture are divided into bands, which are processed in parallel.
@@ -143,10 +146,10 @@ class SlicCpu final : public Algorithm<Params> {
     SlicVariant variant = SlicVariant::slic;
   } previous_;
   bool is_reset_ = true;  // used only by the thread that calls enqueue()
-  Turns turns_;
+  FrameSequencer turns_;
 };
 
-void SlicCpu::find_clusters(const Job& job, const Params& params, const WarmStart& warm) {
+void SlicCpu::find_clusters(const FrameTask& job, const Params& params, const WarmStart& warm) {
   SuperpixelBuffers& buffers = buffers_of(job);
   const SlicGrid grid = grid_of(setup_.size, params);
   const SlicScale scale = scale_of(grid, params);
@@ -158,7 +161,7 @@ void SlicCpu::find_clusters(const Job& job, const Params& params, const WarmStar
   const Clustering clusters{buffers, grid, scale, workers_};
   int center_set = 0;
   if (warm.is_enabled) {
-    turns_.await(warm.turn);
+    turns_.wait_for_turn(warm.turn);
     const bool is_compatible = !warm.discards_previous && previous_.grid == grid &&
                                previous_.space == params.color_space &&
                                previous_.variant == params.variant;
@@ -167,14 +170,14 @@ void SlicCpu::find_clusters(const Job& job, const Params& params, const WarmStar
     previous_.variant = params.variant;
     center_set = clusters.find_centers(
         params, {previous_.sums.data(), previous_.max_distance.data()}, is_compatible);
-    turns_.pass();
+    turns_.advance();
   } else {
     center_set = clusters.find_centers(params, {}, false);
   }
   clusters.write_cluster_codes(center_set);
 }
 
-void SlicCpu::build_superpixels(const Job& job, const Params& params) {
+void SlicCpu::build_superpixels(const FrameTask& job, const Params& params) {
   SuperpixelBuffers& buffers = buffers_of(job);
   const SlicGrid grid = grid_of(setup_.size, params);
   workers_.parallel_for(band_count(), [&](int band) {
@@ -184,7 +187,7 @@ void SlicCpu::build_superpixels(const Job& job, const Params& params) {
                   buffers.runs_from(begin), buffers.contacts_from(begin), buffers.scratch[band]);
   });
   const auto bands = bands_of(buffers);
-  const StayRule rule = stay_rule(grid, params);
+  const RetentionRule rule = retention_rule(grid, params);
   const uint32_t total =
       enforce_connectivity(buffers.graph, bands, rule, scale_of(grid, params), workers_);
   const LabelMap labels = job.labels.empty() ? buffers.labels : job.labels;
@@ -202,7 +205,7 @@ void SlicCpu::build_superpixels(const Job& job, const Params& params) {
   if (job.table.regions || draws) {
     measure_regions(job, buffers, records);
     if (params.warm_start) {
-      assign_tracks(buffers, bands, grid, rule.least, labels, records);
+      assign_tracks(buffers, bands, grid, rule.min_area, labels, records);
     }
   }
   const auto recorded = static_cast<uint32_t>(records.size());
@@ -215,7 +218,7 @@ void SlicCpu::build_superpixels(const Job& job, const Params& params) {
   if (!job.out.empty()) write_output(job, params, buffers, labels, records);
 }
 
-void SlicCpu::measure_regions(const Job& job, SuperpixelBuffers& buffers,
+void SlicCpu::measure_regions(const FrameTask& job, SuperpixelBuffers& buffers,
                               std::span<Region> records) const {
   workers_.parallel_for(band_count(), [&](int band) {
     const FragmentRun* run = buffers.bands[band].runs.data();
@@ -241,8 +244,8 @@ void SlicCpu::measure_regions(const Job& job, SuperpixelBuffers& buffers,
   }
 }
 
-void SlicCpu::measure_moments(const Job& job, const Params& params, SuperpixelBuffers& buffers,
-                              std::span<Moments> moments) const {
+void SlicCpu::measure_moments(const FrameTask& job, const Params& params,
+                              SuperpixelBuffers& buffers, std::span<Moments> moments) const {
   if (params.color_space != ColorSpace::lab) {  // later steps do not need the previous colours
     const ColorReader lab = reader_of(job.in.layout, job.in.color, ColorSpace::lab);
     workers_.parallel_for(band_count(), [&](int band) {
@@ -257,8 +260,9 @@ void SlicCpu::measure_moments(const Job& job, const Params& params, SuperpixelBu
   });
 }
 
-void SlicCpu::write_output(const Job& job, const Params& params, const SuperpixelBuffers& buffers,
-                           LabelMap labels, std::span<Region> records) const {
+void SlicCpu::write_output(const FrameTask& job, const Params& params,
+                           const SuperpixelBuffers& buffers, LabelMap labels,
+                           std::span<Region> records) const {
   switch (params.output) {
     case SlicOutput::labels:
       return for_rows([&](int y, int) { write_label_row(labels, y, job.out); });
@@ -288,7 +292,7 @@ void SuperpixelBuffers::allocate(Backend& backend, const Setup& setup) {
     // Vectors read the padding beyond the width, although the results are not used.
     for (int y = 0; y < size.height; ++y) std::memset(plane.row(y) + size.width, 0, pitch - width_);
   }
-  const size_t cell_capacity = most_cells(size);
+  const size_t cell_capacity = max_cells(size);
   allocate_sums(backend, size);
   // For the smallest cells, 2x2 pixels.
   const size_t stride = cell_stride(size.width / 2 + 1);
@@ -345,10 +349,10 @@ void SuperpixelBuffers::allocate_sums(Backend& backend, Size size) {
 }
 
 void SuperpixelBuffers::allocate_graph(Backend& backend, size_t pixels) {
-  graph.fragment = allocate_array<Piece>(backend, pixels + 1);
+  graph.fragment = allocate_array<Fragment>(backend, pixels + 1);
   // The values of runs are summed after the fragments have been merged.
-  static_assert(sizeof(PieceColor) == sizeof(RunValues));
-  graph.color = reinterpret_cast<PieceColor*>(values);
+  static_assert(sizeof(FragmentColor) == sizeof(RunValues));
+  graph.color = reinterpret_cast<FragmentColor*>(values);
   graph.parent = allocate_array<uint32_t>(backend, pixels + 1);
   graph.choice = allocate_array<uint64_t>(backend, pixels + 1);
   graph.chooser = allocate_array<uint32_t>(backend, pixels + 1);

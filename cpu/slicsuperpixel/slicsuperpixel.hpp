@@ -10,7 +10,7 @@
 #include "core/drawing/drawing.hpp"
 #include "core/image.hpp"
 #include "core/region.hpp"
-#include "core/slicsuperpixel/pieces.hpp"
+#include "core/slicsuperpixel/fragments.hpp"
 #include "core/workers.hpp"
 #include "cpu/slicsuperpixel/superpixel_clusters.hpp"
 
@@ -62,8 +62,8 @@ struct FragmentGraph {
   struct Pixel {
     uint16_t x, y;
   };
-  Piece* fragment;          // area and colour sums
-  PieceColor* color;        // mean colours
+  Fragment* fragment;       // area and colour sums
+  FragmentColor* color;     // mean colours
   Pixel* first_pixel;       // first pixels in raster order
   uint32_t* parent;         // union-find
   uint64_t* choice;         // choice_of() the best neighbour; 0 if the fragment does not choose
@@ -71,10 +71,11 @@ struct FragmentGraph {
   uint32_t* superpixel_of;  // result: superpixel labels 1..m
 };
 
-// Merges small fragments into neighbours by the rule of core/slicsuperpixel/pieces.hpp and fills
+// Merges small fragments into neighbours by the rule of core/slicsuperpixel/fragments.hpp and fills
 // graph.superpixel_of. Reorders the contacts of the bands. Returns the number of superpixels.
 uint32_t enforce_connectivity(const FragmentGraph& graph, std::span<const FragmentBand> bands,
-                              const StayRule& rule, const SlicScale& scale, const Workers& workers);
+                              const RetentionRule& rule, const SlicScale& scale,
+                              const Workers& workers);
 
 // Sums of the frame's samples over a run, for the region records.
 struct RunValues {
@@ -95,7 +96,7 @@ struct SuperpixelBuffers {
   FragmentContact* contacts;  // [height][width][kMaxContactsPerPixel]; shares memory with `sums`
   RunValues* values;          // [height][width]
   FragmentGraph graph;
-  uint64_t* largest_fragment;  // [rows][columns] piece_claim(), for tracks
+  uint64_t* largest_fragment;  // [rows][columns] fragment_claim(), for tracks
   uint32_t* spares;            // [rows][columns] superpixel ids, for tracks
   Region* records;             // [max_regions], if the caller provides no table
   Border* borders;             // [border_table_size(max_regions)], if borders are configured
@@ -155,9 +156,9 @@ struct Clustering {
   bool can_continue(const ClusterSums* saved) const;
   uint32_t* max_distance_row(int row, int target, int phase) const;
   void seed(bool can_continue, const SavedClusters& saved) const;
-  uint64_t iterate(int center_set, int iteration, RowChoice row_subset,
+  uint64_t iterate(int center_set, int iteration, RowSubset row_subset,
                    const SavedClusters& saved) const;
-  void assign(const AssignInput& input, RowChoice row_subset, bool is_first) const;
+  void assign(const AssignInput& input, RowSubset row_subset, bool is_first) const;
   void gather_sums(int row, int phase, const CellSumRow& to) const;
   uint64_t update_all_centers(int center_set, int phase, const SavedClusters& saved) const;
   bool is_slico() const { return scale.adaptive > 0; }
@@ -188,7 +189,7 @@ void write_label_row(ConstLabelMap labels, int y, const Frame& out);
 void write_boundary_row(ConstLabelMap labels, int y, const Frame& out);
 void write_mean_row(ConstLabelMap labels, int y, std::span<const Region> records, const Frame& out);
 
-// Sets the track of each record by the rules of core/slicsuperpixel/tracks.hpp. `labels` are the
+// Sets the track of each record by the rules of core/slicsuperpixel/fragments.hpp. `labels` are the
 // final labels.
 void assign_tracks(const SuperpixelBuffers& buffers, std::span<const FragmentBand> bands,
                    const SlicGrid& grid, uint32_t min_area, ConstLabelMap labels,

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <atomic>
 
-#include "core/slicsuperpixel/seeds.hpp"
+#include "core/slicsuperpixel/clusters.hpp"
 #include "cpu/slicsuperpixel/slicsuperpixel.hpp"
 
 namespace regions {
@@ -35,12 +35,12 @@ void Clustering::seed(bool can_continue, const SavedClusters& saved) const {
       const size_t first_cell = grid.index(begin, row);
       for (int i = 0; i < count; ++i) {
         const size_t index = first_cell + static_cast<size_t>(i);
-        if (can_continue && may_stay(center_of(saved.sums[index], grid, scale), grid)) {
+        if (can_continue && can_warm_start(center_of(saved.sums[index], grid, scale), grid)) {
           sums[i] = saved.sums[index];
           max_distance[i] = saved.max_distance[index];
         } else {
           sums[i] = seed_of(begin + i, row, grid, scale, color_at);
-          max_distance[i] = first_reach(scale);
+          max_distance[i] = initial_reach(scale);
         }
       }
       store_centers(cells_of(0), begin, row, {sums, static_cast<size_t>(count)}, max_distance);
@@ -58,13 +58,13 @@ bool Clustering::can_continue(const ClusterSums* saved) const {
     uint32_t row_count = 0;
     for (int column = 0; column < grid.columns; ++column) {
       const ClusterSums& sums = saved[grid.index(column, row)];
-      row_count += !may_stay(center_of(sums, grid, scale), grid) ||
+      row_count += !can_warm_start(center_of(sums, grid, scale), grid) ||
                    has_changed(sums, column, row, grid,
                                [&](int x, int y) { return buffers.colors.at(x, y); });
     }
     rejected += row_count;
   });
-  return !is_cut(rejected, grid);
+  return !is_scene_cut(rejected, grid);
 }
 
 // Adds up the contributions of the cell rows above, at and below a row of clusters in one phase.
@@ -108,7 +108,7 @@ uint64_t Clustering::update_all_centers(int center_set, int phase,
 
 // `is_first`: the pixels of this phase have not been assigned before. Later most of them keep their
 // candidate.
-void Clustering::assign(const AssignInput& input, RowChoice row_subset, bool is_first) const {
+void Clustering::assign(const AssignInput& input, RowSubset row_subset, bool is_first) const {
   workers.parallel_for(grid.rows, [&](int row) {
     RowSums to = {};
     for (int k = 0; k < 3; ++k) {
@@ -125,7 +125,7 @@ void Clustering::assign(const AssignInput& input, RowChoice row_subset, bool is_
 }
 
 // Reads centres from set `center_set` and writes them to the other one.
-uint64_t Clustering::iterate(int center_set, int iteration, RowChoice row_subset,
+uint64_t Clustering::iterate(int center_set, int iteration, RowSubset row_subset,
                              const SavedClusters& saved) const {
   if (uses_small_cells()) {
     return iterate_cells(cells_of(center_set), workers, saved.sums, saved.max_distance);
@@ -144,8 +144,8 @@ int Clustering::find_centers(const SlicParams& params, const SavedClusters& save
   int center_set = 0;
   for (int i = 0; i < params.iterations; ++i) {
     const bool may_be_last = params.tolerance > 0 || i + 1 == params.iterations;
-    const uint64_t moved =
-        iterate(center_set, i, rows_of(grid, params, i), may_be_last ? saved : SavedClusters{});
+    const uint64_t moved = iterate(center_set, i, rows_in_iteration(grid, params, i),
+                                   may_be_last ? saved : SavedClusters{});
     center_set = 1 - center_set;
     if (params.tolerance > 0 && moved <= limit) break;
   }

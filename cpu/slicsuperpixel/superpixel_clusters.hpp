@@ -10,7 +10,7 @@
 #include <span>
 
 #include "core/image.hpp"
-#include "core/slicsuperpixel/slico.hpp"
+#include "core/slicsuperpixel/clusters.hpp"
 #include "core/workers.hpp"
 
 namespace regions {
@@ -110,19 +110,19 @@ struct RowSums {
 
 // Assigns the pixels of cell row `row` that take part (`row_subset`), adds them to `sums`, and
 // stores the chosen candidate 0..8 of each pixel in `chosen`.
-void assign_and_sum(const AssignInput& input, int row, RowChoice row_subset, Image<uint8_t> chosen,
+void assign_and_sum(const AssignInput& input, int row, RowSubset row_subset, Image<uint8_t> chosen,
                     const RowSums& sums);
 
 // Does the same if `sums` and `chosen` already hold the result of an earlier pass over the same
 // rows: only pixels whose candidate has changed are moved from one sum to another. Not for SLICO.
-void reassign_pixels(const AssignInput& input, int row, RowChoice row_subset, Image<uint8_t> chosen,
+void reassign_pixels(const AssignInput& input, int row, RowSubset row_subset, Image<uint8_t> chosen,
                      const RowSums& sums);
 
 // Assigns all pixels of cell row `row` and writes the cluster_code() of each pixel.
 void write_cluster_codes(const AssignInput& input, int row, Image<uint8_t> codes);
 
 // These passes for SLICO are called by the functions above.
-void slico_assign_and_sum(const AssignInput& input, int row, RowChoice row_subset,
+void slico_assign_and_sum(const AssignInput& input, int row, RowSubset row_subset,
                           const RowSums& sums);
 void write_slico_codes(const AssignInput& input, int row, Image<uint8_t> codes);
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/slicsuperpixel/tracks.hpp"
+#include "core/slicsuperpixel/fragments.hpp"
 #include "cpu/pixel_rows.hpp"
 #include "cpu/slicsuperpixel/slicsuperpixel.hpp"
 
@@ -25,7 +25,7 @@ void find_largest_fragments(const SuperpixelBuffers& buffers, std::span<const Fr
     const auto [x, y] = buffers.graph.first_pixel[p];
     const uint32_t first = y * static_cast<uint32_t>(grid.size.width) + x;
     uint64_t& largest = buffers.largest_fragment[cluster_at(buffers.codes(x, y), x, y, grid)];
-    largest = std::max(largest, piece_claim(area[p], first));
+    largest = std::max(largest, fragment_claim(area[p], first));
   }
 }
 

@@ -11,7 +11,7 @@
 #include "gpu/cclabel/labelling_passes.hpp"
 #include "gpu/cclabel/run_lengths.hpp"
 #include "gpu/drawing/drawing.hpp"
-#include "gpu/tracking/tracker.hpp"
+#include "gpu/tracking/tracking.hpp"
 
 namespace regions {
 namespace cclabel {
@@ -59,7 +59,7 @@ class CcLabelCuda final : public CcLabel {
             "pictures must have sides of 1 to 65535 pixels; this one has " +
                 std::to_string(setup.size.width) + "x" + std::to_string(setup.size.height));
     expects(setup.max_regions >= 1, "max-regions must be at least 1");
-    expects_stackable(setup);
+    expects_labellable(setup);
     expects_trackable(setup);
     buffers_.clear();
     volume_labeller_.reset();
@@ -68,7 +68,7 @@ class CcLabelCuda final : public CcLabel {
         std::vector<RunLengths>(setup.max_runs > 0 ? static_cast<size_t>(setup.slots) : 0);
     for (RunLengths& list : run_lengths_) list.allocate(*backend_, setup);
     propagation_.reset();
-    if (const Method method = selected_method(method_, is_binary_); is_historic(method)) {
+    if (const Method method = selected_method(method_, is_binary_); uses_propagation(method)) {
       propagation_ = make_propagation(backend_, method);
       return propagation_->configure(setup);
     }
@@ -83,25 +83,25 @@ class CcLabelCuda final : public CcLabel {
     if (setup.tracks) tracker_.allocate(setup);
   }
 
-  void enqueue(const Job& job, const Params& params, Queue& queue) override {
+  void enqueue(const FrameTask& job, const Params& params, Queue& queue) override {
     check_inputs(job, params);
     if (!job.table.runs) return label(job, params, queue);
     const RunLengths& runs = run_lengths_.at(static_cast<size_t>(job.slot));
-    Job labelled = job;
-    if (job.labels.empty()) labelled.labels = runs.labels(stack_of(setup_, job));
+    FrameTask labelled = job;
+    if (job.labels.empty()) labelled.labels = runs.labels(volume_layout_of(setup_, job));
     label(labelled, params, queue);
     runs.fill(labelled.labels, job.table, stream_of(queue));
   }
 
-  void reset() override { tracker_.forget(Ids::begin_again); }
-  void begin_scene() override { tracker_.forget(Ids::go_on); }
+  void reset() override { tracker_.forget(IdNumbering::restarted); }
+  void begin_scene() override { tracker_.forget(IdNumbering::continued); }
   uint32_t passes(int slot) const override { return propagation_ ? propagation_->passes(slot) : 0; }
-  TrackReport track_report(int slot) const override {
-    return setup_.tracks ? tracker_.report(slot) : TrackReport{};
+  TrackEvents track_events(int slot) const override {
+    return setup_.tracks ? tracker_.report(slot) : TrackEvents{};
   }
 
  private:
-  void label(const Job& job, const Params& params, Queue& queue) {
+  void label(const FrameTask& job, const Params& params, Queue& queue) {
     if (propagation_) {
       Params with_method = params;
       with_method.method = selected_method(params.method, params.criterion == Criterion::binary);
@@ -114,7 +114,7 @@ class CcLabelCuda final : public CcLabel {
     const ImageBuffers& buffers = buffers_.at(static_cast<size_t>(job.slot));
     try {
       if (params.track) return label(job, params, buffers, stream);
-      tracker_.forget(Ids::go_on);
+      tracker_.forget(IdNumbering::continued);
       if (is_small_ && needs_labels_only(job, params)) {
         const Records records = records_of(job, params, buffers);
         return label_small_image(label_input_of(job, params), params.connectivity, job.in,
@@ -122,11 +122,11 @@ class CcLabelCuda final : public CcLabel {
       }
       buffers.replay().run(queue, [&] { label(job, params, buffers, stream); });
     } catch (...) {
-      if (buffers.side()) buffers.side()->join_again(stream);
+      if (buffers.side()) buffers.side()->join_after_error(stream);
       throw;
     }
   }
-  void label(const Job& job, const Params& params, const ImageBuffers& buffers,
+  void label(const FrameTask& job, const Params& params, const ImageBuffers& buffers,
              cudaStream_t stream) {
     const ImageTiles tiles = buffers.tiles(params.criterion);
     LabelInput input = label_input_of(job, params);
@@ -136,7 +136,7 @@ class CcLabelCuda final : public CcLabel {
     const Records records = records_of(job, params, buffers);
     label_tiles(input, tiles, params.connectivity, stream);
     merge_tiles(input, tiles, params.connectivity, records, stream);
-    filter_and_number_regions(job, params, stack_of(setup_, job),
+    filter_and_number_regions(job, params, volume_layout_of(setup_, job),
                               ImageRegions{tiles, buffers, params, stream});
     if (params.track) return track(job, params, tiles, records, buffers, stream);
     if (!records.capacity) return write(job, params, tiles, stream);
@@ -146,7 +146,7 @@ class CcLabelCuda final : public CcLabel {
   // Measures the regions and writes labels and picture. With few tiles one stream is faster,
   // with many tiles two streams: 1920x1080 takes 33 µs on one stream and 39 µs on two, 4096x4096
   // takes 129 µs and 119 µs (H200, 2026-11-26).
-  void measure_and_write(const Job& job, const Params& params, const ImageTiles& tiles,
+  void measure_and_write(const FrameTask& job, const Params& params, const ImageTiles& tiles,
                          const Records& records, const ImageBuffers& buffers,
                          cudaStream_t stream) const {
     if (!tiles.are_few()) {
@@ -165,7 +165,7 @@ class CcLabelCuda final : public CcLabel {
   // The configured method, except that `automatic` becomes propagation for volumes whose
   // criterion is not `binary`, which union-find does not support.
   Method selected_method(Method method, bool is_binary) const {
-    if (is_historic(method) || is_binary || !needs_volume_labeller(setup_)) return method;
+    if (uses_propagation(method) || is_binary || !needs_volume_labeller(setup_)) return method;
     expects(method == Method::automatic,
             "on CUDA, method=union-find supports only criterion=binary for volumes");
     return Method::propagation;
@@ -174,16 +174,16 @@ class CcLabelCuda final : public CcLabel {
   // the previous frame. The second stream measures regions while shared pixels are counted; then
   // it publishes records and writes labels, which do not contain tracks, while tracks are
   // matched.
-  void track(const Job& job, const Params& params, const ImageTiles& tiles, const Records& records,
-             const ImageBuffers& buffers, cudaStream_t stream) {
+  void track(const FrameTask& job, const Params& params, const ImageTiles& tiles,
+             const Records& records, const ImageBuffers& buffers, cudaStream_t stream) {
     const cudaStream_t side = buffers.side()->fork(stream);
     measure_regions(tiles, job.in, records, side);
     const TrackMemory& memory = tracker_.begin(stream);
     const TrackRules rules = track_rules(params, setup_.in);
     const TrackedRecords tracked{records.region, tiles.total + 1, records.capacity};
-    share_pixels(tiles, memory, tracker_.past(), records.capacity, stream);
+    share_pixels(tiles, memory, tracker_.previous_words(), records.capacity, stream);
     buffers.side()->join(stream);
-    tracker_.see(rules, tracked, stream);
+    tracker_.collect_pairs(rules, tracked, stream);
     tracker_.match(rules, tracked, stream);
     publish(job, tiles, records, side);
     if (!job.labels.empty()) write_labels(tiles, job.labels, side);
@@ -194,8 +194,8 @@ class CcLabelCuda final : public CcLabel {
     if (draws(job, params)) draw_on(job, params, tiles, buffers, stream);
   }
 
-  void check_inputs(const Job& job, const Params& params) const {
-    expects_stackable(setup_, job, params);
+  void check_inputs(const FrameTask& job, const Params& params) const {
+    expects_labellable(setup_, job, params);
     expects_source(setup_, job, params);
     expects(job.table.capacity <= setup_.max_regions,
             "the table has a larger capacity than configured");
@@ -208,7 +208,7 @@ class CcLabelCuda final : public CcLabel {
   }
 
   // Whether label_small_image() makes all outputs that the job requests.
-  static bool needs_labels_only(const Job& job, const Params& params) {
+  static bool needs_labels_only(const FrameTask& job, const Params& params) {
     return params.criterion == Criterion::binary && params.fill_holes == 0 &&
            params.seeds.count == 0 && !AreaBounds(params).exclude_any() && !job.labels.empty() &&
            (job.out.empty() || params.output == CcOutput::none);
@@ -233,24 +233,25 @@ class CcLabelCuda final : public CcLabel {
     return filled;
   }
 
-  static bool draws(const Job& job, const Params& params) {
+  static bool draws(const FrameTask& job, const Params& params) {
     return params.output == CcOutput::overlay && !job.out.empty();
   }
   // The records that must be measured. Drawing and tracking need all regions, even if the job
   // has no table or a smaller one.
-  Records records_of(const Job& job, const Params& params, const ImageBuffers& buffers) const {
+  Records records_of(const FrameTask& job, const Params& params,
+                     const ImageBuffers& buffers) const {
     if (draws(job, params)) return {buffers.records(), setup_.max_regions};
     if (job.table.regions) return {buffers.records(), job.table.capacity};
     if (params.track) return {buffers.records(), setup_.max_regions};
     return {};
   }
 
-  static void publish(const Job& job, const ImageTiles& tiles, const Records& records,
+  static void publish(const FrameTask& job, const ImageTiles& tiles, const Records& records,
                       cudaStream_t stream) {
     if (job.table.regions) publish_table(tiles.total, records, job.table, stream);
   }
 
-  static void write(const Job& job, const Params& params, const ImageTiles& tiles,
+  static void write(const FrameTask& job, const Params& params, const ImageTiles& tiles,
                     cudaStream_t stream) {
     if (!job.labels.empty()) write_labels(tiles, job.labels, stream);
     write_picture(job, params, tiles, {}, stream);
@@ -258,13 +259,13 @@ class CcLabelCuda final : public CcLabel {
 
   // Colours show `tracks` if given, otherwise labels. Label pictures show tracks only for
   // label-values=track.
-  static void write_picture(const Job& job, const Params& params, const ImageTiles& tiles,
+  static void write_picture(const FrameTask& job, const Params& params, const ImageTiles& tiles,
                             ShownValues tracks, cudaStream_t stream) {
     if (job.out.empty()) return;
     switch (params.output) {
       case CcOutput::labels:
         if (params.label_values == LabelValues::dense) tracks = {};
-        tracks.limit = label_limit(job.out.layout);
+        tracks.limit = max_label_of(job.out.layout);
         tracks.overflow = params.overflow;
         return write_labels(tiles, job.out, tracks.limit, tracks, stream);
       case CcOutput::mask:
@@ -276,7 +277,7 @@ class CcLabelCuda final : public CcLabel {
     }
   }
 
-  void draw_on(const Job& job, const Params& params, const ImageTiles& tiles,
+  void draw_on(const FrameTask& job, const Params& params, const ImageTiles& tiles,
                const ImageBuffers& buffers, cudaStream_t stream) const {
     const LabelMap labels = job.labels.empty() ? buffers.labels() : job.labels;
     if (job.labels.empty()) write_labels(tiles, labels, stream);

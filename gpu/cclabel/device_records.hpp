@@ -2,11 +2,11 @@
 #pragma once
 
 #include "core/cclabel/cclabel.hpp"
+#include "core/frame.hpp"
 #include "core/region.hpp"
-#include "core/stack.hpp"
-#include "gpu/primitives/atomic_add.hpp"
+#include "gpu/primitives/integer_math.hpp"
 #include "gpu/primitives/union_find.hpp"
-#include "gpu/primitives/warp_keys.hpp"
+#include "gpu/primitives/warp.hpp"
 #include "gpu/runtime/launch.hpp"
 
 namespace regions::cclabel {
@@ -40,7 +40,8 @@ void publish_table(const uint32_t* total, const Records& records, const RegionTa
 #ifdef __CUDACC__
 
 // A volume region's record before anything is added. `position` is the first voxel's.
-__device__ inline Region initial_record(uint32_t label, int first_x, const Stack::Place& position) {
+__device__ inline Region initial_record(uint32_t label, int first_x,
+                                        const VolumeLayout::Position& position) {
   Region region{};
   region.id = region.track = label;
   region.first_x = first_x;
@@ -85,11 +86,11 @@ __device__ inline void add_warp_sums(const VoxelSums& sums, bool joins, int chan
   if (right > record.right) atomicMax(&record.right, right);
   if (bottom > record.bottom) atomicMax(&record.bottom, bottom);
   if (back > record.back) atomicMax(&record.back, back);
-  add64(record.area, all);
-  add64(record.sum_x, x / 2);  // (left + right) * area is even for every lane
-  add64(record.sum_y, y);
-  add64(record.sum_z, z);
-  for (int c = 0; c < channels; ++c) add64(record.sum_value[c], value[c]);
+  atomic_add64(record.area, all);
+  atomic_add64(record.sum_x, x / 2);  // (left + right) * area is even for every lane
+  atomic_add64(record.sum_y, y);
+  atomic_add64(record.sum_z, z);
+  for (int c = 0; c < channels; ++c) atomic_add64(record.sum_value[c], value[c]);
 }
 
 // Minimum number of lanes with the same region for which a sum over the warp is faster than one
@@ -109,10 +110,10 @@ __device__ inline void add_to_record(const PixelSums& sums, Region& record) {
   atomicMin(&record.left, sums.left);
   atomicMax(&record.right, sums.right);
   atomicMax(&record.bottom, sums.bottom);
-  add64(record.area, sums.area);
-  add64(record.sum_x, sums.x);
-  add64(record.sum_y, sums.y);
-  for (int k = 0; k < 3; ++k) add64(record.sum_value[k], sums.value[k]);
+  atomic_add64(record.area, sums.area);
+  atomic_add64(record.sum_x, sums.x);
+  atomic_add64(record.sum_y, sums.y);
+  for (int k = 0; k < 3; ++k) atomic_add64(record.sum_value[k], sums.value[k]);
 }
 
 // Copies the records of labels 1..min(labelled, table.capacity), and `total`, to the table in

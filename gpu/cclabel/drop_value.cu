@@ -2,7 +2,7 @@
 // marks which labels are kept, sums the marks over all labels, and maps each label to its sum.
 #include <cub/device/device_scan.cuh>
 
-#include "core/cclabel/drop_value.hpp"
+#include "core/cclabel/cclabel.hpp"
 #include "gpu/runtime/launch.hpp"
 
 namespace regions::cclabel {

@@ -66,7 +66,7 @@ __device__ void pick_digit(LargestSelection* selection, int shift) {
   const uint32_t rank = selection->rank;
   uint32_t total;
   // contains a barrier: rank has been read
-  uint32_t larger = sum_before<SelectBlock::threads>(sum, warp_sums, total);
+  uint32_t larger = block_exclusive_sum<SelectBlock::threads>(sum, warp_sums, total);
   if (rank <= larger || rank > larger + sum) return;
   int i = 0;
   while (rank > larger + count[i]) larger += count[i++];

@@ -6,11 +6,11 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/frame.hpp"
 #include "core/image.hpp"
-#include "core/stack.hpp"
 #include "gpu/cclabel/device_records.hpp"
-#include "gpu/primitives/bits.hpp"
-#include "gpu/runtime/chain.hpp"
+#include "gpu/primitives/warp.hpp"
+#include "gpu/runtime/launch.hpp"
 
 namespace regions::cclabel {
 
@@ -68,15 +68,15 @@ using BandRows = InterleavedRows<8>;
 // raster order, with rows of volumes padded to whole words. Label propagation has cells instead of
 // voxels.
 struct FirstPixelBitmap {
-  Stack volume_layout;     // width, height and slices of the volume
-  uint32_t words_per_row;  // of interleaved rows; 1 if words are in raster order
-  uint32_t pitch;          // ids from one row to the next
-  uint32_t words;          // of `bits`
-  uint32_t* bits;          // [words]
-  uint32_t* before;        // [words] number of labelled regions that start before the word
-  uint32_t* sums;          // [words / kSumWords] number of regions that start in these words
-  uint32_t* area;          // by id, valid only for regions, and only while a filter needs areas
-  uint32_t* total;         // [2] number of regions, number of regions that have a label
+  VolumeLayout volume_layout;  // width, height and slices of the volume
+  uint32_t words_per_row;      // of interleaved rows; 1 if words are in raster order
+  uint32_t pitch;              // ids from one row to the next
+  uint32_t words;              // of `bits`
+  uint32_t* bits;              // [words]
+  uint32_t* before;            // [words] number of labelled regions that start before the word
+  uint32_t* sums;              // [words / kSumWords] number of regions that start in these words
+  uint32_t* area;              // by id, valid only for regions, and only while a filter needs areas
+  uint32_t* total;             // [2] number of regions, number of regions that have a label
 
   static constexpr uint32_t kSumWords = 1024;
 
@@ -121,10 +121,10 @@ struct AreaBounds {
 
 // Whether the output format may be too small for the labels of a volume of this size, so that the
 // smallest regions lose their label.
-inline bool may_drop_smallest(const Job& job, const CcLabelParams& params,
-                              const Stack& volume_layout) {
+inline bool may_drop_smallest(const FrameTask& job, const CcLabelParams& params,
+                              const VolumeLayout& volume_layout) {
   return params.overflow == Overflow::drop_smallest &&
-         limit_of(job, params) < volume_layout.size().area();
+         max_output_label(job, params) < volume_layout.size().area();
 }
 
 // Decides which regions get a label, and numbers them 1..n. All methods share this sequence.
@@ -133,13 +133,13 @@ inline bool may_drop_smallest(const Job& job, const CcLabelParams& params,
 //   number(totals)        numbers the remaining regions in raster order
 //   keep_largest(limit)   if more than `limit` are numbered, removes all except the largest
 template <class Regions>
-void filter_and_number_regions(const Job& job, const CcLabelParams& params,
-                               const Stack& volume_layout, const Regions& regions) {
+void filter_and_number_regions(const FrameTask& job, const CcLabelParams& params,
+                               const VolumeLayout& volume_layout, const Regions& regions) {
   const AreaBounds bounds(params);
   if (bounds.exclude_any()) regions.drop_by_area(bounds);
   regions.number(Totals::both);
   if (!may_drop_smallest(job, params, volume_layout)) return;
-  regions.keep_largest(limit_of(job, params));
+  regions.keep_largest(max_output_label(job, params));
   regions.number(Totals::labelled);
 }
 
@@ -174,7 +174,7 @@ __device__ inline uint32_t label_at_first_pixel(const uint32_t* bits, const uint
                                                 uint32_t index, uint32_t id) {
   const uint32_t word = bits[index], earlier = before[index];  // two loads in flight at once
   const auto bit = static_cast<int>(id % 32);
-  const uint32_t label = earlier + static_cast<uint32_t>(__popc(word & below(bit))) + 1;
+  const uint32_t label = earlier + static_cast<uint32_t>(__popc(word & bits_below(bit))) + 1;
   return label & (0u - (word >> bit & 1));
 }
 

@@ -65,10 +65,10 @@ void ImageBuffers::reserve(Workspace& memory, const std::shared_ptr<Backend>& ba
   if (draws) memory.reserve(labels_, size_.area());
   memory.reserve(records_, setup.max_regions);
   memory.reserve(selection_, 1);
-  if (draws) ink_ = blank_device_ink(*backend, size_);
+  if (draws) ink_ = allocate_cleared_ink(*backend, size_);
   const bool uses_one_stream = shapes[0].are_few() && shapes[1].are_few() && !setup.tracks;
   side_ = uses_one_stream ? nullptr : std::make_unique<SideStream>(backend, setup.priority);
-  replay_ = std::make_unique<Replay>(backend);
+  replay_ = std::make_unique<GraphCache>(backend);
 }
 
 void allocate(std::vector<ImageBuffers>& buffers, Workspace& memory,

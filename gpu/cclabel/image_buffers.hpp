@@ -7,8 +7,7 @@
 #include "core/cclabel/cclabel.hpp"
 #include "gpu/cclabel/first_pixels.hpp"
 #include "gpu/cclabel/image_tiles.hpp"
-#include "gpu/runtime/replay.hpp"
-#include "gpu/runtime/side_stream.hpp"
+#include "gpu/runtime/graph_cache.hpp"
 #include "gpu/runtime/workspace.hpp"
 
 namespace regions::cclabel {
@@ -26,7 +25,7 @@ class ImageBuffers {
   // on a single stream.
   SideStream* side() const { return side_.get(); }
   // CUDA graphs of frames that do not depend on other frames.
-  Replay& replay() const { return *replay_; }
+  GraphCache& replay() const { return *replay_; }
   // Label map for drawing, if the job does not request labels.
   LabelMap labels() const;
   Ink ink() const { return ink_in(ink_.data(), size_); }
@@ -45,7 +44,7 @@ class ImageBuffers {
   LargestSelection* selection_ = nullptr;
   Block ink_;
   std::unique_ptr<SideStream> side_;
-  std::unique_ptr<Replay> replay_;
+  std::unique_ptr<GraphCache> replay_;
 };
 
 // Allocates the buffers of all in-flight frames, sufficient for all parameters that may be set

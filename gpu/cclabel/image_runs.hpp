@@ -11,7 +11,6 @@
 #include "core/cclabel/cclabel.hpp"
 #include "gpu/cclabel/image_tiles.hpp"
 #include "gpu/cclabel/label_input.hpp"
-#include "gpu/primitives/bits.hpp"
 #include "gpu/primitives/union_find.hpp"
 #include "gpu/primitives/warp.hpp"
 
@@ -46,7 +45,7 @@ struct TileRuns {
   // The number of runs that start at or before pixel `x` of row `y`.
   __device__ int runs_up_to(int x, int y) const {
     const int w = y * T::words + x / 32;
-    return rank[w] + __popc(starts[w] & up_to(x % 32));
+    return rank[w] + __popc(starts[w] & bits_up_to(x % 32));
   }
   __device__ bool is_foreground(int x, int y) const {
     return foreground[y * T::words + x / 32] >> x % 32 & 1;
@@ -76,7 +75,7 @@ __device__ inline MarkedCounts rank_runs(TileRuns<T>& runs, uint32_t (&warp_sums
   const bool has_word = w < T::all_words;
   const auto starts_here = static_cast<uint32_t>(has_word ? __popc(runs.starts[w]) : 0);
   uint32_t total;
-  const uint32_t before = sum_before<T::threads>(
+  const uint32_t before = block_exclusive_sum<T::threads>(
       starts_here | static_cast<uint32_t>(__popc(marked)) << 16, warp_sums, total);
   uint32_t run = before & 0xffffu;
   if (has_word) {
@@ -179,7 +178,7 @@ struct ByteReader {
     }
     const uint8_t* pixels = image.row(y) + x;
     for (int k = 0; k < inside; ++k) bits |= static_cast<uint32_t>(pixels[k] >= level) << k;
-    return (bits ^ flip) & below(inside);
+    return (bits ^ flip) & bits_below(inside);
   }
 };
 

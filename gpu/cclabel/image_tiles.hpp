@@ -10,8 +10,8 @@
 
 #include "core/cclabel/cclabel.hpp"
 #include "core/image.hpp"
-#include "gpu/primitives/bits.hpp"
 #include "gpu/primitives/union_find.hpp"
+#include "gpu/primitives/warp.hpp"
 
 namespace regions::cclabel {
 
@@ -127,7 +127,7 @@ __device__ inline uint32_t label_of_root(const ImageTiles& tiles, uint32_t root)
   const int bit = static_cast<int>(root & 31);
   const uint32_t region_bits = tiles.region_bits[word];
   if (!(region_bits >> bit & 1)) return 0;
-  return tiles.before[word] + static_cast<uint32_t>(__popc(region_bits & below(bit))) + 1;
+  return tiles.before[word] + static_cast<uint32_t>(__popc(region_bits & bits_below(bit))) + 1;
 }
 
 // The id of the region that contains component `c` of a tile. Requires merged tiles and a flat
@@ -151,19 +151,19 @@ struct RunWord {
 
   __device__ bool is_foreground(int bit) const { return foreground >> bit & 1; }
   // The run of a foreground pixel.
-  __device__ int run_at(int bit) const { return rank + __popc(starts & up_to(bit)) - 1; }
+  __device__ int run_at(int bit) const { return rank + __popc(starts & bits_up_to(bit)) - 1; }
   // Whether the pixel is the last one of its run in this word.
   __device__ bool is_last_of_run(int bit) const {
     return bit == 31 || !is_foreground(bit + 1) || (starts >> (bit + 1) & 1);
   }
   // The first pixel in this word of the run that contains the pixel.
   __device__ int run_begin(int bit) const {
-    const uint32_t begun = starts & up_to(bit);
+    const uint32_t begun = starts & bits_up_to(bit);
     return begun ? 31 - __clz(static_cast<int>(begun)) : 0;
   }
   // The pixels of the run that contains pixel `b`, from `b` to the end of the word. Returns a mask.
   __device__ uint32_t rest_of_run(int b) const {
-    const uint32_t from = ~below(b), beyond = from & ~up_to(b);
+    const uint32_t from = ~bits_below(b), beyond = from & ~bits_up_to(b);
     const uint32_t end = (~foreground | starts) & beyond;  // lowest bit: first pixel after the run
     return end ? ((end & (0u - end)) - 1) & from : from;
   }

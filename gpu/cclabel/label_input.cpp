@@ -3,7 +3,7 @@
 
 namespace regions::cclabel {
 
-LabelInput label_input_of(const Job& job, const CcLabelParams& params) {
+LabelInput label_input_of(const FrameTask& job, const CcLabelParams& params) {
   LabelInput input;
   input.criterion = params.criterion;
   input.frame = job.in;

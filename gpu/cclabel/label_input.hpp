@@ -31,7 +31,7 @@ struct Levels {
 
 // The input that the parameters select: the image, its alpha channel, or the attached mask. Its
 // level is that of the first threshold.
-LabelInput label_input_of(const Job& job, const CcLabelParams& params);
+LabelInput label_input_of(const FrameTask& job, const CcLabelParams& params);
 // The levels of all thresholds.
 Levels levels_of(const LabelInput& input, const CcLabelParams& params);
 

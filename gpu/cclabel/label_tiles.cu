@@ -2,7 +2,7 @@
 // labels one tile.
 #include "gpu/cclabel/image_runs.hpp"
 #include "gpu/cclabel/labelling_passes.hpp"
-#include "gpu/runtime/chain.hpp"
+#include "gpu/runtime/launch.hpp"
 
 namespace regions::cclabel {
 namespace {
@@ -116,7 +116,7 @@ class LinkAdjacency {
   __device__ void append_pairs(uint32_t found, uint32_t pair) const {
     const int lane = static_cast<int>(threadIdx.x % 32);
     int at = lane == 0 ? atomicAdd(&bits_.remaining, __popc(found)) : 0;
-    at = __shfl_sync(kAllLanes, at, 0) + __popc(found & below(lane));
+    at = __shfl_sync(kAllLanes, at, 0) + __popc(found & bits_below(lane));
     if ((found >> lane & 1) && at < kMaxPairs) bits_.pair[at] = pair;
   }
   // Merges run `r` with all runs above that it touches. Each lane merges one pair per step.
@@ -211,7 +211,7 @@ class LinkAdjacency {
     const int width = y + row < links.height() ? min(links.width() - x, T::width) : 0;
     const auto existing = [&](int at) {
       const int rest = width - at * 32;
-      return rest <= 0 ? 0 : rest >= 32 ? 0xffffffffu : below(rest);
+      return rest <= 0 ? 0 : rest >= 32 ? 0xffffffffu : bits_below(rest);
     };
     const uint32_t here = existing(w), up = row > 0 ? here : 0;
     const uint32_t left = w > 0 ? here : here & ~1u;
@@ -293,7 +293,7 @@ __device__ uint32_t number_components(TileForest<Adjacency>& s) {
   const uint32_t counts = static_cast<uint32_t>(__popc(borders)) |
                           static_cast<uint32_t>(__popc(roots & ~borders)) << 16;
   uint32_t total;
-  const uint32_t earlier = sum_before<T::threads>(counts, s.warp_sums, total);
+  const uint32_t earlier = block_exclusive_sum<T::threads>(counts, s.warp_sums, total);
   if (w < words) s.earlier[w] = earlier;
   __syncthreads();  // ranks are complete
   return total;
@@ -308,7 +308,7 @@ __device__ void write_runs(TileForest<Adjacency>& s, const ImageTiles& tiles,
   const uint32_t border_count = counts & 0xffffu;
   s.runs.for_each([&](int r, bool exists) {
     const uint32_t root = s.parent[r], w = root / 32;
-    const uint32_t under = below(static_cast<int>(root % 32)), borders = s.borders[w];
+    const uint32_t under = bits_below(static_cast<int>(root % 32)), borders = s.borders[w];
     const bool is_border = borders >> root % 32 & 1;
     const uint32_t component =
         is_border ? (s.earlier[w] & 0xffffu) + __popc(borders & under)
@@ -391,7 +391,7 @@ __global__ __launch_bounds__(Adjacency::Tile::threads,
     s.first_bits[w] = 0;
   for (int w = static_cast<int>(threadIdx.x); w < T::max_runs / 32; w += T::threads)
     s.borders[w] = 0;
-  let_next_start();
+  pdl_trigger();
   adjacency.read(reader, position.x, position.y);
   merge_runs(s.runs, s.warp_sums, s.parent, adjacency);
   find_roots(s, tiles, position);

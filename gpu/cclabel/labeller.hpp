@@ -28,7 +28,7 @@ class VolumeLabeller {
   // waits. job.slot is the index of the in-flight frame, below Setup::slots. `input` describes what
   // is labelled; its level is ignored, because the thresholds come from `params`. Throws InputError
   // if the criterion is not `binary`, or if an overlay is requested.
-  virtual void enqueue(const Job& job, const LabelInput& input, const CcLabelParams& params,
+  virtual void enqueue(const FrameTask& job, const LabelInput& input, const CcLabelParams& params,
                        cudaStream_t stream) = 0;
 };
 

@@ -38,7 +38,7 @@
 #include "gpu/cclabel/image_tiles.hpp"
 #include "gpu/cclabel/label_input.hpp"
 #include "gpu/runtime/launch.hpp"
-#include "gpu/tracking/phases.hpp"
+#include "gpu/tracking/tracking.hpp"
 
 namespace regions::cclabel {
 
@@ -80,8 +80,8 @@ void measure_regions(const ImageTiles& tiles, const ConstFrame& frame, const Rec
 // Counts the pixels that the regions with labels 1..capacity share with the regions of the previous
 // frame, in memory.pairs. Then stores this frame's regions for the next call: their pixels in
 // `past` and their labels in memory.labels, at the first pixel of each run within a 32-pixel word.
-void share_pixels(const ImageTiles& tiles, const TrackMemory& memory, const Image<PastWord>& past,
-                  uint32_t capacity, cudaStream_t stream);
+void share_pixels(const ImageTiles& tiles, const TrackMemory& memory,
+                  const Image<PreviousFrameWord>& past, uint32_t capacity, cudaStream_t stream);
 
 // Writes the label of each pixel to a label map.
 void write_labels(const ImageTiles& tiles, LabelMap labels, cudaStream_t stream);

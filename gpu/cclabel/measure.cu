@@ -5,7 +5,7 @@
 #include "gpu/cclabel/color_sums.hpp"
 #include "gpu/cclabel/labelling_passes.hpp"
 #include "gpu/primitives/warp.hpp"
-#include "gpu/runtime/chain.hpp"
+#include "gpu/runtime/launch.hpp"
 
 namespace regions::cclabel {
 namespace {
@@ -252,7 +252,7 @@ __global__ __launch_bounds__(Block::threads,
   ThreadWord<kThreads, Values> thread(tiles, position);
   if (Block::loads_early) thread.load_colors(position, values);
   const int thread_index = static_cast<int>(threadIdx.x);
-  wait_then_let_start();
+  pdl_wait_and_trigger();
   for (int first = 0; first < all.components; first += kComponents) {
     const int count = min(kComponents, all.components - first);
     bool any = false;
@@ -285,8 +285,8 @@ void measure_regions(const ImageTiles& tiles, const ConstFrame& frame, const Rec
   const dim3 grid(static_cast<unsigned>(tiles.columns), static_cast<unsigned>(tiles.rows));
   const auto measure = [&]<class Values>(const Values& values, auto few, auto many) {
     const auto go = [&]<class Block>(Block) {
-      launch_chained(measure_kernel<Block, Values>, grid, Block::threads, 0, stream, tiles, values,
-                     records.region, records.capacity);
+      launch_pdl(measure_kernel<Block, Values>, grid, Block::threads, 0, stream, tiles, values,
+                 records.region, records.capacity);
     };
     tiles.are_few() ? go(few) : go(many);
   };

@@ -5,7 +5,7 @@
 
 #include "gpu/cclabel/labelling_passes.hpp"
 #include "gpu/primitives/warp.hpp"
-#include "gpu/runtime/chain.hpp"
+#include "gpu/runtime/launch.hpp"
 
 namespace regions::cclabel {
 namespace {
@@ -119,7 +119,7 @@ __device__ void merge(const ImageTiles& tiles, bool is_linked, uint32_t a, uint3
   const uint32_t lost_root = unite(tiles.parent, a, b, leads);
   const bool is_lost = lost_root != kNone;
   if (__popc(__ballot_sync(kAllLanes, is_lost)) >= SeamBlock::min_links) {
-    shorten(tiles.parent, is_lost ? lost_root : a, is_lost, SeamBlock::halvings);
+    halve_paths(tiles.parent, is_lost ? lost_root : a, is_lost, SeamBlock::halvings);
   }
   if (!is_lost) return;
   // Each root is lost only once. So each bit is cleared once, and the counts are exact at the
@@ -159,14 +159,14 @@ __global__ __launch_bounds__(SeamBlock::threads) void merge_tiles_kernel(Links l
   constexpr int kOffsets[] = {0, -1, 1};  // by direction
   constexpr int kDirections = connectivity == Connectivity::eight ? 3 : 1;
   if (static_cast<int>(blockIdx.y) >= seams) {
-    wait_then_let_start();
+    pdl_wait_and_trigger();
     return clear_records(records, static_cast<size_t>(seams) * gridDim.x);
   }
   const Seam seam = seam_of_block(tiles);
   const int i = static_cast<int>(blockIdx.x) * SeamBlock::threads + static_cast<int>(threadIdx.x);
   // the image is complete; label_tiles() may still run
   unsigned linked = links.template linked_directions<kDirections>(seam, i);
-  wait_then_let_start();
+  pdl_wait_and_trigger();
   // All loads at once, with indices inside the edge: a branch would delay the next load.
   const int last = seam.length - 1;
   const uint32_t read = seam.here[min(i, last)], here = i <= last ? read : kNone;
@@ -189,7 +189,7 @@ __global__ __launch_bounds__(SeamBlock::threads) void merge_tiles_kernel(Links l
     uint32_t other = opposite[0];
 #pragma unroll
     for (int direction = 1; direction < kDirections; ++direction) {
-      if (!(linked & below(direction))) other = opposite[direction];
+      if (!(linked & bits_below(direction))) other = opposite[direction];
     }
     merge(tiles, linked != 0, here, other);
   }
@@ -208,8 +208,8 @@ void launch_merge(const LabelInput& input, const ImageTiles& tiles, const Record
   // label_tiles() before they wait, so this kernel must be between label_tiles() and them.
   const unsigned lines = static_cast<unsigned>(seams) + blocks_for(clear_blocks, across);
   const dim3 grid(across, std::max(lines, 1u));
-  launch_chained(merge_tiles_kernel<Links, connectivity>, grid, SeamBlock::threads, 0, stream,
-                 Links(input), tiles, records, seams);
+  launch_pdl(merge_tiles_kernel<Links, connectivity>, grid, SeamBlock::threads, 0, stream,
+             Links(input), tiles, records, seams);
 }
 
 }  // namespace

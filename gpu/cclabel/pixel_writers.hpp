@@ -6,7 +6,7 @@
 
 #include "core/cclabel/cclabel.hpp"
 #include "core/image.hpp"
-#include "gpu/primitives/bits.hpp"
+#include "gpu/primitives/warp.hpp"
 
 #ifdef __CUDACC__
 
@@ -109,7 +109,7 @@ __device__ void write_words(const Runs& runs, const uint32_t* run_value, int x0,
     const int x = x0 + w % T::words * 32 + bit, y = y0 + w / T::words;
     if (x >= image.width || y >= image.height) continue;
     const uint32_t foreground = runs.foreground[w] >> bit, starts = runs.starts[w];
-    int run = runs.rank[w] + __popc(starts & up_to(bit)) - 1;
+    int run = runs.rank[w] + __popc(starts & bits_up_to(bit)) - 1;
     uint32_t labels[4];
 #pragma unroll
     for (int k = 0; k < 4; ++k) {

@@ -70,7 +70,7 @@ __global__ __launch_bounds__(kScanThreads) void sum_counts_kernel(uint32_t* coun
     const uint32_t i = first + threadIdx.x;
     const uint32_t count_here = i < count ? counts[i] : 0;
     uint32_t all;
-    const uint32_t earlier = sum_before<kScanThreads>(count_here, warp_sums, all);
+    const uint32_t earlier = block_exclusive_sum<kScanThreads>(count_here, warp_sums, all);
     if (i < count) counts[i] = before + earlier;
     before += all;
     __syncthreads();  // warp_sums may be used again
@@ -146,7 +146,7 @@ __global__ __launch_bounds__(kSortThreads) void sum_digits_kernel(RunBuffers run
     const uint32_t i = first + threadIdx.x;
     const uint32_t count_here = i < count ? runs.digits[i] : 0;
     uint32_t all;
-    const uint32_t earlier = sum_before<kSortThreads>(count_here, warp_sums, all);
+    const uint32_t earlier = block_exclusive_sum<kSortThreads>(count_here, warp_sums, all);
     if (i < count) runs.digits[i] = before + earlier;
     before += all;
     __syncthreads();  // warp_sums may be used again
@@ -225,7 +225,7 @@ void RunLengths::allocate(Backend& backend, const Setup& setup) {
   expects(setup.max_regions <= kMaxRegions,
           "attach-runs supports up to 65536 regions; max-regions is " +
               std::to_string(setup.max_regions));
-  const Stack largest{setup.size, setup.depth, setup.layers};
+  const VolumeLayout largest{setup.size, setup.depth, setup.layers};
   const auto chunks_of_row = static_cast<size_t>(RunBuffers::chunks_of_row(setup.size.width));
   const size_t blocks = blocks_for(setup.max_runs, RunBuffers::kSortBlock);
   runs_.capacity = setup.max_runs;
@@ -237,7 +237,7 @@ void RunLengths::allocate(Backend& backend, const Setup& setup) {
   memory_.allocate(backend);
 }
 
-LabelMap RunLengths::labels(const Stack& volume_layout) const {
+LabelMap RunLengths::labels(const VolumeLayout& volume_layout) const {
   const int width = volume_layout.slice.width;
   return {labels_, width, volume_layout.rows(), static_cast<ptrdiff_t>(sizeof(uint32_t)) * width};
 }

@@ -4,8 +4,8 @@
 #pragma once
 
 #include "core/algorithm.hpp"
+#include "core/frame.hpp"
 #include "core/region.hpp"
-#include "core/stack.hpp"
 #include "gpu/runtime/launch.hpp"
 #include "gpu/runtime/workspace.hpp"
 
@@ -34,7 +34,7 @@ class RunLengths {
   void allocate(Backend& backend, const Setup& setup);
 
   // A label map for jobs that do not request labels.
-  LabelMap labels(const Stack& volume_layout) const;
+  LabelMap labels(const VolumeLayout& volume_layout) const;
   // Enqueues the kernels that write the runs of labels 1..table.capacity to the table. The
   // table must be in pinned host memory.
   void fill(ConstLabelMap labels, const RegionTable& table, cudaStream_t stream) const;

@@ -1,15 +1,15 @@
 // Counts how many pixels each region shares with each region of the previous frame, and stores
 // this frame's labels for the next one. Pairs of regions are summed per tile in shared memory.
 #include "gpu/cclabel/labelling_passes.hpp"
-#include "gpu/runtime/chain.hpp"
-#include "gpu/tracking/tile_pairs.hpp"
+#include "gpu/runtime/launch.hpp"
+#include "gpu/tracking/shared_pixels.hpp"
 
 namespace regions::cclabel {
 namespace {
 
 template <class T>
 struct SharedMemory {
-  TilePairs pairs;
+  BlockPairs pairs;
   uint16_t component_label[T::max_runs];
 };
 
@@ -22,17 +22,18 @@ __device__ uint32_t run_begins(const RunWord& word) {
 // now and to one region of the previous frame. Then replaces the labels of the previous frame by
 // the current ones.
 __device__ void share_word(const RunWord& word, const uint16_t* component_label,
-                           const uint16_t* component, TilePairs& pairs, const PairTable& picture,
-                           PastWord& past, uint16_t* labels) {
+                           const uint16_t* component, BlockPairs& pairs, const PairTable& picture,
+                           PreviousFrameWord& past, uint16_t* labels) {
   const auto label_at = [&](int b) { return component_label[component[word.run_at(b)]]; };
-  const PastWord last = past;
+  const PreviousFrameWord last = past;
   const uint32_t begins = run_begins(word), common = word.foreground & last.foreground;
-  for (uint32_t segments = common & (begins | last.begins | ~(common << 1)); segments;) {
+  for (uint32_t segments = common & (begins | last.segment_starts | ~(common << 1)); segments;) {
     const int b = __ffs(static_cast<int>(segments)) - 1;
     segments &= segments - 1;
-    const uint32_t ends = (segments | ~common) & ~up_to(b);
+    const uint32_t ends = (segments | ~common) & ~bits_up_to(b);
     const int end = ends ? __ffs(static_cast<int>(ends)) - 1 : 32;
-    const uint32_t before = labels[31 - __clz(static_cast<int>(last.begins & up_to(b)))];
+    const uint32_t before =
+        labels[31 - __clz(static_cast<int>(last.segment_starts & bits_up_to(b)))];
     const uint32_t now = label_at(b);
     if (before && now) pairs.add(before << 16 | now, static_cast<uint32_t>(end - b), picture);
   }
@@ -45,17 +46,17 @@ __device__ void share_word(const RunWord& word, const uint16_t* component_label,
 
 template <class T>
 __global__ __launch_bounds__(T::all_words) void share_kernel(ImageTiles tiles, PairTable pairs,
-                                                             Image<PastWord> past,
+                                                             Image<PreviousFrameWord> past,
                                                              Image<uint16_t> labels,
                                                              uint32_t capacity) {
   __shared__ SharedMemory<T> s;
-  let_next_start();
+  pdl_trigger();
   const TilePosition position = tile_of_block(tiles);
   const int thread_index = static_cast<int>(threadIdx.x);
   const int y = position.y + thread_index / T::words,
             column = position.x / 32 + thread_index % T::words;
   RunWord word = {};
-  PastWord last = {};
+  PreviousFrameWord last = {};
   if (y < tiles.size.height) {
     word = load_run_word(tiles, position.tile, thread_index);
     last = past(column, y);
@@ -80,8 +81,8 @@ __global__ __launch_bounds__(T::all_words) void share_kernel(ImageTiles tiles, P
 
 }  // namespace
 
-void share_pixels(const ImageTiles& tiles, const TrackMemory& memory, const Image<PastWord>& past,
-                  uint32_t capacity, cudaStream_t stream) {
+void share_pixels(const ImageTiles& tiles, const TrackMemory& memory,
+                  const Image<PreviousFrameWord>& past, uint32_t capacity, cudaStream_t stream) {
   const dim3 grid(static_cast<unsigned>(tiles.columns), static_cast<unsigned>(tiles.rows));
   if (tiles.width == BinaryTile::width) {
     launch(share_kernel<BinaryTile>, grid, BinaryTile::all_words, 0, stream, tiles, memory.pairs,

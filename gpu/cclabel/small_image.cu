@@ -11,9 +11,7 @@
 #include "gpu/cclabel/image_runs.hpp"
 #include "gpu/cclabel/labelling_passes.hpp"
 #include "gpu/cclabel/pixel_writers.hpp"
-#include "gpu/runtime/chain.hpp"
-#include "gpu/runtime/clusters.hpp"
-#include "gpu/runtime/per_device.hpp"
+#include "gpu/runtime/launch.hpp"
 
 namespace regions::cclabel {
 namespace {
@@ -139,8 +137,8 @@ __device__ void merge_strips(const Strip<T>& s, const StripForest& forest, uint3
     const RunId same(strip - 1, static_cast<uint32_t>(above + r));
     // Runs with equal parents would unite the same trees, so one lane per pair does it. If a
     // parent has changed meanwhile, the same trees are united twice, which does no harm.
-    const uint32_t a = parent_in(s.parent, static_cast<uint32_t>(r));
-    const uint32_t b = parent_in(forest, same.node());
+    const uint32_t a = load_parent(s.parent, static_cast<uint32_t>(r));
+    const uint32_t b = load_parent(forest, same.node());
     const uint64_t pair = exists ? static_cast<uint64_t>(a) << 32 | b : ~0ull;
     const uint32_t alike = __match_any_sync(kAllLanes, pair);
     unite(forest, a, b, exists && lane == __ffs(static_cast<int>(alike)) - 1);
@@ -169,7 +167,7 @@ __device__ void count_regions(Strip<T>& s, const StripForest& forest, uint32_t s
   const bool has_word = w < (s.runs.count + 31) / 32;
   const uint32_t count = has_word ? static_cast<uint32_t>(__popc(s.region_runs[w])) : 0;
   uint32_t total;
-  const uint32_t earlier = sum_before<T::threads>(count, s.warp_sums, total);
+  const uint32_t earlier = block_exclusive_sum<T::threads>(count, s.warp_sums, total);
   if (has_word) s.earlier[w] = earlier;
   if (w < kStrips) *address_in(&s.regions[strip], static_cast<uint32_t>(w)) = total;
 }
@@ -192,14 +190,14 @@ __device__ void label_components(Strip<T>& s, const Found& found) {
   const int lane = static_cast<int>(threadIdx.x % 32);
   const uint32_t count = lane < kStrips ? s.regions[lane] : 0;
   // Number of regions that begin in the strips above strip number `lane`.
-  const uint32_t before = warp_prefix_sum(count) - count;
+  const uint32_t before = warp_inclusive_sum(count) - count;
   for_each_bit_word(s, [&](int w) {
     const uint32_t roots = s.roots[w];
     if (!roots) return;
     const bool is_root = roots >> lane & 1;
     const int root_lane = is_root ? lane : __ffs(static_cast<int>(roots)) - 1;
     const RunId first(s.parent[w * 32 + root_lane]);
-    const uint32_t word = first.run / 32, under = below(static_cast<int>(first.run % 32));
+    const uint32_t word = first.run / 32, under = bits_below(static_cast<int>(first.run % 32));
     const uint32_t label = __shfl_sync(kAllLanes, before, static_cast<int>(first.strip)) +
                            *address_in(&s.earlier[word], first.strip) +
                            __popc(*address_in(&s.region_runs[word], first.strip) & under) + 1;
@@ -356,7 +354,7 @@ struct StripSums {
   }
   // The index of the component whose first run is `run`.
   __device__ static uint32_t index(const uint32_t* before, const uint32_t* roots, uint32_t run) {
-    return before[run / 32] + __popc(roots[run / 32] & below(static_cast<int>(run % 32)));
+    return before[run / 32] + __popc(roots[run / 32] & bits_below(static_cast<int>(run % 32)));
   }
   __device__ void clear(uint32_t i) {
     area[i] = x[i] = y[i] = right[i] = bottom[i] = 0;
@@ -447,7 +445,7 @@ __device__ void measure_components(MeasuredStrip<T, Values>& s, int y0, int rows
   if (static_cast<int>(threadIdx.x) - lane < words) {
     const int w = static_cast<int>(threadIdx.x);
     const uint32_t root_count = w < words ? static_cast<uint32_t>(__popc(s.roots[w])) : 0;
-    const uint32_t inclusive = warp_prefix_sum(root_count);
+    const uint32_t inclusive = warp_inclusive_sum(root_count);
     uint32_t start = 0;
     // The order of the warps does not matter.
     if (lane == 31) start = atomicAdd(&sums.count, inclusive);
@@ -489,7 +487,7 @@ __device__ void add_to_region_sums(MeasuredStrip<T, Values>& s, uint32_t strip) 
   Sums& sums = s.sums;
   const auto add = [&](uint32_t key, const LaneSums& lane_sums) {
     const RunId first(key - 1);
-    const uint32_t word = first.run / 32, under = below(static_cast<int>(first.run % 32));
+    const uint32_t word = first.run / 32, under = bits_below(static_cast<int>(first.run % 32));
     const uint32_t i = *address_in(&sums.before[word], first.strip) +
                        __popc(*address_in(&s.roots[word], first.strip) & under);
     sums.add_in_strip(first.strip, i, lane_sums);
@@ -592,7 +590,7 @@ __global__ __launch_bounds__(T::threads) void label_small_image_kernel(Reader re
 #if __CUDA_ARCH__ >= 900
   extern __shared__ uint4 shared[];
   auto& s = *reinterpret_cast<SharedMemory<T, Values>*>(shared);
-  await_last();
+  pdl_trigger_and_wait();
   const auto cluster = cooperative_groups::this_cluster();
   const uint32_t strip = cluster.block_rank();
   const int y0 = static_cast<int>(strip) * strip_rows - 1, rows = strip_rows + 1;
@@ -670,12 +668,12 @@ void with_kernels(const Use& use) {
 
 template <class T>
 bool is_supported() {
-  static PerDevice supported;
+  static DeviceCache supported;
   return supported.get([] {
     bool all = true;
     with_kernels<T>([&](auto* kernel, size_t shared_bytes) {
-      all = all && code_version(reinterpret_cast<const void*>(kernel)) >= 90 &&
-            allow_cluster(kernel, kStrips, T::threads, shared_bytes);
+      all = all && compiled_capability(reinterpret_cast<const void*>(kernel)) >= 90 &&
+            enable_cluster(kernel, kStrips, T::threads, shared_bytes);
     });
     return all;
   });
@@ -695,9 +693,9 @@ void label_small_image(const LabelInput& input, Connectivity connectivity, const
   const auto with_values = [&]<class T, Connectivity c, class Reader>() {
     const auto go = [&]<class Values>(const Values& values) {
       with_label_writer(out.labels, 1, UINT32_MAX, [&](const LabelWriter<uint32_t>& writer) {
-        launch_chained_as(Blocks::cluster, label_small_image_kernel<T, c, Reader, Values>, kStrips,
-                          T::threads, sizeof(SharedMemory<T, Values>), stream, Reader(input),
-                          values, writer, strip_rows, out.records, out.table);
+        launch_pdl_as(GridKind::cluster, label_small_image_kernel<T, c, Reader, Values>, kStrips,
+                      T::threads, sizeof(SharedMemory<T, Values>), stream, Reader(input), values,
+                      writer, strip_rows, out.records, out.table);
       });
     };
     if (out.records.capacity == 0) return go(NoValues{});

@@ -1,7 +1,7 @@
 // Windows on CUDA (property `sliding`): the labelling of a window of frames, which
-// core/cclabel/window.hpp does as a volume, is followed here by measuring the newest frame's
-// regions, tracking and the outputs. Frames are processed one after another.
-#include "core/cclabel/window.hpp"
+// core/cclabel/sliding_window.hpp does as a volume, is followed here by measuring the newest
+// frame's regions, tracking and the outputs. Frames are processed one after another.
+#include "core/cclabel/sliding_window.hpp"
 #include "gpu/cclabel/color_sums.hpp"
 #include "gpu/cclabel/device_records.hpp"
 #include "gpu/cclabel/labeller.hpp"
@@ -10,8 +10,8 @@
 #include "gpu/drawing/drawing.hpp"
 #include "gpu/primitives/warp.hpp"
 #include "gpu/runtime/workspace.hpp"
-#include "gpu/tracking/tile_pairs.hpp"
-#include "gpu/tracking/tracker.hpp"
+#include "gpu/tracking/shared_pixels.hpp"
+#include "gpu/tracking/tracking.hpp"
 
 namespace regions {
 namespace cclabel {
@@ -77,12 +77,12 @@ __device__ void add_columns(const Column& column, uint32_t key, int x, int width
     if (right > record.right) atomicMax(&record.right, right);
     if (bottom > record.bottom) atomicMax(&record.bottom, bottom);
     if (first < *record_first) atomicMin(record_first, first);
-    add64(record.area, area);
-    add64(record.sum_x, sum_x);
-    add64(record.sum_y, sum_y);
+    atomic_add64(record.area, area);
+    atomic_add64(record.sum_x, sum_x);
+    atomic_add64(record.sum_y, sum_y);
 #pragma unroll
     for (int c = 0; c < 3; ++c) {
-      if (c < channels) add64(record.sum_value[c], value[c]);
+      if (c < channels) atomic_add64(record.sum_value[c], value[c]);
     }
   });
 }
@@ -169,7 +169,7 @@ __global__ __launch_bounds__(kThreads) void count_shared_kernel(const uint32_t* 
                                                                 const uint32_t* before,
                                                                 size_t pixels, WindowFrame frame,
                                                                 TrackMemory memory) {
-  __shared__ TilePairs pairs;
+  __shared__ BlockPairs pairs;
   pairs.clear();
   __syncthreads();  // pairs are clear
   const uint32_t lane = threadIdx.x % 32;
@@ -253,7 +253,7 @@ void write_labels(ConstLabelMap labels, LabelMap to, cudaStream_t stream) {
 
 void write_picture(ConstLabelMap labels, const Frame& out, const CcLabelParams& params,
                    const WindowFrame& frame, cudaStream_t stream) {
-  const uint32_t limit = label_limit(out.layout);
+  const uint32_t limit = max_label_of(out.layout);
   const ShownValues tracks{frame.records, frame.total, frame.capacity, limit, params.overflow};
   switch (params.output) {
     case CcOutput::labels: {
@@ -273,10 +273,10 @@ void write_picture(ConstLabelMap labels, const Frame& out, const CcLabelParams& 
   }
 }
 
-class SlidingCuda final : public Sliding {
+class SlidingCuda final : public SlidingWindow {
  public:
   explicit SlidingCuda(const std::shared_ptr<Backend>& backend)
-      : Sliding(backend, make_labeller(backend)), tracker_(backend) {}
+      : SlidingWindow(backend, make_labeller(backend)), tracker_(backend) {}
   ~SlidingCuda() override {
     if (!frame_done_) return;
     Backend::Entry entry(backend());
@@ -293,7 +293,7 @@ class SlidingCuda final : public Sliding {
     runs_ = {};
     if (setup.max_runs > 0) runs_.allocate(backend(), setup);
     const bool draws = setup.has_output && setup.out.format == setup.in.format;
-    if (draws) ink_ = blank_device_ink(backend(), setup.size);
+    if (draws) ink_ = allocate_cleared_ink(backend(), setup.size);
     if (!frame_done_) {
       check(cudaEventCreateWithFlags(&frame_done_, cudaEventDisableTiming), "creating an event");
     }
@@ -301,7 +301,7 @@ class SlidingCuda final : public Sliding {
     tracker_.allocate(setup);
   }
 
-  void slide(const Job& job, const CcLabelParams& params, Queue& queue) override {
+  void slide(const FrameTask& job, const CcLabelParams& params, Queue& queue) override {
     const cudaStream_t stream = stream_of(queue);
     if (has_previous_)
       check(cudaStreamWaitEvent(stream, frame_done_, 0), "waiting for the last window");
@@ -315,7 +315,7 @@ class SlidingCuda final : public Sliding {
     publish(job, frame, stream);
     const TrackRules rules = track_rules(params, setup().in);
     const TrackedRecords tracked{frame.records, frame.total, frame.capacity};
-    tracker_.see(rules, tracked, stream);
+    tracker_.collect_pairs(rules, tracked, stream);
     tracker_.match(rules, tracked, stream);
     tracker_.finish(rules, tracked, job.table.regions ? job.table : RegionTable{}, job.slot,
                     stream);
@@ -330,13 +330,13 @@ class SlidingCuda final : public Sliding {
     has_previous_ = true;
   }
 
-  static void publish(const Job& job, const WindowFrame& frame, cudaStream_t stream) {
+  static void publish(const FrameTask& job, const WindowFrame& frame, cudaStream_t stream) {
     if (!job.table.regions) return;
     publish_table(frame.total, {frame.records, frame.capacity}, job.table, stream);
   }
 
-  void forget(Ids ids) override { tracker_.forget(ids); }
-  TrackReport report(int slot) const override { return tracker_.report(slot); }
+  void forget(IdNumbering ids) override { tracker_.forget(ids); }
+  TrackEvents window_events(int slot) const override { return tracker_.report(slot); }
 
   tracking::Tracker tracker_;
   Workspace memory_;

@@ -2,7 +2,7 @@
 // regions. Label maps and pictures are written once and never read.
 #include "gpu/cclabel/labelling_passes.hpp"
 #include "gpu/cclabel/pixel_writers.hpp"
-#include "gpu/runtime/chain.hpp"
+#include "gpu/runtime/launch.hpp"
 
 namespace regions::cclabel {
 namespace {
@@ -39,7 +39,7 @@ __global__ __launch_bounds__(T::threads,
     s.component_value[c] = tiles.first_pixel[begin + c];
   for (int r = thread_index; r < count.runs; r += T::threads)
     s.run_value[r] = tiles.component[begin + r];
-  if (!tiles.are_numbered) wait_then_let_start();
+  if (!tiles.are_numbered) pdl_wait_and_trigger();
   for (int c = thread_index; c < count.components; c += T::threads) {
     const auto first = static_cast<uint16_t>(s.component_value[c]);
     const uint32_t root = root_of_component(tiles, position, c, count.border, first);
@@ -50,7 +50,7 @@ __global__ __launch_bounds__(T::threads,
     s.run_value[r] = s.component_value[s.run_value[r]];
   __syncthreads();  // words and run_value are complete
   write_words<T>(s, s.run_value, position.x, position.y, tiles.size, writer);
-  if (tiles.are_numbered) wait_then_let_start();
+  if (tiles.are_numbered) pdl_wait_and_trigger();
 }
 
 template <PixelWriter Writer>
@@ -58,11 +58,11 @@ void launch_writer(const ImageTiles& tiles, const Writer& writer, const ShownVal
                    cudaStream_t stream) {
   const dim3 grid(static_cast<unsigned>(tiles.columns), static_cast<unsigned>(tiles.rows));
   if (tiles.width == BinaryTile::width) {
-    launch_chained(write_labels_kernel<BinaryTile, Writer>, grid, BinaryTile::threads, 0, stream,
-                   tiles, writer, shown);
+    launch_pdl(write_labels_kernel<BinaryTile, Writer>, grid, BinaryTile::threads, 0, stream, tiles,
+               writer, shown);
   } else {
-    launch_chained(write_labels_kernel<LinkedTile, Writer>, grid, LinkedTile::threads, 0, stream,
-                   tiles, writer, shown);
+    launch_pdl(write_labels_kernel<LinkedTile, Writer>, grid, LinkedTile::threads, 0, stream, tiles,
+               writer, shown);
   }
 }
 
@@ -79,7 +79,7 @@ struct TilesLaunch {
 constexpr int kPublishThreads = 256;
 
 __global__ void publish_kernel(const uint32_t* total, const Region* records, RegionTable table) {
-  wait_then_let_start();
+  pdl_wait_and_trigger();
   publish_words(total[0], total[1], records, table,
                 static_cast<size_t>(blockIdx.x) * blockDim.x + threadIdx.x,
                 static_cast<size_t>(gridDim.x) * blockDim.x);
@@ -97,7 +97,7 @@ void write_labels(const ImageTiles& tiles, const Frame& out, uint32_t limit,
 }
 
 void write_mask(const ImageTiles& tiles, const Frame& out, cudaStream_t stream) {
-  const uint32_t full = label_limit(out.layout);
+  const uint32_t full = max_label_of(out.layout);
   with_label_writer(out, full, full, TilesLaunch{tiles, {}, stream});
 }
 
@@ -109,8 +109,8 @@ void write_colors(const ImageTiles& tiles, const Frame& out, const ShownValues& 
 void publish_table(const uint32_t* total, const Records& records, const RegionTable& table,
                    cudaStream_t stream) {
   const size_t words = static_cast<size_t>(table.capacity) * (sizeof(Region) / sizeof(uint64_t));
-  launch_chained(publish_kernel, blocks_for(words, kPublishThreads), kPublishThreads, 0, stream,
-                 total, records.region, table);
+  launch_pdl(publish_kernel, blocks_for(words, kPublishThreads), kPublishThreads, 0, stream, total,
+             records.region, table);
 }
 
 }  // namespace regions::cclabel

@@ -2,9 +2,8 @@
 // 2x2 block of pixels. Blocks whose tile has nothing to draw end after reading the tile's mark and
 // its edges.
 #include "gpu/drawing/drawing.hpp"
-#include "gpu/runtime/chain.hpp"
 #include "gpu/runtime/launch.hpp"
-#include "gpu/runtime/zeros.hpp"
+#include "gpu/runtime/workspace.hpp"
 
 namespace regions {
 namespace drawing {
@@ -85,7 +84,7 @@ __global__ void __launch_bounds__(kBlock.x* kBlock.y)
                  const DeviceRegions regions) {
   __shared__ TileOutlines tile;
   const int thread = static_cast<int>(threadIdx.y * kBlock.x + threadIdx.x);
-  await_last();
+  pdl_trigger_and_wait();
   uint32_t& mark = ink.tiles(static_cast<int>(blockIdx.x), static_cast<int>(blockIdx.y));
   const bool has_ink = mark != 0;
   if (thread == 0 && blockIdx.x == 0 && blockIdx.y == 0) ink.crowded(0, 0) = 0;
@@ -136,8 +135,8 @@ void paint(const Painter& painter, const Outlines& outlines, const Ink& ink,
            const DeviceRegions& regions, cudaStream_t stream) {
   const dim3 grid(static_cast<unsigned>(ink.tiles.width), static_cast<unsigned>(ink.tiles.height));
   with_storage(painter.picture.layout, [&](auto stored) {
-    launch_chained(paint_kernel<decltype(stored)>, grid, kBlock, 0, stream, painter, outlines, ink,
-                   regions);
+    launch_pdl(paint_kernel<decltype(stored)>, grid, kBlock, 0, stream, painter, outlines, ink,
+               regions);
   });
 }
 

@@ -4,10 +4,9 @@
 #include <algorithm>
 
 #include "core/drawing/glyph_table.hpp"
-#include "core/halves.hpp"
+#include "core/drawing/stamp.hpp"
 #include "gpu/drawing/drawing.hpp"
 #include "gpu/primitives/warp.hpp"
-#include "gpu/runtime/chain.hpp"
 #include "gpu/runtime/launch.hpp"
 
 namespace regions::drawing {
@@ -159,7 +158,7 @@ __device__ void stamp_regions(const WorkPlan& plan, unsigned block) {
 }
 
 __global__ void __launch_bounds__(kThreads) prepare_kernel(const __grid_constant__ WorkPlan plan) {
-  await_last();
+  pdl_trigger_and_wait();
   unsigned block = blockIdx.x;
   for (const PlaneCopy& copy : plan.copies) {
     if (block < copy.blocks) return copy_plane(copy, block);
@@ -171,14 +170,14 @@ __global__ void __launch_bounds__(kThreads) prepare_kernel(const __grid_constant
   stamp_regions(plan, block - plan.edge_blocks);
 }
 
-// The largest code of each node of two nested segment trees (core/halves.hpp): rows of the tile,
-// and columns within them.
+// The largest code of each node of two nested segment trees (core/drawing/stamp.hpp): rows of the
+// tile, and columns within them.
 using TileTree = uint32_t[2 * Ink::kTileHeight][2 * Ink::kTileWidth];
 
 // Raises the nodes that make up the rectangle to at least `code`.
 __device__ void raise_nodes(TileTree& nodes, const Rect& part, uint32_t code) {
-  for_each_node<Ink::kTileHeight>(part.top, part.bottom, [&](const Node& rows) {
-    for_each_node<Ink::kTileWidth>(part.left, part.right, [&](const Node& columns) {
+  for_each_node<Ink::kTileHeight>(part.top, part.bottom, [&](const SegmentTreeNode& rows) {
+    for_each_node<Ink::kTileWidth>(part.left, part.right, [&](const SegmentTreeNode& columns) {
       uint32_t& largest = nodes[rows.index][columns.index];
       // The largest code wins: the order of threads does not matter.
       if (largest < code) atomicMax(&largest, code);
@@ -213,7 +212,7 @@ __device__ uint32_t largest_at(const TileTree& nodes, int x, int y) {
 // tile's pixels it covers.
 __global__ void __launch_bounds__(kThreads)
     stamp_tiles_kernel(const StampPlan plan, const DeviceRegions regions, const Ink ink) {
-  await_last();
+  pdl_trigger_and_wait();
   if (ink.crowded(0, 0) == 0) return;  // equal for the whole block
   __shared__ TileTree nodes;
   constexpr int kNodes = sizeof nodes / sizeof(uint32_t);
@@ -254,7 +253,7 @@ __global__ void __launch_bounds__(kThreads)
 // Whether a block of the first launch can reach its maximum number of pixels.
 bool may_exceed_stamped_pixels(const StampPlan& plan, uint32_t capacity) {
   const size_t regions_per_block = blocks_for(capacity, PrepareBlock::stamp_blocks);
-  return regions_per_block * Stamp::most_pixels(plan) > PrepareBlock::max_stamped_pixels;
+  return regions_per_block * Stamp::max_pixels(plan) > PrepareBlock::max_stamped_pixels;
 }
 
 PlaneCopy plane_copy(const ConstFrame& in, const Frame& out, int plane) {
@@ -296,11 +295,11 @@ void prepare(const Preparation& preparation, const DeviceRegions& regions, cudaS
   if (has_stamps) {
     blocks += Stamp::kParts * std::min<unsigned>(regions.capacity, PrepareBlock::stamp_blocks);
   }
-  launch_chained(prepare_kernel, blocks, kThreads, 0, stream, plan);
+  launch_pdl(prepare_kernel, blocks, kThreads, 0, stream, plan);
   if (has_stamps && may_exceed_stamped_pixels(preparation.stamps, regions.capacity)) {
     const Size tiles = preparation.ink.tiles.size();
-    launch_chained(stamp_tiles_kernel, dim3(tiles.width, tiles.height), kThreads, 0, stream,
-                   preparation.stamps, regions, preparation.ink);
+    launch_pdl(stamp_tiles_kernel, dim3(tiles.width, tiles.height), kThreads, 0, stream,
+               preparation.stamps, regions, preparation.ink);
   }
 }
 

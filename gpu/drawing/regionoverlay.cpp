@@ -8,10 +8,9 @@
 #include <vector>
 
 #include "gpu/drawing/drawing.hpp"
+#include "gpu/runtime/copy_kernels.hpp"
 #include "gpu/runtime/launch.hpp"
-#include "gpu/runtime/small_copy.hpp"
 #include "gpu/runtime/workspace.hpp"
-#include "gpu/runtime/zeros.hpp"
 
 namespace regions {
 namespace {
@@ -62,7 +61,7 @@ class RegionOverlayCuda final : public Algorithm<RegionOverlayParams> {
                     memory_.bytes());  // includes the ink of all frames
   }
 
-  void enqueue(const Job& job, const RegionOverlayParams& params, Queue& queue) override {
+  void enqueue(const FrameTask& job, const RegionOverlayParams& params, Queue& queue) override {
     const OverlayBuffers& buffers = buffers_.at(static_cast<size_t>(job.slot));
     const uint32_t count = std::min(job.attached_count, max_regions_);
     const uint32_t staged = std::min(count, RecordLayout::kStaged);
@@ -70,7 +69,7 @@ class RegionOverlayCuda final : public Algorithm<RegionOverlayParams> {
     if (staged) {
       std::memcpy(RecordLayout::regions(buffers.staging), job.attached, staged * sizeof(Region));
     }
-    small_copy(buffers.staging, buffers.records, RecordLayout::bytes(staged), stream_of(queue));
+    copy_small(buffers.staging, buffers.records, RecordLayout::bytes(staged), stream_of(queue));
     if (count > staged) {
       queue.copy_bytes(job.attached + staged, RecordLayout::regions(buffers.records) + staged,
                        (count - staged) * sizeof(Region));

@@ -3,7 +3,7 @@
 #include "gpu/graphcutbg/graphcutbg.hpp"
 #include "gpu/graphcutbg/pixel_kernels.hpp"
 
-namespace regions::graphcut {
+namespace regions::graphcutbg {
 namespace {
 
 __global__ void mask_count_kernel(Image<const uint8_t> mask, int radius, Image<uint8_t> counts) {
@@ -17,20 +17,20 @@ __global__ void mask_softening_kernel(Image<const uint8_t> counts, int radius,
   if (alpha.contains(x, y)) alpha(x, y) = soften(counts, radius, x, y);
 }
 
-__global__ void cell_sum_kernel(Cells cells, ConstFrame in, Image<const uint8_t> mask) {
+__global__ void cell_sum_kernel(BlurCells cells, ConstFrame in, Image<const uint8_t> mask) {
   const auto [i, j] = thread_position();
   if (i < cells.columns && j < cells.rows) sum_cell(cells, in, mask, i, j);
 }
 
-__global__ void cell_smoothing_kernel(Cells cells, int component, Image<uint16_t> smooth) {
+__global__ void cell_smoothing_kernel(BlurCells cells, int component, Image<uint16_t> smooth) {
   const auto [i, j] = thread_position();
   if (!smooth.contains(i, j)) return;
   smooth(i, j) = static_cast<uint16_t>(smooth_cell(cells, component, i, j));
 }
 
-__global__ void composite_kernel(Painting painting) {
+__global__ void composite_kernel(Composition painting) {
   const auto [x, y] = thread_position();
-  if (painting.alpha.contains(x, y)) paint_pixel(painting, x, y);
+  if (painting.alpha.contains(x, y)) composite_pixel(painting, x, y);
 }
 
 __global__ void cutout_kernel(ConstFrame in, RgbDecoder decoder, Image<const uint8_t> alpha,
@@ -49,7 +49,7 @@ void enqueue_mask_softening(const Image<const uint8_t>& mask, int radius,
   launch(mask_softening_kernel, grid, pixel_block(), 0, stream, counts, radius, alpha);
 }
 
-void enqueue_background_blur(const Cells& cells, const ConstFrame& in,
+void enqueue_background_blur(const BlurCells& cells, const ConstFrame& in,
                              const Image<const uint8_t>& mask, const Image<uint16_t> (&smooth)[3],
                              cudaStream_t stream) {
   const dim3 grid = pixel_grid(cells.columns, cells.rows);
@@ -59,7 +59,7 @@ void enqueue_background_blur(const Cells& cells, const ConstFrame& in,
   }
 }
 
-void enqueue_composite(const Painting& painting, cudaStream_t stream) {
+void enqueue_composite(const Composition& painting, cudaStream_t stream) {
   launch(composite_kernel, pixel_grid(painting.picture.width, painting.picture.height),
          pixel_block(), 0, stream, painting);
 }
@@ -70,4 +70,4 @@ void enqueue_cutout(const ConstFrame& in, const RgbDecoder& decoder,
          alpha, out);
 }
 
-}  // namespace regions::graphcut
+}  // namespace regions::graphcutbg

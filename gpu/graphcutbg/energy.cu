@@ -5,21 +5,22 @@
 #include "gpu/primitives/warp.hpp"
 #include "gpu/runtime/launch.hpp"
 
-namespace regions::graphcut {
+namespace regions::graphcutbg {
 namespace {
 
 __global__ void __launch_bounds__(PixelBlock::threads, StridedPixelGrid::blocks)
-    weights_kernel(const __grid_constant__ Canvas arrays, const __grid_constant__ ConstFrame mask,
-                   const __grid_constant__ EnergyPlan plan, const SceneState* state) {
+    weights_kernel(const __grid_constant__ ModelArrays arrays,
+                   const __grid_constant__ ConstFrame mask, const __grid_constant__ EnergyPlan plan,
+                   const SceneState* state) {
   __shared__ SharedParameters shared;
   pdl_trigger_and_wait();
   const PixelParameters& parameters = shared.load(state->frame, plan);
   for (auto [x, y] = thread_position(); y < arrays.height; y += StridedPixelGrid::stride()) {
-    if (x < arrays.width) weigh(arrays, mask, parameters.frame, parameters.energy, x, y);
+    if (x < arrays.width) compute_weights(arrays, mask, parameters.frame, parameters.energy, x, y);
   }
 }
 
-__global__ void cut_value_kernel(Canvas arrays, Image<const uint8_t> mask,
+__global__ void cut_value_kernel(ModelArrays arrays, Image<const uint8_t> mask,
                                  FrameStatistics* statistics) {
   const auto [x, y] = thread_position();
   const bool inside = x < arrays.width && y < arrays.height;
@@ -33,17 +34,17 @@ __global__ void cut_value_kernel(Canvas arrays, Image<const uint8_t> mask,
 
 }  // namespace
 
-void enqueue_weights(const Canvas& arrays, const ConstFrame& mask, const EnergyPlan& plan,
+void enqueue_weights(const ModelArrays& arrays, const ConstFrame& mask, const EnergyPlan& plan,
                      const SceneState* state, cudaStream_t stream) {
   launch_pdl(weights_kernel, StridedPixelGrid::grid(arrays.width, arrays.height), pixel_block(), 0,
              stream, arrays, mask, plan, state);
 }
 
-void enqueue_cut_value(const Canvas& arrays, const Image<const uint8_t>& mask,
+void enqueue_cut_value(const ModelArrays& arrays, const Image<const uint8_t>& mask,
                        FrameStatistics* statistics, cudaStream_t stream) {
   static_assert(PixelBlock::width == 32, "a warp is a row of the block");
   launch(cut_value_kernel, pixel_grid(arrays.width, arrays.height), pixel_block(), 0, stream,
          arrays, mask, statistics);
 }
 
-}  // namespace regions::graphcut
+}  // namespace regions::graphcutbg

@@ -4,12 +4,12 @@
 #include <cstring>
 #include <utility>
 
-#include "core/graphcutbg/state.hpp"
+#include "core/graphcutbg/stored_model.hpp"
 #include "gpu/graphcutbg/graphcutbg.hpp"
 #include "gpu/runtime/workspace.hpp"
 
 namespace regions {
-namespace graphcut {
+namespace graphcutbg {
 namespace {
 
 // Device memory of the model, the cut's graph and the scene. All frames use it, one after another.
@@ -17,14 +17,14 @@ class ModelBuffers {
  public:
   void reserve(Workspace& memory, Size size, Neighbours neighbours);
   // `excluded`: [height][width], nonzero for pixels that are never foreground; or null.
-  Canvas arrays(const uint8_t* excluded) const;
+  ModelArrays arrays(const uint8_t* excluded) const;
   GridGraph graph() const;
   SceneState* scene() const { return scene_; }
 
  private:
   Size size_;
   Neighbours neighbours_ = Neighbours::eight;
-  Canvas arrays_;
+  ModelArrays arrays_;
   SceneState* scene_ = nullptr;
 };
 
@@ -38,14 +38,14 @@ class FrameBuffers {
   Image<uint8_t> mask() const { return plane_of(mask_); }
   Image<uint8_t> counts() const { return plane_of(counts_); }
   Image<uint8_t> alpha() const { return plane_of(alpha_); }
-  Cells cells(int side) const { return cells_of(size_, side, sums_, weights_); }
-  Image<uint16_t> smooth(int component, const Cells& cells) const {
+  BlurCells cells(int side) const { return blur_cells_of(size_, side, sums_, weights_); }
+  Image<uint16_t> smooth(int component, const BlurCells& cells) const {
     return {smooth_[component], cells.columns, cells.rows,
             static_cast<ptrdiff_t>(sizeof(uint16_t)) * cells.columns};
   }
   FrameStatistics* statistics() const { return statistics_; }
   // In pinned host memory.
-  CutReport* host_cut() const { return reinterpret_cast<CutReport*>(host_); }
+  CutResult* host_cut() const { return reinterpret_cast<CutResult*>(host_); }
   FrameStatistics* host_statistics() const {
     return reinterpret_cast<FrameStatistics*>(host_ + kStatisticsOffset);
   }
@@ -53,14 +53,14 @@ class FrameBuffers {
 
  private:
   static constexpr size_t kStatisticsOffset = 256;  // bytes
-  static_assert(sizeof(CutReport) <= kStatisticsOffset &&
+  static_assert(sizeof(CutResult) <= kStatisticsOffset &&
                 kStatisticsOffset + sizeof(FrameStatistics) <= kPinnedBytes);
   Image<uint8_t> plane_of(uint8_t* pixels) const {
     return {pixels, size_.width, size_.height, size_.width};
   }
   Size size_;
   uint8_t *mask_ = nullptr, *counts_ = nullptr, *alpha_ = nullptr;  // [height][width]
-  uint64_t* sums_ = nullptr;                                        // [3][cells], see Cells
+  uint64_t* sums_ = nullptr;                                        // [3][cells], see BlurCells
   uint32_t* weights_ = nullptr;                                     // [cells]
   uint16_t* smooth_[3] = {};                                        // [cells] each
   FrameStatistics* statistics_ = nullptr;                           // [1]
@@ -74,9 +74,9 @@ void ModelBuffers::reserve(Workspace& memory, Size size, Neighbours neighbours) 
   arrays_.width = size.width;
   arrays_.height = size.height;
   const size_t pixels = size.area();
-  memory.reserve(arrays_.now, pixels);
+  memory.reserve(arrays_.current, pixels);
   memory.reserve(arrays_.background, pixels);
-  memory.reserve(arrays_.model, Canvas::plane_stride(pixels) * Model::kWords);
+  memory.reserve(arrays_.model, ModelArrays::plane_stride(pixels) * Model::kWords);
   for (int32_t** weights : {&arrays_.terminal, &arrays_.right, &arrays_.down}) {
     memory.reserve(*weights, pixels);
   }
@@ -88,8 +88,8 @@ void ModelBuffers::reserve(Workspace& memory, Size size, Neighbours neighbours) 
   memory.reserve(scene_, 1);
 }
 
-Canvas ModelBuffers::arrays(const uint8_t* excluded) const {
-  Canvas arrays = arrays_;
+ModelArrays ModelBuffers::arrays(const uint8_t* excluded) const {
+  ModelArrays arrays = arrays_;
   arrays.excluded = excluded;
   return arrays;
 }
@@ -110,7 +110,7 @@ void FrameBuffers::reserve(Workspace& memory, Size size, bool has_output, std::b
   const size_t pixels = size.area();
   memory.reserve(mask_, pixels);
   if (has_output) {
-    const size_t cells = Cells::count(size, 1);  // `blur` may use cells of one pixel
+    const size_t cells = BlurCells::count(size, 1);  // `blur` may use cells of one pixel
     for (uint8_t** picture : {&counts_, &alpha_}) memory.reserve(*picture, pixels);
     memory.reserve(sums_, 3 * cells);
     memory.reserve(weights_, cells);
@@ -158,15 +158,15 @@ class GraphCutBgCuda final : public GraphCutBg {
     is_reset_pending_ = true;  // device memory is uninitialised
   }
 
-  void enqueue(const Job& job, const GraphCutBgParams& params, Queue& queue) override {
+  void enqueue(const FrameTask& job, const GraphCutBgParams& params, Queue& queue) override {
     expects_cuttable(setup_, job, params);
-    const ViewPlan view = view_plan_of(params, setup_);
+    const CompositePlan view = composite_plan_of(params, setup_);
     expects(!view.shows_image() || replacement_.data(),
             "replace-with=image requires replace-image");
     FrameBuffers& frame = frames_[static_cast<size_t>(job.slot)];
     const cudaStream_t stream = stream_of(queue);
     const EnergyPlan energy = energy_plan_of(params, setup_.size, job.mask.size());
-    const Canvas arrays = model_.arrays(excluded_.as<uint8_t>());
+    const ModelArrays arrays = model_.arrays(excluded_.as<uint8_t>());
     SceneState* scene = model_.scene();
     const Image<uint8_t> mask = job.foreground.empty() ? frame.mask() : job.foreground;
     const bool is_reset = std::exchange(is_reset_pending_, false);
@@ -209,7 +209,7 @@ class GraphCutBgCuda final : public GraphCutBg {
     header.width = setup_.size.width;
     header.height = setup_.size.height;
     std::vector<std::byte> bytes(state_bytes(setup_.size));
-    const Canvas arrays = model_.arrays(nullptr);
+    const ModelArrays arrays = model_.arrays(nullptr);
     const size_t plane = arrays.plane() * sizeof(uint32_t);
     std::byte* words = bytes.data() + sizeof header;
     transfer([&](Queue& queue) {
@@ -228,7 +228,7 @@ class GraphCutBgCuda final : public GraphCutBg {
     const StateHeader header = checked_header(state, setup_.size);
     SceneState scene{};
     scene.scene = header.scene;
-    const Canvas arrays = model_.arrays(nullptr);
+    const ModelArrays arrays = model_.arrays(nullptr);
     const size_t plane = arrays.plane() * sizeof(uint32_t);
     const std::byte* words = state.data() + sizeof header;
     transfer([&](Queue& queue) {
@@ -241,10 +241,10 @@ class GraphCutBgCuda final : public GraphCutBg {
     is_reset_pending_ = false;
   }
 
-  GraphCutReport report(int slot) const override {
+  GraphCutResult result(int slot) const override {
     const FrameBuffers& frame = frames_.at(static_cast<size_t>(slot));
     const FrameStatistics& statistics = *frame.host_statistics();
-    GraphCutReport report;
+    GraphCutResult report;
     report.cut = *frame.host_cut();
     report.cut_value = frame.is_verified ? statistics.cut_value : -1;
     report.foreground = statistics.foreground;
@@ -254,8 +254,9 @@ class GraphCutBgCuda final : public GraphCutBg {
   }
 
  private:
-  void enqueue_output(const Job& job, const ViewPlan& plan, const Image<const uint8_t>& mask,
-                      const FrameBuffers& frame, Queue& queue) const {
+  void enqueue_output(const FrameTask& job, const CompositePlan& plan,
+                      const Image<const uint8_t>& mask, const FrameBuffers& frame,
+                      Queue& queue) const {
     const cudaStream_t stream = stream_of(queue);
     if (job.out.empty() || plan.output == GraphCutOutput::none) return;
     Image<const uint8_t> alpha = mask;
@@ -269,9 +270,9 @@ class GraphCutBgCuda final : public GraphCutBg {
       const RgbDecoder decoder = decoder_of(job.in.layout, job.in.color);
       return enqueue_cutout(job.in, decoder, alpha, job.out, stream);
     }
-    Painting painting{plan, job.out, alpha, replacement_.as<uint16_t>(), {}};
+    Composition painting{plan, job.out, alpha, replacement_.as<uint16_t>(), {}};
     if (plan.blurs()) {
-      const Cells cells = frame.cells(plan.cell);
+      const BlurCells cells = frame.cells(plan.cell);
       const Image<uint16_t> smooth[3] = {frame.smooth(0, cells), frame.smooth(1, cells),
                                          frame.smooth(2, cells)};
       enqueue_background_blur(cells, job.in, mask, smooth, stream);
@@ -322,12 +323,12 @@ class GraphCutBgCuda final : public GraphCutBg {
 };
 
 }  // namespace
-}  // namespace graphcut
+}  // namespace graphcutbg
 
 template <>
 std::unique_ptr<Algorithm<GraphCutBgParams>> make_algorithm<GraphCutBgParams, BackendKind::cuda>(
     std::shared_ptr<Backend> backend) {
-  return std::make_unique<graphcut::GraphCutBgCuda>(std::move(backend));
+  return std::make_unique<graphcutbg::GraphCutBgCuda>(std::move(backend));
 }
 
 }  // namespace regions

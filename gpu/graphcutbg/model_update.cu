@@ -5,11 +5,11 @@
 #include "gpu/primitives/warp.hpp"
 #include "gpu/runtime/launch.hpp"
 
-namespace regions::graphcut {
+namespace regions::graphcutbg {
 namespace {
 
 __global__ void __launch_bounds__(PixelBlock::threads, StridedPixelGrid::blocks)
-    model_update_kernel(const __grid_constant__ Canvas arrays,
+    model_update_kernel(const __grid_constant__ ModelArrays arrays,
                         const __grid_constant__ Image<const uint8_t> mask,
                         const __grid_constant__ EnergyPlan plan, SceneState* state,
                         FrameStatistics* statistics, FrameStatistics* host_statistics) {
@@ -23,7 +23,7 @@ __global__ void __launch_bounds__(PixelBlock::threads, StridedPixelGrid::blocks)
   for (auto [x, y] = thread_position(); y < arrays.height; y += StridedPixelGrid::stride()) {
     if (x >= arrays.width) continue;
     const bool foreground = mask(x, y) != 0;
-    teach(arrays, parameters.frame, parameters.energy, foreground, x, y, AtomicAdd());
+    update_model(arrays, parameters.frame, parameters.energy, foreground, x, y, AtomicAdd());
     count += foreground ? 1 : 0;
   }
   static_assert(PixelBlock::width == 32, "a warp is a row of the block");
@@ -46,11 +46,11 @@ __global__ void __launch_bounds__(PixelBlock::threads, StridedPixelGrid::blocks)
 
 }  // namespace
 
-void enqueue_model_update(const Canvas& arrays, const Image<const uint8_t>& mask,
+void enqueue_model_update(const ModelArrays& arrays, const Image<const uint8_t>& mask,
                           const EnergyPlan& plan, SceneState* state, FrameStatistics* statistics,
                           FrameStatistics* host_statistics, cudaStream_t stream) {
   launch_pdl(model_update_kernel, StridedPixelGrid::grid(arrays.width, arrays.height),
              pixel_block(), 0, stream, arrays, mask, plan, state, statistics, host_statistics);
 }
 
-}  // namespace regions::graphcut
+}  // namespace regions::graphcutbg

@@ -5,7 +5,7 @@
 #include "gpu/graphcutbg/graphcutbg.hpp"
 #include "gpu/runtime/launch.hpp"
 
-namespace regions::graphcut {
+namespace regions::graphcutbg {
 
 struct PixelBlock {
   static constexpr unsigned width = 32, height = 8;
@@ -74,4 +74,4 @@ class SharedParameters {
   alignas(PixelParameters) uint32_t words_[sizeof(PixelParameters) / sizeof(uint32_t)];
 };
 
-}  // namespace regions::graphcut
+}  // namespace regions::graphcutbg

@@ -6,7 +6,7 @@
 #include "gpu/primitives/warp.hpp"
 #include "gpu/runtime/launch.hpp"
 
-namespace regions::graphcut {
+namespace regions::graphcutbg {
 namespace {
 
 // The grid consists of survey blocks and conversion blocks, all resident at once. Each survey block
@@ -21,7 +21,7 @@ struct SurveyBlock {
 // Other devices get the same share of their blocks.
 constexpr unsigned kTunedBlocks = 396;
 
-__global__ void reset_kernel(Canvas arrays, const uint32_t* background, SceneState* state) {
+__global__ void reset_kernel(ModelArrays arrays, const uint32_t* background, SceneState* state) {
   const size_t i = static_cast<size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i == 0) {
     state->scene = Scene();
@@ -31,14 +31,14 @@ __global__ void reset_kernel(Canvas arrays, const uint32_t* background, SceneSta
   }
   const size_t threads = static_cast<size_t>(gridDim.x) * blockDim.x;
   auto* colors = reinterpret_cast<uint32_t*>(arrays.colors);
-  for (size_t k = i; k < sizeof(Colors) / sizeof(uint32_t); k += threads) colors[k] = 0;
-  if (background && i < arrays.plane()) start_from(arrays, background, i);
+  for (size_t k = i; k < sizeof(ColorHistograms) / sizeof(uint32_t); k += threads) colors[k] = 0;
+  if (background && i < arrays.plane()) start_model_from(arrays, background, i);
 }
 
 // Gathers the statistics of a block's rows.
 class Surveyor {
  public:
-  __device__ Surveyor(const Canvas& arrays, const ConstFrame& in, Survey& survey)
+  __device__ Surveyor(const ModelArrays& arrays, const ConstFrame& in, Survey& survey)
       : arrays_(arrays), in_(in), survey_(survey) {}
 
   __device__ void survey_row(const Scene& scene, int y) {
@@ -81,7 +81,7 @@ class Surveyor {
     if (threadIdx.x % 32 == 0 && lane_sum) AtomicAdd()(&sum, lane_sum);
   }
 
-  const Canvas& arrays_;
+  const ModelArrays& arrays_;
   const ConstFrame& in_;
   Survey& survey_;   // of the block, in shared memory
   SurveySums sums_;  // of the thread
@@ -126,7 +126,7 @@ __device__ void finalize_statistics(SceneState& state, Scene scene, const SceneP
   if (threadIdx.x != 0) return;
   survey.pixels = pixels;
   state.surveyed_blocks = 0;
-  state.frame = settle(scene, survey, medians, plan);
+  state.frame = plan_frame(scene, survey, medians, plan);
   state.scene = scene;
   *statistics = {0, 0, scene.restarted};
 }
@@ -137,12 +137,13 @@ constexpr auto kThreads = static_cast<int>(SurveyBlock::threads);  // per block
 struct AnyReader {
   static constexpr unsigned survey_blocks = 136;  // of kTunedBlocks
 
-  __device__ static void read(const Canvas& arrays, const ConstFrame& in, int block, int blocks) {
+  __device__ static void read(const ModelArrays& arrays, const ConstFrame& in, int block,
+                              int blocks) {
     for (int y = block; y < arrays.height; y += blocks) read_row(arrays, in, y);
   }
 
  private:
-  __device__ static void read_row(const Canvas& arrays, const ConstFrame& in, int y) {
+  __device__ static void read_row(const ModelArrays& arrays, const ConstFrame& in, int y) {
     for (auto x = static_cast<int>(threadIdx.x); x < arrays.width; x += 4 * kThreads) {
       // Beyond the row's end it reads the last pixel: a branch would delay the next pixel's load.
       const auto stored = [&](int k) {
@@ -150,7 +151,7 @@ struct AnyReader {
       };
       const auto write = [&](int k, const Color& color) {
         if (x + k * kThreads >= arrays.width) return;
-        write_words(arrays.now + arrays.at(x + k * kThreads, y), color.packed());
+        write_words(arrays.current + arrays.at(x + k * kThreads, y), color.packed());
       };
       const auto a = stored(0), b = stored(1), c = stored(2), d = stored(3);
       write(0, a);
@@ -172,7 +173,8 @@ struct Nv12Reader {
     return in.layout.format == PixelFormat::nv12 && in.width % 4 == 0 &&
            is_aligned(in.plane[0], in.pitch[0]) && is_aligned(in.plane[1], in.pitch[1]);
   }
-  __device__ static void read(const Canvas& arrays, const ConstFrame& in, int block, int blocks) {
+  __device__ static void read(const ModelArrays& arrays, const ConstFrame& in, int block,
+                              int blocks) {
     constexpr int kBatch = 4;
     const int columns = arrays.width / 4, rows = (arrays.height + 1) / 2, count = columns * rows;
     const int all = blocks * kThreads;
@@ -201,13 +203,13 @@ struct Nv12Reader {
     const int row = index / columns, x = (index - row * columns) * 4, y = row * 2;
     return {x, y, {word(0, y, x), word(0, min(y + 1, in.height - 1), x)}, word(1, row, x)};
   }
-  __device__ static void write(const Canvas& arrays, bool full_range, const Words& words) {
+  __device__ static void write(const ModelArrays& arrays, bool full_range, const Words& words) {
     for (int k = 0; k < 2 && words.y + k < arrays.height; ++k) {
       const uint32_t luma = full_range ? words.luma[k] : __vsubus4(words.luma[k], 0x10101010u);
       const auto color = [&](unsigned bytes) {
         return __byte_perm(luma, words.chroma, bytes) & 0xFFFFFFu;
       };
-      *reinterpret_cast<uint4*>(arrays.now + arrays.at(words.x, words.y + k)) =
+      *reinterpret_cast<uint4*>(arrays.current + arrays.at(words.x, words.y + k)) =
           make_uint4(color(0x0540), color(0x0541), color(0x0762), color(0x0763));
     }
   }
@@ -215,7 +217,7 @@ struct Nv12Reader {
 
 template <class Reader>
 __global__ void __launch_bounds__(SurveyBlock::threads, SurveyBlock::blocks)
-    survey_kernel(const __grid_constant__ Canvas arrays, const __grid_constant__ ConstFrame in,
+    survey_kernel(const __grid_constant__ ModelArrays arrays, const __grid_constant__ ConstFrame in,
                   const __grid_constant__ ScenePlan plan, int survey_blocks, SceneState* state,
                   FrameStatistics* statistics) {
   constexpr unsigned kWords = sizeof(Survey) / sizeof(uint32_t);
@@ -247,27 +249,27 @@ __global__ void __launch_bounds__(SurveyBlock::threads, SurveyBlock::blocks)
                       statistics);
 }
 
-__global__ void color_totals_kernel(Colors* colors) { settle_totals(*colors); }
+__global__ void color_totals_kernel(ColorHistograms* colors) { finalize_totals(*colors); }
 
-__global__ void color_bins_kernel(Colors* colors) {
-  settle_bin(*colors, static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x));
+__global__ void color_bins_kernel(ColorHistograms* colors) {
+  finalize_bin(*colors, static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x));
 }
 
 }  // namespace
 
-void enqueue_color_evidence(const Canvas& arrays, cudaStream_t stream) {
+void enqueue_color_evidence(const ModelArrays& arrays, cudaStream_t stream) {
   constexpr unsigned kThreads = 256;
   launch(color_totals_kernel, 1, 1, 0, stream, arrays.colors);
-  launch(color_bins_kernel, Colors::kBins / kThreads, kThreads, 0, stream, arrays.colors);
+  launch(color_bins_kernel, ColorHistograms::kBins / kThreads, kThreads, 0, stream, arrays.colors);
 }
 
-void enqueue_model_reset(const Canvas& arrays, const uint32_t* background, SceneState* state,
+void enqueue_model_reset(const ModelArrays& arrays, const uint32_t* background, SceneState* state,
                          cudaStream_t stream) {
   launch(reset_kernel, blocks_for(arrays.plane(), SurveyBlock::threads), SurveyBlock::threads, 0,
          stream, arrays, background, state);
 }
 
-void enqueue_survey(const Canvas& arrays, const ConstFrame& in, const ScenePlan& plan,
+void enqueue_survey(const ModelArrays& arrays, const ConstFrame& in, const ScenePlan& plan,
                     SceneState* state, FrameStatistics* statistics, cudaStream_t stream) {
   const auto survey = [&]<class Reader>(Reader) {
     const unsigned rows = blocks_for(static_cast<size_t>(arrays.height), Survey::kStep);
@@ -282,4 +284,4 @@ void enqueue_survey(const Canvas& arrays, const ConstFrame& in, const ScenePlan&
   survey(AnyReader());
 }
 
-}  // namespace regions::graphcut
+}  // namespace regions::graphcutbg

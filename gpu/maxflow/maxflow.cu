@@ -122,7 +122,7 @@ class GridCutCuda : public GridCut {
   }
 
   void enqueue(const GridGraph& graph, Image<uint8_t> foreground, const CutLimits& limits,
-               CutReport* report, int, Queue& queue) override {
+               CutResult* report, int, Queue& queue) override {
     expects(graph.terminal.size() == size_ && foreground.size() == size_ &&
                 graph.neighbours == neighbours_,
             "the cut differs from the configured size or neighbours");
@@ -183,7 +183,7 @@ class GridCutCuda : public GridCut {
     problem.statistics = statistics(resident);
     // A warm cut that may stop early must continue from the state in which the last cut stopped.
     const bool may_choose = problem.warm && !problem.may_stop_early();
-    if (may_choose) problem.warm = warm_starts_[resident].takes_warm();
+    if (may_choose) problem.warm = warm_starts_[resident].use_warm_start();
   }
   CutStatistics* statistics(bool resident) const {
     return statistics_.as<CutStatistics>() + resident;

@@ -33,7 +33,7 @@ namespace regions {
 // faster.
 enum class CutTier { automatic, resident, sparse, plain };
 
-// Creates a cut for `backend`, which must be a CUDA backend. An iteration (CutLimits, CutReport) is
+// Creates a cut for `backend`, which must be a CUDA backend. An iteration (CutLimits, CutResult) is
 // a round of pushes. Negative capacities of links count as zero. The device memory is allocated by
 // GridCut::configure(), which also throws InputError for pictures larger than 65535x65535 pixels.
 std::unique_ptr<GridCut> make_cuda_grid_cut(std::shared_ptr<Backend> backend, CutTier tier);

@@ -2,7 +2,6 @@
 // solution.
 #pragma once
 
-#include "core/maxflow/directions.hpp"
 #include "core/maxflow/maxflow.hpp"
 #include "gpu/maxflow/solver_selector.hpp"
 
@@ -50,7 +49,7 @@ struct Problem {
   Image<uint8_t> foreground;
   int32_t* link_flow;         // [links][height][width], flow along each link, kept between frames
   Progress* progress;         // [1]
-  CutReport* report;          // in pinned memory, written by the device; or null
+  CutResult* report;          // in pinned memory, written by the device; or null
   CutStatistics* statistics;  // in pinned memory, of the solver that is used; or null
   uint32_t cut;               // number of the frame, from 1
   int max_iterations;         // 0: until exact

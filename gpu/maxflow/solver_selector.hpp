@@ -7,7 +7,7 @@
 
 #include "core/image.hpp"
 #include "core/maxflow/maxflow.hpp"
-#include "core/maxflow/warm_choice.hpp"
+#include "core/maxflow/warm_start_tuner.hpp"
 
 namespace regions::maxflow {
 
@@ -77,20 +77,20 @@ class WarmStartSelector {
     statistics_ = statistics;
   }
   // Whether the next cut should start warm. Call it only for cuts that may start either way.
-  bool takes_warm() {
+  bool use_warm_start() {
     for (const bool warm : {false, true}) {
       const CutTime time = *static_cast<const volatile CutTime*>(&statistics_->time[warm]);
       const uint32_t cut = cut_of(time);
       if (cut != std::exchange(last_cut_[warm], cut)) {
-        choice_.note(warm, WarmChoice::Duration(nanoseconds_of(time)));
+        choice_.record_time(warm, WarmStartTuner::Duration(nanoseconds_of(time)));
       }
     }
-    return choice_.takes_warm();
+    return choice_.use_warm_start();
   }
 
  private:
   const CutStatistics* statistics_ = nullptr;
-  WarmChoice choice_;
+  WarmStartTuner choice_;
   uint32_t last_cut_[2] = {};  // the last cold and the last warm cut passed to choice_
 };
 

@@ -50,8 +50,9 @@ __global__ void carry_over_kernel(ConstFrame before, ConstFrame after, Frame to,
   const int new_value = value_in<bytes>(after.at(c, x, y), layout);
   if (old_value == new_value) return;
   std::byte* sample = to.at(c, i << k.x_shift, j << k.y_shift);
-  put_value<bytes>(sample, layout,
-                   carried(value_in<bytes>(sample, layout), old_value, new_value, is_tint, layout));
+  put_value<bytes>(
+      sample, layout,
+      changed_sample(value_in<bytes>(sample, layout), old_value, new_value, is_tint, layout));
 }
 
 template <int bytes>
@@ -87,8 +88,8 @@ void shrink(const ConstFrame& from, const Frame& to, cudaStream_t stream) {
   });
 }
 
-void carry_over(const ConstFrame& before, const ConstFrame& after, const Frame& to, bool is_tint,
-                cudaStream_t stream) {
+void transfer_changes(const ConstFrame& before, const ConstFrame& after, const Frame& to,
+                      bool is_tint, cudaStream_t stream) {
   const auto kernel = to.layout.sample_bytes == 1 ? carry_over_kernel<1> : carry_over_kernel<2>;
   for_each_component(to, [&](int c, int width, int height) {
     launch(kernel, grid_over(width, height), dim3(kWidth, kHeight), 0, stream, before, after, to,

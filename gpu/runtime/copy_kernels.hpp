@@ -18,8 +18,8 @@ void copy_small(const void* from, void* to, size_t bytes, cudaStream_t stream);
 // The operations of the same names of Queue, which documents them. All pictures are in device
 // memory.
 void shrink(const ConstFrame& from, const Frame& to, cudaStream_t stream);
-void carry_over(const ConstFrame& before, const ConstFrame& after, const Frame& to, bool is_tint,
-                cudaStream_t stream);
+void transfer_changes(const ConstFrame& before, const ConstFrame& after, const Frame& to,
+                      bool is_tint, cudaStream_t stream);
 void pick(const ConstFrame& from, const Frame& to, const PixelPicking& picking,
           cudaStream_t stream);
 

@@ -81,9 +81,9 @@ class CudaQueue : public Queue {
   void shrink(const ConstFrame& from, const Frame& to) override {
     regions::shrink(from, to, current_);
   }
-  void carry_over(const ConstFrame& before, const ConstFrame& after, const Frame& to,
-                  bool is_tint) override {
-    regions::carry_over(before, after, to, is_tint, current_);
+  void transfer_changes(const ConstFrame& before, const ConstFrame& after, const Frame& to,
+                        bool is_tint) override {
+    regions::transfer_changes(before, after, to, is_tint, current_);
   }
   void pick(const ConstFrame& from, const Frame& to, const PixelPicking& picking) override {
     regions::pick(from, to, picking, current_);
@@ -115,7 +115,7 @@ class CudaQueue : public Queue {
   }
   int64_t elapsed() const override { return elapsed_; }
   void* native() const override { return current_; }
-  void* own() const override { return stream_; }
+  void* owned_stream() const override { return stream_; }
   void move_to(void* native) override {
     const auto next = static_cast<cudaStream_t>(native);
     is_capturing_ = is_capturing(next);  // then the default stream must not be used
@@ -308,20 +308,20 @@ class CudaBackend : public Backend, public std::enable_shared_from_this<CudaBack
     return std::make_unique<CudaQueue>(shared_from_this(), priority);
   }
   Block allocate(size_t bytes) override {
-    may_fail(Fault::allocation);
+    fail_if_injected(Fault::allocation);
     Entry entry(*this);
-    return state_.device.take(bytes, [this](size_t size) {
+    return state_.device.allocate(bytes, [this](size_t size) {
       return request<cudaFree>("GPU", size, [&](void** data) { return cudaMalloc(data, size); });
     });
   }
   Block allocate_pinned(size_t bytes) override {
-    may_fail(Fault::allocation);
+    fail_if_injected(Fault::allocation);
     Entry entry(*this);
-    return state_.pinned.take(bytes, [this](size_t size) { return request_pinned(size); });
+    return state_.pinned.allocate(bytes, [this](size_t size) { return request_pinned(size); });
   }
-  std::shared_ptr<void> keep_pinned_room(size_t bytes) override {
+  std::shared_ptr<void> reserve_pinned(size_t bytes) override {
     Entry entry(*this);
-    return state_.pinned.keep_room(bytes, [this](size_t size) { return request_pinned(size); });
+    return state_.pinned.reserve(bytes, [this](size_t size) { return request_pinned(size); });
   }
 
  protected:

@@ -78,7 +78,9 @@ inline unsigned multiprocessors() {
 // ---- streams
 
 inline cudaStream_t stream_of(Queue& queue) { return static_cast<cudaStream_t>(queue.native()); }
-inline cudaStream_t own_stream_of(Queue& queue) { return static_cast<cudaStream_t>(queue.own()); }
+inline cudaStream_t own_stream_of(Queue& queue) {
+  return static_cast<cudaStream_t>(queue.owned_stream());
+}
 
 // Whether the stream is being captured into a CUDA graph.
 inline bool is_capturing(cudaStream_t stream) {
@@ -166,8 +168,8 @@ inline thread_local LaunchRecorder* launch_recorder = nullptr;
 // Whether kernels run: false with fault injection `idle`. Throws if fault injection makes this
 // launch fail.
 inline bool is_launch_allowed() {
-  may_fail(Fault::launch);
-  return !faults::idle.load(std::memory_order_relaxed);
+  fail_if_injected(Fault::launch);
+  return !faults::skip_launches.load(std::memory_order_relaxed);
 }
 
 // Launches a kernel; converts the arguments to its parameter types. An empty grid launches nothing.

@@ -101,7 +101,7 @@ __global__ __launch_bounds__(T::threads, T::blocks) void iterate_kernel(Clusters
   __shared__ BlockSums<T> block;
   __shared__ LaneCounter counters[T::warps][kCandidates + 1][32];
   block.clear();
-  await_last();
+  pdl_trigger_and_wait();
   // All threads of the grid return together.
   if (clusters.executed_iterations(sums.iteration) < sums.iteration) return;
 
@@ -150,7 +150,7 @@ __global__ __launch_bounds__(T::threads, T::blocks) void iterate_kernel(Clusters
 // Adds up the movement of the centres after an iteration, if the iterations may end early.
 __global__ __launch_bounds__(kMovementThreads) void movement_kernel(Clusters clusters,
                                                                     int iteration) {
-  await_last();
+  pdl_trigger_and_wait();
   if (clusters.executed_iterations(iteration) < iteration) return;
   const SlicGrid& grid = clusters.grid;
   const size_t k = static_cast<size_t>(blockIdx.x) * kMovementThreads + threadIdx.x;
@@ -172,7 +172,7 @@ __global__ __launch_bounds__(T::threads, T::blocks) void codes_kernel(Clusters c
                                                                       int iterations,
                                                                       Image<uint8_t> codes,
                                                                       MergeCounts* counts) {
-  await_last();
+  pdl_trigger_and_wait();
   __shared__ Candidates<T> s;
   constexpr int kPixels = T::rows / T::rows_at_once;
   const SlicGrid& grid = clusters.grid;
@@ -207,15 +207,15 @@ __global__ __launch_bounds__(T::threads, T::blocks) void codes_kernel(Clusters c
 
 }  // namespace
 
-void iterate(const Clusters& clusters, int iteration, RowChoice rows, cudaStream_t stream) {
+void iterate(const Clusters& clusters, int iteration, RowSubset rows, cudaStream_t stream) {
   if (clusters.max_distance[0]) {
     iterate_slico(clusters, iteration, rows, stream);
   } else {
     with_shape(clusters.grid, [&]<class T>(T) {
       if constexpr (T::lanes == 32) {
         with_step(rows, [&]<int step>() {
-          launch_chained(iterate_kernel<T, step>, blocks_of<T>(clusters.grid), T::threads, 0,
-                         stream, clusters, IterationSums(clusters, iteration), rows.phase);
+          launch_pdl(iterate_kernel<T, step>, blocks_of<T>(clusters.grid), T::threads, 0, stream,
+                     clusters, IterationSums(clusters, iteration), rows.phase);
         });
       } else {
         iterate_narrow(clusters, iteration, rows, stream);
@@ -223,8 +223,8 @@ void iterate(const Clusters& clusters, int iteration, RowChoice rows, cudaStream
     });
   }
   if (!clusters.moved) return;
-  launch_chained(movement_kernel, blocks_for(clusters.grid.cells(), kMovementThreads),
-                 kMovementThreads, 0, stream, clusters, iteration);
+  launch_pdl(movement_kernel, blocks_for(clusters.grid.cells(), kMovementThreads), kMovementThreads,
+             0, stream, clusters, iteration);
 }
 
 void write_cluster_codes(const Clusters& clusters, int iterations, Image<uint8_t> codes,
@@ -233,8 +233,8 @@ void write_cluster_codes(const Clusters& clusters, int iterations, Image<uint8_t
     return write_slico_codes(clusters, iterations, codes, counts, stream);
   }
   with_shape(clusters.grid, [&]<class T>(T) {
-    launch_chained(codes_kernel<T>, blocks_of<T>(clusters.grid), T::threads, 0, stream, clusters,
-                   iterations, codes, counts);
+    launch_pdl(codes_kernel<T>, blocks_of<T>(clusters.grid), T::threads, 0, stream, clusters,
+               iterations, codes, counts);
   });
 }
 

@@ -61,7 +61,7 @@ void with_shape(const SlicGrid& grid, Use use) {
 
 // Calls use.template operator()<step>() with the row step as a template argument.
 template <class Use>
-void with_step(RowChoice rows, Use use) {
+void with_step(RowSubset rows, Use use) {
   switch (rows.step) {
     case 1:
       return use.template operator()<1>();

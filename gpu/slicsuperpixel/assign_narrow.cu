@@ -346,7 +346,7 @@ __global__ __launch_bounds__(T::threads, T::blocks) void iterate_narrow_kernel(C
   // Reading colours before pdl_wait is safe: seed(), the first kernel of the chain, has waited for
   // them.
   if (is_inside) read();
-  await_last();
+  pdl_trigger_and_wait();
   // All threads of the grid return together.
   if (clusters.executed_iterations(sums.iteration) < sums.iteration) return;
 
@@ -380,12 +380,12 @@ __global__ __launch_bounds__(T::threads, T::blocks) void iterate_narrow_kernel(C
 
 }  // namespace
 
-void iterate_narrow(const Clusters& clusters, int iteration, RowChoice rows, cudaStream_t stream) {
+void iterate_narrow(const Clusters& clusters, int iteration, RowSubset rows, cudaStream_t stream) {
   with_shape(clusters.grid, [&]<class T>(T) {
     if constexpr (T::lanes == 16) {
       with_step(rows, [&]<int step>() {
-        launch_chained(iterate_narrow_kernel<T, step>, blocks_of<T>(clusters.grid), T::threads, 0,
-                       stream, clusters, IterationSums(clusters, iteration), rows.phase);
+        launch_pdl(iterate_narrow_kernel<T, step>, blocks_of<T>(clusters.grid), T::threads, 0,
+                   stream, clusters, IterationSums(clusters, iteration), rows.phase);
       });
     }
   });

@@ -6,7 +6,7 @@
 // the same labels.
 #pragma once
 
-#include "core/slicsuperpixel/slicsuperpixel.hpp"
+#include "core/slicsuperpixel/clusters.hpp"
 #include "gpu/slicsuperpixel/fragments.hpp"
 
 namespace regions::slicsuperpixel {

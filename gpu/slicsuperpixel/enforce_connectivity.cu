@@ -3,7 +3,6 @@
 // blocks, runs the remaining rounds.
 #include <cuda/atomic>
 
-#include "gpu/primitives/bits.hpp"
 #include "gpu/primitives/warp.hpp"
 #include "gpu/slicsuperpixel/slicsuperpixel.hpp"
 
@@ -16,7 +15,7 @@ constexpr int kFinishThreads = MergeRounds::last_threads;
 // Merges every small fragment into the end of its chain of choices. Counts and the first list
 // entries are loaded at the same time: each wait for memory takes a tenth of the kernel.
 __global__ __launch_bounds__(kThreads) void follow_kernel(MergePass pass, int round) {
-  await_last();
+  pdl_trigger_and_wait();
   const Fragments& fragments = pass.fragments;
   const uint32_t thread = blockIdx.x * kThreads + threadIdx.x;
   uint32_t id = thread < fragments.small_capacity(round) ? fragments.small[round][thread] : 0;
@@ -66,7 +65,7 @@ class BlockReservation {
     if (threadIdx.x == 0 && total > 0) start_ = atomicAdd(count, total);
     __syncthreads();  // entries are reserved, and no thread still reads the warps' counts
     return start_ + before +
-           static_cast<uint32_t>(__popc(lanes & below(static_cast<int>(threadIdx.x % 32))));
+           static_cast<uint32_t>(__popc(lanes & bits_below(static_cast<int>(threadIdx.x % 32))));
   }
 
  private:
@@ -78,7 +77,7 @@ class BlockReservation {
 // time, and writes both to the lists of the next round.
 __global__ __launch_bounds__(kThreads) void choose_again_kernel(MergePass pass, int round) {
   __shared__ BlockReservation reservation;
-  await_last();
+  pdl_trigger_and_wait();
   const Fragments& fragments = pass.fragments;
   const uint32_t thread = blockIdx.x * kThreads + threadIdx.x;
   uint2 edge = thread < fragments.edge_capacity(round) ? fragments.edges[round][thread] : uint2{};
@@ -161,7 +160,7 @@ __device__ void run_rounds(const MergePass& pass, const MergeLists& lists, int p
 
 // Uses one block if little is left, several blocks if much is left (noise).
 __global__ __launch_bounds__(kFinishThreads) void remaining_rounds_kernel(MergePass pass) {
-  await_last();
+  pdl_trigger_and_wait();
   const MergeCounts counts = *pass.fragments.counts;
   const int rounds = counts.wide_rounds();
   const MergeLists lists(pass.fragments, counts, rounds);
@@ -190,27 +189,26 @@ __global__ __launch_bounds__(kFinishThreads) void remaining_rounds_kernel(MergeP
 // Runs the rounds that follow the first choices.
 void merge_small(const MergePass& pass, cudaStream_t stream) {
   for (int round = 0; round < MergeRounds::wide; ++round) {
-    launch_chained(follow_kernel, MergeRounds::follow_blocks, kThreads, 0, stream, pass, round);
-    launch_chained(choose_again_kernel, MergeRounds::choose_blocks, kThreads, 0, stream, pass,
-                   round);
+    launch_pdl(follow_kernel, MergeRounds::follow_blocks, kThreads, 0, stream, pass, round);
+    launch_pdl(choose_again_kernel, MergeRounds::choose_blocks, kThreads, 0, stream, pass, round);
   }
-  launch_chained_as(Blocks::cooperative, remaining_rounds_kernel,
-                    static_cast<unsigned>(pass.fragments.merge_blocks), kFinishThreads, 0, stream,
-                    pass);
+  launch_pdl_as(GridKind::cooperative, remaining_rounds_kernel,
+                static_cast<unsigned>(pass.fragments.merge_blocks), kFinishThreads, 0, stream,
+                pass);
 }
 
 }  // namespace
 
-void enforce_connectivity(const Fragments& fragments, const StayRule& rule, const SlicScale& scale,
-                          cudaStream_t stream) {
-  const MergePass small = {fragments, scale, rule.least};
+void enforce_connectivity(const Fragments& fragments, const RetentionRule& rule,
+                          const SlicScale& scale, cudaStream_t stream) {
+  const MergePass small = {fragments, scale, rule.min_area};
   make_first_choices(small, stream);
   merge_small(small, stream);
-  if (rule.wanted == 0) return;
+  if (rule.requested == 0) return;
   flatten_fragments(fragments, stream);
   make_first_choices({fragments, scale, rule.certain}, stream);
   mark_retained(fragments, rule, stream);
-  merge_small({fragments, scale, Piece::kStays}, stream);
+  merge_small({fragments, scale, Fragment::kRetained}, stream);
 }
 
 int max_merge_blocks() {

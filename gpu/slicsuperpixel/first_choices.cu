@@ -4,7 +4,6 @@
 // Neighbouring pixels mostly belong to the same two components. A contact is listed only if its
 // pair is new along the row, or does not continue below. Across tile edges, each tile handles only
 // its own small fragments.
-#include "gpu/primitives/bits.hpp"
 #include "gpu/primitives/warp.hpp"
 #include "gpu/slicsuperpixel/slicsuperpixel.hpp"
 
@@ -34,7 +33,7 @@ struct alignas(16) FragmentInfo {
   uint32_t color_small;  // mean of component 2; above it, 1 if the fragment is small
 
   __device__ bool is_small() const { return color_small >> 16 != 0; }
-  __device__ PieceColor mean() const {
+  __device__ FragmentColor mean() const {
     return {{static_cast<int>(color & 0xffff), static_cast<int>(color >> 16),
              static_cast<int>(color_small & 0xffff)}};
   }
@@ -42,8 +41,8 @@ struct alignas(16) FragmentInfo {
 
 __device__ inline FragmentInfo load_root_info(const MergePass& pass, uint32_t root) {
   const Fragments& fragments = pass.fragments;
-  const Piece piece = fragments.load_sums(root);
-  const PieceColor color = color_of(piece);
+  const Fragment piece = fragments.load_sums(root);
+  const FragmentColor color = color_of(piece);
   return {root, fragments.first_pixel[root],
           static_cast<uint32_t>(color.mean[0]) | static_cast<uint32_t>(color.mean[1]) << 16,
           static_cast<uint32_t>(color.mean[2]) | (piece.area < pass.min_area ? 1u << 16 : 0)};
@@ -91,7 +90,7 @@ struct TileFragments {
   // 16..31 contacts below.
   __device__ void append_contacts(uint32_t bits, int first) {
     const auto lane_count = static_cast<uint32_t>(__popc(bits));
-    const uint32_t inclusive_sum = warp_prefix_sum(lane_count);
+    const uint32_t inclusive_sum = warp_inclusive_sum(lane_count);
     uint32_t start = 0;
     if (threadIdx.x % 32 == 31 && inclusive_sum > 0) start = atomicAdd(&contacts, inclusive_sum);
     uint32_t at = __shfl_sync(kAllLanes, start, 31) + inclusive_sum - lane_count;
@@ -193,7 +192,7 @@ __device__ void list_small(const TileFragments& s, const Fragments& fragments,
     const uint32_t roots = s.small_root_bits[word];
     const auto lane = static_cast<int>(threadIdx.x % 32);
     if (roots >> lane & 1) {
-      const auto index = at + static_cast<uint32_t>(__popc(roots & below(lane)));
+      const auto index = at + static_cast<uint32_t>(__popc(roots & bits_below(lane)));
       fragments.small[0][index] = tile.id(fragments, 32 * word + threadIdx.x);
     }
     at += static_cast<uint32_t>(__popc(roots));
@@ -220,7 +219,7 @@ __device__ void remove_repeated_contacts(TileFragments& s) {
       to = atomicAdd(&s.contacts, static_cast<uint32_t>(__popc(new_lanes)));
     }
     to = __shfl_sync(kAllLanes, to, 0) +
-         static_cast<uint32_t>(__popc(new_lanes & regions::below(lane)));
+         static_cast<uint32_t>(__popc(new_lanes & regions::bits_below(lane)));
     if (is_new) s.contact[to] = static_cast<uint16_t>(contact);
   }
   __syncthreads();  // the list is complete
@@ -233,7 +232,7 @@ __device__ void propose(const MergePass& pass, const FragmentInfo& a, const Frag
   const Fragments& fragments = pass.fragments;
   fragments.edges[0][edge] = {a.root, b.root};
   if (a.root == b.root) return;
-  const uint32_t distance = piece_distance(a.mean(), b.mean(), pass.scale);
+  const uint32_t distance = fragment_distance(a.mean(), b.mean(), pass.scale);
   unsigned long long* const choice = fragments.choice[0];
   if (a.is_small()) atomicMin(choice + a.root, choice_of(distance, b.first));
   if (for_both && b.is_small()) {
@@ -290,7 +289,8 @@ struct EdgeContact {
     if (lane == 0 && all != 0) {
       first = atomicAdd(&s.edge_contacts, static_cast<uint32_t>(__popc(all)));
     }
-    index = __shfl_sync(kAllLanes, first, 0) + static_cast<uint32_t>(__popc(all & below(lane)));
+    index =
+        __shfl_sync(kAllLanes, first, 0) + static_cast<uint32_t>(__popc(all & bits_below(lane)));
   }
 };
 

@@ -7,7 +7,6 @@
 // touches more runs (the bottom of a U) do two trees have to be united.
 #include <cuda/atomic>
 
-#include "gpu/primitives/bits.hpp"
 #include "gpu/primitives/union_find.hpp"
 #include "gpu/primitives/warp.hpp"
 #include "gpu/slicsuperpixel/assign.hpp"
@@ -43,7 +42,7 @@ struct TileForest {
   // Returns the run of pixel `bit` of a thread's segment. If the run continues from the segment on
   // the left, this is the last run before the segment.
   __device__ int run_at(int thread, int bit) const {
-    return runs_before[thread] + __popc(starts[thread] & up_to(bit)) - 1;
+    return runs_before[thread] + __popc(starts[thread] & bits_up_to(bit)) - 1;
   }
 };
 
@@ -83,7 +82,7 @@ struct Segment : SegmentPosition {
       : SegmentPosition(position) {
     const int t = static_cast<int>(threadIdx.x);
     const auto* const segments = reinterpret_cast<const Codes*>(s.codes);
-    const uint32_t inside = below(count);
+    const uint32_t inside = bits_below(count);
     const bool has_up = t >= kSegments;
     const Codes here = segments[t], above = has_up ? segments[t - kSegments] : Codes{};
     uint32_t last = __shfl_up_sync(kAllLanes, here.w >> 24, 1);
@@ -104,7 +103,7 @@ struct Segment : SegmentPosition {
 __device__ inline void find_runs(TileForest& s, const Segment& segment) {
   const int t = static_cast<int>(threadIdx.x);
   const auto run_count = static_cast<uint32_t>(__popc(segment.starts));
-  const uint32_t inclusive_sum = warp_prefix_sum(run_count);
+  const uint32_t inclusive_sum = warp_inclusive_sum(run_count);
   if (t % 32 == 31) s.warp_runs[t / 32] = inclusive_sum;
   __syncthreads();  // all warps have counted their runs
   uint32_t run = inclusive_sum - run_count;
@@ -148,7 +147,7 @@ __device__ inline uint32_t link_runs(TileForest& s, const Segment& segment) {
   for (uint32_t rest = segment.starts; rest != 0; ++run) {
     const uint32_t from_here = ~(rest & ~(rest - 1)) + 1;  // bits from the lowest set one upwards
     rest &= rest - 1;
-    const uint32_t run_bits = from_here & (rest ? (rest & ~(rest - 1)) - 1 : below(kSegment));
+    const uint32_t run_bits = from_here & (rest ? (rest & ~(rest - 1)) - 1 : bits_below(kSegment));
     int parent = run;
     if (const uint32_t touched = contacts & run_bits; touched != 0) {
       parent = s.run_at(above, __ffs(static_cast<int>(touched)) - 1);
@@ -299,7 +298,7 @@ struct AssignedCodes {
     uint64_t codes[Shape::cells];  // codes of the nine candidates, four bits each
   };
   __device__ void load(Shared& shared, TileForest& s, const TileOfBlock& tile) const {
-    await_last();
+    pdl_trigger_and_wait();
     if (tile.tile == 0 && threadIdx.x == 0) *counts = {};
     const int x0 = tile.column * Shape::cells_x, y0 = tile.row * Shape::cells_y;
     for_each_in_block<Shape, Shape::cells>([&](int cell) {
@@ -350,7 +349,7 @@ __device__ void number_roots(TileForest& s, const Fragments& fragments, const Ti
     first = __shfl_sync(kAllLanes, first, 0);
     if (!is_root) return;
     const uint32_t number =
-        first + static_cast<uint32_t>(__popc(roots & below(static_cast<int>(lane))));
+        first + static_cast<uint32_t>(__popc(roots & bits_below(static_cast<int>(lane))));
     s.parent[run] |= number << 16;
     const uint32_t id = tile.id(fragments, number);
     fragments.parent[id] = id;
@@ -512,7 +511,7 @@ __global__ __launch_bounds__(Tile::threads,
 
 // Adds the sums of each component to the root of its fragment.
 __global__ __launch_bounds__(kGatherThreads) void gather_fragments_kernel(Fragments fragments) {
-  await_last();
+  pdl_trigger_and_wait();
   const TileOfBlock tile(fragments);
   const uint32_t lane = threadIdx.x % 32;
   for (uint32_t start = threadIdx.x - lane; start < tile.count; start += kGatherThreads) {
@@ -521,7 +520,7 @@ __global__ __launch_bounds__(kGatherThreads) void gather_fragments_kernel(Fragme
     __syncwarp();
     if (start + lane >= tile.count) continue;
     const uint32_t id = tile.id(fragments, start + lane);
-    const Piece sums = fragments.load_sums(id);  // loaded early, while the root is searched
+    const Fragment sums = fragments.load_sums(id);  // loaded early, while the root is searched
     const uint32_t first = fragments.first_pixel[id];
     const uint32_t root = fragments.find_root(id);
     if (root == id) continue;
@@ -543,10 +542,9 @@ void assign_and_find_fragments(const Clusters& clusters, int iterations, Image<u
                                const Fragments& fragments, cudaStream_t stream) {
   if (!clusters.max_distance[0] && clusters.grid.width == clusters.grid.height) {
     const auto launch_with = [&]<class Shape>(Shape) {
-      launch_chained(find_fragments_kernel<AssignedCodes<Shape>>, tile_grid(fragments),
-                     Tile::threads, 0, stream,
-                     AssignedCodes<Shape>{clusters, iterations, codes, fragments.counts},
-                     clusters.colors, fragments);
+      launch_pdl(find_fragments_kernel<AssignedCodes<Shape>>, tile_grid(fragments), Tile::threads,
+                 0, stream, AssignedCodes<Shape>{clusters, iterations, codes, fragments.counts},
+                 clusters.colors, fragments);
     };
     if (clusters.grid.width == Cells16::side) return launch_with(Cells16());
     if (clusters.grid.width == Cells32::side) return launch_with(Cells32());
@@ -556,8 +554,7 @@ void assign_and_find_fragments(const Clusters& clusters, int iterations, Image<u
 }
 
 void gather_fragments(const Fragments& fragments, cudaStream_t stream) {
-  launch_chained(gather_fragments_kernel, tile_grid(fragments), kGatherThreads, 0, stream,
-                 fragments);
+  launch_pdl(gather_fragments_kernel, tile_grid(fragments), kGatherThreads, 0, stream, fragments);
 }
 
 }  // namespace regions::slicsuperpixel

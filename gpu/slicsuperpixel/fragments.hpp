@@ -11,7 +11,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include "core/slicsuperpixel/pieces.hpp"
+#include "core/slicsuperpixel/fragments.hpp"
 #include "gpu/primitives/warp.hpp"
 
 namespace regions::slicsuperpixel {
@@ -90,9 +90,9 @@ struct Fragments {
   // stored at its root.
   uint32_t* parent;
   uint32_t* first_pixel;     // first pixel of the fragment, y * stride + x
-  Piece* sums;               // area and colour sums
-  uint32_t* rank_histogram;  // [StayRule::kRanks] number of fragments; 0 between frames
-  uint32_t* min_rank;        // lowest retained rank, see StayRule::bound()
+  Fragment* sums;            // area and colour sums
+  uint32_t* rank_histogram;  // [RetentionRule::kRanks] number of fragments; 0 between frames
+  uint32_t* min_rank;        // lowest retained rank, see RetentionRule::bound()
   // for alternating rounds: choice_of() with the neighbour's first pixel
   unsigned long long* choice[2];
 
@@ -155,12 +155,12 @@ struct Fragments {
     return id;
   }
   // Loads the sums as last written by any block, bypassing the L1 cache.
-  __device__ Piece load_sums(uint32_t id) const {
-    static_assert(sizeof(Piece) == sizeof(uint4));
+  __device__ Fragment load_sums(uint32_t id) const {
+    static_assert(sizeof(Fragment) == sizeof(uint4));
     const uint4 words = __ldcg(reinterpret_cast<const uint4*>(sums + id));
     return {words.x, {words.y, words.z, words.w}};
   }
-  __device__ void add(uint32_t id, const Piece& more) const {
+  __device__ void add(uint32_t id, const Fragment& more) const {
     atomicAdd(&sums[id].area, more.area);
     for (int c = 0; c < 3; ++c) atomicAdd(&sums[id].color[c], more.color[c]);
   }
@@ -228,7 +228,7 @@ struct TileEdge {
 };
 
 // A series of merge rounds that merges all fragments with an area below `min_area`, by the rule of
-// core/slicsuperpixel/pieces.hpp.
+// core/slicsuperpixel/fragments.hpp.
 //
 // The choices of a round form chains. A chain ends in a fragment that is not small, or in two
 // fragments that chose each other. (Longer rings are impossible: the distance is the same from both
@@ -245,13 +245,13 @@ struct MergePass {
   // Roots a and b touch. Offers each to the other as a choice if the other is small. Returns true
   // if at least one of them is small.
   __device__ bool offer_choices(uint32_t a, uint32_t b, int parity) const {
-    const Piece one = fragments.load_sums(a), other = fragments.load_sums(b);
+    const Fragment one = fragments.load_sums(a), other = fragments.load_sums(b);
     const bool small = one.area < min_area, small_other = other.area < min_area;
     if (!small && !small_other) return false;
     // Usually neither is small, so first pixels are loaded only now.
     const uint32_t first = __ldcg(fragments.first_pixel + a),
                    first_other = __ldcg(fragments.first_pixel + b);
-    const uint32_t distance = piece_distance(one, other, scale);
+    const uint32_t distance = fragment_distance(one, other, scale);
     unsigned long long* const choice = fragments.choice[parity];
     if (small) atomicMin(choice + a, choice_of(distance, first_other));
     if (small_other) atomicMin(choice + b, choice_of(distance, first));
@@ -296,7 +296,7 @@ struct MergePass {
   __device__ void follow_chain(uint32_t a, int parity) const {
     // Other threads may add to these sums only if `a` is an end of a chain, and then they are not
     // used.
-    const Piece sums = fragments.load_sums(a);
+    const Fragment sums = fragments.load_sums(a);
     const uint32_t first = __ldcg(fragments.first_pixel + a);
     const uint32_t end = end_of_chain(a, parity);
     if (end == a) return;
@@ -331,7 +331,7 @@ struct MergeLists {
 void flatten_fragments(const Fragments& fragments, cudaStream_t stream);
 // Marks the retained fragments, if a number of superpixels is requested, and deletes their choices.
 // All fragments smaller than rule.certain must have chosen before.
-void mark_retained(const Fragments& fragments, const StayRule& rule, cudaStream_t stream);
+void mark_retained(const Fragments& fragments, const RetentionRule& rule, cudaStream_t stream);
 // Lists the small fragments and their contacts, and finds their first choices.
 void make_first_choices(const MergePass& pass, cudaStream_t stream);
 

@@ -1,6 +1,5 @@
 // Final labels: superpixels are numbered by their first pixels in raster order. No block waits for
 // another one; each block sums the counts of all rows itself.
-#include "gpu/primitives/bits.hpp"
 #include "gpu/primitives/warp.hpp"
 #include "gpu/slicsuperpixel/slicsuperpixel.hpp"
 
@@ -14,9 +13,9 @@ constexpr int kThreads = 128;
 // number of components may be read before pdl_wait: it was complete before the first merge kernel,
 // which is launched without programmatic dependent launch.
 __global__ __launch_bounds__(kThreads) void mark_first_pixels_kernel(Fragments fragments) {
-  let_next_start();
+  pdl_trigger();
   const TileOfBlock tile(fragments);
-  wait_for_earlier();
+  pdl_wait();
   const uint32_t lane = threadIdx.x % 32;
   for (uint32_t start = threadIdx.x - lane; start < tile.count; start += kThreads) {
     // Paths to the root have different lengths. Without this, lanes would diverge and load one by
@@ -44,7 +43,7 @@ __device__ uint32_t count_before_in_row(const Fragments& fragments, uint32_t fir
   const uint32_t x = first - y * static_cast<uint32_t>(fragments.stride);
   const uint2 words =
       *reinterpret_cast<const uint2*>(fragments.first_pixel_bits + (first - x % Tile::width) / 32);
-  const uint32_t mask = below(static_cast<int>(x % 32));
+  const uint32_t mask = bits_below(static_cast<int>(x % 32));
   auto count = static_cast<uint32_t>(
       x % Tile::width < 32 ? __popc(words.x & mask) : __popc(words.x) + __popc(words.y & mask));
   const uint32_t* const tiles = fragments.tile_row_counts + y * fragments.tile_row_pitch() / 4;
@@ -132,7 +131,7 @@ struct RowPrefixSums {
         }
       }
       if (start == 0) meanwhile();
-      const uint32_t inclusive_sum = warp_prefix_sum(thread_sum);
+      const uint32_t inclusive_sum = warp_inclusive_sum(thread_sum);
       if (start > 0) __syncthreads();  // the previous sums are read
       if (threadIdx.x % 32 == 31) warp_sums[warp] = inclusive_sum;
       __syncthreads();  // all warps have written their sums
@@ -205,7 +204,7 @@ __global__ __launch_bounds__(Tile::threads) void write_labels_kernel(Fragments f
   __shared__ uint32_t warp_sums[Tile::threads / 32];
   __shared__ RootTable roots;
   extern __shared__ uint32_t prefix_memory[];
-  let_next_start();
+  pdl_trigger();
   const TileOfBlock tile(fragments);
   // Four pixels at a time. Rows start at multiples of 64 pixels, so components are aligned.
   constexpr int kGroups = Tile::pixels / 4 / Tile::threads;
@@ -222,7 +221,7 @@ __global__ __launch_bounds__(Tile::threads) void write_labels_kernel(Fragments f
     four[k] =
         *reinterpret_cast<const ushort4*>(fragments.component + fragments.pixel_at(x, y_of(k)));
   }
-  wait_for_earlier();
+  pdl_wait();
   const auto root_of = [&](uint32_t i) { return fragments.parent[tile.id(fragments, i)]; };
   const bool has_few_components = tile.count <= Tile::threads;
   // For the fragment of component number threadIdx.x: row of its first pixel, and the label counted
@@ -263,11 +262,11 @@ __global__ __launch_bounds__(Tile::threads) void write_labels_kernel(Fragments f
 }  // namespace
 
 void number_labels(const Fragments& fragments, LabelMap labels, cudaStream_t stream) {
-  launch_chained(mark_first_pixels_kernel, tile_grid(fragments), kThreads, 0, stream, fragments);
+  launch_pdl(mark_first_pixels_kernel, tile_grid(fragments), kThreads, 0, stream, fragments);
   const auto address = reinterpret_cast<uintptr_t>(labels.data);
   const bool is_aligned = (address | static_cast<uintptr_t>(labels.pitch)) % 16 == 0;
-  launch_chained(write_labels_kernel, tile_grid(fragments), Tile::threads,
-                 RowPrefixSums::bytes(fragments), stream, fragments, labels, is_aligned);
+  launch_pdl(write_labels_kernel, tile_grid(fragments), Tile::threads,
+             RowPrefixSums::bytes(fragments), stream, fragments, labels, is_aligned);
 }
 
 }  // namespace regions::slicsuperpixel

@@ -9,9 +9,9 @@ namespace {
 
 constexpr int kThreads = 128;
 constexpr int kRankThreads = 1024;
-constexpr int kRanks = StayRule::kRanks, kRanksPerThread = kRanks / kRankThreads;
+constexpr int kRanks = RetentionRule::kRanks, kRanksPerThread = kRanks / kRankThreads;
 
-__device__ uint32_t rank_of(const Fragments& fragments, uint32_t id, const StayRule& rule) {
+__device__ uint32_t rank_of(const Fragments& fragments, uint32_t id, const RetentionRule& rule) {
   const uint32_t first = fragments.first_pixel[id],
                  stride = static_cast<uint32_t>(fragments.stride);
   return rule.rank_of(fragments.sums[id].area, fragments.choice[0][id], first % stride,
@@ -22,7 +22,7 @@ __device__ uint32_t rank_of(const Fragments& fragments, uint32_t id, const StayR
 // may be read before pdl_wait: it was complete before the first merge kernel, which is launched
 // without programmatic dependent launch.
 __global__ __launch_bounds__(kThreads) void flatten_kernel(Fragments fragments) {
-  await_last();
+  pdl_trigger_and_wait();
   const TileOfBlock tile(fragments);
   if (tile.tile == 0 && threadIdx.x == 0) *fragments.counts = {};
   const uint32_t lane = threadIdx.x % 32;
@@ -36,7 +36,8 @@ __global__ __launch_bounds__(kThreads) void flatten_kernel(Fragments fragments) 
   }
 }
 
-__global__ __launch_bounds__(kThreads) void count_ranks_kernel(Fragments fragments, StayRule rule) {
+__global__ __launch_bounds__(kThreads) void count_ranks_kernel(Fragments fragments,
+                                                               RetentionRule rule) {
   __shared__ uint32_t count[kRanks];
   for (int r = static_cast<int>(threadIdx.x); r < kRanks; r += kThreads) count[r] = 0;
   __syncthreads();  // all counts are 0
@@ -54,7 +55,7 @@ __global__ __launch_bounds__(kThreads) void count_ranks_kernel(Fragments fragmen
 
 // Finds the lowest retained rank. Thread 0 has the highest ranks.
 __global__ __launch_bounds__(kRankThreads) void find_min_rank_kernel(Fragments fragments,
-                                                                     StayRule rule) {
+                                                                     RetentionRule rule) {
   __shared__ uint32_t warp_sums[kRankThreads / 32];
   __shared__ uint32_t count[kRanks];  // fragments of this rank or a higher one
   __shared__ uint32_t rank;
@@ -68,30 +69,30 @@ __global__ __launch_bounds__(kRankThreads) void find_min_rank_kernel(Fragments f
   if (threadIdx.x == 0) rank = 0;
   uint32_t total;
   // Contains a barrier, after which all threads see rank == 0.
-  uint32_t before = sum_before<kRankThreads>(thread_sum, warp_sums, total);
+  uint32_t before = block_exclusive_sum<kRankThreads>(thread_sum, warp_sums, total);
 #pragma unroll
   for (int k = 0; k < kRanksPerThread; ++k) {
     const uint32_t greater = before + (k > 0 ? up_to[k - 1] : 0);
     count[last - k] = before + up_to[k];
     // True for at most one rank: the highest with at least the requested number of fragments.
-    if (greater < rule.wanted && count[last - k] >= rule.wanted) {
+    if (greater < rule.requested && count[last - k] >= rule.requested) {
       rank = static_cast<uint32_t>(last - k);
     }
   }
   __syncthreads();  // rank and counts are complete
   if (threadIdx.x == 0) {
-    *fragments.min_rank = rule.bound(rank, count[StayRule::first_of_step(rank)]);
+    *fragments.min_rank = rule.bound(rank, count[RetentionRule::first_of_step(rank)]);
   }
 }
 
 __global__ __launch_bounds__(kThreads) void mark_retained_kernel(Fragments fragments,
-                                                                 StayRule rule) {
+                                                                 RetentionRule rule) {
   const uint32_t min_rank = *fragments.min_rank;
   const TileOfBlock tile(fragments);
   for (uint32_t i = threadIdx.x; i < tile.count; i += kThreads) {
     const uint32_t id = tile.id(fragments, i);
     if (fragments.parent[id] != id || rank_of(fragments, id, rule) < min_rank) continue;
-    fragments.sums[id].area |= Piece::kStays;
+    fragments.sums[id].area |= Fragment::kRetained;
     fragments.choice[0][id] = kNoChoice;
   }
 }
@@ -99,10 +100,10 @@ __global__ __launch_bounds__(kThreads) void mark_retained_kernel(Fragments fragm
 }  // namespace
 
 void flatten_fragments(const Fragments& fragments, cudaStream_t stream) {
-  launch_chained(flatten_kernel, tile_grid(fragments), kThreads, 0, stream, fragments);
+  launch_pdl(flatten_kernel, tile_grid(fragments), kThreads, 0, stream, fragments);
 }
 
-void mark_retained(const Fragments& fragments, const StayRule& rule, cudaStream_t stream) {
+void mark_retained(const Fragments& fragments, const RetentionRule& rule, cudaStream_t stream) {
   launch(count_ranks_kernel, tile_grid(fragments), kThreads, 0, stream, fragments, rule);
   launch(find_min_rank_kernel, 1, kRankThreads, 0, stream, fragments, rule);
   launch(mark_retained_kernel, tile_grid(fragments), kThreads, 0, stream, fragments, rule);

@@ -1,6 +1,5 @@
 // Seeds of the clusters, and the clusters saved for the next frame (warm start).
-#include "core/slicsuperpixel/seeds.hpp"
-#include "core/slicsuperpixel/slico.hpp"
+#include "core/slicsuperpixel/clusters.hpp"
 #include "gpu/primitives/warp.hpp"
 #include "gpu/slicsuperpixel/slicsuperpixel.hpp"
 
@@ -22,7 +21,7 @@ __global__ __launch_bounds__(kThreads) void count_rejected_kernel(Clusters clust
   bool rejected = false;
   if (k < grid.cells()) {
     const ClusterSums sums = clusters.saved_sums[k];
-    rejected = !may_stay(center_of(sums, grid, clusters.scale), grid) ||
+    rejected = !can_warm_start(center_of(sums, grid, clusters.scale), grid) ||
                has_changed(sums, static_cast<int>(k % columns), static_cast<int>(k / columns), grid,
                            [&](int x, int y) { return clusters.color_at(x, y); });
   }
@@ -35,14 +34,15 @@ __global__ __launch_bounds__(kThreads) void count_rejected_kernel(Clusters clust
 // Finds the seed of each cell. A group of lanes handles a cell, one lane per pixel that may be its
 // seed.
 __global__ __launch_bounds__(kThreads) void seed_kernel(Clusters clusters, int iterations) {
-  static_assert(SeedPlaces::kCount <= kSeedLanes && 32 % kSeedLanes == 0);
+  static_assert(SeedCandidates::kCount <= kSeedLanes && 32 % kSeedLanes == 0);
   const SlicGrid& grid = clusters.grid;
   const size_t thread = thread_index(), k = thread / kSeedLanes;
   if (clusters.moved && thread < static_cast<size_t>(iterations)) clusters.moved[thread] = 0;
   const auto pixel = static_cast<uint32_t>(thread % kSeedLanes);
   const bool exists = k < grid.cells();
   const auto columns = static_cast<size_t>(grid.columns);
-  const SeedPlaces seed_pixels(static_cast<int>(k % columns), static_cast<int>(k / columns), grid);
+  const SeedCandidates seed_pixels(static_cast<int>(k % columns), static_cast<int>(k / columns),
+                                   grid);
   const auto color_at = [&](int x, int y) { return clusters.color_at(x, y); };
   uint32_t choice = UINT32_MAX, color = 0;
   if (exists && seed_pixels.has(static_cast<int>(pixel))) {
@@ -60,10 +60,10 @@ __global__ __launch_bounds__(kThreads) void seed_kernel(Clusters clusters, int i
   ClusterSums sums =
       seed_at(seed_pixels.x(static_cast<int>(pixel)), seed_pixels.y(static_cast<int>(pixel)), color,
               seed_pixels.column, seed_pixels.row, grid);
-  uint32_t max_distance = first_reach(clusters.scale);
-  if (clusters.saved_sums && clusters.is_compatible && !is_cut(*clusters.rejected, grid)) {
+  uint32_t max_distance = initial_reach(clusters.scale);
+  if (clusters.saved_sums && clusters.is_compatible && !is_scene_cut(*clusters.rejected, grid)) {
     const ClusterSums saved = clusters.saved_sums[k];
-    if (may_stay(center_of(saved, grid, clusters.scale), grid)) {
+    if (can_warm_start(center_of(saved, grid, clusters.scale), grid)) {
       sums = saved;
       if (clusters.max_distance[0]) max_distance = clusters.saved_max_distance[k];
     }

@@ -1,7 +1,7 @@
-// The passes over all pixels for SLICO (core/slicsuperpixel/slico.hpp). They differ from assign.cu
-// in the distance, which is a squared difference, and keep the largest colour distance of each
-// cluster.
-#include "core/slicsuperpixel/slico.hpp"
+// The passes over all pixels for SLICO (core/slicsuperpixel/clusters.hpp). They differ from
+// assign.cu in the distance, which is a squared difference, and keep the largest colour distance of
+// each cluster.
+#include "core/slicsuperpixel/clusters.hpp"
 #include "gpu/primitives/warp.hpp"
 #include "gpu/slicsuperpixel/assign.hpp"
 
@@ -134,7 +134,7 @@ __device__ void add_to_clusters(const Clusters& clusters, int sums_index, int x0
 
 template <class T>
 __global__ __launch_bounds__(T::threads) void iterate_slico_kernel(Clusters clusters, int iteration,
-                                                                   RowChoice rows) {
+                                                                   RowSubset rows) {
   constexpr int kPixels = T::rows / T::rows_at_once;
   __shared__ SlicoCandidates<T> s;
   __shared__ uint32_t block_sums[T::halo][kSumWords + 1];  // the last word is the largest distance
@@ -194,7 +194,7 @@ __global__ __launch_bounds__(T::threads) void slico_codes_kernel(Clusters cluste
 
 }  // namespace
 
-void iterate_slico(const Clusters& clusters, int iteration, RowChoice rows, cudaStream_t stream) {
+void iterate_slico(const Clusters& clusters, int iteration, RowSubset rows, cudaStream_t stream) {
   with_shape(clusters.grid, [&]<class T>(T) {
     launch(iterate_slico_kernel<T>, blocks_of<T>(clusters.grid), T::threads, 0, stream, clusters,
            iteration, rows);

@@ -1,15 +1,15 @@
 // slicsuperpixel on CUDA: colours, clustering, fragments, connectivity, output.
-#include "core/slicsuperpixel/slicsuperpixel.hpp"
+#include "gpu/slicsuperpixel/slicsuperpixel.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <string>
 #include <vector>
 
+#include "core/slicsuperpixel/clusters.hpp"
 #include "gpu/drawing/drawing.hpp"
-#include "gpu/runtime/zeros.hpp"
+#include "gpu/runtime/workspace.hpp"
 #include "gpu/slicsuperpixel/ece1782.hpp"
-#include "gpu/slicsuperpixel/slicsuperpixel.hpp"
 
 namespace regions::slicsuperpixel {
 namespace {
@@ -62,14 +62,14 @@ class SlicCuda final : public Algorithm<Params> {
     buffers_.resize(static_cast<size_t>(setup.slots));
     for (SuperpixelBuffers& buffers : buffers_) buffers.allocate(backend_, setup, method_);
     if (!tables_.data()) upload_tables();
-    saved_sums_ = backend_->allocate(most_cells(setup.size) * sizeof(ClusterSums));
-    saved_max_distance_ = backend_->allocate(most_cells(setup.size) * sizeof(uint32_t));
+    saved_sums_ = backend_->allocate(max_cells(setup.size) * sizeof(ClusterSums));
+    saved_max_distance_ = backend_->allocate(max_cells(setup.size) * sizeof(uint32_t));
     rejected_ = backend_->allocate(sizeof(uint32_t));
     if (!sequencer_) sequencer_ = std::make_unique<FrameSequencer>(backend_);
     reset();
   }
 
-  void enqueue(const Job& job, const Params& params, Queue& queue) override {
+  void enqueue(const FrameTask& job, const Params& params, Queue& queue) override {
     expects(job.in.size() == setup_.size && job.in.layout.format == setup_.in.format,
             "the frame differs from the configured size or format");
     expects(job.table.capacity <= setup_.max_regions,
@@ -81,7 +81,7 @@ class SlicCuda final : public Algorithm<Params> {
     const SlicGrid grid = grid_of(setup_.size, params);
     Clusters clusters = buffers.clusters(grid, params);
     if (params.warm_start) set_up_warm_start(params, clusters);
-    if (params.method == SlicMethod::report) {
+    if (params.method == SlicMethod::ece1782) {
       cluster_by_ece1782(job, params, clusters, buffers, stream);
     } else {
       find_clusters(job, params, clusters, buffers, stream);
@@ -90,7 +90,7 @@ class SlicCuda final : public Algorithm<Params> {
     gather_fragments(fragments, stream);
     const bool tracks = params.warm_start && required_records(job, params) > 0;
     if (tracks) find_largest_fragments(grid, buffers.codes(), fragments, buffers.tracks(), stream);
-    enforce_connectivity(fragments, stay_rule(grid, params), clusters.scale, stream);
+    enforce_connectivity(fragments, retention_rule(grid, params), clusters.scale, stream);
     const LabelMap labels = job.labels.empty() ? buffers.labels() : job.labels;
     number_labels(fragments, labels, stream);
     write_results(job, params, clusters, labels, buffers, stream);
@@ -123,7 +123,7 @@ class SlicCuda final : public Algorithm<Params> {
   }
   ColorTables color_tables() const { return {tables_.as<LabTables>(), has_16_table_copies_}; }
 
-  void find_clusters(const Job& job, const Params& params, const Clusters& clusters,
+  void find_clusters(const FrameTask& job, const Params& params, const Clusters& clusters,
                      const SuperpixelBuffers& buffers, cudaStream_t stream) const {
     const ColorReader reader = reader_of(job.in.layout, job.in.color, params.color_space);
     const auto iterations = static_cast<int>(params.iterations);
@@ -131,7 +131,7 @@ class SlicCuda final : public Algorithm<Params> {
     if (params.warm_start) sequencer_->wait_for_previous(stream);
     seed(clusters, iterations, stream);
     for (int i = 0; i < iterations; ++i) {
-      iterate(clusters, i, rows_of(clusters.grid, params, i), stream);
+      iterate(clusters, i, rows_in_iteration(clusters.grid, params, i), stream);
     }
     if (params.warm_start) {
       save_clusters(clusters, iterations, stream);
@@ -141,7 +141,7 @@ class SlicCuda final : public Algorithm<Params> {
   }
 
   // Sums are computed first, because every pixel has an owner from the start.
-  void cluster_by_ece1782(const Job& job, const Params& params, const Clusters& clusters,
+  void cluster_by_ece1782(const FrameTask& job, const Params& params, const Clusters& clusters,
                           const SuperpixelBuffers& buffers, cudaStream_t stream) const {
     const Ece1782 work = buffers.ece1782(clusters.grid, params);
     read_colors(job.in, reader_of(job.in.layout, job.in.color, params.color_space), color_tables(),
@@ -159,27 +159,28 @@ class SlicCuda final : public Algorithm<Params> {
 
   // Moments need CIELAB colours. If the clusters used another colour space, converts again; no
   // later kernel needs the previous colours.
-  void read_lab(const Job& job, const Clusters& clusters, cudaStream_t stream) const {
+  void read_lab(const FrameTask& job, const Clusters& clusters, cudaStream_t stream) const {
     read_colors(job.in, reader_of(job.in.layout, job.in.color, ColorSpace::lab), color_tables(),
                 clusters, stream);
   }
 
   // Returns how many records the caller's table or the drawing requires.
-  uint32_t required_records(const Job& job, const Params& params) const {
+  uint32_t required_records(const FrameTask& job, const Params& params) const {
     if (job.table.regions) return job.table.capacity;
     const bool draws = params.output == SlicOutput::overlay || params.output == SlicOutput::mean;
     return !job.out.empty() && draws ? setup_.max_regions : 0;
   }
 
-  void write_results(const Job& job, const Params& params, const Clusters& clusters,
+  void write_results(const FrameTask& job, const Params& params, const Clusters& clusters,
                      LabelMap labels, const SuperpixelBuffers& buffers, cudaStream_t stream) const {
     const Records records = buffers.records(required_records(job, params), job.table.moments);
     if (records.capacity) {
       if (records.moments && params.color_space != ColorSpace::lab) read_lab(job, clusters, stream);
       measure_records(labels, job.in, clusters.colors, records, stream);
       if (params.warm_start) {
-        assign_tracks(clusters.grid, stay_rule(clusters.grid, params).least, buffers.codes(),
-                      buffers.fragments(), labels, buffers.tracks(), records, stream);
+        assign_tracks(clusters.grid, retention_rule(clusters.grid, params).min_area,
+                      buffers.codes(), buffers.fragments(), labels, buffers.tracks(), records,
+                      stream);
       }
     }
     if (job.table.total) publish_records(records, job.table, stream);
@@ -227,7 +228,7 @@ void SuperpixelBuffers::allocate(const std::shared_ptr<Backend>& backend, const 
     const Backend::Entry entry(*backend);
     fragments_.merge_blocks = max_merge_blocks();
   }
-  const size_t cells = most_cells(size_);
+  const size_t cells = max_cells(size_);
   const auto rows = static_cast<size_t>(size_.height);
   // Patches that start inside the picture may be read, and a few rows more if iterations skip rows.
   memory_.reserve(colors_, color_stride(size_.width) * (rows + 2 * kPatchRows));
@@ -236,7 +237,7 @@ void SuperpixelBuffers::allocate(const std::shared_ptr<Backend>& backend, const 
   memory_.reserve(moved_, kMaxIterations);
   memory_.reserve(codes_, row_stride(size_.width) * rows);
   memory_.reserve(labels_, row_stride(size_.width) * rows);
-  if (method == SlicMethod::report) {
+  if (method == SlicMethod::ece1782) {
     memory_.reserve(owners_, row_stride(size_.width) * rows);
     memory_.reserve(ece1782_sums_, max_ece1782_cells(size_) * kCandidates);
     memory_.reserve(ece1782_means_, max_ece1782_cells(size_));
@@ -250,9 +251,9 @@ void SuperpixelBuffers::allocate(const std::shared_ptr<Backend>& backend, const 
   memory_.allocate(*backend);
   // Each frame restores these zeros.
   fill_with_zeros(*backend, fragments_.arrivals, 2 * fragments_.tiles() * sizeof(uint32_t));
-  fill_with_zeros(*backend, fragments_.rank_histogram, StayRule::kRanks * sizeof(uint32_t));
+  fill_with_zeros(*backend, fragments_.rank_histogram, RetentionRule::kRanks * sizeof(uint32_t));
   if (setup.has_output && setup.out.format == setup.in.format) {
-    ink_ = blank_device_ink(*backend, size_);
+    ink_ = allocate_cleared_ink(*backend, size_);
   }
 }
 
@@ -278,7 +279,7 @@ void SuperpixelBuffers::reserve_fragments() {
   memory_.reserve(f.parent, ids);
   memory_.reserve(f.first_pixel, ids);
   memory_.reserve(f.sums, ids);
-  memory_.reserve(f.rank_histogram, StayRule::kRanks);
+  memory_.reserve(f.rank_histogram, RetentionRule::kRanks);
   memory_.reserve(f.min_rank, 1);
   for (auto& choice : f.choice) memory_.reserve(choice, ids);
   memory_.reserve(f.counts, 1);
@@ -300,8 +301,8 @@ void SuperpixelBuffers::reserve_borders(uint32_t regions) {
   memory_.reserve(b.degree, regions);
   memory_.reserve(b.start, regions + 1);
   memory_.reserve(b.listed, regions);
-  memory_.reserve(b.unsorted, most_borders(regions));
-  memory_.reserve(b.sorted, most_borders(regions));
+  memory_.reserve(b.unsorted, max_borders(regions));
+  memory_.reserve(b.sorted, max_borders(regions));
 }
 
 Borders SuperpixelBuffers::borders(uint32_t capacity) const {

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "core/drawing/drawing.hpp"
-#include "gpu/runtime/chain.hpp"
+#include "gpu/runtime/launch.hpp"
 #include "gpu/runtime/workspace.hpp"
 #include "gpu/slicsuperpixel/ece1782.hpp"
 #include "gpu/slicsuperpixel/fragments.hpp"
@@ -62,11 +62,11 @@ void read_colors(const ConstFrame& frame, const ColorReader& reader, const Color
 void seed(const Clusters& clusters, int iterations, cudaStream_t stream);
 // Runs iteration number `iteration`: assigns the pixels of `rows` and adds them to the sums of
 // their clusters.
-void iterate(const Clusters& clusters, int iteration, RowChoice rows, cudaStream_t stream);
+void iterate(const Clusters& clusters, int iteration, RowSubset rows, cudaStream_t stream);
 // Does the same for cells up to 16 pixels wide. Called by iterate().
-void iterate_narrow(const Clusters& clusters, int iteration, RowChoice rows, cudaStream_t stream);
+void iterate_narrow(const Clusters& clusters, int iteration, RowSubset rows, cudaStream_t stream);
 // Do the same two steps for SLICO. Called by iterate() and write_cluster_codes().
-void iterate_slico(const Clusters& clusters, int iteration, RowChoice rows, cudaStream_t stream);
+void iterate_slico(const Clusters& clusters, int iteration, RowSubset rows, cudaStream_t stream);
 void write_slico_codes(const Clusters& clusters, int iterations, Image<uint8_t> codes,
                        MergeCounts* counts, cudaStream_t stream);
 // Copies the clusters after the last iteration to `saved_sums` for the next frame.
@@ -87,8 +87,8 @@ void assign_and_find_fragments(const Clusters& clusters, int iterations, Image<u
 void gather_fragments(const Fragments& fragments, cudaStream_t stream);
 // Merges small fragments into neighbours. If a number of superpixels is requested, merges all but
 // the retained ones.
-void enforce_connectivity(const Fragments& fragments, const StayRule& rule, const SlicScale& scale,
-                          cudaStream_t stream);
+void enforce_connectivity(const Fragments& fragments, const RetentionRule& rule,
+                          const SlicScale& scale, cudaStream_t stream);
 // Returns the maximum number of blocks for the remaining merge rounds on the current device.
 int max_merge_blocks();
 // Writes the final labels, numbered in raster order of first pixels.
@@ -107,14 +107,14 @@ void measure_records(ConstLabelMap labels, const ConstFrame& frame, const Image<
                      const Records& records, cudaStream_t stream);
 // Warm start: data for finding which superpixel continues which cluster.
 struct Tracks {
-  unsigned long long* largest_fragment = nullptr;  // [rows][columns] piece_claim()
+  unsigned long long* largest_fragment = nullptr;  // [rows][columns] fragment_claim()
   uint32_t* spares = nullptr;                      // [rows][columns] superpixel ids
 };
 // Finds the largest fragment of each cluster. Call it between gather_fragments() and
 // enforce_connectivity().
 void find_largest_fragments(const SlicGrid& grid, Image<const uint8_t> codes,
                             const Fragments& fragments, const Tracks& tracks, cudaStream_t stream);
-// Sets the track of each record by the rules of core/slicsuperpixel/tracks.hpp.
+// Sets the track of each record by the rules of core/slicsuperpixel/fragments.hpp.
 void assign_tracks(const SlicGrid& grid, uint32_t min_area, Image<const uint8_t> codes,
                    const Fragments& fragments, ConstLabelMap labels, const Tracks& tracks,
                    const Records& records, cudaStream_t stream);
@@ -131,8 +131,8 @@ struct Borders {
   uint32_t* degree = nullptr;         // [capacity] number of borders with this lower label
   uint32_t* start = nullptr;          // [capacity + 1] start of each label's list
   uint32_t* listed = nullptr;         // [capacity] entries already written to each list
-  Border* unsorted = nullptr;         // [most_borders(capacity)]
-  Border* sorted = nullptr;           // [most_borders(capacity)]
+  Border* unsorted = nullptr;         // [max_borders(capacity)]
+  Border* sorted = nullptr;           // [max_borders(capacity)]
 };
 // Finds the borders and writes them to the table in pinned memory. `total` is the number of labels,
 // in device memory.

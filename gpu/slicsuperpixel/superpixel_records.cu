@@ -1,7 +1,7 @@
 // Region records, moments, tracks and output pictures of superpixels on the GPU. Records are exact
 // integer sums, minima and maxima, so the order of atomics does not matter.
 #include "core/frame.hpp"
-#include "core/slicsuperpixel/tracks.hpp"
+#include "core/slicsuperpixel/fragments.hpp"
 #include "gpu/slicsuperpixel/slicsuperpixel.hpp"
 
 namespace regions::slicsuperpixel {
@@ -175,7 +175,7 @@ __global__ __launch_bounds__(ColumnWalk::threads) void measure_kernel(ConstLabel
 // Copies the records to the table in pinned memory.
 __global__ __launch_bounds__(kThreads) void publish_records_kernel(Records records,
                                                                    RegionTable table) {
-  await_last();
+  pdl_trigger_and_wait();
   const uint32_t total = *records.total;
   const uint32_t recorded = min(min(total, records.capacity), table.capacity);
   const size_t first = static_cast<size_t>(blockIdx.x) * kThreads + threadIdx.x;
@@ -215,7 +215,7 @@ __global__ __launch_bounds__(kThreads) void find_largest_kernel(SlicGrid grid,
                    stride = static_cast<uint32_t>(fragments.stride);
     const int x = static_cast<int>(first % stride), y = static_cast<int>(first / stride);
     atomicMax(tracks.largest_fragment + cluster_at(codes(x, y), x, y, grid),
-              static_cast<unsigned long long>(piece_claim(fragments.sums[id].area, first)));
+              static_cast<unsigned long long>(fragment_claim(fragments.sums[id].area, first)));
   }
 }
 
@@ -334,7 +334,7 @@ void measure_records(ConstLabelMap labels, const ConstFrame& frame, const Image<
 }
 
 void publish_records(const Records& records, const RegionTable& table, cudaStream_t stream) {
-  launch_chained(publish_records_kernel, 64, kThreads, 0, stream, records, table);
+  launch_pdl(publish_records_kernel, 64, kThreads, 0, stream, records, table);
 }
 
 void find_largest_fragments(const SlicGrid& grid, Image<const uint8_t> codes,

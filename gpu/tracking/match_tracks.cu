@@ -1,14 +1,14 @@
-// The kernels of one step of tracking, see core/tracking/step.hpp. In collect_pairs and finish, a
-// thread has one region or pair at a time. Between them, match runs in a single block: a few
-// thousand tracks do not justify the barriers of a whole grid. This block executes each instruction
-// about once per frame, so that its time depends mostly on the amount of code that is fetched.
-// Therefore loops are not unrolled, and code that is needed twice is a function call. The three
-// kernels are launched as a chain (programmatic dependent launch).
+// The kernels of one step of tracking, see core/tracking/tracking_step.hpp. In collect_pairs and
+// finish, a thread has one region or pair at a time. Between them, match runs in a single block: a
+// few thousand tracks do not justify the barriers of a whole grid. This block executes each
+// instruction about once per frame, so that its time depends mostly on the amount of code that is
+// fetched. Therefore loops are not unrolled, and code that is needed twice is a function call. The
+// three kernels are launched as a chain (programmatic dependent launch).
 #include <algorithm>
 
-#include "core/tracking/step.hpp"
+#include "core/tracking/tracking_step.hpp"
 #include "gpu/primitives/warp.hpp"
-#include "gpu/runtime/chain.hpp"
+#include "gpu/runtime/launch.hpp"
 #include "gpu/tracking/tracking.hpp"
 
 namespace regions::tracking {
@@ -92,9 +92,9 @@ class BlockTeam {
     return before;
   }
   template <class IsSelected, class Take, class IsAlsoSelected, class AlsoTake>
-  __device__ Two compact_two(uint32_t count, IsSelected is_selected, Take take,
-                             IsAlsoSelected is_also_selected, AlsoTake also_take) const {
-    Two before;
+  __device__ TwoCounts compact_two(uint32_t count, IsSelected is_selected, Take take,
+                                   IsAlsoSelected is_also_selected, AlsoTake also_take) const {
+    TwoCounts before;
 #pragma unroll 1
     for (uint32_t start = 0; start < count; start += MatchBlock::threads) {
       const uint32_t i = start + threadIdx.x;
@@ -156,22 +156,23 @@ __device__ uint32_t count_of(const TrackedRecords& records) {
 }
 
 __global__ void collect_pairs_kernel(TrackMemory memory, TrackRules rules, TrackedRecords records) {
-  await_last();
+  pdl_trigger_and_wait();
   const GridTeam team;
-  TrackStep(team, memory, rules, records.regions, count_of(records), *memory.counts).see();
+  TrackStep(team, memory, rules, records.regions, count_of(records), *memory.counts)
+      .collect_pairs();
 }
 
 __global__ __launch_bounds__(MatchBlock::threads) void match_kernel(TrackMemory memory,
                                                                     TrackRules rules,
                                                                     TrackedRecords records) {
-  await_last();
+  pdl_trigger_and_wait();
   const BlockTeam team;
   TrackStep(team, memory, rules, records.regions, count_of(records), *memory.counts).match();
 }
 
 __global__ void finish_kernel(TrackMemory memory, TrackRules rules, TrackedRecords records,
-                              RegionTable published, TrackReport* report) {
-  await_last();
+                              RegionTable published, TrackEvents* report) {
+  pdl_trigger_and_wait();
   const GridTeam team;
   TrackStep(team, memory, rules, records.regions, count_of(records), *memory.counts_before)
       .finish(published, report);
@@ -187,20 +188,20 @@ unsigned region_blocks(const TrackedRecords& records) {
 
 void collect_track_pairs(const TrackMemory& memory, const TrackRules& rules,
                          const TrackedRecords& records, cudaStream_t stream) {
-  launch_chained(collect_pairs_kernel, region_blocks(records), RegionBlock::threads, 0, stream,
-                 memory, rules, records);
+  launch_pdl(collect_pairs_kernel, region_blocks(records), RegionBlock::threads, 0, stream, memory,
+             rules, records);
 }
 
 void match_tracks(const TrackMemory& memory, const TrackRules& rules, const TrackedRecords& records,
                   cudaStream_t stream) {
-  launch_chained(match_kernel, 1, MatchBlock::threads, 0, stream, memory, rules, records);
+  launch_pdl(match_kernel, 1, MatchBlock::threads, 0, stream, memory, rules, records);
 }
 
 void finish_tracks(const TrackMemory& memory, const TrackRules& rules,
-                   const TrackedRecords& records, const RegionTable& published, TrackReport* report,
+                   const TrackedRecords& records, const RegionTable& published, TrackEvents* report,
                    cudaStream_t stream) {
-  launch_chained(finish_kernel, region_blocks(records), RegionBlock::threads, 0, stream, memory,
-                 rules, records, published, report);
+  launch_pdl(finish_kernel, region_blocks(records), RegionBlock::threads, 0, stream, memory, rules,
+             records, published, report);
 }
 
 }  // namespace regions::tracking

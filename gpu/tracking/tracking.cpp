@@ -13,8 +13,8 @@ Tracker::~Tracker() {
 
 void Tracker::allocate(const Setup& setup) {
   const auto slots = static_cast<size_t>(setup.slots);
-  reports_ = backend_->allocate_pinned(slots * sizeof(TrackReport));
-  std::fill_n(reports_.as<TrackReport>(), slots, TrackReport{});
+  reports_ = backend_->allocate_pinned(slots * sizeof(TrackEvents));
+  std::fill_n(reports_.as<TrackEvents>(), slots, TrackEvents{});
   const uint32_t last_id = read_last_id();
   block_ = backend_->allocate(tracking_bytes(setup.size, setup.max_regions));
   memory_ = tracking_in(block_.data(), setup.size, setup.max_regions);
@@ -29,12 +29,12 @@ void Tracker::allocate(const Setup& setup) {
   }
   write_last_id(last_id);
   has_previous_frame_ = false;
-  bytes_to_clear_ = past_bytes(Ids::go_on);
+  bytes_to_clear_ = past_bytes(IdNumbering::continued);
 }
 
 uint32_t Tracker::read_last_id() const {
   uint32_t last_id = 0;
-  if (!memory_.counts || bytes_to_clear_ > past_bytes(Ids::go_on)) return last_id;
+  if (!memory_.counts || bytes_to_clear_ > past_bytes(IdNumbering::continued)) return last_id;
   const std::unique_ptr<Queue> queue = backend_->make_queue();
   queue->copy_bytes(&memory_.counts->last_id, &last_id, sizeof last_id);
   queue->record();
@@ -74,7 +74,7 @@ void Tracker::match(const TrackRules& rules, const TrackedRecords& records, cuda
 
 void Tracker::finish(const TrackRules& rules, const TrackedRecords& records,
                      const RegionTable& published, int slot, cudaStream_t stream) {
-  finish_tracks(memory_, rules, records, published, reports_.as<TrackReport>() + slot, stream);
+  finish_tracks(memory_, rules, records, published, reports_.as<TrackEvents>() + slot, stream);
   check(cudaEventRecord(finished_, stream), "recording an event");
   last_stream_ = stream;
   has_previous_frame_ = true;

@@ -1,5 +1,5 @@
 // Tracks regions over the frames of one stream on the GPU. The decisions are made by
-// core/tracking/step.hpp, as for every backend.
+// core/tracking/tracking_step.hpp, as for every backend.
 //
 // The passes of one frame, in the order in which they are called:
 //   1. begin()          makes the stream wait for the previous frame's tracks.
@@ -50,7 +50,7 @@ class Tracker {
   // frame may be in flight. Waits for the device. Throws MemoryError.
   void allocate(const Setup& setup);
   // The next frame starts without tracks.
-  void forget(Ids ids) { bytes_to_clear_ = std::max(bytes_to_clear_, past_bytes(ids)); }
+  void forget(IdNumbering ids) { bytes_to_clear_ = std::max(bytes_to_clear_, past_bytes(ids)); }
 
   // Work that is enqueued on `stream` after this call runs after the previous frame's finish().
   const TrackMemory& begin(cudaStream_t stream);
@@ -67,12 +67,12 @@ class Tracker {
               int slot, cudaStream_t stream);
 
   // The report of the slot's last frame. Valid when that frame is done.
-  const TrackReport& report(int slot) const { return reports_.as<TrackReport>()[slot]; }
+  const TrackEvents& report(int slot) const { return reports_.as<TrackEvents>()[slot]; }
 
  private:
   // The number of bytes to clear in order to forget all tracks.
-  size_t past_bytes(Ids ids) const {
-    return tracking_past_bytes(memory_.labels.size(), memory_.capacity, ids);
+  size_t past_bytes(IdNumbering ids) const {
+    return tracking_reset_bytes(memory_.labels.size(), memory_.capacity, ids);
   }
   uint32_t read_last_id() const;  // waits for the device
   void write_last_id(uint32_t last_id) const;
@@ -97,7 +97,7 @@ void collect_track_pairs(const TrackMemory& memory, const TrackRules& rules,
 void match_tracks(const TrackMemory& memory, const TrackRules& rules, const TrackedRecords& records,
                   cudaStream_t stream);
 void finish_tracks(const TrackMemory& memory, const TrackRules& rules,
-                   const TrackedRecords& records, const RegionTable& published, TrackReport* report,
+                   const TrackedRecords& records, const RegionTable& published, TrackEvents* report,
                    cudaStream_t stream);
 
 }  // namespace tracking

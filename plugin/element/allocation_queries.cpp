@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "plugin/element/region_filter.hpp"
-#include "plugin/memory/debug.hpp"
+#include "plugin/memory/gst_object.hpp"
 #include "plugin/stream/filter_stream.hpp"
 #include "plugin/stream/negotiation.hpp"
 
@@ -89,7 +89,7 @@ gboolean propose_allocation(GstBaseTransform* base, GstQuery* decide, GstQuery* 
     return TRUE;
   }
   try {
-    const size_t bytes = parse(caps).bytes;
+    const size_t bytes = parse_caps(caps).bytes;
     GstBufferPool* pool = stream.propose_pool(caps, bytes, held + downstream);
     GST_DEBUG_OBJECT(base,
                      "proposes pool %" GST_PTR_FORMAT

@@ -234,7 +234,7 @@ Property property_of(FilterStream& stream, guint id) {
 }
 
 // Sets the property through GObject, so that handlers of the "notify" signal are called.
-void set_preset_value(FilterStream& stream, GObject* element, const Implied& preset) {
+void set_preset_value(FilterStream& stream, GObject* element, const PresetValue& preset) {
   const GParamSpec* spec = g_object_class_find_property(G_OBJECT_GET_CLASS(element), preset.name);
   GValue value = G_VALUE_INIT;
   g_value_init(&value, spec->value_type);
@@ -284,7 +284,7 @@ void set_element_property(FilterStream& stream, GObject* element, guint id, cons
     } else {
       algorithm.set(field, converted);
     }
-    for (const Implied& preset : algorithm.preset_values(field))
+    for (const PresetValue& preset : algorithm.preset_values(field))
       set_preset_value(stream, element, preset);
   } catch (const std::exception& error) {
     stream.warn_of_refused_value(field.name, error);

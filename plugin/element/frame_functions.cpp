@@ -7,7 +7,7 @@
 
 #include "plugin/element/region_filter.hpp"
 #include "plugin/memory/block_memory.hpp"
-#include "plugin/memory/debug.hpp"
+#include "plugin/memory/gst_object.hpp"
 #include "plugin/stream/filter_stream.hpp"
 
 namespace regions {
@@ -128,7 +128,7 @@ gboolean src_event(GstBaseTransform* base, GstEvent* event) {
 gboolean on_query(GstBaseTransform* base, GstPadDirection direction, GstQuery* query) {
   FilterStream& stream = stream_of(base);
   const bool is_context_query = GST_QUERY_TYPE(query) == GST_QUERY_CONTEXT;
-  if (is_context_query && stream.cuda().answer(GST_ELEMENT(base), query)) return TRUE;
+  if (is_context_query && stream.cuda().answer_query(GST_ELEMENT(base), query)) return TRUE;
   if (GST_QUERY_TYPE(query) == GST_QUERY_DRAIN && direction == GST_PAD_SINK) stream.drain();
   if (!base_transform_class()->query(base, direction, query)) return FALSE;
   if (GST_QUERY_TYPE(query) == GST_QUERY_LATENCY && direction == GST_PAD_SRC) {

@@ -5,7 +5,7 @@
 
 #include <utility>
 
-#include "plugin/memory/debug.hpp"
+#include "plugin/memory/gst_object.hpp"
 #include "plugin/stream/filter_stream.hpp"
 #include "plugin/stream/negotiation.hpp"
 
@@ -62,7 +62,7 @@ gboolean stop(GstBaseTransform* base) {
 
 void set_context(GstElement* element, GstContext* context) {
   FilterStream& stream = stream_of(element);
-  stream.cuda().take_offer(element, context, stream.settings().cuda_device_id);
+  stream.cuda().accept_context(element, context, stream.settings().cuda_device_id);
   GST_ELEMENT_CLASS(parent_class)->set_context(element, context);
 }
 
@@ -95,7 +95,7 @@ gboolean set_caps(GstBaseTransform* base, GstCaps* in, GstCaps* out) {
 
 gboolean get_unit_size(GstBaseTransform*, GstCaps* caps, gsize* size) {
   try {
-    *size = parse(caps).bytes;
+    *size = parse_caps(caps).bytes;
     return TRUE;
   } catch (const std::exception& error) {
     GST_WARNING("%s", error.what());

@@ -48,7 +48,7 @@ class CcLabelElement final : public ElementAlgorithmOf<CcLabelParams> {
   void set_work_area(const WorkArea& area) override { work_area_ = area; }
   // The user's seeds are pixel coordinates of the whole picture.
   void prepare_frame_params(CcLabelParams& params) const override {
-    if (!work_area_.is_whole()) params.seeds = seeds_in_work_area(work_area_, params.seeds);
+    if (!work_area_.is_identity()) params.seeds = seeds_in_work_area(work_area_, params.seeds);
   }
 
   void expects_runnable(const CcLabelParams& params, const Setup* current) const override {
@@ -58,7 +58,7 @@ class CcLabelElement final : public ElementAlgorithmOf<CcLabelParams> {
         params.output != CcOutput::overlay ||
             ((setup.depth == 1 || setup.slides) && setup.layers == 1),
         "output=overlay requires depth=1 and no thresholds; choose labels, colors, mask or none");
-    expects_agreeing(setup, params);
+    expects_consistent(setup, params);
     expects_trackable(setup);
     expects_method(setup, params, backend());
     if (!current) return;
@@ -70,7 +70,7 @@ class CcLabelElement final : public ElementAlgorithmOf<CcLabelParams> {
   std::vector<Fact> facts(int slot) override {
     const CcLabelParams& params = params_of(slot);
     if (!params.track && !params.sliding) return {};
-    const TrackReport report = static_cast<CcLabel&>(*algorithm()).track_report(slot);
+    const TrackEvents report = static_cast<CcLabel&>(*algorithm()).track_events(slot);
     const bool shows_tracks =
         params.output == CcOutput::labels && params.label_values == LabelValues::track;
     expects(!shows_tracks || params.overflow != Overflow::error || report.last_id <= label_limit_,
@@ -81,9 +81,9 @@ class CcLabelElement final : public ElementAlgorithmOf<CcLabelParams> {
             {"tracks-lost", int64_t{report.lost}}, {"last-track", int64_t{report.last_id}}};
   }
 
-  Verdict check_result(int slot, uint32_t total, const Layout& out) override {
-    label_limit_ = label_limit(out);
-    return verdict_of(params_of(slot), total, out);
+  LabelCapacity check_result(int slot, uint32_t total, const Layout& out) override {
+    label_limit_ = max_label_of(out);
+    return label_capacity(params_of(slot), total, out);
   }
 
  private:

@@ -5,10 +5,9 @@
 #include <stop_token>
 #include <utility>
 
-#include "core/graphcutbg/state.hpp"
-#include "core/packed.hpp"
-#include "plugin/files/picture_file.hpp"
-#include "plugin/files/regular_file.hpp"
+#include "core/frame.hpp"
+#include "core/graphcutbg/stored_model.hpp"
+#include "plugin/files/property_files.hpp"
 #include "plugin/stream/element_algorithm.hpp"
 
 namespace regions {
@@ -25,9 +24,9 @@ class GraphCutBgElement final : public ElementAlgorithmOf<GraphCutBgParams> {
   }
   bool draws_tints() override { return params_in_use().output == GraphCutOutput::overlay; }
 
-  std::span<const Implied> preset_values(const Field& field) override {
+  std::span<const PresetValue> preset_values(const Field& field) override {
     if (field.name != std::string_view("preset")) return {};
-    return implied_by(static_cast<Preset>(std::get<int64_t>(get(field))));
+    return preset_values_of(static_cast<Preset>(std::get<int64_t>(get(field))));
   }
 
   void set_work_area(const WorkArea& area) override { work_area_ = area; }
@@ -54,7 +53,7 @@ class GraphCutBgElement final : public ElementAlgorithmOf<GraphCutBgParams> {
     load_pictures();
     if (params.model_location.empty()) return;
     // Reads one byte more than a model has: a longer file is not a model.
-    const size_t max_bytes = graphcut::state_bytes(setup.size) + 1;
+    const size_t max_bytes = graphcutbg::state_bytes(setup.size) + 1;
     if (const auto model = read_file(params.model_location, max_bytes)) graph_cut().restore(*model);
   }
   std::vector<std::byte> save_model() override { return graph_cut().state(); }
@@ -87,8 +86,8 @@ class GraphCutBgElement final : public ElementAlgorithmOf<GraphCutBgParams> {
   void prepare_frame_params(GraphCutBgParams& params) const override {
     if (params.time_budget < 0) params.time_budget = live_budget_;
   }
-  Verdict check_result(int slot, uint32_t total, const Layout&) override {
-    const CutReport report = graph_cut().report(slot).cut;
+  LabelCapacity check_result(int slot, uint32_t total, const Layout&) override {
+    const CutResult report = graph_cut().result(slot).cut;
     if (report.exact) return {total, {}};
     return {total, "a cut was stopped early and is not exact: it costs at most " +
                        std::to_string(report.gap) + " more than the minimum, which is at least " +
@@ -96,7 +95,7 @@ class GraphCutBgElement final : public ElementAlgorithmOf<GraphCutBgParams> {
   }
 
   std::vector<Fact> facts(int slot) override {
-    const GraphCutReport report = graph_cut().report(slot);
+    const GraphCutResult report = graph_cut().result(slot);
     expects(report.cut_value < 0 || !report.cut.exact || report.cut_value == report.cut.flow,
             "the cut is not the minimum: flow " + std::to_string(report.cut.flow) + ", cut " +
                 std::to_string(report.cut_value));
@@ -129,8 +128,8 @@ class GraphCutBgElement final : public ElementAlgorithmOf<GraphCutBgParams> {
             "the picture '" + path + "' has " + std::to_string(picture.size.width) + "x" +
                 std::to_string(picture.size.height) + " pixels, the video " +
                 std::to_string(size.width) + "x" + std::to_string(size.height));
-    if (work_area_.is_whole()) return graph_cut().set_picture(which, picture.frame());
-    const ConstFrame part = part_of(picture.frame(), work_area_);
+    if (work_area_.is_identity()) return graph_cut().set_picture(which, picture.frame());
+    const ConstFrame part = crop_to(picture.frame(), work_area_);
     std::vector<std::byte> bytes(packed_bytes(part.layout, work_area_.work));
     const Frame small =
         packed_frame(part.layout, work_area_.work, part.color, Memory::host, bytes.data());

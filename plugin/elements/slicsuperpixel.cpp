@@ -19,8 +19,8 @@ class SlicSuperpixelElement final : public ElementAlgorithmOf<SlicParams> {
     return {true, params.attach_covariance, params.attach_adjacency, 0};
   }
 
-  Verdict check_result(int slot, uint32_t total, const Layout& out) override {
-    return verdict_of(params_of(slot), total, out);
+  LabelCapacity check_result(int slot, uint32_t total, const Layout& out) override {
+    return label_capacity(params_of(slot), total, out);
   }
 };
 

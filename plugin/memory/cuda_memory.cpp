@@ -7,12 +7,12 @@
 #include <memory>
 #include <optional>
 
+#include "core/device_balancer.hpp"
 #include "core/error.hpp"
-#include "core/placement.hpp"
 #include "plugin/memory/gst_object.hpp"
 
 #if REGIONS_CUDA
-#include "gpu/runtime/device.hpp"
+#include "gpu/runtime/cuda_backend.hpp"
 #endif
 
 namespace regions {
@@ -63,12 +63,12 @@ std::optional<CudaLibrary> load_cuda_library() {
 #if !REGIONS_CUDA
 int cuda_device_count() { return 0; }
 void* primary_context(int) { return nullptr; }
-void let_waits_sleep(int) {}
+void use_blocking_sync(int) {}
 #endif
 
 // Counts the elements of this process on each device.
-Placement& device_balancer() {
-  static Placement one;
+DeviceBalancer& device_balancer() {
+  static DeviceBalancer one;
   return one;
 }
 
@@ -88,7 +88,7 @@ CudaContextRef shared_primary(int device) {
   const std::lock_guard lock(mutex);
   GstObject*& context = contexts[device];
   if (!context) {
-    let_waits_sleep(device);
+    use_blocking_sync(device);
     context = cuda_library()->wrap(primary_context(device), device);
     if (!context)
       throw DeviceError("GStreamer cannot wrap the context of cuda:" + std::to_string(device));
@@ -213,8 +213,8 @@ int CudaContext::device() const {
 void CudaContext::set_device(int device, bool is_already_counted) {
   const std::lock_guard lock(mutex_);
   if (is_counted_ && !is_already_counted && device == device_) return;
-  if (is_counted_) device_balancer().leave(device_);
-  if (!is_already_counted) device_balancer().enter(device);
+  if (is_counted_) device_balancer().remove_element(device_);
+  if (!is_already_counted) device_balancer().add_element(device);
   device_ = device;
   is_counted_ = true;
 }
@@ -222,7 +222,7 @@ void CudaContext::set_device(int device, bool is_already_counted) {
 void CudaContext::release() {
   const std::lock_guard lock(mutex_);
   context_.reset();
-  if (is_counted_) device_balancer().leave(device_);
+  if (is_counted_) device_balancer().remove_element(device_);
   is_counted_ = false;
 }
 
@@ -255,7 +255,7 @@ void* CudaContext::acquire(GstElement* element, int device_id) {
     set_device(device_of(offered.get()), false);
     return handle_of(offered.get());
   }
-  const int device = device_id < 0 ? device_balancer().place(devices) : device_id;
+  const int device = device_id < 0 ? device_balancer().choose(devices) : device_id;
   set_device(device, device_id < 0);
   if (!has_library) return primary_context(device);
   move_to(shared_primary(device));

@@ -4,7 +4,7 @@
 #include <gst/gst.h>
 #include <gst/video/video.h>
 
-#include "core/packed.hpp"
+#include "core/frame.hpp"
 #include "core/workers.hpp"
 
 namespace regions {

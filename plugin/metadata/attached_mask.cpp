@@ -41,8 +41,10 @@ ConstFrame AttachedMask::map(const AttachedRegions& attached, const Backend& bac
 ConstFrame AttachedMask::map_small(const AttachedRegions& attached, const WorkArea& area) {
   unmap();
   const SmallMap small = small_map(attached.labels);
-  if (small.map.empty() || !small.area.is_all() || small.area.picture != area.picture) return {};
-  const bool is_usable = area.is_whole() || (area.is_all() && area.work == small.area.work);
+  if (small.map.empty() || !small.area.covers_picture() || small.area.picture != area.picture)
+    return {};
+  const bool is_usable =
+      area.is_identity() || (area.covers_picture() && area.work == small.area.work);
   if (!is_usable) return {};
   buffer_ = gst_buffer_ref(attached.labels);
   is_small_ = true;

@@ -33,7 +33,7 @@
 #include <span>
 #include <vector>
 
-#include "core/format.hpp"
+#include "core/frame.hpp"
 #include "core/region.hpp"
 #include "plugin/metadata/region_structure.hpp"
 

@@ -12,9 +12,7 @@
 
 #include "core/algorithm.hpp"
 #include "core/field.hpp"
-#include "core/implied.hpp"
-#include "core/output.hpp"
-#include "core/verdict.hpp"
+#include "core/frame.hpp"
 #include "core/work_area.hpp"
 #include "plugin/metadata/region_meta.hpp"
 #include "plugin/stream/stream_times.hpp"
@@ -37,7 +35,7 @@ class ElementAlgorithm {
   // changes then. A renegotiated field takes effect at the next commit().
   virtual void set_while_running(const Field& field, const Value& value) = 0;
   // Values of other properties of the element that the current value of `field` implies.
-  virtual std::span<const Implied> preset_values(const Field& /*field*/) { return {}; }
+  virtual std::span<const PresetValue> preset_values(const Field& /*field*/) { return {}; }
   // Throws SettingsError, MissingFile or UnreadableFile if no stream can run with the pending
   // parameters.
   virtual void check_parameters() = 0;
@@ -57,11 +55,11 @@ class ElementAlgorithm {
 
   virtual Output output_in_use() = 0;
   virtual int layers_in_use() = 0;
-  virtual bool makes_regions() const = 0;             // fills Job.table and Job.labels
-  virtual bool makes_mask() const { return false; }   // fills Job.foreground
-  virtual bool reads_mask() = 0;                      // reads Job.mask and Job.attached
-  virtual bool needs_mask() = 0;                      // cannot work without Job.mask
-  virtual bool reads_small_masks() { return false; }  // see Job::mask_is_small
+  virtual bool makes_regions() const = 0;             // fills FrameTask.table and FrameTask.labels
+  virtual bool makes_mask() const { return false; }   // fills FrameTask.foreground
+  virtual bool reads_mask() = 0;                      // reads FrameTask.mask and FrameTask.attached
+  virtual bool needs_mask() = 0;                      // cannot work without FrameTask.mask
+  virtual bool reads_small_masks() { return false; }  // see FrameTask::mask_is_small
   // Whether the last frame came without a mask. Parameters that need a mask are then refused.
   void set_mask_missing(bool missing) { is_mask_missing_ = missing; }
   virtual bool tracks() { return false; }  // Region.track identifies a region across frames
@@ -90,7 +88,7 @@ class ElementAlgorithm {
     set_work_area(area);
     begin_scene();
   }
-  virtual void enqueue(const Job& job, Queue& queue) = 0;
+  virtual void enqueue(const FrameTask& job, Queue& queue) = 0;
   virtual void reset() = 0;
   virtual void begin_scene() = 0;
   TrackTimes& track_times() { return track_times_; }
@@ -109,7 +107,7 @@ class ElementAlgorithm {
   // check_result() and facts() refer to the frame that the slot has just finished.
   // check_result() compares the number of regions with the capacity of the output's layout. Throws
   // InputError if the parameters forbid such a frame.
-  virtual Verdict check_result(int /*slot*/, uint32_t total, const Layout& /*out*/) {
+  virtual LabelCapacity check_result(int /*slot*/, uint32_t total, const Layout& /*out*/) {
     return {total, {}};
   }
   // Additional fields for the `regions` metadata of the frame.
@@ -218,7 +216,7 @@ class ElementAlgorithmOf : public ElementAlgorithm {
     const std::lock_guard lock(mutex_);
     setup_ = setup;
   }
-  void enqueue(const Job& job, Queue& queue) override {
+  void enqueue(const FrameTask& job, Queue& queue) override {
     P& params = params_of_slot_.at(static_cast<size_t>(job.slot));
     params = params_in_use();
     prepare_frame_params(params);

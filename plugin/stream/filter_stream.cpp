@@ -6,8 +6,7 @@
 
 #include "core/error.hpp"
 #include "plugin/memory/block_memory.hpp"
-#include "plugin/memory/debug.hpp"
-#include "plugin/memory/object_ptr.hpp"
+#include "plugin/memory/gst_object.hpp"
 #include "plugin/metadata/region_meta.hpp"
 #include "plugin/stream/in_flight_frame.hpp"
 
@@ -83,7 +82,7 @@ std::string FilterStream::active_device() const {
 
 bool FilterStream::accepts_cuda_memory() const {
   const std::lock_guard lock(mutex_);
-  return !backend_ || (backend_->kind() == BackendKind::cuda && takes_cuda_memory());
+  return !backend_ || (backend_->kind() == BackendKind::cuda && supports_cuda_memory());
 }
 
 std::shared_ptr<Backend> FilterStream::backend() const {
@@ -305,8 +304,9 @@ GstBuffer* FilterStream::copy_from_short_pool(GstBuffer* input, FramePipeline& f
 GstBufferPool* FilterStream::propose_pool(GstCaps* caps, size_t bytes, unsigned min_buffers) {
   const auto device = backend();
   if (!device || device->kind() != BackendKind::cuda) return nullptr;
-  return parse(caps).cuda ? cuda_.make_pool(caps, bytes, min_buffers, setup_.replaces_picture())
-                          : make_pinned_pool(device, caps, bytes, min_buffers);
+  return parse_caps(caps).cuda
+             ? cuda_.make_pool(caps, bytes, min_buffers, setup_.replaces_picture())
+             : make_pinned_pool(device, caps, bytes, min_buffers);
 }
 
 GstBufferPool* FilterStream::output_pool(GstCaps* caps, size_t* bytes) {

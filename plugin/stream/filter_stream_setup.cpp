@@ -7,10 +7,10 @@
 
 #include "core/faults.hpp"
 #include "plugin/memory/block_memory.hpp"
-#include "plugin/memory/debug.hpp"
+#include "plugin/memory/gst_object.hpp"
 #include "plugin/stream/filter_stream.hpp"
 #if REGIONS_CUDA
-#include "gpu/runtime/device.hpp"
+#include "gpu/runtime/cuda_backend.hpp"
 #endif
 
 namespace regions {
@@ -112,7 +112,7 @@ constexpr size_t kRecordBytesPerFrame = size_t{1} << 20;  // reserved for record
 // ---- device
 
 void FilterStream::open() {
-  want_faults_of_environment();
+  inject_faults_from_environment();
   auto chosen = choose_backend(GST_ELEMENT(element_), settings(), cuda_);
   try {
     use_backend(chosen);
@@ -144,8 +144,7 @@ void FilterStream::use_backend(std::shared_ptr<Backend> fresh) {
     const int frames = std::max(now.frames_in_flight, 1);
     queues_->prepare(fresh, frames, now.priority);
     if (algorithm_->makes_regions() || algorithm_->reads_mask()) {
-      reserved_pinned_ =
-          fresh->keep_pinned_room(static_cast<size_t>(frames) * kRecordBytesPerFrame);
+      reserved_pinned_ = fresh->reserve_pinned(static_cast<size_t>(frames) * kRecordBytesPerFrame);
     }
   } else {
     old_algorithm = algorithm_->create_algorithm(nullptr);
@@ -241,13 +240,14 @@ void FilterStream::configure(const GstCaps* in, const GstCaps* out) {
 void FilterStream::start_with_caps(const GstCaps* in, const GstCaps* out) {
   GST_DEBUG_OBJECT(element_, "caps in %" GST_PTR_FORMAT ", caps out %" GST_PTR_FORMAT,
                    static_cast<gconstpointer>(in), static_cast<gconstpointer>(out));
-  const PictureCaps pictures_in = parse(in), pictures_out = parse(out);
+  const PictureCaps pictures_in = parse_caps(in), pictures_out = parse_caps(out);
   const bool follows_input = pictures_in.cuda && settings().cuda_device_id < 0;
   const CudaContextRef other_context =
-      follows_input ? cuda_.peer_elsewhere(GST_BASE_TRANSFORM_SINK_PAD(element_)) : nullptr;
+      follows_input ? cuda_.context_on_other_device(GST_BASE_TRANSFORM_SINK_PAD(element_))
+                    : nullptr;
   const auto frames = pipeline();
   if (frames && !other_context && setup_.backend == backend() &&
-      same_pictures(pictures_in, setup_.in) && same_pictures(pictures_out, setup_.out) &&
+      have_same_pictures(pictures_in, setup_.in) && have_same_pictures(pictures_out, setup_.out) &&
       !has_changed_settings() && !algorithm_->has_pending_changes()) {
     GST_DEBUG_OBJECT(element_, "same pictures, settings and device: all goes on with these caps");
     setup_.in = pictures_in;
@@ -366,7 +366,8 @@ void FilterStream::start_on_backend(const PictureCaps& in, const PictureCaps& ou
 bool FilterStream::adapt_to_frame(GstBuffer* input) {
   FilterSettings requested = settings();
   const bool follows_input = setup_.in.cuda && requested.cuda_device_id < 0;
-  const CudaContextRef other_context = follows_input ? cuda_.elsewhere(input) : nullptr;
+  const CudaContextRef other_context =
+      follows_input ? cuda_.context_on_other_device(input) : nullptr;
   WorkArea area = setup_.work_area;
   if (static_cast<WorkAreaParams>(requested) != area_) {
     try {
@@ -437,7 +438,7 @@ bool FilterStream::apply_pending_output() {
                              gst_caps_unref);
     const CapsOwner out =
         caps_that_downstream_accepts(GST_BASE_TRANSFORM_SRC_PAD(element_), possible.get());
-    const PictureCaps pictures = parse(out.get());
+    const PictureCaps pictures = parse_caps(out.get());
     GST_DEBUG_OBJECT(element_, "goes on with caps out %" GST_PTR_FORMAT,
                      static_cast<gconstpointer>(out.get()));
     {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/error.hpp"
-#include "core/thread.hpp"
+#include "core/workers.hpp"
 
 namespace regions {
 namespace {

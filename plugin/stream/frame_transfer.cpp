@@ -6,11 +6,10 @@
 #include <optional>
 #include <utility>
 
-#include "core/stack.hpp"
+#include "core/frame.hpp"
 #include "plugin/memory/block_memory.hpp"
 #include "plugin/memory/cuda_memory.hpp"
 #include "plugin/memory/fence.hpp"
-#include "plugin/memory/map_frame.hpp"
 
 namespace regions {
 namespace {
@@ -23,8 +22,8 @@ class PictureTransfer final : public FrameTransfer {
 
   void add(GstBuffer* input, GstBuffer* output) override { frame_.emplace(input, output); }
   int frame_count() const override { return frame_ ? 1 : 0; }
-  void enqueue_inputs(Job& job) override;
-  void enqueue_outputs(const Job& job) override;
+  void enqueue_inputs(FrameTask& job) override;
+  void enqueue_outputs(const FrameTask& job) override;
   void complete_buffers() override;
   CompletedFrame take_early() override;
   CompletedFrame take_next() override {
@@ -35,9 +34,9 @@ class PictureTransfer final : public FrameTransfer {
 
  private:
   Frame enqueue_picture();
-  void prepare_attached(Job& job);
+  void prepare_attached(FrameTask& job);
   ConstFrame mask_on_backend();
-  void prepare_label_map(Job& job);
+  void prepare_label_map(FrameTask& job);
 
   bool draws_in_place() const { return setup_.output == Output::drawn_on; }
   Frame packed_in(Memory memory, const Block& block) const {
@@ -58,7 +57,7 @@ class PictureTransfer final : public FrameTransfer {
   Queue& queue_;
   Block pinned_in_, device_in_, pinned_out_, device_out_;
   Block pinned_mask_, device_mask_;
-  Attached attached_;
+  AttachedRegions attached_;
   std::optional<FrameBuffers> frame_;
 };
 
@@ -77,7 +76,7 @@ PictureTransfer::PictureTransfer(const StreamSetup& setup, Queue& queue)
   }
 }
 
-void PictureTransfer::enqueue_inputs(Job& job) {
+void PictureTransfer::enqueue_inputs(FrameTask& job) {
   const Frame in = enqueue_picture();
   job.in = in;
   if (draws_in_place()) job.out = in;
@@ -91,7 +90,7 @@ void PictureTransfer::enqueue_inputs(Job& job) {
 
 Frame PictureTransfer::enqueue_picture() {
   GstBuffer* source = frame_->source();
-  follow_fence(source, queue_);
+  enqueue_fence_wait(source, queue_);
   MappedPicture& mapped = frame_->in;
   mapped.map(source, setup_.in, draws_in_place() ? GST_MAP_READWRITE : GST_MAP_READ);
   if (setup_.in.cuda) setup_.cuda->await_producer(source, queue_);
@@ -107,27 +106,28 @@ Frame PictureTransfer::enqueue_picture() {
   return in;
 }
 
-void PictureTransfer::prepare_attached(Job& job) {
+void PictureTransfer::prepare_attached(FrameTask& job) {
   ElementAlgorithm& algorithm = *setup_.algorithm;
   if (!algorithm.reads_mask()) return;
-  const bool found = read(frame_->source(), setup_.in.size, attached_);
+  const bool found = read_regions(frame_->source(), setup_.in.size, attached_);
   if (algorithm.needs_mask()) expect_mask(attached_);
   if (!found) return;
-  if (!setup_.work_area.is_whole()) reduce(setup_.work_area, attached_.regions);
+  if (!setup_.work_area.is_identity()) reduce(setup_.work_area, attached_.regions);
   job.attached = attached_.regions.data();
   job.attached_count =
       static_cast<uint32_t>(std::min<size_t>(attached_.regions.size(), algorithm.max_regions()));
   if (!attached_.labels) return;
   job.mask = mask_on_backend();
-  job.mask_is_small = setup_.work_area.is_whole() && frame_->mask.is_small();
+  job.mask_is_small = setup_.work_area.is_identity() && frame_->mask.is_small();
 }
 
 ConstFrame PictureTransfer::mask_on_backend() {
   Backend& backend = *setup_.backend;
-  const bool accepts_small = !setup_.work_area.is_whole() || setup_.algorithm->reads_small_masks();
+  const bool accepts_small =
+      !setup_.work_area.is_identity() || setup_.algorithm->reads_small_masks();
   ConstFrame mask;
-  if (accepts_small) mask = frame_->mask.hold_small(attached_, setup_.work_area);
-  if (mask.empty()) mask = frame_->mask.hold(attached_, backend);
+  if (accepts_small) mask = frame_->mask.map_small(attached_, setup_.work_area);
+  if (mask.empty()) mask = frame_->mask.map(attached_, backend);
   if (mask.memory == backend.memory()) return mask;
   const size_t bytes = static_cast<size_t>(mask.pitch[0]) * static_cast<size_t>(mask.height);
   if (device_mask_.bytes() < bytes) {  // only for the first mask of this size
@@ -141,7 +141,7 @@ ConstFrame PictureTransfer::mask_on_backend() {
   return mask;
 }
 
-void PictureTransfer::prepare_label_map(Job& job) {
+void PictureTransfer::prepare_label_map(FrameTask& job) {
   frame_->label_map.reset(acquire(setup_.label_map_pool, "a label map or mask"));
   void* data = device_data(frame_->label_map.get()).data;
   Size size = {setup_.in.size.width, setup_.in.size.height * setup_.layers};
@@ -157,7 +157,7 @@ void PictureTransfer::prepare_label_map(Job& job) {
   }
 }
 
-void PictureTransfer::enqueue_outputs(const Job& job) {
+void PictureTransfer::enqueue_outputs(const FrameTask& job) {
   if (!setup_.downloads()) return;
   queue_.copy(job.out, stages_output() ? packed_out(Memory::host, pinned_out_) : mapped_target());
 }
@@ -190,8 +190,8 @@ class VolumeTransfer final : public FrameTransfer {
 
   void add(GstBuffer* input, GstBuffer* output) override;
   int frame_count() const override { return static_cast<int>(frames_.size()); }
-  void enqueue_inputs(Job& job) override;
-  void enqueue_outputs(const Job& job) override;
+  void enqueue_inputs(FrameTask& job) override;
+  void enqueue_outputs(const FrameTask& job) override;
   void complete_buffers() override;
   CompletedFrame take_next() override;
   void release() override;
@@ -203,7 +203,7 @@ class VolumeTransfer final : public FrameTransfer {
     return rows_of(volume, (frame_count() - 1) * height, height);
   }
   void add_mask(GstBuffer* source);
-  Stack volume_layout() const { return {setup_.in.size, frame_count(), setup_.layers}; }
+  VolumeLayout volume_layout() const { return {setup_.in.size, frame_count(), setup_.layers}; }
   Frame volume_picture(Memory memory, const Block& block) const {
     return packed_frame(setup_.in.layout, in_size_, setup_.in.color, memory, block.data());
   }
@@ -231,7 +231,7 @@ class VolumeTransfer final : public FrameTransfer {
 VolumeTransfer::VolumeTransfer(const StreamSetup& setup, Queue& queue)
     : setup_(setup), queue_(queue) {
   Backend& backend = *setup.backend;
-  const Stack full{setup.in.size, setup.slices, setup.layers};
+  const VolumeLayout full{setup.in.size, setup.slices, setup.layers};
   in_size_ = {full.slice.width, full.volume_rows()};
   out_size_ = full.size();
   const size_t in_bytes = packed_bytes(setup.in.layout, in_size_);
@@ -275,12 +275,12 @@ void VolumeTransfer::add(GstBuffer* input, GstBuffer* output) {
 void VolumeTransfer::add_mask(GstBuffer* source) {
   expects(masks_.data() && frame_count() == mask_count_ + 1,
           "with depth above 1, source can change to mask only in READY or NULL");
-  Attached attached;
-  read(source, setup_.in.size, attached);
+  AttachedRegions attached;
+  read_regions(source, setup_.in.size, attached);
   expect_mask(attached);
   AttachedMask& attached_mask = frames_.back().mask;
   const Memory memory = setup_.backend->memory();
-  const ConstFrame mask = attached_mask.hold(attached, *setup_.backend);
+  const ConstFrame mask = attached_mask.map(attached, *setup_.backend);
   expects(mask.size() == setup_.in.size, "the attached mask must have the size of the frame");
   if (frame_count() == 1) mask_layout_ = mask.layout;
   expects(mask.layout.format == mask_layout_.format,
@@ -294,11 +294,11 @@ void VolumeTransfer::add_mask(GstBuffer* source) {
   const bool uploads = memory == Memory::device;
   const Frame staged = uploads ? rows_of_newest(volume_mask(Memory::host, staged_masks_)) : rows;
   copy_rows(mask, staged, setup_.workers);
-  attached_mask.drop();
+  attached_mask.unmap();
   if (uploads) queue_.copy(staged, rows);
 }
 
-void VolumeTransfer::enqueue_inputs(Job& job) {
+void VolumeTransfer::enqueue_inputs(FrameTask& job) {
   const Memory memory = setup_.backend->memory();
   const int rows = volume_layout().volume_rows();
   job.slices = frame_count();
@@ -312,7 +312,7 @@ void VolumeTransfer::enqueue_inputs(Job& job) {
   }
 }
 
-void VolumeTransfer::enqueue_outputs(const Job& job) {
+void VolumeTransfer::enqueue_outputs(const FrameTask& job) {
   if (setup_.downloads()) queue_.copy(job.out, volume_output(Memory::host, staged_out_));
   if (!setup_.label_map_pool) return;
   const size_t bytes = slice_label_map_bytes(setup_);
@@ -343,7 +343,7 @@ CompletedFrame VolumeTransfer::take_next() {
   if (next_ == frames_.size()) return {};
   FrameBuffers& frame = frames_[next_];
   frame.in.unmap();
-  frame.mask.drop();
+  frame.mask.unmap();
   frame.input.reset();
   return {std::move(frame.output), std::move(frame.label_map), static_cast<int>(next_++)};
 }
@@ -357,9 +357,9 @@ void VolumeTransfer::release() {
 // ---- work area
 
 template <class T>
-Frame map_frame(const Image<T>& map, Memory memory) {
+Frame label_plane(const Image<T>& map, Memory memory) {
   const PixelFormat format = sizeof(T) == 1 ? PixelFormat::gray8 : PixelFormat::labels32;
-  return map_frame(layout_of(format), map.data, map.size(), memory);
+  return label_plane(layout_of(format), map.data, map.size(), memory);
 }
 
 template <class T>
@@ -399,7 +399,7 @@ ConstFrame WorkAreaPictures::small_mask(const ConstFrame& mask) {
   // Allocated for the first mask, because the property that selects masks may change while playing.
   const size_t bytes = work_area_.work.area() * sizeof(uint32_t);
   if (mask_.bytes() < bytes) mask_ = setup_.backend->allocate(bytes);
-  const Frame small = map_frame(mask.layout, mask_.data(), work_area_.work, mask.memory);
+  const Frame small = label_plane(mask.layout, mask_.data(), work_area_.work, mask.memory);
   queue_.pick(mask, small,
               {reducing(work_area_.left, work_area_.area.width, work_area_.work.width,
                         work_area_.picture.width, mask.width),
@@ -408,10 +408,10 @@ ConstFrame WorkAreaPictures::small_mask(const ConstFrame& mask) {
   return small;
 }
 
-Job WorkAreaPictures::enqueue_shrinking(const Job& whole) {
-  Job small = whole;
+FrameTask WorkAreaPictures::enqueue_shrinking(const FrameTask& whole) {
+  FrameTask small = whole;
   const Frame in = small_frame(setup_.in.layout, in_);
-  const ConstFrame part = part_of(whole.in, work_area_);
+  const ConstFrame part = crop_to(whole.in, work_area_);
   if (work_area_.is_scaled()) {
     queue_.shrink(part, in);
   } else {
@@ -431,27 +431,27 @@ Job WorkAreaPictures::enqueue_shrinking(const Job& whole) {
   return small;
 }
 
-void WorkAreaPictures::enqueue_enlarging(const Job& small, const Job& whole) {
+void WorkAreaPictures::enqueue_enlarging(const FrameTask& small, const FrameTask& whole) {
   const Memory memory = setup_.backend->memory();
   if (setup_.output == Output::drawn_on) {
-    const Frame part = part_of(whole.out, work_area_);
+    const Frame part = crop_to(whole.out, work_area_);
     if (work_area_.is_scaled()) {
-      queue_.carry_over(small_frame(setup_.in.layout, in_before_drawing_), small.out, part,
-                        setup_.algorithm->draws_tints());
+      queue_.transfer_changes(small_frame(setup_.in.layout, in_before_drawing_), small.out, part,
+                              setup_.algorithm->draws_tints());
     } else {
       queue_.copy(small.out, part);
     }
   } else if (setup_.replaces_picture()) {
-    enlarge_map(queue_, small.out, whole.out, work_area_);
+    enlarge_nearest(queue_, small.out, whole.out, work_area_);
   }
   if (setup_.keeps_small_label_maps()) return;
   if (!whole.labels.empty()) {
-    enlarge_map(queue_, map_frame(small.labels, memory), map_frame(whole.labels, memory),
-                work_area_);
+    enlarge_nearest(queue_, label_plane(small.labels, memory), label_plane(whole.labels, memory),
+                    work_area_);
   }
   if (!whole.foreground.empty()) {
-    enlarge_map(queue_, map_frame(small.foreground, memory), map_frame(whole.foreground, memory),
-                work_area_);
+    enlarge_nearest(queue_, label_plane(small.foreground, memory),
+                    label_plane(whole.foreground, memory), work_area_);
   }
 }
 

@@ -4,8 +4,8 @@
 
 #include <memory>
 
-#include "plugin/metadata/attached_mask.hpp"
-#include "plugin/metadata/structure_pool.hpp"
+#include "plugin/metadata/region_meta.hpp"
+#include "plugin/metadata/region_structure.hpp"
 #include "plugin/stream/stream_setup.hpp"
 
 namespace regions {
@@ -43,9 +43,9 @@ class FrameTransfer {
 
   // Enqueues the copies of the pictures to the backend, and sets the inputs and outputs of the job
   // except its table.
-  virtual void enqueue_inputs(Job& job) = 0;
+  virtual void enqueue_inputs(FrameTask& job) = 0;
   // Enqueues the copies of the results to the host.
-  virtual void enqueue_outputs(const Job& job) = 0;
+  virtual void enqueue_outputs(const FrameTask& job) = 0;
   // Completes the output buffers. Called when the queue's work is done.
   virtual void complete_buffers() = 0;
   // Returns the only frame before its work is done. Its picture is untouched. release() follows
@@ -71,9 +71,9 @@ class WorkAreaPictures {
 
   // Enqueues cropping and scaling of the inputs. Returns the job with the working pictures instead
   // of the whole pictures.
-  Job enqueue_shrinking(const Job& whole);
+  FrameTask enqueue_shrinking(const FrameTask& whole);
   // Enqueues the enlargement of the results in `small` to the pictures of `whole`.
-  void enqueue_enlarging(const Job& small, const Job& whole);
+  void enqueue_enlarging(const FrameTask& small, const FrameTask& whole);
 
  private:
   Frame small_frame(const Layout& layout, const Block& block) const;

@@ -20,7 +20,7 @@ InFlightFrame::InFlightFrame(const StreamSetup& setup, int slot)
     records_ = RegionRecords(*setup.backend, setup.algorithm->max_regions(), details.lab,
                              details.borders, details.runs);
   }
-  if (!setup.work_area.is_whole())
+  if (!setup.work_area.is_identity())
     work_pictures_ = std::make_unique<WorkAreaPictures>(setup, *queue_);
 }
 
@@ -54,11 +54,12 @@ bool InFlightFrame::add_without_picture(GstBuffer* input, GstBuffer* output) {
   time_ = GST_BUFFER_PTS(input);
   total_ = 0;
   warning_.clear();
-  await_fence(input);
+  wait_for_fence(input);
   passthrough_buffer_.reset(output ? output : input);
   if (!output) return true;
   gst_buffer_unref(input);
-  discard_on_error([&] { blank(MappedPicture(output, setup_.out, GST_MAP_WRITE).frame()); });
+  discard_on_error(
+      [&] { fill_with_zeros(MappedPicture(output, setup_.out, GST_MAP_WRITE).frame()); });
   GST_BUFFER_FLAG_SET(output, GST_BUFFER_FLAG_GAP);
   return true;
 }
@@ -67,13 +68,13 @@ void InFlightFrame::start() {
   if (passthrough_buffer_) return;
   if (transfer_->frame_count() < setup_.slices) filled_ = g_get_monotonic_time();
   discard_on_error([&] {
-    Job job;
+    FrameTask job;
     job.slot = slot_;
     transfer_->enqueue_inputs(job);
     if (!records_.empty()) job.table = records_.table();
     // In a sliding window each record describes a whole region. Records of occluded tracks do
     // not exist.
-    if (setup_.algorithm->has_sliding_window()) job.table.parts = nullptr;
+    if (setup_.algorithm->has_sliding_window()) job.table.occluded_tracks = nullptr;
     queue_->start();
     enqueue_work(job);
     transfer_->enqueue_outputs(job);
@@ -81,9 +82,9 @@ void InFlightFrame::start() {
   });
 }
 
-void InFlightFrame::enqueue_work(const Job& job) {
+void InFlightFrame::enqueue_work(const FrameTask& job) {
   if (!work_pictures_) return setup_.algorithm->enqueue(job, *queue_);
-  const Job small = work_pictures_->enqueue_shrinking(job);
+  const FrameTask small = work_pictures_->enqueue_shrinking(job);
   setup_.algorithm->enqueue(small, *queue_);
   work_pictures_->enqueue_enlarging(small, job);
 }
@@ -92,9 +93,9 @@ PendingPush InFlightFrame::take_early() {
   PendingPush early;
   discard_on_error([&] {
     is_taken_early_ = true;
-    fence_->raise();
+    fence_->set_pending();
     CompletedFrame frame = transfer_->take_early();
-    put_fence(frame.buffer.get(), fence_);
+    attach_fence(frame.buffer.get(), fence_);
     early = attach_results(std::move(frame), 1);
   });
   return early;
@@ -122,7 +123,7 @@ PendingPush InFlightFrame::take_next() {
     const int frames = transfer_->frame_count();
     CompletedFrame next = transfer_->take_next();
     if (next.buffer && setup_.attaches_metadata()) return attach_results(std::move(next), frames);
-    if (next.buffer && setup_.removes_attached_labels) release_labels(next.buffer.get());
+    if (next.buffer && setup_.removes_attached_labels) remove_labels(next.buffer.get());
     if (!next.buffer) release();
     return {next.buffer.release()};
   } catch (...) {
@@ -133,12 +134,13 @@ PendingPush InFlightFrame::take_next() {
 
 void InFlightFrame::collect_results() {
   total_ = records_.total();
-  const Verdict checked = setup_.algorithm->check_result(slot_, total_, setup_.out.layout);
+  const LabelCapacity checked = setup_.algorithm->check_result(slot_, total_, setup_.out.layout);
   warning_ = checked.warning;
-  record_count_ = records_.empty() ? 0 : std::min(checked.kept, setup_.algorithm->max_regions());
+  record_count_ =
+      records_.empty() ? 0 : std::min(checked.labelled, setup_.algorithm->max_regions());
   // The records of occluded tracks follow the records of all regions. They are attached only if all
   // regions are.
-  if (record_count_ >= total_) record_count_ = total_ + records_.parts();
+  if (record_count_ >= total_) record_count_ = total_ + records_.occluded_tracks();
   runs_ = records_.runs();
   if (setup_.slices > 1) {
     slice_runs_.sort(runs_, {setup_.in.size, transfer_->frame_count(), setup_.layers});
@@ -150,7 +152,7 @@ void InFlightFrame::collect_results() {
 }
 
 PendingPush InFlightFrame::attach_results(CompletedFrame frame, int frames) {
-  Findings results;
+  FrameResults results;
   results.algorithm = setup_.algorithm->name();
   results.size = setup_.in.size;
   results.total = total_;
@@ -184,7 +186,7 @@ PendingPush InFlightFrame::attach_results(CompletedFrame frame, int frames) {
   results.labels_format = setup_.label_map_format();
   if (!is_taken_early_) results.facts = setup_.algorithm->facts(slot_);
   const GstStructure* structure =
-      attach(frame.buffer.get(), results, setup_.workers, *setup_.structures);
+      attach_regions(frame.buffer.get(), results, setup_.workers, *setup_.structures);
   return {frame.buffer.release(), structure};
 }
 

@@ -2,7 +2,6 @@
 // element processes it.
 #pragma once
 
-#include "core/cclabel/slice_runs.hpp"
 #include "core/region_records.hpp"
 #include "plugin/memory/fence.hpp"
 #include "plugin/stream/frame_transfer.hpp"
@@ -70,7 +69,7 @@ class InFlightFrame {
  private:
   template <class Work>
   void discard_on_error(Work work);
-  void enqueue_work(const Job& job);
+  void enqueue_work(const FrameTask& job);
   void collect_results();
   PendingPush attach_results(CompletedFrame frame, int frames);
   void release();

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "plugin/memory/cuda_memory.hpp"
-#include "plugin/memory/frame_map.hpp"
+#include "plugin/memory/mapped_picture.hpp"
 
 namespace regions {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "core/output.hpp"
+#include "core/algorithm.hpp"
 
 namespace regions {
 

@@ -41,7 +41,7 @@ bool StreamSetup::accepts_fences_from(const std::shared_ptr<Backend>& other) con
 }
 
 void StreamSetup::expect_work_area(const WorkArea& area) const {
-  expects_setting(area.is_whole() || (slices == 1 && layers == 1),
+  expects_setting(area.is_identity() || (slices == 1 && layers == 1),
                   "process-scale and the rectangle require depth=1 and no thresholds");
 }
 

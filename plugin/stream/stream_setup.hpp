@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "core/work_area.hpp"
-#include "plugin/memory/frame_map.hpp"
-#include "plugin/metadata/structure_pool.hpp"
+#include "plugin/memory/mapped_picture.hpp"
+#include "plugin/metadata/region_structure.hpp"
 #include "plugin/stream/element_algorithm.hpp"
 
 namespace regions {
@@ -59,7 +59,7 @@ struct StreamSetup {
   // Whether label maps and masks keep the size of the working picture until a reader maps them. On
   // a GPU they are enlarged at once, because other elements read them there.
   bool keeps_small_label_maps() const {
-    return !work_area.is_whole() && backend->memory() == Memory::host;
+    return !work_area.is_identity() && backend->memory() == Memory::host;
   }
   bool replaces_picture() const { return output > Output::drawn_on; }
   // Whether pictures are copied from system memory to the GPU, and back.

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "gpu/runtime/device.hpp"
+#include "gpu/runtime/cuda_backend.hpp"
 
 namespace regions {
 namespace {
@@ -103,7 +103,7 @@ CudaResult CudaCase::label(const ConstFrame& in, const ConstFrame& mask,
   DeviceFrame labels(*backend_, *queue_, PixelFormat::labels32, in.size(),
                      std::max(padding, 0) * 4);
   Setup setup{.in = in.layout, .size = in.size(), .color = in.color, .max_regions = capacity};
-  Job job;
+  FrameTask job;
   std::unique_ptr<DeviceFrame> attached;
   if (!mask.empty()) {
     setup.has_mask = true;
@@ -151,7 +151,7 @@ GuardedFrame CudaCase::output(const ConstFrame& in, const CcLabelParams& params,
   setup.has_output = true;
   algorithm_->prepare(params);
   algorithm_->configure(setup);
-  Job job;
+  FrameTask job;
   job.in = picture.frame();
   job.out = out.frame();
   algorithm_->enqueue(job, params, *queue_);
@@ -168,7 +168,7 @@ int CudaCase::repeats_that_differ(const ConstFrame& in, const CcLabelParams& par
   algorithm_->configure({.in = in.layout, .size = in.size(), .color = in.color});
   const size_t bytes = in.size().area() * sizeof(uint32_t);
   const Block labels = backend_->allocate(bytes), host = backend_->allocate_pinned(bytes);
-  Job job;
+  FrameTask job;
   job.in = picture.frame();
   job.labels = {labels.as<uint32_t>(), in.width, in.height, in.width * 4};
   int different = 0;

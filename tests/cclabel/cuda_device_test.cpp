@@ -4,7 +4,7 @@
 #include <cstring>
 #include <thread>
 
-#include "gpu/runtime/device.hpp"
+#include "gpu/runtime/cuda_backend.hpp"
 
 namespace regions {
 namespace {
@@ -82,7 +82,7 @@ TEST_F(CudaBackendTest, MemoryThatIsNotThereIsAnError) {
 TEST_F(CudaBackendTest, PinnedRoomIsKeptForWhatIsAllocated) {
   const Backend::Entry entry(*backend_);
   constexpr size_t kBytes = 3 << 20;  // without the room each would be asked for alone
-  const std::shared_ptr<void> room = backend_->keep_pinned_room(2 * kBytes);
+  const std::shared_ptr<void> room = backend_->reserve_pinned(2 * kBytes);
   ASSERT_TRUE(room);
   const Block first = backend_->allocate_pinned(kBytes), second = backend_->allocate_pinned(kBytes);
   EXPECT_EQ(second.as<std::byte>(), first.as<std::byte>() + kBytes);

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "gpu/runtime/device.hpp"
+#include "gpu/runtime/cuda_backend.hpp"
 #include "tests/cclabel/cuda_case.hpp"
 #include "tests/cclabel/run.hpp"
 #include "tests/pictures/pictures.hpp"

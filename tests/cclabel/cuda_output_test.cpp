@@ -25,7 +25,7 @@ TEST_F(CcLabelCuda, LabelPicturesAndOverflow) {
         params.output = CcOutput::labels;
         params.overflow = overflow;
         Labelling expected = label_slowly(picture.frame(), {}, params);
-        const uint32_t limit = label_limit(layout_of(format));
+        const uint32_t limit = max_label_of(layout_of(format));
         if (overflow == Overflow::drop_smallest) keep_largest(expected, limit);
         bool intact = false;
         const GuardedFrame out = gpu_->output(picture.frame(), params, format, &intact);

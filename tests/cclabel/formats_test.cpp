@@ -151,7 +151,7 @@ TEST(CcLabelOutput, LabelsAndOverflow) {
           params.connectivity = Connectivity::four;
           params.min_area = min_area;
           SCOPED_TRACE(std::string(content) + " " + trace(format, params));
-          const uint32_t limit = label_limit(layout_of(format));
+          const uint32_t limit = max_label_of(layout_of(format));
           Labelling expected = label_slowly(picture.frame(), {}, params);
           const auto total = static_cast<uint32_t>(expected.regions.size());
           if (overflow == Overflow::drop_smallest) keep_largest(expected, limit);

@@ -1,6 +1,6 @@
 // The papers' methods, propagation and sweep, on CUDA: the labels of union-find, in every variant,
 // for every connectivity and criterion that they take; and they end where ways are long.
-#include "gpu/cclabel/historic/historic.hpp"
+#include "gpu/cclabel/propagation/propagation.hpp"
 #include "tests/cclabel/volume_cuda_fixture.hpp"
 
 namespace regions {
@@ -14,7 +14,8 @@ class CcLabelHistoricCuda : public CcLabelVolumeCuda {
  protected:
   void use(const Variant& variant) {
     make_ = [variant](std::shared_ptr<Backend> backend) {
-      return historic::make_historic(std::move(backend), Method::propagation, variant);
+      return propagation::make_propagation_labeller(std::move(backend), Method::propagation,
+                                                    variant);
     };
   }
   static CcLabelParams params_of(Method method, Connectivity connectivity) {
@@ -37,9 +38,9 @@ std::vector<Variant> variants() {
   std::vector<Variant> all;
   for (const Exchange exchange : {Exchange::global, Exchange::shared, Exchange::shuffle}) {
     for (const bool roots : {false, true}) {
-      all.push_back({exchange, Gather::one, 0, roots});
+      all.push_back({exchange, Gather::neighbours, 0, roots});
       for (const int length : {32, 64, 0}) {
-        all.push_back({exchange, Gather::one_and_max, length, roots});
+        all.push_back({exchange, Gather::neighbours_and_farthest, length, roots});
       }
     }
   }
@@ -124,8 +125,9 @@ TEST_F(CcLabelHistoricCuda, OutputsAreThoseOfUnionFind) {
 
 // Long ways: they take many passes, yet never more than there are cells, and end.
 TEST_F(CcLabelHistoricCuda, AdversarialPicturesEnd) {
-  for (const Variant& variant : {Variant{Exchange::global, Gather::one, 0, false},
-                                 Variant{Exchange::shared, Gather::one, 0, false}, Variant{}}) {
+  for (const Variant& variant :
+       {Variant{Exchange::global, Gather::neighbours, 0, false},
+        Variant{Exchange::shared, Gather::neighbours, 0, false}, Variant{}}) {
     SCOPED_TRACE(name_of(variant));
     use(variant);
     const Volume snake = make_volume("helix", {160, 160}, 1);
@@ -135,7 +137,7 @@ TEST_F(CcLabelHistoricCuda, AdversarialPicturesEnd) {
     expect_equal(make_volume("comb", {64, 64}, 40),
                  params_of(Method::propagation, Connectivity::six), false);
   }
-  use({Exchange::global, Gather::one, 0, false});
+  use({Exchange::global, Gather::neighbours, 0, false});
   expect_equal(make_volume("helix", {64, 64}, 1),
                params_of(Method::propagation, Connectivity::four), false);
   EXPECT_GT(passes_, 64u);  // a way of 2,000 cells, some of which come further in one pass
@@ -154,7 +156,7 @@ TEST_F(CcLabelHistoricCuda, MethodIsChosenByParameter) {
   for (const Method method :
        {Method::automatic, Method::union_find, Method::propagation, Method::sweep}) {
     expect_equal(make_volume("noise", {45, 20}, 11), params_of(method, Connectivity::twenty_six));
-    EXPECT_EQ(passes_ > 0, is_historic(method));
+    EXPECT_EQ(passes_ > 0, uses_propagation(method));
   }
 }
 

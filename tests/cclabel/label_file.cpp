@@ -53,7 +53,7 @@ void label_file(Size slice, int depth, Connectivity connectivity, int64_t holes,
   while (in.read(reinterpret_cast<char*>(picture.data()),
                  static_cast<std::streamsize>(picture.size()))) {
     uint32_t total = 0;
-    Job job;
+    FrameTask job;
     job.slices = depth;
     job.in = {.plane = {picture.data()},
               .pitch = {size.width},

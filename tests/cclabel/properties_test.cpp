@@ -141,7 +141,7 @@ TEST(CcLabelProperties, FramesDoNotTouchEachOther) {
       params[s].fill_holes = round % 2 * 9;
     }
     for (int s = 0; s < 3; ++s) {
-      Job job{.slot = s, .in = pictures[s].frame(), .labels = outputs[s].labels()};
+      FrameTask job{.slot = s, .in = pictures[s].frame(), .labels = outputs[s].labels()};
       job.table.total = &total[s];
       algorithm->enqueue(job, params[s], *queues[s]);
       queues[s]->record();

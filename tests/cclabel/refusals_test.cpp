@@ -11,7 +11,7 @@ namespace {
 struct Asked {
   Setup setup{.in = layout_of(PixelFormat::gray8), .size = {40, 30}};
   CcLabelParams params;
-  Job job;
+  FrameTask job;
   BackendKind backend = BackendKind::cpu;
   int slices = 1;
   std::byte pixel{};
@@ -36,10 +36,10 @@ struct Asked {
     job.in.width += setup.size.width;
     job.in.height += setup.size.height * slices;
     return complaint([&] {
-      expects_stackable(setup);
+      expects_labellable(setup);
       expects_trackable(setup);
       expects_method(setup, params, backend);
-      expects_stackable(setup, job, params);
+      expects_labellable(setup, job, params);
       expects_trackable(setup, job, params);
     });
   }

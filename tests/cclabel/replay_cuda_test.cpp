@@ -57,7 +57,7 @@ class Stream {
     auto* total = reinterpret_cast<uint32_t*>(regions + kMax);
     *total = 0;
     auto* labels = maps_[number % kMaps].as<uint32_t>();
-    Job job;
+    FrameTask job;
     job.slot = static_cast<int>(number % kSlots);
     job.in = pictures_[of].frame();
     if (shot.wants_labels) job.labels = {labels, kSize.width, kSize.height, kSize.width * 4};
@@ -113,7 +113,7 @@ class CcLabelReplay : public testing::Test {
     if (cuda_device_count() == 0) GTEST_SKIP() << "no CUDA device here";
     gpu_ = make_cuda_backend();
   }
-  void TearDown() override { want_faults(""); }
+  void TearDown() override { inject_faults(""); }
 
   std::shared_ptr<Backend> gpu_;
 };
@@ -174,14 +174,14 @@ TEST_F(CcLabelReplay, AFailedLaunchSpoilsItsFrameAlone) {
   int failed = 0;
   for (const char* faults : {"launch=3", "launch=7", "launch=11", "launch=23", "launch=50"}) {
     for (size_t i = 0; i < 160; ++i) {
-      want_faults(faults);
+      inject_faults(faults);
       try {
         EXPECT_EQ(stream.play(i, i / 40 % 2 ? hash(static_cast<uint32_t>(i), 2) % 8 : i % 3), "");
       } catch (const DeviceError&) {
         ++failed;
       }
     }
-    want_faults("");
+    inject_faults("");
     for (size_t i = 0; i < 6; ++i) EXPECT_EQ(stream.play(i, i % 3), "") << "after " << faults;
   }
   EXPECT_GT(failed, 40);
@@ -193,7 +193,7 @@ TEST_F(CcLabelReplay, LaunchesCanBeLeftOut) {
   Stream stream(gpu_, all);
   for (size_t i = 0; i < 90; ++i) {
     const bool is_idle = i / 30 == 1;
-    want_faults(is_idle ? "idle=1" : "");
+    inject_faults(is_idle ? "idle=1" : "");
     EXPECT_EQ(stream.play(i, i % 3).empty(), !is_idle) << i;
   }
 }

@@ -36,7 +36,7 @@ RunResult run_on_cpu(int threads, const ConstFrame& in, const ConstFrame& mask,
   GuardedFrame labels(PixelFormat::labels32, outcome, 8);
   std::vector<Region> records(capacity + 1);
   records.back().id = 0xA9A9A9A9;
-  Job job{.slices = options.slices, .in = in, .mask = mask};
+  FrameTask job{.slices = options.slices, .in = in, .mask = mask};
   job.mask_is_small = options.mask_is_small;
   if (options.wants_labels) job.labels = labels.labels();
   if (capacity > 0) job.table.regions = records.data();

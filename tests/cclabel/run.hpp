@@ -19,7 +19,7 @@ struct RunOptions {
   int slices = 1;               // the frame is a stack of so many
   int depth = 1;                // configured, at least as many
   uint32_t most_runs = 0;       // wanted
-  bool mask_is_small = false;   // see Job
+  bool mask_is_small = false;   // see FrameTask
 };
 
 struct RunResult {

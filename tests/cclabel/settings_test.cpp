@@ -38,10 +38,10 @@ TEST(CcLabelVerdicts, MoreRegionsThanThePictureHolds) {
     params.output = output;
     params.overflow = overflow;
     params.sliding = sliding;
-    Verdict verdict;
+    LabelCapacity verdict;
     const std::string thrown =
-        complaint([&] { verdict = verdict_of(params, total, layout_of(format)); });
-    EXPECT_EQ(verdict.kept, kept) << text;
+        complaint([&] { verdict = label_capacity(params, total, layout_of(format)); });
+    EXPECT_EQ(verdict.labelled, kept) << text;
     EXPECT_EQ(thrown + verdict.warning, text);
     EXPECT_EQ(thrown.empty(), kept > 0) << text;
   }

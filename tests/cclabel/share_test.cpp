@@ -1,11 +1,10 @@
 // Counting shared pixels, row after row, against plain loops over the pixels.
-#include "cpu/cclabel/share.hpp"
-
 #include <gtest/gtest.h>
 
 #include <map>
 #include <vector>
 
+#include "cpu/cclabel/cclabel.hpp"
 #include "tests/pictures/pictures.hpp"
 
 namespace regions {

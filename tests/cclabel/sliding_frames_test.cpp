@@ -60,7 +60,7 @@ class SlidingFrames : public testing::Test {
     outcome.runs.resize(kMaxRuns);
     GuardedFrame labels(PixelFormat::labels32, kSize, 8);
     const auto at = static_cast<size_t>(t);
-    Job job{.slot = t % 2, .in = std::as_const(frames_[at]).frame(), .out = out};
+    FrameTask job{.slot = t % 2, .in = std::as_const(frames_[at]).frame(), .out = out};
     job.mask = pictures_[kFrames - 1 - at].frame();
     job.labels = labels.labels();
     job.table = {.regions = outcome.records.data(), .capacity = most, .total = &outcome.total};
@@ -131,7 +131,7 @@ TEST_F(SlidingFrames, OutputsShowTheNewestFramesRegions) {
       const Outcome found = run(*algorithm, t, params, out.frame());
       expect_wanted(found, wanted(0, t, params));
       EXPECT_TRUE(out.intact());
-      EXPECT_GT(algorithm->track_report(t % 2).last_id, 0u);
+      EXPECT_GT(algorithm->track_events(t % 2).last_id, 0u);
       if (output == CcOutput::overlay) {
         std::vector<uint32_t> memory(ink_bytes(kSize) / sizeof(uint32_t));
         const ConstLabelMap map{found.labels.data(), kSize.width, kSize.height, 4 * kSize.width};
@@ -203,14 +203,14 @@ TEST_F(SlidingFrames, ResetsAndScenesBeginOtherWindows) {
     if (t == 7) {
       EXPECT_EQ(least_track(found), 1u) << "ids begin again";
     }
-    most = algorithm->track_report(t % 2).last_id;
+    most = algorithm->track_events(t % 2).last_id;
   }
 }
 
 TEST_F(SlidingFrames, RefusalsNameWhatIsWrong) {
   const auto algorithm = configured(PixelFormat::gray8);
-  const auto answer = [&](void (*ask)(Job & job, CcLabelParams & params)) {
-    Job job{.in = std::as_const(frames_[0]).frame()};
+  const auto answer = [&](void (*ask)(FrameTask & job, CcLabelParams & params)) {
+    FrameTask job{.in = std::as_const(frames_[0]).frame()};
     job.mask = pictures_[0].frame();
     CcLabelParams params = sliding_params(3);
     ask(job, params);
@@ -222,22 +222,23 @@ TEST_F(SlidingFrames, RefusalsNameWhatIsWrong) {
   };
   const char* const no_mask =
       "source=mask, but no mask of the frame's size is attached to the frame";
-  EXPECT_EQ(answer([](Job&, CcLabelParams&) {}), "");
-  EXPECT_EQ(answer([](Job& job, CcLabelParams&) { job.table.capacity = kMax; }), "");
-  EXPECT_EQ(answer([](Job& job, CcLabelParams&) { job.table.capacity = kMax + 1; }),
+  EXPECT_EQ(answer([](FrameTask&, CcLabelParams&) {}), "");
+  EXPECT_EQ(answer([](FrameTask& job, CcLabelParams&) { job.table.capacity = kMax; }), "");
+  EXPECT_EQ(answer([](FrameTask& job, CcLabelParams&) { job.table.capacity = kMax + 1; }),
             "the table has a larger capacity than configured");
-  EXPECT_EQ(answer([](Job&, CcLabelParams& params) { params.source = Source::mask; }), "");
-  EXPECT_EQ(
-      answer([](Job& job, CcLabelParams& params) { params.source = Source::mask, job.mask = {}; }),
-      no_mask);
-  EXPECT_EQ(answer([](Job& job, CcLabelParams& params) {
+  EXPECT_EQ(answer([](FrameTask&, CcLabelParams& params) { params.source = Source::mask; }), "");
+  EXPECT_EQ(answer([](FrameTask& job, CcLabelParams& params) {
+              params.source = Source::mask, job.mask = {};
+            }),
+            no_mask);
+  EXPECT_EQ(answer([](FrameTask& job, CcLabelParams& params) {
               params.source = Source::mask, job.mask.width = 36;
             }),
             no_mask);
-  EXPECT_EQ(answer([](Job& job, CcLabelParams&) { job.mask = {}; }), "");
-  EXPECT_EQ(answer([](Job&, CcLabelParams& params) { params.sliding = false; }),
+  EXPECT_EQ(answer([](FrameTask& job, CcLabelParams&) { job.mask = {}; }), "");
+  EXPECT_EQ(answer([](FrameTask&, CcLabelParams& params) { params.sliding = false; }),
             "sliding differs from the configured value");
-  EXPECT_EQ(answer([](Job& job, CcLabelParams&) { job.slices = 2; }),
+  EXPECT_EQ(answer([](FrameTask& job, CcLabelParams&) { job.slices = 2; }),
             "a volume of 2 slices; configured for 3");
 
   regions::Setup large = setup(PixelFormat::gray8);

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/packed.hpp"
+#include "core/frame.hpp"
 #include "tests/cclabel/run.hpp"
 #include "tests/cclabel/runs_oracle.hpp"
 #include "tests/cclabel/volume_oracle.hpp"
@@ -34,7 +34,7 @@ class WindowSlot {
     const Frame in = packed_frame(setup_.in, setup_.size, {}, memory_, in_.data());
     queue_->copy(frame, in);
     const int width = setup_.size.width;
-    Job job;
+    FrameTask job;
     job.slot = index_;
     job.in = in;
     if (!mask.empty()) {
@@ -77,7 +77,7 @@ class WindowSlot {
         result.out.insert(result.out.end(), row, row + row_bytes(out.layout, 0, out.size()));
       }
     }
-    result.report = algorithm.track_report(index_);
+    result.report = algorithm.track_events(index_);
     return result;
   }
 

@@ -16,7 +16,7 @@ struct WindowResult {
   uint32_t total = 0;
   std::vector<uint8_t> out;  // the output picture, rows without padding
   std::vector<PixelRun> runs;
-  TrackReport report;
+  TrackEvents report;
 };
 
 struct WindowOptions {

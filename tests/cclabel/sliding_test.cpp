@@ -2,7 +2,7 @@
 // ids that stay.
 #include <gtest/gtest.h>
 
-#include "core/cclabel/window.hpp"
+#include "core/cclabel/sliding_window.hpp"
 #include "cpu/backend.hpp"
 #include "tests/cclabel/run.hpp"
 #include "tests/cclabel/runs_oracle.hpp"
@@ -63,14 +63,14 @@ TEST(CcLabelSliding, MasksAreLabelledAndPicturesMeasured) {
 // Of places in a doubled ring: each frame of the window lies where it was put.
 TEST(CcLabelSliding, WindowsKeepTheirFrames) {
   for (const int depth : {2, 3, 5}) {
-    WindowPlaces places(depth);
+    WindowPositions places(depth);
     std::vector<int> memory(static_cast<size_t>(2 * depth), -1);
     for (int t = 0; t < 40; ++t) {
-      const WindowPlaces::Step step = places.next();
+      const WindowPositions::Step step = places.next();
       for (int k = 0; k < step.moved; ++k) memory.at(step.moved_to + k) = memory.at(k);
-      memory.at(step.place) = t;
+      memory.at(step.position) = t;
       ASSERT_EQ(step.slices, std::min(t + 1, depth));
-      for (int k = 0; k < step.slices; ++k) ASSERT_EQ(memory.at(step.place + k), t - k);
+      for (int k = 0; k < step.slices; ++k) ASSERT_EQ(memory.at(step.position + k), t - k);
     }
   }
 }
@@ -131,14 +131,14 @@ TEST(CcLabelSliding, AResetBeginsAnotherWindow) {
 TEST(CcLabelSliding, WhatItDoesNotTake) {
   const Layout& gray = layout_of(PixelFormat::gray8);
   regions::Setup setup{.in = gray, .size = {8, 8}, .depth = 1, .slides = true, .tracks = true};
-  EXPECT_THROW(expects_stackable(setup), InputError);  // a window of one frame
+  EXPECT_THROW(expects_labellable(setup), InputError);  // a window of one frame
   setup.depth = 3;
-  EXPECT_NO_THROW(expects_stackable(setup));
+  EXPECT_NO_THROW(expects_labellable(setup));
   setup.layers = 2;
-  EXPECT_THROW(expects_stackable(setup), InputError);
+  EXPECT_THROW(expects_labellable(setup), InputError);
   setup.layers = 1;
   setup.has_background = true;
-  EXPECT_THROW(expects_stackable(setup), InputError);
+  EXPECT_THROW(expects_labellable(setup), InputError);
 }
 
 }  // namespace

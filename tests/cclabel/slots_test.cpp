@@ -32,7 +32,7 @@ bool same_bytes(const std::vector<T>& a, const std::vector<T>& b) {
 
 class CcLabelSlots : public testing::Test {
  protected:
-  ~CcLabelSlots() override { want_faults(nullptr); }
+  ~CcLabelSlots() override { inject_faults(nullptr); }
 
   static regions::Setup setup_for(PixelFormat out, bool tracks = false) {
     regions::Setup setup{.in = layout_of(PixelFormat::rgba), .size = kSize, .slots = 2};
@@ -49,7 +49,7 @@ class CcLabelSlots : public testing::Test {
     algorithm->configure(setup_for(out, tracks));
     return algorithm;
   }
-  Outcome run(Algorithm<CcLabelParams>& algorithm, Job job, const CcLabelParams& params,
+  Outcome run(Algorithm<CcLabelParams>& algorithm, FrameTask job, const CcLabelParams& params,
               bool wants_runs = true) {
     Outcome outcome;
     GuardedFrame labels(PixelFormat::labels32, kSize);
@@ -110,7 +110,7 @@ TEST_F(CcLabelSlots, FramesKnowNothingOfThoseBefore) {
           convert(make_picture("clouds", kSize).frame(), PixelFormat::rgba, {}, 3, Tint::noise);
       const Picture mask = make_picture(content, kSize);
       GuardedFrame one(out, kSize), other(out, kSize);
-      Job job{.in = in.frame(), .mask = mask.frame(), .out = one.frame()};
+      FrameTask job{.in = in.frame(), .mask = mask.frame(), .out = one.frame()};
       const bool wants_runs = number % 3 > 0;
       const auto alone = configured(out);
       const Outcome wanted = run(*alone, job, params, wants_runs);
@@ -157,7 +157,7 @@ TEST_F(CcLabelSlots, VolumesKnowNothingOfThoseBefore) {
         run_on_cpu(2, in.frame(), mask.frame(), params, {.slices = slices, .depth = 4});
     GuardedFrame labels(PixelFormat::labels32, {40, 22 * slices});
     uint32_t total = 0;
-    Job job{.slot = number % 2, .slices = slices, .in = in.frame(), .mask = mask.frame()};
+    FrameTask job{.slot = number % 2, .slices = slices, .in = in.frame(), .mask = mask.frame()};
     job.labels = labels.labels();
     job.table.total = &total;
     shared->enqueue(job, params, *queue_);
@@ -191,10 +191,10 @@ TEST_F(CcLabelSlots, RefusalsNameWhatIsWrong) {
   const auto algorithm = configured(PixelFormat::gray8);
   struct Case {
     const char* text;
-    void (*ask)(Job& job, CcLabelParams& params);
+    void (*ask)(FrameTask& job, CcLabelParams& params);
   };
-  Job good{.in = in.frame()};
-  const auto answer = [&](Algorithm<CcLabelParams>& asked, const Job& job,
+  FrameTask good{.in = in.frame()};
+  const auto answer = [&](Algorithm<CcLabelParams>& asked, const FrameTask& job,
                           const CcLabelParams& params) {
     return complaint([&] {
       asked.enqueue(job, params, *queue_);
@@ -203,21 +203,21 @@ TEST_F(CcLabelSlots, RefusalsNameWhatIsWrong) {
     });
   };
   for (const auto& [text, ask] :
-       {Case{"", [](Job&, CcLabelParams&) {}},
-        {"", [](Job&job, CcLabelParams&) { job.slot = 1; }},
-        {"there is no slot 2", [](Job&job, CcLabelParams&) { job.slot = 2; }},
-        {"there is no slot -1", [](Job&job, CcLabelParams&) { job.slot = -1; }},
+       {Case{"", [](FrameTask&, CcLabelParams&) {}},
+        {"", [](FrameTask&job, CcLabelParams&) { job.slot = 1; }},
+        {"there is no slot 2", [](FrameTask&job, CcLabelParams&) { job.slot = 2; }},
+        {"there is no slot -1", [](FrameTask&job, CcLabelParams&) { job.slot = -1; }},
         {"source=mask, but no mask of the frame's size is attached to the frame",
-         [](Job&, CcLabelParams&params) { params.source = Source::mask; }},
+         [](FrameTask&, CcLabelParams&params) { params.source = Source::mask; }},
         {"the table has a larger capacity than configured",
-         [](Job&job, CcLabelParams&) { job.table.capacity = kMax + 1; }},
-        {"", [](Job&job, CcLabelParams&) { job.table.capacity = kMax; }},
-        {"", [](Job&, CcLabelParams&params) { params.source = Source::alpha; }},
+         [](FrameTask&job, CcLabelParams&) { job.table.capacity = kMax + 1; }},
+        {"", [](FrameTask&job, CcLabelParams&) { job.table.capacity = kMax; }},
+        {"", [](FrameTask&, CcLabelParams&params) { params.source = Source::alpha; }},
         {"track=true, but tracking was not configured",
-         [](Job&, CcLabelParams&params) { params.track = true; }},
+         [](FrameTask&, CcLabelParams&params) { params.track = true; }},
         {"settings: method=sweep runs on CUDA only; the CPU supports method=union-find",
-         [](Job&, CcLabelParams&params) { params.method = Method::sweep; }}}) {
-    Job job = good;
+         [](FrameTask&, CcLabelParams&params) { params.method = Method::sweep; }}}) {
+    FrameTask job = good;
     CcLabelParams params;
     params.output = CcOutput::none;
     ask(job, params);
@@ -258,9 +258,9 @@ TEST_F(CcLabelSlots, TracksGoOnBehindAFailedFrame) {
     return outcome.records.at(0).track;
   };
   const auto fail = [&] {
-    want_faults("work=1");
+    inject_faults("work=1");
     EXPECT_THROW(id_of(5), DeviceError);
-    want_faults(nullptr);
+    inject_faults(nullptr);
   };
   EXPECT_EQ(id_of(3), 1u);
   fail();

@@ -1,5 +1,5 @@
 // Pictures that one cluster of blocks labels: sizes at which its strips begin and end to fit.
-#include "gpu/cclabel/strips/strips.hpp"
+#include "gpu/cclabel/labelling_passes.hpp"
 #include "tests/cclabel/cuda_fixture.hpp"
 #include "tests/pictures/guarded.hpp"
 
@@ -65,10 +65,10 @@ TEST_F(CcLabelStrips, HundredRepeatsAreEqual) {
 TEST_F(CcLabelStrips, AreWhereTheDeviceHasSuchClusters) {
   int major = 0;
   ASSERT_EQ(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0), cudaSuccess);
-  EXPECT_EQ(cclabel::fits_strips({512, 512}), major >= 9);
-  EXPECT_EQ(cclabel::fits_strips({640, 512}), major >= 9);
-  EXPECT_FALSE(cclabel::fits_strips({641, 1}));
-  EXPECT_FALSE(cclabel::fits_strips({1, 513}));
+  EXPECT_EQ(cclabel::fits_small_image({512, 512}), major >= 9);
+  EXPECT_EQ(cclabel::fits_small_image({640, 512}), major >= 9);
+  EXPECT_FALSE(cclabel::fits_small_image({641, 1}));
+  EXPECT_FALSE(cclabel::fits_small_image({1, 513}));
 }
 
 }  // namespace

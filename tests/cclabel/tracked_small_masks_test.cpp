@@ -1,7 +1,7 @@
 // Tracks of regions of smaller masks against those of the same masks at the picture's size.
 #include <utility>
 
-#include "cpu/tracking/tracking.hpp"
+#include "cpu/cclabel/region_tracker.hpp"
 #include "tests/cclabel/run.hpp"
 #include "tests/cclabel/tracked_discs.hpp"
 
@@ -59,27 +59,27 @@ TEST(Tracking, RowsOfSmallMasksAreThereWhenOthersCome) {
   const auto backend = make_cpu_backend(1);
   Tracker tracker;
   tracker.allocate(*backend, {.size = kFew, .max_regions = 16, .tracks = true});
-  tracker.begin(tracker.next());
-  EXPECT_FALSE(tracker.takes(kAlike));
+  tracker.begin(tracker.take_ticket());
+  EXPECT_FALSE(tracker.set_row_spans(kAlike));
   const auto label = [](int span, int x) { return static_cast<uint16_t>(span * x % 5); };
   for (int span = 0; span < kAlike.spans; ++span) {
     for (int x = 0; x < kFew.width; ++x) {
       tracker.memory().labels(x, kAlike.begin(span)) = label(span, x);
       if (label(span, x) == 0) continue;
-      tracker.known().row(kAlike.begin(span))[x / kWordBits] |= Word{1} << x % kWordBits;
+      tracker.labelled_pixels().row(kAlike.begin(span))[x / kWordBits] |= Word{1} << x % kWordBits;
     }
   }
-  EXPECT_TRUE(tracker.takes(kAlike));
-  EXPECT_FALSE(tracker.takes(kWhole));
+  EXPECT_TRUE(tracker.set_row_spans(kAlike));
+  EXPECT_FALSE(tracker.set_row_spans(kWhole));
   for (int y = 0; y < kFew.height; ++y) {
     const int span = kAlike.span_of(y);
     for (int x = 0; x < kFew.width; ++x) {
       ASSERT_EQ(tracker.memory().labels(x, y), label(span, x)) << x << ", " << y;
-      const Word bit = tracker.known().row(y)[x / kWordBits] >> x % kWordBits & 1;
+      const Word bit = tracker.labelled_pixels().row(y)[x / kWordBits] >> x % kWordBits & 1;
       ASSERT_EQ(bit != 0, label(span, x) != 0) << x << ", " << y;
     }
   }
-  EXPECT_TRUE(tracker.takes(kWhole));
+  EXPECT_TRUE(tracker.set_row_spans(kWhole));
 }
 
 }  // namespace

@@ -158,7 +158,7 @@ TEST_F(TrackingCuda, PicturesShowTracks) {
       const auto queue = backend->make_queue();
       const Block in = backend->allocate(size.area() * 3), out = backend->allocate(size.area() * 3);
       for (const Picture& picture : pictures) {
-        Job job;
+        FrameTask job;
         job.in = picture.frame();
         queue->copy_bytes(picture.pixels.data(), in.data(), picture.pixels.size());
         job.in.plane[0] = in.as<std::byte>();

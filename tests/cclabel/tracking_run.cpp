@@ -81,7 +81,7 @@ void TrackedRun::begin(Slot& slot, const ConstFrame& frame, const ConstFrame& ma
   Frame in = packed(layout_, size_, slot.picture.data());
   in.memory = backend_->memory();
   slot.queue->copy(frame, in);
-  Job job;
+  FrameTask job;
   job.slot = slot.index;
   job.in = in;
   if (!mask.empty()) {
@@ -93,8 +93,8 @@ void TrackedRun::begin(Slot& slot, const ConstFrame& frame, const ConstFrame& ma
   }
   auto* regions = slot.table.as<Region>();
   job.table = {regions, capacity_, reinterpret_cast<uint32_t*>(regions + capacity_)};
-  job.table.parts = job.table.total + 1;
-  *job.table.parts = 0;
+  job.table.occluded_tracks = job.table.total + 1;
+  *job.table.occluded_tracks = 0;
   algorithm_->enqueue(job, params, *slot.queue);
   slot.queue->record();
   slot.busy = true;
@@ -109,7 +109,7 @@ TrackedFrame TrackedRun::finish(Slot& slot) const {
   TrackedFrame frame;
   frame.regions.assign(regions, regions + total);
   frame.parts.assign(regions + total, regions + total + parts);
-  frame.report = dynamic_cast<const CcLabel&>(*algorithm_).track_report(slot.index);
+  frame.report = dynamic_cast<const CcLabel&>(*algorithm_).track_events(slot.index);
   return frame;
 }
 

@@ -11,7 +11,7 @@ namespace regions {
 struct TrackedFrame {
   std::vector<Region> regions;
   std::vector<Region> parts;  // of regions that several tracks share
-  TrackReport report;
+  TrackEvents report;
   bool operator==(const TrackedFrame& other) const;
 };
 

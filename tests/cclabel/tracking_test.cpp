@@ -122,7 +122,7 @@ TEST(Tracking, ASharedRegionHasAPartForEachTrack) {
   int shared = 0, right = 0;
   for (size_t t = 0; t < scene.size(); ++t) {
     shared += frames[t].parts.empty() ? 0 : 1;
-    ASSERT_EQ(frames[t].parts.size(), frames[t].report.parts);
+    ASSERT_EQ(frames[t].parts.size(), frames[t].report.occluded);
     for (size_t disc = 0; disc < 2; ++disc) {
       const auto found = with_track(frames[t], track_of(frames[0], scene[0][disc]));
       ASSERT_EQ(found.size(), 1u) << "disc " << disc << " frame " << t;
@@ -149,7 +149,7 @@ TEST(Tracking, TracksGoneFromASharedRegionAreSoonNotToldOf) {
   EXPECT_EQ(frames[kGone - 1].parts.size(), 1u);
   for (size_t t = kGone; t < scene.size(); ++t) {
     ASSERT_EQ(frames[t].regions.size(), 1u);
-    EXPECT_EQ(frames[t].parts.size(), frames[t].report.parts);
+    EXPECT_EQ(frames[t].parts.size(), frames[t].report.occluded);
     if (t < kGone + 4) continue;
     EXPECT_EQ(frames[t].parts.size(), 0u) << "frame " << t;
     EXPECT_EQ(frames[t].regions[0].track, track_of(frames[0], stays));
@@ -196,8 +196,8 @@ TEST(Tracking, PartsKeepTheBooks) {
     for (const TrackedFrame& frame : frames) {
       parts += frame.parts.size();
       EXPECT_LE(frame.regions.size() + frame.parts.size(), capacity);
-      EXPECT_LE(frame.parts.size(), frame.report.parts);
-      EXPECT_LE(frame.report.parts, frame.report.lost);
+      EXPECT_LE(frame.parts.size(), frame.report.occluded);
+      EXPECT_LE(frame.report.occluded, frame.report.lost);
       for (const auto& records : {frame.regions, frame.parts}) {
         for (const Region& record : records) {
           EXPECT_EQ(with_track(frame, record.track).size(), 1u);

@@ -159,7 +159,7 @@ TEST(Tracking, LabelsAndColoursShowTracks) {
       std::vector<Disc> discs = {{.x = 40, .y = 20, .radius = 5}};
       if (t > 0) discs.push_back({.x = 10, .y = 8, .radius = 4});
       const Picture picture = paint_discs(size, discs);
-      Job job{.in = picture.frame()};
+      FrameTask job{.in = picture.frame()};
       job.out.layout = layout_of(format);
       job.out.width = size.width;
       job.out.height = size.height;

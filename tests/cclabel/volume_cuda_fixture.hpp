@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "core/stack.hpp"
+#include "core/frame.hpp"
 #include "tests/cclabel/cuda_fixture.hpp"
 #include "tests/cclabel/volume_cases.hpp"
 #include "tests/cclabel/volume_oracle.hpp"
@@ -25,7 +25,7 @@ class CcLabelVolumeCuda : public testing::Test {
     const auto poisoned = std::make_shared<PoisonedBackend>(gpu_);
     const auto algorithm = make_(poisoned);
     algorithm->prepare(params);
-    const Stack stack{volume.size, volume.slices, layers_of(params)};
+    const VolumeLayout stack{volume.size, volume.slices, layers_of(params)};
     const ConstFrame in = volume.frame();
     regions::Setup setup{.in = in.layout, .size = volume.size};
     setup.depth = options.depth;
@@ -45,7 +45,7 @@ class CcLabelVolumeCuda : public testing::Test {
     std::optional<DeviceFrame> out;
     picture.upload(in);
     const Block table = gpu_->allocate_pinned(sizeof(Region) * options.capacity + 8);
-    Job job{.slices = volume.slices, .in = picture.frame()};
+    FrameTask job{.slices = volume.slices, .in = picture.frame()};
     std::optional<DeviceFrame> attached;
     if (!mask.empty()) {
       attached.emplace(*gpu_, *queue_, mask.layout.format, mask.size(), 0);

@@ -151,7 +151,7 @@ TEST_F(CcLabelVolumeCuda, EveryCriterion) {
   }
 }
 
-// From a thousand tiles on, blocks have other shapes (gpu/cclabel/volumes/tuning.hpp).
+// From a thousand tiles on, blocks have other shapes (gpu/cclabel/volume/label_volume_tiles.cu).
 TEST_F(CcLabelVolumeCuda, ManyTiles) {
   for (const char* content : {"noise", "clouds"}) {
     const Volume volume = make_volume(content, {8261, 17}, 17);  // 259 x 2 x 2 tiles

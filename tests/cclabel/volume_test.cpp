@@ -202,7 +202,7 @@ std::string refusal(const Setup& setup, const CcLabelParams& params, int slices)
     const auto algorithm = make_algorithm<CcLabelParams, BackendKind::cpu>(backend);
     algorithm->configure(setup);
     const Volume volume = make_volume("noise", setup.size, slices, setup.in.format);
-    Job job{.slices = slices, .in = volume.frame()};
+    FrameTask job{.slices = slices, .in = volume.frame()};
     algorithm->enqueue(job, params, *queue);
     queue->record();
     queue->wait();

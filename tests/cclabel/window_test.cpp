@@ -1,10 +1,8 @@
 // The window of cclabel with sliding=true: the volume that it labels, and the maps it passes on.
-#include "core/cclabel/window.hpp"
-
 #include <gtest/gtest.h>
 
-#include "core/packed.hpp"
-#include "core/stack.hpp"
+#include "core/cclabel/sliding_window.hpp"
+#include "core/frame.hpp"
 #include "cpu/backend.hpp"
 
 namespace regions {
@@ -16,36 +14,38 @@ constexpr int kDepth = 3;
 // Stores the jobs it gets.
 class Recorder final : public CcLabel {
  public:
-  explicit Recorder(std::vector<Job>& jobs) : jobs_(jobs) {}
+  explicit Recorder(std::vector<FrameTask>& jobs) : jobs_(jobs) {}
   void configure(const Setup&) override {}
-  void enqueue(const Job& job, const CcLabelParams&, Queue&) override { jobs_.push_back(job); }
-  TrackReport track_report(int) const override { return {}; }
+  void enqueue(const FrameTask& job, const CcLabelParams&, Queue&) override {
+    jobs_.push_back(job);
+  }
+  TrackEvents track_events(int) const override { return {}; }
   uint32_t passes(int) const override { return 0; }
 
  private:
-  std::vector<Job>& jobs_;
+  std::vector<FrameTask>& jobs_;
 };
 
-class Window final : public Sliding {
+class Window final : public SlidingWindow {
  public:
-  Window(std::shared_ptr<Backend> backend, std::vector<Job>& jobs)
-      : Sliding(std::move(backend), std::make_unique<Recorder>(jobs)) {}
+  Window(std::shared_ptr<Backend> backend, std::vector<FrameTask>& jobs)
+      : SlidingWindow(std::move(backend), std::make_unique<Recorder>(jobs)) {}
   const WindowLabels& last() const { return last_; }
 
  private:
   void allocate(const Setup&) override {}
-  void slide(const Job& job, const CcLabelParams& params, Queue& queue) override {
+  void slide(const FrameTask& job, const CcLabelParams& params, Queue& queue) override {
     last_ = label_window(job, params, queue);
   }
-  void forget(Ids) override {}
-  TrackReport report(int) const override { return {}; }
+  void forget(IdNumbering) override {}
+  TrackEvents window_events(int) const override { return {}; }
   WindowLabels last_;
 };
 
 TEST(CcLabelWindow, EachFrame_LabelsAVolumeOfTheWholeWindow) {
   const auto backend = make_cpu_backend(1);
   const auto queue = make_immediate_queue(*backend);
-  std::vector<Job> jobs;
+  std::vector<FrameTask> jobs;
   Window window(backend, jobs);
   regions::Setup setup;
   setup.in = layout_of(PixelFormat::gray8);
@@ -61,12 +61,12 @@ TEST(CcLabelWindow, EachFrame_LabelsAVolumeOfTheWholeWindow) {
   const uint32_t* before = nullptr;
   for (int i = 0; i < 2 * kDepth; ++i) {
     std::vector<std::byte> bytes(packed_bytes(setup.in, kSize), static_cast<std::byte>(i));
-    Job job;
+    FrameTask job;
     job.in = packed_frame(setup.in, kSize, {}, Memory::host, bytes.data());
     window.enqueue(job, params, *queue);
     const int slices = std::min(i + 1, kDepth);
     ASSERT_EQ(jobs.size(), static_cast<size_t>(i) + 1);
-    const Job& volume = jobs.back();
+    const FrameTask& volume = jobs.back();
     EXPECT_EQ(volume.slices, slices);
     EXPECT_EQ(volume.in.size(), (Size{kSize.width, slices * kSize.height}));
     EXPECT_EQ(volume.labels.width, kSize.width);

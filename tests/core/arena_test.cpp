@@ -39,8 +39,8 @@ struct ArenaTest : testing::Test {
   System system;
   Arena arena{2 * kMega, 64 * kMega};
 
-  Block take(size_t bytes) { return arena.take(bytes, std::ref(system), now); }
-  std::shared_ptr<void> keep_room(size_t bytes) { return arena.keep_room(bytes, std::ref(system)); }
+  Block take(size_t bytes) { return arena.allocate(bytes, std::ref(system), now); }
+  std::shared_ptr<void> reserve(size_t bytes) { return arena.reserve(bytes, std::ref(system)); }
 };
 
 TEST_F(ArenaTest, BlocksAreAlignedAndApart) {
@@ -110,7 +110,7 @@ TEST_F(ArenaTest, PiecesGoWithTheirLastBlock) {
 
 TEST_F(ArenaTest, StreamsThatBeginLaterHavePiecesOfTheirOwn) {
   const Block first = take(100), second = take(40 * kMega);
-  now += Arena::kTogether + std::chrono::milliseconds(1);
+  now += Arena::kSharingTime + std::chrono::milliseconds(1);
   const Block later = take(100), too = take(100);
   EXPECT_EQ(system.asked, (std::vector<size_t>{2 * kMega, 40 * kMega, 2 * kMega}));
 }
@@ -121,7 +121,7 @@ TEST_F(ArenaTest, WhatOthersDroppedIsNotKept) {
   for (int second = 0; second < 20; ++second) {
     const Block dropped = take(8 * kMega), more = take(8 * kMega);
     if (second == 3) kept.push_back(take(1000));
-    now += Arena::kTogether + std::chrono::milliseconds(1);
+    now += Arena::kSharingTime + std::chrono::milliseconds(1);
   }
   EXPECT_EQ(system.pieces, 1);
 }
@@ -141,17 +141,17 @@ TEST_F(ArenaTest, WhereThereIsLittleMemoryBlocksAreAskedForAlone) {
 }
 
 TEST_F(ArenaTest, ApartEachBlockIsAskedFor) {
-  want_faults("apart=1");
+  inject_faults("apart=1");
   const Block first = take(1), second = take(2);
-  EXPECT_EQ(keep_room(kMega), nullptr);
-  want_faults("");
+  EXPECT_EQ(reserve(kMega), nullptr);
+  inject_faults("");
   EXPECT_EQ(system.asked, (std::vector<size_t>{1, 2}));
 }
 
 TEST_F(ArenaTest, RoomThatIsKeptIsUsedFirst) {
   const Block before = take(100);
-  const std::shared_ptr<void> kept = keep_room(kMega), more = keep_room(3 * kMega);
-  now += 10 * Arena::kTogether;  // the caps come when they come
+  const std::shared_ptr<void> kept = reserve(kMega), more = reserve(3 * kMega);
+  now += 10 * Arena::kSharingTime;  // the caps come when they come
   const Block a = take(kMega / 2), b = take(2 * kMega), c = take(kMega / 2), d = take(kMega);
   EXPECT_EQ(system.asked, (std::vector<size_t>{2 * kMega, kMega, 3 * kMega}));
   EXPECT_EQ(c.as<char>(), a.as<char>() + kMega / 2);
@@ -161,7 +161,7 @@ TEST_F(ArenaTest, RoomThatIsKeptIsUsedFirst) {
 }
 
 TEST_F(ArenaTest, RoomIsFreedWithTheLastThatHoldsIt) {
-  std::shared_ptr<void> kept = keep_room(kMega), unused = keep_room(kMega);
+  std::shared_ptr<void> kept = reserve(kMega), unused = reserve(kMega);
   Block a = take(1000);
   unused.reset();
   EXPECT_EQ(system.pieces, 1);
@@ -175,7 +175,7 @@ TEST_F(ArenaTest, RoomIsFreedWithTheLastThatHoldsIt) {
 
 TEST_F(ArenaTest, WhereThereIsNoRoomNoneIsKept) {
   system.most = kMega;
-  EXPECT_EQ(keep_room(2 * kMega), nullptr);
+  EXPECT_EQ(reserve(2 * kMega), nullptr);
   EXPECT_EQ(take(1000).bytes(), 1000u);
 }
 
@@ -193,7 +193,7 @@ TEST_F(ArenaTest, SeveralThreads) {
   for (int t = 0; t < 8; ++t) {
     threads.emplace_back([&, t] {
       for (int turn = 0; turn < 200; ++turn) {
-        const Block a = arena.take(5000, request), b = arena.take(300000, request);
+        const Block a = arena.allocate(5000, request), b = arena.allocate(300000, request);
         std::memset(a.data(), t, a.bytes());
         std::memset(b.data(), t, b.bytes());
         EXPECT_EQ(a.as<char>()[4999], t);

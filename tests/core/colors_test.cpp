@@ -7,9 +7,9 @@
 #include <cmath>
 
 #include "core/drawing/paint.hpp"
-#include "core/graphcutbg/view.hpp"
-#include "core/lab.hpp"
+#include "core/graphcutbg/composite.hpp"
 #include "core/region.hpp"
+#include "core/slicsuperpixel/clusters.hpp"
 #include "tests/pictures/guarded.hpp"
 
 namespace regions {
@@ -120,7 +120,7 @@ void for_all_stored(const Equations& equations, Use use) {
 TEST(Colors, AreDecodedByTheEquations) {
   for_all_equations([](const Equations& equations) {
     const Layout& layout = equations.layout;
-    const auto cutout = graphcut::decoder_of(layout, equations.color);
+    const auto cutout = graphcutbg::decoder_of(layout, equations.color);
     const auto& tables = lab_tables();
     const PixelFormat bytes = layout.depth == 8    ? layout.format
                               : equations.is_yuv() ? PixelFormat::nv12

@@ -21,7 +21,7 @@ TEST(CpuQueue, RunsTasksInOrderAlsoBeyondItsRing) {
   const auto queue = backend->make_queue();
   std::vector<int> order;
   auto* out = &order;
-  const int count = static_cast<int>(CpuQueue::kTasks) * 5;
+  const int count = static_cast<int>(CpuQueue::kMaxTasks) * 5;
   for (int i = 0; i < count; ++i) queue_of(*queue).submit([out, i] { out->push_back(i); });
   queue->record();
   queue->wait();
@@ -36,7 +36,7 @@ TEST(CpuQueue, AnImmediateOneWorksOnTheCallersThread) {
   const auto queue = make_immediate_queue(*backend);
   std::vector<std::thread::id> seen;
   auto* out = &seen;
-  const size_t count = CpuQueue::kTasks * 3;
+  const size_t count = CpuQueue::kMaxTasks * 3;
   for (size_t i = 0; i < count; ++i) {
     queue_of(*queue).submit([out] { out->push_back(std::this_thread::get_id()); });
     ASSERT_EQ(seen.size(), i + 1);
@@ -74,7 +74,7 @@ TEST(CpuQueue, WhatMustBeDoneIsDoneBehindFailures) {
   int ran = 0;
   auto* out = &ran;
   const auto give_work = [&](bool stops) {
-    const Afterwards last(queue_of(*queue), [out] { *out += 1000; });
+    const FrameGuard last(queue_of(*queue), [out] { *out += 1000; });
     queue_of(*queue).submit([] { throw MemoryError("first"); });
     queue_of(*queue).submit([out] { *out += 1; });
     expects(!stops, "stopped");
@@ -210,11 +210,11 @@ TEST(CpuQueue, AFramesTasksBeginTogether) {
   const auto queue = backend->make_queue();
   std::atomic<int> ran = 0;
   const auto add = [&] { queue_of(*queue).submit([counter = &ran] { ++*counter; }); };
-  for (const int count : {1, 5, static_cast<int>(CpuQueue::kTasks) * 3}) {
+  for (const int count : {1, 5, static_cast<int>(CpuQueue::kMaxTasks) * 3}) {
     ran = 0;
     queue->start();
     for (int i = 0; i < count; ++i) add();
-    if (count < static_cast<int>(CpuQueue::kTasks)) {
+    if (count < static_cast<int>(CpuQueue::kMaxTasks)) {
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
       EXPECT_EQ(ran, 0) << count;
     }
@@ -261,12 +261,12 @@ TEST(CpuBackend, OtherBackendsAreRefused) {
 
 TEST(CpuBackend, AllocationsFailOnDemand) {
   const auto backend = make_cpu_backend(1);
-  want_faults("allocation=2");
+  inject_faults("allocation=2");
   EXPECT_NO_THROW(backend->allocate(1));
   EXPECT_THROW(backend->allocate(1), MemoryError);
   EXPECT_NO_THROW(backend->allocate_pinned(1));
   EXPECT_THROW(backend->allocate_pinned(1), MemoryError);
-  want_faults(nullptr);
+  inject_faults(nullptr);
 }
 
 TEST(CpuBackend, MemoryIsAlignedAndRefusalsNameTheSize) {

@@ -12,13 +12,13 @@ namespace {
 
 class FaultPlan : public testing::Test {
  protected:
-  ~FaultPlan() override { want_faults(nullptr); }
+  ~FaultPlan() override { inject_faults(nullptr); }
 };
 
 // What a step says: nothing, or the failure's text behind its kind.
 std::string step(Fault kind) {
   try {
-    may_fail(kind);
+    fail_if_injected(kind);
   } catch (const MemoryError& error) {
     return std::string("memory: ") + error.what();
   } catch (const DeviceError& error) {
@@ -28,26 +28,26 @@ std::string step(Fault kind) {
 }
 
 TEST_F(FaultPlan, EveryNthStepOfAKindFails) {
-  want_faults("allocation=2,launch=3,work=1");
-  EXPECT_TRUE(faults::wanted);
-  EXPECT_FALSE(faults::idle);
+  inject_faults("allocation=2,launch=3,work=1");
+  EXPECT_TRUE(faults::enabled);
+  EXPECT_FALSE(faults::skip_launches);
   for (int i = 1; i <= 7; ++i) {
     EXPECT_EQ(step(Fault::allocation), i % 2 == 0 ? "memory: injected failure of allocation" : "");
     EXPECT_EQ(step(Fault::launch), i % 3 == 0 ? "device: injected failure of launch" : "");
     EXPECT_EQ(step(Fault::work), "device: injected failure of work");
   }
-  want_faults("allocation=2,launch=3,work=1");  // counts go on: the seventh was the last
+  inject_faults("allocation=2,launch=3,work=1");  // counts go on: the seventh was the last
   EXPECT_NE(step(Fault::allocation), "");
-  want_faults("allocation=2");
+  inject_faults("allocation=2");
   EXPECT_EQ(step(Fault::allocation), "");
   EXPECT_EQ(step(Fault::work), "");
-  want_faults("");
-  EXPECT_FALSE(faults::wanted);
+  inject_faults("");
+  EXPECT_FALSE(faults::enabled);
   EXPECT_EQ(step(Fault::allocation), "");
 }
 
 TEST_F(FaultPlan, AGoneDeviceStaysGone) {
-  want_faults("gone=3");
+  inject_faults("gone=3");
   EXPECT_EQ(step(Fault::allocation), "");
   EXPECT_EQ(step(Fault::launch), "");
   for (const Fault kind : {Fault::work, Fault::allocation, Fault::launch, Fault::allocation}) {
@@ -56,15 +56,15 @@ TEST_F(FaultPlan, AGoneDeviceStaysGone) {
 }
 
 TEST_F(FaultPlan, IdleIsAFlag) {
-  want_faults("idle=1,");
-  EXPECT_TRUE(faults::idle);
+  inject_faults("idle=1,");
+  EXPECT_TRUE(faults::skip_launches);
   EXPECT_EQ(step(Fault::launch), "");
-  want_faults("launch=1");
-  EXPECT_FALSE(faults::idle);
+  inject_faults("launch=1");
+  EXPECT_FALSE(faults::skip_launches);
 }
 
 TEST_F(FaultPlan, OtherTextsAreNamedAndChangeNothing) {
-  want_faults("work=1");
+  inject_faults("work=1");
   const std::pair<const char*, const char*> texts[] = {{"x=1", "x=1"},
                                                        {"launch", "launch"},
                                                        {"launch=0", "launch=0"},
@@ -78,7 +78,7 @@ TEST_F(FaultPlan, OtherTextsAreNamedAndChangeNothing) {
                                                        {"gone=99999999999", "gone=99999999999"}};
   for (const auto& [text, named] : texts) {
     EXPECT_EQ(
-        complaint([&] { want_faults(text); }),
+        complaint([&] { inject_faults(text); }),
         std::string("REGIONS_FAULTS: '") + named +
             "' is unknown; expected allocation=N, launch=N, work=N, gone=N, idle=1 or apart=1");
     EXPECT_EQ(step(Fault::launch), "") << text;
@@ -88,10 +88,10 @@ TEST_F(FaultPlan, OtherTextsAreNamedAndChangeNothing) {
 
 TEST_F(FaultPlan, TheEnvironmentAsks) {
   setenv("REGIONS_FAULTS", "launch=1", 1);
-  want_faults_of_environment();
+  inject_faults_from_environment();
   EXPECT_NE(step(Fault::launch), "");
   unsetenv("REGIONS_FAULTS");
-  want_faults_of_environment();
+  inject_faults_from_environment();
   EXPECT_EQ(step(Fault::launch), "");
 }
 

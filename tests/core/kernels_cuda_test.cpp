@@ -3,27 +3,26 @@
 
 #include <vector>
 
-#include "gpu/runtime/device.hpp"
-#include "gpu/runtime/driver_call.hpp"
-#include "gpu/runtime/kernel_file.hpp"
-#include "gpu/runtime/kernels.hpp"
+#include "gpu/runtime/cuda_backend.hpp"
+#include "gpu/runtime/driver_function.hpp"
+#include "gpu/runtime/kernel_loading.hpp"
 
 namespace regions {
 namespace {
 
 TEST(KernelsCuda, MachineCodeRunsOnLaterDevicesOfItsMajorVersion) {
-  EXPECT_TRUE(runs_on(90, {80, 90}));
-  EXPECT_TRUE(runs_on(89, {80, 90}));
-  EXPECT_TRUE(runs_on(121, {120}));
-  EXPECT_FALSE(runs_on(75, {80, 90})) << "Turing";
-  EXPECT_FALSE(runs_on(86, {89})) << "of a later minor version";
-  EXPECT_FALSE(runs_on(120, {80, 90, 100})) << "Blackwell of another major version";
-  EXPECT_FALSE(runs_on(90, {}));
+  EXPECT_TRUE(is_binary_compatible(90, {80, 90}));
+  EXPECT_TRUE(is_binary_compatible(89, {80, 90}));
+  EXPECT_TRUE(is_binary_compatible(121, {120}));
+  EXPECT_FALSE(is_binary_compatible(75, {80, 90})) << "Turing";
+  EXPECT_FALSE(is_binary_compatible(86, {89})) << "of a later minor version";
+  EXPECT_FALSE(is_binary_compatible(120, {80, 90, 100})) << "Blackwell of another major version";
+  EXPECT_FALSE(is_binary_compatible(90, {}));
 }
 
 template <class Function>
 Function* call(const char* name) {
-  return find_driver_call<Function>(name, 12040);
+  return find_driver_function<Function>(name, 12040);
 }
 
 // What there is, is asked of the driver here, file by file: load_kernels() leaves out what it can't
@@ -37,9 +36,9 @@ TEST(KernelsCuda, AreLoadedWithTheBackend) {
   if (!ask) GTEST_SKIP() << "the driver does not tell which kernels are loaded";
   const auto backend = make_cuda_backend();
   const Backend::Entry entry(*backend);
-  if (!have_machine_code()) GTEST_SKIP() << "kernels are translated when they are first launched";
+  if (!has_machine_code()) GTEST_SKIP() << "kernels are translated when they are first launched";
   int files = 0, loaded = 0, others = 0;
-  KernelFile::for_each([&](const void* kernel) {
+  KernelRegistration::for_each([&](const void* kernel) {
     ++files;
     cudaFunction_t one = nullptr;
     CUmodule module = nullptr;

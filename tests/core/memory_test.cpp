@@ -6,8 +6,8 @@
 #include <memory>
 
 #include "core/drawing/drawing.hpp"
-#include "core/drawing/glyphs.hpp"
-#include "core/packed.hpp"
+#include "core/drawing/stamp.hpp"
+#include "core/frame.hpp"
 #include "core/region_records.hpp"
 #include "core/tracking/tracking.hpp"
 #include "cpu/backend.hpp"
@@ -45,10 +45,10 @@ TEST(Memory, OfTracking) {
       const TrackMemory m = tracking_in(memory.get(), size, regions);
       const size_t n = regions, free = 1024;
       EXPECT_EQ(m.capacity, regions);
-      EXPECT_EQ(m.pairs.most, 4 * regions);
+      EXPECT_EQ(m.pairs.max_pairs, 4 * regions);
       EXPECT_TRUE(std::has_single_bit(m.pairs.slots));
-      EXPECT_GE(m.pairs.slots, 2 * m.pairs.most);
-      EXPECT_LT(m.pairs.slots, 4 * m.pairs.most);
+      EXPECT_GE(m.pairs.slots, 2 * m.pairs.max_pairs);
+      EXPECT_LT(m.pairs.slots, 4 * m.pairs.max_pairs);
       EXPECT_EQ(m.labels.width, size.width);
       EXPECT_EQ(m.labels.height, size.height);
       EXPECT_GE(m.labels.pitch, 2 * size.width);
@@ -57,7 +57,7 @@ TEST(Memory, OfTracking) {
       const auto pitch = static_cast<size_t>(m.labels.pitch);
       const std::vector<Part> past = {
           {"counts_before", m.counts_before, sizeof(TrackCounts)},
-          {"report", m.report, sizeof(TrackReport)},
+          {"report", m.report, sizeof(TrackEvents)},
           {"used_count", m.pairs.used_count, 4},
           {"key", m.pairs.key, m.pairs.slots * size_t{4}},
           {"count", m.pairs.count, m.pairs.slots * size_t{4}},
@@ -65,36 +65,36 @@ TEST(Memory, OfTracking) {
           {"best_of_region", m.best_of_region, n * 8},
           {"best_of_track", m.best_of_track, 2 * n * 8},
           {"track_of", m.track_of, n * 4},
-          {"joins", m.joins, n * 4},
+          {"joins", m.tracks_inside, n * 4},
           {"region_of", m.region_of, 2 * n * 4},
           {"claims", m.claims, 2 * n * 4},
           {"counts", m.counts, sizeof(TrackCounts)}};
-      std::vector<Part> parts = {{"used", m.pairs.used, m.pairs.most * size_t{4}},
+      std::vector<Part> parts = {{"used", m.pairs.used, m.pairs.max_pairs * size_t{4}},
                                  {"visible 0", m.visible[0], n * sizeof(Track)},
                                  {"visible 1", m.visible[1], n * sizeof(Track)},
                                  {"lost 0", m.lost[0], n * sizeof(Track)},
                                  {"lost 1", m.lost[1], n * sizeof(Track)},
                                  {"origin", m.origin, n * 4},
-                                 {"kept", m.kept, n * 4},
-                                 {"part", m.part, n * 4},
-                                 {"part_rank", m.part_rank, n * 4},
-                                 {"part_record", m.part_record, n * sizeof(Region)},
+                                 {"kept", m.lost_indices, n * 4},
+                                 {"part", m.occluded, n * 4},
+                                 {"part_rank", m.occluded_rank, n * 4},
+                                 {"part_record", m.occluded_record, n * sizeof(Region)},
                                  {"outermost", m.outermost[0], n * 8},
                                  {"outermost", m.outermost[1], n * 8},
                                  {"outermost", m.outermost[2], n * 8},
                                  {"outermost", m.outermost[3], n * 8},
-                                 {"heir", m.heir, 2 * n * 4},
+                                 {"heir", m.destination, 2 * n * 4},
                                  {"row", m.row, free * 4},
                                  {"column", m.column, free * 4},
-                                 {"row_spot", m.row_spot, free * sizeof(Spot)},
-                                 {"column_spot", m.column_spot, free * sizeof(Spot)},
+                                 {"row_summary", m.row_summary, free * sizeof(TrackSummary)},
+                                 {"column_summary", m.column_summary, free * sizeof(TrackSummary)},
                                  {"best_of_row", m.best_of_row, free * 8},
                                  {"best_of_column", m.best_of_column, free * 8}};
       // What forgetting clears comes first, and at its end the last id, which may go on.
       const auto* last = reinterpret_cast<const std::byte*>(&m.counts->last_id);
-      EXPECT_EQ(tracking_past_bytes(size, regions, Ids::go_on),
+      EXPECT_EQ(tracking_reset_bytes(size, regions, IdNumbering::continued),
                 static_cast<size_t>(last - memory.get()));
-      EXPECT_EQ(tracking_past_bytes(size, regions, Ids::begin_again),
+      EXPECT_EQ(tracking_reset_bytes(size, regions, IdNumbering::restarted),
                 static_cast<size_t>(last + 4 - memory.get()));
       for (const Part& part : past) EXPECT_LE(part.at, m.counts) << part.name;
       parts.insert(parts.end(), past.begin(), past.end());
@@ -178,7 +178,7 @@ TEST(Memory, OfRecords) {
     std::fill_n(table.regions, 7, Region{.id = 1});
     *table.total = 9;
     if (moments) std::fill_n(table.moments, 7, Moments{.sum_xx = 2});
-    if (borders) std::fill_n(table.borders, most_borders(7), Border{.length = 3});
+    if (borders) std::fill_n(table.borders, max_borders(7), Border{.length = 3});
     if (borders) *table.border_count = 4;
     if (runs > 0) std::fill_n(table.runs, runs, PixelRun{.label = 4});
     if (runs > 0) *table.run_total = 3;

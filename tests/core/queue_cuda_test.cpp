@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "gpu/runtime/device.hpp"
+#include "gpu/runtime/cuda_backend.hpp"
 
 namespace regions {
 namespace {
@@ -54,7 +54,7 @@ TEST(QueueCuda, MovesFromStreamToStream) {
     std::fill_n(to.as<uint8_t>(), kBytes, uint8_t{0});
     queue->move_to(places[round % 4]);
     EXPECT_EQ(queue->native(), places[round % 4]);
-    EXPECT_EQ(queue->own(), own);
+    EXPECT_EQ(queue->owned_stream(), own);
     for (int i = 0; i < 4; ++i) queue->copy_bytes(from.data(), there.data(), kBytes);
     queue->record();
     queue->move_to(places[(round + 1 + round / 4 % 3) % 4]);

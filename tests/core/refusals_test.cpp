@@ -157,9 +157,9 @@ TEST(Superpixels, MoreThanThePictureHoldsAreRefused) {
   SlicParams params;
   const Layout& gray = layout_of(PixelFormat::gray8);
   const auto answer = [&](uint32_t total) {
-    Verdict verdict;
-    const std::string text = complaint([&] { verdict = verdict_of(params, total, gray); });
-    EXPECT_EQ(verdict.kept, text.empty() ? total : 0);
+    LabelCapacity verdict;
+    const std::string text = complaint([&] { verdict = label_capacity(params, total, gray); });
+    EXPECT_EQ(verdict.labelled, text.empty() ? total : 0);
     EXPECT_EQ(verdict.warning, "");
     return text;
   };

@@ -15,12 +15,12 @@ namespace {
 TEST(ReleaseFaults, NothingFailsOnDemand) {
   for (const char* text : {"allocation=1,launch=1,work=1,gone=1,idle=1", "nonsense"}) {
     setenv("REGIONS_FAULTS", text, 1);
-    EXPECT_NO_THROW(want_faults_of_environment());
-    EXPECT_NO_THROW(want_faults(text));
+    EXPECT_NO_THROW(inject_faults_from_environment());
+    EXPECT_NO_THROW(inject_faults(text));
     for (const Fault kind : {Fault::allocation, Fault::launch, Fault::work}) {
-      EXPECT_NO_THROW(may_fail(kind));
+      EXPECT_NO_THROW(fail_if_injected(kind));
     }
-    EXPECT_FALSE(faults::wanted || faults::idle);
+    EXPECT_FALSE(faults::enabled || faults::skip_launches);
   }
 }
 

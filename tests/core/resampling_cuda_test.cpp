@@ -3,9 +3,9 @@
 
 #include <cstring>
 
-#include "core/packed.hpp"
+#include "core/frame.hpp"
 #include "cpu/resampling.hpp"
-#include "gpu/runtime/device.hpp"
+#include "gpu/runtime/cuda_backend.hpp"
 #include "tests/core/resampling_case.hpp"
 
 namespace regions {
@@ -54,15 +54,16 @@ TEST_F(ResamplingCuda, GivesWhatTheCpuGives) {
 
     GuardedFrame small = trial.noise(place.work, 4), expected = trial.noise(place.work, 4);
     const Frame device_whole = on_device(whole), device_small = on_device(small);
-    queue_->shrink(part_of(device_whole, place), device_small);
+    queue_->shrink(crop_to(device_whole, place), device_small);
     back(device_small, small);
-    shrink(part_of(whole.frame(), place), expected.frame(), workers);
+    shrink(crop_to(whole.frame(), place), expected.frame(), workers);
     ASSERT_TRUE(small.same_pixels(expected)) << trial.name();
 
     GuardedFrame drawn = trial.noise(place.picture, 1);
-    queue_->carry_over(on_device(before), on_device(after), part_of(device_whole, place), n % 2);
+    queue_->transfer_changes(on_device(before), on_device(after), crop_to(device_whole, place),
+                             n % 2);
     back(device_whole, drawn);
-    carry_over(before.frame(), after.frame(), part_of(whole.frame(), place), n % 2, workers);
+    transfer_changes(before.frame(), after.frame(), crop_to(whole.frame(), place), n % 2, workers);
     ASSERT_TRUE(drawn.same_pixels(whole)) << trial.name();
 
     for (const PixelFormat format : {PixelFormat::gray8, PixelFormat::gray16, PixelFormat::rgb,

@@ -43,7 +43,7 @@ TEST(Resampling, SmallerPicturesHoldMeans) {
     const WorkArea& place = trial.place;
     const GuardedFrame whole = trial.noise(place.picture, 1);
     GuardedFrame small(trial.format, place.work, trial.padding);
-    shrink(part_of(whole.frame(), place), small.frame(), Workers(2));
+    shrink(crop_to(whole.frame(), place), small.frame(), Workers(2));
     ASSERT_TRUE(small.intact()) << trial.name();
     const Layout& layout = layout_of(trial.format);
     for (int c = 0; c < layout.channels + layout.alpha; ++c) {
@@ -210,7 +210,8 @@ TEST(Resampling, ChangesGoToThePictureAndNothingElseDoes) {
     for (int y = 0; y < place.work.height; y += 2) {
       after.frame().set_sample(0, y % place.work.width, y, layout.max_value() / 3);
     }
-    carry_over(before.frame(), after.frame(), part_of(whole.frame(), place), is_tint, Workers(2));
+    transfer_changes(before.frame(), after.frame(), crop_to(whole.frame(), place), is_tint,
+                     Workers(2));
     ASSERT_TRUE(whole.intact()) << trial.name();
     for (int c = 0; c < layout.channels + layout.alpha; ++c) {
       const Component& k = layout.component[c];

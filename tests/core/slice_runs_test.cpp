@@ -1,10 +1,10 @@
 // Runs of a volume, slice by slice, against picking each slice's from all.
-#include "core/cclabel/slice_runs.hpp"
-
 #include <gtest/gtest.h>
 
 #include <random>
 #include <tuple>
+
+#include "core/region_records.hpp"
 
 namespace regions {
 namespace {
@@ -18,7 +18,7 @@ TEST(SliceRuns, AreThoseOfTheirSliceInOrder) {
   for (const int count : {500, 0, 1, 3000, 40}) {
     for (const auto& [slices, layers] : {std::pair{1, 1}, {5, 1}, {4, 3}, {64, 2}}) {
       const int height = 1 + static_cast<int>(random() % 9);
-      const Stack stack{{50, height}, slices, layers};
+      const VolumeLayout stack{{50, height}, slices, layers};
       std::vector<PixelRun> runs(static_cast<size_t>(count));
       for (PixelRun& run : runs) {
         run = {static_cast<uint32_t>(random() % 30), static_cast<uint32_t>(random() % 50),

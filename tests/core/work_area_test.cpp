@@ -22,8 +22,8 @@ TEST(WorkArea, LiesInThePictureOnWholeSamples) {
   EXPECT_TRUE(gray.work == (Size{2, 1}));
   EXPECT_TRUE(gray.is_scaled());
   const WorkArea whole = work_area_of({}, nv12, {21, 13});
-  EXPECT_TRUE(whole.is_whole());
-  EXPECT_TRUE(work_area_of({0, 0, 1000, 1000, 1}, nv12, {21, 13}).is_whole());
+  EXPECT_TRUE(whole.is_identity());
+  EXPECT_TRUE(work_area_of({0, 0, 1000, 1000, 1}, nv12, {21, 13}).is_identity());
   EXPECT_TRUE(work_area_of({0, 0, 0, 0, 1.0 / 16}, nv12, {3, 3}).work == (Size{1, 1}));
   EXPECT_THROW(work_area_of({21, 0, 0, 0, 1}, nv12, {21, 13}), InputError);
   EXPECT_THROW(work_area_of({0, 13, 0, 0, 1}, nv12, {21, 13}), InputError);
@@ -147,7 +147,7 @@ TEST(WorkArea, SizesAreScaledAndRounded) {
   EXPECT_TRUE(half.area == (Size{10, 11}));  // 2..11 holds 3..11; to the lower side
   EXPECT_TRUE(half.work == (Size{5, 6}));    // 5.5 is rounded
   EXPECT_TRUE(half.picture == (Size{21, 13}));
-  EXPECT_FALSE(half.is_whole());
+  EXPECT_FALSE(half.is_identity());
   const WorkArea edge = work_of(11, 12, 9, 1, 1, {21, 13});
   EXPECT_TRUE(edge.area == (Size{10, 1}));  // 10..19 holds 11..19; the last row has no neighbour
   EXPECT_EQ(edge.top, 12);

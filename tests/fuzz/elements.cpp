@@ -4,7 +4,7 @@
 #include <fstream>
 #include <optional>
 
-#include "plugin/stream/settings.hpp"
+#include "plugin/stream/element_settings.hpp"
 #include "tests/algorithms.hpp"
 #include "tests/fuzz/frames.hpp"
 #include "tests/fuzz/gstreamer.hpp"

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <set>
 
-#include "plugin/stream/settings.hpp"
+#include "plugin/stream/element_settings.hpp"
 #include "tests/algorithms.hpp"
 #include "tests/fuzz/values.hpp"
 

@@ -12,7 +12,7 @@ namespace {
 
 struct Algorithm : KnownAlgorithm {
   explicit Algorithm(const KnownAlgorithm& known) : KnownAlgorithm(known) {}
-  Gives gives = make_runner(name, make_cpu_backend(1))->gives();
+  AlgorithmOutputs gives = make_runner(name, make_cpu_backend(1))->outputs();
 };
 const Algorithm& algorithm_in(Input& in) {
   static const std::vector<Algorithm> algorithms(std::begin(kAlgorithms), std::end(kAlgorithms));

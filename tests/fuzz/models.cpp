@@ -4,17 +4,17 @@
 #include <cstring>
 #include <vector>
 
-#include "core/graphcutbg/state.hpp"
-#include "core/packed.hpp"
+#include "core/frame.hpp"
+#include "core/graphcutbg/stored_model.hpp"
 #include "cpu/backend.hpp"
 #include "tests/fuzz/values.hpp"
 
 namespace regions::fuzz {
 namespace {
 
-using graphcut::Mode;
-using graphcut::Model;
-using graphcut::StateHeader;
+using graphcutbg::Mode;
+using graphcutbg::Model;
+using graphcutbg::StateHeader;
 
 struct Stream {
   explicit Stream(Input& in) {
@@ -42,7 +42,7 @@ struct Stream {
   void frame(Input& in) {
     fill({reinterpret_cast<uint8_t*>(pixels.data()), pixels.size()},
          row_bytes(setup.in, 0, setup.size), in);
-    Job job;
+    FrameTask job;
     job.in = packed_frame(setup.in, setup.size, setup.color, Memory::host, pixels.data());
     job.foreground = {mask.data(), setup.size.width, setup.size.height, setup.size.width};
     try {
@@ -67,7 +67,7 @@ struct Stream {
 std::vector<std::byte> stored_model(const Stream& stream, Input& in) {
   const int kind = in.below(8);
   const Size size = stream.setup.size;
-  std::vector<std::byte> model(kind == 0 ? in.rest().size() : graphcut::state_bytes(size));
+  std::vector<std::byte> model(kind == 0 ? in.rest().size() : graphcutbg::state_bytes(size));
   StateHeader header;
   header.width = size.width;
   header.height = size.height;

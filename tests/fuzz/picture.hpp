@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/format.hpp"
+#include "core/frame.hpp"
 #include "library/regions.h"
 #include "tests/fuzz/values.hpp"
 

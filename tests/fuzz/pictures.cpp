@@ -5,8 +5,8 @@
 
 #include <vector>
 
-#include "core/graphcutbg/state.hpp"
-#include "plugin/files/picture_file.hpp"
+#include "core/graphcutbg/stored_model.hpp"
+#include "plugin/files/property_files.hpp"
 #include "tests/fuzz/gstreamer.hpp"
 #include "tests/fuzz/values.hpp"
 
@@ -57,9 +57,9 @@ void use(const PictureFile& picture, Input& in) {
   setup.size = picture.size;
   setup.in = layout_of(static_cast<PixelFormat>(in.below(kPixelFormats - 1)));
   const size_t area = picture.size.area();
-  require(graphcut::background_of(picture.frame(), setup).size() == area, "background");
-  require(graphcut::replacement_of(picture.frame(), setup).size() == 3 * area, "replacement");
-  require(graphcut::exclusion_of(picture.frame(), setup).size() == area, "exclusion");
+  require(graphcutbg::background_of(picture.frame(), setup).size() == area, "background");
+  require(graphcutbg::replacement_of(picture.frame(), setup).size() == 3 * area, "replacement");
+  require(graphcutbg::exclusion_of(picture.frame(), setup).size() == area, "exclusion");
 }
 
 }  // namespace

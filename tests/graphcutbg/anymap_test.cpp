@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "plugin/files/portable_anymap.hpp"
+#include "plugin/files/property_files.hpp"
 
 namespace regions {
 namespace {

@@ -201,7 +201,7 @@ TEST(GraphCutClip, SlotsOnQueuesOfTheirOwnKeepTheOrder) {
   GraphCutBgParams params = masks();
   params.output = GraphCutOutput::none;
   for (int i = 0; i < kFrames; ++i) {
-    Job job;
+    FrameTask job;
     job.slot = i % kSlots;
     Queue& queue = *queues[static_cast<size_t>(job.slot)];
     if (i >= kSlots) queue.wait();

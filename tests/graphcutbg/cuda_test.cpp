@@ -2,7 +2,7 @@
 // frame.
 #include <gtest/gtest.h>
 
-#include "gpu/runtime/device.hpp"
+#include "gpu/runtime/cuda_backend.hpp"
 #include "tests/cclabel/cuda_case.hpp"
 #include "tests/graphcutbg/scene.hpp"
 
@@ -46,7 +46,7 @@ class GraphCutCuda : public testing::Test {
     DeviceFrame given(*backend_, *queue_, PixelFormat::gray8, mask_size, 1);
     picture.upload(in.frame());
     const DeviceFrame& shown = in_place ? picture : out;
-    Job job;
+    FrameTask job;
     job.in = picture.frame();
     job.out = shown.frame();
     job.foreground = found.frame().plane_as<uint8_t>(0, clip.size.width, clip.size.height);
@@ -75,7 +75,7 @@ class GraphCutCuda : public testing::Test {
       EXPECT_TRUE(intact) << name;
       ASSERT_TRUE(result.same_pixels(cpu.out)) << name << (in_place ? " in place" : "");
     }
-    const GraphCutReport report = algorithm_->report(0);
+    const GraphCutResult report = algorithm_->result(0);
     EXPECT_EQ(report.foreground, cpu.report.foreground) << name;
     EXPECT_EQ(report.restarted, cpu.report.restarted) << name;
     EXPECT_EQ(report.cut.flow, cpu.report.cut.flow) << name;

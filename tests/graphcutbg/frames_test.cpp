@@ -12,7 +12,7 @@ namespace {
 
 class GraphCutFrames : public testing::Test {
  protected:
-  ~GraphCutFrames() override { want_faults(nullptr); }
+  ~GraphCutFrames() override { inject_faults(nullptr); }
   static GraphCutBgParams masks() {
     GraphCutBgParams params;
     params.output = GraphCutOutput::mask;
@@ -24,9 +24,9 @@ class GraphCutFrames : public testing::Test {
     return shots;
   }
   static void fail(Camera& camera) {
-    want_faults("work=1");
+    inject_faults("work=1");
     EXPECT_THROW(camera.shoot(3), DeviceError);
-    want_faults(nullptr);
+    inject_faults(nullptr);
   }
 };
 
@@ -39,7 +39,7 @@ TEST_F(GraphCutFrames, ReportsTellOfTheMaskAndTheCut) {
       params.verify = verifies;
       Camera camera(clip, params);
       for (int i = 0; i < 12; ++i) {
-        const GraphCutReport before = camera.algorithm().report(0);
+        const GraphCutResult before = camera.algorithm().result(0);
         const Shot shot = camera.shoot(i);
         EXPECT_EQ(before.pixels, i == 0 ? 0u : 64u * 48);
         const auto foreground = shot.mask.size() - static_cast<size_t>(std::count(

@@ -1,12 +1,11 @@
 // Masks of other sizes than the frame's: where they lie, and what becomes of them.
-#include "core/graphcutbg/mask.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
+#include "core/graphcutbg/energy.hpp"
 #include "tests/graphcutbg/scene.hpp"
 #include "tests/pictures/pictures.hpp"
 
@@ -67,12 +66,12 @@ TEST(GraphCutMaskSizes, LieAsTheFormulaSays) {
           view.plane[0] = reinterpret_cast<const std::byte*>(labels.data());
           view.pitch[0] = static_cast<ptrdiff_t>(sizeof(uint32_t)) * size.width;
         }
-        const auto scale = graphcut::MaskScale::between(size, frame);
+        const auto scale = graphcutbg::MaskScale::between(size, frame);
         for (int y = 0; y < frame.height; ++y) {
           for (int x = 0; x < frame.width; ++x) {
             const double wanted =
                 between(values, size, (x + 0.5) / frame.width, (y + 0.5) / frame.height);
-            const int value = graphcut::mask_value(view, scale, x, y);
+            const int value = graphcutbg::mask_value(view, scale, x, y);
             // Places are of 1/256 pixels, both ways.
             ASSERT_NEAR(value, wanted, size == frame ? 0 : 2.6)
                 << name_of(format) << " " << size.width << "x" << size.height << " at " << x << ", "
@@ -87,9 +86,9 @@ TEST(GraphCutMaskSizes, LieAsTheFormulaSays) {
 TEST(GraphCutMaskSizes, TheLargestSidesStayInside) {
   for (const int count : {1, 2, 65535}) {
     for (const int frame : {1, 3, 65535}) {
-      const uint64_t step = graphcut::MaskScale::between({count, 1}, {frame, 1}).across;
+      const uint64_t step = graphcutbg::MaskScale::between({count, 1}, {frame, 1}).across;
       for (const int n : {0, frame / 2, frame - 1}) {
-        const graphcut::MaskPlace place(n, step, count);
+        const graphcutbg::MaskPosition place(n, step, count);
         EXPECT_GE(place.first, 0);
         EXPECT_LT(place.first, count);
         EXPECT_GE(place.second, place.first);

@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "core/graphcutbg/energy.hpp"
-#include "core/graphcutbg/pixel.hpp"
+#include "core/graphcutbg/model_update.hpp"
 #include "tests/graphcutbg/oracle.hpp"
 #include "tests/pictures/pictures.hpp"
 
-namespace regions::graphcut {
+namespace regions::graphcutbg {
 namespace {
 
 // What the frames of a pixel look like: two colours that take turns, noise, a passing thing.
@@ -35,7 +35,7 @@ TEST(GraphCutModel, FollowsTheFormulas) {
     Scene scene;
     for (uint32_t i = 0; i < 150; ++i) {
       Survey survey;
-      const FramePlan frame = settle(scene, survey, medians_of(survey), scene_plan);
+      const FramePlan frame = plan_frame(scene, survey, medians_of(survey), scene_plan);
       const Color color = color_of_frame(pixel, i);
       const std::array<double, 3> plain = {double(color.y), double(color.u), double(color.v)};
       if (i > 0) {
@@ -45,7 +45,7 @@ TEST(GraphCutModel, FollowsTheFormulas) {
             << "pixel " << pixel << ", frame " << i;
       }
       const bool foreground = i >= 60 && i < 68;
-      learn(model, color, foreground, frame.model, static_cast<int32_t>(pixel));
+      update_modes(model, color, foreground, frame.model, static_cast<int32_t>(pixel));
       expected.learn(plain, foreground, frame.model.alpha / 65536.0, params.learning_rate);
       const Mode heaviest = model.heaviest();
       const oracle::Gaussian* most = &expected.modes()[0];
@@ -66,12 +66,12 @@ TEST(GraphCutModel, WhatACutMissesIsNotBackgroundAtOnce) {
   int32_t match;
   for (int i = 0; i < 110; ++i) {
     const Survey survey;
-    const FramePlan frame = settle(scene, survey, medians_of(survey), scene_plan);
+    const FramePlan frame = plan_frame(scene, survey, medians_of(survey), scene_plan);
     const bool passes = i >= 100;
     if (passes) {
       EXPECT_GT(evidence(model, person, frame.model, match), frame.model.threshold / 2) << i;
     }
-    learn(model, passes ? person : grass, false, frame.model, 7);
+    update_modes(model, passes ? person : grass, false, frame.model, 7);
   }
 }
 
@@ -110,7 +110,7 @@ TEST(GraphCutEnergy, LinksFollowTheFormula) {
     for (const bool diagonal : {false, true}) {
       const double wanted = oracle::link(10, 12, contrast, diagonal) * kNat;
       // A step of the table is 1/16 of the exponent.
-      const int step = Contrasts::scaled(scale).step_of(contrast);
+      const int step = ContrastScale::scaled(scale).step_of(contrast);
       EXPECT_NEAR(plan.link_for(step, diagonal), wanted, 2 + wanted / 15) << contrast;
     }
   }
@@ -121,8 +121,8 @@ TEST(GraphCutEnergy, FitsIntoSixteenBits) {
   params.lambda = 32;
   const EnergyPlan plan = energy_plan_of(params, {8, 8});
   const int all = 4 * plan.link_for(0, false) + 4 * plan.link_for(0, true);
-  EXPECT_LT(all, kSure);
-  EXPECT_LT(all + kSure, 32768);
+  EXPECT_LT(all, kCertainWeight);
+  EXPECT_LT(all + kCertainWeight, 32768);
   params.var_threshold = 200;
   EXPECT_LT(all + scene_plan_of(params).threshold, 32768);
 }
@@ -136,11 +136,11 @@ TEST(GraphCutEnergy, ShadowsLoseEvidenceButOtherHuesAndTexturesKeepIt) {
   grass.var_luma = 16 * 8;
   const int strong = 4 * kNat;
   const auto remaining = [&](const Color& now, int error) {
-    return without_shadow(strong, now, grass, plan, [&](int) { return error; });
+    return suppress_shadow(strong, now, grass, plan, [&](int) { return error; });
   };
   const Color shadow{112, 114, 121};  // 0.7 of it
   EXPECT_LT(remaining(shadow, 0), 0);
-  EXPECT_GE(remaining(shadow, 0), -kShadowMost);
+  EXPECT_GE(remaining(shadow, 0), -kMaxShadowEvidence);
   EXPECT_LT(remaining(shadow, 40), strong / 2) << "noise";
   EXPECT_EQ(remaining(shadow, 4000), strong) << "another texture";
   EXPECT_EQ(remaining({112, 150, 150}, 0), strong) << "another hue";
@@ -162,9 +162,9 @@ TEST(GraphCutEnergy, ShadowsDimTheTextureAlike) {
       words[1][y * kSide + x] = static_cast<uint32_t>(Color{was}.packed());
     }
   }
-  Canvas canvas;
+  ModelArrays canvas;
   canvas.width = canvas.height = kSide;
-  canvas.now = words[0].data();
+  canvas.current = words[0].data();
   canvas.background = words[1].data();
   const FramePlan frame;
   double most_in_shadow = 0, in_thing = 0;
@@ -188,10 +188,10 @@ TEST(GraphCutEnergy, BackgroundThatMovedTwoPixelsCountsForNothing) {
   constexpr int kWidth = 9, kHeight = 7;
   const Color grass{90, 110, 120}, tape{220, 128, 128}, person{40, 160, 110};
   std::vector<uint32_t> now(kWidth * kHeight, grass.packed()), background = now;
-  Canvas canvas;
+  ModelArrays canvas;
   canvas.width = kWidth;
   canvas.height = kHeight;
-  canvas.now = now.data();
+  canvas.current = now.data();
   canvas.background = background.data();
   for (int x = 0; x < kWidth; ++x) background[canvas.at(x, 2)] = tape.packed();
   FramePlan frame;
@@ -200,7 +200,7 @@ TEST(GraphCutEnergy, BackgroundThatMovedTwoPixelsCountsForNothing) {
   constexpr int kStrong = 5 * kNat;
   const auto evidence_of = [&](const Color& color, int y) {
     now[canvas.at(4, y)] = color.packed();
-    return without_sway(kStrong, canvas, frame, mode, 4, y);
+    return suppress_jitter(kStrong, canvas, frame, mode, 4, y);
   };
   EXPECT_EQ(evidence_of(tape, 3), 0);
   EXPECT_EQ(evidence_of(tape, 4), 0);
@@ -220,20 +220,21 @@ TEST(GraphCutColors, LogarithmsAreNearTheTrueOnes) {
 }
 
 TEST(GraphCutColors, ForegroundColoursGainAndFade) {
-  const auto colors = std::make_unique<Colors>();
-  const int red = Colors::bin_of(Color{80, 110, 200}), green = Colors::bin_of(Color{120, 100, 100});
+  const auto colors = std::make_unique<ColorHistograms>();
+  const int red = ColorHistograms::bin_of(Color{80, 110, 200}),
+            green = ColorHistograms::bin_of(Color{120, 100, 100});
   ASSERT_NE(red, green);
   const auto frame = [&](uint32_t reds, uint32_t greens) {
     colors->fresh[1][red] = colors->fresh_total[1] = reds;
     colors->fresh[0][green] = colors->fresh_total[0] = greens;
-    settle_totals(*colors);
-    for (int bin = 0; bin < Colors::kBins; ++bin) settle_bin(*colors, bin);
+    finalize_totals(*colors);
+    for (int bin = 0; bin < ColorHistograms::kBins; ++bin) finalize_bin(*colors, bin);
   };
   frame(10, 1000);
   EXPECT_EQ(colors->bias[red], 0) << "too little is known";
   for (int i = 0; i < 20; ++i) frame(500, 5000);
-  EXPECT_EQ(colors->bias[red], Colors::kMax);
-  EXPECT_EQ(colors->bias[green], -Colors::kMax);
+  EXPECT_EQ(colors->bias[red], ColorHistograms::kMax);
+  EXPECT_EQ(colors->bias[green], -ColorHistograms::kMax);
   for (int i = 0; i < 300; ++i) frame(0, 5000);
   EXPECT_EQ(colors->bias[red], 0) << "forgotten";
 }
@@ -264,4 +265,4 @@ TEST(GraphCutScene, NoiseIsNoLight) {
 }
 
 }  // namespace
-}  // namespace regions::graphcut
+}  // namespace regions::graphcutbg

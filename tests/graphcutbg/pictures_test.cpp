@@ -5,7 +5,7 @@
 #include <fstream>
 #include <random>
 
-#include "plugin/files/picture_file.hpp"
+#include "plugin/files/property_files.hpp"
 #include "tests/plugin/told.hpp"
 
 namespace regions::test {

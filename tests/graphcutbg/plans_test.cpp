@@ -5,14 +5,14 @@
 #include <cmath>
 #include <cstring>
 
+#include "core/graphcutbg/composite.hpp"
 #include "core/graphcutbg/energy.hpp"
-#include "core/graphcutbg/state.hpp"
-#include "core/graphcutbg/view.hpp"
+#include "core/graphcutbg/stored_model.hpp"
 #include "tests/core/complaint.hpp"
 #include "tests/pictures/guarded.hpp"
 #include "tests/pictures/pictures.hpp"
 
-namespace regions::graphcut {
+namespace regions::graphcutbg {
 namespace {
 
 TEST(GraphCutPlans, OfTheScene) {
@@ -24,7 +24,7 @@ TEST(GraphCutPlans, OfTheScene) {
   ScenePlan plan = scene_plan_of(params);
   EXPECT_EQ(plan.threshold, 6 * 64);   // half the squared distance, of 64 a nat
   EXPECT_EQ(plan.match, 12 * 16);      // of 1/16
-  EXPECT_EQ(plan.least_alpha, 43u);    // 0.325 / 500 of 65536 is 42.6
+  EXPECT_EQ(plan.min_alpha, 43u);      // 0.325 / 500 of 65536 is 42.6
   EXPECT_EQ(plan.rate, 1024);          // of 4096
   EXPECT_EQ(plan.contrast_scale, 0u);  // the frame's own
   EXPECT_FALSE(plan.freezes);
@@ -35,13 +35,13 @@ TEST(GraphCutPlans, OfTheScene) {
   plan = scene_plan_of(params);
   EXPECT_EQ(plan.threshold, 128);
   EXPECT_EQ(plan.match, 9 * 16) << "three deviations at least";
-  EXPECT_EQ(plan.least_alpha, 2u) << "0.325 / 10000 of 65536 is 2.1";
+  EXPECT_EQ(plan.min_alpha, 2u) << "0.325 / 10000 of 65536 is 2.1";
   EXPECT_EQ(plan.contrast_scale, 5242u);  // 16 * 65536 / (2 * 10^2)
   EXPECT_TRUE(plan.freezes);
   params.history = 1;
   params.sigma = 0.5;
   plan = scene_plan_of(params);
-  EXPECT_EQ(plan.least_alpha, 21299u);
+  EXPECT_EQ(plan.min_alpha, 21299u);
   EXPECT_EQ(plan.contrast_scale, 65536u * 16) << "16 steps for each unit at most";
   params.sigma = 255;
   EXPECT_EQ(scene_plan_of(params).contrast_scale, 8u);
@@ -137,7 +137,7 @@ TEST(GraphCutRefusals, NameWhatIsWrong) {
   const GuardedFrame frame(PixelFormat::gray8, {8, 6}), narrow(PixelFormat::gray8, {7, 6}),
       color(PixelFormat::rgb, {8, 6}), large(PixelFormat::gray8, {65535, 1});
   GraphCutBgParams params;
-  Job job{.in = frame.frame()};
+  FrameTask job{.in = frame.frame()};
   const auto enqueue = [&] { return complaint([&] { expects_cuttable(setup, job, params); }); };
   EXPECT_EQ(enqueue(), "");
   job.slot = 1;
@@ -309,4 +309,4 @@ TEST(GraphCutPictures, ExclusionBeginsAtTheMiddle) {
 }
 
 }  // namespace
-}  // namespace regions::graphcut
+}  // namespace regions::graphcutbg

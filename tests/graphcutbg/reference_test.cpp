@@ -4,12 +4,13 @@
 
 #include <cstring>
 
-#include "core/graphcutbg/state.hpp"
+#include "core/graphcutbg/model_update.hpp"
+#include "core/graphcutbg/stored_model.hpp"
 #include "cpu/backend.hpp"
 #include "tests/graphcutbg/scene.hpp"
 #include "tests/pictures/pictures.hpp"
 
-namespace regions::graphcut {
+namespace regions::graphcutbg {
 namespace {
 
 // A model that sees frames one by one, pixel by pixel.
@@ -25,44 +26,44 @@ class Reference {
     const size_t pixels = size.area();
     now_.resize(pixels);
     background_.resize(pixels);
-    model_.resize(Canvas::plane_stride(pixels) * Model::kWords);
+    model_.resize(ModelArrays::plane_stride(pixels) * Model::kWords);
     for (auto& weights : weights_) weights.resize(pixels);
     mask.resize(pixels);
   }
   void know(const std::vector<uint32_t>& background) {
     scene_.age = kKnownAge;
-    for (size_t i = 0; i < size_.area(); ++i) start_from(canvas(), background.data(), i);
+    for (size_t i = 0; i < size_.area(); ++i) start_model_from(canvas(), background.data(), i);
   }
   void exclude(const std::vector<uint8_t>& excluded) { excluded_ = excluded; }
 
   void see(const ConstFrame& frame, const ConstFrame& given, const GraphCutBgParams& params) {
-    const Canvas canvas = this->canvas();
+    const ModelArrays canvas = this->canvas();
     const EnergyPlan energy = energy_plan_of(params, size_, given.size());
     const auto add = [](auto* sum, auto amount) { *sum += amount; };
     Survey survey;
     const auto tally = [&](int half, int bin) { ++survey.change[half][bin]; };
     const auto color = [&](int x, int y) { return color_at(frame, x, y); };
     for_each([&](int x, int y) {
-      write_words(canvas.now + canvas.at(x, y), color(x, y).packed());
+      write_words(canvas.current + canvas.at(x, y), color(x, y).packed());
       if (x % Survey::kStep != 0 || y % Survey::kStep != 0) return;
       survey_pixel(canvas, scene_, x, y, survey.sums, tally, color);
     });
     survey.foreground = foreground_;
     survey.pixels = seen_;
-    const FramePlan plan = settle(scene_, survey, medians_of(survey), scene_plan_of(params));
+    const FramePlan plan = plan_frame(scene_, survey, medians_of(survey), scene_plan_of(params));
     if (energy.uses_colors) {
-      settle_totals(*colors_);
-      for (int bin = 0; bin < Colors::kBins; ++bin) settle_bin(*colors_, bin);
+      finalize_totals(*colors_);
+      for (int bin = 0; bin < ColorHistograms::kBins; ++bin) finalize_bin(*colors_, bin);
     }
-    for_each([&](int x, int y) { weigh(canvas, given, plan, energy, x, y); });
+    for_each([&](int x, int y) { compute_weights(canvas, given, plan, energy, x, y); });
     cut();
     foreground_ = 0;
     seen_ = static_cast<uint32_t>(size_.area());
     for_each([&](int x, int y) {
       const bool in_front = mask[canvas.at(x, y)] != 0;
       foreground_ += in_front;
-      if (!is_taught(canvas, plan, x, y)) return;
-      teach_model<int32_t>(canvas, plan.model, in_front, canvas.at(x, y));
+      if (!is_updated(canvas, plan, x, y)) return;
+      update_all_modes<int32_t>(canvas, plan.model, in_front, canvas.at(x, y));
       if (energy.uses_colors) count_color(canvas, in_front, x, y, add);
     });
   }
@@ -81,7 +82,7 @@ class Reference {
     append(&header, sizeof header);
     const size_t pixels = size_.area();
     for (size_t k = 0; k < Model::kWords; ++k) {
-      append(model_.data() + k * Canvas::plane_stride(pixels), 4 * pixels);
+      append(model_.data() + k * ModelArrays::plane_stride(pixels), 4 * pixels);
     }
     append(background_.data(), 4 * pixels);
     return bytes;
@@ -91,11 +92,11 @@ class Reference {
   std::vector<uint8_t> mask;
 
  private:
-  Canvas canvas() {
-    Canvas canvas;
+  ModelArrays canvas() {
+    ModelArrays canvas;
     canvas.width = size_.width;
     canvas.height = size_.height;
-    canvas.now = now_.data();
+    canvas.current = now_.data();
     canvas.background = background_.data();
     canvas.model = model_.data();
     canvas.terminal = weights_[0].data();
@@ -120,7 +121,7 @@ class Reference {
       return Image<const int32_t>{weights_[k].data(), size_.width, size_.height, 4 * size_.width};
     };
     const GridGraph graph{image(0), image(1), image(2), image(3), image(4), neighbours_};
-    CutReport report;
+    CutResult report;
     cut_->enqueue(graph, {mask.data(), size_.width, size_.height, size_.width}, {}, &report, 0,
                   *queue_);
     queue_->record();
@@ -135,7 +136,7 @@ class Reference {
   std::vector<uint32_t> now_, background_, model_;
   std::vector<int32_t> weights_[5];
   std::vector<uint8_t> excluded_;
-  std::unique_ptr<Colors> colors_ = std::make_unique<Colors>();
+  std::unique_ptr<ColorHistograms> colors_ = std::make_unique<ColorHistograms>();
   Scene scene_;
   uint32_t foreground_ = 0, seen_ = 0;
 };
@@ -215,4 +216,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& which) { return std::string(which.param.name); });
 
 }  // namespace
-}  // namespace regions::graphcut
+}  // namespace regions::graphcutbg

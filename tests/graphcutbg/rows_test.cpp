@@ -1,23 +1,20 @@
 // Rows of pixels in vectors against single pixels, as every backend computes them: bit for bit.
-#include "cpu/graphcutbg/rows.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <array>
 #include <vector>
 
-#include "cpu/graphcutbg/lanes.hpp"
-#include "cpu/graphcutbg/read_row.hpp"
-#include "cpu/graphcutbg/slot.hpp"
+#include "cpu/graphcutbg/graphcutbg.hpp"
+#include "cpu/graphcutbg/simd_lanes.hpp"
 #include "tests/pictures/guarded.hpp"
 #include "tests/pictures/pictures.hpp"
 
-namespace regions::graphcut {
+namespace regions::graphcutbg {
 namespace {
 
 // A frame's memory with a model of any values that frames or a stored model can give.
-struct Room : Shared {
+struct Room : ModelState {
   std::vector<uint8_t> excluded;
 
   Room(Size picture, Neighbours wanted, uint32_t seed) {
@@ -29,7 +26,7 @@ struct Room : Shared {
       background[i] = any_of(i, 1) & 0xFFFFFF;
       // Near the background's colour mostly.
       const uint32_t near = background[i] ^ (any_of(i, 2) & 0x030307);
-      now[i] = any_of(i, 3) % (calm ? 99 : 4) == 0 ? any_of(i, 4) & 0xFFFFFF : near;
+      current[i] = any_of(i, 3) % (calm ? 99 : 4) == 0 ? any_of(i, 4) & 0xFFFFFF : near;
       excluded.push_back(any_of(i / 3, 5) % 5 == 0);
       for (int k = 0; k < Model::kModes; ++k) {
         const bool usual = calm && k == static_cast<int>(i / 50 % 3);
@@ -43,18 +40,19 @@ struct Room : Shared {
         for (int c = 0; c < 3; ++c) {
           const bool far = !usual && any_of(i, 90) % 7 == 0;
           mode.mean[c] = far ? part(2 + static_cast<uint32_t>(c)) & 0xFFFF
-                             : within(mode.mean[c] + part(2) % 1024, 0, 65535);
+                             : clamp(mode.mean[c] + part(2) % 1024, 0, 65535);
         }
         const int32_t least = usual ? 400 : 1;
         mode.var_luma = std::max(least, 1 + (part(5) & (part(6) % 5 == 0 ? 0xFFFE : 0x7FF)));
         mode.var_chroma = std::max(least, 1 + (part(7) & (part(8) % 5 == 0 ? 0xFFFE : 0x3FF)));
-        mode.store(&model[static_cast<size_t>(k) * Mode::kWords * Canvas::plane_stride(pixels) + i],
-                   Canvas::plane_stride(pixels));
+        mode.store(
+            &model[static_cast<size_t>(k) * Mode::kWords * ModelArrays::plane_stride(pixels) + i],
+            ModelArrays::plane_stride(pixels));
       }
     }
     // A weight left uncomputed is seen.
     for (auto* links : weights()) std::fill(links->begin(), links->end(), -1);
-    for (uint32_t bin = 0; bin < Colors::kBins; ++bin) {
+    for (uint32_t bin = 0; bin < ColorHistograms::kBins; ++bin) {
       colors[0].bias[bin] = static_cast<int32_t>(any_of(bin, 6) % 200) - 100;
     }
   }
@@ -86,7 +84,7 @@ struct Round {
     Scene scene;
     scene.age = one_in(5, 11) ? 0 : 200;
     scene.frame = number;
-    frame = settle(scene, Survey(), Medians(), scene_plan_of(params));
+    frame = plan_frame(scene, Survey(), Medians(), scene_plan_of(params));
     if (one_in(3, 12)) frame.model.light = {5000, -3000};
     if (one_in(3, 13)) frame.model.light = {2500, 9000};
     if (frame.model.starts) frame.model.light = {};
@@ -102,8 +100,8 @@ TEST(GraphCutRows, AreAsTheirPixels) {
       Round round(number);
       const Neighbours neighbours = round.eight ? Neighbours::eight : Neighbours::four;
       Room single(size, neighbours, number), rows(size, neighbours, number);
-      const Canvas one = single.canvas(round.excludes ? single.excluded.data() : nullptr);
-      const Canvas all = rows.canvas(round.excludes ? rows.excluded.data() : nullptr);
+      const ModelArrays one = single.canvas(round.excludes ? single.excluded.data() : nullptr);
+      const ModelArrays all = rows.canvas(round.excludes ? rows.excluded.data() : nullptr);
       const EnergyPlan energy = energy_plan_of(round.params, size, size);
       GuardedFrame mask(PixelFormat::gray8, size);
       std::vector<uint8_t> foreground(size.area());
@@ -117,15 +115,15 @@ TEST(GraphCutRows, AreAsTheirPixels) {
       const ConstFrame given = round.has_mask ? ConstFrame(mask.frame()) : ConstFrame();
       const auto add = [](uint32_t*, uint32_t) {};
       for (int y = 0; y < size.height; ++y) {
-        for (int x = 0; x < size.width; ++x) weigh(one, given, round.frame, energy, x, y);
-        passes.weigh(all, given, round.frame, energy, y);
-        passes.link(all, round.frame, energy, y, 0, size.width, all.links_of_row(y));
+        for (int x = 0; x < size.width; ++x) compute_weights(one, given, round.frame, energy, x, y);
+        passes.compute_terminals(all, given, round.frame, energy, y);
+        passes.compute_links(all, round.frame, energy, y, 0, size.width, all.links_of_row(y));
       }
       for (int y = 0; y < size.height; ++y) {
         for (int x = 0; x < size.width; ++x) {
-          teach(one, round.frame, energy, foreground[one.at(x, y)] != 0, x, y, add);
+          update_model(one, round.frame, energy, foreground[one.at(x, y)] != 0, x, y, add);
         }
-        passes.teach(all, round.frame, &foreground[all.at(0, y)], y);
+        passes.update_model(all, round.frame, &foreground[all.at(0, y)], y);
       }
       const std::string name =
           "round " + std::to_string(number) + ", " + std::to_string(passes.lanes) + " lanes";
@@ -197,4 +195,4 @@ TEST(GraphCutRows, ReadEveryFormat) {
 }
 
 }  // namespace
-}  // namespace regions::graphcut
+}  // namespace regions::graphcutbg

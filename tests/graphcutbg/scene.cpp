@@ -79,7 +79,7 @@ Shot Camera::shoot(const ConstFrame& frame, const ConstFrame& mask) {
             GuardedFrame(output_format(params, clip.format), clip.size, 3, clip.color),
             {},
             false};
-  Job job;
+  FrameTask job;
   job.in = frame;
   job.mask = mask;
   job.out = shot.out.frame();
@@ -87,7 +87,7 @@ Shot Camera::shoot(const ConstFrame& frame, const ConstFrame& mask) {
   algorithm_->enqueue(job, params, *queue_);
   queue_->record();
   queue_->wait();
-  shot.report = algorithm_->report(0);
+  shot.report = algorithm_->result(0);
   shot.intact = shot.out.intact();
   return shot;
 }

@@ -30,7 +30,7 @@ struct Clip {
 struct Shot {
   std::vector<uint8_t> mask;
   GuardedFrame out;
-  GraphCutReport report;
+  GraphCutResult report;
   bool intact = false;
 };
 

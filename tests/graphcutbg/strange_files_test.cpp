@@ -9,8 +9,7 @@
 #include <fstream>
 
 #include "core/error.hpp"
-#include "plugin/files/picture_file.hpp"
-#include "plugin/files/regular_file.hpp"
+#include "plugin/files/property_files.hpp"
 #include "tests/graphcutbg/room.hpp"
 
 namespace regions::test {

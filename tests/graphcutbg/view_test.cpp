@@ -153,7 +153,7 @@ void show(const GuardedFrame& in, const GraphCutBgParams& params, GuardedFrame& 
       mask.frame().set_sample(0, x, y, is_foreground(x, y) ? 255 : 0);
     }
   }
-  Job job{.in = picture, .mask = std::as_const(mask).frame()};
+  FrameTask job{.in = picture, .mask = std::as_const(mask).frame()};
   job.out = out.frame();
   if (&in == &out) job.in = out.frame();
   const auto queue = backend->make_queue();

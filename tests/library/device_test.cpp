@@ -13,7 +13,7 @@ namespace {
 struct Seen {
   int entered = 0, allocations = 0, copies = 0, resets = 0;
   std::set<const void*> blocks;
-  Job job;  // the last one
+  FrameTask job;  // the last one
   bool fails = false;
 };
 Seen seen;
@@ -53,7 +53,7 @@ class LazyQueue final : public Queue {
   }
   int64_t elapsed() const override { return 0; }
   void shrink(const ConstFrame&, const Frame&) override {}
-  void carry_over(const ConstFrame&, const ConstFrame&, const Frame&, bool) override {}
+  void transfer_changes(const ConstFrame&, const ConstFrame&, const Frame&, bool) override {}
   void pick(const ConstFrame&, const Frame&, const PixelPicking&) override {}
 
  private:
@@ -98,7 +98,7 @@ class DeviceBackend final : public Backend {
 class TestRunner final : public Runner {
  public:
   TestRunner() { expect_entered("make_runner"); }
-  Gives gives() const override { return {.regions = true, .foreground = true}; }
+  AlgorithmOutputs outputs() const override { return {.regions = true, .foreground = true}; }
   std::span<const Field> fields() const override { return {}; }
   Value get(const Field&) const override { return false; }
   void set(const Field&, std::string_view) override {}
@@ -106,7 +106,7 @@ class TestRunner final : public Runner {
     expect_entered("configure");
     setup.max_regions = 4;
   }
-  void enqueue(const Job& job, Queue& queue) override {
+  void enqueue(const FrameTask& job, Queue& queue) override {
     expect_entered("enqueue");
     seen.job = job;
     static_cast<LazyQueue&>(queue).put([job] {
@@ -124,7 +124,7 @@ class TestRunner final : public Runner {
     });
     if (seen.fails) throw DeviceError("asked for");
   }
-  void judge(uint32_t) const override {}
+  void check_capacity(uint32_t) const override {}
   void reset() override {
     expect_entered("reset");
     ++seen.resets;
@@ -135,8 +135,8 @@ class TestRunner final : public Runner {
 
 // What library/filter.cpp asks for.
 std::shared_ptr<Backend> make_cpu_backend(int) { return std::make_shared<DeviceBackend>(); }
-std::unique_ptr<Runner> make_test_runner(const std::shared_ptr<Backend>&);
-std::unique_ptr<Runner> make_test_runner(const std::shared_ptr<Backend>&) {
+std::unique_ptr<Runner> make_runner(const std::string&, const std::shared_ptr<Backend>& backend) {
+  const Backend::Entry entry(*backend);
   return std::make_unique<TestRunner>();
 }
 

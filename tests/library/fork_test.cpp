@@ -1,12 +1,13 @@
 // The library in a child of fork(), which has none of the threads of its parent. A child that hangs
 // is ended by a timer, and the test fails.
+#include "tests/core/fork.hpp"
+
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <thread>
 
-#include "tests/core/fork.hpp"
 #include "tests/library/library_case.hpp"
 
 namespace regions::test {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/format.hpp"
+#include "core/frame.hpp"
 #include "tests/algorithms.hpp"
 #include "tests/library/library_case.hpp"
 

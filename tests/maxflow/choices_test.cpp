@@ -1,21 +1,21 @@
 // What cuts on CUDA choose by what their kernels told; needs no GPU.
-#include "gpu/maxflow/choices.hpp"
-
 #include <gtest/gtest.h>
+
+#include "gpu/maxflow/solver_selector.hpp"
 
 namespace regions::maxflow {
 namespace {
 
 // Cuts are told late, some never, each once.
-TEST(WarmStarts, AreTakenWhereKernelsToldThatTheyPay) {
+TEST(WarmStartSelector, AreTakenWhereKernelsToldThatTheyPay) {
   for (const int told_each : {1, 3}) {
-    Told told{};
-    WarmStarts starts;
+    CutStatistics told{};
+    WarmStartSelector starts;
     starts.start(&told);
     auto share_of_warm = [&, cut = 0u](uint32_t cold, uint32_t warm) mutable {
       int taken = 0;
       for (int i = 0; i < 640; ++i) {
-        const bool is_warm = starts.takes_warm();
+        const bool is_warm = starts.use_warm_start();
         taken += is_warm;
         if (++cut % told_each == 0) told.time[is_warm] = cut_time(cut, is_warm ? warm : cold);
       }

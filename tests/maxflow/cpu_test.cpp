@@ -4,7 +4,7 @@
 
 #include <limits>
 
-#include "core/maxflow/warm_choice.hpp"
+#include "core/maxflow/warm_start_tuner.hpp"
 #include "cpu/backend.hpp"
 #include "tests/core/complaint.hpp"
 #include "tests/maxflow/graphs.hpp"
@@ -28,7 +28,7 @@ class Cutter {
     cut_->configure(size, neighbours, 1);
   }
 
-  const CutReport& solve(const OwnedGraph& graph, const CutLimits& limits = {}) {
+  const CutResult& solve(const OwnedGraph& graph, const CutLimits& limits = {}) {
     report_ = {};
     cut_->enqueue(graph.graph(neighbours_), mask(), limits, &report_, 0, *queue_);
     queue_->record();
@@ -59,13 +59,13 @@ class Cutter {
   Size size_;
   Neighbours neighbours_;
   std::vector<uint8_t> mask_;
-  CutReport report_;
+  CutResult report_;
 };
 
 constexpr Neighbours kBoth[] = {Neighbours::four, Neighbours::eight};
 
 void expect_certified(Cutter& cutter, const OwnedGraph& graph, Neighbours neighbours) {
-  const CutReport& report = cutter.solve(graph);
+  const CutResult& report = cutter.solve(graph);
   EXPECT_TRUE(report.exact);
   EXPECT_EQ(report.gap, 0);
   EXPECT_EQ(report.flow, cut_value(graph.graph(neighbours), cutter.mask()));
@@ -152,7 +152,7 @@ TEST(CpuMaxflow, WarmEqualsCold) {
                                               : background_difference(size, frame / 2);
         Cutter cold(size, neighbours, threads);
         expect_certified(cold, graph, neighbours);
-        const CutReport& report = warm.solve(graph, kWarm);
+        const CutResult& report = warm.solve(graph, kWarm);
         EXPECT_TRUE(report.exact);
         EXPECT_EQ(report.flow, cut_value(graph.graph(neighbours), cold.mask()));
         EXPECT_EQ(warm.pixels(), cold.pixels()) << "frame " << frame;
@@ -163,17 +163,17 @@ TEST(CpuMaxflow, WarmEqualsCold) {
 
 TEST(CpuMaxflow, WarmStartsAreTakenWhereTheyAreFaster) {
   using std::chrono::milliseconds;
-  maxflow::WarmChoice choice;
+  maxflow::WarmStartTuner choice;
   const auto share_of_warm = [&](int cold, int warm) {
     int taken = 0;
     for (int i = 0; i < 640; ++i) {
-      const bool is_warm = choice.takes_warm();
-      choice.note(is_warm, milliseconds(is_warm ? warm : cold));
+      const bool is_warm = choice.use_warm_start();
+      choice.record_time(is_warm, milliseconds(is_warm ? warm : cold));
       taken += is_warm;
     }
     return taken;
   };
-  choice.note(false, milliseconds(1));  // an empty first frame
+  choice.record_time(false, milliseconds(1));  // an empty first frame
   EXPECT_GE(share_of_warm(30, 10), 540);
   EXPECT_LE(share_of_warm(10, 30), 80) << "the scene changed";
   EXPECT_GE(share_of_warm(30, 10), 580) << "and again";
@@ -189,12 +189,12 @@ TEST(CpuMaxflow, EarlyStopGoesOn) {
       Cutter exact(size, neighbours, threads);
       const int64_t optimum = exact.solve(graph).flow;
       Cutter cutter(size, neighbours, threads);
-      const CutReport first = cutter.solve(graph, {2, 0, false});
+      const CutResult first = cutter.solve(graph, {2, 0, false});
       EXPECT_FALSE(first.exact);
       EXPECT_LE(first.flow, optimum);
       EXPECT_EQ(first.flow + first.gap, cut_value(graph.graph(neighbours), cutter.mask()));
       EXPECT_GE(first.flow + first.gap, optimum);
-      CutReport last = first;
+      CutResult last = first;
       // n passes reach paths of n links: a limit that stays may stay short of the last ones.
       for (int passes = 4; passes <= 4096 && !last.exact; passes *= 2) {
         const int64_t before = last.flow;
@@ -212,7 +212,7 @@ TEST(CpuMaxflow, TimeBudgetIsKept) {
   const Size size{400, 300};
   const OwnedGraph graph = random_graph(size, 100, 0, false, 8);
   Cutter cutter(size, Neighbours::eight, 1);
-  const CutReport report = cutter.solve(graph, {0, 1, false});
+  const CutResult report = cutter.solve(graph, {0, 1, false});
   EXPECT_FALSE(report.exact);
   EXPECT_EQ(report.flow + report.gap, cut_value(graph.graph(Neighbours::eight), cutter.mask()));
 }
@@ -221,7 +221,7 @@ TEST(CpuMaxflow, ResetForgets) {
   const Size size{64, 48};
   Cutter cutter(size, Neighbours::four, 1);
   const OwnedGraph graph = grabcut(size, 4);
-  const CutReport cold = cutter.solve(graph);
+  const CutResult cold = cutter.solve(graph);
   cutter.cut().reset();
   EXPECT_EQ(cutter.solve(graph, {0, 0, true}).iterations, cold.iterations);
   // Nothing is left to do from the same frame's own solution.
@@ -243,7 +243,7 @@ TEST(CpuMaxflow, NumbersWidenAtTheirLimits) {
         graph.array(0)(0, 2) = -terminal;
         for (int y = 0; y < 2; ++y) graph.array(2)(0, y) = link;
         for (const bool warm : {false, true}) {
-          const CutReport report = cutter.solve(graph, {0, 0, warm});
+          const CutResult report = cutter.solve(graph, {0, 0, warm});
           EXPECT_TRUE(report.exact);
           EXPECT_EQ(report.flow, link) << most << " of " << limit << ", warm " << warm;
           EXPECT_EQ(cutter.pixels(), (std::vector<uint8_t>{255, 255, 0}));
@@ -269,7 +269,7 @@ TEST(CpuMaxflow, RefusesBadInput) {
   constexpr Size kSize{8, 6};
   Cutter cutter(kSize, Neighbours::eight, 1);
   const OwnedGraph good = random_graph(kSize, 10, 0, false, 1), tall({8, 7});
-  CutReport report;
+  CutResult report;
   const auto answer = [&](const GridGraph& graph, Image<uint8_t> mask) {
     return complaint([&] {
       cutter.cut().enqueue(graph, mask, {}, &report, 0, cutter.queue());

@@ -6,7 +6,7 @@
 
 #include "cpu/backend.hpp"
 #include "gpu/maxflow/maxflow.hpp"
-#include "gpu/runtime/device.hpp"
+#include "gpu/runtime/cuda_backend.hpp"
 #include "tests/maxflow/grids.hpp"
 
 namespace regions {
@@ -26,7 +26,7 @@ class Cutter {
     queue_ = backend_->make_queue();
     for (Block& block : weights_) block = backend_->allocate(size.area() * sizeof(int32_t));
     mask_ = backend_->allocate(pitch_ * static_cast<size_t>(size.height));
-    report_ = backend_->allocate_pinned(sizeof(CutReport));
+    report_ = backend_->allocate_pinned(sizeof(CutResult));
     cut_->configure(size, neighbours, 1);
   }
 
@@ -47,7 +47,7 @@ class Cutter {
     queue_->copy_bytes(padded_.data(), mask_.data(), mask_.bytes());
     cut_->enqueue(graph,
                   {mask_.as<uint8_t>(), size_.width, size_.height, static_cast<ptrdiff_t>(pitch_)},
-                  limits, report_.as<CutReport>(), 0, *queue_);
+                  limits, report_.as<CutResult>(), 0, *queue_);
     queue_->copy_bytes(mask_.data(), padded_.data(), mask_.bytes());
     queue_->record();
   }
@@ -67,7 +67,7 @@ class Cutter {
     enqueue(grid, limits);
     wait();
   }
-  const CutReport& report() const { return *report_.as<CutReport>(); }
+  const CutResult& report() const { return *report_.as<CutResult>(); }
 
   std::vector<uint8_t> mask;
 

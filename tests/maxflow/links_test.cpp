@@ -35,7 +35,7 @@ class ImageLinks final : public LinkSource {
 
 struct Cut {
   std::vector<uint8_t> mask;
-  CutReport report;
+  CutResult report;
 };
 
 class Solver {
@@ -65,7 +65,7 @@ class Solver {
 
 GridGraph computed(const GridGraph& whole, const LinkSource& links) {
   GridGraph graph = {whole.terminal, {}, {}, {}, {}, whole.neighbours};
-  graph.most = 32000;
+  graph.max_weight = 32000;
   graph.links = &links;
   return graph;
 }
@@ -134,7 +134,7 @@ TEST(MaxflowLinks, WantABound) {
   const GridGraph graph = owned.graph(Neighbours::four);
   const ImageLinks links(graph);
   GridGraph unknown = computed(graph, links);
-  unknown.most = 0;
+  unknown.max_weight = 0;
   Solver solver({8, 8}, Neighbours::four, 1);
   EXPECT_EQ(complaint([&] { solver.solve(unknown, {}); }),
             "computed capacities require `most`, their maximum");

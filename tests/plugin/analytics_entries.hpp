@@ -8,7 +8,7 @@
 #include <set>
 #include <stdexcept>
 
-#include "plugin/metadata/analytics_library.hpp"
+#include "plugin/metadata/standard_metas.hpp"
 #include "tests/plugin/harness.hpp"
 
 namespace regions::test {

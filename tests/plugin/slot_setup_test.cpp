@@ -1,18 +1,18 @@
 // setup_of(): what a stream's caps and pictures make of an algorithm's Setup.
-#include "plugin/stream/slot_setup.hpp"
-
 #include <gtest/gtest.h>
+
+#include "plugin/stream/stream_setup.hpp"
 
 namespace regions {
 namespace {
 
-SlotSetup stream_of(PixelFormat in, PixelFormat out, Output picture) {
-  SlotSetup stream;
+StreamSetup stream_of(PixelFormat in, PixelFormat out, Output picture) {
+  StreamSetup stream;
   stream.in.layout = layout_of(in);
   stream.in.size = {320, 240};
   stream.in.color = {YuvMatrix::bt2020, true};
   stream.out.layout = layout_of(out);
-  stream.picture = picture;
+  stream.output = picture;
   stream.work_area = {.picture = {320, 240}, .left = 16, .area = {200, 100}, .work = {50, 25}};
   stream.priority = 3;
   return stream;
@@ -20,7 +20,7 @@ SlotSetup stream_of(PixelFormat in, PixelFormat out, Output picture) {
 
 TEST(SetupOf, TellsOfThePictureThatIsWorkedOn) {
   const auto setup = setup_of(stream_of(PixelFormat::nv12, PixelFormat::gray16, Output::labels),
-                              Details{}, false, 4);
+                              RegionDetails{}, false, 4);
   EXPECT_EQ(setup.in.format, PixelFormat::nv12);
   EXPECT_EQ(setup.size, (Size{50, 25})) << "the working picture's, not the caps'";
   EXPECT_EQ(setup.color.matrix, YuvMatrix::bt2020);
@@ -33,7 +33,7 @@ TEST(SetupOf, TellsOfThePictureThatIsWorkedOn) {
 
 TEST(SetupOf, AsksForNothingThatIsNotWanted) {
   const auto setup = setup_of(stream_of(PixelFormat::rgba, PixelFormat::rgba, Output::untouched),
-                              Details{}, false, 1);
+                              RegionDetails{}, false, 1);
   EXPECT_FALSE(setup.has_output);
   EXPECT_FALSE(setup.has_mask);
   EXPECT_FALSE(setup.has_borders);
@@ -42,7 +42,7 @@ TEST(SetupOf, AsksForNothingThatIsNotWanted) {
 
 TEST(SetupOf, AsksForDetailsAndMasks) {
   const auto setup = setup_of(stream_of(PixelFormat::rgba, PixelFormat::rgba, Output::drawn_on),
-                              Details{.borders = true, .runs = 77}, true, 1);
+                              RegionDetails{.borders = true, .runs = 77}, true, 1);
   EXPECT_TRUE(setup.has_output);
   EXPECT_TRUE(setup.has_mask);
   EXPECT_EQ(setup.mask.format, PixelFormat::labels32);

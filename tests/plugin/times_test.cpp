@@ -1,8 +1,6 @@
 // What is made of times: stated latencies, jumps, when tracks were first seen; and the times that
 // messages tell.
-#include "plugin/stream/frame_times.hpp"
-#include "plugin/stream/latency.hpp"
-#include "plugin/stream/track_times.hpp"
+#include "plugin/stream/stream_times.hpp"
 #include "tests/plugin/moving_square.hpp"
 
 namespace regions::test {
@@ -12,41 +10,41 @@ constexpr GstClockTime kFrame = 40 * GST_MSECOND;
 
 TEST(LatencyOf, FramesAndVolumes) {
   Latency latency;
-  EXPECT_EQ(latency.stated(), 0u);
-  EXPECT_FALSE(latency.begin(kFrame, 1, 4)) << "a frame is not waited for";
-  EXPECT_EQ(latency.stated(), 0u);
+  EXPECT_EQ(latency.reported(), 0u);
+  EXPECT_FALSE(latency.configure(kFrame, 1, 4)) << "a frame is not waited for";
+  EXPECT_EQ(latency.reported(), 0u);
   // Of single frames both parts are measured, with a quarter more.
-  EXPECT_TRUE(latency.take({2000, 6000}));
-  EXPECT_EQ(latency.stated(), 10 * GST_MSECOND);
-  EXPECT_FALSE(latency.take({0, 10000})) << "within the margin";
-  EXPECT_EQ(latency.stated(), 10 * GST_MSECOND);
-  EXPECT_TRUE(latency.take({0, 10001}));
-  EXPECT_EQ(latency.stated(), 10001 * GST_USECOND * 5 / 4);
-  EXPECT_TRUE(latency.take({0, 1000000}));
-  EXPECT_EQ(latency.stated(), 4 * kFrame) << "at most all that is under way";
-  EXPECT_FALSE(latency.take({0, 2000000}));
+  EXPECT_TRUE(latency.record({2000, 6000}));
+  EXPECT_EQ(latency.reported(), 10 * GST_MSECOND);
+  EXPECT_FALSE(latency.record({0, 10000})) << "within the margin";
+  EXPECT_EQ(latency.reported(), 10 * GST_MSECOND);
+  EXPECT_TRUE(latency.record({0, 10001}));
+  EXPECT_EQ(latency.reported(), 10001 * GST_USECOND * 5 / 4);
+  EXPECT_TRUE(latency.record({0, 1000000}));
+  EXPECT_EQ(latency.reported(), 4 * kFrame) << "at most all that is under way";
+  EXPECT_FALSE(latency.record({0, 2000000}));
   // Another rate shows more of what was measured.
-  EXPECT_TRUE(latency.begin(2 * kFrame, 1, 4));
-  EXPECT_EQ(latency.stated(), 8 * kFrame);
-  EXPECT_TRUE(latency.begin(0, 1, 4)) << "without a rate there is no limit";
-  EXPECT_EQ(latency.stated(), 2500 * GST_MSECOND);
-  EXPECT_TRUE(latency.forget());
-  EXPECT_EQ(latency.stated(), 0u);
-  EXPECT_FALSE(latency.forget());
+  EXPECT_TRUE(latency.configure(2 * kFrame, 1, 4));
+  EXPECT_EQ(latency.reported(), 8 * kFrame);
+  EXPECT_TRUE(latency.configure(0, 1, 4)) << "without a rate there is no limit";
+  EXPECT_EQ(latency.reported(), 2500 * GST_MSECOND);
+  EXPECT_TRUE(latency.reset());
+  EXPECT_EQ(latency.reported(), 0u);
+  EXPECT_FALSE(latency.reset());
 
-  EXPECT_TRUE(latency.begin(kFrame, 8, 2));
-  EXPECT_EQ(latency.stated(), 7 * kFrame) << "the first frame waits for seven more";
-  EXPECT_TRUE(latency.take({900000, 4000}));
-  EXPECT_EQ(latency.stated(), 7 * kFrame + 5 * GST_MSECOND) << "how they came is not measured";
-  EXPECT_TRUE(latency.take({0, 1000000}));
-  EXPECT_EQ(latency.stated(), 16 * kFrame);
-  EXPECT_TRUE(latency.forget());
-  EXPECT_EQ(latency.stated(), 7 * kFrame);
-  EXPECT_FALSE(latency.begin(kFrame, 8, 3));
+  EXPECT_TRUE(latency.configure(kFrame, 8, 2));
+  EXPECT_EQ(latency.reported(), 7 * kFrame) << "the first frame waits for seven more";
+  EXPECT_TRUE(latency.record({900000, 4000}));
+  EXPECT_EQ(latency.reported(), 7 * kFrame + 5 * GST_MSECOND) << "how they came is not measured";
+  EXPECT_TRUE(latency.record({0, 1000000}));
+  EXPECT_EQ(latency.reported(), 16 * kFrame);
+  EXPECT_TRUE(latency.reset());
+  EXPECT_EQ(latency.reported(), 7 * kFrame);
+  EXPECT_FALSE(latency.configure(kFrame, 8, 3));
   // Volumes of an unknown rate are measured.
-  EXPECT_TRUE(latency.begin(0, 8, 2));
-  EXPECT_TRUE(latency.take({100000, 60000}));
-  EXPECT_EQ(latency.stated(), 200 * GST_MSECOND);
+  EXPECT_TRUE(latency.configure(0, 8, 2));
+  EXPECT_TRUE(latency.record({100000, 60000}));
+  EXPECT_EQ(latency.reported(), 200 * GST_MSECOND);
 }
 
 struct Frame {
@@ -89,10 +87,10 @@ TEST(Jumps, AreLongerThanTheMost) {
         const BufferPtr buffer(gst_buffer_new());
         GST_BUFFER_PTS(buffer.get()) = frame.begin;
         GST_BUFFER_DURATION(buffer.get()) = frame.duration;
-        EXPECT_EQ(jumps.jumps(buffer.get(), kUsual, kMax), frame.jumps)
+        EXPECT_EQ(jumps.is_jump(buffer.get(), kUsual, kMax), frame.jumps)
             << "stream " << n << ", frame " << i << ", time " << time;
       }
-      jumps.forget();
+      jumps.reset();
     }
   }
 }

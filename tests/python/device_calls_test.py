@@ -9,7 +9,7 @@ from unittest import mock
 
 import gst_regions
 import numpy
-from gst_regions import _array_libraries, _devices
+from gst_regions import _device_arrays
 
 HOST = -1  # as a device's number: the CPU
 
@@ -34,7 +34,7 @@ class Elsewhere:
         return Elsewhere(~self.hidden)
 
 
-class FakeLibrary(_array_libraries.Library):
+class FakeLibrary(_device_arrays.Library):
     def __init__(self):
         super().__init__(types.SimpleNamespace(
             stack=lambda arrays, axis: Elsewhere(numpy.stack([array.hidden for array in arrays], axis))))
@@ -80,7 +80,7 @@ def levels(shape, most, dtype=numpy.uint8):
 class Calls(unittest.TestCase):
     def setUp(self):
         self.library = FakeLibrary()
-        patch = mock.patch.object(_devices, "_library_of", lambda kind: self.library if kind is Elsewhere else None)
+        patch = mock.patch.object(_device_arrays, "_library_of", lambda kind: self.library if kind is Elsewhere else None)
         patch.start()
         self.addCleanup(patch.stop)
 

@@ -3,7 +3,7 @@
 
 #include "core/drawing/regionoverlay.hpp"
 #include "cpu/drawing/drawing.hpp"
-#include "gpu/runtime/device.hpp"
+#include "gpu/runtime/cuda_backend.hpp"
 #include "tests/cclabel/cuda_case.hpp"
 #include "tests/regionoverlay/scene.hpp"
 
@@ -75,7 +75,7 @@ class RegionOverlayCuda : public testing::Test {
 
   void enqueue(const Scene& scene, const DrawingParams& drawing, const ConstFrame& labels,
                const ConstFrame& in, const Frame& out) {
-    Job job;
+    FrameTask job;
     job.in = in;
     job.out = out;
     job.mask = labels;

@@ -22,8 +22,8 @@ class RegionOverlayCpu : public testing::Test {
     return setup;
   }
 
-  static Job job_for(const Scene& scene, const ConstFrame& in, const Frame& out) {
-    Job job;
+  static FrameTask job_for(const Scene& scene, const ConstFrame& in, const Frame& out) {
+    FrameTask job;
     job.in = in;
     job.out = out;
     job.attached = scene.regions.data();
@@ -51,7 +51,7 @@ TEST_F(RegionOverlayCpu, SlotsDrawWhatDrawDraws) {
     out.emplace_back(PixelFormat::bgrx, size);
   }
   for (size_t slot = 0; slot < 3; ++slot) {
-    Job job = job_for(scenes[slot], in[slot].frame(), out[slot].frame());
+    FrameTask job = job_for(scenes[slot], in[slot].frame(), out[slot].frame());
     job.slot = static_cast<int>(slot);
     algorithm_->enqueue(job, {}, *queues[slot]);
     queues[slot]->record();
@@ -80,7 +80,7 @@ TEST_F(RegionOverlayCpu, ReadsTheAttachedLabels) {
   std::copy(scene.labels.begin(), scene.labels.end(), labels.labels().data);
   const auto queue = backend_->make_queue();
   for (GuardedFrame* out : {&without, &with}) {
-    Job job = job_for(scene, in.frame(), out->frame());
+    FrameTask job = job_for(scene, in.frame(), out->frame());
     if (out == &with) job.mask = labels.frame();
     algorithm_->enqueue(job, {}, *queue);
     queue->record();

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "core/drawing/drawing.hpp"
-#include "core/drawing/glyphs.hpp"
+#include "core/drawing/stamp.hpp"
 
 namespace regions {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/slicsuperpixel/slicsuperpixel.hpp"
+#include "core/slicsuperpixel/clusters.hpp"
 #include "tests/pictures/guarded.hpp"
 #include "tests/pictures/pictures.hpp"
 

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "gpu/runtime/device.hpp"
+#include "gpu/runtime/cuda_backend.hpp"
 #include "tests/cclabel/cuda_case.hpp"
 #include "tests/slicsuperpixel/run.hpp"
 
@@ -52,14 +52,14 @@ class SlicCuda : public testing::Test {
     auto* table = records.as<Region>();
     auto* total = reinterpret_cast<uint32_t*>(table + options.capacity);
     const Frame map = labels.frame();
-    Job job;
+    FrameTask job;
     job.in = picture.frame();
     if (out) job.out = out->frame();
     job.labels = {reinterpret_cast<uint32_t*>(map.plane[0]), map.width, map.height, map.pitch[0]};
     job.table = {options.capacity ? table : nullptr, options.capacity, total};
     const Block moments = backend_->allocate_pinned((options.capacity + 1) * sizeof(Moments));
     const Block borders =
-        backend_->allocate_pinned((most_borders(options.capacity) + 1) * sizeof(Border));
+        backend_->allocate_pinned((max_borders(options.capacity) + 1) * sizeof(Border));
     const Block border_count = backend_->allocate_pinned(sizeof(uint32_t));
     *border_count.as<uint32_t>() = 0;
     if (options.capacity) {

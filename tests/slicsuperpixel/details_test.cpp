@@ -78,7 +78,7 @@ TEST(SlicDetails, BordersStayBelowThreeARegion) {
   for (const SlicCase& task : small_cases()) {
     const GuardedFrame picture = task.frame();
     const SlicResult result = run_slic_on_cpu(1, picture.frame(), task.params());
-    EXPECT_LE(result.superpixels.borders.size(), most_borders(result.superpixels.regions.size()))
+    EXPECT_LE(result.superpixels.borders.size(), max_borders(result.superpixels.regions.size()))
         << task.name();
     EXPECT_TRUE(result.intact);
   }

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/slicsuperpixel/pieces.hpp"
-#include "core/slicsuperpixel/slicsuperpixel.hpp"
+#include "core/slicsuperpixel/clusters.hpp"
+#include "core/slicsuperpixel/fragments.hpp"
 
 namespace regions {
 namespace {
@@ -31,7 +31,7 @@ TEST(SlicGrid, CellsOfAGivenSideCoverThePicture) {
     }
     SlicParams least;
     least.region_size = 2;
-    EXPECT_EQ(most_cells(size), grid_of(size, least).cells());
+    EXPECT_EQ(max_cells(size), grid_of(size, least).cells());
   }
 }
 
@@ -108,7 +108,7 @@ TEST(SlicScales, FollowTheFormula) {
           }
           const double near = 1e-6;                    // of floats
           const double distance = 16 * scale * place;  // that a square pixel counts
-          EXPECT_NEAR(found.bow * 256, distance, near * distance);
+          EXPECT_NEAR(found.curvature * 256, distance, near * distance);
           EXPECT_NEAR(found.slope * 16, 2 * distance, near * distance);
           for (int c = 0; c < 3; ++c) {
             // 2 L, and levels of 255, are twice as fine as Lab units.
@@ -136,20 +136,20 @@ TEST(SlicScales, LimitsCountCellsAndPixels) {
   params.tolerance = 0.75;  // pixels, as sixteenths, of 20 cells
   EXPECT_EQ(movement_limit(grid, params), 240u);
   params.min_size = 0;
-  EXPECT_EQ(stay_rule(grid, params).least, 0u);
+  EXPECT_EQ(retention_rule(grid, params).min_area, 0u);
   params.min_size = 0.25;
-  EXPECT_EQ(stay_rule(grid, params).least, 75u);
+  EXPECT_EQ(retention_rule(grid, params).min_area, 75u);
   params.min_size = 0.005;
-  EXPECT_EQ(stay_rule(grid, params).least, 2u) << "1.5 is rounded";
-  EXPECT_EQ(stay_rule(grid, params).wanted, 0u);
+  EXPECT_EQ(retention_rule(grid, params).min_area, 2u) << "1.5 is rounded";
+  EXPECT_EQ(retention_rule(grid, params).requested, 0u);
   params.superpixels = 19;
-  EXPECT_EQ(stay_rule(grid, params).wanted, 19u);
-  EXPECT_EQ(stay_rule(grid, params).least, 1u) << "0.4 of it is 0.6";
-  EXPECT_EQ(stay_rule(grid, params).certain, Piece::kStays) << "20 cells";
+  EXPECT_EQ(retention_rule(grid, params).requested, 19u);
+  EXPECT_EQ(retention_rule(grid, params).min_area, 1u) << "0.4 of it is 0.6";
+  EXPECT_EQ(retention_rule(grid, params).certain, Fragment::kRetained) << "20 cells";
   params.superpixels = 20;
-  EXPECT_EQ(stay_rule(grid, params).certain, 300u) << "a cell";
+  EXPECT_EQ(retention_rule(grid, params).certain, 300u) << "a cell";
   params.min_size = 0;
-  EXPECT_EQ(stay_rule(grid, params).wanted, 0u) << "pieces apart";
+  EXPECT_EQ(retention_rule(grid, params).requested, 0u) << "pieces apart";
 }
 
 }  // namespace

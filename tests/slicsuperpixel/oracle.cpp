@@ -56,7 +56,7 @@ int64_t score(const Cluster& k, int place, const Color& p, int x, int y, const S
                      16 * (dy - grid.height - grid.height / 2);
   const int u = x - cell_x - grid.width / 2, patch = (y - cell_y) / 16 * 16, v = y - cell_y - patch;
   const int64_t right = -times(kx, scale.slope), down = -times(ky, scale.slope);
-  int64_t start = times(kx * kx + ky * ky, scale.bow), rest = 0;
+  int64_t start = times(kx * kx + ky * ky, scale.curvature), rest = 0;
   const bool adapts = scale.adaptive > 0;
   for (size_t c = 0; c < 3 && !adapts; ++c) {
     const int64_t factor = std::clamp<int64_t>(

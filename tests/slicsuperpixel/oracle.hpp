@@ -1,11 +1,11 @@
 // Superpixels the slow way: pixel by pixel, piece by piece, as the definition in
-// core/slicsuperpixel/slicsuperpixel.hpp and core/slicsuperpixel/pieces.hpp reads.
+// core/slicsuperpixel/slicsuperpixel.hpp and core/slicsuperpixel/fragments.hpp reads.
 #pragma once
 
 #include <array>
 #include <vector>
 
-#include "core/slicsuperpixel/slicsuperpixel.hpp"
+#include "core/slicsuperpixel/clusters.hpp"
 
 namespace regions {
 

@@ -98,7 +98,7 @@ TEST(SlicOutput, RecordsStopAtTheCapacity) {
 TEST(SlicOutput, TheReportsMethodIsForCuda) {
   const GuardedFrame picture = kScene.frame();
   SlicParams params = kScene.params();
-  params.method = SlicMethod::report;
+  params.method = SlicMethod::ece1782;
   try {
     run_slic_on_cpu(1, picture.frame(), params);
     FAIL() << "the CPU has no such method";

@@ -28,7 +28,7 @@ TEST_F(SlicReport, EveryStepEqualsTheOracle) {
   for (const SlicCase& task : report_cases()) {
     const GuardedFrame picture = task.frame();
     SlicParams params = task.params();
-    params.method = SlicMethod::report;
+    params.method = SlicMethod::ece1782;
     const Superpixels expected = report_slowly(picture.frame(), params);
     for (params.report_step = 1; params.report_step <= 7; ++params.report_step) {
       SCOPED_TRACE(task.name() + " step " + std::to_string(params.report_step));
@@ -45,7 +45,7 @@ TEST_F(SlicReport, StepsAgreeOnTheReportsCase) {
   const SlicCase task = {"scene", {4096, 2048}, {"region-size=128"}, PixelFormat::rgbx};
   const GuardedFrame picture = task.frame();
   SlicParams params = task.params();
-  params.method = SlicMethod::report;
+  params.method = SlicMethod::ece1782;
   params.report_step = 1;
   const SlicResult first = run(picture.frame(), params);
   for (params.report_step = 2; params.report_step <= 7; ++params.report_step) {

@@ -30,10 +30,10 @@ SlicResult run_slic_on_cpu(int threads, const ConstFrame& in, const SlicParams& 
   records.back().id = 0xA9A9A9A9;
   std::vector<Moments> moments(options.capacity + 1);
   moments.back().sum_xx = 0xA9A9A9A9;
-  std::vector<Border> borders(most_borders(options.capacity) + 1);
+  std::vector<Border> borders(max_borders(options.capacity) + 1);
   borders.back().length = 0xA9A9A9A9;
   uint32_t border_count = 0;
-  Job job;
+  FrameTask job;
   job.in = in;
   job.labels = labels.labels();
   if (options.capacity > 0) {

@@ -33,7 +33,7 @@ bool same(const Outcome& a, const Outcome& b) {
 
 class SlicSlots : public testing::Test {
  protected:
-  ~SlicSlots() override { want_faults(nullptr); }
+  ~SlicSlots() override { inject_faults(nullptr); }
 
   std::unique_ptr<Algorithm<SlicParams>> configured(int slots, bool borders = true) {
     auto algorithm = make_algorithm<SlicParams, BackendKind::cpu>(backend_);
@@ -53,8 +53,8 @@ class SlicSlots : public testing::Test {
     GuardedFrame labels(PixelFormat::labels32, kSize);
     outcome.records.resize(most);
     outcome.moments.resize(most);
-    outcome.borders.resize(most_borders(most));
-    Job job{.slot = slot, .in = in, .out = out, .labels = labels.labels()};
+    outcome.borders.resize(max_borders(most));
+    FrameTask job{.slot = slot, .in = in, .out = out, .labels = labels.labels()};
     job.table = {outcome.records.data(), most,
                  &outcome.total,         outcome.moments.data(),
                  outcome.borders.data(), &outcome.border_count};
@@ -114,7 +114,7 @@ TEST_F(SlicSlots, MeansOfThoseThatAreRecorded) {
   const Outcome found = run(*algorithm, 0, picture.frame(), picture.frame(), params, 40);
   ASSERT_GT(found.total, 300u);
   GuardedFrame without_table = SlicCase{"scene", kSize}.frame();
-  Job job{.slot = 0, .in = without_table.frame(), .out = without_table.frame()};
+  FrameTask job{.slot = 0, .in = without_table.frame(), .out = without_table.frame()};
   algorithm->enqueue(job, params, *queue_);
   queue_->record();
   queue_->wait();
@@ -175,9 +175,9 @@ TEST_F(SlicSlots, WarmStartsBeginAfreshWhereTheyMust) {
     EXPECT_EQ(labels_of(*fresh, params), first) << setting;
     params.warm_start = true;
     EXPECT_EQ(labels_of(*fresh, params), labels_of(*algorithm, params)) << setting;
-    want_faults("work=1");
+    inject_faults("work=1");
     EXPECT_THROW(labels_of(*fresh, params), DeviceError);
-    want_faults(nullptr);
+    inject_faults(nullptr);
     EXPECT_EQ(labels_of(*fresh, params), first) << setting << ": nothing to start from";
     EXPECT_EQ(labels_of(*fresh, params), third) << setting;
   }
@@ -243,7 +243,7 @@ TEST_F(SlicSlots, RefusalsNameWhatIsWrong) {
   const auto algorithm = configured(1, false);
   const GuardedFrame in(PixelFormat::rgb, kSize), gray(PixelFormat::gray8, kSize),
       narrow(PixelFormat::rgb, {kSize.width - 1, kSize.height});
-  Job job{.in = in.frame()};
+  FrameTask job{.in = in.frame()};
   SlicParams params;
   params.output = SlicOutput::none;
   const auto answer = [&] {
@@ -263,7 +263,7 @@ TEST_F(SlicSlots, RefusalsNameWhatIsWrong) {
   job.table.borders = &border;
   EXPECT_EQ(answer(), "borders are requested but were not configured");
   job.table.borders = nullptr;
-  params.method = SlicMethod::report;
+  params.method = SlicMethod::ece1782;
   EXPECT_EQ(answer(), "method=report runs on CUDA only; the CPU supports method=fused");
   params.method = SlicMethod::fused;
   for (const GuardedFrame* other : {&gray, &narrow}) {

@@ -73,7 +73,7 @@ std::vector<Superpixels> run_frames(const std::shared_ptr<Backend>& backend,
     in.pitch[0] = 3 * size.width;
     in.memory = backend->memory();
     auto* records = place.table.as<Region>();
-    Job job;
+    FrameTask job;
     job.slot = static_cast<int>(i % places.size());
     job.in = in;
     job.labels = {place.labels.as<uint32_t>(), size.width, size.height, 4 * size.width};

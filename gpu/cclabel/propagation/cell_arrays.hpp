@@ -8,15 +8,15 @@
 //                 3. propagate()     iterates until no label changes
 //   sweep:        1. sweep()         thresholds the cells and iterates until no label changes
 //   then both:    4. find_first_cells() finds the first cell of each region, counts regions
-//                 5. sum_areas(), number_firsts() filter and number the regions
+//                 5. sum_areas(), number_first_pixels() filter and number the regions
 //                 6. measure_regions() sums the records, if the frame has a table
 //                 7. write_labels(), write_colors() write the outputs
 #pragma once
 
 #include "core/cclabel/cclabel.hpp"
-#include "gpu/cclabel/base/firsts.hpp"
-#include "gpu/cclabel/base/records.hpp"
-#include "gpu/cclabel/base/subject.hpp"
+#include "gpu/cclabel/device_records.hpp"
+#include "gpu/cclabel/first_pixels.hpp"
+#include "gpu/cclabel/label_input.hpp"
 #include "gpu/cclabel/propagation/propagation.hpp"
 #include "gpu/primitives/union_find.hpp"
 
@@ -40,7 +40,7 @@ struct Progress {
 
 // Copied to kernels by value.
 struct CellArrays {
-  Stack layout;
+  VolumeLayout layout;
   Connectivity connectivity;
   int stride;  // cells from one row of `swept` to the next, a multiple of 128
 
@@ -52,15 +52,16 @@ struct CellArrays {
   uint32_t* first_cell;     // [cells] at the representative: first cell of the region
   uint32_t* region_firsts;  // [words] bits: first cells of regions
   uint32_t* regions_before;  // [words] regions whose first cell precedes the word
-  uint32_t* region_counts;   // [words / Firsts::kSumWords] first cells in each block of words
-  uint32_t* area;            // [cells] at the first cell: cells of the region, if filters need it
-  uint32_t* total;           // [2] number of regions, and of regions that have a label
+  uint32_t*
+      region_counts;  // [words / FirstPixelBitmap::kSumWords] first cells in each block of words
+  uint32_t* area;     // [cells] at the first cell: cells of the region, if filters need it
+  uint32_t* total;    // [2] number of regions, and of regions that have a label
   Progress* progress;
 
-  cclabel::Firsts regions() const {
+  cclabel::FirstPixelBitmap regions() const {
     const auto pitch = static_cast<uint32_t>(layout.slice.width);
-    return {.stack = layout,
-            .in_row = 1,
+    return {.volume_layout = layout,
+            .words_per_row = 1,
             .pitch = pitch,
             .words = words(),
             .bits = region_firsts,
@@ -100,7 +101,7 @@ REGIONS_HD constexpr uint32_t neighbours_of(Connectivity connectivity) {
 
 // The image that is labelled and, for criterion=binary, the level of each layer.
 struct CellInput {
-  cclabel::Subject image;
+  cclabel::LabelInput image;
   cclabel::Levels levels;
   bool has_background;  // background has regions too
 };

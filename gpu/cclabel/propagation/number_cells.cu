@@ -1,8 +1,8 @@
 // The passes after propagation or sweeps, when each cell's label names any cell of its region:
 // finds the first cell of each region, by which regions are numbered; measures the regions; and
 // writes the labels.
-#include "gpu/cclabel/base/record_sums.hpp"
-#include "gpu/cclabel/base/writers.hpp"
+#include "gpu/cclabel/device_records.hpp"
+#include "gpu/cclabel/pixel_writers.hpp"
 #include "gpu/cclabel/propagation/cell_arrays.hpp"
 #include "gpu/primitives/warp.hpp"
 
@@ -14,7 +14,8 @@ struct CountBlock {
 };
 constexpr int kThreads = CellBlock::threads;
 constexpr int kCountThreads = CountBlock::threads;
-static_assert(kCountThreads == cclabel::Firsts::kSumWords, "a block counts one block of words");
+static_assert(kCountThreads == cclabel::FirstPixelBitmap::kSumWords,
+              "a block counts one block of words");
 
 // Skips cells whose left neighbour has the same label, because they cannot be first.
 __global__ __launch_bounds__(kThreads) void find_first_kernel(CellArrays cells) {
@@ -31,9 +32,11 @@ __global__ __launch_bounds__(kThreads) void find_first_kernel(CellArrays cells) 
 __global__ __launch_bounds__(kCountThreads) void count_kernel(CellArrays cells) {
   __shared__ uint32_t warp_sums[kCountThreads / 32];
   const int lane = static_cast<int>(threadIdx.x % 32);
-  const uint32_t start = blockIdx.x * cclabel::Firsts::kSumWords;  // the block's first word
+  const uint32_t start =
+      blockIdx.x * cclabel::FirstPixelBitmap::kSumWords;  // the block's first word
   uint32_t count = 0;
-  for (uint32_t w = threadIdx.x / 32; w < cclabel::Firsts::kSumWords; w += kCountThreads / 32) {
+  for (uint32_t w = threadIdx.x / 32; w < cclabel::FirstPixelBitmap::kSumWords;
+       w += kCountThreads / 32) {
     if (start + w >= cells.words()) break;
     const uint32_t cell = (start + w) * 32 + static_cast<uint32_t>(lane);
     const uint32_t label = cell < cells.count() ? cells.label[cell] : 0;
@@ -43,7 +46,7 @@ __global__ __launch_bounds__(kCountThreads) void count_kernel(CellArrays cells) 
     if (lane == 0) count += static_cast<uint32_t>(__popc(firsts));
   }
   uint32_t all;
-  sum_before<kCountThreads>(count, warp_sums, all);
+  block_exclusive_sum<kCountThreads>(count, warp_sums, all);
   if (threadIdx.x == 0) cells.region_counts[blockIdx.x] = all;
 }
 
@@ -52,7 +55,8 @@ __device__ uint32_t region_number(const CellArrays& cells, uint32_t cell) {
   const uint32_t label = cells.label[cell];
   if (!label) return 0;
   const uint32_t first = cells.first_cell[label - 1];
-  return cclabel::label_of_first(cells.region_firsts, cells.regions_before, first / 32, first);
+  return cclabel::label_at_first_pixel(cells.region_firsts, cells.regions_before, first / 32,
+                                       first);
 }
 
 __global__ __launch_bounds__(kThreads) void sum_areas_kernel(CellArrays cells) {
@@ -69,11 +73,11 @@ __global__ __launch_bounds__(kThreads) void measure_kernel(CellArrays cells, Con
   const uint32_t cell = blockIdx.x * kThreads + threadIdx.x;
   uint32_t label = cell < cells.count() ? region_number(cells, cell) : 0;
   if (label > records.capacity) label = 0;
-  cclabel::Piece cell_sums;
+  cclabel::VoxelSums cell_sums;
   if (label) {
     const int width = cells.layout.slice.width, row = static_cast<int>(cell) / width;
-    const Stack& volume_layout = cells.layout;
-    const Stack::Place position = volume_layout.place(row);
+    const VolumeLayout& volume_layout = cells.layout;
+    const VolumeLayout::Position position = volume_layout.position(row);
     cell_sums.area = 1;
     cell_sums.left = cell_sums.right = static_cast<int>(cell) - row * width;
     cell_sums.y = position.y;
@@ -84,7 +88,8 @@ __global__ __launch_bounds__(kThreads) void measure_kernel(CellArrays cells, Con
     }
   }
   for_each_key(label, [&](uint32_t common, bool takes_part) {
-    cclabel::add_group(cell_sums, takes_part, frame.layout.channels, records.region[common - 1]);
+    cclabel::add_warp_sums(cell_sums, takes_part, frame.layout.channels,
+                           records.region[common - 1]);
   });
 }
 
@@ -102,7 +107,7 @@ __global__ __launch_bounds__(kThreads) void write_kernel(CellArrays cells, Write
     labels[k] =
         x + k < width ? region_number(cells, static_cast<uint32_t>(row * width + x + k)) : 0;
   }
-  cclabel::write(writer, x, row, labels);
+  cclabel::write_four_pixels(writer, x, row, labels);
 }
 
 // Launches write_kernel() with a writer.
@@ -121,8 +126,8 @@ struct WriteLaunch {
 
 void find_first_cells(const CellArrays& cells, cudaStream_t stream) {
   launch(find_first_kernel, blocks_for(cells.count(), kThreads), kThreads, 0, stream, cells);
-  launch(count_kernel, blocks_for(cells.words(), cclabel::Firsts::kSumWords), kCountThreads, 0,
-         stream, cells);
+  launch(count_kernel, blocks_for(cells.words(), cclabel::FirstPixelBitmap::kSumWords),
+         kCountThreads, 0, stream, cells);
 }
 
 void sum_areas(const CellArrays& cells, cudaStream_t stream) {

@@ -29,7 +29,7 @@ struct ClassReader {
 
   explicit ClassReader(const CellInput& cell_input) : input(cell_input) {}
   __device__ uint32_t value(int x, int row, int layer) const {
-    return cclabel::value_of(input.image, x, row) >= input.levels.level[layer];
+    return cclabel::compared_value(input.image, x, row) >= input.levels.level[layer];
   }
   __device__ bool has_region(uint32_t value) const { return value || input.has_background; }
   __device__ bool are_linked(uint32_t a, uint32_t b) const { return a == b && has_region(a); }
@@ -53,8 +53,8 @@ __global__ __launch_bounds__(kThreads) void link_kernel(Reader reader, CellArray
   const int width = cells.layout.slice.width;
   const int row = static_cast<int>(cell / static_cast<uint32_t>(width));
   const int x = static_cast<int>(cell) - row * width;
-  const Stack& volume_layout = cells.layout;
-  const Stack::Place position = volume_layout.place(row);
+  const VolumeLayout& volume_layout = cells.layout;
+  const VolumeLayout::Position position = volume_layout.position(row);
   const int image_row = row % cells.layout.volume_rows();
   const uint32_t value = reader.value(x, image_row, position.layer);
   uint32_t links = 0;

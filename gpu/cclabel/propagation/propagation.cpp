@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "gpu/cclabel/base/numbering.hpp"
+#include "gpu/cclabel/first_pixels.hpp"
 #include "gpu/cclabel/labeller.hpp"
 #include "gpu/cclabel/propagation/cell_arrays.hpp"
 #include "gpu/runtime/workspace.hpp"
@@ -17,7 +17,7 @@ struct CellBuffers {
   Workspace memory;
   CellArrays cells = {};
   Region* records = nullptr;  // [max_regions]
-  cclabel::Selection* selection = nullptr;
+  cclabel::LargestSelection* selection = nullptr;
   Block passes;  // pinned
 };
 
@@ -27,8 +27,8 @@ class PropagationLabeller final : public CcLabel {
       : backend_(std::move(backend)), method_(method), variant_(variant) {}
 
   void configure(const Setup& setup) override {
-    expects_stackable(setup);
-    const Stack maximum{setup.size, setup.depth, setup.layers};
+    expects_labellable(setup);
+    const VolumeLayout maximum{setup.size, setup.depth, setup.layers};
     expects(maximum.size().area() < 1u << 31,
             "method=propagation and method=sweep support fewer than 2^31 cells; there are " +
                 std::to_string(maximum.size().area()));
@@ -39,14 +39,14 @@ class PropagationLabeller final : public CcLabel {
         method_ == Method::sweep ? sweep_blocks(setup.size.width) : propagation_blocks(variant_);
   }
 
-  void enqueue(const Job& job, const CcLabelParams& params, Queue& queue) override {
+  void enqueue(const FrameTask& job, const CcLabelParams& params, Queue& queue) override {
     expects(params.method == method_, "method differs from the configured value");
     const CellBuffers& buffers = buffers_.at(static_cast<size_t>(job.slot));
     const cudaStream_t stream = stream_of(queue);
     CellArrays cells = buffers.cells;
-    cells.layout = stack_of(setup_, job);
+    cells.layout = volume_layout_of(setup_, job);
     cells.connectivity = params.connectivity;
-    const cclabel::Subject image = cclabel::subject_of(job, params);
+    const cclabel::LabelInput image = cclabel::label_input_of(job, params);
     const CellInput input{image, cclabel::levels_of(image, params), params.label_background};
     if (method_ == Method::sweep) {
       sweep(input, cells, blocks_, stream);
@@ -59,8 +59,9 @@ class PropagationLabeller final : public CcLabel {
     Records records;
     if (job.table.regions) records = {buffers.records, job.table.capacity};
     find_first_cells(cells, stream);
-    number_regions(job, params, cells.layout,
-                   cclabel::FirstsRegions<CellArrays>{cells, buffers.selection, records, stream});
+    filter_and_number_regions(
+        job, params, cells.layout,
+        cclabel::FirstPixelRegions<CellArrays>{cells, buffers.selection, records, stream});
     if (records.capacity > 0) measure_regions(cells, job.in, records, stream);
     if (job.table.regions) {
       cclabel::publish_table(cells.total, records, job.table, stream);
@@ -69,13 +70,13 @@ class PropagationLabeller final : public CcLabel {
     queue.copy_bytes(&cells.progress->passes, buffers.passes.data(), sizeof(uint32_t));
   }
 
-  TrackReport track_report(int) const override { return {}; }
+  TrackEvents track_events(int) const override { return {}; }
   uint32_t passes(int slot) const override {
     return *buffers_.at(static_cast<size_t>(slot)).passes.as<uint32_t>();
   }
 
  private:
-  void allocate(CellBuffers& buffers, const Stack& maximum) {
+  void allocate(CellBuffers& buffers, const VolumeLayout& maximum) {
     const size_t count = maximum.size().area(), words = (count + 31) / 32;
     Workspace& memory = buffers.memory;
     CellArrays& cells = buffers.cells;
@@ -93,7 +94,7 @@ class PropagationLabeller final : public CcLabel {
     memory.reserve(cells.first_cell, count);
     memory.reserve(cells.region_firsts, words);
     memory.reserve(cells.regions_before, words);
-    memory.reserve(cells.region_counts, words / cclabel::Firsts::kSumWords + 1);
+    memory.reserve(cells.region_counts, words / cclabel::FirstPixelBitmap::kSumWords + 1);
     memory.reserve(cells.area, count);
     memory.reserve(cells.total, 2);
     memory.reserve(cells.progress, 1);
@@ -103,11 +104,11 @@ class PropagationLabeller final : public CcLabel {
     buffers.passes = backend_->allocate_pinned(sizeof(uint32_t));
   }
 
-  static void write_outputs(const Job& job, const CcLabelParams& params, const CellArrays& cells,
-                            cudaStream_t stream) {
+  static void write_outputs(const FrameTask& job, const CcLabelParams& params,
+                            const CellArrays& cells, cudaStream_t stream) {
     if (!job.labels.empty()) write_labels(cells, job.labels, stream);
     if (job.out.empty()) return;
-    const uint32_t limit = label_limit(job.out.layout);
+    const uint32_t limit = max_label_of(job.out.layout);
     if (params.output == CcOutput::labels) write_labels(cells, job.out, 1, limit, stream);
     if (params.output == CcOutput::mask) write_labels(cells, job.out, limit, limit, stream);
     if (params.output == CcOutput::colors) write_colors(cells, job.out, stream);
@@ -125,7 +126,7 @@ class PropagationLabeller final : public CcLabel {
 
 std::unique_ptr<CcLabel> make_propagation_labeller(std::shared_ptr<Backend> backend, Method method,
                                                    const Variant& variant) {
-  expects(is_historic(method), "method must be propagation or sweep");
+  expects(uses_propagation(method), "method must be propagation or sweep");
   return std::make_unique<PropagationLabeller>(std::move(backend), method, variant);
 }
 

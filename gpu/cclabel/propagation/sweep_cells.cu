@@ -150,7 +150,7 @@ __global__ __launch_bounds__(kThreads) void sweep_kernel(CellArrays cells) {
   const auto grid = cooperative_groups::this_grid();
   const auto warp = static_cast<int>((blockIdx.x * kThreads + threadIdx.x) / 32);
   const auto warps = static_cast<int>(gridDim.x * kThreads / 32);
-  const Stack& layout = cells.layout;
+  const VolumeLayout& layout = cells.layout;
   const int height = layout.slice.height;
   // The loop ends: each pass except the last changes a label, and the smallest label of a region
   // moves by at least one cell per pass.
@@ -187,7 +187,7 @@ __global__ __launch_bounds__(kThreads) void begin_kernel(CellInput input, CellAr
   if (row >= cells.layout.rows()) return;
   uint32_t label = kOutside;
   if (x < cells.layout.slice.width) {
-    const int value = cclabel::value_of(input.image, x, row % cells.layout.volume_rows());
+    const int value = cclabel::compared_value(input.image, x, row % cells.layout.volume_rows());
     const bool is_set = value >= input.levels.level[row / cells.layout.volume_rows()];
     const auto cell = static_cast<uint32_t>(row * cells.layout.slice.width + x);
     if (is_set) label = cell;

@@ -2,16 +2,16 @@
 // background that touches no side of the volume. See ThresholdRanks in volume.hpp.
 #include <algorithm>
 
-#include "gpu/cclabel/base/tuning.hpp"
+#include "gpu/cclabel/first_pixels.hpp"
 #include "gpu/cclabel/volume/volume.hpp"
 
 namespace regions::volume {
 namespace {
 
-constexpr int kThreads = cclabel::WordBlock::threads;
+constexpr int kThreads = cclabel::BitmapBlock::threads;
 
 // A thread ranks four voxels. Rows are padded to whole words.
-__global__ __launch_bounds__(kThreads) void rank_background_kernel(Subject input,
+__global__ __launch_bounds__(kThreads) void rank_background_kernel(LabelInput input,
                                                                    ThresholdRanks ranks,
                                                                    Image<uint8_t> voxels) {
   const auto fours = (static_cast<uint32_t>(voxels.width) + 3) / 4;
@@ -20,7 +20,7 @@ __global__ __launch_bounds__(kThreads) void rank_background_kernel(Subject input
   const auto y = static_cast<int>(i / fours), x = static_cast<int>(i % fours) * 4;
   uint32_t four = 0;
   for (int k = 0; k < 4 && x + k < voxels.width; ++k) {
-    const int value = value_of(input, x + k, y);
+    const int value = compared_value(input, x + k, y);
     int rank = 0;
     while (rank < ranks.count && value >= ranks.level[rank]) ++rank;
     four |= static_cast<uint32_t>(ranks.count - rank) << 8 * k;
@@ -117,7 +117,7 @@ Levels ThresholdRanks::background(int layers) const {
   return levels;
 }
 
-void rank_background_voxels(const Subject& input, const ThresholdRanks& ranks,
+void rank_background_voxels(const LabelInput& input, const ThresholdRanks& ranks,
                             const Image<uint8_t>& voxels, cudaStream_t stream) {
   const size_t fours = (static_cast<size_t>(voxels.width) + 3) / 4;
   launch(rank_background_kernel, blocks_for(fours * static_cast<size_t>(voxels.height), kThreads),

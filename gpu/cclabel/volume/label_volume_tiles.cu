@@ -3,10 +3,9 @@
 //
 // The forest of nodes is built by Rem's algorithm: every link leads to a smaller node, and of two
 // parents, the larger one gets the smaller one as its parent.
-#include "gpu/cclabel/base/divide_memory.hpp"
+#include "gpu/cclabel/first_pixels.hpp"
 #include "gpu/cclabel/volume/band_adjacency.hpp"
 #include "gpu/cclabel/volume/component_forest.hpp"
-#include "gpu/primitives/block_list.hpp"
 #include "gpu/primitives/warp.hpp"
 
 namespace regions::volume {
@@ -28,12 +27,12 @@ using FewRegistersTile = TileShape<16, 16, 256, 8>;
 struct ByteReader {
   Image<const uint8_t> image;
 
-  explicit ByteReader(const Subject& input)
+  explicit ByteReader(const LabelInput& input)
       : image(input.frame.plane_as<const uint8_t>(0, input.frame.width, input.frame.height)) {}
-  static bool can_read(const Subject& input) {
+  static bool can_read(const LabelInput& input) {
     const Layout& pixels = input.frame.layout;
     const auto address = reinterpret_cast<uintptr_t>(input.frame.plane[0]);
-    return input.measure == cclabel::Measure::value && pixels.model != ColorModel::rgb &&
+    return input.compared == cclabel::ComparedValue::value && pixels.model != ColorModel::rgb &&
            pixels.sample_bytes == 1 && pixels.component[0].step == 1 &&
            (address | static_cast<uintptr_t>(input.frame.pitch[0])) % 16 == 0;
   }
@@ -90,9 +89,9 @@ struct ByteReader {
 
 // For all formats: one warp reads one word, one lane one voxel.
 struct VoxelReader {
-  Subject input;
+  LabelInput input;
 
-  explicit VoxelReader(const Subject& labelled) : input(labelled) {}
+  explicit VoxelReader(const LabelInput& labelled) : input(labelled) {}
 
   template <class T, class Put>
   __device__ void read(Put put, const Volume& v, const TilePosition& tile, int level) const {
@@ -101,7 +100,8 @@ struct VoxelReader {
       const int y = tile.y + i % T::rows, z = tile.z + i / T::rows;
       const bool exists =
           x < v.layout.slice.width && y < v.layout.slice.height && z < v.layout.slices;
-      const bool is_set = exists && value_of(input, x, z * v.layout.slice.height + y) >= level;
+      const bool is_set =
+          exists && compared_value(input, x, z * v.layout.slice.height + y) >= level;
       const uint32_t word = __ballot_sync(kAllLanes, is_set);
       if (lane == 0) put(i, word);
     }
@@ -225,7 +225,7 @@ struct FaceAdjacency {
   // The nodes of an encoded pair. The thread that merges them decodes it: threads differ in their
   // number of pairs, but the list is shared out evenly.
   __device__ static ushort2 nodes(const Tile& shared, ushort2 pair) {
-    const uint32_t up_to = regions::up_to(static_cast<int>(pair.x & 31u));
+    const uint32_t up_to = regions::bits_up_to(static_cast<int>(pair.x & 31u));
     const uint32_t word = pair.x >> 6, other = word - (pair.x & 32u ? Tile::kBandsY : 1);
     const auto node = [&](uint32_t w) {
       return static_cast<uint16_t>(shared.nodes_before[w] + __popc(shared.node_starts[w] & up_to) -
@@ -432,7 +432,7 @@ __device__ void find_components(Tile& shared, uint32_t nodes) {
     const uint32_t root = root_of(shared.parent, node);
     const bool is_root = exists && root == node;
     const uint32_t roots = __ballot_sync(kAllLanes, is_root);
-    const auto counted = static_cast<uint32_t>(__popc(roots & up_to(static_cast<int>(lane))));
+    const auto counted = static_cast<uint32_t>(__popc(roots & bits_up_to(static_cast<int>(lane))));
     uint32_t number = 0;  // numbers depend on the order of warps; results do not
     if (lane == 31) number = atomicAdd(&shared.component_count, counted);
     number = __shfl_sync(kAllLanes, number, 31) + counted - 1;
@@ -455,8 +455,8 @@ __device__ uint32_t find_nodes(Tile& shared) {
     const BandWords words = shared.band_words(Tile::band_position(i));
     shared.node_starts[i] = starts = words.starts(connectivity);
   }
-  const uint32_t before =
-      sum_before<Tile::kThreads>(static_cast<uint32_t>(__popc(starts)), shared.warp_sums, all);
+  const uint32_t before = block_exclusive_sum<Tile::kThreads>(static_cast<uint32_t>(__popc(starts)),
+                                                              shared.warp_sums, all);
   if (i < Tile::kBands) shared.nodes_before[i] = static_cast<uint16_t>(before);
   if (i == 0) shared.pair_count = shared.component_count = 0;
   __syncthreads();  // the nodes of all bands are known
@@ -514,7 +514,7 @@ __global__ __launch_bounds__(T::threads, T::min_blocks) void label_tiles_kernel(
   __shared__ Tile shared;
   const TilePosition tile(v);
   const int i = static_cast<int>(threadIdx.x);
-  let_next_start();
+  pdl_trigger();
   clear_region_counts<T>(v, tile);
   shared.clear_halo();
   reader.template read<T>([&](int row, uint32_t word) { shared.tile_row(row) = word; }, v, tile,
@@ -543,15 +543,15 @@ __global__ __launch_bounds__(T::threads, T::min_blocks) void label_tiles_kernel(
 }
 
 template <class T, Connectivity connectivity>
-void launch_tiles(const Subject& input, const Levels& levels, const Volume& volume,
+void launch_tiles(const LabelInput& input, const Levels& levels, const Volume& volume,
                   cudaStream_t stream) {
   const dim3 grid = tile_grid(volume);
   if (ByteReader::can_read(input)) {
-    cclabel::divide_memory(label_tiles_kernel<T, connectivity, ByteReader>, volume.all_tiles());
+    cclabel::set_carveout(label_tiles_kernel<T, connectivity, ByteReader>, volume.all_tiles());
     launch(label_tiles_kernel<T, connectivity, ByteReader>, grid, T::threads, 0, stream,
            ByteReader(input), levels, volume);
   } else {
-    cclabel::divide_memory(label_tiles_kernel<T, connectivity, VoxelReader>, volume.all_tiles());
+    cclabel::set_carveout(label_tiles_kernel<T, connectivity, VoxelReader>, volume.all_tiles());
     launch(label_tiles_kernel<T, connectivity, VoxelReader>, grid, T::threads, 0, stream,
            VoxelReader(input), levels, volume);
   }
@@ -559,7 +559,7 @@ void launch_tiles(const Subject& input, const Levels& levels, const Volume& volu
 
 // With bands of two by two rows.
 template <Connectivity connectivity>
-void launch_diagonal_tiles(const Subject& input, const Levels& levels, const Volume& volume,
+void launch_diagonal_tiles(const LabelInput& input, const Levels& levels, const Volume& volume,
                            cudaStream_t stream) {
   if (volume.all_tiles() <= cclabel::kFewTiles) {
     launch_tiles<CubeTile, connectivity>(input, levels, volume, stream);
@@ -570,7 +570,7 @@ void launch_diagonal_tiles(const Subject& input, const Levels& levels, const Vol
 
 }  // namespace
 
-Volume with_geometry(Volume volume, const Stack& layout, Connectivity connectivity) {
+Volume with_geometry(Volume volume, const VolumeLayout& layout, Connectivity connectivity) {
   const bool is_flat = !is_spatial(connectivity);
   const auto divide_up = [](int whole, int part) { return (whole + part - 1) / part; };
   volume.layout = layout;
@@ -587,7 +587,7 @@ Volume with_geometry(Volume volume, const Stack& layout, Connectivity connectivi
   return volume;
 }
 
-void label_tiles(const Subject& input, const Levels& levels, const Volume& volume,
+void label_tiles(const LabelInput& input, const Levels& levels, const Volume& volume,
                  cudaStream_t stream) {
   switch (volume.connectivity) {
     // In a single slice, 6-connectivity is 4-connectivity, and 18 is 8.

@@ -1,15 +1,15 @@
 // Measures the regions of volumes, or sums their areas only. A thread has one word of a row. The
 // runs of a warp's words are summed by region; then one lane adds each sum to the record by
 // atomics.
-#include "gpu/cclabel/base/record_sums.hpp"
-#include "gpu/cclabel/base/tuning.hpp"
+#include "gpu/cclabel/device_records.hpp"
+#include "gpu/cclabel/first_pixels.hpp"
 #include "gpu/cclabel/volume/volume.hpp"
 #include "gpu/primitives/warp.hpp"
 
 namespace regions::volume {
 namespace {
 
-constexpr int kThreads = cclabel::WordBlock::threads;
+constexpr int kThreads = cclabel::BitmapBlock::threads;
 
 __global__ __launch_bounds__(kThreads) void measure_kernel(Volume v, ConstFrame frame,
                                                            Records records) {
@@ -22,7 +22,7 @@ __global__ __launch_bounds__(kThreads) void measure_kernel(Volume v, ConstFrame 
     uint32_t left = exists ? row.class_bits(v, c) : 0;
     while (__any_sync(kAllLanes, left != 0)) {
       uint32_t label = 0;
-      cclabel::Piece run_sums;
+      cclabel::VoxelSums run_sums;
       if (left) {
         const int b = __ffs(static_cast<int>(left)) - 1;
         const uint32_t run = run_from(left, b);
@@ -44,7 +44,7 @@ __global__ __launch_bounds__(kThreads) void measure_kernel(Volume v, ConstFrame 
         }
       }
       for_each_key(label, [&](uint32_t common, bool takes_part) {
-        cclabel::add_group(run_sums, takes_part, channels, records.region[common - 1]);
+        cclabel::add_warp_sums(run_sums, takes_part, channels, records.region[common - 1]);
       });
     }
   }

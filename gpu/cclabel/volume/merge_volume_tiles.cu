@@ -3,11 +3,9 @@
 //
 // A block loads one tile with its surroundings (halo), lists the pairs of adjacent nodes across the
 // borders to earlier tiles, removes repeated pairs of components, and merges each pair once.
-#include "gpu/cclabel/base/divide_memory.hpp"
-#include "gpu/cclabel/base/tuning.hpp"
+#include "gpu/cclabel/first_pixels.hpp"
 #include "gpu/cclabel/volume/band_adjacency.hpp"
 #include "gpu/cclabel/volume/component_forest.hpp"
-#include "gpu/primitives/block_list.hpp"
 #include "gpu/primitives/warp.hpp"
 
 namespace regions::volume {
@@ -366,12 +364,12 @@ struct CountChanges {
   __device__ void clear(const Volume& v, const TilePosition& tile) {
     const int last = min(tile.z + v.tile_slices, v.layout.slices) - 1;
     const uint32_t end = v.id_of(tile.layer, v.words - 1, v.layout.slice.height - 1, last, 0) / 32 /
-                         Firsts::kSumWords;
+                         FirstPixelBitmap::kSumWords;
     if (threadIdx.x == 0) begin = end < kCounts ? 0 : end - kCounts + 1;
     for (uint32_t i = threadIdx.x; i < kCounts; i += Block::threads) change[i] = 0;
   }
   __device__ void add(const Volume& v, uint32_t word, uint32_t value) {
-    const uint32_t index = word / Firsts::kSumWords;
+    const uint32_t index = word / FirstPixelBitmap::kSumWords;
     atomicAdd(index - begin < kCounts ? change + (index - begin) : v.region_counts + index, value);
   }
   // The whole block calls it.
@@ -478,7 +476,7 @@ __global__ __launch_bounds__(Block::threads, Block::min_blocks)  //
   pairs.clear();
   changes.clear(v, tile);
   if (threadIdx.x == 0) pair_count = 0;
-  await_last();
+  pdl_trigger_and_wait();
   const ComponentStarts<T, Block> starts(v, tile);  // loads while the halo is loaded
   shared.load(v, tile);
   __syncthreads();  // pairs and changes are clear, the tile is loaded
@@ -508,8 +506,8 @@ __global__ __launch_bounds__(Block::threads, Block::min_blocks)  //
 
 // Links every component that is not a root directly to its root. A thread has the components whose
 // first voxels are in one word.
-__global__ __launch_bounds__(cclabel::WordBlock::threads) void flatten_kernel(Volume v) {
-  const uint32_t word = blockIdx.x * cclabel::WordBlock::threads + threadIdx.x;
+__global__ __launch_bounds__(cclabel::BitmapBlock::threads) void flatten_kernel(Volume v) {
+  const uint32_t word = blockIdx.x * cclabel::BitmapBlock::threads + threadIdx.x;
   const bool exists = word < v.all_words();
   const RowWord row(v, exists ? word : 0);
   uint32_t merged = exists ? v.component_firsts[row.index] & ~v.region_firsts[row.index] : 0;
@@ -529,9 +527,9 @@ __global__ __launch_bounds__(cclabel::WordBlock::threads) void flatten_kernel(Vo
 
 template <class T, Connectivity connectivity, class Block>
 void launch_blocks(const Volume& v, cudaStream_t stream) {
-  cclabel::divide_memory(merge_tiles_kernel<T, connectivity, Block>, v.all_tiles());
-  launch_chained(merge_tiles_kernel<T, connectivity, Block>, tile_grid(v, v.classes),
-                 Block::threads, 0, stream, v);
+  cclabel::set_carveout(merge_tiles_kernel<T, connectivity, Block>, v.all_tiles());
+  launch_pdl(merge_tiles_kernel<T, connectivity, Block>, tile_grid(v, v.classes), Block::threads, 0,
+             stream, v);
 }
 
 template <class T, Connectivity connectivity>
@@ -542,8 +540,8 @@ void launch_merges(const Volume& v, cudaStream_t stream) {
     launch_blocks<T, connectivity, SmallBlock>(v, stream);
   }
   if (!v.needs_flat_forest) return;
-  launch(flatten_kernel, blocks_for(v.all_words(), cclabel::WordBlock::threads),
-         cclabel::WordBlock::threads, 0, stream, v);
+  launch(flatten_kernel, blocks_for(v.all_words(), cclabel::BitmapBlock::threads),
+         cclabel::BitmapBlock::threads, 0, stream, v);
 }
 
 }  // namespace

@@ -5,7 +5,8 @@
 //   1. label_tiles()       thresholds each tile and finds its components in shared memory.
 //   2. merge_tiles()       merges components that touch across tiles into regions, counts regions.
 //   3. sum_areas()         sums the regions' areas, if a filter needs them.
-//   4. number_firsts()     numbers the regions in raster order (gpu/cclabel/base/firsts.hpp).
+//   4. number_first_pixels()     numbers the regions in raster order
+//   (gpu/cclabel/first_pixels.hpp).
 //   5. measure_regions()   sums the records of the regions, if the frame has a table.
 //   6. write_labels(), write_mask(), write_colors() write the outputs.
 // With fill-holes, rank_background_voxels() and passes 1 to 3 label the background first, and
@@ -35,17 +36,18 @@
 #pragma once
 
 #include "core/cclabel/cclabel.hpp"
-#include "gpu/cclabel/base/firsts.hpp"
-#include "gpu/cclabel/base/records.hpp"
-#include "gpu/cclabel/base/subject.hpp"
+#include "gpu/cclabel/device_records.hpp"
+#include "gpu/cclabel/first_pixels.hpp"
+#include "gpu/cclabel/label_input.hpp"
 #include "gpu/cclabel/volume/component_forest.hpp"
-#include "gpu/primitives/bits.hpp"
-#include "gpu/primitives/divisor.hpp"
+#include "gpu/primitives/integer_math.hpp"
 #include "gpu/primitives/union_find.hpp"
+#include "gpu/primitives/warp.hpp"
 
 namespace regions::volume {
 
-using cclabel::BandRows, cclabel::Firsts, cclabel::Levels, cclabel::Records, cclabel::Subject;
+using cclabel::BandRows, cclabel::FirstPixelBitmap, cclabel::Levels, cclabel::Records,
+    cclabel::LabelInput;
 using cclabel::VoxelRows, cclabel::kMaxLayers;
 
 inline constexpr int kBandRows = 2;
@@ -87,8 +89,8 @@ struct alignas(4) TileCounts {
 
 // One volume in flight: its geometry and its arrays in device memory. Copied to kernels by value.
 struct Volume {
-  Stack layout;  // width, height, slices; one layer per threshold
-  int words;     // words per row
+  VolumeLayout layout;  // width, height, slices; one layer per threshold
+  int words;            // words per row
   Divisor row_word_divisor;
   int classes;  // 2: background has regions too
   Connectivity connectivity;
@@ -116,13 +118,13 @@ struct Volume {
 
   // Number of blocks of kSumWords words, and of all words of rows.
   REGIONS_HD uint32_t block_count() const {
-    return (all_words() + Firsts::kSumWords - 1) / Firsts::kSumWords;
+    return (all_words() + FirstPixelBitmap::kSumWords - 1) / FirstPixelBitmap::kSumWords;
   }
   REGIONS_HD uint32_t all_words() const { return static_cast<uint32_t>(layout.rows() * words); }
-  Firsts regions() const {
+  FirstPixelBitmap regions() const {
     const auto in_row = static_cast<uint32_t>(words);
-    return {.stack = layout,
-            .in_row = in_row,
+    return {.volume_layout = layout,
+            .words_per_row = in_row,
             .pitch = in_row * 32,
             .words = all_words(),
             .bits = region_firsts,
@@ -143,13 +145,13 @@ struct Volume {
   }
   // The index in memory of word w of a row.
   REGIONS_HD uint32_t word_index(int row, int w) const {
-    return VoxelRows::at(static_cast<uint32_t>(row), static_cast<uint32_t>(w),
-                         static_cast<uint32_t>(words));
+    return VoxelRows::index(static_cast<uint32_t>(row), static_cast<uint32_t>(w),
+                            static_cast<uint32_t>(words));
   }
   // The index in memory of a word that is given by its index in raster order (id / 32).
   REGIONS_HD uint32_t index_of_raster_word(uint32_t word) const {
     const uint32_t row = row_word_divisor.divide(word), in_row = static_cast<uint32_t>(words);
-    return VoxelRows::at(row, word - row * in_row, in_row);
+    return VoxelRows::index(row, word - row * in_row, in_row);
   }
   // Maximum numbers of bands and nodes of one tile and class. The number of nodes is a power of 2.
   REGIONS_HD int max_tile_bands() const {
@@ -162,7 +164,7 @@ struct Volume {
 
 // Returns `volume` with the geometry (words, bands, tiles) of this layout and connectivity. Keeps
 // classes and arrays.
-Volume with_geometry(Volume volume, const Stack& layout, Connectivity connectivity);
+Volume with_geometry(Volume volume, const VolumeLayout& layout, Connectivity connectivity);
 
 // Filling holes of several thresholds at once. Instead of a picture, each voxel's rank is labelled:
 // the number of thresholds at which the voxel is foreground, lowest first; for background, the
@@ -182,7 +184,7 @@ struct ThresholdRanks {
 // Every function below enqueues its kernels on `stream` and returns. Errors of a launch are thrown.
 
 // Writes the background rank of each voxel of `input` to `voxels` ([volume rows][words * 32]).
-void rank_background_voxels(const Subject& input, const ThresholdRanks& ranks,
+void rank_background_voxels(const LabelInput& input, const ThresholdRanks& ranks,
                             const Image<uint8_t>& voxels, cudaStream_t stream);
 // Turns background ranks into foreground ranks, in place. Regions of the background that have at
 // most `max_area` voxels and do not touch a side of the volume become foreground. `background` must
@@ -192,7 +194,7 @@ void fill_ranks(const Volume& background, const ThresholdRanks& ranks, uint32_t 
 
 // Thresholds `input` once per layer, and finds the components of every tile. Writes all arrays
 // except `area`, `regions_before` and `total`.
-void label_tiles(const Subject& input, const Levels& levels, const Volume& volume,
+void label_tiles(const LabelInput& input, const Levels& levels, const Volume& volume,
                  cudaStream_t stream);
 // Merges components of adjacent tiles into regions, and counts the regions of each block of words.
 // Links every component directly to its root if the volume needs a flat forest.
@@ -213,26 +215,26 @@ void write_colors(const Volume& volume, const Frame& out, cudaStream_t stream);
 // Mask of the bits of word w of a row that are inside the volume.
 __device__ inline uint32_t valid_bits(const Volume& v, int w) {
   const int rest = v.layout.slice.width - w * 32;
-  return rest >= 32 ? 0xffffffffu : below(rest);
+  return rest >= 32 ? 0xffffffffu : bits_below(rest);
 }
 
 // The number of the node that contains column `b` of a band's word.
 __device__ inline uint32_t node_of(const WordNodes& word, int b) {
-  return word.first + static_cast<uint32_t>(__popc(word.starts & up_to(b))) - 1;
+  return word.first + static_cast<uint32_t>(__popc(word.starts & bits_up_to(b))) - 1;
 }
 
 // The run of set bits that begins at bit b.
 __device__ inline uint32_t run_from(uint32_t bits, int b) {
-  const uint32_t gaps = ~bits & ~up_to(b);
-  return bits & ~below(b) & (gaps ? (gaps & (0u - gaps)) - 1 : 0xffffffffu);
+  const uint32_t gaps = ~bits & ~bits_up_to(b);
+  return bits & ~bits_below(b) & (gaps ? (gaps & (0u - gaps)) - 1 : 0xffffffffu);
 }
 
 // The index in `nodes` of word w of the band that contains row (y, z).
 __device__ inline uint32_t band_word_index(const Volume& v, int cls, int layer, int w, int y,
                                            int z) {
   const int slab = (cls * v.layout.layers + layer) * v.bands_z + (z >> (v.band_slices - 1));
-  return BandRows::at(static_cast<uint32_t>(slab * v.bands_y + y / kBandRows),
-                      static_cast<uint32_t>(w), static_cast<uint32_t>(v.words));
+  return BandRows::index(static_cast<uint32_t>(slab * v.bands_y + y / kBandRows),
+                         static_cast<uint32_t>(w), static_cast<uint32_t>(v.words));
 }
 
 // The index in the forest of the component of a node. A tile and class has max_tile_nodes() nodes
@@ -244,8 +246,8 @@ __device__ inline uint32_t entry_index_of_node(const Volume& v, uint32_t node) {
 // The label of the region with this id; 0 if the region was filtered out or the id is not a
 // region's.
 __device__ inline uint32_t label_of_region(const Volume& v, uint32_t id) {
-  return cclabel::label_of_first(v.region_firsts, v.regions_before, v.index_of_raster_word(id / 32),
-                                 id);
+  return cclabel::label_at_first_pixel(v.region_firsts, v.regions_before,
+                                       v.index_of_raster_word(id / 32), id);
 }
 
 // The id of the region of a node. Needs a flat forest.
@@ -316,7 +318,7 @@ struct BandWords {
 struct RowWord {
   int row, w;
   uint32_t index;  // word_index()
-  Stack::Place position;
+  VolumeLayout::Position position;
   uint32_t bits;       // foreground
   WordNodes nodes[2];  // [class]
 
@@ -340,8 +342,8 @@ struct RowWord {
   __device__ uint32_t node_at(int c, int b) const { return node_of(nodes[c], b); }
 
  private:
-  __device__ static Stack::Place position_in(const Stack& volume_layout, int row) {
-    return volume_layout.place(row);
+  __device__ static VolumeLayout::Position position_in(const VolumeLayout& volume_layout, int row) {
+    return volume_layout.position(row);
   }
 };
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "gpu/cclabel/base/numbering.hpp"
+#include "gpu/cclabel/first_pixels.hpp"
 #include "gpu/cclabel/labeller.hpp"
 #include "gpu/cclabel/volume/volume.hpp"
 #include "gpu/runtime/workspace.hpp"
@@ -18,11 +18,11 @@ struct VolumeBuffers {
   Volume arrays = {};
   Region* records = nullptr;  // [max_regions]
   uint8_t* ranks = nullptr;   // [volume rows][words * 32] ranks of voxels, for filling holes
-  cclabel::Selection* selection = nullptr;
+  cclabel::LargestSelection* selection = nullptr;
 };
 
 // The maximum number of nodes of all tiles, with any connectivity.
-size_t max_nodes(const Volume& arrays, const Stack& maximum) {
+size_t max_nodes(const Volume& arrays, const VolumeLayout& maximum) {
   size_t count = 0;
   for (const Connectivity connectivity : {Connectivity::four, Connectivity::six}) {
     const Volume v = with_geometry(arrays, maximum, connectivity);
@@ -35,7 +35,7 @@ size_t max_nodes(const Volume& arrays, const Stack& maximum) {
 
 // Allocates for every connectivity, so that connectivity can change between frames.
 void allocate(VolumeBuffers& buffers, Backend& backend, const Setup& setup) {
-  const Stack maximum{setup.size, setup.depth, setup.layers};
+  const VolumeLayout maximum{setup.size, setup.depth, setup.layers};
   Workspace& memory = buffers.memory;
   Volume& arrays = buffers.arrays;
   arrays.classes = setup.has_background ? 2 : 1;
@@ -65,7 +65,7 @@ void allocate(VolumeBuffers& buffers, Backend& backend, const Setup& setup) {
   memory.reserve(arrays.component_firsts, words);
   memory.reserve(arrays.region_firsts, words);
   memory.reserve(arrays.regions_before, words);
-  memory.reserve(arrays.region_counts, words / Firsts::kSumWords + 1);
+  memory.reserve(arrays.region_counts, words / FirstPixelBitmap::kSumWords + 1);
   memory.reserve(arrays.total, 2);
   memory.reserve(buffers.records, setup.max_regions);
   memory.reserve(buffers.selection, 1);
@@ -76,11 +76,12 @@ void allocate(VolumeBuffers& buffers, Backend& backend, const Setup& setup) {
 
 // Ranks the voxels of `input` with its holes filled. Returns the image of ranks, which is to be
 // labelled instead of `input`.
-Subject fill_holes(const VolumeBuffers& buffers, const Subject& input, const ThresholdRanks& ranks,
-                   const Volume& volume, uint32_t max_area, cudaStream_t stream) {
+LabelInput fill_holes(const VolumeBuffers& buffers, const LabelInput& input,
+                      const ThresholdRanks& ranks, const Volume& volume, uint32_t max_area,
+                      cudaStream_t stream) {
   const Image<uint8_t> voxels{buffers.ranks, volume.layout.slice.width, volume.layout.volume_rows(),
                               ptrdiff_t{32} * volume.words};
-  Subject ranked;
+  LabelInput ranked;
   ranked.frame.layout = layout_of(PixelFormat::gray8);
   ranked.frame.plane[0] = reinterpret_cast<const std::byte*>(voxels.data);
   ranked.frame.pitch[0] = voxels.pitch;
@@ -107,20 +108,20 @@ class CudaVolumeLabeller final : public cclabel::VolumeLabeller {
     for (VolumeBuffers& buffers : buffers_) allocate(buffers, *backend_, setup);
   }
 
-  void enqueue(const Job& job, const Subject& input, const CcLabelParams& params,
+  void enqueue(const FrameTask& job, const LabelInput& input, const CcLabelParams& params,
                cudaStream_t stream) override {
     expects(params.criterion == Criterion::binary,
             "on CUDA, volumes, thresholds and label-background require criterion=binary");
     expects(params.output != CcOutput::overlay || job.out.empty(),
             "on CUDA, output=overlay requires label-background=false");
     const VolumeBuffers& buffers = buffers_.at(static_cast<size_t>(job.slot));
-    const Stack layout = stack_of(setup_, job);
+    const VolumeLayout layout = volume_layout_of(setup_, job);
     Volume volume = with_geometry(buffers.arrays, layout, params.connectivity);
     const Levels levels = levels_of(input, params);
     Records records;
     if (job.table.regions) records = {buffers.records, job.table.capacity};
     volume.needs_flat_forest = records.capacity > 0 || cclabel::AreaBounds(params).exclude_any() ||
-                               cclabel::drops_smallest(job, params, layout);
+                               cclabel::may_drop_smallest(job, params, layout);
 
     if (params.fill_holes > 0) {
       const ThresholdRanks ranks(levels, setup_.layers);
@@ -131,8 +132,9 @@ class CudaVolumeLabeller final : public cclabel::VolumeLabeller {
       label_tiles(input, levels, volume, stream);
     }
     merge_tiles(volume, stream);
-    number_regions(job, params, layout,
-                   cclabel::FirstsRegions<Volume>{volume, buffers.selection, records, stream});
+    filter_and_number_regions(
+        job, params, layout,
+        cclabel::FirstPixelRegions<Volume>{volume, buffers.selection, records, stream});
     if (records.capacity > 0) measure_regions(volume, job.in, records, stream);
     if (job.table.regions) {
       cclabel::publish_table(volume.total, records, job.table, stream);
@@ -141,12 +143,12 @@ class CudaVolumeLabeller final : public cclabel::VolumeLabeller {
   }
 
  private:
-  static void write_outputs(const Job& job, const CcLabelParams& params, const Volume& volume,
+  static void write_outputs(const FrameTask& job, const CcLabelParams& params, const Volume& volume,
                             cudaStream_t stream) {
     if (!job.labels.empty()) write_labels(volume, job.labels, stream);
     if (job.out.empty()) return;
     if (params.output == CcOutput::labels) {
-      write_labels(volume, job.out, label_limit(job.out.layout), stream);
+      write_labels(volume, job.out, max_label_of(job.out.layout), stream);
     } else if (params.output == CcOutput::mask) {
       write_mask(volume, job.out, stream);
     } else if (params.output == CcOutput::colors) {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <bit>
 
-#include "gpu/cclabel/base/divide_memory.hpp"
-#include "gpu/cclabel/base/writers.hpp"
+#include "gpu/cclabel/first_pixels.hpp"
+#include "gpu/cclabel/pixel_writers.hpp"
 #include "gpu/cclabel/volume/component_forest.hpp"
 #include "gpu/cclabel/volume/volume.hpp"
 #include "gpu/primitives/warp.hpp"
@@ -223,7 +223,7 @@ struct TileLabels {
     const uint32_t node_starts = starts[cls * geometry.bands + band];
     const uint32_t* labels = label_of_node + cls * geometry.capacity;
     int node = static_cast<int>(nodes_before[cls * geometry.bands + band]) +
-               __popc(node_starts & up_to(b)) - 1;
+               __popc(node_starts & bits_up_to(b)) - 1;
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
       if (k > 0) node += static_cast<int>(node_starts >> (b + k) & 1);
@@ -240,7 +240,7 @@ struct TileLabels {
     for (int k = 0; k < 4; ++k) {
       if (!(columns >> k & 1)) continue;
       const uint32_t node = first_node(cls) + nodes_before[cls * geometry.bands + band] +
-                            static_cast<uint32_t>(__popc(node_starts & up_to(b + k))) - 1;
+                            static_cast<uint32_t>(__popc(node_starts & bits_up_to(b + k))) - 1;
       const uint32_t component = entry_index_of_node(v, node);
       const uint32_t found = label_of_component(v, component, v.forest[component]);
 #pragma unroll
@@ -256,7 +256,7 @@ __global__ __launch_bounds__(Block::threads, kMaxThreads<Writer> / Block::thread
     void write_kernel(Volume v, TileGeometry<Block> geometry, Writer writer) {
   extern __shared__ uint4 shared[];
   const TileLabels<Block> labels(v, geometry, shared);
-  wait_for_earlier();
+  pdl_wait();
   labels.load_rows();
   bool fit_all = true;  // whether the nodes of all classes fit into shared memory
   for (int cls = 0; cls < v.classes; ++cls) {
@@ -331,7 +331,7 @@ struct WriteLaunch {
   void launch_blocks(const Writer& writer) const {
     const TileGeometry<Block> geometry(volume);
     const auto kernel = write_kernel<Block, Writer>;
-    cclabel::divide_memory(kernel, volume.all_tiles());
+    cclabel::set_carveout(kernel, volume.all_tiles());
     const size_t bytes = geometry.shared_bytes(volume);
     constexpr size_t kDefaultLimit = 48 * 1024;  // CUDA requires an opt-in for more
     if (bytes > kDefaultLimit) {
@@ -339,8 +339,7 @@ struct WriteLaunch {
                                  static_cast<int>(bytes)),
             "asking for shared memory");
     }
-    launch_chained(kernel, tile_grid(volume), Block::threads, bytes, stream, volume, geometry,
-                   writer);
+    launch_pdl(kernel, tile_grid(volume), Block::threads, bytes, stream, volume, geometry, writer);
   }
 };
 
@@ -355,7 +354,7 @@ void write_labels(const Volume& volume, const Frame& out, uint32_t limit, cudaSt
 }
 
 void write_mask(const Volume& volume, const Frame& out, cudaStream_t stream) {
-  const uint32_t full = label_limit(out.layout);
+  const uint32_t full = max_label_of(out.layout);
   cclabel::with_label_writer(out, full, full, WriteLaunch{volume, stream});
 }
 

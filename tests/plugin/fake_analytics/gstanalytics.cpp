@@ -6,7 +6,7 @@
 #include <map>
 #include <vector>
 
-#include "plugin/metadata/analytics_library.hpp"
+#include "plugin/metadata/standard_metas.hpp"
 
 namespace {
 

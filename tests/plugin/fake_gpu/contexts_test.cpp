@@ -31,7 +31,7 @@ class Alone {
     return MessagePtr(gst_bus_pop_filtered(bus_, type));
   }
   void offer(GstObject* cuda) const {
-    GstContext* context = cuda_library()->offer(cuda);
+    GstContext* context = cuda_library()->new_gst_context(cuda);
     gst_element_set_context(element_, context);
     gst_context_unref(context);
   }
@@ -125,7 +125,7 @@ TEST(Contexts, OfOtherKindsAreNoMatter) {
 gboolean answer(GstPad* pad, GstObject* parent, GstQuery* query) {
   auto* context = static_cast<GstObject*>(g_object_get_data(G_OBJECT(pad), "context"));
   if (GST_QUERY_TYPE(query) == GST_QUERY_CONTEXT) {
-    return cuda_library()->answer(nullptr, query, context);
+    return cuda_library()->answer_query(nullptr, query, context);
   }
   return gst_pad_query_default(pad, parent, query);
 }

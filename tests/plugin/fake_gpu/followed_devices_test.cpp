@@ -157,7 +157,7 @@ TEST(Followed, ADeviceThatIsAskedForStays) {
 gboolean answer(GstPad* pad, GstObject* parent, GstQuery* query) {
   auto* context = static_cast<GstObject*>(g_object_get_data(G_OBJECT(pad), "context"));
   if (context && GST_QUERY_TYPE(query) == GST_QUERY_CONTEXT) {
-    return cuda_library()->answer(nullptr, query, context);
+    return cuda_library()->answer_query(nullptr, query, context);
   }
   return gst_pad_query_default(pad, parent, query);
 }

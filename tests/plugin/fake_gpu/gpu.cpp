@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "cpu/backend.hpp"
-#include "gpu/runtime/device.hpp"
+#include "gpu/runtime/cuda_backend.hpp"
 #include "tests/algorithms.hpp"
 #include "tests/plugin/fake_gpu/devices.hpp"
 
@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kHost = -1;
 
-// Throws MemoryError in the words of gpu/runtime/device.cpp.
+// Throws MemoryError in the words of gpu/runtime/cuda_backend.cpp.
 void expect_free(int device, size_t bytes, size_t taken) {
   const size_t all = fake::free_memory();
   const size_t left = all < taken ? 0 : all - taken;
@@ -65,9 +65,9 @@ class FakeQueue final : public Queue {
     queue_of(*cpu_).submit([stream] { stream->wait(); });
   }
   void shrink(const ConstFrame& from, const Frame& to) override { cpu_->shrink(from, to); }
-  void carry_over(const ConstFrame& before, const ConstFrame& after, const Frame& to,
-                  bool is_tint) override {
-    cpu_->carry_over(before, after, to, is_tint);
+  void transfer_changes(const ConstFrame& before, const ConstFrame& after, const Frame& to,
+                        bool is_tint) override {
+    cpu_->transfer_changes(before, after, to, is_tint);
   }
   void pick(const ConstFrame& from, const Frame& to, const PixelPicking& picking) override {
     cpu_->pick(from, to, picking);
@@ -101,7 +101,7 @@ class FakeBackend final : public Backend, public std::enable_shared_from_this<Fa
     return {data, bytes, free_block, block.release(), shared_from_this()};
   }
   Block allocate_pinned(size_t bytes) override { return cpu_->allocate_pinned(bytes); }
-  std::shared_ptr<void> keep_pinned_room(size_t bytes) override {
+  std::shared_ptr<void> reserve_pinned(size_t bytes) override {
     fake::pinned_room() += bytes;
     return {new size_t(bytes), [](size_t* kept) {
               fake::pinned_room() -= *kept;
@@ -125,7 +125,7 @@ class FakeAlgorithm : public Interface {
     fake::priorities().algorithm = setup.priority;
     cpu_->configure(setup);
   }
-  void enqueue(const Job& job, const P& params, Queue& queue) override {
+  void enqueue(const FrameTask& job, const P& params, Queue& queue) override {
     expect_on(device_, job.in.plane[0], "the picture");
     expect_on(device_, job.mask.plane[0], "the mask");
     expect_on(device_, job.out.plane[0], "the picture that comes out");
@@ -146,7 +146,7 @@ class FakeAlgorithm : public Interface {
 class FakeCcLabel final : public FakeAlgorithm<CcLabelParams, CcLabel> {
  public:
   using FakeAlgorithm::FakeAlgorithm;
-  TrackReport track_report(int slot) const override { return cpu().track_report(slot); }
+  TrackEvents track_events(int slot) const override { return cpu().track_events(slot); }
   uint32_t passes(int slot) const override { return cpu().passes(slot); }
 };
 
@@ -158,7 +158,7 @@ class FakeGraphCutBg final : public FakeAlgorithm<GraphCutBgParams, GraphCutBg> 
   }
   std::vector<std::byte> state() override { return cpu().state(); }
   void restore(std::span<const std::byte> state) override { cpu().restore(state); }
-  GraphCutReport report(int slot) const override { return cpu().report(slot); }
+  GraphCutResult result(int slot) const override { return cpu().result(slot); }
 };
 
 template <class P>
@@ -184,7 +184,7 @@ void* primary_context(int ordinal) {
   return fake::context_of(ordinal);
 }
 
-void let_waits_sleep(int /*ordinal*/) {}
+void use_blocking_sync(int /*ordinal*/) {}
 
 std::shared_ptr<Backend> make_cuda_backend(int ordinal, void* /*context*/) {
   expect_free(ordinal, fake::kContextBytes, 0);

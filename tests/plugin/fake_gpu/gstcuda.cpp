@@ -3,7 +3,7 @@
 #if !REGIONS_FAKE_NONE
 #include <cstring>
 
-#include "plugin/memory/cuda_library.hpp"
+#include "plugin/memory/cuda_memory.hpp"
 #include "tests/plugin/fake_gpu/devices.hpp"
 
 namespace {

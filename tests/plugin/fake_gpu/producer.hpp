@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "plugin/memory/cuda_library.hpp"
+#include "plugin/memory/cuda_memory.hpp"
 #include "tests/plugin/fake_gpu/devices.hpp"
 #include "tests/plugin/harness.hpp"
 
