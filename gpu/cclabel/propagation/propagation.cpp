@@ -132,10 +132,11 @@ std::unique_ptr<CcLabel> make_propagation_labeller(std::shared_ptr<Backend> back
 
 }  // namespace regions::propagation
 
-namespace regions::cclabel {
+namespace regions {
 
-std::unique_ptr<CcLabel> make_propagation(std::shared_ptr<Backend> backend, Method method) {
+std::unique_ptr<CcLabel> cclabel::make_propagation(std::shared_ptr<Backend> backend,
+                                                   Method method) {
   return propagation::make_propagation_labeller(std::move(backend), method);
 }
 
-}  // namespace regions::cclabel
+}  // namespace regions

@@ -164,10 +164,11 @@ class CudaVolumeLabeller final : public cclabel::VolumeLabeller {
 }  // namespace
 }  // namespace regions::volume
 
-namespace regions::cclabel {
+namespace regions {
 
-std::unique_ptr<VolumeLabeller> make_volume_labeller(std::shared_ptr<Backend> backend) {
+std::unique_ptr<cclabel::VolumeLabeller> cclabel::make_volume_labeller(
+    std::shared_ptr<Backend> backend) {
   return std::make_unique<volume::CudaVolumeLabeller>(std::move(backend));
 }
 
-}  // namespace regions::cclabel
+}  // namespace regions
