@@ -59,7 +59,7 @@ class Ladder {
   }
 
   void time_step(int step) {
-    params_.report_step = step;
+    params_.ece1782_step = step;
     const slicsuperpixel::Ece1782 work = buffers_.ece1782(grid_, params_);
     const auto iterate = [&] {
       reset_sums(work, stream());

@@ -49,8 +49,8 @@ def ladder_part(figures):
     lines += [["", name, *[number(found.get(kernel)) for kernel in KERNELS], "–",
                number(found.get("ten iterations")), "–", "–"] for name, found in published["rows"].items()]
     return [f"## The steps of `method=report`: {first['width']}x{first['height']}, cells of {first['side']}\n",
-            "The times are in microseconds. They are for the four kernels of `method=report` with `report-step` 1 to "
-            "7, where each step includes all earlier ones, and for ten iterations in one CUDA graph. The colours are "
+            "The times are in microseconds. They are for the four kernels of `method=report` with its first 1 to 7 "
+            "optimisations, and for ten iterations in one CUDA graph. The colours are "
             "already converted, and no fragments are merged. All steps give equal labels. slicsuperpixel's own method "
             "gives other labels because its seeds move and its means are not truncated. " + published["about"] + "\n",
             table(["step", "added", *KERNELS, "fused pass", "ten iterations", "noise", "faster"], lines)]

@@ -116,9 +116,6 @@ std::vector<Field> cut_fields() {
           "Time limit for one cut (microseconds). 0: none. -1: none, except in live pipelines, "
           "where it is eight frame durations, or one second if the frame rate is unknown.",
           {-1, 10000000}),
-      field<P, &P::verify>(
-          "verify",
-          "Check each cut: compare the flow with the capacity of the mask's cut (boolean)."),
       field<P, &P::feather>(
           "feather", "Radius over which the edge of the mask is softened (pixels).", {0, 64}),
       field<P, &P::color>(

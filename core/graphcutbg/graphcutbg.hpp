@@ -46,7 +46,7 @@ struct GraphCutBgParams {
   bool warm_start = false;
   int max_iterations = 0;
   int64_t time_budget = -1;
-  bool verify = false;
+  bool verify = false;  // for tests: GraphCutResult::cut_value is computed
 
   // Output.
   int feather = 0;

@@ -42,9 +42,6 @@ std::vector<Field> table() {
           {0, 1000}),
       field<P, &P::variant>("variant", "Choice of the compactness per superpixel.", {}, kVariants),
       field<P, &P::method>("method", "Clustering algorithm.", {}, kMethods, Change::stopped),
-      field<P, &P::report_step>("report-step",
-                                "Number of optimisation steps that method=report applies (count).",
-                                {1, 7}),
       field<P, &P::iterations>(
           "iterations", "Maximum number of rounds of assignment and averaging (count).", {0, 100}),
       field<P, &P::row_step>("row-step", "Use every Nth row in each iteration (rows).",

@@ -27,7 +27,7 @@ struct SlicParams : DrawingParams {
   double compactness = 8;
   SlicVariant variant = SlicVariant::slic;
   SlicMethod method = SlicMethod::fused;
-  int64_t report_step = 7;
+  int64_t ece1782_step = 7;  // for benchmarks and tests: optimisation steps of method=report, 1..7
   int64_t iterations = 10;
   int64_t row_step = 2;
   double tolerance = 0;

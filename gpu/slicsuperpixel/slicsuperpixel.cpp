@@ -339,7 +339,7 @@ Ece1782 SuperpixelBuffers::ece1782(const SlicGrid& grid, const SlicParams& param
   return {grid,
           clusters(grid, params).colors,
           static_cast<float>(factor),
-          static_cast<int>(params.report_step),
+          static_cast<int>(params.ece1782_step),
           {owners_, size_.width, size_.height,
            static_cast<ptrdiff_t>(row_stride(size_.width) * sizeof(Owner))},
           ece1782_sums_,

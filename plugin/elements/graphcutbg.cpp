@@ -96,13 +96,9 @@ class GraphCutBgElement final : public ElementAlgorithmOf<GraphCutBgParams> {
 
   std::vector<Fact> facts(int slot) override {
     const GraphCutResult report = graph_cut().result(slot);
-    expects(report.cut_value < 0 || !report.cut.exact || report.cut_value == report.cut.flow,
-            "the cut is not the minimum: flow " + std::to_string(report.cut.flow) + ", cut " +
-                std::to_string(report.cut_value));
     return {{"exact", report.cut.exact},
             {"flow", report.cut.flow},
             {"gap", report.cut.gap},
-            {"cut-value", report.cut_value},  // -1 unless `verify`
             {"iterations", static_cast<int64_t>(report.cut.iterations)},
             {"foreground-pixels", static_cast<int64_t>(report.foreground)},
             {"restarted", report.restarted}};

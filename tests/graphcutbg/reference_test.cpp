@@ -207,7 +207,7 @@ INSTANTIATE_TEST_SUITE_P(
         Story{"learnt_colors", {{"foreground-colors", "true"}, {"history", "40"}}},
         Story{"given_contrast", {{"sigma", "20"}, {"shadow", "0"}}},
         Story{"fast", {{"learning-rate", "0.5"}, {"history", "3"}, {"var-threshold", "30"}}},
-        Story{"warm", {{"warm-start", "true"}, {"verify", "true"}}},
+        Story{"warm", {{"warm-start", "true"}}},
         Story{"masks_alone", {{"source", "mask"}, {"foreground-colors", "true"}}},
         Story{"masks_too", {{"source", "both"}, {"foreground-colors", "true"}}},
         Story{"known", {}, PixelFormat::nv12, true}, Story{"gray", {}, PixelFormat::gray16},

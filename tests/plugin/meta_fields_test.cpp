@@ -72,7 +72,7 @@ TEST(MetaFields, AreOfTheirTypes) {
                    "cov-xy:gdouble cov-yy:gdouble"},
         {"graphcutbg output=none", 1,
          kEmpty +
-             " exact:gboolean flow:gint64 gap:gint64 cut-value:gint64 iterations:gint64 "
+             " exact:gboolean flow:gint64 gap:gint64 iterations:gint64 "
              "foreground-pixels:gint64 restarted:gboolean" +
              kLabels,
          ""}}) {

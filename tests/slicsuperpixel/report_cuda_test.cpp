@@ -30,8 +30,8 @@ TEST_F(SlicReport, EveryStepEqualsTheOracle) {
     SlicParams params = task.params();
     params.method = SlicMethod::ece1782;
     const Superpixels expected = report_slowly(picture.frame(), params);
-    for (params.report_step = 1; params.report_step <= 7; ++params.report_step) {
-      SCOPED_TRACE(task.name() + " step " + std::to_string(params.report_step));
+    for (params.ece1782_step = 1; params.ece1782_step <= 7; ++params.ece1782_step) {
+      SCOPED_TRACE(task.name() + " step " + std::to_string(params.ece1782_step));
       const SlicResult found = run(picture.frame(), params);
       EXPECT_EQ(found.total, expected.regions.size());
       EXPECT_EQ(difference(found.superpixels, expected, task.size.width), "");
@@ -46,12 +46,12 @@ TEST_F(SlicReport, StepsAgreeOnTheReportsCase) {
   const GuardedFrame picture = task.frame();
   SlicParams params = task.params();
   params.method = SlicMethod::ece1782;
-  params.report_step = 1;
+  params.ece1782_step = 1;
   const SlicResult first = run(picture.frame(), params);
-  for (params.report_step = 2; params.report_step <= 7; ++params.report_step) {
+  for (params.ece1782_step = 2; params.ece1782_step <= 7; ++params.ece1782_step) {
     const SlicResult found = run(picture.frame(), params);
     EXPECT_EQ(difference(found.superpixels, first.superpixels, task.size.width), "")
-        << params.report_step;
+        << params.ece1782_step;
   }
 }
 
