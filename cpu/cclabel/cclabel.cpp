@@ -11,7 +11,6 @@
 #include "cpu/cclabel/region_tracker.hpp"
 #include "cpu/drawing/drawing.hpp"
 #include "cpu/pixel_rows.hpp"
-#include "cpu/suballocator.hpp"
 
 namespace regions {
 namespace {
@@ -252,31 +251,34 @@ void LabelBuffers::allocate(Backend& backend, const Setup& setup, int max_chunks
   draws_ = setup.has_output && setup.out.format == setup.in.format && max_volume.depth() == 1;
   tracks_ = setup.tracks;
   max_regions_ = setup.max_regions;
-  memory_ = allocate_arrays(backend, [&](Suballocator& arrays) {
-    pixels = {arrays.array<Word>(bits), words};
-    background = {arrays.array<Word>(bits), words};
-    for (int s = 0; s < max_chunks; ++s) {
-      for (auto& channels : links[s].values) {
-        for (std::byte*& row : channels) row = arrays.array<std::byte>(width * sizeof(uint32_t));
-      }
-      for (Word*& row : links[s].adjacency) row = arrays.array<Word>(static_cast<size_t>(words));
-      links[s].flags = arrays.array<uint8_t>(width);
-      value[s] = arrays.array<uint32_t>(width, kValuePadding);
-      records[s] = arrays.array<Region>(setup.max_regions);
+  Workspace memory;
+  for (BitImage* image : {&pixels, &background}) {
+    image->words = words;
+    memory.reserve(image->data, bits);
+  }
+  for (int s = 0; s < max_chunks; ++s) {
+    for (auto& channels : links[s].values) {
+      for (std::byte*& row : channels) memory.reserve(row, width * sizeof(uint32_t));
     }
-    if (draws_ || setup.max_runs > 0) {
-      auto* map = arrays.array<uint32_t>(max_volume.size().area());
-      labels = {map, setup.size.width, max_volume.rows(),
-                static_cast<ptrdiff_t>(width * sizeof(uint32_t))};
-    }
-    if (draws_) {
-      const size_t ink_size = ink_bytes(setup.size);
-      if (auto* memory = arrays.array<std::byte>(ink_size)) {
-        std::memset(memory, 0, ink_size);  // draw() requires zeros
-        ink = ink_in(memory, setup.size);
-      }
-    }
-  });
+    for (Word*& row : links[s].adjacency) memory.reserve(row, static_cast<size_t>(words));
+    memory.reserve(links[s].flags, width);
+    memory.reserve(value[s], width, kValuePadding);
+    memory.reserve(records[s], setup.max_regions);
+  }
+  if (draws_ || setup.max_runs > 0) {
+    labels = {nullptr, setup.size.width, max_volume.rows(),
+              static_cast<ptrdiff_t>(width * sizeof(uint32_t))};
+    memory.reserve(labels.data, max_volume.size().area());
+  }
+  std::byte* ink_memory = nullptr;
+  const size_t ink_size = ink_bytes(setup.size);
+  if (draws_) memory.reserve(ink_memory, ink_size);
+  memory.allocate(backend);
+  memory_ = std::move(memory);
+  if (draws_) {
+    std::memset(ink_memory, 0, ink_size);  // draw() requires zeros
+    ink = ink_in(ink_memory, setup.size);
+  }
   forest.allocate(backend, max_volume);
   if (setup.max_runs > 0) runs.allocate(backend, setup);
 }

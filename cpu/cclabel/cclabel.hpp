@@ -7,6 +7,7 @@
 
 #include "core/cclabel/cclabel.hpp"
 #include "core/drawing/paint.hpp"
+#include "core/workspace.hpp"
 #include "cpu/cclabel/run_adjacency.hpp"
 #include "cpu/cclabel/run_forest.hpp"
 #include "cpu/pixel_rows.hpp"
@@ -48,7 +49,7 @@ struct LabelBuffers {
   bool draws_ = false;
   bool tracks_ = false;
   uint32_t max_regions_ = 0;
-  Block memory_;
+  Workspace memory_;
 };
 
 // Thresholds the frame or links its values, in at most `max_chunks` chunks. Leaves the merged

@@ -7,8 +7,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "cpu/suballocator.hpp"
-
 namespace regions {
 namespace {
 
@@ -193,15 +191,16 @@ void RunForest::allocate(Backend& backend, const VolumeLayout& max_volume) {
   // so the unused part of the arrays takes no memory.
   const Size size = max_volume.size();
   const size_t nodes = size.area(), bands = static_cast<size_t>(size.height) + 1;
-  memory_ = allocate_arrays(backend, [&](Suballocator& arrays) {
-    starts_ = {arrays.array<Word>(static_cast<size_t>(words_for(size.width)) * bands), 0};
-    first_run_ = arrays.array<uint32_t>(bands);
-    parent_ = arrays.array<uint32_t>(nodes);
-    label_ = arrays.array<uint32_t>(nodes, kValuePadding);
-    root_ = arrays.array<uint32_t>(nodes);
-    area_ = arrays.array<uint64_t>(nodes);
-    merged_ = arrays.array<uint32_t>(2 * nodes);
-  });
+  Workspace memory;
+  memory.reserve(starts_.data, static_cast<size_t>(words_for(size.width)) * bands);
+  memory.reserve(first_run_, bands);
+  memory.reserve(parent_, nodes);
+  memory.reserve(label_, nodes, kValuePadding);
+  memory.reserve(root_, nodes);
+  memory.reserve(area_, nodes);
+  memory.reserve(merged_, 2 * nodes);
+  memory.allocate(backend);
+  memory_ = std::move(memory);
 }
 
 void RunForest::reset(const VolumeLayout& volume, const RowSpans& spans, int band_rows,

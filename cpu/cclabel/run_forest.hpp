@@ -14,6 +14,7 @@
 #include "core/cclabel/cclabel.hpp"
 #include "core/frame.hpp"
 #include "core/workers.hpp"
+#include "core/workspace.hpp"
 #include "cpu/cclabel/run_adjacency.hpp"
 #include "cpu/pixel_rows.hpp"
 
@@ -167,7 +168,7 @@ class RunForest {
   uint64_t* area_;          // [runs], valid for roots, pixels
   uint32_t* merged_;        // [2 * runs], roots that were merged into other chunks
   size_t seam_pixels_ = 0;  // pixels of a row, or of a slice if there are several slices
-  Block memory_;
+  Workspace memory_;
 };
 
 }  // namespace regions

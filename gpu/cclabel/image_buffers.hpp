@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "core/cclabel/cclabel.hpp"
+#include "core/workspace.hpp"
 #include "gpu/cclabel/first_pixels.hpp"
 #include "gpu/cclabel/image_tiles.hpp"
 #include "gpu/runtime/graph_cache.hpp"
-#include "gpu/runtime/workspace.hpp"
 
 namespace regions::cclabel {
 

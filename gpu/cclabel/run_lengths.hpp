@@ -6,8 +6,8 @@
 #include "core/algorithm.hpp"
 #include "core/frame.hpp"
 #include "core/region.hpp"
+#include "core/workspace.hpp"
 #include "gpu/runtime/launch.hpp"
-#include "gpu/runtime/workspace.hpp"
 
 namespace regions::cclabel {
 

@@ -2,6 +2,7 @@
 // core/cclabel/sliding_window.hpp does as a volume, is followed here by measuring the newest
 // frame's regions, tracking and the outputs. Frames are processed one after another.
 #include "core/cclabel/sliding_window.hpp"
+#include "core/workspace.hpp"
 #include "gpu/cclabel/color_sums.hpp"
 #include "gpu/cclabel/device_records.hpp"
 #include "gpu/cclabel/labeller.hpp"
@@ -9,7 +10,6 @@
 #include "gpu/cclabel/run_lengths.hpp"
 #include "gpu/drawing/drawing.hpp"
 #include "gpu/primitives/warp.hpp"
-#include "gpu/runtime/workspace.hpp"
 #include "gpu/tracking/shared_pixels.hpp"
 #include "gpu/tracking/tracking.hpp"
 

@@ -1,9 +1,9 @@
 // Draws one picture. Contains the last pass, paint(): one block per tile of the ink, one thread per
 // 2x2 block of pixels. Blocks whose tile has nothing to draw end after reading the tile's mark and
 // its edges.
+#include "core/workspace.hpp"
 #include "gpu/drawing/drawing.hpp"
 #include "gpu/runtime/launch.hpp"
-#include "gpu/runtime/workspace.hpp"
 
 namespace regions {
 namespace drawing {

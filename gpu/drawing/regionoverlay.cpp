@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
+#include "core/workspace.hpp"
 #include "gpu/drawing/drawing.hpp"
 #include "gpu/runtime/copy_kernels.hpp"
 #include "gpu/runtime/launch.hpp"
-#include "gpu/runtime/workspace.hpp"
 
 namespace regions {
 namespace {

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "core/graphcutbg/stored_model.hpp"
+#include "core/workspace.hpp"
 #include "gpu/graphcutbg/graphcutbg.hpp"
-#include "gpu/runtime/workspace.hpp"
 
 namespace regions {
 namespace graphcutbg {

@@ -9,8 +9,8 @@
 // and results do not depend on the speed of blocks.
 #pragma once
 
+#include "core/workspace.hpp"
 #include "gpu/maxflow/problem.hpp"
-#include "gpu/runtime/workspace.hpp"
 
 namespace regions::maxflow {
 

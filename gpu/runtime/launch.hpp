@@ -324,4 +324,16 @@ bool enable_cluster(Kernel* kernel, unsigned blocks, unsigned threads, size_t sh
   return error == cudaSuccess && clusters > 0;
 }
 
+// Sets `bytes` of the backend's memory to 0 and waits until this is done. For memory that kernels
+// expect to be zero at the first frame and leave zero for the next. Not for hot paths.
+inline void fill_with_zeros(Queue& queue, void* data, size_t bytes) {
+  check(cudaMemsetAsync(data, 0, bytes, stream_of(queue)), "clearing memory");
+  queue.record();
+  queue.wait();
+}
+inline void fill_with_zeros(Backend& backend, void* data, size_t bytes) {
+  const Backend::Entry entry(backend);
+  fill_with_zeros(*backend.make_queue(), data, bytes);
+}
+
 }  // namespace regions

@@ -7,8 +7,9 @@
 #include <vector>
 
 #include "core/slicsuperpixel/clusters.hpp"
+#include "core/workspace.hpp"
 #include "gpu/drawing/drawing.hpp"
-#include "gpu/runtime/workspace.hpp"
+#include "gpu/runtime/launch.hpp"
 #include "gpu/slicsuperpixel/ece1782.hpp"
 
 namespace regions::slicsuperpixel {

@@ -5,8 +5,8 @@
 #pragma once
 
 #include "core/drawing/drawing.hpp"
+#include "core/workspace.hpp"
 #include "gpu/runtime/launch.hpp"
-#include "gpu/runtime/workspace.hpp"
 #include "gpu/slicsuperpixel/ece1782.hpp"
 #include "gpu/slicsuperpixel/fragments.hpp"
 

@@ -4,10 +4,10 @@
 
 #include <vector>
 
+#include "core/workspace.hpp"
 #include "gpu/cclabel/first_pixels.hpp"
 #include "gpu/cclabel/labeller.hpp"
 #include "gpu/cclabel/propagation/cell_arrays.hpp"
-#include "gpu/runtime/workspace.hpp"
 
 namespace regions::propagation {
 namespace {

@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
+#include "core/workspace.hpp"
 #include "gpu/cclabel/first_pixels.hpp"
 #include "gpu/cclabel/labeller.hpp"
 #include "gpu/cclabel/volume/volume.hpp"
-#include "gpu/runtime/workspace.hpp"
 
 namespace regions::volume {
 namespace {

@@ -1,11 +1,10 @@
-// Device memory of an algorithm: one allocation divided into typed arrays, and memory filled with
-// zeros. Allocated by configure() only, never per frame.
+// Suballocator: divides one allocation of a backend into typed arrays. Used by configure() only,
+// never per frame.
 #pragma once
 
 #include <vector>
 
 #include "core/backend.hpp"
-#include "gpu/runtime/launch.hpp"
 
 namespace regions {
 
@@ -14,13 +13,14 @@ namespace regions {
 class Workspace {
  public:
   // Plans an array of `count` elements. allocate() stores its address in `array`, which must exist
-  // until then.
+  // until then. The `padding` elements before the first and after the last element may also be
+  // accessed.
   template <class T>
-  void reserve(T*& array, size_t count) {
-    arrays_.push_back({&array, bytes_, [](void* target, std::byte* start) {
+  void reserve(T*& array, size_t count, size_t padding = 0) {
+    arrays_.push_back({&array, bytes_ + padding * sizeof(T), [](void* target, std::byte* start) {
                          *static_cast<T**>(target) = reinterpret_cast<T*>(start);
                        }});
-    bytes_ += (count * sizeof(T) + kAlignment - 1) / kAlignment * kAlignment;
+    bytes_ += ((count + 2 * padding) * sizeof(T) + kAlignment - 1) / kAlignment * kAlignment;
   }
 
   // Throws MemoryError.
@@ -44,17 +44,5 @@ class Workspace {
   size_t bytes_ = 0;
   Block block_;
 };
-
-// Sets `bytes` of the backend's memory to 0 and waits until this is done. For memory that kernels
-// expect to be zero at the first frame and leave zero for the next. Not for hot paths.
-inline void fill_with_zeros(Queue& queue, void* data, size_t bytes) {
-  check(cudaMemsetAsync(data, 0, bytes, stream_of(queue)), "clearing memory");
-  queue.record();
-  queue.wait();
-}
-inline void fill_with_zeros(Backend& backend, void* data, size_t bytes) {
-  const Backend::Entry entry(backend);
-  fill_with_zeros(*backend.make_queue(), data, bytes);
-}
 
 }  // namespace regions
