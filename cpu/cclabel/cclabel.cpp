@@ -70,21 +70,21 @@ class CcLabelCpu final : public CcLabel {
   void label_and_track(const FrameTask& job, const Params& params, const Tracker::Ticket& ticket) {
     LabelBuffers& buffers = buffers_[static_cast<size_t>(job.slot)];
     const Counts counts = build(job, params, buffers);
-    FrameTask known = job;
-    known.out = {};  // written later, because it may show tracks
-    write(known, params, buffers, counts.recorded);
+    FrameTask before_tracking = job;
+    before_tracking.out = {};  // written later, because it may show tracks
+    write(before_tracking, params, buffers, counts.recorded);
     tracker_.wait_for_turn(ticket);
     tracker_.begin(ticket);
-    share(buffers, counts.recorded);
+    count_shared_pixels(buffers, counts.recorded);
     const TrackRules rules = track_rules(params, setup_.in);
     RegionTable table = job.table;
     table.regions = buffers.table_of(job);
     tracker_.step(rules, table, counts.recorded, job.slot);
     buffers.tracks = {buffers.table_of(job), counts.recorded};
-    FrameTask rest = job;
-    rest.labels = {};
-    rest.table.runs = nullptr;
-    write(rest, params, buffers, 0);
+    FrameTask after_tracking = job;
+    after_tracking.labels = {};
+    after_tracking.table.runs = nullptr;
+    write(after_tracking, params, buffers, 0);
     finish(job, params, buffers, counts);
   }
 
@@ -113,7 +113,7 @@ class CcLabelCpu final : public CcLabel {
              uint32_t recorded) const;
   void write_chunk(const FrameTask& job, const Params& params, LabelBuffers& buffers, int s,
                    Region* records, uint32_t recorded) const;
-  void share(LabelBuffers& buffers, uint32_t recorded);
+  void count_shared_pixels(LabelBuffers& buffers, uint32_t recorded);
 
   int max_chunks() const {
     const int preferred = workers_.threads() == 1 ? 1 : kChunksPerThread * workers_.threads();
@@ -174,7 +174,7 @@ void CcLabelCpu::write(const FrameTask& job, const Params& params, LabelBuffers&
   }
 }
 
-void CcLabelCpu::share(LabelBuffers& buffers, uint32_t recorded) {
+void CcLabelCpu::count_shared_pixels(LabelBuffers& buffers, uint32_t recorded) {
   const TrackMemory& memory = tracker_.memory();
   const BitImage labelled = tracker_.labelled_pixels();
   const RowSpans& spans = buffers.forest.spans();

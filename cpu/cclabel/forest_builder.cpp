@@ -116,6 +116,7 @@ bool has_slice_seam(RunForest& forest, int s) {
   return !volume.begins_volume(forest.chunk(s).begin / volume.slice.height);
 }
 
+// Adds all rows of chunk s to the forest. `buffers` belongs to the chunk.
 void add_chunk(const BinaryImage& image, RunForest& forest, int s, LinkBuffers& buffers) {
   RowChunk& chunk = forest.chunk(s);
   const BitImage& pixels = image.pixels;
@@ -145,6 +146,7 @@ void add_chunk(const BinaryImage& image, RunForest& forest, int s, LinkBuffers& 
   }
 }
 
+// Merges chunk s with the previous chunk.
 void merge_seam(const BinaryImage& image, RunForest& forest, int s, LinkBuffers& buffers) {
   const int begin = forest.chunk(s).begin, height = image.volume.slice.height;
   if (image.volume.depth() == 1) {
@@ -209,7 +211,8 @@ void merge_seam(const LinkedImage& image, RunForest& forest, int s, LinkBuffers&
 }
 
 // Turns background regions of at most `area` pixels that touch no side of the picture or volume
-// into foreground. Background pixels are connected as dual() defines. `background` is workspace.
+// into foreground. Background pixels are connected as dual() defines. `background` is
+// workspace, and `buffers` has an entry for each chunk.
 void fill_holes(const BinaryImage& image, uint64_t area, RunForest& forest,
                 const BitImage& background, int max_chunks, LinkBuffers* buffers,
                 const Workers& workers) {
