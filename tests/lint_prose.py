@@ -6,7 +6,7 @@ import re
 
 # Texts that users read: pages, and the comments, docstrings and messages of these folders.
 PAGES = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
-FOLDERS = ("docs/", "python/", "library/", "pipelines/")
+FOLDERS = ("bench/", "core/", "cpu/", "docs/", "gpu/", "library/", "pipelines/", "plugin/", "python/")
 LEFT_OUT = re.compile(r"requirements\.txt$|\.(jpg|svg|json|in)$")
 IDIOMS = {pattern: (re.compile(pattern), plain) for pattern, plain in {
     r"\bin place of\b": "instead of",
@@ -40,7 +40,7 @@ def texts_of(name, text):
             if not fenced and not line.startswith(">"):  # a quotation of a record
                 yield at, re.sub(r"`[^`]*`", "X", line)
         return
-    is_c = name.endswith((".h", ".c", ".hpp", ".cpp"))
+    is_c = name.endswith((".h", ".c", ".hpp", ".cpp", ".cu"))
     docstring = False
     for at, line in enumerate(lines, 1):
         quotes = 0 if is_c else line.count('"""')

@@ -1,7 +1,7 @@
 // New elements go where there are the fewest.
-#include <gtest/gtest.h>
-
 #include "core/device_balancer.hpp"
+
+#include <gtest/gtest.h>
 
 namespace regions {
 namespace {

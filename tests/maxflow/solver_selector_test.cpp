@@ -1,7 +1,7 @@
 // What cuts on CUDA choose by what their kernels told; needs no GPU.
-#include <gtest/gtest.h>
-
 #include "gpu/maxflow/solver_selector.hpp"
+
+#include <gtest/gtest.h>
 
 namespace regions::maxflow {
 namespace {

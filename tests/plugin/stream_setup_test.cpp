@@ -1,7 +1,7 @@
 // setup_of(): what a stream's caps and pictures make of an algorithm's Setup.
-#include <gtest/gtest.h>
-
 #include "plugin/stream/stream_setup.hpp"
+
+#include <gtest/gtest.h>
 
 namespace regions {
 namespace {
