@@ -25,8 +25,11 @@ class Prose(unittest.TestCase):
     def test_header_comment_is_read(self):
         self.assertEqual(self.places("library/x.h", f"/* {IDIOM} */\nint in;\n// {IDIOM}\n"), [1, 3])
 
-    def test_internal_folder_is_not_read(self):
-        self.assertEqual(self.places("core/x.hpp", f"// {IDIOM}\n"), [])
+    def test_kernels_are_read(self):
+        self.assertEqual(self.places("gpu/x.cu", f"int i;  // {IDIOM}\n"), [1])
+
+    def test_tests_are_not_read(self):
+        self.assertEqual(self.places("tests/x.hpp", f"// {IDIOM}\n"), [])
 
 
 class Subjects(unittest.TestCase):
