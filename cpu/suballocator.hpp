@@ -1,4 +1,4 @@
-// Suballocator: several typed arrays in one block of memory.
+// Divides one block of memory into several typed arrays.
 #pragma once
 
 #include <concepts>
@@ -8,7 +8,8 @@
 
 namespace regions {
 
-// Returns consecutive arrays of one block. Without memory it only counts the bytes.
+// Returns consecutive arrays of one block of memory. If the memory is null, it only counts the
+// bytes that the arrays need.
 class Suballocator {
  public:
   explicit Suballocator(std::byte* memory) : memory_(memory) {}

@@ -1,4 +1,5 @@
-// cclabel on the CPU: the order of the phases, and the memory of a frame.
+// Connected-component labelling on the CPU: calls the steps of each frame in order, and allocates
+// the memory of a frame.
 #include "core/cclabel/cclabel.hpp"
 
 #include <algorithm>
@@ -18,8 +19,8 @@ namespace {
 
 using Params = CcLabelParams;
 
-constexpr int kMinRows = 32;  // per chunk: merging a seam costs more than a smaller chunk saves
-constexpr int kChunksPerThread = 4;  // because the work per row differs
+constexpr int kMinRowsPerChunk = 32;  // merging more seams costs more time than smaller chunks save
+constexpr int kChunksPerThread = 4;   // because the work per row differs
 
 class CcLabelCpu final : public CcLabel {
  public:
@@ -36,15 +37,16 @@ class CcLabelCpu final : public CcLabel {
     if (setup.tracks) tracker_.allocate(*backend_, setup);
   }
 
-  void enqueue(const FrameTask& job, const Params& params, Queue& queue) override {
-    check(job, params);
+  void enqueue(const FrameTask& task, const Params& params, Queue& queue) override {
+    check(task, params);
     if (params.track) {
       const Tracker::Ticket ticket = tracker_.take_ticket();
       const FrameGuard guard(queue_of(queue), [this, ticket] { tracker_.finish(ticket); });
-      queue_of(queue).submit([this, job, params, ticket] { label_and_track(job, params, ticket); });
+      queue_of(queue).submit(
+          [this, task, params, ticket] { label_and_track(task, params, ticket); });
     } else {
       tracker_.forget(IdNumbering::continued);
-      queue_of(queue).submit([this, job, params] { label(job, params); });
+      queue_of(queue).submit([this, task, params] { label(task, params); });
     }
   }
 
@@ -59,67 +61,68 @@ class CcLabelCpu final : public CcLabel {
     uint32_t total;     // regions that passed the area filter
     uint32_t recorded;  // regions that get a record
   };
-  void check(const FrameTask& job, const Params& params) const;
+  void check(const FrameTask& task, const Params& params) const;
 
-  void label(const FrameTask& job, const Params& params) {
-    LabelBuffers& buffers = buffers_[static_cast<size_t>(job.slot)];
-    const Counts counts = build(job, params, buffers);
-    write(job, params, buffers, counts.recorded);
-    finish(job, params, buffers, counts);
+  void label(const FrameTask& task, const Params& params) {
+    LabelBuffers& buffers = buffers_[static_cast<size_t>(task.slot)];
+    const Counts counts = build_regions(task, params, buffers);
+    write_outputs(task, params, buffers, counts.recorded);
+    finish_outputs(task, params, buffers, counts);
   }
 
-  void label_and_track(const FrameTask& job, const Params& params, const Tracker::Ticket& ticket) {
-    LabelBuffers& buffers = buffers_[static_cast<size_t>(job.slot)];
-    const Counts counts = build(job, params, buffers);
-    FrameTask known = job;
-    known.out = {};  // written later, because it may show tracks
-    write(known, params, buffers, counts.recorded);
+  void label_and_track(const FrameTask& task, const Params& params, const Tracker::Ticket& ticket) {
+    LabelBuffers& buffers = buffers_[static_cast<size_t>(task.slot)];
+    const Counts counts = build_regions(task, params, buffers);
+    FrameTask early_outputs = task;
+    early_outputs.out = {};  // written later, because it may show tracks
+    write_outputs(early_outputs, params, buffers, counts.recorded);
     tracker_.wait_for_turn(ticket);
     tracker_.begin(ticket);
-    share(buffers, counts.recorded);
+    count_shared_pixels(buffers, counts.recorded);
     const TrackRules rules = track_rules(params, setup_.in);
-    RegionTable table = job.table;
-    table.regions = buffers.table_of(job);
-    tracker_.step(rules, table, counts.recorded, job.slot);
-    buffers.tracks = {buffers.table_of(job), counts.recorded};
-    FrameTask rest = job;
-    rest.labels = {};
-    rest.table.runs = nullptr;
-    write(rest, params, buffers, 0);
-    finish(job, params, buffers, counts);
+    RegionTable table = task.table;
+    table.regions = buffers.table_of(task);
+    tracker_.step(rules, table, counts.recorded, task.slot);
+    buffers.tracks = {buffers.table_of(task), counts.recorded};
+    FrameTask late_outputs = task;
+    late_outputs.labels = {};
+    late_outputs.table.runs = nullptr;
+    write_outputs(late_outputs, params, buffers, 0);
+    finish_outputs(task, params, buffers, counts);
   }
 
-  Counts build(const FrameTask& job, const Params& params, LabelBuffers& buffers) const {
+  Counts build_regions(const FrameTask& task, const Params& params, LabelBuffers& buffers) const {
     buffers.tracks = {};
-    build_forest(job, params, setup_, max_chunks(), buffers, workers_);
-    return number(job, params, buffers);
+    build_forest(task, params, setup_, max_chunks(), buffers, workers_);
+    return number_regions(task, params, buffers);
   }
 
-  void finish(const FrameTask& job, const Params& params, LabelBuffers& buffers,
-              const Counts& counts) const {
-    if (params.output == CcOutput::overlay && !job.out.empty()) {
-      draw(job.in, job.out, buffers.labels_of(job), {buffers.table_of(job), counts.recorded},
+  // Writes the outputs that require complete labels.
+  void finish_outputs(const FrameTask& task, const Params& params, LabelBuffers& buffers,
+                      const Counts& counts) const {
+    if (params.output == CcOutput::overlay && !task.out.empty()) {
+      draw(task.in, task.out, buffers.labels_of(task), {buffers.table_of(task), counts.recorded},
            params, buffers.ink, workers_);
     }
-    if (job.table.runs) {
-      const VolumeLayout volume_layout = volume_layout_of(setup_, job);
-      buffers.runs.fill(rows_of(buffers.labels_of(job), 0, volume_layout.rows()), job.table,
+    if (task.table.runs) {
+      const VolumeLayout volume_layout = volume_layout_of(setup_, task);
+      buffers.runs.fill(rows_of(buffers.labels_of(task), 0, volume_layout.rows()), task.table,
                         workers_);
     }
-    if (job.table.total) *job.table.total = counts.total;
+    if (task.table.total) *task.table.total = counts.total;
   }
 
-  Counts number(const FrameTask& job, const Params& params, LabelBuffers& buffers) const;
-  void write(const FrameTask& job, const Params& params, LabelBuffers& buffers,
-             uint32_t recorded) const;
-  void write_chunk(const FrameTask& job, const Params& params, LabelBuffers& buffers, int s,
-                   Region* records, uint32_t recorded) const;
-  void share(LabelBuffers& buffers, uint32_t recorded);
+  Counts number_regions(const FrameTask& task, const Params& params, LabelBuffers& buffers) const;
+  void write_outputs(const FrameTask& task, const Params& params, LabelBuffers& buffers,
+                     uint32_t recorded) const;
+  void write_chunk(const FrameTask& task, const Params& params, LabelBuffers& buffers,
+                   int chunk_index, Region* records, uint32_t recorded) const;
+  void count_shared_pixels(LabelBuffers& buffers, uint32_t recorded);
 
   int max_chunks() const {
     const int preferred = workers_.threads() == 1 ? 1 : kChunksPerThread * workers_.threads();
     const int slices = setup_.depth * setup_.layers;
-    const int possible = slices > 1 ? slices : setup_.size.height / kMinRows;
+    const int possible = slices > 1 ? slices : setup_.size.height / kMinRowsPerChunk;
     return std::clamp(possible, 1, std::min(preferred, RunForest::kMaxChunks));
   }
 
@@ -130,18 +133,19 @@ class CcLabelCpu final : public CcLabel {
   Tracker tracker_;
 };
 
-void CcLabelCpu::check(const FrameTask& job, const Params& params) const {
-  expects(job.slot >= 0 && job.slot < setup_.slots, "there is no slot " + std::to_string(job.slot));
-  expects_labellable(setup_, job, params);
-  expects_source(setup_, job, params);
-  expects(job.table.capacity <= setup_.max_regions,
+void CcLabelCpu::check(const FrameTask& task, const Params& params) const {
+  expects(task.slot >= 0 && task.slot < setup_.slots,
+          "there is no slot " + std::to_string(task.slot));
+  expects_labellable(setup_, task, params);
+  expects_source(setup_, task, params);
+  expects(task.table.capacity <= setup_.max_regions,
           "the table has a larger capacity than configured");
-  expects_trackable(setup_, job, params);
+  expects_trackable(setup_, task, params);
   expects_method(setup_, params, BackendKind::cpu);
 }
 
-CcLabelCpu::Counts CcLabelCpu::number(const FrameTask& job, const Params& params,
-                                      LabelBuffers& buffers) const {
+CcLabelCpu::Counts CcLabelCpu::number_regions(const FrameTask& task, const Params& params,
+                                              LabelBuffers& buffers) const {
   RunForest& forest = buffers.forest;
   const bool selected_only = params.seeds.count > 0;
   AreaFilter filter{.min = static_cast<uint64_t>(params.min_area), .selected_only = selected_only};
@@ -151,8 +155,8 @@ CcLabelCpu::Counts CcLabelCpu::number(const FrameTask& job, const Params& params
   forest.select_seeds(buffers.pixels, seeds_of(params, setup_.size));
   Counts counts{.total = forest.number_regions(workers_, filters ? &filter : nullptr),
                 .recorded = 0};
-  counts.recorded = std::min(counts.total, buffers.capacity_of(job));
-  const uint32_t limit = max_output_label(job, params);
+  counts.recorded = std::min(counts.total, buffers.capacity_of(task));
+  const uint32_t limit = max_output_label(task, params);
   if (counts.total > limit && params.overflow == Overflow::drop_smallest) {
     if (!filters) forest.compute_areas(buffers.pixels, 0, false, workers_);
     forest.keep_largest(limit);
@@ -162,20 +166,20 @@ CcLabelCpu::Counts CcLabelCpu::number(const FrameTask& job, const Params& params
   return counts;
 }
 
-void CcLabelCpu::write(const FrameTask& job, const Params& params, LabelBuffers& buffers,
-                       uint32_t recorded) const {
-  Region* table = buffers.table_of(job);
+void CcLabelCpu::write_outputs(const FrameTask& task, const Params& params, LabelBuffers& buffers,
+                               uint32_t recorded) const {
+  Region* table = buffers.table_of(task);
   workers_.parallel_for(buffers.forest.chunks(), [&](int s) {
     Region* records = s == 0 ? table : buffers.records[s];
     std::fill_n(records, recorded, Region{});
-    write_chunk(job, params, buffers, s, records, recorded);
+    write_chunk(task, params, buffers, s, records, recorded);
   });
   for (int s = 1; s < buffers.forest.chunks(); ++s) {
     for (uint32_t k = 0; k < recorded; ++k) add_record(buffers.records[s][k], table[k]);
   }
 }
 
-void CcLabelCpu::share(LabelBuffers& buffers, uint32_t recorded) {
+void CcLabelCpu::count_shared_pixels(LabelBuffers& buffers, uint32_t recorded) {
   const TrackMemory& memory = tracker_.memory();
   const BitImage labelled = tracker_.labelled_pixels();
   const RowSpans& spans = buffers.forest.spans();
@@ -191,22 +195,22 @@ void CcLabelCpu::share(LabelBuffers& buffers, uint32_t recorded) {
       }
       const int rows = same_spans ? spans.height(row) : 1;
       for (int y = spans.begin(row); y < spans.end(row); y += rows) {
-        share_row(buffers.pixels.row(row), buffers.forest.run_starts(band), label,
-                  setup_.size.width, recorded, rows, memory.pairs, memory.labels.row(y),
-                  labelled.row(y));
+        count_shared_in_row(buffers.pixels.row(row), buffers.forest.run_starts(band), label,
+                            setup_.size.width, recorded, rows, memory.pairs, memory.labels.row(y),
+                            labelled.row(y));
       }
     }
   });
 }
 
-void CcLabelCpu::write_chunk(const FrameTask& job, const Params& params, LabelBuffers& buffers,
-                             int s, Region* records, uint32_t recorded) const {
-  const RowChunk& chunk = buffers.forest.chunk(s);
+void CcLabelCpu::write_chunk(const FrameTask& task, const Params& params, LabelBuffers& buffers,
+                             int chunk_index, Region* records, uint32_t recorded) const {
+  const RowChunk& chunk = buffers.forest.chunk(chunk_index);
   const RowSpans& spans = buffers.forest.spans();
-  const VolumeLayout volume_layout = volume_layout_of(setup_, job);
+  const VolumeLayout volume_layout = volume_layout_of(setup_, task);
   const int width = setup_.size.width;
-  const bool draws = params.output == CcOutput::overlay, writes_out = !job.out.empty() && !draws;
-  const LabelMap labels = draws || job.table.runs ? buffers.labels_of(job) : job.labels;
+  const bool draws = params.output == CcOutput::overlay, writes_out = !task.out.empty() && !draws;
+  const LabelMap labels = draws || task.table.runs ? buffers.labels_of(task) : task.labels;
   ChannelRows values{.channels = setup_.in.channels, .bytes = setup_.in.sample_bytes};
   const uint32_t* label = nullptr;
   const uint32_t* value = nullptr;
@@ -216,7 +220,8 @@ void CcLabelCpu::write_chunk(const FrameTask& job, const Params& params, LabelBu
       band = buffers.forest.band_of(row);
       label = buffers.forest.resolve_labels(chunk, band);
       const uint32_t runs = buffers.forest.run_count(chunk, band);
-      value = writes_out ? output_values(label, runs, buffers.value[s], job, params, buffers.tracks)
+      value = writes_out ? output_values(label, runs, buffers.value[chunk_index], task, params,
+                                         buffers.tracks)
                          : label;
     }
     const Word* pixels = buffers.pixels.row(row);
@@ -225,8 +230,8 @@ void CcLabelCpu::write_chunk(const FrameTask& job, const Params& params, LabelBu
     for (int y = spans.begin(row); y < spans.end(row); ++y) {
       if (measures) {
         for (int c = 0; c < values.channels; ++c) {
-          values.row[c] = channel_row(job.in, c, y % volume_layout.volume_rows(),
-                                      buffers.links[s].values[0][c]);
+          values.row[c] = channel_row(task.in, c, y % volume_layout.volume_rows(),
+                                      buffers.links[chunk_index].values[0][c]);
         }
         measure_row(pixels, starts, label, width, volume_layout.position(y), values, records,
                     recorded);
@@ -235,8 +240,8 @@ void CcLabelCpu::write_chunk(const FrameTask& job, const Params& params, LabelBu
         write_row(pixels, starts, label, width, 4, reinterpret_cast<std::byte*>(labels.row(y)));
       }
       if (writes_out && params.output != CcOutput::none) {
-        write_row(pixels, starts, value, width, job.out.layout.component[0].step,
-                  job.out.at(0, 0, y) - job.out.layout.component[0].offset);
+        write_row(pixels, starts, value, width, task.out.layout.component[0].step,
+                  task.out.at(0, 0, y) - task.out.layout.component[0].offset);
       }
     }
   }
@@ -248,13 +253,14 @@ void LabelBuffers::allocate(Backend& backend, const Setup& setup, int max_chunks
   const VolumeLayout max_volume{setup.size, setup.depth, setup.layers};
   const auto width = static_cast<size_t>(setup.size.width);
   const int words = words_for(setup.size.width);
-  const size_t bits = static_cast<size_t>(words) * static_cast<size_t>(max_volume.rows());
-  draws_ = setup.has_output && setup.out.format == setup.in.format && max_volume.depth() == 1;
-  tracks_ = setup.tracks;
+  const size_t words_per_image =
+      static_cast<size_t>(words) * static_cast<size_t>(max_volume.rows());
+  may_draw_ = setup.has_output && setup.out.format == setup.in.format && max_volume.depth() == 1;
+  may_track_ = setup.tracks;
   max_regions_ = setup.max_regions;
   memory_ = allocate_arrays(backend, [&](Suballocator& arrays) {
-    pixels = {arrays.array<Word>(bits), words};
-    background = {arrays.array<Word>(bits), words};
+    pixels = {arrays.array<Word>(words_per_image), words};
+    background = {arrays.array<Word>(words_per_image), words};
     for (int s = 0; s < max_chunks; ++s) {
       for (auto& channels : links[s].values) {
         for (std::byte*& row : channels) row = arrays.array<std::byte>(width * sizeof(uint32_t));
@@ -264,12 +270,12 @@ void LabelBuffers::allocate(Backend& backend, const Setup& setup, int max_chunks
       value[s] = arrays.array<uint32_t>(width, kValuePadding);
       records[s] = arrays.array<Region>(setup.max_regions);
     }
-    if (draws_ || setup.max_runs > 0) {
+    if (may_draw_ || setup.max_runs > 0) {
       auto* map = arrays.array<uint32_t>(max_volume.size().area());
       labels = {map, setup.size.width, max_volume.rows(),
                 static_cast<ptrdiff_t>(width * sizeof(uint32_t))};
     }
-    if (draws_) {
+    if (may_draw_) {
       const size_t ink_size = ink_bytes(setup.size);
       if (auto* memory = arrays.array<std::byte>(ink_size)) {
         std::memset(memory, 0, ink_size);  // draw() requires zeros

@@ -1,5 +1,5 @@
-// Builds the forest of runs of a frame: thresholds it to bits or links its values, and adds the
-// rows to the forest.
+// Builds the forest of runs of a frame: thresholds the frame or links similar pixels, and adds the
+// rows of runs to the forest.
 #include <algorithm>
 #include <array>
 
@@ -37,14 +37,14 @@ struct LinkedImage {
   int band_rows() const { return 1; }
 };
 
-// The neighbours of a pixel in the next row of the same slice.
+// Returns which pixels of the next row in the same slice are neighbours of a pixel.
 Reach reach_of(Connectivity connectivity) {
   return within_slice(connectivity) == Connectivity::eight ? Reach::diagonal : Reach::straight;
 }
 
-// The neighbours of a voxel in the previous slice, `rows` rows above or below it. Voxels that share
-// only a corner are neighbours with 26-connectivity; voxels that share an edge also with
-// 18-connectivity.
+// Returns which voxels of the previous slice, `rows` rows above or below a voxel, are its
+// neighbours. Voxels that share only a corner are neighbours with 26-connectivity; voxels that
+// share an edge also with 18-connectivity.
 Reach reach_across(Connectivity connectivity, int rows) {
   const bool corners = connectivity == Connectivity::twenty_six;
   const bool edges = corners || connectivity == Connectivity::eighteen;
@@ -63,9 +63,9 @@ void merge_previous_slice(const BinaryImage& image, const RunForest& forest, int
   const auto merge_rows = [&](int i, int step) {
     const int other_y = y + i + step;
     if (other_y < 0 || other_y >= height) return;
-    const int other = row - y - height + other_y, earlier = forest.band_of(other);
+    const int other_row = row - y - height + other_y, earlier = forest.band_of(other_row);
     find_adjacency(reach_across(image.connectivity, step), image.pixels.row(row + i),
-                   image.pixels.row(other), forest.run_starts(band), forest.run_starts(earlier),
+                   image.pixels.row(other_row), forest.run_starts(band), forest.run_starts(earlier),
                    words, buffers.adjacency[0]);
     merge(earlier, RunAdjacency{.up = buffers.adjacency[0]});
   };
@@ -94,19 +94,21 @@ void merge_previous_slice(const BinaryImage& image, const RunForest& forest, int
   }
 }
 
-// Calls merge() in the same way for a linked image. `row` is in buffer row `i`.
+// Like merge_previous_slice() for a binary image, but for a linked image. Buffer row `i` contains
+// the values of row `row`.
 template <std::invocable<int, const RunAdjacency&> Merge>
 void merge_previous_slice(const LinkedImage& image, const RunForest& forest, int row, int i,
                           LinkBuffers& buffers, Merge merge) {
-  constexpr int kOther = 2;
+  constexpr int kOtherBufferRow = 2;
   const int height = image.volume.slice.height, y = row % height;
   for (int step = -1; step <= 1; ++step) {
     if (step != 0 && image.connectivity == Connectivity::six) continue;
     if (y + step < 0 || y + step >= height) continue;
     const int other = row - height + step;
-    load_link_row(image.rule, other, kOther, buffers);
-    merge(other, find_link_adjacency(image.rule, reach_across(image.connectivity, step), i, kOther,
-                                     forest.run_starts(row), forest.run_starts(other), buffers));
+    load_link_row(image.rule, other, kOtherBufferRow, buffers);
+    merge(other, find_link_adjacency(image.rule, reach_across(image.connectivity, step), i,
+                                     kOtherBufferRow, forest.run_starts(row),
+                                     forest.run_starts(other), buffers));
   }
 }
 
@@ -215,24 +217,25 @@ void fill_holes(const BinaryImage& image, uint64_t area, RunForest& forest,
                 const Workers& workers) {
   const Size size = image.volume.slice;
   const int words = background.words, rest = size.width % kWordBits;
-  const Word last = rest ? (Word{1} << rest) - 1 : ~Word{0};
+  const Word last_word_mask = rest ? (Word{1} << rest) - 1 : ~Word{0};
   const BinaryImage holes{background, image.volume, image.spans, dual(image.connectivity)};
   forest.reset(holes.volume, holes.spans, holes.band_rows(), max_chunks);
   workers.parallel_for(forest.chunks(), [&](int s) {
     for (int y = forest.chunk(s).begin; y < forest.chunk(s).end; ++y) {
       for (int w = 0; w < words; ++w) {
-        background.row(y)[w] = ~image.pixels.row(y)[w] & (w + 1 == words ? last : ~Word{0});
+        background.row(y)[w] =
+            ~image.pixels.row(y)[w] & (w + 1 == words ? last_word_mask : ~Word{0});
       }
     }
     add_chunk(holes, forest, s, buffers[s]);
   });
   forest.for_each_seam(workers, [&](int s) { merge_seam(holes, forest, s, buffers[s]); });
-  // Added to the area of each run at a side. Greater than any area, and the sum for the maximum of
-  // 2^31 runs still fits into 63 bits.
-  constexpr uint64_t kBorder = uint64_t{1} << 32;
-  forest.compute_areas(background, kBorder, is_spatial(image.connectivity), workers);
-  const AreaFilter filled{1, area};
-  forest.number_regions(workers, &filled);
+  // This value is added to the area of each run that touches a side. It is greater than any area of
+  // a hole, and the sum over the maximum of 2^31 runs still fits into 63 bits.
+  constexpr uint64_t kBorderArea = uint64_t{1} << 32;
+  forest.compute_areas(background, kBorderArea, is_spatial(image.connectivity), workers);
+  const AreaFilter filled_holes{1, area};
+  forest.number_regions(workers, &filled_holes);
   forest.detach_chunks(workers);
   workers.parallel_for(forest.chunks(), [&](int s) {
     const RowChunk& chunk = forest.chunk(s);
@@ -252,30 +255,30 @@ void fill_holes(const BinaryImage& image, uint64_t area, RunForest& forest,
   });
 }
 
-constexpr int kAlpha = 3;  // component
+constexpr int kAlphaComponent = 3;  // index of the alpha component
 
-// The image that is labelled: a frame and its first component.
+// The image that is labelled: a frame, and the first component whose values are used.
 struct LabelInput {
   ConstFrame frame;
   int component = 0;
   bool is_mask = false;
   bool is_small = false;  // see FrameTask::mask_is_small
 
-  LabelInput(const FrameTask& job, const CcLabelParams& params) : frame(job.in) {
+  LabelInput(const FrameTask& task, const CcLabelParams& params) : frame(task.in) {
     is_mask = params.source == Source::mask;
-    if (is_mask) frame = job.mask;
-    is_small = is_mask && job.mask_is_small;
-    if (params.source == Source::alpha) component = kAlpha;
+    if (is_mask) frame = task.mask;
+    is_small = is_mask && task.mask_is_small;
+    if (params.source == Source::alpha) component = kAlphaComponent;
   }
 };
 
 class ForestBuilder {
  public:
-  ForestBuilder(const FrameTask& job, const CcLabelParams& params, const Setup& setup,
+  ForestBuilder(const FrameTask& task, const CcLabelParams& params, const Setup& setup,
                 int max_chunks, LabelBuffers& buffers, const Workers& workers)
       : params_(params),
-        input_(job, params),
-        volume_(volume_layout_of(setup, job)),
+        input_(task, params),
+        volume_(volume_layout_of(setup, task)),
         spans_{volume_.rows(), volume_.rows()},
         max_chunks_(max_chunks),
         buffers_(buffers),
@@ -313,7 +316,7 @@ class ForestBuilder {
 
   const CcLabelParams& params_;
   LabelInput input_;
-  VolumeLayout volume_;  // in rows of bits
+  VolumeLayout volume_;  // its heights count rows of bits
   RowSpans spans_;
   const int max_chunks_;
   LabelBuffers& buffers_;
@@ -329,9 +332,9 @@ void ForestBuilder::threshold_small_mask(const BitImage& bits, int begin, int en
     pack_at_least(value_row(mask, 0, y, scratch), mask.layout.sample_bytes, mask.width, 1,
                   row.data());
     std::fill_n(bits.row(y), bits.words, 0);
-    for_each_run(row.data(), words_for(mask.width), [&](int first, int last_end) {
-      set_bits(bits.row(y), first_of(first, mask.width, width),
-               first_of(std::min(last_end, mask.width), mask.width, width));
+    for_each_run(row.data(), words_for(mask.width), [&](int run_begin, int run_end) {
+      set_bits(bits.row(y), first_of(run_begin, mask.width, width),
+               first_of(std::min(run_end, mask.width), mask.width, width));
     });
   }
 }
@@ -352,7 +355,8 @@ void ForestBuilder::threshold(const BitImage& bits, int begin, int end, std::byt
   }
 }
 
-// Replaces a small mask by the same mask at the picture's size. Needed if values are compared.
+// Replaces a small mask by the same mask scaled up to the picture's size. This is required if the
+// values of neighbouring pixels are compared.
 void ForestBuilder::enlarge() {
   const ConstFrame& mask = input_.frame;
   const Size size = volume_.slice;
@@ -392,7 +396,7 @@ void ForestBuilder::build_linked() {
     image.rule.level = difference_level(params_.tolerance, frame.layout);
   }
   set_all_pixels(buffers_.pixels, volume_.slice.width,
-                 volume_.rows());  // all pixels are in a region
+                 volume_.rows());  // because all pixels are in a region
   add_chunks(image, [&](int s) {
     if (labels_background) threshold(buffers_.background, s);
   });
@@ -400,9 +404,9 @@ void ForestBuilder::build_linked() {
 
 }  // namespace
 
-void build_forest(const FrameTask& job, const CcLabelParams& params, const Setup& setup,
+void build_forest(const FrameTask& task, const CcLabelParams& params, const Setup& setup,
                   int max_chunks, LabelBuffers& buffers, const Workers& workers) {
-  ForestBuilder(job, params, setup, max_chunks, buffers, workers).build();
+  ForestBuilder(task, params, setup, max_chunks, buffers, workers).build();
 }
 
 }  // namespace regions

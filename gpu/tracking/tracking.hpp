@@ -50,7 +50,7 @@ class Tracker {
   // frame may be in flight. Waits for the device. Throws MemoryError.
   void allocate(const Setup& setup);
   // The next frame starts without tracks.
-  void forget(IdNumbering ids) { bytes_to_clear_ = std::max(bytes_to_clear_, past_bytes(ids)); }
+  void forget(IdNumbering ids) { bytes_to_clear_ = std::max(bytes_to_clear_, reset_bytes(ids)); }
 
   // Work that is enqueued on `stream` after this call runs after the previous frame's finish().
   const TrackMemory& begin(cudaStream_t stream);
@@ -71,7 +71,7 @@ class Tracker {
 
  private:
   // The number of bytes to clear in order to forget all tracks.
-  size_t past_bytes(IdNumbering ids) const {
+  size_t reset_bytes(IdNumbering ids) const {
     return tracking_reset_bytes(memory_.labels.size(), memory_.capacity, ids);
   }
   uint32_t read_last_id() const;  // waits for the device
