@@ -73,10 +73,10 @@ void merge_previous_slice(const BinaryImage& image, const RunForest& forest, int
   if (last == 1 && image.connectivity == Connectivity::twenty_six) {
     // Two rows by two slices: any two voxels in adjacent columns are neighbours, so the rows of
     // each slice are combined.
-    const int other = row - height, earlier = forest.band_of(other);
+    const int other_row = row - height, earlier = forest.band_of(other_row);
     for (int w = 0; w < words; ++w) {
       buffers.adjacency[1][w] = image.pixels.row(row)[w] | image.pixels.row(row + 1)[w];
-      buffers.adjacency[2][w] = image.pixels.row(other)[w] | image.pixels.row(other + 1)[w];
+      buffers.adjacency[2][w] = image.pixels.row(other_row)[w] | image.pixels.row(other_row + 1)[w];
     }
     find_adjacency(Reach::diagonal, buffers.adjacency[1], buffers.adjacency[2],
                    forest.run_starts(band), forest.run_starts(earlier), words,
@@ -104,11 +104,11 @@ void merge_previous_slice(const LinkedImage& image, const RunForest& forest, int
   for (int step = -1; step <= 1; ++step) {
     if (step != 0 && image.connectivity == Connectivity::six) continue;
     if (y + step < 0 || y + step >= height) continue;
-    const int other = row - height + step;
-    load_link_row(image.rule, other, kOtherBufferRow, buffers);
-    merge(other, find_link_adjacency(image.rule, reach_across(image.connectivity, step), i,
-                                     kOtherBufferRow, forest.run_starts(row),
-                                     forest.run_starts(other), buffers));
+    const int other_row = row - height + step;
+    load_link_row(image.rule, other_row, kOtherBufferRow, buffers);
+    merge(other_row, find_link_adjacency(image.rule, reach_across(image.connectivity, step), i,
+                                         kOtherBufferRow, forest.run_starts(row),
+                                         forest.run_starts(other_row), buffers));
   }
 }
 

@@ -216,7 +216,7 @@ void RunForest::reset(const VolumeLayout& volume, const RowSpans& spans, int ban
   bands_per_slice_ = (volume.slice.height + band_rows - 1) / band_rows;
   // A chunk consists of whole units: bands of a single slice, or whole slices.
   const bool is_flat = volume.depth() == 1;
-  pixels_per_unit_ = is_flat ? static_cast<size_t>(volume.slice.width) : volume.slice.area();
+  pixels_beside_seam_ = is_flat ? static_cast<size_t>(volume.slice.width) : volume.slice.area();
   const int units = is_flat ? bands_per_slice_ : volume.depth();
   const int rows_per_unit = is_flat ? band_rows : volume.slice.height;
   const int units_per_chunk = (units + max_chunks - 1) / max_chunks;

@@ -142,7 +142,7 @@ class RunForest {
   // (or slices) at the seam have runs. Each row (or slice) has memory for twice its runs, so the
   // parts of its two seams do not overlap.
   uint32_t* merged_of(const RowChunk& chunk) const {
-    return merged_ + 2 * (static_cast<size_t>(chunk.first_run) - pixels_per_unit_);
+    return merged_ + 2 * (static_cast<size_t>(chunk.first_run) - pixels_beside_seam_);
   }
   template <std::invocable<uint32_t> F>
   void for_each_merged(const RowChunk& chunk, F f) const {
@@ -167,9 +167,10 @@ class RunForest {
   // [runs]; each chunk's roots begin at its first_run. number_regions() removes the roots that have
   // no region number.
   uint32_t* root_;
-  uint64_t* area_;              // [runs], areas in pixels, valid for roots only
-  uint32_t* merged_;            // [2 * runs], roots that were merged into other chunks
-  size_t pixels_per_unit_ = 0;  // pixels of a row, or of a slice of a volume
+  uint64_t* area_;    // [runs], areas in pixels, valid for roots only
+  uint32_t* merged_;  // [2 * runs], roots that were merged into other chunks
+  size_t pixels_beside_seam_ =
+      0;  // in the row on each side of a seam, or in the slice if there are slices
   Block memory_;
 };
 
