@@ -26,7 +26,7 @@ struct ModelState {
   std::vector<int64_t> cut_values;  // [row_chunks], value of the mask's cut
   Scene scene;
   FramePlan frame;               // plan of the current frame
-  EnergyPlan energy;             // energy of the current frame
+  EnergyPlan energy;             // parameters of its energy
   uint32_t last_foreground = 0;  // number of foreground pixels of the last frame
   uint32_t last_pixels = 0;      // number of all pixels of the last frame
 
