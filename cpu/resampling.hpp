@@ -1,4 +1,4 @@
-// Scaling of whole frames in host memory, sample by sample as core/resampling.hpp defines it. All
+// Scales whole frames in host memory, as core/resampling.hpp defines it for single samples. All
 // functions divide the rows among the workers and return when the frame is complete.
 #pragma once
 

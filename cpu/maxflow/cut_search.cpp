@@ -38,7 +38,7 @@ class CutSearch : private OrphanAdoption<Grid> {
 
   using OrphanAdoption<Grid>::OrphanAdoption;
 
-  // Activates the nodes of row y that have a neighbour on another side. `mask` marks the roots.
+  // Activates the roots of row y that have a neighbour with another label. `mask` marks the roots.
   void activate_row(int y, Image<const uint8_t> mask) {
     constexpr int kPixelsAtOnce = 8;  // number of pixels compared at a time
     const uint8_t* rows[3];

@@ -173,7 +173,7 @@ class ResidualGrid {
     return static_cast<int32_t>(at / kTileSize * (kTileSize * kTileSize) + at % kTileSize);
   }
 
-  Node* nodes_;  // [count(size)]
+  Node* nodes_;  // [count_nodes(size)]
   Size size_;
   int32_t nodes_per_tile_row_ = 0;
   // Index of each neighbour of a node minus the index of the node, by position in the tile.

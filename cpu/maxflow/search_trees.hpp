@@ -344,10 +344,10 @@ class OrphanAdoption : protected SearchTrees<Grid> {
                              int32_t new_level) {
     for (; children != 0; children &= children - 1) {
       const int32_t child = grid_.neighbour(index, __builtin_ctz(children));
-      const int32_t neighbour_level = SearchTrees::template depth<s>(grid_[child]);
-      if (neighbour_level > new_level) continue;
+      const int32_t child_level = SearchTrees::template depth<s>(grid_[child]);
+      if (child_level > new_level) continue;
       grid_[child].parent = kOrphan;
-      defer_to_level(child, neighbour_level, current_level);
+      defer_to_level(child, child_level, current_level);
     }
   }
 

@@ -16,7 +16,7 @@
 
 namespace regions {
 
-// Region records in device memory. Their number may be known on the device only.
+// Region records in device memory. Possibly only the device knows their number.
 struct DeviceRegions {
   const Region* regions = nullptr;  // [capacity]
   const uint32_t* count = nullptr;  // in device memory; more than `capacity` counts as `capacity`
@@ -38,7 +38,8 @@ Block allocate_cleared_ink(Backend& backend, Size picture);
 
 namespace drawing {
 
-// Input of prepare(). Its three kinds of work do not depend on each other.
+// The input of prepare(), which does three kinds of independent work: it copies, marks edges and
+// stamps.
 struct Preparation {
   ConstFrame in;
   Frame out;
@@ -53,7 +54,7 @@ struct Outlines {
   bool drawn = false;
   int thickness = 1;  // pixels
 };
-// Paints on `painter.picture`, in place, where there is ink, outline or fill. Clears the ink.
+// Paints ink, outlines and fill on `painter.picture`, in place. Clears the ink.
 void paint(const Painter& painter, const Outlines& outlines, const Ink& ink,
            const DeviceRegions& regions, cudaStream_t stream);
 

@@ -1,4 +1,4 @@
-// The Tracker on the GPU: its memory, and the order of its frames.
+// Implements the Tracker on the GPU: allocates its memory and keeps the frames in order.
 #include "gpu/tracking/tracking.hpp"
 
 #include <algorithm>
