@@ -10,8 +10,8 @@
 namespace regions {
 namespace {
 
-constexpr std::align_val_t kAlignment{
-    64};  // bytes: the size of a cache line and of the widest SIMD vector
+// Size of a cache line and of the widest SIMD vector, in bytes.
+constexpr std::align_val_t kAlignment{64};
 constexpr size_t kCopyBytes = 1 << 18;  // number of bytes that one thread copies at a time
 
 class CpuBackend final : public Backend {

@@ -25,8 +25,8 @@ const Workers& workers_of(const Backend& backend);
 class CpuQueue final : public Queue {
  public:
   static constexpr size_t kMaxTaskBytes = 3072;  // maximum size of a task's closure
-  static constexpr size_t kMaxTasks =
-      64;  // maximum number of tasks that wait or run at the same time
+  // Maximum number of tasks that wait or run at the same time.
+  static constexpr size_t kMaxTasks = 64;
 
   // `background`: the queue has a thread that runs the tasks. `immediate`: submit() runs each task
   // in the calling thread before it returns.
@@ -90,7 +90,7 @@ class CpuQueue final : public Queue {
   std::condition_variable state_changed_;
   // The next four members count tasks since the queue was created.
   uint64_t submitted_tasks_ = 0;
-  uint64_t ready_tasks_ = 0;  // may begin; the tasks of an incomplete frame wait for record()
+  uint64_t ready_tasks_ = 0;  // tasks that may begin; an incomplete frame waits for record()
   uint64_t finished_tasks_ = 0;
   uint64_t recorded_tasks_ = 0;  // value of submitted_tasks_ immediately after the last record()
   std::exception_ptr error_;     // the first exception of a task; wait() throws it

@@ -25,8 +25,8 @@ const std::byte* value_row(const ConstFrame& frame, int c, int y, std::byte* scr
 // value: 1, 2 or 4.
 void pack_at_least(const std::byte* values, int bytes, int width, int level, Word* bits);
 
-// Tells which picture rows each row of a binary image represents: one row, or several consecutive
-// rows if the bits come from a mask that is smaller than the picture.
+// Maps each row of a binary image to the picture rows that it represents: one row, or several
+// consecutive rows if the bits come from a mask that is smaller than the picture.
 struct RowSpans {
   int spans = 0;  // rows of the binary image
   int rows = 0;   // rows of the picture, at least `spans`

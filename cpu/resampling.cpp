@@ -126,11 +126,11 @@ bool are_interleaved(const Component& a, const Component& b) {
   return a.plane == b.plane && a.step == b.step;
 }
 
-// Row j of the small frame, for interleaved components of 8 bits, and the rows of the large frame
-// that it covers.
+// Row j of the small frame and the rows of the large frame that it covers, for interleaved 8-bit
+// components.
 struct ByteRow {
   int width, large_width;  // samples in a row of the small frame and of the large frame
-  int rows;                // of the large frame
+  int rows;                // number of rows of the large frame that are averaged
   const uint8_t* from;
   ptrdiff_t pitch;
   std::byte* to;

@@ -9,7 +9,7 @@
 namespace regions {
 
 // Returns consecutive arrays of one block of memory. If the memory is null, it only counts the
-// bytes that the arrays need.
+// bytes of the arrays.
 class Suballocator {
  public:
   explicit Suballocator(std::byte* memory) : memory_(memory) {}

@@ -19,8 +19,9 @@ namespace {
 
 using Params = CcLabelParams;
 
-constexpr int kMinRowsPerChunk = 32;  // merging more seams costs more time than smaller chunks save
-constexpr int kChunksPerThread = 4;   // because the work per row differs
+// With smaller chunks, merging their seams costs more time than the additional threads save.
+constexpr int kMinRowsPerChunk = 32;
+constexpr int kChunksPerThread = 4;  // more than 1, because the work per row differs
 
 class CcLabelCpu final : public CcLabel {
  public:
@@ -74,7 +75,7 @@ class CcLabelCpu final : public CcLabel {
     LabelBuffers& buffers = buffers_[static_cast<size_t>(task.slot)];
     const Counts counts = build_regions(task, params, buffers);
     FrameTask early_outputs = task;
-    early_outputs.out = {};  // written later, because it may show tracks
+    early_outputs.out = {};  // the output picture is written later, because it may show tracks
     write_outputs(early_outputs, params, buffers, counts.recorded);
     tracker_.wait_for_turn(ticket);
     tracker_.begin(ticket);

@@ -23,7 +23,7 @@ struct LabelBuffers {
   // The next three arrays have one entry per chunk of rows.
   LinkBuffers links[RunForest::kMaxChunks];
   uint32_t* value[RunForest::kMaxChunks];  // [width], the output values of a band's runs
-  Region* records[RunForest::kMaxChunks];  // [max_regions], the regions' pixels in the chunk
+  Region* records[RunForest::kMaxChunks];  // [max_regions], records of the pixels in the chunk
   // Used if the frame task has no label map, but labels are drawn or listed as runs.
   LabelMap labels;
   RunList runs;
@@ -76,7 +76,8 @@ void measure_row(const Word* pixels, const Word* starts, const uint32_t* label, 
                  const VolumeLayout::Position& position, const ChannelRows& values, Region* records,
                  uint32_t count);
 
-// Adds the record `lower` of a region in a lower chunk of rows to the region's `record`.
+// Adds `lower` to `record`. Both describe parts of the same region; `lower` belongs to a chunk of
+// rows further down.
 void add_record(const Region& lower, Region& record);
 
 // Returns the values that the output picture shows for `runs` runs, according to the parameters:

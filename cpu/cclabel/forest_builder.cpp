@@ -94,8 +94,8 @@ void merge_previous_slice(const BinaryImage& image, const RunForest& forest, int
   }
 }
 
-// Like merge_previous_slice() for a binary image, but for a linked image. Buffer row `i` contains
-// the values of row `row`.
+// Does the same for a linked image as merge_previous_slice() above does for a binary image. Buffer
+// row `i` contains the values of row `row`.
 template <std::invocable<int, const RunAdjacency&> Merge>
 void merge_previous_slice(const LinkedImage& image, const RunForest& forest, int row, int i,
                           LinkBuffers& buffers, Merge merge) {
@@ -112,7 +112,7 @@ void merge_previous_slice(const LinkedImage& image, const RunForest& forest, int
   }
 }
 
-// Whether the first slice of chunk s has a previous slice in the same volume.
+// Returns whether the first slice of chunk s has a previous slice in the same volume.
 bool has_slice_seam(RunForest& forest, int s) {
   const VolumeLayout& volume = forest.volume();
   return !volume.begins_volume(forest.chunk(s).begin / volume.slice.height);
@@ -262,7 +262,7 @@ struct LabelInput {
   ConstFrame frame;
   int component = 0;
   bool is_mask = false;
-  bool is_small = false;  // see FrameTask::mask_is_small
+  bool is_small = false;  // whether the mask is small, see FrameTask::mask_is_small
 
   LabelInput(const FrameTask& task, const CcLabelParams& params) : frame(task.in) {
     is_mask = params.source == Source::mask;
@@ -302,7 +302,8 @@ class ForestBuilder {
     const RowChunk& chunk = buffers_.forest.chunk(s);
     threshold(bits, chunk.begin, chunk.end, buffers_.links[s].values[0][0]);
   }
-  // Calls prepare(s) for each chunk s and adds its rows to the forest, then merges the chunks.
+  // Calls prepare(s) for each chunk s and adds the rows of the chunk to the forest. Then merges the
+  // chunks.
   template <class LabelledImage, std::invocable<int> Prepare>
   void add_chunks(const LabelledImage& image, Prepare prepare) {
     RunForest& forest = buffers_.forest;
@@ -360,8 +361,8 @@ void ForestBuilder::threshold(const BitImage& bits, int begin, int end, std::byt
 void ForestBuilder::enlarge() {
   const ConstFrame& mask = input_.frame;
   const Size size = volume_.slice;
-  buffers_.full_size_mask.resize(
-      packed_bytes(mask.layout, size));  // allocates only for the first such frame
+  // Allocates memory only for the first frame with a small mask.
+  buffers_.full_size_mask.resize(packed_bytes(mask.layout, size));
   const Frame full =
       packed_frame(mask.layout, size, {}, Memory::host, buffers_.full_size_mask.data());
   pick(mask, full, {enlarging(0, size.width, mask.width), enlarging(0, size.height, mask.height)},
@@ -395,8 +396,8 @@ void ForestBuilder::build_linked() {
   if (params_.criterion == Criterion::difference && frame.layout.sample_bytes < 4) {
     image.rule.level = difference_level(params_.tolerance, frame.layout);
   }
-  set_all_pixels(buffers_.pixels, volume_.slice.width,
-                 volume_.rows());  // because all pixels are in a region
+  // All pixels are in a region.
+  set_all_pixels(buffers_.pixels, volume_.slice.width, volume_.rows());
   add_chunks(image, [&](int s) {
     if (labels_background) threshold(buffers_.background, s);
   });

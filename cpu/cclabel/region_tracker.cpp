@@ -44,7 +44,7 @@ struct SingleThread {
     }
     return rank;
   }
-  // Like compact(), but for two selections at once.
+  // Does the same as compact(), for two selections at once.
   template <class IsFirst, class StoreFirst, class IsSecond, class StoreSecond>
   TwoCounts compact_two(uint32_t count, IsFirst is_first, StoreFirst store_first,
                         IsSecond is_second, StoreSecond store_second) const {

@@ -78,7 +78,7 @@ class Tracker {
   RowSpans spans_;                     // row spans of the last frame
   std::vector<TrackEvents> reports_;   // [slots]
   FrameSequencer sequencer_;
-  size_t bytes_to_clear_ = 0;   // for the next frame's ticket
+  size_t bytes_to_clear_ = 0;   // copied into the next frame's ticket
   uint64_t next_to_begin_ = 0;  // 1 + ticket number of the last frame that called begin()
 };
 

@@ -1,7 +1,7 @@
 // Implements the forest of runs: adds bands, merges chunks, computes areas and numbers regions.
 //
-// The functions over the nodes of a band are compiled once for each level of the
-// instruction set, because counting bits takes most of their time.
+// The functions that process the nodes of a band are compiled once for each instruction set,
+// because counting bits takes most of their time.
 #include "cpu/cclabel/run_forest.hpp"
 
 #include <algorithm>
@@ -110,7 +110,7 @@ struct RunMerger {
  private:
   static constexpr uint32_t kLanes = 8;
 
-  // Whether kLanes runs from `node` on have not been merged yet.
+  // Returns whether kLanes runs from `node` on have not been merged yet.
   REGIONS_INLINE bool is_new(uint32_t node) const {
     uint32_t differ = 0;
     for (uint32_t k = 0; k < kLanes; ++k) differ |= parent[node + k] ^ (node + k);
@@ -149,12 +149,12 @@ uint32_t halve_paths(uint32_t* parent, uint32_t first, uint32_t end, uint32_t* r
   return count;
 }
 
-// Moves the roots without a pixel in `upper` behind the other roots; both groups keep their order.
+// Moves the roots without a pixel in `upper` after the other roots. Both groups keep their order.
 // `below` is workspace for `count` roots.
 REGIONS_CLONES
 void order_roots(uint32_t* roots, uint32_t count, uint32_t first_run, const Word* starts,
                  const Word* upper, const Word* lower, int words, uint32_t* below) {
-  // The roots are in order of columns: one pass along the band visits the pixels of all of them.
+  // The roots are in order of columns, so one pass along the band visits the pixels of all roots.
   uint32_t below_count = 0, next = 0, first_run_of_word = first_run;
   for (int w = 0; next < count; ++w) {
     const uint32_t runs_in_word = count_bits(starts[w]);
@@ -253,8 +253,8 @@ void RunForest::sort_roots(RowChunk& chunk, int band, uint32_t roots_before, con
                            const Word* lower) {
   uint32_t* roots = root_ + chunk.first_run + roots_before;
   const uint32_t count = chunk.roots - roots_before;
-  uint32_t* below =
-      label_ + chunk.first_run + chunk.runs;  // entries of later bands, not in use yet
+  // The labels of later bands are not in use yet, so their memory serves as workspace.
+  uint32_t* below = label_ + chunk.first_run + chunk.runs;
   if (count > 1) {
     order_roots(roots, count, first_run_[band], run_starts(band), upper, lower, starts_.words,
                 below);

@@ -22,14 +22,14 @@ namespace regions {
 // Number of entries that must be readable before and after an array of run values, see write_row().
 inline constexpr size_t kValuePadding = 16;
 
-// A chunk of rows, added to the forest by one thread. Aligned to a cache line: the thread changes
-// it for each band.
+// A chunk of rows, added to the forest by one thread. Aligned to a cache line, because its
+// thread changes it for each band while other threads change other chunks.
 struct alignas(64) RowChunk {
   int begin = 0;  // rows begin..end - 1
   int end = 0;
-  int end_band = 0;        // one past the last band of the chunk
-  uint32_t first_run = 0;  // index of the first run in the forest's arrays
-  uint32_t runs = 0;
+  int end_band = 0;           // one past the last band of the chunk
+  uint32_t first_run = 0;     // index of the first run in the forest's arrays
+  uint32_t runs = 0;          // number of runs in the chunk
   uint32_t roots = 0;         // runs that touched no earlier run when they were added
   uint32_t regions = 0;       // regions whose first run is in this chunk
   uint32_t label_offset = 0;  // number of regions in earlier chunks
@@ -41,7 +41,7 @@ struct AreaFilter {
   // The highest bit of an area is set if a seed is in the region.
   static constexpr uint64_t kSelected = uint64_t{1} << 63;
 
-  uint64_t min = 0;  // pixels
+  uint64_t min = 0;  // minimum number of pixels
   uint64_t max = kSelected - 1;
   bool selected_only = false;
   bool contains(uint64_t area) const {
@@ -79,7 +79,7 @@ class RunForest {
   void merge_bands(int band, int earlier, const RunAdjacency& adjacency);
   void end_band(RowChunk& chunk, int band);
   // Sorts the roots of a band of two rows by the raster order of their regions' first pixels: moves
-  // the roots without a pixel in the upper row behind the other roots. `roots_before` is the value
+  // the roots without a pixel in the upper row after the other roots. `roots_before` is the value
   // of chunk.roots before the band was added.
   void sort_roots(RowChunk& chunk, int band, uint32_t roots_before, const Word* upper,
                   const Word* lower);
@@ -100,15 +100,16 @@ class RunForest {
   // picture or volume. The first and last slices are sides only if `is_spatial`.
   void compute_areas(const BitImage& pixels, uint64_t border, bool is_spatial,
                      const Workers& workers);
-  // Sets AreaFilter::kSelected in the areas of regions that contain a seed. Requires areas.
+  // Sets AreaFilter::kSelected in the areas of regions that contain a seed. Requires
+  // compute_areas().
   void select_seeds(const BitImage& pixels, const Seeds& seeds);
 
-  // Numbers the regions 1..n in raster order and returns n. With a filter, which requires areas,
-  // regions outside the filter get label 0. A null filter selects all regions.
+  // Numbers the regions 1..n in raster order and returns n. With a filter, which requires
+  // compute_areas(), regions outside the filter get label 0. A null filter selects all regions.
   uint32_t number_regions(const Workers& workers, const AreaFilter* filter);
   // Keeps the `limit` largest regions and numbers them again. Of regions with equal areas, it keeps
-  // those with the smallest numbers.
-  // Requires areas and more than `limit` regions.
+  // the regions with the smallest numbers.
+  // Requires compute_areas() and more than `limit` regions.
   void keep_largest(uint32_t limit);
   // Separates the trees of the chunks, so that labels of different chunks can be resolved
   // concurrently. Afterwards only resolve_labels(), run_count(), reset() and the simple accessors
@@ -160,17 +161,17 @@ class RunForest {
   int bands_per_slice_ = 1;
   int chunk_count_ = 0;
   RowChunk chunks_[kMaxChunks];
-  BitImage starts_;      // [bands][words]
-  uint32_t* first_run_;  // [bands + 1]
+  BitImage starts_;      // [bands][words], bits of the first pixels of runs
+  uint32_t* first_run_;  // [bands + 1], index of each band's first run
   uint32_t* parent_;     // [runs], index of the parent, never greater than the run's own index
-  uint32_t* label_;      // [runs]
+  uint32_t* label_;      // [runs], label of each run
   // [runs]; each chunk's roots begin at its first_run. number_regions() removes the roots that have
   // no region number.
   uint32_t* root_;
   uint64_t* area_;    // [runs], areas in pixels, valid for roots only
   uint32_t* merged_;  // [2 * runs], roots that were merged into other chunks
-  size_t pixels_beside_seam_ =
-      0;  // in the row on each side of a seam, or in the slice if there are slices
+  // Number of pixels of the row (or of the slice, in a volume) on each side of a seam.
+  size_t pixels_beside_seam_ = 0;
   Block memory_;
 };
 

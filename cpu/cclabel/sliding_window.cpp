@@ -128,8 +128,8 @@ class SlidingWindowCpu final : public SlidingWindow {
     if (setup.max_runs > 0) runs_.allocate(backend(), setup);
     if (setup.has_output && setup.out.format == setup.in.format) {
       ink_ = backend().allocate(ink_bytes(setup.size));
-      std::fill_n(ink_.as<std::byte>(), ink_bytes(setup.size),
-                  std::byte{0});  // draw() requires zeros
+      // draw() requires zeros.
+      std::fill_n(ink_.as<std::byte>(), ink_bytes(setup.size), std::byte{0});
     }
     tracker_.allocate(backend(), setup);
   }

@@ -45,7 +45,8 @@ class OutlineRow {
 
 // Writes the ink of all regions in band `band`, which has Ink::kBandHeight rows: codes, and marks
 // of the tiles that contain ink. A small amount of ink is written region by region. For many
-// overlapping regions the time is bounded by the area of the band plus a little for each region.
+// overlapping regions the time is bounded by the area of the band plus a small constant time for
+// each region.
 void stamp_band(const StampPlan& plan, std::span<const Region> regions, const Ink& ink, int band);
 
 }  // namespace regions

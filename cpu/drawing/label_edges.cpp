@@ -17,16 +17,16 @@ void read_labels(const LabelSampler& labels, int x, int y, int count, uint32_t* 
 
 namespace {
 
-constexpr int kSegment = 256;  // pixels
+constexpr int kSegment = 256;  // length of a segment, pixels
 
 // The labels of a row segment and of one more pixel at each end. Pixels outside the picture get the
 // label of the nearest pixel inside, so they do not create edges.
 struct RowSegment {
   uint32_t label[kSegment + 2];
-  uint32_t
-      uniform[kSegment];  // all bits set if the pixel's left and right neighbour have its label
-  uint32_t any;           // bitwise OR of all labels
-  bool is_compared;       // `uniform` is valid
+  // All bits are set if the left and right neighbours of the pixel have the same label.
+  uint32_t uniform[kSegment];
+  uint32_t any;      // bitwise OR of all labels
+  bool is_compared;  // `uniform` is valid
 
   void load(const LabelSampler& labels, Size picture, int x0, int y) {
     y = std::clamp(y, 0, picture.height - 1);

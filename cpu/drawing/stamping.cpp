@@ -14,8 +14,7 @@
 namespace regions {
 namespace {
 
-// Regions are stamped one by one until they have written this number of pixels per pixel of the
-// band.
+// The maximum number of pixels that are stamped one by one, as a multiple of the area of the band.
 constexpr size_t kMaxOverdraw = 4;
 
 // Writes code_of(x, y) to each pixel whose existing code is less.
@@ -34,7 +33,7 @@ void mark_tiles(const Image<uint32_t>& tiles, const Rect& pixels) {
   }
 }
 
-// Stamps regions one by one. Returns false if it stopped at the limit.
+// Stamps regions one by one. Returns false if it stopped because it would exceed kMaxOverdraw.
 bool stamp_few(const StampPlan& plan, std::span<const Region> regions, const Ink& ink,
                const Rect& band) {
   const uint8_t* coverage = glyph_coverage();

@@ -22,7 +22,7 @@ REGIONS_CLONES uint32_t count_nonzero(const uint8_t* bytes, int count) {
   return found;
 }
 
-// The data of a frame that its tasks on the queue need.
+// The data that the tasks of a frame read when the queue runs them.
 struct QueuedFrame {
   FrameTask task;
   ScenePlan scene;
@@ -275,7 +275,7 @@ class GraphCutBgCpu final : public GraphCutBg {
   const Links links_{*this};
   std::vector<FrameWorkspace> workspaces_;  // [slots]
   // Pictures set by the user; empty if not set.
-  std::vector<uint32_t> given_background_;  // [height][width]
+  std::vector<uint32_t> given_background_;  // [height][width], packed colours
   std::vector<uint16_t> replacement_;       // [3][height][width]
   std::vector<uint8_t> excluded_;           // [height][width]
   bool resets_ = false;                     // whether the model is reset before the next frame

@@ -19,11 +19,12 @@ struct ModelState {
   Neighbours neighbours = Neighbours::eight;
   std::vector<uint32_t> current, background;  // [height][width], packed colours
   std::vector<uint32_t> model;                // see Model
-  std::vector<int32_t> terminal, right, down, down_right, down_left;  // [height][width]
-  std::vector<ColorHistograms> colors;                                // [1]
-  std::vector<Survey> surveys;                                        // [row_chunks]
-  std::vector<uint32_t> foreground;                                   // [row_chunks], pixels
-  std::vector<int64_t> cut_values;  // [row_chunks], value of the mask's cut
+  // [height][width], capacities of the links to the terminals and to the neighbours.
+  std::vector<int32_t> terminal, right, down, down_right, down_left;
+  std::vector<ColorHistograms> colors;  // one element
+  std::vector<Survey> surveys;          // [row_chunks]
+  std::vector<uint32_t> foreground;     // [row_chunks], number of foreground pixels
+  std::vector<int64_t> cut_values;      // [row_chunks], value of the mask's cut
   Scene scene;
   FramePlan frame;               // plan of the current frame
   EnergyPlan energy;             // parameters of its energy

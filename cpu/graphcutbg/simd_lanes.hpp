@@ -27,7 +27,7 @@ struct VectorOps {
 
   // One truth value per lane.
   struct Mask {
-    Signed bits;  // all bits of a lane are set or clear
+    Signed bits;  // in each lane, either all bits are set or all bits are clear
 
     REGIONS_INLINE friend Mask operator&(Mask a, Mask b) { return {a.bits & b.bits}; }
     REGIONS_INLINE friend Mask operator|(Mask a, Mask b) { return {a.bits | b.bits}; }

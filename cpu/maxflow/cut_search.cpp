@@ -15,8 +15,8 @@
 //
 // One frame is cut by several threads in two steps. First, each thread solves a chunk of rows as if
 // there were no links between chunks. Then the links at the seams are restored, and one search
-// continues from there. After Liu and Sun, "Parallel graph-cuts by adaptive bottom-up merging",
-// CVPR 2010.
+// continues from the state of the chunks. The method follows Liu and Sun, "Parallel graph-cuts by
+// adaptive bottom-up merging", CVPR 2010.
 #include "cpu/maxflow/cut_search.hpp"
 
 #include <algorithm>
@@ -112,9 +112,9 @@ class CutSearch : private OrphanAdoption<Grid> {
   using SearchTrees::source_;
   using SearchTrees::surplus_nodes_;
   using SearchTrees::work_;
-  static constexpr int64_t kWorkPerClockCheck = 4096;  // neighbours visited
+  static constexpr int64_t kWorkPerClockCheck = 4096;  // number of visited neighbours
 
-  // Whether a node has a residual link to a neighbour with another label.
+  // Returns whether a node has a residual link to a neighbour with another label.
   bool has_other_neighbour(int32_t index) const {
     const Node& node = grid_[index];
     const int32_t label = node.label;
@@ -324,7 +324,7 @@ struct ParallelSearch {
   using Residual = typename Grid::Numbers::Residual;
 
   Grid grid;
-  Image<const uint8_t> mask;  // marks the roots
+  Image<const uint8_t> mask;  // marks the roots, see find_minimum_cut()
   SearchBuffers buffers;
   const Workers& workers;
   Deadline deadline;

@@ -391,8 +391,8 @@ class CpuGridCut final : public GridCut {
   Neighbours neighbours_ = Neighbours::four;
   Block graphs_[2];  // nodes of the last frame's graph and of the next frame's graph
   Block lists_;      // lists of nodes for the search trees
-  std::vector<int64_t> seam_residuals_;        // [seams][seam_size]
-  std::vector<int32_t> zeros_;                 // [width]
+  std::vector<int64_t> seam_residuals_;        // [seams][seam_size], see SearchBuffers
+  std::vector<int32_t> zeros_;                 // [width], all zero
   std::vector<WeightSums> sums_;               // [chunks]
   std::vector<int64_t> tile_values_;           // [chunks]
   std::vector<uint8_t> is_loaded_[2];          // [tiles] for each graph, 1 if the tile is loaded

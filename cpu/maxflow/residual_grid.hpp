@@ -1,6 +1,7 @@
-// The residual graph of a pixel grid, and loading it from a frame's weights. Links are implicit: a
-// node stores the residual capacity towards each neighbour, and the neighbours are at constant
-// distances in memory. The graph is loaded in tiles of 8x8 pixels when a search first reaches them.
+// Stores the residual graph of a pixel grid, and loads it from a frame's weights. Links are
+// implicit: a node stores the residual capacity towards each neighbour, and the neighbours are at
+// constant distances in memory. The graph is loaded in tiles of 8x8 pixels when a search first
+// reaches them.
 #pragma once
 
 #include <algorithm>
@@ -37,11 +38,11 @@ inline constexpr uint8_t kNoParent = 10;
 
 template <class N, int kDirections>
 struct Node {
-  typename N::Residual residual[kDirections];  // towards each neighbour
+  typename N::Residual residual[kDirections];  // residual capacity towards each neighbour
   typename N::Excess excess;  // > 0: flow that came from the source and can continue
                               // < 0: flow that the sink can still receive
   uint8_t parent;             // direction of the parent, or kRoot, kOrphan or kNoParent
-  uint8_t marks;              // bits, see SearchTrees
+  uint8_t marks;              // set of bits, see SearchTrees::kActiveInSource and following
   // Level in the trees of the source (1, 2, ...) or the sink (-1, -2, ...); 0: in no tree.
   int32_t label;
 };
@@ -196,7 +197,7 @@ concept ResidualGraph = requires(const Grid& grid, int32_t node, int k) {
 // Statistics of the weights of several rows.
 struct WeightSums {
   int64_t max_sum = 0;        // largest |terminal| + capacities of all links of a pixel
-  bool has_negative = false;  // a capacity is negative
+  bool has_negative = false;  // whether any capacity is negative
 
   void add(const WeightSums& other) {
     max_sum = std::max(max_sum, other.max_sum);
@@ -353,7 +354,8 @@ int64_t last_flow(const Grid& last, int32_t index, int k, int64_t capacity) {
   return std::clamp<int64_t>((backward - forward) / 2, -capacity, capacity);
 }
 
-// Values of a mask while the frame is solved. They tell in which trees a pixel is.
+// Values of a mask while the frame is solved: whether a pixel is in a source tree, in a sink tree,
+// or in no tree.
 inline constexpr uint8_t kInSource = GridCut::kForeground;
 inline constexpr uint8_t kInSink = GridCut::kBackground;
 inline constexpr uint8_t kFree = 1;

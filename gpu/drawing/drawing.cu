@@ -10,8 +10,8 @@ namespace drawing {
 namespace {
 
 constexpr int kTileWords = Ink::kTileWidth / 32;
-constexpr int kReachWords =
-    2;  // number of words on each side whose outlines can extend into the tile
+// Number of words on each side of a tile whose outlines can extend into the tile.
+constexpr int kReachWords = 2;
 constexpr dim3 kBlock(Ink::kTileWidth / 2, Ink::kTileHeight / 2);
 constexpr int kGatheredWords = kTileWords + 2 * kReachWords;
 static_assert(kGatheredWords * Ink::kTileHeight <= Ink::kTileWidth * Ink::kTileHeight / 4,

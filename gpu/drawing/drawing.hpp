@@ -32,8 +32,8 @@ void draw(const ConstFrame& in, const Frame& out, const LabelView& labels,
           const DeviceRegions& regions, const DrawingParams& params, const Ink& ink,
           cudaStream_t stream);
 
-// Allocates a cleared workspace for pictures of this size, for configure(); ink_in() divides it.
-// Waits for the device.
+// Allocates a cleared workspace for pictures of this size; ink_in() divides it. Called by
+// configure(), because it waits for the device.
 Block allocate_cleared_ink(Backend& backend, Size picture);
 
 namespace drawing {

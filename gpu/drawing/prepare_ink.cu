@@ -28,7 +28,7 @@ struct PrepareBlock {
 constexpr int kThreads = PrepareBlock::threads;
 constexpr int kWarps = kThreads / 32;
 
-// The copy of one plane.
+// Describes the copy of one plane.
 struct PlaneCopy {
   const std::byte* from;
   std::byte* to;
@@ -43,7 +43,7 @@ struct PlaneCopy {
 // How the thread blocks of prepare_kernel() divide the work: the first blocks copy, the next blocks
 // mark edges, and all other blocks stamp.
 struct WorkPlan {
-  PlaneCopy copies[3];  // with 0 blocks if a plane need not be copied
+  PlaneCopy copies[3];  // one per plane, with 0 blocks if the plane is not copied
   LabelSampler labels;
   Ink ink;
   StampPlan stamps;
@@ -77,15 +77,15 @@ __device__ void copy_plane(const PlaneCopy& copy, unsigned block) {
   }
 }
 
-// 32 pixels of a row of labels, one per lane.
-struct LabelRow {
+// One pixel of a row of labels. The 32 lanes of a warp hold 32 adjacent pixels of the row.
+struct LabelPixel {
   uint32_t label;
-  bool is_uniform;  // both neighbours in the row have the same label
+  bool is_uniform;  // whether both neighbours in the row have the same label
 };
 
 // Reads the labels of 32 pixels of row y. All lanes of the warp must call it, each with its own x.
 // Pixels outside the picture get the label of the nearest pixel inside, so they create no edges.
-__device__ LabelRow read_label_row(const LabelSampler& labels, Size size, int x, int y) {
+__device__ LabelPixel read_label_pixel(const LabelSampler& labels, Size size, int x, int y) {
   const int lane = static_cast<int>(threadIdx.x % 32);
   const int row = min(max(y, 0), size.height - 1);
   const auto label_at = [&](int column) {
@@ -109,11 +109,11 @@ __device__ void find_label_edges(const LabelSampler& labels, Image<uint32_t> edg
   const auto first = static_cast<int>(warp / words) * PrepareBlock::edge_rows;
   if (first >= size.height) return;  // equal for the whole warp
   const int x = word * 32 + static_cast<int>(threadIdx.x % 32);
-  LabelRow above = read_label_row(labels, size, x, first - 1);
-  LabelRow here = read_label_row(labels, size, x, first);
+  LabelPixel above = read_label_pixel(labels, size, x, first - 1);
+  LabelPixel here = read_label_pixel(labels, size, x, first);
 #pragma unroll 4
   for (int y = first; y < min(first + PrepareBlock::edge_rows, size.height); ++y) {
-    const LabelRow below = read_label_row(labels, size, x, y + 1);
+    const LabelPixel below = read_label_pixel(labels, size, x, y + 1);
     const bool is_inside = above.is_uniform && here.is_uniform && below.is_uniform &&
                            above.label == here.label && below.label == here.label;
     const unsigned bits = __ballot_sync(kAllLanes, here.label != 0 && !is_inside);

@@ -60,8 +60,8 @@ class RegionOverlayCuda final : public Algorithm<RegionOverlayParams> {
       memory_.reserve(buffers.records, RecordLayout::bytes(max_regions_));
     }
     memory_.allocate(*backend_);
-    fill_with_zeros(*clearing_queue_, buffers_.front().ink,
-                    memory_.bytes());  // includes the ink of all frames
+    // Clears the ink of all frames in flight.
+    fill_with_zeros(*clearing_queue_, buffers_.front().ink, memory_.bytes());
   }
 
   void enqueue(const FrameTask& task, const RegionOverlayParams& params, Queue& queue) override {

@@ -74,7 +74,7 @@ class BlockTeam {
 #pragma unroll 1
     for (uint32_t start = 0; start < count; start += MatchBlock::threads) {
       const uint32_t i = start + threadIdx.x;
-      found += __syncthreads_count(i < count && f(i));  // is also the barrier before the next phase
+      found += __syncthreads_count(i < count && f(i));  // also the barrier before the next phase
     }
     return static_cast<uint32_t>(found);
   }
