@@ -90,9 +90,9 @@ CpuQueue::Task& CpuQueue::wait_for_free_task(std::unique_lock<std::mutex>& lock)
 // Makes the submitted task available to the queue's thread. Wakes the thread once per frame instead
 // of once per task, because it would finish each task before the next one is submitted and then
 // sleep again.
-void CpuQueue::publish(std::unique_lock<std::mutex>& lock) {
+void CpuQueue::publish_task(std::unique_lock<std::mutex>& lock) {
   ++submitted_tasks_;
-  if (!thread_.joinable()) return run_next(lock);
+  if (!thread_.joinable()) return run_next_task(lock);
   if (submitted_tasks_ - finished_tasks_ == kMaxTasks) is_collecting_ = false;
   if (is_collecting_) return;
   ready_tasks_ = submitted_tasks_;
@@ -146,7 +146,7 @@ void CpuQueue::record() {
   wait_for_free_task(lock).run = nullptr;
   recorded_tasks_ = submitted_tasks_ + 1;
   is_collecting_ = false;
-  publish(lock);
+  publish_task(lock);
 }
 
 bool CpuQueue::done() const {
@@ -166,11 +166,11 @@ void CpuQueue::run_tasks() {
   for (;;) {
     state_changed_.wait(lock, [&] { return is_stopping_ || finished_tasks_ < ready_tasks_; });
     if (finished_tasks_ == submitted_tasks_) return;
-    run_next(lock);
+    run_next_task(lock);
   }
 }
 
-void CpuQueue::run_next(std::unique_lock<std::mutex>& lock) {
+void CpuQueue::run_next_task(std::unique_lock<std::mutex>& lock) {
   Task& task = task_ring_[finished_tasks_ % kMaxTasks];
   if (!task.run) {
     is_skipping_ = false;

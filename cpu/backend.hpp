@@ -77,12 +77,12 @@ class CpuQueue final : public Queue {
     new (task.closure) F(f);
     task.run = [](void* closure) { (*std::launder(static_cast<F*>(closure)))(); };
     task.runs_after_failure = runs_after_failure;
-    publish(lock);
+    publish_task(lock);
   }
   Task& wait_for_free_task(std::unique_lock<std::mutex>& lock);
-  void publish(std::unique_lock<std::mutex>& lock);
+  void publish_task(std::unique_lock<std::mutex>& lock);
   void run_tasks();
-  void run_next(std::unique_lock<std::mutex>& lock);
+  void run_next_task(std::unique_lock<std::mutex>& lock);
 
   Workers workers_;
   std::unique_ptr<Task[]> task_ring_;  // [kMaxTasks]

@@ -23,7 +23,7 @@ REGIONS_INLINE T load(const std::byte* p) {
 
 // Reads values that are kStep bytes apart and writes each of them kRepeat times.
 template <class T, int kStep, int kRepeat>
-REGIONS_INLINE void spread(const std::byte* from, int width, int shift, T* to) {
+REGIONS_INLINE void copy_samples(const std::byte* from, int width, int shift, T* to) {
   const int whole_count = width / kRepeat;
   for (int i = 0; i < whole_count; ++i) {
     const T value = static_cast<T>(load<T>(from + static_cast<ptrdiff_t>(i) * kStep) >> shift);
@@ -42,26 +42,26 @@ REGIONS_CLONES
 void extract_bytes(const std::byte* from, Component component, int width, uint8_t* to) {
   switch (component.step * 2 + component.x_shift) {
     case 2:
-      return spread<uint8_t, 1, 1>(from, width, 0, to);
+      return copy_samples<uint8_t, 1, 1>(from, width, 0, to);
     case 3:
-      return spread<uint8_t, 1, 2>(from, width, 0, to);
+      return copy_samples<uint8_t, 1, 2>(from, width, 0, to);
     case 4:
-      return spread<uint8_t, 2, 1>(from, width, 0, to);
+      return copy_samples<uint8_t, 2, 1>(from, width, 0, to);
     case 5:
-      return spread<uint8_t, 2, 2>(from, width, 0, to);
+      return copy_samples<uint8_t, 2, 2>(from, width, 0, to);
     case 6:
-      return spread<uint8_t, 3, 1>(from, width, 0, to);
+      return copy_samples<uint8_t, 3, 1>(from, width, 0, to);
     case 8:
-      return spread<uint8_t, 4, 1>(from, width, 0, to);
+      return copy_samples<uint8_t, 4, 1>(from, width, 0, to);
     default:
-      return spread<uint8_t, 4, 2>(from, width, 0, to);
+      return copy_samples<uint8_t, 4, 2>(from, width, 0, to);
   }
 }
 
 REGIONS_CLONES
 void extract_words(const std::byte* from, Component component, int width, int shift, uint16_t* to) {
-  if (component.step == 2) return spread<uint16_t, 2, 1>(from, width, shift, to);
-  return spread<uint16_t, 4, 2>(from, width, shift, to);
+  if (component.step == 2) return copy_samples<uint16_t, 2, 1>(from, width, shift, to);
+  return copy_samples<uint16_t, 4, 2>(from, width, shift, to);
 }
 
 REGIONS_CLONES

@@ -157,8 +157,8 @@ struct ByteRow {
 // Writes pixel i of the small frame. Each component is the mean of `sum_count` sums, which
 // contain `byte_count` bytes in total.
 template <int kStep>
-REGIONS_INLINE void put_means(const ByteRow& row, int i, const uint16_t* sums, int sum_count,
-                              uint32_t byte_count, RoundedMean& mean) {
+REGIONS_INLINE void write_means(const ByteRow& row, int i, const uint16_t* sums, int sum_count,
+                                uint32_t byte_count, RoundedMean& mean) {
   for (int c = 0; c < row.channels; ++c) {
     const uint32_t sum = sum_every<kStep>(sums + row.offset[c], sum_count);
     row.to[i * kStep + row.offset[c]] = static_cast<std::byte>(mean(sum, byte_count));
@@ -186,7 +186,7 @@ void shrink_evenly(const ByteRow& row) {
         sums);
     const uint16_t* sums_of_pixel = sums;
     for (int i = begin; i < end; ++i, sums_of_pixel += sums_per_pixel) {
-      put_means<kStep>(row, i, sums_of_pixel, sums_per_step, count, mean);
+      write_means<kStep>(row, i, sums_of_pixel, sums_per_step, count, mean);
     }
   }
 }
@@ -195,10 +195,10 @@ void shrink_evenly(const ByteRow& row) {
 template <int kStep>
 void shrink_bytes(const ByteRow& row) {
   if (row.large_width % row.width == 0) return shrink_evenly<kStep>(row);
-  const int width = row.width, many = row.large_width;
+  const int width = row.width, large_width = row.large_width;
   uint16_t sums[kMaxColumnSums];
   RoundedMean mean;
-  StepIterator x(width, many), summed_end(width, many);
+  StepIterator x(width, large_width), summed_end(width, large_width);
   for (int i = 0, end = 0; i < width;) {
     const int begin = x.at();
     for (StepIterator next = summed_end; end < width; ++end, summed_end = next) {
@@ -212,8 +212,8 @@ void shrink_bytes(const ByteRow& row) {
       const int first = x.at();
       x.next();
       const int step_width = x.at() - first;
-      put_means<kStep>(row, i, sums_of_pixel, step_width,
-                       static_cast<uint32_t>(step_width * row.rows), mean);
+      write_means<kStep>(row, i, sums_of_pixel, step_width,
+                         static_cast<uint32_t>(step_width * row.rows), mean);
     }
   }
 }
@@ -251,14 +251,14 @@ void shrink_bytes(const ConstFrame& from, const Frame& to, int first, int j) {
 template <int bytes>
 void shrink_row(const ConstFrame& from, const Frame& to, int c, int j, int width) {
   const Component& component = to.layout.component[c];
-  const int many = samples(from.width, component.x_shift);
+  const int large_width = samples(from.width, component.x_shift);
   const Steps y =
       steps_of(j, samples(to.height, component.y_shift), samples(from.height, component.y_shift));
   std::byte* sample = to.at(c, 0, j << component.y_shift);
   Steps x = {0, 0};
   for (int i = 0; i < width; ++i, sample += component.step) {
-    x = {x.end, first_of(i + 1, width, many)};
-    // No step is empty: the small frame has at most as many samples as the large one.
+    x = {x.end, first_of(i + 1, width, large_width)};
+    // No step is empty: the small frame has at most as many samples as the large frame.
     if (x.end <= x.first || y.end <= y.first) __builtin_unreachable();
     put_value<bytes>(sample, to.layout, mean_of<bytes>(from, c, x, y));
   }
@@ -269,22 +269,22 @@ void transfer_row(const ConstFrame& before, const ConstFrame& after, const Frame
                   int c, int j, int width) {
   const Layout& layout = to.layout;
   const Component& component = layout.component[c];
-  const int few = samples(before.width, component.x_shift);
+  const int small_width = samples(before.width, component.x_shift);
   const int y =
       step_of(j, samples(before.height, component.y_shift), samples(to.height, component.y_shift))
       << component.y_shift;
-  const std::byte *old_row = before.at(c, 0, y), *fresh_row = after.at(c, 0, y);
+  const std::byte *old_row = before.at(c, 0, y), *new_row = after.at(c, 0, y);
   std::byte* row = to.at(c, 0, j << component.y_shift);
-  for (int i = 0; i < few; ++i) {
-    const int old = value_in<bytes>(old_row + i * component.step, layout);
-    const int fresh = value_in<bytes>(fresh_row + i * component.step, layout);
-    if (old == fresh) continue;
-    const Steps x = steps_of(i, few, width);
+  for (int i = 0; i < small_width; ++i) {
+    const int old_value = value_in<bytes>(old_row + i * component.step, layout);
+    const int new_value = value_in<bytes>(new_row + i * component.step, layout);
+    if (old_value == new_value) continue;
+    const Steps x = steps_of(i, small_width, width);
     for (int u = x.first; u < x.end; ++u) {
       std::byte* sample = row + u * component.step;
       put_value<bytes>(
           sample, layout,
-          changed_sample(value_in<bytes>(sample, layout), old, fresh, is_tint, layout));
+          changed_sample(value_in<bytes>(sample, layout), old_value, new_value, is_tint, layout));
     }
   }
 }
@@ -335,10 +335,10 @@ void pick_pixels(const ConstFrame& from, const Frame& to, const PixelPicking& pi
 }  // namespace
 
 void shrink(const ConstFrame& from, const Frame& to, const Workers& workers) {
-  const auto general_row = to.layout.sample_bytes == 1 ? shrink_row<1> : shrink_row<2>;
+  const auto shrink_general_row = to.layout.sample_bytes == 1 ? shrink_row<1> : shrink_row<2>;
   for_each_row(to, workers, [&](int c, int j, int width) {
     const Component* all = to.layout.component;
-    if (!fits_shrink_bytes(from, to, c)) return general_row(from, to, c, j, width);
+    if (!fits_shrink_bytes(from, to, c)) return shrink_general_row(from, to, c, j, width);
     const bool is_first =
         std::none_of(all, all + c, [&](const Component& k) { return are_interleaved(k, all[c]); });
     if (is_first) shrink_bytes(from, to, c, j);

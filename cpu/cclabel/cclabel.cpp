@@ -83,7 +83,7 @@ class CcLabelCpu final : public CcLabel {
     const TrackRules rules = track_rules(params, setup_.in);
     RegionTable table = task.table;
     table.regions = buffers.table_of(task);
-    tracker_.step(rules, table, counts.recorded, task.slot);
+    tracker_.assign_tracks(rules, table, counts.recorded, task.slot);
     buffers.tracks = {buffers.table_of(task), counts.recorded};
     FrameTask late_outputs = task;
     late_outputs.labels = {};
@@ -210,8 +210,9 @@ void CcLabelCpu::write_chunk(const FrameTask& task, const Params& params, LabelB
   const RowSpans& spans = buffers.forest.spans();
   const VolumeLayout volume_layout = volume_layout_of(setup_, task);
   const int width = setup_.size.width;
-  const bool draws = params.output == CcOutput::overlay, writes_out = !task.out.empty() && !draws;
-  const LabelMap labels = draws || task.table.runs ? buffers.labels_of(task) : task.labels;
+  const bool draws_overlay = params.output == CcOutput::overlay,
+             writes_output = !task.out.empty() && !draws_overlay;
+  const LabelMap labels = draws_overlay || task.table.runs ? buffers.labels_of(task) : task.labels;
   ChannelRows values{.channels = setup_.in.channels, .bytes = setup_.in.sample_bytes};
   const uint32_t* label = nullptr;
   const uint32_t* value = nullptr;
@@ -221,15 +222,15 @@ void CcLabelCpu::write_chunk(const FrameTask& task, const Params& params, LabelB
       band = buffers.forest.band_of(row);
       label = buffers.forest.resolve_labels(chunk, band);
       const uint32_t runs = buffers.forest.run_count(chunk, band);
-      value = writes_out ? output_values(label, runs, buffers.value[chunk_index], task, params,
-                                         buffers.tracks)
-                         : label;
+      value = writes_output ? output_values(label, runs, buffers.value[chunk_index], task, params,
+                                            buffers.tracks)
+                            : label;
     }
     const Word* pixels = buffers.pixels.row(row);
     const Word* starts = buffers.forest.run_starts(band);
-    const bool measures = recorded > 0 && has_bits(pixels, buffers.pixels.words);
+    const bool measures_regions = recorded > 0 && has_bits(pixels, buffers.pixels.words);
     for (int y = spans.begin(row); y < spans.end(row); ++y) {
-      if (measures) {
+      if (measures_regions) {
         for (int c = 0; c < values.channels; ++c) {
           values.row[c] = channel_row(task.in, c, y % volume_layout.volume_rows(),
                                       buffers.links[chunk_index].values[0][c]);
@@ -240,7 +241,7 @@ void CcLabelCpu::write_chunk(const FrameTask& task, const Params& params, LabelB
       if (!labels.empty()) {
         write_row(pixels, starts, label, width, 4, reinterpret_cast<std::byte*>(labels.row(y)));
       }
-      if (writes_out && params.output != CcOutput::none) {
+      if (writes_output && params.output != CcOutput::none) {
         write_row(pixels, starts, value, width, task.out.layout.component[0].step,
                   task.out.at(0, 0, y) - task.out.layout.component[0].offset);
       }

@@ -23,8 +23,9 @@ struct BinaryImage {
   int band_rows() const { return within_slice(connectivity) == Connectivity::eight ? 2 : 1; }
   // The second row of the band that begins with `row`; null if the band has one row.
   const Word* lower_row(int row) const {
-    const bool has_two = band_rows() == 2 && row % volume.slice.height + 1 < volume.slice.height;
-    return has_two ? pixels.row(row + 1) : nullptr;
+    const bool has_two_rows =
+        band_rows() == 2 && row % volume.slice.height + 1 < volume.slice.height;
+    return has_two_rows ? pixels.row(row + 1) : nullptr;
   }
 };
 

@@ -52,7 +52,7 @@ class Tracker {
   }
 
   // In a frame's turn, call begin(), then write the frame's labels into memory().labels and the
-  // shared pixels into memory().pairs, then call step().
+  // shared pixels into memory().pairs, then call assign_tracks().
   void begin(const Ticket& ticket);
   const TrackMemory& memory() const { return memory_; }
   // Sets which rows of the frame are equal. Called before its labels are written. Returns true if
@@ -62,7 +62,7 @@ class Tracker {
   // One bit per pixel of memory().labels, set if the label is not 0.
   BitImage labelled_pixels() { return {labelled_pixels_.data(), words_for(memory_.labels.width)}; }
   // Assigns tracks to the regions 1..count and writes them to table.regions.
-  void step(const TrackRules& rules, const RegionTable& table, uint32_t count, int slot);
+  void assign_tracks(const TrackRules& rules, const RegionTable& table, uint32_t count, int slot);
 
   const TrackEvents& report(int slot) const { return reports_.at(static_cast<size_t>(slot)); }
 

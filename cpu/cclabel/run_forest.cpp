@@ -69,7 +69,7 @@ REGIONS_INLINE void for_each_adjacent_pair(const RunAdjacency& adjacency, const 
 }
 
 // Finds the root of a node. Most nodes are roots or children of a root. On longer paths, every
-// second node from the second one on gets its grandparent as parent (path halving).
+// second node, starting with the second node, gets its grandparent as parent (path halving).
 REGIONS_INLINE uint32_t find_root_and_halve_path(uint32_t* parent, uint32_t node) {
   node = parent[node];
   while (parent[node] != node) {
@@ -101,7 +101,8 @@ struct RunMerger {
   // Merges the runs node + k and other + k for k = 0..count - 1. A run that is not merged yet gets
   // the parent of the other run. This parent may be no root; halve_paths() shortens the path later.
   REGIONS_INLINE void operator()(uint32_t node, uint32_t other, uint32_t count) const {
-    for (; count >= kLanes && is_new(node); count -= kLanes, node += kLanes, other += kLanes) {
+    for (; count >= kLanes && are_unmerged(node);
+         count -= kLanes, node += kLanes, other += kLanes) {
       std::memcpy(parent + node, parent + other, kLanes * sizeof *parent);
     }
     for (uint32_t k = 0; k < count; ++k) (*this)(node + k, other + k);
@@ -111,7 +112,7 @@ struct RunMerger {
   static constexpr uint32_t kLanes = 8;
 
   // Returns whether kLanes runs from `node` on have not been merged yet.
-  REGIONS_INLINE bool is_new(uint32_t node) const {
+  REGIONS_INLINE bool are_unmerged(uint32_t node) const {
     uint32_t differ = 0;
     for (uint32_t k = 0; k < kLanes; ++k) differ |= parent[node + k] ^ (node + k);
     return differ == 0;

@@ -108,8 +108,7 @@ class RunForest {
   // compute_areas(), regions outside the filter get label 0. A null filter selects all regions.
   uint32_t number_regions(const Workers& workers, const AreaFilter* filter);
   // Keeps the `limit` largest regions and numbers them again. Of regions with equal areas, it keeps
-  // the regions with the smallest numbers.
-  // Requires compute_areas() and more than `limit` regions.
+  // the regions with the smallest numbers. Requires compute_areas() and more than `limit` regions.
   void keep_largest(uint32_t limit);
   // Separates the trees of the chunks, so that labels of different chunks can be resolved
   // concurrently. Afterwards only resolve_labels(), run_count(), reset() and the simple accessors

@@ -157,7 +157,7 @@ class SlidingWindowCpu final : public SlidingWindow {
     const TrackRules rules = track_rules(params, setup().in);
     RegionTable table = task.table;
     table.regions = records;
-    tracker_.step(rules, table, count, task.slot);
+    tracker_.assign_tracks(rules, table, count, task.slot);
     if (task.table.total) *task.table.total = total;
     if (task.table.runs) runs_.fill(labels, task.table, workers_);
     if (!task.labels.empty()) {

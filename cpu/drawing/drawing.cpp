@@ -55,7 +55,7 @@ struct Patch {
   }
 
   // Returns the ink of the 2x2 pixels in columns `column` and `column` + 1, and clears their codes.
-  BlockInk extract(int column) {
+  BlockInk extract_block(int column) {
     BlockInk block;
     for (int i = 0; i < 4; ++i) {
       const int r = i >> 1;
@@ -97,7 +97,7 @@ void paint_rows(const Painter& painter, const Tracks& tracks, const Ink& ink,
     }
     for (columns = (columns | columns >> 1) & 0x55555555u; columns != 0; columns &= columns - 1) {
       const int column = std::countr_zero(columns);
-      paint_block<Stored>(painter, tracks, x0 + column, y0, patch.extract(column), color);
+      paint_block<Stored>(painter, tracks, x0 + column, y0, patch.extract_block(column), color);
     }
   }
 }

@@ -34,8 +34,8 @@ void mark_tiles(const Image<uint32_t>& tiles, const Rect& pixels) {
 }
 
 // Stamps regions one by one. Returns false if it stopped because it would exceed kMaxOverdraw.
-bool stamp_few(const StampPlan& plan, std::span<const Region> regions, const Ink& ink,
-               const Rect& band) {
+bool stamp_one_by_one(const StampPlan& plan, std::span<const Region> regions, const Ink& ink,
+                      const Rect& band) {
   const uint8_t* coverage = glyph_coverage();
   size_t pixels_left = kMaxOverdraw * band.area();
   for (size_t i = 0; i < regions.size(); ++i) {
@@ -166,7 +166,7 @@ void stamp_band(const StampPlan& plan, std::span<const Region> regions, const In
   const int top = band * Ink::kBandHeight;
   const Rect pixels =
       Rect{0, top, plan.picture.right, top + Ink::kBandHeight - 1}.within(plan.picture);
-  if (stamp_few(plan, regions, ink, pixels)) return;
+  if (stamp_one_by_one(plan, regions, ink, pixels)) return;
   const OrderedStamper stamper(ink, band, pixels);
   for (const InkKind kind : {InkKind::tag, InkKind::box_edge, InkKind::box_shadow}) {
     stamp_all(plan, regions, pixels, stamper, kind);

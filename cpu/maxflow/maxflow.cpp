@@ -170,7 +170,7 @@ class CpuGridCut final : public GridCut {
     for (Block& graph : graphs_) {
       graph = backend_->allocate(nodes * (eight ? kMaxNodeBytes<8> : kMaxNodeBytes<4>));
     }
-    lists_ = backend_->allocate(maxflow::SearchTrees<NarrowestGrid>::bytes(nodes));
+    node_lists_ = backend_->allocate(maxflow::SearchTrees<NarrowestGrid>::bytes(nodes));
     for (auto& tiles : is_loaded_) tiles.assign(NarrowestGrid::count_tiles(size), 0);
     const auto seams = static_cast<size_t>(maxflow::chunk_count(size, workers_) - 1);
     seam_residuals_.assign(seams * maxflow::seam_size(size), 0);
@@ -224,7 +224,8 @@ class CpuGridCut final : public GridCut {
       deadline.time = start + std::chrono::microseconds(limits.time_budget_us);
     }
     const Task task{graph, foreground, limits.warm, deadline};
-    return neighbours_ == Neighbours::four ? cut_with<4>(task) : cut_with<8>(task);
+    return neighbours_ == Neighbours::four ? cut_with_neighbours<4>(task)
+                                           : cut_with_neighbours<8>(task);
   }
 
   struct Task {
@@ -236,22 +237,22 @@ class CpuGridCut final : public GridCut {
 
   // Tries the number types that were sufficient for the last frame first, then wider ones.
   template <int kNeighbours>
-  CutResult cut_with(const Task& task) {
+  CutResult cut_with_neighbours(const Task& task) {
     CutResult report;
     for (;; number_size_ = static_cast<NumberSize>(number_size_ + 1)) {
       bool is_wide_enough = false;
       switch (number_size_) {
         case k16Bits:
           is_wide_enough =
-              cut_in<ResidualGrid<maxflow::NumberTypes<int16_t>, kNeighbours>>(task, report);
+              solve_in<ResidualGrid<maxflow::NumberTypes<int16_t>, kNeighbours>>(task, report);
           break;
         case k32Bits:
           is_wide_enough =
-              cut_in<ResidualGrid<maxflow::NumberTypes<int32_t>, kNeighbours>>(task, report);
+              solve_in<ResidualGrid<maxflow::NumberTypes<int32_t>, kNeighbours>>(task, report);
           break;
         default:
           is_wide_enough =
-              cut_in<ResidualGrid<maxflow::NumberTypes<int64_t>, kNeighbours>>(task, report);
+              solve_in<ResidualGrid<maxflow::NumberTypes<int64_t>, kNeighbours>>(task, report);
       }
       if (is_wide_enough) return report;
     }
@@ -260,10 +261,10 @@ class CpuGridCut final : public GridCut {
   // Solves the frame in a graph of type Grid. Returns false if the number types of Grid are too
   // narrow for the frame.
   template <maxflow::ResidualGraph Grid>
-  bool cut_in(const Task& task, CutResult& report) {
+  bool solve_in(const Task& task, CutResult& report) {
     const bool may_start_warm = task.warm && solved_number_size_ == number_size_;
-    // A cut that stopped early is always continued, because its time says little about complete
-    // cuts.
+    // A cut that stopped early is always continued. The tuner does not get its time, which says
+    // little about complete cuts.
     const bool warm = may_start_warm && (!solved_exactly_ || warm_start_tuner_.use_warm_start());
     if (!warm) solved_number_size_ = kUnsolved;
     const maxflow::Clock::time_point start = maxflow::Clock::now();
@@ -271,17 +272,18 @@ class CpuGridCut final : public GridCut {
     expects(!sums.has_negative, "a capacity between pixels is negative");
     if (sums.max_sum > Grid::Numbers::kMaxSum) return false;
     const int next = warm ? current_ ^ 1 : current_;
-    const Grid last = grid_in<Grid>(current_, nullptr);
+    const Grid last = make_grid<Grid>(current_, nullptr);
     const maxflow::WeightLoader<false, Grid> cold_loader(task.graph, zeros_.data(), nullptr);
     const maxflow::WeightLoader<true, Grid> warm_loader(task.graph, zeros_.data(), &last);
     const typename Grid::TileLoader& loader =
         warm ? static_cast<const typename Grid::TileLoader&>(warm_loader) : cold_loader;
-    const Grid grid = grid_in<Grid>(next, &loader);
+    const Grid grid = make_grid<Grid>(next, &loader);
     mark_roots(task);
     std::fill(is_loaded_[next].begin(), is_loaded_[next].end(), 0);
-    if (warm) keep_flow(last, grid, task.foreground);
+    if (warm) load_tiles_with_flow(last, grid, task.foreground);
 
-    const maxflow::SearchBuffers buffers{lists_.template as<std::byte>(), seam_residuals_.data()};
+    const maxflow::SearchBuffers buffers{node_lists_.template as<std::byte>(),
+                                         seam_residuals_.data()};
     const maxflow::SearchResult result = maxflow::find_minimum_cut(
         grid, Image<const uint8_t>(task.foreground), buffers, workers_, task.deadline);
     report.exact = result.finished;
@@ -289,7 +291,7 @@ class CpuGridCut final : public GridCut {
     report.flow = sum_tiles(grid, [&](int32_t tile) {
       return maxflow::write_tile(grid, tile, task.graph, task.foreground);
     });
-    maxflow::assign_free_pixels(grid, task.foreground, lists_.template as<int32_t>());
+    maxflow::assign_free_pixels(grid, task.foreground, node_lists_.template as<int32_t>());
     if (!report.exact) load_all_tiles(grid);
     report.gap = report.exact ? 0 : sum_tiles(grid, [&](int32_t tile) {
       return maxflow::gap_of_tile(grid, tile, Image<const uint8_t>(task.foreground));
@@ -307,19 +309,19 @@ class CpuGridCut final : public GridCut {
   }
 
   template <maxflow::ResidualGraph Grid>
-  Grid grid_in(int graph, const typename Grid::TileLoader* loader) {
+  Grid make_grid(int graph, const typename Grid::TileLoader* loader) {
     return Grid(graphs_[graph].template as<typename Grid::Node>(), size_, is_loaded_[graph].data(),
                 loader);
   }
 
   WeightSums sums_of(const GridGraph& graph) {
     return graph.max_weight > 0              ? WeightSums{graph.max_weight, false}
-           : neighbours_ == Neighbours::four ? sums_with<4>(graph)
-                                             : sums_with<8>(graph);
+           : neighbours_ == Neighbours::four ? sum_weights<4>(graph)
+                                             : sum_weights<8>(graph);
   }
 
   template <int kNeighbours>
-  WeightSums sums_with(const GridGraph& graph) {
+  WeightSums sum_weights(const GridGraph& graph) {
     workers_.parallel_for(chunks(), [&](int i) {
       const ChunkRange range(size_.height, chunks(), i);
       WeightSums& sums = sums_[static_cast<size_t>(i)];
@@ -344,7 +346,7 @@ class CpuGridCut final : public GridCut {
 
   // Loads the tiles that the last frame's flow has reached, and sets their mask values.
   template <maxflow::ResidualGraph Grid>
-  void keep_flow(const Grid& last, const Grid& grid, Image<uint8_t> foreground) {
+  void load_tiles_with_flow(const Grid& last, const Grid& grid, Image<uint8_t> foreground) {
     sum_tiles(last, [&](int32_t tile) {
       grid.ensure_tile_loaded(tile);
       grid.for_each_pixel(tile, [&](int x, int y, const typename Grid::Node& node) {
@@ -389,8 +391,8 @@ class CpuGridCut final : public GridCut {
   std::mutex mutex_;  // held while a frame is solved; guards all following members
   Size size_;
   Neighbours neighbours_ = Neighbours::four;
-  Block graphs_[2];  // nodes of the last frame's graph and of the next frame's graph
-  Block lists_;      // lists of nodes for the search trees
+  Block graphs_[2];   // nodes of the last frame's graph and of the next frame's graph
+  Block node_lists_;  // lists of nodes for the search trees
   std::vector<int64_t> seam_residuals_;        // [seams][seam_size], see SearchBuffers
   std::vector<int32_t> zeros_;                 // [width], all zero
   std::vector<WeightSums> sums_;               // [chunks]

@@ -269,24 +269,24 @@ class WeightRow {
   REGIONS_INLINE WeightSums sums() const {
     // The sum of nine numbers below this limit fits into an int32. Few frames need 64 bits.
     constexpr uint32_t kNarrowLimit = uint32_t{1} << 27;
-    const Tally<int32_t> narrow = tally<int32_t>();
+    const RowStatistics<int32_t> narrow = row_statistics<int32_t>();
     if (narrow.bits < kNarrowLimit) return {narrow.max_sum, false};
-    const Tally<int64_t> wide = tally<int64_t>();
+    const RowStatistics<int64_t> wide = row_statistics<int64_t>();
     return {wide.max_sum, wide.signs < 0};
   }
 
  private:
   // Statistics of a row. max_sum overflows if the type Wide is too narrow.
   template <class Wide>
-  struct Tally {
+  struct RowStatistics {
     uint32_t bits = 0;  // bitwise OR of all capacities and all |terminal|
     int32_t signs = 0;  // bitwise OR of all capacities; negative if any capacity is negative
     Wide max_sum = 0;
   };
 
   template <class Wide>
-  REGIONS_INLINE Tally<Wide> tally() const {
-    Tally<Wide> all;
+  REGIONS_INLINE RowStatistics<Wide> row_statistics() const {
+    RowStatistics<Wide> all;
     add_pixels<false>(all, 0, 1);
     add_pixels<true>(all, 1, width_ - 1);
     add_pixels<false>(all, std::max(width_ - 1, 1), width_);
@@ -294,9 +294,9 @@ class WeightRow {
   }
 
   template <bool kIsInside, class Wide>
-  REGIONS_INLINE void add_pixels(Tally<Wide>& all, int first, int last) const {
+  REGIONS_INLINE void add_pixels(RowStatistics<Wide>& all, int first, int last) const {
     using Sum = std::make_unsigned_t<Wide>;
-    Tally<Wide> here = all;
+    RowStatistics<Wide> here = all;
     for (int x = first; x < last; ++x) {
       int32_t capacity[kNeighbours];
       capacities<kIsInside>(x, capacity);
