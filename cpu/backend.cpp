@@ -12,7 +12,7 @@ namespace {
 
 // Size of a cache line and of the widest SIMD vector, in bytes.
 constexpr std::align_val_t kAlignment{64};
-constexpr size_t kCopyBytes = 1 << 18;  // number of bytes that one thread copies at a time
+constexpr size_t kCopyBytes = 1 << 18;  // number of bytes that a thread copies at a time
 
 class CpuBackend final : public Backend {
  public:
@@ -160,7 +160,7 @@ void CpuQueue::wait() {
   if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
 }
 
-// The main function of the queue's thread. Runs all submitted tasks before it returns.
+// The main function of the queue's thread. Runs all submitted tasks before returning.
 void CpuQueue::run_tasks() {
   std::unique_lock lock(mutex_);
   for (;;) {

@@ -29,7 +29,7 @@ class CpuQueue final : public Queue {
   static constexpr size_t kMaxTasks = 64;
 
   // `background`: the queue has a thread that runs the tasks. `immediate`: submit() runs each task
-  // in the calling thread before it returns.
+  // in the calling thread before returning.
   enum class Mode : uint8_t { background, immediate };
   explicit CpuQueue(const Workers& workers, Mode mode = Mode::background);
   ~CpuQueue() override;

@@ -12,7 +12,7 @@
 namespace regions {
 namespace {
 
-constexpr int kRowsPerChunk = 16;  // number of rows that one thread processes at a time
+constexpr int kRowsPerChunk = 16;  // number of rows that a thread processes at a time
 
 // Calls row(c, j, width) for each row j of each component c of the frame. `width` is the number of
 // samples in the row.

@@ -151,15 +151,15 @@ CcLabelCpu::Counts CcLabelCpu::number_regions(const FrameTask& task, const Param
   const bool selected_only = params.seeds.count > 0;
   AreaFilter filter{.min = static_cast<uint64_t>(params.min_area), .selected_only = selected_only};
   if (params.max_area > 0) filter.max = static_cast<uint64_t>(params.max_area);
-  const bool filters = filter.min > 1 || params.max_area > 0 || selected_only;
-  if (filters) forest.compute_areas(buffers.pixels, 0, false, workers_);
+  const bool has_filter = filter.min > 1 || params.max_area > 0 || selected_only;
+  if (has_filter) forest.compute_areas(buffers.pixels, 0, false, workers_);
   forest.select_seeds(buffers.pixels, seeds_of(params, setup_.size));
-  Counts counts{.total = forest.number_regions(workers_, filters ? &filter : nullptr),
+  Counts counts{.total = forest.number_regions(workers_, has_filter ? &filter : nullptr),
                 .recorded = 0};
   counts.recorded = std::min(counts.total, buffers.capacity_of(task));
   const uint32_t limit = max_output_label(task, params);
   if (counts.total > limit && params.overflow == Overflow::drop_smallest) {
-    if (!filters) forest.compute_areas(buffers.pixels, 0, false, workers_);
+    if (!has_filter) forest.compute_areas(buffers.pixels, 0, false, workers_);
     forest.keep_largest(limit);
     counts.recorded = std::min(counts.recorded, limit);
   }

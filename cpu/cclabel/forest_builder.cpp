@@ -47,9 +47,9 @@ Reach reach_of(Connectivity connectivity) {
 // neighbours. Voxels that share only a corner are neighbours with 26-connectivity; voxels that
 // share an edge also with 18-connectivity.
 Reach reach_across(Connectivity connectivity, int rows) {
-  const bool corners = connectivity == Connectivity::twenty_six;
-  const bool edges = corners || connectivity == Connectivity::eighteen;
-  return corners || (edges && rows == 0) ? Reach::diagonal : Reach::straight;
+  const bool joins_corners = connectivity == Connectivity::twenty_six;
+  const bool joins_edges = joins_corners || connectivity == Connectivity::eighteen;
+  return joins_corners || (joins_edges && rows == 0) ? Reach::diagonal : Reach::straight;
 }
 
 // Calls merge(earlier band, adjacency) for the bands of the previous slice that are adjacent to the
@@ -375,14 +375,14 @@ void ForestBuilder::enlarge() {
 void ForestBuilder::build_binary() {
   if (input_.is_small) volume_.slice.height = spans_.spans = input_.frame.height;
   const BinaryImage image{buffers_.pixels, volume_, spans_, params_.connectivity};
-  const bool fills = params_.fill_holes > 0;
-  if (fills) {
+  const bool fills_holes = params_.fill_holes > 0;
+  if (fills_holes) {
     threshold(buffers_.pixels, 0, volume_.rows(), buffers_.links[0].values[0][0]);
     fill_holes(image, static_cast<uint64_t>(params_.fill_holes), buffers_.forest,
                buffers_.background, max_chunks_, buffers_.links, workers_);
   }
   add_chunks(image, [&](int s) {
-    if (!fills) threshold(buffers_.pixels, s);
+    if (!fills_holes) threshold(buffers_.pixels, s);
   });
 }
 

@@ -26,11 +26,12 @@ REGIONS_CLONES
 void find_adjacency(Reach reach, const Word* row, const Word* above, const Word* starts,
                     const Word* starts_above, int words, Word* up) {
   Word previous_row = 0, previous_above = 0, previous = 0;
-  const bool corners = reach == Reach::diagonal;
+  const bool is_diagonal = reach == Reach::diagonal;
   for (int w = 0; w < words; ++w) {
-    const Word row_bits = corners ? row[w] | row[w] << 1 | previous_row >> (kWordBits - 1) : row[w];
+    const Word row_bits =
+        is_diagonal ? row[w] | row[w] << 1 | previous_row >> (kWordBits - 1) : row[w];
     const Word above_bits =
-        corners ? above[w] | above[w] << 1 | previous_above >> (kWordBits - 1) : above[w];
+        is_diagonal ? above[w] | above[w] << 1 | previous_above >> (kWordBits - 1) : above[w];
     const Word touching = row_bits & above_bits;
     up[w] =
         touching & (~(touching << 1 | previous >> (kWordBits - 1)) | starts[w] | starts_above[w]);
@@ -150,9 +151,9 @@ RunAdjacency find_link_adjacency(const LinkRule& rule, Reach reach, int i, int a
   Word* up_left = buffers.adjacency[1];
   Word* up_right = buffers.adjacency[2];
   const int words = words_for(rule.frame.width);
-  const bool diagonals = reach == Reach::diagonal;
+  const bool is_diagonal = reach == Reach::diagonal;
   set_link_bits(rule, buffers, i, above, 0, up);
-  if (diagonals) {
+  if (is_diagonal) {
     set_link_bits(rule, buffers, i, above, -1, up_left);
     set_link_bits(rule, buffers, i, above, 1, up_right);
   }
@@ -164,7 +165,7 @@ RunAdjacency find_link_adjacency(const LinkRule& rule, Reach reach, int i, int a
   for (int w = words - 1; w >= 0; --w) {
     const Word straight = up[w];
     const Word up_of_left = left_neighbour_bits(up, w);
-    if (diagonals) {
+    if (is_diagonal) {
       // A diagonal adjacency is redundant if a pixel of the same run is linked to a pixel of the
       // same earlier run straight above it: this pixel, or the pixel to its left (or right).
       up_left[w] &= ~(straight & ~starts_above[w]) & ~(up_of_left & ~starts[w]);
@@ -175,7 +176,7 @@ RunAdjacency find_link_adjacency(const LinkRule& rule, Reach reach, int i, int a
     next_up = straight;
     up[w] = straight & (~up_of_left | starts[w] | starts_above[w]);
   }
-  return {up, diagonals ? up_left : nullptr, diagonals ? up_right : nullptr};
+  return {up, is_diagonal ? up_left : nullptr, is_diagonal ? up_right : nullptr};
 }
 
 }  // namespace regions

@@ -75,7 +75,7 @@ void paint_rows(const Painter& painter, const Tracks& tracks, const Ink& ink,
                 const OutlineRow* const (&outlines)[2], int y0) {
   const Size size = painter.picture.size();
   const uint32_t* tiles = ink.tiles.row(y0 / Ink::kTileHeight);
-  const bool fills = painter.fill_alpha != 0;
+  const bool fills_regions = painter.fill_alpha != 0;
   TrackColor color;
   Patch patch;
   for (int word = 0; word * 32 < size.width; ++word) {
@@ -90,9 +90,9 @@ void paint_rows(const Painter& painter, const Tracks& tracks, const Ink& ink,
       patch.codes[r] = has_ink ? ink.codes.row(y0 + r) + x0 : nullptr;
     }
     patch.has_labels = false;
-    if (columns != 0 || fills) patch.load_labels(painter.labels, size, x0, y0);
+    if (columns != 0 || fills_regions) patch.load_labels(painter.labels, size, x0, y0);
     for (int r = 0; r < 2; ++r) {
-      if (fills) columns |= nonzero_pairs(patch.labels[r]);
+      if (fills_regions) columns |= nonzero_pairs(patch.labels[r]);
       if (patch.codes[r]) columns |= nonzero_pairs(patch.codes[r]);
     }
     for (columns = (columns | columns >> 1) & 0x55555555u; columns != 0; columns &= columns - 1) {

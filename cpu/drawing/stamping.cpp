@@ -146,15 +146,15 @@ class OrderedStamper {
 // Stamps the ink of one kind for all regions, in decreasing order of their indices.
 void stamp_all(StampPlan plan, std::span<const Region> regions, const Rect& band,
                const OrderedStamper& stamper, InkKind kind) {
-  const bool tags = kind == InkKind::tag;
-  plan.style &= static_cast<uint32_t>(tags ? Style::ids : Style::boxes);
+  const bool is_tag = kind == InkKind::tag;
+  plan.style &= static_cast<uint32_t>(is_tag ? Style::ids : Style::boxes);
   if (plan.style == 0) return;
   for (size_t i = regions.size(); i-- > 0;) {
     const auto index = static_cast<uint32_t>(i);
     const Stamp stamp(plan, regions[i], index);
     if (!stamp.reaches(band)) continue;
-    if (tags) stamper.stamp_tag(stamp);
-    for (int k = 0; !tags && k < Stamp::kTagPart; ++k) {
+    if (is_tag) stamper.stamp_tag(stamp);
+    for (int k = 0; !is_tag && k < Stamp::kTagPart; ++k) {
       stamper.stamp(stamp.part(k, kind).within(band), ink_code(kind, index, 0));
     }
   }

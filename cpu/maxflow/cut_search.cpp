@@ -13,8 +13,8 @@
 // full, flow never returns between the sides, and the neighbours of a freed node are activated
 // again.
 //
-// One frame is cut by several threads in two steps. First, each thread solves a chunk of rows as if
-// there were no links between chunks. Then the links at the seams are restored, and one search
+// One frame is cut by several threads in two steps. First, each thread solves a chunk of rows
+// without the links between chunks. Then the links at the seams are restored, and one search
 // continues from the state of the chunks. The method follows Liu and Sun, "Parallel graph-cuts by
 // adaptive bottom-up merging", CVPR 2010.
 #include "cpu/maxflow/cut_search.hpp"

@@ -16,7 +16,8 @@
 
 namespace regions {
 
-// Region records in device memory. Possibly only the device knows their number.
+// Region records in device memory. Their number is also in device memory, because the host may not
+// have it yet.
 struct DeviceRegions {
   const Region* regions = nullptr;  // [capacity]
   const uint32_t* count = nullptr;  // in device memory; more than `capacity` counts as `capacity`
