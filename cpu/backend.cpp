@@ -1,4 +1,4 @@
-// The CPU backend: memory, queues, copies.
+// Implements the CPU backend: memory allocation, task queues, and copies and scaling of frames.
 #include "cpu/backend.hpp"
 
 #include <algorithm>
@@ -10,8 +10,9 @@
 namespace regions {
 namespace {
 
-constexpr std::align_val_t kAlignment{64};  // bytes: a cache line, and the widest vector
-constexpr size_t kCopyBytes = 1 << 18;      // copied by one thread at a time
+// Size of a cache line and of the widest SIMD vector, in bytes.
+constexpr std::align_val_t kAlignment{64};
+constexpr size_t kCopyBytes = 1 << 18;  // number of bytes that a thread copies at a time
 
 class CpuBackend final : public Backend {
  public:
@@ -42,9 +43,9 @@ class CpuBackend final : public Backend {
 void copy_plane(const ConstFrame& from, const Frame& to, int plane, const Workers& workers) {
   const size_t bytes = row_bytes(from.layout, plane, from.size());
   const int rows = row_count(from.layout, plane, from.size());
-  const auto step = static_cast<int>(std::max<size_t>(1, kCopyBytes / bytes));
-  workers.parallel_for((rows + step - 1) / step, [&](int block) {
-    for (int y = block * step; y < std::min(rows, (block + 1) * step); ++y) {
+  const auto chunk_rows = static_cast<int>(std::max<size_t>(1, kCopyBytes / bytes));
+  workers.parallel_for((rows + chunk_rows - 1) / chunk_rows, [&](int chunk) {
+    for (int y = chunk * chunk_rows; y < std::min(rows, (chunk + 1) * chunk_rows); ++y) {
       std::memcpy(to.plane[plane] + y * to.pitch[plane], from.plane[plane] + y * from.pitch[plane],
                   bytes);
     }
@@ -68,7 +69,7 @@ std::unique_ptr<Queue> make_immediate_queue(Backend& cpu) {
 }
 
 CpuQueue::CpuQueue(const Workers& workers, Mode mode)
-    : workers_(workers), ring_(new Task[kMaxTasks]) {
+    : workers_(workers), task_ring_(new Task[kMaxTasks]) {
   if (mode == Mode::background) thread_ = start_thread([this] { run_tasks(); });
 }
 
@@ -77,25 +78,26 @@ CpuQueue::~CpuQueue() {
     const std::lock_guard lock(mutex_);
     is_stopping_ = true;
   }
-  changed_.notify_all();
+  state_changed_.notify_all();
   if (thread_.joinable()) thread_.join();
 }
 
 CpuQueue::Task& CpuQueue::wait_for_free_task(std::unique_lock<std::mutex>& lock) {
-  changed_.wait(lock, [&] { return submitted_ - finished_ < kMaxTasks; });
-  return ring_[submitted_ % kMaxTasks];
+  state_changed_.wait(lock, [&] { return submitted_tasks_ - finished_tasks_ < kMaxTasks; });
+  return task_ring_[submitted_tasks_ % kMaxTasks];
 }
 
-// Wakes the thread once per frame instead of once per task: it finishes a task before the next one
-// is submitted, and would sleep each time.
-void CpuQueue::publish(std::unique_lock<std::mutex>& lock) {
-  ++submitted_;
-  if (!thread_.joinable()) return run_next(lock);
-  if (submitted_ - finished_ == kMaxTasks) is_collecting_ = false;
+// Makes the submitted task available to the queue's thread. Wakes the thread once per frame instead
+// of once per task, because it would finish each task before the next one is submitted and then
+// sleep again.
+void CpuQueue::publish_task(std::unique_lock<std::mutex>& lock) {
+  ++submitted_tasks_;
+  if (!thread_.joinable()) return run_next_task(lock);
+  if (submitted_tasks_ - finished_tasks_ == kMaxTasks) is_collecting_ = false;
   if (is_collecting_) return;
-  ready_ = submitted_;
+  ready_tasks_ = submitted_tasks_;
   lock.unlock();
-  changed_.notify_all();
+  state_changed_.notify_all();
 }
 
 void CpuQueue::copy(const ConstFrame& from, const Frame& to) {
@@ -130,49 +132,49 @@ void CpuQueue::start() {
   }
   submit_always([this] {
     const std::lock_guard lock(mutex_);
-    begin_ = std::chrono::steady_clock::now();
+    start_time_ = std::chrono::steady_clock::now();
   });
 }
 
 int64_t CpuQueue::elapsed() const {
   const std::lock_guard lock(mutex_);
-  return std::chrono::nanoseconds(end_ - begin_).count();
+  return std::chrono::nanoseconds(end_time_ - start_time_).count();
 }
 
 void CpuQueue::record() {
   std::unique_lock lock(mutex_);
   wait_for_free_task(lock).run = nullptr;
-  recorded_ = submitted_ + 1;
+  recorded_tasks_ = submitted_tasks_ + 1;
   is_collecting_ = false;
-  publish(lock);
+  publish_task(lock);
 }
 
 bool CpuQueue::done() const {
   const std::lock_guard lock(mutex_);
-  return finished_ >= recorded_;
+  return finished_tasks_ >= recorded_tasks_;
 }
 
 void CpuQueue::wait() {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return finished_ >= recorded_; });
+  state_changed_.wait(lock, [&] { return finished_tasks_ >= recorded_tasks_; });
   if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
 }
 
-// Body of the queue's thread. Runs all submitted tasks before it ends.
+// The main function of the queue's thread. Runs all submitted tasks before returning.
 void CpuQueue::run_tasks() {
   std::unique_lock lock(mutex_);
   for (;;) {
-    changed_.wait(lock, [&] { return is_stopping_ || finished_ < ready_; });
-    if (finished_ == submitted_) return;
-    run_next(lock);
+    state_changed_.wait(lock, [&] { return is_stopping_ || finished_tasks_ < ready_tasks_; });
+    if (finished_tasks_ == submitted_tasks_) return;
+    run_next_task(lock);
   }
 }
 
-void CpuQueue::run_next(std::unique_lock<std::mutex>& lock) {
-  Task& task = ring_[finished_ % kMaxTasks];
+void CpuQueue::run_next_task(std::unique_lock<std::mutex>& lock) {
+  Task& task = task_ring_[finished_tasks_ % kMaxTasks];
   if (!task.run) {
     is_skipping_ = false;
-    end_ = std::chrono::steady_clock::now();
+    end_time_ = std::chrono::steady_clock::now();
   } else if (task.runs_after_failure) {
     lock.unlock();
     task.run(task.closure);
@@ -190,9 +192,10 @@ void CpuQueue::run_next(std::unique_lock<std::mutex>& lock) {
     is_skipping_ = error != nullptr;
     if (error && !error_) error_ = error;
   }
-  ++finished_;
-  // Other threads wait for the end of a frame or for a free task. Any other task wakes no thread.
-  if (finished_ >= recorded_ || submitted_ - finished_ == kMaxTasks - 1) changed_.notify_all();
+  ++finished_tasks_;
+  // Other threads wait only for the end of a frame or for a free entry of the ring.
+  if (finished_tasks_ >= recorded_tasks_ || submitted_tasks_ - finished_tasks_ == kMaxTasks - 1)
+    state_changed_.notify_all();
 }
 
 }  // namespace regions

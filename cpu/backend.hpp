@@ -1,5 +1,5 @@
-// The CPU backend. A queue is a thread that runs tasks in order. Tasks split their loops over the
-// threads of Workers.
+// The queue of the CPU backend: a thread that runs tasks in order. A task divides its loops among
+// the threads of Workers.
 #pragma once
 
 #include <chrono>
@@ -24,11 +24,12 @@ const Workers& workers_of(const Backend& backend);
 
 class CpuQueue final : public Queue {
  public:
-  static constexpr size_t kMaxTaskBytes = 3072;  // size of a task's closure
-  static constexpr size_t kMaxTasks = 64;        // that wait or run at any time
+  static constexpr size_t kMaxTaskBytes = 3072;  // maximum size of a task's closure
+  // Maximum number of tasks that wait or run at the same time.
+  static constexpr size_t kMaxTasks = 64;
 
   // `background`: the queue has a thread that runs the tasks. `immediate`: submit() runs each task
-  // in the calling thread before it returns.
+  // in the calling thread before returning.
   enum class Mode : uint8_t { background, immediate };
   explicit CpuQueue(const Workers& workers, Mode mode = Mode::background);
   ~CpuQueue() override;
@@ -76,46 +77,46 @@ class CpuQueue final : public Queue {
     new (task.closure) F(f);
     task.run = [](void* closure) { (*std::launder(static_cast<F*>(closure)))(); };
     task.runs_after_failure = runs_after_failure;
-    publish(lock);
+    publish_task(lock);
   }
   Task& wait_for_free_task(std::unique_lock<std::mutex>& lock);
-  void publish(std::unique_lock<std::mutex>& lock);
+  void publish_task(std::unique_lock<std::mutex>& lock);
   void run_tasks();
-  void run_next(std::unique_lock<std::mutex>& lock);
+  void run_next_task(std::unique_lock<std::mutex>& lock);
 
   Workers workers_;
-  std::unique_ptr<Task[]> ring_;  // [kMaxTasks]
-  mutable std::mutex mutex_;      // guards all following members; not held while a task runs
-  std::condition_variable changed_;
-  // Counts of tasks since the construction.
-  uint64_t submitted_ = 0;
-  uint64_t ready_ = 0;  // tasks that may begin; tasks of an unfinished frame wait for record()
-  uint64_t finished_ = 0;
-  uint64_t recorded_ = 0;  // value of submitted_ immediately after the last record()
-  std::exception_ptr error_;
-  std::chrono::steady_clock::time_point begin_, end_;  // of the last frame
+  std::unique_ptr<Task[]> task_ring_;  // [kMaxTasks]
+  mutable std::mutex mutex_;           // guards all following members; not held while a task runs
+  std::condition_variable state_changed_;
+  // The next four members count tasks since the queue was created.
+  uint64_t submitted_tasks_ = 0;
+  uint64_t ready_tasks_ = 0;  // tasks that may begin; an incomplete frame waits for record()
+  uint64_t finished_tasks_ = 0;
+  uint64_t recorded_tasks_ = 0;  // value of submitted_tasks_ immediately after the last record()
+  std::exception_ptr error_;     // the first exception of a task; wait() throws it
+  std::chrono::steady_clock::time_point start_time_, end_time_;  // of the last frame's work
   bool is_collecting_ = false;  // between start() and record(): tasks are submitted but not ready
   bool is_skipping_ = false;    // a task threw; ends with the task's frame
   bool is_stopping_ = false;
   std::thread thread_;
 };
 
-// Casts a queue of a CPU backend to its type.
+// Casts a queue of the CPU backend to CpuQueue.
 inline CpuQueue& queue_of(Queue& queue) { return static_cast<CpuQueue&>(queue); }
 
-// Submits a last task when it goes out of scope. In enqueue(), the task runs after all tasks of the
-// frame, also if one of them fails or if an exception ends enqueue().
+// Submits the function f to the queue when the guard goes out of scope. A guard in enqueue() makes
+// f run after all tasks of the frame, even if one of them fails or enqueue() throws.
 template <std::invocable F>
 class FrameGuard {
  public:
-  FrameGuard(CpuQueue& queue, const F& f) : queue_(queue), f_(f) {}
-  ~FrameGuard() { queue_.submit_always(f_); }
+  FrameGuard(CpuQueue& queue, const F& f) : queue_(queue), last_task_(f) {}
+  ~FrameGuard() { queue_.submit_always(last_task_); }
   FrameGuard(const FrameGuard&) = delete;
   FrameGuard& operator=(const FrameGuard&) = delete;
 
  private:
   CpuQueue& queue_;
-  const F f_;
+  const F last_task_;
 };
 
 }  // namespace regions

@@ -1,5 +1,5 @@
-// Frame sequencer: frames of several queues use shared state one after another, in the order in
-// which they were enqueued (a ticket lock).
+// A ticket lock that lets the frames of several queues use shared state one after another, in the
+// order in which they were enqueued.
 #pragma once
 
 #include <condition_variable>
@@ -29,7 +29,7 @@ class FrameSequencer {
   }
 
   // Called at the end of every frame, also after a failure. If the frame has not called advance(),
-  // waits for its turn, calls on_missed_turn() and ends the turn.
+  // finish() waits for the frame's turn, calls on_missed_turn() and ends the turn.
   template <class F>
   void finish(uint64_t ticket, F on_missed_turn) {
     std::unique_lock lock(mutex_);

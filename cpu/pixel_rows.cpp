@@ -1,4 +1,4 @@
-// Extracts components and luma, compares them with a threshold, and lists runs of labels.
+// Extracts rows of components and luma, compares them with a threshold, and lists runs of labels.
 #include "cpu/pixel_rows.hpp"
 
 #include <algorithm>
@@ -23,44 +23,45 @@ REGIONS_INLINE T load(const std::byte* p) {
 
 // Reads values that are kStep bytes apart and writes each of them kRepeat times.
 template <class T, int kStep, int kRepeat>
-REGIONS_INLINE void spread(const std::byte* from, int width, int shift, T* to) {
-  const int whole = width / kRepeat;
-  for (int i = 0; i < whole; ++i) {
+REGIONS_INLINE void copy_samples(const std::byte* from, int width, int shift, T* to) {
+  const int whole_count = width / kRepeat;
+  for (int i = 0; i < whole_count; ++i) {
     const T value = static_cast<T>(load<T>(from + static_cast<ptrdiff_t>(i) * kStep) >> shift);
     for (int k = 0; k < kRepeat; ++k) to[i * kRepeat + k] = value;
   }
-  if (whole * kRepeat < width) {
-    to[width - 1] = static_cast<T>(load<T>(from + static_cast<ptrdiff_t>(whole) * kStep) >> shift);
+  if (whole_count * kRepeat < width) {
+    to[width - 1] =
+        static_cast<T>(load<T>(from + static_cast<ptrdiff_t>(whole_count) * kStep) >> shift);
   }
 }
 
 }  // namespace
 
-// The pixel formats' steps are template arguments, so that the compiler vectorises each loop.
+// The distances between samples are template arguments, so that the compiler vectorises each loop.
 REGIONS_CLONES
-void extract_bytes(const std::byte* from, Component k, int width, uint8_t* to) {
-  switch (k.step * 2 + k.x_shift) {
+void extract_bytes(const std::byte* from, Component component, int width, uint8_t* to) {
+  switch (component.step * 2 + component.x_shift) {
     case 2:
-      return spread<uint8_t, 1, 1>(from, width, 0, to);
+      return copy_samples<uint8_t, 1, 1>(from, width, 0, to);
     case 3:
-      return spread<uint8_t, 1, 2>(from, width, 0, to);
+      return copy_samples<uint8_t, 1, 2>(from, width, 0, to);
     case 4:
-      return spread<uint8_t, 2, 1>(from, width, 0, to);
+      return copy_samples<uint8_t, 2, 1>(from, width, 0, to);
     case 5:
-      return spread<uint8_t, 2, 2>(from, width, 0, to);
+      return copy_samples<uint8_t, 2, 2>(from, width, 0, to);
     case 6:
-      return spread<uint8_t, 3, 1>(from, width, 0, to);
+      return copy_samples<uint8_t, 3, 1>(from, width, 0, to);
     case 8:
-      return spread<uint8_t, 4, 1>(from, width, 0, to);
+      return copy_samples<uint8_t, 4, 1>(from, width, 0, to);
     default:
-      return spread<uint8_t, 4, 2>(from, width, 0, to);
+      return copy_samples<uint8_t, 4, 2>(from, width, 0, to);
   }
 }
 
 REGIONS_CLONES
-void extract_words(const std::byte* from, Component k, int width, int shift, uint16_t* to) {
-  if (k.step == 2) return spread<uint16_t, 2, 1>(from, width, shift, to);
-  return spread<uint16_t, 4, 2>(from, width, shift, to);
+void extract_words(const std::byte* from, Component component, int width, int shift, uint16_t* to) {
+  if (component.step == 2) return copy_samples<uint16_t, 2, 1>(from, width, shift, to);
+  return copy_samples<uint16_t, 4, 2>(from, width, shift, to);
 }
 
 REGIONS_CLONES
@@ -79,16 +80,18 @@ void extract_luma(const std::byte* red, const std::byte* green, const std::byte*
 
 const std::byte* channel_row(const ConstFrame& frame, int c, int y, std::byte* scratch) {
   const Layout& layout = frame.layout;
-  const Component k = layout.component[c];
+  const Component component = layout.component[c];
   const std::byte* row = frame.at(c, 0, y);
   const bool aligned = reinterpret_cast<uintptr_t>(row) % layout.sample_bytes == 0;
-  if (k.step == layout.sample_bytes && k.x_shift == 0 && layout.low_bits == 0 && aligned) {
+  if (component.step == layout.sample_bytes && component.x_shift == 0 && layout.low_bits == 0 &&
+      aligned) {
     return row;
   }
   if (layout.sample_bytes == 1) {
-    extract_bytes(row, k, frame.width, reinterpret_cast<uint8_t*>(scratch));
+    extract_bytes(row, component, frame.width, reinterpret_cast<uint8_t*>(scratch));
   } else if (layout.sample_bytes == 2) {
-    extract_words(row, k, frame.width, layout.low_bits, reinterpret_cast<uint16_t*>(scratch));
+    extract_words(row, component, frame.width, layout.low_bits,
+                  reinterpret_cast<uint16_t*>(scratch));
   } else {
     std::memcpy(scratch, row, static_cast<size_t>(frame.width) * sizeof(uint32_t));
   }
@@ -104,7 +107,7 @@ const std::byte* value_row(const ConstFrame& frame, int c, int y, std::byte* scr
 
 namespace {
 
-// Compares up to 64 values.
+// Compares up to 64 values: bit i of the result is set if value i is at least `level`.
 template <class T>
 Word pack_values(const std::byte* values, int count, uint32_t level) {
   Word bits = 0;
@@ -118,8 +121,8 @@ Word pack_values(const std::byte* values, int count, uint32_t level) {
 #ifdef __SSE2__
 __m128i load16(const std::byte* p) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p)); }
 
-// Compares 64 values. SSE2 has no comparison of unsigned numbers: v >= level is computed as
-// max(v, level) == v for bytes, and as saturated level - v == 0 for 16 bits.
+// Compares 64 values like pack_values(). SSE2 has no comparison of unsigned numbers: v >= level is
+// computed as max(v, level) == v for bytes, and as saturated level - v == 0 for 16 bits.
 template <class T>
 Word pack_word(const std::byte* values, uint32_t level) {
   Word bits = 0;
@@ -148,8 +151,8 @@ Word pack_word(const std::byte* values, uint32_t level) {
 
 template <class T>
 void pack(const std::byte* values, int width, uint32_t level, Word* bits) {
-  const int whole = width / kWordBits;
-  for (int w = 0; w < whole; ++w) {
+  const int whole_count = width / kWordBits;
+  for (int w = 0; w < whole_count; ++w) {
     const std::byte* p = values + static_cast<ptrdiff_t>(w) * kWordBits * int{sizeof(T)};
     if constexpr (sizeof(T) == 4) {
       bits[w] = pack_values<T>(p, kWordBits, level);
@@ -157,9 +160,9 @@ void pack(const std::byte* values, int width, uint32_t level, Word* bits) {
       bits[w] = pack_word<T>(p, level);
     }
   }
-  if (const int rest = width - whole * kWordBits; rest > 0) {
-    const std::byte* p = values + static_cast<ptrdiff_t>(whole) * kWordBits * int{sizeof(T)};
-    bits[whole] = pack_values<T>(p, rest, level);
+  if (const int rest = width - whole_count * kWordBits; rest > 0) {
+    const std::byte* p = values + static_cast<ptrdiff_t>(whole_count) * kWordBits * int{sizeof(T)};
+    bits[whole_count] = pack_values<T>(p, rest, level);
   }
 }
 
@@ -174,7 +177,7 @@ void pack_at_least(const std::byte* values, int bytes, int width, int level, Wor
 
 namespace {
 
-constexpr int kMaxRowChunks = 64;  // of rows, in RunList::fill()
+constexpr int kMaxRowChunks = 64;  // maximum number of chunks of rows in RunList::fill()
 
 }  // namespace
 
@@ -199,22 +202,22 @@ void RunList::fill(ConstLabelMap labels, const RegionTable& table, const Workers
   };
   // Counts the runs of each chunk, lists all runs in raster order, and sorts them by label with a
   // counting sort.
-  uint32_t before[kMaxRowChunks + 1] = {};  // number of runs in earlier chunks
+  uint32_t runs_before[kMaxRowChunks + 1] = {};  // [chunk], number of runs in earlier chunks
   workers.parallel_for(chunks, [&](int chunk) {
-    for_each_in_chunk(chunk, [&](const PixelRun&) { ++before[chunk + 1]; });
+    for_each_in_chunk(chunk, [&](const PixelRun&) { ++runs_before[chunk + 1]; });
   });
-  std::partial_sum(before, before + chunks + 1, before);
+  std::partial_sum(runs_before, runs_before + chunks + 1, runs_before);
   auto* listed = listed_.as<PixelRun>();
   workers.parallel_for(chunks, [&](int chunk) {
-    uint32_t at = before[chunk];
+    uint32_t next = runs_before[chunk];
     for_each_in_chunk(chunk, [&](const PixelRun& run) {
-      if (at < table.run_capacity) listed[at] = run;
-      ++at;
+      if (next < table.run_capacity) listed[next] = run;
+      ++next;
     });
   });
-  *table.run_total = before[chunks];
+  *table.run_total = runs_before[chunks];
 
-  const uint32_t count = std::min(before[chunks], table.run_capacity);
+  const uint32_t count = std::min(runs_before[chunks], table.run_capacity);
   auto* starts = starts_.as<uint32_t>();
   std::fill_n(starts, table.capacity + 1, 0u);
   for (uint32_t i = 0; i < count; ++i) ++starts[listed[i].label];

@@ -1,4 +1,4 @@
-// Rows of pixels: read as plain arrays, thresholded to bits, and listed as runs of equal labels.
+// Reads rows of pixels as plain arrays, thresholds them to bits, and lists runs of equal labels.
 #pragma once
 
 #include <algorithm>
@@ -17,21 +17,21 @@ namespace regions {
 // contiguous there, else to `scratch`, which has memory for one row of uint32_t.
 const std::byte* channel_row(const ConstFrame& frame, int c, int y, std::byte* scratch);
 
-// Returns the values of row y that `binary` compares: luma of RGB, else component c, in the format
-// of channel_row().
+// Returns the values of row y that are compared with a threshold: luma of RGB frames, else
+// component c. The values have the format of channel_row().
 const std::byte* value_row(const ConstFrame& frame, int c, int y, std::byte* scratch);
 
 // Sets bit x if the value of pixel x is >= level, and clears it otherwise. `bytes` is the size of a
 // value: 1, 2 or 4.
 void pack_at_least(const std::byte* values, int bytes, int width, int level, Word* bits);
 
-// The picture rows that each row of a binary image represents: one, or several consecutive ones if
-// the bits come from a smaller mask.
+// Maps each row of a binary image to the picture rows that it represents: one row, or several
+// consecutive rows if the bits come from a mask that is smaller than the picture.
 struct RowSpans {
   int spans = 0;  // rows of the binary image
   int rows = 0;   // rows of the picture, at least `spans`
 
-  // Picture rows begin(span)..end(span) - 1 show row `span` of the binary image.
+  // The picture rows begin(span)..end(span) - 1 show row `span` of the binary image.
   int begin(int span) const { return spans == rows ? span : first_of(span, spans, rows); }
   int end(int span) const { return begin(span + 1); }
   int height(int span) const { return end(span) - begin(span); }
@@ -59,7 +59,7 @@ class RunList {
   void allocate(Backend& backend, const Setup& setup);
 
   // Writes table.run_total and up to table.run_capacity runs of the labels 1..table.capacity to
-  // table.runs: sorted by label, runs of one label in raster order.
+  // table.runs. Runs are sorted by label, and runs of one label are in raster order.
   void fill(ConstLabelMap labels, const RegionTable& table, const Workers& workers) const;
 
  private:

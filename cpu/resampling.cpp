@@ -1,6 +1,7 @@
-// Scaling of whole frames in host memory. A "step" is the group of samples of the large frame that
-// one sample of the small frame covers. Scaling down computes the mean of each step. Most frames of
-// 8-bit samples take a fast path: it sums columns over the rows of a step, then groups of columns.
+// Scales whole frames in host memory. A "step" is the group of samples of the large frame that
+// one sample of the small frame covers. Scaling down computes the mean of each step. Most frames
+// with 8-bit samples use a fast method: it sums each column over the rows of a step, then adds
+// groups of column sums.
 #include "cpu/resampling.hpp"
 
 #include <algorithm>
@@ -11,25 +12,28 @@
 namespace regions {
 namespace {
 
-constexpr int kShare = 16;  // rows that one thread processes at a time
+constexpr int kRowsPerChunk = 16;  // number of rows that a thread processes at a time
 
-// Calls row(component, j, samples of the row) for every row of every component of the frame.
+// Calls row(c, j, width) for each row j of each component c of the frame. `width` is the number of
+// samples in the row.
 template <std::invocable<int, int, int> Row>
-void for_rows(const Frame& frame, const Workers& workers, Row row) {
+void for_each_row(const Frame& frame, const Workers& workers, Row row) {
   for (int c = 0; c < components(frame.layout); ++c) {
-    const Component& k = frame.layout.component[c];
-    const int width = samples(frame.width, k.x_shift), height = samples(frame.height, k.y_shift);
-    workers.parallel_for((height + kShare - 1) / kShare, [&](int share) {
-      for (int j = share * kShare; j < std::min(height, (share + 1) * kShare); ++j)
+    const Component& component = frame.layout.component[c];
+    const int width = samples(frame.width, component.x_shift),
+              height = samples(frame.height, component.y_shift);
+    workers.parallel_for((height + kRowsPerChunk - 1) / kRowsPerChunk, [&](int chunk) {
+      for (int j = chunk * kRowsPerChunk; j < std::min(height, (chunk + 1) * kRowsPerChunk); ++j)
         row(c, j, width);
     });
   }
 }
 
-constexpr int kMaxAdded = 65535 / 255;  // number of bytes whose sum fits into 16 bits
-constexpr int kColumns = 4096;          // column sums that are computed at a time
+constexpr int kMaxSummedBytes = 65535 / 255;  // maximum number of bytes whose sum fits into 16 bits
+constexpr int kMaxColumnSums = 4096;          // number of column sums that are computed at a time
 
-// Computes `count` sums over the rows. Sum kStep * x + c adds up sample(row, x, c) of all rows.
+// Computes `count` sums over the rows. sums[kStep * x + c] is the sum of sample(row, x, c) over all
+// rows.
 template <int kStep, class Sample>
 REGIONS_INLINE void sum_rows(const uint8_t* row, ptrdiff_t pitch, int rows, int count,
                              uint16_t* sums, Sample sample) {
@@ -46,8 +50,8 @@ REGIONS_INLINE void sum_rows(const uint8_t* row, ptrdiff_t pitch, int rows, int 
     }
   }
 }
-// Sums over the rows of single bytes, of pairs of pixels of one byte, and of pairs of pixels of two
-// bytes.
+// The next three functions compute sums over the rows: of single bytes, of pairs of 1-byte pixels,
+// and of pairs of 2-byte pixels.
 REGIONS_CLONES
 void sum_columns(const uint8_t* row, ptrdiff_t pitch, int rows, int count, uint16_t* sums) {
   sum_rows<1>(row, pitch, rows, count, sums, [](const uint8_t* at, int x, int) { return +at[x]; });
@@ -64,8 +68,8 @@ void sum_pairs_of_2_bytes(const uint8_t* row, ptrdiff_t pitch, int rows, int cou
               [](const uint8_t* at, int x, int c) { return at[4 * x + c] + at[4 * x + 2 + c]; });
 }
 
-// Iterates over the first samples of steps, first_of(i, few, many) for i = 0, 1, ..., without a
-// division per step.
+// Iterates over the first samples of `few` steps that cover `many` samples. at() is first_of(i,
+// few, many) for i = 0, 1, ..., computed without a division per step.
 class StepIterator {
  public:
   StepIterator(int few, int many) : few_(few), quotient_(many / few), remainder_(many % few) {}
@@ -83,8 +87,8 @@ class StepIterator {
   int at_ = 0, rest_ = 0;
 };
 
-// Rounded mean by multiplication with the inverse of the count. The inverse is stored, because most
-// consecutive counts are equal.
+// Computes the rounded mean by a multiplication with the inverse of the count. Stores the inverse,
+// because most consecutive counts are equal.
 class RoundedMean {
  public:
   uint32_t operator()(uint32_t sum, uint32_t count) {
@@ -92,7 +96,7 @@ class RoundedMean {
       count_ = count;
       inverse_ = (uint64_t{1} << kShift) / count + 1;
     }
-    // Exact if sum * count < 2^40.
+    // The result is exact if sum * count < 2^40.
     return static_cast<uint32_t>((sum + count / 2) * inverse_ >> kShift);
   }
   static constexpr uint32_t kMaxCount = 1 << 15;  // for sums of bytes: 256 * count^2 < 2^40
@@ -116,16 +120,17 @@ REGIONS_INLINE uint32_t sum_every(const uint16_t* sums, int count) {
   return u < count ? even + odd + sums[u * kStep] : even + odd;
 }
 
-// Components that are interleaved: in one plane, with the same distance between pixels.
+// Returns whether two components are interleaved: in one plane, with the same distance between
+// samples.
 bool are_interleaved(const Component& a, const Component& b) {
   return a.plane == b.plane && a.step == b.step;
 }
 
-// Row j of the small frame, for interleaved components of 8 bits, and the rows of the large frame
-// that it covers.
+// Row j of the small frame and the rows of the large frame that it covers, for interleaved 8-bit
+// components.
 struct ByteRow {
   int width, large_width;  // samples in a row of the small frame and of the large frame
-  int rows;                // of the large frame
+  int rows;                // number of rows of the large frame that are averaged
   const uint8_t* from;
   ptrdiff_t pitch;
   std::byte* to;
@@ -133,91 +138,102 @@ struct ByteRow {
 
   ByteRow(const ConstFrame& large, const Frame& small, int first, int j) {
     const Layout& layout = small.layout;
-    const Component& k = layout.component[first];
+    const Component& component = layout.component[first];
     for (int c = first; c < components(layout); ++c) {
-      if (are_interleaved(layout.component[c], k)) offset[channels++] = layout.component[c].offset;
+      if (are_interleaved(layout.component[c], component))
+        offset[channels++] = layout.component[c].offset;
     }
-    width = samples(small.width, k.x_shift);
-    large_width = samples(large.width, k.x_shift);
-    const Steps y = steps_of(j, samples(small.height, k.y_shift), samples(large.height, k.y_shift));
+    width = samples(small.width, component.x_shift);
+    large_width = samples(large.width, component.x_shift);
+    const Steps y = steps_of(j, samples(small.height, component.y_shift),
+                             samples(large.height, component.y_shift));
     rows = y.end - y.first;
-    pitch = large.pitch[k.plane];
-    from = reinterpret_cast<const uint8_t*>(large.plane[k.plane]) + y.first * pitch;
-    to = small.plane[k.plane] + j * small.pitch[k.plane];
+    pitch = large.pitch[component.plane];
+    from = reinterpret_cast<const uint8_t*>(large.plane[component.plane]) + y.first * pitch;
+    to = small.plane[component.plane] + j * small.pitch[component.plane];
   }
 };
 
-// Writes pixel i of the small frame. Each component is the mean of `many` sums, which contain
-// `count` bytes in total.
+// Writes pixel i of the small frame. Each component is the mean of `sum_count` sums, which
+// contain `byte_count` bytes in total.
 template <int kStep>
-REGIONS_INLINE void put_means(const ByteRow& row, int i, const uint16_t* sums, int many,
-                              uint32_t count, RoundedMean& mean) {
+REGIONS_INLINE void write_means(const ByteRow& row, int i, const uint16_t* sums, int sum_count,
+                                uint32_t byte_count, RoundedMean& mean) {
   for (int c = 0; c < row.channels; ++c) {
-    const uint32_t sum = sum_every<kStep>(sums + row.offset[c], many);
-    row.to[i * kStep + row.offset[c]] = static_cast<std::byte>(mean(sum, count));
+    const uint32_t sum = sum_every<kStep>(sums + row.offset[c], sum_count);
+    row.to[i * kStep + row.offset[c]] = static_cast<std::byte>(mean(sum, byte_count));
   }
 }
 
-// Scales a row if all steps have the same width. Sums columns, or pairs of columns, over the rows
-// of the step; then sums the groups that belong to one pixel.
+// Scales a row down if all its steps have the same width. Sums columns, or pairs of columns, over
+// the rows of the step. Then adds the sums that belong to one pixel.
 template <int kStep>
 void shrink_evenly(const ByteRow& row) {
-  const int wide = row.large_width / row.width;
-  const bool has_pairs = kStep <= 2 && wide % 2 == 0 && 2 * row.rows <= kMaxAdded;
+  const int step_width = row.large_width / row.width;
+  const bool has_pairs = kStep <= 2 && step_width % 2 == 0 && 2 * row.rows <= kMaxSummedBytes;
   const auto add = !has_pairs   ? sum_columns
                    : kStep == 1 ? sum_pairs_of_1_byte
                                 : sum_pairs_of_2_bytes;
-  const int sums_of_step = has_pairs ? wide / 2 : wide, length = sums_of_step * kStep;
-  const int pixels_per_pass = kColumns / length;
-  const auto count = static_cast<uint32_t>(wide * row.rows);
-  uint16_t sums[kColumns];
+  const int sums_per_step = has_pairs ? step_width / 2 : step_width,
+            sums_per_pixel = sums_per_step * kStep;
+  const int pixels_per_pass = kMaxColumnSums / sums_per_pixel;
+  const auto count = static_cast<uint32_t>(step_width * row.rows);
+  uint16_t sums[kMaxColumnSums];
   RoundedMean mean;
   for (int begin = 0; begin < row.width; begin += pixels_per_pass) {
     const int end = std::min(begin + pixels_per_pass, row.width);
-    add(row.from + begin * wide * kStep, row.pitch, row.rows, (end - begin) * length, sums);
+    add(row.from + begin * step_width * kStep, row.pitch, row.rows, (end - begin) * sums_per_pixel,
+        sums);
     const uint16_t* sums_of_pixel = sums;
-    for (int i = begin; i < end; ++i, sums_of_pixel += length) {
-      put_means<kStep>(row, i, sums_of_pixel, sums_of_step, count, mean);
+    for (int i = begin; i < end; ++i, sums_of_pixel += sums_per_pixel) {
+      write_means<kStep>(row, i, sums_of_pixel, sums_per_step, count, mean);
     }
   }
 }
 
-// Scales a row of steps of different widths.
+// Scales a row down whose steps may have different widths.
 template <int kStep>
 void shrink_bytes(const ByteRow& row) {
   if (row.large_width % row.width == 0) return shrink_evenly<kStep>(row);
-  const int width = row.width, many = row.large_width;
-  uint16_t sums[kColumns];
+  const int width = row.width, large_width = row.large_width;
+  uint16_t sums[kMaxColumnSums];
   RoundedMean mean;
-  StepIterator x(width, many), added(width, many);
+  StepIterator x(width, large_width), summed_end(width, large_width);
   for (int i = 0, end = 0; i < width;) {
     const int begin = x.at();
-    for (StepIterator next = added; end < width; ++end, added = next) {
+    for (StepIterator next = summed_end; end < width; ++end, summed_end = next) {
       next.next();
-      if ((next.at() - begin) * kStep > kColumns) break;
+      if ((next.at() - begin) * kStep > kMaxColumnSums) break;
     }
-    sum_columns(row.from + begin * kStep, row.pitch, row.rows, (added.at() - begin) * kStep, sums);
+    sum_columns(row.from + begin * kStep, row.pitch, row.rows, (summed_end.at() - begin) * kStep,
+                sums);
     for (; i < end; ++i) {
       const uint16_t* sums_of_pixel = sums + (x.at() - begin) * kStep;
       const int first = x.at();
       x.next();
-      const int wide = x.at() - first;
-      put_means<kStep>(row, i, sums_of_pixel, wide, static_cast<uint32_t>(wide * row.rows), mean);
+      const int step_width = x.at() - first;
+      write_means<kStep>(row, i, sums_of_pixel, step_width,
+                         static_cast<uint32_t>(step_width * row.rows), mean);
     }
   }
 }
 
-// Whether shrink_bytes() can represent all sums of component c: 8-bit samples and small steps.
+// Returns whether shrink_bytes() can represent all sums of component c. It requires 8-bit samples
+// and small steps.
 bool fits_shrink_bytes(const ConstFrame& from, const Frame& to, int c) {
-  const Component& k = to.layout.component[c];
-  const auto longest = [](int few, int many) { return (many + few - 1) / few; };
-  const int wide = longest(samples(to.width, k.x_shift), samples(from.width, k.x_shift));
-  const int high = longest(samples(to.height, k.y_shift), samples(from.height, k.y_shift));
-  return to.layout.sample_bytes == 1 && wide * k.step <= kColumns && high <= kMaxAdded &&
-         static_cast<uint32_t>(wide * high) <= RoundedMean::kMaxCount;
+  const Component& component = to.layout.component[c];
+  const auto max_step_length = [](int few, int many) { return (many + few - 1) / few; };
+  const int step_width =
+      max_step_length(samples(to.width, component.x_shift), samples(from.width, component.x_shift));
+  const int step_height = max_step_length(samples(to.height, component.y_shift),
+                                          samples(from.height, component.y_shift));
+  return to.layout.sample_bytes == 1 && step_width * component.step <= kMaxColumnSums &&
+         step_height <= kMaxSummedBytes &&
+         static_cast<uint32_t>(step_width * step_height) <= RoundedMean::kMaxCount;
 }
 
-// Scales row j of component `first` of the small frame and of all components interleaved with it.
+// Computes row j of the small frame `to`, for component `first` and all components interleaved with
+// it.
 void shrink_bytes(const ConstFrame& from, const Frame& to, int first, int j) {
   const ByteRow row(from, to, first, j);
   switch (to.layout.component[first].step) {
@@ -234,39 +250,41 @@ void shrink_bytes(const ConstFrame& from, const Frame& to, int first, int j) {
 
 template <int bytes>
 void shrink_row(const ConstFrame& from, const Frame& to, int c, int j, int width) {
-  const Component& k = to.layout.component[c];
-  const int many = samples(from.width, k.x_shift);
-  const Steps y = steps_of(j, samples(to.height, k.y_shift), samples(from.height, k.y_shift));
-  std::byte* sample = to.at(c, 0, j << k.y_shift);
+  const Component& component = to.layout.component[c];
+  const int large_width = samples(from.width, component.x_shift);
+  const Steps y =
+      steps_of(j, samples(to.height, component.y_shift), samples(from.height, component.y_shift));
+  std::byte* sample = to.at(c, 0, j << component.y_shift);
   Steps x = {0, 0};
-  for (int i = 0; i < width; ++i, sample += k.step) {
-    x = {x.end, first_of(i + 1, width, many)};
-    // No step is empty: the small frame has at most as many samples as the large one.
+  for (int i = 0; i < width; ++i, sample += component.step) {
+    x = {x.end, first_of(i + 1, width, large_width)};
+    // No step is empty: the small frame has at most as many samples as the large frame.
     if (x.end <= x.first || y.end <= y.first) __builtin_unreachable();
     put_value<bytes>(sample, to.layout, mean_of<bytes>(from, c, x, y));
   }
 }
 
 template <int bytes>
-void carry_row(const ConstFrame& before, const ConstFrame& after, const Frame& to, bool is_tint,
-               int c, int j, int width) {
+void transfer_row(const ConstFrame& before, const ConstFrame& after, const Frame& to, bool is_tint,
+                  int c, int j, int width) {
   const Layout& layout = to.layout;
-  const Component& k = layout.component[c];
-  const int few = samples(before.width, k.x_shift);
-  const int y = step_of(j, samples(before.height, k.y_shift), samples(to.height, k.y_shift))
-                << k.y_shift;
-  const std::byte *old_row = before.at(c, 0, y), *fresh_row = after.at(c, 0, y);
-  std::byte* row = to.at(c, 0, j << k.y_shift);
-  for (int i = 0; i < few; ++i) {
-    const int old = value_in<bytes>(old_row + i * k.step, layout);
-    const int fresh = value_in<bytes>(fresh_row + i * k.step, layout);
-    if (old == fresh) continue;
-    const Steps x = steps_of(i, few, width);
+  const Component& component = layout.component[c];
+  const int small_width = samples(before.width, component.x_shift);
+  const int y =
+      step_of(j, samples(before.height, component.y_shift), samples(to.height, component.y_shift))
+      << component.y_shift;
+  const std::byte *old_row = before.at(c, 0, y), *new_row = after.at(c, 0, y);
+  std::byte* row = to.at(c, 0, j << component.y_shift);
+  for (int i = 0; i < small_width; ++i) {
+    const int old_value = value_in<bytes>(old_row + i * component.step, layout);
+    const int new_value = value_in<bytes>(new_row + i * component.step, layout);
+    if (old_value == new_value) continue;
+    const Steps x = steps_of(i, small_width, width);
     for (int u = x.first; u < x.end; ++u) {
-      std::byte* sample = row + u * k.step;
+      std::byte* sample = row + u * component.step;
       put_value<bytes>(
           sample, layout,
-          changed_sample(value_in<bytes>(sample, layout), old, fresh, is_tint, layout));
+          changed_sample(value_in<bytes>(sample, layout), old_value, new_value, is_tint, layout));
     }
   }
 }
@@ -297,9 +315,9 @@ template <int bytes>
 void pick_pixels(const ConstFrame& from, const Frame& to, const PixelPicking& picking,
                  const Workers& workers) {
   const size_t row_length = static_cast<size_t>(to.width) * bytes;
-  workers.parallel_for((to.height + kShare - 1) / kShare, [&](int share) {
-    int last = -2;  // row of `from` that was copied to the previous row; -1: none
-    for (int y = share * kShare; y < std::min(to.height, (share + 1) * kShare); ++y) {
+  workers.parallel_for((to.height + kRowsPerChunk - 1) / kRowsPerChunk, [&](int chunk) {
+    int last = -2;  // row of `from` that the previous row was copied from; -1: none
+    for (int y = chunk * kRowsPerChunk; y < std::min(to.height, (chunk + 1) * kRowsPerChunk); ++y) {
       const int v = picking.y.at(y, from.height);
       std::byte* row = to.plane[0] + y * to.pitch[0];
       if (v == last) {
@@ -317,10 +335,10 @@ void pick_pixels(const ConstFrame& from, const Frame& to, const PixelPicking& pi
 }  // namespace
 
 void shrink(const ConstFrame& from, const Frame& to, const Workers& workers) {
-  const auto general_row = to.layout.sample_bytes == 1 ? shrink_row<1> : shrink_row<2>;
-  for_rows(to, workers, [&](int c, int j, int width) {
+  const auto shrink_general_row = to.layout.sample_bytes == 1 ? shrink_row<1> : shrink_row<2>;
+  for_each_row(to, workers, [&](int c, int j, int width) {
     const Component* all = to.layout.component;
-    if (!fits_shrink_bytes(from, to, c)) return general_row(from, to, c, j, width);
+    if (!fits_shrink_bytes(from, to, c)) return shrink_general_row(from, to, c, j, width);
     const bool is_first =
         std::none_of(all, all + c, [&](const Component& k) { return are_interleaved(k, all[c]); });
     if (is_first) shrink_bytes(from, to, c, j);
@@ -329,9 +347,9 @@ void shrink(const ConstFrame& from, const Frame& to, const Workers& workers) {
 
 void transfer_changes(const ConstFrame& before, const ConstFrame& after, const Frame& to,
                       bool is_tint, const Workers& workers) {
-  const auto row = to.layout.sample_bytes == 1 ? carry_row<1> : carry_row<2>;
-  for_rows(to, workers,
-           [&](int c, int j, int width) { row(before, after, to, is_tint, c, j, width); });
+  const auto row = to.layout.sample_bytes == 1 ? transfer_row<1> : transfer_row<2>;
+  for_each_row(to, workers,
+               [&](int c, int j, int width) { row(before, after, to, is_tint, c, j, width); });
 }
 
 void pick(const ConstFrame& from, const Frame& to, const PixelPicking& picking,

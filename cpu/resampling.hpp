@@ -1,4 +1,4 @@
-// Scaling of whole frames in host memory, sample by sample as core/resampling.hpp defines it. All
+// Scales whole frames in host memory, as core/resampling.hpp defines it for single samples. All
 // functions divide the rows among the workers and return when the frame is complete.
 #pragma once
 
@@ -13,8 +13,8 @@ void shrink(const ConstFrame& from, const Frame& to, const Workers& workers);
 
 // Transfers drawing from a small picture to a large one. `before` and `after` are the small picture
 // without and with the drawing; `to` is the large picture, of the same format. Where a small sample
-// has changed, all large samples that it covers get the new value. With `is_tint` they get the
-// difference added and keep their detail.
+// has changed, all large samples that it covers get the new value. If `is_tint` is true, the
+// difference is added to the large samples instead, so that they keep their detail.
 void transfer_changes(const ConstFrame& before, const ConstFrame& after, const Frame& to,
                       bool is_tint, const Workers& workers);
 

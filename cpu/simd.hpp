@@ -1,5 +1,5 @@
-// SIMD on the CPU: vector types, functions compiled for several instruction sets, and rows of bits
-// (one bit per pixel, 64 pixels per word).
+// Tools for SIMD on the CPU: vector types, functions compiled for several instruction sets, and
+// rows of bits (one bit per pixel, 64 pixels per word).
 #pragma once
 
 #include <concepts>
@@ -8,8 +8,8 @@
 
 // REGIONS_CLONES compiles a function once for each level of the x86-64 instruction set. The
 // program selects the best level for the machine when it starts. Functions called from a clone
-// must be inlined to be compiled for that level. Not with ThreadSanitizer: the selection runs
-// before the sanitizer is initialised.
+// must be inlined to be compiled for that level. The macro does nothing with ThreadSanitizer,
+// because the selection runs before the sanitizer is initialised.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__)
 #define REGIONS_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
@@ -24,8 +24,8 @@
 namespace regions {
 
 // Vector types with kLanes lanes of 32 bits: Floats, Signed and Unsigned. Words has the same size
-// with 64-bit lanes, Bytes has kLanes lanes of 8 bits. These are specialisations because g++ 12
-// does not accept a template argument as vector size.
+// with 64-bit lanes, and Bytes has kLanes lanes of 8 bits. The types are specialisations because
+// g++ 12 does not accept a template argument as vector size.
 template <int kLanes>
 struct VectorTypes;
 template <>
@@ -67,7 +67,7 @@ struct BitImage {
   Word* row(int y) const { return data + static_cast<size_t>(y) * static_cast<size_t>(words); }
 };
 
-// Sets the bits of all pixels.
+// Sets the bits of all pixels of a width x height image.
 inline void set_all_pixels(const BitImage& image, int width, int height) {
   const int rest = width % kWordBits;
   for (int y = 0; y < height; ++y) {
@@ -80,9 +80,10 @@ REGIONS_INLINE uint32_t count_bits(Word word) {
   return static_cast<uint32_t>(__builtin_popcountll(word));
 }
 REGIONS_INLINE int lowest_bit(Word word) { return __builtin_ctzll(word); }
-// A mask of the lowest set bit and all bits below it.
+// Returns a mask of the lowest set bit and all bits below it.
 REGIONS_INLINE Word mask_up_to_lowest(Word word) { return word ^ (word - 1); }
-// Word w of the row shifted by one pixel to the right: bit x is the row's bit x - 1.
+// Returns word w of the row shifted by one pixel to the right: bit x of the result is the row's bit
+// x - 1.
 REGIONS_INLINE Word left_neighbour_bits(const Word* row, int w) {
   return row[w] << 1 | (w > 0 ? row[w - 1] >> (kWordBits - 1) : 0);
 }
@@ -102,7 +103,7 @@ REGIONS_INLINE void for_each_run(const Word* row, int words, Visit visit) {
   if (begin >= 0) visit(begin, words * kWordBits);
 }
 
-// Sets bits begin..end - 1.
+// Sets the bits begin..end - 1 of a row.
 inline void set_bits(Word* row, int begin, int end) {
   for (int x = begin; x < end;) {
     const int first = x % kWordBits,
@@ -119,30 +120,30 @@ inline bool has_bits(const Word* row, int words) {
 }
 
 // Splits a row into segments from left to right; a segment belongs to one run or is background.
-// Calls visit(begin, end, run) for each. `run` is the index of the run in its band, or -1 for
-// background. `pixels` has the row's foreground bits, `starts` a bit for the first pixel of each
-// run of the band (a band is one or two rows, see cpu/cclabel/run_forest.hpp).
+// Calls visit(begin, end, run) for each segment. `run` is the index of the run in its band, or -1
+// for background. `pixels` has the row's foreground bits, `starts` a bit for the first pixel of
+// each run of the band (a band is one or two rows, see cpu/cclabel/run_forest.hpp).
 template <std::invocable<int, int, int64_t> Visit>
 REGIONS_INLINE void for_each_segment(const Word* pixels, const Word* starts, int width,
                                      Visit visit) {
   const int words = words_for(width);
   int begin = 0;
   int64_t run = -1;
-  int64_t before = -1;  // index of the last run that starts left of this word
+  int64_t last_run_before = -1;  // index of the last run that starts left of this word
   for (int w = 0; w < words; ++w) {
-    const Word left = left_neighbour_bits(pixels, w);
-    const Word begins = pixels[w] & (~left | starts[w]);
-    Word edges = begins | (left & ~pixels[w]);
+    const Word left_bits = left_neighbour_bits(pixels, w);
+    const Word run_begins = pixels[w] & (~left_bits | starts[w]);
+    Word edges = run_begins | (left_bits & ~pixels[w]);
     while (edges) {
       const int x = w * kWordBits + lowest_bit(edges);
       if (x >= width) break;
       if (x > begin) visit(begin, x, run);
-      const int64_t rank = before + count_bits(starts[w] & mask_up_to_lowest(edges));
-      run = begins & edges & -edges ? rank : -1;
+      const int64_t run_index = last_run_before + count_bits(starts[w] & mask_up_to_lowest(edges));
+      run = run_begins & edges & -edges ? run_index : -1;
       begin = x;
       edges &= edges - 1;
     }
-    before += count_bits(starts[w]);
+    last_run_before += count_bits(starts[w]);
   }
   visit(begin, width, run);
 }

@@ -1,4 +1,5 @@
-// cclabel on the CPU: the order of the phases, and the memory of a frame.
+// Connected-component labelling on the CPU: calls the steps of each frame in order, and allocates
+// the memory of a frame.
 #include "core/cclabel/cclabel.hpp"
 
 #include <algorithm>
@@ -6,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/workspace.hpp"
 #include "cpu/backend.hpp"
 #include "cpu/cclabel/cclabel.hpp"
 #include "cpu/cclabel/region_tracker.hpp"
@@ -17,8 +19,9 @@ namespace {
 
 using Params = CcLabelParams;
 
-constexpr int kMinRows = 32;  // per chunk: merging a seam costs more than a smaller chunk saves
-constexpr int kChunksPerThread = 4;  // because the work per row differs
+// With smaller chunks, merging their seams costs more time than the additional threads save.
+constexpr int kMinRowsPerChunk = 32;
+constexpr int kChunksPerThread = 4;  // more than 1, because the work per row differs
 
 class CcLabelCpu final : public CcLabel {
  public:
@@ -35,15 +38,16 @@ class CcLabelCpu final : public CcLabel {
     if (setup.tracks) tracker_.allocate(*backend_, setup);
   }
 
-  void enqueue(const FrameTask& job, const Params& params, Queue& queue) override {
-    check(job, params);
+  void enqueue(const FrameTask& task, const Params& params, Queue& queue) override {
+    check(task, params);
     if (params.track) {
       const Tracker::Ticket ticket = tracker_.take_ticket();
       const FrameGuard guard(queue_of(queue), [this, ticket] { tracker_.finish(ticket); });
-      queue_of(queue).submit([this, job, params, ticket] { label_and_track(job, params, ticket); });
+      queue_of(queue).submit(
+          [this, task, params, ticket] { label_and_track(task, params, ticket); });
     } else {
       tracker_.forget(IdNumbering::continued);
-      queue_of(queue).submit([this, job, params] { label(job, params); });
+      queue_of(queue).submit([this, task, params] { label(task, params); });
     }
   }
 
@@ -58,67 +62,68 @@ class CcLabelCpu final : public CcLabel {
     uint32_t total;     // regions that passed the area filter
     uint32_t recorded;  // regions that get a record
   };
-  void check(const FrameTask& job, const Params& params) const;
+  void check(const FrameTask& task, const Params& params) const;
 
-  void label(const FrameTask& job, const Params& params) {
-    LabelBuffers& buffers = buffers_[static_cast<size_t>(job.slot)];
-    const Counts counts = build(job, params, buffers);
-    write(job, params, buffers, counts.recorded);
-    finish(job, params, buffers, counts);
+  void label(const FrameTask& task, const Params& params) {
+    LabelBuffers& buffers = buffers_[static_cast<size_t>(task.slot)];
+    const Counts counts = build_regions(task, params, buffers);
+    write_outputs(task, params, buffers, counts.recorded);
+    finish_outputs(task, params, buffers, counts);
   }
 
-  void label_and_track(const FrameTask& job, const Params& params, const Tracker::Ticket& ticket) {
-    LabelBuffers& buffers = buffers_[static_cast<size_t>(job.slot)];
-    const Counts counts = build(job, params, buffers);
-    FrameTask before_tracking = job;
-    before_tracking.out = {};  // written later, because it may show tracks
-    write(before_tracking, params, buffers, counts.recorded);
+  void label_and_track(const FrameTask& task, const Params& params, const Tracker::Ticket& ticket) {
+    LabelBuffers& buffers = buffers_[static_cast<size_t>(task.slot)];
+    const Counts counts = build_regions(task, params, buffers);
+    FrameTask early_outputs = task;
+    early_outputs.out = {};  // the output picture is written later, because it may show tracks
+    write_outputs(early_outputs, params, buffers, counts.recorded);
     tracker_.wait_for_turn(ticket);
     tracker_.begin(ticket);
     count_shared_pixels(buffers, counts.recorded);
     const TrackRules rules = track_rules(params, setup_.in);
-    RegionTable table = job.table;
-    table.regions = buffers.table_of(job);
-    tracker_.step(rules, table, counts.recorded, job.slot);
-    buffers.tracks = {buffers.table_of(job), counts.recorded};
-    FrameTask after_tracking = job;
-    after_tracking.labels = {};
-    after_tracking.table.runs = nullptr;
-    write(after_tracking, params, buffers, 0);
-    finish(job, params, buffers, counts);
+    RegionTable table = task.table;
+    table.regions = buffers.table_of(task);
+    tracker_.assign_tracks(rules, table, counts.recorded, task.slot);
+    buffers.tracks = {buffers.table_of(task), counts.recorded};
+    FrameTask late_outputs = task;
+    late_outputs.labels = {};
+    late_outputs.table.runs = nullptr;
+    write_outputs(late_outputs, params, buffers, 0);
+    finish_outputs(task, params, buffers, counts);
   }
 
-  Counts build(const FrameTask& job, const Params& params, LabelBuffers& buffers) const {
+  Counts build_regions(const FrameTask& task, const Params& params, LabelBuffers& buffers) const {
     buffers.tracks = {};
-    build_forest(job, params, setup_, max_chunks(), buffers, workers_);
-    return number(job, params, buffers);
+    build_forest(task, params, setup_, max_chunks(), buffers, workers_);
+    return number_regions(task, params, buffers);
   }
 
-  void finish(const FrameTask& job, const Params& params, LabelBuffers& buffers,
-              const Counts& counts) const {
-    if (params.output == CcOutput::overlay && !job.out.empty()) {
-      draw(job.in, job.out, buffers.labels_of(job), {buffers.table_of(job), counts.recorded},
+  // Writes the outputs that require complete labels.
+  void finish_outputs(const FrameTask& task, const Params& params, LabelBuffers& buffers,
+                      const Counts& counts) const {
+    if (params.output == CcOutput::overlay && !task.out.empty()) {
+      draw(task.in, task.out, buffers.labels_of(task), {buffers.table_of(task), counts.recorded},
            params, buffers.ink, workers_);
     }
-    if (job.table.runs) {
-      const VolumeLayout volume_layout = volume_layout_of(setup_, job);
-      buffers.runs.fill(rows_of(buffers.labels_of(job), 0, volume_layout.rows()), job.table,
+    if (task.table.runs) {
+      const VolumeLayout volume_layout = volume_layout_of(setup_, task);
+      buffers.runs.fill(rows_of(buffers.labels_of(task), 0, volume_layout.rows()), task.table,
                         workers_);
     }
-    if (job.table.total) *job.table.total = counts.total;
+    if (task.table.total) *task.table.total = counts.total;
   }
 
-  Counts number(const FrameTask& job, const Params& params, LabelBuffers& buffers) const;
-  void write(const FrameTask& job, const Params& params, LabelBuffers& buffers,
-             uint32_t recorded) const;
-  void write_chunk(const FrameTask& job, const Params& params, LabelBuffers& buffers, int s,
-                   Region* records, uint32_t recorded) const;
+  Counts number_regions(const FrameTask& task, const Params& params, LabelBuffers& buffers) const;
+  void write_outputs(const FrameTask& task, const Params& params, LabelBuffers& buffers,
+                     uint32_t recorded) const;
+  void write_chunk(const FrameTask& task, const Params& params, LabelBuffers& buffers,
+                   int chunk_index, Region* records, uint32_t recorded) const;
   void count_shared_pixels(LabelBuffers& buffers, uint32_t recorded);
 
   int max_chunks() const {
     const int preferred = workers_.threads() == 1 ? 1 : kChunksPerThread * workers_.threads();
     const int slices = setup_.depth * setup_.layers;
-    const int possible = slices > 1 ? slices : setup_.size.height / kMinRows;
+    const int possible = slices > 1 ? slices : setup_.size.height / kMinRowsPerChunk;
     return std::clamp(possible, 1, std::min(preferred, RunForest::kMaxChunks));
   }
 
@@ -129,31 +134,32 @@ class CcLabelCpu final : public CcLabel {
   Tracker tracker_;
 };
 
-void CcLabelCpu::check(const FrameTask& job, const Params& params) const {
-  expects(job.slot >= 0 && job.slot < setup_.slots, "there is no slot " + std::to_string(job.slot));
-  expects_labellable(setup_, job, params);
-  expects_source(setup_, job, params);
-  expects(job.table.capacity <= setup_.max_regions,
+void CcLabelCpu::check(const FrameTask& task, const Params& params) const {
+  expects(task.slot >= 0 && task.slot < setup_.slots,
+          "there is no slot " + std::to_string(task.slot));
+  expects_labellable(setup_, task, params);
+  expects_source(setup_, task, params);
+  expects(task.table.capacity <= setup_.max_regions,
           "the table has a larger capacity than configured");
-  expects_trackable(setup_, job, params);
+  expects_trackable(setup_, task, params);
   expects_method(setup_, params, BackendKind::cpu);
 }
 
-CcLabelCpu::Counts CcLabelCpu::number(const FrameTask& job, const Params& params,
-                                      LabelBuffers& buffers) const {
+CcLabelCpu::Counts CcLabelCpu::number_regions(const FrameTask& task, const Params& params,
+                                              LabelBuffers& buffers) const {
   RunForest& forest = buffers.forest;
   const bool selected_only = params.seeds.count > 0;
   AreaFilter filter{.min = static_cast<uint64_t>(params.min_area), .selected_only = selected_only};
   if (params.max_area > 0) filter.max = static_cast<uint64_t>(params.max_area);
-  const bool filters = filter.min > 1 || params.max_area > 0 || selected_only;
-  if (filters) forest.compute_areas(buffers.pixels, 0, false, workers_);
+  const bool has_filter = filter.min > 1 || params.max_area > 0 || selected_only;
+  if (has_filter) forest.compute_areas(buffers.pixels, 0, false, workers_);
   forest.select_seeds(buffers.pixels, seeds_of(params, setup_.size));
-  Counts counts{.total = forest.number_regions(workers_, filters ? &filter : nullptr),
+  Counts counts{.total = forest.number_regions(workers_, has_filter ? &filter : nullptr),
                 .recorded = 0};
-  counts.recorded = std::min(counts.total, buffers.capacity_of(job));
-  const uint32_t limit = max_output_label(job, params);
+  counts.recorded = std::min(counts.total, buffers.capacity_of(task));
+  const uint32_t limit = max_output_label(task, params);
   if (counts.total > limit && params.overflow == Overflow::drop_smallest) {
-    if (!filters) forest.compute_areas(buffers.pixels, 0, false, workers_);
+    if (!has_filter) forest.compute_areas(buffers.pixels, 0, false, workers_);
     forest.keep_largest(limit);
     counts.recorded = std::min(counts.recorded, limit);
   }
@@ -161,13 +167,13 @@ CcLabelCpu::Counts CcLabelCpu::number(const FrameTask& job, const Params& params
   return counts;
 }
 
-void CcLabelCpu::write(const FrameTask& job, const Params& params, LabelBuffers& buffers,
-                       uint32_t recorded) const {
-  Region* table = buffers.table_of(job);
+void CcLabelCpu::write_outputs(const FrameTask& task, const Params& params, LabelBuffers& buffers,
+                               uint32_t recorded) const {
+  Region* table = buffers.table_of(task);
   workers_.parallel_for(buffers.forest.chunks(), [&](int s) {
     Region* records = s == 0 ? table : buffers.records[s];
     std::fill_n(records, recorded, Region{});
-    write_chunk(job, params, buffers, s, records, recorded);
+    write_chunk(task, params, buffers, s, records, recorded);
   });
   for (int s = 1; s < buffers.forest.chunks(); ++s) {
     for (uint32_t k = 0; k < recorded; ++k) add_record(buffers.records[s][k], table[k]);
@@ -190,22 +196,23 @@ void CcLabelCpu::count_shared_pixels(LabelBuffers& buffers, uint32_t recorded) {
       }
       const int rows = same_spans ? spans.height(row) : 1;
       for (int y = spans.begin(row); y < spans.end(row); y += rows) {
-        share_row(buffers.pixels.row(row), buffers.forest.run_starts(band), label,
-                  setup_.size.width, recorded, rows, memory.pairs, memory.labels.row(y),
-                  labelled.row(y));
+        count_shared_in_row(buffers.pixels.row(row), buffers.forest.run_starts(band), label,
+                            setup_.size.width, recorded, rows, memory.pairs, memory.labels.row(y),
+                            labelled.row(y));
       }
     }
   });
 }
 
-void CcLabelCpu::write_chunk(const FrameTask& job, const Params& params, LabelBuffers& buffers,
-                             int s, Region* records, uint32_t recorded) const {
-  const RowChunk& chunk = buffers.forest.chunk(s);
+void CcLabelCpu::write_chunk(const FrameTask& task, const Params& params, LabelBuffers& buffers,
+                             int chunk_index, Region* records, uint32_t recorded) const {
+  const RowChunk& chunk = buffers.forest.chunk(chunk_index);
   const RowSpans& spans = buffers.forest.spans();
-  const VolumeLayout volume_layout = volume_layout_of(setup_, job);
+  const VolumeLayout volume_layout = volume_layout_of(setup_, task);
   const int width = setup_.size.width;
-  const bool draws = params.output == CcOutput::overlay, writes_out = !job.out.empty() && !draws;
-  const LabelMap labels = draws || job.table.runs ? buffers.labels_of(job) : job.labels;
+  const bool draws_overlay = params.output == CcOutput::overlay,
+             writes_output = !task.out.empty() && !draws_overlay;
+  const LabelMap labels = draws_overlay || task.table.runs ? buffers.labels_of(task) : task.labels;
   ChannelRows values{.channels = setup_.in.channels, .bytes = setup_.in.sample_bytes};
   const uint32_t* label = nullptr;
   const uint32_t* value = nullptr;
@@ -215,17 +222,18 @@ void CcLabelCpu::write_chunk(const FrameTask& job, const Params& params, LabelBu
       band = buffers.forest.band_of(row);
       label = buffers.forest.resolve_labels(chunk, band);
       const uint32_t runs = buffers.forest.run_count(chunk, band);
-      value = writes_out ? output_values(label, runs, buffers.value[s], job, params, buffers.tracks)
-                         : label;
+      value = writes_output ? output_values(label, runs, buffers.value[chunk_index], task, params,
+                                            buffers.tracks)
+                            : label;
     }
     const Word* pixels = buffers.pixels.row(row);
     const Word* starts = buffers.forest.run_starts(band);
-    const bool measures = recorded > 0 && has_bits(pixels, buffers.pixels.words);
+    const bool measures_regions = recorded > 0 && has_bits(pixels, buffers.pixels.words);
     for (int y = spans.begin(row); y < spans.end(row); ++y) {
-      if (measures) {
+      if (measures_regions) {
         for (int c = 0; c < values.channels; ++c) {
-          values.row[c] = channel_row(job.in, c, y % volume_layout.volume_rows(),
-                                      buffers.links[s].values[0][c]);
+          values.row[c] = channel_row(task.in, c, y % volume_layout.volume_rows(),
+                                      buffers.links[chunk_index].values[0][c]);
         }
         measure_row(pixels, starts, label, width, volume_layout.position(y), values, records,
                     recorded);
@@ -233,9 +241,9 @@ void CcLabelCpu::write_chunk(const FrameTask& job, const Params& params, LabelBu
       if (!labels.empty()) {
         write_row(pixels, starts, label, width, 4, reinterpret_cast<std::byte*>(labels.row(y)));
       }
-      if (writes_out && params.output != CcOutput::none) {
-        write_row(pixels, starts, value, width, job.out.layout.component[0].step,
-                  job.out.at(0, 0, y) - job.out.layout.component[0].offset);
+      if (writes_output && params.output != CcOutput::none) {
+        write_row(pixels, starts, value, width, task.out.layout.component[0].step,
+                  task.out.at(0, 0, y) - task.out.layout.component[0].offset);
       }
     }
   }
@@ -247,14 +255,15 @@ void LabelBuffers::allocate(Backend& backend, const Setup& setup, int max_chunks
   const VolumeLayout max_volume{setup.size, setup.depth, setup.layers};
   const auto width = static_cast<size_t>(setup.size.width);
   const int words = words_for(setup.size.width);
-  const size_t bits = static_cast<size_t>(words) * static_cast<size_t>(max_volume.rows());
-  draws_ = setup.has_output && setup.out.format == setup.in.format && max_volume.depth() == 1;
-  tracks_ = setup.tracks;
+  const size_t words_per_image =
+      static_cast<size_t>(words) * static_cast<size_t>(max_volume.rows());
+  may_draw_ = setup.has_output && setup.out.format == setup.in.format && max_volume.depth() == 1;
+  may_track_ = setup.tracks;
   max_regions_ = setup.max_regions;
   Workspace memory;
   for (BitImage* image : {&pixels, &background}) {
     image->words = words;
-    memory.reserve(image->data, bits);
+    memory.reserve(image->data, words_per_image);
   }
   for (int s = 0; s < max_chunks; ++s) {
     for (auto& channels : links[s].values) {
@@ -265,17 +274,17 @@ void LabelBuffers::allocate(Backend& backend, const Setup& setup, int max_chunks
     memory.reserve(value[s], width, kValuePadding);
     memory.reserve(records[s], setup.max_regions);
   }
-  if (draws_ || setup.max_runs > 0) {
+  if (may_draw_ || setup.max_runs > 0) {
     labels = {nullptr, setup.size.width, max_volume.rows(),
               static_cast<ptrdiff_t>(width * sizeof(uint32_t))};
     memory.reserve(labels.data, max_volume.size().area());
   }
   std::byte* ink_memory = nullptr;
   const size_t ink_size = ink_bytes(setup.size);
-  if (draws_) memory.reserve(ink_memory, ink_size);
+  if (may_draw_) memory.reserve(ink_memory, ink_size);
   memory.allocate(backend);
-  memory_ = std::move(memory);
-  if (draws_) {
+  memory_ = memory.release();
+  if (may_draw_) {
     std::memset(ink_memory, 0, ink_size);  // draw() requires zeros
     ink = ink_in(ink_memory, setup.size);
   }

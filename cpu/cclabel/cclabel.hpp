@@ -1,5 +1,5 @@
-// Connected-component labelling on the CPU: the memory of one frame, and the phases of labelling in
-// the order in which cclabel.cpp calls them.
+// Connected-component labelling on the CPU: the memory of one frame, and the functions that
+// cclabel.cpp calls for each frame.
 #pragma once
 
 #include <span>
@@ -7,7 +7,6 @@
 
 #include "core/cclabel/cclabel.hpp"
 #include "core/drawing/paint.hpp"
-#include "core/workspace.hpp"
 #include "cpu/cclabel/run_adjacency.hpp"
 #include "cpu/cclabel/run_forest.hpp"
 #include "cpu/pixel_rows.hpp"
@@ -17,68 +16,75 @@ namespace regions {
 // The memory of one in-flight frame.
 struct LabelBuffers {
   RunForest forest;
-  BitImage pixels;      // the foreground, or all pixels if all of them are in regions
-  BitImage background;  // while holes are filled. The foreground if background is labelled too.
-  // For each chunk of rows:
+  BitImage pixels;  // bits of the foreground; all bits are set if every pixel is in a region
+  // Bits of the background while holes are filled. If the background is labelled too, bits of the
+  // foreground.
+  BitImage background;
+  // The next three arrays have one entry per chunk of rows.
   LinkBuffers links[RunForest::kMaxChunks];
-  uint32_t* value[RunForest::kMaxChunks];  // [width], output value of each run of a band
-  Region* records[RunForest::kMaxChunks];  // [max_regions]
-  // Used if the job has no label map, but labels are drawn or listed as runs. (If the job has no
-  // table, records[0] is used.)
+  uint32_t* value[RunForest::kMaxChunks];  // [width], the output values of a band's runs
+  Region* records[RunForest::kMaxChunks];  // [max_regions], records of the pixels in the chunk
+  // Used if the frame task has no label map, but labels are drawn or listed as runs.
   LabelMap labels;
   RunList runs;
-  std::vector<std::byte> full_size_mask;  // a small mask scaled up, if values are compared
+  std::vector<std::byte> full_size_mask;  // a small mask, scaled up to the size of the picture
   Ink ink;
-  Tracks tracks;  // of this frame's labels, once they have been assigned
+  Tracks tracks;  // tracks of this frame's labels; empty until they are assigned
 
   // Allocates the memory for pictures that are divided into at most `max_chunks` chunks.
   void allocate(Backend& backend, const Setup& setup, int max_chunks);
 
-  Region* table_of(const FrameTask& job) const {
-    return job.table.regions ? job.table.regions : records[0];
+  // Returns the table of the frame task, or records[0] if the frame task has no table.
+  Region* table_of(const FrameTask& task) const {
+    return task.table.regions ? task.table.regions : records[0];
   }
-  uint32_t capacity_of(const FrameTask& job) const {
-    if (job.table.regions) return job.table.capacity;
-    return draws_ || tracks_ ? max_regions_ : 0;
+  // Returns the number of regions that get a record.
+  uint32_t capacity_of(const FrameTask& task) const {
+    if (task.table.regions) return task.table.capacity;
+    return may_draw_ || may_track_ ? max_regions_ : 0;
   }
-  LabelMap labels_of(const FrameTask& job) const {
-    return job.labels.empty() ? labels : job.labels;
+  LabelMap labels_of(const FrameTask& task) const {
+    return task.labels.empty() ? labels : task.labels;
   }
 
  private:
-  bool draws_ = false;
-  bool tracks_ = false;
+  bool may_draw_ = false;
+  bool may_track_ = false;
   uint32_t max_regions_ = 0;
-  Workspace memory_;
+  Block memory_;
 };
 
-// Thresholds the frame or links its values, in at most `max_chunks` chunks. Leaves the merged
-// forest and its pixels in the buffers.
-void build_forest(const FrameTask& job, const CcLabelParams& params, const Setup& setup,
+// Builds the forest of runs of a frame, in at most `max_chunks` chunks of rows: thresholds the
+// frame, or links pixels that have similar values. Writes the merged forest and the bits of its
+// pixels to `buffers`.
+void build_forest(const FrameTask& task, const CcLabelParams& params, const Setup& setup,
                   int max_chunks, LabelBuffers& buffers, const Workers& workers);
 
-// The following functions process one row of runs. `pixels` has the row's foreground bits, `starts`
-// the run starts of its band, `label` or `value` one entry per run of the band.
+// The following functions process one row. `pixels` contains the row's foreground bits and `starts`
+// the run starts of the row's band. `label` and `value` have one entry per run of the band.
 
 // The colour components of one row, as channel_row() returns them.
 struct ChannelRows {
-  const std::byte* row[3] = {};  // [channels]
+  const std::byte* row[3] = {};  // [channels], the values of each channel
   int channels = 0;
-  int bytes = 1;  // of a value: 1 or 2
+  int bytes = 1;  // bytes per value: 1 or 2
 };
 
-// Adds a row to the records of the labels 1..count. A record with area 0 is initialised first.
+// Adds the pixels of a row to the records of the labels 1..count. A record with area 0 is
+// initialised first.
 void measure_row(const Word* pixels, const Word* starts, const uint32_t* label, int width,
                  const VolumeLayout::Position& position, const ChannelRows& values, Region* records,
                  uint32_t count);
 
-// Adds the record of the same region from another chunk, which is further down.
-void add_record(const Region& more, Region& record);
+// Adds `lower` to `record`. Both describe parts of the same region; `lower` belongs to a chunk of
+// rows further down.
+void add_record(const Region& lower, Region& record);
 
-// Returns the values that the output shows for `runs` runs: `label` itself, or `scratch` with the
-// colour, mask, track or limited number of each label, according to the parameters.
+// Returns the values that the output picture shows for `runs` runs, according to the parameters:
+// `label` itself, or `scratch` filled with each label's colour, mask value, track or clamped
+// number.
 const uint32_t* output_values(const uint32_t* label, uint32_t runs, uint32_t* scratch,
-                              const FrameTask& job, const CcLabelParams& params,
+                              const FrameTask& task, const CcLabelParams& params,
                               const Tracks& tracks);
 
 // Writes a row of `width` pixels of 1, 2, 3 or 4 bytes: the low bytes of value[run], or 0 for
@@ -86,14 +92,16 @@ const uint32_t* output_values(const uint32_t* label, uint32_t runs, uint32_t* sc
 void write_row(const Word* pixels, const Word* starts, const uint32_t* value, int width, int bytes,
                std::byte* out);
 
-// Counts the pixels that each label 1..count shares with each label of the previous frame, `rows`
-// times. `previous` holds the labels of the previous frame in this row; they are replaced by the
-// labels of this frame. `labelled` has a set bit for each label that is not 0, and possibly others.
-void share_row(const Word* pixels, const Word* starts, const uint32_t* label, int width,
-               uint32_t count, int rows, const PairTable& pairs, uint16_t* previous,
-               Word* labelled);
+// Adds to `pairs` how many pixels each label 1..count shares with each label of the previous frame.
+// The row represents `rows` equal rows, so each pixel counts `rows` times. `previous` holds the
+// labels of the previous frame in this row; they are replaced by the labels of this frame.
+// `labelled` has a set bit for each label that is not 0, and possibly others.
+void count_shared_in_row(const Word* pixels, const Word* starts, const uint32_t* label, int width,
+                         uint32_t count, int rows, const PairTable& pairs, uint16_t* previous,
+                         Word* labelled);
 
-// Makes the labeller of frames and volumes. It does not implement windows, see sliding_window.cpp.
+// Creates the algorithm that labels frames and volumes. It does not implement sliding windows:
+// sliding_window.cpp does.
 std::unique_ptr<CcLabel> make_labeller(const std::shared_ptr<Backend>& backend);
 
 }  // namespace regions

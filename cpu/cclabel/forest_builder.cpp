@@ -1,5 +1,5 @@
-// Builds the forest of runs of a frame: thresholds it to bits or links its values, and adds the
-// rows to the forest.
+// Builds the forest of runs of a frame: thresholds the frame or links similar pixels, and adds the
+// rows of runs to the forest.
 #include <algorithm>
 #include <array>
 
@@ -23,8 +23,9 @@ struct BinaryImage {
   int band_rows() const { return within_slice(connectivity) == Connectivity::eight ? 2 : 1; }
   // The second row of the band that begins with `row`; null if the band has one row.
   const Word* lower_row(int row) const {
-    const bool has_two = band_rows() == 2 && row % volume.slice.height + 1 < volume.slice.height;
-    return has_two ? pixels.row(row + 1) : nullptr;
+    const bool has_two_rows =
+        band_rows() == 2 && row % volume.slice.height + 1 < volume.slice.height;
+    return has_two_rows ? pixels.row(row + 1) : nullptr;
   }
 };
 
@@ -37,18 +38,18 @@ struct LinkedImage {
   int band_rows() const { return 1; }
 };
 
-// The neighbours of a pixel in the next row of the same slice.
+// Returns which pixels of the next row in the same slice are neighbours of a pixel.
 Reach reach_of(Connectivity connectivity) {
   return within_slice(connectivity) == Connectivity::eight ? Reach::diagonal : Reach::straight;
 }
 
-// The neighbours of a voxel in the previous slice, `rows` rows above or below it. Voxels that share
-// only a corner are neighbours with 26-connectivity; voxels that share an edge also with
-// 18-connectivity.
+// Returns which voxels of the previous slice, `rows` rows above or below a voxel, are its
+// neighbours. Voxels that share only a corner are neighbours with 26-connectivity; voxels that
+// share an edge also with 18-connectivity.
 Reach reach_across(Connectivity connectivity, int rows) {
-  const bool corners = connectivity == Connectivity::twenty_six;
-  const bool edges = corners || connectivity == Connectivity::eighteen;
-  return corners || (edges && rows == 0) ? Reach::diagonal : Reach::straight;
+  const bool joins_corners = connectivity == Connectivity::twenty_six;
+  const bool joins_edges = joins_corners || connectivity == Connectivity::eighteen;
+  return joins_corners || (joins_edges && rows == 0) ? Reach::diagonal : Reach::straight;
 }
 
 // Calls merge(earlier band, adjacency) for the bands of the previous slice that are adjacent to the
@@ -63,9 +64,9 @@ void merge_previous_slice(const BinaryImage& image, const RunForest& forest, int
   const auto merge_rows = [&](int i, int step) {
     const int other_y = y + i + step;
     if (other_y < 0 || other_y >= height) return;
-    const int other = row - y - height + other_y, earlier = forest.band_of(other);
+    const int other_row = row - y - height + other_y, earlier = forest.band_of(other_row);
     find_adjacency(reach_across(image.connectivity, step), image.pixels.row(row + i),
-                   image.pixels.row(other), forest.run_starts(band), forest.run_starts(earlier),
+                   image.pixels.row(other_row), forest.run_starts(band), forest.run_starts(earlier),
                    words, buffers.adjacency[0]);
     merge(earlier, RunAdjacency{.up = buffers.adjacency[0]});
   };
@@ -73,10 +74,10 @@ void merge_previous_slice(const BinaryImage& image, const RunForest& forest, int
   if (last == 1 && image.connectivity == Connectivity::twenty_six) {
     // Two rows by two slices: any two voxels in adjacent columns are neighbours, so the rows of
     // each slice are combined.
-    const int other = row - height, earlier = forest.band_of(other);
+    const int other_row = row - height, earlier = forest.band_of(other_row);
     for (int w = 0; w < words; ++w) {
       buffers.adjacency[1][w] = image.pixels.row(row)[w] | image.pixels.row(row + 1)[w];
-      buffers.adjacency[2][w] = image.pixels.row(other)[w] | image.pixels.row(other + 1)[w];
+      buffers.adjacency[2][w] = image.pixels.row(other_row)[w] | image.pixels.row(other_row + 1)[w];
     }
     find_adjacency(Reach::diagonal, buffers.adjacency[1], buffers.adjacency[2],
                    forest.run_starts(band), forest.run_starts(earlier), words,
@@ -94,23 +95,25 @@ void merge_previous_slice(const BinaryImage& image, const RunForest& forest, int
   }
 }
 
-// Calls merge() in the same way for a linked image. `row` is in buffer row `i`.
+// Does the same for a linked image as merge_previous_slice() above does for a binary image. Buffer
+// row `i` contains the values of row `row`.
 template <std::invocable<int, const RunAdjacency&> Merge>
 void merge_previous_slice(const LinkedImage& image, const RunForest& forest, int row, int i,
                           LinkBuffers& buffers, Merge merge) {
-  constexpr int kOther = 2;
+  constexpr int kOtherBufferRow = 2;
   const int height = image.volume.slice.height, y = row % height;
   for (int step = -1; step <= 1; ++step) {
     if (step != 0 && image.connectivity == Connectivity::six) continue;
     if (y + step < 0 || y + step >= height) continue;
-    const int other = row - height + step;
-    load_link_row(image.rule, other, kOther, buffers);
-    merge(other, find_link_adjacency(image.rule, reach_across(image.connectivity, step), i, kOther,
-                                     forest.run_starts(row), forest.run_starts(other), buffers));
+    const int other_row = row - height + step;
+    load_link_row(image.rule, other_row, kOtherBufferRow, buffers);
+    merge(other_row, find_link_adjacency(image.rule, reach_across(image.connectivity, step), i,
+                                         kOtherBufferRow, forest.run_starts(row),
+                                         forest.run_starts(other_row), buffers));
   }
 }
 
-// Whether the first slice of chunk s has a previous slice in the same volume.
+// Returns whether the first slice of chunk s has a previous slice in the same volume.
 bool has_slice_seam(RunForest& forest, int s) {
   const VolumeLayout& volume = forest.volume();
   return !volume.begins_volume(forest.chunk(s).begin / volume.slice.height);
@@ -218,24 +221,25 @@ void fill_holes(const BinaryImage& image, uint64_t area, RunForest& forest,
                 const Workers& workers) {
   const Size size = image.volume.slice;
   const int words = background.words, rest = size.width % kWordBits;
-  const Word last = rest ? (Word{1} << rest) - 1 : ~Word{0};
+  const Word last_word_mask = rest ? (Word{1} << rest) - 1 : ~Word{0};
   const BinaryImage holes{background, image.volume, image.spans, dual(image.connectivity)};
   forest.reset(holes.volume, holes.spans, holes.band_rows(), max_chunks);
   workers.parallel_for(forest.chunks(), [&](int s) {
     for (int y = forest.chunk(s).begin; y < forest.chunk(s).end; ++y) {
       for (int w = 0; w < words; ++w) {
-        background.row(y)[w] = ~image.pixels.row(y)[w] & (w + 1 == words ? last : ~Word{0});
+        background.row(y)[w] =
+            ~image.pixels.row(y)[w] & (w + 1 == words ? last_word_mask : ~Word{0});
       }
     }
     add_chunk(holes, forest, s, buffers[s]);
   });
   forest.for_each_seam(workers, [&](int s) { merge_seam(holes, forest, s, buffers[s]); });
-  // Added to the area of each run at a side. Greater than any area, and the sum for the maximum of
-  // 2^31 runs still fits into 63 bits.
-  constexpr uint64_t kBorder = uint64_t{1} << 32;
-  forest.compute_areas(background, kBorder, is_spatial(image.connectivity), workers);
-  const AreaFilter filled{1, area};
-  forest.number_regions(workers, &filled);
+  // This value is added to the area of each run that touches a side. It is greater than any area of
+  // a hole, and the sum over the maximum of 2^31 runs still fits into 63 bits.
+  constexpr uint64_t kBorderArea = uint64_t{1} << 32;
+  forest.compute_areas(background, kBorderArea, is_spatial(image.connectivity), workers);
+  const AreaFilter filled_holes{1, area};
+  forest.number_regions(workers, &filled_holes);
   forest.detach_chunks(workers);
   workers.parallel_for(forest.chunks(), [&](int s) {
     const RowChunk& chunk = forest.chunk(s);
@@ -255,30 +259,30 @@ void fill_holes(const BinaryImage& image, uint64_t area, RunForest& forest,
   });
 }
 
-constexpr int kAlpha = 3;  // component
+constexpr int kAlphaComponent = 3;  // index of the alpha component
 
-// The image that is labelled: a frame and its first component.
+// The image that is labelled: a frame, and the first component whose values are used.
 struct LabelInput {
   ConstFrame frame;
   int component = 0;
   bool is_mask = false;
-  bool is_small = false;  // see FrameTask::mask_is_small
+  bool is_small = false;  // whether the mask is small, see FrameTask::mask_is_small
 
-  LabelInput(const FrameTask& job, const CcLabelParams& params) : frame(job.in) {
+  LabelInput(const FrameTask& task, const CcLabelParams& params) : frame(task.in) {
     is_mask = params.source == Source::mask;
-    if (is_mask) frame = job.mask;
-    is_small = is_mask && job.mask_is_small;
-    if (params.source == Source::alpha) component = kAlpha;
+    if (is_mask) frame = task.mask;
+    is_small = is_mask && task.mask_is_small;
+    if (params.source == Source::alpha) component = kAlphaComponent;
   }
 };
 
 class ForestBuilder {
  public:
-  ForestBuilder(const FrameTask& job, const CcLabelParams& params, const Setup& setup,
+  ForestBuilder(const FrameTask& task, const CcLabelParams& params, const Setup& setup,
                 int max_chunks, LabelBuffers& buffers, const Workers& workers)
       : params_(params),
-        input_(job, params),
-        volume_(volume_layout_of(setup, job)),
+        input_(task, params),
+        volume_(volume_layout_of(setup, task)),
         spans_{volume_.rows(), volume_.rows()},
         max_chunks_(max_chunks),
         buffers_(buffers),
@@ -302,7 +306,8 @@ class ForestBuilder {
     const RowChunk& chunk = buffers_.forest.chunk(s);
     threshold(bits, chunk.begin, chunk.end, buffers_.links[s].values[0][0]);
   }
-  // Calls prepare(s) for each chunk s and adds its rows to the forest, then merges the chunks.
+  // Calls prepare(s) for each chunk s and adds the rows of the chunk to the forest. Then merges the
+  // chunks.
   template <class LabelledImage, std::invocable<int> Prepare>
   void add_chunks(const LabelledImage& image, Prepare prepare) {
     RunForest& forest = buffers_.forest;
@@ -316,7 +321,7 @@ class ForestBuilder {
 
   const CcLabelParams& params_;
   LabelInput input_;
-  VolumeLayout volume_;  // in rows of bits
+  VolumeLayout volume_;  // its heights count rows of bits
   RowSpans spans_;
   const int max_chunks_;
   LabelBuffers& buffers_;
@@ -332,9 +337,9 @@ void ForestBuilder::threshold_small_mask(const BitImage& bits, int begin, int en
     pack_at_least(value_row(mask, 0, y, scratch), mask.layout.sample_bytes, mask.width, 1,
                   row.data());
     std::fill_n(bits.row(y), bits.words, 0);
-    for_each_run(row.data(), words_for(mask.width), [&](int first, int last_end) {
-      set_bits(bits.row(y), first_of(first, mask.width, width),
-               first_of(std::min(last_end, mask.width), mask.width, width));
+    for_each_run(row.data(), words_for(mask.width), [&](int run_begin, int run_end) {
+      set_bits(bits.row(y), first_of(run_begin, mask.width, width),
+               first_of(std::min(run_end, mask.width), mask.width, width));
     });
   }
 }
@@ -355,12 +360,13 @@ void ForestBuilder::threshold(const BitImage& bits, int begin, int end, std::byt
   }
 }
 
-// Replaces a small mask by the same mask at the picture's size. Needed if values are compared.
+// Replaces a small mask by the same mask scaled up to the picture's size. This is required if the
+// values of neighbouring pixels are compared.
 void ForestBuilder::enlarge() {
   const ConstFrame& mask = input_.frame;
   const Size size = volume_.slice;
-  buffers_.full_size_mask.resize(
-      packed_bytes(mask.layout, size));  // allocates only for the first such frame
+  // Allocates memory only for the first frame with a small mask.
+  buffers_.full_size_mask.resize(packed_bytes(mask.layout, size));
   const Frame full =
       packed_frame(mask.layout, size, {}, Memory::host, buffers_.full_size_mask.data());
   pick(mask, full, {enlarging(0, size.width, mask.width), enlarging(0, size.height, mask.height)},
@@ -372,14 +378,14 @@ void ForestBuilder::enlarge() {
 void ForestBuilder::build_binary() {
   if (input_.is_small) volume_.slice.height = spans_.spans = input_.frame.height;
   const BinaryImage image{buffers_.pixels, volume_, spans_, params_.connectivity};
-  const bool fills = params_.fill_holes > 0;
-  if (fills) {
+  const bool fills_holes = params_.fill_holes > 0;
+  if (fills_holes) {
     threshold(buffers_.pixels, 0, volume_.rows(), buffers_.links[0].values[0][0]);
     fill_holes(image, static_cast<uint64_t>(params_.fill_holes), buffers_.forest,
                buffers_.background, max_chunks_, buffers_.links, workers_);
   }
   add_chunks(image, [&](int s) {
-    if (!fills) threshold(buffers_.pixels, s);
+    if (!fills_holes) threshold(buffers_.pixels, s);
   });
 }
 
@@ -394,8 +400,8 @@ void ForestBuilder::build_linked() {
   if (params_.criterion == Criterion::difference && frame.layout.sample_bytes < 4) {
     image.rule.level = difference_level(params_.tolerance, frame.layout);
   }
-  set_all_pixels(buffers_.pixels, volume_.slice.width,
-                 volume_.rows());  // all pixels are in a region
+  // All pixels are in a region.
+  set_all_pixels(buffers_.pixels, volume_.slice.width, volume_.rows());
   add_chunks(image, [&](int s) {
     if (labels_background) threshold(buffers_.background, s);
   });
@@ -403,9 +409,9 @@ void ForestBuilder::build_linked() {
 
 }  // namespace
 
-void build_forest(const FrameTask& job, const CcLabelParams& params, const Setup& setup,
+void build_forest(const FrameTask& task, const CcLabelParams& params, const Setup& setup,
                   int max_chunks, LabelBuffers& buffers, const Workers& workers) {
-  ForestBuilder(job, params, setup, max_chunks, buffers, workers).build();
+  ForestBuilder(task, params, setup, max_chunks, buffers, workers).build();
 }
 
 }  // namespace regions

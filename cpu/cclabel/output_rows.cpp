@@ -11,11 +11,13 @@ namespace regions {
 namespace {
 
 constexpr int kLanes = 8;
+// Vectors of eight values of 32, 16 and 8 bits.
 typedef uint32_t Lanes __attribute__((vector_size(4 * kLanes)));
-typedef uint16_t Halves __attribute__((vector_size(2 * kLanes)));
+typedef uint16_t Shorts __attribute__((vector_size(2 * kLanes)));
 typedef uint8_t Bytes __attribute__((vector_size(kLanes)));
 
-// For each value of eight run-start bits: the run of each pixel, relative to the first pixel's run.
+// kRunOf[starts][i]: the index of pixel i's run minus the index of pixel 0's run, for eight pixels
+// whose run-start bits are `starts`.
 constexpr auto kRunOf = [] {
   std::array<std::array<uint32_t, kLanes>, 256> table{};
   for (unsigned starts = 0; starts < 256; ++starts) {
@@ -28,15 +30,17 @@ constexpr auto kRunOf = [] {
 
 // Byte i of the result is the number of bits set in bytes 0..i - 1 of `word`.
 REGIONS_INLINE Word count_preceding_bits(Word word) {
-  constexpr Word kEach = ~Word{0} / 255;  // a 1 in each byte
-  word -= word >> 1 & kEach * 0x55;
-  word = (word & kEach * 0x33) + (word >> 2 & kEach * 0x33);
-  word = (word + (word >> 4)) & kEach * 0x0f;
-  return (word * kEach) << 8;
+  constexpr Word kOneInEachByte = ~Word{0} / 255;  // a 1 in each byte
+  word -= word >> 1 & kOneInEachByte * 0x55;
+  word = (word & kOneInEachByte * 0x33) + (word >> 2 & kOneInEachByte * 0x33);
+  word = (word + (word >> 4)) & kOneInEachByte * 0x0f;
+  return (word * kOneInEachByte) << 8;
 }
 
-// Computes the values of eight pixels. `value` points to the value of the first pixel's run.
-REGIONS_INLINE void expand(unsigned pixels, unsigned starts, const uint32_t* value, Lanes& out) {
+// Computes the values of eight pixels from the values of their runs. `value` points to the value of
+// the first pixel's run.
+REGIONS_INLINE void expand_runs(unsigned pixels, unsigned starts, const uint32_t* value,
+                                Lanes& out) {
   Lanes values, lane_of;
   std::memcpy(&values, value, sizeof values);
   std::memcpy(&lane_of, kRunOf[starts].data(), sizeof lane_of);
@@ -55,7 +59,7 @@ REGIONS_INLINE void store(const Lanes& values, std::byte* out) {
   if constexpr (kBytes == 4) {
     std::memcpy(out, &values, sizeof values);
   } else if constexpr (kBytes == 2) {
-    const Halves narrow = __builtin_convertvector(values, Halves);
+    const Shorts narrow = __builtin_convertvector(values, Shorts);
     std::memcpy(out, &narrow, sizeof narrow);
   } else if constexpr (kBytes == 1) {
     const Bytes narrow = __builtin_convertvector(values, Bytes);
@@ -73,9 +77,9 @@ REGIONS_INLINE void store(const Lanes& values, std::byte* out) {
 template <int kBytes>
 REGIONS_INLINE void write_word(Word pixels, Word starts, const uint32_t* run, std::byte* out) {
   if (starts == 0 && (pixels == 0 || pixels == ~Word{0})) {
-    Lanes same = {};
-    if (pixels) same += *run;
-    for (int x = 0; x < kWordBits; x += kLanes) store<kBytes>(same, out + x * kBytes);
+    Lanes uniform = {};
+    if (pixels) uniform += *run;
+    for (int x = 0; x < kWordBits; x += kLanes) store<kBytes>(uniform, out + x * kBytes);
     return;
   }
   const Word preceding = count_preceding_bits(starts);
@@ -83,7 +87,7 @@ REGIONS_INLINE void write_word(Word pixels, Word starts, const uint32_t* run, st
     const auto eight_starts = static_cast<unsigned>(starts >> x & 255);
     const uint32_t* first = run + (preceding >> x & 255) + (eight_starts & 1);
     Lanes values;
-    expand(static_cast<unsigned>(pixels >> x & 255), eight_starts, first, values);
+    expand_runs(static_cast<unsigned>(pixels >> x & 255), eight_starts, first, values);
     store<kBytes>(values, out + x * kBytes);
   }
 }
@@ -92,16 +96,16 @@ template <int kBytes>
 REGIONS_INLINE void write_pixels(const Word* pixels, const Word* starts, const uint32_t* value,
                                  int width, std::byte* out) {
   constexpr size_t kWordBytes = kWordBits * kBytes;
-  const uint32_t* run = value - 1;  // of the previous pixel
-  const int whole = width / kWordBits;
-  for (int w = 0; w < whole; ++w, out += kWordBytes) {
+  const uint32_t* run = value - 1;  // the value of the previous pixel's run
+  const int whole_words = width / kWordBits;
+  for (int w = 0; w < whole_words; ++w, out += kWordBytes) {
     write_word<kBytes>(pixels[w], starts[w], run, out);
     run += count_bits(starts[w]);
   }
-  if (const int rest = width % kWordBits) {
+  if (const int rest_pixels = width % kWordBits) {
     std::byte last[kWordBytes];
-    write_word<kBytes>(pixels[whole], starts[whole], run, last);
-    std::memcpy(out, last, static_cast<size_t>(rest) * kBytes);
+    write_word<kBytes>(pixels[whole_words], starts[whole_words], run, last);
+    std::memcpy(out, last, static_cast<size_t>(rest_pixels) * kBytes);
   }
 }
 
@@ -136,7 +140,7 @@ uint32_t packed_color(uint32_t label, const Layout& layout) {
 }  // namespace
 
 const uint32_t* output_values(const uint32_t* label, uint32_t runs, uint32_t* scratch,
-                              const FrameTask& job, const CcLabelParams& params,
+                              const FrameTask& task, const CcLabelParams& params,
                               const Tracks& tracks) {
   const auto converted = [&](auto convert) {
     std::transform(label, label + runs, scratch, convert);
@@ -151,13 +155,13 @@ const uint32_t* output_values(const uint32_t* label, uint32_t runs, uint32_t* sc
   }
   if (params.output == CcOutput::colors) {
     return converted([&](uint32_t id) {
-      return packed_color(params.track ? track_of(id, UINT32_MAX) : id, job.out.layout);
+      return packed_color(params.track ? track_of(id, UINT32_MAX) : id, task.out.layout);
     });
   }
   if (params.track && params.label_values == LabelValues::track) {
-    return converted([&](uint32_t id) { return track_of(id, max_label_of(job.out.layout)); });
+    return converted([&](uint32_t id) { return track_of(id, max_label_of(task.out.layout)); });
   }
-  const uint32_t limit = max_output_label(job, params);
+  const uint32_t limit = max_output_label(task, params);
   if (limit == UINT32_MAX) return label;
   return converted([&](uint32_t id) { return std::min(id, limit); });
 }

@@ -34,7 +34,8 @@ struct SingleThread {
     for (uint32_t i = 0; i < count; ++i) sum += f(i);
     return sum;
   }
-  // Calls store(i, rank) for each selected i, ranks counted from 0. Returns how many are selected.
+  // Calls store(i, rank) for each selected i, where rank counts the selected i from 0. Returns the
+  // number of selected i.
   template <class IsSelected, class Store>
   uint32_t compact(uint32_t count, IsSelected is_selected, Store store) const {
     uint32_t rank = 0;
@@ -43,7 +44,7 @@ struct SingleThread {
     }
     return rank;
   }
-  // Like compact(), for two selections at once.
+  // Does the same as compact(), for two selections at once.
   template <class IsFirst, class StoreFirst, class IsSecond, class StoreSecond>
   TwoCounts compact_two(uint32_t count, IsFirst is_first, StoreFirst store_first,
                         IsSecond is_second, StoreSecond store_second) const {
@@ -62,7 +63,8 @@ struct SingleThread {
 }  // namespace
 
 void Tracker::allocate(Backend& backend, const Setup& setup) {
-  const bool continues_ids = memory_.counts && cleared_bytes_ <= past_bytes(IdNumbering::continued);
+  const bool continues_ids =
+      memory_.counts && bytes_to_clear_ <= reset_bytes(IdNumbering::continued);
   const uint32_t last_id = continues_ids ? memory_.counts->last_id : 0;
   reports_.assign(static_cast<size_t>(setup.slots), {});
   block_ = backend.allocate(tracking_bytes(setup.size, setup.max_regions));
@@ -71,13 +73,13 @@ void Tracker::allocate(Backend& backend, const Setup& setup) {
   labelled_pixels_.assign(
       static_cast<size_t>(setup.size.height) * static_cast<size_t>(words_for(setup.size.width)), 0);
   spans_ = {setup.size.height, setup.size.height};
-  cleared_bytes_ = past_bytes(IdNumbering::continued);
+  bytes_to_clear_ = reset_bytes(IdNumbering::continued);
 }
 
 bool Tracker::set_row_spans(const RowSpans& spans) {
   const RowSpans before = std::exchange(spans_, spans);
   if (before == spans) return true;
-  // Copies the first row of each span to the other rows, which were left out so far.
+  // Copies the first row of each span to the span's other rows, which earlier frames did not write.
   for (int span = 0; span < before.spans; ++span) {
     const int first = before.begin(span);
     for (int y = first + 1; y < before.end(span); ++y) {
@@ -89,15 +91,16 @@ bool Tracker::set_row_spans(const RowSpans& spans) {
 }
 
 void Tracker::forget(IdNumbering ids) {
-  cleared_bytes_ = std::max(cleared_bytes_, past_bytes(ids));
+  bytes_to_clear_ = std::max(bytes_to_clear_, reset_bytes(ids));
 }
 
 void Tracker::begin(const Ticket& ticket) {
-  begun_ = ticket.number + 1;
-  std::memset(block_.data(), 0, ticket.cleared_bytes);
+  next_to_begin_ = ticket.number + 1;
+  std::memset(block_.data(), 0, ticket.bytes_to_clear);
 }
 
-void Tracker::step(const TrackRules& rules, const RegionTable& table, uint32_t count, int slot) {
+void Tracker::assign_tracks(const TrackRules& rules, const RegionTable& table, uint32_t count,
+                            int slot) {
   const SingleThread team;
   const TrackCounts before = *memory_.counts;
   const TrackStep step(team, memory_, rules, table.regions, count, before);

@@ -34,49 +34,52 @@ class Tracker {
   // Forgets all tracks before the next enqueued frame. Called by the thread that enqueues frames.
   void forget(IdNumbering ids);
 
-  // Returned when a frame is enqueued; its work passes it to all functions below.
+  // A frame's place in the order of frames. take_ticket() returns it when the frame is enqueued;
+  // the frame's tasks pass it to the functions below.
   struct Ticket {
     uint64_t number = 0;
-    size_t cleared_bytes = 0;  // at the start of the memory, to forget tracks; may be 0
+    size_t bytes_to_clear = 0;  // bytes at the start of block_ that begin() clears, may be 0
   };
-  Ticket take_ticket() { return {sequencer_.take_ticket(), std::exchange(cleared_bytes_, 0)}; }
+  Ticket take_ticket() { return {sequencer_.take_ticket(), std::exchange(bytes_to_clear_, 0)}; }
   // Blocks until all earlier frames have finished.
   void wait_for_turn(const Ticket& ticket) { sequencer_.wait_for_turn(ticket.number); }
-  // Ends the frame's turn. Called after the frame's work, also if that failed.
+  // Ends the frame's turn. Called after the frame's work, also if the work failed.
   void finish(const Ticket& ticket) {
     wait_for_turn(ticket);
-    if (begun_ != ticket.number + 1) begin(ticket);  // the tracks must be cleared in any case
+    if (next_to_begin_ != ticket.number + 1)
+      begin(ticket);  // clears the tracks of a failed frame too
     sequencer_.advance();
   }
 
   // In a frame's turn, call begin(), then write the frame's labels into memory().labels and the
-  // shared pixels into memory().pairs, then call step().
+  // shared pixels into memory().pairs, then call assign_tracks().
   void begin(const Ticket& ticket);
   const TrackMemory& memory() const { return memory_; }
-  // Sets which rows of the frame are equal; called before its labels are written. Returns true if
+  // Sets which rows of the frame are equal. Called before its labels are written. Returns true if
   // the previous frame had the same spans: then memory().labels and labelled_pixels() contain valid
   // data only in the first row of each span, and the frame writes only these rows.
   bool set_row_spans(const RowSpans& spans);
   // One bit per pixel of memory().labels, set if the label is not 0.
   BitImage labelled_pixels() { return {labelled_pixels_.data(), words_for(memory_.labels.width)}; }
   // Assigns tracks to the regions 1..count and writes them to table.regions.
-  void step(const TrackRules& rules, const RegionTable& table, uint32_t count, int slot);
+  void assign_tracks(const TrackRules& rules, const RegionTable& table, uint32_t count, int slot);
 
   const TrackEvents& report(int slot) const { return reports_.at(static_cast<size_t>(slot)); }
 
  private:
-  size_t past_bytes(IdNumbering ids) const {
+  // The number of bytes at the start of block_ to clear in order to forget all tracks.
+  size_t reset_bytes(IdNumbering ids) const {
     return tracking_reset_bytes(memory_.labels.size(), memory_.capacity, ids);
   }
 
   Block block_;
   TrackMemory memory_;
   std::vector<Word> labelled_pixels_;  // [height][words]
-  RowSpans spans_;                     // of the last frame
+  RowSpans spans_;                     // row spans of the last frame
   std::vector<TrackEvents> reports_;   // [slots]
   FrameSequencer sequencer_;
-  size_t cleared_bytes_ = 0;  // for the next frame's ticket
-  uint64_t begun_ = 0;        // ticket number of the last frame that called begin(), plus 1
+  size_t bytes_to_clear_ = 0;   // copied into the next frame's ticket
+  uint64_t next_to_begin_ = 0;  // 1 + ticket number of the last frame that called begin()
 };
 
 }  // namespace regions

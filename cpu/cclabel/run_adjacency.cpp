@@ -1,4 +1,4 @@
-// Run starts and adjacency of binary images and of linked values, 64 pixels at a time.
+// Finds run starts and run adjacencies of binary and linked images, 64 pixels at a time.
 #include "cpu/cclabel/run_adjacency.hpp"
 
 #include <cstdlib>
@@ -19,23 +19,25 @@ void find_run_starts(const Word* upper, const Word* lower, int words, Word* star
 }
 
 // Runs that touch along an edge have a common column. For runs that touch at a corner, bit x
-// represents the corner left of pixel x, and the runs have a common corner. Two runs touch in
-// consecutive columns. Only the first of them is kept: the column where the previous column does
-// not touch, or where one of the runs starts.
+// represents the corner left of pixel x, and the runs have a common corner. The columns in which
+// two runs touch are consecutive. Only the first of these columns is kept: either the runs do not
+// touch in the previous column, or one of the runs starts in this column.
 REGIONS_CLONES
 void find_adjacency(Reach reach, const Word* row, const Word* above, const Word* starts,
                     const Word* starts_above, int words, Word* up) {
   Word previous_row = 0, previous_above = 0, previous = 0;
-  const bool corners = reach == Reach::diagonal;
+  const bool is_diagonal = reach == Reach::diagonal;
   for (int w = 0; w < words; ++w) {
-    const Word r = corners ? row[w] | row[w] << 1 | previous_row >> (kWordBits - 1) : row[w];
-    const Word a =
-        corners ? above[w] | above[w] << 1 | previous_above >> (kWordBits - 1) : above[w];
-    const Word touch = r & a;
-    up[w] = touch & (~(touch << 1 | previous >> (kWordBits - 1)) | starts[w] | starts_above[w]);
+    const Word row_bits =
+        is_diagonal ? row[w] | row[w] << 1 | previous_row >> (kWordBits - 1) : row[w];
+    const Word above_bits =
+        is_diagonal ? above[w] | above[w] << 1 | previous_above >> (kWordBits - 1) : above[w];
+    const Word touching = row_bits & above_bits;
+    up[w] =
+        touching & (~(touching << 1 | previous >> (kWordBits - 1)) | starts[w] | starts_above[w]);
     previous_row = row[w];
     previous_above = above[w];
-    previous = touch;
+    previous = touching;
   }
 }
 
@@ -43,6 +45,7 @@ namespace {
 
 using Values = const std::byte* const*;
 
+// Sets flags[x] to 1 if the sum of |a[x] - b[x]| over the channels is less than `level`, else to 0.
 template <class T, int kChannels>
 REGIONS_INLINE void flag_values(Values a, Values b, int count, int level, uint8_t* flags) {
   using Sum = std::conditional_t<sizeof(T) == 1, int16_t, int32_t>;
@@ -56,8 +59,9 @@ REGIONS_INLINE void flag_values(Values a, Values b, int count, int level, uint8_
   for (int x = 0; x < count; ++x) {
     Sum sum = 0;
     for (int c = 0; c < kChannels; ++c) {
-      const Sum d = static_cast<Sum>(static_cast<Sum>(from[c][x]) - static_cast<Sum>(to[c][x]));
-      sum = static_cast<Sum>(sum + (d < 0 ? -d : d));
+      const Sum difference =
+          static_cast<Sum>(static_cast<Sum>(from[c][x]) - static_cast<Sum>(to[c][x]));
+      sum = static_cast<Sum>(sum + (difference < 0 ? -difference : difference));
     }
     flags[x] = sum < limit;
   }
@@ -84,7 +88,8 @@ void flag_links(Values a, Values b, int bytes, int channels, int count, int leve
 namespace {
 
 // Sets bit x if pixel x of one row has the same class as pixel x + shift of the other row.
-void class_bits(const LinkRule& rule, const Word* row, const Word* other, int shift, Word* bits) {
+void set_same_class_bits(const LinkRule& rule, const Word* row, const Word* other, int shift,
+                         Word* bits) {
   const int width = rule.frame.width, words = words_for(width);
   for (int w = 0; w < words; ++w) {
     Word neighbours = other[w];
@@ -100,12 +105,12 @@ void class_bits(const LinkRule& rule, const Word* row, const Word* other, int sh
 }
 
 // Sets bit x if pixel x of buffer row `i` is linked to pixel x + shift of buffer row `other`.
-void link_bits(const LinkRule& rule, const LinkBuffers& buffers, int i, int other, int shift,
-               Word* bits) {
+void set_link_bits(const LinkRule& rule, const LinkBuffers& buffers, int i, int other, int shift,
+                   Word* bits) {
   const int bytes = rule.frame.layout.sample_bytes, width = rule.frame.width;
   if (rule.classes.data) {
-    return class_bits(rule, reinterpret_cast<const Word*>(buffers.row[i][0]),
-                      reinterpret_cast<const Word*>(buffers.row[other][0]), shift, bits);
+    return set_same_class_bits(rule, reinterpret_cast<const Word*>(buffers.row[i][0]),
+                               reinterpret_cast<const Word*>(buffers.row[other][0]), shift, bits);
   }
   const int first = shift < 0 ? 1 : 0, first_other = shift > 0 ? 1 : 0;
   const std::byte* a[3] = {};
@@ -134,7 +139,7 @@ void load_link_row(const LinkRule& rule, int y, int i, LinkBuffers& buffers) {
 
 void find_link_starts(const LinkRule& rule, int i, const LinkBuffers& buffers, Word* starts) {
   const int width = rule.frame.width;
-  link_bits(rule, buffers, i, i, -1, starts);
+  set_link_bits(rule, buffers, i, i, -1, starts);
   for (int w = 0; w < words_for(width); ++w) starts[w] = ~starts[w];
   if (const int rest = width % kWordBits) starts[width / kWordBits] &= (Word{1} << rest) - 1;
 }
@@ -146,32 +151,32 @@ RunAdjacency find_link_adjacency(const LinkRule& rule, Reach reach, int i, int a
   Word* up_left = buffers.adjacency[1];
   Word* up_right = buffers.adjacency[2];
   const int words = words_for(rule.frame.width);
-  const bool diagonals = reach == Reach::diagonal;
-  link_bits(rule, buffers, i, above, 0, up);
-  if (diagonals) {
-    link_bits(rule, buffers, i, above, -1, up_left);
-    link_bits(rule, buffers, i, above, 1, up_right);
+  const bool is_diagonal = reach == Reach::diagonal;
+  set_link_bits(rule, buffers, i, above, 0, up);
+  if (is_diagonal) {
+    set_link_bits(rule, buffers, i, above, -1, up_left);
+    set_link_bits(rule, buffers, i, above, 1, up_right);
   }
   const auto right_neighbour_bits = [words](const Word* bits, int w) {
     return bits[w] >> 1 | (w + 1 < words ? bits[w + 1] << (kWordBits - 1) : 0);
   };
-  // From the last word to the first, because a word needs the unchanged word to its left.
-  Word up_after = 0;  // the next word of `up` before its change
+  // The loop starts at the last word, because each word needs the unchanged word to its left.
+  Word next_up = 0;  // the value of up[w + 1] before the loop changed it
   for (int w = words - 1; w >= 0; --w) {
     const Word straight = up[w];
-    const Word left_up = left_neighbour_bits(up, w);
-    if (diagonals) {
-      // A diagonal adjacency is redundant if the same runs are linked straight up: from this pixel,
-      // or from the pixel to the left (right).
-      up_left[w] &= ~(straight & ~starts_above[w]) & ~(left_up & ~starts[w]);
-      const Word right_up = straight >> 1 | up_after << (kWordBits - 1);
+    const Word up_of_left = left_neighbour_bits(up, w);
+    if (is_diagonal) {
+      // A diagonal adjacency is redundant if a pixel of the same run is linked to a pixel of the
+      // same earlier run straight above it: this pixel, or the pixel to its left (or right).
+      up_left[w] &= ~(straight & ~starts_above[w]) & ~(up_of_left & ~starts[w]);
+      const Word up_of_right = straight >> 1 | next_up << (kWordBits - 1);
       up_right[w] &= ~(straight & ~right_neighbour_bits(starts_above, w)) &
-                     ~(right_up & ~right_neighbour_bits(starts, w));
+                     ~(up_of_right & ~right_neighbour_bits(starts, w));
     }
-    up_after = straight;
-    up[w] = straight & (~left_up | starts[w] | starts_above[w]);
+    next_up = straight;
+    up[w] = straight & (~up_of_left | starts[w] | starts_above[w]);
   }
-  return {up, diagonals ? up_left : nullptr, diagonals ? up_right : nullptr};
+  return {up, is_diagonal ? up_left : nullptr, is_diagonal ? up_right : nullptr};
 }
 
 }  // namespace regions

@@ -1,5 +1,5 @@
-// Finds where runs begin and which runs of two rows touch, as rows of bits. For binary images, and
-// for images whose neighbouring pixels are linked if their values are similar.
+// Finds where runs begin and which runs of two rows touch. The results are rows of bits. The images
+// are binary images, or linked images: neighbouring pixels are linked if their values are similar.
 //
 // He, Chao, Suzuki: "A run-based two-scan labeling algorithm", IEEE Trans. Image Processing 17(5),
 // 2008. Here rows are bits: an adjacency of two runs is one bit, and the index of a run is a
@@ -11,20 +11,21 @@
 
 namespace regions {
 
-// Which runs of a row touch runs of an earlier row. Bit x of `up` is set if the run with pixel x in
-// the row touches the run with pixel x in the earlier row; of `up_left` if it touches the run with
-// pixel x - 1, of `up_right` with pixel x + 1. One bit is enough for each pair of runs.
+// Stores which runs of a row touch runs of an earlier row. Bit x of `up` is set if the run with
+// pixel x in the row touches the run with pixel x in the earlier row. Bit x of `up_left` means the
+// earlier run with pixel x - 1, and bit x of `up_right` the earlier run with pixel x + 1. One bit
+// is enough for each pair of runs.
 struct RunAdjacency {
   const Word* up = nullptr;
   const Word* up_left = nullptr;   // may be null
   const Word* up_right = nullptr;  // may be null
 };
 
-// Which columns of two adjacent rows are neighbours: equal columns, or also the columns left and
-// right of them.
+// Which pixels of two adjacent rows are neighbours: pixels in the same column (straight), or also
+// pixels in adjacent columns (diagonal).
 enum class Reach : uint8_t { straight, diagonal };
 
-// Binary images. A band has one or two rows, see run_forest.hpp.
+// The next two functions process binary images. A band has one or two rows, see run_forest.hpp.
 
 // Sets the bits of the first pixels of a band's runs. `lower` is null if the band has one row.
 void find_run_starts(const Word* upper, const Word* lower, int words, Word* starts);
@@ -34,14 +35,16 @@ void find_run_starts(const Word* upper, const Word* lower, int words, Word* star
 void find_adjacency(Reach reach, const Word* row, const Word* above, const Word* starts,
                     const Word* starts_above, int words, Word* up);
 
-// Images whose neighbouring pixels are linked by their values.
+// The rest of this file is for linked images.
 
+// Defines which neighbouring pixels are linked.
 struct LinkRule {
   ConstFrame frame;
   int first_channel = 0;
   int channels = 1;
-  int level = 1;  // pixels are linked if the sum of |difference| over the channels is less
-  // Unless empty: pixels are linked if their bits here are equal, and the frame is not read.
+  int level = 1;  // pixels are linked if the sum of |difference| over the channels is < level
+  // If not empty, pixels are linked if their bits in `classes` are equal, and the frame is not
+  // read.
   BitImage classes;
 };
 
@@ -49,9 +52,9 @@ struct LinkRule {
 struct LinkBuffers {
   static constexpr int kRows = 3;
   const std::byte* row[kRows][3] = {};  // [row][channel], points into the frame or to `values`
-  std::byte* values[kRows][3] = {};
-  uint8_t* flags = nullptr;  // [width], one byte per pixel
-  Word* adjacency[3] = {};   // [up, up left, up right][words]
+  std::byte* values[kRows][3] = {};     // [row][channel], memory for one row of values
+  uint8_t* flags = nullptr;             // [width], one byte per pixel
+  Word* adjacency[3] = {};              // [up, up left, up right][words]
 };
 
 // Loads row y of the image into buffer row `i`.
@@ -59,7 +62,8 @@ void load_link_row(const LinkRule& rule, int y, int i, LinkBuffers& buffers);
 // Sets the bits of the first pixels of the runs in buffer row `i`.
 void find_link_starts(const LinkRule& rule, int i, const LinkBuffers& buffers, Word* starts);
 // Finds the adjacency of buffer row `i` and buffer row `above`, which is a row of an earlier band.
-// Leaves out adjacencies that follow from others and from links within the rows.
+// Leaves out redundant adjacencies: the other adjacencies and the links within the rows already
+// connect their runs.
 RunAdjacency find_link_adjacency(const LinkRule& rule, Reach reach, int i, int above,
                                  const Word* starts, const Word* starts_above,
                                  const LinkBuffers& buffers);

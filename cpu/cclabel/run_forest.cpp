@@ -1,6 +1,6 @@
-// The forest of runs: building it band by band, merging its chunks, areas, and labels.
+// Implements the forest of runs: adds bands, merges chunks, computes areas and numbers regions.
 //
-// The functions over the nodes of a band are compiled once for each level of the instruction set,
+// The functions that process the nodes of a band are compiled once for each instruction set,
 // because counting bits takes most of their time.
 #include "cpu/cclabel/run_forest.hpp"
 
@@ -10,42 +10,43 @@
 namespace regions {
 namespace {
 
-// Calls merge(node, other) for each pair of runs whose adjacency bit is set. `lower` and `upper`
-// are the run starts of the later and the earlier band. The bit of column x means the earlier run
-// at x + kShift. If all runs of a word touch pairwise in order, calls merge(node, other, count)
-// once, provided that `merge` has such an overload.
+// Calls merge(node, other) for each pair of runs whose adjacency bit is set. `lower` and
+// `upper` are the run starts of the later and the earlier band. A set bit x means that the run at
+// column x touches the earlier run at column x + kShift. If all runs of a word touch pairwise in
+// order, calls merge(node, other, count) once, provided that `merge` has such an overload.
 template <int kShift, std::invocable<uint32_t, uint32_t> Merge>
 REGIONS_INLINE void for_each_shifted_pair(const Word* adjacency, const Word* lower,
                                           const Word* upper, uint32_t lower_first,
                                           uint32_t upper_first, int words, Merge merge) {
-  uint32_t lower_before = lower_first - 1, upper_before = upper_first - 1;
+  // Indices of the last runs that start left of the current word.
+  uint32_t last_lower_run = lower_first - 1, last_upper_run = upper_first - 1;
   for (int w = 0; w < words; ++w) {
     Word bits = adjacency[w];
     if (kShift == 0 && bits == lower[w] && bits == upper[w]) {  // the runs touch pairwise
       const uint32_t count = count_bits(bits);
       if constexpr (std::invocable<Merge, uint32_t, uint32_t, uint32_t>) {
-        merge(lower_before + 1, upper_before + 1, count);
+        merge(last_lower_run + 1, last_upper_run + 1, count);
       } else {
-        for (uint32_t k = 1; k <= count; ++k) merge(lower_before + k, upper_before + k);
+        for (uint32_t k = 1; k <= count; ++k) merge(last_lower_run + k, last_upper_run + k);
       }
-      lower_before += count;
-      upper_before += count;
+      last_lower_run += count;
+      last_upper_run += count;
       continue;
     }
     for (; bits; bits &= bits - 1) {
       const Word here = mask_up_to_lowest(bits);
-      const uint32_t node = lower_before + count_bits(lower[w] & here);
+      const uint32_t node = last_lower_run + count_bits(lower[w] & here);
       uint32_t other;
       if constexpr (kShift <= 0) {
-        other = upper_before + count_bits(upper[w] & (kShift < 0 ? here >> 1 : here));
+        other = last_upper_run + count_bits(upper[w] & (kShift < 0 ? here >> 1 : here));
       } else {
         const Word next = upper[w] >> 1 | (w + 1 < words ? upper[w + 1] << (kWordBits - 1) : 0);
-        other = upper_before + count_bits(upper[w] & here) + ((next & bits & -bits) != 0);
+        other = last_upper_run + count_bits(upper[w] & here) + ((next & bits & -bits) != 0);
       }
       merge(node, other);
     }
-    lower_before += count_bits(lower[w]);
-    upper_before += count_bits(upper[w]);
+    last_lower_run += count_bits(lower[w]);
+    last_upper_run += count_bits(upper[w]);
   }
 }
 
@@ -66,12 +67,12 @@ REGIONS_INLINE void for_each_adjacent_pair(const RunAdjacency& adjacency, const 
 }
 
 // Finds the root of a node. Most nodes are roots or children of a root. On longer paths, every
-// second node from the second one on gets its grandparent as parent (path halving).
-REGIONS_INLINE uint32_t find_halving(uint32_t* parent, uint32_t node) {
+// second node, starting with the second node, gets its grandparent as parent (path halving).
+REGIONS_INLINE uint32_t find_root_and_halve_path(uint32_t* parent, uint32_t node) {
   node = parent[node];
   while (parent[node] != node) {
-    const uint32_t above = parent[node];
-    node = parent[node] = parent[above];
+    const uint32_t parent_node = parent[node];
+    node = parent[node] = parent[parent_node];
   }
   return node;
 }
@@ -82,12 +83,12 @@ struct RunMerger {
   uint32_t* parent;
 
   REGIONS_INLINE void operator()(uint32_t node, uint32_t other) const {
-    const uint32_t upper_root = find_halving(parent, other);
+    const uint32_t upper_root = find_root_and_halve_path(parent, other);
     if (parent[node] == node) {  // not merged yet
       parent[node] = upper_root;
       return;
     }
-    const uint32_t root = find_halving(parent, node);
+    const uint32_t root = find_root_and_halve_path(parent, node);
     if (root == upper_root) return;
     if (root < upper_root) {
       parent[upper_root] = root;
@@ -95,10 +96,11 @@ struct RunMerger {
       parent[root] = upper_root;
     }
   }
-  // Merges `count` consecutive runs pairwise. A run that is not merged yet gets the parent of the
-  // other run. That need not be a root; halve_paths() shortens the path later.
+  // Merges the runs node + k and other + k for k = 0..count - 1. A run that is not merged yet gets
+  // the parent of the other run. This parent may be no root; halve_paths() shortens the path later.
   REGIONS_INLINE void operator()(uint32_t node, uint32_t other, uint32_t count) const {
-    for (; count >= kLanes && is_new(node); count -= kLanes, node += kLanes, other += kLanes) {
+    for (; count >= kLanes && are_unmerged(node);
+         count -= kLanes, node += kLanes, other += kLanes) {
       std::memcpy(parent + node, parent + other, kLanes * sizeof *parent);
     }
     for (uint32_t k = 0; k < count; ++k) (*this)(node + k, other + k);
@@ -107,8 +109,8 @@ struct RunMerger {
  private:
   static constexpr uint32_t kLanes = 8;
 
-  // Whether kLanes runs from `node` on have not been merged yet.
-  REGIONS_INLINE bool is_new(uint32_t node) const {
+  // Returns whether kLanes runs from `node` on have not been merged yet.
+  REGIONS_INLINE bool are_unmerged(uint32_t node) const {
     uint32_t differ = 0;
     for (uint32_t k = 0; k < kLanes; ++k) differ |= parent[node + k] ^ (node + k);
     return differ == 0;
@@ -132,50 +134,52 @@ void merge_adjacent_runs(uint32_t* parent, const RunAdjacency& adjacency, const 
                          RunMerger{parent});
 }
 
-// Gives each node first..end - 1 its grandparent as parent (path halving). Writes the nodes that
-// are roots to `roots` and returns how many they are.
+// Gives each node first..end - 1 its grandparent as parent (path halving). Writes the
+// nodes that are roots to `roots` and returns the number of roots.
 REGIONS_CLONES
 uint32_t halve_paths(uint32_t* parent, uint32_t first, uint32_t end, uint32_t* roots) {
   uint32_t count = 0;
   for (uint32_t node = first; node < end; ++node) {
-    const uint32_t above = parent[parent[node]];
-    parent[node] = above;
+    const uint32_t grandparent = parent[parent[node]];
+    parent[node] = grandparent;
     roots[count] = node;
-    count += above == node;
+    count += grandparent == node;
   }
   return count;
 }
 
-// Moves the roots without a pixel in `upper` behind the others; both groups keep their order.
+// Moves the roots without a pixel in `upper` after the other roots. Both groups keep their order.
 // `below` is workspace for `count` roots.
 REGIONS_CLONES
 void order_roots(uint32_t* roots, uint32_t count, uint32_t first_run, const Word* starts,
                  const Word* upper, const Word* lower, int words, uint32_t* below) {
-  // The roots are in order of columns: one pass along the band visits the pixels of all of them.
-  uint32_t later = 0, next = 0, before = first_run;
+  // The roots are in order of columns, so one pass along the band visits the pixels of all roots.
+  uint32_t below_count = 0, next = 0, first_run_of_word = first_run;
   for (int w = 0; next < count; ++w) {
-    const uint32_t here = count_bits(starts[w]);
-    for (Word bits = starts[w]; next < count && roots[next] < before + here; ++next) {
-      const uint32_t rank = roots[next] - before - (here - count_bits(bits));
+    const uint32_t runs_in_word = count_bits(starts[w]);
+    for (Word bits = starts[w]; next < count && roots[next] < first_run_of_word + runs_in_word;
+         ++next) {
+      const uint32_t rank = roots[next] - first_run_of_word - (runs_in_word - count_bits(bits));
       for (uint32_t k = 0; k < rank; ++k) bits &= bits - 1;
-      // Adding its first bit to a run carries to the bit after its last one in this word.
-      const Word whole = upper[w] | lower[w];
-      Word run = whole & ~(whole + (bits & -bits));
+      // The sum clears the bits of the run, because the run's first bit is added and carries to the
+      // bit after the run's last bit in this word.
+      const Word band = upper[w] | lower[w];
+      Word run = band & ~(band + (bits & -bits));
       bool has_upper = (run & upper[w]) != 0;
       for (int v = w + 1; !has_upper && run >> (kWordBits - 1) && v < words; ++v) {
-        const Word rest = upper[v] | lower[v];
-        run = rest & ~(rest + 1);
+        const Word next_word = upper[v] | lower[v];
+        run = next_word & ~(next_word + 1);
         has_upper = (run & upper[v]) != 0;
       }
       if (has_upper) {
-        roots[next - later] = roots[next];
+        roots[next - below_count] = roots[next];
       } else {
-        below[later++] = roots[next];
+        below[below_count++] = roots[next];
       }
     }
-    before += here;
+    first_run_of_word += runs_in_word;
   }
-  std::copy_n(below, later, roots + count - later);
+  std::copy_n(below, below_count, roots + count - below_count);
 }
 
 // Gives each node first..end - 1 the label of its parent.
@@ -209,21 +213,21 @@ void RunForest::reset(const VolumeLayout& volume, const RowSpans& spans, int ban
   spans_ = spans;
   band_rows_ = band_rows;
   starts_.words = words_for(volume.slice.width);
-  bands_ = (volume.slice.height + band_rows - 1) / band_rows;
+  bands_per_slice_ = (volume.slice.height + band_rows - 1) / band_rows;
   // A chunk consists of whole units: bands of a single slice, or whole slices.
   const bool is_flat = volume.depth() == 1;
-  seam_pixels_ = is_flat ? static_cast<size_t>(volume.slice.width) : volume.slice.area();
-  const int units = is_flat ? bands_ : volume.depth();
-  const int rows_of_unit = is_flat ? band_rows : volume.slice.height;
-  const int each = (units + max_chunks - 1) / max_chunks;
-  chunk_count_ = (units + each - 1) / each;
+  pixels_beside_seam_ = is_flat ? static_cast<size_t>(volume.slice.width) : volume.slice.area();
+  const int units = is_flat ? bands_per_slice_ : volume.depth();
+  const int rows_per_unit = is_flat ? band_rows : volume.slice.height;
+  const int units_per_chunk = (units + max_chunks - 1) / max_chunks;
+  chunk_count_ = (units + units_per_chunk - 1) / units_per_chunk;
   for (int s = 0; s < chunk_count_; ++s) {
-    const int end = std::min(units, (s + 1) * each);
-    chunk_[s] = {.begin = s * each * rows_of_unit,
-                 .end = std::min(volume.rows(), end * rows_of_unit),
-                 .end_band = is_flat ? end : end * bands_};
-    chunk_[s].first_run = static_cast<uint32_t>(static_cast<size_t>(chunk_[s].begin) *
-                                                static_cast<size_t>(volume.slice.width));
+    const int end = std::min(units, (s + 1) * units_per_chunk);
+    chunks_[s] = {.begin = s * units_per_chunk * rows_per_unit,
+                  .end = std::min(volume.rows(), end * rows_per_unit),
+                  .end_band = is_flat ? end : end * bands_per_slice_};
+    chunks_[s].first_run = static_cast<uint32_t>(static_cast<size_t>(chunks_[s].begin) *
+                                                 static_cast<size_t>(volume.slice.width));
   }
 }
 
@@ -249,7 +253,8 @@ void RunForest::sort_roots(RowChunk& chunk, int band, uint32_t roots_before, con
                            const Word* lower) {
   uint32_t* roots = root_ + chunk.first_run + roots_before;
   const uint32_t count = chunk.roots - roots_before;
-  uint32_t* below = label_ + chunk.first_run + chunk.runs;  // not in use until later bands
+  // The labels of later bands are not in use yet, so their memory serves as workspace.
+  uint32_t* below = label_ + chunk.first_run + chunk.runs;
   if (count > 1) {
     order_roots(roots, count, first_run_[band], run_starts(band), upper, lower, starts_.words,
                 below);
@@ -257,24 +262,24 @@ void RunForest::sort_roots(RowChunk& chunk, int band, uint32_t roots_before, con
 }
 
 void RunForest::merge_seam(int s, int band, int earlier, const RunAdjacency& adjacency) {
-  // Changes only parents of roots, so the trees within a chunk stay the same.
-  uint32_t* merged = merged_of(chunk_[s]) + chunk_[s].merged;
+  // Changes only the parents of roots, so the trees within a chunk stay the same.
+  uint32_t* merged = merged_of(chunks_[s]) + chunks_[s].merged;
   const auto merge = [&](uint32_t node, uint32_t other) {
-    const uint32_t a = find(node), b = find(other);
+    const uint32_t a = find_root(node), b = find_root(other);
     if (a == b) return;
     parent_[std::max(a, b)] = std::min(a, b);
     *merged++ = std::max(a, b);
   };
   for_each_adjacent_pair(adjacency, run_starts(band), run_starts(earlier), first_run_[band],
                          first_run_[earlier], starts_.words, merge);
-  chunk_[s].merged = static_cast<uint32_t>(merged - merged_of(chunk_[s]));
+  chunks_[s].merged = static_cast<uint32_t>(merged - merged_of(chunks_[s]));
 }
 
 void RunForest::clear_areas() {
   // Every root is in a chunk's list of roots or in its list of merged roots, also after
-  // number_regions() has reduced the former to the roots of regions.
+  // number_regions() has removed roots from the list of roots.
   for (int s = 0; s < chunk_count_; ++s) {
-    const RowChunk& chunk = chunk_[s];
+    const RowChunk& chunk = chunks_[s];
     for (uint32_t k = 0; k < chunk.roots; ++k) area_[root_[chunk.first_run + k]] = 0;
     for_each_merged(chunk, [&](uint32_t root) { area_[root] = 0; });
   }
@@ -282,7 +287,7 @@ void RunForest::clear_areas() {
 
 void RunForest::add_merged_areas() {
   for (int s = 0; s < chunk_count_; ++s) {
-    for_each_merged(chunk_[s], [&](uint32_t root) { area_[find(root)] += area_[root]; });
+    for_each_merged(chunks_[s], [&](uint32_t root) { area_[find_root(root)] += area_[root]; });
   }
 }
 
@@ -293,7 +298,7 @@ void RunForest::compute_areas(const BitImage& pixels, uint64_t border, bool is_s
   const auto is_first_or_last = [](int i, int count) { return i == 0 || i == count - 1; };
   clear_areas();
   workers.parallel_for(chunk_count_, [&](int s) {
-    const RowChunk& chunk = chunk_[s];
+    const RowChunk& chunk = chunks_[s];
     for (int row = chunk.begin; row < chunk.end; ++row) {
       const int band = band_of(row);
       const VolumeLayout::Position position = volume_layout.position(row);
@@ -322,18 +327,18 @@ void RunForest::select_seeds(const BitImage& pixels, const Seeds& seeds) {
     const Word* band_starts = run_starts(band);
     const uint32_t runs =
         count_row_bits(band_starts, w) + count_bits(band_starts[w] & mask_up_to_lowest(bit));
-    area_[find(first_run_[band] + runs - 1)] |= AreaFilter::kSelected;
+    area_[find_root(first_run_[band] + runs - 1)] |= AreaFilter::kSelected;
   }
 }
 
 uint32_t RunForest::number_regions(const Workers& workers, const AreaFilter* filter) {
   workers.parallel_for(chunk_count_, [&](int s) {
-    RowChunk& chunk = chunk_[s];
+    RowChunk& chunk = chunks_[s];
     uint32_t* roots = root_ + chunk.first_run;
     for (uint32_t k = 0; k < chunk.roots; ++k) label_[roots[k]] = 0;
     chunk.regions = 0;
     for (uint32_t k = 0; k < chunk.roots; ++k) {
-      const uint32_t root = find(roots[k]);
+      const uint32_t root = find_root(roots[k]);
       if (root < chunk.first_run || label_[root] != 0) continue;
       if (filter && !filter->contains(area_[root])) continue;
       roots[chunk.regions++] = root;
@@ -342,11 +347,11 @@ uint32_t RunForest::number_regions(const Workers& workers, const AreaFilter* fil
   });
   uint32_t total = 0;
   for (int s = 0; s < chunk_count_; ++s) {
-    chunk_[s].label_offset = total;
-    total += chunk_[s].regions;
+    chunks_[s].label_offset = total;
+    total += chunks_[s].regions;
   }
   workers.parallel_for(chunk_count_, [&](int s) {
-    const RowChunk& chunk = chunk_[s];
+    const RowChunk& chunk = chunks_[s];
     if (chunk.label_offset == 0) return;
     for (uint32_t k = 0; k < chunk.regions; ++k) label_[root_of(chunk, k)] += chunk.label_offset;
   });
@@ -358,21 +363,21 @@ void RunForest::keep_largest(uint32_t limit) {
   // kept, `ties` the number of regions with exactly this area that are kept.
   uint64_t min_area = 0, ties = limit;
   for (int shift = 24; shift >= 0; shift -= 8) {
-    uint32_t bin[256] = {};
+    uint32_t histogram[256] = {};
     for (int s = 0; s < chunk_count_; ++s) {
-      for (uint32_t k = 0; k < chunk_[s].regions; ++k) {
-        const uint64_t area = area_[root_of(chunk_[s], k)];
-        if (area >> (shift + 8) == min_area >> (shift + 8)) ++bin[area >> shift & 255];
+      for (uint32_t k = 0; k < chunks_[s].regions; ++k) {
+        const uint64_t area = area_[root_of(chunks_[s], k)];
+        if (area >> (shift + 8) == min_area >> (shift + 8)) ++histogram[area >> shift & 255];
       }
     }
     uint64_t digit = 255;
-    for (; digit > 0 && bin[digit] < ties; --digit) ties -= bin[digit];
+    for (; digit > 0 && histogram[digit] < ties; --digit) ties -= histogram[digit];
     min_area |= digit << shift;
   }
   uint32_t label = 0;
   for (int s = 0; s < chunk_count_; ++s) {
-    for (uint32_t k = 0; k < chunk_[s].regions; ++k) {
-      const uint32_t root = root_of(chunk_[s], k);
+    for (uint32_t k = 0; k < chunks_[s].regions; ++k) {
+      const uint32_t root = root_of(chunks_[s], k);
       const bool is_tie = area_[root] == min_area && ties > 0;
       ties -= is_tie;
       label_[root] = area_[root] > min_area || is_tie ? ++label : 0;
@@ -382,10 +387,10 @@ void RunForest::keep_largest(uint32_t limit) {
 
 void RunForest::detach_chunks(const Workers& workers) {
   workers.parallel_for(chunk_count_, [&](int s) {
-    for_each_merged(chunk_[s], [&](uint32_t root) { label_[root] = label_[find(root)]; });
+    for_each_merged(chunks_[s], [&](uint32_t root) { label_[root] = label_[find_root(root)]; });
   });
   workers.parallel_for(chunk_count_, [&](int s) {
-    for_each_merged(chunk_[s], [&](uint32_t root) { parent_[root] = root; });
+    for_each_merged(chunks_[s], [&](uint32_t root) { parent_[root] = root; });
   });
 }
 

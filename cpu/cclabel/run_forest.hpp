@@ -1,6 +1,6 @@
-// A union-find forest over the runs of a binary or linked image: nodes are runs, trees are regions.
-// Several threads build the forest in chunks of rows, then merge the chunks at their seams, then
-// number the roots.
+// A union-find forest of the runs of a binary or linked image: nodes are runs, trees are
+// regions. Several threads build the forest in chunks of rows, then merge the chunks at their
+// seams, then number the roots.
 //
 // Rows are added in bands. With 8-connectivity a binary image has bands of two rows, because all
 // pixels of two rows that belong to one run of (upper | lower) are connected. Otherwise a band is
@@ -14,35 +14,34 @@
 #include "core/cclabel/cclabel.hpp"
 #include "core/frame.hpp"
 #include "core/workers.hpp"
-#include "core/workspace.hpp"
 #include "cpu/cclabel/run_adjacency.hpp"
 #include "cpu/pixel_rows.hpp"
 
 namespace regions {
 
-// Entries that must be readable before and after an array of run values, see write_row().
+// Number of entries that must be readable before and after an array of run values, see write_row().
 inline constexpr size_t kValuePadding = 16;
 
-// A chunk of rows, added to the forest by one thread. Aligned to a cache line: the thread changes
-// it for each band.
+// A chunk of rows, added to the forest by one thread. Aligned to a cache line, because its
+// thread changes it for each band while other threads change other chunks.
 struct alignas(64) RowChunk {
   int begin = 0;  // rows begin..end - 1
   int end = 0;
-  int end_band = 0;
-  uint32_t first_run = 0;  // index of the first run in the forest's arrays
-  uint32_t runs = 0;
+  int end_band = 0;           // one past the last band of the chunk
+  uint32_t first_run = 0;     // index of the first run in the forest's arrays
+  uint32_t runs = 0;          // number of runs in the chunk
   uint32_t roots = 0;         // runs that touched no earlier run when they were added
   uint32_t regions = 0;       // regions whose first run is in this chunk
   uint32_t label_offset = 0;  // number of regions in earlier chunks
   uint32_t merged = 0;        // roots that were merged into earlier chunks at the seam
 };
 
-// Which regions get a label.
+// Selects the regions that get a label.
 struct AreaFilter {
   // The highest bit of an area is set if a seed is in the region.
   static constexpr uint64_t kSelected = uint64_t{1} << 63;
 
-  uint64_t min = 0;  // pixels
+  uint64_t min = 0;  // minimum number of pixels
   uint64_t max = kSelected - 1;
   bool selected_only = false;
   bool contains(uint64_t area) const {
@@ -62,25 +61,26 @@ class RunForest {
   // of bits, `spans` maps them to rows of the picture.
   void reset(const VolumeLayout& volume, const RowSpans& spans, int band_rows, int max_chunks);
   int chunks() const { return chunk_count_; }
-  RowChunk& chunk(int s) { return chunk_[s]; }
+  RowChunk& chunk(int s) { return chunks_[s]; }
   const VolumeLayout& volume() const { return volume_; }
   const RowSpans& spans() const { return spans_; }
   int band_of(int row) const {
     if (volume_.depth() == 1) return row / band_rows_;
     const int k = row / volume_.slice.height;
-    return k * bands_ + (row - k * volume_.slice.height) / band_rows_;
+    return k * bands_per_slice_ + (row - k * volume_.slice.height) / band_rows_;
   }
-  // First pixels of the band's runs. The caller sets them before begin_band(band).
+  // Returns the bits that mark the first pixels of the band's runs. The caller sets these bits
+  // before begin_band(band).
   Word* run_starts(int band) const { return starts_.row(band); }
 
-  // To add a band to a chunk: begin_band(), merge_bands() for each adjacent earlier band of the
-  // chunk, end_band(). Bands are added from top to bottom.
+  // To add a band to a chunk, call begin_band(), then merge_bands() for each adjacent earlier band
+  // of the chunk, then end_band(). Bands are added from top to bottom.
   void begin_band(RowChunk& chunk, int band);
   void merge_bands(int band, int earlier, const RunAdjacency& adjacency);
   void end_band(RowChunk& chunk, int band);
-  // Regions are numbered in raster order of their first pixels. In a band of two rows this moves
-  // the roots without a pixel in the upper row behind the others. `roots_before` is chunk.roots
-  // before the band was added.
+  // Sorts the roots of a band of two rows by the raster order of their regions' first pixels: moves
+  // the roots without a pixel in the upper row after the other roots. `roots_before` is the value
+  // of chunk.roots before the band was added.
   void sort_roots(RowChunk& chunk, int band, uint32_t roots_before, const Word* upper,
                   const Word* lower);
   // Merges the trees of a band of chunk s with the trees of a band of the previous chunk.
@@ -95,19 +95,20 @@ class RunForest {
     }
   }
 
-  // Computes the area of each region in pixels. All seams must have been merged. `pixels` is the
-  // foreground. Runs that touch a side of the picture or volume count `border` more; the first and
-  // last slices are sides only if `is_spatial`.
+  // Computes the area of each region in pixels. All seams must have been merged. `pixels`
+  // contains the foreground. Adds `border` to the area for each run that touches a side of the
+  // picture or volume. The first and last slices are sides only if `is_spatial`.
   void compute_areas(const BitImage& pixels, uint64_t border, bool is_spatial,
                      const Workers& workers);
-  // Sets AreaFilter::kSelected in the areas of regions that contain a seed. Requires areas.
+  // Sets AreaFilter::kSelected in the areas of regions that contain a seed. Requires
+  // compute_areas().
   void select_seeds(const BitImage& pixels, const Seeds& seeds);
 
-  // Numbers the regions 1..n in raster order and returns n. With a filter, which requires areas,
-  // regions outside the filter get label 0. Null: all regions are numbered.
+  // Numbers the regions 1..n in raster order and returns n. With a filter, which requires
+  // compute_areas(), regions outside the filter get label 0. A null filter selects all regions.
   uint32_t number_regions(const Workers& workers, const AreaFilter* filter);
-  // Keeps the `limit` largest regions and numbers them again; of equal areas the first regions.
-  // Requires areas and more than `limit` regions.
+  // Keeps the `limit` largest regions and numbers them again. Of regions with equal areas, it keeps
+  // the regions with the smallest numbers. Requires compute_areas() and more than `limit` regions.
   void keep_largest(uint32_t limit);
   // Separates the trees of the chunks, so that labels of different chunks can be resolved
   // concurrently. Afterwards only resolve_labels(), run_count(), reset() and the simple accessors
@@ -122,26 +123,26 @@ class RunForest {
   }
 
  private:
-  uint32_t find(uint32_t node) const {
+  uint32_t find_root(uint32_t node) const {
     while (parent_[node] != node) node = parent_[node];
     return node;
   }
-  uint32_t find_in_chunk(const RowChunk& chunk, uint32_t node) const {
+  uint32_t find_root_in_chunk(const RowChunk& chunk, uint32_t node) const {
     while (parent_[node] != node && parent_[node] >= chunk.first_run) node = parent_[node];
     return node;
   }
   void clear_areas();
   void add_area(const RowChunk& chunk, int band, int64_t run, uint64_t pixels) {
     const uint32_t node = first_run_[band] + static_cast<uint32_t>(run);
-    area_[find_in_chunk(chunk, node)] += pixels;
+    area_[find_root_in_chunk(chunk, node)] += pixels;
   }
   void add_merged_areas();
 
-  // Start of the chunk's part of merged_. A seam merges fewer roots than the two rows (or slices)
-  // at the seam have runs. Each row (or slice) has memory for twice its runs, so the parts of its
-  // two seams do not overlap.
+  // Returns the start of the chunk's part of merged_. A seam merges fewer roots than the two rows
+  // (or slices) at the seam have runs. Each row (or slice) has memory for twice its runs, so the
+  // parts of its two seams do not overlap.
   uint32_t* merged_of(const RowChunk& chunk) const {
-    return merged_ + 2 * (static_cast<size_t>(chunk.first_run) - seam_pixels_);
+    return merged_ + 2 * (static_cast<size_t>(chunk.first_run) - pixels_beside_seam_);
   }
   template <std::invocable<uint32_t> F>
   void for_each_merged(const RowChunk& chunk, F f) const {
@@ -156,19 +157,21 @@ class RunForest {
   VolumeLayout volume_;
   RowSpans spans_;
   int band_rows_ = 1;
-  int bands_ = 1;  // per slice
+  int bands_per_slice_ = 1;
   int chunk_count_ = 0;
-  RowChunk chunk_[kMaxChunks];
-  BitImage starts_;      // [bands][words]
-  uint32_t* first_run_;  // [bands + 1]
+  RowChunk chunks_[kMaxChunks];
+  BitImage starts_;      // [bands][words], bits of the first pixels of runs
+  uint32_t* first_run_;  // [bands + 1], index of each band's first run
   uint32_t* parent_;     // [runs], index of the parent, never greater than the run's own index
-  uint32_t* label_;      // [runs]
-  // [runs]: the roots of each chunk from its first_run on, later only the roots of its regions.
+  uint32_t* label_;      // [runs], label of each run
+  // [runs]; each chunk's roots begin at its first_run. number_regions() removes the roots that have
+  // no region number.
   uint32_t* root_;
-  uint64_t* area_;          // [runs], valid for roots, pixels
-  uint32_t* merged_;        // [2 * runs], roots that were merged into other chunks
-  size_t seam_pixels_ = 0;  // pixels of a row, or of a slice if there are several slices
-  Workspace memory_;
+  uint64_t* area_;    // [runs], areas in pixels, valid for roots only
+  uint32_t* merged_;  // [2 * runs], roots that were merged into other chunks
+  // Number of pixels of the row (or of the slice, in a volume) on each side of a seam.
+  size_t pixels_beside_seam_ = 0;
+  Block memory_;
 };
 
 }  // namespace regions

@@ -1,5 +1,5 @@
-// Statistics of regions, and counts of pixels shared with the previous frame, summed run by run.
-// Sums of coordinates have a closed form. Sums of colours use vectors.
+// Computes statistics of regions, and counts the pixels that regions share with regions of the
+// previous frame, run by run. Sums of coordinates use a closed formula, sums of colours use SIMD.
 
 #include <algorithm>
 #include <cstring>
@@ -14,24 +14,24 @@ namespace regions {
 namespace {
 
 template <class T>
-REGIONS_INLINE uint64_t sum_plain(const T* values, int count) {
+REGIONS_INLINE uint64_t sum_one_by_one(const T* values, int count) {
   uint64_t sum = 0;
   for (int i = 0; i < count; ++i) sum += values[i];
   return sum;
 }
 
-// `readable` is the number of values from `values` to the end of the row.
+// Sums `count` values. `readable` is the number of values from `values` to the end of the row.
 REGIONS_INLINE uint64_t sum_values(const uint16_t* values, int count, int) {
-  return sum_plain(values, count);
+  return sum_one_by_one(values, count);
 }
 
 #ifdef __SSE2__
-// The 16 bytes from kFirstBytes + 16 - n on are a mask of the first n bytes.
+// The 16 bytes at kFirstBytes + 16 - n are a mask that selects the first n bytes of a vector.
 alignas(32) constexpr uint8_t kFirstBytes[32] = {255, 255, 255, 255, 255, 255, 255, 255,
                                                  255, 255, 255, 255, 255, 255, 255, 255};
 
 REGIONS_INLINE uint64_t sum_values(const uint8_t* values, int count, int readable) {
-  if (readable < (count + 15) / 16 * 16) return sum_plain(values, count);
+  if (readable < (count + 15) / 16 * 16) return sum_one_by_one(values, count);
   const auto load = [](const uint8_t* p) __attribute__((always_inline)) {
     return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
   };
@@ -49,39 +49,39 @@ REGIONS_INLINE uint64_t sum_values(const uint8_t* values, int count, int readabl
 }
 #else
 REGIONS_INLINE uint64_t sum_values(const uint8_t* values, int count, int) {
-  return sum_plain(values, count);
+  return sum_one_by_one(values, count);
 }
 #endif
 
 template <class T>
-REGIONS_INLINE void measure(const Word* pixels, const Word* starts, const uint32_t* label,
-                            int width, const VolumeLayout::Position& position,
-                            const ChannelRows& values, Region* records, uint32_t count) {
+REGIONS_INLINE void measure_runs(const Word* pixels, const Word* starts, const uint32_t* label,
+                                 int width, const VolumeLayout::Position& position,
+                                 const ChannelRows& values, Region* records, uint32_t count) {
   for_each_segment(
       pixels, starts, width, [&](int begin, int end, int64_t run) __attribute__((always_inline)) {
         const uint32_t id = run < 0 ? 0 : label[run];
         if (id - 1 >= count) return;  // also background: 0 - 1 wraps around
-        Region& r = records[id - 1];
-        if (r.area == 0) {
-          r.id = r.track = id;
-          r.first_x = r.left = begin;
-          r.first_y = r.top = position.y;
-          r.first_z = r.front = position.z;
-          r.layer = static_cast<uint32_t>(position.layer);
+        Region& record = records[id - 1];
+        if (record.area == 0) {
+          record.id = record.track = id;
+          record.first_x = record.left = begin;
+          record.first_y = record.top = position.y;
+          record.first_z = record.front = position.z;
+          record.layer = static_cast<uint32_t>(position.layer);
         }
         const auto pixels_here = static_cast<uint64_t>(end - begin);
-        r.area += pixels_here;
-        r.left = std::min(r.left, begin);
-        r.right = std::max(r.right, end - 1);
-        r.top = std::min(r.top, position.y);
-        r.bottom = std::max(r.bottom, position.y);
-        r.back = position.z;
-        r.sum_x += pixels_here * static_cast<uint64_t>(begin + end - 1) / 2;
-        r.sum_y += pixels_here * static_cast<uint64_t>(position.y);
-        r.sum_z += pixels_here * static_cast<uint64_t>(position.z);
+        record.area += pixels_here;
+        record.left = std::min(record.left, begin);
+        record.right = std::max(record.right, end - 1);
+        record.top = std::min(record.top, position.y);
+        record.bottom = std::max(record.bottom, position.y);
+        record.back = position.z;
+        record.sum_x += pixels_here * static_cast<uint64_t>(begin + end - 1) / 2;
+        record.sum_y += pixels_here * static_cast<uint64_t>(position.y);
+        record.sum_z += pixels_here * static_cast<uint64_t>(position.z);
         for (int c = 0; c < values.channels; ++c) {
           const T* row = reinterpret_cast<const T*>(values.row[c]);
-          r.sum_value[c] += sum_values(row + begin, end - begin, width - begin);
+          record.sum_value[c] += sum_values(row + begin, end - begin, width - begin);
         }
       });
 }
@@ -93,39 +93,39 @@ void measure_row(const Word* pixels, const Word* starts, const uint32_t* label, 
                  const VolumeLayout::Position& position, const ChannelRows& values, Region* records,
                  uint32_t count) {
   if (values.bytes == 1) {
-    measure<uint8_t>(pixels, starts, label, width, position, values, records, count);
+    measure_runs<uint8_t>(pixels, starts, label, width, position, values, records, count);
   } else {
-    measure<uint16_t>(pixels, starts, label, width, position, values, records, count);
+    measure_runs<uint16_t>(pixels, starts, label, width, position, values, records, count);
   }
 }
 
-void add_record(const Region& more, Region& record) {
-  if (more.area == 0) return;
+void add_record(const Region& lower, Region& record) {
+  if (lower.area == 0) return;
   if (record.area == 0) {
-    record = more;
+    record = lower;
     return;
   }
-  record.left = std::min(record.left, more.left);
-  record.right = std::max(record.right, more.right);
-  record.top = std::min(record.top, more.top);
-  record.bottom = std::max(record.bottom, more.bottom);
-  record.back = more.back;
-  record.area += more.area;
-  record.sum_x += more.sum_x;
-  record.sum_y += more.sum_y;
-  record.sum_z += more.sum_z;
-  for (int c = 0; c < 3; ++c) record.sum_value[c] += more.sum_value[c];
+  record.left = std::min(record.left, lower.left);
+  record.right = std::max(record.right, lower.right);
+  record.top = std::min(record.top, lower.top);
+  record.bottom = std::max(record.bottom, lower.bottom);
+  record.back = lower.back;
+  record.area += lower.area;
+  record.sum_x += lower.sum_x;
+  record.sum_y += lower.sum_y;
+  record.sum_z += lower.sum_z;
+  for (int c = 0; c < 3; ++c) record.sum_value[c] += lower.sum_value[c];
 }
 
 namespace {
 
-// Returns the end of the values equal to *first; compares four values at a time.
+// Returns the end of the run of values that are equal to *first. Compares four values at a time.
 REGIONS_INLINE uint16_t* end_of_equal(uint16_t* first, uint16_t* last) {
   uint16_t* p = first + 1;
-  uint64_t equal, four;
-  for (equal = *first * uint64_t{0x0001000100010001}; p + 4 <= last; p += 4) {
+  uint64_t four_equal, four;
+  for (four_equal = *first * uint64_t{0x0001000100010001}; p + 4 <= last; p += 4) {
     std::memcpy(&four, p, sizeof four);
-    if (four != equal) break;
+    if (four != four_equal) break;
   }
   while (p < last && *p == *first) ++p;
   return p;
@@ -134,9 +134,9 @@ REGIONS_INLINE uint16_t* end_of_equal(uint16_t* first, uint16_t* last) {
 }  // namespace
 
 REGIONS_CLONES
-void share_row(const Word* pixels, const Word* starts, const uint32_t* label, int width,
-               uint32_t count, int rows, const PairTable& pairs, uint16_t* previous,
-               Word* labelled) {
+void count_shared_in_row(const Word* pixels, const Word* starts, const uint32_t* label, int width,
+                         uint32_t count, int rows, const PairTable& pairs, uint16_t* previous,
+                         Word* labelled) {
   const int words = words_for(width);
   if (!has_bits(labelled, words) && !has_bits(pixels, words)) return;
   // Clears the labels of pixels that are background now.
@@ -151,14 +151,14 @@ void share_row(const Word* pixels, const Word* starts, const uint32_t* label, in
   for_each_segment(pixels, starts, width, [&](int begin, int end, int64_t run) {
     if (run < 0) return;
     const uint32_t id = label[run];
-    const auto now = static_cast<uint16_t>(id <= count ? id : 0);
+    const auto label_now = static_cast<uint16_t>(id <= count ? id : 0);
     uint16_t* const last = previous + end;
-    for (uint16_t* p = previous + begin; now != 0 && p < last;) {
-      uint16_t* const other = end_of_equal(p, last);
-      if (*p != 0) pairs.add<CpuAtomics>(*p, now, static_cast<uint32_t>((other - p) * rows));
-      p = other;
+    for (uint16_t* p = previous + begin; label_now != 0 && p < last;) {
+      uint16_t* const next = end_of_equal(p, last);
+      if (*p != 0) pairs.add<CpuAtomics>(*p, label_now, static_cast<uint32_t>((next - p) * rows));
+      p = next;
     }
-    std::fill(previous + begin, last, now);
+    std::fill(previous + begin, last, label_now);
   });
 }
 

@@ -1,6 +1,5 @@
-// SlidingWindow windows on the CPU: labels the window of the last frames as a volume, then
-// measures, tracks and draws the regions of its newest frame. Frames are processed one after
-// another.
+// Sliding windows on the CPU: labels the window of the last frames as a volume, then measures,
+// tracks and draws the regions of the newest frame. Frames are processed one after another.
 #include "core/cclabel/sliding_window.hpp"
 
 #include <algorithm>
@@ -15,9 +14,9 @@
 namespace regions {
 namespace {
 
-constexpr int kChunks = 8;  // of rows, processed concurrently
+constexpr int kChunks = 8;  // number of chunks of rows, which are processed concurrently
 
-// The records of each chunk of rows.
+// The region records of each chunk of rows.
 struct ChunkRecords {
   Region* records[kChunks] = {};  // [kChunks][max_regions]
 };
@@ -32,19 +31,20 @@ void for_each_row(int height, const Workers& workers, Body body) {
 }
 
 // Adds the pixels begin..end - 1 of row y to a record.
-void add_run(const ConstFrame& in, uint32_t label, int y, int begin, int end, Region& r) {
-  if (r.area == 0) {
-    r = {.id = label, .track = label, .first_x = begin, .first_y = y, .left = begin, .top = y};
+void add_run(const ConstFrame& in, uint32_t label, int y, int begin, int end, Region& record) {
+  if (record.area == 0) {
+    record = {.id = label, .track = label, .first_x = begin, .first_y = y, .left = begin, .top = y};
   }
   const auto pixels = static_cast<uint64_t>(end - begin);
-  r.left = std::min(r.left, begin);
-  r.right = std::max(r.right, end - 1);
-  r.bottom = y;
-  r.area += pixels;
-  r.sum_x += pixels * static_cast<uint64_t>(begin + end - 1) / 2;
-  r.sum_y += pixels * static_cast<uint64_t>(y);
+  record.left = std::min(record.left, begin);
+  record.right = std::max(record.right, end - 1);
+  record.bottom = y;
+  record.area += pixels;
+  record.sum_x += pixels * static_cast<uint64_t>(begin + end - 1) / 2;
+  record.sum_y += pixels * static_cast<uint64_t>(y);
   for (int c = 0; c < in.layout.channels; ++c) {
-    for (int x = begin; x < end; ++x) r.sum_value[c] += static_cast<uint64_t>(in.sample(c, x, y));
+    for (int x = begin; x < end; ++x)
+      record.sum_value[c] += static_cast<uint64_t>(in.sample(c, x, y));
   }
 }
 
@@ -76,8 +76,8 @@ void measure_labels(ConstLabelMap labels, const ConstFrame& in, uint32_t count,
 
 // Counts the pixels that the regions 1..count share with the regions 1..count_before of the
 // previous window.
-void share_windows(const WindowLabels& window, uint32_t count, uint32_t count_before,
-                   const PairTable& pairs, const Workers& workers) {
+void count_shared_pixels(const WindowLabels& window, uint32_t count, uint32_t count_before,
+                         const PairTable& pairs, const Workers& workers) {
   const size_t pixels = window.shared_pixels();
   const uint32_t *now = window.now_shared(), *before = window.before_shared();
   workers.parallel_for(kChunks, [&](int chunk) {
@@ -91,34 +91,35 @@ void share_windows(const WindowLabels& window, uint32_t count, uint32_t count_be
   });
 }
 
-// Writes the output picture, except for overlays. `values` is workspace for kChunks rows.
-void write_output(ConstLabelMap labels, const FrameTask& job, const CcLabelParams& params,
+// Writes the output picture unless it is an overlay, which draw() writes. `values` is workspace for
+// kChunks rows.
+void write_output(ConstLabelMap labels, const FrameTask& task, const CcLabelParams& params,
                   std::span<const Region> regions, uint32_t* values, const Workers& workers) {
   const Tracks tracks{regions.data(), static_cast<uint32_t>(regions.size())};
   const auto width = static_cast<size_t>(labels.width);
-  const int bytes = job.out.layout.component[0].step, offset = job.out.layout.component[0].offset;
+  const int bytes = task.out.layout.component[0].step, offset = task.out.layout.component[0].offset;
   for_each_row(labels.height, workers, [&](int chunk, int y) {
     const uint32_t* value =
         output_values(labels.row(y), static_cast<uint32_t>(width),
-                      values + static_cast<size_t>(chunk) * width, job, params, tracks);
-    std::byte* out = job.out.at(0, 0, y) - offset;
-    // Copies the low bytes: the first ones on little-endian machines.
+                      values + static_cast<size_t>(chunk) * width, task, params, tracks);
+    std::byte* out = task.out.at(0, 0, y) - offset;
+    // Copies the low bytes of each value, which are its first bytes on little-endian machines.
     for (size_t x = 0; x < width; ++x, out += bytes) {
       std::memcpy(out, value + x, static_cast<size_t>(bytes));
     }
   });
 }
 
-class SlidingCpu final : public SlidingWindow {
+class SlidingWindowCpu final : public SlidingWindow {
  public:
-  explicit SlidingCpu(const std::shared_ptr<Backend>& backend)
+  explicit SlidingWindowCpu(const std::shared_ptr<Backend>& backend)
       : SlidingWindow(backend, make_labeller(backend)), workers_(workers_of(*backend)) {}
 
  private:
   void allocate(const Setup& setup) override {
     const auto width = static_cast<size_t>(setup.size.width);
-    const size_t each = setup.max_regions * sizeof(Region);
-    records_ = backend().allocate(each * (kChunks + 1));
+    const size_t table_bytes = setup.max_regions * sizeof(Region);
+    records_ = backend().allocate(table_bytes * (kChunks + 1));
     auto* next = records_.as<Region>() + setup.max_regions;
     for (Region*& records : chunk_records_.records) {
       records = std::exchange(next, next + setup.max_regions);
@@ -127,50 +128,50 @@ class SlidingCpu final : public SlidingWindow {
     if (setup.max_runs > 0) runs_.allocate(backend(), setup);
     if (setup.has_output && setup.out.format == setup.in.format) {
       ink_ = backend().allocate(ink_bytes(setup.size));
-      std::fill_n(ink_.as<std::byte>(), ink_bytes(setup.size),
-                  std::byte{0});  // draw() requires zeros
+      // draw() requires zeros.
+      std::fill_n(ink_.as<std::byte>(), ink_bytes(setup.size), std::byte{0});
     }
     tracker_.allocate(backend(), setup);
   }
 
-  void slide(const FrameTask& job, const CcLabelParams& params, Queue& queue) override {
+  void slide(const FrameTask& task, const CcLabelParams& params, Queue& queue) override {
     const Tracker::Ticket ticket = tracker_.take_ticket();
     const FrameGuard guard(queue_of(queue), [this, ticket] { tracker_.finish(ticket); });
     queue_of(queue).submit([this, ticket] {
       tracker_.wait_for_turn(ticket);
       tracker_.begin(ticket);
     });
-    const WindowLabels window = label_window(job, params, queue);
-    queue_of(queue).submit([this, job, params, window] { finish_frame(job, params, window); });
+    const WindowLabels window = label_window(task, params, queue);
+    queue_of(queue).submit([this, task, params, window] { finish_frame(task, params, window); });
   }
 
-  void finish_frame(const FrameTask& job, CcLabelParams params, const WindowLabels& window) {
+  void finish_frame(const FrameTask& task, CcLabelParams params, const WindowLabels& window) {
     const LabelMap labels = window.newest();
     const uint32_t total = count_labels(labels, workers_);
-    Region* records = job.table.regions ? job.table.regions : records_.as<Region>();
-    const uint32_t capacity = job.table.regions ? job.table.capacity : setup().max_regions;
+    Region* records = task.table.regions ? task.table.regions : records_.as<Region>();
+    const uint32_t capacity = task.table.regions ? task.table.capacity : setup().max_regions;
     const uint32_t count = std::min(total, capacity);
-    measure_labels(labels, job.in, count, chunk_records_, records, workers_);
+    measure_labels(labels, task.in, count, chunk_records_, records, workers_);
     const TrackMemory& memory = tracker_.memory();
-    share_windows(window, count, memory.counts->visible, memory.pairs, workers_);
+    count_shared_pixels(window, count, memory.counts->visible, memory.pairs, workers_);
     const TrackRules rules = track_rules(params, setup().in);
-    RegionTable table = job.table;
+    RegionTable table = task.table;
     table.regions = records;
-    tracker_.step(rules, table, count, job.slot);
-    if (job.table.total) *job.table.total = total;
-    if (job.table.runs) runs_.fill(labels, job.table, workers_);
-    if (!job.labels.empty()) {
+    tracker_.assign_tracks(rules, table, count, task.slot);
+    if (task.table.total) *task.table.total = total;
+    if (task.table.runs) runs_.fill(labels, task.table, workers_);
+    if (!task.labels.empty()) {
       for (int y = 0; y < labels.height; ++y) {
-        std::copy_n(labels.row(y), labels.width, job.labels.row(y));
+        std::copy_n(labels.row(y), labels.width, task.labels.row(y));
       }
     }
-    if (job.out.empty() || params.output == CcOutput::none) return;
+    if (task.out.empty() || params.output == CcOutput::none) return;
     if (params.output == CcOutput::overlay) {
-      return draw(job.in, job.out, labels, {records, count}, params,
+      return draw(task.in, task.out, labels, {records, count}, params,
                   ink_in(ink_.data(), setup().size), workers_);
     }
-    params.track = true;  // output_values() then returns tracks
-    write_output(labels, job, params, {records, count}, values_.as<uint32_t>(), workers_);
+    params.track = true;  // makes output_values() return tracks
+    write_output(labels, task, params, {records, count}, values_.as<uint32_t>(), workers_);
   }
 
   void forget(IdNumbering ids) override { tracker_.forget(ids); }
@@ -178,7 +179,9 @@ class SlidingCpu final : public SlidingWindow {
 
   Workers workers_;
   Tracker tracker_;
-  Block records_;  // Region[1 + kChunks][max_regions]: used if the job has no table, then per chunk
+  // Region[1 + kChunks][max_regions]: a table for frame tasks without a table, then the tables of
+  // the chunks.
+  Block records_;
   ChunkRecords chunk_records_;  // points into records_
   Block values_;                // uint32_t[kChunks][width]
   Block ink_;
@@ -190,7 +193,7 @@ class SlidingCpu final : public SlidingWindow {
 template <>
 std::unique_ptr<Algorithm<CcLabelParams>> make_algorithm<CcLabelParams, BackendKind::cpu>(
     std::shared_ptr<Backend> backend) {
-  return std::make_unique<SlidingCpu>(backend);
+  return std::make_unique<SlidingWindowCpu>(backend);
 }
 
 }  // namespace regions

@@ -1,5 +1,5 @@
-// Drawing in two loops over bands of rows. The first loop finds the edges of labels. The second one
-// copies the rows of each band, stamps the ink of boxes and tags, and paints.
+// Draws regions in two loops over bands of rows. The first loop finds the edges of labels. The
+// second loop copies the rows of each band, stamps the ink of boxes and tags, and paints.
 #include "cpu/drawing/drawing.hpp"
 
 #include <algorithm>
@@ -10,15 +10,16 @@
 namespace regions {
 namespace {
 
-struct Rows {
+// The rows begin..end - 1.
+struct RowRange {
   int begin, end;
 };
 
-void copy_rows(const ConstFrame& from, const Frame& to, Rows rows) {
+void copy_rows(const ConstFrame& from, const Frame& to, RowRange rows) {
   for (int p = 0; p < from.layout.planes; ++p) {
     if (from.plane[p] == to.plane[p]) continue;
     const size_t bytes = row_bytes(from.layout, p, from.size());
-    // The number of rows of this plane for the first y rows of the picture.
+    // Returns the number of rows of this plane that belong to the first y rows of the picture.
     const auto plane_rows = [&](int y) { return row_count(from.layout, p, {from.width, y}); };
     for (int y = plane_rows(rows.begin); y < plane_rows(rows.end); ++y) {
       std::memcpy(to.plane[p] + y * to.pitch[p], from.plane[p] + y * from.pitch[p], bytes);
@@ -36,10 +37,10 @@ uint32_t nonzero_pairs(const uint32_t* words) {
   return bits;
 }
 
-// 32 columns of two rows: ink, outlines and labels.
+// The ink, outlines and labels of 32 columns of two rows.
 struct Patch {
-  uint32_t* codes[2];  // [2][32]; null if the row has no ink here
-  uint32_t outline[2], shadow[2];
+  uint32_t* codes[2];              // [2][32]; null if the row has no ink here
+  uint32_t outline[2], shadow[2];  // one bit per column
   bool has_labels;
   uint32_t labels[2][32];  // valid if has_labels
 
@@ -53,8 +54,8 @@ struct Patch {
     }
   }
 
-  // Returns the ink of the 2x2 pixels in columns `column` and `column` + 1, and clears it.
-  BlockInk extract(int column) {
+  // Returns the ink of the 2x2 pixels in columns `column` and `column` + 1, and clears their codes.
+  BlockInk extract_block(int column) {
     BlockInk block;
     for (int i = 0; i < 4; ++i) {
       const int r = i >> 1;
@@ -74,37 +75,37 @@ void paint_rows(const Painter& painter, const Tracks& tracks, const Ink& ink,
                 const OutlineRow* const (&outlines)[2], int y0) {
   const Size size = painter.picture.size();
   const uint32_t* tiles = ink.tiles.row(y0 / Ink::kTileHeight);
-  const bool fills = painter.fill_alpha != 0;
+  const bool fills_regions = painter.fill_alpha != 0;
   TrackColor color;
   Patch patch;
   for (int word = 0; word * 32 < size.width; ++word) {
     const int x0 = word * 32;
-    uint32_t work = 0;  // columns that may contain something to paint
+    uint32_t columns = 0;  // columns that may contain something to paint
     for (int r = 0; r < 2; ++r) {
       patch.outline[r] = outlines[r] ? outlines[r]->outline(word) : 0;
       patch.shadow[r] = outlines[r] ? outlines[r]->shadow(word) : 0;
-      work |= patch.shadow[r];
+      columns |= patch.shadow[r];
       // Rows of codes are padded to a multiple of 32 codes.
       const bool has_ink = tiles[x0 / Ink::kTileWidth] != 0 && y0 + r < size.height;
       patch.codes[r] = has_ink ? ink.codes.row(y0 + r) + x0 : nullptr;
     }
     patch.has_labels = false;
-    if (work != 0 || fills) patch.load_labels(painter.labels, size, x0, y0);
+    if (columns != 0 || fills_regions) patch.load_labels(painter.labels, size, x0, y0);
     for (int r = 0; r < 2; ++r) {
-      if (fills) work |= nonzero_pairs(patch.labels[r]);
-      if (patch.codes[r]) work |= nonzero_pairs(patch.codes[r]);
+      if (fills_regions) columns |= nonzero_pairs(patch.labels[r]);
+      if (patch.codes[r]) columns |= nonzero_pairs(patch.codes[r]);
     }
-    for (work = (work | work >> 1) & 0x55555555u; work != 0; work &= work - 1) {
-      const int column = std::countr_zero(work);
-      paint_block<Stored>(painter, tracks, x0 + column, y0, patch.extract(column), color);
+    for (columns = (columns | columns >> 1) & 0x55555555u; columns != 0; columns &= columns - 1) {
+      const int column = std::countr_zero(columns);
+      paint_block<Stored>(painter, tracks, x0 + column, y0, patch.extract_block(column), color);
     }
   }
 }
 
-// Paints a band and clears its tile marks.
+// Paints the rows of a band and clears the marks of the band's tiles.
 template <class Stored>
 void paint_band(const Painter& painter, const Tracks& tracks, const Ink& ink, int thickness,
-                bool outlines, Rows rows) {
+                bool outlines, RowRange rows) {
   OutlineRow row[2];
   for (int y = rows.begin; y < rows.end; y += 2) {
     const OutlineRow* drawn[2] = {};
@@ -130,20 +131,21 @@ void draw(const ConstFrame& in, const Frame& out, const LabelView& labels,
   const Tracks tracks{regions.data(), static_cast<uint32_t>(regions.size())};
   const bool outlines = params.style & static_cast<uint32_t>(Style::outlines) && !labels.empty();
   const int bands = (out.height + Ink::kBandHeight - 1) / Ink::kBandHeight;
-  const auto rows_of = [&](int band) {
-    return Rows{band * Ink::kBandHeight, std::min(out.height, (band + 1) * Ink::kBandHeight)};
+  const auto rows_of_band = [&](int band) {
+    return RowRange{band * Ink::kBandHeight, std::min(out.height, (band + 1) * Ink::kBandHeight)};
   };
   if (outlines) {
     workers.parallel_for(bands, [&](int band) {
-      const auto [begin, end] = rows_of(band);
+      const auto [begin, end] = rows_of_band(band);
       find_label_edges(painter.labels, ink.edges, out.size(), begin, end);
     });
   }
   workers.parallel_for(bands, [&](int band) {
-    copy_rows(in, out, rows_of(band));
+    copy_rows(in, out, rows_of_band(band));
     stamp_band(plan, stamped, ink, band);
     with_storage(out.layout, [&](auto stored) {
-      paint_band<decltype(stored)>(painter, tracks, ink, params.thickness, outlines, rows_of(band));
+      paint_band<decltype(stored)>(painter, tracks, ink, params.thickness, outlines,
+                                   rows_of_band(band));
     });
   });
 }

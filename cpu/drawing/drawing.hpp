@@ -1,4 +1,4 @@
-// Drawing regions on a picture, on the CPU. draw() is the public function; the others are its
+// Draws regions on a picture, on the CPU. draw() is the interface; the other functions are its
 // phases.
 #pragma once
 
@@ -12,13 +12,13 @@
 namespace regions {
 
 // Draws regions on `in` and writes the result to `out`, which has the same format and size and may
-// be `in` itself. Label l gets the colour of regions[l - 1].track, or the colour of l if that
-// record does not exist. `ink` must be all zero, and is all zero afterwards.
+// be `in` itself. Label l gets the colour of regions[l - 1].track, or the colour of track l if
+// that record does not exist. `ink` must be all zero, and is all zero afterwards.
 void draw(const ConstFrame& in, const Frame& out, const LabelView& labels,
           std::span<const Region> regions, const DrawingParams& params, const Ink& ink,
           const Workers& workers);
 
-// Copies the labels of `count` pixels from (x, y) on.
+// Copies the labels of `count` pixels of row y, from column x on.
 void read_labels(const LabelSampler& labels, int x, int y, int count, uint32_t* to);
 
 // Finds the edges of labels in rows begin..end - 1. Sets one bit per pixel: the pixel has a label
@@ -38,14 +38,15 @@ class OutlineRow {
   uint32_t shadow(int word) const { return shadow_[word]; }  // includes the outline
 
  private:
-  static constexpr int kWords = 65536 / 32;
-  uint32_t outline_[kWords];
-  uint32_t shadow_[kWords];
+  static constexpr int kMaxWords = 65536 / 32;
+  uint32_t outline_[kMaxWords];
+  uint32_t shadow_[kMaxWords];
 };
 
 // Writes the ink of all regions in band `band`, which has Ink::kBandHeight rows: codes, and marks
 // of the tiles that contain ink. A small amount of ink is written region by region. For many
-// overlapping regions the time is bounded by the area of the band plus a little for each region.
+// overlapping regions the time is bounded by the area of the band plus a small constant time for
+// each region.
 void stamp_band(const StampPlan& plan, std::span<const Region> regions, const Ink& ink, int band);
 
 }  // namespace regions

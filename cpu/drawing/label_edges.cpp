@@ -1,5 +1,5 @@
-// Edges and outlines of labels. Rows are compared in segments of 256 pixels, in simple loops that
-// compilers vectorise.
+// Finds the edges of labels and computes their outlines. Rows are compared in segments of 256
+// pixels, in simple loops that compilers vectorise.
 #include <algorithm>
 #include <cstring>
 
@@ -17,15 +17,16 @@ void read_labels(const LabelSampler& labels, int x, int y, int count, uint32_t* 
 
 namespace {
 
-constexpr int kSegment = 256;  // pixels
+constexpr int kSegment = 256;  // length of a segment, pixels
 
 // The labels of a row segment and of one more pixel at each end. Pixels outside the picture get the
 // label of the nearest pixel inside, so they do not create edges.
 struct RowSegment {
   uint32_t label[kSegment + 2];
-  uint32_t uniform[kSegment];  // all bits set if the pixel equals its left and right neighbour
-  uint32_t any;                // nonzero if any label is not 0
-  bool is_compared;            // `uniform` is valid
+  // All bits are set if the left and right neighbours of the pixel have the same label.
+  uint32_t uniform[kSegment];
+  uint32_t any;      // bitwise OR of all labels
+  bool is_compared;  // `uniform` is valid
 
   void load(const LabelSampler& labels, Size picture, int x0, int y) {
     y = std::clamp(y, 0, picture.height - 1);
@@ -46,7 +47,8 @@ struct RowSegment {
     for (const uint32_t l : label) any |= l;
   }
 
-  // Most pixels of typical pictures are background, so this check often avoids the copy.
+  // Returns whether all labels are 0. Most pixels of typical pictures are background, so this check
+  // often avoids a copy.
   static bool is_background(const LabelSampler& labels, int x, int y, int count) {
     const auto* row = reinterpret_cast<const uint32_t*>(labels.row(y)) + x;
     uint32_t any = 0;
@@ -54,6 +56,7 @@ struct RowSegment {
     return any == 0;
   }
 
+  // Computes `uniform`.
   void compare() {
     if (is_compared) return;
     is_compared = true;
@@ -76,7 +79,8 @@ void find_edges(const RowSegment& above, const RowSegment& row, const RowSegment
   }
 }
 
-// Packs eight bytes of 0 or 1 into bits: the product collects them in its top byte.
+// Packs eight bytes of 0 or 1 into eight bits: the multiplication collects the bits in the highest
+// byte of the product.
 uint32_t pack_bits(const uint8_t* bytes) {
   uint64_t eight;
   std::memcpy(&eight, bytes, 8);
@@ -115,8 +119,8 @@ void find_label_edges(const LabelSampler& labels, Image<uint32_t> edges, Size pi
 bool OutlineRow::compute(Image<const uint32_t> edges, int thickness, int y) {
   // `inner` is the union of the rows of edges less than `thickness` rows away, `outer` also
   // includes the rows that are exactly `thickness` rows away. Both have two zero words at each end.
-  uint32_t inner[kWords + 4];
-  uint32_t outer[kWords + 4];
+  uint32_t inner[kMaxWords + 4];
+  uint32_t outer[kMaxWords + 4];
   const int words = edges.width;
   std::fill_n(inner, words + 4, 0);
   std::fill_n(outer, words + 4, 0);

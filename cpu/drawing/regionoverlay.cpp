@@ -1,4 +1,4 @@
-// regionoverlay on the CPU: draws the attached regions on each frame.
+// Implements the element regionoverlay on the CPU: draws the attached regions on each frame.
 #include "core/drawing/regionoverlay.hpp"
 
 #include <cstring>
@@ -25,13 +25,14 @@ class RegionOverlayCpu final : public Algorithm<RegionOverlayParams> {
     max_regions_ = setup.max_regions;
   }
 
-  void enqueue(const FrameTask& job, const RegionOverlayParams& params, Queue& queue) override {
-    const std::span<const Region> regions(job.attached, std::min(job.attached_count, max_regions_));
-    const Ink ink = ink_in(ink_.at(static_cast<size_t>(job.slot)).data(), size_);
-    const LabelView labels = job.mask.empty() ? LabelView() : LabelView(job.mask);
+  void enqueue(const FrameTask& task, const RegionOverlayParams& params, Queue& queue) override {
+    const std::span<const Region> regions(task.attached,
+                                          std::min(task.attached_count, max_regions_));
+    const Ink ink = ink_in(ink_.at(static_cast<size_t>(task.slot)).data(), size_);
+    const LabelView labels = task.mask.empty() ? LabelView() : LabelView(task.mask);
     const DrawingParams& drawing = params;
     const Workers* workers = &workers_of(*backend_);
-    queue_of(queue).submit([in = job.in, out = job.out, labels, regions, drawing, ink, workers] {
+    queue_of(queue).submit([in = task.in, out = task.out, labels, regions, drawing, ink, workers] {
       draw(in, out, labels, regions, drawing, ink, *workers);
     });
   }

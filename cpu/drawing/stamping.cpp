@@ -1,10 +1,10 @@
-// The ink of boxes and tags in a band of the picture. The greatest code of a pixel wins.
+// Stamps the ink of boxes and tags into a band of the picture. Each pixel keeps its greatest code.
 //
-// Regions are stamped one by one until a band has received a certain amount of ink. Otherwise all
-// regions are stamped in decreasing order of their codes. The rows of a rectangle are then divided
-// into nodes of a segment tree (core/drawing/stamp.hpp). Each node has one bit per column, set if
-// the column is covered by a greater code. So each column of a node is written at most once, and
-// each pixel at most once per tree level: 7 times.
+// Regions are first stamped one by one. If this writes too many pixels, all regions are stamped
+// again in decreasing order of their codes. The rows of each rectangle are then divided into nodes
+// of a segment tree (core/drawing/stamp.hpp). Each node has one bit per column, which is set when
+// the column is covered. Later codes are smaller, so they skip covered columns. Each column of a
+// node is written at most once, and each pixel at most once per tree level: 7 times.
 #include <algorithm>
 #include <bit>
 
@@ -14,10 +14,10 @@
 namespace regions {
 namespace {
 
-// Regions are stamped one by one until they have written this many times the area of the band.
+// The maximum number of pixels that are stamped one by one, as a multiple of the area of the band.
 constexpr size_t kMaxOverdraw = 4;
 
-// Writes codes where they are greater than the existing ones.
+// Writes code_of(x, y) to each pixel whose existing code is less.
 template <std::invocable<int, int> CodeOf>
 void write(const Image<uint32_t>& codes, const Rect& pixels, CodeOf code_of) {
   for (int y = pixels.top; y <= pixels.bottom; ++y) {
@@ -33,19 +33,19 @@ void mark_tiles(const Image<uint32_t>& tiles, const Rect& pixels) {
   }
 }
 
-// Stamps regions one by one. Returns false if it stopped at the limit.
-bool stamp_few(const StampPlan& plan, std::span<const Region> regions, const Ink& ink,
-               const Rect& band) {
+// Stamps regions one by one. Returns false if it stopped because it would exceed kMaxOverdraw.
+bool stamp_one_by_one(const StampPlan& plan, std::span<const Region> regions, const Ink& ink,
+                      const Rect& band) {
   const uint8_t* coverage = glyph_coverage();
-  size_t capacity = kMaxOverdraw * band.area();  // pixels
+  size_t pixels_left = kMaxOverdraw * band.area();
   for (size_t i = 0; i < regions.size(); ++i) {
     const Stamp stamp(plan, regions[i], static_cast<uint32_t>(i));
     if (!stamp.reaches(band)) continue;
     for (int k = 0; k < Stamp::kParts; ++k) {
       const Rect part = stamp.part(k).within(band);
       if (part.empty()) continue;
-      if (part.area() > capacity) return false;
-      capacity -= part.area();
+      if (part.area() > pixels_left) return false;
+      pixels_left -= part.area();
       write(ink.codes, part, [&](int x, int y) { return stamp.code(k, x, y, coverage); });
       mark_tiles(ink.tiles, part);
     }
@@ -53,34 +53,35 @@ bool stamp_few(const StampPlan& plan, std::span<const Region> regions, const Ink
   return true;
 }
 
-// The covered columns of one node.
+// The columns of one segment-tree node that are covered by greater codes.
 struct CoveredColumns {
   uint32_t* words;  // one bit per column
-  uint32_t* full;   // one bit per word: all its columns are covered
+  uint32_t* full;   // one bit per word, set if all columns of the word are covered
 
-  // A mask of the columns first..last in the word that begins with column `start`.
-  static uint32_t bits(int first, int last, int start) {
+  // Returns a mask of the columns first..last in the word that begins with column `start`.
+  static uint32_t range_mask(int first, int last, int start) {
     const int low = std::max(first - start, 0);
     const int high = std::min(last - start, 31);
     return ~0u << low & ~0u >> (31 - high);
   }
 
-  // Covers the columns first..last. Calls use(first, last) for each range that was not covered.
-  template <std::invocable<int, int> Use>
-  void cover(int first, int last, Use use) const {
+  // Covers the columns first..last. Calls visit(first, last) for each range of columns that was not
+  // covered.
+  template <std::invocable<int, int> Visit>
+  void cover(int first, int last, Visit visit) const {
     // A word of `full` represents 32 words, which are 1024 columns.
     for (int start = first / (32 * 32) * 32; start <= last / 32; start += 32) {
-      uint32_t not_full = ~full[start / 32] & bits(first / 32, last / 32, start);
+      uint32_t not_full = ~full[start / 32] & range_mask(first / 32, last / 32, start);
       for (; not_full != 0; not_full &= not_full - 1) {
         const int word = start + std::countr_zero(not_full);
-        uint32_t fresh = bits(first, last, word * 32) & ~words[word];
-        words[word] |= fresh;
+        uint32_t new_columns = range_mask(first, last, word * 32) & ~words[word];
+        words[word] |= new_columns;
         if (words[word] == ~0u) full[start / 32] |= not_full & -not_full;
-        while (fresh != 0) {
-          const int low = std::countr_zero(fresh);
-          const int high = low + std::countr_one(fresh >> low) - 1;
-          use(word * 32 + low, word * 32 + high);
-          fresh &= ~bits(low, high, 0);
+        while (new_columns != 0) {
+          const int low = std::countr_zero(new_columns);
+          const int high = low + std::countr_one(new_columns >> low) - 1;
+          visit(word * 32 + low, word * 32 + high);
+          new_columns &= ~range_mask(low, high, 0);
         }
       }
     }
@@ -94,7 +95,7 @@ class OrderedStamper {
       : ink_(ink), band_(band), first_row_(band_index * kNodes) {
     mark_tiles(ink.tiles, band);
   }
-  ~OrderedStamper() {  // leaves the bits of covered columns all zero
+  ~OrderedStamper() {  // clears the bits of covered columns for the next frame
     for (int row = first_row_; row < first_row_ + kNodes; ++row) {
       std::fill_n(ink_.taken.row(row), ink_.taken.width, 0);
       std::fill_n(ink_.full.row(row), ink_.full.width, 0);
@@ -116,8 +117,8 @@ class OrderedStamper {
         });
   }
 
-  // A tag has few rows, and its codes are expensive to compute. It is stamped row by row, so that
-  // each pixel is computed once.
+  // Stamps a tag row by row, so that each code is computed only once. Codes of tags are expensive
+  // to compute, and a tag has few rows.
   void stamp_tag(const Stamp& stamp) const {
     const uint8_t* coverage = glyph_coverage();
     const Rect tag = stamp.part(Stamp::kTagPart).within(band_);
@@ -142,18 +143,18 @@ class OrderedStamper {
   int first_row_;
 };
 
-// Stamps the ink of one kind of all regions, in decreasing order of their indices.
+// Stamps the ink of one kind for all regions, in decreasing order of their indices.
 void stamp_all(StampPlan plan, std::span<const Region> regions, const Rect& band,
                const OrderedStamper& stamper, InkKind kind) {
-  const bool tags = kind == InkKind::tag;
-  plan.style &= static_cast<uint32_t>(tags ? Style::ids : Style::boxes);
+  const bool is_tag = kind == InkKind::tag;
+  plan.style &= static_cast<uint32_t>(is_tag ? Style::ids : Style::boxes);
   if (plan.style == 0) return;
   for (size_t i = regions.size(); i-- > 0;) {
     const auto index = static_cast<uint32_t>(i);
     const Stamp stamp(plan, regions[i], index);
     if (!stamp.reaches(band)) continue;
-    if (tags) stamper.stamp_tag(stamp);
-    for (int k = 0; !tags && k < Stamp::kTagPart; ++k) {
+    if (is_tag) stamper.stamp_tag(stamp);
+    for (int k = 0; !is_tag && k < Stamp::kTagPart; ++k) {
       stamper.stamp(stamp.part(k, kind).within(band), ink_code(kind, index, 0));
     }
   }
@@ -165,7 +166,7 @@ void stamp_band(const StampPlan& plan, std::span<const Region> regions, const In
   const int top = band * Ink::kBandHeight;
   const Rect pixels =
       Rect{0, top, plan.picture.right, top + Ink::kBandHeight - 1}.within(plan.picture);
-  if (stamp_few(plan, regions, ink, pixels)) return;
+  if (stamp_one_by_one(plan, regions, ink, pixels)) return;
   const OrderedStamper stamper(ink, band, pixels);
   for (const InkKind kind : {InkKind::tag, InkKind::box_edge, InkKind::box_shadow}) {
     stamp_all(plan, regions, pixels, stamper, kind);

@@ -1,4 +1,4 @@
-// graphcutbg on the CPU: the order of the phases of a frame.
+// graphcutbg on the CPU: runs the phases of each frame in order, and stores the model.
 #include "core/graphcutbg/graphcutbg.hpp"
 
 #include <algorithm>
@@ -22,15 +22,15 @@ REGIONS_CLONES uint32_t count_nonzero(const uint8_t* bytes, int count) {
   return found;
 }
 
-// The data of a frame that its tasks on the queue need.
+// The data that the tasks of a frame read when the queue runs them.
 struct QueuedFrame {
-  FrameTask job;
+  FrameTask task;
   ScenePlan scene;
   EnergyPlan energy;
   CompositePlan output;
-  uint64_t ticket = 0;  // of the sequencer
-  bool resets = false;  // forgets the earlier frames
-  bool verifies = false;
+  uint64_t ticket = 0;    // the frame's place in sequencer_
+  bool resets = false;    // whether the model is reset before this frame
+  bool verifies = false;  // whether the value of the cut is computed
 };
 
 class GraphCutBgCpu final : public GraphCutBg {
@@ -55,11 +55,11 @@ class GraphCutBgCpu final : public GraphCutBg {
     resets_ = false;
   }
 
-  void enqueue(const FrameTask& job, const GraphCutBgParams& params, Queue& queue) override {
-    expects_cuttable(setup_, job, params);
-    FrameWorkspace& workspace = workspaces_[static_cast<size_t>(job.slot)];
-    QueuedFrame queued{job, scene_plan_of(params),
-                       energy_plan_of(params, setup_.size, job.mask.size()),
+  void enqueue(const FrameTask& task, const GraphCutBgParams& params, Queue& queue) override {
+    expects_cuttable(setup_, task, params);
+    FrameWorkspace& workspace = workspaces_[static_cast<size_t>(task.slot)];
+    QueuedFrame queued{task, scene_plan_of(params),
+                       energy_plan_of(params, setup_.size, task.mask.size()),
                        composite_plan_of(params, setup_)};
     expects(!queued.output.shows_image() || !replacement_.empty(),
             "replace-with=image requires replace-image");
@@ -67,7 +67,7 @@ class GraphCutBgCpu final : public GraphCutBg {
     queued.resets = std::exchange(resets_, false);
     const FrameGuard guard(queue_of(queue), [this, ticket = queued.ticket, resets = queued.resets] {
       sequencer_.finish(ticket, [&] {
-        if (resets) restart(canvas());  // the reset must not be lost with a failed frame
+        if (resets) restart(arrays());  // a failed frame must not lose the reset
       });
     });
     queued.verifies = params.verify;
@@ -78,12 +78,12 @@ class GraphCutBgCpu final : public GraphCutBg {
     // Verification sums the capacities of all links. Otherwise the cut computes only the capacities
     // that it reads.
     cut_->enqueue(model_.graph(queued.verifies ? nullptr : &links_), mask_of(workspace),
-                  cut_limits_of(params, queued.resets), &workspace.report.cut, job.slot, queue);
+                  cut_limits_of(params, queued.resets), &workspace.report.cut, task.slot, queue);
     queue_of(queue).submit([this, queued] {
-      FrameWorkspace& frame = workspaces_[static_cast<size_t>(queued.job.slot)];
+      FrameWorkspace& frame = workspaces_[static_cast<size_t>(queued.task.slot)];
       update_model(queued, frame);
       sequencer_.advance();
-      composite_output(queued.job, queued.output, replacement_.data(), frame, workers_);
+      composite_output(queued.task, queued.output, replacement_.data(), frame, workers_);
     });
   }
 
@@ -111,28 +111,28 @@ class GraphCutBgCpu final : public GraphCutBg {
     header.height = setup_.size.height;
     header.scene = model_.scene;
     std::vector<std::byte> bytes(state_bytes(setup_.size));
-    std::byte* at = bytes.data();
+    std::byte* next = bytes.data();
     const auto add = [&](const void* data, size_t size) {
-      std::memcpy(at, data, size);
-      at += size;
+      std::memcpy(next, data, size);
+      next += size;
     };
     add(&header, sizeof header);
-    const size_t plane = model_.background.size() * sizeof(uint32_t);
+    const size_t plane_bytes = model_.background.size() * sizeof(uint32_t);
     const size_t stride = ModelArrays::plane_stride(model_.background.size());
-    for (size_t k = 0; k < Model::kWords; ++k) add(model_.model.data() + k * stride, plane);
-    add(model_.background.data(), plane);
+    for (size_t k = 0; k < Model::kWords; ++k) add(model_.model.data() + k * stride, plane_bytes);
+    add(model_.background.data(), plane_bytes);
     return bytes;
   }
 
   void restore(std::span<const std::byte> state) override {
     const StateHeader header = checked_header(state, setup_.size);
-    const std::byte* at = state.data() + sizeof header;
-    const size_t plane = model_.background.size() * sizeof(uint32_t);
+    const std::byte* next = state.data() + sizeof header;
+    const size_t plane_bytes = model_.background.size() * sizeof(uint32_t);
     const size_t stride = ModelArrays::plane_stride(model_.background.size());
-    for (size_t k = 0; k < Model::kWords; ++k, at += plane) {
-      std::memcpy(model_.model.data() + k * stride, at, plane);
+    for (size_t k = 0; k < Model::kWords; ++k, next += plane_bytes) {
+      std::memcpy(model_.model.data() + k * stride, next, plane_bytes);
     }
-    std::memcpy(model_.background.data(), at, plane);
+    std::memcpy(model_.background.data(), next, plane_bytes);
     model_.scene = header.scene;
     model_.last_foreground = model_.last_pixels = 0;
     resets_ = false;
@@ -148,7 +148,7 @@ class GraphCutBgCpu final : public GraphCutBg {
    public:
     explicit Links(GraphCutBgCpu& owner) : owner_(owner) {}
     void write(int y, int first, int last, const LinkRow& row) const override {
-      owner_.passes_.compute_links(owner_.canvas(), owner_.model_.frame, owner_.model_.energy, y,
+      owner_.passes_.compute_links(owner_.arrays(), owner_.model_.frame, owner_.model_.energy, y,
                                    first, last, row);
     }
 
@@ -156,13 +156,14 @@ class GraphCutBgCpu final : public GraphCutBg {
     GraphCutBgCpu& owner_;
   };
 
-  // More chunks of rows than threads, because their work differs.
+  // Returns the number of chunks of rows. There are more chunks than threads, because the work per
+  // chunk differs.
   int row_chunks() const { return std::min(setup_.size.height, workers_.threads() * 4); }
 
-  // Calls body(chunk, y) for each row of the frame. The row below a surveyed row is in the same
-  // chunk, because the survey reads both.
+  // Calls body(chunk, y) for each row of the frame. A surveyed row and the row below it are in the
+  // same chunk, because the survey reads both.
   template <std::invocable<int, int> Body>
-  void for_rows(Body body) {
+  void for_each_row(Body body) {
     const int64_t rows = setup_.size.height;
     const auto first = [&](int chunk) {
       const auto y = static_cast<int>(rows * chunk / row_chunks());
@@ -176,18 +177,18 @@ class GraphCutBgCpu final : public GraphCutBg {
   Image<uint8_t> mask_of(FrameWorkspace& workspace) const {
     return {workspace.mask.data(), setup_.size.width, setup_.size.height, setup_.size.width};
   }
-  ModelArrays canvas() { return model_.canvas(excluded_.empty() ? nullptr : excluded_.data()); }
+  ModelArrays arrays() { return model_.arrays(excluded_.empty() ? nullptr : excluded_.data()); }
 
   // Reads and surveys the frame, and computes the weights of its cut.
   void compute_frame_weights(const QueuedFrame& queued) {
-    const ModelArrays canvas = this->canvas();
+    const ModelArrays arrays = this->arrays();
     const int width = setup_.size.width;
-    if (queued.resets) restart(canvas);
+    if (queued.resets) restart(arrays);
     std::fill(model_.surveys.begin(), model_.surveys.end(), Survey());
-    const auto color = [&](int x, int y) { return Color::load(canvas.current + canvas.at(x, y)); };
+    const auto color = [&](int x, int y) { return Color::load(arrays.current + arrays.at(x, y)); };
     const int height = setup_.size.height;
-    for_rows([&](int chunk, int y) {
-      read_row(queued.job.in, y, canvas.current + canvas.at(0, y));
+    for_each_row([&](int chunk, int y) {
+      read_row(queued.task.in, y, arrays.current + arrays.at(0, y));
       // A row is surveyed after the row below it has been read.
       const int step = y % Survey::kStep;
       if (step != 1 && !(step == 0 && y + 1 == height)) return;
@@ -195,7 +196,7 @@ class GraphCutBgCpu final : public GraphCutBg {
       Survey& survey = model_.surveys[static_cast<size_t>(chunk)];
       const auto tally = [&](int half, int bin) { ++survey.change[half][bin]; };
       for (int x = 0; x < width; x += Survey::kStep) {
-        survey_pixel(canvas, model_.scene, x, surveyed, survey.sums, tally, color);
+        survey_pixel(arrays, model_.scene, x, surveyed, survey.sums, tally, color);
       }
     });
     Survey& survey = model_.surveys.front();
@@ -204,60 +205,60 @@ class GraphCutBgCpu final : public GraphCutBg {
     survey.pixels = model_.last_pixels;
     model_.frame = plan_frame(model_.scene, survey, medians_of(survey), queued.scene);
     if (queued.energy.uses_colors) {
-      finalize_totals(*canvas.colors);
-      for (int bin = 0; bin < ColorHistograms::kBins; ++bin) finalize_bin(*canvas.colors, bin);
+      finalize_totals(*arrays.colors);
+      for (int bin = 0; bin < ColorHistograms::kBins; ++bin) finalize_bin(*arrays.colors, bin);
     }
     model_.energy = queued.energy;
-    for_rows([&](int, int y) {
-      passes_.compute_terminals(canvas, queued.job.mask, model_.frame, queued.energy, y);
+    for_each_row([&](int, int y) {
+      passes_.compute_terminals(arrays, queued.task.mask, model_.frame, queued.energy, y);
     });
     if (!queued.verifies) return;
-    for_rows([&](int, int y) { links_.write(y, 0, width, canvas.links_of_row(y)); });
+    for_each_row([&](int, int y) { links_.write(y, 0, width, arrays.links_of_row(y)); });
   }
 
   // Forgets the model, and starts it from the given background if there is one.
-  void restart(const ModelArrays& canvas) {
+  void restart(const ModelArrays& arrays) {
     model_.scene = {};
-    *canvas.colors = {};
+    *arrays.colors = {};
     model_.last_foreground = model_.last_pixels = 0;
     if (given_background_.empty()) return;
     model_.scene.age = kKnownAge;
-    for_rows([&](int, int y) {
+    for_each_row([&](int, int y) {
       for (int x = 0; x < setup_.size.width; ++x) {
-        start_model_from(canvas, given_background_.data(), canvas.at(x, y));
+        start_model_from(arrays, given_background_.data(), arrays.at(x, y));
       }
     });
   }
 
   // Updates the model with the frame and its mask, and writes the frame's report.
   void update_model(const QueuedFrame& queued, FrameWorkspace& workspace) {
-    const ModelArrays canvas = this->canvas();
+    const ModelArrays arrays = this->arrays();
     const Image<uint8_t> mask = mask_of(workspace);
     const int width = setup_.size.width;
     std::fill(model_.foreground.begin(), model_.foreground.end(), 0);
-    std::fill(model_.values.begin(), model_.values.end(), 0);
+    std::fill(model_.cut_values.begin(), model_.cut_values.end(), 0);
     // Relaxed order suffices, because integer sums do not depend on the order.
     const auto add = [](uint32_t* sum, uint32_t amount) {
       std::atomic_ref(*sum).fetch_add(amount, std::memory_order_relaxed);
     };
-    for_rows([&](int chunk, int y) {
-      const auto p = static_cast<size_t>(chunk);
+    for_each_row([&](int chunk, int y) {
+      const auto chunk_index = static_cast<size_t>(chunk);
       const uint8_t* foreground = mask.row(y);
-      model_.foreground[p] += count_nonzero(foreground, width);
+      model_.foreground[chunk_index] += count_nonzero(foreground, width);
       for (int x = 0; queued.verifies && x < width; ++x) {
-        model_.values[p] += cut_value_at(canvas, mask, x, y);
+        model_.cut_values[chunk_index] += cut_value_at(arrays, mask, x, y);
       }
-      passes_.update_model(canvas, model_.frame, foreground, y);
+      passes_.update_model(arrays, model_.frame, foreground, y);
       for (int x = 0; queued.energy.uses_colors && x < width; ++x) {
-        if (!is_updated(canvas, model_.frame, x, y)) continue;
-        count_color(canvas, foreground[x] != 0, x, y, add);
+        if (!is_updated(arrays, model_.frame, x, y)) continue;
+        count_color(arrays, foreground[x] != 0, x, y, add);
       }
     });
     GraphCutResult& report = workspace.report;
     report.foreground = 0;
     report.cut_value = queued.verifies ? 0 : -1;
     for (const uint32_t pixels : model_.foreground) report.foreground += pixels;
-    for (const int64_t value : model_.values) report.cut_value += value;
+    for (const int64_t value : model_.cut_values) report.cut_value += value;
     report.pixels = static_cast<uint32_t>(setup_.size.area());
     report.restarted = model_.scene.restarted != 0;
     model_.last_foreground = report.foreground;
@@ -274,10 +275,10 @@ class GraphCutBgCpu final : public GraphCutBg {
   const Links links_{*this};
   std::vector<FrameWorkspace> workspaces_;  // [slots]
   // Pictures set by the user; empty if not set.
-  std::vector<uint32_t> given_background_;  // [height][width]
+  std::vector<uint32_t> given_background_;  // [height][width], packed colours
   std::vector<uint16_t> replacement_;       // [3][height][width]
   std::vector<uint8_t> excluded_;           // [height][width]
-  bool resets_ = false;                     // the next frame forgets the earlier ones
+  bool resets_ = false;                     // whether the model is reset before the next frame
   FrameSequencer sequencer_;
 };
 
@@ -297,28 +298,28 @@ void ModelState::allocate(Size picture, Neighbours neighbourhood, int row_chunks
   const auto count = static_cast<size_t>(row_chunks);
   surveys.assign(count, Survey());
   foreground.assign(count, 0);
-  values.assign(count, 0);
+  cut_values.assign(count, 0);
   scene = {};
   last_foreground = last_pixels = 0;
 }
 
-ModelArrays ModelState::canvas(const uint8_t* excluded) {
-  ModelArrays canvas;
-  canvas.width = size.width;
-  canvas.height = size.height;
-  canvas.current = current.data();
-  canvas.background = background.data();
-  canvas.model = model.data();
-  canvas.terminal = terminal.data();
-  canvas.right = right.data();
-  canvas.down = down.data();
+ModelArrays ModelState::arrays(const uint8_t* excluded) {
+  ModelArrays arrays;
+  arrays.width = size.width;
+  arrays.height = size.height;
+  arrays.current = current.data();
+  arrays.background = background.data();
+  arrays.model = model.data();
+  arrays.terminal = terminal.data();
+  arrays.right = right.data();
+  arrays.down = down.data();
   if (neighbours == Neighbours::eight) {
-    canvas.down_right = down_right.data();
-    canvas.down_left = down_left.data();
+    arrays.down_right = down_right.data();
+    arrays.down_left = down_left.data();
   }
-  canvas.colors = colors.data();
-  canvas.excluded = excluded;
-  return canvas;
+  arrays.colors = colors.data();
+  arrays.excluded = excluded;
+  return arrays;
 }
 
 GridGraph ModelState::graph(const LinkSource* links) const {
@@ -332,7 +333,8 @@ GridGraph ModelState::graph(const LinkSource* links) const {
 }
 
 void FrameWorkspace::allocate(Size picture) {
-  // A new vector, not assign(): its check of the size prevents a false warning of g++ 14.
+  // Constructs new vectors instead of calling assign(): the constructor checks the size, which
+  // avoids a false warning of g++ 14.
   for (auto* pixels : {&mask, &counts, &alpha}) *pixels = std::vector<uint8_t>(picture.area());
   const size_t cells = BlurCells::count(picture, kMinCell);
   cell_sums.assign(3 * cells, 0);

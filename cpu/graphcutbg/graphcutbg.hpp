@@ -1,5 +1,5 @@
-// graphcutbg on the CPU: the memory of the model and of one frame, and the passes over a frame that
-// graphcutbg.cpp calls.
+// graphcutbg on the CPU: the memory of the model, the memory of one frame, and the passes over a
+// frame that graphcutbg.cpp calls.
 #pragma once
 
 #include <span>
@@ -13,27 +13,28 @@
 
 namespace regions::graphcutbg {
 
-// The background model and the weights of the cut. Frames use it one after another.
+// The background model and the weights of the cut. Frames use this state one after another.
 struct ModelState {
   Size size;
   Neighbours neighbours = Neighbours::eight;
   std::vector<uint32_t> current, background;  // [height][width], packed colours
   std::vector<uint32_t> model;                // see Model
-  std::vector<int32_t> terminal, right, down, down_right, down_left;  // [height][width]
-  std::vector<ColorHistograms> colors;                                // [1]
-  std::vector<Survey> surveys;                                        // [row_chunks]
-  std::vector<uint32_t> foreground;                                   // [row_chunks], pixels
-  std::vector<int64_t> values;  // [row_chunks], value of the mask's cut
+  // [height][width], capacities of the links to the terminals and to the neighbours.
+  std::vector<int32_t> terminal, right, down, down_right, down_left;
+  std::vector<ColorHistograms> colors;  // one element
+  std::vector<Survey> surveys;          // [row_chunks]
+  std::vector<uint32_t> foreground;     // [row_chunks], number of foreground pixels
+  std::vector<int64_t> cut_values;      // [row_chunks], value of the mask's cut
   Scene scene;
-  FramePlan frame;               // of the current frame
-  EnergyPlan energy;             // of the current frame
-  uint32_t last_foreground = 0;  // pixels of the last frame's cut
-  uint32_t last_pixels = 0;      // pixels of the last frame
+  FramePlan frame;               // plan of the current frame
+  EnergyPlan energy;             // parameters of its energy
+  uint32_t last_foreground = 0;  // number of foreground pixels of the last frame
+  uint32_t last_pixels = 0;      // number of all pixels of the last frame
 
   void allocate(Size picture, Neighbours neighbourhood, int row_chunks);
-  ModelArrays canvas(const uint8_t* excluded);
-  // Returns the graph of the current frame. `links`, unless null, computes the capacities instead
-  // of the images.
+  ModelArrays arrays(const uint8_t* excluded);
+  // Returns the graph of the current frame. If `links` is not null, it computes the link
+  // capacities, and the arrays of capacities are not read.
   GridGraph graph(const LinkSource* links) const;
 };
 
@@ -42,13 +43,13 @@ struct FrameWorkspace {                      // NOLINT(bugprone-reserved-identif
   std::vector<uint8_t> mask, counts, alpha;  // [height][width]
   std::vector<uint64_t> cell_sums;           // see BlurCells
   std::vector<uint32_t> cell_weights;        // see BlurCells
-  std::vector<uint16_t> smooth[3];           // [rows][columns] of cells
+  std::vector<uint16_t> smooth[3];  // [component][cell row][cell column], blurred background
   GraphCutResult report;
 
   void allocate(Size picture);
 };
 
-// Converts row y of the frame to packed colours: color_at() for each pixel.
+// Converts row y of the frame to packed colours, as color_at() does for single pixels.
 void read_row(const ConstFrame& frame, int y, uint32_t* colors);
 
 // The passes over the pixels of a row. They give the same results as the functions of
@@ -56,23 +57,23 @@ void read_row(const ConstFrame& frame, int y, uint32_t* colors);
 struct RowPasses {
   int lanes;
   // Computes the terminal weights of row y.
-  void (*compute_terminals)(const ModelArrays& canvas, const ConstFrame& mask,
+  void (*compute_terminals)(const ModelArrays& arrays, const ConstFrame& mask,
                             const FramePlan& frame, const EnergyPlan& plan, int y);
   // Computes the link capacities of pixels first..last - 1 of row y.
-  void (*compute_links)(const ModelArrays& canvas, const FramePlan& frame, const EnergyPlan& plan,
+  void (*compute_links)(const ModelArrays& arrays, const FramePlan& frame, const EnergyPlan& plan,
                         int y, int first, int last, const LinkRow& to);
   // Updates the model with row y, except for the counts of colours. `foreground` is the row of the
   // cut's mask.
-  void (*update_model)(const ModelArrays& canvas, const FramePlan& frame, const uint8_t* foreground,
+  void (*update_model)(const ModelArrays& arrays, const FramePlan& frame, const uint8_t* foreground,
                        int y);
 };
 
-// Returns the passes that this machine supports; the last ones are the fastest.
+// Returns the variants of the passes that this machine supports, the fastest variant last.
 std::span<const RowPasses> row_passes();
 
-// Writes job.out and job.foreground from the mask in the workspace. `image` is the new background
+// Writes task.out and task.foreground from the mask in the workspace. `image` is the new background
 // for replace-with=image, [3][height][width]; otherwise null.
-void composite_output(const FrameTask& job, const CompositePlan& plan, const uint16_t* image,
+void composite_output(const FrameTask& task, const CompositePlan& plan, const uint16_t* image,
                       FrameWorkspace& workspace, const Workers& workers);
 
 }  // namespace regions::graphcutbg

@@ -1,5 +1,5 @@
-// Converts rows of all pixel formats to packed colours. The distances between samples are template
-// arguments, so that the compiler vectorises the loops.
+// Converts rows of all supported pixel formats to packed colours. The distances between samples are
+// template arguments, so that the compiler vectorises the loops.
 #include "cpu/graphcutbg/graphcutbg.hpp"
 #include "cpu/simd.hpp"
 
@@ -9,7 +9,7 @@ namespace {
 // For each component, the address of the byte with the upper eight bits of the first sample.
 struct Samples {
   const uint8_t* first[3] = {};
-  int black = 0;  // of luma
+  int black = 0;  // the luma value of black
 };
 
 REGIONS_INLINE uint32_t luma(uint8_t sample, int black) {
@@ -30,7 +30,7 @@ REGIONS_INLINE void read_rgb(const Samples& samples, int width, uint32_t* colors
   }
 }
 
-// Chroma has one sample for two pixels.
+// Converts a row of YUV pixels, in which two adjacent pixels share a chroma sample.
 template <int kStep, int kChromaStep>
 REGIONS_INLINE void read_yuv(const Samples& samples, int width, uint32_t* colors) {
   const uint8_t *first = samples.first[0], *second = samples.first[1], *third = samples.first[2];

@@ -1,5 +1,5 @@
-// The passes over the pixels of a row: several pixels at a time in SIMD registers, the rest of the
-// row pixel by pixel.
+// The passes over the pixels of a row. They process several pixels at a time in SIMD registers, and
+// the rest of the row pixel by pixel.
 #include <algorithm>
 
 #include "cpu/graphcutbg/graphcutbg.hpp"
@@ -8,22 +8,23 @@
 namespace regions::graphcutbg {
 namespace {
 
-// Calls run(first, last) for each run of pixels of row y that are not excluded, and rest(first,
-// last) for each run of excluded pixels. A run has the pixels first..last - 1.
-template <std::invocable<int, int> Run, std::invocable<int, int> Rest>
-REGIONS_INLINE void split_row(const ModelArrays& canvas, int y, Run run, Rest rest) {
-  const uint8_t* excluded = canvas.excluded ? canvas.excluded + canvas.at(0, y) : nullptr;
-  for (int x = 0; x < canvas.width;) {
-    int end = canvas.width;
+// Calls use_included(first, last) for each run of pixels of row y that are not excluded, and
+// use_excluded(first, last) for each run of excluded pixels. A run has the pixels first..last - 1.
+template <std::invocable<int, int> UseIncluded, std::invocable<int, int> UseExcluded>
+REGIONS_INLINE void split_row(const ModelArrays& arrays, int y, UseIncluded use_included,
+                              UseExcluded use_excluded) {
+  const uint8_t* excluded = arrays.excluded ? arrays.excluded + arrays.at(0, y) : nullptr;
+  for (int x = 0; x < arrays.width;) {
+    int end = arrays.width;
     if (excluded)
       end = static_cast<int>(
-          std::find_if(excluded + x, excluded + canvas.width, [](uint8_t e) { return e != 0; }) -
+          std::find_if(excluded + x, excluded + arrays.width, [](uint8_t e) { return e != 0; }) -
           excluded);
-    if (end > x) run(x, end);
+    if (end > x) use_included(x, end);
     x = end;
     if (excluded)
-      end = static_cast<int>(std::find(excluded + x, excluded + canvas.width, 0) - excluded);
-    if (end > x) rest(x, end);
+      end = static_cast<int>(std::find(excluded + x, excluded + arrays.width, 0) - excluded);
+    if (end > x) use_excluded(x, end);
     x = end;
   }
 }
@@ -47,14 +48,14 @@ REGIONS_INLINE void store(int32_t* to, Lanes<kLanes> value) {
 // memory. `row` is the index of the row's first pixel; to[0] belongs to pixel `first`. Writes table
 // indices first, then replaces them by the capacities in the plan's table.
 template <int kLanes>
-REGIONS_INLINE void compute_links_in_direction(const ModelArrays& canvas, const FramePlan& frame,
+REGIONS_INLINE void compute_links_in_direction(const ModelArrays& arrays, const FramePlan& frame,
                                                const EnergyPlan& plan, size_t row, int begin,
                                                int end, size_t step, bool diagonal, int first,
                                                int32_t* to) {
   const auto link = [&]<class Int>(int x) __attribute__((always_inline)) {
     const size_t i = row + static_cast<size_t>(x);
-    store(to + (x - first), link_step(EdgeSample<Int>::at(canvas, frame, i),
-                                      EdgeSample<Int>::at(canvas, frame, i + step), frame, plan));
+    store(to + (x - first), link_step(EdgeSample<Int>::at(arrays, frame, i),
+                                      EdgeSample<Int>::at(arrays, frame, i + step), frame, plan));
   };
   int x = begin;
   for (; x + kLanes <= end; x += kLanes) link.template operator()<Lanes<kLanes>>(x);
@@ -67,40 +68,40 @@ REGIONS_INLINE void compute_links_in_direction(const ModelArrays& canvas, const 
 }
 
 template <int kLanes>
-REGIONS_INLINE void compute_links_with(const ModelArrays canvas, const FramePlan frame,
+REGIONS_INLINE void compute_links_with(const ModelArrays arrays, const FramePlan frame,
                                        const EnergyPlan& plan, int y, int first, int last,
                                        const LinkRow& to) {
-  const size_t row = canvas.at(0, y);
-  const auto width = static_cast<size_t>(canvas.width);
-  const int inner = std::min(last, canvas.width - 1);  // end of the pixels with a right neighbour
+  const size_t row = arrays.at(0, y);
+  const auto width = static_cast<size_t>(arrays.width);
+  const int inner = std::min(last, arrays.width - 1);  // end of the pixels with a right neighbour
   const auto compute = [&](int begin, int end, size_t step, bool diagonal, int32_t* links)
       __attribute__((always_inline)) {
-    compute_links_in_direction<kLanes>(canvas, frame, plan, row, begin, end, step, diagonal, first,
+    compute_links_in_direction<kLanes>(arrays, frame, plan, row, begin, end, step, diagonal, first,
                                        links);
   };
   for (int32_t* links : {to.right, to.down, to.down_right, to.down_left}) {
     if (links) std::fill_n(links, last - first, 0);
   }
   compute(first, inner, 1, false, to.right);
-  if (y + 1 == canvas.height) return;
+  if (y + 1 == arrays.height) return;
   compute(first, last, width, false, to.down);
-  if (!canvas.down_right) return;
+  if (!arrays.down_right) return;
   compute(first, inner, width + 1, true, to.down_right);
   compute(std::max(first, 1), last, width - 1, true, to.down_left);
 }
 
 template <int kLanes>
-REGIONS_INLINE void compute_terminals_with(const ModelArrays canvas, const ConstFrame& mask,
+REGIONS_INLINE void compute_terminals_with(const ModelArrays arrays, const ConstFrame& mask,
                                            const FramePlan frame, const EnergyPlan& plan, int y) {
-  const size_t row = canvas.at(0, y);
-  int32_t* terminal = canvas.terminal + row;
+  const size_t row = arrays.at(0, y);
+  int32_t* terminal = arrays.terminal + row;
   const bool has_mask = plan.uses_mask && !mask.empty();
   split_row(
-      canvas, y,
+      arrays, y,
       [&](int first, int last) __attribute__((always_inline)) {
         if (has_mask) {
           for (int x = first; x < last; ++x) {
-            terminal[x] = terminal_at(canvas, mask, frame, plan, x, y);
+            terminal[x] = terminal_at(arrays, mask, frame, plan, x, y);
           }
           return;
         }
@@ -108,17 +109,18 @@ REGIONS_INLINE void compute_terminals_with(const ModelArrays canvas, const Const
             first, last, [&]<class Int>(int x, int lanes) __attribute__((always_inline)) {
               const size_t i = row + static_cast<size_t>(x);
               Int match = -2;
-              const Int evidence = model_evidence(canvas, frame.model, i, match);
-              store_match(canvas, i, match);
-              // Near the ends of the row, neighbours are missing for some lanes: pixel by pixel.
-              const bool inside = x >= kReach && x + lanes + kReach <= canvas.width;
+              const Int evidence = model_evidence(arrays, frame.model, i, match);
+              store_match(arrays, i, match);
+              // Near the ends of the row, neighbours of some lanes are missing, so the evidence is
+              // refined pixel by pixel.
+              const bool inside = x >= kReach && x + lanes + kReach <= arrays.width;
               if (inside || lanes == 1) {
-                store(terminal + x, refine_evidence(evidence, canvas, frame, plan, x, y));
+                store(terminal + x, refine_evidence(evidence, arrays, frame, plan, x, y));
                 return;
               }
               store(terminal + x, evidence);
               for (int k = x; k < x + lanes; ++k) {
-                terminal[k] = refine_evidence(terminal[k], canvas, frame, plan, k, y);
+                terminal[k] = refine_evidence(terminal[k], arrays, frame, plan, k, y);
               }
             });
       },
@@ -126,7 +128,7 @@ REGIONS_INLINE void compute_terminals_with(const ModelArrays canvas, const Const
 }
 
 template <int kLanes>
-REGIONS_INLINE void update_model_with(const ModelArrays canvas, const FramePlan frame,
+REGIONS_INLINE void update_model_with(const ModelArrays arrays, const FramePlan frame,
                                       const uint8_t* foreground, int y) {
   if (!frame.model.learns) return;
   const auto update_run = [&](int first, int last) __attribute__((always_inline)) {
@@ -138,35 +140,36 @@ REGIONS_INLINE void update_model_with(const ModelArrays canvas, const FramePlan 
           } else {
             is_foreground = Int::nonzero(foreground + x);
           }
-          const size_t i = canvas.at(x, y);
-          if (update_matched_modes<Int>(canvas, frame.model, is_foreground, i)) return;
-          update_all_modes<Int>(canvas, frame.model, is_foreground, i);
+          const size_t i = arrays.at(x, y);
+          if (update_matched_modes<Int>(arrays, frame.model, is_foreground, i)) return;
+          update_all_modes<Int>(arrays, frame.model, is_foreground, i);
         });
   };
   if (frame.model.starts) {
-    update_run(0, canvas.width);
+    update_run(0, arrays.width);
   } else {
-    split_row(canvas, y, update_run, [](int, int) {});
+    split_row(arrays, y, update_run, [](int, int) {});
   }
 }
 
-// Defines the passes with kLanes lanes. The other argument is the attribute that selects their
-// instruction set. Links have at most 8 lanes, because cuts request few pixels at a time.
+// Defines the passes with kLanes lanes. The second argument is the attribute that selects
+// their instruction set. Links are computed with at most 8 lanes, because a cut requests the links
+// of few pixels at a time.
 #define REGIONS_ROW_PASSES(kLanes, ...)                                                          \
   struct Passes##kLanes {                                                                        \
-    __VA_ARGS__ static void compute_terminals(const ModelArrays& canvas, const ConstFrame& mask, \
+    __VA_ARGS__ static void compute_terminals(const ModelArrays& arrays, const ConstFrame& mask, \
                                               const FramePlan& frame, const EnergyPlan& plan,    \
                                               int y) {                                           \
-      compute_terminals_with<kLanes>(canvas, mask, frame, plan, y);                              \
+      compute_terminals_with<kLanes>(arrays, mask, frame, plan, y);                              \
     }                                                                                            \
-    __VA_ARGS__ static void compute_links(const ModelArrays& canvas, const FramePlan& frame,     \
+    __VA_ARGS__ static void compute_links(const ModelArrays& arrays, const FramePlan& frame,     \
                                           const EnergyPlan& plan, int y, int first, int last,    \
                                           const LinkRow& to) {                                   \
-      compute_links_with<std::min(kLanes, 8)>(canvas, frame, plan, y, first, last, to);          \
+      compute_links_with<std::min(kLanes, 8)>(arrays, frame, plan, y, first, last, to);          \
     }                                                                                            \
-    __VA_ARGS__ static void update_model(const ModelArrays& canvas, const FramePlan& frame,      \
+    __VA_ARGS__ static void update_model(const ModelArrays& arrays, const FramePlan& frame,      \
                                          const uint8_t* foreground, int y) {                     \
-      update_model_with<kLanes>(canvas, frame, foreground, y);                                   \
+      update_model_with<kLanes>(arrays, frame, foreground, y);                                   \
     }                                                                                            \
     static constexpr RowPasses all = {kLanes, compute_terminals, compute_links, update_model};   \
   }
@@ -176,16 +179,16 @@ REGIONS_ROW_PASSES(4);
 REGIONS_ROW_PASSES(8, __attribute__((target("arch=x86-64-v3"))));
 REGIONS_ROW_PASSES(16, __attribute__((target("arch=x86-64-v4"))));
 constexpr RowPasses kPasses[] = {Passes4::all, Passes8::all, Passes16::all};
-size_t supported() {
+size_t supported_count() {
   return __builtin_cpu_supports("x86-64-v4") ? 3 : __builtin_cpu_supports("x86-64-v3") ? 2 : 1;
 }
 #else
 constexpr RowPasses kPasses[] = {Passes4::all};
-size_t supported() { return 1; }
+size_t supported_count() { return 1; }
 #endif
 
 }  // namespace
 
-std::span<const RowPasses> row_passes() { return {kPasses, supported()}; }
+std::span<const RowPasses> row_passes() { return {kPasses, supported_count()}; }
 
 }  // namespace regions::graphcutbg

@@ -1,5 +1,5 @@
-// Lanes: several pixels in one SIMD register. The functions of core/graphcutbg are templates that
-// accept Lanes instead of an int32_t and give the same results.
+// The type Lanes, which holds values of several pixels in one SIMD register. The functions of
+// core/graphcutbg are templates that accept Lanes instead of an int32_t and give the same results.
 #pragma once
 
 #include <cstring>
@@ -27,7 +27,7 @@ struct VectorOps {
 
   // One truth value per lane.
   struct Mask {
-    Signed bits;  // all bits of a lane are set or clear
+    Signed bits;  // in each lane, either all bits are set or all bits are clear
 
     REGIONS_INLINE friend Mask operator&(Mask a, Mask b) { return {a.bits & b.bits}; }
     REGIONS_INLINE friend Mask operator|(Mask a, Mask b) { return {a.bits | b.bits}; }
@@ -75,7 +75,7 @@ struct VectorOps {
       return a > b ? a : b;
     }
   }
-  // a / b, computed with floats and rounded towards zero.
+  // Returns a / b, computed with floats and rounded towards zero.
   REGIONS_INLINE static Signed ratio(Signed a, Signed b) {
     return __builtin_convertvector(
         __builtin_convertvector(a, Floats) / __builtin_convertvector(b, Floats), Signed);
@@ -83,22 +83,23 @@ struct VectorOps {
   REGIONS_INLINE static Mask nonzero(const uint8_t* bytes) {
     uint32_t four[kLanes / 4];
     std::memcpy(four, bytes, sizeof four);
-    Unsigned at{};
-    for (int i = 0; i < kLanes; ++i) at[i] = 255u << (8 * (i % 4));
+    Unsigned lane_byte{};
+    for (int i = 0; i < kLanes; ++i) lane_byte[i] = 255u << (8 * (i % 4));
     Unsigned words{};
     for (int i = 0; i < kLanes; ++i) words[i] = four[i / 4];
-    return {(words & at) != 0};
+    return {(words & lane_byte) != 0};
   }
 };
 
 #if REGIONS_WIDE_LANES
-// No call passes lanes, because all functions with lanes are inlined. g++ 16 would warn about a
-// changed calling convention.
+// Suppresses a warning of g++ 16 about a changed calling convention. It does not apply: all
+// functions with Lanes are inlined, so no call passes Lanes.
 #pragma GCC diagnostic ignored "-Wpsabi"
 
 // AVX-512: a comparison sets one bit per lane in a mask register. g++ 12 expands such masks to
-// vectors unless an instruction is requested explicitly. Its intrinsics are available only in code
-// compiled for AVX-512 as a whole, which the functions of core are not. So this uses assembler.
+// vectors unless an instruction is requested explicitly. Intrinsics for AVX-512 are available only
+// in code compiled as a whole for AVX-512, but the functions of core are not. Therefore this
+// specialisation uses inline assembler.
 template <>
 struct VectorOps<16> {
   using Signed = VectorTypes<16>::Signed;
@@ -163,6 +164,7 @@ struct VectorOps<16> {
 };
 #endif
 
+// kLanes signed 32-bit values that are processed together.
 template <int kLanes>
 class Lanes {
   using Ops = VectorOps<kLanes>;
@@ -173,10 +175,10 @@ class Lanes {
   using Mask = typename Ops::Mask;
 
   Lanes() = default;
-  REGIONS_INLINE Lanes(int32_t all) : v_(Ops::fill(all)) {}
-  REGIONS_INLINE explicit Lanes(Signed v) : v_(v) {}
-  REGIONS_INLINE int32_t operator[](int lane) const { return v_[lane]; }
-  // Tests kLanes bytes for not being zero.
+  REGIONS_INLINE Lanes(int32_t all) : vector_(Ops::fill(all)) {}
+  REGIONS_INLINE explicit Lanes(Signed v) : vector_(v) {}
+  REGIONS_INLINE int32_t operator[](int lane) const { return vector_[lane]; }
+  // Returns for each of kLanes bytes whether it is nonzero.
   REGIONS_INLINE static Mask nonzero(const uint8_t* bytes) { return Ops::nonzero(bytes); }
 
   // Sums and products wrap around.
@@ -192,40 +194,50 @@ class Lanes {
   REGIONS_INLINE friend Lanes operator<<(Lanes a, int bits) {
     return Lanes(reinterpret_cast<Signed>(a.bits() << bits));
   }
-  REGIONS_INLINE friend Lanes operator>>(Lanes a, int bits) { return Lanes(a.v_ >> bits); }
-  REGIONS_INLINE friend Lanes operator&(Lanes a, Lanes b) { return Lanes(a.v_ & b.v_); }
-  REGIONS_INLINE friend Lanes operator|(Lanes a, Lanes b) { return Lanes(a.v_ | b.v_); }
-  REGIONS_INLINE friend Lanes operator^(Lanes a, Lanes b) { return Lanes(a.v_ ^ b.v_); }
-  REGIONS_INLINE friend Mask operator<(Lanes a, Lanes b) { return Ops::less(a.v_, b.v_); }
-  REGIONS_INLINE friend Mask operator>(Lanes a, Lanes b) { return Ops::less(b.v_, a.v_); }
-  REGIONS_INLINE friend Mask operator>=(Lanes a, Lanes b) { return !Ops::less(a.v_, b.v_); }
-  REGIONS_INLINE friend Mask operator==(Lanes a, Lanes b) { return Ops::equal(a.v_, b.v_); }
-  REGIONS_INLINE friend Mask operator!=(Lanes a, Lanes b) { return !Ops::equal(a.v_, b.v_); }
+  REGIONS_INLINE friend Lanes operator>>(Lanes a, int bits) { return Lanes(a.vector_ >> bits); }
+  REGIONS_INLINE friend Lanes operator&(Lanes a, Lanes b) { return Lanes(a.vector_ & b.vector_); }
+  REGIONS_INLINE friend Lanes operator|(Lanes a, Lanes b) { return Lanes(a.vector_ | b.vector_); }
+  REGIONS_INLINE friend Lanes operator^(Lanes a, Lanes b) { return Lanes(a.vector_ ^ b.vector_); }
+  REGIONS_INLINE friend Mask operator<(Lanes a, Lanes b) { return Ops::less(a.vector_, b.vector_); }
+  REGIONS_INLINE friend Mask operator>(Lanes a, Lanes b) { return Ops::less(b.vector_, a.vector_); }
+  REGIONS_INLINE friend Mask operator>=(Lanes a, Lanes b) {
+    return !Ops::less(a.vector_, b.vector_);
+  }
+  REGIONS_INLINE friend Mask operator==(Lanes a, Lanes b) {
+    return Ops::equal(a.vector_, b.vector_);
+  }
+  REGIONS_INLINE friend Mask operator!=(Lanes a, Lanes b) {
+    return !Ops::equal(a.vector_, b.vector_);
+  }
 
   REGIONS_INLINE friend Lanes select(Mask first, Lanes a, Lanes b) {
-    return Lanes(Ops::select(first, a.v_, b.v_));
+    return Lanes(Ops::select(first, a.vector_, b.vector_));
   }
-  REGIONS_INLINE friend Lanes smaller(Lanes a, Lanes b) { return Lanes(Ops::smaller(a.v_, b.v_)); }
-  REGIONS_INLINE friend Lanes larger(Lanes a, Lanes b) { return Lanes(Ops::larger(a.v_, b.v_)); }
+  REGIONS_INLINE friend Lanes smaller(Lanes a, Lanes b) {
+    return Lanes(Ops::smaller(a.vector_, b.vector_));
+  }
+  REGIONS_INLINE friend Lanes larger(Lanes a, Lanes b) {
+    return Lanes(Ops::larger(a.vector_, b.vector_));
+  }
   REGIONS_INLINE friend Lanes wrapped_product(Lanes a, Lanes b) { return a * b; }
   REGIONS_INLINE friend Lanes upper_bits(Lanes a, int first) {
     return Lanes(reinterpret_cast<Signed>(a.bits() >> first));
   }
-  // The rounded ratio differs from the quotient by at most one; the remainder shows in which
-  // direction.
+  // Returns a / b, rounded down. The ratio of floats differs from it by at most one; the remainder
+  // shows in which direction.
   REGIONS_INLINE friend Lanes quotient(Lanes a, Lanes b) {
-    const Lanes near(Ops::ratio(a.v_, b.v_));
+    const Lanes near(Ops::ratio(a.vector_, b.vector_));
     const Lanes rest = a - near * b;
     return select(rest < 0, near - 1, select(rest < b, near, near + 1));
   }
   REGIONS_INLINE friend Lanes small_quotient(Lanes a, Lanes b) {
-    return Lanes(Ops::ratio(a.v_, b.v_));
+    return Lanes(Ops::ratio(a.vector_, b.vector_));
   }
   REGIONS_INLINE friend void read_words(const uint32_t* from, Lanes& lanes) {
-    std::memcpy(&lanes.v_, from, sizeof lanes.v_);
+    std::memcpy(&lanes.vector_, from, sizeof lanes.vector_);
   }
   REGIONS_INLINE friend void write_words(uint32_t* to, Lanes lanes) {
-    std::memcpy(to, &lanes.v_, sizeof lanes.v_);
+    std::memcpy(to, &lanes.vector_, sizeof lanes.vector_);
   }
   REGIONS_INLINE friend Lanes look_up(const int32_t* table, Lanes index) {
     Signed found{};
@@ -235,12 +247,12 @@ class Lanes {
   REGIONS_INLINE friend void count_up(int32_t first, Lanes& lanes) {
     Signed steps{};
     for (int i = 0; i < kLanes; ++i) steps[i] = i;
-    lanes.v_ = steps + first;
+    lanes.vector_ = steps + first;
   }
 
  private:
-  REGIONS_INLINE Unsigned bits() const { return reinterpret_cast<Unsigned>(v_); }
-  Signed v_;
+  REGIONS_INLINE Unsigned bits() const { return reinterpret_cast<Unsigned>(vector_); }
+  Signed vector_;
 };
 
 }  // namespace regions::graphcutbg

@@ -3,20 +3,20 @@
 //
 // Incremental breadth-first search with excesses: Goldberg, Hed, Kaplan, Kohli, Tarjan and Werneck,
 // "Faster and more dynamic maximum flow by incremental breadth-first search", ESA 2015. One side
-// grows at a time, level by level. Where it meets the other side, all flow that its path can carry
-// is pushed across the link and on towards the other root. If a link on the way is full, the rest
-// stays in the node as a surplus; if the node finds no other parent, it becomes a root of the
-// growing side.
+// grows at a time, level by level. When it meets the other side at a link, all flow that the path
+// to this link can carry is pushed across the link and on towards the root of the other side. If a
+// link on the way becomes full, the rest of the flow stays in its node as a surplus. If this node
+// finds no other parent, it becomes a root of the growing side.
 //
 // When one side has no active nodes, no residual path leads from the source trees to the sink trees
 // and the cut is minimal: a node becomes inactive only after all its links out of the trees are
 // full, flow never returns between the sides, and the neighbours of a freed node are activated
 // again.
 //
-// One frame is cut by several threads in two steps. First, each thread solves a chunk of rows as if
-// there were no links between chunks. Then the links at the seams are restored, and one search
-// continues from there. After Liu and Sun, "Parallel graph-cuts by adaptive bottom-up merging",
-// CVPR 2010.
+// One frame is cut by several threads in two steps. First, each thread solves a chunk of rows
+// without the links between chunks. Then the links at the seams are restored, and one search
+// continues from the state of the chunks. The method follows Liu and Sun, "Parallel graph-cuts by
+// adaptive bottom-up merging", CVPR 2010.
 #include "cpu/maxflow/cut_search.hpp"
 
 #include <algorithm>
@@ -29,7 +29,7 @@
 namespace regions::maxflow {
 namespace {
 
-// The search in the trees of one chunk, or of all rows.
+// Searches the minimum cut of one chunk of rows, or of all rows.
 template <ResidualGraph Grid>
 class CutSearch : private OrphanAdoption<Grid> {
  public:
@@ -38,9 +38,9 @@ class CutSearch : private OrphanAdoption<Grid> {
 
   using OrphanAdoption<Grid>::OrphanAdoption;
 
-  // Activates the roots of row y that have a neighbour of another kind. `mask` marks the roots.
+  // Activates the roots of row y that have a neighbour with another label. `mask` marks the roots.
   void activate_row(int y, Image<const uint8_t> mask) {
-    constexpr int kStep = 8;  // pixels compared at a time
+    constexpr int kPixelsAtOnce = 8;  // number of pixels compared at a time
     const uint8_t* rows[3];
     for (int i = 0; i < 3; ++i) rows[i] = mask.row(std::clamp(y + i - 1, 0, mask.height - 1));
     const auto word = [&](int x, int row) {
@@ -49,18 +49,18 @@ class CutSearch : private OrphanAdoption<Grid> {
       return pixels;
     };
     for (int x = 0; x < mask.width;) {
-      const bool inside = x > 0 && x + kStep < mask.width;
+      const bool inside = x > 0 && x + kPixelsAtOnce < mask.width;
       if (inside) {
-        uint64_t others = 0;
+        uint64_t differences = 0;
         for (int k = 0; k < kNeighbours; ++k) {
-          others |= word(x, 1) ^ word(x + step_x(k), 1 + step_y(k));
+          differences |= word(x, 1) ^ word(x + step_x(k), 1 + step_y(k));
         }
-        if (others == 0) {
-          x += kStep;
+        if (differences == 0) {
+          x += kPixelsAtOnce;
           continue;
         }
       }
-      for (const int end = inside ? x + kStep : x + 1; x < end; ++x) {
+      for (const int end = inside ? x + kPixelsAtOnce : x + 1; x < end; ++x) {
         const int32_t index = grid_.index(x, y);
         grid_.ensure_loaded(index);
         if (has_other_neighbour(index)) activate(index);
@@ -75,7 +75,7 @@ class CutSearch : private OrphanAdoption<Grid> {
     if (label < 0) SearchTrees::template activate<Side::sink>(index);
   }
 
-  // Continues with trees that other objects have grown.
+  // Continues with trees that other CutSearch objects have grown.
   void resume(const SearchResult& result) {
     source_.level = source_.limit = result.source_level;
     sink_.level = sink_.limit = result.sink_level;
@@ -87,7 +87,7 @@ class CutSearch : private OrphanAdoption<Grid> {
   NodeList take_active_nodes() {
     NodeList nodes = new_orphans_;
     while (!source_.active.empty()) nodes.push(SearchTrees::template pop_active<Side::source>());
-    // After the end only one side has active nodes, so the list has capacity for all of them.
+    // After a finished search only one side has active nodes, so all of them fit into the list.
     while (!sink_.active.empty()) {
       const int32_t index = SearchTrees::template pop_active<Side::sink>();
       if (finished_) nodes.push(index);
@@ -112,9 +112,9 @@ class CutSearch : private OrphanAdoption<Grid> {
   using SearchTrees::source_;
   using SearchTrees::surplus_nodes_;
   using SearchTrees::work_;
-  static constexpr int64_t kWorkPerClockCheck = 4096;  // neighbours visited
+  static constexpr int64_t kWorkPerClockCheck = 4096;  // number of visited neighbours
 
-  // Whether a node has a residual link to a neighbour with another label.
+  // Returns whether a node has a residual link to a neighbour with another label.
   bool has_other_neighbour(int32_t index) const {
     const Node& node = grid_[index];
     const int32_t label = node.label;
@@ -128,23 +128,25 @@ class CutSearch : private OrphanAdoption<Grid> {
     return false;
   }
 
-  // Each pass is done by the side that will have less total work after it. So small objects are
-  // cut with work in the objects only, and each side grows half of a long path.
+  // Runs passes until the cut is minimal. In each pass, the side grows that will have less total
+  // work after the pass. Therefore a small object is cut with work inside the object only, and each
+  // side grows half of a long path. Returns false if the deadline has passed.
   bool grow_alternately(const Deadline& deadline) {
     while (!source_.active.empty() && !sink_.active.empty()) {
       if (passes_ >= deadline.passes || Clock::now() >= deadline.time) return false;
       ++passes_;
-      const auto expected = [](const SideState& side) {
+      const auto work_after_pass = [](const SideState& side) {
         return side.work + int64_t{side.active.size()} * kNeighbours;
       };
-      const bool in_time = expected(source_) <= expected(sink_) ? grow_level<Side::source>(deadline)
-                                                                : grow_level<Side::sink>(deadline);
+      const bool in_time = work_after_pass(source_) <= work_after_pass(sink_)
+                               ? grow_level<Side::source>(deadline)
+                               : grow_level<Side::sink>(deadline);
       if (!in_time) return false;
     }
     return true;
   }
 
-  // One pass: scans all active nodes. Returns false if the deadline has passed.
+  // Runs one pass of side s: scans all active nodes. Returns false if the deadline has passed.
   template <Side s>
   bool grow_level(const Deadline& deadline) {
     SideState& side = SearchTrees::template state<s>();
@@ -233,14 +235,14 @@ class CutSearch : private OrphanAdoption<Grid> {
     amount = std::min(amount, -SearchTrees::template surplus<s>(grid_[root]));
 
     push_flow<s>(grid_[node], k, grid_[to], amount);
-    for (int32_t at = node; at != root;) {
-      Node& child = grid_[at];
-      const int32_t above = grid_.neighbour(at, child.parent);
-      const int down = opposite(child.parent);
-      push_flow<s>(grid_[above], down, child, amount);
-      if (SearchTrees::template outward_residual<s>(grid_[above], down, child) == 0)
-        make_orphan(at);
-      at = above;
+    for (int32_t index = node; index != root;) {
+      Node& child = grid_[index];
+      const int32_t parent = grid_.neighbour(index, child.parent);
+      const int to_child = opposite(child.parent);
+      push_flow<s>(grid_[parent], to_child, child, amount);
+      if (SearchTrees::template outward_residual<s>(grid_[parent], to_child, child) == 0)
+        make_orphan(index);
+      index = parent;
     }
     add_surplus<s>(grid_[root], amount);
     if (grid_[root].excess == 0) make_orphan(root);
@@ -271,43 +273,44 @@ class CutSearch : private OrphanAdoption<Grid> {
         return;
       }
       if (surplus <= 0 || node.parent == kOrphan) return;
-      const int32_t above = grid_.neighbour(index, node.parent);
-      const int down = opposite(node.parent);
-      const auto& capacity = SearchTrees::template outward_residual<s>(grid_[above], down, node);
+      const int32_t parent = grid_.neighbour(index, node.parent);
+      const int to_child = opposite(node.parent);
+      const auto& capacity =
+          SearchTrees::template outward_residual<s>(grid_[parent], to_child, node);
       const Amount amount = std::min(surplus, static_cast<Amount>(capacity));
-      push_flow<s>(grid_[above], down, node, amount);
+      push_flow<s>(grid_[parent], to_child, node, amount);
       add_surplus<s>(node, -amount);
-      add_surplus<s>(grid_[above], amount);
+      add_surplus<s>(grid_[parent], amount);
       if (capacity == 0) make_orphan(index);
       ++work_;
-      index = above;
+      index = parent;
     }
   }
 
-  int64_t next_clock_check_ = 0;  // value of work_
+  int64_t next_clock_check_ = 0;  // value of work_ at which the clock is read next
   int passes_ = 0;
   bool finished_ = true;
 };
 
-// Rows first..last - 1 of chunk i of `count`. A chunk consists of whole rows of tiles, so chunks
-// have no nodes in common.
+// The rows first_row..end_row - 1 of chunk i of `count` chunks. A chunk consists of whole rows of
+// tiles, so chunks have no nodes in common.
 template <ResidualGraph Grid>
 struct RowChunk {
   RowChunk(Size size, int count, int i)
-      : first_tiles(static_cast<int>(int64_t{Grid::tile_rows(size)} * i / count)),
-        last_tiles(static_cast<int>(int64_t{Grid::tile_rows(size)} * (i + 1) / count)),
-        first(Grid::first_row(size, first_tiles)),
-        last(Grid::first_row(size, last_tiles)) {}
-  int first_tiles;
-  int last_tiles;
-  int first;
-  int last;
+      : first_tile_row(static_cast<int>(int64_t{Grid::tile_rows(size)} * i / count)),
+        end_tile_row(static_cast<int>(int64_t{Grid::tile_rows(size)} * (i + 1) / count)),
+        first_row(Grid::first_row(size, first_tile_row)),
+        end_row(Grid::first_row(size, end_tile_row)) {}
+  int first_tile_row;
+  int end_tile_row;
+  int first_row;
+  int end_row;
 };
 
 // Calls f(upper, k, lower) for each link between the rows y - 1 and y.
 template <ResidualGraph Grid, std::invocable<int32_t, int, int32_t> F>
 void for_each_seam_link(const Grid& grid, int y, F f) {
-  for (int k = kDown; k < Grid::kNeighbours; k += 2) {  // the directions downwards
+  for (int k = kDown; k < Grid::kNeighbours; k += 2) {  // all directions downwards
     for (int x = 0; x < grid.size().width; ++x) {
       const int32_t upper = grid.index(x, y - 1);
       f(upper, k, grid.neighbour(upper, k));
@@ -315,13 +318,13 @@ void for_each_seam_link(const Grid& grid, int y, F f) {
   }
 }
 
-// Solves a frame in chunks, until the cut is minimal or the deadline has passed.
+// Solves a frame with several threads, until the cut is minimal or the deadline has passed.
 template <ResidualGraph Grid>
 struct ParallelSearch {
   using Residual = typename Grid::Numbers::Residual;
 
   Grid grid;
-  Image<const uint8_t> mask;  // marks the roots
+  Image<const uint8_t> mask;  // marks the roots, see find_minimum_cut()
   SearchBuffers buffers;
   const Workers& workers;
   Deadline deadline;
@@ -343,9 +346,10 @@ struct ParallelSearch {
   };
 
   ChunkResult solve_chunk(const RowChunk<Grid>& chunk) {
-    const int32_t first = grid.nodes_before(chunk.first_tiles);
-    CutSearch<Grid> search(grid, first, grid.nodes_before(chunk.last_tiles) - first, buffers.trees);
-    for (int y = chunk.first; y < chunk.last; ++y) search.activate_row(y, mask);
+    const int32_t first = grid.nodes_before(chunk.first_tile_row);
+    CutSearch<Grid> search(grid, first, grid.nodes_before(chunk.end_tile_row) - first,
+                           buffers.trees);
+    for (int y = chunk.first_row; y < chunk.end_row; ++y) search.activate_row(y, mask);
     const SearchResult result = search.run(deadline);
     return {result, search.take_active_nodes()};
   }
@@ -353,10 +357,10 @@ struct ParallelSearch {
   // Sets the capacities of the links at a seam to 0 and stores the previous values. Also loads the
   // tiles on both sides, so that no thread loads tiles of another chunk later.
   void remove_seam(int i, const RowChunk<Grid>& chunk) {
-    grid.ensure_rows_loaded(chunk.first_tiles - 1, chunk.first_tiles + 1);
+    grid.ensure_rows_loaded(chunk.first_tile_row - 1, chunk.first_tile_row + 1);
     int64_t* capacity =
         buffers.seam_residuals + static_cast<size_t>(i - 1) * seam_size(grid.size());
-    for_each_seam_link(grid, chunk.first, [&](int32_t upper, int k, int32_t lower) {
+    for_each_seam_link(grid, chunk.first_row, [&](int32_t upper, int k, int32_t lower) {
       *capacity++ = static_cast<int64_t>(std::exchange(grid[upper].residual[k], Residual{}));
       *capacity++ =
           static_cast<int64_t>(std::exchange(grid[lower].residual[opposite(k)], Residual{}));
@@ -368,7 +372,8 @@ struct ParallelSearch {
   SearchResult solve_all(int chunks, const std::array<ChunkResult, kMaxChunks>& results) {
     SearchResult all;
     for (int i = 0; i < chunks; ++i) all.add(results[static_cast<size_t>(i)].result);
-    CutSearch<Grid> search(grid, 0, static_cast<int32_t>(Grid::count(grid.size())), buffers.trees);
+    CutSearch<Grid> search(grid, 0, static_cast<int32_t>(Grid::count_nodes(grid.size())),
+                           buffers.trees);
     search.resume(all);
     for (int i = 0; i < chunks; ++i) {
       for (const int32_t node : results[static_cast<size_t>(i)].active_nodes) search.activate(node);
@@ -376,7 +381,7 @@ struct ParallelSearch {
     for (int i = 1; i < chunks; ++i) {
       const int64_t* capacity =
           buffers.seam_residuals + static_cast<size_t>(i - 1) * seam_size(grid.size());
-      for_each_seam_link(grid, RowChunk<Grid>(grid.size(), chunks, i).first,
+      for_each_seam_link(grid, RowChunk<Grid>(grid.size(), chunks, i).first_row,
                          [&](int32_t upper, int k, int32_t lower) {
                            grid[upper].residual[k] = static_cast<Residual>(*capacity++);
                            grid[lower].residual[opposite(k)] = static_cast<Residual>(*capacity++);

@@ -12,18 +12,19 @@ namespace regions::maxflow {
 
 using Clock = std::chrono::steady_clock;
 
-// When to stop before the cut is minimal.
+// Limits at which a search stops even if its cut is not minimal yet.
 struct Deadline {
   int passes = std::numeric_limits<int>::max();
   Clock::time_point time = Clock::time_point::max();
 };
 
-// The state of a search when it stopped. If it has finished, only one side has active nodes.
+// The state of a search when it stopped. If the search has finished, only one side has active
+// nodes.
 struct SearchResult {
-  int32_t source_level = 1;
-  int32_t sink_level = 1;
-  int passes = 0;
-  bool finished = true;
+  int32_t source_level = 1;  // level that the source trees have reached
+  int32_t sink_level = 1;    // level that the sink trees have reached
+  int passes = 0;            // number of passes, see Deadline
+  bool finished = true;      // whether the cut is minimal
 
   void add(const SearchResult& other) {
     source_level = std::max(source_level, other.source_level);
@@ -33,22 +34,23 @@ struct SearchResult {
   }
 };
 
-// With more chunks, the additional work of the last search exceeds the time saved.
+// Maximum number of chunks. With more chunks, the last search takes more additional time than the
+// chunks save.
 inline constexpr int kMaxChunks = 8;
-inline constexpr int kMinRows = 16;  // per chunk: fewer rows are not worth a thread
+inline constexpr int kMinRowsPerChunk = 16;  // a chunk of fewer rows is not worth a thread
 
 // Returns the number of chunks of rows that are solved separately at first: two per thread, because
 // the work per chunk differs.
 inline int chunk_count(Size size, const Workers& workers) {
   if (workers.threads() == 1) return 1;
-  return std::clamp(size.height / kMinRows, 1, std::min(2 * workers.threads(), kMaxChunks));
+  return std::clamp(size.height / kMinRowsPerChunk, 1, std::min(2 * workers.threads(), kMaxChunks));
 }
 
-// The number of residual capacities at one seam between chunks: three links per pixel to the row
-// above, in two directions.
+// Returns the number of residual capacities at one seam between chunks: three links per pixel to
+// the row above, in two directions.
 inline size_t seam_size(Size size) { return static_cast<size_t>(size.width) * 3 * 2; }
 
-// Memory of a search.
+// The memory of a search.
 struct SearchBuffers {
   std::byte* trees;         // [SearchTrees::bytes(nodes)]
   int64_t* seam_residuals;  // [chunk_count - 1][seam_size]

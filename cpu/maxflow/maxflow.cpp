@@ -1,5 +1,6 @@
-// Minimum cuts on the CPU: chooses the narrowest number types that can represent the frame, runs
-// the search, reads the mask from the search trees, and stores the solution for warm starts.
+// Computes minimum cuts on the CPU: chooses the narrowest number types that can represent the
+// frame, runs the search, reads the mask from the search trees, and stores the solution for warm
+// starts.
 #include "core/maxflow/maxflow.hpp"
 
 #include <algorithm>
@@ -20,7 +21,7 @@
 namespace regions::maxflow {
 namespace {
 
-// Sets the mask values of a row of pixels without flow.
+// Sets the mask values of a row before any flow is pushed: the sign of the terminal weight decides.
 REGIONS_CLONES void mark_roots(const int32_t* terminal, int width, uint8_t* marks) {
   std::transform(terminal, terminal + width, marks, [](int32_t t) -> uint8_t {
     return t > 0 ? kInSource : t < 0 ? kInSink : kFree;
@@ -129,13 +130,14 @@ using maxflow::WeightSums;
 // The sum of this many int32 values fits into an int64 with a wide margin.
 constexpr size_t kMaxPixels = size_t{1} << 29;
 
-// All grids of a size have the same number of nodes.
-using Narrow = ResidualGrid<maxflow::NumberTypes<int16_t>, 4>;
+// The grid type that is used to count nodes and tiles. All grid types have the same number of nodes
+// and tiles for a picture of the same size.
+using NarrowestGrid = ResidualGrid<maxflow::NumberTypes<int16_t>, 4>;
 
 template <int kNeighbours>
-constexpr size_t kWidestNode = sizeof(maxflow::Node<maxflow::NumberTypes<int64_t>, kNeighbours>);
+constexpr size_t kMaxNodeBytes = sizeof(maxflow::Node<maxflow::NumberTypes<int64_t>, kNeighbours>);
 
-// Rows or tiles first..last - 1 of chunk i of `count`.
+// The rows or tiles first..last - 1 of chunk i. `count` chunks contain `all` rows or tiles.
 struct ChunkRange {
   ChunkRange(int all, int count, int i)
       : first(static_cast<int>(static_cast<int64_t>(all) * i / count)),
@@ -154,7 +156,7 @@ class CpuGridCut final : public GridCut {
             "a cut requires a picture of at least 1x1 pixels and at least one slot");
     expects(size.area() <= kMaxPixels, "pictures of more than " + std::to_string(kMaxPixels) +
                                            " pixels are too large for an exact cut");
-    const size_t nodes = Narrow::count(size);
+    const size_t nodes = NarrowestGrid::count_nodes(size);
     expects(nodes <= static_cast<size_t>(std::numeric_limits<int32_t>::max()),
             "pictures of " + std::to_string(size.width) + "x" + std::to_string(size.height) +
                 " pixels are too large for an exact cut");
@@ -162,22 +164,22 @@ class CpuGridCut final : public GridCut {
     size_ = size;
     neighbours_ = neighbours;
     const bool eight = neighbours == Neighbours::eight;
-    // With a warm start, a frame is solved in the graph that does not contain the last frame.
-    // Memory beyond the narrow number types, and memory of tiles that are not loaded, is never
-    // touched.
+    // With a warm start, a frame is solved in the graph that does not contain the last frame. The
+    // memory that only wider number types use, and the memory of tiles that are not loaded, is
+    // never touched.
     for (Block& graph : graphs_) {
-      graph = backend_->allocate(nodes * (eight ? kWidestNode<8> : kWidestNode<4>));
+      graph = backend_->allocate(nodes * (eight ? kMaxNodeBytes<8> : kMaxNodeBytes<4>));
     }
-    lists_ = backend_->allocate(maxflow::SearchTrees<Narrow>::bytes(nodes));
-    for (auto& tiles : is_loaded_) tiles.assign(Narrow::count_tiles(size), 0);
+    node_lists_ = backend_->allocate(maxflow::SearchTrees<NarrowestGrid>::bytes(nodes));
+    for (auto& tiles : is_loaded_) tiles.assign(NarrowestGrid::count_tiles(size), 0);
     const auto seams = static_cast<size_t>(maxflow::chunk_count(size, workers_) - 1);
     seam_residuals_.assign(seams * maxflow::seam_size(size), 0);
     zeros_.assign(static_cast<size_t>(size.width), 0);
     sums_.assign(static_cast<size_t>(size.height), {});
     tile_values_.assign(static_cast<size_t>(size.height), 0);
-    width_ = k16Bits;
-    solved_width_ = kUnsolved;
-    warm_choice_ = {};
+    number_size_ = k16Bits;
+    solved_number_size_ = kUnsolved;
+    warm_start_tuner_ = {};
   }
 
   void enqueue(const GridGraph& graph, Image<uint8_t> foreground, const CutLimits& limits,
@@ -200,12 +202,12 @@ class CpuGridCut final : public GridCut {
 
   void reset() override {
     const std::lock_guard lock(mutex_);
-    solved_width_ = kUnsolved;
+    solved_number_size_ = kUnsolved;
   }
 
  private:
-  // The size of the number types of a graph.
-  enum Width { kUnsolved = -1, k16Bits, k32Bits, k64Bits };
+  // The size of the number types of a graph; kUnsolved if no frame has been solved.
+  enum NumberSize { kUnsolved = -1, k16Bits, k32Bits, k64Bits };
 
   template <class T>
   void expects_size(const Image<T>& image, const char* what) const {
@@ -222,7 +224,8 @@ class CpuGridCut final : public GridCut {
       deadline.time = start + std::chrono::microseconds(limits.time_budget_us);
     }
     const Task task{graph, foreground, limits.warm, deadline};
-    return neighbours_ == Neighbours::four ? cut_with<4>(task) : cut_with<8>(task);
+    return neighbours_ == Neighbours::four ? cut_with_neighbours<4>(task)
+                                           : cut_with_neighbours<8>(task);
   }
 
   struct Task {
@@ -234,50 +237,53 @@ class CpuGridCut final : public GridCut {
 
   // Tries the number types that were sufficient for the last frame first, then wider ones.
   template <int kNeighbours>
-  CutResult cut_with(const Task& task) {
+  CutResult cut_with_neighbours(const Task& task) {
     CutResult report;
-    for (;; width_ = static_cast<Width>(width_ + 1)) {
+    for (;; number_size_ = static_cast<NumberSize>(number_size_ + 1)) {
       bool is_wide_enough = false;
-      switch (width_) {
+      switch (number_size_) {
         case k16Bits:
           is_wide_enough =
-              cut_in<ResidualGrid<maxflow::NumberTypes<int16_t>, kNeighbours>>(task, report);
+              solve_in<ResidualGrid<maxflow::NumberTypes<int16_t>, kNeighbours>>(task, report);
           break;
         case k32Bits:
           is_wide_enough =
-              cut_in<ResidualGrid<maxflow::NumberTypes<int32_t>, kNeighbours>>(task, report);
+              solve_in<ResidualGrid<maxflow::NumberTypes<int32_t>, kNeighbours>>(task, report);
           break;
         default:
           is_wide_enough =
-              cut_in<ResidualGrid<maxflow::NumberTypes<int64_t>, kNeighbours>>(task, report);
+              solve_in<ResidualGrid<maxflow::NumberTypes<int64_t>, kNeighbours>>(task, report);
       }
       if (is_wide_enough) return report;
     }
   }
 
-  // Returns false if the grid's number types are too narrow for the frame.
+  // Solves the frame in a graph of type Grid. Returns false if the number types of Grid are too
+  // narrow for the frame.
   template <maxflow::ResidualGraph Grid>
-  bool cut_in(const Task& task, CutResult& report) {
-    const bool may_start_warm = task.warm && solved_width_ == width_;
-    // A cut that stopped early is always continued. Its time says little about complete cuts.
-    const bool warm = may_start_warm && (!solved_exactly_ || warm_choice_.use_warm_start());
-    if (!warm) solved_width_ = kUnsolved;
+  bool solve_in(const Task& task, CutResult& report) {
+    const bool may_start_warm = task.warm && solved_number_size_ == number_size_;
+    // A cut that stopped early is always continued. The tuner does not get its time, which says
+    // little about complete cuts.
+    const bool warm = may_start_warm && (!solved_exactly_ || warm_start_tuner_.use_warm_start());
+    if (!warm) solved_number_size_ = kUnsolved;
     const maxflow::Clock::time_point start = maxflow::Clock::now();
     const WeightSums sums = sums_of(task.graph);
     expects(!sums.has_negative, "a capacity between pixels is negative");
     if (sums.max_sum > Grid::Numbers::kMaxSum) return false;
     const int next = warm ? current_ ^ 1 : current_;
-    const Grid last = grid_in<Grid>(current_, nullptr);
-    const maxflow::WeightLoader<false, Grid> cold(task.graph, zeros_.data(), nullptr);
-    const maxflow::WeightLoader<true, Grid> with_flow(task.graph, zeros_.data(), &last);
+    const Grid last = make_grid<Grid>(current_, nullptr);
+    const maxflow::WeightLoader<false, Grid> cold_loader(task.graph, zeros_.data(), nullptr);
+    const maxflow::WeightLoader<true, Grid> warm_loader(task.graph, zeros_.data(), &last);
     const typename Grid::TileLoader& loader =
-        warm ? static_cast<const typename Grid::TileLoader&>(with_flow) : cold;
-    const Grid grid = grid_in<Grid>(next, &loader);
+        warm ? static_cast<const typename Grid::TileLoader&>(warm_loader) : cold_loader;
+    const Grid grid = make_grid<Grid>(next, &loader);
     mark_roots(task);
     std::fill(is_loaded_[next].begin(), is_loaded_[next].end(), 0);
-    if (warm) keep_flow(last, grid, task.foreground);
+    if (warm) load_tiles_with_flow(last, grid, task.foreground);
 
-    const maxflow::SearchBuffers buffers{lists_.template as<std::byte>(), seam_residuals_.data()};
+    const maxflow::SearchBuffers buffers{node_lists_.template as<std::byte>(),
+                                         seam_residuals_.data()};
     const maxflow::SearchResult result = maxflow::find_minimum_cut(
         grid, Image<const uint8_t>(task.foreground), buffers, workers_, task.deadline);
     report.exact = result.finished;
@@ -285,37 +291,37 @@ class CpuGridCut final : public GridCut {
     report.flow = sum_tiles(grid, [&](int32_t tile) {
       return maxflow::write_tile(grid, tile, task.graph, task.foreground);
     });
-    maxflow::assign_free_pixels(grid, task.foreground, lists_.template as<int32_t>());
+    maxflow::assign_free_pixels(grid, task.foreground, node_lists_.template as<int32_t>());
     if (!report.exact) load_all_tiles(grid);
     report.gap = report.exact ? 0 : sum_tiles(grid, [&](int32_t tile) {
       return maxflow::gap_of_tile(grid, tile, Image<const uint8_t>(task.foreground));
     });
     if (report.exact && (solved_exactly_ || !warm)) {
-      warm_choice_.record_time(warm, maxflow::Clock::now() - start);
+      warm_start_tuner_.record_time(warm, maxflow::Clock::now() - start);
     }
     current_ = next;
-    solved_width_ = width_;
+    solved_number_size_ = number_size_;
     solved_exactly_ = report.exact;
-    width_ = sums.max_sum <= maxflow::NumberTypes<int16_t>::kMaxSum   ? k16Bits
-             : sums.max_sum <= maxflow::NumberTypes<int32_t>::kMaxSum ? k32Bits
-                                                                      : k64Bits;
+    number_size_ = sums.max_sum <= maxflow::NumberTypes<int16_t>::kMaxSum   ? k16Bits
+                   : sums.max_sum <= maxflow::NumberTypes<int32_t>::kMaxSum ? k32Bits
+                                                                            : k64Bits;
     return true;
   }
 
   template <maxflow::ResidualGraph Grid>
-  Grid grid_in(int graph, const typename Grid::TileLoader* loader) {
+  Grid make_grid(int graph, const typename Grid::TileLoader* loader) {
     return Grid(graphs_[graph].template as<typename Grid::Node>(), size_, is_loaded_[graph].data(),
                 loader);
   }
 
   WeightSums sums_of(const GridGraph& graph) {
     return graph.max_weight > 0              ? WeightSums{graph.max_weight, false}
-           : neighbours_ == Neighbours::four ? sums_with<4>(graph)
-                                             : sums_with<8>(graph);
+           : neighbours_ == Neighbours::four ? sum_weights<4>(graph)
+                                             : sum_weights<8>(graph);
   }
 
   template <int kNeighbours>
-  WeightSums sums_with(const GridGraph& graph) {
+  WeightSums sum_weights(const GridGraph& graph) {
     workers_.parallel_for(chunks(), [&](int i) {
       const ChunkRange range(size_.height, chunks(), i);
       WeightSums& sums = sums_[static_cast<size_t>(i)];
@@ -340,7 +346,7 @@ class CpuGridCut final : public GridCut {
 
   // Loads the tiles that the last frame's flow has reached, and sets their mask values.
   template <maxflow::ResidualGraph Grid>
-  void keep_flow(const Grid& last, const Grid& grid, Image<uint8_t> foreground) {
+  void load_tiles_with_flow(const Grid& last, const Grid& grid, Image<uint8_t> foreground) {
     sum_tiles(last, [&](int32_t tile) {
       grid.ensure_tile_loaded(tile);
       grid.for_each_pixel(tile, [&](int x, int y, const typename Grid::Node& node) {
@@ -376,7 +382,8 @@ class CpuGridCut final : public GridCut {
     });
   }
 
-  // More chunks of rows or tiles than threads, because their work differs.
+  // Returns the number of chunks of rows or tiles. There are more chunks than threads, because the
+  // work per chunk differs.
   int chunks() const { return std::min(size_.height, workers_.threads() * 4); }
 
   std::shared_ptr<Backend> backend_;
@@ -384,18 +391,18 @@ class CpuGridCut final : public GridCut {
   std::mutex mutex_;  // held while a frame is solved; guards all following members
   Size size_;
   Neighbours neighbours_ = Neighbours::four;
-  Block graphs_[2];                      // nodes of the last frame and of the next one
-  Block lists_;                          // of the search trees
-  std::vector<int64_t> seam_residuals_;  // [seams][seam_size]
-  std::vector<int32_t> zeros_;           // [width]
-  std::vector<WeightSums> sums_;         // [chunks]
-  std::vector<int64_t> tile_values_;     // [chunks]
-  std::vector<uint8_t> is_loaded_[2];    // [tiles], of each graph
-  int current_ = 0;                      // index of the last frame's graph
-  Width width_ = k16Bits;                // tried first
-  Width solved_width_ = kUnsolved;       // of the last frame's graph
+  Block graphs_[2];   // nodes of the last frame's graph and of the next frame's graph
+  Block node_lists_;  // lists of nodes for the search trees
+  std::vector<int64_t> seam_residuals_;        // [seams][seam_size], see SearchBuffers
+  std::vector<int32_t> zeros_;                 // [width], all zero
+  std::vector<WeightSums> sums_;               // [chunks]
+  std::vector<int64_t> tile_values_;           // [chunks]
+  std::vector<uint8_t> is_loaded_[2];          // [tiles] for each graph, 1 if the tile is loaded
+  int current_ = 0;                            // index of the last frame's graph
+  NumberSize number_size_ = k16Bits;           // number types that the next frame tries first
+  NumberSize solved_number_size_ = kUnsolved;  // number types of the last frame's graph
   bool solved_exactly_ = false;
-  maxflow::WarmStartTuner warm_choice_;
+  maxflow::WarmStartTuner warm_start_tuner_;
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
-// The residual graph of a pixel grid, and loading it from a frame's weights. Links are implicit: a
-// node stores the residual capacity towards each neighbour, and the neighbours are at constant
-// distances in memory. The graph is loaded in tiles of 8x8 pixels when a search first reaches them.
+// Stores the residual graph of a pixel grid, and loads it from a frame's weights. Links are
+// implicit: a node stores the residual capacity towards each neighbour, and the neighbours are at
+// constant distances in memory. The graph is loaded in tiles of 8x8 pixels when a search first
+// reaches them.
 #pragma once
 
 #include <algorithm>
@@ -18,9 +19,9 @@
 
 namespace regions::maxflow {
 
-// The types of a graph in which |terminal| + capacities of all links is at most kMaxSum at each
-// pixel. Residual is unsigned, because flow in one direction can double the residual capacity of
-// the other direction.
+// The number types of a graph in which |terminal| + capacities of all links is at most kMaxSum at
+// each pixel. Residual is unsigned, because flow in one direction can double the residual capacity
+// of the other direction.
 template <class Signed>
 struct NumberTypes {
   using Excess = Signed;
@@ -33,22 +34,23 @@ struct NumberTypes {
 // Values of Node::parent in addition to the values of Direction.
 inline constexpr uint8_t kRoot = 8;
 inline constexpr uint8_t kOrphan = 9;
-inline constexpr uint8_t kNone = 10;
+inline constexpr uint8_t kNoParent = 10;
 
 template <class N, int kDirections>
 struct Node {
-  typename N::Residual residual[kDirections];  // towards each neighbour
+  typename N::Residual residual[kDirections];  // residual capacity towards each neighbour
   typename N::Excess excess;  // > 0: flow that came from the source and can continue
                               // < 0: flow that the sink can still receive
-  uint8_t parent;             // direction of the parent, or one of the above
-  uint8_t marks;              // bits, see SearchTrees
+  uint8_t parent;             // direction of the parent, or kRoot, kOrphan or kNoParent
+  uint8_t marks;              // set of bits, see SearchTrees::kActiveInSource and following
   // Level in the trees of the source (1, 2, ...) or the sink (-1, -2, ...); 0: in no tree.
   int32_t label;
 };
 
-// Nodes are stored tile by tile, and row by row in a tile. Paths run in all directions, so this
-// keeps them longer in the same cache lines and pages than rows would. The picture is surrounded by
-// a border of nodes without residual capacity, so that each pixel has all its neighbours in memory.
+// A grid whose nodes are stored tile by tile, and row by row in a tile. Paths run in all
+// directions, so they stay longer in the same cache lines and pages than if whole rows were stored.
+// The picture is surrounded by a border of nodes without residual capacity, so that each pixel has
+// all its neighbours in memory.
 //
 // A tile is loaded when neighbour() first returns one of its nodes, or by ensure_loaded(). In most
 // frames, few tiles are reached by any flow; the others are never loaded.
@@ -58,9 +60,9 @@ class ResidualGrid {
   using Numbers = N;
   using Node = maxflow::Node<N, kDirections>;
   static constexpr int kNeighbours = kDirections;
-  static constexpr int kTile = 8;
+  static constexpr int kTileSize = 8;  // pixels per side of a tile
 
-  // Loads tiles of one frame.
+  // Loads the tiles of one frame.
   class TileLoader {
    public:
     virtual void load(const ResidualGrid& grid, int32_t tile) const = 0;
@@ -74,35 +76,37 @@ class ResidualGrid {
   ResidualGrid(Node* nodes, Size size, uint8_t* is_loaded, const TileLoader* loader)
       : nodes_(nodes),
         size_(size),
-        row_of_tiles_(tiles(size.width)),
+        nodes_per_tile_row_(tiles_along(size.width)),
         is_loaded_(is_loaded),
         loader_(loader) {
-    row_of_tiles_ *= kTile * kTile;
-    for (int y = 0; y < kTile; ++y) {
-      for (int x = 0; x < kTile; ++x) {
-        // Computed for the second tile of the second row, so that no coordinate is negative.
-        const int32_t here = index(kTile + x, kTile + y);
+    nodes_per_tile_row_ *= kTileSize * kTileSize;
+    for (int y = 0; y < kTileSize; ++y) {
+      for (int x = 0; x < kTileSize; ++x) {
+        // The offsets are computed for the second tile of the second row of tiles, so that no
+        // coordinate is negative.
+        const int32_t here = index(kTileSize + x, kTileSize + y);
         for (int k = 0; k < kDirections; ++k) {
-          step_[here % (kTile * kTile)][k] =
-              index(kTile + x + step_x(k), kTile + y + step_y(k)) - here;
+          neighbour_offset_[here % (kTileSize * kTileSize)][k] =
+              index(kTileSize + x + step_x(k), kTileSize + y + step_y(k)) - here;
         }
       }
     }
   }
 
   static size_t count_tiles(Size size) {
-    return static_cast<size_t>(tiles(size.width)) * static_cast<size_t>(tiles(size.height));
+    return static_cast<size_t>(tiles_along(size.width)) *
+           static_cast<size_t>(tiles_along(size.height));
   }
-  // The number of nodes, border and padding included.
-  static size_t count(Size size) { return count_tiles(size) * (kTile * kTile); }
-  // The number of rows of tiles.
-  static int tile_rows(Size size) { return tiles(size.height); }
-  // The first row of pixels in a row of tiles; at most the height.
+  // Returns the number of nodes, including the border and padding.
+  static size_t count_nodes(Size size) { return count_tiles(size) * (kTileSize * kTileSize); }
+  // Returns the number of rows of tiles.
+  static int tile_rows(Size size) { return tiles_along(size.height); }
+  // Returns the first row of pixels in a row of tiles; at most the height of the picture.
   static int first_row(Size size, int tile_row) {
-    return tile_row == 0 ? 0 : std::min(tile_row * kTile - 1, size.height);
+    return tile_row == 0 ? 0 : std::min(tile_row * kTileSize - 1, size.height);
   }
-  // The number of nodes in the previous rows of tiles.
-  int32_t nodes_before(int tile_row) const { return tile_row * row_of_tiles_; }
+  // Returns the number of nodes in all rows of tiles above `tile_row`.
+  int32_t nodes_before(int tile_row) const { return tile_row * nodes_per_tile_row_; }
 
   Size size() const { return size_; }
   Node& operator[](int32_t node) const { return nodes_[node]; }
@@ -111,10 +115,10 @@ class ResidualGrid {
     int left, top, right, bottom;
   };
   Pixels pixels(int32_t tile) const {
-    const int columns = tiles(size_.width);
-    const int left = tile % columns * kTile - 1, top = tile / columns * kTile - 1;
-    return {std::max(left, 0), std::max(top, 0), std::min(left + kTile, size_.width),
-            std::min(top + kTile, size_.height)};
+    const int columns = tiles_along(size_.width);
+    const int left = tile % columns * kTileSize - 1, top = tile / columns * kTileSize - 1;
+    return {std::max(left, 0), std::max(top, 0), std::min(left + kTileSize, size_.width),
+            std::min(top + kTileSize, size_.height)};
   }
   // Calls f(x, y, node) for each pixel of a tile.
   template <std::invocable<int, int, Node&> F>
@@ -125,25 +129,25 @@ class ResidualGrid {
       for (int x = area.left; x < area.right; ++x) f(x, y, *node++);
     }
   }
-  // All nodes of a tile, including those outside the picture.
+  // Returns all nodes of a tile, including nodes outside the picture.
   std::span<Node> nodes(int32_t tile) const {
-    return {nodes_ + static_cast<ptrdiff_t>(tile) * (kTile * kTile), kTile * kTile};
+    return {nodes_ + static_cast<ptrdiff_t>(tile) * (kTileSize * kTileSize), kTileSize * kTileSize};
   }
   int32_t index(int x, int y) const {
-    return (y + 1) / kTile * row_of_tiles_ + (y + 1) % kTile * kTile + column(x);
+    return (y + 1) / kTileSize * nodes_per_tile_row_ + (y + 1) % kTileSize * kTileSize + column(x);
   }
-  // The neighbour in direction k. Does not load its tile.
+  // Returns the neighbour in direction k, without loading its tile.
   int32_t neighbour_index(int32_t node, int k) const {
-    return node + step_[static_cast<uint32_t>(node) % (kTile * kTile)][k];
+    return node + neighbour_offset_[static_cast<uint32_t>(node) % (kTileSize * kTileSize)][k];
   }
-  // The neighbour in direction k. Loads its tile.
+  // Returns the neighbour in direction k, and loads its tile.
   int32_t neighbour(int32_t node, int k) const {
     const int32_t next = neighbour_index(node, k);
     ensure_loaded(next);
     return next;
   }
   int32_t tile_of(int32_t node) const {
-    return static_cast<int32_t>(static_cast<uint32_t>(node) / (kTile * kTile));
+    return static_cast<int32_t>(static_cast<uint32_t>(node) / (kTileSize * kTileSize));
   }
   bool is_loaded(int32_t tile) const { return is_loaded_[tile] != 0; }
   // Loads the node's tile unless it is loaded already.
@@ -156,23 +160,25 @@ class ResidualGrid {
   }
   // Loads all tiles in the rows of tiles first..last - 1.
   void ensure_rows_loaded(int first, int last) const {
-    const int columns = tiles(size_.width);
+    const int columns = tiles_along(size_.width);
     for (int32_t tile = first * columns; tile < last * columns; ++tile) ensure_tile_loaded(tile);
   }
 
  private:
-  static int tiles(int pixels) {
-    return static_cast<int>((static_cast<int64_t>(pixels) + 2 + kTile - 1) / kTile);
+  // Returns the number of tiles along a side of this many pixels, including the border.
+  static int tiles_along(int pixels) {
+    return static_cast<int>((static_cast<int64_t>(pixels) + 2 + kTileSize - 1) / kTileSize);
   }
   static int32_t column(int x) {
     const auto at = static_cast<uint32_t>(x + 1);
-    return static_cast<int32_t>(at / kTile * (kTile * kTile) + at % kTile);
+    return static_cast<int32_t>(at / kTileSize * (kTileSize * kTileSize) + at % kTileSize);
   }
 
-  Node* nodes_;  // [count(size)]
+  Node* nodes_;  // [count_nodes(size)]
   Size size_;
-  int32_t row_of_tiles_ = 0;  // nodes
-  int32_t step_[kTile * kTile][kDirections] = {};
+  int32_t nodes_per_tile_row_ = 0;
+  // Index of each neighbour of a node minus the index of the node, by position in the tile.
+  int32_t neighbour_offset_[kTileSize * kTileSize][kDirections] = {};
   uint8_t* is_loaded_;  // [count_tiles(size)]
   const TileLoader* loader_;
 };
@@ -191,7 +197,7 @@ concept ResidualGraph = requires(const Grid& grid, int32_t node, int k) {
 // Statistics of the weights of several rows.
 struct WeightSums {
   int64_t max_sum = 0;        // largest |terminal| + capacities of all links of a pixel
-  bool has_negative = false;  // a capacity is negative
+  bool has_negative = false;  // whether any capacity is negative
 
   void add(const WeightSums& other) {
     max_sum = std::max(max_sum, other.max_sum);
@@ -218,7 +224,7 @@ class TileLinks {
 
  private:
   int first_x_, first_y_;
-  int32_t capacity_[Grid::kTile + 1][4][Grid::kTile + 2];
+  int32_t capacity_[Grid::kTileSize + 1][4][Grid::kTileSize + 2];
 };
 
 // The weights of one row of pixels and of its links.
@@ -241,12 +247,12 @@ class WeightRow {
 
   int32_t terminal(int x) const { return terminal_[x]; }
 
-  // Writes the capacities towards all neighbours of pixel x, indexed by Direction. kInside: the
-  // pixel is not the first or last one of the row.
-  template <bool kInside = false>
+  // Writes the capacities of the links to all neighbours of pixel x, indexed by Direction.
+  // kIsInside means that pixel x is neither the first nor the last pixel of the row.
+  template <bool kIsInside = false>
   REGIONS_INLINE void capacities(int x, int32_t (&c)[kNeighbours]) const {
-    const bool has_left = kInside || x > 0;
-    const bool has_right = kInside || x + 1 < width_;
+    const bool has_left = kIsInside || x > 0;
+    const bool has_right = kIsInside || x + 1 < width_;
     const int i = x - first_x_;
     c[kRight] = has_right ? here_.right[i] : 0;
     c[kLeft] = has_left ? here_.right[i - 1] : 0;
@@ -262,42 +268,43 @@ class WeightRow {
 
   REGIONS_INLINE WeightSums sums() const {
     // The sum of nine numbers below this limit fits into an int32. Few frames need 64 bits.
-    constexpr uint32_t kSmall = uint32_t{1} << 27;
-    const Tally<int32_t> narrow = tally<int32_t>();
-    if (narrow.bits < kSmall) return {narrow.max_sum, false};
-    const Tally<int64_t> wide = tally<int64_t>();
+    constexpr uint32_t kNarrowLimit = uint32_t{1} << 27;
+    const RowStatistics<int32_t> narrow = row_statistics<int32_t>();
+    if (narrow.bits < kNarrowLimit) return {narrow.max_sum, false};
+    const RowStatistics<int64_t> wide = row_statistics<int64_t>();
     return {wide.max_sum, wide.signs < 0};
   }
 
  private:
-  // Statistics of a row; max_sum overflows if Wide is too narrow.
+  // Statistics of a row. max_sum overflows if the type Wide is too narrow.
   template <class Wide>
-  struct Tally {
-    uint32_t bits = 0;  // union of the bits of all capacities and |terminal|
-    int32_t signs = 0;  // negative if any capacity is
+  struct RowStatistics {
+    uint32_t bits = 0;  // bitwise OR of all capacities and all |terminal|
+    int32_t signs = 0;  // bitwise OR of all capacities; negative if any capacity is negative
     Wide max_sum = 0;
   };
 
   template <class Wide>
-  REGIONS_INLINE Tally<Wide> tally() const {
-    Tally<Wide> all;
-    add_to<false>(all, 0, 1);
-    add_to<true>(all, 1, width_ - 1);
-    add_to<false>(all, std::max(width_ - 1, 1), width_);
+  REGIONS_INLINE RowStatistics<Wide> row_statistics() const {
+    RowStatistics<Wide> all;
+    add_pixels<false>(all, 0, 1);
+    add_pixels<true>(all, 1, width_ - 1);
+    add_pixels<false>(all, std::max(width_ - 1, 1), width_);
     return all;
   }
 
-  template <bool kInside, class Wide>
-  REGIONS_INLINE void add_to(Tally<Wide>& all, int first, int last) const {
+  template <bool kIsInside, class Wide>
+  REGIONS_INLINE void add_pixels(RowStatistics<Wide>& all, int first, int last) const {
     using Sum = std::make_unsigned_t<Wide>;
-    Tally<Wide> here = all;
+    RowStatistics<Wide> here = all;
     for (int x = first; x < last; ++x) {
       int32_t capacity[kNeighbours];
-      capacities<kInside>(x, capacity);
-      const int32_t t = terminal_[x];
-      const uint32_t size = t < 0 ? 0 - static_cast<uint32_t>(t) : static_cast<uint32_t>(t);
-      Sum sum = size;
-      here.bits |= size;
+      capacities<kIsInside>(x, capacity);
+      const int32_t terminal = terminal_[x];
+      const uint32_t magnitude =
+          terminal < 0 ? 0 - static_cast<uint32_t>(terminal) : static_cast<uint32_t>(terminal);
+      Sum sum = magnitude;
+      here.bits |= magnitude;
       for (const int32_t c : capacity) {
         here.bits |= static_cast<uint32_t>(c);
         here.signs |= c;
@@ -332,13 +339,13 @@ class WeightRow {
   int width_;
   int first_x_;
   const int32_t* terminal_;
-  Capacities here_, above_;
+  Capacities here_, above_;  // of this row and of the row above
 };
 
-// Returns the last frame's flow from a node over its link in direction k, clamped to the link's new
-// capacity. Tiles that were not loaded have no flow.
+// Returns the last frame's flow from a node over the link in direction k, clamped to the link's new
+// capacity. The flow in tiles that were not loaded is 0.
 template <ResidualGraph Grid>
-int64_t residual_flow(const Grid& last, int32_t index, int k, int64_t capacity) {
+int64_t last_flow(const Grid& last, int32_t index, int k, int64_t capacity) {
   const int32_t neighbour = last.neighbour_index(index, k);
   if (!last.is_loaded(last.tile_of(index)) || !last.is_loaded(last.tile_of(neighbour))) return 0;
   // The residual capacities are capacity - flow and capacity + flow.
@@ -347,20 +354,21 @@ int64_t residual_flow(const Grid& last, int32_t index, int k, int64_t capacity) 
   return std::clamp<int64_t>((backward - forward) / 2, -capacity, capacity);
 }
 
-// Values of a mask while the frame is solved: in which trees a pixel is.
+// Values of a mask while the frame is solved: whether a pixel is in a source tree, in a sink tree,
+// or in no tree.
 inline constexpr uint8_t kInSource = GridCut::kForeground;
 inline constexpr uint8_t kInSink = GridCut::kBackground;
 inline constexpr uint8_t kFree = 1;
 
-// The mask value of a pixel with this excess or terminal weight.
+// Returns the mask value of a pixel with this excess or terminal weight.
 constexpr uint8_t root_mark(int64_t excess) {
   return excess > 0 ? kInSource : excess < 0 ? kInSink : kFree;
 }
 
-// Loads tiles from the weights of a frame. kWarm: keeps the flow of the last frame, whose grid is
-// `last`, as far as the new capacities allow. This is the re-parameterisation of Kohli and Torr,
-// "Dynamic graph cuts for efficient inference in Markov random fields", 2007. Weights that exceed
-// the grid's number types are truncated.
+// Loads tiles from the weights of a frame. If kWarm is true, the loader keeps the flow of the last
+// frame, whose grid is `last`, as far as the new capacities allow. This is the re-parameterisation
+// of Kohli and Torr, "Dynamic graph cuts for efficient inference in Markov random fields", 2007.
+// Weights that exceed the grid's number types are truncated.
 template <bool kWarm, ResidualGraph Grid>
 class WeightLoader final : public Grid::TileLoader {
  public:
@@ -369,7 +377,7 @@ class WeightLoader final : public Grid::TileLoader {
 
   void load(const Grid& grid, int32_t tile) const override {
     typename Grid::Node outside{};
-    outside.parent = kNone;
+    outside.parent = kNoParent;
     const auto nodes = grid.nodes(tile);
     std::fill(nodes.begin(), nodes.end(), outside);
     std::optional<TileLinks<Grid>> links;
@@ -393,7 +401,7 @@ class WeightLoader final : public Grid::TileLoader {
                  typename Grid::Node& node) const {
     using Residual = typename Grid::Numbers::Residual;
     using Excess = typename Grid::Numbers::Excess;
-    // 32 bits suffice without the flow of the last frame: the excess is the terminal weight.
+    // Without the flow of the last frame, the excess is the terminal weight and fits into 32 bits.
     using Wide = std::conditional_t<kWarm, int64_t, int32_t>;
     int32_t capacity[Grid::kNeighbours];
     weights.capacities(x, capacity);
@@ -401,18 +409,18 @@ class WeightLoader final : public Grid::TileLoader {
     for (int k = 0; k < Grid::kNeighbours; ++k) {
       Wide flow = 0;
       if constexpr (kWarm) {
-        flow = residual_flow(*last_, grid.index(x, y), k, std::max(capacity[k], 0));
+        flow = last_flow(*last_, grid.index(x, y), k, std::max(capacity[k], 0));
         excess -= flow;
       }
       node.residual[k] = static_cast<Residual>(capacity[k] - flow);
     }
     node.excess = static_cast<Excess>(excess);
-    node.parent = excess != 0 ? kRoot : kNone;
+    node.parent = excess != 0 ? kRoot : kNoParent;
     node.label = (excess > 0) - (excess < 0);
   }
 
   const GridGraph& graph_;
-  const int32_t* zeros_;  // [width], zeros
+  const int32_t* zeros_;  // [width], all zero
   const Grid* last_;
 };
 

@@ -1,5 +1,6 @@
-// Search trees: two forests over the residual graph. One grows from pixels with excess (the source
-// side), the other from pixels that can still send flow to the sink (the sink side).
+// The search trees of the max-flow search: two forests over the residual graph. One forest grows
+// from pixels with excess (the source side), the other forest from pixels that can still send flow
+// to the sink (the sink side).
 //
 // Labels are levels. The level of a node never exceeds its distance from a root: Goldberg, Hed,
 // Kaplan, Tarjan and Werneck, "Maximum flows by incremental breadth-first search", ESA 2011. The
@@ -29,9 +30,9 @@ class NodeQueue {
   bool empty() const { return size_ == 0; }
   int32_t size() const { return size_; }
   void push(int32_t node) {
-    int32_t at = head_ + size_++;
-    if (at >= capacity_) at -= capacity_;
-    nodes_[at] = node;
+    int32_t position = head_ + size_++;
+    if (position >= capacity_) position -= capacity_;
+    nodes_[position] = node;
   }
   int32_t pop() {
     const int32_t node = nodes_[head_];
@@ -91,13 +92,13 @@ class SearchTrees {
 
   // Bytes of working memory for a grid of `nodes` nodes.
   static constexpr size_t bytes(size_t nodes) {
-    return nodes * (kLists * sizeof(int32_t) + sizeof(DeferredOrphan));
+    return nodes * (kNodeLists * sizeof(int32_t) + sizeof(DeferredOrphan));
   }
 
-  // This object uses only the nodes first..first + count - 1 and their part of the memory. Objects
-  // with other nodes may use the same memory concurrently.
+  // The object uses only the nodes first..first + count - 1 and the part of the memory for these
+  // nodes. Objects for other nodes may use the same memory concurrently.
   SearchTrees(const Grid& grid, int32_t first, int32_t count, std::byte* memory) : grid_(grid) {
-    const size_t all = Grid::count(grid.size());
+    const size_t all = Grid::count_nodes(grid.size());
     deferred_ = reinterpret_cast<DeferredOrphan*>(memory) + first;
     auto* lists = reinterpret_cast<int32_t*>(memory + all * sizeof(DeferredOrphan)) + first;
     const auto next = [&] { return std::exchange(lists, lists + all); };
@@ -141,7 +142,8 @@ class SearchTrees {
   static auto& outward_residual(Node& node, int k, Node& neighbour) {
     return s == Side::source ? node.residual[k] : neighbour.residual[opposite(k)];
   }
-  // Whether a tree of side s could carry flow over this link if the neighbour were the parent.
+  // Returns whether a tree of side s could carry flow over this link if the neighbour were the
+  // parent.
   template <Side s>
   static bool has_inward_residual(const Node& node, int k, const Node& neighbour) {
     return (s == Side::source ? neighbour.residual[opposite(k)] : node.residual[k]) != 0;
@@ -196,7 +198,7 @@ class SearchTrees {
   int64_t work_ = 0;  // neighbours visited so far
 
  private:
-  static constexpr int kLists = 6;
+  static constexpr int kNodeLists = 6;
 };
 
 // Adoption: finds new parents for nodes whose link to the parent has become full.
@@ -230,12 +232,12 @@ class OrphanAdoption : protected SearchTrees<Grid> {
   template <Side s>
   void adopt_orphans() {
     if (new_orphans_.empty()) return;
-    const auto lower_last = [this](int32_t a, int32_t b) {
+    const auto by_decreasing_level = [this](int32_t a, int32_t b) {
       return SearchTrees::template depth<s>(grid_[a]) > SearchTrees::template depth<s>(grid_[b]);
     };
     // The orphans of a single augmented path are in order of falling levels, as required.
-    if (!std::is_sorted(new_orphans_.begin(), new_orphans_.end(), lower_last)) {
-      std::sort(new_orphans_.begin(), new_orphans_.end(), lower_last);
+    if (!std::is_sorted(new_orphans_.begin(), new_orphans_.end(), by_decreasing_level)) {
+      std::sort(new_orphans_.begin(), new_orphans_.end(), by_decreasing_level);
     }
     rises_ = 0;
     int32_t level = 0;
@@ -261,17 +263,18 @@ class OrphanAdoption : protected SearchTrees<Grid> {
   }
 
  private:
-  // Limit for rises by more than one level in one adopt_orphans(). Nodes that are disconnected from
-  // all roots raise each other by one or two levels at a time, up to the highest level. After
-  // max_rises_ rises their trees are rebuilt instead. If many nodes were connected again by a
-  // rebuild, the next one is delayed by a limit of as many rises.
+  // Minimum of max_rises_: the number of rises by more than one level in one call of
+  // adopt_orphans() after which the trees of all orphans are rebuilt. Without this limit, nodes
+  // that are disconnected from all roots would raise each other by one or two levels at a time, up
+  // to the highest level. A rebuild sets max_rises_ to the number of nodes that it connected again,
+  // because the next rebuild should be rarer if they are many.
   static constexpr int32_t kMinRises = 512;
 
   static unsigned bit(bool value, int k) { return static_cast<unsigned>(value) << k; }
 
-  // Finds a parent for an orphan at `level`; all lower levels are final. Of neighbours without a
-  // residual link to the orphan, only the residual capacities are read: other members may be
-  // changed concurrently by another thread.
+  // Finds a parent for an orphan at `level`; all lower levels are final. If no residual
+  // link connects a neighbour with the orphan, only the neighbour's residual capacities are read:
+  // another thread may change its other members concurrently.
   template <Side s>
   void find_parent(int32_t index, int32_t level) {
     const int32_t limit = SearchTrees::template state<s>().limit;
@@ -280,11 +283,13 @@ class OrphanAdoption : protected SearchTrees<Grid> {
     unsigned same_level = 0, children = 0;  // bit k: neighbour in direction k
     for (int k = 0; k < kNeighbours; ++k) {
       Node& node = grid_[grid_.neighbour(index, k)];
-      const bool leads = SearchTrees::template has_inward_residual<s>(orphan, k, node);
-      if (!leads && SearchTrees::template outward_residual<s>(orphan, k, node) == 0) continue;
-      const int32_t at = SearchTrees::template depth<s>(node);
-      if (leads && at > 0 && at < level) return set_parent<s>(index, k);
-      same_level |= bit(leads && at == level && node.parent != kOrphan, k);
+      const bool can_be_parent = SearchTrees::template has_inward_residual<s>(orphan, k, node);
+      if (!can_be_parent && SearchTrees::template outward_residual<s>(orphan, k, node) == 0)
+        continue;
+      const int32_t neighbour_level = SearchTrees::template depth<s>(node);
+      if (can_be_parent && neighbour_level > 0 && neighbour_level < level)
+        return set_parent<s>(index, k);
+      same_level |= bit(can_be_parent && neighbour_level == level && node.parent != kOrphan, k);
       children |= bit(node.parent == opposite(k), k);
     }
     if (same_level != 0 && level < limit) {
@@ -310,38 +315,40 @@ class OrphanAdoption : protected SearchTrees<Grid> {
     if (SearchTrees::template surplus<s>(node) > 0) surplus_nodes_.push(index);
   }
 
-  // Returns the lowest level of the possible parents of a node, or the limit.
+  // Returns the lowest level of all possible parents of a node, or the limit if
+  // no neighbour can be its parent.
   template <Side s>
   int32_t lowest_level_of_neighbours(int32_t index) {
     int32_t lowest = SearchTrees::template state<s>().limit;
     for (int k = 0; k < kNeighbours; ++k) {
       const Node& node = grid_[grid_.neighbour(index, k)];
       if (!SearchTrees::template has_inward_residual<s>(grid_[index], k, node)) continue;
-      const int32_t at = SearchTrees::template depth<s>(node);
-      if (at > 0 && at < lowest) lowest = at;
+      const int32_t neighbour_level = SearchTrees::template depth<s>(node);
+      if (neighbour_level > 0 && neighbour_level < lowest) lowest = neighbour_level;
     }
     return lowest;
   }
 
   // Schedules an orphan for `level`, which is above the current level.
-  void defer_to_level(int32_t index, int32_t level, int32_t current) {
-    if (level == current + 1) {
+  void defer_to_level(int32_t index, int32_t level, int32_t current_level) {
+    if (level == current_level + 1) {
       next_orphans_.push(index);
     } else {
       defer_orphan(level, index);
     }
   }
 
-  // Makes those children orphans that are not above the new level of their parent. They may find
-  // the same parent again.
+  // Makes each child an orphan whose level is not above the new level of its parent. The child may
+  // find the same parent again.
   template <Side s>
-  void make_children_orphans(int32_t index, unsigned children, int32_t current, int32_t risen) {
+  void make_children_orphans(int32_t index, unsigned children, int32_t current_level,
+                             int32_t new_level) {
     for (; children != 0; children &= children - 1) {
       const int32_t child = grid_.neighbour(index, __builtin_ctz(children));
-      const int32_t at = SearchTrees::template depth<s>(grid_[child]);
-      if (at > risen) continue;
+      const int32_t child_level = SearchTrees::template depth<s>(grid_[child]);
+      if (child_level > new_level) continue;
       grid_[child].parent = kOrphan;
-      defer_to_level(child, at, current);
+      defer_to_level(child, child_level, current_level);
     }
   }
 
@@ -351,7 +358,7 @@ class OrphanAdoption : protected SearchTrees<Grid> {
   void free_node(int32_t index) {
     Node& node = grid_[index];
     node.label = 0;
-    node.parent = kNone;
+    node.parent = kNoParent;
     for (int k = 0; k < kNeighbours; ++k) {
       const int32_t neighbour = grid_.neighbour(index, k);
       if (SearchTrees::template has_inward_residual<s>(node, k, grid_[neighbour]) &&
@@ -365,8 +372,8 @@ class OrphanAdoption : protected SearchTrees<Grid> {
     SearchTrees::template activate<other(s)>(index);
   }
 
-  // Removes all orphans and their descendants from the trees, and marks and lists them in
-  // orphans_.
+  // Removes all orphans and their descendants from the trees. Marks them with kDetached and adds
+  // them to orphans_.
   template <Side s>
   void detach_orphan_trees() {
     while (!next_orphans_.empty()) orphans_.push(next_orphans_.pop());
@@ -383,13 +390,13 @@ class OrphanAdoption : protected SearchTrees<Grid> {
         orphans_.push(child);
       }
       node.label = 0;
-      node.parent = kNone;
+      node.parent = kNoParent;
       node.marks |= kDetached;
     }
   }
 
-  // Removes the trees of all orphans. Then adds the nodes that the other trees reach, breadth
-  // first, so that each node gets its final level immediately.
+  // Removes all orphans and their descendants from the trees. Then adds the removed nodes that the
+  // remaining trees reach, breadth first, so that each node gets its final level immediately.
   template <Side s>
   void rebuild_trees() {
     const int32_t limit = SearchTrees::template state<s>().limit;
@@ -400,16 +407,16 @@ class OrphanAdoption : protected SearchTrees<Grid> {
       if (level <= limit) deferred_[deferred_count_++] = {level, index};
     }
     std::make_heap(deferred_, deferred_ + deferred_count_);
-    int32_t head = 0;  // new_orphans_ is a queue of added nodes; index of its first entry
+    int32_t head = 0;  // first entry of new_orphans_, which serves as a queue of added nodes
     for (;;) {
-      const bool queued = head != new_orphans_.size();
+      const bool has_queued_node = head != new_orphans_.size();
       if (deferred_count_ != 0 &&
-          (!queued ||
+          (!has_queued_node ||
            deferred_[0].level <= SearchTrees::template depth<s>(grid_[new_orphans_[head]]))) {
         const int32_t level = deferred_[0].level;
         const int32_t index = pop_deferred();
         if (grid_[index].label == 0) add_to_tree<s>(index, level);
-      } else if (queued) {
+      } else if (has_queued_node) {
         const int32_t index = new_orphans_[head++];
         Node& node = grid_[index];
         if (SearchTrees::template depth<s>(node) == limit) continue;
@@ -437,7 +444,7 @@ class OrphanAdoption : protected SearchTrees<Grid> {
     orphans_.clear();
   }
 
-  // Adds a detached node at `level` to the tree of a neighbour below.
+  // Adds a detached node at `level` to the tree of a neighbour at a lower level.
   template <Side s>
   void add_to_tree(int32_t index, int32_t level) {
     Node& node = grid_[index];
@@ -445,8 +452,8 @@ class OrphanAdoption : protected SearchTrees<Grid> {
     for (int k = 0; k < kNeighbours; ++k) {
       const Node& neighbour = grid_[grid_.neighbour(index, k)];
       if (!SearchTrees::template has_inward_residual<s>(node, k, neighbour)) continue;
-      const int32_t at = SearchTrees::template depth<s>(neighbour);
-      if (at <= 0 || at >= level) continue;
+      const int32_t neighbour_level = SearchTrees::template depth<s>(neighbour);
+      if (neighbour_level <= 0 || neighbour_level >= level) continue;
       set_parent<s>(index, k);
       break;
     }

@@ -1,7 +1,6 @@
-// Draws one picture. Contains the last pass, paint(): one block per tile of the ink, one thread per
-// 2x2 block of pixels. Blocks whose tile has nothing to draw end after reading the tile's mark and
-// its edges.
-#include "core/workspace.hpp"
+// Draws one picture. This file contains the last pass, paint(): one thread block per tile of the
+// ink, one thread per 2x2 pixels. If a tile has nothing to draw, its thread block ends after it has
+// read the mark and the edges of the tile.
 #include "gpu/drawing/drawing.hpp"
 #include "gpu/runtime/launch.hpp"
 
@@ -9,29 +8,30 @@ namespace regions {
 namespace drawing {
 namespace {
 
-constexpr int kWords = Ink::kTileWidth / 32;
-constexpr int kReach = 2;  // words on each side from which an outline can extend into the tile
+constexpr int kTileWords = Ink::kTileWidth / 32;
+// Number of words on each side of a tile whose outlines can extend into the tile.
+constexpr int kReachWords = 2;
 constexpr dim3 kBlock(Ink::kTileWidth / 2, Ink::kTileHeight / 2);
-constexpr int kColumns = kWords + 2 * kReach;
-static_assert(kColumns * Ink::kTileHeight <= Ink::kTileWidth * Ink::kTileHeight / 4,
+constexpr int kGatheredWords = kTileWords + 2 * kReachWords;
+static_assert(kGatheredWords * Ink::kTileHeight <= Ink::kTileWidth * Ink::kTileHeight / 4,
               "one thread per word");
 
-// The outlines of a tile, one bit per pixel. First the edges of nearby rows are OR-ed, then they
-// are dilated along the row.
+// The outlines of a tile, one bit per pixel. First the edges of nearby rows are combined by OR,
+// then they are dilated along the row.
 struct TileOutlines {
-  uint32_t line_edges[Ink::kTileHeight][kColumns];    // within thickness - 1 rows
-  uint32_t shadow_edges[Ink::kTileHeight][kColumns];  // within thickness rows
-  uint32_t line[Ink::kTileHeight][kWords];            // bright
-  uint32_t shadow[Ink::kTileHeight][kWords];          // dark, one pixel wider
+  uint32_t line_edges[Ink::kTileHeight][kGatheredWords];    // edges at most thickness - 1 rows away
+  uint32_t shadow_edges[Ink::kTileHeight][kGatheredWords];  // edges at most thickness rows away
+  uint32_t line[Ink::kTileHeight][kTileWords];              // bright line
+  uint32_t shadow[Ink::kTileHeight][kTileWords];            // dark line, one pixel wider
 };
 
-// Computes one word of `line_edges` and `shadow_edges`. Returns whether it has a bit.
+// Computes one word of `line_edges` and one of `shadow_edges`. Returns whether any bit is set.
 __device__ bool gather_rows(TileOutlines& tile, const Image<uint32_t>& edges, int thickness,
                             int thread) {
-  const int row = thread / kColumns;
-  const int column = thread % kColumns;
+  const int row = thread / kGatheredWords;
+  const int column = thread % kGatheredWords;
   if (row >= Ink::kTileHeight) return false;
-  const int word = static_cast<int>(blockIdx.x) * kWords + column - kReach;
+  const int word = static_cast<int>(blockIdx.x) * kTileWords + column - kReachWords;
   const int y = static_cast<int>(blockIdx.y) * Ink::kTileHeight + row;
   uint32_t line = 0;
   uint32_t shadow = 0;
@@ -48,22 +48,23 @@ __device__ bool gather_rows(TileOutlines& tile, const Image<uint32_t>& edges, in
   return shadow != 0;
 }
 
-__device__ uint32_t dilate_word(const uint32_t (&row)[kColumns], int word, int radius) {
+__device__ uint32_t dilate_word(const uint32_t (&row)[kGatheredWords], int word, int radius) {
   return dilated_word({row[word], row[word + 1], row[word + 2], row[word + 3], row[word + 4]},
                       radius);
 }
 
-// Computes one word of `line` and `shadow`.
+// Computes one word of `line` and one of `shadow`.
 __device__ void dilate_rows(TileOutlines& tile, int thickness, int thread) {
-  const int row = thread / kWords;
-  const int word = thread % kWords;
+  const int row = thread / kTileWords;
+  const int word = thread % kTileWords;
   if (row >= Ink::kTileHeight) return;
   tile.line[row][word] = dilate_word(tile.line_edges[row], word, thickness - 1);
   tile.shadow[row][word] = dilate_word(tile.shadow_edges[row], word, thickness);
 }
 
-// The bits of the 2x2 block of pixels at column x of the tile, rows y and y + 1.
-__device__ unsigned bits_of_block(const uint32_t (&bits)[Ink::kTileHeight][kWords], int x, int y) {
+// Returns the bits of the 2x2 pixels at columns x and x + 1, rows y and y + 1 of the tile.
+__device__ unsigned bits_of_block(const uint32_t (&bits)[Ink::kTileHeight][kTileWords], int x,
+                                  int y) {
   return (bits[y][x / 32] >> x % 32 & 3) | (bits[y + 1][x / 32] >> x % 32 & 3) << 2;
 }
 
@@ -85,14 +86,15 @@ __global__ void __launch_bounds__(kBlock.x* kBlock.y)
   __shared__ TileOutlines tile;
   const int thread = static_cast<int>(threadIdx.y * kBlock.x + threadIdx.x);
   pdl_trigger_and_wait();
-  uint32_t& mark = ink.tiles(static_cast<int>(blockIdx.x), static_cast<int>(blockIdx.y));
-  const bool has_ink = mark != 0;
+  uint32_t& tile_mark = ink.tiles(static_cast<int>(blockIdx.x), static_cast<int>(blockIdx.y));
+  const bool has_ink = tile_mark != 0;
   if (thread == 0 && blockIdx.x == 0 && blockIdx.y == 0) ink.crowded(0, 0) = 0;
   const bool near_edge = outlines.drawn && gather_rows(tile, ink.edges, outlines.thickness, thread);
-  // The barrier protects `line_edges`, `shadow_edges`, and the mark, which all threads have read.
+  // The barrier completes `line_edges` and `shadow_edges`, and all threads have read the tile's
+  // mark.
   const bool has_outline = __syncthreads_or(near_edge);
   if (!has_ink && !has_outline && painter.fill_alpha == 0) return;  // equal for the whole block
-  if (has_ink && thread == 0) mark = 0;
+  if (has_ink && thread == 0) tile_mark = 0;
   if (has_outline) {
     dilate_rows(tile, outlines.thickness, thread);
     __syncthreads();  // `line` and `shadow` are complete

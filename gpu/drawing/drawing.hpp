@@ -16,7 +16,8 @@
 
 namespace regions {
 
-// Region records in device memory. Their number may be known on the device only.
+// Region records in device memory. Their number is also in device memory, because the host may not
+// have it yet.
 struct DeviceRegions {
   const Region* regions = nullptr;  // [capacity]
   const uint32_t* count = nullptr;  // in device memory; more than `capacity` counts as `capacity`
@@ -32,13 +33,14 @@ void draw(const ConstFrame& in, const Frame& out, const LabelView& labels,
           const DeviceRegions& regions, const DrawingParams& params, const Ink& ink,
           cudaStream_t stream);
 
-// Allocates a cleared workspace for pictures of this size, for configure(); ink_in() divides it.
-// Waits for the device.
+// Allocates a cleared workspace for pictures of this size; ink_in() divides it. Called by
+// configure(), because it waits for the device.
 Block allocate_cleared_ink(Backend& backend, Size picture);
 
 namespace drawing {
 
-// Input of prepare(). Its three kinds of work do not depend on each other.
+// The input of prepare(), which does three kinds of independent work: it copies, marks edges and
+// stamps.
 struct Preparation {
   ConstFrame in;
   Frame out;
@@ -53,7 +55,7 @@ struct Outlines {
   bool drawn = false;
   int thickness = 1;  // pixels
 };
-// Paints on `painter.picture`, in place, where there is ink, outline or fill. Clears the ink.
+// Paints ink, outlines and fill on `painter.picture`, in place. Clears the ink.
 void paint(const Painter& painter, const Outlines& outlines, const Ink& ink,
            const DeviceRegions& regions, cudaStream_t stream);
 

@@ -1,6 +1,7 @@
 // The first pass of drawing: copies the picture, marks where labels end, and stamps boxes and ids
-// into the ink. The blocks of one launch divide this work, because no part depends on another. A
-// second launch stamps again, by another method, if the first one had too many pixels to stamp.
+// into the ink. The thread blocks of one launch divide this work, because its parts are
+// independent. If the first launch had too many pixels to stamp, a second launch stamps again, by
+// another method.
 #include <algorithm>
 
 #include "core/drawing/glyph_table.hpp"
@@ -14,8 +15,9 @@ namespace {
 
 struct PrepareBlock {
   static constexpr int threads = 256;
-  // Blocks that share the records, for each of a region's parts (four bars of the box, and the id).
-  // With few records most of these blocks are idle; one large box occupies five of them.
+  // Number of thread blocks that share the records, for each part of a region (four bars of the
+  // box, and the id). With few records most of these blocks are idle. One large box occupies five
+  // of them.
   static constexpr int stamp_blocks = 128;
   // Maximum number of pixels that a stamping block stamps. If a block has more,
   // stamp_tiles_kernel() stamps all regions again.
@@ -26,7 +28,7 @@ struct PrepareBlock {
 constexpr int kThreads = PrepareBlock::threads;
 constexpr int kWarps = kThreads / 32;
 
-// The rows of one plane that are copied.
+// Describes the copy of one plane.
 struct PlaneCopy {
   const std::byte* from;
   std::byte* to;
@@ -38,9 +40,10 @@ struct PlaneCopy {
   REGIONS_HD size_t vectors_per_row() const { return (row_bytes + 15) / 16; }
 };
 
-// How the blocks of prepare_kernel() divide the work: first copies, then edges; the others stamp.
+// How the thread blocks of prepare_kernel() divide the work: the first blocks copy, the next blocks
+// mark edges, and all other blocks stamp.
 struct WorkPlan {
-  PlaneCopy copies[3];  // with 0 blocks if a plane need not be copied
+  PlaneCopy copies[3];  // one per plane, with 0 blocks if the plane is not copied
   LabelSampler labels;
   Ink ink;
   StampPlan stamps;
@@ -74,15 +77,15 @@ __device__ void copy_plane(const PlaneCopy& copy, unsigned block) {
   }
 }
 
-// 32 pixels of a row of labels, one per lane.
-struct LabelRow {
+// One pixel of a row of labels. The 32 lanes of a warp hold 32 adjacent pixels of the row.
+struct LabelPixel {
   uint32_t label;
-  bool is_uniform;  // both neighbours in the row have the same label
+  bool is_uniform;  // whether both neighbours in the row have the same label
 };
 
-// The whole warp calls it. Outside the picture, the labels of its border are repeated, which makes
-// no edge.
-__device__ LabelRow read_label_row(const LabelSampler& labels, Size size, int x, int y) {
+// Reads the labels of 32 pixels of row y. All lanes of the warp must call it, each with its own x.
+// Pixels outside the picture get the label of the nearest pixel inside, so they create no edges.
+__device__ LabelPixel read_label_pixel(const LabelSampler& labels, Size size, int x, int y) {
   const int lane = static_cast<int>(threadIdx.x % 32);
   const int row = min(max(y, 0), size.height - 1);
   const auto label_at = [&](int column) {
@@ -96,8 +99,8 @@ __device__ LabelRow read_label_row(const LabelSampler& labels, Size size, int x,
   return {label, label == left && label == right};
 }
 
-// Marks the edges of labels in some rows, with the same result as cpu/drawing/label_edges.cpp. A
-// warp has 32 columns.
+// Marks the edges of labels in some rows, with the same result as cpu/drawing/label_edges.cpp.
+// Each warp processes 32 columns.
 __device__ void find_label_edges(const LabelSampler& labels, Image<uint32_t> edges, Size size,
                                  unsigned block) {
   const auto words = static_cast<unsigned>(edges.width);
@@ -106,11 +109,11 @@ __device__ void find_label_edges(const LabelSampler& labels, Image<uint32_t> edg
   const auto first = static_cast<int>(warp / words) * PrepareBlock::edge_rows;
   if (first >= size.height) return;  // equal for the whole warp
   const int x = word * 32 + static_cast<int>(threadIdx.x % 32);
-  LabelRow above = read_label_row(labels, size, x, first - 1);
-  LabelRow here = read_label_row(labels, size, x, first);
+  LabelPixel above = read_label_pixel(labels, size, x, first - 1);
+  LabelPixel here = read_label_pixel(labels, size, x, first);
 #pragma unroll 4
   for (int y = first; y < min(first + PrepareBlock::edge_rows, size.height); ++y) {
-    const LabelRow below = read_label_row(labels, size, x, y + 1);
+    const LabelPixel below = read_label_pixel(labels, size, x, y + 1);
     const bool is_inside = above.is_uniform && here.is_uniform && below.is_uniform &&
                            above.label == here.label && below.label == here.label;
     const unsigned bits = __ballot_sync(kAllLanes, here.label != 0 && !is_inside);
@@ -124,22 +127,22 @@ __device__ uint32_t stamped_count(const DeviceRegions& regions) {
   return min(min(*regions.count, regions.capacity), kMaxStamped);
 }
 
-// Stamps the pixels of part k of a region. The whole block calls it.
+// Stamps the pixels of part k of a region. All threads of the block must call it.
 __device__ void stamp_part(const Stamp& stamp, int k, const Rect& part, const Ink& ink) {
   const int width = part.right - part.left + 1;
   const int count = width * (part.bottom - part.top + 1);
   for (int i = static_cast<int>(threadIdx.x); i < count; i += kThreads) {
     const int x = part.left + i % width;
     const int y = part.top + i / width;
-    // The largest code wins: the order of threads does not matter.
+    // The pixel keeps the largest code, so the order of threads does not matter.
     atomicMax(&ink.codes(x, y), stamp.code(k, x, y, kGlyphCoverage));
-    // All threads write the same value.
+    // All threads write the same value, so the race is harmless.
     ink.tiles(x / Ink::kTileWidth, y / Ink::kTileHeight) = 1;
   }
 }
 
-// Stamps one part of every stamp_blocks-th region. Stops, and requests the other method, when the
-// block has stamped its maximum number of pixels.
+// Stamps one part of every stamp_blocks-th region. If the block would exceed its maximum number of
+// pixels, it stops and requests stamp_tiles_kernel() by setting `crowded`.
 __device__ void stamp_regions(const WorkPlan& plan, unsigned block) {
   const uint32_t count = stamped_count(plan.regions);
   const auto k = static_cast<int>(block % Stamp::kParts);
@@ -170,8 +173,8 @@ __global__ void __launch_bounds__(kThreads) prepare_kernel(const __grid_constant
   stamp_regions(plan, block - plan.edge_blocks);
 }
 
-// The largest code of each node of two nested segment trees (core/drawing/stamp.hpp): rows of the
-// tile, and columns within them.
+// The largest code of each node of two nested segment trees (core/drawing/stamp.hpp). The outer
+// tree divides the rows of the tile, the inner tree its columns.
 using TileTree = uint32_t[2 * Ink::kTileHeight][2 * Ink::kTileWidth];
 
 // Raises the nodes that make up the rectangle to at least `code`.
@@ -179,7 +182,7 @@ __device__ void raise_nodes(TileTree& nodes, const Rect& part, uint32_t code) {
   for_each_node<Ink::kTileHeight>(part.top, part.bottom, [&](const SegmentTreeNode& rows) {
     for_each_node<Ink::kTileWidth>(part.left, part.right, [&](const SegmentTreeNode& columns) {
       uint32_t& largest = nodes[rows.index][columns.index];
-      // The largest code wins: the order of threads does not matter.
+      // The node keeps the largest code, so the order of threads does not matter.
       if (largest < code) atomicMax(&largest, code);
     });
   });
@@ -196,7 +199,7 @@ __device__ void stamp_into_tree(TileTree& nodes, const Stamp& stamp, uint32_t in
   }
 }
 
-// The largest code of a pixel: over all nodes that contain it.
+// Returns the largest code of a pixel: the maximum over all nodes that contain the pixel.
 __device__ uint32_t largest_at(const TileTree& nodes, int x, int y) {
   uint32_t code = 0;
   for (int row = Ink::kTileHeight + y; row > 0; row /= 2) {
@@ -207,9 +210,9 @@ __device__ uint32_t largest_at(const TileTree& nodes, int x, int y) {
   return code;
 }
 
-// Stamps all regions again if the first launch could not stamp all of them. A block has one tile, a
-// thread one region at a time. A region changes only a few nodes of a tile, however many of the
-// tile's pixels it covers.
+// Stamps all regions again if the first launch could not stamp all of them. Each block
+// processes one tile, and each thread one region at a time. A region changes only a few nodes of a
+// tile, however many of the tile's pixels it covers.
 __global__ void __launch_bounds__(kThreads)
     stamp_tiles_kernel(const StampPlan plan, const DeviceRegions regions, const Ink ink) {
   pdl_trigger_and_wait();
@@ -222,7 +225,7 @@ __global__ void __launch_bounds__(kThreads)
   const int top = static_cast<int>(blockIdx.y) * Ink::kTileHeight;
   const Rect tile =
       Rect{left, top, left + Ink::kTileWidth - 1, top + Ink::kTileHeight - 1}.within(plan.picture);
-  // From the largest codes down, so that most other codes need no atomic.
+  // Processes the largest codes first, so that most later codes need no atomic operation.
   for (uint32_t remaining = stamped_count(regions); remaining > threadIdx.x;
        remaining -= min(remaining, static_cast<uint32_t>(kThreads))) {
     const uint32_t index = remaining - 1 - threadIdx.x;
@@ -242,15 +245,15 @@ __global__ void __launch_bounds__(kThreads)
       code = Stamp(plan, regions.regions[index], index)
                  .code(Stamp::kTagPart, left + x, top + y, kGlyphCoverage);
     }
-    // At least as large as the code that the first launch may have left there.
+    // This code is at least as large as the code that the first launch may have written.
     ink.codes(left + x, top + y) = code;
     has_ink = true;
   }
-  // All threads write the same value.
+  // All threads write the same value, so the race is harmless.
   if (has_ink) ink.tiles(static_cast<int>(blockIdx.x), static_cast<int>(blockIdx.y)) = 1;
 }
 
-// Whether a block of the first launch can reach its maximum number of pixels.
+// Returns whether a block of the first launch can reach its maximum number of pixels.
 bool may_exceed_stamped_pixels(const StampPlan& plan, uint32_t capacity) {
   const size_t regions_per_block = blocks_for(capacity, PrepareBlock::stamp_blocks);
   return regions_per_block * Stamp::max_pixels(plan) > PrepareBlock::max_stamped_pixels;

@@ -1,4 +1,4 @@
-// The algorithm of the element regionoverlay on the GPU: copies the region records of a frame to
+// Implements the element regionoverlay on the GPU: copies the region records of a frame to
 // the device, then draws them.
 #include "core/drawing/regionoverlay.hpp"
 
@@ -17,37 +17,40 @@ namespace {
 
 // The memory layout of records for the copy to the device: their count, then the records.
 struct RecordLayout {
-  static constexpr size_t kStart = 256;  // bytes before the first record
+  static constexpr size_t kRecordsOffset = 256;  // bytes before the first record
   // Number of records that are copied through pinned memory. Further records are copied from the
   // caller's memory, and the caller waits for that copy. More pinned memory would cost time: the
   // driver takes half a millisecond to allocate a megabyte.
-  static constexpr uint32_t kStaged = 8192;
+  static constexpr uint32_t kMaxStagedRecords = 8192;
 
-  static constexpr size_t bytes(uint32_t count) { return kStart + count * sizeof(Region); }
+  static constexpr size_t bytes(uint32_t count) { return kRecordsOffset + count * sizeof(Region); }
   static uint32_t* count(std::byte* records) { return reinterpret_cast<uint32_t*>(records); }
-  static Region* regions(std::byte* records) { return reinterpret_cast<Region*>(records + kStart); }
+  static Region* regions(std::byte* records) {
+    return reinterpret_cast<Region*>(records + kRecordsOffset);
+  }
 };
-static_assert(RecordLayout::bytes(RecordLayout::kStaged) % RecordLayout::kStart == 0,
+static_assert(RecordLayout::bytes(RecordLayout::kMaxStagedRecords) % RecordLayout::kRecordsOffset ==
+                  0,
               "the staging memory of each frame is aligned");
 
 // The buffers of one frame in flight.
 struct OverlayBuffers {
   std::byte* ink = nullptr;
   std::byte* records = nullptr;  // on the device, see RecordLayout
-  std::byte* staging = nullptr;  // pinned, for the first kStaged records
+  std::byte* staging = nullptr;  // pinned, for the first kMaxStagedRecords records
 };
 
 class RegionOverlayCuda final : public Algorithm<RegionOverlayParams> {
  public:
   explicit RegionOverlayCuda(std::shared_ptr<Backend> backend)
-      : backend_(std::move(backend)), clearing_(backend_->make_queue()) {}
+      : backend_(std::move(backend)), clearing_queue_(backend_->make_queue()) {}
 
   void configure(const Setup& setup) override {
     expects_drawable(setup);
     size_ = setup.size;
     max_regions_ = setup.max_regions;
     buffers_ = std::vector<OverlayBuffers>(static_cast<size_t>(setup.slots));
-    constexpr size_t kStagedBytes = RecordLayout::bytes(RecordLayout::kStaged);
+    constexpr size_t kStagedBytes = RecordLayout::bytes(RecordLayout::kMaxStagedRecords);
     staging_ = backend_->allocate_pinned(buffers_.size() * kStagedBytes);
     auto* staging = staging_.as<std::byte>();
     memory_ = {};
@@ -57,33 +60,34 @@ class RegionOverlayCuda final : public Algorithm<RegionOverlayParams> {
       memory_.reserve(buffers.records, RecordLayout::bytes(max_regions_));
     }
     memory_.allocate(*backend_);
-    fill_with_zeros(*clearing_, buffers_.front().ink,
-                    memory_.bytes());  // includes the ink of all frames
+    // Clears the ink of all frames in flight.
+    fill_with_zeros(*clearing_queue_, buffers_.front().ink, memory_.bytes());
   }
 
-  void enqueue(const FrameTask& job, const RegionOverlayParams& params, Queue& queue) override {
-    const OverlayBuffers& buffers = buffers_.at(static_cast<size_t>(job.slot));
-    const uint32_t count = std::min(job.attached_count, max_regions_);
-    const uint32_t staged = std::min(count, RecordLayout::kStaged);
+  void enqueue(const FrameTask& task, const RegionOverlayParams& params, Queue& queue) override {
+    const OverlayBuffers& buffers = buffers_.at(static_cast<size_t>(task.slot));
+    const uint32_t count = std::min(task.attached_count, max_regions_);
+    const uint32_t staged = std::min(count, RecordLayout::kMaxStagedRecords);
     *RecordLayout::count(buffers.staging) = count;
     if (staged) {
-      std::memcpy(RecordLayout::regions(buffers.staging), job.attached, staged * sizeof(Region));
+      std::memcpy(RecordLayout::regions(buffers.staging), task.attached, staged * sizeof(Region));
     }
     copy_small(buffers.staging, buffers.records, RecordLayout::bytes(staged), stream_of(queue));
     if (count > staged) {
-      queue.copy_bytes(job.attached + staged, RecordLayout::regions(buffers.records) + staged,
+      queue.copy_bytes(task.attached + staged, RecordLayout::regions(buffers.records) + staged,
                        (count - staged) * sizeof(Region));
     }
     const DeviceRegions regions{RecordLayout::regions(buffers.records),
                                 RecordLayout::count(buffers.records), count};
-    const LabelView labels = job.mask.empty() ? LabelView() : LabelView(job.mask);
-    draw(job.in, job.out, labels, regions, params, ink_in(buffers.ink, size_), stream_of(queue));
+    const LabelView labels = task.mask.empty() ? LabelView() : LabelView(task.mask);
+    draw(task.in, task.out, labels, regions, params, ink_in(buffers.ink, size_), stream_of(queue));
   }
 
  private:
   std::shared_ptr<Backend> backend_;
-  // Created when the element opens, because many streams may create theirs when frames arrive.
-  const std::unique_ptr<Queue> clearing_;
+  // The queue that clears the ink. It is created when the element opens, because many streams may
+  // create their queues at once when frames arrive.
+  const std::unique_ptr<Queue> clearing_queue_;
   Workspace memory_;                     // device memory of all frames in flight
   Block staging_;                        // pinned memory of all frames in flight
   std::vector<OverlayBuffers> buffers_;  // one per frame in flight

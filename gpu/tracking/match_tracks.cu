@@ -1,9 +1,10 @@
-// The kernels of one step of tracking, see core/tracking/tracking_step.hpp. In collect_pairs and
-// finish, a thread has one region or pair at a time. Between them, match runs in a single block: a
-// few thousand tracks do not justify the barriers of a whole grid. This block executes each
-// instruction about once per frame, so that its time depends mostly on the amount of code that is
-// fetched. Therefore loops are not unrolled, and code that is needed twice is a function call. The
-// three kernels are launched as a chain (programmatic dependent launch).
+// The kernels of one step of tracking, see core/tracking/tracking_step.hpp. In the kernels
+// collect_pairs and finish, each thread processes one region or pair at a time. Between these two
+// kernels, match runs in a single thread block, because a few thousand tracks do not justify the
+// barriers of a whole grid. This block executes each instruction about once per frame, so its time
+// depends mostly on the amount of code that is fetched. Therefore loops are not unrolled, and code
+// that is needed twice is a function. The three kernels are launched as a chain (programmatic
+// dependent launch).
 #include <algorithm>
 
 #include "core/tracking/tracking_step.hpp"
@@ -18,9 +19,9 @@ struct MatchBlock {
   static constexpr unsigned threads = 1024;
 };
 
-// Blocks of collect_pairs and finish. They are small, so that a thousand regions use many
-// multiprocessors: records are 80 bytes apart, and the number of cache lines that a multiprocessor
-// can request at once is the limit.
+// The thread blocks of collect_pairs and finish. They are small, so that a thousand regions use
+// many multiprocessors. The speed is limited by the number of cache lines that a multiprocessor can
+// request at once, because records are 80 bytes apart.
 struct RegionBlock {
   static constexpr unsigned threads = 64;
   static constexpr unsigned max_blocks = 264;
@@ -30,7 +31,7 @@ __device__ void atomic_max(uint64_t* address, uint64_t value) {
   atomicMax(reinterpret_cast<unsigned long long*>(address), static_cast<unsigned long long>(value));
 }
 
-// TrackStep's team of all threads of a grid, without barriers.
+// The team of TrackStep that consists of all threads of a grid. It has no barriers.
 struct GridTeam {
   template <class F>
   __device__ void for_each(uint32_t count, F f) const {
@@ -41,17 +42,17 @@ struct GridTeam {
   __device__ static void raise(uint64_t* address, uint64_t value) { atomic_max(address, value); }
 };
 
-// TrackStep's team of the threads of one block. Its atomics change global memory. They compute
-// maxima, minima and sums, so that the order of threads does not matter.
+// The team of TrackStep that consists of the threads of one block. Its atomic operations change
+// global memory. They compute maxima, minima and sums, so the order of threads does not matter.
 class BlockTeam {
  public:
   template <class F>
   __device__ void for_each(uint32_t count, F f) const {
 #pragma unroll 1
     for (uint32_t i = threadIdx.x; i < count; i += MatchBlock::threads) f(i);
-    __syncthreads();  // results are complete before the next phase
+    __syncthreads();  // the results of f() are complete before the next phase reads them
   }
-  // A warp has one row at a time.
+  // Each warp processes one row at a time.
   template <class IsActive, class F>
   __device__ void for_each_pair(uint32_t rows, uint32_t columns, IsActive is_active, F f) const {
 #pragma unroll 1
@@ -60,12 +61,12 @@ class BlockTeam {
 #pragma unroll 1
       for (uint32_t column = threadIdx.x % 32; column < columns; column += 32) f(row, column);
     }
-    __syncthreads();  // results are complete before the next phase
+    __syncthreads();  // the results of f() are complete before the next phase reads them
   }
   template <class F>
   __device__ void once(F f) const {
     if (threadIdx.x == 0) f();
-    __syncthreads();  // results are complete before the next phase
+    __syncthreads();  // the results of f() are complete before the next phase reads them
   }
   template <class F>
   __device__ uint32_t count(uint32_t count, F f) const {
@@ -87,7 +88,7 @@ class BlockTeam {
       const Ranks ranks = rank_in_block(is_taken, false);
       if (is_taken) take(i, before + ranks.rank);
       before += ranks.count;
-      __syncthreads();  // take() may be read; the counts of warps may be overwritten
+      __syncthreads();  // the results of take() are complete, and warp_counts may be overwritten
     }
     return before;
   }
@@ -105,7 +106,8 @@ class BlockTeam {
       if (is_second) also_take(i, before.second + ranks.rank / kSecondList);
       before.first += ranks.count % kSecondList;
       before.second += ranks.count / kSecondList;
-      __syncthreads();  // both takes may be read; the counts of warps may be overwritten
+      __syncthreads();  // the results of take() and also_take() are complete; warp_counts may be
+                        // overwritten
     }
     return before;
   }
@@ -117,8 +119,8 @@ class BlockTeam {
   __device__ static void add(uint32_t* address, uint32_t value) { atomicAdd(address, value); }
 
  private:
-  // rank: number of selected threads with a lower index; count: number of all selected threads. The
-  // upper 16 bits are the same numbers for a second list.
+  // `rank` is the number of selected threads with a lower index, `count` the number of all selected
+  // threads. The lower 16 bits are the numbers for one list, the upper 16 bits for a second list.
   struct Ranks {
     uint32_t rank, count;
   };
@@ -127,7 +129,8 @@ class BlockTeam {
     return static_cast<uint32_t>(__popc(votes)) +
            kSecondList * static_cast<uint32_t>(__popc(also_votes));
   }
-  // The whole block calls it.
+  // Ranks the threads for which is_first or is_second is true. All threads of the block must call
+  // it.
   __device__ __noinline__ static Ranks rank_in_block(bool is_first, bool is_second) {
     constexpr uint32_t kWarps = MatchBlock::threads / 32;
     static_assert(kWarps == 32, "the lanes of one warp sum the counts of all warps");
@@ -136,7 +139,7 @@ class BlockTeam {
     const uint32_t votes = __ballot_sync(kAllLanes, is_first);
     const uint32_t also_votes = __ballot_sync(kAllLanes, is_second);
     if (lane == 0) warp_counts[warp] = packed_counts(votes, also_votes);
-    __syncthreads();  // the counts are complete, and all threads have evaluated is_selected()
+    __syncthreads();  // warp_counts is complete, and all threads have evaluated is_selected()
     uint32_t sum = warp_counts[lane];
 #pragma unroll 1
     for (uint32_t step = 1; step < kWarps; step *= 2) {
@@ -178,7 +181,7 @@ __global__ void finish_kernel(TrackMemory memory, TrackRules rules, TrackedRecor
       .finish(published, report);
 }
 
-// Enough threads for all visible and all lost tracks.
+// Returns a number of blocks with enough threads for all visible and all lost tracks.
 unsigned region_blocks(const TrackedRecords& records) {
   return std::min(blocks_for(2 * size_t{records.capacity}, RegionBlock::threads),
                   RegionBlock::max_blocks);

@@ -1,5 +1,6 @@
-// Counts the pixels that regions of this frame share with regions of the previous frame. A block
-// sums its pairs of regions in shared memory, and then adds them to the picture's PairTable.
+// Counts the pixels that regions of this frame share with regions of the previous frame. Each
+// thread block sums the pixels of its pairs in shared memory, then adds them to the picture's
+// PairTable.
 #pragma once
 
 #include <cstdint>
@@ -23,21 +24,21 @@ struct CudaAtomics {
   }
 };
 
-// The pairs of one block: a hash table in shared memory with linear probing. A pair is
-// label in the previous frame << 16 | label in this frame; 0 marks a free entry. A pair that finds
-// no entry after kProbes steps is added to the picture's table at once.
+// The pairs of one thread block: a hash table in shared memory with linear probing. The key of a
+// pair is (label in the previous frame << 16 | label in this frame); 0 marks a free entry. A pair
+// that finds no entry after kProbes steps is added directly to the picture's table.
 struct BlockPairs {
-  static constexpr uint32_t kEntries = 512;  // a power of two
+  static constexpr uint32_t kEntries = 512;  // number of entries, a power of two
   static constexpr int kProbes = 16;
   uint32_t key[kEntries];
   uint32_t count[kEntries];  // pixels
 
-  // All threads of the block call it. A barrier must follow before add().
+  // Clears the table. All threads of the block must call it. A barrier is required before add().
   __device__ void clear() {
     for (uint32_t i = threadIdx.x; i < kEntries; i += blockDim.x) key[i] = count[i] = 0;
   }
-  // Sums: the order of threads does not matter.
-  __device__ void add(uint32_t pair, uint32_t pixels, const PairTable& picture) {
+  // Adds pixels to a pair. The results are sums, so the order of threads does not matter.
+  __device__ void add(uint32_t pair, uint32_t pixels, const PairTable& picture_pairs) {
     uint32_t entry = (pair * 2654435769u) >> 7 & (kEntries - 1);  // Fibonacci hashing
     for (int i = 0; i < kProbes; ++i, entry = (entry + 1) & (kEntries - 1)) {
       const uint32_t found = atomicCAS(key + entry, 0u, pair);
@@ -45,12 +46,13 @@ struct BlockPairs {
       atomicAdd(count + entry, pixels);
       return;
     }
-    picture.add<CudaAtomics>(pair >> 16, pair & 0xffff, pixels);
+    picture_pairs.add<CudaAtomics>(pair >> 16, pair & 0xffff, pixels);
   }
-  // Adds all pairs to the picture's table. All threads of the block call it, after a barrier.
-  __device__ void flush(const PairTable& picture) const {
+  // Adds all pairs to the picture's table. All threads of the block must call it, after a barrier
+  // that completes the sums.
+  __device__ void flush(const PairTable& picture_pairs) const {
     for (uint32_t i = threadIdx.x; i < kEntries; i += blockDim.x) {
-      if (count[i]) picture.add<CudaAtomics>(key[i] >> 16, key[i] & 0xffff, count[i]);
+      if (count[i]) picture_pairs.add<CudaAtomics>(key[i] >> 16, key[i] & 0xffff, count[i]);
     }
   }
 };

@@ -1,4 +1,4 @@
-// The Tracker on the GPU: its memory, and the order of its frames.
+// Implements the Tracker on the GPU: allocates its memory and keeps the frames in order.
 #include "gpu/tracking/tracking.hpp"
 
 #include <algorithm>
@@ -29,12 +29,12 @@ void Tracker::allocate(const Setup& setup) {
   }
   write_last_id(last_id);
   has_previous_frame_ = false;
-  bytes_to_clear_ = past_bytes(IdNumbering::continued);
+  bytes_to_clear_ = reset_bytes(IdNumbering::continued);
 }
 
 uint32_t Tracker::read_last_id() const {
   uint32_t last_id = 0;
-  if (!memory_.counts || bytes_to_clear_ > past_bytes(IdNumbering::continued)) return last_id;
+  if (!memory_.counts || bytes_to_clear_ > reset_bytes(IdNumbering::continued)) return last_id;
   const std::unique_ptr<Queue> queue = backend_->make_queue();
   queue->copy_bytes(&memory_.counts->last_id, &last_id, sizeof last_id);
   queue->record();

@@ -3,7 +3,7 @@
 //
 // The passes of one frame, in the order in which they are called:
 //   1. begin()          makes the stream wait for the previous frame's tracks.
-//   2. (by the caller)  counts the pixels that each region shares with each previous region.
+//   2. (the caller)     counts the pixels that each region shares with each previous region.
 //   3. collect_pairs()  computes centre, box and colour of each region, and rates each pair of
 //                       region and track that share pixels.
 //   4. match()          assigns regions to tracks; decides births, deaths and occlusions.
@@ -21,7 +21,7 @@ namespace regions {
 
 // The records of the regions of one frame, in device memory.
 struct TrackedRecords {
-  Region* regions = nullptr;        // [capacity] of labels 1, 2, …
+  Region* regions = nullptr;        // [capacity], the records of the labels 1, 2, …
   const uint32_t* total = nullptr;  // in device memory: number of regions, may exceed `capacity`
   uint32_t capacity = 0;
 };
@@ -37,7 +37,7 @@ struct alignas(8) PreviousFrameWord {
 namespace tracking {
 
 // Tracks the regions of one stream of frames. Owns the tracks in device memory. A frame waits for
-// the tracks of the previous one by an event; all other work of neighbouring frames overlaps.
+// the tracks of the previous frame by a CUDA event; all other work of consecutive frames overlaps.
 // Methods must be called in the order of the frames, by one thread at a time.
 class Tracker {
  public:
@@ -50,14 +50,15 @@ class Tracker {
   // frame may be in flight. Waits for the device. Throws MemoryError.
   void allocate(const Setup& setup);
   // The next frame starts without tracks.
-  void forget(IdNumbering ids) { bytes_to_clear_ = std::max(bytes_to_clear_, past_bytes(ids)); }
+  void forget(IdNumbering ids) { bytes_to_clear_ = std::max(bytes_to_clear_, reset_bytes(ids)); }
 
   // Work that is enqueued on `stream` after this call runs after the previous frame's finish().
   const TrackMemory& begin(cudaStream_t stream);
-  // For the kernels that count shared pixels. They store labels in TrackMemory::labels at the first
-  // pixels of segments only.
+  // Used by the kernels that count shared pixels. These kernels store labels in TrackMemory::labels
+  // only at the first pixels of segments.
   const Image<PreviousFrameWord>& previous_words() const { return previous_words_; }
-  // Evaluates the records, and the shared pixels in begin()'s memory.
+  // Rates the pairs of regions and tracks that share pixels, from the records and from the counts
+  // in the memory that begin() returned.
   void collect_pairs(const TrackRules& rules, const TrackedRecords& records, cudaStream_t stream);
   // Assigns regions to tracks.
   void match(const TrackRules& rules, const TrackedRecords& records, cudaStream_t stream);
@@ -71,7 +72,7 @@ class Tracker {
 
  private:
   // The number of bytes to clear in order to forget all tracks.
-  size_t past_bytes(IdNumbering ids) const {
+  size_t reset_bytes(IdNumbering ids) const {
     return tracking_reset_bytes(memory_.labels.size(), memory_.capacity, ids);
   }
   uint32_t read_last_id() const;  // waits for the device
@@ -90,8 +91,8 @@ class Tracker {
   size_t bytes_to_clear_ = 0;  // bytes of block_ that the next frame clears first
 };
 
-// Enqueue the kernels of collect_pairs(), match() and finish(). `report` and `published` are
-// pinned.
+// These functions enqueue the kernels of collect_pairs(), match() and finish(). `report` and
+// `published` are pinned.
 void collect_track_pairs(const TrackMemory& memory, const TrackRules& rules,
                          const TrackedRecords& records, cudaStream_t stream);
 void match_tracks(const TrackMemory& memory, const TrackRules& rules, const TrackedRecords& records,

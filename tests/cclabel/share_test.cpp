@@ -40,8 +40,8 @@ TEST(ShareRow, CountsPairsAndLeavesThisFramesLabels) {
       std::vector<uint32_t> key(kSlots), count(kSlots), used(kSlots);
       uint32_t used_count = 0;
       const PairTable table = {kSlots, kSlots, key.data(), count.data(), used.data(), &used_count};
-      share_row(pixels.data(), starts.data(), label.data(), width, kCount, rows, table,
-                labels.data(), known.data());
+      count_shared_in_row(pixels.data(), starts.data(), label.data(), width, kCount, rows, table,
+                          labels.data(), known.data());
       EXPECT_EQ(labels, expected) << width << " pixels, frame " << frame;
       ASSERT_EQ(used_count, pairs.size()) << width << " pixels, frame " << frame;
       for (uint32_t i = 0; i < used_count; ++i) {
