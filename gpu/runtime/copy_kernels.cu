@@ -1,5 +1,5 @@
-// Copies by kernels: small buffers with one thread per 8 bytes, and the picture operations of
-// core/resampling.hpp with one thread per output sample or pixel.
+// Kernels that copy small buffers with one thread per 8 bytes, and kernels of the picture
+// operations of core/resampling.hpp with one thread per output sample or pixel.
 #include "gpu/runtime/copy_kernels.hpp"
 #include "gpu/runtime/launch.hpp"
 
@@ -12,19 +12,19 @@ __global__ void copy_words_kernel(const uint64_t* from, uint64_t* to, size_t wor
   if (i < words) to[i] = from[i];
 }
 
-constexpr unsigned kWidth = 32, kHeight = 8;  // threads of a block
+constexpr unsigned kBlockWidth = 32, kBlockHeight = 8;  // shape of a thread block, threads
 
 dim3 grid_over(int width, int height) {
-  return {blocks_for(static_cast<size_t>(width), kWidth),
-          blocks_for(static_cast<size_t>(height), kHeight)};
+  return {blocks_for(static_cast<size_t>(width), kBlockWidth),
+          blocks_for(static_cast<size_t>(height), kBlockHeight)};
 }
 
 struct SamplePosition {
   int x, y;
 };
 __device__ SamplePosition thread_position() {
-  return {static_cast<int>(blockIdx.x * kWidth + threadIdx.x),
-          static_cast<int>(blockIdx.y * kHeight + threadIdx.y)};
+  return {static_cast<int>(blockIdx.x * kBlockWidth + threadIdx.x),
+          static_cast<int>(blockIdx.y * kBlockHeight + threadIdx.y)};
 }
 
 template <int bytes>
@@ -38,8 +38,8 @@ __global__ void shrink_kernel(ConstFrame from, Frame to, int c, int width, int h
 }
 
 template <int bytes>
-__global__ void carry_over_kernel(ConstFrame before, ConstFrame after, Frame to, bool is_tint,
-                                  int c, int width, int height) {
+__global__ void transfer_changes_kernel(ConstFrame before, ConstFrame after, Frame to, bool is_tint,
+                                        int c, int width, int height) {
   const auto [i, j] = thread_position();
   if (i >= width || j >= height) return;
   const Layout& layout = to.layout;
@@ -62,7 +62,8 @@ __global__ void pick_kernel(ConstFrame from, Frame to, PixelPicking picking) {
   pick_pixel<bytes>(from, picking.x.at(x, from.width), picking.y.at(y, from.height), to, x, y);
 }
 
-// Calls run(component, width, height) for each colour component; the size is in samples.
+// Calls run(component, width, height) for each colour component of the frame. The width and height
+// of the component are in samples.
 template <class Run>
 void for_each_component(const Frame& frame, Run run) {
   for (int c = 0; c < components(frame.layout); ++c) {
@@ -83,25 +84,26 @@ void copy_small(const void* from, void* to, size_t bytes, cudaStream_t stream) {
 void shrink(const ConstFrame& from, const Frame& to, cudaStream_t stream) {
   const auto kernel = from.layout.sample_bytes == 1 ? shrink_kernel<1> : shrink_kernel<2>;
   for_each_component(to, [&](int c, int width, int height) {
-    launch(kernel, grid_over(width, height), dim3(kWidth, kHeight), 0, stream, from, to, c, width,
-           height);
+    launch(kernel, grid_over(width, height), dim3(kBlockWidth, kBlockHeight), 0, stream, from, to,
+           c, width, height);
   });
 }
 
 void transfer_changes(const ConstFrame& before, const ConstFrame& after, const Frame& to,
                       bool is_tint, cudaStream_t stream) {
-  const auto kernel = to.layout.sample_bytes == 1 ? carry_over_kernel<1> : carry_over_kernel<2>;
+  const auto kernel =
+      to.layout.sample_bytes == 1 ? transfer_changes_kernel<1> : transfer_changes_kernel<2>;
   for_each_component(to, [&](int c, int width, int height) {
-    launch(kernel, grid_over(width, height), dim3(kWidth, kHeight), 0, stream, before, after, to,
-           is_tint, c, width, height);
+    launch(kernel, grid_over(width, height), dim3(kBlockWidth, kBlockHeight), 0, stream, before,
+           after, to, is_tint, c, width, height);
   });
 }
 
 void pick(const ConstFrame& from, const Frame& to, const PixelPicking& picking,
           cudaStream_t stream) {
   with_pixel_bytes(to.layout, [&]<int bytes>() {
-    launch(pick_kernel<bytes>, grid_over(to.width, to.height), dim3(kWidth, kHeight), 0, stream,
-           from, to, picking);
+    launch(pick_kernel<bytes>, grid_over(to.width, to.height), dim3(kBlockWidth, kBlockHeight), 0,
+           stream, from, to, picking);
   });
 }
 

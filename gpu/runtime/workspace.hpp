@@ -1,5 +1,5 @@
-// Device memory of an algorithm: one allocation divided into typed arrays, and memory filled with
-// zeros. Allocated by configure() only, never per frame.
+// Device memory of an algorithm: a class that divides one allocation into typed arrays, and a
+// function that fills memory with zeros. Algorithms use both in configure() only, never per frame.
 #pragma once
 
 #include <vector>
@@ -9,12 +9,12 @@
 
 namespace regions {
 
-// One allocation of a backend, divided into typed arrays. Its contents are uninitialised, and the
-// kernels must not depend on them.
+// One allocation of a backend, divided into typed arrays. The memory is uninitialised: kernels must
+// not depend on its first contents.
 class Workspace {
  public:
-  // Plans an array of `count` elements. allocate() stores its address in `array`, which must exist
-  // until then.
+  // Plans an array of `count` elements. allocate() stores the array's address in the variable
+  // `array`, which must exist until then.
   template <class T>
   void reserve(T*& array, size_t count) {
     arrays_.push_back({&array, bytes_, [](void* target, std::byte* start) {
@@ -23,7 +23,7 @@ class Workspace {
     bytes_ += (count * sizeof(T) + kAlignment - 1) / kAlignment * kAlignment;
   }
 
-  // Throws MemoryError.
+  // Allocates the planned arrays and stores their addresses. Throws MemoryError.
   void allocate(Backend& backend) {
     block_ = backend.allocate(bytes_);
     for (const Array& array : arrays_)
@@ -31,13 +31,14 @@ class Workspace {
     arrays_.clear();
   }
 
+  // Total size of the planned arrays.
   size_t bytes() const { return bytes_; }
 
  private:
   static constexpr size_t kAlignment = 256;  // bytes, as guaranteed by cudaMalloc()
   struct Array {
-    void* target;
-    size_t start;  // bytes
+    void* target;  // the pointer variable that receives the address
+    size_t start;  // offset in the allocation, bytes
     void (*set)(void* target, std::byte* start);
   };
   std::vector<Array> arrays_;
@@ -45,8 +46,9 @@ class Workspace {
   Block block_;
 };
 
-// Sets `bytes` of the backend's memory to 0 and waits until this is done. For memory that kernels
-// expect to be zero at the first frame and leave zero for the next. Not for hot paths.
+// Sets `bytes` bytes of device memory at `data` to 0 and waits until this is done. Use it for
+// memory that kernels expect to be zero at the start of a frame and set to zero again for the next
+// frame. Too slow to be called per frame.
 inline void fill_with_zeros(Queue& queue, void* data, size_t bytes) {
   check(cudaMemsetAsync(data, 0, bytes, stream_of(queue)), "clearing memory");
   queue.record();
