@@ -461,7 +461,7 @@ class LoadPass {
     }
     uint16_t* halo = height_halo(store_.halos, 0, position_.index);
 #pragma unroll
-    for (int i = 0; i < kHeightHalo; i += 32) __stcg(halo + i + lane_.index, uint16_t{0});
+    for (int i = 0; i < kHeightHaloSize; i += 32) __stcg(halo + i + lane_.index, uint16_t{0});
     const long long remaining_demand = warp_sum64(demand_);
     if (lane_.index != 0) return;
     store_.has_no_flow[position_.index] = 1;
