@@ -39,26 +39,32 @@ struct alignas(16) Tile {
   static constexpr int words = (1 + kNeighbours / 2) * kTileCells - 2 * kTilePitch;
   uint32_t word[words];
 
-  __device__ uint32_t& pixel(int at) { return word[at]; }
-  __device__ const uint32_t& pixel(int at) const { return word[at]; }
-  __device__ uint32_t& link(int k, int at) { return word[plane(k) + at]; }
-  __device__ const uint32_t& link(int k, int at) const { return word[plane(k) + at]; }
+  __device__ uint32_t& pixel(int cell_index) { return word[cell_index]; }
+  __device__ const uint32_t& pixel(int cell_index) const { return word[cell_index]; }
+  __device__ uint32_t& link(int k, int cell_index) { return word[plane(k) + cell_index]; }
+  __device__ const uint32_t& link(int k, int cell_index) const {
+    return word[plane(k) + cell_index];
+  }
 
-  __device__ uint16_t& height(int at) { return half(at, 0); }
-  __device__ int height(int at) const { return static_cast<int>(pixel(at) & 0xffff); }
-  __device__ uint16_t& residual(int d, int at) { return half(plane(d / 2) + at, d % 2); }
-  __device__ int residual(int d, int at) const {
-    return static_cast<int>(link(d / 2, at) >> 16 * (d % 2) & 0xffff);
+  __device__ uint16_t& height(int cell_index) { return half(cell_index, 0); }
+  __device__ int height(int cell_index) const {
+    return static_cast<int>(pixel(cell_index) & 0xffff);
+  }
+  __device__ uint16_t& residual(int d, int cell_index) {
+    return half(plane(d / 2) + cell_index, d % 2);
+  }
+  __device__ int residual(int d, int cell_index) const {
+    return static_cast<int>(link(d / 2, cell_index) >> 16 * (d % 2) & 0xffff);
   }
   // Inflow minus outflow. A negative excess is the capacity to the sink that is still unused.
-  __device__ int excess(int at) const { return static_cast<int>(pixel(at)) >> 16; }
+  __device__ int excess(int cell_index) const { return static_cast<int>(pixel(cell_index)) >> 16; }
 
  private:
   __device__ static constexpr int plane(int k) {
     return (1 + k) * kTileCells - (k == 0 ? 1 : 2) * kTilePitch;
   }
-  __device__ uint16_t& half(int at, int is_upper) {
-    return reinterpret_cast<uint16_t*>(word)[2 * at + is_upper];
+  __device__ uint16_t& half(int cell_index, int is_upper) {
+    return reinterpret_cast<uint16_t*>(word)[2 * cell_index + is_upper];
   }
 };
 
@@ -151,9 +157,9 @@ class LinkColumnReader {
 
  private:
   const Problem& problem_;
-  const int x_;                // x clamped to the columns of the picture
-  bool exists_[Links::count];  // whether link k is selected and does not leave the picture at its
-                               // sides
+  const int x_;  // x clamped to the columns of the picture
+  // Whether link k is selected and does not leave the picture at its left or right side.
+  bool exists_[Links::count];
 };
 
 // Calls use(row, read(row)) for each row of a tile. Reads several rows before it uses them, so that
@@ -223,18 +229,18 @@ __device__ bool load_pixels(Tile<kNeighbours>& tile, const Problem& problem, int
     auto excess = static_cast<unsigned>(terminal);
     unsigned sum = terminal < 0 ? 0 - excess : excess;
     all_bits |= sum;
-    const int at = cell(lane.index, row);
+    const int cell_index = cell(lane.index, row);
 #pragma unroll
     for (int k = 0; k < Links::count; ++k) {
       const auto along = static_cast<unsigned>(row_values.own.capacity[k]);
       const auto against = static_cast<unsigned>(incoming.capacity[k]);
       const int32_t out = row_values.own.flow[k], in = incoming.flow[k];
-      tile.link(k, at) = (along - out) | (against + in) << 16;
+      tile.link(k, cell_index) = (along - out) | (against + in) << 16;
       excess += in - out;
       sum += along + against;
       all_bits |= along | against;
     }
-    tile.pixel(at) = add_excess(kUnreachable, static_cast<int>(excess));
+    tile.pixel(cell_index) = add_excess(kUnreachable, static_cast<int>(excess));
     max_sum = max(max_sum, sum);
     above = row_values.own;
     if constexpr (kNeighbours == 8) above_edge = row_values.edge;
@@ -247,8 +253,8 @@ __device__ bool load_pixels(Tile<kNeighbours>& tile, const Problem& problem, int
 template <int kNeighbours>
 __device__ bool load_tile(Tile<kNeighbours>& tile, const Problem& problem, int tile_x, int tile_y,
                           Lane lane) {
-  for (int at = lane.index; at < Tile<kNeighbours>::words; at += 32) {
-    tile.word[at] = at < kTileCells ? kUnreachable : 0;
+  for (int cell_index = lane.index; cell_index < Tile<kNeighbours>::words; cell_index += 32) {
+    tile.word[cell_index] = cell_index < kTileCells ? kUnreachable : 0;
   }
   __syncwarp();  // all words are cleared before any lane loads pixels
   const bool fits = problem.warm
@@ -284,8 +290,8 @@ __device__ TileSums write_tile_results(const Tile<kNeighbours>& tile, const Prob
   };
   for_rows_in_batches(read, [&](int row, const Row& row_values) {
     if (row >= rows) return;
-    const int y = first_y + row, at = cell(lane.index, row);
-    const uint32_t pixel = tile.pixel(at);
+    const int y = first_y + row, cell_index = cell(lane.index, row);
+    const uint32_t pixel = tile.pixel(cell_index);
     const bool foreground = height_of(pixel) == kUnreachable;
     problem.foreground(x, y) = foreground ? GridCut::kForeground : GridCut::kBackground;
     const int excess = excess_of(pixel);
@@ -294,7 +300,7 @@ __device__ TileSums write_tile_results(const Tile<kNeighbours>& tile, const Prob
     if (!foreground) sums.gap += max(excess, 0);
 #pragma unroll
     for (int k = 0; k < kNeighbours / 2; ++k) {
-      const int flow = row_values.own.capacity[k] - tile.residual(2 * k, at);
+      const int flow = row_values.own.capacity[k] - tile.residual(2 * k, cell_index);
       problem.link_flow[problem.flow_index(k, x, y)] = flow;
       sums.has_flow |= flow != 0;
     }
@@ -310,9 +316,10 @@ constexpr int kFlowHaloSize = kTileWidth + kTileHeight;
 
 // Buffers in device memory through which neighbouring tiles exchange heights and flows.
 struct HaloBuffers {
-  uint16_t* heights;  // [epoch % 2][tiles][96], of the top row, bottom row, left and right column
-  // [epoch % 2][tiles][directions][48], flow over the upper or lower edge (32), left or right edge
-  // (16).
+  // [epoch % 2][tiles][96], heights of the top row, bottom row, left column and right column.
+  uint16_t* heights;
+  // [epoch % 2][tiles][directions][48], flow over the upper or lower edge (32 entries), and over
+  // the left or right edge (16 entries).
   uint16_t* flows;
   int columns;  // number of tiles in a row of the picture
   int rows;     // number of rows of tiles
@@ -408,7 +415,7 @@ struct EdgeHeights {
 template <int kNeighbours>
 struct HaloHeights {
   static constexpr int count = kNeighbours == 4 ? 3 : 4;
-  int at[count], height[count];
+  int cell_index[count], height[count];
 
   // Returns the direction of the neighbouring tile that height[i] comes from.
   __device__ static int direction(int i, Lane lane) {
@@ -425,8 +432,8 @@ __device__ HaloHeights<kNeighbours> read_halo_heights(const Tile<kNeighbours>& t
                                                       const TilePosition& position, unsigned from,
                                                       Lane lane) {
   HaloHeights<kNeighbours> halo;
-  const auto read = [&](int i, int direction, int word, int at) {
-    halo.at[i] = at;
+  const auto read = [&](int i, int direction, int word, int cell_index) {
+    halo.cell_index[i] = cell_index;
     halo.height[i] = -1;
     if (from >> direction & 1) {
       const int other = position.neighbour(halos, step_x(direction), step_y(direction));
@@ -459,12 +466,13 @@ __device__ unsigned apply_halo_heights(Tile<kNeighbours>& tile,
   bool changed[2] = {};
 #pragma unroll
   for (int i = 0; i < halo.count; ++i) {
-    changed[i == 2] |= halo.height[i] >= 0 && tile.height(halo.at[i]) != halo.height[i];
+    changed[i == 2] |= halo.height[i] >= 0 && tile.height(halo.cell_index[i]) != halo.height[i];
   }
   __syncwarp();  // all lanes have compared heights before any lane writes a corner that they share
 #pragma unroll
   for (int i = 0; i < halo.count; ++i) {
-    if (halo.height[i] >= 0) tile.height(halo.at[i]) = static_cast<uint16_t>(halo.height[i]);
+    if (halo.height[i] >= 0)
+      tile.height(halo.cell_index[i]) = static_cast<uint16_t>(halo.height[i]);
   }
   __syncwarp();  // the heights in the halo are visible to all lanes
   return (__any_sync(~0u, changed[0]) ? kColumnAxis : 0) |
@@ -564,9 +572,9 @@ __device__ bool apply_inflow(Tile<kNeighbours>& tile, const Inflow<kNeighbours>&
     any |= flow.from_above[a] | flow.from_below[a] | flow.from_side[a];
   }
   if (!__any_sync(~0u, any != 0)) return false;
-  const auto add = [&](int direction, int at, int amount) {
-    tile.residual(opposite(direction), at) += amount;
-    tile.pixel(at) = add_excess(tile.pixel(at), amount);
+  const auto add = [&](int direction, int cell_index, int amount) {
+    tile.residual(opposite(direction), cell_index) += amount;
+    tile.pixel(cell_index) = add_excess(tile.pixel(cell_index), amount);
   };
 #pragma unroll
   for (int a = 0; a < Flows::arcs; ++a) {
