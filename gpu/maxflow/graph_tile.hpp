@@ -162,8 +162,8 @@ class LinkColumnReader {
   bool exists_[Links::count];
 };
 
-// Calls use(row, read(row)) for each row of a tile. Reads several rows before it uses them, so that
-// memory latencies overlap.
+// Calls use(row, read(row)) for each row of a tile. Calls read() for several rows before the calls
+// of use(), so that memory latencies overlap.
 template <class Read, class Use>
 __device__ void for_rows_in_batches(const Read& read, const Use& use) {
   constexpr int kRows = 4;

@@ -21,7 +21,7 @@ enum Vote : unsigned {
 // A barrier of all blocks of a cooperative launch. It returns the OR of all votes.
 class GridBarrier {
  public:
-  static constexpr int kMaxBlocks = 4095;  // largest number that fits in kBitCountBits bits
+  static constexpr int kMaxBlocks = 4095;  // largest number that fits in kVoteCountBits bits
   // A block's data of the barrier, in shared memory.
   struct SharedWords {
     unsigned block_votes[2];  // [epoch % 2], votes of the block's threads
@@ -39,12 +39,12 @@ class GridBarrier {
   __device__ unsigned epoch() const { return epoch_; }
 
   // Waits for all threads of the grid. Writes before the barrier are visible to all threads after
-  // the barrier. Returns the OR of the lowest kBits bits of all threads' votes.
+  // the barrier. Returns the OR of the lowest kVoteBits bits of all threads' votes.
   __device__ unsigned sync_or(unsigned bits) {
     unsigned* block_votes = &words_->block_votes[epoch_ % 2];
     unsigned warp_bits = 0;
 #pragma unroll
-    for (int bit = 0; bit < kBits; ++bit) {
+    for (int bit = 0; bit < kVoteBits; ++bit) {
       if (__any_sync(~0u, bits >> bit & 1)) warp_bits |= 1u << bit;
     }
     if (threadIdx.x % 32 == 0 && warp_bits) atomicOr(block_votes, warp_bits);
@@ -59,17 +59,17 @@ class GridBarrier {
   }
 
  private:
-  // One 64-bit word counts the blocks that have arrived (kCountBits bits) and, for each of the
-  // kBits vote bits, the blocks that have set it (kBitCountBits bits each). A block therefore
+  // One 64-bit word counts the blocks that have arrived (kBlockCountBits bits) and, for each of the
+  // kVoteBits vote bits, the blocks that have set it (kVoteCountBits bits each). A block therefore
   // announces its arrival and its votes by a single atomic addition.
-  static constexpr int kBits = 4, kCountBits = 16, kBitCountBits = 12;
+  static constexpr int kVoteBits = 4, kBlockCountBits = 16, kVoteCountBits = 12;
   using Count = unsigned long long;
 
   __device__ unsigned sync_blocks(unsigned bits) const {
     Count increment = 1;
 #pragma unroll
-    for (int bit = 0; bit < kBits; ++bit) {
-      if (bits >> bit & 1) increment += Count{1} << (kCountBits + bit * kBitCountBits);
+    for (int bit = 0; bit < kVoteBits; ++bit) {
+      if (bits >> bit & 1) increment += Count{1} << (kBlockCountBits + bit * kVoteCountBits);
     }
     // Clears the word of two epochs ago. Every block read it before arriving at the previous
     // barrier.
@@ -79,11 +79,11 @@ class GridBarrier {
     Count value;
     do {
       value = word.load(cuda::memory_order_acquire);
-    } while (value % (1 << kCountBits) != gridDim.x);
+    } while (value % (1 << kBlockCountBits) != gridDim.x);
     unsigned result = 0;
 #pragma unroll
-    for (int bit = 0; bit < kBits; ++bit) {
-      if (value >> (kCountBits + bit * kBitCountBits) & ((1 << kBitCountBits) - 1)) {
+    for (int bit = 0; bit < kVoteBits; ++bit) {
+      if (value >> (kBlockCountBits + bit * kVoteCountBits) & ((1 << kVoteCountBits) - 1)) {
         result |= 1u << bit;
       }
     }

@@ -205,7 +205,7 @@ class GridCutCuda : public GridCut {
   Workspace memory_;
   int32_t* link_flow_ = nullptr;  // [links][height][width]
   Progress* progress_ = nullptr;  // [2], for even and odd cuts
-  uint32_t cut_count_ = 0;        // number of frames so far
+  uint32_t cut_count_ = 0;        // number of cuts so far
   // Whether the sparse solver processed the previous frame. Its kernels then have already cleared
   // the progress of this frame.
   bool previous_was_sparse_ = false;

@@ -45,7 +45,7 @@ struct Progress {
   unsigned long long gap;        // excess that could still reach the sink
 };
 
-// The minimum cut of one frame, as a parameter of kernels.
+// The minimum cut of one frame. Kernels receive it as a parameter.
 struct Problem {
   GridGraph graph;
   Image<uint8_t> foreground;
@@ -61,7 +61,7 @@ struct Problem {
   int tiles;                  // number of entries of has_no_flow
 
   REGIONS_HD Size size() const { return graph.terminal.size(); }
-  // Whether a limit may stop the cut before it is exact.
+  // Whether the cut has a limit, which may stop it early with an inexact result.
   bool may_stop_early() const { return max_iterations > 0 || budget_ns > 0; }
   // Returns the index in link_flow of link k of pixel (x, y).
   REGIONS_HD size_t flow_index(int k, int x, int y) const {

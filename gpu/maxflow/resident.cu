@@ -36,7 +36,7 @@ template <int kNeighbours>
 class ResidentCut {
  public:
   struct Shared {
-    GridBarrier::SharedWords words;
+    GridBarrier::SharedWords barrier_words;
     BlockSums sums;
   };
 
@@ -46,7 +46,7 @@ class ResidentCut {
         halos_(halos),
         tile_(tile),
         shared_(shared),
-        barrier_(&problem.progress->tiles, &shared->words),
+        barrier_(&problem.progress->tiles, &shared->barrier_words),
         lane_(this_lane()) {
     problem.record_start_time();
   }

@@ -16,9 +16,9 @@ namespace regions::maxflow {
 // matching pair.
 using CutTime = uint64_t;
 REGIONS_HD inline CutTime cut_time(uint32_t cut, long long nanoseconds) {
-  constexpr long long kMax = UINT32_MAX;  // 4.3 s
+  constexpr long long kMaxDuration = UINT32_MAX;  // ns, about 4.3 s
   return static_cast<CutTime>(cut) << 32 |
-         static_cast<uint32_t>(nanoseconds < kMax ? nanoseconds : kMax);
+         static_cast<uint32_t>(nanoseconds < kMaxDuration ? nanoseconds : kMaxDuration);
 }
 inline uint32_t cut_of(CutTime time) { return static_cast<uint32_t>(time >> 32); }
 inline uint32_t nanoseconds_of(CutTime time) { return static_cast<uint32_t>(time); }

@@ -83,7 +83,7 @@ struct PlainArrays {
 };
 
 // State of a tile in global memory during a frame. All fields are zero at the start of the frame. A
-// stamp contains the number of a pass or relabel plus 1; 0 means that there was none.
+// stamp contains the number of a pass or relabel plus 1; 0 means that none has occurred.
 struct alignas(16) TileState {
   // The warps of neighbouring tiles read these fields as two vectors of four words.
   unsigned heights_epoch[2];  // [set of halo buffers], epoch in which heights were published

@@ -20,8 +20,8 @@ namespace {
 // ---- tuning
 
 // Shape of the worklist kernel. Each warp processes one tile at a time. For pictures of few tiles,
-// 8 warps per block suffice. Cuts/s of 8 concurrent streams on an H200 (2026-11-26), for clusters
-// of blocks x warps:
+// 8 warps per block suffice. Cuts/s of 8 concurrent streams in three benchmarks on an H200
+// (2026-11-26), for clusters of blocks x warps:
 //
 //            bgdiff_1080   bgdiff_vga   grab_1080
 //   12 x 12    13,700        31,600        984
@@ -32,32 +32,32 @@ namespace {
 // faster.
 template <int kNeighbours>
 struct SparseBlock {
-  static constexpr unsigned cluster_blocks =
-      kNeighbours == 4 ? 12 : 16;  // blocks of a cut if there are others
-  static constexpr unsigned exclusive_cluster_blocks =
-      16;  // blocks of the only cut; maximum of a cluster
+  // Number of blocks that process one cut, if there are several cuts.
+  static constexpr unsigned cluster_blocks = kNeighbours == 4 ? 12 : 16;
+  // Number of blocks if the process has only one cut: the maximum size of a cluster.
+  static constexpr unsigned exclusive_cluster_blocks = 16;
   static constexpr int max_warps = kNeighbours == 4 ? 12 : 8;
   static constexpr int max_threads = 32 * max_warps;
-  static constexpr int blocks = kNeighbours == 4 ? 1 : 2;  // resident blocks per multiprocessor
+  static constexpr int resident_blocks = kNeighbours == 4 ? 1 : 2;  // per multiprocessor
   // Number of warps per block for a picture of `tiles` tiles.
   static constexpr int warps(size_t tiles) { return tiles < 1024 ? 8 : max_warps; }
 };
 
 // Shape of the load kernel: one warp per block, so that a slow tile does not occupy the resources
-// of tiles that are already finished. With 8 warps per block, bgdiff_1080 with 8 streams took 7%
-// longer.
+// of tiles that are already finished. With 8 warps per block, the benchmark bgdiff_1080 with 8
+// streams took 7% longer.
 template <int kNeighbours>
 struct LoadBlock {
   static constexpr int threads = 32;
-  static constexpr int blocks = 16;  // resident blocks per multiprocessor
+  static constexpr int resident_blocks = 16;  // per multiprocessor
   static constexpr size_t shared_bytes = sizeof(Tile<kNeighbours>);
 };
 
 // Maximum number of rounds in which the load kernel relabels a tile and pushes. With 2, 3 and 4
-// rounds, bgdiff_vga reaches 24,100, 31,500 and 31,200 cuts/s.
+// rounds, the benchmark bgdiff_vga reaches 24,100, 31,500 and 31,200 cuts/s.
 constexpr int kLoadRounds = 3;
 // Number of pushes of a tile per round, and number of rounds between two relabels of the worklist
-// kernel. Cuts/s of 8 streams on an H200 (2026-11-23):
+// kernel. Cuts/s of 8 streams in three benchmarks on an H200 (2026-11-23):
 //
 //   pushes, rounds   bgdiff_1080   bgdiff_vga   grab_1080
 //        3, 5           9,440        23,000        715
@@ -121,10 +121,10 @@ class TileLists {
   }
   __device__ TileList touched() const { return list(kTouchedWorklist); }
 
-  // These functions return entries that add the lane's tile to a list: of the next pass, of the
-  // next relabel, of tiles in which this relabel found active excess, or of touched tiles, whose
-  // results the worklist kernel must write.
-  __device__ ListEntry next_entry(const Epochs& epochs, int tile, bool is_selected) const {
+  // Each of these functions returns an entry that adds the lane's tile to a list: of the next pass,
+  // of the next relabel, of tiles in which this relabel found active excess, or of touched tiles,
+  // whose results the worklist kernel must write.
+  __device__ ListEntry next_pass_entry(const Epochs& epochs, int tile, bool is_selected) const {
     const unsigned next = epochs.pass + 1;
     return {pass(next), is_selected, &store_.state[tile].pass_stamp[next % 2], next + 1};
   }
@@ -154,29 +154,31 @@ class TileLists {
 template <int kCount>
 __device__ void add_to_lists(int tile, ListEntry (&entries)[kCount]) {
   static_assert(kCount <= 32, "a lane for each list");
-  unsigned seen[kCount];
+  unsigned old_stamp[kCount];
 #pragma unroll
   for (int i = 0; i < kCount; ++i) {
-    if (entries[i].is_selected) seen[i] = atomicExch(entries[i].tile_stamp, entries[i].stamp);
+    if (entries[i].is_selected) old_stamp[i] = atomicExch(entries[i].tile_stamp, entries[i].stamp);
   }
-  unsigned selected[kCount], list_position = 0;
+  unsigned selected_lanes[kCount], list_position = 0;
 #pragma unroll
   for (int i = 0; i < kCount; ++i) {
-    entries[i].is_selected = entries[i].is_selected && seen[i] != entries[i].stamp;
-    selected[i] = __ballot_sync(~0u, entries[i].is_selected);
+    entries[i].is_selected = entries[i].is_selected && old_stamp[i] != entries[i].stamp;
+    selected_lanes[i] = __ballot_sync(~0u, entries[i].is_selected);
   }
   const int lane = static_cast<int>(threadIdx.x % 32);
 #pragma unroll
   for (int i = 0; i < kCount; ++i) {
-    if (lane == i && selected[i]) {
-      list_position = atomicAdd(entries[i].list.count, static_cast<unsigned>(__popc(selected[i])));
+    if (lane == i && selected_lanes[i]) {
+      list_position =
+          atomicAdd(entries[i].list.count, static_cast<unsigned>(__popc(selected_lanes[i])));
     }
   }
 #pragma unroll
   for (int i = 0; i < kCount; ++i) {
     const unsigned begin = __shfl_sync(~0u, list_position, i);
-    const auto before = static_cast<unsigned>(__popc(selected[i] & ((1u << lane) - 1)));
-    if (entries[i].is_selected) __stcg(entries[i].list.tiles + begin + before, tile);
+    const auto earlier_entries =
+        static_cast<unsigned>(__popc(selected_lanes[i] & ((1u << lane) - 1)));
+    if (entries[i].is_selected) __stcg(entries[i].list.tiles + begin + earlier_entries, tile);
   }
 }
 
@@ -222,8 +224,8 @@ __device__ bool relax_fully(Tile<kNeighbours>& tile, const ResidualArcs<kNeighbo
   }
 }
 
-// Starts to copy a tile from global to shared memory. The warp must not use the tile before it has
-// called wait_for_copy().
+// Starts to copy a tile from global to shared memory. The warp must call wait_for_copy() before it
+// uses the tile.
 template <class T>
 __device__ void copy_tile_async(const T& from, T& to, Lane lane) {
   const auto* words = reinterpret_cast<const int4*>(&from);
@@ -251,7 +253,7 @@ __device__ void copy_tile_back(const T& from, T& to, size_t bytes, Lane lane) {
   for (int i = lane.index; i < count; i += 32) {
     __stcg(reinterpret_cast<int4*>(&to) + i, words[i]);
   }
-  __syncwarp();  // all lanes have read the tile before it may change
+  __syncwarp();  // all lanes have read their part of the tile, which may then change
 }
 
 // A warp's copy in shared memory of a tile in global memory, and its exchange with neighbours.
@@ -293,6 +295,7 @@ class StagedTile {
   __device__ NeighbourState prefetch(const TilePosition& position, const Epochs& epochs) const {
     copy_tile_async(store_.tiles[position.index], tile_, lane_);
     NeighbourState neighbours;
+    // heights_epoch[2] and flow_epoch[2] of a TileState; relabel_stamp[2] and the next two fields.
     uint4 first_words = {}, second_words = {};
     // Each of the first kNeighbours lanes reads the state of one neighbour. Other lanes read the
     // state of the tile itself.
@@ -310,14 +313,14 @@ class StagedTile {
       neighbours.halo[buffer] =
           read_halo_heights(tile_, store_.halos, buffer, position, ~0u, lane_);
     }
-    const unsigned current = epochs.heights();
+    const unsigned current_epoch = epochs.heights();
     neighbours.lane = lane_;
     neighbours.is_stored = __shfl_sync(~0u, second_words.w, kNeighbours);
     neighbours.older_buffer = __shfl_sync(~0u, first_words.x > first_words.y, kNeighbours);
     const bool exists = is_neighbour && other >= 0;
     neighbours.newer_in_second =
-        __ballot_sync(~0u, first_words.y < current &&
-                               (first_words.y > first_words.x || first_words.x >= current));
+        __ballot_sync(~0u, first_words.y < current_epoch &&
+                               (first_words.y > first_words.x || first_words.x >= current_epoch));
     neighbours.sending = __ballot_sync(
         ~0u, exists && (epochs.flow % 2 ? first_words.w : first_words.z) == epochs.flow);
     neighbours.relabelling =
@@ -362,10 +365,11 @@ class StagedTile {
   // Publishes outgoing flow in the halo buffers of the next epoch. Returns the directions of the
   // neighbours that receive flow, one bit per direction.
   __device__ unsigned send_flows(const TilePosition& position, const Epochs& epochs) {
-    const unsigned next = epochs.flow + 1;
+    const unsigned next_epoch = epochs.flow + 1;
     const unsigned receivers =
-        warp_or(publish_flows(tile_, store_.halos, next, position.index, lane_));
-    if (receivers && lane_.index == 0) store_.state[position.index].flow_epoch[next % 2] = next;
+        warp_or(publish_flows(tile_, store_.halos, next_epoch, position.index, lane_));
+    if (receivers && lane_.index == 0)
+      store_.state[position.index].flow_epoch[next_epoch % 2] = next_epoch;
     return receivers;
   }
 
@@ -389,7 +393,8 @@ class StagedTile {
 
 // ---- the load kernel
 
-// The first pass of a cut: the work of a warp on one tile. It does not depend on other tiles.
+// The load kernel's part of a cut: the work of a warp on one tile. It does not depend on other
+// tiles.
 template <int kNeighbours>
 class LoadPass {
  public:
@@ -501,14 +506,15 @@ class LoadPass {
     }
   }
 
+  // Writes the mask and the flows of the tile.
   __device__ void write_results() const {
     const TileSums sums = write_tile_results(tile_, problem_, position_.x, position_.y, lane_);
     const bool has_flow = __any_sync(~0u, sums.has_flow);
     if (lane_.index == 0) store_.has_no_flow[position_.index] = !has_flow;
   }
 
-  // Adds the tile to the worklists as start_relabel_in() does. The difference is that heights of
-  // neighbouring tiles arrive only in the next pass.
+  // Adds the tile to the worklists as start_relabel_in_tile() does. The difference is that heights
+  // of neighbouring tiles arrive only in the next pass.
   __device__ void add_to_worklists(const TileStatus& status) const {
     const bool is_first_lane = lane_.index == 0;
     const Epochs epochs;
@@ -516,7 +522,7 @@ class LoadPass {
     const TileLists lists(problem_, store_);
     const bool takes_part = status.has_active || (!status.all_reachable && status.has_reachable);
     ListEntry entries[] = {
-        lists.next_entry(epochs, position_.index, is_first_lane && !status.all_reachable),
+        lists.next_pass_entry(epochs, position_.index, is_first_lane && !status.all_reachable),
         lists.active_entry(epochs, position_.index, is_first_lane && status.has_active),
         lists.relabel_entry(epochs, position_.index, is_first_lane && takes_part),
         lists.touched_entry(position_.index, is_first_lane)};
@@ -541,7 +547,7 @@ template <int kNeighbours>
 class WorklistPass {
  public:
   struct Shared {
-    GridBarrier::SharedWords words;
+    GridBarrier::SharedWords barrier_words;
     BlockSums sums;
   };
 
@@ -553,7 +559,7 @@ class WorklistPass {
         shared_(shared),
         staged_tile_(problem, store, tile),
         lists_(problem, store),
-        barrier_(problem.progress, &shared->words),
+        barrier_(problem.progress, &shared->barrier_words),
         lane_(this_lane()) {}
 
   // Returns in all threads whether the frame is solved. If not, the plain algorithm must solve it,
@@ -565,6 +571,7 @@ class WorklistPass {
   }
 
  private:
+  // Alternates relabels and pushes until the cut is exact or a limit is reached.
   __device__ void solve() {
     if (problem_.progress->exceeds_16_bits) return hand_over_to_plain();
     for (;; ++epochs_.relabel) {
@@ -582,6 +589,7 @@ class WorklistPass {
     int count;  // number of tiles on the whole list
     int tile;   // first tile of the share, if the share is not empty
   };
+  // Returns the warp's share of `list`. Loads the first entry together with the number of tiles.
   __device__ Share share_of(const TileList& list) const {
     return {list.size(), __ldcg(list.tiles + min(first_index(), store_.halos.tiles() - 1))};
   }
@@ -600,6 +608,7 @@ class WorklistPass {
   __device__ static int first_index() {
     return static_cast<int>(threadIdx.x / 32 * gridDim.x + blockIdx.x);
   }
+  // Waits for all threads of the grid and ends the pass. Returns the OR of all votes so far.
   __device__ unsigned sync_or(unsigned bits) {
     bits = barrier_.sync_or(bits);
     ++epochs_.pass;
@@ -616,7 +625,7 @@ class WorklistPass {
     if (is_first_thread()) problem_.progress->sink_flow = 0;
   }
 
-  // Computes exact heights of the tiles that take part in this relabel. Returns the votes.
+  // Global relabel: computes exact heights of the tiles that take part in it. Returns the votes.
   __device__ unsigned relabel() {
     // The load kernel has already done the work of start_relabel() for the first relabel.
     unsigned votes = epochs_.relabel == 0 ? 0 : start_relabel();
@@ -626,7 +635,7 @@ class WorklistPass {
       if (share.count == 0) return votes;
       clear_pass_after_next();
       const unsigned tile_votes =
-          visit_list(list, share, [&](int tile) { return spread_heights_in(tile); });
+          visit_list(list, share, [&](int tile) { return spread_heights_in_tile(tile); });
       votes |= sync_or(tile_votes);
     }
   }
@@ -639,7 +648,7 @@ class WorklistPass {
     }
     const TileList tiles = lists_.relabel(epochs_.relabel);
     unsigned votes =
-        visit_list(tiles, share_of(tiles), [&](int tile) { return start_relabel_in(tile); });
+        visit_list(tiles, share_of(tiles), [&](int tile) { return start_relabel_in_tile(tile); });
     votes = sync_or(votes);
     ++epochs_.flow;
     return votes;
@@ -647,7 +656,7 @@ class WorklistPass {
 
   // Computes the tile's heights from its own pixels with capacity to the sink, and from
   // neighbouring tiles that do not take part in this relabel.
-  __device__ unsigned start_relabel_in(int index) {
+  __device__ unsigned start_relabel_in_tile(int index) {
     const TilePosition position(store_.halos, index);
     const auto neighbours = staged_tile_.prefetch(position, epochs_);
     const bool changed = staged_tile_.receive(position, neighbours, epochs_);
@@ -671,7 +680,7 @@ class WorklistPass {
     }
     const bool is_first_lane = lane_.index == 0;
     ListEntry entries[] = {
-        lists_.next_entry(epochs_, index, is_first_lane && !all_reachable),
+        lists_.next_pass_entry(epochs_, index, is_first_lane && !all_reachable),
         lists_.active_entry(epochs_, index, is_first_lane && status.has_active),
         lists_.relabel_entry(
             epochs_, index,
@@ -681,7 +690,7 @@ class WorklistPass {
   }
 
   // Lowers heights of the tile if heights of neighbouring tiles were lowered. Returns the votes.
-  __device__ unsigned spread_heights_in(int index) {
+  __device__ unsigned spread_heights_in_tile(int index) {
     const TilePosition position(store_.halos, index);
     const auto neighbours = staged_tile_.prefetch(position, epochs_);
     wait_for_copy();
@@ -696,10 +705,11 @@ class WorklistPass {
     staged_tile_.write_back_heights(index);
     // Each lane adds one neighbour to the lists; the last lane adds the tile itself.
     const bool is_tile_itself = lane_.index == 31;
-    const int target_tile = is_tile_itself ? index : target_of(position, lowered);
+    const int target_tile = is_tile_itself ? index : target_neighbour(position, lowered);
     ListEntry entries[] = {
-        lists_.next_entry(epochs_, target_tile,
-                          !is_tile_itself && (lowered & neighbours.unsettled) >> lane_.index & 1),
+        lists_.next_pass_entry(
+            epochs_, target_tile,
+            !is_tile_itself && (lowered & neighbours.unsettled) >> lane_.index & 1),
         lists_.active_entry(epochs_, target_tile, is_tile_itself && status.has_active),
         lists_.relabel_entry(epochs_, target_tile, is_tile_itself && status.has_reachable)};
     add_to_lists(target_tile, entries);
@@ -720,7 +730,7 @@ class WorklistPass {
       const Share share = share_of(list);
       if (share.count == 0) break;
       clear_pass_after_next();
-      const unsigned votes = visit_list(list, share, [&](int tile) { return push_in(tile); });
+      const unsigned votes = visit_list(list, share, [&](int tile) { return push_in_tile(tile); });
       const unsigned all_votes =
           sync_or(votes | (blockIdx.x == 0 && problem_.is_out_of_time() ? kStop : 0));
       if (all_votes & kExceeds16Bits) return false;
@@ -732,7 +742,7 @@ class WorklistPass {
   }
 
   // One round of pushes in a tile. Returns the votes.
-  __device__ unsigned push_in(int index) {
+  __device__ unsigned push_in_tile(int index) {
     const TilePosition position(store_.halos, index);
     const auto neighbours = staged_tile_.prefetch(position, epochs_);
     staged_tile_.receive(position, neighbours, epochs_);
@@ -745,10 +755,10 @@ class WorklistPass {
     staged_tile_.send_heights(position, neighbours, epochs_);
     staged_tile_.write_back(index);
     const bool is_target = lane_.index < kNeighbours && (receivers >> lane_.index & 1);
-    const int target_tile = is_target ? target_of(position, receivers) : index;
+    const int target_tile = is_target ? target_neighbour(position, receivers) : index;
     ListEntry entries[] = {
-        lists_.next_entry(epochs_, target_tile,
-                          is_target || (lane_.index == kNeighbours && still_active)),
+        lists_.next_pass_entry(epochs_, target_tile,
+                               is_target || (lane_.index == kNeighbours && still_active)),
         lists_.relabel_entry(epochs_, target_tile, is_target),
         lists_.touched_entry(target_tile, is_target)};
     add_to_lists(target_tile, entries);
@@ -757,7 +767,7 @@ class WorklistPass {
 
   // Returns the neighbouring tile in the lane's direction if `directions` contains this direction,
   // otherwise any tile.
-  __device__ int target_of(const TilePosition& position, unsigned directions) const {
+  __device__ int target_neighbour(const TilePosition& position, unsigned directions) const {
     if (lane_.index >= kNeighbours || !(directions >> lane_.index & 1)) return 0;
     return max(position.neighbour(store_.halos, step_x(lane_.index), step_y(lane_.index)), 0);
   }
@@ -801,7 +811,8 @@ class WorklistPass {
 // ---- kernels and host interface
 
 template <int kNeighbours>
-__global__ void __launch_bounds__(LoadBlock<kNeighbours>::threads, LoadBlock<kNeighbours>::blocks)
+__global__ void __launch_bounds__(LoadBlock<kNeighbours>::threads,
+                                  LoadBlock<kNeighbours>::resident_blocks)
     load_kernel(const __grid_constant__ Problem problem,
                 const __grid_constant__ SparseStore<kNeighbours> store) {
   extern __shared__ int4 shared_tiles[];
@@ -816,19 +827,20 @@ __global__ void __launch_bounds__(LoadBlock<kNeighbours>::threads, LoadBlock<kNe
 
 template <int kNeighbours>
 __global__ void __launch_bounds__(SparseBlock<kNeighbours>::max_threads,
-                                  SparseBlock<kNeighbours>::blocks)
+                                  SparseBlock<kNeighbours>::resident_blocks)
     worklist_kernel(const __grid_constant__ Problem problem,
                     const __grid_constant__ SparseStore<kNeighbours> store,
                     const __grid_constant__ PlainArrays arrays, Progress* next_progress) {
   using Cut = WorklistPass<kNeighbours>;
   extern __shared__ int4 shared_tiles[];
   __shared__ typename Cut::Shared shared;
-  __shared__ GridBarrier::SharedWords words;
+  __shared__ GridBarrier::SharedWords plain_barrier_words;
   pdl_wait();
   auto* const next = reinterpret_cast<uint32_t*>(next_progress);
   if (blockIdx.x == 0 && threadIdx.x < sizeof(Progress) / sizeof(uint32_t)) next[threadIdx.x] = 0;
   auto& tile = reinterpret_cast<Tile<kNeighbours>*>(shared_tiles)[threadIdx.x / 32];
-  if (!Cut(problem, store, tile, &shared).run()) PlainPushRelabel(problem, arrays, &words).run();
+  if (!Cut(problem, store, tile, &shared).run())
+    PlainPushRelabel(problem, arrays, &plain_barrier_words).run();
 }
 
 }  // namespace

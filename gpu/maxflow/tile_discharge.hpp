@@ -32,7 +32,7 @@ __device__ inline int pushed_amount(int excess, int inflow, int residual) {
 }
 
 // Relabels every active pixel (Goldberg and Tarjan). Each lane goes down its column and uses the
-// new height of the pixel above, so that one pass raises a whole region of equal heights. Heights
+// new height of the pixel above. One pass therefore raises a whole region of equal heights. Heights
 // of other neighbours may be old. This is harmless: they are too low, but still lower bounds of the
 // distances. Returns in all lanes whether any pixel was active.
 template <int kNeighbours>
@@ -277,7 +277,7 @@ __device__ bool any_active(const Tile<kNeighbours>& tile, Lane lane) {
 
 // ---- exact distances to the sink
 
-// For each of a lane's pixels and each direction, one bit that tells whether the arc has residual
+// For each of a lane's pixels and each direction, one bit: whether the arc has residual
 // capacity. Flow does not change while distances are computed, so sweeps read only heights and
 // these bits.
 template <int kNeighbours>

@@ -40,7 +40,7 @@ __device__ inline void atomic_add64(uint64_t& sum, uint64_t value) {
 // Divides numbers n below 2^30 by a fixed divisor d, by a multiplication and a shift. Let s be the
 // integer with 2^s <= d < 2^(s + 1). Then factor = 2^(31 + s) / d + e with a rounding error e < 1.
 // The error of n * factor / 2^(31 + s) is below n / 2^(31 + s), which is less than 1 / d.
-// Therefore the rounded quotient is exact.
+// Therefore the truncated quotient is exact.
 class Divisor {
  public:
   Divisor() = default;

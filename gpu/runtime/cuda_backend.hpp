@@ -22,8 +22,8 @@ void* primary_context(int ordinal);
 void use_blocking_sync(int ordinal);
 
 // Creates a backend for device `ordinal` in `context` (a CUcontext that must outlive the backend),
-// or in the primary context if `context` is null. Throws DeviceError if there is no driver or no
-// such device, and MemoryError if the device has too little free memory.
+// or in the primary context if `context` is null. Throws DeviceError if the driver or the
+// device does not exist, and MemoryError if the device has too little free memory.
 std::shared_ptr<Backend> make_cuda_backend(int ordinal = 0, void* context = nullptr);
 
 }  // namespace regions

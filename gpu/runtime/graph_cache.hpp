@@ -23,7 +23,7 @@ class GraphCache final : private LaunchRecorder {
   // launch() and SideStream. All calls must use the same queue, so that the frames run one after
   // another. CUDA keeps the arguments of a running graph, and frees it only after it has ended.
   //
-  // If the kernels or launch configurations differ from those of the previous frame, work() is
+  // If the kernels or launch configurations differ from the previous frame's, work() is
   // called again and its kernels are launched one by one. After kFramesBeforeCapture frames with
   // the same kernels, the kernels are captured into a graph. The capture uses the queue's own
   // stream, because other threads may use the queue's current stream. Later frames launch this
@@ -67,8 +67,8 @@ class GraphCache final : private LaunchRecorder {
     bool has_arguments_of(const KernelLaunch& launch) const;
     void copy_arguments(const KernelLaunch& launch);
   };
-  // What a call of work() does with each kernel launch: compares it with the launch of the previous
-  // frame, enqueues it, or captures it into a graph.
+  // The purpose of a call of work(): each kernel launch is compared with the launch of the previous
+  // frame, enqueued, or captured into a graph.
   enum class Pass : uint8_t { compare, launch, capture };
   // Captures the work that is intended for `stream`, using the stream `capture_stream`. The
   // destructor ends the capture if end() was not called or failed.
@@ -163,7 +163,7 @@ class SideStream {
     check(cudaStreamWaitEvent(enqueued_stream(main), done_, 0), "waiting for an event");
   }
   // Replaces join() after an error between fork() and join(), so that a thread that waits for
-  // `main` also waits for the side stream's work. Ignores errors of its own calls.
+  // `main` also waits for the side stream's work. Does not report errors.
   void join_after_error(cudaStream_t main) noexcept {
     if (cudaEventRecord(done_, stream_) == cudaSuccess) cudaStreamWaitEvent(main, done_, 0);
     cudaGetLastError();

@@ -219,8 +219,8 @@ void launch_cooperative(Kernel* kernel, Given&&... given) {
 //
 // The blocks of a kernel may start while the previous kernel still runs. This hides the launch
 // latency, which is a large part of the time of kernels that take microseconds. Each kernel calls
-// pdl_wait() before it accesses data that earlier kernels of the frame write or read, unless these
-// kernels are known to be complete.
+// pdl_wait() before the first access to data that earlier kernels of the frame write or read,
+// unless these kernels are known to be complete.
 
 #ifdef __CUDACC__
 
