@@ -47,9 +47,9 @@ class FrameBuffers {
   }
   FrameStatistics* statistics() const { return statistics_; }
   // These results are in pinned host memory.
-  CutResult* host_cut() const { return reinterpret_cast<CutResult*>(host_); }
+  CutResult* host_cut() const { return reinterpret_cast<CutResult*>(host_results_); }
   FrameStatistics* host_statistics() const {
-    return reinterpret_cast<FrameStatistics*>(host_ + kStatisticsOffset);
+    return reinterpret_cast<FrameStatistics*>(host_results_ + kStatisticsOffset);
   }
   bool is_verified = false;  // whether the cut's value was computed for the slot's last frame
 
@@ -66,7 +66,7 @@ class FrameBuffers {
   uint32_t* weights_ = nullptr;                                     // [cells], see BlurCells
   uint16_t* smooth_[3] = {};               // [component], array [cells] of smoothed averages
   FrameStatistics* statistics_ = nullptr;  // [1]
-  std::byte* host_ = nullptr;              // [kPinnedBytes], pinned
+  std::byte* host_results_ = nullptr;      // [kPinnedBytes], pinned
 };
 
 void ModelBuffers::reserve(Workspace& memory, Size size, Neighbours neighbours) {
@@ -108,7 +108,7 @@ GridGraph ModelBuffers::graph() const {
 
 void FrameBuffers::reserve(Workspace& memory, Size size, bool has_output, std::byte* host) {
   size_ = size;
-  host_ = host;
+  host_results_ = host;
   const size_t pixels = size.area();
   memory.reserve(mask_, pixels);
   if (has_output) {
@@ -124,7 +124,7 @@ void FrameBuffers::reserve(Workspace& memory, Size size, bool has_output, std::b
 class GraphCutBgCuda final : public GraphCutBg {
  public:
   explicit GraphCutBgCuda(std::shared_ptr<Backend> backend)
-      : backend_(std::move(backend)), cut_(make_grid_cut<BackendKind::cuda>(backend_)) {
+      : backend_(std::move(backend)), grid_cut_(make_grid_cut<BackendKind::cuda>(backend_)) {
     Backend::Entry entry(*backend_);
     check(cudaEventCreateWithFlags(&model_updated_, cudaEventDisableTiming), "creating an event");
   }
@@ -140,15 +140,15 @@ class GraphCutBgCuda final : public GraphCutBg {
   void configure(const Setup& setup) override {
     expects_cuttable(setup);
     setup_ = setup;
-    cut_->configure(setup.size, neighbours_, setup.slots);
+    grid_cut_->configure(setup.size, neighbours_, setup.slots);
     // All arrays share one allocation, because each driver call may have to wait for the calls of
     // other streams that are starting.
     memory_ = {};
     model_.reserve(memory_, setup.size, neighbours_);
     frames_ = std::vector<FrameBuffers>(static_cast<size_t>(setup.slots));
-    host_ = backend_->allocate_pinned(frames_.size() * FrameBuffers::kPinnedBytes);
-    std::memset(host_.data(), 0, host_.bytes());
-    auto* host = host_.as<std::byte>();
+    host_results_ = backend_->allocate_pinned(frames_.size() * FrameBuffers::kPinnedBytes);
+    std::memset(host_results_.data(), 0, host_results_.bytes());
+    auto* host = host_results_.as<std::byte>();
     for (FrameBuffers& frame : frames_) {
       frame.reserve(memory_, setup.size, setup.has_output, host);
       host += FrameBuffers::kPinnedBytes;
@@ -179,8 +179,8 @@ class GraphCutBgCuda final : public GraphCutBg {
     enqueue_survey(arrays, task.in, scene_plan_of(params), scene, frame.statistics(), stream);
     if (energy.uses_colors) enqueue_color_evidence(arrays, stream);
     enqueue_weights(arrays, task.mask, energy, scene, stream);
-    cut_->enqueue(model_.graph(), mask, cut_limits_of(params, is_reset), frame.host_cut(),
-                  task.slot, queue);
+    grid_cut_->enqueue(model_.graph(), mask, cut_limits_of(params, is_reset), frame.host_cut(),
+                       task.slot, queue);
     if (params.verify) enqueue_cut_value(arrays, mask, frame.statistics(), stream);
     enqueue_model_update(arrays, mask, energy, scene, frame.statistics(), frame.host_statistics(),
                          stream);
@@ -310,14 +310,14 @@ class GraphCutBgCuda final : public GraphCutBg {
   }
 
   std::shared_ptr<Backend> backend_;
-  std::unique_ptr<GridCut> cut_;
+  std::unique_ptr<GridCut> grid_cut_;
   cudaEvent_t model_updated_ = nullptr;  // marks the end of the last frame's model update
   Neighbours neighbours_ = GraphCutBgParams().neighbours;
   Setup setup_;
   Workspace memory_;  // device memory of model_ and frames_
   ModelBuffers model_;
   std::vector<FrameBuffers> frames_;  // [slots], buffers of the in-flight frames
-  Block host_;                        // [slots][kPinnedBytes], pinned memory for results
+  Block host_results_;                // [slots][kPinnedBytes], pinned memory for results
   Block given_background_;  // [height][width], the background picture given by the user, or empty
   Block replacement_;  // [3][height][width], the picture that replaces the background, or empty
   Block excluded_;     // [height][width], pixels that are never foreground, or empty

@@ -20,8 +20,8 @@ struct SurveyBlock {
   // Number of blocks of the grid.
   static unsigned all() { return multiprocessors() * blocks; }
 };
-// The numbers of survey blocks were tuned for the 396 blocks of an H200 (132 multiprocessors).
-// Other devices get the same share of their blocks.
+// The numbers of survey blocks were tuned for an H200, whose 132 multiprocessors run 396 blocks. On
+// other devices, the survey blocks are the same share of all blocks.
 constexpr unsigned kTunedBlocks = 396;
 
 __global__ void reset_kernel(ModelArrays arrays, const uint32_t* background, SceneState* state) {
@@ -46,7 +46,7 @@ class Surveyor {
 
   __device__ void survey_row(const Scene& scene, int y) {
     const auto count_bin = [&](int half, int bin) { atomicAdd(&survey_.change[half][bin], 1u); };
-    const auto color = [&](int x, int y2) { return stored_color_at(in_, x, y2); };
+    const auto color = [&](int x, int pixel_y) { return stored_color_at(in_, x, pixel_y); };
     for (int x = static_cast<int>(threadIdx.x) * Survey::kStep; x < arrays_.width;
          x += static_cast<int>(blockDim.x) * Survey::kStep) {
       survey_pixel(arrays_, scene, x, y, sums_, count_bin, color);
@@ -180,17 +180,17 @@ struct Nv12Reader {
   }
   __device__ static void read(const ModelArrays& arrays, const ConstFrame& in, int block,
                               int blocks) {
-    constexpr int kBatch = 4;
+    constexpr int kBatchSize = 4;
     const int columns = arrays.width / 4, rows = (arrays.height + 1) / 2, count = columns * rows;
     const int all_threads = blocks * kThreads;
     for (int i = block * kThreads + static_cast<int>(threadIdx.x); i < count;
-         i += kBatch * all_threads) {
-      Words words[kBatch];
+         i += kBatchSize * all_threads) {
+      Words words[kBatchSize];
 #pragma unroll
-      for (int k = 0; k < kBatch; ++k)
+      for (int k = 0; k < kBatchSize; ++k)
         words[k] = words_at(in, columns, min(i + k * all_threads, count - 1));
 #pragma unroll
-      for (int k = 0; k < kBatch; ++k) {
+      for (int k = 0; k < kBatchSize; ++k) {
         if (i + k * all_threads < count) write(arrays, in.color.full_range, words[k]);
       }
     }

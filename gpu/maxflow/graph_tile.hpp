@@ -141,11 +141,11 @@ class LinkColumnReader {
 #pragma unroll
     for (int k = 0; k < Links::count; ++k) {
       const bool exists = exists_[k] && y == row && (k == 0 || y + 1 < height);
-      const int32_t c = exists ? max(own.capacity[k], 0) : 0;
-      own.capacity[k] = c;
+      const int32_t link_capacity = exists ? max(own.capacity[k], 0) : 0;
+      own.capacity[k] = link_capacity;
       // Kohli and Torr 2007: if the flow exceeds the new capacity, the flow is reduced to the
       // capacity. The difference becomes excess at one end of the link and demand at the other end.
-      own.flow[k] = max(-c, min(c, own.flow[k]));
+      own.flow[k] = max(-link_capacity, min(link_capacity, own.flow[k]));
     }
     return own;
   }
@@ -327,9 +327,9 @@ struct HaloBuffers {
   REGIONS_HD int tiles() const { return columns * rows; }
   template <int kNeighbours>
   void reserve(Workspace& memory) {
-    const size_t both = 2 * static_cast<size_t>(tiles());
-    memory.reserve(heights, both * kHeightHaloSize);
-    memory.reserve(flows, both * kNeighbours * kFlowHaloSize);
+    const size_t buffer_count = 2 * static_cast<size_t>(tiles());
+    memory.reserve(heights, buffer_count * kHeightHaloSize);
+    memory.reserve(flows, buffer_count * kNeighbours * kFlowHaloSize);
   }
 };
 

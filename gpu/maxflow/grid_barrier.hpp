@@ -173,7 +173,7 @@ __device__ void write_cut_results(const Problem& problem, const BlockSums& sums,
   progress.iterations = iterations;
   if (votes & kSaturated) {
     progress.sink_flow = progress.gap = 0;
-    progress.continues = 1;
+    progress.must_continue = 1;
     return;
   }
   problem.write_results(iterations, !active);

@@ -62,21 +62,21 @@ class TileSolvers {
  public:
   void reserve(Workspace& memory, const HaloBuffers& halos, CutTier tier) {
     if (tier != CutTier::sparse) {
-      has_resident_ = resident_.reserve(memory, halos);
+      has_resident_ = resident_solver_.reserve(memory, halos);
       is_always_resident_ = tier == CutTier::resident && has_resident_;
     }
-    if (!is_always_resident_) sparse_.reserve(memory, halos);
+    if (!is_always_resident_) sparse_solver_.reserve(memory, halos);
   }
   // Whether a frame uses the resident solver. `prefers_resident` is the choice of the selector.
   bool uses_resident(bool prefers_resident) const {
     return is_always_resident_ || (prefers_resident && has_resident_);
   }
-  ResidentSolver<kNeighbours>& resident() { return resident_; }
-  SparseSolver<kNeighbours>& sparse() { return sparse_; }
+  ResidentSolver<kNeighbours>& resident() { return resident_solver_; }
+  SparseSolver<kNeighbours>& sparse() { return sparse_solver_; }
 
  private:
-  ResidentSolver<kNeighbours> resident_;
-  SparseSolver<kNeighbours> sparse_;
+  ResidentSolver<kNeighbours> resident_solver_;
+  SparseSolver<kNeighbours> sparse_solver_;
   bool has_resident_ = false;        // whether the picture fits into shared memory
   bool is_always_resident_ = false;  // whether CutTier::resident was requested
 };
@@ -87,9 +87,9 @@ class GridCutCuda : public GridCut {
  public:
   GridCutCuda(std::shared_ptr<Backend> backend, CutTier tier)
       : backend_(std::move(backend)), tier_(tier) {
-    ++live_objects_;
+    ++object_count_;
   }
-  ~GridCutCuda() override { --live_objects_; }
+  ~GridCutCuda() override { --object_count_; }
   GridCutCuda(const GridCutCuda&) = delete;
   GridCutCuda& operator=(const GridCutCuda&) = delete;
 
@@ -110,7 +110,7 @@ class GridCutCuda : public GridCut {
         solvers_.template emplace<TileSolvers<8>>().reserve(memory_, halos, tier_);
       }
     }
-    plain_.reserve(memory_, size);
+    plain_solver_.reserve(memory_, size);
     memory_.reserve(link_flow_, size.area() * (static_cast<size_t>(neighbours) / 2));
     memory_.reserve(progress_, 2);
     memory_.allocate(*backend_);
@@ -141,7 +141,7 @@ class GridCutCuda : public GridCut {
                        .warm = limits.warm && has_link_flow_,
                        .has_no_flow = nullptr,
                        .tiles = 0};
-    const bool is_exclusive = tier_ != CutTier::sparse && live_objects_ == 1;
+    const bool is_exclusive = tier_ != CutTier::sparse && object_count_ == 1;
     const bool follows_sparse = std::exchange(previous_was_sparse_, false);
     if (!follows_sparse) {
       check(cudaMemsetAsync(problem.progress, 0, sizeof(Progress), stream),
@@ -160,7 +160,7 @@ class GridCutCuda : public GridCut {
  private:
   // Enqueues the frame's solvers. Returns whether the sparse solver processes the frame.
   bool enqueue_on(std::monostate, const Problem& problem, bool, bool, cudaStream_t stream) {
-    plain_.enqueue(problem, stream);
+    plain_solver_.enqueue(problem, stream);
     return false;
   }
   template <int kNeighbours>
@@ -169,12 +169,12 @@ class GridCutCuda : public GridCut {
     if (solvers.uses_resident(is_exclusive && selector_.prefers_resident())) {
       choose_warm_start(true, problem);
       solvers.resident().enqueue(problem, stream);
-      plain_.enqueue(problem, stream);
+      plain_solver_.enqueue(problem, stream);
       return false;
     }
     choose_warm_start(false, problem);
-    solvers.sparse().enqueue(problem, plain_.arrays(), progress_of(cut_count_ + 1), follows_sparse,
-                             is_exclusive, stream);
+    solvers.sparse().enqueue(problem, plain_solver_.arrays(), progress_of(cut_count_ + 1),
+                             follows_sparse, is_exclusive, stream);
     return true;
   }
   // Chooses a warm or cold start for the resident or the sparse solver. Also sets the address at
@@ -182,15 +182,15 @@ class GridCutCuda : public GridCut {
   void choose_warm_start(bool resident, Problem& problem) {
     problem.statistics = statistics(resident);
     // If a cut may stop early, a warm start must continue where the last cut stopped.
-    const bool may_choose = problem.warm && !problem.may_stop_early();
-    if (may_choose) problem.warm = warm_starts_[resident].use_warm_start();
+    const bool can_choose_start = problem.warm && !problem.may_stop_early();
+    if (can_choose_start) problem.warm = warm_starts_[resident].use_warm_start();
   }
   CutStatistics* statistics(bool resident) const {
     return statistics_.as<CutStatistics>() + resident;
   }
   Progress* progress_of(uint32_t cut) const { return progress_ + cut % 2; }
 
-  static inline std::atomic<int> live_objects_ =
+  static inline std::atomic<int> object_count_ =
       0;  // number of objects of this class in the process
 
   std::shared_ptr<Backend> backend_;
@@ -198,7 +198,7 @@ class GridCutCuda : public GridCut {
   Size size_;
   Neighbours neighbours_ = Neighbours::four;
   std::variant<std::monostate, TileSolvers<4>, TileSolvers<8>> solvers_;
-  PlainSolver plain_;
+  PlainSolver plain_solver_;
   SolverSelector selector_;
   WarmStartSelector warm_starts_[2];  // for the sparse and the resident solver
   Block statistics_;                  // CutStatistics [2], for the sparse and the resident solver

@@ -43,8 +43,8 @@ class PlainPushRelabel {
           barrier_.sync_or(0);
         }
         ++iterations_;
-        const bool is_late = blockIdx.x == 0 && problem_.is_out_of_time();
-        is_stopped_ = barrier_.sync_or(is_late) || iterations_ == problem_.max_iterations;
+        const bool is_time_up = blockIdx.x == 0 && problem_.is_out_of_time();
+        is_stopped_ = barrier_.sync_or(is_time_up) || iterations_ == problem_.max_iterations;
         if (!relabel_active()) break;
       }
     }
@@ -116,19 +116,22 @@ class PlainPushRelabel {
          i += static_cast<int>(gridDim.x * blockDim.x)) {
       problem_.has_no_flow[i] = 0;
     }
-    const bool warm = problem_.warm || problem_.progress->continues;
+    const bool warm = problem_.warm || problem_.progress->must_continue;
     visit_pixels([&](int x, int y) {
       long long excess = problem_.graph.terminal(x, y);
       for (int d = 0; d < 2 * link_count(); ++d) {
         const int k = d / 2;
         const bool is_owner = d % 2 == 0;
         const int owner_x = is_owner ? x : x + step_x(d), owner_y = is_owner ? y : y + step_y(d);
-        const int32_t c = capacity(problem_.graph, k, owner_x, owner_y);
-        const int32_t f = warm && c ? max(-c, min(c, __ldcg(flow(k, owner_x, owner_y)))) : 0;
-        excess -= is_owner ? f : -static_cast<long long>(f);
+        const int32_t link_capacity = capacity(problem_.graph, k, owner_x, owner_y);
+        const int32_t link_flow =
+            warm && link_capacity
+                ? max(-link_capacity, min(link_capacity, __ldcg(flow(k, owner_x, owner_y))))
+                : 0;
+        excess -= is_owner ? link_flow : -static_cast<long long>(link_flow);
         // The neighbouring pixel clamps the flow that it reads in the same way. It may therefore
         // read this flow before or after the write.
-        if (is_owner) __stcg(flow(k, x, y), f);
+        if (is_owner) __stcg(flow(k, x, y), link_flow);
       }
       arrays_.excess[pixel_index(x, y)] = excess;
     });

@@ -39,8 +39,8 @@ struct Progress {
   unsigned votes[2];                // [epoch % 2], votes at the barrier of the worklist kernel
   int exceeds_16_bits;              // whether the capacities of a pixel need more than 16 bits
   int is_solved;                    // whether the results are written
-  int continues;   // whether the plain solver must continue from the flows in link_flow
-  int iterations;  // number of rounds of pushes so far
+  int must_continue;  // whether the plain solver must continue from the flows in link_flow
+  int iterations;     // number of rounds of pushes so far
   unsigned long long sink_flow;  // flow into the sink
   unsigned long long gap;        // excess that could still reach the sink
 };

@@ -174,7 +174,7 @@ class ResidentCut {
   }
 
   // Writes the mask, the flows, and the results of the cut. If distances needed more than 16 bits,
-  // the plain solver continues from these flows.
+  // the plain solver must_continue from these flows.
   __device__ void finish(unsigned relabel_votes) {
     shared_->sums.clear();
     visit_tile([&](int index) -> unsigned {

@@ -20,7 +20,7 @@ REGIONS_HD inline CutTime cut_time(uint32_t cut, long long nanoseconds) {
   return static_cast<CutTime>(cut) << 32 |
          static_cast<uint32_t>(nanoseconds < kMaxDuration ? nanoseconds : kMaxDuration);
 }
-inline uint32_t cut_of(CutTime time) { return static_cast<uint32_t>(time >> 32); }
+inline uint32_t cut_number_of(CutTime time) { return static_cast<uint32_t>(time >> 32); }
 inline uint32_t nanoseconds_of(CutTime time) { return static_cast<uint32_t>(time); }
 
 // Measurements of the cuts of one solver, in pinned memory.
@@ -46,7 +46,7 @@ class SolverSelector {
   void start(Neighbours neighbours, CutStatistics* statistics) {
     neighbours_ = neighbours;
     statistics_ = statistics;
-    choose(false);
+    store_choice(false);
   }
   // Whether the next cut should use the resident solver.
   bool prefers_resident() {
@@ -55,14 +55,14 @@ class SolverSelector {
     const int rounds =
         *static_cast<const volatile int32_t*>(&statistics_[prefers_resident_].rounds);
     const bool is_hard = rounds > (prefers_resident_ ? kManyRoundsResident : kManyRoundsSparse);
-    if (is_hard != prefers_resident_) choose(is_hard);
+    if (is_hard != prefers_resident_) store_choice(is_hard);
     return is_hard;
   }
 
  private:
   // Stores the choice. Also sets a number of rounds that keeps this choice until the chosen solver
   // has finished a frame.
-  void choose(bool resident) {
+  void store_choice(bool resident) {
     prefers_resident_ = resident;
     statistics_[resident].rounds = resident ? INT32_MAX : 0;
   }
@@ -84,7 +84,7 @@ class WarmStartSelector {
   bool use_warm_start() {
     for (const bool warm : {false, true}) {
       const CutTime time = *static_cast<const volatile CutTime*>(&statistics_->time[warm]);
-      const uint32_t cut = cut_of(time);
+      const uint32_t cut = cut_number_of(time);
       if (cut != std::exchange(last_cut_[warm], cut)) {
         tuner_.record_time(warm, WarmStartTuner::Duration(nanoseconds_of(time)));
       }

@@ -124,9 +124,9 @@ class SparseSolver {
  private:
   SparseStore<kNeighbours> store_{};
   uint8_t* has_no_flow_[2] = {};  // arrays [tiles] for even and odd frames
-  unsigned frames_ = 0;           // number of frames so far
+  unsigned frame_count_ = 0;      // number of frames so far
   // Launchers for a cut that is the only one of the process, and for one of several cuts.
-  ClusterLauncher exclusive_, concurrent_;
+  ClusterLauncher exclusive_launcher_, concurrent_launcher_;
 };
 
 // The solver that uses numbers of 32 and 64 bits, which suffice for any frame. It occupies the

@@ -295,7 +295,8 @@ class StagedTile {
   __device__ NeighbourState prefetch(const TilePosition& position, const Epochs& epochs) const {
     copy_tile_async(store_.tiles[position.index], tile_, lane_);
     NeighbourState neighbours;
-    // heights_epoch[2] and flow_epoch[2] of a TileState; relabel_stamp[2] and the next two fields.
+    // Fields of a TileState: heights_epoch and flow_epoch in the first vector; relabel_stamp,
+    // unsettled_stamp and is_stored in the second vector.
     uint4 first_words = {}, second_words = {};
     // Each of the first kNeighbours lanes reads the state of one neighbour. Other lanes read the
     // state of the tile itself.
@@ -376,12 +377,12 @@ class StagedTile {
  private:
   // Returns the OR of the lowest kNeighbours bits of all lanes.
   __device__ static unsigned warp_or(unsigned bits) {
-    unsigned bits_of_all = 0;
+    unsigned bits_of_all_lanes = 0;
 #pragma unroll
     for (int d = 0; d < kNeighbours; ++d) {
-      if (__any_sync(~0u, bits >> d & 1)) bits_of_all |= 1u << d;
+      if (__any_sync(~0u, bits >> d & 1)) bits_of_all_lanes |= 1u << d;
     }
-    return bits_of_all;
+    return bits_of_all_lanes;
   }
 
   const Problem& problem_;
@@ -460,24 +461,24 @@ class LoadPass {
     if (!store_.had_no_flow) return false;
     // Checks the links that the tile owns, and the links into the tile that neighbouring tiles own.
     constexpr int kOwners[] = {kLeft, kUp, kUpLeft, kUpRight};
-    bool has_none = true;
+    bool links_have_no_flow = true;
     if (lane_.index < kNeighbours / 2) {
       const int direction = kOwners[lane_.index];
       const int other = position_.neighbour(store_.halos, step_x(direction), step_y(direction));
-      has_none = other < 0 || store_.had_no_flow[other];
+      links_have_no_flow = other < 0 || store_.had_no_flow[other];
     } else if (lane_.index == 31) {
-      has_none = store_.had_no_flow[position_.index];
+      links_have_no_flow = store_.had_no_flow[position_.index];
     }
-    return __all_sync(~0u, has_none);
+    return __all_sync(~0u, links_have_no_flow);
   }
 
   // Writes the results of a tile whose pixels are all connected to the sink and receive no flow.
   // Such a tile is not stored, because the weights define it.
   __device__ void mark_as_background() const {
-    const bool is_clear = store_.had_no_flow && store_.had_no_flow[position_.index];
+    const bool is_already_zero = store_.had_no_flow && store_.had_no_flow[position_.index];
     for (int row = 0; row < rows_; ++row) {
       problem_.foreground(x_, y_ + row) = GridCut::kBackground;
-      if (is_clear) continue;
+      if (is_already_zero) continue;
 #pragma unroll
       for (int k = 0; k < kNeighbours / 2; ++k) {
         problem_.link_flow[problem_.flow_index(k, x_, y_ + row)] = 0;
@@ -773,7 +774,7 @@ class WorklistPass {
   }
 
   // Writes the mask, the flows, and the results of the cut. If distances needed more than 16 bits,
-  // the plain algorithm continues from these flows.
+  // the plain algorithm must_continue from these flows.
   __device__ void finish(unsigned votes, bool active) {
     shared_->sums.clear();
     const TileList touched = lists_.touched();
@@ -864,22 +865,22 @@ void SparseSolver<kNeighbours>::reserve(Workspace& memory, const HaloBuffers& ha
   // no other kernel runs concurrently with a cooperative grid.
   const bool has_clusters = device_attribute(cudaDevAttrClusterLaunch) != 0;
   if (has_clusters) shape.blocks = std::min(shape.blocks, Block::exclusive_cluster_blocks);
-  exclusive_.plan(worklist_kernel<kNeighbours>, shape);
+  exclusive_launcher_.plan(worklist_kernel<kNeighbours>, shape);
   shape.blocks = std::min(shape.blocks, Block::cluster_blocks);
-  concurrent_.plan(worklist_kernel<kNeighbours>, shape);
+  concurrent_launcher_.plan(worklist_kernel<kNeighbours>, shape);
 }
 
 template <int kNeighbours>
 void SparseSolver<kNeighbours>::enqueue(Problem& problem, const PlainArrays& arrays,
                                         Progress* next_progress, bool follows_sparse,
                                         bool is_exclusive, cudaStream_t stream) {
-  store_.had_no_flow = follows_sparse ? has_no_flow_[frames_ % 2] : nullptr;
-  store_.has_no_flow = problem.has_no_flow = has_no_flow_[++frames_ % 2];
+  store_.had_no_flow = follows_sparse ? has_no_flow_[frame_count_ % 2] : nullptr;
+  store_.has_no_flow = problem.has_no_flow = has_no_flow_[++frame_count_ % 2];
   problem.tiles = store_.halos.tiles();
   launch_pdl(load_kernel<kNeighbours>, static_cast<unsigned>(problem.tiles),
              LoadBlock<kNeighbours>::threads, LoadBlock<kNeighbours>::shared_bytes, stream, problem,
              store_);
-  (is_exclusive ? exclusive_ : concurrent_)
+  (is_exclusive ? exclusive_launcher_ : concurrent_launcher_)
       .launch(worklist_kernel<kNeighbours>, stream, problem, store_, arrays, next_progress);
 }
 

@@ -20,8 +20,8 @@ constexpr int kLongRelabel = 64;
 
 // ---- pushes
 
-// Number of consecutive pixels that relabel_active() and push_fan() process as one batch. The
-// pixels of a batch are loaded together. Batches without an active pixel are skipped.
+// Number of consecutive pixels that relabel_active() and push_between_rows() process as one batch.
+// The pixels of a batch are loaded together. Batches without an active pixel are skipped.
 template <int kNeighbours>
 constexpr int kBatchLength = kNeighbours == 4 ? 8 : 4;
 
@@ -164,11 +164,11 @@ __device__ void push_lines(Tile<kNeighbours>& tile, Lane lane) {
   }
 #pragma unroll
   for (int i = 0; i < kLength; ++i) {
-    const int in = i > 0 ? forth[i - 1] - back[i] : entered;
-    const int out = i + 1 < kLength ? forth[i] - back[i + 1] : leaving;
+    const int inflow = i > 0 ? forth[i - 1] - back[i] : entered;
+    const int outflow = i + 1 < kLength ? forth[i] - back[i + 1] : leaving;
     tile.pixel(start + i * kStep) = pack_low_halves(pixel[i], static_cast<uint32_t>(excess[i]));
     tile.link(kLink, start + i * kStep) =
-        link[i] + (static_cast<uint32_t>(in) << 16) - static_cast<uint32_t>(out);
+        link[i] + (static_cast<uint32_t>(inflow) << 16) - static_cast<uint32_t>(outflow);
   }
   if (!kAlongRow || lane.half == 1) {
     tile.link(kLink, start + kLength * kStep) += static_cast<uint32_t>(forth[kLength - 1]) << 16;
@@ -181,7 +181,7 @@ __device__ void push_lines(Tile<kNeighbours>& tile, Lane lane) {
 // Pushes waves downwards (or upwards) through the tile, one row at a time. Each pixel pushes flow
 // straight on and along both diagonals. All lanes work together.
 template <bool kDownwards>
-__device__ void push_fan(Tile<8>& tile, Lane lane) {
+__device__ void push_between_rows(Tile<8>& tile, Lane lane) {
   constexpr int kStep = kDownwards ? kTilePitch : -kTilePitch;
   // Directions of the three arcs: straight on, diagonally to the right, diagonally to the left.
   constexpr int kForward[] = {kDownwards ? kDown : kUp, kDownwards ? kDownRight : kUpRight,
@@ -258,8 +258,8 @@ __device__ bool push_relabel(Tile<kNeighbours>& tile, Lane lane) {
     push_lines<4, false>(tile, lane);
     __syncwarp();  // all columns are written before rows are read
   } else {
-    push_fan<true>(tile, lane);
-    push_fan<false>(tile, lane);
+    push_between_rows<true>(tile, lane);
+    push_between_rows<false>(tile, lane);
   }
   push_lines<kNeighbours, true>(tile, lane);
   __syncwarp();  // all lanes have written the tile before the next relabel
@@ -412,7 +412,7 @@ __device__ bool relax_long_line(Tile<kNeighbours>& tile, int start, unsigned arc
 // Lowers heights by a sweep downwards (or upwards) through the tile. Each pixel takes into account
 // its arcs to three pixels of the previous row. Returns whether any height was lowered.
 template <bool kDownwards>
-__device__ bool relax_fan(Tile<8>& tile, const ResidualArcs<8>& arcs, Lane lane) {
+__device__ bool relax_between_rows(Tile<8>& tile, const ResidualArcs<8>& arcs, Lane lane) {
   constexpr int kStep = kDownwards ? kTilePitch : -kTilePitch;
   const int start = cell(lane.index, kDownwards ? 0 : kTileHeight - 1);
   const int edge = cell(lane.half ? kTileWidth : -1, kDownwards ? 0 : kTileHeight - 1);
@@ -482,18 +482,18 @@ __device__ void sweep_tile(Tile<kNeighbours>& tile, const ResidualArcs<kNeighbou
       return relax_line<step()>(tile, start, along, highest);
     }
   };
-  const auto never = [] { return false; };
+  const auto never_continues = [] { return false; };
   for (int sweep = 0; sweep < kMaxSweeps; ++sweep) {
     if constexpr (kNeighbours == 4) {
       using Down = std::integral_constant<int, kTilePitch>;
       if (axes != kRowAxis &&
-          converged(line(Down(), cell(lane.index, 0), arcs.columns[0]), never)) {
+          converged(line(Down(), cell(lane.index, 0), arcs.columns[0]), never_continues)) {
         return;
       }
       axes = kBothAxes;
     } else {
-      if (converged(relax_fan<true>(tile, arcs, lane), never)) return;
-      if (converged(relax_fan<false>(tile, arcs, lane), never)) return;
+      if (converged(relax_between_rows<true>(tile, arcs, lane), never_continues)) return;
+      if (converged(relax_between_rows<false>(tile, arcs, lane), never_continues)) return;
     }
     using Right = std::integral_constant<int, 1>;
     if (converged(line(Right(), cell(lane.half * 16, lane.row), arcs.rows),

@@ -34,9 +34,9 @@ __device__ inline uint32_t flatten(Forest forest, uint32_t node, bool exists) {
   uint32_t parent = load_parent(forest, node);
   for (int step = 0; max_steps == 0 || step < max_steps; ++step) {
     const uint32_t grandparent = load_parent(forest, parent);
-    const bool moves = grandparent != parent;
-    if (!__any_sync(kAllLanes, moves)) break;
-    if (moves && exists) atomicExch(forest + node, grandparent);
+    const bool can_shorten = grandparent != parent;
+    if (!__any_sync(kAllLanes, can_shorten)) break;
+    if (can_shorten && exists) atomicExch(forest + node, grandparent);
     parent = grandparent;
   }
   return parent;
@@ -73,12 +73,12 @@ __device__ inline uint32_t unite(Forest forest, uint32_t a, uint32_t b, bool is_
       is_pending = false;
     } else if (parent_a == a && parent_b == b) {
       const uint32_t larger = a > b ? a : b, smaller = a > b ? b : a;
-      const uint32_t seen = atomicCAS(forest + larger, larger, smaller);
-      if (seen == larger) {
+      const uint32_t found_parent = atomicCAS(forest + larger, larger, smaller);
+      if (found_parent == larger) {
         former_root = larger;
         is_pending = false;
       }
-      a = seen;
+      a = found_parent;
       b = smaller;
     } else {
       const uint32_t grandparent_a = load_parent(forest, parent_a);

@@ -31,10 +31,12 @@ template <int bytes>
 __global__ void shrink_kernel(ConstFrame from, Frame to, int c, int width, int height) {
   const auto [i, j] = thread_position();
   if (i >= width || j >= height) return;
-  const Component& k = to.layout.component[c];
-  const int mean = mean_of<bytes>(from, c, steps_of(i, width, samples(from.width, k.x_shift)),
-                                  steps_of(j, height, samples(from.height, k.y_shift)));
-  put_value<bytes>(to.at(c, i << k.x_shift, j << k.y_shift), to.layout, mean);
+  const Component& component_layout = to.layout.component[c];
+  const int mean =
+      mean_of<bytes>(from, c, steps_of(i, width, samples(from.width, component_layout.x_shift)),
+                     steps_of(j, height, samples(from.height, component_layout.y_shift)));
+  put_value<bytes>(to.at(c, i << component_layout.x_shift, j << component_layout.y_shift),
+                   to.layout, mean);
 }
 
 template <int bytes>
@@ -43,13 +45,15 @@ __global__ void transfer_changes_kernel(ConstFrame before, ConstFrame after, Fra
   const auto [i, j] = thread_position();
   if (i >= width || j >= height) return;
   const Layout& layout = to.layout;
-  const Component& k = layout.component[c];
-  const int x = step_of(i, samples(before.width, k.x_shift), width) << k.x_shift;
-  const int y = step_of(j, samples(before.height, k.y_shift), height) << k.y_shift;
+  const Component& component_layout = layout.component[c];
+  const int x = step_of(i, samples(before.width, component_layout.x_shift), width)
+                << component_layout.x_shift;
+  const int y = step_of(j, samples(before.height, component_layout.y_shift), height)
+                << component_layout.y_shift;
   const int old_value = value_in<bytes>(before.at(c, x, y), layout);
   const int new_value = value_in<bytes>(after.at(c, x, y), layout);
   if (old_value == new_value) return;
-  std::byte* sample = to.at(c, i << k.x_shift, j << k.y_shift);
+  std::byte* sample = to.at(c, i << component_layout.x_shift, j << component_layout.y_shift);
   put_value<bytes>(
       sample, layout,
       changed_sample(value_in<bytes>(sample, layout), old_value, new_value, is_tint, layout));
@@ -67,8 +71,9 @@ __global__ void pick_kernel(ConstFrame from, Frame to, PixelPicking picking) {
 template <class Run>
 void for_each_component(const Frame& frame, Run run) {
   for (int c = 0; c < components(frame.layout); ++c) {
-    const Component& k = frame.layout.component[c];
-    run(c, samples(frame.width, k.x_shift), samples(frame.height, k.y_shift));
+    const Component& component_layout = frame.layout.component[c];
+    run(c, samples(frame.width, component_layout.x_shift),
+        samples(frame.height, component_layout.y_shift));
   }
 }
 

@@ -107,8 +107,8 @@ class CudaQueue : public Queue {
   void wait() override {
     if (is_capturing_) throw DeviceError("a stream that records a CUDA graph cannot wait");
     record_pending_end_event();
-    const bool spins = was_short_wait_ || ++wait_count_ % kSpinInterval == 0;
-    was_short_wait_ = spins && spin_until(Clock::now() + kShortWait);
+    const bool polls_first = was_short_wait_ || ++wait_count_ % kPollInterval == 0;
+    was_short_wait_ = polls_first && poll_until(Clock::now() + kShortWait);
     if (!was_short_wait_) sleep();
     if (!std::exchange(is_timed_, false)) return;
     float milliseconds = 0;
@@ -121,8 +121,8 @@ class CudaQueue : public Queue {
   void* owned_stream() const override { return own_stream_; }
   void move_to(void* native) override {
     const auto next_stream = static_cast<cudaStream_t>(native);
-    is_capturing_ =
-        is_capturing(next_stream);  // during a capture, the default stream must not be used
+    // While a stream is captured, the default stream must not be used.
+    is_capturing_ = is_capturing(next_stream);
     const bool is_unchanged = std::exchange(current_stream_, next_stream) == kDefaultStream &&
                               next_stream == kDefaultStream;
     if (is_unchanged || is_capturing_) return;
@@ -157,10 +157,10 @@ class CudaQueue : public Queue {
   // 16th wait, to find out whether waits have become short.
   using Clock = std::chrono::steady_clock;
   static constexpr std::chrono::microseconds kShortWait{120};
-  static constexpr unsigned kSpinInterval = 16;
+  static constexpr unsigned kPollInterval = 16;
   static constexpr std::chrono::microseconds kMinSleep{20}, kMaxSleep{2000};
 
-  bool spin_until(Clock::time_point deadline) const {
+  bool poll_until(Clock::time_point deadline) const {
     do {
       if (has_ended()) return true;
     } while (Clock::now() < deadline);
@@ -174,12 +174,12 @@ class CudaQueue : public Queue {
   }
   void sleep() {
     const PreciseSleep precise_sleep;
-    const Clock::time_point began = Clock::now();
+    const Clock::time_point start_time = Clock::now();
     std::chrono::nanoseconds next_sleep = last_sleep_ * 3 / 4, slept{0};
     do {
       std::this_thread::sleep_for(
           std::clamp<std::chrono::nanoseconds>(next_sleep, kMinSleep, kMaxSleep));
-      slept = Clock::now() - began;
+      slept = Clock::now() - start_time;
       next_sleep = slept / 8;
     } while (!has_ended());
     last_sleep_ = slept;
@@ -232,15 +232,15 @@ class CudaQueue : public Queue {
 // ---- contexts and memory
 
 struct DriverFunctions {
-  decltype(&cuDevicePrimaryCtxGetState) primary_state =
+  decltype(&cuDevicePrimaryCtxGetState) get_primary_state =
       require_driver_function<decltype(cuDevicePrimaryCtxGetState)>("cuDevicePrimaryCtxGetState");
   decltype(&cuDevicePrimaryCtxSetFlags) set_primary_flags =
       require_driver_function<decltype(cuDevicePrimaryCtxSetFlags)>("cuDevicePrimaryCtxSetFlags");
   decltype(&cuDevicePrimaryCtxRetain) retain_primary =
       require_driver_function<decltype(cuDevicePrimaryCtxRetain)>("cuDevicePrimaryCtxRetain");
-  decltype(&cuCtxPushCurrent) push =
+  decltype(&cuCtxPushCurrent) push_context =
       require_driver_function<decltype(cuCtxPushCurrent)>("cuCtxPushCurrent");
-  decltype(&cuCtxPopCurrent) pop =
+  decltype(&cuCtxPopCurrent) pop_context =
       require_driver_function<decltype(cuCtxPopCurrent)>("cuCtxPopCurrent");
 };
 
@@ -339,13 +339,14 @@ class CudaBackend : public Backend, public std::enable_shared_from_this<CudaBack
  protected:
   // The driver keeps a stack of contexts for each thread, so entries can be nested.
   void enter() override {
-    if (driver().push(context_) != CUDA_SUCCESS) throw DeviceError("the CUDA context was lost");
+    if (driver().push_context(context_) != CUDA_SUCCESS)
+      throw DeviceError("the CUDA context was lost");
     entered_device = ordinal_;
   }
   void leave() override {
     entered_device = -1;  // the device of an enclosing entry is unknown here
     CUcontext popped;
-    driver().pop(&popped);
+    driver().pop_context(&popped);
   }
 
  private:
@@ -412,7 +413,8 @@ void use_blocking_sync(int ordinal) {
   expect_device(ordinal);
   unsigned flags = 0;
   int is_created = 0;
-  if (driver().primary_state(ordinal, &flags, &is_created) != CUDA_SUCCESS || is_created) return;
+  if (driver().get_primary_state(ordinal, &flags, &is_created) != CUDA_SUCCESS || is_created)
+    return;
   flags = (flags & ~unsigned{CU_CTX_SCHED_MASK}) | CU_CTX_SCHED_BLOCKING_SYNC;
   driver().set_primary_flags(ordinal, flags);
 }

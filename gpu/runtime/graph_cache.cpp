@@ -78,7 +78,7 @@ void GraphCache::compare(const KernelLaunch& launch) {
   }
   KernelNode& node = nodes_[launch_count_++];
   if (node.has_arguments_of(launch)) return;
-  if (executable_ && !set_arguments(node, launch)) {
+  if (executable_graph_ && !set_arguments(node, launch)) {
     differs_from_previous_ = true;
     return;
   }
@@ -92,7 +92,7 @@ bool GraphCache::set_arguments(const KernelNode& node, const KernelLaunch& launc
   params.blockDim = launch.block;
   params.sharedMemBytes = static_cast<unsigned>(launch.shared_bytes);
   params.kernelParams = launch.arguments;
-  const cudaError_t error = cudaGraphExecKernelNodeSetParams(executable_, node.node, &params);
+  const cudaError_t error = cudaGraphExecKernelNodeSetParams(executable_graph_, node.node, &params);
   if (error != cudaSuccess)
     cudaGetLastError();  // the kernels are then launched one by one, which reports the error
   return error == cudaSuccess;
@@ -122,21 +122,21 @@ void GraphCache::Capture::end() {
   check(cudaStreamEndCapture(capture_stream_, &cache_.graph_), "ending a graph");
   size_t nodes = 0;
   check(cudaGraphGetNodes(cache_.graph_, nullptr, &nodes), "counting a graph's kernels");
-  expects(nodes == cache_.nodes_.size() && cache_.is_same(),
+  expects(nodes == cache_.nodes_.size() && cache_.matches_previous_frame(),
           "the work of a frame differs from the recorded launches");
-  check(cudaGraphInstantiate(&cache_.executable_, cache_.graph_, 0), "making a graph");
+  check(cudaGraphInstantiate(&cache_.executable_graph_, cache_.graph_, 0), "making a graph");
   is_done_ = true;
 }
 
 void GraphCache::launch_graph(cudaStream_t stream) {
-  check(cudaGraphLaunch(executable_, stream), "launching a graph");
+  check(cudaGraphLaunch(executable_graph_, stream), "launching a graph");
 }
 
 void GraphCache::discard() {
-  if (executable_) cudaGraphExecDestroy(std::exchange(executable_, nullptr));
+  if (executable_graph_) cudaGraphExecDestroy(std::exchange(executable_graph_, nullptr));
   if (graph_) cudaGraphDestroy(std::exchange(graph_, nullptr));
   nodes_.clear();
-  same_frames_ = 0;
+  equal_frames_ = 0;
 }
 
 }  // namespace regions

@@ -36,12 +36,12 @@ class GraphCache final : private LaunchRecorder {
     const cudaStream_t stream = stream_of(queue);
     if (is_capturing(stream)) return work();
     run_pass(Pass::compare, work);
-    if (!is_same()) {
+    if (!matches_previous_frame()) {
       discard();
       return run_pass(Pass::launch, work);
     }
-    if (!executable_ && ++same_frames_ < kFramesBeforeCapture) return work();
-    if (!executable_) {
+    if (!executable_graph_ && ++equal_frames_ < kFramesBeforeCapture) return work();
+    if (!executable_graph_) {
       Capture capture(*this, stream, own_stream_of(queue));
       run_pass(Pass::capture, work);
       capture.end();
@@ -111,7 +111,7 @@ class GraphCache final : private LaunchRecorder {
   }
   void compare(const KernelLaunch& launch);
   bool set_arguments(const KernelNode& node, const KernelLaunch& launch) const;
-  bool is_same() const {
+  bool matches_previous_frame() const {
     return !differs_from_previous_ && launch_count_ > 0 && launch_count_ == nodes_.size();
   }
   void launch_graph(cudaStream_t stream);
@@ -122,10 +122,10 @@ class GraphCache final : private LaunchRecorder {
   Pass pass_ = Pass::compare;
   size_t launch_count_ = 0;             // number of launches in this pass so far
   bool differs_from_previous_ = false;  // whether a launch differs from the previous frame
-  int same_frames_ = 0;  // consecutive frames with the same kernels before the capture
+  int equal_frames_ = 0;  // consecutive frames with the same kernels before the capture
   cudaStream_t intended_stream_ = nullptr, capture_stream_ = nullptr;  // both set by Capture
   cudaGraph_t graph_ = nullptr;
-  cudaGraphExec_t executable_ = nullptr;
+  cudaGraphExec_t executable_graph_ = nullptr;
 };
 
 // A second stream for work that may run concurrently with the main stream: call fork(), enqueue the
@@ -152,7 +152,7 @@ class SideStream {
   // Makes the side stream wait for all work enqueued on `main` so far, and returns the side stream.
   cudaStream_t fork(cudaStream_t main) {
     if (!enqueues()) return stream_;
-    check(cudaEventRecord(forked_, enqueued_stream(main)), "recording an event");
+    check(cudaEventRecord(forked_, receiving_stream(main)), "recording an event");
     check(cudaStreamWaitEvent(stream_, forked_, 0), "waiting for an event");
     return stream_;
   }
@@ -160,7 +160,7 @@ class SideStream {
   void join(cudaStream_t main) {
     if (!enqueues()) return;
     check(cudaEventRecord(done_, stream_), "recording an event");
-    check(cudaStreamWaitEvent(enqueued_stream(main), done_, 0), "waiting for an event");
+    check(cudaStreamWaitEvent(receiving_stream(main), done_, 0), "waiting for an event");
   }
   // Replaces join() after an error between fork() and join(), so that a thread that waits for
   // `main` also waits for the side stream's work. Does not report errors.
@@ -170,7 +170,7 @@ class SideStream {
   }
 
  private:
-  static cudaStream_t enqueued_stream(cudaStream_t main) {
+  static cudaStream_t receiving_stream(cudaStream_t main) {
     return launch_recorder ? launch_recorder->capture_stream_for(main) : main;
   }
   static bool enqueues() { return !launch_recorder || launch_recorder->enqueues_launches(); }

@@ -92,13 +92,14 @@ inline bool is_capturing(cudaStream_t stream) {
   return status != cudaStreamCaptureStatusNone;
 }
 
-// Creates a non-blocking stream with a priority as in Backend::make_queue().
+// Creates a non-blocking stream. `priority` has the same meaning as in Backend::make_queue().
 inline cudaStream_t make_stream(int priority) {
-  int lowest = 0, highest = 0;  // smaller numbers mean higher priority
-  check(cudaDeviceGetStreamPriorityRange(&lowest, &highest), "asking for priorities");
+  int lowest_priority = 0, highest_priority = 0;  // smaller numbers mean higher priority
+  check(cudaDeviceGetStreamPriorityRange(&lowest_priority, &highest_priority),
+        "asking for priorities");
   cudaStream_t stream = nullptr;
   check(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking,
-                                     std::max(lowest - priority, highest)),
+                                     std::max(lowest_priority - priority, highest_priority)),
         "creating a stream");
   return stream;
 }

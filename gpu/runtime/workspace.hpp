@@ -27,7 +27,7 @@ class Workspace {
   void allocate(Backend& backend) {
     block_ = backend.allocate(bytes_);
     for (const Array& array : arrays_)
-      array.set(array.target, block_.as<std::byte>() + array.start);
+      array.set_address(array.target, block_.as<std::byte>() + array.start);
     arrays_.clear();
   }
 
@@ -39,7 +39,7 @@ class Workspace {
   struct Array {
     void* target;  // the pointer variable that receives the address
     size_t start;  // offset in the allocation, bytes
-    void (*set)(void* target, std::byte* start);
+    void (*set_address)(void* target, std::byte* start);
   };
   std::vector<Array> arrays_;
   size_t bytes_ = 0;
