@@ -20,7 +20,8 @@ REGIONS_HD inline CutTime cut_time(uint32_t cut, long long nanoseconds) {
   return static_cast<CutTime>(cut) << 32 |
          static_cast<uint32_t>(nanoseconds < kMaxDuration ? nanoseconds : kMaxDuration);
 }
-inline uint32_t cut_number_of(CutTime time) { return static_cast<uint32_t>(time >> 32); }
+// The two parts of a CutTime: the number of the cut and its duration.
+inline uint32_t cut_of(CutTime time) { return static_cast<uint32_t>(time >> 32); }
 inline uint32_t nanoseconds_of(CutTime time) { return static_cast<uint32_t>(time); }
 
 // Measurements of the cuts of one solver, in pinned memory.
@@ -84,7 +85,7 @@ class WarmStartSelector {
   bool use_warm_start() {
     for (const bool warm : {false, true}) {
       const CutTime time = *static_cast<const volatile CutTime*>(&statistics_->time[warm]);
-      const uint32_t cut = cut_number_of(time);
+      const uint32_t cut = cut_of(time);
       if (cut != std::exchange(last_cut_[warm], cut)) {
         tuner_.record_time(warm, WarmStartTuner::Duration(nanoseconds_of(time)));
       }

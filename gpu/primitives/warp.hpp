@@ -9,6 +9,7 @@
 
 namespace regions {
 
+// Mask of all 32 lanes of a warp.
 inline constexpr uint32_t kAllLanes = 0xffffffffu;
 
 __device__ inline bool is_first_lane() { return threadIdx.x % 32 == 0; }

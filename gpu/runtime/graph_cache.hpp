@@ -50,8 +50,9 @@ class GraphCache final : private LaunchRecorder {
   }
 
  private:
-  // The driver instantiates one graph at a time, which takes 2 to 7 ms (H200, 2026-11-26). Capture
-  // therefore waits until the first frames of many streams, which are late already, have passed.
+  // The driver instantiates one graph at a time, which takes 2 to 7 ms (H200, 2026-11-26). If many
+  // streams start together, their first frames are already late. The capture therefore waits until
+  // these frames have passed.
   static constexpr int kFramesBeforeCapture = 12;
 
   // A kernel launch of the previous frame, and its node in the graph.
@@ -59,7 +60,7 @@ class GraphCache final : private LaunchRecorder {
     const void* kernel;
     dim3 grid, block;
     size_t shared_bytes;
-    std::vector<std::byte> arguments;  // packed without gaps
+    std::vector<std::byte> arguments;  // the kernel's arguments, packed without gaps
     cudaGraphNode_t node = nullptr;
 
     explicit KernelNode(const KernelLaunch& launch);
@@ -109,12 +110,15 @@ class GraphCache final : private LaunchRecorder {
   cudaStream_t capture_stream_for(cudaStream_t stream) const override {
     return pass_ == Pass::capture && stream == intended_stream_ ? capture_stream_ : stream;
   }
+  // Compares a launch with the previous frame's launch. Updates the graph if only arguments differ.
   void compare(const KernelLaunch& launch);
+  // Sets the arguments of a node of the graph. Returns whether this succeeded.
   bool set_arguments(const KernelNode& node, const KernelLaunch& launch) const;
   bool matches_previous_frame() const {
     return !differs_from_previous_ && launch_count_ > 0 && launch_count_ == nodes_.size();
   }
   void launch_graph(cudaStream_t stream);
+  // Forgets the launches of the previous frame and destroys the graph.
   void discard();
 
   std::shared_ptr<Backend> backend_;
