@@ -38,6 +38,7 @@ class PreciseSleep {
   const int previous_slack_;  // timer slack of the thread before, ns
 };
 
+// A queue whose work is on a CUDA stream and is marked by events.
 class CudaQueue : public Queue {
  public:
   CudaQueue(std::shared_ptr<Backend> backend, int priority)
@@ -153,8 +154,8 @@ class CudaQueue : public Queue {
   // interrupt and work of a driver thread, together 100 µs of CPU time. A thread that sleeps and
   // then checks costs half as much (H200, 2026-11-27). It sleeps first for 3/4 of the previous
   // wait's duration, then repeatedly for 1/8 of the time waited so far. Before it sleeps, wait()
-  // polls for kShortWait if the previous wait was shorter than kShortWait. It also polls at every
-  // 16th wait, to find out whether waits have become short.
+  // polls for kShortWait if the previous wait was shorter than kShortWait. Otherwise it polls at
+  // every 16th wait, to find out whether waits have become short.
   using Clock = std::chrono::steady_clock;
   static constexpr std::chrono::microseconds kShortWait{120};
   static constexpr unsigned kPollInterval = 16;
@@ -200,6 +201,7 @@ class CudaQueue : public Queue {
     if (!std::exchange(is_end_event_pending_, false)) return;
     check(cudaEventRecord(end_event_, kDefaultStream), "recording an event");
   }
+  // Destroys the events and the stream.
   void release() {
     for (cudaEvent_t event : {begin_event_, timed_end_event_, end_event_, followed_event_}) {
       if (event) cudaEventDestroy(event);
@@ -225,12 +227,13 @@ class CudaQueue : public Queue {
   bool is_timed_ = false;                 // whether the current frame is timed
   int64_t elapsed_ = 0;                   // duration of the last timed frame, ns
   bool was_short_wait_ = true;            // whether the previous wait() was shorter than kShortWait
-  unsigned wait_count_ = 0;               // number of waits so far
+  unsigned wait_count_ = 0;               // number of waits that did not follow a short wait
   std::chrono::nanoseconds last_sleep_{0};  // duration of the previous wait that slept
 };
 
 // ---- contexts and memory
 
+// Functions of the CUDA driver that the runtime API does not offer.
 struct DriverFunctions {
   decltype(&cuDevicePrimaryCtxGetState) get_primary_state =
       require_driver_function<decltype(cuDevicePrimaryCtxGetState)>("cuDevicePrimaryCtxGetState");
