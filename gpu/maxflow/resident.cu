@@ -168,9 +168,10 @@ class ResidentCut {
       still_active = any_active(tile_, lane_);
       tile_state_ = still_active ? kActive : 0;
     }
-    const bool sent = __any_sync(~0u, publish_flows(tile_, halos_, epoch, index, lane_) != 0);
+    const bool has_sent_flow =
+        __any_sync(~0u, publish_flows(tile_, halos_, epoch, index, lane_) != 0);
     publish_heights(tile_, halos_, epoch, index, lane_);
-    return still_active || sent ? kActive : 0;
+    return still_active || has_sent_flow ? kActive : 0;
   }
 
   // Writes the mask, the flows, and the results of the cut. If distances needed more than 16 bits,
