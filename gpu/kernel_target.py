@@ -2,8 +2,8 @@
 
 OUTPUT includes SOURCE, so compiler messages name the real file, and registers one kernel, so that
 load_kernels() finds the kernels of the file. DEPFILE lists the project's headers that SOURCE includes,
-directly or indirectly: Meson's rule for nvcc tracks no headers (seen with 1.0). When one of them
-changes, ninja generates OUTPUT again and therefore compiles it again. ROOT is the project's folder.
+directly or indirectly. It is needed because Meson's rule for nvcc does not track headers (observed
+with Meson 1.0). When a header changes, ninja generates OUTPUT again and therefore compiles it again. ROOT is the project's folder.
 """
 import os
 import re
@@ -36,7 +36,7 @@ def main():
     text = OUTPUT.format(source=os.path.relpath(os.path.abspath(source), root))
     headers = set()
     add_headers(text, root, headers)
-    with open(output, "w", encoding="utf-8") as file:  # always written: a new time makes ninja compile
+    with open(output, "w", encoding="utf-8") as file:  # even if unchanged: its new time makes ninja compile it
         file.write(text)
     with open(depfile, "w", encoding="utf-8") as file:
         names = [header.replace(" ", r"\ ") for header in sorted(headers)]

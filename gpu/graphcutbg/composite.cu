@@ -1,5 +1,5 @@
-// The passes that make the output picture from the cut's mask: soft edges, blurred background,
-// composite or cutout.
+// The kernels that make the output picture from the cut's mask: they soften the mask's edges, blur
+// the background, and write a composite or a cutout.
 #include "gpu/graphcutbg/graphcutbg.hpp"
 #include "gpu/graphcutbg/pixel_kernels.hpp"
 
@@ -28,9 +28,9 @@ __global__ void cell_smoothing_kernel(BlurCells cells, int component, Image<uint
   smooth(i, j) = static_cast<uint16_t>(smooth_cell(cells, component, i, j));
 }
 
-__global__ void composite_kernel(Composition painting) {
+__global__ void composite_kernel(Composition composition) {
   const auto [x, y] = thread_position();
-  if (painting.alpha.contains(x, y)) composite_pixel(painting, x, y);
+  if (composition.alpha.contains(x, y)) composite_pixel(composition, x, y);
 }
 
 __global__ void cutout_kernel(ConstFrame in, RgbDecoder decoder, Image<const uint8_t> alpha,
@@ -59,9 +59,9 @@ void enqueue_background_blur(const BlurCells& cells, const ConstFrame& in,
   }
 }
 
-void enqueue_composite(const Composition& painting, cudaStream_t stream) {
-  launch(composite_kernel, pixel_grid(painting.picture.width, painting.picture.height),
-         pixel_block(), 0, stream, painting);
+void enqueue_composite(const Composition& composition, cudaStream_t stream) {
+  launch(composite_kernel, pixel_grid(composition.picture.width, composition.picture.height),
+         pixel_block(), 0, stream, composition);
 }
 
 void enqueue_cutout(const ConstFrame& in, const RgbDecoder& decoder,

@@ -1,5 +1,5 @@
-// The energy of the cut: the pass that computes its weights (data terms and links of each pixel),
-// and the pass that evaluates the cut of a given mask.
+// Kernels of the energy that the cut minimises. One computes its weights: the terminal and link
+// capacities of each pixel. The other computes the value of the cut that a given mask describes.
 #include "gpu/graphcutbg/graphcutbg.hpp"
 #include "gpu/graphcutbg/pixel_kernels.hpp"
 #include "gpu/primitives/warp.hpp"
@@ -25,7 +25,7 @@ __global__ void cut_value_kernel(ModelArrays arrays, Image<const uint8_t> mask,
   const auto [x, y] = thread_position();
   const bool inside = x < arrays.width && y < arrays.height;
   const long long value = warp_sum64(inside ? cut_value_at(arrays, mask, x, y) : 0);
-  // A sum of integers: the order of additions does not matter.
+  // The numbers are integers, so the order of the additions does not matter.
   if (threadIdx.x == 0 && value != 0) {
     atomicAdd(reinterpret_cast<unsigned long long*>(&statistics->cut_value),
               static_cast<unsigned long long>(value));

@@ -1,4 +1,4 @@
-// graphcutbg on CUDA: enqueues the passes of a frame and owns their memory.
+// The algorithm graphcutbg on CUDA: enqueues the kernels of a frame and owns their memory.
 #include "core/graphcutbg/graphcutbg.hpp"
 
 #include <cstring>
@@ -12,11 +12,13 @@ namespace regions {
 namespace graphcutbg {
 namespace {
 
-// Device memory of the model, the cut's graph and the scene. All frames use it, one after another.
+// Device memory of the background model, the cut's graph and the scene. All frames use the same
+// memory, one after another.
 class ModelBuffers {
  public:
   void reserve(Workspace& memory, Size size, Neighbours neighbours);
-  // `excluded`: [height][width], nonzero for pixels that are never foreground; or null.
+  // `excluded` has the shape [height][width] and is nonzero at pixels that are never foreground. It
+  // may be null.
   ModelArrays arrays(const uint8_t* excluded) const;
   GridGraph graph() const;
   SceneState* scene() const { return scene_; }
@@ -32,8 +34,8 @@ class ModelBuffers {
 class FrameBuffers {
  public:
   static constexpr size_t kPinnedBytes = 512;  // pinned host memory per in-flight frame
-  // `has_output`: whether an output picture needs soft masks and a blurred background. `host`:
-  // kPinnedBytes of pinned memory for the results.
+  // `has_output`: whether there is an output picture, which needs soft masks and a blurred
+  // background. `host`: pinned memory of kPinnedBytes bytes for the results.
   void reserve(Workspace& memory, Size size, bool has_output, std::byte* host);
   Image<uint8_t> mask() const { return plane_of(mask_); }
   Image<uint8_t> counts() const { return plane_of(counts_); }
@@ -44,12 +46,12 @@ class FrameBuffers {
             static_cast<ptrdiff_t>(sizeof(uint16_t)) * cells.columns};
   }
   FrameStatistics* statistics() const { return statistics_; }
-  // In pinned host memory.
-  CutResult* host_cut() const { return reinterpret_cast<CutResult*>(host_); }
+  // These results are in pinned host memory.
+  CutResult* host_cut() const { return reinterpret_cast<CutResult*>(host_results_); }
   FrameStatistics* host_statistics() const {
-    return reinterpret_cast<FrameStatistics*>(host_ + kStatisticsOffset);
+    return reinterpret_cast<FrameStatistics*>(host_results_ + kStatisticsOffset);
   }
-  bool is_verified = false;  // whether the last frame's cut value was computed
+  bool is_verified = false;  // whether the cut's value was computed for the slot's last frame
 
  private:
   static constexpr size_t kStatisticsOffset = 256;  // bytes
@@ -61,10 +63,10 @@ class FrameBuffers {
   Size size_;
   uint8_t *mask_ = nullptr, *counts_ = nullptr, *alpha_ = nullptr;  // [height][width]
   uint64_t* sums_ = nullptr;                                        // [3][cells], see BlurCells
-  uint32_t* weights_ = nullptr;                                     // [cells]
-  uint16_t* smooth_[3] = {};                                        // [cells] each
-  FrameStatistics* statistics_ = nullptr;                           // [1]
-  std::byte* host_ = nullptr;                                       // [kPinnedBytes], pinned
+  uint32_t* weights_ = nullptr;                                     // [cells], see BlurCells
+  uint16_t* smooth_[3] = {};               // [component], array [cells] of smoothed averages
+  FrameStatistics* statistics_ = nullptr;  // [1]
+  std::byte* host_results_ = nullptr;      // [kPinnedBytes], pinned
 };
 
 void ModelBuffers::reserve(Workspace& memory, Size size, Neighbours neighbours) {
@@ -106,11 +108,11 @@ GridGraph ModelBuffers::graph() const {
 
 void FrameBuffers::reserve(Workspace& memory, Size size, bool has_output, std::byte* host) {
   size_ = size;
-  host_ = host;
+  host_results_ = host;
   const size_t pixels = size.area();
   memory.reserve(mask_, pixels);
   if (has_output) {
-    const size_t cells = BlurCells::count(size, 1);  // `blur` may use cells of one pixel
+    const size_t cells = BlurCells::count(size, 1);  // the smallest cells have one pixel
     for (uint8_t** picture : {&counts_, &alpha_}) memory.reserve(*picture, pixels);
     memory.reserve(sums_, 3 * cells);
     memory.reserve(weights_, cells);
@@ -122,7 +124,7 @@ void FrameBuffers::reserve(Workspace& memory, Size size, bool has_output, std::b
 class GraphCutBgCuda final : public GraphCutBg {
  public:
   explicit GraphCutBgCuda(std::shared_ptr<Backend> backend)
-      : backend_(std::move(backend)), cut_(make_grid_cut<BackendKind::cuda>(backend_)) {
+      : backend_(std::move(backend)), grid_cut_(make_grid_cut<BackendKind::cuda>(backend_)) {
     Backend::Entry entry(*backend_);
     check(cudaEventCreateWithFlags(&model_updated_, cudaEventDisableTiming), "creating an event");
   }
@@ -138,15 +140,15 @@ class GraphCutBgCuda final : public GraphCutBg {
   void configure(const Setup& setup) override {
     expects_cuttable(setup);
     setup_ = setup;
-    cut_->configure(setup.size, neighbours_, setup.slots);
-    // One allocation for everything: each driver call may have to wait for the calls of other
-    // streams that are starting.
+    grid_cut_->configure(setup.size, neighbours_, setup.slots);
+    // All arrays share one allocation, because each driver call may have to wait for the calls of
+    // other streams that are starting.
     memory_ = {};
     model_.reserve(memory_, setup.size, neighbours_);
     frames_ = std::vector<FrameBuffers>(static_cast<size_t>(setup.slots));
-    host_ = backend_->allocate_pinned(frames_.size() * FrameBuffers::kPinnedBytes);
-    std::memset(host_.data(), 0, host_.bytes());
-    auto* host = host_.as<std::byte>();
+    host_results_ = backend_->allocate_pinned(frames_.size() * FrameBuffers::kPinnedBytes);
+    std::memset(host_results_.data(), 0, host_results_.bytes());
+    auto* host = host_results_.as<std::byte>();
     for (FrameBuffers& frame : frames_) {
       frame.reserve(memory_, setup.size, setup.has_output, host);
       host += FrameBuffers::kPinnedBytes;
@@ -155,51 +157,51 @@ class GraphCutBgCuda final : public GraphCutBg {
     given_background_ = Block();
     replacement_ = Block();
     excluded_ = Block();
-    is_reset_pending_ = true;  // device memory is uninitialised
+    is_reset_pending_ = true;  // because device memory is uninitialised
   }
 
-  void enqueue(const FrameTask& job, const GraphCutBgParams& params, Queue& queue) override {
-    expects_cuttable(setup_, job, params);
-    const CompositePlan view = composite_plan_of(params, setup_);
-    expects(!view.shows_image() || replacement_.data(),
+  void enqueue(const FrameTask& task, const GraphCutBgParams& params, Queue& queue) override {
+    expects_cuttable(setup_, task, params);
+    const CompositePlan plan = composite_plan_of(params, setup_);
+    expects(!plan.shows_image() || replacement_.data(),
             "replace-with=image requires replace-image");
-    FrameBuffers& frame = frames_[static_cast<size_t>(job.slot)];
+    FrameBuffers& frame = frames_[static_cast<size_t>(task.slot)];
     const cudaStream_t stream = stream_of(queue);
-    const EnergyPlan energy = energy_plan_of(params, setup_.size, job.mask.size());
+    const EnergyPlan energy = energy_plan_of(params, setup_.size, task.mask.size());
     const ModelArrays arrays = model_.arrays(excluded_.as<uint8_t>());
     SceneState* scene = model_.scene();
-    const Image<uint8_t> mask = job.foreground.empty() ? frame.mask() : job.foreground;
+    const Image<uint8_t> mask = task.foreground.empty() ? frame.mask() : task.foreground;
     const bool is_reset = std::exchange(is_reset_pending_, false);
     frame.is_verified = params.verify;
 
     check(cudaStreamWaitEvent(stream, model_updated_), "waiting for the last frame's model");
     if (is_reset) enqueue_model_reset(arrays, given_background_.as<uint32_t>(), scene, stream);
-    enqueue_survey(arrays, job.in, scene_plan_of(params), scene, frame.statistics(), stream);
+    enqueue_survey(arrays, task.in, scene_plan_of(params), scene, frame.statistics(), stream);
     if (energy.uses_colors) enqueue_color_evidence(arrays, stream);
-    enqueue_weights(arrays, job.mask, energy, scene, stream);
-    cut_->enqueue(model_.graph(), mask, cut_limits_of(params, is_reset), frame.host_cut(), job.slot,
-                  queue);
+    enqueue_weights(arrays, task.mask, energy, scene, stream);
+    grid_cut_->enqueue(model_.graph(), mask, cut_limits_of(params, is_reset), frame.host_cut(),
+                       task.slot, queue);
     if (params.verify) enqueue_cut_value(arrays, mask, frame.statistics(), stream);
     enqueue_model_update(arrays, mask, energy, scene, frame.statistics(), frame.host_statistics(),
                          stream);
     check(cudaEventRecord(model_updated_, stream), "recording the end of a model's update");
-    enqueue_output(job, view, mask, frame, queue);
+    enqueue_output(task, plan, mask, frame, queue);
   }
 
   void reset() override { is_reset_pending_ = true; }
 
   void set_picture(GraphCutPicture which, const ConstFrame& picture) override {
-    const bool none = picture.empty();
+    const bool is_empty = picture.empty();
     switch (which) {
       case GraphCutPicture::background:
-        given_background_ = none ? Block() : upload(background_of(picture, setup_));
+        given_background_ = is_empty ? Block() : upload(background_of(picture, setup_));
         is_reset_pending_ = true;
         return;
       case GraphCutPicture::replacement:
-        replacement_ = none ? Block() : upload(replacement_of(picture, setup_));
+        replacement_ = is_empty ? Block() : upload(replacement_of(picture, setup_));
         return;
       case GraphCutPicture::exclusion:
-        excluded_ = none ? Block() : upload(exclusion_of(picture, setup_));
+        excluded_ = is_empty ? Block() : upload(exclusion_of(picture, setup_));
     }
   }
 
@@ -244,42 +246,42 @@ class GraphCutBgCuda final : public GraphCutBg {
   GraphCutResult result(int slot) const override {
     const FrameBuffers& frame = frames_.at(static_cast<size_t>(slot));
     const FrameStatistics& statistics = *frame.host_statistics();
-    GraphCutResult report;
-    report.cut = *frame.host_cut();
-    report.cut_value = frame.is_verified ? statistics.cut_value : -1;
-    report.foreground = statistics.foreground;
-    report.pixels = static_cast<uint32_t>(setup_.size.area());
-    report.restarted = statistics.restarted != 0;
-    return report;
+    GraphCutResult result;
+    result.cut = *frame.host_cut();
+    result.cut_value = frame.is_verified ? statistics.cut_value : -1;
+    result.foreground = statistics.foreground;
+    result.pixels = static_cast<uint32_t>(setup_.size.area());
+    result.restarted = statistics.restarted != 0;
+    return result;
   }
 
  private:
-  void enqueue_output(const FrameTask& job, const CompositePlan& plan,
+  void enqueue_output(const FrameTask& task, const CompositePlan& plan,
                       const Image<const uint8_t>& mask, const FrameBuffers& frame,
                       Queue& queue) const {
     const cudaStream_t stream = stream_of(queue);
-    if (job.out.empty() || plan.output == GraphCutOutput::none) return;
+    if (task.out.empty() || plan.output == GraphCutOutput::none) return;
     Image<const uint8_t> alpha = mask;
     if (plan.feather > 0) {
       enqueue_mask_softening(mask, plan.feather, frame.counts(), frame.alpha(), stream);
       alpha = frame.alpha();
     }
-    const auto out = job.out.plane_as<uint8_t>(0, job.in.width, job.in.height);
+    const auto out = task.out.plane_as<uint8_t>(0, task.in.width, task.in.height);
     if (plan.output == GraphCutOutput::mask) return copy_mask(alpha, out, stream);
     if (plan.output == GraphCutOutput::cutout) {
-      const RgbDecoder decoder = decoder_of(job.in.layout, job.in.color);
-      return enqueue_cutout(job.in, decoder, alpha, job.out, stream);
+      const RgbDecoder decoder = decoder_of(task.in.layout, task.in.color);
+      return enqueue_cutout(task.in, decoder, alpha, task.out, stream);
     }
-    Composition painting{plan, job.out, alpha, replacement_.as<uint16_t>(), {}};
+    Composition composition{plan, task.out, alpha, replacement_.as<uint16_t>(), {}};
     if (plan.blurs()) {
       const BlurCells cells = frame.cells(plan.cell);
       const Image<uint16_t> smooth[3] = {frame.smooth(0, cells), frame.smooth(1, cells),
                                          frame.smooth(2, cells)};
-      enqueue_background_blur(cells, job.in, mask, smooth, stream);
-      for (int c = 0; c < 3; ++c) painting.smooth[c] = smooth[c];
+      enqueue_background_blur(cells, task.in, mask, smooth, stream);
+      for (int c = 0; c < 3; ++c) composition.smooth[c] = smooth[c];
     }
-    if (job.in.plane[0] != job.out.plane[0]) queue.copy(job.in, job.out);
-    enqueue_composite(painting, stream);
+    if (task.in.plane[0] != task.out.plane[0]) queue.copy(task.in, task.out);
+    enqueue_composite(composition, stream);
   }
 
   static void copy_mask(const Image<const uint8_t>& from, const Image<uint8_t>& to,
@@ -290,7 +292,7 @@ class GraphCutBgCuda final : public GraphCutBg {
           "copying a mask");
   }
 
-  // Runs copies between host and device after the last frame, and waits for them.
+  // Runs copies between host and device after the last frame, and waits until they are complete.
   template <class Copies>
   void transfer(Copies copies) const {
     const std::unique_ptr<Queue> queue = backend_->make_queue();
@@ -308,18 +310,18 @@ class GraphCutBgCuda final : public GraphCutBg {
   }
 
   std::shared_ptr<Backend> backend_;
-  std::unique_ptr<GridCut> cut_;
-  cudaEvent_t model_updated_ = nullptr;  // end of the last frame's model update
+  std::unique_ptr<GridCut> grid_cut_;
+  cudaEvent_t model_updated_ = nullptr;  // marks the end of the last frame's model update
   Neighbours neighbours_ = GraphCutBgParams().neighbours;
   Setup setup_;
-  Workspace memory_;  // of model_ and frames_
+  Workspace memory_;  // device memory of model_ and frames_
   ModelBuffers model_;
-  std::vector<FrameBuffers> frames_;  // [slots], the in-flight frames
-  Block host_;                        // [slots][kPinnedBytes], pinned
+  std::vector<FrameBuffers> frames_;  // [slots], buffers of the in-flight frames
+  Block host_results_;                // [slots][kPinnedBytes], pinned memory for results
   Block given_background_;  // [height][width], the background picture given by the user, or empty
   Block replacement_;  // [3][height][width], the picture that replaces the background, or empty
   Block excluded_;     // [height][width], pixels that are never foreground, or empty
-  bool is_reset_pending_ = false;  // the next frame resets the model
+  bool is_reset_pending_ = false;  // whether the next frame resets the model
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The pass that updates the background model with the cut's mask and counts the foreground.
+// The kernel that updates the background model with the cut's mask and counts foreground pixels.
 #include "gpu/graphcutbg/graphcutbg.hpp"
 #include "gpu/graphcutbg/pixel_kernels.hpp"
 #include "gpu/primitives/integer_math.hpp"
@@ -17,7 +17,7 @@ __global__ void __launch_bounds__(PixelBlock::threads, StridedPixelGrid::blocks)
   __shared__ uint32_t block_count;
   if (threadIdx.x == 0 && threadIdx.y == 0) block_count = 0;
   pdl_trigger_and_wait();
-  // The barrier in load() also makes the zero in block_count visible.
+  // The barrier in load() also makes the initial zero of block_count visible to all threads.
   const PixelParameters& parameters = shared.load(state->frame, plan);
   uint32_t count = 0;  // foreground pixels
   for (auto [x, y] = thread_position(); y < arrays.height; y += StridedPixelGrid::stride()) {
@@ -28,17 +28,17 @@ __global__ void __launch_bounds__(PixelBlock::threads, StridedPixelGrid::blocks)
   }
   static_assert(PixelBlock::width == 32, "a warp is a row of the block");
   count = warp_sum(count);
-  // Sums of integers: the order of additions does not matter.
+  // The counts are integers, so the order of the additions does not matter.
   if (threadIdx.x == 0 && count > 0) atomicAdd(&block_count, count);
-  __syncthreads();  // all warps have added their count
+  __syncthreads();  // all warps have added their counts to block_count
   if (threadIdx.x != 0 || threadIdx.y != 0) return;
   if (block_count > 0) {
     atomicAdd(&state->survey.foreground, block_count);
     atomicAdd(&statistics->foreground, block_count);
   }
-  __threadfence();  // the block's sums are visible before the block is counted as done
+  __threadfence();  // makes the block's sums visible before the block is counted as finished
   if (atomicAdd(&state->updated_blocks, 1u) != gridDim.x * gridDim.y - 1) return;
-  __threadfence();  // the sums of all blocks are visible to the last block
+  __threadfence();  // makes the sums of all blocks visible to the last block
   state->updated_blocks = 0;
   *host_statistics = {statistics->cut_value, __ldcg(&statistics->foreground),
                       statistics->restarted};

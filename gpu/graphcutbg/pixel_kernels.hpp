@@ -1,5 +1,5 @@
-// Launch shapes of kernels with one thread per pixel, and the parameters of a frame that they keep
-// in shared memory.
+// Launch shapes of kernels in which each thread processes one or several pixels, and the frame
+// parameters that these kernels keep in shared memory.
 #pragma once
 
 #include "gpu/graphcutbg/graphcutbg.hpp"
@@ -7,6 +7,7 @@
 
 namespace regions::graphcutbg {
 
+// Shape of the thread blocks of these kernels, in pixels.
 struct PixelBlock {
   static constexpr unsigned width = 32, height = 8;
   static constexpr unsigned threads = width * height;
@@ -18,11 +19,12 @@ inline dim3 pixel_grid(int width, int height) {
 }
 inline dim3 pixel_block() { return {PixelBlock::width, PixelBlock::height}; }
 
-// A grid with fewer blocks: each thread processes pixels of its column at a distance of stride()
-// rows.
+// A grid with fewer blocks than pixel_grid(): each thread processes several pixels of its column,
+// every stride() rows.
 struct StridedPixelGrid {
-  // Resident blocks per multiprocessor. A 1080p frame of moving boxes including the cut, on an H100
-  // (2026-11-25): 1.01 ms with 4, 0.98 ms with 5 or 6; 1.08 ms with one block per 8 rows.
+  // Resident blocks per multiprocessor. A 1080p frame of moving boxes, including the cut, takes
+  // 1.01 ms with 4 blocks, 0.98 ms with 5 or 6 blocks, and 1.08 ms with pixel_grid() (H100,
+  // 2026-11-25).
   static constexpr unsigned blocks = 5;
 
   static dim3 grid(int width, int height) {
@@ -41,22 +43,22 @@ __device__ inline PixelPosition thread_position() {
           static_cast<int>(blockIdx.y * PixelBlock::height + threadIdx.y)};
 }
 
-// Parameters of a frame that all its pixels need.
+// Parameters of a frame that the computation of every pixel uses.
 struct PixelParameters {
   FramePlan frame;
   EnergyPlan energy;
 };
 
-// A block's copy of the parameters in shared memory. The lanes of a warp read different entries of
-// the weight table at the same time, which constant memory would serialise.
+// A thread block's copy of the parameters in shared memory. The lanes of a warp read different
+// entries of the weight table at the same time; constant memory would serialise these reads.
 class SharedParameters {
  public:
-  // All threads of the block must call it.
+  // Copies the parameters to shared memory. All threads of the block must call it.
   __device__ const PixelParameters& load(const FramePlan& frame, const EnergyPlan& energy) {
     auto& parameters = reinterpret_cast<PixelParameters&>(words_);
     copy(frame, parameters.frame);
     copy(energy, parameters.energy);
-    __syncthreads();  // the parameters are complete
+    __syncthreads();  // all threads have copied their part of the parameters
     return parameters;
   }
 

@@ -1,6 +1,7 @@
-// The first passes of a frame: reset of the model, survey of the frame, evidence of colours.
-// In the survey most blocks convert the frame to the model's colours. The others gather
-// statistics of the scene in shared memory; the last of them computes the frame's plan.
+// Kernels of the first passes of a frame: reset of the model, survey of the frame, and evidence of
+// colours. In the survey, most thread blocks convert the frame to the model's colours. The other
+// blocks gather statistics of the scene in shared memory. The last of these blocks to end computes
+// the frame's plan.
 #include "gpu/graphcutbg/graphcutbg.hpp"
 #include "gpu/primitives/integer_math.hpp"
 #include "gpu/primitives/warp.hpp"
@@ -9,16 +10,18 @@
 namespace regions::graphcutbg {
 namespace {
 
-// The grid consists of survey blocks and conversion blocks, all resident at once. Each survey block
-// adds to global sums, which favours few survey blocks. Too few need too long for their rows.
+// Shape of the survey kernel. Its grid consists of survey blocks and conversion blocks, all
+// resident at the same time. Each survey block adds its statistics to global sums, which favours
+// few survey blocks. With too few survey blocks, each block takes too long for its rows.
 struct SurveyBlock {
   static constexpr unsigned threads = 512;
-  static constexpr unsigned blocks = 3;  // resident per multiprocessor
+  static constexpr unsigned blocks = 3;  // resident blocks per multiprocessor
 
+  // Number of blocks of the grid.
   static unsigned all() { return multiprocessors() * blocks; }
 };
-// The numbers of survey blocks were tuned for the 396 blocks of an H200 (132 multiprocessors).
-// Other devices get the same share of their blocks.
+// The numbers of survey blocks were tuned for an H200, whose 132 multiprocessors run 396 blocks. On
+// other devices, the survey blocks are the same share of all blocks.
 constexpr unsigned kTunedBlocks = 396;
 
 __global__ void reset_kernel(ModelArrays arrays, const uint32_t* background, SceneState* state) {
@@ -35,7 +38,7 @@ __global__ void reset_kernel(ModelArrays arrays, const uint32_t* background, Sce
   if (background && i < arrays.plane()) start_model_from(arrays, background, i);
 }
 
-// Gathers the statistics of a block's rows.
+// Gathers the statistics of the rows that a thread block surveys.
 class Surveyor {
  public:
   __device__ Surveyor(const ModelArrays& arrays, const ConstFrame& in, Survey& survey)
@@ -43,14 +46,14 @@ class Surveyor {
 
   __device__ void survey_row(const Scene& scene, int y) {
     const auto count_bin = [&](int half, int bin) { atomicAdd(&survey_.change[half][bin], 1u); };
-    const auto color = [&](int x, int y2) { return stored_color_at(in_, x, y2); };
+    const auto color = [&](int x, int pixel_y) { return stored_color_at(in_, x, pixel_y); };
     for (int x = static_cast<int>(threadIdx.x) * Survey::kStep; x < arrays_.width;
          x += static_cast<int>(blockDim.x) * Survey::kStep) {
       survey_pixel(arrays_, scene, x, y, sums_, count_bin, color);
     }
   }
-  // Adds the block's statistics to the sums of all blocks. Sums of integers: the order of additions
-  // does not matter.
+  // Adds the block's statistics to the sums of all blocks, `all`. The numbers are integers, so the
+  // order of the additions does not matter.
   __device__ void add_to_global(Survey& all) {
     add_warp_sum(sums_.contrast2, survey_.sums.contrast2);
     add_warp_sum(sums_.pairs, survey_.sums.pairs);
@@ -58,7 +61,7 @@ class Surveyor {
       add_warp_sum(sums_.count[half], survey_.sums.count[half]);
       add_warp_sum(sums_.luma[half], survey_.sums.luma[half]);
     }
-    __syncthreads();  // all threads have added to the block's survey
+    __syncthreads();  // all threads have added to survey_
     for (int half = 0; half < Survey::kHalves; ++half) {
       for (unsigned bin = threadIdx.x; bin < Survey::kBins; bin += blockDim.x) {
         const uint32_t count = survey_.change[half][bin];
@@ -83,11 +86,12 @@ class Surveyor {
 
   const ModelArrays& arrays_;
   const ConstFrame& in_;
-  Survey& survey_;   // of the block, in shared memory
-  SurveySums sums_;  // of the thread
+  Survey& survey_;   // statistics of the block, in shared memory
+  SurveySums sums_;  // sums of this thread
 };
 
-// rank_of(), computed by a warp: the bin that contains the median, and the count below it.
+// Does the same as rank_of(), by all lanes of a warp: finds the histogram bin that contains the
+// median, and the number of pixels below this bin.
 __device__ Rank warp_rank(const uint32_t* bins, uint32_t count) {
   constexpr int kBinsPerLane = Survey::kBins / 32;
   const auto lane = static_cast<int>(threadIdx.x % 32);
@@ -103,8 +107,8 @@ __device__ Rank warp_rank(const uint32_t* bins, uint32_t count) {
   return {__shfl_sync(kAllLanes, rank.bin, owner), __shfl_sync(kAllLanes, rank.below, owner)};
 }
 
-// Computes the frame's plan from the statistics of all survey blocks, and clears them for the next
-// frame. All threads of the last survey block call it.
+// Computes the frame's plan from the statistics of all survey blocks, and clears the statistics for
+// the next frame. All threads of the last survey block call it.
 __device__ void finalize_statistics(SceneState& state, Scene scene, const ScenePlan& plan,
                                     uint32_t pixels, Survey& survey, FrameStatistics* statistics) {
   __shared__ Medians medians;
@@ -114,7 +118,7 @@ __device__ void finalize_statistics(SceneState& state, Scene scene, const SceneP
     reinterpret_cast<uint32_t*>(&survey)[i] = __ldcg(all + i);
     all[i] = 0;
   }
-  __syncthreads();  // the survey is copied
+  __syncthreads();  // the survey is copied to shared memory
   const unsigned warp = threadIdx.x / 32;
   if (warp < Survey::kHalves) {
     const uint32_t* bins = survey.change[warp];
@@ -122,7 +126,7 @@ __device__ void finalize_statistics(SceneState& state, Scene scene, const SceneP
     const Rank rank = warp_rank(bins, count);
     if (threadIdx.x % 32 == 0) medians.half[warp] = median_of(bins, count, rank);
   }
-  __syncthreads();  // the medians are complete
+  __syncthreads();  // both medians are written
   if (threadIdx.x != 0) return;
   survey.pixels = pixels;
   state.surveyed_blocks = 0;
@@ -131,11 +135,11 @@ __device__ void finalize_statistics(SceneState& state, Scene scene, const SceneP
   *statistics = {0, 0, scene.restarted};
 }
 
-constexpr auto kThreads = static_cast<int>(SurveyBlock::threads);  // per block
+constexpr auto kThreads = static_cast<int>(SurveyBlock::threads);  // threads per block
 
-// Converts frames of any format, row by row.
+// Converts frames of any format to the model's colours, row by row.
 struct AnyReader {
-  static constexpr unsigned survey_blocks = 136;  // of kTunedBlocks
+  static constexpr unsigned survey_blocks = 136;  // share of kTunedBlocks
 
   __device__ static void read(const ModelArrays& arrays, const ConstFrame& in, int block,
                               int blocks) {
@@ -145,7 +149,7 @@ struct AnyReader {
  private:
   __device__ static void read_row(const ModelArrays& arrays, const ConstFrame& in, int y) {
     for (auto x = static_cast<int>(threadIdx.x); x < arrays.width; x += 4 * kThreads) {
-      // Beyond the row's end it reads the last pixel: a branch would delay the next pixel's load.
+      // Beyond the row's end, the last pixel is read. A branch would delay the next pixel's load.
       const auto stored = [&](int k) {
         return stored_color_at(in, min(x + k * kThreads, arrays.width - 1), y);
       };
@@ -162,9 +166,10 @@ struct AnyReader {
   }
 };
 
-// Converts NV12 frames in 32-bit words: a thread reads blocks of 4x2 pixels, which are three words.
+// Converts NV12 frames to the model's colours, reading 32-bit words. A thread reads blocks of 4x2
+// pixels: two words of luma and one word of chroma.
 struct Nv12Reader {
-  static constexpr unsigned survey_blocks = 270;  // of kTunedBlocks
+  static constexpr unsigned survey_blocks = 270;  // share of kTunedBlocks
 
   static bool can_read(const ConstFrame& in) {
     const auto is_aligned = [](const std::byte* plane, ptrdiff_t pitch) {
@@ -175,24 +180,25 @@ struct Nv12Reader {
   }
   __device__ static void read(const ModelArrays& arrays, const ConstFrame& in, int block,
                               int blocks) {
-    constexpr int kBatch = 4;
+    constexpr int kBatchSize = 4;
     const int columns = arrays.width / 4, rows = (arrays.height + 1) / 2, count = columns * rows;
-    const int all = blocks * kThreads;
-    for (int i = block * kThreads + static_cast<int>(threadIdx.x); i < count; i += kBatch * all) {
-      Words words[kBatch];
+    const int all_threads = blocks * kThreads;
+    for (int i = block * kThreads + static_cast<int>(threadIdx.x); i < count;
+         i += kBatchSize * all_threads) {
+      Words words[kBatchSize];
 #pragma unroll
-      for (int k = 0; k < kBatch; ++k)
-        words[k] = words_at(in, columns, min(i + k * all, count - 1));
+      for (int k = 0; k < kBatchSize; ++k)
+        words[k] = words_at(in, columns, min(i + k * all_threads, count - 1));
 #pragma unroll
-      for (int k = 0; k < kBatch; ++k) {
-        if (i + k * all < count) write(arrays, in.color.full_range, words[k]);
+      for (int k = 0; k < kBatchSize; ++k) {
+        if (i + k * all_threads < count) write(arrays, in.color.full_range, words[k]);
       }
     }
   }
 
  private:
   struct Words {
-    int x, y;  // of the first pixel
+    int x, y;  // position of the first pixel
     uint32_t luma[2], chroma;
   };
   __device__ static Words words_at(const ConstFrame& in, int columns, int index) {
@@ -221,30 +227,30 @@ __global__ void __launch_bounds__(SurveyBlock::threads, SurveyBlock::blocks)
                   const __grid_constant__ ScenePlan plan, int survey_blocks, SceneState* state,
                   FrameStatistics* statistics) {
   constexpr unsigned kWords = sizeof(Survey) / sizeof(uint32_t);
-  __shared__ alignas(Survey) uint32_t words[kWords];
+  __shared__ alignas(Survey) uint32_t survey_words[kWords];
   __shared__ bool is_last;
   pdl_trigger();
   const auto block = static_cast<int>(blockIdx.x), blocks = static_cast<int>(gridDim.x);
   if (block >= survey_blocks) {
     return Reader::read(arrays, in, block - survey_blocks, blocks - survey_blocks);
   }
-  for (unsigned i = threadIdx.x; i < kWords; i += blockDim.x) words[i] = 0;
-  __syncthreads();  // the block's survey is zero
-  auto& survey = reinterpret_cast<Survey&>(words);
+  for (unsigned i = threadIdx.x; i < kWords; i += blockDim.x) survey_words[i] = 0;
+  __syncthreads();  // the block's survey is zero before any thread adds to it
+  auto& survey = reinterpret_cast<Survey&>(survey_words);
   const Scene scene = state->scene;
   Surveyor surveyor(arrays, in, survey);
   for (int y = block * Survey::kStep; y < arrays.height; y += survey_blocks * Survey::kStep) {
     surveyor.survey_row(scene, y);
   }
   surveyor.add_to_global(state->survey);
-  __threadfence();  // the thread's sums are visible before its block is counted
+  __threadfence();  // makes the thread's sums visible before its block is counted
   __syncthreads();  // all threads of the block have added their sums
   if (threadIdx.x == 0) {
     is_last = atomicAdd(&state->surveyed_blocks, 1u) == static_cast<unsigned>(survey_blocks) - 1;
   }
   __syncthreads();  // is_last is visible to all threads
   if (!is_last) return;
-  __threadfence();  // the sums of all blocks are visible
+  __threadfence();  // makes the sums of all blocks visible to this block
   finalize_statistics(*state, scene, plan, static_cast<uint32_t>(arrays.plane()), survey,
                       statistics);
 }
@@ -273,12 +279,13 @@ void enqueue_survey(const ModelArrays& arrays, const ConstFrame& in, const Scene
                     SceneState* state, FrameStatistics* statistics, cudaStream_t stream) {
   const auto survey = [&]<class Reader>(Reader) {
     const unsigned rows = blocks_for(static_cast<size_t>(arrays.height), Survey::kStep);
-    const unsigned all = SurveyBlock::all();
-    const unsigned share = std::max(Reader::survey_blocks * all / kTunedBlocks, 1u);
-    const unsigned survey_blocks = std::min(rows, share);
-    const unsigned converters = std::min(static_cast<unsigned>(arrays.height), all - share);
-    launch(survey_kernel<Reader>, survey_blocks + converters, SurveyBlock::threads, 0, stream,
-           arrays, in, plan, survey_blocks, state, statistics);
+    const unsigned all_blocks = SurveyBlock::all();
+    const unsigned survey_share = std::max(Reader::survey_blocks * all_blocks / kTunedBlocks, 1u);
+    const unsigned survey_blocks = std::min(rows, survey_share);
+    const unsigned conversion_blocks =
+        std::min(static_cast<unsigned>(arrays.height), all_blocks - survey_share);
+    launch(survey_kernel<Reader>, survey_blocks + conversion_blocks, SurveyBlock::threads, 0,
+           stream, arrays, in, plan, survey_blocks, state, statistics);
   };
   if (Nv12Reader::can_read(in)) return survey(Nv12Reader());
   survey(AnyReader());

@@ -1,12 +1,12 @@
-// A tile of the residual graph and its exchange with neighbouring tiles.
+// A tile of the residual graph, and the exchange of data between neighbouring tiles.
 //
-// One warp holds a tile in shared memory, in 16 bits per number. load_tile() fills it from a
-// frame's weights, and write_tile_results() writes its flows back.
+// One warp holds a tile in shared memory, with 16 bits per number. load_tile() fills the tile from
+// a frame's weights, and write_tile_results() writes the tile's flows back.
 //
-// Neighbouring tiles exchange the heights along their edges and the flow pushed over them. Tiles
-// publish them in halo buffers; their neighbours read them after the next barrier. There are two
-// sets of halo buffers, for even and odd epochs, so no tile reads a buffer that is being written,
-// and results do not depend on the speed of blocks.
+// Neighbouring tiles exchange the heights along their edges and the flow pushed over these edges.
+// Each tile publishes its data in halo buffers; its neighbours read the data after the next
+// barrier. There are two sets of halo buffers, for even and odd epochs. No tile therefore reads a
+// buffer that is being written, and results do not depend on the speed of blocks.
 #pragma once
 
 #include "core/workspace.hpp"
@@ -16,71 +16,81 @@ namespace regions::maxflow {
 
 constexpr int kTileWidth = 32;   // one lane per column
 constexpr int kTileHeight = 16;  // half a warp per row
-// Odd, so that neither the cells of a row nor the cells of 16 rows and two halves share a bank
-// of shared memory.
+// Cells per row. The number is odd, so that the lanes of a warp access different banks of shared
+// memory, both if they access a row and if they access the left and right halves of 16 rows.
 constexpr int kTilePitch = kTileWidth + 3;
+// Cells of a tile including its halo.
 constexpr int kTileCells = kTilePitch * (kTileHeight + 2);
 
-// Height of pixels that cannot reach the sink. kHighest is the largest height of the others.
+// Height of pixels that cannot reach the sink. kHighest is the largest height of other pixels.
 constexpr int kUnreachable = 0xffff;
 constexpr int kHighest = kUnreachable - 1;
 
-// Planes of 32-bit words, one word per cell, with two numbers each. The first plane contains
-// the height (lower half) and the excess (upper half). Then there is one plane per link with
-// its residual capacity along the link (lower half) and against it (upper half). Every plane
-// has a halo of one cell on each side, except that the first link's plane has no rows above and
-// below, because no flow arrives there. The halo contains the heights of neighbouring pixels.
-// Its residual capacity along opposite(d) is the flow that was pushed out of the tile along d
-// and that the neighbouring tile does not have yet.
+// A tile consists of planes of 32-bit words. Each plane has one word per cell, and each word
+// contains two 16-bit numbers. The first plane contains the height (lower half) and the excess
+// (upper half). One plane per link follows, with the residual capacity along the link (lower half)
+// and against the link (upper half). Every plane has a halo of one cell on each side, except that
+// the plane of link 0 has no rows above and below, because no flow arrives there. In the first
+// plane, the halo contains the heights of neighbouring pixels. In a link's plane, the halo's
+// residual capacity in direction opposite(d) is the flow that was pushed out of the tile in
+// direction d and that the neighbouring tile has not received yet.
 template <int kNeighbours>
 struct alignas(16) Tile {
   static constexpr int words = (1 + kNeighbours / 2) * kTileCells - 2 * kTilePitch;
   uint32_t word[words];
 
-  __device__ uint32_t& pixel(int at) { return word[at]; }
-  __device__ const uint32_t& pixel(int at) const { return word[at]; }
-  __device__ uint32_t& link(int k, int at) { return word[plane(k) + at]; }
-  __device__ const uint32_t& link(int k, int at) const { return word[plane(k) + at]; }
-
-  __device__ uint16_t& height(int at) { return half(at, 0); }
-  __device__ int height(int at) const { return static_cast<int>(pixel(at) & 0xffff); }
-  __device__ uint16_t& residual(int d, int at) { return half(plane(d / 2) + at, d % 2); }
-  __device__ int residual(int d, int at) const {
-    return static_cast<int>(link(d / 2, at) >> 16 * (d % 2) & 0xffff);
+  __device__ uint32_t& pixel(int cell_index) { return word[cell_index]; }
+  __device__ const uint32_t& pixel(int cell_index) const { return word[cell_index]; }
+  __device__ uint32_t& link(int k, int cell_index) { return word[plane(k) + cell_index]; }
+  __device__ const uint32_t& link(int k, int cell_index) const {
+    return word[plane(k) + cell_index];
   }
-  // Inflow minus outflow. Negative: the sink can still take this much.
-  __device__ int excess(int at) const { return static_cast<int>(pixel(at)) >> 16; }
+
+  __device__ uint16_t& height(int cell_index) { return half(cell_index, 0); }
+  __device__ int height(int cell_index) const {
+    return static_cast<int>(pixel(cell_index) & 0xffff);
+  }
+  __device__ uint16_t& residual(int d, int cell_index) {
+    return half(plane(d / 2) + cell_index, d % 2);
+  }
+  __device__ int residual(int d, int cell_index) const {
+    return static_cast<int>(link(d / 2, cell_index) >> 16 * (d % 2) & 0xffff);
+  }
+  // Inflow minus outflow. A negative excess is the capacity to the sink that is still unused.
+  __device__ int excess(int cell_index) const { return static_cast<int>(pixel(cell_index)) >> 16; }
 
  private:
   __device__ static constexpr int plane(int k) {
     return (1 + k) * kTileCells - (k == 0 ? 1 : 2) * kTilePitch;
   }
-  __device__ uint16_t& half(int at, int which) {
-    return reinterpret_cast<uint16_t*>(word)[2 * at + which];
+  __device__ uint16_t& half(int cell_index, int is_upper) {
+    return reinterpret_cast<uint16_t*>(word)[2 * cell_index + is_upper];
   }
 };
 
 __device__ inline int height_of(uint32_t pixel) { return static_cast<int>(pixel & 0xffff); }
 __device__ inline int excess_of(uint32_t pixel) { return static_cast<int>(pixel) >> 16; }
-// The pixel's word with more excess.
+// Returns the word of a pixel after `excess` was added to its excess.
 __device__ inline uint32_t add_excess(uint32_t pixel, int excess) {
   return pixel + (static_cast<uint32_t>(excess) << 16);
 }
 
-// A word of the lower halves of two words.
+// Returns a word that consists of the lower halves of two words.
 __device__ inline uint32_t pack_low_halves(uint32_t lower, uint32_t upper) {
   return __byte_perm(lower, upper, 0x5410);
 }
 
-// Index of the cell of pixel (x, y) of the tile. -1 and the width or height are in the halo.
+// Returns the index of the cell of pixel (x, y) of the tile. The coordinate -1 and a coordinate
+// equal to the tile's width or height are in the halo.
 __device__ constexpr int cell(int x, int y) { return (y + 1) * kTilePitch + x + 1; }
+// Difference between the indices of neighbouring cells in direction d.
 __device__ constexpr int cell_step(int d) { return step_y(d) * kTilePitch + step_x(d); }
 
 // The pixels that a lane of the warp processes.
 struct Lane {
-  int index;  // 0..31, the column it owns
-  int row;    // 0..15, the row it shares with another lane
-  int half;   // 0 or 1, its half of that row: left or right
+  int index;  // 0..31, index of the lane and of the column that it owns
+  int row;    // 0..15, the row that it shares with another lane
+  int half;   // the lane's half of this row: 0 for the left half, 1 for the right half
 };
 __device__ inline Lane this_lane() {
   const int index = static_cast<int>(threadIdx.x % 32);
@@ -92,17 +102,17 @@ __device__ inline bool is_active(uint32_t pixel) {
   return excess_of(pixel) > 0 && height_of(pixel) != kUnreachable;
 }
 
-// Capacities of the links that a pixel owns, and the flow along them.
+// The capacities of the links that a pixel owns, and the flows along these links.
 template <int kNeighbours>
 struct OwnedLinks {
   static constexpr int count = kNeighbours / 2;
   int32_t capacity[count] = {}, flow[count] = {};
 };
 
-// Reads the links of a column of the picture, row by row; one per lane. Links that a
-// neighbouring pixel owns come from the neighbouring lane or the row above, so that no link is
-// read twice. Every read is of some pixel of the picture, and values that do not belong to the
-// column are replaced by 0 afterwards: skipping a read by a branch would delay the next read.
+// Reads the links that the pixels of a column of the picture own, row by row. Each lane has one
+// column. Links that neighbouring pixels own come from the neighbouring lane or the previous row,
+// so that no link is read twice. Coordinates outside of the picture are clamped, and the values
+// read there are replaced by 0. A branch that skips such a read would delay the next read.
 template <int kNeighbours, bool kWarm>
 class LinkColumnReader {
  public:
@@ -119,7 +129,7 @@ class LinkColumnReader {
     }
   }
 
-  // The links of row y; 0 for links that leave the picture.
+  // Returns the links of the pixel in row y. Links that leave the picture get the capacity 0.
   __device__ Links read(int y) const {
     Links own;
     const int height = problem_.size().height, row = max(0, min(y, height - 1));
@@ -131,28 +141,29 @@ class LinkColumnReader {
 #pragma unroll
     for (int k = 0; k < Links::count; ++k) {
       const bool exists = exists_[k] && y == row && (k == 0 || y + 1 < height);
-      const int32_t c = exists ? max(own.capacity[k], 0) : 0;
-      own.capacity[k] = c;
-      // Kohli and Torr 2007: if the new capacity does not admit a flow, the flow is
-      // reduced to the capacity. The difference becomes excess at one end and demand at
-      // the other.
-      own.flow[k] = max(-c, min(c, own.flow[k]));
+      const int32_t link_capacity = exists ? max(own.capacity[k], 0) : 0;
+      own.capacity[k] = link_capacity;
+      // Kohli and Torr 2007: if the flow exceeds the new capacity, the flow is reduced to the
+      // capacity. The difference becomes excess at one end of the link and demand at the other end.
+      own.flow[k] = max(-link_capacity, min(link_capacity, own.flow[k]));
     }
     return own;
   }
-  // The pixel's terminal capacity; only for pixels of the picture.
+  // Returns the terminal capacity of the pixel in row y. The result is meaningful only for pixels
+  // of the picture.
   __device__ int32_t terminal(int y) const {
     return problem_.graph.terminal(x_, max(0, min(y, problem_.size().height - 1)));
   }
 
  private:
   const Problem& problem_;
-  const int x_;                // the nearest column of the picture
-  bool exists_[Links::count];  // selected links that stay in the picture, except in its last row
+  const int x_;  // x clamped to the columns of the picture
+  // Whether link k is selected and does not leave the picture at its left or right side.
+  bool exists_[Links::count];
 };
 
-// Calls use(row, read(row)) for the rows of a tile. Reads several rows in advance, to
-// overlap the memory latencies.
+// Calls use(row, read(row)) for each row of a tile. Calls read() for several rows before the calls
+// of use(), so that memory latencies overlap.
 template <class Read, class Use>
 __device__ void for_rows_in_batches(const Read& read, const Use& use) {
   constexpr int kRows = 4;
@@ -166,9 +177,9 @@ __device__ void for_rows_in_batches(const Read& read, const Use& use) {
   }
 }
 
-// Loads the inside of tile (tile_x, tile_y). Returns whether 16 bits are enough for the lane's
-// pixels, whatever flows: |excess| never exceeds the sum of all capacities at a pixel, and a
-// residual capacity never exceeds twice the link's capacity.
+// Loads the pixels of tile (tile_x, tile_y) without the halo. Returns whether 16 bits suffice for
+// the lane's pixels for all possible flows. For this, the sum of all capacities at a pixel limits
+// |excess|, and twice a link's capacity limits its residual capacities.
 template <int kNeighbours, bool kWarm>
 __device__ bool load_pixels(Tile<kNeighbours>& tile, const Problem& problem, int tile_x, int tile_y,
                             Lane lane) {
@@ -176,17 +187,17 @@ __device__ bool load_pixels(Tile<kNeighbours>& tile, const Problem& problem, int
   using Links = typename Column::Links;
   const int x = tile_x * kTileWidth + lane.index, first_y = tile_y * kTileHeight;
   const int rows = x < problem.size().width ? problem.size().height - first_y : 0;
-  const bool first_lane = lane.index == 0, last_lane = lane.index == 31;
+  const bool is_first_lane = lane.index == 0, is_last_lane = lane.index == 31;
   const Column column(problem, x);
-  // Columns outside of the tile: the first lane needs their links to the right, the last lane
-  // their links to the left.
-  const Column edge(problem, first_lane ? x - 1 : x + 1,
-                    first_lane  ? 0b0101
-                    : last_lane ? 0b1000
-                                : 0);
+  // The columns next to the tile. The first lane needs the links to the right of the column at its
+  // left side; the last lane needs the links to the left of the column at its right side.
+  const Column edge(problem, is_first_lane ? x - 1 : x + 1,
+                    is_first_lane  ? 0b0101
+                    : is_last_lane ? 0b1000
+                                   : 0);
   Links above = column.read(first_y - 1), above_edge;
   if constexpr (kNeighbours == 8) above_edge = edge.read(first_y - 1);
-  unsigned all_bits = 0, max_sum = 0;  // OR of all numbers; largest sum of capacities at a pixel
+  unsigned all_bits = 0, max_sum = 0;  // OR of all capacities; largest sum of capacities at a pixel
   struct Row {
     Links own, edge;
     int32_t terminal;
@@ -197,7 +208,8 @@ __device__ bool load_pixels(Tile<kNeighbours>& tile, const Problem& problem, int
   };
   for_rows_in_batches(read, [&](int row, const Row& row_values) {
     const int32_t terminal = row < rows ? row_values.terminal : 0;
-    // Links into the pixel: from the left, from above, from above left and above right.
+    // Links that lead into the pixel from the left, from above, from above left and from above
+    // right.
     Links incoming;
     const auto add_link = [&](int k, const Links& from, const Links& outside, bool is_edge,
                               auto shift) {
@@ -207,28 +219,28 @@ __device__ bool load_pixels(Tile<kNeighbours>& tile, const Problem& problem, int
     };
     const auto from_left = [](int value) { return __shfl_up_sync(~0u, value, 1); };
     const auto from_right = [](int value) { return __shfl_down_sync(~0u, value, 1); };
-    add_link(0, row_values.own, row_values.edge, first_lane, from_left);
+    add_link(0, row_values.own, row_values.edge, is_first_lane, from_left);
     incoming.capacity[1] = above.capacity[1];
     incoming.flow[1] = above.flow[1];
     if constexpr (kNeighbours == 8) {
-      add_link(2, above, above_edge, first_lane, from_left);
-      add_link(3, above, above_edge, last_lane, from_right);
+      add_link(2, above, above_edge, is_first_lane, from_left);
+      add_link(3, above, above_edge, is_last_lane, from_right);
     }
     auto excess = static_cast<unsigned>(terminal);
     unsigned sum = terminal < 0 ? 0 - excess : excess;
     all_bits |= sum;
-    const int at = cell(lane.index, row);
+    const int cell_index = cell(lane.index, row);
 #pragma unroll
     for (int k = 0; k < Links::count; ++k) {
       const auto along = static_cast<unsigned>(row_values.own.capacity[k]);
       const auto against = static_cast<unsigned>(incoming.capacity[k]);
       const int32_t out = row_values.own.flow[k], in = incoming.flow[k];
-      tile.link(k, at) = (along - out) | (against + in) << 16;
+      tile.link(k, cell_index) = (along - out) | (against + in) << 16;
       excess += in - out;
       sum += along + against;
       all_bits |= along | against;
     }
-    tile.pixel(at) = add_excess(kUnreachable, static_cast<int>(excess));
+    tile.pixel(cell_index) = add_excess(kUnreachable, static_cast<int>(excess));
     max_sum = max(max_sum, sum);
     above = row_values.own;
     if constexpr (kNeighbours == 8) above_edge = row_values.edge;
@@ -236,32 +248,32 @@ __device__ bool load_pixels(Tile<kNeighbours>& tile, const Problem& problem, int
   return max(all_bits, max_sum) < 1u << 15;
 }
 
-// Loads tile (tile_x, tile_y) including an empty halo. Returns in all lanes whether 16 bits are
-// enough for it.
+// Loads tile (tile_x, tile_y) and clears its halo. Returns in all lanes whether 16 bits suffice for
+// the tile.
 template <int kNeighbours>
 __device__ bool load_tile(Tile<kNeighbours>& tile, const Problem& problem, int tile_x, int tile_y,
                           Lane lane) {
-  for (int at = lane.index; at < Tile<kNeighbours>::words; at += 32) {
-    tile.word[at] = at < kTileCells ? kUnreachable : 0;
+  for (int cell_index = lane.index; cell_index < Tile<kNeighbours>::words; cell_index += 32) {
+    tile.word[cell_index] = cell_index < kTileCells ? kUnreachable : 0;
   }
-  __syncwarp();  // the halo is clear; other lanes write the inside again
+  __syncwarp();  // all words are cleared before any lane loads pixels
   const bool fits = problem.warm
                         ? load_pixels<kNeighbours, true>(tile, problem, tile_x, tile_y, lane)
                         : load_pixels<kNeighbours, false>(tile, problem, tile_x, tile_y, lane);
-  __syncwarp();  // the tile is complete
+  __syncwarp();  // the pixels of all lanes are loaded
   return __all_sync(~0u, fits);
 }
 
-// Contribution of a tile to the frame's results.
+// A tile's contribution to the results of the frame.
 struct TileSums {
   long long sink_flow = 0;         // flow into the sink
   long long gap = 0;               // excess that could still reach the sink
-  long long remaining_demand = 0;  // capacity left to the sink, negative
+  long long remaining_demand = 0;  // minus the unused capacity to the sink
   bool has_flow = false;
 };
 
-// Writes the mask according to the heights, and the flows of the links that the tile's pixels
-// own.
+// Writes the mask, which follows from the heights, and the flows along the links that the tile's
+// pixels own. Returns the lane's contribution to the results.
 template <int kNeighbours>
 __device__ TileSums write_tile_results(const Tile<kNeighbours>& tile, const Problem& problem,
                                        int tile_x, int tile_y, Lane lane) {
@@ -278,8 +290,8 @@ __device__ TileSums write_tile_results(const Tile<kNeighbours>& tile, const Prob
   };
   for_rows_in_batches(read, [&](int row, const Row& row_values) {
     if (row >= rows) return;
-    const int y = first_y + row, at = cell(lane.index, row);
-    const uint32_t pixel = tile.pixel(at);
+    const int y = first_y + row, cell_index = cell(lane.index, row);
+    const uint32_t pixel = tile.pixel(cell_index);
     const bool foreground = height_of(pixel) == kUnreachable;
     problem.foreground(x, y) = foreground ? GridCut::kForeground : GridCut::kBackground;
     const int excess = excess_of(pixel);
@@ -288,7 +300,7 @@ __device__ TileSums write_tile_results(const Tile<kNeighbours>& tile, const Prob
     if (!foreground) sums.gap += max(excess, 0);
 #pragma unroll
     for (int k = 0; k < kNeighbours / 2; ++k) {
-      const int flow = row_values.own.capacity[k] - tile.residual(2 * k, at);
+      const int flow = row_values.own.capacity[k] - tile.residual(2 * k, cell_index);
       problem.link_flow[problem.flow_index(k, x, y)] = flow;
       sums.has_flow |= flow != 0;
     }
@@ -298,25 +310,30 @@ __device__ TileSums write_tile_results(const Tile<kNeighbours>& tile, const Prob
 
 // ---- halo buffers
 
-constexpr int kHeightHalo = 2 * kTileWidth + 2 * kTileHeight;
-constexpr int kFlowHalo = kTileWidth + kTileHeight;  // per direction
+// Entries of a tile's halo buffers: heights, and flows per direction.
+constexpr int kHeightHaloSize = 2 * kTileWidth + 2 * kTileHeight;
+constexpr int kFlowHaloSize = kTileWidth + kTileHeight;
 
+// Buffers in device memory through which neighbouring tiles exchange heights and flows.
 struct HaloBuffers {
-  uint16_t* heights;  // [2][tiles][96]: top row, bottom row, left column, right column
-  uint16_t* flows;    // [2][tiles][neighbours][48]: over the row's edge, over the column's edge
-  int columns;        // tiles per row
-  int rows;
+  // [epoch % 2][tiles][96], heights of the top row, bottom row, left column and right column.
+  uint16_t* heights;
+  // [epoch % 2][tiles][directions][48], flow over the upper or lower edge (32 entries), and over
+  // the left or right edge (16 entries).
+  uint16_t* flows;
+  int columns;  // number of tiles in a row of the picture
+  int rows;     // number of rows of tiles
 
   REGIONS_HD int tiles() const { return columns * rows; }
   template <int kNeighbours>
   void reserve(Workspace& memory) {
-    const size_t both = 2 * static_cast<size_t>(tiles());
-    memory.reserve(heights, both * kHeightHalo);
-    memory.reserve(flows, both * kNeighbours * kFlowHalo);
+    const size_t buffer_count = 2 * static_cast<size_t>(tiles());
+    memory.reserve(heights, buffer_count * kHeightHaloSize);
+    memory.reserve(flows, buffer_count * kNeighbours * kFlowHaloSize);
   }
 };
 
-// The direction of the tile at offset (dx, dy), which is not (0, 0).
+// Returns the direction of the tile at offset (dx, dy). The offset must not be (0, 0).
 __device__ constexpr int direction_towards(int dx, int dy) {
   if (dx == 0) return dy < 0 ? kUp : kDown;
   if (dy == 0) return dx < 0 ? kLeft : kRight;
@@ -330,24 +347,27 @@ struct TilePosition {
 
   __device__ TilePosition(const HaloBuffers& halos, int tile)
       : x(tile % halos.columns), y(tile / halos.columns), index(tile) {}
-  // Index of the tile at offset (dx, dy), or -1 outside of the grid.
+  // Returns the index of the tile at offset (dx, dy), or -1 outside of the grid.
   __device__ int neighbour(const HaloBuffers& halos, int dx, int dy) const {
     const bool exists = x + dx >= 0 && x + dx < halos.columns && y + dy >= 0 && y + dy < halos.rows;
     return exists ? index + dy * halos.columns + dx : -1;
   }
 };
 
+// Returns the halo buffer to which `tile` publishes its heights in `epoch`.
 __device__ inline uint16_t* height_halo(const HaloBuffers& halos, unsigned epoch, int tile) {
-  return halos.heights + (static_cast<size_t>(epoch % 2) * halos.tiles() + tile) * kHeightHalo;
+  return halos.heights + (static_cast<size_t>(epoch % 2) * halos.tiles() + tile) * kHeightHaloSize;
 }
 
+// Returns the halo buffer to which `tile` publishes its flow in `direction` for `epoch`.
 template <int kNeighbours>
 __device__ uint16_t* flow_halo(const HaloBuffers& halos, unsigned epoch, int tile, int direction) {
   return halos.flows +
          ((static_cast<size_t>(epoch % 2) * halos.tiles() + tile) * kNeighbours + direction) *
-             kFlowHalo;
+             kFlowHaloSize;
 }
 
+// Copies the heights of the tile's edge pixels to its halo buffer. `index`: index of the tile.
 template <int kNeighbours>
 __device__ void publish_heights(const Tile<kNeighbours>& tile, const HaloBuffers& halos,
                                 unsigned epoch, int index, Lane lane) {
@@ -358,7 +378,7 @@ __device__ void publish_heights(const Tile<kNeighbours>& tile, const HaloBuffers
          tile.height(cell(lane.half ? kTileWidth - 1 : 0, lane.row)));
 }
 
-// Heights of the tile's edge pixels that belong to the lane.
+// Heights of the lane's pixels at the edges of the tile.
 struct EdgeHeights {
   int top = kUnreachable, bottom = kUnreachable, side = kUnreachable;
 
@@ -369,8 +389,8 @@ struct EdgeHeights {
         bottom(tile.height(cell(lane.index, kTileHeight - 1))),
         side(tile.height(cell(lane.half ? kTileWidth - 1 : 0, lane.row))) {}
 
-  // Directions of the neighbours whose view of the edge differs from `before`, one bit per
-  // direction. All lanes must call it.
+  // Returns the directions of the neighbouring tiles that see other edge heights than `before`, one
+  // bit per direction. All lanes must call this function.
   template <int kNeighbours>
   __device__ unsigned changed_directions(const EdgeHeights& before) const {
     const unsigned above = __ballot_sync(~0u, top != before.top);
@@ -391,29 +411,29 @@ struct EdgeHeights {
   }
 };
 
-// Heights for a lane's cells of the halo, and the indices of these cells.
+// New heights for the lane's cells of the halo, and the indices of these cells.
 template <int kNeighbours>
 struct HaloHeights {
   static constexpr int count = kNeighbours == 4 ? 3 : 4;
-  int at[count], height[count];
+  int cell_index[count], height[count];
 
-  // The direction of the neighbour that height[i] comes from.
+  // Returns the direction of the neighbouring tile that height[i] comes from.
   __device__ static int direction(int i, Lane lane) {
     if (i == 3) return kDownRight + lane.index % 4;
     return i == 0 ? kUp : i == 1 ? kDown : lane.half ? kRight : kLeft;
   }
 };
 
-// Reads the halo buffers of the neighbours whose bit is set in `from` (bit = direction). Other
-// heights are -1.
+// Reads the heights that neighbouring tiles have published. Reads only the tiles in the directions
+// whose bit is set in `from`; heights of other tiles are -1.
 template <int kNeighbours>
 __device__ HaloHeights<kNeighbours> read_halo_heights(const Tile<kNeighbours>& tile,
                                                       const HaloBuffers& halos, unsigned epoch,
                                                       const TilePosition& position, unsigned from,
                                                       Lane lane) {
   HaloHeights<kNeighbours> halo;
-  const auto read = [&](int i, int direction, int word, int at) {
-    halo.at[i] = at;
+  const auto read = [&](int i, int direction, int word, int cell_index) {
+    halo.cell_index[i] = cell_index;
     halo.height[i] = -1;
     if (from >> direction & 1) {
       const int other = position.neighbour(halos, step_x(direction), step_y(direction));
@@ -425,7 +445,7 @@ __device__ HaloHeights<kNeighbours> read_halo_heights(const Tile<kNeighbours>& t
   read(2, lane.half ? kRight : kLeft, 2 * kTileWidth + (lane.half ? 0 : kTileHeight) + lane.row,
        cell(lane.half ? kTileWidth : -1, lane.row));
   if constexpr (kNeighbours == 8) {
-    // The four corners; lanes beyond the fourth read a corner again.
+    // Each lane reads one of the four corners; several lanes read the same corner.
     const int direction = kDownRight + lane.index % 4, dx = step_x(direction),
               dy = step_y(direction);
     read(3, direction, (dy < 0 ? kTileWidth : 0) + (dx < 0 ? kTileWidth - 1 : 0),
@@ -434,31 +454,33 @@ __device__ HaloHeights<kNeighbours> read_halo_heights(const Tile<kNeighbours>& t
   return halo;
 }
 
-// Directions of sweeps that changes in the halo require: along columns, because of the rows
-// above and below, or along rows, because of the columns on both sides.
+// Axes of the sweeps that are required after changes in the halo: sweeps along columns after
+// changes in the rows above and below, sweeps along rows after changes in the columns at both
+// sides.
 enum SweepAxes : unsigned { kColumnAxis = 1, kRowAxis = 2, kBothAxes = 3 };
 
-// Writes the heights into the halo. Returns the sweeps that the changes require.
+// Writes new heights into the halo. Returns the axes of the sweeps that the changes require.
 template <int kNeighbours>
 __device__ unsigned apply_halo_heights(Tile<kNeighbours>& tile,
                                        const HaloHeights<kNeighbours>& halo) {
   bool changed[2] = {};
 #pragma unroll
   for (int i = 0; i < halo.count; ++i) {
-    changed[i == 2] |= halo.height[i] >= 0 && tile.height(halo.at[i]) != halo.height[i];
+    changed[i == 2] |= halo.height[i] >= 0 && tile.height(halo.cell_index[i]) != halo.height[i];
   }
-  __syncwarp();  // all lanes have compared before any lane writes: several lanes hold each corner
+  __syncwarp();  // all lanes have compared heights before any lane writes a corner that they share
 #pragma unroll
   for (int i = 0; i < halo.count; ++i) {
-    if (halo.height[i] >= 0) tile.height(halo.at[i]) = static_cast<uint16_t>(halo.height[i]);
+    if (halo.height[i] >= 0)
+      tile.height(halo.cell_index[i]) = static_cast<uint16_t>(halo.height[i]);
   }
-  __syncwarp();  // the halo is visible to all lanes
+  __syncwarp();  // the heights in the halo are visible to all lanes
   return (__any_sync(~0u, changed[0]) ? kColumnAxis : 0) |
          (__any_sync(~0u, changed[1]) ? kRowAxis : 0);
 }
 
-// Moves the flow in the tile's halo to the halo buffers. Returns the directions of neighbours
-// that receive flow from the lane's cells, one bit per direction.
+// Moves the flow from the tile's halo to the halo buffers. Returns the directions of the
+// neighbouring tiles that receive flow from the lane's cells, one bit per direction.
 template <int kNeighbours>
 __device__ unsigned publish_flows(Tile<kNeighbours>& tile, const HaloBuffers& halos, unsigned epoch,
                                   int index, Lane lane) {
@@ -472,12 +494,12 @@ __device__ unsigned publish_flows(Tile<kNeighbours>& tile, const HaloBuffers& ha
     if (flow != 0) receivers |= 1u << direction_towards(dx, dy);
     flow = 0;
   };
-  __syncwarp();  // all pushes are done
+  __syncwarp();  // all lanes have finished their pushes into the halo
 #pragma unroll
   for (int d = 2; d < kNeighbours; ++d) {
     move(d, lane.index, lane.index, step_y(d) > 0 ? kTileHeight - 1 : 0);
   }
-  __syncwarp();  // corners are moved before the cells at the sides
+  __syncwarp();  // the corners are moved and cleared before the sides are moved
   const int side = lane.half ? kTileWidth - 1 : 0, word = kTileWidth + lane.row;
   if constexpr (kNeighbours == 4) {
     move(lane.half ? kRight : kLeft, word, side, lane.row);
@@ -489,11 +511,12 @@ __device__ unsigned publish_flows(Tile<kNeighbours>& tile, const HaloBuffers& ha
       move(lane.half ? kRightwards[a] : kLeftwards[a], word, side, lane.row);
     }
   }
-  __syncwarp();  // the halo is empty
+  __syncwarp();  // the flow in the halo is zero before the next pushes
   return receivers;
 }
 
-// Flow that neighbours pushed to the lane's edge pixels, by the arc it came along.
+// Flow that neighbouring tiles have pushed to the lane's edge pixels, separately for each arc. Each
+// edge is crossed by one straight arc and, with 8 neighbours, by two diagonal arcs.
 template <int kNeighbours>
 struct Inflow {
   static constexpr int arcs = kNeighbours == 4 ? 1 : 3;
@@ -508,13 +531,14 @@ struct Inflow {
   int from_above[arcs], from_below[arcs], from_side[arcs];
 };
 
-// Reads the halo buffers of the neighbours whose bit is set in `from`.
+// Reads the flows that neighbouring tiles have published. Reads only the tiles in the directions
+// whose bit is set in `from`; other flows are 0.
 template <int kNeighbours>
 __device__ Inflow<kNeighbours> read_inflow(const HaloBuffers& halos, unsigned epoch,
                                            const TilePosition& position, unsigned from, Lane lane) {
   using Flows = Inflow<kNeighbours>;
-  // Reads the flow along `direction` to the edge pixel (x, y) of this tile. `over_row_edge`:
-  // whether it left its tile over the upper or lower edge, or over a corner.
+  // Reads the flow in `direction` to the edge pixel (x, y) of this tile. `over_row_edge`: whether
+  // the flow left the neighbouring tile over its upper or lower edge or over a corner.
   const auto read = [&](int direction, int x, int y, bool over_row_edge) -> int {
     const int from_x = x - step_x(direction), from_y = y - step_y(direction);
     const int dx = from_x < 0 ? -1 : from_x >= kTileWidth ? 1 : 0;
@@ -538,7 +562,7 @@ __device__ Inflow<kNeighbours> read_inflow(const HaloBuffers& halos, unsigned ep
   return flow;
 }
 
-// Adds the inflow to the tile. Returns whether there was any.
+// Adds the inflow to the tile. Returns whether there was any inflow.
 template <int kNeighbours>
 __device__ bool apply_inflow(Tile<kNeighbours>& tile, const Inflow<kNeighbours>& flow, Lane lane) {
   using Flows = Inflow<kNeighbours>;
@@ -548,23 +572,23 @@ __device__ bool apply_inflow(Tile<kNeighbours>& tile, const Inflow<kNeighbours>&
     any |= flow.from_above[a] | flow.from_below[a] | flow.from_side[a];
   }
   if (!__any_sync(~0u, any != 0)) return false;
-  const auto add = [&](int direction, int at, int amount) {
-    tile.residual(opposite(direction), at) += amount;
-    tile.pixel(at) = add_excess(tile.pixel(at), amount);
+  const auto add = [&](int direction, int cell_index, int amount) {
+    tile.residual(opposite(direction), cell_index) += amount;
+    tile.pixel(cell_index) = add_excess(tile.pixel(cell_index), amount);
   };
 #pragma unroll
   for (int a = 0; a < Flows::arcs; ++a) {
     add(Flows::down(a), cell(lane.index, 0), flow.from_above[a]);
     add(Flows::up(a), cell(lane.index, kTileHeight - 1), flow.from_below[a]);
   }
-  __syncwarp();  // inflow from above and below is in the corners before the sides add theirs
+  __syncwarp();  // the corners contain the inflow from above and below before the sides are added
   const int side = lane.half ? kTileWidth - 1 : 0;
 #pragma unroll
   for (int a = 0; a < Flows::arcs; ++a) {
     add(lane.half ? Flows::leftwards(a) : Flows::rightwards(a), cell(side, lane.row),
         flow.from_side[a]);
   }
-  __syncwarp();  // the tile is complete for the next wave of pushes
+  __syncwarp();  // the inflow of all lanes is in the tile
   return true;
 }
 

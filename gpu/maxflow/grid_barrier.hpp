@@ -1,5 +1,5 @@
-// Barriers of all blocks of a grid at which threads can also vote, and the sums and results of a
-// cut that such blocks write together.
+// Barriers of all blocks of a grid, at which threads can also vote, and functions by which all
+// blocks of a grid sum up and write the results of a cut.
 #pragma once
 
 #include <cuda/atomic>
@@ -9,45 +9,46 @@
 
 namespace regions::maxflow {
 
-// Bits that threads pass to a barrier, and that describe the state of a tile.
+// Bits that threads pass to a barrier as their votes. They also describe the state of a tile.
 enum Vote : unsigned {
-  kNotConverged = 1,   // relabel: heights are not final in the tile or in a neighbouring tile
-  kExceeds16Bits = 1,  // worklist kernel: capacities need more than 16 bits
+  kNotConverged = 1,   // in a relabel: heights are not final in the tile or in a neighbouring tile
+  kExceeds16Bits = 1,  // in the worklist kernel: capacities need more than 16 bits
   kActive = 2,         // there is excess that can reach the sink
-  kSaturated = 4,      // distances need more than 16 bits
-  kStop = 8,           // while loading: capacities need more than 16 bits; later: out of time
+  kSaturated = 4,      // distances to the sink need more than 16 bits
+  kStop = 8,  // while tiles are loaded: capacities need more than 16 bits; later: out of time
 };
 
-// A barrier of all blocks of a cooperative launch that returns the OR of all votes.
+// A barrier of all blocks of a cooperative launch. It returns the OR of all votes.
 class GridBarrier {
  public:
-  static constexpr int kMaxBlocks = 4095;  // limit of the counters, see kBitCountBits
-  struct SharedWords {                     // in shared memory
-    unsigned block_votes[2];               // [epoch % 2]
-    unsigned result;
+  static constexpr int kMaxBlocks = 4095;  // largest number that fits in kVoteCountBits bits
+  // A block's data of the barrier, in shared memory.
+  struct SharedWords {
+    unsigned block_votes[2];  // [epoch % 2], votes of the block's threads
+    unsigned result;          // votes of all blocks at the last barrier
   };
 
   // All threads of the block must construct it together.
   __device__ GridBarrier(Progress::BarrierState* state, SharedWords* words)
       : state_(state), words_(words) {
     if (threadIdx.x < 2) words_->block_votes[threadIdx.x] = 0;
-    __syncthreads();  // the words are zero before any thread votes
+    __syncthreads();  // block_votes is zero before any thread votes
   }
 
   // Number of completed barriers; the same in all threads of the grid.
   __device__ unsigned epoch() const { return epoch_; }
 
   // Waits for all threads of the grid. Writes before the barrier are visible to all threads after
-  // it. Returns the OR of the lowest kBits bits of all threads' votes.
+  // the barrier. Returns the OR of the lowest kVoteBits bits of all threads' votes.
   __device__ unsigned sync_or(unsigned bits) {
     unsigned* block_votes = &words_->block_votes[epoch_ % 2];
     unsigned warp_bits = 0;
 #pragma unroll
-    for (int bit = 0; bit < kBits; ++bit) {
+    for (int bit = 0; bit < kVoteBits; ++bit) {
       if (__any_sync(~0u, bits >> bit & 1)) warp_bits |= 1u << bit;
     }
     if (threadIdx.x % 32 == 0 && warp_bits) atomicOr(block_votes, warp_bits);
-    __syncthreads();  // all threads of the block have written, voted, and read the last result
+    __syncthreads();  // all threads of the block have voted and have read the previous result
     if (threadIdx.x == 0) {
       words_->result = sync_blocks(*block_votes);
       *block_votes = 0;
@@ -58,29 +59,31 @@ class GridBarrier {
   }
 
  private:
-  // One word counts the blocks that have arrived, and per bit the blocks that voted for it. A
-  // single atomic addition therefore announces both, and the final value of the word is the result.
-  static constexpr int kBits = 4, kCountBits = 16, kBitCountBits = 12;
+  // One 64-bit word counts the blocks that have arrived (kBlockCountBits bits) and, for each of the
+  // kVoteBits vote bits, the blocks that have set it (kVoteCountBits bits each). A block therefore
+  // announces its arrival and its votes by a single atomic addition.
+  static constexpr int kVoteBits = 4, kBlockCountBits = 16, kVoteCountBits = 12;
   using Count = unsigned long long;
 
   __device__ unsigned sync_blocks(unsigned bits) const {
     Count increment = 1;
 #pragma unroll
-    for (int bit = 0; bit < kBits; ++bit) {
-      if (bits >> bit & 1) increment += Count{1} << (kCountBits + bit * kBitCountBits);
+    for (int bit = 0; bit < kVoteBits; ++bit) {
+      if (bits >> bit & 1) increment += Count{1} << (kBlockCountBits + bit * kVoteCountBits);
     }
-    // Clears the word of two epochs ago. Every block has read it before arriving at the last epoch.
+    // Clears the word of two epochs ago. Every block read it before arriving at the previous
+    // barrier.
     if (blockIdx.x == 0) state_->words[(epoch_ + 1) % 3] = 0;
     const cuda::atomic_ref<Count, cuda::thread_scope_device> word(state_->words[epoch_ % 3]);
     word.fetch_add(increment, cuda::memory_order_release);
     Count value;
     do {
       value = word.load(cuda::memory_order_acquire);
-    } while (value % (1 << kCountBits) != gridDim.x);
+    } while (value % (1 << kBlockCountBits) != gridDim.x);
     unsigned result = 0;
 #pragma unroll
-    for (int bit = 0; bit < kBits; ++bit) {
-      if (value >> (kCountBits + bit * kBitCountBits) & ((1 << kBitCountBits) - 1)) {
+    for (int bit = 0; bit < kVoteBits; ++bit) {
+      if (value >> (kBlockCountBits + bit * kVoteCountBits) & ((1 << kVoteCountBits) - 1)) {
         result |= 1u << bit;
       }
     }
@@ -92,13 +95,13 @@ class GridBarrier {
   unsigned epoch_ = 0;
 };
 
-// The barrier of the worklist kernel: the hardware's cluster barrier if the grid is one cluster,
-// otherwise a GridBarrier.
+// The barrier of the worklist kernel. It is the hardware's cluster barrier if the grid is one
+// cluster, and otherwise a GridBarrier.
 class WorklistBarrier {
  public:
   // All threads of the block must construct it together.
   __device__ WorklistBarrier(Progress* progress, GridBarrier::SharedWords* words)
-      : grid_(&progress->tiles, words), votes_(progress->votes) {
+      : grid_barrier_(&progress->tiles, words), votes_(progress->votes) {
 #if __CUDA_ARCH__ >= 900
     unsigned blocks;
     asm("mov.u32 %0, %cluster_nctarank;" : "=r"(blocks));
@@ -107,7 +110,7 @@ class WorklistBarrier {
   }
 
   // Waits for all threads of the grid. Writes before the barrier are visible to all threads after
-  // it. Returns the OR of all votes of this and all earlier barriers.
+  // the barrier. Returns the OR of all votes at this barrier and at all earlier barriers.
   __device__ unsigned sync_or(unsigned bits) {
 #if __CUDA_ARCH__ >= 900
     if (is_cluster_) {
@@ -117,31 +120,33 @@ class WorklistBarrier {
           "barrier.cluster.arrive.release.aligned;\n"
           "barrier.cluster.wait.acquire.aligned;" ::
               : "memory");
-      return all_ |= __ldcg(votes);
+      return all_votes_ |= __ldcg(votes);
     }
 #endif
-    all_ |= grid_.sync_or(bits);
-    return all_;
+    all_votes_ |= grid_barrier_.sync_or(bits);
+    return all_votes_;
   }
 
  private:
-  GridBarrier grid_;
-  unsigned* votes_;  // [epoch % 2], so that a late thread reads no votes of the next epoch
+  GridBarrier grid_barrier_;
+  unsigned*
+      votes_;  // [epoch % 2]; two words, so that a late thread reads no votes of the next epoch
   unsigned epoch_ = 0;
-  unsigned all_ = 0;
+  unsigned all_votes_ = 0;  // OR of the votes at all barriers so far
   bool is_cluster_ = false;
 };
 
-// Sums over the tiles of a block, in shared memory.
+// Sums over the tiles of a thread block, in shared memory.
 struct BlockSums {
-  unsigned long long sink_flow, gap;
+  unsigned long long sink_flow;  // flow into the sink
+  unsigned long long gap;        // excess that could still reach the sink
 
-  // All threads of the block must call it.
+  // Sets the sums to zero. All threads of the block must call this function.
   __device__ void clear() {
     if (threadIdx.x == 0) sink_flow = gap = 0;
     __syncthreads();  // the sums are zero before any thread adds
   }
-  // All threads of the warp must call it.
+  // Adds the numbers of all lanes of the warp, which must all call this function.
   __device__ void add(long long lane_sink_flow, long long lane_gap) {
     lane_sink_flow = warp_sum64(lane_sink_flow);
     lane_gap = warp_sum64(lane_gap);
@@ -151,15 +156,15 @@ struct BlockSums {
   }
 };
 
-// Writes the results of the cut. If distances needed more than 16 bits, it leaves the flows in
-// link_flow to the plain solver instead. All threads of all blocks must call it.
+// Writes the results of the cut. If distances needed more than 16 bits, it instead makes the plain
+// solver continue from the flows in link_flow. All threads of all blocks must call this function.
 template <class Barrier>
 __device__ void write_cut_results(const Problem& problem, const BlockSums& sums, Barrier& barrier,
                                   int iterations, unsigned votes, bool active) {
   Progress& progress = *problem.progress;
   __syncthreads();  // all threads of the block have added to the sums
   if (threadIdx.x == 0) {
-    // Sums of integers: the order of additions does not matter.
+    // The numbers are integers, so the order of the additions does not matter.
     atomicAdd(&progress.sink_flow, sums.sink_flow);
     atomicAdd(&progress.gap, sums.gap);
   }
@@ -168,7 +173,7 @@ __device__ void write_cut_results(const Problem& problem, const BlockSums& sums,
   progress.iterations = iterations;
   if (votes & kSaturated) {
     progress.sink_flow = progress.gap = 0;
-    progress.continues = 1;
+    progress.must_continue = 1;
     return;
   }
   problem.write_results(iterations, !active);

@@ -1,5 +1,5 @@
-// Minimum cuts on CUDA: selects and enqueues the solvers of a frame. Contains the kernel of the
-// plain solver.
+// Minimum cuts on CUDA: the class that selects and enqueues the solvers of a frame, and the kernel
+// of the plain solver.
 #include <atomic>
 #include <cstring>
 #include <optional>
@@ -32,10 +32,10 @@ __global__ void __launch_bounds__(kThreads)
 void PlainSolver::reserve(Workspace& memory, Size size) {
   memory.reserve(arrays_.excess, size.area());
   memory.reserve(arrays_.height, size.area());
-  memory.reserve(
-      arrays_.busy,
-      static_cast<size_t>((size.width + PlainPushRelabel::kSide - 1) / PlainPushRelabel::kSide) *
-          ((size.height + PlainPushRelabel::kSide - 1) / PlainPushRelabel::kSide));
+  memory.reserve(arrays_.busy, static_cast<size_t>((size.width + PlainPushRelabel::kTileSide - 1) /
+                                                   PlainPushRelabel::kTileSide) *
+                                   ((size.height + PlainPushRelabel::kTileSide - 1) /
+                                    PlainPushRelabel::kTileSide));
   blocks_ = std::min(blocks_for(size.area(), kThreads),
                      static_cast<unsigned>(resident_blocks(plain_kernel, kThreads)));
 }
@@ -48,7 +48,7 @@ void PlainSolver::enqueue(const Problem& problem, cudaStream_t stream) const {
 
 namespace {
 
-// The numbers of tiles; the buffers are not allocated yet.
+// Returns halo buffers with the numbers of tiles. Their memory is not allocated yet.
 HaloBuffers tile_layout(Size size) {
   HaloBuffers halos{};
   halos.columns = (size.width + kTileWidth - 1) / kTileWidth;
@@ -56,40 +56,40 @@ HaloBuffers tile_layout(Size size) {
   return halos;
 }
 
-// The two solvers that work on tiles.
+// The two solvers that work on tiles: resident and sparse.
 template <int kNeighbours>
 class TileSolvers {
  public:
   void reserve(Workspace& memory, const HaloBuffers& halos, CutTier tier) {
     if (tier != CutTier::sparse) {
-      has_resident_ = resident_.reserve(memory, halos);
+      has_resident_ = resident_solver_.reserve(memory, halos);
       is_always_resident_ = tier == CutTier::resident && has_resident_;
     }
-    if (!is_always_resident_) sparse_.reserve(memory, halos);
+    if (!is_always_resident_) sparse_solver_.reserve(memory, halos);
   }
-  // Whether a frame uses the resident solver; `prefers_resident` is the selector's choice.
+  // Whether a frame uses the resident solver. `prefers_resident` is the choice of the selector.
   bool uses_resident(bool prefers_resident) const {
     return is_always_resident_ || (prefers_resident && has_resident_);
   }
-  ResidentSolver<kNeighbours>& resident() { return resident_; }
-  SparseSolver<kNeighbours>& sparse() { return sparse_; }
+  ResidentSolver<kNeighbours>& resident() { return resident_solver_; }
+  SparseSolver<kNeighbours>& sparse() { return sparse_solver_; }
 
  private:
-  ResidentSolver<kNeighbours> resident_;
-  SparseSolver<kNeighbours> sparse_;
-  bool has_resident_ = false;        // the picture fits into shared memory
-  bool is_always_resident_ = false;  // CutTier::resident
+  ResidentSolver<kNeighbours> resident_solver_;
+  SparseSolver<kNeighbours> sparse_solver_;
+  bool has_resident_ = false;        // whether the picture fits into shared memory
+  bool is_always_resident_ = false;  // whether CutTier::resident was requested
 };
 
-// A frame may start from the flows of the previous frame, so all in-flight frames share one
-// workspace.
+// Minimum cuts on a CUDA backend. A frame may start from the flows of the previous frame, so all
+// in-flight frames share one workspace.
 class GridCutCuda : public GridCut {
  public:
   GridCutCuda(std::shared_ptr<Backend> backend, CutTier tier)
       : backend_(std::move(backend)), tier_(tier) {
-    ++live_cuts_;
+    ++object_count_;
   }
-  ~GridCutCuda() override { --live_cuts_; }
+  ~GridCutCuda() override { --object_count_; }
   GridCutCuda(const GridCutCuda&) = delete;
   GridCutCuda& operator=(const GridCutCuda&) = delete;
 
@@ -110,7 +110,7 @@ class GridCutCuda : public GridCut {
         solvers_.template emplace<TileSolvers<8>>().reserve(memory_, halos, tier_);
       }
     }
-    plain_.reserve(memory_, size);
+    plain_solver_.reserve(memory_, size);
     memory_.reserve(link_flow_, size.area() * (static_cast<size_t>(neighbours) / 2));
     memory_.reserve(progress_, 2);
     memory_.allocate(*backend_);
@@ -122,26 +122,26 @@ class GridCutCuda : public GridCut {
   }
 
   void enqueue(const GridGraph& graph, Image<uint8_t> foreground, const CutLimits& limits,
-               CutResult* report, int, Queue& queue) override {
+               CutResult* result, int, Queue& queue) override {
     expects(graph.terminal.size() == size_ && foreground.size() == size_ &&
                 graph.neighbours == neighbours_,
             "the cut differs from the configured size or neighbours");
     expects(!graph.links, "computed capacities are supported on the CPU only");
     const cudaStream_t stream = stream_of(queue);
-    ++cuts_;
+    ++cut_count_;
     Problem problem = {.graph = graph,
                        .foreground = foreground,
                        .link_flow = link_flow_,
-                       .progress = progress_of(cuts_),
-                       .report = report,
+                       .progress = progress_of(cut_count_),
+                       .result = result,
                        .statistics = nullptr,
-                       .cut = cuts_,
+                       .cut = cut_count_,
                        .max_iterations = limits.max_iterations,
                        .budget_ns = limits.time_budget_us * 1000,
                        .warm = limits.warm && has_link_flow_,
                        .has_no_flow = nullptr,
                        .tiles = 0};
-    const bool is_exclusive = tier_ != CutTier::sparse && live_cuts_ == 1;
+    const bool is_exclusive = tier_ != CutTier::sparse && object_count_ == 1;
     const bool follows_sparse = std::exchange(previous_was_sparse_, false);
     if (!follows_sparse) {
       check(cudaMemsetAsync(problem.progress, 0, sizeof(Progress), stream),
@@ -158,9 +158,9 @@ class GridCutCuda : public GridCut {
   void reset() override { has_link_flow_ = false; }
 
  private:
-  // Enqueue the frame's solvers. Return whether the sparse solver has the frame.
+  // Enqueues the frame's solvers. Returns whether the sparse solver processes the frame.
   bool enqueue_on(std::monostate, const Problem& problem, bool, bool, cudaStream_t stream) {
-    plain_.enqueue(problem, stream);
+    plain_solver_.enqueue(problem, stream);
     return false;
   }
   template <int kNeighbours>
@@ -169,46 +169,47 @@ class GridCutCuda : public GridCut {
     if (solvers.uses_resident(is_exclusive && selector_.prefers_resident())) {
       choose_warm_start(true, problem);
       solvers.resident().enqueue(problem, stream);
-      plain_.enqueue(problem, stream);
+      plain_solver_.enqueue(problem, stream);
       return false;
     }
     choose_warm_start(false, problem);
-    solvers.sparse().enqueue(problem, plain_.arrays(), progress_of(cuts_ + 1), follows_sparse,
-                             is_exclusive, stream);
+    solvers.sparse().enqueue(problem, plain_solver_.arrays(), progress_of(cut_count_ + 1),
+                             follows_sparse, is_exclusive, stream);
     return true;
   }
-  // Decides between warm and cold start for a solver, and sets the address of its statistics for
-  // the kernels.
+  // Chooses a warm or cold start for the resident or the sparse solver. Also sets the address at
+  // which the kernels write the solver's statistics.
   void choose_warm_start(bool resident, Problem& problem) {
     problem.statistics = statistics(resident);
-    // A warm cut that may stop early must continue from the state in which the last cut stopped.
-    const bool may_choose = problem.warm && !problem.may_stop_early();
-    if (may_choose) problem.warm = warm_starts_[resident].use_warm_start();
+    // If a cut may stop early, a warm start must continue where the last cut stopped.
+    const bool can_choose_start = problem.warm && !problem.may_stop_early();
+    if (can_choose_start) problem.warm = warm_starts_[resident].use_warm_start();
   }
   CutStatistics* statistics(bool resident) const {
     return statistics_.as<CutStatistics>() + resident;
   }
   Progress* progress_of(uint32_t cut) const { return progress_ + cut % 2; }
 
-  static inline std::atomic<int> live_cuts_ = 0;  // objects of this class in the process
+  static inline std::atomic<int> object_count_ =
+      0;  // number of objects of this class in the process
 
   std::shared_ptr<Backend> backend_;
   const CutTier tier_;
   Size size_;
   Neighbours neighbours_ = Neighbours::four;
   std::variant<std::monostate, TileSolvers<4>, TileSolvers<8>> solvers_;
-  PlainSolver plain_;
+  PlainSolver plain_solver_;
   SolverSelector selector_;
-  WarmStartSelector warm_starts_[2];  // of the sparse and the resident solver
-  Block statistics_;                  // CutStatistics [2], of the sparse and the resident solver
+  WarmStartSelector warm_starts_[2];  // for the sparse and the resident solver
+  Block statistics_;                  // CutStatistics [2], for the sparse and the resident solver
   Workspace memory_;
   int32_t* link_flow_ = nullptr;  // [links][height][width]
-  Progress* progress_ = nullptr;  // [cut % 2]
-  uint32_t cuts_ = 0;             // frames so far
-  // Whether the sparse solver had the previous frame; its kernels then cleared this frame's
-  // progress.
+  Progress* progress_ = nullptr;  // [2], for even and odd cuts
+  uint32_t cut_count_ = 0;        // number of cuts so far
+  // Whether the sparse solver processed the previous frame. Its kernels then have already cleared
+  // the progress of this frame.
   bool previous_was_sparse_ = false;
-  bool has_link_flow_ = false;  // link_flow_ contains flows of a frame of this size
+  bool has_link_flow_ = false;  // whether link_flow_ contains the flows of a frame of this size
 };
 
 }  // namespace

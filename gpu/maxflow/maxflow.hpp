@@ -1,5 +1,5 @@
-// Minimum cuts on CUDA with an explicit choice of the solver, for tests and benchmarks. Everything
-// else uses make_grid_cut(), which selects CutTier::automatic.
+// Minimum cuts on CUDA with an explicit choice of the solver, for tests and benchmarks. All other
+// code uses make_grid_cut(), which selects CutTier::automatic.
 //
 // All solvers use push-relabel (Goldberg and Tarjan 1988). The excess of a pixel is its inflow
 // minus its outflow. Its height is a lower bound of its distance to the sink in the residual graph.
@@ -10,13 +10,13 @@
 //   pushes          in each round, relabels active pixels and pushes their excess downhill
 //
 // Then no residual path connects source and sink, so the flow is maximum. The pixels that cannot
-// reach the sink are the foreground. The passes of a frame (files in brackets):
+// reach the sink are the foreground. These are the kernels of each solver (files in brackets):
 //
 //   sparse     load_kernel: each warp loads one tile of 32x16 pixels in 16 bits and discharges it
 //              locally. worklist_kernel: a few blocks process worklists of the tiles that still
-//              have work [sparse.cu]; its blocks continue with the plain algorithm if needed
-//   resident   resident_kernel: all tiles stay in the shared memory of all multiprocessors
-//              [resident.cu]; then plain_kernel, which returns at once if the frame is solved
+//              have work [sparse.cu]; they use the plain algorithm if 16 bits do not suffice
+//   resident   resident_kernel: all tiles are kept in the shared memory of all multiprocessors
+//              [resident.cu]. plain_kernel: does nothing if the frame is already solved
 //   plain      plain_kernel: heights, flows and excess in arrays of 32 and 64 bits [plain.hpp]
 //
 // Neighbouring tiles exchange heights and flows through halo buffers [graph_tile.hpp].
@@ -26,16 +26,17 @@
 
 namespace regions {
 
-// The solver of a cut. `resident` keeps the residual graph in shared memory; if the picture is too
-// large for it, `sparse` is used. `sparse` keeps tiles in global memory and processes only tiles
-// with work. Both store numbers in 16 bits and leave frames that need more to `plain`, which uses
-// wider arrays. `automatic` uses `sparse`, or `resident` for the only cut of a process if this is
-// faster.
+// The solver of a cut. `resident` keeps the residual graph in shared memory; `sparse` replaces it
+// if the picture is too large for shared memory. `sparse` keeps tiles in global memory and
+// processes only tiles that have work. Both store numbers in 16 bits. For frames that need more
+// bits they use `plain`, which stores numbers of 32 and 64 bits. `automatic` usually uses `sparse`.
+// If the process has only one cut, it uses `resident` when this is faster.
 enum class CutTier { automatic, resident, sparse, plain };
 
-// Creates a cut for `backend`, which must be a CUDA backend. An iteration (CutLimits, CutResult) is
-// a round of pushes. Negative capacities of links count as zero. The device memory is allocated by
-// GridCut::configure(), which also throws InputError for pictures larger than 65535x65535 pixels.
+// Creates a cut for `backend`, which must be a CUDA backend. An iteration in the sense of CutLimits
+// and CutResult is a round of pushes. Negative capacities of links count as zero. The device memory
+// is allocated by GridCut::configure(), which also throws InputError for pictures larger than
+// 65535x65535 pixels.
 std::unique_ptr<GridCut> make_cuda_grid_cut(std::shared_ptr<Backend> backend, CutTier tier);
 
 }  // namespace regions

@@ -1,5 +1,5 @@
-// A minimum cut as the kernels see it: the frame's graph, its results, and the state of the
-// solution.
+// Data of a minimum cut that its kernels share: the frame's graph, the results, and the progress of
+// the solution.
 #pragma once
 
 #include "core/maxflow/maxflow.hpp"
@@ -8,17 +8,18 @@
 namespace regions::maxflow {
 
 // Indices of the worklists of tiles, see TileLists. There are three lists of the tiles of a pass,
-// three of the tiles of a relabel, two of active tiles, and one of touched tiles, which have been
-// on any other list.
+// three lists of the tiles of a relabel, two lists of active tiles, and one list of touched tiles.
+// A touched tile has been on any of the other lists.
 enum WorklistIndex : int {
   kPassWorklists = 0,
   kRelabelWorklists = 3,
   kActiveWorklists = 6,
   kTouchedWorklist = 8,
-  kWorklists
+  kWorklists  // number of worklists
 };
 
 #ifdef __CUDACC__
+// Returns the current time of the GPU's global timer, ns.
 __device__ inline long long global_time_ns() {
   long long now;
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
@@ -26,49 +27,50 @@ __device__ inline long long global_time_ns() {
 }
 #endif
 
-// State of a frame's solution in device memory. Zero at the start of the frame.
+// Progress of a frame's solution, in device memory. All fields are zero at the start of the frame.
 struct Progress {
-  struct BarrierState {  // of the blocks of one kernel
-    // [epoch % 3]: number of blocks that have arrived, and number of blocks per vote.
+  // State of a barrier of all blocks of a kernel.
+  struct BarrierState {
+    // [epoch % 3], number of blocks that have arrived and number of blocks for each vote.
     unsigned long long words[3];
   } tiles, plain;
-  long long start_time;             // of the frame's first kernel, ns
-  unsigned list_sizes[kWorklists];  // tiles on each worklist
-  unsigned votes[2];                // [epoch % 2], at the barrier of the worklist kernel
-  int exceeds_16_bits;              // whether the capacities of some pixel need more than 16 bits
+  long long start_time;             // start of the frame's first kernel, ns
+  unsigned list_sizes[kWorklists];  // number of tiles on each worklist
+  unsigned votes[2];                // [epoch % 2], votes at the barrier of the worklist kernel
+  int exceeds_16_bits;              // whether the capacities of a pixel need more than 16 bits
   int is_solved;                    // whether the results are written
-  int continues;                    // whether link_flow is of this frame, to continue from it
-  int iterations;                   // rounds of pushes so far
-  unsigned long long sink_flow;     // flow into the sink
-  unsigned long long gap;           // excess that could still reach the sink
+  int must_continue;  // whether the plain solver must continue from the flows in link_flow
+  int iterations;     // number of rounds of pushes so far
+  unsigned long long sink_flow;  // flow into the sink
+  unsigned long long gap;        // excess that could still reach the sink
 };
 
-// A frame's cut. Kernels take it as a parameter.
+// The minimum cut of one frame. Kernels receive it as a parameter.
 struct Problem {
   GridGraph graph;
   Image<uint8_t> foreground;
-  int32_t* link_flow;         // [links][height][width], flow along each link, kept between frames
-  Progress* progress;         // [1]
-  CutResult* report;          // in pinned memory, written by the device; or null
-  CutStatistics* statistics;  // in pinned memory, of the solver that is used; or null
-  uint32_t cut;               // number of the frame, from 1
-  int max_iterations;         // 0: until exact
-  long long budget_ns;        // 0: until exact
-  bool warm;                  // start from link_flow
-  uint8_t* has_no_flow;       // [tiles] of SparseSolver, cleared by a solver without tiles; or null
-  int tiles;
+  int32_t* link_flow;  // [links][height][width], flow along each link; kept for the next frame
+  Progress* progress;  // [1]
+  CutResult* result;   // in pinned memory, written by a kernel; may be null
+  CutStatistics* statistics;  // in pinned memory, for the solver that is used; may be null
+  uint32_t cut;               // number of this cut, from 1
+  int max_iterations;         // limit on rounds of pushes; 0: no limit
+  long long budget_ns;        // limit on the time, ns; 0: no limit
+  bool warm;                  // whether the cut starts from the flows in link_flow
+  uint8_t* has_no_flow;       // [tiles], see SparseStore; the plain solver clears it; may be null
+  int tiles;                  // number of entries of has_no_flow
 
   REGIONS_HD Size size() const { return graph.terminal.size(); }
-  // Whether the cut may stop early, while it is not exact.
+  // Whether the cut has a limit, which may stop it early with an inexact result.
   bool may_stop_early() const { return max_iterations > 0 || budget_ns > 0; }
-  // Index in link_flow of link k that pixel (x, y) owns.
+  // Returns the index in link_flow of link k of pixel (x, y).
   REGIONS_HD size_t flow_index(int k, int x, int y) const {
     return (k * static_cast<size_t>(size().height) + y) * size().width + x;
   }
 
 #ifdef __CUDACC__
-  // Each solver's kernel calls it at its start. One thread of the frame's first kernel stores the
-  // time.
+  // Stores the start time. Every kernel calls this function at its start; only one thread of the
+  // frame's first kernel stores the time.
   __device__ void record_start_time() const {
     const bool is_first_thread = blockIdx.x == 0 && threadIdx.x == 0;
     if (is_first_thread && progress->start_time == 0) progress->start_time = global_time_ns();
@@ -76,10 +78,11 @@ struct Problem {
   __device__ bool is_out_of_time() const {
     return budget_ns > 0 && global_time_ns() - progress->start_time > budget_ns;
   }
-  // Writes the report and the statistics. One thread calls it after all sums are complete.
+  // Writes the result and the statistics. One thread calls this function after all sums are
+  // complete.
   __device__ void write_results(int iterations, bool exact) const {
-    if (report) {
-      *report = {static_cast<int64_t>(__ldcg(&progress->sink_flow)),
+    if (result) {
+      *result = {static_cast<int64_t>(__ldcg(&progress->sink_flow)),
                  static_cast<int64_t>(__ldcg(&progress->gap)), iterations, exact};
     }
     if (statistics) {
@@ -91,11 +94,13 @@ struct Problem {
 #endif
 };
 
+// Returns the capacities of link k of all pixels. Links 0 to 3 lead right, down, down-right and
+// down-left.
 REGIONS_HD inline const Image<const int32_t>& links_of(const GridGraph& graph, int k) {
   return k == 0 ? graph.right : k == 1 ? graph.down : k == 2 ? graph.down_right : graph.down_left;
 }
 
-// Capacity of link k that pixel (x, y) owns; 0 if the link would leave the picture.
+// Returns the capacity of link k of pixel (x, y); 0 if the link would leave the picture.
 REGIONS_HD inline int32_t capacity(const GridGraph& graph, int k, int x, int y) {
   const Image<const int32_t>& links = links_of(graph, k);
   if (!links.contains(x, y) || !links.contains(x + step_x(2 * k), y + step_y(2 * k))) return 0;

@@ -1,7 +1,8 @@
-// The resident solver: push-relabel by tiles in one kernel whose shared memory holds the whole
-// picture, one tile per warp. Exact global relabels and rounds of pushes alternate until a relabel
-// finds no excess that could reach the sink. Then no residual path connects source and sink, so the
-// flow is maximum, whatever the heights were in between.
+// The resident solver of minimum cuts: push-relabel by tiles, in one kernel that keeps the whole
+// picture in shared memory. Each warp processes one tile. Exact global relabels and rounds of
+// pushes alternate until a relabel finds no excess that could reach the sink. Then no residual path
+// connects source and sink. The flow is therefore maximum, even if heights were not exact during
+// the pushes.
 #include "gpu/maxflow/graph_tile.hpp"
 #include "gpu/maxflow/grid_barrier.hpp"
 #include "gpu/maxflow/solvers.hpp"
@@ -11,17 +12,18 @@
 namespace regions::maxflow {
 namespace {
 
-// One block occupies the shared memory of a multiprocessor with its tiles: 31 tiles of 7280 bytes
-// (4 neighbours) or 18 tiles of 12320 bytes (8 neighbours) in 227 KB. With 132 multiprocessors, 31
-// tiles each are just enough for 1920x1080 pixels.
+// Shape of the thread blocks. The tiles of one block fill the shared memory of a multiprocessor: 31
+// tiles of 7280 bytes (4 neighbours) or 18 tiles of 12320 bytes (8 neighbours) fit into 227 KB.
+// With 132 multiprocessors, 31 tiles per block are just enough for 1920x1080 pixels.
 template <int kNeighbours>
 struct TileBlock {
   static constexpr int warps = kNeighbours == 4 ? 31 : 18;
   static constexpr int threads = 32 * warps;
 };
 
-// Rounds of pushes between two global relabels. Of the values 6 to 24, 12 suits both small and
-// large frames. Milliseconds per cut with 4 neighbours on an H200 (2026-11-21):
+// Number of rounds of pushes between two global relabels. Among the values from 6 to 24, 12 is a
+// good choice for small and for large frames. Milliseconds per cut with 4 neighbours on an H200
+// (2026-11-21):
 //
 //   rounds   VGA bgdiff   VGA GrabCut   1080p bgdiff   1080p GrabCut
 //      8        0.30         1.96          0.66            5.5
@@ -29,12 +31,12 @@ struct TileBlock {
 //     16        0.35         2.4           0.65            5.2
 constexpr int kPushRounds = 12;
 
-// The cut of the whole picture, as seen by one warp and its tile.
+// The part of one warp and its tile in the cut of the whole picture.
 template <int kNeighbours>
 class ResidentCut {
  public:
   struct Shared {
-    GridBarrier::SharedWords words;
+    GridBarrier::SharedWords barrier_words;
     BlockSums sums;
   };
 
@@ -44,7 +46,7 @@ class ResidentCut {
         halos_(halos),
         tile_(tile),
         shared_(shared),
-        barrier_(&problem.progress->tiles, &shared->words),
+        barrier_(&problem.progress->tiles, &shared->barrier_words),
         lane_(this_lane()) {
     problem.record_start_time();
   }
@@ -52,11 +54,12 @@ class ResidentCut {
   __device__ void run() {
     unsigned votes = load();
     for (;;) {
-      const unsigned found_votes = relabel(votes);
+      const unsigned relabel_votes = relabel(votes);
       votes = 0;
-      if (found_votes & kStop) return;
-      const bool is_finished = (found_votes & kSaturated) || !(found_votes & kActive) || stopped_;
-      if (is_finished) return finish(found_votes);
+      if (relabel_votes & kStop) return;
+      const bool is_finished =
+          (relabel_votes & kSaturated) || !(relabel_votes & kActive) || is_stopped_;
+      if (is_finished) return finish(relabel_votes);
       push();
     }
   }
@@ -64,14 +67,15 @@ class ResidentCut {
  private:
   static constexpr unsigned kAllNeighbours = ~0u;  // mask of directions
 
-  // Calls visit() for the warp's tile, if it has one. Neighbouring tiles are on different
-  // multiprocessors, which balances the work.
+  // Calls visit(index) for the warp's tile, if the warp has one. Neighbouring tiles are on
+  // different multiprocessors, which balances the work.
   template <class Visit>
   __device__ unsigned visit_tile(Visit visit) {
     const int tile = static_cast<int>(threadIdx.x / 32 * gridDim.x + blockIdx.x);
     return tile < halos_.tiles() ? visit(tile) : 0;
   }
 
+  // Loads the warp's tile. Returns kStop if 16 bits do not suffice for the tile.
   __device__ unsigned load() {
     return visit_tile([&](int index) -> unsigned {
       const TilePosition position(halos_, index);
@@ -80,21 +84,23 @@ class ResidentCut {
     });
   }
 
-  // Computes exact heights of all tiles. Adds `votes` at its first barrier.
+  // Computes exact heights of all tiles. Passes `votes` to the first barrier, in addition to the
+  // votes of the relabel. Returns the OR of the votes.
   __device__ unsigned relabel(unsigned votes) {
-    unsigned all = 0, result;
+    unsigned stop_votes = 0, result;
     relabel_rounds_ = 0;
     do {
       const bool first = relabel_rounds_++ == 0;
       const unsigned tile_votes = visit_tile([&](int index) { return relabel_tile(index, first); });
       result = barrier_.sync_or(tile_votes | votes);
-      all |= result & kStop;
+      stop_votes |= result & kStop;
       votes = 0;
     } while (result & kNotConverged);
     has_pending_flows_ = false;
-    return result | all;
+    return result | stop_votes;
   }
 
+  // One round of the relabel in the warp's tile. Returns the tile's votes.
   __device__ unsigned relabel_tile(int index, bool first) {
     const unsigned epoch = barrier_.epoch();
     const TilePosition position(halos_, index);
@@ -109,7 +115,7 @@ class ResidentCut {
     } else {
       axes = apply_halo_heights(
           tile_, read_halo_heights(tile_, halos_, epoch - 1, position, kAllNeighbours, lane_));
-      if (state_ & kNotConverged) axes = kBothAxes;
+      if (tile_state_ & kNotConverged) axes = kBothAxes;
     }
     bool lowered = false;
     if (axes) {
@@ -119,25 +125,25 @@ class ResidentCut {
       lowered = EdgeHeights(tile_, lane_).changed_directions<kNeighbours>(before) != 0;
       bool active, saturated;
       gather_status(tile_, lane_, active, saturated);
-      state_ =
+      tile_state_ =
           (converged ? 0 : kNotConverged) | (active ? kActive : 0) | (saturated ? kSaturated : 0);
     }
     publish_heights(tile_, halos_, epoch, index, lane_);
-    return state_ | (lowered ? kNotConverged : 0);
+    return tile_state_ | (lowered ? kNotConverged : 0);
   }
 
-  // Runs rounds of pushes until no tile is active or the limit of rounds is reached. A relabel that
-  // took more than kLongRelabel rounds adds as many rounds of pushes, because excess then has a
-  // long way to go, as in a maze.
+  // Runs rounds of pushes until no tile is active or the limit of rounds is reached. If the last
+  // relabel took more than kLongRelabel rounds, the limit increases by the rounds beyond
+  // kLongRelabel, because excess then has a long way to the sink, as in a maze.
   __device__ void push() {
     const int rounds = kPushRounds + max(0, relabel_rounds_ - kLongRelabel);
-    for (int round = 0; round < rounds && !stopped_; ++round) {
+    for (int round = 0; round < rounds && !is_stopped_; ++round) {
       unsigned tile_votes = visit_tile([&](int index) { return push_tile(index, round == 0); });
       if (blockIdx.x == 0 && problem_.is_out_of_time()) tile_votes |= kStop;
       const unsigned result = barrier_.sync_or(tile_votes);
       has_pending_flows_ = true;
       ++iterations_;
-      stopped_ = (result & kStop) || iterations_ == problem_.max_iterations;
+      is_stopped_ = (result & kStop) || iterations_ == problem_.max_iterations;
       if (!(result & kActive)) break;
     }
   }
@@ -145,9 +151,10 @@ class ResidentCut {
   __device__ unsigned push_tile(int index, bool first) {
     const unsigned epoch = barrier_.epoch();
     const TilePosition position(halos_, index);
-    bool active = state_ & kActive;
+    bool active = tile_state_ & kActive;
     if (!first) {
-      // Both are loaded first and applied afterwards, so that their memory latencies overlap.
+      // Heights and flows are both loaded before either is applied, so that memory latencies
+      // overlap.
       const auto heights =
           read_halo_heights(tile_, halos_, epoch - 1, position, kAllNeighbours, lane_);
       const auto flows =
@@ -159,16 +166,17 @@ class ResidentCut {
     if (active) {
       push_relabel(tile_, lane_);
       still_active = any_active(tile_, lane_);
-      state_ = still_active ? kActive : 0;
+      tile_state_ = still_active ? kActive : 0;
     }
-    const bool sent = __any_sync(~0u, publish_flows(tile_, halos_, epoch, index, lane_) != 0);
+    const bool has_sent_flow =
+        __any_sync(~0u, publish_flows(tile_, halos_, epoch, index, lane_) != 0);
     publish_heights(tile_, halos_, epoch, index, lane_);
-    return still_active || sent ? kActive : 0;
+    return still_active || has_sent_flow ? kActive : 0;
   }
 
   // Writes the mask, the flows, and the results of the cut. If distances needed more than 16 bits,
-  // the plain solver continues from the flows.
-  __device__ void finish(unsigned found_votes) {
+  // the plain solver must_continue from these flows.
+  __device__ void finish(unsigned relabel_votes) {
     shared_->sums.clear();
     visit_tile([&](int index) -> unsigned {
       const TilePosition position(halos_, index);
@@ -176,8 +184,8 @@ class ResidentCut {
       shared_->sums.add(sums.sink_flow, sums.gap);
       return 0;
     });
-    write_cut_results(problem_, shared_->sums, barrier_, iterations_, found_votes,
-                      found_votes & kActive);
+    write_cut_results(problem_, shared_->sums, barrier_, iterations_, relabel_votes,
+                      relabel_votes & kActive);
   }
 
   const Problem& problem_;
@@ -187,11 +195,11 @@ class ResidentCut {
   GridBarrier barrier_;
   const Lane lane_;
   ResidualArcs<kNeighbours> arcs_{};
-  unsigned state_ = 0;              // Vote bits of the tile
-  int relabel_rounds_ = 0;          // of the last global relabel
-  int iterations_ = 0;              // rounds of pushes
-  bool has_pending_flows_ = false;  // flows in the halo buffers that tiles have not added
-  bool stopped_ = false;            // by a limit on iterations or time
+  unsigned tile_state_ = 0;         // state of the tile, as bits of Vote
+  int relabel_rounds_ = 0;          // number of rounds of the last global relabel
+  int iterations_ = 0;              // number of rounds of pushes so far
+  bool has_pending_flows_ = false;  // whether halo buffers contain flows that tiles have not added
+  bool is_stopped_ = false;         // whether a limit on iterations or time was reached
 };
 
 template <int kNeighbours>

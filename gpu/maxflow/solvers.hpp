@@ -1,6 +1,6 @@
-// The solvers of a minimum cut: their host interface and device memory. maxflow.cu selects one per
-// frame; maxflow.hpp gives an overview. enqueue() of each solver neither allocates nor
-// synchronises.
+// The host interface and device memory of the solvers of minimum cuts. maxflow.cu selects a solver
+// for each frame. maxflow.hpp gives an overview. The enqueue() function of each solver neither
+// allocates nor synchronises.
 #pragma once
 
 #include "gpu/maxflow/graph_tile.hpp"
@@ -8,6 +8,7 @@
 
 namespace regions::maxflow {
 
+// Allows launches of `kernel` with `bytes` of dynamic shared memory per block.
 template <class Kernel>
 void allow_shared_memory(Kernel* kernel, size_t bytes) {
   check(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
@@ -15,14 +16,15 @@ void allow_shared_memory(Kernel* kernel, size_t bytes) {
         "asking for shared memory");
 }
 
+// The size of a launch.
 struct LaunchShape {
   unsigned blocks, threads;
   size_t shared_bytes;  // per block
 };
 
-// Launches a kernel of a few blocks with a barrier between them. Uses a cluster if the device
-// supports it, so that the kernels of several streams run concurrently. Otherwise it uses a
-// cooperative grid; cooperative grids run one after another.
+// Launches a kernel of a few blocks that has a barrier of all blocks. If the device supports it,
+// the kernel is launched as one cluster, and kernels of several streams run concurrently. Otherwise
+// it is launched as a cooperative grid, and such kernels run one after another.
 class ClusterLauncher {
  public:
   // Plans a launch of at most max_shape.blocks blocks on the current device.
@@ -49,81 +51,86 @@ class ClusterLauncher {
   }
 
  private:
-  static constexpr unsigned kMaxPortableBlocks = 8;  // cluster size that all devices support
+  static constexpr unsigned kMaxPortableBlocks =
+      8;  // number of blocks per cluster that all devices support
 
   LaunchShape shape_{};
   bool is_cluster_ = false;
 };
 
-// Keeps all tiles in shared memory and occupies the whole device. The fastest solver of a single
-// hard cut.
+// The solver that keeps all tiles in shared memory and occupies the whole device. It is the fastest
+// solver for a single difficult cut.
 template <int kNeighbours>
 class ResidentSolver {
  public:
-  // Plans for the current device. Returns false if the picture is too large for it.
+  // Plans the memory and the launch for the current device. Returns false if the picture is too
+  // large for the shared memory of the device.
   bool reserve(Workspace& memory, const HaloBuffers& halos);
   void enqueue(const Problem& problem, cudaStream_t stream) const;
 
  private:
   HaloBuffers halos_{};
   int blocks_ = 0;
-  int threads_ = 0;  // per block
-  size_t shared_bytes_ = 0;
+  int threads_ = 0;          // per block
+  size_t shared_bytes_ = 0;  // per block
 };
 
-// Arrays of the plain solver.
+// Device arrays of the plain solver.
 struct PlainArrays {
   long long* excess;  // [height][width]
   unsigned* height;   // [height][width]
-  uint8_t* busy;      // [height / 32][width / 32], whether a tile has active pixels
+  uint8_t* busy;      // [height / 32][width / 32], whether a tile of 32x32 pixels has active pixels
 };
 
-// State of a tile in global memory during a frame. Zero at the start of the frame. A field of the
-// form "number + 1" is 0 if there was no such pass or relabel.
+// State of a tile in global memory during a frame. All fields are zero at the start of the frame. A
+// stamp contains the number of a pass or relabel plus 1; 0 means that none has occurred.
 struct alignas(16) TileState {
-  // Neighbouring tiles read these words, four at a time.
+  // The warps of neighbouring tiles read these fields as two vectors of four words.
   unsigned heights_epoch[2];  // [set of halo buffers], epoch in which heights were published
-  unsigned flow_epoch[2];  // [epoch % 2], flow epoch for which flow is in the tile's halo buffers
-  unsigned relabel_stamp[2];  // [relabel % 2], relabel in which the tile takes part, + 1
-  unsigned unsettled_stamp;   // last relabel whose start left pixels without a height, + 1
+  unsigned flow_epoch[2];     // [epoch % 2], epoch in which neighbours receive the published flow
+  unsigned relabel_stamp[2];  // [relabel % 2], relabel in which the tile takes part
+  unsigned unsettled_stamp;   // last relabel whose start left pixels without a height
   unsigned is_stored;         // whether the tile is in memory; otherwise the weights define it
-  unsigned pass_stamp[2];     // [pass % 2], pass whose worklist contains the tile, + 1
-  unsigned active_stamp;      // last relabel that found active excess in the tile, + 1
-  unsigned touched_stamp;     // whether the tile is on the worklist of touched tiles
-  int remaining_demand;       // capacity left to the sink after the load kernel, negative
+  unsigned pass_stamp[2];     // [pass % 2], pass whose worklist contains the tile
+  unsigned active_stamp;      // last relabel that found active excess in the tile
+  unsigned touched_stamp;     // 1 if the tile is on the worklist of touched tiles
+  int remaining_demand;       // minus the unused capacity to the sink after the load kernel
 };
 
-// Device memory of the sparse solver.
+// Device memory of the sparse solver of a cut.
 template <int kNeighbours>
 struct SparseStore {
   HaloBuffers halos;
   Tile<kNeighbours>* tiles;    // [tiles]
   TileState* state;            // [tiles]
-  int* lists;                  // [kWorklists][tiles]
-  uint8_t* has_no_flow;        // [tiles], whether link_flow is 0 on all links the tile owns
-  const uint8_t* had_no_flow;  // [tiles], has_no_flow of the previous frame; null if not known
+  int* lists;                  // [kWorklists][tiles], indices of tiles
+  uint8_t* has_no_flow;        // [tiles], whether link_flow is 0 on all links that the tile owns
+  const uint8_t* had_no_flow;  // [tiles], has_no_flow of the previous frame; null if unknown
 };
 
-// Keeps tiles in global memory; a few multiprocessors process the tiles that have work. For
-// pictures of any size and for many concurrent cuts.
+// The solver that keeps tiles in global memory. A few multiprocessors process the tiles that still
+// have work. It is suitable for pictures of any size and for many concurrent cuts.
 template <int kNeighbours>
 class SparseSolver {
  public:
   void reserve(Workspace& memory, const HaloBuffers& halos);
-  // Solves the frame; if 16 bits are not enough, by the plain algorithm. Clears the progress of the
-  // next frame. `follows_sparse`: this solver also had the previous frame. `is_exclusive`: no other
-  // cut of the process uses the device.
+  // Enqueues the kernels that solve the frame. If 16-bit numbers do not suffice, they use the plain
+  // algorithm. The kernels also clear the progress of the next frame. `follows_sparse`: whether
+  // this solver processed the previous frame too. `is_exclusive`: whether the process has no other
+  // cut.
   void enqueue(Problem& problem, const PlainArrays& arrays, Progress* next_progress,
                bool follows_sparse, bool is_exclusive, cudaStream_t stream);
 
  private:
   SparseStore<kNeighbours> store_{};
-  uint8_t* has_no_flow_[2] = {};  // [tiles] each, for even and odd frames
-  unsigned frames_ = 0;
-  ClusterLauncher exclusive_, concurrent_;
+  uint8_t* has_no_flow_[2] = {};  // arrays [tiles] for even and odd frames
+  unsigned frame_count_ = 0;      // number of frames so far
+  // Launchers for a cut that is the only one of the process, and for one of several cuts.
+  ClusterLauncher exclusive_launcher_, concurrent_launcher_;
 };
 
-// Solves any frame, with wider numbers. Occupies the whole device.
+// The solver that uses numbers of 32 and 64 bits, which suffice for any frame. It occupies the
+// whole device.
 class PlainSolver {
  public:
   void reserve(Workspace& memory, Size size);

@@ -1,11 +1,11 @@
-// Push-relabel inside a tile, by one warp: a round of pushes, and exact distances to the sink.
+// Push-relabel inside a tile by one warp: rounds of pushes, and exact distances to the sink.
 //
-// push_relabel() relabels active pixels to one more than their lowest neighbour. Then excess runs
-// downhill in waves along columns and rows, as in Intel's C for Media tutorial on graph cuts,
-// but in registers: a wave is a chain of clamped additions.
+// push_relabel() sets the height of each active pixel to the height of its lowest neighbour plus 1.
+// Then it pushes excess downhill in waves along columns and rows, as in Intel's C for Media
+// tutorial on graph cuts. Here a wave is a chain of clamped additions in registers.
 //
-// relax_tile() computes the tile's part of the global relabel (Goldberg and Tarjan 1988, section 7:
-// breadth-first search from the sink over residual arcs), as sweeps along columns and rows until no
+// relax_tile() computes the tile's part of the global relabel (Goldberg and Tarjan 1988, section
+// 7). Instead of a breadth-first search from the sink, it sweeps along columns and rows until no
 // height changes.
 #pragma once
 
@@ -15,26 +15,26 @@
 
 namespace regions::maxflow {
 
-// If a global relabel takes more rounds than this, the solvers add as many rounds of pushes.
+// If a global relabel takes more rounds than this, the solvers run more rounds of pushes after it.
 constexpr int kLongRelabel = 64;
 
 // ---- pushes
 
-// Number of pixels that relabel_active() and push_fan() process at a time. Their numbers are
-// loaded together, and batches without an active pixel are skipped.
+// Number of consecutive pixels that relabel_active() and push_between_rows() process as one batch.
+// The pixels of a batch are loaded together. Batches without an active pixel are skipped.
 template <int kNeighbours>
 constexpr int kBatchLength = kNeighbours == 4 ? 8 : 4;
 
-// Flow that a pixel pushes along an arc: at most its excess plus inflow, at most the arc's
-// residual capacity, at least 0.
+// Returns the flow that a pixel pushes along an arc: the smaller one of its excess plus inflow and
+// of the arc's residual capacity, but at least 0.
 __device__ inline int pushed_amount(int excess, int inflow, int residual) {
   return __viaddmin_s32_relu(excess, inflow, residual);
 }
 
-// Relabels every active pixel (Goldberg and Tarjan). Going down the column, a pixel sees the
-// new height of the pixel above, which lifts whole plateaus at once. The other neighbours'
-// heights may be old: they are too low, never wrong. Returns in all lanes whether any pixel was
-// active.
+// Relabels every active pixel (Goldberg and Tarjan). Each lane goes down its column and uses the
+// new height of the pixel above. One pass therefore raises a whole region of equal heights. Heights
+// of other neighbours may be old. This is harmless: they are too low, but still lower bounds of the
+// distances. Returns in all lanes whether any pixel was active.
 template <int kNeighbours>
 __device__ bool relabel_active(Tile<kNeighbours>& tile, Lane lane) {
   constexpr int kLength = kBatchLength<kNeighbours>;
@@ -59,20 +59,20 @@ __device__ bool relabel_active(Tile<kNeighbours>& tile, Lane lane) {
     int lowest[kLength], up[kLength];
 #pragma unroll
     for (int i = 0; i < kLength; ++i) {
-      const int at = start + i * kTilePitch;
+      const int cell_index = start + i * kTilePitch;
       lowest[i] = kUnreachable;
 #pragma unroll
       for (int k = 0; k < kNeighbours / 2; ++k) {
-        const uint32_t link = tile.link(k, at);
+        const uint32_t link = tile.link(k, cell_index);
         const bool is_vertical = k == kDown / 2;
-        const int forward = !is_vertical      ? tile.height(at + cell_step(2 * k))
+        const int forward = !is_vertical      ? tile.height(cell_index + cell_step(2 * k))
                             : i + 1 < kLength ? height_of(pixel[i + 1])
                                               : below;
         if (link & 0xffff) lowest[i] = min(lowest[i], forward);
         if (is_vertical) {
           up[i] = link >> 16 ? 0 : kUnreachable;
         } else {
-          const int back = tile.height(at + cell_step(2 * k + 1));
+          const int back = tile.height(cell_index + cell_step(2 * k + 1));
           if (link >> 16) lowest[i] = min(lowest[i], back);
         }
       }
@@ -87,13 +87,14 @@ __device__ bool relabel_active(Tile<kNeighbours>& tile, Lane lane) {
       }
       above = height;
     }
-    __syncwarp();  // relabelled before the next batch reads
+    __syncwarp();  // the batch's heights are written before the next batch reads them
   }
   return any_in_tile;
 }
 
-// Sets the residual capacities of a line's arcs that lead downhill, forth and back, and 0 for other
-// arcs. At most one of the two arcs of a link leads downhill.
+// Computes the residual capacities of a line's arcs that lead downhill, and 0 for other arcs.
+// `forth` receives the arcs to the next pixel, `back` the arcs to the previous pixel. At most one
+// of the two arcs of a link leads downhill.
 template <int kLength>
 __device__ void find_downhill_arcs(const uint32_t (&pixel)[kLength],
                                    const uint32_t (&link)[kLength], int height_before,
@@ -107,14 +108,14 @@ __device__ void find_downhill_arcs(const uint32_t (&pixel)[kLength],
   }
 }
 
-// Pushes waves forth and back along 16 pixels: the lane's column, or its half of a row. Flow
-// into the other half of a row continues there with the next wave. Flow over the tile's edge is
-// left in the halo.
-template <int kNeighbours, bool kInRows>
+// Pushes one wave forth and one wave back along 16 pixels, which are the lane's column or its half
+// of a row. Flow from one half of a row into the other half moves on only with the next wave. Flow
+// over the tile's edge is stored in the halo.
+template <int kNeighbours, bool kAlongRow>
 __device__ void push_lines(Tile<kNeighbours>& tile, Lane lane) {
-  constexpr int kLength = 16, kStep = kInRows ? 1 : kTilePitch;
-  constexpr int kLink = (kInRows ? kRight : kDown) / 2;
-  const int start = kInRows ? cell(lane.half * kLength, lane.row) : cell(lane.index, 0);
+  constexpr int kLength = 16, kStep = kAlongRow ? 1 : kTilePitch;
+  constexpr int kLink = (kAlongRow ? kRight : kDown) / 2;
+  const int start = kAlongRow ? cell(lane.half * kLength, lane.row) : cell(lane.index, 0);
   uint32_t pixel[kLength], link[kLength];
   bool active = false;
 #pragma unroll
@@ -125,7 +126,7 @@ __device__ void push_lines(Tile<kNeighbours>& tile, Lane lane) {
   if (!__any_sync(~0u, active)) return;
   const int height_before = tile.height(start - kStep);
   const int height_after = tile.height(start + kLength * kStep);
-  __syncwarp();  // read before the other half writes
+  __syncwarp();  // the lane of the other half has read the row before any lane writes it
   int excess[kLength], forth[kLength], back[kLength];
 #pragma unroll
   for (int i = 0; i < kLength; ++i) {
@@ -141,7 +142,7 @@ __device__ void push_lines(Tile<kNeighbours>& tile, Lane lane) {
     excess[i] += inflow - flow;
   }
   int entered = 0, leaving = flow;
-  if (kInRows) {
+  if (kAlongRow) {
     const int inflow = __shfl_up_sync(~0u, flow, kLength);
     if (lane.half == 1) excess[0] += entered = inflow;
   }
@@ -154,7 +155,7 @@ __device__ void push_lines(Tile<kNeighbours>& tile, Lane lane) {
   }
   const int returned = flow;
   entered -= returned;
-  if (kInRows) {
+  if (kAlongRow) {
     const int inflow = __shfl_down_sync(~0u, returned, kLength);
     if (lane.half == 0) {
       excess[kLength - 1] += inflow;
@@ -163,31 +164,32 @@ __device__ void push_lines(Tile<kNeighbours>& tile, Lane lane) {
   }
 #pragma unroll
   for (int i = 0; i < kLength; ++i) {
-    const int in = i > 0 ? forth[i - 1] - back[i] : entered;
-    const int out = i + 1 < kLength ? forth[i] - back[i + 1] : leaving;
+    const int inflow = i > 0 ? forth[i - 1] - back[i] : entered;
+    const int outflow = i + 1 < kLength ? forth[i] - back[i + 1] : leaving;
     tile.pixel(start + i * kStep) = pack_low_halves(pixel[i], static_cast<uint32_t>(excess[i]));
     tile.link(kLink, start + i * kStep) =
-        link[i] + (static_cast<uint32_t>(in) << 16) - static_cast<uint32_t>(out);
+        link[i] + (static_cast<uint32_t>(inflow) << 16) - static_cast<uint32_t>(outflow);
   }
-  if (!kInRows || lane.half == 1) {
+  if (!kAlongRow || lane.half == 1) {
     tile.link(kLink, start + kLength * kStep) += static_cast<uint32_t>(forth[kLength - 1]) << 16;
   }
-  if (!kInRows || lane.half == 0) {
+  if (!kAlongRow || lane.half == 0) {
     tile.link(kLink, start - kStep) += static_cast<uint32_t>(returned);
   }
 }
 
-// Pushes waves downwards (or upwards) that run straight and fan out to both diagonals, one row
-// at a time. All lanes work together.
+// Pushes waves downwards (or upwards) through the tile, one row at a time. Each pixel pushes flow
+// straight on and along both diagonals. All lanes work together.
 template <bool kDownwards>
-__device__ void push_fan(Tile<8>& tile, Lane lane) {
+__device__ void push_between_rows(Tile<8>& tile, Lane lane) {
   constexpr int kStep = kDownwards ? kTilePitch : -kTilePitch;
-  // Straight, to the right, to the left.
+  // Directions of the three arcs: straight on, diagonally to the right, diagonally to the left.
   constexpr int kForward[] = {kDownwards ? kDown : kUp, kDownwards ? kDownRight : kUpRight,
                               kDownwards ? kDownLeft : kUpLeft};
   constexpr int kShift[] = {0, 1, -1};
   constexpr int kLength = kBatchLength<8>;
-  // Shift flow to the halves of the link's word: along the arc, and against it.
+  // Shift a flow to the half of the link's word that contains the residual capacity along the arc,
+  // or against the arc.
   constexpr auto forward = [](int a, int flow) {
     return static_cast<uint32_t>(flow) << 16 * (kForward[a] % 2);
   };
@@ -205,36 +207,36 @@ __device__ void push_fan(Tile<8>& tile, Lane lane) {
       active |= is_active(pixel[i]);
     }
     if (!__any_sync(~0u, active)) continue;
-    int residual[3][kLength];  // if the arc leads downhill, else 0
+    int residual[3][kLength];  // residual capacities; 0 for arcs that do not lead downhill
 #pragma unroll
     for (int a = 0; a < 3; ++a) {
 #pragma unroll
       for (int i = 0; i < kLength; ++i) {
-        const int at = start + i * kStep, height = height_of(pixel[i]);
-        const int next = tile.height(at + kStep + kShift[a]);
+        const int cell_index = start + i * kStep, height = height_of(pixel[i]);
+        const int next = tile.height(cell_index + kStep + kShift[a]);
         const bool is_downhill = height != kUnreachable && height == next + 1;
-        residual[a][i] = is_downhill ? tile.residual(kForward[a], at) : 0;
+        residual[a][i] = is_downhill ? tile.residual(kForward[a], cell_index) : 0;
       }
     }
-    __syncwarp();  // read before neighbouring lanes write
+    __syncwarp();  // all lanes have read heights and links before neighbouring lanes write them
     int inflow[3] = {0, 0, 0};
 #pragma unroll
     for (int i = 0; i < kLength; ++i) {
-      const int at = start + i * kStep, total_inflow = inflow[0] + inflow[1] + inflow[2];
+      const int cell_index = start + i * kStep, total_inflow = inflow[0] + inflow[1] + inflow[2];
       int remaining = excess_of(pixel[i]) + total_inflow, flow[3];
 #pragma unroll
       for (int a = 0; a < 3; ++a) {
         flow[a] = pushed_amount(remaining, 0, residual[a][i]);
         remaining -= flow[a];
-        tile.link(kForward[a] / 2, at) += back(a, inflow[a]) - forward(a, flow[a]);
+        tile.link(kForward[a] / 2, cell_index) += back(a, inflow[a]) - forward(a, flow[a]);
       }
-      tile.pixel(at) = add_excess(pixel[i], remaining - excess_of(pixel[i]));
+      tile.pixel(cell_index) = add_excess(pixel[i], remaining - excess_of(pixel[i]));
       inflow[0] = flow[0];
       inflow[1] = __shfl_up_sync(~0u, flow[1], 1);
       inflow[2] = __shfl_down_sync(~0u, flow[2], 1);
-      // Flow over the tile's sides is left in the halo.
-      if (lane.index == 31) tile.link(kForward[1] / 2, at + kStep + 1) += back(1, flow[1]);
-      if (lane.index == 0) tile.link(kForward[2] / 2, at + kStep - 1) += back(2, flow[2]);
+      // Flow over the left or right edge of the tile is stored in the halo.
+      if (lane.index == 31) tile.link(kForward[1] / 2, cell_index + kStep + 1) += back(1, flow[1]);
+      if (lane.index == 0) tile.link(kForward[2] / 2, cell_index + kStep - 1) += back(2, flow[2]);
       if (lane.index == 0) inflow[1] = 0;
       if (lane.index == 31) inflow[2] = 0;
     }
@@ -245,25 +247,26 @@ __device__ void push_fan(Tile<8>& tile, Lane lane) {
       tile.pixel(next) = add_excess(tile.pixel(next), inflow[0] + inflow[1] + inflow[2]);
     }
   }
-  __syncwarp();  // the tile is complete for the next wave
+  __syncwarp();  // all lanes have written the tile before the next wave
 }
 
-// One round of push-relabel in the tile. Returns in all lanes whether any pixel was active.
+// Runs one round of push-relabel in the tile. Returns in all lanes whether any pixel was active.
 template <int kNeighbours>
 __device__ bool push_relabel(Tile<kNeighbours>& tile, Lane lane) {
   if (!relabel_active(tile, lane)) return false;
   if constexpr (kNeighbours == 4) {
     push_lines<4, false>(tile, lane);
-    __syncwarp();  // columns are written before rows are read
+    __syncwarp();  // all columns are written before rows are read
   } else {
-    push_fan<true>(tile, lane);
-    push_fan<false>(tile, lane);
+    push_between_rows<true>(tile, lane);
+    push_between_rows<false>(tile, lane);
   }
   push_lines<kNeighbours, true>(tile, lane);
-  __syncwarp();  // the tile is complete for the next relabel
+  __syncwarp();  // all lanes have written the tile before the next relabel
   return true;
 }
 
+// Whether any pixel of the tile is active. All lanes must call this function.
 template <int kNeighbours>
 __device__ bool any_active(const Tile<kNeighbours>& tile, Lane lane) {
   bool active = false;
@@ -272,27 +275,30 @@ __device__ bool any_active(const Tile<kNeighbours>& tile, Lane lane) {
   return __any_sync(~0u, active);
 }
 
-// ---- distances
+// ---- exact distances to the sink
 
-// The residual arcs of a lane's pixels, one bit per pixel, so that sweeps read only heights.
-// Flow does not change while distances are computed.
+// For each of a lane's pixels and each direction, one bit: whether the arc has residual
+// capacity. Flow does not change while distances are computed, so sweeps read only heights and
+// these bits.
 template <int kNeighbours>
 struct ResidualArcs {
-  // Arcs of the lane's column. Lower half: to the row above, bit = row. Upper half: to the
-  // row below, starting with the last row. [0] straight, [1] to the left, [2] to the right.
+  // Arcs of the pixels of the lane's column. The lower half has the arcs to the row above; bit i is
+  // row i. The upper half has the arcs to the row below; bit 16 + i is row 15 - i. Entry [0] has
+  // the vertical arcs, [1] the diagonal arcs to the left, [2] the diagonal arcs to the right.
   unsigned columns[kNeighbours == 4 ? 1 : 3];
-  // Arcs of the lane's half row, bit = column. Lower half: to the left. Upper half: to the
-  // right, starting with the last column.
+  // Arcs of the pixels of the lane's half of a row. The lower half has the arcs to the left; bit i
+  // is column i of the half row. The upper half has the arcs to the right; bit 16 + i is
+  // column 15 - i.
   unsigned rows;
 };
 
-// A word that contains the number twice.
+// Returns a word that contains the 16-bit number twice.
 __device__ constexpr unsigned duplicate16(unsigned number) { return number << 16 | number; }
 __device__ inline unsigned swap_halves(unsigned pair) { return __byte_perm(pair, 0, 0x1032); }
 
 template <int kNeighbours>
 __device__ ResidualArcs<kNeighbours> find_residual_arcs(const Tile<kNeighbours>& tile, Lane lane) {
-  // Per link: arcs along it in the lower half, against it in the upper half.
+  // For each link, arcs along the link in the lower half and against the link in the upper half.
   unsigned has_capacity[kNeighbours / 2] = {};
 #pragma unroll
   for (int i = 0; i < 16; ++i) {
@@ -303,34 +309,36 @@ __device__ ResidualArcs<kNeighbours> find_residual_arcs(const Tile<kNeighbours>&
           __vminu2(tile.link(k, k == kRight / 2 ? in_row : in_column), duplicate16(1)) << i;
     }
   }
-  const auto both = [](unsigned against, unsigned along) {
+  const auto pack_directions = [](unsigned against, unsigned along) {
     return against >> 16 | __brev(along & 0xffff);
   };
   ResidualArcs<kNeighbours> arcs;
-  arcs.rows = both(has_capacity[kRight / 2], has_capacity[kRight / 2]);
-  arcs.columns[0] = both(has_capacity[kDown / 2], has_capacity[kDown / 2]);
+  arcs.rows = pack_directions(has_capacity[kRight / 2], has_capacity[kRight / 2]);
+  arcs.columns[0] = pack_directions(has_capacity[kDown / 2], has_capacity[kDown / 2]);
   if constexpr (kNeighbours == 8) {
-    arcs.columns[1] = both(has_capacity[kUpLeft / 2], has_capacity[kDownLeft / 2]);
-    arcs.columns[2] = both(has_capacity[kUpRight / 2], has_capacity[kDownRight / 2]);
+    arcs.columns[1] = pack_directions(has_capacity[kUpLeft / 2], has_capacity[kDownLeft / 2]);
+    arcs.columns[2] = pack_directions(has_capacity[kUpRight / 2], has_capacity[kDownRight / 2]);
   }
   return arcs;
 }
 
-// Length of an arc: 1, or more than any height without a residual arc.
+// Returns the length of an arc: 1 if it has residual capacity, otherwise more than any height.
 __device__ inline int arc_length(unsigned arcs, int bit) { return arcs >> bit & 1 ? 1 : 0x10000; }
 
-// Heights along a line from both ends at once, two numbers per word: forth in the lower half,
-// back in the upper half. Heights from kPackedUnreachable on count as unreachable.
+// relax_line() sweeps along a line from both ends at the same time. A word has two heights: the
+// lower half belongs to the sweep forth, the upper half to the sweep back. Heights of
+// kPackedUnreachable or more count as unreachable.
 constexpr unsigned kPackedUnreachable = 0x7f00,
                    kMaxPackedHeight = kPackedUnreachable - kTileWidth * kTileHeight - 1;
+// Returns the lengths of the two arcs of bits `bit` and `bit` + 16: 1 for arcs with residual
+// capacity, otherwise kPackedUnreachable.
 __device__ inline unsigned arc_lengths(unsigned arcs, int bit) {
   return duplicate16(kPackedUnreachable) -
          (arcs >> bit & duplicate16(1)) * (kPackedUnreachable - 1);
 }
 
-// Relaxes the lane's line of 16 pixels in both directions. Returns whether any height was
-// lowered. `highest` becomes the maximum of the heights read, + 1; unreachable ones do not
-// count.
+// Lowers the heights of the lane's line of 16 pixels by sweeps in both directions. Returns whether
+// any height was lowered. Raises `highest` to the largest reachable height that was read, plus 1.
 template <int kStep, int kNeighbours>
 __device__ bool relax_line(Tile<kNeighbours>& tile, int start, unsigned arcs, unsigned& highest) {
   constexpr int kLast = 15, kHalf = 8;
@@ -340,11 +348,12 @@ __device__ bool relax_line(Tile<kNeighbours>& tile, int start, unsigned arcs, un
     height[i] =
         pack_low_halves(tile.pixel(start + i * kStep), tile.pixel(start + (kLast - i) * kStep));
   }
-  unsigned at = pack_low_halves(tile.pixel(start - kStep), tile.pixel(start + (kLast + 1) * kStep));
-  __syncwarp();  // read before the other half of a row writes
-  // Unreachable + 1 wraps to 0.
-  highest = __viaddmax_u16x2(at, duplicate16(1), highest);
-  at = __vminu2(at, duplicate16(kPackedUnreachable));
+  unsigned current =
+      pack_low_halves(tile.pixel(start - kStep), tile.pixel(start + (kLast + 1) * kStep));
+  __syncwarp();  // the lane of the row's other half has read the heights before any lane writes
+  // kUnreachable + 1 is 0 in 16 bits, so unreachable pixels do not affect the maximum.
+  highest = __viaddmax_u16x2(current, duplicate16(1), highest);
+  current = __vminu2(current, duplicate16(kPackedUnreachable));
 #pragma unroll
   for (int i = 0; i < kHalf; ++i) {
     highest = __viaddmax_u16x2(height[i], duplicate16(1), highest);
@@ -352,9 +361,9 @@ __device__ bool relax_line(Tile<kNeighbours>& tile, int start, unsigned arcs, un
   }
 #pragma unroll
   for (int i = 0; i <= kLast; ++i) {
-    at = __viaddmin_u16x2(at, arc_lengths(arcs, i),
-                          i < kHalf ? height[i] : swap_halves(height[kLast - i]));
-    relaxed[i] = at;
+    current = __viaddmin_u16x2(current, arc_lengths(arcs, i),
+                               i < kHalf ? height[i] : swap_halves(height[kLast - i]));
+    relaxed[i] = current;
   }
   unsigned lowered = 0;
 #pragma unroll
@@ -376,7 +385,7 @@ __device__ bool relax_line(Tile<kNeighbours>& tile, int start, unsigned arcs, un
   return lowered != 0;
 }
 
-// relax_line() for heights of any size, one direction after the other: slow.
+// Slow variant of relax_line() for heights of any size. It sweeps in one direction after the other.
 template <int kStep, int kNeighbours>
 __device__ bool relax_long_line(Tile<kNeighbours>& tile, int start, unsigned arcs) {
   bool changed = false;
@@ -385,25 +394,25 @@ __device__ bool relax_long_line(Tile<kNeighbours>& tile, int start, unsigned arc
     const int step = direction == 0 ? kStep : -kStep,
               first = direction == 0 ? start : start + 15 * kStep;
     int previous = tile.height(first - step);
-    __syncwarp();  // read before the other half of a row writes
+    __syncwarp();  // the lane of the row's other half has read the height before any lane writes
 #pragma unroll 1
     for (int i = 0; i < 16; ++i) {
-      const int at = first + i * step, height = tile.height(at);
+      const int cell_index = first + i * step, height = tile.height(cell_index);
       previous = min(height, previous + arc_length(arcs, i));
       if (previous < height) {
-        tile.height(at) = static_cast<uint16_t>(previous);
+        tile.height(cell_index) = static_cast<uint16_t>(previous);
         changed = true;
       }
     }
-    __syncwarp();  // written before the other half of a row reads
+    __syncwarp();  // the heights are written before the lane of the row's other half reads them
   }
   return changed;
 }
 
-// Relaxes heights downwards from the row above (or upwards from the row below), along the arcs
-// to three pixels of that row. Returns whether any height was lowered.
+// Lowers heights by a sweep downwards (or upwards) through the tile. Each pixel takes into account
+// its arcs to three pixels of the previous row. Returns whether any height was lowered.
 template <bool kDownwards>
-__device__ bool relax_fan(Tile<8>& tile, const ResidualArcs<8>& arcs, Lane lane) {
+__device__ bool relax_between_rows(Tile<8>& tile, const ResidualArcs<8>& arcs, Lane lane) {
   constexpr int kStep = kDownwards ? kTilePitch : -kTilePitch;
   const int start = cell(lane.index, kDownwards ? 0 : kTileHeight - 1);
   const int edge = cell(lane.half ? kTileWidth : -1, kDownwards ? 0 : kTileHeight - 1);
@@ -412,7 +421,7 @@ __device__ bool relax_fan(Tile<8>& tile, const ResidualArcs<8>& arcs, Lane lane)
   for (int i = 0; i < kTileHeight; ++i) height[i] = tile.height(start + i * kStep);
   int previous = tile.height(start - kStep);
   int left = tile.height(start - kStep - 1), right = tile.height(start - kStep + 1);
-  __syncwarp();  // read before neighbouring lanes write
+  __syncwarp();  // all lanes have read the heights before neighbouring lanes write them
   bool changed = false;
 #pragma unroll
   for (int i = 0; i < kTileHeight; ++i) {
@@ -434,7 +443,7 @@ __device__ bool relax_fan(Tile<8>& tile, const ResidualArcs<8>& arcs, Lane lane)
   return changed;
 }
 
-// Whether a height at the middle of the lane's row must still continue into the other half.
+// Whether a height at the middle of the lane's row can still lower a height in the other half.
 template <int kNeighbours>
 __device__ bool crosses_row_middle(const Tile<kNeighbours>& tile,
                                    const ResidualArcs<kNeighbours>& arcs, Lane lane) {
@@ -443,21 +452,24 @@ __device__ bool crosses_row_middle(const Tile<kNeighbours>& tile,
   return (arcs.rows >> (lane.half ? 0 : 16) & 1) && own > other + 1;
 }
 
-// Result of a number of sweeps.
+// Result of sweeps in a tile.
 struct Sweeps {
-  bool converged = false;  // no height can be lowered; otherwise the limit on sweeps was reached
-  bool lowered = false;    // whether any height was lowered
+  // Whether no height can be lowered any more. If false, the limit of sweeps was reached.
+  bool converged = false;
+  bool lowered = false;  // whether any height was lowered
 };
 
-// Sweeps until no height is lowered. `axes`: the sweeps that changes in the halo require.
+// Sweeps in all directions until no height is lowered or the limit of sweeps is reached. `axes`:
+// the axes of the sweeps that changes in the halo require. kLong: whether to use relax_long_line().
 template <int kNeighbours, bool kLong>
 __device__ void sweep_tile(Tile<kNeighbours>& tile, const ResidualArcs<kNeighbours>& arcs,
                            Lane lane, unsigned axes, unsigned& highest, Sweeps& sweeps) {
   constexpr int kSweepKinds = kNeighbours == 4 ? 2 : 3, kMaxSweeps = 64;
   int idle_sweeps = kNeighbours == 4 && axes != kBothAxes ? 1 : 0;
-  // Counts consecutive sweeps that lowered nothing.
+  // Counts consecutive sweeps that have lowered no height. Returns whether all kinds of sweeps have
+  // lowered none, so that the heights have converged.
   const auto converged = [&](bool changed, const auto& continues_in_row) {
-    __syncwarp();  // writes of a sweep are visible to the next one
+    __syncwarp();  // the heights written by this sweep are visible to the next sweep
     if (!__any_sync(~0u, changed)) return sweeps.converged = ++idle_sweeps == kSweepKinds;
     sweeps.lowered = true;
     idle_sweeps = __any_sync(~0u, continues_in_row()) ? 0 : 1;
@@ -470,18 +482,18 @@ __device__ void sweep_tile(Tile<kNeighbours>& tile, const ResidualArcs<kNeighbou
       return relax_line<step()>(tile, start, along, highest);
     }
   };
-  const auto never = [] { return false; };
+  const auto never_continues = [] { return false; };
   for (int sweep = 0; sweep < kMaxSweeps; ++sweep) {
     if constexpr (kNeighbours == 4) {
       using Down = std::integral_constant<int, kTilePitch>;
       if (axes != kRowAxis &&
-          converged(line(Down(), cell(lane.index, 0), arcs.columns[0]), never)) {
+          converged(line(Down(), cell(lane.index, 0), arcs.columns[0]), never_continues)) {
         return;
       }
       axes = kBothAxes;
     } else {
-      if (converged(relax_fan<true>(tile, arcs, lane), never)) return;
-      if (converged(relax_fan<false>(tile, arcs, lane), never)) return;
+      if (converged(relax_between_rows<true>(tile, arcs, lane), never_continues)) return;
+      if (converged(relax_between_rows<false>(tile, arcs, lane), never_continues)) return;
     }
     using Right = std::integral_constant<int, 1>;
     if (converged(line(Right(), cell(lane.half * 16, lane.row), arcs.rows),
@@ -491,18 +503,20 @@ __device__ void sweep_tile(Tile<kNeighbours>& tile, const ResidualArcs<kNeighbou
   }
 }
 
-// Sets heights to 0 where the sink can take more, and to unreachable elsewhere and in the halo.
+// Sets the height of pixels with unused capacity to the sink to 0, and all other heights, including
+// the halo's, to kUnreachable.
 template <int kNeighbours>
 __device__ void reset_heights(Tile<kNeighbours>& tile, Lane lane) {
-  __syncwarp();  // other lanes have read the heights
-  for (int at = lane.index; at < kTileCells; at += 32) {
-    tile.height(at) = excess_of(tile.pixel(at)) < 0 ? 0 : kUnreachable;
+  __syncwarp();  // all lanes have read the old heights before any lane overwrites them
+  for (int cell_index = lane.index; cell_index < kTileCells; cell_index += 32) {
+    tile.height(cell_index) = excess_of(tile.pixel(cell_index)) < 0 ? 0 : kUnreachable;
   }
-  __syncwarp();  // the heights are visible to all lanes
+  __syncwarp();  // the new heights are visible to all lanes
 }
 
-// Sweeps until no height is lowered, or up to the limit on sweeps. `axes`: all, or for a tile
-// that has converged, the sweeps that changes in the halo require.
+// Sweeps until no height is lowered or the limit of sweeps is reached. If the tile had converged
+// before its halo changed, `axes` may contain only the axes of the sweeps that these changes
+// require.
 template <int kNeighbours>
 __device__ Sweeps relax_tile(Tile<kNeighbours>& tile, const ResidualArcs<kNeighbours>& arcs,
                              Lane lane, unsigned axes = kBothAxes) {
@@ -518,7 +532,8 @@ __device__ Sweeps relax_tile(Tile<kNeighbours>& tile, const ResidualArcs<kNeighb
   return sweeps;
 }
 
-// Whether the tile has active and saturated pixels. Requires exact heights.
+// Sets `active` and `saturated`: whether the tile has active pixels, and pixels whose distance to
+// the sink needs more than 16 bits. The heights must be exact.
 template <int kNeighbours>
 __device__ void gather_status(const Tile<kNeighbours>& tile, Lane lane, bool& active,
                               bool& saturated) {

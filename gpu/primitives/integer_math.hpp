@@ -1,4 +1,5 @@
-// Integer arithmetic in kernels: atomic additions, and division by a number known before launch.
+// Integer arithmetic for kernels: atomic additions, and fast division by a number that is known
+// before the launch.
 #pragma once
 
 #include <bit>
@@ -8,8 +9,8 @@
 
 namespace regions {
 
-// Adds to a sum that other threads also add to. All sums are of integers, so the order of additions
-// does not matter. On the host it is a plain addition.
+// Adds a number to a sum to which other threads also add. All sums are sums of integers, so the
+// order of the additions does not matter. Host code adds without an atomic operation.
 struct AtomicAdd {
   REGIONS_HD void operator()(uint32_t* sum, uint32_t amount) const {
 #ifdef __CUDA_ARCH__
@@ -29,17 +30,17 @@ struct AtomicAdd {
 
 #ifdef __CUDACC__
 
-// Atomically adds `value`; skips the atomic operation if it is 0.
+// Atomically adds `value` to `sum`. Skips the atomic operation if `value` is 0.
 __device__ inline void atomic_add64(uint64_t& sum, uint64_t value) {
   if (value) AtomicAdd()(&sum, value);
 }
 
 #endif
 
-// Divides numbers below 2^30 by a fixed divisor d, as a multiplication and a shift. If
-// 2^s <= d < 2^(s + 1), then factor = 2^(31 + s) / d + e with e < 1. The error of
-// n * factor / 2^(31 + s) is below n / 2^(31 + s), which is less than 1 / d, so the quotient is
-// exact.
+// Divides numbers n below 2^30 by a fixed divisor d, by a multiplication and a shift. Let s be the
+// integer with 2^s <= d < 2^(s + 1). Then factor = 2^(31 + s) / d + e with a rounding error e < 1.
+// The error of n * factor / 2^(31 + s) is below n / 2^(31 + s), which is less than 1 / d.
+// Therefore the truncated quotient is exact.
 class Divisor {
  public:
   Divisor() = default;

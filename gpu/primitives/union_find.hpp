@@ -8,43 +8,44 @@
 
 namespace regions {
 
-// Marks "no node". Node indices are smaller, because pictures have at most 65535 * 65536 pixels.
+// Stands for "no node". All node indices are smaller, because pictures have at most 65535 * 65536
+// pixels.
 inline constexpr uint32_t kNone = 0xffffffffu;
 
 #ifdef __CUDACC__
 
-// While several threads work on a forest, parents are changed by atomic operations only, so that
-// racecheck also accepts the races as intended. They are read by volatile loads; a stale value only
-// makes the path longer. All lanes of a warp iterate together, because lanes that diverge would
-// stay diverged. `Forest` is a pointer to the parents, or a type whose sum with a node is the
-// address of the node's parent.
+// Reads a node's parent. While several threads work on a forest, parents are written by atomic
+// operations only, so that the tool racecheck accepts these races as intended. Parents are read by
+// volatile loads; an outdated value only makes the path to the root longer. In all functions below,
+// the lanes of a warp iterate together, because lanes that diverge would remain diverged. `Forest`
+// is a pointer to the parents, or a type whose sum with a node is the address of the node's parent.
 template <class Forest>
 __device__ inline uint32_t load_parent(Forest forest, uint32_t node) {
   return *static_cast<const volatile uint32_t*>(forest + node);
 }
 
-// Makes the root of each lane's node its parent, and returns this root. Each lane writes only its
-// own node, so the result does not depend on other warps. Nodes that other lanes have shortened
-// make its path shorter: this is pointer jumping, with a number of steps that is logarithmic in the
-// depth. Writes nothing in lanes where `exists` is false. Stops after `max_steps` steps unless it
-// is 0. Must not run concurrently with unite().
+// Makes each lane's node a child of its root, and returns this root. Each lane writes the parent of
+// its own node only, so the result does not depend on other warps. Other lanes shorten the paths of
+// their nodes at the same time, so the number of steps is logarithmic in the depth of the tree
+// (pointer jumping). Writes nothing in lanes where `exists` is false. Stops after `max_steps`
+// steps, unless `max_steps` is 0. Must not run concurrently with unite().
 template <int max_steps = 0, class Forest>
 __device__ inline uint32_t flatten(Forest forest, uint32_t node, bool exists) {
   uint32_t parent = load_parent(forest, node);
   for (int step = 0; max_steps == 0 || step < max_steps; ++step) {
     const uint32_t grandparent = load_parent(forest, parent);
-    const bool moves = grandparent != parent;
-    if (!__any_sync(kAllLanes, moves)) break;
-    if (moves && exists) atomicExch(forest + node, grandparent);
+    const bool can_shorten = grandparent != parent;
+    if (!__any_sync(kAllLanes, can_shorten)) break;
+    if (can_shorten && exists) atomicExch(forest + node, grandparent);
     parent = grandparent;
   }
   return parent;
 }
 
-// Halves the path of each selected lane's node to its root up to `times` times. Long paths arise
-// when many nodes are linked at once, for example by a line that crosses many seams. unite() does
-// not halve these paths, because it merges nothing else on them; this function makes them short for
-// later finds. May run concurrently with unite().
+// Halves the path from each selected lane's node to its root, up to `times` times. Long paths arise
+// when many nodes are linked at the same time, for example by a line that crosses many tile
+// borders. unite() halves only the paths that it walks along. This function shortens the remaining
+// paths for later searches of roots. May run concurrently with unite().
 template <class Forest>
 __device__ inline void halve_paths(Forest forest, uint32_t node, bool is_selected, int times) {
   for (int i = 0; i < times && __any_sync(kAllLanes, is_selected); ++i) {
@@ -56,10 +57,11 @@ __device__ inline void halve_paths(Forest forest, uint32_t node, bool is_selecte
 }
 
 // Merges the trees of `a` and `b` under the smaller root, in each selected lane. Returns the node
-// that stopped being a root, or kNone. The order of calls affects the shape of the trees, but
-// neither the sets nor their roots. Paths are halved on the way: a node that is not a root gets its
-// grandparent as parent. A root changes only by the link itself (rules of Rem and Komura: link
-// roots by compare-and-swap, and retry from the value read).
+// that is no longer a root, or kNone. The order of calls affects the shape of the trees, but
+// neither the sets nor their roots. The function halves the paths that it walks along: a node that
+// is not a root gets its grandparent as parent. The parent of a root changes only when the root is
+// linked. As in the algorithms of Rem and Komura, roots are linked by compare-and-swap; if this
+// fails, the search continues from the value that was read.
 template <class Forest>
 __device__ inline uint32_t unite(Forest forest, uint32_t a, uint32_t b, bool is_selected) {
   uint32_t former_root = kNone;
@@ -71,12 +73,12 @@ __device__ inline uint32_t unite(Forest forest, uint32_t a, uint32_t b, bool is_
       is_pending = false;
     } else if (parent_a == a && parent_b == b) {
       const uint32_t larger = a > b ? a : b, smaller = a > b ? b : a;
-      const uint32_t seen = atomicCAS(forest + larger, larger, smaller);
-      if (seen == larger) {
+      const uint32_t found_parent = atomicCAS(forest + larger, larger, smaller);
+      if (found_parent == larger) {
         former_root = larger;
         is_pending = false;
       }
-      a = seen;
+      a = found_parent;
       b = smaller;
     } else {
       const uint32_t grandparent_a = load_parent(forest, parent_a);

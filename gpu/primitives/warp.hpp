@@ -1,5 +1,6 @@
-// Warp-level and block-level primitives: bit masks, reductions, prefix sums, positions in a shared
-// list, and grouping of lanes by key. All threads of the warp (or block) must call them together.
+// Functions of a warp or thread block: bit masks, reductions, prefix sums, reservation of entries
+// in a shared list, and grouping of lanes by key. All threads of the warp (or block) must call them
+// together.
 #pragma once
 
 #include <cstdint>
@@ -8,17 +9,18 @@
 
 namespace regions {
 
+// Mask of all 32 lanes of a warp.
 inline constexpr uint32_t kAllLanes = 0xffffffffu;
 
 __device__ inline bool is_first_lane() { return threadIdx.x % 32 == 0; }
 
 // ---- bit masks
 
-// Masks with bits 0..b and with bits 0..b - 1 set.
+// Masks in which bits 0 to b are set, and in which bits 0 to b - 1 are set.
 __device__ inline uint32_t bits_up_to(int b) { return 0xffffffffu >> (31 - b); }
 __device__ inline uint32_t bits_below(int b) { return (1u << b) - 1; }
 
-// ---- reductions and prefix sums; every thread gets the result
+// ---- reductions and prefix sums (every thread gets the result)
 
 template <class Combine>
 __device__ inline uint32_t warp_reduce(uint32_t value, Combine combine) {
@@ -58,7 +60,7 @@ __device__ inline uint32_t warp_max(uint32_t value) {
 #endif
 }
 
-// Sum of `value` over lanes 0 to this lane.
+// Returns the sum of `value` over all lanes from lane 0 to the calling lane.
 __device__ inline uint32_t warp_inclusive_sum(uint32_t value) {
   const int lane = static_cast<int>(threadIdx.x % 32);
   for (int step = 1; step < 32; step *= 2) {
@@ -68,8 +70,9 @@ __device__ inline uint32_t warp_inclusive_sum(uint32_t value) {
   return value;
 }
 
-// Sum of `value` over the threads of the block with a lower index; `total` is the sum over all
-// threads. `warp_sums` is scratch in shared memory. No thread may still use it for something else.
+// Returns the sum of `value` over all threads of the block with a lower index. Sets `total` to the
+// sum over all threads. `warp_sums` is scratch memory in shared memory; no thread may still use it
+// for another purpose.
 template <int threads>
 __device__ inline uint32_t block_exclusive_sum(uint32_t value, uint32_t (&warp_sums)[threads / 32],
                                                uint32_t& total) {
@@ -77,7 +80,7 @@ __device__ inline uint32_t block_exclusive_sum(uint32_t value, uint32_t (&warp_s
   const int lane = static_cast<int>(threadIdx.x % 32), warp = static_cast<int>(threadIdx.x / 32);
   const uint32_t inclusive = warp_inclusive_sum(value);
   if (lane == 31) warp_sums[warp] = inclusive;
-  __syncthreads();  // warp_sums is complete
+  __syncthreads();  // every warp has written its entry of warp_sums
   const uint32_t sum = lane < kWarps ? warp_sums[lane] : 0;
   total = warp_sum(sum);
   return warp_sum(lane < warp ? sum : 0) + inclusive - value;
@@ -85,16 +88,16 @@ __device__ inline uint32_t block_exclusive_sum(uint32_t value, uint32_t (&warp_s
 
 // ---- lists and keys
 
-// Reserves `entries` consecutive entries for this lane in a list with `count` entries so far.
-// Returns the index of the lane's first entry. The order of warps in the list is arbitrary.
+// Reserves `entries` consecutive entries for the calling lane in a list that has `count` entries so
+// far. Returns the index of the lane's first entry. The order of warps in the list is arbitrary.
 __device__ inline uint32_t reserve_entries(uint32_t& count, uint32_t entries) {
   const uint32_t end = warp_inclusive_sum(entries);
   const uint32_t begin = threadIdx.x % 32 == 31 ? atomicAdd(&count, end) : 0;
   return __shfl_sync(kAllLanes, begin, 31) + end - entries;
 }
 
-// Calls add(key, has_key) once for each distinct nonzero key of the warp's lanes. All lanes make
-// the call; has_key is true in the lanes that have this key.
+// Calls add(key, has_key) once for each distinct nonzero key of the warp's lanes. All lanes call
+// add() together; has_key is true in the lanes that have this key.
 template <class Add>
 __device__ void for_each_key(uint32_t key, Add add) {
   uint32_t pending = __ballot_sync(kAllLanes, key != 0);

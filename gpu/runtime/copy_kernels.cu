@@ -1,5 +1,5 @@
-// Copies by kernels: small buffers with one thread per 8 bytes, and the picture operations of
-// core/resampling.hpp with one thread per output sample or pixel.
+// Kernels that copy small buffers with one thread per 8 bytes, and kernels of the picture
+// operations of core/resampling.hpp with one thread per output sample or pixel.
 #include "gpu/runtime/copy_kernels.hpp"
 #include "gpu/runtime/launch.hpp"
 
@@ -12,44 +12,48 @@ __global__ void copy_words_kernel(const uint64_t* from, uint64_t* to, size_t wor
   if (i < words) to[i] = from[i];
 }
 
-constexpr unsigned kWidth = 32, kHeight = 8;  // threads of a block
+constexpr unsigned kBlockWidth = 32, kBlockHeight = 8;  // shape of a thread block, threads
 
 dim3 grid_over(int width, int height) {
-  return {blocks_for(static_cast<size_t>(width), kWidth),
-          blocks_for(static_cast<size_t>(height), kHeight)};
+  return {blocks_for(static_cast<size_t>(width), kBlockWidth),
+          blocks_for(static_cast<size_t>(height), kBlockHeight)};
 }
 
 struct SamplePosition {
   int x, y;
 };
 __device__ SamplePosition thread_position() {
-  return {static_cast<int>(blockIdx.x * kWidth + threadIdx.x),
-          static_cast<int>(blockIdx.y * kHeight + threadIdx.y)};
+  return {static_cast<int>(blockIdx.x * kBlockWidth + threadIdx.x),
+          static_cast<int>(blockIdx.y * kBlockHeight + threadIdx.y)};
 }
 
 template <int bytes>
 __global__ void shrink_kernel(ConstFrame from, Frame to, int c, int width, int height) {
   const auto [i, j] = thread_position();
   if (i >= width || j >= height) return;
-  const Component& k = to.layout.component[c];
-  const int mean = mean_of<bytes>(from, c, steps_of(i, width, samples(from.width, k.x_shift)),
-                                  steps_of(j, height, samples(from.height, k.y_shift)));
-  put_value<bytes>(to.at(c, i << k.x_shift, j << k.y_shift), to.layout, mean);
+  const Component& component_layout = to.layout.component[c];
+  const int mean =
+      mean_of<bytes>(from, c, steps_of(i, width, samples(from.width, component_layout.x_shift)),
+                     steps_of(j, height, samples(from.height, component_layout.y_shift)));
+  put_value<bytes>(to.at(c, i << component_layout.x_shift, j << component_layout.y_shift),
+                   to.layout, mean);
 }
 
 template <int bytes>
-__global__ void carry_over_kernel(ConstFrame before, ConstFrame after, Frame to, bool is_tint,
-                                  int c, int width, int height) {
+__global__ void transfer_changes_kernel(ConstFrame before, ConstFrame after, Frame to, bool is_tint,
+                                        int c, int width, int height) {
   const auto [i, j] = thread_position();
   if (i >= width || j >= height) return;
   const Layout& layout = to.layout;
-  const Component& k = layout.component[c];
-  const int x = step_of(i, samples(before.width, k.x_shift), width) << k.x_shift;
-  const int y = step_of(j, samples(before.height, k.y_shift), height) << k.y_shift;
+  const Component& component_layout = layout.component[c];
+  const int x = step_of(i, samples(before.width, component_layout.x_shift), width)
+                << component_layout.x_shift;
+  const int y = step_of(j, samples(before.height, component_layout.y_shift), height)
+                << component_layout.y_shift;
   const int old_value = value_in<bytes>(before.at(c, x, y), layout);
   const int new_value = value_in<bytes>(after.at(c, x, y), layout);
   if (old_value == new_value) return;
-  std::byte* sample = to.at(c, i << k.x_shift, j << k.y_shift);
+  std::byte* sample = to.at(c, i << component_layout.x_shift, j << component_layout.y_shift);
   put_value<bytes>(
       sample, layout,
       changed_sample(value_in<bytes>(sample, layout), old_value, new_value, is_tint, layout));
@@ -62,12 +66,14 @@ __global__ void pick_kernel(ConstFrame from, Frame to, PixelPicking picking) {
   pick_pixel<bytes>(from, picking.x.at(x, from.width), picking.y.at(y, from.height), to, x, y);
 }
 
-// Calls run(component, width, height) for each colour component; the size is in samples.
+// Calls run(component, width, height) for each colour component of the frame. The width and height
+// of the component are in samples.
 template <class Run>
 void for_each_component(const Frame& frame, Run run) {
   for (int c = 0; c < components(frame.layout); ++c) {
-    const Component& k = frame.layout.component[c];
-    run(c, samples(frame.width, k.x_shift), samples(frame.height, k.y_shift));
+    const Component& component_layout = frame.layout.component[c];
+    run(c, samples(frame.width, component_layout.x_shift),
+        samples(frame.height, component_layout.y_shift));
   }
 }
 
@@ -83,25 +89,26 @@ void copy_small(const void* from, void* to, size_t bytes, cudaStream_t stream) {
 void shrink(const ConstFrame& from, const Frame& to, cudaStream_t stream) {
   const auto kernel = from.layout.sample_bytes == 1 ? shrink_kernel<1> : shrink_kernel<2>;
   for_each_component(to, [&](int c, int width, int height) {
-    launch(kernel, grid_over(width, height), dim3(kWidth, kHeight), 0, stream, from, to, c, width,
-           height);
+    launch(kernel, grid_over(width, height), dim3(kBlockWidth, kBlockHeight), 0, stream, from, to,
+           c, width, height);
   });
 }
 
 void transfer_changes(const ConstFrame& before, const ConstFrame& after, const Frame& to,
                       bool is_tint, cudaStream_t stream) {
-  const auto kernel = to.layout.sample_bytes == 1 ? carry_over_kernel<1> : carry_over_kernel<2>;
+  const auto kernel =
+      to.layout.sample_bytes == 1 ? transfer_changes_kernel<1> : transfer_changes_kernel<2>;
   for_each_component(to, [&](int c, int width, int height) {
-    launch(kernel, grid_over(width, height), dim3(kWidth, kHeight), 0, stream, before, after, to,
-           is_tint, c, width, height);
+    launch(kernel, grid_over(width, height), dim3(kBlockWidth, kBlockHeight), 0, stream, before,
+           after, to, is_tint, c, width, height);
   });
 }
 
 void pick(const ConstFrame& from, const Frame& to, const PixelPicking& picking,
           cudaStream_t stream) {
   with_pixel_bytes(to.layout, [&]<int bytes>() {
-    launch(pick_kernel<bytes>, grid_over(to.width, to.height), dim3(kWidth, kHeight), 0, stream,
-           from, to, picking);
+    launch(pick_kernel<bytes>, grid_over(to.width, to.height), dim3(kBlockWidth, kBlockHeight), 0,
+           stream, from, to, picking);
   });
 }
 

@@ -1,4 +1,4 @@
-// The CUDA backend: contexts, memory, and the queue, which is a stream with events.
+// The CUDA backend: its contexts, its memory, and its queue, which is a CUDA stream with events.
 #include "gpu/runtime/cuda_backend.hpp"
 
 #include <sys/prctl.h>
@@ -23,8 +23,8 @@ namespace {
 
 constexpr cudaStream_t kDefaultStream = nullptr;
 
-// During its lifetime the thread's sleeps end within 1 µs of the requested time. The default of
-// Linux is 50 µs, which lets it wake several threads at once.
+// While an object of this class exists, the thread's sleeps end within 1 µs of the requested time.
+// The default timer slack of Linux is 50 µs, so that one interrupt can wake several threads.
 class PreciseSleep {
  public:
   PreciseSleep() : previous_slack_(prctl(PR_GET_TIMERSLACK)) { prctl(PR_SET_TIMERSLACK, 1000UL); }
@@ -35,16 +35,19 @@ class PreciseSleep {
   PreciseSleep& operator=(const PreciseSleep&) = delete;
 
  private:
-  const int previous_slack_;  // ns
+  const int previous_slack_;  // timer slack of the thread before, ns
 };
 
+// A queue whose work is on a CUDA stream and is marked by events.
 class CudaQueue : public Queue {
  public:
   CudaQueue(std::shared_ptr<Backend> backend, int priority)
-      : backend_(std::move(backend)), stream_(make_stream(priority)), current_(stream_) {
-    create(begin_, cudaEventDefault);
-    create(timed_end_, cudaEventDefault);
-    create(end_, cudaEventDisableTiming);
+      : backend_(std::move(backend)),
+        own_stream_(make_stream(priority)),
+        current_stream_(own_stream_) {
+    create_event(begin_event_, cudaEventDefault);
+    create_event(timed_end_event_, cudaEventDefault);
+    create_event(end_event_, cudaEventDisableTiming);
   }
   ~CudaQueue() override {
     Backend::Entry entry(*backend_);
@@ -64,76 +67,80 @@ class CudaQueue : public Queue {
       if (min_pitch >= static_cast<ptrdiff_t>(bytes)) {
         check(cudaMemcpy2DAsync(to.plane[p], static_cast<size_t>(to.pitch[p]), from.plane[p],
                                 static_cast<size_t>(from.pitch[p]), bytes,
-                                static_cast<size_t>(rows), kind, current_),
+                                static_cast<size_t>(rows), kind, current_stream_),
               "copying a picture");
         continue;
       }
-      for (int y = 0; y < rows; ++y) {  // bottom-up pictures (negative pitch), or a single row
+      for (int y = 0; y < rows; ++y) {  // a bottom-up picture (negative pitch) or a single row
         check(cudaMemcpyAsync(to.plane[p] + y * to.pitch[p], from.plane[p] + y * from.pitch[p],
-                              bytes, kind, current_),
+                              bytes, kind, current_stream_),
               "copying a row of a picture");
       }
     }
   }
   void copy_bytes(const void* from, void* to, size_t bytes) override {
-    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, current_), "copying bytes");
+    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, current_stream_), "copying bytes");
   }
   void shrink(const ConstFrame& from, const Frame& to) override {
-    regions::shrink(from, to, current_);
+    regions::shrink(from, to, current_stream_);
   }
   void transfer_changes(const ConstFrame& before, const ConstFrame& after, const Frame& to,
                         bool is_tint) override {
-    regions::transfer_changes(before, after, to, is_tint, current_);
+    regions::transfer_changes(before, after, to, is_tint, current_stream_);
   }
   void pick(const ConstFrame& from, const Frame& to, const PixelPicking& picking) override {
-    regions::pick(from, to, picking, current_);
+    regions::pick(from, to, picking, current_stream_);
   }
   void start() override {
-    is_timed_ = frames_ < kFirstTimedFrames || frames_ % kTimingInterval == 0;
-    ++frames_;
-    if (is_timed_) mark(begin_);
+    is_timed_ = frame_count_ < kFirstTimedFrames || frame_count_ % kTimingInterval == 0;
+    ++frame_count_;
+    if (is_timed_) record_event(begin_event_);
   }
   void record() override {
     if (is_capturing_) return;
-    if (is_timed_) mark(timed_end_);
-    if (!(is_mark_pending_ = current_ == kDefaultStream)) mark(end_);
+    if (is_timed_) record_event(timed_end_event_);
+    if (!(is_end_event_pending_ = current_stream_ == kDefaultStream)) record_event(end_event_);
   }
   bool done() const override {
-    mark_end();
-    return cudaEventQuery(end_) != cudaErrorNotReady;
+    record_pending_end_event();
+    return cudaEventQuery(end_event_) != cudaErrorNotReady;
   }
   void wait() override {
     if (is_capturing_) throw DeviceError("a stream that records a CUDA graph cannot wait");
-    mark_end();
-    const bool spins = was_short_wait_ || ++waits_ % kSpinInterval == 0;
-    was_short_wait_ = spins && spin_until(Clock::now() + kShortWait);
+    record_pending_end_event();
+    const bool polls_first = was_short_wait_ || ++wait_count_ % kPollInterval == 0;
+    was_short_wait_ = polls_first && poll_until(Clock::now() + kShortWait);
     if (!was_short_wait_) sleep();
     if (!std::exchange(is_timed_, false)) return;
     float milliseconds = 0;
-    check(cudaEventElapsedTime(&milliseconds, begin_, timed_end_), "asking for a frame's time");
+    check(cudaEventElapsedTime(&milliseconds, begin_event_, timed_end_event_),
+          "asking for a frame's time");
     elapsed_ = static_cast<int64_t>(static_cast<double>(milliseconds) * 1e6);
   }
   int64_t elapsed() const override { return elapsed_; }
-  void* native() const override { return current_; }
-  void* owned_stream() const override { return stream_; }
+  void* native() const override { return current_stream_; }
+  void* owned_stream() const override { return own_stream_; }
   void move_to(void* native) override {
-    const auto next = static_cast<cudaStream_t>(native);
-    is_capturing_ = is_capturing(next);  // then the default stream must not be used
-    const bool is_unchanged =
-        std::exchange(current_, next) == kDefaultStream && next == kDefaultStream;
+    const auto next_stream = static_cast<cudaStream_t>(native);
+    // While a stream is captured, the default stream must not be used.
+    is_capturing_ = is_capturing(next_stream);
+    const bool is_unchanged = std::exchange(current_stream_, next_stream) == kDefaultStream &&
+                              next_stream == kDefaultStream;
     if (is_unchanged || is_capturing_) return;
-    mark_end();
-    check(cudaStreamWaitEvent(current_, end_), "following the queue's earlier work");
+    record_pending_end_event();
+    check(cudaStreamWaitEvent(current_stream_, end_event_), "following the queue's earlier work");
   }
   void follow(void* native) override {
-    if (!joint_)
-      check(cudaEventCreateWithFlags(&joint_, cudaEventDisableTiming), "creating an event");
-    check(cudaEventRecord(joint_, static_cast<cudaStream_t>(native)), "recording an event");
-    check(cudaStreamWaitEvent(current_, joint_), "following a stream");
+    if (!followed_event_)
+      check(cudaEventCreateWithFlags(&followed_event_, cudaEventDisableTiming),
+            "creating an event");
+    check(cudaEventRecord(followed_event_, static_cast<cudaStream_t>(native)),
+          "recording an event");
+    check(cudaStreamWaitEvent(current_stream_, followed_event_), "following a stream");
   }
   void lead(void* native) override {
-    mark_end();
-    check(cudaStreamWaitEvent(static_cast<cudaStream_t>(native), end_), "leading a stream");
+    record_pending_end_event();
+    check(cudaStreamWaitEvent(static_cast<cudaStream_t>(native), end_event_), "leading a stream");
   }
 
  private:
@@ -144,56 +151,62 @@ class CudaQueue : public Queue {
   static constexpr uint64_t kTimingInterval = 16, kFirstTimedFrames = 3;
 
   // How wait() waits. A thread that polls occupies a core. A thread that the driver wakes costs an
-  // interrupt and work of a driver thread, together 100 µs of CPU time. A thread that sleeps costs
-  // half as much (H200, 2026-11-27): first 3/4 of the previous wait's duration, then repeatedly 1/8
-  // of the time waited so far. wait() polls for kShortWait first if the previous wait was that
-  // short, and otherwise at every 16th wait to find out whether waits have become short.
+  // interrupt and work of a driver thread, together 100 µs of CPU time. A thread that sleeps and
+  // then checks costs half as much (H200, 2026-11-27). It sleeps first for 3/4 of the previous
+  // wait's duration, then repeatedly for 1/8 of the time waited so far. Before it sleeps, wait()
+  // polls for kShortWait if the previous wait was shorter than kShortWait. Otherwise it polls at
+  // every 16th wait, to find out whether waits have become short.
   using Clock = std::chrono::steady_clock;
   static constexpr std::chrono::microseconds kShortWait{120};
-  static constexpr unsigned kSpinInterval = 16;
+  static constexpr unsigned kPollInterval = 16;
   static constexpr std::chrono::microseconds kMinSleep{20}, kMaxSleep{2000};
 
-  bool spin_until(Clock::time_point latest) const {
+  bool poll_until(Clock::time_point deadline) const {
     do {
       if (has_ended()) return true;
-    } while (Clock::now() < latest);
+    } while (Clock::now() < deadline);
     return false;
   }
   bool has_ended() const {
-    const cudaError_t state = cudaEventQuery(end_);
+    const cudaError_t state = cudaEventQuery(end_event_);
     if (state == cudaErrorNotReady) return false;
     check(state, "running a frame on the GPU");
     return true;
   }
   void sleep() {
-    const PreciseSleep precise;
-    const Clock::time_point began = Clock::now();
-    std::chrono::nanoseconds next = last_sleep_ * 3 / 4, slept{0};
+    const PreciseSleep precise_sleep;
+    const Clock::time_point start_time = Clock::now();
+    std::chrono::nanoseconds next_sleep = last_sleep_ * 3 / 4, slept{0};
     do {
-      std::this_thread::sleep_for(std::clamp<std::chrono::nanoseconds>(next, kMinSleep, kMaxSleep));
-      slept = Clock::now() - began;
-      next = slept / 8;
+      std::this_thread::sleep_for(
+          std::clamp<std::chrono::nanoseconds>(next_sleep, kMinSleep, kMaxSleep));
+      slept = Clock::now() - start_time;
+      next_sleep = slept / 8;
     } while (!has_ended());
     last_sleep_ = slept;
   }
 
-  void create(cudaEvent_t& event, unsigned flags) {
+  void create_event(cudaEvent_t& event, unsigned flags) {
     const cudaError_t error = cudaEventCreateWithFlags(&event, flags);
     if (error != cudaSuccess) release();
     check(error, "creating an event");
   }
-  void mark(cudaEvent_t event) { check(cudaEventRecord(event, current_), "recording an event"); }
-  // Records end_ late if the work is on the default stream, which always exists. Other streams may
-  // be destroyed before the event is needed, so record() records it at once for them.
-  void mark_end() const {
-    if (!std::exchange(is_mark_pending_, false)) return;
-    check(cudaEventRecord(end_, kDefaultStream), "recording an event");
+  void record_event(cudaEvent_t event) {
+    check(cudaEventRecord(event, current_stream_), "recording an event");
   }
+  // On the default stream, record() leaves the recording of end_event_ to this function, which runs
+  // only if the event is needed. On other streams, record() records the event at once, because
+  // these streams may be destroyed before the event is needed.
+  void record_pending_end_event() const {
+    if (!std::exchange(is_end_event_pending_, false)) return;
+    check(cudaEventRecord(end_event_, kDefaultStream), "recording an event");
+  }
+  // Destroys the events and the stream.
   void release() {
-    for (cudaEvent_t event : {begin_, timed_end_, end_, joint_}) {
+    for (cudaEvent_t event : {begin_event_, timed_end_event_, end_event_, followed_event_}) {
       if (event) cudaEventDestroy(event);
     }
-    cudaStreamDestroy(stream_);
+    cudaStreamDestroy(own_stream_);
   }
   static cudaMemcpyKind direction(Memory from, Memory to) {
     if (from == Memory::host) {
@@ -203,37 +216,39 @@ class CudaQueue : public Queue {
   }
 
   std::shared_ptr<Backend> backend_;
-  const cudaStream_t stream_;
-  cudaStream_t current_;                  // receives the work: the queue's own stream or another
-  bool is_capturing_ = false;             // current_ is being captured into a graph
-  mutable bool is_mark_pending_ = false;  // end_ must still be recorded on the default stream
-  cudaEvent_t begin_ = nullptr, timed_end_ = nullptr, end_ = nullptr;
-  cudaEvent_t joint_ = nullptr;  // recorded on the streams that follow() waits for
-  uint64_t frames_ = 0;          // started so far
-  bool is_timed_ = false;        // the current frame
-  int64_t elapsed_ = 0;          // duration of the last timed frame, ns
-  bool was_short_wait_ = true;   // the previous wait
-  unsigned waits_ = 0;
+  const cudaStream_t own_stream_;
+  cudaStream_t current_stream_;  // receives the work: own_stream_ or a stream given to move_to()
+  bool is_capturing_ = false;    // whether current_stream_ is being captured into a graph
+  mutable bool is_end_event_pending_ =
+      false;  // whether end_event_ must still be recorded on the default stream
+  cudaEvent_t begin_event_ = nullptr, timed_end_event_ = nullptr, end_event_ = nullptr;
+  cudaEvent_t followed_event_ = nullptr;  // marks the work that follow() waits for
+  uint64_t frame_count_ = 0;              // number of frames started so far
+  bool is_timed_ = false;                 // whether the current frame is timed
+  int64_t elapsed_ = 0;                   // duration of the last timed frame, ns
+  bool was_short_wait_ = true;            // whether the previous wait() was shorter than kShortWait
+  unsigned wait_count_ = 0;               // number of waits that did not follow a short wait
   std::chrono::nanoseconds last_sleep_{0};  // duration of the previous wait that slept
 };
 
 // ---- contexts and memory
 
-struct Driver {
-  decltype(&cuDevicePrimaryCtxGetState) primary_state =
+// Functions of the CUDA driver that the runtime API does not offer.
+struct DriverFunctions {
+  decltype(&cuDevicePrimaryCtxGetState) get_primary_state =
       require_driver_function<decltype(cuDevicePrimaryCtxGetState)>("cuDevicePrimaryCtxGetState");
   decltype(&cuDevicePrimaryCtxSetFlags) set_primary_flags =
       require_driver_function<decltype(cuDevicePrimaryCtxSetFlags)>("cuDevicePrimaryCtxSetFlags");
   decltype(&cuDevicePrimaryCtxRetain) retain_primary =
       require_driver_function<decltype(cuDevicePrimaryCtxRetain)>("cuDevicePrimaryCtxRetain");
-  decltype(&cuCtxPushCurrent) push =
+  decltype(&cuCtxPushCurrent) push_context =
       require_driver_function<decltype(cuCtxPushCurrent)>("cuCtxPushCurrent");
-  decltype(&cuCtxPopCurrent) pop =
+  decltype(&cuCtxPopCurrent) pop_context =
       require_driver_function<decltype(cuCtxPopCurrent)>("cuCtxPopCurrent");
 };
 
-const Driver& driver() {
-  static const Driver functions;
+const DriverFunctions& driver() {
+  static const DriverFunctions functions;
   return functions;
 }
 
@@ -246,9 +261,9 @@ void expect_device(int ordinal) {
                                      std::to_string(count));
 }
 
-// The free memory of the current device as the end of an error message. Empty if CUDA does not
-// report it.
-std::string free_bytes() {
+// Returns the free memory of the current device as the last part of an error message. The text is
+// empty if CUDA does not report the free memory.
+std::string free_memory_text() {
   size_t free = 0, total = 0;
   if (cudaMemGetInfo(&free, &total) == cudaSuccess) {
     return ", " + std::to_string(free) + " of " + std::to_string(total) + " bytes are free";
@@ -261,8 +276,8 @@ std::string free_bytes() {
 struct ContextState {
   // If 16 streams start at once, the driver serialises their threads: each of 280 allocations took
   // up to 22 ms (H200, 2026-11-27), while frames were already arriving. The arena therefore
-  // allocates rarely. Each allocation is as large as all earlier ones of the same second together,
-  // up to 1/64 of the device's memory.
+  // allocates rarely. Each allocation is as large as all earlier allocations of the same second
+  // together, up to 1/64 of the device's memory.
   Arena device;
   Arena pinned{size_t{2} << 20, size_t{4} << 20};  // pinning 1 MB takes 0.5 ms
   std::once_flag kernels_loaded;
@@ -296,7 +311,7 @@ class CudaBackend : public Backend, public std::enable_shared_from_this<CudaBack
       std::call_once(state_.kernels_loaded, load_kernels);
     } catch (const MemoryError& error) {
       throw MemoryError("out of GPU memory on " + description_ + ": " + error.what() +
-                        free_bytes());
+                        free_memory_text());
     }
   }
   BackendKind kind() const override { return BackendKind::cuda; }
@@ -325,15 +340,16 @@ class CudaBackend : public Backend, public std::enable_shared_from_this<CudaBack
   }
 
  protected:
-  // The driver has a stack of contexts per thread, so entries can be nested.
+  // The driver keeps a stack of contexts for each thread, so entries can be nested.
   void enter() override {
-    if (driver().push(context_) != CUDA_SUCCESS) throw DeviceError("the CUDA context was lost");
+    if (driver().push_context(context_) != CUDA_SUCCESS)
+      throw DeviceError("the CUDA context was lost");
     entered_device = ordinal_;
   }
   void leave() override {
-    entered_device = -1;  // the enclosing entry is unknown
+    entered_device = -1;  // the device of an enclosing entry is unknown here
     CUcontext popped;
-    driver().pop(&popped);
+    driver().pop_context(&popped);
   }
 
  private:
@@ -347,11 +363,11 @@ class CudaBackend : public Backend, public std::enable_shared_from_this<CudaBack
     void* data = nullptr;
     const cudaError_t error = allocate_into(&data);
     if (error == cudaErrorMemoryAllocation) {
-      cudaGetLastError();  // clears the error; the device still works
+      cudaGetLastError();  // clears CUDA's error state: the device still works
       const bool is_device = std::string_view(kind) == "GPU";
       throw MemoryError("out of " + std::string(kind) + " memory" +
                         (is_device ? " on " + description_ : "") + ": " + std::to_string(bytes) +
-                        " bytes wanted" + (is_device ? free_bytes() : ""));
+                        " bytes wanted" + (is_device ? free_memory_text() : ""));
     }
     check(error, "allocating memory");
     const auto free_block = [](void* owner, void* block) {
@@ -379,9 +395,9 @@ int cuda_device_count() {
 void* primary_context(int ordinal) {
   expect_device(ordinal);
   static std::mutex mutex;
-  static std::map<int, CUcontext> retained;
+  static std::map<int, CUcontext> contexts;
   const std::lock_guard lock(mutex);
-  CUcontext& context = retained[ordinal];
+  CUcontext& context = contexts[ordinal];
   if (context) return context;
   const CUresult result = driver().retain_primary(&context, ordinal);
   if (result == CUDA_SUCCESS) return context;
@@ -400,7 +416,8 @@ void use_blocking_sync(int ordinal) {
   expect_device(ordinal);
   unsigned flags = 0;
   int is_created = 0;
-  if (driver().primary_state(ordinal, &flags, &is_created) != CUDA_SUCCESS || is_created) return;
+  if (driver().get_primary_state(ordinal, &flags, &is_created) != CUDA_SUCCESS || is_created)
+    return;
   flags = (flags & ~unsigned{CU_CTX_SCHED_MASK}) | CU_CTX_SCHED_BLOCKING_SYNC;
   driver().set_primary_flags(ordinal, flags);
 }

@@ -8,8 +8,8 @@
 
 namespace regions {
 
-// The driver function `name`, or null if the driver does not have it. `version` selects the
-// function's interface and counts as CUDA_VERSION does (12040: CUDA 12.4).
+// Returns the driver function `name`, or null if the driver does not have it. `version` selects the
+// version of the function's interface, in the format of CUDA_VERSION (12040 means CUDA 12.4).
 template <class Function>
 Function* find_driver_function(const char* name, unsigned version) {
   void* function = nullptr;
@@ -20,7 +20,7 @@ Function* find_driver_function(const char* name, unsigned version) {
   return found ? reinterpret_cast<Function*>(function) : nullptr;
 }
 
-// The driver function `name`, which every supported driver (CUDA 12.0 or later) has. Throws
+// Returns the driver function `name`, which every supported driver (CUDA 12.0 or later) has. Throws
 // DeviceError if it is missing.
 template <class Function>
 Function* require_driver_function(const char* name) {

@@ -32,7 +32,7 @@ bool GraphCache::KernelNode::has_configuration_of(const KernelLaunch& launch) co
          shared_bytes == launch.shared_bytes;
 }
 
-// Compares padding bytes too. If only padding differs, the arguments are set once more than needed.
+// Compares padding bytes too. If only padding bytes differ, the arguments are set again needlessly.
 bool GraphCache::KernelNode::has_arguments_of(const KernelLaunch& launch) const {
   const std::byte* stored = arguments.data();
   for (size_t i = 0; i < launch.sizes.size(); stored += launch.sizes[i++]) {
@@ -57,28 +57,29 @@ void GraphCache::record(const KernelLaunch& launch) {
   if (pass_ == Pass::launch) {
     nodes_.emplace_back(launch);
   } else {
-    // The node that the stream's next work would depend on is the kernel just captured.
+    // The stream's next work would depend on the kernel that was just captured. The dependency
+    // gives the graph node of this kernel.
     cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
     const cudaGraphNode_t* last = nullptr;
     const cudaGraphEdgeData* edges = nullptr;
     size_t count = 0;
     check(cudaStreamGetCaptureInfo(stream, &status, nullptr, nullptr, &last, &edges, &count),
           "asking for a graph's kernel");
-    nodes_.at(launches_).node = count == 1 ? *last : nullptr;
+    nodes_.at(launch_count_).node = count == 1 ? *last : nullptr;
   }
-  ++launches_;
+  ++launch_count_;
 }
 
 void GraphCache::compare(const KernelLaunch& launch) {
-  if (is_different_) return;
-  if (launches_ == nodes_.size() || !nodes_[launches_].has_configuration_of(launch)) {
-    is_different_ = true;
+  if (differs_from_previous_) return;
+  if (launch_count_ == nodes_.size() || !nodes_[launch_count_].has_configuration_of(launch)) {
+    differs_from_previous_ = true;
     return;
   }
-  KernelNode& node = nodes_[launches_++];
+  KernelNode& node = nodes_[launch_count_++];
   if (node.has_arguments_of(launch)) return;
-  if (executable_ && !set_arguments(node, launch)) {
-    is_different_ = true;
+  if (executable_graph_ && !set_arguments(node, launch)) {
+    differs_from_previous_ = true;
     return;
   }
   node.copy_arguments(launch);
@@ -91,50 +92,51 @@ bool GraphCache::set_arguments(const KernelNode& node, const KernelLaunch& launc
   params.blockDim = launch.block;
   params.sharedMemBytes = static_cast<unsigned>(launch.shared_bytes);
   params.kernelParams = launch.arguments;
-  const cudaError_t error = cudaGraphExecKernelNodeSetParams(executable_, node.node, &params);
+  const cudaError_t error = cudaGraphExecKernelNodeSetParams(executable_graph_, node.node, &params);
   if (error != cudaSuccess)
-    cudaGetLastError();  // the kernels are then launched one by one and report it
+    cudaGetLastError();  // the kernels are then launched one by one, which reports the error
   return error == cudaSuccess;
 }
 
 // ---- graphs
 
-GraphCache::Capture::Capture(GraphCache& cache, cudaStream_t stream, cudaStream_t own)
-    : cache_(cache), own_(own) {
-  cache.captured_for_ = stream;
-  cache.captured_on_ = own;
-  // Thread-local mode, because other threads may allocate memory during the capture.
-  check(cudaStreamBeginCapture(own, cudaStreamCaptureModeThreadLocal), "beginning a graph");
+GraphCache::Capture::Capture(GraphCache& cache, cudaStream_t stream, cudaStream_t capture_stream)
+    : cache_(cache), capture_stream_(capture_stream) {
+  cache.intended_stream_ = stream;
+  cache.capture_stream_ = capture_stream;
+  // Thread-local mode lets other threads allocate memory during the capture.
+  check(cudaStreamBeginCapture(capture_stream, cudaStreamCaptureModeThreadLocal),
+        "beginning a graph");
 }
 
 GraphCache::Capture::~Capture() {
   if (is_done_) return;
   cudaGraph_t unfinished = nullptr;
-  cudaStreamEndCapture(own_, &unfinished);
+  cudaStreamEndCapture(capture_stream_, &unfinished);
   if (unfinished) cudaGraphDestroy(unfinished);
   cudaGetLastError();
   cache_.discard();
 }
 
 void GraphCache::Capture::end() {
-  check(cudaStreamEndCapture(own_, &cache_.graph_), "ending a graph");
+  check(cudaStreamEndCapture(capture_stream_, &cache_.graph_), "ending a graph");
   size_t nodes = 0;
   check(cudaGraphGetNodes(cache_.graph_, nullptr, &nodes), "counting a graph's kernels");
-  expects(nodes == cache_.nodes_.size() && cache_.is_same(),
+  expects(nodes == cache_.nodes_.size() && cache_.matches_previous_frame(),
           "the work of a frame differs from the recorded launches");
-  check(cudaGraphInstantiate(&cache_.executable_, cache_.graph_, 0), "making a graph");
+  check(cudaGraphInstantiate(&cache_.executable_graph_, cache_.graph_, 0), "making a graph");
   is_done_ = true;
 }
 
 void GraphCache::launch_graph(cudaStream_t stream) {
-  check(cudaGraphLaunch(executable_, stream), "launching a graph");
+  check(cudaGraphLaunch(executable_graph_, stream), "launching a graph");
 }
 
 void GraphCache::discard() {
-  if (executable_) cudaGraphExecDestroy(std::exchange(executable_, nullptr));
+  if (executable_graph_) cudaGraphExecDestroy(std::exchange(executable_graph_, nullptr));
   if (graph_) cudaGraphDestroy(std::exchange(graph_, nullptr));
   nodes_.clear();
-  same_frames_ = 0;
+  equal_frames_ = 0;
 }
 
 }  // namespace regions

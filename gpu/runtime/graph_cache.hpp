@@ -19,28 +19,29 @@ class GraphCache final : private LaunchRecorder {
   GraphCache(const GraphCache&) = delete;
   GraphCache& operator=(const GraphCache&) = delete;
 
-  // Runs on the queue's stream the kernels that work() launches. work() may enqueue only by
-  // launch() and SideStream. All runs must use the same queue, so that they follow each other: a
-  // running graph keeps its arguments and is freed after it has ended.
+  // Runs the kernels that work() launches on the queue's stream. work() may enqueue work only by
+  // launch() and SideStream. All calls must use the same queue, so that the frames run one after
+  // another. CUDA keeps the arguments of a running graph, and frees it only after it has ended.
   //
-  // If the kernels or launch configurations differ from the previous frame's, they are launched one
-  // by one; work() is then called again. After kFramesBeforeCapture frames with the same kernels
-  // they are captured into a graph, on the queue's own stream because other threads may use the
-  // current one. Later frames launch this graph with their own arguments.
+  // If the kernels or launch configurations differ from the previous frame's, work() is
+  // called again and its kernels are launched one by one. After kFramesBeforeCapture frames with
+  // the same kernels, the kernels are captured into a graph. The capture uses the queue's own
+  // stream, because other threads may use the queue's current stream. Later frames launch this
+  // graph with their own arguments.
   //
-  // If the caller is capturing the stream into its own graph, work() is called once and enqueues
-  // directly.
+  // If the caller is capturing the stream into its own graph, work() is called once and its kernels
+  // become part of the caller's graph.
   template <class Work>
   void run(Queue& queue, const Work& work) {
     const cudaStream_t stream = stream_of(queue);
     if (is_capturing(stream)) return work();
     run_pass(Pass::compare, work);
-    if (!is_same()) {
+    if (!matches_previous_frame()) {
       discard();
       return run_pass(Pass::launch, work);
     }
-    if (!executable_ && ++same_frames_ < kFramesBeforeCapture) return work();
-    if (!executable_) {
+    if (!executable_graph_ && ++equal_frames_ < kFramesBeforeCapture) return work();
+    if (!executable_graph_) {
       Capture capture(*this, stream, own_stream_of(queue));
       run_pass(Pass::capture, work);
       capture.end();
@@ -49,16 +50,17 @@ class GraphCache final : private LaunchRecorder {
   }
 
  private:
-  // The driver instantiates one graph at a time, which takes 2 to 7 ms (H200, 2026-11-26). Capture
-  // therefore waits until the first frames of many streams, which are late already, have passed.
+  // The driver instantiates one graph at a time, which takes 2 to 7 ms (H200, 2026-11-26). If many
+  // streams start together, their first frames are already late. The capture therefore waits until
+  // these frames have passed.
   static constexpr int kFramesBeforeCapture = 12;
 
-  // A kernel of the previous frame.
+  // A kernel launch of the previous frame, and its node in the graph.
   struct KernelNode {
     const void* kernel;
     dim3 grid, block;
     size_t shared_bytes;
-    std::vector<std::byte> arguments;  // packed without gaps
+    std::vector<std::byte> arguments;  // the kernel's arguments, packed without gaps
     cudaGraphNode_t node = nullptr;
 
     explicit KernelNode(const KernelLaunch& launch);
@@ -66,21 +68,23 @@ class GraphCache final : private LaunchRecorder {
     bool has_arguments_of(const KernelLaunch& launch) const;
     void copy_arguments(const KernelLaunch& launch);
   };
-  // A call of work(): launches are compared with the previous frame's, enqueued, or captured.
+  // The purpose of a call of work(): each kernel launch is compared with the launch of the previous
+  // frame, enqueued, or captured into a graph.
   enum class Pass : uint8_t { compare, launch, capture };
-  // Captures the work intended for `stream` on `own`. The destructor ends the capture in any case.
+  // Captures the work that is intended for `stream`, using the stream `capture_stream`. The
+  // destructor ends the capture if end() was not called or failed.
   class Capture {
    public:
-    Capture(GraphCache& cache, cudaStream_t stream, cudaStream_t own);
+    Capture(GraphCache& cache, cudaStream_t stream, cudaStream_t capture_stream);
     ~Capture();
     void end();
 
    private:
     GraphCache& cache_;
-    const cudaStream_t own_;
+    const cudaStream_t capture_stream_;
     bool is_done_ = false;
   };
-  // Makes `recorder` receive the thread's launches during its lifetime.
+  // While an object of this class exists, `recorder` receives the thread's launches.
   class RecorderScope {
    public:
     explicit RecorderScope(LaunchRecorder& recorder)
@@ -97,34 +101,39 @@ class GraphCache final : private LaunchRecorder {
   void run_pass(Pass pass, const Work& work) {
     const RecorderScope scope(*this);
     pass_ = pass;
-    launches_ = 0;
-    is_different_ = false;
+    launch_count_ = 0;
+    differs_from_previous_ = false;
     work();
   }
   void record(const KernelLaunch& launch) override;
   bool enqueues_launches() const override { return pass_ != Pass::compare; }
   cudaStream_t capture_stream_for(cudaStream_t stream) const override {
-    return pass_ == Pass::capture && stream == captured_for_ ? captured_on_ : stream;
+    return pass_ == Pass::capture && stream == intended_stream_ ? capture_stream_ : stream;
   }
+  // Compares a launch with the previous frame's launch. Updates the graph if only arguments differ.
   void compare(const KernelLaunch& launch);
+  // Sets the arguments of a node of the graph. Returns whether this succeeded.
   bool set_arguments(const KernelNode& node, const KernelLaunch& launch) const;
-  bool is_same() const { return !is_different_ && launches_ > 0 && launches_ == nodes_.size(); }
+  bool matches_previous_frame() const {
+    return !differs_from_previous_ && launch_count_ > 0 && launch_count_ == nodes_.size();
+  }
   void launch_graph(cudaStream_t stream);
+  // Forgets the launches of the previous frame and destroys the graph.
   void discard();
 
   std::shared_ptr<Backend> backend_;
-  std::vector<KernelNode> nodes_;  // of the previous frame
+  std::vector<KernelNode> nodes_;  // the launches of the previous frame
   Pass pass_ = Pass::compare;
-  size_t launches_ = 0;        // in this pass
-  bool is_different_ = false;  // from the previous frame
-  int same_frames_ = 0;        // consecutive frames with the same kernels, before there is a graph
-  cudaStream_t captured_for_ = nullptr, captured_on_ = nullptr;  // set by Capture
+  size_t launch_count_ = 0;             // number of launches in this pass so far
+  bool differs_from_previous_ = false;  // whether a launch differs from the previous frame
+  int equal_frames_ = 0;  // consecutive frames with the same kernels before the capture
+  cudaStream_t intended_stream_ = nullptr, capture_stream_ = nullptr;  // both set by Capture
   cudaGraph_t graph_ = nullptr;
-  cudaGraphExec_t executable_ = nullptr;
+  cudaGraphExec_t executable_graph_ = nullptr;
 };
 
-// A second stream for work that may run concurrently with the main stream: fork, work, join. Inside
-// a graph it becomes a branch.
+// A second stream for work that may run concurrently with the main stream: call fork(), enqueue the
+// work, call join(). In a CUDA graph the side stream's work becomes a branch.
 class SideStream {
  public:
   SideStream(std::shared_ptr<Backend> backend, int priority) : backend_(std::move(backend)) {
@@ -144,36 +153,36 @@ class SideStream {
   SideStream(const SideStream&) = delete;
   SideStream& operator=(const SideStream&) = delete;
 
-  // Returns the side stream, after making it wait for all work of `main` so far.
+  // Makes the side stream wait for all work enqueued on `main` so far, and returns the side stream.
   cudaStream_t fork(cudaStream_t main) {
     if (!enqueues()) return stream_;
-    check(cudaEventRecord(forked_, actual(main)), "recording an event");
+    check(cudaEventRecord(forked_, receiving_stream(main)), "recording an event");
     check(cudaStreamWaitEvent(stream_, forked_, 0), "waiting for an event");
     return stream_;
   }
-  // Makes later work of `main` wait for the side stream's work.
+  // Makes later work on `main` wait for the side stream's work.
   void join(cudaStream_t main) {
     if (!enqueues()) return;
     check(cudaEventRecord(done_, stream_), "recording an event");
-    check(cudaStreamWaitEvent(actual(main), done_, 0), "waiting for an event");
+    check(cudaStreamWaitEvent(receiving_stream(main), done_, 0), "waiting for an event");
   }
-  // join() after a failure between fork() and join(), so that a thread that waits for `main` also
-  // waits for the side stream's work. Ignores its own errors.
+  // Replaces join() after an error between fork() and join(), so that a thread that waits for
+  // `main` also waits for the side stream's work. Does not report errors.
   void join_after_error(cudaStream_t main) noexcept {
     if (cudaEventRecord(done_, stream_) == cudaSuccess) cudaStreamWaitEvent(main, done_, 0);
     cudaGetLastError();
   }
 
  private:
-  static cudaStream_t actual(cudaStream_t main) {
+  static cudaStream_t receiving_stream(cudaStream_t main) {
     return launch_recorder ? launch_recorder->capture_stream_for(main) : main;
   }
   static bool enqueues() { return !launch_recorder || launch_recorder->enqueues_launches(); }
 
   std::shared_ptr<Backend> backend_;
   cudaStream_t stream_ = nullptr;
-  cudaEvent_t forked_ = nullptr;
-  cudaEvent_t done_ = nullptr;
+  cudaEvent_t forked_ = nullptr;  // marks the work of the main stream before fork()
+  cudaEvent_t done_ = nullptr;    // marks the end of the side stream's work
 };
 
 }  // namespace regions

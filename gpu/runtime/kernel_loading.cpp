@@ -8,32 +8,33 @@
 namespace regions {
 namespace {
 
-constexpr unsigned kVersion = 12040;  // of the driver interface, CUDA 12.4
+constexpr unsigned kDriverVersion = 12040;  // version of the driver interface: CUDA 12.4
 template <class Function>
-Function* find(const char* name) {
-  return find_driver_function<Function>(name, kVersion);
+Function* find_in_driver(const char* name) {
+  return find_driver_function<Function>(name, kDriverVersion);
 }
 
-// All kernels of the process in the current context. Empty if the driver cannot list kernels
-// (before CUDA 12.4).
+// Returns all kernels of the process in the current context. The list is empty if the driver cannot
+// list kernels (before CUDA 12.4).
 std::vector<CUfunction> all_kernels() {
-  static auto* const module_of = find<decltype(cuFuncGetModule)>("cuFuncGetModule");
-  static auto* const count_of =
-      find<decltype(cuModuleGetFunctionCount)>("cuModuleGetFunctionCount");
-  static auto* const list =
-      find<decltype(cuModuleEnumerateFunctions)>("cuModuleEnumerateFunctions");
+  static auto* const get_module = find_in_driver<decltype(cuFuncGetModule)>("cuFuncGetModule");
+  static auto* const get_kernel_count =
+      find_in_driver<decltype(cuModuleGetFunctionCount)>("cuModuleGetFunctionCount");
+  static auto* const list_kernels =
+      find_in_driver<decltype(cuModuleEnumerateFunctions)>("cuModuleEnumerateFunctions");
   std::vector<CUfunction> all;
-  if (!module_of || !count_of || !list) return all;
+  if (!get_module || !get_kernel_count || !list_kernels) return all;
   KernelRegistration::for_each([&](const void* kernel) {
     cudaFunction_t function = nullptr;
     CUmodule module = nullptr;
     unsigned count = 0;
     if (cudaGetFuncBySymbol(&function, kernel) != cudaSuccess) return void(cudaGetLastError());
-    if (module_of(&module, function) != CUDA_SUCCESS) return;
-    if (count_of(&count, module) != CUDA_SUCCESS) return;
-    const size_t before = all.size();
-    all.resize(before + count);
-    if (list(all.data() + before, count, module) != CUDA_SUCCESS) all.resize(before);
+    if (get_module(&module, function) != CUDA_SUCCESS) return;
+    if (get_kernel_count(&count, module) != CUDA_SUCCESS) return;
+    const size_t previous_count = all.size();
+    all.resize(previous_count + count);
+    if (list_kernels(all.data() + previous_count, count, module) != CUDA_SUCCESS)
+      all.resize(previous_count);
   });
   return all;
 }
@@ -47,10 +48,10 @@ bool has_machine_code() {
 }
 
 void load_kernels() {
-  static auto* const load = find<decltype(cuFuncLoad)>("cuFuncLoad");
-  if (!load || !has_machine_code()) return;
-  // Errors are ignored here: a kernel that cannot be loaded reports its error at its launch.
-  for (const CUfunction kernel : all_kernels()) load(kernel);
+  static auto* const load_kernel = find_in_driver<decltype(cuFuncLoad)>("cuFuncLoad");
+  if (!load_kernel || !has_machine_code()) return;
+  // Errors are ignored here. If a kernel cannot be loaded, its launch reports the error.
+  for (const CUfunction kernel : all_kernels()) load_kernel(kernel);
 }
 
 }  // namespace regions

@@ -8,8 +8,9 @@
 namespace regions {
 
 // Whether machine code for one of `architectures` runs on a device of compute capability
-// `capability` (all times ten): the major versions are equal and the code's minor version is not
-// later (CUDA C++ Programming Guide, "Binary Compatibility").
+// `capability` (all numbers are compute capabilities times ten). This requires equal major
+// versions, and a minor version of the code that is not later than the device's (CUDA C++
+// Programming Guide, "Binary Compatibility").
 constexpr bool is_binary_compatible(int capability, std::initializer_list<int> architectures) {
   for (const int architecture : architectures) {
     if (architecture / 10 == capability / 10 && architecture <= capability) return true;
@@ -26,8 +27,8 @@ bool has_machine_code();
 // if the driver cannot list kernels (before CUDA 12.4) or would have to translate them from PTX.
 void load_kernels();
 
-// Registers one source file with kernels, so that load_kernels() finds all kernels of the process.
-// gpu/kernel_target.py defines one object of this class per source file.
+// Registers one source file that contains kernels, so that load_kernels() finds all kernels of the
+// process. gpu/kernel_target.py defines one object of this class per source file.
 class KernelRegistration {
  public:
   // `kernel` is any kernel of the file.
@@ -43,7 +44,8 @@ class KernelRegistration {
   }
 
  private:
-  static inline const KernelRegistration* first_ = nullptr;  // of a linked list
+  static inline const KernelRegistration* first_ =
+      nullptr;  // head of the linked list of registrations
 
   const void* const kernel_;
   const KernelRegistration* const next_;

@@ -1,6 +1,6 @@
-// CUDA runtime calls and kernel launches: error checks, properties of the current device, streams,
-// and ordinary, cooperative, cluster and programmatic dependent launches. Every runtime call is
-// wrapped in check(). Every kernel is started by launch() or one of its variants.
+// Helpers for CUDA runtime calls and kernel launches: error checks, properties of the current
+// device, streams, and ordinary, cooperative, cluster and programmatic dependent launches. Every
+// runtime call is wrapped in check(). Every kernel is started by launch() or one of its variants.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -18,7 +18,8 @@
 
 namespace regions {
 
-// Throws MemoryError or DeviceError with the attempted action and CUDA's error text.
+// Throws MemoryError or DeviceError if `error` is an error. `action` describes the attempted
+// action; the message consists of it and CUDA's error text.
 inline void check(cudaError_t error, const char* action) {
   if (error == cudaSuccess) return;
   const std::string text = std::string(action) + ": " + cudaGetErrorString(error);
@@ -28,18 +29,19 @@ inline void check(cudaError_t error, const char* action) {
 
 // ---- the current device
 
-// The device of the thread's innermost Backend::Entry, or a negative number after that entry ended.
+// Device index set by the thread's last Backend::Entry. Negative if no entry is active, or if an
+// inner entry has ended.
 inline thread_local int entered_device = -1;
 
-// The device of the thread's current context. cudaGetDevice() takes half a microsecond, so it is
-// called only outside of entries.
+// Returns the device index of the thread's current context. cudaGetDevice() takes half a
+// microsecond, so it is called only outside of entries.
 inline int current_device() {
   int device = entered_device;
   if (device < 0) check(cudaGetDevice(&device), "asking for the device");
   return device;
 }
 
-// An attribute of the current device.
+// Returns an attribute of the current device.
 inline int device_attribute(cudaDeviceAttr attribute) {
   int value = 0;
   check(cudaDeviceGetAttribute(&value, attribute, current_device()),
@@ -51,8 +53,8 @@ inline int device_attribute(cudaDeviceAttr attribute) {
 // different properties, and kernel attributes are set for the current device only.
 class DeviceCache {
  public:
-  // Returns query() of the current device, which is called at the first use on this device. Two
-  // threads may both call it.
+  // Returns the result of query() for the current device. Calls query() only at the first use on
+  // each device; two threads that start at the same time may both call it.
   template <class Query>
   int get(Query query) {
     const int device = current_device();
@@ -64,11 +66,12 @@ class DeviceCache {
 
  private:
   static constexpr int kMaxDevices = 64;
-  std::array<std::atomic<int>, kMaxDevices> values_ = {};  // value + 1; 0: not yet known
+  std::array<std::atomic<int>, kMaxDevices> values_ = {};  // [device], value + 1; 0: not yet known
 };
 
-// Number of multiprocessors of the current device. Queried once per device; neither allocates nor
-// synchronises afterwards. Use it for grid sizes and thresholds; results must not depend on it.
+// Returns the number of multiprocessors of the current device. It is queried once per device; later
+// calls neither allocate nor synchronise. Use it for grid sizes and thresholds; results of
+// algorithms must not depend on it.
 inline unsigned multiprocessors() {
   static DeviceCache count;
   return static_cast<unsigned>(
@@ -89,13 +92,14 @@ inline bool is_capturing(cudaStream_t stream) {
   return status != cudaStreamCaptureStatusNone;
 }
 
-// Creates a non-blocking stream with a priority as in Backend::make_queue().
+// Creates a non-blocking stream. `priority` has the same meaning as in Backend::make_queue().
 inline cudaStream_t make_stream(int priority) {
-  int lowest = 0, highest = 0;  // smaller numbers go first
-  check(cudaDeviceGetStreamPriorityRange(&lowest, &highest), "asking for priorities");
+  int lowest_priority = 0, highest_priority = 0;  // smaller numbers mean higher priority
+  check(cudaDeviceGetStreamPriorityRange(&lowest_priority, &highest_priority),
+        "asking for priorities");
   cudaStream_t stream = nullptr;
   check(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking,
-                                     std::max(lowest - priority, highest)),
+                                     std::max(lowest_priority - priority, highest_priority)),
         "creating a stream");
   return stream;
 }
@@ -104,11 +108,14 @@ inline cudaStream_t make_stream(int priority) {
 
 // How the blocks of a grid are scheduled.
 enum class GridKind : uint8_t {
-  independent,  // one by one, as multiprocessors become free
-  cooperative,  // all at once; if other work occupies the device, the grid waits until it fits.
-                // Cooperative grids of several streams run one after the other
-  cluster       // as one thread block cluster of up to 16 blocks (compute capability 9.0). Grids of
-                // several streams run concurrently
+  // Blocks start one by one, as multiprocessors become free.
+  independent,
+  // All blocks run at the same time. If other work occupies the device, the grid waits until it
+  // fits. Cooperative grids of several streams run one after another.
+  cooperative,
+  // The grid is one thread block cluster of up to 16 blocks (compute capability 9.0). Clusters of
+  // several streams run concurrently.
+  cluster
 };
 // Whether a kernel may start before the previous kernel on its stream has ended: not at all, or by
 // programmatic dependent launch (see pdl_trigger()).
@@ -121,7 +128,7 @@ struct KernelLaunch {
   size_t shared_bytes;
   cudaStream_t stream;
   void** arguments;
-  std::span<const size_t> sizes;  // of the arguments, in bytes
+  std::span<const size_t> sizes;  // [arguments], size of each argument, bytes
   GridKind grid_kind = GridKind::independent;
   Dependency dependency = Dependency::full;
 
@@ -150,23 +157,24 @@ struct KernelLaunch {
   }
 };
 
-// Receives the launches of a thread instead of their streams; GraphCache builds CUDA graphs with
-// it.
+// Interface of an object that receives all kernel launches of a thread, instead of the streams.
+// GraphCache implements it to build CUDA graphs.
 class LaunchRecorder {
  public:
   virtual void record(const KernelLaunch& launch) = 0;
   // Whether recorded launches are also enqueued, so that streams must wait for each other.
   virtual bool enqueues_launches() const = 0;
-  // The stream that receives work intended for `stream`.
+  // Returns the stream that receives the work intended for `stream`.
   virtual cudaStream_t capture_stream_for(cudaStream_t stream) const { return stream; }
 
  protected:
   ~LaunchRecorder() = default;
 };
+// The recorder that receives this thread's launches; null if launches go to their streams.
 inline thread_local LaunchRecorder* launch_recorder = nullptr;
 
-// Whether kernels run: false with fault injection `idle`. Throws if fault injection makes this
-// launch fail.
+// Returns whether kernels may run: false under the fault injection `idle`. Throws if fault
+// injection makes this launch fail.
 inline bool is_launch_allowed() {
   fail_if_injected(Fault::launch);
   return !faults::skip_launches.load(std::memory_order_relaxed);
@@ -201,8 +209,8 @@ template <class Kernel, class... Given>
 void launch(Kernel* kernel, Given&&... given) {
   launch_as(GridKind::independent, Dependency::full, kernel, std::forward<Given>(given)...);
 }
-// Launches a kernel with a grid-wide barrier. Throws DeviceError if the grid does not fit the
-// device.
+// Launches a kernel that uses a grid-wide barrier. Throws DeviceError if not all blocks fit on the
+// device at the same time.
 template <class Kernel, class... Given>
 void launch_cooperative(Kernel* kernel, Given&&... given) {
   launch_as(GridKind::cooperative, Dependency::full, kernel, std::forward<Given>(given)...);
@@ -210,15 +218,16 @@ void launch_cooperative(Kernel* kernel, Given&&... given) {
 
 // ---- programmatic dependent launch (compute capability 9.0)
 //
-// The blocks of a kernel may start while the previous kernel still runs, which hides the launch
-// latency: a large part of the time of kernels that take microseconds. Each kernel calls pdl_wait()
-// before it accesses data that earlier kernels of the frame write or read, unless these kernels are
-// known to be complete.
+// The blocks of a kernel may start while the previous kernel still runs. This hides the launch
+// latency, which is a large part of the time of kernels that take microseconds. Each kernel calls
+// pdl_wait() before the first access to data that earlier kernels of the frame write or read,
+// unless these kernels are known to be complete.
 
 #ifdef __CUDACC__
 
-// Triggers the dependent kernel's programmatic launch. This cannot starve the current grid: it
-// fires only after all of its blocks have called it or ended, so all are resident.
+// Lets the next kernel of the stream start. Its blocks cannot take the place of blocks of the
+// current kernel: the next kernel starts only after every block of the current kernel has called
+// this function or ended.
 __device__ inline void pdl_trigger() {
 #if __CUDA_ARCH__ >= 900
   cudaTriggerProgrammaticLaunchCompletion();
@@ -232,14 +241,14 @@ __device__ inline void pdl_wait() {
 #endif
 }
 
-// First lets the next kernel's blocks start and wait, then waits for the earlier kernels.
+// Lets the next kernel's blocks start, then waits for the earlier kernels.
 __device__ inline void pdl_trigger_and_wait() {
   pdl_trigger();
   pdl_wait();
 }
 
-// Opposite order: when the next kernel's blocks start, all kernels earlier than the current kernel
-// are complete. These blocks may therefore read earlier results before their own pdl_wait().
+// Waits for the earlier kernels, then lets the next kernel's blocks start. The next kernel may
+// therefore read results of kernels before the current one even before its own pdl_wait().
 __device__ inline void pdl_wait_and_trigger() {
   pdl_wait();
   pdl_trigger();
@@ -247,15 +256,17 @@ __device__ inline void pdl_wait_and_trigger() {
 
 #endif
 
-// Compute capability (times ten) for which the code of `kernel` on the current device was compiled.
-// Code translated from PTX of an older capability has only the features of the older one.
+// Returns the compute capability (times ten) for which the code of `kernel` on the current device
+// was compiled. Code that is translated from PTX of an older capability has only the features of
+// the older capability.
 inline int compiled_capability(const void* kernel) {
   cudaFuncAttributes attributes = {};
   check(cudaFuncGetAttributes(&attributes, kernel), "asking about a kernel");
   return attributes.ptxVersion;
 }
 
-// Whether the kernels of this build, as compiled for the current device, implement pdl_wait().
+// Whether `kernel`, as compiled for the current device, implements pdl_wait(). The answer is the
+// same for all kernels of a build.
 inline bool supports_pdl(const void* kernel) {
   static DeviceCache is_supported;
   return is_supported.get([kernel] { return compiled_capability(kernel) >= 90; });
@@ -275,8 +286,8 @@ void launch_pdl(Kernel* kernel, Given&&... given) {
 
 // ---- launch configurations
 
-// Number of blocks of `threads` threads that the device runs at once; the limit of a cooperative
-// grid.
+// Returns the number of blocks of `threads` threads that the current device runs at the same time.
+// It is the limit of a cooperative grid.
 template <class Kernel>
 int resident_blocks(Kernel* kernel, int threads, size_t shared_bytes = 0) {
   int per_multiprocessor = 0;
@@ -286,20 +297,21 @@ int resident_blocks(Kernel* kernel, int threads, size_t shared_bytes = 0) {
   return static_cast<int>(multiprocessors()) * per_multiprocessor;
 }
 
-// Number of blocks of `block` elements that cover `count` elements.
+// Returns the number of blocks of `block` elements each that cover `count` elements.
 inline unsigned blocks_for(size_t count, size_t block) {
   return static_cast<unsigned>((count + block - 1) / block);
 }
 
 // Allows launches of `kernel` as a cluster of `blocks` blocks with `shared_bytes` of dynamic shared
-// memory each. Returns whether the device can run such a cluster. An earlier, larger limit of
-// shared memory stays in force.
+// memory per block. Returns whether the device can run such a cluster. If an earlier call has set a
+// larger limit of shared memory, the larger limit remains.
 template <class Kernel>
 bool enable_cluster(Kernel* kernel, unsigned blocks, unsigned threads, size_t shared_bytes) {
   const auto* function = reinterpret_cast<const void*>(kernel);
   const auto set = [&](cudaFuncAttribute attribute, int value) {
     const cudaError_t error = cudaFuncSetAttribute(function, attribute, value);
-    if (error != cudaSuccess) cudaGetLastError();  // clears the error; the device has less
+    if (error != cudaSuccess)
+      cudaGetLastError();  // clears the error: the device does not support the value
     return error == cudaSuccess;
   };
   cudaFuncAttributes attributes = {};
@@ -320,7 +332,7 @@ bool enable_cluster(Kernel* kernel, unsigned blocks, unsigned threads, size_t sh
   config.numAttrs = 1;
   int clusters = 0;
   const cudaError_t error = cudaOccupancyMaxActiveClusters(&clusters, function, &config);
-  if (error != cudaSuccess) cudaGetLastError();  // clears the error; the cluster is too large
+  if (error != cudaSuccess) cudaGetLastError();  // clears the error: the cluster is too large
   return error == cudaSuccess && clusters > 0;
 }
 
