@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/workspace.hpp"
+
 namespace regions {
 namespace {
 

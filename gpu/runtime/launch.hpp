@@ -336,8 +336,9 @@ bool enable_cluster(Kernel* kernel, unsigned blocks, unsigned threads, size_t sh
   return error == cudaSuccess && clusters > 0;
 }
 
-// Sets `bytes` of the backend's memory to 0 and waits until this is done. For memory that kernels
-// expect to be zero at the first frame and leave zero for the next. Not for hot paths.
+// Sets `bytes` bytes of device memory at `data` to 0 and waits until this is done. Use it for
+// memory that kernels expect to be zero at the start of a frame and set to zero again for the next
+// frame. Too slow to be called per frame.
 inline void fill_with_zeros(Queue& queue, void* data, size_t bytes) {
   check(cudaMemsetAsync(data, 0, bytes, stream_of(queue)), "clearing memory");
   queue.record();
