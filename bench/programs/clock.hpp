@@ -14,13 +14,13 @@ struct Timing {
   double cpu_fastest = 0;
 };
 
-// How often to measure: `least_runs` times, or fewer if `seconds` are over, but at least `fewest`
+// How often to measure: `max_timings` times, or fewer if `seconds` are over, but at least `fewest`
 // times.
 struct Effort {
-  int least_runs = 30;
+  int max_timings = 30;
   double seconds = 1;
   int warm_up = 2;
-  size_t fewest = 3;
+  size_t min_timings = 3;
 };
 
 // Does the work of one frame, or enqueues it.

@@ -12,9 +12,9 @@
 
 namespace regions {
 
-// Returns the exit status of run(count, words); 0 after --help, 2 for invalid arguments or files,
+// Returns the exit status of run(argc, argv); 0 after --help, 2 for invalid arguments or files,
 // and 1 for later failures.
-int run_program(const char* name, int (*run)(int, char**), int count, char** words);
+int run_program(const char* name, int (*run)(int, char**), int argc, char** argv);
 
 // Throw InputError unless the text is a number above 0, a size, or a list of them.
 void read(const std::string& text, int& value);
@@ -54,7 +54,7 @@ std::function<void(const std::string&)> setting(P& params) {
 
 // Reads the options among the words and returns the other words. --help prints `usage`, which
 // describes those words and the program, and the table.
-std::vector<std::string> parse(int count, char** words, const char* usage,
+std::vector<std::string> parse(int argc, char** argv, const char* usage,
                                const std::vector<Option>& options);
 
 }  // namespace regions

@@ -15,16 +15,16 @@ class Row {
 
   Row& add(const char* key, const std::string& text);
   Row& add(const char* key, const char* text) { return add(key, std::string(text)); }
-  Row& add(const char* key, bool value) { return put(key, value ? "true" : "false"); }
+  Row& add(const char* key, bool value) { return add_json(key, value ? "true" : "false"); }
   Row& add(const char* key, double value, int digits);
-  template <std::integral Whole>
-  Row& add(const char* key, Whole value) {
-    return put(key, std::to_string(value));
+  template <std::integral Integer>
+  Row& add(const char* key, Integer value) {
+    return add_json(key, std::to_string(value));
   }
   Row& add(Size size) { return add("width", size.width).add("height", size.height); }
   Row& add(const Timing& time);  // microseconds
   // Adds a value that is already JSON.
-  Row& put(const char* key, const std::string& value);
+  Row& add_json(const char* key, const std::string& value);
   // Adds derived text, which JSON rows do not have.
   Row& remark(const std::string& text);
 

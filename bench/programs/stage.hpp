@@ -36,10 +36,10 @@ GstElement* make_frame_source(const FrameSupply& supply);
 // Whether the next element proposed a pool. Valid once frames flow.
 bool was_offered_pool(GstElement* source);
 
-// Pushes frames one at a time: after hold(), each frame waits for a call of let_one_go(). That
+// Pushes frames one at a time: after hold(), each frame waits for a call of push_one_frame(). That
 // returns the monotonic time of the push (microseconds), or -1 if no element takes the frame.
-void hold(GstElement* source);
-int64_t let_one_go(GstElement* source);
+void hold_frames(GstElement* source);
+int64_t push_one_frame(GstElement* source);
 
 // Owns caps that are made from text.
 class Caps {
@@ -75,6 +75,7 @@ Outcome play(FrameSupply supply, const std::string& chain, const std::string& sy
 // Plays pipelines that are complete except for their sink, at full speed. Streams use the texts in
 // turn. By GStreamer's default, each sink holds its first frame until all sinks have one; `apart`
 // disables this.
-Outcome play_texts(const std::vector<std::string>& texts, int streams = 1, bool apart = false);
+Outcome play_descriptions(const std::vector<std::string>& descriptions, int streams = 1,
+                          bool start_sinks_separately = false);
 
 }  // namespace regions

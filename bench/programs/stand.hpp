@@ -28,7 +28,7 @@ struct Answer {
 std::string difference(const Answer& expected, const Answer& got);
 
 // The time of a frame by one of its backend's clocks.
-struct Clocked {
+struct ClockedTime {
   const char* clock;  // graph and stream on a GPU, wall on the CPU
   Timing time;
 };
@@ -39,32 +39,32 @@ class Frames {
   // The setup's slots are used in turn.
   Frames(std::shared_ptr<Backend> backend, const Setup& setup, int count, Outputs outputs);
 
-  int count() const { return static_cast<int>(stations_.size()); }
+  int count() const { return static_cast<int>(buffers_.size()); }
   Queue& queue() { return *queue_; }
-  const FrameTask& job(int frame) const { return stations_[static_cast<size_t>(frame)].job; }
+  const FrameTask& task(int frame) const { return buffers_[static_cast<size_t>(frame)].task; }
 
   // Copies a picture into the frame. A gray picture is converted to the frame's format.
-  void show(int frame, const ConstFrame& picture);
+  void set_input(int frame, const ConstFrame& picture);
   // Waits for all work.
-  void finish();
+  void wait_for_all();
   // Overwrites the outputs, so that an earlier answer cannot be mistaken for a new one.
-  void spoil();
+  void overwrite_outputs();
   // The answer of the last run of this frame. Waits for it.
   Answer answer(int frame);
   // Whether the labels equal these. Does not copy them all, because many layers need gigabytes.
   bool has_labels(int frame, std::span<const uint32_t> expected);
   // The frame's mask; valid until the next output is read.
   std::span<const uint8_t> mask(int frame);
-  uint32_t total(int frame) const { return *job(frame).table.total; }
+  uint32_t total(int frame) const { return *task(frame).table.total; }
 
  protected:
   // On a GPU, one graph has `calls` calls of the work, on the frames in turn.
-  std::vector<Clocked> time_each(const FrameWork& enqueue, const Effort& effort, int calls);
+  std::vector<ClockedTime> time_each(const FrameWork& enqueue, const Effort& effort, int calls);
 
  private:
-  struct Station {
+  struct FrameBuffers {
     Block in, labels, mask, table;
-    FrameTask job;
+    FrameTask task;
   };
   // Copies an output into staging and waits.
   void fetch(const Block& output);
@@ -74,32 +74,32 @@ class Frames {
   std::unique_ptr<Queue> queue_;
   Setup setup_;
   Block staging_;  // pinned, for the largest output
-  std::vector<Station> stations_;
+  std::vector<FrameBuffers> buffers_;
 };
 
 template <class P>
-class Stand : public Frames {
+class TestStand : public Frames {
  public:
   // `algorithm` is made by the backend for P if it is not given.
-  Stand(const std::shared_ptr<Backend>& backend, const Setup& setup, P parameters, int count,
-        Outputs outputs = {}, std::unique_ptr<Algorithm<P>> algorithm = nullptr)
+  TestStand(const std::shared_ptr<Backend>& backend, const Setup& setup, P parameters, int count,
+            Outputs outputs = {}, std::unique_ptr<Algorithm<P>> algorithm = nullptr)
       : Frames(backend, setup, count, outputs),
         params(std::move(parameters)),
-        algorithm_(algorithm ? std::move(algorithm) : make_on<P>(backend)) {
+        algorithm_(algorithm ? std::move(algorithm) : make_algorithm_on<P>(backend)) {
     algorithm_->prepare(params);
     algorithm_->configure(setup);
   }
 
   Algorithm<P>& algorithm() { return *algorithm_; }
-  void enqueue(int frame) { algorithm_->enqueue(job(frame), params, queue()); }
+  void enqueue(int frame) { algorithm_->enqueue(task(frame), params, queue()); }
   void run(int frame) {
     enqueue(frame);
-    finish();
+    wait_for_all();
   }
-  std::vector<Clocked> time(const Effort& effort, int calls) {
+  std::vector<ClockedTime> time(const Effort& effort, int calls) {
     return time_each([this](int call) { enqueue(call % count()); }, effort, calls);
   }
-  std::vector<Clocked> time(const Effort& effort) { return time(effort, count()); }
+  std::vector<ClockedTime> time(const Effort& effort) { return time(effort, count()); }
 
   P params;  // may change, but must not need more than the initial parameters
 
