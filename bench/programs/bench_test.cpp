@@ -1,5 +1,5 @@
 // Tests the shared code of the benchmark programs: medians, comparisons of answers, mirrored
-// inputs, options, rows, and the frames of stand.hpp on the CPU.
+// inputs, options, output rows, and TestStand on the CPU.
 #include <gtest/gtest.h>
 
 #include "bench/programs/cases.hpp"

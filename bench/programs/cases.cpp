@@ -1,4 +1,5 @@
-// Cases of cclabel. The parameters come from its Field table.
+// Builds the benchmark cases of cclabel from the command line. Parameter values are parsed with the
+// Field table of cclabel.
 #include "bench/programs/cases.hpp"
 
 #include <cstring>
@@ -17,7 +18,7 @@ auto list_into(std::vector<T>& list, T (*parse_one)(const std::string&)) {
   };
 }
 
-// "1", "2" or "all".
+// Parses "1", "2" or "all"; returns 0 for "all".
 int thread_count(const std::string& text) {
   int count = 0;
   if (text != "all") read(text, count);

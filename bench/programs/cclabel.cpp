@@ -1,5 +1,5 @@
 // Times cclabel on the CPU and on the GPU for every content, size, connectivity and task of
-// cases.hpp. Each answer is first compared with the CPU's.
+// cases.hpp. Before the timing, each result is compared with the CPU's.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -10,7 +10,8 @@
 namespace regions {
 namespace {
 
-// The CPU's answer for each variant, with the table of regions. It uses all cores.
+// Computes the expected answer expected answer for each variant of the picture on the CPU, with all
+// cores and with the table of regions.
 std::vector<Answer> answers_of(Case test_case, std::span<const Picture> variants) {
   test_case.table = true;
   CcLabelTestStand test_stand =
@@ -27,7 +28,7 @@ std::string rate(size_t bytes, const Timing& time) {
   return std::to_string(std::lround(static_cast<double>(bytes) / time.median / 1e3)) + " GB/s";
 }
 
-// Runs all cases.
+// Runs all cases that the options select.
 class CaseRunner {
  public:
   explicit CaseRunner(const Options& options) : options_(options) {
@@ -68,7 +69,8 @@ class CaseRunner {
     return wrong_answers_;
   }
 
-  // Consecutive cases share their pictures, and the tasks of one case share its answers.
+  // Makes the input pictures and the expected answers of a case, unless the previous case had the
+  // same ones.
   void prepare(const Case& test_case) {
     const bool same_picture =
         test_case.content == prepared_.content && test_case.size == prepared_.size;
@@ -134,7 +136,8 @@ class CaseRunner {
     }
   }
 
-  // Runs once per size, in the same run as the times that are compared with it.
+  // Times the lower-bound kernel, once per picture size. This happens in the same process as the
+  // timings that are compared with it.
   void time_lower_bound(Size size) {
     if (lower_bound_size_ == size) return;
     lower_bound_size_ = size;
@@ -167,7 +170,7 @@ class CaseRunner {
   bool cpu_ = true;
   int wrong_answers_ = 0;
   Case prepared_;
-  std::vector<Picture> variants_;  // of the prepared case
+  std::vector<Picture> variants_;  // inputs of the prepared case
   std::vector<Answer> expected_;   // for each variant
   Size lower_bound_size_;
   CudaTimes lower_bound_;

@@ -1,11 +1,12 @@
-// Times the labelling methods of earlier papers on the GPU, variant by variant, with their number
-// of passes, and union-find for comparison. The pictures have the papers' sizes. Every answer is
-// compared with the CPU's.
+// Times the labelling methods of earlier papers on the GPU, variant by variant, and union-find for
+// comparison. It also prints the number of passes of each variant. The pictures have the papers'
+// sizes. Every answer is compared with the CPU's.
 //
-// Propagation (GTC 2010, 2013): a maze of 512x512, noise of 300x100 and 1024x768, smooth regions of
-// 4096x4096, all 8-connected, and a head-like volume of 256x256x100, 6-connected, by equal values.
-// Sweeps (GTC 2015): 64 thresholds of smooth and uniformly random cubes, 26-connected, all at once.
-// To count the passes, the thresholds also run one by one.
+// Inputs of label propagation (GTC 2010, 2013): a maze of 512x512, noise of 300x100 and 1024x768,
+// and smooth regions of 4096x4096, all 8-connected; and a head-like volume of 256x256x100,
+// 6-connected, with criterion=equal. Inputs of sweeps (GTC 2015): smooth and uniformly random
+// cubes, 26-connected, with 64 thresholds at once. To count the passes, each threshold is also
+// labelled separately.
 #include <algorithm>
 #include <cstdio>
 
@@ -26,8 +27,8 @@ using VolumeTestStand = TestStand<CcLabelParams>;
 
 struct Task {
   std::string name;
-  int slices;
-  Picture picture;
+  int slices;       // 1 for a picture
+  Picture picture;  // slices are stored below one another
   CcLabelParams params;
 };
 
@@ -144,8 +145,9 @@ class Ablation {
     const bool correct = test_stand.has_labels(0, expected.labels);
     const uint32_t passes = passes_of(test_stand);
     all_correct_ &= correct;
-    // Short work is timed as a graph, without launch gaps. Work of milliseconds is timed once by
-    // the wall clock, where the gaps do not matter; checking the answer was its warm-up.
+    // Work of up to 3 ms is timed as a CUDA graph, which has no launch gaps. Longer work is timed
+    // by the wall clock, because launch gaps do not matter there. The run that checked the answer
+    // was the warm-up.
     const Timing single_run = time_calls(1, [&](int) { test_stand.run(0); }, {3, 0.05, 0, 1});
     const bool is_slow = single_run.median > 3e3;
     Row row("ablation", json_);
@@ -177,7 +179,7 @@ int run(int argc, char** argv) {
   };
   if (!have_cuda()) {
     std::fprintf(stderr, "cclabel_historic: skipped: no usable CUDA device\n");
-    return 77;  // skipped
+    return 77;  // exit status of a skipped test
   }
   const std::shared_ptr<Backend> gpu = make_first_gpu_backend();
   const Backend::Entry entry(*gpu);

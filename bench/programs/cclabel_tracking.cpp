@@ -19,7 +19,7 @@ struct Options {
   int discs = 1000;
 };
 
-// Discs move forth and back, so that the first frame can follow the last frame.
+// Pictures of discs that move forth and back, so that the sequence can be repeated without a jump.
 std::vector<Picture> moving_discs(Size size, int discs) {
   std::vector<std::vector<Disc>> scene = {crowd(size, discs, 1)};
   while (scene.size() <= kFrames / 2) scene.push_back(moved(size, scene.back()));

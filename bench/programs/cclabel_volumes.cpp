@@ -1,6 +1,6 @@
-// Times cclabel on cubes of gray values, 6-, 18- and 26-connected, and with 64 thresholds at once.
-// Every answer of the GPU is first compared with the CPU's. With --raw, the program writes a cube's
-// bytes instead, for other programs.
+// Times cclabel on cubes of gray values, with 6, 18 and 26 neighbours, and with 64 thresholds at
+// once. Before the timing, every answer of the GPU is compared with the CPU's. With --raw, the
+// program only writes a cube's bytes to standard output, as input for other programs.
 #include <algorithm>
 #include <cstdio>
 #include <optional>
@@ -23,7 +23,8 @@ struct Options {
   std::vector<std::string> contents;
 };
 
-// Labels one cube with one connectivity after the other, on any backend.
+// Times the labelling of one cube on the CPU and the GPU. measure() is called once per
+// connectivity.
 class CubeBenchmark {
  public:
   CubeBenchmark(const Options& options, const std::shared_ptr<Backend>& gpu,
@@ -32,7 +33,8 @@ class CubeBenchmark {
     std::vector<double> thresholds;
     for (int k = 0; k < 64 && options.thresholds; ++k) thresholds.push_back((4 * k + 2) / 255.0);
     params_.thresholds = thresholds;
-    params_.connectivity = Connectivity::twenty_six;  // needs the largest workspace
+    // This connectivity needs the largest workspace.
+    params_.connectivity = Connectivity::twenty_six;
     all_cores_.emplace(make_test_stand(make_cpu_backend(), 1));
     if (gpu) gpu_.emplace(make_test_stand(gpu, options.thresholds ? 1 : side <= 128 ? 16 : 4));
   }
@@ -52,7 +54,7 @@ class CubeBenchmark {
     gpu_->params = params_;
     const bool correct = answers_correctly(*gpu_, expected, 0) &&
                          answers_correctly(*gpu_, expected, gpu_->count() - 1);
-    // Replays differ by less than 1 %, so ten of them are enough for the median.
+    // Replays of a CUDA graph differ by less than 1 %, so ten replays are enough for the median.
     print("cuda", 0, expected, correct, gpu_->time({10, 2}));
     return correct;
   }

@@ -1,4 +1,4 @@
-// Computes medians and measures wall-clock times.
+// Measures wall-clock and CPU times, and computes their medians.
 #include "bench/programs/clock.hpp"
 
 #include <algorithm>

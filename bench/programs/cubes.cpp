@@ -1,4 +1,4 @@
-// Makes volumes.
+// Makes the gray-value volumes of the benchmarks.
 #include "bench/programs/cubes.hpp"
 
 #include <cmath>
@@ -13,7 +13,8 @@ Picture make_cube(const std::string& content, int side) {
   const auto noise = [](int x, int y, int z, uint32_t seed) {
     return hash(static_cast<uint32_t>(x), static_cast<uint32_t>(z * 4099 + y), seed);
   };
-  const auto interpolated = [&](double x, double y, double z, uint32_t seed) {  // trilinear
+  const auto interpolated = [&](double x, double y, double z,
+                                uint32_t seed) {  // by trilinear interpolation
     const int cx = static_cast<int>(x), cy = static_cast<int>(y), cz = static_cast<int>(z);
     double sum = 0;
     for (int k = 0; k < 8; ++k) {
@@ -36,7 +37,7 @@ Picture make_cube(const std::string& content, int side) {
       sum += interpolated(x / cell, y / cell, z / cell, static_cast<uint32_t>(octave)) *
              (8 >> octave) / 15;
     }
-    // Averages are close to the middle, so spread them over all values.
+    // Interpolated values are close to the middle of 0..255, so stretch them to the whole range.
     return static_cast<uint8_t>(std::min(std::max((sum - 128) * 2 + 128, 0.0), 255.0));
   };
   const auto side_length = static_cast<size_t>(side);

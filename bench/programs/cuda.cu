@@ -1,5 +1,5 @@
-// The GPU's clocks (CUDA events, graph replays), and the floor kernel with which all times are
-// compared.
+// Measures times on the GPU with CUDA events and graph replays. Also contains the lower-bound
+// kernel, with which labelling times are compared.
 #include <cuda_runtime.h>
 
 #include "bench/programs/cuda.hpp"
@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kWarmUp = 3;
 
-// Owns a pair of events.
+// Measures the time of work on a stream with two CUDA events.
 class Stopwatch {
  public:
   explicit Stopwatch(cudaStream_t stream) : stream_(stream) {
@@ -41,7 +41,7 @@ class Stopwatch {
   cudaEvent_t stop_ = nullptr;
 };
 
-// Owns an executable graph of the frames' work.
+// An executable CUDA graph of the work of several frames.
 class GraphReplay {
  public:
   GraphReplay(cudaStream_t stream, int frames, const FrameWork& enqueue) : stream_(stream) {
@@ -65,7 +65,8 @@ class GraphReplay {
   cudaGraphExec_t graph_ = nullptr;
 };
 
-// Puts a pair of events around each call of work(run), which does `frames` frames.
+// Measures each call of work(run) with a pair of events. A call processes `frames` frames; the
+// result is the time per frame.
 Timing time_events(cudaStream_t stream, int frames, int runs, const FrameWork& work) {
   Stopwatch stopwatch(stream);
   std::vector<double> samples;

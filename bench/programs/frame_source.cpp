@@ -1,4 +1,4 @@
-// The source of the pipeline benchmark; a GstPushSrc.
+// The GStreamer source element (a GstPushSrc) of the pipeline benchmark. It pushes prepared frames.
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
@@ -11,23 +11,24 @@ namespace {
 using regions::FrameOrigin;
 using regions::FrameSupply;
 
-constexpr std::chrono::seconds kPushTimeout{5};  // limit for a pipeline to take one frame
+constexpr std::chrono::seconds kPushTimeout{5};  // maximum time until the pipeline takes a frame
 
-// The element's members that are not part of its GObject.
+// C++ members of the element. They are allocated separately, because GObject does not call
+// constructors.
 struct State {
   FrameSupply supply;
   GstVideoInfo info = {};
   GstBufferPool* own_pool = nullptr;
   bool offered_pool = false;
-  int created = 0;
+  int created = 0;  // number of frames created so far
 
-  std::mutex mutex;
+  std::mutex mutex;  // guards the members below
   std::condition_variable changed;
   bool holding = false;
   bool stopping = false;
-  int allowed = 0;   // frames that may be pushed while holding
-  int released = 0;  // frames that were pushed while holding
-  int64_t pushed_at = 0;
+  int allowed = 0;        // number of frames that may be pushed while `holding`
+  int released = 0;       // number of frames that were pushed while `holding`
+  int64_t pushed_at = 0;  // monotonic time of the last push, microseconds
 };
 
 struct FrameSource {
@@ -42,7 +43,7 @@ G_DEFINE_TYPE(FrameSource, frame_source, GST_TYPE_PUSH_SRC)
 
 State& state_of(void* source) { return *static_cast<FrameSource*>(source)->state; }
 
-// Marks memory of a pool that already contains the picture.
+// Key of the mark on pool memory that already contains the picture.
 GQuark painted_mark() { return g_quark_from_static_string("regions-bench-painted"); }
 
 void paint(State& state, GstBuffer* buffer) {

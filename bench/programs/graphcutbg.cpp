@@ -1,6 +1,6 @@
-// Computes masks of graphcutbg, for bench/peers/graphcutbg_quality.py. Reads raw frames without
-// padding from standard input, writes one byte per pixel (0 or 255) to standard output, and writes
-// the mean time per frame to standard error, as JSON.
+// Computes the foreground masks of graphcutbg for bench/peers/graphcutbg_quality.py. Reads raw
+// frames without padding from standard input. Writes one byte per pixel (0 or 255) to standard
+// output. Writes the number of frames and the mean time per frame (ms) to standard error, as JSON.
 #include "core/graphcutbg/graphcutbg.hpp"
 
 #include <chrono>
@@ -20,7 +20,8 @@ struct Options {
   GraphCutBgParams params;
 };
 
-// Lays out planes without padding, one after the other, and resizes `bytes` to fit.
+// Returns a frame in `bytes`, whose planes have no padding and follow one another. Resizes `bytes`
+// to the size of the frame.
 ConstFrame unpadded_frame(const Options& options, std::vector<std::byte>& bytes) {
   ConstFrame frame;
   frame.layout = layout_of(options.format);

@@ -1,8 +1,9 @@
-// Times minimum cuts of instances in files (*.gcg, or *.gcg.xz through the program xz). Prints a
-// row for 4 and 8 neighbours and each solver, with a cold start and with a warm start (", warm")
-// from the solution of a frame that differs by noise. Milliseconds run from the weights in the
-// backend's memory to the mask there. `expected` is true if flow and pixels equal the file's. With
-// --streams, the program also measures the total rate of several solvers at the same time.
+// Times minimum cuts of instances in files (*.gcg, or *.gcg.xz through the program xz). Prints one
+// row for each solver, expected flow for 4 and for 8 neighbours, with a cold start and with a warm
+// start. Warm starts (", warm") begin with the solution of a frame that differs by noise. `ms` is
+// the time from the weights to the mask, both in the backend's memory. `expected` is true if the
+// flow and the number of source pixels equal the values in the file. With --streams, the program
+// also measures the total rate of several solvers that run at the same time.
 #include "core/maxflow/maxflow.hpp"
 
 #include <algorithm>
@@ -32,7 +33,7 @@ struct Instance {
   std::string file;
   Size size;
   int64_t flow[2] = {};    // for 4 and 8 neighbours
-  int64_t pixels[2] = {};  // on the largest source side
+  int64_t pixels[2] = {};  // expected number of pixels on the largest source side
   std::array<std::vector<int32_t>, kWeightArrays> weights;
 };
 
@@ -60,7 +61,8 @@ Instance load(const std::string& file) {
   expects(bytes.size() >= kHeaderBytes && bytes.compare(0, 4, "GCG1") == 0,
           file + ": not an instance: expected a header that begins with GCG1");
   int32_t words[5];
-  int64_t header_values[6];  // flow, smallest and largest source side, twice
+  int64_t header_values[6];  // flow, pixels of the smallest and of the largest source side; for 4,
+                             // then 8 neighbours
   std::memcpy(words, &bytes[4], sizeof words);
   std::memcpy(header_values, &bytes[4 + sizeof words], sizeof header_values);
   Instance instance{file,
@@ -82,7 +84,7 @@ Instance load(const std::string& file) {
   return instance;
 }
 
-// Weights in a backend's memory.
+// The weights of an instance, in a backend's memory.
 struct Weights {
   Weights(const Instance& instance, Backend& backend, Queue& queue) {
     for (size_t i = 0; i < kWeightArrays; ++i) {
@@ -99,7 +101,8 @@ struct Weights {
   std::array<Image<const int32_t>, kWeightArrays> views;
 };
 
-// Makes a possible previous frame: terminal weights of a quarter of the pixels differ by up to 3.
+// Makes an instance like a previous frame: the terminal weights of a quarter of the pixels differ
+// by up to 3.
 Instance make_previous_frame(Instance instance) {
   uint32_t noise = 1;
   for (int32_t& terminal : instance.weights[0]) {
@@ -117,7 +120,7 @@ struct CutSolver {
 
 enum class Start { cold, warm };
 
-// A solver with its queue and its frame.
+// A solver with its queue, its weights and its mask.
 class Cut {
  public:
   Cut(const Instance& instance, Neighbours neighbours, const CutSolver& solver,
@@ -161,7 +164,7 @@ class Cut {
     const auto* pixels = copy_.as<uint8_t>();
     return std::count_if(pixels, pixels + copy_.bytes(), [](uint8_t pixel) { return pixel != 0; });
   }
-  // Whether flow and pixels equal the file's.
+  // Returns true if the flow and the number of source pixels equal the values in the file.
   bool is_expected(int64_t pixels) const {
     const int index = neighbours_ == Neighbours::eight;
     return report().exact && report().flow == instance_.flow[index] &&
@@ -206,7 +209,7 @@ void time_one(const Instance& instance, Neighbours neighbours, const CutSolver& 
   row.add("expected", cut.is_expected(pixels)).print();
 }
 
-// Total cuts per second of `streams` streams, each with its own solver and thread.
+// Measures the total cuts per second of `streams` streams, each with its own solver and thread.
 void time_streams(const Instance& instance, Neighbours neighbours, const CutSolver& solver,
                   int streams, double seconds) {
   constexpr int kFramesInFlight = 16;  // frames in flight per stream
@@ -284,7 +287,7 @@ int run(int argc, char** argv) {
     for (const Neighbours neighbours : {Neighbours::four, Neighbours::eight}) {
       for (const CutSolver& solver : solvers(solver_filter)) {
         time_one(instance, neighbours, solver, Start::cold, effort);
-        // The plain solver only serves as a comparison.
+        // The plain solver only serves for comparison, so it is not timed with a warm start.
         if (solver.name.find("plain") != std::string::npos) continue;
         time_one(instance, neighbours, solver, Start::warm, effort);
         if (streams > 0) {

@@ -9,7 +9,7 @@
 namespace regions {
 namespace {
 
-// `count` regions of different positions and sizes.
+// Makes `count` regions with different positions and sizes.
 std::vector<Region> some_regions(int count) {
   std::vector<Region> regions(static_cast<size_t>(count));
   uint32_t id = 0;
@@ -37,7 +37,7 @@ void measure(int count, int threads, bool json) {
   results.total = static_cast<uint32_t>(count);
   results.regions = regions;
   results.layout = layout_of(PixelFormat::nv12);
-  GstBuffer* ring[4] = {};  // frames that are still in use
+  GstBuffer* ring[4] = {};  // the last four buffers, which are still in use
   int next = 0;
   const int frames = std::max(1, 20000 / count);
   const auto attach_all = [&](int) {

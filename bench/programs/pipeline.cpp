@@ -1,4 +1,4 @@
-// Measures frames per second of whole pipelines, and the latency of single frames.
+// Measures the frames per second of whole GStreamer pipelines, and the latency of single frames.
 #include <cstdio>
 #include <cstdlib>
 
@@ -13,16 +13,18 @@ namespace {
 
 struct Options {
   std::string source = "system";
-  std::vector<std::string> source_descriptions;  // streams use them in turn
+  std::vector<std::string>
+      source_descriptions;  // sources in gst-launch syntax; streams use them in turn
   std::string chain = "cclabel output=none frames-in-flight=%d";
+  // Numbers of frames in flight, which replace "%d" in the chain.
   std::vector<int> in_flight = {1, 2, 3, 4, 5, 6, 7, 8};
   std::vector<int> streams;  // numbers of equal streams in one process; empty: one stream
   Size size = {1920, 1080};
   PixelFormat format = PixelFormat::nv12;
   std::string content = "smooth";
   int frames = 1000;
-  bool skips_kernels = false;
-  bool starts_sinks_separately = false;
+  bool skips_kernels = false;            // --idle: launch no kernels
+  bool starts_sinks_separately = false;  // --apart: a sink does not wait for the others
   bool json = false;
 };
 
@@ -90,7 +92,7 @@ void print(const Options& options, const std::string& chain, int in_flight, int 
   row.add("device", outcome.device).print();
 }
 
-// Calls visit(chain, frames in flight, streams) for all requested cases.
+// Calls visit(chain, frames in flight, number of streams) for all requested cases.
 template <class Visit>
 void for_each_case(const Options& options, Visit visit) {
   const std::vector<int> stream_counts = options.streams.empty() ? std::vector{1} : options.streams;

@@ -1,4 +1,4 @@
-// Reads command lines.
+// Parses the command lines of benchmark programs.
 #include "bench/programs/program.hpp"
 
 #include <algorithm>

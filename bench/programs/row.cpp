@@ -1,4 +1,4 @@
-// Writes rows of figures.
+// Formats the output rows of benchmark programs.
 #include "bench/programs/row.hpp"
 
 #include <cstdio>

@@ -1,4 +1,4 @@
-// A row of figures: a JSON object, or text for people.
+// One row of benchmark output: a JSON object for programs, or plain text for people.
 #pragma once
 
 #include <concepts>
@@ -25,7 +25,7 @@ class Row {
   Row& add(const Timing& time);  // microseconds
   // Adds a value that is already JSON.
   Row& add_json(const char* key, const std::string& value);
-  // Adds derived text, which JSON rows do not have.
+  // Adds text to a plain row. JSON rows ignore it.
   Row& remark(const std::string& text);
 
   void print() const;

@@ -1,7 +1,7 @@
-// Runs slicsuperpixel on packed RGB pictures from standard input. Writes each picture's labels
-// (uint32) to standard output, or with --tracks the tracks. With --time, it times the first picture
-// and prints one row instead: the number of superpixels, the median and the fastest time of one
-// frame, and the lowest CPU time of one frame over all threads.
+// Runs slicsuperpixel on packed RGB pictures from standard input. Writes the labels of each picture
+// (uint32) to standard output; with --tracks, it writes track ids instead. With --time, it only
+// times the first picture and prints one row: the number of superpixels, the median and the lowest
+// time of one frame, and the lowest CPU time of one frame, summed over all threads.
 #include <cstdio>
 
 #include "bench/programs/program.hpp"

@@ -1,8 +1,9 @@
-// Times method=report on CUDA, kernel by kernel and for each step of its optimisations, and then
-// the default method. Reads a packed RGB picture from standard input.
+// Times method=report of slicsuperpixel on CUDA: each kernel, at each of the seven optimisation
+// steps. Then times the default method. Reads a packed RGB picture from standard input.
 //
-// The default is the case of ECE1782's "Superpixels" (2020): 4096x2048, cells of 128, ten
-// iterations. Writes one line of JSON per step; times are replays of one CUDA graph.
+// The default settings are those of the ECE1782 course report "Superpixels" (2020): 4096x2048
+// pixels, cells of 128x128, ten iterations. Writes one line of JSON per step. All times are medians
+// of CUDA graph replays.
 #include "bench/programs/cuda.hpp"
 #include "bench/programs/program.hpp"
 #include "bench/programs/rgb_input.hpp"
@@ -13,7 +14,9 @@
 namespace regions {
 namespace {
 
-constexpr int kIterations = 10, kRuns = 30, kCallsPerGraph = 10;
+constexpr int kIterations = 10;
+constexpr int kRuns = 30;           // graph replays per median
+constexpr int kCallsPerGraph = 10;  // kernel launches per graph
 constexpr const char* kSteps[] = {
     "naive atomics",
     "one nominal superpixel per block",
@@ -24,6 +27,7 @@ constexpr const char* kSteps[] = {
     "float and integer units share the distance",
 };
 
+// Times the optimisation steps on one picture.
 class StepTimer {
  public:
   StepTimer(Size size, int side)
@@ -72,8 +76,8 @@ class StepTimer {
       assign_own_cells(work, stream());
       for (int i = 0; i < kIterations; ++i) iterate();
     });
-    // Kernels are timed on the result of ten iterations. The sum is timed last because it adds to
-    // the values in memory.
+    // Each kernel is timed on the result of ten iterations. The sum kernel is timed last, because
+    // it changes the sums in memory.
     const double averaging = time(kCallsPerGraph, [&] { average_sums(work, stream()); });
     const double ownership = time(kCallsPerGraph, [&] { choose_owners(work, stream()); });
     const double reset = time(kCallsPerGraph, [&] { reset_sums(work, stream()); });
@@ -87,7 +91,7 @@ class StepTimer {
         .print();
   }
 
-  // The default method: iterations and the last assignment, with every row.
+  // Times the default method: all iterations and the final assignment, without skipping rows.
   void time_default_method() {
     const slicsuperpixel::Clusters clusters = buffers_.clusters(grid_, params_);
     const auto iterate = [&](int i) { slicsuperpixel::iterate(clusters, i, {}, stream()); };

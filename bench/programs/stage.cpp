@@ -1,4 +1,4 @@
-// Builds and plays the benchmark's pipelines, and records the arrivals at their sinks.
+// Builds and plays the pipelines of the benchmark, and records when frames arrive at the sinks.
 #include "bench/programs/stage.hpp"
 
 #include <algorithm>
@@ -12,16 +12,17 @@
 namespace regions {
 namespace {
 
-constexpr int kSingleFrames = 50;             // frames sent one at a time
-constexpr int kArrivalTimeoutUs = 5'000'000;  // microseconds to wait for one of them
-constexpr int kReadyMadeFrames = 16;          // frames on the GPU: 48 MB at 1080p NV12
+constexpr int kSingleFrames = 50;             // number of frames that are pushed one at a time
+constexpr int kArrivalTimeoutUs = 5'000'000;  // maximum time until a frame arrives, microseconds
+constexpr int kReadyMadeFrames = 16;          // number of frames on the GPU; 48 MB at 1080p NV12
 constexpr const char* kCudaContext = "gst.cuda.context";
 
 struct Arrival {
-  int64_t time;  // at the sink, µs
-  double cpu;    // of all threads until then, µs
+  int64_t time;  // arrival at the sink, microseconds of the monotonic clock
+  double cpu;    // CPU time of all threads until then, microseconds
 };
 
+// Arrival times of frames at the sinks. Thread-safe.
 class Arrivals {
  public:
   void add() {
@@ -42,17 +43,17 @@ class Arrivals {
   }
 
  private:
-  std::mutex mutex_;
+  std::mutex mutex_;  // guards all_
   std::condition_variable changed_;
-  std::vector<Arrival> all_;  // since the pipeline started
+  std::vector<Arrival> all_;  // in order of arrival, since the pipeline started
 };
 
-// Owns a pipeline of one or several streams.
+// A GStreamer pipeline with one or several independent streams.
 class BenchPipeline {
  public:
   BenchPipeline() : pipeline_(gst_pipeline_new(nullptr)) {}
-  // `source` (ownership is taken; may be null) is linked to the elements in `text`, whose sink must
-  // be called "sink".
+  // Adds a stream: links `source` to the elements that `text` describes in gst-launch syntax. Takes
+  // ownership of `source`, which may be null. The sink must be named "sink".
   BenchPipeline(GstElement* source, const std::string& text) : BenchPipeline() {
     add(source, text);
   }
@@ -80,7 +81,7 @@ class BenchPipeline {
   BenchPipeline& operator=(const BenchPipeline&) = delete;
 
   GstElement* pipeline() const { return pipeline_; }
-  Arrivals& arrivals() { return arrivals_; }  // at any sink
+  Arrivals& arrivals() { return arrivals_; }  // at all sinks together
   void start() { gst_element_set_state(pipeline_, GST_STATE_PLAYING); }
 
   // Waits for EOS. Throws if the pipeline posts an error.
@@ -163,7 +164,7 @@ class BenchPipeline {
 const std::string kSink = " ! fakesink name=sink sync=false",
                   kSeparateSink = kSink + " async=false";
 
-// Frames on the GPU, and their CUDA context.
+// Frames that were uploaded to the GPU in advance, and their GstContext with the CUDA context.
 class ReadyMadeFrames {
  public:
   ReadyMadeFrames(FrameSupply supply, const std::string& system_caps) {
@@ -197,7 +198,7 @@ class ReadyMadeFrames {
   GstContext* context() const { return context_; }
 
  private:
-  // The context of the uploading element, which its bins store.
+  // Stores the CUDA context of the uploading element. One of its bins or the element itself has it.
   void keep_context(GstElement* pipeline) {
     context_ = gst_element_get_context(pipeline, kCudaContext);
     GstIterator* elements = gst_bin_iterate_recurse(GST_BIN(pipeline));
@@ -216,7 +217,8 @@ class ReadyMadeFrames {
   GstContext* context_ = nullptr;
 };
 
-// Leaves out the first tenth of the frames, because it includes the start of the pipeline.
+// Computes rates from the arrival times. Ignores the first tenth of the frames, because it includes
+// the start of the pipeline.
 void measure(const std::vector<Arrival>& arrivals, Outcome& outcome) {
   outcome.frames = static_cast<int>(arrivals.size());
   const size_t first = arrivals.size() / 10;
@@ -228,7 +230,7 @@ void measure(const std::vector<Arrival>& arrivals, Outcome& outcome) {
   if (elapsed > 0) outcome.frames_per_second = frames * 1e6 / elapsed;
 }
 
-// The results of a pipeline that reached EOS.
+// Measures a pipeline that has reached EOS.
 Outcome outcome_of(BenchPipeline& bench_pipeline) {
   Outcome outcome;
   measure(bench_pipeline.arrivals().all(), outcome);
@@ -237,7 +239,8 @@ Outcome outcome_of(BenchPipeline& bench_pipeline) {
   return outcome;
 }
 
-// Sends single frames, so that no later frame can push them out.
+// Median latency of single frames, in microseconds; -1 if a frame does not arrive. Each frame is
+// pushed after the previous frame has arrived, so no element may hold a frame until the next one.
 double single_frame_latency(FrameSupply supply, const std::string& chain, GstContext* context) {
   constexpr int kWarmUp = 5;
   supply.frames = kSingleFrames + kWarmUp;

@@ -1,4 +1,5 @@
-// Frames in a backend's memory, and copies of their outputs on the host.
+// Manages the inputs and outputs of TestStand in the backend's memory, and copies outputs to the
+// host.
 #include "bench/programs/stand.hpp"
 
 #include <algorithm>
