@@ -1,9 +1,9 @@
 // Times minimum cuts of instances in files (*.gcg, or *.gcg.xz through the program xz). Prints one
-// row for each solver, expected flow for 4 and for 8 neighbours, with a cold start and with a warm
-// start. Warm starts (", warm") begin with the solution of a frame that differs by noise. `ms` is
-// the time from the weights to the mask, both in the backend's memory. `expected` is true if the
-// flow and the number of source pixels equal the values in the file. With --streams, the program
-// also measures the total rate of several solvers that run at the same time.
+// row for each solver, for 4 and 8 neighbours, with a cold start and with a warm start. Warm starts
+// (", warm") begin with the solution of a frame that differs by noise. `ms` is the time from the
+// weights to the mask, both in the backend's memory. `expected` is true if the flow and the number
+// of source pixels equal the values in the file. With --streams, the program also measures the
+// total rate of several solvers that run at the same time.
 #include "core/maxflow/maxflow.hpp"
 
 #include <algorithm>
@@ -32,7 +32,7 @@ constexpr int kWeightArrays = 5;  // terminal, right, down, down_right, down_lef
 struct Instance {
   std::string file;
   Size size;
-  int64_t flow[2] = {};    // for 4 and 8 neighbours
+  int64_t flow[2] = {};    // expected flow for 4 and for 8 neighbours
   int64_t pixels[2] = {};  // expected number of pixels on the largest source side
   std::array<std::vector<int32_t>, kWeightArrays> weights;
 };
