@@ -102,7 +102,7 @@ class Queue {
                                 bool is_tint) = 0;
   // Copies each pixel of `to` from the nearest pixel of `from`. The two have one plane and the same
   // format.
-  virtual void pick(const ConstFrame& from, const Frame& to, const PixelPicking& picking) = 0;
+  virtual void pick(const ConstFrame& from, const Frame& to, const PixelMapping& picking) = 0;
 };
 
 class Backend {

@@ -48,16 +48,16 @@ struct Field {
 };
 
 // A list of numbers with fixed capacity, so that copying a parameter struct does not allocate.
-template <int most>
+template <int capacity>
 struct NumberList {
-  static constexpr int kMax = most;
-  double number[most] = {};
+  static constexpr int kMax = capacity;
+  double number[capacity] = {};
   int count = 0;
 
   NumberList() = default;
   NumberList(const std::vector<double>& numbers) {
-    expects(numbers.size() <= most, "a list holds up to " + std::to_string(most) +
-                                        " numbers, not " + std::to_string(numbers.size()));
+    expects(numbers.size() <= capacity, "a list holds up to " + std::to_string(capacity) +
+                                            " numbers, not " + std::to_string(numbers.size()));
     count = static_cast<int>(numbers.size());
     std::copy(numbers.begin(), numbers.end(), number);
   }

@@ -31,12 +31,12 @@ constexpr Layout packed_yuv(PixelFormat format, uint8_t y, uint8_t u, uint8_t v)
   return {format, ColorModel::yuv, 1, 1, 0, 8, 3, false, {{0, y, 2}, {0, u, 4, 1}, {0, v, 4, 1}}};
 }
 
-struct Named {
+struct NamedLayout {
   const char* name;
   Layout layout;
 };
 
-constexpr Named kFormats[kPixelFormats] = {
+constexpr NamedLayout kFormats[kPixelFormats] = {
     {"GRAY8", gray(PixelFormat::gray8, 1)},
     {"GRAY16_LE", gray(PixelFormat::gray16, 2)},
     {"NV12",
@@ -93,7 +93,7 @@ std::string_view name_of(PixelFormat format) {
 }
 
 PixelFormat format_named(std::string_view name) {
-  for (const Named& known : kFormats) {
+  for (const NamedLayout& known : kFormats) {
     if (name == known.name) return known.layout.format;
   }
   throw InputError("unknown pixel format: " + std::string(name));
@@ -142,11 +142,11 @@ void expects_planes(const ConstFrame& frame, const std::string& name) {
   constexpr ptrdiff_t kMax = INT_MAX;
   for (int p = 0; p < frame.layout.planes; ++p) {
     const ptrdiff_t pitch = frame.pitch[p];
-    const auto least = static_cast<ptrdiff_t>(row_bytes(frame.layout, p, frame.size()));
+    const auto min_pitch = static_cast<ptrdiff_t>(row_bytes(frame.layout, p, frame.size()));
     expects(frame.plane[p] != nullptr, plane_of(name, p) + " is missing");
     expects(pitch >= -kMax && pitch <= kMax,
             "rows of " + plane_of(name, p) + " are 2 GiB or more apart");
-    expects(std::abs(pitch) >= least || row_count(frame.layout, p, frame.size()) == 1,
+    expects(std::abs(pitch) >= min_pitch || row_count(frame.layout, p, frame.size()) == 1,
             "rows of " + plane_of(name, p) + " overlap");
   }
 }
@@ -154,10 +154,11 @@ void expects_planes(const ConstFrame& frame, const std::string& name) {
 void expects_aligned(const ConstFrame& frame, const std::string& name) {
   const auto bytes = static_cast<uintptr_t>(frame.layout.sample_bytes);
   for (int p = 0; p < frame.layout.planes; ++p) {
-    const auto places =
+    const auto addresses =
         reinterpret_cast<uintptr_t>(frame.plane[p]) | static_cast<uintptr_t>(frame.pitch[p]);
-    expects(places % bytes == 0, "rows of " + plane_of(name, p) + " must begin at multiples of " +
-                                     std::to_string(bytes) + " bytes, the size of a sample");
+    expects(addresses % bytes == 0, "rows of " + plane_of(name, p) +
+                                        " must begin at multiples of " + std::to_string(bytes) +
+                                        " bytes, the size of a sample");
   }
 }
 

@@ -44,13 +44,13 @@ Covariance covariance(const Region& region, const Moments& moments) {
   // Sums of products exceed 64 bits, and their differences are small.
   __extension__ using Wide = __int128;
   const auto n = static_cast<Wide>(region.area);
-  const auto of = [&](uint64_t products, uint64_t a, uint64_t b) {
+  const auto covariance_of = [&](uint64_t products, uint64_t a, uint64_t b) {
     const Wide spread = n * static_cast<Wide>(products) - static_cast<Wide>(a) * b;
     return static_cast<double>(spread) / static_cast<double>(n) / static_cast<double>(n);
   };
-  return {of(moments.sum_xx, region.sum_x, region.sum_x),
-          of(moments.sum_xy, region.sum_x, region.sum_y),
-          of(moments.sum_yy, region.sum_y, region.sum_y)};
+  return {covariance_of(moments.sum_xx, region.sum_x, region.sum_x),
+          covariance_of(moments.sum_xy, region.sum_x, region.sum_y),
+          covariance_of(moments.sum_yy, region.sum_y, region.sum_y)};
 }
 
 }  // namespace regions

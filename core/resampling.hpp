@@ -7,15 +7,15 @@
 namespace regions {
 
 // Maps an axis of `many` pixels to `few` cells without gaps. Cell i begins at pixel first_of(i).
-// Pixel x belongs to cell step_of(x), the last cell that begins at or before x. Lengths up to 65535
+// Pixel x belongs to cell cell_of(x), the last cell that begins at or before x. Lengths up to 65535
 // keep the products within 32 bits.
-REGIONS_HD inline int first_of(int i, int few, int many) {
-  return static_cast<int>(static_cast<uint32_t>(i) * static_cast<uint32_t>(many) /
-                          static_cast<uint32_t>(few));
+REGIONS_HD inline int first_of(int i, int cells, int pixels) {
+  return static_cast<int>(static_cast<uint32_t>(i) * static_cast<uint32_t>(pixels) /
+                          static_cast<uint32_t>(cells));
 }
-REGIONS_HD inline int step_of(int x, int few, int many) {
-  return static_cast<int>(((static_cast<uint32_t>(x) + 1) * static_cast<uint32_t>(few) - 1) /
-                          static_cast<uint32_t>(many));
+REGIONS_HD inline int cell_of(int x, int cells, int pixels) {
+  return static_cast<int>(((static_cast<uint32_t>(x) + 1) * static_cast<uint32_t>(cells) - 1) /
+                          static_cast<uint32_t>(pixels));
 }
 
 // Number of meaningful components; excludes the fourth byte of RGBx.
@@ -44,16 +44,17 @@ REGIONS_HD inline void put_value(std::byte* at, const Layout& layout, int value)
 }
 
 // Samples first .. end - 1 of an axis.
-struct Steps {
+struct PixelInterval {
   int first, end;
 };
-REGIONS_HD inline Steps steps_of(int i, int few, int many) {
-  return {first_of(i, few, many), first_of(i + 1, few, many)};
+REGIONS_HD inline PixelInterval pixels_of_cell(int i, int cells, int pixels) {
+  return {first_of(i, cells, pixels), first_of(i + 1, cells, pixels)};
 }
 
 // The rounded mean of component c over a rectangle of samples.
 template <int bytes>
-REGIONS_HD inline int mean_of(const ConstFrame& from, int c, const Steps& x, const Steps& y) {
+REGIONS_HD inline int mean_of(const ConstFrame& from, int c, const PixelInterval& x,
+                              const PixelInterval& y) {
   const Component& k = from.layout.component[c];
   const std::byte* row = from.at(c, x.first << k.x_shift, y.first << k.y_shift);
   uint32_t sum = 0;
@@ -69,37 +70,39 @@ REGIONS_HD inline int mean_of(const ConstFrame& from, int c, const Steps& x, con
 
 // New value of a full-size sample after its small picture changed from `old` to `fresh`. A tint
 // adds the difference, so that detail is preserved; anything else replaces the value.
-REGIONS_HD inline int changed_sample(int value, int old, int fresh, bool is_tint,
+REGIONS_HD inline int changed_sample(int value, int old, int current, bool is_tint,
                                      const Layout& layout) {
-  if (!is_tint) return fresh;
-  const int tinted = value + fresh - old;
+  if (!is_tint) return current;
+  const int tinted = value + current - old;
   return tinted < 0 ? 0 : tinted > layout.max_value() ? layout.max_value() : tinted;
 }
 
 // Along one axis, index (i * times + plus) / by in the source for pixel i of the destination; -1 if
 // it is outside.
-struct Picking {
-  int64_t times = 1, plus = 0, by = 1;
+struct AxisMapping {
+  int64_t factor = 1, offset = 0, divisor = 1;
 
-  REGIONS_HD int at(int i, int places) const {
-    const int64_t place = i * times + plus;
-    if (place < 0 || place / by >= places) return -1;
-    return static_cast<int>(place / by);
+  REGIONS_HD int at(int i, int length) const {
+    const int64_t position = i * factor + offset;
+    if (position < 0 || position / divisor >= length) return -1;
+    return static_cast<int>(position / divisor);
   }
 };
-struct PixelPicking {
-  Picking x, y;
+struct PixelMapping {
+  AxisMapping x, y;
 };
 
 // From a working picture to the whole picture, along one axis. The working rectangle begins at
 // `first` and is `many` pixels long.
-REGIONS_HD inline Picking enlarging(int first, int many, int few) {
-  return {few, static_cast<int64_t>(1 - first) * few - 1, many};
+REGIONS_HD inline AxisMapping mapping_to_picture(int first, int pixels, int cells) {
+  return {cells, static_cast<int64_t>(1 - first) * cells - 1, pixels};
 }
 // From another picture of the whole scene, `there` pixels long, to the working picture: each pixel
 // takes the value at its centre. `whole` is the length of the picture.
-REGIONS_HD inline Picking reducing(int first, int many, int few, int whole, int there) {
-  return {2ll * many * there, (many + 2ll * few * first) * there, 2ll * few * whole};
+REGIONS_HD inline AxisMapping mapping_to_work_area(int first, int pixels, int cells, int whole,
+                                                   int other_length) {
+  return {2ll * pixels * other_length, (pixels + 2ll * cells * first) * other_length,
+          2ll * cells * whole};
 }
 
 // Copies pixel (u, v) of `from` to pixel (x, y) of `to`. Each has one plane without subsampling.

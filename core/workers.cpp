@@ -41,7 +41,7 @@ struct Loop {
   std::atomic<int> next = 0;     // next index
   std::atomic<int> helpers = 0;  // threads inside, without the caller
   std::exception_ptr error;      // guarded by the pool's mutex
-  Loop* following = nullptr;
+  Loop* next_loop = nullptr;
 };
 
 }  // namespace
@@ -73,17 +73,17 @@ class Workers::Pool {
     {
       const std::lock_guard lock(mutex_);
       if (threads_.size() < thread_count_) start_threads();
-      loop.following = first_;
-      first_ = &loop;
+      loop.next_loop = first_loop_;
+      first_loop_ = &loop;
       ++calls_;
     }
     for (int i = std::min(loop.max_helpers, loop.count - 1); i > 0; --i) wake_.notify_one();
     work(loop);
     {
       const std::lock_guard lock(mutex_);
-      Loop** link = &first_;
-      while (*link != &loop) link = &(*link)->following;
-      *link = loop.following;
+      Loop** link = &first_loop_;
+      while (*link != &loop) link = &(*link)->next_loop;
+      *link = loop.next_loop;
     }
     // The loop has left the list, so no further thread can join. Threads inside finish their
     // current index.
@@ -148,11 +148,11 @@ class Workers::Pool {
   void serve() {
     std::unique_lock lock(mutex_);
     while (!ending_) {
-      Loop* loop = first_;
+      Loop* loop = first_loop_;
       while (loop && (loop->next >= loop->count || loop->helpers >= loop->max_helpers)) {
-        loop = loop->following;
+        loop = loop->next_loop;
       }
-      const unsigned seen = calls_;
+      const unsigned seen_calls = calls_;
       if (loop) {
         ++loop->helpers;
         lock.unlock();
@@ -161,9 +161,9 @@ class Workers::Pool {
         if (--loop->helpers == 0) helpers_left_.notify_all();
       } else {
         lock.unlock();
-        spin_until([&] { return calls_.load(std::memory_order_relaxed) != seen; });
+        spin_until([&] { return calls_.load(std::memory_order_relaxed) != seen_calls; });
         lock.lock();
-        wake_.wait(lock, [&] { return calls_ != seen; });
+        wake_.wait(lock, [&] { return calls_ != seen_calls; });
       }
     }
   }
@@ -172,7 +172,7 @@ class Workers::Pool {
   std::condition_variable wake_;          // signals that calls_ changed
   std::condition_variable helpers_left_;  // signals that a loop has no more helpers
   std::atomic<unsigned> calls_ = 0;       // number of loops started; written under mutex_
-  Loop* first_ = nullptr;
+  Loop* first_loop_ = nullptr;
   bool ending_ = false;
   size_t thread_count_ = 0;  // number of threads
   std::vector<std::thread> threads_;

@@ -261,9 +261,9 @@ void expects_labellable(const Setup& setup) {
               slices * static_cast<uint64_t>(setup.size.height) <= INT32_MAX,
           what + " and " + std::to_string(setup.layers) +
               " thresholds have more voxels than labels can count (2^32)");
-  const bool halves = setup.in.component[1].y_shift > 0;
+  const bool has_subsampled_rows = setup.in.component[1].y_shift > 0;
   expects(
-      !halves || setup.depth == 1 || setup.size.height % 2 == 0,
+      !has_subsampled_rows || setup.depth == 1 || setup.size.height % 2 == 0,
       std::string(name_of(setup.in.format)) +
           " pictures of odd height cannot form volumes, because slices would share rows of chroma");
   expects_combinable(setup);

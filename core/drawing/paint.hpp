@@ -129,14 +129,14 @@ struct Paint {
 
 inline constexpr Rgb kDark = {12, 12, 16};
 inline constexpr int kShadowAlpha = 150;  // of 256
-inline constexpr int kPlateAlpha = 205;   // of 256
+inline constexpr int kTagAlpha = 205;     // of 256
 
 // The paint of one pixel: the topmost of tag, box, outline, their shadows, and fill.
 REGIONS_HD inline Paint paint_of(const Painter& painter, const Tracks& tracks, uint32_t code,
                                  bool outline, bool shadow, uint32_t label, TrackColor& color) {
   const InkKind kind = kind_of(code);
   if (kind == InkKind::tag) {
-    Paint paint(painter.dark, kPlateAlpha);
+    Paint paint(painter.dark, kTagAlpha);
     const int cover = coverage_of(code);
     if (cover == 0) return paint;
     color.choose(painter.encoder, tracks.of_code(code));
@@ -209,17 +209,17 @@ REGIONS_HD void mix_component(const Frame& picture, int c, int x0, int y0, const
   for (int i = 0; i < 4; ++i) {
     if (((i & 1) & kXShift) != 0 || ((i >> 1) & kYShift) != 0)
       continue;  // handled with an earlier pixel
-    int alphas = 0;
+    int alpha_sum = 0;
     int sum = 0;
     for (int j = i; j < 4; ++j) {
       if (((i ^ j) & 1 & ~kXShift) != 0 || ((i ^ j) >> 1 & ~kYShift) != 0) continue;
-      alphas += paint[j].alpha;
+      alpha_sum += paint[j].alpha;
       sum += paint[j].alpha * value_of(j);
     }
-    if (alphas == 0) continue;  // also true outside the picture
+    if (alpha_sum == 0) continue;  // also true outside the picture
     const SamplePosition<kBytes> sample{first + (i >> 1) * pitch + (i & 1) * step, low_bits};
     const int old = sample.load();
-    sample.store(old + ((sum - alphas * old + (1 << (shift - 1))) >> shift));
+    sample.store(old + ((sum - alpha_sum * old + (1 << (shift - 1))) >> shift));
   }
 }
 
@@ -228,7 +228,7 @@ template <class Stored>
 REGIONS_HD void paint_block(const Painter& painter, const Tracks& tracks, int x0, int y0,
                             const BlockInk& ink, TrackColor& color) {
   Paint paint[4];
-  int alphas = 0;
+  int alpha_sum = 0;
   for (int i = 0; i < 4; ++i) {
     if (i > 0 && ink.alike(i, i - 1)) {
       paint[i] = paint[i - 1];
@@ -237,9 +237,9 @@ REGIONS_HD void paint_block(const Painter& painter, const Tracks& tracks, int x0
       paint[i] = paint_of(painter, tracks, ink.codes[i], (ink.outline >> i & 1) && label,
                           (ink.shadow >> i & 1) && label, label, color);
     }
-    alphas += paint[i].alpha;
+    alpha_sum += paint[i].alpha;
   }
-  if (alphas == 0) return;
+  if (alpha_sum == 0) return;
   constexpr int kBytes = Stored::kSampleBytes;
   const Frame& picture = painter.picture;
   mix_component<0, 0, kBytes>(picture, 0, x0, y0, paint, [&](int i) { return paint[i].value[0]; });

@@ -100,7 +100,7 @@ class Stamp {
     // Clamping coordinates far outside the picture prevents overflow and does not change the
     // result.
     box_ = Rect{region.left, region.top, region.right, region.bottom}.within(
-        {-kFar, -kFar, kFar, kFar});
+        {-kMaxCoordinate, -kMaxCoordinate, kMaxCoordinate, kMaxCoordinate});
     visible_ = !box_.within(plan.picture).empty();
     const bool has_tag = track_ != 0 && (plan.style & static_cast<uint32_t>(Style::ids));
     if (visible_ && has_tag) place_tag();
@@ -137,7 +137,7 @@ class Stamp {
   }
 
  private:
-  static constexpr int kFar = 1 << 20;
+  static constexpr int kMaxCoordinate = 1 << 20;
   REGIONS_HD static constexpr int smaller(int a, int b) { return a < b ? a : b; }
   REGIONS_HD static constexpr int larger(int a, int b) { return a > b ? a : b; }
 

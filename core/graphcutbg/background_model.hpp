@@ -32,7 +32,7 @@ struct BasicColor {
 using Color = BasicColor<int32_t>;
 
 template <class Int>
-REGIONS_LANES BasicColor<Int> select(const Truth<Int>& first, const BasicColor<Int>& a,
+REGIONS_LANES BasicColor<Int> select(const LaneBool<Int>& first, const BasicColor<Int>& a,
                                      const BasicColor<Int>& b) {
   return {select(first, a.y, b.y), select(first, a.u, b.u), select(first, a.v, b.v)};
 }
@@ -83,7 +83,7 @@ REGIONS_HD Color color_at(const BasicFrame<Byte>& frame, int x, int y) {
 }
 
 template <class Int>
-REGIONS_LANES Int contrast2(const BasicColor<Int>& a, const BasicColor<Int>& b) {
+REGIONS_LANES Int squared_contrast(const BasicColor<Int>& a, const BasicColor<Int>& b) {
   const Int dy = a.y - b.y;
   const Int du = a.u - b.u;
   const Int dv = a.v - b.v;
@@ -98,16 +98,16 @@ struct Light {
   int gain = kOne;
   int offset = 0;  // of luma, 1/256 levels
 
-  REGIONS_HD bool same() const { return gain == kOne && offset == 0; }
+  REGIONS_HD bool is_unchanged() const { return gain == kOne && offset == 0; }
   // `value` has 8 fraction bits. Differences from the base stay below 2^16 and gains below 2^15.
   template <class Int>
   REGIONS_LANES Int apply(int component, const Int& value) const {
     constexpr int kMiddle = 128 << 8;
     const int base = component == 0 ? 0 : kMiddle;
-    const int add = component == 0 ? offset : kMiddle;
+    const int summand = component == 0 ? offset : kMiddle;
     const Int scaled = (value - base) * gain + kOne / 2;
     const Int towards_zero = select(scaled < 0, Int(kOne - 1), Int(0));
-    return clamp<Int>(((scaled + towards_zero) >> kGainBits) + add, 0, 65535);
+    return clamp<Int>(((scaled + towards_zero) >> kGainBits) + summand, 0, 65535);
   }
 };
 
@@ -115,14 +115,14 @@ struct Light {
 // 0 means that the mode does not exist; its other values are undefined.
 struct ModeScale {
   static constexpr int kWords = 3;
-  static constexpr int kMeanShift = 8;      // fraction bits of means
-  static constexpr int32_t kWhole = 65535;  // weight of a mode that got every frame
+  static constexpr int kMeanShift = 8;           // fraction bits of means
+  static constexpr int32_t kFullWeight = 65535;  // weight of a mode that got every frame
 };
 
 // One mode: a Gaussian with diagonal covariance, in fixed point.
 template <class Int>
 struct BasicMode : ModeScale {
-  Int weight = 0;  // share of the frames, in units of 1 / kWhole
+  Int weight = 0;  // share of the frames, in units of 1 / kFullWeight
   Int mean[3] = {0, 0, 0};
   Int var_luma = 0;  // 1/16 (levels squared)
   Int var_chroma = 0;
@@ -153,7 +153,7 @@ struct BasicMode : ModeScale {
 using Mode = BasicMode<int32_t>;
 
 template <class Int>
-REGIONS_LANES BasicMode<Int> select(const Truth<Int>& first, const BasicMode<Int>& a,
+REGIONS_LANES BasicMode<Int> select(const LaneBool<Int>& first, const BasicMode<Int>& a,
                                     const BasicMode<Int>& b) {
   BasicMode<Int> mode;
   mode.weight = select(first, a.weight, b.weight);
@@ -164,7 +164,8 @@ REGIONS_LANES BasicMode<Int> select(const Truth<Int>& first, const BasicMode<Int
   return mode;
 }
 
-inline constexpr int kNat = 64;  // units per nat (a log-likelihood ratio of 1), in the whole energy
+inline constexpr int kUnitsPerNat =
+    64;  // units per nat (a log-likelihood ratio of 1), in the whole energy
 
 // Limits of variances, 1/16 (levels squared).
 struct Variances {
@@ -189,8 +190,8 @@ struct ModelPlan {
 
 // Modes with at least the upper share of frames are background; modes up to the lower share are
 // not. In between the evidence changes linearly.
-inline constexpr int32_t kLowerShare = Mode::kWhole * 6 / 100;
-inline constexpr int32_t kUpperShare = Mode::kWhole * 24 / 100;
+inline constexpr int32_t kLowerShare = Mode::kFullWeight * 6 / 100;
+inline constexpr int32_t kUpperShare = Mode::kFullWeight * 24 / 100;
 
 // The modes of a pixel, or of several pixels in SIMD lanes.
 // One mode: a Gaussian with diagonal covariance, in fixed point.
@@ -251,11 +252,11 @@ struct BasicModel {
   }
   // Applies a change of light to all modes.
   REGIONS_LANES void apply_light(const Light& light) {
-    if (light.same()) return;
+    if (light.is_unchanged()) return;
     REGIONS_UNROLL
     for (int k = 0; k < kModes; ++k) {
       if (!may_exist[k]) continue;
-      const Truth<Int> exists = mode[k].weight != 0;
+      const LaneBool<Int> exists = mode[k].weight != 0;
       REGIONS_UNROLL
       for (int c = 0; c < 3; ++c) {
         mode[k].mean[c] = select(exists, light.apply(c, mode[k].mean[c]), mode[k].mean[c]);
@@ -268,8 +269,8 @@ using Model = BasicModel<int32_t>;
 // Squared distance from a mode in units of 1/16 of its variances; `limit` if it is at least that,
 // which is usually known without a division. Limits are below 2^13, variances below 2^16.
 template <class Int>
-REGIONS_LANES Int distance2(const BasicMode<Int>& mode, const BasicColor<Int>& color,
-                            const Int& limit) {
+REGIONS_LANES Int squared_distance(const BasicMode<Int>& mode, const BasicColor<Int>& color,
+                                   const Int& limit) {
   constexpr int kDroppedBits = Mode::kMeanShift - 4;
   Int d[3];  // 1/16 levels
   REGIONS_UNROLL
@@ -277,21 +278,22 @@ REGIONS_LANES Int distance2(const BasicMode<Int>& mode, const BasicColor<Int>& c
     d[c] = ((color[c] << Mode::kMeanShift) - mode.mean[c]) >> kDroppedBits;
   const Int luma = d[0] * d[0];
   const Int chroma = d[1] * d[1] + d[2] * d[2];
-  const Truth<Int> near = (luma < limit * mode.var_luma) & (chroma < limit * mode.var_chroma);
+  const LaneBool<Int> near = (luma < limit * mode.var_luma) & (chroma < limit * mode.var_chroma);
   if (!any(near)) return limit;
-  const Int chroma_d2 = any(near & (chroma > 1 << 24)) ? quotient(chroma, mode.var_chroma)
-                                                       : small_quotient(chroma, mode.var_chroma);
-  const Int d2 = small_quotient(luma, mode.var_luma) + chroma_d2;
-  return select(near & (d2 < limit), d2, limit);
+  const Int chroma_distance = any(near & (chroma > 1 << 24))
+                                  ? quotient(chroma, mode.var_chroma)
+                                  : small_quotient(chroma, mode.var_chroma);
+  const Int distance = small_quotient(luma, mode.var_luma) + chroma_distance;
+  return select(near & (distance < limit), distance, limit);
 }
 
 // Penalty in units, 0..max_penalty, for a mode whose weight is below the upper share.
 template <class Int>
 REGIONS_LANES Int background_penalty(const Int& weight, int max_penalty) {
-  constexpr int kFade = kUpperShare - kLowerShare;
-  const Int missing = clamp<Int>(Int(kUpperShare) - weight, 0, kFade);
+  constexpr int kTransition = kUpperShare - kLowerShare;
+  const Int missing = clamp<Int>(Int(kUpperShare) - weight, 0, kTransition);
   if (!any(missing > 0)) return 0;
-  return quotient(missing * max_penalty, Int(kFade));
+  return quotient(missing * max_penalty, Int(kTransition));
 }
 
 // Evidence for the foreground in units: the minimum over the modes of D^2 / 2 (the negative
@@ -309,14 +311,15 @@ REGIONS_LANES Int evidence(const BasicModel<Int>& model, const BasicColor<Int>& 
   for (int k = 0; k < Model::kModes; ++k) {
     if (!model.may_exist[k]) continue;
     const BasicMode<Int>& mode = model.mode[k];
-    const Truth<Int> exists = mode.weight != 0;
-    const Int d2 = distance2(mode, color, limit);
-    const Truth<Int> closer = exists & (d2 < closest);
+    const LaneBool<Int> exists = mode.weight != 0;
+    const Int distance = squared_distance(mode, color, limit);
+    const LaneBool<Int> closer = exists & (distance < closest);
     match = select(closer, Int(k), match);
-    closest = select(closer, d2, closest);
-    const Truth<Int> near = exists & (d2 < plan.threshold);
+    closest = select(closer, distance, closest);
+    const LaneBool<Int> near = exists & (distance < plan.threshold);
     if (!any(near)) continue;
-    const Int cost = d2 * (kNat / 32) + background_penalty(mode.weight, 2 * plan.threshold);
+    const Int cost =
+        distance * (kUnitsPerNat / 32) + background_penalty(mode.weight, 2 * plan.threshold);
     min_cost = select(near, smaller(cost, min_cost), min_cost);
   }
   return min_cost - plan.threshold;

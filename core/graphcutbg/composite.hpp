@@ -67,8 +67,8 @@ REGIONS_HD inline uint8_t count_across(const Image<const uint8_t>& mask, int rad
 REGIONS_HD inline uint8_t soften(const Image<const uint8_t>& counts, int radius, int x, int y) {
   int sum = 0;
   for (int d = -radius; d <= radius; ++d) sum += counts(x, clamp_index(y + d, counts.height));
-  const int all = (2 * radius + 1) * (2 * radius + 1);
-  return static_cast<uint8_t>((sum * 255 + all / 2) / all);
+  const int max_strength = (2 * radius + 1) * (2 * radius + 1);
+  return static_cast<uint8_t>((sum * 255 + max_strength / 2) / max_strength);
 }
 
 // Sums of the picture over square cells, for blurring the background. Foreground has almost no
@@ -136,16 +136,18 @@ REGIONS_HD inline int blurred(const Image<const uint16_t>& smooth, int side, int
   const int u = 2 * x + 1 - side,
             v = 2 * y + 1 - side;  // from the centre of the first cell, half pixels
   const int i = u < 0 ? -1 : u / (2 * side), j = v < 0 ? -1 : v / (2 * side);
-  const int fu = u - i * 2 * side, fv = v - j * 2 * side;  // fraction, in units of 1 / (2 * side)
-  const int whole = 2 * side;
+  const int x_fraction = u - i * 2 * side,
+            y_fraction = v - j * 2 * side;  // fraction, in units of 1 / (2 * side)
+  const int cell_width = 2 * side;
   const auto at = [&](int a, int b) {
     return static_cast<int64_t>(
         smooth(clamp_index(a, smooth.width), clamp_index(b, smooth.height)));
   };
-  const int64_t upper = at(i, j) * (whole - fu) + at(i + 1, j) * fu;
-  const int64_t lower = at(i, j + 1) * (whole - fu) + at(i + 1, j + 1) * fu;
-  const int64_t all = static_cast<int64_t>(whole) * whole;
-  return static_cast<int>((upper * (whole - fv) + lower * fv + all / 2) / all);
+  const int64_t upper = at(i, j) * (cell_width - x_fraction) + at(i + 1, j) * x_fraction;
+  const int64_t lower = at(i, j + 1) * (cell_width - x_fraction) + at(i + 1, j + 1) * x_fraction;
+  const int64_t max_strength = static_cast<int64_t>(cell_width) * cell_width;
+  return static_cast<int>(
+      (upper * (cell_width - y_fraction) + lower * y_fraction + max_strength / 2) / max_strength);
 }
 
 // Everything required to composite one frame.
@@ -190,10 +192,12 @@ REGIONS_HD inline void composite_pixel(const Composition& composition, int x, in
       }
     }
     if (strength == 0) continue;
-    const int64_t all = static_cast<int64_t>(pixels) * 255 * 256;
+    const int64_t max_strength = static_cast<int64_t>(pixels) * 255 * 256;
     const int64_t old = picture.sample(c, x, y);
     const int64_t replacement = composition.replacement_at(c, x, y);
-    const int64_t mixed = (old * (all - strength) + replacement * strength + all / 2) / all;
+    const int64_t mixed =
+        (old * (max_strength - strength) + replacement * strength + max_strength / 2) /
+        max_strength;
     picture.set_sample(c, x, y, static_cast<int>(mixed));
   }
 }

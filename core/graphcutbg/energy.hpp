@@ -53,12 +53,12 @@ REGIONS_HD inline int mask_pixel(const ConstFrame& mask, int x, int y) {
 // The interpolated mask at pixel (x, y) of the frame, 0..255.
 REGIONS_HD inline int mask_value(const ConstFrame& mask, const MaskScale& scale, int x, int y) {
   const MaskPosition u(x, scale.across, mask.width), v(y, scale.down, mask.height);
-  const auto along = [&](int row) {
+  const auto interpolate_row = [&](int row) {
     const int left = mask_pixel(mask, u.first, row);
     return left * 256 + (mask_pixel(mask, u.second, row) - left) * u.part;
   };
-  const int upper = along(v.first);
-  return (upper * 256 + (along(v.second) - upper) * v.part + (1 << 15)) >> 16;
+  const int upper = interpolate_row(v.first);
+  return (upper * 256 + (interpolate_row(v.second) - upper) * v.part + (1 << 15)) >> 16;
 }
 
 // The terminal weight of a pixel whose label is certain: it exceeds all links of a pixel. Together
@@ -73,7 +73,7 @@ inline constexpr int kMaxWeight = 2 * kCertainWeight;
 // var-threshold, a line of one pixel's width costs 5.3 nats per pixel and has up to 6 nats of
 // evidence, so it survives from a length of 8 pixels on. Attached masks do not have such noise and
 // are refined along every edge.
-inline constexpr double kLinkFloor = 0.12;
+inline constexpr double kMinLinkFraction = 0.12;
 
 // Energy settings derived from the parameters. Small enough to pass by value.
 struct EnergyPlan {
@@ -96,9 +96,10 @@ struct EnergyPlan {
 // Squared contrast between two neighbours. An edge that the background has at the same position
 // does not count, because it does not belong to the foreground (Sun et al., Background Cut, 2006).
 template <class Int>
-REGIONS_LANES Int edge2(const BasicColor<Int>& a, const BasicColor<Int>& b,
-                        const BasicColor<Int>& background_a, const BasicColor<Int>& background_b) {
-  const Int now = contrast2(a, b);
+REGIONS_LANES Int squared_edge_contrast(const BasicColor<Int>& a, const BasicColor<Int>& b,
+                                        const BasicColor<Int>& background_a,
+                                        const BasicColor<Int>& background_b) {
+  const Int now = squared_contrast(a, b);
   const Int dy = (a.y - b.y) - (background_a.y - background_b.y);
   const Int du = (a.u - b.u) - (background_a.u - background_b.u);
   const Int dv = (a.v - b.v) - (background_a.v - background_b.v);
@@ -109,7 +110,7 @@ REGIONS_LANES Int edge2(const BasicColor<Int>& a, const BasicColor<Int>& b,
 // Shadows keep the background's hue and texture and lose brightness. The evidence of such pixels is
 // reduced to the evidence of chroma and texture, and at most to -kMaxShadowEvidence, which
 // neighbours easily outweigh.
-inline constexpr int kMaxShadowEvidence = kNat;
+inline constexpr int kMaxShadowEvidence = kUnitsPerNat;
 // Weight of a squared texture difference, in 1/16 variances of 1/16. The value would be 256 if
 // neighbours were independent, but they share the pixel's own noise, and shadows have soft borders.
 // F-measure on composites with soft shadows: .955 at 64 and .978 at 10; on camouflage: .815 at 64
@@ -117,7 +118,7 @@ inline constexpr int kMaxShadowEvidence = kNat;
 inline constexpr int kTextureScale = 10;
 // True if anything besides the model can change this evidence.
 template <class Int>
-REGIONS_LANES Truth<Int> is_ambiguous(const Int& evidence) {
+REGIONS_LANES LaneBool<Int> is_ambiguous(const Int& evidence) {
   return evidence > -kMaxShadowEvidence;
 }
 // shading_error(ratio) returns squared levels below 2^18. It is only called for pixels that may be
@@ -127,8 +128,8 @@ REGIONS_LANES Int suppress_shadow(const Int& evidence, const BasicColor<Int>& no
                                   const BasicMode<Int>& background, const EnergyPlan& plan,
                                   Error shading_error) {
   const Int background_luma = background.mean[0] >> Mode::kMeanShift;
-  const Truth<Int> darker = is_ambiguous(evidence) & (now.y < background_luma) &
-                            (now.y * 256 >= background_luma * plan.darkest);
+  const LaneBool<Int> darker = is_ambiguous(evidence) & (now.y < background_luma) &
+                               (now.y * 256 >= background_luma * plan.darkest);
   if (plan.shadow == 0 || !any(darker)) return evidence;
   const Int ratio = small_quotient(now.y << 8, background_luma);
   Int square = 0;
@@ -140,14 +141,15 @@ REGIONS_LANES Int suppress_shadow(const Int& evidence, const BasicColor<Int>& no
   }
   constexpr int kMax = 1 << 14;  // limit: beyond it the hue differs
   const Int d2 = smaller(quotient(square, background.var_chroma), Int(kMax + 1));  // 1/16 variances
-  const Truth<Int> has_hue =
-      darker & !(d2 > kMax) & (d2 * (kNat / 32) - kMaxShadowEvidence < evidence);
-  if (!any(has_hue)) return evidence;  // regardless of the texture
+  const LaneBool<Int> keeps_hue =
+      darker & !(d2 > kMax) & (d2 * (kUnitsPerNat / 32) - kMaxShadowEvidence < evidence);
+  if (!any(keeps_hue)) return evidence;  // regardless of the texture
   const Int texture = small_quotient(shading_error(ratio) * kTextureScale, background.var_luma);
-  const Int remains = (d2 + texture) * (kNat / 32) - kMaxShadowEvidence;
-  const Truth<Int> less = has_hue & (remains < evidence);
+  const Int remaining_evidence = (d2 + texture) * (kUnitsPerNat / 32) - kMaxShadowEvidence;
+  const LaneBool<Int> is_reduced = keeps_hue & (remaining_evidence < evidence);
   // The difference is negative and rounded towards zero.
-  return select(less, evidence + (((remains - evidence) * plan.shadow + 255) >> 8), evidence);
+  return select(is_reduced, evidence + (((remaining_evidence - evidence) * plan.shadow + 255) >> 8),
+                evidence);
 }
 
 // Evidence of an attached mask: certain at both ends, graded in between.
@@ -168,7 +170,7 @@ REGIONS_HD inline bool is_included(const ModelArrays& arrays, int x, int y) {
 
 template <class Int>
 REGIONS_LANES BasicColor<Int> apply_illumination(BasicColor<Int> color, const Light& light) {
-  if (light.same()) return color;
+  if (light.is_unchanged()) return color;
   color.y = light.apply<Int>(0, color.y << 8) >> 8;
   color.u = light.apply<Int>(1, color.u << 8) >> 8;
   color.v = light.apply<Int>(2, color.v << 8) >> 8;
@@ -191,15 +193,15 @@ REGIONS_LANES Int suppress_jitter(Int evidence, const ModelArrays& arrays, const
     const int x2 = x + (k % 4 == 0 ? reach : k % 4 == 1 ? -reach : 0);
     const int y2 = y + (k % 4 == 2 ? reach : k % 4 == 3 ? -reach : 0);
     if (x2 < 0 || y2 < 0 || x2 >= arrays.width || y2 >= arrays.height) continue;
-    const auto there = apply_illumination(
+    const auto moved_background = apply_illumination(
         BasicColor<Int>::load(arrays.background + arrays.at(x2, y2)), frame.model.light);
     REGIONS_UNROLL
     for (int c = 0; c < 3; ++c) {
-      const Int end = there[c] << Mode::kMeanShift;
+      const Int end = moved_background[c] << Mode::kMeanShift;
       moved.mean[c] = clamp<Int>(now[c] << Mode::kMeanShift, smaller(mode.mean[c], end),
                                  larger(mode.mean[c], end));
     }
-    const Int cost = distance2(moved, now, Int(frame.model.threshold)) * (kNat / 32);
+    const Int cost = squared_distance(moved, now, Int(frame.model.threshold)) * (kUnitsPerNat / 32);
     evidence = smaller(cost, evidence);
   }
   return evidence;
@@ -310,9 +312,9 @@ struct EdgeSample {
   REGIONS_LANES friend Int link_step(const EdgeSample& a, const EdgeSample& b,
                                      const FramePlan& frame, const EnergyPlan& plan) {
     const bool has_background = plan.uses_image && !frame.model.starts;
-    return frame.contrasts.step_of(has_background
-                                       ? edge2(a.current, b.current, a.background, b.background)
-                                       : contrast2(a.current, b.current));
+    return frame.contrasts.step_of(
+        has_background ? squared_edge_contrast(a.current, b.current, a.background, b.background)
+                       : squared_contrast(a.current, b.current));
   }
 };
 

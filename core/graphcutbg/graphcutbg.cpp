@@ -211,7 +211,7 @@ namespace graphcutbg {
 
 ScenePlan scene_plan_of(const GraphCutBgParams& params) {
   ScenePlan plan;
-  plan.threshold = static_cast<int>(std::lround(params.var_threshold * kNat / 2));
+  plan.threshold = static_cast<int>(std::lround(params.var_threshold * kUnitsPerNat / 2));
   plan.match = static_cast<int32_t>(std::lround(std::max(params.var_threshold, 9.0) * 16));
   // After `history` frames at half speed the evidence against a new mode has disappeared: its share
   // is then halfway between kLowerShare and kUpperShare, 1 - exp(-a / 2) = 0.15.
@@ -229,10 +229,10 @@ ScenePlan scene_plan_of(const GraphCutBgParams& params) {
 EnergyPlan energy_plan_of(const GraphCutBgParams& params, Size size, Size mask) {
   EnergyPlan plan;
   plan.uses_image = params.source != GraphCutSource::mask;
-  const double floor = plan.uses_image ? kLinkFloor : 0;
+  const double min_link = plan.uses_image ? kMinLinkFraction : 0;
   for (int i = 0; i <= kLinkEntries; ++i) {
-    const double alike = std::exp(-static_cast<double>(i) / kLinkSteps);
-    const double link = params.lambda * kNat * std::max(alike, floor);
+    const double similarity = std::exp(-static_cast<double>(i) / kLinkSteps);
+    const double link = params.lambda * kUnitsPerNat * std::max(similarity, min_link);
     plan.link[i] = static_cast<uint16_t>(std::lround(link));
   }
   plan.shadow = static_cast<int>(std::lround(params.shadow * 256));

@@ -26,7 +26,7 @@ namespace regions::graphcutbg {
 
 // Result of comparing two Ints: bool, or a lane mask.
 template <class Int>
-using Truth = decltype(Int() < Int());
+using LaneBool = decltype(Int() < Int());
 
 REGIONS_HD constexpr bool any(bool truth) { return truth; }
 REGIONS_HD constexpr int32_t select(bool first, int32_t a, int32_t b) { return first ? a : b; }

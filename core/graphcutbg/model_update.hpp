@@ -29,9 +29,9 @@ REGIONS_LANES Int approach(const Int& value, const Int& target, const Int& rate,
 template <class Int>
 REGIONS_LANES Int approach_share(const Int& value, const Int& target, const Int& rate,
                                  const Int& dither) {
-  const Int way = target - value;
-  const Int low = way * (rate & 255) + (dither & 0xFFFF);
-  return value + ((way * (rate >> 8) + (low >> 8)) >> 8);
+  const Int difference = target - value;
+  const Int low = difference * (rate & 255) + (dither & 0xFFFF);
+  return value + ((difference * (rate >> 8) + (low >> 8)) >> 8);
 }
 
 template <class Int>
@@ -49,24 +49,24 @@ REGIONS_LANES BasicMode<Int> new_mode(const BasicColor<Int>& color, const Int& w
 template <class Int>
 struct ModelUpdate {
   Int match;  // index of the mode that the colour belongs to, -1 for none
-  Truth<Int> learns;
+  LaneBool<Int> learns;
   Int alpha, dither;
 
   // `weight` is the weight of the matched mode, 0 for none.
   REGIONS_LANES static ModelUpdate of(const Int& match, const Int& weight,
-                                      const Truth<Int>& foreground, const ModelPlan& plan,
+                                      const LaneBool<Int>& foreground, const ModelPlan& plan,
                                       const Int& pixel) {
-    const Truth<Int> known = weight >= kUpperShare;
+    const LaneBool<Int> known = weight >= kUpperShare;
     // Foreground that looks like the background: neither is learnt.
     return {match, !(foreground & known),
             select(foreground, Int(plan.alpha_slow),
                    select(known, Int(plan.alpha), Int(plan.alpha_fast))),
             hash(pixel, plan.frame)};
   }
-  REGIONS_LANES Truth<Int> matches(int k) const { return learns & (match == k); }
+  REGIONS_LANES LaneBool<Int> matches(int k) const { return learns & (match == k); }
   // The weight of mode k after this frame.
   REGIONS_LANES Int updated_weight(const Int& weight, int k) const {
-    const Int target = select(match == k, Int(Mode::kWhole), Int(0));
+    const Int target = select(match == k, Int(Mode::kFullWeight), Int(0));
     return select(learns, approach_share<Int>(weight, target, alpha, dither >> (4 * k)), weight);
   }
 };
@@ -74,12 +74,12 @@ struct ModelUpdate {
 // Updates a mode with a colour, in the lanes where `matches` is true. A variance starts with a
 // typical value that counts as several frames.
 template <class Int>
-REGIONS_LANES void update_mode(BasicMode<Int>& mode, const Truth<Int>& matches,
+REGIONS_LANES void update_mode(BasicMode<Int>& mode, const LaneBool<Int>& matches,
                                const BasicColor<Int>& color, const ModelUpdate<Int>& update,
                                int min_rate) {
   constexpr int kOne = 4096;
-  const Int per_visit = small_quotient(update.alpha * (kOne >> 4), (mode.weight >> 4) + 1);
-  const Int rate = clamp<Int>(per_visit, min_rate, kOne);
+  const Int rate_per_match = small_quotient(update.alpha * (kOne >> 4), (mode.weight >> 4) + 1);
+  const Int rate = clamp<Int>(rate_per_match, min_rate, kOne);
   const Int var_rate = smaller(rate, Int(kOne / 16));
   Int square[3];
   REGIONS_UNROLL
@@ -103,25 +103,25 @@ REGIONS_LANES void update_mode(BasicMode<Int>& mode, const Truth<Int>& matches,
 // pixel.
 template <class Int>
 REGIONS_LANES void update_modes(BasicModel<Int>& model, const BasicColor<Int>& color,
-                                const Truth<Int>& foreground, const ModelPlan& plan,
+                                const LaneBool<Int>& foreground, const ModelPlan& plan,
                                 const Int& pixel) {
   if (plan.starts) {
     model = BasicModel<Int>();
-    model.mode[0] = new_mode(color, Int(Mode::kWhole));
+    model.mode[0] = new_mode(color, Int(Mode::kFullWeight));
     return;
   }
   model.apply_light(plan.light);
-  Int match = -1, nearest_d2 = plan.match, weight = 0;
+  Int match = -1, nearest_distance = plan.match, weight = 0;
   REGIONS_UNROLL
   for (int k = 0; k < Model::kModes; ++k) {
     if (!model.may_exist[k]) continue;
     const BasicMode<Int>& mode = model.mode[k];
-    const Truth<Int> exists = mode.weight != 0;
-    const Int d2 = distance2(mode, color, nearest_d2);
-    const Truth<Int> nearest = exists & (d2 < nearest_d2);
+    const LaneBool<Int> exists = mode.weight != 0;
+    const Int distance = squared_distance(mode, color, nearest_distance);
+    const LaneBool<Int> nearest = exists & (distance < nearest_distance);
     match = select(nearest, Int(k), match);
     weight = select(nearest, mode.weight, weight);
-    nearest_d2 = select(nearest, d2, nearest_d2);
+    nearest_distance = select(nearest, distance, nearest_distance);
   }
   const auto update = ModelUpdate<Int>::of(match, weight, foreground, plan, pixel);
   if (!any(update.learns)) return;
@@ -132,15 +132,15 @@ REGIONS_LANES void update_modes(BasicModel<Int>& model, const BasicColor<Int>& c
     mode.weight = update.updated_weight(mode.weight, k);
     if (any(update.matches(k))) update_mode(mode, update.matches(k), color, update, plan.rate);
   }
-  const Truth<Int> is_new = update.learns & (match < 0);
+  const LaneBool<Int> is_new = update.learns & (match < 0);
   if (!any(is_new)) return;
-  const BasicMode<Int> fresh = new_mode(color, clamp<Int>(update.alpha, 0, 65535));
+  const BasicMode<Int> added = new_mode(color, clamp<Int>(update.alpha, 0, 65535));
   const Int weakest = model.lightest();
   REGIONS_UNROLL
   for (int k = 0; k < Model::kModes; ++k) {
-    const Truth<Int> here = is_new & (weakest == k);
-    model.mode[k] = select<Int>(here, fresh, model.mode[k]);
-    model.may_exist[k] = model.may_exist[k] | any(here);
+    const LaneBool<Int> replaces = is_new & (weakest == k);
+    model.mode[k] = select<Int>(replaces, added, model.mode[k]);
+    model.may_exist[k] = model.may_exist[k] | any(replaces);
   }
 }
 
@@ -148,8 +148,8 @@ REGIONS_LANES void update_modes(BasicModel<Int>& model, const BasicColor<Int>& c
 // mode, and the light must be unchanged. Otherwise returns false and changes nothing.
 template <class Int>
 REGIONS_LANES bool update_matched_modes(const ModelArrays& arrays, const ModelPlan& plan,
-                                        const Truth<Int>& foreground, size_t i) {
-  if (plan.starts || !plan.light.same()) return false;
+                                        const LaneBool<Int>& foreground, size_t i) {
+  if (plan.starts || !plan.light.is_unchanged()) return false;
   const size_t plane = arrays.model_plane();
   const auto words = [&](int k) { return arrays.model + i + k * Mode::kWords * plane; };
   Int word, first[Model::kModes];
@@ -168,7 +168,7 @@ REGIONS_LANES bool update_matched_modes(const ModelArrays& arrays, const ModelPl
   const auto update = ModelUpdate<Int>::of(match, weight, foreground, plan, pixel);
   // The required other words of all modes are read before any is written.
   Int share[Model::kModes], second[Model::kModes], third[Model::kModes], max_share = 0;
-  Truth<Int> heavier[Model::kModes];
+  LaneBool<Int> heavier[Model::kModes];
   REGIONS_UNROLL
   for (int k = 0; k < Model::kModes; ++k) {
     second[k] = third[k] = 0;
@@ -203,7 +203,7 @@ REGIONS_LANES bool update_matched_modes(const ModelArrays& arrays, const ModelPl
 template <>
 REGIONS_LANES bool update_matched_modes<int32_t>(const ModelArrays& arrays, const ModelPlan& plan,
                                                  const bool& foreground, size_t i) {
-  if (plan.starts || !plan.light.same()) return false;
+  if (plan.starts || !plan.light.is_unchanged()) return false;
   const size_t plane = arrays.model_plane();
   uint32_t* const words = arrays.model + i;
   constexpr int kModes = Model::kModes;
@@ -256,7 +256,7 @@ REGIONS_LANES bool update_matched_modes<int32_t>(const ModelArrays& arrays, cons
 // Updates the model with the labels of the pixels from index i on.
 template <class Int>
 REGIONS_LANES void update_all_modes(const ModelArrays& arrays, const ModelPlan& plan,
-                                    const Truth<Int>& foreground, size_t i) {
+                                    const LaneBool<Int>& foreground, size_t i) {
   auto model = BasicModel<Int>::load(arrays.model + i, arrays.model_plane());
   Int pixel;
   count_up(static_cast<int32_t>(i), pixel);
@@ -297,7 +297,7 @@ inline constexpr uint32_t kKnownAge = 50;
 REGIONS_HD inline void start_model_from(const ModelArrays& arrays, const uint32_t* picture,
                                         size_t i) {
   Model model;
-  model.mode[0] = new_mode(Color::load(picture + i), int32_t{Mode::kWhole});
+  model.mode[0] = new_mode(Color::load(picture + i), int32_t{Mode::kFullWeight});
   model.store(arrays.model + i, arrays.model_plane());
   arrays.background[i] = picture[i];
 }

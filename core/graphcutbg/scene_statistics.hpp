@@ -13,8 +13,8 @@ namespace regions::graphcutbg {
 // with bins instead of mixtures. Initially zero.
 struct ColorHistograms {
   static constexpr int kBins = 4096;
-  static constexpr uint32_t kMin = 16 * 256;  // minimum total of a usable histogram
-  static constexpr int kMax = 2 * kNat;       // maximum additional evidence of a colour, units
+  static constexpr uint32_t kMin = 16 * 256;     // minimum total of a usable histogram
+  static constexpr int kMax = 2 * kUnitsPerNat;  // maximum additional evidence of a colour, units
 
   uint32_t fresh[2][kBins];  // counts of the last frame: background, foreground
   uint32_t count[2][kBins];  // counts of earlier frames; each frame fades by 1/16
@@ -48,12 +48,12 @@ REGIONS_HD inline void finalize_totals(ColorHistograms& colors) {
   for (int k = 0; k < 2; ++k) fade(colors.total[k], colors.fresh_total[k]);
 }
 REGIONS_HD inline void finalize_bin(ColorHistograms& colors, int bin) {
-  constexpr uint32_t kSmooth = 64;
+  constexpr uint32_t kSmoothing = 64;
   int score[2];
   for (int k = 0; k < 2; ++k) {
     fade(colors.count[k][bin], colors.fresh[k][bin]);
-    score[k] = log_units(colors.count[k][bin] + kSmooth) -
-               log_units(colors.total[k] + kSmooth * (ColorHistograms::kBins / 64));
+    score[k] = log_units(colors.count[k][bin] + kSmoothing) -
+               log_units(colors.total[k] + kSmoothing * (ColorHistograms::kBins / 64));
   }
   const int bias = score[1] - score[0];
   const bool known =
@@ -103,14 +103,14 @@ struct ModelArrays {
 struct SurveySums {
   static constexpr int kHalves = 2;  // the dark and the bright half of the background
 
-  uint64_t contrast2 = 0;        // sum of squared contrasts over pairs of neighbours
-  uint32_t pairs = 0;            // number of pairs
-  uint32_t count[kHalves] = {};  // [half], number of pixels that show the light
-  uint32_t luma[kHalves] = {};   // [half], sum of the background's luma at these pixels
+  uint64_t squared_contrast = 0;  // sum of squared contrasts over pairs of neighbours
+  uint32_t pairs = 0;             // number of pairs
+  uint32_t count[kHalves] = {};   // [half], number of pixels that show the light
+  uint32_t luma[kHalves] = {};    // [half], sum of the background's luma at these pixels
 
   // Adds the sums over other pixels.
   REGIONS_HD void add(const SurveySums& other) {
-    contrast2 += other.contrast2;
+    squared_contrast += other.squared_contrast;
     pairs += other.pairs;
     for (int half = 0; half < kHalves; ++half) {
       count[half] += other.count[half];
@@ -174,8 +174,8 @@ struct ContrastScale {
   }
   // Table entry, 0..kLinkEntries. Products stay below 2^24.
   template <class Int>
-  REGIONS_LANES Int step_of(const Int& contrast2) const {
-    const Int step = smaller(contrast2, Int(end)) * scale >> 16;
+  REGIONS_LANES Int step_of(const Int& squared_contrast) const {
+    const Int step = smaller(squared_contrast, Int(end)) * scale >> 16;
     return smaller(step, Int(kLinkEntries));
   }
 };
@@ -240,12 +240,14 @@ REGIONS_HD inline Medians medians_of(const Survey& survey) {
 // The change of light that explains the medians of the dark and the bright half: a line through
 // both. Foreground hardly moves a median while it covers less than half of the pixels.
 REGIONS_HD inline Light light_of(const SurveySums& sums, const Medians& medians) {
-  constexpr uint32_t kMin = 64;  // minimum number of pixels for a usable median
-  constexpr int kStill = 384;    // changes below 1.5 levels are left to the model update
+  constexpr uint32_t kMin = 64;         // minimum number of pixels for a usable median
+  constexpr int kMinLightChange = 384;  // changes below 1.5 levels are left to the model update
   Light light;
   const Median &dark = medians.half[0], &bright = medians.half[1];
   if (dark.count + bright.count < kMin) return light;
-  const auto moved = [](const Median& m) { return m.value > kStill || m.value < -kStill; };
+  const auto moved = [](const Median& m) {
+    return m.value > kMinLightChange || m.value < -kMinLightChange;
+  };
   if (!moved(dark) && !moved(bright)) return light;
   // The new light must explain clearly more of the picture than the old light.
   const uint32_t after = dark.near + bright.near;
@@ -257,15 +259,15 @@ REGIONS_HD inline Light light_of(const SurveySums& sums, const Medians& medians)
   const auto mean = [&](int half, const Median& m) {
     return static_cast<int>((static_cast<uint64_t>(sums.luma[half]) << 8) / m.count);
   };
-  const int from = mean(0, dark);
-  const int span = mean(1, bright) - from;
-  if (span > 16 << 8) {
-    light.gain += (bright.value - dark.value) * Light::kOne / span;
+  const int dark_luma = mean(0, dark);
+  const int luma_span = mean(1, bright) - dark_luma;
+  if (luma_span > 16 << 8) {
+    light.gain += (bright.value - dark.value) * Light::kOne / luma_span;
     if (light.gain < Light::kOne / 4) light.gain = Light::kOne / 4;
     if (light.gain > Light::kOne * 4) light.gain = Light::kOne * 4;
   }
   light.offset = dark.value - static_cast<int>(static_cast<int64_t>(light.gain - Light::kOne) *
-                                               from / Light::kOne);
+                                               dark_luma / Light::kOne);
   return light;
 }
 
@@ -309,14 +311,14 @@ REGIONS_HD inline FramePlan plan_frame(Scene& scene, const Survey& survey, const
   model.rate = plan.rate;
   // All frames so far have equal weight, and the first one some more. Otherwise objects that pass
   // early would be learnt.
-  constexpr uint32_t kFirstCounts = 12;
-  const uint32_t average = 65536 / (scene.age + kFirstCounts);
+  constexpr uint32_t kFirstFrameWeight = 12;
+  const uint32_t average = 65536 / (scene.age + kFirstFrameWeight);
   model.alpha = static_cast<int32_t>(average > plan.min_alpha ? average : plan.min_alpha);
   model.alpha_slow = model.alpha / 2 > 0 ? model.alpha / 2 : 1;
   // The rate for new background is limited while the model is young. Otherwise an object that the
   // cut missed would be background a few frames later.
-  constexpr int kFast = 65536 / 128;
-  model.alpha_fast = larger(model.alpha, smaller(model.alpha * 4, kFast));
+  constexpr int kMaxFastRate = 65536 / 128;
+  model.alpha_fast = larger(model.alpha, smaller(model.alpha * 4, kMaxFastRate));
   if (!model.starts) model.light = light_of(survey.sums, medians);
 
   const SurveySums& sums = survey.sums;
@@ -325,7 +327,7 @@ REGIONS_HD inline FramePlan plan_frame(Scene& scene, const Survey& survey, const
   uint32_t contrast_scale = plan.contrast_scale;
   if (contrast_scale == 0) {
     const uint64_t top = static_cast<uint64_t>(sums.pairs) * (65536 * kLinkSteps / 2);
-    const uint64_t scale = sums.contrast2 ? top / sums.contrast2 : top;
+    const uint64_t scale = sums.squared_contrast ? top / sums.squared_contrast : top;
     contrast_scale = scale > 65536 * kLinkSteps ? 65536 * kLinkSteps : static_cast<uint32_t>(scale);
   }
   frame.contrasts = ContrastScale::scaled(contrast_scale);
@@ -344,7 +346,7 @@ REGIONS_HD void survey_pixel(const ModelArrays& arrays, const Scene& scene, int 
   const Color color = read, right_color = read_right, down_color = read_down;
   if (scene.age > 0) survey_light(sums, color, background, scene.split, tally);
   const auto pair = [&](const Color& other) {
-    sums.contrast2 += static_cast<uint64_t>(contrast2(color, other));
+    sums.squared_contrast += static_cast<uint64_t>(squared_contrast(color, other));
     ++sums.pairs;
   };
   if (right > x) pair(right_color);

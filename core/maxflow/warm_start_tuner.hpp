@@ -39,11 +39,11 @@ class WarmStartTuner {
     const Duration mean = trial_time_ / trial_cuts_;
     const auto [warm, cold] =
         prefers_warm_ ? std::pair(recent_time_, mean) : std::pair(mean, recent_time_);
-    const bool pays = 8 * warm < 7 * cold;
+    const bool warm_is_faster = 8 * warm < 7 * cold;
     trial_time_ = {};
     trial_cuts_ = 0;
-    if (pays == prefers_warm_) return false;
-    prefers_warm_ = pays;
+    if (warm_is_faster == prefers_warm_) return false;
+    prefers_warm_ = warm_is_faster;
     recent_time_ = mean;
     cuts_ = 0;
     return true;

@@ -21,7 +21,7 @@ double linear(int level) {
   return v <= 0.04045 ? v / 12.92 : std::pow((v + 0.055) / 1.055, 2.4);
 }
 
-LabTables made_tables() {
+LabTables make_tables() {
   LabTables tables;
   // White maps to the last index. Half an index is added once, with red, for rounding.
   const double scale = (LabTables::kRoots - 1) << LabTables::kDrop;
@@ -59,7 +59,7 @@ SlicGrid grid_with(Size size, int width, int height) {
 }  // namespace
 
 const LabTables& lab_tables() {
-  static const LabTables tables = made_tables();
+  static const LabTables tables = make_tables();
   return tables;
 }
 
@@ -73,15 +73,15 @@ ColorReader reader_of(const Layout& layout, const Colorimetry& color, ColorSpace
   const auto [kr, kb] = luma_weights(color.matrix);
   const double luma = color.full_range ? 1 : 255.0 / 219;
   const double chroma = color.full_range ? 1 : 255.0 / 224;
-  const auto fixed = [](double v) {
+  const auto to_fixed_point = [](double v) {
     return static_cast<int32_t>(std::lround(v * (1 << YuvDecoder::kShift)));
   };
   decoder.black = color.full_range ? 0 : 16;
-  decoder.luma = fixed(luma);
-  decoder.red_v = fixed(2 * (1 - kr) * chroma);
-  decoder.blue_u = fixed(2 * (1 - kb) * chroma);
-  decoder.green_u = fixed(2 * (1 - kb) * kb / (1 - kr - kb) * chroma);
-  decoder.green_v = fixed(2 * (1 - kr) * kr / (1 - kr - kb) * chroma);
+  decoder.luma = to_fixed_point(luma);
+  decoder.red_v = to_fixed_point(2 * (1 - kr) * chroma);
+  decoder.blue_u = to_fixed_point(2 * (1 - kb) * chroma);
+  decoder.green_u = to_fixed_point(2 * (1 - kb) * kb / (1 - kr - kb) * chroma);
+  decoder.green_v = to_fixed_point(2 * (1 - kr) * kr / (1 - kr - kb) * chroma);
   return reader;
 }
 
@@ -99,7 +99,7 @@ SlicGrid grid_of(Size size, const SlicParams& params) {
     return static_cast<int>(std::clamp<int64_t>(shared, 2, kMaxCell));
   };
   SlicGrid best;
-  double best_miss = 1e9;
+  double best_error = 1e9;
   const auto end = static_cast<int64_t>(1.7 * size.width / side) + 1;
   for (auto c = static_cast<int64_t>(size.width / side / 1.3); c <= end; ++c) {
     const int width = sides_for(size.width, c);
@@ -109,12 +109,12 @@ SlicGrid grid_of(Size size, const SlicParams& params) {
       const int height = sides_for(size.height, ceil_div(size.height, h));  // of equally high rows
       const SlicGrid grid = grid_with(size, width, height);
       const double ratio = static_cast<double>(grid.cells()) / cells_requested;
-      const double skew = std::log(1.0 * grid.width / grid.height);
+      const double aspect_ratio_error = std::log(1.0 * grid.width / grid.height);
       const bool is_few = ratio * kCellRatio < 0.9;
-      const double miss =
-          std::abs(std::log(ratio)) + 0.1 * std::abs(skew) + (is_few ? kFewCellsCost : 0);
-      if (miss >= best_miss) continue;
-      best_miss = miss;
+      const double error = std::abs(std::log(ratio)) + 0.1 * std::abs(aspect_ratio_error) +
+                           (is_few ? kFewCellsCost : 0);
+      if (error >= best_error) continue;
+      best_error = error;
       best = grid;
     }
   }

@@ -71,15 +71,15 @@ struct RetentionRule {
     const uint32_t cost =
         eighths_of_octaves(area) + eighths_of_octaves(static_cast<uint32_t>(choice >> 32)) / 8;
     const uint32_t above = cost > lowest ? cost - lowest : 0;
-    uint32_t mix = x * 0x9E3779B1u + y * 0x85EBCA77u;
-    mix = (mix ^ mix >> 15) * 0x2C1B3C6Du;
-    return (above < kSteps ? above : kSteps - 1) * kClasses + (mix ^ mix >> 16) % kClasses;
+    uint32_t hash = x * 0x9E3779B1u + y * 0x85EBCA77u;
+    hash = (hash ^ hash >> 15) * 0x2C1B3C6Du;
+    return (above < kSteps ? above : kSteps - 1) * kClasses + (hash ^ hash >> 16) % kClasses;
   }
   // The smallest retained rank. At least the requested number of fragments have a rank >= `rank`.
-  // `of_step` fragments have a rank >= the first rank of its step; if they are few, the whole step
-  // is retained.
-  REGIONS_HD uint32_t bound(uint32_t rank, uint32_t of_step) const {
-    return of_step <= requested + requested / 32 ? first_of_step(rank) : rank;
+  // `fragments_from_step` fragments have a rank >= the first rank of its step; if they are few, the
+  // whole step is retained.
+  REGIONS_HD uint32_t bound(uint32_t rank, uint32_t fragments_from_step) const {
+    return fragments_from_step <= requested + requested / 32 ? first_of_step(rank) : rank;
   }
   REGIONS_HD static uint32_t first_of_step(uint32_t rank) { return rank / kClasses * kClasses; }
   // Logarithm to base 2, linear within an octave because it uses the bits of a float.

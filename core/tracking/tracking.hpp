@@ -125,13 +125,13 @@ struct TrackMemory {
   uint64_t* outermost[4] = {};
   // Matching by motion: rows are tracks and columns are regions without a match. Further ones are
   // ignored.
-  static constexpr uint32_t kMaxFree = 1024;
-  uint32_t* row = nullptr;                 // [kMaxFree]
-  uint32_t* column = nullptr;              // [kMaxFree]
-  TrackSummary* row_summary = nullptr;     // [kMaxFree]
-  TrackSummary* column_summary = nullptr;  // [kMaxFree]
-  uint64_t* best_of_row = nullptr;         // [kMaxFree] keys
-  uint64_t* best_of_column = nullptr;      // [kMaxFree]
+  static constexpr uint32_t kMaxUnmatched = 1024;
+  uint32_t* row = nullptr;                 // [kMaxUnmatched]
+  uint32_t* column = nullptr;              // [kMaxUnmatched]
+  TrackSummary* row_summary = nullptr;     // [kMaxUnmatched]
+  TrackSummary* column_summary = nullptr;  // [kMaxUnmatched]
+  uint64_t* best_of_row = nullptr;         // [kMaxUnmatched] keys
+  uint64_t* best_of_column = nullptr;      // [kMaxUnmatched]
 };
 
 // Settings of a step, from parameters and stream.

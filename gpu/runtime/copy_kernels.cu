@@ -32,8 +32,8 @@ __global__ void shrink_kernel(ConstFrame from, Frame to, int c, int width, int h
   const auto [i, j] = thread_position();
   if (i >= width || j >= height) return;
   const Component& k = to.layout.component[c];
-  const int mean = mean_of<bytes>(from, c, steps_of(i, width, samples(from.width, k.x_shift)),
-                                  steps_of(j, height, samples(from.height, k.y_shift)));
+  const int mean = mean_of<bytes>(from, c, pixels_of_cell(i, width, samples(from.width, k.x_shift)),
+                                  pixels_of_cell(j, height, samples(from.height, k.y_shift)));
   put_value<bytes>(to.at(c, i << k.x_shift, j << k.y_shift), to.layout, mean);
 }
 
@@ -44,8 +44,8 @@ __global__ void carry_over_kernel(ConstFrame before, ConstFrame after, Frame to,
   if (i >= width || j >= height) return;
   const Layout& layout = to.layout;
   const Component& k = layout.component[c];
-  const int x = step_of(i, samples(before.width, k.x_shift), width) << k.x_shift;
-  const int y = step_of(j, samples(before.height, k.y_shift), height) << k.y_shift;
+  const int x = cell_of(i, samples(before.width, k.x_shift), width) << k.x_shift;
+  const int y = cell_of(j, samples(before.height, k.y_shift), height) << k.y_shift;
   const int old_value = value_in<bytes>(before.at(c, x, y), layout);
   const int new_value = value_in<bytes>(after.at(c, x, y), layout);
   if (old_value == new_value) return;
@@ -56,7 +56,7 @@ __global__ void carry_over_kernel(ConstFrame before, ConstFrame after, Frame to,
 }
 
 template <int bytes>
-__global__ void pick_kernel(ConstFrame from, Frame to, PixelPicking picking) {
+__global__ void pick_kernel(ConstFrame from, Frame to, PixelMapping picking) {
   const auto [x, y] = thread_position();
   if (x >= to.width || y >= to.height) return;
   pick_pixel<bytes>(from, picking.x.at(x, from.width), picking.y.at(y, from.height), to, x, y);
@@ -97,7 +97,7 @@ void transfer_changes(const ConstFrame& before, const ConstFrame& after, const F
   });
 }
 
-void pick(const ConstFrame& from, const Frame& to, const PixelPicking& picking,
+void pick(const ConstFrame& from, const Frame& to, const PixelMapping& picking,
           cudaStream_t stream) {
   with_pixel_bytes(to.layout, [&]<int bytes>() {
     launch(pick_kernel<bytes>, grid_over(to.width, to.height), dim3(kWidth, kHeight), 0, stream,

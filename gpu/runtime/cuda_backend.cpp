@@ -85,7 +85,7 @@ class CudaQueue : public Queue {
                         bool is_tint) override {
     regions::transfer_changes(before, after, to, is_tint, current_);
   }
-  void pick(const ConstFrame& from, const Frame& to, const PixelPicking& picking) override {
+  void pick(const ConstFrame& from, const Frame& to, const PixelMapping& picking) override {
     regions::pick(from, to, picking, current_);
   }
   void start() override {
