@@ -1,4 +1,4 @@
-// The fault plan: parsing it and counting the steps.
+// Parses the plan of injected faults, and counts the steps that may fail.
 #include "core/faults.hpp"
 
 #include <algorithm>
@@ -19,9 +19,10 @@ constexpr int kFaultKinds = 3;
 
 struct Plan {
   std::string text;
-  int failure_interval[kFaultKinds] = {};  // 0: never
+  int failure_interval[kFaultKinds] = {};  // every Nth step of this kind fails; 0: none fails
   int call_count[kFaultKinds] = {};
-  int first_lost_step = 0;        // number of the first failing step; 0: never
+  // Number of the first step that fails because the device is lost; 0: none.
+  int first_lost_step = 0;
   int skips_launches = 0;         // not 0: launches are skipped
   int separates_allocations = 0;  // not 0: allocations go to the system
   int step_count = 0;
@@ -30,7 +31,7 @@ struct Plan {
 std::mutex mutex;  // guards the plan
 Plan plan;
 
-// The member that stores the value of this name; null if the name is unknown.
+// Returns the member that stores the number after this name, or null if the name is unknown.
 int* number_of(std::string_view name, Plan& next) {
   if (name == "gone") return &next.first_lost_step;
   if (name == "idle") return &next.skips_launches;

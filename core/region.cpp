@@ -1,4 +1,4 @@
-// Mean colours and covariances of regions.
+// Computes mean colours and covariances of regions from their sums.
 #include "core/region.hpp"
 
 #include <algorithm>
@@ -41,7 +41,8 @@ MeanLab mean_lab(const Region& region, const Moments& moments) {
 
 Covariance covariance(const Region& region, const Moments& moments) {
   if (region.area == 0) return {};
-  // Sums of products exceed 64 bits, and their differences are small.
+  // The products exceed 64 bits, and their difference is small, so it is computed exactly with 128
+  // bits.
   __extension__ using Wide = __int128;
   const auto n = static_cast<Wide>(region.area);
   const auto covariance_of = [&](uint64_t products, uint64_t a, uint64_t b) {

@@ -1,4 +1,5 @@
-// Converts coordinates and measurements between a picture and its reduced working picture.
+// Converts coordinates and measurements of regions between a picture and its reduced working
+// picture.
 #include "core/work_area.hpp"
 
 #include <algorithm>
@@ -10,10 +11,12 @@
 namespace regions {
 namespace {
 
+// An interval of pixels along one axis.
 struct Span {
   int first = 0, length = 0;
 };
 
+// The requested interval, widened to whole chroma samples of 1 << shift pixels.
 Span span_of(int start, int requested_length, int whole, int shift, const char* side) {
   expects_setting(start < whole, std::string("the rectangle's ") + side + " edge is at " +
                                      std::to_string(start) + "; the picture ends at " +
@@ -35,18 +38,20 @@ uint64_t scaled_sum(uint64_t sum, double factor) {
   return static_cast<uint64_t>(std::llround(static_cast<double>(sum) * factor));
 }
 
-// Sum of products of coordinates, from their covariance and their sums.
+// Sum of the products of two coordinates over `area` pixels, from their covariance and their sums a
+// and b.
 uint64_t sum_of_products(double covariance, uint64_t a, uint64_t b, uint64_t area) {
   if (area == 0) return 0;
-  // The product of the sums needs more digits than a double has.
+  // The product of the sums has more digits than a double can store.
   const auto n = static_cast<long double>(area);
   const auto sum = static_cast<long double>(a) * static_cast<long double>(b) / n + n * covariance;
   return static_cast<uint64_t>(std::max(sum, 0.0L) + 0.5L);
 }
 
-// Sum of a coordinate over `area` pixels, from its mean in the working picture.
+// Sum of a coordinate over `area` pixels of the picture, from its mean in the working picture.
 uint64_t sum_of(double mean, int first, int cells, int pixels, uint64_t area) {
-  const double center = first + (mean + 0.5) * pixels / cells - 0.5;  // at pixel centres
+  const double center = first + (mean + 0.5) * pixels / cells -
+                        0.5;  // + 0.5 and - 0.5: positions are measured at pixel centres
   return static_cast<uint64_t>(std::llround(std::max(0.0, center) * static_cast<double>(area)));
 }
 

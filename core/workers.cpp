@@ -1,4 +1,4 @@
-// The thread pool: its threads help with all running loops.
+// The thread pool of Workers. Its threads help with all running loops.
 #include "core/workers.hpp"
 
 #include <pthread.h>
@@ -32,16 +32,17 @@ void spin_until(Ready is_ready) {
   for (int i = 0; i < kSpins && !is_ready(); ++i) relax();
 }
 
-// A running loop, on its caller's stack. It is in the pool's list while helpers may join.
+// A running loop. It is stored on the stack of the thread that called run(), and is in the pool's
+// list while other threads may join it.
 struct Loop {
   int count;
   int max_helpers;  // maximum number of helpers
   void* body;
   void (*call)(void* body, int index);
-  std::atomic<int> next = 0;     // next index
-  std::atomic<int> helpers = 0;  // threads inside, without the caller
+  std::atomic<int> next = 0;     // next index to execute
+  std::atomic<int> helpers = 0;  // number of threads that execute the loop, without the caller
   std::exception_ptr error;      // guarded by the pool's mutex
-  Loop* next_loop = nullptr;
+  Loop* next_loop = nullptr;     // next loop in the pool's list; guarded by its mutex
 };
 
 }  // namespace
@@ -85,8 +86,8 @@ class Workers::Pool {
       while (*link != &loop) link = &(*link)->next_loop;
       *link = loop.next_loop;
     }
-    // The loop has left the list, so no further thread can join. Threads inside finish their
-    // current index.
+    // The loop is no longer in the list, so no further thread can join it. Wait for the threads
+    // that still execute it.
     spin_until([&] { return loop.helpers.load(std::memory_order_acquire) == 0; });
     std::unique_lock lock(mutex_);
     helpers_left_.wait(lock, [&] { return loop.helpers.load(std::memory_order_acquire) == 0; });
@@ -109,16 +110,18 @@ class Workers::Pool {
   }
 
  private:
-  // Runs in the child of a fork(), which has a single thread. Threads of the parent may have held
-  // any lock. A pool whose threads were ended by end_threads() stays usable. Any other pool is
-  // never used or destroyed.
+  // Called in the child of a fork(), which has only one thread. Locks that other threads of the
+  // parent held stay locked for ever. If end_threads() had ended the threads of the pool, the pool
+  // stays usable. Otherwise the pool is never used again and never destroyed.
   static void after_fork() {
-    const bool is_unlocked = shared_mutex.try_lock();  // false: a thread was changing shared_pool
+    // False: another thread was changing shared_pool.
+    const bool is_unlocked = shared_mutex.try_lock();
     new (&shared_mutex) std::mutex;
     if (is_unlocked) {
       std::shared_ptr<Pool> pool = shared_pool.lock();
       if (!pool || pool->is_idle()) return;
-      new std::shared_ptr<Pool>(std::move(pool));  // leaked: ~Pool() would wait for threads
+      new std::shared_ptr<Pool>(
+          std::move(pool));  // leaked on purpose: ~Pool() would wait for threads that do not exist
     }
     new (&shared_pool) std::weak_ptr<Pool>;
   }
@@ -171,10 +174,11 @@ class Workers::Pool {
   std::mutex mutex_;
   std::condition_variable wake_;          // signals that calls_ changed
   std::condition_variable helpers_left_;  // signals that a loop has no more helpers
-  std::atomic<unsigned> calls_ = 0;       // number of loops started; written under mutex_
-  Loop* first_loop_ = nullptr;
-  bool ending_ = false;
-  size_t thread_count_ = 0;  // number of threads
+  std::atomic<unsigned> calls_ = 0;  // number of changes that threads must notice: started loops
+                                     // and end_threads(); written under mutex_
+  Loop* first_loop_ = nullptr;       // list of running loops; guarded by mutex_
+  bool ending_ = false;              // true: threads must return; guarded by mutex_
+  size_t thread_count_ = 0;          // number of threads
   std::vector<std::thread> threads_;
 
   inline static std::mutex shared_mutex;

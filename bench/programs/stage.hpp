@@ -27,8 +27,8 @@ struct FrameSupply {
   GstBuffer* const* ready = nullptr;
   int ready_count = 0;
   int frames = 0;  // number of frames before EOS
-  bool refill =
-      false;  // write the picture into each frame again, because a later element draws on it
+  // Write the picture into each frame again, because a later element draws on it.
+  bool refill = false;
 };
 
 // Copies `supply`. Its borrowed members must outlive the source. Returns a floating reference.

@@ -13,7 +13,8 @@ namespace {
 using P = CcLabelParams;
 
 constexpr double kMaxArea = 65535.0 * 65535.0;
-// Positions have 32 bits: 1000 frames at 65535 pixels each.
+// Limit in frames. Predicted positions fit in 32 bits even if a track moves by 65535 pixels in each
+// of these frames.
 constexpr double kMaxTrackMemory = 1000;
 
 constexpr Choice kCriteria[] = {
@@ -255,7 +256,7 @@ void expects_labellable(const Setup& setup) {
           "depth and the number of layers must be at least 1");
   expects(setup.in.model != ColorModel::labels,
           "a label image cannot be labelled as a picture; use it as a mask (source=mask)");
-  // Each factor is below 2^32, so the product fits in 64 bits.
+  // `depth` and `layers` are below 2^32, so their product fits in 64 bits.
   const uint64_t slices = static_cast<uint64_t>(setup.depth) * static_cast<uint64_t>(setup.layers);
   expects(slices <= UINT32_MAX / setup.size.area() &&
               slices * static_cast<uint64_t>(setup.size.height) <= INT32_MAX,

@@ -1,5 +1,5 @@
-// Drawing setup: memory of the ink, selection of glyphs, colour encoding, and the parameter table
-// of regionoverlay.
+// Prepares drawing: divides the memory of Ink, selects the glyph size, and computes colour
+// encoders. Also contains the parameter table of regionoverlay.
 #include "core/drawing/drawing.hpp"
 
 #include <cmath>
@@ -12,10 +12,11 @@ namespace regions {
 
 namespace {
 
-// Rows have whole 128-byte lines, so that tiles do not share lines.
+// Returns the pitch in bytes of a row of 32-bit words. Rows consist of whole 128-byte cache lines,
+// so that two tiles never share a line.
 ptrdiff_t pitch_of(int words) { return (static_cast<ptrdiff_t>(words) * 4 + 127) / 128 * 128; }
 
-// Allocates `width` x `height` words at `offset` and advances it.
+// Takes `width` x `height` words from `memory` at `offset`, and advances `offset`.
 Image<uint32_t> take_words(std::byte* memory, size_t& offset, int width, int height) {
   auto* data = memory ? reinterpret_cast<uint32_t*>(memory + offset) : nullptr;
   const ptrdiff_t pitch = pitch_of(width);
@@ -53,7 +54,8 @@ Ink ink_in(void* memory, Size picture) {
 GlyphSize glyphs_for(int picture_height) {
   GlyphSize best = kGlyphSizes[0];
   for (const GlyphSize& size : kGlyphSizes) {
-    if (size.em * 45 <= picture_height) best = size;  // 24 px at 1080 rows
+    if (size.em * 45 <= picture_height)
+      best = size;  // this gives 24 pixels for a picture of 1080 rows
   }
   return best;
 }
@@ -64,7 +66,8 @@ ColorEncoder encoder_of(const Layout& layout, const Colorimetry& color) {
   constexpr double kOne = 1 << ColorEncoder::kShift;
   ColorEncoder encoder;
   encoder.max = layout.max_value();
-  // `scale` and `zero` are in stored units, for a component whose R, G, B weights are within 0..1.
+  // Sets the weights of component `c`. `scale` is its range and `zero` its value for black, in
+  // stored units.
   const auto set_weights = [&](int c, double red, double green, double blue, double scale,
                                double zero) {
     const double weights[3] = {red, green, blue};
@@ -85,7 +88,7 @@ ColorEncoder encoder_of(const Layout& layout, const Colorimetry& color) {
   const auto [kr, kb] = luma_weights(color.matrix);
   const double kg = 1 - kr - kb;
   const bool limited = layout.model == ColorModel::yuv && !color.full_range;
-  const double code = 1 << (layout.depth - 8);  // an 8-bit step in stored units
+  const double code = 1 << (layout.depth - 8);  // one 8-bit step in stored units
   set_weights(0, kr, kg, kb, limited ? 219 * code : full, limited ? 16 * code : 0);
   if (layout.model != ColorModel::yuv) return encoder;
   const double chroma = limited ? 224 * code : full;

@@ -92,8 +92,8 @@ struct TrackCounts {
 // The arrays of one tracked stream. tracking_in() places them in one block of memory.
 struct TrackMemory {
   static constexpr uint32_t kMaxRegions = 65535;  // labels have 16 bits, two fit in a pair
-  static constexpr uint32_t kOneOccluded =
-      1 << 16;  // unit of the occluded tracks with records in `tracks_inside`
+  // Unit of the occluded tracks with records in `tracks_inside`.
+  static constexpr uint32_t kOneOccluded = 1 << 16;
 
   uint32_t capacity = 0;  // maximum number of regions per frame, and of lost tracks
   TrackCounts* counts = nullptr;

@@ -416,8 +416,8 @@ class SharedRegions {
  private:
   // Maximum missed frames of an occluded track with a record.
   static constexpr uint32_t kMaxHiddenFrames = 2;
-  static constexpr uint32_t kMaxTracksPerRegion =
-      5;  // maximum number of tracks of equal size in a region
+  // Maximum number of tracks of equal size in a region.
+  static constexpr uint32_t kMaxTracksPerRegion = 5;
 
   REGIONS_TEAM void mark_sides(uint32_t track_index, uint32_t region_index) const {
     const Track track = load_track(tracks_.track(track_index));
@@ -640,8 +640,8 @@ class TrackStep {
     const uint64_t best = memory_.best_of_region[region_index];
     if (!is_alike_in(best)) return false;
     const uint32_t visible_index = index_in(best);
-    const bool is_split =
-        tracks_.is_split(visible_index);  // read together with the next value, not after it
+    // Read together with the next value, not after it.
+    const bool is_split = tracks_.is_split(visible_index);
     return memory_.destination[visible_index] == region_index + 1 && !is_split;
   }
 
