@@ -12,18 +12,18 @@ struct Region {
   uint32_t id = 0;  // label in this frame, 1..n in raster order of first pixels
   // Track id, which stays the same from frame to frame; equals `id` without tracking.
   uint32_t track = 0;
-  int32_t first_x = 0;  // first pixel in raster order
-  int32_t first_y = 0;
-  int32_t left = 0;  // bounding box in pixels; right and bottom are inclusive
+  int32_t first_x = 0;  // column of the first pixel in raster order
+  int32_t first_y = 0;  // row of this pixel
+  int32_t left = 0;     // bounding box in pixels; right and bottom are inclusive
   int32_t top = 0;
   int32_t right = 0;
   int32_t bottom = 0;
   int32_t first_z = 0;  // slice of the first voxel; 0 in a picture
-  int32_t front = 0;    // first and last slice; 0 in a picture
-  int32_t back = 0;
-  uint32_t layer = 0;  // index of the threshold
-  uint64_t area = 0;   // pixels, or voxels of a volume
-  uint64_t sum_x = 0;  // sums of coordinates over the region's pixels
+  int32_t front = 0;    // first slice of the region; 0 in a picture
+  int32_t back = 0;     // last slice of the region (inclusive); 0 in a picture
+  uint32_t layer = 0;   // index of the threshold in `thresholds`; 0 with a single threshold
+  uint64_t area = 0;    // number of pixels or voxels
+  uint64_t sum_x = 0;   // sums of the coordinates of the region's pixels
   uint64_t sum_y = 0;
   uint64_t sum_z = 0;
   // Sums of stored colour components; chroma is that of the nearest sample.
@@ -42,8 +42,8 @@ struct Region {
 
 // Further sums over a superpixel's pixels, stored separately from its Region.
 struct Moments {
-  uint64_t sum_lab[3] = {};  // CIELAB as stored: 2 L + 28, a + 128, b + 128
-  uint64_t sum_xx = 0;       // sums of products of coordinates
+  uint64_t sum_lab[3] = {};  // sums of the stored CIELAB components 2 L + 28, a + 128 and b + 128
+  uint64_t sum_xx = 0;       // sums of products of the pixels' coordinates
   uint64_t sum_xy = 0;
   uint64_t sum_yy = 0;
 };

@@ -1,4 +1,5 @@
-// The parameter table of graphcutbg, validation, and the derived settings of a frame (plans).
+// The parameter table of graphcutbg, validation, and the settings that are derived from the
+// parameters (plans).
 #include "core/graphcutbg/graphcutbg.hpp"
 
 #include <algorithm>
@@ -155,8 +156,8 @@ std::span<const Field> fields_of(const GraphCutBgParams&) {
 }
 
 std::span<const PresetValue> preset_values_of(Preset preset) {
-  // At this scale each pixel is the mean of a hundred pixels: there is little noise, and objects
-  // are few pixels wide.
+  // At process-scale=0.1, each pixel is the mean of a hundred pixels. So there is little noise and
+  // objects are only a few pixels wide, and a lower lambda is better.
   static const PresetValue motion[] = {{"process-scale", 0.1},
                                        {"lambda", 3.0},
                                        {"cpu-threads", int64_t{1}},
@@ -213,8 +214,9 @@ ScenePlan scene_plan_of(const GraphCutBgParams& params) {
   ScenePlan plan;
   plan.threshold = static_cast<int>(std::lround(params.var_threshold * kUnitsPerNat / 2));
   plan.match = static_cast<int32_t>(std::lround(std::max(params.var_threshold, 9.0) * 16));
-  // After `history` frames at half speed the evidence against a new mode has disappeared: its share
-  // is then halfway between kLowerShare and kUpperShare, 1 - exp(-a / 2) = 0.15.
+  // Foreground updates a mode with alpha / 2. After `history` frames, the share of a new mode must
+  // be halfway between kLowerShare and kUpperShare: 1 - exp(-history * alpha / 2) = 0.15, so alpha
+  // = 0.325 / history.
   plan.min_alpha = static_cast<uint32_t>(
       std::max(2L, std::lround(0.325 * 65536 / static_cast<double>(params.history))));
   plan.rate = static_cast<int32_t>(std::lround(params.learning_rate * 4096));
@@ -269,13 +271,13 @@ RgbDecoder decoder_of(const Layout& layout, const Colorimetry& color) {
   constexpr double kOne = 1 << RgbDecoder::kShift;
   RgbDecoder decoder;
   const bool yuv = layout.model == ColorModel::yuv;
-  const double code = 1 << (layout.depth - 8);  // an 8-bit step in stored units
+  const double code = 1 << (layout.depth - 8);  // one 8-bit step in stored units
   const bool limited = yuv && !color.full_range;
   const double luma = 255 / (limited ? 219 * code : layout.max_value());
   const double chroma = 255 / (limited ? 224 * code : layout.max_value());
   const auto [kr, kb] = luma_weights(color.matrix);
   const double kg = 1 - kr - kb;
-  // Inverse of ITU-R BT.601-7, 2.5.1.
+  // Weights of Cb (u) and Cr (v) for R, G, B: the inverse of ITU-R BT.601-7, 2.5.1.
   const double u[3] = {0, -2 * (1 - kb) * kb / kg, 2 * (1 - kb)};
   const double v[3] = {2 * (1 - kr), -2 * (1 - kr) * kr / kg, 0};
   for (int i = 0; i < 3; ++i) {

@@ -16,16 +16,16 @@ REGIONS_LANES Int hash(const Int& a, uint32_t b) {
   return h ^ upper_bits(h, 15);
 }
 
-// value + (target - value) * rate / 2^12. Dithered rounding lets slow rates take effect. The
-// product stays below 2^31.
+// Returns value + (target - value) * rate / 2^12. The rounding is dithered, so that low rates have
+// an effect. The product stays below 2^31.
 template <class Int>
 REGIONS_LANES Int approach(const Int& value, const Int& target, const Int& rate,
                            const Int& dither) {
   return value + (((target - value) * rate + (dither & 0xFFF)) >> 12);
 }
 
-// approach() for a share, with a rate in 1/2^16. Multiplying the two bytes of the rate separately
-// keeps it within 32 bits.
+// Like approach(), for the weight of a mode, with a rate in units of 1/2^16. The two bytes of the
+// rate are multiplied separately, so that the products fit in 32 bits.
 template <class Int>
 REGIONS_LANES Int approach_share(const Int& value, const Int& target, const Int& rate,
                                  const Int& dither) {
@@ -34,6 +34,7 @@ REGIONS_LANES Int approach_share(const Int& value, const Int& target, const Int&
   return value + ((difference * (rate >> 8) + (low >> 8)) >> 8);
 }
 
+// A new mode with this colour.
 template <class Int>
 REGIONS_LANES BasicMode<Int> new_mode(const BasicColor<Int>& color, const Int& weight) {
   BasicMode<Int> mode;
@@ -45,19 +46,21 @@ REGIONS_LANES BasicMode<Int> new_mode(const BasicColor<Int>& color, const Int& w
   return mode;
 }
 
-// The update of existing modes by one colour.
+// Describes how one colour changes the modes of its pixel.
 template <class Int>
 struct ModelUpdate {
-  Int match;  // index of the mode that the colour belongs to, -1 for none
-  LaneBool<Int> learns;
-  Int alpha, dither;
+  Int match;             // index of the mode that the colour matches; -1: none
+  LaneBool<Int> learns;  // false: the model does not change
+  Int alpha;             // weight of this frame, 1/65536
+  Int dither;            // pseudo-random bits for dithered rounding
 
-  // `weight` is the weight of the matched mode, 0 for none.
+  // `weight` is the weight of the matched mode; 0: no mode matches. `pixel` is the index of the
+  // pixel.
   REGIONS_LANES static ModelUpdate of(const Int& match, const Int& weight,
                                       const LaneBool<Int>& foreground, const ModelPlan& plan,
                                       const Int& pixel) {
     const LaneBool<Int> known = weight >= kUpperShare;
-    // Foreground that looks like the background: neither is learnt.
+    // A foreground pixel with a background colour does not change the model.
     return {match, !(foreground & known),
             select(foreground, Int(plan.alpha_slow),
                    select(known, Int(plan.alpha), Int(plan.alpha_fast))),
@@ -71,8 +74,8 @@ struct ModelUpdate {
   }
 };
 
-// Updates a mode with a colour, in the lanes where `matches` is true. A variance starts with a
-// typical value that counts as several frames.
+// Updates the mean and the variances of a mode with a colour, in the lanes where `matches` is true.
+// Variances follow at a rate of at most 1/16, because their initial values are typical values.
 template <class Int>
 REGIONS_LANES void update_mode(BasicMode<Int>& mode, const LaneBool<Int>& matches,
                                const BasicColor<Int>& color, const ModelUpdate<Int>& update,
@@ -144,8 +147,8 @@ REGIONS_LANES void update_modes(BasicModel<Int>& model, const BasicColor<Int>& c
   }
 }
 
-// Updates the model like update_all_modes(), but with the match cache: all pixels must belong to a
-// mode, and the light must be unchanged. Otherwise returns false and changes nothing.
+// Does the same as update_all_modes(), but faster, with the match cache. If a pixel matches no mode
+// or the light has changed, it changes nothing and returns false.
 template <class Int>
 REGIONS_LANES bool update_matched_modes(const ModelArrays& arrays, const ModelPlan& plan,
                                         const LaneBool<Int>& foreground, size_t i) {
@@ -166,7 +169,7 @@ REGIONS_LANES bool update_matched_modes(const ModelArrays& arrays, const ModelPl
   }
   count_up(static_cast<int32_t>(i), pixel);
   const auto update = ModelUpdate<Int>::of(match, weight, foreground, plan, pixel);
-  // The required other words of all modes are read before any is written.
+  // All required words of the modes are read before any word is written.
   Int share[Model::kModes], second[Model::kModes], third[Model::kModes], max_share = 0;
   LaneBool<Int> heavier[Model::kModes];
   REGIONS_UNROLL
@@ -198,8 +201,8 @@ REGIONS_LANES bool update_matched_modes(const ModelArrays& arrays, const ModelPl
   return true;
 }
 
-// The version for one pixel indexes the matched mode directly. Threads whose pixels belong to
-// different modes then update them together.
+// The version for one pixel uses the index of the matched mode directly, without a branch per mode.
+// So threads of a warp whose pixels match different modes execute the same instructions.
 template <>
 REGIONS_LANES bool update_matched_modes<int32_t>(const ModelArrays& arrays, const ModelPlan& plan,
                                                  const bool& foreground, size_t i) {
@@ -253,7 +256,8 @@ REGIONS_LANES bool update_matched_modes<int32_t>(const ModelArrays& arrays, cons
   return true;
 }
 
-// Updates the model with the labels of the pixels from index i on.
+// Updates the models of the pixels from index i on. `foreground` contains their labels from the
+// cut.
 template <class Int>
 REGIONS_LANES void update_all_modes(const ModelArrays& arrays, const ModelPlan& plan,
                                     const LaneBool<Int>& foreground, size_t i) {
@@ -265,8 +269,8 @@ REGIONS_LANES void update_all_modes(const ModelArrays& arrays, const ModelPlan& 
   write_words(arrays.background + i, model.heaviest().color().packed());
 }
 
-// Adds pixel (x, y)'s colour to the histogram of its label. add(address, amount) must be atomic if
-// several threads add.
+// Adds the colour of pixel (x, y) to the histogram of its label. add(address, amount) must be
+// atomic if several threads call this function.
 template <class Add>
 REGIONS_HD void count_color(const ModelArrays& arrays, bool foreground, int x, int y, Add add) {
   if (x % Survey::kStep != 0 || y % Survey::kStep != 0) return;
@@ -292,8 +296,9 @@ REGIONS_HD void update_model(const ModelArrays& arrays, const FramePlan& frame,
   if (plan.uses_colors) count_color(arrays, foreground, x, y, add);
 }
 
-// A model that starts from a background picture has this age, in frames.
+// The age of a model that starts from a background picture, in frames.
 inline constexpr uint32_t kKnownAge = 50;
+// Sets the model of pixel i to the colour of a background picture.
 REGIONS_HD inline void start_model_from(const ModelArrays& arrays, const uint32_t* picture,
                                         size_t i) {
   Model model;
