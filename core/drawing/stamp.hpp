@@ -27,8 +27,8 @@ const uint8_t* glyph_coverage();
 // box_edge (see paint.hpp).
 enum class InkKind : uint8_t { none, box_shadow, box_edge, tag };
 
-inline constexpr uint32_t kMaxStamped =
-    1u << 21;  // maximum number of stamped records; later ones are not drawn
+// Maximum number of stamped records; later ones are not drawn.
+inline constexpr uint32_t kMaxStamped = 1u << 21;
 
 REGIONS_HD constexpr uint32_t ink_code(InkKind kind, uint32_t index, uint32_t coverage) {
   return static_cast<uint32_t>(kind) << 29 | index << 8 | coverage;

@@ -167,8 +167,8 @@ REGIONS_LANES BasicMode<Int> select(const LaneBool<Int>& first, const BasicMode<
   return mode;
 }
 
-inline constexpr int kUnitsPerNat =
-    64;  // scale of all energies and evidence: units per nat of log-likelihood
+// Scale of all energies and evidence: units per nat of log-likelihood.
+inline constexpr int kUnitsPerNat = 64;
 
 // Initial values and limits of variances, 1/16 (levels squared).
 struct Variances {

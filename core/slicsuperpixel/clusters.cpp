@@ -148,8 +148,8 @@ SlicScale scale_of(const SlicGrid& grid, const SlicParams& params) {
   const bool is_lab = params.color_space == ColorSpace::lab;
   SlicScale result;
   for (int c = 0; c < 3; ++c) {
-    // The components a and b have twice the scale of 2 L and of levels 0..255, so their squares
-    // count four times.
+    // One unit of 2 L or of a level 0..255 counts half as much as one unit of a or b, so its square
+    // counts a quarter.
     result.weight[c] = is_lab && c > 0 ? 4 : 1;
     const double weight = result.weight[c] / 4.0 * scale;
     result.gain[c] = static_cast<float>(2 * weight / 16);

@@ -131,15 +131,15 @@ size_t max_cells(Size size);
 // index 0..15, so the minimum identifies its candidate, and ties go to the first candidate in
 // raster order. Its magnitude is below 2^24, so a float stores it exactly.
 inline constexpr int kCandidates = 9;
-inline constexpr int kPatchRows =
-    16;  // number of rows in a patch, which use the same rounded slope of a candidate
-inline constexpr int kMaxCell =
-    512;  // maximum side of a cell, pixels; sums over nine such cells fit in 32 bits
+// Number of rows in a patch, which use the same rounded slope of a candidate.
+inline constexpr int kPatchRows = 16;
+// Maximum side of a cell, pixels; sums over nine such cells fit in 32 bits.
+inline constexpr int kMaxCell = 512;
 inline constexpr int kMaxRowStep = 4;
-inline constexpr int kNoScore =
-    (1 << 24) - 32;  // score of a candidate that is outside the grid or has no pixels
-inline constexpr int kOwnScore =
-    (1 << 24) - 64;  // score of the cluster of the pixel's own cell if it has no pixels
+// Score of a candidate that is outside the grid or has no pixels.
+inline constexpr int kNoScore = (1 << 24) - 32;
+// Score of the cluster of the pixel's own cell if it has no pixels.
+inline constexpr int kOwnScore = (1 << 24) - 64;
 inline constexpr int kColorBias = 128;  // added to a component before it is summed
 
 // Factors between distances and scores. With weights w of the components, pixel colour p and

@@ -1,4 +1,4 @@
-// Divides one block of memory into the arrays of tracking.
+// Divides one block of memory into the arrays that tracking requires.
 #include "core/tracking/tracking.hpp"
 
 #include <bit>
@@ -7,12 +7,14 @@
 namespace regions {
 namespace {
 
+// The result of dividing a block.
 struct Division {
   TrackMemory memory;
-  size_t reset_bytes = 0;  // bytes to clear for IdNumbering::continued
-  size_t bytes = 0;
+  size_t reset_bytes = 0;  // number of bytes that a reset with IdNumbering::continued clears
+  size_t bytes = 0;        // size of all arrays
 };
 
+// Computes the arrays in a block at `start`; only computes sizes if `start` is null.
 Division divide(std::byte* start, Size picture, uint32_t max_regions) {
   Division division;
   const auto allocate = [&]<class T>(T*& array, size_t count) {
@@ -23,7 +25,7 @@ Division divide(std::byte* start, Size picture, uint32_t max_regions) {
   const size_t capacity = memory.capacity = max_regions;
   memory.pairs.max_pairs = 4 * max_regions;
   memory.pairs.slots = std::bit_ceil(2 * memory.pairs.max_pairs);
-  // The arrays that a reset clears come first.
+  // The arrays that a reset must clear come first.
   allocate(memory.counts_before, 1);
   allocate(memory.report, 1);
   allocate(memory.pairs.used_count, 1);

@@ -1,12 +1,13 @@
-// One step of tracking: assigns tracks to the regions of a frame. A team executes it: one thread on
-// the CPU, a block of threads on a GPU; all members call the same functions. Results that several
-// members write do not depend on their order: maxima and minima of keys, sums, and positions by
-// rank.
+// One step of tracking: assigns tracks to the regions of a frame. A team of threads executes it:
+// one thread on the CPU, a thread block on a GPU. All threads of the team call the same functions.
+// Results that several threads write do not depend on the order of threads: they are maxima and
+// minima of keys, sums, and positions by rank.
 //
-// First, a region and a track match if each has the most shared pixels with the other and they look
-// alike. The rest is matched by predicted position, size and colour, best pairs first, and then by
-// shared pixels alone. If a track's pixels went to a region that another track keeps, that region
-// hides the track: it moves with the region as predicted, until the region splits.
+// First, a region and a track match if they look alike and each shares more pixels with the other
+// than with any third one. The remaining regions and tracks are matched by predicted position, size
+// and colour, best pairs first, and then by shared pixels alone. If the pixels of a track are now
+// part of a region that belongs to another track, this region hides the track. The hidden track
+// moves as predicted and stays inside the region, until the region splits.
 #pragma once
 
 #include "core/tracking/tracking.hpp"
@@ -19,14 +20,14 @@
 
 namespace regions {
 
-// Units per pixel of positions, and per 8-bit step of colours.
+// Number of units per pixel in positions, and per 8-bit step in colours.
 inline constexpr int kTrackUnit = 16;
 
 REGIONS_HD inline int64_t smaller_of(int64_t a, int64_t b) { return a < b ? a : b; }
 REGIONS_HD inline int64_t larger_of(int64_t a, int64_t b) { return a > b ? a : b; }
 REGIONS_HD inline int64_t distance_of(int64_t a, int64_t b) { return a < b ? b - a : a - b; }
 
-// A region in the form of a track that was seen once.
+// Converts a region to a track that was seen in one frame.
 REGIONS_HD inline Track observed_track(const Region& region, const TrackRules& rules) {
   Track now;
   now.x = static_cast<int32_t>(region.sum_x * kTrackUnit / region.area);
@@ -44,7 +45,7 @@ REGIONS_HD inline Track observed_track(const Region& region, const TrackRules& r
   return now;
 }
 
-// Moves the centre to (x, y), and the box by whole pixels.
+// Moves the centre of the track to (x, y), and its box by whole pixels.
 REGIONS_HD inline void move_to(Track& track, int32_t x, int32_t y) {
   const int32_t dx = (x >> 4) - (track.x >> 4), dy = (y >> 4) - (track.y >> 4);
   static_assert(kTrackUnit == 1 << 4);
@@ -57,8 +58,9 @@ REGIONS_HD inline void move_to(Track& track, int32_t x, int32_t y) {
 }
 
 // True if the track may have moved to this region: its predicted centre is inside the region's box,
-// extended by half the track's size. Shared pixels alone are not sufficient: in a row of objects
-// that move by their own distance, each overlaps the next one.
+// extended by half the track's size. Shared pixels alone are not sufficient: if objects in a row
+// move by the distance between them, each object shares pixels with the previous position of the
+// next object.
 REGIONS_HD inline bool is_plausible(const Track& track, const Track& region) {
   const int dx = track.width() / 2 + 1, dy = track.height() / 2 + 1;
   const int x = track.x / kTrackUnit, y = track.y / kTrackUnit;
@@ -66,9 +68,9 @@ REGIONS_HD inline bool is_plausible(const Track& track, const Track& region) {
          y <= region.bottom + dy;
 }
 
-// Maximum distance from the predicted centre, because a track may turn back: twice its shorter side
-// plus its motion per frame, growing with each missed frame. Below 2^28 for pictures of 65535
-// pixels per side.
+// Maximum distance of a matching region from the predicted centre, 1/16 pixel. It is twice the
+// shorter side of the track plus its motion per frame, because a track may turn back, and it grows
+// with each missed frame. It is below 2^28 for pictures of up to 65535 pixels per side.
 REGIONS_HD inline uint32_t reach_of(const Track& track) {
   const int64_t side = smaller_of(track.width(), track.height());
   const int64_t reach = 2 * kTrackUnit * side + distance_of(track.vx, 0) + distance_of(track.vy, 0);
@@ -79,7 +81,7 @@ REGIONS_HD inline TrackSummary summary_of(const Track& track, uint32_t reach) {
   return {track.x, track.y, track.area, reach};
 }
 
-// A cheap necessary condition for misfit() != kNoFit.
+// A fast test: if it returns false, misfit() is kNoFit.
 REGIONS_HD inline bool may_fit(const TrackSummary& track, const TrackSummary& region) {
   if (region.area == 0 || uint64_t{region.area} * 4 < track.area) return false;
   if (region.reach != 0) return true;
@@ -90,11 +92,12 @@ REGIONS_HD inline bool may_fit(const TrackSummary& track, const TrackSummary& re
 
 inline constexpr uint32_t kNoFit = UINT32_MAX;
 
-// How badly a region fits a track at its predicted position; 0 is perfect. `is_split`: the region
-// split off another region that contained the track, so its size means little and its distance is
-// not limited.
+// Cost of assigning a region to a track at its predicted position; 0 is a perfect fit. If
+// `is_split` is true, the region split off another region that contained the track. Then a larger
+// region and any distance are accepted.
 REGIONS_HD inline uint32_t misfit(const Track& track, const Track& region, bool is_split) {
-  // Neither a small fragment nor a much larger region is the track, at any position.
+  // A region with less than a quarter or more than four times the area is not the track, whatever
+  // its position is.
   if (uint64_t{region.area} * 4 < track.area) return kNoFit;
   if (!is_split && region.area > uint64_t{track.area} * 4) return kNoFit;
   const int64_t reach = reach_of(track);
@@ -113,10 +116,10 @@ REGIONS_HD inline uint16_t seen_again(const Track& track) {
   return static_cast<uint16_t>(smaller_of(track.seen + 1, UINT16_MAX));
 }
 
-// The track after a frame in which it had the region `now` to itself.
+// Returns the track after a frame in which it is the only track of the region `now`.
 REGIONS_HD inline Track followed(const Track& track, const Track& now) {
-  // A track that lost a third of its pixels is disappearing behind something. The rest says little
-  // about its position and size.
+  // A track that lost more than a third of its pixels is probably disappearing behind another
+  // object. The visible part says little about its position and size.
   const bool is_whole = uint64_t{now.area} * 3 >= uint64_t{track.area} * 2;
   Track next = track;
   if (is_whole) next = now;
@@ -128,8 +131,9 @@ REGIONS_HD inline Track followed(const Track& track, const Track& now) {
   next.vx = track.vx;
   next.vy = track.vy;
   if (!is_whole) next.area = track.area - (track.area - now.area) / 4;
-  // Velocity is the mean of the first steps, and later corrected by an eighth. A track that shared
-  // its region was probably not at its assumed position.
+  // The velocity is the mean of the first steps. Later, it is corrected by 1/8 of the difference in
+  // each frame. It is not updated after a frame in which the track shared its region, because its
+  // position was only assumed.
   const bool was_alone = track.occluded_count == 0 && track.host == 0;
   if (was_alone && is_whole) {
     const int sightings = static_cast<int>(smaller_of(track.seen, 8));
@@ -142,8 +146,8 @@ REGIONS_HD inline Track followed(const Track& track, const Track& now) {
   return next;
 }
 
-// Copies a track with loads of 16 bytes. Threads of a warp read tracks at random positions, so the
-// number of loads determines the time.
+// Copies a track with loads of 16 bytes. Threads of a warp read tracks at unrelated addresses, so
+// the number of loads determines the time.
 REGIONS_HD inline Track load_track(const Track& track) {
 #ifdef __CUDA_ARCH__
   struct Words {
@@ -157,8 +161,8 @@ REGIONS_HD inline Track load_track(const Track& track) {
 
 inline constexpr uint32_t kNoMatch = UINT32_MAX;
 
-// Keys of pairs. The maximum has the most shared pixels, then the lowest index (below 2^31). The
-// lowest bit stores whether the pair looks alike.
+// Keys of pairs of a track and a region. The largest key has the most shared pixels; of equal
+// pairs, it has the lowest index (below 2^31). The lowest bit stores whether both look alike.
 REGIONS_HD inline uint64_t key_of(uint32_t pixels, uint32_t index, bool is_alike) {
   return uint64_t{pixels} << 32 | (kNoMatch - 2 * index - (is_alike ? 0 : 1));
 }
@@ -167,10 +171,10 @@ REGIONS_HD inline uint32_t index_in(uint64_t key) {
 }
 REGIONS_HD inline bool is_alike_in(uint64_t key) { return key % 2 != 0; }
 
-// Occluded tracks: if several tracks share a region, each gets a box of the track's size at the
-// predicted position. The sides of the region correct it: each side belongs to the track that is
-// outermost there. The key of a side is largest for the outermost track, for the first one of
-// equals.
+// Occluded tracks: if several tracks share a region, each track gets a box of its own size at its
+// predicted position. The sides of the region correct this position: each side of the region
+// belongs to the track that is outermost on that side. side_key() is largest for the outermost
+// track, and for the first of several equal tracks.
 enum Side : int { kLeft, kTop, kRight, kBottom };
 inline constexpr int kSides = 4;
 
@@ -183,8 +187,9 @@ REGIONS_HD inline uint64_t side_key(int side, const Track& track, uint32_t track
          (UINT32_MAX - track_index);
 }
 
-// Distance by which a box moves along one axis into the region's box. A box that is outermost on a
-// side then moves half of the way to it. A box that is not smaller than the region is centred.
+// Distance by which a box moves along one axis, in 1/16 pixel. A box that reaches beyond the
+// region's box moves into it. Otherwise, a box that is outermost on one side moves half of the way
+// to this side. A box that is not smaller than the region is centred.
 REGIONS_HD inline int32_t move_between(int32_t low, int32_t high, int32_t region_low,
                                        int32_t region_high, bool is_first, bool is_last) {
   const int32_t to_low = region_low - low, to_high = region_high - high;
@@ -194,7 +199,8 @@ REGIONS_HD inline int32_t move_between(int32_t low, int32_t high, int32_t region
   return is_first == is_last ? 0 : kTrackUnit / 2 * (is_first ? to_low : to_high);
 }
 
-// Track `t` inside this region. `outermost(side)` is the key of the outermost track on that side.
+// Returns the track moved into the region that it shares. `outermost(side)` is the key of the
+// outermost track on that side.
 template <class Outermost>
 REGIONS_HD inline Track track_inside(Track track, uint32_t track_index, const Region& region,
                                      Outermost outermost) {
@@ -210,8 +216,7 @@ REGIONS_HD inline Track track_inside(Track track, uint32_t track_index, const Re
   return track;
 }
 
-// Sets the box of a record to the track's box, clipped to the region. The other values of the
-// record describe the track when it last had a region to itself.
+// Sets the box of a record to the track's box, clipped to the region.
 REGIONS_HD inline void set_box(Region& record, const Track& track, const Region& region) {
   record.left = static_cast<int32_t>(larger_of(track.left, region.left));
   record.top = static_cast<int32_t>(larger_of(track.top, region.top));
@@ -238,11 +243,12 @@ REGIONS_HD inline Region record_of(const Track& track, const Region& region, uin
   return record;
 }
 
-// The tracks of a step. Visible tracks come first in the numbering, lost tracks follow.
+// The tracks of a step. Track indices count the visible tracks of the previous frame first, and
+// then the lost tracks.
 struct StepTracks {
   const TrackMemory& memory;
-  const uint32_t visible;  // previously visible tracks
-  const uint32_t all;      // previously visible and lost tracks
+  const uint32_t visible;  // number of previously visible tracks
+  const uint32_t all;      // number of previously visible and lost tracks
   Track* const previous;
   Track* const lost_previous;
   Track* const now;
@@ -260,7 +266,7 @@ struct StepTracks {
   REGIONS_TEAM Track& track(uint32_t track_index) const {
     return track_index < visible ? previous[track_index] : lost_previous[track_index - visible];
   }
-  // True if the region of visible track `a` hid other tracks and has split.
+  // True if the region of this visible track hid other tracks and has split.
   REGIONS_TEAM bool is_split(uint32_t visible_index) const {
     return visible_index < visible && previous[visible_index].occluded_count > 0 &&
            memory.claims[visible_index] > 1;
@@ -271,15 +277,15 @@ struct StepTracks {
   }
 };
 
-// Matching by motion, for the regions and tracks that shared pixels leave unmatched. All members of
-// the team must call match(). TrackStep describes the functions of a team.
+// Matching by motion, for the regions and tracks that are still unmatched after matching by shared
+// pixels. All threads of the team must call match(). TrackStep describes the functions of a team.
 template <class Team>
 class MotionMatch {
  public:
   REGIONS_TEAM MotionMatch(const Team& team, const TrackMemory& memory, const StepTracks& tracks)
       : team_(team), memory_(memory), tracks_(tracks) {}
 
-  // Adds the unmatched region `b` as column `rank`.
+  // Adds an unmatched region as column `rank`.
   REGIONS_TEAM void add_region(uint32_t region_index, uint32_t rank) const {
     if (rank >= TrackMemory::kMaxUnmatched) return;
     const uint32_t origin = memory_.origin[region_index];
@@ -289,8 +295,9 @@ class MotionMatch {
     memory_.best_of_column[rank] = UINT64_MAX;
   }
 
-  // Rounds of bids: a track and a region match if each is the other's best. The result equals that
-  // of a sorted list of all pairs, best first. Returns the number of matches.
+  // Matches in rounds: a track and a region match if each is the best choice of the other. The
+  // result is the same as if all pairs were sorted and the best pairs were matched first. Returns
+  // the number of matches.
   REGIONS_TEAM uint32_t match(uint32_t free_regions) const {
     const uint32_t limit = TrackMemory::kMaxUnmatched;
     const uint32_t free_tracks = team_.compact(
@@ -316,7 +323,7 @@ class MotionMatch {
   }
 
  private:
-  // Maximum number of rounds; regions left over get new tracks.
+  // Maximum number of rounds. Regions that are still unmatched get new tracks.
   static constexpr uint32_t kRounds = 16;
 
   REGIONS_TEAM void forget_bids(uint32_t rows, uint32_t columns) const {
@@ -350,7 +357,7 @@ class MotionMatch {
     });
   }
 
-  // True if `b` split off the region in which track `t` was visible or hidden.
+  // True if this region split off the region in which the track was visible or hidden.
   REGIONS_TEAM bool split_from(uint32_t track_index, uint32_t region_index) const {
     if (memory_.origin[region_index] == 0) return false;
     const uint32_t visible_index = memory_.origin[region_index] - 1;
@@ -381,8 +388,8 @@ class SharedRegions {
                         [&](int side) { return memory_.outermost[side][region_index]; });
   }
 
-  // Places the tracks of shared regions inside them. Returns the number of lost tracks that get a
-  // record.
+  // Places the tracks that share a region inside this region. `lost` is the number of lost tracks.
+  // Returns how many of them get a record.
   REGIONS_TEAM uint32_t place_occluded(uint32_t lost) const {
     const uint32_t record_count = team_.compact(
         count_ > lost ? count_ : lost,
@@ -414,7 +421,7 @@ class SharedRegions {
   }
 
  private:
-  // Maximum missed frames of an occluded track with a record.
+  // Maximum number of missed frames of an occluded track that gets a record in any case.
   static constexpr uint32_t kMaxHiddenFrames = 2;
   // Maximum number of tracks of equal size in a region.
   static constexpr uint32_t kMaxTracksPerRegion = 5;
@@ -426,14 +433,14 @@ class SharedRegions {
     }
   }
 
-  // True if the region is large enough to contain both tracks.
+  // True if the region is large enough to contain both its own track and the occluded track.
   REGIONS_TEAM bool has_area_for_both(uint32_t region_index, uint32_t occluded_area) const {
     const uint32_t owner = memory_.track_of[region_index];
     const uint64_t area = owner != 0 ? tracks_.track(owner - 1).area : 0;
     return regions_[region_index].area * 2 > 3 * (area > occluded_area ? area : occluded_area);
   }
-  // True if an occluded track gets a record: it is visible, or was recently and may be hidden, and
-  // it is not just a fragment of the region.
+  // True if an occluded track gets a record. It must not be tiny compared with the region. In
+  // addition, it was visible recently, or the region has enough area for both tracks.
   REGIONS_TEAM bool is_reported(uint32_t track_index, uint32_t region_index) const {
     const Track occluded = load_track(tracks_.track(track_index));
     const bool is_fragment =
@@ -446,27 +453,29 @@ class SharedRegions {
   const TrackMemory& memory_;
   const StepTracks& tracks_;
   const Region* const regions_;
-  const uint32_t count_;  // regions of this frame
+  const uint32_t count_;  // number of regions in this frame
   const uint32_t color_bits_;
 };
 
-// Counts of two lists.
+// The lengths of two lists.
 struct TwoCounts {
   uint32_t first = 0, second = 0;
 };
 
-// One step of tracking. Names of indices: `b` is a region, `t` any track, `a` a visible track. A
-// team provides for_each(count, f(i)), for_each_pair(rows, columns, is_active(row), f(row,
-// column)), count(count, f(i)), which returns how often f() returned true, and once(f). All members
-// synchronise at the end of each of these. compact(count, selects(i), use(i, rank)) returns the
-// number of selected indices and calls use() only after selects() of the same index; compact_two()
-// does this for two lists at once. raise(), lower() and add() are atomics. For functions other than
-// match(), a team need not synchronise and requires only for_each() and raise().
+// One step of tracking. `track_index` is the index of any track, and `visible_index` that of a
+// visible track. A team provides these functions: for_each(count, f(i)); for_each_pair(rows,
+// columns, is_active(row), f(row, column)); count(count, f(i)), which returns how often f()
+// returned true; and once(f). All threads of the team synchronise at the end of each function.
+// compact(count, selects(i), use(i, rank)) calls use() for each selected index with its rank among
+// the selected indices, and returns their number; compact_two() does this for two lists at once.
+// raise(), lower() and add() are the atomic maximum, minimum and sum. Only match() requires all of
+// these functions. The other functions of TrackStep use only for_each() and raise(), and do not
+// require that the team synchronises.
 template <class Team>
 class TrackStep {
  public:
-  // `regions` are the records of labels 1..count. `counts` are the counts before the step:
-  // memory.counts_before for finish(), otherwise memory.counts.
+  // `regions` are the records of labels 1..count. `counts` are the numbers of tracks before the
+  // step: memory.counts_before for finish(), memory.counts for other functions.
   REGIONS_TEAM TrackStep(const Team& team, const TrackMemory& memory, const TrackRules& rules,
                          Region* regions, uint32_t count, const TrackCounts& counts)
       : team_(team),
@@ -477,8 +486,9 @@ class TrackStep {
         counts_(counts),
         tracks_(memory, counts) {}
 
-  // Reads all regions and all pairs that share pixels, and clears the table of pairs. Pairs compute
-  // the values of their region again, because the team need not synchronise in between.
+  // Reads all regions and all pairs that share pixels, and clears the table of pairs. The values of
+  // a region are computed again for each of its pairs, so that the team need not synchronise in
+  // between.
   REGIONS_TEAM void collect_pairs() const {
     const PairTable& pairs = memory_.pairs;
     const uint32_t used = *pairs.used_count;
@@ -487,7 +497,8 @@ class TrackStep {
       team_.for_each(pairs.slots, [&](uint32_t slot) { pairs.key[slot] = pairs.count[slot] = 0; });
     }
     team_.for_each(count_ + (overflowed ? 0 : used), [&](uint32_t i) {
-      // Regions and pairs share one code path, because divergent paths would cost time.
+      // Regions and pairs use the same code path, because threads of a warp that take different
+      // paths would cost time.
       uint32_t visible_index = kNoMatch, region_index = i, pixels = 0;
       if (i >= count_) {
         const uint32_t slot = pairs.used[i - count_], key = pairs.key[slot];
@@ -529,8 +540,8 @@ class TrackStep {
     });
   }
 
-  // Updates the tracks for the next frame and resets the memory of a step. `published` are the
-  // copies of the first records that the task requested, or null.
+  // Updates the tracks for the next frame and resets the arrays of the step. `published` is the
+  // table that the task requested, with copies of the first records; its pointers may be null.
   REGIONS_TEAM void finish(const RegionTable& published, TrackEvents* report) const {
     const uint32_t all = count_ > tracks_.all ? count_ : tracks_.all;
     team_.for_each(all + 1, [&](uint32_t i) {
@@ -565,15 +576,16 @@ class TrackStep {
   }
 
  private:
-  // Misfit above which shared pixels alone do not match.
+  // Maximum misfit() of a pair that looks alike.
   static constexpr uint32_t kMaxMisfit = 128;
-  // Frames after which a lost track is worth remembering in a region.
+  // A lost track that was seen in fewer frames is forgotten when its region merges into another
+  // region.
   static constexpr uint32_t kMinSeen = 3;
 
   REGIONS_TEAM void score_pair(uint32_t visible_index, const Track& old, uint32_t region_index,
                                const Track& now, uint32_t pixels) const {
     if (!is_plausible(old, now)) return;
-    // The region of a track that hides others never looked like the track.
+    // A region that hides other tracks does not look like its own track, so looks are not compared.
     const bool is_alike = old.occluded_count > 0 || misfit(old, now, false) <= kMaxMisfit;
     team_.raise(memory_.best_of_region + region_index, key_of(pixels, visible_index, is_alike));
     team_.raise(memory_.best_of_track + visible_index, key_of(pixels, region_index, is_alike));
@@ -614,7 +626,7 @@ class TrackStep {
     move_to(track, track.x + track.vx, track.y + track.vy);
   }
 
-  // Number of the occluded tracks' records for which the table has space after the regions.
+  // Returns how many of `count` records of occluded tracks fit in the table after the regions.
   REGIONS_TEAM uint32_t records_that_fit(uint32_t count, const RegionTable& published) const {
     const uint32_t free = published.capacity > count_ ? published.capacity - count_ : 0;
     return count < free ? count : free;
@@ -640,7 +652,7 @@ class TrackStep {
     const uint64_t best = memory_.best_of_region[region_index];
     if (!is_alike_in(best)) return false;
     const uint32_t visible_index = index_in(best);
-    // Read together with the next value, not after it.
+    // Evaluated here, so that a GPU reads its values at the same time as `destination`.
     const bool is_split = tracks_.is_split(visible_index);
     return memory_.destination[visible_index] == region_index + 1 && !is_split;
   }
@@ -657,7 +669,8 @@ class TrackStep {
         [&](uint32_t region_index, uint32_t rank) { motion().add_region(region_index, rank); });
   }
 
-  // Includes the track whose region split, if it fits none of the new regions.
+  // Matches the remaining visible tracks by shared pixels alone. This includes a track whose region
+  // split, if the track fits none of the new regions.
   REGIONS_TEAM void match_remaining() const {
     team_.for_each(tracks_.visible, [&](uint32_t visible_index) {
       if (memory_.region_of[visible_index] != 0 || memory_.destination[visible_index] == 0) return;
@@ -674,8 +687,8 @@ class TrackStep {
            old.seen < kMinSeen;
   }
 
-  // Assigns new ids and lists the lost tracks that are remembered. Returns the numbers of both;
-  // lost tracks beyond the capacity are counted but not listed.
+  // Gives new ids, and lists the lost tracks that are remembered. Returns the number of new ids and
+  // of these lost tracks. Lost tracks beyond the capacity are counted but not listed.
   REGIONS_TEAM TwoCounts collect_new_and_lost() const {
     return team_.compact_two(
         count_ > tracks_.all ? count_ : tracks_.all,
@@ -704,8 +717,8 @@ class TrackStep {
     return old.id == 0 && old.seen + 1u >= rules_.birth;
   }
 
-  // Finds where a track without a region went: into the region with most of its pixels, or with the
-  // region that hides it. Returns whether the track is remembered.
+  // Updates a track that has no region: finds the region that probably hides it, and counts a merge
+  // or a death. Returns true if the track is remembered.
   REGIONS_TEAM bool update_lost_track(uint32_t track_index) const {
     const bool is_born = tracks_.track(track_index).id != 0;
     if (track_index >= tracks_.visible) {
@@ -738,7 +751,7 @@ class TrackStep {
   const TrackMemory& memory_;
   const TrackRules rules_;
   Region* const regions_;
-  const uint32_t count_;  // regions of this frame
+  const uint32_t count_;  // number of regions in this frame
   const TrackCounts counts_;
   const StepTracks tracks_;
 };
