@@ -95,8 +95,8 @@ class Queue {
   virtual void lead(void* /*native*/) {}
 
   // Shrinks a picture: each pixel of `to` becomes the mean of the pixels of `from` that it covers.
-  // Both pictures are in the backend's memory and have the same format; `to` has at most the size
-  // of `from`. See core/resampling.hpp.
+  // The two pictures are in the backend's memory and have the same format; `to` has at most the
+  // size of `from`. See core/resampling.hpp.
   virtual void shrink(const ConstFrame& from, const Frame& to) = 0;
   // Applies the changes from the small picture `before` to the small picture `after` to the larger
   // picture `to`. `is_tint` is explained at changed_sample() in core/resampling.hpp.

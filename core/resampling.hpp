@@ -103,7 +103,7 @@ REGIONS_HD inline AxisMapping mapping_to_picture(int first, int pixels, int cell
 }
 // Maps pixels of the working picture to pixels of another picture that shows the whole scene, along
 // one axis. Each pixel takes the value at its centre. The whole picture is `whole` pixels long, the
-// other picture `other_length`. The other parameters are those of mapping_to_picture().
+// other picture `other_length`. See mapping_to_picture() for the other parameters.
 REGIONS_HD inline AxisMapping mapping_to_work_area(int first, int pixels, int cells, int whole,
                                                    int other_length) {
   return {2ll * pixels * other_length, (pixels + 2ll * cells * first) * other_length,

@@ -1,9 +1,9 @@
 // Times method=report of slicsuperpixel on CUDA: each kernel, at each of the seven optimisation
 // steps. Then times the default method. Reads a packed RGB picture from standard input.
 //
-// The default settings are those of the ECE1782 course report "Superpixels" (2020): 4096x2048
-// pixels, cells of 128x128, ten iterations. Writes one line of JSON per step. All times are medians
-// of CUDA graph replays.
+// The default settings come from the ECE1782 course report "Superpixels" (2020): 4096x2048 pixels,
+// cells of 128x128, ten iterations. Writes one line of JSON per step. All times are medians of CUDA
+// graph replays.
 #include "bench/programs/cuda.hpp"
 #include "bench/programs/program.hpp"
 #include "bench/programs/rgb_input.hpp"

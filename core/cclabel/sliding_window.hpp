@@ -81,7 +81,7 @@ class SlidingWindow : public CcLabel {
   const Setup& setup() const { return setup_; }
 
  private:
-  // Returns `count` frames of the buffer from position `first` on, as a volume.
+  // Returns a volume of `count` frames of the buffer, starting at position `first`.
   Frame frames_at(int first, int count) const;
 
   const std::shared_ptr<Backend> backend_;

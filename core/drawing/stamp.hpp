@@ -46,7 +46,7 @@ struct Rect {
   REGIONS_HD constexpr size_t area() const {
     return static_cast<size_t>(right - left + 1) * static_cast<size_t>(bottom - top + 1);
   }
-  // The same rectangle in coordinates relative to (x, y).
+  // Returns this rectangle in coordinates relative to (x, y).
   REGIONS_HD constexpr Rect from(int x, int y) const {
     return {left - x, top - y, right - x, bottom - y};
   }
@@ -158,8 +158,8 @@ class Stamp {
     return bar.within(box).within(plan_.picture);
   }
 
-  // Places the tag above the box. If there is no space, places it below the box, and otherwise
-  // inside the box at its top.
+  // Places the tag above the box. If there is not enough space, places it below the box, and
+  // otherwise inside the box at its top.
   REGIONS_HD void place_tag() {
     digits_ = 1;
     for (uint32_t rest = track_ / 10; rest != 0; rest /= 10) ++digits_;

@@ -244,8 +244,8 @@ REGIONS_HD inline Medians medians_of(const Survey& survey) {
 }
 
 // Computes the change of light from the median differences of the dark and the bright half of the
-// background, as a line through both. Medians are used because foreground that covers less than
-// half of the pixels hardly changes them.
+// background: a line through both. Medians are used because foreground that covers less than half
+// of the pixels hardly changes them.
 REGIONS_HD inline Light light_of(const SurveySums& sums, const Medians& medians) {
   constexpr uint32_t kMin = 64;         // minimum number of pixels of a median that is used
   constexpr int kMinLightChange = 384;  // 1.5 levels; the model update follows smaller changes

@@ -59,8 +59,8 @@ struct CutLimits {
   int max_iterations = 0;      // 0: no limit; the backend defines what one iteration is
   int64_t time_budget_us = 0;  // 0: no limit
   // Start from the previous solution of the same GridCut: its residual graph is re-parameterised to
-  // the new weights, so the cut stays exact (Kohli and Torr 2007). If there are no limits, the
-  // solver uses warm starts only while they are faster than cold starts.
+  // the new weights, so the cut stays exact (Kohli and Torr 2007). Without limits, the solver uses
+  // warm starts only while they are faster than cold starts.
   bool warm = false;
 };
 

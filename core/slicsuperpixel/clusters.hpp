@@ -140,7 +140,7 @@ inline constexpr int kMaxRowStep = 4;
 inline constexpr int kNoScore = (1 << 24) - 32;
 // Score of the cluster of the pixel's own cell if it has no pixels.
 inline constexpr int kOwnScore = (1 << 24) - 64;
-inline constexpr int kColorBias = 128;  // added to a component before it is summed
+inline constexpr int kColorBias = 128;  // added to each component before summation
 
 // Factors between distances and scores. With weights w of the components, pixel colour p and
 // position (x, y), and cluster colour c and position (cx, cy), a score is
@@ -302,7 +302,7 @@ REGIONS_HD inline bool is_scene_cut(uint32_t unfit, const SlicGrid& grid) {
   return static_cast<uint64_t>(unfit) * 3 > grid.cells();
 }
 
-// The rows of a patch that one iteration uses: rows v with v % step == phase. The final assignment
+// The rows of a patch that an iteration uses: rows v with v % step == phase. The final assignment
 // uses all rows. Pictures and cells with fewer rows than a patch always use all rows.
 struct RowSubset {
   int step = 1;

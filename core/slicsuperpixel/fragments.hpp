@@ -117,8 +117,8 @@ REGIONS_HD inline uint32_t claimed_area(uint64_t claim) {
 }
 REGIONS_HD inline uint32_t claimed_first(uint64_t claim) { return ~static_cast<uint32_t>(claim); }
 inline constexpr uint32_t kNoTrack = UINT32_MAX;
-inline constexpr uint32_t kMerged =
-    1u << 31;  // bit of a claim: the largest fragment of the cluster merged into another one
+// Bit of a claim: the largest fragment of the cluster merged into another one.
+inline constexpr uint32_t kMerged = 1u << 31;
 // The key of a claim by the cluster with index `cell`. The smallest key wins. `stayed` is false if
 // the fragment merged.
 REGIONS_HD inline uint32_t claimed_by(size_t cell, bool stayed) {

@@ -3,8 +3,8 @@
 //
 // Achanta et al., "SLIC superpixels compared to state-of-the-art superpixel methods", IEEE TPAMI
 // 34(11), 2012. The picture is divided into equal cells with one cluster each. A pixel chooses
-// among the clusters of its own cell and of the eight neighbouring cells. The sums of a cluster are
-// integers, so neither the number nor the order of threads changes a label.
+// among the clusters of the cell that contains it and of the eight neighbouring cells. The sums of
+// a cluster are integers, so neither the number nor the order of threads changes a label.
 #pragma once
 
 #include "core/algorithm.hpp"

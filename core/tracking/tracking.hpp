@@ -88,34 +88,36 @@ struct PairTable {
   }
 };
 
+// The numbers of tracks, which change from frame to frame.
 struct TrackCounts {
   // Index in `visible` and `lost` of the buffers that contain the previous frame's tracks.
   uint32_t front = 0;
   uint32_t visible = 0;  // number of visible tracks
   uint32_t lost = 0;     // number of lost tracks
-  uint32_t last_id = 0;  // must be the last member: a reset with IdNumbering::continued clears the
-                         // memory up to here
+  // The last id that was given to a track. Must be the last member: a reset with
+  // IdNumbering::continued clears the memory up to here.
+  uint32_t last_id = 0;
 };
 
 // The arrays for tracking in one stream. tracking_in() places them in one block of memory.
 struct TrackMemory {
-  static constexpr uint32_t kMaxRegions =
-      65535;  // labels have 16 bits, so that two labels fit in a pair
-  // Unit of the occluded tracks with records in `tracks_inside`.
+  // Labels have 16 bits, so that two labels fit in a pair.
+  static constexpr uint32_t kMaxRegions = 65535;
+  // Added to `tracks_inside` for each occluded track that has a record.
   static constexpr uint32_t kOneOccluded = 1 << 16;
 
-  uint32_t capacity = 0;  // maximum number of regions per frame, and of lost tracks
-  TrackCounts* counts = nullptr;
+  uint32_t capacity = 0;                 // maximum number of regions per frame, and of lost tracks
+  TrackCounts* counts = nullptr;         // counts after this frame
   TrackCounts* counts_before = nullptr;  // counts before this frame
-  TrackEvents* report = nullptr;
-  Track* visible[2] = {};  // [capacity], tracks of the regions with labels 1, 2, …
-  Track* lost[2] = {};     // [capacity], tracks without a region
+  TrackEvents* report = nullptr;         // events of this frame
+  Track* visible[2] = {};                // [capacity], tracks of the regions with labels 1, 2, …
+  Track* lost[2] = {};                   // [capacity], tracks without a region
   Image<uint16_t> labels;  // [height][width], labels of the previous frame; 0: not tracked. Rows
                            // are multiples of 256 bytes
   PairTable pairs;
 
   // Arrays for one step. Track indices count the visible tracks first and then the lost tracks.
-  // Keys are those of key_of() in tracking_step.hpp.
+  // Keys are computed by key_of() in tracking_step.hpp.
   uint64_t* best_of_region = nullptr;  // [capacity], key of the best track
   uint64_t* best_of_track = nullptr;   // [2 capacity], key of the best region
   // [capacity], 1 + index of the track with the most shared pixels; 0: none.
@@ -130,8 +132,8 @@ struct TrackMemory {
   // has a record.
   uint32_t* tracks_inside = nullptr;
   uint32_t* lost_indices = nullptr;  // [capacity], indices of the tracks that are lost now
-  uint32_t* occluded =
-      nullptr;  // [capacity], positions in lost_indices of the tracks that get a record
+  // [capacity], positions in lost_indices of the tracks that get a record.
+  uint32_t* occluded = nullptr;
   // [capacity], for each entry of lost_indices: 1 + its index in `occluded`; 0: it gets no record.
   uint32_t* occluded_rank = nullptr;
   Region* occluded_record = nullptr;  // [capacity], records of the tracks in `occluded`
@@ -142,10 +144,10 @@ struct TrackMemory {
   static constexpr uint32_t kMaxUnmatched = 1024;
   uint32_t* row = nullptr;                 // [kMaxUnmatched], track indices
   uint32_t* column = nullptr;              // [kMaxUnmatched], region indices
-  TrackSummary* row_summary = nullptr;     // [kMaxUnmatched]
-  TrackSummary* column_summary = nullptr;  // [kMaxUnmatched]
-  uint64_t* best_of_row = nullptr;         // [kMaxUnmatched], track indices keys
-  uint64_t* best_of_column = nullptr;      // [kMaxUnmatched], cost << 32 | row, region indices
+  TrackSummary* row_summary = nullptr;     // [kMaxUnmatched], summaries of these tracks
+  TrackSummary* column_summary = nullptr;  // [kMaxUnmatched], summaries of these regions
+  uint64_t* best_of_row = nullptr;         // [kMaxUnmatched], lowest cost << 32 | column
+  uint64_t* best_of_column = nullptr;      // [kMaxUnmatched], lowest cost << 32 | row
 };
 
 // Settings of tracking, from the parameters and the pixel format.

@@ -171,10 +171,10 @@ REGIONS_HD inline uint32_t index_in(uint64_t key) {
 }
 REGIONS_HD inline bool is_alike_in(uint64_t key) { return key % 2 != 0; }
 
-// Occluded tracks: if several tracks share a region, each track gets a box of its own size at its
-// predicted position. The sides of the region correct this position: each side of the region
-// belongs to the track that is outermost on that side. side_key() is largest for the outermost
-// track, and for the first of several equal tracks.
+// Occluded tracks: if several tracks share a region, each track gets a box with the size of the
+// track at its predicted position. The sides of the region correct this position: each side of the
+// region belongs to the track that is outermost on that side. side_key() is largest for the
+// outermost track, and for the first of several equal tracks.
 enum Side : int { kLeft, kTop, kRight, kBottom };
 inline constexpr int kSides = 4;
 
