@@ -51,8 +51,8 @@ class Block {
   void* data_ = nullptr;
   size_t bytes_ = 0;
   Free free_ = nullptr;
-  void* owner_ = nullptr;
-  std::shared_ptr<void> keep_;
+  void* owner_ = nullptr;       // first argument of free_
+  std::shared_ptr<void> keep_;  // released after the memory has been freed
 };
 
 // Executes work in the order of submission. Only wait() blocks. Must be used by one thread at a

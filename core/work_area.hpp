@@ -11,6 +11,7 @@
 
 namespace regions {
 
+// Properties that select the work area; work_area_fields() documents them.
 struct WorkAreaParams {
   int left = 0, top = 0, width = 0, height = 0;
   double process_scale = 1;

@@ -61,7 +61,7 @@ class Workers::Pool {
     {
       const std::lock_guard lock(mutex_);
       ending_ = true;
-      ++calls_;
+      ++changes_;
     }
     wake_.notify_all();
     for (std::thread& thread : threads_) thread.join();
@@ -76,7 +76,7 @@ class Workers::Pool {
       if (threads_.size() < thread_count_) start_threads();
       loop.next_loop = first_loop_;
       first_loop_ = &loop;
-      ++calls_;
+      ++changes_;
     }
     for (int i = std::min(loop.max_helpers, loop.count - 1); i > 0; --i) wake_.notify_one();
     work(loop);
@@ -155,7 +155,7 @@ class Workers::Pool {
       while (loop && (loop->next >= loop->count || loop->helpers >= loop->max_helpers)) {
         loop = loop->next_loop;
       }
-      const unsigned seen_calls = calls_;
+      const unsigned seen_changes = changes_;
       if (loop) {
         ++loop->helpers;
         lock.unlock();
@@ -164,21 +164,21 @@ class Workers::Pool {
         if (--loop->helpers == 0) helpers_left_.notify_all();
       } else {
         lock.unlock();
-        spin_until([&] { return calls_.load(std::memory_order_relaxed) != seen_calls; });
+        spin_until([&] { return changes_.load(std::memory_order_relaxed) != seen_changes; });
         lock.lock();
-        wake_.wait(lock, [&] { return calls_ != seen_calls; });
+        wake_.wait(lock, [&] { return changes_ != seen_changes; });
       }
     }
   }
 
   std::mutex mutex_;
-  std::condition_variable wake_;          // signals that calls_ changed
+  std::condition_variable wake_;          // signals that changes_ changed
   std::condition_variable helpers_left_;  // signals that a loop has no more helpers
-  std::atomic<unsigned> calls_ = 0;  // number of changes that threads must notice: started loops
-                                     // and end_threads(); written under mutex_
-  Loop* first_loop_ = nullptr;       // list of running loops; guarded by mutex_
-  bool ending_ = false;              // true: threads must return; guarded by mutex_
-  size_t thread_count_ = 0;          // number of threads
+  std::atomic<unsigned> changes_ = 0;  // number of changes that threads must notice: started loops
+                                       // and end_threads(); written under mutex_
+  Loop* first_loop_ = nullptr;         // list of running loops; guarded by mutex_
+  bool ending_ = false;                // true: threads must return; guarded by mutex_
+  size_t thread_count_ = 0;            // number of threads
   std::vector<std::thread> threads_;
 
   inline static std::mutex shared_mutex;

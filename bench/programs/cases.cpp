@@ -76,10 +76,10 @@ int Case::frames_beyond_l2() const {
   return size.area() <= size_t{1920} * 1080 ? 12 : 4;
 }
 
-Row Case::row(const char* what, const std::string& by, const std::string& backend, int threads,
-              uint32_t regions, bool correct, bool json) const {
+Row Case::row(const char* what, const std::string& implementation, const std::string& backend,
+              int threads, uint32_t regions, bool correct, bool json) const {
   Row row(what, json);
-  row.add("by", by).add("backend", backend).add("threads", threads);
+  row.add("by", implementation).add("backend", backend).add("threads", threads);
   row.add("criterion", value_name("criterion"));
   row.add("connectivity", static_cast<int>(params.connectivity));
   row.add("task", table ? "table" : "labels").add("format", std::string(name_of(format)));

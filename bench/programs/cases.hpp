@@ -22,8 +22,8 @@ struct Case {
   size_t min_bytes() const;  // bytes if the input is read once and the labels are written once
   int frames_beyond_l2()
       const;  // number of frames whose data exceeds a 60 MB cache, from 1920x1080 on
-  Row row(const char* what, const std::string& by, const std::string& backend, int threads,
-          uint32_t regions, bool correct, bool json) const;
+  Row row(const char* what, const std::string& implementation, const std::string& backend,
+          int threads, uint32_t regions, bool correct, bool json) const;
 };
 
 using CcLabelTestStand = TestStand<CcLabelParams>;

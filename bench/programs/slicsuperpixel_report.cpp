@@ -78,15 +78,15 @@ class StepTimer {
     });
     // Each kernel is timed on the result of ten iterations. The sum kernel is timed last, because
     // it changes the sums in memory.
-    const double averaging = time(kCallsPerGraph, [&] { average_sums(work, stream()); });
-    const double ownership = time(kCallsPerGraph, [&] { choose_owners(work, stream()); });
-    const double reset = time(kCallsPerGraph, [&] { reset_sums(work, stream()); });
-    const double sum = time(kCallsPerGraph, [&] { sum_owned_pixels(work, stream()); });
+    const double averaging_us = time(kCallsPerGraph, [&] { average_sums(work, stream()); });
+    const double ownership_us = time(kCallsPerGraph, [&] { choose_owners(work, stream()); });
+    const double reset_us = time(kCallsPerGraph, [&] { reset_sums(work, stream()); });
+    const double sum_us = time(kCallsPerGraph, [&] { sum_owned_pixels(work, stream()); });
     row(step, kSteps[step - 1])
-        .add("reset_us", reset, 2)
-        .add("sum_us", sum, 2)
-        .add("averaging_us", averaging, 2)
-        .add("ownership_us", ownership, 2)
+        .add("reset_us", reset_us, 2)
+        .add("sum_us", sum_us, 2)
+        .add("averaging_us", averaging_us, 2)
+        .add("ownership_us", ownership_us, 2)
         .add("us", iterations_us, 1)
         .print();
   }
@@ -101,9 +101,9 @@ class StepTimer {
       slicsuperpixel::write_cluster_codes(clusters, kIterations, buffers_.codes(),
                                           buffers_.fragments().counts, stream());
     });
-    const double fused = time(kCallsPerGraph, [&] { iterate(0); });
+    const double fused_us = time(kCallsPerGraph, [&] { iterate(0); });
     row(8, "slicsuperpixel: one fused pass per iteration")
-        .add("fused_us", fused, 2)
+        .add("fused_us", fused_us, 2)
         .add("us", iterations_us, 1)
         .print();
   }

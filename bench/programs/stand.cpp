@@ -19,11 +19,12 @@ std::string difference(const Answer& expected, const Answer& got) {
   if (expected.total != got.total) {
     return std::to_string(got.total) + " regions instead of " + std::to_string(expected.total);
   }
-  const auto label = std::mismatch(expected.labels.begin(), expected.labels.end(),
-                                   got.labels.begin(), got.labels.end());
-  if (label.first != expected.labels.end()) {
-    return "pixel " + std::to_string(label.first - expected.labels.begin()) + " has label " +
-           std::to_string(*label.second) + " instead of " + std::to_string(*label.first);
+  const auto first_mismatch = std::mismatch(expected.labels.begin(), expected.labels.end(),
+                                            got.labels.begin(), got.labels.end());
+  if (first_mismatch.first != expected.labels.end()) {
+    return "pixel " + std::to_string(first_mismatch.first - expected.labels.begin()) +
+           " has label " + std::to_string(*first_mismatch.second) + " instead of " +
+           std::to_string(*first_mismatch.first);
   }
   for (size_t i = 0; i < got.regions.size(); ++i) {
     if (std::memcmp(&expected.regions[i], &got.regions[i], sizeof(Region)) != 0) {
@@ -40,8 +41,8 @@ Frames::Frames(std::shared_ptr<Backend> backend, const Setup& setup, int count, 
       buffers_(static_cast<size_t>(count)) {
   const Size input{setup.size.width, setup.size.height * setup.depth};
   const Size output{input.width, input.height * setup.layers};
-  const Layout& label = layout_of(PixelFormat::labels32);
-  const size_t label_bytes = outputs.labels ? packed_bytes(label, output) : 0;
+  const Layout& label_layout = layout_of(PixelFormat::labels32);
+  const size_t label_bytes = outputs.labels ? packed_bytes(label_layout, output) : 0;
   const size_t mask_bytes = outputs.mask ? output.area() : 0;
   const uint32_t capacity = outputs.records ? setup.max_regions : 0;
   if (label_bytes + mask_bytes) {
@@ -56,7 +57,8 @@ Frames::Frames(std::shared_ptr<Backend> backend, const Setup& setup, int count, 
     task.in = packed_frame(setup.in, input, setup.color, backend_->memory(), buffers.in.data());
     if (outputs.labels) {
       buffers.labels = backend_->allocate(label_bytes);
-      const Frame map = packed_frame(label, output, {}, backend_->memory(), buffers.labels.data());
+      const Frame map =
+          packed_frame(label_layout, output, {}, backend_->memory(), buffers.labels.data());
       task.labels = map.plane_as<uint32_t>(0, output.width, output.height);
     }
     if (outputs.mask) {

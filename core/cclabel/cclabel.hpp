@@ -27,6 +27,7 @@ struct Seeds {
   int count = 0;
 };
 
+// The properties of the element. The parameter table in cclabel.cpp documents each of them.
 struct CcLabelParams : DrawingParams {
   Criterion criterion = Criterion::binary;
   double threshold = 0.5;

@@ -88,14 +88,14 @@ ColorEncoder encoder_of(const Layout& layout, const Colorimetry& color) {
   const auto [kr, kb] = luma_weights(color.matrix);
   const double kg = 1 - kr - kb;
   const bool limited = layout.model == ColorModel::yuv && !color.full_range;
-  const double code = 1 << (layout.depth - 8);  // one 8-bit step in stored units
-  set_weights(0, kr, kg, kb, limited ? 219 * code : full, limited ? 16 * code : 0);
+  const double byte_step = 1 << (layout.depth - 8);  // one 8-bit step in stored units
+  set_weights(0, kr, kg, kb, limited ? 219 * byte_step : full, limited ? 16 * byte_step : 0);
   if (layout.model != ColorModel::yuv) return encoder;
-  const double chroma = limited ? 224 * code : full;
+  const double chroma = limited ? 224 * byte_step : full;
   const double u = 2 - 2 * kb;
   const double v = 2 - 2 * kr;
-  set_weights(1, -kr / u, -kg / u, 0.5, chroma, 128 * code);
-  set_weights(2, 0.5, -kg / v, -kb / v, chroma, 128 * code);
+  set_weights(1, -kr / u, -kg / u, 0.5, chroma, 128 * byte_step);
+  set_weights(2, 0.5, -kg / v, -kb / v, chroma, 128 * byte_step);
   return encoder;
 }
 

@@ -13,6 +13,7 @@ namespace regions {
 
 enum class Style : uint8_t { boxes = 1, outlines = 2, fill = 4, ids = 8 };
 
+// Properties of all elements that draw regions; drawing_fields() documents them.
 struct DrawingParams {
   uint32_t style = 1 | 2 | 8;  // bits of Style
   double opacity = 0.4;
@@ -38,15 +39,16 @@ std::vector<Field> drawing_fields() {
 // The colour of a track: bright, with a hue that differs clearly from the hues of the next ids.
 REGIONS_HD constexpr Rgb track_color(uint32_t track) {
   // Fibonacci hashing: multiples of the golden ratio are spread over the hue circle.
-  const uint32_t turn = track * 2654435769u;
-  const auto hue = static_cast<int>((static_cast<uint64_t>(turn) * 1536) >> 32);
+  const uint32_t hash = track * 2654435769u;
+  const auto hue = static_cast<int>((static_cast<uint64_t>(hash) * 1536) >> 32);
   const int sector = hue >> 8;
-  const int rise = hue & 255;
-  const int fall = 255 - rise;
-  const int floor = track & 8 ? 104 : 40;  // half of the ids (8..15 of every 16) have paler colours
-  const int wheel[6] = {255, fall, 0, 0, rise, 255};
-  int color[3] = {wheel[sector], wheel[(sector + 4) % 6], wheel[(sector + 2) % 6]};
-  for (int& c : color) c = floor + c * (255 - floor) / 255;
+  const int rising = hue & 255;
+  const int falling = 255 - rising;
+  const int darkest =
+      track & 8 ? 104 : 40;  // half of the ids (8..15 of every 16) have paler colours
+  const int hue_wheel[6] = {255, falling, 0, 0, rising, 255};
+  int color[3] = {hue_wheel[sector], hue_wheel[(sector + 4) % 6], hue_wheel[(sector + 2) % 6]};
+  for (int& c : color) c = darkest + c * (255 - darkest) / 255;
   // Saturated blue and red are dark: mix in white until luma is 136.
   const int luma = (77 * color[0] + 150 * color[1] + 29 * color[2] + 128) >> 8;
   if (luma < 136) {

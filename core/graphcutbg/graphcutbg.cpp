@@ -271,10 +271,10 @@ RgbDecoder decoder_of(const Layout& layout, const Colorimetry& color) {
   constexpr double kOne = 1 << RgbDecoder::kShift;
   RgbDecoder decoder;
   const bool yuv = layout.model == ColorModel::yuv;
-  const double code = 1 << (layout.depth - 8);  // one 8-bit step in stored units
+  const double byte_step = 1 << (layout.depth - 8);  // one 8-bit step in stored units
   const bool limited = yuv && !color.full_range;
-  const double luma = 255 / (limited ? 219 * code : layout.max_value());
-  const double chroma = 255 / (limited ? 224 * code : layout.max_value());
+  const double luma = 255 / (limited ? 219 * byte_step : layout.max_value());
+  const double chroma = 255 / (limited ? 224 * byte_step : layout.max_value());
   const auto [kr, kb] = luma_weights(color.matrix);
   const double kg = 1 - kr - kb;
   // Weights of Cb (u) and Cr (v) for R, G, B: the inverse of ITU-R BT.601-7, 2.5.1.
@@ -285,8 +285,8 @@ RgbDecoder decoder_of(const Layout& layout, const Colorimetry& color) {
     decoder.weight[i][1] = yuv ? static_cast<int32_t>(std::lround(u[i] * chroma * kOne)) : 0;
     decoder.weight[i][2] = yuv ? static_cast<int32_t>(std::lround(v[i] * chroma * kOne)) : 0;
   }
-  decoder.black = limited ? static_cast<int>(16 * code) : 0;
-  decoder.middle = static_cast<int>(128 * code);
+  decoder.black = limited ? static_cast<int>(16 * byte_step) : 0;
+  decoder.middle = static_cast<int>(128 * byte_step);
   decoder.components = layout.channels;
   decoder.is_rgb = layout.model == ColorModel::rgb;
   return decoder;

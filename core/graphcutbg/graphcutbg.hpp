@@ -16,6 +16,7 @@ enum class GraphCutSource : uint8_t { image, mask, both };
 enum class Preset : uint8_t { none, motion };
 enum class Replacement : uint8_t { color, image, blur };
 
+// The properties of the element. The parameter table in graphcutbg.cpp documents each of them.
 struct GraphCutBgParams {
   Preset preset = Preset::none;
   GraphCutOutput output = GraphCutOutput::overlay;

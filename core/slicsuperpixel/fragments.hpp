@@ -79,10 +79,11 @@ struct RetentionRule {
     // areas, too.
     const uint32_t cost =
         eighths_of_octaves(area) + eighths_of_octaves(static_cast<uint32_t>(choice >> 32)) / 8;
-    const uint32_t above = cost > lowest ? cost - lowest : 0;
+    const uint32_t relative_cost = cost > lowest ? cost - lowest : 0;
     uint32_t hash = x * 0x9E3779B1u + y * 0x85EBCA77u;
     hash = (hash ^ hash >> 15) * 0x2C1B3C6Du;
-    return (above < kSteps ? above : kSteps - 1) * kClasses + (hash ^ hash >> 16) % kClasses;
+    return (relative_cost < kSteps ? relative_cost : kSteps - 1) * kClasses +
+           (hash ^ hash >> 16) % kClasses;
   }
   // Returns the smallest rank that is retained. At least the requested number of fragments have a
   // rank >= `rank`. `fragments_from_step` fragments have at least the first rank of the same step;

@@ -17,6 +17,7 @@ enum class SlicMethod : uint8_t { fused, ece1782 };
 enum class SlicVariant : uint8_t { slic, slico };
 enum class SlicOutput : uint8_t { overlay, labels, boundaries, mean, none };
 
+// The properties of the element. The parameter table in slicsuperpixel.cpp documents each of them.
 struct SlicParams : DrawingParams {
   SlicParams() {
     style = static_cast<uint32_t>(Style::outlines);
