@@ -7,7 +7,7 @@
 namespace regions {
 namespace {
 
-TEST(Clock, MedianOfOddAndEvenCounts) {
+TEST(Clock, Summarise_OddAndEvenCounts_ReturnsMedian) {
   std::vector<double> odd = {9, 1, 5};
   EXPECT_EQ(summarise(odd).median, 5);
   std::vector<double> even = {8, 1, 3, 5};
@@ -16,7 +16,7 @@ TEST(Clock, MedianOfOddAndEvenCounts) {
   EXPECT_EQ(summarise(even).runs, 4);
 }
 
-TEST(Clock, RunsAsOftenAsWantedAfterWarmUp) {
+TEST(Clock, TimeCalls_EnoughTime_MakesMaxTimingsAfterWarmUp) {
   std::vector<int> frames;
   const Timing timing =
       time_calls(3, [&](int frame) { frames.push_back(frame); }, {.max_timings = 5, .seconds = 60});
@@ -24,7 +24,7 @@ TEST(Clock, RunsAsOftenAsWantedAfterWarmUp) {
   EXPECT_EQ(frames, (std::vector{0, 1, 2, 0, 1, 2, 0}));
 }
 
-TEST(Clock, PreparesBeforeEachRunThatIsNeverFewerThanAsked) {
+TEST(Clock, TimeCalls_NoTime_MakesMinTimingsAndPreparesEach) {
   int prepared = 0, ran = 0;
   const Effort effort{.max_timings = 9, .seconds = 0, .warm_up = 1, .min_timings = 2};
   const Timing timing = time_calls(
@@ -33,7 +33,7 @@ TEST(Clock, PreparesBeforeEachRunThatIsNeverFewerThanAsked) {
   EXPECT_EQ(ran, 3);
 }
 
-TEST(Rows, AreJsonObjectsForPrograms) {
+TEST(Row, Json_PrintsOneObject) {
   testing::internal::CaptureStdout();
   Row row("kind", true);
   row.add("text", "a \"b\" \\").add("whole", 3).add("part", 2.0 / 3, 2).add("fact", false);
@@ -43,7 +43,7 @@ TEST(Rows, AreJsonObjectsForPrograms) {
             "\"fact\": false, \"width\": 4, \"height\": 5, \"list\": [1,2]}\n");
 }
 
-TEST(Stands, KeepTheirFramesApartAndSeeEveryWrongLabel) {
+TEST(TestStand, SeveralFrames_KeepsOutputsApartAndFindsWrongLabels) {
   Case test_case{.content = "maze", .size = {33, 9}, .table = true};
   const std::vector<Picture> pictures = {make_picture("maze", test_case.size),
                                          make_picture("empty", test_case.size)};
@@ -62,7 +62,7 @@ TEST(Stands, KeepTheirFramesApartAndSeeEveryWrongLabel) {
   EXPECT_NE(difference(maze, test_stand.answer(0)), "");
 }
 
-TEST(Stands, TakeAVolumeAsOneFrame) {
+TEST(TestStand, Volume_IsOneFrame) {
   regions::Setup setup{.in = layout_of(PixelFormat::gray8), .size = {5, 5}};
   setup.depth = 2;
   CcLabelParams params;
@@ -75,7 +75,7 @@ TEST(Stands, TakeAVolumeAsOneFrame) {
   EXPECT_EQ(test_stand.answer(0).total, 1u);
 }
 
-TEST(Answers, EveryKindOfDifferenceIsFound) {
+TEST(Answer, Difference_FindsEachKind) {
   Answer expected{.labels = {0, 1, 2}, .regions = {Region{.id = 1}, Region{.id = 2}}, .total = 2};
   EXPECT_EQ(difference(expected, expected), "");
   Answer wrong = expected;
@@ -90,7 +90,7 @@ TEST(Answers, EveryKindOfDifferenceIsFound) {
   EXPECT_NE(difference(expected, wrong).find("region 2"), std::string::npos);
 }
 
-TEST(Mirrored, TurnsColoursAsWholePixels) {
+TEST(Mirrored, Colours_MovesWholePixels) {
   const Picture picture{.size = {2, 2},
                         .format = PixelFormat::rgb,
                         .pixels = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}};
@@ -107,7 +107,7 @@ Options parse_words(std::vector<std::string> words) {
   return options_of(static_cast<int>(pointers.size()), pointers.data());
 }
 
-TEST(Options, CasesAreTheProductOfTheLists) {
+TEST(Options, Lists_GiveAllCombinations) {
   const Options options =
       parse_words({"--size", "64x32,8x8", "--content", "maze", "--task", "labels", "--criterion",
                    "binary", "--set", "threshold=0.25"});
@@ -119,14 +119,14 @@ TEST(Options, CasesAreTheProductOfTheLists) {
   EXPECT_EQ(cases.front().min_bytes(), size_t{64 * 32 * 5});
 }
 
-TEST(Options, FilterIsARegularExpressionOverNames) {
+TEST(Options, Filter_IsRegularExpressionOverNames) {
   const Options options = parse_words({"--filter", "^difference-8-table/blobs/512x512$"});
   const std::vector<Case> cases = cases_of(options);
   ASSERT_EQ(cases.size(), 1u);
   EXPECT_EQ(cases.front().format, PixelFormat::rgb);
 }
 
-TEST(Options, HelpEndsWellAndNamesEach) {
+TEST(Options, Help_ReturnsZeroAndListsOptions) {
   testing::internal::CaptureStdout();
   std::vector<std::string> words = {"program", "--help"};
   std::vector<char*> pointers = {words[0].data(), words[1].data()};
@@ -137,7 +137,7 @@ TEST(Options, HelpEndsWellAndNamesEach) {
   EXPECT_NE(text.find("  --size LIST"), text.npos);
 }
 
-TEST(Options, BadOnesAreRefused) {
+TEST(Options, Invalid_ThrowsInputError) {
   for (const std::vector<std::string>& words :
        std::vector<std::vector<std::string>>{{"--nonsense"},
                                              {"word"},

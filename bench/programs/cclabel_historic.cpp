@@ -25,6 +25,7 @@ using propagation::Variant;
 
 using VolumeTestStand = TestStand<CcLabelParams>;
 
+// A picture or volume to label, with the parameters.
 struct Task {
   std::string name;
   int slices;       // 1 for a picture
@@ -59,12 +60,13 @@ std::string name_of(const Variant& v) {
   return name + (v.looks_up_roots ? ", roots" : "");
 }
 
+// Compares the variants of the labelling methods: runs each variant and prints its time and passes.
 class Ablation {
  public:
   Ablation(bool json, std::shared_ptr<Backend> gpu) : json_(json), gpu_(std::move(gpu)) {}
 
   void measure_propagation(Task task) {
-    const Answer expected = on_cpu(task);
+    const Answer expected = answer_of_cpu(task);
     if (task.params.criterion == Criterion::binary || task.slices == 1) {
       measure(task, "union-find", make_test_stand(gpu_, task), expected);
     }
@@ -77,23 +79,23 @@ class Ablation {
               expected);
     };
     for (const Exchange exchange : {Exchange::global, Exchange::shared, Exchange::shuffle}) {
-      for (const bool roots : {false, true}) {
-        run({exchange, Gather::neighbours, 0, roots});
-        for (const int length : {32, 64, 128, 256, 0}) {
-          run({exchange, Gather::neighbours_and_farthest, length, roots});
+      for (const bool looks_up_roots : {false, true}) {
+        run({exchange, Gather::neighbours, 0, looks_up_roots});
+        for (const int link_length : {32, 64, 128, 256, 0}) {
+          run({exchange, Gather::neighbours_and_farthest, link_length, looks_up_roots});
         }
       }
     }
   }
 
   void measure_sweep(const std::string& content, int side) {
-    const std::string values = content.substr(0, content.find('-'));
-    Task task{content, side, make_cube(values, side), {}};
+    const std::string cube_content = content.substr(0, content.find('-'));
+    Task task{content, side, make_cube(cube_content, side), {}};
     task.params.connectivity = Connectivity::twenty_six;
     std::vector<double> thresholds;
     for (int k = 0; k < 64; ++k) thresholds.push_back((4 * k + 2) / 255.0);
     task.params.thresholds = thresholds;
-    const Answer expected = on_cpu(task);
+    const Answer expected = answer_of_cpu(task);
     measure(task, "union-find", make_test_stand(gpu_, task), expected);
     task.params.method = Method::sweep;
     measure(task, "sweep", make_test_stand(gpu_, task), expected);
@@ -131,7 +133,7 @@ class Ablation {
     test_stand.set_input(0, task.picture.frame());
     return test_stand;
   }
-  static Answer on_cpu(const Task& task) {
+  static Answer answer_of_cpu(const Task& task) {
     VolumeTestStand cpu = make_test_stand(make_cpu_backend(), task);
     cpu.run(0);
     return cpu.answer(0);

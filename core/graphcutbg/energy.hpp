@@ -85,9 +85,9 @@ struct EnergyPlan {
   int mask_foreground = 256;  // mask values from here on are certain foreground
   int mask_background = -1;   // mask values up to here are certain background
   MaskScale mask_scale;
-  bool uses_image = true;
-  bool uses_mask = false;
-  bool uses_colors = false;
+  bool uses_image = true;    // the background model gives evidence
+  bool uses_mask = false;    // an attached mask gives evidence
+  bool uses_colors = false;  // the colour histograms give evidence
 
   // The weight of a link for an index from link_step(). Links between similar neighbours are strong
   // (Boykov and Jolly 2001). Diagonal links are divided by their length.

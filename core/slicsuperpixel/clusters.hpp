@@ -305,8 +305,8 @@ REGIONS_HD inline bool is_scene_cut(uint32_t unfit, const SlicGrid& grid) {
 // The rows of a patch that an iteration uses: rows v with v % step == phase. The final assignment
 // uses all rows. Pictures and cells with fewer rows than a patch always use all rows.
 struct RowSubset {
-  int step = 1;
-  int phase = 0;
+  int step = 1;   // distance between used rows
+  int phase = 0;  // first used row
 
   // Number of used rows among the first `all` rows of a patch.
   int rows(int all) const { return (all - phase + step - 1) / step; }

@@ -326,6 +326,7 @@ class MotionMatch {
   // Maximum number of rounds. Regions that are still unmatched get new tracks.
   static constexpr uint32_t kRounds = 16;
 
+  // Resets the best choices before the next round.
   REGIONS_TEAM void forget_bids(uint32_t rows, uint32_t columns) const {
     team_.for_each(rows > columns ? rows : columns, [&](uint32_t i) {
       if (i < rows) memory_.best_of_row[i] = UINT64_MAX;
@@ -426,6 +427,7 @@ class SharedRegions {
   // Maximum number of tracks of equal size in a region.
   static constexpr uint32_t kMaxTracksPerRegion = 5;
 
+  // Records the sides of a track as candidates for the outermost sides in a region.
   REGIONS_TEAM void mark_sides(uint32_t track_index, uint32_t region_index) const {
     const Track track = load_track(tracks_.track(track_index));
     for (int side = 0; side < kSides; ++side) {
@@ -582,6 +584,7 @@ class TrackStep {
   // region.
   static constexpr uint32_t kMinSeen = 3;
 
+  // Offers a track and a region to each other as partners, if they may belong together.
   REGIONS_TEAM void score_pair(uint32_t visible_index, const Track& old, uint32_t region_index,
                                const Track& now, uint32_t pixels) const {
     if (!is_plausible(old, now)) return;
@@ -591,6 +594,7 @@ class TrackStep {
     team_.raise(memory_.best_of_track + visible_index, key_of(pixels, region_index, is_alike));
   }
 
+  // Updates the track of a region for the next frame, and writes its id to the records.
   REGIONS_TEAM void update_track(uint32_t region_index, const RegionTable& published) const {
     const uint32_t occluded_count = memory_.tracks_inside[region_index] % TrackMemory::kOneOccluded,
                    reported = memory_.tracks_inside[region_index] / TrackMemory::kOneOccluded;
@@ -622,6 +626,7 @@ class TrackStep {
     tracks_.now[region_index] = next;
   }
 
+  // Moves a track by its velocity to its position in the next frame.
   REGIONS_TEAM static void predict(Track& track) {
     move_to(track, track.x + track.vx, track.y + track.vy);
   }
@@ -637,6 +642,7 @@ class TrackStep {
     return {team_, memory_, tracks_, regions_, count_, rules_.color_bits};
   }
 
+  // Stores for each track and region the partner with which it shares the most pixels.
   REGIONS_TEAM void choose_by_pixels() const {
     const uint32_t all = count_ > tracks_.all ? count_ : tracks_.all;
     team_.for_each(all, [&](uint32_t i) {
@@ -648,6 +654,7 @@ class TrackStep {
     });
   }
 
+  // True if this region and its best track choose each other and look alike.
   REGIONS_TEAM bool is_matched_by_pixels(uint32_t region_index) const {
     const uint64_t best = memory_.best_of_region[region_index];
     if (!is_alike_in(best)) return false;
@@ -680,6 +687,7 @@ class TrackStep {
     });
   }
 
+  // True if this lost track is no longer remembered.
   REGIONS_TEAM bool is_forgotten(uint32_t track_index) const {
     const Track old = load_track(tracks_.track(track_index));
     if (old.id == 0 || old.missed >= rules_.memory) return true;
@@ -738,6 +746,7 @@ class TrackStep {
     return !is_over;
   }
 
+  // Counts a region that split off another region, or a new track.
   REGIONS_TEAM void count_arrival(uint32_t region_index, bool is_born) const {
     const uint32_t origin = memory_.origin[region_index], owner = memory_.track_of[region_index];
     const bool was_occluded = owner > tracks_.visible && tracks_.track(owner - 1).host != 0;

@@ -30,7 +30,7 @@ class Mixture {
   std::vector<Gaussian> modes_;  // at most 3
 };
 
-// lambda * exp(-contrast2 / (2 sigma^2)) / distance, nats; at least 0.12 lambda / distance.
+// lambda * exp(-squared_contrast / (2 sigma^2)) / distance, nats; at least 0.12 lambda / distance.
 double link(double lambda, double sigma, double squared_contrast, bool diagonal);
 
 // How far brightness is from the background's, dimmed as at (x, y), over the better arms of two
