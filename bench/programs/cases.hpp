@@ -43,7 +43,7 @@ struct Options {
   std::vector<Connectivity> connectivity = {Connectivity::four, Connectivity::eight};
   std::vector<Criterion> criteria = {Criterion::binary, Criterion::difference};
   std::vector<bool> table_choices = {false, true};
-  PixelFormat format = PixelFormat::gray8;  // for criterion=binary; other criteria use RGB
+  PixelFormat format = PixelFormat::gray8;  // pixel format of inputs for criterion=binary
   std::string filter;                       // regular expression over Case::name()
   CcLabelParams params;                     // parameter values that --set changes
   Effort effort;

@@ -171,7 +171,7 @@ class CaseRunner {
   int wrong_answers_ = 0;
   Case prepared_;
   std::vector<Picture> variants_;  // inputs of the prepared case
-  std::vector<Answer> expected_;   // for each variant
+  std::vector<Answer> expected_;   // expected answer for each variant
   Size lower_bound_size_;
   CudaTimes lower_bound_;
 };

@@ -13,8 +13,8 @@ Picture make_cube(const std::string& content, int side) {
   const auto noise = [](int x, int y, int z, uint32_t seed) {
     return hash(static_cast<uint32_t>(x), static_cast<uint32_t>(z * 4099 + y), seed);
   };
-  const auto interpolated = [&](double x, double y, double z,
-                                uint32_t seed) {  // by trilinear interpolation
+  // Trilinear interpolation of the noise.
+  const auto interpolated = [&](double x, double y, double z, uint32_t seed) {
     const int cx = static_cast<int>(x), cy = static_cast<int>(y), cz = static_cast<int>(z);
     double sum = 0;
     for (int k = 0; k < 8; ++k) {

@@ -24,7 +24,7 @@ struct Options {
   std::string content = "smooth";
   int frames = 1000;
   bool skips_kernels = false;            // --idle: launch no kernels
-  bool starts_sinks_separately = false;  // --apart: a sink does not wait for the others
+  bool starts_sinks_separately = false;  // --apart: sinks start independently
   bool json = false;
 };
 

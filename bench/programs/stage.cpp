@@ -45,7 +45,7 @@ class Arrivals {
  private:
   std::mutex mutex_;  // guards all_
   std::condition_variable changed_;
-  std::vector<Arrival> all_;  // in order of arrival, since the pipeline started
+  std::vector<Arrival> all_;  // all arrivals since the pipeline started
 };
 
 // A GStreamer pipeline with one or several independent streams.
@@ -81,7 +81,7 @@ class BenchPipeline {
   BenchPipeline& operator=(const BenchPipeline&) = delete;
 
   GstElement* pipeline() const { return pipeline_; }
-  Arrivals& arrivals() { return arrivals_; }  // at all sinks together
+  Arrivals& arrivals() { return arrivals_; }  // arrivals at all sinks
   void start() { gst_element_set_state(pipeline_, GST_STATE_PLAYING); }
 
   // Waits for EOS. Throws if the pipeline posts an error.

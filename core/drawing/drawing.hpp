@@ -44,8 +44,8 @@ REGIONS_HD constexpr Rgb track_color(uint32_t track) {
   const int sector = hue >> 8;
   const int rising = hue & 255;
   const int falling = 255 - rising;
-  const int darkest =
-      track & 8 ? 104 : 40;  // half of the ids (8..15 of every 16) have paler colours
+  // Half of the ids (8..15 of every 16) have paler colours.
+  const int darkest = track & 8 ? 104 : 40;
   const int hue_wheel[6] = {255, falling, 0, 0, rising, 255};
   int color[3] = {hue_wheel[sector], hue_wheel[(sector + 4) % 6], hue_wheel[(sector + 2) % 6]};
   for (int& c : color) c = darkest + c * (255 - darkest) / 255;

@@ -9,10 +9,10 @@
 // sufficient. The result does not depend on the order of work. Finally, fragments are numbered in
 // raster order of first pixels.
 //
-// If a number of superpixels is requested, there are usually more fragments than that after these
-// rounds. All fragments choose a neighbour. The requested number of fragments is retained: those
-// that are large and differ clearly from their neighbours (see RetentionRule). All other fragments
-// merge in the same way, until each is part of a retained fragment.
+// If a number of superpixels is requested, there are usually more fragments than requested after
+// these rounds. All fragments choose a neighbour. The requested number of fragments is retained:
+// those that are large and differ clearly from their neighbours (see RetentionRule). All other
+// fragments merge in the same way, until each is part of a retained fragment.
 #pragma once
 
 #include <bit>
@@ -44,7 +44,7 @@ REGIONS_HD inline uint32_t fragment_distance(const FragmentColor& a, const Fragm
   uint32_t sum = 0;
   for (int c = 0; c < 3; ++c) {
     const int d = a.mean[c] - b.mean[c];
-    sum += static_cast<uint32_t>(scale.weight[c] * d * d);  // at most 9 * 4080^2
+    sum += static_cast<uint32_t>(scale.weight[c] * d * d);  // the sum is at most 9 * 4080^2
   }
   return sum;
 }

@@ -30,8 +30,8 @@ struct alignas(16) Track {
   // none.
   uint32_t host = 0;
   uint32_t occluded_count =
-      0;                 // for a visible track: number of lost tracks that are hidden in its region
-  int32_t x = 0, y = 0;  // centre
+      0;  // number of lost tracks that are hidden in the region of this visible track
+  int32_t x = 0, y = 0;    // centre
   int32_t vx = 0, vy = 0;  // velocity of the centre, per frame
   int32_t left = 0, top = 0, right = 0,
           bottom = 0;     // bounding box, pixels; all sides are inclusive
