@@ -26,15 +26,14 @@ struct alignas(16) Track {
   uint32_t id = 0;      // 0: no id yet, see TrackRules
   uint16_t seen = 0;    // number of frames in which the track had a region, at most 65535
   uint16_t missed = 0;  // number of frames since the last region
-  // For a lost track: 1 + index of the visible track whose region probably hides the lost track; 0:
-  // none.
+  // For a lost track: 1 + index of the visible track whose region probably hides it; 0: none.
   uint32_t host = 0;
-  uint32_t occluded_count =
-      0;  // number of lost tracks that are hidden in the region of this visible track
+  // For a visible track: number of lost tracks that are hidden in its region.
+  uint32_t occluded_count = 0;
   int32_t x = 0, y = 0;    // centre
   int32_t vx = 0, vy = 0;  // velocity of the centre, per frame
-  int32_t left = 0, top = 0, right = 0,
-          bottom = 0;     // bounding box, pixels; all sides are inclusive
+  // Bounding box, pixels; all sides are inclusive.
+  int32_t left = 0, top = 0, right = 0, bottom = 0;
   uint32_t area = 0;      // pixels
   int32_t color[3] = {};  // mean colour, 1/16 of an 8-bit step
 
