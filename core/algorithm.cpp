@@ -1,4 +1,4 @@
-// The formats of output pictures, and the check of a setup against them.
+// Lists the formats that output pictures may have, and checks the output format of a setup.
 #include "core/algorithm.hpp"
 
 #include <string>

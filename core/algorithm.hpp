@@ -1,5 +1,5 @@
-// The interface of every algorithm: the configuration of a stream (Setup), the work of one frame
-// (FrameTask), the class template Algorithm with one implementation per backend, and the kinds of
+// The interface of every algorithm: Setup is the configuration of a stream, FrameTask the work of
+// one frame, Algorithm the class template that each backend implements, and Output the kind of
 // output picture.
 #pragma once
 
@@ -14,7 +14,7 @@ namespace regions {
 // Configuration that stays fixed between two configure() calls.
 struct Setup {
   Layout in;  // layout of the input frames
-  Size size;  // of input frames and outputs, 1..65535 pixels each way
+  Size size;  // size of input frames and outputs; each side has 1..65535 pixels
   Colorimetry color;
   Layout out;  // layout of the output picture, if `has_output`
   bool has_output = false;
@@ -29,7 +29,7 @@ struct Setup {
   bool tracks = false;          // regions keep a track id from frame to frame
   bool has_borders = false;     // the borders between regions are requested, see RegionTable
   uint32_t max_runs = 0;        // maximum number of runs per frame or volume
-  int priority = 0;             // of the queues that execute the frames, see Backend::make_queue
+  int priority = 0;  // priority of the queues that execute the frames, see Backend::make_queue
 };
 
 // The work of one frame. All views except `table` are in the backend's memory and must stay valid
@@ -40,15 +40,16 @@ struct FrameTask {
   // see VolumeLayout.
   int slices = 1;
   ConstFrame in;
-  ConstFrame mask;  // attached by an upstream element; may be empty
-  // The mask covers the whole picture at a lower resolution (core/resampling.hpp): along each axis
-  // its pixel i covers pixels first_of(i) .. first_of(i + 1) - 1. Only supported by cclabel on the
-  // CPU.
+  ConstFrame mask;  // mask that an upstream element attached; may be empty
+  // True if the mask covers the whole picture at a lower resolution: along each axis, mask pixel i
+  // covers the frame's pixels first_of(i) .. first_of(i + 1) - 1 (see core/resampling.hpp). Only
+  // cclabel on the CPU supports this.
   bool mask_is_small = false;
   Frame out;                  // output picture, may be `in` itself; empty if not requested
   LabelMap labels;            // output for dense labels; empty if not requested
   Image<uint8_t> foreground;  // output for the foreground mask, 0..255; empty if not requested
-  RegionTable table;          // pinned host memory; regions == nullptr if not requested
+  RegionTable table;  // memory for region records, in pinned host memory; `regions` is null if they
+                      // are not requested
   // Regions attached to the input frame, for algorithms that read them. Host memory that stays
   // valid until the task is done.
   const Region* attached = nullptr;
@@ -59,8 +60,8 @@ template <class P>
 class Algorithm {
  public:
   virtual ~Algorithm() = default;
-  // Call it before configure() if memory requirements depend on parameters. Otherwise the default
-  // parameters are assumed.
+  // Announces the parameters for which configure() allocates memory. Without a call, configure()
+  // assumes the default parameters.
   virtual void prepare(const P& /*params*/) {}
   // The only function that allocates. Throws InputError for an unsupported setup and MemoryError if
   // memory runs out.
@@ -74,11 +75,12 @@ class Algorithm {
   virtual void begin_scene() { reset(); }
 };
 
-// Each backend specialises this function for each P. The backend must be of kind K.
+// Makes the implementation of the algorithm with parameters P for a backend of kind K. Each backend
+// specialises this function for each P.
 template <class P, BackendKind K>
 std::unique_ptr<Algorithm<P>> make_algorithm(std::shared_ptr<Backend> backend);
 
-// The kind of output picture of an algorithm; output_of(parameters) selects it.
+// The kind of output picture of an algorithm. output_of(parameters) returns it.
 enum class Output : uint8_t {
   untouched,  // the input picture, unchanged, with metadata
   drawn_on,   // the input picture, changed in place
@@ -88,8 +90,8 @@ enum class Output : uint8_t {
   cutout      // an RGBA picture whose alpha is the mask
 };
 
-// Formats that the output picture may have, in order of preference. Empty if the output is the
-// input picture.
+// Returns the formats that the output picture may have, in order of preference. Returns an empty
+// list if the output is the input picture.
 std::span<const PixelFormat> formats_of(Output output);
 
 // Throws InputError unless the setup's output format is valid for this kind of output.

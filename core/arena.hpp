@@ -1,4 +1,4 @@
-// Arena: serves many blocks of memory from a few large chunks, because each allocation by the
+// Arena: takes many small blocks of memory from a few large chunks, because each allocation by the
 // system is slow.
 #pragma once
 
@@ -14,18 +14,20 @@
 
 namespace regions {
 
-// Blocks that are requested within one second share chunks. A chunk is freed together with its last
-// block. No part of a chunk is used twice before that, because pending work may still write to a
-// block that was released. Therefore one long-lived stream can hold the memory of all streams that
-// started with it, up to twice their size because chunk sizes grow.
+// Blocks that are requested within one second share chunks. A chunk is freed when its last block is
+// released. Until then, no part of a chunk is reused, because pending work may still write to a
+// released block. Therefore one long-lived stream can keep the memory of all streams that started
+// at the same time, and up to twice as much, because chunk sizes grow.
 class Arena {
  public:
   using Clock = std::chrono::steady_clock;
-  static constexpr size_t kAlignment = 256;  // bytes, of blocks
+  static constexpr size_t kAlignment = 256;  // alignment of blocks, bytes
+  // Blocks that are requested within this time share chunks.
   static constexpr Clock::duration kSharingTime = std::chrono::seconds(1);
 
-  // Chunks have at least `min_bytes`. They grow with the amount that was allocated within the
-  // second, up to `max_bytes`. A larger block gets a separate chunk.
+  // A chunk has at least `min_bytes` and at most `max_bytes`. Its size grows with the number of
+  // bytes that were allocated within the current second. A block of `max_bytes` or more is
+  // allocated without a chunk.
   Arena(size_t min_bytes, size_t max_bytes) : min_bytes_(min_bytes), max_bytes_(max_bytes) {}
 
   // Returns a block of `bytes`. If no chunk has enough space, calls request(bytes), which must
@@ -83,7 +85,7 @@ class Arena {
     size_t used = 0;  // bytes
   };
 
-  // A reserved chunk with this much free space, or null.
+  // Returns a reserved chunk with at least this many free bytes, or null.
   std::shared_ptr<Chunk> reserved_chunk_with(size_t bytes) {
     std::erase_if(reserved_, [](const std::weak_ptr<Chunk>& chunk) { return chunk.expired(); });
     for (const std::weak_ptr<Chunk>& candidate : reserved_) {
@@ -96,9 +98,9 @@ class Arena {
   const size_t min_bytes_, max_bytes_;
   std::mutex mutex_;  // guards the members below
   std::vector<std::weak_ptr<Chunk>> reserved_;
-  std::weak_ptr<Chunk> current_;  // the chunk with the most free space
-  Clock::time_point window_start_;
-  size_t allocated_ = 0;  // bytes allocated since window_start_
+  std::weak_ptr<Chunk> current_;    // the chunk with the most free space
+  Clock::time_point window_start_;  // start of the current kSharingTime
+  size_t allocated_ = 0;            // bytes allocated since window_start_
 };
 
 }  // namespace regions

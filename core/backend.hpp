@@ -14,12 +14,13 @@ namespace regions {
 
 enum class BackendKind : uint8_t { cpu, cuda };
 
-// Memory with an owner. The destructor frees it, on whichever thread it runs.
+// A block of memory with an owner. The destructor frees the memory and may run on any thread.
 class Block {
  public:
   using Free = void (*)(void* owner, void* data);
   Block() = default;
-  // `keep` is released after the memory has been freed.
+  // The destructor calls free(owner, data), and then releases `keep`, which can keep the owner
+  // alive.
   Block(void* data, size_t bytes, Free free, void* owner, std::shared_ptr<void> keep = {})
       : data_(data), bytes_(bytes), free_(free), owner_(owner), keep_(std::move(keep)) {}
   Block(Block&& other) noexcept { *this = std::move(other); }
@@ -50,8 +51,8 @@ class Block {
   void* data_ = nullptr;
   size_t bytes_ = 0;
   Free free_ = nullptr;
-  void* owner_ = nullptr;
-  std::shared_ptr<void> keep_;
+  void* owner_ = nullptr;       // first argument of free_
+  std::shared_ptr<void> keep_;  // released after the memory has been freed
 };
 
 // Executes work in the order of submission. Only wait() blocks. Must be used by one thread at a
@@ -63,7 +64,7 @@ class Queue {
   // memory should be pinned, otherwise the copy may block. Both frames must stay valid until wait()
   // returns.
   virtual void copy(const ConstFrame& from, const Frame& to) = 0;
-  // Copies plain bytes, under the same conditions.
+  // Copies bytes, with the same requirements as copy().
   virtual void copy_bytes(const void* from, void* to, size_t bytes) = 0;
   // Marks the start of a frame's work.
   virtual void start() = 0;
@@ -79,51 +80,53 @@ class Queue {
   virtual int64_t elapsed() const = 0;
   // The backend's stream: a cudaStream_t, or null on the CPU.
   virtual void* native() const { return nullptr; }
-  // The stream that the queue created itself, even after move_to() selected another one.
+  // Returns the stream that the queue itself created, even if move_to() has selected another
+  // stream.
   virtual void* owned_stream() const { return native(); }
   // Submits all later work to the given stream, ordered after the work before the last record().
   // The stream must belong to the same device and context. While that stream is being captured into
   // a CUDA graph, the work becomes part of the graph and cannot be waited for.
   virtual void move_to(void* /*native*/) {}
-  // Later work waits for everything that was submitted to the given stream so far
+  // Later work of this queue waits for all work that was submitted to the given stream so far
   // (cudaStreamWaitEvent). The stream must belong to the same device and context.
   virtual void follow(void* /*native*/) {}
-  // The reverse: later work of the given stream waits for this queue's work before the last
-  // record().
+  // The reverse of follow(): later work of the given stream waits for the work of this queue before
+  // the last record().
   virtual void lead(void* /*native*/) {}
 
-  // Scaling between a picture and a smaller one, both in the backend's memory; see
-  // core/resampling.hpp. shrink() writes the mean of the covered pixels. `to` has the same format
-  // and at most the size of `from`.
+  // Shrinks a picture: each pixel of `to` becomes the mean of the pixels of `from` that it covers.
+  // The two pictures are in the backend's memory and have the same format; `to` has at most the
+  // size of `from`. See core/resampling.hpp.
   virtual void shrink(const ConstFrame& from, const Frame& to) = 0;
-  // Applies the changes between two small pictures of equal size to a picture of at least that
-  // size.
+  // Applies the changes from the small picture `before` to the small picture `after` to the larger
+  // picture `to`. `is_tint` is explained at changed_sample() in core/resampling.hpp.
   virtual void transfer_changes(const ConstFrame& before, const ConstFrame& after, const Frame& to,
                                 bool is_tint) = 0;
-  // Copies each pixel of `to` from the nearest pixel of `from`. The two have one plane and the same
-  // format.
-  virtual void pick(const ConstFrame& from, const Frame& to, const PixelPicking& picking) = 0;
+  // Sets each pixel of `to` to the pixel of `from` that `picking` selects. Both frames have one
+  // plane and the same format.
+  virtual void pick(const ConstFrame& from, const Frame& to, const PixelMapping& picking) = 0;
 };
 
 class Backend {
  public:
   virtual ~Backend() = default;
   virtual BackendKind kind() const = 0;
-  // "cpu: 2 threads", "cuda:0 NVIDIA H200".
+  // A description for users, such as "cpu: 2 threads" or "cuda:0 NVIDIA H200".
   virtual std::string description() const = 0;
-  // Index among the devices of its kind.
+  // The index of the device among all devices of this kind.
   virtual int device() const { return 0; }
-  // True if each backend can use memory that the other one allocated.
+  // True if each of the two backends can use memory that the other backend allocated.
   bool shares_memory(const Backend& other) const {
     return memory() == other.memory() && device() == other.device();
   }
-  // The kind of memory in which its algorithms read and write pictures.
+  // The kind of memory in which algorithms of this backend read and write pictures.
   virtual Memory memory() const = 0;
   // `priority` is 0 (lowest) to 5 (highest). Devices without priorities ignore it.
   virtual std::unique_ptr<Queue> make_queue(int priority = 0) = 0;
-  // Memory for its algorithms, not necessarily zeroed. Throws MemoryError naming the size.
+  // Allocates memory for algorithms of this backend. It is not necessarily zeroed. Throws a
+  // MemoryError that contains the size.
   virtual Block allocate(size_t bytes) = 0;
-  // Host memory that is copied to and from the device at full speed.
+  // Allocates host memory that can be copied to and from the device at full speed.
   virtual Block allocate_pinned(size_t bytes) = 0;
   // Reserves pinned memory in advance if allocation is slow on this backend. Allocations are fast
   // while the caller holds the returned pointer. Returns null if the backend gains nothing from it.
@@ -148,9 +151,10 @@ class Backend {
   virtual void leave() {}
 };
 
-// The CPU backend. Loops of its algorithms use `threads` threads; 0 uses all hardware threads.
+// Makes a CPU backend. Loops of its algorithms use `threads` threads; 0 uses all hardware threads.
 std::shared_ptr<Backend> make_cpu_backend(int threads = 0);
-// A queue of the CPU backend without a thread: the caller's thread executes work at submission.
+// Makes a queue of the CPU backend without a thread: submitted work is executed at once on the
+// caller's thread.
 std::unique_ptr<Queue> make_immediate_queue(Backend& cpu);
 
 }  // namespace regions

@@ -19,7 +19,7 @@ class DeviceBalancer {
     ++elements(best);
     return best;
   }
-  // Counts an element whose user selected the device, and removes an element that stops.
+  // Count an element whose device the user selected, and remove an element that stops.
   void add_element(int device) {
     const std::lock_guard lock(mutex_);
     ++elements(device);

@@ -1,4 +1,5 @@
-// Exceptions for all failures. The plugin turns each of them into an element error.
+// The exceptions that report failures, and checks that throw them. The plugin turns each exception
+// into an element error.
 #pragma once
 
 #include <concepts>
@@ -17,13 +18,15 @@ struct SettingsError : InputError {
   using InputError::InputError;
 };
 
-// A file named in the settings does not exist, cannot be read or cannot be written.
+// A file that the settings name does not exist.
 struct MissingFile : InputError {
   using InputError::InputError;
 };
+// A file that the settings name cannot be read.
 struct UnreadableFile : InputError {
   using InputError::InputError;
 };
+// A file that the settings name cannot be written.
 struct UnwritableFile : InputError {
   using InputError::InputError;
 };
@@ -38,8 +41,9 @@ struct MemoryError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Checks an argument of a public function: throws InputError(message) unless `holds`. For checks
-// that run for every frame, pass a function that builds the message.
+// Checks an argument of a public function: throws InputError(message) if `holds` is false. Checks
+// that run for every frame should pass a function that builds the message, because it is called
+// only on failure.
 inline void expects(bool holds, const std::string& message) {
   if (!holds) throw InputError(message);
 }
@@ -51,7 +55,7 @@ void expects(bool holds, const Message& message) {
   if (!holds) throw InputError(message());
 }
 
-// Checks settings against each other: throws SettingsError(message) unless `holds`.
+// Checks that settings fit together: throws SettingsError(message) if `holds` is false.
 inline void expects_setting(bool holds, const std::string& message) {
   if (!holds) throw SettingsError(message);
 }

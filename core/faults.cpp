@@ -1,4 +1,4 @@
-// The fault plan: parsing it and counting the steps.
+// Parses the plan of injected faults, and counts the steps that may fail.
 #include "core/faults.hpp"
 
 #include <algorithm>
@@ -14,29 +14,30 @@ namespace regions {
 #if REGIONS_FAULTS
 namespace {
 
-constexpr std::string_view kNames[] = {"allocation", "launch", "work"};
-constexpr int kKinds = 3;
+constexpr std::string_view kFaultNames[] = {"allocation", "launch", "work"};
+constexpr int kFaultKinds = 3;
 
 struct Plan {
   std::string text;
-  int every[kKinds] = {};  // 0: never
-  int counted[kKinds] = {};
-  int gone = 0;   // number of the first failing step; 0: never
-  int idle = 0;   // not 0: launches are skipped
-  int apart = 0;  // not 0: allocations go to the system
-  int steps = 0;
+  int failure_interval[kFaultKinds] = {};  // every Nth step of this kind fails; 0: none fails
+  int call_count[kFaultKinds] = {};
+  // Number of the first step that fails because the device is lost; 0: none.
+  int first_lost_step = 0;
+  int skips_launches = 0;         // not 0: launches are skipped
+  int separates_allocations = 0;  // not 0: allocations go to the system
+  int step_count = 0;
 };
 
 std::mutex mutex;  // guards the plan
 Plan plan;
 
-// The member that stores the value of this name; null if the name is unknown.
+// Returns the member that stores the number after this name, or null if the name is unknown.
 int* number_of(std::string_view name, Plan& next) {
-  if (name == "gone") return &next.gone;
-  if (name == "idle") return &next.idle;
-  if (name == "apart") return &next.apart;
-  for (int k = 0; k < kKinds; ++k) {
-    if (name == kNames[k]) return &next.every[k];
+  if (name == "gone") return &next.first_lost_step;
+  if (name == "idle") return &next.skips_launches;
+  if (name == "apart") return &next.separates_allocations;
+  for (int k = 0; k < kFaultKinds; ++k) {
+    if (name == kFaultNames[k]) return &next.failure_interval[k];
   }
   return nullptr;
 }
@@ -72,21 +73,22 @@ void inject_faults(const char* text) {
   }
   plan = next;
   faults::enabled = !plan.text.empty();
-  faults::skip_launches = plan.idle > 0;
-  faults::separate_allocations = plan.apart > 0;
+  faults::skip_launches = plan.skips_launches > 0;
+  faults::separate_allocations = plan.separates_allocations > 0;
 }
 
 void faults::count(Fault kind) {
   const auto k = static_cast<int>(kind);
   {
     const std::lock_guard lock(mutex);
-    ++plan.steps;
-    if (plan.gone > 0 && plan.steps >= plan.gone) {
+    ++plan.step_count;
+    if (plan.first_lost_step > 0 && plan.step_count >= plan.first_lost_step) {
       throw DeviceError("injected failure: the device was lost");
     }
-    if (plan.every[k] == 0 || ++plan.counted[k] % plan.every[k] != 0) return;
+    if (plan.failure_interval[k] == 0 || ++plan.call_count[k] % plan.failure_interval[k] != 0)
+      return;
   }
-  const std::string what = "injected failure of " + std::string(kNames[k]);
+  const std::string what = "injected failure of " + std::string(kFaultNames[k]);
   if (kind == Fault::allocation) throw MemoryError(what);
   throw DeviceError(what);
 }

@@ -1,6 +1,5 @@
 // Fault injection for tests: makes rare failures frequent. The environment variable REGIONS_FAULTS
-// selects them, see inject_faults(). Only builds with tests contain it; in other builds the
-// functions do nothing.
+// selects the faults, see inject_faults(). In builds without tests, the functions do nothing.
 #pragma once
 
 #include <atomic>
@@ -8,16 +7,16 @@
 
 namespace regions {
 
-// Failed memory allocation; refused submission to a queue; failure of work while it executes (CPU
-// only, because a GPU context does not survive that).
+// Kinds of faults. allocation: memory cannot be allocated. launch: a queue refuses work. work: work
+// fails while it executes (CPU only, because a GPU context does not survive this).
 enum class Fault : uint8_t { allocation, launch, work };
 
-// Selects the faults. "allocation=7,launch=40": from now on every 7th allocation and every 40th
-// launch fails. "gone=100": every step from the 100th on fails, as if the device had been removed.
-// "idle=1": kernel launches are silently skipped and their results are missing, which shows the
-// cost of a frame without its kernels. "apart=1": each allocation goes directly to the system, so
-// that memory checkers see its bounds. Null or empty: no faults. Repeating the current text changes
-// nothing and does not restart the counts. Throws InputError for any other text.
+// Selects the faults. "allocation=7,launch=40": from now on, every 7th allocation and every 40th
+// launch fails. "gone=100": every step from the 100th step on fails, as if the device had been
+// removed. "idle=1": kernel launches are skipped and their results are missing; this shows the cost
+// of a frame without its kernels. "apart=1": each allocation goes directly to the system, so that
+// memory checkers know its bounds. Null or an empty text: no faults. If the text equals the current
+// text, nothing changes and the counts continue. Throws InputError for an invalid text.
 void inject_faults(const char* text);
 void inject_faults_from_environment();
 
@@ -28,7 +27,8 @@ inline std::atomic<bool> separate_allocations = false;
 void count(Fault kind);
 }  // namespace faults
 
-// Throws MemoryError or DeviceError ("injected failure …") if the plan selects this call.
+// Marks a step that may fail. Throws MemoryError or DeviceError ("injected failure …") if
+// inject_faults() has selected this step.
 inline void fail_if_injected(Fault kind) {
   if (faults::enabled.load(std::memory_order_relaxed)) [[unlikely]] {
     faults::count(kind);

@@ -17,7 +17,7 @@ std::string number_text(double value) {
 }
 
 void expect_within(const Field& field, double value) {
-  // This form also refuses NaN.
+  // This condition is also false for NaN.
   expects(value >= field.min && value <= field.max,
           std::string(field.name) + " is " + number_text(value) + "; it must be in " +
               number_text(field.min) + ".." + number_text(field.max));

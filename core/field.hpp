@@ -1,5 +1,5 @@
-// Parameter tables: one Field next to the struct declares each parameter. Element
-// properties, documentation, benchmark options and fuzzing ranges are generated from the table.
+// Parameter tables: each parameter of a parameter struct is described by one Field. Element
+// properties, documentation, benchmark options and fuzzing ranges are generated from these tables.
 #pragma once
 
 #include <algorithm>
@@ -16,48 +16,50 @@
 
 namespace regions {
 
-// A parameter's value: boolean; integer (also a choice's value, or a colour code); real number;
-// text; list of numbers.
+// The value of a parameter: boolean, integer (also for choices, flags and colours), real number,
+// text or list of numbers.
 using Value = std::variant<bool, int64_t, double, std::string, std::vector<double>>;
 
 struct Choice {
   int value;
-  const char* name;   // as typed: "union-find"
+  const char* name;   // as the user types it: "union-find"
   const char* blurb;  // one line of documentation
 };
 
-// `flags` is an integer whose bits are the values of the choices.
+// Type of a parameter. `flag` is a boolean. `flags` is an integer whose bits are the values of the
+// choices.
 enum class Kind : uint8_t { flag, integer, real, choice, flags, color, text, list };
 
-// When a parameter may change: at any time, effective from the next frame; at any time, but caps
-// are renegotiated before the next frame; or only while the element is stopped.
+// When a parameter may change. live: at any time; the next frame uses the new value. renegotiated:
+// at any time; caps are renegotiated before the next frame. stopped: only while the element is
+// stopped.
 enum class Change : uint8_t { live, renegotiated, stopped };
 
 struct Field {
-  const char* name;   // in lower case with dashes
+  const char* name;   // name of the property, in lower case with dashes
   const char* blurb;  // documentation, ends with the unit
   Kind kind;
-  double min = 0;  // Values outside min..max are refused. All values inside work.
-  double max = 0;  // For lists the limits hold for each element.
+  double min = 0;  // lower limit; smaller values are refused
+  double max = 0;  // upper limit; for lists, the limits apply to each element
   std::span<const Choice> choices;
   Change change = Change::live;
   Value (*get)(const void* params);
-  void (*set)(void* params, const Value& value);  // does not check; see assign()
+  void (*set)(void* params, const Value& value);  // does not check the value; use assign()
 
   bool live() const { return change == Change::live; }
 };
 
 // A list of numbers with fixed capacity, so that copying a parameter struct does not allocate.
-template <int most>
+template <int capacity>
 struct NumberList {
-  static constexpr int kMax = most;
-  double number[most] = {};
+  static constexpr int kMax = capacity;
+  double number[capacity] = {};
   int count = 0;
 
   NumberList() = default;
   NumberList(const std::vector<double>& numbers) {
-    expects(numbers.size() <= most, "a list holds up to " + std::to_string(most) +
-                                        " numbers, not " + std::to_string(numbers.size()));
+    expects(numbers.size() <= capacity, "a list holds up to " + std::to_string(capacity) +
+                                            " numbers, not " + std::to_string(numbers.size()));
     count = static_cast<int>(numbers.size());
     std::copy(numbers.begin(), numbers.end(), number);
   }
@@ -93,9 +95,9 @@ constexpr Kind kind_of() {
 struct Limits {
   double min = 0, max = 0;
 };
-// Creates one line of a table: field<CcLabelParams, &CcLabelParams::threshold>("threshold", "…
-// (fraction)", {0, 1}). The member may belong to a base class of P. An integer with choices is a
-// set of flags.
+// Makes one entry of a parameter table. Example: field<CcLabelParams,
+// &CcLabelParams::threshold>("threshold", "… (fraction)", {0, 1}). The member may belong to a base
+// class of P. An integer with choices is a set of flags.
 template <class P, auto Member>
 Field field(const char* name, const char* blurb, Limits limits = {},
             std::span<const Choice> choices = {}, Change change = Change::live) {
@@ -139,17 +141,19 @@ Field field(const char* name, const char* blurb, Limits limits = {},
           }};
 }
 
-// Checks the value against the field and stores it. Throws InputError naming the field and the
-// value.
+// Checks the value and stores it in the parameter struct. Throws an InputError that names the field
+// and the value if the value is invalid.
 void assign(const Field& field, void* params, const Value& value);
-// Parses the value first, as typed on a command line ("0.5", "overlay", "true", "<0.1,0.2>").
+// Like assign(), but parses the value from text, as typed on a command line ("0.5", "overlay",
+// "true", "<0.1,0.2>").
 void assign_text(const Field& field, void* params, std::string_view text);
 // Formats a value as text that assign_text() can read.
 std::string to_text(const Field& field, const Value& value);
-// The field with this name. Throws InputError listing the known names.
+// Returns the field with this name. Throws an InputError that lists the known names if there is
+// none.
 const Field& find(std::span<const Field> fields, std::string_view name);
 
-// A property value that a preset sets, by the name of the property.
+// A property and the value that a preset gives to it.
 struct PresetValue {
   const char* name;
   Value value;

@@ -1,4 +1,5 @@
-// The table of pixel formats, packed frames, and checks of frames that callers describe.
+// The table of pixel formats, the layout of packed frames, and checks of frames that callers
+// describe.
 #include "core/frame.hpp"
 
 #include <climits>
@@ -26,17 +27,18 @@ constexpr Layout packed_rgb(PixelFormat format, uint8_t step, uint8_t r, uint8_t
           alpha,
           {{0, r, step}, {0, g, step}, {0, b, step}, {0, 3, step}}};
 }
-// Two pixels in four bytes, with shared chroma.
+// Two pixels in four bytes, which share their chroma. The parameters are byte offsets of the
+// components.
 constexpr Layout packed_yuv(PixelFormat format, uint8_t y, uint8_t u, uint8_t v) {
   return {format, ColorModel::yuv, 1, 1, 0, 8, 3, false, {{0, y, 2}, {0, u, 4, 1}, {0, v, 4, 1}}};
 }
 
-struct Named {
+struct NamedLayout {
   const char* name;
   Layout layout;
 };
 
-constexpr Named kFormats[kPixelFormats] = {
+constexpr NamedLayout kFormats[kPixelFormats] = {
     {"GRAY8", gray(PixelFormat::gray8, 1)},
     {"GRAY16_LE", gray(PixelFormat::gray16, 2)},
     {"NV12",
@@ -93,7 +95,7 @@ std::string_view name_of(PixelFormat format) {
 }
 
 PixelFormat format_named(std::string_view name) {
-  for (const Named& known : kFormats) {
+  for (const NamedLayout& known : kFormats) {
     if (name == known.name) return known.layout.format;
   }
   throw InputError("unknown pixel format: " + std::string(name));
@@ -138,15 +140,16 @@ std::string plane_of(const std::string& name, int plane) {
 }  // namespace
 
 void expects_planes(const ConstFrame& frame, const std::string& name) {
-  // Limit of a copy to a GPU; products with row counts fit in 64 bits.
+  // The largest pitch that a copy to a GPU supports. Products of pitches and row counts fit in 64
+  // bits.
   constexpr ptrdiff_t kMax = INT_MAX;
   for (int p = 0; p < frame.layout.planes; ++p) {
     const ptrdiff_t pitch = frame.pitch[p];
-    const auto least = static_cast<ptrdiff_t>(row_bytes(frame.layout, p, frame.size()));
+    const auto min_pitch = static_cast<ptrdiff_t>(row_bytes(frame.layout, p, frame.size()));
     expects(frame.plane[p] != nullptr, plane_of(name, p) + " is missing");
     expects(pitch >= -kMax && pitch <= kMax,
             "rows of " + plane_of(name, p) + " are 2 GiB or more apart");
-    expects(std::abs(pitch) >= least || row_count(frame.layout, p, frame.size()) == 1,
+    expects(std::abs(pitch) >= min_pitch || row_count(frame.layout, p, frame.size()) == 1,
             "rows of " + plane_of(name, p) + " overlap");
   }
 }
@@ -154,20 +157,21 @@ void expects_planes(const ConstFrame& frame, const std::string& name) {
 void expects_aligned(const ConstFrame& frame, const std::string& name) {
   const auto bytes = static_cast<uintptr_t>(frame.layout.sample_bytes);
   for (int p = 0; p < frame.layout.planes; ++p) {
-    const auto places =
+    const auto addresses =
         reinterpret_cast<uintptr_t>(frame.plane[p]) | static_cast<uintptr_t>(frame.pitch[p]);
-    expects(places % bytes == 0, "rows of " + plane_of(name, p) + " must begin at multiples of " +
-                                     std::to_string(bytes) + " bytes, the size of a sample");
+    expects(addresses % bytes == 0, "rows of " + plane_of(name, p) +
+                                        " must begin at multiples of " + std::to_string(bytes) +
+                                        " bytes, the size of a sample");
   }
 }
 
 namespace {
 
-// Bytes. 16 suits wide loads. A larger alignment would give most widths another pitch than
-// GStreamer uses. Copies between equal pitches are one transfer; other copies are one transfer per
-// row and several times slower.
+// Alignment of rows in bytes. 16 bytes allow wide loads. With a larger alignment, most pitches
+// would differ from the pitches that GStreamer uses. A copy between equal pitches is one transfer;
+// any other copy is one transfer per row and several times slower.
 constexpr size_t kRowAlignment = 16;
-constexpr size_t kPlaneAlignment = 256;
+constexpr size_t kPlaneAlignment = 256;  // bytes
 
 size_t rounded_up(size_t bytes, size_t alignment) {
   return (bytes + alignment - 1) / alignment * alignment;

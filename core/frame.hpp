@@ -45,12 +45,12 @@ inline constexpr int kPixelFormats = 14;
 
 enum class ColorModel : uint8_t { gray, yuv, rgb, labels };
 
-// Describes one component (Y, U, V or R, G, B, A) of a format. Component value of pixel (x, y):
-// byte offset + (x >> x_shift) * step in row (y >> y_shift) of the plane.
+// Describes one component (Y, U, V or R, G, B, A) of a format. The value for pixel (x, y) is stored
+// at byte offset + (x >> x_shift) * step of row (y >> y_shift) of the plane.
 struct Component {
   uint8_t plane = 0;
-  uint8_t offset = 0;   // bytes
-  uint8_t step = 0;     // bytes
+  uint8_t offset = 0;   // bytes from the start of a row to the first sample
+  uint8_t step = 0;     // bytes from one sample to the next
   uint8_t x_shift = 0;  // log2 of the horizontal subsampling
   uint8_t y_shift = 0;  // log2 of the vertical subsampling
 };
@@ -63,7 +63,7 @@ struct Layout {
   uint8_t low_bits = 0;      // unused low bits per sample (6 in P010)
   uint8_t depth = 8;         // significant bits per sample
   uint8_t channels = 1;      // colour components without alpha
-  bool alpha = false;        // component[3] is alpha
+  bool alpha = false;        // true if component[3] is alpha
   Component component[4] = {};
 
   REGIONS_HD constexpr int max_value() const { return static_cast<int>((1u << depth) - 1u); }
@@ -72,12 +72,14 @@ struct Layout {
 // The layout of a format; throws InputError for a value outside the enumeration.
 const Layout& layout_of(PixelFormat format);
 
-// Name of a format as in GStreamer caps ("NV12", "GRAY16_LE"; "U32_LE" for labels32), and the
-// reverse. format_named() throws InputError for an unknown name.
+// name_of() returns the name of a format as in GStreamer caps ("NV12", "GRAY16_LE"; "U32_LE" for
+// labels32). format_named() returns the format with this name, and throws InputError for an unknown
+// name.
 std::string_view name_of(PixelFormat format);
 PixelFormat format_named(std::string_view name);
 
-// Bytes per row and number of rows in plane `plane` of a picture of this size, without padding.
+// The number of bytes per row and the number of rows in plane `plane` of a picture of this size,
+// without padding.
 size_t row_bytes(const Layout& layout, int plane, Size size);
 int row_count(const Layout& layout, int plane, Size size);
 
@@ -90,7 +92,7 @@ struct LabelCapacity {
 // The largest label that a label picture of this layout can store.
 uint32_t max_label_of(const Layout& layout);
 
-// The message for too many labels: "300 regions, but GRAY8 holds labels up to 255".
+// Builds the message for too many labels, such as "300 regions, but GRAY8 holds labels up to 255".
 std::string capacity_message(uint32_t total, const char* what, const Layout& out);
 
 // Luma of RGB by BT.601 in 8-bit fixed point. Gives the same value on host and device.
@@ -105,7 +107,7 @@ struct Colorimetry {
   bool full_range = true;  // false: black is 16 and white is 235 (of 255)
 };
 
-// Kr and Kb of the colour matrix (ITU-R BT.601-7, BT.709-6, BT.2020-2).
+// The weights of red and blue in luma, Kr and Kb (ITU-R BT.601-7, BT.709-6, BT.2020-2).
 struct LumaWeights {
   double red, blue;
 };
@@ -120,7 +122,7 @@ constexpr LumaWeights luma_weights(YuvMatrix matrix) {
   }
 }
 
-// Byte is std::byte or const std::byte.
+// A view of the planes of one picture. Byte is std::byte or const std::byte.
 template <class Byte>
 struct BasicFrame {
   Byte* plane[3] = {};      // the first layout.planes entries are set
@@ -146,14 +148,15 @@ struct BasicFrame {
     if (layout.sample_bytes == 1) return p[0];
     return (p[0] | p[1] << 8) >> layout.low_bits;
   }
-  // Writes a value 0..max_value(). Only for Frame, not for ConstFrame.
+  // Writes a value 0..layout.max_value(). Only for Frame, not for ConstFrame.
   REGIONS_HD void set_sample(int c, int x, int y, int value) const {
     auto* p = reinterpret_cast<uint8_t*>(at(c, x, y));
     const int stored = value << layout.low_bits;
     p[0] = static_cast<uint8_t>(stored);
     if (layout.sample_bytes == 2) p[1] = static_cast<uint8_t>(stored >> 8);
   }
-  // Plane p as an image of T with this many elements per row.
+  // Returns plane p as an image with elements of type T. The caller gives the number of elements
+  // per row and of rows.
   template <class T>
   REGIONS_HD Image<T> plane_as(int p, int elements, int rows) const {
     return {reinterpret_cast<T*>(plane[p]), elements, rows, pitch[p]};
@@ -176,32 +179,33 @@ struct BasicFrame {
 using Frame = BasicFrame<std::byte>;
 using ConstFrame = BasicFrame<const std::byte>;
 
-// Check a frame that a caller describes; both throw InputError calling the frame `name`.
-// expects_planes() requires that every plane is present, its rows do not overlap and its pitch is
-// below 2 GiB. expects_aligned() requires that rows start at multiples of the sample size, which
-// input pictures do not need.
+// Check a frame that a caller describes. They throw an InputError that calls the frame `name`.
+// expects_planes() requires that every plane is present, that its rows do not overlap, and that its
+// pitch is below 2 GiB. expects_aligned() requires that rows start at multiples of the sample size;
+// input pictures do not need this.
 void expects_planes(const ConstFrame& frame, const std::string& name);
 void expects_aligned(const ConstFrame& frame, const std::string& name);
 
 using LabelMap = Image<uint32_t>;
 using ConstLabelMap = Image<const uint32_t>;
 
-// A frame whose planes are stored in the order of the layout in one block at `data`.
+// Returns a frame whose planes are stored one after another in one block of memory at `data`.
 Frame packed_frame(const Layout& layout, Size size, const Colorimetry& color, Memory memory,
                    void* data);
-// Size of that block in bytes. Rows start at multiples of 16 bytes, planes at multiples of 256.
+// The size in bytes of the block that packed_frame() requires. Rows start at multiples of 16 bytes,
+// planes at multiples of 256 bytes.
 size_t packed_bytes(const Layout& layout, Size size);
 
 // The slices of a volume (x, y, z) as one tall picture: frames below one another, in order of z.
 // With several thresholds, the outputs of each threshold form a volume (a layer), and layers are
-// stored below one another. Raster order of the tall picture is raster order of (threshold, z, y,
-// x).
+// stored below one another. In raster order of the tall picture, voxels are sorted by threshold,
+// then z, y and x.
 struct VolumeLayout {
   Size slice;      // size of one frame
   int slices = 1;  // slices per volume
   int layers = 1;  // number of volumes
 
-  // Number of slices of all volumes.
+  // Number of slices in all volumes together.
   REGIONS_HD constexpr int depth() const { return slices * layers; }
   REGIONS_HD constexpr int volume_rows() const { return slice.height * slices; }
   REGIONS_HD constexpr int rows() const { return slice.height * depth(); }
@@ -223,7 +227,8 @@ struct VolumeLayout {
   REGIONS_HD constexpr bool begins_volume(int k) const { return k % slices == 0; }
 };
 
-// Rows begin..begin + count - 1. If chroma is vertically subsampled, begin and count must be even.
+// Returns a view of the rows begin..begin + count - 1. If chroma is vertically subsampled, `begin`
+// and `count` must be even.
 template <class Byte>
 REGIONS_HD BasicFrame<Byte> rows_of(BasicFrame<Byte> frame, int begin, int count) {
   bool moved[3] = {};

@@ -13,7 +13,7 @@
 
 namespace regions {
 
-// `host` memory is readable by the CPU, `device` memory only by the GPU.
+// The CPU can access `host` memory. Only the GPU can access `device` memory.
 enum class Memory : uint8_t { host, device };
 
 struct Size {

@@ -1,4 +1,4 @@
-// Mean colours and covariances of regions.
+// Computes mean colours and covariances of regions from their sums.
 #include "core/region.hpp"
 
 #include <algorithm>
@@ -41,16 +41,17 @@ MeanLab mean_lab(const Region& region, const Moments& moments) {
 
 Covariance covariance(const Region& region, const Moments& moments) {
   if (region.area == 0) return {};
-  // Sums of products exceed 64 bits, and their differences are small.
+  // The products exceed 64 bits, and their difference is small, so it is computed exactly with 128
+  // bits.
   __extension__ using Wide = __int128;
   const auto n = static_cast<Wide>(region.area);
-  const auto of = [&](uint64_t products, uint64_t a, uint64_t b) {
+  const auto covariance_of = [&](uint64_t products, uint64_t a, uint64_t b) {
     const Wide spread = n * static_cast<Wide>(products) - static_cast<Wide>(a) * b;
     return static_cast<double>(spread) / static_cast<double>(n) / static_cast<double>(n);
   };
-  return {of(moments.sum_xx, region.sum_x, region.sum_x),
-          of(moments.sum_xy, region.sum_x, region.sum_y),
-          of(moments.sum_yy, region.sum_y, region.sum_y)};
+  return {covariance_of(moments.sum_xx, region.sum_x, region.sum_x),
+          covariance_of(moments.sum_xy, region.sum_x, region.sum_y),
+          covariance_of(moments.sum_yy, region.sum_y, region.sum_y)};
 }
 
 }  // namespace regions

@@ -9,23 +9,25 @@
 namespace regions {
 
 struct Region {
-  uint32_t id = 0;      // label in this frame, 1..n in raster order of first pixels
-  uint32_t track = 0;   // id that stays the same from frame to frame; equals `id` without tracking
-  int32_t first_x = 0;  // first pixel in raster order
-  int32_t first_y = 0;
-  int32_t left = 0;  // bounding box; all four sides are inside the region
+  uint32_t id = 0;  // label in this frame, 1..n in raster order of first pixels
+  // Track id, which stays the same from frame to frame; equals `id` without tracking.
+  uint32_t track = 0;
+  int32_t first_x = 0;  // column of the first pixel in raster order
+  int32_t first_y = 0;  // row of this pixel
+  int32_t left = 0;     // bounding box in pixels; right and bottom are inclusive
   int32_t top = 0;
   int32_t right = 0;
   int32_t bottom = 0;
   int32_t first_z = 0;  // slice of the first voxel; 0 in a picture
-  int32_t front = 0;    // first and last slice; 0 in a picture
-  int32_t back = 0;
-  uint32_t layer = 0;  // index of the threshold
-  uint64_t area = 0;   // pixels, or voxels of a volume
-  uint64_t sum_x = 0;  // sums of coordinates over the region's pixels
+  int32_t front = 0;    // first slice of the region; 0 in a picture
+  int32_t back = 0;     // last slice of the region (inclusive); 0 in a picture
+  uint32_t layer = 0;   // index of the threshold in `thresholds`; 0 with a single threshold
+  uint64_t area = 0;    // number of pixels or voxels
+  uint64_t sum_x = 0;   // sums of the coordinates of the region's pixels
   uint64_t sum_y = 0;
   uint64_t sum_z = 0;
-  uint64_t sum_value[3] = {};  // per colour component as stored (chroma of the nearest sample)
+  // Sums of stored colour components; chroma is that of the nearest sample.
+  uint64_t sum_value[3] = {};
 
   REGIONS_HD int width() const { return right - left + 1; }
   REGIONS_HD int height() const { return bottom - top + 1; }
@@ -40,8 +42,8 @@ struct Region {
 
 // Further sums over a superpixel's pixels, stored separately from its Region.
 struct Moments {
-  uint64_t sum_lab[3] = {};  // CIELAB as stored: 2 L + 28, a + 128, b + 128
-  uint64_t sum_xx = 0;       // sums of products of coordinates
+  uint64_t sum_lab[3] = {};  // sums of the stored CIELAB components 2 L + 28, a + 128 and b + 128
+  uint64_t sum_xx = 0;       // sums of products of the pixels' coordinates
   uint64_t sum_xy = 0;
   uint64_t sum_yy = 0;
 };
@@ -50,7 +52,7 @@ struct Moments {
 struct Border {
   uint32_t first = 0;  // the smaller label
   uint32_t second = 0;
-  uint32_t length = 0;
+  uint32_t length = 0;  // pixel sides
 };
 // Maximum number of borders between connected regions: they form a planar graph, which has fewer
 // than 3 n edges (Euler).
@@ -59,13 +61,14 @@ constexpr size_t max_borders(size_t regions) { return 3 * regions; }
 // A maximal horizontal run of pixels of one region.
 struct PixelRun {
   uint32_t label = 0;
-  uint32_t x = 0;      // first pixel
-  uint32_t row = 0;    // of the picture or volume, see VolumeLayout::position
+  uint32_t x = 0;  // column of the first pixel
+  // Row of the picture or of the tall picture of a volume, see VolumeLayout::position.
+  uint32_t row = 0;
   uint32_t width = 0;  // pixels
 };
 
-// Memory for an algorithm's results. `total` counts all regions of the frame. Only the first
-// `capacity` of them, in label order, are recorded.
+// Memory for an algorithm's results. `total` receives the number of all regions of the frame. Only
+// the first `capacity` regions, in order of labels, are recorded.
 struct RegionTable {
   Region* regions = nullptr;  // [capacity]
   uint32_t capacity = 0;
@@ -80,8 +83,8 @@ struct RegionTable {
   uint32_t run_capacity = 0;
   uint32_t* run_total = nullptr;
   // Number of occluded tracks, whose records follow the regions' records (see
-  // core/tracking/tracking_step.hpp). Null: occluded tracks get no records, and each box is that of
-  // the whole region.
+  // core/tracking/tracking_step.hpp). Null: occluded tracks get no records, and the box of a region
+  // always encloses the whole region.
   uint32_t* occluded_tracks = nullptr;
 };
 
@@ -98,10 +101,10 @@ class MeanColors {
  private:
   ColorModel model_;
   LumaWeights weights_;
-  double unit_;          // scale of R, G, B and gray sums
-  double luma_scale_;    // scale of luma codes
-  double chroma_scale_;  // scale of chroma codes
-  double black_, zero_;  // codes of black luma and neutral chroma
+  double unit_;          // factor from stored R, G, B or gray values to 0..255
+  double luma_scale_;    // factor from stored luma differences to 0..255
+  double chroma_scale_;  // factor from stored chroma differences to 0..255
+  double black_, zero_;  // stored values of black luma and neutral chroma
 };
 
 // Mean CIELAB colour (D65).
@@ -110,7 +113,8 @@ struct MeanLab {
 };
 MeanLab mean_lab(const Region& region, const Moments& moments);
 
-// Covariance of the pixel positions, square pixels; rounded from exact sums.
+// Covariance of the positions of a region's pixels, in square pixels. It is computed from exact
+// sums.
 struct Covariance {
   double xx = 0, xy = 0, yy = 0;
 };

@@ -1,4 +1,4 @@
-// Memory for a frame's results, and the counting sort of runs by slice.
+// Allocates memory for a frame's results, and sorts runs by slice with a counting sort.
 #include "core/region_records.hpp"
 
 #include <algorithm>
@@ -33,8 +33,9 @@ void SliceRuns::sort(std::span<const PixelRun> runs, const VolumeLayout& layout)
   const auto position_of = [&](const PixelRun& run) {
     return layout.position(static_cast<int>(run.row));
   };
-  // Counts are stored two entries further on. After summation, each slice's start is one entry
-  // further on. Placing the slice's runs then moves it to the right entry.
+  // The number of runs of slice z is counted in begin_[z + 2]. After the prefix sum, begin_[z + 1]
+  // is the start of slice z. While the runs are placed, begin_[z + 1] advances to the end of slice
+  // z, which is the start of slice z + 1.
   begin_.assign(static_cast<size_t>(layout.slices) + 2, 0);
   for (const PixelRun& run : runs) ++begin_[static_cast<size_t>(position_of(run).z) + 2];
   for (size_t k = 2; k < begin_.size(); ++k) begin_[k] += begin_[k - 1];

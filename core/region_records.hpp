@@ -21,7 +21,7 @@ class RegionRecords {
                 uint32_t run_capacity);
 
   bool empty() const { return !records_.data(); }
-  // The table that a frame's task writes to. Clears the counts.
+  // Returns the table that a frame's task writes to. Sets all counts to zero.
   RegionTable table() const;
 
   // Scales the first `count` records from the reduced working picture to the whole picture.
@@ -46,7 +46,7 @@ class RegionRecords {
 
  private:
   Region* records() const { return records_.as<Region>(); }
-  // [4]: number of regions, borders, runs and occluded tracks.
+  // [4]: the numbers of regions, borders, runs and occluded tracks.
   uint32_t* counts() const { return reinterpret_cast<uint32_t*>(records() + capacity_); }
   uint32_t capacity_ = 0, run_capacity_ = 0;
   Block records_;  // Region[capacity], then uint32_t[4] counts
@@ -58,16 +58,18 @@ class RegionRecords {
 // The runs of a volume's regions, grouped by slice.
 class SliceRuns {
  public:
-  // Sorts the runs of a volume, in any order, by slice. Reuses its memory for the next volume.
+  // Sorts the runs of a volume by slice. The runs may be in any order. Memory is reused from volume
+  // to volume.
   void sort(std::span<const PixelRun> runs, const VolumeLayout& layout);
 
-  // The runs in slice z of all layers, in their original order. Rows are counted within the slice.
+  // Returns the runs in slice z of all layers, in their original order. PixelRun::row is the row
+  // within the slice.
   std::span<const PixelRun> of(int z) const;
 
  private:
   std::vector<PixelRun> sorted_;
-  std::vector<size_t>
-      begin_;  // [slices + 1], start of each slice's runs in sorted_, then the end of the last
+  // [slices + 1], start of the runs of each slice in sorted_, and the end of the last slice.
+  std::vector<size_t> begin_;
 };
 
 }  // namespace regions

@@ -1,4 +1,5 @@
-// Scaling a picture down and back up, sample by sample. Each function serves both backends.
+// Scaling of pictures: shrinking, transferring changes back to the full size, and nearest-pixel
+// sampling. Both backends use these functions.
 #pragma once
 
 #include "core/error.hpp"
@@ -6,19 +7,19 @@
 
 namespace regions {
 
-// Maps an axis of `many` pixels to `few` cells without gaps. Cell i begins at pixel first_of(i).
-// Pixel x belongs to cell step_of(x), the last cell that begins at or before x. Lengths up to 65535
-// keep the products within 32 bits.
-REGIONS_HD inline int first_of(int i, int few, int many) {
-  return static_cast<int>(static_cast<uint32_t>(i) * static_cast<uint32_t>(many) /
-                          static_cast<uint32_t>(few));
+// Divide an axis of `pixels` pixels into `cells` cells. Cell i begins at pixel first_of(i). Pixel x
+// belongs to cell cell_of(x), the last cell that begins at or before x. Products fit in 32 bits for
+// lengths up to 65535.
+REGIONS_HD inline int first_of(int i, int cells, int pixels) {
+  return static_cast<int>(static_cast<uint32_t>(i) * static_cast<uint32_t>(pixels) /
+                          static_cast<uint32_t>(cells));
 }
-REGIONS_HD inline int step_of(int x, int few, int many) {
-  return static_cast<int>(((static_cast<uint32_t>(x) + 1) * static_cast<uint32_t>(few) - 1) /
-                          static_cast<uint32_t>(many));
+REGIONS_HD inline int cell_of(int x, int cells, int pixels) {
+  return static_cast<int>(((static_cast<uint32_t>(x) + 1) * static_cast<uint32_t>(cells) - 1) /
+                          static_cast<uint32_t>(pixels));
 }
 
-// Number of meaningful components; excludes the fourth byte of RGBx.
+// Number of components including alpha. The unused fourth byte of RGBx does not count.
 REGIONS_HD inline int components(const Layout& layout) { return layout.channels + layout.alpha; }
 // Number of samples of a component along an axis of this many pixels.
 REGIONS_HD inline int samples(int pixels, int shift) {
@@ -31,7 +32,7 @@ REGIONS_HD inline uint32_t word_at(const std::byte* at) {
   return bytes == 1 ? p[0] : static_cast<uint32_t>(p[0] | p[1] << 8);
 }
 
-// Reads and writes a component's value at this address.
+// Read and write the value of a component sample at this address. `bytes` is the size of a sample.
 template <int bytes>
 REGIONS_HD inline int value_in(const std::byte* at, const Layout& layout) {
   return static_cast<int>(word_at<bytes>(at) >> layout.low_bits);
@@ -43,17 +44,18 @@ REGIONS_HD inline void put_value(std::byte* at, const Layout& layout, int value)
   if (bytes == 2) at[1] = static_cast<std::byte>(stored >> 8);
 }
 
-// Samples first .. end - 1 of an axis.
-struct Steps {
+// The samples first .. end - 1 of an axis.
+struct PixelInterval {
   int first, end;
 };
-REGIONS_HD inline Steps steps_of(int i, int few, int many) {
-  return {first_of(i, few, many), first_of(i + 1, few, many)};
+REGIONS_HD inline PixelInterval pixels_of_cell(int i, int cells, int pixels) {
+  return {first_of(i, cells, pixels), first_of(i + 1, cells, pixels)};
 }
 
-// The rounded mean of component c over a rectangle of samples.
+// The rounded mean of component c over the rectangle x, y of samples.
 template <int bytes>
-REGIONS_HD inline int mean_of(const ConstFrame& from, int c, const Steps& x, const Steps& y) {
+REGIONS_HD inline int mean_of(const ConstFrame& from, int c, const PixelInterval& x,
+                              const PixelInterval& y) {
   const Component& k = from.layout.component[c];
   const std::byte* row = from.at(c, x.first << k.x_shift, y.first << k.y_shift);
   uint32_t sum = 0;
@@ -67,43 +69,49 @@ REGIONS_HD inline int mean_of(const ConstFrame& from, int c, const Steps& x, con
   return static_cast<int>((sum + count / 2) / count);
 }
 
-// New value of a full-size sample after its small picture changed from `old` to `fresh`. A tint
-// adds the difference, so that detail is preserved; anything else replaces the value.
-REGIONS_HD inline int changed_sample(int value, int old, int fresh, bool is_tint,
+// New value of a sample of the large picture, after the sample of the small picture changed from
+// `old` to `current`. A tint adds the difference to `value`, which preserves detail. Other drawing
+// replaces the value.
+REGIONS_HD inline int changed_sample(int value, int old, int current, bool is_tint,
                                      const Layout& layout) {
-  if (!is_tint) return fresh;
-  const int tinted = value + fresh - old;
+  if (!is_tint) return current;
+  const int tinted = value + current - old;
   return tinted < 0 ? 0 : tinted > layout.max_value() ? layout.max_value() : tinted;
 }
 
-// Along one axis, index (i * times + plus) / by in the source for pixel i of the destination; -1 if
-// it is outside.
-struct Picking {
-  int64_t times = 1, plus = 0, by = 1;
+// Maps pixels of a destination to pixels of a source along one axis: destination pixel i takes
+// source pixel (i * factor + offset) / divisor. at() returns -1 if the source pixel is outside
+// 0..length - 1.
+struct AxisMapping {
+  int64_t factor = 1, offset = 0, divisor = 1;
 
-  REGIONS_HD int at(int i, int places) const {
-    const int64_t place = i * times + plus;
-    if (place < 0 || place / by >= places) return -1;
-    return static_cast<int>(place / by);
+  REGIONS_HD int at(int i, int length) const {
+    const int64_t position = i * factor + offset;
+    if (position < 0 || position / divisor >= length) return -1;
+    return static_cast<int>(position / divisor);
   }
 };
-struct PixelPicking {
-  Picking x, y;
+struct PixelMapping {
+  AxisMapping x, y;
 };
 
-// From a working picture to the whole picture, along one axis. The working rectangle begins at
-// `first` and is `many` pixels long.
-REGIONS_HD inline Picking enlarging(int first, int many, int few) {
-  return {few, static_cast<int64_t>(1 - first) * few - 1, many};
+// Maps pixels of the whole picture to pixels of the working picture, along one axis. The rectangle
+// that the working picture shows begins at pixel `first` and is `pixels` pixels long; the working
+// picture is `cells` pixels long.
+REGIONS_HD inline AxisMapping mapping_to_picture(int first, int pixels, int cells) {
+  return {cells, static_cast<int64_t>(1 - first) * cells - 1, pixels};
 }
-// From another picture of the whole scene, `there` pixels long, to the working picture: each pixel
-// takes the value at its centre. `whole` is the length of the picture.
-REGIONS_HD inline Picking reducing(int first, int many, int few, int whole, int there) {
-  return {2ll * many * there, (many + 2ll * few * first) * there, 2ll * few * whole};
+// Maps pixels of the working picture to pixels of another picture that shows the whole scene, along
+// one axis. Each pixel takes the value at its centre. The whole picture is `whole` pixels long, the
+// other picture `other_length`. See mapping_to_picture() for the other parameters.
+REGIONS_HD inline AxisMapping mapping_to_work_area(int first, int pixels, int cells, int whole,
+                                                   int other_length) {
+  return {2ll * pixels * other_length, (pixels + 2ll * cells * first) * other_length,
+          2ll * cells * whole};
 }
 
-// Copies pixel (u, v) of `from` to pixel (x, y) of `to`. Each has one plane without subsampling.
-// Writes zeros if u or v is -1.
+// Copies pixel (u, v) of `from` to pixel (x, y) of `to`. Both frames have one plane without
+// subsampling, with `bytes` bytes per pixel. Writes zeros if u or v is -1.
 template <int bytes>
 REGIONS_HD inline void pick_pixel(const ConstFrame& from, int u, int v, const Frame& to, int x,
                                   int y) {
@@ -114,7 +122,7 @@ REGIONS_HD inline void pick_pixel(const ConstFrame& from, int u, int v, const Fr
   for (int b = 0; b < bytes; ++b) pixel[b] = found ? source[b] : std::byte{0};
 }
 
-// Calls run.template operator()<bytes>() with the pixel size of this layout.
+// Calls run.operator()<bytes>(), where `bytes` is the number of bytes per pixel of this layout.
 template <class Run>
 void with_pixel_bytes(const Layout& layout, Run run) {
   expects(

@@ -1,4 +1,4 @@
-// The thread pool: its threads help with all running loops.
+// The thread pool of Workers. Its threads help with all running loops.
 #include "core/workers.hpp"
 
 #include <pthread.h>
@@ -32,16 +32,17 @@ void spin_until(Ready is_ready) {
   for (int i = 0; i < kSpins && !is_ready(); ++i) relax();
 }
 
-// A running loop, on its caller's stack. It is in the pool's list while helpers may join.
+// A running loop. It is stored on the stack of the thread that called run(), and is in the pool's
+// list while other threads may join it.
 struct Loop {
   int count;
   int max_helpers;  // maximum number of helpers
   void* body;
   void (*call)(void* body, int index);
-  std::atomic<int> next = 0;     // next index
-  std::atomic<int> helpers = 0;  // threads inside, without the caller
+  std::atomic<int> next = 0;     // next index to execute
+  std::atomic<int> helpers = 0;  // number of threads that execute the loop, without the caller
   std::exception_ptr error;      // guarded by the pool's mutex
-  Loop* following = nullptr;
+  Loop* next_loop = nullptr;     // next loop in the pool's list; guarded by its mutex
 };
 
 }  // namespace
@@ -60,7 +61,7 @@ class Workers::Pool {
     {
       const std::lock_guard lock(mutex_);
       ending_ = true;
-      ++calls_;
+      ++changes_;
     }
     wake_.notify_all();
     for (std::thread& thread : threads_) thread.join();
@@ -73,20 +74,20 @@ class Workers::Pool {
     {
       const std::lock_guard lock(mutex_);
       if (threads_.size() < thread_count_) start_threads();
-      loop.following = first_;
-      first_ = &loop;
-      ++calls_;
+      loop.next_loop = first_loop_;
+      first_loop_ = &loop;
+      ++changes_;
     }
     for (int i = std::min(loop.max_helpers, loop.count - 1); i > 0; --i) wake_.notify_one();
     work(loop);
     {
       const std::lock_guard lock(mutex_);
-      Loop** link = &first_;
-      while (*link != &loop) link = &(*link)->following;
-      *link = loop.following;
+      Loop** link = &first_loop_;
+      while (*link != &loop) link = &(*link)->next_loop;
+      *link = loop.next_loop;
     }
-    // The loop has left the list, so no further thread can join. Threads inside finish their
-    // current index.
+    // The loop is no longer in the list, so no further thread can join it. Wait for the threads
+    // that still execute it.
     spin_until([&] { return loop.helpers.load(std::memory_order_acquire) == 0; });
     std::unique_lock lock(mutex_);
     helpers_left_.wait(lock, [&] { return loop.helpers.load(std::memory_order_acquire) == 0; });
@@ -109,16 +110,18 @@ class Workers::Pool {
   }
 
  private:
-  // Runs in the child of a fork(), which has a single thread. Threads of the parent may have held
-  // any lock. A pool whose threads were ended by end_threads() stays usable. Any other pool is
-  // never used or destroyed.
+  // Called in the child of a fork(), which has only one thread. Locks that other threads of the
+  // parent held stay locked for ever. If end_threads() had ended the threads of the pool, the pool
+  // stays usable. Otherwise the pool is never used again and never destroyed.
   static void after_fork() {
-    const bool is_unlocked = shared_mutex.try_lock();  // false: a thread was changing shared_pool
+    // False: another thread was changing shared_pool.
+    const bool is_unlocked = shared_mutex.try_lock();
     new (&shared_mutex) std::mutex;
     if (is_unlocked) {
       std::shared_ptr<Pool> pool = shared_pool.lock();
       if (!pool || pool->is_idle()) return;
-      new std::shared_ptr<Pool>(std::move(pool));  // leaked: ~Pool() would wait for threads
+      new std::shared_ptr<Pool>(
+          std::move(pool));  // leaked on purpose: ~Pool() would wait for threads that do not exist
     }
     new (&shared_pool) std::weak_ptr<Pool>;
   }
@@ -148,11 +151,11 @@ class Workers::Pool {
   void serve() {
     std::unique_lock lock(mutex_);
     while (!ending_) {
-      Loop* loop = first_;
+      Loop* loop = first_loop_;
       while (loop && (loop->next >= loop->count || loop->helpers >= loop->max_helpers)) {
-        loop = loop->following;
+        loop = loop->next_loop;
       }
-      const unsigned seen = calls_;
+      const unsigned seen_changes = changes_;
       if (loop) {
         ++loop->helpers;
         lock.unlock();
@@ -161,20 +164,21 @@ class Workers::Pool {
         if (--loop->helpers == 0) helpers_left_.notify_all();
       } else {
         lock.unlock();
-        spin_until([&] { return calls_.load(std::memory_order_relaxed) != seen; });
+        spin_until([&] { return changes_.load(std::memory_order_relaxed) != seen_changes; });
         lock.lock();
-        wake_.wait(lock, [&] { return calls_ != seen; });
+        wake_.wait(lock, [&] { return changes_ != seen_changes; });
       }
     }
   }
 
   std::mutex mutex_;
-  std::condition_variable wake_;          // signals that calls_ changed
+  std::condition_variable wake_;          // signals that changes_ changed
   std::condition_variable helpers_left_;  // signals that a loop has no more helpers
-  std::atomic<unsigned> calls_ = 0;       // number of loops started; written under mutex_
-  Loop* first_ = nullptr;
-  bool ending_ = false;
-  size_t thread_count_ = 0;  // number of threads
+  std::atomic<unsigned> changes_ = 0;  // number of changes that threads must notice: started loops
+                                       // and end_threads(); written under mutex_
+  Loop* first_loop_ = nullptr;         // list of running loops; guarded by mutex_
+  bool ending_ = false;                // true: threads must return; guarded by mutex_
+  size_t thread_count_ = 0;            // number of threads
   std::vector<std::thread> threads_;
 
   inline static std::mutex shared_mutex;

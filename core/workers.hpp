@@ -35,9 +35,10 @@ class Workers {
   // call, a child of fork() may keep using the Workers of its parent.
   static void end_threads();
 
-  // Calls body(i) once for each i in 0..count-1, in any order, on this thread and up to threads()-1
-  // others. Returns when all calls are done. Does not allocate. Rethrows the first exception of a
-  // body. May be called from several threads at once and from within a body.
+  // Calls body(i) once for each i in 0..count-1, in any order, on the calling thread and on up to
+  // threads()-1 other threads. Returns when all calls are done. Does not allocate. Rethrows the
+  // first exception that body() throws. May be called from several threads at once and from within
+  // a body.
   template <class Body>
   void parallel_for(int count, Body&& body) const {
     using B = std::remove_reference_t<Body>;

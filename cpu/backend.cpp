@@ -121,7 +121,7 @@ void CpuQueue::transfer_changes(const ConstFrame& before, const ConstFrame& afte
   submit([=, this] { regions::transfer_changes(before, after, to, is_tint, workers_); });
 }
 
-void CpuQueue::pick(const ConstFrame& from, const Frame& to, const PixelPicking& picking) {
+void CpuQueue::pick(const ConstFrame& from, const Frame& to, const PixelMapping& picking) {
   submit([=, this] { regions::pick(from, to, picking, workers_); });
 }
 

@@ -56,7 +56,7 @@ class CpuQueue final : public Queue {
   void shrink(const ConstFrame& from, const Frame& to) override;
   void transfer_changes(const ConstFrame& before, const ConstFrame& after, const Frame& to,
                         bool is_tint) override;
-  void pick(const ConstFrame& from, const Frame& to, const PixelPicking& picking) override;
+  void pick(const ConstFrame& from, const Frame& to, const PixelMapping& picking) override;
   void start() override;
   void record() override;
   bool done() const override;

@@ -35,7 +35,7 @@ struct RowSpans {
   int begin(int span) const { return spans == rows ? span : first_of(span, spans, rows); }
   int end(int span) const { return begin(span + 1); }
   int height(int span) const { return end(span) - begin(span); }
-  int span_of(int row) const { return spans == rows ? row : step_of(row, spans, rows); }
+  int span_of(int row) const { return spans == rows ? row : cell_of(row, spans, rows); }
 
   bool operator==(const RowSpans&) const = default;
 };

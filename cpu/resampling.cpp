@@ -145,8 +145,8 @@ struct ByteRow {
     }
     width = samples(small.width, component.x_shift);
     large_width = samples(large.width, component.x_shift);
-    const Steps y = steps_of(j, samples(small.height, component.y_shift),
-                             samples(large.height, component.y_shift));
+    const PixelInterval y = pixels_of_cell(j, samples(small.height, component.y_shift),
+                                           samples(large.height, component.y_shift));
     rows = y.end - y.first;
     pitch = large.pitch[component.plane];
     from = reinterpret_cast<const uint8_t*>(large.plane[component.plane]) + y.first * pitch;
@@ -252,10 +252,10 @@ template <int bytes>
 void shrink_row(const ConstFrame& from, const Frame& to, int c, int j, int width) {
   const Component& component = to.layout.component[c];
   const int large_width = samples(from.width, component.x_shift);
-  const Steps y =
-      steps_of(j, samples(to.height, component.y_shift), samples(from.height, component.y_shift));
+  const PixelInterval y = pixels_of_cell(j, samples(to.height, component.y_shift),
+                                         samples(from.height, component.y_shift));
   std::byte* sample = to.at(c, 0, j << component.y_shift);
-  Steps x = {0, 0};
+  PixelInterval x = {0, 0};
   for (int i = 0; i < width; ++i, sample += component.step) {
     x = {x.end, first_of(i + 1, width, large_width)};
     // No step is empty: the small frame has at most as many samples as the large frame.
@@ -271,7 +271,7 @@ void transfer_row(const ConstFrame& before, const ConstFrame& after, const Frame
   const Component& component = layout.component[c];
   const int small_width = samples(before.width, component.x_shift);
   const int y =
-      step_of(j, samples(before.height, component.y_shift), samples(to.height, component.y_shift))
+      cell_of(j, samples(before.height, component.y_shift), samples(to.height, component.y_shift))
       << component.y_shift;
   const std::byte *old_row = before.at(c, 0, y), *new_row = after.at(c, 0, y);
   std::byte* row = to.at(c, 0, j << component.y_shift);
@@ -279,7 +279,7 @@ void transfer_row(const ConstFrame& before, const ConstFrame& after, const Frame
     const int old_value = value_in<bytes>(old_row + i * component.step, layout);
     const int new_value = value_in<bytes>(new_row + i * component.step, layout);
     if (old_value == new_value) continue;
-    const Steps x = steps_of(i, small_width, width);
+    const PixelInterval x = pixels_of_cell(i, small_width, width);
     for (int u = x.first; u < x.end; ++u) {
       std::byte* sample = row + u * component.step;
       put_value<bytes>(
@@ -292,19 +292,20 @@ void transfer_row(const ConstFrame& before, const ConstFrame& after, const Frame
 // Fills row y of `to` from row v of `from`. The source column u is advanced by quotient and
 // remainder: a division per pixel would take longer than copying the pixel.
 template <int bytes>
-void pick_row(const ConstFrame& from, int v, const Frame& to, int y, const Picking& picking) {
+void pick_row(const ConstFrame& from, int v, const Frame& to, int y, const AxisMapping& picking) {
   int x = 0;
   for (; x < to.width && picking.at(x, from.width) < 0; ++x)
     pick_pixel<bytes>(from, -1, v, to, x, y);
-  int64_t u = (x * picking.times + picking.plus) / picking.by;
-  int64_t rest = (x * picking.times + picking.plus) % picking.by;
-  const int64_t quotient = picking.times / picking.by, remainder = picking.times % picking.by;
+  int64_t u = (x * picking.factor + picking.offset) / picking.divisor;
+  int64_t rest = (x * picking.factor + picking.offset) % picking.divisor;
+  const int64_t quotient = picking.factor / picking.divisor,
+                remainder = picking.factor % picking.divisor;
   for (; x < to.width && u < from.width; ++x) {
     pick_pixel<bytes>(from, static_cast<int>(u), v, to, x, y);
     u += quotient;
     rest += remainder;
-    if (rest >= picking.by) {
-      rest -= picking.by;
+    if (rest >= picking.divisor) {
+      rest -= picking.divisor;
       ++u;
     }
   }
@@ -312,7 +313,7 @@ void pick_row(const ConstFrame& from, int v, const Frame& to, int y, const Picki
 }
 
 template <int bytes>
-void pick_pixels(const ConstFrame& from, const Frame& to, const PixelPicking& picking,
+void pick_pixels(const ConstFrame& from, const Frame& to, const PixelMapping& picking,
                  const Workers& workers) {
   const size_t row_length = static_cast<size_t>(to.width) * bytes;
   workers.parallel_for((to.height + kRowsPerChunk - 1) / kRowsPerChunk, [&](int chunk) {
@@ -352,7 +353,7 @@ void transfer_changes(const ConstFrame& before, const ConstFrame& after, const F
                [&](int c, int j, int width) { row(before, after, to, is_tint, c, j, width); });
 }
 
-void pick(const ConstFrame& from, const Frame& to, const PixelPicking& picking,
+void pick(const ConstFrame& from, const Frame& to, const PixelMapping& picking,
           const Workers& workers) {
   with_pixel_bytes(to.layout, [&]<int bytes>() { pick_pixels<bytes>(from, to, picking, workers); });
 }

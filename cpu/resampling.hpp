@@ -20,7 +20,7 @@ void transfer_changes(const ConstFrame& before, const ConstFrame& after, const F
 
 // Nearest-neighbour scaling: copies the pixels that `picking` selects. Pixels of `to` for which
 // `picking` selects no pixel of `from` become 0. The frames have the same packed format.
-void pick(const ConstFrame& from, const Frame& to, const PixelPicking& picking,
+void pick(const ConstFrame& from, const Frame& to, const PixelMapping& picking,
           const Workers& workers);
 
 }  // namespace regions

@@ -13,10 +13,11 @@ namespace {
 // Compares OpenCV's labels of a picture with cclabel's, except for their numbering.
 class Reference {
  public:
-  Reference(const Case& task, const Picture& picture) {
-    CcLabelStand stand = stand_of(task, make_cpu_backend(), std::span(&picture, 1), 1);
-    stand.run(0);
-    answer_ = stand.answer(0);
+  Reference(const Case& test_case, const Picture& picture) {
+    CcLabelTestStand test_stand =
+        make_test_stand(test_case, make_cpu_backend(), std::span(&picture, 1), 1);
+    test_stand.run(0);
+    answer_ = test_stand.answer(0);
   }
   uint32_t total() const { return answer_.total; }
 
@@ -42,31 +43,32 @@ class Reference {
   Answer answer_;
 };
 
-void measure(const Case& task, const Options& options) {
-  std::vector<Picture> variants = mirrored(make_picture(task.content, task.size));
+void measure(const Case& test_case, const Options& options) {
+  std::vector<Picture> variants = mirrored(make_picture(test_case.content, test_case.size));
   std::vector<cv::Mat> inputs;
   for (Picture& variant : variants) {
-    inputs.emplace_back(task.size.height, task.size.width, CV_8U, variant.pixels.data());
+    inputs.emplace_back(test_case.size.height, test_case.size.width, CV_8U, variant.pixels.data());
   }
   std::vector<cv::Mat> labels(inputs.size());
   cv::Mat stats, centroids;
-  const int connectivity = static_cast<int>(task.params.connectivity);
+  const int connectivity = static_cast<int>(test_case.params.connectivity);
   const auto work = [&](int frame) {
     const auto i = static_cast<size_t>(frame);
-    if (task.table) {
+    if (test_case.table) {
       cv::connectedComponentsWithStats(inputs[i], labels[i], stats, centroids, connectivity,
                                        CV_32S);
     } else {
       cv::connectedComponents(inputs[i], labels[i], connectivity, CV_32S);
     }
   };
-  const Reference reference(task, variants.front());
+  const Reference reference(test_case, variants.front());
   for (const int threads : threads_of(options, cv::getNumberOfCPUs())) {
     cv::setNumThreads(threads);
     work(0);
     const bool correct = reference.agrees(labels.front());
     const Timing time = time_calls(static_cast<int>(inputs.size()), work, options.effort);
-    task.row("time", std::string("OpenCV ") + CV_VERSION, "cpu", threads, reference.total(),
+    test_case
+        .row("time", std::string("OpenCV ") + CV_VERSION, "cpu", threads, reference.total(),
              correct, options.json)
         .add("clock", "wall")
         .add(time)
@@ -74,17 +76,15 @@ void measure(const Case& task, const Options& options) {
   }
 }
 
-int run(int count, char** words) {
-  Options options = options_of(count, words);
+int run(int argc, char** argv) {
+  Options options = options_of(argc, argv);
   options.criteria = {Criterion::binary};
   options.format = PixelFormat::gray8;
-  for (const Case& task : cases_of(options)) measure(task, options);
+  for (const Case& test_case : cases_of(options)) measure(test_case, options);
   return 0;
 }
 
 }  // namespace
 }  // namespace regions
 
-int main(int count, char** words) {
-  return regions::run_program("opencv", regions::run, count, words);
-}
+int main(int argc, char** argv) { return regions::run_program("opencv", regions::run, argc, argv); }

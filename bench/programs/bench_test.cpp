@@ -1,5 +1,5 @@
 // Tests the shared code of the benchmark programs: medians, comparisons of answers, mirrored
-// inputs, options, rows, and the frames of stand.hpp on the CPU.
+// inputs, options, output rows, and TestStand on the CPU.
 #include <gtest/gtest.h>
 
 #include "bench/programs/cases.hpp"
@@ -7,7 +7,7 @@
 namespace regions {
 namespace {
 
-TEST(Clock, MedianOfOddAndEvenCounts) {
+TEST(Clock, Summarise_OddAndEvenCounts_ReturnsMedian) {
   std::vector<double> odd = {9, 1, 5};
   EXPECT_EQ(summarise(odd).median, 5);
   std::vector<double> even = {8, 1, 3, 5};
@@ -16,66 +16,66 @@ TEST(Clock, MedianOfOddAndEvenCounts) {
   EXPECT_EQ(summarise(even).runs, 4);
 }
 
-TEST(Clock, RunsAsOftenAsWantedAfterWarmUp) {
+TEST(Clock, TimeCalls_EnoughTime_MakesMaxTimingsAfterWarmUp) {
   std::vector<int> frames;
   const Timing timing =
-      time_calls(3, [&](int frame) { frames.push_back(frame); }, {.least_runs = 5, .seconds = 60});
+      time_calls(3, [&](int frame) { frames.push_back(frame); }, {.max_timings = 5, .seconds = 60});
   EXPECT_EQ(timing.runs, 5);
   EXPECT_EQ(frames, (std::vector{0, 1, 2, 0, 1, 2, 0}));
 }
 
-TEST(Clock, PreparesBeforeEachRunThatIsNeverFewerThanAsked) {
+TEST(Clock, TimeCalls_NoTime_MakesMinTimingsAndPreparesEach) {
   int prepared = 0, ran = 0;
-  const Effort effort{.least_runs = 9, .seconds = 0, .warm_up = 1, .fewest = 2};
+  const Effort effort{.max_timings = 9, .seconds = 0, .warm_up = 1, .min_timings = 2};
   const Timing timing = time_calls(
       1, [&](int) { EXPECT_EQ(prepared, ++ran); }, effort, [&] { ++prepared; });
   EXPECT_EQ(timing.runs, 2);
   EXPECT_EQ(ran, 3);
 }
 
-TEST(Rows, AreJsonObjectsForPrograms) {
+TEST(Row, Json_PrintsOneObject) {
   testing::internal::CaptureStdout();
   Row row("kind", true);
   row.add("text", "a \"b\" \\").add("whole", 3).add("part", 2.0 / 3, 2).add("fact", false);
-  row.add(Size{4, 5}).put("list", "[1,2]").remark("unseen").print();
+  row.add(Size{4, 5}).add_json("list", "[1,2]").remark("unseen").print();
   EXPECT_EQ(testing::internal::GetCapturedStdout(),
             "{\"what\": \"kind\", \"text\": \"a \\\"b\\\" \\\\\", \"whole\": 3, \"part\": 0.67, "
             "\"fact\": false, \"width\": 4, \"height\": 5, \"list\": [1,2]}\n");
 }
 
-TEST(Stands, KeepTheirFramesApartAndSeeEveryWrongLabel) {
-  Case task{.content = "maze", .size = {33, 9}, .table = true};
-  const std::vector<Picture> pictures = {make_picture("maze", task.size),
-                                         make_picture("empty", task.size)};
-  CcLabelStand stand = stand_of(task, make_cpu_backend(1), pictures, 3);
-  for (int frame = 0; frame < stand.count(); ++frame) stand.run(frame);
-  Answer maze = stand.answer(0);
-  EXPECT_EQ(stand.answer(1).total, 0u);
+TEST(TestStand, SeveralFrames_KeepsOutputsApartAndFindsWrongLabels) {
+  Case test_case{.content = "maze", .size = {33, 9}, .table = true};
+  const std::vector<Picture> pictures = {make_picture("maze", test_case.size),
+                                         make_picture("empty", test_case.size)};
+  CcLabelTestStand test_stand = make_test_stand(test_case, make_cpu_backend(1), pictures, 3);
+  for (int frame = 0; frame < test_stand.count(); ++frame) test_stand.run(frame);
+  Answer maze = test_stand.answer(0);
+  EXPECT_EQ(test_stand.answer(1).total, 0u);
   EXPECT_GT(maze.total, 0u);
   EXPECT_EQ(maze.regions.size(), maze.total);
-  EXPECT_EQ(difference(maze, stand.answer(2)), "");
-  EXPECT_TRUE(stand.has_labels(2, maze.labels));
-  EXPECT_FALSE(stand.has_labels(1, maze.labels));
+  EXPECT_EQ(difference(maze, test_stand.answer(2)), "");
+  EXPECT_TRUE(test_stand.has_labels(2, maze.labels));
+  EXPECT_FALSE(test_stand.has_labels(1, maze.labels));
   maze.labels.back() ^= 1;
-  EXPECT_FALSE(stand.has_labels(2, maze.labels));
-  stand.spoil();
-  EXPECT_NE(difference(maze, stand.answer(0)), "");
+  EXPECT_FALSE(test_stand.has_labels(2, maze.labels));
+  test_stand.overwrite_outputs();
+  EXPECT_NE(difference(maze, test_stand.answer(0)), "");
 }
 
-TEST(Stands, TakeAVolumeAsOneFrame) {
+TEST(TestStand, Volume_IsOneFrame) {
   regions::Setup setup{.in = layout_of(PixelFormat::gray8), .size = {5, 5}};
   setup.depth = 2;
   CcLabelParams params;
   params.connectivity = Connectivity::six;
-  Stand<CcLabelParams> stand(make_cpu_backend(1), setup, params, 1);
+  TestStand<CcLabelParams> test_stand(make_cpu_backend(1), setup, params, 1);
   Picture cube{.size = {5, 10}, .pixels = std::vector<uint8_t>(50)};
   cube.pixels[7] = cube.pixels[25 + 7] = 255;  // neighbours in depth
-  stand.show(0, cube.frame());
-  stand.run(0);
-  EXPECT_EQ(stand.answer(0).total, 1u);
+  test_stand.set_input(0, cube.frame());
+  test_stand.run(0);
+  EXPECT_EQ(test_stand.answer(0).total, 1u);
 }
 
-TEST(Answers, EveryKindOfDifferenceIsFound) {
+TEST(Answer, Difference_FindsEachKind) {
   Answer expected{.labels = {0, 1, 2}, .regions = {Region{.id = 1}, Region{.id = 2}}, .total = 2};
   EXPECT_EQ(difference(expected, expected), "");
   Answer wrong = expected;
@@ -90,7 +90,7 @@ TEST(Answers, EveryKindOfDifferenceIsFound) {
   EXPECT_NE(difference(expected, wrong).find("region 2"), std::string::npos);
 }
 
-TEST(Mirrored, TurnsColoursAsWholePixels) {
+TEST(Mirrored, Colours_MovesWholePixels) {
   const Picture picture{.size = {2, 2},
                         .format = PixelFormat::rgb,
                         .pixels = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}};
@@ -107,7 +107,7 @@ Options parse_words(std::vector<std::string> words) {
   return options_of(static_cast<int>(pointers.size()), pointers.data());
 }
 
-TEST(Options, CasesAreTheProductOfTheLists) {
+TEST(Options, Lists_GiveAllCombinations) {
   const Options options =
       parse_words({"--size", "64x32,8x8", "--content", "maze", "--task", "labels", "--criterion",
                    "binary", "--set", "threshold=0.25"});
@@ -116,17 +116,17 @@ TEST(Options, CasesAreTheProductOfTheLists) {
   EXPECT_EQ(cases.front().name(), "binary-4-labels/maze/64x32");
   EXPECT_EQ(cases.back().name(), "binary-8-labels/maze/8x8");
   EXPECT_EQ(cases.front().params.threshold, 0.25);
-  EXPECT_EQ(cases.front().least_bytes(), size_t{64 * 32 * 5});
+  EXPECT_EQ(cases.front().min_bytes(), size_t{64 * 32 * 5});
 }
 
-TEST(Options, FilterIsARegularExpressionOverNames) {
+TEST(Options, Filter_IsRegularExpressionOverNames) {
   const Options options = parse_words({"--filter", "^difference-8-table/blobs/512x512$"});
   const std::vector<Case> cases = cases_of(options);
   ASSERT_EQ(cases.size(), 1u);
   EXPECT_EQ(cases.front().format, PixelFormat::rgb);
 }
 
-TEST(Options, HelpEndsWellAndNamesEach) {
+TEST(Options, Help_ReturnsZeroAndListsOptions) {
   testing::internal::CaptureStdout();
   std::vector<std::string> words = {"program", "--help"};
   std::vector<char*> pointers = {words[0].data(), words[1].data()};
@@ -137,7 +137,7 @@ TEST(Options, HelpEndsWellAndNamesEach) {
   EXPECT_NE(text.find("  --size LIST"), text.npos);
 }
 
-TEST(Options, BadOnesAreRefused) {
+TEST(Options, Invalid_ThrowsInputError) {
   for (const std::vector<std::string>& words :
        std::vector<std::vector<std::string>>{{"--nonsense"},
                                              {"word"},

@@ -1,4 +1,5 @@
-// Cases of cclabel. The parameters come from its Field table.
+// Builds the benchmark cases of cclabel from the command line. Parameter values are parsed with the
+// Field table of cclabel.
 #include "bench/programs/cases.hpp"
 
 #include <cstring>
@@ -8,30 +9,30 @@ namespace regions {
 namespace {
 
 template <class T>
-auto list_into(std::vector<T>& list, T (*one)(const std::string&)) {
-  return [&list, one](const std::string& text) {
+auto list_into(std::vector<T>& list, T (*parse_one)(const std::string&)) {
+  return [&list, parse_one](const std::string& text) {
     std::vector<std::string> parts;
     read(text, parts);
     list.clear();
-    for (const std::string& part : parts) list.push_back(one(part));
+    for (const std::string& part : parts) list.push_back(parse_one(part));
   };
 }
 
-// "1", "2" or "all".
+// Parses "1", "2" or "all"; returns 0 for "all".
 int thread_count(const std::string& text) {
   int count = 0;
   if (text != "all") read(text, count);
   return count;
 }
 
-bool is_table(const std::string& text) {
+bool is_table_task(const std::string& text) {
   expects(text == "labels" || text == "table",
           "invalid task '" + text + "'; expected labels or table");
   return text == "table";
 }
 
 // Parses a value of the parameter `name` with its Field table.
-int64_t choice(const char* name, const std::string& text) {
+int64_t parse_choice(const char* name, const std::string& text) {
   CcLabelParams params;
   const Field& field = find(fields_of(params), name);
   assign_text(field, &params, text);
@@ -46,7 +47,7 @@ std::vector<std::string> contents_for(const Options& options, Criterion criterio
 
 }  // namespace
 
-std::string Case::chosen(std::string_view parameter) const {
+std::string Case::value_name(std::string_view parameter) const {
   const Field& field = find(fields_of(params), parameter);
   const int64_t value = std::get<int64_t>(field.get(&params));
   for (const Choice& choice : field.choices) {
@@ -56,11 +57,12 @@ std::string Case::chosen(std::string_view parameter) const {
 }
 
 std::string Case::name() const {
-  return chosen("criterion") + "-" + chosen("connectivity") + (table ? "-table/" : "-labels/") +
-         content + "/" + std::to_string(size.width) + "x" + std::to_string(size.height);
+  return value_name("criterion") + "-" + value_name("connectivity") +
+         (table ? "-table/" : "-labels/") + content + "/" + std::to_string(size.width) + "x" +
+         std::to_string(size.height);
 }
 
-size_t Case::least_bytes() const {
+size_t Case::min_bytes() const {
   const Layout& layout = layout_of(format);
   size_t bytes = size.area() * sizeof(uint32_t);
   for (int p = 0; p < layout.planes; ++p) {
@@ -74,28 +76,29 @@ int Case::frames_beyond_l2() const {
   return size.area() <= size_t{1920} * 1080 ? 12 : 4;
 }
 
-Row Case::row(const char* what, const std::string& by, const std::string& backend, int threads,
-              uint32_t regions, bool correct, bool json) const {
+Row Case::row(const char* what, const std::string& implementation, const std::string& backend,
+              int threads, uint32_t regions, bool correct, bool json) const {
   Row row(what, json);
-  row.add("by", by).add("backend", backend).add("threads", threads);
-  row.add("criterion", chosen("criterion"));
+  row.add("by", implementation).add("backend", backend).add("threads", threads);
+  row.add("criterion", value_name("criterion"));
   row.add("connectivity", static_cast<int>(params.connectivity));
   row.add("task", table ? "table" : "labels").add("format", std::string(name_of(format)));
-  row.add("content", content).add(size).add("bytes", least_bytes()).add("regions", regions);
+  row.add("content", content).add(size).add("bytes", min_bytes()).add("regions", regions);
   return row.add("correct", correct);
 }
 
-CcLabelStand stand_of(const Case& task, const std::shared_ptr<Backend>& backend,
-                      std::span<const Picture> pictures, int frames) {
-  Setup setup{.in = layout_of(task.format), .size = task.size};
-  plan(task.params, setup);
+CcLabelTestStand make_test_stand(const Case& test_case, const std::shared_ptr<Backend>& backend,
+                                 std::span<const Picture> pictures, int frames) {
+  Setup setup{.in = layout_of(test_case.format), .size = test_case.size};
+  plan(test_case.params, setup);
   if (backend->kind() == BackendKind::cuda) setup.slots = frames;
-  CcLabelStand stand(backend, setup, task.params, frames, {.records = task.table});
+  CcLabelTestStand test_stand(backend, setup, test_case.params, frames,
+                              {.records = test_case.table});
   for (int frame = 0; frame < frames; ++frame) {
-    stand.show(frame, pictures[static_cast<size_t>(frame) % pictures.size()].frame());
+    test_stand.set_input(frame, pictures[static_cast<size_t>(frame) % pictures.size()].frame());
   }
-  stand.spoil();
-  return stand;
+  test_stand.overwrite_outputs();
+  return test_stand;
 }
 
 std::vector<Picture> mirrored(const Picture& picture) {
@@ -119,38 +122,40 @@ std::vector<Picture> mirrored(const Picture& picture) {
   return variants;
 }
 
-Options options_of(int count, char** words) {
-  Options o;
+Options options_of(int argc, char** argv) {
+  Options options;
   const auto connectivity = [](const std::string& text) {
-    return static_cast<Connectivity>(choice("connectivity", text));
+    return static_cast<Connectivity>(parse_choice("connectivity", text));
   };
   const auto criterion = [](const std::string& text) {
-    return static_cast<Criterion>(choice("criterion", text));
+    return static_cast<Criterion>(parse_choice("criterion", text));
   };
-  const std::vector<std::string> others = parse(
-      count, words, "[OPTION…]\nTimes the labelling of generated pictures.",
-      {{"--backend", "LIST", "cpu, cuda (default: all that work here)", into(o.backends)},
-       {"--threads", "LIST", "CPU threads (default: 1,2,all)", list_into(o.threads, thread_count)},
-       {"--content", "LIST", "names of pictures (default: the 21 contents)", into(o.content)},
-       {"--size", "LIST", "WIDTHxHEIGHT (default: 512x512 to 4096x4096)", into(o.sizes)},
+  const std::vector<std::string> positional = parse(
+      argc, argv, "[OPTION…]\nTimes the labelling of generated pictures.",
+      {{"--backend", "LIST", "cpu, cuda (default: all that work here)", into(options.backends)},
+       {"--threads", "LIST", "CPU threads (default: 1,2,all)",
+        list_into(options.threads, thread_count)},
+       {"--content", "LIST", "names of pictures (default: the 21 contents)", into(options.content)},
+       {"--size", "LIST", "WIDTHxHEIGHT (default: 512x512 to 4096x4096)", into(options.sizes)},
        {"--connectivity", "LIST", "4, 8 (default: both)",
-        list_into<Connectivity>(o.connectivity, connectivity)},
+        list_into<Connectivity>(options.connectivity, connectivity)},
        {"--criterion", "LIST", "default: binary,difference",
-        list_into<Criterion>(o.criteria, criterion)},
-       {"--task", "LIST", "labels, table (default: both)", list_into(o.tables, is_table)},
+        list_into<Criterion>(options.criteria, criterion)},
+       {"--task", "LIST", "labels, table (default: both)",
+        list_into(options.table_choices, is_table_task)},
        {"--format", "NAME", "pixel format of `binary`, as in caps (default: GRAY8)",
-        into(o.format)},
-       {"--filter", "REGEX", "run only cases whose name matches", into(o.filter)},
-       {"--set", "NAME=VALUE", "parameter of cclabel; may be repeated", setting(o.params)},
-       {"--runs", "N", "timings per median (default: 30)", into(o.effort.least_runs)},
-       {"--seconds", "S", "time limit of one CPU case (default: 1)", into(o.effort.seconds)},
+        into(options.format)},
+       {"--filter", "REGEX", "run only cases whose name matches", into(options.filter)},
+       {"--set", "NAME=VALUE", "parameter of cclabel; may be repeated", setting(options.params)},
+       {"--runs", "N", "timings per median (default: 30)", into(options.effort.max_timings)},
+       {"--seconds", "S", "time limit of one CPU case (default: 1)", into(options.effort.seconds)},
        {"--check", "N", "compare N runs of each frame with the CPU's answer, without timing",
-        into(o.repeats)},
-       {"--json", nullptr, "print one JSON object per line", into(o.json)},
-       {"--list", nullptr, "print the names of the cases and exit", into(o.list)}});
-  expects(others.empty(), "unexpected argument '" + (others.empty() ? "" : others[0]) +
-                              "'; expected options (see --help)");
-  return o;
+        into(options.repeats)},
+       {"--json", nullptr, "print one JSON object per line", into(options.json)},
+       {"--list", nullptr, "print the names of the cases and exit", into(options.list)}});
+  expects(positional.empty(), "unexpected argument '" + (positional.empty() ? "" : positional[0]) +
+                                  "'; expected options (see --help)");
+  return options;
 }
 
 std::vector<Case> cases_of(const Options& options) {
@@ -160,14 +165,14 @@ std::vector<Case> cases_of(const Options& options) {
     for (const Size size : options.sizes) {
       for (const std::string& content : contents_for(options, criterion)) {
         for (const Connectivity connectivity : options.connectivity) {
-          for (const bool with_table : options.tables) {
-            Case task{
+          for (const bool with_table : options.table_choices) {
+            Case test_case{
                 .content = content, .size = size, .params = options.params, .table = with_table};
-            task.format = criterion == Criterion::binary ? options.format : PixelFormat::rgb;
-            task.params.criterion = criterion;
-            task.params.connectivity = connectivity;
-            task.params.output = CcOutput::none;
-            if (std::regex_search(task.name(), filter)) cases.push_back(std::move(task));
+            test_case.format = criterion == Criterion::binary ? options.format : PixelFormat::rgb;
+            test_case.params.criterion = criterion;
+            test_case.params.connectivity = connectivity;
+            test_case.params.output = CcOutput::none;
+            if (std::regex_search(test_case.name(), filter)) cases.push_back(std::move(test_case));
           }
         }
       }

@@ -1,4 +1,4 @@
-// The cases of cclabel that can be timed, and the command line that selects them.
+// The benchmark cases of cclabel, and the command line that selects them.
 #pragma once
 
 #include "bench/programs/program.hpp"
@@ -10,40 +10,42 @@
 namespace regions {
 
 struct Case {
-  std::string content;  // for make_picture()
+  std::string content;  // name of the picture, see make_picture()
   Size size;
   PixelFormat format = PixelFormat::gray8;
   CcLabelParams params;
-  bool table = false;  // labels and the table of regions, or only labels
+  bool table = false;  // true: labels and the table of regions; false: only labels
 
   // The name of a parameter's value: chosen("criterion") returns "binary".
-  std::string chosen(std::string_view parameter) const;
-  std::string name() const;      // "binary-8-table/maze/1920x1080"
-  size_t least_bytes() const;    // the input read once and the labels written once
-  int frames_beyond_l2() const;  // frames that exceed a 60 MB cache, from 1920x1080 on
-  Row row(const char* what, const std::string& by, const std::string& backend, int threads,
-          uint32_t regions, bool correct, bool json) const;
+  std::string value_name(std::string_view parameter) const;
+  std::string name() const;  // "binary-8-table/maze/1920x1080"
+  size_t min_bytes() const;  // bytes if the input is read once and the labels are written once
+  int frames_beyond_l2()
+      const;  // number of frames whose data exceeds a 60 MB cache, from 1920x1080 on
+  Row row(const char* what, const std::string& implementation, const std::string& backend,
+          int threads, uint32_t regions, bool correct, bool json) const;
 };
 
-using CcLabelStand = Stand<CcLabelParams>;
-// Gives pictures[i % pictures.size()] to frame i.
-CcLabelStand stand_of(const Case& task, const std::shared_ptr<Backend>& backend,
-                      std::span<const Picture> pictures, int frames);
-// The picture and its mirror images (left-right, top-down, and in both directions): four different
-// inputs of equal difficulty.
+using CcLabelTestStand = TestStand<CcLabelParams>;
+// Makes a test stand of `frames` frames. The input of frame i is pictures[i % pictures.size()].
+CcLabelTestStand make_test_stand(const Case& test_case, const std::shared_ptr<Backend>& backend,
+                                 std::span<const Picture> pictures, int frames);
+// Returns the picture and its mirror images (left-right, top-down, and both): four different inputs
+// of equal difficulty.
 std::vector<Picture> mirrored(const Picture& picture);
 
 struct Options {
-  std::vector<std::string> backends;     // cpu, cuda; empty: all that work here
-  std::vector<int> threads = {1, 2, 0};  // on the CPU; 0: all cores
-  std::vector<std::string> content;      // empty: the 21 contents, or those of other criteria
+  std::vector<std::string>
+      backends;  // "cpu" and "cuda"; empty: all backends that this machine supports
+  std::vector<int> threads = {1, 2, 0};  // numbers of CPU threads; 0: all cores
+  std::vector<std::string> content;      // names of pictures; empty: all pictures for the criterion
   std::vector<Size> sizes = {{512, 512}, {1024, 768}, {1920, 1080}, {3840, 2160}, {4096, 4096}};
   std::vector<Connectivity> connectivity = {Connectivity::four, Connectivity::eight};
   std::vector<Criterion> criteria = {Criterion::binary, Criterion::difference};
-  std::vector<bool> tables = {false, true};
-  PixelFormat format = PixelFormat::gray8;  // for `binary`; other criteria use RGB
+  std::vector<bool> table_choices = {false, true};
+  PixelFormat format = PixelFormat::gray8;  // pixel format of inputs for criterion=binary
   std::string filter;                       // regular expression over Case::name()
-  CcLabelParams params;                     // changed by --set
+  CcLabelParams params;                     // parameter values that --set changes
   Effort effort;
   int repeats = 0;    // > 0: compare this many runs of each frame instead of timing
   bool json = false;  // print one JSON object per line
@@ -51,9 +53,9 @@ struct Options {
 };
 
 // Throws InputError for an invalid command line.
-Options options_of(int count, char** words);
+Options options_of(int argc, char** argv);
 std::vector<Case> cases_of(const Options& options);
-// The requested numbers of threads, limited to `cores` and without duplicates.
+// The requested numbers of threads, without duplicates and without numbers above `cores`.
 std::vector<int> threads_of(const Options& options, int cores);
 
 }  // namespace regions

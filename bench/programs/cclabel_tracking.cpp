@@ -19,8 +19,8 @@ struct Options {
   int discs = 1000;
 };
 
-// Discs move forth and back, so that the first frame can follow the last frame.
-std::vector<Picture> pictures(Size size, int discs) {
+// Pictures of discs that move forth and back, so that the sequence can be repeated without a jump.
+std::vector<Picture> moving_discs(Size size, int discs) {
   std::vector<std::vector<Disc>> scene = {crowd(size, discs, 1)};
   while (scene.size() <= kFrames / 2) scene.push_back(moved(size, scene.back()));
   std::vector<Picture> result;
@@ -39,32 +39,34 @@ void measure(const Options& options, const std::vector<Picture>& scene,
   params.track = true;
   Setup setup{.in = layout_of(PixelFormat::rgb), .size = options.size};
   plan(params, setup);
-  Stand<CcLabelParams> stand(backend, setup, params, kFrames, {.records = true});
+  TestStand<CcLabelParams> test_stand(backend, setup, params, kFrames, {.records = true});
   for (int frame = 0; frame < kFrames; ++frame) {
-    stand.show(frame, scene[static_cast<size_t>(frame)].frame());
+    test_stand.set_input(frame, scene[static_cast<size_t>(frame)].frame());
   }
-  stand.params.track = false;
-  const std::vector<Clocked> without = stand.time({30, 1});
-  stand.params.track = true;
-  const std::vector<Clocked> with = stand.time({30, 1});
-  const uint32_t ids = static_cast<CcLabel&>(stand.algorithm()).track_events(0).last_id;
-  for (size_t i = 0; i < with.size(); ++i) {
+  test_stand.params.track = false;
+  const std::vector<ClockedTime> without_tracking = test_stand.time({30, 1});
+  test_stand.params.track = true;
+  const std::vector<ClockedTime> with_tracking = test_stand.time({30, 1});
+  const uint32_t last_id = static_cast<CcLabel&>(test_stand.algorithm()).track_events(0).last_id;
+  for (size_t i = 0; i < with_tracking.size(); ++i) {
     Row row("tracking", options.json);
-    row.add("backend", name).add("clock", with[i].clock).add(options.size);
-    row.add("regions", stand.total(0)).add("us_without", without[i].time.median, 2);
-    row.add("us_with", with[i].time.median, 2).remark(std::to_string(ids) + " ids").print();
+    row.add("backend", name).add("clock", with_tracking[i].clock).add(options.size);
+    row.add("regions", test_stand.total(0)).add("us_without", without_tracking[i].time.median, 2);
+    row.add("us_with", with_tracking[i].time.median, 2)
+        .remark(std::to_string(last_id) + " ids")
+        .print();
   }
 }
 
-int run(int count, char** words) {
+int run(int argc, char** argv) {
   Options options;
-  parse(count, words, "[OPTION…]\nTimes the cost of tracking when moving discs are labelled.",
+  parse(argc, argv, "[OPTION…]\nTimes the cost of tracking when moving discs are labelled.",
         {{"--json", nullptr, "print one JSON object per line", into(options.json)},
          {"--cuda", nullptr, "only on the GPU", into(options.cuda_only)},
          {"--size", "SIZE", "WIDTHxHEIGHT (default: 1920x1080)", into(options.size)},
          {"--discs", "N", "default: 1000", into(options.discs)}});
-  const std::vector<Picture> scene = pictures(options.size, options.discs);
-  if (have_cuda()) measure(options, scene, make_cuda(), "cuda");
+  const std::vector<Picture> scene = moving_discs(options.size, options.discs);
+  if (have_cuda()) measure(options, scene, make_first_gpu_backend(), "cuda");
   if (!options.cuda_only) measure(options, scene, make_cpu_backend(), "cpu");
   return 0;
 }
@@ -72,6 +74,6 @@ int run(int count, char** words) {
 }  // namespace
 }  // namespace regions
 
-int main(int count, char** words) {
-  return regions::run_program("cclabel_tracking", regions::run, count, words);
+int main(int argc, char** argv) {
+  return regions::run_program("cclabel_tracking", regions::run, argc, argv);
 }

@@ -1,6 +1,6 @@
-// Times cclabel on cubes of gray values, 6-, 18- and 26-connected, and with 64 thresholds at once.
-// Every answer of the GPU is first compared with the CPU's. With --raw, the program writes a cube's
-// bytes instead, for other programs.
+// Times cclabel on cubes of gray values, with 6, 18 and 26 neighbours, and with 64 thresholds at
+// once. Before the timing, every answer of the GPU is compared with the CPU's. With --raw, the
+// program only writes a cube's bytes to standard output, as input for other programs.
 #include <algorithm>
 #include <cstdio>
 #include <optional>
@@ -15,7 +15,7 @@
 namespace regions {
 namespace {
 
-using VolumeStand = Stand<CcLabelParams>;
+using VolumeTestStand = TestStand<CcLabelParams>;
 
 struct Options {
   bool json = false, cpu = false, cuda = false, thresholds = false, raw = false;
@@ -23,18 +23,20 @@ struct Options {
   std::vector<std::string> contents;
 };
 
-// Labels one cube with one connectivity after the other, on any backend.
-class Cube {
+// Times the labelling of one cube on the CPU and the GPU. measure() is called once per
+// connectivity.
+class CubeBenchmark {
  public:
-  Cube(const Options& options, const std::shared_ptr<Backend>& gpu, const std::string& content,
-       int side)
+  CubeBenchmark(const Options& options, const std::shared_ptr<Backend>& gpu,
+                const std::string& content, int side)
       : options_(options), content_(content), side_(side), cube_(make_cube(content, side)) {
     std::vector<double> thresholds;
     for (int k = 0; k < 64 && options.thresholds; ++k) thresholds.push_back((4 * k + 2) / 255.0);
     params_.thresholds = thresholds;
-    params_.connectivity = Connectivity::twenty_six;  // needs the largest workspace
-    all_cores_.emplace(stand(make_cpu_backend(), 1));
-    if (gpu) gpu_.emplace(stand(gpu, options.thresholds ? 1 : side <= 128 ? 16 : 4));
+    // This connectivity needs the largest workspace.
+    params_.connectivity = Connectivity::twenty_six;
+    all_cores_.emplace(make_test_stand(make_cpu_backend(), 1));
+    if (gpu) gpu_.emplace(make_test_stand(gpu, options.thresholds ? 1 : side <= 128 ? 16 : 4));
   }
 
   // Returns whether the GPU's answer is correct.
@@ -45,34 +47,35 @@ class Cube {
     const Answer expected = all_cores_->answer(0);
     const auto cores = static_cast<int>(std::thread::hardware_concurrency());
     for (int threads = 1; options_.cpu && threads <= std::min(cores, 2); ++threads) {
-      VolumeStand cpu = stand(make_cpu_backend(threads), 1);
-      print("cpu", threads, expected, gives(cpu, expected, 0), cpu.time({20, 2}));
+      VolumeTestStand cpu = make_test_stand(make_cpu_backend(threads), 1);
+      print("cpu", threads, expected, answers_correctly(cpu, expected, 0), cpu.time({20, 2}));
     }
     if (!gpu_) return true;
     gpu_->params = params_;
-    const bool correct = gives(*gpu_, expected, 0) && gives(*gpu_, expected, gpu_->count() - 1);
-    // Replays differ by less than 1 %, so ten of them are enough for the median.
+    const bool correct = answers_correctly(*gpu_, expected, 0) &&
+                         answers_correctly(*gpu_, expected, gpu_->count() - 1);
+    // Replays of a CUDA graph differ by less than 1 %, so ten replays are enough for the median.
     print("cuda", 0, expected, correct, gpu_->time({10, 2}));
     return correct;
   }
 
  private:
-  VolumeStand stand(const std::shared_ptr<Backend>& backend, int frames) const {
+  VolumeTestStand make_test_stand(const std::shared_ptr<Backend>& backend, int frames) const {
     Setup setup{.in = layout_of(PixelFormat::gray8), .size = {side_, side_}};
     plan(params_, setup);
     setup.depth = side_;
     setup.slots = frames;
     setup.max_regions = 1;
-    VolumeStand stand(backend, setup, params_, frames);
-    for (int frame = 0; frame < frames; ++frame) stand.show(frame, cube_.frame());
-    return stand;
+    VolumeTestStand test_stand(backend, setup, params_, frames);
+    for (int frame = 0; frame < frames; ++frame) test_stand.set_input(frame, cube_.frame());
+    return test_stand;
   }
-  static bool gives(VolumeStand& stand, const Answer& expected, int frame) {
-    stand.run(frame);
-    return stand.has_labels(frame, expected.labels);
+  static bool answers_correctly(VolumeTestStand& test_stand, const Answer& expected, int frame) {
+    test_stand.run(frame);
+    return test_stand.has_labels(frame, expected.labels);
   }
   void print(const char* backend, int threads, const Answer& expected, bool correct,
-             const std::vector<Clocked>& times) const {
+             const std::vector<ClockedTime>& times) const {
     for (const auto& [clock, time] : times) {
       Row row("volume", options_.json);
       row.add("by", "cclabel").add("backend", backend).add("threads", threads);
@@ -88,15 +91,15 @@ class Cube {
   int side_;
   Picture cube_;
   CcLabelParams params_;
-  std::optional<VolumeStand> all_cores_, gpu_;
+  std::optional<VolumeTestStand> all_cores_, gpu_;
 };
 
-int walk(Options options) {
+int run_cases(Options options) {
   std::shared_ptr<Backend> gpu;
   std::optional<Backend::Entry> entry;
   if (!options.cpu && !options.cuda) options.cpu = options.cuda = true;
   if (options.cuda && have_cuda()) {
-    gpu = make_cuda();
+    gpu = make_first_gpu_backend();
     entry.emplace(*gpu);
   }
   std::vector<std::string> contents = {"rand_g1_d5",  "rand_g1_d10", "rand_g1_d20", "rand_g1_d30",
@@ -104,23 +107,23 @@ int walk(Options options) {
                                        "rand_g8_d30", "rand_g8_d50", "smooth"};
   if (options.thresholds) contents = {"smooth", "uniform"};
   if (!options.contents.empty()) contents = options.contents;
-  bool right = true;
+  bool all_correct = true;
   for (const int side : options.sizes) {
     for (const std::string& content : contents) {
-      Cube cube(options, gpu, content, side);
+      CubeBenchmark cube(options, gpu, content, side);
       for (const int connectivity : options.connectivity) {
         if (options.thresholds && connectivity != 26) continue;
-        right &= cube.measure(static_cast<Connectivity>(connectivity));
+        all_correct &= cube.measure(static_cast<Connectivity>(connectivity));
       }
     }
   }
-  return right ? 0 : 1;
+  return all_correct ? 0 : 1;
 }
 
-int run(int count, char** words) {
+int run(int argc, char** argv) {
   Options options;
-  const auto others = parse(
-      count, words, "[OPTION…] | --raw CONTENT SIZE\nTimes the labelling of cubes.",
+  const auto positional = parse(
+      argc, argv, "[OPTION…] | --raw CONTENT SIZE\nTimes the labelling of cubes.",
       {{"--json", nullptr, "print one JSON object per line", into(options.json)},
        {"--cpu", nullptr, "only on the CPU", into(options.cpu)},
        {"--cuda", nullptr, "only on the GPU", into(options.cuda)},
@@ -129,12 +132,12 @@ int run(int count, char** words) {
        {"--connectivity", "LIST", "default: 6,18,26", into(options.connectivity)},
        {"--thresholds", nullptr, "64 thresholds at once, 26-connected", into(options.thresholds)},
        {"--raw", nullptr, "write this cube, one byte per voxel", into(options.raw)}});
-  expects(others.size() == (options.raw ? 2 : 0),
+  expects(positional.size() == (options.raw ? 2 : 0),
           "unexpected arguments: expected only options, or --raw CONTENT SIZE (see --help)");
-  if (!options.raw) return walk(options);
+  if (!options.raw) return run_cases(options);
   int side = 0;
-  read(others[1], side);
-  const Picture cube = make_cube(others[0], side);
+  read(positional[1], side);
+  const Picture cube = make_cube(positional[0], side);
   return std::fwrite(cube.pixels.data(), 1, cube.pixels.size(), stdout) == cube.pixels.size() ? 0
                                                                                               : 1;
 }
@@ -142,6 +145,6 @@ int run(int count, char** words) {
 }  // namespace
 }  // namespace regions
 
-int main(int count, char** words) {
-  return regions::run_program("cclabel_volumes", regions::run, count, words);
+int main(int argc, char** argv) {
+  return regions::run_program("cclabel_volumes", regions::run, argc, argv);
 }

@@ -1,4 +1,4 @@
-// Computes medians and measures wall-clock times.
+// Measures wall-clock and CPU times, and computes their medians.
 #include "bench/programs/clock.hpp"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ Timing time_calls(int frames, const FrameWork& work, const Effort& effort,
   using Clock = std::chrono::steady_clock;
   std::vector<double> samples, cpu;
   const auto begin = Clock::now();
-  for (int run = -effort.warm_up; run < effort.least_runs; ++run) {
+  for (int run = -effort.warm_up; run < effort.max_timings; ++run) {
     if (prepare) prepare();
     const double cpu_before = cpu_time_us();
     const auto start = Clock::now();
@@ -32,13 +32,13 @@ Timing time_calls(int frames, const FrameWork& work, const Effort& effort,
     if (run < 0) continue;
     samples.push_back(std::chrono::duration<double, std::micro>(stop - start).count());
     cpu.push_back(cpu_time_us() - cpu_before);
-    const bool over = std::chrono::duration<double>(stop - begin).count() > effort.seconds;
-    if (over && samples.size() >= effort.fewest) break;
+    const bool is_over_time = std::chrono::duration<double>(stop - begin).count() > effort.seconds;
+    if (is_over_time && samples.size() >= effort.min_timings) break;
   }
   Timing timing = summarise(samples);
-  const Timing on_cpus = summarise(cpu);
-  timing.cpu_median = on_cpus.median;
-  timing.cpu_fastest = on_cpus.fastest;
+  const Timing cpu_timing = summarise(cpu);
+  timing.cpu_median = cpu_timing.median;
+  timing.cpu_fastest = cpu_timing.fastest;
   return timing;
 }
 

@@ -1,4 +1,4 @@
-// The result of a timing, and the wall clock.
+// Timing with the wall clock: how often to measure (Effort), and the result (Timing).
 #pragma once
 
 #include <functional>
@@ -7,30 +7,31 @@
 namespace regions {
 
 struct Timing {
-  double median = 0;      // microseconds
-  double fastest = 0;     // microseconds
-  int runs = 0;           // number of timings
-  double cpu_median = 0;  // microseconds of all threads of the process; 0 if not measured
-  double cpu_fastest = 0;
+  double median = 0;   // microseconds
+  double fastest = 0;  // microseconds
+  int runs = 0;        // number of timings
+  // Median CPU time of all threads of the process, microseconds; 0 if not measured.
+  double cpu_median = 0;
+  double cpu_fastest = 0;  // lowest CPU time, microseconds; 0 if not measured
 };
 
-// How often to measure: `least_runs` times, or fewer if `seconds` are over, but at least `fewest`
-// times.
+// How often to measure: `max_timings` times, but not longer than `seconds`, and at least
+// `min_timings` times in any case.
 struct Effort {
-  int least_runs = 30;
+  int max_timings = 30;
   double seconds = 1;
-  int warm_up = 2;
-  size_t fewest = 3;
+  int warm_up = 2;  // number of calls before the first timing
+  size_t min_timings = 3;
 };
 
-// Does the work of one frame, or enqueues it.
+// A function that does the work of one frame, or enqueues it.
 using FrameWork = std::function<void(int frame)>;
 
-// Sorts the samples (microseconds).
+// Computes the median and the minimum of samples in microseconds. Sorts the samples.
 Timing summarise(std::vector<double>& samples);
 
-// Wall-clock time of work(frame), for the frames 0..frames-1 in turn. prepare() runs before each
-// call and is not timed.
+// Measures the wall-clock time of work(frame), where `frame` cycles through 0..frames-1. prepare()
+// runs before each call and is not timed.
 Timing time_calls(int frames, const FrameWork& work, const Effort& effort,
                   const std::function<void()>& prepare = {});
 

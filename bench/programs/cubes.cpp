@@ -1,4 +1,4 @@
-// Makes volumes.
+// Makes the gray-value volumes of the benchmarks.
 #include "bench/programs/cubes.hpp"
 
 #include <cmath>
@@ -13,7 +13,8 @@ Picture make_cube(const std::string& content, int side) {
   const auto noise = [](int x, int y, int z, uint32_t seed) {
     return hash(static_cast<uint32_t>(x), static_cast<uint32_t>(z * 4099 + y), seed);
   };
-  const auto between = [&](double x, double y, double z, uint32_t seed) {  // trilinear
+  // Trilinear interpolation of the noise.
+  const auto interpolated = [&](double x, double y, double z, uint32_t seed) {
     const int cx = static_cast<int>(x), cy = static_cast<int>(y), cz = static_cast<int>(z);
     double sum = 0;
     for (int k = 0; k < 8; ++k) {
@@ -26,25 +27,25 @@ Picture make_cube(const std::string& content, int side) {
   };
   const auto value = [&](int x, int y, int z) -> uint8_t {
     if (density >= 0) {
-      const auto dice = static_cast<int>(noise(x / grain, y / grain, z / grain, 7) % 100);
-      return dice < density ? 255 : 0;
+      const auto percentile = static_cast<int>(noise(x / grain, y / grain, z / grain, 7) % 100);
+      return percentile < density ? 255 : 0;
     }
     if (content == "uniform") return static_cast<uint8_t>(noise(x, y, z, 7));
     double sum = 0;
     for (int octave = 0; octave < 4; ++octave) {
       const double cell = (32 >> octave);
-      sum +=
-          between(x / cell, y / cell, z / cell, static_cast<uint32_t>(octave)) * (8 >> octave) / 15;
+      sum += interpolated(x / cell, y / cell, z / cell, static_cast<uint32_t>(octave)) *
+             (8 >> octave) / 15;
     }
-    // Averages are close to the middle, so spread them over all values.
+    // Interpolated values are close to the middle of 0..255, so stretch them to the whole range.
     return static_cast<uint8_t>(std::min(std::max((sum - 128) * 2 + 128, 0.0), 255.0));
   };
-  const auto edge = static_cast<size_t>(side);
+  const auto side_length = static_cast<size_t>(side);
   Picture cube{.size = {side, side * side}, .pixels = {}};
-  cube.pixels.resize(edge * edge * edge);
+  cube.pixels.resize(side_length * side_length * side_length);
   const auto fill = [&](int begin, int step) {
     for (int z = begin; z < side; z += step) {
-      uint8_t* voxel = cube.pixels.data() + static_cast<size_t>(z) * edge * edge;
+      uint8_t* voxel = cube.pixels.data() + static_cast<size_t>(z) * side_length * side_length;
       for (int y = 0; y < side; ++y) {
         for (int x = 0; x < side; ++x) *voxel++ = value(x, y, z);
       }
@@ -67,8 +68,8 @@ Picture make_head(Size slice, int slices) {
         const double u = 2.0 * x / slice.width - 1, v = 2.0 * y / slice.height - 1;
         const double w = 2.0 * z / slices - 1;
         const double r = std::sqrt(u * u * 1.5 + v * v * 1.1 + w * w * 0.9);
-        const double aside = std::abs(u) - 0.12;
-        const bool is_ventricle = aside * aside * 90 + v * v * 12 + w * w * 9 < 1;
+        const double side_distance = std::abs(u) - 0.12;
+        const bool is_ventricle = side_distance * side_distance * 90 + v * v * 12 + w * w * 9 < 1;
         int value = r > 0.95 ? 0 : r > 0.88 ? 90 : r > 0.78 ? 220 : is_ventricle ? 60 : 140;
         const uint32_t noise =
             hash(static_cast<uint32_t>(x), static_cast<uint32_t>(z * 4099 + y), 7);

@@ -1,4 +1,4 @@
-// Volumes of gray values; the slices are below each other.
+// Gray-value volumes for benchmarks. The slices are stored below one another in one tall picture.
 #pragma once
 
 #include <string>
@@ -7,10 +7,11 @@
 
 namespace regions {
 
-// Makes a cube. rand_g<granularity>_d<density>: 0 or 255. uniform: any value. smooth: four octaves
-// of noise.
+// Makes a cube. `content` is "rand_g<granularity>_d<density>" (random blocks of 0 or 255; density
+// in percent), "uniform" (independent random values) or "smooth" (four octaves of noise).
 Picture make_cube(const std::string& content, int side);
-// Makes a head with one value per tissue (air, skin, skull, brain, ventricles) and some noise.
+// Makes a volume like the scan of a head: one gray value per tissue (air, skin, skull, brain,
+// ventricles) and some noise.
 Picture make_head(Size slice, int slices);
 
 }  // namespace regions

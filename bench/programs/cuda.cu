@@ -1,5 +1,5 @@
-// The GPU's clocks (CUDA events, graph replays), and the floor kernel with which all times are
-// compared.
+// Measures times on the GPU with CUDA events and graph replays. Also contains the lower-bound
+// kernel, with which labelling times are compared.
 #include <cuda_runtime.h>
 
 #include "bench/programs/cuda.hpp"
@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kWarmUp = 3;
 
-// Owns a pair of events.
+// Measures the time of work on a stream with two CUDA events.
 class Stopwatch {
  public:
   explicit Stopwatch(cudaStream_t stream) : stream_(stream) {
@@ -41,22 +41,22 @@ class Stopwatch {
   cudaEvent_t stop_ = nullptr;
 };
 
-// Owns an executable graph of the frames' work.
-class Replay {
+// An executable CUDA graph of the work of several frames.
+class GraphReplay {
  public:
-  Replay(cudaStream_t stream, int frames, const FrameWork& enqueue) : stream_(stream) {
+  GraphReplay(cudaStream_t stream, int frames, const FrameWork& enqueue) : stream_(stream) {
     check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "capturing");
     for (int frame = 0; frame < frames; ++frame) enqueue(frame);
     cudaGraph_t graph = nullptr;
     check(cudaStreamEndCapture(stream, &graph), "capturing the frames' work");
-    const cudaError_t made = cudaGraphInstantiate(&graph_, graph, 0);
+    const cudaError_t status = cudaGraphInstantiate(&graph_, graph, 0);
     cudaGraphDestroy(graph);
-    check(made, "making a graph");
+    check(status, "making a graph");
     check(cudaGraphUpload(graph_, stream), "uploading the graph");
   }
-  ~Replay() { cudaGraphExecDestroy(graph_); }
-  Replay(const Replay&) = delete;
-  Replay& operator=(const Replay&) = delete;
+  ~GraphReplay() { cudaGraphExecDestroy(graph_); }
+  GraphReplay(const GraphReplay&) = delete;
+  GraphReplay& operator=(const GraphReplay&) = delete;
 
   void launch() { check(cudaGraphLaunch(graph_, stream_), "launching the graph"); }
 
@@ -65,36 +65,37 @@ class Replay {
   cudaGraphExec_t graph_ = nullptr;
 };
 
-// Puts a pair of events around each call of work(run), which does `frames` frames.
+// Measures each call of work(run) with a pair of events. A call processes `frames` frames; the
+// result is the time per frame.
 Timing time_events(cudaStream_t stream, int frames, int runs, const FrameWork& work) {
-  Stopwatch watch(stream);
+  Stopwatch stopwatch(stream);
   std::vector<double> samples;
   for (int run = -kWarmUp; run < runs; ++run) {
-    watch.start();
+    stopwatch.start();
     work(run + kWarmUp);
-    const double elapsed = watch.stop();
+    const double elapsed = stopwatch.stop();
     if (run >= 0) samples.push_back(elapsed / frames);
   }
   return summarise(samples);
 }
 
-__global__ void floor_kernel(Image<const uchar4> in, Image<int4> out) {
+__global__ void lower_bound_kernel(Image<const uchar4> in, Image<int4> out) {
   const int x = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
   const int y = static_cast<int>(blockIdx.y * blockDim.y + threadIdx.y);
   if (!out.contains(x, y)) return;
-  const uchar4 v = in(x, y);
-  out(x, y) = {v.x, v.y, v.z, v.w};
+  const uchar4 value = in(x, y);
+  out(x, y) = {value.x, value.y, value.z, value.w};
 }
 
 }  // namespace
 
 bool have_cuda() { return cuda_device_count() > 0; }
 
-std::shared_ptr<Backend> make_cuda() { return make_cuda_backend(0, nullptr); }
+std::shared_ptr<Backend> make_first_gpu_backend() { return make_cuda_backend(0, nullptr); }
 
 CudaTimes time_on_cuda(Queue& queue, int frames, const FrameWork& enqueue, int runs) {
   const cudaStream_t stream = stream_of(queue);
-  Replay replay(stream, frames, enqueue);
+  GraphReplay replay(stream, frames, enqueue);
   CudaTimes times;
   times.graph = time_events(stream, frames, runs, [&](int) { replay.launch(); });
   times.stream = time_events(stream, 1, runs, [&](int run) { enqueue(run % frames); });
@@ -110,14 +111,14 @@ CopyTimes time_copies(Backend& backend, Queue& queue, size_t bytes, int runs) {
   return {time_events(stream, 1, runs, up), time_events(stream, 1, runs, down)};
 }
 
-void enqueue_floor(Image<const uint8_t> in, Image<uint32_t> out, Queue& queue) {
+void enqueue_lower_bound(Image<const uint8_t> in, Image<uint32_t> out, Queue& queue) {
   const Image<const uchar4> from{reinterpret_cast<const uchar4*>(in.data), in.width / 4, in.height,
                                  in.pitch};
   const Image<int4> to{reinterpret_cast<int4*>(out.data), out.width / 4, out.height, out.pitch};
   const dim3 block(32, 8);
   const dim3 grid((static_cast<unsigned>(to.width) + block.x - 1) / block.x,
                   (static_cast<unsigned>(to.height) + block.y - 1) / block.y);
-  launch(floor_kernel, grid, block, 0, stream_of(queue), from, to);
+  launch(lower_bound_kernel, grid, block, 0, stream_of(queue), from, to);
 }
 
 }  // namespace regions

@@ -1,5 +1,5 @@
-// The backend, the clocks and the floor kernel for benchmarks on a GPU, without CUDA's headers. In
-// a build without CUDA, have_cuda() is false.
+// GPU backend, timing functions and lower-bound kernel for benchmarks. Does not include CUDA's
+// headers. In a build without CUDA, have_cuda() returns false.
 #pragma once
 
 #include <memory>
@@ -9,36 +9,40 @@
 
 namespace regions {
 
-// Time of one frame whose data is on the GPU. graph: replays of one graph with `frames` consecutive
-// calls, divided by `frames` (no launch gaps). stream: a pair of events around one plain call.
+// Time of one frame whose data is on the GPU. `graph`: time of a CUDA graph that contains `frames`
+// consecutive calls, divided by `frames`; it has no launch gaps. `stream`: time of one call without
+// a graph, between a pair of events.
 struct CudaTimes {
   Timing graph, stream;
 };
-// Times of single copies between pinned host memory and the device.
+// Times of single copies from pinned host memory to the device (`up`) and back (`down`).
 struct CopyTimes {
   Timing up, down;
 };
 
 #if REGIONS_CUDA
-// Whether a GPU and its driver are usable.
+// Returns true if a GPU and its driver are usable.
 bool have_cuda();
-std::shared_ptr<Backend> make_cuda();
+std::shared_ptr<Backend> make_first_gpu_backend();
 CudaTimes time_on_cuda(Queue& queue, int frames, const FrameWork& enqueue, int runs);
 CopyTimes time_copies(Backend& backend, Queue& queue, size_t bytes, int runs);
-// A lower bound for any labelling: reads each value once (4 at a time) and writes one label for
-// each. The width and both pitches must be multiples of 4 values.
-void enqueue_floor(Image<const uint8_t> in, Image<uint32_t> out, Queue& queue);
+// Enqueues a kernel whose time is a lower bound for any labelling: it reads each pixel once and
+// writes one 32-bit label per pixel, 4 pixels per thread. The width and both pitches must be
+// multiples of 4 elements.
+void enqueue_lower_bound(Image<const uint8_t> in, Image<uint32_t> out, Queue& queue);
 #else
 inline bool have_cuda() { return false; }
-inline std::shared_ptr<Backend> make_cuda() { throw DeviceError("this build has no CUDA"); }
+inline std::shared_ptr<Backend> make_first_gpu_backend() {
+  throw DeviceError("this build has no CUDA");
+}
 inline CudaTimes time_on_cuda(Queue&, int, const FrameWork&, int) { return {}; }
 inline CopyTimes time_copies(Backend&, Queue&, size_t, int) { return {}; }
-inline void enqueue_floor(Image<const uint8_t>, Image<uint32_t>, Queue&) {}
+inline void enqueue_lower_bound(Image<const uint8_t>, Image<uint32_t>, Queue&) {}
 #endif
 
-// Makes the algorithm for the kind of its backend.
+// Makes the implementation of the algorithm for this backend.
 template <class P>
-std::unique_ptr<Algorithm<P>> make_on(const std::shared_ptr<Backend>& backend) {
+std::unique_ptr<Algorithm<P>> make_algorithm_on(const std::shared_ptr<Backend>& backend) {
 #if REGIONS_CUDA
   if (backend->kind() == BackendKind::cuda) return make_algorithm<P, BackendKind::cuda>(backend);
 #endif

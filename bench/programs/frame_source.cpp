@@ -1,4 +1,4 @@
-// The source of the pipeline benchmark; a GstPushSrc.
+// The GStreamer source element (a GstPushSrc) of the pipeline benchmark. It pushes prepared frames.
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
@@ -11,23 +11,24 @@ namespace {
 using regions::FrameOrigin;
 using regions::FrameSupply;
 
-constexpr std::chrono::seconds kPatience{5};  // limit for a pipeline to take one frame
+constexpr std::chrono::seconds kPushTimeout{5};  // maximum time until the pipeline takes a frame
 
-// The element's members that are not part of its GObject.
+// C++ members of the element. They are allocated separately, because GObject does not call
+// constructors.
 struct State {
   FrameSupply supply;
   GstVideoInfo info = {};
   GstBufferPool* own_pool = nullptr;
   bool offered_pool = false;
-  int given = 0;
+  int created = 0;  // number of frames created so far
 
-  std::mutex mutex;
+  std::mutex mutex;  // guards the members below
   std::condition_variable changed;
   bool holding = false;
   bool stopping = false;
-  int allowed = 0;   // frames that may be pushed while holding
-  int released = 0;  // frames that were pushed while holding
-  int64_t left_at = 0;
+  int allowed = 0;        // number of frames that may be pushed while `holding`
+  int released = 0;       // number of frames that were pushed while `holding`
+  int64_t pushed_at = 0;  // monotonic time of the last push, microseconds
 };
 
 struct FrameSource {
@@ -42,7 +43,7 @@ G_DEFINE_TYPE(FrameSource, frame_source, GST_TYPE_PUSH_SRC)
 
 State& state_of(void* source) { return *static_cast<FrameSource*>(source)->state; }
 
-// Marks memory of a pool that already contains the picture.
+// Key of the mark on pool memory that already contains the picture.
 GQuark painted_mark() { return g_quark_from_static_string("regions-bench-painted"); }
 
 void paint(State& state, GstBuffer* buffer) {
@@ -67,7 +68,7 @@ GstFlowReturn take_buffer(FrameSource* source, GstBuffer** buffer) {
   State& state = state_of(source);
   const FrameSupply& supply = state.supply;
   if (supply.origin == FrameOrigin::ready_made) {
-    *buffer = gst_buffer_copy(supply.ready[state.given % supply.ready_count]);
+    *buffer = gst_buffer_copy(supply.ready[state.created % supply.ready_count]);
     return GST_FLOW_OK;
   }
   GstFlowReturn flow = GST_FLOW_ERROR;
@@ -93,16 +94,16 @@ GstFlowReturn create(GstPushSrc* base, GstBuffer** buffer) {
     if (state.stopping) return GST_FLOW_FLUSHING;
     if (state.holding) --state.allowed;
   }
-  if (state.given == state.supply.frames) return GST_FLOW_EOS;
+  if (state.created == state.supply.frames) return GST_FLOW_EOS;
   const GstFlowReturn flow = take_buffer(source, buffer);
   if (flow != GST_FLOW_OK) return flow;
   constexpr GstClockTime kDuration = GST_SECOND / 1000;
-  GST_BUFFER_PTS(*buffer) = static_cast<GstClockTime>(state.given) * kDuration;
+  GST_BUFFER_PTS(*buffer) = static_cast<GstClockTime>(state.created) * kDuration;
   GST_BUFFER_DURATION(*buffer) = kDuration;
-  ++state.given;
+  ++state.created;
   const std::lock_guard lock(state.mutex);
   ++state.released;
-  state.left_at = g_get_monotonic_time();
+  state.pushed_at = g_get_monotonic_time();
   state.changed.notify_all();
   return GST_FLOW_OK;
 }
@@ -186,21 +187,21 @@ GstElement* make_frame_source(const FrameSupply& supply) {
 
 bool was_offered_pool(GstElement* source) { return state_of(source).offered_pool; }
 
-void hold(GstElement* source) {
+void hold_frames(GstElement* source) {
   State& state = state_of(source);
   const std::lock_guard lock(state.mutex);
   state.holding = true;
 }
 
-int64_t let_one_go(GstElement* source) {
+int64_t push_one_frame(GstElement* source) {
   State& state = state_of(source);
   std::unique_lock lock(state.mutex);
   const int before = state.released;
   ++state.allowed;
   state.changed.notify_all();
-  state.changed.wait_for(lock, kPatience,
+  state.changed.wait_for(lock, kPushTimeout,
                          [&] { return state.released > before || state.stopping; });
-  return state.released > before ? state.left_at : -1;
+  return state.released > before ? state.pushed_at : -1;
 }
 
 }  // namespace regions

@@ -1,6 +1,6 @@
-// Computes masks of graphcutbg, for bench/peers/graphcutbg_quality.py. Reads raw frames without
-// padding from standard input, writes one byte per pixel (0 or 255) to standard output, and writes
-// the mean time per frame to standard error, as JSON.
+// Computes the foreground masks of graphcutbg for bench/peers/graphcutbg_quality.py. Reads raw
+// frames without padding from standard input. Writes one byte per pixel (0 or 255) to standard
+// output. Writes the number of frames and the mean time per frame (ms) to standard error, as JSON.
 #include "core/graphcutbg/graphcutbg.hpp"
 
 #include <chrono>
@@ -20,8 +20,9 @@ struct Options {
   GraphCutBgParams params;
 };
 
-// Lays out planes without padding, one after the other, and resizes `bytes` to fit.
-ConstFrame unpadded(const Options& options, std::vector<std::byte>& bytes) {
+// Returns a frame in `bytes`, whose planes have no padding and follow one another. Resizes `bytes`
+// to the size of the frame.
+ConstFrame unpadded_frame(const Options& options, std::vector<std::byte>& bytes) {
   ConstFrame frame;
   frame.layout = layout_of(options.format);
   frame.width = options.size.width;
@@ -38,36 +39,37 @@ ConstFrame unpadded(const Options& options, std::vector<std::byte>& bytes) {
   return frame;
 }
 
-int run(int count, char** words) {
+int run(int argc, char** argv) {
   Options options;
   options.params.output = GraphCutOutput::none;
-  const auto others =
-      parse(count, words, "SIZE [OPTION…]\nComputes the masks of raw frames from standard input.",
+  const auto positional =
+      parse(argc, argv, "SIZE [OPTION…]\nComputes the masks of raw frames from standard input.",
             {{"--format", "NAME", "pixel format, as in caps (default: BGR)", into(options.format)},
              {"--threads", "N", "CPU threads (default: all cores)", into(options.threads)},
              {"--cuda", nullptr, "run on the GPU", into(options.cuda)},
              {"--set", "NAME=VALUE", "parameter; may be repeated", setting(options.params)}});
-  expects(others.size() == 1, "expected one argument SIZE, such as 640x480 (see --help)");
-  read(others[0], options.size);
+  expects(positional.size() == 1, "expected one argument SIZE, such as 640x480 (see --help)");
+  read(positional[0], options.size);
   Setup setup{.in = layout_of(options.format), .size = options.size};
   plan(options.params, setup);
-  const auto backend = options.cuda ? make_cuda() : make_cpu_backend(options.threads);
+  const auto backend = options.cuda ? make_first_gpu_backend() : make_cpu_backend(options.threads);
   const Backend::Entry entry(*backend);
-  Stand<GraphCutBgParams> stand(backend, setup, options.params, 1, {.labels = false, .mask = true});
+  TestStand<GraphCutBgParams> test_stand(backend, setup, options.params, 1,
+                                         {.labels = false, .mask = true});
   std::vector<std::byte> bytes;
-  const ConstFrame frame = unpadded(options, bytes);
+  const ConstFrame frame = unpadded_frame(options, bytes);
   using Clock = std::chrono::steady_clock;
-  Clock::duration spent{};
+  Clock::duration elapsed{};
   int frames = 0;
   for (; std::fread(bytes.data(), 1, bytes.size(), stdin) == bytes.size(); ++frames) {
-    stand.show(0, frame);
+    test_stand.set_input(0, frame);
     const Clock::time_point begin = Clock::now();
-    stand.run(0);
-    spent += Clock::now() - begin;
-    const std::span<const uint8_t> mask = stand.mask(0);
+    test_stand.run(0);
+    elapsed += Clock::now() - begin;
+    const std::span<const uint8_t> mask = test_stand.mask(0);
     std::fwrite(mask.data(), 1, mask.size(), stdout);
   }
-  const double all = std::chrono::duration<double, std::milli>(spent).count();
+  const double all = std::chrono::duration<double, std::milli>(elapsed).count();
   std::fprintf(stderr, "{\"frames\": %d, \"ms\": %.3f}\n", frames, frames ? all / frames : 0);
   return 0;
 }
@@ -75,6 +77,6 @@ int run(int count, char** words) {
 }  // namespace
 }  // namespace regions
 
-int main(int count, char** words) {
-  return regions::run_program("graphcutbg", regions::run, count, words);
+int main(int argc, char** argv) {
+  return regions::run_program("graphcutbg", regions::run, argc, argv);
 }

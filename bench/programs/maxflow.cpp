@@ -1,8 +1,9 @@
-// Times minimum cuts of instances in files (*.gcg, or *.gcg.xz through the program xz). Prints a
-// row for 4 and 8 neighbours and each solver, with a cold start and with a warm start (", warm")
-// from the solution of a frame that differs by noise. Milliseconds run from the weights in the
-// backend's memory to the mask there. `expected` is true if flow and pixels equal the file's. With
-// --streams, the program also measures the total rate of several solvers at the same time.
+// Times minimum cuts of instances in files (*.gcg, or *.gcg.xz through the program xz). Prints one
+// row for each solver, for 4 and 8 neighbours, with a cold start and with a warm start. Warm starts
+// (", warm") begin with the solution of a frame that differs by noise. `ms` is the time from the
+// weights to the mask, both in the backend's memory. `expected` is true if the flow and the number
+// of source pixels equal the values in the file. With --streams, the program also measures the
+// total rate of several solvers that run at the same time.
 #include "core/maxflow/maxflow.hpp"
 
 #include <algorithm>
@@ -25,63 +26,68 @@
 namespace regions {
 namespace {
 
-constexpr int kArrays = 5;  // terminal, right, down, down_right, down_left
+constexpr int kWeightArrays = 5;  // terminal, right, down, down_right, down_left
 
 // An instance from a file: a header of 128 bytes, then int16 arrays.
 struct Instance {
   std::string file;
   Size size;
-  int64_t flow[2] = {};    // for 4 and 8 neighbours
-  int64_t pixels[2] = {};  // on the largest source side
-  std::array<std::vector<int32_t>, kArrays> weights;
+  int64_t flow[2] = {};    // expected flow for 4 and for 8 neighbours
+  int64_t pixels[2] = {};  // expected number of pixels on the largest source side
+  std::array<std::vector<int32_t>, kWeightArrays> weights;
 };
 
-std::string read_plain(const std::string& file) {
+std::string read_uncompressed(const std::string& file) {
   std::ifstream stream(file, std::ios::binary);
   expects(stream.good(), file + ": cannot read the file");
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-std::string read_packed(const std::string& file) {
+std::string read_compressed(const std::string& file) {
   std::string quoted = "'";
   for (const char c : file) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
   FILE* pipe = popen(("xz -dc -- " + quoted + "'").c_str(), "r");
   expects(pipe != nullptr, file + ": cannot start the program xz");
   std::string bytes;
-  char piece[1 << 16];
-  for (size_t got; (got = fread(piece, 1, sizeof piece, pipe)) > 0;) bytes.append(piece, got);
+  char chunk[1 << 16];
+  for (size_t got; (got = fread(chunk, 1, sizeof chunk, pipe)) > 0;) bytes.append(chunk, got);
   expects(pclose(pipe) == 0, file + ": xz cannot decompress the file");
   return bytes;
 }
 
 Instance load(const std::string& file) {
-  const std::string bytes = file.ends_with(".xz") ? read_packed(file) : read_plain(file);
-  constexpr size_t kHeader = 128;
-  expects(bytes.size() >= kHeader && bytes.compare(0, 4, "GCG1") == 0,
+  const std::string bytes = file.ends_with(".xz") ? read_compressed(file) : read_uncompressed(file);
+  constexpr size_t kHeaderBytes = 128;
+  expects(bytes.size() >= kHeaderBytes && bytes.compare(0, 4, "GCG1") == 0,
           file + ": not an instance: expected a header that begins with GCG1");
   int32_t words[5];
-  int64_t facts[6];  // flow, smallest and largest source side, twice
+  int64_t header_values[6];  // flow, pixels of the smallest and of the largest source side; for 4,
+                             // then 8 neighbours
   std::memcpy(words, &bytes[4], sizeof words);
-  std::memcpy(facts, &bytes[4 + sizeof words], sizeof facts);
-  Instance instance{file, {words[0], words[1]}, {facts[0], facts[3]}, {facts[2], facts[5]}, {}};
+  std::memcpy(header_values, &bytes[4 + sizeof words], sizeof header_values);
+  Instance instance{file,
+                    {words[0], words[1]},
+                    {header_values[0], header_values[3]},
+                    {header_values[2], header_values[5]},
+                    {}};
   const size_t area = instance.size.area();
   expects(words[0] > 0 && words[1] > 0 && words[2] == 1 &&
-              bytes.size() == kHeader + kArrays * area * sizeof(int16_t),
+              bytes.size() == kHeaderBytes + kWeightArrays * area * sizeof(int16_t),
           file + ": truncated, or links are not symmetric");
-  const char* at = &bytes[kHeader];
+  const char* at = &bytes[kHeaderBytes];
   for (auto& array : instance.weights) {
-    std::vector<int16_t> narrow(area);
-    std::memcpy(narrow.data(), at, area * sizeof(int16_t));
+    std::vector<int16_t> stored(area);
+    std::memcpy(stored.data(), at, area * sizeof(int16_t));
     at += area * sizeof(int16_t);
-    array.assign(narrow.begin(), narrow.end());
+    array.assign(stored.begin(), stored.end());
   }
   return instance;
 }
 
-// Weights in a backend's memory.
+// The weights of an instance, in a backend's memory.
 struct Weights {
   Weights(const Instance& instance, Backend& backend, Queue& queue) {
-    for (size_t i = 0; i < kArrays; ++i) {
+    for (size_t i = 0; i < kWeightArrays; ++i) {
       const size_t bytes = instance.size.area() * sizeof(int32_t);
       blocks[i] = backend.allocate(bytes);
       views[i] = {blocks[i].as<int32_t>(), instance.size.width, instance.size.height,
@@ -91,12 +97,13 @@ struct Weights {
     queue.record();
     queue.wait();
   }
-  std::array<Block, kArrays> blocks;
-  std::array<Image<const int32_t>, kArrays> views;
+  std::array<Block, kWeightArrays> blocks;
+  std::array<Image<const int32_t>, kWeightArrays> views;
 };
 
-// Makes a possible previous frame: terminal weights of a quarter of the pixels differ by up to 3.
-Instance frame_before(Instance instance) {
+// Makes an instance like a previous frame: the terminal weights of a quarter of the pixels differ
+// by up to 3.
+Instance make_previous_frame(Instance instance) {
   uint32_t noise = 1;
   for (int32_t& terminal : instance.weights[0]) {
     noise = noise * 1664525 + 1013904223;  // Numerical Recipes' generator
@@ -113,7 +120,7 @@ struct CutSolver {
 
 enum class Start { cold, warm };
 
-// A solver with its queue and its frame.
+// A solver with its queue, its weights and its mask.
 class Cut {
  public:
   Cut(const Instance& instance, Neighbours neighbours, const CutSolver& solver,
@@ -157,11 +164,11 @@ class Cut {
     const auto* pixels = copy_.as<uint8_t>();
     return std::count_if(pixels, pixels + copy_.bytes(), [](uint8_t pixel) { return pixel != 0; });
   }
-  // Whether flow and pixels equal the file's.
+  // Returns true if the flow and the number of source pixels equal the values in the file.
   bool is_expected(int64_t pixels) const {
-    const int which = neighbours_ == Neighbours::eight;
-    return report().exact && report().flow == instance_.flow[which] &&
-           pixels == instance_.pixels[which];
+    const int index = neighbours_ == Neighbours::eight;
+    return report().exact && report().flow == instance_.flow[index] &&
+           pixels == instance_.pixels[index];
   }
 
  private:
@@ -186,12 +193,12 @@ void time_one(const Instance& instance, Neighbours neighbours, const CutSolver& 
   const auto backend = solver.make_backend();
   const Backend::Entry entry(*backend);
   Cut cut(instance, neighbours, solver, backend);
-  const Weights before(frame_before(instance), *backend, cut.queue());
+  const Weights previous_weights(make_previous_frame(instance), *backend, cut.queue());
   const bool warm = start == Start::warm;
   const Timing time = time_calls(
       1, [&](int) { cut.solve(warm); }, effort,
       [&] {
-        if (warm) cut.solve(before, false);
+        if (warm) cut.solve(previous_weights, false);
       });
   const int64_t pixels = cut.source_pixels();
   Row row = row_of("cut", instance, neighbours, solver.name + (warm ? ", warm" : ""));
@@ -202,10 +209,10 @@ void time_one(const Instance& instance, Neighbours neighbours, const CutSolver& 
   row.add("expected", cut.is_expected(pixels)).print();
 }
 
-// Total cuts per second of `streams` streams, each with its own solver and thread.
+// Measures the total cuts per second of `streams` streams, each with its own solver and thread.
 void time_streams(const Instance& instance, Neighbours neighbours, const CutSolver& solver,
                   int streams, double seconds) {
-  constexpr int kAhead = 16;  // frames in flight per stream
+  constexpr int kFramesInFlight = 16;  // frames in flight per stream
   const auto backend = solver.make_backend();
   const Backend::Entry entry(*backend);
   std::vector<std::unique_ptr<Cut>> cuts;
@@ -223,8 +230,8 @@ void time_streams(const Instance& instance, Neighbours neighbours, const CutSolv
     threads.emplace_back([&, i] {
       const Backend::Entry use(*backend);
       int count = 0;
-      for (; since_begin() < seconds; count += kAhead) {
-        for (int k = 0; k < kAhead; ++k) cuts[i]->enqueue(false);
+      for (; since_begin() < seconds; count += kFramesInFlight) {
+        for (int k = 0; k < kFramesInFlight; ++k) cuts[i]->enqueue(false);
         cuts[i]->wait();
       }
       rates[i] = count / since_begin();
@@ -242,7 +249,7 @@ void time_streams(const Instance& instance, Neighbours neighbours, const CutSolv
   row.add("expected", expected).print();
 }
 
-std::vector<CutSolver> solvers(const std::string& wanted) {
+std::vector<CutSolver> solvers(const std::string& solver_filter) {
   std::vector<CutSolver> all;
   for (const int threads : {1, 2, 0}) {
     const auto make_backend = [threads] { return make_cpu_backend(threads); };
@@ -255,32 +262,32 @@ std::vector<CutSolver> solvers(const std::string& wanted) {
                                                         {"cuda plain", CutTier::plain}};
   for (const auto& [name, tier] : kTiers) {
     if (!have_cuda()) break;
-    all.push_back({name, make_cuda, [tier = tier](std::shared_ptr<Backend> backend) {
+    all.push_back({name, make_first_gpu_backend, [tier = tier](std::shared_ptr<Backend> backend) {
                      return make_cuda_grid_cut(std::move(backend), tier);
                    }});
   }
 #endif
-  std::erase_if(all, [&](const CutSolver& s) { return s.name.find(wanted) == s.name.npos; });
+  std::erase_if(all, [&](const CutSolver& s) { return s.name.find(solver_filter) == s.name.npos; });
   return all;
 }
 
-int run(int count, char** words) {
-  std::string wanted;
+int run(int argc, char** argv) {
+  std::string solver_filter;
   int streams = 0;
-  Effort effort{.least_runs = 20, .seconds = 3, .warm_up = 1};
+  Effort effort{.max_timings = 20, .seconds = 3, .warm_up = 1};
   const std::vector<std::string> files = parse(
-      count, words, "[OPTION…] FILE.gcg[.xz]…\nTimes minimum cuts.",
-      {{"--solver", "TEXT", "only solvers whose name contains TEXT", into(wanted)},
+      argc, argv, "[OPTION…] FILE.gcg[.xz]…\nTimes minimum cuts.",
+      {{"--solver", "TEXT", "only solvers whose name contains TEXT", into(solver_filter)},
        {"--streams", "N", "also measure cuts per second of N streams (default: 0)", into(streams)},
-       {"--runs", "N", "timings per median (default: 20)", into(effort.least_runs)},
+       {"--runs", "N", "timings per median (default: 20)", into(effort.max_timings)},
        {"--seconds", "S", "time limit of one case (default: 3)", into(effort.seconds)}});
   expects(!files.empty(), "expected at least one FILE (see --help)");
   for (const std::string& file : files) {
     const Instance instance = load(file);
     for (const Neighbours neighbours : {Neighbours::four, Neighbours::eight}) {
-      for (const CutSolver& solver : solvers(wanted)) {
+      for (const CutSolver& solver : solvers(solver_filter)) {
         time_one(instance, neighbours, solver, Start::cold, effort);
-        // The plain solver only serves as a comparison.
+        // The plain solver only serves for comparison, so it is not timed with a warm start.
         if (solver.name.find("plain") != std::string::npos) continue;
         time_one(instance, neighbours, solver, Start::warm, effort);
         if (streams > 0) {
@@ -295,6 +302,6 @@ int run(int count, char** words) {
 }  // namespace
 }  // namespace regions
 
-int main(int count, char** words) {
-  return regions::run_program("maxflow", regions::run, count, words);
+int main(int argc, char** argv) {
+  return regions::run_program("maxflow", regions::run, argc, argv);
 }

@@ -9,7 +9,7 @@
 namespace regions {
 namespace {
 
-// `count` regions of different positions and sizes.
+// Makes `count` regions with different positions and sizes.
 std::vector<Region> some_regions(int count) {
   std::vector<Region> regions(static_cast<size_t>(count));
   uint32_t id = 0;
@@ -31,13 +31,13 @@ void measure(int count, int threads, bool json) {
   const std::vector<Region> regions = some_regions(count);
   const Workers workers(threads);
   const auto structures = std::make_shared<StructurePool>();
-  FrameResults findings;
-  findings.algorithm = "cclabel";
-  findings.size = {1920, 1080};
-  findings.total = static_cast<uint32_t>(count);
-  findings.regions = regions;
-  findings.layout = layout_of(PixelFormat::nv12);
-  GstBuffer* ring[4] = {};  // frames that are still in use
+  FrameResults results;
+  results.algorithm = "cclabel";
+  results.size = {1920, 1080};
+  results.total = static_cast<uint32_t>(count);
+  results.regions = regions;
+  results.layout = layout_of(PixelFormat::nv12);
+  GstBuffer* ring[4] = {};  // the last four buffers, which are still in use
   int next = 0;
   const int frames = std::max(1, 20000 / count);
   const auto attach_all = [&](int) {
@@ -45,7 +45,7 @@ void measure(int count, int threads, bool json) {
       GstBuffer*& buffer = ring[next++ % 4];
       gst_clear_buffer(&buffer);
       buffer = gst_buffer_new();
-      attach_regions(buffer, findings, workers, *structures);
+      attach_regions(buffer, results, workers, *structures);
     }
   };
   const Timing time = time_calls(1, attach_all, {60, 3});
@@ -56,17 +56,17 @@ void measure(int count, int threads, bool json) {
   row.add("fastest_cpu_us", time.cpu_fastest / frames, 3).add("runs", time.runs).print();
 }
 
-int run(int count, char** words) {
+int run(int argc, char** argv) {
   bool json = false;
   std::vector<int> regions = {16, 142, 1000}, threads = {1, 2};
-  parse(count, words, "[OPTION…]\nTimes only the metadata of regions.",
+  parse(argc, argv, "[OPTION…]\nTimes only the metadata of regions.",
         {{"--json", nullptr, "print one JSON object per line", into(json)},
          {"--regions", "LIST", "regions per frame (default: 16,142,1000)", into(regions)},
          {"--threads", "LIST", "default: 1,2", into(threads)}});
   gst_init(nullptr, nullptr);
   register_region_meta();
-  for (const int many : regions) {
-    for (const int n : threads) measure(many, n, json);
+  for (const int region_count : regions) {
+    for (const int thread_count : threads) measure(region_count, thread_count, json);
   }
   return 0;
 }
@@ -74,6 +74,6 @@ int run(int count, char** words) {
 }  // namespace
 }  // namespace regions
 
-int main(int count, char** words) {
-  return regions::run_program("metadata", regions::run, count, words);
+int main(int argc, char** argv) {
+  return regions::run_program("metadata", regions::run, argc, argv);
 }

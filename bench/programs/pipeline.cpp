@@ -1,4 +1,4 @@
-// Measures frames per second of whole pipelines, and the latency of single frames.
+// Measures the frames per second of whole GStreamer pipelines, and the latency of single frames.
 #include <cstdio>
 #include <cstdlib>
 
@@ -13,51 +13,55 @@ namespace {
 
 struct Options {
   std::string source = "system";
-  std::vector<std::string> from;  // streams use them in turn
+  std::vector<std::string>
+      source_descriptions;  // sources in gst-launch syntax; streams use them in turn
   std::string chain = "cclabel output=none frames-in-flight=%d";
+  // Numbers of frames in flight, which replace "%d" in the chain.
   std::vector<int> in_flight = {1, 2, 3, 4, 5, 6, 7, 8};
   std::vector<int> streams;  // numbers of equal streams in one process; empty: one stream
   Size size = {1920, 1080};
   PixelFormat format = PixelFormat::nv12;
   std::string content = "smooth";
   int frames = 1000;
-  bool idle = false;
-  bool apart = false;
+  bool skips_kernels = false;            // --idle: launch no kernels
+  bool starts_sinks_separately = false;  // --apart: sinks start independently
   bool json = false;
 };
 
-Options options_of(int count, char** words) {
-  Options o;
+Options options_of(int argc, char** argv) {
+  Options options;
   parse(
-      count, words,
+      argc, argv,
       "[OPTION…]\nPlays pipelines. TEXT has the syntax of gst-launch-1.0; \"%d\" in --chain is "
       "replaced by the number of frames in flight.",
-      {{"--json", nullptr, "print one JSON object per line", into(o.json)},
-       {"--source", "NAME", "memory of prepared frames: system, pinned or cuda", into(o.source)},
+      {{"--json", nullptr, "print one JSON object per line", into(options.json)},
+       {"--source", "NAME", "memory of prepared frames: system, pinned or cuda",
+        into(options.source)},
        {"--from", "TEXT",
         "another source, such as filesrc location=clip.mp4 ! qtdemux ! …; may be repeated: streams "
         "use the sources in turn",
         [&](const std::string& text) {
-          o.from.push_back(text);
-          o.source = "launch";
+          options.source_descriptions.push_back(text);
+          options.source = "launch";
         }},
-       {"--chain", "TEXT", "elements (default: cclabel)", into(o.chain)},
-       {"--in-flight", "LIST", "numbers of frames in flight (default: 1 to 8)", into(o.in_flight)},
-       {"--streams", "LIST", "numbers of streams", into(o.streams)},
-       {"--size", "SIZE", "default: 1920x1080", into(o.size)},
-       {"--format", "NAME", "default: NV12", into(o.format)},
-       {"--content", "NAME", "default: smooth", into(o.content)},
-       {"--frames", "N", "default: 1000", into(o.frames)},
+       {"--chain", "TEXT", "elements (default: cclabel)", into(options.chain)},
+       {"--in-flight", "LIST", "numbers of frames in flight (default: 1 to 8)",
+        into(options.in_flight)},
+       {"--streams", "LIST", "numbers of streams", into(options.streams)},
+       {"--size", "SIZE", "default: 1920x1080", into(options.size)},
+       {"--format", "NAME", "default: NV12", into(options.format)},
+       {"--content", "NAME", "default: smooth", into(options.content)},
+       {"--frames", "N", "default: 1000", into(options.frames)},
        {"--idle", nullptr, "launch no kernels, to measure the other costs of a frame",
-        into(o.idle)},
+        into(options.skips_kernels)},
        {"--apart", nullptr,
         "with --from: each sink starts by itself; by default, each holds its first frame until all "
         "sinks have one",
-        into(o.apart)}});
-  return o;
+        into(options.starts_sinks_separately)}});
+  return options;
 }
 
-std::string with_number(std::string chain, int number) {
+std::string with_frames_in_flight(std::string chain, int number) {
   for (size_t at; (at = chain.find("%d")) != std::string::npos;) {
     chain.replace(at, 2, std::to_string(number));
   }
@@ -71,34 +75,41 @@ std::string caps_text(const Options& options, const char* feature) {
 }
 
 void print(const Options& options, const std::string& chain, int in_flight, int streams,
-           const Outcome& got) {
+           const Outcome& outcome) {
   Row row(options.streams.empty() ? "pipeline" : "streams", options.json);
-  row.add("source", options.source).add("from", options.from.empty() ? "" : options.from[0]);
-  row.add("sources", static_cast<int>(options.from.size())).add("chain", chain);
+  row.add("source", options.source)
+      .add("from", options.source_descriptions.empty() ? "" : options.source_descriptions[0]);
+  row.add("sources", static_cast<int>(options.source_descriptions.size())).add("chain", chain);
   row.add("in_flight", in_flight).add("streams", streams);
   row.add("format", std::string(name_of(options.format))).add(options.size);
-  row.add("content", options.content).add("frames", got.frames);
-  row.add("frames_per_second", got.frames_per_second, 2).add("latency_us", got.latency_us, 1);
-  row.add("work_us", got.work_us, 1).add("cpu_us", got.cpu_us, 1).add("idle", options.idle);
-  row.add("apart", options.apart).add("offered_pool", got.offered_pool);
-  row.add("device", got.device).print();
+  row.add("content", options.content).add("frames", outcome.frames);
+  row.add("frames_per_second", outcome.frames_per_second, 2)
+      .add("latency_us", outcome.latency_us, 1);
+  row.add("work_us", outcome.work_us, 1)
+      .add("cpu_us", outcome.cpu_us, 1)
+      .add("idle", options.skips_kernels);
+  row.add("apart", options.starts_sinks_separately).add("offered_pool", outcome.offered_pool);
+  row.add("device", outcome.device).print();
 }
 
-// Calls visit(chain, frames in flight, streams) for all requested cases.
+// Calls visit(chain, frames in flight, number of streams) for all requested cases.
 template <class Visit>
 void for_each_case(const Options& options, Visit visit) {
-  const std::vector<int> all = options.streams.empty() ? std::vector{1} : options.streams;
+  const std::vector<int> stream_counts = options.streams.empty() ? std::vector{1} : options.streams;
   for (const int n : options.in_flight) {
-    for (const int streams : all) visit(with_number(options.chain, n), n, streams);
+    for (const int streams : stream_counts)
+      visit(with_frames_in_flight(options.chain, n), n, streams);
   }
 }
 
 void measure(const Options& options) {
   if (options.source == "launch") {
     return for_each_case(options, [&](const std::string& chain, int n, int streams) {
-      std::vector<std::string> texts;
-      for (const std::string& from : options.from) texts.push_back(from + " ! " + chain);
-      print(options, chain, n, streams, play_texts(texts, streams, options.apart));
+      std::vector<std::string> descriptions;
+      for (const std::string& source : options.source_descriptions)
+        descriptions.push_back(source + " ! " + chain);
+      print(options, chain, n, streams,
+            play_descriptions(descriptions, streams, options.starts_sinks_separately));
     });
   }
   const Picture picture = make_picture(options.content, options.size);
@@ -119,13 +130,13 @@ void measure(const Options& options) {
   });
 }
 
-int run(int count, char** words) {
-  const Options options = options_of(count, words);
+int run(int argc, char** argv) {
+  const Options options = options_of(argc, argv);
   gst_init(nullptr, nullptr);
 #if !REGIONS_FAULTS
-  expects(!options.idle, "--idle needs a build with the option tests=enabled");
+  expects(!options.skips_kernels, "--idle needs a build with the option tests=enabled");
 #endif
-  if (options.idle) setenv("REGIONS_FAULTS", "idle=1", 1);
+  if (options.skips_kernels) setenv("REGIONS_FAULTS", "idle=1", 1);
   measure(options);
   return 0;
 }
@@ -133,6 +144,6 @@ int run(int count, char** words) {
 }  // namespace
 }  // namespace regions
 
-int main(int count, char** words) {
-  return regions::run_program("pipeline", regions::run, count, words);
+int main(int argc, char** argv) {
+  return regions::run_program("pipeline", regions::run, argc, argv);
 }

@@ -1,4 +1,4 @@
-// Reads command lines.
+// Parses the command lines of benchmark programs.
 #include "bench/programs/program.hpp"
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace regions {
 namespace {
 
-struct HelpWanted {
+struct HelpRequested {
   std::string text;
 };
 
@@ -25,11 +25,11 @@ Number number_of(const std::string& text) {
 
 }  // namespace
 
-int run_program(const char* name, int (*run)(int, char**), int count, char** words) {
+int run_program(const char* name, int (*run)(int, char**), int argc, char** argv) {
   try {
     inject_faults_from_environment();
-    return run(count, words);
-  } catch (const HelpWanted& help) {
+    return run(argc, argv);
+  } catch (const HelpRequested& help) {
     std::printf("usage: %s %s", name, help.text.c_str());
     return 0;
   } catch (const InputError& error) {
@@ -45,9 +45,9 @@ void read(const std::string& text, int& value) { value = number_of<int>(text); }
 void read(const std::string& text, double& value) { value = number_of<double>(text); }
 void read(const std::string& text, PixelFormat& value) { value = format_named(text); }
 void read(const std::string& text, Size& value) {
-  const size_t cross = text.find('x');
-  expects(cross != std::string::npos, "invalid size '" + text + "'; expected WIDTHxHEIGHT");
-  value = {number_of<int>(text.substr(0, cross)), number_of<int>(text.substr(cross + 1))};
+  const size_t separator = text.find('x');
+  expects(separator != std::string::npos, "invalid size '" + text + "'; expected WIDTHxHEIGHT");
+  value = {number_of<int>(text.substr(0, separator)), number_of<int>(text.substr(separator + 1))};
 }
 
 void set_parameter(std::span<const Field> fields, void* params, const std::string& text) {
@@ -56,33 +56,33 @@ void set_parameter(std::span<const Field> fields, void* params, const std::strin
   assign_text(find(fields, text.substr(0, equals)), params, text.substr(equals + 1));
 }
 
-std::vector<std::string> parse(int count, char** words, const char* usage,
+std::vector<std::string> parse(int argc, char** argv, const char* usage,
                                const std::vector<Option>& options) {
-  std::vector<std::string> others;
-  for (int i = 1; i < count; ++i) {
-    const std::string word = words[i];
+  std::vector<std::string> positional;
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
     if (word == "--help") {
       std::string text = std::string(usage) + "\n";
       for (const Option& option : options) {
-        std::string left = std::string("  ") + option.name;
-        if (option.value) left += std::string(" ") + option.value;
-        left.resize(std::max<size_t>(left.size() + 1, 24), ' ');
-        text += left + option.blurb + "\n";
+        std::string column = std::string("  ") + option.name;
+        if (option.value) column += std::string(" ") + option.value;
+        column.resize(std::max<size_t>(column.size() + 1, 24), ' ');
+        text += column + option.blurb + "\n";
       }
-      throw HelpWanted{text};
+      throw HelpRequested{text};
     }
     if (!word.starts_with("-")) {
-      others.push_back(word);
+      positional.push_back(word);
       continue;
     }
     const auto found = std::find_if(options.begin(), options.end(),
                                     [&](const Option& option) { return word == option.name; });
     expects(found != options.end(), "unknown option '" + word + "' (see --help)");
-    expects(!found->value || i + 1 < count,
+    expects(!found->value || i + 1 < argc,
             word + " needs a value: " + (found->value ? found->value : ""));
-    found->read(found->value ? words[++i] : "");
+    found->read(found->value ? argv[++i] : "");
   }
-  return others;
+  return positional;
 }
 
 }  // namespace regions

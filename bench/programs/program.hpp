@@ -1,5 +1,5 @@
-// The main() of every benchmark program: a table describes the options, and errors become a message
-// and an exit status.
+// Command lines and error handling of the benchmark programs. A table describes the options. Errors
+// become a message and an exit status.
 #pragma once
 
 #include <functional>
@@ -12,11 +12,12 @@
 
 namespace regions {
 
-// Returns the exit status of run(count, words); 0 after --help, 2 for invalid arguments or files,
-// and 1 for later failures.
-int run_program(const char* name, int (*run)(int, char**), int count, char** words);
+// Calls run(argc, argv) and returns its exit status. Returns 0 after --help, 2 for invalid
+// arguments or files, and 1 for other failures.
+int run_program(const char* name, int (*run)(int, char**), int argc, char** argv);
 
-// Throw InputError unless the text is a number above 0, a size, or a list of them.
+// Parse a value. They throw InputError if the text is invalid; numbers must be above 0. A list
+// contains values separated by commas.
 void read(const std::string& text, int& value);
 void read(const std::string& text, double& value);
 void read(const std::string& text, Size& value);  // WIDTHxHEIGHT
@@ -40,21 +41,22 @@ struct Option {
   const char* blurb;
   std::function<void(const std::string&)> read;
 };
-// Stores the text in the value.
+// Returns a function that parses its argument and stores the result in `value`.
 template <class T>
 std::function<void(const std::string&)> into(T& value) {
   return [&value](const std::string& text) { read(text, value); };
 }
-// NAME=VALUE sets a parameter through its Field table.
+// Parses NAME=VALUE and sets the parameter of that name. setting() returns a function that does
+// this for `params`.
 void set_parameter(std::span<const Field> fields, void* params, const std::string& text);
 template <class P>
 std::function<void(const std::string&)> setting(P& params) {
   return [&params](const std::string& text) { set_parameter(fields_of(params), &params, text); };
 }
 
-// Reads the options among the words and returns the other words. --help prints `usage`, which
-// describes those words and the program, and the table.
-std::vector<std::string> parse(int count, char** words, const char* usage,
+// Parses the options on the command line and returns the other arguments. --help prints `usage`,
+// which describes the program and its arguments, and then the table of options.
+std::vector<std::string> parse(int argc, char** argv, const char* usage,
                                const std::vector<Option>& options);
 
 }  // namespace regions

@@ -1,4 +1,4 @@
-// Reads pictures from standard input.
+// Reads uncompressed RGB pictures from standard input.
 #pragma once
 
 #include <cstdio>
@@ -8,7 +8,8 @@
 
 namespace regions {
 
-// The next picture of this size. The input is packed RGB, the result RGBX; empty at the end.
+// Reads the next picture of this size. The input is packed RGB, the result is RGBX. Returns an
+// empty picture at the end of the input.
 inline Picture read_rgb(Size size) {
   std::vector<uint8_t> rgb(3 * size.area());
   if (std::fread(rgb.data(), 1, rgb.size(), stdin) != rgb.size()) return {};

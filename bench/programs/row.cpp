@@ -1,13 +1,13 @@
-// Writes rows of figures.
+// Formats the output rows of benchmark programs.
 #include "bench/programs/row.hpp"
 
 #include <cstdio>
 
 namespace regions {
 
-Row& Row::put(const char* key, const std::string& value) {
-  const char* between = line_.empty() ? "" : json_ ? ", " : "  ";
-  line_ += between + (json_ ? "\"" + std::string(key) + "\": " : std::string(key) + " ") + value;
+Row& Row::add_json(const char* key, const std::string& value) {
+  const char* separator = line_.empty() ? "" : json_ ? ", " : "  ";
+  line_ += separator + (json_ ? "\"" + std::string(key) + "\": " : std::string(key) + " ") + value;
   return *this;
 }
 
@@ -18,13 +18,13 @@ Row& Row::add(const char* key, const std::string& text) {
     if (c == '"' || c == '\\') quoted += '\\';
     quoted += c;
   }
-  return put(key, quoted + "\"");
+  return add_json(key, quoted + "\"");
 }
 
 Row& Row::add(const char* key, double value, int digits) {
   char text[64];
   std::snprintf(text, sizeof text, "%.*f", digits, value);
-  return put(key, text);
+  return add_json(key, text);
 }
 
 Row& Row::add(const Timing& time) {

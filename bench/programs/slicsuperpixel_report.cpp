@@ -1,8 +1,9 @@
-// Times method=report on CUDA, kernel by kernel and for each step of its optimisations, and then
-// the default method. Reads a packed RGB picture from standard input.
+// Times method=report of slicsuperpixel on CUDA: each kernel, at each of the seven optimisation
+// steps. Then times the default method. Reads a packed RGB picture from standard input.
 //
-// The default is the case of ECE1782's "Superpixels" (2020): 4096x2048, cells of 128, ten
-// iterations. Writes one line of JSON per step; times are replays of one CUDA graph.
+// The default settings come from the ECE1782 course report "Superpixels" (2020): 4096x2048 pixels,
+// cells of 128x128, ten iterations. Writes one line of JSON per step. All times are medians of CUDA
+// graph replays.
 #include "bench/programs/cuda.hpp"
 #include "bench/programs/program.hpp"
 #include "bench/programs/rgb_input.hpp"
@@ -13,7 +14,9 @@
 namespace regions {
 namespace {
 
-constexpr int kIterations = 10, kRuns = 30, kEach = 10;
+constexpr int kIterations = 10;
+constexpr int kRuns = 30;           // graph replays per median
+constexpr int kCallsPerGraph = 10;  // kernel launches per graph
 constexpr const char* kSteps[] = {
     "naive atomics",
     "one nominal superpixel per block",
@@ -24,15 +27,16 @@ constexpr const char* kSteps[] = {
     "float and integer units share the distance",
 };
 
-class Ladder {
+// Times the optimisation steps on one picture.
+class StepTimer {
  public:
-  Ladder(Size size, int side)
+  StepTimer(Size size, int side)
       : size_(size),
-        backend_(make_cuda()),
+        backend_(make_first_gpu_backend()),
         entry_(*backend_),
         queue_(backend_->make_queue()),
         picture_(backend_->allocate(packed_bytes(layout_of(PixelFormat::rgbx), size))),
-        tables_(backend_->allocate(sizeof(LabTables))) {
+        lab_tables_(backend_->allocate(sizeof(LabTables))) {
     params_.region_size = side;
     params_.iterations = kIterations;
     params_.color_space = ColorSpace::rgb;
@@ -44,16 +48,17 @@ class Ladder {
     buffers_.allocate(backend_, setup_, SlicMethod::ece1782);
   }
 
-  void read() {
+  void read_picture() {
     expects(size_.width % 4 == 0, "the width must be a multiple of 4");
     const Picture picture = read_rgb(size_);
     expects(!picture.pixels.empty(), "standard input has no picture of this size");
     frame_ = packed_frame(setup_.in, size_, {}, Memory::device, picture_.data());
     queue_->copy(picture.frame(), frame_);
-    queue_->copy_bytes(&lab_tables(), tables_.data(), sizeof(LabTables));
-    slicsuperpixel::read_colors(frame_, reader_of(setup_.in, {}, params_.color_space),
-                                {tables_.as<LabTables>(), slicsuperpixel::allow_16_table_copies()},
-                                buffers_.clusters(grid_, params_), stream());
+    queue_->copy_bytes(&lab_tables(), lab_tables_.data(), sizeof(LabTables));
+    slicsuperpixel::read_colors(
+        frame_, reader_of(setup_.in, {}, params_.color_space),
+        {lab_tables_.as<LabTables>(), slicsuperpixel::allow_16_table_copies()},
+        buffers_.clusters(grid_, params_), stream());
     queue_->record();
     queue_->wait();
   }
@@ -67,39 +72,39 @@ class Ladder {
       average_sums(work, stream());
       choose_owners(work, stream());
     };
-    const double all = time(1, [&] {
+    const double iterations_us = time(1, [&] {
       assign_own_cells(work, stream());
       for (int i = 0; i < kIterations; ++i) iterate();
     });
-    // Kernels are timed on the result of ten iterations. The sum is timed last because it adds to
-    // the values in memory.
-    const double averaging = time(kEach, [&] { average_sums(work, stream()); });
-    const double ownership = time(kEach, [&] { choose_owners(work, stream()); });
-    const double reset = time(kEach, [&] { reset_sums(work, stream()); });
-    const double sum = time(kEach, [&] { sum_owned_pixels(work, stream()); });
+    // Each kernel is timed on the result of ten iterations. The sum kernel is timed last, because
+    // it changes the sums in memory.
+    const double averaging_us = time(kCallsPerGraph, [&] { average_sums(work, stream()); });
+    const double ownership_us = time(kCallsPerGraph, [&] { choose_owners(work, stream()); });
+    const double reset_us = time(kCallsPerGraph, [&] { reset_sums(work, stream()); });
+    const double sum_us = time(kCallsPerGraph, [&] { sum_owned_pixels(work, stream()); });
     row(step, kSteps[step - 1])
-        .add("reset_us", reset, 2)
-        .add("sum_us", sum, 2)
-        .add("averaging_us", averaging, 2)
-        .add("ownership_us", ownership, 2)
-        .add("us", all, 1)
+        .add("reset_us", reset_us, 2)
+        .add("sum_us", sum_us, 2)
+        .add("averaging_us", averaging_us, 2)
+        .add("ownership_us", ownership_us, 2)
+        .add("us", iterations_us, 1)
         .print();
   }
 
-  // The default method: iterations and the last assignment, with every row.
-  void time_ours() {
+  // Times the default method: all iterations and the final assignment, without skipping rows.
+  void time_default_method() {
     const slicsuperpixel::Clusters clusters = buffers_.clusters(grid_, params_);
     const auto iterate = [&](int i) { slicsuperpixel::iterate(clusters, i, {}, stream()); };
-    const double all = time(1, [&] {
+    const double iterations_us = time(1, [&] {
       slicsuperpixel::seed(clusters, kIterations, stream());
       for (int i = 0; i < kIterations; ++i) iterate(i);
       slicsuperpixel::write_cluster_codes(clusters, kIterations, buffers_.codes(),
                                           buffers_.fragments().counts, stream());
     });
-    const double fused = time(kEach, [&] { iterate(0); });
+    const double fused_us = time(kCallsPerGraph, [&] { iterate(0); });
     row(8, "slicsuperpixel: one fused pass per iteration")
-        .add("fused_us", fused, 2)
-        .add("us", all, 1)
+        .add("fused_us", fused_us, 2)
+        .add("us", iterations_us, 1)
         .print();
   }
 
@@ -120,7 +125,7 @@ class Ladder {
   std::shared_ptr<Backend> backend_;
   Backend::Entry entry_;
   std::unique_ptr<Queue> queue_;
-  Block picture_, tables_;
+  Block picture_, lab_tables_;
   SlicParams params_;
   Setup setup_;
   SlicGrid grid_;
@@ -128,23 +133,22 @@ class Ladder {
   Frame frame_;
 };
 
-int run(int count, char** words) {
+int run(int argc, char** argv) {
   Size size{4096, 2048};
   int side = 128;
-  parse(count, words,
-        "[OPTION…]\nTimes the steps of method=report on a picture from standard input.",
+  parse(argc, argv, "[OPTION…]\nTimes the steps of method=report on a picture from standard input.",
         {{"--size", "SIZE", "WIDTHxHEIGHT (default: 4096x2048)", into(size)},
          {"--side", "N", "side of the cells (default: 128)", into(side)}});
-  Ladder ladder(size, side);
-  ladder.read();
-  for (int step = 1; step <= 7; ++step) ladder.time_step(step);
-  ladder.time_ours();
+  StepTimer step_timer(size, side);
+  step_timer.read_picture();
+  for (int step = 1; step <= 7; ++step) step_timer.time_step(step);
+  step_timer.time_default_method();
   return 0;
 }
 
 }  // namespace
 }  // namespace regions
 
-int main(int count, char** words) {
-  return regions::run_program("slicsuperpixel_report", regions::run, count, words);
+int main(int argc, char** argv) {
+  return regions::run_program("slicsuperpixel_report", regions::run, argc, argv);
 }

@@ -1,4 +1,4 @@
-// Builds and plays the benchmark's pipelines, and records the arrivals at their sinks.
+// Builds and plays the pipelines of the benchmark, and records when frames arrive at the sinks.
 #include "bench/programs/stage.hpp"
 
 #include <algorithm>
@@ -12,16 +12,17 @@
 namespace regions {
 namespace {
 
-constexpr int kSingles = 50;          // frames sent one at a time
-constexpr int kPatience = 5'000'000;  // microseconds to wait for one of them
-constexpr int kReadyMade = 16;        // frames on the GPU: 48 MB at 1080p NV12
+constexpr int kSingleFrames = 50;             // number of frames that are pushed one at a time
+constexpr int kArrivalTimeoutUs = 5'000'000;  // maximum time until a frame arrives, microseconds
+constexpr int kReadyMadeFrames = 16;          // number of frames on the GPU; 48 MB at 1080p NV12
 constexpr const char* kCudaContext = "gst.cuda.context";
 
 struct Arrival {
-  int64_t time;  // at the sink, µs
-  double cpu;    // of all threads until then, µs
+  int64_t time;  // arrival at the sink, microseconds of the monotonic clock
+  double cpu;    // CPU time of all threads until then, microseconds
 };
 
+// Arrival times of frames at the sinks. Thread-safe.
 class Arrivals {
  public:
   void add() {
@@ -29,12 +30,12 @@ class Arrivals {
     all_.push_back({g_get_monotonic_time(), cpu_time_us()});
     changed_.notify_all();
   }
-  // The arrival time of frame `index`; -1 if it does not arrive within kPatience.
+  // The arrival time of frame `index`; -1 if it does not arrive within kArrivalTimeoutUs.
   int64_t wait_for(size_t index) {
     std::unique_lock lock(mutex_);
-    const bool came = changed_.wait_for(lock, std::chrono::microseconds(kPatience),
-                                        [&] { return all_.size() > index; });
-    return came ? all_[index].time : -1;
+    const bool arrived = changed_.wait_for(lock, std::chrono::microseconds(kArrivalTimeoutUs),
+                                           [&] { return all_.size() > index; });
+    return arrived ? all_[index].time : -1;
   }
   std::vector<Arrival> all() {
     const std::lock_guard lock(mutex_);
@@ -42,43 +43,45 @@ class Arrivals {
   }
 
  private:
-  std::mutex mutex_;
+  std::mutex mutex_;  // guards all_
   std::condition_variable changed_;
-  std::vector<Arrival> all_;  // since the pipeline started
+  std::vector<Arrival> all_;  // all arrivals since the pipeline started
 };
 
-// Owns a pipeline of one or several streams.
-class Stage {
+// A GStreamer pipeline with one or several independent streams.
+class BenchPipeline {
  public:
-  Stage() : pipeline_(gst_pipeline_new(nullptr)) {}
-  // `source` (ownership is taken; may be null) is linked to the elements in `text`, whose sink must
-  // be called "sink".
-  Stage(GstElement* source, const std::string& text) : Stage() { add(source, text); }
+  BenchPipeline() : pipeline_(gst_pipeline_new(nullptr)) {}
+  // Adds a stream: links `source` to the elements that `text` describes in gst-launch syntax. Takes
+  // ownership of `source`, which may be null. The sink must be named "sink".
+  BenchPipeline(GstElement* source, const std::string& text) : BenchPipeline() {
+    add(source, text);
+  }
   void add(GstElement* source, const std::string& text) {
     GError* error = nullptr;
-    GstElement* rest = gst_parse_bin_from_description(text.c_str(), source != nullptr, &error);
-    if (error || !rest) {
-      const std::string why = error ? error->message : "?";
+    GstElement* elements = gst_parse_bin_from_description(text.c_str(), source != nullptr, &error);
+    if (error || !elements) {
+      const std::string reason = error ? error->message : "?";
       g_clear_error(&error);
       if (source) gst_object_unref(gst_object_ref_sink(source));
-      throw InputError("cannot build the pipeline '" + text + "': " + why);
+      throw InputError("cannot build the pipeline '" + text + "': " + reason);
     }
-    gst_bin_add(GST_BIN(pipeline_), rest);
+    gst_bin_add(GST_BIN(pipeline_), elements);
     if (source) {
       gst_bin_add(GST_BIN(pipeline_), source);
-      gst_element_link(source, rest);
+      gst_element_link(source, elements);
     }
-    watch_sink(rest);
+    watch_sink(elements);
   }
-  ~Stage() {
+  ~BenchPipeline() {
     gst_element_set_state(pipeline_, GST_STATE_NULL);
     gst_object_unref(pipeline_);
   }
-  Stage(const Stage&) = delete;
-  Stage& operator=(const Stage&) = delete;
+  BenchPipeline(const BenchPipeline&) = delete;
+  BenchPipeline& operator=(const BenchPipeline&) = delete;
 
   GstElement* pipeline() const { return pipeline_; }
-  Arrivals& arrivals() { return arrivals_; }  // at any sink
+  Arrivals& arrivals() { return arrivals_; }  // arrivals at all sinks
   void start() { gst_element_set_state(pipeline_, GST_STATE_PLAYING); }
 
   // Waits for EOS. Throws if the pipeline posts an error.
@@ -104,7 +107,7 @@ class Stage {
   // The active-device of the first element that has this property.
   std::string active_device() const {
     std::string device;
-    for_each_of_ours([&](GObject* element) {
+    for_each_plugin_element([&](GObject* element) {
       if (!device.empty()) return;
       gchar* text = nullptr;
       g_object_get(element, "active-device", &text, nullptr);
@@ -116,7 +119,7 @@ class Stage {
   // Nanoseconds of device time of all elements so far.
   double work_time() const {
     double sum = 0;
-    for_each_of_ours([&](GObject* element) {
+    for_each_plugin_element([&](GObject* element) {
       GstStructure* stats = nullptr;
       guint64 time = 0;
       g_object_get(element, "stats", &stats, nullptr);
@@ -127,17 +130,17 @@ class Stage {
   }
 
  private:
-  template <class F>
-  void for_each_of_ours(F f) const {
+  template <class Visit>
+  void for_each_plugin_element(Visit visit) const {
     GstIterator* elements = gst_bin_iterate_recurse(GST_BIN(pipeline_));
     gst_iterator_foreach(
         elements,
         [](const GValue* item, gpointer data) {
           GObject* element = static_cast<GObject*>(g_value_get_object(item));
           if (!g_object_class_find_property(G_OBJECT_GET_CLASS(element), "active-device")) return;
-          (*static_cast<F*>(data))(element);
+          (*static_cast<Visit*>(data))(element);
         },
-        &f);
+        &visit);
     gst_iterator_free(elements);
   }
   void watch_sink(GstElement* stream) {
@@ -158,20 +161,22 @@ class Stage {
   GstElement* pipeline_ = nullptr;
 };
 
-const std::string kSink = " ! fakesink name=sink sync=false", kApart = kSink + " async=false";
+const std::string kSink = " ! fakesink name=sink sync=false",
+                  kSeparateSink = kSink + " async=false";
 
-// Frames on the GPU, and their CUDA context.
-class ReadyMade {
+// Frames that were uploaded to the GPU in advance, and their GstContext with the CUDA context.
+class ReadyMadeFrames {
  public:
-  ReadyMade(FrameSupply supply, const std::string& system_caps) {
+  ReadyMadeFrames(FrameSupply supply, const std::string& system_caps) {
     const Caps caps(system_caps);
     supply.origin = FrameOrigin::own_pool;
     supply.caps = caps.get();
-    supply.frames = kReadyMade;
-    Stage stage(make_frame_source(supply),
-                "cudaupload ! video/x-raw(memory:CUDAMemory) ! fakesink name=sink sync=false "
-                "signal-handoffs=true");
-    GstElement* sink = gst_bin_get_by_name(GST_BIN(stage.pipeline()), "sink");
+    supply.frames = kReadyMadeFrames;
+    BenchPipeline bench_pipeline(
+        make_frame_source(supply),
+        "cudaupload ! video/x-raw(memory:CUDAMemory) ! fakesink name=sink sync=false "
+        "signal-handoffs=true");
+    GstElement* sink = gst_bin_get_by_name(GST_BIN(bench_pipeline.pipeline()), "sink");
     g_signal_connect(sink, "handoff",
                      G_CALLBACK(+[](GstElement*, GstBuffer* buffer, GstPad*, gpointer data) {
                        auto* buffers = static_cast<std::vector<GstBuffer*>*>(data);
@@ -179,21 +184,21 @@ class ReadyMade {
                      }),
                      &buffers_);
     gst_object_unref(sink);
-    stage.play_to_end();
-    keep_context(stage.pipeline());
+    bench_pipeline.play_to_end();
+    keep_context(bench_pipeline.pipeline());
   }
-  ~ReadyMade() {
+  ~ReadyMadeFrames() {
     for (GstBuffer* buffer : buffers_) gst_buffer_unref(buffer);
     if (context_) gst_context_unref(context_);
   }
-  ReadyMade(const ReadyMade&) = delete;
-  ReadyMade& operator=(const ReadyMade&) = delete;
+  ReadyMadeFrames(const ReadyMadeFrames&) = delete;
+  ReadyMadeFrames& operator=(const ReadyMadeFrames&) = delete;
 
   const std::vector<GstBuffer*>& buffers() const { return buffers_; }
   GstContext* context() const { return context_; }
 
  private:
-  // The context of the uploading element, which its bins store.
+  // Stores the CUDA context of the uploading element. One of its bins or the element itself has it.
   void keep_context(GstElement* pipeline) {
     context_ = gst_element_get_context(pipeline, kCudaContext);
     GstIterator* elements = gst_bin_iterate_recurse(GST_BIN(pipeline));
@@ -212,7 +217,8 @@ class ReadyMade {
   GstContext* context_ = nullptr;
 };
 
-// Leaves out the first tenth of the frames, because it includes the start of the pipeline.
+// Computes rates from the arrival times. Ignores the first tenth of the frames, because it includes
+// the start of the pipeline.
 void measure(const std::vector<Arrival>& arrivals, Outcome& outcome) {
   outcome.frames = static_cast<int>(arrivals.size());
   const size_t first = arrivals.size() / 10;
@@ -224,30 +230,31 @@ void measure(const std::vector<Arrival>& arrivals, Outcome& outcome) {
   if (elapsed > 0) outcome.frames_per_second = frames * 1e6 / elapsed;
 }
 
-// The results of a pipeline that reached EOS.
-Outcome outcome_of(Stage& stage) {
+// Measures a pipeline that has reached EOS.
+Outcome outcome_of(BenchPipeline& bench_pipeline) {
   Outcome outcome;
-  measure(stage.arrivals().all(), outcome);
-  if (outcome.frames > 0) outcome.work_us = stage.work_time() / 1e3 / outcome.frames;
-  outcome.device = stage.active_device();
+  measure(bench_pipeline.arrivals().all(), outcome);
+  if (outcome.frames > 0) outcome.work_us = bench_pipeline.work_time() / 1e3 / outcome.frames;
+  outcome.device = bench_pipeline.active_device();
   return outcome;
 }
 
-// Sends single frames, so that no later frame can push them out.
+// Median latency of single frames, in microseconds; -1 if a frame does not arrive. Each frame is
+// pushed after the previous frame has arrived, so no element may hold a frame until the next one.
 double single_frame_latency(FrameSupply supply, const std::string& chain, GstContext* context) {
   constexpr int kWarmUp = 5;
-  supply.frames = kSingles + kWarmUp;
+  supply.frames = kSingleFrames + kWarmUp;
   GstElement* source = make_frame_source(supply);
-  hold(source);
-  Stage stage(source, chain + kSink);
-  if (context) gst_element_set_context(stage.pipeline(), context);
-  stage.start();
+  hold_frames(source);
+  BenchPipeline bench_pipeline(source, chain + kSink);
+  if (context) gst_element_set_context(bench_pipeline.pipeline(), context);
+  bench_pipeline.start();
   std::vector<double> samples;
   for (int i = 0; i < supply.frames; ++i) {
-    const int64_t left = let_one_go(source);
-    const int64_t came = stage.arrivals().wait_for(static_cast<size_t>(i));
-    if (left < 0 || came < 0) return -1;
-    if (i >= kWarmUp) samples.push_back(static_cast<double>(came - left));
+    const int64_t pushed_at = push_one_frame(source);
+    const int64_t arrived_at = bench_pipeline.arrivals().wait_for(static_cast<size_t>(i));
+    if (pushed_at < 0 || arrived_at < 0) return -1;
+    if (i >= kWarmUp) samples.push_back(static_cast<double>(arrived_at - pushed_at));
   }
   return summarise(samples).median;
 }
@@ -261,9 +268,9 @@ Caps::~Caps() { gst_caps_unref(caps_); }
 
 Outcome play(FrameSupply supply, const std::string& chain, const std::string& system_caps,
              int streams) {
-  std::unique_ptr<ReadyMade> ready;
+  std::unique_ptr<ReadyMadeFrames> ready;
   if (supply.origin == FrameOrigin::ready_made) {
-    ready = std::make_unique<ReadyMade>(supply, system_caps);
+    ready = std::make_unique<ReadyMadeFrames>(supply, system_caps);
     supply.ready = ready->buffers().data();
     supply.ready_count = static_cast<int>(ready->buffers().size());
     expects(supply.ready_count > 0, "cudaupload produced no frames");
@@ -272,11 +279,11 @@ Outcome play(FrameSupply supply, const std::string& chain, const std::string& sy
   Outcome outcome;
   {
     GstElement* source = make_frame_source(supply);
-    Stage stage(source, chain + kSink);
-    for (int i = 1; i < streams; ++i) stage.add(make_frame_source(supply), chain + kSink);
-    if (context) gst_element_set_context(stage.pipeline(), context);
-    stage.play_to_end();
-    outcome = outcome_of(stage);
+    BenchPipeline bench_pipeline(source, chain + kSink);
+    for (int i = 1; i < streams; ++i) bench_pipeline.add(make_frame_source(supply), chain + kSink);
+    if (context) gst_element_set_context(bench_pipeline.pipeline(), context);
+    bench_pipeline.play_to_end();
+    outcome = outcome_of(bench_pipeline);
     outcome.offered_pool = was_offered_pool(source);
     const int sent = streams * supply.frames;
     if (outcome.frames != sent) {
@@ -289,12 +296,14 @@ Outcome play(FrameSupply supply, const std::string& chain, const std::string& sy
   return outcome;
 }
 
-Outcome play_texts(const std::vector<std::string>& texts, int streams, bool apart) {
-  Stage stage;
-  const std::string& sink = apart ? kApart : kSink;
-  for (int i = 0; i < streams; ++i) stage.add(nullptr, texts[size_t(i) % texts.size()] + sink);
-  stage.play_to_end();
-  return outcome_of(stage);
+Outcome play_descriptions(const std::vector<std::string>& descriptions, int streams,
+                          bool start_sinks_separately) {
+  BenchPipeline bench_pipeline;
+  const std::string& sink = start_sinks_separately ? kSeparateSink : kSink;
+  for (int i = 0; i < streams; ++i)
+    bench_pipeline.add(nullptr, descriptions[size_t(i) % descriptions.size()] + sink);
+  bench_pipeline.play_to_end();
+  return outcome_of(bench_pipeline);
 }
 
 }  // namespace regions

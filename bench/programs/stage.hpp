@@ -1,5 +1,5 @@
-// Plays a pipeline and measures the frames that arrive at its sinks. Frames come from a GStreamer
-// source (frame_source.cpp) that pushes prepared frames, as fast as possible or one at a time.
+// Plays a GStreamer pipeline and measures when frames arrive at its sinks. The source element
+// (frame_source.cpp) pushes prepared frames as fast as possible or one at a time.
 #pragma once
 
 #include <gst/base/gstpushsrc.h>
@@ -16,32 +16,34 @@ namespace regions {
 enum class FrameOrigin : uint8_t {
   own_pool,       // pageable system memory, as from most sources
   proposed_pool,  // the pool that the next element proposes
-  ready_made      // buffers that were made before, such as CUDA memory
+  ready_made      // buffers that were made in advance, for example in CUDA memory
 };
 
 struct FrameSupply {
   FrameOrigin origin = FrameOrigin::own_pool;
-  GstCaps* caps = nullptr;            // borrowed
-  ConstFrame picture;                 // picture in the frames from pools
-  GstBuffer* const* ready = nullptr;  // borrowed; [ready_count], used in turn
+  GstCaps* caps = nullptr;  // borrowed
+  ConstFrame picture;       // picture that is written into buffers from pools
+  // [ready_count], borrowed; buffers that are sent in turn for FrameOrigin::ready_made.
+  GstBuffer* const* ready = nullptr;
   int ready_count = 0;
   int frames = 0;  // number of frames before EOS
-  bool refill =
-      false;  // write the picture into each frame again, because a later element draws on it
+  // Write the picture into each frame again, because a later element draws on it.
+  bool refill = false;
 };
 
 // Copies `supply`. Its borrowed members must outlive the source. Returns a floating reference.
 GstElement* make_frame_source(const FrameSupply& supply);
 
-// Whether the next element proposed a pool. Valid once frames flow.
+// Returns true if the next element proposed a buffer pool. Valid after the first frame.
 bool was_offered_pool(GstElement* source);
 
-// Pushes frames one at a time: after hold(), each frame waits for a call of let_one_go(). That
-// returns the monotonic time of the push (microseconds), or -1 if no element takes the frame.
-void hold(GstElement* source);
-int64_t let_one_go(GstElement* source);
+// Push frames one at a time: after hold_frames(), the source waits before each frame for a call of
+// push_one_frame(). push_one_frame() returns the monotonic time of the push in microseconds, or -1
+// if no element takes the frame.
+void hold_frames(GstElement* source);
+int64_t push_one_frame(GstElement* source);
 
-// Owns caps that are made from text.
+// Owns GstCaps that are parsed from text.
 class Caps {
  public:
   explicit Caps(const std::string& text);
@@ -55,26 +57,27 @@ class Caps {
 };
 
 struct Outcome {
-  int frames = 0;                // that arrived, in all streams
-  double frames_per_second = 0;  // after the first tenth, in all streams together
-  double latency_us = 0;         // median of single frames without a following one; -1: one
-                                 // did not arrive; 0: not measured
-  double work_us = 0;            // device time of the chain's elements per frame, from `stats`
-  double cpu_us = 0;             // CPU time of all threads per frame
-  bool offered_pool = false;     // by the first element of the chain
-  std::string device;            // active-device of the chain's first element that has one
+  int frames = 0;                // number of frames that arrived, in all streams
+  double frames_per_second = 0;  // total rate of all streams, without the first tenth of the frames
+  double latency_us = 0;      // median latency of frames that are pushed one at a time; -1: a frame
+                              // did not arrive; 0: not measured
+  double work_us = 0;         // device time of the chain's elements per frame, from `stats`
+  double cpu_us = 0;          // CPU time of all threads per frame
+  bool offered_pool = false;  // true if the first element of the chain proposed a buffer pool
+  std::string device;         // active-device of the chain's first element that has one
 };
 
-// Sends the supply's frames through `chain`, first at full speed, then one at a time. A ready-made
-// supply is uploaded first, from `system_caps`. Several streams run the same chain in one pipeline,
-// at full speed only. Throws DeviceError with the pipeline's message if the pipeline fails, or if
-// frames are lost.
+// Sends frames through `chain`, first at full speed, then one at a time. For
+// FrameOrigin::ready_made, frames with `system_caps` are uploaded in advance. Several streams run
+// the same chain in one pipeline, at full speed only. Throws DeviceError if the pipeline fails or
+// loses frames.
 Outcome play(FrameSupply supply, const std::string& chain, const std::string& system_caps,
              int streams = 1);
 
-// Plays pipelines that are complete except for their sink, at full speed. Streams use the texts in
-// turn. By GStreamer's default, each sink holds its first frame until all sinks have one; `apart`
-// disables this.
-Outcome play_texts(const std::vector<std::string>& texts, int streams = 1, bool apart = false);
+// Plays pipelines at full speed. Each text describes a pipeline without its sink in gst-launch
+// syntax; streams use the texts in turn. By default, GStreamer holds the first frame of each sink
+// until all sinks have a frame; `start_sinks_separately` disables this.
+Outcome play_descriptions(const std::vector<std::string>& descriptions, int streams = 1,
+                          bool start_sinks_separately = false);
 
 }  // namespace regions

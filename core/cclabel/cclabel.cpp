@@ -13,7 +13,8 @@ namespace {
 using P = CcLabelParams;
 
 constexpr double kMaxArea = 65535.0 * 65535.0;
-// Positions have 32 bits: 1000 frames at 65535 pixels each.
+// Limit in frames. Predicted positions fit in 32 bits even if a track moves by 65535 pixels in each
+// of these frames.
 constexpr double kMaxTrackMemory = 1000;
 
 constexpr Choice kCriteria[] = {
@@ -255,15 +256,15 @@ void expects_labellable(const Setup& setup) {
           "depth and the number of layers must be at least 1");
   expects(setup.in.model != ColorModel::labels,
           "a label image cannot be labelled as a picture; use it as a mask (source=mask)");
-  // Each factor is below 2^32, so the product fits in 64 bits.
+  // `depth` and `layers` are below 2^32, so their product fits in 64 bits.
   const uint64_t slices = static_cast<uint64_t>(setup.depth) * static_cast<uint64_t>(setup.layers);
   expects(slices <= UINT32_MAX / setup.size.area() &&
               slices * static_cast<uint64_t>(setup.size.height) <= INT32_MAX,
           what + " and " + std::to_string(setup.layers) +
               " thresholds have more voxels than labels can count (2^32)");
-  const bool halves = setup.in.component[1].y_shift > 0;
+  const bool has_subsampled_rows = setup.in.component[1].y_shift > 0;
   expects(
-      !halves || setup.depth == 1 || setup.size.height % 2 == 0,
+      !has_subsampled_rows || setup.depth == 1 || setup.size.height % 2 == 0,
       std::string(name_of(setup.in.format)) +
           " pictures of odd height cannot form volumes, because slices would share rows of chroma");
   expects_combinable(setup);

@@ -10,8 +10,9 @@
 namespace regions {
 
 enum class Criterion : uint8_t { binary, equal, difference };
-// In a picture, neighbours share edges (4) or also corners (8). In a volume, they share faces (6),
-// also edges (18), or also corners (26).
+// In a picture, neighbouring pixels share an edge (4), or an edge or a corner (8). In a volume,
+// neighbouring voxels share a face (6), a face or an edge (18), or a face, an edge or a corner
+// (26).
 enum class Connectivity : uint8_t { four = 4, six = 6, eight = 8, eighteen = 18, twenty_six = 26 };
 enum class Source : uint8_t { image, alpha, mask };
 enum class CcOutput : uint8_t { overlay, labels, colors, mask, none };
@@ -19,13 +20,14 @@ enum class Overflow : uint8_t { drop_smallest, saturate, error };
 enum class LabelValues : uint8_t { dense, track };
 enum class Method : uint8_t { automatic, union_find, propagation, sweep };
 
-// Points that select the regions they are in.
+// Points from the property `seeds`. Only regions that contain one of the points are kept.
 struct Seeds {
   static constexpr int kMax = 64;
-  uint16_t x[kMax], y[kMax];  // all inside the picture
+  uint16_t x[kMax], y[kMax];  // coordinates in pixels; all points are inside the picture
   int count = 0;
 };
 
+// The properties of the element. The parameter table in cclabel.cpp documents each of them.
 struct CcLabelParams : DrawingParams {
   Criterion criterion = Criterion::binary;
   double threshold = 0.5;
@@ -63,8 +65,8 @@ REGIONS_HD constexpr Connectivity within_slice(Connectivity connectivity) {
   return connectivity == Connectivity::six ? Connectivity::four : Connectivity::eight;
 }
 
-// Connectivity of the background for a given connectivity of the foreground, chosen so that a path
-// of one cannot cross a path of the other.
+// Connectivity of the background for a given connectivity of the foreground. It is chosen so that
+// foreground paths and background paths cannot cross each other.
 REGIONS_HD constexpr Connectivity dual(Connectivity connectivity) {
   switch (connectivity) {
     case Connectivity::four:
@@ -98,10 +100,10 @@ void plan(const CcLabelParams& params, Setup& setup);
 // The interface that make_algorithm<CcLabelParams, …>() returns.
 class CcLabel : public Algorithm<CcLabelParams> {
  public:
-  // Events in the slot's last frame, valid after its queue's wait() has returned. All zero without
-  // `track`.
+  // Tracking events in the last frame of this slot, valid after the queue's wait() has returned.
+  // All counts are zero without `track`.
   virtual TrackEvents track_events(int slot) const = 0;
-  // Number of iterations of label propagation in that frame; 0 for other methods.
+  // Number of iterations of label propagation in the last frame of this slot; 0 for other methods.
   virtual uint32_t passes(int /*slot*/) const { return 0; }
 };
 
@@ -109,9 +111,10 @@ inline bool uses_propagation(Method method) {
   return method == Method::propagation || method == Method::sweep;
 }
 
-// Throws SettingsError if parameters contradict each other or the setup, regardless of frames.
+// Throws SettingsError if the parameters contradict each other or the setup.
 void expects_consistent(const Setup& setup, const CcLabelParams& params);
-// Checks that both backends share. Throw InputError.
+// Checks that both backends share. Each throws InputError if the setup, frame or parameters are
+// unsuitable.
 void expects_labellable(const Setup& setup);
 void expects_labellable(const Setup& setup, const FrameTask& task, const CcLabelParams& params);
 void expects_source(const Setup& setup, const FrameTask& task, const CcLabelParams& params);
@@ -119,15 +122,17 @@ void expects_method(const Setup& setup, const CcLabelParams& params, BackendKind
 void expects_trackable(const Setup& setup);
 void expects_trackable(const Setup& setup, const FrameTask& task, const CcLabelParams& params);
 
-// Pixels with at least this value (gray, luma or alpha; luma_of() for RGB) are foreground.
-// Threshold 0 is black and makes every pixel foreground; 1 is white.
+// Converts a threshold to an integer level in stored units. Pixels whose value is at least this
+// level are foreground; the value is gray, luma or alpha, and luma_of() for RGB. Threshold 0 is
+// black and makes every pixel foreground; 1 is white.
 int foreground_level(double threshold, const Layout& layout, const Colorimetry& color);
 
-// Neighbours are linked if the sum of |difference| over their channels is below this level. Gray
-// and YUV use one channel (luma), RGB three. Source: GTC 2010 S12218, sum |difference| < tolerance.
+// Converts a tolerance to an integer level in stored units. Neighbours are linked if the sum of
+// |difference| over their channels is below this level (GTC 2010 S12218). Gray and YUV use one
+// channel (luma), RGB uses three.
 int difference_level(double tolerance, const Layout& layout);
 
-// The value of pixel (x, y) that `binary` compares.
+// The value of pixel (x, y) that criterion=binary compares with the threshold.
 template <class Byte>
 REGIONS_HD inline int value_at(const BasicFrame<Byte>& frame, int x, int y) {
   if (frame.layout.model == ColorModel::rgb) {
@@ -136,7 +141,8 @@ REGIONS_HD inline int value_at(const BasicFrame<Byte>& frame, int x, int y) {
   return frame.sample(0, x, y);
 }
 
-// Sum of |difference| over the channels, which `equal` (0: linked) and `difference` compare.
+// Sum of |difference| over the channels of two pixels. criterion=equal links pixels with sum 0, and
+// criterion=difference compares the sum with the tolerance.
 template <class Byte>
 REGIONS_HD inline int distance_at(const BasicFrame<Byte>& frame, int x, int y, int x2, int y2) {
   const int channels = frame.layout.model == ColorModel::rgb ? 3 : 1;
@@ -151,29 +157,33 @@ REGIONS_HD inline int distance_at(const BasicFrame<Byte>& frame, int x, int y, i
 // The value that label-values=track writes for a label. `limit` is the largest value of the format.
 REGIONS_HD inline uint32_t track_value(const Region* regions, uint32_t count, uint32_t label,
                                        uint32_t limit, Overflow overflow) {
-  if (label == 0 || label > count) return 0;  // a region beyond the table has no track
+  if (label == 0 || label > count)
+    return 0;  // a region that has no record in the table has no track
   const uint32_t track = regions[label - 1].track;
   if (track <= limit) return track;
   return overflow == Overflow::saturate ? limit : 0;
 }
 
 TrackRules track_rules(const CcLabelParams& params, const Layout& in);
-// Largest label of the task's output picture. Larger labels overflow.
+// The largest label that fits in the task's output picture. The property `overflow` says what
+// happens to larger labels.
 uint32_t max_output_label(const FrameTask& task, const CcLabelParams& params);
-// How many of `total` regions get a label. `out` is the layout of the output picture, if there is
-// one. Throws InputError if `overflow` forbids the number of regions.
+// Returns how many of `total` regions get a label. `out` is the layout of the output picture, if
+// there is one. Throws InputError if there are more regions than labels and `overflow` does not
+// allow this.
 LabelCapacity label_capacity(const CcLabelParams& params, uint32_t total, const Layout& out);
 
 }  // namespace regions
 
 namespace regions::cclabel {
 
-// Bytes of device memory that drop_value() requires for this many pixels. CUDA only.
+// Returns the number of bytes of device memory that drop_value() requires for this many pixels.
+// CUDA only.
 size_t drop_value_bytes(size_t pixels);
 
-// Removes regions whose pixels have this value from labels 1..n in raster order, and renumbers the
-// other regions. CUDA only. The frame has one component of 1 or 2 bytes; rows of labels are
-// contiguous. Writes the new number of regions to `total` in pinned host memory.
+// Removes the regions whose pixels have this value, and renumbers the other regions 1, 2, … in
+// raster order. CUDA only. The frame has one component of 1 or 2 bytes. The label map has no
+// padding. Writes the new number of regions to `total`, which is in pinned host memory.
 void drop_value(const ConstFrame& frame, uint32_t value, const LabelMap& labels, void* memory,
                 uint32_t* total, Queue& queue);
 

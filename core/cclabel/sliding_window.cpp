@@ -12,8 +12,8 @@ WindowPositions::Step WindowPositions::next() {
   Step step;
   slices_ = std::min(slices_ + 1, depth_);
   if (newest_ == 0) {
-    // The oldest frame of a full window is not copied. Positions after the window do not overlap
-    // it.
+    // The window has reached the start of the buffer. Move it to the end of the buffer, without its
+    // oldest frame. The old and the new positions do not overlap.
     step.moved = depth_ - 1;
     step.moved_to = newest_ = depth_ + 1;
   }
@@ -85,7 +85,7 @@ WindowLabels SlidingWindow::label_window(const FrameTask& task, const CcLabelPar
   const bool is_mask = params.source == Source::mask;
   const ConstFrame& labelled = is_mask ? task.mask : task.in;
   if (is_mask != is_mask_ || labelled.layout.format != labelled_.format) {
-    is_mask_ = is_mask;  // the source changed, or the format of masks
+    is_mask_ = is_mask;  // the source or the mask format changed: start a new window
     labelled_ = labelled.layout;
     window_ = WindowPositions(setup_.depth);
   }
@@ -102,7 +102,7 @@ WindowLabels SlidingWindow::label_window(const FrameTask& task, const CcLabelPar
   const Frame window = frames_at(step.position, step.slices);
   volume.in = window;
   if (is_mask) {
-    // The picture's pixels are not read.
+    // The labeller reads only the mask. `in` only provides the layout.
     volume.mask = window;
     volume.in.layout = setup_.in;
   }

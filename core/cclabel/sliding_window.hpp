@@ -1,12 +1,12 @@
-// Sliding windows (`sliding=true`): each frame is labelled together with the previous frames. This
-// class contains what both backends share: frame storage, labelling of the window as a volume, and
-// validation.
+// Sliding windows (`sliding=true`): each frame is labelled together with the previous frames.
+// SlidingWindow contains what both backends share: frame storage, labelling of the window as a
+// volume, and validation.
 //
-// The newest frame is the first slice of the volume. Raster order therefore numbers its regions
-// first: 1..n in raster order of their first pixels, as without a window. The regions of frame t
-// are the intersections of frame t with the components of the window that ends at t. Successive
-// windows share all but one frame. Tracks are matched by the pixels that their regions have in
-// common there.
+// The newest frame is the first slice of the volume. Therefore its regions get the first labels:
+// 1..n in raster order of their first pixels, as without a window. The regions of frame t are the
+// intersections of frame t with the components of the window that ends at t. Consecutive windows
+// share all frames except one. Tracks are matched by the pixels that regions of both windows have
+// in common in the shared frames.
 #pragma once
 
 #include <memory>
@@ -15,34 +15,34 @@
 
 namespace regions {
 
-// Positions of a window's frames in a buffer for twice as many frames, newest first and
-// consecutive. The window grows towards the start of the buffer. Only when it arrives there is it
-// moved to the end.
+// Computes where the frames of a window are stored. The buffer has space for twice as many frames
+// as the window. The frames are consecutive, newest first. Each new frame is stored before the
+// previous one. When the window reaches the start of the buffer, it is moved to the end.
 class WindowPositions {
  public:
   explicit WindowPositions(int depth = 1) : depth_(depth), newest_(2 * depth) {}
 
   struct Step {
-    int position = 0;  // of the new frame
+    int position = 0;  // position of the new frame in the buffer, frames
     int slices = 1;    // frames in the window, including the new one
-    int moved = 0;     // number of positions to copy first, from position 0 to `moved_to`
-    int moved_to = 0;
+    int moved = 0;     // number of frames to copy first, from position 0 to position `moved_to`
+    int moved_to = 0;  // first destination of these copies
   };
   Step next();
 
  private:
   int depth_;
-  int newest_;
-  int slices_ = 0;
+  int newest_;      // position of the newest frame
+  int slices_ = 0;  // number of frames in the window
 };
 
 // The labels of a window, newest frame first, and the labels of the previous window. Slice z + 1 of
 // the new window is slice z of the previous one, for `shared` slices.
 struct WindowLabels {
-  LabelMap now;
-  ConstLabelMap before;
-  int shared = 0;
-  Size picture;
+  LabelMap now;          // labels of this window
+  ConstLabelMap before;  // labels of the previous window
+  int shared = 0;        // number of slices that both windows contain
+  Size picture;          // size of one frame
 
   LabelMap newest() const { return rows_of(now, 0, picture.height); }
   // Number of pixels in the shared slices, which are contiguous.
@@ -74,14 +74,14 @@ class SlidingWindow : public CcLabel {
   virtual void forget(IdNumbering ids) = 0;
   virtual TrackEvents window_events(int slot) const = 0;
 
-  // Queues the work that adds the frame to the window and labels the window. Frames must arrive in
-  // order, one at a time.
+  // Puts the work on the queue that adds the frame to the window and labels the window. Must be
+  // called in frame order, by one thread at a time.
   WindowLabels label_window(const FrameTask& task, const CcLabelParams& params, Queue& queue);
   Backend& backend() const { return *backend_; }
   const Setup& setup() const { return setup_; }
 
  private:
-  // The volume of `count` frames of the buffer from this position on.
+  // Returns a volume of `count` frames of the buffer, starting at position `first`.
   Frame frames_at(int first, int count) const;
 
   const std::shared_ptr<Backend> backend_;
@@ -91,8 +91,8 @@ class SlidingWindow : public CcLabel {
   Layout labelled_;  // layout of the window's frames, which are pictures or masks
   bool is_mask_ = false;
   Block frames_;     // [2 * depth] frames
-  Block labels_[2];  // of alternating windows
-  int current_ = 0;
+  Block labels_[2];  // label maps of the current and the previous window, used alternately
+  int current_ = 0;  // index of the next window in labels_
 };
 
 }  // namespace regions

@@ -1,5 +1,5 @@
-// Drawing setup: memory of the ink, selection of glyphs, colour encoding, and the parameter table
-// of regionoverlay.
+// Prepares drawing: divides the memory of Ink, selects the glyph size, and computes colour
+// encoders. Also contains the parameter table of regionoverlay.
 #include "core/drawing/drawing.hpp"
 
 #include <cmath>
@@ -12,28 +12,29 @@ namespace regions {
 
 namespace {
 
-// Rows have whole 128-byte lines, so that tiles do not share lines.
+// Returns the pitch in bytes of a row of 32-bit words. Rows consist of whole 128-byte cache lines,
+// so that two tiles never share a line.
 ptrdiff_t pitch_of(int words) { return (static_cast<ptrdiff_t>(words) * 4 + 127) / 128 * 128; }
 
-// Allocates `width` x `height` words at `offset` and advances it.
-Image<uint32_t> cut(std::byte* memory, size_t& offset, int width, int height) {
+// Takes `width` x `height` words from `memory` at `offset`, and advances `offset`.
+Image<uint32_t> take_words(std::byte* memory, size_t& offset, int width, int height) {
   auto* data = memory ? reinterpret_cast<uint32_t*>(memory + offset) : nullptr;
   const ptrdiff_t pitch = pitch_of(width);
   offset += static_cast<size_t>(pitch) * static_cast<size_t>(height);
   return {data, width, height, pitch};
 }
 
-size_t cut_all(std::byte* memory, Size picture, Ink& ink) {
-  const auto up = [](int n, int step) { return (n + step - 1) / step; };
+size_t divide_memory(std::byte* memory, Size picture, Ink& ink) {
+  const auto divide_up = [](int n, int step) { return (n + step - 1) / step; };
   size_t offset = 0;
-  ink.codes = cut(memory, offset, picture.width, picture.height);
-  ink.tiles =
-      cut(memory, offset, up(picture.width, Ink::kTileWidth), up(picture.height, Ink::kTileHeight));
-  ink.edges = cut(memory, offset, up(picture.width, 32), picture.height);
-  ink.crowded = cut(memory, offset, 1, 1);
-  const int nodes = up(picture.height, Ink::kBandHeight) * Ink::kBandHeight * 2;
-  ink.taken = cut(memory, offset, up(picture.width, 32), nodes);
-  ink.full = cut(memory, offset, up(picture.width, 1024), nodes);
+  ink.codes = take_words(memory, offset, picture.width, picture.height);
+  ink.tiles = take_words(memory, offset, divide_up(picture.width, Ink::kTileWidth),
+                         divide_up(picture.height, Ink::kTileHeight));
+  ink.edges = take_words(memory, offset, divide_up(picture.width, 32), picture.height);
+  ink.crowded = take_words(memory, offset, 1, 1);
+  const int nodes = divide_up(picture.height, Ink::kBandHeight) * Ink::kBandHeight * 2;
+  ink.taken = take_words(memory, offset, divide_up(picture.width, 32), nodes);
+  ink.full = take_words(memory, offset, divide_up(picture.width, 1024), nodes);
   return offset;
 }
 
@@ -41,19 +42,20 @@ size_t cut_all(std::byte* memory, Size picture, Ink& ink) {
 
 size_t ink_bytes(Size picture) {
   Ink unused;
-  return cut_all(nullptr, picture, unused);
+  return divide_memory(nullptr, picture, unused);
 }
 
 Ink ink_in(void* memory, Size picture) {
   Ink ink;
-  cut_all(static_cast<std::byte*>(memory), picture, ink);
+  divide_memory(static_cast<std::byte*>(memory), picture, ink);
   return ink;
 }
 
 GlyphSize glyphs_for(int picture_height) {
   GlyphSize best = kGlyphSizes[0];
   for (const GlyphSize& size : kGlyphSizes) {
-    if (size.em * 45 <= picture_height) best = size;  // 24 px at 1080 rows
+    if (size.em * 45 <= picture_height)
+      best = size;  // this gives 24 pixels for a picture of 1080 rows
   }
   return best;
 }
@@ -64,8 +66,10 @@ ColorEncoder encoder_of(const Layout& layout, const Colorimetry& color) {
   constexpr double kOne = 1 << ColorEncoder::kShift;
   ColorEncoder encoder;
   encoder.max = layout.max_value();
-  // `scale` and `zero` are in stored units, for a component whose R, G, B weights are within 0..1.
-  const auto set = [&](int c, double red, double green, double blue, double scale, double zero) {
+  // Sets the weights of component `c`. `scale` is its range and `zero` its value for black, in
+  // stored units.
+  const auto set_weights = [&](int c, double red, double green, double blue, double scale,
+                               double zero) {
     const double weights[3] = {red, green, blue};
     for (int i = 0; i < 3; ++i) {
       encoder.weight[c][i] = static_cast<int32_t>(std::lround(weights[i] * scale / 255 * kOne));
@@ -74,9 +78,9 @@ ColorEncoder encoder_of(const Layout& layout, const Colorimetry& color) {
   };
   const double full = layout.max_value();
   if (layout.model == ColorModel::rgb) {
-    set(0, 1, 0, 0, full, 0);
-    set(1, 0, 1, 0, full, 0);
-    set(2, 0, 0, 1, full, 0);
+    set_weights(0, 1, 0, 0, full, 0);
+    set_weights(1, 0, 1, 0, full, 0);
+    set_weights(2, 0, 0, 1, full, 0);
     return encoder;
   }
   // ITU-R BT.601-7, 2.5.1: Y = Kr R + Kg G + Kb B, Cb = (B - Y) / (2 - 2 Kb), Cr = (R - Y) / (2 - 2
@@ -84,14 +88,14 @@ ColorEncoder encoder_of(const Layout& layout, const Colorimetry& color) {
   const auto [kr, kb] = luma_weights(color.matrix);
   const double kg = 1 - kr - kb;
   const bool limited = layout.model == ColorModel::yuv && !color.full_range;
-  const double code = 1 << (layout.depth - 8);  // an 8-bit step in stored units
-  set(0, kr, kg, kb, limited ? 219 * code : full, limited ? 16 * code : 0);
+  const double byte_step = 1 << (layout.depth - 8);  // one 8-bit step in stored units
+  set_weights(0, kr, kg, kb, limited ? 219 * byte_step : full, limited ? 16 * byte_step : 0);
   if (layout.model != ColorModel::yuv) return encoder;
-  const double chroma = limited ? 224 * code : full;
+  const double chroma = limited ? 224 * byte_step : full;
   const double u = 2 - 2 * kb;
   const double v = 2 - 2 * kr;
-  set(1, -kr / u, -kg / u, 0.5, chroma, 128 * code);
-  set(2, 0.5, -kg / v, -kb / v, chroma, 128 * code);
+  set_weights(1, -kr / u, -kg / u, 0.5, chroma, 128 * byte_step);
+  set_weights(2, 0.5, -kg / v, -kb / v, chroma, 128 * byte_step);
   return encoder;
 }
 

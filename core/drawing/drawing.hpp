@@ -13,6 +13,7 @@ namespace regions {
 
 enum class Style : uint8_t { boxes = 1, outlines = 2, fill = 4, ids = 8 };
 
+// Properties of all elements that draw regions; drawing_fields() documents them.
 struct DrawingParams {
   uint32_t style = 1 | 2 | 8;  // bits of Style
   double opacity = 0.4;
@@ -25,7 +26,7 @@ inline constexpr Choice kStyles[] = {
     {4, "fill", "A tint over the region. Needs a label map"},
     {8, "ids", "The track id next to the box"}};
 
-// The table lines of these parameters. P derives from DrawingParams.
+// The entries of the parameter table for DrawingParams. P derives from DrawingParams.
 template <class P>
 std::vector<Field> drawing_fields() {
   return {
@@ -38,15 +39,16 @@ std::vector<Field> drawing_fields() {
 // The colour of a track: bright, with a hue that differs clearly from the hues of the next ids.
 REGIONS_HD constexpr Rgb track_color(uint32_t track) {
   // Fibonacci hashing: multiples of the golden ratio are spread over the hue circle.
-  const uint32_t turn = track * 2654435769u;
-  const auto hue = static_cast<int>((static_cast<uint64_t>(turn) * 1536) >> 32);
+  const uint32_t hash = track * 2654435769u;
+  const auto hue = static_cast<int>((static_cast<uint64_t>(hash) * 1536) >> 32);
   const int sector = hue >> 8;
-  const int rise = hue & 255;
-  const int fall = 255 - rise;
-  const int floor = track & 8 ? 104 : 40;  // ids 8..15 of every 16 are paler
-  const int wheel[6] = {255, fall, 0, 0, rise, 255};
-  int color[3] = {wheel[sector], wheel[(sector + 4) % 6], wheel[(sector + 2) % 6]};
-  for (int& c : color) c = floor + c * (255 - floor) / 255;
+  const int rising = hue & 255;
+  const int falling = 255 - rising;
+  // Half of the ids (8..15 of every 16) have paler colours.
+  const int darkest = track & 8 ? 104 : 40;
+  const int hue_wheel[6] = {255, falling, 0, 0, rising, 255};
+  int color[3] = {hue_wheel[sector], hue_wheel[(sector + 4) % 6], hue_wheel[(sector + 2) % 6]};
+  for (int& c : color) c = darkest + c * (255 - darkest) / 255;
   // Saturated blue and red are dark: mix in white until luma is 136.
   const int luma = (77 * color[0] + 150 * color[1] + 29 * color[2] + 128) >> 8;
   if (luma < 136) {
@@ -56,8 +58,8 @@ REGIONS_HD constexpr Rgb track_color(uint32_t track) {
           static_cast<uint8_t>(color[2])};
 }
 
-// A label image for drawing: dense labels of 1, 2 or 4 bytes. It may have any size and is scaled to
-// the picture by nearest pixel. Empty if only boxes are known.
+// A label image for drawing: dense labels of 1, 2 or 4 bytes. The image may have any size; each
+// pixel of the picture uses the nearest label. Empty if only the boxes of the regions are known.
 struct LabelView {
   const std::byte* data = nullptr;
   ptrdiff_t pitch = 0;  // bytes
@@ -72,7 +74,7 @@ struct LabelView {
         width(map.width),
         height(map.height) {}
   LabelView(LabelMap map) : LabelView(ConstLabelMap(map)) {}
-  // View of a gray8, gray16 or labels32 frame.
+  // Makes a view of a gray8, gray16 or labels32 frame.
   explicit LabelView(const ConstFrame& frame)
       : data(frame.plane[0]),
         pitch(frame.pitch[0]),
@@ -83,25 +85,29 @@ struct LabelView {
   REGIONS_HD bool empty() const { return data == nullptr; }
 };
 
-// The workspace of drawing in the backend's memory, one per slot. All zero initially and after each
-// draw().
+// The workspace of drawing in the backend's memory. Each slot has its own workspace. All values are
+// zero initially and after each draw().
 struct Ink {
-  // Backends skip tiles without ink.
+  // Size of a tile in pixels. Backends skip tiles without ink.
   static constexpr int kTileWidth = 64;
   static constexpr int kTileHeight = 16;
-  static constexpr int kBandHeight = 64;  // pixels: whole tiles and whole chroma samples
+  // Height of a band of rows, pixels. Bands contain whole tiles and whole chroma samples.
+  static constexpr int kBandHeight = 64;
 
-  Image<uint32_t> codes;  // [height][width], ink codes, see stamp.hpp
+  Image<uint32_t> codes;  // [height][width], ink code of each pixel, see stamp.hpp
   Image<uint32_t> tiles;  // [height / 16][width / 64], nonzero if the tile contains a nonzero code
-  Image<uint32_t> edges;  // [height][width / 32], one bit per pixel, see paint.hpp
+  Image<uint32_t>
+      edges;  // [height][width / 32], one bit per pixel: borders of regions, see paint.hpp
   Image<uint32_t> crowded;  // [1][1], GPU only: nonzero while regions remain to be stamped
-  // Pixels already covered when many regions overlap; CPU only, see cpu/drawing/drawing.hpp.
+  // Pixels that stamps have already covered, for pictures with many overlapping regions. CPU only,
+  // see cpu/drawing/drawing.hpp.
   Image<uint32_t> taken;  // [height / 64 * 128][width / 32], one bit per pixel
-  Image<uint32_t> full;   // [height / 64 * 128][width / 1024], one bit per word of `taken`
+  Image<uint32_t> full;  // [height / 64 * 128][width / 1024], one bit per word of `taken`: all bits
+                         // of the word are set
 };
 
-// Size of the workspace for pictures of this size, and the workspace in a block of that size
-// (aligned to 256 bytes).
+// ink_bytes() returns the size of the workspace for pictures of this size, in bytes. ink_in()
+// returns the workspace in a block of that size, which must be aligned to 256 bytes.
 size_t ink_bytes(Size picture);
 Ink ink_in(void* memory, Size picture);
 

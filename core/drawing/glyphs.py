@@ -7,12 +7,12 @@ import sys
 
 from PIL import Image, ImageDraw, ImageFont
 
-EMS = (11, 13, 16, 20, 24, 30, 38, 48, 64)  # pixels; drawing.cpp chooses by the picture
+EMS = (11, 13, 16, 20, 24, 30, 38, 48, 64)  # font heights in pixels; drawing.cpp chooses one by the height of the picture
 DIGITS = "0123456789"
 
 
 def render(font):
-    """Cell size and the coverage of the ten digits, row by row."""
+    """Returns the width and height of a digit's cell (pixels), and the coverage of the ten digits, row by row (0 to 255)."""
     boxes = [font.getbbox(digit) for digit in DIGITS]
     top, bottom = min(b[1] for b in boxes), max(b[3] for b in boxes)
     width, height = round(font.getlength("0")), bottom - top

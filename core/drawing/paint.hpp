@@ -1,5 +1,5 @@
-// Painting: combines ink, outlines and labels into the pixels of a picture, in place and in blocks
-// of 2x2 pixels. Each function serves all formats and both backends.
+// Painting: mixes the colours of boxes, tags, outlines and fills into the pixels of a picture, in
+// place and in blocks of 2x2 pixels. The functions support all formats, and both backends use them.
 #pragma once
 
 #include "core/drawing/stamp.hpp"
@@ -10,7 +10,7 @@ namespace regions {
 struct ColorEncoder {
   static constexpr int kShift = 14;
   int32_t weight[3][3] = {};  // [component][red, green, blue], in units of 1 / (1 << kShift)
-  int32_t offset[3] = {};     // [component], includes rounding
+  int32_t offset[3] = {};     // [component], added to the weighted sum; includes 0.5 for rounding
   int max = 255;
 
   REGIONS_HD void encode(Rgb color, int (&value)[3]) const {
@@ -24,13 +24,14 @@ struct ColorEncoder {
 };
 ColorEncoder encoder_of(const Layout& layout, const Colorimetry& color);
 
-// Reads labels at picture coordinates, by nearest pixel.
+// Reads the label that is nearest to a pixel of the picture.
 struct LabelSampler {
   LabelView view;
   uint32_t step_x = 0;  // label pixels per picture pixel, times 1 << 16
   uint32_t step_y = 0;
 
-  // Positions (n + 0.5) * step stay below 2^32 and inside the view for all sizes up to 65535.
+  // Index of the label nearest to picture coordinate n. The position (n + 0.5) * step stays below
+  // 2^32 and inside the view for all sizes up to 65535.
   REGIONS_HD static constexpr ptrdiff_t nearest(int n, uint32_t step) {
     return (static_cast<uint32_t>(n) * step + step / 2) >> 16;
   }
@@ -55,23 +56,23 @@ inline LabelSampler sampler_of(const LabelView& view, Size picture) {
 }
 
 // Outlines. An edge pixel has an 8-neighbour with another label. A pixel has another label within
-// Chebyshev distance d exactly if it has an edge pixel within d - 1. An outline of any thickness is
-// therefore a dilation of the edge bits by a square. Edges of label 0 do not need a bit.
+// Chebyshev distance d exactly if it has an edge pixel within d - 1. Therefore an outline of any
+// thickness is a dilation of the edge bits by a square. Edge pixels with label 0 need no bit.
 //
-// Returns the middle word of 160 bits, dilated by `radius` <= 64 to the left and right. Each step
-// triples the width of the window, as long as this leaves no gap.
+// Returns the middle word of five words after dilation by `radius` <= 64 bits to the left and
+// right. Each step triples the width of the dilation window, as long as the radius allows it.
 REGIONS_HD inline uint32_t dilated_word(const uint32_t (&around)[5], int radius) {
   if ((around[0] | around[1] | around[2] | around[3] | around[4]) == 0) return 0;
   uint32_t bits[5];
   for (int i = 0; i < 5; ++i) bits[i] = around[i];
   for (int reach = 0;
-       reach < radius;) {  // steps of 1, 3, 9, 27 and 24 are below the width of a word
+       reach < radius;) {  // the steps 1, 3, 9, 27 and 24 are smaller than the 32 bits of a word
     const int step = 2 * reach + 1 < radius - reach ? 2 * reach + 1 : radius - reach;
     uint32_t next[5];
     for (int i = 0; i < 5; ++i) {
       const uint64_t lower = i > 0 ? bits[i - 1] : 0;
       const uint64_t higher = i < 4 ? bits[i + 1] : 0;
-      // Bit numbers increase with x. First towards greater x, then towards smaller x.
+      // Bit numbers increase with x: `up` moves bits to greater x, `down` to smaller x.
       const auto up = (static_cast<uint64_t>(bits[i]) << 32 | lower) << step >> 32;
       const auto down = (higher << 32 | bits[i]) >> step;
       next[i] = bits[i] | static_cast<uint32_t>(up) | static_cast<uint32_t>(down);
@@ -87,24 +88,26 @@ struct Painter {
   Frame picture;  // drawn on in place
   LabelSampler labels;
   ColorEncoder encoder;
-  int dark[3] = {};    // colour of shadows and tag backgrounds, encoded
-  int fill_alpha = 0;  // of 256
+  int dark[3] = {};    // colour of shadows and tag backgrounds, as stored components
+  int fill_alpha = 0;  // opacity of fills, 0..256
 };
 Painter painter_of(const Frame& picture, const LabelView& labels, const DrawingParams& params);
 
-// Region records, from which labels and ink codes get their tracks.
+// Looks up the track id of a label or of an ink code in the region records.
 struct Tracks {
   const Region* regions = nullptr;
   uint32_t count = 0;
 
-  // Must not be called for label 0.
+  // The track id of a label. A region without a record uses its label. Must not be called for label
+  // 0.
   REGIONS_HD uint32_t of_label(uint32_t label) const {
     return label <= count ? regions[label - 1].track : label;
   }
   REGIONS_HD uint32_t of_code(uint32_t code) const { return regions[index_of(code)].track; }
 };
 
-// Caches the last colour and its encoding, because neighbours usually use the same one.
+// Caches the encoded colour of the last track, because neighbouring pixels usually have the same
+// track.
 struct TrackColor {
   bool known = false;
   uint32_t track = 0;
@@ -118,7 +121,8 @@ struct TrackColor {
   }
 };
 
-// A colour in the picture's components, mixed in with weight alpha / 256.
+// A colour in the picture's components, and its opacity: it is mixed into the picture with weight
+// alpha / 256.
 struct Paint {
   int value[3] = {};
   int alpha = 0;
@@ -127,16 +131,18 @@ struct Paint {
   REGIONS_HD Paint(const int (&v)[3], int a) : value{v[0], v[1], v[2]}, alpha(a) {}
 };
 
+// Colour of shadows and of the background of tags.
 inline constexpr Rgb kDark = {12, 12, 16};
-inline constexpr int kShadowAlpha = 150;  // of 256
-inline constexpr int kPlateAlpha = 205;   // of 256
+inline constexpr int kShadowAlpha = 150;  // opacity of shadows, 0..256
+inline constexpr int kTagAlpha = 205;     // opacity of the background of tags, 0..256
 
-// The paint of one pixel: the topmost of tag, box, outline, their shadows, and fill.
+// Returns the paint of one pixel: that of the topmost layer there. From top to bottom, the layers
+// are tag, box, outline, shadow of box or outline, and fill.
 REGIONS_HD inline Paint paint_of(const Painter& painter, const Tracks& tracks, uint32_t code,
                                  bool outline, bool shadow, uint32_t label, TrackColor& color) {
   const InkKind kind = kind_of(code);
   if (kind == InkKind::tag) {
-    Paint paint(painter.dark, kPlateAlpha);
+    Paint paint(painter.dark, kTagAlpha);
     const int cover = coverage_of(code);
     if (cover == 0) return paint;
     color.choose(painter.encoder, tracks.of_code(code));
@@ -154,13 +160,13 @@ REGIONS_HD inline Paint paint_of(const Painter& painter, const Tracks& tracks, u
   return {color.value, outline ? 256 : painter.fill_alpha};
 }
 
-// The inputs of a block of 2x2 pixels, zero outside the picture. Pixel i is (x0 + i % 2, y0 + i /
-// 2).
+// The inputs of a block of 2x2 pixels at (x0, y0). Pixel i is (x0 + i % 2, y0 + i / 2). Values
+// outside the picture are zero.
 struct BlockInk {
   uint32_t codes[4] = {};
-  uint32_t labels[4] = {};  // only read if `outline` or `shadow` is set, and for fill
-  unsigned outline = 0;     // one bit per pixel
-  unsigned shadow = 0;      // one bit per pixel
+  uint32_t labels[4] = {};  // only read for fills and where `outline` or `shadow` is set
+  unsigned outline = 0;     // bit i: pixel i belongs to an outline
+  unsigned shadow = 0;      // bit i: pixel i belongs to an outline's shadow
 
   REGIONS_HD bool alike(int i, int j) const {
     return codes[i] == codes[j] && labels[i] == labels[j] &&
@@ -171,11 +177,12 @@ struct BlockInk {
 // Properties of a format's storage that are compile-time constants.
 template <int kX, int kY, int kBytes>
 struct Storage {
-  static constexpr int kXShift = kX;  // log2 of chroma subsampling
-  static constexpr int kYShift = kY;
+  static constexpr int kXShift = kX;  // log2 of the horizontal chroma subsampling
+  static constexpr int kYShift = kY;  // log2 of the vertical chroma subsampling
   static constexpr int kSampleBytes = kBytes;
 };
 
+// Address of one stored sample; `low_bits` is the number of its unused low bits.
 template <int kBytes>
 struct SamplePosition {
   uint8_t* at;
@@ -194,13 +201,14 @@ struct SamplePosition {
   }
 };
 
-// Mixes component c of the block at (x0, y0). One sample covers (1 << kXShift) x (1 << kYShift)
-// pixels and gets their mean result. `value_of(i)` is the component of pixel i's paint.
+// Mixes the paint into component c of the 2x2 block at (x0, y0). One sample covers (1 << kXShift) x
+// (1 << kYShift) pixels and gets the mean of their results. `value_of(i)` is the value of the
+// component in the paint of pixel i.
 template <int kXShift, int kYShift, int kBytes, class ValueOf>
 REGIONS_HD void mix_component(const Frame& picture, int c, int x0, int y0, const Paint (&paint)[4],
                               ValueOf value_of) {
-  // At the right and bottom border of an odd-sized picture a sample covers fewer pixels: 1, 2 or 4
-  // in all.
+  // A sample covers 1, 2 or 4 pixels; at the right and bottom borders of odd-sized pictures it
+  // covers fewer than elsewhere.
   const int shift = 8 + (kXShift && x0 + 1 < picture.width) + (kYShift && y0 + 1 < picture.height);
   const int low_bits = picture.layout.low_bits;
   const int step = picture.layout.component[c].step;
@@ -208,18 +216,18 @@ REGIONS_HD void mix_component(const Frame& picture, int c, int x0, int y0, const
   auto* first = reinterpret_cast<uint8_t*>(picture.at(c, x0, y0));
   for (int i = 0; i < 4; ++i) {
     if (((i & 1) & kXShift) != 0 || ((i >> 1) & kYShift) != 0)
-      continue;  // handled with an earlier pixel
-    int alphas = 0;
+      continue;  // an earlier pixel of the block has handled this sample
+    int alpha_sum = 0;
     int sum = 0;
     for (int j = i; j < 4; ++j) {
       if (((i ^ j) & 1 & ~kXShift) != 0 || ((i ^ j) >> 1 & ~kYShift) != 0) continue;
-      alphas += paint[j].alpha;
+      alpha_sum += paint[j].alpha;
       sum += paint[j].alpha * value_of(j);
     }
-    if (alphas == 0) continue;  // also true outside the picture
+    if (alpha_sum == 0) continue;  // nothing to paint; this is also the case outside the picture
     const SamplePosition<kBytes> sample{first + (i >> 1) * pitch + (i & 1) * step, low_bits};
     const int old = sample.load();
-    sample.store(old + ((sum - alphas * old + (1 << (shift - 1))) >> shift));
+    sample.store(old + ((sum - alpha_sum * old + (1 << (shift - 1))) >> shift));
   }
 }
 
@@ -228,7 +236,7 @@ template <class Stored>
 REGIONS_HD void paint_block(const Painter& painter, const Tracks& tracks, int x0, int y0,
                             const BlockInk& ink, TrackColor& color) {
   Paint paint[4];
-  int alphas = 0;
+  int alpha_sum = 0;
   for (int i = 0; i < 4; ++i) {
     if (i > 0 && ink.alike(i, i - 1)) {
       paint[i] = paint[i - 1];
@@ -237,9 +245,9 @@ REGIONS_HD void paint_block(const Painter& painter, const Tracks& tracks, int x0
       paint[i] = paint_of(painter, tracks, ink.codes[i], (ink.outline >> i & 1) && label,
                           (ink.shadow >> i & 1) && label, label, color);
     }
-    alphas += paint[i].alpha;
+    alpha_sum += paint[i].alpha;
   }
-  if (alphas == 0) return;
+  if (alpha_sum == 0) return;
   constexpr int kBytes = Stored::kSampleBytes;
   const Frame& picture = painter.picture;
   mix_component<0, 0, kBytes>(picture, 0, x0, y0, paint, [&](int i) { return paint[i].value[0]; });
@@ -250,7 +258,7 @@ REGIONS_HD void paint_block(const Painter& painter, const Tracks& tracks, int x0
     }
   }
   if (picture.layout.alpha) {
-    // Painted pixels become opaque in transparent pictures too.
+    // Painted pixels become opaque, also in transparent pictures.
     const int opaque = picture.layout.max_value();
     mix_component<0, 0, kBytes>(picture, 3, x0, y0, paint, [=](int) { return opaque; });
   }

@@ -1,5 +1,5 @@
-// regionoverlay: draws the regions of the `regions` metadata on any picture. Its parameters, and
-// the functions that every algorithm declares for the element and the library.
+// Parameters of regionoverlay, which draws the regions of the `regions` metadata on any picture;
+// and the functions that every algorithm declares for the element and the library.
 #pragma once
 
 #include "core/algorithm.hpp"

@@ -1,7 +1,7 @@
-// Stamping: which ink codes the box and id of a region write, and where. A code contains the kind
-// in its upper 3 bits, the record's index in the next 21 bits and the glyph's coverage in the lower
-// 8 bits. Codes of one pixel are combined by maximum, so neither the number of threads nor their
-// order changes the picture.
+// Stamping: computes the ink codes that the box and the id of a region write, and their pixels. An
+// ink code contains the kind in its upper 3 bits, the index of the region's record in the next 21
+// bits, and the coverage of the glyph in the lower 8 bits. If several regions write to one pixel,
+// the largest code remains. So neither the number nor the order of threads changes the picture.
 #pragma once
 
 #include <cstdint>
@@ -20,15 +20,15 @@ struct GlyphSize {
 // The glyph size for a picture with this many rows.
 GlyphSize glyphs_for(int picture_height);
 
-// The coverage table on the host. The GPU has its own copy (glyph_table.hpp).
+// Returns the coverage table in host memory. The GPU has its own copy (glyph_table.hpp).
 const uint8_t* glyph_coverage();
 
-// From the lowest layer to the highest. Outlines are drawn between box_shadow and box_edge
-// (paint.hpp).
+// The kinds of ink, from the lowest layer to the highest. Outlines are drawn between box_shadow and
+// box_edge (see paint.hpp).
 enum class InkKind : uint8_t { none, box_shadow, box_edge, tag };
 
-inline constexpr uint32_t kMaxStamped =
-    1u << 21;  // maximum number of stamped records; later ones are not drawn
+// Maximum number of stamped records; later ones are not drawn.
+inline constexpr uint32_t kMaxStamped = 1u << 21;
 
 REGIONS_HD constexpr uint32_t ink_code(InkKind kind, uint32_t index, uint32_t coverage) {
   return static_cast<uint32_t>(kind) << 29 | index << 8 | coverage;
@@ -42,13 +42,15 @@ struct Rect {
   int left = 0, top = 0, right = -1, bottom = -1;
 
   REGIONS_HD constexpr bool empty() const { return right < left || bottom < top; }
-  // Only for a rectangle that is not empty.
+  // Number of pixels. The rectangle must not be empty.
   REGIONS_HD constexpr size_t area() const {
     return static_cast<size_t>(right - left + 1) * static_cast<size_t>(bottom - top + 1);
   }
+  // Returns this rectangle in coordinates relative to (x, y).
   REGIONS_HD constexpr Rect from(int x, int y) const {
     return {left - x, top - y, right - x, bottom - y};
   }
+  // The intersection of both rectangles.
   REGIONS_HD constexpr Rect within(const Rect& other) const {
     return {left > other.left ? left : other.left, top > other.top ? top : other.top,
             right < other.right ? right : other.right,
@@ -82,7 +84,7 @@ inline StampPlan stamp_plan(Size picture, const DrawingParams& params) {
 // without a track have no tag.
 class Stamp {
  public:
-  static constexpr int kParts = 5;
+  static constexpr int kParts = 5;  // four bars and the tag
   static constexpr int kTagPart = 4;
 
   // The maximum number of pixels in one part of any region.
@@ -97,16 +99,16 @@ class Stamp {
 
   REGIONS_HD Stamp(const StampPlan& plan, const Region& region, uint32_t index)
       : plan_(plan), index_(index), track_(region.track) {
-    // Clamping coordinates far outside the picture prevents overflow and does not change the
+    // Clamp coordinates far outside the picture to prevent overflow. This does not change the
     // result.
     box_ = Rect{region.left, region.top, region.right, region.bottom}.within(
-        {-kFar, -kFar, kFar, kFar});
+        {-kMaxCoordinate, -kMaxCoordinate, kMaxCoordinate, kMaxCoordinate});
     visible_ = !box_.within(plan.picture).empty();
     const bool has_tag = track_ != 0 && (plan.style & static_cast<uint32_t>(Style::ids));
     if (visible_ && has_tag) place_tag();
   }
 
-  // True if these pixels may contain ink of the region.
+  // True if the rectangle `pixels` may contain ink of this region.
   REGIONS_HD bool reaches(const Rect& pixels) const {
     return !box_.within(pixels).empty() || !tag_.within(pixels).empty();
   }
@@ -137,7 +139,7 @@ class Stamp {
   }
 
  private:
-  static constexpr int kFar = 1 << 20;
+  static constexpr int kMaxCoordinate = 1 << 20;
   REGIONS_HD static constexpr int smaller(int a, int b) { return a < b ? a : b; }
   REGIONS_HD static constexpr int larger(int a, int b) { return a > b ? a : b; }
 
@@ -156,7 +158,8 @@ class Stamp {
     return bar.within(box).within(plan_.picture);
   }
 
-  // Places the tag above the box, otherwise below it, otherwise at its top inside the picture.
+  // Places the tag above the box. If there is not enough space, places it below the box, and
+  // otherwise inside the box at its top.
   REGIONS_HD void place_tag() {
     digits_ = 1;
     for (uint32_t rest = track_ / 10; rest != 0; rest /= 10) ++digits_;
@@ -195,15 +198,16 @@ class Stamp {
   bool visible_;
 };
 
-// A node of a segment tree over 0..kLength-1 (rows or columns). Node 1 is the root, the children of
-// n are 2 n and 2 n + 1. Each pixel is in one node per level.
+// A node of a segment tree over the rows or columns 0..kLength-1. Node 1 is the root, and the
+// children of node n are 2 n and 2 n + 1. Each row or column is in one node per level.
 struct SegmentTreeNode {
   int index;
-  int begin, end;  // range of the node
+  int begin, end;  // the node covers begin..end - 1
 };
 
 // Calls use(SegmentTreeNode) for the nodes that together cover first..last of 0..kLength-1, where
-// kLength is a power of two. There are at most two per level, and one if the range is everything.
+// kLength is a power of two. There are at most two nodes per level, and only one node for the whole
+// range.
 template <int kLength, class Use>
 REGIONS_HD void for_each_node(int first, int last, Use use) {
   static_assert((kLength & (kLength - 1)) == 0);

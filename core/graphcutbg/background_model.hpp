@@ -1,6 +1,6 @@
-// The background model of one pixel: colours, Gaussian modes and the evidence of a colour. The
-// model has three Gaussian modes in fixed point, after Stauffer and Grimson 1999, and replaces the
-// weakest mode as Zivkovic 2004 does. All backends compute the same bits.
+// The background model of one pixel: colours, Gaussian modes, and the evidence that a colour is
+// foreground. The model has up to three Gaussian modes in fixed point (Stauffer and Grimson 1999).
+// A new mode replaces the weakest mode (Zivkovic 2004). All backends compute the same bits.
 #pragma once
 
 #include "core/frame.hpp"
@@ -17,7 +17,7 @@ struct BasicColor {
   Int y = 0, u = 128, v = 128;  // 0..255; black is y = 0, neutral chroma is 128
 
   REGIONS_LANES const Int& operator[](int c) const { return c == 0 ? y : c == 1 ? u : v; }
-  // As one word, which is read at once. Its upper byte is free for the match cache, see
+  // Packs the colour into one 32-bit word. The upper byte stays free for the match cache, see
   // store_match().
   REGIONS_LANES Int packed() const { return y | u << 8 | v << 16; }
   REGIONS_LANES static BasicColor unpacked(const Int& word) {
@@ -32,18 +32,19 @@ struct BasicColor {
 using Color = BasicColor<int32_t>;
 
 template <class Int>
-REGIONS_LANES BasicColor<Int> select(const Truth<Int>& first, const BasicColor<Int>& a,
+REGIONS_LANES BasicColor<Int> select(const LaneBool<Int>& first, const BasicColor<Int>& a,
                                      const BasicColor<Int>& b) {
   return {select(first, a.y, b.y), select(first, a.u, b.u), select(first, a.v, b.v)};
 }
 
-// BT.601 at full range, in 8-bit fixed point.
+// Converts R, G, B to Y, U, V by BT.601 with full range, in 8-bit fixed point.
 REGIONS_HD inline Color color_of_rgb(int r, int g, int b) {
   return {clamp_byte(luma_of(r, g, b)), clamp_byte(((-43 * r - 85 * g + 128 * b + 128) >> 8) + 128),
           clamp_byte(((128 * r - 107 * g - 21 * b + 128) >> 8) + 128)};
 }
 
-// Converts components as a frame stores them. Depths above 8 lose their low bits.
+// Converts the stored components of a pixel to a colour. Samples of more than 8 bits lose their low
+// bits.
 REGIONS_HD inline Color color_of(const Layout& layout, bool full_range, const int (&component)[3]) {
   if (layout.model == ColorModel::rgb) {
     return color_of_rgb(component[0], component[1], component[2]);
@@ -56,7 +57,8 @@ REGIONS_HD inline Color color_of(const Layout& layout, bool full_range, const in
           static_cast<uint8_t>(component[2] >> shift)};
 }
 
-// The stored components of a pixel, not yet converted. A GPU can issue further reads meanwhile.
+// The stored components of a pixel before conversion to a colour. Converting later lets a GPU issue
+// further reads first.
 template <class Byte>
 struct StoredColor {
   const BasicFrame<Byte>& frame;
@@ -67,7 +69,7 @@ struct StoredColor {
   }
 };
 
-// The colour of pixel (x, y), with chroma of the nearest sample.
+// Reads the components of pixel (x, y). Chroma comes from the nearest sample.
 template <class Byte>
 REGIONS_HD StoredColor<Byte> stored_color_at(const BasicFrame<Byte>& frame, int x, int y) {
   StoredColor<Byte> stored{frame};
@@ -83,49 +85,50 @@ REGIONS_HD Color color_at(const BasicFrame<Byte>& frame, int x, int y) {
 }
 
 template <class Int>
-REGIONS_LANES Int contrast2(const BasicColor<Int>& a, const BasicColor<Int>& b) {
+REGIONS_LANES Int squared_contrast(const BasicColor<Int>& a, const BasicColor<Int>& b) {
   const Int dy = a.y - b.y;
   const Int du = a.u - b.u;
   const Int dv = a.v - b.v;
   return dy * dy + du * du + dv * dv;
 }
 
-// A change of light over the whole picture: new = old * gain + offset. Chroma is scaled about its
-// neutral value.
+// A change of light in the whole picture: new = old * gain + offset. Chroma is scaled relative to
+// its neutral value and has no offset.
 struct Light {
   static constexpr int kGainBits = 12;
   static constexpr int kOne = 1 << kGainBits;
   int gain = kOne;
-  int offset = 0;  // of luma, 1/256 levels
+  int offset = 0;  // added to luma, 1/256 levels
 
-  REGIONS_HD bool same() const { return gain == kOne && offset == 0; }
-  // `value` has 8 fraction bits. Differences from the base stay below 2^16 and gains below 2^15.
+  REGIONS_HD bool is_unchanged() const { return gain == kOne && offset == 0; }
+  // Returns the component after the change. `value` has 8 fraction bits. The products fit in 32
+  // bits, because value - base is below 2^16 and the gain below 2^15.
   template <class Int>
   REGIONS_LANES Int apply(int component, const Int& value) const {
     constexpr int kMiddle = 128 << 8;
     const int base = component == 0 ? 0 : kMiddle;
-    const int add = component == 0 ? offset : kMiddle;
+    const int summand = component == 0 ? offset : kMiddle;
     const Int scaled = (value - base) * gain + kOne / 2;
     const Int towards_zero = select(scaled < 0, Int(kOne - 1), Int(0));
-    return clamp<Int>(((scaled + towards_zero) >> kGainBits) + add, 0, 65535);
+    return clamp<Int>(((scaled + towards_zero) >> kGainBits) + summand, 0, 65535);
   }
 };
 
-// Constants of a mode. A mode has three words in memory, each in its own plane of the model. Weight
-// 0 means that the mode does not exist; its other values are undefined.
+// Constants of BasicMode. A mode is stored as three words, each in its own plane of the model. If
+// its weight is 0, the mode does not exist and its other values are undefined.
 struct ModeScale {
   static constexpr int kWords = 3;
-  static constexpr int kMeanShift = 8;      // fraction bits of means
-  static constexpr int32_t kWhole = 65535;  // weight of a mode that got every frame
+  static constexpr int kMeanShift = 8;           // fraction bits of means
+  static constexpr int32_t kFullWeight = 65535;  // weight of a mode that every frame matched
 };
 
 // One mode: a Gaussian with diagonal covariance, in fixed point.
 template <class Int>
 struct BasicMode : ModeScale {
-  Int weight = 0;  // share of the frames, in units of 1 / kWhole
+  Int weight = 0;  // share of the frames that matched this mode, in units of 1 / kFullWeight
   Int mean[3] = {0, 0, 0};
-  Int var_luma = 0;  // 1/16 (levels squared)
-  Int var_chroma = 0;
+  Int var_luma = 0;    // variance of luma, 1/16 (levels squared)
+  Int var_chroma = 0;  // variance of each chroma component, 1/16 (levels squared)
 
   // Unpacks the three words of a mode.
   REGIONS_LANES static BasicMode unpacked(const Int& first, const Int& second, const Int& third) {
@@ -153,7 +156,7 @@ struct BasicMode : ModeScale {
 using Mode = BasicMode<int32_t>;
 
 template <class Int>
-REGIONS_LANES BasicMode<Int> select(const Truth<Int>& first, const BasicMode<Int>& a,
+REGIONS_LANES BasicMode<Int> select(const LaneBool<Int>& first, const BasicMode<Int>& a,
                                     const BasicMode<Int>& b) {
   BasicMode<Int> mode;
   mode.weight = select(first, a.weight, b.weight);
@@ -164,46 +167,49 @@ REGIONS_LANES BasicMode<Int> select(const Truth<Int>& first, const BasicMode<Int
   return mode;
 }
 
-inline constexpr int kNat = 64;  // units per nat (a log-likelihood ratio of 1), in the whole energy
+// Scale of all energies and evidence: units per nat of log-likelihood.
+inline constexpr int kUnitsPerNat = 64;
 
-// Limits of variances, 1/16 (levels squared).
+// Initial values and limits of variances, 1/16 (levels squared).
 struct Variances {
-  static constexpr int32_t kInitialLuma = 16 * 64, kInitialChroma = 16 * 24;  // of a new mode
-  static constexpr int32_t kMinLuma = 16 * 8, kMinChroma = 16 * 4;            // noise of a camera
+  static constexpr int32_t kInitialLuma = 16 * 64,
+                           kInitialChroma = 16 * 24;  // variances of a new mode
+  static constexpr int32_t kMinLuma = 16 * 8,
+                           kMinChroma = 16 * 4;  // minimum: the noise of a camera
   static constexpr int32_t kMax = 16 * 600;
 };
 
-// Per-frame values for all pixels, derived from the parameters and the scene.
+// Settings of the model for one frame, equal for all pixels. They are derived from the parameters
+// and the scene.
 struct ModelPlan {
-  int threshold = 0;  // units; half of var-threshold
-  int32_t match = 0;  // squared distance below which a colour belongs to a mode, 1/16 variances
-  int32_t alpha = 0;  // weight of a frame in the weight of its mode, 1/65536
-  int32_t alpha_slow = 0;  // the same for foreground pixels
-  int32_t alpha_fast = 0;  // the same for an unknown colour that the cut labels background
-  int32_t rate = 0;        // minimum weight of a frame in a mode's colour, 1/4096
+  int threshold = 0;       // evidence threshold, units: half of var-threshold
+  int32_t match = 0;       // squared distance below which a colour matches a mode, 1/16 variances
+  int32_t alpha = 0;       // weight of a new frame in the weights of the modes, 1/65536
+  int32_t alpha_slow = 0;  // `alpha` for foreground pixels
+  int32_t alpha_fast = 0;  // `alpha` for a colour that is new but that the cut labels background
+  int32_t rate = 0;        // minimum weight of a new frame in the mean of its mode, 1/4096
   bool learns = true;
   bool starts = false;  // the model starts with this frame
   uint32_t frame = 0;   // frame number, for dithering
   Light light;
 };
 
-// Modes with at least the upper share of frames are background; modes up to the lower share are
-// not. In between the evidence changes linearly.
-inline constexpr int32_t kLowerShare = Mode::kWhole * 6 / 100;
-inline constexpr int32_t kUpperShare = Mode::kWhole * 24 / 100;
+// A mode with at least kUpperShare of the frames is background; a mode with at most kLowerShare is
+// not. Between these shares, the penalty changes linearly.
+inline constexpr int32_t kLowerShare = Mode::kFullWeight * 6 / 100;
+inline constexpr int32_t kUpperShare = Mode::kFullWeight * 24 / 100;
 
-// The modes of a pixel, or of several pixels in SIMD lanes.
-// One mode: a Gaussian with diagonal covariance, in fixed point.
+// The modes of one pixel, or of several pixels in SIMD lanes.
 template <class Int>
 struct BasicModel {
   static constexpr int kModes = 3;
   static constexpr int kWords = kModes * Mode::kWords;  // per pixel
   BasicMode<Int> mode[kModes];
   bool may_exist[kModes] = {true, true,
-                            true};  // false: no lane has this mode, neither here nor in memory
+                            true};  // false: no lane has this mode; it is not stored either
 
-  // Reads the first words of all modes, which contain the weights, and then the other words of
-  // existing modes. So there are only two waits for memory.
+  // Reads the first words of all modes, which contain the weights, and then the other words of the
+  // existing modes. So the thread waits for memory only twice.
   REGIONS_LANES static BasicModel load(const uint32_t* words, size_t plane) {
     BasicModel model;
     Int first[kModes], second[kModes], third[kModes];
@@ -251,11 +257,11 @@ struct BasicModel {
   }
   // Applies a change of light to all modes.
   REGIONS_LANES void apply_light(const Light& light) {
-    if (light.same()) return;
+    if (light.is_unchanged()) return;
     REGIONS_UNROLL
     for (int k = 0; k < kModes; ++k) {
       if (!may_exist[k]) continue;
-      const Truth<Int> exists = mode[k].weight != 0;
+      const LaneBool<Int> exists = mode[k].weight != 0;
       REGIONS_UNROLL
       for (int c = 0; c < 3; ++c) {
         mode[k].mean[c] = select(exists, light.apply(c, mode[k].mean[c]), mode[k].mean[c]);
@@ -265,11 +271,12 @@ struct BasicModel {
 };
 using Model = BasicModel<int32_t>;
 
-// Squared distance from a mode in units of 1/16 of its variances; `limit` if it is at least that,
-// which is usually known without a division. Limits are below 2^13, variances below 2^16.
+// Squared distance between a colour and a mode, in 1/16 of the mode's variances, or `limit` if it
+// is not smaller. Most results equal `limit`, which needs no division. Limits are below 2^13,
+// variances below 2^16.
 template <class Int>
-REGIONS_LANES Int distance2(const BasicMode<Int>& mode, const BasicColor<Int>& color,
-                            const Int& limit) {
+REGIONS_LANES Int squared_distance(const BasicMode<Int>& mode, const BasicColor<Int>& color,
+                                   const Int& limit) {
   constexpr int kDroppedBits = Mode::kMeanShift - 4;
   Int d[3];  // 1/16 levels
   REGIONS_UNROLL
@@ -277,46 +284,48 @@ REGIONS_LANES Int distance2(const BasicMode<Int>& mode, const BasicColor<Int>& c
     d[c] = ((color[c] << Mode::kMeanShift) - mode.mean[c]) >> kDroppedBits;
   const Int luma = d[0] * d[0];
   const Int chroma = d[1] * d[1] + d[2] * d[2];
-  const Truth<Int> near = (luma < limit * mode.var_luma) & (chroma < limit * mode.var_chroma);
+  const LaneBool<Int> near = (luma < limit * mode.var_luma) & (chroma < limit * mode.var_chroma);
   if (!any(near)) return limit;
-  const Int chroma_d2 = any(near & (chroma > 1 << 24)) ? quotient(chroma, mode.var_chroma)
-                                                       : small_quotient(chroma, mode.var_chroma);
-  const Int d2 = small_quotient(luma, mode.var_luma) + chroma_d2;
-  return select(near & (d2 < limit), d2, limit);
+  const Int chroma_distance = any(near & (chroma > 1 << 24))
+                                  ? quotient(chroma, mode.var_chroma)
+                                  : small_quotient(chroma, mode.var_chroma);
+  const Int distance = small_quotient(luma, mode.var_luma) + chroma_distance;
+  return select(near & (distance < limit), distance, limit);
 }
 
-// Penalty in units, 0..max_penalty, for a mode whose weight is below the upper share.
+// Penalty for a mode whose weight is below kUpperShare: 0..max_penalty units.
 template <class Int>
 REGIONS_LANES Int background_penalty(const Int& weight, int max_penalty) {
-  constexpr int kFade = kUpperShare - kLowerShare;
-  const Int missing = clamp<Int>(Int(kUpperShare) - weight, 0, kFade);
+  constexpr int kTransition = kUpperShare - kLowerShare;
+  const Int missing = clamp<Int>(Int(kUpperShare) - weight, 0, kTransition);
   if (!any(missing > 0)) return 0;
-  return quotient(missing * max_penalty, Int(kFade));
+  return quotient(missing * max_penalty, Int(kTransition));
 }
 
-// Evidence for the foreground in units: the minimum over the modes of D^2 / 2 (the negative
-// log-likelihood of a Gaussian) plus background_penalty(), minus the threshold. The result is
-// within -threshold..threshold. `match` becomes the index of the mode that the colour belongs to,
-// or -1.
+// Evidence that the pixel is foreground, in units, within -threshold..threshold. It is the lowest
+// cost of all modes minus the threshold. The cost of a mode is D^2 / 2 (the negative log-likelihood
+// of a Gaussian) plus background_penalty(). `match` becomes the index of the mode that the colour
+// matches, or -1.
 template <class Int>
 REGIONS_LANES Int evidence(const BasicModel<Int>& model, const BasicColor<Int>& color,
                            const ModelPlan& plan, Int& match) {
   Int min_cost = 2 * plan.threshold, closest = plan.match;
   match = -1;
-  // At or above the threshold the cost is at least 2 * threshold.
+  // At a squared distance of the threshold or more, the cost is at least 2 * threshold.
   const Int limit = plan.match < plan.threshold ? plan.threshold : plan.match;
   REGIONS_UNROLL
   for (int k = 0; k < Model::kModes; ++k) {
     if (!model.may_exist[k]) continue;
     const BasicMode<Int>& mode = model.mode[k];
-    const Truth<Int> exists = mode.weight != 0;
-    const Int d2 = distance2(mode, color, limit);
-    const Truth<Int> closer = exists & (d2 < closest);
+    const LaneBool<Int> exists = mode.weight != 0;
+    const Int distance = squared_distance(mode, color, limit);
+    const LaneBool<Int> closer = exists & (distance < closest);
     match = select(closer, Int(k), match);
-    closest = select(closer, d2, closest);
-    const Truth<Int> near = exists & (d2 < plan.threshold);
+    closest = select(closer, distance, closest);
+    const LaneBool<Int> near = exists & (distance < plan.threshold);
     if (!any(near)) continue;
-    const Int cost = d2 * (kNat / 32) + background_penalty(mode.weight, 2 * plan.threshold);
+    const Int cost =
+        distance * (kUnitsPerNat / 32) + background_penalty(mode.weight, 2 * plan.threshold);
     min_cost = select(near, smaller(cost, min_cost), min_cost);
   }
   return min_cost - plan.threshold;

@@ -1,5 +1,6 @@
-// Compositing: turns the cut's mask into the output, pixel by pixel: soft edges, tint, cut-out or
-// new background. Each function serves all formats and both backends.
+// Compositing: makes the output picture from the input picture and the mask of the cut, with soft
+// edges, a tint, a cut-out or a new background. The functions support all formats, and both
+// backends use them.
 #pragma once
 
 #include "core/drawing/paint.hpp"
@@ -13,9 +14,9 @@ struct CompositePlan {
   GraphCutOutput output = GraphCutOutput::none;
   Replacement replacement = Replacement::color;
   int feather = 0;    // pixels
-  int opacity = 0;    // of the tint or new background, 1/256
-  int cell = 1;       // pixels, side of the cells over which the background is averaged
-  int color[3] = {};  // of tint or new background, in the frame's components
+  int opacity = 0;    // opacity of the tint or of the new background, 1/256
+  int cell = 1;       // side of the cells over which the background is averaged, pixels
+  int color[3] = {};  // colour of the tint or of the new background, in the frame's components
 
   REGIONS_HD bool shows_image() const {
     return output == GraphCutOutput::replace && replacement == Replacement::image;
@@ -29,8 +30,8 @@ struct CompositePlan {
 struct RgbDecoder {
   static constexpr int kShift = 14;
   int32_t weight[3][3] = {};  // [red, green, blue][component], in units of 1 / (1 << kShift)
-  int black = 0;
-  int middle = 0;  // value of neutral chroma
+  int black = 0;              // value of black luma
+  int middle = 0;             // value of neutral chroma
   int components = 1;
   bool is_rgb = false;
 
@@ -54,8 +55,9 @@ struct RgbDecoder {
   }
 };
 
-// Soft edges: the mask is averaged over a square, first along rows (counts of foreground pixels, at
-// most 2 * 64 + 1), then along columns. Pixels beyond the border repeat the border pixel.
+// Soft edges: the mask is averaged over a square. count_across() counts foreground pixels along a
+// row (at most 2 * 64 + 1), and soften() averages the counts along a column. Pixels outside the
+// picture repeat the nearest border pixel.
 REGIONS_HD inline int clamp_index(int n, int end) { return n < 0 ? 0 : n >= end ? end - 1 : n; }
 
 REGIONS_HD inline uint8_t count_across(const Image<const uint8_t>& mask, int radius, int x, int y) {
@@ -67,12 +69,13 @@ REGIONS_HD inline uint8_t count_across(const Image<const uint8_t>& mask, int rad
 REGIONS_HD inline uint8_t soften(const Image<const uint8_t>& counts, int radius, int x, int y) {
   int sum = 0;
   for (int d = -radius; d <= radius; ++d) sum += counts(x, clamp_index(y + d, counts.height));
-  const int all = (2 * radius + 1) * (2 * radius + 1);
-  return static_cast<uint8_t>((sum * 255 + all / 2) / all);
+  const int max_strength = (2 * radius + 1) * (2 * radius + 1);
+  return static_cast<uint8_t>((sum * 255 + max_strength / 2) / max_strength);
 }
 
-// Sums of the picture over square cells, for blurring the background. Foreground has almost no
-// weight, so that it leaves no halo, but enough weight for cells that contain nothing else.
+// Weighted sums of the picture over square cells, used to blur the background. Foreground pixels
+// have a very low weight, so that they leave no halo. The weight is not zero, so that cells with
+// only foreground have a mean.
 struct BlurCells {
   static constexpr uint32_t kBackground = 256, kForeground = 1;
   int columns = 0, rows = 0;
@@ -92,6 +95,7 @@ REGIONS_HD inline BlurCells blur_cells_of(Size size, int side, uint64_t* sum, ui
   return {(size.width + side - 1) / side, (size.height + side - 1) / side, side, sum, weight};
 }
 
+// Computes the sums of cell (i, j).
 template <class Byte>
 REGIONS_HD void sum_cell(const BlurCells& cells, const BasicFrame<Byte>& frame,
                          const Image<const uint8_t>& mask, int i, int j) {
@@ -114,8 +118,8 @@ REGIONS_HD void sum_cell(const BlurCells& cells, const BasicFrame<Byte>& frame,
   cells.weight[at] = weight;
 }
 
-// Weighted mean of component c over a cell and its eight neighbours, with weights 4, 2 and 1 from
-// the centre outwards.
+// Weighted mean of component c over a cell and its eight neighbours. The weights are 4 for the
+// cell, 2 for cells that share an edge, and 1 for cells that share a corner.
 REGIONS_HD inline int smooth_cell(const BlurCells& cells, int c, int i, int j) {
   uint64_t sum = 0, weight = 0;
   for (int dj = -1; dj <= 1; ++dj) {
@@ -134,29 +138,31 @@ REGIONS_HD inline int smooth_cell(const BlurCells& cells, int c, int i, int j) {
 // The blurred value at a pixel, interpolated between the four nearest cells.
 REGIONS_HD inline int blurred(const Image<const uint16_t>& smooth, int side, int x, int y) {
   const int u = 2 * x + 1 - side,
-            v = 2 * y + 1 - side;  // from the centre of the first cell, half pixels
+            v = 2 * y + 1 - side;  // distance from the centre of the first cell, half pixels
   const int i = u < 0 ? -1 : u / (2 * side), j = v < 0 ? -1 : v / (2 * side);
-  const int fu = u - i * 2 * side, fv = v - j * 2 * side;  // fraction, in units of 1 / (2 * side)
-  const int whole = 2 * side;
+  const int x_fraction = u - i * 2 * side,
+            y_fraction = v - j * 2 * side;  // position between the two cells, half pixels
+  const int cell_width = 2 * side;
   const auto at = [&](int a, int b) {
     return static_cast<int64_t>(
         smooth(clamp_index(a, smooth.width), clamp_index(b, smooth.height)));
   };
-  const int64_t upper = at(i, j) * (whole - fu) + at(i + 1, j) * fu;
-  const int64_t lower = at(i, j + 1) * (whole - fu) + at(i + 1, j + 1) * fu;
-  const int64_t all = static_cast<int64_t>(whole) * whole;
-  return static_cast<int>((upper * (whole - fv) + lower * fv + all / 2) / all);
+  const int64_t upper = at(i, j) * (cell_width - x_fraction) + at(i + 1, j) * x_fraction;
+  const int64_t lower = at(i, j + 1) * (cell_width - x_fraction) + at(i + 1, j + 1) * x_fraction;
+  const int64_t max_strength = static_cast<int64_t>(cell_width) * cell_width;
+  return static_cast<int>(
+      (upper * (cell_width - y_fraction) + lower * y_fraction + max_strength / 2) / max_strength);
 }
 
 // Everything required to composite one frame.
 struct Composition {
   CompositePlan plan;
   Frame picture;                    // changed in place
-  Image<const uint8_t> alpha;       // alpha of the foreground
+  Image<const uint8_t> alpha;       // opacity of the foreground, 0..255
   const uint16_t* image = nullptr;  // [3][height][width], components of the new background picture
   Image<const uint16_t> smooth[3];  // [rows][columns], blurred cells, see BlurCells
 
-  // The component that is mixed into sample (x, y).
+  // The value of component c that is mixed into pixel (x, y).
   REGIONS_HD int replacement_at(int c, int x, int y) const {
     if (plan.output == GraphCutOutput::overlay || plan.replacement == Replacement::color) {
       return plan.color[c];
@@ -167,13 +173,14 @@ struct Composition {
                  static_cast<size_t>(y) * static_cast<size_t>(picture.width) +
                  static_cast<size_t>(x)];
   }
-  REGIONS_HD int strength(int x, int y) const {  // weight of the mixed-in component, 0..255 * 256
+  // Weight of replacement_at(), 0..255 * 256.
+  REGIONS_HD int strength(int x, int y) const {
     const int share = plan.output == GraphCutOutput::overlay ? alpha(x, y) : 255 - alpha(x, y);
     return share * plan.opacity;
   }
 };
 
-// Mixes into the samples whose first pixel is (x, y). A chroma sample uses the mean strength of its
+// Composites the samples whose first pixel is (x, y). A chroma sample uses the mean strength of its
 // pixels.
 REGIONS_HD inline void composite_pixel(const Composition& composition, int x, int y) {
   const Frame& picture = composition.picture;
@@ -190,10 +197,12 @@ REGIONS_HD inline void composite_pixel(const Composition& composition, int x, in
       }
     }
     if (strength == 0) continue;
-    const int64_t all = static_cast<int64_t>(pixels) * 255 * 256;
+    const int64_t max_strength = static_cast<int64_t>(pixels) * 255 * 256;
     const int64_t old = picture.sample(c, x, y);
     const int64_t replacement = composition.replacement_at(c, x, y);
-    const int64_t mixed = (old * (all - strength) + replacement * strength + all / 2) / all;
+    const int64_t mixed =
+        (old * (max_strength - strength) + replacement * strength + max_strength / 2) /
+        max_strength;
     picture.set_sample(c, x, y, static_cast<int>(mixed));
   }
 }

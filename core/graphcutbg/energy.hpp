@@ -1,6 +1,6 @@
-// The energy of a frame: terminal weights (evidence of each pixel) and link weights (similarity of
-// neighbours) for the minimum cut. Includes attached masks, shadows, moving background and the
-// match cache.
+// The energy of a frame, which the minimum cut minimises: terminal weights (evidence of each pixel)
+// and link weights (similarity of neighbours). Evidence also considers attached masks, shadows and
+// moving background. Contains the match cache, too.
 #pragma once
 
 #include "core/graphcutbg/graphcutbg.hpp"
@@ -8,7 +8,8 @@
 
 namespace regions::graphcutbg {
 
-// Distance of neighbouring frame pixels in the attached mask, 2^-32 mask pixels.
+// Distance between neighbouring pixels of the frame, measured in pixels of the attached mask, in
+// units of 2^-32.
 struct MaskScale {
   uint64_t across = 0, down = 0;
 
@@ -20,15 +21,15 @@ struct MaskScale {
   }
 };
 
-// Position of frame pixel n between two of the mask's `count` pixels, measured at pixel centres. At
-// equal sizes it is mask pixel n. Masks are interpolated between their four nearest pixels: the
-// edge of a coarse mask becomes uncertain, and the cut finds it in the picture.
+// Position of frame pixel n between two neighbouring mask pixels along one axis, measured at pixel
+// centres. The mask has `count` pixels along the axis. Masks are interpolated, so that the edge of
+// a coarse mask becomes uncertain and the cut finds the edge in the picture.
 struct MaskPosition {
   int first, second;
   int part;  // weight of the second pixel, 1/256
 
   REGIONS_HD MaskPosition(int n, uint64_t step, int count) {
-    // At most 2^48, because sides are below 2^16.
+    // The value is at most 2^48, because sides are below 2^16.
     const auto middle = static_cast<int64_t>(static_cast<uint64_t>(n) * step + step / 2);
     const int64_t at = (middle - (int64_t{1} << 31)) >> 24;
     const auto before = static_cast<int>(at >> 8);
@@ -53,52 +54,56 @@ REGIONS_HD inline int mask_pixel(const ConstFrame& mask, int x, int y) {
 // The interpolated mask at pixel (x, y) of the frame, 0..255.
 REGIONS_HD inline int mask_value(const ConstFrame& mask, const MaskScale& scale, int x, int y) {
   const MaskPosition u(x, scale.across, mask.width), v(y, scale.down, mask.height);
-  const auto along = [&](int row) {
+  const auto interpolate_row = [&](int row) {
     const int left = mask_pixel(mask, u.first, row);
     return left * 256 + (mask_pixel(mask, u.second, row) - left) * u.part;
   };
-  const int upper = along(v.first);
-  return (upper * 256 + (along(v.second) - upper) * v.part + (1 << 15)) >> 16;
+  const int upper = interpolate_row(v.first);
+  return (upper * 256 + (interpolate_row(v.second) - upper) * v.part + (1 << 15)) >> 16;
 }
 
-// The terminal weight of a pixel whose label is certain: it exceeds all links of a pixel. Together
-// with the links it stays below 2^15, so that solvers may use 16 bits: 4 * 2048 + 4 * 1448 <
-// kCertainWeight, and 2 * kCertainWeight < 32768.
+// The terminal weight of a pixel whose label is certain. It exceeds the sum of all links of a
+// pixel: 4 * 2048 + 4 * 1448 < kCertainWeight. With the links it stays below 2^15, so that solvers
+// may use 16 bits: 2 * kCertainWeight < 32768.
 inline constexpr int kCertainWeight = 14000;
-// Upper bound of a pixel's terminal weight plus its links.
+// Upper bound of the terminal weight of a pixel plus its links.
 inline constexpr int kMaxWeight = 2 * kCertainWeight;
 
 // Minimum link weight at any contrast (fraction of lambda). Isolated noise has contrast on all
-// sides, so contrast-dependent links alone would not remove it. With the default lambda and
+// sides, so links that only depend on contrast would not remove it. With the default lambda and
 // var-threshold, a line of one pixel's width costs 5.3 nats per pixel and has up to 6 nats of
-// evidence, so it survives from a length of 8 pixels on. Attached masks do not have such noise and
-// are refined along every edge.
-inline constexpr double kLinkFloor = 0.12;
+// evidence, so it remains foreground if it is at least 8 pixels long. Attached masks do not have
+// such noise, so this minimum is not used for source=mask.
+inline constexpr double kMinLinkFraction = 0.12;
 
 // Energy settings derived from the parameters. Small enough to pass by value.
 struct EnergyPlan {
-  uint16_t link[kLinkEntries + 1] = {};  // [step], lambda * max(exp(-i / kLinkSteps), floor), units
-  int shadow = 0;                        // 1/256
-  int darkest = 0;                       // 1/256
-  int mask_foreground = 256, mask_background = -1;
+  uint16_t link[kLinkEntries + 1] =
+      {};           // [step], link weight: lambda * max(exp(-step / kLinkSteps), minimum), units
+  int shadow = 0;   // property `shadow`, 1/256
+  int darkest = 0;  // property `shadow-darkest`, 1/256
+  int mask_foreground = 256;  // mask values from here on are certain foreground
+  int mask_background = -1;   // mask values up to here are certain background
   MaskScale mask_scale;
-  bool uses_image = true;
-  bool uses_mask = false;
-  bool uses_colors = false;
+  bool uses_image = true;    // the background model gives evidence
+  bool uses_mask = false;    // an attached mask gives evidence
+  bool uses_colors = false;  // the colour histograms give evidence
 
-  // Links between similar neighbours are strong (Boykov and Jolly 2001). Diagonal links are divided
-  // by their length.
+  // The weight of a link for an index from link_step(). Links between similar neighbours are strong
+  // (Boykov and Jolly 2001). Diagonal links are divided by their length.
   REGIONS_HD int link_for(int step, bool diagonal) const {
     return diagonal ? link[step] * 181 >> 8 : link[step];
   }
 };
 
-// Squared contrast between two neighbours. An edge that the background has at the same position
-// does not count, because it does not belong to the foreground (Sun et al., Background Cut, 2006).
+// Squared contrast between two neighbouring pixels. An edge that the background has at the same
+// position is subtracted, because it is not an edge of the foreground (Sun et al., Background Cut,
+// 2006).
 template <class Int>
-REGIONS_LANES Int edge2(const BasicColor<Int>& a, const BasicColor<Int>& b,
-                        const BasicColor<Int>& background_a, const BasicColor<Int>& background_b) {
-  const Int now = contrast2(a, b);
+REGIONS_LANES Int squared_edge_contrast(const BasicColor<Int>& a, const BasicColor<Int>& b,
+                                        const BasicColor<Int>& background_a,
+                                        const BasicColor<Int>& background_b) {
+  const Int now = squared_contrast(a, b);
   const Int dy = (a.y - b.y) - (background_a.y - background_b.y);
   const Int du = (a.u - b.u) - (background_a.u - background_b.u);
   const Int dv = (a.v - b.v) - (background_a.v - background_b.v);
@@ -106,29 +111,29 @@ REGIONS_LANES Int edge2(const BasicColor<Int>& a, const BasicColor<Int>& b,
   return smaller(moved, now);
 }
 
-// Shadows keep the background's hue and texture and lose brightness. The evidence of such pixels is
-// reduced to the evidence of chroma and texture, and at most to -kMaxShadowEvidence, which
-// neighbours easily outweigh.
-inline constexpr int kMaxShadowEvidence = kNat;
-// Weight of a squared texture difference, in 1/16 variances of 1/16. The value would be 256 if
-// neighbours were independent, but they share the pixel's own noise, and shadows have soft borders.
-// F-measure on composites with soft shadows: .955 at 64 and .978 at 10; on camouflage: .815 at 64
-// and .810 at 10.
+// Shadows keep the hue and texture of the background, but are darker. For pixels that look like
+// this, the evidence is reduced to that of chroma and texture only, but not below
+// -kMaxShadowEvidence, which neighbours can easily outweigh.
+inline constexpr int kMaxShadowEvidence = kUnitsPerNat;
+// Weight of a squared texture difference, in 1/16 variances of 1/16. The value would be 256 if the
+// noise of neighbours were independent, but all differences share the pixel's own noise, and
+// shadows have soft borders. F-measure for the values 64 and 10: .955 and .978 on composites with
+// soft shadows, .815 and .810 on camouflage.
 inline constexpr int kTextureScale = 10;
-// True if anything besides the model can change this evidence.
+// True if suppress_jitter() or suppress_shadow() can change this evidence.
 template <class Int>
-REGIONS_LANES Truth<Int> is_ambiguous(const Int& evidence) {
+REGIONS_LANES LaneBool<Int> is_ambiguous(const Int& evidence) {
   return evidence > -kMaxShadowEvidence;
 }
-// shading_error(ratio) returns squared levels below 2^18. It is only called for pixels that may be
-// in a shadow.
+// Reduces the evidence of pixels that look like a shadow. shading_error(ratio) returns the texture
+// difference in squared levels, below 2^18. It is only called for pixels that may be in a shadow.
 template <class Int, class Error>
 REGIONS_LANES Int suppress_shadow(const Int& evidence, const BasicColor<Int>& now,
                                   const BasicMode<Int>& background, const EnergyPlan& plan,
                                   Error shading_error) {
   const Int background_luma = background.mean[0] >> Mode::kMeanShift;
-  const Truth<Int> darker = is_ambiguous(evidence) & (now.y < background_luma) &
-                            (now.y * 256 >= background_luma * plan.darkest);
+  const LaneBool<Int> darker = is_ambiguous(evidence) & (now.y < background_luma) &
+                               (now.y * 256 >= background_luma * plan.darkest);
   if (plan.shadow == 0 || !any(darker)) return evidence;
   const Int ratio = small_quotient(now.y << 8, background_luma);
   Int square = 0;
@@ -138,19 +143,22 @@ REGIONS_LANES Int suppress_shadow(const Int& evidence, const BasicColor<Int>& no
     const Int d = ((now[c] - 128) << 4) - expected;  // 1/16 levels
     square = square + d * d;
   }
-  constexpr int kMax = 1 << 14;  // limit: beyond it the hue differs
+  // Maximum squared difference of chroma, 1/16 variances; beyond it, the hue differs.
+  constexpr int kMax = 1 << 14;
   const Int d2 = smaller(quotient(square, background.var_chroma), Int(kMax + 1));  // 1/16 variances
-  const Truth<Int> has_hue =
-      darker & !(d2 > kMax) & (d2 * (kNat / 32) - kMaxShadowEvidence < evidence);
-  if (!any(has_hue)) return evidence;  // regardless of the texture
+  const LaneBool<Int> keeps_hue =
+      darker & !(d2 > kMax) & (d2 * (kUnitsPerNat / 32) - kMaxShadowEvidence < evidence);
+  if (!any(keeps_hue)) return evidence;  // no pixel is a shadow, whatever its texture is
   const Int texture = small_quotient(shading_error(ratio) * kTextureScale, background.var_luma);
-  const Int remains = (d2 + texture) * (kNat / 32) - kMaxShadowEvidence;
-  const Truth<Int> less = has_hue & (remains < evidence);
-  // The difference is negative and rounded towards zero.
-  return select(less, evidence + (((remains - evidence) * plan.shadow + 255) >> 8), evidence);
+  const Int remaining_evidence = (d2 + texture) * (kUnitsPerNat / 32) - kMaxShadowEvidence;
+  const LaneBool<Int> is_reduced = keeps_hue & (remaining_evidence < evidence);
+  // The difference is negative. Adding 255 rounds it towards zero.
+  return select(is_reduced, evidence + (((remaining_evidence - evidence) * plan.shadow + 255) >> 8),
+                evidence);
 }
 
-// Evidence of an attached mask: certain at both ends, graded in between.
+// Evidence from the value of an attached mask: certain at both ends of its range, and linear in
+// between.
 REGIONS_HD inline int mask_evidence(int value, int threshold, const EnergyPlan& plan) {
   if (value >= plan.mask_foreground) return kCertainWeight;
   if (value <= plan.mask_background) return -kCertainWeight;
@@ -158,7 +166,7 @@ REGIONS_HD inline int mask_evidence(int value, int threshold, const EnergyPlan& 
 }
 
 ScenePlan scene_plan_of(const GraphCutBgParams& params);
-// `mask` is the size of the attached mask.
+// `size` is the size of the frames, `mask` that of the attached mask.
 EnergyPlan energy_plan_of(const GraphCutBgParams& params, Size size, Size mask = {});
 
 // False for pixels that the exclusion picture marks as always background.
@@ -168,19 +176,19 @@ REGIONS_HD inline bool is_included(const ModelArrays& arrays, int x, int y) {
 
 template <class Int>
 REGIONS_LANES BasicColor<Int> apply_illumination(BasicColor<Int> color, const Light& light) {
-  if (light.same()) return color;
+  if (light.is_unchanged()) return color;
   color.y = light.apply<Int>(0, color.y << 8) >> 8;
   color.u = light.apply<Int>(1, color.u << 8) >> 8;
   color.v = light.apply<Int>(2, color.v << 8) >> 8;
   return color;
 }
 
-// Background that moves a little, such as leaves, shows colours of nearby pixels (Elgammal et al.
-// 2000). If the background has this colour within kReach pixels, or a mixture on the way there (a
-// camera may move by a fraction of a pixel), the evidence is reduced, to zero for an equal colour.
-// It never becomes negative. For SIMD lanes, kReach pixels on both sides of all lanes must be
-// inside the picture.
-inline constexpr int kReach = 2;
+// Reduces the evidence of jitter. Background that moves a little, such as leaves, shows colours of
+// nearby pixels (Elgammal et al. 2000). If the background within kReach pixels has the pixel's
+// colour, the evidence becomes zero; for similar colours it is reduced. It never becomes negative.
+// Mixtures of both background colours count, too, because a camera may move by a fraction of a
+// pixel. For SIMD lanes, kReach pixels on both sides of all lanes must be inside the picture.
+inline constexpr int kReach = 2;  // pixels
 template <class Int>
 REGIONS_LANES Int suppress_jitter(Int evidence, const ModelArrays& arrays, const FramePlan& frame,
                                   const BasicMode<Int>& mode, int x, int y) {
@@ -191,30 +199,30 @@ REGIONS_LANES Int suppress_jitter(Int evidence, const ModelArrays& arrays, const
     const int x2 = x + (k % 4 == 0 ? reach : k % 4 == 1 ? -reach : 0);
     const int y2 = y + (k % 4 == 2 ? reach : k % 4 == 3 ? -reach : 0);
     if (x2 < 0 || y2 < 0 || x2 >= arrays.width || y2 >= arrays.height) continue;
-    const auto there = apply_illumination(
+    const auto moved_background = apply_illumination(
         BasicColor<Int>::load(arrays.background + arrays.at(x2, y2)), frame.model.light);
     REGIONS_UNROLL
     for (int c = 0; c < 3; ++c) {
-      const Int end = there[c] << Mode::kMeanShift;
+      const Int end = moved_background[c] << Mode::kMeanShift;
       moved.mean[c] = clamp<Int>(now[c] << Mode::kMeanShift, smaller(mode.mean[c], end),
                                  larger(mode.mean[c], end));
     }
-    const Int cost = distance2(moved, now, Int(frame.model.threshold)) * (kNat / 32);
+    const Int cost = squared_distance(moved, now, Int(frame.model.threshold)) * (kUnitsPerNat / 32);
     evidence = smaller(cost, evidence);
   }
   return evidence;
 }
 
-// Difference from the background's texture under a shadow. A shadow dims all its pixels alike, so
-// neighbours should have `ratio` / 256 of the background's brightness. On each axis, only the
-// better one of two arms of kReach pixels counts, because the border of the shadow may cross the
-// other one.
+// Measures how much the texture differs from that of the background under a shadow. A shadow dims
+// all its pixels by the same factor, so neighbours should have `ratio` / 256 of the background's
+// brightness. On each axis, the kReach pixels before and the kReach pixels after the pixel are
+// compared, and only the smaller error counts, because the border of the shadow may cross one side.
 struct ShadingError {
   const ModelArrays& arrays;
   const FramePlan& frame;
   int x, y;
 
-  // Squared levels, below 2^18.
+  // Returns squared levels, below 2^18.
   template <class Int>
   REGIONS_LANES Int operator()(const Int& ratio) const {
     return axis(ratio, 1, 0) + axis(ratio, 0, 1);
@@ -243,7 +251,8 @@ struct ShadingError {
   }
 };
 
-// The model's evidence for the pixels from index i on, in units, and their modes; see evidence().
+// Evidence from the background model for the pixels from index i on, in units. `match` receives the
+// matched modes; see evidence().
 template <class Int>
 REGIONS_LANES Int model_evidence(const ModelArrays& arrays, const ModelPlan& plan, size_t i,
                                  Int& match) {
@@ -253,8 +262,9 @@ REGIONS_LANES Int model_evidence(const ModelArrays& arrays, const ModelPlan& pla
   return evidence(model, BasicColor<Int>::load(arrays.current + i), plan, match);
 }
 
-// Refines the model's evidence for the pixels from (x, y) on with global colours, background motion
-// and shadows. suppress_jitter() states when several pixels may be refined at once.
+// Refines the model's evidence for the pixels from (x, y) on: adds the evidence of colour
+// histograms, and reduces the evidence of jitter and shadows. suppress_jitter() states when several
+// pixels may be refined at once.
 template <class Int>
 REGIONS_LANES Int refine_evidence(Int evidence, const ModelArrays& arrays, const FramePlan& frame,
                                   const EnergyPlan& plan, int x, int y) {
@@ -271,9 +281,9 @@ REGIONS_LANES Int refine_evidence(Int evidence, const ModelArrays& arrays, const
   return suppress_shadow(evidence, now, heaviest, plan, ShadingError{arrays, frame, x, y});
 }
 
-// The match cache: stores the matched mode in the upper byte of the pixel's colour word, 0 for
-// unknown, 1 for no mode, otherwise the mode's index + 2. With it, update_matched_modes() need not
-// search the mode again, and reads and writes only the weights of the other modes.
+// The match cache: stores the matched mode of a pixel in the upper byte of its colour word. 0 means
+// unknown, 1 no mode, otherwise it is the mode's index + 2. So update_matched_modes() need not
+// search for the mode again, and accesses only the weights of the other modes.
 template <class Int>
 REGIONS_LANES void store_match(const ModelArrays& arrays, size_t i, const Int& match) {
   Int word;
@@ -281,7 +291,7 @@ REGIONS_LANES void store_match(const ModelArrays& arrays, size_t i, const Int& m
   write_words(arrays.current + i, (word & 0xFFFFFF) | (match + 2) << 24);
 }
 
-// Terminal weight of pixel (x, y): its evidence for the foreground, units.
+// Terminal weight of pixel (x, y): the evidence that it is foreground, in units.
 REGIONS_HD inline int terminal_at(const ModelArrays& arrays, const ConstFrame& mask,
                                   const FramePlan& frame, const EnergyPlan& plan, int x, int y) {
   if (!is_included(arrays, x, y)) return -kCertainWeight;
@@ -297,7 +307,8 @@ REGIONS_HD inline int terminal_at(const ModelArrays& arrays, const ConstFrame& m
   return refine_evidence(from_model, arrays, frame, plan, x, y);
 }
 
-// The inputs of a link: the colours of the pixels from index i on, and the background there.
+// The inputs of a link at one of its ends: the colours of the frame and of the background. Covers
+// one pixel, or several pixels in SIMD lanes.
 template <class Int>
 struct EdgeSample {
   BasicColor<Int> current, background;
@@ -306,18 +317,19 @@ struct EdgeSample {
     return {BasicColor<Int>::load(arrays.current + i),
             apply_illumination(BasicColor<Int>::load(arrays.background + i), frame.model.light)};
   }
-  // Index into the link table for a pair of neighbours.
+  // Index into EnergyPlan::link for a pair of neighbours.
   REGIONS_LANES friend Int link_step(const EdgeSample& a, const EdgeSample& b,
                                      const FramePlan& frame, const EnergyPlan& plan) {
     const bool has_background = plan.uses_image && !frame.model.starts;
-    return frame.contrasts.step_of(has_background
-                                       ? edge2(a.current, b.current, a.background, b.background)
-                                       : contrast2(a.current, b.current));
+    return frame.contrasts.step_of(
+        has_background ? squared_edge_contrast(a.current, b.current, a.background, b.background)
+                       : squared_contrast(a.current, b.current));
   }
 };
 
-// Writes all weights of pixel (x, y). All inputs of links are read without branches before anything
-// is written: GPU reads have a high latency, but many can be in flight.
+// Computes and writes all weights of pixel (x, y). All inputs of links are read without branches
+// before anything is written, because a GPU can have many reads in flight and each read has a high
+// latency.
 REGIONS_HD inline void compute_weights(const ModelArrays& arrays, const ConstFrame& mask,
                                        const FramePlan& frame, const EnergyPlan& plan, int x,
                                        int y) {
@@ -339,7 +351,8 @@ REGIONS_HD inline void compute_weights(const ModelArrays& arrays, const ConstFra
   arrays.down[i] = down;
 }
 
-// Contribution of pixel (x, y) to the capacity of the cut that `mask` defines.
+// The part of the capacity of the cut defined by `mask` that belongs to pixel (x, y): its terminal
+// edge and its links to the right and down.
 REGIONS_HD inline int64_t cut_value_at(const ModelArrays& arrays, const Image<const uint8_t>& mask,
                                        int x, int y) {
   const size_t i = arrays.at(x, y);

@@ -1,4 +1,5 @@
-// The parameter table of graphcutbg, validation, and the derived settings of a frame (plans).
+// The parameter table of graphcutbg, validation, and the settings that are derived from the
+// parameters (plans).
 #include "core/graphcutbg/graphcutbg.hpp"
 
 #include <algorithm>
@@ -152,8 +153,8 @@ std::span<const Field> fields_of(const GraphCutBgParams&) {
 }
 
 std::span<const PresetValue> preset_values_of(Preset preset) {
-  // At this scale each pixel is the mean of a hundred pixels: there is little noise, and objects
-  // are few pixels wide.
+  // At process-scale=0.1, each pixel is the mean of a hundred pixels. So there is little noise and
+  // objects are only a few pixels wide, and a lower lambda is better.
   static const PresetValue motion[] = {{"process-scale", 0.1},
                                        {"lambda", 3.0},
                                        {"cpu-threads", int64_t{1}},
@@ -208,10 +209,11 @@ namespace graphcutbg {
 
 ScenePlan scene_plan_of(const GraphCutBgParams& params) {
   ScenePlan plan;
-  plan.threshold = static_cast<int>(std::lround(params.var_threshold * kNat / 2));
+  plan.threshold = static_cast<int>(std::lround(params.var_threshold * kUnitsPerNat / 2));
   plan.match = static_cast<int32_t>(std::lround(std::max(params.var_threshold, 9.0) * 16));
-  // After `history` frames at half speed the evidence against a new mode has disappeared: its share
-  // is then halfway between kLowerShare and kUpperShare, 1 - exp(-a / 2) = 0.15.
+  // Foreground updates a mode with alpha / 2. After `history` frames, the share of a new mode must
+  // be halfway between kLowerShare and kUpperShare: 1 - exp(-history * alpha / 2) = 0.15, so alpha
+  // = 0.325 / history.
   plan.min_alpha = static_cast<uint32_t>(
       std::max(2L, std::lround(0.325 * 65536 / static_cast<double>(params.history))));
   plan.rate = static_cast<int32_t>(std::lround(params.learning_rate * 4096));
@@ -226,10 +228,10 @@ ScenePlan scene_plan_of(const GraphCutBgParams& params) {
 EnergyPlan energy_plan_of(const GraphCutBgParams& params, Size size, Size mask) {
   EnergyPlan plan;
   plan.uses_image = params.source != GraphCutSource::mask;
-  const double floor = plan.uses_image ? kLinkFloor : 0;
+  const double min_link = plan.uses_image ? kMinLinkFraction : 0;
   for (int i = 0; i <= kLinkEntries; ++i) {
-    const double alike = std::exp(-static_cast<double>(i) / kLinkSteps);
-    const double link = params.lambda * kNat * std::max(alike, floor);
+    const double similarity = std::exp(-static_cast<double>(i) / kLinkSteps);
+    const double link = params.lambda * kUnitsPerNat * std::max(similarity, min_link);
     plan.link[i] = static_cast<uint16_t>(std::lround(link));
   }
   plan.shadow = static_cast<int>(std::lround(params.shadow * 256));
@@ -266,13 +268,13 @@ RgbDecoder decoder_of(const Layout& layout, const Colorimetry& color) {
   constexpr double kOne = 1 << RgbDecoder::kShift;
   RgbDecoder decoder;
   const bool yuv = layout.model == ColorModel::yuv;
-  const double code = 1 << (layout.depth - 8);  // an 8-bit step in stored units
+  const double byte_step = 1 << (layout.depth - 8);  // one 8-bit step in stored units
   const bool limited = yuv && !color.full_range;
-  const double luma = 255 / (limited ? 219 * code : layout.max_value());
-  const double chroma = 255 / (limited ? 224 * code : layout.max_value());
+  const double luma = 255 / (limited ? 219 * byte_step : layout.max_value());
+  const double chroma = 255 / (limited ? 224 * byte_step : layout.max_value());
   const auto [kr, kb] = luma_weights(color.matrix);
   const double kg = 1 - kr - kb;
-  // Inverse of ITU-R BT.601-7, 2.5.1.
+  // Weights of Cb (u) and Cr (v) for R, G, B: the inverse of ITU-R BT.601-7, 2.5.1.
   const double u[3] = {0, -2 * (1 - kb) * kb / kg, 2 * (1 - kb)};
   const double v[3] = {2 * (1 - kr), -2 * (1 - kr) * kr / kg, 0};
   for (int i = 0; i < 3; ++i) {
@@ -280,8 +282,8 @@ RgbDecoder decoder_of(const Layout& layout, const Colorimetry& color) {
     decoder.weight[i][1] = yuv ? static_cast<int32_t>(std::lround(u[i] * chroma * kOne)) : 0;
     decoder.weight[i][2] = yuv ? static_cast<int32_t>(std::lround(v[i] * chroma * kOne)) : 0;
   }
-  decoder.black = limited ? static_cast<int>(16 * code) : 0;
-  decoder.middle = static_cast<int>(128 * code);
+  decoder.black = limited ? static_cast<int>(16 * byte_step) : 0;
+  decoder.middle = static_cast<int>(128 * byte_step);
   decoder.components = layout.channels;
   decoder.is_rgb = layout.model == ColorModel::rgb;
   return decoder;

@@ -16,12 +16,13 @@ enum class GraphCutSource : uint8_t { image, mask, both };
 enum class Preset : uint8_t { none, motion };
 enum class Replacement : uint8_t { color, image, blur };
 
+// The properties of the element. The parameter table in graphcutbg.cpp documents each of them.
 struct GraphCutBgParams {
   Preset preset = Preset::none;
   GraphCutOutput output = GraphCutOutput::overlay;
   GraphCutSource source = GraphCutSource::image;
 
-  // Energy.
+  // Parameters of the energy.
   double lambda = 22;
   double sigma = 0;
   Neighbours neighbours = Neighbours::four;
@@ -30,25 +31,25 @@ struct GraphCutBgParams {
   double shadow_darkest = 0.35;
   bool foreground_colors = false;
 
-  // Background model.
+  // Parameters of the background model.
   double learning_rate = 0.02;
   int64_t history = 500;
   bool freeze = false;
   std::string model_location;
   std::string background_image;
 
-  // Prior knowledge.
+  // Pixels whose label the user or an attached mask determines.
   std::string exclusion_image;
   int mask_foreground = 250;
   int mask_background = 5;
 
-  // The cut.
+  // Parameters of the cut.
   bool warm_start = false;
   int max_iterations = 0;
   int64_t time_budget = -1;
   bool verify = false;  // for tests: GraphCutResult::cut_value is computed
 
-  // Output.
+  // Parameters of the output picture.
   int feather = 0;
   Argb color = {0xFF20E060};
   double opacity = 0.5;
@@ -77,14 +78,15 @@ enum class GraphCutPicture : uint8_t {
                 // model
 };
 
-// Results of a frame, valid when its work is done.
+// Results of a frame, valid after its work is done.
 struct GraphCutResult {
   CutResult cut;
-  // Capacity of the mask's cut, computed from the weights; -1 unless `verify`.
+  // Capacity of the mask's cut, computed from the weights if `verify` is set; otherwise -1.
   int64_t cut_value = -1;
   uint32_t foreground = 0;  // number of foreground pixels
   uint32_t pixels = 0;      // number of pixels
-  // The whole picture changed (light or camera), and the model restarted with this frame.
+  // True if the model restarted with this frame, because the light or the camera changed the whole
+  // picture.
   bool restarted = false;
 };
 
@@ -92,28 +94,30 @@ struct GraphCutResult {
 // the model for frame i, updated by the cut of frame i. This holds for any assignment of frames to
 // slots and queues, because enqueue() is called in frame order.
 //
-// The first frame becomes the model, unless there is a background picture or a stored model; all
-// its pixels are then background. During the first `history` frames, colours that are visible in
-// most frames become background.
+// Without a background picture or a stored model, the first frame becomes the model, and all its
+// pixels are background. During the first `history` frames, colours that are visible in most frames
+// become background.
 class GraphCutBg : public Algorithm<GraphCutBgParams> {
  public:
-  // Sets a picture in host memory; it has the size of the frames and any format except labels32. An
-  // empty picture removes the previous one. Call after configure(), while no frame is in flight.
-  // Pictures survive reset() but not configure(). Throws InputError for a wrong size.
+  // Sets a picture that is in host memory. It must have the size of the frames, in any format
+  // except labels32. An empty picture removes the previous one. Call after configure(), while no
+  // frame is in flight. Pictures survive reset() but not configure(). Throws InputError for a wrong
+  // size.
   virtual void set_picture(GraphCutPicture which, const ConstFrame& picture) = 0;
 
-  // The model as bytes that restore() can read on any backend and machine. Call while no frame is
-  // in flight. Empty before the first frame.
+  // Returns the model as bytes, which restore() can read on any backend and machine. Call while no
+  // frame is in flight. Returns nothing before the first frame.
   virtual std::vector<std::byte> state() = 0;
   // Restores a model. Call after configure(). Throws InputError for another version or frame size;
   // the current model then stays unchanged.
   virtual void restore(std::span<const std::byte> state) = 0;
 
-  // The result of the slot's last frame, valid after its queue's wait() has returned.
+  // The result of the last frame in this slot, valid after the queue's wait() has returned.
   virtual GraphCutResult result(int slot) const = 0;
 };
 
-// Checks that both backends share. Throw InputError.
+// Checks that both backends share. They throw InputError if the setup, frame or parameters are
+// unsuitable.
 void expects_cuttable(const Setup& setup);
 void expects_cuttable(const Setup& setup, const FrameTask& task, const GraphCutBgParams& params);
 

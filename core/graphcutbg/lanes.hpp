@@ -24,17 +24,17 @@
 
 namespace regions::graphcutbg {
 
-// Result of comparing two Ints: bool, or a lane mask.
+// Result of a comparison: bool for one pixel, or a mask with one boolean per SIMD lane.
 template <class Int>
-using Truth = decltype(Int() < Int());
+using LaneBool = decltype(Int() < Int());
 
 REGIONS_HD constexpr bool any(bool truth) { return truth; }
 REGIONS_HD constexpr int32_t select(bool first, int32_t a, int32_t b) { return first ? a : b; }
 REGIONS_HD constexpr int32_t smaller(int32_t a, int32_t b) { return a < b ? a : b; }
 REGIONS_HD constexpr int32_t larger(int32_t a, int32_t b) { return a > b ? a : b; }
-// a / b for 0 <= a, 0 < b and a quotient below 2^21. Other arguments give an undefined number;
-// vector versions never trap. GPUs do not have an integer division: they multiply by the
-// reciprocal, which is at most one off, and correct the result by the remainder.
+// Returns a / b for 0 <= a, 0 < b and a quotient below 2^21. Other arguments give an undefined
+// number; vector versions never trap. GPUs have no instruction for integer division: this function
+// multiplies by the reciprocal. The product is wrong by at most one, and the remainder corrects it.
 REGIONS_HD inline int32_t quotient(int32_t a, int32_t b) {
 #ifdef __CUDA_ARCH__
   float reciprocal;
@@ -46,15 +46,16 @@ REGIONS_HD inline int32_t quotient(int32_t a, int32_t b) {
   return a / b;
 #endif
 }
-// a / b for a <= 2^24 and b < 2^24, which are exact in floats. a / b is at least 1 / b below the
-// next integer, and the rounding error of a float is at most a / b / 2^24, so no quotient is
-// rounded up to an integer. Quotients from 2^21 on give some number >= 2^20.
+// Returns a / b for a <= 2^24 and b < 2^24, so that vector versions can divide floats, which store
+// a and b exactly. An a / b that is not an integer is at least 1 / b below the next integer. The
+// rounding error of a float is at most a / b / 2^24, so no quotient is rounded up to an integer.
+// For quotients of 2^21 or more, the result is some number >= 2^20.
 REGIONS_HD inline int32_t small_quotient(int32_t a, int32_t b) { return quotient(a, b); }
-// Modulo 2^32.
+// The product modulo 2^32.
 REGIONS_HD constexpr int32_t wrapped_product(int32_t a, int32_t b) {
   return static_cast<int32_t>(static_cast<uint32_t>(a) * static_cast<uint32_t>(b));
 }
-// The bits from `first` upwards, shifted down; higher bits are zero.
+// Logical shift right: returns the bits from bit `first` upwards.
 REGIONS_HD constexpr int32_t upper_bits(int32_t a, int first) {
   return static_cast<int32_t>(static_cast<uint32_t>(a) >> first);
 }
@@ -65,7 +66,7 @@ REGIONS_HD inline void write_words(uint32_t* to, int32_t value) {
   *to = static_cast<uint32_t>(value);
 }
 REGIONS_HD inline int32_t look_up(const int32_t* table, int32_t index) { return table[index]; }
-// first, first + 1, … for as many lanes as Int has.
+// Sets the lanes of `value` to first, first + 1, …
 REGIONS_HD inline void count_up(int32_t first, int32_t& value) { value = first; }
 
 template <class Int>

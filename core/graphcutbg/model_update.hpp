@@ -16,24 +16,25 @@ REGIONS_LANES Int hash(const Int& a, uint32_t b) {
   return h ^ upper_bits(h, 15);
 }
 
-// value + (target - value) * rate / 2^12. Dithered rounding lets slow rates take effect. The
-// product stays below 2^31.
+// Returns value + (target - value) * rate / 2^12. The rounding is dithered, so that low rates have
+// an effect. The product stays below 2^31.
 template <class Int>
 REGIONS_LANES Int approach(const Int& value, const Int& target, const Int& rate,
                            const Int& dither) {
   return value + (((target - value) * rate + (dither & 0xFFF)) >> 12);
 }
 
-// approach() for a share, with a rate in 1/2^16. Multiplying the two bytes of the rate separately
-// keeps it within 32 bits.
+// Like approach(), for the weight of a mode, with a rate in units of 1/2^16. The two bytes of the
+// rate are multiplied separately, so that the products fit in 32 bits.
 template <class Int>
 REGIONS_LANES Int approach_share(const Int& value, const Int& target, const Int& rate,
                                  const Int& dither) {
-  const Int way = target - value;
-  const Int low = way * (rate & 255) + (dither & 0xFFFF);
-  return value + ((way * (rate >> 8) + (low >> 8)) >> 8);
+  const Int difference = target - value;
+  const Int low = difference * (rate & 255) + (dither & 0xFFFF);
+  return value + ((difference * (rate >> 8) + (low >> 8)) >> 8);
 }
 
+// A new mode with this colour.
 template <class Int>
 REGIONS_LANES BasicMode<Int> new_mode(const BasicColor<Int>& color, const Int& weight) {
   BasicMode<Int> mode;
@@ -45,41 +46,43 @@ REGIONS_LANES BasicMode<Int> new_mode(const BasicColor<Int>& color, const Int& w
   return mode;
 }
 
-// The update of existing modes by one colour.
+// Describes how one colour changes the modes of its pixel.
 template <class Int>
 struct ModelUpdate {
-  Int match;  // index of the mode that the colour belongs to, -1 for none
-  Truth<Int> learns;
-  Int alpha, dither;
+  Int match;             // index of the mode that the colour matches; -1: none
+  LaneBool<Int> learns;  // false: the model does not change
+  Int alpha;             // weight of this frame, 1/65536
+  Int dither;            // pseudo-random bits for dithered rounding
 
-  // `weight` is the weight of the matched mode, 0 for none.
+  // `weight` is the weight of the matched mode; 0: no mode matches. `pixel` is the index of the
+  // pixel.
   REGIONS_LANES static ModelUpdate of(const Int& match, const Int& weight,
-                                      const Truth<Int>& foreground, const ModelPlan& plan,
+                                      const LaneBool<Int>& foreground, const ModelPlan& plan,
                                       const Int& pixel) {
-    const Truth<Int> known = weight >= kUpperShare;
-    // Foreground that looks like the background: neither is learnt.
+    const LaneBool<Int> known = weight >= kUpperShare;
+    // A foreground pixel with a background colour does not change the model.
     return {match, !(foreground & known),
             select(foreground, Int(plan.alpha_slow),
                    select(known, Int(plan.alpha), Int(plan.alpha_fast))),
             hash(pixel, plan.frame)};
   }
-  REGIONS_LANES Truth<Int> matches(int k) const { return learns & (match == k); }
+  REGIONS_LANES LaneBool<Int> matches(int k) const { return learns & (match == k); }
   // The weight of mode k after this frame.
   REGIONS_LANES Int updated_weight(const Int& weight, int k) const {
-    const Int target = select(match == k, Int(Mode::kWhole), Int(0));
+    const Int target = select(match == k, Int(Mode::kFullWeight), Int(0));
     return select(learns, approach_share<Int>(weight, target, alpha, dither >> (4 * k)), weight);
   }
 };
 
-// Updates a mode with a colour, in the lanes where `matches` is true. A variance starts with a
-// typical value that counts as several frames.
+// Updates the mean and the variances of a mode with a colour, in the lanes where `matches` is true.
+// Variances follow at a rate of at most 1/16, because their initial values are typical values.
 template <class Int>
-REGIONS_LANES void update_mode(BasicMode<Int>& mode, const Truth<Int>& matches,
+REGIONS_LANES void update_mode(BasicMode<Int>& mode, const LaneBool<Int>& matches,
                                const BasicColor<Int>& color, const ModelUpdate<Int>& update,
                                int min_rate) {
   constexpr int kOne = 4096;
-  const Int per_visit = small_quotient(update.alpha * (kOne >> 4), (mode.weight >> 4) + 1);
-  const Int rate = clamp<Int>(per_visit, min_rate, kOne);
+  const Int rate_per_match = small_quotient(update.alpha * (kOne >> 4), (mode.weight >> 4) + 1);
+  const Int rate = clamp<Int>(rate_per_match, min_rate, kOne);
   const Int var_rate = smaller(rate, Int(kOne / 16));
   Int square[3];
   REGIONS_UNROLL
@@ -103,25 +106,25 @@ REGIONS_LANES void update_mode(BasicMode<Int>& mode, const Truth<Int>& matches,
 // pixel.
 template <class Int>
 REGIONS_LANES void update_modes(BasicModel<Int>& model, const BasicColor<Int>& color,
-                                const Truth<Int>& foreground, const ModelPlan& plan,
+                                const LaneBool<Int>& foreground, const ModelPlan& plan,
                                 const Int& pixel) {
   if (plan.starts) {
     model = BasicModel<Int>();
-    model.mode[0] = new_mode(color, Int(Mode::kWhole));
+    model.mode[0] = new_mode(color, Int(Mode::kFullWeight));
     return;
   }
   model.apply_light(plan.light);
-  Int match = -1, nearest_d2 = plan.match, weight = 0;
+  Int match = -1, nearest_distance = plan.match, weight = 0;
   REGIONS_UNROLL
   for (int k = 0; k < Model::kModes; ++k) {
     if (!model.may_exist[k]) continue;
     const BasicMode<Int>& mode = model.mode[k];
-    const Truth<Int> exists = mode.weight != 0;
-    const Int d2 = distance2(mode, color, nearest_d2);
-    const Truth<Int> nearest = exists & (d2 < nearest_d2);
+    const LaneBool<Int> exists = mode.weight != 0;
+    const Int distance = squared_distance(mode, color, nearest_distance);
+    const LaneBool<Int> nearest = exists & (distance < nearest_distance);
     match = select(nearest, Int(k), match);
     weight = select(nearest, mode.weight, weight);
-    nearest_d2 = select(nearest, d2, nearest_d2);
+    nearest_distance = select(nearest, distance, nearest_distance);
   }
   const auto update = ModelUpdate<Int>::of(match, weight, foreground, plan, pixel);
   if (!any(update.learns)) return;
@@ -132,24 +135,24 @@ REGIONS_LANES void update_modes(BasicModel<Int>& model, const BasicColor<Int>& c
     mode.weight = update.updated_weight(mode.weight, k);
     if (any(update.matches(k))) update_mode(mode, update.matches(k), color, update, plan.rate);
   }
-  const Truth<Int> is_new = update.learns & (match < 0);
+  const LaneBool<Int> is_new = update.learns & (match < 0);
   if (!any(is_new)) return;
-  const BasicMode<Int> fresh = new_mode(color, clamp<Int>(update.alpha, 0, 65535));
+  const BasicMode<Int> added = new_mode(color, clamp<Int>(update.alpha, 0, 65535));
   const Int weakest = model.lightest();
   REGIONS_UNROLL
   for (int k = 0; k < Model::kModes; ++k) {
-    const Truth<Int> here = is_new & (weakest == k);
-    model.mode[k] = select<Int>(here, fresh, model.mode[k]);
-    model.may_exist[k] = model.may_exist[k] | any(here);
+    const LaneBool<Int> replaces = is_new & (weakest == k);
+    model.mode[k] = select<Int>(replaces, added, model.mode[k]);
+    model.may_exist[k] = model.may_exist[k] | any(replaces);
   }
 }
 
-// Updates the model like update_all_modes(), but with the match cache: all pixels must belong to a
-// mode, and the light must be unchanged. Otherwise returns false and changes nothing.
+// Does the same as update_all_modes(), but faster, with the match cache. If a pixel matches no mode
+// or the light has changed, it changes nothing and returns false.
 template <class Int>
 REGIONS_LANES bool update_matched_modes(const ModelArrays& arrays, const ModelPlan& plan,
-                                        const Truth<Int>& foreground, size_t i) {
-  if (plan.starts || !plan.light.same()) return false;
+                                        const LaneBool<Int>& foreground, size_t i) {
+  if (plan.starts || !plan.light.is_unchanged()) return false;
   const size_t plane = arrays.model_plane();
   const auto words = [&](int k) { return arrays.model + i + k * Mode::kWords * plane; };
   Int word, first[Model::kModes];
@@ -166,9 +169,9 @@ REGIONS_LANES bool update_matched_modes(const ModelArrays& arrays, const ModelPl
   }
   count_up(static_cast<int32_t>(i), pixel);
   const auto update = ModelUpdate<Int>::of(match, weight, foreground, plan, pixel);
-  // The required other words of all modes are read before any is written.
+  // All required words of the modes are read before any word is written.
   Int share[Model::kModes], second[Model::kModes], third[Model::kModes], max_share = 0;
-  Truth<Int> heavier[Model::kModes];
+  LaneBool<Int> heavier[Model::kModes];
   REGIONS_UNROLL
   for (int k = 0; k < Model::kModes; ++k) {
     second[k] = third[k] = 0;
@@ -198,12 +201,12 @@ REGIONS_LANES bool update_matched_modes(const ModelArrays& arrays, const ModelPl
   return true;
 }
 
-// The version for one pixel indexes the matched mode directly. Threads whose pixels belong to
-// different modes then update them together.
+// The version for one pixel uses the index of the matched mode directly, without a branch per mode.
+// So threads of a warp whose pixels match different modes execute the same instructions.
 template <>
 REGIONS_LANES bool update_matched_modes<int32_t>(const ModelArrays& arrays, const ModelPlan& plan,
                                                  const bool& foreground, size_t i) {
-  if (plan.starts || !plan.light.same()) return false;
+  if (plan.starts || !plan.light.is_unchanged()) return false;
   const size_t plane = arrays.model_plane();
   uint32_t* const words = arrays.model + i;
   constexpr int kModes = Model::kModes;
@@ -253,10 +256,11 @@ REGIONS_LANES bool update_matched_modes<int32_t>(const ModelArrays& arrays, cons
   return true;
 }
 
-// Updates the model with the labels of the pixels from index i on.
+// Updates the models of the pixels from index i on. `foreground` contains their labels from the
+// cut.
 template <class Int>
 REGIONS_LANES void update_all_modes(const ModelArrays& arrays, const ModelPlan& plan,
-                                    const Truth<Int>& foreground, size_t i) {
+                                    const LaneBool<Int>& foreground, size_t i) {
   auto model = BasicModel<Int>::load(arrays.model + i, arrays.model_plane());
   Int pixel;
   count_up(static_cast<int32_t>(i), pixel);
@@ -265,8 +269,8 @@ REGIONS_LANES void update_all_modes(const ModelArrays& arrays, const ModelPlan& 
   write_words(arrays.background + i, model.heaviest().color().packed());
 }
 
-// Adds pixel (x, y)'s colour to the histogram of its label. add(address, amount) must be atomic if
-// several threads add.
+// Adds the colour of pixel (x, y) to the histogram of its label. add(address, amount) must be
+// atomic if several threads call this function.
 template <class Add>
 REGIONS_HD void count_color(const ModelArrays& arrays, bool foreground, int x, int y, Add add) {
   if (x % Survey::kStep != 0 || y % Survey::kStep != 0) return;
@@ -292,12 +296,13 @@ REGIONS_HD void update_model(const ModelArrays& arrays, const FramePlan& frame,
   if (plan.uses_colors) count_color(arrays, foreground, x, y, add);
 }
 
-// A model that starts from a background picture has this age, in frames.
+// The age of a model that starts from a background picture, in frames.
 inline constexpr uint32_t kKnownAge = 50;
+// Sets the model of pixel i to the colour of a background picture.
 REGIONS_HD inline void start_model_from(const ModelArrays& arrays, const uint32_t* picture,
                                         size_t i) {
   Model model;
-  model.mode[0] = new_mode(Color::load(picture + i), int32_t{Mode::kWhole});
+  model.mode[0] = new_mode(Color::load(picture + i), int32_t{Mode::kFullWeight});
   model.store(arrays.model + i, arrays.model_plane());
   arrays.background[i] = picture[i];
 }

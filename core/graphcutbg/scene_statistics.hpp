@@ -1,6 +1,6 @@
-// Statistics over a whole frame: colour histograms, contrast, and changes of light. They are
-// measured before the evidence of pixels is computed. All sums are integers, so the order of
-// additions does not matter. Also the arrays that a model consists of.
+// Statistics of a whole frame: colour histograms, contrast, and changes of light. They are measured
+// before the evidence of pixels is computed. All sums are integers, so the order of additions does
+// not matter. ModelArrays contains the arrays of a model.
 #pragma once
 
 #include "core/graphcutbg/background_model.hpp"
@@ -8,21 +8,23 @@
 
 namespace regions::graphcutbg {
 
-// Colours of foreground and background over the whole picture, as histograms that forget. They give
-// colours that are typical of one of them additional evidence, as in GrabCut (Rother et al. 2004),
-// with bins instead of mixtures. Initially zero.
+// Histograms of the foreground and background colours in the whole picture, in which old frames
+// fade. Colours that are typical of the foreground or the background get additional evidence, as in
+// GrabCut (Rother et al. 2004), but with histograms instead of mixtures. All values are initially
+// zero.
 struct ColorHistograms {
   static constexpr int kBins = 4096;
-  static constexpr uint32_t kMin = 16 * 256;  // minimum total of a usable histogram
-  static constexpr int kMax = 2 * kNat;       // maximum additional evidence of a colour, units
+  static constexpr uint32_t kMin = 16 * 256;     // a histogram with a smaller total is not used
+  static constexpr int kMax = 2 * kUnitsPerNat;  // maximum additional evidence of a colour, units
 
-  uint32_t fresh[2][kBins];  // counts of the last frame: background, foreground
-  uint32_t count[2][kBins];  // counts of earlier frames; each frame fades by 1/16
+  uint32_t fresh[2][kBins];  // [background, foreground], counts of the last learnt frame
+  uint32_t count[2][kBins];  // counts of earlier frames, times 16; they lose 1/16 per frame
   uint32_t total[2];
   uint32_t fresh_total[2];
   int32_t bias[kBins];  // additional evidence, units
 
-  // 16 levels of luma, and 16 levels of each chroma over the middle half of its range.
+  // The index of the bin of a colour: 16 steps of luma, and 16 steps for the middle half of the
+  // range of each chroma component.
   template <class Int>
   REGIONS_LANES static Int bin_of(const BasicColor<Int>& color) {
     const auto chroma = [](const Int& value) { return clamp<Int>((value - 64) >> 3, 0, 15); };
@@ -30,12 +32,13 @@ struct ColorHistograms {
   }
 };
 
-// Natural logarithm in units for x > 0, interpolated linearly between powers of two.
+// Natural logarithm of x > 0 in units of 1 / kUnitsPerNat, interpolated linearly between powers of
+// two.
 REGIONS_HD inline int log_units(uint32_t x) {
   int power = 0;
   for (uint32_t rest = x; rest > 1; rest >>= 1) ++power;
   const auto part = static_cast<int>((static_cast<uint64_t>(x) << 6 >> power) - 64);
-  return (power * 64 + part) * 45426 >> 16;  // ln 2
+  return (power * 64 + part) * 45426 >> 16;  // 45426 / 2^16 = ln 2
 }
 
 REGIONS_HD inline void fade(uint32_t& count, uint32_t& fresh) {
@@ -43,17 +46,18 @@ REGIONS_HD inline void fade(uint32_t& count, uint32_t& fresh) {
   fresh = 0;
 }
 
-// finalize_totals() must be called before finalize_bin() for each bin.
+// Compute the additional evidence of each bin after a frame. finalize_totals() must be called once
+// before finalize_bin() is called for each bin.
 REGIONS_HD inline void finalize_totals(ColorHistograms& colors) {
   for (int k = 0; k < 2; ++k) fade(colors.total[k], colors.fresh_total[k]);
 }
 REGIONS_HD inline void finalize_bin(ColorHistograms& colors, int bin) {
-  constexpr uint32_t kSmooth = 64;
+  constexpr uint32_t kSmoothing = 64;
   int score[2];
   for (int k = 0; k < 2; ++k) {
     fade(colors.count[k][bin], colors.fresh[k][bin]);
-    score[k] = log_units(colors.count[k][bin] + kSmooth) -
-               log_units(colors.total[k] + kSmooth * (ColorHistograms::kBins / 64));
+    score[k] = log_units(colors.count[k][bin] + kSmoothing) -
+               log_units(colors.total[k] + kSmoothing * (ColorHistograms::kBins / 64));
   }
   const int bias = score[1] - score[0];
   const bool known =
@@ -64,27 +68,28 @@ REGIONS_HD inline void finalize_bin(ColorHistograms& colors, int bin) {
                                                      : bias;
 }
 
-// The arrays of one model and of the current frame. All have the frame's size, without padding.
+// The arrays of one model and of the current frame. They have the frame's size, without padding.
 struct ModelArrays {
   int width = 0, height = 0;
   // [height][width], colours of the frame (Color::packed) and the match cache.
   uint32_t* current = nullptr;
   uint32_t* background = nullptr;  // [height][width], colours of the model's heaviest modes
   uint32_t* model = nullptr;       // [Model::kWords][model_plane()], see Model
-  int32_t* terminal = nullptr;     // [height][width], like the links below; see GridGraph
+  int32_t* terminal = nullptr;     // [height][width], terminal weights, see GridGraph
   int32_t* right = nullptr;
   int32_t* down = nullptr;
   int32_t* down_right = nullptr;  // null for four neighbours
   int32_t* down_left = nullptr;
   ColorHistograms* colors = nullptr;
-  // [height][width], nonzero: always background; null: no pixel is excluded.
+  // [height][width], nonzero for pixels that are always background. Null: no pixel is excluded.
   const uint8_t* excluded = nullptr;
 
   REGIONS_HD size_t plane() const {
     return static_cast<size_t>(width) * static_cast<size_t>(height);
   }
-  // Words from one plane of the model to the next. Planes at multiples of 4096 bytes, as most
-  // picture sizes would give, would compete for a few sets of the cache and evict each other.
+  // Number of words from the start of one plane of the model to the start of the next. Without the
+  // padding, most picture sizes would give distances that are multiples of 4096 bytes; planes would
+  // then share a few sets of the cache and evict each other.
   REGIONS_HD static size_t plane_stride(size_t pixels) {
     return (pixels + 1023) / 1024 * 1024 + 144;
   }
@@ -99,18 +104,18 @@ struct ModelArrays {
   }
 };
 
-// Sums over the pixels of a survey.
+// Sums over the pixels that a survey reads.
 struct SurveySums {
   static constexpr int kHalves = 2;  // the dark and the bright half of the background
 
-  uint64_t contrast2 = 0;        // sum of squared contrasts over pairs of neighbours
-  uint32_t pairs = 0;            // number of pairs
-  uint32_t count[kHalves] = {};  // [half], number of pixels that show the light
-  uint32_t luma[kHalves] = {};   // [half], sum of the background's luma at these pixels
+  uint64_t squared_contrast = 0;  // sum of squared contrasts over pairs of neighbours
+  uint32_t pairs = 0;             // number of pairs
+  uint32_t count[kHalves] = {};   // [half], number of pixels that are used to measure light
+  uint32_t luma[kHalves] = {};    // [half], sum of the background's luma at these pixels
 
   // Adds the sums over other pixels.
   REGIONS_HD void add(const SurveySums& other) {
-    contrast2 += other.contrast2;
+    squared_contrast += other.squared_contrast;
     pairs += other.pairs;
     for (int half = 0; half < kHalves; ++half) {
       count[half] += other.count[half];
@@ -119,16 +124,17 @@ struct SurveySums {
   }
 };
 
-// Statistics of every kStep-th pixel in every kStep-th row.
+// Statistics of every kStep-th pixel of every kStep-th row.
 struct Survey {
   static constexpr int kStep = 4;
   static constexpr int kBins = 512;
   static constexpr int kHalves = SurveySums::kHalves;
 
   SurveySums sums;
-  uint32_t foreground = 0;  // foreground pixels of the previous frame
-  uint32_t pixels = 0;      // pixels of the previous frame
-  // [half][bin], histogram of luma minus background luma, starting at -kBins / 2.
+  uint32_t foreground = 0;  // number of foreground pixels in the previous frame
+  uint32_t pixels = 0;      // number of pixels in the previous frame
+  // [half][bin], histogram of the difference from the background's luma; bin 0 is the difference
+  // -kBins / 2.
   uint32_t change[kHalves][kBins] = {};
 
   void add(const Survey& other) {
@@ -139,21 +145,21 @@ struct Survey {
   }
 };
 
-// State of the scene; one per model.
+// State of the scene, which changes from frame to frame. Each model has one.
 struct Scene {
-  uint32_t age = 0;      // frames learnt since the model started
-  uint32_t frame = 0;    // frames seen
-  uint32_t busy = 0;     // consecutive frames that were mostly foreground
+  uint32_t age = 0;      // number of frames learnt since the model started
+  uint32_t frame = 0;    // number of frames seen
+  uint32_t busy = 0;     // number of consecutive frames that were mostly foreground
   uint32_t split = 128;  // luma between the dark and the bright half of the background
   uint32_t restarted = 0;
 };
 
 // Scene settings derived from the parameters on the host.
 struct ScenePlan {
-  int threshold = 0;            // units, see ModelPlan
-  int32_t match = 0;            // 1/16 variances
-  uint32_t min_alpha = 0;       // 1/65536
-  int32_t rate = 0;             // 1/4096
+  int threshold = 0;            // units, see ModelPlan::threshold
+  int32_t match = 0;            // 1/16 variances, see ModelPlan::match
+  uint32_t min_alpha = 0;       // lower limit of ModelPlan::alpha, 1/65536
+  int32_t rate = 0;             // 1/4096, see ModelPlan::rate
   uint32_t contrast_scale = 0;  // see ContrastScale; 0: estimate it from the frame
   bool freezes = false;
 };
@@ -172,15 +178,15 @@ struct ContrastScale {
     const uint32_t end = scale == 0 ? kEnd : (kEnd + scale - 1) / scale;
     return {static_cast<int32_t>(scale), static_cast<int32_t>(end)};
   }
-  // Table entry, 0..kLinkEntries. Products stay below 2^24.
+  // Returns the index of a table entry, 0..kLinkEntries. Products stay below 2^24.
   template <class Int>
-  REGIONS_LANES Int step_of(const Int& contrast2) const {
-    const Int step = smaller(contrast2, Int(end)) * scale >> 16;
+  REGIONS_LANES Int step_of(const Int& squared_contrast) const {
+    const Int step = smaller(squared_contrast, Int(end)) * scale >> 16;
     return smaller(step, Int(kLinkEntries));
   }
 };
 
-// Per-frame values for all pixels, derived from the survey on the backend.
+// Settings of one frame, equal for all pixels. The backend derives them from the survey.
 struct FramePlan {
   ModelPlan model;
   ContrastScale contrasts;
@@ -199,7 +205,7 @@ REGIONS_HD inline Rank rank_of(const uint32_t* bins, uint32_t count) {
   return rank;
 }
 
-// A median with 8 fraction bits. The bins represent values from -kBins / 2 on.
+// The median of the luma differences in a histogram, with 8 fraction bits.
 struct Median {
   int value = 0;
   uint32_t near = 0;     // number of values within kNear of the median
@@ -237,15 +243,18 @@ REGIONS_HD inline Medians medians_of(const Survey& survey) {
   return medians;
 }
 
-// The change of light that explains the medians of the dark and the bright half: a line through
-// both. Foreground hardly moves a median while it covers less than half of the pixels.
+// Computes the change of light from the median differences of the dark and the bright half of the
+// background: a line through both. Medians are used because foreground that covers less than half
+// of the pixels hardly changes them.
 REGIONS_HD inline Light light_of(const SurveySums& sums, const Medians& medians) {
-  constexpr uint32_t kMin = 64;  // minimum number of pixels for a usable median
-  constexpr int kStill = 384;    // changes below 1.5 levels are left to the model update
+  constexpr uint32_t kMin = 64;         // minimum number of pixels of a median that is used
+  constexpr int kMinLightChange = 384;  // 1.5 levels; the model update follows smaller changes
   Light light;
   const Median &dark = medians.half[0], &bright = medians.half[1];
   if (dark.count + bright.count < kMin) return light;
-  const auto moved = [](const Median& m) { return m.value > kStill || m.value < -kStill; };
+  const auto moved = [](const Median& m) {
+    return m.value > kMinLightChange || m.value < -kMinLightChange;
+  };
   if (!moved(dark) && !moved(bright)) return light;
   // The new light must explain clearly more of the picture than the old light.
   const uint32_t after = dark.near + bright.near;
@@ -257,20 +266,20 @@ REGIONS_HD inline Light light_of(const SurveySums& sums, const Medians& medians)
   const auto mean = [&](int half, const Median& m) {
     return static_cast<int>((static_cast<uint64_t>(sums.luma[half]) << 8) / m.count);
   };
-  const int from = mean(0, dark);
-  const int span = mean(1, bright) - from;
-  if (span > 16 << 8) {
-    light.gain += (bright.value - dark.value) * Light::kOne / span;
+  const int dark_luma = mean(0, dark);
+  const int luma_span = mean(1, bright) - dark_luma;
+  if (luma_span > 16 << 8) {
+    light.gain += (bright.value - dark.value) * Light::kOne / luma_span;
     if (light.gain < Light::kOne / 4) light.gain = Light::kOne / 4;
     if (light.gain > Light::kOne * 4) light.gain = Light::kOne * 4;
   }
   light.offset = dark.value - static_cast<int>(static_cast<int64_t>(light.gain - Light::kOne) *
-                                               from / Light::kOne);
+                                               dark_luma / Light::kOne);
   return light;
 }
 
-// Adds a pixel to the survey. `background` is the model's colour there. tally(half, bin) increments
-// an entry of Survey::change.
+// Adds the change of light at one pixel to the survey. `now` is its colour in the frame,
+// `background` its colour in the model. tally(half, bin) increments an entry of Survey::change.
 template <class Tally>
 REGIONS_HD void survey_light(SurveySums& sums, const Color& now, const Color& background,
                              uint32_t split, Tally tally) {
@@ -288,8 +297,8 @@ REGIONS_HD void survey_light(SurveySums& sums, const Color& now, const Color& ba
 // Derives this frame's plan from its survey, and advances the scene.
 REGIONS_HD inline FramePlan plan_frame(Scene& scene, const Survey& survey, const Medians& medians,
                                        const ScenePlan& plan) {
-  // A camera that jumps, or a change of light that is not linear, leaves nearly everything
-  // foreground.
+  // Number of frames until the model restarts. If the camera jumps, or if the light changes in a
+  // way that is not linear, nearly all pixels become foreground.
   constexpr uint32_t kBusyFrames = 8;
   FramePlan frame;
   const bool busy =
@@ -307,16 +316,16 @@ REGIONS_HD inline FramePlan plan_frame(Scene& scene, const Survey& survey, const
   model.starts = scene.age == 0;
   model.learns = !plan.freezes || model.starts;
   model.rate = plan.rate;
-  // All frames so far have equal weight, and the first one some more. Otherwise objects that pass
-  // early would be learnt.
-  constexpr uint32_t kFirstCounts = 12;
-  const uint32_t average = 65536 / (scene.age + kFirstCounts);
+  // All frames so far have equal weights, except that the first frame counts kFirstFrameWeight
+  // times. Otherwise objects that pass soon after the start would be learnt.
+  constexpr uint32_t kFirstFrameWeight = 12;
+  const uint32_t average = 65536 / (scene.age + kFirstFrameWeight);
   model.alpha = static_cast<int32_t>(average > plan.min_alpha ? average : plan.min_alpha);
   model.alpha_slow = model.alpha / 2 > 0 ? model.alpha / 2 : 1;
   // The rate for new background is limited while the model is young. Otherwise an object that the
-  // cut missed would be background a few frames later.
-  constexpr int kFast = 65536 / 128;
-  model.alpha_fast = larger(model.alpha, smaller(model.alpha * 4, kFast));
+  // cut missed would become background within a few frames.
+  constexpr int kMaxFastRate = 65536 / 128;
+  model.alpha_fast = larger(model.alpha, smaller(model.alpha * 4, kMaxFastRate));
   if (!model.starts) model.light = light_of(survey.sums, medians);
 
   const SurveySums& sums = survey.sums;
@@ -325,7 +334,7 @@ REGIONS_HD inline FramePlan plan_frame(Scene& scene, const Survey& survey, const
   uint32_t contrast_scale = plan.contrast_scale;
   if (contrast_scale == 0) {
     const uint64_t top = static_cast<uint64_t>(sums.pairs) * (65536 * kLinkSteps / 2);
-    const uint64_t scale = sums.contrast2 ? top / sums.contrast2 : top;
+    const uint64_t scale = sums.squared_contrast ? top / sums.squared_contrast : top;
     contrast_scale = scale > 65536 * kLinkSteps ? 65536 * kLinkSteps : static_cast<uint32_t>(scale);
   }
   frame.contrasts = ContrastScale::scaled(contrast_scale);
@@ -333,8 +342,8 @@ REGIONS_HD inline FramePlan plan_frame(Scene& scene, const Survey& survey, const
   return frame;
 }
 
-// Adds pixel (x, y) to the survey. at(x, y) returns colours of the frame. All colours are read
-// before the first one is used, as in compute_weights().
+// Adds pixel (x, y) to the survey. at(x, y) returns a colour of the frame. All colours are read
+// before the first one is used, because reads on a GPU have a high latency.
 template <class Tally, class At>
 REGIONS_HD void survey_pixel(const ModelArrays& arrays, const Scene& scene, int x, int y,
                              SurveySums& sums, Tally tally, At at) {
@@ -344,7 +353,7 @@ REGIONS_HD void survey_pixel(const ModelArrays& arrays, const Scene& scene, int 
   const Color color = read, right_color = read_right, down_color = read_down;
   if (scene.age > 0) survey_light(sums, color, background, scene.split, tally);
   const auto pair = [&](const Color& other) {
-    sums.contrast2 += static_cast<uint64_t>(contrast2(color, other));
+    sums.squared_contrast += static_cast<uint64_t>(squared_contrast(color, other));
     ++sums.pairs;
   };
   if (right > x) pair(right_color);

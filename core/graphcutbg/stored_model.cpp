@@ -1,4 +1,5 @@
-// Validates stored models, and converts user pictures to components of the frames.
+// Validates stored models, and converts pictures that the user provides to the format of the
+// frames.
 #include "core/graphcutbg/stored_model.hpp"
 
 #include <cstring>
@@ -12,7 +13,7 @@ std::string text_of(Size size) {
   return std::to_string(size.width) + "x" + std::to_string(size.height);
 }
 
-// Calls use(index, rgb) for each pixel.
+// Calls use(index, rgb) for each pixel of the picture, in raster order.
 template <class Use>
 void for_each_rgb(const ConstFrame& picture, Use use) {
   const RgbDecoder decoder = decoder_of(picture.layout, picture.color);

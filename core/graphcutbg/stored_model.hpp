@@ -1,5 +1,5 @@
-// State that outlives a frame: the stored model as bytes, and pictures that the user provides. The
-// bytes are equal on every backend, in little endian.
+// The stored form of a model, and the conversion of pictures that the user provides. The bytes of a
+// stored model are the same on every backend, in little endian.
 #pragma once
 
 #include <span>
@@ -10,7 +10,7 @@
 
 namespace regions::graphcutbg {
 
-// Header of a stored model. It is followed by the words of the model and of the background picture.
+// Header of a stored model. The words of the model and of the background picture follow it.
 struct StateHeader {
   static constexpr uint32_t kMagic = 0x4D424347;  // "GCBM"
   static constexpr uint32_t kVersion = 1;
@@ -23,11 +23,14 @@ struct StateHeader {
 inline size_t state_bytes(Size size) {
   return sizeof(StateHeader) + size.area() * (Model::kWords + 1) * sizeof(uint32_t);
 }
-// Throws InputError unless `state` has this version and size and contains valid modes.
+// Returns the header. Throws InputError unless `state` has the current version and this frame size,
+// and contains valid modes.
 StateHeader checked_header(std::span<const std::byte> state, Size size);
 
-// Convert user pictures to the form in which frames are compared or painted. Throw InputError for a
-// wrong size.
+// Check and convert a picture that the user provides. They throw InputError for a wrong size.
+// background_of() returns packed colours of the model, replacement_of() components
+// [3][height][width] in the frames' format, and exclusion_of() 1 for pixels that are always
+// background.
 void expects_picture(const ConstFrame& picture, const Setup& setup);
 std::vector<uint32_t> background_of(const ConstFrame& picture, const Setup& setup);
 std::vector<uint16_t> replacement_of(const ConstFrame& picture, const Setup& setup);

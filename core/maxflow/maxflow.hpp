@@ -1,5 +1,5 @@
-// Minimum cuts of pixel grids: the exact solver, with one implementation per backend. It is also
-// usable without graphcutbg.
+// The interface of the minimum-cut solver for pixel grids. Each backend implements it. graphcutbg
+// uses it, but it can also be used alone.
 #pragma once
 
 #include <memory>
@@ -10,9 +10,9 @@ namespace regions {
 
 enum class Neighbours : uint8_t { four = 4, eight = 8 };
 
-// Destination for the link capacities of some pixels of one row; entry 0 belongs to the first of
-// them. Diagonal links are written for eight neighbours only. Entries of links that leave the
-// picture may have any value.
+// Destination for the link capacities of consecutive pixels of one row. Entry 0 belongs to the
+// first pixel. Diagonal links are written only for eight neighbours. Links that leave the picture
+// may have any value.
 struct LinkRow {
   int32_t* right = nullptr;
   int32_t* down = nullptr;
@@ -34,61 +34,68 @@ class LinkSource {
 // The graph of one frame: one node per pixel, plus source and sink. Link capacities are undirected
 // and >= 0. Entries of links that leave the picture are ignored.
 struct GridGraph {
+  // Terminal weight t of each pixel. t > 0: link from the source with capacity t; t < 0: link to
+  // the sink with capacity -t.
+  Image<const int32_t> terminal;
+  Image<const int32_t> right;  // capacity of (x, y) <-> (x + 1, y)
+  Image<const int32_t> down;   // capacity of (x, y) <-> (x, y + 1)
   Image<const int32_t>
-      terminal;  // t > 0: source -> pixel with capacity t; t < 0: pixel -> sink with capacity -t
-  Image<const int32_t> right;       // (x, y) <-> (x + 1, y)
-  Image<const int32_t> down;        // (x, y) <-> (x, y + 1)
-  Image<const int32_t> down_right;  // (x, y) <-> (x + 1, y + 1); for eight neighbours only
-  Image<const int32_t> down_left;   // (x, y) <-> (x - 1, y + 1); for eight neighbours only
+      down_right;  // capacity of (x, y) <-> (x + 1, y + 1); for eight neighbours only
+  Image<const int32_t>
+      down_left;  // capacity of (x, y) <-> (x - 1, y + 1); for eight neighbours only
   Neighbours neighbours = Neighbours::four;
-  // Upper bound of |terminal| + link capacities over all pixels; it also promises that no capacity
-  // is negative. Solvers then skip reading weights that no flow reaches. 0: unknown.
+  // Upper bound of |terminal| plus the link capacities of a pixel, for all pixels. A value above 0
+  // also promises that no capacity is negative; solvers then need not read weights that no flow
+  // reaches. 0: unknown.
   int32_t max_weight = 0;
-  // Replaces the images of link capacities; requires `max_weight`. CPU only.
+  // If not null, it is used instead of the images of link capacities; requires `max_weight`. CPU
+  // only.
   const LinkSource* links = nullptr;
 };
 
-// When to stop. Stopping early keeps the flow found so far: a warm start continues from it.
+// Limits of one cut. If a limit stops the solver early, it keeps the flow found so far, and a warm
+// start continues from this flow.
 struct CutLimits {
   int max_iterations = 0;      // 0: no limit; the backend defines what one iteration is
   int64_t time_budget_us = 0;  // 0: no limit
-  // Start from the previous solution of this object: its residual graph is re-parameterised to the
-  // new weights, which keeps the cut exact (Kohli and Torr 2007). Without limits, a warm start is
-  // used only if it has recently been faster than a cold one.
+  // Start from the previous solution of the same GridCut: its residual graph is re-parameterised to
+  // the new weights, so the cut stays exact (Kohli and Torr 2007). Without limits, the solver uses
+  // warm starts only while they are faster than cold starts.
   bool warm = false;
 };
 
 // Statistics of one cut, in pinned host memory. Written by the queue's work.
 struct CutResult {
-  int64_t flow = 0;  // value of the flow
-  int64_t gap = 0;   // capacity of the mask's cut minus the flow: 0 if the cut is exact
-  int32_t iterations = 0;
-  bool exact = false;
+  int64_t flow = 0;        // value of the flow
+  int64_t gap = 0;         // capacity of the mask's cut minus the flow: 0 if the cut is exact
+  int32_t iterations = 0;  // the backend defines what one iteration is
+  bool exact = false;      // true if no limit stopped the solver early
 };
 
 class GridCut {
  public:
-  // Values of the mask: pixels that cannot reach the sink, and all other pixels.
+  // Values of the mask: kForeground for pixels that cannot reach the sink, kBackground for all
+  // other pixels.
   static constexpr uint8_t kForeground = 255;
   static constexpr uint8_t kBackground = 0;
 
   virtual ~GridCut() = default;
-  // The only function that allocates. Throws InputError for unsupported arguments and MemoryError.
+  // The only function that allocates. Throws InputError for unsupported arguments, and MemoryError
+  // if memory runs out.
   virtual void configure(Size size, Neighbours neighbours, int slots) = 0;
   // Puts the work of one frame on the queue. Neither allocates nor waits. Frames are processed in
-  // order of the calls: if the queue differs from the previous one, it waits for the previous
-  // frame. All views are in the backend's memory. `foreground` becomes the largest source side of a
-  // minimum cut: the pixels that cannot reach the sink in the residual graph. This set is the same
-  // for every maximum flow. If sums of capacities exceed the solver's widest integers on the CPU,
-  // the queue's wait() throws InputError; sums never wrap. `result`, in pinned memory or null,
-  // receives the statistics when the work is done.
+  // the order of the calls, even if they use different queues. All views are in the backend's
+  // memory. `foreground` becomes the largest source side of a minimum cut: the pixels that cannot
+  // reach the sink in the residual graph. This set is the same for every maximum flow. On the CPU,
+  // the queue's wait() throws InputError if sums of capacities exceed the solver's widest integers.
+  // `result`, in pinned memory or null, receives the statistics when the work is done.
   virtual void enqueue(const GridGraph& graph, Image<uint8_t> foreground, const CutLimits& limits,
                        CutResult* result, int slot, Queue& queue) = 0;
   // Forgets the previous solution.
   virtual void reset() {}
 };
 
-// Each backend specialises this function. The backend must be of kind K.
+// Makes the solver for a backend of kind K. Each backend specialises this function.
 template <BackendKind K>
 std::unique_ptr<GridCut> make_grid_cut(std::shared_ptr<Backend> backend);
 
@@ -96,9 +103,8 @@ std::unique_ptr<GridCut> make_grid_cut(std::shared_ptr<Backend> backend);
 
 namespace regions::maxflow {
 
-// Directions of links, in opposite pairs. Links are stored in the even direction of a pair: link d
-// / 2 belongs to the pixel that direction d leaves. The first four directions are sufficient for
-// four neighbours.
+// Directions of links, in opposite pairs. Each link is stored once, at the pixel from which it
+// leaves in the even direction of its pair. Four neighbours use only the first four directions.
 enum Direction : int { kRight, kLeft, kDown, kUp, kDownRight, kUpLeft, kDownLeft, kUpRight };
 
 REGIONS_HD constexpr int opposite(int direction) { return direction ^ 1; }

@@ -1,7 +1,7 @@
-// WarmStartTuner: decides by measurement whether warm starts are faster. If flow reaches few
-// pixels, keeping the previous flow costs more than finding it again. From time to time a trial of
-// several cuts uses the other kind of start. Their times are compared with the times of the
-// preceding cuts, because neighbouring frames take similar times.
+// WarmStartTuner: measures whether cuts are faster with a warm or a cold start. If flow reaches few
+// pixels, keeping the previous flow costs more than computing it again. Now and then, a trial of
+// several cuts uses the kind of start that is not preferred. Their times are compared with the
+// times of the cuts just before the trial, because consecutive frames take similar times.
 #pragma once
 
 #include <chrono>
@@ -12,16 +12,18 @@ namespace regions::maxflow {
 class WarmStartTuner {
  public:
   using Duration = std::chrono::nanoseconds;
-  static constexpr int kTrialCuts = 4;           // cuts per trial
-  static constexpr int kCutsBetweenTrials = 64;  // cuts between trials, because scenes change
+  static constexpr int kTrialCuts = 4;  // number of cuts per trial
+  // Number of cuts between trials; trials are repeated because scenes change.
+  static constexpr int kCutsBetweenTrials = 64;
 
-  // Returns whether the next cut should start warm, if it can start either way.
+  // Returns true if the next cut should start warm. Call it only if both kinds of start are
+  // possible.
   bool use_warm_start() {
     if (cuts_ == kCutsBetweenTrials + kTrialCuts) cuts_ = 0;
     return ++cuts_ > kCutsBetweenTrials ? !prefers_warm_ : prefers_warm_;
   }
-  // Records the time of a cut. Not every cut needs to be recorded. A trial ends when the first cut
-  // after it is recorded.
+  // Records the time of a cut with a warm or cold start. Not every cut needs to be recorded. A
+  // trial ends when a cut after the trial is recorded.
   void record_time(bool warm, Duration took) {
     if (warm != prefers_warm_) {
       trial_time_ += took;
@@ -33,27 +35,29 @@ class WarmStartTuner {
   }
 
  private:
-  // Ends the trial. Returns whether the kind of start changed. At about equal times, cuts start
-  // cold.
+  // Ends the trial. Returns true if the preferred kind of start changed. If both kinds take about
+  // the same time, cold starts are preferred.
   bool end_trial() {
     const Duration mean = trial_time_ / trial_cuts_;
     const auto [warm, cold] =
         prefers_warm_ ? std::pair(recent_time_, mean) : std::pair(mean, recent_time_);
-    const bool pays = 8 * warm < 7 * cold;
+    const bool warm_is_faster = 8 * warm < 7 * cold;
     trial_time_ = {};
     trial_cuts_ = 0;
-    if (pays == prefers_warm_) return false;
-    prefers_warm_ = pays;
+    if (warm_is_faster == prefers_warm_) return false;
+    prefers_warm_ = warm_is_faster;
     recent_time_ = mean;
     cuts_ = 0;
     return true;
   }
 
-  bool prefers_warm_ = false;      // kind of start outside trials
-  Duration recent_time_{};         // mean time of recent cuts of that kind; zero: unknown
-  Duration trial_time_{};          // total time of the trial's cuts
-  int trial_cuts_ = 0;             // number of the trial's cuts
-  int cuts_ = kCutsBetweenTrials;  // cuts since the last trial; the first trial starts at once
+  bool prefers_warm_ = false;  // preferred kind of start, used outside trials
+  Duration
+      recent_time_{};  // mean time of recent cuts with the preferred kind of start; zero: unknown
+  Duration trial_time_{};          // total time of the recorded cuts of the trial
+  int trial_cuts_ = 0;             // number of recorded cuts of the trial
+  int cuts_ = kCutsBetweenTrials;  // cuts since the end of the last trial; the initial value starts
+                                   // a trial at once
 };
 
 }  // namespace regions::maxflow

@@ -1,5 +1,5 @@
-// Conversion tables from sRGB to CIELAB, the grid of cells, and the integer scales of a frame's
-// distances.
+// Computes the tables for the conversion from sRGB to CIELAB, the grid of cells, and the scales of
+// integer distances.
 #include "core/slicsuperpixel/clusters.hpp"
 
 #include <algorithm>
@@ -10,7 +10,8 @@
 namespace regions {
 namespace {
 
-// sRGB primaries under D65. Rows X, Y, Z are divided by the white point, so each row sums to 1.
+// The matrix from linear sRGB (D65) to X, Y and Z. The rows X, Y, Z are divided by the white point,
+// so each row sums to 1.
 constexpr double kToXyz[3][3] = {
     {0.4124564 / 0.9504700, 0.3575761 / 0.9504700, 0.1804375 / 0.9504700},
     {0.2126729, 0.7151522, 0.0721749},
@@ -21,9 +22,10 @@ double linear(int level) {
   return v <= 0.04045 ? v / 12.92 : std::pow((v + 0.055) / 1.055, 2.4);
 }
 
-LabTables made_tables() {
+LabTables make_tables() {
   LabTables tables;
-  // White maps to the last index. Half an index is added once, with red, for rounding.
+  // White gives the last index. Half an index is added for rounding, only to the shares of red, so
+  // that each sum contains it once.
   const double scale = (LabTables::kRoots - 1) << LabTables::kDrop;
   for (int c = 0; c < 3; ++c) {
     for (int level = 0; level < 256; ++level) {
@@ -44,10 +46,11 @@ LabTables made_tables() {
   return tables;
 }
 
-// Ratio of cells to requested superpixels. In photographs, some clusters have a second fragment
-// that is worth keeping.
+// Ratio of the number of cells to the requested number of superpixels. It is below 1, because some
+// clusters in photographs have a second fragment that is worth keeping.
 constexpr double kCellRatio = 0.94;
-// Cost of a tenth too few cells, because flat pictures have no second fragments.
+// Cost of a grid with fewer than 90 % of the requested number of cells. Flat pictures need enough
+// cells, because their clusters have no second fragments.
 constexpr double kFewCellsCost = 0.1;
 
 int ceil_div(int a, int b) { return (a + b - 1) / b; }
@@ -59,7 +62,7 @@ SlicGrid grid_with(Size size, int width, int height) {
 }  // namespace
 
 const LabTables& lab_tables() {
-  static const LabTables tables = made_tables();
+  static const LabTables tables = make_tables();
   return tables;
 }
 
@@ -73,15 +76,15 @@ ColorReader reader_of(const Layout& layout, const Colorimetry& color, ColorSpace
   const auto [kr, kb] = luma_weights(color.matrix);
   const double luma = color.full_range ? 1 : 255.0 / 219;
   const double chroma = color.full_range ? 1 : 255.0 / 224;
-  const auto fixed = [](double v) {
+  const auto to_fixed_point = [](double v) {
     return static_cast<int32_t>(std::lround(v * (1 << YuvDecoder::kShift)));
   };
   decoder.black = color.full_range ? 0 : 16;
-  decoder.luma = fixed(luma);
-  decoder.red_v = fixed(2 * (1 - kr) * chroma);
-  decoder.blue_u = fixed(2 * (1 - kb) * chroma);
-  decoder.green_u = fixed(2 * (1 - kb) * kb / (1 - kr - kb) * chroma);
-  decoder.green_v = fixed(2 * (1 - kr) * kr / (1 - kr - kb) * chroma);
+  decoder.luma = to_fixed_point(luma);
+  decoder.red_v = to_fixed_point(2 * (1 - kr) * chroma);
+  decoder.blue_u = to_fixed_point(2 * (1 - kb) * chroma);
+  decoder.green_u = to_fixed_point(2 * (1 - kb) * kb / (1 - kr - kb) * chroma);
+  decoder.green_v = to_fixed_point(2 * (1 - kr) * kr / (1 - kr - kb) * chroma);
   return reader;
 }
 
@@ -90,7 +93,7 @@ SlicGrid grid_of(Size size, const SlicParams& params) {
     const auto side = static_cast<int>(params.region_size);
     return grid_with(size, side, side);
   }
-  // Nearly square cells of the requested area, with the requested number if possible.
+  // Search for nearly square cells whose number is as close as possible to the requested one.
   const double cells_requested = kCellRatio * static_cast<double>(params.superpixels);
   const double area = static_cast<double>(size.area()) / cells_requested;
   const double side = std::clamp(std::sqrt(area), 2.0, 1.0 * kMaxCell);
@@ -99,22 +102,23 @@ SlicGrid grid_of(Size size, const SlicParams& params) {
     return static_cast<int>(std::clamp<int64_t>(shared, 2, kMaxCell));
   };
   SlicGrid best;
-  double best_miss = 1e9;
+  double best_error = 1e9;
   const auto end = static_cast<int64_t>(1.7 * size.width / side) + 1;
   for (auto c = static_cast<int64_t>(size.width / side / 1.3); c <= end; ++c) {
     const int width = sides_for(size.width, c);
     const int64_t rows = std::llround(cells_requested / ceil_div(size.width, width));
     const int max_height = sides_for(size.height, rows - 1);
     for (int h = std::max(sides_for(size.height, rows + 1) - 1, 2); h <= max_height; ++h) {
-      const int height = sides_for(size.height, ceil_div(size.height, h));  // of equally high rows
+      // Makes all rows equally high.
+      const int height = sides_for(size.height, ceil_div(size.height, h));
       const SlicGrid grid = grid_with(size, width, height);
       const double ratio = static_cast<double>(grid.cells()) / cells_requested;
-      const double skew = std::log(1.0 * grid.width / grid.height);
+      const double aspect_ratio_error = std::log(1.0 * grid.width / grid.height);
       const bool is_few = ratio * kCellRatio < 0.9;
-      const double miss =
-          std::abs(std::log(ratio)) + 0.1 * std::abs(skew) + (is_few ? kFewCellsCost : 0);
-      if (miss >= best_miss) continue;
-      best_miss = miss;
+      const double error = std::abs(std::log(ratio)) + 0.1 * std::abs(aspect_ratio_error) +
+                           (is_few ? kFewCellsCost : 0);
+      if (error >= best_error) continue;
+      best_error = error;
       best = grid;
     }
   }
@@ -127,12 +131,12 @@ size_t max_cells(Size size) {
 }
 
 SlicScale scale_of(const SlicGrid& grid, const SlicParams& params) {
-  // One squared Lab unit counts 8, or less if compactness would exceed the range of integers.
-  // Positions are at most 2.5 cells from a pixel's cell, which bounds slopes to 2047 and scores
-  // below 2^24.
+  // A squared distance of one Lab unit counts 8, or less if the compactness is so high that
+  // integers would overflow. Centres are at most 2.5 cells away from a pixel's cell. So slopes are
+  // at most 2047 and scores are below 2^24.
   const double area = static_cast<double>(grid.width) * grid.height;
   const double side = std::max(grid.width, grid.height);
-  // slico uses only the ratio of position and colour; 40 gives scores enough resolution.
+  // slico uses only the ratio of position and colour. The value 40 gives scores enough resolution.
   const bool adapts = params.variant == SlicVariant::slico;
   const double compactness = adapts ? 40 : params.compactness;
   const double position_weight = compactness * compactness / area;
@@ -144,7 +148,8 @@ SlicScale scale_of(const SlicGrid& grid, const SlicParams& params) {
   const bool is_lab = params.color_space == ColorSpace::lab;
   SlicScale result;
   for (int c = 0; c < 3; ++c) {
-    // 2 L and levels of 255 have half the weight.
+    // One unit of 2 L or of a level 0..255 counts half as much as one unit of a or b, so its square
+    // counts a quarter.
     result.weight[c] = is_lab && c > 0 ? 4 : 1;
     const double weight = result.weight[c] / 4.0 * scale;
     result.gain[c] = static_cast<float>(2 * weight / 16);
@@ -169,14 +174,17 @@ RetentionRule retention_rule(const SlicGrid& grid, const SlicParams& params) {
   const bool is_number_requested =
       params.superpixels > 0 && params.min_size > 0 && grid.size.area() < Fragment::kRetained;
   RetentionRule rule;
-  // This share leaves at least the requested number of fragments in all photographs of BSDS500.
+  // With 0.4 of the minimum area, at least the requested number of fragments remain in all
+  // photographs of BSDS500.
   const double share = params.min_size * (is_number_requested ? 0.4 : 1);
   rule.min_area = static_cast<uint32_t>(std::lround(share * cell));
   if (!is_number_requested) return rule;
   rule.requested = static_cast<uint32_t>(params.superpixels);
-  // At most as many fragments as there are cells can have the area of a cell.
+  // If the grid has no more cells than requested superpixels, all fragments with the area of a cell
+  // can be retained, because there are at most as many as cells.
   rule.certain = grid.cells() <= rule.requested ? static_cast<uint32_t>(cell) : Fragment::kRetained;
-  // Colours differ by at least 1, so a 32nd of a cell gets the first step.
+  // The first step is for fragments of 1/32 of a cell whose colour differs by 1, the smallest
+  // difference.
   rule.lowest = RetentionRule::eighths_of_octaves(static_cast<uint32_t>(cell)) - 5 * 8 +
                 RetentionRule::eighths_of_octaves(1) / 8;
   return rule;

@@ -6,17 +6,17 @@
 
 namespace regions {
 
-// Tables for conversion from sRGB (IEC 61966-2-1) to CIELAB under D65. The red, green and blue
-// levels each contribute a share of X/Xn, Y/Yn and Z/Zn, packed 21 bits apart into one word. 13
-// bits of each sum are the index into the table of cube roots.
+// Tables for conversion from sRGB (IEC 61966-2-1) to CIELAB under D65. Each of the red, green and
+// blue levels contributes a share to X/Xn, Y/Yn and Z/Zn. The three shares are packed into one
+// word, 21 bits apart. The upper 13 bits of each sum are the index into the table of cube roots.
 struct LabTables {
-  static constexpr int kShare = 21;  // bits from X to Y and from Y to Z
-  static constexpr int kDrop = 7;    // bits of a sum below the index
+  static constexpr int kShare = 21;  // distance from X to Y and from Y to Z in a packed word, bits
+  static constexpr int kDrop = 7;    // number of low bits of a sum that are not part of the index
   static constexpr int kRoots = 1 << 13;
-  static constexpr int kUnit = 1 << 14;  // f(1) = 1
+  static constexpr int kUnit = 1 << 14;  // value in `root` that represents 1
 
   uint64_t share[3][256];  // [red, green, blue][level], packed shares of X, Y and Z
-  uint16_t root[kRoots];   // f of CIE 15: the cube root, linear below 0.008856
+  uint16_t root[kRoots];   // the function f of CIE 15: the cube root, but linear below 0.008856
 
   REGIONS_HD uint64_t share_of(int channel, int level) const { return share[channel][level]; }
   REGIONS_HD int f(uint64_t sums, int axis) const {
@@ -25,8 +25,8 @@ struct LabTables {
 };
 const LabTables& lab_tables();
 
-// Packs three components of -128..127, the first one in the lowest byte. For lab they are 2 L -
-// 100, a and b.
+// Packs three components in -128..127 into one word, the first component in the lowest byte. For
+// CIELAB, they are 2 L - 100, a and b.
 REGIONS_HD inline uint32_t packed_color(int first, int second, int third) {
   return (static_cast<uint32_t>(first) & 255) | (static_cast<uint32_t>(second) & 255) << 8 |
          (static_cast<uint32_t>(third) & 255) << 16;
@@ -35,20 +35,20 @@ REGIONS_HD inline int color_component(uint32_t color, int c) {
   return static_cast<int8_t>(color >> (8 * c));
 }
 
-// The lab components of a pixel in units of 1/65536. packed_color() uses bits 16 to 23 of each.
+// The CIELAB components of a pixel (2 L - 100, a and b), in units of 1/65536.
 struct LabTerms {
   static constexpr int kBits = 16;
   int component[3];
 };
 
-// From f of X, Y and Z: L = 116 f(Y) - 16, a = 500 (f(X) - f(Y)), b = 200 (f(Y) - f(Z)). For sRGB,
-// a and b are within -108..99.
+// Computes L = 116 f(Y) - 16, a = 500 (f(X) - f(Y)) and b = 200 (f(Y) - f(Z)) from f of X, Y and Z.
+// For sRGB colours, a and b are within -108..99.
 REGIONS_HD inline LabTerms lab_terms(int fx, int fy, int fz) {
   constexpr int kOne = 1 << LabTerms::kBits, kScale = kOne / LabTables::kUnit, kHalf = kOne / 2;
   return {{232 * kScale * fy + kHalf - 132 * kOne, 500 * kScale * (fx - fy) + kHalf,
            200 * kScale * (fy - fz) + kHalf}};
 }
-// `Tables` may arrange the data of LabTables differently in memory.
+// `Tables` is LabTables or a class with the same functions and another arrangement in memory.
 template <class Tables>
 REGIONS_HD LabTerms lab_terms(const Tables& tables, int red, int green, int blue) {
   const uint64_t sums =
@@ -72,7 +72,7 @@ struct YuvDecoder {
   int32_t red_v = 0, green_u = 0, green_v = 0, blue_u = 0;
 
   REGIONS_HD static int clamped(int v) { return v < 0 ? 0 : v > 255 ? 255 : v; }
-  // Converts a frame's first three components in place. Gray frames have only the first.
+  // Converts the three 8-bit components of a pixel in place. Does nothing unless the format is YUV.
   REGIONS_HD void decode(int& first, int& second, int& third) const {
     if (!is_yuv) return;
     const int y = (first - black) * luma + (1 << (kShift - 1));
@@ -83,12 +83,12 @@ struct YuvDecoder {
   }
 };
 
-// Reads pixels of one format as colours of one colour space.
+// Converts pixels of one format to packed colours of one colour space.
 struct ColorReader {
   ColorSpace space = ColorSpace::lab;
   YuvDecoder decoder;
 
-  // From 8-bit components; gray pixels repeat their value three times.
+  // Converts 8-bit components. For gray pixels, all three components are the gray value.
   template <class Tables>
   REGIONS_HD uint32_t color(const Tables& tables, int first, int second, int third) const {
     if (space == ColorSpace::luma && decoder.is_yuv) return packed_color(first - 128, 0, 0);
@@ -109,11 +109,11 @@ ColorReader reader_of(const Layout& layout, const Colorimetry& color, ColorSpace
 
 // The grid of cells. Cells at the right and bottom border may be cut off.
 struct SlicGrid {
-  Size size;  // size of the picture
-  int width = 0;
-  int height = 0;  // size of a cell, 1..512 pixels
-  int columns = 0;
-  int rows = 0;
+  Size size;        // size of the picture
+  int width = 0;    // width of a cell, 1..512 pixels
+  int height = 0;   // height of a cell, 1..512 pixels
+  int columns = 0;  // number of cells per row
+  int rows = 0;     // number of rows of cells
 
   REGIONS_HD size_t cells() const {
     return static_cast<size_t>(columns) * static_cast<size_t>(rows);
@@ -127,37 +127,41 @@ SlicGrid grid_of(Size size, const SlicParams& params);
 // Maximum number of cells in a picture of this size, for any parameters.
 size_t max_cells(Size size);
 
-// A score is 16 times an integer plus the candidate's index 0..15, with a magnitude below 2^24. It
-// is exact in a float, and the minimum identifies its candidate. Ties go to the first candidate in
-// raster order.
+// A score says how badly a candidate fits a pixel. It is 16 times an integer plus the candidate's
+// index 0..15, so the minimum identifies its candidate, and ties go to the first candidate in
+// raster order. Its magnitude is below 2^24, so a float stores it exactly.
 inline constexpr int kCandidates = 9;
-inline constexpr int kPatchRows = 16;  // rows that share the rounded slope of a candidate
-inline constexpr int kMaxCell = 512;   // pixels: sums over nine cells of this side fit in 32 bits
+// Number of rows in a patch, which use the same rounded slope of a candidate.
+inline constexpr int kPatchRows = 16;
+// Maximum side of a cell, pixels; sums over nine such cells fit in 32 bits.
+inline constexpr int kMaxCell = 512;
 inline constexpr int kMaxRowStep = 4;
-inline constexpr int kNoScore =
-    (1 << 24) - 32;  // of a candidate outside the grid or without pixels
-inline constexpr int kOwnScore = (1 << 24) - 64;  // of the cell's own cluster if it has no pixels
-inline constexpr int kColorBias = 128;            // sums contain component + 128
+// Score of a candidate that is outside the grid or has no pixels.
+inline constexpr int kNoScore = (1 << 24) - 32;
+// Score of the cluster of the pixel's own cell if it has no pixels.
+inline constexpr int kOwnScore = (1 << 24) - 64;
+inline constexpr int kColorBias = 128;  // added to each component before summation
 
-// Scales of a frame's distances. With channels of weight w, a score is
+// Factors between distances and scores. With weights w of the components, pixel colour p and
+// position (x, y), and cluster colour c and position (cx, cy), a score is
 //
 // 16 s = 16 scale (sum w (p - c)^2 + compactness^2 |(x, y) - (cx, cy)|^2 / cell area)
 //
-// minus the terms that all candidates of a pixel have in common.
+// minus the terms that are equal for all candidates of a pixel. s is the scaled squared distance.
 struct SlicScale {
-  float gain[3] = {};    // component's coefficient per 1/16 of a mean
-  float square[3] = {};  // share of the score per squared coefficient
+  float gain[3] = {};    // coefficient of a component per 1/16 of its mean
+  float square[3] = {};  // contribution to the score per squared coefficient
   float slope = 0;       // score per pixel, for a distance of 1/16 pixel
   float curvature = 0;   // score per squared distance of 1/256 square pixel
-  int weight[3] = {};    // of components, when mean colours of fragments are compared
+  int weight[3] = {};    // weights of components when mean colours of fragments are compared
   // Only used by slico (see AdaptiveCandidate); 0 for slic.
-  uint32_t reach = 0;  // initial reach of clusters
-  float adaptive = 0;  // score of a colour distance equal to the cluster's reach
+  uint32_t reach = 0;  // initial reach of all clusters, see ClusterColor::reach
+  float adaptive = 0;  // score of a colour distance that equals the reach of the cluster
 };
 SlicScale scale_of(const SlicGrid& grid, const SlicParams& params);
 
-// Sums over the pixels of a cluster. Coordinates start one cell to the left of and above its own
-// cell, which no pixel of the cluster exceeds.
+// Sums over the pixels of a cluster. Coordinates are relative to the top left corner of the cell to
+// the upper left of the cluster's cell, so they are never negative.
 struct ClusterSums {
   uint32_t color[3] = {};
   uint32_t x = 0;
@@ -172,29 +176,31 @@ struct ClusterSums {
   }
 };
 
-// Each multiplication by a real factor is a single IEEE operation whose result is converted to an
-// integer at once. The compiler cannot fuse operations, so all machines give the same bits.
+// Multiplies by a real factor with a single IEEE operation, and converts the result to an integer
+// at once. The compiler cannot fuse this operation with another one, so all machines compute the
+// same bits.
 REGIONS_HD inline int scaled(int value, float factor) {
   return static_cast<int>(static_cast<float>(value) * factor);
 }
 
-// The mean in units of 1/16, rounded. The product is exact.
+// Returns the mean in units of 1/16, rounded. The multiplication by 32 is exact.
 REGIONS_HD inline int mean_of(uint32_t sum, uint32_t count) {
   const float mean = static_cast<float>(sum) / static_cast<float>(count);
   return (static_cast<int>(32.0f * mean) + 1) >> 1;
 }
 
-// A cluster's centre in the form from which candidates are derived.
+// The centre of a cluster, in the form that candidate_of() needs.
 struct Center {
-  int color[3];  // coefficients, -2047..2047
-  int base;      // share of the colour in the score
-  int x;         // position relative to the centre of the cluster's cell, 1/16 pixel
-  int y;
-  bool alive;
+  int color[3];  // coefficients of the colour, -2047..2047
+  int base;      // contribution of the colour to the score
+  int x;         // horizontal position relative to the centre of the cluster's cell, 1/16 pixel
+  int y;         // vertical position relative to it, 1/16 pixel
+  bool alive;    // false: the cluster has no pixels
 };
 
-// Conversions of means: a component's coefficient, the coefficient's share of the score, and the
-// offset from the centre of the cluster's own cell with side `side`.
+// Conversions of means. coefficient_of() returns the coefficient of a component, color_share() the
+// contribution of a coefficient to the score, and offset_of() the offset of a position from the
+// centre of the cluster's cell, whose side is `side` pixels.
 REGIONS_HD inline int coefficient_of(int mean, float gain) {
   const int k = -scaled(mean - 16 * kColorBias, gain);
   return k < -2047 ? -2047 : k > 2047 ? 2047 : k;
@@ -218,13 +224,14 @@ REGIONS_HD inline Center center_of(const ClusterSums& sums, const SlicGrid& grid
   return center;
 }
 
-// A cluster as a candidate for the pixels of one cell. The score of the pixel in column u and row v
-// of patch q is (base + 16 q down + column u), rounded down to a multiple of 16, plus the
-// candidate's index, plus 16 (color . pixel + row v).
+// A cluster as a candidate for the pixels of one cell. The score of the pixel in column u and in
+// row v of patch q is the sum of three terms: base + 16 q down + column u, rounded down to a
+// multiple of 16; the candidate's index; and 16 (color . pixel + row v), with the dot product of
+// the colours.
 struct Candidate {
   int color[3];
   int row;     // `down` / 16, rounded
-  int down;    // score per row, before patches
+  int down;    // score per row, before rounding
   int column;  // score per column
   int base;
 
@@ -233,7 +240,8 @@ struct Candidate {
   }
 };
 
-// For a cluster with pixels, whose cell begins (dx, dy) pixels from this cell.
+// The candidate for a cluster with pixels. The cell of the cluster begins (dx, dy) pixels from the
+// cell of the pixels.
 REGIONS_HD inline Candidate candidate_at(const Center& center, int dx, int dy, const SlicGrid& grid,
                                          const SlicScale& scale) {
   Candidate candidate = {};
@@ -247,14 +255,15 @@ REGIONS_HD inline Candidate candidate_at(const Center& center, int dx, int dy, c
                    candidate.column * (grid.width / 2) - candidate.down * (grid.height / 2);
   return candidate;
 }
-// For a cluster without pixels, or one outside the grid (`inside` is false).
+// The candidate for a cluster without pixels, or for a position outside the grid (`inside` is
+// false).
 REGIONS_HD inline Candidate no_candidate(bool inside, int neighbour) {
   Candidate candidate = {};
   candidate.base = inside && neighbour == 4 ? kOwnScore : kNoScore;
   return candidate;
 }
-// `neighbour` 0..8 is the index in the cell's 3x3 neighbourhood, in raster order. `inside`: that
-// cell is in the grid.
+// The candidate for any cluster. `neighbour` is the index 0..8 of its cell in the 3x3
+// neighbourhood, in raster order. `inside` says whether this cell is in the grid.
 REGIONS_HD inline Candidate candidate_of(const Center& center, bool inside, int neighbour,
                                          const SlicGrid& grid, const SlicScale& scale) {
   if (!inside || !center.alive) return no_candidate(inside, neighbour);
@@ -262,19 +271,20 @@ REGIONS_HD inline Candidate candidate_of(const Center& center, bool inside, int 
                       grid, scale);
 }
 
-// Warm start: clusters start from the centres of the previous frame. A cluster may do so if it has
-// pixels and its centre is at most one cell away from the centre of the cluster's cell, so that
-// every part of the picture keeps a nearby centre.
+// Warm start: clusters start from the centres of the previous frame. This requires that the cluster
+// has pixels and that its centre is at most one cell away from the centre of its cell, so that
+// every part of the picture has a nearby centre.
 REGIONS_HD inline bool can_warm_start(const Center& center, const SlicGrid& grid) {
   const int reach_x = 16 * grid.width, reach_y = 16 * grid.height;
   return center.alive && center.x >= -reach_x && center.x <= reach_x && center.y >= -reach_y &&
          center.y <= reach_y;
 }
-// True if the new frame shows another colour at the cluster's centre: a scene cut or fast motion.
+// True if the new frame has another colour at the centre of the cluster, because of a scene cut or
+// fast motion.
 template <class ColorAt>
 REGIONS_HD bool has_changed(const ClusterSums& sums, int column, int row, const SlicGrid& grid,
                             ColorAt color_at) {
-  constexpr int kChange = 40;  // sum over components; 20 of L alone
+  constexpr int kChange = 40;  // sum of differences over the components; equals 20 units of L
   const auto clamped = [](int v, int end) { return v < 0 ? 0 : v >= end ? end - 1 : v; };
   const int x = (column - 1) * grid.width + mean_of(sums.x, sums.count) / 16;
   const int y = (row - 1) * grid.height + mean_of(sums.y, sums.count) / 16;
@@ -286,18 +296,19 @@ REGIONS_HD bool has_changed(const ClusterSums& sums, int column, int row, const 
   }
   return change > kChange;
 }
-// All clusters restart from the grid if more than a third cannot start warm or have changed.
+// True if all clusters must restart from the grid, because more than a third of the clusters cannot
+// start warm or have changed. `unfit` is their number.
 REGIONS_HD inline bool is_scene_cut(uint32_t unfit, const SlicGrid& grid) {
   return static_cast<uint64_t>(unfit) * 3 > grid.cells();
 }
 
-// The rows of a patch that an iteration uses: v % step == phase. The last pass uses all rows, as do
-// pictures that are lower than a patch.
+// The rows of a patch that an iteration uses: rows v with v % step == phase. The final assignment
+// uses all rows. Pictures and cells with fewer rows than a patch always use all rows.
 struct RowSubset {
-  int step = 1;
-  int phase = 0;
+  int step = 1;   // distance between used rows
+  int phase = 0;  // first used row
 
-  // Number of used rows among the first `all`.
+  // Number of used rows among the first `all` rows of a patch.
   int rows(int all) const { return (all - phase + step - 1) / step; }
 };
 inline RowSubset rows_in_iteration(const SlicGrid& grid, const SlicParams& params, int iteration) {
@@ -307,8 +318,8 @@ inline RowSubset rows_in_iteration(const SlicGrid& grid, const SlicParams& param
   return {step, iteration % step};
 }
 
-// Distance that a centre moved, 1/16 pixel; 0 for clusters without pixels. Iterations end when the
-// sum over all clusters is at most movement_limit().
+// The distance by which a centre moved, in 1/16 pixel; 0 for clusters without pixels. Iterations
+// end when the sum over all clusters is at most movement_limit().
 REGIONS_HD inline int movement(const Center& before, const Center& after) {
   if (!before.alive || !after.alive) return 0;
   const int dx = after.x - before.x, dy = after.y - before.y;
@@ -316,8 +327,8 @@ REGIONS_HD inline int movement(const Center& before, const Center& after) {
 }
 uint64_t movement_limit(const SlicGrid& grid, const SlicParams& params);
 
-// A four-bit code of a cluster. Clusters of touching pixels are at most three cells apart, so the
-// code distinguishes them.
+// A four-bit code of the cluster of cell (column, row). The clusters of touching pixels are at most
+// three cells apart, so they have different codes.
 REGIONS_HD inline uint8_t cluster_code(int column, int row) {
   return static_cast<uint8_t>((column & 3) | (row & 3) << 2);
 }
@@ -335,9 +346,10 @@ REGIONS_HD inline ClusterSums seed_at(int x, int y, uint32_t color, int column, 
   return sums;
 }
 
-// The candidates for the seed of a cluster (section 2, initialisation): the 3x3 pixels around the
-// centre of its cell's visible part. The one with the smallest gradient is chosen, the first one of
-// equals. Pixels outside the cell do not count. color_at(x, y) returns packed colours.
+// The pixels from which the seed of a cluster is chosen (SLIC, section 2, initialisation): the 3x3
+// pixels around the centre of the visible part of its cell. The seed is the pixel with the smallest
+// gradient, and the first of several equal pixels. Pixels outside the cell are not used.
+// color_at(x, y) returns packed colours.
 struct SeedCandidates {
   static constexpr int kCount = 9;
   static constexpr int kNone = INT32_MAX;
@@ -370,7 +382,7 @@ struct SeedCandidates {
     for (int c = 0; c < 3; ++c) {
       const int dx = color_component(around[0], c) - color_component(around[1], c);
       const int dy = color_component(around[2], c) - color_component(around[3], c);
-      sum += scale.weight[c] * (dx * dx + dy * dy);  // all below 2^21
+      sum += scale.weight[c] * (dx * dx + dy * dy);  // the sum stays below 2^21
     }
     return sum;
   }
@@ -390,16 +402,18 @@ REGIONS_HD ClusterSums seed_of(int column, int row, const SlicGrid& grid, const 
   return seed_at(x, y, color_at(x, y), column, row, grid);
 }
 
-// SLICO, the adaptive variant of Achanta et al. 2012, uses the size of cells as the maximum
-// distance of positions. It divides a cluster's colour distances by its reach, the maximum colour
-// distance of its pixels in the previous iteration. So textures do not split superpixels, and faint
-// edges still count in smooth areas. ClusterColor is the mean colour and the reach of a cluster.
+// SLICO, the adaptive variant of Achanta et al. 2012, divides position distances by the size of a
+// cell. It divides colour distances by the reach of the cluster, which is the maximum colour
+// distance of its pixels in the previous iteration. So textures do not split superpixels, and weak
+// edges still count in smooth areas. ClusterColor contains the mean colour and the reach of a
+// cluster.
 struct ClusterColor {
-  int mean[3];     // component + 128, in quarters
-  uint32_t reach;  // squared colour distance
+  int mean[3];     // component + 128, in units of 1/4
+  uint32_t reach;  // maximum squared colour distance, in the units of color_distance()
 };
 
-// Squared colour distance, in quarters of a component: 64 per squared Lab unit, below 2^23.
+// Squared colour distance of components in units of 1/4. A distance of one Lab unit gives 64. The
+// result is below 2^23.
 REGIONS_HD inline int color_distance(const int (&quarters)[3], const ClusterColor& cluster,
                                      const SlicScale& scale) {
   int sum = 0;
@@ -410,7 +424,7 @@ REGIONS_HD inline int color_distance(const int (&quarters)[3], const ClusterColo
   return sum;
 }
 
-// One Lab unit: flat clusters must not react to noise.
+// Minimum reach: one Lab unit. It prevents that clusters with uniform colour react to noise.
 inline constexpr uint32_t kMinReach = 64;
 // Reach of all clusters in the first iteration.
 REGIONS_HD inline uint32_t initial_reach(const SlicScale& scale) { return scale.reach; }
@@ -423,20 +437,20 @@ REGIONS_HD inline ClusterColor color_of(const ClusterSums& sums, uint32_t reach)
   return color;
 }
 
-// Score of the colour alone, converted to an integer at once (see scaled()). Above the maximum,
-// positions decide.
+// Score of the colour alone, converted to an integer at once (see scaled()). It is limited, so that
+// positions decide between candidates with very different colours.
 inline constexpr float kMaxColorScore = 1 << 26;
 REGIONS_HD inline int color_score(int distance, float factor) {
   const float score = static_cast<float>(distance) * factor;
   return static_cast<int>(score < kMaxColorScore ? score : kMaxColorScore);
 }
 
-// A cluster as an adaptive candidate for the pixels of one cell. The score is place.start() + 16
-// (row v + colour score).
+// A candidate of SLICO for the pixels of one cell. The score of a pixel in row v of a patch is
+// place.start() + 16 (place.row v + colour score).
 struct AdaptiveCandidate {
-  Candidate place;  // with colour coefficients of zero
+  Candidate place;  // the score of the position; the colour coefficients are zero
   ClusterColor color;
-  float factor;  // score per colour distance
+  float factor;  // score per squared colour distance
 };
 
 REGIONS_HD inline AdaptiveCandidate adaptive_candidate_of(Center center, const ClusterColor& color,
@@ -448,7 +462,7 @@ REGIONS_HD inline AdaptiveCandidate adaptive_candidate_of(Center center, const C
   center.base = 0;
   AdaptiveCandidate candidate = {candidate_of(center, inside, neighbour, grid, scale), {}, 0};
   if (!counts) {
-    candidate.place.base += (1 << 30) + (1 << 26);  // worse than any colour
+    candidate.place.base += (1 << 30) + (1 << 26);  // higher than any colour score
     return candidate;
   }
   candidate.color = color;

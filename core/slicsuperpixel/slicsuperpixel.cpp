@@ -1,4 +1,4 @@
-// The parameter table of slicsuperpixel, and validation.
+// The parameter table of slicsuperpixel, and validation of its setups.
 #include "core/slicsuperpixel/slicsuperpixel.hpp"
 
 #include "core/slicsuperpixel/clusters.hpp"

@@ -1,10 +1,10 @@
-// SLIC superpixels: parameters and the element's settings. clusters.hpp and fragments.hpp contain
-// the arithmetic.
+// SLIC superpixels: the parameters, and checks that both backends share. clusters.hpp and
+// fragments.hpp contain the arithmetic.
 //
 // Achanta et al., "SLIC superpixels compared to state-of-the-art superpixel methods", IEEE TPAMI
 // 34(11), 2012. The picture is divided into equal cells with one cluster each. A pixel chooses
-// among the clusters of the cell that contains it and the eight neighbouring cells. Clusters are
-// integer sums, so neither the number of threads nor their order changes a label.
+// among the clusters of the cell that contains it and of the eight neighbouring cells. The sums of
+// a cluster are integers, so neither the number nor the order of threads changes a label.
 #pragma once
 
 #include "core/algorithm.hpp"
@@ -17,6 +17,7 @@ enum class SlicMethod : uint8_t { fused, ece1782 };
 enum class SlicVariant : uint8_t { slic, slico };
 enum class SlicOutput : uint8_t { overlay, labels, boundaries, mean, none };
 
+// The properties of the element. The parameter table in slicsuperpixel.cpp documents each of them.
 struct SlicParams : DrawingParams {
   SlicParams() {
     style = static_cast<uint32_t>(Style::outlines);
@@ -49,8 +50,8 @@ Output output_of(const SlicParams& params);
 // Derives the fields of a setup from the parameters.
 void plan(const SlicParams& params, Setup& setup);
 
-// How many of `total` superpixels get a label. `out` is the layout of the output picture, if there
-// is one. Throws InputError if it must store labels but cannot store all.
+// Returns how many of `total` superpixels get a label. `out` is the layout of the output picture,
+// if there is one. Throws InputError if output=labels and the picture cannot store all labels.
 LabelCapacity label_capacity(const SlicParams& params, uint32_t total, const Layout& out);
 
 // Throws InputError unless superpixels can be computed for pictures of this setup.

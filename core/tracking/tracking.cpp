@@ -1,4 +1,4 @@
-// Divides one block of memory into the arrays of tracking.
+// Divides one block of memory into the arrays that tracking requires.
 #include "core/tracking/tracking.hpp"
 
 #include <bit>
@@ -7,52 +7,56 @@
 namespace regions {
 namespace {
 
+// The result of dividing a block.
 struct Division {
   TrackMemory memory;
-  size_t reset_bytes = 0;  // bytes to clear for IdNumbering::continued
-  size_t bytes = 0;
+  size_t reset_bytes = 0;  // number of bytes that a reset with IdNumbering::continued clears
+  size_t bytes = 0;        // size of all arrays
 };
 
+// Computes the arrays in a block at `start`; only computes sizes if `start` is null.
 Division divide(std::byte* start, Size picture, uint32_t max_regions) {
   Division division;
-  const auto allocate = [&]<class T>(T*& at, size_t count) {
-    if (start) at = reinterpret_cast<T*>(start + division.bytes);
+  const auto allocate = [&]<class T>(T*& array, size_t count) {
+    if (start) array = reinterpret_cast<T*>(start + division.bytes);
     division.bytes += (count * sizeof(T) + 255) / 256 * 256;
   };
-  TrackMemory& m = division.memory;
-  const size_t capacity = m.capacity = max_regions;
-  m.pairs.max_pairs = 4 * max_regions;
-  m.pairs.slots = std::bit_ceil(2 * m.pairs.max_pairs);
-  // The arrays that a reset clears come first.
-  allocate(m.counts_before, 1);
-  allocate(m.report, 1);
-  allocate(m.pairs.used_count, 1);
-  allocate(m.pairs.key, m.pairs.slots);
-  allocate(m.pairs.count, m.pairs.slots);
+  TrackMemory& memory = division.memory;
+  const size_t capacity = memory.capacity = max_regions;
+  memory.pairs.max_pairs = 4 * max_regions;
+  memory.pairs.slots = std::bit_ceil(2 * memory.pairs.max_pairs);
+  // The arrays that a reset must clear come first.
+  allocate(memory.counts_before, 1);
+  allocate(memory.report, 1);
+  allocate(memory.pairs.used_count, 1);
+  allocate(memory.pairs.key, memory.pairs.slots);
+  allocate(memory.pairs.count, memory.pairs.slots);
   const size_t pitch = (static_cast<size_t>(picture.width) * sizeof(uint16_t) + 255) / 256 * 256;
-  allocate(m.labels.data, pitch / sizeof(uint16_t) * static_cast<size_t>(picture.height));
-  m.labels.width = picture.width;
-  m.labels.height = picture.height;
-  m.labels.pitch = static_cast<ptrdiff_t>(pitch);
-  allocate(m.best_of_region, capacity);
-  allocate(m.best_of_track, 2 * capacity);
-  for (uint32_t** list : {&m.track_of, &m.tracks_inside}) allocate(*list, capacity);
-  for (uint32_t** list : {&m.region_of, &m.claims}) allocate(*list, 2 * capacity);
+  allocate(memory.labels.data, pitch / sizeof(uint16_t) * static_cast<size_t>(picture.height));
+  memory.labels.width = picture.width;
+  memory.labels.height = picture.height;
+  memory.labels.pitch = static_cast<ptrdiff_t>(pitch);
+  allocate(memory.best_of_region, capacity);
+  allocate(memory.best_of_track, 2 * capacity);
+  for (uint32_t** list : {&memory.track_of, &memory.tracks_inside}) allocate(*list, capacity);
+  for (uint32_t** list : {&memory.region_of, &memory.claims}) allocate(*list, 2 * capacity);
   division.reset_bytes = division.bytes + offsetof(TrackCounts, last_id);
-  allocate(m.counts, 1);
+  allocate(memory.counts, 1);
 
-  allocate(m.pairs.used, m.pairs.max_pairs);
-  for (Track*& tracks : m.visible) allocate(tracks, capacity);
-  for (Track*& tracks : m.lost) allocate(tracks, capacity);
-  for (uint32_t** list : {&m.origin, &m.lost_indices, &m.occluded, &m.occluded_rank})
+  allocate(memory.pairs.used, memory.pairs.max_pairs);
+  for (Track*& tracks : memory.visible) allocate(tracks, capacity);
+  for (Track*& tracks : memory.lost) allocate(tracks, capacity);
+  for (uint32_t** list :
+       {&memory.origin, &memory.lost_indices, &memory.occluded, &memory.occluded_rank})
     allocate(*list, capacity);
-  allocate(m.occluded_record, capacity);
-  for (uint64_t*& keys : m.outermost) allocate(keys, capacity);
-  allocate(m.destination, 2 * capacity);
-  constexpr size_t kFree = TrackMemory::kMaxFree;
-  for (uint32_t** list : {&m.row, &m.column}) allocate(*list, kFree);
-  for (TrackSummary** list : {&m.row_summary, &m.column_summary}) allocate(*list, kFree);
-  for (uint64_t** list : {&m.best_of_row, &m.best_of_column}) allocate(*list, kFree);
+  allocate(memory.occluded_record, capacity);
+  for (uint64_t*& keys : memory.outermost) allocate(keys, capacity);
+  allocate(memory.destination, 2 * capacity);
+  constexpr size_t kUnmatched = TrackMemory::kMaxUnmatched;
+  for (uint32_t** list : {&memory.row, &memory.column}) allocate(*list, kUnmatched);
+  for (TrackSummary** list : {&memory.row_summary, &memory.column_summary})
+    allocate(*list, kUnmatched);
+  for (uint64_t** list : {&memory.best_of_row, &memory.best_of_column}) allocate(*list, kUnmatched);
   return division;
 }
 

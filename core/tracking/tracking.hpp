@@ -6,59 +6,65 @@
 
 namespace regions {
 
-// Events that happened to regions between the previous and the current frame.
+// Counts of events between the previous and the current frame.
 struct TrackEvents {
-  uint32_t births = 0;  // new ids of regions that did not split off another region
-  uint32_t deaths = 0;  // ids that were abandoned
-  // Regions that split off a region whose id another one keeps, or that end an occlusion.
+  uint32_t births = 0;  // number of new ids, except for regions that split off another region
+  uint32_t deaths = 0;  // number of ids that are no longer remembered
+  // Number of regions that split off another region, and of tracks that are visible again after an
+  // occlusion.
   uint32_t splits = 0;
-  uint32_t merges = 0;  // regions that merged into a region with another id
-  uint32_t lost = 0;    // ids without a region in this frame, which are still remembered
-  uint32_t last_id = 0;
-  uint32_t occluded = 0;  // lost ids inside the region of another track that have a record
+  uint32_t merges = 0;   // number of tracks whose region merged into the region of another track
+  uint32_t lost = 0;     // number of ids that have no region in this frame but are still remembered
+  uint32_t last_id = 0;  // the last id that was given to a track
+  // Number of lost ids that are hidden in the region of another track and have a record.
+  uint32_t occluded = 0;
 };
 
-// A region over time. Positions are in 1/16 pixel. The layout consists of groups of 16 bytes, which
-// a GPU reads at once.
+// A region over time. Positions and velocities are in 1/16 pixel. The size is a multiple of 16
+// bytes, because a GPU reads 16 bytes at once.
 struct alignas(16) Track {
   uint32_t id = 0;      // 0: no id yet, see TrackRules
-  uint16_t seen = 0;    // number of frames with a region, up to 65535
-  uint16_t missed = 0;  // number of frames since then
+  uint16_t seen = 0;    // number of frames in which the track had a region, at most 65535
+  uint16_t missed = 0;  // number of frames since the last region
   // For a lost track: 1 + index of the visible track whose region probably hides it; 0: none.
   uint32_t host = 0;
-  uint32_t occluded_count = 0;  // for a visible track: number of lost tracks that its region hides
-  int32_t x = 0, y = 0;         // centre
-  int32_t vx = 0, vy = 0;       // velocity of the centre, per frame
-  int32_t left = 0, top = 0, right = 0, bottom = 0;  // box, pixels; all four sides inclusive
-  uint32_t area = 0;                                 // pixels
-  int32_t color[3] = {};                             // mean, 1/16 of an 8-bit step
+  // For a visible track: number of lost tracks that are hidden in its region.
+  uint32_t occluded_count = 0;
+  int32_t x = 0, y = 0;    // centre
+  int32_t vx = 0, vy = 0;  // velocity of the centre, per frame
+  // Bounding box, pixels; all sides are inclusive.
+  int32_t left = 0, top = 0, right = 0, bottom = 0;
+  uint32_t area = 0;      // pixels
+  int32_t color[3] = {};  // mean colour, 1/16 of an 8-bit step
 
   REGIONS_HD int width() const { return right - left + 1; }
   REGIONS_HD int height() const { return bottom - top + 1; }
 };
 
-// The part of a track or region that quickly shows that two of them are too far apart.
+// A short description of a track or region, for a fast test whether both are too different to
+// match; see may_fit().
 struct alignas(16) TrackSummary {
-  int32_t x = 0, y = 0;  // sixteenths of a pixel
+  int32_t x = 0, y = 0;  // centre, 1/16 pixel
   uint32_t area = 0;     // pixels; 0: already matched
   // For a track: maximum distance from its predicted position, 1/16 pixel. For a region: nonzero if
   // it split off a region that hides other tracks.
   uint32_t reach = 0;
 };
 
-// Number of pixels that each region of the previous frame shares with each region of this frame, as
-// a hash table of label pairs. Many threads may add in any order, because the sums are exact.
+// Counts the pixels that each region of the previous frame shares with each region of this frame,
+// in a hash table of label pairs. Many threads may add in any order, because the counts are
+// integers.
 struct PairTable {
-  uint32_t slots = 0;         // a power of two
-  uint32_t max_pairs = 0;     // maximum number of pairs; beyond it the table is unusable
-  uint32_t* key = nullptr;    // [slots] previous label << 16 | label; 0: free
-  uint32_t* count = nullptr;  // [slots] pixels
-  uint32_t* used = nullptr;   // [max_pairs] indices of used slots, in any order
+  uint32_t slots = 0;         // number of slots, a power of two
+  uint32_t max_pairs = 0;     // maximum number of pairs; with more pairs the table is not used
+  uint32_t* key = nullptr;    // [slots], previous label << 16 | current label; 0: free
+  uint32_t* count = nullptr;  // [slots], number of shared pixels
+  uint32_t* used = nullptr;   // [max_pairs], indices of used slots, in any order
   // Number of used slots; if it exceeds `max_pairs`, the table overflowed.
   uint32_t* used_count = nullptr;
 
-  // `Atomics` provides exchange_if(at, expected, desired) and add(at, more), which return the
-  // previous value, and read(at).
+  // Adds shared pixels of a pair of labels. `Atomics` provides the atomic functions exchange_if(at,
+  // expected, desired) and add(at, more), which return the previous value, and read(at).
   template <class Atomics>
   REGIONS_HD void add(uint32_t previous, uint32_t current, uint32_t pixels) const {
     const uint32_t pair = previous << 16 | current;
@@ -81,72 +87,82 @@ struct PairTable {
   }
 };
 
+// The numbers of tracks, which change from frame to frame.
 struct TrackCounts {
-  uint32_t front = 0;  // index of the buffer with the previous frame's tracks
-  uint32_t visible = 0;
-  uint32_t lost = 0;
-  uint32_t last_id = 0;  // must be the last member: a reset with IdNumbering::continued clears the
-                         // memory up to here
+  // Index in `visible` and `lost` of the buffers that contain the previous frame's tracks.
+  uint32_t front = 0;
+  uint32_t visible = 0;  // number of visible tracks
+  uint32_t lost = 0;     // number of lost tracks
+  // The last id that was given to a track. Must be the last member: a reset with
+  // IdNumbering::continued clears the memory up to here.
+  uint32_t last_id = 0;
 };
 
-// The arrays of one tracked stream. tracking_in() places them in one block of memory.
+// The arrays for tracking in one stream. tracking_in() places them in one block of memory.
 struct TrackMemory {
-  static constexpr uint32_t kMaxRegions = 65535;  // labels have 16 bits, two fit in a pair
-  static constexpr uint32_t kOneOccluded =
-      1 << 16;  // unit of the occluded tracks with records in `tracks_inside`
+  // Labels have 16 bits, so that two labels fit in a pair.
+  static constexpr uint32_t kMaxRegions = 65535;
+  // Added to `tracks_inside` for each occluded track that has a record.
+  static constexpr uint32_t kOneOccluded = 1 << 16;
 
-  uint32_t capacity = 0;  // maximum number of regions per frame, and of lost tracks
-  TrackCounts* counts = nullptr;
+  uint32_t capacity = 0;                 // maximum number of regions per frame, and of lost tracks
+  TrackCounts* counts = nullptr;         // counts after this frame
   TrackCounts* counts_before = nullptr;  // counts before this frame
-  TrackEvents* report = nullptr;
-  Track* visible[2] = {};  // [capacity], tracks of labels 1, 2, …
-  Track* lost[2] = {};     // [capacity]
+  TrackEvents* report = nullptr;         // events of this frame
+  Track* visible[2] = {};                // [capacity], tracks of the regions with labels 1, 2, …
+  Track* lost[2] = {};                   // [capacity], tracks without a region
   Image<uint16_t> labels;  // [height][width], labels of the previous frame; 0: not tracked. Rows
                            // are multiples of 256 bytes
   PairTable pairs;
 
-  // Arrays of one step. Visible tracks come first in the numbering of tracks, lost tracks follow.
-  uint64_t* best_of_region = nullptr;  // [capacity] keys
-  uint64_t* best_of_track = nullptr;   // [2 capacity]
-  uint32_t* origin = nullptr;          // [capacity] 1 + track with the most shared pixels; 0: none
-  uint32_t* track_of = nullptr;        // [capacity] 1 + track of the region; 0: none
-  uint32_t* region_of = nullptr;       // [2 capacity] 1 + region of the track; 0: none
-  uint32_t* claims = nullptr;          // [2 capacity] number of regions whose origin is this track
-  // [2 capacity] 1 + region with the most shared pixels, or that hides the track now.
+  // Arrays for one step. Track indices count the visible tracks first and then the lost tracks.
+  // Keys are computed by key_of() in tracking_step.hpp.
+  uint64_t* best_of_region = nullptr;  // [capacity], key of the best track
+  uint64_t* best_of_track = nullptr;   // [2 capacity], key of the best region
+  // [capacity], 1 + index of the track with the most shared pixels; 0: none.
+  uint32_t* origin = nullptr;
+  uint32_t* track_of = nullptr;   // [capacity], 1 + index of the track of the region; 0: none
+  uint32_t* region_of = nullptr;  // [2 capacity], 1 + index of the region of the track; 0: none
+  uint32_t* claims = nullptr;     // [2 capacity], number of regions whose `origin` is this track
+  // [2 capacity], 1 + index of the region with the most shared pixels, or of the region that hides
+  // the track; 0: none.
   uint32_t* destination = nullptr;
-  // [capacity] number of lost tracks in the region, plus kOneOccluded per record.
+  // [capacity], number of lost tracks inside the region, plus kOneOccluded for each of them that
+  // has a record.
   uint32_t* tracks_inside = nullptr;
-  uint32_t* lost_indices = nullptr;  // [capacity] tracks that are lost now
-  uint32_t* occluded = nullptr;  // [capacity] ranks in lost_indices of the tracks that get a record
-  // [capacity] 1 + index of the lost track in `occluded`; 0: none.
+  uint32_t* lost_indices = nullptr;  // [capacity], indices of the tracks that are lost now
+  // [capacity], positions in lost_indices of the tracks that get a record.
+  uint32_t* occluded = nullptr;
+  // [capacity], for each entry of lost_indices: 1 + its index in `occluded`; 0: it gets no record.
   uint32_t* occluded_rank = nullptr;
-  Region* occluded_record = nullptr;  // [capacity]
-  // [side][capacity] keys of the outermost track on each side of a region, see side_key().
+  Region* occluded_record = nullptr;  // [capacity], records of the tracks in `occluded`
+  // [side][capacity], keys of the outermost track on each side of a region, see side_key().
   uint64_t* outermost[4] = {};
-  // Matching by motion: rows are tracks and columns are regions without a match. Further ones are
-  // ignored.
-  static constexpr uint32_t kMaxFree = 1024;
-  uint32_t* row = nullptr;                 // [kMaxFree]
-  uint32_t* column = nullptr;              // [kMaxFree]
-  TrackSummary* row_summary = nullptr;     // [kMaxFree]
-  TrackSummary* column_summary = nullptr;  // [kMaxFree]
-  uint64_t* best_of_row = nullptr;         // [kMaxFree] keys
-  uint64_t* best_of_column = nullptr;      // [kMaxFree]
+  // Arrays for matching by motion. Rows are unmatched tracks, and columns are unmatched regions.
+  // Only the first kMaxUnmatched of each are used.
+  static constexpr uint32_t kMaxUnmatched = 1024;
+  uint32_t* row = nullptr;                 // [kMaxUnmatched], track indices
+  uint32_t* column = nullptr;              // [kMaxUnmatched], region indices
+  TrackSummary* row_summary = nullptr;     // [kMaxUnmatched], summaries of these tracks
+  TrackSummary* column_summary = nullptr;  // [kMaxUnmatched], summaries of these regions
+  uint64_t* best_of_row = nullptr;         // [kMaxUnmatched], lowest cost << 32 | column
+  uint64_t* best_of_column = nullptr;      // [kMaxUnmatched], lowest cost << 32 | row
 };
 
-// Settings of a step, from parameters and stream.
+// Settings of tracking, from the parameters and the pixel format.
 struct TrackRules {
-  uint32_t birth = 1;       // consecutive frames with a region before a track gets an id
+  uint32_t birth = 1;       // number of consecutive frames with a region until a track gets an id
   uint32_t memory = 0;      // number of frames for which a lost track is remembered
   uint32_t color_bits = 8;  // bits per sample of the colour sums
 };
 
-// Whether ids continue or restart at 1 after all tracks are forgotten.
+// Says whether ids continue or restart at 1 after all tracks are forgotten.
 enum class IdNumbering : uint8_t { continued, restarted };
 
-// Size of the memory for pictures of this size, the size of its first part that must be zeroed to
-// forget all tracks, and the arrays in a block of that memory (aligned to 256 bytes). All of it
-// must be zero before the first frame.
+// tracking_bytes() returns the size of the memory for pictures of this size. tracking_reset_bytes()
+// returns the size of its first part, which must be zeroed to forget all tracks. tracking_in()
+// returns the arrays in a block of this memory, which must be aligned to 256 bytes. The whole
+// memory must be zero before the first frame.
 size_t tracking_bytes(Size picture, uint32_t max_regions);
 size_t tracking_reset_bytes(Size picture, uint32_t max_regions, IdNumbering ids);
 TrackMemory tracking_in(void* memory, Size picture, uint32_t max_regions);

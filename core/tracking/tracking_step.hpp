@@ -1,12 +1,13 @@
-// One step of tracking: assigns tracks to the regions of a frame. A team executes it: one thread on
-// the CPU, a block of threads on a GPU; all members call the same functions. Results that several
-// members write do not depend on their order: maxima and minima of keys, sums, and positions by
-// rank.
+// One step of tracking: assigns tracks to the regions of a frame. A team of threads executes it:
+// one thread on the CPU, a thread block on a GPU. All threads of the team call the same functions.
+// Results that several threads write do not depend on the order of threads: they are maxima and
+// minima of keys, sums, and positions by rank.
 //
-// First, a region and a track match if each has the most shared pixels with the other and they look
-// alike. The rest is matched by predicted position, size and colour, best pairs first, and then by
-// shared pixels alone. If a track's pixels went to a region that another track keeps, that region
-// hides the track: it moves with the region as predicted, until the region splits.
+// First, a region and a track match if they look alike and each shares more pixels with the other
+// than with any third one. The remaining regions and tracks are matched by predicted position, size
+// and colour, best pairs first, and then by shared pixels alone. If the pixels of a track are now
+// part of a region that belongs to another track, this region hides the track. The hidden track
+// moves as predicted and stays inside the region, until the region splits.
 #pragma once
 
 #include "core/tracking/tracking.hpp"
@@ -19,14 +20,14 @@
 
 namespace regions {
 
-// Units per pixel of positions, and per 8-bit step of colours.
+// Number of units per pixel in positions, and per 8-bit step in colours.
 inline constexpr int kTrackUnit = 16;
 
 REGIONS_HD inline int64_t smaller_of(int64_t a, int64_t b) { return a < b ? a : b; }
 REGIONS_HD inline int64_t larger_of(int64_t a, int64_t b) { return a > b ? a : b; }
 REGIONS_HD inline int64_t distance_of(int64_t a, int64_t b) { return a < b ? b - a : a - b; }
 
-// A region in the form of a track that was seen once.
+// Converts a region to a track that was seen in one frame.
 REGIONS_HD inline Track observed_track(const Region& region, const TrackRules& rules) {
   Track now;
   now.x = static_cast<int32_t>(region.sum_x * kTrackUnit / region.area);
@@ -44,7 +45,7 @@ REGIONS_HD inline Track observed_track(const Region& region, const TrackRules& r
   return now;
 }
 
-// Moves the centre to (x, y), and the box by whole pixels.
+// Moves the centre of the track to (x, y), and its box by whole pixels.
 REGIONS_HD inline void move_to(Track& track, int32_t x, int32_t y) {
   const int32_t dx = (x >> 4) - (track.x >> 4), dy = (y >> 4) - (track.y >> 4);
   static_assert(kTrackUnit == 1 << 4);
@@ -57,8 +58,9 @@ REGIONS_HD inline void move_to(Track& track, int32_t x, int32_t y) {
 }
 
 // True if the track may have moved to this region: its predicted centre is inside the region's box,
-// extended by half the track's size. Shared pixels alone are not sufficient: in a row of objects
-// that move by their own distance, each overlaps the next one.
+// extended by half the track's size. Shared pixels alone are not sufficient: if objects in a row
+// move by the distance between them, each object shares pixels with the previous position of the
+// next object.
 REGIONS_HD inline bool is_plausible(const Track& track, const Track& region) {
   const int dx = track.width() / 2 + 1, dy = track.height() / 2 + 1;
   const int x = track.x / kTrackUnit, y = track.y / kTrackUnit;
@@ -66,9 +68,9 @@ REGIONS_HD inline bool is_plausible(const Track& track, const Track& region) {
          y <= region.bottom + dy;
 }
 
-// Maximum distance from the predicted centre, because a track may turn back: twice its shorter side
-// plus its motion per frame, growing with each missed frame. Below 2^28 for pictures of 65535
-// pixels per side.
+// Maximum distance of a matching region from the predicted centre, 1/16 pixel. It is twice the
+// shorter side of the track plus its motion per frame, because a track may turn back, and it grows
+// with each missed frame. It is below 2^28 for pictures of up to 65535 pixels per side.
 REGIONS_HD inline uint32_t reach_of(const Track& track) {
   const int64_t side = smaller_of(track.width(), track.height());
   const int64_t reach = 2 * kTrackUnit * side + distance_of(track.vx, 0) + distance_of(track.vy, 0);
@@ -79,7 +81,7 @@ REGIONS_HD inline TrackSummary summary_of(const Track& track, uint32_t reach) {
   return {track.x, track.y, track.area, reach};
 }
 
-// A cheap necessary condition for misfit() != kNoFit.
+// A fast test: if it returns false, misfit() is kNoFit.
 REGIONS_HD inline bool may_fit(const TrackSummary& track, const TrackSummary& region) {
   if (region.area == 0 || uint64_t{region.area} * 4 < track.area) return false;
   if (region.reach != 0) return true;
@@ -90,33 +92,34 @@ REGIONS_HD inline bool may_fit(const TrackSummary& track, const TrackSummary& re
 
 inline constexpr uint32_t kNoFit = UINT32_MAX;
 
-// How badly a region fits a track at its predicted position; 0 is perfect. `is_split`: the region
-// split off another region that contained the track, so its size means little and its distance is
-// not limited.
+// Cost of assigning a region to a track at its predicted position; 0 is a perfect fit. If
+// `is_split` is true, the region split off another region that contained the track. Then a larger
+// region and any distance are accepted.
 REGIONS_HD inline uint32_t misfit(const Track& track, const Track& region, bool is_split) {
-  // Neither a small fragment nor a much larger region is the track, at any position.
+  // A region with less than a quarter or more than four times the area is not the track, whatever
+  // its position is.
   if (uint64_t{region.area} * 4 < track.area) return kNoFit;
   if (!is_split && region.area > uint64_t{track.area} * 4) return kNoFit;
   const int64_t reach = reach_of(track);
   const int64_t dx = region.x - track.x, dy = region.y - track.y;
-  const int64_t away = (dx * dx + dy * dy) * 256 / (reach * reach);
-  if (!is_split && away > 256) return kNoFit;
+  const int64_t distance_cost = (dx * dx + dy * dy) * 256 / (reach * reach);
+  if (!is_split && distance_cost > 256) return kNoFit;
   const int64_t large = larger_of(track.area, region.area);
   const int64_t size = 256 * distance_of(track.area, region.area) / large;
   int64_t color = 0;
   for (int c = 0; c < 3; ++c) color += distance_of(track.color[c], region.color[c]);
   color = smaller_of(color * 4 / kTrackUnit, 768);
-  return static_cast<uint32_t>(smaller_of(away, 1024) + size / 4 + color);
+  return static_cast<uint32_t>(smaller_of(distance_cost, 1024) + size / 4 + color);
 }
 
 REGIONS_HD inline uint16_t seen_again(const Track& track) {
   return static_cast<uint16_t>(smaller_of(track.seen + 1, UINT16_MAX));
 }
 
-// The track after a frame in which it had the region `now` to itself.
+// Returns the track after a frame in which it is the only track of the region `now`.
 REGIONS_HD inline Track followed(const Track& track, const Track& now) {
-  // A track that lost a third of its pixels is disappearing behind something. The rest says little
-  // about its position and size.
+  // A track that lost more than a third of its pixels is probably disappearing behind another
+  // object. The visible part says little about its position and size.
   const bool is_whole = uint64_t{now.area} * 3 >= uint64_t{track.area} * 2;
   Track next = track;
   if (is_whole) next = now;
@@ -128,13 +131,14 @@ REGIONS_HD inline Track followed(const Track& track, const Track& now) {
   next.vx = track.vx;
   next.vy = track.vy;
   if (!is_whole) next.area = track.area - (track.area - now.area) / 4;
-  // Velocity is the mean of the first steps, and later corrected by an eighth. A track that shared
-  // its region was probably not at its assumed position.
+  // The velocity is the mean of the first steps. Later, it is corrected by 1/8 of the difference in
+  // each frame. It is not updated after a frame in which the track shared its region, because its
+  // position was only assumed.
   const bool was_alone = track.occluded_count == 0 && track.host == 0;
   if (was_alone && is_whole) {
-    const int sights = static_cast<int>(smaller_of(track.seen, 8));
-    next.vx += (now.x - track.x) / sights;
-    next.vy += (now.y - track.y) / sights;
+    const int sightings = static_cast<int>(smaller_of(track.seen, 8));
+    next.vx += (now.x - track.x) / sightings;
+    next.vy += (now.y - track.y) / sightings;
   }
   for (int c = 0; c < 3; ++c) {
     next.color[c] = track.color[c] + (now.color[c] - track.color[c]) / 8;
@@ -142,8 +146,8 @@ REGIONS_HD inline Track followed(const Track& track, const Track& now) {
   return next;
 }
 
-// Copies a track with loads of 16 bytes. Threads of a warp read tracks at random positions, so the
-// number of loads determines the time.
+// Copies a track with loads of 16 bytes. Threads of a warp read tracks at unrelated addresses, so
+// the number of loads determines the time.
 REGIONS_HD inline Track load_track(const Track& track) {
 #ifdef __CUDA_ARCH__
   struct Words {
@@ -157,8 +161,8 @@ REGIONS_HD inline Track load_track(const Track& track) {
 
 inline constexpr uint32_t kNoMatch = UINT32_MAX;
 
-// Keys of pairs. The maximum has the most shared pixels, then the lowest index (below 2^31). The
-// lowest bit stores whether the pair looks alike.
+// Keys of pairs of a track and a region. The largest key has the most shared pixels; of equal
+// pairs, it has the lowest index (below 2^31). The lowest bit stores whether both look alike.
 REGIONS_HD inline uint64_t key_of(uint32_t pixels, uint32_t index, bool is_alike) {
   return uint64_t{pixels} << 32 | (kNoMatch - 2 * index - (is_alike ? 0 : 1));
 }
@@ -167,23 +171,25 @@ REGIONS_HD inline uint32_t index_in(uint64_t key) {
 }
 REGIONS_HD inline bool is_alike_in(uint64_t key) { return key % 2 != 0; }
 
-// Occluded tracks: if several tracks share a region, each gets a box of the track's size at the
-// predicted position. The sides of the region correct it: each side belongs to the track that is
-// outermost there. The key of a side is largest for the outermost track, for the first one of
-// equals.
+// Occluded tracks: if several tracks share a region, each track gets a box with the size of the
+// track at its predicted position. The sides of the region correct this position: each side of the
+// region belongs to the track that is outermost on that side. side_key() is largest for the
+// outermost track, and for the first of several equal tracks.
 enum Side : int { kLeft, kTop, kRight, kBottom };
 inline constexpr int kSides = 4;
 
-REGIONS_HD inline uint64_t side_key(int side, const Track& track, uint32_t t) {
+REGIONS_HD inline uint64_t side_key(int side, const Track& track, uint32_t track_index) {
   const int32_t out = side == kLeft    ? -track.left
                       : side == kTop   ? -track.top
                       : side == kRight ? track.right
                                        : track.bottom;
-  return static_cast<uint64_t>(int64_t{out} + (int64_t{1} << 30)) << 32 | (UINT32_MAX - t);
+  return static_cast<uint64_t>(int64_t{out} + (int64_t{1} << 30)) << 32 |
+         (UINT32_MAX - track_index);
 }
 
-// Distance by which a box moves along one axis into the region's box. A box that is outermost on a
-// side then moves half of the way to it. A box that is not smaller than the region is centred.
+// Distance by which a box moves along one axis, in 1/16 pixel. A box that reaches beyond the
+// region's box moves into it. Otherwise, a box that is outermost on one side moves half of the way
+// to this side. A box that is not smaller than the region is centred.
 REGIONS_HD inline int32_t move_between(int32_t low, int32_t high, int32_t region_low,
                                        int32_t region_high, bool is_first, bool is_last) {
   const int32_t to_low = region_low - low, to_high = region_high - high;
@@ -193,13 +199,14 @@ REGIONS_HD inline int32_t move_between(int32_t low, int32_t high, int32_t region
   return is_first == is_last ? 0 : kTrackUnit / 2 * (is_first ? to_low : to_high);
 }
 
-// Track `t` inside this region. `outermost(side)` is the key of the outermost track on that side.
+// Returns the track moved into the region that it shares. `outermost(side)` is the key of the
+// outermost track on that side.
 template <class Outermost>
-REGIONS_HD inline Track track_inside(Track track, uint32_t t, const Region& region,
+REGIONS_HD inline Track track_inside(Track track, uint32_t track_index, const Region& region,
                                      Outermost outermost) {
   bool is_out[kSides];
   for (int side = 0; side < kSides; ++side) {
-    is_out[side] = static_cast<uint32_t>(outermost(side)) == UINT32_MAX - t;
+    is_out[side] = static_cast<uint32_t>(outermost(side)) == UINT32_MAX - track_index;
   }
   const int32_t dx = move_between(track.left, track.right, region.left, region.right, is_out[kLeft],
                                   is_out[kRight]);
@@ -209,8 +216,7 @@ REGIONS_HD inline Track track_inside(Track track, uint32_t t, const Region& regi
   return track;
 }
 
-// Sets the box of a record to the track's box, clipped to the region. The other values of the
-// record describe the track when it last had a region to itself.
+// Sets the box of a record to the track's box, clipped to the region.
 REGIONS_HD inline void set_box(Region& record, const Track& track, const Region& region) {
   record.left = static_cast<int32_t>(larger_of(track.left, region.left));
   record.top = static_cast<int32_t>(larger_of(track.top, region.top));
@@ -237,68 +243,71 @@ REGIONS_HD inline Region record_of(const Track& track, const Region& region, uin
   return record;
 }
 
-// The tracks of a step. Visible tracks come first in the numbering, lost tracks follow.
+// The tracks of a step. Track indices count the visible tracks of the previous frame first, and
+// then the lost tracks.
 struct StepTracks {
-  const TrackMemory& m;
-  const uint32_t visible;  // previously visible tracks
-  const uint32_t all;      // previously visible and lost tracks
+  const TrackMemory& memory;
+  const uint32_t visible;  // number of previously visible tracks
+  const uint32_t all;      // number of previously visible and lost tracks
   Track* const previous;
   Track* const lost_previous;
   Track* const now;
   Track* const lost_now;
 
-  REGIONS_TEAM StepTracks(const TrackMemory& memory, const TrackCounts& counts)
-      : m(memory),
+  REGIONS_TEAM StepTracks(const TrackMemory& track_memory, const TrackCounts& counts)
+      : memory(track_memory),
         visible(counts.visible),
         all(counts.visible + counts.lost),
-        previous(memory.visible[counts.front]),
-        lost_previous(memory.lost[counts.front]),
-        now(memory.visible[1 - counts.front]),
-        lost_now(memory.lost[1 - counts.front]) {}
+        previous(track_memory.visible[counts.front]),
+        lost_previous(track_memory.lost[counts.front]),
+        now(track_memory.visible[1 - counts.front]),
+        lost_now(track_memory.lost[1 - counts.front]) {}
 
-  REGIONS_TEAM Track& track(uint32_t t) const {
-    return t < visible ? previous[t] : lost_previous[t - visible];
+  REGIONS_TEAM Track& track(uint32_t track_index) const {
+    return track_index < visible ? previous[track_index] : lost_previous[track_index - visible];
   }
-  // True if the region of visible track `a` hid other tracks and has split.
-  REGIONS_TEAM bool is_split(uint32_t a) const {
-    return a < visible && previous[a].occluded_count > 0 && m.claims[a] > 1;
+  // True if the region of this visible track hid other tracks and has split.
+  REGIONS_TEAM bool is_split(uint32_t visible_index) const {
+    return visible_index < visible && previous[visible_index].occluded_count > 0 &&
+           memory.claims[visible_index] > 1;
   }
-  REGIONS_TEAM void assign(uint32_t t, uint32_t b) const {
-    m.track_of[b] = t + 1;
-    m.region_of[t] = b + 1;
+  REGIONS_TEAM void assign(uint32_t track_index, uint32_t region_index) const {
+    memory.track_of[region_index] = track_index + 1;
+    memory.region_of[track_index] = region_index + 1;
   }
 };
 
-// Matching by motion, for the regions and tracks that shared pixels leave unmatched. All members of
-// the team must call match(). TrackStep describes the functions of a team.
+// Matching by motion, for the regions and tracks that are still unmatched after matching by shared
+// pixels. All threads of the team must call match(). TrackStep describes the functions of a team.
 template <class Team>
 class MotionMatch {
  public:
   REGIONS_TEAM MotionMatch(const Team& team, const TrackMemory& memory, const StepTracks& tracks)
-      : team_(team), m_(memory), t_(tracks) {}
+      : team_(team), memory_(memory), tracks_(tracks) {}
 
-  // Adds the unmatched region `b` as column `rank`.
-  REGIONS_TEAM void offer(uint32_t b, uint32_t rank) const {
-    if (rank >= TrackMemory::kMaxFree) return;
-    const uint32_t origin = m_.origin[b];
-    m_.column[rank] = b;
-    m_.column_summary[rank] =
-        summary_of(load_track(t_.now[b]), origin != 0 && t_.is_split(origin - 1));
-    m_.best_of_column[rank] = UINT64_MAX;
+  // Adds an unmatched region as column `rank`.
+  REGIONS_TEAM void add_region(uint32_t region_index, uint32_t rank) const {
+    if (rank >= TrackMemory::kMaxUnmatched) return;
+    const uint32_t origin = memory_.origin[region_index];
+    memory_.column[rank] = region_index;
+    memory_.column_summary[rank] = summary_of(load_track(tracks_.now[region_index]),
+                                              origin != 0 && tracks_.is_split(origin - 1));
+    memory_.best_of_column[rank] = UINT64_MAX;
   }
 
-  // Rounds of bids: a track and a region match if each is the other's best. The result equals that
-  // of a sorted list of all pairs, best first. Returns the number of matches.
+  // Matches in rounds: a track and a region match if each is the best choice of the other. The
+  // result is the same as if all pairs were sorted and the best pairs were matched first. Returns
+  // the number of matches.
   REGIONS_TEAM uint32_t match(uint32_t free_regions) const {
-    const uint32_t limit = TrackMemory::kMaxFree;
+    const uint32_t limit = TrackMemory::kMaxUnmatched;
     const uint32_t free_tracks = team_.compact(
-        t_.all, [&](uint32_t t) { return m_.region_of[t] == 0; },
-        [&](uint32_t t, uint32_t rank) {
+        tracks_.all, [&](uint32_t track_index) { return memory_.region_of[track_index] == 0; },
+        [&](uint32_t track_index, uint32_t rank) {
           if (rank >= limit) return;
-          m_.row[rank] = t;
-          const Track old = load_track(t_.track(t));
-          m_.row_summary[rank] = summary_of(old, reach_of(old));
-          m_.best_of_row[rank] = UINT64_MAX;
+          memory_.row[rank] = track_index;
+          const Track old = load_track(tracks_.track(track_index));
+          memory_.row_summary[rank] = summary_of(old, reach_of(old));
+          memory_.best_of_row[rank] = UINT64_MAX;
         });
     const uint32_t rows = free_tracks < limit ? free_tracks : limit;
     const uint32_t columns = free_regions < limit ? free_regions : limit;
@@ -314,48 +323,52 @@ class MotionMatch {
   }
 
  private:
-  // Maximum number of rounds; regions left over get new tracks.
+  // Maximum number of rounds. Regions that are still unmatched get new tracks.
   static constexpr uint32_t kRounds = 16;
 
+  // Resets the best choices before the next round.
   REGIONS_TEAM void forget_bids(uint32_t rows, uint32_t columns) const {
     team_.for_each(rows > columns ? rows : columns, [&](uint32_t i) {
-      if (i < rows) m_.best_of_row[i] = UINT64_MAX;
-      if (i < columns) m_.best_of_column[i] = UINT64_MAX;
+      if (i < rows) memory_.best_of_row[i] = UINT64_MAX;
+      if (i < columns) memory_.best_of_column[i] = UINT64_MAX;
     });
   }
 
   // Executes one round. Returns the number of matches.
   REGIONS_TEAM uint32_t bid(uint32_t rows, uint32_t columns) const {
     team_.for_each_pair(
-        rows, columns, [&](uint32_t row) { return m_.row_summary[row].area != 0; },
+        rows, columns, [&](uint32_t row) { return memory_.row_summary[row].area != 0; },
         [&](uint32_t row, uint32_t column) {
-          if (!may_fit(m_.row_summary[row], m_.column_summary[column])) return;
-          const uint32_t t = m_.row[row], b = m_.column[column];
+          if (!may_fit(memory_.row_summary[row], memory_.column_summary[column])) return;
+          const uint32_t track_index = memory_.row[row], region_index = memory_.column[column];
           const uint32_t cost =
-              misfit(load_track(t_.track(t)), load_track(t_.now[b]), split_from(t, b));
+              misfit(load_track(tracks_.track(track_index)), load_track(tracks_.now[region_index]),
+                     split_from(track_index, region_index));
           if (cost == kNoFit) return;
-          team_.lower(m_.best_of_row + row, uint64_t{cost} << 32 | column);
-          team_.lower(m_.best_of_column + column, uint64_t{cost} << 32 | row);
+          team_.lower(memory_.best_of_row + row, uint64_t{cost} << 32 | column);
+          team_.lower(memory_.best_of_column + column, uint64_t{cost} << 32 | row);
         });
     return team_.count(columns, [&](uint32_t column) {
-      const auto row = static_cast<uint32_t>(m_.best_of_column[column]);
-      if (row == kNoMatch || static_cast<uint32_t>(m_.best_of_row[row]) != column) return false;
-      t_.assign(m_.row[row], m_.column[column]);
-      m_.row_summary[row].area = m_.column_summary[column].area = 0;
+      const auto row = static_cast<uint32_t>(memory_.best_of_column[column]);
+      if (row == kNoMatch || static_cast<uint32_t>(memory_.best_of_row[row]) != column)
+        return false;
+      tracks_.assign(memory_.row[row], memory_.column[column]);
+      memory_.row_summary[row].area = memory_.column_summary[column].area = 0;
       return true;
     });
   }
 
-  // True if `b` split off the region in which track `t` was visible or hidden.
-  REGIONS_TEAM bool split_from(uint32_t t, uint32_t b) const {
-    if (m_.origin[b] == 0) return false;
-    const uint32_t a = m_.origin[b] - 1;
-    return t_.is_split(a) && (t == a || t_.track(t).host == a + 1);
+  // True if this region split off the region in which the track was visible or hidden.
+  REGIONS_TEAM bool split_from(uint32_t track_index, uint32_t region_index) const {
+    if (memory_.origin[region_index] == 0) return false;
+    const uint32_t visible_index = memory_.origin[region_index] - 1;
+    return tracks_.is_split(visible_index) &&
+           (track_index == visible_index || tracks_.track(track_index).host == visible_index + 1);
   }
 
   const Team& team_;
-  const TrackMemory& m_;
-  const StepTracks& t_;
+  const TrackMemory& memory_;
+  const StepTracks& tracks_;
 };
 
 // Regions that several tracks share. TrackStep describes the functions of a team.
@@ -365,137 +378,146 @@ class SharedRegions {
   REGIONS_TEAM SharedRegions(const Team& team, const TrackMemory& memory, const StepTracks& tracks,
                              const Region* regions, uint32_t count, uint32_t color_bits)
       : team_(team),
-        m_(memory),
-        t_(tracks),
+        memory_(memory),
+        tracks_(tracks),
         regions_(regions),
         count_(count),
         color_bits_(color_bits) {}
 
-  REGIONS_TEAM Track track_in(uint32_t t, uint32_t b) const {
-    return track_inside(load_track(t_.track(t)), t, regions_[b],
-                        [&](int side) { return m_.outermost[side][b]; });
+  REGIONS_TEAM Track track_in(uint32_t track_index, uint32_t region_index) const {
+    return track_inside(load_track(tracks_.track(track_index)), track_index, regions_[region_index],
+                        [&](int side) { return memory_.outermost[side][region_index]; });
   }
 
-  // Places the tracks of shared regions inside them. Returns the number of lost tracks that get a
-  // record.
+  // Places the tracks that share a region inside this region. `lost` is the number of lost tracks.
+  // Returns how many of them get a record.
   REGIONS_TEAM uint32_t place_occluded(uint32_t lost) const {
     const uint32_t record_count = team_.compact(
         count_ > lost ? count_ : lost,
         [&](uint32_t i) {
-          if (i < count_ && m_.tracks_inside[i] > 0 && m_.track_of[i] != 0)
-            mark_sides(m_.track_of[i] - 1, i);
+          if (i < count_ && memory_.tracks_inside[i] > 0 && memory_.track_of[i] != 0)
+            mark_sides(memory_.track_of[i] - 1, i);
           if (i >= lost) return false;
-          const uint32_t t = m_.lost_indices[i], host = m_.destination[t];
-          m_.occluded_rank[i] = 0;
-          if (host == 0 || !is_reported(t, host - 1)) return false;
-          mark_sides(t, host - 1);
-          team_.add(m_.tracks_inside + host - 1, TrackMemory::kOneOccluded);
+          const uint32_t track_index = memory_.lost_indices[i],
+                         host = memory_.destination[track_index];
+          memory_.occluded_rank[i] = 0;
+          if (host == 0 || !is_reported(track_index, host - 1)) return false;
+          mark_sides(track_index, host - 1);
+          team_.add(memory_.tracks_inside + host - 1, TrackMemory::kOneOccluded);
           return true;
         },
         [&](uint32_t rank, uint32_t r) {
-          m_.occluded[r] = rank;
-          m_.occluded_rank[rank] = r + 1;
+          memory_.occluded[r] = rank;
+          memory_.occluded_rank[rank] = r + 1;
         });
     team_.for_each(record_count, [&](uint32_t r) {
-      const uint32_t rank = m_.occluded[r], t = m_.lost_indices[rank], b = m_.destination[t] - 1;
-      Track occluded = track_in(t, b);
-      if (!has_area_for_both(b, occluded.area)) ++occluded.missed;
-      t_.lost_now[rank] = occluded;
-      m_.occluded_record[r] = record_of(occluded, regions_[b], color_bits_);
+      const uint32_t rank = memory_.occluded[r], track_index = memory_.lost_indices[rank],
+                     region_index = memory_.destination[track_index] - 1;
+      Track occluded = track_in(track_index, region_index);
+      if (!has_area_for_both(region_index, occluded.area)) ++occluded.missed;
+      tracks_.lost_now[rank] = occluded;
+      memory_.occluded_record[r] = record_of(occluded, regions_[region_index], color_bits_);
     });
     return record_count;
   }
 
  private:
-  // Maximum missed frames of an occluded track with a record.
+  // Maximum number of missed frames of an occluded track that gets a record in any case.
   static constexpr uint32_t kMaxHiddenFrames = 2;
-  static constexpr uint32_t kMaxTogether = 5;  // maximum number of tracks of equal size in a region
+  // Maximum number of tracks of equal size in a region.
+  static constexpr uint32_t kMaxTracksPerRegion = 5;
 
-  REGIONS_TEAM void mark_sides(uint32_t t, uint32_t b) const {
-    const Track track = load_track(t_.track(t));
+  // Records the sides of a track as candidates for the outermost sides in a region.
+  REGIONS_TEAM void mark_sides(uint32_t track_index, uint32_t region_index) const {
+    const Track track = load_track(tracks_.track(track_index));
     for (int side = 0; side < kSides; ++side) {
-      team_.raise(m_.outermost[side] + b, side_key(side, track, t));
+      team_.raise(memory_.outermost[side] + region_index, side_key(side, track, track_index));
     }
   }
 
-  // True if the region is large enough to contain both tracks.
-  REGIONS_TEAM bool has_area_for_both(uint32_t b, uint32_t occluded_area) const {
-    const uint32_t owner = m_.track_of[b];
-    const uint64_t area = owner != 0 ? t_.track(owner - 1).area : 0;
-    return regions_[b].area * 2 > 3 * (area > occluded_area ? area : occluded_area);
+  // True if the region is large enough to contain both its own track and the occluded track.
+  REGIONS_TEAM bool has_area_for_both(uint32_t region_index, uint32_t occluded_area) const {
+    const uint32_t owner = memory_.track_of[region_index];
+    const uint64_t area = owner != 0 ? tracks_.track(owner - 1).area : 0;
+    return regions_[region_index].area * 2 > 3 * (area > occluded_area ? area : occluded_area);
   }
-  // True if an occluded track gets a record: it is visible, or was recently and may be hidden, and
-  // it is not just a fragment of the region.
-  REGIONS_TEAM bool is_reported(uint32_t t, uint32_t b) const {
-    const Track occluded = load_track(t_.track(t));
-    const bool is_fragment = uint64_t{occluded.area} * kMaxTogether < regions_[b].area;
+  // True if an occluded track gets a record. It must not be tiny compared with the region. In
+  // addition, it was visible recently, or the region has enough area for both tracks.
+  REGIONS_TEAM bool is_reported(uint32_t track_index, uint32_t region_index) const {
+    const Track occluded = load_track(tracks_.track(track_index));
+    const bool is_fragment =
+        uint64_t{occluded.area} * kMaxTracksPerRegion < regions_[region_index].area;
     return !is_fragment &&
-           (occluded.missed <= kMaxHiddenFrames || has_area_for_both(b, occluded.area));
+           (occluded.missed <= kMaxHiddenFrames || has_area_for_both(region_index, occluded.area));
   }
 
   const Team& team_;
-  const TrackMemory& m_;
-  const StepTracks& t_;
+  const TrackMemory& memory_;
+  const StepTracks& tracks_;
   const Region* const regions_;
-  const uint32_t count_;  // regions of this frame
+  const uint32_t count_;  // number of regions in this frame
   const uint32_t color_bits_;
 };
 
-// Counts of two lists.
+// The lengths of two lists.
 struct TwoCounts {
   uint32_t first = 0, second = 0;
 };
 
-// One step of tracking. Names of indices: `b` is a region, `t` any track, `a` a visible track. A
-// team provides for_each(count, f(i)), for_each_pair(rows, columns, is_active(row), f(row,
-// column)), count(count, f(i)), which returns how often f() returned true, and once(f). All members
-// synchronise at the end of each of these. compact(count, selects(i), use(i, rank)) returns the
-// number of selected indices and calls use() only after selects() of the same index; compact_two()
-// does this for two lists at once. raise(), lower() and add() are atomics. For functions other than
-// match(), a team need not synchronise and requires only for_each() and raise().
+// One step of tracking. `track_index` is the index of any track, and `visible_index` that of a
+// visible track. A team provides these functions: for_each(count, f(i)); for_each_pair(rows,
+// columns, is_active(row), f(row, column)); count(count, f(i)), which returns how often f()
+// returned true; and once(f). All threads of the team synchronise at the end of each function.
+// compact(count, selects(i), use(i, rank)) calls use() for each selected index with its rank among
+// the selected indices, and returns their number; compact_two() does this for two lists at once.
+// raise(), lower() and add() are the atomic maximum, minimum and sum. Only match() requires all of
+// these functions. The other functions of TrackStep use only for_each() and raise(), and do not
+// require that the team synchronises.
 template <class Team>
 class TrackStep {
  public:
-  // `regions` are the records of labels 1..count. `counts` are the counts before the step:
-  // memory.counts_before for finish(), otherwise memory.counts.
+  // `regions` are the records of labels 1..count. `counts` are the numbers of tracks before the
+  // step: memory.counts_before for finish(), memory.counts for other functions.
   REGIONS_TEAM TrackStep(const Team& team, const TrackMemory& memory, const TrackRules& rules,
                          Region* regions, uint32_t count, const TrackCounts& counts)
       : team_(team),
-        m_(memory),
+        memory_(memory),
         rules_(rules),
         regions_(regions),
         count_(count),
         counts_(counts),
-        t_(memory, counts) {}
+        tracks_(memory, counts) {}
 
-  // Reads all regions and all pairs that share pixels, and clears the table of pairs. Pairs compute
-  // the values of their region again, because the team need not synchronise in between.
+  // Reads all regions and all pairs that share pixels, and clears the table of pairs. The values of
+  // a region are computed again for each of its pairs, so that the team need not synchronise in
+  // between.
   REGIONS_TEAM void collect_pairs() const {
-    const PairTable& pairs = m_.pairs;
+    const PairTable& pairs = memory_.pairs;
     const uint32_t used = *pairs.used_count;
     const bool overflowed = used > pairs.max_pairs;
     if (overflowed) {
       team_.for_each(pairs.slots, [&](uint32_t slot) { pairs.key[slot] = pairs.count[slot] = 0; });
     }
     team_.for_each(count_ + (overflowed ? 0 : used), [&](uint32_t i) {
-      // Regions and pairs share one code path, because divergent paths would cost time.
-      uint32_t a = kNoMatch, b = i, pixels = 0;
+      // Regions and pairs use the same code path, because threads of a warp that take different
+      // paths would cost time.
+      uint32_t visible_index = kNoMatch, region_index = i, pixels = 0;
       if (i >= count_) {
         const uint32_t slot = pairs.used[i - count_], key = pairs.key[slot];
-        a = (key >> 16) - 1;
-        b = (key & 0xffff) - 1;
+        visible_index = (key >> 16) - 1;
+        region_index = (key & 0xffff) - 1;
         pixels = pairs.count[slot];
         pairs.key[slot] = pairs.count[slot] = 0;
-        if (a >= t_.visible || b >= count_) return;
+        if (visible_index >= tracks_.visible || region_index >= count_) return;
       }
       Track old;
-      if (a != kNoMatch) old = load_track(t_.previous[a]);
-      const Track now = observed_track(regions_[b], rules_);
-      if (a == kNoMatch) {
-        t_.now[b] = now;
-        for (uint64_t* keys : m_.outermost) keys[b] = 0;
+      if (visible_index != kNoMatch) old = load_track(tracks_.previous[visible_index]);
+      const Track now = observed_track(regions_[region_index], rules_);
+      if (visible_index == kNoMatch) {
+        tracks_.now[region_index] = now;
+        for (uint64_t* keys : memory_.outermost) keys[region_index] = 0;
       } else {
-        score_pair(a, old, b, now, pixels);
+        score_pair(visible_index, old, region_index, now, pixels);
       }
     });
   }
@@ -506,222 +528,241 @@ class TrackStep {
     const uint32_t free_regions = match_by_pixels();
     if (free_regions > 0 && motion().match(free_regions) < free_regions) match_remaining();
     const TwoCounts lists = collect_new_and_lost();
-    const uint32_t born = lists.first, found = lists.second;
-    const uint32_t lost = found < m_.capacity ? found : m_.capacity;
+    const uint32_t born = lists.first, all_lost = lists.second;
+    const uint32_t lost = all_lost < memory_.capacity ? all_lost : memory_.capacity;
     const uint32_t occluded = lost > 0 ? shared().place_occluded(lost) : 0;
     team_.once([&] {
-      m_.report->occluded = occluded;
-      if (found > lost) m_.report->deaths += found - lost;
-      m_.report->lost = lost;
-      m_.report->last_id = counts_.last_id + born;
-      *m_.counts_before = counts_;
-      *m_.counts = {1 - counts_.front, count_, lost, counts_.last_id + born};
-      *m_.pairs.used_count = 0;
+      memory_.report->occluded = occluded;
+      if (all_lost > lost) memory_.report->deaths += all_lost - lost;
+      memory_.report->lost = lost;
+      memory_.report->last_id = counts_.last_id + born;
+      *memory_.counts_before = counts_;
+      *memory_.counts = {1 - counts_.front, count_, lost, counts_.last_id + born};
+      *memory_.pairs.used_count = 0;
     });
   }
 
-  // Updates the tracks for the next frame and resets the memory of a step. `published` are the
-  // copies of the first records that the task requested, or null.
+  // Updates the tracks for the next frame and resets the arrays of the step. `published` is the
+  // table that the task requested, with copies of the first records; its pointers may be null.
   REGIONS_TEAM void finish(const RegionTable& published, TrackEvents* report) const {
-    const uint32_t all = count_ > t_.all ? count_ : t_.all;
+    const uint32_t all = count_ > tracks_.all ? count_ : tracks_.all;
     team_.for_each(all + 1, [&](uint32_t i) {
       if (i == all) {
         if (published.occluded_tracks)
-          *published.occluded_tracks = records_that_fit(m_.report->occluded, published);
-        *report = *m_.report;
-        *m_.report = {};
+          *published.occluded_tracks = records_that_fit(memory_.report->occluded, published);
+        *report = *memory_.report;
+        *memory_.report = {};
       }
       if (i < count_) update_track(i, published);
-      if (i >= t_.all) return;
-      m_.best_of_track[i] = 0;
-      m_.region_of[i] = 0;
-      m_.claims[i] = 0;
+      if (i >= tracks_.all) return;
+      memory_.best_of_track[i] = 0;
+      memory_.region_of[i] = 0;
+      memory_.claims[i] = 0;
     });
-    team_.for_each(m_.counts->lost, [&](uint32_t rank) {
-      const uint32_t t = m_.lost_indices[rank];
-      const bool is_occluded = m_.occluded_rank[rank] != 0;
-      Track lost = is_occluded ? load_track(t_.lost_now[rank]) : load_track(t_.track(t));
-      lost.host = m_.destination[t];
+    team_.for_each(memory_.counts->lost, [&](uint32_t rank) {
+      const uint32_t track_index = memory_.lost_indices[rank];
+      const bool is_occluded = memory_.occluded_rank[rank] != 0;
+      Track lost =
+          is_occluded ? load_track(tracks_.lost_now[rank]) : load_track(tracks_.track(track_index));
+      lost.host = memory_.destination[track_index];
       if (!is_occluded) ++lost.missed;
       lost.occluded_count = 0;
       predict(lost);
-      t_.lost_now[rank] = lost;
+      tracks_.lost_now[rank] = lost;
       if (!is_occluded || !published.occluded_tracks) return;
-      const uint32_t index = m_.occluded_rank[rank] - 1;
+      const uint32_t index = memory_.occluded_rank[rank] - 1;
       if (index < records_that_fit(index + 1, published)) {
-        published.regions[count_ + index] = m_.occluded_record[index];
+        published.regions[count_ + index] = memory_.occluded_record[index];
       }
     });
   }
 
  private:
-  // Misfit above which shared pixels alone do not match.
+  // Maximum misfit() of a pair that looks alike.
   static constexpr uint32_t kMaxMisfit = 128;
-  // Frames after which a lost track is worth remembering in a region.
+  // A lost track that was seen in fewer frames is forgotten when its region merges into another
+  // region.
   static constexpr uint32_t kMinSeen = 3;
 
-  REGIONS_TEAM void score_pair(uint32_t a, const Track& old, uint32_t b, const Track& now,
-                               uint32_t pixels) const {
+  // Offers a track and a region to each other as partners, if they may belong together.
+  REGIONS_TEAM void score_pair(uint32_t visible_index, const Track& old, uint32_t region_index,
+                               const Track& now, uint32_t pixels) const {
     if (!is_plausible(old, now)) return;
-    // The region of a track that hides others never looked like the track.
+    // A region that hides other tracks does not look like its own track, so looks are not compared.
     const bool is_alike = old.occluded_count > 0 || misfit(old, now, false) <= kMaxMisfit;
-    team_.raise(m_.best_of_region + b, key_of(pixels, a, is_alike));
-    team_.raise(m_.best_of_track + a, key_of(pixels, b, is_alike));
+    team_.raise(memory_.best_of_region + region_index, key_of(pixels, visible_index, is_alike));
+    team_.raise(memory_.best_of_track + visible_index, key_of(pixels, region_index, is_alike));
   }
 
-  REGIONS_TEAM void update_track(uint32_t b, const RegionTable& published) const {
-    const uint32_t occluded_count = m_.tracks_inside[b] % TrackMemory::kOneOccluded,
-                   reported = m_.tracks_inside[b] / TrackMemory::kOneOccluded;
-    const uint32_t owner = m_.track_of[b];
-    m_.best_of_region[b] = 0;
-    m_.track_of[b] = 0;
-    m_.tracks_inside[b] = 0;
-    Track next = load_track(t_.now[b]);
-    const uint32_t given = next.id;
+  // Updates the track of a region for the next frame, and writes its id to the records.
+  REGIONS_TEAM void update_track(uint32_t region_index, const RegionTable& published) const {
+    const uint32_t occluded_count = memory_.tracks_inside[region_index] % TrackMemory::kOneOccluded,
+                   reported = memory_.tracks_inside[region_index] / TrackMemory::kOneOccluded;
+    const uint32_t owner = memory_.track_of[region_index];
+    memory_.best_of_region[region_index] = 0;
+    memory_.track_of[region_index] = 0;
+    memory_.tracks_inside[region_index] = 0;
+    Track next = load_track(tracks_.now[region_index]);
+    const uint32_t new_id = next.id;
     const bool is_shared = owner != 0 && reported > 0;
     if (is_shared) {
-      next = shared().track_in(owner - 1, b);
+      next = shared().track_in(owner - 1, region_index);
       next.seen = seen_again(next);
       next.missed = 0;
       next.host = 0;
     } else if (owner != 0) {
-      next = followed(load_track(t_.track(owner - 1)), next);
+      next = followed(load_track(tracks_.track(owner - 1)), next);
     }
     next.occluded_count = occluded_count;
-    if (next.id == 0) next.id = given;
-    regions_[b].track = next.id;
-    if (b < published.capacity) published.regions[b].track = next.id;
+    if (next.id == 0) next.id = new_id;
+    regions_[region_index].track = next.id;
+    if (region_index < published.capacity) published.regions[region_index].track = next.id;
     if (is_shared && published.occluded_tracks) {
-      const Region region = regions_[b];
-      set_box(regions_[b], next, region);
-      if (b < published.capacity) set_box(published.regions[b], next, region);
+      const Region region = regions_[region_index];
+      set_box(regions_[region_index], next, region);
+      if (region_index < published.capacity) set_box(published.regions[region_index], next, region);
     }
     predict(next);
-    t_.now[b] = next;
+    tracks_.now[region_index] = next;
   }
 
+  // Moves a track by its velocity to its position in the next frame.
   REGIONS_TEAM static void predict(Track& track) {
     move_to(track, track.x + track.vx, track.y + track.vy);
   }
 
-  // Number of the occluded tracks' records for which the table has space after the regions.
+  // Returns how many of `count` records of occluded tracks fit in the table after the regions.
   REGIONS_TEAM uint32_t records_that_fit(uint32_t count, const RegionTable& published) const {
     const uint32_t free = published.capacity > count_ ? published.capacity - count_ : 0;
     return count < free ? count : free;
   }
 
-  REGIONS_TEAM MotionMatch<Team> motion() const { return {team_, m_, t_}; }
+  REGIONS_TEAM MotionMatch<Team> motion() const { return {team_, memory_, tracks_}; }
   REGIONS_TEAM SharedRegions<Team> shared() const {
-    return {team_, m_, t_, regions_, count_, rules_.color_bits};
+    return {team_, memory_, tracks_, regions_, count_, rules_.color_bits};
   }
 
+  // Stores for each track and region the partner with which it shares the most pixels.
   REGIONS_TEAM void choose_by_pixels() const {
-    const uint32_t all = count_ > t_.all ? count_ : t_.all;
+    const uint32_t all = count_ > tracks_.all ? count_ : tracks_.all;
     team_.for_each(all, [&](uint32_t i) {
-      if (i < t_.all) m_.destination[i] = index_in(m_.best_of_track[i]) + 1;
+      if (i < tracks_.all) memory_.destination[i] = index_in(memory_.best_of_track[i]) + 1;
       if (i >= count_) return;
-      const uint32_t a = index_in(m_.best_of_region[i]);
-      m_.origin[i] = a + 1;
-      if (a != kNoMatch) team_.add(m_.claims + a, 1);
+      const uint32_t visible_index = index_in(memory_.best_of_region[i]);
+      memory_.origin[i] = visible_index + 1;
+      if (visible_index != kNoMatch) team_.add(memory_.claims + visible_index, 1);
     });
   }
 
-  REGIONS_TEAM bool is_matched_by_pixels(uint32_t b) const {
-    const uint64_t best = m_.best_of_region[b];
+  // True if this region and its best track choose each other and look alike.
+  REGIONS_TEAM bool is_matched_by_pixels(uint32_t region_index) const {
+    const uint64_t best = memory_.best_of_region[region_index];
     if (!is_alike_in(best)) return false;
-    const uint32_t a = index_in(best);
-    const bool is_split = t_.is_split(a);  // read together with the next value, not after it
-    return m_.destination[a] == b + 1 && !is_split;
+    const uint32_t visible_index = index_in(best);
+    // Evaluated here, so that a GPU reads its values at the same time as `destination`.
+    const bool is_split = tracks_.is_split(visible_index);
+    return memory_.destination[visible_index] == region_index + 1 && !is_split;
   }
 
   // Returns the number of regions without a match.
   REGIONS_TEAM uint32_t match_by_pixels() const {
     return team_.compact(
         count_,
-        [&](uint32_t b) {
-          const bool is_matched = is_matched_by_pixels(b);
-          if (is_matched) t_.assign(m_.origin[b] - 1, b);
+        [&](uint32_t region_index) {
+          const bool is_matched = is_matched_by_pixels(region_index);
+          if (is_matched) tracks_.assign(memory_.origin[region_index] - 1, region_index);
           return !is_matched;
         },
-        [&](uint32_t b, uint32_t rank) { motion().offer(b, rank); });
+        [&](uint32_t region_index, uint32_t rank) { motion().add_region(region_index, rank); });
   }
 
-  // Includes the track whose region split, if it fits none of the new regions.
+  // Matches the remaining visible tracks by shared pixels alone. This includes a track whose region
+  // split, if the track fits none of the new regions.
   REGIONS_TEAM void match_remaining() const {
-    team_.for_each(t_.visible, [&](uint32_t a) {
-      if (m_.region_of[a] != 0 || m_.destination[a] == 0) return;
-      const uint32_t b = m_.destination[a] - 1;
-      if (m_.track_of[b] == 0 && m_.origin[b] == a + 1) t_.assign(a, b);
+    team_.for_each(tracks_.visible, [&](uint32_t visible_index) {
+      if (memory_.region_of[visible_index] != 0 || memory_.destination[visible_index] == 0) return;
+      const uint32_t region_index = memory_.destination[visible_index] - 1;
+      if (memory_.track_of[region_index] == 0 && memory_.origin[region_index] == visible_index + 1)
+        tracks_.assign(visible_index, region_index);
     });
   }
 
-  REGIONS_TEAM bool is_forgotten(uint32_t t) const {
-    const Track old = load_track(t_.track(t));
+  // True if this lost track is no longer remembered.
+  REGIONS_TEAM bool is_forgotten(uint32_t track_index) const {
+    const Track old = load_track(tracks_.track(track_index));
     if (old.id == 0 || old.missed >= rules_.memory) return true;
-    return t < t_.visible && m_.destination[t] != 0 && old.seen < kMinSeen;
+    return track_index < tracks_.visible && memory_.destination[track_index] != 0 &&
+           old.seen < kMinSeen;
   }
 
-  // Assigns new ids and lists the lost tracks that are remembered. Returns the numbers of both;
-  // lost tracks beyond the capacity are counted but not listed.
+  // Gives new ids, and lists the lost tracks that are remembered. Returns the number of new ids and
+  // of these lost tracks. Lost tracks beyond the capacity are counted but not listed.
   REGIONS_TEAM TwoCounts collect_new_and_lost() const {
     return team_.compact_two(
-        count_ > t_.all ? count_ : t_.all,
+        count_ > tracks_.all ? count_ : tracks_.all,
         [&](uint32_t i) {
           if (i >= count_) return false;
           const bool is_born = gets_id(i);
           count_arrival(i, is_born);
           return is_born;
         },
-        [&](uint32_t b, uint32_t rank) { t_.now[b].id = counts_.last_id + rank + 1; },
-        [&](uint32_t i) { return i < t_.all && m_.region_of[i] == 0 && update_lost_track(i); },
-        [&](uint32_t t, uint32_t rank) {
-          if (rank < m_.capacity) m_.lost_indices[rank] = t;
+        [&](uint32_t region_index, uint32_t rank) {
+          tracks_.now[region_index].id = counts_.last_id + rank + 1;
+        },
+        [&](uint32_t i) {
+          return i < tracks_.all && memory_.region_of[i] == 0 && update_lost_track(i);
+        },
+        [&](uint32_t track_index, uint32_t rank) {
+          if (rank < memory_.capacity) memory_.lost_indices[rank] = track_index;
         });
   }
 
   // True if the track of region `b` gets its id in this frame.
-  REGIONS_TEAM bool gets_id(uint32_t b) const {
-    const uint32_t owner = m_.track_of[b];
+  REGIONS_TEAM bool gets_id(uint32_t region_index) const {
+    const uint32_t owner = memory_.track_of[region_index];
     if (owner == 0) return rules_.birth <= 1;
-    const Track& old = t_.track(owner - 1);
+    const Track& old = tracks_.track(owner - 1);
     return old.id == 0 && old.seen + 1u >= rules_.birth;
   }
 
-  // Finds where a track without a region went: into the region with most of its pixels, or with the
-  // region that hides it. Returns whether the track is remembered.
-  REGIONS_TEAM bool update_lost_track(uint32_t t) const {
-    const bool is_born = t_.track(t).id != 0;
-    if (t >= t_.visible) {
-      const uint32_t host = t_.track(t).host, host_region = host ? m_.region_of[host - 1] : 0;
-      m_.destination[t] = host_region || host == 0 ? host_region : m_.destination[host - 1];
-    } else if (m_.destination[t] != 0) {
-      if (is_born) team_.add(&m_.report->merges, 1);
+  // Updates a track that has no region: finds the region that probably hides it, and counts a merge
+  // or a death. Returns true if the track is remembered.
+  REGIONS_TEAM bool update_lost_track(uint32_t track_index) const {
+    const bool is_born = tracks_.track(track_index).id != 0;
+    if (track_index >= tracks_.visible) {
+      const uint32_t host = tracks_.track(track_index).host,
+                     host_region = host ? memory_.region_of[host - 1] : 0;
+      memory_.destination[track_index] =
+          host_region || host == 0 ? host_region : memory_.destination[host - 1];
+    } else if (memory_.destination[track_index] != 0) {
+      if (is_born) team_.add(&memory_.report->merges, 1);
     }
-    const bool is_over = is_forgotten(t);
+    const bool is_over = is_forgotten(track_index);
     if (is_over) {
-      if (is_born) team_.add(&m_.report->deaths, 1);
-    } else if (m_.destination[t] != 0) {
-      team_.add(m_.tracks_inside + m_.destination[t] - 1, 1);
+      if (is_born) team_.add(&memory_.report->deaths, 1);
+    } else if (memory_.destination[track_index] != 0) {
+      team_.add(memory_.tracks_inside + memory_.destination[track_index] - 1, 1);
     }
     return !is_over;
   }
 
-  REGIONS_TEAM void count_arrival(uint32_t b, bool is_born) const {
-    const uint32_t origin = m_.origin[b], owner = m_.track_of[b];
-    const bool was_occluded = owner > t_.visible && t_.track(owner - 1).host != 0;
+  // Counts a region that split off another region, or a new track.
+  REGIONS_TEAM void count_arrival(uint32_t region_index, bool is_born) const {
+    const uint32_t origin = memory_.origin[region_index], owner = memory_.track_of[region_index];
+    const bool was_occluded = owner > tracks_.visible && tracks_.track(owner - 1).host != 0;
     const bool has_split =
-        was_occluded || (origin != 0 && owner != origin && m_.region_of[origin - 1] != 0);
-    if (has_split) team_.add(&m_.report->splits, 1);
-    if (!has_split && is_born) team_.add(&m_.report->births, 1);
+        was_occluded || (origin != 0 && owner != origin && memory_.region_of[origin - 1] != 0);
+    if (has_split) team_.add(&memory_.report->splits, 1);
+    if (!has_split && is_born) team_.add(&memory_.report->births, 1);
   }
 
   const Team& team_;
-  const TrackMemory& m_;
+  const TrackMemory& memory_;
   const TrackRules rules_;
   Region* const regions_;
-  const uint32_t count_;  // regions of this frame
+  const uint32_t count_;  // number of regions in this frame
   const TrackCounts counts_;
-  const StepTracks t_;
+  const StepTracks tracks_;
 };
 
 }  // namespace regions

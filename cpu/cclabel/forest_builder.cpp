@@ -369,7 +369,9 @@ void ForestBuilder::enlarge() {
   buffers_.full_size_mask.resize(packed_bytes(mask.layout, size));
   const Frame full =
       packed_frame(mask.layout, size, {}, Memory::host, buffers_.full_size_mask.data());
-  pick(mask, full, {enlarging(0, size.width, mask.width), enlarging(0, size.height, mask.height)},
+  pick(mask, full,
+       {mapping_to_picture(0, size.width, mask.width),
+        mapping_to_picture(0, size.height, mask.height)},
        workers_);
   input_.frame = full;
   input_.is_small = false;

@@ -206,7 +206,7 @@ void RunForest::allocate(Backend& backend, const VolumeLayout& max_volume) {
   memory.reserve(area_, nodes);
   memory.reserve(merged_, 2 * nodes);
   memory.allocate(backend);
-  memory_ = std::move(memory);
+  memory_ = memory.release();
 }
 
 void RunForest::reset(const VolumeLayout& volume, const RowSpans& spans, int band_rows,

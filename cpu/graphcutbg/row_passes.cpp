@@ -134,7 +134,7 @@ REGIONS_INLINE void update_model_with(const ModelArrays arrays, const FramePlan 
   const auto update_run = [&](int first, int last) __attribute__((always_inline)) {
     for_each_vector<kLanes>(
         first, last, [&]<class Int>(int x, int) __attribute__((always_inline)) {
-          Truth<Int> is_foreground;
+          LaneBool<Int> is_foreground;
           if constexpr (std::is_same_v<Int, int32_t>) {
             is_foreground = foreground[x] != 0;
           } else {

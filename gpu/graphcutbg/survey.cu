@@ -55,7 +55,7 @@ class Surveyor {
   // Adds the block's statistics to the sums of all blocks, `all`. The numbers are integers, so the
   // order of the additions does not matter.
   __device__ void add_to_global(Survey& all) {
-    add_warp_sum(sums_.contrast2, survey_.sums.contrast2);
+    add_warp_sum(sums_.squared_contrast, survey_.sums.squared_contrast);
     add_warp_sum(sums_.pairs, survey_.sums.pairs);
     for (int half = 0; half < Survey::kHalves; ++half) {
       add_warp_sum(sums_.count[half], survey_.sums.count[half]);
@@ -69,7 +69,7 @@ class Surveyor {
       }
     }
     if (threadIdx.x != 0) return;
-    AtomicAdd()(&all.sums.contrast2, survey_.sums.contrast2);
+    AtomicAdd()(&all.sums.squared_contrast, survey_.sums.squared_contrast);
     atomicAdd(&all.sums.pairs, survey_.sums.pairs);
     for (int half = 0; half < Survey::kHalves; ++half) {
       atomicAdd(&all.sums.count[half], survey_.sums.count[half]);

@@ -32,9 +32,9 @@ __global__ void shrink_kernel(ConstFrame from, Frame to, int c, int width, int h
   const auto [i, j] = thread_position();
   if (i >= width || j >= height) return;
   const Component& component_layout = to.layout.component[c];
-  const int mean =
-      mean_of<bytes>(from, c, steps_of(i, width, samples(from.width, component_layout.x_shift)),
-                     steps_of(j, height, samples(from.height, component_layout.y_shift)));
+  const int mean = mean_of<bytes>(
+      from, c, pixels_of_cell(i, width, samples(from.width, component_layout.x_shift)),
+      pixels_of_cell(j, height, samples(from.height, component_layout.y_shift)));
   put_value<bytes>(to.at(c, i << component_layout.x_shift, j << component_layout.y_shift),
                    to.layout, mean);
 }
@@ -46,9 +46,9 @@ __global__ void transfer_changes_kernel(ConstFrame before, ConstFrame after, Fra
   if (i >= width || j >= height) return;
   const Layout& layout = to.layout;
   const Component& component_layout = layout.component[c];
-  const int x = step_of(i, samples(before.width, component_layout.x_shift), width)
+  const int x = cell_of(i, samples(before.width, component_layout.x_shift), width)
                 << component_layout.x_shift;
-  const int y = step_of(j, samples(before.height, component_layout.y_shift), height)
+  const int y = cell_of(j, samples(before.height, component_layout.y_shift), height)
                 << component_layout.y_shift;
   const int old_value = value_in<bytes>(before.at(c, x, y), layout);
   const int new_value = value_in<bytes>(after.at(c, x, y), layout);
@@ -60,7 +60,7 @@ __global__ void transfer_changes_kernel(ConstFrame before, ConstFrame after, Fra
 }
 
 template <int bytes>
-__global__ void pick_kernel(ConstFrame from, Frame to, PixelPicking picking) {
+__global__ void pick_kernel(ConstFrame from, Frame to, PixelMapping picking) {
   const auto [x, y] = thread_position();
   if (x >= to.width || y >= to.height) return;
   pick_pixel<bytes>(from, picking.x.at(x, from.width), picking.y.at(y, from.height), to, x, y);
@@ -104,7 +104,7 @@ void transfer_changes(const ConstFrame& before, const ConstFrame& after, const F
   });
 }
 
-void pick(const ConstFrame& from, const Frame& to, const PixelPicking& picking,
+void pick(const ConstFrame& from, const Frame& to, const PixelMapping& picking,
           cudaStream_t stream) {
   with_pixel_bytes(to.layout, [&]<int bytes>() {
     launch(pick_kernel<bytes>, grid_over(to.width, to.height), dim3(kBlockWidth, kBlockHeight), 0,

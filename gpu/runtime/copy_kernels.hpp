@@ -20,7 +20,7 @@ void copy_small(const void* from, void* to, size_t bytes, cudaStream_t stream);
 void shrink(const ConstFrame& from, const Frame& to, cudaStream_t stream);
 void transfer_changes(const ConstFrame& before, const ConstFrame& after, const Frame& to,
                       bool is_tint, cudaStream_t stream);
-void pick(const ConstFrame& from, const Frame& to, const PixelPicking& picking,
+void pick(const ConstFrame& from, const Frame& to, const PixelMapping& picking,
           cudaStream_t stream);
 
 }  // namespace regions

@@ -88,7 +88,7 @@ class CudaQueue : public Queue {
                         bool is_tint) override {
     regions::transfer_changes(before, after, to, is_tint, current_stream_);
   }
-  void pick(const ConstFrame& from, const Frame& to, const PixelPicking& picking) override {
+  void pick(const ConstFrame& from, const Frame& to, const PixelMapping& picking) override {
     regions::pick(from, to, picking, current_stream_);
   }
   void start() override {

@@ -87,8 +87,8 @@ inline Frame label_plane(const Layout& layout, void* data, Size size, Memory mem
 inline void enlarge_nearest(Queue& queue, const ConstFrame& small, const Frame& whole,
                             const WorkArea& area) {
   queue.pick(small, whole,
-             {enlarging(area.left, area.area.width, area.work.width),
-              enlarging(area.top, area.area.height, area.work.height)});
+             {mapping_to_picture(area.left, area.area.width, area.work.width),
+              mapping_to_picture(area.top, area.area.height, area.work.height)});
 }
 
 }  // namespace regions

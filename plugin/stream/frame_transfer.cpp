@@ -401,10 +401,10 @@ ConstFrame WorkAreaPictures::small_mask(const ConstFrame& mask) {
   if (mask_.bytes() < bytes) mask_ = setup_.backend->allocate(bytes);
   const Frame small = label_plane(mask.layout, mask_.data(), work_area_.work, mask.memory);
   queue_.pick(mask, small,
-              {reducing(work_area_.left, work_area_.area.width, work_area_.work.width,
-                        work_area_.picture.width, mask.width),
-               reducing(work_area_.top, work_area_.area.height, work_area_.work.height,
-                        work_area_.picture.height, mask.height)});
+              {mapping_to_work_area(work_area_.left, work_area_.area.width, work_area_.work.width,
+                                    work_area_.picture.width, mask.width),
+               mapping_to_work_area(work_area_.top, work_area_.area.height, work_area_.work.height,
+                                    work_area_.picture.height, mask.height)});
   return small;
 }
 

@@ -73,7 +73,9 @@ RunResult run_on_cpu(int threads, const ConstFrame& in, const ConstFrame& mask,
 GuardedFrame enlarged(const ConstFrame& mask, Size size) {
   GuardedFrame whole(mask.layout.format, size);
   pick(mask, whole.frame(),
-       {enlarging(0, size.width, mask.width), enlarging(0, size.height, mask.height)}, Workers(1));
+       {mapping_to_picture(0, size.width, mask.width),
+        mapping_to_picture(0, size.height, mask.height)},
+       Workers(1));
   return whole;
 }
 

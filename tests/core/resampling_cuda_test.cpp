@@ -76,8 +76,9 @@ TEST_F(ResamplingCuda, GivesWhatTheCpuGives) {
           row[x] = static_cast<std::byte>(hash(static_cast<uint32_t>(x), static_cast<uint32_t>(y)));
         }
       }
-      const PixelPicking picking = {enlarging(place.left, place.area.width, place.work.width),
-                                    enlarging(place.top, place.area.height, place.work.height)};
+      const PixelMapping picking = {
+          mapping_to_picture(place.left, place.area.width, place.work.width),
+          mapping_to_picture(place.top, place.area.height, place.work.height)};
       const Frame device_grown = on_device(grown);
       queue_->pick(on_device(map), device_grown, picking);
       back(device_grown, grown);

@@ -29,7 +29,7 @@ TEST(Resampling, StepsCoverAllPlaces) {
   for (const auto& [few, many] :
        {std::pair{1, 1}, {1, 7}, {3, 7}, {7, 7}, {100, 333}, {4096, 65535}, {65535, 65535}}) {
     for (int x = 0; x < many; x += 1 + many / 500) {
-      const int step = step_of(x, few, many);
+      const int step = cell_of(x, few, many);
       ASSERT_EQ(step, step_by_walking(x, few, many)) << x << " of " << few << "/" << many;
       ASSERT_LE(first_of(step, few, many), x);
       ASSERT_GT(first_of(step + 1, few, many), x);
@@ -101,8 +101,8 @@ TEST(Resampling, LongRowsAndHighStepsHoldMeans) {
         const Grid few = grid_of(layout, c, size), many = grid_of(layout, c, whole);
         for (int j = 0; j < few.rows; ++j) {
           for (int i = 0; i < few.columns; ++i) {
-            const Steps x = steps_of(i, few.columns, many.columns);
-            const Steps y = steps_of(j, few.rows, many.rows);
+            const PixelInterval x = pixels_of_cell(i, few.columns, many.columns);
+            const PixelInterval y = pixels_of_cell(j, few.rows, many.rows);
             int64_t sum = 0;
             for (int v = y.first; v < y.end; ++v) {
               for (int u = x.first; u < x.end; ++u) sum += value_of(from.frame(), c, u, v);
@@ -136,8 +136,8 @@ TEST(Resampling, MapsGrowByNearestPixels) {
         }
       }
       pick(small.frame(), whole.frame(),
-           {enlarging(place.left, place.area.width, place.work.width),
-            enlarging(place.top, place.area.height, place.work.height)},
+           {mapping_to_picture(place.left, place.area.width, place.work.width),
+            mapping_to_picture(place.top, place.area.height, place.work.height)},
            Workers(2));
       ASSERT_TRUE(whole.intact()) << trial.name();
       for (int y = 0; y < place.picture.height; ++y) {
@@ -169,12 +169,12 @@ TEST(Resampling, MasksOfOtherSizesAreTakenAtMiddles) {
       for (int x = 0; x < there.width; ++x)
         mask.frame().set_sample(0, x, y, (x * 7 + y * 31) & 255);
     }
-    pick(
-        mask.frame(), small.frame(),
-        {reducing(place.left, place.area.width, place.work.width, place.picture.width, there.width),
-         reducing(place.top, place.area.height, place.work.height, place.picture.height,
-                  there.height)},
-        Workers(1));
+    pick(mask.frame(), small.frame(),
+         {mapping_to_work_area(place.left, place.area.width, place.work.width, place.picture.width,
+                               there.width),
+          mapping_to_work_area(place.top, place.area.height, place.work.height,
+                               place.picture.height, there.height)},
+         Workers(1));
     ASSERT_TRUE(small.intact());
     for (int y = 0; y < place.work.height; ++y) {
       for (int x = 0; x < place.work.width; ++x) {

@@ -39,7 +39,7 @@ TEST(GraphCutModel, FollowsTheFormulas) {
       const Color color = color_of_frame(pixel, i);
       const std::array<double, 3> plain = {double(color.y), double(color.u), double(color.v)};
       if (i > 0) {
-        const double wanted = expected.evidence(plain) * kNat;
+        const double wanted = expected.evidence(plain) * kUnitsPerNat;
         int32_t match;
         ASSERT_NEAR(evidence(model, color, frame.model, match), wanted, 8 + 0.03 * std::abs(wanted))
             << "pixel " << pixel << ", frame " << i;
@@ -108,7 +108,7 @@ TEST(GraphCutEnergy, LinksFollowTheFormula) {
   const uint32_t scale = scene_plan_of(params).contrast_scale;
   for (int contrast = 0; contrast < 1500; contrast += 7) {
     for (const bool diagonal : {false, true}) {
-      const double wanted = oracle::link(10, 12, contrast, diagonal) * kNat;
+      const double wanted = oracle::link(10, 12, contrast, diagonal) * kUnitsPerNat;
       // A step of the table is 1/16 of the exponent.
       const int step = ContrastScale::scaled(scale).step_of(contrast);
       EXPECT_NEAR(plan.link_for(step, diagonal), wanted, 2 + wanted / 15) << contrast;
@@ -131,10 +131,10 @@ TEST(GraphCutEnergy, ShadowsLoseEvidenceButOtherHuesAndTexturesKeepIt) {
   GraphCutBgParams params;
   params.shadow_darkest = 0.3;
   const EnergyPlan plan = energy_plan_of(params, {8, 8});
-  Mode grass = new_mode({160, 108, 118}, Mode::kWhole);
+  Mode grass = new_mode({160, 108, 118}, Mode::kFullWeight);
   grass.var_chroma = 16 * 6;
   grass.var_luma = 16 * 8;
-  const int strong = 4 * kNat;
+  const int strong = 4 * kUnitsPerNat;
   const auto remaining = [&](const Color& now, int error) {
     return suppress_shadow(strong, now, grass, plan, [&](int) { return error; });
   };
@@ -195,9 +195,9 @@ TEST(GraphCutEnergy, BackgroundThatMovedTwoPixelsCountsForNothing) {
   canvas.background = background.data();
   for (int x = 0; x < kWidth; ++x) background[canvas.at(x, 2)] = tape.packed();
   FramePlan frame;
-  frame.model.threshold = 6 * kNat;
-  const Mode mode = new_mode(grass, Mode::kWhole);
-  constexpr int kStrong = 5 * kNat;
+  frame.model.threshold = 6 * kUnitsPerNat;
+  const Mode mode = new_mode(grass, Mode::kFullWeight);
+  constexpr int kStrong = 5 * kUnitsPerNat;
   const auto evidence_of = [&](const Color& color, int y) {
     now[canvas.at(4, y)] = color.packed();
     return suppress_jitter(kStrong, canvas, frame, mode, 4, y);
@@ -215,7 +215,7 @@ TEST(GraphCutEnergy, BackgroundThatMovedTwoPixelsCountsForNothing) {
 
 TEST(GraphCutColors, LogarithmsAreNearTheTrueOnes) {
   for (const uint32_t x : {1u, 2u, 3u, 100u, 65535u, 1000000u, 0xFFFFFFFFu}) {
-    EXPECT_NEAR(log_units(x), std::log(double(x)) * kNat, 0.07 * kNat) << x;
+    EXPECT_NEAR(log_units(x), std::log(double(x)) * kUnitsPerNat, 0.07 * kUnitsPerNat) << x;
   }
 }
 
@@ -261,7 +261,7 @@ TEST(GraphCutScene, NoiseIsNoLight) {
     const auto now = static_cast<uint8_t>(was + regions::hash(i, 1) % 7 - 3);
     survey_light(survey.sums, {now}, {was}, 95, tally);
   }
-  EXPECT_TRUE(light_of(survey.sums, medians_of(survey)).same());
+  EXPECT_TRUE(light_of(survey.sums, medians_of(survey)).is_unchanged());
 }
 
 }  // namespace

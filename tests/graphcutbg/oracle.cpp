@@ -11,7 +11,7 @@ constexpr double kLower = 0.06, kUpper = 0.24;
 
 }  // namespace
 
-double Mixture::distance2(const Gaussian& mode, const std::array<double, 3>& color) {
+double Mixture::squared_distance(const Gaussian& mode, const std::array<double, 3>& color) {
   const double y = color[0] - mode.mean[0], u = color[1] - mode.mean[1],
                v = color[2] - mode.mean[2];
   return y * y / mode.luma + (u * u + v * v) / mode.chroma;
@@ -22,7 +22,7 @@ double Mixture::evidence(const std::array<double, 3>& color) const {
   double least = 2 * half;
   for (const Gaussian& mode : modes_) {
     const double doubt = std::clamp((kUpper - mode.share) / (kUpper - kLower), 0.0, 1.0) * 2 * half;
-    least = std::min(least, distance2(mode, color) / 2 + doubt);
+    least = std::min(least, squared_distance(mode, color) / 2 + doubt);
   }
   return least - half;
 }
@@ -35,8 +35,9 @@ void Mixture::learn(const std::array<double, 3>& color, bool foreground, double 
   }
   Gaussian* match = nullptr;
   for (Gaussian& mode : modes_) {
-    const double d2 = distance2(mode, color);
-    if (d2 < std::max(threshold_, 9.0) && (!match || d2 < distance2(*match, color))) match = &mode;
+    const double d2 = squared_distance(mode, color);
+    if (d2 < std::max(threshold_, 9.0) && (!match || d2 < squared_distance(*match, color)))
+      match = &mode;
   }
   const bool known = match && match->share >= kUpper;
   if (foreground && known) return;
@@ -66,8 +67,8 @@ void Mixture::learn(const std::array<double, 3>& color, bool foreground, double 
   match->chroma = std::clamp(match->chroma + (chroma - match->chroma) * var_pull, 4.0, 600.0);
 }
 
-double link(double lambda, double sigma, double contrast2, bool diagonal) {
-  const double alike = std::exp(-contrast2 / (2 * sigma * sigma));
+double link(double lambda, double sigma, double squared_contrast, bool diagonal) {
+  const double alike = std::exp(-squared_contrast / (2 * sigma * sigma));
   return lambda * std::max(alike, 0.12) / (diagonal ? std::sqrt(2.0) : 1.0);
 }
 

@@ -25,13 +25,13 @@ class Mixture {
   const std::vector<Gaussian>& modes() const { return modes_; }
 
  private:
-  static double distance2(const Gaussian& mode, const std::array<double, 3>& color);
+  static double squared_distance(const Gaussian& mode, const std::array<double, 3>& color);
   double threshold_;
   std::vector<Gaussian> modes_;  // at most 3
 };
 
-// lambda * exp(-contrast2 / (2 sigma^2)) / distance, nats; at least 0.12 lambda / distance.
-double link(double lambda, double sigma, double contrast2, bool diagonal);
+// lambda * exp(-squared_contrast / (2 sigma^2)) / distance, nats; at least 0.12 lambda / distance.
+double link(double lambda, double sigma, double squared_contrast, bool diagonal);
 
 // How far brightness is from the background's, dimmed as at (x, y), over the better arms of two
 // pixels along either axis; squared levels. Pictures are [height][width] with (x, y) two from any

@@ -54,7 +54,7 @@ class LazyQueue final : public Queue {
   int64_t elapsed() const override { return 0; }
   void shrink(const ConstFrame&, const Frame&) override {}
   void transfer_changes(const ConstFrame&, const ConstFrame&, const Frame&, bool) override {}
-  void pick(const ConstFrame&, const Frame&, const PixelPicking&) override {}
+  void pick(const ConstFrame&, const Frame&, const PixelMapping&) override {}
 
  private:
   std::vector<std::function<void()>> tasks_;

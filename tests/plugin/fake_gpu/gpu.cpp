@@ -69,7 +69,7 @@ class FakeQueue final : public Queue {
                         bool is_tint) override {
     cpu_->transfer_changes(before, after, to, is_tint);
   }
-  void pick(const ConstFrame& from, const Frame& to, const PixelPicking& picking) override {
+  void pick(const ConstFrame& from, const Frame& to, const PixelMapping& picking) override {
     cpu_->pick(from, to, picking);
   }
 
