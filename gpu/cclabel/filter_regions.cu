@@ -42,9 +42,9 @@ __device__ void count_digits(const uint32_t* bits, size_t words, const RegionAre
                              uint64_t selected, int shift, uint32_t (&count)[kDigits]) {
   const size_t step = static_cast<size_t>(gridDim.x) * SelectBlock::threads;
   for (size_t w = blockIdx.x * SelectBlock::threads + threadIdx.x; w < words; w += step) {
-    for (uint32_t left = bits[w]; left; left &= left - 1) {
-      const uint32_t id =
-          static_cast<uint32_t>(w) * 32 + static_cast<uint32_t>(__ffs(static_cast<int>(left)) - 1);
+    for (uint32_t remaining = bits[w]; remaining; remaining &= remaining - 1) {
+      const uint32_t id = static_cast<uint32_t>(w) * 32 +
+                          static_cast<uint32_t>(__ffs(static_cast<int>(remaining)) - 1);
       const uint64_t key = key_of_region(areas, id, areas.area[id]);
       if ((key ^ selected) >> shift >> kDigitBits) continue;
       atomicAdd(&count[key >> shift & (kDigits - 1)], 1u);
@@ -122,8 +122,8 @@ __device__ bool is_region(const ImageTiles& tiles, int c, int border, uint32_t i
 }
 
 __device__ uint32_t id_of_component(const ImageTiles& tiles, const TilePosition& position, int c) {
-  return position.id(tiles,
-                     tiles.first_pixel[static_cast<size_t>(position.tile) * tiles.capacity + c]);
+  return position.id(
+      tiles, tiles.first_pixel[static_cast<size_t>(position.tile_index) * tiles.max_tile_runs + c]);
 }
 
 template <class F>
@@ -134,7 +134,7 @@ __device__ void for_each_component(const TileCounts& count, F f) {
 __global__ void clear_areas_kernel(ImageTiles tiles, RegionAreas areas) {
   if (!areas.are_needed(tiles.total)) return;
   const TilePosition position = tile_of_block(tiles);
-  const TileCounts count = tiles.counts[position.tile];
+  const TileCounts count = tiles.counts[position.tile_index];
   for_each_component(count, [&](int c) {
     const uint32_t id = id_of_component(tiles, position, c);
     if (is_region(tiles, c, count.border, id)) areas.area[id] = 0;
@@ -146,12 +146,12 @@ __global__ __launch_bounds__(kThreads) void measure_areas_kernel(ImageTiles tile
   __shared__ uint32_t area[kMaxComponents];
   if (!areas.are_needed(tiles.total)) return;
   const TilePosition position = tile_of_block(tiles);
-  const TileCounts count = tiles.counts[position.tile];
+  const TileCounts count = tiles.counts[position.tile_index];
   for_each_component(count, [&](int c) { area[c] = 0; });
   __syncthreads();  // areas are clear
   const int lane = static_cast<int>(threadIdx.x % 32);
   const uint16_t* component_of =
-      tiles.component + static_cast<size_t>(position.tile) * tiles.capacity;
+      tiles.component_of_run + static_cast<size_t>(position.tile_index) * tiles.max_tile_runs;
   for_each_run_word<kThreads>(tiles, position, [&](const RunWord& word, int, int) {
     if (!word.is_foreground(lane) || !word.is_last_of_run(lane)) return;
     const auto length = static_cast<uint32_t>(lane - word.run_begin(lane) + 1);
@@ -166,16 +166,19 @@ __global__ __launch_bounds__(kThreads) void measure_areas_kernel(ImageTiles tile
 // Sets the area of the region that contains pixel (x, y), if any.
 __device__ void set_area_at(const ImageTiles& tiles, const RegionAreas& areas, int x, int y,
                             uint32_t area) {
-  const int column = x / tiles.width, row = y / tiles.height;
-  const TilePosition position{column, row, row * tiles.columns + column, column * tiles.width,
-                              row * tiles.height};
+  const int column = x / tiles.tile_width, row = y / tiles.tile_height;
+  const TilePosition position{column, row, row * tiles.tile_columns + column,
+                              column * tiles.tile_width, row * tiles.tile_height};
   const int bit = x % 32;
-  const RunWord word = load_run_word(tiles, position.tile,
-                                     (y - position.y) * (tiles.width / 32) + (x - position.x) / 32);
+  const RunWord word =
+      load_run_word(tiles, position.tile_index,
+                    (y - position.y) * (tiles.tile_width / 32) + (x - position.x) / 32);
   if (!word.is_foreground(bit)) return;
-  const size_t at = static_cast<size_t>(position.tile) * tiles.capacity + word.run_at(bit);
-  const int c = tiles.component[at];
-  areas.area[region_of_component(tiles, position, c, tiles.counts[position.tile].border)] = area;
+  const size_t at =
+      static_cast<size_t>(position.tile_index) * tiles.max_tile_runs + word.run_at(bit);
+  const int c = tiles.component_of_run[at];
+  areas.area[region_of_component(tiles, position, c, tiles.counts[position.tile_index].border)] =
+      area;
 }
 
 // Regions of the background that touch the image's edge are not holes: sets their area to the
@@ -199,7 +202,7 @@ template <class IsKept>
 __global__ void drop_regions_kernel(ImageTiles tiles, RegionAreas areas, IsKept is_kept) {
   if (!areas.are_needed(tiles.total)) return;
   const TilePosition position = tile_of_block(tiles);
-  const TileCounts count = tiles.counts[position.tile];
+  const TileCounts count = tiles.counts[position.tile_index];
   for_each_component(count, [&](int c) {
     const uint32_t id = id_of_component(tiles, position, c);
     if (!is_region(tiles, c, count.border, id) || is_kept(id, areas.area[id])) return;
@@ -207,7 +210,7 @@ __global__ void drop_regions_kernel(ImageTiles tiles, RegionAreas areas, IsKept 
     // may have dropped the region already.
     const uint32_t bit = 1u << (id & 31);
     if (atomicAnd(tiles.region_bits + (id >> 5), ~bit) & bit)
-      atomicSub(tiles.region_count + position.tile, 1u);
+      atomicSub(tiles.region_count + position.tile_index, 1u);
   });
 }
 
@@ -229,19 +232,19 @@ __global__ __launch_bounds__(kThreads) void fill_holes_kernel(ImageTiles tiles, 
                                                               uint32_t max_area, uint32_t* bits) {
   __shared__ uint32_t filled[kMaxComponents];
   const TilePosition position = tile_of_block(tiles);
-  const TileCounts count = tiles.counts[position.tile];
+  const TileCounts count = tiles.counts[position.tile_index];
   for_each_component(count, [&](int c) {
     filled[c] = areas.area[region_of_component(tiles, position, c, count.border)] <= max_area;
   });
   __syncthreads();  // `filled` is complete
-  const int lane = static_cast<int>(threadIdx.x % 32), words = tiles.width / 32;
+  const int lane = static_cast<int>(threadIdx.x % 32), words = tiles.tile_width / 32;
   const uint16_t* component_of =
-      tiles.component + static_cast<size_t>(position.tile) * tiles.capacity;
+      tiles.component_of_run + static_cast<size_t>(position.tile_index) * tiles.max_tile_runs;
   const int warps = kThreads / 32;
-  for (int w = static_cast<int>(threadIdx.x / 32); w < words * tiles.height; w += warps) {
+  for (int w = static_cast<int>(threadIdx.x / 32); w < words * tiles.tile_height; w += warps) {
     const int y = position.y + w / words;
     if (y >= tiles.size.height) break;
-    const RunWord word = load_run_word(tiles, position.tile, w);  // of the background
+    const RunWord word = load_run_word(tiles, position.tile_index, w);  // of the background
     const bool is_set = !word.is_foreground(lane) || filled[component_of[word.run_at(lane)]];
     const uint32_t set = __ballot_sync(kAllLanes, is_set);
     const size_t at = static_cast<size_t>(y) * (tiles.stride / 32) + position.x / 32 + w % words;
@@ -250,7 +253,7 @@ __global__ __launch_bounds__(kThreads) void fill_holes_kernel(ImageTiles tiles, 
 }
 
 dim3 grid_of(const ImageTiles& tiles) {
-  return {static_cast<unsigned>(tiles.columns), static_cast<unsigned>(tiles.rows)};
+  return {static_cast<unsigned>(tiles.tile_columns), static_cast<unsigned>(tiles.tile_rows)};
 }
 
 // Calls visit(id) for each region whose first voxel is in the thread's word.
@@ -266,7 +269,7 @@ __device__ void for_each_region(const FirstPixelBitmap& bitmap, Visit visit) {
 __device__ void drop(const FirstPixelBitmap& bitmap, uint32_t region) {
   // no other thread writes this word
   bitmap.bits[bitmap.index_of(region / 32)] &= ~(1u << region % 32);
-  atomicSub(bitmap.sums + region / 32 / FirstPixelBitmap::kSumWords, 1u);
+  atomicSub(bitmap.region_counts + region / 32 / FirstPixelBitmap::kWordsPerCount, 1u);
 }
 
 __global__ __launch_bounds__(kThreads) void clear_bitmap_areas_kernel(FirstPixelBitmap bitmap) {
@@ -292,7 +295,7 @@ __global__ __launch_bounds__(kThreads) void drop_smallest_kernel(
 // Copies the bits to `before`, in raster order of words. Numbers will overwrite them.
 __global__ __launch_bounds__(kThreads) void sort_words_kernel(FirstPixelBitmap bitmap) {
   const uint32_t word = blockIdx.x * kThreads + threadIdx.x;
-  if (word < bitmap.words) bitmap.before[word] = bitmap.bits[bitmap.index_of(word)];
+  if (word < bitmap.words) bitmap.regions_before[word] = bitmap.bits[bitmap.index_of(word)];
 }
 
 }  // namespace
@@ -346,7 +349,7 @@ void drop_smallest(const FirstPixelBitmap& bitmap, uint32_t limit, LargestSelect
   const RegionAreas areas{bitmap.area, id_bits, limit};
   launch(sort_words_kernel, blocks_for(bitmap.words, kThreads), kThreads, 0, stream, bitmap);
   // in raster order
-  select_largest(bitmap.before, bitmap.words, bitmap.total, areas, selection, stream);
+  select_largest(bitmap.regions_before, bitmap.words, bitmap.total, areas, selection, stream);
   launch(drop_smallest_kernel, blocks_for(bitmap.words, kThreads), kThreads, 0, stream, bitmap,
          areas, selection);
 }

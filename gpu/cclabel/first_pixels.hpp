@@ -73,12 +73,12 @@ struct FirstPixelBitmap {
   uint32_t pitch;              // ids from one row to the next
   uint32_t words;              // of `bits`
   uint32_t* bits;              // [words]
-  uint32_t* before;            // [words] number of labelled regions that start before the word
-  uint32_t* sums;              // [words / kSumWords] number of regions that start in these words
-  uint32_t* area;              // by id, valid only for regions, and only while a filter needs areas
-  uint32_t* total;             // [2] number of regions, number of regions that have a label
+  uint32_t* regions_before;    // [words] number of labelled regions that start before the word
+  uint32_t* region_counts;  // [words / kWordsPerCount] number of regions that start in these words
+  uint32_t* area;           // by id, valid only for regions, and only while a filter needs areas
+  uint32_t* total;          // [2] number of regions, number of regions that have a label
 
-  static constexpr uint32_t kSumWords = 1024;
+  static constexpr uint32_t kWordsPerCount = 1024;
 
   // The index of a word that is counted in raster order.
   REGIONS_HD uint32_t index_of(uint32_t word) const {
@@ -121,10 +121,10 @@ struct AreaBounds {
 
 // Whether the output format may be too small for the labels of a volume of this size, so that the
 // smallest regions lose their label.
-inline bool may_drop_smallest(const FrameTask& job, const CcLabelParams& params,
+inline bool may_drop_smallest(const FrameTask& task, const CcLabelParams& params,
                               const VolumeLayout& volume_layout) {
   return params.overflow == Overflow::drop_smallest &&
-         max_output_label(job, params) < volume_layout.size().area();
+         max_output_label(task, params) < volume_layout.size().area();
 }
 
 // Decides which regions get a label, and numbers them 1..n. All methods share this sequence.
@@ -133,13 +133,13 @@ inline bool may_drop_smallest(const FrameTask& job, const CcLabelParams& params,
 //   number(totals)        numbers the remaining regions in raster order
 //   keep_largest(limit)   if more than `limit` are numbered, removes all except the largest
 template <class Regions>
-void filter_and_number_regions(const FrameTask& job, const CcLabelParams& params,
+void filter_and_number_regions(const FrameTask& task, const CcLabelParams& params,
                                const VolumeLayout& volume_layout, const Regions& regions) {
   const AreaBounds bounds(params);
   if (bounds.exclude_any()) regions.drop_by_area(bounds);
   regions.number(Totals::both);
-  if (!may_drop_smallest(job, params, volume_layout)) return;
-  regions.keep_largest(max_output_label(job, params));
+  if (!may_drop_smallest(task, params, volume_layout)) return;
+  regions.keep_largest(max_output_label(task, params));
   regions.number(Totals::labelled);
 }
 
@@ -170,9 +170,11 @@ struct FirstPixelRegions {
 
 // The label of the region whose id is `id` and whose bitmap word is at `index`. Returns 0 if the
 // bit is not set, because no region starts there or the region was filtered out.
-__device__ inline uint32_t label_at_first_pixel(const uint32_t* bits, const uint32_t* before,
-                                                uint32_t index, uint32_t id) {
-  const uint32_t word = bits[index], earlier = before[index];  // two loads in flight at once
+__device__ inline uint32_t label_at_first_pixel(const uint32_t* bits,
+                                                const uint32_t* regions_before, uint32_t index,
+                                                uint32_t id) {
+  const uint32_t word = bits[index],
+                 earlier = regions_before[index];  // two loads in flight at once
   const auto bit = static_cast<int>(id % 32);
   const uint32_t label = earlier + static_cast<uint32_t>(__popc(word & bits_below(bit))) + 1;
   return label & (0u - (word >> bit & 1));

@@ -3,7 +3,7 @@
 // of a small image. Runs are numbered in raster order, so a pixel's run is found by counting start
 // bits.
 // Steps: a reader thresholds pixels to bits; an adjacency class finds the starts of runs;
-// rank_runs() numbers them; merge_runs() links runs that touch.
+// number_runs() numbers them; merge_runs() links runs that touch.
 #pragma once
 
 #include <concepts>
@@ -34,8 +34,8 @@ __device__ void for_each_lane(int count, F f) {
 template <class T>
 struct TileRuns {
   uint32_t foreground[T::all_words];
-  alignas(8) uint32_t starts[T::all_words];
-  uint16_t rank[T::all_words];   // number of runs that start before the word
+  alignas(8) uint32_t run_starts[T::all_words];
+  uint16_t runs_before[T::all_words];  // number of runs that start before the word
   uint32_t extent[T::max_runs];  // first pixel of the run, y * width + x, | its last pixel << 16
   int count;
 
@@ -45,7 +45,7 @@ struct TileRuns {
   // The number of runs that start at or before pixel `x` of row `y`.
   __device__ int runs_up_to(int x, int y) const {
     const int w = y * T::words + x / 32;
-    return rank[w] + __popc(starts[w] & bits_up_to(x % 32));
+    return runs_before[w] + __popc(run_starts[w] & bits_up_to(x % 32));
   }
   __device__ bool is_foreground(int x, int y) const {
     return foreground[y * T::words + x / 32] >> x % 32 & 1;
@@ -67,23 +67,24 @@ struct MarkedCounts {
 // contains the marked starts of this thread's word. Ends with a barrier. Needs none at the
 // beginning: a thread reads no other thread's words before the first barrier inside.
 template <class T>
-__device__ inline MarkedCounts rank_runs(TileRuns<T>& runs, uint32_t (&warp_sums)[T::threads / 32],
-                                         uint32_t marked) {
+__device__ inline MarkedCounts number_runs(TileRuns<T>& runs,
+                                           uint32_t (&warp_sums)[T::threads / 32],
+                                           uint32_t marked) {
   static_assert(T::all_words <= T::threads, "a thread has one word");
   static_assert(T::max_runs < 1 << 16, "two counts are one sum");
   const int w = static_cast<int>(threadIdx.x);
   const bool has_word = w < T::all_words;
-  const auto starts_here = static_cast<uint32_t>(has_word ? __popc(runs.starts[w]) : 0);
+  const auto starts_here = static_cast<uint32_t>(has_word ? __popc(runs.run_starts[w]) : 0);
   uint32_t total;
   const uint32_t before = block_exclusive_sum<T::threads>(
       starts_here | static_cast<uint32_t>(__popc(marked)) << 16, warp_sums, total);
   uint32_t run = before & 0xffffu;
   if (has_word) {
-    const uint32_t foreground = runs.foreground[w], starts = runs.starts[w];
+    const uint32_t foreground = runs.foreground[w], starts = runs.run_starts[w];
     const uint32_t continued = foreground & ~starts;  // linked to the pixel on their left
     const bool last_word = w % T::words == T::words - 1;
-    const uint32_t next = last_word ? 0 : runs.foreground[w + 1] & ~runs.starts[w + 1] & 1;
-    runs.rank[w] = static_cast<uint16_t>(run);
+    const uint32_t next = last_word ? 0 : runs.foreground[w + 1] & ~runs.run_starts[w + 1] & 1;
+    runs.runs_before[w] = static_cast<uint16_t>(run);
     uint32_t lasts = foreground & ~(continued >> 1 | next << 31);
     const auto pixel = [&](uint32_t bits) {
       return static_cast<uint32_t>(w * 32 + __ffs(bits) - 1);
@@ -212,8 +213,8 @@ struct PixelReader {
 
 // Finds which runs touch, in a block of pixels of shape C::Tile. C::Shared is its shared memory.
 // All threads of the block call its functions in this order: marked_starts() returns the starts of
-// the thread's word that rank_runs() must count; link_to_first_neighbour() sets the parent of each
-// run to the first run above that it touches, or to itself; merge_remaining() unites all other
+// the thread's word that number_runs() must count; link_to_first_neighbour() sets the parent of
+// each run to the first run above that it touches, or to itself; merge_remaining() unites all other
 // pairs of touching runs.
 template <class C>
 concept RunAdjacency = requires(const C& adjacency, uint32_t* parent, const MarkedCounts& marked) {
@@ -253,8 +254,8 @@ class ForegroundAdjacency {
     if (w < T::all_words) {
       const uint32_t bits = runs_.foreground[w];
       const uint32_t carry = w % T::words ? runs_.foreground[w - 1] >> 31 : 0;
-      runs_.starts[w] = bits & ~(bits << 1 | carry);
-      marked_ = runs_.starts[w] & covered_gaps(w);
+      runs_.run_starts[w] = bits & ~(bits << 1 | carry);
+      marked_ = runs_.run_starts[w] & covered_gaps(w);
     }
     __syncthreads();  // starts are complete
   }
@@ -267,8 +268,8 @@ class ForegroundAdjacency {
     const int w = static_cast<int>(threadIdx.x);
     int at = static_cast<int>(marked.before);
     for (uint32_t bits = marked_; bits && at < T::max_runs_to_merge; bits &= bits - 1, ++at) {
-      const uint32_t before = runs_.starts[w] & (bits - 1) & ~bits;
-      to_merge_.run[at] = static_cast<uint16_t>(runs_.rank[w] + __popc(before));
+      const uint32_t before = runs_.run_starts[w] & (bits - 1) & ~bits;
+      to_merge_.run[at] = static_cast<uint16_t>(runs_.runs_before[w] + __popc(before));
     }
     runs_.for_each([&](int r, bool exists) {
       if (exists) parent[r] = static_cast<uint32_t>(run_above(r));
@@ -352,7 +353,7 @@ class ForegroundAdjacency {
 template <RunAdjacency Adjacency, class T = typename Adjacency::Tile>
 __device__ void merge_runs(TileRuns<T>& runs, uint32_t (&warp_sums)[T::threads / 32],
                            uint32_t* parent, const Adjacency& adjacency) {
-  const MarkedCounts marked = rank_runs(runs, warp_sums, adjacency.marked_starts());
+  const MarkedCounts marked = number_runs(runs, warp_sums, adjacency.marked_starts());
   adjacency.link_to_first_neighbour(parent, marked);
   __syncthreads();  // every run has a parent
   // Three steps of pointer jumping replace up to eight links by one. This is short enough for

@@ -149,8 +149,8 @@ class LinkAdjacency {
       unvisited = linked(bits.up) | linked(bits.up_left) >> 1 | linked(bits.up_right) << 1;
       if (!exists) unvisited = 0;
       const int above = max(row - 1, 0);  // pixels of the first row have no links upwards
-      starts = row_of(adjacency.runs_.starts, above);
-      before = adjacency.runs_.rank[above * T::words];
+      starts = row_of(adjacency.runs_.run_starts, above);
+      before = adjacency.runs_.runs_before[above * T::words];
     }
     // Returns the next run, or -1 at the end.
     __device__ int next() {
@@ -217,7 +217,7 @@ class LinkAdjacency {
     const uint32_t left = w > 0 ? here : here & ~1u;
     const uint32_t right = here >> 1 | existing(w + 1) << 31;
     runs_.foreground[word] = here;
-    runs_.starts[word] = here & ~(votes.left & left);
+    runs_.run_starts[word] = here & ~(votes.left & left);
     bits_.up[word] = votes.up & up;
     bits_.up_left[word] = votes.up_left & up & left;
     bits_.up_right[word] = (votes.left_up >> 1 | next_left_up << 31) & up & right;
@@ -254,7 +254,7 @@ struct TileForest {
   uint32_t roots[T::max_runs / 32];    // bits by run
   uint32_t borders[T::max_runs / 32];  // bits by run: roots whose component touches another tile
   // Number of roots before the word: border components | other components << 16.
-  uint32_t earlier[T::max_runs / 32];
+  uint32_t roots_before[T::max_runs / 32];
   uint32_t first_bits[T::all_words];  // bits: first pixels of components
   uint32_t warp_sums[T::threads / 32];
 };
@@ -262,22 +262,23 @@ struct TileForest {
 // Sets the parent of each run to its root. Marks the roots, and the roots whose component touches
 // another tile.
 template <RunAdjacency Adjacency>
-__device__ void find_roots(TileForest<Adjacency>& s, const ImageTiles& tiles,
+__device__ void find_roots(TileForest<Adjacency>& shared, const ImageTiles& tiles,
                            const TilePosition& position) {
   using T = typename Adjacency::Tile;
-  const int up = position.row > 0 ? 0 : -1, down = position.row + 1 < tiles.rows ? T::rows - 1 : -1;
+  const int up = position.row > 0 ? 0 : -1,
+            down = position.row + 1 < tiles.tile_rows ? T::rows - 1 : -1;
   const int left = position.column > 0 ? 0 : -1;
-  const int right = position.column + 1 < tiles.columns ? T::width - 1 : -1;
-  s.runs.for_each([&](int r, bool exists) {
-    const uint32_t root = flatten(s.parent, static_cast<uint32_t>(r), exists);
-    const int first = s.runs.first(r), last = s.runs.last(r), y = first / T::width;
+  const int right = position.column + 1 < tiles.tile_columns ? T::width - 1 : -1;
+  shared.runs.for_each([&](int r, bool exists) {
+    const uint32_t root = flatten(shared.parent, static_cast<uint32_t>(r), exists);
+    const int first = shared.runs.first(r), last = shared.runs.last(r), y = first / T::width;
     const bool at_border =
         y == up || y == down || first % T::width == left || last % T::width == right;
     const uint32_t bit = 1u << root % 32;
-    if (at_border && !(s.borders[root / 32] & bit)) atomicOr(&s.borders[root / 32], bit);
+    if (at_border && !(shared.borders[root / 32] & bit)) atomicOr(&shared.borders[root / 32], bit);
     const bool is_root = exists && root == static_cast<uint32_t>(r);
     const uint32_t roots = __ballot_sync(kAllLanes, is_root);
-    if (threadIdx.x % 32 == 0) s.roots[r / 32] = roots;
+    if (threadIdx.x % 32 == 0) shared.roots[r / 32] = roots;
   });
   __syncthreads();  // roots and borders are complete
 }
@@ -285,39 +286,42 @@ __device__ void find_roots(TileForest<Adjacency>& s, const ImageTiles& tiles,
 // Numbers the components of the tile, border components first. Returns both counts: border
 // components | other components << 16.
 template <RunAdjacency Adjacency>
-__device__ uint32_t number_components(TileForest<Adjacency>& s) {
+__device__ uint32_t number_components(TileForest<Adjacency>& shared) {
   using T = typename Adjacency::Tile;
   static_assert(T::max_runs / 32 <= T::threads, "a thread ranks one word of roots");
-  const int w = static_cast<int>(threadIdx.x), words = (s.runs.count + 31) / 32;
-  const uint32_t roots = w < words ? s.roots[w] : 0, borders = w < words ? s.borders[w] : 0;
+  const int w = static_cast<int>(threadIdx.x), words = (shared.runs.count + 31) / 32;
+  const uint32_t roots = w < words ? shared.roots[w] : 0,
+                 borders = w < words ? shared.borders[w] : 0;
   const uint32_t counts = static_cast<uint32_t>(__popc(borders)) |
                           static_cast<uint32_t>(__popc(roots & ~borders)) << 16;
   uint32_t total;
-  const uint32_t earlier = block_exclusive_sum<T::threads>(counts, s.warp_sums, total);
-  if (w < words) s.earlier[w] = earlier;
+  const uint32_t earlier = block_exclusive_sum<T::threads>(counts, shared.warp_sums, total);
+  if (w < words) shared.roots_before[w] = earlier;
   __syncthreads();  // ranks are complete
   return total;
 }
 
 // Writes the component of each run, and the first pixel and initial parent of each component.
 template <RunAdjacency Adjacency>
-__device__ void write_runs(TileForest<Adjacency>& s, const ImageTiles& tiles,
+__device__ void write_runs(TileForest<Adjacency>& shared, const ImageTiles& tiles,
                            const TilePosition& position, uint32_t counts) {
   using T = typename Adjacency::Tile;
-  const size_t at = static_cast<size_t>(position.tile) * T::max_runs;
+  const size_t at = static_cast<size_t>(position.tile_index) * T::max_runs;
   const uint32_t border_count = counts & 0xffffu;
-  s.runs.for_each([&](int r, bool exists) {
-    const uint32_t root = s.parent[r], w = root / 32;
-    const uint32_t under = bits_below(static_cast<int>(root % 32)), borders = s.borders[w];
+  shared.runs.for_each([&](int r, bool exists) {
+    const uint32_t root = shared.parent[r], w = root / 32;
+    const uint32_t lower_bits = bits_below(static_cast<int>(root % 32)),
+                   borders = shared.borders[w];
     const bool is_border = borders >> root % 32 & 1;
     const uint32_t component =
-        is_border ? (s.earlier[w] & 0xffffu) + __popc(borders & under)
-                  : border_count + (s.earlier[w] >> 16) + __popc(s.roots[w] & ~borders & under);
-    if (exists) tiles.component[at + r] = static_cast<uint16_t>(component);
+        is_border ? (shared.roots_before[w] & 0xffffu) + __popc(borders & lower_bits)
+                  : border_count + (shared.roots_before[w] >> 16) +
+                        __popc(shared.roots[w] & ~borders & lower_bits);
+    if (exists) tiles.component_of_run[at + r] = static_cast<uint16_t>(component);
     if (!exists || root != static_cast<uint32_t>(r)) return;
-    const int first = s.runs.first(r);
+    const int first = shared.runs.first(r);
     tiles.first_pixel[at + component] = static_cast<uint16_t>(first);
-    atomicOr(&s.first_bits[first / 32], 1u << first % 32);
+    atomicOr(&shared.first_bits[first / 32], 1u << first % 32);
     const uint32_t id = position.id(tiles, first);
     if (is_border) tiles.parent[id] = id;
   });
@@ -325,7 +329,7 @@ __device__ void write_runs(TileForest<Adjacency>& s, const ImageTiles& tiles,
 
 // Writes the component ids along the tile's four edges.
 template <RunAdjacency Adjacency>
-__device__ void write_edges(const TileForest<Adjacency>& s, const ImageTiles& tiles,
+__device__ void write_edges(const TileForest<Adjacency>& shared, const ImageTiles& tiles,
                             const TilePosition& position) {
   using T = typename Adjacency::Tile;
   constexpr int kAcross = 2 * T::width;
@@ -336,20 +340,20 @@ __device__ void write_edges(const TileForest<Adjacency>& s, const ImageTiles& ti
       const bool is_top = i < T::width;
       x = i % T::width;
       y = is_top ? 0 : T::rows - 1;
-      to = (is_top ? tiles.top : tiles.bottom) + static_cast<size_t>(position.row) * tiles.stride +
-           position.x + x;
+      to = (is_top ? tiles.top_edge : tiles.bottom_edge) +
+           static_cast<size_t>(position.row) * tiles.stride + position.x + x;
     } else {
       const bool is_left = i < kAcross + T::rows;
       x = is_left ? 0 : T::width - 1;
       y = (i - kAcross) % T::rows;
       if (position.y + y >= tiles.size.height) continue;
-      to = (is_left ? tiles.left : tiles.right) +
+      to = (is_left ? tiles.left_edge : tiles.right_edge) +
            static_cast<size_t>(position.column) * tiles.size.height + position.y + y;
     }
     uint32_t id = kNone;
-    if (s.runs.is_foreground(x, y)) {
-      const auto root = static_cast<int>(s.parent[s.runs.run_at(x, y)]);
-      id = position.id(tiles, s.runs.first(root));
+    if (shared.runs.is_foreground(x, y)) {
+      const auto root = static_cast<int>(shared.parent[shared.runs.run_at(x, y)]);
+      id = position.id(tiles, shared.runs.first(root));
     }
     *to = id;
   }
@@ -357,26 +361,26 @@ __device__ void write_edges(const TileForest<Adjacency>& s, const ImageTiles& ti
 
 // Writes the bits and run ranks of each word, and the counts of the tile.
 template <RunAdjacency Adjacency>
-__device__ void write_words_of_tile(const TileForest<Adjacency>& s, const ImageTiles& tiles,
+__device__ void write_words_of_tile(const TileForest<Adjacency>& shared, const ImageTiles& tiles,
                                     const TilePosition& position, uint32_t counts) {
   using T = typename Adjacency::Tile;
   for (int w = static_cast<int>(threadIdx.x); w < T::all_words; w += T::threads) {
-    const size_t at = static_cast<size_t>(position.tile) * T::all_words + w;
-    tiles.foreground[at] = s.runs.foreground[w];
-    tiles.starts[at] = s.runs.starts[w];
-    tiles.rank[at] = s.runs.rank[w];
+    const size_t at = static_cast<size_t>(position.tile_index) * T::all_words + w;
+    tiles.foreground[at] = shared.runs.foreground[w];
+    tiles.run_starts[at] = shared.runs.run_starts[w];
+    tiles.runs_before[at] = shared.runs.runs_before[w];
     const int y = position.y + w / T::words;
     if (y >= tiles.size.height) continue;
     const size_t word =
         static_cast<size_t>(y) * (tiles.stride / 32) + position.x / 32 + w % T::words;
-    tiles.region_bits[word] = s.first_bits[w];
+    tiles.region_bits[word] = shared.first_bits[w];
   }
   if (threadIdx.x != 0) return;
   const uint32_t border = counts & 0xffffu, components = border + (counts >> 16);
-  tiles.counts[position.tile] = {static_cast<uint16_t>(s.runs.count),
-                                 static_cast<uint16_t>(components), static_cast<uint16_t>(border),
-                                 0};
-  tiles.region_count[position.tile] = components;
+  tiles.counts[position.tile_index] = {static_cast<uint16_t>(shared.runs.count),
+                                       static_cast<uint16_t>(components),
+                                       static_cast<uint16_t>(border), 0};
+  tiles.region_count[position.tile_index] = components;
 }
 
 template <RunAdjacency Adjacency, class Reader>
@@ -384,27 +388,28 @@ __global__ __launch_bounds__(Adjacency::Tile::threads,
                              Adjacency::min_blocks) void label_tiles_kernel(Reader reader,
                                                                             ImageTiles tiles) {
   using T = typename Adjacency::Tile;
-  __shared__ TileForest<Adjacency> s;
+  __shared__ TileForest<Adjacency> shared;
   const TilePosition position = tile_of_block(tiles);
-  Adjacency adjacency(s.runs, s.adjacency);
+  Adjacency adjacency(shared.runs, shared.adjacency);
   for (int w = static_cast<int>(threadIdx.x); w < T::all_words; w += T::threads)
-    s.first_bits[w] = 0;
+    shared.first_bits[w] = 0;
   for (int w = static_cast<int>(threadIdx.x); w < T::max_runs / 32; w += T::threads)
-    s.borders[w] = 0;
+    shared.borders[w] = 0;
   pdl_trigger();
   adjacency.read(reader, position.x, position.y);
-  merge_runs(s.runs, s.warp_sums, s.parent, adjacency);
-  find_roots(s, tiles, position);
-  const uint32_t counts = number_components(s);
-  write_runs(s, tiles, position, counts);
+  merge_runs(shared.runs, shared.warp_sums, shared.parent, adjacency);
+  find_roots(shared, tiles, position);
+  const uint32_t counts = number_components(shared);
+  write_runs(shared, tiles, position, counts);
   __syncthreads();  // first pixels are complete
-  write_words_of_tile(s, tiles, position, counts);
-  write_edges(s, tiles, position);
+  write_words_of_tile(shared, tiles, position, counts);
+  write_edges(shared, tiles, position);
 }
 
 template <RunAdjacency Adjacency, class Reader>
 void launch_tiles(const LabelInput& input, const ImageTiles& tiles, cudaStream_t stream) {
-  const dim3 grid(static_cast<unsigned>(tiles.columns), static_cast<unsigned>(tiles.rows));
+  const dim3 grid(static_cast<unsigned>(tiles.tile_columns),
+                  static_cast<unsigned>(tiles.tile_rows));
   launch(label_tiles_kernel<Adjacency, Reader>, grid, Adjacency::Tile::threads, 0, stream,
          Reader(input), tiles);
 }

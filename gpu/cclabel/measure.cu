@@ -76,21 +76,21 @@ __device__ void add_lanes(Sums& sums, int component, const RunSums& run, int cha
   if (!members) return;
   const int leader = __ffs(static_cast<int>(members)) - 1;
   const int common = __shfl_sync(kAllLanes, component, leader);
-  const bool joins = component == common;
-  if (__popc(__ballot_sync(kAllLanes, joins)) >= kMinLanesPerSum) {
+  const bool takes_part = component == common;
+  if (__popc(__ballot_sync(kAllLanes, takes_part)) >= kMinLanesPerSum) {
     RunSums common_sums;
-    common_sums.area = warp_sum(joins ? run.area : 0);
-    common_sums.x = warp_sum(joins ? run.x : 0);
-    common_sums.y = warp_sum(joins ? run.y : 0);
-    common_sums.left = warp_min(joins ? run.left : kNone);
-    common_sums.right = warp_max(joins ? run.right : 0);
-    common_sums.bottom = warp_max(joins ? run.bottom : 0);
+    common_sums.area = warp_sum(takes_part ? run.area : 0);
+    common_sums.x = warp_sum(takes_part ? run.x : 0);
+    common_sums.y = warp_sum(takes_part ? run.y : 0);
+    common_sums.left = warp_min(takes_part ? run.left : kNone);
+    common_sums.right = warp_max(takes_part ? run.right : 0);
+    common_sums.bottom = warp_max(takes_part ? run.bottom : 0);
 #pragma unroll
     for (int k = 0; k < 3; ++k) {
-      common_sums.value[k] = k < channels ? warp_sum(joins ? run.value[k] : 0) : 0;
+      common_sums.value[k] = k < channels ? warp_sum(takes_part ? run.value[k] : 0) : 0;
     }
     if (static_cast<int>(threadIdx.x % 32) == leader) add(sums, common, common_sums, channels);
-    if (joins) component = -1;
+    if (takes_part) component = -1;
   }
   if (component >= 0) add(sums, component, run, channels);
   __syncwarp();
@@ -119,11 +119,11 @@ struct ThreadWord {
     constexpr int kThreadsPerWord = kThreads / BinaryTile::all_words;
     static_assert(kThreadsPerWord >= 1 && kThreadsPerWord <= 2 &&
                   LinkedTile::all_words <= BinaryTile::all_words);
-    const int words = tiles.width / 32, w = static_cast<int>(threadIdx.x) / kThreadsPerWord;
-    if (w >= words * tiles.height) return;
+    const int words = tiles.tile_width / 32, w = static_cast<int>(threadIdx.x) / kThreadsPerWord;
+    if (w >= words * tiles.tile_height) return;
     x = w % words * 32;
     row = static_cast<uint32_t>(w / words);
-    word = load_run_word(tiles, position.tile, w);
+    word = load_run_word(tiles, position.tile_index, w);
     if (kThreadsPerWord == 2) word.foreground &= threadIdx.x % 2 ? 0xffff0000u : 0x0000ffffu;
   }
   __device__ void load_colors(const TilePosition& position, const Values& values) {
@@ -133,18 +133,18 @@ struct ThreadWord {
 
 // Adds one word per lane, run by run.
 template <int kComponents, int kThreads, class Values>
-__device__ void sum_words(TileSums<kComponents>& s, const ThreadWord<kThreads, Values>& thread,
+__device__ void sum_words(TileSums<kComponents>& shared, const ThreadWord<kThreads, Values>& thread,
                           const TilePosition& position, const Values& values) {
   const int y = position.y + static_cast<int>(thread.row);
-  uint32_t left = thread.word.foreground;
-  while (__any_sync(kAllLanes, left != 0)) {
+  uint32_t remaining = thread.word.foreground;
+  while (__any_sync(kAllLanes, remaining != 0)) {
     int component = -1;
     RunSums run = {};
-    if (left) {
-      const int b = __ffs(static_cast<int>(left)) - 1;
+    if (remaining) {
+      const int b = __ffs(static_cast<int>(remaining)) - 1;
       const uint32_t mask = thread.word.rest_of_run(b);
-      left &= ~mask;
-      const uint16_t found = s.component[thread.word.run_at(b)];
+      remaining &= ~mask;
+      const uint16_t found = shared.component[thread.word.run_at(b)];
       if (found != kNoRecord) {
         component = found;
         run.area = static_cast<uint32_t>(__popc(mask));
@@ -156,7 +156,7 @@ __device__ void sum_words(TileSums<kComponents>& s, const ThreadWord<kThreads, V
         values.sum(thread.colors, position.x + thread.x, y, mask, run.value);
       }
     }
-    add_lanes(s.sums, component, run, values.channels);
+    add_lanes(shared.sums, component, run, values.channels);
   }
 }
 
@@ -164,18 +164,20 @@ __device__ void sum_words(TileSums<kComponents>& s, const ThreadWord<kThreads, V
 // contains that pixel.
 __device__ void write_first_pixel(const ImageTiles& tiles, const TilePosition& position, int c,
                                   bool is_border, uint32_t label, Region& record) {
-  const int local = tiles.first_pixel[static_cast<size_t>(position.tile) * tiles.capacity + c];
+  const int local =
+      tiles.first_pixel[static_cast<size_t>(position.tile_index) * tiles.max_tile_runs + c];
   const uint32_t id = position.id(tiles, local);
   if (is_border && tiles.parent[id] != id) return;
   record.id = record.track = label;
-  record.first_x = position.x + (local & (tiles.width - 1));
-  record.first_y = record.top = position.y + (local >> tiles.width_bits);
+  record.first_x = position.x + (local & (tiles.tile_width - 1));
+  record.first_y = record.top = position.y + (local >> tiles.tile_width_bits);
 }
 
 // Writes the sums of a component that does not touch other tiles, which are the sums of its
 // region.
 template <class Sums>
-__device__ void flush_inner(const Sums& sums, const TilePosition& position, int c, Region& record) {
+__device__ void write_inner_component(const Sums& sums, const TilePosition& position, int c,
+                                      Region& record) {
   const uint64_t area = sums.area[c];
   record.left = position.x + static_cast<int>(sums.left[c]);
   record.right = position.x + static_cast<int>(sums.right[c]);
@@ -190,22 +192,23 @@ __device__ void flush_inner(const Sums& sums, const TilePosition& position, int 
 // Components of the same region are summed within the warp first: a maze has a hundred of them in
 // a tile.
 template <class Sums>
-__device__ void flush_border(const Sums& sums, const TilePosition& position, int c, uint32_t label,
-                             Region* records) {
+__device__ void add_border_components(const Sums& sums, const TilePosition& position, int c,
+                                      uint32_t label, Region* records) {
   const auto px = static_cast<uint32_t>(position.x), py = static_cast<uint32_t>(position.y);
   uint32_t pending = __ballot_sync(kAllLanes, label != 0);
   while (pending) {
     const int leader = __ffs(static_cast<int>(pending)) - 1;
     const uint32_t common = __shfl_sync(kAllLanes, label, leader);
-    const bool joins = label == common;
-    pending &= ~__ballot_sync(kAllLanes, joins);
-    const uint64_t area = warp_sum(joins ? sums.area[c] : 0);
-    const uint32_t x = warp_sum(joins ? sums.x[c] : 0), y = warp_sum(joins ? sums.y[c] : 0);
-    const uint32_t left = warp_min(joins ? sums.left[c] : kNone);
-    const uint32_t right = warp_max(joins ? sums.right[c] : 0);
-    const uint32_t bottom = warp_max(joins ? sums.bottom[c] : 0);
+    const bool takes_part = label == common;
+    pending &= ~__ballot_sync(kAllLanes, takes_part);
+    const uint64_t area = warp_sum(takes_part ? sums.area[c] : 0);
+    const uint32_t x = warp_sum(takes_part ? sums.x[c] : 0),
+                   y = warp_sum(takes_part ? sums.y[c] : 0);
+    const uint32_t left = warp_min(takes_part ? sums.left[c] : kNone);
+    const uint32_t right = warp_max(takes_part ? sums.right[c] : 0);
+    const uint32_t bottom = warp_max(takes_part ? sums.bottom[c] : 0);
     uint32_t value[3];
-    for (int k = 0; k < 3; ++k) value[k] = warp_sum(joins ? sums.value[k][c] : 0);
+    for (int k = 0; k < 3; ++k) value[k] = warp_sum(takes_part ? sums.value[k][c] : 0);
     if (static_cast<int>(threadIdx.x % 32) != leader) continue;
     const PixelSums region_sums{area,
                                 x + area * px,
@@ -220,8 +223,9 @@ __device__ void flush_border(const Sums& sums, const TilePosition& position, int
 
 // Adds the sums of components first..first + count - 1 to the records of their regions.
 template <int kThreads, class Sums>
-__device__ void flush(const Sums& sums, const ImageTiles& tiles, const TilePosition& position,
-                      int first, int count, int border, Region* records) {
+__device__ void add_to_records(const Sums& sums, const ImageTiles& tiles,
+                               const TilePosition& position, int first, int count, int border,
+                               Region* records) {
   const int lane = static_cast<int>(threadIdx.x % 32);
   for (int start = static_cast<int>(threadIdx.x) - lane; start < count; start += kThreads) {
     const int c = min(start + lane, count - 1);
@@ -230,10 +234,10 @@ __device__ void flush(const Sums& sums, const ImageTiles& tiles, const TilePosit
     if (label) {
       Region& record = records[label - 1];
       write_first_pixel(tiles, position, first + c, is_border, label, record);
-      if (!is_border) flush_inner(sums, position, c, record);
+      if (!is_border) write_inner_component(sums, position, c, record);
     }
     __syncwarp();
-    flush_border(sums, position, c, is_border ? label : 0, records);
+    add_border_components(sums, position, c, is_border ? label : 0, records);
   }
 }
 
@@ -243,37 +247,38 @@ __global__ __launch_bounds__(Block::threads,
                                                                     Region* records,
                                                                     uint32_t capacity) {
   constexpr int kComponents = Block::components, kThreads = Block::threads;
-  __shared__ TileSums<kComponents> s;
+  __shared__ TileSums<kComponents> shared;
   const TilePosition position = tile_of_block(tiles);
   // The results of label_tiles() are read while regions are still being numbered.
-  const TileCounts all = tiles.counts[position.tile];
+  const TileCounts all = tiles.counts[position.tile_index];
   const uint16_t* component_of =
-      tiles.component + static_cast<size_t>(position.tile) * tiles.capacity;
+      tiles.component_of_run + static_cast<size_t>(position.tile_index) * tiles.max_tile_runs;
   ThreadWord<kThreads, Values> thread(tiles, position);
   if (Block::loads_early) thread.load_colors(position, values);
   const int thread_index = static_cast<int>(threadIdx.x);
   pdl_wait_and_trigger();
   for (int first = 0; first < all.components; first += kComponents) {
     const int count = min(kComponents, all.components - first);
-    bool any = false;
+    bool has_any_record = false;
     for (int c = thread_index; c < count; c += kThreads) {
       const uint32_t root = root_of_component(tiles, position, first + c, all.border);
       const uint32_t label = label_of_root(tiles, root);
-      s.sums.label[c] = label <= capacity ? label : 0;
-      s.sums.clear(c);
-      any = any || s.sums.label[c];
+      shared.sums.label[c] = label <= capacity ? label : 0;
+      shared.sums.clear(c);
+      has_any_record = has_any_record || shared.sums.label[c];
     }
-    if (!__syncthreads_or(any)) continue;  // the sums are clear and their labels are known
+    if (!__syncthreads_or(has_any_record))
+      continue;  // the sums are clear and their labels are known
     if (!Block::loads_early) thread.load_colors(position, values);
     for (int r = thread_index; r < all.runs; r += kThreads) {
       const int c = component_of[r] - first;
-      const bool has_record = c >= 0 && c < count && s.sums.label[c];
-      s.component[r] = has_record ? static_cast<uint16_t>(c) : kNoRecord;
+      const bool has_record = c >= 0 && c < count && shared.sums.label[c];
+      shared.component[r] = has_record ? static_cast<uint16_t>(c) : kNoRecord;
     }
-    __syncthreads();  // s.component is complete
-    sum_words(s, thread, position, values);
+    __syncthreads();  // shared.component is complete
+    sum_words(shared, thread, position, values);
     __syncthreads();  // the sums are complete
-    flush<kThreads>(s.sums, tiles, position, first, count, all.border, records);
+    add_to_records<kThreads>(shared.sums, tiles, position, first, count, all.border, records);
     __syncthreads();  // the sums may be cleared again
   }
 }
@@ -282,13 +287,15 @@ __global__ __launch_bounds__(Block::threads,
 
 void measure_regions(const ImageTiles& tiles, const ConstFrame& frame, const Records& records,
                      cudaStream_t stream) {
-  const dim3 grid(static_cast<unsigned>(tiles.columns), static_cast<unsigned>(tiles.rows));
-  const auto measure = [&]<class Values>(const Values& values, auto few, auto many) {
-    const auto go = [&]<class Block>(Block) {
+  const dim3 grid(static_cast<unsigned>(tiles.tile_columns),
+                  static_cast<unsigned>(tiles.tile_rows));
+  const auto measure = [&]<class Values>(const Values& values, auto few_tiles_block,
+                                         auto many_tiles_block) {
+    const auto launch_kernel = [&]<class Block>(Block) {
       launch_pdl(measure_kernel<Block, Values>, grid, Block::threads, 0, stream, tiles, values,
                  records.region, records.capacity);
     };
-    tiles.are_few() ? go(few) : go(many);
+    tiles.are_few() ? launch_kernel(few_tiles_block) : launch_kernel(many_tiles_block);
   };
   if (ByteValues::can_read(frame)) {
     measure(ByteValues(frame), FewTilesBlock(), ManyTilesBlock());

@@ -34,21 +34,21 @@ __device__ Seam seam_of_block(const ImageTiles& tiles) {
   const int seam = static_cast<int>(blockIdx.y);
   const size_t stride = static_cast<size_t>(tiles.stride);
   const size_t height = static_cast<size_t>(tiles.size.height);
-  if (seam < tiles.rows - 1) {
+  if (seam < tiles.tile_rows - 1) {
     const int row = seam + 1;
-    return {tiles.top + row * stride,
-            tiles.bottom + (row - 1) * stride,
+    return {tiles.top_edge + row * stride,
+            tiles.bottom_edge + (row - 1) * stride,
             tiles.size.width,
             0,
-            row * tiles.height,
+            row * tiles.tile_height,
             1,
             0};
   }
-  const int column = seam - (tiles.rows - 1) + 1;
-  return {tiles.left + column * height,
-          tiles.right + (column - 1) * height,
+  const int column = seam - (tiles.tile_rows - 1) + 1;
+  return {tiles.left_edge + column * height,
+          tiles.right_edge + (column - 1) * height,
           tiles.size.height,
-          column * tiles.width,
+          column * tiles.tile_width,
           0,
           0,
           1};
@@ -71,8 +71,8 @@ struct ForegroundLinks {
   }
 };
 template <class Links>
-struct PictureLinks {
-  explicit PictureLinks(const LabelInput& input) : links(input) {}
+struct ImageLinks {
+  explicit ImageLinks(const LabelInput& input) : links(input) {}
   static constexpr bool straight_implies_diagonal = false;
   template <int directions>
   __device__ unsigned linked_directions(const Seam& seam, int i) const {
@@ -86,10 +86,10 @@ struct PictureLinks {
     unsigned linked = links(here, opposite);
     if constexpr (directions == 3) {
       const uint32_t end = lane % 31 == 0 ? color(lane == 0 ? i - 1 : i + 1, 1) : 0;
-      const uint32_t back = __shfl_up_sync(kAllLanes, opposite, 1);
-      const uint32_t ahead = __shfl_down_sync(kAllLanes, opposite, 1);
-      linked |= links(here, lane == 0 ? end : back) ? 2u : 0u;
-      linked |= links(here, lane == 31 ? end : ahead) ? 4u : 0u;
+      const uint32_t previous = __shfl_up_sync(kAllLanes, opposite, 1);
+      const uint32_t next = __shfl_down_sync(kAllLanes, opposite, 1);
+      linked |= links(here, lane == 0 ? end : previous) ? 2u : 0u;
+      linked |= links(here, lane == 31 ? end : next) ? 4u : 0u;
     }
     return linked;
   }
@@ -101,10 +101,10 @@ struct PictureLinks {
 __device__ unsigned without_repeats(unsigned linked, uint32_t here, const uint32_t (&opposite)[3]) {
   const int lane = static_cast<int>(threadIdx.x % 32);
   const uint32_t straight = linked & 1 ? here : kNone;
-  const uint32_t back = __shfl_up_sync(kAllLanes, straight, 1);
-  const uint32_t ahead = __shfl_down_sync(kAllLanes, straight, 1);
-  if ((linked & 1 && opposite[1] == opposite[0]) || (lane > 0 && back == here)) linked &= ~2u;
-  if ((linked & 1 && opposite[2] == opposite[0]) || (lane < 31 && ahead == here)) linked &= ~4u;
+  const uint32_t previous = __shfl_up_sync(kAllLanes, straight, 1);
+  const uint32_t next = __shfl_down_sync(kAllLanes, straight, 1);
+  if ((linked & 1 && opposite[1] == opposite[0]) || (lane > 0 && previous == here)) linked &= ~2u;
+  if ((linked & 1 && opposite[2] == opposite[0]) || (lane < 31 && next == here)) linked &= ~4u;
   return linked;
 }
 
@@ -115,21 +115,21 @@ __device__ void merge(const ImageTiles& tiles, bool is_linked, uint32_t a, uint3
   constexpr uint64_t kNoPair = ~0ull;
   const uint64_t pair = is_linked && a != b ? static_cast<uint64_t>(a) << 32 | b : kNoPair;
   const uint64_t before = __shfl_up_sync(kAllLanes, pair, 1);
-  const bool leads = pair != kNoPair && (threadIdx.x % 32 == 0 || pair != before);
-  const uint32_t lost_root = unite(tiles.parent, a, b, leads);
-  const bool is_lost = lost_root != kNone;
-  if (__popc(__ballot_sync(kAllLanes, is_lost)) >= SeamBlock::min_links) {
-    halve_paths(tiles.parent, is_lost ? lost_root : a, is_lost, SeamBlock::halvings);
+  const bool is_first_of_pair = pair != kNoPair && (threadIdx.x % 32 == 0 || pair != before);
+  const uint32_t former_root = unite(tiles.parent, a, b, is_first_of_pair);
+  const bool was_root = former_root != kNone;
+  if (__popc(__ballot_sync(kAllLanes, was_root)) >= SeamBlock::min_links) {
+    halve_paths(tiles.parent, was_root ? former_root : a, was_root, SeamBlock::halvings);
   }
-  if (!is_lost) return;
+  if (!was_root) return;
   // Each root is lost only once. So each bit is cleared once, and the counts are exact at the
   // end.
-  const uint32_t word = lost_root >> 5;
-  atomicAnd(tiles.region_bits + word, ~(1u << (lost_root & 31)));
+  const uint32_t word = former_root >> 5;
+  atomicAnd(tiles.region_bits + word, ~(1u << (former_root & 31)));
   const uint32_t words = static_cast<uint32_t>(tiles.stride / 32);
-  const uint32_t row = word / words / static_cast<uint32_t>(tiles.height);
-  const uint32_t column = word % words / static_cast<uint32_t>(tiles.width / 32);
-  atomicSub(tiles.region_count + row * static_cast<uint32_t>(tiles.columns) + column, 1u);
+  const uint32_t row = word / words / static_cast<uint32_t>(tiles.tile_height);
+  const uint32_t column = word % words / static_cast<uint32_t>(tiles.tile_width / 32);
+  atomicSub(tiles.region_count + row * static_cast<uint32_t>(tiles.tile_columns) + column, 1u);
 }
 
 // For blocks without an edge; `first` is the index of the first such block.
@@ -186,28 +186,31 @@ __global__ __launch_bounds__(SeamBlock::threads) void merge_tiles_kernel(Links l
   }
   // One direction per lane and step. Foreground has at most two linked directions, usually one.
   for (; __any_sync(kAllLanes, linked != 0); linked &= linked - 1) {
-    uint32_t other = opposite[0];
+    uint32_t neighbour = opposite[0];
 #pragma unroll
     for (int direction = 1; direction < kDirections; ++direction) {
-      if (!(linked & bits_below(direction))) other = opposite[direction];
+      if (!(linked & bits_below(direction))) neighbour = opposite[direction];
     }
-    merge(tiles, linked != 0, here, other);
+    merge(tiles, linked != 0, here, neighbour);
   }
 }
 
 template <class Links, Connectivity connectivity>
 void launch_merge(const LabelInput& input, const ImageTiles& tiles, const Records& records,
                   cudaStream_t stream) {
-  const int seams = tiles.rows - 1 + tiles.columns - 1;
-  const int longest = tiles.size.width > tiles.size.height ? tiles.size.width : tiles.size.height;
-  const unsigned across = blocks_for(static_cast<size_t>(longest), SeamBlock::threads);
+  const int seams = tiles.tile_rows - 1 + tiles.tile_columns - 1;
+  const int longest_seam =
+      tiles.size.width > tiles.size.height ? tiles.size.width : tiles.size.height;
+  const unsigned blocks_per_seam =
+      blocks_for(static_cast<size_t>(longest_seam), SeamBlock::threads);
   const unsigned clear_blocks =
       std::min(blocks_for(size_t{records.capacity}, SeamBlock::records_per_block),
                SeamBlock::max_clear_blocks);
   // Even a single tile, which has no edges, gets a block. Later kernels read the results of
   // label_tiles() before they wait, so this kernel must be between label_tiles() and them.
-  const unsigned lines = static_cast<unsigned>(seams) + blocks_for(clear_blocks, across);
-  const dim3 grid(across, std::max(lines, 1u));
+  const unsigned block_rows =
+      static_cast<unsigned>(seams) + blocks_for(clear_blocks, blocks_per_seam);
+  const dim3 grid(blocks_per_seam, std::max(block_rows, 1u));
   launch_pdl(merge_tiles_kernel<Links, connectivity>, grid, SeamBlock::threads, 0, stream,
              Links(input), tiles, records, seams);
 }
@@ -220,9 +223,9 @@ void merge_tiles(const LabelInput& input, const ImageTiles& tiles, Connectivity 
     if (input.criterion == Criterion::binary) {
       launch_merge<ForegroundLinks, c>(input, tiles, records, stream);
     } else if (input.frame.layout.sample_bytes == 1) {
-      launch_merge<PictureLinks<ByteLinks>, c>(input, tiles, records, stream);
+      launch_merge<ImageLinks<ByteLinks>, c>(input, tiles, records, stream);
     } else {
-      launch_merge<PictureLinks<NumberLinks>, c>(input, tiles, records, stream);
+      launch_merge<ImageLinks<NumberLinks>, c>(input, tiles, records, stream);
     }
   });
 }

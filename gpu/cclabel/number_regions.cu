@@ -39,12 +39,12 @@ struct FourWords {
 // begin at a multiple of four. The 16-byte loads require this.
 __device__ void number_rows(const ImageTiles& tiles, Totals totals, int tile_row) {
   __shared__ uint32_t warp_sums[kThreads / 32];
-  const int end_row = min((tile_row + 1) * tiles.height, tiles.size.height);
+  const int end_row = min((tile_row + 1) * tiles.tile_height, tiles.size.height);
   const size_t words = static_cast<size_t>(tiles.stride / 32);
-  const size_t begin = tile_row * tiles.height * words, end = end_row * words;
+  const size_t begin = tile_row * tiles.tile_height * words, end = end_row * words;
 
   uint32_t sum = 0;
-  const size_t earlier_tiles = static_cast<size_t>(tile_row) * tiles.columns;
+  const size_t earlier_tiles = static_cast<size_t>(tile_row) * tiles.tile_columns;
   for (size_t t = threadIdx.x; t < earlier_tiles; t += kThreads) sum += tiles.region_count[t];
   uint32_t before;
   block_exclusive_sum<kThreads>(sum, warp_sums, before);
@@ -56,7 +56,7 @@ __device__ void number_rows(const ImageTiles& tiles, Totals totals, int tile_row
     uint32_t rank = before + block_exclusive_sum<kThreads>(four.sum(), warp_sums, total);
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
-      if (w + k < end) tiles.before[w + k] = rank;
+      if (w + k < end) tiles.regions_before[w + k] = rank;
       rank += four.count[k];
     }
     before += total;
@@ -72,18 +72,19 @@ __device__ void number_rows(const ImageTiles& tiles, Totals totals, int tile_row
 __device__ void flatten_borders(const ImageTiles& tiles, int block) {
   constexpr int kWarps = NumberBlock::tile_warps;
   const int warp = block * (kThreads / 32) + static_cast<int>(threadIdx.x / 32);
-  const int tile = min(warp / kWarps, tiles.columns * tiles.rows - 1);
-  const int column = tile % tiles.columns, row = tile / tiles.columns;
-  const TilePosition position{column, row, tile, column * tiles.width, row * tiles.height};
+  const int tile = min(warp / kWarps, tiles.tile_columns * tiles.tile_rows - 1);
+  const int column = tile % tiles.tile_columns, row = tile / tiles.tile_columns;
+  const TilePosition position{column, row, tile, column * tiles.tile_width,
+                              row * tiles.tile_height};
   const int border = warp / kWarps == tile ? tiles.counts[tile].border : 0;
-  const uint16_t* first = tiles.first_pixel + static_cast<size_t>(tile) * tiles.capacity;
+  const uint16_t* first = tiles.first_pixel + static_cast<size_t>(tile) * tiles.max_tile_runs;
   const int begin = warp % kWarps * 32, lane = static_cast<int>(threadIdx.x % 32);
   uint16_t next = first[begin + lane];
   pdl_wait_and_trigger();
   for (int start = begin; start < border; start += kWarps * 32) {
     const bool exists = start + lane < border;
     const uint32_t id = position.id(tiles, next), first_id = __shfl_sync(kAllLanes, id, 0);
-    next = first[min(start + kWarps * 32 + lane, tiles.capacity - 1)];
+    next = first[min(start + kWarps * 32 + lane, tiles.max_tile_runs - 1)];
     flatten(tiles.parent, exists ? id : first_id, exists);
   }
 }
@@ -99,7 +100,7 @@ __global__ __launch_bounds__(kThreads) void number_regions_kernel(ImageTiles til
 
 constexpr int kBitmapThreads = 1024;     // each thread numbers one word
 constexpr uint32_t kWordsPerTile = 256;  // of a volume
-static_assert(kBitmapThreads == FirstPixelBitmap::kSumWords,
+static_assert(kBitmapThreads == FirstPixelBitmap::kWordsPerCount,
               "a block numbers the words of one sum");
 
 __global__ __launch_bounds__(kBitmapThreads) void number_bitmap_kernel(FirstPixelBitmap bitmap,
@@ -112,7 +113,8 @@ __global__ __launch_bounds__(kBitmapThreads) void number_bitmap_kernel(FirstPixe
   // Loaded while the sums below are in flight.
   const uint32_t first_bits = word < bitmap.words ? bitmap.bits[index] : 0;
   uint32_t earlier = 0;
-  for (uint32_t k = threadIdx.x; k < blockIdx.x; k += kBitmapThreads) earlier += bitmap.sums[k];
+  for (uint32_t k = threadIdx.x; k < blockIdx.x; k += kBitmapThreads)
+    earlier += bitmap.region_counts[k];
   uint32_t start;
   block_exclusive_sum<kBitmapThreads>(earlier, warp_sums, start);
   const auto count = static_cast<uint32_t>(__popc(first_bits));
@@ -127,7 +129,7 @@ __global__ __launch_bounds__(kBitmapThreads) void number_bitmap_kernel(FirstPixe
   // that this kernel leaves idle. This costs 1.2 µs of 29 µs at 128^3 (H200, 2026-11-21).
   pdl_trigger();
   if (word >= bitmap.words) return;
-  bitmap.before[index] = label;
+  bitmap.regions_before[index] = label;
   for (uint32_t bits = first_bits; bits && label < records.capacity; bits &= bits - 1) {
     const uint32_t id = word * 32 + static_cast<uint32_t>(__ffs(static_cast<int>(bits)) - 1);
     ++label;
@@ -140,7 +142,7 @@ __global__ __launch_bounds__(kBitmapThreads) void number_bitmap_kernel(FirstPixe
 }  // namespace
 
 void number_regions(const ImageTiles& tiles, Totals totals, cudaStream_t stream) {
-  const auto number_blocks = static_cast<unsigned>(tiles.rows);
+  const auto number_blocks = static_cast<unsigned>(tiles.tile_rows);
   const unsigned flatten_blocks =
       blocks_for(tiles.tiles() * NumberBlock::tile_warps, kThreads / 32);
   launch_pdl(number_regions_kernel, number_blocks + flatten_blocks, kThreads, 0, stream, tiles,
@@ -149,7 +151,7 @@ void number_regions(const ImageTiles& tiles, Totals totals, cudaStream_t stream)
 
 void number_first_pixels(const FirstPixelBitmap& bitmap, Totals totals, const Records& records,
                          cudaStream_t stream) {
-  const dim3 grid = blocks_for(bitmap.words, FirstPixelBitmap::kSumWords);
+  const dim3 grid = blocks_for(bitmap.words, FirstPixelBitmap::kWordsPerCount);
   set_carveout(number_bitmap_kernel, bitmap.words / kWordsPerTile);
   launch_pdl(number_bitmap_kernel, grid, kBitmapThreads, 0, stream, bitmap, totals, records);
 }

@@ -108,8 +108,8 @@ __device__ void write_words(const Runs& runs, const uint32_t* run_value, int x0,
     const int w = i / 8, bit = i % 8 * 4;
     const int x = x0 + w % T::words * 32 + bit, y = y0 + w / T::words;
     if (x >= image.width || y >= image.height) continue;
-    const uint32_t foreground = runs.foreground[w] >> bit, starts = runs.starts[w];
-    int run = runs.rank[w] + __popc(starts & bits_up_to(bit)) - 1;
+    const uint32_t foreground = runs.foreground[w] >> bit, starts = runs.run_starts[w];
+    int run = runs.runs_before[w] + __popc(starts & bits_up_to(bit)) - 1;
     uint32_t labels[4];
 #pragma unroll
     for (int k = 0; k < 4; ++k) {

@@ -58,7 +58,7 @@ __global__ __launch_bounds__(kThreads) void count_runs_kernel(ConstLabelMap labe
   chunk.for_each([&](int, uint32_t, bool begins, bool) {
     count += popcount(__ballot_sync(kAllLanes, begins));
   });
-  if (threadIdx.x % 32 == 0) runs.before[chunk.index] = count;
+  if (threadIdx.x % 32 == 0) runs.runs_before[chunk.index] = count;
 }
 
 // Run by one block: replaces each count by the sum of all earlier counts.
@@ -84,7 +84,7 @@ __global__ __launch_bounds__(kThreads) void write_runs_kernel(ConstLabelMap labe
   const RowChunk chunk(labels, max_label);
   if (!chunk.exists) return;  // whole warps return
   const uint32_t earlier = (1u << threadIdx.x % 32) - 1;
-  uint32_t begun = runs.before[chunk.index];
+  uint32_t begun = runs.runs_before[chunk.index];
   const uint32_t first = chunk.at(chunk.begin);
   const bool continues = first != 0 && chunk.at(chunk.begin - 1) == first;
   uint32_t ended = begun - continues;
@@ -133,7 +133,7 @@ __global__ __launch_bounds__(kSortThreads) void count_digits_kernel(RunBuffers r
   if (i < stored) atomicAdd(counts + digit_of(runs.list[from][i], shift), 1u);
   __syncthreads();  // counts are complete
   if (threadIdx.x < kDigits) {
-    runs.digits[threadIdx.x * blocks + blockIdx.x] = counts[threadIdx.x];
+    runs.digit_offsets[threadIdx.x * blocks + blockIdx.x] = counts[threadIdx.x];
   }
 }
 
@@ -144,10 +144,10 @@ __global__ __launch_bounds__(kSortThreads) void sum_digits_kernel(RunBuffers run
   uint32_t before = 0;
   for (uint32_t first = 0; first < count; first += kSortThreads) {
     const uint32_t i = first + threadIdx.x;
-    const uint32_t count_here = i < count ? runs.digits[i] : 0;
+    const uint32_t count_here = i < count ? runs.digit_offsets[i] : 0;
     uint32_t all;
     const uint32_t earlier = block_exclusive_sum<kSortThreads>(count_here, warp_sums, all);
-    if (i < count) runs.digits[i] = before + earlier;
+    if (i < count) runs.digit_offsets[i] = before + earlier;
     before += all;
     __syncthreads();  // warp_sums may be used again
   }
@@ -171,7 +171,7 @@ __global__ __launch_bounds__(kSortThreads) void move_runs_kernel(RunBuffers runs
   if (exists && rank == 0) offset[warp][digit] = static_cast<uint32_t>(__popc(same_digit));
   __syncthreads();  // the counts of all warps are complete
   if (threadIdx.x < kDigits) {
-    uint32_t next = runs.digits[threadIdx.x * blocks + blockIdx.x];
+    uint32_t next = runs.digit_offsets[threadIdx.x * blocks + blockIdx.x];
     for (int w = 0; w < kSortWarps; ++w) {
       const uint32_t count = offset[w][threadIdx.x];
       offset[w][threadIdx.x] = next;
@@ -200,7 +200,7 @@ void list_runs(ConstLabelMap labels, uint32_t max_label, const RunBuffers& runs,
                       static_cast<uint32_t>(labels.height);
   const unsigned blocks = blocks_for(chunks, kThreads / 32);
   launch(count_runs_kernel, blocks, kThreads, 0, stream, labels, max_label, runs);
-  launch(sum_counts_kernel, 1, kScanThreads, 0, stream, runs.before, chunks, runs.total);
+  launch(sum_counts_kernel, 1, kScanThreads, 0, stream, runs.runs_before, chunks, runs.total);
   launch(write_runs_kernel, blocks, kThreads, 0, stream, labels, max_label, runs);
 }
 
@@ -229,10 +229,10 @@ void RunLengths::allocate(Backend& backend, const Setup& setup) {
   const auto chunks_of_row = static_cast<size_t>(RunBuffers::chunks_of_row(setup.size.width));
   const size_t blocks = blocks_for(setup.max_runs, RunBuffers::kSortBlock);
   runs_.capacity = setup.max_runs;
-  memory_.reserve(runs_.before, chunks_of_row * static_cast<size_t>(largest.rows()));
+  memory_.reserve(runs_.runs_before, chunks_of_row * static_cast<size_t>(largest.rows()));
   memory_.reserve(runs_.total, 1);
   for (PixelRun*& list : runs_.list) memory_.reserve(list, setup.max_runs);
-  memory_.reserve(runs_.digits, RunBuffers::kDigits * blocks);
+  memory_.reserve(runs_.digit_offsets, RunBuffers::kDigits * blocks);
   memory_.reserve(labels_, largest.size().area());
   memory_.allocate(backend);
 }

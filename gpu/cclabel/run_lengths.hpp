@@ -18,10 +18,11 @@ struct RunBuffers {
   static constexpr int kSortBlock = 1024;  // runs that a block sorts
 
   uint32_t capacity;
-  uint32_t* before;   // [chunks] number of runs in a chunk, later number of runs before the chunk
+  uint32_t*
+      runs_before;    // [chunks] number of runs in a chunk, later number of runs before the chunk
   uint32_t* total;    // [1] number of runs, including those beyond the capacity
   PixelRun* list[2];  // [capacity]; `width` contains the end of the run until it is published
-  uint32_t* digits;   // [kDigits][blocks in use] number of runs by digit, later their offsets
+  uint32_t* digit_offsets;  // [kDigits][blocks in use] number of runs by digit, later their offsets
 
   REGIONS_HD static int chunks_of_row(int width) { return (width + kChunk - 1) / kChunk; }
 };

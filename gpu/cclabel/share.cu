@@ -15,81 +15,84 @@ struct SharedMemory {
 
 // First pixels, within the word, of the runs that are in the word.
 __device__ uint32_t run_begins(const RunWord& word) {
-  return word.starts | (word.foreground & ~(word.foreground << 1));
+  return word.run_starts | (word.foreground & ~(word.foreground << 1));
 }
 
 // Counts the shared pixels of a word. A segment is a sequence of pixels that belong to one region
 // now and to one region of the previous frame. Then replaces the labels of the previous frame by
 // the current ones.
 __device__ void share_word(const RunWord& word, const uint16_t* component_label,
-                           const uint16_t* component, BlockPairs& pairs, const PairTable& picture,
-                           PreviousFrameWord& past, uint16_t* labels) {
+                           const uint16_t* component, BlockPairs& pairs, const PairTable& all_pairs,
+                           PreviousFrameWord& stored, uint16_t* labels) {
   const auto label_at = [&](int b) { return component_label[component[word.run_at(b)]]; };
-  const PreviousFrameWord last = past;
-  const uint32_t begins = run_begins(word), common = word.foreground & last.foreground;
-  for (uint32_t segments = common & (begins | last.segment_starts | ~(common << 1)); segments;) {
+  const PreviousFrameWord previous = stored;
+  const uint32_t begins = run_begins(word), common = word.foreground & previous.foreground;
+  for (uint32_t segments = common & (begins | previous.segment_starts | ~(common << 1));
+       segments;) {
     const int b = __ffs(static_cast<int>(segments)) - 1;
     segments &= segments - 1;
     const uint32_t ends = (segments | ~common) & ~bits_up_to(b);
     const int end = ends ? __ffs(static_cast<int>(ends)) - 1 : 32;
     const uint32_t before =
-        labels[31 - __clz(static_cast<int>(last.segment_starts & bits_up_to(b)))];
+        labels[31 - __clz(static_cast<int>(previous.segment_starts & bits_up_to(b)))];
     const uint32_t now = label_at(b);
-    if (before && now) pairs.add(before << 16 | now, static_cast<uint32_t>(end - b), picture);
+    if (before && now) pairs.add(before << 16 | now, static_cast<uint32_t>(end - b), all_pairs);
   }
   for (uint32_t bits = begins; bits; bits &= bits - 1) {
     const int b = __ffs(static_cast<int>(bits)) - 1;
     labels[b] = label_at(b);
   }
-  past = {word.foreground, begins};
+  stored = {word.foreground, begins};
 }
 
 template <class T>
-__global__ __launch_bounds__(T::all_words) void share_kernel(ImageTiles tiles, PairTable pairs,
-                                                             Image<PreviousFrameWord> past,
-                                                             Image<uint16_t> labels,
-                                                             uint32_t capacity) {
-  __shared__ SharedMemory<T> s;
+__global__ __launch_bounds__(T::all_words) void share_kernel(
+    ImageTiles tiles, PairTable pairs, Image<PreviousFrameWord> previous_words,
+    Image<uint16_t> labels, uint32_t capacity) {
+  __shared__ SharedMemory<T> shared;
   pdl_trigger();
   const TilePosition position = tile_of_block(tiles);
   const int thread_index = static_cast<int>(threadIdx.x);
   const int y = position.y + thread_index / T::words,
             column = position.x / 32 + thread_index % T::words;
   RunWord word = {};
-  PreviousFrameWord last = {};
+  PreviousFrameWord previous = {};
   if (y < tiles.size.height) {
-    word = load_run_word(tiles, position.tile, thread_index);
-    last = past(column, y);
+    word = load_run_word(tiles, position.tile_index, thread_index);
+    previous = previous_words(column, y);
   }
-  const TileCounts count = tiles.counts[position.tile];
-  s.pairs.clear();
+  const TileCounts count = tiles.counts[position.tile_index];
+  shared.pairs.clear();
   for (int c = thread_index; c < count.components; c += T::all_words) {
     const uint32_t root = root_of_component(tiles, position, c, count.border);
     const uint32_t label = label_of_root(tiles, root);
-    s.component_label[c] = static_cast<uint16_t>(label <= capacity ? label : 0);
+    shared.component_label[c] = static_cast<uint16_t>(label <= capacity ? label : 0);
   }
   __syncthreads();  // component_label is complete and the pairs are clear
-  if (word.foreground | last.foreground) {
-    const uint16_t* component = tiles.component + static_cast<size_t>(position.tile) * T::max_runs;
-    share_word(word, s.component_label, component, s.pairs, pairs, last,
+  if (word.foreground | previous.foreground) {
+    const uint16_t* component =
+        tiles.component_of_run + static_cast<size_t>(position.tile_index) * T::max_runs;
+    share_word(word, shared.component_label, component, shared.pairs, pairs, previous,
                labels.row(y) + column * 32);
-    past(column, y) = last;
+    previous_words(column, y) = previous;
   }
   __syncthreads();  // the tile's sums are complete
-  s.pairs.flush(pairs);
+  shared.pairs.flush(pairs);
 }
 
 }  // namespace
 
 void share_pixels(const ImageTiles& tiles, const TrackMemory& memory,
-                  const Image<PreviousFrameWord>& past, uint32_t capacity, cudaStream_t stream) {
-  const dim3 grid(static_cast<unsigned>(tiles.columns), static_cast<unsigned>(tiles.rows));
-  if (tiles.width == BinaryTile::width) {
+                  const Image<PreviousFrameWord>& previous_words, uint32_t capacity,
+                  cudaStream_t stream) {
+  const dim3 grid(static_cast<unsigned>(tiles.tile_columns),
+                  static_cast<unsigned>(tiles.tile_rows));
+  if (tiles.tile_width == BinaryTile::width) {
     launch(share_kernel<BinaryTile>, grid, BinaryTile::all_words, 0, stream, tiles, memory.pairs,
-           past, memory.labels, capacity);
+           previous_words, memory.labels, capacity);
   } else {
     launch(share_kernel<LinkedTile>, grid, LinkedTile::all_words, 0, stream, tiles, memory.pairs,
-           past, memory.labels, capacity);
+           previous_words, memory.labels, capacity);
   }
 }
 

@@ -60,8 +60,9 @@ struct Strip {
   uint32_t parent[T::max_runs];
   uint32_t roots[T::max_runs / 32];        // bits by run: first runs of the strip's components
   uint32_t region_runs[T::max_runs / 32];  // bits by run: first runs of regions, part of `roots`
-  uint32_t earlier[T::max_runs / 32];  // number of the strip's regions that begin before the word
-  uint32_t regions[kStrips];           // number of regions that begin in each strip
+  uint32_t
+      regions_before[T::max_runs / 32];  // number of the strip's regions that begin before the word
+  uint32_t regions[kStrips];             // number of regions that begin in each strip
   uint32_t warp_sums[T::threads / 32];
 };
 
@@ -96,27 +97,27 @@ struct StripForest {
 
 // Calls f(w) for the warp's share of the words that contain one bit per run.
 template <class T, class F>
-__device__ void for_each_bit_word(const Strip<T>& s, F f) {
-  const int words = (s.runs.count + 31) / 32;
+__device__ void for_each_bit_word(const Strip<T>& shared, F f) {
+  const int words = (shared.runs.count + 31) / 32;
   for (int w = static_cast<int>(threadIdx.x / 32); w < words; w += T::threads / 32) f(w);
 }
 
 // Flattens the strip's trees and turns them into nodes of the common forest. Requires a barrier
 // before other threads read the nodes.
 template <class T>
-__device__ void build_forest(Strip<T>& s, uint32_t strip) {
+__device__ void build_forest(Strip<T>& shared, uint32_t strip) {
   const int lane = static_cast<int>(threadIdx.x % 32);
-  for_each_bit_word(s, [&](int w) {
+  for_each_bit_word(shared, [&](int w) {
     const int r = w * 32 + lane;
-    const bool exists = r < s.runs.count;
+    const bool exists = r < shared.runs.count;
     const auto run = static_cast<uint32_t>(exists ? r : w * 32);
-    const bool is_root = flatten(s.parent, run, exists) == run;
+    const bool is_root = flatten(shared.parent, run, exists) == run;
     const uint32_t roots = __ballot_sync(kAllLanes, exists && is_root);
-    if (lane == 0) s.roots[w] = roots;
+    if (lane == 0) shared.roots[w] = roots;
   });
   __syncthreads();  // trees are flat
-  s.runs.for_each([&](int r, bool exists) {
-    if (exists) s.parent[r] = RunId(strip, s.parent[r]).node();
+  shared.runs.for_each([&](int r, bool exists) {
+    if (exists) shared.parent[r] = RunId(strip, shared.parent[r]).node();
   });
 }
 
@@ -124,34 +125,34 @@ __device__ void build_forest(Strip<T>& s, uint32_t strip) {
 // strip above; the two nodes of each run are united. Trees must be flat. Requires a cluster barrier
 // before and after it.
 template <class T>
-__device__ void merge_strips(const Strip<T>& s, const StripForest& forest, uint32_t strip) {
+__device__ void merge_strips(const Strip<T>& shared, const StripForest& forest, uint32_t strip) {
   if (strip == 0) return;
-  const int shared = s.runs.runs_up_to(T::width - 1, 0);
-  if (shared == 0) return;
+  const int shared_runs = shared.runs.runs_up_to(T::width - 1, 0);
+  if (shared_runs == 0) return;
   // Number of runs before the shared row, in the strip above.
-  const int above = *address_in(&s.runs.count, strip - 1) - shared;
+  const int above = *address_in(&shared.runs.count, strip - 1) - shared_runs;
   const int lane = static_cast<int>(threadIdx.x % 32);
-  for (int start = static_cast<int>(threadIdx.x) - lane; start < shared; start += T::threads) {
-    const bool exists = start + lane < shared;
+  for (int start = static_cast<int>(threadIdx.x) - lane; start < shared_runs; start += T::threads) {
+    const bool exists = start + lane < shared_runs;
     const int r = exists ? start + lane : start;
-    const RunId same(strip - 1, static_cast<uint32_t>(above + r));
+    const RunId same_run(strip - 1, static_cast<uint32_t>(above + r));
     // Runs with equal parents would unite the same trees, so one lane per pair does it. If a
     // parent has changed meanwhile, the same trees are united twice, which does no harm.
-    const uint32_t a = load_parent(s.parent, static_cast<uint32_t>(r));
-    const uint32_t b = load_parent(forest, same.node());
+    const uint32_t a = load_parent(shared.parent, static_cast<uint32_t>(r));
+    const uint32_t b = load_parent(forest, same_run.node());
     const uint64_t pair = exists ? static_cast<uint64_t>(a) << 32 | b : ~0ull;
-    const uint32_t alike = __match_any_sync(kAllLanes, pair);
-    unite(forest, a, b, exists && lane == __ffs(static_cast<int>(alike)) - 1);
+    const uint32_t lanes_with_pair = __match_any_sync(kAllLanes, pair);
+    unite(forest, a, b, exists && lane == __ffs(static_cast<int>(lanes_with_pair)) - 1);
   }
 }
 
 // Links the first run of each component to the first run of its region, and counts the regions in
 // raster order. Requires a cluster barrier before and after it.
 template <class T>
-__device__ void count_regions(Strip<T>& s, const StripForest& forest, uint32_t strip) {
+__device__ void count_regions(Strip<T>& shared, const StripForest& forest, uint32_t strip) {
   const int lane = static_cast<int>(threadIdx.x % 32);
-  for_each_bit_word(s, [&](int w) {
-    const uint32_t roots = s.roots[w];
+  for_each_bit_word(shared, [&](int w) {
+    const uint32_t roots = shared.roots[w];
     uint32_t region_runs = 0;
     if (roots) {
       const bool is_root = roots >> lane & 1;
@@ -160,16 +161,16 @@ __device__ void count_regions(Strip<T>& s, const StripForest& forest, uint32_t s
       const uint32_t first = flatten(forest, node, is_root);
       region_runs = __ballot_sync(kAllLanes, is_root && first == node);
     }
-    if (lane == 0) s.region_runs[w] = region_runs;
+    if (lane == 0) shared.region_runs[w] = region_runs;
   });
   __syncthreads();  // first runs of regions are known
   const int w = static_cast<int>(threadIdx.x);
-  const bool has_word = w < (s.runs.count + 31) / 32;
-  const uint32_t count = has_word ? static_cast<uint32_t>(__popc(s.region_runs[w])) : 0;
+  const bool has_word = w < (shared.runs.count + 31) / 32;
+  const uint32_t count = has_word ? static_cast<uint32_t>(__popc(shared.region_runs[w])) : 0;
   uint32_t total;
-  const uint32_t earlier = block_exclusive_sum<T::threads>(count, s.warp_sums, total);
-  if (has_word) s.earlier[w] = earlier;
-  if (w < kStrips) *address_in(&s.regions[strip], static_cast<uint32_t>(w)) = total;
+  const uint32_t earlier = block_exclusive_sum<T::threads>(count, shared.warp_sums, total);
+  if (has_word) shared.regions_before[w] = earlier;
+  if (w < kStrips) *address_in(&shared.regions[strip], static_cast<uint32_t>(w)) = total;
 }
 
 // Number of regions in all strips, and in the earlier strips. Requires a cluster barrier
@@ -178,45 +179,46 @@ struct RegionCounts {
   uint32_t all, above;
 };
 template <class T>
-__device__ RegionCounts region_counts(const Strip<T>& s, uint32_t strip) {
-  const uint32_t lane = threadIdx.x % 32, count = lane < kStrips ? s.regions[lane] : 0;
+__device__ RegionCounts region_counts(const Strip<T>& shared, uint32_t strip) {
+  const uint32_t lane = threadIdx.x % 32, count = lane < kStrips ? shared.regions[lane] : 0;
   return {warp_sum(count), warp_sum(lane < strip ? count : 0)};
 }
 
 // Gives the first run of each component its label, and calls found(run, label) for it. No other
 // strip's memory is read afterwards.
 template <class T, class Found>
-__device__ void label_components(Strip<T>& s, const Found& found) {
+__device__ void label_components(Strip<T>& shared, const Found& found) {
   const int lane = static_cast<int>(threadIdx.x % 32);
-  const uint32_t count = lane < kStrips ? s.regions[lane] : 0;
+  const uint32_t count = lane < kStrips ? shared.regions[lane] : 0;
   // Number of regions that begin in the strips above strip number `lane`.
   const uint32_t before = warp_inclusive_sum(count) - count;
-  for_each_bit_word(s, [&](int w) {
-    const uint32_t roots = s.roots[w];
+  for_each_bit_word(shared, [&](int w) {
+    const uint32_t roots = shared.roots[w];
     if (!roots) return;
     const bool is_root = roots >> lane & 1;
     const int root_lane = is_root ? lane : __ffs(static_cast<int>(roots)) - 1;
-    const RunId first(s.parent[w * 32 + root_lane]);
-    const uint32_t word = first.run / 32, under = bits_below(static_cast<int>(first.run % 32));
-    const uint32_t label = __shfl_sync(kAllLanes, before, static_cast<int>(first.strip)) +
-                           *address_in(&s.earlier[word], first.strip) +
-                           __popc(*address_in(&s.region_runs[word], first.strip) & under) + 1;
+    const RunId first(shared.parent[w * 32 + root_lane]);
+    const uint32_t word = first.run / 32, lower_bits = bits_below(static_cast<int>(first.run % 32));
+    const uint32_t label =
+        __shfl_sync(kAllLanes, before, static_cast<int>(first.strip)) +
+        *address_in(&shared.regions_before[word], first.strip) +
+        __popc(*address_in(&shared.region_runs[word], first.strip) & lower_bits) + 1;
     __syncwarp();  // all lanes have read the entries that roots overwrite
     if (!is_root) return;
-    s.parent[w * 32 + lane] = label;
+    shared.parent[w * 32 + lane] = label;
     found(static_cast<uint32_t>(w * 32 + lane), label);
   });
 }
 
 // Gives all other runs the label of their component. Begins and ends with a barrier.
 template <class T>
-__device__ void label_runs(Strip<T>& s) {
+__device__ void label_runs(Strip<T>& shared) {
   __syncthreads();  // components have labels
   const int lane = static_cast<int>(threadIdx.x % 32);
-  for_each_bit_word(s, [&](int w) {
+  for_each_bit_word(shared, [&](int w) {
     const int r = w * 32 + lane;
-    if (r >= s.runs.count || (s.roots[w] >> lane & 1)) return;
-    s.parent[r] = s.parent[RunId(s.parent[r]).run];
+    if (r >= shared.runs.count || (shared.roots[w] >> lane & 1)) return;
+    shared.parent[r] = shared.parent[RunId(shared.parent[r]).run];
   });
   __syncthreads();  // all runs have labels
 }
@@ -255,24 +257,24 @@ struct LaneSums {
 // are summed within the warp first if there are enough of them.
 template <class Add>
 __device__ void flush_warp(LaneSums& sums, const Add& add) {
-  constexpr int kTries = 4;
+  constexpr int kMaxGroups = 4;
   uint32_t pending = __ballot_sync(kAllLanes, sums.key != 0);
-  for (int i = 0; pending && i < kTries; ++i) {
+  for (int i = 0; pending && i < kMaxGroups; ++i) {
     const int leader = __ffs(static_cast<int>(pending)) - 1;
-    const bool joins = sums.key == __shfl_sync(kAllLanes, sums.key, leader);
-    const uint32_t group = __ballot_sync(kAllLanes, joins);
+    const bool takes_part = sums.key == __shfl_sync(kAllLanes, sums.key, leader);
+    const uint32_t group = __ballot_sync(kAllLanes, takes_part);
     pending &= ~group;
     if (__popc(group) < kMinLanesPerSum) continue;
     LaneSums all;
-    all.area = warp_sum(joins ? sums.area : 0);
-    all.x = warp_sum(joins ? sums.x : 0);
-    all.y = warp_sum(joins ? sums.y : 0);
-    all.left = warp_min(joins ? sums.left : kNone);
-    all.right = warp_max(joins ? sums.right : 0);
-    all.bottom = warp_max(joins ? sums.bottom : 0);
-    for (int k = 0; k < 3; ++k) all.value[k] = warp_sum(joins ? sums.value[k] : 0);
+    all.area = warp_sum(takes_part ? sums.area : 0);
+    all.x = warp_sum(takes_part ? sums.x : 0);
+    all.y = warp_sum(takes_part ? sums.y : 0);
+    all.left = warp_min(takes_part ? sums.left : kNone);
+    all.right = warp_max(takes_part ? sums.right : 0);
+    all.bottom = warp_max(takes_part ? sums.bottom : 0);
+    for (int k = 0; k < 3; ++k) all.value[k] = warp_sum(takes_part ? sums.value[k] : 0);
     if (static_cast<int>(threadIdx.x % 32) == leader) add(sums.key, all);
-    if (joins) sums.key = 0;
+    if (takes_part) sums.key = 0;
   }
   if (sums.key) add(sums.key, sums);
 }
@@ -281,18 +283,19 @@ __device__ void flush_warp(LaneSums& sums, const Add& add) {
 // or component to which a run's pixels are added (0: none). Calls add(key, sums). `y0` is the
 // image row of row 0; `rows` includes row 0.
 template <class T, class Values, class KeyOf, class Add>
-__device__ void sum_strip(const Strip<T>& s, int y0, int rows, const Values& values,
+__device__ void sum_strip(const Strip<T>& shared, int y0, int rows, const Values& values,
                           const KeyOf& key_of, const Add& add) {
   LaneSums sums;
   for (int w = T::words + static_cast<int>(threadIdx.x); w < rows * T::words; w += T::threads) {
-    const RunWord word{s.runs.foreground[w], s.runs.starts[w], s.runs.rank[w]};
+    const RunWord word{shared.runs.foreground[w], shared.runs.run_starts[w],
+                       shared.runs.runs_before[w]};
     if (!word.foreground) continue;
     const int x = w % T::words * 32, y = y0 + w / T::words;
     const typename Values::Word colors = values.load(x, y);
-    for (uint32_t left = word.foreground; left;) {
-      const int b = __ffs(static_cast<int>(left)) - 1;
+    for (uint32_t remaining = word.foreground; remaining;) {
+      const int b = __ffs(static_cast<int>(remaining)) - 1;
       const uint32_t mask = word.rest_of_run(b);
-      left &= ~mask;
+      remaining &= ~mask;
       const uint32_t key = key_of(static_cast<uint32_t>(word.run_at(b)));
       if (key == 0) continue;
       if (key != sums.key) {
@@ -335,7 +338,7 @@ struct StripSums {
   uint32_t area[capacity], x[capacity], y[capacity];
   uint32_t left[capacity], right[capacity], bottom[capacity];
   uint32_t value[channels][capacity];
-  uint32_t carries[channels][is_one_byte ? 1 : capacity];  // high 32 bits of `value`
+  uint32_t value_high[channels][is_one_byte ? 1 : capacity];  // high 32 bits of `value`
   // By word of `roots`: the index of the word's first component. Words are in arbitrary order.
   uint32_t before[T::max_runs / 32];
   uint32_t count;
@@ -349,8 +352,9 @@ struct StripSums {
   // (H200, 2026-11-26): mazes 35.7 µs by component and 31.8 µs by label, spirals 53.4 µs and
   // 38.7 µs.
   __device__ bool prefer_components(int runs) const {
-    constexpr int kFewRuns = 2048, kManyOfOne = 30;
-    return count <= capacity && (runs < kFewRuns || runs < kManyOfOne * static_cast<int>(count));
+    constexpr int kFewRuns = 2048, kManyRunsPerComponent = 30;
+    return count <= capacity &&
+           (runs < kFewRuns || runs < kManyRunsPerComponent * static_cast<int>(count));
   }
   // The index of the component whose first run is `run`.
   __device__ static uint32_t index(const uint32_t* before, const uint32_t* roots, uint32_t run) {
@@ -361,7 +365,7 @@ struct StripSums {
     left[i] = kNone;
     for (int k = 0; k < channels; ++k) {
       value[k][i] = 0;
-      if constexpr (!is_one_byte) carries[k][i] = 0;
+      if constexpr (!is_one_byte) value_high[k][i] = 0;
     }
   }
   // Sums fit in 32 bits: a strip has fewer than 2^16 pixels of 16 bits.
@@ -384,9 +388,10 @@ struct StripSums {
     atomicMax(address_in(&right[i], strip), sums.right);
     atomicMax(address_in(&bottom[i], strip), sums.bottom);
     for (int k = 0; k < channels; ++k) {
-      const uint32_t more = sums.value[k], had = atomicAdd(address_in(&value[k][i], strip), more);
+      const uint32_t added = sums.value[k];
+      const uint32_t previous = atomicAdd(address_in(&value[k][i], strip), added);
       if constexpr (!is_one_byte) {
-        if (had + more < had) atomicAdd(address_in(&carries[k][i], strip), 1u);
+        if (previous + added < previous) atomicAdd(address_in(&value_high[k][i], strip), 1u);
       }
     }
   }
@@ -412,7 +417,8 @@ struct StripSums {
     region.sum_y = y[i];
     for (int k = 0; k < channels; ++k) {
       region.sum_value[k] = value[k][i];
-      if constexpr (!is_one_byte) region.sum_value[k] |= static_cast<uint64_t>(carries[k][i]) << 32;
+      if constexpr (!is_one_byte)
+        region.sum_value[k] |= static_cast<uint64_t>(value_high[k][i]) << 32;
     }
     return region;
   }
@@ -427,24 +433,24 @@ struct MeasuredStrip : Strip<T> {
 
 // Requires a barrier between this and measure_components().
 template <class T, class Values>
-__device__ void reset_sums(MeasuredStrip<T, Values>& s) {
+__device__ void reset_sums(MeasuredStrip<T, Values>& shared) {
   if (threadIdx.x != 0) return;
-  s.sums.count = 0;
-  s.sums.are_by_label = false;
+  shared.sums.count = 0;
+  shared.sums.are_by_label = false;
 }
 
 // Assigns an index to each component and sums the components, unless summing by label is better.
 // Requires build_forest(); runs while other strips may already be in merge_strips(). Does not end
 // with a barrier.
 template <class T, class Values>
-__device__ void measure_components(MeasuredStrip<T, Values>& s, int y0, int rows,
+__device__ void measure_components(MeasuredStrip<T, Values>& shared, int y0, int rows,
                                    const Values& values) {
   using Sums = StripSums<T, Values>;
-  Sums& sums = s.sums;
-  const int lane = static_cast<int>(threadIdx.x % 32), words = (s.runs.count + 31) / 32;
+  Sums& sums = shared.sums;
+  const int lane = static_cast<int>(threadIdx.x % 32), words = (shared.runs.count + 31) / 32;
   if (static_cast<int>(threadIdx.x) - lane < words) {
     const int w = static_cast<int>(threadIdx.x);
-    const uint32_t root_count = w < words ? static_cast<uint32_t>(__popc(s.roots[w])) : 0;
+    const uint32_t root_count = w < words ? static_cast<uint32_t>(__popc(shared.roots[w])) : 0;
     const uint32_t inclusive = warp_inclusive_sum(root_count);
     uint32_t start = 0;
     // The order of the warps does not matter.
@@ -453,19 +459,20 @@ __device__ void measure_components(MeasuredStrip<T, Values>& s, int y0, int rows
     if (w < words) sums.before[w] = start + inclusive - root_count;
   }
   __syncthreads();  // components are counted
-  if (!sums.prefer_components(s.runs.count)) return;
-  for_each_bit_word(s, [&](int w) {
+  if (!sums.prefer_components(shared.runs.count)) return;
+  for_each_bit_word(shared, [&](int w) {
     const auto run = static_cast<uint32_t>(w * 32 + lane);
-    if (s.roots[w] >> lane & 1) sums.clear(Sums::index(sums.before, s.roots, run));
+    if (shared.roots[w] >> lane & 1) sums.clear(Sums::index(sums.before, shared.roots, run));
   });
   __syncthreads();  // sums are clear
   sum_strip(
-      s, y0, rows, values,
+      shared, y0, rows, values,
       [&](uint32_t run) {
         // Another strip may already have changed the entry of a root, so it is not read.
         // Entries of other runs do not change.
-        const bool is_root = s.roots[run / 32] >> run % 32 & 1;
-        return 1 + Sums::index(sums.before, s.roots, is_root ? run : RunId(s.parent[run]).run);
+        const bool is_root = shared.roots[run / 32] >> run % 32 & 1;
+        return 1 + Sums::index(sums.before, shared.roots,
+                               is_root ? run : RunId(shared.parent[run]).run);
       },
       [&](uint32_t key, const LaneSums& lane_sums) { sums.add(key - 1, lane_sums); });
 }
@@ -473,36 +480,36 @@ __device__ void measure_components(MeasuredStrip<T, Values>& s, int y0, int rows
 // If this strip cannot use component sums, requests sums by label from all strips. Requires a
 // cluster barrier before and after it.
 template <class T, class Values>
-__device__ void request_sums_by_label(MeasuredStrip<T, Values>& s) {
-  if (threadIdx.x >= kStrips || s.sums.prefer_components(s.runs.count)) return;
-  *address_in(&s.sums.are_by_label, threadIdx.x) = true;
+__device__ void request_sums_by_label(MeasuredStrip<T, Values>& shared) {
+  if (threadIdx.x >= kStrips || shared.sums.prefer_components(shared.runs.count)) return;
+  *address_in(&shared.sums.are_by_label, threadIdx.x) = true;
 }
 
 // Adds the sums of each component that does not begin its region to the sums of that region, which
 // may be in another strip. Components of one region are summed within the warp first, because long
 // regions have very many. Requires the cluster barrier after count_regions().
 template <class T, class Values>
-__device__ void add_to_region_sums(MeasuredStrip<T, Values>& s, uint32_t strip) {
+__device__ void add_to_region_sums(MeasuredStrip<T, Values>& shared, uint32_t strip) {
   using Sums = StripSums<T, Values>;
-  Sums& sums = s.sums;
+  Sums& sums = shared.sums;
   const auto add = [&](uint32_t key, const LaneSums& lane_sums) {
     const RunId first(key - 1);
-    const uint32_t word = first.run / 32, under = bits_below(static_cast<int>(first.run % 32));
+    const uint32_t word = first.run / 32, lower_bits = bits_below(static_cast<int>(first.run % 32));
     const uint32_t i = *address_in(&sums.before[word], first.strip) +
-                       __popc(*address_in(&s.roots[word], first.strip) & under);
+                       __popc(*address_in(&shared.roots[word], first.strip) & lower_bits);
     sums.add_in_strip(first.strip, i, lane_sums);
   };
   LaneSums lane_sums;
-  for_each_bit_word(s, [&](int w) {
+  for_each_bit_word(shared, [&](int w) {
     const uint32_t run = static_cast<uint32_t>(w) * 32 + threadIdx.x % 32;
-    if (!((s.roots[w] & ~s.region_runs[w]) >> threadIdx.x % 32 & 1)) return;
-    const uint32_t key = s.parent[run] + 1;
+    if (!((shared.roots[w] & ~shared.region_runs[w]) >> threadIdx.x % 32 & 1)) return;
+    const uint32_t key = shared.parent[run] + 1;
     if (key != lane_sums.key) {
       if (lane_sums.key) add(lane_sums.key, lane_sums);
       lane_sums = {};
       lane_sums.key = key;
     }
-    sums.add_to(lane_sums, Sums::index(sums.before, s.roots, run));
+    sums.add_to(lane_sums, Sums::index(sums.before, shared.roots, run));
   });
   __syncwarp();
   flush_warp(lane_sums, add);
@@ -512,11 +519,11 @@ __device__ void add_to_region_sums(MeasuredStrip<T, Values>& s, uint32_t strip) 
 // strips above; the first label here is earlier + 1. Requires a cluster barrier after
 // add_to_region_sums(). Only some warps take part.
 template <class T, class Values>
-__device__ void write_records(MeasuredStrip<T, Values>& s, int y0, uint32_t region_count,
+__device__ void write_records(MeasuredStrip<T, Values>& shared, int y0, uint32_t region_count,
                               uint32_t earlier, const RegionTable& table) {
   using Sums = StripSums<T, Values>;
   constexpr uint32_t kWords = Sums::record_words;
-  Sums& sums = s.sums;
+  Sums& sums = shared.sums;
   const uint32_t warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   if (warp >= Sums::staging_warps || earlier >= table.capacity) return;
   const uint32_t end = min(region_count, table.capacity - earlier);
@@ -525,9 +532,9 @@ __device__ void write_records(MeasuredStrip<T, Values>& s, int y0, uint32_t regi
     const uint32_t count = min(32u, end - start);
     if (lane < count) {
       const uint32_t run = sums.first[start + lane];
-      const int first = s.runs.first(run);
+      const int first = shared.runs.first(run);
       const Region region =
-          sums.record(Sums::index(sums.before, s.roots, run), earlier + start + lane + 1,
+          sums.record(Sums::index(sums.before, shared.roots, run), earlier + start + lane + 1,
                       first % T::width, y0 + first / T::width);
       memcpy(staged + lane * kWords, &region, sizeof(region));
     }
@@ -555,23 +562,23 @@ struct SharedMemory<T, NoValues> : Strip<T> {};
 // Labels, measures and publishes the regions by label, in device memory. Used if a strip cannot
 // use component sums. At the end all runs have labels.
 template <class T, class Values>
-__device__ void measure_by_label(Strip<T>& s, uint32_t strip, int y0, int rows,
+__device__ void measure_by_label(Strip<T>& shared, uint32_t strip, int y0, int rows,
                                  const Values& values, const Records& records,
                                  const RegionTable& table) {
   const auto cluster = cooperative_groups::this_cluster();
-  const uint32_t total = region_counts(s, strip).all;
-  label_components(s, [&](uint32_t run, uint32_t label) {
-    const bool begins = s.region_runs[run / 32] >> run % 32 & 1;
+  const uint32_t total = region_counts(shared, strip).all;
+  label_components(shared, [&](uint32_t run, uint32_t label) {
+    const bool begins = shared.region_runs[run / 32] >> run % 32 & 1;
     if (!begins || label > records.capacity) return;
-    const int pixel = s.runs.first(run);
+    const int pixel = shared.runs.first(run);
     records.region[label - 1] =
         initial_image_record(label, pixel % T::width, y0 + pixel / T::width);
   });
   cluster.sync();  // records are initialized
-  label_runs(s);
+  label_runs(shared);
   sum_strip(
-      s, y0, rows, values,
-      [&](uint32_t run) { return s.parent[run] <= records.capacity ? s.parent[run] : 0; },
+      shared, y0, rows, values,
+      [&](uint32_t run) { return shared.parent[run] <= records.capacity ? shared.parent[run] : 0; },
       [&](uint32_t label, const LaneSums& sums) {
         add_to_record(sums.all(), records.region[label - 1]);
       });
@@ -588,51 +595,51 @@ __global__ __launch_bounds__(T::threads) void label_small_image_kernel(Reader re
                                                                        Records records,
                                                                        RegionTable table) {
 #if __CUDA_ARCH__ >= 900
-  extern __shared__ uint4 shared[];
-  auto& s = *reinterpret_cast<SharedMemory<T, Values>*>(shared);
+  extern __shared__ uint4 block_memory[];
+  auto& shared = *reinterpret_cast<SharedMemory<T, Values>*>(block_memory);
   pdl_trigger_and_wait();
   const auto cluster = cooperative_groups::this_cluster();
   const uint32_t strip = cluster.block_rank();
   const int y0 = static_cast<int>(strip) * strip_rows - 1, rows = strip_rows + 1;
-  const StripForest forest{s.parent};
+  const StripForest forest{shared.parent};
   using Adjacency = ForegroundAdjacency<T, connectivity, Reader>;
-  Adjacency adjacency(s.runs, s.to_merge);
-  if constexpr (has_values<Values>) reset_sums(s);
+  Adjacency adjacency(shared.runs, shared.to_merge);
+  if constexpr (has_values<Values>) reset_sums(shared);
   adjacency.read(reader, 0, y0, rows);
-  merge_runs(s.runs, s.warp_sums, s.parent, adjacency);
-  build_forest(s, strip);
+  merge_runs(shared.runs, shared.warp_sums, shared.parent, adjacency);
+  build_forest(shared, strip);
   cluster.barrier_arrive();
-  if constexpr (has_values<Values>) measure_components(s, y0, rows, values);
+  if constexpr (has_values<Values>) measure_components(shared, y0, rows, values);
   cluster.barrier_wait();  // the trees of all strips are complete
-  if constexpr (has_values<Values>) request_sums_by_label(s);
-  merge_strips(s, forest, strip);
+  if constexpr (has_values<Values>) request_sums_by_label(shared);
+  merge_strips(shared, forest, strip);
   cluster.sync();  // no links are made after this barrier
-  count_regions(s, forest, strip);
+  count_regions(shared, forest, strip);
   cluster.sync();  // all strips have all counts
 
   const Size written{writer.image.width, min(writer.image.height, y0 + rows)};
   if constexpr (!has_values<Values>) {
-    label_components(s, [](uint32_t, uint32_t) {});
+    label_components(shared, [](uint32_t, uint32_t) {});
     cluster.barrier_arrive();
-    label_runs(s);
-    write_words<T>(s.runs, s.parent, 0, y0, written, writer, 1);
+    label_runs(shared);
+    write_words<T>(shared.runs, shared.parent, 0, y0, written, writer, 1);
     cluster.barrier_wait();  // other blocks may read this block's memory until then
-  } else if (s.sums.are_by_label) {
-    measure_by_label(s, strip, y0, rows, values, records, table);
-    write_words<T>(s.runs, s.parent, 0, y0, written, writer, 1);
+  } else if (shared.sums.are_by_label) {
+    measure_by_label(shared, strip, y0, rows, values, records, table);
+    write_words<T>(shared.runs, shared.parent, 0, y0, written, writer, 1);
   } else {
-    const RegionCounts counts = region_counts(s, strip);
-    add_to_region_sums(s, strip);
-    label_components(s, [&](uint32_t run, uint32_t label) {
-      const bool begins = s.region_runs[run / 32] >> run % 32 & 1;
-      if (begins) s.sums.first[label - 1 - counts.above] = static_cast<uint16_t>(run);
+    const RegionCounts counts = region_counts(shared, strip);
+    add_to_region_sums(shared, strip);
+    label_components(shared, [&](uint32_t run, uint32_t label) {
+      const bool begins = shared.region_runs[run / 32] >> run % 32 & 1;
+      if (begins) shared.sums.first[label - 1 - counts.above] = static_cast<uint16_t>(run);
     });
     cluster.barrier_arrive();
-    label_runs(s);
+    label_runs(shared);
     cluster.barrier_wait();  // the sums of regions are complete
     if (strip == 0 && threadIdx.x == 0) *table.total = counts.all;
-    write_records(s, y0, s.regions[strip], counts.above, table);
-    write_words<T>(s.runs, s.parent, 0, y0, written, writer, 1);
+    write_records(shared, y0, shared.regions[strip], counts.above, table);
+    write_words<T>(shared.runs, shared.parent, 0, y0, written, writer, 1);
   }
 #endif
 }
@@ -691,16 +698,16 @@ void label_small_image(const LabelInput& input, Connectivity connectivity, const
                        const SmallImageOutputs& out, cudaStream_t stream) {
   const int strip_rows = (out.labels.height + kStrips - 1) / kStrips;
   const auto with_values = [&]<class T, Connectivity c, class Reader>() {
-    const auto go = [&]<class Values>(const Values& values) {
+    const auto launch_kernel = [&]<class Values>(const Values& values) {
       with_label_writer(out.labels, 1, UINT32_MAX, [&](const LabelWriter<uint32_t>& writer) {
         launch_pdl_as(GridKind::cluster, label_small_image_kernel<T, c, Reader, Values>, kStrips,
                       T::threads, sizeof(SharedMemory<T, Values>), stream, Reader(input), values,
                       writer, strip_rows, out.records, out.table);
       });
     };
-    if (out.records.capacity == 0) return go(NoValues{});
-    if (ByteValues::can_read(frame)) return go(ByteValues(frame));
-    go(SampleValues(frame));
+    if (out.records.capacity == 0) return launch_kernel(NoValues{});
+    if (ByteValues::can_read(frame)) return launch_kernel(ByteValues(frame));
+    launch_kernel(SampleValues(frame));
   };
   with_shape(out.labels.size(), [&]<class T>() {
     with_connectivity(connectivity, [&]<Connectivity c>() {

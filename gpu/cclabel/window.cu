@@ -51,27 +51,28 @@ struct Column {
 // call it. The order of additions does not matter: these are sums, minima and maxima of integers.
 __device__ void add_columns(const Column& column, uint32_t key, int x, int width, int channels,
                             const WindowFrame& frame) {
-  const auto u = [](int value) { return static_cast<uint32_t>(value); };
+  const auto as_unsigned = [](int value) { return static_cast<uint32_t>(value); };
   // No overflow: sides are below 2^16 and a column has at most 16 pixels, so sums over a warp
   // stay below 2^25.
-  for_each_key(key, [&](uint32_t common, bool joins) {
-    const uint32_t area = warp_sum(joins ? column.area : 0);
-    const uint32_t sum_x = warp_sum(joins ? column.area * u(x) : 0);
-    const uint32_t sum_y = warp_sum(joins ? column.sum_y : 0);
-    const int left = static_cast<int>(warp_min(joins ? u(x) : UINT32_MAX));
-    const int right = static_cast<int>(warp_max(joins ? u(x) : 0));
-    const int top = static_cast<int>(warp_min(joins ? u(column.top) : UINT32_MAX));
-    const int bottom = static_cast<int>(warp_max(joins ? u(column.bottom()) : 0));
-    const uint32_t first = warp_min(joins ? u(column.top) * u(width) + u(x) : UINT32_MAX);
+  for_each_key(key, [&](uint32_t common_key, bool takes_part) {
+    const uint32_t area = warp_sum(takes_part ? column.area : 0);
+    const uint32_t sum_x = warp_sum(takes_part ? column.area * as_unsigned(x) : 0);
+    const uint32_t sum_y = warp_sum(takes_part ? column.sum_y : 0);
+    const int left = static_cast<int>(warp_min(takes_part ? as_unsigned(x) : UINT32_MAX));
+    const int right = static_cast<int>(warp_max(takes_part ? as_unsigned(x) : 0));
+    const int top = static_cast<int>(warp_min(takes_part ? as_unsigned(column.top) : UINT32_MAX));
+    const int bottom = static_cast<int>(warp_max(takes_part ? as_unsigned(column.bottom()) : 0));
+    const uint32_t first = warp_min(
+        takes_part ? as_unsigned(column.top) * as_unsigned(width) + as_unsigned(x) : UINT32_MAX);
     uint32_t value[3] = {};
 #pragma unroll
     for (int c = 0; c < 3; ++c) {
-      if (c < channels) value[c] = warp_sum(joins ? column.value[c] : 0);
+      if (c < channels) value[c] = warp_sum(takes_part ? column.value[c] : 0);
     }
     if (!is_first_lane()) return;
-    Region& record = frame.records[common - 1];
+    Region& record = frame.records[common_key - 1];
     // A plain read usually shows that the record does not change, which saves the atomic.
-    uint32_t* const record_first = frame.first + common - 1;
+    uint32_t* const record_first = frame.first + common_key - 1;
     if (left < record.left) atomicMin(&record.left, left);
     if (top < record.top) atomicMin(&record.top, top);
     if (right > record.right) atomicMax(&record.right, right);
@@ -223,11 +224,11 @@ void count_shared_pixels(const WindowLabels& window, const WindowFrame& frame,
 template <PixelWriter Writer>
 __global__ __launch_bounds__(kThreads) void write_kernel(ConstLabelMap labels, Writer writer,
                                                          ShownValues shown) {
-  const auto fours = (static_cast<uint32_t>(labels.width) + 3) / 4;
+  const auto quads_per_row = (static_cast<uint32_t>(labels.width) + 3) / 4;
   const uint32_t i = blockIdx.x * kThreads + threadIdx.x;
-  if (i >= fours * static_cast<uint32_t>(labels.height)) return;
-  const auto y = static_cast<int>(i / fours);
-  const int x = static_cast<int>(i % fours) * 4;
+  if (i >= quads_per_row * static_cast<uint32_t>(labels.height)) return;
+  const auto y = static_cast<int>(i / quads_per_row);
+  const int x = static_cast<int>(i % quads_per_row) * 4;
   uint32_t values[4];
   for (int k = 0; k < 4; ++k) {
     values[k] = x + k < labels.width ? shown.value_of(labels(x + k, y)) : 0;
@@ -241,9 +242,10 @@ struct WriteLaunch {
   cudaStream_t stream;
   template <PixelWriter Writer>
   void operator()(const Writer& writer) const {
-    const size_t fours = (static_cast<size_t>(labels.width) + 3) / 4;
-    launch(write_kernel<Writer>, blocks_for(fours * static_cast<size_t>(labels.height), kThreads),
-           kThreads, 0, stream, labels, writer, shown);
+    const size_t quads_per_row = (static_cast<size_t>(labels.width) + 3) / 4;
+    launch(write_kernel<Writer>,
+           blocks_for(quads_per_row * static_cast<size_t>(labels.height), kThreads), kThreads, 0,
+           stream, labels, writer, shown);
   }
 };
 
@@ -301,38 +303,38 @@ class SlidingCuda final : public SlidingWindow {
     tracker_.allocate(setup);
   }
 
-  void slide(const FrameTask& job, const CcLabelParams& params, Queue& queue) override {
+  void slide(const FrameTask& task, const CcLabelParams& params, Queue& queue) override {
     const cudaStream_t stream = stream_of(queue);
     if (has_previous_)
       check(cudaStreamWaitEvent(stream, frame_done_, 0), "waiting for the last window");
     const TrackMemory& memory = tracker_.begin(stream);
-    const WindowLabels window = label_window(job, params, queue);
+    const WindowLabels window = label_window(task, params, queue);
     const LabelMap labels = window.newest();
     WindowFrame frame = frame_;
-    frame.capacity = job.table.regions ? job.table.capacity : setup().max_regions;
-    measure_frame(labels, job.in, frame, stream);
+    frame.capacity = task.table.regions ? task.table.capacity : setup().max_regions;
+    measure_frame(labels, task.in, frame, stream);
     count_shared_pixels(window, frame, memory, stream);
-    publish(job, frame, stream);
+    publish(task, frame, stream);
     const TrackRules rules = track_rules(params, setup().in);
     const TrackedRecords tracked{frame.records, frame.total, frame.capacity};
     tracker_.collect_pairs(rules, tracked, stream);
     tracker_.match(rules, tracked, stream);
-    tracker_.finish(rules, tracked, job.table.regions ? job.table : RegionTable{}, job.slot,
+    tracker_.finish(rules, tracked, task.table.regions ? task.table : RegionTable{}, task.slot,
                     stream);
-    if (job.table.runs) runs_.fill(labels, job.table, stream);
-    if (!job.labels.empty()) write_labels(labels, job.labels, stream);
-    if (!job.out.empty()) write_picture(labels, job.out, params, frame, stream);
-    if (!job.out.empty() && params.output == CcOutput::overlay) {
+    if (task.table.runs) runs_.fill(labels, task.table, stream);
+    if (!task.labels.empty()) write_labels(labels, task.labels, stream);
+    if (!task.out.empty()) write_picture(labels, task.out, params, frame, stream);
+    if (!task.out.empty() && params.output == CcOutput::overlay) {
       const DeviceRegions records{frame.records, frame.total, frame.capacity};
-      draw(job.in, job.out, labels, records, params, ink_in(ink_.data(), setup().size), stream);
+      draw(task.in, task.out, labels, records, params, ink_in(ink_.data(), setup().size), stream);
     }
     check(cudaEventRecord(frame_done_, stream), "recording an event");
     has_previous_ = true;
   }
 
-  static void publish(const FrameTask& job, const WindowFrame& frame, cudaStream_t stream) {
-    if (!job.table.regions) return;
-    publish_table(frame.total, {frame.records, frame.capacity}, job.table, stream);
+  static void publish(const FrameTask& task, const WindowFrame& frame, cudaStream_t stream) {
+    if (!task.table.regions) return;
+    publish_table(frame.total, {frame.records, frame.capacity}, task.table, stream);
   }
 
   void forget(IdNumbering ids) override { tracker_.forget(ids); }

@@ -42,20 +42,20 @@ struct Progress {
 struct CellArrays {
   VolumeLayout layout;
   Connectivity connectivity;
-  int stride;  // cells from one row of `swept` to the next, a multiple of 128
+  int stride;  // cells from one row of `sweep_labels` to the next, a multiple of 128
 
   uint32_t* label;          // [cells] 1 + number of a cell that represents the region; 0: no region
   uint32_t* links;          // [cells] bit k: linked to neighbour k
   uint16_t* farthest[2];    // [kDirections][cells] distance to the farthest linked cell; [1] is
                             // for pointer doubling
-  uint32_t* swept;          // [rows][stride] labels of sweeps
+  uint32_t* sweep_labels;   // [rows][stride] labels of sweeps
   uint32_t* first_cell;     // [cells] at the representative: first cell of the region
   uint32_t* region_firsts;  // [words] bits: first cells of regions
   uint32_t* regions_before;  // [words] regions whose first cell precedes the word
-  uint32_t*
-      region_counts;  // [words / FirstPixelBitmap::kSumWords] first cells in each block of words
-  uint32_t* area;     // [cells] at the first cell: cells of the region, if filters need it
-  uint32_t* total;    // [2] number of regions, and of regions that have a label
+  uint32_t* region_counts;   // [words / FirstPixelBitmap::kWordsPerCount] first cells in each block
+                             // of words
+  uint32_t* area;            // [cells] at the first cell: cells of the region, if filters need it
+  uint32_t* total;           // [2] number of regions, and of regions that have a label
   Progress* progress;
 
   cclabel::FirstPixelBitmap regions() const {
@@ -65,8 +65,8 @@ struct CellArrays {
             .pitch = pitch,
             .words = words(),
             .bits = region_firsts,
-            .before = regions_before,
-            .sums = region_counts,
+            .regions_before = regions_before,
+            .region_counts = region_counts,
             .area = area,
             .total = total};
   }
@@ -120,7 +120,8 @@ int propagation_blocks(const Variant& variant);
 // The device decides when to stop.
 void propagate(const CellArrays& cells, const Variant& variant, int blocks, cudaStream_t stream);
 
-// The stride of `swept` for rows of `width` cells: whole warps with at least four cells per lane.
+// The stride of `sweep_labels` for rows of `width` cells: whole warps with at least four cells per
+// lane.
 int sweep_stride(int width);
 // Number of blocks of sweep() that can be resident on the device at once.
 int sweep_blocks(int width);

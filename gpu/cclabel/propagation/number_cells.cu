@@ -14,7 +14,7 @@ struct CountBlock {
 };
 constexpr int kThreads = CellBlock::threads;
 constexpr int kCountThreads = CountBlock::threads;
-static_assert(kCountThreads == cclabel::FirstPixelBitmap::kSumWords,
+static_assert(kCountThreads == cclabel::FirstPixelBitmap::kWordsPerCount,
               "a block counts one block of words");
 
 // Skips cells whose left neighbour has the same label, because they cannot be first.
@@ -33,9 +33,9 @@ __global__ __launch_bounds__(kCountThreads) void count_kernel(CellArrays cells) 
   __shared__ uint32_t warp_sums[kCountThreads / 32];
   const int lane = static_cast<int>(threadIdx.x % 32);
   const uint32_t start =
-      blockIdx.x * cclabel::FirstPixelBitmap::kSumWords;  // the block's first word
+      blockIdx.x * cclabel::FirstPixelBitmap::kWordsPerCount;  // the block's first word
   uint32_t count = 0;
-  for (uint32_t w = threadIdx.x / 32; w < cclabel::FirstPixelBitmap::kSumWords;
+  for (uint32_t w = threadIdx.x / 32; w < cclabel::FirstPixelBitmap::kWordsPerCount;
        w += kCountThreads / 32) {
     if (start + w >= cells.words()) break;
     const uint32_t cell = (start + w) * 32 + static_cast<uint32_t>(lane);
@@ -87,20 +87,20 @@ __global__ __launch_bounds__(kThreads) void measure_kernel(CellArrays cells, Con
           static_cast<uint32_t>(frame.sample(k, cell_sums.left, row % cells.layout.volume_rows()));
     }
   }
-  for_each_key(label, [&](uint32_t common, bool takes_part) {
+  for_each_key(label, [&](uint32_t common_key, bool takes_part) {
     cclabel::add_warp_sums(cell_sums, takes_part, frame.layout.channels,
-                           records.region[common - 1]);
+                           records.region[common_key - 1]);
   });
 }
 
 // A thread writes four cells of a row.
 template <cclabel::PixelWriter Writer>
 __global__ __launch_bounds__(kThreads) void write_kernel(CellArrays cells, Writer writer) {
-  const int width = cells.layout.slice.width, fours = (width + 3) / 4;
+  const int width = cells.layout.slice.width, quads_per_row = (width + 3) / 4;
   const uint32_t i = blockIdx.x * kThreads + threadIdx.x;
-  const auto row = static_cast<int>(i / static_cast<uint32_t>(fours));
+  const auto row = static_cast<int>(i / static_cast<uint32_t>(quads_per_row));
   if (row >= cells.layout.rows()) return;
-  const int x = static_cast<int>(i % static_cast<uint32_t>(fours)) * 4;
+  const int x = static_cast<int>(i % static_cast<uint32_t>(quads_per_row)) * 4;
   uint32_t labels[4];
 #pragma unroll
   for (int k = 0; k < 4; ++k) {
@@ -116,8 +116,8 @@ struct WriteLaunch {
   cudaStream_t stream;
   template <cclabel::PixelWriter Writer>
   void operator()(const Writer& writer) const {
-    const auto fours = static_cast<size_t>((cells.layout.slice.width + 3) / 4);
-    const size_t threads = fours * static_cast<size_t>(cells.layout.rows());
+    const auto quads_per_row = static_cast<size_t>((cells.layout.slice.width + 3) / 4);
+    const size_t threads = quads_per_row * static_cast<size_t>(cells.layout.rows());
     launch(write_kernel<Writer>, blocks_for(threads, kThreads), kThreads, 0, stream, cells, writer);
   }
 };
@@ -126,7 +126,7 @@ struct WriteLaunch {
 
 void find_first_cells(const CellArrays& cells, cudaStream_t stream) {
   launch(find_first_kernel, blocks_for(cells.count(), kThreads), kThreads, 0, stream, cells);
-  launch(count_kernel, blocks_for(cells.words(), cclabel::FirstPixelBitmap::kSumWords),
+  launch(count_kernel, blocks_for(cells.words(), cclabel::FirstPixelBitmap::kWordsPerCount),
          kCountThreads, 0, stream, cells);
 }
 

@@ -59,8 +59,9 @@ __global__ __launch_bounds__(kThreads) void link_kernel(Reader reader, CellArray
   const uint32_t value = reader.value(x, image_row, position.layer);
   uint32_t links = 0;
   if (reader.has_region(value)) {
-    for (uint32_t left = neighbours_of(cells.connectivity); left; left &= left - 1) {
-      const int k = __ffs(static_cast<int>(left)) - 1;
+    for (uint32_t remaining = neighbours_of(cells.connectivity); remaining;
+         remaining &= remaining - 1) {
+      const int k = __ffs(static_cast<int>(remaining)) - 1;
       const int dx = k % 3 - 1, dy = k / 3 % 3 - 1, dz = k / 9 - 1;
       const int y = position.y + dy, z = position.z + dz;
       if (x + dx < 0 || x + dx >= width || y < 0 || z < 0) continue;
@@ -120,8 +121,8 @@ __device__ uint32_t label_at(const CellArrays& cells, uint32_t cell) {
 template <Gather gather>
 __device__ uint32_t gather_labels(const CellArrays& cells, uint32_t cell, uint32_t label,
                                   uint32_t links) {
-  for (uint32_t left = links; left; left &= left - 1) {
-    const int k = __ffs(static_cast<int>(left)) - 1;
+  for (uint32_t remaining = links; remaining; remaining &= remaining - 1) {
+    const int k = __ffs(static_cast<int>(remaining)) - 1;
     label = max(label, label_at(cells, cell + static_cast<uint32_t>(cells.offset_of(k))));
   }
   if constexpr (gather == Gather::neighbours_and_farthest) {
@@ -165,8 +166,8 @@ struct TileLabels {
 
   // The largest of `own_label` and the labels of the neighbours in `links`.
   __device__ uint32_t max_of_neighbours(uint32_t own_label, uint32_t links, int x, int y) const {
-    for (uint32_t left = links; left; left &= left - 1) {
-      const int k = __ffs(static_cast<int>(left)) - 1;
+    for (uint32_t remaining = links; remaining; remaining &= remaining - 1) {
+      const int k = __ffs(static_cast<int>(remaining)) - 1;
       own_label = max(own_label, label[y + k / 3 % 3 - 1][x + k % 3 - 1]);
     }
     return own_label;

@@ -26,24 +26,25 @@ __device__ void take_smaller(uint32_t& label, uint32_t other) {
   if (are_linked(label, other)) label = min(label, other);
 }
 
-// A row of cells in the registers of a warp: lane l has cells l * K to l * K + K - 1.
-template <int K>
+// A row of cells in the registers of a warp: lane l has cells l * kCells to l * kCells + kCells
+// - 1.
+template <int kCells>
 struct WarpRow {
-  uint32_t label[K];
+  uint32_t label[kCells];
 
   __device__ void load(const uint32_t* row) {
-    const auto* from = reinterpret_cast<const uint4*>(row) + threadIdx.x % 32 * (K / 4);
+    const auto* from = reinterpret_cast<const uint4*>(row) + threadIdx.x % 32 * (kCells / 4);
 #pragma unroll
-    for (int i = 0; i < K / 4; ++i) {
+    for (int i = 0; i < kCells / 4; ++i) {
       const uint4 four = __ldcg(from + i);
       label[i * 4] = four.x, label[i * 4 + 1] = four.y;
       label[i * 4 + 2] = four.z, label[i * 4 + 3] = four.w;
     }
   }
   __device__ void store(uint32_t* row) const {
-    auto* to = reinterpret_cast<uint4*>(row) + threadIdx.x % 32 * (K / 4);
+    auto* to = reinterpret_cast<uint4*>(row) + threadIdx.x % 32 * (kCells / 4);
 #pragma unroll
-    for (int i = 0; i < K / 4; ++i) {
+    for (int i = 0; i < kCells / 4; ++i) {
       to[i] = {label[i * 4], label[i * 4 + 1], label[i * 4 + 2], label[i * 4 + 3]};
     }
   }
@@ -51,15 +52,15 @@ struct WarpRow {
   // Each cell takes the smallest label of the three nearest cells of an adjacent row.
   __device__ void take_from_row(const WarpRow& other) {
     const int lane = static_cast<int>(threadIdx.x % 32);
-    uint32_t before = __shfl_up_sync(kAllLanes, other.label[K - 1], 1);
+    uint32_t before = __shfl_up_sync(kAllLanes, other.label[kCells - 1], 1);
     uint32_t after = __shfl_down_sync(kAllLanes, other.label[0], 1);
     if (lane == 0) before = kOutside;
     if (lane == 31) after = kOutside;
 #pragma unroll
-    for (int i = 0; i < K; ++i) {
+    for (int i = 0; i < kCells; ++i) {
       take_smaller(label[i], i > 0 ? other.label[i > 0 ? i - 1 : 0] : before);
       take_smaller(label[i], other.label[i]);
-      take_smaller(label[i], i + 1 < K ? other.label[i + 1 < K ? i + 1 : i] : after);
+      take_smaller(label[i], i + 1 < kCells ? other.label[i + 1 < kCells ? i + 1 : i] : after);
     }
   }
 
@@ -68,25 +69,25 @@ struct WarpRow {
     scan_lane();
     bool is_one_run = true;  // all cells of the lane
 #pragma unroll
-    for (int i = 1; i < K; ++i) is_one_run &= are_linked(label[i - 1], label[i]);
+    for (int i = 1; i < kCells; ++i) is_one_run &= are_linked(label[i - 1], label[i]);
     const int lane = static_cast<int>(threadIdx.x % 32);
-    const uint32_t last_before = __shfl_up_sync(kAllLanes, label[K - 1], 1);
+    const uint32_t last_before = __shfl_up_sync(kAllLanes, label[kCells - 1], 1);
     const uint32_t first_after = __shfl_down_sync(kAllLanes, label[0], 1);
     const bool linked_before = lane > 0 && are_linked(label[0], last_before);
-    const bool linked_after = lane < 31 && are_linked(label[K - 1], first_after);
-    const uint32_t from_before = min_of_lanes(label[K - 1], is_one_run && linked_before, -1);
+    const bool linked_after = lane < 31 && are_linked(label[kCells - 1], first_after);
+    const uint32_t from_before = min_of_lanes(label[kCells - 1], is_one_run && linked_before, -1);
     const uint32_t from_after = min_of_lanes(label[0], is_one_run && linked_after, 1);
     if (linked_before) label[0] = min(label[0], from_before);
-    if (linked_after) label[K - 1] = min(label[K - 1], from_after);
+    if (linked_after) label[kCells - 1] = min(label[kCells - 1], from_after);
     scan_lane();
   }
 
  private:
   __device__ void scan_lane() {
 #pragma unroll
-    for (int i = 1; i < K; ++i) take_smaller(label[i], label[i - 1]);
+    for (int i = 1; i < kCells; ++i) take_smaller(label[i], label[i - 1]);
 #pragma unroll
-    for (int i = K - 2; i >= 0; --i) take_smaller(label[i], label[i + 1]);
+    for (int i = kCells - 2; i >= 0; --i) take_smaller(label[i], label[i + 1]);
   }
   // The smallest `end` of the next lane in direction `side` and of the lanes that follow it as far
   // as they are linked. `continues`: the lane is one run and is linked to the next lane.
@@ -109,32 +110,32 @@ struct WarpRow {
 // A warp sweeps over `count` rows, `step` rows apart, forwards and backwards. Each row takes labels
 // from the previous one, and, along z, from the rows above and below the previous one, if they
 // exist. Returns whether a label changed.
-template <int K>
+template <int kCells>
 __device__ bool sweep_rows(const CellArrays& cells, int first, int count, int step, bool has_above,
                            bool has_below) {
   bool changed = false;
   for (int direction = 0; direction < 2; ++direction) {
-    WarpRow<K> before;
+    WarpRow<kCells> before;
     for (int i = 0; i < count; ++i) {
       const int row = first + (direction == 0 ? i : count - 1 - i) * step;
-      uint32_t* const memory = cells.swept + static_cast<size_t>(row) * cells.stride;
-      WarpRow<K> now;
+      uint32_t* const memory = cells.sweep_labels + static_cast<size_t>(row) * cells.stride;
+      WarpRow<kCells> now;
       now.load(memory);
-      const WarpRow<K> old = now;
+      const WarpRow<kCells> old = now;
       if (i > 0) {
         now.take_from_row(before);
         const int previous = row - (direction == 0 ? step : -step);
         for (int side = -1; side <= 1; side += 2) {
           if (side < 0 ? !has_above : !has_below) continue;
-          WarpRow<K> other;
-          other.load(cells.swept + static_cast<size_t>(previous + side) * cells.stride);
+          WarpRow<kCells> other;
+          other.load(cells.sweep_labels + static_cast<size_t>(previous + side) * cells.stride);
           now.take_from_row(other);
         }
       }
       now.scan();
       bool differs = false;
 #pragma unroll
-      for (int k = 0; k < K; ++k) differs |= now.label[k] != old.label[k];
+      for (int k = 0; k < kCells; ++k) differs |= now.label[k] != old.label[k];
       if (__any_sync(kAllLanes, differs)) {
         now.store(memory);
         changed = true;
@@ -145,7 +146,7 @@ __device__ bool sweep_rows(const CellArrays& cells, int first, int count, int st
   return changed;
 }
 
-template <int K>
+template <int kCells>
 __global__ __launch_bounds__(kThreads) void sweep_kernel(CellArrays cells) {
   const auto grid = cooperative_groups::this_grid();
   const auto warp = static_cast<int>((blockIdx.x * kThreads + threadIdx.x) / 32);
@@ -158,13 +159,13 @@ __global__ __launch_bounds__(kThreads) void sweep_kernel(CellArrays cells) {
     uint32_t* changed = &cells.progress->changed[pass % 3];
     bool shrank = false;
     for (int k = warp; k < layout.depth(); k += warps) {
-      shrank |= sweep_rows<K>(cells, k * height, height, 1, false, false);
+      shrank |= sweep_rows<kCells>(cells, k * height, height, 1, false, false);
     }
     grid.sync();  // all sweeps along y are done
     for (int k = warp; k < layout.layers * height; k += warps) {
       const int layer = k / height, y = k % height;
-      shrank |= sweep_rows<K>(cells, layer * layout.volume_rows() + y, layout.slices, height, y > 0,
-                              y + 1 < height);
+      shrank |= sweep_rows<kCells>(cells, layer * layout.volume_rows() + y, layout.slices, height,
+                                   y > 0, y + 1 < height);
     }
     // All warps write the same value.
     if (shrank && threadIdx.x % 32 == 0) *reinterpret_cast<volatile uint32_t*>(changed) = 1;
@@ -194,7 +195,7 @@ __global__ __launch_bounds__(kThreads) void begin_kernel(CellInput input, CellAr
     if (!is_set && input.has_background) label = cell | kBackground;
     cells.first_cell[cell] = kNone;
   }
-  cells.swept[static_cast<size_t>(row) * stride + x] = label;
+  cells.sweep_labels[static_cast<size_t>(row) * stride + x] = label;
 }
 
 // Converts the swept labels to the encoding of CellArrays::label.
@@ -203,7 +204,7 @@ __global__ __launch_bounds__(kThreads) void end_kernel(CellArrays cells) {
   if (cell >= cells.count()) return;
   const auto width = static_cast<uint32_t>(cells.layout.slice.width);
   const uint32_t label =
-      cells.swept[static_cast<size_t>(cell / width) * cells.stride + cell % width];
+      cells.sweep_labels[static_cast<size_t>(cell / width) * cells.stride + cell % width];
   cells.label[cell] = label == kOutside ? 0 : (label & ~kBackground) + 1;
 }
 

@@ -115,10 +115,10 @@ struct RowPair {
   uint32_t row[2];
 
   template <BandAccess Tile>
-  __device__ RowPair(const Tile& shared, const BandNeighbour& n, int w, int y, int z)
-      : row{shared.row(w, y, z), n.rows == 2     ? shared.row(w, y + 1, z)
-                                 : n.slices == 2 ? shared.row(w, y, z + 1)
-                                                 : 0} {}
+  __device__ RowPair(const Tile& shared, const BandNeighbour& neighbour, int w, int y, int z)
+      : row{shared.row(w, y, z), neighbour.rows == 2     ? shared.row(w, y + 1, z)
+                                 : neighbour.slices == 2 ? shared.row(w, y, z + 1)
+                                                         : 0} {}
   __device__ uint32_t columns() const { return row[0] | row[1]; }
 };
 
@@ -140,14 +140,16 @@ struct NodeAdjacency {
 
   NodeAdjacency() = default;
   template <BandAccess Tile>
-  __device__ NodeAdjacency(const Tile& shared, const BandPosition& band, const BandNeighbour& n) {
-    const int y = band.y + n.y, z = band.z + n.z;
-    const int other_y = band.y + n.other_y, other_z = band.z + n.other_z;
-    const RowPair rows(shared, n, 0, y, z), other_rows(shared, n, 0, other_y, other_z);
+  __device__ NodeAdjacency(const Tile& shared, const BandPosition& band,
+                           const BandNeighbour& neighbour) {
+    const int y = band.y + neighbour.y, z = band.z + neighbour.z;
+    const int other_y = band.y + neighbour.other_y, other_z = band.z + neighbour.other_z;
+    const RowPair rows(shared, neighbour, 0, y, z),
+        other_rows(shared, neighbour, 0, other_y, other_z);
     columns = rows.columns();
     other_columns = other_rows.columns();
-    uint32_t bits, known = 0;
-    switch (n.reach) {
+    uint32_t bits, implied = 0;
+    switch (neighbour.reach) {
       case Reach::diagonal:
         bits = corners_of(columns) & corners_of(other_columns);
         break;
@@ -160,24 +162,24 @@ struct NodeAdjacency {
       default:
         bits = columns & other_columns;
     }
-    if (n.y != n.other_y && n.z != n.other_z) {
+    if (neighbour.y != neighbour.other_y && neighbour.z != neighbour.other_z) {
       // Across an edge: a voxel that is adjacent to both voxels already connects them.
       const uint32_t middle = shared.row(0, other_y, z) | shared.row(0, y, other_z);
-      known = corners_of(middle) | (n.is_diagonal() ? 0 : middle >> 1);
-    } else if (n.z != n.other_z) {
+      implied = corners_of(middle) | (neighbour.is_diagonal() ? 0 : middle >> 1);
+    } else if (neighbour.z != neighbour.other_z) {
       // Four voxels around an edge need three links. Nodes of the previous slice are already
       // connected through the rows above, if those are adjacent.
-      known = corners_of(rows.row[0]) & corners_of(other_rows.row[0]) &
-              corners_of(shared.row(0, y - 1, z)) & corners_of(shared.row(0, y - 1, other_z));
+      implied = corners_of(rows.row[0]) & corners_of(other_rows.row[0]) &
+                corners_of(shared.row(0, y - 1, z)) & corners_of(shared.row(0, y - 1, other_z));
     }
-    if (!n.is_diagonal()) bits &= ~known;
+    if (!neighbour.is_diagonal()) bits &= ~implied;
     if (bits == 0) return;
     const uint32_t other = shared.word(0, other_y, other_z);
     starts = shared.starts(band.word);
     first = shared.first_of(band.word);
     other_starts = shared.starts(other);
     other_first = shared.first_of(other);
-    if (!n.is_diagonal()) {
+    if (!neighbour.is_diagonal()) {
       // Nodes are found by their columns alone. Bits are so few that only repeated pairs of
       // adjacent columns are removed; other repetitions may remain.
       columns = other_columns = ~0u;
@@ -185,7 +187,7 @@ struct NodeAdjacency {
       return;
     }
     const uint32_t begins = begins_of(starts, columns) | begins_of(other_starts, other_columns);
-    adjacent = ends_of_segments(bits, begins) & ~ends_of_segments(bits & known, begins);
+    adjacent = ends_of_segments(bits, begins) & ~ends_of_segments(bits & implied, begins);
   }
 
   // Removes the first pair of each node of the band, and calls visit(node, other) for it.

@@ -52,7 +52,7 @@ inline constexpr ForestEntry kNoEntry = ~0ull;
 // does not matter: the root of a merged tree is always its component with the smallest id.
 __device__ inline ForestEntry unite(ForestEntry* forest, uint32_t a, uint32_t b, bool is_needed) {
   const volatile ForestEntry* entries = forest;
-  ForestEntry lost_root = kNoEntry;
+  ForestEntry former_root = kNoEntry;
   bool is_separate = is_needed;
   while (__any_sync(kAllLanes, is_separate)) {
     if (!is_separate) continue;
@@ -67,7 +67,7 @@ __device__ inline ForestEntry unite(ForestEntry* forest, uint32_t a, uint32_t b,
       const ForestEntry smaller = is_a_larger ? parent_b : parent_a;
       const ForestEntry seen = atomicCAS(forest + index_of_entry(larger), larger, smaller);
       if (seen == larger) {
-        lost_root = larger;
+        former_root = larger;
         is_separate = false;
       }
       a = index_of_entry(seen);
@@ -80,7 +80,7 @@ __device__ inline ForestEntry unite(ForestEntry* forest, uint32_t a, uint32_t b,
       b = index_of_entry(grandparent_b);
     }
   }
-  return lost_root;
+  return former_root;
 }
 
 #endif

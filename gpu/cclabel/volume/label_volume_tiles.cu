@@ -124,16 +124,16 @@ __device__ void for_each_node(const Tile& shared, uint32_t word, const Visit& vi
   constexpr int kThreadsPerWord = Tile::kThreadsPerWord;
   const int share = static_cast<int>(threadIdx.x) % kThreadsPerWord;
   const uint32_t starts = shared.node_starts[word];
-  uint32_t left = starts, node = shared.nodes_before[word] + static_cast<uint32_t>(share);
+  uint32_t remaining = starts, node = shared.nodes_before[word] + static_cast<uint32_t>(share);
 #pragma unroll
   for (int k = 1; k < kThreadsPerWord; ++k) {
-    if (share >= k) left &= left - 1;
+    if (share >= k) remaining &= remaining - 1;
   }
-  for (; left; node += kThreadsPerWord) {
-    const uint32_t bit = left & (0u - left), later = starts & ~(bit | (bit - 1));
+  for (; remaining; node += kThreadsPerWord) {
+    const uint32_t bit = remaining & (0u - remaining), later = starts & ~(bit | (bit - 1));
     visit(node, ((later & (0u - later)) - 1) & ~(bit - 1));
 #pragma unroll
-    for (int k = 0; k < kThreadsPerWord; ++k) left &= left - 1;
+    for (int k = 0; k < kThreadsPerWord; ++k) remaining &= remaining - 1;
   }
 }
 
@@ -178,19 +178,19 @@ struct FaceAdjacency {
     const uint32_t adjacent_back = adjacent_row | (row[1] & shared.row(0, band.y + 1, band.z - 1));
     // Four voxels around an edge need three links: nodes that are adjacent next to adjacent rows
     // above are already connected through those.
-    const uint32_t known = adjacent_above & adjacent_row & shared.row(0, band.y - 1, band.z - 1);
+    const uint32_t implied = adjacent_above & adjacent_row & shared.row(0, band.y - 1, band.z - 1);
     FacingNodes& f = facing[1];
     f.starts = shared.node_starts[band.word - Tile::kBandsY];
     f.nodes_before = shared.nodes_before[band.word - Tile::kBandsY];
     const uint32_t begins = starts | f.starts;
-    f.adjacent = ends_of_segments(adjacent_back, begins) & ~ends_of_segments(known, begins);
+    f.adjacent = ends_of_segments(adjacent_back, begins) & ~ends_of_segments(implied, begins);
   }
 
   // Calls visit(node, first voxel, parent) for each node of the thread. The parent is an adjacent
   // node, or the node itself. Removes that pair, and all pairs of other threads' nodes.
   template <class Visit>
   __device__ void pop_first_pairs(const Tile& shared, const Visit& visit) {
-    uint32_t left_above = 0, left_back = 0;
+    uint32_t remaining_above = 0, remaining_back = 0;
     for_each_node(shared, word, [&](uint32_t node, uint32_t columns) {
       const uint32_t upper = row[0] & columns, lower = row[1] & columns;
       const uint32_t voxel = static_cast<uint32_t>(upper ? __ffs(static_cast<int>(upper)) - 1
@@ -200,13 +200,13 @@ struct FaceAdjacency {
       const uint32_t above = facing[0].adjacent & columns, back = facing[1].adjacent & columns;
       const FacingNodes first = {above ? above : back, above ? facing[0].starts : facing[1].starts,
                                  above ? facing[0].nodes_before : facing[1].nodes_before};
-      left_above |= above & (above - 1);
-      left_back |= above ? back : back & (back - 1);
+      remaining_above |= above & (above - 1);
+      remaining_back |= above ? back : back & (back - 1);
       const uint32_t parent = first.node(first.adjacent ^ (first.adjacent - 1));
       visit(node, band_voxel + voxel, first.adjacent ? parent : node);
     });
-    facing[0].adjacent = left_above;
-    facing[1].adjacent = left_back;
+    facing[0].adjacent = remaining_above;
+    facing[1].adjacent = remaining_back;
   }
 
   __device__ int count() const { return __popc(facing[0].adjacent) + __popc(facing[1].adjacent); }
@@ -217,9 +217,9 @@ struct FaceAdjacency {
     const bool is_back = facing[0].adjacent == 0;
     const uint32_t adjacent = is_back ? facing[1].adjacent : facing[0].adjacent;
     const auto column = static_cast<uint32_t>(__ffs(static_cast<int>(adjacent)) - 1);
-    const uint32_t left = adjacent & (adjacent - 1);
-    facing[0].adjacent = is_back ? 0 : left;
-    if (is_back) facing[1].adjacent = left;
+    const uint32_t remaining = adjacent & (adjacent - 1);
+    facing[0].adjacent = is_back ? 0 : remaining;
+    if (is_back) facing[1].adjacent = remaining;
     return make_ushort2(static_cast<uint16_t>(word << 6 | (is_back ? 32u : 0u) | column), 0);
   }
   // The nodes of an encoded pair. The thread that merges them decodes it: threads differ in their
@@ -473,9 +473,10 @@ __device__ uint32_t id_of_tile_voxel(const Volume& v, const TilePosition& tile, 
 
 // Writes the nodes of a class with their components, and a root entry for each component.
 template <class T, TileNodes Tile>
-__device__ void write_nodes(Tile& shared, const Volume& v, const TilePosition& position, int cls,
-                            uint32_t nodes) {
-  const uint32_t tile = tile_class_index(v, position.index, cls), begin = tile * Tile::kNodes;
+__device__ void write_nodes(Tile& shared, const Volume& v, const TilePosition& position,
+                            int voxel_class, uint32_t nodes) {
+  const uint32_t tile = tile_class_index(v, position.index, voxel_class),
+                 begin = tile * Tile::kNodes;
   for (uint32_t node = threadIdx.x; node < nodes; node += T::threads) {
     const uint32_t root = parent_node(shared.parent[node]);
     const uint32_t number = component_of_root(shared.parent[root]);
@@ -493,7 +494,7 @@ __device__ void write_nodes(Tile& shared, const Volume& v, const TilePosition& p
   const BandPosition band = Tile::band_position(i);
   const int y = position.y + band.y, z = position.z + band.z;
   if (i >= Tile::kBands || y >= v.layout.slice.height || z >= v.layout.slices) return;
-  v.nodes[band_word_index(v, cls, position.layer, position.w, y, z)] = {
+  v.nodes[band_word_index(v, voxel_class, position.layer, position.w, y, z)] = {
       shared.node_starts[i], begin + shared.nodes_before[i]};
 }
 

@@ -66,7 +66,7 @@ struct HaloTile {
       uint32_t word = 0;
       if (exists(w, y, z)) {
         word = v.bits[v.word_index(v.layout.row({y, z, tile.layer}), w)];
-        if (tile.cls != 0) word = ~word & valid_bits(v, w);
+        if (tile.voxel_class != 0) word = ~word & valid_bits(v, w);
       }
       bits[(in_tile * kRows + row) * kWords + word_in_row] = word;
     }
@@ -77,7 +77,8 @@ struct HaloTile {
       const int y = tile.y + (band - 1) * kBandRows;
       const int z = tile.z + (slab - 1) * Inner::kBandSlices;
       WordNodes nodes = {};
-      if (exists(w, y, z)) nodes = v.nodes[band_word_index(v, tile.cls, tile.layer, w, y, z)];
+      if (exists(w, y, z))
+        nodes = v.nodes[band_word_index(v, tile.voxel_class, tile.layer, w, y, z)];
       const int to = (slab * kBandsY + band) * kWords + word_in_row;
       node_starts[to] = nodes.starts;
       first_node[to] = nodes.first;
@@ -128,17 +129,17 @@ struct FaceBorder {
     const int z = is_above ? i : 0, y = is_above ? 0 : (i - T::slices) * kBandRows;
     const int other_y = is_above ? -1 : y, other_z = is_above ? z : -1;
     const uint32_t first_row = shared.row(0, y, z) & shared.row(0, other_y, other_z);
-    uint32_t known = 0, all = first_row;
+    uint32_t implied = 0, all = first_row;
     if (is_above) {
-      if (z > 0) known = first_row & shared.row(0, 0, z - 1) & shared.row(0, -1, z - 1);
+      if (z > 0) implied = first_row & shared.row(0, 0, z - 1) & shared.row(0, -1, z - 1);
     } else {
       all |= shared.row(0, y + 1, 0) & shared.row(0, y + 1, -1);
-      if (y > 0) known = first_row & shared.row(0, y - 1, 0) & shared.row(0, y - 1, -1);
+      if (y > 0) implied = first_row & shared.row(0, y - 1, 0) & shared.row(0, y - 1, -1);
     }
     if (all == 0) return {};
     const WordNodes here = nodes(0, y, z), other = nodes(0, other_y, other_z);
     const uint32_t begins = here.starts | other.starts;
-    return {ends_of_segments(all, begins) & ~ends_of_segments(known, begins), here, other};
+    return {ends_of_segments(all, begins) & ~ends_of_segments(implied, begins), here, other};
   }
 
   // Whether the first column of band i is adjacent to the word before, and this is not implied by
@@ -149,13 +150,13 @@ struct FaceBorder {
       return shared.row(0, y, z) & shared.row(-1, y, z) >> 31 & 1;
     };
     const uint32_t upper = is_adjacent(band.y, band.z), lower = is_adjacent(band.y + 1, band.z);
-    uint32_t known = 0;
-    if (band.y > 0) known |= upper & is_adjacent(band.y - 1, band.z);
+    uint32_t implied = 0;
+    if (band.y > 0) implied |= upper & is_adjacent(band.y - 1, band.z);
     if (band.z > 0) {
-      known |=
+      implied |=
           (upper & is_adjacent(band.y, band.z - 1)) | (lower & is_adjacent(band.y + 1, band.z - 1));
     }
-    return (upper | lower) & ~known & 1;
+    return (upper | lower) & ~implied & 1;
   }
 
   // Lists the nodes of all pairs. `count` must be 0 before. The whole block calls it.
@@ -171,8 +172,8 @@ struct FaceBorder {
     }
     const auto count_of_thread = static_cast<uint32_t>(__popc(found.adjacent) + __popc(continued));
     uint2* to = pairs + reserve_entries(count, count_of_thread);
-    for (uint32_t left = found.adjacent; left; left &= left - 1) {
-      const uint32_t up_to = left ^ (left - 1);
+    for (uint32_t remaining = found.adjacent; remaining; remaining &= remaining - 1) {
+      const uint32_t up_to = remaining ^ (remaining - 1);
       *to++ = {found.nodes.first + static_cast<uint32_t>(__popc(found.nodes.starts & up_to)) - 1,
                found.other.first + static_cast<uint32_t>(__popc(found.other.starts & up_to)) - 1};
     }
@@ -289,9 +290,9 @@ struct DiagonalBorder {
           single_row(row1, SideColumns(shared, y + 2, z - 1), SideColumns(shared, y + 2, z) | back3)
           << 16;
     }
-    const bool is_known = (row0 | row2).has_both(above1 | above3) ||
-                          (kNeighbours > 1 && (row0 | row1).has_both(back2 | back3));
-    if (is_known) return;
+    const bool is_implied = (row0 | row2).has_both(above1 | above3) ||
+                            (kNeighbours > 1 && (row0 | row1).has_both(back2 | back3));
+    if (is_implied) return;
     const auto column = [&](uint32_t bit) {
       const auto voxel = [&](const SideColumns& row) { return row.bits >> bit & 1; };
       return BandWords{{voxel(row0), voxel(row1), voxel(row2), voxel(row3)}};
@@ -364,12 +365,12 @@ struct CountChanges {
   __device__ void clear(const Volume& v, const TilePosition& tile) {
     const int last = min(tile.z + v.tile_slices, v.layout.slices) - 1;
     const uint32_t end = v.id_of(tile.layer, v.words - 1, v.layout.slice.height - 1, last, 0) / 32 /
-                         FirstPixelBitmap::kSumWords;
+                         FirstPixelBitmap::kWordsPerCount;
     if (threadIdx.x == 0) begin = end < kCounts ? 0 : end - kCounts + 1;
     for (uint32_t i = threadIdx.x; i < kCounts; i += Block::threads) change[i] = 0;
   }
   __device__ void add(const Volume& v, uint32_t word, uint32_t value) {
-    const uint32_t index = word / FirstPixelBitmap::kSumWords;
+    const uint32_t index = word / FirstPixelBitmap::kWordsPerCount;
     atomicAdd(index - begin < kCounts ? change + (index - begin) : v.region_counts + index, value);
   }
   // The whole block calls it.
@@ -387,10 +388,10 @@ struct CountChanges {
 template <class Block>
 __device__ void merge(const Volume& v, uint64_t pair, bool is_needed,
                       CountChanges<Block>& changes) {
-  const ForestEntry lost_root =
+  const ForestEntry former_root =
       unite(v.forest, static_cast<uint32_t>(pair >> 32), static_cast<uint32_t>(pair), is_needed);
-  if (lost_root == kNoEntry) return;
-  const uint32_t id = id_of_entry(lost_root);
+  if (former_root == kNoEntry) return;
+  const uint32_t id = id_of_entry(former_root);
   // Each thread clears another bit: the order does not matter.
   atomicAnd(v.region_firsts + v.index_of_raster_word(id / 32), ~(1u << id % 32));
   changes.add(v, id / 32, ~0u);
@@ -409,7 +410,7 @@ struct ComponentStarts {
     for (int k = 0; k < kSteps; ++k) {
       const int i = k * threads + static_cast<int>(threadIdx.x);
       const int y = tile.y + i % T::rows, z = tile.z + i / T::rows;
-      const bool exists = tile.cls == 0 && y < v.layout.slice.height && z < v.layout.slices;
+      const bool exists = tile.voxel_class == 0 && y < v.layout.slice.height && z < v.layout.slices;
       word[k] = v.id_of(tile.layer, tile.w, y, z, 0) / 32;
       firsts[k] =
           exists ? v.component_firsts[v.word_index(v.layout.row({y, z, tile.layer}), tile.w)] : 0;

@@ -113,23 +113,23 @@ struct Volume {
   uint32_t* component_firsts;  // [layer][z][y][words] bits: first voxels of components
   uint32_t* region_firsts;     // [layer][z][y][words] bits: first voxels of regions
   uint32_t* regions_before;    // [layer][z][y][words] regions whose first voxel precedes the word
-  uint32_t* region_counts;     // [block_count()] regions that start in kSumWords words
+  uint32_t* region_counts;     // [block_count()] regions that start in kWordsPerCount words
   uint32_t* total;             // [2] number of regions, and of regions that have a label
 
-  // Number of blocks of kSumWords words, and of all words of rows.
+  // Number of blocks of kWordsPerCount words, and of all words of rows.
   REGIONS_HD uint32_t block_count() const {
-    return (all_words() + FirstPixelBitmap::kSumWords - 1) / FirstPixelBitmap::kSumWords;
+    return (all_words() + FirstPixelBitmap::kWordsPerCount - 1) / FirstPixelBitmap::kWordsPerCount;
   }
   REGIONS_HD uint32_t all_words() const { return static_cast<uint32_t>(layout.rows() * words); }
   FirstPixelBitmap regions() const {
-    const auto in_row = static_cast<uint32_t>(words);
+    const auto words_per_row = static_cast<uint32_t>(words);
     return {.volume_layout = layout,
-            .words_per_row = in_row,
-            .pitch = in_row * 32,
+            .words_per_row = words_per_row,
+            .pitch = words_per_row * 32,
             .words = all_words(),
             .bits = region_firsts,
-            .before = regions_before,
-            .sums = region_counts,
+            .regions_before = regions_before,
+            .region_counts = region_counts,
             .area = area,
             .total = total};
   }
@@ -150,8 +150,9 @@ struct Volume {
   }
   // The index in memory of a word that is given by its index in raster order (id / 32).
   REGIONS_HD uint32_t index_of_raster_word(uint32_t word) const {
-    const uint32_t row = row_word_divisor.divide(word), in_row = static_cast<uint32_t>(words);
-    return VoxelRows::index(row, word - row * in_row, in_row);
+    const uint32_t row = row_word_divisor.divide(word),
+                   words_per_row = static_cast<uint32_t>(words);
+    return VoxelRows::index(row, word - row * words_per_row, words_per_row);
   }
   // Maximum numbers of bands and nodes of one tile and class. The number of nodes is a power of 2.
   REGIONS_HD int max_tile_bands() const {
@@ -230,9 +231,9 @@ __device__ inline uint32_t run_from(uint32_t bits, int b) {
 }
 
 // The index in `nodes` of word w of the band that contains row (y, z).
-__device__ inline uint32_t band_word_index(const Volume& v, int cls, int layer, int w, int y,
-                                           int z) {
-  const int slab = (cls * v.layout.layers + layer) * v.bands_z + (z >> (v.band_slices - 1));
+__device__ inline uint32_t band_word_index(const Volume& v, int voxel_class, int layer, int w,
+                                           int y, int z) {
+  const int slab = (voxel_class * v.layout.layers + layer) * v.bands_z + (z >> (v.band_slices - 1));
   return BandRows::index(static_cast<uint32_t>(slab * v.bands_y + y / kBandRows),
                          static_cast<uint32_t>(w), static_cast<uint32_t>(v.words));
 }
@@ -256,8 +257,8 @@ __device__ inline uint32_t region_of_node(const Volume& v, uint32_t node) {
 }
 
 // The index in `counts` of a class of a tile. Times max_tile_nodes(): the number of its first node.
-__device__ inline uint32_t tile_class_index(const Volume& v, uint32_t tile, int cls) {
-  return tile * static_cast<uint32_t>(v.classes) + static_cast<uint32_t>(cls);
+__device__ inline uint32_t tile_class_index(const Volume& v, uint32_t tile, int voxel_class) {
+  return tile * static_cast<uint32_t>(v.classes) + static_cast<uint32_t>(voxel_class);
 }
 
 // A grid with one block per tile, layer, and class below `classes`.
@@ -268,15 +269,15 @@ inline dim3 tile_grid(const Volume& v, int classes = 1) {
 
 // The position of the block's tile: its first word, row and slice, its layer and its class.
 struct TilePosition {
-  int w, y, z, layer, cls;
+  int w, y, z, layer, voxel_class;
   uint32_t index;  // number of the tile, counted through all layers
   __device__ explicit TilePosition(const Volume& v) {
     // There is usually one volume only. Then no division is needed.
     const auto row = static_cast<int>(blockIdx.z);
     const int volume = row < v.tiles_z ? 0 : row / v.tiles_z;
     const int tile_z = row - volume * v.tiles_z;
-    cls = volume < v.layout.layers ? 0 : volume / v.layout.layers;
-    layer = volume - cls * v.layout.layers;
+    voxel_class = volume < v.layout.layers ? 0 : volume / v.layout.layers;
+    layer = volume - voxel_class * v.layout.layers;
     w = static_cast<int>(blockIdx.x);
     y = static_cast<int>(blockIdx.y) * v.tile_rows;
     z = tile_z * v.tile_slices;

@@ -65,7 +65,7 @@ void allocate(VolumeBuffers& buffers, Backend& backend, const Setup& setup) {
   memory.reserve(arrays.component_firsts, words);
   memory.reserve(arrays.region_firsts, words);
   memory.reserve(arrays.regions_before, words);
-  memory.reserve(arrays.region_counts, words / FirstPixelBitmap::kSumWords + 1);
+  memory.reserve(arrays.region_counts, words / FirstPixelBitmap::kWordsPerCount + 1);
   memory.reserve(arrays.total, 2);
   memory.reserve(buffers.records, setup.max_regions);
   memory.reserve(buffers.selection, 1);
@@ -108,20 +108,20 @@ class CudaVolumeLabeller final : public cclabel::VolumeLabeller {
     for (VolumeBuffers& buffers : buffers_) allocate(buffers, *backend_, setup);
   }
 
-  void enqueue(const FrameTask& job, const LabelInput& input, const CcLabelParams& params,
+  void enqueue(const FrameTask& task, const LabelInput& input, const CcLabelParams& params,
                cudaStream_t stream) override {
     expects(params.criterion == Criterion::binary,
             "on CUDA, volumes, thresholds and label-background require criterion=binary");
-    expects(params.output != CcOutput::overlay || job.out.empty(),
+    expects(params.output != CcOutput::overlay || task.out.empty(),
             "on CUDA, output=overlay requires label-background=false");
-    const VolumeBuffers& buffers = buffers_.at(static_cast<size_t>(job.slot));
-    const VolumeLayout layout = volume_layout_of(setup_, job);
+    const VolumeBuffers& buffers = buffers_.at(static_cast<size_t>(task.slot));
+    const VolumeLayout layout = volume_layout_of(setup_, task);
     Volume volume = with_geometry(buffers.arrays, layout, params.connectivity);
     const Levels levels = levels_of(input, params);
     Records records;
-    if (job.table.regions) records = {buffers.records, job.table.capacity};
+    if (task.table.regions) records = {buffers.records, task.table.capacity};
     volume.needs_flat_forest = records.capacity > 0 || cclabel::AreaBounds(params).exclude_any() ||
-                               cclabel::may_drop_smallest(job, params, layout);
+                               cclabel::may_drop_smallest(task, params, layout);
 
     if (params.fill_holes > 0) {
       const ThresholdRanks ranks(levels, setup_.layers);
@@ -133,26 +133,26 @@ class CudaVolumeLabeller final : public cclabel::VolumeLabeller {
     }
     merge_tiles(volume, stream);
     filter_and_number_regions(
-        job, params, layout,
+        task, params, layout,
         cclabel::FirstPixelRegions<Volume>{volume, buffers.selection, records, stream});
-    if (records.capacity > 0) measure_regions(volume, job.in, records, stream);
-    if (job.table.regions) {
-      cclabel::publish_table(volume.total, records, job.table, stream);
+    if (records.capacity > 0) measure_regions(volume, task.in, records, stream);
+    if (task.table.regions) {
+      cclabel::publish_table(volume.total, records, task.table, stream);
     }
-    write_outputs(job, params, volume, stream);
+    write_outputs(task, params, volume, stream);
   }
 
  private:
-  static void write_outputs(const FrameTask& job, const CcLabelParams& params, const Volume& volume,
-                            cudaStream_t stream) {
-    if (!job.labels.empty()) write_labels(volume, job.labels, stream);
-    if (job.out.empty()) return;
+  static void write_outputs(const FrameTask& task, const CcLabelParams& params,
+                            const Volume& volume, cudaStream_t stream) {
+    if (!task.labels.empty()) write_labels(volume, task.labels, stream);
+    if (task.out.empty()) return;
     if (params.output == CcOutput::labels) {
-      write_labels(volume, job.out, max_label_of(job.out.layout), stream);
+      write_labels(volume, task.out, max_label_of(task.out.layout), stream);
     } else if (params.output == CcOutput::mask) {
-      write_mask(volume, job.out, stream);
+      write_mask(volume, task.out, stream);
     } else if (params.output == CcOutput::colors) {
-      write_colors(volume, job.out, stream);
+      write_colors(volume, task.out, stream);
     }
   }
 

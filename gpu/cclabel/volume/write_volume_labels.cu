@@ -98,8 +98,8 @@ struct TileLabels {
     return y_of(r) < v.layout.slice.height && z_of(r) < v.layout.slices;
   }
   __device__ int output_row(int r) const { return v.layout.row({y_of(r), z_of(r), tile.layer}); }
-  __device__ uint32_t class_bits(uint32_t foreground, int cls) const {
-    return cls == 0 ? foreground : ~foreground & valid_bits(v, tile.w);
+  __device__ uint32_t class_bits(uint32_t foreground, int voxel_class) const {
+    return voxel_class == 0 ? foreground : ~foreground & valid_bits(v, tile.w);
   }
 
   __device__ void load_rows() const {
@@ -108,30 +108,30 @@ struct TileLabels {
   }
 
   // The number of the tile's first node of a class.
-  __device__ uint32_t first_node(int cls) const {
-    return tile_class_index(v, tile.index, cls) * static_cast<uint32_t>(v.max_tile_nodes());
+  __device__ uint32_t first_node(int voxel_class) const {
+    return tile_class_index(v, tile.index, voxel_class) * static_cast<uint32_t>(v.max_tile_nodes());
   }
 
   // Loads the nodes of all bands of a class.
-  __device__ void load_nodes(int cls) const {
-    const int b = static_cast<int>(threadIdx.x), band = cls * geometry.bands + b;
+  __device__ void load_nodes(int voxel_class) const {
+    const int b = static_cast<int>(threadIdx.x), band = voxel_class * geometry.bands + b;
     if (b >= geometry.bands) return;
     const int y = tile.y + (b & ((1 << geometry.band_bits) - 1)) * kBandRows;
     const int z = tile.z + (b >> geometry.band_bits) * v.band_slices;
-    WordNodes nodes = {0, first_node(cls)};
+    WordNodes nodes = {0, first_node(voxel_class)};
     if (y < v.layout.slice.height && z < v.layout.slices) {
-      nodes = v.nodes[band_word_index(v, cls, tile.layer, tile.w, y, z)];
+      nodes = v.nodes[band_word_index(v, voxel_class, tile.layer, tile.w, y, z)];
     }
     starts[band] = nodes.starts;
-    nodes_before[band] = nodes.first - first_node(cls);
+    nodes_before[band] = nodes.first - first_node(voxel_class);
   }
 
   // Looks up the labels of the components of a class.
-  __device__ void label_components(int cls, uint32_t components) const {
+  __device__ void label_components(int voxel_class, uint32_t components) const {
     // Several components per thread are loaded at once, as many as noise has, to hide the latency.
     constexpr uint32_t kSteps = 768 / kThreads;
-    const uint32_t begin = first_node(cls);
-    uint32_t* to = label_of + cls * geometry.capacity;
+    const uint32_t begin = first_node(voxel_class);
+    uint32_t* to = label_of + voxel_class * geometry.capacity;
     for (uint32_t start = threadIdx.x; start < components; start += kSteps * kThreads) {
       ForestEntry parent[kSteps];
 #pragma unroll
@@ -157,9 +157,9 @@ struct TileLabels {
     static_assert(kLoads * kThreads * kPerLoad == kRows / kBandRows * 32, "one node per column");
     uint4 components[kLoads];
   };
-  __device__ LoadedNodes load_components(int cls, uint32_t nodes) const {
+  __device__ LoadedNodes load_components(int voxel_class, uint32_t nodes) const {
     LoadedNodes loaded = {};
-    const auto* from = reinterpret_cast<const uint4*>(v.component + first_node(cls));
+    const auto* from = reinterpret_cast<const uint4*>(v.component + first_node(voxel_class));
 #pragma unroll
     for (uint32_t k = 0; k < LoadedNodes::kLoads; ++k) {
       const uint32_t i = k * kThreads + threadIdx.x;
@@ -168,9 +168,10 @@ struct TileLabels {
     return loaded;
   }
   // Stores the label of each node: the label of its component.
-  __device__ void store_node_labels(int cls, uint32_t nodes, const LoadedNodes& loaded) const {
-    const uint32_t* labels = label_of + cls * geometry.capacity;
-    auto* to = reinterpret_cast<uint4*>(label_of_node + cls * geometry.capacity);
+  __device__ void store_node_labels(int voxel_class, uint32_t nodes,
+                                    const LoadedNodes& loaded) const {
+    const uint32_t* labels = label_of + voxel_class * geometry.capacity;
+    auto* to = reinterpret_cast<uint4*>(label_of_node + voxel_class * geometry.capacity);
     // A load may contain undefined numbers after the last node. The mask keeps them in the array.
     const auto label = [&](uint32_t component) {
       return labels[component & (geometry.capacity - 1)];
@@ -217,12 +218,12 @@ struct TileLabels {
 
   // Loads the labels of columns b..b+3 of a band. `columns` has a bit for each of them that the
   // class has; the labels of others are not changed.
-  __device__ void load_labels(int band, int b, int cls, uint32_t columns,
+  __device__ void load_labels(int band, int b, int voxel_class, uint32_t columns,
                               uint32_t (&label)[4]) const {
     if (!columns) return;
-    const uint32_t node_starts = starts[cls * geometry.bands + band];
-    const uint32_t* labels = label_of_node + cls * geometry.capacity;
-    int node = static_cast<int>(nodes_before[cls * geometry.bands + band]) +
+    const uint32_t node_starts = starts[voxel_class * geometry.bands + band];
+    const uint32_t* labels = label_of_node + voxel_class * geometry.capacity;
+    int node = static_cast<int>(nodes_before[voxel_class * geometry.bands + band]) +
                __popc(node_starts & bits_up_to(b)) - 1;
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
@@ -233,13 +234,14 @@ struct TileLabels {
 
   // Does so if the class has more nodes than the capacity: looks up each node's region in device
   // memory.
-  __device__ void look_up_labels(int band, int b, int cls, uint32_t columns,
+  __device__ void look_up_labels(int band, int b, int voxel_class, uint32_t columns,
                                  uint32_t (&label)[4]) const {
-    const uint32_t node_starts = starts[cls * geometry.bands + band];
+    const uint32_t node_starts = starts[voxel_class * geometry.bands + band];
 #pragma unroll 1
     for (int k = 0; k < 4; ++k) {
       if (!(columns >> k & 1)) continue;
-      const uint32_t node = first_node(cls) + nodes_before[cls * geometry.bands + band] +
+      const uint32_t node = first_node(voxel_class) +
+                            nodes_before[voxel_class * geometry.bands + band] +
                             static_cast<uint32_t>(__popc(node_starts & bits_up_to(b + k))) - 1;
       const uint32_t component = entry_index_of_node(v, node);
       const uint32_t found = label_of_component(v, component, v.forest[component]);
@@ -259,16 +261,16 @@ __global__ __launch_bounds__(Block::threads, kMaxThreads<Writer> / Block::thread
   pdl_wait();
   labels.load_rows();
   bool fit_all = true;  // whether the nodes of all classes fit into shared memory
-  for (int cls = 0; cls < v.classes; ++cls) {
-    const TileCounts counts = v.counts[tile_class_index(v, labels.tile.index, cls)];
-    labels.load_nodes(cls);
+  for (int voxel_class = 0; voxel_class < v.classes; ++voxel_class) {
+    const TileCounts counts = v.counts[tile_class_index(v, labels.tile.index, voxel_class)];
+    labels.load_nodes(voxel_class);
     const bool fits = counts.nodes <= geometry.capacity;
     fit_all &= fits;
     if (!fits) continue;
-    const auto loaded = labels.load_components(cls, counts.nodes);
-    labels.label_components(cls, counts.components);
+    const auto loaded = labels.load_components(voxel_class, counts.nodes);
+    labels.label_components(voxel_class, counts.components);
     __syncthreads();  // the labels of components are complete
-    labels.store_node_labels(cls, counts.nodes, loaded);
+    labels.store_node_labels(voxel_class, counts.nodes, loaded);
   }
   __syncthreads();  // rows, bands and labels of nodes are complete
   const int bit = static_cast<int>(threadIdx.x % 8) * 4, x = labels.tile.w * 32 + bit;
@@ -303,12 +305,12 @@ __global__ __launch_bounds__(Block::threads, kMaxThreads<Writer> / Block::thread
     }
   };
   if (fit_all) {
-    write([&](int band, int cls, uint32_t columns, uint32_t(&label)[4]) {
-      labels.load_labels(band, bit, cls, columns, label);
+    write([&](int band, int voxel_class, uint32_t columns, uint32_t(&label)[4]) {
+      labels.load_labels(band, bit, voxel_class, columns, label);
     });
   } else {
-    write([&](int band, int cls, uint32_t columns, uint32_t(&label)[4]) {
-      labels.look_up_labels(band, bit, cls, columns, label);
+    write([&](int band, int voxel_class, uint32_t columns, uint32_t(&label)[4]) {
+      labels.look_up_labels(band, bit, voxel_class, columns, label);
     });
   }
 }
