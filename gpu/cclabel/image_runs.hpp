@@ -1,9 +1,9 @@
-// Union-find over the runs of a block of pixels, in the shared memory of one thread block. A run
-// is a maximal sequence of linked pixels of a row, inside the block of pixels: a tile, or a strip
-// of a small image. Runs are numbered in raster order, so a pixel's run is found by counting start
-// bits.
-// Steps: a reader thresholds pixels to bits; an adjacency class finds the starts of runs;
-// number_runs() numbers them; merge_runs() links runs that touch.
+// Union-find over the runs of a block of pixels, in the shared memory of one thread block. The
+// block of pixels is a tile, or a strip of a small image. A run is a maximal sequence of linked
+// pixels of one row of this block. Runs are numbered in raster order. The number of a pixel's run
+// is therefore the number of run starts up to the pixel, minus 1. The steps: a reader thresholds
+// pixels to bits; an adjacency class finds the first pixels of runs; number_runs() numbers the
+// runs; merge_runs() merges runs that touch.
 #pragma once
 
 #include <concepts>
@@ -18,9 +18,9 @@
 
 namespace regions::cclabel {
 
-// Calls f(i, true) for each i in 0..count - 1, one per lane. The last warp is completed by lanes
-// that call f(i, false) with the i of another lane, so that f may use warp functions. The lanes of
-// a warp are in step again after each call.
+// Calls f(i, true) for each i in 0..count - 1, one i per lane. Lanes without an i of their own call
+// f(i, false) with the i of their warp's first lane, so that f may use warp functions. The lanes of
+// a warp are synchronized after each call.
 template <int threads, class F>
 __device__ void for_each_lane(int count, F f) {
   const int lane = static_cast<int>(threadIdx.x % 32);
@@ -31,18 +31,20 @@ __device__ void for_each_lane(int count, F f) {
   }
 }
 
+// The runs of a block of pixels of shape T, in shared memory. Arrays without a note have one entry
+// per word of 32 pixels.
 template <class T>
 struct TileRuns {
   uint32_t foreground[T::all_words];
   alignas(8) uint32_t run_starts[T::all_words];
   uint16_t runs_before[T::all_words];  // number of runs that start before the word
-  uint32_t extent[T::max_runs];  // first pixel of the run, y * width + x, | its last pixel << 16
+  uint32_t extent[T::max_runs];  // by run: first pixel | last pixel << 16; a pixel is y * width + x
   int count;
 
   __device__ int first(int r) const { return static_cast<int>(extent[r] & 0xffffu); }
   __device__ int last(int r) const { return static_cast<int>(extent[r] >> 16); }
 
-  // The number of runs that start at or before pixel `x` of row `y`.
+  // Returns the number of runs that start at or before pixel `x` of row `y`.
   __device__ int runs_up_to(int x, int y) const {
     const int w = y * T::words + x / 32;
     return runs_before[w] + __popc(run_starts[w] & bits_up_to(x % 32));
@@ -50,7 +52,7 @@ struct TileRuns {
   __device__ bool is_foreground(int x, int y) const {
     return foreground[y * T::words + x / 32] >> x % 32 & 1;
   }
-  // Calls f(run, exists) for all runs, see for_each_lane().
+  // Calls f(run, exists) for all runs. See for_each_lane() for `exists`.
   template <class F>
   __device__ void for_each(F f) const {
     for_each_lane<T::threads>(count, f);
@@ -58,19 +60,20 @@ struct TileRuns {
   __device__ int run_at(int x, int y) const { return runs_up_to(x, y) - 1; }
 };
 
-// Counts of marked starts: in the words of earlier threads, and in all words.
+// Numbers of marked run starts: in the words of threads with a lower index, and in all words.
 struct MarkedCounts {
   uint32_t before, all;
 };
 
-// Fills rank, extent and count from foreground and starts. Also counts the marked starts; `marked`
-// contains the marked starts of this thread's word. Ends with a barrier. Needs none at the
-// beginning: a thread reads no other thread's words before the first barrier inside.
+// Fills runs_before, extent and count from foreground and run_starts. Also counts marked run
+// starts: `marked` has a bit for each marked start of this thread's word. Ends with a barrier.
+// Needs no barrier at the beginning, because no thread reads another thread's words before the
+// first barrier inside.
 template <class T>
 __device__ inline MarkedCounts number_runs(TileRuns<T>& runs,
                                            uint32_t (&warp_sums)[T::threads / 32],
                                            uint32_t marked) {
-  static_assert(T::all_words <= T::threads, "a thread has one word");
+  static_assert(T::all_words <= T::threads, "each thread has at most one word");
   static_assert(T::max_runs < 1 << 16, "two counts are one sum");
   const int w = static_cast<int>(threadIdx.x);
   const bool has_word = w < T::all_words;
@@ -81,7 +84,8 @@ __device__ inline MarkedCounts number_runs(TileRuns<T>& runs,
   uint32_t run = before & 0xffffu;
   if (has_word) {
     const uint32_t foreground = runs.foreground[w], starts = runs.run_starts[w];
-    const uint32_t continued = foreground & ~starts;  // linked to the pixel on their left
+    const uint32_t continued =
+        foreground & ~starts;  // pixels that continue the run of their left neighbour
     const bool last_word = w % T::words == T::words - 1;
     const uint32_t next = last_word ? 0 : runs.foreground[w + 1] & ~runs.run_starts[w + 1] & 1;
     runs.runs_before[w] = static_cast<uint16_t>(run);
@@ -103,20 +107,20 @@ __device__ inline MarkedCounts number_runs(TileRuns<T>& runs,
     }
   }
   if (w == 0) runs.count = static_cast<int>(total & 0xffffu);
-  __syncthreads();  // rank, extent and count are complete
+  __syncthreads();  // runs_before, extent and count are complete
   return {before >> 16, total >> 16};
 }
 
-// A reader's read<T>() fills `foreground` with bits for `rows` rows of the block of pixels at (x,
-// y). Bits of later rows, and of pixels outside the image, are 0. All threads of the block must
-// call it.
+// Readers threshold pixels. read<T>() sets one bit of `foreground` for each foreground pixel of
+// `rows` rows of the block of pixels whose first pixel is (x, y). Bits of further rows, and of
+// pixels outside the image, are 0. All threads of the block must call read().
 
-// Reads images of one byte per pixel whose rows are 16-byte aligned. A thread converts 16 pixels
-// to half a word.
+// Reads images with one byte per pixel and 16-byte aligned rows. A thread converts 16 pixels to
+// half a word.
 struct ByteReader {
   Image<const uint8_t> image;
   int level;      // 1..255; 256: no pixel is foreground
-  uint32_t flip;  // 0, or all ones to label the background
+  uint32_t flip;  // XORed to the bits: 0, or all ones to label the background
 
   explicit ByteReader(const LabelInput& input)
       : image(input.frame.plane_as<const uint8_t>(0, input.frame.width, input.frame.height)),
@@ -126,7 +130,7 @@ struct ByteReader {
   static bool can_read(const LabelInput& input) {
     const Layout& layout = input.frame.layout;
     const auto address = reinterpret_cast<uintptr_t>(input.frame.plane[0]);
-    const bool is_first =  // the first component is compared
+    const bool is_first =  // whether the first component is compared
         input.compared == ComparedValue::value || input.compared == ComparedValue::nonzero;
     return is_first && layout.model != ColorModel::rgb && layout.sample_bytes == 1 &&
            layout.component[0].step == 1 && input.level <= 255 &&
@@ -146,7 +150,7 @@ struct ByteReader {
         if (i < kHalves) f(k, i, x + column * 16, row < rows ? y + row : -1);
       }
     };
-    // All loads are in flight before the first one is waited for.
+    // All loads are issued before the first result is used.
     for_each_half([&](int k, int, int px, int py) { pixels[k] = load(px, py); });
     for_each_half([&](int k, int i, int px, int py) {
       halves[i] = static_cast<uint16_t>(half(pixels[k], px, py));
@@ -154,7 +158,7 @@ struct ByteReader {
   }
 
  private:
-  // Bit k is set if byte k of `bytes` is at least the level.
+  // Returns four bits. Bit k is set if byte k of `bytes` is at least byte k of `levels`.
   __device__ static uint32_t nibble(uint32_t bytes, uint32_t levels) {
     const uint32_t ones = __vcmpgeu4(bytes, levels) & 0x01010101u;
     return ones * 0x01020408u >> 24 & 15u;
@@ -162,11 +166,12 @@ struct ByteReader {
   __device__ bool has_row(int y) const {
     return static_cast<unsigned>(y) < static_cast<unsigned>(image.height);
   }
-  // Loads 16 pixels, or zeros if not all of them are in the image.
+  // Loads 16 pixels from (x, y) on. Returns zeros if not all of them are in the image.
   __device__ uint4 load(int x, int y) const {
     if (!has_row(y) || x + 16 > image.width) return {};
     return *reinterpret_cast<const uint4*>(image.row(y) + x);
   }
+  // Returns 16 bits, one per pixel from (x, y) on. `v` contains the result of load(x, y).
   __device__ uint32_t half(const uint4& v, int x, int y) const {
     const int inside = image.width - x;
     if (!has_row(y) || inside <= 0) return 0;
@@ -211,11 +216,12 @@ struct PixelReader {
   }
 };
 
-// Finds which runs touch, in a block of pixels of shape C::Tile. C::Shared is its shared memory.
-// All threads of the block call its functions in this order: marked_starts() returns the starts of
-// the thread's word that number_runs() must count; link_to_first_neighbour() sets the parent of
-// each run to the first run above that it touches, or to itself; merge_remaining() unites all other
-// pairs of touching runs.
+// A class C that finds which runs of a block of pixels touch. C::Tile is the shape of the block of
+// pixels, and C::Shared is the shared memory that C needs. All threads of the thread block call the
+// functions in this order. marked_starts() returns the run starts of the thread's word that
+// number_runs() must count. link_to_first_neighbour() sets the parent of each run to the first run
+// above that it touches, or to the run itself. merge_remaining() merges all other pairs of touching
+// runs.
 template <class C>
 concept RunAdjacency = requires(const C& adjacency, uint32_t* parent, const MarkedCounts& marked) {
   typename C::Tile;
@@ -225,16 +231,16 @@ concept RunAdjacency = requires(const C& adjacency, uint32_t* parent, const Mark
   adjacency.merge_remaining(parent);
 };
 
-// The runs whose left neighbour in the row touches the same run below. Each must be merged with
-// that neighbour.
+// List of runs that must be merged with the previous run of their row, because both touch the same
+// run of the row below.
 template <class T>
 struct RunsToMerge {
   int count;
   uint16_t run[T::max_runs_to_merge];  // valid if count <= max_runs_to_merge
 };
 
-// Adjacency of runs for criterion `binary`. With 8-connectivity, a run also touches runs that
-// reach one pixel beyond its ends.
+// Finds touching runs for criterion=binary. With 8-connectivity, runs of adjacent rows also touch
+// diagonally.
 template <class T, Connectivity connectivity, class Reader>
 class ForegroundAdjacency {
  public:
@@ -245,8 +251,8 @@ class ForegroundAdjacency {
   __device__ ForegroundAdjacency(TileRuns<T>& runs, Shared& to_merge)
       : runs_(runs), to_merge_(to_merge) {}
 
-  // Fills foreground and starts of `rows` rows, and marks the starts of runs that must be merged
-  // with their left neighbour. Ends with a barrier.
+  // Reads `rows` rows: fills foreground and run_starts, and marks the starts of runs that must be
+  // merged with the previous run of their row. Ends with a barrier.
   __device__ void read(const Reader& reader, int x, int y, int rows = T::rows) {
     reader.template read<T>(runs_.foreground, x, y, rows);
     __syncthreads();  // foreground is complete
@@ -257,12 +263,12 @@ class ForegroundAdjacency {
       runs_.run_starts[w] = bits & ~(bits << 1 | carry);
       marked_ = runs_.run_starts[w] & covered_gaps(w);
     }
-    __syncthreads();  // starts are complete
+    __syncthreads();  // run_starts is complete
   }
 
   __device__ uint32_t marked_starts() const { return marked_; }
 
-  // Also lists the runs that must be merged with their left neighbour.
+  // Also fills the list of runs that must be merged with the previous run of their row.
   __device__ void link_to_first_neighbour(uint32_t* parent, const MarkedCounts& marked) const {
     if (threadIdx.x == 0) to_merge_.count = static_cast<int>(marked.all);
     const int w = static_cast<int>(threadIdx.x);
@@ -276,9 +282,9 @@ class ForegroundAdjacency {
     });
   }
 
-  // All pairs that link_to_first_neighbour() leaves out come from two neighbours in a row that
-  // touch the same run below. That run covers the gap between them and, with 4-connectivity,
-  // also the pixels next to the gap.
+  // Merges the pairs of touching runs that link_to_first_neighbour() leaves out. In each such pair,
+  // two consecutive runs of a row touch the same run of the row below. The run below covers the gap
+  // between the two runs and, with 4-connectivity, also the pixels next to the gap.
   __device__ void merge_remaining(uint32_t* parent) const {
     const auto merge = [&](int r, bool is_marked) {
       unite(parent, static_cast<uint32_t>(r - 1), static_cast<uint32_t>(r), is_marked);
@@ -294,7 +300,7 @@ class ForegroundAdjacency {
   }
 
  private:
-  // The first run above that touches run `r`; `r` itself if no run touches it.
+  // Returns the first run of the row above that touches run `r`; `r` itself if there is none.
   __device__ int run_above(int r) const {
     const int first = runs_.first(r), row = first / T::width;
     if (row == 0) return r;
@@ -304,10 +310,10 @@ class ForegroundAdjacency {
     return from < runs_.runs_up_to(right, row - 1) ? from : r;
   }
 
-  // `pixels`: the background pixels (gaps) of a word. `sum`: addition finds uncovered gaps,
-  // because an uncovered pixel generates a carry that propagates through the rest of its gap to
-  // the first pixel after it. There, the bit of the sum is set if any pixel of the gap is not
-  // covered by the row below.
+  // Finds the gaps (background pixels between runs) of a word that the row below covers completely.
+  // `pixels` has a bit for each background pixel. The addition in `sum` generates a carry at each
+  // uncovered pixel. The carry propagates through the rest of the gap. At the first pixel after a
+  // gap, the bit of `sum` is set if any pixel of the gap is not covered.
   struct Gaps {
     uint32_t pixels, sum;
 
@@ -320,15 +326,15 @@ class ForegroundAdjacency {
       sum = pixels + (pixels & ~covered) + carry;
     }
   };
-  // For each start in the word: a bit, set if the gap on its left is covered. All other
-  // bits are arbitrary.
+  // Returns a bit for each run start in the word: set if the gap to its left is covered by the row
+  // below. All other bits are arbitrary.
   __device__ uint32_t covered_gaps(int w) const {
     if (w >= T::all_words - T::words) return 0;  // the last row
     const uint32_t covered = ~Gaps(runs_, w, carry_into(w)).sum;
     return kReach > 0 ? covered : covered & runs_.foreground[w + T::words];
   }
-  // The carry that the previous words of the row pass to word `w`. The first run of a row has no
-  // left neighbour; a carry of 1 marks its gap as uncovered.
+  // Returns the carry that the previous words of the row pass to word `w`. The first run of a row
+  // has no previous run. A carry of 1 at the begin of the row marks the gap before it as uncovered.
   __device__ uint32_t carry_into(int w) const {
     while (w % T::words) {
       const Gaps gaps(runs_, --w, 0);
@@ -341,27 +347,26 @@ class ForegroundAdjacency {
   static constexpr int kReach = connectivity == Connectivity::eight ? 1 : 0;
   TileRuns<T>& runs_;
   Shared& to_merge_;
-  // starts of the thread's word whose run must be merged with its left neighbour
+  // bits: run starts of the thread's word; the run must be merged with the previous run of its row
   uint32_t marked_ = 0;
 };
 
-// Numbers the runs and merges touching runs. The adjacency must have read its pixels. `parent`
-// is indexed by run; the root of a tree is the first run of its component. At first, each run is
-// linked to the first run above that it touches, without atomics. Then the remaining pairs are
-// united; the larger root is linked to the smaller one (Wu, Otoo, Suzuki 2009). Ends with a
-// barrier.
+// Numbers the runs and merges touching runs. adjacency.read() must have been called. `parent` is
+// indexed by run; the root of a tree is the first run of its component. First, each run gets as
+// parent the first run above that it touches, without atomics. Then the remaining pairs are merged:
+// the larger root gets the smaller root as parent (Wu, Otoo, Suzuki 2009). Ends with a barrier.
 template <RunAdjacency Adjacency, class T = typename Adjacency::Tile>
 __device__ void merge_runs(TileRuns<T>& runs, uint32_t (&warp_sums)[T::threads / 32],
                            uint32_t* parent, const Adjacency& adjacency) {
   const MarkedCounts marked = number_runs(runs, warp_sums, adjacency.marked_starts());
   adjacency.link_to_first_neighbour(parent, marked);
   __syncthreads();  // every run has a parent
-  // Three steps of pointer jumping replace up to eight links by one. This is short enough for
-  // the next walks.
+  // Three steps of pointer jumping shorten a path of up to eight links to one link. This is short
+  // enough for merge_remaining().
   runs.for_each([&](int r, bool exists) { flatten<3>(parent, static_cast<uint32_t>(r), exists); });
-  __syncthreads();  // no path is shortened while trees are merged
+  __syncthreads();  // all paths are shortened before trees are merged
   adjacency.merge_remaining(parent);
-  __syncthreads();  // no links are made after this barrier
+  __syncthreads();  // all trees are merged
 }
 
 }  // namespace regions::cclabel

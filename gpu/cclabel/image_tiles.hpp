@@ -82,13 +82,12 @@ struct ImageTiles {
   uint16_t* first_pixel;       // [tile][max_tile_runs] by component: y * tile_width + x in the tile
   TileCounts* counts;          // [tile]
 
-  // The regions. label_tiles() writes `parent`, `region_bits` and `region_count`, merge_tiles() and
+  // The regions. label_tiles() writes `region_count`, `parent` and `region_bits`, merge_tiles() and
   // the filters change them, and number_regions() writes `regions_before` and `total`.
+  uint32_t* region_count;    // [tile] number of regions whose first pixel is in the tile
   uint32_t* parent;          // [size.height][stride] by id of a border component, otherwise invalid
   uint32_t* region_bits;     // [size.height][stride / 32] bits: first pixels of regions
-  uint32_t* region_count;    // [tile] number of regions whose first pixel is in the tile
   uint32_t* regions_before;  // [size.height][stride / 32] labelled regions that start before a word
-  uint32_t* total;           // [2] number of regions, number of regions that have a label
 
   // Component ids of the first and last pixel rows and pixel columns of all tiles; kNone for
   // background. Written by label_tiles(), read by merge_tiles().
@@ -96,6 +95,8 @@ struct ImageTiles {
   uint32_t* bottom_edge;  // [tile_rows][stride]
   uint32_t* left_edge;    // [tile_columns][size.height]
   uint32_t* right_edge;   // [tile_columns][size.height]
+
+  uint32_t* total;  // [2] number of regions, number of regions that have a label
 
   // True if number_regions() has finished before the next kernel starts, because another kernel in
   // between has waited for it. The next kernel may then read its results before it calls

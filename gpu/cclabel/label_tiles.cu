@@ -1,5 +1,5 @@
-// Labels each tile of an image by itself: union-find over its runs in shared memory. One block
-// labels one tile.
+// Pass 1 for images: finds the runs and components of each tile, by union-find over runs in shared
+// memory. One thread block labels one tile, independently of the other tiles.
 #include "gpu/cclabel/image_runs.hpp"
 #include "gpu/cclabel/labelling_passes.hpp"
 #include "gpu/runtime/launch.hpp"
@@ -7,13 +7,13 @@
 namespace regions::cclabel {
 namespace {
 
-// Loads rows of a tile for criteria `equal` and `difference`, one warp per row of `words` x 32
-// pixels. load() loads a word per lane; color() waits for it and returns the colour of
-// the lane's pixel in each 32 pixels. Pixels outside the image repeat the nearest pixel inside.
+// Loads rows of a tile for criterion=equal and criterion=difference. A warp loads a row of 32 *
+// `words` pixels. load() starts the loads of 32-bit words; color() converts a loaded word to the
+// colour of the lane's pixel. Pixels outside the image repeat the nearest pixel inside.
 template <class Links, PixelPacking packing, int words>
 class LinkRows {
  public:
-  // For the tile whose first pixel is (x, y).
+  // (x, y) is the first pixel of the tile.
   __device__ LinkRows(const Links& links, int x, int y) : links_(links), x_(x), y_(y) {}
 
   // `row` is relative to the tile's first row.
@@ -40,7 +40,7 @@ class LinkRows {
       const uint32_t high = __shfl_sync(kAllLanes, loaded, first / 4 + 1);
       loaded = __funnelshift_r(low, high, first % 4 * 8);
     }
-    // Clears the byte of the next pixel, or alpha.
+    // Clears the highest byte, which belongs to the next pixel or is alpha.
     return packing == PixelPacking::other ? loaded : loaded & 0xffffffu;
   }
 
@@ -49,25 +49,27 @@ class LinkRows {
   int x_, y_;
 };
 
-// Adjacency of runs for criteria `equal` and `difference`. One bit per pixel and direction says
-// whether the pixel is linked to its neighbour.
+// Finds touching runs for criterion=equal and criterion=difference. One bit per pixel and direction
+// says whether the pixel is linked to its neighbour in this direction.
 template <class T, Connectivity connectivity, class Links>
 class LinkAdjacency {
  public:
   using Tile = T;
   static constexpr int min_blocks = 4;
   static constexpr int kMaxPairs = 1024;
-  struct Shared {  // bits: pixels linked to the pixel above, above left, above right
+  struct Shared {
+    // Bits: pixels that are linked to the pixel above, above left, above right.
     alignas(8) uint32_t up[T::all_words];
     alignas(8) uint32_t up_left[T::all_words];
     alignas(8) uint32_t up_right[T::all_words];
-    int remaining;             // number of pairs of runs beyond the first pair of each run
-    uint32_t pair[kMaxPairs];  // run | run above << 16; valid if remaining <= kMaxPairs
+    int remaining;  // number of pairs of touching runs, except the first pair of each run
+    uint32_t pair[kMaxPairs];  // run | run above << 16; complete if remaining <= kMaxPairs
   };
 
   __device__ LinkAdjacency(TileRuns<T>& runs, Shared& bits) : runs_(runs), bits_(bits) {}
 
-  // Fills all bits. Ends with a barrier.
+  // Reads the tile whose first pixel is (x, y): fills the bits of `runs` and of Shared. Ends with a
+  // barrier.
   __device__ void read(const Links& links, int x, int y) {
     if (threadIdx.x == 0) bits_.remaining = 0;
     switch (links.packing(x + T::width <= links.width())) {
@@ -85,7 +87,7 @@ class LinkAdjacency {
 
   __device__ uint32_t marked_starts() const { return 0; }
 
-  // Also lists each run's other neighbours above.
+  // Also lists all other pairs of a run and a run above that touches it.
   __device__ void link_to_first_neighbour(uint32_t* parent, const MarkedCounts&) const {
     runs_.for_each([&](int r, bool exists) {
       NeighbourIterator neighbours(*this, r, exists);
@@ -112,14 +114,15 @@ class LinkAdjacency {
   }
 
  private:
-  // Appends the pairs of the lanes in `found` to the list.
+  // Appends the pairs of the lanes whose bit is set in `found` to the list.
   __device__ void append_pairs(uint32_t found, uint32_t pair) const {
     const int lane = static_cast<int>(threadIdx.x % 32);
     int at = lane == 0 ? atomicAdd(&bits_.remaining, __popc(found)) : 0;
     at = __shfl_sync(kAllLanes, at, 0) + __popc(found & bits_below(lane));
     if ((found >> lane & 1) && at < kMaxPairs) bits_.pair[at] = pair;
   }
-  // Merges run `r` with all runs above that it touches. Each lane merges one pair per step.
+  // Merges run `r` with all runs above that it touches. A lane has one run and merges one pair per
+  // step.
   __device__ void merge_all(uint32_t* parent, int r, bool exists) const {
     NeighbourIterator neighbours(*this, r, exists);
     while (__any_sync(kAllLanes, neighbours.unvisited != 0)) {
@@ -136,7 +139,7 @@ class LinkAdjacency {
   // Iterates over the runs above that touch a run, from left to right.
   struct NeighbourIterator {
     uint64_t unvisited;  // bits: linked pixels of the row above that have not been visited
-    uint64_t starts;     // bits: starts of runs in the row above
+    uint64_t starts;     // bits: first pixels of runs in the row above
     int before;          // number of runs of the tile that start before the row above
 
     __device__ NeighbourIterator(const LinkAdjacency& adjacency, int r, bool exists) {
@@ -162,23 +165,23 @@ class LinkAdjacency {
     }
   };
 
-  // Links of the 32 pixels of a word, as bits.
+  // The links of the 32 pixels of a word to their neighbours, one bit per pixel.
   struct Votes {
     uint32_t left = 0, up = 0, up_left = 0;
-    uint32_t left_up = 0;  // whether the left neighbour is linked to the pixel above
+    uint32_t left_up = 0;  // the left neighbour is linked to the pixel above
   };
 
-  // Each warp reads some consecutive rows of the tile and keeps them in registers. So each pixel
-  // is loaded once, and all loads are in flight before the first one is waited for. All lanes
-  // vote, even for pixels and neighbours that do not exist. Then each lane takes one word and
-  // removes the links of pixels that do not exist.
+  // Finds the links of all pixels of the tile. Each warp loads some consecutive rows and keeps them
+  // in registers, so that each pixel is loaded once and all loads are issued before the first
+  // result is used. All lanes vote on links, even for pixels outside the image. Then each lane
+  // takes one word and removes the links of pixels outside the image.
   template <class Rows>
   __device__ void read_rows(const Rows& rows, const Links& links, int x, int y) {
     constexpr int kRows = T::rows / (T::threads / 32), kWords = kRows * T::words;  // per warp
     static_assert(kWords <= 32);
     const int lane = static_cast<int>(threadIdx.x % 32);
     const int first = static_cast<int>(threadIdx.x / 32) * kRows;
-    uint32_t loaded[kRows + 1][T::words];  // starts with the row above
+    uint32_t loaded[kRows + 1][T::words];  // [0] is the row above
 #pragma unroll
     for (int k = 0; k <= kRows; ++k) rows.load(first + k - 1, loaded[k]);
     Row above(rows, loaded[0]);
@@ -204,7 +207,7 @@ class LinkAdjacency {
     if (lane < kWords) store_links(lane_votes, next_left_up, first * T::words + lane, links, x, y);
   }
 
-  // Stores the links of one word, only between pixels that exist.
+  // Stores the links of one word, except links of pixels outside the image or the tile.
   __device__ void store_links(const Votes& votes, uint32_t next_left_up, int word,
                               const Links& links, int x, int y) {
     const int row = word / T::words, w = word % T::words;
@@ -223,7 +226,8 @@ class LinkAdjacency {
     bits_.up_right[word] = (votes.left_up >> 1 | next_left_up << 31) & up & right;
   }
 
-  // One row of the tile in registers: for each word, the lane's pixel and its left neighbour.
+  // One row of the tile in registers: for each word, the colours of the lane's pixel and of its
+  // left neighbour.
   struct Row {
     uint32_t left[T::words], here[T::words];
 
@@ -244,23 +248,24 @@ class LinkAdjacency {
   Shared& bits_;
 };
 
-// The shared memory of a block that labels a tile.
+// The shared memory of a block that labels a tile: its runs and the union-find forest over the
+// runs.
 template <RunAdjacency Adjacency>
 struct TileForest {
   using T = typename Adjacency::Tile;
   TileRuns<T> runs;
   typename Adjacency::Shared adjacency;
   uint32_t parent[T::max_runs];        // by run; a root is the first run of its component
-  uint32_t roots[T::max_runs / 32];    // bits by run
+  uint32_t roots[T::max_runs / 32];    // bits by run: roots
   uint32_t borders[T::max_runs / 32];  // bits by run: roots whose component touches another tile
-  // Number of roots before the word: border components | other components << 16.
+  // By word of `roots`: number of earlier roots of border components | number of other earlier
+  // roots << 16.
   uint32_t roots_before[T::max_runs / 32];
   uint32_t first_bits[T::all_words];  // bits: first pixels of components
   uint32_t warp_sums[T::threads / 32];
 };
 
-// Sets the parent of each run to its root. Marks the roots, and the roots whose component touches
-// another tile.
+// Sets the parent of each run to its root. Fills `roots` and `borders`.
 template <RunAdjacency Adjacency>
 __device__ void find_roots(TileForest<Adjacency>& shared, const ImageTiles& tiles,
                            const TilePosition& position) {
@@ -283,12 +288,12 @@ __device__ void find_roots(TileForest<Adjacency>& shared, const ImageTiles& tile
   __syncthreads();  // roots and borders are complete
 }
 
-// Numbers the components of the tile, border components first. Returns both counts: border
-// components | other components << 16.
+// Numbers the components of the tile. Border components, which touch another tile, get the lowest
+// numbers. Returns the number of border components | number of other components << 16.
 template <RunAdjacency Adjacency>
 __device__ uint32_t number_components(TileForest<Adjacency>& shared) {
   using T = typename Adjacency::Tile;
-  static_assert(T::max_runs / 32 <= T::threads, "a thread ranks one word of roots");
+  static_assert(T::max_runs / 32 <= T::threads, "each thread has at most one word of roots");
   const int w = static_cast<int>(threadIdx.x), words = (shared.runs.count + 31) / 32;
   const uint32_t roots = w < words ? shared.roots[w] : 0,
                  borders = w < words ? shared.borders[w] : 0;
@@ -297,11 +302,12 @@ __device__ uint32_t number_components(TileForest<Adjacency>& shared) {
   uint32_t total;
   const uint32_t earlier = block_exclusive_sum<T::threads>(counts, shared.warp_sums, total);
   if (w < words) shared.roots_before[w] = earlier;
-  __syncthreads();  // ranks are complete
+  __syncthreads();  // roots_before is complete
   return total;
 }
 
-// Writes the component of each run, and the first pixel and initial parent of each component.
+// Writes the component of each run to `tiles`, and the first pixel and initial parent of each
+// component.
 template <RunAdjacency Adjacency>
 __device__ void write_runs(TileForest<Adjacency>& shared, const ImageTiles& tiles,
                            const TilePosition& position, uint32_t counts) {
@@ -327,7 +333,7 @@ __device__ void write_runs(TileForest<Adjacency>& shared, const ImageTiles& tile
   });
 }
 
-// Writes the component ids along the tile's four edges.
+// Writes the component ids of the pixels along the tile's four edges to `tiles`.
 template <RunAdjacency Adjacency>
 __device__ void write_edges(const TileForest<Adjacency>& shared, const ImageTiles& tiles,
                             const TilePosition& position) {
@@ -359,7 +365,8 @@ __device__ void write_edges(const TileForest<Adjacency>& shared, const ImageTile
   }
 }
 
-// Writes the bits and run ranks of each word, and the counts of the tile.
+// Writes foreground, run_starts, runs_before and region_bits of each word to `tiles`, and the
+// counts of the tile.
 template <RunAdjacency Adjacency>
 __device__ void write_words_of_tile(const TileForest<Adjacency>& shared, const ImageTiles& tiles,
                                     const TilePosition& position, uint32_t counts) {
@@ -401,7 +408,7 @@ __global__ __launch_bounds__(Adjacency::Tile::threads,
   find_roots(shared, tiles, position);
   const uint32_t counts = number_components(shared);
   write_runs(shared, tiles, position, counts);
-  __syncthreads();  // first pixels are complete
+  __syncthreads();  // first_bits is complete
   write_words_of_tile(shared, tiles, position, counts);
   write_edges(shared, tiles, position);
 }
