@@ -1,7 +1,6 @@
-// Measures the regions of an image. A block sums the components of a tile in shared memory, then
-// adds each component's sums to its region's record. Only components that touch another tile need
-// global atomics. Atomics in shared memory are
-// needed per run of pixels, not per pixel.
+// Pass 5 for images: measures the regions. A block sums the pixels of each component of a tile in
+// shared memory, by one set of atomics per run. Then it adds the sums of each component to the
+// record of its region. Only components that touch another tile need global atomics.
 #include "gpu/cclabel/color_sums.hpp"
 #include "gpu/cclabel/labelling_passes.hpp"
 #include "gpu/primitives/warp.hpp"
@@ -10,11 +9,12 @@
 namespace regions::cclabel {
 namespace {
 
-// A block sums at most `components` components of a tile at a time. 1024 are enough for sparse
-// noise, which has 650 per tile. With many tiles, 512 allow more blocks per multiprocessor. Each
-// thread sums 32 pixels, or 16 if pixels are read one sample at a time. Colours are loaded while
-// regions are still being numbered. The exception is three bytes per pixel and many tiles: these
-// are loaded later, and only if the tile contains a region that has a record.
+// Block shape of this pass. A block sums at most `components` components of a tile at a time. 1024
+// are enough for sparse noise, which has 650 per tile. For images with many tiles, 512 allow more
+// blocks per multiprocessor. Each thread sums 32 pixels, or 16 pixels with 512 threads. If
+// `loads_early`, the block loads colours while regions are still being numbered. Otherwise it loads
+// colours later, and only if the tile contains a region that has a record; this is better for
+// colour images with many tiles.
 template <int threads_, int components_, bool loads_early_, int min_blocks_ = 1>
 struct MeasureBlock {
   static constexpr int threads = threads_, components = components_;
@@ -26,11 +26,11 @@ using FewTilesSampleBlock = MeasureBlock<512, 1024, true>;
 using ManyTilesBlock = MeasureBlock<256, 512, true>;
 using ManyTilesColorBlock = MeasureBlock<256, 512, false, 4>;
 
-// Sums over a tile's pixels, in coordinates relative to the tile. They fit in 32 bits because a
-// tile has at most 2^15 pixels of 16 bits.
+// Sums over the pixels of each component of a tile, in coordinates relative to the tile. The sums
+// fit in 32 bits because a tile has at most 2^15 pixels of 16 bits.
 template <int kComponents>
 struct ComponentSums {
-  uint32_t label[kComponents];  // of its region; 0: the region has no record
+  uint32_t label[kComponents];  // label of the component's region; 0: the region has no record
   uint32_t area[kComponents];
   uint32_t x[kComponents];
   uint32_t y[kComponents];
@@ -46,13 +46,14 @@ struct ComponentSums {
   }
 };
 
-// Sums over some pixels of one row, held by one lane.
+// Sums over consecutive pixels of one row. Each lane of a warp has its own sums.
 struct RunSums {
   uint32_t area, x, y, left, right, bottom;
   uint32_t value[3];
 };
 
-// The order of additions does not matter: these are sums, minima and maxima of integers.
+// Adds the sums of a run to component `c`. The order of the atomics does not matter: they are sums,
+// minima and maxima of integers.
 template <class Sums>
 __device__ void add(Sums& sums, int c, const RunSums& run, int channels) {
   atomicAdd(&sums.area[c], run.area);
@@ -67,9 +68,9 @@ __device__ void add(Sums& sums, int c, const RunSums& run, int channels) {
   }
 }
 
-// Adds the sums of each lane to its component (component < 0: none). The lanes with the same
-// component as the first lane are summed within the warp first. Otherwise all of them would wait
-// for the same atomics.
+// Adds the sums of each lane to the lane's component; lanes with component < 0 have no sums. If
+// many lanes have the component of the first such lane, the warp sums them first, because otherwise
+// they would all wait for the same atomics.
 template <class Sums>
 __device__ void add_lanes(Sums& sums, int component, const RunSums& run, int channels) {
   const uint32_t members = __ballot_sync(kAllLanes, component >= 0);
@@ -102,17 +103,17 @@ constexpr uint16_t kNoRecord = 0xffff;
 template <int kComponents>
 struct TileSums {
   ComponentSums<kComponents> sums;
-  // by run: component, relative to the first one of this round
+  // [run] component, relative to the first component of this round; or kNoRecord
   uint16_t component[BinaryTile::max_runs];
 };
 
-// The word that a thread sums, if any, and its colours. With twice as many threads as words, each
-// thread has half a word.
+// The word of a tile that a thread sums, and the colours of its pixels. If there are twice as many
+// threads as words, each thread sums half a word.
 template <int kThreads, class Values>
 struct ThreadWord {
   RunWord word = {};
   typename Values::Word colors = {};
-  int x = 0;  // first pixel, relative to the tile
+  int x = 0;  // column of the word's first pixel in the tile
   uint32_t row = 0;
 
   __device__ ThreadWord(const ImageTiles& tiles, const TilePosition& position) {
@@ -131,7 +132,8 @@ struct ThreadWord {
   }
 };
 
-// Adds one word per lane, run by run.
+// Adds the pixels of the lanes' words to the sums of their components. In each step, each lane adds
+// one run.
 template <int kComponents, int kThreads, class Values>
 __device__ void sum_words(TileSums<kComponents>& shared, const ThreadWord<kThreads, Values>& thread,
                           const TilePosition& position, const Values& values) {
@@ -160,8 +162,8 @@ __device__ void sum_words(TileSums<kComponents>& shared, const ThreadWord<kThrea
   }
 }
 
-// Writes the members of a region's record that depend on its first pixel, if component `c`
-// contains that pixel.
+// Writes the members of a region's record that depend on the region's first pixel, if component `c`
+// contains this pixel.
 __device__ void write_first_pixel(const ImageTiles& tiles, const TilePosition& position, int c,
                                   bool is_border, uint32_t label, Region& record) {
   const int local =
@@ -173,8 +175,7 @@ __device__ void write_first_pixel(const ImageTiles& tiles, const TilePosition& p
   record.first_y = record.top = position.y + (local >> tiles.tile_width_bits);
 }
 
-// Writes the sums of a component that does not touch other tiles, which are the sums of its
-// region.
+// Writes the record of a region that consists of one component, which touches no other tile.
 template <class Sums>
 __device__ void write_inner_component(const Sums& sums, const TilePosition& position, int c,
                                       Region& record) {
@@ -188,9 +189,9 @@ __device__ void write_inner_component(const Sums& sums, const TilePosition& posi
   for (int k = 0; k < 3; ++k) record.sum_value[k] = sums.value[k][c];
 }
 
-// Adds the sums of 32 components, one per lane, to the records of their labels (0: none).
-// Components of the same region are summed within the warp first: a maze has a hundred of them in
-// a tile.
+// Adds the sums of 32 border components, one per lane, to the records of their labels. Lanes with
+// label 0 have no component. The warp first sums the components of the same region, because a
+// region may have many components in a tile (about 100 in an image of a maze).
 template <class Sums>
 __device__ void add_border_components(const Sums& sums, const TilePosition& position, int c,
                                       uint32_t label, Region* records) {
@@ -221,7 +222,8 @@ __device__ void add_border_components(const Sums& sums, const TilePosition& posi
   }
 }
 
-// Adds the sums of components first..first + count - 1 to the records of their regions.
+// Adds the sums of components first..first + count - 1 to the records of their regions. `border`:
+// TileCounts::border of the tile.
 template <int kThreads, class Sums>
 __device__ void add_to_records(const Sums& sums, const ImageTiles& tiles,
                                const TilePosition& position, int first, int count, int border,
@@ -249,7 +251,7 @@ __global__ __launch_bounds__(Block::threads,
   constexpr int kComponents = Block::components, kThreads = Block::threads;
   __shared__ TileSums<kComponents> shared;
   const TilePosition position = tile_of_block(tiles);
-  // The results of label_tiles() are read while regions are still being numbered.
+  // The results of label_tiles() are read before pdl_wait(), while number_regions() may still run.
   const TileCounts all = tiles.counts[position.tile_index];
   const uint16_t* component_of =
       tiles.component_of_run + static_cast<size_t>(position.tile_index) * tiles.max_tile_runs;
@@ -267,8 +269,7 @@ __global__ __launch_bounds__(Block::threads,
       shared.sums.clear(c);
       has_any_record = has_any_record || shared.sums.label[c];
     }
-    if (!__syncthreads_or(has_any_record))
-      continue;  // the sums are clear and their labels are known
+    if (!__syncthreads_or(has_any_record)) continue;  // the sums are 0 and their labels are written
     if (!Block::loads_early) thread.load_colors(position, values);
     for (int r = thread_index; r < all.runs; r += kThreads) {
       const int c = component_of[r] - first;
@@ -279,7 +280,7 @@ __global__ __launch_bounds__(Block::threads,
     sum_words(shared, thread, position, values);
     __syncthreads();  // the sums are complete
     add_to_records<kThreads>(shared.sums, tiles, position, first, count, all.border, records);
-    __syncthreads();  // the sums may be cleared again
+    __syncthreads();  // all threads have read the sums; the next round may clear them
   }
 }
 

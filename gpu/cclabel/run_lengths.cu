@@ -1,7 +1,7 @@
-// Run lengths of regions. Listing: counts the runs that begin in each chunk of a row, sums the
-// counts, then writes each run's begin and end from the thread that has that pixel. Sorting by
-// label: two passes of counting sort by one byte of the label each, low byte first. Each pass
-// keeps the order of equal digits, so the runs of a label stay in raster order.
+// The kernels of RunLengths. Listing: counts the runs that begin in each chunk of a row, sums the
+// counts, and then writes the begin and end of each run. Sorting by label: two passes of counting
+// sort, by the low byte of the label and then by the high byte. Each pass keeps the order of runs
+// with equal bytes, so the runs of a label stay in raster order.
 #include "core/error.hpp"
 #include "gpu/cclabel/run_lengths.hpp"
 #include "gpu/primitives/warp.hpp"
@@ -12,7 +12,7 @@ namespace {
 constexpr int kThreads = 256;
 constexpr int kScanThreads = 1024;
 
-// A chunk of a row, which a warp reads 32 pixels at a time.
+// The chunk of a row that the warp processes, 32 pixels at a time.
 struct RowChunk {
   const uint32_t* row;
   int width, y, begin, end;
@@ -29,14 +29,15 @@ struct RowChunk {
     end = min(begin + RunBuffers::kChunk, width);
     row = labels.row(y);
   }
-  // The label of pixel x, if its runs are listed; otherwise, and outside the row, 0.
+  // Returns the label of pixel x; 0 outside the row, and for labels whose runs are not listed.
   __device__ uint32_t at(int x) const {
     if (x < 0 || x >= width) return 0;
     const uint32_t label = row[x];
     return label <= max_label ? label : 0;
   }
-  // Calls visit(x, label, begins, ends) for 32 pixels at a time, one per lane. Nothing begins or
-  // ends beyond the chunk.
+  // Calls visit(x, label, begins, ends) for 32 pixels at a time, one per lane. `begins`: a run
+  // begins at the pixel. `ends`: a run ends at the pixel. Both are false for pixels beyond the end
+  // of the chunk.
   template <class Visit>
   __device__ void for_each(Visit visit) const {
     for (int first = begin; first < end; first += 32) {
@@ -61,7 +62,7 @@ __global__ __launch_bounds__(kThreads) void count_runs_kernel(ConstLabelMap labe
   if (threadIdx.x % 32 == 0) runs.runs_before[chunk.index] = count;
 }
 
-// Run by one block: replaces each count by the sum of all earlier counts.
+// Executed by one block. Replaces each count by the sum of all earlier counts.
 __global__ __launch_bounds__(kScanThreads) void sum_counts_kernel(uint32_t* counts, uint32_t count,
                                                                   uint32_t* total) {
   __shared__ uint32_t warp_sums[kScanThreads / 32];
@@ -73,12 +74,13 @@ __global__ __launch_bounds__(kScanThreads) void sum_counts_kernel(uint32_t* coun
     const uint32_t earlier = block_exclusive_sum<kScanThreads>(count_here, warp_sums, all);
     if (i < count) counts[i] = before + earlier;
     before += all;
-    __syncthreads();  // warp_sums may be used again
+    __syncthreads();  // all threads have read warp_sums; it may be overwritten
   }
   if (threadIdx.x == 0) *total = before;
 }
 
-// Runs do not overlap, so their ends are in the same order as their beginnings.
+// Writes the begin and the end of each run to the list. Runs do not overlap, so their ends are in
+// the same order as their begins.
 __global__ __launch_bounds__(kThreads) void write_runs_kernel(ConstLabelMap labels,
                                                               uint32_t max_label, RunBuffers runs) {
   const RowChunk chunk(labels, max_label);
@@ -109,14 +111,14 @@ __global__ __launch_bounds__(kThreads) void write_runs_kernel(ConstLabelMap labe
 constexpr int kSortThreads = RunBuffers::kSortBlock;
 constexpr int kSortWarps = kSortThreads / 32;
 constexpr int kDigits = RunBuffers::kDigits;
-static_assert(kDigits <= kSortThreads, "a thread has a digit");
+static_assert(kDigits <= kSortThreads, "each thread has at most one digit");
 
 __device__ uint32_t stored_runs(const RunBuffers& runs) { return min(*runs.total, runs.capacity); }
-// The number of blocks that have runs.
+// Returns the number of blocks that have runs to sort.
 __device__ uint32_t blocks_in_use(uint32_t stored) {
   return (stored + kSortThreads - 1) / kSortThreads;
 }
-// Labels are 1..65536.
+// Labels are at most 65536, so label - 1 has two digits of 8 bits.
 __device__ uint32_t digit_of(const PixelRun& run, int shift) {
   return (run.label - 1) >> shift & (kDigits - 1);
 }
@@ -129,7 +131,7 @@ __global__ __launch_bounds__(kSortThreads) void count_digits_kernel(RunBuffers r
   if (threadIdx.x < kDigits) counts[threadIdx.x] = 0;
   __syncthreads();  // counts are clear
   const uint32_t i = blockIdx.x * kSortThreads + threadIdx.x;
-  // Integer counts: the order of atomics does not matter.
+  // The order of the atomics does not matter, because they count.
   if (i < stored) atomicAdd(counts + digit_of(runs.list[from][i], shift), 1u);
   __syncthreads();  // counts are complete
   if (threadIdx.x < kDigits) {
@@ -137,7 +139,8 @@ __global__ __launch_bounds__(kSortThreads) void count_digits_kernel(RunBuffers r
   }
 }
 
-// Run by one block: computes the offset of the runs of each digit and block.
+// Executed by one block. Computes the offset in the sorted list of the runs of each digit and
+// block.
 __global__ __launch_bounds__(kSortThreads) void sum_digits_kernel(RunBuffers runs) {
   __shared__ uint32_t warp_sums[kSortWarps];
   const uint32_t count = kDigits * blocks_in_use(stored_runs(runs));
@@ -149,7 +152,7 @@ __global__ __launch_bounds__(kSortThreads) void sum_digits_kernel(RunBuffers run
     const uint32_t earlier = block_exclusive_sum<kSortThreads>(count_here, warp_sums, all);
     if (i < count) runs.digit_offsets[i] = before + earlier;
     before += all;
-    __syncthreads();  // warp_sums may be used again
+    __syncthreads();  // all threads have read warp_sums; it may be overwritten
   }
 }
 
@@ -165,7 +168,7 @@ __global__ __launch_bounds__(kSortThreads) void move_runs_kernel(RunBuffers runs
   const uint32_t i = blockIdx.x * kSortThreads + threadIdx.x, warp = threadIdx.x / 32;
   const bool exists = i < stored;
   const PixelRun run = exists ? runs.list[from][i] : PixelRun{};
-  const uint32_t digit = exists ? digit_of(run, shift) : kDigits;  // kDigits: no digit
+  const uint32_t digit = exists ? digit_of(run, shift) : kDigits;  // kDigits: the thread has no run
   const uint32_t same_digit = __match_any_sync(kAllLanes, digit);
   const auto rank = static_cast<uint32_t>(__popc(same_digit & ((1u << threadIdx.x % 32) - 1)));
   if (exists && rank == 0) offset[warp][digit] = static_cast<uint32_t>(__popc(same_digit));
@@ -214,14 +217,14 @@ void sort_runs(const RunBuffers& runs, cudaStream_t stream) {
 }
 
 void publish_runs(const RunBuffers& runs, const RegionTable& table, cudaStream_t stream) {
-  constexpr unsigned kBlocks = 32;  // enough to saturate the bus to the host
+  constexpr unsigned kBlocks = 32;  // enough to use the full bandwidth of the bus to the host
   launch(publish_runs_kernel, kBlocks, kSortThreads, 0, stream, runs, table);
 }
 
 }  // namespace
 
 void RunLengths::allocate(Backend& backend, const Setup& setup) {
-  constexpr uint32_t kMaxRegions = 1 << 16;  // two digits of 8 bits
+  constexpr uint32_t kMaxRegions = 1 << 16;  // sorting uses two digits of 8 bits
   expects(setup.max_regions <= kMaxRegions,
           "attach-runs supports up to 65536 regions; max-regions is " +
               std::to_string(setup.max_regions));

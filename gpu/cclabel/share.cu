@@ -1,5 +1,6 @@
-// Counts how many pixels each region shares with each region of the previous frame, and stores
-// this frame's labels for the next one. Pairs of regions are summed per tile in shared memory.
+// Pass 6 for images, only with tracking: counts how many pixels each region shares with each region
+// of the previous frame, and stores this frame's labels for the next frame. A block sums the pairs
+// of regions of one tile in shared memory.
 #include "gpu/cclabel/labelling_passes.hpp"
 #include "gpu/runtime/launch.hpp"
 #include "gpu/tracking/shared_pixels.hpp"
@@ -9,18 +10,19 @@ namespace {
 
 template <class T>
 struct SharedMemory {
-  BlockPairs pairs;
-  uint16_t component_label[T::max_runs];
+  BlockPairs pairs;                       // pixels by pair of labels
+  uint16_t component_label[T::max_runs];  // by component; 0: no label
 };
 
-// First pixels, within the word, of the runs that are in the word.
+// Returns a bit for the first pixel of each run within the word, even if the run begins in an
+// earlier word.
 __device__ uint32_t run_begins(const RunWord& word) {
   return word.run_starts | (word.foreground & ~(word.foreground << 1));
 }
 
-// Counts the shared pixels of a word. A segment is a sequence of pixels that belong to one region
-// now and to one region of the previous frame. Then replaces the labels of the previous frame by
-// the current ones.
+// Counts the shared pixels of a word, and then replaces the stored labels of the previous frame by
+// the current labels. A segment is a sequence of pixels that belong to one region of this frame and
+// to one region of the previous frame.
 __device__ void share_word(const RunWord& word, const uint16_t* component_label,
                            const uint16_t* component, BlockPairs& pairs, const PairTable& all_pairs,
                            PreviousFrameWord& stored, uint16_t* labels) {
@@ -68,7 +70,7 @@ __global__ __launch_bounds__(T::all_words) void share_kernel(
     const uint32_t label = label_of_root(tiles, root);
     shared.component_label[c] = static_cast<uint16_t>(label <= capacity ? label : 0);
   }
-  __syncthreads();  // component_label is complete and the pairs are clear
+  __syncthreads();  // component_label is complete and the pairs are empty
   if (word.foreground | previous.foreground) {
     const uint16_t* component =
         tiles.component_of_run + static_cast<size_t>(position.tile_index) * T::max_runs;
@@ -76,7 +78,7 @@ __global__ __launch_bounds__(T::all_words) void share_kernel(
                labels.row(y) + column * 32);
     previous_words(column, y) = previous;
   }
-  __syncthreads();  // the tile's sums are complete
+  __syncthreads();  // the pairs of the tile are complete
   shared.pairs.flush(pairs);
 }
 

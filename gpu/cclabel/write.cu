@@ -1,5 +1,5 @@
-// Writes the outputs: for each pixel the label, mask or colour of its region, and the table of
-// regions. Label maps and pictures are written once and never read.
+// Passes 7 and 8 for images: write the label, mask or colour of each pixel's region, and copy the
+// records of the regions to the host.
 #include "gpu/cclabel/labelling_passes.hpp"
 #include "gpu/cclabel/pixel_writers.hpp"
 #include "gpu/runtime/launch.hpp"
@@ -7,6 +7,7 @@
 namespace regions::cclabel {
 namespace {
 
+// Shared memory of a block: the runs of its tile, and the value of each run and component.
 template <class T>
 struct TileValues {
   uint32_t foreground[T::all_words];
@@ -16,7 +17,8 @@ struct TileValues {
   uint32_t run_value[T::max_runs];
 };
 
-// The results of label_tiles() are loaded while regions are still being numbered.
+// A block writes one tile. The results of label_tiles() are loaded before pdl_wait(), while
+// number_regions() may still run.
 template <class T, PixelWriter Writer>
 __global__ __launch_bounds__(T::threads,
                              T::min_blocks) void write_labels_kernel(ImageTiles tiles,
@@ -33,7 +35,7 @@ __global__ __launch_bounds__(T::threads,
     shared.run_starts[w] = tiles.run_starts[at];
     shared.runs_before[w] = tiles.runs_before[at];
   }
-  // component_value and run_value first hold the components' first pixels and the runs'
+  // At first, component_value contains the components' first pixels, and run_value the runs'
   // components.
   for (int c = thread_index; c < count.components; c += T::threads)
     shared.component_value[c] = tiles.first_pixel[begin + c];
@@ -45,10 +47,10 @@ __global__ __launch_bounds__(T::threads,
     const uint32_t root = root_of_component(tiles, position, c, count.border, first);
     shared.component_value[c] = shown.value_of(label_of_root(tiles, root));
   }
-  __syncthreads();  // component_value contains shown values
+  __syncthreads();  // component_value now contains the values to show
   for (int r = thread_index; r < count.runs; r += T::threads)
     shared.run_value[r] = shared.component_value[shared.run_value[r]];
-  __syncthreads();  // words and run_value are complete
+  __syncthreads();  // the words and run_value are complete
   write_words<T>(shared, shared.run_value, position.x, position.y, tiles.size, writer);
   if (tiles.are_numbered) pdl_wait_and_trigger();
 }
