@@ -1,7 +1,7 @@
-// Labels a small image with one cluster of 16 blocks in a single launch. Each block labels a
-// strip: consecutive whole rows, which stay in the block's shared memory. Components that cross
-// strips are merged by union-find over the shared memories of all blocks (distributed shared
-// memory, compute capability 9.0).
+// label_small_image(): labels a small image in a single launch of one cluster of 16 thread blocks.
+// Each block labels a strip of consecutive whole rows in its shared memory. Components that cross
+// strips are merged by union-find over the shared memory of all blocks (distributed shared memory,
+// compute capability 9.0).
 #include <cooperative_groups.h>
 
 #include <cstring>
@@ -16,50 +16,53 @@
 namespace regions::cclabel {
 namespace {
 
-// Blocks per cluster, one per strip. This is the maximum on devices of compute capability 9.0.
+// Number of strips, which is the number of blocks in the cluster. 16 is the maximum on devices of
+// compute capability 9.0.
 constexpr int kStrips = 16;
 
-// A strip is `words` x 32 pixels wide and has strip_rows rows, plus one row above them. Shapes are
-// types because kernels take them as template arguments.
+// A strip is 32 * `words` pixels wide and has `strip_rows` rows, plus the last row of the strip
+// above. Shapes are types because they are template arguments of kernels.
 template <int words_, int rows_>
 struct StripShape {
   static constexpr int words = words_;
   static constexpr int strip_rows = rows_;
   static constexpr int rows = rows_ + 1;
   static constexpr int threads = 1024;
-  // Maximum number of components whose sums fit in shared memory. Noise has up to 2,700
+  // Maximum number of components whose sums fit in shared memory. An image of noise has up to 2,700
   // components per strip with 4-connectivity, and up to 1,400 with 8-connectivity.
-  static constexpr int byte_components = 3392;    // one 8-bit channel
-  static constexpr int sample_components = 2048;  // up to three channels of 16 bits
+  static constexpr int byte_components = 3392;    // for one 8-bit channel
+  static constexpr int sample_components = 2048;  // for up to three 16-bit channels
   static constexpr int width = 32 * words;
-  static constexpr int height = kStrips * strip_rows;  // greatest height of an image
-  static constexpr int max_runs_to_merge = 2816;       // see RunsToMerge; noise has up to 2,750
+  static constexpr int height = kStrips * strip_rows;  // maximum height of an image
+  static constexpr int max_runs_to_merge =
+      2816;  // capacity of RunsToMerge; noise needs up to 2,750
   static constexpr int all_words = words * rows;
   static constexpr int max_runs = (width / 2 * rows + 31) / 32 * 32;  // a run needs a gap after it
   static_assert(width * rows <= 1 << 16, "pixels of a strip are identified by 16 bits");
-  static_assert(max_runs / 32 <= threads, "a thread ranks one word of roots");
+  static_assert(max_runs / 32 <= threads, "each thread has at most one word of roots");
 };
 
-// Measured against tiles (H100, 8-connectivity, geometric mean of 21 images, graph replay,
-// 2026-11-25), labels only: 512x512 17.7 µs (tiles: 22.0 µs), 640x480 18.9 µs (22.1 µs); labels
-// and table: 24.7 µs (34.5 µs) and 26.6 µs (34.6 µs). Strips for 1024x768 (32 words, 48 rows) fit
-// in shared memory but take 29.4 µs (25.3 µs), because 16 multiprocessors are too few. With 512
-// threads, noise takes a quarter longer.
-using NarrowStrip = StripShape<16, 32>;  // up to 512x512
-using WideStrip = StripShape<20, 32>;    // up to 640x512
+// Strips compared with tiles (H100, 8-connectivity, geometric mean of 21 images, graph replay,
+// 2026-11-25). Labels only: 512x512 takes 17.7 µs with strips and 22.0 µs with tiles; 640x480 takes
+// 18.9 µs and 22.1 µs. Labels and table: 24.7 µs and 34.5 µs; 26.6 µs and 34.6 µs. Strips for
+// 1024x768 (32 words, 48 rows) fit in shared memory, but take 29.4 µs (tiles: 25.3 µs), because 16
+// multiprocessors are too few. With 512 threads, an image of noise takes 25% longer.
+using NarrowStrip = StripShape<16, 32>;  // images up to 512x512 pixels
+using WideStrip = StripShape<20, 32>;    // images up to 640x512 pixels
 
-// A strip in the shared memory of its block. Row 0 is also the last row of the strip above. A run
-// of this row therefore exists twice, with two ids.
+// A strip in the shared memory of its block. Row 0 of the strip is also the last row of the strip
+// above. Each run of this row therefore exists in both strips, with two different ids.
 template <class T>
 struct Strip {
   TileRuns<T> runs;
   RunsToMerge<T> to_merge;
-  // By run, with three meanings in turn: first the first run of its component in the strip;
-  // then, for first runs of components, a node of the forest, whose root is the first run of the
-  // region; at last the label.
+  // [run] The meaning changes. After merge_runs(): the parent in the forest of this strip. After
+  // build_forest(): the parent (RunId::node()) in the forest of all strips. After label_runs(): the
+  // label.
   uint32_t parent[T::max_runs];
-  uint32_t roots[T::max_runs / 32];        // bits by run: first runs of the strip's components
-  uint32_t region_runs[T::max_runs / 32];  // bits by run: first runs of regions, part of `roots`
+  uint32_t roots[T::max_runs / 32];  // bits by run: first runs of components of the strip
+  uint32_t
+      region_runs[T::max_runs / 32];  // bits by run: first runs of regions; a subset of `roots`
   uint32_t
       regions_before[T::max_runs / 32];  // number of the strip's regions that begin before the word
   uint32_t regions[kStrips];             // number of regions that begin in each strip
@@ -68,7 +71,8 @@ struct Strip {
 
 #if __CUDA_ARCH__ >= 900
 
-// A run of any strip. Nodes of the forest are in raster order of the runs' first pixels.
+// Identifies a run of any strip. node() is its number in the forest of all strips; numbers increase
+// in raster order of the runs' first pixels.
 struct RunId {
   uint32_t strip, run;
 
@@ -77,17 +81,17 @@ struct RunId {
   __device__ uint32_t node() const { return strip << 16 | run; }
 };
 
-// The address of the same variable in another strip's shared memory. In the own strip the plain
-// address is faster.
+// Returns the address of a shared variable in the memory of another strip's block. For the block's
+// own strip, the plain address is faster.
 template <class Value>
 __device__ Value* address_in(Value* local, uint32_t strip) {
   const auto cluster = cooperative_groups::this_cluster();
   return strip == cluster.block_rank() ? local : cluster.map_shared_rank(local, strip);
 }
 
-// The parents of the runs of all strips, for unite() and flatten().
+// The forest over the runs of all strips, as unite() and flatten() expect it.
 struct StripForest {
-  uint32_t* parent;  // of this strip
+  uint32_t* parent;  // Strip::parent of this strip
 
   __device__ uint32_t* operator+(uint32_t node) const {
     const RunId id(node);
@@ -95,15 +99,16 @@ struct StripForest {
   }
 };
 
-// Calls f(w) for the warp's share of the words that contain one bit per run.
+// Calls f(w) for the warp's share of the words of `roots` and `region_runs`, which contain one bit
+// per run.
 template <class T, class F>
 __device__ void for_each_bit_word(const Strip<T>& shared, F f) {
   const int words = (shared.runs.count + 31) / 32;
   for (int w = static_cast<int>(threadIdx.x / 32); w < words; w += T::threads / 32) f(w);
 }
 
-// Flattens the strip's trees and turns them into nodes of the common forest. Requires a barrier
-// before other threads read the nodes.
+// Sets the parent of each run to its root, as a node of the forest of all strips, and fills
+// `roots`. A barrier must follow before other threads read `parent`.
 template <class T>
 __device__ void build_forest(Strip<T>& shared, uint32_t strip) {
   const int lane = static_cast<int>(threadIdx.x % 32);
@@ -115,29 +120,31 @@ __device__ void build_forest(Strip<T>& shared, uint32_t strip) {
     const uint32_t roots = __ballot_sync(kAllLanes, exists && is_root);
     if (lane == 0) shared.roots[w] = roots;
   });
-  __syncthreads();  // trees are flat
+  __syncthreads();  // all parents are roots
   shared.runs.for_each([&](int r, bool exists) {
     if (exists) shared.parent[r] = RunId(strip, shared.parent[r]).node();
   });
 }
 
-// Merges this strip with the previous strip. The runs of the shared row are the last runs of the
-// strip above; the two nodes of each run are united. Trees must be flat. Requires a cluster barrier
-// before and after it.
+// Merges the components of this strip with the components of the strip above. The runs of row 0
+// also exist in the strip above, as its last runs. For each of these runs, this function merges the
+// trees of its two nodes. build_forest() must have run. A cluster barrier is required before and
+// after this function.
 template <class T>
 __device__ void merge_strips(const Strip<T>& shared, const StripForest& forest, uint32_t strip) {
   if (strip == 0) return;
   const int shared_runs = shared.runs.runs_up_to(T::width - 1, 0);
   if (shared_runs == 0) return;
-  // Number of runs before the shared row, in the strip above.
+  // Number of runs of the strip above that are before its last row.
   const int above = *address_in(&shared.runs.count, strip - 1) - shared_runs;
   const int lane = static_cast<int>(threadIdx.x % 32);
   for (int start = static_cast<int>(threadIdx.x) - lane; start < shared_runs; start += T::threads) {
     const bool exists = start + lane < shared_runs;
     const int r = exists ? start + lane : start;
     const RunId same_run(strip - 1, static_cast<uint32_t>(above + r));
-    // Runs with equal parents would unite the same trees, so one lane per pair does it. If a
-    // parent has changed meanwhile, the same trees are united twice, which does no harm.
+    // Runs with the same two parents would merge the same trees, so only one lane per pair of
+    // parents does it. If another warp changes a parent meanwhile, the same trees are merged twice,
+    // which is harmless.
     const uint32_t a = load_parent(shared.parent, static_cast<uint32_t>(r));
     const uint32_t b = load_parent(forest, same_run.node());
     const uint64_t pair = exists ? static_cast<uint64_t>(a) << 32 | b : ~0ull;
@@ -146,8 +153,9 @@ __device__ void merge_strips(const Strip<T>& shared, const StripForest& forest, 
   }
 }
 
-// Links the first run of each component to the first run of its region, and counts the regions in
-// raster order. Requires a cluster barrier before and after it.
+// Sets the parent of the first run of each component to the first run of its region. Fills
+// region_runs and regions_before, and writes the number of regions of this strip to all strips. A
+// cluster barrier is required before and after this function.
 template <class T>
 __device__ void count_regions(Strip<T>& shared, const StripForest& forest, uint32_t strip) {
   const int lane = static_cast<int>(threadIdx.x % 32);
@@ -163,7 +171,7 @@ __device__ void count_regions(Strip<T>& shared, const StripForest& forest, uint3
     }
     if (lane == 0) shared.region_runs[w] = region_runs;
   });
-  __syncthreads();  // first runs of regions are known
+  __syncthreads();  // region_runs is complete
   const int w = static_cast<int>(threadIdx.x);
   const bool has_word = w < (shared.runs.count + 31) / 32;
   const uint32_t count = has_word ? static_cast<uint32_t>(__popc(shared.region_runs[w])) : 0;
@@ -173,8 +181,8 @@ __device__ void count_regions(Strip<T>& shared, const StripForest& forest, uint3
   if (w < kStrips) *address_in(&shared.regions[strip], static_cast<uint32_t>(w)) = total;
 }
 
-// Number of regions in all strips, and in the earlier strips. Requires a cluster barrier
-// after count_regions().
+// The number of regions in all strips, and in the strips above this strip. The cluster barrier
+// after count_regions() must have been passed.
 struct RegionCounts {
   uint32_t all, above;
 };
@@ -184,13 +192,13 @@ __device__ RegionCounts region_counts(const Strip<T>& shared, uint32_t strip) {
   return {warp_sum(count), warp_sum(lane < strip ? count : 0)};
 }
 
-// Gives the first run of each component its label, and calls found(run, label) for it. No other
-// strip's memory is read afterwards.
+// Writes the label of the first run of each component to `parent`, and calls found(run, label) for
+// each of these runs. The steps after this function do not read the memory of other strips.
 template <class T, class Found>
 __device__ void label_components(Strip<T>& shared, const Found& found) {
   const int lane = static_cast<int>(threadIdx.x % 32);
   const uint32_t count = lane < kStrips ? shared.regions[lane] : 0;
-  // Number of regions that begin in the strips above strip number `lane`.
+  // Number of regions that begin in strips 0..lane - 1.
   const uint32_t before = warp_inclusive_sum(count) - count;
   for_each_bit_word(shared, [&](int w) {
     const uint32_t roots = shared.roots[w];
@@ -203,17 +211,17 @@ __device__ void label_components(Strip<T>& shared, const Found& found) {
         __shfl_sync(kAllLanes, before, static_cast<int>(first.strip)) +
         *address_in(&shared.regions_before[word], first.strip) +
         __popc(*address_in(&shared.region_runs[word], first.strip) & lower_bits) + 1;
-    __syncwarp();  // all lanes have read the entries that roots overwrite
+    __syncwarp();  // all lanes have read the parents that the next lines overwrite
     if (!is_root) return;
     shared.parent[w * 32 + lane] = label;
     found(static_cast<uint32_t>(w * 32 + lane), label);
   });
 }
 
-// Gives all other runs the label of their component. Begins and ends with a barrier.
+// Writes the label of all other runs to `parent`. Begins and ends with a barrier.
 template <class T>
 __device__ void label_runs(Strip<T>& shared) {
-  __syncthreads();  // components have labels
+  __syncthreads();  // the first runs of all components have labels
   const int lane = static_cast<int>(threadIdx.x % 32);
   for_each_bit_word(shared, [&](int w) {
     const int r = w * 32 + lane;
@@ -225,15 +233,15 @@ __device__ void label_runs(Strip<T>& shared) {
 
 #endif
 
-// Sums of one lane over its words of one region or component. They fit in 32 bits because a lane
-// has only a few words.
+// Sums of one lane over the pixels of one region or component in the lane's words. The sums fit in
+// 32 bits because a lane has only a few words.
 struct LaneSums {
   uint32_t key = 0;  // identifies the region or component; 0: no sums
   uint32_t area = 0, x = 0, y = 0;
   uint32_t left = kNone, right = 0, bottom = 0;
   uint32_t value[3] = {};
 
-  // Adds pixels x0..x0 + count - 1 of a row.
+  // Adds the pixels x0..x0 + count - 1 of a row.
   __device__ void add_pixels(uint32_t x0, uint32_t count, uint32_t row) {
     area += count;
     x += (2 * x0 + count - 1) * count / 2;
@@ -253,8 +261,8 @@ struct LaneSums {
   }
 };
 
-// Calls add(key, sums) for the sums of all lanes. For the first few keys, lanes with the same key
-// are summed within the warp first if there are enough of them.
+// Calls add(key, sums) for the sums of all lanes. If enough lanes have the same key, the warp sums
+// them first and calls add() once; this is tried for at most kMaxGroups keys.
 template <class Add>
 __device__ void flush_warp(LaneSums& sums, const Add& add) {
   constexpr int kMaxGroups = 4;
@@ -279,9 +287,9 @@ __device__ void flush_warp(LaneSums& sums, const Add& add) {
   if (sums.key) add(sums.key, sums);
 }
 
-// Sums the strip's rows except row 0, which belongs to the strip above. key_of(run) is the region
-// or component to which a run's pixels are added (0: none). Calls add(key, sums). `y0` is the
-// image row of row 0; `rows` includes row 0.
+// Sums the pixels of the strip, except row 0, which belongs to the strip above. key_of(run) returns
+// the region or component of a run; 0: the run is not summed. Calls add(key, sums) for sums that
+// belong to one key. `y0` is the image row of the strip's row 0; `rows` includes row 0.
 template <class T, class Values, class KeyOf, class Add>
 __device__ void sum_strip(const Strip<T>& shared, int y0, int rows, const Values& values,
                           const KeyOf& key_of, const Add& add) {
@@ -314,7 +322,8 @@ __device__ void sum_strip(const Strip<T>& shared, int y0, int rows, const Values
   flush_warp(sums, add);
 }
 
-// A record with the members that depend on the first pixel. All others are sums, minima or maxima.
+// Returns a record to which no pixel was added yet. Contains the members that depend on the
+// region's first pixel (x, y).
 __device__ Region initial_image_record(uint32_t label, int x, int y) {
   Region region{};
   region.id = region.track = label;
@@ -325,8 +334,8 @@ __device__ Region initial_image_record(uint32_t label, int x, int y) {
 }
 
 // The sums of a strip's components, in shared memory. The sums of a region are collected in the
-// strip in which the region begins, and are written to the table from there. Components are in no
-// particular order.
+// strip in which the region begins. This strip's block writes them to the table. Components have
+// indices in arbitrary order.
 template <class T, class Values>
 struct StripSums {
   static constexpr bool is_one_byte = std::is_same_v<Values, ByteValues>;
@@ -339,24 +348,24 @@ struct StripSums {
   uint32_t left[capacity], right[capacity], bottom[capacity];
   uint32_t value[channels][capacity];
   uint32_t value_high[channels][is_one_byte ? 1 : capacity];  // high 32 bits of `value`
-  // By word of `roots`: the index of the word's first component. Words are in arbitrary order.
+  // By word of `roots`: index of the first component whose root is in the word.
   uint32_t before[T::max_runs / 32];
-  uint32_t count;
-  bool are_by_label;  // true if any strip cannot use component sums: then all strips sum by label
-  uint16_t first[capacity];  // first run of each region that begins in this strip, by label
+  uint32_t count;            // number of components
+  bool are_by_label;         // any strip cannot use component sums, so all strips sum by label
+  uint16_t first[capacity];  // first runs of the regions that begin in this strip, in label order
   uint64_t staged[staging_warps][32 * record_words];
 
-  // Whether the components fit in shared memory and summing by component is not slower than by
-  // label. If lines cross the whole strip, summing by component needs one addition per run, but
-  // a lane that sums by label adds many runs of the same label at once. Measured for 512x512
-  // (H200, 2026-11-26): mazes 35.7 µs by component and 31.8 µs by label, spirals 53.4 µs and
-  // 38.7 µs.
+  // Returns whether to sum by component: the components must fit in shared memory, and summing by
+  // label must not be faster. For components with very many runs, summing by component needs one
+  // addition per run, but a lane that sums by label adds many runs of the same label at once.
+  // Measured for 512x512 (H200, 2026-11-26): mazes take 35.7 µs by component and 31.8 µs by label;
+  // spirals take 53.4 µs and 38.7 µs.
   __device__ bool prefer_components(int runs) const {
     constexpr int kFewRuns = 2048, kManyRunsPerComponent = 30;
     return count <= capacity &&
            (runs < kFewRuns || runs < kManyRunsPerComponent * static_cast<int>(count));
   }
-  // The index of the component whose first run is `run`.
+  // Returns the index of the component whose first run is `run`.
   __device__ static uint32_t index(const uint32_t* before, const uint32_t* roots, uint32_t run) {
     return before[run / 32] + __popc(roots[run / 32] & bits_below(static_cast<int>(run % 32)));
   }
@@ -368,7 +377,8 @@ struct StripSums {
       if constexpr (!is_one_byte) value_high[k][i] = 0;
     }
   }
-  // Sums fit in 32 bits: a strip has fewer than 2^16 pixels of 16 bits.
+  // Adds to component `i` of this strip. Sums fit in 32 bits: a strip has fewer than 2^16 pixels of
+  // 16 bits. The order of the atomics does not matter, because they are sums, minima and maxima.
   __device__ void add(uint32_t i, const LaneSums& sums) {
     atomicAdd(&area[i], sums.area);
     atomicAdd(&x[i], sums.x);
@@ -378,8 +388,8 @@ struct StripSums {
     atomicMax(&bottom[i], sums.bottom);
     for (int k = 0; k < channels; ++k) atomicAdd(&value[k][i], sums.value[k]);
   }
-  // Adds to component `i` of any strip. Small images have fewer than 2^19 pixels, so only sums
-  // of 16-bit samples can exceed 32 bits.
+  // Adds to component `i` of any strip, in any order. Small images have fewer than 2^19 pixels, so
+  // only sums of 16-bit samples can exceed 32 bits.
   __device__ void add_in_strip(uint32_t strip, uint32_t i, const LaneSums& sums) {
     atomicAdd(address_in(&area[i], strip), sums.area);
     atomicAdd(address_in(&x[i], strip), sums.x);
@@ -431,7 +441,7 @@ struct MeasuredStrip : Strip<T> {
 
 #if __CUDA_ARCH__ >= 900
 
-// Requires a barrier between this and measure_components().
+// Resets the number of components. A barrier must follow before measure_components().
 template <class T, class Values>
 __device__ void reset_sums(MeasuredStrip<T, Values>& shared) {
   if (threadIdx.x != 0) return;
@@ -439,9 +449,9 @@ __device__ void reset_sums(MeasuredStrip<T, Values>& shared) {
   shared.sums.are_by_label = false;
 }
 
-// Assigns an index to each component and sums the components, unless summing by label is better.
-// Requires build_forest(); runs while other strips may already be in merge_strips(). Does not end
-// with a barrier.
+// Assigns an index to each component. Then sums the pixels of each component, unless summing by
+// label is better. build_forest() must have run. Blocks of other strips may already execute
+// merge_strips(). Does not end with a barrier.
 template <class T, class Values>
 __device__ void measure_components(MeasuredStrip<T, Values>& shared, int y0, int rows,
                                    const Values& values) {
@@ -458,18 +468,18 @@ __device__ void measure_components(MeasuredStrip<T, Values>& shared, int y0, int
     start = __shfl_sync(kAllLanes, start, 31);
     if (w < words) sums.before[w] = start + inclusive - root_count;
   }
-  __syncthreads();  // components are counted
+  __syncthreads();  // `count` and `before` are complete
   if (!sums.prefer_components(shared.runs.count)) return;
   for_each_bit_word(shared, [&](int w) {
     const auto run = static_cast<uint32_t>(w * 32 + lane);
     if (shared.roots[w] >> lane & 1) sums.clear(Sums::index(sums.before, shared.roots, run));
   });
-  __syncthreads();  // sums are clear
+  __syncthreads();  // the sums are 0
   sum_strip(
       shared, y0, rows, values,
       [&](uint32_t run) {
-        // Another strip may already have changed the entry of a root, so it is not read.
-        // Entries of other runs do not change.
+        // Does not read the parent of a root, because another strip may already have changed it.
+        // Parents of other runs do not change.
         const bool is_root = shared.roots[run / 32] >> run % 32 & 1;
         return 1 + Sums::index(sums.before, shared.roots,
                                is_root ? run : RunId(shared.parent[run]).run);
@@ -477,17 +487,18 @@ __device__ void measure_components(MeasuredStrip<T, Values>& shared, int y0, int
       [&](uint32_t key, const LaneSums& lane_sums) { sums.add(key - 1, lane_sums); });
 }
 
-// If this strip cannot use component sums, requests sums by label from all strips. Requires a
-// cluster barrier before and after it.
+// If this strip cannot use component sums, sets are_by_label in all strips. A cluster barrier is
+// required before and after this function.
 template <class T, class Values>
 __device__ void request_sums_by_label(MeasuredStrip<T, Values>& shared) {
   if (threadIdx.x >= kStrips || shared.sums.prefer_components(shared.runs.count)) return;
   *address_in(&shared.sums.are_by_label, threadIdx.x) = true;
 }
 
-// Adds the sums of each component that does not begin its region to the sums of that region, which
-// may be in another strip. Components of one region are summed within the warp first, because long
-// regions have very many. Requires the cluster barrier after count_regions().
+// Adds the sums of each component that is not the first component of its region to the sums of the
+// first component, which may be in another strip. The warp first sums components of the same
+// region, because a long region has very many components. The cluster barrier after count_regions()
+// must have been passed.
 template <class T, class Values>
 __device__ void add_to_region_sums(MeasuredStrip<T, Values>& shared, uint32_t strip) {
   using Sums = StripSums<T, Values>;
@@ -515,9 +526,9 @@ __device__ void add_to_region_sums(MeasuredStrip<T, Values>& shared, uint32_t st
   flush_warp(lane_sums, add);
 }
 
-// Writes the records of the regions that begin in this strip. `earlier` regions begin in the
-// strips above; the first label here is earlier + 1. Requires a cluster barrier after
-// add_to_region_sums(). Only some warps take part.
+// Writes the records of the regions that begin in this strip to the table. `earlier` regions begin
+// in the strips above, so the first label of this strip is earlier + 1. A cluster barrier must
+// separate add_to_region_sums() from this function. Only the first `staging_warps` warps work.
 template <class T, class Values>
 __device__ void write_records(MeasuredStrip<T, Values>& shared, int y0, uint32_t region_count,
                               uint32_t earlier, const RegionTable& table) {
@@ -538,16 +549,16 @@ __device__ void write_records(MeasuredStrip<T, Values>& shared, int y0, uint32_t
                       first % T::width, y0 + first / T::width);
       memcpy(staged + lane * kWords, &region, sizeof(region));
     }
-    __syncwarp();  // records are staged
+    __syncwarp();  // the warp's records are in shared memory
     auto* to = reinterpret_cast<uint64_t*>(table.regions + earlier + start);
     for (uint32_t i = lane; i < count * kWords; i += 32) to[i] = staged[i];
-    __syncwarp();  // staged records have been read
+    __syncwarp();  // the warp has read the staged records; the next round overwrites them
   }
 }
 
 #endif
 
-// Used as `Values` if no records are needed.
+// Template argument `Values` of the kernel if no records are needed.
 struct NoValues {};
 template <class Values>
 constexpr bool has_values = !std::is_same_v<Values, NoValues>;
@@ -559,8 +570,8 @@ template <class T>
 struct SharedMemory<T, NoValues> : Strip<T> {};
 
 #if __CUDA_ARCH__ >= 900
-// Labels, measures and publishes the regions by label, in device memory. Used if a strip cannot
-// use component sums. At the end all runs have labels.
+// Labels the runs, and sums the regions by label in records in device memory. Then copies the
+// records to the table. Used if any strip cannot use component sums.
 template <class T, class Values>
 __device__ void measure_by_label(Strip<T>& shared, uint32_t strip, int y0, int rows,
                                  const Values& values, const Records& records,
@@ -613,9 +624,9 @@ __global__ __launch_bounds__(T::threads) void label_small_image_kernel(Reader re
   cluster.barrier_wait();  // the trees of all strips are complete
   if constexpr (has_values<Values>) request_sums_by_label(shared);
   merge_strips(shared, forest, strip);
-  cluster.sync();  // no links are made after this barrier
+  cluster.sync();  // all trees are merged
   count_regions(shared, forest, strip);
-  cluster.sync();  // all strips have all counts
+  cluster.sync();  // all strips have received the region counts of all strips
 
   const Size written{writer.image.width, min(writer.image.height, y0 + rows)};
   if constexpr (!has_values<Values>) {
@@ -623,7 +634,7 @@ __global__ __launch_bounds__(T::threads) void label_small_image_kernel(Reader re
     cluster.barrier_arrive();
     label_runs(shared);
     write_words<T>(shared.runs, shared.parent, 0, y0, written, writer, 1);
-    cluster.barrier_wait();  // other blocks may read this block's memory until then
+    cluster.barrier_wait();  // no other block reads this block's shared memory after this barrier
   } else if (shared.sums.are_by_label) {
     measure_by_label(shared, strip, y0, rows, values, records, table);
     write_words<T>(shared.runs, shared.parent, 0, y0, written, writer, 1);
@@ -644,8 +655,8 @@ __global__ __launch_bounds__(T::threads) void label_small_image_kernel(Reader re
 #endif
 }
 
-// Calls use.operator()<T>() with the smallest shape that fits the image. Does nothing if none
-// fits.
+// Calls use.operator()<T>() with the smallest strip shape T that fits the image. Returns false if
+// no shape fits.
 template <class Use>
 bool with_shape(Size size, const Use& use) {
   const auto fits = [&]<class T>() {
@@ -656,7 +667,7 @@ bool with_shape(Size size, const Use& use) {
   return fits.template operator()<NarrowStrip>() || fits.template operator()<WideStrip>();
 }
 
-// Calls use(kernel, bytes of shared memory) for each kernel of a shape.
+// Calls use(kernel, bytes of shared memory) for each kernel of strip shape T.
 template <class T, class Use>
 void with_kernels(const Use& use) {
   const auto with_values = [&]<Connectivity c, class Reader>() {

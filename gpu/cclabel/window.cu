@@ -1,6 +1,7 @@
-// Windows on CUDA (property `sliding`): the labelling of a window of frames, which
-// core/cclabel/sliding_window.hpp does as a volume, is followed here by measuring the newest
-// frame's regions, tracking and the outputs. Frames are processed one after another.
+// Sliding windows of frames on CUDA (property `sliding`). core/cclabel/sliding_window.hpp labels a
+// window of frames as a volume. Afterwards, this file measures and tracks the regions in the
+// window's newest frame and writes the outputs of this frame. Frames are processed one after
+// another.
 #include "core/cclabel/sliding_window.hpp"
 #include "gpu/cclabel/color_sums.hpp"
 #include "gpu/cclabel/device_records.hpp"
@@ -17,17 +18,17 @@ namespace regions {
 namespace cclabel {
 namespace {
 
-// Device buffers that describe the regions of the window's newest frame.
+// Device buffers that describe the regions in the window's newest frame.
 struct WindowFrame {
-  uint32_t* total;  // [2] number of regions, twice, because all of them have labels
+  uint32_t* total;  // [2] number of regions and of labelled regions, which are equal
   Region* records;  // [capacity]
   uint32_t* first;  // [capacity] y * width + x of each region's first pixel
   uint32_t capacity;
 };
 
 constexpr int kThreads = 256;
-constexpr int kRowsPerLane = 16;  // of a column
-constexpr int kRowsInFlight = 4;  // loaded ahead of their use
+constexpr int kRowsPerLane = 16;  // number of rows that a lane processes
+constexpr int kRowsInFlight = 4;  // number of rows that are loaded before the first one is used
 
 __global__ __launch_bounds__(kThreads) void clear_kernel(WindowFrame frame) {
   const uint32_t i = blockIdx.x * kThreads + threadIdx.x;
@@ -47,8 +48,9 @@ struct Column {
   __device__ int bottom() const { return top + static_cast<int>(area) - 1; }
 };
 
-// Adds each lane's column to the record of its label `key`; key 0 means none. The whole warp must
-// call it. The order of additions does not matter: these are sums, minima and maxima of integers.
+// Adds each lane's column to the record of its label `key`; 0: the lane has no column. The whole
+// warp must call this function. The order of the atomics does not matter: they are sums, minima and
+// maxima of integers.
 __device__ void add_columns(const Column& column, uint32_t key, int x, int width, int channels,
                             const WindowFrame& frame) {
   const auto as_unsigned = [](int value) { return static_cast<uint32_t>(value); };
@@ -71,7 +73,7 @@ __device__ void add_columns(const Column& column, uint32_t key, int x, int width
     }
     if (!is_first_lane()) return;
     Region& record = frame.records[common_key - 1];
-    // A plain read usually shows that the record does not change, which saves the atomic.
+    // A plain read often shows that a minimum or maximum does not change, which saves the atomic.
     uint32_t* const record_first = frame.first + common_key - 1;
     if (left < record.left) atomicMin(&record.left, left);
     if (top < record.top) atomicMin(&record.top, top);
@@ -88,7 +90,7 @@ __device__ void add_columns(const Column& column, uint32_t key, int x, int width
   });
 }
 
-// A pixel that is loaded ahead of its use.
+// A pixel that is loaded some rows before it is used.
 struct Pixel {
   uint32_t label = 0;      // 0: background, or outside the image
   uint32_t value[3] = {};  // per channel, valid if label is not 0
@@ -101,7 +103,7 @@ struct Pixel {
   }
 };
 
-// Each lane processes one column, kRowsPerLane rows long. A warp covers 32 adjacent columns.
+// Each lane processes kRowsPerLane pixels of one column. A warp processes 32 adjacent columns.
 __global__ __launch_bounds__(kThreads) void measure_kernel(ConstLabelMap labels, SampleValues in,
                                                            WindowFrame frame) {
   const int x = static_cast<int>(blockIdx.x * 32 + threadIdx.x % 32);
@@ -111,7 +113,7 @@ __global__ __launch_bounds__(kThreads) void measure_kernel(ConstLabelMap labels,
   uint32_t max_label = 0;
   Column column;
   Pixel ahead[kRowsInFlight];
-  for (int y = begin; y < end; ++y) {  // the same for the whole warp
+  for (int y = begin; y < end; ++y) {  // the same rows for the whole warp
     if ((y - begin) % kRowsInFlight == 0) {
 #pragma unroll
       for (int k = 0; k < kRowsInFlight; ++k) ahead[k].load(labels, x, y + k, end);
@@ -161,24 +163,26 @@ void measure_frame(ConstLabelMap labels, const ConstFrame& in, const WindowFrame
   launch(finish_kernel, blocks, kThreads, 0, stream, frame, static_cast<uint32_t>(labels.width));
 }
 
-constexpr int kWordsPerWarp = 64;  // words of 32 pixels that a warp processes
-constexpr int kWordsInFlight = 8;  // loaded ahead of their use
+constexpr int kWordsPerWarp = 64;  // a warp processes 64 words of 32 pixels
+constexpr int kWordsInFlight = 8;  // number of words that are loaded before the first one is used
 
-// Each warp processes 32 pixels at a time, and only counts as long as all of them have the same
-// pair of labels. `now` and `before` are the slices that both windows contain.
+// Counts the pixels of each pair of a label in this window and a label in the previous window.
+// `now` and `before` are the label maps of the frames that both windows contain. A warp processes
+// 32 pixels at a time. As long as all 32 pixels have the same pair, the warp only increases a
+// counter.
 __global__ __launch_bounds__(kThreads) void count_shared_kernel(const uint32_t* now,
                                                                 const uint32_t* before,
                                                                 size_t pixels, WindowFrame frame,
                                                                 TrackMemory memory) {
   __shared__ BlockPairs pairs;
   pairs.clear();
-  __syncthreads();  // pairs are clear
+  __syncthreads();  // the pairs are empty
   const uint32_t lane = threadIdx.x % 32;
   const uint32_t count = min(*frame.total, frame.capacity);
   const uint32_t count_before = memory.counts->visible;
   const size_t begin =
       (static_cast<size_t>(blockIdx.x) * (kThreads / 32) + threadIdx.x / 32) * (32 * kWordsPerWarp);
-  uint32_t current = 0, shared = 0;  // the same for the whole warp
+  uint32_t current = 0, shared = 0;  // equal in all lanes
   uint32_t ahead[kWordsInFlight] = {};
   for (int word = 0; word < kWordsPerWarp; ++word) {
     if (word % kWordsInFlight == 0) {
@@ -186,7 +190,8 @@ __global__ __launch_bounds__(kThreads) void count_shared_kernel(const uint32_t* 
       for (int k = 0; k < kWordsInFlight; ++k) {
         const size_t i = begin + static_cast<size_t>(word + k) * 32 + lane;
         const uint32_t a = i < pixels ? before[i] : 0, b = i < pixels ? now[i] : 0;
-        // Tracked labels are at most 65535. Label 0 wraps to a value beyond all labels.
+        // Labels of tracked regions are at most 65535. For label 0, a - 1 wraps around and exceeds
+        // all counts.
         ahead[k] = a - 1 < count_before && b - 1 < count ? a << 16 | b : 0;
       }
     }
@@ -202,7 +207,8 @@ __global__ __launch_bounds__(kThreads) void count_shared_kernel(const uint32_t* 
     shared = 32;
     if (__all_sync(kAllLanes, pair == current)) continue;
     current = shared = 0;
-    // The pixels have several pairs: the first lane of each sequence of equal pairs adds it.
+    // The 32 pixels have different pairs. The first lane of each sequence of equal pairs adds the
+    // sequence.
     const uint32_t left = __shfl_up_sync(kAllLanes, pair, 1);
     const bool begins = lane == 0 || left != pair;
     const uint32_t later = __ballot_sync(kAllLanes, begins) & ~((2u << lane) - 1);
@@ -210,7 +216,7 @@ __global__ __launch_bounds__(kThreads) void count_shared_kernel(const uint32_t* 
     if (begins && pair != 0) pairs.add(pair, end - lane, memory.pairs);
   }
   if (current != 0 && lane == 0) pairs.add(current, shared, memory.pairs);
-  __syncthreads();  // the block's sums are complete
+  __syncthreads();  // the pairs of the block are complete
   pairs.flush(memory.pairs);
 }
 
@@ -271,10 +277,12 @@ void write_picture(ConstLabelMap labels, const Frame& out, const CcLabelParams& 
       return WriteLaunch{labels, shown, stream}(ColorWriter{out});
     }
     default:
-      return;  // overlays are drawn later; otherwise `out` is not changed
+      return;  // slide() draws overlays; other output types do not change `out`
   }
 }
 
+// The algorithm of the element cclabel on CUDA. Passes frames on to the labeller of cclabel.cpp if
+// the property `sliding` is false.
 class SlidingCuda final : public SlidingWindow {
  public:
   explicit SlidingCuda(const std::shared_ptr<Backend>& backend)
@@ -345,7 +353,7 @@ class SlidingCuda final : public SlidingWindow {
   WindowFrame frame_ = {};
   RunLengths runs_;
   Block ink_;
-  cudaEvent_t frame_done_ = nullptr;  // after the work of the previous frame
+  cudaEvent_t frame_done_ = nullptr;  // recorded after the work of the previous frame
   bool has_previous_ = false;
 };
 

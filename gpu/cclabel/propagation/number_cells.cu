@@ -1,6 +1,6 @@
-// The passes after propagation or sweeps, when each cell's label names any cell of its region:
-// finds the first cell of each region, by which regions are numbered; measures the regions; and
-// writes the labels.
+// The passes after propagation or sweeps. At this point, the label of a cell is 1 + the number of
+// some representative cell of its region. These passes find the first cell of each region, measure
+// the regions and write the outputs.
 #include "gpu/cclabel/device_records.hpp"
 #include "gpu/cclabel/pixel_writers.hpp"
 #include "gpu/cclabel/propagation/cell_arrays.hpp"
@@ -17,7 +17,8 @@ constexpr int kCountThreads = CountBlock::threads;
 static_assert(kCountThreads == cclabel::FirstPixelBitmap::kWordsPerCount,
               "a block counts one block of words");
 
-// Skips cells whose left neighbour has the same label, because they cannot be first.
+// Writes first_cell. Skips cells whose left neighbour has the same label, because they are not the
+// first cell of their region.
 __global__ __launch_bounds__(kThreads) void find_first_kernel(CellArrays cells) {
   const uint32_t cell = blockIdx.x * kThreads + threadIdx.x;
   if (cell >= cells.count()) return;
@@ -25,7 +26,7 @@ __global__ __launch_bounds__(kThreads) void find_first_kernel(CellArrays cells) 
   const auto width = static_cast<uint32_t>(cells.layout.slice.width);
   if (!label || (cell % width && cells.label[cell - 1] == label)) return;
   const volatile uint32_t* first_cell = cells.first_cell;
-  // A minimum: the order of threads does not matter.
+  // The order of the atomics does not matter, because they compute a minimum.
   if (cell < first_cell[label - 1]) atomicMin(cells.first_cell + label - 1, cell);
 }
 
@@ -50,7 +51,7 @@ __global__ __launch_bounds__(kCountThreads) void count_kernel(CellArrays cells) 
   if (threadIdx.x == 0) cells.region_counts[blockIdx.x] = all;
 }
 
-// The number of a cell's region; 0 if the region was filtered out.
+// Returns the final label of a cell; 0 if the cell is in no region or a filter removed its region.
 __device__ uint32_t region_number(const CellArrays& cells, uint32_t cell) {
   const uint32_t label = cells.label[cell];
   if (!label) return 0;
@@ -63,7 +64,7 @@ __global__ __launch_bounds__(kThreads) void sum_areas_kernel(CellArrays cells) {
   const uint32_t cell = blockIdx.x * kThreads + threadIdx.x;
   for_each_key(cell < cells.count() ? cells.label[cell] : 0, [&](uint32_t label, bool takes_part) {
     const auto sum = static_cast<uint32_t>(__popc(__ballot_sync(kAllLanes, takes_part)));
-    // The order of sums does not matter.
+    // The order of the atomics does not matter, because they compute a sum.
     if (is_first_lane()) atomicAdd(cells.area + cells.first_cell[label - 1], sum);
   });
 }

@@ -1,5 +1,5 @@
-// The labeller for method=propagation and method=sweep on CUDA: allocates the arrays of each frame
-// in flight, and enqueues the passes of cell_arrays.hpp.
+// The labeller for method=propagation and method=sweep on CUDA: allocates the buffers of each
+// in-flight frame, and enqueues the passes that cell_arrays.hpp lists.
 #include "gpu/cclabel/propagation/propagation.hpp"
 
 #include <vector>
@@ -12,13 +12,13 @@
 namespace regions::propagation {
 namespace {
 
-// The arrays of one frame in flight.
+// The buffers of one in-flight frame.
 struct CellBuffers {
   Workspace memory;
   CellArrays cells = {};
   Region* records = nullptr;  // [max_regions]
   cclabel::LargestSelection* selection = nullptr;
-  Block passes;  // pinned
+  Block passes;  // [1] number of passes, in pinned host memory
 };
 
 class PropagationLabeller final : public CcLabel {
@@ -118,8 +118,8 @@ class PropagationLabeller final : public CcLabel {
   const Method method_;
   const Variant variant_;
   Setup setup_;
-  std::vector<CellBuffers> buffers_;  // one per frame in flight
-  int blocks_ = 0;                    // blocks of the cooperative kernel
+  std::vector<CellBuffers> buffers_;  // [slots] one per in-flight frame
+  int blocks_ = 0;                    // number of blocks of the cooperative kernel
 };
 
 }  // namespace

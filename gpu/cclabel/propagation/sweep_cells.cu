@@ -1,11 +1,12 @@
-// Sweeps (GTC 2015, "Binary Segmentation of Many 3D Cubes in CUDA"): the smallest label is carried
-// along y and along z, forwards and backwards, with a scan along x in registers, until a pass
-// changes nothing. Along y a warp has one slice; along z, the rows with one y of all slices. A lane
-// has 4 to 32 adjacent cells of a row.
+// Sweeps (GTC 2015, "Binary Segmentation of Many 3D Cubes in CUDA"). A sweep carries the smallest
+// label of linked cells from row to row, forwards and backwards, and scans each row along x in
+// registers. Each pass sweeps along y and then along z. Passes repeat until none changes a label.
+// For the sweep along y, a warp has one slice; for the sweep along z, it has the rows with the same
+// y of all slices. A lane has 4 to 32 adjacent cells of a row.
 //
-// The top bit of a label is its class: foreground or background. Neighbours of equal class are
-// linked. No atomics are needed: labels only shrink, each row is written by one warp at a time, and
-// a row of another warp that was read too early only causes a later pass.
+// The highest bit of a label is the class of the cell: foreground (0) or background (1). Neighbours
+// of the same class are linked. No atomics are needed: labels only become smaller, only one warp at
+// a time writes a row, and reading an old row of another warp only causes another pass.
 #include <cooperative_groups.h>
 
 #include "gpu/cclabel/propagation/cell_arrays.hpp"
@@ -15,10 +16,11 @@ namespace regions::propagation {
 namespace {
 
 constexpr int kThreads = 128;
-constexpr uint32_t kOutside = 0xffffffffu;     // label of cells that have no region
-constexpr uint32_t kBackground = 0x80000000u;  // class bit
+constexpr uint32_t kOutside = 0xffffffffu;     // label of cells that belong to no region
+constexpr uint32_t kBackground = 0x80000000u;  // bit of a label that is set for background
 
-// Whether both cells have the same class, and a region.
+// Returns whether two cells with these labels are linked: they have the same class, and belong to
+// regions.
 __device__ bool are_linked(uint32_t a, uint32_t b) {
   return ((a ^ b) & kBackground) == 0 && a != kOutside && b != kOutside;
 }
@@ -26,8 +28,7 @@ __device__ void take_smaller(uint32_t& label, uint32_t other) {
   if (are_linked(label, other)) label = min(label, other);
 }
 
-// A row of cells in the registers of a warp: lane l has cells l * kCells to l * kCells + kCells
-// - 1.
+// A row of cells in the registers of a warp. Each lane has kCells adjacent cells.
 template <int kCells>
 struct WarpRow {
   uint32_t label[kCells];
@@ -49,7 +50,8 @@ struct WarpRow {
     }
   }
 
-  // Each cell takes the smallest label of the three nearest cells of an adjacent row.
+  // Each cell takes the smallest label of itself and the linked cells among the three nearest cells
+  // of an adjacent row.
   __device__ void take_from_row(const WarpRow& other) {
     const int lane = static_cast<int>(threadIdx.x % 32);
     uint32_t before = __shfl_up_sync(kAllLanes, other.label[kCells - 1], 1);
@@ -64,10 +66,11 @@ struct WarpRow {
     }
   }
 
-  // Gives all cells of each run of the row its smallest label: a segmented scan in both directions.
+  // Sets the label of each cell to the smallest label of its run of linked cells in the row, by a
+  // segmented scan in both directions.
   __device__ void scan() {
     scan_lane();
-    bool is_one_run = true;  // all cells of the lane
+    bool is_one_run = true;  // whether all cells of the lane are linked to each other
 #pragma unroll
     for (int i = 1; i < kCells; ++i) is_one_run &= are_linked(label[i - 1], label[i]);
     const int lane = static_cast<int>(threadIdx.x % 32);
@@ -89,8 +92,9 @@ struct WarpRow {
 #pragma unroll
     for (int i = kCells - 2; i >= 0; --i) take_smaller(label[i], label[i + 1]);
   }
-  // The smallest `end` of the next lane in direction `side` and of the lanes that follow it as far
-  // as they are linked. `continues`: the lane is one run and is linked to the next lane.
+  // Returns the smallest `end` of the next lane in direction `side` (1 or -1) and of all further
+  // lanes that are linked to it without a gap. `continues`: all cells of the lane are linked to
+  // each other and to the next lane in this direction.
   __device__ static uint32_t min_of_lanes(uint32_t end, bool continues, int side) {
     const int lane = static_cast<int>(threadIdx.x % 32);
 #pragma unroll
@@ -107,9 +111,10 @@ struct WarpRow {
   }
 };
 
-// A warp sweeps over `count` rows, `step` rows apart, forwards and backwards. Each row takes labels
-// from the previous one, and, along z, from the rows above and below the previous one, if they
-// exist. Returns whether a label changed.
+// The warp sweeps over `count` rows at intervals of `step` rows, forwards and backwards. Each row
+// takes labels from the previous row of the sweep. In sweeps along z, it also takes labels from the
+// rows above and below the previous row, if has_above and has_below. Returns whether a label
+// changed.
 template <int kCells>
 __device__ bool sweep_rows(const CellArrays& cells, int first, int count, int step, bool has_above,
                            bool has_below) {
@@ -153,24 +158,25 @@ __global__ __launch_bounds__(kThreads) void sweep_kernel(CellArrays cells) {
   const auto warps = static_cast<int>(gridDim.x * kThreads / 32);
   const VolumeLayout& layout = cells.layout;
   const int height = layout.slice.height;
-  // The loop ends: each pass except the last changes a label, and the smallest label of a region
-  // moves by at least one cell per pass.
+  // The loop ends, because each pass except the last changes a label. The smallest label of a
+  // region spreads by at least one cell per pass.
   for (uint32_t pass = 0; pass <= cells.count(); ++pass) {
     uint32_t* changed = &cells.progress->changed[pass % 3];
     bool shrank = false;
     for (int k = warp; k < layout.depth(); k += warps) {
       shrank |= sweep_rows<kCells>(cells, k * height, height, 1, false, false);
     }
-    grid.sync();  // all sweeps along y are done
+    grid.sync();  // all sweeps along y are complete
     for (int k = warp; k < layout.layers * height; k += warps) {
       const int layer = k / height, y = k % height;
       shrank |= sweep_rows<kCells>(cells, layer * layout.volume_rows() + y, layout.slices, height,
                                    y > 0, y + 1 < height);
     }
-    // All warps write the same value.
+    // All warps write the same value, so their order does not matter.
     if (shrank && threadIdx.x % 32 == 0) *reinterpret_cast<volatile uint32_t*>(changed) = 1;
     if (warp == 0 && threadIdx.x == 0) {
-      // Three flags: the next one is cleared while slow blocks may still read the previous one.
+      // There are three flags so that the flag of the next pass can be cleared while slow blocks
+      // still read the flag of the previous pass.
       cells.progress->changed[(pass + 1) % 3] = 0;
       cells.progress->passes = pass + 1;
     }
@@ -179,7 +185,7 @@ __global__ __launch_bounds__(kThreads) void sweep_kernel(CellArrays cells) {
   }
 }
 
-// Writes the first labels. A thread has one cell of a padded row.
+// Writes the initial labels. Each thread has one cell of a padded row.
 __global__ __launch_bounds__(kThreads) void begin_kernel(CellInput input, CellArrays cells) {
   const uint32_t i = blockIdx.x * kThreads + threadIdx.x;
   if (i == 0) *cells.progress = {};
@@ -198,7 +204,7 @@ __global__ __launch_bounds__(kThreads) void begin_kernel(CellInput input, CellAr
   cells.sweep_labels[static_cast<size_t>(row) * stride + x] = label;
 }
 
-// Converts the swept labels to the encoding of CellArrays::label.
+// Converts sweep_labels to the encoding of CellArrays::label.
 __global__ __launch_bounds__(kThreads) void end_kernel(CellArrays cells) {
   const uint32_t cell = blockIdx.x * kThreads + threadIdx.x;
   if (cell >= cells.count()) return;

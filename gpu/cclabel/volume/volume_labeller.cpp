@@ -1,5 +1,5 @@
-// The VolumeLabeller on CUDA: allocates the arrays of each volume in flight, and enqueues the
-// passes of volume.hpp.
+// The VolumeLabeller on CUDA: allocates the buffers of each in-flight volume, and enqueues the
+// passes that volume.hpp lists.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -12,16 +12,16 @@
 namespace regions::volume {
 namespace {
 
-// The arrays of one volume in flight.
+// The buffers of one in-flight volume.
 struct VolumeBuffers {
   Workspace memory;
   Volume arrays = {};
   Region* records = nullptr;  // [max_regions]
-  uint8_t* ranks = nullptr;   // [volume rows][words * 32] ranks of voxels, for filling holes
+  uint8_t* ranks = nullptr;   // [volume rows][words * 32] ranks of voxels, see ThresholdRanks
   cclabel::LargestSelection* selection = nullptr;
 };
 
-// The maximum number of nodes of all tiles, with any connectivity.
+// Returns the maximum number of nodes of all tiles together, over all connectivities.
 size_t max_nodes(const Volume& arrays, const VolumeLayout& maximum) {
   size_t count = 0;
   for (const Connectivity connectivity : {Connectivity::four, Connectivity::six}) {
@@ -33,13 +33,14 @@ size_t max_nodes(const Volume& arrays, const VolumeLayout& maximum) {
   return count;
 }
 
-// Allocates for every connectivity, so that connectivity can change between frames.
+// Allocates buffers that are large enough for every connectivity, so that the connectivity can
+// change between frames.
 void allocate(VolumeBuffers& buffers, Backend& backend, const Setup& setup) {
   const VolumeLayout maximum{setup.size, setup.depth, setup.layers};
   Workspace& memory = buffers.memory;
   Volume& arrays = buffers.arrays;
   arrays.classes = setup.has_background ? 2 : 1;
-  // With 6 neighbours a band has one slice, so that there are most bands.
+  // With 6-connectivity a band has one slice, so the number of bands is greatest.
   const Volume geometry = with_geometry(arrays, maximum, Connectivity::six);
   const size_t words =
       VoxelRows::words(static_cast<size_t>(maximum.rows()), static_cast<size_t>(geometry.words));
@@ -49,7 +50,7 @@ void allocate(VolumeBuffers& buffers, Backend& backend, const Setup& setup) {
           "on CUDA, rows of whole words of 32 voxels, of all thresholds and "
           "classes, are fewer than 2^32 voxels, not " +
               std::to_string(ids));
-  constexpr int kMaxSlabs = 65535;  // blocks of a CUDA grid along z
+  constexpr int kMaxSlabs = 65535;  // maximum size of a CUDA grid along z
   const int slabs = geometry.classes * maximum.depth();
   expects(slabs <= kMaxSlabs, "on CUDA, slices of all thresholds and classes are up to " +
                                   std::to_string(kMaxSlabs) + ", not " + std::to_string(slabs));
@@ -74,8 +75,8 @@ void allocate(VolumeBuffers& buffers, Backend& backend, const Setup& setup) {
   memory.allocate(backend);
 }
 
-// Ranks the voxels of `input` with its holes filled. Returns the image of ranks, which is to be
-// labelled instead of `input`.
+// Fills the holes of `input`. Returns an image of foreground ranks, which must be labelled instead
+// of `input`.
 LabelInput fill_holes(const VolumeBuffers& buffers, const LabelInput& input,
                       const ThresholdRanks& ranks, const Volume& volume, uint32_t max_area,
                       cudaStream_t stream) {
@@ -158,7 +159,7 @@ class CudaVolumeLabeller final : public cclabel::VolumeLabeller {
 
   std::shared_ptr<Backend> backend_;
   Setup setup_;
-  std::vector<VolumeBuffers> buffers_;  // one per frame in flight
+  std::vector<VolumeBuffers> buffers_;  // [slots] one per in-flight frame
 };
 
 }  // namespace
