@@ -1,5 +1,5 @@
-// Fills the holes of volumes and of several thresholds at once. A hole is a small region of the
-// background that touches no side of the volume. See ThresholdRanks in volume.hpp.
+// Fills the holes of volumes, at several thresholds at once. A hole is a small background region
+// that touches no side of the volume. See ThresholdRanks in volume.hpp for the method.
 #include <algorithm>
 
 #include "gpu/cclabel/first_pixels.hpp"
@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kThreads = cclabel::BitmapBlock::threads;
 
-// A thread ranks four voxels. Rows are padded to whole words.
+// Each thread computes the background ranks of four voxels. Rows are padded to whole words.
 __global__ __launch_bounds__(kThreads) void rank_background_kernel(LabelInput input,
                                                                    ThresholdRanks ranks,
                                                                    Image<uint8_t> voxels) {
@@ -28,13 +28,13 @@ __global__ __launch_bounds__(kThreads) void rank_background_kernel(LabelInput in
   *reinterpret_cast<uint32_t*>(voxels.row(y) + x) = packed;
 }
 
-// The id of the region of the foreground voxel at bit b.
+// Returns the id of the region that contains the foreground voxel at bit b.
 __device__ uint32_t region_of(const Volume& v, const RowWord& row, int b) {
   return region_of_node(v, row.node_at(0, b));
 }
 
-// Sets the area of regions that touch a side to the maximum. A thread has one word. All threads
-// write the same value, so that their order does not matter.
+// Sets the area of each region that touches a side of the volume to the maximum. Each thread has
+// one word. All threads write the same value, so their order does not matter.
 __global__ __launch_bounds__(kThreads) void mark_sides_kernel(Volume v) {
   const uint32_t word = blockIdx.x * kThreads + threadIdx.x;
   if (word >= v.all_words()) return;
@@ -52,7 +52,7 @@ __global__ __launch_bounds__(kThreads) void mark_sides_kernel(Volume v) {
   }
 }
 
-// The voxels of a background word that are in small regions.
+// Returns the voxels of a word that belong to small regions. `v` and `row` describe the background.
 __device__ uint32_t holes_of(const Volume& v, const RowWord& row, uint32_t max_area) {
   uint32_t holes = 0;
   for (uint32_t remaining = row.bits; remaining;) {
@@ -64,8 +64,8 @@ __device__ uint32_t holes_of(const Volume& v, const RowWord& row, uint32_t max_a
   return holes;
 }
 
-// A thread has the 32 voxels of one word in all layers. The highest rank of all layers counts, so
-// that layers may be in any order.
+// Each thread processes the 32 voxels of one word in all layers. A voxel gets the highest rank over
+// all layers, so the order of layers does not matter.
 __global__ __launch_bounds__(kThreads) void fill_ranks_kernel(Volume v, ThresholdRanks ranks,
                                                               uint32_t max_area,
                                                               Image<uint8_t> voxels) {
@@ -77,7 +77,7 @@ __global__ __launch_bounds__(kThreads) void fill_ranks_kernel(Volume v, Threshol
   auto* memory = reinterpret_cast<uint4*>(voxels.row(y) + w * 32);
   const uint4 low = memory[0], high = memory[1];
   uint32_t packed_ranks[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
-  // From the rank of background to the rank of foreground.
+  // Converts background ranks to foreground ranks, four at a time.
   for (uint32_t& packed : packed_ranks)
     packed = __vsub4(static_cast<uint32_t>(ranks.count) * kOnes, packed);
   for (int layer = 0; layer < v.layout.layers; ++layer) {
@@ -85,7 +85,7 @@ __global__ __launch_bounds__(kThreads) void fill_ranks_kernel(Volume v, Threshol
     const uint32_t rank = static_cast<uint32_t>(ranks.of_layer[layer]) * kOnes;
 #pragma unroll
     for (int k = 0; k < 8; ++k) {
-      // Each of four bits becomes a byte, 0 or 255.
+      // Expands four bits to four bytes of 0 or 255.
       const uint32_t bytes = ((holes >> 4 * k & 15u) * 0x00204081u & kOnes) * 255u;
       packed_ranks[k] = __vmaxu4(packed_ranks[k], rank & bytes);
     }

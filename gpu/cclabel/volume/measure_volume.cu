@@ -1,5 +1,5 @@
-// Measures the regions of volumes, or sums their areas only. A thread has one word of a row. The
-// runs of a warp's words are summed by region; then one lane adds each sum to the record by
+// Measures the regions of volumes, or sums only their areas. Each thread processes the runs of one
+// word of a row. The warp sums the runs of each region; then one lane adds the sum to the record by
 // atomics.
 #include "gpu/cclabel/device_records.hpp"
 #include "gpu/cclabel/first_pixels.hpp"
@@ -32,7 +32,8 @@ __global__ __launch_bounds__(kThreads) void measure_kernel(Volume v, ConstFrame 
         if (label) {
           run_sums.area = static_cast<uint32_t>(__popc(run));
           run_sums.left = row.w * 32 + b;
-          // (left + right) * area is even: if the area is odd, left + right is even.
+          // add_warp_sums() requires that (left + right) * area is even. If the area is odd, left +
+          // right is even.
           run_sums.right = run_sums.left + static_cast<int>(run_sums.area) - 1;
           run_sums.y = row.position.y;
           run_sums.z = row.position.z;
@@ -50,7 +51,7 @@ __global__ __launch_bounds__(kThreads) void measure_kernel(Volume v, ConstFrame 
   }
 }
 
-// Adds the voxels of each word to the areas of their regions.
+// Adds the voxels of each word to the areas of their regions. Each thread has one word.
 __global__ __launch_bounds__(kThreads) void sum_areas_kernel(Volume v) {
   const uint32_t word = blockIdx.x * kThreads + threadIdx.x;
   const bool exists = word < v.all_words();
@@ -68,7 +69,7 @@ __global__ __launch_bounds__(kThreads) void sum_areas_kernel(Volume v) {
       }
       for_each_key(key, [&](uint32_t common_key, bool takes_part) {
         const uint32_t sum = warp_sum(takes_part ? count : 0);
-        // The order of sums does not matter.
+        // The order of the atomics does not matter, because they are sums.
         if (is_first_lane()) atomicAdd(v.area + common_key - 1, sum);
       });
     }

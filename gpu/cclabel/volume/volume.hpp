@@ -8,25 +8,25 @@
 //   1. label_tiles() (label_volume_tiles.cu) thresholds each tile, and finds its nodes and
 //      components in shared memory.
 //        reads:  the image
-//        writes: bits, nodes, component, forest, counts, component_firsts, region_firsts; clears
+//        writes: bits, nodes, component_of_node, forest, counts, component_firsts, region_firsts;
+//        clears
 //                region_counts
 //   2. merge_tiles() (merge_volume_tiles.cu) merges components that touch across tiles into
-//   regions,
-//      and counts the regions.
-//        reads:  bits, nodes, component, forest, component_firsts
+//      regions, and counts the regions.
+//        reads:  bits, nodes, component_of_node, forest, component_firsts
 //        writes: forest, region_firsts, region_counts
 //   3. filter_and_number_regions() (first_pixels.hpp) calls sum_areas() (measure_volume.cu) and the
 //      filters, if a filter is set, and number_first_pixels().
-//        reads:  bits, nodes, component, forest, region_firsts, region_counts
+//        reads:  bits, nodes, component_of_node, forest, region_firsts, region_counts
 //        writes: area, region_firsts, region_counts, regions_before, total; initializes Records
 //   4. measure_regions() (measure_volume.cu) sums the records, if the frame has a table.
-//        reads:  the image, bits, nodes, component, forest, region_firsts, regions_before
+//        reads:  the image, bits, nodes, component_of_node, forest, region_firsts, regions_before
 //        writes: Records
 //   5. publish_table() (cclabel/write.cu) copies the table to the host.
 //        reads:  total, Records
 //        writes: RegionTable, in pinned host memory
 //   6. write_labels(), write_mask(), write_colors() (write_volume_labels.cu) write the outputs.
-//        reads:  bits, nodes, component, forest, counts, region_firsts, regions_before
+//        reads:  bits, nodes, component_of_node, forest, counts, region_firsts, regions_before
 //        writes: the label map, the output picture
 //
 // With fill-holes (fill_volume_holes.cu), rank_background_voxels() first writes an image of ranks.
@@ -74,7 +74,7 @@ using cclabel::BandRows, cclabel::FirstPixelBitmap, cclabel::Levels, cclabel::Re
     cclabel::LabelInput;
 using cclabel::VoxelRows, cclabel::kMaxLayers;
 
-inline constexpr int kBandRows = 2;
+inline constexpr int kBandRows = 2;  // number of rows of a band in each slice
 // Returns the number of slices of a band.
 REGIONS_HD constexpr int slices_of_band(Connectivity c) {
   return c == Connectivity::eighteen || c == Connectivity::twenty_six ? 2 : 1;
@@ -129,23 +129,23 @@ struct Volume {
 
   // word_index() returns the index of a word of a row, band_word_index() the index of a word of a
   // band.
-  uint32_t* bits;              // [layer][z][y][words] bits: foreground
-  WordNodes* nodes;            // [class][layer][bands_z][bands_y][words] of bands
-  uint16_t* component;         // [layer][tile][class][max_tile_nodes()] by node: component number
-  ForestEntry* forest;         // [layer][tile][class][max_tile_nodes()] by component number
-  TileCounts* counts;          // [layer][tile][class]
-  uint32_t* area;              // [id] number of voxels of each region, for filters
-  uint32_t* component_firsts;  // [layer][z][y][words] bits: first voxels of components
-  uint32_t* region_firsts;     // [layer][z][y][words] bits: first voxels of regions
-  uint32_t* regions_before;    // [layer][z][y][words] regions that start in earlier words
-  uint32_t* region_counts;     // [block_count()] regions that start in each block of words
-  uint32_t* total;             // [2] number of regions, and of regions that have a label
+  uint32_t* bits;               // [layer][z][y][words] bits: foreground
+  WordNodes* nodes;             // [class][layer][bands_z][bands_y][words] of bands
+  uint16_t* component_of_node;  // [layer][tile][class][max_tile_nodes()] by node: component number
+  ForestEntry* forest;          // [layer][tile][class][max_tile_nodes()] by component number
+  TileCounts* counts;           // [layer][tile][class]
+  uint32_t* area;               // [id] number of voxels of each region, for filters
+  uint32_t* component_firsts;   // [layer][z][y][words] bits: first voxels of components
+  uint32_t* region_firsts;      // [layer][z][y][words] bits: first voxels of regions
+  uint32_t* regions_before;     // [layer][z][y][words] regions that start in earlier words
+  uint32_t* region_counts;      // [block_count()] regions that start in each block of words
+  uint32_t* total;              // [2] number of regions, and of regions that have a label
 
-  // block_count(): number of blocks of kWordsPerCount words. all_words(): number of words of all
-  // rows.
+  // Number of blocks of kWordsPerCount words.
   REGIONS_HD uint32_t block_count() const {
     return (all_words() + FirstPixelBitmap::kWordsPerCount - 1) / FirstPixelBitmap::kWordsPerCount;
   }
+  // Number of words of all rows.
   REGIONS_HD uint32_t all_words() const { return static_cast<uint32_t>(layout.rows() * words); }
   FirstPixelBitmap regions() const {
     const auto words_per_row = static_cast<uint32_t>(words);
@@ -271,7 +271,7 @@ __device__ inline uint32_t band_word_index(const Volume& v, int voxel_class, int
 // Returns the index in `forest` of the component of a node. A tile has max_tile_nodes() nodes and
 // as many entries per class, so the upper bits of both indices are equal.
 __device__ inline uint32_t entry_index_of_node(const Volume& v, uint32_t node) {
-  return (node & ~(static_cast<uint32_t>(v.max_tile_nodes()) - 1)) + v.component[node];
+  return (node & ~(static_cast<uint32_t>(v.max_tile_nodes()) - 1)) + v.component_of_node[node];
 }
 
 // Returns the label of the region with this id; 0 if a filter removed the region or the id belongs

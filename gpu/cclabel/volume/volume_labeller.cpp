@@ -59,7 +59,7 @@ void allocate(VolumeBuffers& buffers, Backend& backend, const Setup& setup) {
       BandRows::words(static_cast<size_t>(slabs) * static_cast<size_t>(geometry.bands_y),
                       static_cast<size_t>(geometry.words));
   memory.reserve(arrays.nodes, bands);
-  memory.reserve(arrays.component, nodes);
+  memory.reserve(arrays.component_of_node, nodes);
   memory.reserve(arrays.forest, nodes);
   memory.reserve(arrays.counts, nodes / static_cast<size_t>(geometry.max_tile_nodes()));
   memory.reserve(arrays.area, words * 32);
