@@ -17,8 +17,8 @@ constexpr int kThreads = 256;
 
 struct SelectBlock {
   static constexpr int threads = 256;
-  static constexpr int blocks =
-      132;  // few, because each block adds its counts of all digits to global memory
+  // few, because each block adds its counts of all digits to global memory.
+  static constexpr int blocks = 132;
 };
 // Returns the key of a region. A key is larger for a larger area and, among equal areas, for an
 // earlier first pixel. All keys differ.
@@ -59,22 +59,23 @@ __device__ void count_digits(const uint32_t* bits, size_t words, const RegionAre
 // selection->min_key.
 __device__ void pick_digit(LargestSelection* selection, int shift) {
   __shared__ uint32_t warp_sums[SelectBlock::threads / 32];
-  constexpr int kEach = kDigits / SelectBlock::threads;
-  uint32_t count[kEach], sum = 0;
-  const int top = kDigits - 1 - static_cast<int>(threadIdx.x) * kEach;
-  for (int i = 0; i < kEach; ++i) {
-    count[i] = atomicExch(&selection->count[top - i], 0u);  // clears it for the next digit
+  constexpr int kDigitsPerThread = kDigits / SelectBlock::threads;
+  uint32_t count[kDigitsPerThread], sum = 0;
+  const int highest_digit = kDigits - 1 - static_cast<int>(threadIdx.x) * kDigitsPerThread;
+  for (int i = 0; i < kDigitsPerThread; ++i) {
+    // Clears it for the next digit.
+    count[i] = atomicExch(&selection->count[highest_digit - i], 0u);
     sum += count[i];
   }
   const uint32_t rank = selection->rank;
   uint32_t total;
   // The barrier inside this sum ensures that all threads have read selection->rank.
-  uint32_t larger = block_exclusive_sum<SelectBlock::threads>(sum, warp_sums, total);
-  if (rank <= larger || rank > larger + sum) return;
+  uint32_t larger_keys = block_exclusive_sum<SelectBlock::threads>(sum, warp_sums, total);
+  if (rank <= larger_keys || rank > larger_keys + sum) return;
   int i = 0;
-  while (rank > larger + count[i]) larger += count[i++];
-  selection->min_key |= static_cast<uint64_t>(top - i) << shift;
-  selection->rank = rank - larger;
+  while (rank > larger_keys + count[i]) larger_keys += count[i++];
+  selection->min_key |= static_cast<uint64_t>(highest_digit - i) << shift;
+  selection->rank = rank - larger_keys;
   selection->arrived_blocks = 0;
 }
 
@@ -178,9 +179,9 @@ __device__ void set_area_at(const ImageTiles& tiles, const RegionAreas& areas, i
       load_run_word(tiles, position.tile_index,
                     (y - position.y) * (tiles.tile_width / 32) + (x - position.x) / 32);
   if (!word.is_foreground(bit)) return;
-  const size_t at =
+  const size_t run_index =
       static_cast<size_t>(position.tile_index) * tiles.max_tile_runs + word.run_at(bit);
-  const int c = tiles.component_of_run[at];
+  const int c = tiles.component_of_run[run_index];
   areas.area[region_of_component(tiles, position, c, tiles.counts[position.tile_index].border)] =
       area;
 }

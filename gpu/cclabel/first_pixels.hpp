@@ -196,8 +196,8 @@ inline constexpr uint32_t kFewTiles = 1024;
 // previous kernel still runs. Measured with 26-connected noise (H200, 2026-11-21): 128^3 voxels
 // take 28 µs (was 32 µs). 256^3 voxels have more than kFewTiles tiles; with the same carveout they
 // would take 116 µs instead of 110 µs.
-template <class... Declared>
-void set_carveout(void (*kernel)(Declared...), uint32_t tiles) {
+template <class... Arguments>
+void set_carveout(void (*kernel)(Arguments...), uint32_t tiles) {
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
                              tiles <= kFewTiles ? static_cast<int>(cudaSharedmemCarveoutMaxShared)
                                                 : static_cast<int>(cudaSharedmemCarveoutDefault)),

@@ -9,17 +9,17 @@
 namespace regions::cclabel {
 namespace {
 
-// Returns `tiles` with the sizes for an image of this size and tiles of shape T.
-template <class T>
+// Returns `tiles` with the sizes for an image of this size and tiles of shape Shape.
+template <class Shape>
 ImageTiles divide(ImageTiles tiles, Size size) {
   tiles.size = size;
-  tiles.tile_columns = (size.width + T::width - 1) / T::width;
-  tiles.tile_rows = (size.height + T::rows - 1) / T::rows;
-  tiles.tile_width = T::width;
-  tiles.tile_width_bits = std::countr_zero(static_cast<unsigned>(T::width));
-  tiles.tile_height = T::rows;
-  tiles.max_tile_runs = T::max_runs;
-  tiles.stride = tiles.tile_columns * T::width;
+  tiles.tile_columns = (size.width + Shape::width - 1) / Shape::width;
+  tiles.tile_rows = (size.height + Shape::rows - 1) / Shape::rows;
+  tiles.tile_width = Shape::width;
+  tiles.tile_width_bits = std::countr_zero(static_cast<unsigned>(Shape::width));
+  tiles.tile_height = Shape::rows;
+  tiles.max_tile_runs = Shape::max_runs;
+  tiles.stride = tiles.tile_columns * Shape::width;
   return tiles;
 }
 

@@ -39,8 +39,8 @@ class ImageBuffers {
   Size size_;
   ImageTiles tiles_ = {};     // the buffers; tiles() adds the sizes
   uint32_t* area_ = nullptr;  // [height][stride] areas of regions, by id of the first pixel
-  uint32_t* filled_bits_ =
-      nullptr;  // [height][stride / 32] one bit per pixel: foreground with filled holes
+  // [height][stride / 32] one bit per pixel: foreground with filled holes.
+  uint32_t* filled_bits_ = nullptr;
   uint32_t* labels_ = nullptr;  // [height][width]
   Region* records_ = nullptr;   // [max_regions]
   LargestSelection* selection_ = nullptr;

@@ -18,7 +18,7 @@
 
 namespace regions::cclabel {
 
-// Calls f(i, true) for each i in 0..count - 1, one i per lane. Lanes without an i of their own call
+// Calls f(i, true) for each i in 0..count - 1, one i per lane. Lanes for which no i remains call
 // f(i, false) with the i of their warp's first lane, so that f may use warp functions. The lanes of
 // a warp are synchronized after each call.
 template <int threads, class F>
@@ -31,14 +31,15 @@ __device__ void for_each_lane(int count, F f) {
   }
 }
 
-// The runs of a block of pixels of shape T, in shared memory. Arrays without a note have one entry
-// per word of 32 pixels.
-template <class T>
+// The runs of a block of pixels of shape Shape, in shared memory. Arrays without a note have one
+// entry per word of 32 pixels.
+template <class Shape>
 struct TileRuns {
-  uint32_t foreground[T::all_words];
-  alignas(8) uint32_t run_starts[T::all_words];
-  uint16_t runs_before[T::all_words];  // number of runs that start before the word
-  uint32_t extent[T::max_runs];  // by run: first pixel | last pixel << 16; a pixel is y * width + x
+  uint32_t foreground[Shape::all_words];
+  alignas(8) uint32_t run_starts[Shape::all_words];
+  uint16_t runs_before[Shape::all_words];  // number of runs that start before the word
+  // By run: first pixel | last pixel << 16; a pixel is y * width + x.
+  uint32_t extent[Shape::max_runs];
   int count;
 
   __device__ int first(int r) const { return static_cast<int>(extent[r] & 0xffffu); }
@@ -46,16 +47,16 @@ struct TileRuns {
 
   // Returns the number of runs that start at or before pixel `x` of row `y`.
   __device__ int runs_up_to(int x, int y) const {
-    const int w = y * T::words + x / 32;
+    const int w = y * Shape::words + x / 32;
     return runs_before[w] + __popc(run_starts[w] & bits_up_to(x % 32));
   }
   __device__ bool is_foreground(int x, int y) const {
-    return foreground[y * T::words + x / 32] >> x % 32 & 1;
+    return foreground[y * Shape::words + x / 32] >> x % 32 & 1;
   }
   // Calls f(run, exists) for all runs. See for_each_lane() for `exists`.
   template <class F>
   __device__ void for_each(F f) const {
-    for_each_lane<T::threads>(count, f);
+    for_each_lane<Shape::threads>(count, f);
   }
   __device__ int run_at(int x, int y) const { return runs_up_to(x, y) - 1; }
 };
@@ -69,38 +70,38 @@ struct MarkedCounts {
 // starts: `marked` has a bit for each marked start of this thread's word. Ends with a barrier.
 // Needs no barrier at the beginning, because no thread reads another thread's words before the
 // first barrier inside.
-template <class T>
-__device__ inline MarkedCounts number_runs(TileRuns<T>& runs,
-                                           uint32_t (&warp_sums)[T::threads / 32],
+template <class Shape>
+__device__ inline MarkedCounts number_runs(TileRuns<Shape>& runs,
+                                           uint32_t (&warp_sums)[Shape::threads / 32],
                                            uint32_t marked) {
-  static_assert(T::all_words <= T::threads, "each thread has at most one word");
-  static_assert(T::max_runs < 1 << 16, "two counts are one sum");
+  static_assert(Shape::all_words <= Shape::threads, "each thread has at most one word");
+  static_assert(Shape::max_runs < 1 << 16, "two counts are one sum");
   const int w = static_cast<int>(threadIdx.x);
-  const bool has_word = w < T::all_words;
+  const bool has_word = w < Shape::all_words;
   const auto starts_here = static_cast<uint32_t>(has_word ? __popc(runs.run_starts[w]) : 0);
   uint32_t total;
-  const uint32_t before = block_exclusive_sum<T::threads>(
+  const uint32_t before = block_exclusive_sum<Shape::threads>(
       starts_here | static_cast<uint32_t>(__popc(marked)) << 16, warp_sums, total);
   uint32_t run = before & 0xffffu;
   if (has_word) {
     const uint32_t foreground = runs.foreground[w], starts = runs.run_starts[w];
-    const uint32_t continued =
-        foreground & ~starts;  // pixels that continue the run of their left neighbour
-    const bool last_word = w % T::words == T::words - 1;
+    // Pixels that continue the run of their left neighbour.
+    const uint32_t continued = foreground & ~starts;
+    const bool last_word = w % Shape::words == Shape::words - 1;
     const uint32_t next = last_word ? 0 : runs.foreground[w + 1] & ~runs.run_starts[w + 1] & 1;
     runs.runs_before[w] = static_cast<uint16_t>(run);
-    uint32_t lasts = foreground & ~(continued >> 1 | next << 31);
+    uint32_t last_pixels = foreground & ~(continued >> 1 | next << 31);
     const auto pixel = [&](uint32_t bits) {
       return static_cast<uint32_t>(w * 32 + __ffs(bits) - 1);
     };
     auto* halves = reinterpret_cast<uint16_t*>(runs.extent);
-    if (continued & 1 && lasts) {  // the run continues from the previous word
-      halves[2 * run - 1] = static_cast<uint16_t>(pixel(lasts));
-      lasts &= lasts - 1;
+    if (continued & 1 && last_pixels) {  // the run continues from the previous word
+      halves[2 * run - 1] = static_cast<uint16_t>(pixel(last_pixels));
+      last_pixels &= last_pixels - 1;
     }
-    for (uint32_t bits = starts; bits; bits &= bits - 1, lasts &= lasts - 1, ++run) {
-      if (lasts) {
-        runs.extent[run] = pixel(bits) | pixel(lasts) << 16;
+    for (uint32_t bits = starts; bits; bits &= bits - 1, last_pixels &= last_pixels - 1, ++run) {
+      if (last_pixels) {
+        runs.extent[run] = pixel(bits) | pixel(last_pixels) << 16;
       } else {  // the run ends in a later word
         halves[2 * run] = static_cast<uint16_t>(pixel(bits));
       }
@@ -111,7 +112,7 @@ __device__ inline MarkedCounts number_runs(TileRuns<T>& runs,
   return {before >> 16, total >> 16};
 }
 
-// Readers threshold pixels. read<T>() sets one bit of `foreground` for each foreground pixel of
+// Readers threshold pixels. read<Shape>() sets one bit of `foreground` for each foreground pixel of
 // `rows` rows of the block of pixels whose first pixel is (x, y). Bits of further rows, and of
 // pixels outside the image, are 0. All threads of the block must call read().
 
@@ -137,16 +138,17 @@ struct ByteReader {
            (address | static_cast<uintptr_t>(input.frame.pitch[0])) % 16 == 0;
   }
 
-  template <class T>
+  template <class Shape>
   __device__ void read(uint32_t* foreground, int x, int y, int rows) const {
-    constexpr int kHalves = 2 * T::all_words, kSteps = (kHalves + T::threads - 1) / T::threads;
+    constexpr int kHalves = 2 * Shape::all_words,
+                  kSteps = (kHalves + Shape::threads - 1) / Shape::threads;
     auto* halves = reinterpret_cast<uint16_t*>(foreground);
     uint4 pixels[kSteps];
     const auto for_each_half = [&](auto f) {
 #pragma unroll
       for (int k = 0; k < kSteps; ++k) {
-        const int i = k * T::threads + static_cast<int>(threadIdx.x);
-        const int column = i % (2 * T::words), row = i / (2 * T::words);
+        const int i = k * Shape::threads + static_cast<int>(threadIdx.x);
+        const int column = i % (2 * Shape::words), row = i / (2 * Shape::words);
         if (i < kHalves) f(k, i, x + column * 16, row < rows ? y + row : -1);
       }
     };
@@ -194,11 +196,12 @@ struct PixelReader {
 
   explicit PixelReader(const LabelInput& s) : input(s) {}
 
-  template <class T>
+  template <class Shape>
   __device__ void read(uint32_t* foreground, int x, int y, int rows) const {
     const int lane = static_cast<int>(threadIdx.x % 32);
-    for (int w = static_cast<int>(threadIdx.x / 32); w < T::all_words; w += T::threads / 32) {
-      const int px = x + w % T::words * 32 + lane, row = w / T::words, py = y + row;
+    for (int w = static_cast<int>(threadIdx.x / 32); w < Shape::all_words;
+         w += Shape::threads / 32) {
+      const int px = x + w % Shape::words * 32 + lane, row = w / Shape::words, py = y + row;
       const bool inside =
           row < rows && px < input.frame.width && py >= 0 && py < input.frame.height;
       const bool set = inside && is_set(px, py) != input.complement;
@@ -233,33 +236,33 @@ concept RunAdjacency = requires(const C& adjacency, uint32_t* parent, const Mark
 
 // List of runs that must be merged with the previous run of their row, because both touch the same
 // run of the row below.
-template <class T>
+template <class Shape>
 struct RunsToMerge {
   int count;
-  uint16_t run[T::max_runs_to_merge];  // valid if count <= max_runs_to_merge
+  uint16_t run[Shape::max_runs_to_merge];  // valid if count <= max_runs_to_merge
 };
 
 // Finds touching runs for criterion=binary. With 8-connectivity, runs of adjacent rows also touch
 // diagonally.
-template <class T, Connectivity connectivity, class Reader>
+template <class Shape, Connectivity connectivity, class Reader>
 class ForegroundAdjacency {
  public:
-  using Tile = T;
-  using Shared = RunsToMerge<T>;
-  static constexpr int min_blocks = T::min_blocks;  // per multiprocessor
+  using Tile = Shape;
+  using Shared = RunsToMerge<Shape>;
+  static constexpr int min_blocks = Shape::min_blocks;  // per multiprocessor
 
-  __device__ ForegroundAdjacency(TileRuns<T>& runs, Shared& to_merge)
+  __device__ ForegroundAdjacency(TileRuns<Shape>& runs, Shared& to_merge)
       : runs_(runs), to_merge_(to_merge) {}
 
   // Reads `rows` rows: fills foreground and run_starts, and marks the starts of runs that must be
   // merged with the previous run of their row. Ends with a barrier.
-  __device__ void read(const Reader& reader, int x, int y, int rows = T::rows) {
-    reader.template read<T>(runs_.foreground, x, y, rows);
+  __device__ void read(const Reader& reader, int x, int y, int rows = Shape::rows) {
+    reader.template read<Shape>(runs_.foreground, x, y, rows);
     __syncthreads();  // foreground is complete
     const int w = static_cast<int>(threadIdx.x);
-    if (w < T::all_words) {
+    if (w < Shape::all_words) {
       const uint32_t bits = runs_.foreground[w];
-      const uint32_t carry = w % T::words ? runs_.foreground[w - 1] >> 31 : 0;
+      const uint32_t carry = w % Shape::words ? runs_.foreground[w - 1] >> 31 : 0;
       runs_.run_starts[w] = bits & ~(bits << 1 | carry);
       marked_ = runs_.run_starts[w] & covered_gaps(w);
     }
@@ -272,10 +275,11 @@ class ForegroundAdjacency {
   __device__ void link_to_first_neighbour(uint32_t* parent, const MarkedCounts& marked) const {
     if (threadIdx.x == 0) to_merge_.count = static_cast<int>(marked.all);
     const int w = static_cast<int>(threadIdx.x);
-    int at = static_cast<int>(marked.before);
-    for (uint32_t bits = marked_; bits && at < T::max_runs_to_merge; bits &= bits - 1, ++at) {
+    int index = static_cast<int>(marked.before);
+    for (uint32_t bits = marked_; bits && index < Shape::max_runs_to_merge;
+         bits &= bits - 1, ++index) {
       const uint32_t before = runs_.run_starts[w] & (bits - 1) & ~bits;
-      to_merge_.run[at] = static_cast<uint16_t>(runs_.runs_before[w] + __popc(before));
+      to_merge_.run[index] = static_cast<uint16_t>(runs_.runs_before[w] + __popc(before));
     }
     runs_.for_each([&](int r, bool exists) {
       if (exists) parent[r] = static_cast<uint32_t>(run_above(r));
@@ -289,8 +293,8 @@ class ForegroundAdjacency {
     const auto merge = [&](int r, bool is_marked) {
       unite(parent, static_cast<uint32_t>(r - 1), static_cast<uint32_t>(r), is_marked);
     };
-    if (to_merge_.count <= T::max_runs_to_merge) {
-      return for_each_lane<T::threads>(
+    if (to_merge_.count <= Shape::max_runs_to_merge) {
+      return for_each_lane<Shape::threads>(
           to_merge_.count, [&](int i, bool exists) { merge(to_merge_.run[i], exists); });
     }
     runs_.for_each([&](int r, bool exists) {
@@ -300,12 +304,12 @@ class ForegroundAdjacency {
   }
 
  private:
-  // Returns the first run of the row above that touches run `r`; `r` itself if there is none.
+  // Returns the first run of the row above that touches run `r`; `r` itself if no run touches it.
   __device__ int run_above(int r) const {
-    const int first = runs_.first(r), row = first / T::width;
+    const int first = runs_.first(r), row = first / Shape::width;
     if (row == 0) return r;
-    const int left = max(first % T::width - kReach, 0);
-    const int right = min(runs_.last(r) % T::width + kReach, T::width - 1);
+    const int left = max(first % Shape::width - kReach, 0);
+    const int right = min(runs_.last(r) % Shape::width + kReach, Shape::width - 1);
     const int from = runs_.runs_up_to(left, row - 1) - runs_.is_foreground(left, row - 1);
     return from < runs_.runs_up_to(right, row - 1) ? from : r;
   }
@@ -317,11 +321,12 @@ class ForegroundAdjacency {
   struct Gaps {
     uint32_t pixels, sum;
 
-    __device__ Gaps(const TileRuns<T>& runs, int w, uint32_t carry) : pixels(~runs.foreground[w]) {
-      const int below = w + T::words;
+    __device__ Gaps(const TileRuns<Shape>& runs, int w, uint32_t carry)
+        : pixels(~runs.foreground[w]) {
+      const int below = w + Shape::words;
       uint32_t covered = runs.foreground[below];
       if (kReach == 0) {
-        covered &= covered << 1 | (w % T::words ? runs.foreground[below - 1] >> 31 : 0);
+        covered &= covered << 1 | (w % Shape::words ? runs.foreground[below - 1] >> 31 : 0);
       }
       sum = pixels + (pixels & ~covered) + carry;
     }
@@ -329,14 +334,14 @@ class ForegroundAdjacency {
   // Returns a bit for each run start in the word: set if the gap to its left is covered by the row
   // below. All other bits are arbitrary.
   __device__ uint32_t covered_gaps(int w) const {
-    if (w >= T::all_words - T::words) return 0;  // the last row
+    if (w >= Shape::all_words - Shape::words) return 0;  // the last row
     const uint32_t covered = ~Gaps(runs_, w, carry_into(w)).sum;
-    return kReach > 0 ? covered : covered & runs_.foreground[w + T::words];
+    return kReach > 0 ? covered : covered & runs_.foreground[w + Shape::words];
   }
   // Returns the carry that the previous words of the row pass to word `w`. The first run of a row
-  // has no previous run. A carry of 1 at the begin of the row marks the gap before it as uncovered.
+  // has no previous run. A carry of 1 at the begin of the row marks the first gap as uncovered.
   __device__ uint32_t carry_into(int w) const {
-    while (w % T::words) {
+    while (w % Shape::words) {
       const Gaps gaps(runs_, --w, 0);
       if (gaps.sum < gaps.pixels) return 1;
       if (gaps.sum != 0xffffffffu) return 0;  // otherwise the gap extends further to the left
@@ -345,7 +350,7 @@ class ForegroundAdjacency {
   }
 
   static constexpr int kReach = connectivity == Connectivity::eight ? 1 : 0;
-  TileRuns<T>& runs_;
+  TileRuns<Shape>& runs_;
   Shared& to_merge_;
   // bits: run starts of the thread's word; the run must be merged with the previous run of its row
   uint32_t marked_ = 0;
@@ -355,8 +360,8 @@ class ForegroundAdjacency {
 // indexed by run; the root of a tree is the first run of its component. First, each run gets as
 // parent the first run above that it touches, without atomics. Then the remaining pairs are merged:
 // the larger root gets the smaller root as parent (Wu, Otoo, Suzuki 2009). Ends with a barrier.
-template <RunAdjacency Adjacency, class T = typename Adjacency::Tile>
-__device__ void merge_runs(TileRuns<T>& runs, uint32_t (&warp_sums)[T::threads / 32],
+template <RunAdjacency Adjacency, class Shape = typename Adjacency::Tile>
+__device__ void merge_runs(TileRuns<Shape>& runs, uint32_t (&warp_sums)[Shape::threads / 32],
                            uint32_t* parent, const Adjacency& adjacency) {
   const MarkedCounts marked = number_runs(runs, warp_sums, adjacency.marked_starts());
   adjacency.link_to_first_neighbour(parent, marked);

@@ -25,8 +25,8 @@ struct TileShape {
   static constexpr int width = 32 * words;  // pixels
   static constexpr int all_words = words * rows;
   static constexpr int max_runs = max_runs_;  // per tile; also the maximum number of components
-  static constexpr int max_runs_to_merge =
-      1536;  // capacity of RunsToMerge; images of noise need up to 1,100
+  // Capacity of RunsToMerge; images of noise need up to 1,100.
+  static constexpr int max_runs_to_merge = 1536;
   // Resident blocks per multiprocessor. The limit is the number of threads or the shared memory.
   static constexpr int min_blocks = threads == 512 ? 4 : 6;
   static_assert(max_runs <= width * rows && max_runs % 32 == 0 && width * rows <= 1 << 15);
@@ -36,10 +36,10 @@ struct TileShape {
 // pixels per row were within 1% of each other at 1920x1080 and 4096x4096. 1024 threads were 30%
 // slower at 4096x4096, because one block fills a multiprocessor.
 
-// The tile for criterion=binary. A run takes at least two pixels of a row: one of its own and the
-// gap after it.
+// The tile for criterion=binary. A run takes at least two pixels of a row: a pixel of the run and
+// the gap after the run.
 using BinaryTile = TileShape<4, 64, 512, 4096>;
-// The tile for criterion=equal and criterion=difference. Each pixel may be a run of its own.
+// The tile for criterion=equal and criterion=difference. Each pixel may be a separate run.
 using LinkedTile = TileShape<2, 64, 256, 4096>;
 
 // Calls launch.operator()<connectivity>() with the connectivity as a compile-time constant.
@@ -99,8 +99,8 @@ struct ImageTiles {
   uint32_t* total;  // [2] number of regions, number of regions that have a label
 
   // True if number_regions() has finished before the next kernel starts, because another kernel in
-  // between has waited for it. The next kernel may then read its results before it calls
-  // pdl_wait().
+  // between has waited for it. The next kernel may then read its results without calling pdl_wait()
+  // first.
   bool are_numbered = false;
 
   // Number of tiles.
@@ -184,8 +184,8 @@ struct RunWord {
   // word.
   __device__ uint32_t rest_of_run(int b) const {
     const uint32_t from = ~bits_below(b), beyond = from & ~bits_up_to(b);
-    const uint32_t end =
-        (~foreground | run_starts) & beyond;  // lowest bit: first pixel after the run
+    // Lowest bit: first pixel after the run.
+    const uint32_t end = (~foreground | run_starts) & beyond;
     return end ? ((end & (0u - end)) - 1) & from : from;
   }
 };

@@ -17,8 +17,8 @@ struct LabelInput {
   ComparedValue compared = ComparedValue::value;
   int level = 0;            // from foreground_level() or difference_level()
   bool complement = false;  // true: label the background instead of the foreground
-  const uint32_t* bits =
-      nullptr;          // [height][bits_stride] one bit per pixel, for ComparedValue::bits
+  // [height][bits_stride] one bit per pixel, for ComparedValue::bits.
+  const uint32_t* bits = nullptr;
   int bits_stride = 0;  // words from one row of `bits` to the next
 };
 

@@ -51,36 +51,36 @@ class LinkRows {
 
 // Finds touching runs for criterion=equal and criterion=difference. One bit per pixel and direction
 // says whether the pixel is linked to its neighbour in this direction.
-template <class T, Connectivity connectivity, class Links>
+template <class Shape, Connectivity connectivity, class Links>
 class LinkAdjacency {
  public:
-  using Tile = T;
+  using Tile = Shape;
   static constexpr int min_blocks = 4;
   static constexpr int kMaxPairs = 1024;
   struct Shared {
     // Bits: pixels that are linked to the pixel above, above left, above right.
-    alignas(8) uint32_t up[T::all_words];
-    alignas(8) uint32_t up_left[T::all_words];
-    alignas(8) uint32_t up_right[T::all_words];
+    alignas(8) uint32_t up[Shape::all_words];
+    alignas(8) uint32_t up_left[Shape::all_words];
+    alignas(8) uint32_t up_right[Shape::all_words];
     int remaining;  // number of pairs of touching runs, except the first pair of each run
     uint32_t pair[kMaxPairs];  // run | run above << 16; complete if remaining <= kMaxPairs
   };
 
-  __device__ LinkAdjacency(TileRuns<T>& runs, Shared& bits) : runs_(runs), bits_(bits) {}
+  __device__ LinkAdjacency(TileRuns<Shape>& runs, Shared& bits) : runs_(runs), bits_(bits) {}
 
   // Reads the tile whose first pixel is (x, y): fills the bits of `runs` and of Shared. Ends with a
   // barrier.
   __device__ void read(const Links& links, int x, int y) {
     if (threadIdx.x == 0) bits_.remaining = 0;
-    switch (links.packing(x + T::width <= links.width())) {
+    switch (links.packing(x + Shape::width <= links.width())) {
       case PixelPacking::words:
-        read_rows(LinkRows<Links, PixelPacking::words, T::words>(links, x, y), links, x, y);
+        read_rows(LinkRows<Links, PixelPacking::words, Shape::words>(links, x, y), links, x, y);
         break;
       case PixelPacking::triples:
-        read_rows(LinkRows<Links, PixelPacking::triples, T::words>(links, x, y), links, x, y);
+        read_rows(LinkRows<Links, PixelPacking::triples, Shape::words>(links, x, y), links, x, y);
         break;
       default:
-        read_rows(LinkRows<Links, PixelPacking::other, T::words>(links, x, y), links, x, y);
+        read_rows(LinkRows<Links, PixelPacking::other, Shape::words>(links, x, y), links, x, y);
     }
     __syncthreads();  // all bits are complete
   }
@@ -107,7 +107,7 @@ class LinkAdjacency {
     if (count > kMaxPairs) {
       return runs_.for_each([&](int r, bool exists) { merge_all(parent, r, exists); });
     }
-    for_each_lane<T::threads>(count, [&](int i, bool exists) {
+    for_each_lane<Shape::threads>(count, [&](int i, bool exists) {
       const uint32_t pair = bits_.pair[i];
       unite(parent, pair & 0xffffu, pair >> 16, exists);
     });
@@ -117,9 +117,9 @@ class LinkAdjacency {
   // Appends the pairs of the lanes whose bit is set in `found` to the list.
   __device__ void append_pairs(uint32_t found, uint32_t pair) const {
     const int lane = static_cast<int>(threadIdx.x % 32);
-    int at = lane == 0 ? atomicAdd(&bits_.remaining, __popc(found)) : 0;
-    at = __shfl_sync(kAllLanes, at, 0) + __popc(found & bits_below(lane));
-    if ((found >> lane & 1) && at < kMaxPairs) bits_.pair[at] = pair;
+    int index = lane == 0 ? atomicAdd(&bits_.remaining, __popc(found)) : 0;
+    index = __shfl_sync(kAllLanes, index, 0) + __popc(found & bits_below(lane));
+    if ((found >> lane & 1) && index < kMaxPairs) bits_.pair[index] = pair;
   }
   // Merges run `r` with all runs above that it touches. A lane has one run and merges one pair per
   // step.
@@ -132,7 +132,7 @@ class LinkAdjacency {
   }
 
   __device__ static uint64_t row_of(const uint32_t* words, int row) {
-    static_assert(T::words == 2);
+    static_assert(Shape::words == 2);
     const uint2 both = reinterpret_cast<const uint2*>(words)[row];
     return static_cast<uint64_t>(both.y) << 32 | both.x;
   }
@@ -144,16 +144,16 @@ class LinkAdjacency {
 
     __device__ NeighbourIterator(const LinkAdjacency& adjacency, int r, bool exists) {
       const int first = adjacency.runs_.first(r), last = adjacency.runs_.last(r);
-      const int row = first / T::width;
+      const int row = first / Shape::width;
       const uint64_t run_pixels =
-          ~uint64_t{0} << first % T::width & ~uint64_t{0} >> (~last & (T::width - 1));
+          ~uint64_t{0} << first % Shape::width & ~uint64_t{0} >> (~last & (Shape::width - 1));
       const auto linked = [&](const uint32_t* bits) { return row_of(bits, row) & run_pixels; };
       const Shared& bits = adjacency.bits_;
       unvisited = linked(bits.up) | linked(bits.up_left) >> 1 | linked(bits.up_right) << 1;
       if (!exists) unvisited = 0;
       const int above = max(row - 1, 0);  // pixels of the first row have no links upwards
       starts = row_of(adjacency.runs_.run_starts, above);
-      before = adjacency.runs_.runs_before[above * T::words];
+      before = adjacency.runs_.runs_before[above * Shape::words];
     }
     // Returns the next run, or -1 at the end.
     __device__ int next() {
@@ -177,11 +177,12 @@ class LinkAdjacency {
   // takes one word and removes the links of pixels outside the image.
   template <class Rows>
   __device__ void read_rows(const Rows& rows, const Links& links, int x, int y) {
-    constexpr int kRows = T::rows / (T::threads / 32), kWords = kRows * T::words;  // per warp
+    constexpr int kRows = Shape::rows / (Shape::threads / 32),
+                  kWords = kRows * Shape::words;  // per warp
     static_assert(kWords <= 32);
     const int lane = static_cast<int>(threadIdx.x % 32);
     const int first = static_cast<int>(threadIdx.x / 32) * kRows;
-    uint32_t loaded[kRows + 1][T::words];  // [0] is the row above
+    uint32_t loaded[kRows + 1][Shape::words];  // [0] is the row above
 #pragma unroll
     for (int k = 0; k <= kRows; ++k) rows.load(first + k - 1, loaded[k]);
     Row above(rows, loaded[0]);
@@ -190,7 +191,7 @@ class LinkAdjacency {
     for (int k = 0; k < kRows; ++k) {
       const Row now(rows, loaded[k + 1]);
 #pragma unroll
-      for (int w = 0; w < T::words; ++w) {
+      for (int w = 0; w < Shape::words; ++w) {
         const auto vote = [&](uint32_t one, uint32_t other) {
           return __ballot_sync(kAllLanes, links(one, other));
         };
@@ -199,19 +200,20 @@ class LinkAdjacency {
           votes.up_left = vote(now.here[w], above.left[w]);
           votes.left_up = vote(now.left[w], above.here[w]);
         }
-        if (lane == k * T::words + w) lane_votes = votes;
+        if (lane == k * Shape::words + w) lane_votes = votes;
       }
       above = now;
     }
     const uint32_t next_left_up = __shfl_down_sync(kAllLanes, lane_votes.left_up, 1);
-    if (lane < kWords) store_links(lane_votes, next_left_up, first * T::words + lane, links, x, y);
+    if (lane < kWords)
+      store_links(lane_votes, next_left_up, first * Shape::words + lane, links, x, y);
   }
 
   // Stores the links of one word, except links of pixels outside the image or the tile.
   __device__ void store_links(const Votes& votes, uint32_t next_left_up, int word,
                               const Links& links, int x, int y) {
-    const int row = word / T::words, w = word % T::words;
-    const int width = y + row < links.height() ? min(links.width() - x, T::width) : 0;
+    const int row = word / Shape::words, w = word % Shape::words;
+    const int width = y + row < links.height() ? min(links.width() - x, Shape::width) : 0;
     const auto existing = [&](int at) {
       const int rest = width - at * 32;
       return rest <= 0 ? 0 : rest >= 32 ? 0xffffffffu : bits_below(rest);
@@ -229,14 +231,14 @@ class LinkAdjacency {
   // One row of the tile in registers: for each word, the colours of the lane's pixel and of its
   // left neighbour.
   struct Row {
-    uint32_t left[T::words], here[T::words];
+    uint32_t left[Shape::words], here[Shape::words];
 
     template <class Rows>
-    __device__ Row(const Rows& rows, const uint32_t (&loaded)[T::words]) {
+    __device__ Row(const Rows& rows, const uint32_t (&loaded)[Shape::words]) {
       const int lane = static_cast<int>(threadIdx.x % 32);
-      uint32_t before[T::words];  // `here` of the previous lane; lane 0 gets lane 31's
+      uint32_t before[Shape::words];  // `here` of the previous lane; lane 0 gets lane 31's
 #pragma unroll
-      for (int w = 0; w < T::words; ++w) {
+      for (int w = 0; w < Shape::words; ++w) {
         here[w] = rows.color(loaded[w]);
         before[w] = __shfl_sync(kAllLanes, here[w], (lane + 31) % 32);
         left[w] = lane == 0 && w > 0 ? before[w > 0 ? w - 1 : 0] : before[w];
@@ -244,7 +246,7 @@ class LinkAdjacency {
     }
   };
 
-  TileRuns<T>& runs_;
+  TileRuns<Shape>& runs_;
   Shared& bits_;
 };
 
@@ -252,33 +254,35 @@ class LinkAdjacency {
 // runs.
 template <RunAdjacency Adjacency>
 struct TileForest {
-  using T = typename Adjacency::Tile;
-  TileRuns<T> runs;
+  using Shape = typename Adjacency::Tile;
+  TileRuns<Shape> runs;
   typename Adjacency::Shared adjacency;
-  uint32_t parent[T::max_runs];        // by run; a root is the first run of its component
-  uint32_t roots[T::max_runs / 32];    // bits by run: roots
-  uint32_t borders[T::max_runs / 32];  // bits by run: roots whose component touches another tile
+  uint32_t parent[Shape::max_runs];      // by run; a root is the first run of its component
+  uint32_t roots[Shape::max_runs / 32];  // bits by run: roots
+  // Bits by run: roots whose component touches another tile.
+  uint32_t borders[Shape::max_runs / 32];
   // By word of `roots`: number of earlier roots of border components | number of other earlier
   // roots << 16.
-  uint32_t roots_before[T::max_runs / 32];
-  uint32_t first_bits[T::all_words];  // bits: first pixels of components
-  uint32_t warp_sums[T::threads / 32];
+  uint32_t roots_before[Shape::max_runs / 32];
+  uint32_t first_bits[Shape::all_words];  // bits: first pixels of components
+  uint32_t warp_sums[Shape::threads / 32];
 };
 
 // Sets the parent of each run to its root. Fills `roots` and `borders`.
 template <RunAdjacency Adjacency>
 __device__ void find_roots(TileForest<Adjacency>& shared, const ImageTiles& tiles,
                            const TilePosition& position) {
-  using T = typename Adjacency::Tile;
-  const int up = position.row > 0 ? 0 : -1,
-            down = position.row + 1 < tiles.tile_rows ? T::rows - 1 : -1;
-  const int left = position.column > 0 ? 0 : -1;
-  const int right = position.column + 1 < tiles.tile_columns ? T::width - 1 : -1;
+  using Shape = typename Adjacency::Tile;
+  // The rows and columns of the tile that touch another tile; -1: at the edge of the image.
+  const int top_row = position.row > 0 ? 0 : -1,
+            bottom_row = position.row + 1 < tiles.tile_rows ? Shape::rows - 1 : -1;
+  const int left_column = position.column > 0 ? 0 : -1;
+  const int right_column = position.column + 1 < tiles.tile_columns ? Shape::width - 1 : -1;
   shared.runs.for_each([&](int r, bool exists) {
     const uint32_t root = flatten(shared.parent, static_cast<uint32_t>(r), exists);
-    const int first = shared.runs.first(r), last = shared.runs.last(r), y = first / T::width;
-    const bool at_border =
-        y == up || y == down || first % T::width == left || last % T::width == right;
+    const int first = shared.runs.first(r), last = shared.runs.last(r), y = first / Shape::width;
+    const bool at_border = y == top_row || y == bottom_row || first % Shape::width == left_column ||
+                           last % Shape::width == right_column;
     const uint32_t bit = 1u << root % 32;
     if (at_border && !(shared.borders[root / 32] & bit)) atomicOr(&shared.borders[root / 32], bit);
     const bool is_root = exists && root == static_cast<uint32_t>(r);
@@ -292,15 +296,16 @@ __device__ void find_roots(TileForest<Adjacency>& shared, const ImageTiles& tile
 // numbers. Returns the number of border components | number of other components << 16.
 template <RunAdjacency Adjacency>
 __device__ uint32_t number_components(TileForest<Adjacency>& shared) {
-  using T = typename Adjacency::Tile;
-  static_assert(T::max_runs / 32 <= T::threads, "each thread has at most one word of roots");
+  using Shape = typename Adjacency::Tile;
+  static_assert(Shape::max_runs / 32 <= Shape::threads,
+                "each thread has at most one word of roots");
   const int w = static_cast<int>(threadIdx.x), words = (shared.runs.count + 31) / 32;
   const uint32_t roots = w < words ? shared.roots[w] : 0,
                  borders = w < words ? shared.borders[w] : 0;
   const uint32_t counts = static_cast<uint32_t>(__popc(borders)) |
                           static_cast<uint32_t>(__popc(roots & ~borders)) << 16;
   uint32_t total;
-  const uint32_t earlier = block_exclusive_sum<T::threads>(counts, shared.warp_sums, total);
+  const uint32_t earlier = block_exclusive_sum<Shape::threads>(counts, shared.warp_sums, total);
   if (w < words) shared.roots_before[w] = earlier;
   __syncthreads();  // roots_before is complete
   return total;
@@ -311,8 +316,8 @@ __device__ uint32_t number_components(TileForest<Adjacency>& shared) {
 template <RunAdjacency Adjacency>
 __device__ void write_runs(TileForest<Adjacency>& shared, const ImageTiles& tiles,
                            const TilePosition& position, uint32_t counts) {
-  using T = typename Adjacency::Tile;
-  const size_t at = static_cast<size_t>(position.tile_index) * T::max_runs;
+  using Shape = typename Adjacency::Tile;
+  const size_t tile_begin = static_cast<size_t>(position.tile_index) * Shape::max_runs;
   const uint32_t border_count = counts & 0xffffu;
   shared.runs.for_each([&](int r, bool exists) {
     const uint32_t root = shared.parent[r], w = root / 32;
@@ -323,10 +328,10 @@ __device__ void write_runs(TileForest<Adjacency>& shared, const ImageTiles& tile
         is_border ? (shared.roots_before[w] & 0xffffu) + __popc(borders & lower_bits)
                   : border_count + (shared.roots_before[w] >> 16) +
                         __popc(shared.roots[w] & ~borders & lower_bits);
-    if (exists) tiles.component_of_run[at + r] = static_cast<uint16_t>(component);
+    if (exists) tiles.component_of_run[tile_begin + r] = static_cast<uint16_t>(component);
     if (!exists || root != static_cast<uint32_t>(r)) return;
     const int first = shared.runs.first(r);
-    tiles.first_pixel[at + component] = static_cast<uint16_t>(first);
+    tiles.first_pixel[tile_begin + component] = static_cast<uint16_t>(first);
     atomicOr(&shared.first_bits[first / 32], 1u << first % 32);
     const uint32_t id = position.id(tiles, first);
     if (is_border) tiles.parent[id] = id;
@@ -337,21 +342,21 @@ __device__ void write_runs(TileForest<Adjacency>& shared, const ImageTiles& tile
 template <RunAdjacency Adjacency>
 __device__ void write_edges(const TileForest<Adjacency>& shared, const ImageTiles& tiles,
                             const TilePosition& position) {
-  using T = typename Adjacency::Tile;
-  constexpr int kAcross = 2 * T::width;
-  for (int i = static_cast<int>(threadIdx.x); i < kAcross + 2 * T::rows; i += T::threads) {
+  using Shape = typename Adjacency::Tile;
+  constexpr int kAcross = 2 * Shape::width;
+  for (int i = static_cast<int>(threadIdx.x); i < kAcross + 2 * Shape::rows; i += Shape::threads) {
     int x, y;
     uint32_t* to;
     if (i < kAcross) {
-      const bool is_top = i < T::width;
-      x = i % T::width;
-      y = is_top ? 0 : T::rows - 1;
+      const bool is_top = i < Shape::width;
+      x = i % Shape::width;
+      y = is_top ? 0 : Shape::rows - 1;
       to = (is_top ? tiles.top_edge : tiles.bottom_edge) +
            static_cast<size_t>(position.row) * tiles.stride + position.x + x;
     } else {
-      const bool is_left = i < kAcross + T::rows;
-      x = is_left ? 0 : T::width - 1;
-      y = (i - kAcross) % T::rows;
+      const bool is_left = i < kAcross + Shape::rows;
+      x = is_left ? 0 : Shape::width - 1;
+      y = (i - kAcross) % Shape::rows;
       if (position.y + y >= tiles.size.height) continue;
       to = (is_left ? tiles.left_edge : tiles.right_edge) +
            static_cast<size_t>(position.column) * tiles.size.height + position.y + y;
@@ -370,16 +375,16 @@ __device__ void write_edges(const TileForest<Adjacency>& shared, const ImageTile
 template <RunAdjacency Adjacency>
 __device__ void write_words_of_tile(const TileForest<Adjacency>& shared, const ImageTiles& tiles,
                                     const TilePosition& position, uint32_t counts) {
-  using T = typename Adjacency::Tile;
-  for (int w = static_cast<int>(threadIdx.x); w < T::all_words; w += T::threads) {
-    const size_t at = static_cast<size_t>(position.tile_index) * T::all_words + w;
-    tiles.foreground[at] = shared.runs.foreground[w];
-    tiles.run_starts[at] = shared.runs.run_starts[w];
-    tiles.runs_before[at] = shared.runs.runs_before[w];
-    const int y = position.y + w / T::words;
+  using Shape = typename Adjacency::Tile;
+  for (int w = static_cast<int>(threadIdx.x); w < Shape::all_words; w += Shape::threads) {
+    const size_t index = static_cast<size_t>(position.tile_index) * Shape::all_words + w;
+    tiles.foreground[index] = shared.runs.foreground[w];
+    tiles.run_starts[index] = shared.runs.run_starts[w];
+    tiles.runs_before[index] = shared.runs.runs_before[w];
+    const int y = position.y + w / Shape::words;
     if (y >= tiles.size.height) continue;
     const size_t word =
-        static_cast<size_t>(y) * (tiles.stride / 32) + position.x / 32 + w % T::words;
+        static_cast<size_t>(y) * (tiles.stride / 32) + position.x / 32 + w % Shape::words;
     tiles.region_bits[word] = shared.first_bits[w];
   }
   if (threadIdx.x != 0) return;
@@ -394,13 +399,13 @@ template <RunAdjacency Adjacency, class Reader>
 __global__ __launch_bounds__(Adjacency::Tile::threads,
                              Adjacency::min_blocks) void label_tiles_kernel(Reader reader,
                                                                             ImageTiles tiles) {
-  using T = typename Adjacency::Tile;
+  using Shape = typename Adjacency::Tile;
   __shared__ TileForest<Adjacency> shared;
   const TilePosition position = tile_of_block(tiles);
   Adjacency adjacency(shared.runs, shared.adjacency);
-  for (int w = static_cast<int>(threadIdx.x); w < T::all_words; w += T::threads)
+  for (int w = static_cast<int>(threadIdx.x); w < Shape::all_words; w += Shape::threads)
     shared.first_bits[w] = 0;
-  for (int w = static_cast<int>(threadIdx.x); w < T::max_runs / 32; w += T::threads)
+  for (int w = static_cast<int>(threadIdx.x); w < Shape::max_runs / 32; w += Shape::threads)
     shared.borders[w] = 0;
   pdl_trigger();
   adjacency.read(reader, position.x, position.y);

@@ -13,11 +13,21 @@
 //    |  or background regions           CudaVolumeLabeller (volume/volume_labeller.cpp)
 //    |- image up to 640x512 pixels,
 //    |  without filters and tracking    label_small_image() (small_image.cu)
-//    '- other images                    the passes below, on buffers of ImageTiles
-//    (image_tiles.hpp)
+//    '- other images                    the passes below, on the buffers of ImageTiles
 //
-// Passes for images, in the order in which CcLabelCuda::label() calls them. Buffers without a class
-// name are members of ImageTiles.
+// Terms:
+//   tile              a rectangle of pixels that one thread block processes
+//   run               consecutive linked pixels of one row of a tile
+//   component         connected runs of one tile
+//   border component  a component that touches another tile
+//   region            connected components of all tiles; its label is its number in raster order
+//   parent            the union-find forest that merges border components; a root represents a
+//   region
+//
+// Passes for images, in the order in which CcLabelCuda::label() calls them. Buffers in lower case
+// are members of ImageTiles (image_tiles.hpp). Records is defined in device_records.hpp,
+// RegionAreas in first_pixels.hpp, and TrackMemory in gpu/tracking. ImageBuffers
+// (image_buffers.hpp) owns the memory.
 //
 //   1. label_tiles() (label_tiles.cu) finds the runs and components of each tile.
 //        reads:  the image
@@ -72,6 +82,10 @@
 //   Windows of frames (window.cu): CcLabelCuda labels the window as a volume. Kernels of window.cu
 //   then measure the newest frame, count the pixels that it shares with the previous window, and
 //   write its outputs.
+//
+// Headers with device code that several passes share: label_input.hpp (which value of a pixel is
+// compared), image_runs.hpp (runs in shared memory), color_sums.hpp (sums of colours),
+// pixel_writers.hpp (output pixels).
 //
 // Two steps work on finished label maps: RunLengths::fill() (run_lengths.hpp) lists the pixels of
 // regions for the property attach-runs. drop_value() (drop_value.cu) removes the regions of one

@@ -252,18 +252,18 @@ __global__ __launch_bounds__(Block::threads,
   __shared__ TileSums<kComponents> shared;
   const TilePosition position = tile_of_block(tiles);
   // The results of label_tiles() are read before pdl_wait(), while number_regions() may still run.
-  const TileCounts all = tiles.counts[position.tile_index];
+  const TileCounts counts = tiles.counts[position.tile_index];
   const uint16_t* component_of =
       tiles.component_of_run + static_cast<size_t>(position.tile_index) * tiles.max_tile_runs;
   ThreadWord<kThreads, Values> thread(tiles, position);
   if (Block::loads_early) thread.load_colors(position, values);
   const int thread_index = static_cast<int>(threadIdx.x);
   pdl_wait_and_trigger();
-  for (int first = 0; first < all.components; first += kComponents) {
-    const int count = min(kComponents, all.components - first);
+  for (int first = 0; first < counts.components; first += kComponents) {
+    const int count = min(kComponents, counts.components - first);
     bool has_any_record = false;
     for (int c = thread_index; c < count; c += kThreads) {
-      const uint32_t root = root_of_component(tiles, position, first + c, all.border);
+      const uint32_t root = root_of_component(tiles, position, first + c, counts.border);
       const uint32_t label = label_of_root(tiles, root);
       shared.sums.label[c] = label <= capacity ? label : 0;
       shared.sums.clear(c);

@@ -176,15 +176,16 @@ __global__ __launch_bounds__(SeamBlock::threads) void merge_tiles_kernel(Links l
   // All component ids are loaded at once, with indices clamped to the seam: a branch would delay
   // the next load.
   const int last = seam.length - 1;
-  const uint32_t read = seam.here[min(i, last)], here = i <= last ? read : kNone;
+  const uint32_t loaded_id = seam.here[min(i, last)], here = i <= last ? loaded_id : kNone;
   uint32_t opposite[kDirections];
 #pragma unroll
   for (int direction = 0; direction < kDirections; ++direction)
     opposite[direction] = seam.opposite[min(max(i + kOffsets[direction], 0), last)];
 #pragma unroll
   for (int direction = 0; direction < kDirections; ++direction) {
-    const int at = i + kOffsets[direction];
-    const bool exists = here != kNone && opposite[direction] != kNone && at >= 0 && at <= last;
+    const int opposite_index = i + kOffsets[direction];
+    const bool exists = here != kNone && opposite[direction] != kNone && opposite_index >= 0 &&
+                        opposite_index <= last;
     if (!exists || (direction > 0 && Links::straight_implies_diagonal && linked & 1))
       linked &= ~(1u << direction);
   }

@@ -102,13 +102,14 @@ void with_label_writer(const Frame& out, uint32_t min_value, uint32_t max_value,
 // Writes the rows of the tile at (x0, y0), from the tile's row `first_row` on. `runs` contains
 // foreground, run_starts and runs_before of each word; `run_value` contains the label of each run.
 // All threads of the block must call this function.
-template <class T, class Runs, PixelWriter Writer>
+template <class Shape, class Runs, PixelWriter Writer>
 __device__ void write_words(const Runs& runs, const uint32_t* run_value, int x0, int y0, Size image,
                             const Writer& writer, int first_row = 0) {
-  const int begin = first_row * T::words * 8;
-  for (int i = begin + static_cast<int>(threadIdx.x); i < T::all_words * 8; i += T::threads) {
+  const int begin = first_row * Shape::words * 8;
+  for (int i = begin + static_cast<int>(threadIdx.x); i < Shape::all_words * 8;
+       i += Shape::threads) {
     const int w = i / 8, bit = i % 8 * 4;
-    const int x = x0 + w % T::words * 32 + bit, y = y0 + w / T::words;
+    const int x = x0 + w % Shape::words * 32 + bit, y = y0 + w / Shape::words;
     if (x >= image.width || y >= image.height) continue;
     const uint32_t foreground = runs.foreground[w] >> bit, starts = runs.run_starts[w];
     int run = runs.runs_before[w] + __popc(starts & bits_up_to(bit)) - 1;

@@ -85,16 +85,16 @@ __global__ __launch_bounds__(kThreads) void write_runs_kernel(ConstLabelMap labe
                                                               uint32_t max_label, RunBuffers runs) {
   const RowChunk chunk(labels, max_label);
   if (!chunk.exists) return;  // whole warps return
-  const uint32_t earlier = (1u << threadIdx.x % 32) - 1;
-  uint32_t begun = runs.runs_before[chunk.index];
+  const uint32_t earlier_lanes = (1u << threadIdx.x % 32) - 1;
+  uint32_t begun_runs = runs.runs_before[chunk.index];
   const uint32_t first = chunk.at(chunk.begin);
   const bool continues = first != 0 && chunk.at(chunk.begin - 1) == first;
-  uint32_t ended = begun - continues;
+  uint32_t ended_runs = begun_runs - continues;
   chunk.for_each([&](int x, uint32_t label, bool begins, bool ends) {
     const uint32_t beginnings = __ballot_sync(kAllLanes, begins);
     const uint32_t endings = __ballot_sync(kAllLanes, ends);
-    const uint32_t begin_index = begun + popcount(beginnings & earlier);
-    const uint32_t end_index = ended + popcount(endings & earlier);
+    const uint32_t begin_index = begun_runs + popcount(beginnings & earlier_lanes);
+    const uint32_t end_index = ended_runs + popcount(endings & earlier_lanes);
     if (begins && begin_index < runs.capacity) {
       PixelRun& run = runs.list[0][begin_index];
       run.label = label;
@@ -103,8 +103,8 @@ __global__ __launch_bounds__(kThreads) void write_runs_kernel(ConstLabelMap labe
     }
     if (ends && end_index < runs.capacity)
       runs.list[0][end_index].width = static_cast<uint32_t>(x + 1);
-    begun += popcount(beginnings);
-    ended += popcount(endings);
+    begun_runs += popcount(beginnings);
+    ended_runs += popcount(endings);
   });
 }
 

@@ -33,7 +33,8 @@ class RunLengths {
   // greater than 65536.
   void allocate(Backend& backend, const Setup& setup);
 
-  // Returns a label map for tasks that do not request one; its height includes all slices and layers.
+  // Returns a label map for tasks that do not request one; its height includes all slices and
+  // layers.
   LabelMap labels(const VolumeLayout& volume_layout) const;
   // Enqueues the kernels that write the runs of labels 1..table.capacity to the table. The
   // table must be in pinned host memory.

@@ -8,10 +8,10 @@
 namespace regions::cclabel {
 namespace {
 
-template <class T>
+template <class Shape>
 struct SharedMemory {
-  BlockPairs pairs;                       // pixels by pair of labels
-  uint16_t component_label[T::max_runs];  // by component; 0: no label
+  BlockPairs pairs;                           // pixels by pair of labels
+  uint16_t component_label[Shape::max_runs];  // by component; 0: no label
 };
 
 // Returns a bit for the first pixel of each run within the word, even if the run begins in an
@@ -47,16 +47,16 @@ __device__ void share_word(const RunWord& word, const uint16_t* component_label,
   stored = {word.foreground, begins};
 }
 
-template <class T>
-__global__ __launch_bounds__(T::all_words) void share_kernel(
+template <class Shape>
+__global__ __launch_bounds__(Shape::all_words) void share_kernel(
     ImageTiles tiles, PairTable pairs, Image<PreviousFrameWord> previous_words,
     Image<uint16_t> labels, uint32_t capacity) {
-  __shared__ SharedMemory<T> shared;
+  __shared__ SharedMemory<Shape> shared;
   pdl_trigger();
   const TilePosition position = tile_of_block(tiles);
   const int thread_index = static_cast<int>(threadIdx.x);
-  const int y = position.y + thread_index / T::words,
-            column = position.x / 32 + thread_index % T::words;
+  const int y = position.y + thread_index / Shape::words,
+            column = position.x / 32 + thread_index % Shape::words;
   RunWord word = {};
   PreviousFrameWord previous = {};
   if (y < tiles.size.height) {
@@ -65,7 +65,7 @@ __global__ __launch_bounds__(T::all_words) void share_kernel(
   }
   const TileCounts count = tiles.counts[position.tile_index];
   shared.pairs.clear();
-  for (int c = thread_index; c < count.components; c += T::all_words) {
+  for (int c = thread_index; c < count.components; c += Shape::all_words) {
     const uint32_t root = root_of_component(tiles, position, c, count.border);
     const uint32_t label = label_of_root(tiles, root);
     shared.component_label[c] = static_cast<uint16_t>(label <= capacity ? label : 0);
@@ -73,7 +73,7 @@ __global__ __launch_bounds__(T::all_words) void share_kernel(
   __syncthreads();  // component_label is complete and the pairs are empty
   if (word.foreground | previous.foreground) {
     const uint16_t* component =
-        tiles.component_of_run + static_cast<size_t>(position.tile_index) * T::max_runs;
+        tiles.component_of_run + static_cast<size_t>(position.tile_index) * Shape::max_runs;
     share_word(word, shared.component_label, component, shared.pairs, pairs, previous,
                labels.row(y) + column * 32);
     previous_words(column, y) = previous;

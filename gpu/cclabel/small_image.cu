@@ -34,8 +34,8 @@ struct StripShape {
   static constexpr int sample_components = 2048;  // for up to three 16-bit channels
   static constexpr int width = 32 * words;
   static constexpr int height = kStrips * strip_rows;  // maximum height of an image
-  static constexpr int max_runs_to_merge =
-      2816;  // capacity of RunsToMerge; noise needs up to 2,750
+  // Capacity of RunsToMerge; noise needs up to 2,750.
+  static constexpr int max_runs_to_merge = 2816;
   static constexpr int all_words = words * rows;
   static constexpr int max_runs = (width / 2 * rows + 31) / 32 * 32;  // a run needs a gap after it
   static_assert(width * rows <= 1 << 16, "pixels of a strip are identified by 16 bits");
@@ -52,21 +52,21 @@ using WideStrip = StripShape<20, 32>;    // images up to 640x512 pixels
 
 // A strip in the shared memory of its block. Row 0 of the strip is also the last row of the strip
 // above. Each run of this row therefore exists in both strips, with two different ids.
-template <class T>
+template <class Shape>
 struct Strip {
-  TileRuns<T> runs;
-  RunsToMerge<T> to_merge;
+  TileRuns<Shape> runs;
+  RunsToMerge<Shape> to_merge;
   // [run] The meaning changes. After merge_runs(): the parent in the forest of this strip. After
   // build_forest(): the parent (RunId::node()) in the forest of all strips. After label_runs(): the
   // label.
-  uint32_t parent[T::max_runs];
-  uint32_t roots[T::max_runs / 32];  // bits by run: first runs of components of the strip
-  uint32_t
-      region_runs[T::max_runs / 32];  // bits by run: first runs of regions; a subset of `roots`
-  uint32_t
-      regions_before[T::max_runs / 32];  // number of the strip's regions that begin before the word
-  uint32_t regions[kStrips];             // number of regions that begin in each strip
-  uint32_t warp_sums[T::threads / 32];
+  uint32_t parent[Shape::max_runs];
+  uint32_t roots[Shape::max_runs / 32];  // bits by run: first runs of components of the strip
+  // Bits by run: first runs of regions; a subset of `roots`.
+  uint32_t region_runs[Shape::max_runs / 32];
+  uint32_t regions_before[Shape::max_runs /
+                          32];  // number of the strip's regions that begin before the word
+  uint32_t regions[kStrips];    // number of regions that begin in each strip
+  uint32_t warp_sums[Shape::threads / 32];
 };
 
 #if __CUDA_ARCH__ >= 900
@@ -101,16 +101,16 @@ struct StripForest {
 
 // Calls f(w) for the warp's share of the words of `roots` and `region_runs`, which contain one bit
 // per run.
-template <class T, class F>
-__device__ void for_each_bit_word(const Strip<T>& shared, F f) {
+template <class Shape, class F>
+__device__ void for_each_bit_word(const Strip<Shape>& shared, F f) {
   const int words = (shared.runs.count + 31) / 32;
-  for (int w = static_cast<int>(threadIdx.x / 32); w < words; w += T::threads / 32) f(w);
+  for (int w = static_cast<int>(threadIdx.x / 32); w < words; w += Shape::threads / 32) f(w);
 }
 
 // Sets the parent of each run to its root, as a node of the forest of all strips, and fills
 // `roots`. A barrier must follow before other threads read `parent`.
-template <class T>
-__device__ void build_forest(Strip<T>& shared, uint32_t strip) {
+template <class Shape>
+__device__ void build_forest(Strip<Shape>& shared, uint32_t strip) {
   const int lane = static_cast<int>(threadIdx.x % 32);
   for_each_bit_word(shared, [&](int w) {
     const int r = w * 32 + lane;
@@ -130,15 +130,17 @@ __device__ void build_forest(Strip<T>& shared, uint32_t strip) {
 // also exist in the strip above, as its last runs. For each of these runs, this function merges the
 // trees of its two nodes. build_forest() must have run. A cluster barrier is required before and
 // after this function.
-template <class T>
-__device__ void merge_strips(const Strip<T>& shared, const StripForest& forest, uint32_t strip) {
+template <class Shape>
+__device__ void merge_strips(const Strip<Shape>& shared, const StripForest& forest,
+                             uint32_t strip) {
   if (strip == 0) return;
-  const int shared_runs = shared.runs.runs_up_to(T::width - 1, 0);
+  const int shared_runs = shared.runs.runs_up_to(Shape::width - 1, 0);
   if (shared_runs == 0) return;
   // Number of runs of the strip above that are before its last row.
   const int above = *address_in(&shared.runs.count, strip - 1) - shared_runs;
   const int lane = static_cast<int>(threadIdx.x % 32);
-  for (int start = static_cast<int>(threadIdx.x) - lane; start < shared_runs; start += T::threads) {
+  for (int start = static_cast<int>(threadIdx.x) - lane; start < shared_runs;
+       start += Shape::threads) {
     const bool exists = start + lane < shared_runs;
     const int r = exists ? start + lane : start;
     const RunId same_run(strip - 1, static_cast<uint32_t>(above + r));
@@ -156,8 +158,8 @@ __device__ void merge_strips(const Strip<T>& shared, const StripForest& forest, 
 // Sets the parent of the first run of each component to the first run of its region. Fills
 // region_runs and regions_before, and writes the number of regions of this strip to all strips. A
 // cluster barrier is required before and after this function.
-template <class T>
-__device__ void count_regions(Strip<T>& shared, const StripForest& forest, uint32_t strip) {
+template <class Shape>
+__device__ void count_regions(Strip<Shape>& shared, const StripForest& forest, uint32_t strip) {
   const int lane = static_cast<int>(threadIdx.x % 32);
   for_each_bit_word(shared, [&](int w) {
     const uint32_t roots = shared.roots[w];
@@ -176,7 +178,7 @@ __device__ void count_regions(Strip<T>& shared, const StripForest& forest, uint3
   const bool has_word = w < (shared.runs.count + 31) / 32;
   const uint32_t count = has_word ? static_cast<uint32_t>(__popc(shared.region_runs[w])) : 0;
   uint32_t total;
-  const uint32_t earlier = block_exclusive_sum<T::threads>(count, shared.warp_sums, total);
+  const uint32_t earlier = block_exclusive_sum<Shape::threads>(count, shared.warp_sums, total);
   if (has_word) shared.regions_before[w] = earlier;
   if (w < kStrips) *address_in(&shared.regions[strip], static_cast<uint32_t>(w)) = total;
 }
@@ -186,16 +188,16 @@ __device__ void count_regions(Strip<T>& shared, const StripForest& forest, uint3
 struct RegionCounts {
   uint32_t all, above;
 };
-template <class T>
-__device__ RegionCounts region_counts(const Strip<T>& shared, uint32_t strip) {
+template <class Shape>
+__device__ RegionCounts region_counts(const Strip<Shape>& shared, uint32_t strip) {
   const uint32_t lane = threadIdx.x % 32, count = lane < kStrips ? shared.regions[lane] : 0;
   return {warp_sum(count), warp_sum(lane < strip ? count : 0)};
 }
 
 // Writes the label of the first run of each component to `parent`, and calls found(run, label) for
 // each of these runs. The steps after this function do not read the memory of other strips.
-template <class T, class Found>
-__device__ void label_components(Strip<T>& shared, const Found& found) {
+template <class Shape, class Found>
+__device__ void label_components(Strip<Shape>& shared, const Found& found) {
   const int lane = static_cast<int>(threadIdx.x % 32);
   const uint32_t count = lane < kStrips ? shared.regions[lane] : 0;
   // Number of regions that begin in strips 0..lane - 1.
@@ -219,8 +221,8 @@ __device__ void label_components(Strip<T>& shared, const Found& found) {
 }
 
 // Writes the label of all other runs to `parent`. Begins and ends with a barrier.
-template <class T>
-__device__ void label_runs(Strip<T>& shared) {
+template <class Shape>
+__device__ void label_runs(Strip<Shape>& shared) {
   __syncthreads();  // the first runs of all components have labels
   const int lane = static_cast<int>(threadIdx.x % 32);
   for_each_bit_word(shared, [&](int w) {
@@ -250,7 +252,7 @@ struct LaneSums {
     right = max(right, x0 + count - 1);
     bottom = max(bottom, row);
   }
-  __device__ PixelSums all() const {
+  __device__ PixelSums to_pixel_sums() const {
     return {area,
             x,
             y,
@@ -273,15 +275,15 @@ __device__ void flush_warp(LaneSums& sums, const Add& add) {
     const uint32_t group = __ballot_sync(kAllLanes, takes_part);
     pending &= ~group;
     if (__popc(group) < kMinLanesPerSum) continue;
-    LaneSums all;
-    all.area = warp_sum(takes_part ? sums.area : 0);
-    all.x = warp_sum(takes_part ? sums.x : 0);
-    all.y = warp_sum(takes_part ? sums.y : 0);
-    all.left = warp_min(takes_part ? sums.left : kNone);
-    all.right = warp_max(takes_part ? sums.right : 0);
-    all.bottom = warp_max(takes_part ? sums.bottom : 0);
-    for (int k = 0; k < 3; ++k) all.value[k] = warp_sum(takes_part ? sums.value[k] : 0);
-    if (static_cast<int>(threadIdx.x % 32) == leader) add(sums.key, all);
+    LaneSums group_sums;
+    group_sums.area = warp_sum(takes_part ? sums.area : 0);
+    group_sums.x = warp_sum(takes_part ? sums.x : 0);
+    group_sums.y = warp_sum(takes_part ? sums.y : 0);
+    group_sums.left = warp_min(takes_part ? sums.left : kNone);
+    group_sums.right = warp_max(takes_part ? sums.right : 0);
+    group_sums.bottom = warp_max(takes_part ? sums.bottom : 0);
+    for (int k = 0; k < 3; ++k) group_sums.value[k] = warp_sum(takes_part ? sums.value[k] : 0);
+    if (static_cast<int>(threadIdx.x % 32) == leader) add(sums.key, group_sums);
     if (takes_part) sums.key = 0;
   }
   if (sums.key) add(sums.key, sums);
@@ -290,15 +292,16 @@ __device__ void flush_warp(LaneSums& sums, const Add& add) {
 // Sums the pixels of the strip, except row 0, which belongs to the strip above. key_of(run) returns
 // the region or component of a run; 0: the run is not summed. Calls add(key, sums) for sums that
 // belong to one key. `y0` is the image row of the strip's row 0; `rows` includes row 0.
-template <class T, class Values, class KeyOf, class Add>
-__device__ void sum_strip(const Strip<T>& shared, int y0, int rows, const Values& values,
+template <class Shape, class Values, class KeyOf, class Add>
+__device__ void sum_strip(const Strip<Shape>& shared, int y0, int rows, const Values& values,
                           const KeyOf& key_of, const Add& add) {
   LaneSums sums;
-  for (int w = T::words + static_cast<int>(threadIdx.x); w < rows * T::words; w += T::threads) {
+  for (int w = Shape::words + static_cast<int>(threadIdx.x); w < rows * Shape::words;
+       w += Shape::threads) {
     const RunWord word{shared.runs.foreground[w], shared.runs.run_starts[w],
                        shared.runs.runs_before[w]};
     if (!word.foreground) continue;
-    const int x = w % T::words * 32, y = y0 + w / T::words;
+    const int x = w % Shape::words * 32, y = y0 + w / Shape::words;
     const typename Values::Word colors = values.load(x, y);
     for (uint32_t remaining = word.foreground; remaining;) {
       const int b = __ffs(static_cast<int>(remaining)) - 1;
@@ -336,11 +339,11 @@ __device__ Region initial_image_record(uint32_t label, int x, int y) {
 // The sums of a strip's components, in shared memory. The sums of a region are collected in the
 // strip in which the region begins. This strip's block writes them to the table. Components have
 // indices in arbitrary order.
-template <class T, class Values>
+template <class Shape, class Values>
 struct StripSums {
   static constexpr bool is_one_byte = std::is_same_v<Values, ByteValues>;
   static constexpr int channels = is_one_byte ? 1 : 3;
-  static constexpr int capacity = is_one_byte ? T::byte_components : T::sample_components;
+  static constexpr int capacity = is_one_byte ? Shape::byte_components : Shape::sample_components;
   static constexpr int staging_warps = 8;
   static constexpr int record_words = sizeof(Region) / sizeof(uint64_t);
 
@@ -349,10 +352,11 @@ struct StripSums {
   uint32_t value[channels][capacity];
   uint32_t value_high[channels][is_one_byte ? 1 : capacity];  // high 32 bits of `value`
   // By word of `roots`: index of the first component whose root is in the word.
-  uint32_t before[T::max_runs / 32];
-  uint32_t count;            // number of components
-  bool are_by_label;         // any strip cannot use component sums, so all strips sum by label
-  uint16_t first[capacity];  // first runs of the regions that begin in this strip, in label order
+  uint32_t first_component[Shape::max_runs / 32];
+  uint32_t count;     // number of components
+  bool are_by_label;  // any strip cannot use component sums, so all strips sum by label
+  // First runs of the regions that begin in this strip, in label order.
+  uint16_t first_runs[capacity];
   uint64_t staged[staging_warps][32 * record_words];
 
   // Returns whether to sum by component: the components must fit in shared memory, and summing by
@@ -366,8 +370,10 @@ struct StripSums {
            (runs < kFewRuns || runs < kManyRunsPerComponent * static_cast<int>(count));
   }
   // Returns the index of the component whose first run is `run`.
-  __device__ static uint32_t index(const uint32_t* before, const uint32_t* roots, uint32_t run) {
-    return before[run / 32] + __popc(roots[run / 32] & bits_below(static_cast<int>(run % 32)));
+  __device__ static uint32_t index(const uint32_t* first_component, const uint32_t* roots,
+                                   uint32_t run) {
+    return first_component[run / 32] +
+           __popc(roots[run / 32] & bits_below(static_cast<int>(run % 32)));
   }
   __device__ void clear(uint32_t i) {
     area[i] = x[i] = y[i] = right[i] = bottom[i] = 0;
@@ -414,7 +420,7 @@ struct StripSums {
     sums.bottom = max(sums.bottom, bottom[i]);
     for (int k = 0; k < channels; ++k) sums.value[k] += value[k][i];
   }
-  __device__ Region record(uint32_t i, uint32_t label, int first_x, int first_y) const {
+  __device__ Region make_record(uint32_t i, uint32_t label, int first_x, int first_y) const {
     Region region{};
     region.id = region.track = label;
     region.first_x = first_x;
@@ -434,16 +440,16 @@ struct StripSums {
   }
 };
 
-template <class T, class Values>
-struct MeasuredStrip : Strip<T> {
-  StripSums<T, Values> sums;
+template <class Shape, class Values>
+struct MeasuredStrip : Strip<Shape> {
+  StripSums<Shape, Values> sums;
 };
 
 #if __CUDA_ARCH__ >= 900
 
 // Resets the number of components. A barrier must follow before measure_components().
-template <class T, class Values>
-__device__ void reset_sums(MeasuredStrip<T, Values>& shared) {
+template <class Shape, class Values>
+__device__ void reset_sums(MeasuredStrip<Shape, Values>& shared) {
   if (threadIdx.x != 0) return;
   shared.sums.count = 0;
   shared.sums.are_by_label = false;
@@ -452,10 +458,10 @@ __device__ void reset_sums(MeasuredStrip<T, Values>& shared) {
 // Assigns an index to each component. Then sums the pixels of each component, unless summing by
 // label is better. build_forest() must have run. Blocks of other strips may already execute
 // merge_strips(). Does not end with a barrier.
-template <class T, class Values>
-__device__ void measure_components(MeasuredStrip<T, Values>& shared, int y0, int rows,
+template <class Shape, class Values>
+__device__ void measure_components(MeasuredStrip<Shape, Values>& shared, int y0, int rows,
                                    const Values& values) {
-  using Sums = StripSums<T, Values>;
+  using Sums = StripSums<Shape, Values>;
   Sums& sums = shared.sums;
   const int lane = static_cast<int>(threadIdx.x % 32), words = (shared.runs.count + 31) / 32;
   if (static_cast<int>(threadIdx.x) - lane < words) {
@@ -466,13 +472,14 @@ __device__ void measure_components(MeasuredStrip<T, Values>& shared, int y0, int
     // The order of the warps does not matter.
     if (lane == 31) start = atomicAdd(&sums.count, inclusive);
     start = __shfl_sync(kAllLanes, start, 31);
-    if (w < words) sums.before[w] = start + inclusive - root_count;
+    if (w < words) sums.first_component[w] = start + inclusive - root_count;
   }
   __syncthreads();  // `count` and `before` are complete
   if (!sums.prefer_components(shared.runs.count)) return;
   for_each_bit_word(shared, [&](int w) {
     const auto run = static_cast<uint32_t>(w * 32 + lane);
-    if (shared.roots[w] >> lane & 1) sums.clear(Sums::index(sums.before, shared.roots, run));
+    if (shared.roots[w] >> lane & 1)
+      sums.clear(Sums::index(sums.first_component, shared.roots, run));
   });
   __syncthreads();  // the sums are 0
   sum_strip(
@@ -481,7 +488,7 @@ __device__ void measure_components(MeasuredStrip<T, Values>& shared, int y0, int
         // Does not read the parent of a root, because another strip may already have changed it.
         // Parents of other runs do not change.
         const bool is_root = shared.roots[run / 32] >> run % 32 & 1;
-        return 1 + Sums::index(sums.before, shared.roots,
+        return 1 + Sums::index(sums.first_component, shared.roots,
                                is_root ? run : RunId(shared.parent[run]).run);
       },
       [&](uint32_t key, const LaneSums& lane_sums) { sums.add(key - 1, lane_sums); });
@@ -489,8 +496,8 @@ __device__ void measure_components(MeasuredStrip<T, Values>& shared, int y0, int
 
 // If this strip cannot use component sums, sets are_by_label in all strips. A cluster barrier is
 // required before and after this function.
-template <class T, class Values>
-__device__ void request_sums_by_label(MeasuredStrip<T, Values>& shared) {
+template <class Shape, class Values>
+__device__ void request_sums_by_label(MeasuredStrip<Shape, Values>& shared) {
   if (threadIdx.x >= kStrips || shared.sums.prefer_components(shared.runs.count)) return;
   *address_in(&shared.sums.are_by_label, threadIdx.x) = true;
 }
@@ -499,14 +506,14 @@ __device__ void request_sums_by_label(MeasuredStrip<T, Values>& shared) {
 // first component, which may be in another strip. The warp first sums components of the same
 // region, because a long region has very many components. The cluster barrier after count_regions()
 // must have been passed.
-template <class T, class Values>
-__device__ void add_to_region_sums(MeasuredStrip<T, Values>& shared, uint32_t strip) {
-  using Sums = StripSums<T, Values>;
+template <class Shape, class Values>
+__device__ void add_to_region_sums(MeasuredStrip<Shape, Values>& shared, uint32_t strip) {
+  using Sums = StripSums<Shape, Values>;
   Sums& sums = shared.sums;
   const auto add = [&](uint32_t key, const LaneSums& lane_sums) {
     const RunId first(key - 1);
     const uint32_t word = first.run / 32, lower_bits = bits_below(static_cast<int>(first.run % 32));
-    const uint32_t i = *address_in(&sums.before[word], first.strip) +
+    const uint32_t i = *address_in(&sums.first_component[word], first.strip) +
                        __popc(*address_in(&shared.roots[word], first.strip) & lower_bits);
     sums.add_in_strip(first.strip, i, lane_sums);
   };
@@ -520,7 +527,7 @@ __device__ void add_to_region_sums(MeasuredStrip<T, Values>& shared, uint32_t st
       lane_sums = {};
       lane_sums.key = key;
     }
-    sums.add_to(lane_sums, Sums::index(sums.before, shared.roots, run));
+    sums.add_to(lane_sums, Sums::index(sums.first_component, shared.roots, run));
   });
   __syncwarp();
   flush_warp(lane_sums, add);
@@ -529,10 +536,10 @@ __device__ void add_to_region_sums(MeasuredStrip<T, Values>& shared, uint32_t st
 // Writes the records of the regions that begin in this strip to the table. `earlier` regions begin
 // in the strips above, so the first label of this strip is earlier + 1. A cluster barrier must
 // separate add_to_region_sums() from this function. Only the first `staging_warps` warps work.
-template <class T, class Values>
-__device__ void write_records(MeasuredStrip<T, Values>& shared, int y0, uint32_t region_count,
+template <class Shape, class Values>
+__device__ void write_records(MeasuredStrip<Shape, Values>& shared, int y0, uint32_t region_count,
                               uint32_t earlier, const RegionTable& table) {
-  using Sums = StripSums<T, Values>;
+  using Sums = StripSums<Shape, Values>;
   constexpr uint32_t kWords = Sums::record_words;
   Sums& sums = shared.sums;
   const uint32_t warp = threadIdx.x / 32, lane = threadIdx.x % 32;
@@ -542,11 +549,11 @@ __device__ void write_records(MeasuredStrip<T, Values>& shared, int y0, uint32_t
   for (uint32_t start = warp * 32; start < end; start += Sums::staging_warps * 32) {
     const uint32_t count = min(32u, end - start);
     if (lane < count) {
-      const uint32_t run = sums.first[start + lane];
+      const uint32_t run = sums.first_runs[start + lane];
       const int first = shared.runs.first(run);
-      const Region region =
-          sums.record(Sums::index(sums.before, shared.roots, run), earlier + start + lane + 1,
-                      first % T::width, y0 + first / T::width);
+      const Region region = sums.make_record(Sums::index(sums.first_component, shared.roots, run),
+                                             earlier + start + lane + 1, first % Shape::width,
+                                             y0 + first / Shape::width);
       memcpy(staged + lane * kWords, &region, sizeof(region));
     }
     __syncwarp();  // the warp's records are in shared memory
@@ -564,16 +571,16 @@ template <class Values>
 constexpr bool has_values = !std::is_same_v<Values, NoValues>;
 
 // Shared memory of a block.
-template <class T, class Values>
-struct SharedMemory : MeasuredStrip<T, Values> {};
-template <class T>
-struct SharedMemory<T, NoValues> : Strip<T> {};
+template <class Shape, class Values>
+struct SharedMemory : MeasuredStrip<Shape, Values> {};
+template <class Shape>
+struct SharedMemory<Shape, NoValues> : Strip<Shape> {};
 
 #if __CUDA_ARCH__ >= 900
 // Labels the runs, and sums the regions by label in records in device memory. Then copies the
 // records to the table. Used if any strip cannot use component sums.
-template <class T, class Values>
-__device__ void measure_by_label(Strip<T>& shared, uint32_t strip, int y0, int rows,
+template <class Shape, class Values>
+__device__ void measure_by_label(Strip<Shape>& shared, uint32_t strip, int y0, int rows,
                                  const Values& values, const Records& records,
                                  const RegionTable& table) {
   const auto cluster = cooperative_groups::this_cluster();
@@ -583,7 +590,7 @@ __device__ void measure_by_label(Strip<T>& shared, uint32_t strip, int y0, int r
     if (!begins || label > records.capacity) return;
     const int pixel = shared.runs.first(run);
     records.region[label - 1] =
-        initial_image_record(label, pixel % T::width, y0 + pixel / T::width);
+        initial_image_record(label, pixel % Shape::width, y0 + pixel / Shape::width);
   });
   cluster.sync();  // records are initialized
   label_runs(shared);
@@ -591,29 +598,27 @@ __device__ void measure_by_label(Strip<T>& shared, uint32_t strip, int y0, int r
       shared, y0, rows, values,
       [&](uint32_t run) { return shared.parent[run] <= records.capacity ? shared.parent[run] : 0; },
       [&](uint32_t label, const LaneSums& sums) {
-        add_to_record(sums.all(), records.region[label - 1]);
+        add_to_record(sums.to_pixel_sums(), records.region[label - 1]);
       });
   cluster.sync();  // records are complete
-  publish_words(total, total, records.region, table, strip * T::threads + threadIdx.x,
-                kStrips * T::threads);
+  publish_words(total, total, records.region, table, strip * Shape::threads + threadIdx.x,
+                kStrips * Shape::threads);
 }
 #endif
 
-template <class T, Connectivity connectivity, class Reader, class Values>
-__global__ __launch_bounds__(T::threads) void label_small_image_kernel(Reader reader, Values values,
-                                                                       LabelWriter<uint32_t> writer,
-                                                                       int strip_rows,
-                                                                       Records records,
-                                                                       RegionTable table) {
+template <class Shape, Connectivity connectivity, class Reader, class Values>
+__global__ __launch_bounds__(Shape::threads) void label_small_image_kernel(
+    Reader reader, Values values, LabelWriter<uint32_t> writer, int strip_rows, Records records,
+    RegionTable table) {
 #if __CUDA_ARCH__ >= 900
   extern __shared__ uint4 block_memory[];
-  auto& shared = *reinterpret_cast<SharedMemory<T, Values>*>(block_memory);
+  auto& shared = *reinterpret_cast<SharedMemory<Shape, Values>*>(block_memory);
   pdl_trigger_and_wait();
   const auto cluster = cooperative_groups::this_cluster();
   const uint32_t strip = cluster.block_rank();
   const int y0 = static_cast<int>(strip) * strip_rows - 1, rows = strip_rows + 1;
   const StripForest forest{shared.parent};
-  using Adjacency = ForegroundAdjacency<T, connectivity, Reader>;
+  using Adjacency = ForegroundAdjacency<Shape, connectivity, Reader>;
   Adjacency adjacency(shared.runs, shared.to_merge);
   if constexpr (has_values<Values>) reset_sums(shared);
   adjacency.read(reader, 0, y0, rows);
@@ -633,46 +638,46 @@ __global__ __launch_bounds__(T::threads) void label_small_image_kernel(Reader re
     label_components(shared, [](uint32_t, uint32_t) {});
     cluster.barrier_arrive();
     label_runs(shared);
-    write_words<T>(shared.runs, shared.parent, 0, y0, written, writer, 1);
+    write_words<Shape>(shared.runs, shared.parent, 0, y0, written, writer, 1);
     cluster.barrier_wait();  // no other block reads this block's shared memory after this barrier
   } else if (shared.sums.are_by_label) {
     measure_by_label(shared, strip, y0, rows, values, records, table);
-    write_words<T>(shared.runs, shared.parent, 0, y0, written, writer, 1);
+    write_words<Shape>(shared.runs, shared.parent, 0, y0, written, writer, 1);
   } else {
     const RegionCounts counts = region_counts(shared, strip);
     add_to_region_sums(shared, strip);
     label_components(shared, [&](uint32_t run, uint32_t label) {
       const bool begins = shared.region_runs[run / 32] >> run % 32 & 1;
-      if (begins) shared.sums.first[label - 1 - counts.above] = static_cast<uint16_t>(run);
+      if (begins) shared.sums.first_runs[label - 1 - counts.above] = static_cast<uint16_t>(run);
     });
     cluster.barrier_arrive();
     label_runs(shared);
     cluster.barrier_wait();  // the sums of regions are complete
     if (strip == 0 && threadIdx.x == 0) *table.total = counts.all;
     write_records(shared, y0, shared.regions[strip], counts.above, table);
-    write_words<T>(shared.runs, shared.parent, 0, y0, written, writer, 1);
+    write_words<Shape>(shared.runs, shared.parent, 0, y0, written, writer, 1);
   }
 #endif
 }
 
-// Calls use.operator()<T>() with the smallest strip shape T that fits the image. Returns false if
-// no shape fits.
+// Calls use.operator()<Shape>() with the smallest strip shape Shape that fits the image. Returns
+// false if no shape fits.
 template <class Use>
 bool with_shape(Size size, const Use& use) {
-  const auto fits = [&]<class T>() {
-    if (size.width > T::width || size.height > T::height) return false;
-    use.template operator()<T>();
+  const auto fits = [&]<class Shape>() {
+    if (size.width > Shape::width || size.height > Shape::height) return false;
+    use.template operator()<Shape>();
     return true;
   };
   return fits.template operator()<NarrowStrip>() || fits.template operator()<WideStrip>();
 }
 
-// Calls use(kernel, bytes of shared memory) for each kernel of strip shape T.
-template <class T, class Use>
+// Calls use(kernel, bytes of shared memory) for each kernel of strip shape Shape.
+template <class Shape, class Use>
 void with_kernels(const Use& use) {
   const auto with_values = [&]<Connectivity c, class Reader>() {
     const auto with = [&]<class Values>() {
-      use(label_small_image_kernel<T, c, Reader, Values>, sizeof(SharedMemory<T, Values>));
+      use(label_small_image_kernel<Shape, c, Reader, Values>, sizeof(SharedMemory<Shape, Values>));
     };
     with.template operator()<NoValues>();
     with.template operator()<ByteValues>();
@@ -684,14 +689,14 @@ void with_kernels(const Use& use) {
   with_values.template operator()<Connectivity::eight, PixelReader>();
 }
 
-template <class T>
+template <class Shape>
 bool is_supported() {
   static DeviceCache supported;
   return supported.get([] {
     bool all = true;
-    with_kernels<T>([&](auto* kernel, size_t shared_bytes) {
+    with_kernels<Shape>([&](auto* kernel, size_t shared_bytes) {
       all = all && compiled_capability(reinterpret_cast<const void*>(kernel)) >= 90 &&
-            enable_cluster(kernel, kStrips, T::threads, shared_bytes);
+            enable_cluster(kernel, kStrips, Shape::threads, shared_bytes);
     });
     return all;
   });
@@ -701,31 +706,31 @@ bool is_supported() {
 
 bool fits_small_image(Size size) {
   bool supported = false;
-  with_shape(size, [&]<class T>() { supported = is_supported<T>(); });
+  with_shape(size, [&]<class Shape>() { supported = is_supported<Shape>(); });
   return supported;
 }
 
 void label_small_image(const LabelInput& input, Connectivity connectivity, const ConstFrame& frame,
                        const SmallImageOutputs& out, cudaStream_t stream) {
   const int strip_rows = (out.labels.height + kStrips - 1) / kStrips;
-  const auto with_values = [&]<class T, Connectivity c, class Reader>() {
+  const auto with_values = [&]<class Shape, Connectivity c, class Reader>() {
     const auto launch_kernel = [&]<class Values>(const Values& values) {
       with_label_writer(out.labels, 1, UINT32_MAX, [&](const LabelWriter<uint32_t>& writer) {
-        launch_pdl_as(GridKind::cluster, label_small_image_kernel<T, c, Reader, Values>, kStrips,
-                      T::threads, sizeof(SharedMemory<T, Values>), stream, Reader(input), values,
-                      writer, strip_rows, out.records, out.table);
+        launch_pdl_as(GridKind::cluster, label_small_image_kernel<Shape, c, Reader, Values>,
+                      kStrips, Shape::threads, sizeof(SharedMemory<Shape, Values>), stream,
+                      Reader(input), values, writer, strip_rows, out.records, out.table);
       });
     };
     if (out.records.capacity == 0) return launch_kernel(NoValues{});
     if (ByteValues::can_read(frame)) return launch_kernel(ByteValues(frame));
     launch_kernel(SampleValues(frame));
   };
-  with_shape(out.labels.size(), [&]<class T>() {
+  with_shape(out.labels.size(), [&]<class Shape>() {
     with_connectivity(connectivity, [&]<Connectivity c>() {
       if (ByteReader::can_read(input)) {
-        with_values.template operator()<T, c, ByteReader>();
+        with_values.template operator()<Shape, c, ByteReader>();
       } else {
-        with_values.template operator()<T, c, PixelReader>();
+        with_values.template operator()<Shape, c, PixelReader>();
       }
     });
   });

@@ -20,9 +20,9 @@ namespace {
 
 // Device buffers that describe the regions in the window's newest frame.
 struct WindowFrame {
-  uint32_t* total;  // [2] number of regions and of labelled regions, which are equal
-  Region* records;  // [capacity]
-  uint32_t* first;  // [capacity] y * width + x of each region's first pixel
+  uint32_t* total;        // [2] number of regions and of labelled regions, which are equal
+  Region* records;        // [capacity]
+  uint32_t* first_pixel;  // [capacity] y * width + x of each region's first pixel
   uint32_t capacity;
 };
 
@@ -36,11 +36,11 @@ __global__ __launch_bounds__(kThreads) void clear_kernel(WindowFrame frame) {
   if (i >= frame.capacity) return;
   frame.records[i] = initial_record(i + 1, 0, {});
   frame.records[i].front = 0;  // a frame has only one slice
-  frame.first[i] = UINT32_MAX;
+  frame.first_pixel[i] = UINT32_MAX;
 }
 
 // Consecutive pixels of one label in a column.
-struct Column {
+struct ColumnRun {
   uint32_t label = 0;
   uint32_t area = 0, sum_y = 0, value[3] = {};
   int top = 0;
@@ -51,8 +51,8 @@ struct Column {
 // Adds each lane's column to the record of its label `key`; 0: the lane has no column. The whole
 // warp must call this function. The order of the atomics does not matter: they are sums, minima and
 // maxima of integers.
-__device__ void add_columns(const Column& column, uint32_t key, int x, int width, int channels,
-                            const WindowFrame& frame) {
+__device__ void add_column_runs(const ColumnRun& column, uint32_t key, int x, int width,
+                                int channels, const WindowFrame& frame) {
   const auto as_unsigned = [](int value) { return static_cast<uint32_t>(value); };
   // No overflow: sides are below 2^16 and a column has at most 16 pixels, so sums over a warp
   // stay below 2^25.
@@ -74,12 +74,12 @@ __device__ void add_columns(const Column& column, uint32_t key, int x, int width
     if (!is_first_lane()) return;
     Region& record = frame.records[common_key - 1];
     // A plain read often shows that a minimum or maximum does not change, which saves the atomic.
-    uint32_t* const record_first = frame.first + common_key - 1;
+    uint32_t* const record_first_pixel = frame.first_pixel + common_key - 1;
     if (left < record.left) atomicMin(&record.left, left);
     if (top < record.top) atomicMin(&record.top, top);
     if (right > record.right) atomicMax(&record.right, right);
     if (bottom > record.bottom) atomicMax(&record.bottom, bottom);
-    if (first < *record_first) atomicMin(record_first, first);
+    if (first < *record_first_pixel) atomicMin(record_first_pixel, first);
     atomic_add64(record.area, area);
     atomic_add64(record.sum_x, sum_x);
     atomic_add64(record.sum_y, sum_y);
@@ -90,7 +90,7 @@ __device__ void add_columns(const Column& column, uint32_t key, int x, int width
   });
 }
 
-// A pixel that is loaded some rows before it is used.
+// A pixel that is loaded in advance.
 struct Pixel {
   uint32_t label = 0;      // 0: background, or outside the image
   uint32_t value[3] = {};  // per channel, valid if label is not 0
@@ -111,24 +111,24 @@ __global__ __launch_bounds__(kThreads) void measure_kernel(ConstLabelMap labels,
       static_cast<int>(blockIdx.y * (kThreads / 32) + threadIdx.x / 32) * kRowsPerLane;
   const int end = min(begin + kRowsPerLane, labels.height), channels = in.channels;
   uint32_t max_label = 0;
-  Column column;
-  Pixel ahead[kRowsInFlight];
+  ColumnRun column;
+  Pixel loaded[kRowsInFlight];
   for (int y = begin; y < end; ++y) {  // the same rows for the whole warp
     if ((y - begin) % kRowsInFlight == 0) {
 #pragma unroll
-      for (int k = 0; k < kRowsInFlight; ++k) ahead[k].load(labels, x, y + k, end);
+      for (int k = 0; k < kRowsInFlight; ++k) loaded[k].load(labels, x, y + k, end);
 #pragma unroll
-      for (int k = 0; k < kRowsInFlight; ++k) ahead[k].load_values(in, x, y + k);
+      for (int k = 0; k < kRowsInFlight; ++k) loaded[k].load_values(in, x, y + k);
     }
-    const Pixel pixel = ahead[0];
+    const Pixel pixel = loaded[0];
 #pragma unroll
-    for (int k = 1; k < kRowsInFlight; ++k) ahead[k - 1] = ahead[k];
+    for (int k = 1; k < kRowsInFlight; ++k) loaded[k - 1] = loaded[k];
     max_label = max(max_label, pixel.label);
     const uint32_t recorded = pixel.label <= frame.capacity ? pixel.label : 0;
     const bool changes = recorded != column.label;
     const uint32_t finished_label = changes ? column.label : 0;
     if (__any_sync(kAllLanes, finished_label != 0)) {
-      add_columns(column, finished_label, x, labels.width, channels, frame);
+      add_column_runs(column, finished_label, x, labels.width, channels, frame);
     }
     if (changes) {
       column = {};
@@ -140,7 +140,7 @@ __global__ __launch_bounds__(kThreads) void measure_kernel(ConstLabelMap labels,
     column.sum_y += static_cast<uint32_t>(y);
     for (int c = 0; c < 3; ++c) column.value[c] += pixel.value[c];
   }
-  add_columns(column, column.label, x, labels.width, channels, frame);
+  add_column_runs(column, column.label, x, labels.width, channels, frame);
   max_label = warp_max(max_label);
   if (is_first_lane()) atomicMax(frame.total, max_label);
 }
@@ -149,8 +149,8 @@ __global__ __launch_bounds__(kThreads) void finish_kernel(WindowFrame frame, uin
   const uint32_t i = blockIdx.x * kThreads + threadIdx.x;
   if (i == 0) frame.total[1] = frame.total[0];
   if (i >= min(frame.total[0], frame.capacity)) return;
-  frame.records[i].first_x = static_cast<int>(frame.first[i] % width);
-  frame.records[i].first_y = static_cast<int>(frame.first[i] / width);
+  frame.records[i].first_x = static_cast<int>(frame.first_pixel[i] % width);
+  frame.records[i].first_y = static_cast<int>(frame.first_pixel[i] / width);
 }
 
 void measure_frame(ConstLabelMap labels, const ConstFrame& in, const WindowFrame& frame,
@@ -182,31 +182,34 @@ __global__ __launch_bounds__(kThreads) void count_shared_kernel(const uint32_t* 
   const uint32_t count_before = memory.counts->visible;
   const size_t begin =
       (static_cast<size_t>(blockIdx.x) * (kThreads / 32) + threadIdx.x / 32) * (32 * kWordsPerWarp);
-  uint32_t current = 0, shared = 0;  // equal in all lanes
-  uint32_t ahead[kWordsInFlight] = {};
+  uint32_t current_pair = 0, current_pixels = 0;  // equal in all lanes
+  uint32_t loaded[kWordsInFlight] = {};
   for (int word = 0; word < kWordsPerWarp; ++word) {
     if (word % kWordsInFlight == 0) {
 #pragma unroll
       for (int k = 0; k < kWordsInFlight; ++k) {
         const size_t i = begin + static_cast<size_t>(word + k) * 32 + lane;
-        const uint32_t a = i < pixels ? before[i] : 0, b = i < pixels ? now[i] : 0;
+        const uint32_t label_before = i < pixels ? before[i] : 0,
+                       label_now = i < pixels ? now[i] : 0;
         // Labels of tracked regions are at most 65535. For label 0, a - 1 wraps around and exceeds
         // all counts.
-        ahead[k] = a - 1 < count_before && b - 1 < count ? a << 16 | b : 0;
+        loaded[k] = label_before - 1 < count_before && label_now - 1 < count
+                        ? label_before << 16 | label_now
+                        : 0;
       }
     }
-    const uint32_t pair = ahead[0];
+    const uint32_t pair = loaded[0];
 #pragma unroll
-    for (int k = 1; k < kWordsInFlight; ++k) ahead[k - 1] = ahead[k];
-    if (__all_sync(kAllLanes, pair == current)) {
-      shared += 32;
+    for (int k = 1; k < kWordsInFlight; ++k) loaded[k - 1] = loaded[k];
+    if (__all_sync(kAllLanes, pair == current_pair)) {
+      current_pixels += 32;
       continue;
     }
-    if (current != 0 && lane == 0) pairs.add(current, shared, memory.pairs);
-    current = __shfl_sync(kAllLanes, pair, 0);
-    shared = 32;
-    if (__all_sync(kAllLanes, pair == current)) continue;
-    current = shared = 0;
+    if (current_pair != 0 && lane == 0) pairs.add(current_pair, current_pixels, memory.pairs);
+    current_pair = __shfl_sync(kAllLanes, pair, 0);
+    current_pixels = 32;
+    if (__all_sync(kAllLanes, pair == current_pair)) continue;
+    current_pair = current_pixels = 0;
     // The 32 pixels have different pairs. The first lane of each sequence of equal pairs adds the
     // sequence.
     const uint32_t left = __shfl_up_sync(kAllLanes, pair, 1);
@@ -215,7 +218,7 @@ __global__ __launch_bounds__(kThreads) void count_shared_kernel(const uint32_t* 
     const uint32_t end = later ? static_cast<uint32_t>(__ffs(static_cast<int>(later)) - 1) : 32;
     if (begins && pair != 0) pairs.add(pair, end - lane, memory.pairs);
   }
-  if (current != 0 && lane == 0) pairs.add(current, shared, memory.pairs);
+  if (current_pair != 0 && lane == 0) pairs.add(current_pair, current_pixels, memory.pairs);
   __syncthreads();  // the pairs of the block are complete
   pairs.flush(memory.pairs);
 }
@@ -277,7 +280,7 @@ void write_picture(ConstLabelMap labels, const Frame& out, const CcLabelParams& 
       return WriteLaunch{labels, shown, stream}(ColorWriter{out});
     }
     default:
-      return;  // slide() draws overlays; other output types do not change `out`
+      return;  // slide() draws_overlay overlays; other output types do not change `out`
   }
 }
 
@@ -298,12 +301,12 @@ class SlidingCuda final : public SlidingWindow {
     memory_ = {};
     memory_.reserve(frame_.total, 2);
     memory_.reserve(frame_.records, setup.max_regions);
-    memory_.reserve(frame_.first, setup.max_regions);
+    memory_.reserve(frame_.first_pixel, setup.max_regions);
     memory_.allocate(backend());
     runs_ = {};
     if (setup.max_runs > 0) runs_.allocate(backend(), setup);
-    const bool draws = setup.has_output && setup.out.format == setup.in.format;
-    if (draws) ink_ = allocate_cleared_ink(backend(), setup.size);
+    const bool draws_overlay = setup.has_output && setup.out.format == setup.in.format;
+    if (draws_overlay) ink_ = allocate_cleared_ink(backend(), setup.size);
     if (!frame_done_) {
       check(cudaEventCreateWithFlags(&frame_done_, cudaEventDisableTiming), "creating an event");
     }

@@ -8,50 +8,50 @@ namespace regions::cclabel {
 namespace {
 
 // Shared memory of a block: the runs of its tile, and the value of each run and component.
-template <class T>
+template <class Shape>
 struct TileValues {
-  uint32_t foreground[T::all_words];
-  uint32_t run_starts[T::all_words];
-  uint16_t runs_before[T::all_words];
-  uint32_t component_value[T::max_runs];
-  uint32_t run_value[T::max_runs];
+  uint32_t foreground[Shape::all_words];
+  uint32_t run_starts[Shape::all_words];
+  uint16_t runs_before[Shape::all_words];
+  uint32_t component_value[Shape::max_runs];
+  uint32_t run_value[Shape::max_runs];
 };
 
 // A block writes one tile. The results of label_tiles() are loaded before pdl_wait(), while
 // number_regions() may still run.
-template <class T, PixelWriter Writer>
-__global__ __launch_bounds__(T::threads,
-                             T::min_blocks) void write_labels_kernel(ImageTiles tiles,
-                                                                     Writer writer,
-                                                                     ShownValues shown) {
-  __shared__ TileValues<T> shared;
+template <class Shape, PixelWriter Writer>
+__global__ __launch_bounds__(Shape::threads,
+                             Shape::min_blocks) void write_labels_kernel(ImageTiles tiles,
+                                                                         Writer writer,
+                                                                         ShownValues shown) {
+  __shared__ TileValues<Shape> shared;
   const TilePosition position = tile_of_block(tiles);
   const int thread_index = static_cast<int>(threadIdx.x);
-  const size_t begin = static_cast<size_t>(position.tile_index) * T::max_runs;
+  const size_t begin = static_cast<size_t>(position.tile_index) * Shape::max_runs;
   const TileCounts count = tiles.counts[position.tile_index];
-  for (int w = thread_index; w < T::all_words; w += T::threads) {
-    const size_t at = static_cast<size_t>(position.tile_index) * T::all_words + w;
-    shared.foreground[w] = tiles.foreground[at];
-    shared.run_starts[w] = tiles.run_starts[at];
-    shared.runs_before[w] = tiles.runs_before[at];
+  for (int w = thread_index; w < Shape::all_words; w += Shape::threads) {
+    const size_t index = static_cast<size_t>(position.tile_index) * Shape::all_words + w;
+    shared.foreground[w] = tiles.foreground[index];
+    shared.run_starts[w] = tiles.run_starts[index];
+    shared.runs_before[w] = tiles.runs_before[index];
   }
   // At first, component_value contains the components' first pixels, and run_value the runs'
   // components.
-  for (int c = thread_index; c < count.components; c += T::threads)
+  for (int c = thread_index; c < count.components; c += Shape::threads)
     shared.component_value[c] = tiles.first_pixel[begin + c];
-  for (int r = thread_index; r < count.runs; r += T::threads)
+  for (int r = thread_index; r < count.runs; r += Shape::threads)
     shared.run_value[r] = tiles.component_of_run[begin + r];
   if (!tiles.are_numbered) pdl_wait_and_trigger();
-  for (int c = thread_index; c < count.components; c += T::threads) {
+  for (int c = thread_index; c < count.components; c += Shape::threads) {
     const auto first = static_cast<uint16_t>(shared.component_value[c]);
     const uint32_t root = root_of_component(tiles, position, c, count.border, first);
     shared.component_value[c] = shown.value_of(label_of_root(tiles, root));
   }
   __syncthreads();  // component_value now contains the values to show
-  for (int r = thread_index; r < count.runs; r += T::threads)
+  for (int r = thread_index; r < count.runs; r += Shape::threads)
     shared.run_value[r] = shared.component_value[shared.run_value[r]];
   __syncthreads();  // the words and run_value are complete
-  write_words<T>(shared, shared.run_value, position.x, position.y, tiles.size, writer);
+  write_words<Shape>(shared, shared.run_value, position.x, position.y, tiles.size, writer);
   if (tiles.are_numbered) pdl_wait_and_trigger();
 }
 

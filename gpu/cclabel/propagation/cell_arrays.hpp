@@ -29,8 +29,7 @@
 //        reads:  label
 //        writes: first_cell, region_firsts, region_counts
 //   5. filter_and_number_regions() (first_pixels.hpp) calls sum_areas() and the filters, if a
-//   filter
-//      is set, and number_first_pixels().
+//      filter is set, and number_first_pixels().
 //        reads:  label, first_cell, region_firsts, region_counts
 //        writes: area, region_firsts, region_counts, regions_before, total; initializes Records
 //   6. measure_regions() sums the records, if the frame has a table.

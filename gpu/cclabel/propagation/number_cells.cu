@@ -33,8 +33,8 @@ __global__ __launch_bounds__(kThreads) void find_first_kernel(CellArrays cells) 
 __global__ __launch_bounds__(kCountThreads) void count_kernel(CellArrays cells) {
   __shared__ uint32_t warp_sums[kCountThreads / 32];
   const int lane = static_cast<int>(threadIdx.x % 32);
-  const uint32_t start =
-      blockIdx.x * cclabel::FirstPixelBitmap::kWordsPerCount;  // the block's first word
+  // The block's first word.
+  const uint32_t start = blockIdx.x * cclabel::FirstPixelBitmap::kWordsPerCount;
   uint32_t count = 0;
   for (uint32_t w = threadIdx.x / 32; w < cclabel::FirstPixelBitmap::kWordsPerCount;
        w += kCountThreads / 32) {

@@ -100,8 +100,8 @@ __global__ __launch_bounds__(kThreads) void double_farthest_kernel(CellArrays ce
     const size_t start = static_cast<size_t>(direction) * cells.count();
     const int steps = from[start + cell];
     const int end = static_cast<int>(cell) + cells.offset_of(neighbour_along(direction)) * steps;
-    const int more = steps == length ? from[start + static_cast<size_t>(end)] : 0;
-    to[start + cell] = static_cast<uint16_t>(steps + more);
+    const int added_steps = steps == length ? from[start + static_cast<size_t>(end)] : 0;
+    to[start + cell] = static_cast<uint16_t>(steps + added_steps);
   }
 }
 
@@ -109,8 +109,8 @@ __global__ __launch_bounds__(kThreads) void double_farthest_kernel(CellArrays ce
 // row.
 struct CellTile {
   static constexpr int side = 32;
-  static constexpr int pitch =
-      31;  // cells from the begin of a tile to the begin of the next; they overlap by one
+  // Cells from the begin of a tile to the begin of the next; they overlap by one.
+  static constexpr int pitch = 31;
   static constexpr int colors = 4;
 };
 constexpr int kSide = CellTile::side;
@@ -215,22 +215,22 @@ __device__ bool propagate_in_tile(const CellArrays& cells, const CellTilePositio
       exists ? static_cast<uint32_t>((tile.slice * slice.height + y) * slice.width + x) : 0;
   const uint32_t old_label = exists ? label_at(cells, cell) : 0;
   const uint32_t links = exists ? cells.links[cell] : 0;
-  uint32_t inside = links & kSameSlice;  // bits: links to cells of the same tile
+  uint32_t tile_links = links & kSameSlice;  // bits: links to cells of the same tile
   for (int k = 9; k < 18; ++k) {
     const int tx = lane + k % 3 - 1, ty = warp + k / 3 % 3 - 1;
-    if (tx < 0 || ty < 0 || tx >= kSide || ty >= kSide) inside &= ~(1u << k);
+    if (tx < 0 || ty < 0 || tx >= kSide || ty >= kSide) tile_links &= ~(1u << k);
   }
   uint32_t label =
       old_label ? gather_labels<gather>(cells, cell, old_label, links & ~kSameSlice) : 0;
   if (label) label = root_label<looks_up_roots>(cells, label);
   constexpr uint32_t kAlongAxes = 1u << 12 | 1u << 14 | 1u << 10 | 1u << 16;
-  const uint32_t diagonal = inside & ~kAlongAxes;
+  const uint32_t diagonal = tile_links & ~kAlongAxes;
   // `right`: links to the right of the cells of row `warp`. `down`: links downwards of the cells of
   // column `warp`.
-  const uint32_t right = __ballot_sync(kAllLanes, inside >> neighbour_along(0) & 1);
+  const uint32_t right = __ballot_sync(kAllLanes, tile_links >> neighbour_along(0) & 1);
   uint32_t down = 0;
   if constexpr (exchange == Exchange::shuffle) {
-    shared.label[warp][lane] = inside >> neighbour_along(2) & 1;
+    shared.label[warp][lane] = tile_links >> neighbour_along(2) & 1;
     __syncthreads();  // links downwards of all cells are in shared.label
     down = __ballot_sync(kAllLanes, shared.label[lane][warp] != 0);
     __syncthreads();  // links downwards have been read; labels may replace them
@@ -252,7 +252,7 @@ __device__ bool propagate_in_tile(const CellArrays& cells, const CellTilePositio
     } else {
       shared.label[warp][lane] = label;
       __syncthreads();  // the labels of all cells are in shared.label
-      label = shared.max_of_neighbours(label, inside, lane, warp);
+      label = shared.max_of_neighbours(label, tile_links, lane, warp);
     }
     // This vote is also a barrier: all threads have read shared.label before the next step
     // overwrites it.

@@ -31,8 +31,8 @@ struct Variant {
   Exchange exchange = Exchange::shuffle;
   Gather gather = Gather::neighbours;
   int link_length = 0;  // maximum distance of farthest cells, a power of two; 0: no limit
-  bool looks_up_roots =
-      true;  // a cell also takes the label of the cell whose number is in its label
+  // A cell also takes the label of the cell whose number is in its label.
+  bool looks_up_roots = true;
 };
 
 // Returns a labeller for `method`, which must be Method::propagation (in this variant) or

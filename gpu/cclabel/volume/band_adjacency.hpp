@@ -139,7 +139,7 @@ struct NodeAdjacency {
   uint32_t adjacent = 0;
   // The band: set columns of the compared rows, first columns of nodes, index of the first node.
   uint32_t columns = 0, starts = 0, first = 0;
-  // The same for the earlier band.
+  // Columns, starts and first of the earlier band.
   uint32_t other_columns = 0, other_starts = 0, other_first = 0;
 
   NodeAdjacency() = default;
@@ -235,34 +235,34 @@ struct NodeAdjacency {
 
 // The voxels of one class of a tile in shared memory, their nodes, and the union-find forest over
 // these nodes. Is a BandAccess with one word per row.
-template <class T, Connectivity connectivity>
+template <class Shape, Connectivity connectivity>
 struct SharedTile {
   static constexpr int kBandSlices = slices_of_band(connectivity);
-  static constexpr int kBandsY = T::rows / kBandRows;
-  static constexpr int kBandsZ = (T::slices + kBandSlices - 1) / kBandSlices;
+  static constexpr int kBandsY = Shape::rows / kBandRows;
+  static constexpr int kBandsZ = (Shape::slices + kBandSlices - 1) / kBandSlices;
   static constexpr int kBands = kBandsY * kBandsZ;
   static constexpr int kNodes = kBands * max_nodes_of_word(connectivity);
-  static constexpr int kThreads = T::threads;
-  static constexpr int kRows = T::rows;
-  static constexpr int kSlices = T::slices;
+  static constexpr int kThreads = Shape::threads;
+  static constexpr int kRows = Shape::rows;
+  static constexpr int kSlices = Shape::slices;
   static constexpr bool kIsFaceConnected = connectivity == Connectivity::six;
-  static constexpr int kThreadsPerWord =
-      T::threads / kBands;  // threads that share the nodes of a word
+  // Threads that share the nodes of a word.
+  static constexpr int kThreadsPerWord = Shape::threads / kBands;
 
-  static constexpr int kPitch = T::rows + 2;
+  static constexpr int kPitch = Shape::rows + 2;
 
-  uint32_t bits[(T::slices + 2) *
+  uint32_t bits[(Shape::slices + 2) *
                 kPitch];          // rows, with a halo of zeros so that row() needs no bounds check
   uint32_t node_starts[kBands];   // [band] first columns of nodes
   uint16_t nodes_before[kBands];  // [band] number of nodes in earlier bands of the tile
-  uint32_t component_firsts[T::words];  // bits: first voxels of components
-  uint32_t parent[kNodes];              // [node] finally, roots contain numbered_root()
-  uint16_t
-      first_voxel[kNodes];  // [node] first voxel in the tile; for roots finally of the component
-  uint32_t warp_sums[T::threads / 32];
+  uint32_t component_firsts[Shape::words];  // bits: first voxels of components
+  uint32_t parent[kNodes];                  // [node] finally, roots contain numbered_root()
+  // [node] first voxel in the tile; for roots finally of the component.
+  uint16_t first_voxel[kNodes];
+  uint32_t warp_sums[Shape::threads / 32];
   uint32_t pair_count, component_count;
 
-  ushort2 pairs[T::threads / 32][32 * kPairsPerThread];  // list of pairs of adjacent nodes
+  ushort2 pairs[Shape::threads / 32][32 * kPairsPerThread];  // list of pairs of adjacent nodes
 
   __device__ static BandPosition band_position(int word) {
     return {static_cast<uint32_t>(word), 0, word % kBandsY * kBandRows,
@@ -270,13 +270,13 @@ struct SharedTile {
   }
   __device__ static int row_index(int y, int z) { return (z + 1) * kPitch + y + 1; }
   // Returns row i of the tile, counted through its slices.
-  __device__ uint32_t& tile_row(int i) { return bits[row_index(i % T::rows, i / T::rows)]; }
+  __device__ uint32_t& tile_row(int i) { return bits[row_index(i % Shape::rows, i / Shape::rows)]; }
   __device__ void clear_halo() {
-    for (int y = static_cast<int>(threadIdx.x) - 1; y <= T::rows; y += kThreads) {
-      bits[row_index(y, -1)] = bits[row_index(y, T::slices)] = 0;
+    for (int y = static_cast<int>(threadIdx.x) - 1; y <= Shape::rows; y += kThreads) {
+      bits[row_index(y, -1)] = bits[row_index(y, Shape::slices)] = 0;
     }
-    for (int z = static_cast<int>(threadIdx.x); z < T::slices; z += kThreads) {
-      bits[row_index(-1, z)] = bits[row_index(T::rows, z)] = 0;
+    for (int z = static_cast<int>(threadIdx.x); z < Shape::slices; z += kThreads) {
+      bits[row_index(-1, z)] = bits[row_index(Shape::rows, z)] = 0;
     }
   }
   __device__ uint32_t row(int, int y, int z) const { return bits[row_index(y, z)]; }
@@ -304,9 +304,9 @@ struct SharedTile {
       const uint32_t here = rows.row[r] & columns;
       if (!here) continue;
       first = here;
-      row_in_band = r % kBandRows + r / kBandRows * T::rows;
+      row_in_band = r % kBandRows + r / kBandRows * Shape::rows;
     }
-    const int row = band.z * T::rows + band.y + row_in_band;
+    const int row = band.z * Shape::rows + band.y + row_in_band;
     return static_cast<uint32_t>(row * 32 + __ffs(static_cast<int>(first)) - 1);
   }
 };

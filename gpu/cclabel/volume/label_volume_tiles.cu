@@ -15,9 +15,9 @@ namespace {
 // For 6-connected volumes with few tiles: 512 threads are 3% to 4% faster for 128^3 voxels (noise
 // with 20% to 50% foreground). With many tiles, 512 threads are not faster (H200, 2026-11-22).
 using ManyThreadsTile = TileShape<16, 16, 512>;
-// For 18- and 26-connected volumes with many tiles: at most 32 registers per thread save 0.7 to 1.7
-// µs of 23 to 36 µs for 256^3 voxels (noise with 20% to 70% foreground), but cost 0.4 to 0.6 µs of
-// 7 to 11 µs for 128^3 voxels (H200, 2026-11-22).
+// For 18- and 26-connected volumes with many tiles: with at most 32 registers per thread, 256^3
+// voxels take 0.7 to 1.7 µs less (of 23 to 36 µs; noise with 20% to 70% foreground), but 128^3
+// voxels take 0.4 to 0.6 µs more (of 7 to 11 µs; H200, 2026-11-22).
 using FewRegistersTile = TileShape<16, 16, 256, 8>;
 
 // Readers threshold the block's tile. They call put(i, word) for each row i of the tile; `word` has
@@ -37,17 +37,17 @@ struct ByteReader {
            pixels.sample_bytes == 1 && pixels.component[0].step == 1 &&
            (address | static_cast<uintptr_t>(input.frame.pitch[0])) % 16 == 0;
   }
-  template <class T, class Put>
+  template <class Shape, class Put>
   __device__ void read(Put put, const Volume& v, const TilePosition& tile, int level) const {
-    constexpr int kRows = T::threads / 2, kSteps = T::words / kRows;
-    static_assert(T::words % kRows == 0 && (kSteps == 1 || kSteps % 2 == 0),
+    constexpr int kRows = Shape::threads / 2, kSteps = Shape::words / kRows;
+    static_assert(Shape::words % kRows == 0 && (kSteps == 1 || kSteps % 2 == 0),
                   "two threads per row, and all threads have equally many rows");
     const int half = static_cast<int>(threadIdx.x % 2), x = tile.w * 32 + half * 16;
     uint32_t bits[kSteps];
 #pragma unroll
     for (int k = 0; k < kSteps; ++k) {
       const int i = k * kRows + static_cast<int>(threadIdx.x / 2);
-      const int y = tile.y + i % T::rows, z = tile.z + i / T::rows;
+      const int y = tile.y + i % Shape::rows, z = tile.z + i / Shape::rows;
       const bool exists = y < v.layout.slice.height && z < v.layout.slices && level <= 255;
       bits[k] = exists ? half_word(x, z * v.layout.slice.height + y, level) : 0;
     }
@@ -94,11 +94,11 @@ struct VoxelReader {
 
   explicit VoxelReader(const LabelInput& labelled) : input(labelled) {}
 
-  template <class T, class Put>
+  template <class Shape, class Put>
   __device__ void read(Put put, const Volume& v, const TilePosition& tile, int level) const {
     const int lane = static_cast<int>(threadIdx.x % 32), x = tile.w * 32 + lane;
-    for (int i = static_cast<int>(threadIdx.x / 32); i < T::words; i += T::threads / 32) {
-      const int y = tile.y + i % T::rows, z = tile.z + i / T::rows;
+    for (int i = static_cast<int>(threadIdx.x / 32); i < Shape::words; i += Shape::threads / 32) {
+      const int y = tile.y + i % Shape::rows, z = tile.z + i / Shape::rows;
       const bool exists =
           x < v.layout.slice.width && y < v.layout.slice.height && z < v.layout.slices;
       const bool is_set =
@@ -156,9 +156,9 @@ struct FacingNodes {
 // columns without voxels. Omits pairs of nodes that other pairs already connect.
 template <TileNodes Tile>
 struct FaceAdjacency {
-  FacingNodes
-      facing[2];    // [0] the band above in the same slice, [1] the band in the previous slice
-  uint32_t row[2];  // the two rows of the thread's band, one bit per voxel
+  // [0] the band above in the same slice, [1] the band in the previous slice.
+  FacingNodes facing[2];
+  uint32_t row[2];            // the two rows of the thread's band, one bit per voxel
   uint32_t word, band_voxel;  // index of the band's word, and of its first voxel in the tile
 
   __device__ FaceAdjacency(const Tile& shared, const BandPosition& band) {
@@ -189,8 +189,8 @@ struct FaceAdjacency {
   }
 
   // Calls visit(node, first voxel, parent) for each node of the thread. The parent is an adjacent
-  // node, or the node itself if there is none. Removes the pair of node and parent, and all pairs
-  // that belong to nodes of other threads.
+  // node, or the node itself if it has no adjacent node. Removes the pair of node and parent, and
+  // all pairs that belong to nodes of other threads.
   template <class Visit>
   __device__ void pop_first_pairs(const Tile& shared, const Visit& visit) {
     uint32_t remaining_above = 0, remaining_back = 0;
@@ -347,11 +347,11 @@ __device__ void merge_pairs(Tile& shared, uint32_t nodes, Pairs& pairs) {
   ushort2* list = shared.pairs[0];
   while (true) {
     const auto count_of_thread = static_cast<uint32_t>(pairs.count());
-    uint32_t at = reserve_entries(shared.pair_count, count_of_thread);
-    const uint32_t stop = min(at + count_of_thread, kCapacity);
+    uint32_t index = reserve_entries(shared.pair_count, count_of_thread);
+    const uint32_t stop = min(index + count_of_thread, kCapacity);
 #pragma unroll 1  // lists are short
-    for (; at < stop; ++at) {
-      list[at] = pop_entry(pairs);
+    for (; index < stop; ++index) {
+      list[index] = pop_entry(pairs);
     }
     __syncthreads();  // the list is complete, and each node has a parent
     const uint32_t all = shared.pair_count, count = min(all, kCapacity);
@@ -476,27 +476,27 @@ __device__ uint32_t find_nodes(Tile& shared) {
 }
 
 // Returns the id of a voxel, from its index in raster order of the tile.
-template <class T>
+template <class Shape>
 __device__ uint32_t id_of_tile_voxel(const Volume& v, const TilePosition& tile, uint32_t voxel) {
   const auto row = static_cast<int>(voxel / 32);
-  return v.id_of(tile.layer, tile.w, tile.y + row % T::rows, tile.z + row / T::rows,
+  return v.id_of(tile.layer, tile.w, tile.y + row % Shape::rows, tile.z + row / Shape::rows,
                  static_cast<int>(voxel % 32));
 }
 
 // Writes the nodes of a class and their components to the buffers of Volume, and a root entry for
 // each component.
-template <class T, TileNodes Tile>
+template <class Shape, TileNodes Tile>
 __device__ void write_nodes(Tile& shared, const Volume& v, const TilePosition& position,
                             int voxel_class, uint32_t nodes) {
   const uint32_t tile = tile_class_index(v, position.index, voxel_class),
                  begin = tile * Tile::kNodes;
-  for (uint32_t node = threadIdx.x; node < nodes; node += T::threads) {
+  for (uint32_t node = threadIdx.x; node < nodes; node += Shape::threads) {
     const uint32_t root = parent_node(shared.parent[node]);
     const uint32_t number = component_of_root(shared.parent[root]);
     v.component_of_node[begin + node] = static_cast<uint16_t>(number);
     if (root != node) continue;
     const uint32_t voxel = shared.first_voxel[root], index = begin + number;
-    v.forest[index] = make_entry(id_of_tile_voxel<T>(v, position, voxel), index);
+    v.forest[index] = make_entry(id_of_tile_voxel<Shape>(v, position, voxel), index);
     // Each thread sets a different bit, so the order of the atomics does not matter.
     atomicOr(&shared.component_firsts[voxel / 32], 1u << voxel % 32);
   }
@@ -512,43 +512,43 @@ __device__ void write_nodes(Tile& shared, const Volume& v, const TilePosition& p
 }
 
 // Clears region_counts for merge_tiles(). All blocks of the grid share the work.
-template <class T>
+template <class Shape>
 __device__ void clear_region_counts(const Volume& v, const TilePosition& tile) {
-  const uint32_t step = gridDim.x * gridDim.y * gridDim.z * T::threads;
-  for (uint32_t k = tile.index * T::threads + threadIdx.x; k < v.block_count(); k += step) {
+  const uint32_t step = gridDim.x * gridDim.y * gridDim.z * Shape::threads;
+  for (uint32_t k = tile.index * Shape::threads + threadIdx.x; k < v.block_count(); k += step) {
     v.region_counts[k] = 0;
   }
 }
 
-template <class T, Connectivity connectivity, class Reader>
-__global__ __launch_bounds__(T::threads, T::min_blocks) void label_tiles_kernel(Reader reader,
-                                                                                Levels levels,
-                                                                                Volume v) {
-  using Tile = SharedTile<T, connectivity>;
+template <class Shape, Connectivity connectivity, class Reader>
+__global__ __launch_bounds__(Shape::threads,
+                             Shape::min_blocks) void label_tiles_kernel(Reader reader,
+                                                                        Levels levels, Volume v) {
+  using Tile = SharedTile<Shape, connectivity>;
   __shared__ Tile shared;
   const TilePosition tile(v);
   const int i = static_cast<int>(threadIdx.x);
   pdl_trigger();
-  clear_region_counts<T>(v, tile);
+  clear_region_counts<Shape>(v, tile);
   shared.clear_halo();
-  reader.template read<T>([&](int row, uint32_t word) { shared.tile_row(row) = word; }, v, tile,
-                          levels.level[tile.layer]);
-  if (i < T::words) shared.component_firsts[i] = 0;
+  reader.template read<Shape>([&](int row, uint32_t word) { shared.tile_row(row) = word; }, v, tile,
+                              levels.level[tile.layer]);
+  if (i < Shape::words) shared.component_firsts[i] = 0;
   __syncthreads();  // the tile's bits are complete
-  const int y = tile.y + i % T::rows, z = tile.z + i / T::rows;
-  const bool exists = i < T::words && y < v.layout.slice.height && z < v.layout.slices;
+  const int y = tile.y + i % Shape::rows, z = tile.z + i / Shape::rows;
+  const bool exists = i < Shape::words && y < v.layout.slice.height && z < v.layout.slices;
   const uint32_t index = v.word_index(v.layout.row({y, z, tile.layer}), tile.w);
   if (exists) v.bits[index] = shared.tile_row(i);
   for (int c = 0; c < v.classes; ++c) {
     if (c > 0) {
       __syncthreads();  // all threads have read the nodes and bits of the previous class
-      if (i < T::words)
+      if (i < Shape::words)
         shared.tile_row(i) = exists ? ~shared.tile_row(i) & valid_bits(v, tile.w) : 0;
       __syncthreads();  // the bits of the tile are now the background
     }
     const uint32_t nodes = find_nodes<connectivity>(shared);
     find_components<Tile, connectivity>(shared, nodes);
-    write_nodes<T>(shared, v, tile, c, nodes);
+    write_nodes<Shape>(shared, v, tile, c, nodes);
   }
   __syncthreads();  // component_firsts is complete
   if (!exists) return;
@@ -556,17 +556,17 @@ __global__ __launch_bounds__(T::threads, T::min_blocks) void label_tiles_kernel(
   v.region_firsts[index] = shared.component_firsts[i];
 }
 
-template <class T, Connectivity connectivity>
+template <class Shape, Connectivity connectivity>
 void launch_tiles(const LabelInput& input, const Levels& levels, const Volume& volume,
                   cudaStream_t stream) {
   const dim3 grid = tile_grid(volume);
   if (ByteReader::can_read(input)) {
-    cclabel::set_carveout(label_tiles_kernel<T, connectivity, ByteReader>, volume.all_tiles());
-    launch(label_tiles_kernel<T, connectivity, ByteReader>, grid, T::threads, 0, stream,
+    cclabel::set_carveout(label_tiles_kernel<Shape, connectivity, ByteReader>, volume.all_tiles());
+    launch(label_tiles_kernel<Shape, connectivity, ByteReader>, grid, Shape::threads, 0, stream,
            ByteReader(input), levels, volume);
   } else {
-    cclabel::set_carveout(label_tiles_kernel<T, connectivity, VoxelReader>, volume.all_tiles());
-    launch(label_tiles_kernel<T, connectivity, VoxelReader>, grid, T::threads, 0, stream,
+    cclabel::set_carveout(label_tiles_kernel<Shape, connectivity, VoxelReader>, volume.all_tiles());
+    launch(label_tiles_kernel<Shape, connectivity, VoxelReader>, grid, Shape::threads, 0, stream,
            VoxelReader(input), levels, volume);
   }
 }

@@ -13,11 +13,11 @@ namespace regions::volume {
 namespace {
 
 // Block shape of this pass. Blocks mostly wait for memory. Small blocks are best for many tiles,
-// and larger blocks for few tiles. With 26-connected noise (H200, 2026-11-22), LargeBlock takes
-// 26.9 µs for 128^3 voxels and 126 µs for 256^3; SmallBlock takes 28.7 µs and 121 µs. With less
-// shared memory, small blocks can start earlier, while the last blocks of the previous pass still
-// run: with a capacity of 128 pairs and counts, this pass takes 21.6 µs; with 256, it takes 27.2 µs
-// (256^3 voxels, 26-connected noise with 30% foreground). A capacity of 64 is not faster.
+// and larger blocks for few tiles. With 26-connected noise (H200, 2026-11-22), 128^3 voxels:
+// LargeBlock 26.9 µs, SmallBlock 28.7 µs; 256^3 voxels: LargeBlock 126 µs, SmallBlock 121 µs. With
+// less shared memory, small blocks can start earlier, while the last blocks of the previous pass
+// still run: with a capacity of 128 pairs and counts, this pass takes 21.6 µs; with 256, it takes
+// 27.2 µs (256^3 voxels, 26-connected noise with 30% foreground). A capacity of 64 is not faster.
 template <int threads_, int min_blocks_, int pairs_>
 struct MergeBlock {
   static constexpr int threads = threads_;
@@ -38,15 +38,15 @@ using SmallBlock = MergeBlock<128, 14, 128>;
 // One class of a tile in shared memory, with a halo: the words and rows around the tile, and the
 // previous slice. Is a BandAccess. Everything is loaded at once, so that a thread that searches for
 // adjacent nodes waits for memory only once.
-template <class T, Connectivity connectivity, int threads>
+template <class Shape, Connectivity connectivity, int threads>
 struct HaloTile {
-  using Inner = SharedTile<T, connectivity>;
+  using Inner = SharedTile<Shape, connectivity>;
   static constexpr bool kIsFaceConnected = connectivity == Connectivity::six;
   static constexpr int kThreads = threads;
-  // The halo has no later words and rows for 6-connectivity, because the tiles there merge
-  // themselves with this tile.
+  // With 6-connectivity, the halo needs no later words and rows, because no earlier node in them is
+  // adjacent.
   static constexpr int kWords = kIsFaceConnected ? 2 : 3;
-  static constexpr int kRows = T::rows + (kIsFaceConnected ? 1 : 2);
+  static constexpr int kRows = Shape::rows + (kIsFaceConnected ? 1 : 2);
   // Number of slices, including the second slice of bands in tiles with only one slice.
   static constexpr int kSlices = Inner::kBandsZ * Inner::kBandSlices + 1;
   static constexpr int kBandsY = Inner::kBandsY + (kIsFaceConnected ? 1 : 2);
@@ -103,17 +103,17 @@ struct HaloTile {
 // The pairs of adjacent nodes across the borders of a 6-connected tile. Omits pairs of nodes that
 // other pairs of the same two tiles already connect: four voxels around an edge need only three
 // links.
-template <class T, class Tile>
+template <class Shape, class Tile>
 struct FaceBorder {
   static constexpr int kBandsY = Tile::Inner::kBandsY;
   static constexpr int kBands = Tile::Inner::kBands;
   // Number of words that may touch the tile above or the tile in the previous slices: the first row
   // of each slice, and all bands of the first slice.
-  static constexpr int kWords = T::slices + (T::slices > 1 ? kBandsY : 0);
+  static constexpr int kWords = Shape::slices + (Shape::slices > 1 ? kBandsY : 0);
   // Maximum number of pairs. One row has a pair in at most every second column. The two rows of a
   // band can have a pair in each column. The last term counts the pairs at the first column of each
   // band.
-  static constexpr int kMaxPairs = T::slices * 16 + (kWords - T::slices) * 32 + kBands;
+  static constexpr int kMaxPairs = Shape::slices * 16 + (kWords - Shape::slices) * 32 + kBands;
 
   struct WordAdjacency {
     uint32_t adjacent = 0;  // bits: last column of each run of columns with the same pair
@@ -129,8 +129,8 @@ struct FaceBorder {
 
   // Returns the pairs of word i, 0..kWords - 1.
   __device__ WordAdjacency adjacency_of_word(int i) const {
-    const bool is_above = i < T::slices;
-    const int z = is_above ? i : 0, y = is_above ? 0 : (i - T::slices) * kBandRows;
+    const bool is_above = i < Shape::slices;
+    const int z = is_above ? i : 0, y = is_above ? 0 : (i - Shape::slices) * kBandRows;
     const int other_y = is_above ? -1 : y, other_z = is_above ? z : -1;
     const uint32_t first_row = shared.row(0, y, z) & shared.row(0, other_y, other_z);
     uint32_t implied = 0, all = first_row;
@@ -219,12 +219,12 @@ struct SideColumns {
 // A thread's pairs of adjacent nodes across the borders of an 18- or 26-connected tile. The pairs
 // are in words that face an earlier tile, and at the first and last columns of all words. Omits
 // pairs of nodes that other pairs already connect.
-template <class T, Connectivity connectivity, class Tile>
+template <class Shape, Connectivity connectivity, class Tile>
 struct DiagonalBorder {
   static constexpr int kBandsY = Tile::Inner::kBandsY, kBandsZ = Tile::Inner::kBandsZ;
   static constexpr int kBands = Tile::Inner::kBands;
   // In an image, the only neighbour is in the same slice: the first one of BandNeighbours.
-  static constexpr int kNeighbours = T::slices == 1 ? 1 : BandNeighbours<connectivity>::count;
+  static constexpr int kNeighbours = Shape::slices == 1 ? 1 : BandNeighbours<connectivity>::count;
 
   NodeAdjacency facing;
   // Bits that describe pairs at the ends of the word of a band. Bit 0: the node at the first column
@@ -270,6 +270,7 @@ struct DiagonalBorder {
   // already connect both nodes.
   __device__ void find_sides(const Tile& shared) {
     const int y = band.y, z = band.z;
+    // The number in a name is the index of the row in its band, as in BandWords.
     const SideColumns row0(shared, y, z), row1(shared, y + 1, z), row2(shared, y, z + 1),
         row3(shared, y + 1, z + 1);
     const SideColumns above1(shared, y - 1, z), above3(shared, y - 1, z + 1);
@@ -315,10 +316,10 @@ struct DiagonalBorder {
   template <uint32_t capacity>
   __device__ void move_to(const Tile& shared, uint2 (&list)[capacity], uint32_t& count) {
     const auto count_of_thread = static_cast<uint32_t>(facing.count() + __popc(sides));
-    uint32_t at = reserve_entries(count, count_of_thread);
-    const uint32_t stop = min(at + count_of_thread, capacity);
-    for (; at < stop && facing.count(); ++at) list[at] = facing.pop();
-    for (; at < stop; ++at) list[at] = pop_side(shared);
+    uint32_t index = reserve_entries(count, count_of_thread);
+    const uint32_t stop = min(index + count_of_thread, capacity);
+    for (; index < stop && facing.count(); ++index) list[index] = facing.pop();
+    for (; index < stop; ++index) list[index] = pop_side(shared);
   }
 
  private:
@@ -344,7 +345,7 @@ struct ComponentPairs {
   static constexpr uint64_t kFree = ~0ull;
   unsigned long long seen[kCapacity];  // hash table
   unsigned long long list[kCapacity];
-  uint32_t count;
+  uint32_t count;  // number of pairs, including pairs that the list could not hold
 
   __device__ void clear() {
     for (uint32_t i = threadIdx.x; i < kCapacity; i += Block::threads) seen[i] = kFree;
@@ -368,10 +369,10 @@ struct ComponentPairs {
 // does not matter, because they are sums.
 template <class Block>
 struct CountChanges {
-  static constexpr uint32_t kCounts =
-      Block::counts;  // the last one belongs to the tile's last word
+  // The last one belongs to the tile's last word.
+  static constexpr uint32_t kCounts = Block::counts;
   uint32_t change[kCounts];
-  uint32_t begin;
+  uint32_t begin;  // index in region_counts of change[0]
 
   // The whole block must call this function. A barrier must follow before add().
   __device__ void clear(const Volume& v, const TilePosition& tile) {
@@ -411,10 +412,10 @@ __device__ void merge(const Volume& v, uint64_t pair, bool is_needed,
 
 // The first voxels of components in a thread's rows. Each component counts as a region until it is
 // merged into another one.
-template <class T, class Block>
+template <class Shape, class Block>
 struct ComponentStarts {
-  static constexpr int threads = Block::threads, kSteps = T::words / threads;
-  static_assert(T::words % threads == 0, "all threads have equally many rows");
+  static constexpr int threads = Block::threads, kSteps = Shape::words / threads;
+  static_assert(Shape::words % threads == 0, "all threads have equally many rows");
   uint32_t word[kSteps];    // indices of the rows' words in raster order
   uint32_t firsts[kSteps];  // bits: first voxels
 
@@ -422,7 +423,7 @@ struct ComponentStarts {
 #pragma unroll
     for (int k = 0; k < kSteps; ++k) {
       const int i = k * threads + static_cast<int>(threadIdx.x);
-      const int y = tile.y + i % T::rows, z = tile.z + i / T::rows;
+      const int y = tile.y + i % Shape::rows, z = tile.z + i / Shape::rows;
       const bool exists = tile.voxel_class == 0 && y < v.layout.slice.height && z < v.layout.slices;
       word[k] = v.id_of(tile.layer, tile.w, y, z, 0) / 32;
       firsts[k] =
@@ -440,12 +441,12 @@ struct ComponentStarts {
 // For 18- and 26-connectivity: calls add(nodes, exists) with whole warps for all pairs of adjacent
 // nodes across the borders to earlier tiles. The pairs are listed first, in several rounds if
 // necessary, so that a warp that looks up the components of 32 pairs waits for memory only once.
-template <class T, Connectivity connectivity, class Block, class Tile, class Add>
+template <class Shape, Connectivity connectivity, class Block, class Tile, class Add>
 __device__ void for_each_diagonal_pair(const Tile& tile, uint32_t& count, const Add& add) {
   constexpr uint32_t kCapacity = Block::adjacent_nodes;
   __shared__ uint2 list[kCapacity];
   const uint32_t lane = threadIdx.x % 32;
-  DiagonalBorder<T, connectivity, Tile> border(tile);
+  DiagonalBorder<Shape, connectivity, Tile> border(tile);
   while (true) {
     border.move_to(tile, list, count);
     __syncthreads();  // the list is complete
@@ -461,10 +462,10 @@ __device__ void for_each_diagonal_pair(const Tile& tile, uint32_t& count, const 
   }
 }
 
-// The same for 6-connectivity, with a list that can hold all pairs.
-template <class T, class Tile, class Add>
+// For 6-connectivity: like for_each_diagonal_pair(), but the list can hold all pairs at once.
+template <class Shape, class Tile, class Add>
 __device__ void for_each_face_pair(const Tile& tile, uint32_t& count, const Add& add) {
-  using Border = FaceBorder<T, Tile>;
+  using Border = FaceBorder<Shape, Tile>;
   __shared__ uint2 list[Border::kMaxPairs];
   Border{tile}.list(list, count);
   __syncthreads();  // the list is complete
@@ -477,22 +478,23 @@ __device__ void for_each_face_pair(const Tile& tile, uint32_t& count, const Add&
 
 // A block merges one class of a tile with the earlier tiles. It finds all pairs of adjacent nodes
 // across the borders, and then merges the pairs of their components.
-template <class T, Connectivity connectivity, class Block>
+template <class Shape, Connectivity connectivity, class Block>
 __global__ __launch_bounds__(Block::threads, Block::min_blocks)  //
     void merge_tiles_kernel(Volume v) {
   constexpr int kThreads = Block::threads;
   __shared__ ComponentPairs<Block> pairs;
   __shared__ CountChanges<Block> changes;
   __shared__ uint32_t pair_count;
-  using Tile = HaloTile<T, connectivity, kThreads>;
+  using Tile = HaloTile<Shape, connectivity, kThreads>;
   __shared__ Tile shared;
   const TilePosition tile(v);
   pairs.clear();
   changes.clear(v, tile);
   if (threadIdx.x == 0) pair_count = 0;
   pdl_trigger_and_wait();
-  const ComponentStarts<T, Block> starts(v,
-                                         tile);  // these loads overlap with the loads of the tile
+  const ComponentStarts<Shape, Block> starts(
+      v,
+      tile);  // these loads overlap with the loads of the tile
   shared.load(v, tile);
   __syncthreads();  // pairs and changes are empty, and the tile is loaded
   starts.count(v, changes);
@@ -507,9 +509,9 @@ __global__ __launch_bounds__(Block::threads, Block::min_blocks)  //
     if (__any_sync(kAllLanes, overflows)) merge(v, pair, overflows, changes);
   };
   if constexpr (Tile::kIsFaceConnected) {
-    for_each_face_pair<T>(shared, pair_count, add);
+    for_each_face_pair<Shape>(shared, pair_count, add);
   } else {
-    for_each_diagonal_pair<T, connectivity, Block>(shared, pair_count, add);
+    for_each_diagonal_pair<Shape, connectivity, Block>(shared, pair_count, add);
   }
   __syncthreads();  // the list of component pairs is complete
   for (uint32_t start = threadIdx.x - lane; start < pairs.size(); start += kThreads) {
@@ -540,19 +542,19 @@ __global__ __launch_bounds__(cclabel::BitmapBlock::threads) void flatten_kernel(
   }
 }
 
-template <class T, Connectivity connectivity, class Block>
+template <class Shape, Connectivity connectivity, class Block>
 void launch_blocks(const Volume& v, cudaStream_t stream) {
-  cclabel::set_carveout(merge_tiles_kernel<T, connectivity, Block>, v.all_tiles());
-  launch_pdl(merge_tiles_kernel<T, connectivity, Block>, tile_grid(v, v.classes), Block::threads, 0,
-             stream, v);
+  cclabel::set_carveout(merge_tiles_kernel<Shape, connectivity, Block>, v.all_tiles());
+  launch_pdl(merge_tiles_kernel<Shape, connectivity, Block>, tile_grid(v, v.classes),
+             Block::threads, 0, stream, v);
 }
 
-template <class T, Connectivity connectivity>
+template <class Shape, Connectivity connectivity>
 void launch_merges(const Volume& v, cudaStream_t stream) {
   if (v.all_tiles() <= cclabel::kFewTiles) {
-    launch_blocks<T, connectivity, LargeBlock>(v, stream);
+    launch_blocks<Shape, connectivity, LargeBlock>(v, stream);
   } else {
-    launch_blocks<T, connectivity, SmallBlock>(v, stream);
+    launch_blocks<Shape, connectivity, SmallBlock>(v, stream);
   }
   if (!v.needs_flat_forest) return;
   launch(flatten_kernel, blocks_for(v.all_words(), cclabel::BitmapBlock::threads),

@@ -9,8 +9,7 @@
 //      components in shared memory.
 //        reads:  the image
 //        writes: bits, nodes, component_of_node, forest, counts, component_firsts, region_firsts;
-//        clears
-//                region_counts
+//                clears region_counts
 //   2. merge_tiles() (merge_volume_tiles.cu) merges components that touch across tiles into
 //      regions, and counts the regions.
 //        reads:  bits, nodes, component_of_node, forest, component_firsts

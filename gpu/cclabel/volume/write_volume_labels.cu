@@ -16,8 +16,8 @@ namespace {
 template <int threads_>
 struct WriteBlock {
   static constexpr int threads = threads_;
-  static constexpr uint32_t max_nodes =
-      2048;  // maximum number of nodes in shared memory, per class
+  // Maximum number of nodes in shared memory, per class.
+  static constexpr uint32_t max_nodes = 2048;
 };
 using UsualWriteBlock = WriteBlock<256>;
 // For few tiles. Measured with 128^3 voxels, noise with 30% foreground (H200, 2026-11-22): 28.9 µs
@@ -28,9 +28,9 @@ using LargeWriteBlock = WriteBlock<512>;
 // Number of resident threads per multiprocessor, for __launch_bounds__. 2048 is the maximum of the
 // device. Writing colours needs more registers, so fewer threads are resident.
 template <cclabel::PixelWriter Writer>
-inline constexpr int kMaxThreads = 2048;
+inline constexpr int kThreadsPerMultiprocessor = 2048;
 template <>
-inline constexpr int kMaxThreads<cclabel::ColorWriter> = 512;
+inline constexpr int kThreadsPerMultiprocessor<cclabel::ColorWriter> = 512;
 
 // The sizes of a tile and of its arrays in shared memory. All sizes are powers of two.
 template <class Block>
@@ -184,13 +184,16 @@ struct TileLabels {
     const auto label = [&](uint32_t component) {
       return labels[component & (geometry.capacity - 1)];
     };
-    const auto pair = [&](uint32_t two) { return uint2{label(two), label(two >> 16)}; };
+    const auto label_pair = [&](uint32_t two_components) {
+      return uint2{label(two_components), label(two_components >> 16)};
+    };
 #pragma unroll
     for (uint32_t k = 0; k < LoadedNodes::kLoads; ++k) {
       const uint32_t i = k * kThreads + threadIdx.x;
       if (i * LoadedNodes::kPerLoad >= nodes) continue;
-      const uint4& eight = loaded.components[k];
-      const uint2 a = pair(eight.x), b = pair(eight.y), c = pair(eight.z), d = pair(eight.w);
+      const uint4& eight_components = loaded.components[k];
+      const uint2 a = label_pair(eight_components.x), b = label_pair(eight_components.y),
+                  c = label_pair(eight_components.z), d = label_pair(eight_components.w);
       to[2 * i] = make_uint4(a.x, a.y, b.x, b.y);
       to[2 * i + 1] = make_uint4(c.x, c.y, d.x, d.y);
     }
@@ -262,18 +265,18 @@ struct TileLabels {
 };
 
 template <class Block, cclabel::PixelWriter Writer>
-__global__ __launch_bounds__(Block::threads, kMaxThreads<Writer> / Block::threads)  //
+__global__ __launch_bounds__(Block::threads, kThreadsPerMultiprocessor<Writer> / Block::threads)  //
     void write_kernel(Volume v, TileGeometry<Block> geometry, Writer writer) {
   extern __shared__ uint4 shared[];
   const TileLabels<Block> labels(v, geometry, shared);
   pdl_wait();
   labels.load_rows();
-  bool fit_all = true;  // whether the nodes of all classes fit into shared memory
+  bool all_fit = true;  // whether the nodes of all classes fit into shared memory
   for (int voxel_class = 0; voxel_class < v.classes; ++voxel_class) {
     const TileCounts counts = v.counts[tile_class_index(v, labels.tile.index, voxel_class)];
     labels.load_nodes(voxel_class);
     const bool fits = counts.nodes <= geometry.capacity;
-    fit_all &= fits;
+    all_fit &= fits;
     if (!fits) continue;
     const auto loaded = labels.load_components(voxel_class, counts.nodes);
     labels.label_components(voxel_class, counts.components);
@@ -290,14 +293,14 @@ __global__ __launch_bounds__(Block::threads, kMaxThreads<Writer> / Block::thread
   const auto write = [&](const auto& find) {
     for (int b = static_cast<int>(threadIdx.x / 8); b < geometry.bands; b += Block::threads / 8) {
       const auto band = labels.band(b);
-      uint32_t any = 0, all = ~0u;
+      uint32_t any_row = 0, all_rows = ~0u;
       labels.for_each_row(band, [&](uint32_t row, int) {
-        any |= row;
-        all &= row;
+        any_row |= row;
+        all_rows &= row;
       });
       uint32_t foreground[4] = {}, background[4] = {};
-      find(b, 0, any >> bit & 15, foreground);
-      if (v.classes > 1) find(b, 1, labels.class_bits(all, 1) >> bit & 15, background);
+      find(b, 0, any_row >> bit & 15, foreground);
+      if (v.classes > 1) find(b, 1, labels.class_bits(all_rows, 1) >> bit & 15, background);
 #pragma unroll
       for (int k = 0; k < 4; ++k) {
         foreground[k] = writer.value(foreground[k]);
@@ -313,7 +316,7 @@ __global__ __launch_bounds__(Block::threads, kMaxThreads<Writer> / Block::thread
       });
     }
   };
-  if (fit_all) {
+  if (all_fit) {
     write([&](int band, int voxel_class, uint32_t columns, uint32_t(&label)[4]) {
       labels.load_labels(band, bit, voxel_class, columns, label);
     });
@@ -344,8 +347,8 @@ struct WriteLaunch {
     const auto kernel = write_kernel<Block, Writer>;
     cclabel::set_carveout(kernel, volume.all_tiles());
     const size_t bytes = geometry.shared_bytes(volume);
-    constexpr size_t kDefaultLimit =
-        48 * 1024;  // in bytes; a kernel must set an attribute to use more
+    // In bytes; a kernel must set an attribute to use more.
+    constexpr size_t kDefaultLimit = 48 * 1024;
     if (bytes > kDefaultLimit) {
       check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                  static_cast<int>(bytes)),
