@@ -21,8 +21,7 @@
 //   component         connected runs of one tile
 //   border component  a component that touches another tile
 //   region            connected components of all tiles; its label is its number in raster order
-//   parent            the union-find forest that merges border components; a root represents a
-//   region
+//   parent            the union-find forest of border components; each root represents a region
 //
 // Passes for images, in the order in which CcLabelCuda::label() calls them. Buffers in lower case
 // are members of ImageTiles (image_tiles.hpp). Records is defined in device_records.hpp,

@@ -271,7 +271,7 @@ __global__ __launch_bounds__(Block::threads,
     }
     if (!__syncthreads_or(has_any_record)) continue;  // the sums are 0 and their labels are written
     if (!Block::loads_early) thread.load_colors(position, values);
-    for (int r = thread_index; r < all.runs; r += kThreads) {
+    for (int r = thread_index; r < counts.runs; r += kThreads) {
       const int c = component_of[r] - first;
       const bool has_record = c >= 0 && c < count && shared.sums.label[c];
       shared.component[r] = has_record ? static_cast<uint16_t>(c) : kNoRecord;
@@ -279,7 +279,7 @@ __global__ __launch_bounds__(Block::threads,
     __syncthreads();  // shared.component is complete
     sum_words(shared, thread, position, values);
     __syncthreads();  // the sums are complete
-    add_to_records<kThreads>(shared.sums, tiles, position, first, count, all.border, records);
+    add_to_records<kThreads>(shared.sums, tiles, position, first, count, counts.border, records);
     __syncthreads();  // all threads have read the sums; the next round may clear them
   }
 }
