@@ -182,7 +182,7 @@ class CcLabelCuda final : public CcLabel {
     const TrackMemory& memory = tracker_.begin(stream);
     const TrackRules rules = track_rules(params, setup_.in);
     const TrackedRecords tracked{records.region, tiles.total + 1, records.capacity};
-    share_pixels(tiles, memory, tracker_.previous_words(), records.capacity, stream);
+    count_shared_pixels(tiles, memory, tracker_.previous_words(), records.capacity, stream);
     buffers.side_stream()->join(stream);
     tracker_.collect_pairs(rules, tracked, stream);
     tracker_.match(rules, tracked, stream);

@@ -129,15 +129,16 @@ class ColorWords {
     for (int k = 0; k < channels; ++k) {
       const Component& c = frame.layout.component[k];
       plane_[k] = reinterpret_cast<const uint8_t*>(frame.plane[c.plane]);
-      const auto o = static_cast<uint32_t>(c.offset);
+      const auto offset = static_cast<uint32_t>(c.offset);
       if (c.step == 3) {
-        // Byte selectors for bytes o, o + 3, o + 6 and o + 9 of twelve bytes. `first` selects from
-        // the first eight bytes; `then` adds the bytes from the last four.
-        const uint32_t first[3] = {0x0630, 0x0741, 0x0052}, then[3] = {0x5210, 0x6210, 0x7410};
-        select_[k] = first[o];
-        rest_[k] = then[o];
+        // Byte selectors for the bytes offset + 0, 3, 6 and 9 of twelve bytes. first_selector
+        // selects from the first eight bytes; rest_selector adds the bytes from the last four.
+        const uint32_t first_selector[3] = {0x0630, 0x0741, 0x0052},
+                       rest_selector[3] = {0x5210, 0x6210, 0x7410};
+        select_[k] = first_selector[offset];
+        rest_[k] = rest_selector[offset];
       } else {
-        select_[k] = c.step == 4 ? o | (o + 4) << 4 : o * 0x1111 + 0x2200;
+        select_[k] = c.step == 4 ? offset | (offset + 4) << 4 : offset * 0x1111 + 0x2200;
       }
     }
   }
@@ -201,27 +202,27 @@ class ColorWords {
     }
   }
   __device__ void load_triples(Word& word, const uint8_t* from) const {
-    uint32_t of[24];
-    load_words(of, from);
+    uint32_t packed[24];
+    load_words(packed, from);
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
 #pragma unroll
       for (int k = 0; k < channels; ++k) {
-        const uint32_t first = __byte_perm(of[3 * i], of[3 * i + 1], select_[k]);
-        word.bytes[k][i] = __byte_perm(first, of[3 * i + 2], rest_[k]);
+        const uint32_t first = __byte_perm(packed[3 * i], packed[3 * i + 1], select_[k]);
+        word.bytes[k][i] = __byte_perm(first, packed[3 * i + 2], rest_[k]);
       }
     }
   }
   __device__ void load_quadruples(Word& word, const uint8_t* from) const {
-    uint32_t of[32];
-    load_words(of, from);
+    uint32_t packed[32];
+    load_words(packed, from);
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
 #pragma unroll
       for (int k = 0; k < channels; ++k) {
-        const uint32_t two = __byte_perm(of[4 * i], of[4 * i + 1], select_[k]);
-        const uint32_t more = __byte_perm(of[4 * i + 2], of[4 * i + 3], select_[k]);
-        word.bytes[k][i] = __byte_perm(two, more, 0x5410);
+        const uint32_t first_two = __byte_perm(packed[4 * i], packed[4 * i + 1], select_[k]);
+        const uint32_t last_two = __byte_perm(packed[4 * i + 2], packed[4 * i + 3], select_[k]);
+        word.bytes[k][i] = __byte_perm(first_two, last_two, 0x5410);
       }
     }
   }

@@ -120,13 +120,13 @@ __device__ inline MarkedCounts number_runs(TileRuns<Shape>& runs,
 // half a word.
 struct ByteReader {
   Image<const uint8_t> image;
-  int level;      // 1..255; 256: no pixel is foreground
-  uint32_t flip;  // XORed to the bits: 0, or all ones to label the background
+  int level;          // 1..255; 256: no pixel is foreground
+  uint32_t xor_mask;  // XORed to the bits: 0, or all ones to label the background
 
   explicit ByteReader(const LabelInput& input)
       : image(input.frame.plane_as<const uint8_t>(0, input.frame.width, input.frame.height)),
         level(input.level),
-        flip(input.complement ? 0xffffffffu : 0) {}
+        xor_mask(input.complement ? 0xffffffffu : 0) {}
 
   static bool can_read(const LabelInput& input) {
     const Layout& layout = input.frame.layout;
@@ -161,7 +161,7 @@ struct ByteReader {
 
  private:
   // Returns four bits. Bit k is set if byte k of `bytes` is at least byte k of `levels`.
-  __device__ static uint32_t nibble(uint32_t bytes, uint32_t levels) {
+  __device__ static uint32_t threshold_four_bytes(uint32_t bytes, uint32_t levels) {
     const uint32_t ones = __vcmpgeu4(bytes, levels) & 0x01010101u;
     return ones * 0x01020408u >> 24 & 15u;
   }
@@ -180,13 +180,13 @@ struct ByteReader {
     uint32_t bits = 0;
     if (inside >= 16) {
       const uint32_t levels = static_cast<uint32_t>(level) * 0x01010101u;
-      bits = nibble(v.x, levels) | nibble(v.y, levels) << 4 | nibble(v.z, levels) << 8 |
-             nibble(v.w, levels) << 12;
-      return (bits ^ flip) & 0xffffu;
+      bits = threshold_four_bytes(v.x, levels) | threshold_four_bytes(v.y, levels) << 4 |
+             threshold_four_bytes(v.z, levels) << 8 | threshold_four_bytes(v.w, levels) << 12;
+      return (bits ^ xor_mask) & 0xffffu;
     }
     const uint8_t* pixels = image.row(y) + x;
     for (int k = 0; k < inside; ++k) bits |= static_cast<uint32_t>(pixels[k] >= level) << k;
-    return (bits ^ flip) & bits_below(inside);
+    return (bits ^ xor_mask) & bits_below(inside);
   }
 };
 

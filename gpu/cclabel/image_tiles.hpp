@@ -121,9 +121,9 @@ struct TilePosition {
   int x, y;         // of the tile's first pixel in the image
 
   // Returns the id of a pixel of the tile, from its index in the tile (y * tile_width + x).
-  __device__ uint32_t id(const ImageTiles& tiles, int local) const {
-    const auto px = static_cast<uint32_t>(x + (local & (tiles.tile_width - 1)));
-    const auto py = static_cast<uint32_t>(y + (local >> tiles.tile_width_bits));
+  __device__ uint32_t id(const ImageTiles& tiles, int index_in_tile) const {
+    const auto px = static_cast<uint32_t>(x + (index_in_tile & (tiles.tile_width - 1)));
+    const auto py = static_cast<uint32_t>(y + (index_in_tile >> tiles.tile_width_bits));
     return py * static_cast<uint32_t>(tiles.stride) + px;
   }
 };

@@ -343,20 +343,21 @@ template <RunAdjacency Adjacency>
 __device__ void write_edges(const TileForest<Adjacency>& shared, const ImageTiles& tiles,
                             const TilePosition& position) {
   using Shape = typename Adjacency::Tile;
-  constexpr int kAcross = 2 * Shape::width;
-  for (int i = static_cast<int>(threadIdx.x); i < kAcross + 2 * Shape::rows; i += Shape::threads) {
+  constexpr int kTopAndBottom = 2 * Shape::width;
+  for (int i = static_cast<int>(threadIdx.x); i < kTopAndBottom + 2 * Shape::rows;
+       i += Shape::threads) {
     int x, y;
     uint32_t* to;
-    if (i < kAcross) {
+    if (i < kTopAndBottom) {
       const bool is_top = i < Shape::width;
       x = i % Shape::width;
       y = is_top ? 0 : Shape::rows - 1;
       to = (is_top ? tiles.top_edge : tiles.bottom_edge) +
            static_cast<size_t>(position.row) * tiles.stride + position.x + x;
     } else {
-      const bool is_left = i < kAcross + Shape::rows;
+      const bool is_left = i < kTopAndBottom + Shape::rows;
       x = is_left ? 0 : Shape::width - 1;
-      y = (i - kAcross) % Shape::rows;
+      y = (i - kTopAndBottom) % Shape::rows;
       if (position.y + y >= tiles.size.height) continue;
       to = (is_left ? tiles.left_edge : tiles.right_edge) +
            static_cast<size_t>(position.column) * tiles.size.height + position.y + y;

@@ -47,7 +47,8 @@
 //   5. measure_regions() (measure.cu) sums area, position and colour of each region.
 //        reads:  the image, the buffers of passes 1 to 4
 //        writes: Records
-//   6. share_pixels() (share.cu), only with tracking, counts the pixels that regions share with
+//   6. count_shared_pixels() (share.cu), only with tracking, counts the pixels that regions share
+//   with
 //      regions of the previous frame. Then gpu/tracking writes the regions' tracks to Records.
 //        reads:  the buffers of passes 1 to 4, the previous frame's labels
 //        writes: TrackMemory::pairs, this frame's labels for the next frame
@@ -141,9 +142,9 @@ void measure_regions(const ImageTiles& tiles, const ConstFrame& frame, const Rec
 // previous frame. Adds the counts to memory.pairs. Then replaces the stored previous frame by this
 // frame: its foreground and run starts in `previous_words`, [height][width / 32], and its labels in
 // memory.labels, at the first pixel of each run within a 32-pixel word.
-void share_pixels(const ImageTiles& tiles, const TrackMemory& memory,
-                  const Image<PreviousFrameWord>& previous_words, uint32_t capacity,
-                  cudaStream_t stream);
+void count_shared_pixels(const ImageTiles& tiles, const TrackMemory& memory,
+                         const Image<PreviousFrameWord>& previous_words, uint32_t capacity,
+                         cudaStream_t stream);
 
 // Writes the label of each pixel to a label map.
 void write_labels(const ImageTiles& tiles, LabelMap labels, cudaStream_t stream);

@@ -166,13 +166,13 @@ __device__ void sum_words(TileSums<kComponents>& shared, const ThreadWord<kThrea
 // contains this pixel.
 __device__ void write_first_pixel(const ImageTiles& tiles, const TilePosition& position, int c,
                                   bool is_border, uint32_t label, Region& record) {
-  const int local =
+  const int index_in_tile =
       tiles.first_pixel[static_cast<size_t>(position.tile_index) * tiles.max_tile_runs + c];
-  const uint32_t id = position.id(tiles, local);
+  const uint32_t id = position.id(tiles, index_in_tile);
   if (is_border && tiles.parent[id] != id) return;
   record.id = record.track = label;
-  record.first_x = position.x + (local & (tiles.tile_width - 1));
-  record.first_y = record.top = position.y + (local >> tiles.tile_width_bits);
+  record.first_x = position.x + (index_in_tile & (tiles.tile_width - 1));
+  record.first_y = record.top = position.y + (index_in_tile >> tiles.tile_width_bits);
 }
 
 // Writes the record of a region that consists of one component, which touches no other tile.

@@ -23,9 +23,10 @@ __device__ uint32_t run_begins(const RunWord& word) {
 // Counts the shared pixels of a word, and then replaces the stored labels of the previous frame by
 // the current labels. A segment is a sequence of pixels that belong to one region of this frame and
 // to one region of the previous frame.
-__device__ void share_word(const RunWord& word, const uint16_t* component_label,
-                           const uint16_t* component, BlockPairs& pairs, const PairTable& all_pairs,
-                           PreviousFrameWord& stored, uint16_t* labels) {
+__device__ void count_shared_in_word(const RunWord& word, const uint16_t* component_label,
+                                     const uint16_t* component, BlockPairs& pairs,
+                                     const PairTable& all_pairs, PreviousFrameWord& stored,
+                                     uint16_t* labels) {
   const auto label_at = [&](int b) { return component_label[component[word.run_at(b)]]; };
   const PreviousFrameWord previous = stored;
   const uint32_t begins = run_begins(word), common = word.foreground & previous.foreground;
@@ -48,7 +49,7 @@ __device__ void share_word(const RunWord& word, const uint16_t* component_label,
 }
 
 template <class Shape>
-__global__ __launch_bounds__(Shape::all_words) void share_kernel(
+__global__ __launch_bounds__(Shape::all_words) void count_shared_kernel(
     ImageTiles tiles, PairTable pairs, Image<PreviousFrameWord> previous_words,
     Image<uint16_t> labels, uint32_t capacity) {
   __shared__ SharedMemory<Shape> shared;
@@ -74,8 +75,8 @@ __global__ __launch_bounds__(Shape::all_words) void share_kernel(
   if (word.foreground | previous.foreground) {
     const uint16_t* component =
         tiles.component_of_run + static_cast<size_t>(position.tile_index) * Shape::max_runs;
-    share_word(word, shared.component_label, component, shared.pairs, pairs, previous,
-               labels.row(y) + column * 32);
+    count_shared_in_word(word, shared.component_label, component, shared.pairs, pairs, previous,
+                         labels.row(y) + column * 32);
     previous_words(column, y) = previous;
   }
   __syncthreads();  // the pairs of the tile are complete
@@ -84,17 +85,17 @@ __global__ __launch_bounds__(Shape::all_words) void share_kernel(
 
 }  // namespace
 
-void share_pixels(const ImageTiles& tiles, const TrackMemory& memory,
-                  const Image<PreviousFrameWord>& previous_words, uint32_t capacity,
-                  cudaStream_t stream) {
+void count_shared_pixels(const ImageTiles& tiles, const TrackMemory& memory,
+                         const Image<PreviousFrameWord>& previous_words, uint32_t capacity,
+                         cudaStream_t stream) {
   const dim3 grid(static_cast<unsigned>(tiles.tile_columns),
                   static_cast<unsigned>(tiles.tile_rows));
   if (tiles.tile_width == BinaryTile::width) {
-    launch(share_kernel<BinaryTile>, grid, BinaryTile::all_words, 0, stream, tiles, memory.pairs,
-           previous_words, memory.labels, capacity);
+    launch(count_shared_kernel<BinaryTile>, grid, BinaryTile::all_words, 0, stream, tiles,
+           memory.pairs, previous_words, memory.labels, capacity);
   } else {
-    launch(share_kernel<LinkedTile>, grid, LinkedTile::all_words, 0, stream, tiles, memory.pairs,
-           previous_words, memory.labels, capacity);
+    launch(count_shared_kernel<LinkedTile>, grid, LinkedTile::all_words, 0, stream, tiles,
+           memory.pairs, previous_words, memory.labels, capacity);
   }
 }
 

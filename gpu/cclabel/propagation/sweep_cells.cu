@@ -16,13 +16,13 @@ namespace regions::propagation {
 namespace {
 
 constexpr int kThreads = 128;
-constexpr uint32_t kOutside = 0xffffffffu;     // label of cells that belong to no region
+constexpr uint32_t kNoRegion = 0xffffffffu;    // label of cells that belong to no region
 constexpr uint32_t kBackground = 0x80000000u;  // bit of a label that is set for background
 
 // Returns whether two cells with these labels are linked: they have the same class, and belong to
 // regions.
 __device__ bool are_linked(uint32_t a, uint32_t b) {
-  return ((a ^ b) & kBackground) == 0 && a != kOutside && b != kOutside;
+  return ((a ^ b) & kBackground) == 0 && a != kNoRegion && b != kNoRegion;
 }
 __device__ void take_smaller(uint32_t& label, uint32_t other) {
   if (are_linked(label, other)) label = min(label, other);
@@ -56,8 +56,8 @@ struct WarpRow {
     const int lane = static_cast<int>(threadIdx.x % 32);
     uint32_t before = __shfl_up_sync(kAllLanes, other.label[kCells - 1], 1);
     uint32_t after = __shfl_down_sync(kAllLanes, other.label[0], 1);
-    if (lane == 0) before = kOutside;
-    if (lane == 31) after = kOutside;
+    if (lane == 0) before = kNoRegion;
+    if (lane == 31) after = kNoRegion;
 #pragma unroll
     for (int i = 0; i < kCells; ++i) {
       take_smaller(label[i], i > 0 ? other.label[i > 0 ? i - 1 : 0] : before);
@@ -192,7 +192,7 @@ __global__ __launch_bounds__(kThreads) void begin_kernel(CellInput input, CellAr
   const auto stride = static_cast<uint32_t>(cells.stride);
   const auto row = static_cast<int>(i / stride), x = static_cast<int>(i % stride);
   if (row >= cells.layout.rows()) return;
-  uint32_t label = kOutside;
+  uint32_t label = kNoRegion;
   if (x < cells.layout.slice.width) {
     const int value = cclabel::compared_value(input.image, x, row % cells.layout.volume_rows());
     const bool is_set = value >= input.levels.level[row / cells.layout.volume_rows()];
@@ -211,7 +211,7 @@ __global__ __launch_bounds__(kThreads) void end_kernel(CellArrays cells) {
   const auto width = static_cast<uint32_t>(cells.layout.slice.width);
   const uint32_t label =
       cells.sweep_labels[static_cast<size_t>(cell / width) * cells.stride + cell % width];
-  cells.label[cell] = label == kOutside ? 0 : (label & ~kBackground) + 1;
+  cells.label[cell] = label == kNoRegion ? 0 : (label & ~kBackground) + 1;
 }
 
 // Calls use(kernel) with the kernel for rows of this stride.

@@ -64,14 +64,14 @@ struct HaloTile {
     };
 #pragma unroll
     for (int i = static_cast<int>(threadIdx.x); i < kSlices * kRows * kWords; i += kThreads) {
-      const int row = i % kRows, word_in_row = i / kRows % kWords, in_tile = i / kRows / kWords;
-      const int w = tile.w - 1 + word_in_row, y = tile.y - 1 + row, z = tile.z - 1 + in_tile;
+      const int row = i % kRows, word_in_row = i / kRows % kWords, slice_index = i / kRows / kWords;
+      const int w = tile.w - 1 + word_in_row, y = tile.y - 1 + row, z = tile.z - 1 + slice_index;
       uint32_t word = 0;
       if (exists(w, y, z)) {
         word = v.bits[v.word_index(v.layout.row({y, z, tile.layer}), w)];
         if (tile.voxel_class != 0) word = ~word & valid_bits(v, w);
       }
-      bits[(in_tile * kRows + row) * kWords + word_in_row] = word;
+      bits[(slice_index * kRows + row) * kWords + word_in_row] = word;
     }
 #pragma unroll
     for (int i = static_cast<int>(threadIdx.x); i < kBandsZ * kBandsY * kWords; i += kThreads) {
@@ -197,7 +197,8 @@ struct FaceBorder {
 // column of the previous word. Bit 2: the word's last column. Bit 3: the first column of the next
 // word.
 struct SideColumns {
-  static constexpr uint32_t kInside = 5;  // mask of bits 0 and 2, the columns of the word itself
+  static constexpr uint32_t kInsideMask =
+      5;  // mask of bits 0 and 2, the columns of the word itself
   uint32_t bits;
 
   __device__ SideColumns(uint32_t bits_) : bits(bits_) {}
@@ -279,7 +280,7 @@ struct DiagonalBorder {
     const auto pair_of_rows = [&](const SideColumns& a, const SideColumns& b,
                                   const SideColumns& other_a, const SideColumns& other_b) {
       const SideColumns here = a | b, other = other_a | other_b;
-      const uint32_t is_empty = ~other.inside() & ~here.outside() & SideColumns::kInside;
+      const uint32_t is_empty = ~other.inside() & ~here.outside() & SideColumns::kInsideMask;
       if constexpr (connectivity == Connectivity::twenty_six) {
         return here.inside() & other.outside() & is_empty;
       } else {
@@ -294,7 +295,7 @@ struct DiagonalBorder {
       const auto single_row = [&](const SideColumns& here, const SideColumns& other,
                                   const SideColumns& middle) {
         return here.inside() & other.outside() & ~other.inside() & ~here.outside() & ~middle.any() &
-               SideColumns::kInside;
+               SideColumns::kInsideMask;
       };
       sides |= single_row(row0, SideColumns(shared, y - 1, z - 1), above1 | back2) << 12;
       sides |=
@@ -342,13 +343,13 @@ struct DiagonalBorder {
 template <class Block>
 struct ComponentPairs {
   static constexpr uint32_t kCapacity = Block::pairs;
-  static constexpr uint64_t kFree = ~0ull;
+  static constexpr uint64_t kFreeEntry = ~0ull;
   unsigned long long seen[kCapacity];  // hash table
   unsigned long long list[kCapacity];
   uint32_t count;  // number of pairs, including pairs that the list could not hold
 
   __device__ void clear() {
-    for (uint32_t i = threadIdx.x; i < kCapacity; i += Block::threads) seen[i] = kFree;
+    for (uint32_t i = threadIdx.x; i < kCapacity; i += Block::threads) seen[i] = kFreeEntry;
     if (threadIdx.x == 0) count = 0;
   }
   // Adds a pair. Returns false if the list is full. The first pair with a hash value takes the
@@ -356,7 +357,7 @@ struct ComponentPairs {
   // repeatedly.
   __device__ bool add(uint64_t pair) {
     const auto hash = static_cast<uint32_t>((pair ^ pair >> 29) * 0x9e3779b97f4a7c15ull >> 40);
-    if (atomicCAS(&seen[hash % kCapacity], kFree, pair) == pair) return true;
+    if (atomicCAS(&seen[hash % kCapacity], kFreeEntry, pair) == pair) return true;
     const uint32_t index = atomicAdd(&count, 1u);
     if (index < kCapacity) list[index] = pair;
     return index < kCapacity;
@@ -536,8 +537,8 @@ __global__ __launch_bounds__(cclabel::BitmapBlock::threads) void flatten_kernel(
       entry = entry_index_of_node(v, row.node_at(row.bits >> b & 1 ? 0 : 1, b));
     }
     // Lanes without a component follow the path of another lane, and write nothing.
-    const uint32_t spare = __shfl_sync(kAllLanes, entry, __ffs(static_cast<int>(lanes)) - 1);
-    flatten(v.forest, has_component ? entry : spare, has_component);
+    const uint32_t spare_entry = __shfl_sync(kAllLanes, entry, __ffs(static_cast<int>(lanes)) - 1);
+    flatten(v.forest, has_component ? entry : spare_entry, has_component);
     merged &= merged - 1;
   }
 }

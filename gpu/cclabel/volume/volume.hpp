@@ -112,12 +112,12 @@ struct alignas(4) TileCounts {
 
 // The sizes of one in-flight volume and its buffers in device memory. Copied to kernels by value.
 struct Volume {
-  VolumeLayout layout;  // width, height, slices; one layer per threshold
-  int words;            // number of words per row
-  Divisor row_word_divisor;
-  int classes;  // 1: only foreground is labelled; 2: background is labelled too
+  VolumeLayout layout;       // width, height, slices; one layer per threshold
+  int words;                 // number of words per row
+  Divisor row_word_divisor;  // divides by `words`
+  int classes;               // 1: only foreground is labelled; 2: background is labelled too
   Connectivity connectivity;
-  int band_slices;
+  int band_slices;             // number of slices of a band
   int bands_y, bands_z;        // number of bands of the volume along y and z
   int tile_rows, tile_slices;  // size of a tile in rows and slices
   int tiles_y, tiles_z;        // number of tiles along y and z; along x there are `words` tiles
@@ -262,6 +262,7 @@ __device__ inline uint32_t run_from(uint32_t bits, int b) {
 // Returns the index in `nodes` of word w of the band that contains row (y, z).
 __device__ inline uint32_t band_word_index(const Volume& v, int voxel_class, int layer, int w,
                                            int y, int z) {
+  // A slab contains the bands with the same z, of one layer and class.
   const int slab = (voxel_class * v.layout.layers + layer) * v.bands_z + (z >> (v.band_slices - 1));
   return BandRows::index(static_cast<uint32_t>(slab * v.bands_y + y / kBandRows),
                          static_cast<uint32_t>(w), static_cast<uint32_t>(v.words));

@@ -158,9 +158,10 @@ struct TileLabels {
   // The component numbers of the thread's share of the nodes of a class. They are loaded early, so
   // that the loads overlap with label_components().
   struct LoadedNodes {
-    static constexpr uint32_t kPerLoad = sizeof(uint4) / sizeof(uint16_t);
-    static constexpr uint32_t kLoads = kRows / kBandRows * 32 / (kThreads * kPerLoad);
-    static_assert(kLoads * kThreads * kPerLoad == kRows / kBandRows * 32, "one node per column");
+    static constexpr uint32_t kNodesPerLoad = sizeof(uint4) / sizeof(uint16_t);
+    static constexpr uint32_t kLoads = kRows / kBandRows * 32 / (kThreads * kNodesPerLoad);
+    static_assert(kLoads * kThreads * kNodesPerLoad == kRows / kBandRows * 32,
+                  "one node per column");
     uint4 components[kLoads];
   };
   __device__ LoadedNodes load_components(int voxel_class, uint32_t nodes) const {
@@ -170,7 +171,7 @@ struct TileLabels {
 #pragma unroll
     for (uint32_t k = 0; k < LoadedNodes::kLoads; ++k) {
       const uint32_t i = k * kThreads + threadIdx.x;
-      if (i * LoadedNodes::kPerLoad < nodes) loaded.components[k] = from[i];
+      if (i * LoadedNodes::kNodesPerLoad < nodes) loaded.components[k] = from[i];
     }
     return loaded;
   }
@@ -190,7 +191,7 @@ struct TileLabels {
 #pragma unroll
     for (uint32_t k = 0; k < LoadedNodes::kLoads; ++k) {
       const uint32_t i = k * kThreads + threadIdx.x;
-      if (i * LoadedNodes::kPerLoad >= nodes) continue;
+      if (i * LoadedNodes::kNodesPerLoad >= nodes) continue;
       const uint4& eight_components = loaded.components[k];
       const uint2 a = label_pair(eight_components.x), b = label_pair(eight_components.y),
                   c = label_pair(eight_components.z), d = label_pair(eight_components.w);
