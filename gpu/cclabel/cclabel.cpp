@@ -294,7 +294,7 @@ class CcLabelCuda final : public CcLabel {
   std::unique_ptr<CcLabel> propagation_;             // not null for propagation and sweep
   std::vector<RunLengths> run_lengths_;              // [slots], empty unless runs are requested
   Method method_ = Method::automatic;                // from prepare()
-  bool is_binary_ = true;                            // as configured
+  bool is_binary_ = true;                            // from prepare()
   bool fits_small_image_ = false;  // label_small_image() supports images of this size
   tracking::Tracker tracker_;
 };

@@ -54,7 +54,7 @@ __device__ uint32_t popcount(uint32_t votes) { return static_cast<uint32_t>(__po
 __global__ __launch_bounds__(kThreads) void count_runs_kernel(ConstLabelMap labels,
                                                               uint32_t max_label, RunBuffers runs) {
   const RowChunk chunk(labels, max_label);
-  if (!chunk.exists) return;  // whole warps return
+  if (!chunk.exists) return;  // all lanes of the warp return before any vote
   uint32_t count = 0;
   chunk.for_each([&](int, uint32_t, bool begins, bool) {
     count += popcount(__ballot_sync(kAllLanes, begins));
@@ -84,7 +84,7 @@ __global__ __launch_bounds__(kScanThreads) void sum_counts_kernel(uint32_t* coun
 __global__ __launch_bounds__(kThreads) void write_runs_kernel(ConstLabelMap labels,
                                                               uint32_t max_label, RunBuffers runs) {
   const RowChunk chunk(labels, max_label);
-  if (!chunk.exists) return;  // whole warps return
+  if (!chunk.exists) return;  // all lanes of the warp return before any vote
   const uint32_t earlier_lanes = (1u << threadIdx.x % 32) - 1;
   uint32_t begun_runs = runs.runs_before[chunk.index];
   const uint32_t first = chunk.at(chunk.begin);
@@ -127,7 +127,7 @@ __global__ __launch_bounds__(kSortThreads) void count_digits_kernel(RunBuffers r
                                                                     int shift) {
   __shared__ uint32_t counts[kDigits];
   const uint32_t stored = stored_runs(runs), blocks = blocks_in_use(stored);
-  if (blockIdx.x >= blocks) return;  // whole blocks return
+  if (blockIdx.x >= blocks) return;  // all threads of the block return before any barrier
   if (threadIdx.x < kDigits) counts[threadIdx.x] = 0;
   __syncthreads();  // counts are clear
   const uint32_t i = blockIdx.x * kSortThreads + threadIdx.x;
@@ -160,7 +160,7 @@ __global__ __launch_bounds__(kSortThreads) void move_runs_kernel(RunBuffers runs
                                                                  int shift) {
   __shared__ uint32_t offset[kSortWarps][kDigits];
   const uint32_t stored = stored_runs(runs), blocks = blocks_in_use(stored);
-  if (blockIdx.x >= blocks) return;  // whole blocks return
+  if (blockIdx.x >= blocks) return;  // all threads of the block return before any barrier
   for (int i = static_cast<int>(threadIdx.x); i < kSortWarps * kDigits; i += kSortThreads) {
     offset[i / kDigits][i % kDigits] = 0;
   }

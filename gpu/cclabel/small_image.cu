@@ -43,10 +43,14 @@ struct StripShape {
 };
 
 // Strips compared with tiles (H100, 8-connectivity, geometric mean of 21 images, graph replay,
-// 2026-11-25). Labels only: 512x512 takes 17.7 µs with strips and 22.0 µs with tiles; 640x480 takes
-// 18.9 µs and 22.1 µs. Labels and table: 24.7 µs and 34.5 µs; 26.6 µs and 34.6 µs. Strips for
-// 1024x768 (32 words, 48 rows) fit in shared memory, but take 29.4 µs (tiles: 25.3 µs), because 16
-// multiprocessors are too few. With 512 threads, an image of noise takes 25% longer.
+// 2026-11-25):
+//   512x512, labels only        17.7 µs with strips, 22.0 µs with tiles
+//   640x480, labels only        18.9 µs with strips, 22.1 µs with tiles
+//   512x512, labels and table   24.7 µs with strips, 34.5 µs with tiles
+//   640x480, labels and table   26.6 µs with strips, 34.6 µs with tiles
+// Strips for 1024x768 (32 words, 48 rows) would fit in shared memory, but they take 29.4 µs (tiles:
+// 25.3 µs), because 16 multiprocessors are too few. With 512 threads, an image of noise takes 25%
+// longer.
 using NarrowStrip = StripShape<16, 32>;  // images up to 512x512 pixels
 using WideStrip = StripShape<20, 32>;    // images up to 640x512 pixels
 

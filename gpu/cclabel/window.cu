@@ -98,18 +98,18 @@ struct Pixel {
   __device__ void load(const ConstLabelMap& labels, int x, int y, int end) {
     label = x < labels.width && y < end ? labels(x, y) : 0;
   }
-  __device__ void load_values(const SampleValues& in, int x, int y) {
-    if (label != 0) in.sum({}, x, y, 1, value);
+  __device__ void load_values(const SampleValues& colors, int x, int y) {
+    if (label != 0) colors.sum({}, x, y, 1, value);
   }
 };
 
 // Each lane processes kRowsPerLane pixels of one column. A warp processes 32 adjacent columns.
-__global__ __launch_bounds__(kThreads) void measure_kernel(ConstLabelMap labels, SampleValues in,
-                                                           WindowFrame frame) {
+__global__ __launch_bounds__(kThreads) void measure_kernel(ConstLabelMap labels,
+                                                           SampleValues colors, WindowFrame frame) {
   const int x = static_cast<int>(blockIdx.x * 32 + threadIdx.x % 32);
   const int begin =
       static_cast<int>(blockIdx.y * (kThreads / 32) + threadIdx.x / 32) * kRowsPerLane;
-  const int end = min(begin + kRowsPerLane, labels.height), channels = in.channels;
+  const int end = min(begin + kRowsPerLane, labels.height), channels = colors.channels;
   uint32_t max_label = 0;
   ColumnRun column;
   Pixel loaded[kRowsInFlight];
@@ -118,7 +118,7 @@ __global__ __launch_bounds__(kThreads) void measure_kernel(ConstLabelMap labels,
 #pragma unroll
       for (int k = 0; k < kRowsInFlight; ++k) loaded[k].load(labels, x, y + k, end);
 #pragma unroll
-      for (int k = 0; k < kRowsInFlight; ++k) loaded[k].load_values(in, x, y + k);
+      for (int k = 0; k < kRowsInFlight; ++k) loaded[k].load_values(colors, x, y + k);
     }
     const Pixel pixel = loaded[0];
 #pragma unroll
