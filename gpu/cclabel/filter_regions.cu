@@ -15,9 +15,10 @@ constexpr int kThreads = 256;
 // of area and id, from the highest digit to the lowest. They return at once if there are at most
 // areas.limit regions.
 
+// Block shape of the radix select.
 struct SelectBlock {
   static constexpr int threads = 256;
-  // few, because each block adds its counts of all digits to global memory.
+  // Few blocks, because each block adds its counts of all digits to global memory.
   static constexpr int blocks = 132;
 };
 // Returns the key of a region. A key is larger for a larger area and, among equal areas, for an

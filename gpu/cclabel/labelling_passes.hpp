@@ -47,9 +47,8 @@
 //   5. measure_regions() (measure.cu) sums area, position and colour of each region.
 //        reads:  the image, the buffers of passes 1 to 4
 //        writes: Records
-//   6. count_shared_pixels() (share.cu), only with tracking, counts the pixels that regions share
-//   with
-//      regions of the previous frame. Then gpu/tracking writes the regions' tracks to Records.
+//   6. count_shared_pixels() (share.cu), only with tracking, counts the pixels that each region
+//      shares with each region of the previous frame. Then gpu/tracking writes tracks to Records.
 //        reads:  the buffers of passes 1 to 4, the previous frame's labels
 //        writes: TrackMemory::pairs, this frame's labels for the next frame
 //   7. write_labels(), write_mask(), write_colors() (write.cu) write the outputs.
