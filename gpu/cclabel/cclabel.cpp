@@ -101,6 +101,7 @@ class CcLabelCuda final : public CcLabel {
   }
 
  private:
+  // Labels the task's frame by the method that configure() chose.
   void label(const FrameTask& task, const Params& params, Queue& queue) {
     if (propagation_) {
       Params with_method = params;
@@ -113,21 +114,22 @@ class CcLabelCuda final : public CcLabel {
     }
     const ImageBuffers& buffers = buffers_.at(static_cast<size_t>(task.slot));
     try {
-      if (params.track) return label(task, params, buffers, stream);
+      if (params.track) return label_image(task, params, buffers, stream);
       tracker_.forget(IdNumbering::continued);
       if (fits_small_image_ && needs_labels_only(task, params)) {
         const Records records = records_of(task, params, buffers);
         return label_small_image(label_input_of(task, params), params.connectivity, task.in,
                                  {task.labels, records, task.table}, stream);
       }
-      buffers.graph_cache().run(queue, [&] { label(task, params, buffers, stream); });
+      buffers.graph_cache().run(queue, [&] { label_image(task, params, buffers, stream); });
     } catch (...) {
       if (buffers.side_stream()) buffers.side_stream()->join_after_error(stream);
       throw;
     }
   }
-  void label(const FrameTask& task, const Params& params, const ImageBuffers& buffers,
-             cudaStream_t stream) {
+  // Enqueues the passes for an image, in the order that labelling_passes.hpp lists.
+  void label_image(const FrameTask& task, const Params& params, const ImageBuffers& buffers,
+                   cudaStream_t stream) {
     const ImageTiles tiles = buffers.tiles(params.criterion);
     LabelInput input = label_input_of(task, params);
     if (params.fill_holes > 0 && params.criterion == Criterion::binary) {

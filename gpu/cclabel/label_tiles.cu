@@ -66,12 +66,12 @@ class LinkAdjacency {
     uint32_t pair[kMaxPairs];  // run | run above << 16; complete if remaining <= kMaxPairs
   };
 
-  __device__ LinkAdjacency(TileRuns<Shape>& runs, Shared& bits) : runs_(runs), bits_(bits) {}
+  __device__ LinkAdjacency(TileRuns<Shape>& runs, Shared& bits) : runs_(runs), link_bits_(bits) {}
 
   // Reads the tile whose first pixel is (x, y): fills the bits of `runs` and of Shared. Ends with a
   // barrier.
   __device__ void read(const Links& links, int x, int y) {
-    if (threadIdx.x == 0) bits_.remaining = 0;
+    if (threadIdx.x == 0) link_bits_.remaining = 0;
     switch (links.packing(x + Shape::width <= links.width())) {
       case PixelPacking::words:
         read_rows(LinkRows<Links, PixelPacking::words, Shape::words>(links, x, y), links, x, y);
@@ -103,12 +103,12 @@ class LinkAdjacency {
   }
 
   __device__ void merge_remaining(uint32_t* parent) const {
-    const int count = bits_.remaining;
+    const int count = link_bits_.remaining;
     if (count > kMaxPairs) {
       return runs_.for_each([&](int r, bool exists) { merge_all(parent, r, exists); });
     }
     for_each_lane<Shape::threads>(count, [&](int i, bool exists) {
-      const uint32_t pair = bits_.pair[i];
+      const uint32_t pair = link_bits_.pair[i];
       unite(parent, pair & 0xffffu, pair >> 16, exists);
     });
   }
@@ -117,9 +117,9 @@ class LinkAdjacency {
   // Appends the pairs of the lanes whose bit is set in `found` to the list.
   __device__ void append_pairs(uint32_t found, uint32_t pair) const {
     const int lane = static_cast<int>(threadIdx.x % 32);
-    int index = lane == 0 ? atomicAdd(&bits_.remaining, __popc(found)) : 0;
+    int index = lane == 0 ? atomicAdd(&link_bits_.remaining, __popc(found)) : 0;
     index = __shfl_sync(kAllLanes, index, 0) + __popc(found & bits_below(lane));
-    if ((found >> lane & 1) && index < kMaxPairs) bits_.pair[index] = pair;
+    if ((found >> lane & 1) && index < kMaxPairs) link_bits_.pair[index] = pair;
   }
   // Merges run `r` with all runs above that it touches. A lane has one run and merges one pair per
   // step.
@@ -148,7 +148,7 @@ class LinkAdjacency {
       const uint64_t run_pixels =
           ~uint64_t{0} << first % Shape::width & ~uint64_t{0} >> (~last & (Shape::width - 1));
       const auto linked = [&](const uint32_t* bits) { return row_of(bits, row) & run_pixels; };
-      const Shared& bits = adjacency.bits_;
+      const Shared& bits = adjacency.link_bits_;
       unvisited = linked(bits.up) | linked(bits.up_left) >> 1 | linked(bits.up_right) << 1;
       if (!exists) unvisited = 0;
       const int above = max(row - 1, 0);  // pixels of the first row have no links upwards
@@ -223,9 +223,9 @@ class LinkAdjacency {
     const uint32_t right = here >> 1 | existing(w + 1) << 31;
     runs_.foreground[word] = here;
     runs_.run_starts[word] = here & ~(votes.left & left);
-    bits_.up[word] = votes.up & up;
-    bits_.up_left[word] = votes.up_left & up & left;
-    bits_.up_right[word] = (votes.left_up >> 1 | next_left_up << 31) & up & right;
+    link_bits_.up[word] = votes.up & up;
+    link_bits_.up_left[word] = votes.up_left & up & left;
+    link_bits_.up_right[word] = (votes.left_up >> 1 | next_left_up << 31) & up & right;
   }
 
   // One row of the tile in registers: for each word, the colours of the lane's pixel and of its
@@ -247,7 +247,7 @@ class LinkAdjacency {
   };
 
   TileRuns<Shape>& runs_;
-  Shared& bits_;
+  Shared& link_bits_;
 };
 
 // The shared memory of a block that labels a tile: its runs and the union-find forest over the

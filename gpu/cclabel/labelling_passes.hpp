@@ -23,8 +23,8 @@
 //   region            connected components of all tiles; its label is its number in raster order
 //   parent            the union-find forest of border components; each root represents a region
 //
-// Passes for images, in the order in which CcLabelCuda::label() calls them. Buffers in lower case
-// are members of ImageTiles (image_tiles.hpp). Records is defined in device_records.hpp,
+// Passes for images, in the order in which CcLabelCuda::label_image() calls them. Buffers in lower
+// case are members of ImageTiles (image_tiles.hpp). Records is defined in device_records.hpp,
 // RegionAreas in first_pixels.hpp, and TrackMemory in gpu/tracking. ImageBuffers
 // (image_buffers.hpp) owns the memory.
 //

@@ -129,11 +129,11 @@ __global__ __launch_bounds__(kSortThreads) void count_digits_kernel(RunBuffers r
   const uint32_t stored = stored_runs(runs), blocks = blocks_in_use(stored);
   if (blockIdx.x >= blocks) return;  // all threads of the block return before any barrier
   if (threadIdx.x < kDigits) counts[threadIdx.x] = 0;
-  __syncthreads();  // counts are clear
+  __syncthreads();  // all counts are 0
   const uint32_t i = blockIdx.x * kSortThreads + threadIdx.x;
   // The order of the atomics does not matter, because they count.
   if (i < stored) atomicAdd(counts + digit_of(runs.list[from][i], shift), 1u);
-  __syncthreads();  // counts are complete
+  __syncthreads();  // all counts are complete
   if (threadIdx.x < kDigits) {
     runs.digit_offsets[threadIdx.x * blocks + blockIdx.x] = counts[threadIdx.x];
   }
@@ -164,7 +164,7 @@ __global__ __launch_bounds__(kSortThreads) void move_runs_kernel(RunBuffers runs
   for (int i = static_cast<int>(threadIdx.x); i < kSortWarps * kDigits; i += kSortThreads) {
     offset[i / kDigits][i % kDigits] = 0;
   }
-  __syncthreads();  // counts are clear
+  __syncthreads();  // all counts are 0
   const uint32_t i = blockIdx.x * kSortThreads + threadIdx.x, warp = threadIdx.x / 32;
   const bool exists = i < stored;
   const PixelRun run = exists ? runs.list[from][i] : PixelRun{};

@@ -227,7 +227,7 @@ struct DiagonalBorder {
   // In an image, the only neighbour is in the same slice: the first one of BandNeighbours.
   static constexpr int kNeighbours = Shape::slices == 1 ? 1 : BandNeighbours<connectivity>::count;
 
-  NodeAdjacency facing;
+  NodeAdjacency facing_pairs;  // pairs in words that face an earlier tile
   // Bits that describe pairs at the ends of the word of a band. Bit 0: the node at the first column
   // is linked to the previous word. Bit 4 * n + 4: the node at the first column is adjacent to a
   // node of band neighbour n in the previous word. Bit 4 * n + 6: the same for the last column and
@@ -262,7 +262,7 @@ struct DiagonalBorder {
       if (lane >= slabs + bands - (slabs && bands)) return;
       BandPosition word = {0, 0, y * kBandRows, z * Tile::Inner::kBandSlices};
       word.word = Tile::word(0, word.y, word.z);
-      facing = NodeAdjacency(shared, word, n);
+      facing_pairs = NodeAdjacency(shared, word, n);
     });
   }
 
@@ -316,10 +316,10 @@ struct DiagonalBorder {
   // the thread to `count`.
   template <uint32_t capacity>
   __device__ void move_to(const Tile& shared, uint2 (&list)[capacity], uint32_t& count) {
-    const auto count_of_thread = static_cast<uint32_t>(facing.count() + __popc(sides));
+    const auto count_of_thread = static_cast<uint32_t>(facing_pairs.count() + __popc(sides));
     uint32_t index = reserve_entries(count, count_of_thread);
     const uint32_t stop = min(index + count_of_thread, capacity);
-    for (; index < stop && facing.count(); ++index) list[index] = facing.pop();
+    for (; index < stop && facing_pairs.count(); ++index) list[index] = facing_pairs.pop();
     for (; index < stop; ++index) list[index] = pop_side(shared);
   }
 
