@@ -1,5 +1,5 @@
-// The labeller on CUDA: chooses the method for a stream, and enqueues the passes for each frame.
-// For an overview of all passes see labelling_passes.hpp.
+// The labeller of images and volumes on CUDA: chooses the labelling method for a stream, and
+// enqueues the passes for each frame. See labelling_passes.hpp for an overview of all passes.
 #include "core/cclabel/cclabel.hpp"
 
 #include <memory>
@@ -19,7 +19,7 @@ namespace {
 
 using Params = CcLabelParams;
 
-// The argument `regions` of filter_and_number_regions() for images.
+// The filter and numbering passes for images, as filter_and_number_regions() requires them.
 struct ImageRegions {
   const ImageTiles& tiles;
   const ImageBuffers& buffers;
@@ -54,8 +54,8 @@ class CcLabelCuda final : public CcLabel {
   }
 
   void configure(const Setup& setup) override {
-    const auto within = [](int side) { return side >= 1 && side <= 65535; };
-    expects(within(setup.size.width) && within(setup.size.height),
+    const auto is_valid_side = [](int side) { return side >= 1 && side <= 65535; };
+    expects(is_valid_side(setup.size.width) && is_valid_side(setup.size.height),
             "pictures must have sides of 1 to 65535 pixels; this one has " +
                 std::to_string(setup.size.width) + "x" + std::to_string(setup.size.height));
     expects(setup.max_regions >= 1, "max-regions must be at least 1");
@@ -77,20 +77,20 @@ class CcLabelCuda final : public CcLabel {
       volume_labeller_->configure(setup);
       return;
     }
-    is_small_ = fits_small_image(setup.size);
+    fits_small_image_ = fits_small_image(setup.size);
     buffers_.resize(static_cast<size_t>(setup.slots));
     allocate(buffers_, memory_, backend_, setup);
     if (setup.tracks) tracker_.allocate(setup);
   }
 
-  void enqueue(const FrameTask& job, const Params& params, Queue& queue) override {
-    check_inputs(job, params);
-    if (!job.table.runs) return label(job, params, queue);
-    const RunLengths& runs = run_lengths_.at(static_cast<size_t>(job.slot));
-    FrameTask labelled = job;
-    if (job.labels.empty()) labelled.labels = runs.labels(volume_layout_of(setup_, job));
-    label(labelled, params, queue);
-    runs.fill(labelled.labels, job.table, stream_of(queue));
+  void enqueue(const FrameTask& task, const Params& params, Queue& queue) override {
+    check_inputs(task, params);
+    if (!task.table.runs) return label(task, params, queue);
+    const RunLengths& runs = run_lengths_.at(static_cast<size_t>(task.slot));
+    FrameTask labelled_task = task;
+    if (task.labels.empty()) labelled_task.labels = runs.labels(volume_layout_of(setup_, task));
+    label(labelled_task, params, queue);
+    runs.fill(labelled_task.labels, task.table, stream_of(queue));
   }
 
   void reset() override { tracker_.forget(IdNumbering::restarted); }
@@ -101,105 +101,108 @@ class CcLabelCuda final : public CcLabel {
   }
 
  private:
-  void label(const FrameTask& job, const Params& params, Queue& queue) {
+  // Labels the task's frame by the method that configure() chose.
+  void label(const FrameTask& task, const Params& params, Queue& queue) {
     if (propagation_) {
       Params with_method = params;
       with_method.method = selected_method(params.method, params.criterion == Criterion::binary);
-      return propagation_->enqueue(job, with_method, queue);
+      return propagation_->enqueue(task, with_method, queue);
     }
     const cudaStream_t stream = stream_of(queue);
     if (volume_labeller_) {
-      return volume_labeller_->enqueue(job, label_input_of(job, params), params, stream);
+      return volume_labeller_->enqueue(task, label_input_of(task, params), params, stream);
     }
-    const ImageBuffers& buffers = buffers_.at(static_cast<size_t>(job.slot));
+    const ImageBuffers& buffers = buffers_.at(static_cast<size_t>(task.slot));
     try {
-      if (params.track) return label(job, params, buffers, stream);
+      if (params.track) return label_image(task, params, buffers, stream);
       tracker_.forget(IdNumbering::continued);
-      if (is_small_ && needs_labels_only(job, params)) {
-        const Records records = records_of(job, params, buffers);
-        return label_small_image(label_input_of(job, params), params.connectivity, job.in,
-                                 {job.labels, records, job.table}, stream);
+      if (fits_small_image_ && needs_labels_only(task, params)) {
+        const Records records = records_of(task, params, buffers);
+        return label_small_image(label_input_of(task, params), params.connectivity, task.in,
+                                 {task.labels, records, task.table}, stream);
       }
-      buffers.replay().run(queue, [&] { label(job, params, buffers, stream); });
+      buffers.graph_cache().run(queue, [&] { label_image(task, params, buffers, stream); });
     } catch (...) {
-      if (buffers.side()) buffers.side()->join_after_error(stream);
+      if (buffers.side_stream()) buffers.side_stream()->join_after_error(stream);
       throw;
     }
   }
-  void label(const FrameTask& job, const Params& params, const ImageBuffers& buffers,
-             cudaStream_t stream) {
+  // Enqueues the passes for an image, in the order that labelling_passes.hpp lists.
+  void label_image(const FrameTask& task, const Params& params, const ImageBuffers& buffers,
+                   cudaStream_t stream) {
     const ImageTiles tiles = buffers.tiles(params.criterion);
-    LabelInput input = label_input_of(job, params);
+    LabelInput input = label_input_of(task, params);
     if (params.fill_holes > 0 && params.criterion == Criterion::binary) {
       input = fill_small_holes(input, params, buffers, stream);
     }
-    const Records records = records_of(job, params, buffers);
+    const Records records = records_of(task, params, buffers);
     label_tiles(input, tiles, params.connectivity, stream);
     merge_tiles(input, tiles, params.connectivity, records, stream);
-    filter_and_number_regions(job, params, volume_layout_of(setup_, job),
+    filter_and_number_regions(task, params, volume_layout_of(setup_, task),
                               ImageRegions{tiles, buffers, params, stream});
-    if (params.track) return track(job, params, tiles, records, buffers, stream);
-    if (!records.capacity) return write(job, params, tiles, stream);
-    measure_and_write(job, params, tiles, records, buffers, stream);
-    if (draws(job, params)) draw_on(job, params, tiles, buffers, stream);
+    if (params.track) return track(task, params, tiles, records, buffers, stream);
+    if (!records.capacity) return write(task, params, tiles, stream);
+    measure_and_write(task, params, tiles, records, buffers, stream);
+    if (draws_overlay(task, params)) draw_overlay(task, params, tiles, buffers, stream);
   }
-  // Measures the regions and writes labels and picture. With few tiles one stream is faster,
-  // with many tiles two streams: 1920x1080 takes 33 µs on one stream and 39 µs on two, 4096x4096
-  // takes 129 µs and 119 µs (H200, 2026-11-26).
-  void measure_and_write(const FrameTask& job, const Params& params, const ImageTiles& tiles,
+  // Measures the regions and writes the label map and the picture. One stream is faster with few
+  // tiles, two streams are faster with many tiles. A 1920x1080 image takes 33 µs on one stream and
+  // 39 µs on two; a 4096x4096 image takes 129 µs on one and 119 µs on two (H200, 2026-11-26).
+  void measure_and_write(const FrameTask& task, const Params& params, const ImageTiles& tiles,
                          const Records& records, const ImageBuffers& buffers,
                          cudaStream_t stream) const {
     if (!tiles.are_few()) {
-      const cudaStream_t side = buffers.side()->fork(stream);
-      measure_regions(tiles, job.in, records, side);
-      publish(job, tiles, records, side);
-      write(job, params, tiles, stream);
-      return buffers.side()->join(stream);
+      const cudaStream_t side = buffers.side_stream()->fork(stream);
+      measure_regions(tiles, task.in, records, side);
+      publish(task, tiles, records, side);
+      write(task, params, tiles, stream);
+      return buffers.side_stream()->join(stream);
     }
-    measure_regions(tiles, job.in, records, stream);
+    measure_regions(tiles, task.in, records, stream);
     ImageTiles numbered = tiles;
     numbered.are_numbered = true;
-    write(job, params, numbered, stream);
-    publish(job, tiles, records, stream);
+    write(task, params, numbered, stream);
+    publish(task, tiles, records, stream);
   }
-  // The configured method, except that `automatic` becomes propagation for volumes whose
-  // criterion is not `binary`, which union-find does not support.
+  // Returns `method`, or Method::propagation if `method` is automatic and union-find does not
+  // support the input: volumes with criterion=equal or difference.
   Method selected_method(Method method, bool is_binary) const {
     if (uses_propagation(method) || is_binary || !needs_volume_labeller(setup_)) return method;
     expects(method == Method::automatic,
             "on CUDA, method=union-find supports only criterion=binary for volumes");
     return Method::propagation;
   }
-  // Only the work between tracker_.begin() and tracker_.finish() must wait for the same work of
-  // the previous frame. The second stream measures regions while shared pixels are counted; then
-  // it publishes records and writes labels, which do not contain tracks, while tracks are
-  // matched.
-  void track(const FrameTask& job, const Params& params, const ImageTiles& tiles,
+  // Enqueues the remaining passes of a frame whose regions are tracked. Only the work between
+  // tracker_.begin() and tracker_.finish() must wait for the same work of the previous frame. The
+  // side stream measures the regions while the main stream counts shared pixels. Then the side
+  // stream publishes the records and writes the label map, which contains no tracks, while the main
+  // stream matches tracks.
+  void track(const FrameTask& task, const Params& params, const ImageTiles& tiles,
              const Records& records, const ImageBuffers& buffers, cudaStream_t stream) {
-    const cudaStream_t side = buffers.side()->fork(stream);
-    measure_regions(tiles, job.in, records, side);
+    const cudaStream_t side = buffers.side_stream()->fork(stream);
+    measure_regions(tiles, task.in, records, side);
     const TrackMemory& memory = tracker_.begin(stream);
     const TrackRules rules = track_rules(params, setup_.in);
     const TrackedRecords tracked{records.region, tiles.total + 1, records.capacity};
-    share_pixels(tiles, memory, tracker_.previous_words(), records.capacity, stream);
-    buffers.side()->join(stream);
+    count_shared_pixels(tiles, memory, tracker_.previous_words(), records.capacity, stream);
+    buffers.side_stream()->join(stream);
     tracker_.collect_pairs(rules, tracked, stream);
     tracker_.match(rules, tracked, stream);
-    publish(job, tiles, records, side);
-    if (!job.labels.empty()) write_labels(tiles, job.labels, side);
-    buffers.side()->join(stream);  // the published records and the label map are complete
-    const RegionTable published = job.table.regions ? job.table : RegionTable{};
-    tracker_.finish(rules, tracked, published, job.slot, stream);
-    write_picture(job, params, tiles, {records.region, tiles.total + 1, records.capacity}, stream);
-    if (draws(job, params)) draw_on(job, params, tiles, buffers, stream);
+    publish(task, tiles, records, side);
+    if (!task.labels.empty()) write_labels(tiles, task.labels, side);
+    buffers.side_stream()->join(stream);  // the published records and the label map are complete
+    const RegionTable published = task.table.regions ? task.table : RegionTable{};
+    tracker_.finish(rules, tracked, published, task.slot, stream);
+    write_picture(task, params, tiles, {records.region, tiles.total + 1, records.capacity}, stream);
+    if (draws_overlay(task, params)) draw_overlay(task, params, tiles, buffers, stream);
   }
 
-  void check_inputs(const FrameTask& job, const Params& params) const {
-    expects_labellable(setup_, job, params);
-    expects_source(setup_, job, params);
-    expects(job.table.capacity <= setup_.max_regions,
+  void check_inputs(const FrameTask& task, const Params& params) const {
+    expects_labellable(setup_, task, params);
+    expects_source(setup_, task, params);
+    expects(task.table.capacity <= setup_.max_regions,
             "the table has a larger capacity than configured");
-    expects_trackable(setup_, job, params);
+    expects_trackable(setup_, task, params);
     expects_method(setup_, params, BackendKind::cuda);
     const bool is_binary = params.criterion == Criterion::binary;
     expects(params.method == method_, "method differs from the configured value");
@@ -207,14 +210,14 @@ class CcLabelCuda final : public CcLabel {
             "on CUDA, the criterion of volumes can change to or from binary only in READY or NULL");
   }
 
-  // Whether label_small_image() makes all outputs that the job requests.
-  static bool needs_labels_only(const FrameTask& job, const Params& params) {
+  // Returns whether label_small_image() can write all outputs that the task requests.
+  static bool needs_labels_only(const FrameTask& task, const Params& params) {
     return params.criterion == Criterion::binary && params.fill_holes == 0 &&
-           params.seeds.count == 0 && !AreaBounds(params).exclude_any() && !job.labels.empty() &&
-           (job.out.empty() || params.output == CcOutput::none);
+           params.seeds.count == 0 && !AreaBounds(params).exclude_any() && !task.labels.empty() &&
+           (task.out.empty() || params.output == CcOutput::none);
   }
-  // The input with its small holes filled. Holes are regions of the background, which is
-  // labelled first, with the dual connectivity.
+  // Returns `input` with its small holes filled. A hole is a region of the background, so this
+  // function labels the background first, with the dual connectivity.
   static LabelInput fill_small_holes(const LabelInput& input, const Params& params,
                                      const ImageBuffers& buffers, cudaStream_t stream) {
     const ImageTiles tiles = buffers.tiles(Criterion::binary);
@@ -224,77 +227,77 @@ class CcLabelCuda final : public CcLabel {
     label_tiles(background, tiles, connectivity, stream);
     merge_tiles(background, tiles, connectivity, {}, stream);
     measure_areas(tiles, buffers.areas(), stream);
-    fill_holes(tiles, buffers.areas(), AreaBounds::clamped(params.fill_holes), buffers.filled(),
-               stream);
+    fill_holes(tiles, buffers.areas(), AreaBounds::clamped(params.fill_holes),
+               buffers.filled_bits(), stream);
     LabelInput filled = input;
     filled.compared = ComparedValue::bits;
-    filled.bits = buffers.filled();
+    filled.bits = buffers.filled_bits();
     filled.bits_stride = tiles.stride / 32;
     return filled;
   }
 
-  static bool draws(const FrameTask& job, const Params& params) {
-    return params.output == CcOutput::overlay && !job.out.empty();
+  static bool draws_overlay(const FrameTask& task, const Params& params) {
+    return params.output == CcOutput::overlay && !task.out.empty();
   }
-  // The records that must be measured. Drawing and tracking need all regions, even if the job
-  // has no table or a smaller one.
-  Records records_of(const FrameTask& job, const Params& params,
+  // Returns the records that must be measured. Drawing and tracking need the records of all
+  // regions, even if the task has no table or a smaller table.
+  Records records_of(const FrameTask& task, const Params& params,
                      const ImageBuffers& buffers) const {
-    if (draws(job, params)) return {buffers.records(), setup_.max_regions};
-    if (job.table.regions) return {buffers.records(), job.table.capacity};
+    if (draws_overlay(task, params)) return {buffers.records(), setup_.max_regions};
+    if (task.table.regions) return {buffers.records(), task.table.capacity};
     if (params.track) return {buffers.records(), setup_.max_regions};
     return {};
   }
 
-  static void publish(const FrameTask& job, const ImageTiles& tiles, const Records& records,
+  static void publish(const FrameTask& task, const ImageTiles& tiles, const Records& records,
                       cudaStream_t stream) {
-    if (job.table.regions) publish_table(tiles.total, records, job.table, stream);
+    if (task.table.regions) publish_table(tiles.total, records, task.table, stream);
   }
 
-  static void write(const FrameTask& job, const Params& params, const ImageTiles& tiles,
+  static void write(const FrameTask& task, const Params& params, const ImageTiles& tiles,
                     cudaStream_t stream) {
-    if (!job.labels.empty()) write_labels(tiles, job.labels, stream);
-    write_picture(job, params, tiles, {}, stream);
+    if (!task.labels.empty()) write_labels(tiles, task.labels, stream);
+    write_picture(task, params, tiles, {}, stream);
   }
 
-  // Colours show `tracks` if given, otherwise labels. Label pictures show tracks only for
-  // label-values=track.
-  static void write_picture(const FrameTask& job, const Params& params, const ImageTiles& tiles,
+  // Writes the output picture. Pictures of colours show `tracks`, or labels if `tracks` is empty.
+  // Pictures of labels show tracks only with label-values=track.
+  static void write_picture(const FrameTask& task, const Params& params, const ImageTiles& tiles,
                             ShownValues tracks, cudaStream_t stream) {
-    if (job.out.empty()) return;
+    if (task.out.empty()) return;
     switch (params.output) {
       case CcOutput::labels:
         if (params.label_values == LabelValues::dense) tracks = {};
-        tracks.limit = max_label_of(job.out.layout);
+        tracks.limit = max_label_of(task.out.layout);
         tracks.overflow = params.overflow;
-        return write_labels(tiles, job.out, tracks.limit, tracks, stream);
+        return write_labels(tiles, task.out, tracks.limit, tracks, stream);
       case CcOutput::mask:
-        return write_mask(tiles, job.out, stream);
+        return write_mask(tiles, task.out, stream);
       case CcOutput::colors:
-        return write_colors(tiles, job.out, tracks, stream);
+        return write_colors(tiles, task.out, tracks, stream);
       default:
-        return;  // overlays are drawn later; otherwise `out` is not changed
+        return;  // draw_overlay() draws overlays; other output types do not change `out`
     }
   }
 
-  void draw_on(const FrameTask& job, const Params& params, const ImageTiles& tiles,
-               const ImageBuffers& buffers, cudaStream_t stream) const {
-    const LabelMap labels = job.labels.empty() ? buffers.labels() : job.labels;
-    if (job.labels.empty()) write_labels(tiles, labels, stream);
+  void draw_overlay(const FrameTask& task, const Params& params, const ImageTiles& tiles,
+                    const ImageBuffers& buffers, cudaStream_t stream) const {
+    const LabelMap labels = task.labels.empty() ? buffers.labels() : task.labels;
+    if (task.labels.empty()) write_labels(tiles, labels, stream);
     const DeviceRegions records{buffers.records(), tiles.total, setup_.max_regions};
-    draw(job.in, job.out, labels, records, params, buffers.ink(), stream);
+    draw(task.in, task.out, labels, records, params, buffers.ink(), stream);
   }
 
   std::shared_ptr<Backend> backend_;
   Setup setup_;
-  Workspace memory_;                                 // owns the device memory of buffers_
-  std::vector<ImageBuffers> buffers_;                // [slots] for images labelled by union-find
-  std::unique_ptr<VolumeLabeller> volume_labeller_;  // set if needs_volume_labeller()
-  std::unique_ptr<CcLabel> propagation_;             // set for propagation and sweep
-  std::vector<RunLengths> run_lengths_;              // [slots] if runs are requested
-  Method method_ = Method::automatic;                // as configured
-  bool is_binary_ = true;                            // as configured
-  bool is_small_ = false;                            // images fit label_small_image()
+  Workspace memory_;                   // owns the device memory of buffers_
+  std::vector<ImageBuffers> buffers_;  // [slots] buffers for images, one per in-flight frame
+  std::unique_ptr<VolumeLabeller> volume_labeller_;  // not null if needs_volume_labeller()
+  std::unique_ptr<CcLabel> propagation_;             // not null for propagation and sweep
+  std::vector<RunLengths> run_lengths_;              // [slots], empty unless runs are requested
+  Method method_ = Method::automatic;                // from prepare()
+  bool is_binary_ = true;                            // from prepare()
+  bool fits_small_image_ = false;  // label_small_image() supports images of this size
   tracking::Tracker tracker_;
 };
 

@@ -1,7 +1,7 @@
-// Sums of colours over some of 32 adjacent pixels of a row. load() reads pixels in advance if the
-// format allows it, up to all of the 32 pixels; sum() adds the pixels that are set in a mask. There
-// are three variants: ByteValues for 8-bit gray, ColorWords for 8-bit colour (16 bytes per load,
-// sums by dot products of four pixels), SampleValues for any format.
+// Classes that sum the colours of some of 32 adjacent pixels of a row. load() reads all 32 pixels
+// in advance if the class supports this; sum() adds the pixels whose bit is set in a mask.
+// ByteValues is for 8-bit gray. ColorWords is for 8-bit colour (16 bytes per load, sums by dot
+// products of four pixels). SampleValues is for any format.
 #pragma once
 
 #include "core/frame.hpp"
@@ -10,10 +10,10 @@
 
 namespace regions::cclabel {
 
-// Copies bit k of `four` to bit 8 k: one byte per bit.
+// Spreads four bits to four bytes: copies bit k to bit 8 * k.
 __device__ inline uint32_t spread_bits(uint32_t four) { return four * 0x00204081u & 0x01010101u; }
 
-// For images of one byte per pixel whose rows are 16-byte aligned.
+// Sums images with one byte per pixel and 16-byte aligned rows.
 struct ByteValues {
   static constexpr int channels = 1;
   Image<const uint8_t> image;
@@ -53,8 +53,8 @@ struct ByteValues {
   }
 };
 
-// For any format. Address arithmetic of each component is precomputed, so that kernels do not read
-// a layout.
+// Sums images of any format. The constructor computes the address parameters of each component, so
+// that kernels do not read a Layout.
 class SampleValues {
  public:
   const uint8_t* start[3] = {};
@@ -81,8 +81,8 @@ class SampleValues {
   }
   struct Word {};
   __device__ Word load(int, int) const { return {}; }
-  // Loads several pixels' samples at once, at positions inside the image: a branch would delay
-  // the next load.
+  // Loads the samples of several pixels at once. Positions are clamped to the last pixel in the
+  // mask, because a branch would delay the next load.
   __device__ void sum(const Word&, int x, int y, uint32_t mask, uint32_t (&value)[3]) const {
     constexpr int kPixelsInFlight = 4;
     const uint8_t* row[3];
@@ -112,15 +112,15 @@ class SampleValues {
  private:
   __device__ uint32_t sample_at(int k, const uint8_t* row, int x) const {
     const uint8_t* p = row + (x >> x_shift[k]) * step[k];
-    // with one byte per sample: the same byte again, ignored
+    // With one byte per sample, `high` is the same byte again and is ignored.
     const uint32_t low = p[0], high = p[is_wide];
     return is_wide ? (low | high << 8) >> low_bits : low;
   }
 };
 
-// For three components of one byte whose rows are 16-byte aligned: packed with three bytes per
-// pixel (RGB, BGR) or four (RGBA and similar), or Y, U and V with chroma of half the width, in two
-// planes (NV12) or three (I420).
+// Sums images with three components of one byte and 16-byte aligned rows. Supports packed pixels of
+// three bytes (RGB, BGR) or four bytes (RGBA and similar), and Y, U, V with chroma of half the
+// width, in two planes (NV12) or three planes (I420).
 class ColorWords {
  public:
   static constexpr int channels = 3;
@@ -129,15 +129,16 @@ class ColorWords {
     for (int k = 0; k < channels; ++k) {
       const Component& c = frame.layout.component[k];
       plane_[k] = reinterpret_cast<const uint8_t*>(frame.plane[c.plane]);
-      const auto o = static_cast<uint32_t>(c.offset);
+      const auto offset = static_cast<uint32_t>(c.offset);
       if (c.step == 3) {
-        // Selects bytes o, o + 3, o + 6 and o + 9 of twelve: `first` selects from the first
-        // eight bytes, `then` adds the rest.
-        const uint32_t first[3] = {0x0630, 0x0741, 0x0052}, then[3] = {0x5210, 0x6210, 0x7410};
-        select_[k] = first[o];
-        rest_[k] = then[o];
+        // Byte selectors for the bytes offset + 0, 3, 6 and 9 of twelve bytes. first_selector
+        // selects from the first eight bytes; rest_selector adds the bytes from the last four.
+        const uint32_t first_selector[3] = {0x0630, 0x0741, 0x0052},
+                       rest_selector[3] = {0x5210, 0x6210, 0x7410};
+        select_[k] = first_selector[offset];
+        rest_[k] = rest_selector[offset];
       } else {
-        select_[k] = c.step == 4 ? o | (o + 4) << 4 : o * 0x1111 + 0x2200;
+        select_[k] = c.step == 4 ? offset | (offset + 4) << 4 : offset * 0x1111 + 0x2200;
       }
     }
   }
@@ -157,7 +158,8 @@ class ColorWords {
     return addresses % 16 == 0;
   }
 
-  // One byte per pixel, four pixels per word, by component.
+  // The samples of 32 pixels: for each component, one byte per pixel and four pixels per 32-bit
+  // word.
   struct Word {
     uint32_t bytes[channels][8];
   };
@@ -200,27 +202,27 @@ class ColorWords {
     }
   }
   __device__ void load_triples(Word& word, const uint8_t* from) const {
-    uint32_t of[24];
-    load_words(of, from);
+    uint32_t packed[24];
+    load_words(packed, from);
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
 #pragma unroll
       for (int k = 0; k < channels; ++k) {
-        const uint32_t first = __byte_perm(of[3 * i], of[3 * i + 1], select_[k]);
-        word.bytes[k][i] = __byte_perm(first, of[3 * i + 2], rest_[k]);
+        const uint32_t first = __byte_perm(packed[3 * i], packed[3 * i + 1], select_[k]);
+        word.bytes[k][i] = __byte_perm(first, packed[3 * i + 2], rest_[k]);
       }
     }
   }
   __device__ void load_quadruples(Word& word, const uint8_t* from) const {
-    uint32_t of[32];
-    load_words(of, from);
+    uint32_t packed[32];
+    load_words(packed, from);
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
 #pragma unroll
       for (int k = 0; k < channels; ++k) {
-        const uint32_t two = __byte_perm(of[4 * i], of[4 * i + 1], select_[k]);
-        const uint32_t more = __byte_perm(of[4 * i + 2], of[4 * i + 3], select_[k]);
-        word.bytes[k][i] = __byte_perm(two, more, 0x5410);
+        const uint32_t first_two = __byte_perm(packed[4 * i], packed[4 * i + 1], select_[k]);
+        const uint32_t last_two = __byte_perm(packed[4 * i + 2], packed[4 * i + 3], select_[k]);
+        word.bytes[k][i] = __byte_perm(first_two, last_two, 0x5410);
       }
     }
   }
@@ -246,7 +248,7 @@ class ColorWords {
       }
     }
   }
-  // For a word that extends beyond the end of the row.
+  // Loads a word that extends beyond the end of the row.
   __device__ void load_partial(Word& word, int x, int y) const {
 #pragma unroll
     for (int k = 0; k < channels; ++k) {

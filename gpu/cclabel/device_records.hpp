@@ -1,4 +1,5 @@
-// Records of regions in device memory: how they are initialized, summed up, shown and published.
+// Records of regions in device memory: functions that initialize them, add sums to them, and copy
+// them to the host.
 #pragma once
 
 #include "core/cclabel/cclabel.hpp"
@@ -11,7 +12,8 @@
 
 namespace regions::cclabel {
 
-// The records of labels 1..capacity. An empty object means that no records are needed.
+// The records of the regions with labels 1..capacity. An empty object means that no records are
+// needed.
 struct Records {
   Region* region = nullptr;  // [capacity] the record of label n is at index n - 1
   uint32_t capacity = 0;
@@ -19,9 +21,9 @@ struct Records {
 
 // The value that an output shows for a region: its label or, if records are given, its track.
 struct ShownValues {
-  const Region* regions = nullptr;  // [capacity], or null: show labels
+  const Region* regions = nullptr;  // [capacity] records with tracks; null: show labels
   const uint32_t* total = nullptr;  // number of regions that have a label
-  uint32_t capacity = 0;            // of the records
+  uint32_t capacity = 0;            // number of records
   uint32_t limit = UINT32_MAX;      // greatest value of the output format
   Overflow overflow = Overflow::saturate;
 
@@ -31,15 +33,16 @@ struct ShownValues {
   }
 };
 
-// Copies the records and both totals to `table`, which is in pinned host memory. total[0] is the
-// number of regions, total[1] the number of regions that have a label. At most
-// min(total[1], table.capacity) records are copied.
+// Copies total[0] and the records to `table`, which is in pinned host memory. total[0] is the
+// number of regions. total[1] is the number of regions that have a label. Copies min(total[1],
+// table.capacity) records.
 void publish_table(const uint32_t* total, const Records& records, const RegionTable& table,
                    cudaStream_t stream);
 
 #ifdef __CUDACC__
 
-// A volume region's record before anything is added. `position` is the first voxel's.
+// Returns the record of a region before any voxel is added. `position` is the position of the
+// region's first voxel.
 __device__ inline Region initial_record(uint32_t label, int first_x,
                                         const VolumeLayout::Position& position) {
   Region region{};
@@ -53,32 +56,33 @@ __device__ inline Region initial_record(uint32_t label, int first_x,
   return region;
 }
 
-// Sums over some voxels of one row, held by one lane.
+// Sums over consecutive voxels of one row. Each lane of a warp has its own sums.
 struct VoxelSums {
   uint32_t area = 0;
   int left = 0, right = 0, y = 0, z = 0;
-  uint32_t value[3] = {};  // per channel; at most 32 voxels of 16 bits
+  uint32_t value[3] = {};  // per channel; no overflow: at most 32 voxels of 16 bits
 };
 
-// Adds the sums of all lanes with `joins` to one record. The whole warp must call it.
-// The order of additions does not matter: these are sums, minima and maxima of integers.
-__device__ inline void add_warp_sums(const VoxelSums& sums, bool joins, int channels,
+// Adds the sums of all lanes with `takes_part` to one record. The whole warp must call this
+// function. The order of the atomics does not matter: they are sums, minima and maxima of integers.
+__device__ inline void add_warp_sums(const VoxelSums& sums, bool takes_part, int channels,
                                      Region& record) {
-  const auto u = [](int value) { return static_cast<uint32_t>(value); };
-  const uint32_t area = joins ? sums.area : 0;
+  const auto as_unsigned = [](int value) { return static_cast<uint32_t>(value); };
+  const uint32_t area = takes_part ? sums.area : 0;
   const uint32_t all = warp_sum(area);
-  // No overflow: sides are below 2^16 and a lane's area is at most 32, so 32 lanes stay below
-  // 2^16 * 32 * 32 = 2^26, and below 2^27 for left + right.
-  const uint32_t x = warp_sum(u(sums.left + sums.right) * area);
-  const uint32_t y = warp_sum(u(sums.y) * area), z = warp_sum(u(sums.z) * area);
-  const int left = static_cast<int>(warp_min(joins ? u(sums.left) : kNone));
-  const int right = static_cast<int>(warp_max(joins ? u(sums.right) : 0));
-  const int top = static_cast<int>(warp_min(joins ? u(sums.y) : kNone));
-  const int bottom = static_cast<int>(warp_max(joins ? u(sums.y) : 0));
-  const int front = static_cast<int>(warp_min(joins ? u(sums.z) : kNone));
-  const int back = static_cast<int>(warp_max(joins ? u(sums.z) : 0));
+  // No overflow: coordinates are below 2^16 and a lane's area is at most 32. Sums over 32 lanes are
+  // therefore below 2^16 * 32 * 32 = 2^26, or 2^27 for left + right.
+  const uint32_t x = warp_sum(as_unsigned(sums.left + sums.right) * area);
+  const uint32_t y = warp_sum(as_unsigned(sums.y) * area), z = warp_sum(as_unsigned(sums.z) * area);
+  const int left = static_cast<int>(warp_min(takes_part ? as_unsigned(sums.left) : kNone));
+  const int right = static_cast<int>(warp_max(takes_part ? as_unsigned(sums.right) : 0));
+  const int top = static_cast<int>(warp_min(takes_part ? as_unsigned(sums.y) : kNone));
+  const int bottom = static_cast<int>(warp_max(takes_part ? as_unsigned(sums.y) : 0));
+  const int front = static_cast<int>(warp_min(takes_part ? as_unsigned(sums.z) : kNone));
+  const int back = static_cast<int>(warp_max(takes_part ? as_unsigned(sums.z) : 0));
   uint32_t value[3];
-  for (int c = 0; c < 3; ++c) value[c] = c < channels ? warp_sum(joins ? sums.value[c] : 0) : 0;
+  for (int c = 0; c < 3; ++c)
+    value[c] = c < channels ? warp_sum(takes_part ? sums.value[c] : 0) : 0;
   if (!is_first_lane()) return;
   if (left < record.left) atomicMin(&record.left, left);
   if (top < record.top) atomicMin(&record.top, top);
@@ -93,19 +97,20 @@ __device__ inline void add_warp_sums(const VoxelSums& sums, bool joins, int chan
   for (int c = 0; c < channels; ++c) atomic_add64(record.sum_value[c], value[c]);
 }
 
-// Minimum number of lanes with the same region for which a sum over the warp is faster than one
-// atomic per lane.
+// If at least this many lanes of a warp have the same region, a sum over the warp is faster than
+// one atomic per lane.
 inline constexpr int kMinLanesPerSum = 4;
 
-// Sums over some pixels of an image's region.
+// Sums over some pixels of a region of an image.
 struct PixelSums {
   uint64_t area, x, y;
   int left, right, bottom;
   uint32_t value[3];  // per channel
 };
 
-// Adds the sums to a record that other threads may add to. The order of additions does not matter:
-// these are sums, minima and maxima of integers. The record's `top` is set with its first pixel.
+// Adds the sums to a record, to which other threads may add at the same time. The order of the
+// atomics does not matter: they are sums, minima and maxima of integers. Does not change `top`,
+// which is the row of the region's first pixel.
 __device__ inline void add_to_record(const PixelSums& sums, Region& record) {
   atomicMin(&record.left, sums.left);
   atomicMax(&record.right, sums.right);
@@ -116,9 +121,9 @@ __device__ inline void add_to_record(const PixelSums& sums, Region& record) {
   for (int k = 0; k < 3; ++k) atomic_add64(record.sum_value[k], sums.value[k]);
 }
 
-// Copies the records of labels 1..min(labelled, table.capacity), and `total`, to the table in
-// pinned host memory, 8 bytes at a time. All of `threads` threads call it, each with its index `i`.
-// The copy is made by a kernel because the number of records is only available on the device.
+// Copies `total` and the records of labels 1..min(labelled, table.capacity) to the table in pinned
+// host memory, 8 bytes at a time. Each of `threads` threads must call this function with its index
+// `i`. A kernel makes the copy because only the device has the number of records.
 __device__ inline void publish_words(uint32_t total, uint32_t labelled, const Region* records,
                                      const RegionTable& table, size_t i, size_t threads) {
   static_assert(sizeof(Region) % sizeof(uint64_t) == 0);

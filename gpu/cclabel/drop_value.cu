@@ -1,5 +1,6 @@
-// Drops the regions whose pixels have a certain value from a label map, and renumbers the others:
-// marks which labels are kept, sums the marks over all labels, and maps each label to its sum.
+// drop_value(): removes the regions whose pixels have a given value from a label map, and renumbers
+// the remaining regions. Three steps: flag the labels that are kept, compute prefix sums of the
+// flags, and replace each label by its sum.
 #include <cub/device/device_scan.cuh>
 
 #include "core/cclabel/cclabel.hpp"
@@ -10,11 +11,11 @@ namespace {
 
 constexpr int kThreads = 256;
 
-// The caller's memory, divided into arrays.
+// The caller's scratch memory, divided into arrays.
 struct ScanMemory {
   uint32_t* flags;  // [pixels + 1] by label: 1 if the label is kept
   uint32_t* sums;   // [pixels + 1] by label: number of kept labels up to this label
-  void* scan;       // [scan_bytes] for CUB
+  void* scan;       // [scan_bytes] scratch memory of CUB's prefix sum
   size_t scan_bytes;
 
   ScanMemory(void* memory, size_t pixels) {
@@ -33,8 +34,8 @@ struct ScanMemory {
   }
 };
 
-// Calls work(x, y), one thread per pixel of row blockIdx.y. Higher images are processed in steps
-// of gridDim.y rows.
+// Calls work(x, y) for each pixel. A thread has one column x. Blocks process every gridDim.y-th
+// row, from row blockIdx.y on.
 template <class Work>
 __device__ void for_each_pixel(const LabelMap& labels, Work work) {
   const int x = static_cast<int>(blockIdx.x * kThreads + threadIdx.x);
@@ -50,7 +51,7 @@ __global__ __launch_bounds__(kThreads) void mark_kept_labels_kernel(ConstFrame f
   for_each_pixel(labels, [&](int x, int y) {
     const uint32_t label = labels(x, y);
     if (x > 0 && labels(x - 1, y) == label) return;
-    // All runs of a region write the same flag.
+    // All runs of a region write the same flag, so the order of threads does not matter.
     if (label) flags[label] = static_cast<uint32_t>(frame.sample(0, x, y)) != value;
   });
 }

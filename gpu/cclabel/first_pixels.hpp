@@ -1,5 +1,6 @@
-// Bitmap of the first pixels of regions, by which regions are filtered and numbered 1..n in raster
-// order. Images, volumes and label propagation share these definitions.
+// FirstPixelBitmap: a bitmap of the first voxels of regions, from which regions are numbered 1..n
+// in raster order. Also the filters of regions. Volumes and label propagation use the bitmap;
+// images use some of the other definitions.
 #pragma once
 
 #include <algorithm>
@@ -14,17 +15,19 @@
 
 namespace regions::cclabel {
 
-// Which totals a numbering pass writes: after the first numbering total[0] (all regions) and
-// total[1] (regions that have a label); after the smallest regions have been dropped only total[1].
+// Which totals a numbering pass writes. total[0] is the number of regions, total[1] is the number
+// of regions that have a label. The first numbering writes both. The numbering after the smallest
+// regions have been removed writes only total[1].
 enum class Totals : uint8_t { both, labelled };
 
-// Areas of regions by id. An id is the index of the region's first pixel in raster order.
+// The areas of regions, in pixels, by region id. An id is the index of the region's first pixel in
+// raster order.
 struct RegionAreas {
-  uint32_t* area;      // [ids], valid only for ids of regions
-  int id_bits;         // number of bits of an id, and of an area
-  uint32_t limit = 0;  // areas are needed only if there are more than `limit` regions; 0: always
+  uint32_t* area;      // [id] valid only for ids of regions
+  int id_bits;         // number of bits that an id, and an area, can have
+  uint32_t limit = 0;  // areas are needed only if there are more regions; 0: always
 
-  // With a limit, `total` must have been written by a numbering pass.
+  // If `limit` is not 0, a numbering pass must have written `total`.
   REGIONS_HD bool are_needed(const uint32_t* total) const { return limit == 0 || *total > limit; }
 };
 
@@ -32,80 +35,83 @@ struct RegionAreas {
 struct LargestSelection {
   static constexpr int kDigitBits = 11;
   static constexpr int kDigits = 1 << kDigitBits;
-  uint64_t min_key;  // smallest key among the largest regions; its higher digits during the search
-  uint32_t rank;     // of this key among all keys with the same higher digits, descending, from 1
+  uint64_t min_key;  // smallest key of the largest regions; contains only its higher digits during
+                     // the search
+  uint32_t rank;     // rank of this key among all keys with the same higher digits; the largest key
+                     // has rank 1
   uint32_t arrived_blocks;  // number of blocks that have added their counts
   uint32_t count[kDigits];  // number of keys by digit value
 };
 
-// Layout of rows of words in which groups of `rows` rows are interleaved: word 0 of all rows of the
-// group comes first, then word 1. The rows of a tile that is one word wide are then adjacent in
-// memory. Row by row, each word would take its own 32-byte memory sector. Measured at 256^3 (H200,
-// 2026-11-22): reading tiles and writing their rows took 12 µs (was 25 µs), and labelling as a
-// whole became 3% to 10% faster.
+// Memory layout of a bitmap in which groups of `rows` rows are interleaved: first word 0 of all
+// rows of the group, then word 1 of all rows, and so on. The words of a tile that is one word wide
+// are then adjacent in memory. In a layout row by row, each of these words would be in another
+// 32-byte memory sector. Measured for 256^3 voxels (H200, 2026-11-22): reading tiles and writing
+// their rows takes 12 µs (was 25 µs), and labelling as a whole is 3% to 10% faster.
 template <uint32_t rows>
 struct InterleavedRows {
   static_assert((rows & (rows - 1)) == 0, "rows must be a power of two");
 
-  // The index of word `w` of a row that has `words` words.
+  // Returns the memory index of word `w` of a row. Each row has `words` words.
   REGIONS_HD static uint32_t index(uint32_t row, uint32_t w, uint32_t words) {
     return (row & ~(rows - 1)) * words + w * rows + (row & (rows - 1));
   }
-  // The index of a word that is counted row by row.
+  // Returns the memory index of a word, from its index in raster order.
   REGIONS_HD static uint32_t index(uint32_t word, uint32_t words) {
     const uint32_t row = word / words;
     return index(row, word - row * words, words);
   }
-  // The number of words that `row_count` rows take, including padding.
+  // Returns the number of words in memory that `row_count` rows take, including padding.
   static size_t words(size_t row_count, size_t words) {
     return (row_count + rows - 1) / rows * rows * words;
   }
 };
-using VoxelRows = InterleavedRows<16>;
-using BandRows = InterleavedRows<8>;
+using VoxelRows = InterleavedRows<16>;  // layout of rows of voxels
+using BandRows = InterleavedRows<8>;    // layout of bands, see volume/volume.hpp
 
-// One bit per voxel, set at the first voxel of each region. The id of a voxel is its index in
-// raster order, with rows of volumes padded to whole words. Label propagation has cells instead of
-// voxels.
+// A bitmap with one bit per voxel, set at the first voxel of each region, and the numbers of
+// regions that are derived from it. The id of a voxel is its index in raster order; rows of volumes
+// are padded to whole words. For label propagation, voxels are called cells and rows are not
+// padded.
 struct FirstPixelBitmap {
   VolumeLayout volume_layout;  // width, height and slices of the volume
-  uint32_t words_per_row;      // of interleaved rows; 1 if words are in raster order
-  uint32_t pitch;              // ids from one row to the next
-  uint32_t words;              // of `bits`
+  uint32_t words_per_row;      // words of a row in VoxelRows layout; 1: words are in raster order
+  uint32_t pitch;              // difference of ids from one row to the next
+  uint32_t words;              // number of words of `bits`
   uint32_t* bits;              // [words]
-  uint32_t* before;            // [words] number of labelled regions that start before the word
-  uint32_t* sums;              // [words / kSumWords] number of regions that start in these words
-  uint32_t* area;              // by id, valid only for regions, and only while a filter needs areas
+  uint32_t* regions_before;    // [words] number of labelled regions that start in earlier words
+  uint32_t* region_counts;     // [words / kWordsPerCount] regions that start in these words
+  uint32_t* area;              // [id] area in voxels; valid only for regions, and only for filters
   uint32_t* total;             // [2] number of regions, number of regions that have a label
 
-  static constexpr uint32_t kSumWords = 1024;
+  static constexpr uint32_t kWordsPerCount = 1024;
 
-  // The index of a word that is counted in raster order.
+  // Returns the memory index of a word, from its index in raster order.
   REGIONS_HD uint32_t index_of(uint32_t word) const {
     return VoxelRows::index(word, words_per_row);
   }
 };
 
-// Threads of kernels in which a thread processes one word of the bitmap.
+// Block size of kernels in which each thread processes one word of the bitmap.
 struct BitmapBlock {
   static constexpr int threads = 256;
 };
 
 // Sets the area of every region to 0.
 void clear_areas(const FirstPixelBitmap& bitmap, cudaStream_t stream);
-// Removes the regions whose area is outside min..max from the bitmap. Needs areas.
+// Removes each region whose area is outside min..max from the bitmap. The areas must be complete.
 void drop_by_area(const FirstPixelBitmap& bitmap, uint32_t min, uint32_t max, cudaStream_t stream);
-// If there are more than `limit` regions, removes all except the `limit` largest from the bitmap.
-// Among equal areas, the first in raster order remain. Needs areas and a first numbering, and
-// requires a second numbering.
+// If there are more than `limit` regions, removes all except the `limit` largest regions from the
+// bitmap. Among regions of equal area, the first in raster order remain. The areas must be complete
+// and number_first_pixels() must have run. number_first_pixels() must run again afterwards.
 void drop_smallest(const FirstPixelBitmap& bitmap, uint32_t limit, LargestSelection* selection,
                    cudaStream_t stream);
-// Numbers the regions in raster order of their first voxels: writes `before` and the totals, and
+// Numbers the regions in raster order of their first voxels: writes regions_before and total, and
 // initializes the records of labels 1..records.capacity.
 void number_first_pixels(const FirstPixelBitmap& bitmap, Totals totals, const Records& records,
                          cudaStream_t stream);
 
-// The areas of regions that keep their label, from the parameters min-area and max-area.
+// The range of areas whose regions keep their label, from the parameters min-area and max-area.
 struct AreaBounds {
   uint32_t min, max;
 
@@ -113,39 +119,40 @@ struct AreaBounds {
       : min(clamped(params.min_area)),
         max(params.max_area > 0 ? clamped(params.max_area) : UINT32_MAX) {}
   bool exclude_any() const { return min > 1 || max < UINT32_MAX; }
-  // An area in 32 bits: real areas are below 2^32 because a side has at most 65535 pixels.
+  // Returns an area as 32-bit number. Areas of regions are below 2^32 because an image side has at
+  // most 65535 pixels.
   static uint32_t clamped(int64_t area) {
     return static_cast<uint32_t>(std::min<int64_t>(area, UINT32_MAX - 1));
   }
 };
 
-// Whether the output format may be too small for the labels of a volume of this size, so that the
-// smallest regions lose their label.
-inline bool may_drop_smallest(const FrameTask& job, const CcLabelParams& params,
+// Returns whether the output format may be too small for the labels of a volume of this size, and
+// the parameters demand that the smallest regions then lose their label.
+inline bool may_drop_smallest(const FrameTask& task, const CcLabelParams& params,
                               const VolumeLayout& volume_layout) {
   return params.overflow == Overflow::drop_smallest &&
-         max_output_label(job, params) < volume_layout.size().area();
+         max_output_label(task, params) < volume_layout.size().area();
 }
 
-// Decides which regions get a label, and numbers them 1..n. All methods share this sequence.
-// `regions` must have these member functions, which enqueue kernels:
-//   drop_by_area(bounds)  removes the regions outside the bounds
+// Removes regions by the filters, and numbers the remaining regions 1..n. All methods use this
+// sequence of passes. `regions` must have these member functions, which enqueue kernels:
+//   drop_by_area(bounds)  removes each region whose area is outside the bounds
 //   number(totals)        numbers the remaining regions in raster order
-//   keep_largest(limit)   if more than `limit` are numbered, removes all except the largest
+//   keep_largest(limit)   if there are more than `limit` regions, keeps only the largest
 template <class Regions>
-void filter_and_number_regions(const FrameTask& job, const CcLabelParams& params,
+void filter_and_number_regions(const FrameTask& task, const CcLabelParams& params,
                                const VolumeLayout& volume_layout, const Regions& regions) {
   const AreaBounds bounds(params);
   if (bounds.exclude_any()) regions.drop_by_area(bounds);
   regions.number(Totals::both);
-  if (!may_drop_smallest(job, params, volume_layout)) return;
-  regions.keep_largest(max_output_label(job, params));
+  if (!may_drop_smallest(task, params, volume_layout)) return;
+  regions.keep_largest(max_output_label(task, params));
   regions.number(Totals::labelled);
 }
 
-// The argument `regions` of filter_and_number_regions() for volumes and cells. `Labelled` must have
-// a member function regions(), which returns its FirstPixelBitmap, and a function
-// sum_areas(labelled, stream).
+// The filter and numbering passes for volumes and cells, as filter_and_number_regions() requires
+// them. `Labelled` is Volume or CellArrays: it must have a member function regions() that returns a
+// FirstPixelBitmap, and a function sum_areas(labelled, stream).
 template <class Labelled>
 struct FirstPixelRegions {
   const Labelled& labelled;
@@ -168,25 +175,29 @@ struct FirstPixelRegions {
 
 #ifdef __CUDACC__
 
-// The label of the region whose id is `id` and whose bitmap word is at `index`. Returns 0 if the
-// bit is not set, because no region starts there or the region was filtered out.
-__device__ inline uint32_t label_at_first_pixel(const uint32_t* bits, const uint32_t* before,
-                                                uint32_t index, uint32_t id) {
-  const uint32_t word = bits[index], earlier = before[index];  // two loads in flight at once
+// Returns the label of the region with this id. The region's bitmap word is at `index`. Returns 0
+// if the bit is not set, because no region starts at this voxel or a filter removed the region.
+__device__ inline uint32_t label_at_first_pixel(const uint32_t* bits,
+                                                const uint32_t* regions_before, uint32_t index,
+                                                uint32_t id) {
+  const uint32_t word = bits[index],
+                 earlier = regions_before[index];  // both loads are issued at once
   const auto bit = static_cast<int>(id % 32);
   const uint32_t label = earlier + static_cast<uint32_t>(__popc(word & bits_below(bit))) + 1;
   return label & (0u - (word >> bit & 1));
 }
 
+// Volumes with at most this many tiles use other block shapes and memory settings.
 inline constexpr uint32_t kFewTiles = 1024;
 
-// Sets how the kernel divides a multiprocessor's memory into shared memory and cache. A
-// multiprocessor must be idle before the division changes. With few tiles, all kernels use the same
-// division, so that the blocks of one kernel can start while the previous kernel still runs.
-// Measured with 26-connected noise (H200, 2026-11-21): 28 µs (was 32 µs) at 128^3. At 256^3, which
-// has more than kFewTiles, the same division would take 116 µs instead of 110 µs.
-template <class... Declared>
-void set_carveout(void (*kernel)(Declared...), uint32_t tiles) {
+// Sets the carveout of a kernel: the share of a multiprocessor's memory that is shared memory; the
+// rest is cache. A multiprocessor must be idle before its carveout changes. With few tiles, all
+// kernels therefore use the same carveout, so that the blocks of one kernel can start while the
+// previous kernel still runs. Measured with 26-connected noise (H200, 2026-11-21): 128^3 voxels
+// take 28 µs (was 32 µs). 256^3 voxels have more than kFewTiles tiles; with the same carveout they
+// would take 116 µs instead of 110 µs.
+template <class... Arguments>
+void set_carveout(void (*kernel)(Arguments...), uint32_t tiles) {
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
                              tiles <= kFewTiles ? static_cast<int>(cudaSharedmemCarveoutMaxShared)
                                                 : static_cast<int>(cudaSharedmemCarveoutDefault)),

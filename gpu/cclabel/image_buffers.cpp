@@ -1,4 +1,4 @@
-// Allocation of the device buffers for images.
+// Allocates the device buffers that labelling an image needs.
 #include "gpu/cclabel/image_buffers.hpp"
 
 #include <algorithm>
@@ -9,17 +9,17 @@
 namespace regions::cclabel {
 namespace {
 
-// Adds the geometry of tiles of shape T to the buffers.
-template <class T>
+// Returns `tiles` with the sizes for an image of this size and tiles of shape Shape.
+template <class Shape>
 ImageTiles divide(ImageTiles tiles, Size size) {
   tiles.size = size;
-  tiles.columns = (size.width + T::width - 1) / T::width;
-  tiles.rows = (size.height + T::rows - 1) / T::rows;
-  tiles.width = T::width;
-  tiles.width_bits = std::countr_zero(static_cast<unsigned>(T::width));
-  tiles.height = T::rows;
-  tiles.capacity = T::max_runs;
-  tiles.stride = tiles.columns * T::width;
+  tiles.tile_columns = (size.width + Shape::width - 1) / Shape::width;
+  tiles.tile_rows = (size.height + Shape::rows - 1) / Shape::rows;
+  tiles.tile_width = Shape::width;
+  tiles.tile_width_bits = std::countr_zero(static_cast<unsigned>(Shape::width));
+  tiles.tile_height = Shape::rows;
+  tiles.max_tile_runs = Shape::max_runs;
+  tiles.stride = tiles.tile_columns * Shape::width;
   return tiles;
 }
 
@@ -30,45 +30,51 @@ size_t product(int a, int b) { return static_cast<size_t>(a) * static_cast<size_
 void ImageBuffers::reserve(Workspace& memory, const std::shared_ptr<Backend>& backend,
                            const Setup& setup) {
   size_ = setup.size;
-  const bool draws = setup.has_output && setup.out.format == setup.in.format;
+  const bool draws_overlay = setup.has_output && setup.out.format == setup.in.format;
   const ImageTiles shapes[] = {divide<BinaryTile>({}, size_), divide<LinkedTile>({}, size_)};
   // The criterion may change during playback. Each buffer is large enough for both tile shapes.
   const auto reserve_both = [&](auto& buffer, auto count_of) {
     memory.reserve(buffer, std::max(count_of(shapes[0]), count_of(shapes[1])));
   };
-  const auto tiles = [](const ImageTiles& t) { return t.tiles(); };
-  const auto tile_words = [](const ImageTiles& t) {
-    return t.tiles() * product(t.width / 32, t.height);
+  const auto tile_count = [](const ImageTiles& tiles) { return tiles.tiles(); };
+  const auto tile_words = [](const ImageTiles& tiles) {
+    return tiles.tiles() * product(tiles.tile_width / 32, tiles.tile_height);
   };
-  const auto runs = [](const ImageTiles& t) { return t.tiles() * static_cast<size_t>(t.capacity); };
-  const auto words = [](const ImageTiles& t) { return t.words(); };
-  const auto pixels = [](const ImageTiles& t) { return t.words() * 32; };
-  const auto tile_rows = [](const ImageTiles& t) { return product(t.rows, t.stride); };
-  const auto tile_columns = [](const ImageTiles& t) { return product(t.columns, t.size.height); };
+  const auto runs = [](const ImageTiles& tiles) {
+    return tiles.tiles() * static_cast<size_t>(tiles.max_tile_runs);
+  };
+  const auto words = [](const ImageTiles& tiles) { return tiles.words(); };
+  const auto pixels = [](const ImageTiles& tiles) { return tiles.words() * 32; };
+  const auto tile_rows = [](const ImageTiles& tiles) {
+    return product(tiles.tile_rows, tiles.stride);
+  };
+  const auto tile_columns = [](const ImageTiles& tiles) {
+    return product(tiles.tile_columns, tiles.size.height);
+  };
   reserve_both(tiles_.foreground, tile_words);
-  reserve_both(tiles_.starts, tile_words);
-  reserve_both(tiles_.rank, tile_words);
-  reserve_both(tiles_.component, runs);
+  reserve_both(tiles_.run_starts, tile_words);
+  reserve_both(tiles_.runs_before, tile_words);
+  reserve_both(tiles_.component_of_run, runs);
   reserve_both(tiles_.first_pixel, runs);
-  reserve_both(tiles_.counts, tiles);
-  reserve_both(tiles_.region_count, tiles);
+  reserve_both(tiles_.counts, tile_count);
+  reserve_both(tiles_.region_count, tile_count);
   reserve_both(tiles_.parent, pixels);
   reserve_both(tiles_.region_bits, words);
-  reserve_both(tiles_.before, words);
-  reserve_both(tiles_.top, tile_rows);
-  reserve_both(tiles_.bottom, tile_rows);
-  reserve_both(tiles_.left, tile_columns);
-  reserve_both(tiles_.right, tile_columns);
+  reserve_both(tiles_.regions_before, words);
+  reserve_both(tiles_.top_edge, tile_rows);
+  reserve_both(tiles_.bottom_edge, tile_rows);
+  reserve_both(tiles_.left_edge, tile_columns);
+  reserve_both(tiles_.right_edge, tile_columns);
   memory.reserve(tiles_.total, 2);
   reserve_both(area_, pixels);
-  reserve_both(filled_, words);
-  if (draws) memory.reserve(labels_, size_.area());
+  reserve_both(filled_bits_, words);
+  if (draws_overlay) memory.reserve(labels_, size_.area());
   memory.reserve(records_, setup.max_regions);
   memory.reserve(selection_, 1);
-  if (draws) ink_ = allocate_cleared_ink(*backend, size_);
+  if (draws_overlay) ink_ = allocate_cleared_ink(*backend, size_);
   const bool uses_one_stream = shapes[0].are_few() && shapes[1].are_few() && !setup.tracks;
-  side_ = uses_one_stream ? nullptr : std::make_unique<SideStream>(backend, setup.priority);
-  replay_ = std::make_unique<GraphCache>(backend);
+  side_stream_ = uses_one_stream ? nullptr : std::make_unique<SideStream>(backend, setup.priority);
+  graph_cache_ = std::make_unique<GraphCache>(backend);
 }
 
 void allocate(std::vector<ImageBuffers>& buffers, Workspace& memory,

@@ -1,4 +1,4 @@
-// Device buffers for one in-flight frame of images.
+// ImageBuffers owns the device buffers that labelling one in-flight image needs.
 #pragma once
 
 #include <memory>
@@ -14,19 +14,20 @@ namespace regions::cclabel {
 
 class ImageBuffers {
  public:
-  // The image's tiles for a criterion. Both tile shapes use the same buffers.
+  // Returns the image's tiles for a criterion. Both tile shapes (BinaryTile and LinkedTile) use the
+  // same buffers.
   ImageTiles tiles(Criterion criterion) const;
-  // For the meaning of `limit`, see RegionAreas.
+  // Returns the areas of regions. See RegionAreas for `limit`.
   RegionAreas areas(uint32_t limit = 0) const;
   LargestSelection* selection() const { return selection_; }
-  uint32_t* filled() const { return filled_; }
+  uint32_t* filled_bits() const { return filled_bits_; }
   Region* records() const { return records_; }
-  // Second stream for measuring while labels are written. Null if the passes run one after another
-  // on a single stream.
-  SideStream* side() const { return side_.get(); }
-  // CUDA graphs of frames that do not depend on other frames.
-  GraphCache& replay() const { return *replay_; }
-  // Label map for drawing, if the job does not request labels.
+  // Second stream, on which regions are measured while labels are written. Null if all passes run
+  // on one stream.
+  SideStream* side_stream() const { return side_stream_.get(); }
+  // CUDA graphs of the passes, for frames that do not depend on previous frames (no tracking).
+  GraphCache& graph_cache() const { return *graph_cache_; }
+  // Label map for drawing overlays, if the task does not request a label map.
   LabelMap labels() const;
   Ink ink() const { return ink_in(ink_.data(), size_); }
 
@@ -36,19 +37,20 @@ class ImageBuffers {
   void reserve(Workspace& memory, const std::shared_ptr<Backend>& backend, const Setup& setup);
 
   Size size_;
-  ImageTiles tiles_ = {};       // buffers only; tiles() adds the geometry
-  uint32_t* area_ = nullptr;    // [height][stride] by id of a region's first pixel
-  uint32_t* filled_ = nullptr;  // [height][stride / 32] bits: foreground with filled holes
+  ImageTiles tiles_ = {};     // the buffers; tiles() adds the sizes
+  uint32_t* area_ = nullptr;  // [height][stride] areas of regions, by id of the first pixel
+  // [height][stride / 32] one bit per pixel: foreground with filled holes.
+  uint32_t* filled_bits_ = nullptr;
   uint32_t* labels_ = nullptr;  // [height][width]
   Region* records_ = nullptr;   // [max_regions]
   LargestSelection* selection_ = nullptr;
   Block ink_;
-  std::unique_ptr<SideStream> side_;
-  std::unique_ptr<GraphCache> replay_;
+  std::unique_ptr<SideStream> side_stream_;
+  std::unique_ptr<GraphCache> graph_cache_;
 };
 
-// Allocates the buffers of all in-flight frames, sufficient for all parameters that may be set
-// during playback. `memory` becomes the owner of the device memory.
+// Allocates the buffers of all in-flight frames. They are large enough for all parameter values
+// that can be set during playback. `memory` becomes the owner of the device memory.
 void allocate(std::vector<ImageBuffers>& buffers, Workspace& memory,
               const std::shared_ptr<Backend>& backend, const Setup& setup);
 

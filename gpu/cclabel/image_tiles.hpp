@@ -1,6 +1,6 @@
-// Tiles of an image, and the buffers that the passes for images hand on to each other: runs and
-// components of each tile, component ids along tile edges, the union-find forest that merges
-// components across tiles, and the first pixels of regions.
+// ImageTiles: the tiles of an image, and the buffers through which the passes for images exchange
+// data. The buffers contain the runs and components of each tile, component ids along tile edges,
+// the union-find forest that merges components across tiles, and the first pixels of regions.
 //
 // The id of a pixel is y * stride + x, its index in raster order. In `region_bits`, the bit of this
 // pixel is bit (id & 31) of word id >> 5. A component is identified by the id of its first pixel in
@@ -15,8 +15,8 @@
 
 namespace regions::cclabel {
 
-// A tile is `words` x 32 pixels wide and `rows` high. One block labels it. Tile shapes are types
-// because kernels take them as template arguments.
+// A tile is 32 * `words` pixels wide and `rows` pixels high. One thread block labels it. Tile
+// shapes are types because they are template arguments of kernels.
 template <int words_, int rows_, int threads_, int max_runs_>
 struct TileShape {
   static constexpr int words = words_;  // 32-pixel words per row
@@ -24,9 +24,10 @@ struct TileShape {
   static constexpr int threads = threads_;
   static constexpr int width = 32 * words;  // pixels
   static constexpr int all_words = words * rows;
-  static constexpr int max_runs = max_runs_;      // also the maximum of components
-  static constexpr int max_runs_to_merge = 1536;  // see RunsToMerge; noise has up to 1,100
-  // Blocks per multiprocessor: limited by its threads or by its shared memory.
+  static constexpr int max_runs = max_runs_;  // per tile; also the maximum number of components
+  // Capacity of RunsToMerge; images of noise need up to 1,100.
+  static constexpr int max_runs_to_merge = 1536;
+  // Resident blocks per multiprocessor. The limit is the number of threads or the shared memory.
   static constexpr int min_blocks = threads == 512 ? 4 : 6;
   static_assert(max_runs <= width * rows && max_runs % 32 == 0 && width * rows <= 1 << 15);
 };
@@ -35,9 +36,10 @@ struct TileShape {
 // pixels per row were within 1% of each other at 1920x1080 and 4096x4096. 1024 threads were 30%
 // slower at 4096x4096, because one block fills a multiprocessor.
 
-// For criterion `binary`. A run takes at least two pixels of a row: its own and the gap after it.
+// The tile for criterion=binary. A run takes at least two pixels of a row: a pixel of the run and
+// the gap after the run.
 using BinaryTile = TileShape<4, 64, 512, 4096>;
-// For criteria `equal` and `difference`. Each pixel may be a run.
+// The tile for criterion=equal and criterion=difference. Each pixel may be a separate run.
 using LinkedTile = TileShape<2, 64, 256, 4096>;
 
 // Calls launch.operator()<connectivity>() with the connectivity as a compile-time constant.
@@ -50,52 +52,63 @@ void with_connectivity(Connectivity connectivity, const Launch& launch) {
   }
 }
 
+// The numbers of runs and components of one tile.
 struct TileCounts {
   uint16_t runs;
   uint16_t components;
-  uint16_t border;  // components that touch another tile; their indices come first
+  uint16_t border;  // number of components that touch another tile; they have the lowest indices
   uint16_t unused;
 };
 
-// The geometry of an image's tiles and the device buffers of one in-flight frame.
+// The sizes of an image's tiles, and the device buffers for one in-flight image. Copied to kernels
+// by value.
 struct ImageTiles {
-  Size size;    // of the image
-  int columns;  // tiles per row of tiles
-  int rows;     // rows of tiles
-  int width;    // pixels per row of a tile, 1 << width_bits
-  int width_bits;
-  int height;    // pixel rows of a tile
-  int capacity;  // maximum of runs, and of components, per tile
-  int stride;    // ids from one row to the next: columns * width
+  Size size;            // of the image, in pixels
+  int tile_columns;     // number of tiles side by side
+  int tile_rows;        // number of tiles one below another
+  int tile_width;       // pixels, equals 1 << tile_width_bits
+  int tile_width_bits;  // log2 of tile_width
+  int tile_height;      // pixels
+  int max_tile_runs;    // maximum number of runs, and of components, per tile
+  int stride;           // difference of ids from one row to the next: tile_columns * tile_width
 
-  uint32_t* foreground;    // [tile][height][width / 32] bits: pixels that belong to a region
-  uint32_t* starts;        // [tile][height][width / 32] bits: first pixels of runs
-  uint16_t* rank;          // [tile][height][width / 32] runs of the tile that start before the word
-  uint16_t* component;     // [tile][capacity] component of each run; runs are in raster order
-  uint16_t* first_pixel;   // [tile][capacity] by component: y * width + x within the tile
-  TileCounts* counts;      // [tile]
-  uint32_t* region_count;  // [tile] number of regions whose first pixel is in the tile
+  // The runs of each tile, written by label_tiles().
+  uint32_t* foreground;   // [tile][tile_height][tile_width / 32] bits: pixels in any region
+  uint32_t* run_starts;   // [tile][tile_height][tile_width / 32] bits: first pixels of runs
+  uint16_t* runs_before;  // [tile][tile_height][tile_width / 32] runs of the tile before the word
 
-  uint32_t* parent;       // [size.height][stride] valid only at first pixels of border components
-  uint32_t* region_bits;  // [size.height][stride / 32] bits: first pixels of regions
-  uint32_t* before;       // [size.height][stride / 32] labelled regions that start before the word
+  // The components of each tile, written by label_tiles(). Runs are in raster order.
+  uint16_t* component_of_run;  // [tile][max_tile_runs] by run
+  uint16_t* first_pixel;       // [tile][max_tile_runs] by component: y * tile_width + x in the tile
+  TileCounts* counts;          // [tile]
 
-  // Component ids of the pixels along the edges of tiles, kNone for background.
-  uint32_t* top;     // [rows][stride]
-  uint32_t* bottom;  // [rows][stride]
-  uint32_t* left;    // [columns][size.height]
-  uint32_t* right;   // [columns][size.height]
+  // The regions. label_tiles() writes `region_count`, `parent` and `region_bits`, merge_tiles() and
+  // the filters change them, and number_regions() writes `regions_before` and `total`.
+  uint32_t* region_count;    // [tile] number of regions whose first pixel is in the tile
+  uint32_t* parent;          // [size.height][stride] by id of a border component, otherwise invalid
+  uint32_t* region_bits;     // [size.height][stride / 32] bits: first pixels of regions
+  uint32_t* regions_before;  // [size.height][stride / 32] labelled regions that start before a word
+
+  // Component ids of the first and last pixel rows and pixel columns of all tiles; kNone for
+  // background. Written by label_tiles(), read by merge_tiles().
+  uint32_t* top_edge;     // [tile_rows][stride]
+  uint32_t* bottom_edge;  // [tile_rows][stride]
+  uint32_t* left_edge;    // [tile_columns][size.height]
+  uint32_t* right_edge;   // [tile_columns][size.height]
 
   uint32_t* total;  // [2] number of regions, number of regions that have a label
 
-  // Whether number_regions() is already complete when the next kernel's blocks start, because a
-  // kernel in between has waited for it. The next kernel may then work before it calls pdl_wait.
+  // True if number_regions() has finished before the next kernel starts, because another kernel in
+  // between has waited for it. The next kernel may then read its results without calling pdl_wait()
+  // first.
   bool are_numbered = false;
 
-  REGIONS_HD size_t tiles() const { return static_cast<size_t>(columns) * rows; }
-  // Whether an H200 (132 multiprocessors, 4 blocks each) runs one block per tile all at once. True
-  // for 1920x1080, false for 3840x2160.
+  // Number of tiles.
+  REGIONS_HD size_t tiles() const { return static_cast<size_t>(tile_columns) * tile_rows; }
+  // Whether all tiles fit on an H200 at once (132 multiprocessors with 4 blocks each, one block per
+  // tile). True for 1920x1080, false for 3840x2160.
   bool are_few() const { return tiles() <= size_t{132} * 4; }
+  // Number of words of a bitmap of the image, such as `region_bits`.
   REGIONS_HD size_t words() const { return static_cast<size_t>(stride / 32) * size.height; }
 };
 
@@ -103,35 +116,39 @@ struct ImageTiles {
 
 // The position of a tile in the image.
 struct TilePosition {
-  int column, row;  // in tiles
-  int tile;         // index
-  int x, y;         // of the tile's first pixel
+  int column, row;  // of the tile, counted in tiles
+  int tile_index;   // counted row by row
+  int x, y;         // of the tile's first pixel in the image
 
-  // The id of the pixel with index `local` = y * width + x within the tile.
-  __device__ uint32_t id(const ImageTiles& tiles, int local) const {
-    const auto px = static_cast<uint32_t>(x + (local & (tiles.width - 1)));
-    const auto py = static_cast<uint32_t>(y + (local >> tiles.width_bits));
+  // Returns the id of a pixel of the tile, from its index in the tile (y * tile_width + x).
+  __device__ uint32_t id(const ImageTiles& tiles, int index_in_tile) const {
+    const auto px = static_cast<uint32_t>(x + (index_in_tile & (tiles.tile_width - 1)));
+    const auto py = static_cast<uint32_t>(y + (index_in_tile >> tiles.tile_width_bits));
     return py * static_cast<uint32_t>(tiles.stride) + px;
   }
 };
 
-// The tile of this block, in a grid of one block per tile.
+// Returns the position of the block's tile, in a grid with one block per tile.
 __device__ inline TilePosition tile_of_block(const ImageTiles& tiles) {
   const int column = static_cast<int>(blockIdx.x), row = static_cast<int>(blockIdx.y);
-  return {column, row, row * tiles.columns + column, column * tiles.width, row * tiles.height};
+  return {column, row, row * tiles.tile_columns + column, column * tiles.tile_width,
+          row * tiles.tile_height};
 }
 
-// The label of the region whose first pixel has the id `root`; 0 if the region was filtered out.
+// Returns the label of the region whose first pixel has the id `root`; 0 if a filter removed the
+// region.
 __device__ inline uint32_t label_of_root(const ImageTiles& tiles, uint32_t root) {
   const uint32_t word = root >> 5;
   const int bit = static_cast<int>(root & 31);
   const uint32_t region_bits = tiles.region_bits[word];
   if (!(region_bits >> bit & 1)) return 0;
-  return tiles.before[word] + static_cast<uint32_t>(__popc(region_bits & bits_below(bit))) + 1;
+  return tiles.regions_before[word] + static_cast<uint32_t>(__popc(region_bits & bits_below(bit))) +
+         1;
 }
 
-// The id of the region that contains component `c` of a tile. Requires merged tiles and a flat
-// forest (merge_tiles() and number_regions()). `first_pixel` is the component's, within the tile.
+// Returns the id of the region that contains component `c` of a tile. number_regions() must have
+// made the forest flat. `border`: TileCounts::border of the tile. `first_pixel`: index in the tile
+// of the component's first pixel.
 __device__ inline uint32_t root_of_component(const ImageTiles& tiles, const TilePosition& position,
                                              int c, int border, uint16_t first_pixel) {
   const uint32_t id = position.id(tiles, first_pixel);
@@ -139,60 +156,68 @@ __device__ inline uint32_t root_of_component(const ImageTiles& tiles, const Tile
 }
 __device__ inline uint32_t root_of_component(const ImageTiles& tiles, const TilePosition& position,
                                              int c, int border) {
-  const size_t index = static_cast<size_t>(position.tile) * tiles.capacity + c;
+  const size_t index = static_cast<size_t>(position.tile_index) * tiles.max_tile_runs + c;
   return root_of_component(tiles, position, c, border, tiles.first_pixel[index]);
 }
 
-// 32 pixels of a tile's row, as label_tiles() wrote them.
+// The runs of 32 adjacent pixels of a row of a tile, as label_tiles() stored them.
 struct RunWord {
-  uint32_t foreground;  // bits
-  uint32_t starts;      // bits: first pixels of runs
-  int rank;             // runs of the tile that start before the word
+  uint32_t foreground;  // one bit per pixel
+  uint32_t run_starts;  // bits: first pixels of runs
+  int runs_before;      // number of runs of the tile that start before the word
 
   __device__ bool is_foreground(int bit) const { return foreground >> bit & 1; }
-  // The run of a foreground pixel.
-  __device__ int run_at(int bit) const { return rank + __popc(starts & bits_up_to(bit)) - 1; }
-  // Whether the pixel is the last one of its run in this word.
-  __device__ bool is_last_of_run(int bit) const {
-    return bit == 31 || !is_foreground(bit + 1) || (starts >> (bit + 1) & 1);
+  // Returns the index of the run that contains this foreground pixel.
+  __device__ int run_at(int bit) const {
+    return runs_before + __popc(run_starts & bits_up_to(bit)) - 1;
   }
-  // The first pixel in this word of the run that contains the pixel.
+  // Whether this foreground pixel is the last pixel of its run in the word.
+  __device__ bool is_last_of_run(int bit) const {
+    return bit == 31 || !is_foreground(bit + 1) || (run_starts >> (bit + 1) & 1);
+  }
+  // Returns the first pixel in this word of the run that contains pixel `bit`.
   __device__ int run_begin(int bit) const {
-    const uint32_t begun = starts & bits_up_to(bit);
+    const uint32_t begun = run_starts & bits_up_to(bit);
     return begun ? 31 - __clz(static_cast<int>(begun)) : 0;
   }
-  // The pixels of the run that contains pixel `b`, from `b` to the end of the word. Returns a mask.
+  // Returns a mask of the pixels from `b` up to the end of the run that contains `b`, within this
+  // word.
   __device__ uint32_t rest_of_run(int b) const {
     const uint32_t from = ~bits_below(b), beyond = from & ~bits_up_to(b);
-    const uint32_t end = (~foreground | starts) & beyond;  // lowest bit: first pixel after the run
+    // Lowest bit: first pixel after the run.
+    const uint32_t end = (~foreground | run_starts) & beyond;
     return end ? ((end & (0u - end)) - 1) & from : from;
   }
 };
 
 __device__ inline RunWord load_run_word(const ImageTiles& tiles, int tile, int word) {
-  const size_t index = static_cast<size_t>(tile) * (tiles.width / 32 * tiles.height) + word;
-  return {tiles.foreground[index], tiles.starts[index], tiles.rank[index]};
+  const size_t index =
+      static_cast<size_t>(tile) * (tiles.tile_width / 32 * tiles.tile_height) + word;
+  return {tiles.foreground[index], tiles.run_starts[index], tiles.runs_before[index]};
 }
 
-// Calls visit(word, column, row) for the warp's share of a tile's words: adjacent rows of one word
-// column, so that a warp mostly stays in one region. Words without foreground and rows below the
-// image are skipped. Each lane loads one word, so that the warp waits for memory only once.
+// Calls visit(word, word column, row) for the warp's share of the words of a tile. A warp gets
+// adjacent rows of one word column, so that its pixels mostly belong to one region. Skips words
+// without foreground and rows below the image. Each lane loads one word, so that the warp waits for
+// memory only once.
 template <int threads, class Visit>
 __device__ void for_each_run_word(const ImageTiles& tiles, const TilePosition& position,
                                   Visit visit) {
   constexpr int kWarps = threads / 32;
-  const int words = tiles.width / 32, warp = static_cast<int>(threadIdx.x / 32);
-  const int rows = tiles.height * words / kWarps;  // at most 32; tile shapes divide evenly
+  const int words = tiles.tile_width / 32, warp = static_cast<int>(threadIdx.x / 32);
+  const int rows = tiles.tile_height * words / kWarps;  // at most 32; tile shapes divide evenly
   const int column = warp % words, first = warp / words * rows;
   const int lane_row = first + static_cast<int>(threadIdx.x % 32);
   RunWord loaded = {};
   if (lane_row < min(first + rows, tiles.size.height - position.y)) {
-    loaded = load_run_word(tiles, position.tile, lane_row * words + column);
+    loaded = load_run_word(tiles, position.tile_index, lane_row * words + column);
   }
-  for (uint32_t left = __ballot_sync(kAllLanes, loaded.foreground != 0); left; left &= left - 1) {
-    const int k = __ffs(static_cast<int>(left)) - 1;
+  for (uint32_t remaining = __ballot_sync(kAllLanes, loaded.foreground != 0); remaining;
+       remaining &= remaining - 1) {
+    const int k = __ffs(static_cast<int>(remaining)) - 1;
     visit(RunWord{__shfl_sync(kAllLanes, loaded.foreground, k),
-                  __shfl_sync(kAllLanes, loaded.starts, k), __shfl_sync(kAllLanes, loaded.rank, k)},
+                  __shfl_sync(kAllLanes, loaded.run_starts, k),
+                  __shfl_sync(kAllLanes, loaded.runs_before, k)},
           column, first + k);
   }
 }

@@ -1,14 +1,14 @@
-// Derives the input of labelling from the parameters.
+// Derives the input of labelling from the element's parameters.
 #include "gpu/cclabel/label_input.hpp"
 
 namespace regions::cclabel {
 
-LabelInput label_input_of(const FrameTask& job, const CcLabelParams& params) {
+LabelInput label_input_of(const FrameTask& task, const CcLabelParams& params) {
   LabelInput input;
   input.criterion = params.criterion;
-  input.frame = job.in;
+  input.frame = task.in;
   if (params.source == Source::mask) {
-    input.frame = job.mask;
+    input.frame = task.mask;
     input.compared = ComparedValue::nonzero;
   } else if (params.source == Source::alpha) {
     input.compared = ComparedValue::alpha;

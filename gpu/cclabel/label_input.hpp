@@ -1,5 +1,5 @@
-// The input of labelling: which frame is labelled, which value of each pixel is compared, and with
-// which level.
+// LabelInput describes the input of labelling: the frame, which value of each pixel is compared,
+// and the level with which it is compared.
 #pragma once
 
 #include "core/cclabel/cclabel.hpp"
@@ -7,37 +7,39 @@
 
 namespace regions::cclabel {
 
-// The value of a pixel that is compared: gray, luma or colour; alpha; 1 if the pixel of a mask is
-// not zero; or a bit of LabelInput::bits.
+// Which value of a pixel is compared. `value`: gray, luma or colour. `alpha`: the alpha channel.
+// `nonzero`: 1 if the pixel of a mask is not zero. `bits`: the pixel's bit in LabelInput::bits.
 enum class ComparedValue : uint8_t { value, alpha, nonzero, bits };
 
 struct LabelInput {
   ConstFrame frame;
   Criterion criterion = Criterion::binary;
   ComparedValue compared = ComparedValue::value;
-  int level = 0;                   // foreground_level() or difference_level()
-  bool complement = false;         // labels background instead of foreground
-  const uint32_t* bits = nullptr;  // [height][bits_stride], for ComparedValue::bits
-  int bits_stride = 0;             // words
+  int level = 0;            // from foreground_level() or difference_level()
+  bool complement = false;  // true: label the background instead of the foreground
+  // [height][bits_stride] one bit per pixel, for ComparedValue::bits.
+  const uint32_t* bits = nullptr;
+  int bits_stride = 0;  // words from one row of `bits` to the next
 };
 
 // Maximum number of thresholds that are labelled at once.
 inline constexpr int kMaxLayers = decltype(CcLabelParams::thresholds)::kMax;
 
-// Foreground levels of criterion `binary` for several thresholds.
+// The foreground levels of several thresholds, for criterion=binary.
 struct Levels {
-  int level[kMaxLayers];  // foreground_level() of each layer
+  int level[kMaxLayers];  // [layers] minimum value of a foreground pixel
 };
 
-// The input that the parameters select: the image, its alpha channel, or the attached mask. Its
-// level is that of the first threshold.
-LabelInput label_input_of(const FrameTask& job, const CcLabelParams& params);
-// The levels of all thresholds.
+// Returns the input that the parameters select: the image, its alpha channel, or the attached mask.
+// The level is the level of the first threshold.
+LabelInput label_input_of(const FrameTask& task, const CcLabelParams& params);
+// Returns the levels of all thresholds.
 Levels levels_of(const LabelInput& input, const CcLabelParams& params);
 
 #ifdef __CUDACC__
 
-// The value that criterion `binary` compares with the level. Not for ComparedValue::bits.
+// Returns the value that criterion=binary compares with the level. Does not support
+// ComparedValue::bits.
 __device__ inline int compared_value(const LabelInput& input, int x, int row) {
   const ConstFrame& frame = input.frame;
   switch (input.compared) {
@@ -53,17 +55,18 @@ __device__ inline int compared_value(const LabelInput& input, int x, int row) {
   }
 }
 
-// How adjacent pixels are stored: each in an aligned 32-bit word; each in three bytes, so that four
-// pixels share three words; or in another way, so that each pixel is loaded by itself.
+// How adjacent pixels are stored. `words`: one aligned 32-bit word per pixel. `triples`: three
+// bytes per pixel, so that four pixels share three words. `other`: any other format; each pixel is
+// loaded separately.
 enum class PixelPacking : uint8_t { words, triples, other };
 
-// Addresses of the values that criteria `equal` and `difference` compare.
+// Computes the addresses of the values that criterion=equal and criterion=difference compare.
 struct PixelAddresses {
   const std::byte* start;
   ptrdiff_t pitch;
   int width, height;
   int step;      // bytes from one pixel to the next
-  int channels;  // adjacent in memory
+  int channels;  // number of channels, which are adjacent in memory
   int limit;     // pixels are linked if their distance is less than this
 
   explicit PixelAddresses(const LabelInput& input)
@@ -81,8 +84,8 @@ struct PixelAddresses {
   }
 };
 
-// Decides whether two pixels of 8-bit channels are linked: the sum of |difference| over all
-// channels is less than the limit.
+// Decides whether two pixels with 8-bit channels are linked: the absolute differences of their
+// channels must sum to less than the limit.
 class ByteLinks {
  public:
   explicit ByteLinks(const LabelInput& input) : addresses_(input) {
@@ -93,7 +96,7 @@ class ByteLinks {
   }
   __device__ int width() const { return addresses_.width; }
   __device__ int height() const { return addresses_.height; }
-  // The channels, one byte each. Their order does not matter.
+  // Returns the channels of a pixel, one per byte. The order of the channels does not matter.
   __device__ uint32_t color(int x, int y) const {
     const std::byte* at = addresses_.at(x, y);
     if (are_words_) return *reinterpret_cast<const uint32_t*>(at) & 0xffffffu;  // without alpha
@@ -101,11 +104,12 @@ class ByteLinks {
     if (addresses_.channels == 1) return p[0];
     return p[0] | static_cast<uint32_t>(p[1]) << 8 | static_cast<uint32_t>(p[2]) << 16;
   }
-  // How 32 adjacent pixels are loaded that begin at a multiple of 32. `all`: all are in the image.
-  __device__ PixelPacking packing(bool all) const {
-    return are_words_            ? PixelPacking::words
-           : are_triples_ && all ? PixelPacking::triples
-                                 : PixelPacking::other;
+  // Returns how to load 32 adjacent pixels that begin at a multiple of 32. `all_inside`: all 32
+  // pixels are inside the image.
+  __device__ PixelPacking packing(bool all_inside) const {
+    return are_words_                   ? PixelPacking::words
+           : are_triples_ && all_inside ? PixelPacking::triples
+                                        : PixelPacking::other;
   }
   __device__ const std::byte* at(int x, int y) const { return addresses_.at(x, y); }
   __device__ bool operator()(uint32_t a, uint32_t b) const {
@@ -118,8 +122,9 @@ class ByteLinks {
   bool are_triples_;  // three bytes per pixel, each row begins at a multiple of four bytes
 };
 
-// Decides whether two pixels of a single number are linked. Numbers of two bytes are linked if
-// |difference| is less than the limit; numbers of four bytes are labels, linked if they are equal.
+// Decides whether two pixels with one number each are linked. Numbers of two bytes are linked if
+// their absolute difference is less than the limit. Numbers of four bytes are labels, and are
+// linked if they are equal.
 class NumberLinks {
  public:
   explicit NumberLinks(const LabelInput& input)
@@ -143,7 +148,7 @@ class NumberLinks {
 
  private:
   PixelAddresses addresses_;
-  int low_bits_;  // unused low bits of a sample
+  int low_bits_;  // number of unused low bits of a sample
   bool is_label_;
 };
 

@@ -1,5 +1,5 @@
-// Labels each tile of an image by itself: union-find over its runs in shared memory. One block
-// labels one tile.
+// Pass 1 for images: finds the runs and components of each tile, by union-find over runs in shared
+// memory. One thread block labels one tile, independently of the other tiles.
 #include "gpu/cclabel/image_runs.hpp"
 #include "gpu/cclabel/labelling_passes.hpp"
 #include "gpu/runtime/launch.hpp"
@@ -7,13 +7,13 @@
 namespace regions::cclabel {
 namespace {
 
-// Loads rows of a tile for criteria `equal` and `difference`, one warp per row of `words` x 32
-// pixels. load() loads a word per lane; color() waits for it and returns the colour of
-// the lane's pixel in each 32 pixels. Pixels outside the image repeat the nearest pixel inside.
+// Loads rows of a tile for criterion=equal and criterion=difference. A warp loads a row of 32 *
+// `words` pixels. load() starts the loads of 32-bit words; color() converts a loaded word to the
+// colour of the lane's pixel. Pixels outside the image repeat the nearest pixel inside.
 template <class Links, PixelPacking packing, int words>
 class LinkRows {
  public:
-  // For the tile whose first pixel is (x, y).
+  // (x, y) is the first pixel of the tile.
   __device__ LinkRows(const Links& links, int x, int y) : links_(links), x_(x), y_(y) {}
 
   // `row` is relative to the tile's first row.
@@ -40,7 +40,7 @@ class LinkRows {
       const uint32_t high = __shfl_sync(kAllLanes, loaded, first / 4 + 1);
       loaded = __funnelshift_r(low, high, first % 4 * 8);
     }
-    // Clears the byte of the next pixel, or alpha.
+    // Clears the highest byte, which belongs to the next pixel or is alpha.
     return packing == PixelPacking::other ? loaded : loaded & 0xffffffu;
   }
 
@@ -49,43 +49,45 @@ class LinkRows {
   int x_, y_;
 };
 
-// Adjacency of runs for criteria `equal` and `difference`. One bit per pixel and direction says
-// whether the pixel is linked to its neighbour.
-template <class T, Connectivity connectivity, class Links>
+// Finds touching runs for criterion=equal and criterion=difference. One bit per pixel and direction
+// says whether the pixel is linked to its neighbour in this direction.
+template <class Shape, Connectivity connectivity, class Links>
 class LinkAdjacency {
  public:
-  using Tile = T;
+  using Tile = Shape;
   static constexpr int min_blocks = 4;
   static constexpr int kMaxPairs = 1024;
-  struct Shared {  // bits: pixels linked to the pixel above, above left, above right
-    alignas(8) uint32_t up[T::all_words];
-    alignas(8) uint32_t up_left[T::all_words];
-    alignas(8) uint32_t up_right[T::all_words];
-    int remaining;             // number of pairs of runs beyond the first pair of each run
-    uint32_t pair[kMaxPairs];  // run | run above << 16; valid if remaining <= kMaxPairs
+  struct Shared {
+    // Bits: pixels that are linked to the pixel above, above left, above right.
+    alignas(8) uint32_t up[Shape::all_words];
+    alignas(8) uint32_t up_left[Shape::all_words];
+    alignas(8) uint32_t up_right[Shape::all_words];
+    int remaining;  // number of pairs of touching runs, except the first pair of each run
+    uint32_t pair[kMaxPairs];  // run | run above << 16; complete if remaining <= kMaxPairs
   };
 
-  __device__ LinkAdjacency(TileRuns<T>& runs, Shared& bits) : runs_(runs), bits_(bits) {}
+  __device__ LinkAdjacency(TileRuns<Shape>& runs, Shared& bits) : runs_(runs), link_bits_(bits) {}
 
-  // Fills all bits. Ends with a barrier.
+  // Reads the tile whose first pixel is (x, y): fills the bits of `runs` and of Shared. Ends with a
+  // barrier.
   __device__ void read(const Links& links, int x, int y) {
-    if (threadIdx.x == 0) bits_.remaining = 0;
-    switch (links.packing(x + T::width <= links.width())) {
+    if (threadIdx.x == 0) link_bits_.remaining = 0;
+    switch (links.packing(x + Shape::width <= links.width())) {
       case PixelPacking::words:
-        read_rows(LinkRows<Links, PixelPacking::words, T::words>(links, x, y), links, x, y);
+        read_rows(LinkRows<Links, PixelPacking::words, Shape::words>(links, x, y), links, x, y);
         break;
       case PixelPacking::triples:
-        read_rows(LinkRows<Links, PixelPacking::triples, T::words>(links, x, y), links, x, y);
+        read_rows(LinkRows<Links, PixelPacking::triples, Shape::words>(links, x, y), links, x, y);
         break;
       default:
-        read_rows(LinkRows<Links, PixelPacking::other, T::words>(links, x, y), links, x, y);
+        read_rows(LinkRows<Links, PixelPacking::other, Shape::words>(links, x, y), links, x, y);
     }
     __syncthreads();  // all bits are complete
   }
 
   __device__ uint32_t marked_starts() const { return 0; }
 
-  // Also lists each run's other neighbours above.
+  // Also lists all other pairs of a run and a run above that touches it.
   __device__ void link_to_first_neighbour(uint32_t* parent, const MarkedCounts&) const {
     runs_.for_each([&](int r, bool exists) {
       NeighbourIterator neighbours(*this, r, exists);
@@ -101,25 +103,26 @@ class LinkAdjacency {
   }
 
   __device__ void merge_remaining(uint32_t* parent) const {
-    const int count = bits_.remaining;
+    const int count = link_bits_.remaining;
     if (count > kMaxPairs) {
       return runs_.for_each([&](int r, bool exists) { merge_all(parent, r, exists); });
     }
-    for_each_lane<T::threads>(count, [&](int i, bool exists) {
-      const uint32_t pair = bits_.pair[i];
+    for_each_lane<Shape::threads>(count, [&](int i, bool exists) {
+      const uint32_t pair = link_bits_.pair[i];
       unite(parent, pair & 0xffffu, pair >> 16, exists);
     });
   }
 
  private:
-  // Appends the pairs of the lanes in `found` to the list.
+  // Appends the pairs of the lanes whose bit is set in `found` to the list.
   __device__ void append_pairs(uint32_t found, uint32_t pair) const {
     const int lane = static_cast<int>(threadIdx.x % 32);
-    int at = lane == 0 ? atomicAdd(&bits_.remaining, __popc(found)) : 0;
-    at = __shfl_sync(kAllLanes, at, 0) + __popc(found & bits_below(lane));
-    if ((found >> lane & 1) && at < kMaxPairs) bits_.pair[at] = pair;
+    int index = lane == 0 ? atomicAdd(&link_bits_.remaining, __popc(found)) : 0;
+    index = __shfl_sync(kAllLanes, index, 0) + __popc(found & bits_below(lane));
+    if ((found >> lane & 1) && index < kMaxPairs) link_bits_.pair[index] = pair;
   }
-  // Merges run `r` with all runs above that it touches. Each lane merges one pair per step.
+  // Merges run `r` with all runs above that it touches. A lane has one run and merges one pair per
+  // step.
   __device__ void merge_all(uint32_t* parent, int r, bool exists) const {
     NeighbourIterator neighbours(*this, r, exists);
     while (__any_sync(kAllLanes, neighbours.unvisited != 0)) {
@@ -129,28 +132,28 @@ class LinkAdjacency {
   }
 
   __device__ static uint64_t row_of(const uint32_t* words, int row) {
-    static_assert(T::words == 2);
+    static_assert(Shape::words == 2);
     const uint2 both = reinterpret_cast<const uint2*>(words)[row];
     return static_cast<uint64_t>(both.y) << 32 | both.x;
   }
   // Iterates over the runs above that touch a run, from left to right.
   struct NeighbourIterator {
     uint64_t unvisited;  // bits: linked pixels of the row above that have not been visited
-    uint64_t starts;     // bits: starts of runs in the row above
+    uint64_t starts;     // bits: first pixels of runs in the row above
     int before;          // number of runs of the tile that start before the row above
 
     __device__ NeighbourIterator(const LinkAdjacency& adjacency, int r, bool exists) {
       const int first = adjacency.runs_.first(r), last = adjacency.runs_.last(r);
-      const int row = first / T::width;
+      const int row = first / Shape::width;
       const uint64_t run_pixels =
-          ~uint64_t{0} << first % T::width & ~uint64_t{0} >> (~last & (T::width - 1));
+          ~uint64_t{0} << first % Shape::width & ~uint64_t{0} >> (~last & (Shape::width - 1));
       const auto linked = [&](const uint32_t* bits) { return row_of(bits, row) & run_pixels; };
-      const Shared& bits = adjacency.bits_;
+      const Shared& bits = adjacency.link_bits_;
       unvisited = linked(bits.up) | linked(bits.up_left) >> 1 | linked(bits.up_right) << 1;
       if (!exists) unvisited = 0;
       const int above = max(row - 1, 0);  // pixels of the first row have no links upwards
-      starts = row_of(adjacency.runs_.starts, above);
-      before = adjacency.runs_.rank[above * T::words];
+      starts = row_of(adjacency.runs_.run_starts, above);
+      before = adjacency.runs_.runs_before[above * Shape::words];
     }
     // Returns the next run, or -1 at the end.
     __device__ int next() {
@@ -162,23 +165,24 @@ class LinkAdjacency {
     }
   };
 
-  // Links of the 32 pixels of a word, as bits.
+  // The links of the 32 pixels of a word to their neighbours, one bit per pixel.
   struct Votes {
     uint32_t left = 0, up = 0, up_left = 0;
-    uint32_t left_up = 0;  // whether the left neighbour is linked to the pixel above
+    uint32_t left_up = 0;  // the left neighbour is linked to the pixel above
   };
 
-  // Each warp reads some consecutive rows of the tile and keeps them in registers. So each pixel
-  // is loaded once, and all loads are in flight before the first one is waited for. All lanes
-  // vote, even for pixels and neighbours that do not exist. Then each lane takes one word and
-  // removes the links of pixels that do not exist.
+  // Finds the links of all pixels of the tile. Each warp loads some consecutive rows and keeps them
+  // in registers, so that each pixel is loaded once and all loads are issued before the first
+  // result is used. All lanes vote on links, even for pixels outside the image. Then each lane
+  // takes one word and removes the links of pixels outside the image.
   template <class Rows>
   __device__ void read_rows(const Rows& rows, const Links& links, int x, int y) {
-    constexpr int kRows = T::rows / (T::threads / 32), kWords = kRows * T::words;  // per warp
+    constexpr int kRows = Shape::rows / (Shape::threads / 32),
+                  kWords = kRows * Shape::words;  // per warp
     static_assert(kWords <= 32);
     const int lane = static_cast<int>(threadIdx.x % 32);
     const int first = static_cast<int>(threadIdx.x / 32) * kRows;
-    uint32_t loaded[kRows + 1][T::words];  // starts with the row above
+    uint32_t loaded[kRows + 1][Shape::words];  // [0] is the row above
 #pragma unroll
     for (int k = 0; k <= kRows; ++k) rows.load(first + k - 1, loaded[k]);
     Row above(rows, loaded[0]);
@@ -187,7 +191,7 @@ class LinkAdjacency {
     for (int k = 0; k < kRows; ++k) {
       const Row now(rows, loaded[k + 1]);
 #pragma unroll
-      for (int w = 0; w < T::words; ++w) {
+      for (int w = 0; w < Shape::words; ++w) {
         const auto vote = [&](uint32_t one, uint32_t other) {
           return __ballot_sync(kAllLanes, links(one, other));
         };
@@ -196,19 +200,20 @@ class LinkAdjacency {
           votes.up_left = vote(now.here[w], above.left[w]);
           votes.left_up = vote(now.left[w], above.here[w]);
         }
-        if (lane == k * T::words + w) lane_votes = votes;
+        if (lane == k * Shape::words + w) lane_votes = votes;
       }
       above = now;
     }
     const uint32_t next_left_up = __shfl_down_sync(kAllLanes, lane_votes.left_up, 1);
-    if (lane < kWords) store_links(lane_votes, next_left_up, first * T::words + lane, links, x, y);
+    if (lane < kWords)
+      store_links(lane_votes, next_left_up, first * Shape::words + lane, links, x, y);
   }
 
-  // Stores the links of one word, only between pixels that exist.
+  // Stores the links of one word, except links of pixels outside the image or the tile.
   __device__ void store_links(const Votes& votes, uint32_t next_left_up, int word,
                               const Links& links, int x, int y) {
-    const int row = word / T::words, w = word % T::words;
-    const int width = y + row < links.height() ? min(links.width() - x, T::width) : 0;
+    const int row = word / Shape::words, w = word % Shape::words;
+    const int width = y + row < links.height() ? min(links.width() - x, Shape::width) : 0;
     const auto existing = [&](int at) {
       const int rest = width - at * 32;
       return rest <= 0 ? 0 : rest >= 32 ? 0xffffffffu : bits_below(rest);
@@ -217,22 +222,23 @@ class LinkAdjacency {
     const uint32_t left = w > 0 ? here : here & ~1u;
     const uint32_t right = here >> 1 | existing(w + 1) << 31;
     runs_.foreground[word] = here;
-    runs_.starts[word] = here & ~(votes.left & left);
-    bits_.up[word] = votes.up & up;
-    bits_.up_left[word] = votes.up_left & up & left;
-    bits_.up_right[word] = (votes.left_up >> 1 | next_left_up << 31) & up & right;
+    runs_.run_starts[word] = here & ~(votes.left & left);
+    link_bits_.up[word] = votes.up & up;
+    link_bits_.up_left[word] = votes.up_left & up & left;
+    link_bits_.up_right[word] = (votes.left_up >> 1 | next_left_up << 31) & up & right;
   }
 
-  // One row of the tile in registers: for each word, the lane's pixel and its left neighbour.
+  // One row of the tile in registers: for each word, the colours of the lane's pixel and of its
+  // left neighbour.
   struct Row {
-    uint32_t left[T::words], here[T::words];
+    uint32_t left[Shape::words], here[Shape::words];
 
     template <class Rows>
-    __device__ Row(const Rows& rows, const uint32_t (&loaded)[T::words]) {
+    __device__ Row(const Rows& rows, const uint32_t (&loaded)[Shape::words]) {
       const int lane = static_cast<int>(threadIdx.x % 32);
-      uint32_t before[T::words];  // `here` of the previous lane; lane 0 gets lane 31's
+      uint32_t before[Shape::words];  // `here` of the previous lane; lane 0 gets lane 31's
 #pragma unroll
-      for (int w = 0; w < T::words; ++w) {
+      for (int w = 0; w < Shape::words; ++w) {
         here[w] = rows.color(loaded[w]);
         before[w] = __shfl_sync(kAllLanes, here[w], (lane + 31) % 32);
         left[w] = lane == 0 && w > 0 ? before[w > 0 ? w - 1 : 0] : before[w];
@@ -240,171 +246,183 @@ class LinkAdjacency {
     }
   };
 
-  TileRuns<T>& runs_;
-  Shared& bits_;
+  TileRuns<Shape>& runs_;
+  Shared& link_bits_;
 };
 
-// The shared memory of a block that labels a tile.
+// The shared memory of a block that labels a tile: its runs and the union-find forest over the
+// runs.
 template <RunAdjacency Adjacency>
 struct TileForest {
-  using T = typename Adjacency::Tile;
-  TileRuns<T> runs;
+  using Shape = typename Adjacency::Tile;
+  TileRuns<Shape> runs;
   typename Adjacency::Shared adjacency;
-  uint32_t parent[T::max_runs];        // by run; a root is the first run of its component
-  uint32_t roots[T::max_runs / 32];    // bits by run
-  uint32_t borders[T::max_runs / 32];  // bits by run: roots whose component touches another tile
-  // Number of roots before the word: border components | other components << 16.
-  uint32_t earlier[T::max_runs / 32];
-  uint32_t first_bits[T::all_words];  // bits: first pixels of components
-  uint32_t warp_sums[T::threads / 32];
+  uint32_t parent[Shape::max_runs];      // by run; a root is the first run of its component
+  uint32_t roots[Shape::max_runs / 32];  // bits by run: roots
+  // Bits by run: roots whose component touches another tile.
+  uint32_t borders[Shape::max_runs / 32];
+  // By word of `roots`: number of earlier roots of border components | number of other earlier
+  // roots << 16.
+  uint32_t roots_before[Shape::max_runs / 32];
+  uint32_t first_bits[Shape::all_words];  // bits: first pixels of components
+  uint32_t warp_sums[Shape::threads / 32];
 };
 
-// Sets the parent of each run to its root. Marks the roots, and the roots whose component touches
-// another tile.
+// Sets the parent of each run to its root. Fills `roots` and `borders`.
 template <RunAdjacency Adjacency>
-__device__ void find_roots(TileForest<Adjacency>& s, const ImageTiles& tiles,
+__device__ void find_roots(TileForest<Adjacency>& shared, const ImageTiles& tiles,
                            const TilePosition& position) {
-  using T = typename Adjacency::Tile;
-  const int up = position.row > 0 ? 0 : -1, down = position.row + 1 < tiles.rows ? T::rows - 1 : -1;
-  const int left = position.column > 0 ? 0 : -1;
-  const int right = position.column + 1 < tiles.columns ? T::width - 1 : -1;
-  s.runs.for_each([&](int r, bool exists) {
-    const uint32_t root = flatten(s.parent, static_cast<uint32_t>(r), exists);
-    const int first = s.runs.first(r), last = s.runs.last(r), y = first / T::width;
-    const bool at_border =
-        y == up || y == down || first % T::width == left || last % T::width == right;
+  using Shape = typename Adjacency::Tile;
+  // The rows and columns of the tile that touch another tile; -1: at the edge of the image.
+  const int top_row = position.row > 0 ? 0 : -1,
+            bottom_row = position.row + 1 < tiles.tile_rows ? Shape::rows - 1 : -1;
+  const int left_column = position.column > 0 ? 0 : -1;
+  const int right_column = position.column + 1 < tiles.tile_columns ? Shape::width - 1 : -1;
+  shared.runs.for_each([&](int r, bool exists) {
+    const uint32_t root = flatten(shared.parent, static_cast<uint32_t>(r), exists);
+    const int first = shared.runs.first(r), last = shared.runs.last(r), y = first / Shape::width;
+    const bool at_border = y == top_row || y == bottom_row || first % Shape::width == left_column ||
+                           last % Shape::width == right_column;
     const uint32_t bit = 1u << root % 32;
-    if (at_border && !(s.borders[root / 32] & bit)) atomicOr(&s.borders[root / 32], bit);
+    if (at_border && !(shared.borders[root / 32] & bit)) atomicOr(&shared.borders[root / 32], bit);
     const bool is_root = exists && root == static_cast<uint32_t>(r);
     const uint32_t roots = __ballot_sync(kAllLanes, is_root);
-    if (threadIdx.x % 32 == 0) s.roots[r / 32] = roots;
+    if (threadIdx.x % 32 == 0) shared.roots[r / 32] = roots;
   });
   __syncthreads();  // roots and borders are complete
 }
 
-// Numbers the components of the tile, border components first. Returns both counts: border
-// components | other components << 16.
+// Numbers the components of the tile. Border components, which touch another tile, get the lowest
+// numbers. Returns the number of border components | number of other components << 16.
 template <RunAdjacency Adjacency>
-__device__ uint32_t number_components(TileForest<Adjacency>& s) {
-  using T = typename Adjacency::Tile;
-  static_assert(T::max_runs / 32 <= T::threads, "a thread ranks one word of roots");
-  const int w = static_cast<int>(threadIdx.x), words = (s.runs.count + 31) / 32;
-  const uint32_t roots = w < words ? s.roots[w] : 0, borders = w < words ? s.borders[w] : 0;
+__device__ uint32_t number_components(TileForest<Adjacency>& shared) {
+  using Shape = typename Adjacency::Tile;
+  static_assert(Shape::max_runs / 32 <= Shape::threads,
+                "each thread has at most one word of roots");
+  const int w = static_cast<int>(threadIdx.x), words = (shared.runs.count + 31) / 32;
+  const uint32_t roots = w < words ? shared.roots[w] : 0,
+                 borders = w < words ? shared.borders[w] : 0;
   const uint32_t counts = static_cast<uint32_t>(__popc(borders)) |
                           static_cast<uint32_t>(__popc(roots & ~borders)) << 16;
   uint32_t total;
-  const uint32_t earlier = block_exclusive_sum<T::threads>(counts, s.warp_sums, total);
-  if (w < words) s.earlier[w] = earlier;
-  __syncthreads();  // ranks are complete
+  const uint32_t earlier = block_exclusive_sum<Shape::threads>(counts, shared.warp_sums, total);
+  if (w < words) shared.roots_before[w] = earlier;
+  __syncthreads();  // roots_before is complete
   return total;
 }
 
-// Writes the component of each run, and the first pixel and initial parent of each component.
+// Writes the component of each run to `tiles`, and the first pixel and initial parent of each
+// component.
 template <RunAdjacency Adjacency>
-__device__ void write_runs(TileForest<Adjacency>& s, const ImageTiles& tiles,
+__device__ void write_runs(TileForest<Adjacency>& shared, const ImageTiles& tiles,
                            const TilePosition& position, uint32_t counts) {
-  using T = typename Adjacency::Tile;
-  const size_t at = static_cast<size_t>(position.tile) * T::max_runs;
+  using Shape = typename Adjacency::Tile;
+  const size_t tile_begin = static_cast<size_t>(position.tile_index) * Shape::max_runs;
   const uint32_t border_count = counts & 0xffffu;
-  s.runs.for_each([&](int r, bool exists) {
-    const uint32_t root = s.parent[r], w = root / 32;
-    const uint32_t under = bits_below(static_cast<int>(root % 32)), borders = s.borders[w];
+  shared.runs.for_each([&](int r, bool exists) {
+    const uint32_t root = shared.parent[r], w = root / 32;
+    const uint32_t lower_bits = bits_below(static_cast<int>(root % 32)),
+                   borders = shared.borders[w];
     const bool is_border = borders >> root % 32 & 1;
     const uint32_t component =
-        is_border ? (s.earlier[w] & 0xffffu) + __popc(borders & under)
-                  : border_count + (s.earlier[w] >> 16) + __popc(s.roots[w] & ~borders & under);
-    if (exists) tiles.component[at + r] = static_cast<uint16_t>(component);
+        is_border ? (shared.roots_before[w] & 0xffffu) + __popc(borders & lower_bits)
+                  : border_count + (shared.roots_before[w] >> 16) +
+                        __popc(shared.roots[w] & ~borders & lower_bits);
+    if (exists) tiles.component_of_run[tile_begin + r] = static_cast<uint16_t>(component);
     if (!exists || root != static_cast<uint32_t>(r)) return;
-    const int first = s.runs.first(r);
-    tiles.first_pixel[at + component] = static_cast<uint16_t>(first);
-    atomicOr(&s.first_bits[first / 32], 1u << first % 32);
+    const int first = shared.runs.first(r);
+    tiles.first_pixel[tile_begin + component] = static_cast<uint16_t>(first);
+    atomicOr(&shared.first_bits[first / 32], 1u << first % 32);
     const uint32_t id = position.id(tiles, first);
     if (is_border) tiles.parent[id] = id;
   });
 }
 
-// Writes the component ids along the tile's four edges.
+// Writes the component ids of the pixels along the tile's four edges to `tiles`.
 template <RunAdjacency Adjacency>
-__device__ void write_edges(const TileForest<Adjacency>& s, const ImageTiles& tiles,
+__device__ void write_edges(const TileForest<Adjacency>& shared, const ImageTiles& tiles,
                             const TilePosition& position) {
-  using T = typename Adjacency::Tile;
-  constexpr int kAcross = 2 * T::width;
-  for (int i = static_cast<int>(threadIdx.x); i < kAcross + 2 * T::rows; i += T::threads) {
+  using Shape = typename Adjacency::Tile;
+  constexpr int kTopAndBottom = 2 * Shape::width;
+  for (int i = static_cast<int>(threadIdx.x); i < kTopAndBottom + 2 * Shape::rows;
+       i += Shape::threads) {
     int x, y;
     uint32_t* to;
-    if (i < kAcross) {
-      const bool is_top = i < T::width;
-      x = i % T::width;
-      y = is_top ? 0 : T::rows - 1;
-      to = (is_top ? tiles.top : tiles.bottom) + static_cast<size_t>(position.row) * tiles.stride +
-           position.x + x;
+    if (i < kTopAndBottom) {
+      const bool is_top = i < Shape::width;
+      x = i % Shape::width;
+      y = is_top ? 0 : Shape::rows - 1;
+      to = (is_top ? tiles.top_edge : tiles.bottom_edge) +
+           static_cast<size_t>(position.row) * tiles.stride + position.x + x;
     } else {
-      const bool is_left = i < kAcross + T::rows;
-      x = is_left ? 0 : T::width - 1;
-      y = (i - kAcross) % T::rows;
+      const bool is_left = i < kTopAndBottom + Shape::rows;
+      x = is_left ? 0 : Shape::width - 1;
+      y = (i - kTopAndBottom) % Shape::rows;
       if (position.y + y >= tiles.size.height) continue;
-      to = (is_left ? tiles.left : tiles.right) +
+      to = (is_left ? tiles.left_edge : tiles.right_edge) +
            static_cast<size_t>(position.column) * tiles.size.height + position.y + y;
     }
     uint32_t id = kNone;
-    if (s.runs.is_foreground(x, y)) {
-      const auto root = static_cast<int>(s.parent[s.runs.run_at(x, y)]);
-      id = position.id(tiles, s.runs.first(root));
+    if (shared.runs.is_foreground(x, y)) {
+      const auto root = static_cast<int>(shared.parent[shared.runs.run_at(x, y)]);
+      id = position.id(tiles, shared.runs.first(root));
     }
     *to = id;
   }
 }
 
-// Writes the bits and run ranks of each word, and the counts of the tile.
+// Writes foreground, run_starts, runs_before and region_bits of each word to `tiles`, and the
+// counts of the tile.
 template <RunAdjacency Adjacency>
-__device__ void write_words_of_tile(const TileForest<Adjacency>& s, const ImageTiles& tiles,
+__device__ void write_words_of_tile(const TileForest<Adjacency>& shared, const ImageTiles& tiles,
                                     const TilePosition& position, uint32_t counts) {
-  using T = typename Adjacency::Tile;
-  for (int w = static_cast<int>(threadIdx.x); w < T::all_words; w += T::threads) {
-    const size_t at = static_cast<size_t>(position.tile) * T::all_words + w;
-    tiles.foreground[at] = s.runs.foreground[w];
-    tiles.starts[at] = s.runs.starts[w];
-    tiles.rank[at] = s.runs.rank[w];
-    const int y = position.y + w / T::words;
+  using Shape = typename Adjacency::Tile;
+  for (int w = static_cast<int>(threadIdx.x); w < Shape::all_words; w += Shape::threads) {
+    const size_t index = static_cast<size_t>(position.tile_index) * Shape::all_words + w;
+    tiles.foreground[index] = shared.runs.foreground[w];
+    tiles.run_starts[index] = shared.runs.run_starts[w];
+    tiles.runs_before[index] = shared.runs.runs_before[w];
+    const int y = position.y + w / Shape::words;
     if (y >= tiles.size.height) continue;
     const size_t word =
-        static_cast<size_t>(y) * (tiles.stride / 32) + position.x / 32 + w % T::words;
-    tiles.region_bits[word] = s.first_bits[w];
+        static_cast<size_t>(y) * (tiles.stride / 32) + position.x / 32 + w % Shape::words;
+    tiles.region_bits[word] = shared.first_bits[w];
   }
   if (threadIdx.x != 0) return;
   const uint32_t border = counts & 0xffffu, components = border + (counts >> 16);
-  tiles.counts[position.tile] = {static_cast<uint16_t>(s.runs.count),
-                                 static_cast<uint16_t>(components), static_cast<uint16_t>(border),
-                                 0};
-  tiles.region_count[position.tile] = components;
+  tiles.counts[position.tile_index] = {static_cast<uint16_t>(shared.runs.count),
+                                       static_cast<uint16_t>(components),
+                                       static_cast<uint16_t>(border), 0};
+  tiles.region_count[position.tile_index] = components;
 }
 
 template <RunAdjacency Adjacency, class Reader>
 __global__ __launch_bounds__(Adjacency::Tile::threads,
                              Adjacency::min_blocks) void label_tiles_kernel(Reader reader,
                                                                             ImageTiles tiles) {
-  using T = typename Adjacency::Tile;
-  __shared__ TileForest<Adjacency> s;
+  using Shape = typename Adjacency::Tile;
+  __shared__ TileForest<Adjacency> shared;
   const TilePosition position = tile_of_block(tiles);
-  Adjacency adjacency(s.runs, s.adjacency);
-  for (int w = static_cast<int>(threadIdx.x); w < T::all_words; w += T::threads)
-    s.first_bits[w] = 0;
-  for (int w = static_cast<int>(threadIdx.x); w < T::max_runs / 32; w += T::threads)
-    s.borders[w] = 0;
+  Adjacency adjacency(shared.runs, shared.adjacency);
+  for (int w = static_cast<int>(threadIdx.x); w < Shape::all_words; w += Shape::threads)
+    shared.first_bits[w] = 0;
+  for (int w = static_cast<int>(threadIdx.x); w < Shape::max_runs / 32; w += Shape::threads)
+    shared.borders[w] = 0;
   pdl_trigger();
   adjacency.read(reader, position.x, position.y);
-  merge_runs(s.runs, s.warp_sums, s.parent, adjacency);
-  find_roots(s, tiles, position);
-  const uint32_t counts = number_components(s);
-  write_runs(s, tiles, position, counts);
-  __syncthreads();  // first pixels are complete
-  write_words_of_tile(s, tiles, position, counts);
-  write_edges(s, tiles, position);
+  merge_runs(shared.runs, shared.warp_sums, shared.parent, adjacency);
+  find_roots(shared, tiles, position);
+  const uint32_t counts = number_components(shared);
+  write_runs(shared, tiles, position, counts);
+  __syncthreads();  // first_bits is complete
+  write_words_of_tile(shared, tiles, position, counts);
+  write_edges(shared, tiles, position);
 }
 
 template <RunAdjacency Adjacency, class Reader>
 void launch_tiles(const LabelInput& input, const ImageTiles& tiles, cudaStream_t stream) {
-  const dim3 grid(static_cast<unsigned>(tiles.columns), static_cast<unsigned>(tiles.rows));
+  const dim3 grid(static_cast<unsigned>(tiles.tile_columns),
+                  static_cast<unsigned>(tiles.tile_rows));
   launch(label_tiles_kernel<Adjacency, Reader>, grid, Adjacency::Tile::threads, 0, stream,
          Reader(input), tiles);
 }

@@ -1,5 +1,6 @@
-// Factories of the labellers on CUDA. cclabel.cpp chooses among them for each stream; gpu/cclabel/
-// volume and gpu/cclabel/propagation implement those for volumes and for label propagation.
+// Factories of the labellers on CUDA. cclabel.cpp implements make_labeller(), and chooses for each
+// stream whether to use the labeller of folder volume or of folder propagation. Each folder
+// implements its factory.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -11,12 +12,12 @@
 
 namespace regions::cclabel {
 
-// Makes a labeller of images and volumes that chooses the method by itself. It does not support
-// sliding windows, which window.cu adds.
+// Makes a labeller of images and volumes that chooses the method itself. It does not support
+// sliding windows; window.cu adds them.
 std::unique_ptr<CcLabel> make_labeller(std::shared_ptr<Backend> backend);
 
-// Labels volumes, several thresholds at once, or background regions, by union-find on the runs of
-// tiles. An object holds the buffers of all in-flight frames.
+// Labels volumes, several thresholds at once, or background regions, by union-find within and
+// between tiles. The object owns the buffers of all in-flight frames.
 class VolumeLabeller {
  public:
   virtual ~VolumeLabeller() = default;
@@ -24,15 +25,15 @@ class VolumeLabeller {
   // Allocates the buffers for the setup, for every connectivity. Throws InputError if there are too
   // many voxels or slices. Must be called before enqueue().
   virtual void configure(const Setup& setup) = 0;
-  // Enqueues all kernels that label the frame and write the job's outputs. Neither allocates nor
-  // waits. job.slot is the index of the in-flight frame, below Setup::slots. `input` describes what
-  // is labelled; its level is ignored, because the thresholds come from `params`. Throws InputError
-  // if the criterion is not `binary`, or if an overlay is requested.
-  virtual void enqueue(const FrameTask& job, const LabelInput& input, const CcLabelParams& params,
+  // Enqueues all kernels that label the frame and write the task's outputs. Neither allocates nor
+  // waits. task.slot is the index of the in-flight frame, below Setup::slots. `input` selects the
+  // compared values; its level is ignored, because the thresholds come from `params`. Throws
+  // InputError if the criterion is not `binary`, or if an overlay is requested.
+  virtual void enqueue(const FrameTask& task, const LabelInput& input, const CcLabelParams& params,
                        cudaStream_t stream) = 0;
 };
 
-// Whether streams with this setup need a VolumeLabeller for union-find.
+// Returns whether union-find on streams with this setup needs a VolumeLabeller.
 inline bool needs_volume_labeller(const Setup& setup) {
   return setup.depth > 1 || setup.layers > 1 || setup.has_background;
 }

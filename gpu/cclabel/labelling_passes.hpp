@@ -1,35 +1,94 @@
-// The passes of connected-component labelling on CUDA: an overview, then the passes for images.
-// Each function enqueues its kernels on the stream and returns without waiting.
+// Overview of connected-component labelling on CUDA, and the passes for images. A pass is one
+// function: it enqueues a few kernels on the stream and returns without waiting. The passes
+// exchange data only through buffers in device memory.
 //
-// Images (called by cclabel.cpp; buffers are members of ImageTiles unless noted):
-//   1. label_tiles()      reads the image; writes the runs and components of each tile (foreground,
-//                         starts, rank, component, first_pixel, counts), component ids along tile
-//                         edges (top, bottom, left, right), parent, region_bits, region_count.
-//   2. merge_tiles()      reads the edges; merges trees in parent; updates region_bits and
-//                         region_count; clears Records.
-//   3. measure_areas(), drop_by_area(), keep_seeded(), keep_largest(), only if a filter is set:
-//                         sum RegionAreas; remove regions from region_bits and region_count.
-//   4. number_regions()   reads region_bits and region_count; writes before and total; sets parent
-//                         to the root.
-//   5. measure_regions()  reads all of these buffers and the image; adds to Records.
-//   6. share_pixels()     only with tracking: counts the pixels shared with the previous frame's
-//                         regions in TrackMemory. gpu/tracking then assigns tracks to Records.
-//   7. write_labels(), write_colors(), write_mask()  write the label map and the output picture.
-//   8. publish_table()    copies Records and total to the table in host memory.
-// With fill-holes, passes 1 to 3 first label the background, and fill_holes() writes a bitmap that
-// replaces the image as the input of pass 1.
+// Which class labels a frame:
 //
-// Small images: label_small_image() does the same in a single launch, with all buffers in shared
-// memory. With attach-runs, RunLengths::fill() (run_lengths.hpp) lists runs from the label map.
+//   SlidingCuda (window.cu)             the algorithm that make_algorithm<CcLabelParams>() returns
+//    |- sliding=true                    labels windows of frames, see below
+//    '- sliding=false                   passes each frame on to CcLabelCuda
+//   CcLabelCuda (cclabel.cpp)           chooses the method of a stream in configure()
+//    |- method=propagation or sweep     PropagationLabeller (propagation/propagation.cpp)
+//    |- volume, several thresholds,
+//    |  or background regions           CudaVolumeLabeller (volume/volume_labeller.cpp)
+//    |- image up to 640x512 pixels,
+//    |  without filters and tracking    label_small_image() (small_image.cu)
+//    '- other images                    the passes below, on the buffers of ImageTiles
 //
-// Windows of frames (window.cu): the window is labelled as a volume. The newest frame's slice of
-// the label map is then measured, compared with the previous window, tracked and written.
+// Terms:
+//   tile              a rectangle of pixels that one thread block processes
+//   run               consecutive linked pixels of one row of a tile
+//   component         connected runs of one tile
+//   border component  a component that touches another tile
+//   region            connected components of all tiles; its label is its number in raster order
+//   parent            the union-find forest of border components; each root represents a region
 //
-// Volumes (gpu/cclabel/volume): the same sequence with tiles of voxels. A FirstPixelBitmap
-// (first_pixels.hpp) replaces region_bits, region_count, before and total.
+// Passes for images, in the order in which CcLabelCuda::label_image() calls them. Buffers in lower
+// case are members of ImageTiles (image_tiles.hpp). Records is defined in device_records.hpp,
+// RegionAreas in first_pixels.hpp, and TrackMemory in gpu/tracking. ImageBuffers
+// (image_buffers.hpp) owns the memory.
 //
-// Propagation (gpu/cclabel/propagation): labels move between linked cells until none changes; then
-// the passes on a FirstPixelBitmap follow as for volumes.
+//   1. label_tiles() (label_tiles.cu) finds the runs and components of each tile.
+//        reads:  the image
+//        writes: foreground, run_starts, runs_before, component_of_run, first_pixel, counts,
+//                top_edge, bottom_edge, left_edge, right_edge, parent, region_bits, region_count
+//   2. merge_tiles() (merge_tiles.cu) merges components across tile edges into regions.
+//        reads:  the four edge buffers; also the image, unless criterion=binary
+//        writes: parent, region_bits, region_count; clears Records
+//   3. measure_areas(), drop_by_area(), keep_seeded() (filter_regions.cu), only if a filter is set,
+//      remove regions.
+//        reads:  the tiles' runs and components, parent
+//        writes: RegionAreas; clears bits in region_bits, reduces region_count
+//   4. number_regions() (number_regions.cu) numbers the regions in raster order.
+//        reads:  region_bits, region_count, parent
+//        writes: regions_before, total; sets each parent to the root
+//      If the output format is too small for all labels, keep_largest() (filter_regions.cu) then
+//      removes the smallest regions, and pass 4 runs again.
+//   5. measure_regions() (measure.cu) sums area, position and colour of each region.
+//        reads:  the image, the buffers of passes 1 to 4
+//        writes: Records
+//   6. count_shared_pixels() (share.cu), only with tracking, counts the pixels that each region
+//      shares with each region of the previous frame. Then gpu/tracking writes tracks to Records.
+//        reads:  the buffers of passes 1 to 4, the previous frame's labels
+//        writes: TrackMemory::pairs, this frame's labels for the next frame
+//   7. write_labels(), write_mask(), write_colors() (write.cu) write the outputs.
+//        reads:  the buffers of passes 1 to 4; Records, if the output shows tracks
+//        writes: the label map, the output picture
+//   8. publish_table() (write.cu) copies the table to the host.
+//        reads:  total, Records
+//        writes: RegionTable, in pinned host memory
+//
+// filter_and_number_regions() in first_pixels.hpp is the sequence of passes 3 and 4 for all
+// methods. With many tiles, passes 5 and 7 run at the same time on two streams.
+//
+// With fill-holes, passes 1 and 2 and measure_areas() first label the background. fill_holes()
+// (filter_regions.cu) then writes a bitmap of the foreground with filled holes. Pass 1 reads this
+// bitmap instead of the image.
+//
+// The other methods:
+//
+//   Small images (small_image.cu): one kernel does the work of all passes except 3 and 6. Its
+//   buffers are in shared memory.
+//
+//   Volumes (folder volume, overview in volume/volume.hpp): similar passes, on tiles of voxels. The
+//   buffers are members of Volume. A FirstPixelBitmap (first_pixels.hpp) marks the first voxel of
+//   each region, and replaces region_bits, region_count, regions_before and total.
+//
+//   Propagation and sweep (folder propagation, overview in propagation/cell_arrays.hpp): labels
+//   move between neighbouring pixels until none changes. The later passes use a FirstPixelBitmap
+//   too.
+//
+//   Windows of frames (window.cu): CcLabelCuda labels the window as a volume. Kernels of window.cu
+//   then measure the newest frame, count the pixels that it shares with the previous window, and
+//   write its outputs.
+//
+// Headers with device code that several passes share: label_input.hpp (which value of a pixel is
+// compared), image_runs.hpp (runs in shared memory), color_sums.hpp (sums of colours),
+// pixel_writers.hpp (output pixels).
+//
+// Two steps work on finished label maps: RunLengths::fill() (run_lengths.hpp) lists the pixels of
+// regions for the property attach-runs. drop_value() (drop_value.cu) removes the regions of one
+// pixel value, for the Python package.
 #pragma once
 
 #include "core/cclabel/cclabel.hpp"
@@ -42,46 +101,49 @@
 
 namespace regions::cclabel {
 
-// Finds the runs and components of every tile.
+// Finds the runs and components of every tile. `input` is the image, or its background if
+// input.complement is set.
 void label_tiles(const LabelInput& input, const ImageTiles& tiles, Connectivity connectivity,
                  cudaStream_t stream);
-// Merges components that touch across tile edges to regions. Also clears the records, if any, for
-// measure_regions().
+// Merges components that touch across tile edges into regions. Also clears `records` (may be empty)
+// for measure_regions().
 void merge_tiles(const LabelInput& input, const ImageTiles& tiles, Connectivity connectivity,
                  const Records& records, cudaStream_t stream);
 
-// Sums the area of every region. Requires merged tiles.
+// Sums the area of every region, in pixels. merge_tiles() must have run.
 void measure_areas(const ImageTiles& tiles, const RegionAreas& areas, cudaStream_t stream);
-// Removes the regions whose area is outside min..max from the numbering.
+// Removes each region whose area is outside min..max, so that number_regions() skips it.
 void drop_by_area(const ImageTiles& tiles, const RegionAreas& areas, uint32_t min, uint32_t max,
                   cudaStream_t stream);
-// Removes the regions that contain no seed from the numbering. Overwrites the areas.
+// Removes each region that contains no seed pixel. Overwrites `areas`.
 void keep_seeded(const ImageTiles& tiles, const RegionAreas& areas, const Seeds& seeds,
                  cudaStream_t stream);
-// Requires tiles and areas of the background. Sets the pixels of `bits` ([height][stride / 32])
-// that are foreground, or belong to a background region that has at most `max_area` pixels and does
-// not touch the edge of the image. Clears all other bits.
+// Writes the foreground with filled holes to `bits`, [height][stride / 32], one bit per pixel. A
+// hole is a background region that has at most `max_area` pixels and does not touch the edge of the
+// image. `tiles` and `areas` must describe the background.
 void fill_holes(const ImageTiles& tiles, const RegionAreas& areas, uint32_t max_area,
                 uint32_t* bits, cudaStream_t stream);
 
-// Numbers the regions 1..n in raster order, and sets the parent of every border component to its
-// root.
+// Numbers the remaining regions 1..n in raster order of their first pixels. Also sets the parent of
+// every component at a tile edge to its root.
 void number_regions(const ImageTiles& tiles, Totals totals, cudaStream_t stream);
-// If there are more than areas.limit regions, removes all except the largest from the numbering.
-// Among equal areas, the first in raster order remain. Requires areas and a first numbering, and is
-// followed by a second numbering.
+// If there are more than areas.limit regions, removes all except the areas.limit largest regions.
+// Among regions of equal area, the first in raster order remain. measure_areas() and
+// number_regions() must have run. number_regions() must run again afterwards.
 void keep_largest(const ImageTiles& tiles, const RegionAreas& areas, LargestSelection* selection,
                   cudaStream_t stream);
 
-// Fills the records of labels 1..records.capacity. merge_tiles() must have cleared them.
+// Fills the records of labels 1..records.capacity. merge_tiles() must have cleared the records.
 void measure_regions(const ImageTiles& tiles, const ConstFrame& frame, const Records& records,
                      cudaStream_t stream);
 
-// Counts the pixels that the regions with labels 1..capacity share with the regions of the previous
-// frame, in memory.pairs. Then stores this frame's regions for the next call: their pixels in
-// `past` and their labels in memory.labels, at the first pixel of each run within a 32-pixel word.
-void share_pixels(const ImageTiles& tiles, const TrackMemory& memory,
-                  const Image<PreviousFrameWord>& past, uint32_t capacity, cudaStream_t stream);
+// Counts how many pixels each region with a label up to `capacity` shares with each region of the
+// previous frame. Adds the counts to memory.pairs. Then replaces the stored previous frame by this
+// frame: its foreground and run starts in `previous_words`, [height][width / 32], and its labels in
+// memory.labels, at the first pixel of each run within a 32-pixel word.
+void count_shared_pixels(const ImageTiles& tiles, const TrackMemory& memory,
+                         const Image<PreviousFrameWord>& previous_words, uint32_t capacity,
+                         cudaStream_t stream);
 
 // Writes the label of each pixel to a label map.
 void write_labels(const ImageTiles& tiles, LabelMap labels, cudaStream_t stream);
@@ -94,20 +156,21 @@ void write_colors(const ImageTiles& tiles, const Frame& out, const ShownValues& 
 // Writes the greatest value of the format in regions, and 0 elsewhere.
 void write_mask(const ImageTiles& tiles, const Frame& out, cudaStream_t stream);
 
-// Whether label_small_image() can label images of this size on the current device: the device
-// supports clusters of 16 blocks and the runs fit into their shared memory. Also sets the kernels'
-// attributes for this.
+// Returns whether label_small_image() can label images of this size on the current device. The
+// device must support clusters of 16 blocks, and the runs must fit into the shared memory of these
+// blocks. Also sets the kernels' attributes for such clusters.
 bool fits_small_image(Size size);
 
+// The outputs of label_small_image().
 struct SmallImageOutputs {
-  LabelMap labels;
-  Records records;    // scratch memory for records; an empty object: labels only
-  RegionTable table;  // receives the records if there are any
+  LabelMap labels;    // always written
+  Records records;    // scratch memory for records; if empty, only labels are written
+  RegionTable table;  // receives the records, unless `records` is empty
 };
 
-// Labels, numbers, measures and writes an image of criterion `binary` in a single launch, without
-// intermediate buffers in device memory. Requires fits_small_image(). `frame` contains the colours
-// of the regions.
+// Labels and measures an image with criterion=binary in a single launch. Uses shared memory instead
+// of ImageTiles. fits_small_image() must have returned true. `frame` is the picture whose colours
+// are summed per region.
 void label_small_image(const LabelInput& input, Connectivity connectivity, const ConstFrame& frame,
                        const SmallImageOutputs& out, cudaStream_t stream);
 

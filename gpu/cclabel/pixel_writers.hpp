@@ -1,4 +1,5 @@
-// Writers of the values of four adjacent pixels: label numbers, masks, colours.
+// Classes that write four adjacent pixels of an output picture: labels, masks or colours. All
+// methods use them.
 #pragma once
 
 #include <concepts>
@@ -12,8 +13,8 @@
 
 namespace regions::cclabel {
 
-// A writer converts a label to the value of a pixel, and writes the values of four adjacent
-// pixels, which begin at (x, y).
+// A writer converts a label to the value of a pixel by value(), and writes the values of the four
+// adjacent pixels that begin at (x, y) by put().
 template <class W>
 concept PixelWriter = requires(const W& writer, int x, uint32_t label,
                                const uint32_t (&values)[4]) {
@@ -21,13 +22,13 @@ concept PixelWriter = requires(const W& writer, int x, uint32_t label,
   writer.put(x, x, values);
 };
 
-// Writes numbers of type T; four at once if the rows are aligned for it.
+// Writes labels as numbers of type T. Writes four at once if the rows are aligned for this.
 template <class T>
 struct LabelWriter {
   Image<T> image;
   uint32_t min_value;  // value of label 1
   uint32_t max_value;  // greatest value; a mask has the same min_value and max_value
-  bool aligned;        // four pixels may be written at once
+  bool aligned;        // whether four pixels may be written at once
 
   __device__ uint32_t value(uint32_t label) const {
     return label ? min(max(label, min_value), max_value) : 0;
@@ -50,7 +51,8 @@ struct LabelWriter {
   }
 };
 
-// Writes the colour of each region's label or track, opaque. Background is all zero.
+// Writes a colour for each region's label or track, with full alpha. Background pixels are 0 in all
+// channels.
 struct ColorWriter {
   Frame out;
 
@@ -66,7 +68,7 @@ struct ColorWriter {
   }
 };
 
-// Writes the values of the labels of four adjacent pixels, which begin at (x, y).
+// Writes the values of four labels to the four adjacent pixels that begin at (x, y).
 template <PixelWriter Writer>
 __device__ void write_four_pixels(const Writer& writer, int x, int y, const uint32_t (&labels)[4]) {
   uint32_t values[4];
@@ -75,7 +77,7 @@ __device__ void write_four_pixels(const Writer& writer, int x, int y, const uint
   writer.put(x, y, values);
 }
 
-// Calls launch(writer) with a writer for the image, or for the first plane of the frame.
+// Calls launch(writer) with a LabelWriter for the image, or for the first plane of the frame.
 template <class T, class Launch>
 void with_label_writer(const Image<T>& image, uint32_t min_value, uint32_t max_value,
                        const Launch& launch) {
@@ -97,19 +99,20 @@ void with_label_writer(const Frame& out, uint32_t min_value, uint32_t max_value,
   }
 }
 
-// Writes the rows of a tile at (x0, y0), from its row `first_row` to the end of the image. `runs`
-// contains foreground, starts and rank of each word, `run_value` the label of each run. All
-// threads of the block must call it.
-template <class T, class Runs, PixelWriter Writer>
+// Writes the rows of the tile at (x0, y0), from the tile's row `first_row` on. `runs` contains
+// foreground, run_starts and runs_before of each word; `run_value` contains the label of each run.
+// All threads of the block must call this function.
+template <class Shape, class Runs, PixelWriter Writer>
 __device__ void write_words(const Runs& runs, const uint32_t* run_value, int x0, int y0, Size image,
                             const Writer& writer, int first_row = 0) {
-  const int begin = first_row * T::words * 8;
-  for (int i = begin + static_cast<int>(threadIdx.x); i < T::all_words * 8; i += T::threads) {
+  const int begin = first_row * Shape::words * 8;
+  for (int i = begin + static_cast<int>(threadIdx.x); i < Shape::all_words * 8;
+       i += Shape::threads) {
     const int w = i / 8, bit = i % 8 * 4;
-    const int x = x0 + w % T::words * 32 + bit, y = y0 + w / T::words;
+    const int x = x0 + w % Shape::words * 32 + bit, y = y0 + w / Shape::words;
     if (x >= image.width || y >= image.height) continue;
-    const uint32_t foreground = runs.foreground[w] >> bit, starts = runs.starts[w];
-    int run = runs.rank[w] + __popc(starts & bits_up_to(bit)) - 1;
+    const uint32_t foreground = runs.foreground[w] >> bit, starts = runs.run_starts[w];
+    int run = runs.runs_before[w] + __popc(starts & bits_up_to(bit)) - 1;
     uint32_t labels[4];
 #pragma unroll
     for (int k = 0; k < 4; ++k) {

@@ -1,7 +1,7 @@
-// Run lengths of regions. Listing: counts the runs that begin in each chunk of a row, sums the
-// counts, then writes each run's begin and end from the thread that has that pixel. Sorting by
-// label: two passes of counting sort by one byte of the label each, low byte first. Each pass
-// keeps the order of equal digits, so the runs of a label stay in raster order.
+// The kernels of RunLengths. Listing: counts the runs that begin in each chunk of a row, sums the
+// counts, and then writes the begin and end of each run. Sorting by label: two passes of counting
+// sort, by the low byte of the label and then by the high byte. Each pass keeps the order of runs
+// with equal bytes, so the runs of a label stay in raster order.
 #include "core/error.hpp"
 #include "gpu/cclabel/run_lengths.hpp"
 #include "gpu/primitives/warp.hpp"
@@ -12,7 +12,7 @@ namespace {
 constexpr int kThreads = 256;
 constexpr int kScanThreads = 1024;
 
-// A chunk of a row, which a warp reads 32 pixels at a time.
+// The chunk of a row that the warp processes, 32 pixels at a time.
 struct RowChunk {
   const uint32_t* row;
   int width, y, begin, end;
@@ -29,14 +29,15 @@ struct RowChunk {
     end = min(begin + RunBuffers::kChunk, width);
     row = labels.row(y);
   }
-  // The label of pixel x, if its runs are listed; otherwise, and outside the row, 0.
+  // Returns the label of pixel x; 0 outside the row, and for labels whose runs are not listed.
   __device__ uint32_t at(int x) const {
     if (x < 0 || x >= width) return 0;
     const uint32_t label = row[x];
     return label <= max_label ? label : 0;
   }
-  // Calls visit(x, label, begins, ends) for 32 pixels at a time, one per lane. Nothing begins or
-  // ends beyond the chunk.
+  // Calls visit(x, label, begins, ends) for 32 pixels at a time, one per lane. `begins`: a run
+  // begins at the pixel. `ends`: a run ends at the pixel. Both are false for pixels beyond the end
+  // of the chunk.
   template <class Visit>
   __device__ void for_each(Visit visit) const {
     for (int first = begin; first < end; first += 32) {
@@ -53,15 +54,15 @@ __device__ uint32_t popcount(uint32_t votes) { return static_cast<uint32_t>(__po
 __global__ __launch_bounds__(kThreads) void count_runs_kernel(ConstLabelMap labels,
                                                               uint32_t max_label, RunBuffers runs) {
   const RowChunk chunk(labels, max_label);
-  if (!chunk.exists) return;  // whole warps return
+  if (!chunk.exists) return;  // all lanes of the warp return before any vote
   uint32_t count = 0;
   chunk.for_each([&](int, uint32_t, bool begins, bool) {
     count += popcount(__ballot_sync(kAllLanes, begins));
   });
-  if (threadIdx.x % 32 == 0) runs.before[chunk.index] = count;
+  if (threadIdx.x % 32 == 0) runs.runs_before[chunk.index] = count;
 }
 
-// Run by one block: replaces each count by the sum of all earlier counts.
+// Executed by one block. Replaces each count by the sum of all earlier counts.
 __global__ __launch_bounds__(kScanThreads) void sum_counts_kernel(uint32_t* counts, uint32_t count,
                                                                   uint32_t* total) {
   __shared__ uint32_t warp_sums[kScanThreads / 32];
@@ -73,26 +74,27 @@ __global__ __launch_bounds__(kScanThreads) void sum_counts_kernel(uint32_t* coun
     const uint32_t earlier = block_exclusive_sum<kScanThreads>(count_here, warp_sums, all);
     if (i < count) counts[i] = before + earlier;
     before += all;
-    __syncthreads();  // warp_sums may be used again
+    __syncthreads();  // all threads have read warp_sums; it may be overwritten
   }
   if (threadIdx.x == 0) *total = before;
 }
 
-// Runs do not overlap, so their ends are in the same order as their beginnings.
+// Writes the begin and the end of each run to the list. Runs do not overlap, so their ends are in
+// the same order as their begins.
 __global__ __launch_bounds__(kThreads) void write_runs_kernel(ConstLabelMap labels,
                                                               uint32_t max_label, RunBuffers runs) {
   const RowChunk chunk(labels, max_label);
-  if (!chunk.exists) return;  // whole warps return
-  const uint32_t earlier = (1u << threadIdx.x % 32) - 1;
-  uint32_t begun = runs.before[chunk.index];
+  if (!chunk.exists) return;  // all lanes of the warp return before any vote
+  const uint32_t earlier_lanes = (1u << threadIdx.x % 32) - 1;
+  uint32_t begun_runs = runs.runs_before[chunk.index];
   const uint32_t first = chunk.at(chunk.begin);
   const bool continues = first != 0 && chunk.at(chunk.begin - 1) == first;
-  uint32_t ended = begun - continues;
+  uint32_t ended_runs = begun_runs - continues;
   chunk.for_each([&](int x, uint32_t label, bool begins, bool ends) {
     const uint32_t beginnings = __ballot_sync(kAllLanes, begins);
     const uint32_t endings = __ballot_sync(kAllLanes, ends);
-    const uint32_t begin_index = begun + popcount(beginnings & earlier);
-    const uint32_t end_index = ended + popcount(endings & earlier);
+    const uint32_t begin_index = begun_runs + popcount(beginnings & earlier_lanes);
+    const uint32_t end_index = ended_runs + popcount(endings & earlier_lanes);
     if (begins && begin_index < runs.capacity) {
       PixelRun& run = runs.list[0][begin_index];
       run.label = label;
@@ -101,22 +103,22 @@ __global__ __launch_bounds__(kThreads) void write_runs_kernel(ConstLabelMap labe
     }
     if (ends && end_index < runs.capacity)
       runs.list[0][end_index].width = static_cast<uint32_t>(x + 1);
-    begun += popcount(beginnings);
-    ended += popcount(endings);
+    begun_runs += popcount(beginnings);
+    ended_runs += popcount(endings);
   });
 }
 
 constexpr int kSortThreads = RunBuffers::kSortBlock;
 constexpr int kSortWarps = kSortThreads / 32;
 constexpr int kDigits = RunBuffers::kDigits;
-static_assert(kDigits <= kSortThreads, "a thread has a digit");
+static_assert(kDigits <= kSortThreads, "each thread has at most one digit");
 
 __device__ uint32_t stored_runs(const RunBuffers& runs) { return min(*runs.total, runs.capacity); }
-// The number of blocks that have runs.
+// Returns the number of blocks that have runs to sort.
 __device__ uint32_t blocks_in_use(uint32_t stored) {
   return (stored + kSortThreads - 1) / kSortThreads;
 }
-// Labels are 1..65536.
+// Labels are at most 65536, so label - 1 has two digits of 8 bits.
 __device__ uint32_t digit_of(const PixelRun& run, int shift) {
   return (run.label - 1) >> shift & (kDigits - 1);
 }
@@ -125,31 +127,32 @@ __global__ __launch_bounds__(kSortThreads) void count_digits_kernel(RunBuffers r
                                                                     int shift) {
   __shared__ uint32_t counts[kDigits];
   const uint32_t stored = stored_runs(runs), blocks = blocks_in_use(stored);
-  if (blockIdx.x >= blocks) return;  // whole blocks return
+  if (blockIdx.x >= blocks) return;  // all threads of the block return before any barrier
   if (threadIdx.x < kDigits) counts[threadIdx.x] = 0;
-  __syncthreads();  // counts are clear
+  __syncthreads();  // all counts are 0
   const uint32_t i = blockIdx.x * kSortThreads + threadIdx.x;
-  // Integer counts: the order of atomics does not matter.
+  // The order of the atomics does not matter, because they count.
   if (i < stored) atomicAdd(counts + digit_of(runs.list[from][i], shift), 1u);
-  __syncthreads();  // counts are complete
+  __syncthreads();  // all counts are complete
   if (threadIdx.x < kDigits) {
-    runs.digits[threadIdx.x * blocks + blockIdx.x] = counts[threadIdx.x];
+    runs.digit_offsets[threadIdx.x * blocks + blockIdx.x] = counts[threadIdx.x];
   }
 }
 
-// Run by one block: computes the offset of the runs of each digit and block.
+// Executed by one block. Computes the offset in the sorted list of the runs of each digit and
+// block.
 __global__ __launch_bounds__(kSortThreads) void sum_digits_kernel(RunBuffers runs) {
   __shared__ uint32_t warp_sums[kSortWarps];
   const uint32_t count = kDigits * blocks_in_use(stored_runs(runs));
   uint32_t before = 0;
   for (uint32_t first = 0; first < count; first += kSortThreads) {
     const uint32_t i = first + threadIdx.x;
-    const uint32_t count_here = i < count ? runs.digits[i] : 0;
+    const uint32_t count_here = i < count ? runs.digit_offsets[i] : 0;
     uint32_t all;
     const uint32_t earlier = block_exclusive_sum<kSortThreads>(count_here, warp_sums, all);
-    if (i < count) runs.digits[i] = before + earlier;
+    if (i < count) runs.digit_offsets[i] = before + earlier;
     before += all;
-    __syncthreads();  // warp_sums may be used again
+    __syncthreads();  // all threads have read warp_sums; it may be overwritten
   }
 }
 
@@ -157,21 +160,21 @@ __global__ __launch_bounds__(kSortThreads) void move_runs_kernel(RunBuffers runs
                                                                  int shift) {
   __shared__ uint32_t offset[kSortWarps][kDigits];
   const uint32_t stored = stored_runs(runs), blocks = blocks_in_use(stored);
-  if (blockIdx.x >= blocks) return;  // whole blocks return
+  if (blockIdx.x >= blocks) return;  // all threads of the block return before any barrier
   for (int i = static_cast<int>(threadIdx.x); i < kSortWarps * kDigits; i += kSortThreads) {
     offset[i / kDigits][i % kDigits] = 0;
   }
-  __syncthreads();  // counts are clear
+  __syncthreads();  // all counts are 0
   const uint32_t i = blockIdx.x * kSortThreads + threadIdx.x, warp = threadIdx.x / 32;
   const bool exists = i < stored;
   const PixelRun run = exists ? runs.list[from][i] : PixelRun{};
-  const uint32_t digit = exists ? digit_of(run, shift) : kDigits;  // kDigits: no digit
+  const uint32_t digit = exists ? digit_of(run, shift) : kDigits;  // kDigits: the thread has no run
   const uint32_t same_digit = __match_any_sync(kAllLanes, digit);
   const auto rank = static_cast<uint32_t>(__popc(same_digit & ((1u << threadIdx.x % 32) - 1)));
   if (exists && rank == 0) offset[warp][digit] = static_cast<uint32_t>(__popc(same_digit));
   __syncthreads();  // the counts of all warps are complete
   if (threadIdx.x < kDigits) {
-    uint32_t next = runs.digits[threadIdx.x * blocks + blockIdx.x];
+    uint32_t next = runs.digit_offsets[threadIdx.x * blocks + blockIdx.x];
     for (int w = 0; w < kSortWarps; ++w) {
       const uint32_t count = offset[w][threadIdx.x];
       offset[w][threadIdx.x] = next;
@@ -200,7 +203,7 @@ void list_runs(ConstLabelMap labels, uint32_t max_label, const RunBuffers& runs,
                       static_cast<uint32_t>(labels.height);
   const unsigned blocks = blocks_for(chunks, kThreads / 32);
   launch(count_runs_kernel, blocks, kThreads, 0, stream, labels, max_label, runs);
-  launch(sum_counts_kernel, 1, kScanThreads, 0, stream, runs.before, chunks, runs.total);
+  launch(sum_counts_kernel, 1, kScanThreads, 0, stream, runs.runs_before, chunks, runs.total);
   launch(write_runs_kernel, blocks, kThreads, 0, stream, labels, max_label, runs);
 }
 
@@ -214,14 +217,14 @@ void sort_runs(const RunBuffers& runs, cudaStream_t stream) {
 }
 
 void publish_runs(const RunBuffers& runs, const RegionTable& table, cudaStream_t stream) {
-  constexpr unsigned kBlocks = 32;  // enough to saturate the bus to the host
+  constexpr unsigned kBlocks = 32;  // enough to use the full bandwidth of the bus to the host
   launch(publish_runs_kernel, kBlocks, kSortThreads, 0, stream, runs, table);
 }
 
 }  // namespace
 
 void RunLengths::allocate(Backend& backend, const Setup& setup) {
-  constexpr uint32_t kMaxRegions = 1 << 16;  // two digits of 8 bits
+  constexpr uint32_t kMaxRegions = 1 << 16;  // sorting uses two digits of 8 bits
   expects(setup.max_regions <= kMaxRegions,
           "attach-runs supports up to 65536 regions; max-regions is " +
               std::to_string(setup.max_regions));
@@ -229,10 +232,10 @@ void RunLengths::allocate(Backend& backend, const Setup& setup) {
   const auto chunks_of_row = static_cast<size_t>(RunBuffers::chunks_of_row(setup.size.width));
   const size_t blocks = blocks_for(setup.max_runs, RunBuffers::kSortBlock);
   runs_.capacity = setup.max_runs;
-  memory_.reserve(runs_.before, chunks_of_row * static_cast<size_t>(largest.rows()));
+  memory_.reserve(runs_.runs_before, chunks_of_row * static_cast<size_t>(largest.rows()));
   memory_.reserve(runs_.total, 1);
   for (PixelRun*& list : runs_.list) memory_.reserve(list, setup.max_runs);
-  memory_.reserve(runs_.digits, RunBuffers::kDigits * blocks);
+  memory_.reserve(runs_.digit_offsets, RunBuffers::kDigits * blocks);
   memory_.reserve(labels_, largest.size().area());
   memory_.allocate(backend);
 }

@@ -1,6 +1,6 @@
-// Lists the pixels of regions as run lengths, from the final label map. Run lengths are listed in
-// raster order, sorted by label and copied to the table. Their number is only available on the
-// device.
+// RunLengths lists the pixels of all regions as runs (run-length encoding), from the final label
+// map. Kernels list the runs in raster order, sort them by label and copy them to the table. The
+// host does not know the number of runs.
 #pragma once
 
 #include "core/algorithm.hpp"
@@ -11,29 +11,30 @@
 
 namespace regions::cclabel {
 
-// Device buffers for `capacity` runs.
+// The device buffers for a list of at most `capacity` runs. Copied to kernels by value.
 struct RunBuffers {
-  static constexpr int kChunk = 1024;      // pixels of a row that a warp reads
-  static constexpr int kDigits = 256;      // values of a digit for sorting
-  static constexpr int kSortBlock = 1024;  // runs that a block sorts
+  static constexpr int kChunk = 1024;      // number of pixels of a row that one warp reads
+  static constexpr int kDigits = 256;      // number of values of a digit, for sorting by label
+  static constexpr int kSortBlock = 1024;  // number of runs that one thread block sorts
 
   uint32_t capacity;
-  uint32_t* before;   // [chunks] number of runs in a chunk, later number of runs before the chunk
-  uint32_t* total;    // [1] number of runs, including those beyond the capacity
-  PixelRun* list[2];  // [capacity]; `width` contains the end of the run until it is published
-  uint32_t* digits;   // [kDigits][blocks in use] number of runs by digit, later their offsets
+  uint32_t* runs_before;    // [chunks] number of runs in each chunk, later in all earlier chunks
+  uint32_t* total;          // [1] number of runs, including those beyond the capacity
+  PixelRun* list[2];        // [capacity] `width` contains the end of the run until publish_runs()
+  uint32_t* digit_offsets;  // [kDigits][blocks in use] number of runs by digit, later their offset
 
   REGIONS_HD static int chunks_of_row(int width) { return (width + kChunk - 1) / kChunk; }
 };
 
-// The run lengths of one in-flight frame.
+// Lists the runs of one in-flight frame.
 class RunLengths {
  public:
-  // Allocates the buffers for setup.max_runs runs. Throws InputError if there may be more than
-  // 65536 regions.
+  // Allocates the buffers for setup.max_runs runs. Throws InputError if setup.max_regions is
+  // greater than 65536.
   void allocate(Backend& backend, const Setup& setup);
 
-  // A label map for jobs that do not request labels.
+  // Returns a label map for tasks that do not request one; its height includes all slices and
+  // layers.
   LabelMap labels(const VolumeLayout& volume_layout) const;
   // Enqueues the kernels that write the runs of labels 1..table.capacity to the table. The
   // table must be in pinned host memory.

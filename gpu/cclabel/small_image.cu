@@ -1,7 +1,7 @@
-// Labels a small image with one cluster of 16 blocks in a single launch. Each block labels a
-// strip: consecutive whole rows, which stay in the block's shared memory. Components that cross
-// strips are merged by union-find over the shared memories of all blocks (distributed shared
-// memory, compute capability 9.0).
+// label_small_image(): labels a small image in a single launch of one cluster of 16 thread blocks.
+// Each block labels a strip of consecutive whole rows in its shared memory. Components that cross
+// strips are merged by union-find over the shared memory of all blocks (distributed shared memory,
+// compute capability 9.0).
 #include <cooperative_groups.h>
 
 #include <cstring>
@@ -16,58 +16,67 @@
 namespace regions::cclabel {
 namespace {
 
-// Blocks per cluster, one per strip. This is the maximum on devices of compute capability 9.0.
+// Number of strips, which is the number of blocks in the cluster. 16 is the maximum on devices of
+// compute capability 9.0.
 constexpr int kStrips = 16;
 
-// A strip is `words` x 32 pixels wide and has strip_rows rows, plus one row above them. Shapes are
-// types because kernels take them as template arguments.
+// A strip is 32 * `words` pixels wide and has `strip_rows` rows, plus the last row of the strip
+// above. Shapes are types because they are template arguments of kernels.
 template <int words_, int rows_>
 struct StripShape {
   static constexpr int words = words_;
   static constexpr int strip_rows = rows_;
   static constexpr int rows = rows_ + 1;
   static constexpr int threads = 1024;
-  // Maximum number of components whose sums fit in shared memory. Noise has up to 2,700
+  // Maximum number of components whose sums fit in shared memory. An image of noise has up to 2,700
   // components per strip with 4-connectivity, and up to 1,400 with 8-connectivity.
-  static constexpr int byte_components = 3392;    // one 8-bit channel
-  static constexpr int sample_components = 2048;  // up to three channels of 16 bits
+  static constexpr int byte_components = 3392;    // for one 8-bit channel
+  static constexpr int sample_components = 2048;  // for up to three 16-bit channels
   static constexpr int width = 32 * words;
-  static constexpr int height = kStrips * strip_rows;  // greatest height of an image
-  static constexpr int max_runs_to_merge = 2816;       // see RunsToMerge; noise has up to 2,750
+  static constexpr int height = kStrips * strip_rows;  // maximum height of an image
+  // Capacity of RunsToMerge; noise needs up to 2,750.
+  static constexpr int max_runs_to_merge = 2816;
   static constexpr int all_words = words * rows;
   static constexpr int max_runs = (width / 2 * rows + 31) / 32 * 32;  // a run needs a gap after it
   static_assert(width * rows <= 1 << 16, "pixels of a strip are identified by 16 bits");
-  static_assert(max_runs / 32 <= threads, "a thread ranks one word of roots");
+  static_assert(max_runs / 32 <= threads, "each thread has at most one word of roots");
 };
 
-// Measured against tiles (H100, 8-connectivity, geometric mean of 21 images, graph replay,
-// 2026-11-25), labels only: 512x512 17.7 µs (tiles: 22.0 µs), 640x480 18.9 µs (22.1 µs); labels
-// and table: 24.7 µs (34.5 µs) and 26.6 µs (34.6 µs). Strips for 1024x768 (32 words, 48 rows) fit
-// in shared memory but take 29.4 µs (25.3 µs), because 16 multiprocessors are too few. With 512
-// threads, noise takes a quarter longer.
-using NarrowStrip = StripShape<16, 32>;  // up to 512x512
-using WideStrip = StripShape<20, 32>;    // up to 640x512
+// Strips compared with tiles (H100, 8-connectivity, geometric mean of 21 images, graph replay,
+// 2026-11-25):
+//   512x512, labels only        17.7 µs with strips, 22.0 µs with tiles
+//   640x480, labels only        18.9 µs with strips, 22.1 µs with tiles
+//   512x512, labels and table   24.7 µs with strips, 34.5 µs with tiles
+//   640x480, labels and table   26.6 µs with strips, 34.6 µs with tiles
+// Strips for 1024x768 (32 words, 48 rows) would fit in shared memory, but they take 29.4 µs (tiles:
+// 25.3 µs), because 16 multiprocessors are too few. With 512 threads, an image of noise takes 25%
+// longer.
+using NarrowStrip = StripShape<16, 32>;  // images up to 512x512 pixels
+using WideStrip = StripShape<20, 32>;    // images up to 640x512 pixels
 
-// A strip in the shared memory of its block. Row 0 is also the last row of the strip above. A run
-// of this row therefore exists twice, with two ids.
-template <class T>
+// A strip in the shared memory of its block. Row 0 of the strip is also the last row of the strip
+// above. Each run of this row therefore exists in both strips, with two different ids.
+template <class Shape>
 struct Strip {
-  TileRuns<T> runs;
-  RunsToMerge<T> to_merge;
-  // By run, with three meanings in turn: first the first run of its component in the strip;
-  // then, for first runs of components, a node of the forest, whose root is the first run of the
-  // region; at last the label.
-  uint32_t parent[T::max_runs];
-  uint32_t roots[T::max_runs / 32];        // bits by run: first runs of the strip's components
-  uint32_t region_runs[T::max_runs / 32];  // bits by run: first runs of regions, part of `roots`
-  uint32_t earlier[T::max_runs / 32];  // number of the strip's regions that begin before the word
-  uint32_t regions[kStrips];           // number of regions that begin in each strip
-  uint32_t warp_sums[T::threads / 32];
+  TileRuns<Shape> runs;
+  RunsToMerge<Shape> to_merge;
+  // [run] The meaning changes. After merge_runs(): the parent in the forest of this strip. After
+  // build_forest(): the parent (RunId::node()) in the forest of all strips. After label_runs(): the
+  // label.
+  uint32_t parent[Shape::max_runs];
+  uint32_t roots[Shape::max_runs / 32];  // bits by run: first runs of components of the strip
+  // Bits by run: first runs of regions; a subset of `roots`.
+  uint32_t region_runs[Shape::max_runs / 32];
+  uint32_t regions_before[Shape::max_runs /
+                          32];  // number of the strip's regions that begin before the word
+  uint32_t regions[kStrips];    // number of regions that begin in each strip
+  uint32_t warp_sums[Shape::threads / 32];
 };
 
 #if __CUDA_ARCH__ >= 900
 
-// A run of any strip. Nodes of the forest are in raster order of the runs' first pixels.
+// Identifies a run of any strip. node() is its number in the forest of all strips; numbers increase
+// in raster order of the runs' first pixels.
 struct RunId {
   uint32_t strip, run;
 
@@ -76,17 +85,17 @@ struct RunId {
   __device__ uint32_t node() const { return strip << 16 | run; }
 };
 
-// The address of the same variable in another strip's shared memory. In the own strip the plain
-// address is faster.
+// Returns the address of a shared variable in the memory of another strip's block. For the block's
+// own strip, the plain address is faster.
 template <class Value>
 __device__ Value* address_in(Value* local, uint32_t strip) {
   const auto cluster = cooperative_groups::this_cluster();
   return strip == cluster.block_rank() ? local : cluster.map_shared_rank(local, strip);
 }
 
-// The parents of the runs of all strips, for unite() and flatten().
+// The forest over the runs of all strips, as unite() and flatten() expect it.
 struct StripForest {
-  uint32_t* parent;  // of this strip
+  uint32_t* parent;  // Strip::parent of this strip
 
   __device__ uint32_t* operator+(uint32_t node) const {
     const RunId id(node);
@@ -94,64 +103,70 @@ struct StripForest {
   }
 };
 
-// Calls f(w) for the warp's share of the words that contain one bit per run.
-template <class T, class F>
-__device__ void for_each_bit_word(const Strip<T>& s, F f) {
-  const int words = (s.runs.count + 31) / 32;
-  for (int w = static_cast<int>(threadIdx.x / 32); w < words; w += T::threads / 32) f(w);
+// Calls f(w) for the warp's share of the words of `roots` and `region_runs`, which contain one bit
+// per run.
+template <class Shape, class F>
+__device__ void for_each_bit_word(const Strip<Shape>& shared, F f) {
+  const int words = (shared.runs.count + 31) / 32;
+  for (int w = static_cast<int>(threadIdx.x / 32); w < words; w += Shape::threads / 32) f(w);
 }
 
-// Flattens the strip's trees and turns them into nodes of the common forest. Requires a barrier
-// before other threads read the nodes.
-template <class T>
-__device__ void build_forest(Strip<T>& s, uint32_t strip) {
+// Sets the parent of each run to its root, as a node of the forest of all strips, and fills
+// `roots`. A barrier must follow before other threads read `parent`.
+template <class Shape>
+__device__ void build_forest(Strip<Shape>& shared, uint32_t strip) {
   const int lane = static_cast<int>(threadIdx.x % 32);
-  for_each_bit_word(s, [&](int w) {
+  for_each_bit_word(shared, [&](int w) {
     const int r = w * 32 + lane;
-    const bool exists = r < s.runs.count;
+    const bool exists = r < shared.runs.count;
     const auto run = static_cast<uint32_t>(exists ? r : w * 32);
-    const bool is_root = flatten(s.parent, run, exists) == run;
+    const bool is_root = flatten(shared.parent, run, exists) == run;
     const uint32_t roots = __ballot_sync(kAllLanes, exists && is_root);
-    if (lane == 0) s.roots[w] = roots;
+    if (lane == 0) shared.roots[w] = roots;
   });
-  __syncthreads();  // trees are flat
-  s.runs.for_each([&](int r, bool exists) {
-    if (exists) s.parent[r] = RunId(strip, s.parent[r]).node();
+  __syncthreads();  // all parents are roots
+  shared.runs.for_each([&](int r, bool exists) {
+    if (exists) shared.parent[r] = RunId(strip, shared.parent[r]).node();
   });
 }
 
-// Merges this strip with the previous strip. The runs of the shared row are the last runs of the
-// strip above; the two nodes of each run are united. Trees must be flat. Requires a cluster barrier
-// before and after it.
-template <class T>
-__device__ void merge_strips(const Strip<T>& s, const StripForest& forest, uint32_t strip) {
+// Merges the components of this strip with the components of the strip above. The runs of row 0
+// also exist in the strip above, as its last runs. For each of these runs, this function merges the
+// trees of its two nodes. build_forest() must have run. A cluster barrier is required before and
+// after this function.
+template <class Shape>
+__device__ void merge_strips(const Strip<Shape>& shared, const StripForest& forest,
+                             uint32_t strip) {
   if (strip == 0) return;
-  const int shared = s.runs.runs_up_to(T::width - 1, 0);
-  if (shared == 0) return;
-  // Number of runs before the shared row, in the strip above.
-  const int above = *address_in(&s.runs.count, strip - 1) - shared;
+  const int shared_runs = shared.runs.runs_up_to(Shape::width - 1, 0);
+  if (shared_runs == 0) return;
+  // Number of runs of the strip above that are before its last row.
+  const int above = *address_in(&shared.runs.count, strip - 1) - shared_runs;
   const int lane = static_cast<int>(threadIdx.x % 32);
-  for (int start = static_cast<int>(threadIdx.x) - lane; start < shared; start += T::threads) {
-    const bool exists = start + lane < shared;
+  for (int start = static_cast<int>(threadIdx.x) - lane; start < shared_runs;
+       start += Shape::threads) {
+    const bool exists = start + lane < shared_runs;
     const int r = exists ? start + lane : start;
-    const RunId same(strip - 1, static_cast<uint32_t>(above + r));
-    // Runs with equal parents would unite the same trees, so one lane per pair does it. If a
-    // parent has changed meanwhile, the same trees are united twice, which does no harm.
-    const uint32_t a = load_parent(s.parent, static_cast<uint32_t>(r));
-    const uint32_t b = load_parent(forest, same.node());
+    const RunId same_run(strip - 1, static_cast<uint32_t>(above + r));
+    // Runs with the same two parents would merge the same trees, so only one lane per pair of
+    // parents does it. If another warp changes a parent meanwhile, the same trees are merged twice,
+    // which is harmless.
+    const uint32_t a = load_parent(shared.parent, static_cast<uint32_t>(r));
+    const uint32_t b = load_parent(forest, same_run.node());
     const uint64_t pair = exists ? static_cast<uint64_t>(a) << 32 | b : ~0ull;
-    const uint32_t alike = __match_any_sync(kAllLanes, pair);
-    unite(forest, a, b, exists && lane == __ffs(static_cast<int>(alike)) - 1);
+    const uint32_t lanes_with_pair = __match_any_sync(kAllLanes, pair);
+    unite(forest, a, b, exists && lane == __ffs(static_cast<int>(lanes_with_pair)) - 1);
   }
 }
 
-// Links the first run of each component to the first run of its region, and counts the regions in
-// raster order. Requires a cluster barrier before and after it.
-template <class T>
-__device__ void count_regions(Strip<T>& s, const StripForest& forest, uint32_t strip) {
+// Sets the parent of the first run of each component to the first run of its region. Fills
+// region_runs and regions_before, and writes the number of regions of this strip to all strips. A
+// cluster barrier is required before and after this function.
+template <class Shape>
+__device__ void count_regions(Strip<Shape>& shared, const StripForest& forest, uint32_t strip) {
   const int lane = static_cast<int>(threadIdx.x % 32);
-  for_each_bit_word(s, [&](int w) {
-    const uint32_t roots = s.roots[w];
+  for_each_bit_word(shared, [&](int w) {
+    const uint32_t roots = shared.roots[w];
     uint32_t region_runs = 0;
     if (roots) {
       const bool is_root = roots >> lane & 1;
@@ -160,78 +175,79 @@ __device__ void count_regions(Strip<T>& s, const StripForest& forest, uint32_t s
       const uint32_t first = flatten(forest, node, is_root);
       region_runs = __ballot_sync(kAllLanes, is_root && first == node);
     }
-    if (lane == 0) s.region_runs[w] = region_runs;
+    if (lane == 0) shared.region_runs[w] = region_runs;
   });
-  __syncthreads();  // first runs of regions are known
+  __syncthreads();  // region_runs is complete
   const int w = static_cast<int>(threadIdx.x);
-  const bool has_word = w < (s.runs.count + 31) / 32;
-  const uint32_t count = has_word ? static_cast<uint32_t>(__popc(s.region_runs[w])) : 0;
+  const bool has_word = w < (shared.runs.count + 31) / 32;
+  const uint32_t count = has_word ? static_cast<uint32_t>(__popc(shared.region_runs[w])) : 0;
   uint32_t total;
-  const uint32_t earlier = block_exclusive_sum<T::threads>(count, s.warp_sums, total);
-  if (has_word) s.earlier[w] = earlier;
-  if (w < kStrips) *address_in(&s.regions[strip], static_cast<uint32_t>(w)) = total;
+  const uint32_t earlier = block_exclusive_sum<Shape::threads>(count, shared.warp_sums, total);
+  if (has_word) shared.regions_before[w] = earlier;
+  if (w < kStrips) *address_in(&shared.regions[strip], static_cast<uint32_t>(w)) = total;
 }
 
-// Number of regions in all strips, and in the earlier strips. Requires a cluster barrier
-// after count_regions().
+// The number of regions in all strips, and in the strips above this strip. The cluster barrier
+// after count_regions() must have been passed.
 struct RegionCounts {
   uint32_t all, above;
 };
-template <class T>
-__device__ RegionCounts region_counts(const Strip<T>& s, uint32_t strip) {
-  const uint32_t lane = threadIdx.x % 32, count = lane < kStrips ? s.regions[lane] : 0;
+template <class Shape>
+__device__ RegionCounts region_counts(const Strip<Shape>& shared, uint32_t strip) {
+  const uint32_t lane = threadIdx.x % 32, count = lane < kStrips ? shared.regions[lane] : 0;
   return {warp_sum(count), warp_sum(lane < strip ? count : 0)};
 }
 
-// Gives the first run of each component its label, and calls found(run, label) for it. No other
-// strip's memory is read afterwards.
-template <class T, class Found>
-__device__ void label_components(Strip<T>& s, const Found& found) {
+// Writes the label of the first run of each component to `parent`, and calls found(run, label) for
+// each of these runs. The steps after this function do not read the memory of other strips.
+template <class Shape, class Found>
+__device__ void label_components(Strip<Shape>& shared, const Found& found) {
   const int lane = static_cast<int>(threadIdx.x % 32);
-  const uint32_t count = lane < kStrips ? s.regions[lane] : 0;
-  // Number of regions that begin in the strips above strip number `lane`.
+  const uint32_t count = lane < kStrips ? shared.regions[lane] : 0;
+  // Number of regions that begin in strips 0..lane - 1.
   const uint32_t before = warp_inclusive_sum(count) - count;
-  for_each_bit_word(s, [&](int w) {
-    const uint32_t roots = s.roots[w];
+  for_each_bit_word(shared, [&](int w) {
+    const uint32_t roots = shared.roots[w];
     if (!roots) return;
     const bool is_root = roots >> lane & 1;
     const int root_lane = is_root ? lane : __ffs(static_cast<int>(roots)) - 1;
-    const RunId first(s.parent[w * 32 + root_lane]);
-    const uint32_t word = first.run / 32, under = bits_below(static_cast<int>(first.run % 32));
-    const uint32_t label = __shfl_sync(kAllLanes, before, static_cast<int>(first.strip)) +
-                           *address_in(&s.earlier[word], first.strip) +
-                           __popc(*address_in(&s.region_runs[word], first.strip) & under) + 1;
-    __syncwarp();  // all lanes have read the entries that roots overwrite
+    const RunId first(shared.parent[w * 32 + root_lane]);
+    const uint32_t word = first.run / 32, lower_bits = bits_below(static_cast<int>(first.run % 32));
+    const uint32_t label =
+        __shfl_sync(kAllLanes, before, static_cast<int>(first.strip)) +
+        *address_in(&shared.regions_before[word], first.strip) +
+        __popc(*address_in(&shared.region_runs[word], first.strip) & lower_bits) + 1;
+    __syncwarp();  // all lanes have read the parents that the next lines overwrite
     if (!is_root) return;
-    s.parent[w * 32 + lane] = label;
+    shared.parent[w * 32 + lane] = label;
     found(static_cast<uint32_t>(w * 32 + lane), label);
   });
 }
 
-// Gives all other runs the label of their component. Begins and ends with a barrier.
-template <class T>
-__device__ void label_runs(Strip<T>& s) {
-  __syncthreads();  // components have labels
+// Writes the label of all other runs to `parent`. Begins and ends with a barrier.
+template <class Shape>
+__device__ void label_runs(Strip<Shape>& shared) {
+  __syncthreads();  // the first runs of all components have labels
   const int lane = static_cast<int>(threadIdx.x % 32);
-  for_each_bit_word(s, [&](int w) {
+  for_each_bit_word(shared, [&](int w) {
     const int r = w * 32 + lane;
-    if (r >= s.runs.count || (s.roots[w] >> lane & 1)) return;
-    s.parent[r] = s.parent[RunId(s.parent[r]).run];
+    if (r >= shared.runs.count || (shared.roots[w] >> lane & 1)) return;
+    shared.parent[r] = shared.parent[RunId(shared.parent[r]).run];
   });
   __syncthreads();  // all runs have labels
 }
 
 #endif
 
-// Sums of one lane over its words of one region or component. They fit in 32 bits because a lane
-// has only a few words.
+// Sums of one lane over the pixels of one region or component in the lane's words. The sums fit in
+// 32 bits because a lane has only a few words.
 struct LaneSums {
   uint32_t key = 0;  // identifies the region or component; 0: no sums
   uint32_t area = 0, x = 0, y = 0;
   uint32_t left = kNone, right = 0, bottom = 0;
   uint32_t value[3] = {};
 
-  // Adds pixels x0..x0 + count - 1 of a row.
+  // Adds the pixels x0..x0 + count - 1 of a row.
   __device__ void add_pixels(uint32_t x0, uint32_t count, uint32_t row) {
     area += count;
     x += (2 * x0 + count - 1) * count / 2;
@@ -240,7 +256,7 @@ struct LaneSums {
     right = max(right, x0 + count - 1);
     bottom = max(bottom, row);
   }
-  __device__ PixelSums all() const {
+  __device__ PixelSums to_pixel_sums() const {
     return {area,
             x,
             y,
@@ -251,48 +267,50 @@ struct LaneSums {
   }
 };
 
-// Calls add(key, sums) for the sums of all lanes. For the first few keys, lanes with the same key
-// are summed within the warp first if there are enough of them.
+// Calls add(key, sums) for the sums of all lanes. If enough lanes have the same key, the warp sums
+// them first and calls add() once; this is tried for at most kMaxGroups keys.
 template <class Add>
 __device__ void flush_warp(LaneSums& sums, const Add& add) {
-  constexpr int kTries = 4;
+  constexpr int kMaxGroups = 4;
   uint32_t pending = __ballot_sync(kAllLanes, sums.key != 0);
-  for (int i = 0; pending && i < kTries; ++i) {
+  for (int i = 0; pending && i < kMaxGroups; ++i) {
     const int leader = __ffs(static_cast<int>(pending)) - 1;
-    const bool joins = sums.key == __shfl_sync(kAllLanes, sums.key, leader);
-    const uint32_t group = __ballot_sync(kAllLanes, joins);
+    const bool takes_part = sums.key == __shfl_sync(kAllLanes, sums.key, leader);
+    const uint32_t group = __ballot_sync(kAllLanes, takes_part);
     pending &= ~group;
     if (__popc(group) < kMinLanesPerSum) continue;
-    LaneSums all;
-    all.area = warp_sum(joins ? sums.area : 0);
-    all.x = warp_sum(joins ? sums.x : 0);
-    all.y = warp_sum(joins ? sums.y : 0);
-    all.left = warp_min(joins ? sums.left : kNone);
-    all.right = warp_max(joins ? sums.right : 0);
-    all.bottom = warp_max(joins ? sums.bottom : 0);
-    for (int k = 0; k < 3; ++k) all.value[k] = warp_sum(joins ? sums.value[k] : 0);
-    if (static_cast<int>(threadIdx.x % 32) == leader) add(sums.key, all);
-    if (joins) sums.key = 0;
+    LaneSums group_sums;
+    group_sums.area = warp_sum(takes_part ? sums.area : 0);
+    group_sums.x = warp_sum(takes_part ? sums.x : 0);
+    group_sums.y = warp_sum(takes_part ? sums.y : 0);
+    group_sums.left = warp_min(takes_part ? sums.left : kNone);
+    group_sums.right = warp_max(takes_part ? sums.right : 0);
+    group_sums.bottom = warp_max(takes_part ? sums.bottom : 0);
+    for (int k = 0; k < 3; ++k) group_sums.value[k] = warp_sum(takes_part ? sums.value[k] : 0);
+    if (static_cast<int>(threadIdx.x % 32) == leader) add(sums.key, group_sums);
+    if (takes_part) sums.key = 0;
   }
   if (sums.key) add(sums.key, sums);
 }
 
-// Sums the strip's rows except row 0, which belongs to the strip above. key_of(run) is the region
-// or component to which a run's pixels are added (0: none). Calls add(key, sums). `y0` is the
-// image row of row 0; `rows` includes row 0.
-template <class T, class Values, class KeyOf, class Add>
-__device__ void sum_strip(const Strip<T>& s, int y0, int rows, const Values& values,
+// Sums the pixels of the strip, except row 0, which belongs to the strip above. key_of(run) returns
+// the region or component of a run; 0: the run is not summed. Calls add(key, sums) for sums that
+// belong to one key. `y0` is the image row of the strip's row 0; `rows` includes row 0.
+template <class Shape, class Values, class KeyOf, class Add>
+__device__ void sum_strip(const Strip<Shape>& shared, int y0, int rows, const Values& values,
                           const KeyOf& key_of, const Add& add) {
   LaneSums sums;
-  for (int w = T::words + static_cast<int>(threadIdx.x); w < rows * T::words; w += T::threads) {
-    const RunWord word{s.runs.foreground[w], s.runs.starts[w], s.runs.rank[w]};
+  for (int w = Shape::words + static_cast<int>(threadIdx.x); w < rows * Shape::words;
+       w += Shape::threads) {
+    const RunWord word{shared.runs.foreground[w], shared.runs.run_starts[w],
+                       shared.runs.runs_before[w]};
     if (!word.foreground) continue;
-    const int x = w % T::words * 32, y = y0 + w / T::words;
+    const int x = w % Shape::words * 32, y = y0 + w / Shape::words;
     const typename Values::Word colors = values.load(x, y);
-    for (uint32_t left = word.foreground; left;) {
-      const int b = __ffs(static_cast<int>(left)) - 1;
+    for (uint32_t remaining = word.foreground; remaining;) {
+      const int b = __ffs(static_cast<int>(remaining)) - 1;
       const uint32_t mask = word.rest_of_run(b);
-      left &= ~mask;
+      remaining &= ~mask;
       const uint32_t key = key_of(static_cast<uint32_t>(word.run_at(b)));
       if (key == 0) continue;
       if (key != sums.key) {
@@ -311,7 +329,8 @@ __device__ void sum_strip(const Strip<T>& s, int y0, int rows, const Values& val
   flush_warp(sums, add);
 }
 
-// A record with the members that depend on the first pixel. All others are sums, minima or maxima.
+// Returns a record to which no pixel was added yet. Contains the members that depend on the
+// region's first pixel (x, y).
 __device__ Region initial_image_record(uint32_t label, int x, int y) {
   Region region{};
   region.id = region.track = label;
@@ -322,49 +341,54 @@ __device__ Region initial_image_record(uint32_t label, int x, int y) {
 }
 
 // The sums of a strip's components, in shared memory. The sums of a region are collected in the
-// strip in which the region begins, and are written to the table from there. Components are in no
-// particular order.
-template <class T, class Values>
+// strip in which the region begins. This strip's block writes them to the table. Components have
+// indices in arbitrary order.
+template <class Shape, class Values>
 struct StripSums {
   static constexpr bool is_one_byte = std::is_same_v<Values, ByteValues>;
   static constexpr int channels = is_one_byte ? 1 : 3;
-  static constexpr int capacity = is_one_byte ? T::byte_components : T::sample_components;
+  static constexpr int capacity = is_one_byte ? Shape::byte_components : Shape::sample_components;
   static constexpr int staging_warps = 8;
   static constexpr int record_words = sizeof(Region) / sizeof(uint64_t);
 
   uint32_t area[capacity], x[capacity], y[capacity];
   uint32_t left[capacity], right[capacity], bottom[capacity];
   uint32_t value[channels][capacity];
-  uint32_t carries[channels][is_one_byte ? 1 : capacity];  // high 32 bits of `value`
-  // By word of `roots`: the index of the word's first component. Words are in arbitrary order.
-  uint32_t before[T::max_runs / 32];
-  uint32_t count;
-  bool are_by_label;  // true if any strip cannot use component sums: then all strips sum by label
-  uint16_t first[capacity];  // first run of each region that begins in this strip, by label
+  uint32_t value_high[channels][is_one_byte ? 1 : capacity];  // high 32 bits of `value`
+  // By word of `roots`: index of the first component whose root is in the word.
+  uint32_t first_component[Shape::max_runs / 32];
+  uint32_t count;     // number of components
+  bool are_by_label;  // any strip cannot use component sums, so all strips sum by label
+  // First runs of the regions that begin in this strip, in label order.
+  uint16_t first_runs[capacity];
   uint64_t staged[staging_warps][32 * record_words];
 
-  // Whether the components fit in shared memory and summing by component is not slower than by
-  // label. If lines cross the whole strip, summing by component needs one addition per run, but
-  // a lane that sums by label adds many runs of the same label at once. Measured for 512x512
-  // (H200, 2026-11-26): mazes 35.7 µs by component and 31.8 µs by label, spirals 53.4 µs and
-  // 38.7 µs.
+  // Returns whether to sum by component: the components must fit in shared memory, and summing by
+  // label must not be faster. For components with very many runs, summing by component needs one
+  // addition per run, but a lane that sums by label adds many runs of the same label at once.
+  // Measured for 512x512 (H200, 2026-11-26): mazes take 35.7 µs by component and 31.8 µs by label;
+  // spirals take 53.4 µs and 38.7 µs.
   __device__ bool prefer_components(int runs) const {
-    constexpr int kFewRuns = 2048, kManyOfOne = 30;
-    return count <= capacity && (runs < kFewRuns || runs < kManyOfOne * static_cast<int>(count));
+    constexpr int kFewRuns = 2048, kManyRunsPerComponent = 30;
+    return count <= capacity &&
+           (runs < kFewRuns || runs < kManyRunsPerComponent * static_cast<int>(count));
   }
-  // The index of the component whose first run is `run`.
-  __device__ static uint32_t index(const uint32_t* before, const uint32_t* roots, uint32_t run) {
-    return before[run / 32] + __popc(roots[run / 32] & bits_below(static_cast<int>(run % 32)));
+  // Returns the index of the component whose first run is `run`.
+  __device__ static uint32_t index(const uint32_t* first_component, const uint32_t* roots,
+                                   uint32_t run) {
+    return first_component[run / 32] +
+           __popc(roots[run / 32] & bits_below(static_cast<int>(run % 32)));
   }
   __device__ void clear(uint32_t i) {
     area[i] = x[i] = y[i] = right[i] = bottom[i] = 0;
     left[i] = kNone;
     for (int k = 0; k < channels; ++k) {
       value[k][i] = 0;
-      if constexpr (!is_one_byte) carries[k][i] = 0;
+      if constexpr (!is_one_byte) value_high[k][i] = 0;
     }
   }
-  // Sums fit in 32 bits: a strip has fewer than 2^16 pixels of 16 bits.
+  // Adds to component `i` of this strip. Sums fit in 32 bits: a strip has fewer than 2^16 pixels of
+  // 16 bits. The order of the atomics does not matter, because they are sums, minima and maxima.
   __device__ void add(uint32_t i, const LaneSums& sums) {
     atomicAdd(&area[i], sums.area);
     atomicAdd(&x[i], sums.x);
@@ -374,8 +398,8 @@ struct StripSums {
     atomicMax(&bottom[i], sums.bottom);
     for (int k = 0; k < channels; ++k) atomicAdd(&value[k][i], sums.value[k]);
   }
-  // Adds to component `i` of any strip. Small images have fewer than 2^19 pixels, so only sums
-  // of 16-bit samples can exceed 32 bits.
+  // Adds to component `i` of any strip, in any order. Small images have fewer than 2^19 pixels, so
+  // only sums of 16-bit samples can exceed 32 bits.
   __device__ void add_in_strip(uint32_t strip, uint32_t i, const LaneSums& sums) {
     atomicAdd(address_in(&area[i], strip), sums.area);
     atomicAdd(address_in(&x[i], strip), sums.x);
@@ -384,9 +408,10 @@ struct StripSums {
     atomicMax(address_in(&right[i], strip), sums.right);
     atomicMax(address_in(&bottom[i], strip), sums.bottom);
     for (int k = 0; k < channels; ++k) {
-      const uint32_t more = sums.value[k], had = atomicAdd(address_in(&value[k][i], strip), more);
+      const uint32_t added = sums.value[k];
+      const uint32_t previous = atomicAdd(address_in(&value[k][i], strip), added);
       if constexpr (!is_one_byte) {
-        if (had + more < had) atomicAdd(address_in(&carries[k][i], strip), 1u);
+        if (previous + added < previous) atomicAdd(address_in(&value_high[k][i], strip), 1u);
       }
     }
   }
@@ -399,7 +424,7 @@ struct StripSums {
     sums.bottom = max(sums.bottom, bottom[i]);
     for (int k = 0; k < channels; ++k) sums.value[k] += value[k][i];
   }
-  __device__ Region record(uint32_t i, uint32_t label, int first_x, int first_y) const {
+  __device__ Region make_record(uint32_t i, uint32_t label, int first_x, int first_y) const {
     Region region{};
     region.id = region.track = label;
     region.first_x = first_x;
@@ -412,111 +437,115 @@ struct StripSums {
     region.sum_y = y[i];
     for (int k = 0; k < channels; ++k) {
       region.sum_value[k] = value[k][i];
-      if constexpr (!is_one_byte) region.sum_value[k] |= static_cast<uint64_t>(carries[k][i]) << 32;
+      if constexpr (!is_one_byte)
+        region.sum_value[k] |= static_cast<uint64_t>(value_high[k][i]) << 32;
     }
     return region;
   }
 };
 
-template <class T, class Values>
-struct MeasuredStrip : Strip<T> {
-  StripSums<T, Values> sums;
+template <class Shape, class Values>
+struct MeasuredStrip : Strip<Shape> {
+  StripSums<Shape, Values> sums;
 };
 
 #if __CUDA_ARCH__ >= 900
 
-// Requires a barrier between this and measure_components().
-template <class T, class Values>
-__device__ void reset_sums(MeasuredStrip<T, Values>& s) {
+// Resets the number of components. A barrier must follow before measure_components().
+template <class Shape, class Values>
+__device__ void reset_sums(MeasuredStrip<Shape, Values>& shared) {
   if (threadIdx.x != 0) return;
-  s.sums.count = 0;
-  s.sums.are_by_label = false;
+  shared.sums.count = 0;
+  shared.sums.are_by_label = false;
 }
 
-// Assigns an index to each component and sums the components, unless summing by label is better.
-// Requires build_forest(); runs while other strips may already be in merge_strips(). Does not end
-// with a barrier.
-template <class T, class Values>
-__device__ void measure_components(MeasuredStrip<T, Values>& s, int y0, int rows,
+// Assigns an index to each component. Then sums the pixels of each component, unless summing by
+// label is better. build_forest() must have run. Blocks of other strips may already execute
+// merge_strips(). Does not end with a barrier.
+template <class Shape, class Values>
+__device__ void measure_components(MeasuredStrip<Shape, Values>& shared, int y0, int rows,
                                    const Values& values) {
-  using Sums = StripSums<T, Values>;
-  Sums& sums = s.sums;
-  const int lane = static_cast<int>(threadIdx.x % 32), words = (s.runs.count + 31) / 32;
+  using Sums = StripSums<Shape, Values>;
+  Sums& sums = shared.sums;
+  const int lane = static_cast<int>(threadIdx.x % 32), words = (shared.runs.count + 31) / 32;
   if (static_cast<int>(threadIdx.x) - lane < words) {
     const int w = static_cast<int>(threadIdx.x);
-    const uint32_t root_count = w < words ? static_cast<uint32_t>(__popc(s.roots[w])) : 0;
+    const uint32_t root_count = w < words ? static_cast<uint32_t>(__popc(shared.roots[w])) : 0;
     const uint32_t inclusive = warp_inclusive_sum(root_count);
     uint32_t start = 0;
     // The order of the warps does not matter.
     if (lane == 31) start = atomicAdd(&sums.count, inclusive);
     start = __shfl_sync(kAllLanes, start, 31);
-    if (w < words) sums.before[w] = start + inclusive - root_count;
+    if (w < words) sums.first_component[w] = start + inclusive - root_count;
   }
-  __syncthreads();  // components are counted
-  if (!sums.prefer_components(s.runs.count)) return;
-  for_each_bit_word(s, [&](int w) {
+  __syncthreads();  // `count` and `before` are complete
+  if (!sums.prefer_components(shared.runs.count)) return;
+  for_each_bit_word(shared, [&](int w) {
     const auto run = static_cast<uint32_t>(w * 32 + lane);
-    if (s.roots[w] >> lane & 1) sums.clear(Sums::index(sums.before, s.roots, run));
+    if (shared.roots[w] >> lane & 1)
+      sums.clear(Sums::index(sums.first_component, shared.roots, run));
   });
-  __syncthreads();  // sums are clear
+  __syncthreads();  // the sums are 0
   sum_strip(
-      s, y0, rows, values,
+      shared, y0, rows, values,
       [&](uint32_t run) {
-        // Another strip may already have changed the entry of a root, so it is not read.
-        // Entries of other runs do not change.
-        const bool is_root = s.roots[run / 32] >> run % 32 & 1;
-        return 1 + Sums::index(sums.before, s.roots, is_root ? run : RunId(s.parent[run]).run);
+        // Does not read the parent of a root, because another strip may already have changed it.
+        // Parents of other runs do not change.
+        const bool is_root = shared.roots[run / 32] >> run % 32 & 1;
+        return 1 + Sums::index(sums.first_component, shared.roots,
+                               is_root ? run : RunId(shared.parent[run]).run);
       },
       [&](uint32_t key, const LaneSums& lane_sums) { sums.add(key - 1, lane_sums); });
 }
 
-// If this strip cannot use component sums, requests sums by label from all strips. Requires a
-// cluster barrier before and after it.
-template <class T, class Values>
-__device__ void request_sums_by_label(MeasuredStrip<T, Values>& s) {
-  if (threadIdx.x >= kStrips || s.sums.prefer_components(s.runs.count)) return;
-  *address_in(&s.sums.are_by_label, threadIdx.x) = true;
+// If this strip cannot use component sums, sets are_by_label in all strips. A cluster barrier is
+// required before and after this function.
+template <class Shape, class Values>
+__device__ void request_sums_by_label(MeasuredStrip<Shape, Values>& shared) {
+  if (threadIdx.x >= kStrips || shared.sums.prefer_components(shared.runs.count)) return;
+  *address_in(&shared.sums.are_by_label, threadIdx.x) = true;
 }
 
-// Adds the sums of each component that does not begin its region to the sums of that region, which
-// may be in another strip. Components of one region are summed within the warp first, because long
-// regions have very many. Requires the cluster barrier after count_regions().
-template <class T, class Values>
-__device__ void add_to_region_sums(MeasuredStrip<T, Values>& s, uint32_t strip) {
-  using Sums = StripSums<T, Values>;
-  Sums& sums = s.sums;
+// Adds the sums of each component that is not the first component of its region to the sums of the
+// first component, which may be in another strip. The warp first sums components of the same
+// region, because a long region has very many components. The cluster barrier after count_regions()
+// must have been passed.
+template <class Shape, class Values>
+__device__ void add_to_region_sums(MeasuredStrip<Shape, Values>& shared, uint32_t strip) {
+  using Sums = StripSums<Shape, Values>;
+  Sums& sums = shared.sums;
   const auto add = [&](uint32_t key, const LaneSums& lane_sums) {
     const RunId first(key - 1);
-    const uint32_t word = first.run / 32, under = bits_below(static_cast<int>(first.run % 32));
-    const uint32_t i = *address_in(&sums.before[word], first.strip) +
-                       __popc(*address_in(&s.roots[word], first.strip) & under);
+    const uint32_t word = first.run / 32, lower_bits = bits_below(static_cast<int>(first.run % 32));
+    const uint32_t i = *address_in(&sums.first_component[word], first.strip) +
+                       __popc(*address_in(&shared.roots[word], first.strip) & lower_bits);
     sums.add_in_strip(first.strip, i, lane_sums);
   };
   LaneSums lane_sums;
-  for_each_bit_word(s, [&](int w) {
+  for_each_bit_word(shared, [&](int w) {
     const uint32_t run = static_cast<uint32_t>(w) * 32 + threadIdx.x % 32;
-    if (!((s.roots[w] & ~s.region_runs[w]) >> threadIdx.x % 32 & 1)) return;
-    const uint32_t key = s.parent[run] + 1;
+    if (!((shared.roots[w] & ~shared.region_runs[w]) >> threadIdx.x % 32 & 1)) return;
+    const uint32_t key = shared.parent[run] + 1;
     if (key != lane_sums.key) {
       if (lane_sums.key) add(lane_sums.key, lane_sums);
       lane_sums = {};
       lane_sums.key = key;
     }
-    sums.add_to(lane_sums, Sums::index(sums.before, s.roots, run));
+    sums.add_to(lane_sums, Sums::index(sums.first_component, shared.roots, run));
   });
   __syncwarp();
   flush_warp(lane_sums, add);
 }
 
-// Writes the records of the regions that begin in this strip. `earlier` regions begin in the
-// strips above; the first label here is earlier + 1. Requires a cluster barrier after
-// add_to_region_sums(). Only some warps take part.
-template <class T, class Values>
-__device__ void write_records(MeasuredStrip<T, Values>& s, int y0, uint32_t region_count,
+// Writes the records of the regions that begin in this strip to the table. `earlier` regions begin
+// in the strips above, so the first label of this strip is earlier + 1. A cluster barrier must
+// separate add_to_region_sums() from this function. Only the first `staging_warps` warps work.
+template <class Shape, class Values>
+__device__ void write_records(MeasuredStrip<Shape, Values>& shared, int y0, uint32_t region_count,
                               uint32_t earlier, const RegionTable& table) {
-  using Sums = StripSums<T, Values>;
+  using Sums = StripSums<Shape, Values>;
   constexpr uint32_t kWords = Sums::record_words;
-  Sums& sums = s.sums;
+  Sums& sums = shared.sums;
   const uint32_t warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   if (warp >= Sums::staging_warps || earlier >= table.capacity) return;
   const uint32_t end = min(region_count, table.capacity - earlier);
@@ -524,137 +553,135 @@ __device__ void write_records(MeasuredStrip<T, Values>& s, int y0, uint32_t regi
   for (uint32_t start = warp * 32; start < end; start += Sums::staging_warps * 32) {
     const uint32_t count = min(32u, end - start);
     if (lane < count) {
-      const uint32_t run = sums.first[start + lane];
-      const int first = s.runs.first(run);
-      const Region region =
-          sums.record(Sums::index(sums.before, s.roots, run), earlier + start + lane + 1,
-                      first % T::width, y0 + first / T::width);
+      const uint32_t run = sums.first_runs[start + lane];
+      const int first = shared.runs.first(run);
+      const Region region = sums.make_record(Sums::index(sums.first_component, shared.roots, run),
+                                             earlier + start + lane + 1, first % Shape::width,
+                                             y0 + first / Shape::width);
       memcpy(staged + lane * kWords, &region, sizeof(region));
     }
-    __syncwarp();  // records are staged
+    __syncwarp();  // the warp's records are in shared memory
     auto* to = reinterpret_cast<uint64_t*>(table.regions + earlier + start);
     for (uint32_t i = lane; i < count * kWords; i += 32) to[i] = staged[i];
-    __syncwarp();  // staged records have been read
+    __syncwarp();  // the warp has read the staged records; the next round overwrites them
   }
 }
 
 #endif
 
-// Used as `Values` if no records are needed.
+// Template argument `Values` of the kernel if no records are needed.
 struct NoValues {};
 template <class Values>
 constexpr bool has_values = !std::is_same_v<Values, NoValues>;
 
 // Shared memory of a block.
-template <class T, class Values>
-struct SharedMemory : MeasuredStrip<T, Values> {};
-template <class T>
-struct SharedMemory<T, NoValues> : Strip<T> {};
+template <class Shape, class Values>
+struct SharedMemory : MeasuredStrip<Shape, Values> {};
+template <class Shape>
+struct SharedMemory<Shape, NoValues> : Strip<Shape> {};
 
 #if __CUDA_ARCH__ >= 900
-// Labels, measures and publishes the regions by label, in device memory. Used if a strip cannot
-// use component sums. At the end all runs have labels.
-template <class T, class Values>
-__device__ void measure_by_label(Strip<T>& s, uint32_t strip, int y0, int rows,
+// Labels the runs, and sums the regions by label in records in device memory. Then copies the
+// records to the table. Used if any strip cannot use component sums.
+template <class Shape, class Values>
+__device__ void measure_by_label(Strip<Shape>& shared, uint32_t strip, int y0, int rows,
                                  const Values& values, const Records& records,
                                  const RegionTable& table) {
   const auto cluster = cooperative_groups::this_cluster();
-  const uint32_t total = region_counts(s, strip).all;
-  label_components(s, [&](uint32_t run, uint32_t label) {
-    const bool begins = s.region_runs[run / 32] >> run % 32 & 1;
+  const uint32_t total = region_counts(shared, strip).all;
+  label_components(shared, [&](uint32_t run, uint32_t label) {
+    const bool begins = shared.region_runs[run / 32] >> run % 32 & 1;
     if (!begins || label > records.capacity) return;
-    const int pixel = s.runs.first(run);
+    const int pixel = shared.runs.first(run);
     records.region[label - 1] =
-        initial_image_record(label, pixel % T::width, y0 + pixel / T::width);
+        initial_image_record(label, pixel % Shape::width, y0 + pixel / Shape::width);
   });
   cluster.sync();  // records are initialized
-  label_runs(s);
+  label_runs(shared);
   sum_strip(
-      s, y0, rows, values,
-      [&](uint32_t run) { return s.parent[run] <= records.capacity ? s.parent[run] : 0; },
+      shared, y0, rows, values,
+      [&](uint32_t run) { return shared.parent[run] <= records.capacity ? shared.parent[run] : 0; },
       [&](uint32_t label, const LaneSums& sums) {
-        add_to_record(sums.all(), records.region[label - 1]);
+        add_to_record(sums.to_pixel_sums(), records.region[label - 1]);
       });
   cluster.sync();  // records are complete
-  publish_words(total, total, records.region, table, strip * T::threads + threadIdx.x,
-                kStrips * T::threads);
+  publish_words(total, total, records.region, table, strip * Shape::threads + threadIdx.x,
+                kStrips * Shape::threads);
 }
 #endif
 
-template <class T, Connectivity connectivity, class Reader, class Values>
-__global__ __launch_bounds__(T::threads) void label_small_image_kernel(Reader reader, Values values,
-                                                                       LabelWriter<uint32_t> writer,
-                                                                       int strip_rows,
-                                                                       Records records,
-                                                                       RegionTable table) {
+template <class Shape, Connectivity connectivity, class Reader, class Values>
+__global__ __launch_bounds__(Shape::threads) void label_small_image_kernel(
+    Reader reader, Values values, LabelWriter<uint32_t> writer, int strip_rows, Records records,
+    RegionTable table) {
 #if __CUDA_ARCH__ >= 900
-  extern __shared__ uint4 shared[];
-  auto& s = *reinterpret_cast<SharedMemory<T, Values>*>(shared);
+  extern __shared__ uint4 block_memory[];
+  auto& shared = *reinterpret_cast<SharedMemory<Shape, Values>*>(block_memory);
   pdl_trigger_and_wait();
   const auto cluster = cooperative_groups::this_cluster();
   const uint32_t strip = cluster.block_rank();
   const int y0 = static_cast<int>(strip) * strip_rows - 1, rows = strip_rows + 1;
-  const StripForest forest{s.parent};
-  using Adjacency = ForegroundAdjacency<T, connectivity, Reader>;
-  Adjacency adjacency(s.runs, s.to_merge);
-  if constexpr (has_values<Values>) reset_sums(s);
+  const StripForest forest{shared.parent};
+  using Adjacency = ForegroundAdjacency<Shape, connectivity, Reader>;
+  Adjacency adjacency(shared.runs, shared.to_merge);
+  if constexpr (has_values<Values>) reset_sums(shared);
   adjacency.read(reader, 0, y0, rows);
-  merge_runs(s.runs, s.warp_sums, s.parent, adjacency);
-  build_forest(s, strip);
+  merge_runs(shared.runs, shared.warp_sums, shared.parent, adjacency);
+  build_forest(shared, strip);
   cluster.barrier_arrive();
-  if constexpr (has_values<Values>) measure_components(s, y0, rows, values);
+  if constexpr (has_values<Values>) measure_components(shared, y0, rows, values);
   cluster.barrier_wait();  // the trees of all strips are complete
-  if constexpr (has_values<Values>) request_sums_by_label(s);
-  merge_strips(s, forest, strip);
-  cluster.sync();  // no links are made after this barrier
-  count_regions(s, forest, strip);
-  cluster.sync();  // all strips have all counts
+  if constexpr (has_values<Values>) request_sums_by_label(shared);
+  merge_strips(shared, forest, strip);
+  cluster.sync();  // all trees are merged
+  count_regions(shared, forest, strip);
+  cluster.sync();  // all strips have received the region counts of all strips
 
   const Size written{writer.image.width, min(writer.image.height, y0 + rows)};
   if constexpr (!has_values<Values>) {
-    label_components(s, [](uint32_t, uint32_t) {});
+    label_components(shared, [](uint32_t, uint32_t) {});
     cluster.barrier_arrive();
-    label_runs(s);
-    write_words<T>(s.runs, s.parent, 0, y0, written, writer, 1);
-    cluster.barrier_wait();  // other blocks may read this block's memory until then
-  } else if (s.sums.are_by_label) {
-    measure_by_label(s, strip, y0, rows, values, records, table);
-    write_words<T>(s.runs, s.parent, 0, y0, written, writer, 1);
+    label_runs(shared);
+    write_words<Shape>(shared.runs, shared.parent, 0, y0, written, writer, 1);
+    cluster.barrier_wait();  // no other block reads this block's shared memory after this barrier
+  } else if (shared.sums.are_by_label) {
+    measure_by_label(shared, strip, y0, rows, values, records, table);
+    write_words<Shape>(shared.runs, shared.parent, 0, y0, written, writer, 1);
   } else {
-    const RegionCounts counts = region_counts(s, strip);
-    add_to_region_sums(s, strip);
-    label_components(s, [&](uint32_t run, uint32_t label) {
-      const bool begins = s.region_runs[run / 32] >> run % 32 & 1;
-      if (begins) s.sums.first[label - 1 - counts.above] = static_cast<uint16_t>(run);
+    const RegionCounts counts = region_counts(shared, strip);
+    add_to_region_sums(shared, strip);
+    label_components(shared, [&](uint32_t run, uint32_t label) {
+      const bool begins = shared.region_runs[run / 32] >> run % 32 & 1;
+      if (begins) shared.sums.first_runs[label - 1 - counts.above] = static_cast<uint16_t>(run);
     });
     cluster.barrier_arrive();
-    label_runs(s);
+    label_runs(shared);
     cluster.barrier_wait();  // the sums of regions are complete
     if (strip == 0 && threadIdx.x == 0) *table.total = counts.all;
-    write_records(s, y0, s.regions[strip], counts.above, table);
-    write_words<T>(s.runs, s.parent, 0, y0, written, writer, 1);
+    write_records(shared, y0, shared.regions[strip], counts.above, table);
+    write_words<Shape>(shared.runs, shared.parent, 0, y0, written, writer, 1);
   }
 #endif
 }
 
-// Calls use.operator()<T>() with the smallest shape that fits the image. Does nothing if none
-// fits.
+// Calls use.operator()<Shape>() with the smallest strip shape Shape that fits the image. Returns
+// false if no shape fits.
 template <class Use>
 bool with_shape(Size size, const Use& use) {
-  const auto fits = [&]<class T>() {
-    if (size.width > T::width || size.height > T::height) return false;
-    use.template operator()<T>();
+  const auto fits = [&]<class Shape>() {
+    if (size.width > Shape::width || size.height > Shape::height) return false;
+    use.template operator()<Shape>();
     return true;
   };
   return fits.template operator()<NarrowStrip>() || fits.template operator()<WideStrip>();
 }
 
-// Calls use(kernel, bytes of shared memory) for each kernel of a shape.
-template <class T, class Use>
+// Calls use(kernel, bytes of shared memory) for each kernel of strip shape Shape.
+template <class Shape, class Use>
 void with_kernels(const Use& use) {
   const auto with_values = [&]<Connectivity c, class Reader>() {
     const auto with = [&]<class Values>() {
-      use(label_small_image_kernel<T, c, Reader, Values>, sizeof(SharedMemory<T, Values>));
+      use(label_small_image_kernel<Shape, c, Reader, Values>, sizeof(SharedMemory<Shape, Values>));
     };
     with.template operator()<NoValues>();
     with.template operator()<ByteValues>();
@@ -666,14 +693,14 @@ void with_kernels(const Use& use) {
   with_values.template operator()<Connectivity::eight, PixelReader>();
 }
 
-template <class T>
+template <class Shape>
 bool is_supported() {
   static DeviceCache supported;
   return supported.get([] {
     bool all = true;
-    with_kernels<T>([&](auto* kernel, size_t shared_bytes) {
+    with_kernels<Shape>([&](auto* kernel, size_t shared_bytes) {
       all = all && compiled_capability(reinterpret_cast<const void*>(kernel)) >= 90 &&
-            enable_cluster(kernel, kStrips, T::threads, shared_bytes);
+            enable_cluster(kernel, kStrips, Shape::threads, shared_bytes);
     });
     return all;
   });
@@ -683,31 +710,31 @@ bool is_supported() {
 
 bool fits_small_image(Size size) {
   bool supported = false;
-  with_shape(size, [&]<class T>() { supported = is_supported<T>(); });
+  with_shape(size, [&]<class Shape>() { supported = is_supported<Shape>(); });
   return supported;
 }
 
 void label_small_image(const LabelInput& input, Connectivity connectivity, const ConstFrame& frame,
                        const SmallImageOutputs& out, cudaStream_t stream) {
   const int strip_rows = (out.labels.height + kStrips - 1) / kStrips;
-  const auto with_values = [&]<class T, Connectivity c, class Reader>() {
-    const auto go = [&]<class Values>(const Values& values) {
+  const auto with_values = [&]<class Shape, Connectivity c, class Reader>() {
+    const auto launch_kernel = [&]<class Values>(const Values& values) {
       with_label_writer(out.labels, 1, UINT32_MAX, [&](const LabelWriter<uint32_t>& writer) {
-        launch_pdl_as(GridKind::cluster, label_small_image_kernel<T, c, Reader, Values>, kStrips,
-                      T::threads, sizeof(SharedMemory<T, Values>), stream, Reader(input), values,
-                      writer, strip_rows, out.records, out.table);
+        launch_pdl_as(GridKind::cluster, label_small_image_kernel<Shape, c, Reader, Values>,
+                      kStrips, Shape::threads, sizeof(SharedMemory<Shape, Values>), stream,
+                      Reader(input), values, writer, strip_rows, out.records, out.table);
       });
     };
-    if (out.records.capacity == 0) return go(NoValues{});
-    if (ByteValues::can_read(frame)) return go(ByteValues(frame));
-    go(SampleValues(frame));
+    if (out.records.capacity == 0) return launch_kernel(NoValues{});
+    if (ByteValues::can_read(frame)) return launch_kernel(ByteValues(frame));
+    launch_kernel(SampleValues(frame));
   };
-  with_shape(out.labels.size(), [&]<class T>() {
+  with_shape(out.labels.size(), [&]<class Shape>() {
     with_connectivity(connectivity, [&]<Connectivity c>() {
       if (ByteReader::can_read(input)) {
-        with_values.template operator()<T, c, ByteReader>();
+        with_values.template operator()<Shape, c, ByteReader>();
       } else {
-        with_values.template operator()<T, c, PixelReader>();
+        with_values.template operator()<Shape, c, PixelReader>();
       }
     });
   });

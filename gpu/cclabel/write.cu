@@ -1,5 +1,5 @@
-// Writes the outputs: for each pixel the label, mask or colour of its region, and the table of
-// regions. Label maps and pictures are written once and never read.
+// Passes 7 and 8 for images: write the label, mask or colour of each pixel's region, and copy the
+// records of the regions to the host.
 #include "gpu/cclabel/labelling_passes.hpp"
 #include "gpu/cclabel/pixel_writers.hpp"
 #include "gpu/runtime/launch.hpp"
@@ -7,57 +7,60 @@
 namespace regions::cclabel {
 namespace {
 
-template <class T>
+// Shared memory of a block: the runs of its tile, and the value of each run and component.
+template <class Shape>
 struct TileValues {
-  uint32_t foreground[T::all_words];
-  uint32_t starts[T::all_words];
-  uint16_t rank[T::all_words];
-  uint32_t component_value[T::max_runs];
-  uint32_t run_value[T::max_runs];
+  uint32_t foreground[Shape::all_words];
+  uint32_t run_starts[Shape::all_words];
+  uint16_t runs_before[Shape::all_words];
+  uint32_t component_value[Shape::max_runs];
+  uint32_t run_value[Shape::max_runs];
 };
 
-// The results of label_tiles() are loaded while regions are still being numbered.
-template <class T, PixelWriter Writer>
-__global__ __launch_bounds__(T::threads,
-                             T::min_blocks) void write_labels_kernel(ImageTiles tiles,
-                                                                     Writer writer,
-                                                                     ShownValues shown) {
-  __shared__ TileValues<T> s;
+// A block writes one tile. The results of label_tiles() are loaded before pdl_wait(), while
+// number_regions() may still run.
+template <class Shape, PixelWriter Writer>
+__global__ __launch_bounds__(Shape::threads,
+                             Shape::min_blocks) void write_labels_kernel(ImageTiles tiles,
+                                                                         Writer writer,
+                                                                         ShownValues shown) {
+  __shared__ TileValues<Shape> shared;
   const TilePosition position = tile_of_block(tiles);
   const int thread_index = static_cast<int>(threadIdx.x);
-  const size_t begin = static_cast<size_t>(position.tile) * T::max_runs;
-  const TileCounts count = tiles.counts[position.tile];
-  for (int w = thread_index; w < T::all_words; w += T::threads) {
-    const size_t at = static_cast<size_t>(position.tile) * T::all_words + w;
-    s.foreground[w] = tiles.foreground[at];
-    s.starts[w] = tiles.starts[at];
-    s.rank[w] = tiles.rank[at];
+  const size_t begin = static_cast<size_t>(position.tile_index) * Shape::max_runs;
+  const TileCounts count = tiles.counts[position.tile_index];
+  for (int w = thread_index; w < Shape::all_words; w += Shape::threads) {
+    const size_t index = static_cast<size_t>(position.tile_index) * Shape::all_words + w;
+    shared.foreground[w] = tiles.foreground[index];
+    shared.run_starts[w] = tiles.run_starts[index];
+    shared.runs_before[w] = tiles.runs_before[index];
   }
-  // component_value and run_value first hold the components' first pixels and the runs'
+  // At first, component_value contains the components' first pixels, and run_value the runs'
   // components.
-  for (int c = thread_index; c < count.components; c += T::threads)
-    s.component_value[c] = tiles.first_pixel[begin + c];
-  for (int r = thread_index; r < count.runs; r += T::threads)
-    s.run_value[r] = tiles.component[begin + r];
+  for (int c = thread_index; c < count.components; c += Shape::threads)
+    shared.component_value[c] = tiles.first_pixel[begin + c];
+  for (int r = thread_index; r < count.runs; r += Shape::threads)
+    shared.run_value[r] = tiles.component_of_run[begin + r];
   if (!tiles.are_numbered) pdl_wait_and_trigger();
-  for (int c = thread_index; c < count.components; c += T::threads) {
-    const auto first = static_cast<uint16_t>(s.component_value[c]);
+  for (int c = thread_index; c < count.components; c += Shape::threads) {
+    const auto first = static_cast<uint16_t>(shared.component_value[c]);
     const uint32_t root = root_of_component(tiles, position, c, count.border, first);
-    s.component_value[c] = shown.value_of(label_of_root(tiles, root));
+    shared.component_value[c] = shown.value_of(label_of_root(tiles, root));
   }
-  __syncthreads();  // component_value contains shown values
-  for (int r = thread_index; r < count.runs; r += T::threads)
-    s.run_value[r] = s.component_value[s.run_value[r]];
-  __syncthreads();  // words and run_value are complete
-  write_words<T>(s, s.run_value, position.x, position.y, tiles.size, writer);
+  __syncthreads();  // component_value now contains the values to show
+  for (int r = thread_index; r < count.runs; r += Shape::threads)
+    shared.run_value[r] = shared.component_value[shared.run_value[r]];
+  __syncthreads();  // the words and run_value are complete
+  write_words<Shape>(shared, shared.run_value, position.x, position.y, tiles.size, writer);
   if (tiles.are_numbered) pdl_wait_and_trigger();
 }
 
 template <PixelWriter Writer>
 void launch_writer(const ImageTiles& tiles, const Writer& writer, const ShownValues& shown,
                    cudaStream_t stream) {
-  const dim3 grid(static_cast<unsigned>(tiles.columns), static_cast<unsigned>(tiles.rows));
-  if (tiles.width == BinaryTile::width) {
+  const dim3 grid(static_cast<unsigned>(tiles.tile_columns),
+                  static_cast<unsigned>(tiles.tile_rows));
+  if (tiles.tile_width == BinaryTile::width) {
     launch_pdl(write_labels_kernel<BinaryTile, Writer>, grid, BinaryTile::threads, 0, stream, tiles,
                writer, shown);
   } else {

@@ -1,6 +1,6 @@
-// The passes after propagation or sweeps, when each cell's label names any cell of its region:
-// finds the first cell of each region, by which regions are numbered; measures the regions; and
-// writes the labels.
+// The passes after propagation or sweeps. At this point, the label of a cell is 1 + the number of
+// some representative cell of its region. These passes find the first cell of each region, measure
+// the regions and write the outputs.
 #include "gpu/cclabel/device_records.hpp"
 #include "gpu/cclabel/pixel_writers.hpp"
 #include "gpu/cclabel/propagation/cell_arrays.hpp"
@@ -14,10 +14,11 @@ struct CountBlock {
 };
 constexpr int kThreads = CellBlock::threads;
 constexpr int kCountThreads = CountBlock::threads;
-static_assert(kCountThreads == cclabel::FirstPixelBitmap::kSumWords,
+static_assert(kCountThreads == cclabel::FirstPixelBitmap::kWordsPerCount,
               "a block counts one block of words");
 
-// Skips cells whose left neighbour has the same label, because they cannot be first.
+// Writes first_cell. Skips cells whose left neighbour has the same label, because they are not the
+// first cell of their region.
 __global__ __launch_bounds__(kThreads) void find_first_kernel(CellArrays cells) {
   const uint32_t cell = blockIdx.x * kThreads + threadIdx.x;
   if (cell >= cells.count()) return;
@@ -25,17 +26,17 @@ __global__ __launch_bounds__(kThreads) void find_first_kernel(CellArrays cells) 
   const auto width = static_cast<uint32_t>(cells.layout.slice.width);
   if (!label || (cell % width && cells.label[cell - 1] == label)) return;
   const volatile uint32_t* first_cell = cells.first_cell;
-  // A minimum: the order of threads does not matter.
+  // The order of the atomics does not matter, because they compute a minimum.
   if (cell < first_cell[label - 1]) atomicMin(cells.first_cell + label - 1, cell);
 }
 
 __global__ __launch_bounds__(kCountThreads) void count_kernel(CellArrays cells) {
   __shared__ uint32_t warp_sums[kCountThreads / 32];
   const int lane = static_cast<int>(threadIdx.x % 32);
-  const uint32_t start =
-      blockIdx.x * cclabel::FirstPixelBitmap::kSumWords;  // the block's first word
+  // The block's first word.
+  const uint32_t start = blockIdx.x * cclabel::FirstPixelBitmap::kWordsPerCount;
   uint32_t count = 0;
-  for (uint32_t w = threadIdx.x / 32; w < cclabel::FirstPixelBitmap::kSumWords;
+  for (uint32_t w = threadIdx.x / 32; w < cclabel::FirstPixelBitmap::kWordsPerCount;
        w += kCountThreads / 32) {
     if (start + w >= cells.words()) break;
     const uint32_t cell = (start + w) * 32 + static_cast<uint32_t>(lane);
@@ -50,7 +51,7 @@ __global__ __launch_bounds__(kCountThreads) void count_kernel(CellArrays cells) 
   if (threadIdx.x == 0) cells.region_counts[blockIdx.x] = all;
 }
 
-// The number of a cell's region; 0 if the region was filtered out.
+// Returns the final label of a cell; 0 if the cell is in no region or a filter removed its region.
 __device__ uint32_t region_number(const CellArrays& cells, uint32_t cell) {
   const uint32_t label = cells.label[cell];
   if (!label) return 0;
@@ -63,7 +64,7 @@ __global__ __launch_bounds__(kThreads) void sum_areas_kernel(CellArrays cells) {
   const uint32_t cell = blockIdx.x * kThreads + threadIdx.x;
   for_each_key(cell < cells.count() ? cells.label[cell] : 0, [&](uint32_t label, bool takes_part) {
     const auto sum = static_cast<uint32_t>(__popc(__ballot_sync(kAllLanes, takes_part)));
-    // The order of sums does not matter.
+    // The order of the atomics does not matter, because they compute a sum.
     if (is_first_lane()) atomicAdd(cells.area + cells.first_cell[label - 1], sum);
   });
 }
@@ -87,20 +88,20 @@ __global__ __launch_bounds__(kThreads) void measure_kernel(CellArrays cells, Con
           static_cast<uint32_t>(frame.sample(k, cell_sums.left, row % cells.layout.volume_rows()));
     }
   }
-  for_each_key(label, [&](uint32_t common, bool takes_part) {
+  for_each_key(label, [&](uint32_t common_key, bool takes_part) {
     cclabel::add_warp_sums(cell_sums, takes_part, frame.layout.channels,
-                           records.region[common - 1]);
+                           records.region[common_key - 1]);
   });
 }
 
 // A thread writes four cells of a row.
 template <cclabel::PixelWriter Writer>
 __global__ __launch_bounds__(kThreads) void write_kernel(CellArrays cells, Writer writer) {
-  const int width = cells.layout.slice.width, fours = (width + 3) / 4;
+  const int width = cells.layout.slice.width, quads_per_row = (width + 3) / 4;
   const uint32_t i = blockIdx.x * kThreads + threadIdx.x;
-  const auto row = static_cast<int>(i / static_cast<uint32_t>(fours));
+  const auto row = static_cast<int>(i / static_cast<uint32_t>(quads_per_row));
   if (row >= cells.layout.rows()) return;
-  const int x = static_cast<int>(i % static_cast<uint32_t>(fours)) * 4;
+  const int x = static_cast<int>(i % static_cast<uint32_t>(quads_per_row)) * 4;
   uint32_t labels[4];
 #pragma unroll
   for (int k = 0; k < 4; ++k) {
@@ -116,8 +117,8 @@ struct WriteLaunch {
   cudaStream_t stream;
   template <cclabel::PixelWriter Writer>
   void operator()(const Writer& writer) const {
-    const auto fours = static_cast<size_t>((cells.layout.slice.width + 3) / 4);
-    const size_t threads = fours * static_cast<size_t>(cells.layout.rows());
+    const auto quads_per_row = static_cast<size_t>((cells.layout.slice.width + 3) / 4);
+    const size_t threads = quads_per_row * static_cast<size_t>(cells.layout.rows());
     launch(write_kernel<Writer>, blocks_for(threads, kThreads), kThreads, 0, stream, cells, writer);
   }
 };
@@ -126,7 +127,7 @@ struct WriteLaunch {
 
 void find_first_cells(const CellArrays& cells, cudaStream_t stream) {
   launch(find_first_kernel, blocks_for(cells.count(), kThreads), kThreads, 0, stream, cells);
-  launch(count_kernel, blocks_for(cells.words(), cclabel::FirstPixelBitmap::kSumWords),
+  launch(count_kernel, blocks_for(cells.words(), cclabel::FirstPixelBitmap::kWordsPerCount),
          kCountThreads, 0, stream, cells);
 }
 

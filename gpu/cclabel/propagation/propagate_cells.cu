@@ -1,15 +1,15 @@
-// Label propagation (GTC 2010 S12218, GTC 2013 S3193): finds the links of all cells, then passes
-// over all cells. In each pass a cell takes the largest label of the cells that it is linked to.
-// The labels are final when a pass changes none. One cooperative kernel makes all passes and
-// decides by itself when it is done.
+// Label propagation (GTC 2010 S12218, GTC 2013 S3193): finds the links of all cells, then repeats
+// passes over all cells. In each pass, a cell takes the largest label of the cells to which it is
+// linked. The labels are final when a pass changes no label. One cooperative kernel executes all
+// passes and decides when to stop.
 //
-// No atomics are needed: labels only grow, each cell is written by one thread at a time, and a cell
-// that was read too early only causes a later pass. With blocks of cells (Exchange::shared and
-// shuffle), each cell is written by one thread at a time because blocks of one colour,
-// (column % 2, row % 2), do not overlap: they begin 62 cells apart and are 32 cells wide. This also
-// holds for diagonal links, because a block reads and writes only its own cells of the slice.
-// Adjacent blocks share a row or column, so that any two linked cells of a slice are together in
-// some block. Cells of other slices are only read.
+// No atomics are needed: labels only grow, only one thread at a time writes a cell, and reading an
+// old label only causes another pass. With tiles of cells (Exchange::shared and shuffle), adjacent
+// tiles share a row or a column, so that any two linked cells of a slice are together in some tile.
+// Tiles are processed in four groups, called colours: (column % 2, row % 2). Tiles of one colour do
+// not overlap, because they are 32 cells wide and begin 62 cells apart. So only one thread at a
+// time writes a cell. A tile reads and writes only its own cells of the slice; it only reads cells
+// of other slices.
 #include <cooperative_groups.h>
 
 #include "gpu/cclabel/propagation/cell_arrays.hpp"
@@ -20,10 +20,11 @@ namespace {
 
 constexpr int kThreads = CellBlock::threads;
 
-// Readers of the image for link_kernel(): the value of a cell, whether a cell of this value is in a
-// region, and whether two neighbours of these values are linked.
+// Readers of the image for link_kernel(). value() returns the value of a cell. has_region() returns
+// whether a cell with this value belongs to a region. are_linked() returns whether two neighbours
+// with these values are linked.
 
-// For criterion=binary: foreground or background.
+// For criterion=binary. The value is 1 for foreground and 0 for background.
 struct ClassReader {
   CellInput input;
 
@@ -34,7 +35,7 @@ struct ClassReader {
   __device__ bool has_region(uint32_t value) const { return value || input.has_background; }
   __device__ bool are_linked(uint32_t a, uint32_t b) const { return a == b && has_region(a); }
 };
-// For criterion=equal and criterion=difference.
+// For criterion=equal and criterion=difference. The value is the colour of the pixel.
 template <class Links>
 struct ColorReader {
   Links links;
@@ -59,8 +60,9 @@ __global__ __launch_bounds__(kThreads) void link_kernel(Reader reader, CellArray
   const uint32_t value = reader.value(x, image_row, position.layer);
   uint32_t links = 0;
   if (reader.has_region(value)) {
-    for (uint32_t left = neighbours_of(cells.connectivity); left; left &= left - 1) {
-      const int k = __ffs(static_cast<int>(left)) - 1;
+    for (uint32_t remaining = neighbours_of(cells.connectivity); remaining;
+         remaining &= remaining - 1) {
+      const int k = __ffs(static_cast<int>(remaining)) - 1;
       const int dx = k % 3 - 1, dy = k / 3 % 3 - 1, dz = k / 9 - 1;
       const int y = position.y + dy, z = position.z + dz;
       if (x + dx < 0 || x + dx >= width || y < 0 || z < 0) continue;
@@ -75,7 +77,8 @@ __global__ __launch_bounds__(kThreads) void link_kernel(Reader reader, CellArray
   cells.first_cell[cell] = kNone;
 }
 
-// Sets the distance to the farthest cell to 0 or 1.
+// Sets each distance to the farthest linked cell to 1 if the cell is linked to the neighbour in
+// this direction, otherwise to 0.
 __global__ __launch_bounds__(kThreads) void begin_farthest_kernel(CellArrays cells) {
   const uint32_t cell = blockIdx.x * kThreads + threadIdx.x;
   if (cell >= cells.count()) return;
@@ -86,8 +89,8 @@ __global__ __launch_bounds__(kThreads) void begin_farthest_kernel(CellArrays cel
   }
 }
 
-// Doubles the maximum distance from `length` to 2 * length: a cell whose farthest cell is `length`
-// away adds the distance of that cell.
+// Doubles the maximum distance of farthest cells from `length` to 2 * length: if the farthest cell
+// of a cell is `length` away, the farthest cell's own distance is added.
 __global__ __launch_bounds__(kThreads) void double_farthest_kernel(CellArrays cells, int length,
                                                                    const uint16_t* from,
                                                                    uint16_t* to) {
@@ -97,31 +100,33 @@ __global__ __launch_bounds__(kThreads) void double_farthest_kernel(CellArrays ce
     const size_t start = static_cast<size_t>(direction) * cells.count();
     const int steps = from[start + cell];
     const int end = static_cast<int>(cell) + cells.offset_of(neighbour_along(direction)) * steps;
-    const int more = steps == length ? from[start + static_cast<size_t>(end)] : 0;
-    to[start + cell] = static_cast<uint16_t>(steps + more);
+    const int added_steps = steps == length ? from[start + static_cast<size_t>(end)] : 0;
+    to[start + cell] = static_cast<uint16_t>(steps + added_steps);
   }
 }
 
-// The papers' blocks of cells: 32x32 cells, one warp per row.
+// A tile of 32x32 cells, as in the GTC papers. One thread block processes it, with one warp per
+// row.
 struct CellTile {
   static constexpr int side = 32;
-  static constexpr int pitch = 31;  // from one tile to the next: they share a row or a column
+  // Cells from the begin of a tile to the begin of the next; they overlap by one.
+  static constexpr int pitch = 31;
   static constexpr int colors = 4;
 };
 constexpr int kSide = CellTile::side;
-constexpr uint32_t kSameSlice = 0x1ffu << 9;  // neighbours with the same z
+constexpr uint32_t kSameSlice = 0x1ffu << 9;  // bits of the neighbours with the same z
 
 __device__ uint32_t label_at(const CellArrays& cells, uint32_t cell) {
   return __ldcg(cells.label + cell);
 }
 
-// The largest of `label` and the labels that a cell reads in device memory: of the neighbours in
-// `links`, and of the farthest cells.
+// Returns the largest of `label`, the labels of the neighbours in `links` and, if the variant uses
+// them, the labels of the farthest cells. Reads device memory.
 template <Gather gather>
 __device__ uint32_t gather_labels(const CellArrays& cells, uint32_t cell, uint32_t label,
                                   uint32_t links) {
-  for (uint32_t left = links; left; left &= left - 1) {
-    const int k = __ffs(static_cast<int>(left)) - 1;
+  for (uint32_t remaining = links; remaining; remaining &= remaining - 1) {
+    const int k = __ffs(static_cast<int>(remaining)) - 1;
     label = max(label, label_at(cells, cell + static_cast<uint32_t>(cells.offset_of(k))));
   }
   if constexpr (gather == Gather::neighbours_and_farthest) {
@@ -135,14 +140,14 @@ __device__ uint32_t gather_labels(const CellArrays& cells, uint32_t cell, uint32
   return label;
 }
 
-// The largest of `label` and the label of the cell that `label` names.
+// Returns the larger of `label` and the label of cell number label - 1.
 template <bool looks_up_roots>
 __device__ uint32_t root_label(const CellArrays& cells, uint32_t label) {
   return looks_up_roots ? max(label, label_at(cells, label - 1)) : label;
 }
 
-// The largest label of the run of linked cells that contains the lane's cell. A warp has a row, a
-// lane one cell; bit b of `links`: lanes b and b + 1 are linked.
+// Returns the largest label of the run of linked cells that contains the lane's cell. A warp holds
+// a row, one cell per lane. Bit b of `links`: the cells of lanes b and b + 1 are linked.
 __device__ uint32_t max_of_run(uint32_t label, uint32_t links) {
   const int lane = static_cast<int>(threadIdx.x);
 #pragma unroll
@@ -158,23 +163,24 @@ __device__ uint32_t max_of_run(uint32_t label, uint32_t links) {
   return label;
 }
 
-// The labels of a tile in shared memory. Thread (x, y) has one cell. Rows are padded, so that
-// columns are read without bank conflicts.
+// The labels of a tile in shared memory. Thread (x, y) processes cell (x, y). Rows are padded so
+// that reading a column causes no bank conflicts.
 struct TileLabels {
   uint32_t label[kSide][kSide + 1];
 
-  // The largest of `own_label` and the labels of the neighbours in `links`.
+  // Returns the largest of `own_label` and the labels of the neighbours in `links`.
   __device__ uint32_t max_of_neighbours(uint32_t own_label, uint32_t links, int x, int y) const {
-    for (uint32_t left = links; left; left &= left - 1) {
-      const int k = __ffs(static_cast<int>(left)) - 1;
+    for (uint32_t remaining = links; remaining; remaining &= remaining - 1) {
+      const int k = __ffs(static_cast<int>(remaining)) - 1;
       own_label = max(own_label, label[y + k / 3 % 3 - 1][x + k % 3 - 1]);
     }
     return own_label;
   }
 };
 
-// The first cell and the slice of tile number `tile` of a colour. `columns` and `rows` are the
-// tiles of a slice, of all colours. Equal for all threads of a block.
+// The first cell (x, y) and the slice of tile number `tile` of one colour. `columns` and `rows` are
+// the numbers of tiles of a slice along x and y, of all colours. All threads of a block have the
+// same position.
 struct CellTilePosition {
   int x, y, slice;
   __device__ CellTilePosition(uint32_t tile, int color, int columns, int rows) {
@@ -196,7 +202,8 @@ __device__ int tiles_along(int side) {
   return side <= kSide ? 1 : (side - 1 + CellTile::pitch - 1) / CellTile::pitch;
 }
 
-// Repeats over a tile until none of its labels changes. Returns whether the thread's label grew.
+// Propagates labels within a tile until none of its labels changes. Returns whether the label of
+// the thread's cell grew.
 template <Exchange exchange, Gather gather, bool looks_up_roots>
 __device__ bool propagate_in_tile(const CellArrays& cells, const CellTilePosition& tile,
                                   TileLabels& shared) {
@@ -208,44 +215,47 @@ __device__ bool propagate_in_tile(const CellArrays& cells, const CellTilePositio
       exists ? static_cast<uint32_t>((tile.slice * slice.height + y) * slice.width + x) : 0;
   const uint32_t old_label = exists ? label_at(cells, cell) : 0;
   const uint32_t links = exists ? cells.links[cell] : 0;
-  uint32_t inside = links & kSameSlice;  // links to cells of the tile
+  uint32_t tile_links = links & kSameSlice;  // bits: links to cells of the same tile
   for (int k = 9; k < 18; ++k) {
     const int tx = lane + k % 3 - 1, ty = warp + k / 3 % 3 - 1;
-    if (tx < 0 || ty < 0 || tx >= kSide || ty >= kSide) inside &= ~(1u << k);
+    if (tx < 0 || ty < 0 || tx >= kSide || ty >= kSide) tile_links &= ~(1u << k);
   }
   uint32_t label =
       old_label ? gather_labels<gather>(cells, cell, old_label, links & ~kSameSlice) : 0;
   if (label) label = root_label<looks_up_roots>(cells, label);
   constexpr uint32_t kAlongAxes = 1u << 12 | 1u << 14 | 1u << 10 | 1u << 16;
-  const uint32_t diagonal = inside & ~kAlongAxes;
-  // Links to the right of the warp's row, and downwards of the warp's transposed column.
-  const uint32_t right = __ballot_sync(kAllLanes, inside >> neighbour_along(0) & 1);
+  const uint32_t diagonal = tile_links & ~kAlongAxes;
+  // `right`: links to the right of the cells of row `warp`. `down`: links downwards of the cells of
+  // column `warp`.
+  const uint32_t right = __ballot_sync(kAllLanes, tile_links >> neighbour_along(0) & 1);
   uint32_t down = 0;
   if constexpr (exchange == Exchange::shuffle) {
-    shared.label[warp][lane] = inside >> neighbour_along(2) & 1;
-    __syncthreads();  // links downwards are complete
+    shared.label[warp][lane] = tile_links >> neighbour_along(2) & 1;
+    __syncthreads();  // links downwards of all cells are in shared.label
     down = __ballot_sync(kAllLanes, shared.label[lane][warp] != 0);
-    __syncthreads();  // links downwards are read before labels replace them
+    __syncthreads();  // links downwards have been read; labels may replace them
   }
   bool changes = true;
-  // No path within a tile is longer than its number of cells.
+  // The number of steps is limited because a path within a tile is not longer than its number of
+  // cells.
   for (int step = 0; changes && step < kSide * kSide; ++step) {
     const uint32_t before = label;
     if constexpr (exchange == Exchange::shuffle) {
       label = max_of_run(label, right);
       shared.label[warp][lane] = label;
-      __syncthreads();  // rows are scanned
+      __syncthreads();  // the labels of all rows are in shared.label
       const uint32_t column = max_of_run(shared.label[lane][warp], down);
       shared.label[lane][warp] = column;
-      __syncthreads();  // columns are scanned
+      __syncthreads();  // the labels of all columns are in shared.label
       label = shared.label[warp][lane];
       label = shared.max_of_neighbours(label, diagonal, lane, warp);
     } else {
       shared.label[warp][lane] = label;
-      __syncthreads();  // labels are complete
-      label = shared.max_of_neighbours(label, inside, lane, warp);
+      __syncthreads();  // the labels of all cells are in shared.label
+      label = shared.max_of_neighbours(label, tile_links, lane, warp);
     }
-    // Also a barrier: labels are read before the next step replaces them.
+    // This vote is also a barrier: all threads have read shared.label before the next step
+    // overwrites it.
     changes = __syncthreads_or(label != before);
   }
   const bool grew = exists && label != old_label;
@@ -259,8 +269,8 @@ __global__ __launch_bounds__(1024) void propagate_kernel(CellArrays cells) {
   const auto grid = cooperative_groups::this_grid();
   const int columns = tiles_along(cells.layout.slice.width);
   const int rows = tiles_along(cells.layout.slice.height);
-  // The loop ends: each pass except the last changes a label, and reading neighbours alone takes
-  // the largest label to every cell of its region in fewer passes than there are cells.
+  // The loop ends, because each pass except the last changes a label. Reading neighbours alone
+  // carries the largest label to all cells of its region in fewer passes than there are cells.
   for (uint32_t pass = 0; pass <= cells.count(); ++pass) {
     uint32_t* changed = &cells.progress->changed[pass % 3];
     bool grew = false;
@@ -283,14 +293,16 @@ __global__ __launch_bounds__(1024) void propagate_kernel(CellArrays cells) {
           const CellTilePosition tile(i, color, columns, rows);
           grew |= propagate_in_tile<exchange, gather, looks_up_roots>(cells, tile, shared);
         }
-        if (color + 1 < CellTile::colors) grid.sync();  // tiles of the next colour overlap
+        if (color + 1 < CellTile::colors)
+          grid.sync();  // tiles of the next colour read cells that this colour wrote
       }
     }
     if (__syncthreads_or(grew) && threadIdx.x == 0 && threadIdx.y == 0) {
       *reinterpret_cast<volatile uint32_t*>(changed) = 1;  // all blocks write the same value
     }
     if (blockIdx.x == 0 && threadIdx.x == 0 && threadIdx.y == 0) {
-      // Three flags: the next one is cleared while slow blocks may still read the previous one.
+      // There are three flags so that the flag of the next pass can be cleared while slow blocks
+      // still read the flag of the previous pass.
       cells.progress->changed[(pass + 1) % 3] = 0;
       cells.progress->passes = pass + 1;
     }
@@ -343,7 +355,8 @@ void find_farthest(const CellArrays& cells, int length, cudaStream_t stream) {
   if (cells.layout.slice.height > side) side = cells.layout.slice.height;
   if (cells.layout.slices > side) side = cells.layout.slices;
   if (length > 0 && length < side) side = length;
-  // After an even number of steps the result is in farthest[0], else it is copied there.
+  // After an even number of steps, the result is in farthest[0]. Otherwise it must be copied to
+  // farthest[0].
   int step = 1, from = 0;
   for (; step < side; step *= 2, from ^= 1) {
     launch(double_farthest_kernel, blocks, kThreads, 0, stream, cells, step, cells.farthest[from],

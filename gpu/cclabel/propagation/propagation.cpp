@@ -1,5 +1,5 @@
-// The labeller for method=propagation and method=sweep on CUDA: allocates the arrays of each frame
-// in flight, and enqueues the passes of cell_arrays.hpp.
+// The labeller for method=propagation and method=sweep on CUDA: allocates the buffers of each
+// in-flight frame, and enqueues the passes that cell_arrays.hpp lists.
 #include "gpu/cclabel/propagation/propagation.hpp"
 
 #include <vector>
@@ -12,13 +12,13 @@
 namespace regions::propagation {
 namespace {
 
-// The arrays of one frame in flight.
+// The buffers of one in-flight frame.
 struct CellBuffers {
   Workspace memory;
   CellArrays cells = {};
   Region* records = nullptr;  // [max_regions]
   cclabel::LargestSelection* selection = nullptr;
-  Block passes;  // pinned
+  Block passes;  // [1] number of passes, in pinned host memory
 };
 
 class PropagationLabeller final : public CcLabel {
@@ -39,14 +39,14 @@ class PropagationLabeller final : public CcLabel {
         method_ == Method::sweep ? sweep_blocks(setup.size.width) : propagation_blocks(variant_);
   }
 
-  void enqueue(const FrameTask& job, const CcLabelParams& params, Queue& queue) override {
+  void enqueue(const FrameTask& task, const CcLabelParams& params, Queue& queue) override {
     expects(params.method == method_, "method differs from the configured value");
-    const CellBuffers& buffers = buffers_.at(static_cast<size_t>(job.slot));
+    const CellBuffers& buffers = buffers_.at(static_cast<size_t>(task.slot));
     const cudaStream_t stream = stream_of(queue);
     CellArrays cells = buffers.cells;
-    cells.layout = volume_layout_of(setup_, job);
+    cells.layout = volume_layout_of(setup_, task);
     cells.connectivity = params.connectivity;
-    const cclabel::LabelInput image = cclabel::label_input_of(job, params);
+    const cclabel::LabelInput image = cclabel::label_input_of(task, params);
     const CellInput input{image, cclabel::levels_of(image, params), params.label_background};
     if (method_ == Method::sweep) {
       sweep(input, cells, blocks_, stream);
@@ -57,16 +57,16 @@ class PropagationLabeller final : public CcLabel {
       propagate(cells, variant_, blocks_, stream);
     }
     Records records;
-    if (job.table.regions) records = {buffers.records, job.table.capacity};
+    if (task.table.regions) records = {buffers.records, task.table.capacity};
     find_first_cells(cells, stream);
     filter_and_number_regions(
-        job, params, cells.layout,
+        task, params, cells.layout,
         cclabel::FirstPixelRegions<CellArrays>{cells, buffers.selection, records, stream});
-    if (records.capacity > 0) measure_regions(cells, job.in, records, stream);
-    if (job.table.regions) {
-      cclabel::publish_table(cells.total, records, job.table, stream);
+    if (records.capacity > 0) measure_regions(cells, task.in, records, stream);
+    if (task.table.regions) {
+      cclabel::publish_table(cells.total, records, task.table, stream);
     }
-    write_outputs(job, params, cells, stream);
+    write_outputs(task, params, cells, stream);
     queue.copy_bytes(&cells.progress->passes, buffers.passes.data(), sizeof(uint32_t));
   }
 
@@ -83,7 +83,7 @@ class PropagationLabeller final : public CcLabel {
     memory.reserve(cells.label, count);
     if (method_ == Method::sweep) {
       cells.stride = sweep_stride(setup_.size.width);
-      memory.reserve(cells.swept,
+      memory.reserve(cells.sweep_labels,
                      static_cast<size_t>(cells.stride) * static_cast<size_t>(maximum.rows()));
     } else {
       memory.reserve(cells.links, count);
@@ -94,7 +94,7 @@ class PropagationLabeller final : public CcLabel {
     memory.reserve(cells.first_cell, count);
     memory.reserve(cells.region_firsts, words);
     memory.reserve(cells.regions_before, words);
-    memory.reserve(cells.region_counts, words / cclabel::FirstPixelBitmap::kSumWords + 1);
+    memory.reserve(cells.region_counts, words / cclabel::FirstPixelBitmap::kWordsPerCount + 1);
     memory.reserve(cells.area, count);
     memory.reserve(cells.total, 2);
     memory.reserve(cells.progress, 1);
@@ -104,22 +104,22 @@ class PropagationLabeller final : public CcLabel {
     buffers.passes = backend_->allocate_pinned(sizeof(uint32_t));
   }
 
-  static void write_outputs(const FrameTask& job, const CcLabelParams& params,
+  static void write_outputs(const FrameTask& task, const CcLabelParams& params,
                             const CellArrays& cells, cudaStream_t stream) {
-    if (!job.labels.empty()) write_labels(cells, job.labels, stream);
-    if (job.out.empty()) return;
-    const uint32_t limit = max_label_of(job.out.layout);
-    if (params.output == CcOutput::labels) write_labels(cells, job.out, 1, limit, stream);
-    if (params.output == CcOutput::mask) write_labels(cells, job.out, limit, limit, stream);
-    if (params.output == CcOutput::colors) write_colors(cells, job.out, stream);
+    if (!task.labels.empty()) write_labels(cells, task.labels, stream);
+    if (task.out.empty()) return;
+    const uint32_t limit = max_label_of(task.out.layout);
+    if (params.output == CcOutput::labels) write_labels(cells, task.out, 1, limit, stream);
+    if (params.output == CcOutput::mask) write_labels(cells, task.out, limit, limit, stream);
+    if (params.output == CcOutput::colors) write_colors(cells, task.out, stream);
   }
 
   std::shared_ptr<Backend> backend_;
   const Method method_;
   const Variant variant_;
   Setup setup_;
-  std::vector<CellBuffers> buffers_;  // one per frame in flight
-  int blocks_ = 0;                    // blocks of the cooperative kernel
+  std::vector<CellBuffers> buffers_;  // [slots] one per in-flight frame
+  int blocks_ = 0;                    // number of blocks of the cooperative kernel
 };
 
 }  // namespace

@@ -1,7 +1,8 @@
-// Labelling by iteration instead of union-find, on CUDA: label propagation (GTC 2010 S12218, GTC
-// 2013 S3193) and sweeps (GTC 2015, "Binary Segmentation of Many 3D Cubes in CUDA"). Propagation is
-// the production path for volumes with criterion=equal or difference. Otherwise both run only
-// if the property `method` selects them. Both give the same labels as union-find.
+// Factory of the labeller that iterates instead of using union-find, on CUDA. It implements label
+// propagation (GTC 2010 S12218, GTC 2013 S3193) and sweeps (GTC 2015, "Binary Segmentation of Many
+// 3D Cubes in CUDA"). Volumes with criterion=equal or difference always use propagation. Otherwise
+// both methods run only if the property `method` selects them. Both give the same labels as
+// union-find. See cell_arrays.hpp for an overview of the passes.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,7 @@ namespace regions::propagation {
 
 // How labels move between cells within a block of 32x32 cells.
 enum class Exchange : uint8_t {
-  global,  // no blocks: each cell reads its neighbours from device memory (2010)
+  global,  // each cell reads its neighbours from device memory, without blocks (2010)
   shared,  // each cell reads its neighbours from shared memory
   shuffle  // a warp scans a row and, transposed, a column by warp shuffles (2013)
 };
@@ -24,13 +25,14 @@ enum class Gather : uint8_t {
                            // be reached in a straight line of links
 };
 
-// A variant of propagation. All variants give the same labels, but differ in speed and in the
+// A variant of propagation. All variants give the same labels. They differ in speed and in the
 // number of passes.
 struct Variant {
   Exchange exchange = Exchange::shuffle;
   Gather gather = Gather::neighbours;
-  int link_length = 0;         // maximum distance of farthest cells, a power of two; 0: no limit
-  bool looks_up_roots = true;  // a cell also takes the label of the cell that its label names
+  int link_length = 0;  // maximum distance of farthest cells, a power of two; 0: no limit
+  // A cell also takes the label of the cell whose number is in its label.
+  bool looks_up_roots = true;
 };
 
 // Returns a labeller for `method`, which must be Method::propagation (in this variant) or

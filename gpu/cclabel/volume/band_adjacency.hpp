@@ -1,8 +1,8 @@
-// A tile in shared memory, and which of its nodes are adjacent to nodes of earlier bands. Used
-// within a tile and across the borders of tiles.
+// SharedTile, a tile in shared memory, and NodeAdjacency, which finds the nodes of a band that are
+// adjacent to nodes of an earlier band. Used to find components within a tile, and to merge tiles.
 //
-// "Earlier" means before in raster order: in the row above, or in the previous slice. Pairs of
-// adjacent nodes are found by operations on whole words of 32 columns.
+// "Earlier" means earlier in raster order: above in the same slice, or in the previous slice.
+// Operations on whole words of 32 columns find all pairs of adjacent nodes of two words at once.
 #pragma once
 
 #include <concepts>
@@ -14,32 +14,33 @@
 
 namespace regions::volume {
 
-// Capacity of a list of node pairs, per thread of the block.
+// Capacity of SharedTile::pairs per thread of the block.
 inline constexpr int kPairsPerThread = 4;
 
-// Returns the last columns of those segments of a word that contain any bit of `bits`. Segments
-// begin at the bits of `begins` and at column 0. Adding ~ends produces a carry that runs from any
+// Divides a word into segments, which begin at the bits of `begins` and at column 0. Returns the
+// last column of each segment that contains a bit of `bits`. Adding ~ends produces a carry from any
 // set bit up to the end of its segment, and not further.
 __device__ inline uint32_t ends_of_segments(uint32_t bits, uint32_t begins) {
   const uint32_t ends = begins >> 1 | 0x80000000u;
   return (((bits & ~ends) + ~ends) | bits) & ends;
 }
 
-// Returns the lowest bit of `bits` in each segment. Segments begin at the bits of `begins`. A carry
-// runs from the begin of a segment up to its first bit, or to its end.
+// Returns the lowest bit of `bits` in each segment. Segments begin at the bits of `begins`. The
+// addition produces a carry from the begin of a segment up to its first bit of `bits`, or to the
+// end of the segment.
 __device__ inline uint32_t first_of_segments(uint32_t bits, uint32_t begins) {
   return ((~bits & ~(begins >> 1)) + begins) & bits;
 }
 
 // How voxels of rows of two bands are connected.
 enum class Reach : uint8_t {
-  same_column,  // voxels of equal columns, one row of each band
-  diagonal,     // also voxels of adjacent columns; the rows of a band are OR-ed
-  crossed,      // two rows face two rows: diagonal to the row opposite, same_column to the other
+  same_column,  // voxels of the same column; one row of each band is compared
+  diagonal,     // also voxels of adjacent columns; the rows of a band are combined by OR
+  crossed,  // two rows face two rows: diagonal between rows that face each other, else same_column
 };
 
-// Which rows of a band are adjacent to which rows of one earlier band. Positions are relative to
-// the first row and slice of the band.
+// Which rows of a band touch which rows of one earlier band. Positions are relative to the first
+// row and slice of the band.
 struct BandNeighbour {
   int8_t y, z;              // first row and slice of the band that are compared
   int8_t other_y, other_z;  // first row and slice of the earlier band that are compared
@@ -48,9 +49,9 @@ struct BandNeighbour {
   __device__ constexpr bool is_diagonal() const { return reach != Reach::same_column; }
 };
 
-// The earlier bands that a band can be adjacent to with 18- and 26-connectivity: above, in the
-// previous slice, and across the two edges between them. (6-connectivity: FaceAdjacency in
-// label_volume_tiles.cu.)
+// The four earlier bands to which a band can be adjacent with 18- and 26-connectivity: the band
+// above, the band in the previous slice, and the two bands diagonally opposite in the previous
+// slice. For 6-connectivity, see FaceAdjacency in label_volume_tiles.cu.
 template <Connectivity connectivity>
 struct BandNeighbours;
 template <>
@@ -76,8 +77,8 @@ struct BandNeighbours<Connectivity::twenty_six> {
   }
 };
 
-// Calls use(neighbour) with neighbour number `index`, which must be equal for all lanes of a warp.
-// The call is compiled once per neighbour, with constants.
+// Calls use(neighbour) with neighbour number `index`, which must be equal in all lanes of a warp.
+// The compiler makes one copy of the call per neighbour, in which `neighbour` is a constant.
 template <Connectivity connectivity, int k = 0, class Use>
 __device__ void with_neighbour(int index, const Use& use) {
   if constexpr (k < BandNeighbours<connectivity>::count) {
@@ -90,12 +91,12 @@ __device__ void with_neighbour(int index, const Use& use) {
   }
 }
 
-// Rows and bands in shared memory, of a tile alone (SharedTile) or with its surroundings
-// (HaloTile). Positions are relative to the first word, row and slice of the tile.
-//   row(w, y, z)         word w of a row; 0 outside the volume
-//   word(w, y, z)        number of the band's word that contains it
-//   starts(word)         first columns of the nodes of a band's word
-//   first_of(word)       number of its first node
+// Access to rows and bands in shared memory, of a tile (SharedTile) or of a tile with its
+// surroundings (HaloTile). Positions are relative to the first word, row and slice of the tile.
+//   row(w, y, z)     word w of a row, one bit per voxel; 0 outside the volume
+//   word(w, y, z)    index of the word of a band that contains this word of a row
+//   starts(word)     bits: first columns of the nodes of this word of a band
+//   first_of(word)   index of the first node of this word of a band
 template <class S>
 concept BandAccess = requires(const S& shared, int i, uint32_t word) {
   { shared.row(i, i, i) } -> std::convertible_to<uint32_t>;
@@ -104,98 +105,105 @@ concept BandAccess = requires(const S& shared, int i, uint32_t word) {
   { shared.first_of(word) } -> std::convertible_to<uint32_t>;
 };
 
-// The number of a band's word in a BandAccess, its word in the row, and its first row and slice.
+// A word of a band: its index in a BandAccess, its word in the row, and the band's first row and
+// slice.
 struct BandPosition {
   uint32_t word;
   int w, y, z;
 };
 
-// The one or two rows of a BandNeighbour; the second word is 0 if there is one row only.
+// Word w of the one or two rows that a BandNeighbour compares; the second word is 0 if there is
+// only one row.
 struct RowPair {
   uint32_t row[2];
 
   template <BandAccess Tile>
-  __device__ RowPair(const Tile& shared, const BandNeighbour& n, int w, int y, int z)
-      : row{shared.row(w, y, z), n.rows == 2     ? shared.row(w, y + 1, z)
-                                 : n.slices == 2 ? shared.row(w, y, z + 1)
-                                                 : 0} {}
+  __device__ RowPair(const Tile& shared, const BandNeighbour& neighbour, int w, int y, int z)
+      : row{shared.row(w, y, z), neighbour.rows == 2     ? shared.row(w, y + 1, z)
+                                 : neighbour.slices == 2 ? shared.row(w, y, z + 1)
+                                                         : 0} {}
   __device__ uint32_t columns() const { return row[0] | row[1]; }
 };
 
-// The corners of a row's voxels. Corner c is to the left of column c.
+// Returns the corners of a row's voxels: bit c is set if the corner to the left of column c belongs
+// to a set voxel.
 __device__ inline uint32_t corners_of(uint32_t row) { return row | row << 1; }
 
-// The nodes of one word that are adjacent to nodes of one earlier band: one bit per pair of nodes,
-// for each run of columns in which the pair does not change. The bit is at the last column of the
-// run, including columns without voxels. With a diagonal reach a bit stands for the corner to the
-// left of its column; then the node of the column to the right of the corner counts if a row has
-// that column, else the node of the column to its left. Corner 32 is not needed: voxels that meet
-// there also meet at corner 31.
+// The pairs of adjacent nodes of one word of a band and of the same word of one earlier band. Each
+// run of columns in which the pair of nodes does not change has one bit in `adjacent`, at the last
+// column of the run, including columns without voxels. With a diagonal reach, a bit represents the
+// corner to the left of its column instead of the column. The node at a corner is then the node of
+// the column to the right of the corner if this column has a voxel, otherwise the node of the
+// column to the left. Corner 32 is not needed: voxels that meet there also meet at corner 31.
 struct NodeAdjacency {
   uint32_t adjacent = 0;
-  // The band: set columns of the compared rows, first columns of nodes, number of the first node.
+  // The band: set columns of the compared rows, first columns of nodes, index of the first node.
   uint32_t columns = 0, starts = 0, first = 0;
-  // The same numbers for the earlier band.
+  // Columns, starts and first of the earlier band.
   uint32_t other_columns = 0, other_starts = 0, other_first = 0;
 
   NodeAdjacency() = default;
   template <BandAccess Tile>
-  __device__ NodeAdjacency(const Tile& shared, const BandPosition& band, const BandNeighbour& n) {
-    const int y = band.y + n.y, z = band.z + n.z;
-    const int other_y = band.y + n.other_y, other_z = band.z + n.other_z;
-    const RowPair rows(shared, n, 0, y, z), other_rows(shared, n, 0, other_y, other_z);
+  __device__ NodeAdjacency(const Tile& shared, const BandPosition& band,
+                           const BandNeighbour& neighbour) {
+    const int y = band.y + neighbour.y, z = band.z + neighbour.z;
+    const int other_y = band.y + neighbour.other_y, other_z = band.z + neighbour.other_z;
+    const RowPair rows(shared, neighbour, 0, y, z),
+        other_rows(shared, neighbour, 0, other_y, other_z);
     columns = rows.columns();
     other_columns = other_rows.columns();
-    uint32_t bits, known = 0;
-    switch (n.reach) {
+    uint32_t bits, implied = 0;
+    switch (neighbour.reach) {
       case Reach::diagonal:
         bits = corners_of(columns) & corners_of(other_columns);
         break;
       case Reach::crossed:
         bits = (corners_of(rows.row[0]) & corners_of(other_rows.row[0])) |
                (corners_of(rows.row[1]) & corners_of(other_rows.row[1])) |
-               // both nodes have the column to the right of the corner
+               // Voxels of the same column touch across an edge.
                (rows.row[0] & other_rows.row[1]) | (rows.row[1] & other_rows.row[0]);
         break;
       default:
         bits = columns & other_columns;
     }
-    if (n.y != n.other_y && n.z != n.other_z) {
-      // Across an edge: a voxel that is adjacent to both voxels already connects them.
+    if (neighbour.y != neighbour.other_y && neighbour.z != neighbour.other_z) {
+      // The two bands touch only along an edge. A voxel that is adjacent to both voxels already
+      // connects them.
       const uint32_t middle = shared.row(0, other_y, z) | shared.row(0, y, other_z);
-      known = corners_of(middle) | (n.is_diagonal() ? 0 : middle >> 1);
-    } else if (n.z != n.other_z) {
-      // Four voxels around an edge need three links. Nodes of the previous slice are already
-      // connected through the rows above, if those are adjacent.
-      known = corners_of(rows.row[0]) & corners_of(other_rows.row[0]) &
-              corners_of(shared.row(0, y - 1, z)) & corners_of(shared.row(0, y - 1, other_z));
+      implied = corners_of(middle) | (neighbour.is_diagonal() ? 0 : middle >> 1);
+    } else if (neighbour.z != neighbour.other_z) {
+      // Four voxels around an edge need only three links. If the rows above are adjacent too, the
+      // nodes are already connected through these rows.
+      implied = corners_of(rows.row[0]) & corners_of(other_rows.row[0]) &
+                corners_of(shared.row(0, y - 1, z)) & corners_of(shared.row(0, y - 1, other_z));
     }
-    if (!n.is_diagonal()) bits &= ~known;
+    if (!neighbour.is_diagonal()) bits &= ~implied;
     if (bits == 0) return;
     const uint32_t other = shared.word(0, other_y, other_z);
     starts = shared.starts(band.word);
     first = shared.first_of(band.word);
     other_starts = shared.starts(other);
     other_first = shared.first_of(other);
-    if (!n.is_diagonal()) {
-      // Nodes are found by their columns alone. Bits are so few that only repeated pairs of
+    if (!neighbour.is_diagonal()) {
+      // The columns alone determine the nodes. There are few bits, so only repetitions of a pair in
       // adjacent columns are removed; other repetitions may remain.
       columns = other_columns = ~0u;
       adjacent = bits & ~(bits << 1 & ~(starts | other_starts));
       return;
     }
     const uint32_t begins = begins_of(starts, columns) | begins_of(other_starts, other_columns);
-    adjacent = ends_of_segments(bits, begins) & ~ends_of_segments(bits & known, begins);
+    adjacent = ends_of_segments(bits, begins) & ~ends_of_segments(bits & implied, begins);
   }
 
-  // Removes the first pair of each node of the band, and calls visit(node, other) for it.
+  // Removes the first pair of each node of the band, and calls visit(node, node of the earlier
+  // band) for it.
   template <class Visit>
   __device__ void pop_first_pairs(const Visit& visit) {
     if (adjacent == 0) return;
     NodeAdjacency firsts = *this;
     firsts.adjacent = first_of_segments(adjacent, begins_of(starts, columns) | 1);
     adjacent &= ~firsts.adjacent;
-#pragma unroll 1  // there are few
+#pragma unroll 1  // there are few pairs
     while (firsts.adjacent) {
       const uint2 nodes = firsts.pop();
       visit(nodes.x, nodes.y);
@@ -208,7 +216,7 @@ struct NodeAdjacency {
   __device__ uint2 pop() {
     const uint32_t rest = adjacent & (adjacent - 1), bit = adjacent ^ rest;
     adjacent = rest;
-    // The number of a node is the number of nodes that start up to its column.
+    // The index of a node follows from the number of nodes that start up to its column.
     const uint32_t before = bit - 1;
     const auto node = [&](uint32_t first_node, uint32_t node_starts, uint32_t row_columns) {
       return first_node +
@@ -218,54 +226,57 @@ struct NodeAdjacency {
   }
 
  private:
-  // The columns or corners at which nodes begin to count: their first columns, or one column later
-  // if no compared row has a voxel there.
+  // Returns the columns or corners from which on each node applies: its first column, or one column
+  // later if no compared row has a voxel in its first column.
   __device__ static uint32_t begins_of(uint32_t node_starts, uint32_t row_columns) {
     return (node_starts & row_columns) | (node_starts & ~row_columns) << 1;
   }
 };
 
-// One class of a tile in shared memory: its voxels, its nodes, and the forest of its nodes. A
-// BandAccess of one word.
-template <class T, Connectivity connectivity>
+// The voxels of one class of a tile in shared memory, their nodes, and the union-find forest over
+// these nodes. Is a BandAccess with one word per row.
+template <class Shape, Connectivity connectivity>
 struct SharedTile {
   static constexpr int kBandSlices = slices_of_band(connectivity);
-  static constexpr int kBandsY = T::rows / kBandRows;
-  static constexpr int kBandsZ = (T::slices + kBandSlices - 1) / kBandSlices;
+  static constexpr int kBandsY = Shape::rows / kBandRows;
+  static constexpr int kBandsZ = (Shape::slices + kBandSlices - 1) / kBandSlices;
   static constexpr int kBands = kBandsY * kBandsZ;
   static constexpr int kNodes = kBands * max_nodes_of_word(connectivity);
-  static constexpr int kThreads = T::threads;
-  static constexpr int kRows = T::rows;
-  static constexpr int kSlices = T::slices;
+  static constexpr int kThreads = Shape::threads;
+  static constexpr int kRows = Shape::rows;
+  static constexpr int kSlices = Shape::slices;
   static constexpr bool kIsFaceConnected = connectivity == Connectivity::six;
-  static constexpr int kThreadsPerWord = T::threads / kBands;  // share the nodes of a word
+  // Threads that share the nodes of a word.
+  static constexpr int kThreadsPerWord = Shape::threads / kBands;
 
-  static constexpr int kPitch = T::rows + 2;
+  static constexpr int kPitch = Shape::rows + 2;
 
-  uint32_t bits[(T::slices + 2) * kPitch];  // with a halo of zeros, so that row() needs no test
-  uint32_t node_starts[kBands];             // [band] first columns of nodes
-  uint16_t nodes_before[kBands];            // [band] nodes of the tile before the band's word
-  uint32_t component_firsts[T::words];      // bits: first voxels of components
-  uint32_t parent[kNodes];       // [node] when all trees are merged, roots store numbered_root()
-  uint16_t first_voxel[kNodes];  // [node] its first voxel in the tile; of roots, the component's
-  uint32_t warp_sums[T::threads / 32];
+  uint32_t bits[(Shape::slices + 2) *
+                kPitch];          // rows, with a halo of zeros so that row() needs no bounds check
+  uint32_t node_starts[kBands];   // [band] first columns of nodes
+  uint16_t nodes_before[kBands];  // [band] number of nodes in earlier bands of the tile
+  uint32_t component_firsts[Shape::words];  // bits: first voxels of components
+  uint32_t parent[kNodes];                  // [node] finally, roots contain numbered_root()
+  // [node] first voxel in the tile; for roots finally of the component.
+  uint16_t first_voxel[kNodes];
+  uint32_t warp_sums[Shape::threads / 32];
   uint32_t pair_count, component_count;
 
-  ushort2 pairs[T::threads / 32][32 * kPairsPerThread];  // list of adjacent nodes of the block
+  ushort2 pairs[Shape::threads / 32][32 * kPairsPerThread];  // list of pairs of adjacent nodes
 
   __device__ static BandPosition band_position(int word) {
     return {static_cast<uint32_t>(word), 0, word % kBandsY * kBandRows,
             word / kBandsY * kBandSlices};
   }
   __device__ static int row_index(int y, int z) { return (z + 1) * kPitch + y + 1; }
-  // Row i of the tile, counted through its slices.
-  __device__ uint32_t& tile_row(int i) { return bits[row_index(i % T::rows, i / T::rows)]; }
+  // Returns row i of the tile, counted through its slices.
+  __device__ uint32_t& tile_row(int i) { return bits[row_index(i % Shape::rows, i / Shape::rows)]; }
   __device__ void clear_halo() {
-    for (int y = static_cast<int>(threadIdx.x) - 1; y <= T::rows; y += kThreads) {
-      bits[row_index(y, -1)] = bits[row_index(y, T::slices)] = 0;
+    for (int y = static_cast<int>(threadIdx.x) - 1; y <= Shape::rows; y += kThreads) {
+      bits[row_index(y, -1)] = bits[row_index(y, Shape::slices)] = 0;
     }
-    for (int z = static_cast<int>(threadIdx.x); z < T::slices; z += kThreads) {
-      bits[row_index(-1, z)] = bits[row_index(T::rows, z)] = 0;
+    for (int z = static_cast<int>(threadIdx.x); z < Shape::slices; z += kThreads) {
+      bits[row_index(-1, z)] = bits[row_index(Shape::rows, z)] = 0;
     }
   }
   __device__ uint32_t row(int, int y, int z) const { return bits[row_index(y, z)]; }
@@ -282,7 +293,8 @@ struct SharedTile {
     return words;
   }
 
-  // The first voxel, in raster order of the tile, of the node with these columns of a band.
+  // Returns the first voxel, in raster order of the tile, of the node that has these columns of a
+  // band.
   __device__ static uint32_t first_voxel_of(const BandPosition& band, const BandWords& rows,
                                             uint32_t columns) {
     uint32_t first = 0;
@@ -292,9 +304,9 @@ struct SharedTile {
       const uint32_t here = rows.row[r] & columns;
       if (!here) continue;
       first = here;
-      row_in_band = r % kBandRows + r / kBandRows * T::rows;
+      row_in_band = r % kBandRows + r / kBandRows * Shape::rows;
     }
-    const int row = band.z * T::rows + band.y + row_in_band;
+    const int row = band.z * Shape::rows + band.y + row_in_band;
     return static_cast<uint32_t>(row * 32 + __ffs(static_cast<int>(first)) - 1);
   }
 };

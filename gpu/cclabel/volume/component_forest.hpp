@@ -1,8 +1,8 @@
-// The forest of union-find that merges components of tiles into regions. A component has two
-// numbers: the index of its entry, which is close to the entries of its neighbours in memory; and
-// the id of its first voxel, which decides which of two roots becomes the parent. An entry stores
-// both numbers of the parent. Each step towards the root therefore costs one read, and a thread
-// that has found a root also has the id of the region's first voxel.
+// The union-find forest that merges components of tiles into regions. It has one entry per
+// component. The entry contains two numbers of the component's parent: the index of the parent's
+// entry, and the id of the parent's first voxel. The ids decide which of two roots becomes the
+// parent. Because the entry contains both numbers, each step towards the root costs one read, and a
+// thread that finds a root also has the id of the region's first voxel.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace regions::volume {
 
-// Id of the parent in the upper 32 bits, index of its entry in the lower ones. Comparing two
-// entries compares their ids. The entry of a root is its own.
+// Upper 32 bits: id of the parent's first voxel. Lower 32 bits: index of the parent's entry.
+// Comparing two entries compares their ids. The parent of a root is the root itself.
 using ForestEntry = unsigned long long;
 
 #ifdef __CUDACC__
@@ -27,12 +27,12 @@ __device__ inline uint32_t index_of_entry(ForestEntry entry) {
   return static_cast<uint32_t>(entry);
 }
 
-// flatten() and unite() work like their namesakes of gpu/primitives/union_find.hpp, where the
-// entries of a forest are node numbers. While threads merge trees, entries are changed by atomics
-// only and read by volatile loads. A stale read only makes a path longer.
+// flatten() and unite() work like the functions of the same name in gpu/primitives/union_find.hpp,
+// whose entries are only node numbers. While threads merge trees, entries are changed only by
+// atomics and read by volatile loads. Reading an old value only makes a path longer.
 
-// Links the component of each lane directly to its root, and returns the root's entry. The whole
-// warp calls it; a lane with exists = false writes nothing.
+// Makes the root of each lane's component its parent, and returns the root's entry. The whole warp
+// must call this function; lanes without `exists` write nothing.
 __device__ inline ForestEntry flatten(ForestEntry* forest, uint32_t index, bool exists) {
   const volatile ForestEntry* entries = forest;
   ForestEntry parent = entries[index];
@@ -47,12 +47,12 @@ __device__ inline ForestEntry flatten(ForestEntry* forest, uint32_t index, bool 
 
 inline constexpr ForestEntry kNoEntry = ~0ull;
 
-// Merges the trees of components `a` and `b` for all lanes with `is_needed`. The whole warp calls
-// it. Returns the entry of the root that became a child, or kNoEntry. The order in which warps link
-// does not matter: the root of a merged tree is always its component with the smallest id.
+// Merges the trees of components `a` and `b` in each lane with `is_needed`. The whole warp must
+// call this function. Returns the entry of the root that got a parent, or kNoEntry. The order of
+// warps does not matter: the root of a merged tree is always the component with the smallest id.
 __device__ inline ForestEntry unite(ForestEntry* forest, uint32_t a, uint32_t b, bool is_needed) {
   const volatile ForestEntry* entries = forest;
-  ForestEntry lost_root = kNoEntry;
+  ForestEntry former_root = kNoEntry;
   bool is_separate = is_needed;
   while (__any_sync(kAllLanes, is_separate)) {
     if (!is_separate) continue;
@@ -62,12 +62,13 @@ __device__ inline ForestEntry unite(ForestEntry* forest, uint32_t a, uint32_t b,
     if (parent_a == parent_b) {
       is_separate = false;
     } else if (is_a_larger ? index_a == a : index_b == b) {
-      // The larger one is a root. It may be linked to any smaller component, root or not.
+      // The parent with the larger id is a root. Any component with a smaller id may become its
+      // parent.
       const ForestEntry larger = is_a_larger ? parent_a : parent_b;
       const ForestEntry smaller = is_a_larger ? parent_b : parent_a;
       const ForestEntry seen = atomicCAS(forest + index_of_entry(larger), larger, smaller);
       if (seen == larger) {
-        lost_root = larger;
+        former_root = larger;
         is_separate = false;
       }
       a = index_of_entry(seen);
@@ -80,7 +81,7 @@ __device__ inline ForestEntry unite(ForestEntry* forest, uint32_t a, uint32_t b,
       b = index_of_entry(grandparent_b);
     }
   }
-  return lost_root;
+  return former_root;
 }
 
 #endif

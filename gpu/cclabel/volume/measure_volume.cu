@@ -1,5 +1,5 @@
-// Measures the regions of volumes, or sums their areas only. A thread has one word of a row. The
-// runs of a warp's words are summed by region; then one lane adds each sum to the record by
+// Measures the regions of volumes, or sums only their areas. Each thread processes the runs of one
+// word of a row. The warp sums the runs of each region; then one lane adds the sum to the record by
 // atomics.
 #include "gpu/cclabel/device_records.hpp"
 #include "gpu/cclabel/first_pixels.hpp"
@@ -19,20 +19,21 @@ __global__ __launch_bounds__(kThreads) void measure_kernel(Volume v, ConstFrame 
   const int frame_row = row.row % v.layout.volume_rows();
   const int channels = frame.layout.channels;
   for (int c = 0; c < v.classes; ++c) {
-    uint32_t left = exists ? row.class_bits(v, c) : 0;
-    while (__any_sync(kAllLanes, left != 0)) {
+    uint32_t remaining = exists ? row.class_bits(v, c) : 0;
+    while (__any_sync(kAllLanes, remaining != 0)) {
       uint32_t label = 0;
       cclabel::VoxelSums run_sums;
-      if (left) {
-        const int b = __ffs(static_cast<int>(left)) - 1;
-        const uint32_t run = run_from(left, b);
-        left &= ~run;
+      if (remaining) {
+        const int b = __ffs(static_cast<int>(remaining)) - 1;
+        const uint32_t run = run_from(remaining, b);
+        remaining &= ~run;
         label = label_of_region(v, region_of_node(v, row.node_at(c, b)));
         if (label > records.capacity) label = 0;
         if (label) {
           run_sums.area = static_cast<uint32_t>(__popc(run));
           run_sums.left = row.w * 32 + b;
-          // (left + right) * area is even: if the area is odd, left + right is even.
+          // add_warp_sums() requires that (left + right) * area is even. If the area is odd, left +
+          // right is even.
           run_sums.right = run_sums.left + static_cast<int>(run_sums.area) - 1;
           run_sums.y = row.position.y;
           run_sums.z = row.position.z;
@@ -43,33 +44,33 @@ __global__ __launch_bounds__(kThreads) void measure_kernel(Volume v, ConstFrame 
           }
         }
       }
-      for_each_key(label, [&](uint32_t common, bool takes_part) {
-        cclabel::add_warp_sums(run_sums, takes_part, channels, records.region[common - 1]);
+      for_each_key(label, [&](uint32_t common_key, bool takes_part) {
+        cclabel::add_warp_sums(run_sums, takes_part, channels, records.region[common_key - 1]);
       });
     }
   }
 }
 
-// Adds the voxels of each word to the areas of their regions.
+// Adds the voxels of each word to the areas of their regions. Each thread has one word.
 __global__ __launch_bounds__(kThreads) void sum_areas_kernel(Volume v) {
   const uint32_t word = blockIdx.x * kThreads + threadIdx.x;
   const bool exists = word < v.all_words();
   const RowWord row(v, exists ? word : 0);
   for (int c = 0; c < v.classes; ++c) {
-    uint32_t left = exists ? row.class_bits(v, c) : 0;
-    while (__any_sync(kAllLanes, left != 0)) {
+    uint32_t remaining = exists ? row.class_bits(v, c) : 0;
+    while (__any_sync(kAllLanes, remaining != 0)) {
       uint32_t key = 0, count = 0;  // the key is the region's id + 1
-      if (left) {
-        const int b = __ffs(static_cast<int>(left)) - 1;
-        const uint32_t run = run_from(left, b);
-        left &= ~run;
+      if (remaining) {
+        const int b = __ffs(static_cast<int>(remaining)) - 1;
+        const uint32_t run = run_from(remaining, b);
+        remaining &= ~run;
         count = static_cast<uint32_t>(__popc(run));
         key = region_of_node(v, row.node_at(c, b)) + 1;
       }
-      for_each_key(key, [&](uint32_t common, bool takes_part) {
+      for_each_key(key, [&](uint32_t common_key, bool takes_part) {
         const uint32_t sum = warp_sum(takes_part ? count : 0);
-        // The order of sums does not matter.
-        if (is_first_lane()) atomicAdd(v.area + common - 1, sum);
+        // The order of the atomics does not matter, because they are sums.
+        if (is_first_lane()) atomicAdd(v.area + common_key - 1, sum);
       });
     }
   }

@@ -1,5 +1,5 @@
-// The VolumeLabeller on CUDA: allocates the arrays of each volume in flight, and enqueues the
-// passes of volume.hpp.
+// The VolumeLabeller on CUDA: allocates the buffers of each in-flight volume, and enqueues the
+// passes that volume.hpp lists.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -12,16 +12,16 @@
 namespace regions::volume {
 namespace {
 
-// The arrays of one volume in flight.
+// The buffers of one in-flight volume.
 struct VolumeBuffers {
   Workspace memory;
   Volume arrays = {};
   Region* records = nullptr;  // [max_regions]
-  uint8_t* ranks = nullptr;   // [volume rows][words * 32] ranks of voxels, for filling holes
+  uint8_t* ranks = nullptr;   // [volume rows][words * 32] ranks of voxels, see ThresholdRanks
   cclabel::LargestSelection* selection = nullptr;
 };
 
-// The maximum number of nodes of all tiles, with any connectivity.
+// Returns the maximum number of nodes of all tiles together, over all connectivities.
 size_t max_nodes(const Volume& arrays, const VolumeLayout& maximum) {
   size_t count = 0;
   for (const Connectivity connectivity : {Connectivity::four, Connectivity::six}) {
@@ -33,13 +33,14 @@ size_t max_nodes(const Volume& arrays, const VolumeLayout& maximum) {
   return count;
 }
 
-// Allocates for every connectivity, so that connectivity can change between frames.
+// Allocates buffers that are large enough for every connectivity, so that the connectivity can
+// change between frames.
 void allocate(VolumeBuffers& buffers, Backend& backend, const Setup& setup) {
   const VolumeLayout maximum{setup.size, setup.depth, setup.layers};
   Workspace& memory = buffers.memory;
   Volume& arrays = buffers.arrays;
   arrays.classes = setup.has_background ? 2 : 1;
-  // With 6 neighbours a band has one slice, so that there are most bands.
+  // With 6-connectivity a band has one slice, so the number of bands is greatest.
   const Volume geometry = with_geometry(arrays, maximum, Connectivity::six);
   const size_t words =
       VoxelRows::words(static_cast<size_t>(maximum.rows()), static_cast<size_t>(geometry.words));
@@ -49,7 +50,7 @@ void allocate(VolumeBuffers& buffers, Backend& backend, const Setup& setup) {
           "on CUDA, rows of whole words of 32 voxels, of all thresholds and "
           "classes, are fewer than 2^32 voxels, not " +
               std::to_string(ids));
-  constexpr int kMaxSlabs = 65535;  // blocks of a CUDA grid along z
+  constexpr int kMaxSlabs = 65535;  // maximum size of a CUDA grid along z
   const int slabs = geometry.classes * maximum.depth();
   expects(slabs <= kMaxSlabs, "on CUDA, slices of all thresholds and classes are up to " +
                                   std::to_string(kMaxSlabs) + ", not " + std::to_string(slabs));
@@ -58,14 +59,14 @@ void allocate(VolumeBuffers& buffers, Backend& backend, const Setup& setup) {
       BandRows::words(static_cast<size_t>(slabs) * static_cast<size_t>(geometry.bands_y),
                       static_cast<size_t>(geometry.words));
   memory.reserve(arrays.nodes, bands);
-  memory.reserve(arrays.component, nodes);
+  memory.reserve(arrays.component_of_node, nodes);
   memory.reserve(arrays.forest, nodes);
   memory.reserve(arrays.counts, nodes / static_cast<size_t>(geometry.max_tile_nodes()));
   memory.reserve(arrays.area, words * 32);
   memory.reserve(arrays.component_firsts, words);
   memory.reserve(arrays.region_firsts, words);
   memory.reserve(arrays.regions_before, words);
-  memory.reserve(arrays.region_counts, words / FirstPixelBitmap::kSumWords + 1);
+  memory.reserve(arrays.region_counts, words / FirstPixelBitmap::kWordsPerCount + 1);
   memory.reserve(arrays.total, 2);
   memory.reserve(buffers.records, setup.max_regions);
   memory.reserve(buffers.selection, 1);
@@ -74,8 +75,8 @@ void allocate(VolumeBuffers& buffers, Backend& backend, const Setup& setup) {
   memory.allocate(backend);
 }
 
-// Ranks the voxels of `input` with its holes filled. Returns the image of ranks, which is to be
-// labelled instead of `input`.
+// Fills the holes of `input`. Returns an image of foreground ranks, which must be labelled instead
+// of `input`.
 LabelInput fill_holes(const VolumeBuffers& buffers, const LabelInput& input,
                       const ThresholdRanks& ranks, const Volume& volume, uint32_t max_area,
                       cudaStream_t stream) {
@@ -108,20 +109,20 @@ class CudaVolumeLabeller final : public cclabel::VolumeLabeller {
     for (VolumeBuffers& buffers : buffers_) allocate(buffers, *backend_, setup);
   }
 
-  void enqueue(const FrameTask& job, const LabelInput& input, const CcLabelParams& params,
+  void enqueue(const FrameTask& task, const LabelInput& input, const CcLabelParams& params,
                cudaStream_t stream) override {
     expects(params.criterion == Criterion::binary,
             "on CUDA, volumes, thresholds and label-background require criterion=binary");
-    expects(params.output != CcOutput::overlay || job.out.empty(),
+    expects(params.output != CcOutput::overlay || task.out.empty(),
             "on CUDA, output=overlay requires label-background=false");
-    const VolumeBuffers& buffers = buffers_.at(static_cast<size_t>(job.slot));
-    const VolumeLayout layout = volume_layout_of(setup_, job);
+    const VolumeBuffers& buffers = buffers_.at(static_cast<size_t>(task.slot));
+    const VolumeLayout layout = volume_layout_of(setup_, task);
     Volume volume = with_geometry(buffers.arrays, layout, params.connectivity);
     const Levels levels = levels_of(input, params);
     Records records;
-    if (job.table.regions) records = {buffers.records, job.table.capacity};
+    if (task.table.regions) records = {buffers.records, task.table.capacity};
     volume.needs_flat_forest = records.capacity > 0 || cclabel::AreaBounds(params).exclude_any() ||
-                               cclabel::may_drop_smallest(job, params, layout);
+                               cclabel::may_drop_smallest(task, params, layout);
 
     if (params.fill_holes > 0) {
       const ThresholdRanks ranks(levels, setup_.layers);
@@ -133,32 +134,32 @@ class CudaVolumeLabeller final : public cclabel::VolumeLabeller {
     }
     merge_tiles(volume, stream);
     filter_and_number_regions(
-        job, params, layout,
+        task, params, layout,
         cclabel::FirstPixelRegions<Volume>{volume, buffers.selection, records, stream});
-    if (records.capacity > 0) measure_regions(volume, job.in, records, stream);
-    if (job.table.regions) {
-      cclabel::publish_table(volume.total, records, job.table, stream);
+    if (records.capacity > 0) measure_regions(volume, task.in, records, stream);
+    if (task.table.regions) {
+      cclabel::publish_table(volume.total, records, task.table, stream);
     }
-    write_outputs(job, params, volume, stream);
+    write_outputs(task, params, volume, stream);
   }
 
  private:
-  static void write_outputs(const FrameTask& job, const CcLabelParams& params, const Volume& volume,
-                            cudaStream_t stream) {
-    if (!job.labels.empty()) write_labels(volume, job.labels, stream);
-    if (job.out.empty()) return;
+  static void write_outputs(const FrameTask& task, const CcLabelParams& params,
+                            const Volume& volume, cudaStream_t stream) {
+    if (!task.labels.empty()) write_labels(volume, task.labels, stream);
+    if (task.out.empty()) return;
     if (params.output == CcOutput::labels) {
-      write_labels(volume, job.out, max_label_of(job.out.layout), stream);
+      write_labels(volume, task.out, max_label_of(task.out.layout), stream);
     } else if (params.output == CcOutput::mask) {
-      write_mask(volume, job.out, stream);
+      write_mask(volume, task.out, stream);
     } else if (params.output == CcOutput::colors) {
-      write_colors(volume, job.out, stream);
+      write_colors(volume, task.out, stream);
     }
   }
 
   std::shared_ptr<Backend> backend_;
   Setup setup_;
-  std::vector<VolumeBuffers> buffers_;  // one per frame in flight
+  std::vector<VolumeBuffers> buffers_;  // [slots] one per in-flight frame
 };
 
 }  // namespace

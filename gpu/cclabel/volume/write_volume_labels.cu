@@ -1,6 +1,6 @@
-// Last pass of labelling volumes: writes the label, mask or colour of each voxel's region. A block
-// has one tile. First it looks up the labels of the tile's components, then each thread writes four
-// voxels at a time. The output is written once and never read.
+// Pass 6 for volumes: writes the label, mask or colour of each voxel's region. A block writes one
+// tile. It first looks up the labels of the tile's components. Then each thread writes four voxels
+// at a time.
 #include <algorithm>
 #include <bit>
 
@@ -16,20 +16,23 @@ namespace {
 template <int threads_>
 struct WriteBlock {
   static constexpr int threads = threads_;
-  static constexpr uint32_t max_nodes = 2048;  // capacity in shared memory, per tile and class
+  // Maximum number of nodes in shared memory, per class.
+  static constexpr uint32_t max_nodes = 2048;
 };
 using UsualWriteBlock = WriteBlock<256>;
-// For few tiles: 28.9 µs (256 threads: 30.3 µs) at 128^3, 6-connected noise of density 30; 26.8 µs
-// (27.1 µs) with 26 neighbours. At 256^3 it is slower: 103 µs (98 µs). H200, 2026-11-22.
+// For few tiles. Measured with 128^3 voxels, noise with 30% foreground (H200, 2026-11-22): 28.9 µs
+// (256 threads: 30.3 µs) with 6-connectivity, 26.8 µs (27.1 µs) with 26-connectivity. Slower for
+// 256^3 voxels: 103 µs (256 threads: 98 µs).
 using LargeWriteBlock = WriteBlock<512>;
 
-// Threads per multiprocessor, for __launch_bounds__: the maximum. Colours need more registers.
+// Number of resident threads per multiprocessor, for __launch_bounds__. 2048 is the maximum of the
+// device. Writing colours needs more registers, so fewer threads are resident.
 template <cclabel::PixelWriter Writer>
-inline constexpr int kMaxThreads = 2048;
+inline constexpr int kThreadsPerMultiprocessor = 2048;
 template <>
-inline constexpr int kMaxThreads<cclabel::ColorWriter> = 512;
+inline constexpr int kThreadsPerMultiprocessor<cclabel::ColorWriter> = 512;
 
-// The geometry of a tile in shared memory. All numbers are powers of two.
+// The sizes of a tile and of its arrays in shared memory. All sizes are powers of two.
 template <class Block>
 struct TileGeometry {
   static constexpr int kRows = CubeTile::words;
@@ -43,7 +46,8 @@ struct TileGeometry {
         band_bits(row_bits - 1),
         bands(v.max_tile_bands()),
         capacity(std::min(static_cast<uint32_t>(v.max_tile_nodes()), Block::max_nodes)) {}
-  // One word per row; and per class, two words for each band and for each node.
+  // Bytes of shared memory: one 32-bit word per row; for each class, two words per band and two
+  // words per node.
   size_t shared_bytes(const Volume& v) const {
     return kRows * sizeof(uint32_t) +
            static_cast<size_t>(v.classes) * (2 * static_cast<size_t>(bands) * sizeof(uint32_t) +
@@ -51,15 +55,15 @@ struct TileGeometry {
   }
 };
 
-// The label of the region of a component, from the index of its entry and its parent's entry. Walks
-// towards the root until it finds a component that has a label. The grandparent is loaded while the
-// parent's label is looked up, because memory latency dominates.
+// Returns the label of a component's region. `index` is the index of the component's entry;
+// `parent` is this entry's value. Follows parents until it finds a component that has a label.
+// Loads the grandparent while it looks up the parent's label, because memory latency dominates.
 __device__ inline uint32_t label_of_component(const Volume& v, uint32_t index, ForestEntry parent) {
   while (true) {
     const bool is_root = index_of_entry(parent) == index;
     const ForestEntry grandparent = is_root ? parent : v.forest[index_of_entry(parent)];
     const uint32_t label = label_of_region(v, id_of_entry(parent));
-    // A root without a label was filtered out.
+    // If the root has no label, a filter removed the region, and the result is 0.
     if (static_cast<uint32_t>(label != 0) | static_cast<uint32_t>(grandparent == parent)) {
       return label;
     }
@@ -67,8 +71,8 @@ __device__ inline uint32_t label_of_component(const Volume& v, uint32_t index, F
   }
 }
 
-// A tile in shared memory: its rows, and the labels of its nodes. The whole block calls all
-// functions that store.
+// A tile in shared memory: its rows, and the labels of its nodes. The whole block must call the
+// functions whose names begin with load, label or store.
 template <class Block>
 struct TileLabels {
   using Geometry = TileGeometry<Block>;
@@ -79,8 +83,8 @@ struct TileLabels {
   uint32_t* bits;           // [kRows] foreground
   uint32_t* starts;         // [class][bands] first columns of nodes
   uint32_t* nodes_before;   // [class][bands] nodes of the tile before the band's word
-  uint32_t* label_of;       // [class][capacity] labels of components
-  uint32_t* label_of_node;  // [class][capacity]
+  uint32_t* label_of;       // [class][capacity] by component: label of its region
+  uint32_t* label_of_node;  // [class][capacity] by node: label of its region
 
   __device__ TileLabels(const Volume& volume, const Geometry& tile_geometry, uint4* shared)
       : v(volume), geometry(tile_geometry), tile(volume) {
@@ -91,15 +95,16 @@ struct TileLabels {
     label_of_node = label_of + v.classes * geometry.capacity;
   }
 
-  // Row r of the tile: its position, whether it is inside the volume, and its row of the output.
+  // For row r of the tile: its position, whether it is inside the volume, and its row in the
+  // output.
   __device__ int y_of(int r) const { return tile.y + (r & (v.tile_rows - 1)); }
   __device__ int z_of(int r) const { return tile.z + (r >> geometry.row_bits); }
   __device__ bool has_row(int r) const {
     return y_of(r) < v.layout.slice.height && z_of(r) < v.layout.slices;
   }
   __device__ int output_row(int r) const { return v.layout.row({y_of(r), z_of(r), tile.layer}); }
-  __device__ uint32_t class_bits(uint32_t foreground, int cls) const {
-    return cls == 0 ? foreground : ~foreground & valid_bits(v, tile.w);
+  __device__ uint32_t class_bits(uint32_t foreground, int voxel_class) const {
+    return voxel_class == 0 ? foreground : ~foreground & valid_bits(v, tile.w);
   }
 
   __device__ void load_rows() const {
@@ -107,31 +112,32 @@ struct TileLabels {
     if (r < kRows) bits[r] = has_row(r) ? v.bits[v.word_index(output_row(r), tile.w)] : 0;
   }
 
-  // The number of the tile's first node of a class.
-  __device__ uint32_t first_node(int cls) const {
-    return tile_class_index(v, tile.index, cls) * static_cast<uint32_t>(v.max_tile_nodes());
+  // Returns the index of the tile's first node of a class.
+  __device__ uint32_t first_node(int voxel_class) const {
+    return tile_class_index(v, tile.index, voxel_class) * static_cast<uint32_t>(v.max_tile_nodes());
   }
 
   // Loads the nodes of all bands of a class.
-  __device__ void load_nodes(int cls) const {
-    const int b = static_cast<int>(threadIdx.x), band = cls * geometry.bands + b;
+  __device__ void load_nodes(int voxel_class) const {
+    const int b = static_cast<int>(threadIdx.x), band = voxel_class * geometry.bands + b;
     if (b >= geometry.bands) return;
     const int y = tile.y + (b & ((1 << geometry.band_bits) - 1)) * kBandRows;
     const int z = tile.z + (b >> geometry.band_bits) * v.band_slices;
-    WordNodes nodes = {0, first_node(cls)};
+    WordNodes nodes = {0, first_node(voxel_class)};
     if (y < v.layout.slice.height && z < v.layout.slices) {
-      nodes = v.nodes[band_word_index(v, cls, tile.layer, tile.w, y, z)];
+      nodes = v.nodes[band_word_index(v, voxel_class, tile.layer, tile.w, y, z)];
     }
     starts[band] = nodes.starts;
-    nodes_before[band] = nodes.first - first_node(cls);
+    nodes_before[band] = nodes.first - first_node(voxel_class);
   }
 
   // Looks up the labels of the components of a class.
-  __device__ void label_components(int cls, uint32_t components) const {
-    // Several components per thread are loaded at once, as many as noise has, to hide the latency.
+  __device__ void label_components(int voxel_class, uint32_t components) const {
+    // Each thread loads several components at once to hide the memory latency. A tile of noise has
+    // about 768 components.
     constexpr uint32_t kSteps = 768 / kThreads;
-    const uint32_t begin = first_node(cls);
-    uint32_t* to = label_of + cls * geometry.capacity;
+    const uint32_t begin = first_node(voxel_class);
+    uint32_t* to = label_of + voxel_class * geometry.capacity;
     for (uint32_t start = threadIdx.x; start < components; start += kSteps * kThreads) {
       ForestEntry parent[kSteps];
 #pragma unroll
@@ -149,39 +155,46 @@ struct TileLabels {
     }
   }
 
-  // The component numbers of a thread's share of a class's nodes. Loading them early overlaps with
-  // label_components().
+  // The component numbers of the thread's share of the nodes of a class. They are loaded early, so
+  // that the loads overlap with label_components().
   struct LoadedNodes {
-    static constexpr uint32_t kPerLoad = sizeof(uint4) / sizeof(uint16_t);
-    static constexpr uint32_t kLoads = kRows / kBandRows * 32 / (kThreads * kPerLoad);
-    static_assert(kLoads * kThreads * kPerLoad == kRows / kBandRows * 32, "one node per column");
+    static constexpr uint32_t kNodesPerLoad = sizeof(uint4) / sizeof(uint16_t);
+    static constexpr uint32_t kLoads = kRows / kBandRows * 32 / (kThreads * kNodesPerLoad);
+    static_assert(kLoads * kThreads * kNodesPerLoad == kRows / kBandRows * 32,
+                  "one node per column");
     uint4 components[kLoads];
   };
-  __device__ LoadedNodes load_components(int cls, uint32_t nodes) const {
+  __device__ LoadedNodes load_components(int voxel_class, uint32_t nodes) const {
     LoadedNodes loaded = {};
-    const auto* from = reinterpret_cast<const uint4*>(v.component + first_node(cls));
+    const auto* from =
+        reinterpret_cast<const uint4*>(v.component_of_node + first_node(voxel_class));
 #pragma unroll
     for (uint32_t k = 0; k < LoadedNodes::kLoads; ++k) {
       const uint32_t i = k * kThreads + threadIdx.x;
-      if (i * LoadedNodes::kPerLoad < nodes) loaded.components[k] = from[i];
+      if (i * LoadedNodes::kNodesPerLoad < nodes) loaded.components[k] = from[i];
     }
     return loaded;
   }
-  // Stores the label of each node: the label of its component.
-  __device__ void store_node_labels(int cls, uint32_t nodes, const LoadedNodes& loaded) const {
-    const uint32_t* labels = label_of + cls * geometry.capacity;
-    auto* to = reinterpret_cast<uint4*>(label_of_node + cls * geometry.capacity);
-    // A load may contain undefined numbers after the last node. The mask keeps them in the array.
+  // Stores the label of each node, which is the label of its component, in label_of_node.
+  __device__ void store_node_labels(int voxel_class, uint32_t nodes,
+                                    const LoadedNodes& loaded) const {
+    const uint32_t* labels = label_of + voxel_class * geometry.capacity;
+    auto* to = reinterpret_cast<uint4*>(label_of_node + voxel_class * geometry.capacity);
+    // The last load may contain undefined numbers after the last node. The mask keeps the index
+    // inside the array.
     const auto label = [&](uint32_t component) {
       return labels[component & (geometry.capacity - 1)];
     };
-    const auto pair = [&](uint32_t two) { return uint2{label(two), label(two >> 16)}; };
+    const auto label_pair = [&](uint32_t two_components) {
+      return uint2{label(two_components), label(two_components >> 16)};
+    };
 #pragma unroll
     for (uint32_t k = 0; k < LoadedNodes::kLoads; ++k) {
       const uint32_t i = k * kThreads + threadIdx.x;
-      if (i * LoadedNodes::kPerLoad >= nodes) continue;
-      const uint4& eight = loaded.components[k];
-      const uint2 a = pair(eight.x), b = pair(eight.y), c = pair(eight.z), d = pair(eight.w);
+      if (i * LoadedNodes::kNodesPerLoad >= nodes) continue;
+      const uint4& eight_components = loaded.components[k];
+      const uint2 a = label_pair(eight_components.x), b = label_pair(eight_components.y),
+                  c = label_pair(eight_components.z), d = label_pair(eight_components.w);
       to[2 * i] = make_uint4(a.x, a.y, b.x, b.y);
       to[2 * i + 1] = make_uint4(c.x, c.y, d.x, d.y);
     }
@@ -215,14 +228,14 @@ struct TileLabels {
     }
   }
 
-  // Loads the labels of columns b..b+3 of a band. `columns` has a bit for each of them that the
-  // class has; the labels of others are not changed.
-  __device__ void load_labels(int band, int b, int cls, uint32_t columns,
+  // Loads the labels of columns b..b+3 of a band. Bit k of `columns` is set if column b + k has a
+  // voxel of the class; other entries of `label` are not changed.
+  __device__ void load_labels(int band, int b, int voxel_class, uint32_t columns,
                               uint32_t (&label)[4]) const {
     if (!columns) return;
-    const uint32_t node_starts = starts[cls * geometry.bands + band];
-    const uint32_t* labels = label_of_node + cls * geometry.capacity;
-    int node = static_cast<int>(nodes_before[cls * geometry.bands + band]) +
+    const uint32_t node_starts = starts[voxel_class * geometry.bands + band];
+    const uint32_t* labels = label_of_node + voxel_class * geometry.capacity;
+    int node = static_cast<int>(nodes_before[voxel_class * geometry.bands + band]) +
                __popc(node_starts & bits_up_to(b)) - 1;
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
@@ -231,15 +244,16 @@ struct TileLabels {
     }
   }
 
-  // Does so if the class has more nodes than the capacity: looks up each node's region in device
-  // memory.
-  __device__ void look_up_labels(int band, int b, int cls, uint32_t columns,
+  // Like load_labels(), for a class that has more nodes than fit into shared memory: looks up each
+  // node's region in device memory.
+  __device__ void look_up_labels(int band, int b, int voxel_class, uint32_t columns,
                                  uint32_t (&label)[4]) const {
-    const uint32_t node_starts = starts[cls * geometry.bands + band];
+    const uint32_t node_starts = starts[voxel_class * geometry.bands + band];
 #pragma unroll 1
     for (int k = 0; k < 4; ++k) {
       if (!(columns >> k & 1)) continue;
-      const uint32_t node = first_node(cls) + nodes_before[cls * geometry.bands + band] +
+      const uint32_t node = first_node(voxel_class) +
+                            nodes_before[voxel_class * geometry.bands + band] +
                             static_cast<uint32_t>(__popc(node_starts & bits_up_to(b + k))) - 1;
       const uint32_t component = entry_index_of_node(v, node);
       const uint32_t found = label_of_component(v, component, v.forest[component]);
@@ -252,41 +266,42 @@ struct TileLabels {
 };
 
 template <class Block, cclabel::PixelWriter Writer>
-__global__ __launch_bounds__(Block::threads, kMaxThreads<Writer> / Block::threads)  //
+__global__ __launch_bounds__(Block::threads, kThreadsPerMultiprocessor<Writer> / Block::threads)  //
     void write_kernel(Volume v, TileGeometry<Block> geometry, Writer writer) {
   extern __shared__ uint4 shared[];
   const TileLabels<Block> labels(v, geometry, shared);
   pdl_wait();
   labels.load_rows();
-  bool fit_all = true;  // whether the nodes of all classes fit into shared memory
-  for (int cls = 0; cls < v.classes; ++cls) {
-    const TileCounts counts = v.counts[tile_class_index(v, labels.tile.index, cls)];
-    labels.load_nodes(cls);
+  bool all_fit = true;  // whether the nodes of all classes fit into shared memory
+  for (int voxel_class = 0; voxel_class < v.classes; ++voxel_class) {
+    const TileCounts counts = v.counts[tile_class_index(v, labels.tile.index, voxel_class)];
+    labels.load_nodes(voxel_class);
     const bool fits = counts.nodes <= geometry.capacity;
-    fit_all &= fits;
+    all_fit &= fits;
     if (!fits) continue;
-    const auto loaded = labels.load_components(cls, counts.nodes);
-    labels.label_components(cls, counts.components);
-    __syncthreads();  // the labels of components are complete
-    labels.store_node_labels(cls, counts.nodes, loaded);
+    const auto loaded = labels.load_components(voxel_class, counts.nodes);
+    labels.label_components(voxel_class, counts.components);
+    __syncthreads();  // label_of is complete
+    labels.store_node_labels(voxel_class, counts.nodes, loaded);
   }
-  __syncthreads();  // rows, bands and labels of nodes are complete
+  __syncthreads();  // the rows, bands and label_of_node are complete
   const int bit = static_cast<int>(threadIdx.x % 8) * 4, x = labels.tile.w * 32 + bit;
   if (x >= v.layout.slice.width) return;
-  // A thread writes four columns of a band, because all rows of a band have the same nodes there
-  // (256^3: 23.7 µs, was 25.4 µs with 26 neighbours, 33.8 µs, was 33.1 µs with 6; 128^3: 6.5 µs,
-  // was 7.1 µs; H200, 2026-11-22).
+  // Each thread writes four columns of all rows of a band, because the rows have the same nodes in
+  // these columns. Measured (H200, 2026-11-22): 256^3 voxels take 23.7 µs (was 25.4 µs) with
+  // 26-connectivity and 33.8 µs (was 33.1 µs) with 6-connectivity; 128^3 voxels take 6.5 µs (was
+  // 7.1 µs).
   const auto write = [&](const auto& find) {
     for (int b = static_cast<int>(threadIdx.x / 8); b < geometry.bands; b += Block::threads / 8) {
       const auto band = labels.band(b);
-      uint32_t any = 0, all = ~0u;
+      uint32_t any_row = 0, all_rows = ~0u;
       labels.for_each_row(band, [&](uint32_t row, int) {
-        any |= row;
-        all &= row;
+        any_row |= row;
+        all_rows &= row;
       });
       uint32_t foreground[4] = {}, background[4] = {};
-      find(b, 0, any >> bit & 15, foreground);
-      if (v.classes > 1) find(b, 1, labels.class_bits(all, 1) >> bit & 15, background);
+      find(b, 0, any_row >> bit & 15, foreground);
+      if (v.classes > 1) find(b, 1, labels.class_bits(all_rows, 1) >> bit & 15, background);
 #pragma unroll
       for (int k = 0; k < 4; ++k) {
         foreground[k] = writer.value(foreground[k]);
@@ -302,13 +317,13 @@ __global__ __launch_bounds__(Block::threads, kMaxThreads<Writer> / Block::thread
       });
     }
   };
-  if (fit_all) {
-    write([&](int band, int cls, uint32_t columns, uint32_t(&label)[4]) {
-      labels.load_labels(band, bit, cls, columns, label);
+  if (all_fit) {
+    write([&](int band, int voxel_class, uint32_t columns, uint32_t(&label)[4]) {
+      labels.load_labels(band, bit, voxel_class, columns, label);
     });
   } else {
-    write([&](int band, int cls, uint32_t columns, uint32_t(&label)[4]) {
-      labels.look_up_labels(band, bit, cls, columns, label);
+    write([&](int band, int voxel_class, uint32_t columns, uint32_t(&label)[4]) {
+      labels.look_up_labels(band, bit, voxel_class, columns, label);
     });
   }
 }
@@ -333,7 +348,8 @@ struct WriteLaunch {
     const auto kernel = write_kernel<Block, Writer>;
     cclabel::set_carveout(kernel, volume.all_tiles());
     const size_t bytes = geometry.shared_bytes(volume);
-    constexpr size_t kDefaultLimit = 48 * 1024;  // CUDA requires an opt-in for more
+    // In bytes; a kernel must set an attribute to use more.
+    constexpr size_t kDefaultLimit = 48 * 1024;
     if (bytes > kDefaultLimit) {
       check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                  static_cast<int>(bytes)),
