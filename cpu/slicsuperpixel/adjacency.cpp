@@ -14,17 +14,17 @@ namespace {
 // label.
 class BorderCounter {
  public:
-  BorderCounter(Border* table, uint32_t recorded)
-      : table_(table), mask_(border_table_size(recorded) - 1), recorded_(recorded) {
+  BorderCounter(Border* table, uint32_t recorded_count)
+      : table_(table), mask_(border_table_size(recorded_count) - 1), recorded_(recorded_count) {
     std::fill_n(table, mask_ + 1, Border{});
   }
   void add(uint32_t a, uint32_t b, uint32_t sides) {
     if (a > b) std::swap(a, b);
     if (a == b || b > recorded_) return;
     constexpr uint64_t kGoldenRatio = 0x9E3779B97F4A7C15;  // Knuth's multiplicative hashing
-    const uint64_t mixed = (static_cast<uint64_t>(a) << 32 | b) * kGoldenRatio;
-    for (size_t at = mixed >> 32;; ++at) {
-      Border& entry = table_[at & mask_];
+    const uint64_t hash = (static_cast<uint64_t>(a) << 32 | b) * kGoldenRatio;
+    for (size_t index = hash >> 32;; ++index) {
+      Border& entry = table_[index & mask_];
       if (entry.length == 0) entry = {a, b, 0};
       if (entry.first != a || entry.second != b) continue;
       entry.length += sides;
@@ -74,8 +74,8 @@ void count_between(const RunRow& above, const RunRow& below, const uint32_t* sup
 size_t border_table_size(size_t labels) { return std::bit_ceil(4 * std::max<size_t>(labels, 1)); }
 
 uint32_t find_borders(std::span<const FragmentBand> bands, const uint32_t* superpixel_of,
-                      uint32_t recorded, Border* table, Border* borders) {
-  BorderCounter counter(table, recorded);
+                      uint32_t recorded_count, Border* table, Border* borders) {
+  BorderCounter counter(table, recorded_count);
   RunRow above = {nullptr, nullptr};
   for (const FragmentBand& band : bands) {
     const FragmentRun* const end = band.runs.data() + band.runs.size();

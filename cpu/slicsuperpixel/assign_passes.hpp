@@ -44,7 +44,7 @@ struct CandidateVectors {
 
   template <std::invocable<const Center&, int, int> Make>
   REGIONS_INLINE CandidateVectors(const CellRow& cells, int first_column, int candidate,
-                                  Make make) {
+                                  Make make_candidate) {
     const SlicGrid& grid = cells.grid;
     const int dx = candidate % 3 - 1, dy = candidate / 3 - 1;
     const CellCenterRow& from = cells.centers[candidate / 3];
@@ -61,7 +61,7 @@ struct CandidateVectors {
                              part[3][i] & mask,
                              part[4][i] & mask,
                              true};
-      const Candidate computed = make(center, dx * grid.width, dy * grid.height);
+      const Candidate computed = make_candidate(center, dx * grid.width, dy * grid.height);
       parts[0][i] = computed.base;
       parts[1][i] = computed.column;
       parts[2][i] = computed.row;
@@ -110,7 +110,7 @@ struct CandidateView {
   // Returns the scores at the first row of patch `patch`: for column u and the following columns if
   // lanes are pixels, for column u of each cell if lanes are cells. Small cells have one patch
   // only.
-  REGIONS_INLINE auto starts(int candidate, int u, int patch) const {
+  REGIONS_INLINE auto start_scores(int candidate, int u, int patch) const {
     using Vector = Vectors<Candidates::kLanes>;
     typename Vector::Ints first = {};
     if constexpr (content == LaneContent::pixels) {
@@ -133,41 +133,44 @@ struct StripSums {
   using Ints = typename Vectors<kLanes>::Ints;
   static constexpr int kRows = 16;
   // lowest bit of the count: 16 pixels of at most 255 sum to less than 1 << 12
-  static constexpr int kCount = 12;
+  static constexpr int kCountShift = 12;
   // lowest bit of the row sum: the count of 16 pixels is below 1 << (17 - 12)
-  static constexpr int kRow = 17;
+  static constexpr int kRowShift = 17;
 
-  Ints first_second[kCandidates];  // components 0 and 1, 16 bits each
-  Ints rest[kCandidates];          // component 2, count, sum of rows
+  Ints first_second[kCandidates];      // components 0 and 1, 16 bits each
+  Ints third_count_rows[kCandidates];  // component 2, count, sum of rows
 
   REGIONS_INLINE StripSums() {
 #pragma GCC unroll 9
     for (int candidate = 0; candidate < kCandidates; ++candidate) {
-      first_second[candidate] = rest[candidate] = Ints{};
+      first_second[candidate] = third_count_rows[candidate] = Ints{};
     }
   }
   // `v` is the row, counted from the first row of the first patch. It is below 64, because at most
   // four patches share sums (with a row step of 4).
   REGIONS_INLINE void add(const Ints& candidates, const Ints (&pixel)[3], int v) {
     const Ints first_two = (pixel[0] + kColorBias) | (pixel[1] + kColorBias) << 16;
-    const Ints others = pixel[2] + (kColorBias + (1 << kCount) + (v << kRow));
+    const Ints others = pixel[2] + (kColorBias + (1 << kCountShift) + (v << kRowShift));
 #pragma GCC unroll 9
     for (int candidate = 0; candidate < kCandidates; ++candidate) {
       const Ints chosen = candidates == candidate;
       first_second[candidate] =
           chosen ? first_second[candidate] + first_two : first_second[candidate];
-      rest[candidate] = chosen ? rest[candidate] + others : rest[candidate];
+      third_count_rows[candidate] =
+          chosen ? third_count_rows[candidate] + others : third_count_rows[candidate];
     }
   }
   // Adds the sums of one candidate to its cluster. The strip starts at column `u` and row `top` of
   // the cell.
   REGIONS_INLINE void add_to(int candidate, int u, int top, const SlicGrid& grid,
                              PackedSums& sums) const {
-    const Ints n = rest[candidate] >> kCount & ((1 << (kRow - kCount)) - 1);
-    const Ints third_row = (rest[candidate] & ((1 << kCount) - 1)) | rest[candidate] >> kRow << 16;
-    const auto four = Vectors<kLanes>::sum_lanes_of_four(first_second[candidate], third_row, n,
-                                                         n * Vectors<kLanes>::lane_numbers());
-    const auto all = [&](int i) { return static_cast<uint32_t>(four[i]); };
+    const Ints n =
+        third_count_rows[candidate] >> kCountShift & ((1 << (kRowShift - kCountShift)) - 1);
+    const Ints third_row = (third_count_rows[candidate] & ((1 << kCountShift) - 1)) |
+                           third_count_rows[candidate] >> kRowShift << 16;
+    const auto lane_sums = Vectors<kLanes>::sum_lanes_of_four(first_second[candidate], third_row, n,
+                                                              n * Vectors<kLanes>::lane_numbers());
+    const auto all = [&](int i) { return static_cast<uint32_t>(lane_sums[i]); };
     // Cluster sums count positions from the corner of the cluster's search window, one cell left of
     // and above its own cell.
     const int left = u + (2 - candidate % 3) * grid.width;
@@ -277,7 +280,7 @@ REGIONS_INLINE void sum_row(const AssignInput& input, int row, RowSubset row_sub
 // whose choice differs from the previous one.
 template <int kLanes>
 struct StripChoices {
-  static constexpr int kWord = std::min(kLanes, 8);  // bytes compared at once
+  static constexpr int kBytesAtOnce = std::min(kLanes, 8);  // bytes compared at once
   uint8_t candidate[kPatchRows][kLanes];
   uint64_t changed[kPatchRows * kLanes / 64] = {};  // one bit per pixel
 
@@ -287,10 +290,10 @@ struct StripChoices {
                             const uint8_t* old) {
     std::memcpy(candidate[row], &now, kLanes);
     uint32_t bits = 0;
-    for (int first = 0; first < kLanes; first += kWord) {
+    for (int first = 0; first < kLanes; first += kBytesAtOnce) {
       uint64_t differs = 0, before = 0;
-      std::memcpy(&differs, candidate[row] + first, kWord);
-      std::memcpy(&before, old + first, kWord);
+      std::memcpy(&differs, candidate[row] + first, kBytesAtOnce);
+      std::memcpy(&before, old + first, kBytesAtOnce);
       differs ^= before;
       differs |= differs >> 2;  // a candidate number has four bits
       differs |= differs >> 1;
@@ -323,10 +326,10 @@ REGIONS_INLINE void reassign_row(const AssignInput& input, int row, RowSubset ro
   const int height = cells.rows();
   // Positions count from the corner of each candidate's search window: the offsets from the cell's
   // corner to it.
-  Sums corner[kNoCandidate + 1] = {};
+  Sums window_offset[kNoCandidate + 1] = {};
   for (int candidate = 0; candidate < kCandidates; ++candidate) {
-    corner[candidate][3] = static_cast<uint32_t>((2 - candidate % 3) * grid.width);
-    corner[candidate][4] = static_cast<uint32_t>((2 - candidate / 3) * grid.height);
+    window_offset[candidate][3] = static_cast<uint32_t>((2 - candidate % 3) * grid.width);
+    window_offset[candidate][4] = static_cast<uint32_t>((2 - candidate / 3) * grid.height);
   }
   for_each_cell<Strip>(
       cells, [&](const typename Strip::View& view, int column) __attribute__((always_inline)) {
@@ -356,19 +359,19 @@ REGIONS_INLINE void reassign_row(const AssignInput& input, int row, RowSubset ro
                                   1,
                                   0,
                                   0};
-              const auto change = [&](int candidate, const Sums& by)
+              const auto change = [&](int candidate, const Sums& amount)
                   __attribute__((always_inline)) {
                 uint32_t* const part =
                     row_sums.sums[candidate / 3][column + candidate % 3 - 1].part;
                 Sums sums;
                 std::memcpy(&sums, part, sizeof sums);
-                sums += by;
+                sums += amount;
                 std::memcpy(part, &sums, sizeof sums);
               };
               uint8_t& candidate = chosen(x + lane, y);
-              change(candidate, Sums{} - (pixel + corner[candidate]));
+              change(candidate, Sums{} - (pixel + window_offset[candidate]));
               candidate = choices.candidate[r][lane];
-              change(candidate, pixel + corner[candidate]);
+              change(candidate, pixel + window_offset[candidate]);
             });
           }
         }
@@ -387,7 +390,7 @@ REGIONS_INLINE typename Vectors<kLanes>::Bytes codes_of(
 }
 
 template <ChoosingStrip Strip>
-REGIONS_INLINE void code_row(const AssignInput& input, int row, Image<uint8_t> codes) {
+REGIONS_INLINE void write_row_codes(const AssignInput& input, int row, Image<uint8_t> codes) {
   constexpr int kLanes = Strip::kLanes;
   using Ints = typename Vectors<kLanes>::Ints;
   const CellRow cells(input.cells, row);
@@ -427,7 +430,7 @@ struct CellSums {
     Words added[kWords];
     added[0] = reinterpret_cast<Words>((pixel[0] + kColorBias) | (pixel[1] + kColorBias) << 16);
     added[1] = reinterpret_cast<Words>(pixel[2] + (kColorBias + (1 << 16)));
-    added[2] = same(static_cast<uint32_t>(u | v << 16));
+    added[2] = broadcast(static_cast<uint32_t>(u | v << 16));
 #pragma GCC unroll 9
     for (int candidate = 0; candidate < kCandidates; ++candidate) {
       const Ints chosen = candidates == candidate;
@@ -440,7 +443,7 @@ struct CellSums {
  private:
   // Returns a vector of equal words. For `Words{} + number` g++ 12 generates one instruction per
   // lane.
-  REGIONS_INLINE static Words same(uint32_t number) {
+  REGIONS_INLINE static Words broadcast(uint32_t number) {
     uint32_t lanes[kLanes];
     for (int i = 0; i < kLanes; ++i) lanes[i] = number;
     Words words;
@@ -466,12 +469,12 @@ class CellBlock {
 #pragma GCC unroll 9
     for (int candidate = 0; candidate < kCandidates; ++candidate) {
       for (int w = 0; w < Sums::kWords; ++w) {
-        std::memcpy(&word_[candidate][w][kPad + cell], &sums.word[w][candidate], sizeof(Words));
+        std::memcpy(&word_[candidate][w][kPadding + cell], &sums.word[w][candidate], sizeof(Words));
       }
     }
   }
   REGIONS_INLINE void store_distances(int cell, int candidate, const Floats& max_distance) {
-    std::memcpy(&max_distance_[candidate][kPad + cell], &max_distance, sizeof max_distance);
+    std::memcpy(&max_distance_[candidate][kPadding + cell], &max_distance, sizeof max_distance);
   }
   // Adds the sums of cells begin..begin+count-1 to their clusters, including one cluster left and
   // one right of these cells.
@@ -483,12 +486,13 @@ class CellBlock {
       const auto left = 3 * dy, middle = left + 1, right = left + 2;
       for (int i = -1; i <= count; i += kLanes) {
         const auto all = [&](int w) __attribute__((always_inline)) {
-          return at(left, w, i + 1) + at(middle, w, i) + at(right, w, i - 1);
+          return words_at(left, w, i + 1) + words_at(middle, w, i) + words_at(right, w, i - 1);
         };
         const Words first = all(0), second = all(1), third = all(2);
         // Offset from the cell's corner to the corner of the cluster's search window, in cell
         // widths.
-        const Words columns_across = 2 * (at(left, 1, i + 1) >> 16) + (at(middle, 1, i) >> 16);
+        const Words columns_across =
+            2 * (words_at(left, 1, i + 1) >> 16) + (words_at(middle, 1, i) >> 16);
         const Words counted = second >> 16;
         const Words sum[] = {first & 0xffff,
                              first >> 16,
@@ -498,16 +502,17 @@ class CellBlock {
                              counted};
         for (int p = 0; p < 6; ++p) {
           uint32_t* const part = to[dy].part[p] + begin + i;
-          const Words more = load<Words>(part) + sum[p];
-          std::memcpy(part, &more, sizeof more);
+          const Words updated_sums = load<Words>(part) + sum[p];
+          std::memcpy(part, &updated_sums, sizeof updated_sums);
         }
         if constexpr (kIsSlico) {
           const auto larger = [](const Floats& a, const Floats& b) __attribute__((always_inline)) {
             return a > b ? a : b;
           };
-          const Floats distance = larger(load<Floats>(&max_distance_[left][kPad + i + 1]),
-                                         larger(load<Floats>(&max_distance_[middle][kPad + i]),
-                                                load<Floats>(&max_distance_[right][kPad + i - 1])));
+          const Floats distance =
+              larger(load<Floats>(&max_distance_[left][kPadding + i + 1]),
+                     larger(load<Floats>(&max_distance_[middle][kPadding + i]),
+                            load<Floats>(&max_distance_[right][kPadding + i - 1])));
           const auto max_distance = reinterpret_cast<Words>(
               __builtin_convertvector(distance, typename Vectors<kLanes>::Ints));
           uint32_t* const part = to[dy].part[6] + begin + i;
@@ -520,8 +525,8 @@ class CellBlock {
   }
 
  private:
-  static constexpr int kPad = kCellMargin + 2;  // zeros on each side
-  static constexpr int kPitch = kCells + 2 * kPad;
+  static constexpr int kPadding = kCellMargin + 2;  // zeros on each side
+  static constexpr int kPitch = kCells + 2 * kPadding;
 
   template <class Vector, class T>
   REGIONS_INLINE static Vector load(const T* from) {
@@ -529,8 +534,8 @@ class CellBlock {
     std::memcpy(&vector, from, sizeof vector);
     return vector;
   }
-  REGIONS_INLINE Words at(uint32_t candidate, int w, int cell) const {
-    return load<Words>(&word_[candidate][w][kPad + cell]);
+  REGIONS_INLINE Words words_at(uint32_t candidate, int w, int cell) const {
+    return load<Words>(&word_[candidate][w][kPadding + cell]);
   }
   uint32_t word_[kCandidates][Sums::kWords][kPitch];
   float max_distance_[kIsSlico ? kCandidates : 1][kPitch];
@@ -602,7 +607,7 @@ REGIONS_INLINE void sum_cell_row(const CellInput& input, int row, const CellSumR
 }
 
 template <ChoosingStrip Strip>
-REGIONS_INLINE void code_cell_row(const CellInput& input, int row, Image<uint8_t> codes) {
+REGIONS_INLINE void write_cell_row_codes(const CellInput& input, int row, Image<uint8_t> codes) {
   constexpr int kLanes = Strip::kLanes;
   using Ints = typename Vectors<kLanes>::Ints;
   const CellRow row_of_cells(input, row);
@@ -638,16 +643,18 @@ struct PassDispatch {
     static const auto run = select_for_cpu(reassign_row_16, reassign_row_8, reassign_row_4);
     run(in, row, row_subset, chosen, to);
   }
-  static void code(const AssignInput& in, int row, Codes codes) {
-    static const auto run = select_for_cpu(code_row_16, code_row_8, code_row_4);
+  static void write_codes(const AssignInput& in, int row, Codes codes) {
+    static const auto run =
+        select_for_cpu(write_row_codes_16, write_row_codes_8, write_row_codes_4);
     run(in, row, codes);
   }
   static void sum_small_cells(const CellInput& in, int row, const CellSumRow (&to)[3]) {
     static const auto run = select_for_cpu(sum_cell_row_16, sum_cell_row_8, sum_cell_row_4);
     run(in, row, to);
   }
-  static void code_small_cells(const CellInput& in, int row, Codes codes) {
-    static const auto run = select_for_cpu(code_cell_row_16, code_cell_row_8, code_cell_row_4);
+  static void write_small_cell_codes(const CellInput& in, int row, Codes codes) {
+    static const auto run =
+        select_for_cpu(write_cell_row_codes_16, write_cell_row_codes_8, write_cell_row_codes_4);
     run(in, row, codes);
   }
 
@@ -681,14 +688,14 @@ struct PassDispatch {
                              const RowSums& to) {
     reassign_row<Pixels<4>>(in, row, row_subset, chosen, to);
   }
-  REGIONS_16_LANES static void code_row_16(const AssignInput& in, int row, Codes codes) {
-    code_row<Pixels<16>>(in, row, codes);
+  REGIONS_16_LANES static void write_row_codes_16(const AssignInput& in, int row, Codes codes) {
+    write_row_codes<Pixels<16>>(in, row, codes);
   }
-  REGIONS_8_LANES static void code_row_8(const AssignInput& in, int row, Codes codes) {
-    code_row<Pixels<8>>(in, row, codes);
+  REGIONS_8_LANES static void write_row_codes_8(const AssignInput& in, int row, Codes codes) {
+    write_row_codes<Pixels<8>>(in, row, codes);
   }
-  static void code_row_4(const AssignInput& in, int row, Codes codes) {
-    code_row<Pixels<4>>(in, row, codes);
+  static void write_row_codes_4(const AssignInput& in, int row, Codes codes) {
+    write_row_codes<Pixels<4>>(in, row, codes);
   }
 
   REGIONS_16_LANES static void sum_cell_row_16(const CellInput& in, int row,
@@ -702,14 +709,14 @@ struct PassDispatch {
   static void sum_cell_row_4(const CellInput& in, int row, const CellSumRow (&to)[3]) {
     sum_cell_row<Cells<4>>(in, row, to);
   }
-  REGIONS_16_LANES static void code_cell_row_16(const CellInput& in, int row, Codes codes) {
-    code_cell_row<Cells<16>>(in, row, codes);
+  REGIONS_16_LANES static void write_cell_row_codes_16(const CellInput& in, int row, Codes codes) {
+    write_cell_row_codes<Cells<16>>(in, row, codes);
   }
-  REGIONS_8_LANES static void code_cell_row_8(const CellInput& in, int row, Codes codes) {
-    code_cell_row<Cells<8>>(in, row, codes);
+  REGIONS_8_LANES static void write_cell_row_codes_8(const CellInput& in, int row, Codes codes) {
+    write_cell_row_codes<Cells<8>>(in, row, codes);
   }
-  static void code_cell_row_4(const CellInput& in, int row, Codes codes) {
-    code_cell_row<Cells<4>>(in, row, codes);
+  static void write_cell_row_codes_4(const CellInput& in, int row, Codes codes) {
+    write_cell_row_codes<Cells<4>>(in, row, codes);
   }
 };
 

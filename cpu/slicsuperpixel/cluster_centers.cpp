@@ -21,7 +21,7 @@ struct Centers {
                          const SlicScale& scale) {
     uint32_t count[kLanes];
     // Vector selection; for a loop with a conditional g++ would generate branches.
-    const Ints counted = load(sum[5]), divisor = counted == 0 ? Ints{} + 1 : counted;
+    const Ints pixel_counts = load(sum[5]), divisor = pixel_counts == 0 ? Ints{} + 1 : pixel_counts;
     std::memcpy(count, &divisor, sizeof count);
     for (int i = 0; i < kLanes; ++i) {
       part[3][i] = offset_of(mean_of(sum[3][i], count[i]), grid.width);
@@ -45,7 +45,7 @@ struct Centers {
         for (int c = 0; c < 3; ++c) base[i] += color_share(part[c][i], scale.square[c]);
       }
     }
-    const Ints chosen = counted == 0 ? Ints{} + CellCenterRow::kEmpty : load(base);
+    const Ints chosen = pixel_counts == 0 ? Ints{} + CellCenterRow::kEmpty : load(base);
     std::memcpy(base, &chosen, sizeof base);
   }
   REGIONS_INLINE void store(const CellCenterRow& to, int column) const {
@@ -72,7 +72,7 @@ REGIONS_INLINE uint64_t update_centers_in(const CellInput& input, int row, const
   for (uint32_t* part : sums.part) {
     std::fill_n(part + grid.columns, kLanes, 0u);  // cells beyond the last column are empty
   }
-  uint64_t moved = 0;
+  uint64_t total_movement = 0;
   for (int column = 0; column < grid.columns; column += kLanes) {
     uint32_t sum[CellSumRow::kParts][kLanes];
     for (int p = 0; p < CellSumRow::kParts; ++p) {
@@ -91,10 +91,10 @@ REGIONS_INLINE uint64_t update_centers_in(const CellInput& input, int row, const
     const auto load = Centers<kLanes>::load;
     const auto alive = (load(from.base + column) != CellCenterRow::kEmpty) &
                        (load(centers.base) != CellCenterRow::kEmpty);
-    moved += Vectors<kLanes>::sum_lanes(load(distance) & alive);
+    total_movement += Vectors<kLanes>::sum_lanes(load(distance) & alive);
     centers.store(to, column);
   }
-  return moved;
+  return total_movement;
 }
 REGIONS_16_LANES uint64_t update_centers_16(const CellInput& in, int row, const CellSumRow& sums) {
   return update_centers_in<16>(in, row, sums);

@@ -30,39 +30,44 @@ class RowEdges {
   RowEdges(int width, std::byte* scratch)
       : width_(width),
         words_(words_for(width)),
-        across_(reinterpret_cast<Word*>(scratch)),
-        across_above_(across_ + words_),
-        down_(across_above_ + words_),
-        flags_(reinterpret_cast<uint8_t*>(down_ + words_)) {}
+        differs_from_left_(reinterpret_cast<Word*>(scratch)),
+        above_differs_from_left_(differs_from_left_ + words_),
+        differs_from_above_(above_differs_from_left_ + words_),
+        flags_(reinterpret_cast<uint8_t*>(differs_from_above_ + words_)) {}
   static size_t bytes(int width) {
     return 3 * sizeof(Word) * static_cast<size_t>(words_for(width)) + static_cast<size_t>(width);
   }
 
   // Compares the next row with its left neighbours. The first pixel counts as different.
-  void find_across(const uint32_t* row) {
-    std::swap(across_, across_above_);
+  void compare_with_left(const uint32_t* row) {
+    std::swap(differs_from_left_, above_differs_from_left_);
     flags_[0] = 1;
     flag_differences(row + 1, row, width_ - 1, flags_ + 1);
-    pack(across_);
+    pack(differs_from_left_);
   }
-  void find_down(const uint32_t* row, const uint32_t* above) {
+  void compare_with_above(const uint32_t* row, const uint32_t* above) {
     flag_differences(row, above, width_, flags_);
-    pack(down_);
+    pack(differs_from_above_);
   }
 
   // Calls visit(x) for the first pixel of each run of the row.
   template <class Visit>
   void for_each_start(Visit visit) const {
-    for (int w = 0; w < words_; ++w) for_each_bit(w, across_[w], visit);
+    for (int w = 0; w < words_; ++w) for_each_bit(w, differs_from_left_[w], visit);
   }
   // Calls across(x) and down(x) for pixels whose left or upper neighbour differs. Pairs are skipped
   // if the previous pair, above or to the left, has the same two labels.
-  template <class Across, class Down>
-  void for_each_contact(Across across, Down down) const {
+  template <class VisitLeft, class VisitAbove>
+  void for_each_contact(VisitLeft visit_left, VisitAbove visit_above) const {
     for (int w = 0; w < words_; ++w) {
-      for_each_bit(w, across_[w] & (down_[w] | left_neighbour_bits(down_, w)) & ~Word{w == 0},
-                   across);
-      for_each_bit(w, down_[w] & (across_[w] | across_above_[w]), down);
+      for_each_bit(w,
+                   differs_from_left_[w] &
+                       (differs_from_above_[w] | left_neighbour_bits(differs_from_above_, w)) &
+                       ~Word{w == 0},
+                   visit_left);
+      for_each_bit(w,
+                   differs_from_above_[w] & (differs_from_left_[w] | above_differs_from_left_[w]),
+                   visit_above);
     }
   }
 
@@ -76,9 +81,9 @@ class RowEdges {
   }
 
   int width_, words_;
-  Word* across_;
-  Word* across_above_;
-  Word* down_;
+  Word* differs_from_left_;
+  Word* above_differs_from_left_;
+  Word* differs_from_above_;
   uint8_t* flags_;
 };
 
@@ -126,10 +131,10 @@ class FragmentMerger {
       fragment.area += run.length;
       for (int c = 0; c < 3; ++c) fragment.color[c] += run.color[c];
     });
-    for_each_label([&](uint32_t p) {
-      graph.parent[p] = p;
-      graph.choice[p] = 0;
-      graph.color[p] = color_of(graph.fragment[p]);
+    for_each_label([&](uint32_t label) {
+      graph.parent[label] = label;
+      graph.choice[label] = 0;
+      graph.color[label] = color_of(graph.fragment[label]);
     });
   }
 
@@ -147,18 +152,18 @@ class FragmentMerger {
   }
   // Numbers the remaining fragments and returns their number.
   uint32_t number_superpixels() const {
-    uint32_t left = 0;
-    for_each_label([&](uint32_t p) {
-      const uint32_t root = root_of(p);
-      graph_.superpixel_of[p] = root == p ? ++left : graph_.superpixel_of[root];
+    uint32_t count = 0;
+    for_each_label([&](uint32_t label) {
+      const uint32_t root = root_of(label);
+      graph_.superpixel_of[label] = root == label ? ++count : graph_.superpixel_of[root];
     });
-    return left;
+    return count;
   }
 
  private:
   template <class Visit>
   void for_each_label(Visit visit) const {
-    for (uint32_t p = 1; p <= fragment_count_; ++p) visit(p);
+    for (uint32_t label = 1; label <= fragment_count_; ++label) visit(label);
   }
   uint32_t root_of(uint32_t label) const {
     uint32_t* const parent = graph_.parent;
@@ -173,8 +178,8 @@ class FragmentMerger {
   }
   void find_choosers(uint32_t min_area) {
     chooser_count_ = 0;
-    for_each_label([&](uint32_t p) {
-      if (is_root(p) && graph_.fragment[p].area < min_area) add_chooser(p);
+    for_each_label([&](uint32_t label) {
+      if (is_root(label) && graph_.fragment[label].area < min_area) add_chooser(label);
     });
     for (size_t band = 0; band < bands_.size(); ++band)
       active_contacts_[band] = bands_[band].contacts;
@@ -188,7 +193,7 @@ class FragmentMerger {
   }
 
   void choose();
-  template <bool kExclusive>
+  template <bool kSingleThread>
   std::span<FragmentContact> choose_among(std::span<FragmentContact> contacts) const;
   void mark_retained(const RetentionRule& rule) const;
   bool follow_choices(uint32_t min_area);
@@ -207,7 +212,8 @@ class FragmentMerger {
 // Finds the best neighbour of each fragment that chooses.
 void FragmentMerger::choose() {
   // A root has a smaller label than the fragments below it.
-  for_each_label([&](uint32_t p) { graph_.parent[p] = graph_.parent[graph_.parent[p]]; });
+  for_each_label(
+      [&](uint32_t label) { graph_.parent[label] = graph_.parent[graph_.parent[label]]; });
   size_t all = 0;
   for (size_t band = 0; band < bands_.size(); ++band) all += active_contacts_[band].size();
   if (workers_.threads() == 1 || all < kMinContacts) {
@@ -223,7 +229,7 @@ void FragmentMerger::choose() {
 
 // Moves the contacts of fragments that choose to the front and returns them. kExclusive: no other
 // thread works at the same time.
-template <bool kExclusive>
+template <bool kSingleThread>
 std::span<FragmentContact> FragmentMerger::choose_among(std::span<FragmentContact> contacts) const {
   const FragmentGraph graph = graph_;
   const SlicScale scale = scale_;
@@ -233,15 +239,16 @@ std::span<FragmentContact> FragmentMerger::choose_among(std::span<FragmentContac
   size_t count = 0;
   // without a branch, because it would be unpredictable
   for (FragmentContact& contact : contacts) {
-    const FragmentContact now = {graph.parent[contact.a], graph.parent[contact.b]};
+    const FragmentContact roots = {graph.parent[contact.a], graph.parent[contact.b]};
     contact = contacts[count];
-    contacts[count] = now;
-    count += static_cast<size_t>((now.a != now.b) & ((choice_at(now.a) | choice_at(now.b)) != 0));
+    contacts[count] = roots;
+    count += static_cast<size_t>((roots.a != roots.b) &
+                                 ((choice_at(roots.a) | choice_at(roots.b)) != 0));
   }
   const auto lower_choice = [&](uint32_t fragment, uint64_t choice) {
     uint64_t before = choice_at(fragment);  // 0 if the fragment does not choose
     const std::atomic_ref to(graph.choice[fragment]);
-    if constexpr (kExclusive) {
+    if constexpr (kSingleThread) {
       to.store(std::min(before, choice), std::memory_order_relaxed);
     } else {
       while (choice < before &&
@@ -261,11 +268,11 @@ std::span<FragmentContact> FragmentMerger::choose_among(std::span<FragmentContac
 // Each parent must be a root.
 void FragmentMerger::mark_retained(const RetentionRule& rule) const {
   const auto for_each_root = [&](auto visit) {
-    for_each_label([&](uint32_t p) {
-      if (!is_root(p)) return;
-      const uint64_t choice = graph_.choice[p] != 0 ? graph_.choice[p] : kNoChoice;
-      const FragmentGraph::Pixel& first = graph_.first_pixel[p];
-      visit(p, rule.rank_of(graph_.fragment[p].area, choice, first.x, first.y));
+    for_each_label([&](uint32_t label) {
+      if (!is_root(label)) return;
+      const uint64_t choice = graph_.choice[label] != 0 ? graph_.choice[label] : kNoChoice;
+      const FragmentGraph::Pixel& first = graph_.first_pixel[label];
+      visit(label, rule.rank_of(graph_.fragment[label].area, choice, first.x, first.y));
     });
   };
   uint32_t rank_histogram[RetentionRule::kRanks] = {};
@@ -274,8 +281,8 @@ void FragmentMerger::mark_retained(const RetentionRule& rule) const {
   while (rank > 0 && count < rule.requested) count += rank_histogram[--rank];
   for (uint32_t r = RetentionRule::first_of_step(rank); r < rank; ++r) count += rank_histogram[r];
   const uint32_t bound = rule.bound(rank, count);
-  for_each_root([&](uint32_t fragment, uint32_t of_fragment) {
-    if (of_fragment < bound) return;
+  for_each_root([&](uint32_t fragment, uint32_t fragment_rank) {
+    if (fragment_rank < bound) return;
     graph_.fragment[fragment].area |= Fragment::kRetained;
     if (graph_.choice[fragment] != 0) graph_.choice[fragment] = kNoChoice;
   });
@@ -318,12 +325,12 @@ size_t run_scratch_bytes(int width) { return RowEdges::bytes(width); }
 FragmentBand find_runs(ConstLabelMap labels, const ColorPlanes& colors, int begin, int end,
                        FragmentRun* runs, FragmentContact* contacts, std::byte* scratch) {
   RowEdges edges(labels.width, scratch);
-  if (begin > 0) edges.find_across(labels.row(begin - 1));
+  if (begin > 0) edges.compare_with_left(labels.row(begin - 1));
   FragmentRun* run = runs;
   FragmentContact* contact = contacts;
   for (int y = begin; y < end; ++y) {
     const uint32_t* const row = labels.row(y);
-    edges.find_across(row);
+    edges.compare_with_left(row);
     FragmentRun* const first = run;
     edges.for_each_start([&](int x) {
       if (run != first) run[-1].length = static_cast<uint32_t>(x - run[-1].x);
@@ -338,7 +345,7 @@ FragmentBand find_runs(ConstLabelMap labels, const ColorPlanes& colors, int begi
       continue;
     }
     const uint32_t* const above = labels.row(y - 1);
-    edges.find_down(row, above);
+    edges.compare_with_above(row, above);
     edges.for_each_contact(
         [&](int x) {
           *contact++ = {row[x - 1], row[x]};

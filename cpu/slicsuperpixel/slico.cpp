@@ -27,14 +27,14 @@ struct SlicoCandidates {
     const SlicGrid& grid = cells.grid;
     const SlicScale& scale = cells.input.scale;
     for (int c = 0; c < 3; ++c) weight[c] = static_cast<float>(scale.weight[c]);
-    const auto make = [&](Center center, int dx, int dy) {
+    const auto make_candidate = [&](Center center, int dx, int dy) {
       for (int& coefficient : center.color) coefficient = 0;
       center.base = 0;
       return candidate_at(center, dx, dy, grid, scale);
     };
 #pragma GCC unroll 9
     for (int candidate = 0; candidate < kCandidates; ++candidate) {
-      const CandidateVectors<kLanes> vectors(cells, first, candidate, make);
+      const CandidateVectors<kLanes> vectors(cells, first, candidate, make_candidate);
       const AdaptiveCandidate empty = adaptive_candidate_of({}, {}, true, candidate, grid, scale);
       base[candidate] = vectors.alive ? vectors.base : Ints{} + empty.place.base;
       column[candidate] = vectors.column;
@@ -66,7 +66,7 @@ class SlicoStrip {
   REGIONS_INLINE SlicoStrip(const View& view, int u, int patch, RowSubset) : view_(view) {
 #pragma GCC unroll 9
     for (int candidate = 0; candidate < kCandidates; ++candidate) {
-      start_[candidate] = view.starts(candidate, u, patch);
+      start_score_[candidate] = view.start_scores(candidate, u, patch);
       max_distance_[candidate] = Floats{};
     }
   }
@@ -85,7 +85,7 @@ class SlicoStrip {
       }
       Floats score = distance * view_.select(view_.all.factor[candidate]);
       score = score < kMaxColorScore ? score : Floats{} + kMaxColorScore;
-      const Ints sum = start_[candidate] + v * view_.select(view_.all.row[candidate]) +
+      const Ints sum = start_score_[candidate] + v * view_.select(view_.all.row[candidate]) +
                        16 * __builtin_convertvector(score, Ints);
       const Ints better = candidate == 0 ? Ints{} == 0 : sum < best;
       best = better ? sum : best;
@@ -114,7 +114,7 @@ class SlicoStrip {
 
  private:
   const View view_;
-  Ints start_[kCandidates];
+  Ints start_score_[kCandidates];
   Floats max_distance_[kCandidates];
   Floats distance_ = {};
 };
@@ -129,7 +129,7 @@ void slico_assign_and_sum(const AssignInput& input, int row, RowSubset row_subse
 }
 
 void write_slico_codes(const AssignInput& input, int row, Image<uint8_t> codes) {
-  Passes::code(input, row, codes);
+  Passes::write_codes(input, row, codes);
 }
 
 void slico_assign_and_sum_cells(const CellInput& input, int row, const CellSumRow (&sums)[3]) {
@@ -137,7 +137,7 @@ void slico_assign_and_sum_cells(const CellInput& input, int row, const CellSumRo
 }
 
 void write_slico_cell_codes(const CellInput& input, int row, Image<uint8_t> codes) {
-  Passes::code_small_cells(input, row, codes);
+  Passes::write_small_cell_codes(input, row, codes);
 }
 
 }  // namespace regions

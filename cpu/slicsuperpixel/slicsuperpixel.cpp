@@ -73,12 +73,12 @@ class SlicCpu final : public Algorithm<Params> {
     SuperpixelBuffers& buffers = buffers_.at(static_cast<size_t>(job.slot));
     WarmStart warm;
     if (params.warm_start) {
-      warm = {true, std::exchange(is_reset_, false), turns_.take_ticket()};
+      warm = {true, std::exchange(is_reset_, false), sequencer_.take_ticket()};
     }
-    const FrameGuard turn_guard(queue_of(queue), [this, warm] {
+    const FrameGuard frame_guard(queue_of(queue), [this, warm] {
       if (!warm.is_enabled) return;
       // the next frame has no clusters to start from
-      turns_.finish(warm.turn, [&] { previous_.grid = {}; });
+      sequencer_.finish(warm.ticket, [&] { previous_.grid = {}; });
     });
     queue_of(queue).submit([this, job, params, warm] { find_clusters(job, params, warm); });
     FrameTask label_task;
@@ -96,7 +96,7 @@ class SlicCpu final : public Algorithm<Params> {
   struct WarmStart {
     bool is_enabled = false;
     bool discards_previous = false;
-    uint64_t turn = 0;
+    uint64_t ticket = 0;
   };
 
   SuperpixelBuffers& buffers_of(const FrameTask& job) {
@@ -126,7 +126,7 @@ class SlicCpu final : public Algorithm<Params> {
   }
   // Calls body(y, band) for all rows, bands in parallel.
   template <std::invocable<int, int> Body>
-  void for_rows(Body body) const {
+  void for_each_row(Body body) const {
     workers_.parallel_for(band_count(), [&](int band) {
       for (int y = first_row(band); y < first_row(band + 1); ++y) body(y, band);
     });
@@ -146,7 +146,7 @@ class SlicCpu final : public Algorithm<Params> {
     SlicVariant variant = SlicVariant::slic;
   } previous_;
   bool is_reset_ = true;  // used only by the thread that calls enqueue()
-  FrameSequencer turns_;
+  FrameSequencer sequencer_;
 };
 
 void SlicCpu::find_clusters(const FrameTask& job, const Params& params, const WarmStart& warm) {
@@ -161,7 +161,7 @@ void SlicCpu::find_clusters(const FrameTask& job, const Params& params, const Wa
   const Clustering clusters{buffers, grid, scale, workers_};
   int center_set = 0;
   if (warm.is_enabled) {
-    turns_.wait_for_turn(warm.turn);
+    sequencer_.wait_for_turn(warm.ticket);
     const bool is_compatible = !warm.discards_previous && previous_.grid == grid &&
                                previous_.space == params.color_space &&
                                previous_.variant == params.variant;
@@ -170,7 +170,7 @@ void SlicCpu::find_clusters(const FrameTask& job, const Params& params, const Wa
     previous_.variant = params.variant;
     center_set = clusters.find_centers(
         params, {previous_.sums.data(), previous_.max_distance.data()}, is_compatible);
-    turns_.advance();
+    sequencer_.advance();
   } else {
     center_set = clusters.find_centers(params, {}, false);
   }
@@ -191,27 +191,27 @@ void SlicCpu::build_superpixels(const FrameTask& job, const Params& params) {
   const uint32_t total =
       enforce_connectivity(buffers.graph, bands, rule, scale_of(grid, params), workers_);
   const LabelMap labels = job.labels.empty() ? buffers.labels : job.labels;
-  for_rows([&](int y, int) {
+  for_each_row([&](int y, int) {
     const uint32_t* from = buffers.fragments.row(y);
     uint32_t* to = labels.row(y);
     for (int x = 0; x < labels.width; ++x) to[x] = buffers.graph.superpixel_of[from[x]];
   });
 
-  const bool draws = !job.out.empty() &&
-                     (params.output == SlicOutput::overlay || params.output == SlicOutput::mean);
+  const bool needs_records = !job.out.empty() && (params.output == SlicOutput::overlay ||
+                                                  params.output == SlicOutput::mean);
   Region* table = job.table.regions ? job.table.regions : buffers.records;
   const uint32_t capacity = job.table.regions ? job.table.capacity : setup_.max_regions;
   std::span<Region> records(table, std::min(total, capacity));
-  if (job.table.regions || draws) {
+  if (job.table.regions || needs_records) {
     measure_regions(job, buffers, records);
     if (params.warm_start) {
       assign_tracks(buffers, bands, grid, rule.min_area, labels, records);
     }
   }
-  const auto recorded = static_cast<uint32_t>(records.size());
-  if (job.table.moments) measure_moments(job, params, buffers, {job.table.moments, recorded});
+  const auto recorded_count = static_cast<uint32_t>(records.size());
+  if (job.table.moments) measure_moments(job, params, buffers, {job.table.moments, recorded_count});
   if (job.table.borders) {
-    *job.table.border_count = find_borders(bands, buffers.graph.superpixel_of, recorded,
+    *job.table.border_count = find_borders(bands, buffers.graph.superpixel_of, recorded_count,
                                            buffers.borders, job.table.borders);
   }
   if (job.table.total) *job.table.total = total;
@@ -265,11 +265,11 @@ void SlicCpu::write_output(const FrameTask& job, const Params& params,
                            std::span<Region> records) const {
   switch (params.output) {
     case SlicOutput::labels:
-      return for_rows([&](int y, int) { write_label_row(labels, y, job.out); });
+      return for_each_row([&](int y, int) { write_label_row(labels, y, job.out); });
     case SlicOutput::boundaries:
-      return for_rows([&](int y, int) { write_boundary_row(labels, y, job.out); });
+      return for_each_row([&](int y, int) { write_boundary_row(labels, y, job.out); });
     case SlicOutput::mean:
-      return for_rows([&](int y, int) { write_mean_row(labels, y, records, job.out); });
+      return for_each_row([&](int y, int) { write_mean_row(labels, y, records, job.out); });
     case SlicOutput::overlay:
       return draw(job.in, job.out, labels, records, params, buffers.ink, workers_);
     case SlicOutput::none:
@@ -332,14 +332,14 @@ void SuperpixelBuffers::allocate(Backend& backend, const Setup& setup) {
 }
 
 void SuperpixelBuffers::allocate_sums(Backend& backend, Size size) {
-  const auto sums_of = [](size_t columns, size_t rows) { return 3 * (columns + 2) * rows; };
+  const auto sum_entries = [](size_t columns, size_t rows) { return 3 * (columns + 2) * rows; };
   // For the smallest cells, 2x2 pixels, and for the lowest cells that have several phases of rows.
   const size_t max_columns = width_ / 2 + 1, height = static_cast<size_t>(size.height);
   const size_t pixels = size.area(), max_contacts = kMaxContactsPerPixel * pixels;
   const size_t contact_bytes =
       max_contacts * sizeof(FragmentContact) + (pixels + 1) * sizeof(FragmentGraph::Pixel);
-  const size_t count = std::max({sums_of(max_columns, height / 2 + 1),
-                                 kMaxRowStep * sums_of(max_columns, height / kPatchRows + 1),
+  const size_t count = std::max({sum_entries(max_columns, height / 2 + 1),
+                                 kMaxRowStep * sum_entries(max_columns, height / kPatchRows + 1),
                                  contact_bytes / sizeof(PackedSums) + 1});
   sums = allocate_array<PackedSums>(backend, count);
   max_distance = allocate_array<uint32_t>(backend, count);

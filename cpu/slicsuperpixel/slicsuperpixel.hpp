@@ -171,7 +171,7 @@ size_t border_table_size(size_t labels);
 // number. superpixel_of[run.label] is the superpixel of a run. `table` must have
 // border_table_size(recorded) entries; their contents do not matter.
 uint32_t find_borders(std::span<const FragmentBand> bands, const uint32_t* superpixel_of,
-                      uint32_t recorded, Border* table, Border* borders);
+                      uint32_t recorded_count, Border* table, Border* borders);
 
 // Sums the samples of row y over each run. `values` receives one entry per run.
 void sum_run_values(const ConstFrame& frame, int y, const FragmentRun* runs, size_t count,

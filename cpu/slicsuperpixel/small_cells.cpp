@@ -41,7 +41,7 @@ class Iteration {
  public:
   Iteration(const CellInput& input, const Workers& workers, ClusterSums* saved_sums,
             uint32_t* max_distance)
-      : in_(input),
+      : input_(input),
         bands_(input.grid, workers),
         saved_sums_(saved_sums),
         saved_max_distance_(max_distance) {}
@@ -49,74 +49,74 @@ class Iteration {
   uint64_t run(const Workers& workers) {
     workers.parallel_for(bands_.count, [&](int band) { assign_band(band); });
     workers.parallel_for(2 * (bands_.count - 1), [&](int i) { combine_shared_rows(i / 2, i % 2); });
-    return moved_;
+    return total_movement_;
   }
 
  private:
   CellSumRow working_row(int band, int row) const {
-    return in_.memory.sum_row(band, (row + 3) % 3, in_.grid);
+    return input_.memory.sum_row(band, (row + 3) % 3, input_.grid);
   }
 
   void assign_band(int band) {
     const int begin = bands_.begin(band), end = bands_.begin(band + 1);
-    clear(working_row(band, begin - 1), in_.grid);
-    clear(working_row(band, begin), in_.grid);
-    uint64_t moved = 0;
+    clear(working_row(band, begin - 1), input_.grid);
+    clear(working_row(band, begin), input_.grid);
+    uint64_t total_movement = 0;
     for (int row = begin; row < end; ++row) {
-      clear(working_row(band, row + 1), in_.grid);
+      clear(working_row(band, row + 1), input_.grid);
       const CellSumRow sums[3] = {working_row(band, row - 1), working_row(band, row),
                                   working_row(band, row + 1)};
-      assign_and_sum_cells(in_, row, sums);
-      moved += finish_row(band, row - 1);
+      assign_and_sum_cells(input_, row, sums);
+      total_movement += finish_row(band, row - 1);
     }
-    moved += finish_row(band, end - 1) + finish_row(band, end);
-    moved_ += moved;
+    total_movement += finish_row(band, end - 1) + finish_row(band, end);
+    total_movement_ += total_movement;
   }
 
   // Updates the centres of a row that is complete, or saves its sums for combine_shared_rows() if
   // another band adds to them.
   uint64_t finish_row(int band, int row) const {
-    if (row < 0 || row >= in_.grid.rows) return 0;
+    if (row < 0 || row >= input_.grid.rows) return 0;
     const int begin = bands_.begin(band), end = bands_.begin(band + 1);
     const CellSumRow sums = working_row(band, row);
-    const bool shared = (row <= begin && begin > 0) || (row >= end - 1 && end < in_.grid.rows);
+    const bool shared = (row <= begin && begin > 0) || (row >= end - 1 && end < input_.grid.rows);
     if (!shared) return update_row(row, sums);
     const int shared_row = row < begin                 ? above_first
                            : row == begin && begin > 0 ? first
                            : row < end                 ? last
                                                        : below_last;
-    const CellSumRow to = in_.memory.sum_row(band, shared_row, in_.grid);
-    std::copy_n(sums.part[0] - kCellMargin, CellSumRow::kParts * cell_stride(in_.grid.columns),
+    const CellSumRow to = input_.memory.sum_row(band, shared_row, input_.grid);
+    std::copy_n(sums.part[0] - kCellMargin, CellSumRow::kParts * cell_stride(input_.grid.columns),
                 to.part[0] - kCellMargin);
     return 0;
   }
 
   // Updates the last row of `band` (below = 0), or the first row of the next band (below = 1).
   void combine_shared_rows(int band, int below) {
-    const SlicGrid& grid = in_.grid;
-    const CellSumRow sums = in_.memory.sum_row(band, below ? below_last : last, grid);
-    const CellSumRow more = in_.memory.sum_row(band + 1, below ? first : above_first, grid);
+    const SlicGrid& grid = input_.grid;
+    const CellSumRow sums = input_.memory.sum_row(band, below ? below_last : last, grid);
+    const CellSumRow more = input_.memory.sum_row(band + 1, below ? first : above_first, grid);
     for (int p = 0; p < CellSumRow::kParts; ++p) {
       for (int c = 0; c < grid.columns; ++c) {
         uint32_t& sum = sums.part[p][c];
         sum = p == 6 ? std::max(sum, more.part[p][c]) : sum + more.part[p][c];
       }
     }
-    moved_ += update_row(bands_.begin(band + 1) - 1 + below, sums);
+    total_movement_ += update_row(bands_.begin(band + 1) - 1 + below, sums);
   }
 
   uint64_t update_row(int row, const CellSumRow& sums) const {
-    if (!saved_sums_) return update_centers(in_, row, sums, nullptr, nullptr);
-    const size_t first_cell = in_.grid.index(0, row);
-    return update_centers(in_, row, sums, saved_sums_ + first_cell,
+    if (!saved_sums_) return update_centers(input_, row, sums, nullptr, nullptr);
+    const size_t first_cell = input_.grid.index(0, row);
+    return update_centers(input_, row, sums, saved_sums_ + first_cell,
                           saved_max_distance_ + first_cell);
   }
 
-  const CellInput& in_;
+  const CellInput& input_;
   const RowBands bands_;
   ClusterSums* const saved_sums_;
   uint32_t* const saved_max_distance_;
-  std::atomic<uint64_t> moved_ = 0;
+  std::atomic<uint64_t> total_movement_ = 0;
 };
 
 }  // namespace

@@ -89,21 +89,21 @@ void Clustering::gather_sums(int row, int phase, const CellSumRow& to) const {
 // sixteenths of a pixel.
 uint64_t Clustering::update_all_centers(int center_set, int phase,
                                         const SavedClusters& saved) const {
-  std::atomic<uint64_t> moved = 0;
-  const int shares = std::min(grid.rows, FragmentBand::kMax);
-  workers.parallel_for(shares, [&](int share) {
-    const CellSumRow sums = buffers.cells.sum_row(share, 0, grid);
-    uint64_t moved_here = 0;
-    for (int row = grid.rows * share / shares; row < grid.rows * (share + 1) / shares; ++row) {
+  std::atomic<uint64_t> total_movement = 0;
+  const int bands = std::min(grid.rows, FragmentBand::kMax);
+  workers.parallel_for(bands, [&](int band) {
+    const CellSumRow sums = buffers.cells.sum_row(band, 0, grid);
+    uint64_t band_movement = 0;
+    for (int row = grid.rows * band / bands; row < grid.rows * (band + 1) / bands; ++row) {
       gather_sums(row, phase, sums);
       const size_t first_cell = grid.index(0, row);
-      moved_here += update_centers(cells_of(center_set), row, sums,
-                                   saved.sums ? saved.sums + first_cell : nullptr,
-                                   saved.sums ? saved.max_distance + first_cell : nullptr);
+      band_movement += update_centers(cells_of(center_set), row, sums,
+                                      saved.sums ? saved.sums + first_cell : nullptr,
+                                      saved.sums ? saved.max_distance + first_cell : nullptr);
     }
-    moved += moved_here;
+    total_movement += band_movement;
   });
-  return moved;
+  return total_movement;
 }
 
 // `is_first`: the pixels of this phase have not been assigned before. Later most of them keep their
@@ -144,10 +144,10 @@ int Clustering::find_centers(const SlicParams& params, const SavedClusters& save
   int center_set = 0;
   for (int i = 0; i < params.iterations; ++i) {
     const bool may_be_last = params.tolerance > 0 || i + 1 == params.iterations;
-    const uint64_t moved = iterate(center_set, i, rows_in_iteration(grid, params, i),
-                                   may_be_last ? saved : SavedClusters{});
+    const uint64_t total_movement = iterate(center_set, i, rows_in_iteration(grid, params, i),
+                                            may_be_last ? saved : SavedClusters{});
     center_set = 1 - center_set;
-    if (params.tolerance > 0 && moved <= limit) break;
+    if (params.tolerance > 0 && total_movement <= limit) break;
   }
   return center_set;
 }

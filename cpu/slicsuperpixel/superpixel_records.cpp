@@ -21,11 +21,11 @@ void find_largest_fragments(const SuperpixelBuffers& buffers, std::span<const Fr
     area[run.label] += run.length;
   });
   std::fill_n(buffers.largest_fragment, grid.cells(), 0);
-  for (uint32_t p = 1; p <= seen; ++p) {
-    const auto [x, y] = buffers.graph.first_pixel[p];
+  for (uint32_t label = 1; label <= seen; ++label) {
+    const auto [x, y] = buffers.graph.first_pixel[label];
     const uint32_t first = y * static_cast<uint32_t>(grid.size.width) + x;
     uint64_t& largest = buffers.largest_fragment[cluster_at(buffers.codes(x, y), x, y, grid)];
-    largest = std::max(largest, fragment_claim(area[p], first));
+    largest = std::max(largest, fragment_claim(area[label], first));
   }
 }
 

@@ -7,7 +7,7 @@
 namespace regions::slicsuperpixel {
 namespace {
 
-using Wide = unsigned long long;
+using Uint64 = unsigned long long;
 constexpr int kThreads = 256;
 constexpr int kScanThreads = 1024;
 constexpr int kRows = 8;
@@ -19,20 +19,20 @@ __global__ __launch_bounds__(kThreads) void clear_kernel(Borders borders) {
 }
 
 // Returns the table key of two touching pixels' labels; 0 if they are equal or not recorded.
-__device__ inline Wide key_of(uint32_t a, uint32_t b, uint32_t capacity) {
+__device__ inline Uint64 key_of(uint32_t a, uint32_t b, uint32_t capacity) {
   const uint32_t low = min(a, b), high = max(a, b);
-  return low == high || high > capacity ? 0 : static_cast<Wide>(low) << 32 | high;
+  return low == high || high > capacity ? 0 : static_cast<Uint64>(low) << 32 | high;
 }
 
 // Adds to the entry of a pair. The order of atomics does not matter, because integers are added.
 // There is always a free entry: a planar map has fewer than 3 borders per label, and the table has
 // at least 4 entries per label.
-__device__ void add_sides(const Borders& borders, Wide key, uint32_t sides) {
+__device__ void add_sides(const Borders& borders, Uint64 key, uint32_t sides) {
   if (key == 0 || sides == 0) return;
-  const Wide mixed = key * 0x9E3779B97F4A7C15ull;
-  for (auto entry = static_cast<uint32_t>(mixed >> 32);; ++entry) {
+  const Uint64 hash = key * 0x9E3779B97F4A7C15ull;
+  for (auto entry = static_cast<uint32_t>(hash >> 32);; ++entry) {
     entry &= borders.table_size - 1;
-    const Wide found = atomicCAS(borders.key + entry, Wide{0}, key);
+    const Uint64 found = atomicCAS(borders.key + entry, Uint64{0}, key);
     if (found != 0 && found != key) continue;
     if (found == 0) atomicAdd(borders.degree + (key >> 32) - 1, 1u);
     atomicAdd(borders.length + entry, sides);
@@ -47,11 +47,12 @@ __global__ __launch_bounds__(kThreads) void count_kernel(ConstLabelMap labels, B
   const int top = (static_cast<int>(blockIdx.y) * (kThreads / 32) + warp) * kRows;
   const int end = min(top + kRows, labels.height);
   const bool inside = x < labels.width;
-  Wide current_pair = 0;  // pair to the left, mostly the same in the next row
+  Uint64 current_pair = 0;  // pair to the left, mostly the same in the next row
   uint32_t sides = 0;
   for (int y = top; y < end; ++y) {  // the same for all lanes
     const uint32_t label = inside ? labels(x, y) : 0;
-    const Wide left_pair = inside && x > 0 ? key_of(label, labels(x - 1, y), borders.capacity) : 0;
+    const Uint64 left_pair =
+        inside && x > 0 ? key_of(label, labels(x - 1, y), borders.capacity) : 0;
     if (left_pair != current_pair) {
       add_sides(borders, current_pair, sides);
       current_pair = left_pair;
@@ -59,8 +60,9 @@ __global__ __launch_bounds__(kThreads) void count_kernel(ConstLabelMap labels, B
     }
     ++sides;
     // Neighbouring lanes mostly have the same pair above: the first of them counts for all.
-    const Wide above_pair = inside && y > 0 ? key_of(label, labels(x, y - 1), borders.capacity) : 0;
-    const Wide before = __shfl_up_sync(kAllLanes, above_pair, 1);
+    const Uint64 above_pair =
+        inside && y > 0 ? key_of(label, labels(x, y - 1), borders.capacity) : 0;
+    const Uint64 before = __shfl_up_sync(kAllLanes, above_pair, 1);
     const bool begins = lane == 0 || before != above_pair;
     const unsigned begin = __ballot_sync(kAllLanes, begins);
     if (!begins) continue;
@@ -101,8 +103,8 @@ __global__ __launch_bounds__(kThreads) void fill_lists_kernel(Borders borders) {
   const uint32_t i = blockIdx.x * kThreads + threadIdx.x;
   if (i >= borders.table_size || borders.key[i] == 0) return;
   const auto first = static_cast<uint32_t>(borders.key[i] >> 32);
-  const uint32_t at = borders.start[first - 1] + atomicAdd(borders.listed + first - 1, 1u);
-  borders.unsorted[at] = {first, static_cast<uint32_t>(borders.key[i]), borders.length[i]};
+  const uint32_t index = borders.start[first - 1] + atomicAdd(borders.listed + first - 1, 1u);
+  borders.unsorted[index] = {first, static_cast<uint32_t>(borders.key[i]), borders.length[i]};
 }
 
 // Sorts each list by the higher label. Lists are short, so each entry counts the smaller entries of

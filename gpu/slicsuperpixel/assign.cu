@@ -19,60 +19,61 @@ struct alignas(8) Counter {  // one 8-byte load or store
   static_assert(pixels <= 32 && strips <= 2);
   // With at most 8 pixels per lane, a warp's sums (256 pixels in 16 rows) fit in the same fields:
   // components are below 2^16, rows below 2^12. Only the count overflows.
-  static constexpr bool kFew = pixels <= 8 && strips == 1;
-  static constexpr int kCount = kFew ? 28 : 25;  // lowest bit of the count
+  static constexpr bool kHasFewPixels = pixels <= 8 && strips == 1;
+  static constexpr int kCountShift = kHasFewPixels ? 28 : 25;  // lowest bit of the count
   uint32_t even, odd;
 
   __device__ void add(uint32_t color, int row) {
     const uint32_t second_row = __byte_perm(color, 0, 0x4341);  // bytes 1 and 3
     *this = Counter{even + (color & 0x00ff00ffu),
-                    odd + second_row + (1u << kCount) + (static_cast<uint32_t>(row) << 16)};
+                    odd + second_row + (1u << kCountShift) + (static_cast<uint32_t>(row) << 16)};
   }
-  __device__ uint32_t count() const { return odd >> kCount; }
-  __device__ uint32_t rest() const { return odd & ((1u << kCount) - 1); }
+  __device__ uint32_t count() const { return odd >> kCountShift; }
+  __device__ uint32_t below_count() const { return odd & ((1u << kCountShift) - 1); }
 };
 
 // One warp's sums for one candidate in as few words as possible. `column` is 1 + (the lane's column
 // << 16), a factor that sums counts and columns together.
 template <class Counter>
 struct WarpSums {
-  static constexpr int kSplit = 18;  // 1024 pixels of 255 are below 2^18, their columns below 2^14
-  uint32_t counts = 0;               // number of pixels, and sum of their columns << 16
+  static constexpr int kRowShift =
+      18;               // 1024 pixels of 255 are below 2^18, their columns below 2^14
+  uint32_t counts = 0;  // number of pixels, and sum of their columns << 16
   uint32_t even = 0, odd = 0, third = 0;
 
   WarpSums() = default;
   __device__ WarpSums(const Counter& counter, uint32_t column) {
     counts = warp_sum(counter.count() * column);
-    if constexpr (Counter::kFew) {
+    if constexpr (Counter::kHasFewPixels) {
       even = warp_sum(counter.even);
       odd = warp_sum(counter.odd);
     } else {
       even = warp_sum(counter.even & 0xffff);
       third = warp_sum(counter.even >> 16);
-      odd = warp_sum((counter.rest() & 0xffff) | counter.rest() >> 16 << kSplit);
+      odd = warp_sum((counter.below_count() & 0xffff) | counter.below_count() >> 16 << kRowShift);
     }
   }
   __device__ ClusterSums sums() const {
-    constexpr bool kFew = Counter::kFew;
+    constexpr bool kHasFewPixels = Counter::kHasFewPixels;
     ClusterSums sums;
-    sums.color[0] = kFew ? even & 0xffff : even;
-    sums.color[1] = kFew ? odd & 0xffff : odd & ((1u << kSplit) - 1);
-    sums.color[2] = kFew ? even >> 16 : third;
+    sums.color[0] = kHasFewPixels ? even & 0xffff : even;
+    sums.color[1] = kHasFewPixels ? odd & 0xffff : odd & ((1u << kRowShift) - 1);
+    sums.color[2] = kHasFewPixels ? even >> 16 : third;
     sums.x = counts >> 16;
-    sums.y = kFew ? odd >> 16 & 0xfff : odd >> kSplit;
+    sums.y = kHasFewPixels ? odd >> 16 & 0xfff : odd >> kRowShift;
     sums.count = counts & 0xffff;
     return sums;
   }
 };
 
 // Adds the counters of a warp's lanes for the strips below row `top` of a cell to the block's sums.
-template <class T, class LaneCounter>
-__device__ void add_to_block(const LaneCounter (*counter)[32], const Strip<T>& strip, int top,
-                             const Geometry<T>& geometry, BlockSums<T>& block) {
+template <class Shape, class LaneCounter>
+__device__ void add_to_block(const LaneCounter (*counter)[32], const Strip<Shape>& strip, int top,
+                             const Geometry<Shape>& geometry, BlockSums<Shape>& block) {
   const int lane = static_cast<int>(threadIdx.x % 32);
   // Each lane reads only its own counters. The warp's sums for candidate c end up in lane c.
   WarpSums<LaneCounter> packed;
-  const uint32_t column = 1 + (static_cast<uint32_t>(lane % T::lanes) << 16);
+  const uint32_t column = 1 + (static_cast<uint32_t>(lane % Shape::lanes) << 16);
 #pragma unroll
   for (int candidate = 0; candidate < kCandidates; ++candidate) {
     const WarpSums<LaneCounter> sums(counter[candidate][lane], column);
@@ -80,7 +81,7 @@ __device__ void add_to_block(const LaneCounter (*counter)[32], const Strip<T>& s
   }
   const ClusterSums lane_sums = packed.sums();
   if (lane < kCandidates && lane_sums.count > 0) {
-    uint32_t* const to = block.of(strip.cell) + (lane / 3 * T::halo_x + lane % 3) * kSumWords;
+    uint32_t* const to = block.of(strip.cell) + (lane / 3 * Shape::halo_x + lane % 3) * kSumWords;
     const auto window_x = static_cast<uint32_t>(strip.left + (2 - lane % 3) * geometry.width);
     const auto window_y = static_cast<uint32_t>(top + (2 - lane / 3) * geometry.height);
     for (int c = 0; c < 3; ++c) atomicAdd(to + c, lane_sums.color[c]);
@@ -90,51 +91,52 @@ __device__ void add_to_block(const LaneCounter (*counter)[32], const Strip<T>& s
   }
 }
 
-template <class T, int kStep>
-__global__ __launch_bounds__(T::threads, T::blocks) void iterate_kernel(Clusters clusters,
-                                                                        IterationSums sums,
-                                                                        int phase) {
-  constexpr int kRowStep = T::rows_at_once * kStep;
-  constexpr int kPixels = (T::rows + kRowStep - 1) / kRowStep;
-  using LaneCounter = Counter<kPixels * T::stack, T::stack>;
-  __shared__ Candidates<T> s;
-  __shared__ BlockSums<T> block;
-  __shared__ LaneCounter counters[T::warps][kCandidates + 1][32];
+template <class Shape, int kStep>
+__global__ __launch_bounds__(Shape::threads, Shape::blocks) void iterate_kernel(Clusters clusters,
+                                                                                IterationSums sums,
+                                                                                int phase) {
+  constexpr int kRowStep = Shape::rows_at_once * kStep;
+  constexpr int kPixels = (Shape::rows + kRowStep - 1) / kRowStep;
+  using LaneCounter = Counter<kPixels * Shape::stack, Shape::stack>;
+  __shared__ Candidates<Shape> candidates;
+  __shared__ BlockSums<Shape> block;
+  __shared__ LaneCounter counters[Shape::warps][kCandidates + 1][32];
   block.clear();
   pdl_trigger_and_wait();
   // All threads of the grid return together.
   if (clusters.executed_iterations(sums.iteration) < sums.iteration) return;
 
   const SlicGrid& grid = clusters.grid;
-  const Geometry<T> geometry(grid);
-  const int x0 = static_cast<int>(blockIdx.x) * T::cells_x;
-  const int y0 = static_cast<int>(blockIdx.y) * T::cells_y;
+  const Geometry<Shape> geometry(grid);
+  const int x0 = static_cast<int>(blockIdx.x) * Shape::cells_x;
+  const int y0 = static_cast<int>(blockIdx.y) * Shape::cells_y;
   const int lane = static_cast<int>(threadIdx.x % 32);
   LaneCounter(*const counter)[32] = counters[threadIdx.x / 32];
 
-  clear_sums<T>(grid, x0, y0, sums.clear);
-  make_candidates(clusters, sums.from, x0, y0, s);
+  clear_sums<Shape>(grid, x0, y0, sums.clear);
+  make_candidates(clusters, sums.from, x0, y0, candidates);
 
-  for_each_strip<T, T::stack>(grid, x0, y0, [&](Strip<T> strip) {
-    const int first = phase + lane / T::lanes * kStep;  // strips are as high as patches
+  for_each_strip<Shape, Shape::stack>(grid, x0, y0, [&](Strip<Shape> strip) {
+    const int first = phase + lane / Shape::lanes * kStep;  // strips are as high as patches
     const int top = strip.top;
 #pragma unroll
     for (int candidate = 0; candidate < kCandidates; ++candidate) counter[candidate][lane] = {0, 0};
 #pragma unroll 1
-    for (int k = 0; k < T::stack; ++k) {  // unrolling would require too many registers
+    for (int k = 0; k < Shape::stack; ++k) {  // unrolling would require too many registers
       uint32_t color[kPixels];
       int best[kPixels];
       read_strip<kRowStep>(clusters.colors, strip, first, color);
-      choose(s, strip, color, best);
-      if (strip.whole && T::rows % kRowStep == 0) {
+      choose(candidates, strip, color, best);
+      if (strip.whole && Shape::rows % kRowStep == 0) {
 #pragma unroll
-        for (int i = 0; i < kPixels; ++i) counter[best[i] & 15][lane].add(color[i], k * T::rows);
+        for (int i = 0; i < kPixels; ++i)
+          counter[best[i] & 15][lane].add(color[i], k * Shape::rows);
       } else {
 #pragma unroll
         for (int i = 0; i < kPixels; ++i) {
-          const bool takes_part =
-              strip.inside && first + i * kRowStep < strip.end && first + i * kRowStep < T::rows;
-          counter[takes_part ? best[i] & 15 : kNoCandidate][lane].add(color[i], k * T::rows);
+          const bool takes_part = strip.inside && first + i * kRowStep < strip.end &&
+                                  first + i * kRowStep < Shape::rows;
+          counter[takes_part ? best[i] & 15 : kNoCandidate][lane].add(color[i], k * Shape::rows);
         }
       }
       strip.move_down();
@@ -167,37 +169,38 @@ __global__ __launch_bounds__(kMovementThreads) void movement_kernel(Clusters clu
 }
 
 // Writes the cluster code of each pixel: the final assignment.
-template <class T>
-__global__ __launch_bounds__(T::threads, T::blocks) void codes_kernel(Clusters clusters,
-                                                                      int iterations,
-                                                                      Image<uint8_t> codes,
-                                                                      MergeCounts* counts) {
+template <class Shape>
+__global__ __launch_bounds__(Shape::threads, Shape::blocks) void codes_kernel(Clusters clusters,
+                                                                              int iterations,
+                                                                              Image<uint8_t> codes,
+                                                                              MergeCounts* counts) {
   pdl_trigger_and_wait();
-  __shared__ Candidates<T> s;
-  constexpr int kPixels = T::rows / T::rows_at_once;
+  __shared__ Candidates<Shape> candidates;
+  constexpr int kPixels = Shape::rows / Shape::rows_at_once;
   const SlicGrid& grid = clusters.grid;
-  const int x0 = static_cast<int>(blockIdx.x) * T::cells_x;
-  const int y0 = static_cast<int>(blockIdx.y) * T::cells_y;
+  const int x0 = static_cast<int>(blockIdx.x) * Shape::cells_x;
+  const int y0 = static_cast<int>(blockIdx.y) * Shape::cells_y;
   if (blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0) *counts = {};
-  make_candidates(clusters, clusters.sums[clusters.executed_iterations(iterations) % 3], x0, y0, s);
-  const auto write = [&]<int count>(const Strip<T>& strip) {
-    const int first = static_cast<int>(threadIdx.x % 32) / T::lanes;
+  make_candidates(clusters, clusters.sums[clusters.executed_iterations(iterations) % 3], x0, y0,
+                  candidates);
+  const auto write = [&]<int count>(const Strip<Shape>& strip) {
+    const int first = static_cast<int>(threadIdx.x % 32) / Shape::lanes;
     uint32_t color[count];
     int best[count];
-    read_strip<T::rows_at_once>(clusters.colors, strip, first, color);
-    choose(s, strip, color, best);
+    read_strip<Shape::rows_at_once>(clusters.colors, strip, first, color);
+    choose(candidates, strip, color, best);
 #pragma unroll
     for (int i = 0; i < count; ++i) {
-      const int y = first + i * T::rows_at_once;
+      const int y = first + i * Shape::rows_at_once;
       if (!strip.inside || y >= strip.end) continue;
       const int candidate = best[i] & 15;
       codes(strip.x, strip.y + y) =
           cluster_code(strip.column + candidate % 3 - 1, strip.row + candidate / 3 - 1);
     }
   };
-  for_each_strip<T>(grid, x0, y0, [&](const Strip<T>& strip) {
+  for_each_strip<Shape>(grid, x0, y0, [&](const Strip<Shape>& strip) {
     // The rest of a cell that is slightly higher than a strip needs one row only.
-    if (T::side == 0 && strip.end <= T::rows_at_once) {
+    if (Shape::side == 0 && strip.end <= Shape::rows_at_once) {
       write.template operator()<1>(strip);
     } else {
       write.template operator()<kPixels>(strip);
@@ -211,11 +214,11 @@ void iterate(const Clusters& clusters, int iteration, RowSubset rows, cudaStream
   if (clusters.max_distance[0]) {
     iterate_slico(clusters, iteration, rows, stream);
   } else {
-    with_shape(clusters.grid, [&]<class T>(T) {
-      if constexpr (T::lanes == 32) {
+    with_shape(clusters.grid, [&]<class Shape>(Shape) {
+      if constexpr (Shape::lanes == 32) {
         with_step(rows, [&]<int step>() {
-          launch_pdl(iterate_kernel<T, step>, blocks_of<T>(clusters.grid), T::threads, 0, stream,
-                     clusters, IterationSums(clusters, iteration), rows.phase);
+          launch_pdl(iterate_kernel<Shape, step>, blocks_of<Shape>(clusters.grid), Shape::threads,
+                     0, stream, clusters, IterationSums(clusters, iteration), rows.phase);
         });
       } else {
         iterate_narrow(clusters, iteration, rows, stream);
@@ -232,9 +235,9 @@ void write_cluster_codes(const Clusters& clusters, int iterations, Image<uint8_t
   if (clusters.max_distance[0]) {
     return write_slico_codes(clusters, iterations, codes, counts, stream);
   }
-  with_shape(clusters.grid, [&]<class T>(T) {
-    launch_pdl(codes_kernel<T>, blocks_of<T>(clusters.grid), T::threads, 0, stream, clusters,
-               iterations, codes, counts);
+  with_shape(clusters.grid, [&]<class Shape>(Shape) {
+    launch_pdl(codes_kernel<Shape>, blocks_of<Shape>(clusters.grid), Shape::threads, 0, stream,
+               clusters, iterations, codes, counts);
   });
 }
 

@@ -74,10 +74,10 @@ void with_step(RowSubset rows, Use use) {
   }
 }
 
-template <class T>
+template <class Shape>
 dim3 blocks_of(const SlicGrid& grid) {
-  return {blocks_for(static_cast<size_t>(grid.columns), T::cells_x),
-          blocks_for(static_cast<size_t>(grid.rows), T::cells_y)};
+  return {blocks_for(static_cast<size_t>(grid.columns), Shape::cells_x),
+          blocks_for(static_cast<size_t>(grid.rows), Shape::cells_y)};
 }
 
 inline constexpr int kSumWords = sizeof(ClusterSums) / sizeof(uint32_t);
@@ -120,21 +120,22 @@ struct CenterWords {
 };
 
 // The candidates of a block's cells, in shared memory.
-template <class T>
+template <class Shape>
 struct Candidates {
-  std::conditional_t<T::lanes == 16, CenterWords, Center> center[T::halo];
-  PackedCandidate packed[T::cells][kCandidates];
-  int down[T::cells][kCandidates];
+  std::conditional_t<Shape::lanes == 16, CenterWords, Center> center[Shape::halo];
+  PackedCandidate packed[Shape::cells][kCandidates];
+  int down[Shape::cells][kCandidates];
 };
 
 // The size of a cell, known at compile time if possible.
-template <class T>
+template <class Shape>
 struct Geometry {
   int width, height;  // of a cell, in pixels
   __device__ explicit Geometry(const SlicGrid& grid)
-      : width(T::side ? T::side : grid.width), height(T::side ? T::side : grid.height) {}
-  __device__ int strips_x() const { return (width + T::lanes - 1) / T::lanes; }
-  __device__ int strips_y() const { return (height + T::rows - 1) / T::rows; }
+      : width(Shape::side ? Shape::side : grid.width),
+        height(Shape::side ? Shape::side : grid.height) {}
+  __device__ int strips_x() const { return (width + Shape::lanes - 1) / Shape::lanes; }
+  __device__ int strips_y() const { return (height + Shape::rows - 1) / Shape::rows; }
 };
 
 // Packs two coefficients, each times 16, into the halves of a word.
@@ -143,13 +144,13 @@ __device__ inline int pack(int low, int high) {
 }
 
 // Calls visit(i) for i = 0..count-1, each in one thread of the block.
-template <class T, int count, class Visit>
+template <class Shape, int count, class Visit>
 __device__ void for_each_in_block(Visit visit) {
   const auto thread = static_cast<int>(threadIdx.x);
-  if constexpr (count <= T::threads) {
+  if constexpr (count <= Shape::threads) {
     if (thread < count) visit(thread);
   } else {
-    for (int i = thread; i < count; i += T::threads) visit(i);
+    for (int i = thread; i < count; i += Shape::threads) visit(i);
   }
 }
 
@@ -161,34 +162,34 @@ __device__ inline ClusterSums fetch_sums(const ClusterSums* sums) {
 }
 
 // Computes the centres of the block's clusters, one thread per cluster.
-template <class T>
+template <class Shape>
 __device__ void find_centers(const Clusters& clusters, const ClusterSums* sums, int x0, int y0,
-                             Center (&centers)[T::halo]) {
+                             Center (&centers)[Shape::halo]) {
   const SlicGrid& grid = clusters.grid;
-  static_assert(T::halo <= T::threads);
+  static_assert(Shape::halo <= Shape::threads);
   const auto thread = static_cast<int>(threadIdx.x);
-  const int x = x0 - 1 + thread % T::halo_x, y = y0 - 1 + thread / T::halo_x;
-  const bool exists = thread < T::halo && x >= 0 && y >= 0 && x < grid.columns && y < grid.rows;
+  const int x = x0 - 1 + thread % Shape::halo_x, y = y0 - 1 + thread / Shape::halo_x;
+  const bool exists = thread < Shape::halo && x >= 0 && y >= 0 && x < grid.columns && y < grid.rows;
   ClusterSums thread_sums;
   if (exists) thread_sums = fetch_sums(sums + (y * grid.columns + x));
   // All loads are issued before the divisions below wait for them.
   __syncwarp();
-  if (thread < T::halo) {
+  if (thread < Shape::halo) {
     centers[thread] = exists ? center_of(thread_sums, grid, clusters.scale) : Center{};
   }
 }
 // Computes the centres with one thread per mean value. A block of small cells has many clusters,
 // and divisions are slow.
-template <class T>
+template <class Shape>
 __device__ void find_centers(const Clusters& clusters, const ClusterSums* sums, int x0, int y0,
-                             CenterWords (&centers)[T::halo]) {
+                             CenterWords (&centers)[Shape::halo]) {
   static_assert(sizeof(ClusterSums) == 6 * sizeof(uint32_t));
   constexpr int kMeans = 5;
   const SlicGrid& grid = clusters.grid;
   const SlicScale& scale = clusters.scale;
-  for_each_in_block<T, T::halo * kMeans>([&](int i) {
+  for_each_in_block<Shape, Shape::halo * kMeans>([&](int i) {
     const int cluster = i / kMeans, part = i % kMeans;
-    const int x = x0 - 1 + cluster % T::halo_x, y = y0 - 1 + cluster / T::halo_x;
+    const int x = x0 - 1 + cluster % Shape::halo_x, y = y0 - 1 + cluster / Shape::halo_x;
     CenterWords& center = centers[cluster];
     uint32_t sum = 0, count = 0;
     if (x >= 0 && y >= 0 && x < grid.columns && y < grid.rows) {
@@ -210,31 +211,32 @@ __device__ void find_centers(const Clusters& clusters, const ClusterSums* sums, 
 
 // Computes the candidates of all cells of the block in shared memory. All threads call it; it ends
 // with a barrier.
-template <class T>
+template <class Shape>
 __device__ void make_candidates(const Clusters& clusters, const ClusterSums* sums, int x0, int y0,
-                                Candidates<T>& s) {
+                                Candidates<Shape>& candidates) {
   const SlicGrid& grid = clusters.grid;
-  find_centers<T>(clusters, sums, x0, y0, s.center);
+  find_centers<Shape>(clusters, sums, x0, y0, candidates.center);
   __syncthreads();  // all centres are written
-  for_each_in_block<T, T::cells * kCandidates>([&](int i) {
+  for_each_in_block<Shape, Shape::cells * kCandidates>([&](int i) {
     const int cell = i / kCandidates, candidate = i % kCandidates;
-    const int cx = cell % T::cells_x + candidate % 3, cy = cell / T::cells_x + candidate / 3;
+    const int cx = cell % Shape::cells_x + candidate % 3,
+              cy = cell / Shape::cells_x + candidate / 3;
     // Clusters outside the grid have alive == false.
-    const Candidate c =
-        candidate_of(s.center[cy * T::halo_x + cx], true, candidate, grid, clusters.scale);
-    PackedCandidate& packed = s.packed[cell][candidate];
+    const Candidate c = candidate_of(candidates.center[cy * Shape::halo_x + cx], true, candidate,
+                                     grid, clusters.scale);
+    PackedCandidate& packed = candidates.packed[cell][candidate];
     packed.first_second = pack(c.color[0], c.color[1]);
     packed.third_row = pack(c.color[2], c.row);
     // Pixel components are stored with 128 added; the base compensates for it.
     packed.base = c.base - 16 * kColorBias * (c.color[0] + c.color[1] + c.color[2]);
     packed.column = c.column;
-    s.down[cell][candidate] = c.down;
+    candidates.down[cell][candidate] = c.down;
   });
   __syncthreads();  // all candidates are written
 }
 
 // A strip of a cell: T::lanes columns and T::rows rows.
-template <class T>
+template <class Shape>
 struct Strip {
   int cell, column, row;  // cell of the block; column and row of the cell in the grid
   int left, top;          // position of the strip in the cell
@@ -245,39 +247,41 @@ struct Strip {
 
   // Moves to the strip below. It is in the cell and in the picture only if `end` is still positive.
   __device__ void move_down() {
-    top += T::rows, y += T::rows, end -= T::rows;
-    whole = whole && end >= T::rows;
+    top += Shape::rows, y += Shape::rows, end -= Shape::rows;
+    whole = whole && end >= Shape::rows;
   }
 };
 
 // Calls visit(strip) for each strip of the block that starts in the picture, one warp per strip. If
 // `stack` strips are processed together, only for the first of them.
-template <class T, int stack = 1, class Visit>
+template <class Shape, int stack = 1, class Visit>
 __device__ void for_each_strip(const SlicGrid& grid, int x0, int y0, Visit visit) {
-  const Geometry<T> geometry(grid);
+  const Geometry<Shape> geometry(grid);
   const int lane = static_cast<int>(threadIdx.x % 32);
   const int strips_x = geometry.strips_x();
   const int strips = strips_x * ((geometry.strips_y() + stack - 1) / stack);
-  for (int unit = static_cast<int>(threadIdx.x / 32); unit < T::cells * strips; unit += T::warps) {
+  for (int unit = static_cast<int>(threadIdx.x / 32); unit < Shape::cells * strips;
+       unit += Shape::warps) {
     const int cell = unit / strips, strip = unit % strips;
-    const int column = x0 + cell % T::cells_x, row = y0 + cell / T::cells_x;
-    const int left = strip % strips_x * T::lanes, top = strip / strips_x * (stack * T::rows);
+    const int column = x0 + cell % Shape::cells_x, row = y0 + cell / Shape::cells_x;
+    const int left = strip % strips_x * Shape::lanes,
+              top = strip / strips_x * (stack * Shape::rows);
     const int strip_x = column * geometry.width + left, y = row * geometry.height + top;
     if (strip_x >= grid.size.width || y >= grid.size.height) continue;
-    const int x = strip_x + lane % T::lanes;
+    const int x = strip_x + lane % Shape::lanes;
     const int end = min(geometry.height - top, grid.size.height - y);
     const int width = min(geometry.width - left, grid.size.width - strip_x);
-    visit(Strip<T>{cell, column, row, left, top, x, y, end, lane % T::lanes < width,
-                   width >= T::lanes && end >= T::rows});
+    visit(Strip<Shape>{cell, column, row, left, top, x, y, end, lane % Shape::lanes < width,
+                       width >= Shape::lanes && end >= Shape::rows});
   }
 }
 
 // Loads the colours of pixels kStep rows apart, starting `first` rows into the strip. Rows below
 // the cell or below the picture are also loaded, but not used.
-template <int kStep, class T, int kCount>
-__device__ void read_strip(const Image<uint32_t>& colors, const Strip<T>& strip, int first,
+template <int kStep, class Shape, int kCount>
+__device__ void read_strip(const Image<uint32_t>& colors, const Strip<Shape>& strip, int first,
                            uint32_t (&color)[kCount]) {
-  static_assert((kCount - 1) * kStep < T::rows + kStep);
+  static_assert((kCount - 1) * kStep < Shape::rows + kStep);
   const auto pitch = static_cast<uint32_t>(colors.pitch);
   const auto* const from = reinterpret_cast<const std::byte*>(colors.row(strip.y) + strip.x) +
                            static_cast<uint64_t>(pitch) * static_cast<uint32_t>(first);
@@ -299,12 +303,12 @@ __device__ inline int dot_high(int halves, uint32_t bytes, int sum) {
 }
 
 // Finds the best score of each pixel. Its lowest four bits are the candidate number.
-template <class T, int kCount>
-__device__ void choose(const Candidates<T>& s, const Strip<T>& strip,
+template <class Shape, int kCount>
+__device__ void choose(const Candidates<Shape>& candidates, const Strip<Shape>& strip,
                        const uint32_t (&color)[kCount], int (&best)[kCount]) {
-  const PackedCandidate* const packed = s.packed[strip.cell];
-  const int* const down = s.down[strip.cell];
-  const int u = strip.left + static_cast<int>(threadIdx.x % T::lanes);
+  const PackedCandidate* const packed = candidates.packed[strip.cell];
+  const int* const down = candidates.down[strip.cell];
+  const int u = strip.left + static_cast<int>(threadIdx.x % Shape::lanes);
   const auto start_of = [&](int candidate) {
     const PackedCandidate& c = packed[candidate];
     return ((c.base + strip.top * down[candidate] + c.column * u) & ~15) | candidate;
@@ -328,29 +332,29 @@ __device__ void choose(const Candidates<T>& s, const Strip<T>& strip,
 }
 
 // The sums of all clusters that the pixels of a block can choose, in shared memory.
-template <class T>
+template <class Shape>
 struct BlockSums {
-  uint32_t word[T::halo][kSumWords];
+  uint32_t word[Shape::halo][kSumWords];
 
   // All threads of the block call clear() and add_to().
   __device__ void clear() {
-    for_each_in_block<T, T::halo * kSumWords>(
+    for_each_in_block<Shape, Shape::halo * kSumWords>(
         [&](int i) { word[i / kSumWords][i % kSumWords] = 0; });
   }
   // Returns the sums of the first candidate of a cell of the block. The other candidates follow at
   // distances of one column and of halo_x.
   __device__ uint32_t* of(int cell) {
-    return word[cell / T::cells_x * T::halo_x + cell % T::cells_x];
+    return word[cell / Shape::cells_x * Shape::halo_x + cell % Shape::cells_x];
   }
   // Adds the block's sums to the clusters in global memory. Call it after a barrier. The order of
   // atomics does not matter, because integers are added.
   __device__ void add_to(const SlicGrid& grid, int x0, int y0, ClusterSums* sums) const {
     auto* const to = reinterpret_cast<uint32_t*>(sums);
-    for_each_in_block<T, T::halo * kSumWords>([&](int i) {
+    for_each_in_block<Shape, Shape::halo * kSumWords>([&](int i) {
       const int cluster = i / kSumWords, part = i % kSumWords;
       const uint32_t sum = word[cluster][part];
       if (sum == 0) return;  // also true outside the grid
-      const int x = x0 - 1 + cluster % T::halo_x, y = y0 - 1 + cluster / T::halo_x;
+      const int x = x0 - 1 + cluster % Shape::halo_x, y = y0 - 1 + cluster / Shape::halo_x;
       atomicAdd(to + static_cast<size_t>(y * grid.columns + x) * kSumWords + part, sum);
     });
   }
@@ -358,12 +362,12 @@ struct BlockSums {
 
 // Clears the sums of the block's cells in global memory. Uses the threads with the highest numbers,
 // because they have less other work.
-template <class T>
+template <class Shape>
 __device__ void clear_sums(const SlicGrid& grid, int x0, int y0, ClusterSums* sums) {
-  static_assert(T::cells <= T::threads);
-  const int cell = T::threads - 1 - static_cast<int>(threadIdx.x);
-  const int x = x0 + cell % T::cells_x, y = y0 + cell / T::cells_x;
-  if (cell < T::cells && x < grid.columns && y < grid.rows) sums[y * grid.columns + x] = {};
+  static_assert(Shape::cells <= Shape::threads);
+  const int cell = Shape::threads - 1 - static_cast<int>(threadIdx.x);
+  const int x = x0 + cell % Shape::cells_x, y = y0 + cell / Shape::cells_x;
+  if (cell < Shape::cells && x < grid.columns && y < grid.rows) sums[y * grid.columns + x] = {};
 }
 
 #endif

@@ -11,8 +11,9 @@
 namespace regions::slicsuperpixel {
 namespace {
 
-constexpr int kLast = kCandidates - 1;  // candidate 8, handled separately from the other eight
-constexpr int kCountedAtOnce = 8;       // pixels per lane: 8 of at most 255 sum to less than 2048
+constexpr int kLastCandidate =
+    kCandidates - 1;               // candidate 8, handled separately from the other eight
+constexpr int kCountedAtOnce = 8;  // pixels per lane: 8 of at most 255 sum to less than 2048
 
 // One lane's sums for one candidate. `even`: components 0 and 2. `odd`: component 1, rows, count.
 struct alignas(8) LaneCounter {  // one 8-byte load or store
@@ -99,10 +100,10 @@ struct LaneShare {
 
 // A lane's role in the matrix products. A matrix row holds one candidate of a half warp. Four lanes
 // hold its elements, and each adds a share of the result.
-struct SumLane {
+struct LaneRole {
   int half, candidate, share;
 
-  REGIONS_HD constexpr explicit SumLane(int lane)
+  REGIONS_HD constexpr explicit LaneRole(int lane)
       : half(lane >> 2 & 1), candidate(lane >> 3), share(lane & 3) {}
   // The lane of this half warp whose counter of the last candidate is read.
   REGIONS_HD constexpr int column() const { return 4 * share + candidate; }
@@ -110,43 +111,43 @@ struct SumLane {
 
 // The second factors of a lane, which determine the meaning of result columns 0..7.
 struct alignas(16) Factors {
-  uint32_t fields;                  // component 0 or 1, -, 2, -, 0 or 1, -, -, -
-  uint32_t rows;                    // -, rows, -, -, -, -, -, -
-  uint32_t counts, further_counts;  // count, -, count, columns, -, count, -, -
+  uint32_t fields;               // component 0 or 1, -, 2, -, 0 or 1, -, -, -
+  uint32_t rows;                 // -, rows, -, -, -, -, -, -
+  uint32_t counts, next_counts;  // count, -, count, columns, -, count, -, -
 };
 
 // Constants for summing in blocks of shape T, computed at compile time. Kernels copy them to shared
 // memory first; reading them from global memory would delay each warp at the end of its work.
-template <class T>
+template <class Shape>
 struct SumPlan {
   Factors factors[32];
   // For the lane's two candidates and for the last one: the word of the block's sums, relative to
   // the strip's cell, to which the lane adds `color` and `rest`, and the number of cells between
   // the cell's corner and the corner of the search window.
-  int color[3][32], rest[3][32], sides[3][32];
+  int color[3][32], rest[3][32], window_cells[3][32];
 
-  constexpr SumPlan() : factors(), color(), rest(), sides() {
+  constexpr SumPlan() : factors(), color(), rest(), window_cells() {
     for (int lane = 0; lane < 32; ++lane) {
-      const SumLane sum_lane(lane);
-      const int number = lane / 4;
+      const LaneRole role(lane);
+      const int result_column = lane / 4;
       const auto columns = [&](int first) {
         const auto column = static_cast<uint32_t>(first);
-        return number == 3                                 ? both(half(column), half(column + 1))
-               : number == 0 || number == 2 || number == 5 ? both(kOne, kOne)
-                                                           : 0;
+        return result_column == 3 ? both(half(column), half(column + 1))
+               : result_column == 0 || result_column == 2 || result_column == 5 ? both(kOne, kOne)
+                                                                                : 0;
       };
-      factors[lane] = {number == 0 || number == 4 ? kOne
-                       : number == 2              ? both(0, kOne)
-                                                  : 0,
-                       number == 1 ? both(kOne, kOne) : 0, columns(4 * sum_lane.share),
-                       columns(4 * sum_lane.share + 2)};
-      const int candidates[3] = {sum_lane.candidate, sum_lane.candidate + 4, kLast};
+      factors[lane] = {result_column == 0 || result_column == 4 ? kOne
+                       : result_column == 2                     ? both(0, kOne)
+                                                                : 0,
+                       result_column == 1 ? both(kOne, kOne) : 0, columns(4 * role.share),
+                       columns(4 * role.share + 2)};
+      const int candidates[3] = {role.candidate, role.candidate + 4, kLastCandidate};
       for (int i = 0; i < 3; ++i) {
         const int across = candidates[i] % 3, below = candidates[i] / 3;
-        const int first = (below * T::halo_x + across) * kSumWords;
-        color[i][lane] = first + (sum_lane.share == 0 ? 0 : sum_lane.share == 1 ? 2 : 1);
-        rest[i][lane] = first + (sum_lane.share == 0 ? 4 : sum_lane.share == 1 ? 3 : 5);
-        sides[i][lane] = sum_lane.share == 0 ? 2 - below : sum_lane.share == 1 ? 2 - across : 0;
+        const int first = (below * Shape::halo_x + across) * kSumWords;
+        color[i][lane] = first + (role.share == 0 ? 0 : role.share == 1 ? 2 : 1);
+        rest[i][lane] = first + (role.share == 0 ? 4 : role.share == 1 ? 3 : 5);
+        window_cells[i][lane] = role.share == 0 ? 2 - below : role.share == 1 ? 2 - across : 0;
       }
     }
   }
@@ -155,7 +156,7 @@ struct SumPlan {
   __device__ void copy(const SumPlan& from) {
     constexpr int kChunks = sizeof(SumPlan) / sizeof(uint4);
     static_assert(sizeof(SumPlan) % sizeof(uint4) == 0);
-    for_each_in_block<T, kChunks>([&](int i) {
+    for_each_in_block<Shape, kChunks>([&](int i) {
       reinterpret_cast<uint4*>(this)[i] = reinterpret_cast<const uint4*>(&from)[i];
     });
   }
@@ -169,8 +170,8 @@ struct SumPlan {
     return value == 0 ? 0 : exponent << 10 | (value - top) * (1024 / top);
   }
 };
-template <class T>
-__device__ const SumPlan<T> kSumPlan;
+template <class Shape>
+__device__ const SumPlan<Shape> kSumPlan;
 
 // Selects a byte of each of two lanes' counters and extends them to halves. The highest bit of byte
 // 1 is always 0, and prmt can replicate it to get zeros (__byte_perm() does not guarantee this).
@@ -185,16 +186,14 @@ struct HalfWarpSums {
   float fields[2][4] = {};
   float rest[4] = {};
 
-  __device__ void add(const WarpCounters& counters, const SumLane& sum_lane,
-                      const Factors& factors) {
+  __device__ void add(const WarpCounters& counters, const LaneRole& role, const Factors& factors) {
     uint4 pair[2][2];  // counters of two lanes each
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
 #pragma unroll
       for (int k = 0; k < 2; ++k) {
-        const int at = 8 * sum_lane.half + 2 * sum_lane.share + (k ^ sum_lane.half);
-        pair[i][k] =
-            reinterpret_cast<const uint4*>(counters.counter[sum_lane.candidate + 4 * i])[at];
+        const int at = 8 * role.half + 2 * role.share + (k ^ role.half);
+        pair[i][k] = reinterpret_cast<const uint4*>(counters.counter[role.candidate + 4 * i])[at];
         multiply(fields[i], pair[i][k], factors.fields, factors.fields);
       }
     }
@@ -205,10 +204,10 @@ struct HalfWarpSums {
       return uint4{of(0, 0), of(1, 0), of(0, 1), of(1, 1)};
     };
     multiply(rest, both(0xd692), factors.rows, factors.rows);
-    multiply(rest, both(0xd793), factors.counts, factors.further_counts);
+    multiply(rest, both(0xd793), factors.counts, factors.next_counts);
   }
-  __device__ LaneShare share(const SumLane& sum_lane, int i, int window_offset) const {
-    return {integer_of(sum_lane.share == 2 ? fields[i][2] : fields[i][0]),
+  __device__ LaneShare share(const LaneRole& role, int i, int window_offset) const {
+    return {integer_of(role.share == 2 ? fields[i][2] : fields[i][0]),
             integer_of(rest[2 * i + 1]) +
                 integer_of(rest[2 * i]) * static_cast<uint32_t>(window_offset)};
   }
@@ -218,30 +217,30 @@ struct HalfWarpSums {
 struct LastSums {
   LaneCounter counter;
 
-  __device__ LastSums(const WarpCounters& counters, const SumLane& sum_lane)
-      : counter(counters.counter[kLast][WarpCounters::position_of(16 * sum_lane.half +
-                                                                  sum_lane.column())]) {}
-  __device__ LaneShare share(const SumLane& sum_lane, const Factors& factors,
+  __device__ LastSums(const WarpCounters& counters, const LaneRole& role)
+      : counter(counters.counter[kLastCandidate]
+                                [WarpCounters::position_of(16 * role.half + role.column())]) {}
+  __device__ LaneShare share(const LaneRole& role, const Factors& factors,
                              int window_offset) const {
     float fields[4] = {}, rest[4] = {};
     multiply(fields, counter.even, counter.odd, factors.fields);
     multiply(rest, select_bytes(0x9992, counter.odd, 0), select_bytes(0x9993, counter.odd, 0),
              factors.counts);
-    return {integer_of(sum_lane.share == 2 ? fields[2] : fields[0]),
-            integer_of(sum_lane.share == 0 ? rest[0] : rest[3]) +
+    return {integer_of(role.share == 2 ? fields[2] : fields[0]),
+            integer_of(role.share == 0 ? rest[0] : rest[3]) +
                 integer_of(rest[2]) * static_cast<uint32_t>(window_offset)};
   }
 };
 
 // Finds the strip of a warp, which covers two neighbouring cells: one per half warp, one column per
 // lane. Returns false if it is outside the picture.
-template <class T>
-__device__ bool find_strip(const SlicGrid& grid, int x0, int y0, Strip<T>& strip) {
-  static_assert(T::lanes == 16 && T::cells == 2 * T::warps && T::cells_x % 2 == 0);
-  const Geometry<T> geometry(grid);
+template <class Shape>
+__device__ bool find_strip(const SlicGrid& grid, int x0, int y0, Strip<Shape>& strip) {
+  static_assert(Shape::lanes == 16 && Shape::cells == 2 * Shape::warps && Shape::cells_x % 2 == 0);
+  const Geometry<Shape> geometry(grid);
   const int lane = static_cast<int>(threadIdx.x % 32);
   const int first = static_cast<int>(threadIdx.x / 32) * 2;
-  const int left_column = x0 + first % T::cells_x, row = y0 + first / T::cells_x;
+  const int left_column = x0 + first % Shape::cells_x, row = y0 + first / Shape::cells_x;
   const int left = left_column * geometry.width, y = row * geometry.height;
   const int column = left_column + lane / 16, x = column * geometry.width;
   const int end = min(geometry.height, grid.size.height - y);
@@ -254,39 +253,39 @@ __device__ bool find_strip(const SlicGrid& grid, int x0, int y0, Strip<T>& strip
            y,
            end,
            lane % 16 < min(geometry.width, grid.size.width - x),
-           geometry.width == 16 && left + 32 <= grid.size.width && end >= T::rows};
+           geometry.width == 16 && left + 32 <= grid.size.width && end >= Shape::rows};
   return left < grid.size.width && end > 0;
 }
 
 // Adds the pixels of a strip with the colours `color` to the sums of the candidates that they
 // choose. All lanes of the warp call it.
-template <class T, int kStep, int kParts, int kPixels>
-__device__ void sum_strip(const Candidates<T>& s, const Strip<T>& strip,
+template <class Shape, int kStep, int kParts, int kPixels>
+__device__ void sum_strip(const Candidates<Shape>& candidates, const Strip<Shape>& strip,
                           const uint32_t (&color)[kParts][kPixels], int phase,
-                          const Geometry<T>& geometry, const SumPlan<T>& plan,
-                          const SumLane& sum_lane, WarpCounters& counters, BlockSums<T>& block) {
+                          const Geometry<Shape>& geometry, const SumPlan<Shape>& plan,
+                          const LaneRole& role, WarpCounters& counters, BlockSums<Shape>& block) {
   const int lane = static_cast<int>(threadIdx.x % 32);
   const LaneCounters lane_counters(counters, lane);
   // Sums of the half warp's cell to which this lane adds.
-  uint32_t* const sums = block.of((strip.cell & ~1) | sum_lane.half);
-  const int side = sum_lane.share == 0 ? geometry.height : geometry.width;
+  uint32_t* const sums = block.of((strip.cell & ~1) | role.half);
+  const int side = role.share == 0 ? geometry.height : geometry.width;
   const auto add_to_block = [&](int i, const LaneShare& share) {
     atomicAdd(sums + plan.color[i][lane], share.color);
     atomicAdd(sums + plan.rest[i][lane], share.rest);
   };
-  const int above = sum_lane.share == 0 ? strip.top : 0;
-  const auto window_offset = [&](int i) { return plan.sides[i][lane] * side + above; };
+  const int above = role.share == 0 ? strip.top : 0;
+  const auto window_offset = [&](int i) { return plan.window_cells[i][lane] * side + above; };
   HalfWarpSums all;
 #pragma unroll
   for (int part = 0; part < kParts; ++part) {
     const int first = phase + part * kPixels * kStep;
     int best[kPixels];
-    choose(s, strip, color[part], best);
-    if (!strip.whole || T::rows % kStep != 0) {
+    choose(candidates, strip, color[part], best);
+    if (!strip.whole || Shape::rows % kStep != 0) {
 #pragma unroll
       for (int i = 0; i < kPixels; ++i) {
         const int row = first + i * kStep;
-        if (!strip.inside || row >= strip.end || row >= T::rows) best[i] = kNoCandidate;
+        if (!strip.inside || row >= strip.end || row >= Shape::rows) best[i] = kNoCandidate;
       }
     }
     if (part > 0) {
@@ -298,43 +297,44 @@ __device__ void sum_strip(const Candidates<T>& s, const Strip<T>& strip,
     for (int i = 0; i < kPixels; ++i) lane_counters.add(best[i], color[part][i]);
     __syncwarp();  // all lanes have counted their pixels
     const Factors factors = plan.factors[lane];
-    all.add(counters, sum_lane, factors);
-    const LastSums last(counters, sum_lane);
+    all.add(counters, role, factors);
+    const LastSums last(counters, role);
     if (__any_sync(kAllLanes, last.counter.odd != 0)) {
-      const int columns = sum_lane.share == 1 ? sum_lane.candidate : 0;
-      const LaneShare share = last.share(sum_lane, factors, window_offset(2) + columns);
-      if (sum_lane.share < 3) add_to_block(2, share);
+      const int columns = role.share == 1 ? role.candidate : 0;
+      const LaneShare share = last.share(role, factors, window_offset(2) + columns);
+      if (role.share < 3) add_to_block(2, share);
     }
   }
-  if (sum_lane.share < 3) {
+  if (role.share < 3) {
 #pragma unroll
-    for (int i = 0; i < 2; ++i) add_to_block(i, all.share(sum_lane, i, window_offset(i)));
+    for (int i = 0; i < 2; ++i) add_to_block(i, all.share(role, i, window_offset(i)));
   }
 }
 
-template <class T, int kStep>
-__global__ __launch_bounds__(T::threads, T::blocks) void iterate_narrow_kernel(Clusters clusters,
-                                                                               IterationSums sums,
-                                                                               int phase) {
-  constexpr int kRows = (T::rows + kStep - 1) / kStep;  // rows of a strip that take part
+template <class Shape, int kStep>
+__global__ __launch_bounds__(Shape::threads,
+                             Shape::blocks) void iterate_narrow_kernel(Clusters clusters,
+                                                                       IterationSums sums,
+                                                                       int phase) {
+  constexpr int kRows = (Shape::rows + kStep - 1) / kStep;  // rows of a strip that take part
   constexpr int kParts = (kRows + kCountedAtOnce - 1) / kCountedAtOnce;
   constexpr int kPixels = kRows / kParts;  // pixels per lane and part
   static_assert(kPixels * kParts == kRows);
-  __shared__ Candidates<T> s;
-  __shared__ BlockSums<T> block;
-  __shared__ WarpCounters warp_counters[T::warps];
-  __shared__ SumPlan<T> plan;
-  plan.copy(kSumPlan<T>);
+  __shared__ Candidates<Shape> candidates;
+  __shared__ BlockSums<Shape> block;
+  __shared__ WarpCounters warp_counters[Shape::warps];
+  __shared__ SumPlan<Shape> plan;
+  plan.copy(kSumPlan<Shape>);
   block.clear();
   const int lane = static_cast<int>(threadIdx.x % 32);
   warp_counters[threadIdx.x / 32].clear(lane);
 
   const SlicGrid& grid = clusters.grid;
-  const Geometry<T> geometry(grid);
-  const int x0 = static_cast<int>(blockIdx.x) * T::cells_x;
-  const int y0 = static_cast<int>(blockIdx.y) * T::cells_y;
-  const SumLane sum_lane(lane);
-  Strip<T> strip;
+  const Geometry<Shape> geometry(grid);
+  const int x0 = static_cast<int>(blockIdx.x) * Shape::cells_x;
+  const int y0 = static_cast<int>(blockIdx.y) * Shape::cells_y;
+  const LaneRole role(lane);
+  Strip<Shape> strip;
   const bool is_inside = find_strip(grid, x0, y0, strip);
   uint32_t color[kParts][kPixels];
   const auto read = [&] {
@@ -350,15 +350,16 @@ __global__ __launch_bounds__(T::threads, T::blocks) void iterate_narrow_kernel(C
   // All threads of the grid return together.
   if (clusters.executed_iterations(sums.iteration) < sums.iteration) return;
 
-  clear_sums<T>(grid, x0, y0, sums.clear);
-  make_candidates(clusters, sums.from, x0, y0, s);
+  clear_sums<Shape>(grid, x0, y0, sums.clear);
+  make_candidates(clusters, sums.from, x0, y0, candidates);
 
   WarpCounters& counters = warp_counters[threadIdx.x / 32];
   const auto sum = [&](const auto& colors) {
-    sum_strip<T, kStep>(s, strip, colors, phase, geometry, plan, sum_lane, counters, block);
+    sum_strip<Shape, kStep>(candidates, strip, colors, phase, geometry, plan, role, counters,
+                            block);
   };
   if (is_inside) sum(color);
-  if constexpr (T::side == 0) {
+  if constexpr (Shape::side == 0) {
     // Cells can be higher than a strip, usually by one row.
     for (strip.move_down(); is_inside && strip.end > phase; strip.move_down()) {
       __syncwarp();  // all lanes have read the counters
@@ -381,11 +382,12 @@ __global__ __launch_bounds__(T::threads, T::blocks) void iterate_narrow_kernel(C
 }  // namespace
 
 void iterate_narrow(const Clusters& clusters, int iteration, RowSubset rows, cudaStream_t stream) {
-  with_shape(clusters.grid, [&]<class T>(T) {
-    if constexpr (T::lanes == 16) {
+  with_shape(clusters.grid, [&]<class Shape>(Shape) {
+    if constexpr (Shape::lanes == 16) {
       with_step(rows, [&]<int step>() {
-        launch_pdl(iterate_narrow_kernel<T, step>, blocks_of<T>(clusters.grid), T::threads, 0,
-                   stream, clusters, IterationSums(clusters, iteration), rows.phase);
+        launch_pdl(iterate_narrow_kernel<Shape, step>, blocks_of<Shape>(clusters.grid),
+                   Shape::threads, 0, stream, clusters, IterationSums(clusters, iteration),
+                   rows.phase);
       });
     }
   });

@@ -105,10 +105,10 @@ struct FourBytePixels {
   uint32_t red, green, blue;  // byte selectors: the channel of a pixel above the lane's copy
 
   explicit FourBytePixels(const ConstFrame& in) : frame(in) {
-    const auto choice = [&](int c) {
+    const auto selector = [&](int c) {
       return 0x5504u | static_cast<uint32_t>(in.layout.component[c].offset) << 4;
     };
-    red = choice(0), green = choice(1), blue = choice(2);
+    red = selector(0), green = selector(1), blue = selector(2);
   }
   static bool can_read(const ConstFrame& frame, const ColorReader& reader) {
     const auto address = reinterpret_cast<uintptr_t>(frame.plane[0]);
@@ -131,13 +131,13 @@ struct FourBytePixels {
                           uint32_t row, uint32_t (&color)[4]) const {
     const uint32_t pixel[4] = {raw.x, raw.y, raw.z, raw.w};
     constexpr int kBias = 128 << LabTerms::kBits;
-    const int above =
+    const int row_and_bias =
         // The biased component does not change the highest byte.
         static_cast<int>(row << 24) + kBias;
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
-      const auto offset = [&](uint32_t choice) {
-        return static_cast<int>(__byte_perm(pixel[k], tables.copy, choice));
+      const auto offset = [&](uint32_t selector) {
+        return static_cast<int>(__byte_perm(pixel[k], tables.copy, selector));
       };
       const LabTerms terms =
           lab_terms(OffsetTables<kCopies>{tables}, offset(red), offset(green), offset(blue));
@@ -145,7 +145,8 @@ struct FourBytePixels {
       const uint32_t first_two =
           __byte_perm(static_cast<uint32_t>(terms.component[0] + kBias),
                       static_cast<uint32_t>(terms.component[1] + kBias), 0x62);
-      color[k] = __byte_perm(first_two, static_cast<uint32_t>(terms.component[2] + above), 0x7610);
+      color[k] =
+          __byte_perm(first_two, static_cast<uint32_t>(terms.component[2] + row_and_bias), 0x7610);
     }
   }
 };

@@ -20,9 +20,9 @@ struct CellPixels {
   __device__ int y(int pixel) const { return top + pixel / width; }
 };
 
-template <bool kWide>
+template <bool kWideAccess>
 __device__ inline uchar4 color_at(const Image<uint32_t>& colors, int x, int y) {
-  if constexpr (kWide) {
+  if constexpr (kWideAccess) {
     const uint32_t color = colors(x, y);
     return make_uchar4(color & 255, color >> 8 & 255, color >> 16 & 255, 0);
   } else {
@@ -32,9 +32,9 @@ __device__ inline uchar4 color_at(const Image<uint32_t>& colors, int x, int y) {
   }
 }
 
-template <bool kWide>
+template <bool kWideAccess>
 __device__ inline Owner owner_at(const Image<Owner>& owners, int x, int y) {
-  if constexpr (kWide) {
+  if constexpr (kWideAccess) {
     const uint32_t both = *reinterpret_cast<const uint32_t*>(&owners(x, y));
     return {static_cast<uint16_t>(both), static_cast<uint16_t>(both >> 16)};
   } else {
@@ -130,7 +130,7 @@ struct SourceCell {
 };
 
 // Step kCells: a block adds the pixels of one cell in shared memory first.
-template <bool kWide>
+template <bool kWideAccess>
 __global__ __launch_bounds__(kThreads) void sum_cell_kernel(Ece1782 work) {
   __shared__ uint32_t sums[kSums];
   const SourceCell source;
@@ -139,8 +139,8 @@ __global__ __launch_bounds__(kThreads) void sum_cell_kernel(Ece1782 work) {
   __syncthreads();  // all sums are cleared
   for (int p = static_cast<int>(threadIdx.x); p < pixels.count; p += kThreads) {
     const int x = pixels.x(p), y = pixels.y(p);
-    const Owner owner = owner_at<kWide>(work.owners, x, y);
-    const PixelWords words(work.grid, color_at<kWide>(work.colors, x, y), owner, x, y);
+    const Owner owner = owner_at<kWideAccess>(work.owners, x, y);
+    const PixelWords words(work.grid, color_at<kWideAccess>(work.colors, x, y), owner, x, y);
     uint32_t* const to = sums + source.neighbour_of(owner) * kWords;
     for (int w = 0; w < kWords; ++w) atomicAdd(to + w, words.word[w]);
   }
@@ -249,7 +249,7 @@ struct Nearest {
   float distance = 3e38f;
   int neighbour = 4;
 
-  __device__ void offer(float other_distance, int other_neighbour) {
+  __device__ void keep_if_nearer(float other_distance, int other_neighbour) {
     if (other_distance >= distance) return;
     distance = other_distance;
     neighbour = other_neighbour;
@@ -257,9 +257,9 @@ struct Nearest {
 };
 
 // Stores an owner with one store (kWide) or two.
-template <bool kWide>
+template <bool kWideAccess>
 __device__ inline void store(Owner& to, Owner owner) {
-  if constexpr (kWide) {
+  if constexpr (kWideAccess) {
     *reinterpret_cast<uint32_t*>(&to) = owner.column | static_cast<uint32_t>(owner.row) << 16;
   } else {
     auto* halves = reinterpret_cast<volatile uint16_t*>(&to);
@@ -286,13 +286,14 @@ __global__ __launch_bounds__(kThreads) void choose_per_pixel_kernel(Ece1782 work
     const int cx = column + neighbour % 3 - 1, cy = row + neighbour / 3 - 1;
     if (cx < 0 || cy < 0 || cx >= grid.columns || cy >= grid.rows) continue;
     const Ece1782Mean& mean = work.means[grid.index(cx, cy)];
-    if (mean.alive) nearest.offer(distance_to<false>(mean, color, x, y, work.factor), neighbour);
+    if (mean.alive)
+      nearest.keep_if_nearer(distance_to<false>(mean, color, x, y, work.factor), neighbour);
   }
   store<false>(work.owners(x, y), owner_of(column, row, nearest.neighbour));
 }
 
 // Ownership from step kNeighbours on. A block processes kPixels * kThreads pixels of one cell.
-template <bool kWide, int kPixels, bool kUseFloats>
+template <bool kWideAccess, int kPixels, bool kUseFloats>
 __global__ __launch_bounds__(kThreads) void choose_per_cell_kernel(Ece1782 work) {
   __shared__ Ece1782Mean means[kCandidates];
   const SlicGrid& grid = work.grid;
@@ -315,7 +316,7 @@ __global__ __launch_bounds__(kThreads) void choose_per_cell_kernel(Ece1782 work)
     const int p = min(first + k * kThreads, pixels.count - 1);
     x[k] = pixels.x(p);
     y[k] = pixels.y(p);
-    color[k] = color_at<kWide>(work.colors, x[k], y[k]);
+    color[k] = color_at<kWideAccess>(work.colors, x[k], y[k]);
   }
 #pragma unroll
   for (int neighbour = 0; neighbour < kCandidates; ++neighbour) {
@@ -323,21 +324,22 @@ __global__ __launch_bounds__(kThreads) void choose_per_cell_kernel(Ece1782 work)
     if (!mean.alive) continue;
 #pragma unroll
     for (int k = 0; k < kPixels; ++k) {
-      nearest[k].offer(distance_to<kUseFloats>(mean, color[k], x[k], y[k], work.factor), neighbour);
+      nearest[k].keep_if_nearer(distance_to<kUseFloats>(mean, color[k], x[k], y[k], work.factor),
+                                neighbour);
     }
   }
 #pragma unroll
   for (int k = 0; k < kPixels; ++k) {
     if (first + k * kThreads >= pixels.count) continue;
-    store<kWide>(work.owners(x[k], y[k]), owner_of(column, row, nearest[k].neighbour));
+    store<kWideAccess>(work.owners(x[k], y[k]), owner_of(column, row, nearest[k].neighbour));
   }
 }
 
-template <bool kWide, int kPixels, bool kUseFloats>
+template <bool kWideAccess, int kPixels, bool kUseFloats>
 void launch_per_cell(const Ece1782& work, cudaStream_t stream) {
   const SlicGrid& grid = work.grid;
   const auto pixels = static_cast<size_t>(grid.width) * static_cast<size_t>(grid.height);
-  launch(choose_per_cell_kernel<kWide, kPixels, kUseFloats>,
+  launch(choose_per_cell_kernel<kWideAccess, kPixels, kUseFloats>,
          dim3(static_cast<unsigned>(grid.columns), static_cast<unsigned>(grid.rows),
               blocks_for(pixels, kPixels * kThreads)),
          kThreads, 0, stream, work);

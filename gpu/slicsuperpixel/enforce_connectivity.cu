@@ -14,7 +14,7 @@ constexpr int kFinishThreads = MergeRounds::last_threads;
 
 // Merges every small fragment into the end of its chain of choices. Counts and the first list
 // entries are loaded at the same time: each wait for memory takes a tenth of the kernel.
-__global__ __launch_bounds__(kThreads) void follow_kernel(MergePass pass, int round) {
+__global__ __launch_bounds__(kThreads) void follow_choices_kernel(MergePass pass, int round) {
   pdl_trigger_and_wait();
   const Fragments& fragments = pass.fragments;
   const uint32_t thread = blockIdx.x * kThreads + threadIdx.x;
@@ -84,7 +84,7 @@ __global__ __launch_bounds__(kThreads) void choose_again_kernel(MergePass pass, 
   const MergeCounts counts = *fragments.counts;
   if (round >= counts.wide_rounds()) return;
   const MergeLists lists(fragments, counts, round);
-  const bool has_loaded = lists.edges == fragments.edges[round];
+  const bool uses_loaded_edge = lists.edges == fragments.edges[round];
   const int next = round + 1;
   const uint32_t edge_items = (lists.edge_count + kThreads - 1) / kThreads;
   const uint32_t small_items = (lists.small_count + kThreads - 1) / kThreads;
@@ -92,7 +92,7 @@ __global__ __launch_bounds__(kThreads) void choose_again_kernel(MergePass pass, 
     if (item < edge_items) {
       const uint32_t e = item * kThreads + threadIdx.x;
       const bool exists = e < lists.edge_count;
-      if (!has_loaded || item != blockIdx.x) edge = exists ? lists.edges[e] : uint2{};
+      if (!uses_loaded_edge || item != blockIdx.x) edge = exists ? lists.edges[e] : uint2{};
       if (exists) lists.edges[e] = edge = update_edge(pass, edge, next % 2);
       const bool is_needed = exists && edge.x != edge.y;
       const uint32_t index = reservation.reserve(is_needed, &fragments.counts->edges[next]);
@@ -189,7 +189,7 @@ __global__ __launch_bounds__(kFinishThreads) void remaining_rounds_kernel(MergeP
 // Runs the rounds that follow the first choices.
 void merge_small(const MergePass& pass, cudaStream_t stream) {
   for (int round = 0; round < MergeRounds::wide; ++round) {
-    launch_pdl(follow_kernel, MergeRounds::follow_blocks, kThreads, 0, stream, pass, round);
+    launch_pdl(follow_choices_kernel, MergeRounds::follow_blocks, kThreads, 0, stream, pass, round);
     launch_pdl(choose_again_kernel, MergeRounds::choose_blocks, kThreads, 0, stream, pass, round);
   }
   launch_pdl_as(GridKind::cooperative, remaining_rounds_kernel,

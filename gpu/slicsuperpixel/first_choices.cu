@@ -113,10 +113,10 @@ __device__ inline uint32_t difference_bits(const Row& a, const Row& b) {
   return bits;
 }
 // Moves entries one position to the left; `beyond` becomes the last entry.
-__device__ inline void shift(const Row& row, uint32_t beyond, Row& to) {
+__device__ inline void shift(const Row& row, uint32_t other_id, Row& to) {
 #pragma unroll
   for (int j = 0; j < kSegment / 2; ++j) {
-    to[j] = row[j] >> 16 | (j + 1 < kSegment / 2 ? row[j + 1] : beyond) << 16;
+    to[j] = row[j] >> 16 | (j + 1 < kSegment / 2 ? row[j + 1] : other_id) << 16;
   }
 }
 
@@ -126,17 +126,17 @@ struct SegmentContacts {
   uint32_t bits = 0;
   uint32_t starts = 0;
 
-  __device__ SegmentContacts(const TileFragments& s, int x, int y, Size inside) {
+  __device__ SegmentContacts(const TileFragments& tile_data, int x, int y, Size inside) {
     const int count = inside.width - x;
     if (count <= 0 || y >= inside.height) return;
     const auto load = [&](int row, Row& to, Row& to_right) {
-      const auto* const from = reinterpret_cast<const uint4*>(&s.component[row][x]);
+      const auto* const from = reinterpret_cast<const uint4*>(&tile_data.component[row][x]);
 #pragma unroll
       for (int j = 0; j < kSegment / 8; ++j) {
         const uint4 four = from[j];
         to[4 * j] = four.x, to[4 * j + 1] = four.y, to[4 * j + 2] = four.z, to[4 * j + 3] = four.w;
       }
-      shift(to, x + kSegment < Tile::width ? s.component[row][x + kSegment] : 0, to_right);
+      shift(to, x + kSegment < Tile::width ? tile_data.component[row][x + kSegment] : 0, to_right);
     };
     const uint32_t here_inside = count >= kSegment ? 0xffffu : (1u << count) - 1;
     // The last pixel of the picture or of the tile has no right neighbour.
@@ -160,8 +160,8 @@ struct SegmentContacts {
 
 // Loads the data of the tile's components. `root` is the root of component number threadIdx.x.
 // Returns true if this thread loaded a component of a small fragment.
-__device__ bool load_tile_infos(TileFragments& s, const MergePass& pass, const TileOfBlock& tile,
-                                uint32_t root) {
+__device__ bool load_tile_infos(TileFragments& tile_data, const MergePass& pass,
+                                const TileOfBlock& tile, uint32_t root) {
   bool found = false;
   for (uint32_t start = threadIdx.x / 32 * 32; start < tile.count; start += kThreads) {
     const uint32_t number = start + threadIdx.x % 32;
@@ -172,13 +172,13 @@ __device__ bool load_tile_infos(TileFragments& s, const MergePass& pass, const T
       if (number >= kThreads) root = pass.fragments.parent[id];
       info = load_root_info(pass, root);
       is_small_root = info.is_small() && info.root == id;
-      if (number < ChoiceTile::cached) s.info[number] = info;
+      if (number < ChoiceTile::cached) tile_data.info[number] = info;
     }
     const unsigned small = __ballot_sync(kAllLanes, info.is_small());
     const unsigned small_roots = __ballot_sync(kAllLanes, is_small_root);
     if (threadIdx.x % 32 == 0) {
-      s.small_bits[start / 32] = small;
-      s.small_root_bits[start / 32] = small_roots;
+      tile_data.small_bits[start / 32] = small;
+      tile_data.small_root_bits[start / 32] = small_roots;
     }
     found |= small != 0;
   }
@@ -186,10 +186,10 @@ __device__ bool load_tile_infos(TileFragments& s, const MergePass& pass, const T
 }
 
 // Appends the small fragments whose root is in this tile to the global list, from index `at` on.
-__device__ void list_small(const TileFragments& s, const Fragments& fragments,
+__device__ void list_small(const TileFragments& tile_data, const Fragments& fragments,
                            const TileOfBlock& tile, uint32_t at) {
   for (uint32_t word = 0; 32 * word < tile.count; ++word) {
-    const uint32_t roots = s.small_root_bits[word];
+    const uint32_t roots = tile_data.small_root_bits[word];
     const auto lane = static_cast<int>(threadIdx.x % 32);
     if (roots >> lane & 1) {
       const auto index = at + static_cast<uint32_t>(__popc(roots & bits_below(lane)));
@@ -200,27 +200,28 @@ __device__ void list_small(const TileFragments& s, const Fragments& fragments,
 }
 
 // Removes repeated contacts of the same pair. All threads of the block call it.
-__device__ void remove_repeated_contacts(TileFragments& s) {
-  const uint32_t count = s.contacts;
+__device__ void remove_repeated_contacts(TileFragments& tile_data) {
+  const uint32_t count = tile_data.contacts;
   __syncthreads();  // all threads have read the count
-  if (threadIdx.x == 0) s.contacts = 0;
+  if (threadIdx.x == 0) tile_data.contacts = 0;
   for (uint32_t start = 0; start < count; start += kThreads) {
     const uint32_t i = start + threadIdx.x;
-    const int contact = i < count ? s.contact[i] : 0, at = contact % s.kBelow;
-    const int x = at % Tile::width, y = at / Tile::width, below = contact / s.kBelow;
+    const int contact = i < count ? tile_data.contact[i] : 0, at = contact % tile_data.kBelow;
+    const int x = at % Tile::width, y = at / Tile::width, below = contact / tile_data.kBelow;
     const bool is_new =
-        i < count && s.insert_pair(s.component[y][x], s.component[y + below][x + 1 - below]);
+        i < count && tile_data.insert_pair(tile_data.component[y][x],
+                                           tile_data.component[y + below][x + 1 - below]);
     // these contacts are read; their entries may be overwritten by at most as many
     __syncthreads();
     const unsigned new_lanes = __ballot_sync(kAllLanes, is_new);
     const auto lane = static_cast<int>(threadIdx.x % 32);
     uint32_t to = 0;
     if (lane == 0 && new_lanes != 0) {
-      to = atomicAdd(&s.contacts, static_cast<uint32_t>(__popc(new_lanes)));
+      to = atomicAdd(&tile_data.contacts, static_cast<uint32_t>(__popc(new_lanes)));
     }
     to = __shfl_sync(kAllLanes, to, 0) +
          static_cast<uint32_t>(__popc(new_lanes & regions::bits_below(lane)));
-    if (is_new) s.contact[to] = static_cast<uint16_t>(contact);
+    if (is_new) tile_data.contact[to] = static_cast<uint16_t>(contact);
   }
   __syncthreads();  // the list is complete
 }
@@ -241,35 +242,38 @@ __device__ void propose(const MergePass& pass, const FragmentInfo& a, const Frag
 }
 
 // Loads the components of a thread's segment. Rows are padded to whole tiles.
-__device__ void load_segment(TileFragments& s, const Fragments& fragments, const TileOfBlock& tile,
-                             int x, int y) {
+__device__ void load_segment(TileFragments& tile_data, const Fragments& fragments,
+                             const TileOfBlock& tile, int x, int y) {
   const auto* const from = reinterpret_cast<const uint4*>(
       fragments.component + fragments.pixel_at(tile.left + x, tile.top + y));
-  auto* const to = reinterpret_cast<uint4*>(&s.component[y][x]);
+  auto* const to = reinterpret_cast<uint4*>(&tile_data.component[y][x]);
 #pragma unroll
   for (int j = 0; j < kSegment / 8; ++j) to[j] = from[j];
 }
 
 // Returns which pixels of a segment belong to small fragments.
-__device__ uint32_t small_pixels(const TileFragments& s, const SegmentContacts& contacts, int x,
-                                 int y) {
+__device__ uint32_t small_pixels(const TileFragments& tile_data, const SegmentContacts& contacts,
+                                 int x, int y) {
   uint32_t small = 0;
   for (uint32_t starts = contacts.starts; starts != 0; starts &= starts - 1) {
     const int bit = __ffs(static_cast<int>(starts)) - 1;
     const uint32_t from_here = 0xffffu << bit & 0xffffu;
-    small = s.is_small(s.component[y][x + bit]) ? small | from_here : small & ~from_here;
+    small = tile_data.is_small(tile_data.component[y][x + bit]) ? small | from_here
+                                                                : small & ~from_here;
   }
   return small;
 }
 
 // Lists the contacts of a segment with a small fragment on either side. The small pixels of all
 // segments must be known.
-__device__ void list_contacts(TileFragments& s, const SegmentContacts& contacts, uint32_t small,
-                              int x, int y) {
-  const uint32_t next = x + kSegment < Tile::width ? s.small_pixel_bits[y][x / kSegment + 1] : 0;
-  const uint32_t under = y + 1 < Tile::rows ? s.small_pixel_bits[y + 1][x / kSegment] : 0;
+__device__ void list_contacts(TileFragments& tile_data, const SegmentContacts& contacts,
+                              uint32_t small, int x, int y) {
+  const uint32_t next =
+      x + kSegment < Tile::width ? tile_data.small_pixel_bits[y][x / kSegment + 1] : 0;
+  const uint32_t under = y + 1 < Tile::rows ? tile_data.small_pixel_bits[y + 1][x / kSegment] : 0;
   const uint32_t to_right = (small | small >> 1 | next << (kSegment - 1)) & 0xffff;
-  s.append_contacts(contacts.bits & (to_right | (small | under) << 16), y * Tile::width + x);
+  tile_data.append_contacts(contacts.bits & (to_right | (small | under) << 16),
+                            y * Tile::width + x);
 }
 
 // A thread's contact across the tile's edge.
@@ -278,16 +282,16 @@ struct EdgeContact {
   uint32_t index;  // index among the listed edge contacts of the tile
 
   // The previous contact along the edge mostly has the same two components.
-  __device__ EdgeContact(TileFragments& s, bool exists, uint32_t here, uint32_t beyond) {
+  __device__ EdgeContact(TileFragments& tile_data, bool exists, uint32_t here, uint32_t other_id) {
     const int lane = static_cast<int>(threadIdx.x % 32);
-    const uint64_t pair = static_cast<uint64_t>(here) << 32 | beyond;
+    const uint64_t pair = static_cast<uint64_t>(here) << 32 | other_id;
     const uint64_t before = __shfl_up_sync(kAllLanes, pair, 1);
     const bool repeats = lane > 0 && before == pair;
-    is_listed = exists && !repeats && s.is_small(static_cast<int>(here));
+    is_listed = exists && !repeats && tile_data.is_small(static_cast<int>(here));
     const unsigned all = __ballot_sync(kAllLanes, is_listed);
     uint32_t first = 0;
     if (lane == 0 && all != 0) {
-      first = atomicAdd(&s.edge_contacts, static_cast<uint32_t>(__popc(all)));
+      first = atomicAdd(&tile_data.edge_contacts, static_cast<uint32_t>(__popc(all)));
     }
     index =
         __shfl_sync(kAllLanes, first, 0) + static_cast<uint32_t>(__popc(all & bits_below(lane)));
@@ -295,21 +299,22 @@ struct EdgeContact {
 };
 
 // Reserves entries for the tile in the global lists of edges and of small fragments.
-__device__ void reserve_list_entries(TileFragments& s, const Fragments& fragments,
+__device__ void reserve_list_entries(TileFragments& tile_data, const Fragments& fragments,
                                      const TileOfBlock& tile) {
   if (threadIdx.x == 0) {
-    s.edge_start = atomicAdd(&fragments.counts->edges[0], s.contacts + s.edge_contacts);
+    tile_data.edge_start =
+        atomicAdd(&fragments.counts->edges[0], tile_data.contacts + tile_data.edge_contacts);
   }
   if (threadIdx.x != 32) return;
   uint32_t roots = 0;
   for (uint32_t word = 0; 32 * word < tile.count; ++word) {
-    roots += static_cast<uint32_t>(__popc(s.small_root_bits[word]));
+    roots += static_cast<uint32_t>(__popc(tile_data.small_root_bits[word]));
   }
-  if (roots > 0) s.small_start = atomicAdd(&fragments.counts->small[0], roots);
+  if (roots > 0) tile_data.small_start = atomicAdd(&fragments.counts->small[0], roots);
 }
 
 __global__ __launch_bounds__(kThreads) void first_choices_kernel(MergePass pass) {
-  __shared__ TileFragments s;
+  __shared__ TileFragments tile_data;
   const Fragments& fragments = pass.fragments;
   const TileOfBlock tile(fragments);
   // Loaded while the number of components is loaded.
@@ -320,42 +325,44 @@ __global__ __launch_bounds__(kThreads) void first_choices_kernel(MergePass pass)
   static_assert(TileEdge::kSides * Tile::width == kThreads);
   const TileEdge edge(fragments, tile.column, tile.row, t / Tile::width, t % Tile::width);
   // id of the component in the next tile
-  const uint32_t beyond = edge.exists ? *edge.other_component : 0;
+  const uint32_t other_id = edge.exists ? *edge.other_component : 0;
   const Size inside = {fragments.size.width - tile.left,
                        min(fragments.size.height - tile.top, Tile::rows)};
-  if (y < inside.height) load_segment(s, fragments, tile, x, y);
-  for (int w = t; w < ChoiceTile::pairs; w += kThreads) s.pair[w] = s.kNoPair;
-  if (t == 0) s.contacts = s.edge_contacts = 0;
-  const bool found = load_tile_infos(s, pass, tile, root);
+  if (y < inside.height) load_segment(tile_data, fragments, tile, x, y);
+  for (int w = t; w < ChoiceTile::pairs; w += kThreads) tile_data.pair[w] = tile_data.kNoPair;
+  if (t == 0) tile_data.contacts = tile_data.edge_contacts = 0;
+  const bool found = load_tile_infos(tile_data, pass, tile, root);
   if (!__syncthreads_or(found)) return;  // the tile's components are loaded
-  const SegmentContacts contacts(s, x, y, inside);
-  const uint32_t small = small_pixels(s, contacts, x, y);
-  s.small_pixel_bits[y][x / kSegment] = static_cast<uint16_t>(small);
+  const SegmentContacts contacts(tile_data, x, y, inside);
+  const uint32_t small = small_pixels(tile_data, contacts, x, y);
+  tile_data.small_pixel_bits[y][x / kSegment] = static_cast<uint16_t>(small);
   __syncthreads();  // the small pixels of all segments are known
-  list_contacts(s, contacts, small, x, y);
-  const uint32_t here = edge.exists ? s.component[edge.y][edge.x] : 0;
-  const EdgeContact across(s, edge.exists, here, beyond);
-  const FragmentInfo other = across.is_listed ? load_info(pass, beyond) : FragmentInfo{};
+  list_contacts(tile_data, contacts, small, x, y);
+  const uint32_t here = edge.exists ? tile_data.component[edge.y][edge.x] : 0;
+  const EdgeContact across(tile_data, edge.exists, here, other_id);
+  const FragmentInfo other = across.is_listed ? load_info(pass, other_id) : FragmentInfo{};
   __syncthreads();  // the list of contacts is complete
   // If nearly every pixel is a component, few contacts repeat, and this step does not pay.
-  if (tile.count <= ChoiceTile::cached) remove_repeated_contacts(s);
-  const uint32_t count = s.contacts;
-  reserve_list_entries(s, fragments, tile);
+  if (tile.count <= ChoiceTile::cached) remove_repeated_contacts(tile_data);
+  const uint32_t count = tile_data.contacts;
+  reserve_list_entries(tile_data, fragments, tile);
   __syncthreads();  // the tile's entries in the lists are reserved
   const auto info_of = [&](uint32_t number) {
-    return number < ChoiceTile::cached ? s.info[number]
+    return number < ChoiceTile::cached ? tile_data.info[number]
                                        : load_info(pass, tile.id(fragments, number));
   };
   if (across.is_listed) {
-    propose(pass, info_of(here), other, false, s.edge_start + count + across.index);
+    propose(pass, info_of(here), other, false, tile_data.edge_start + count + across.index);
   }
   for (uint32_t i = threadIdx.x; i < count; i += kThreads) {
-    const int contact = s.contact[i], at = contact % s.kBelow, below = contact / s.kBelow;
+    const int contact = tile_data.contact[i], at = contact % tile_data.kBelow,
+              below = contact / tile_data.kBelow;
     const int px = at % Tile::width, py = at / Tile::width;
-    propose(pass, info_of(s.component[py][px]), info_of(s.component[py + below][px + 1 - below]),
-            true, s.edge_start + i);
+    propose(pass, info_of(tile_data.component[py][px]),
+            info_of(tile_data.component[py + below][px + 1 - below]), true,
+            tile_data.edge_start + i);
   }
-  if (t < 32) list_small(s, fragments, tile, s.small_start);
+  if (t < 32) list_small(tile_data, fragments, tile, tile_data.small_start);
 }
 
 }  // namespace

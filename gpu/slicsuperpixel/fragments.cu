@@ -78,10 +78,10 @@ struct Segment : SegmentPosition {
   }
 
   // Reads the tile's codes. Codes outside the picture are arbitrary.
-  __device__ Segment(const TileForest& s, const SegmentPosition& position)
+  __device__ Segment(const TileForest& forest, const SegmentPosition& position)
       : SegmentPosition(position) {
     const int t = static_cast<int>(threadIdx.x);
-    const auto* const segments = reinterpret_cast<const Codes*>(s.codes);
+    const auto* const segments = reinterpret_cast<const Codes*>(forest.codes);
     const uint32_t inside = bits_below(count);
     const bool has_up = t >= kSegments;
     const Codes here = segments[t], above = has_up ? segments[t - kSegments] : Codes{};
@@ -100,60 +100,61 @@ struct Segment : SegmentPosition {
 };
 
 // Numbers the runs. All threads of the block call it; it ends with a barrier.
-__device__ inline void find_runs(TileForest& s, const Segment& segment) {
+__device__ inline void find_runs(TileForest& forest, const Segment& segment) {
   const int t = static_cast<int>(threadIdx.x);
   const auto run_count = static_cast<uint32_t>(__popc(segment.starts));
   const uint32_t inclusive_sum = warp_inclusive_sum(run_count);
-  if (t % 32 == 31) s.warp_runs[t / 32] = inclusive_sum;
+  if (t % 32 == 31) forest.warp_runs[t / 32] = inclusive_sum;
   __syncthreads();  // all warps have counted their runs
   uint32_t run = inclusive_sum - run_count;
   uint32_t all = 0;
 #pragma unroll
   for (int w = 0; w < Tile::threads / 32; ++w) {
-    if (w < t / 32) run += s.warp_runs[w];
-    all += s.warp_runs[w];
+    if (w < t / 32) run += forest.warp_runs[w];
+    all += forest.warp_runs[w];
   }
-  s.starts[t] = static_cast<uint16_t>(segment.starts);
-  s.runs_before[t] = static_cast<uint16_t>(run);
+  forest.starts[t] = static_cast<uint16_t>(segment.starts);
+  forest.runs_before[t] = static_cast<uint16_t>(run);
   for (uint32_t bits = segment.starts; bits != 0; bits &= bits - 1) {
-    s.start_pixel[run++] = static_cast<uint16_t>(kSegment * t + __ffs(static_cast<int>(bits)) - 1);
+    forest.start_pixel[run++] =
+        static_cast<uint16_t>(kSegment * t + __ffs(static_cast<int>(bits)) - 1);
   }
-  if (t == 0) s.runs = all;
+  if (t == 0) forest.runs = all;
   __syncthreads();  // all runs are stored
 }
 
 // Calls visit(run, exists) for this thread's runs. All lanes of a warp make the same number of
 // calls; `exists` is false after the last run.
 template <class Visit>
-__device__ void for_each_run(const TileForest& s, Visit visit) {
+__device__ void for_each_run(const TileForest& forest, Visit visit) {
   const auto lane = threadIdx.x % 32;
-  for (uint32_t start = threadIdx.x - lane; start < s.runs; start += Tile::threads) {
-    visit(static_cast<int>(start + lane), start + lane < s.runs);
+  for (uint32_t start = threadIdx.x - lane; start < forest.runs; start += Tile::threads) {
+    visit(static_cast<int>(start + lane), start + lane < forest.runs);
   }
 }
 
 // Links each run to the first run that it touches above, or makes it a root. Returns the remaining
 // contacts as bits.
-__device__ inline uint32_t link_runs(TileForest& s, const Segment& segment) {
+__device__ inline uint32_t link_runs(TileForest& forest, const Segment& segment) {
   const int t = static_cast<int>(threadIdx.x), above = t - kSegments;
   // One bit for the first contact of each pair of runs.
   uint32_t contacts = 0;
   if (segment.same_as_above) {
-    contacts =
-        segment.same_as_above & (segment.starts | s.starts[above] | ~(segment.same_as_above << 1));
+    contacts = segment.same_as_above &
+               (segment.starts | forest.starts[above] | ~(segment.same_as_above << 1));
     if (segment.continues_left) contacts &= ~1u;
   }
-  int run = s.runs_before[t];
+  int run = forest.runs_before[t];
   for (uint32_t rest = segment.starts; rest != 0; ++run) {
     const uint32_t from_here = ~(rest & ~(rest - 1)) + 1;  // bits from the lowest set one upwards
     rest &= rest - 1;
     const uint32_t run_bits = from_here & (rest ? (rest & ~(rest - 1)) - 1 : bits_below(kSegment));
     int parent = run;
     if (const uint32_t touched = contacts & run_bits; touched != 0) {
-      parent = s.run_at(above, __ffs(static_cast<int>(touched)) - 1);
+      parent = forest.run_at(above, __ffs(static_cast<int>(touched)) - 1);
       contacts &= ~(touched & (~touched + 1));
     }
-    s.parent[run] = static_cast<uint32_t>(parent);
+    forest.parent[run] = static_cast<uint32_t>(parent);
   }
   return contacts;
 }
@@ -162,14 +163,14 @@ __device__ inline uint32_t link_runs(TileForest& s, const Segment& segment) {
 // writes only the entries of its runs, and other threads only shorten its path: this is pointer
 // jumping. A thread handles a few runs at a time, because it mostly waits for memory. Entries are
 // written by atomics, because other threads read them.
-__device__ inline void flatten_runs(TileForest& s) {
+__device__ inline void flatten_runs(TileForest& forest) {
   constexpr uint32_t kBatch = 4, kThreads = Tile::threads, kRun = 0xffff;
-  const volatile uint32_t* const parent = s.parent;
-  for (uint32_t start = threadIdx.x; start < s.runs; start += kBatch * kThreads) {
+  const volatile uint32_t* const parent = forest.parent;
+  for (uint32_t start = threadIdx.x; start < forest.runs; start += kBatch * kThreads) {
     uint32_t entry[kBatch], above[kBatch];
 #pragma unroll
     for (uint32_t k = 0; k < kBatch; ++k) {  // run 0 is a root and does not change
-      entry[k] = parent[start + k * kThreads < s.runs ? start + k * kThreads : 0];
+      entry[k] = parent[start + k * kThreads < forest.runs ? start + k * kThreads : 0];
     }
     bool jumped = true;
     while (jumped) {
@@ -179,7 +180,7 @@ __device__ inline void flatten_runs(TileForest& s) {
 #pragma unroll
       for (uint32_t k = 0; k < kBatch; ++k) {
         if (above[k] == entry[k]) continue;
-        atomicExch(s.parent + start + k * kThreads, above[k]);
+        atomicExch(forest.parent + start + k * kThreads, above[k]);
         entry[k] = above[k];
         jumped = true;
       }
@@ -188,15 +189,15 @@ __device__ inline void flatten_runs(TileForest& s) {
 }
 
 // Unites the trees of the remaining contacts. All lanes of a warp call it.
-__device__ inline void unite_runs(TileForest& s, uint32_t contacts) {
+__device__ inline void unite_runs(TileForest& forest, uint32_t contacts) {
   const int t = static_cast<int>(threadIdx.x);
   while (__any_sync(kAllLanes, contacts != 0)) {
     const bool has_contact = contacts != 0;
     const int bit = has_contact ? __ffs(static_cast<int>(contacts)) - 1 : 0;
     contacts &= contacts - 1;
-    const int run = has_contact ? s.run_at(t, bit) : 0;
-    const int above = has_contact ? s.run_at(t - kSegments, bit) : 0;
-    unite(s.parent, static_cast<uint32_t>(run), static_cast<uint32_t>(above), has_contact);
+    const int run = has_contact ? forest.run_at(t, bit) : 0;
+    const int above = has_contact ? forest.run_at(t - kSegments, bit) : 0;
+    unite(forest.parent, static_cast<uint32_t>(run), static_cast<uint32_t>(above), has_contact);
   }
 }
 
@@ -210,18 +211,18 @@ struct SeamContact {
 
   // Writes the id of the pixel's component for the neighbouring tile. All threads of the block call
   // it, one per edge pixel.
-  __device__ SeamContact(const TileForest& s, Image<const uint8_t> codes,
+  __device__ SeamContact(const TileForest& forest, Image<const uint8_t> codes,
                          const Fragments& fragments, const TileOfBlock& tile) {
     const int t = static_cast<int>(threadIdx.x), side = t / Tile::width;
     static_assert(Tile::threads == TileEdge::kSides * Tile::width && Tile::width == Tile::rows);
     const TileEdge edge(fragments, tile.column, tile.row, side, t % Tile::width);
     exists = edge.exists;
     if (!exists) return;
-    const int run = s.run_at(edge.y * kSegments + edge.x / kSegment, edge.x % kSegment);
-    component = tile.id(fragments, static_cast<uint32_t>(s.component(run)));
+    const int run = forest.run_at(edge.y * kSegments + edge.x / kSegment, edge.x % kSegment);
+    component = tile.id(fragments, static_cast<uint32_t>(forest.component(run)));
     *edge.component = component;
     other_component = edge.other_component;
-    code = s.codes[edge.y][edge.x];
+    code = forest.codes[edge.y][edge.x];
     const int step = side % 2 == 1 ? 1 : -1;
     other_code = &codes(tile.left + edge.x + (side < 2 ? step : 0),
                         tile.top + edge.y + (side < 2 ? 0 : step));
@@ -269,12 +270,12 @@ struct WrittenCodes {
   Image<const uint8_t> codes;
 
   struct Shared {};
-  __device__ void load(Shared&, TileForest& s, const TileOfBlock& tile) const {
+  __device__ void load(Shared&, TileForest& forest, const TileOfBlock& tile) const {
     const int t = static_cast<int>(threadIdx.x);
     const SegmentPosition position({codes.width, codes.height}, tile.left, tile.top, t);
     // Rows of codes are 16-byte aligned.
     if (position.count > 0) {
-      reinterpret_cast<Segment::Codes*>(s.codes)[t] =
+      reinterpret_cast<Segment::Codes*>(forest.codes)[t] =
           *reinterpret_cast<const Segment::Codes*>(codes.row(position.y) + position.x);
     }
     __syncthreads();  // the tile's codes are loaded
@@ -297,7 +298,7 @@ struct AssignedCodes {
     Candidates<Shape> candidates;
     uint64_t codes[Shape::cells];  // codes of the nine candidates, four bits each
   };
-  __device__ void load(Shared& shared, TileForest& s, const TileOfBlock& tile) const {
+  __device__ void load(Shared& shared, TileForest& forest, const TileOfBlock& tile) const {
     pdl_trigger_and_wait();
     if (tile.tile == 0 && threadIdx.x == 0) *counts = {};
     const int x0 = tile.column * Shape::cells_x, y0 = tile.row * Shape::cells_y;
@@ -321,7 +322,7 @@ struct AssignedCodes {
       read_strip<Shape::rows_at_once>(clusters.colors, strip, first, color);
       choose(shared.candidates, strip, color, best);
       const uint64_t all = shared.codes[strip.cell];
-      uint8_t* const to = &s.codes[strip.y - tile.top + first][strip.x - tile.left];
+      uint8_t* const to = &forest.codes[strip.y - tile.top + first][strip.x - tile.left];
 #pragma unroll
       for (int i = 0; i < kPixels; ++i) {
         to[i * Shape::rows_at_once * Tile::width] =
@@ -333,28 +334,30 @@ struct AssignedCodes {
     const SegmentPosition position({codes.width, codes.height}, tile.left, tile.top, t);
     if (position.count == 0) return;
     *reinterpret_cast<Segment::Codes*>(codes.row(position.y) + position.x) =
-        reinterpret_cast<const Segment::Codes*>(s.codes)[t];
+        reinterpret_cast<const Segment::Codes*>(forest.codes)[t];
   }
 };
 
 // Numbers the roots in no particular order and initialises the data of their components.
-__device__ void number_roots(TileForest& s, const Fragments& fragments, const TileOfBlock& tile) {
-  for_each_run(s, [&](int run, bool exists) {
-    const bool is_root = exists && s.is_root(run);
+__device__ void number_roots(TileForest& forest, const Fragments& fragments,
+                             const TileOfBlock& tile) {
+  for_each_run(forest, [&](int run, bool exists) {
+    const bool is_root = exists && forest.is_root(run);
     const unsigned roots = __ballot_sync(kAllLanes, is_root);
     if (roots == 0) return;
     const unsigned lane = threadIdx.x % 32;
     uint32_t first = 0;
-    if (lane == 0) first = atomicAdd(&s.count, static_cast<uint32_t>(__popc(roots)));
+    if (lane == 0) first = atomicAdd(&forest.count, static_cast<uint32_t>(__popc(roots)));
     first = __shfl_sync(kAllLanes, first, 0);
     if (!is_root) return;
     const uint32_t number =
         first + static_cast<uint32_t>(__popc(roots & bits_below(static_cast<int>(lane))));
-    s.parent[run] |= number << 16;
+    forest.parent[run] |= number << 16;
     const uint32_t id = tile.id(fragments, number);
     fragments.parent[id] = id;
-    fragments.first_pixel[id] = fragments.pixel_at(tile.left + s.start_pixel[run] % Tile::width,
-                                                   tile.top + s.start_pixel[run] / Tile::width);
+    fragments.first_pixel[id] =
+        fragments.pixel_at(tile.left + forest.start_pixel[run] % Tile::width,
+                           tile.top + forest.start_pixel[run] / Tile::width);
     fragments.choice[0][id] = fragments.choice[1][id] = kNoChoice;
     // Components beyond the capacity of shared memory are summed in global memory.
     if (number >= Tile::measured) fragments.sums[id] = {};
@@ -375,23 +378,23 @@ struct RunSums {
 static_assert(kSegment * 255 < 1 << 16 && Tile::pixels * 255 < 1 << 20 && Tile::pixels == 1 << 12);
 
 // `all_measured`: the sums of all components are in shared memory.
-template <bool all_measured>
-__device__ void add_run_sums(TileForest& s, const Fragments& fragments, const TileOfBlock& tile,
-                             int number, const RunSums& run_sums) {
+template <bool kAllMeasured>
+__device__ void add_run_sums(TileForest& forest, const Fragments& fragments,
+                             const TileOfBlock& tile, int number, const RunSums& run_sums) {
   const uint32_t first = run_sums.even & 0xffff, third = run_sums.even >> 16;
-  if (!all_measured && number >= Tile::measured) {
+  if (!kAllMeasured && number >= Tile::measured) {
     return fragments.add(tile.id(fragments, static_cast<uint32_t>(number)),
                          {run_sums.area, {first, run_sums.odd, third}});
   }
-  atomicAdd(&s.component_sums[0][number], run_sums.area << 20 | run_sums.odd);
-  atomicAdd(&s.component_sums[1][number], first);
-  atomicAdd(&s.component_sums[2][number], third);
+  atomicAdd(&forest.component_sums[0][number], run_sums.area << 20 | run_sums.odd);
+  atomicAdd(&forest.component_sums[1][number], first);
+  atomicAdd(&forest.component_sums[2][number], third);
 }
 
 // Writes the component of each pixel and sums the colours over runs. The segments of a warp are
 // several rows apart, mostly in different components, so that lanes rarely add to the same sums.
-template <bool all_measured>
-__device__ void measure_components(TileForest& s, Image<const uint32_t> colors,
+template <bool kAllMeasured>
+__device__ void measure_components(TileForest& forest, Image<const uint32_t> colors,
                                    const Fragments& fragments, const TileOfBlock& tile) {
   constexpr int kWarps = Tile::threads / 32;
   const int warp = static_cast<int>(threadIdx.x / 32), lane = static_cast<int>(threadIdx.x % 32);
@@ -407,22 +410,22 @@ __device__ void measure_components(TileForest& s, Image<const uint32_t> colors,
     color[4 * j] = four.x, color[4 * j + 1] = four.y, color[4 * j + 2] = four.z;
     color[4 * j + 3] = four.w;
   }
-  const uint32_t starts = s.starts[segment_index];
-  int run = s.run_at(segment_index, 0);
-  int number = s.component(run);
+  const uint32_t starts = forest.starts[segment_index];
+  int run = forest.run_at(segment_index, 0);
+  int number = forest.component(run);
   RunSums run_sums;
   uint32_t numbers[kSegment / 2] = {};
 #pragma unroll
   for (int k = 0; k < kSegment; ++k) {
     if (k > 0 && (starts >> k & 1)) {
-      add_run_sums<all_measured>(s, fragments, tile, number, run_sums);
+      add_run_sums<kAllMeasured>(forest, fragments, tile, number, run_sums);
       run_sums = {};
-      number = s.component(++run);
+      number = forest.component(++run);
     }
     if (k < position.count) run_sums.add(color[k]);
     numbers[k / 2] |= static_cast<uint32_t>(number) << 16 * (k % 2);
   }
-  add_run_sums<all_measured>(s, fragments, tile, number, run_sums);
+  add_run_sums<kAllMeasured>(forest, fragments, tile, number, run_sums);
   auto* const to =
       reinterpret_cast<uint4*>(fragments.component + fragments.pixel_at(position.x, position.y));
 #pragma unroll
@@ -432,18 +435,19 @@ __device__ void measure_components(TileForest& s, Image<const uint32_t> colors,
 }
 
 // Stores the sums of components that were added up in shared memory.
-__device__ void store_components(const TileForest& s, const Fragments& fragments,
+__device__ void store_components(const TileForest& forest, const Fragments& fragments,
                                  const TileOfBlock& tile) {
-  for_each_run(s, [&](int run, bool exists) {
-    if (!exists || !s.is_root(run)) return;
-    const int number = s.component(run);
+  for_each_run(forest, [&](int run, bool exists) {
+    if (!exists || !forest.is_root(run)) return;
+    const int number = forest.component(run);
     if (number >= Tile::measured) return;
     const uint32_t id = tile.id(fragments, static_cast<uint32_t>(number));
-    const uint32_t second = s.component_sums[0][number] & ((1u << 20) - 1),
-                   area = s.component_sums[0][number] >> 20;
+    const uint32_t second = forest.component_sums[0][number] & ((1u << 20) - 1),
+                   area = forest.component_sums[0][number] >> 20;
     // The area overflows only if one component fills the tile.
-    fragments.sums[id] = {area ? area : Tile::pixels,
-                          {s.component_sums[1][number], second, s.component_sums[2][number]}};
+    fragments.sums[id] = {
+        area ? area : Tile::pixels,
+        {forest.component_sums[1][number], second, forest.component_sums[2][number]}};
   });
 }
 
@@ -471,41 +475,41 @@ __global__ __launch_bounds__(Tile::threads,
                              4) void find_fragments_kernel(Source source,
                                                            Image<const uint32_t> colors,
                                                            Fragments fragments) {
-  __shared__ TileForest s;
+  __shared__ TileForest forest;
   __shared__ typename Source::Shared shared;
   __shared__ bool is_second[TileEdge::kSides];  // the tile on this side was announced first
   for (int i = static_cast<int>(threadIdx.x); i < 3 * Tile::measured; i += Tile::threads) {
-    s.component_sums[i / Tile::measured][i % Tile::measured] = 0;
+    forest.component_sums[i / Tile::measured][i % Tile::measured] = 0;
   }
-  if (threadIdx.x == 0) s.count = 0;
+  if (threadIdx.x == 0) forest.count = 0;
   const TileOfBlock tile(fragments);
-  source.load(shared, s, tile);
+  source.load(shared, forest, tile);
   const Segment segment(
-      s, SegmentPosition(fragments.size, tile.left, tile.top, static_cast<int>(threadIdx.x)));
+      forest, SegmentPosition(fragments.size, tile.left, tile.top, static_cast<int>(threadIdx.x)));
   clear_counts(fragments, tile);
-  find_runs(s, segment);
-  const uint32_t contacts = link_runs(s, segment);
+  find_runs(forest, segment);
+  const uint32_t contacts = link_runs(forest, segment);
   __syncthreads();  // all runs have parents
-  flatten_runs(s);
+  flatten_runs(forest);
   __syncthreads();  // all trees are flat
-  unite_runs(s, contacts);
+  unite_runs(forest, contacts);
   __syncthreads();  // all trees are united
-  number_roots(s, fragments, tile);
+  number_roots(forest, fragments, tile);
   __syncthreads();  // all roots are numbered
-  if (threadIdx.x == 0) fragments.count[tile.tile] = s.count;
-  flatten_runs(s);
+  if (threadIdx.x == 0) fragments.count[tile.tile] = forest.count;
+  flatten_runs(forest);
   __syncthreads();  // trees are flat, and each run has its component number
-  const SeamContact contact(s, source.codes, fragments, tile);
+  const SeamContact contact(forest, source.codes, fragments, tile);
   __syncthreads();  // all edges and components of this tile are written
   const bool second = announce_tile(fragments, tile);
   if (threadIdx.x < TileEdge::kSides) is_second[threadIdx.x] = second;
-  if (s.count <= Tile::measured) {
-    measure_components<true>(s, colors, fragments, tile);
+  if (forest.count <= Tile::measured) {
+    measure_components<true>(forest, colors, fragments, tile);
   } else {
-    measure_components<false>(s, colors, fragments, tile);
+    measure_components<false>(forest, colors, fragments, tile);
   }
   __syncthreads();  // sums and is_second are complete
-  store_components(s, fragments, tile);
+  store_components(forest, fragments, tile);
   merge_seam(fragments, contact, is_second[threadIdx.x / Tile::width]);
 }
 

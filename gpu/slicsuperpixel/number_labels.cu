@@ -112,9 +112,9 @@ struct RowPrefixSums {
   }
   // Computes the prefix sums. All threads of the block call it, each for some rows; it ends with a
   // barrier. Calls meanwhile() once the rows are loaded, for other work that waits for memory.
-  template <class Meanwhile>
+  template <class OverlappedWork>
   __device__ void compute(const Fragments& fragments, uint32_t (&warp_sums)[Tile::threads / 32],
-                          Meanwhile meanwhile) {
+                          OverlappedWork overlapped_work) {
     constexpr int kWarps = Tile::threads / 32;
     const int height = fragments.size.height, warp = static_cast<int>(threadIdx.x / 32);
     uint32_t earlier = 0;
@@ -130,7 +130,7 @@ struct RowPrefixSums {
           thread_sum += count[k];
         }
       }
-      if (start == 0) meanwhile();
+      if (start == 0) overlapped_work();
       const uint32_t inclusive_sum = warp_inclusive_sum(thread_sum);
       if (start > 0) __syncthreads();  // the previous sums are read
       if (threadIdx.x % 32 == 31) warp_sums[warp] = inclusive_sum;
@@ -226,7 +226,7 @@ __global__ __launch_bounds__(Tile::threads) void write_labels_kernel(Fragments f
   const bool has_few_components = tile.count <= Tile::threads;
   // For the fragment of component number threadIdx.x: row of its first pixel, and the label counted
   // within that row.
-  uint32_t first_row = 0, in_row = 0;
+  uint32_t first_row = 0, label_in_row = 0;
   const bool has_component = has_few_components && threadIdx.x < tile.count;
   const uint32_t root = has_component ? root_of(threadIdx.x) : 0;
   RowPrefixSums rows(fragments, prefix_memory);
@@ -234,7 +234,7 @@ __global__ __launch_bounds__(Tile::threads) void write_labels_kernel(Fragments f
     if (!has_component) return;
     const uint32_t first = fragments.first_pixel[root];
     first_row = first / static_cast<uint32_t>(fragments.stride);
-    in_row = count_before_in_row(fragments, first, first_row) + 1;
+    label_in_row = count_before_in_row(fragments, first, first_row) + 1;
   });
   const auto label_of = [&](uint32_t first) {
     const uint32_t y = first / static_cast<uint32_t>(fragments.stride);
@@ -242,7 +242,7 @@ __global__ __launch_bounds__(Tile::threads) void write_labels_kernel(Fragments f
   };
   if (has_few_components) {
     if (threadIdx.x < tile.count) {
-      label[threadIdx.x] = rows.count_before_row(fragments, first_row) + in_row;
+      label[threadIdx.x] = rows.count_before_row(fragments, first_row) + label_in_row;
     }
   } else if (!roots.insert(tile.count, root_of, label)) {
     for (uint32_t i = threadIdx.x; i < tile.count; i += Tile::threads) {

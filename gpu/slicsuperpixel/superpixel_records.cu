@@ -41,7 +41,7 @@ inline dim3 column_grid(Size size, int rows = ColumnWalk::rows) {
 // and end(label) after the last pixel of a label. Rows are loaded in batches, so that a thread
 // waits for memory once per batch.
 template <class Load, class Begin, class Add, class End>
-__device__ void walk(ConstLabelMap labels, Load load, Begin begin, Add add, End end) {
+__device__ void walk_columns(ConstLabelMap labels, Load load, Begin begin, Add add, End end) {
   constexpr int kBatch = ColumnWalk::batch;
   static_assert(ColumnWalk::rows % kBatch == 0);
   const Column column({labels.width, labels.height});
@@ -71,7 +71,7 @@ __device__ void walk(ConstLabelMap labels, Load load, Begin begin, Add add, End 
   end(label);
 }
 
-using Wide = unsigned long long;
+using Uint64 = unsigned long long;
 
 // Initialises all records; minima start at the largest value.
 __global__ __launch_bounds__(kThreads) void clear_records_kernel(Records records) {
@@ -85,29 +85,29 @@ __global__ __launch_bounds__(kThreads) void clear_records_kernel(Records records
 }
 
 // Returns the first pixel as one number that grows in raster order.
-__device__ Wide* first_of(Region& region) {
+__device__ Uint64* first_of(Region& region) {
   static_assert(offsetof(Region, first_x) % 8 == 0 &&
                 offsetof(Region, first_y) == offsetof(Region, first_x) + 4);
-  return reinterpret_cast<Wide*>(&region.first_x);
+  return reinterpret_cast<Uint64*>(&region.first_x);
 }
 
 // Returns the sum of the squares 0..n.
-__device__ inline Wide squares_to(int n) {
-  const auto m = static_cast<Wide>(n);
+__device__ inline Uint64 squares_to(int n) {
+  const auto m = static_cast<Uint64>(n);
   return m * (m + 1) * (2 * m + 1) / 6;
 }
 
 // Adds rows top..bottom of a column to the moments. `lab` has the colour sums of these pixels.
 __device__ inline void add_moments(Moments& moments, int column, int top, int bottom,
                                    const uint32_t (&lab)[3]) {
-  const auto x = static_cast<Wide>(column), rows = static_cast<Wide>(bottom - top + 1);
-  const Wide sum_y = rows * static_cast<Wide>(top + bottom) / 2;
+  const auto x = static_cast<Uint64>(column), rows = static_cast<Uint64>(bottom - top + 1);
+  const Uint64 sum_y = rows * static_cast<Uint64>(top + bottom) / 2;
   for (int c = 0; c < 3; ++c) {
-    atomicAdd(reinterpret_cast<Wide*>(&moments.sum_lab[c]), static_cast<Wide>(lab[c]));
+    atomicAdd(reinterpret_cast<Uint64*>(&moments.sum_lab[c]), static_cast<Uint64>(lab[c]));
   }
-  atomicAdd(reinterpret_cast<Wide*>(&moments.sum_xx), rows * x * x);
-  atomicAdd(reinterpret_cast<Wide*>(&moments.sum_xy), x * sum_y);
-  atomicAdd(reinterpret_cast<Wide*>(&moments.sum_yy),
+  atomicAdd(reinterpret_cast<Uint64*>(&moments.sum_xx), rows * x * x);
+  atomicAdd(reinterpret_cast<Uint64*>(&moments.sum_xy), x * sum_y);
+  atomicAdd(reinterpret_cast<Uint64*>(&moments.sum_yy),
             squares_to(bottom) - (top > 0 ? squares_to(top - 1) : 0));
 }
 
@@ -118,14 +118,12 @@ struct Sample {
 
 // Adds each column of each superpixel to its record.
 template <bool kMoments>
-__global__ __launch_bounds__(ColumnWalk::threads) void measure_kernel(ConstLabelMap labels,
-                                                                      ConstFrame frame,
-                                                                      Image<uint32_t> colors,
-                                                                      Records records) {
+__global__ __launch_bounds__(ColumnWalk::threads) void measure_records_kernel(
+    ConstLabelMap labels, ConstFrame frame, Image<uint32_t> colors, Records records) {
   int top = 0, bottom = 0, column = 0;
   uint32_t sum[3] = {}, lab[3] = {};
   const int channels = frame.layout.channels;
-  walk(
+  walk_columns(
       labels,
       [&](int x, int y) {
         Sample sample = {};
@@ -151,19 +149,19 @@ __global__ __launch_bounds__(ColumnWalk::threads) void measure_kernel(ConstLabel
       [&](uint32_t label) {
         if (label > records.capacity) return;
         Region& region = records.region[label - 1];
-        const auto rows = static_cast<Wide>(bottom - top + 1);
-        atomicMin(first_of(region), static_cast<Wide>(top) << 32 | static_cast<Wide>(column));
+        const auto rows = static_cast<Uint64>(bottom - top + 1);
+        atomicMin(first_of(region), static_cast<Uint64>(top) << 32 | static_cast<Uint64>(column));
         atomicMin(&region.left, column);
         atomicMin(&region.top, top);
         atomicMax(&region.right, column);
         atomicMax(&region.bottom, bottom);
-        atomicAdd(reinterpret_cast<Wide*>(&region.area), rows);
-        atomicAdd(reinterpret_cast<Wide*>(&region.sum_x), rows * static_cast<Wide>(column));
-        atomicAdd(reinterpret_cast<Wide*>(&region.sum_y),
-                  rows * static_cast<Wide>(top + bottom) / 2);
+        atomicAdd(reinterpret_cast<Uint64*>(&region.area), rows);
+        atomicAdd(reinterpret_cast<Uint64*>(&region.sum_x), rows * static_cast<Uint64>(column));
+        atomicAdd(reinterpret_cast<Uint64*>(&region.sum_y),
+                  rows * static_cast<Uint64>(top + bottom) / 2);
         for (int c = 0; c < 3; ++c) {
           if (c < channels) {
-            atomicAdd(reinterpret_cast<Wide*>(&region.sum_value[c]), static_cast<Wide>(sum[c]));
+            atomicAdd(reinterpret_cast<Uint64*>(&region.sum_value[c]), static_cast<Uint64>(sum[c]));
           }
         }
         if constexpr (kMoments) {
@@ -180,10 +178,10 @@ __global__ __launch_bounds__(kThreads) void publish_records_kernel(Records recor
   const uint32_t recorded = min(min(total, records.capacity), table.capacity);
   const size_t first = static_cast<size_t>(blockIdx.x) * kThreads + threadIdx.x;
   const auto copy = [&]<class T>(const T* from, T* to) {
-    static_assert(sizeof(T) % sizeof(Wide) == 0);
-    const size_t words = static_cast<size_t>(recorded) * (sizeof(T) / sizeof(Wide));
+    static_assert(sizeof(T) % sizeof(Uint64) == 0);
+    const size_t words = static_cast<size_t>(recorded) * (sizeof(T) / sizeof(Uint64));
     for (size_t w = first; w < words; w += static_cast<size_t>(gridDim.x) * kThreads) {
-      reinterpret_cast<Wide*>(to)[w] = reinterpret_cast<const Wide*>(from)[w];
+      reinterpret_cast<Uint64*>(to)[w] = reinterpret_cast<const Uint64*>(from)[w];
     }
   };
   copy(records.region, table.regions);
@@ -329,8 +327,9 @@ void measure_records(ConstLabelMap labels, const ConstFrame& frame, const Image<
                      const Records& records, cudaStream_t stream) {
   launch(clear_records_kernel, blocks_for(records.capacity, kThreads), kThreads, 0, stream,
          records);
-  launch(records.moments ? measure_kernel<true> : measure_kernel<false>, column_grid(labels.size()),
-         ColumnWalk::threads, 0, stream, labels, frame, colors, records);
+  launch(records.moments ? measure_records_kernel<true> : measure_records_kernel<false>,
+         column_grid(labels.size()), ColumnWalk::threads, 0, stream, labels, frame, colors,
+         records);
 }
 
 void publish_records(const Records& records, const RegionTable& table, cudaStream_t stream) {
