@@ -1,7 +1,8 @@
-// The assignment step of SLIC on the CPU.
+// The assignment step of SLIC on the CPU: each pixel chooses the nearest cluster.
 //
-// Scores are small integers stored in floats. Additions and multiplications are therefore exact in
-// any order, fused or not, and the compiler may use any instruction set.
+// Scores are small integers stored in floats. Additions and multiplications are therefore exact.
+// The result depends neither on their order nor on fused operations, so the compiler may use any
+// instruction set.
 #include <type_traits>
 
 #include "cpu/slicsuperpixel/assign_passes.hpp"
@@ -9,7 +10,8 @@
 namespace regions {
 namespace {
 
-// The nine candidates of kLanes cells. Colour coefficients and row slopes are in units of scores.
+// The nine candidate clusters of kLanes cells, as vectors with one cell per lane. `row` is the
+// score per row, and `color` is the score per unit of a colour component.
 template <int lanes>
 struct Candidates {
   static constexpr int kLanes = lanes;
@@ -41,8 +43,8 @@ struct Candidates {
   }
 };
 
-// A strip with SLIC's distance: neighbouring columns of one patch, or one column of several small
-// cells.
+// A ChoosingStrip with SLIC's distance. Its lanes are neighbouring columns of one patch, or the
+// same column of several small cells.
 template <int lanes, LaneContent content>
 class Strip {
  public:
@@ -79,10 +81,13 @@ class Strip {
     }
     return __builtin_convertvector(best, Ints) & 15;
   }
+  // SLIC does not use the largest colour distances, so these two functions are empty.
   REGIONS_INLINE void record_distances(const Ints&) {}
   REGIONS_INLINE void merge_distances(int, const RowSums&, int) const {}
 
  private:
+  // Returns the score of a candidate for the pixels of the current row and moves on to the next
+  // row.
   REGIONS_INLINE Floats score(int candidate, const Floats (&color)[3]) {
     Floats sum = next_row_score_[candidate];
     next_row_score_[candidate] += score_per_step_[candidate];
@@ -91,9 +96,9 @@ class Strip {
   }
   using Slope = std::conditional_t<content == LaneContent::pixels, float, Floats>;
   const View view_;
-  // score of each candidate at the next row, without the pixel's colour
+  // score of each candidate in the next row, without the terms for the pixel's colour
   Floats next_row_score_[kCandidates];
-  Slope score_per_step_[kCandidates];  // from one row that takes part to the next one
+  Slope score_per_step_[kCandidates];  // change of the score between used rows
 };
 
 using Passes = PassDispatch<Strip>;

@@ -1,4 +1,5 @@
-// The update step of SLIC on the CPU: cluster centres from sums, one cluster per lane.
+// The update step of SLIC on the CPU: computes the cluster centres from the clusters' sums. Each
+// lane of a vector handles one cluster.
 #include <algorithm>
 #include <cstring>
 
@@ -8,19 +9,19 @@
 namespace regions {
 namespace {
 
-// Centres of kLanes clusters in the form in which they are stored. They are computed by the parts
-// of center_of(), because g++ does not vectorise the whole function with its branches.
+// The centres of kLanes clusters, arranged as in CellCenterRow. The constructor calls the functions
+// that center_of() consists of, because g++ does not vectorise center_of() with its branches.
 template <int kLanes>
 struct Centers {
   using Ints = typename Vectors<kLanes>::Ints;
   int part[CellCenterRow::kParts][kLanes];
   int base[kLanes];
 
-  // `sum` has the shape [parts of CellSumRow][kLanes].
+  // `sum` has the shape [CellSumRow::kParts][kLanes].
   REGIONS_INLINE Centers(const uint32_t (*sum)[kLanes], const SlicGrid& grid,
                          const SlicScale& scale) {
     uint32_t count[kLanes];
-    // Vector selection; for a loop with a conditional g++ would generate branches.
+    // Selects by a vector operation, because g++ would compile a loop with a condition to branches.
     const Ints pixel_counts = load(sum[5]), divisor = pixel_counts == 0 ? Ints{} + 1 : pixel_counts;
     std::memcpy(count, &divisor, sizeof count);
     for (int i = 0; i < kLanes; ++i) {
@@ -63,6 +64,8 @@ struct Centers {
   }
 };
 
+// Computes the centres of a row of clusters and returns the sum of their movements in sixteenths of
+// a pixel.
 template <int kLanes>
 REGIONS_INLINE uint64_t update_centers_in(const CellInput& input, int row, const CellSumRow& sums) {
   const SlicGrid grid = input.grid;
@@ -70,7 +73,7 @@ REGIONS_INLINE uint64_t update_centers_in(const CellInput& input, int row, const
   const CellCenterRow from = input.memory.center_row(input.center_set, row, grid);
   const CellCenterRow to = input.memory.center_row(1 - input.center_set, row, grid);
   for (uint32_t* part : sums.part) {
-    std::fill_n(part + grid.columns, kLanes, 0u);  // cells beyond the last column are empty
+    std::fill_n(part + grid.columns, kLanes, 0u);  // the cells after the last column are empty
   }
   uint64_t total_movement = 0;
   for (int column = 0; column < grid.columns; column += kLanes) {
@@ -106,6 +109,7 @@ uint64_t update_centers_4(const CellInput& in, int row, const CellSumRow& sums) 
   return update_centers_in<4>(in, row, sums);
 }
 
+// The sums of a batch of cells.
 using BatchSums = uint32_t[CellSumRow::kParts][kCellBatch];
 template <int kLanes>
 REGIONS_INLINE void store_centers_in(const CellCenterRow& to, int column, const BatchSums& sums,

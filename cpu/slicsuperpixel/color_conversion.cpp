@@ -1,5 +1,5 @@
-// Colour conversion on the CPU: a row is expanded to one array per channel, then converted by
-// tables.
+// Conversion of pixels to the colour space of the clustering, on the CPU. Each row is first
+// unpacked to one array per channel. Lookup tables then convert the samples.
 #include <algorithm>
 
 #include "cpu/pixel_rows.hpp"
@@ -8,6 +8,7 @@
 namespace regions {
 namespace {
 
+// Converts one row of samples in any format to colour components.
 template <class Sample>
 void convert_row(const Sample* const (&value)[3], int width, const ColorReader& reader,
                  int8_t* const (&to)[3]) {
@@ -20,10 +21,12 @@ void convert_row(const Sample* const (&value)[3], int width, const ColorReader& 
   }
 }
 
-// The usual case, 8-bit RGB to CIELAB. Tables are read pixel by pixel, because the CPU's gather
-// instructions are slower. The results are then converted to colours by vectors.
+// The conversion of 8-bit RGB to CIELAB, which is the usual case, works on chunks of a row. The
+// lookup tables are read pixel by pixel, because the CPU's gather instructions are slower. Vector
+// instructions then compute the colours from the table values.
 constexpr int kChunkPixels = 512;
-using CubeRoots = uint16_t[3][kChunkPixels];  // f() of X, Y and Z
+using CubeRoots =
+    uint16_t[3][kChunkPixels];  // CIELAB function f() of X, Y and Z; f() is mostly a cube root
 
 void look_up_roots(const uint8_t* const (&value)[3], int begin, int count, CubeRoots& roots) {
   const LabTables& tables = lab_tables();

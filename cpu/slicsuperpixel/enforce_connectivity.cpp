@@ -1,8 +1,9 @@
-// Enforcing connectivity on the CPU: finds runs and contacts of fragments, then merges small
-// fragments in rounds.
+// Enforces the connectivity of superpixels on the CPU. Finds the runs and contacts of fragments,
+// then merges small fragments into neighbours in several rounds.
 //
-// Labels are compared a row at a time; only pixels that differ from a neighbour are visited. The
-// rounds visit only the contacts of fragments that still choose a neighbour.
+// Labels are compared one image row at a time, and only pixels whose label differs from a
+// neighbour's label are visited. A round visits only the contacts of fragments that still choose a
+// neighbour.
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -19,12 +20,14 @@
 namespace regions {
 namespace {
 
+// Sets flags[x] to 1 if a[x] and b[x] differ, else to 0.
 REGIONS_CLONES void flag_differences(const uint32_t* a, const uint32_t* b, int count,
                                      uint8_t* flags) {
   for (int x = 0; x < count; ++x) flags[x] = a[x] != b[x];
 }
 
-// One bit per pixel of a row: whether its label differs from its left and from its upper neighbour.
+// Bits for the pixels of an image row: whether a pixel's label differs from the label of its left
+// neighbour, and whether it differs from the label of its upper neighbour.
 class RowEdges {
  public:
   RowEdges(int width, std::byte* scratch)
@@ -38,7 +41,8 @@ class RowEdges {
     return 3 * sizeof(Word) * static_cast<size_t>(words_for(width)) + static_cast<size_t>(width);
   }
 
-  // Compares the next row with its left neighbours. The first pixel counts as different.
+  // Compares each pixel of the next row with its left neighbour. The first pixel of the row has no
+  // left neighbour and counts as different.
   void compare_with_left(const uint32_t* row) {
     std::swap(differs_from_left_, above_differs_from_left_);
     flags_[0] = 1;
@@ -55,8 +59,9 @@ class RowEdges {
   void for_each_start(Visit visit) const {
     for (int w = 0; w < words_; ++w) for_each_bit(w, differs_from_left_[w], visit);
   }
-  // Calls across(x) and down(x) for pixels whose left or upper neighbour differs. Pairs are skipped
-  // if the previous pair, above or to the left, has the same two labels.
+  // Calls visit_left(x) for pixels whose left neighbour has another label, and visit_above(x) for
+  // pixels whose upper neighbour has another label. Skips a pair of pixels if the adjacent pair,
+  // above or to the left, has the same two labels.
   template <class VisitLeft, class VisitAbove>
   void for_each_contact(VisitLeft visit_left, VisitAbove visit_above) const {
     for (int w = 0; w < words_; ++w) {
@@ -87,10 +92,11 @@ class RowEdges {
   uint8_t* flags_;
 };
 
-// Returns the sum of component + 128 over `count` pixels. May read up to 15 bytes beyond them.
+// Returns the sum of (component + 128) over `count` pixels. May read up to 15 bytes after the last
+// pixel.
 #ifdef __SSE2__
 uint32_t sum_of(const int8_t* color, uint32_t count) {
-  // 16 bytes starting at entry 16 - n select the first n pixels.
+  // The 16 bytes that start at entry 16 - n are a mask for the first n pixels.
   alignas(16) static constexpr uint8_t kMask[32] = {255, 255, 255, 255, 255, 255, 255, 255,
                                                     255, 255, 255, 255, 255, 255, 255, 255};
   const auto load = [](const void* from) {
@@ -113,16 +119,18 @@ uint32_t sum_of(const int8_t* color, uint32_t count) {
 }
 #endif
 
-constexpr size_t kMinContacts = 4096;  // fewer contacts are not worth other threads
+constexpr size_t kMinContacts = 4096;  // with fewer contacts, one thread is faster than several
 
+// Merges fragments in rounds by the rules of core/slicsuperpixel/fragments.hpp.
 class FragmentMerger {
  public:
-  // Sums areas and colours; each fragment is its own root.
+  // Sums the areas and colours of the fragments. At first each fragment is the root of its own
+  // tree.
   FragmentMerger(const FragmentGraph& graph, std::span<const FragmentBand> bands,
                  const SlicScale& scale, const Workers& workers)
       : graph_(graph), bands_(bands), scale_(scale), workers_(workers) {
     for_each_run(bands, [&](const FragmentRun& run) {
-      // Labels appear in order, so a new label is always the next one.
+      // New labels appear in ascending order: each one is the previous new label plus 1.
       if (run.label > fragment_count_) {
         graph.fragment[++fragment_count_] = {};
         graph.first_pixel[fragment_count_] = {run.x, run.y};
@@ -143,7 +151,7 @@ class FragmentMerger {
     find_choosers(min_area);
     merge_choosers(min_area);
   }
-  // Retains the requested number of fragments and merges all others into them.
+  // Retains the requested number of fragments and merges all other fragments into them.
   void merge_unretained(const RetentionRule& rule) {
     find_choosers(rule.certain);
     choose();
@@ -184,7 +192,8 @@ class FragmentMerger {
     for (size_t band = 0; band < bands_.size(); ++band)
       active_contacts_[band] = bands_[band].contacts;
   }
-  // Runs the rounds. All choices of a round use the mean colours from before the round.
+  // Runs rounds until no fragment chooses a neighbour. All choices of a round use the mean colours
+  // that the fragments had before the round.
   void merge_choosers(uint32_t min_area) {
     while (chooser_count_ > 0) {
       choose();
@@ -205,13 +214,14 @@ class FragmentMerger {
   const Workers& workers_;
   uint32_t fragment_count_ = 0;
   uint32_t chooser_count_ = 0;
-  // Contacts of fragments that chose in this or an earlier round.
+  // For each band, the contacts that the next round must visit.
   std::span<FragmentContact> active_contacts_[FragmentBand::kMax];
 };
 
-// Finds the best neighbour of each fragment that chooses.
+// Finds the best neighbour of each fragment that chooses a neighbour in this round.
 void FragmentMerger::choose() {
-  // A root has a smaller label than the fragments below it.
+  // Visiting labels in ascending order links each fragment directly to its root, because a parent
+  // has a smaller label than its children.
   for_each_label(
       [&](uint32_t label) { graph_.parent[label] = graph_.parent[graph_.parent[label]]; });
   size_t all = 0;
@@ -227,8 +237,9 @@ void FragmentMerger::choose() {
   }
 }
 
-// Moves the contacts of fragments that choose to the front and returns them. kExclusive: no other
-// thread works at the same time.
+// Offers the fragments of each contact to each other as choices. Moves the contacts of fragments
+// that choose a neighbour to the front of the list and returns them. kSingleThread is true if no
+// other thread changes choices at the same time.
 template <bool kSingleThread>
 std::span<FragmentContact> FragmentMerger::choose_among(std::span<FragmentContact> contacts) const {
   const FragmentGraph graph = graph_;
@@ -237,7 +248,7 @@ std::span<FragmentContact> FragmentMerger::choose_among(std::span<FragmentContac
     return std::atomic_ref(graph.choice[fragment]).load(std::memory_order_relaxed);
   };
   size_t count = 0;
-  // without a branch, because it would be unpredictable
+  // Compacts the list without a branch, because the CPU could not predict the branch.
   for (FragmentContact& contact : contacts) {
     const FragmentContact roots = {graph.parent[contact.a], graph.parent[contact.b]};
     contact = contacts[count];
@@ -246,7 +257,7 @@ std::span<FragmentContact> FragmentMerger::choose_among(std::span<FragmentContac
                                  ((choice_at(roots.a) | choice_at(roots.b)) != 0));
   }
   const auto lower_choice = [&](uint32_t fragment, uint64_t choice) {
-    uint64_t before = choice_at(fragment);  // 0 if the fragment does not choose
+    uint64_t before = choice_at(fragment);  // 0 if the fragment does not choose a neighbour
     const std::atomic_ref to(graph.choice[fragment]);
     if constexpr (kSingleThread) {
       to.store(std::min(before, choice), std::memory_order_relaxed);
@@ -264,8 +275,7 @@ std::span<FragmentContact> FragmentMerger::choose_among(std::span<FragmentContac
   return contacts.first(count);
 }
 
-// Marks the retained fragments, if a number of superpixels is requested, and deletes their choices.
-// Each parent must be a root.
+// Marks the fragments that are retained and deletes their choices. Each parent must be a root.
 void FragmentMerger::mark_retained(const RetentionRule& rule) const {
   const auto for_each_root = [&](auto visit) {
     for_each_label([&](uint32_t label) {
@@ -288,14 +298,14 @@ void FragmentMerger::mark_retained(const RetentionRule& rule) const {
   });
 }
 
-// Merges fragments with their choices. Results that are still small choose in the next round.
-// Returns false if nothing was merged.
+// Merges each fragment with the neighbour that it chose. Merged fragments that are still small
+// choose again in the next round. Returns false if no fragment was merged.
 bool FragmentMerger::follow_choices(uint32_t min_area) {
   bool changes = false;
   const std::span chosen(graph_.chooser, std::exchange(chooser_count_, 0));
   for (const uint32_t fragment : chosen) {
     const uint64_t choice = std::exchange(graph_.choice[fragment], 0);
-    if (choice == kNoChoice) continue;  // retained, or without neighbours
+    if (choice == kNoChoice) continue;  // the fragment is retained or has no neighbours
     unite(fragment, static_cast<uint32_t>(choice));
     changes = true;
   }
@@ -306,6 +316,7 @@ bool FragmentMerger::follow_choices(uint32_t min_area) {
   return changes;
 }
 
+// Merges the fragments of labels a and b. The smaller root becomes the root of both.
 void FragmentMerger::unite(uint32_t a, uint32_t b) const {
   a = root_of(a);
   b = root_of(b);

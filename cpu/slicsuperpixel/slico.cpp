@@ -1,7 +1,8 @@
-// The assignment step of SLICO on the CPU, see core/slicsuperpixel/clusters.hpp.
+// The assignment step of SLICO on the CPU: each pixel chooses the nearest cluster. The header
+// core/slicsuperpixel/clusters.hpp describes SLICO.
 //
-// Squared distances are integers below 2^24 and therefore exact in a float. Their scores are
-// rounded to integers before anything is added to them.
+// Squared colour distances are integers below 2^24 and therefore exact in a float. A colour score
+// is rounded to an integer before other scores are added to it.
 #include <algorithm>
 
 #include "cpu/slicsuperpixel/assign_passes.hpp"
@@ -9,7 +10,8 @@
 namespace regions {
 namespace {
 
-// The nine candidates of kLanes cells, with the mean colours of the clusters.
+// The nine candidate clusters of kLanes cells, as vectors with one cell per lane, and the mean
+// colours of the clusters.
 template <int lanes>
 struct SlicoCandidates {
   static constexpr int kLanes = lanes;
@@ -50,6 +52,7 @@ struct SlicoCandidates {
   }
 };
 
+// A ChoosingStrip with SLICO's distance.
 template <int lanes, LaneContent content>
 class SlicoStrip {
  public:
@@ -93,7 +96,7 @@ class SlicoStrip {
     }
     return best & 15;
   }
-  // Keeps, for each candidate, the largest colour distance of a pixel that chose it.
+  // Updates the largest colour distance of each candidate with the pixels that chose it.
   REGIONS_INLINE void record_distances(const Ints& candidates) {
 #pragma GCC unroll 9
     for (int candidate = 0; candidate < kCandidates; ++candidate) {
@@ -116,7 +119,7 @@ class SlicoStrip {
   const View view_;
   Ints start_score_[kCandidates];
   Floats max_distance_[kCandidates];
-  Floats distance_ = {};
+  Floats distance_ = {};  // colour distance of each pixel to the candidate that it chose last
 };
 
 using Passes = PassDispatch<SlicoStrip>;

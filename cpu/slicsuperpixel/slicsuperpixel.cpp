@@ -1,5 +1,5 @@
-// slicsuperpixel on the CPU: colours, clustering, fragments (labelled by cclabel), connectivity,
-// output.
+// The slicsuperpixel algorithm on the CPU: converts colours, computes clusters, labels fragments
+// (with cclabel), enforces connectivity, and writes the output.
 #include "cpu/slicsuperpixel/slicsuperpixel.hpp"
 
 #include <algorithm>
@@ -17,10 +17,11 @@ namespace {
 
 using Params = SlicParams;
 
-constexpr int kMinRowsPerBand = 16;  // fewer rows are not worth a thread
-constexpr int kBandsPerThread = 4;   // several, because rows take unequal time
+constexpr int kMinRowsPerBand = 16;  // with fewer rows, a further thread does not save time
+constexpr int kBandsPerThread = 4;   // more than one, because rows take unequal time
 
-// Fragments are the 4-connected components of equal cluster codes.
+// Returns the parameters with which cclabel finds fragments, the 4-connected components of pixels
+// with equal cluster codes.
 CcLabelParams fragment_label_params() {
   CcLabelParams params;
   params.criterion = Criterion::equal;
@@ -29,6 +30,7 @@ CcLabelParams fragment_label_params() {
   return params;
 }
 
+// Returns a grey frame that refers to the memory of `image`.
 Frame frame_of(Image<uint8_t> image) {
   Frame frame;
   frame.layout = layout_of(PixelFormat::gray8);
@@ -77,7 +79,7 @@ class SlicCpu final : public Algorithm<Params> {
     }
     const FrameGuard frame_guard(queue_of(queue), [this, warm] {
       if (!warm.is_enabled) return;
-      // the next frame has no clusters to start from
+      // If this frame fails, the next frame has no clusters to start from.
       sequencer_.finish(warm.ticket, [&] { previous_.grid = {}; });
     });
     queue_of(queue).submit([this, job, params, warm] { find_clusters(job, params, warm); });
@@ -112,7 +114,8 @@ class SlicCpu final : public Algorithm<Params> {
   void write_output(const FrameTask& job, const Params& params, const SuperpixelBuffers& buffers,
                     LabelMap labels, std::span<Region> records) const;
 
-  // The rows of the picture are divided into bands, which are processed in parallel.
+  // Returns the number of bands. The rows of the picture are divided into bands, which are
+  // processed in parallel.
   int band_count() const {
     const int max_bands = workers_.threads() == 1 ? 1 : kBandsPerThread * workers_.threads();
     return std::clamp(setup_.size.height / kMinRowsPerBand, 1,
@@ -124,7 +127,7 @@ class SlicCpu final : public Algorithm<Params> {
   int first_row(int band) const {
     return static_cast<int>(static_cast<int64_t>(setup_.size.height) * band / band_count());
   }
-  // Calls body(y, band) for all rows, bands in parallel.
+  // Calls body(y, band) for all image rows. The bands are processed in parallel.
   template <std::invocable<int, int> Body>
   void for_each_row(Body body) const {
     workers_.parallel_for(band_count(), [&](int band) {
@@ -137,7 +140,7 @@ class SlicCpu final : public Algorithm<Params> {
   std::unique_ptr<Algorithm<CcLabelParams>> labeller_;
   Setup setup_;
   std::vector<SuperpixelBuffers> buffers_;
-  // The clusters of the previous frame. Only the frame whose turn it is may use them.
+  // The clusters of the previous frame. Only the frame that `sequencer_` admits may use them.
   struct {
     std::vector<ClusterSums> sums;       // [cells]
     std::vector<uint32_t> max_distance;  // [cells]
@@ -246,7 +249,8 @@ void SlicCpu::measure_regions(const FrameTask& job, SuperpixelBuffers& buffers,
 
 void SlicCpu::measure_moments(const FrameTask& job, const Params& params,
                               SuperpixelBuffers& buffers, std::span<Moments> moments) const {
-  if (params.color_space != ColorSpace::lab) {  // later steps do not need the previous colours
+  if (params.color_space !=
+      ColorSpace::lab) {  // later steps do not need the colours of the clustering
     const ColorReader lab = reader_of(job.in.layout, job.in.color, ColorSpace::lab);
     workers_.parallel_for(band_count(), [&](int band) {
       read_colors(job.in, lab, buffers.colors, first_row(band), first_row(band + 1),
@@ -289,12 +293,12 @@ void SuperpixelBuffers::allocate(Backend& backend, const Setup& setup) {
     const size_t bytes = pitch * static_cast<size_t>(size.height);
     plane = {allocate_array<int8_t>(backend, bytes), size.width, size.height,
              static_cast<ptrdiff_t>(pitch)};
-    // Vectors read the padding beyond the width, although the results are not used.
+    // Vectors read the padding to the right of the picture, although its values do not matter.
     for (int y = 0; y < size.height; ++y) std::memset(plane.row(y) + size.width, 0, pitch - width_);
   }
   const size_t cell_capacity = max_cells(size);
   allocate_sums(backend, size);
-  // For the smallest cells, 2x2 pixels.
+  // The arrays are large enough for the smallest cells, 2x2 pixels.
   const size_t stride = cell_stride(size.width / 2 + 1);
   const size_t rows = static_cast<size_t>(size.height) / 2 + 3;
   cells.colors = allocate_array<int8_t>(backend, CellBuffers::color_bytes(size));
@@ -333,7 +337,8 @@ void SuperpixelBuffers::allocate(Backend& backend, const Setup& setup) {
 
 void SuperpixelBuffers::allocate_sums(Backend& backend, Size size) {
   const auto sum_entries = [](size_t columns, size_t rows) { return 3 * (columns + 2) * rows; };
-  // For the smallest cells, 2x2 pixels, and for the lowest cells that have several phases of rows.
+  // The arrays are large enough for the smallest cells, 2x2 pixels, and for cells of kPatchRows
+  // rows, which are the lowest cells whose iterations skip rows.
   const size_t max_columns = width_ / 2 + 1, height = static_cast<size_t>(size.height);
   const size_t pixels = size.area(), max_contacts = kMaxContactsPerPixel * pixels;
   const size_t contact_bytes =
@@ -343,14 +348,16 @@ void SuperpixelBuffers::allocate_sums(Backend& backend, Size size) {
                                  contact_bytes / sizeof(PackedSums) + 1});
   sums = allocate_array<PackedSums>(backend, count);
   max_distance = allocate_array<uint32_t>(backend, count);
-  // Fragments are merged when the cluster sums are no longer used.
+  // The contacts of fragments reuse the memory of the cluster sums, which are no longer needed
+  // then.
   contacts = reinterpret_cast<FragmentContact*>(sums);
   graph.first_pixel = reinterpret_cast<FragmentGraph::Pixel*>(contacts + max_contacts);
 }
 
 void SuperpixelBuffers::allocate_graph(Backend& backend, size_t pixels) {
   graph.fragment = allocate_array<Fragment>(backend, pixels + 1);
-  // The values of runs are summed after the fragments have been merged.
+  // The colours of fragments share memory with the values of runs, because the values are summed
+  // only after the fragments have been merged.
   static_assert(sizeof(FragmentColor) == sizeof(RunValues));
   graph.color = reinterpret_cast<FragmentColor*>(values);
   graph.parent = allocate_array<uint32_t>(backend, pixels + 1);

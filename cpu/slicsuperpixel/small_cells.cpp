@@ -1,8 +1,9 @@
 // Iterations over small cells on the CPU.
 //
-// A row of clusters receives pixels from three rows of cells. A band of rows is therefore updated
-// while it is assigned, one row later. The rows of clusters at the border of two bands are updated
-// when both bands are assigned.
+// Each task handles a band of cell rows. A row of clusters receives pixels from three rows of
+// cells, so its centres are updated when the pixels of the next cell row have been assigned. The
+// rows of clusters at the border of two bands are updated after the pixels of both bands have been
+// assigned.
 #include <algorithm>
 #include <atomic>
 
@@ -12,8 +13,8 @@
 namespace regions {
 namespace {
 
-// The rows of the grid divided into bands, one per task. Band b has rows begin(b)..begin(b + 1) -
-// 1. If there are several bands, each has at least two rows.
+// The division of the grid's rows into bands, one band per task. Band b consists of rows begin(b)
+// to begin(b + 1) - 1. If there are several bands, each band has at least two rows.
 struct RowBands {
   const SlicGrid& grid;
   int count;
@@ -28,8 +29,9 @@ struct RowBands {
   }
 };
 
-// Indices of a band's rows of sums after the three rows in use. They belong to clusters that
-// receive pixels from two bands: two rows at the band's upper end, and two at its lower end.
+// Indices of a band's rows of sums for clusters that receive pixels from two bands. They are the
+// row above the band, its first and last rows, and the row below the band. Indices 0 to 2 are the
+// rows to which pixels are currently added.
 enum SharedRow { above_first = 3, first, last, below_last };
 
 void clear(const CellSumRow& row, const SlicGrid& grid) {
@@ -37,6 +39,7 @@ void clear(const CellSumRow& row, const SlicGrid& grid) {
   std::fill_n(row.part[0] - kCellMargin, CellSumRow::kParts * cell_stride(grid.columns), 0u);
 }
 
+// One iteration over all small cells: assigns the pixels and updates the centres.
 class Iteration {
  public:
   Iteration(const CellInput& input, const Workers& workers, ClusterSums* saved_sums,
@@ -57,6 +60,7 @@ class Iteration {
     return input_.memory.sum_row(band, (row + 3) % 3, input_.grid);
   }
 
+  // Assigns the pixels of a band and updates the centres of the rows that are complete.
   void assign_band(int band) {
     const int begin = bands_.begin(band), end = bands_.begin(band + 1);
     clear(working_row(band, begin - 1), input_.grid);
@@ -73,8 +77,8 @@ class Iteration {
     total_movement_ += total_movement;
   }
 
-  // Updates the centres of a row that is complete, or saves its sums for combine_shared_rows() if
-  // another band adds to them.
+  // Updates the centres of a row of clusters to which all cells of the band have been added. If
+  // another band adds pixels to the same row, saves the sums for combine_shared_rows() instead.
   uint64_t finish_row(int band, int row) const {
     if (row < 0 || row >= input_.grid.rows) return 0;
     const int begin = bands_.begin(band), end = bands_.begin(band + 1);
@@ -91,7 +95,8 @@ class Iteration {
     return 0;
   }
 
-  // Updates the last row of `band` (below = 0), or the first row of the next band (below = 1).
+  // Adds up the sums from both bands and updates the centres of the last row of `band` (below = 0),
+  // or of the first row of the next band (below = 1).
   void combine_shared_rows(int band, int below) {
     const SlicGrid& grid = input_.grid;
     const CellSumRow sums = input_.memory.sum_row(band, below ? below_last : last, grid);

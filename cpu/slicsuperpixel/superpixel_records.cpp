@@ -1,5 +1,5 @@
-// Region records, moments, tracks and output pictures of superpixels on the CPU. Records are exact
-// integer sums.
+// Computes the region records, moments, tracks and output pictures of superpixels on the CPU.
+// Records contain exact integer sums.
 #include <algorithm>
 #include <cstring>
 
@@ -10,11 +10,12 @@
 namespace regions {
 namespace {
 
-// Finds the largest fragment of each cluster.
+// Finds the largest fragment of each cluster and stores its fragment_claim().
 void find_largest_fragments(const SuperpixelBuffers& buffers, std::span<const FragmentBand> bands,
                             const SlicGrid& grid) {
-  uint32_t* const area = buffers.graph.chooser;  // no longer used by enforce_connectivity()
-  // Labels of fragments appear in order, so a new label is always the next one.
+  uint32_t* const area =
+      buffers.graph.chooser;  // enforce_connectivity() has finished with this array
+  // New labels appear in ascending order: each one is the previous new label plus 1.
   uint32_t seen = 0;
   for_each_run(bands, [&](const FragmentRun& run) {
     if (run.label > seen) area[++seen] = 0;
