@@ -1,9 +1,11 @@
-// Assignment and update of SLIC in one pass over the pixels, and the final assignment.
+// The iterations of SLIC on the GPU, which assign pixels and update clusters in one pass over the
+// pixels, and the final assignment.
 //
 // A block computes candidates from the sums of its clusters. Each lane finds the best of nine
-// candidates for its pixels and adds the pixels to its own counters. The counters are summed per
-// warp, then added to the sums of the block and of the picture by integer atomics, whose order does
-// not matter. assign_narrow.cu does the same for cells up to 16 pixels wide.
+// candidates for its pixels and adds the pixels to its own counters. The counters of a warp are
+// summed, then added to the sums of the block, which are added to the sums of the picture. The
+// atomics add integers, so their order does not matter. The file assign_narrow.cu does the same for
+// cells up to 16 pixels wide.
 #include "gpu/primitives/warp.hpp"
 #include "gpu/slicsuperpixel/assign.hpp"
 
@@ -12,15 +14,17 @@ namespace {
 
 constexpr int kMovementThreads = 256;
 
-// One lane's sums for one candidate, of at most `pixels` pixels in `strips` strips. `even`:
-// components 0 and 2. `odd`: component 1, the rows in the strip, and the count in the highest bits.
+// The sums of one lane's pixels that chose one candidate, for at most `pixels` pixels in `strips`
+// strips. `even` contains the sums of components 0 and 2. `odd` contains the sum of component 1,
+// the sum of the row numbers in the strip, and the number of pixels in the highest bits.
 template <int pixels, int strips>
-struct alignas(8) Counter {  // one 8-byte load or store
+struct alignas(8) Counter {  // aligned, so that it is loaded and stored by one instruction
   static_assert(pixels <= 32 && strips <= 2);
-  // With at most 8 pixels per lane, a warp's sums (256 pixels in 16 rows) fit in the same fields:
-  // components are below 2^16, rows below 2^12. Only the count overflows.
+  // With at most 8 pixels per lane, the sums of a whole warp (256 pixels in 16 rows) fit in the
+  // same bit fields: sums of components are below 2^16, and sums of rows are below 2^12. Only the
+  // number of pixels does not fit.
   static constexpr bool kHasFewPixels = pixels <= 8 && strips == 1;
-  static constexpr int kCountShift = kHasFewPixels ? 28 : 25;  // lowest bit of the count
+  static constexpr int kCountShift = kHasFewPixels ? 28 : 25;  // lowest bit of the number of pixels
   uint32_t even, odd;
 
   __device__ void add(uint32_t color, int row) {
@@ -32,13 +36,13 @@ struct alignas(8) Counter {  // one 8-byte load or store
   __device__ uint32_t below_count() const { return odd & ((1u << kCountShift) - 1); }
 };
 
-// One warp's sums for one candidate in as few words as possible. `column` is 1 + (the lane's column
-// << 16), a factor that sums counts and columns together.
+// The sums of one warp's pixels that chose one candidate, in as few words as possible. The
+// parameter `column` is 1 + (the lane's column << 16). Multiplied by a number of pixels, it gives
+// both the number and the sum of the pixels' columns.
 template <class Counter>
 struct WarpSums {
-  static constexpr int kRowShift =
-      18;               // 1024 pixels of 255 are below 2^18, their columns below 2^14
-  uint32_t counts = 0;  // number of pixels, and sum of their columns << 16
+  static constexpr int kRowShift = 18;  // 1024 pixels of at most 255 sum to less than 2^18
+  uint32_t counts = 0;                  // number of pixels | sum of their columns << 16
   uint32_t even = 0, odd = 0, third = 0;
 
   WarpSums() = default;
@@ -66,12 +70,13 @@ struct WarpSums {
   }
 };
 
-// Adds the counters of a warp's lanes for the strips below row `top` of a cell to the block's sums.
+// Adds the counters of all lanes of a warp to the block's sums. They count the pixels of strips
+// that start at row `top` of the cell or below it.
 template <class Shape, class LaneCounter>
 __device__ void add_to_block(const LaneCounter (*counter)[32], const Strip<Shape>& strip, int top,
                              const Geometry<Shape>& geometry, BlockSums<Shape>& block) {
   const int lane = static_cast<int>(threadIdx.x % 32);
-  // Each lane reads only its own counters. The warp's sums for candidate c end up in lane c.
+  // Each lane reads only its own counters. Afterwards lane c has the warp's sums for candidate c.
   WarpSums<LaneCounter> packed;
   const uint32_t column = 1 + (static_cast<uint32_t>(lane % Shape::lanes) << 16);
 #pragma unroll
@@ -103,7 +108,7 @@ __global__ __launch_bounds__(Shape::threads, Shape::blocks) void iterate_kernel(
   __shared__ LaneCounter counters[Shape::warps][kCandidates + 1][32];
   block.clear();
   pdl_trigger_and_wait();
-  // All threads of the grid return together.
+  // All threads of the grid take the same branch.
   if (clusters.executed_iterations(sums.iteration) < sums.iteration) return;
 
   const SlicGrid& grid = clusters.grid;
@@ -117,12 +122,12 @@ __global__ __launch_bounds__(Shape::threads, Shape::blocks) void iterate_kernel(
   make_candidates(clusters, sums.from, x0, y0, candidates);
 
   for_each_strip<Shape, Shape::stack>(grid, x0, y0, [&](Strip<Shape> strip) {
-    const int first = phase + lane / Shape::lanes * kStep;  // strips are as high as patches
+    const int first = phase + lane / Shape::lanes * kStep;  // a strip is as high as a patch
     const int top = strip.top;
 #pragma unroll
     for (int candidate = 0; candidate < kCandidates; ++candidate) counter[candidate][lane] = {0, 0};
 #pragma unroll 1
-    for (int k = 0; k < Shape::stack; ++k) {  // unrolling would require too many registers
+    for (int k = 0; k < Shape::stack; ++k) {  // an unrolled loop would require too many registers
       uint32_t color[kPixels];
       int best[kPixels];
       read_strip<kRowStep>(clusters.colors, strip, first, color);
@@ -149,7 +154,7 @@ __global__ __launch_bounds__(Shape::threads, Shape::blocks) void iterate_kernel(
   block.add_to(grid, x0, y0, sums.to);
 }
 
-// Adds up the movement of the centres after an iteration, if the iterations may end early.
+// Adds up the movements of all centres in an iteration. Runs only if iterations may end early.
 __global__ __launch_bounds__(kMovementThreads) void movement_kernel(Clusters clusters,
                                                                     int iteration) {
   pdl_trigger_and_wait();
@@ -168,7 +173,7 @@ __global__ __launch_bounds__(kMovementThreads) void movement_kernel(Clusters clu
   }
 }
 
-// Writes the cluster code of each pixel: the final assignment.
+// Performs the final assignment: writes the cluster code of each pixel.
 template <class Shape>
 __global__ __launch_bounds__(Shape::threads, Shape::blocks) void codes_kernel(Clusters clusters,
                                                                               int iterations,
@@ -199,7 +204,7 @@ __global__ __launch_bounds__(Shape::threads, Shape::blocks) void codes_kernel(Cl
     }
   };
   for_each_strip<Shape>(grid, x0, y0, [&](const Strip<Shape>& strip) {
-    // The rest of a cell that is slightly higher than a strip needs one row only.
+    // In a cell that is slightly higher than a strip, the last strip has few rows.
     if (Shape::side == 0 && strip.end <= Shape::rows_at_once) {
       write.template operator()<1>(strip);
     } else {

@@ -1,10 +1,11 @@
-// Assignment and update of SLIC for cells up to 16 pixels wide. As in assign.cu, but a warp
-// processes two neighbouring cells, each lane one column of a cell, and tensor cores sum the lanes'
-// counters.
+// The iterations of SLIC for cells up to 16 pixels wide. Unlike in assign.cu, a warp processes two
+// neighbouring cells, each lane processes one column of a cell, and tensor cores sum the counters
+// of the lanes.
 //
-// A counter has 16-bit fields with small integers. Read as half-precision floats, such bits are the
-// integer times 2^-24 (exact for 0..2047: subnormal numbers and the normal numbers next to them).
-// Products with ones and with columns are therefore exact when they are summed in single precision.
+// A counter has 16-bit fields that contain small integers. If the bits of an integer from 0 to 2047
+// are read as a half-precision float, the value is exactly the integer times 2^-24. The products of
+// these floats with ones and with column numbers are therefore exact when they are summed in single
+// precision.
 #include "gpu/primitives/warp.hpp"
 #include "gpu/slicsuperpixel/assign.hpp"
 
@@ -12,18 +13,22 @@ namespace regions::slicsuperpixel {
 namespace {
 
 constexpr int kLastCandidate =
-    kCandidates - 1;               // candidate 8, handled separately from the other eight
-constexpr int kCountedAtOnce = 8;  // pixels per lane: 8 of at most 255 sum to less than 2048
+    kCandidates - 1;               // candidate 8 is handled separately from candidates 0..7
+constexpr int kCountedAtOnce = 8;  // pixels per lane; 8 values of at most 255 sum to less than 2048
 
-// One lane's sums for one candidate. `even`: components 0 and 2. `odd`: component 1, rows, count.
-struct alignas(8) LaneCounter {  // one 8-byte load or store
+// The sums of one lane's pixels that chose one candidate. `even` contains the sums of components 0
+// and
+// 2. `odd` contains the sum of component 1, the sum of rows, and the number of pixels. The struct
+// is aligned, so that one instruction loads or stores it.
+struct alignas(8) LaneCounter {
   uint32_t even, odd;
 };
 
-// The counters of one warp. Each half warp counts another cell.
+// The counters of one warp. The two half warps count the pixels of two different cells.
 struct alignas(16) WarpCounters {
-  // [candidate][position of the lane]. In the second half warp, neighbouring pairs of lanes are
-  // swapped, so that equal pairs of the two halves are in different banks.
+  // [candidate][position of the lane]. In the second half warp, the positions of neighbouring pairs
+  // of lanes are swapped. The same pair of lanes in the two half warps then uses different banks of
+  // shared memory.
   LaneCounter counter[kCandidates + 1][32];
 
   static __device__ int position_of(int lane) { return lane ^ (lane >> 3 & 2); }
@@ -37,14 +42,14 @@ struct alignas(16) WarpCounters {
   }
 };
 
-// One lane's counters, addressed in shared memory directly. Array indexing would cost the compiler
-// four instructions instead of two.
+// Access to one lane's counters by their addresses in shared memory. The compiler generates two
+// instructions for an access, instead of four for an array index.
 class LaneCounters {
  public:
   __device__ LaneCounters(WarpCounters& counters, int lane)
       : first_(static_cast<uint32_t>(
             __cvta_generic_to_shared(&counters.counter[0][WarpCounters::position_of(lane)]))) {}
-  // Adds a pixel to the candidate in the lowest four bits of a score.
+  // Adds a pixel to the counter of a candidate, whose number is the lowest four bits of `score`.
   __device__ void add(int score, uint32_t color) const {
     uint32_t candidate;
     asm("and.b32 %0, %1, 15;" : "=r"(candidate) : "r"(score));
@@ -65,16 +70,17 @@ class LaneCounters {
   uint32_t first_;
 };
 
-// sum += a b, for matrices of 16 x 8 and 8 x 8 halves. A lane holds two elements of row lane / 4 of
-// a in `upper`, two of the row eight below in `lower`, and two elements of each of these rows of
-// the sum.
+// Matrix multiplication sum += a b on tensor cores. Matrix a has 16 x 8 and matrix b has 8 x 8
+// half-precision elements. `upper` holds two elements of row lane / 4 of a, and `lower` holds two
+// elements of row lane / 4 + 8. `sum` holds two elements of each of these two rows of the sum.
 __device__ inline void multiply(float (&sum)[4], uint32_t upper, uint32_t lower, uint32_t b) {
   asm("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5}, {%6}, "
       "{%0,%1,%2,%3};"
       : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
       : "r"(upper), "r"(lower), "r"(b));
 }
-// sum += a b, for matrices of 16 x 16 and 16 x 8 halves.
+// Matrix multiplication sum += a b on tensor cores. Matrix a has 16 x 16 and matrix b has 16 x 8
+// half-precision elements.
 __device__ inline void multiply(float (&sum)[4], uint4 a, uint32_t b0, uint32_t b1) {
 #if __CUDA_ARCH__ >= 800
   asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
@@ -87,43 +93,48 @@ __device__ inline void multiply(float (&sum)[4], uint4 a, uint32_t b0, uint32_t 
 #endif
 }
 
-// Returns the integer that a sum represents.
+// Returns the integer n that the value n * 2^-24 represents.
 __device__ inline uint32_t integer_of(float sum) {
   return __float_as_uint(sum + 0.5f) - __float_as_uint(0.5f);
 }
 
-// The two words that a lane adds to a cluster. Of each four lanes, the first three add.
+// The two words that a lane adds to the sums of a cluster. In each group of four lanes, the first
+// three lanes add words.
 struct LaneShare {
-  uint32_t color;  // component 0, 2 or 1
-  uint32_t rest;   // rows, columns or count
+  uint32_t color;  // sum of component 0, 2 or 1
+  uint32_t rest;   // sum of rows, sum of columns, or number of pixels
 };
 
-// A lane's role in the matrix products. A matrix row holds one candidate of a half warp. Four lanes
-// hold its elements, and each adds a share of the result.
+// A lane's role in the matrix products. A matrix row contains the counters of one candidate in one
+// half warp. Four lanes hold the elements of the row, and each of them gets a share of the result.
 struct LaneRole {
   int half, candidate, share;
 
   REGIONS_HD constexpr explicit LaneRole(int lane)
       : half(lane >> 2 & 1), candidate(lane >> 3), share(lane & 3) {}
-  // The lane of this half warp whose counter of the last candidate is read.
+  // The lane in the half warp whose counter of the last candidate this lane reads. It is also the
+  // column of that lane's pixels in the cell.
   REGIONS_HD constexpr int column() const { return 4 * share + candidate; }
 };
 
-// The second factors of a lane, which determine the meaning of result columns 0..7.
+// A lane's elements of the second matrices. They determine the sums in columns 0..7 of a product,
+// which the comments below list; "-" is an unused column.
 struct alignas(16) Factors {
-  uint32_t fields;               // component 0 or 1, -, 2, -, 0 or 1, -, -, -
-  uint32_t rows;                 // -, rows, -, -, -, -, -, -
-  uint32_t counts, next_counts;  // count, -, count, columns, -, count, -, -
+  uint32_t fields;               // component 0 or 1, -, component 2, -, component 0 or 1, -, -, -
+  uint32_t rows;                 // -, sum of rows, -, -, -, -, -, -
+  uint32_t counts, next_counts;  // count, -, count, sum of columns, -, count, -, -
 };
 
-// Constants for summing in blocks of shape T, computed at compile time. Kernels copy them to shared
-// memory first; reading them from global memory would delay each warp at the end of its work.
+// Constants for summing in blocks of shape `Shape`, computed at compile time. Kernels first copy
+// them to shared memory, because reads from global memory would delay each warp at the end of its
+// work.
 template <class Shape>
 struct SumPlan {
   Factors factors[32];
-  // For the lane's two candidates and for the last one: the word of the block's sums, relative to
-  // the strip's cell, to which the lane adds `color` and `rest`, and the number of cells between
-  // the cell's corner and the corner of the search window.
+  // Entries [0] and [1] are for the lane's two candidates, entry [2] is for the last candidate.
+  // `color` and `rest` are the indices of the words to which the lane adds LaneShare::color and
+  // LaneShare::rest, relative to BlockSums::of() the strip's cell. `window_cells` is the number of
+  // cells between the corner of the search window and the corner of the cell.
   int color[3][32], rest[3][32], window_cells[3][32];
 
   constexpr SumPlan() : factors(), color(), rest(), window_cells() {
@@ -152,7 +163,7 @@ struct SumPlan {
     }
   }
 
-  // All threads of the block call it; a barrier must follow.
+  // Copies the constants. All threads of the block call it, and a barrier must follow.
   __device__ void copy(const SumPlan& from) {
     constexpr int kChunks = sizeof(SumPlan) / sizeof(uint4);
     static_assert(sizeof(SumPlan) % sizeof(uint4) == 0);
@@ -162,9 +173,10 @@ struct SumPlan {
   }
 
  private:
-  static constexpr uint32_t kOne = 0x3c00;  // 1 as half-precision float
+  static constexpr uint32_t kOne = 0x3c00;  // the bits of 1.0 as a half-precision float
   static constexpr uint32_t both(uint32_t low, uint32_t high) { return low | high << 16; }
-  static constexpr uint32_t half(uint32_t value) {  // converts 0..15
+  static constexpr uint32_t half(
+      uint32_t value) {  // returns the bits of an integer 0..15 as a half-precision float
     uint32_t top = 1, exponent = 15;
     while (2 * top <= value) top *= 2, ++exponent;
     return value == 0 ? 0 : exponent << 10 | (value - top) * (1024 / top);
@@ -173,21 +185,22 @@ struct SumPlan {
 template <class Shape>
 __device__ const SumPlan<Shape> kSumPlan;
 
-// Selects a byte of each of two lanes' counters and extends them to halves. The highest bit of byte
-// 1 is always 0, and prmt can replicate it to get zeros (__byte_perm() does not guarantee this).
+// Selects one byte from the counter words of each of two lanes and extends the bytes to 16 bits.
+// The upper bytes of the result must be 0. The instruction prmt can produce them by replicating the
+// highest bit of byte 1, which is always 0. __byte_perm() does not guarantee this mode.
 __device__ inline uint32_t select_bytes(uint32_t choice, uint32_t one, uint32_t other) {
   uint32_t bytes;
   asm("prmt.b32 %0, %1, %2, %3;" : "=r"(bytes) : "r"(one), "r"(other), "r"(choice));
   return bytes;
 }
 
-// The sums of candidates `candidate` and `candidate + 4` of the lane's matrix row.
+// The sums over a half warp for two candidates: LaneRole::candidate and LaneRole::candidate + 4.
 struct HalfWarpSums {
   float fields[2][4] = {};
   float rest[4] = {};
 
   __device__ void add(const WarpCounters& counters, const LaneRole& role, const Factors& factors) {
-    uint4 pair[2][2];  // counters of two lanes each
+    uint4 pair[2][2];  // each element contains the counters of two lanes
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
 #pragma unroll
@@ -213,7 +226,8 @@ struct HalfWarpSums {
   }
 };
 
-// The sums of the last candidate: each lane reads one counter and gets one of four sums.
+// The sums over a half warp for the last candidate. Each lane reads one counter and gets the sums
+// of four counters.
 struct LastSums {
   LaneCounter counter;
 
@@ -232,8 +246,8 @@ struct LastSums {
   }
 };
 
-// Finds the strip of a warp, which covers two neighbouring cells: one per half warp, one column per
-// lane. Returns false if it is outside the picture.
+// Finds the strip of a warp. It covers two neighbouring cells, one per half warp, and each lane has
+// one column of pixels. Returns false if the strip is outside the picture.
 template <class Shape>
 __device__ bool find_strip(const SlicGrid& grid, int x0, int y0, Strip<Shape>& strip) {
   static_assert(Shape::lanes == 16 && Shape::cells == 2 * Shape::warps && Shape::cells_x % 2 == 0);
@@ -257,8 +271,8 @@ __device__ bool find_strip(const SlicGrid& grid, int x0, int y0, Strip<Shape>& s
   return left < grid.size.width && end > 0;
 }
 
-// Adds the pixels of a strip with the colours `color` to the sums of the candidates that they
-// choose. All lanes of the warp call it.
+// Assigns the pixels of a strip, whose colours are in `color`, and adds them to the sums of the
+// candidates that they choose. All lanes of the warp call it.
 template <class Shape, int kStep, int kParts, int kPixels>
 __device__ void sum_strip(const Candidates<Shape>& candidates, const Strip<Shape>& strip,
                           const uint32_t (&color)[kParts][kPixels], int phase,
@@ -266,7 +280,7 @@ __device__ void sum_strip(const Candidates<Shape>& candidates, const Strip<Shape
                           const LaneRole& role, WarpCounters& counters, BlockSums<Shape>& block) {
   const int lane = static_cast<int>(threadIdx.x % 32);
   const LaneCounters lane_counters(counters, lane);
-  // Sums of the half warp's cell to which this lane adds.
+  // The block's sums for candidate 0 of the cell whose pixels this lane adds up.
   uint32_t* const sums = block.of((strip.cell & ~1) | role.half);
   const int side = role.share == 0 ? geometry.height : geometry.width;
   const auto add_to_block = [&](int i, const LaneShare& share) {
@@ -295,7 +309,7 @@ __device__ void sum_strip(const Candidates<Shape>& candidates, const Strip<Shape
     }
 #pragma unroll
     for (int i = 0; i < kPixels; ++i) lane_counters.add(best[i], color[part][i]);
-    __syncwarp();  // all lanes have counted their pixels
+    __syncwarp();  // all lanes have added their pixels to the counters
     const Factors factors = plan.factors[lane];
     all.add(counters, role, factors);
     const LastSums last(counters, role);
@@ -316,7 +330,7 @@ __global__ __launch_bounds__(Shape::threads,
                              Shape::blocks) void iterate_narrow_kernel(Clusters clusters,
                                                                        IterationSums sums,
                                                                        int phase) {
-  constexpr int kRows = (Shape::rows + kStep - 1) / kStep;  // rows of a strip that take part
+  constexpr int kRows = (Shape::rows + kStep - 1) / kStep;  // number of used rows of a strip
   constexpr int kParts = (kRows + kCountedAtOnce - 1) / kCountedAtOnce;
   constexpr int kPixels = kRows / kParts;  // pixels per lane and part
   static_assert(kPixels * kParts == kRows);
@@ -339,15 +353,15 @@ __global__ __launch_bounds__(Shape::threads,
   uint32_t color[kParts][kPixels];
   const auto read = [&] {
 #pragma unroll
-    for (int part = 0; part < kParts; ++part) {  // strips are as high as patches
+    for (int part = 0; part < kParts; ++part) {  // a strip is as high as a patch
       read_strip<kStep>(clusters.colors, strip, phase + part * kPixels * kStep, color[part]);
     }
   };
-  // Reading colours before pdl_wait is safe: seed(), the first kernel of the chain, has waited for
-  // them.
+  // Colours may be read before pdl_wait(): the kernel of seed(), the first of the chain, has
+  // already waited until they were written.
   if (is_inside) read();
   pdl_trigger_and_wait();
-  // All threads of the grid return together.
+  // All threads of the grid take the same branch.
   if (clusters.executed_iterations(sums.iteration) < sums.iteration) return;
 
   clear_sums<Shape>(grid, x0, y0, sums.clear);
@@ -360,7 +374,7 @@ __global__ __launch_bounds__(Shape::threads,
   };
   if (is_inside) sum(color);
   if constexpr (Shape::side == 0) {
-    // Cells can be higher than a strip, usually by one row.
+    // The cell may be higher than one strip, usually by one row.
     for (strip.move_down(); is_inside && strip.end > phase; strip.move_down()) {
       __syncwarp();  // all lanes have read the counters
       counters.clear(lane);

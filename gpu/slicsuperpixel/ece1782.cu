@@ -1,5 +1,5 @@
-// The kernels of method=report, see ece1782.hpp. Sums are integers, so the order of atomics does
-// not matter.
+// The kernels of method=report, which ece1782.hpp describes. Sums are integers, so the order of
+// atomics does not matter.
 #include "gpu/runtime/launch.hpp"
 #include "gpu/slicsuperpixel/ece1782.hpp"
 
@@ -20,18 +20,20 @@ struct CellPixels {
   __device__ int y(int pixel) const { return top + pixel / width; }
 };
 
+// Returns a pixel's colour, with one load if kWideAccess is true, else with one load per component.
 template <bool kWideAccess>
 __device__ inline uchar4 color_at(const Image<uint32_t>& colors, int x, int y) {
   if constexpr (kWideAccess) {
     const uint32_t color = colors(x, y);
     return make_uchar4(color & 255, color >> 8 & 255, color >> 16 & 255, 0);
   } else {
-    // Volatile, so that the compiler does not combine the loads.
+    // The pointer is volatile so that the compiler does not combine the loads.
     const volatile auto* bytes = reinterpret_cast<const volatile uint8_t*>(&colors(x, y));
     return make_uchar4(bytes[0], bytes[1], bytes[2], 0);
   }
 }
 
+// Returns a pixel's owner, with one load if kWideAccess is true, else with two loads.
 template <bool kWideAccess>
 __device__ inline Owner owner_at(const Image<Owner>& owners, int x, int y) {
   if constexpr (kWideAccess) {
@@ -44,11 +46,11 @@ __device__ inline Owner owner_at(const Image<Owner>& owners, int x, int y) {
 }
 
 constexpr int kThreads = 256;
-constexpr int kSumThreads = 128;  // per cell, from step kAccumulators on
+constexpr int kSumThreads = 128;  // threads per cell, from step kAccumulators on
 constexpr int kWords = sizeof(ClusterSums) / sizeof(uint32_t);
 constexpr int kSums = kCandidates * kWords;
 
-// The pixel of the current thread; a warp has 32 neighbouring pixels of a row.
+// The pixel of the current thread. A warp has 32 neighbouring pixels of a row.
 struct Pixel {
   int x, y;
   bool inside;
@@ -79,7 +81,7 @@ __global__ __launch_bounds__(kThreads) void reset_kernel(Ece1782 work) {
   if (i < work.grid.cells() * kCandidates) work.sums[i] = {};
 }
 
-// The words that pixel (x, y) adds to the sums of its owner.
+// The words that pixel (x, y) adds to the ClusterSums of its owner.
 struct PixelWords {
   uint32_t word[kWords];
 
@@ -92,8 +94,8 @@ struct PixelWords {
              1} {}
 };
 
-// Returns the accumulator of superpixel (column, row) for the cell at position `neighbour` around
-// it.
+// Returns the accumulator of superpixel (column, row) for the pixels of a neighbouring cell. The
+// cell has the position `neighbour` (0..8, in raster order) around the superpixel's own cell.
 __device__ inline uint32_t* accumulator(const Ece1782& work, int column, int row, int neighbour) {
   ClusterSums& sums =
       work.sums[work.grid.index(column, row) * kCandidates + static_cast<size_t>(neighbour)];
@@ -136,7 +138,7 @@ __global__ __launch_bounds__(kThreads) void sum_cell_kernel(Ece1782 work) {
   const SourceCell source;
   const CellPixels pixels(work.grid, source.column, source.row);
   for (int i = static_cast<int>(threadIdx.x); i < kSums; i += kThreads) sums[i] = 0;
-  __syncthreads();  // all sums are cleared
+  __syncthreads();  // all sums in shared memory are zero
   for (int p = static_cast<int>(threadIdx.x); p < pixels.count; p += kThreads) {
     const int x = pixels.x(p), y = pixels.y(p);
     const Owner owner = owner_at<kWideAccess>(work.owners, x, y);
@@ -144,7 +146,7 @@ __global__ __launch_bounds__(kThreads) void sum_cell_kernel(Ece1782 work) {
     uint32_t* const to = sums + source.neighbour_of(owner) * kWords;
     for (int w = 0; w < kWords; ++w) atomicAdd(to + w, words.word[w]);
   }
-  __syncthreads();  // all pixels are added
+  __syncthreads();  // all pixels are added to the sums
   for (int i = static_cast<int>(threadIdx.x); i < kSums; i += kThreads) {
     const int neighbour = i / kWords;
     if (!source.inside(work.grid, neighbour)) continue;
@@ -152,8 +154,9 @@ __global__ __launch_bounds__(kThreads) void sum_cell_kernel(Ece1782 work) {
   }
 }
 
-// Every thread has nine accumulators, which are added up as a tree. Every superpixel has one
-// accumulator for each cell that adds to it, so no atomics are needed.
+// From step kAccumulators on: every thread has nine accumulators in shared memory, which the block
+// adds up in a binary tree. Every superpixel has one accumulator in global memory for each cell
+// that adds to it, so no atomics are needed.
 template <int kPixels>
 __global__ __launch_bounds__(kSumThreads) void sum_in_accumulators_kernel(Ece1782 work) {
   __shared__ uint32_t sums[kSums][kSumThreads];
@@ -216,6 +219,7 @@ __global__ __launch_bounds__(kThreads) void average_kernel(Ece1782 work) {
   work.means[k] = mean;
 }
 
+// Writes the cluster_code() of each pixel and clears the counts of the merge lists.
 __global__ __launch_bounds__(kThreads) void codes_kernel(Ece1782 work, Image<uint8_t> codes,
                                                          MergeCounts* counts) {
   const Pixel pixel(work.grid.size);
@@ -225,9 +229,9 @@ __global__ __launch_bounds__(kThreads) void codes_kernel(Ece1782 work, Image<uin
   codes(pixel.x, pixel.y) = cluster_code(owner.column, owner.row);
 }
 
-// Returns the distance of a pixel to a mean. Squared distances are integers below 2^24 and exact in
-// floats, so labels do not depend on the unit that computes them. The two terms are added as
-// floats, each rounded and never fused.
+// Returns the distance of a pixel to the mean of a superpixel. Squared distances are integers below
+// 2^24 and therefore exact in floats, so float and integer units compute the same labels. The
+// intrinsics round after each operation, because a fused operation would give other results.
 template <bool kUseFloats>
 __device__ inline float distance_to(const Ece1782Mean& mean, uchar4 color, int x, int y,
                                     float factor) {
@@ -244,7 +248,8 @@ __device__ inline float distance_to(const Ece1782Mean& mean, uchar4 color, int x
   }
 }
 
-// The nearest superpixel found so far. Of equal distances the first in raster order is kept.
+// The nearest superpixel found so far. If several have the same distance, the first one in raster
+// order is kept.
 struct Nearest {
   float distance = 3e38f;
   int neighbour = 4;
@@ -256,7 +261,7 @@ struct Nearest {
   }
 };
 
-// Stores an owner with one store (kWide) or two.
+// Stores an owner with one store if kWideAccess is true, else with two stores.
 template <bool kWideAccess>
 __device__ inline void store(Owner& to, Owner owner) {
   if constexpr (kWideAccess) {
@@ -273,7 +278,7 @@ __device__ inline Owner owner_of(int column, int row, int neighbour) {
           static_cast<uint16_t>(row + neighbour / 3 - 1)};
 }
 
-// Ownership with all means read from global memory.
+// The ownership kernel before step kNeighbours. It reads all means from global memory.
 __global__ __launch_bounds__(kThreads) void choose_per_pixel_kernel(Ece1782 work) {
   const SlicGrid& grid = work.grid;
   const int x = static_cast<int>(blockIdx.x * 32 + threadIdx.x % 32);
@@ -292,7 +297,8 @@ __global__ __launch_bounds__(kThreads) void choose_per_pixel_kernel(Ece1782 work
   store<false>(work.owners(x, y), owner_of(column, row, nearest.neighbour));
 }
 
-// Ownership from step kNeighbours on. A block processes kPixels * kThreads pixels of one cell.
+// The ownership kernel from step kNeighbours on. A block processes kPixels * kThreads pixels of one
+// cell.
 template <bool kWideAccess, int kPixels, bool kUseFloats>
 __global__ __launch_bounds__(kThreads) void choose_per_cell_kernel(Ece1782 work) {
   __shared__ Ece1782Mean means[kCandidates];

@@ -1,10 +1,11 @@
-// Finds fragments on the GPU: the connected components of equal cluster codes, tile by tile, with
-// areas and colours, and their connections across tile edges.
+// Finds fragments on the GPU. Each block finds the connected components of equal cluster codes in
+// one tile, sums their areas and colours, and merges them with components of neighbouring tiles.
 //
-// A thread has 16 neighbouring pixels of a row, a segment, as bits: where runs of one code start,
-// and which pixels have the code of the pixel above. Runs are numbered in raster order, so that
-// threads can share them evenly. A run is linked to the first run that it touches above. Only if it
-// touches more runs (the bottom of a U) do two trees have to be united.
+// A thread handles a segment of 16 neighbouring pixels of a row. Two words with one bit per pixel
+// say where runs of equal codes start, and which pixels have the same code as the pixel above. Runs
+// are numbered in raster order, so that threads can share them evenly. A run is linked to the first
+// run that it touches in the row above. Only if it touches further runs there (like the bottom of a
+// U), two trees have to be united.
 #include <cuda/atomic>
 
 #include "gpu/primitives/union_find.hpp"
@@ -19,36 +20,37 @@ using Tile = FragmentTile;
 constexpr int kGatherThreads = 128;
 
 constexpr int kSegment = 16;                       // pixels per thread
-constexpr int kSegments = Tile::width / kSegment;  // per row of the tile
+constexpr int kSegments = Tile::width / kSegment;  // number of segments per row of the tile
 static_assert(Tile::threads * kSegment == Tile::pixels);
 
 // The runs of a tile and their union-find forest, in shared memory.
 struct TileForest {
   alignas(16) uint8_t codes[Tile::rows][Tile::width];
-  uint32_t parent[Tile::pixels];        // of runs; when flat, with the component number << 16
-  uint16_t start_pixel[Tile::pixels];   // first pixel of each run in the tile
-  uint16_t starts[Tile::threads];       // per segment, one bit per pixel: first pixel of a run
-  uint16_t runs_before[Tile::threads];  // number of runs before the segment
-  // By component number: area << 20 | component 1; component 0; component 2.
+  uint32_t parent[Tile::pixels];  // by run: parent run | component number << 16 (when numbered)
+  uint16_t start_pixel[Tile::pixels];  // by run: its first pixel in the tile, in raster order
+  uint16_t starts[Tile::threads];      // by segment: one bit per pixel, set at first pixels of runs
+  uint16_t runs_before[Tile::threads];  // by segment: number of runs that start before it
+  // By component number: area << 20 | sum of colour component 1, then the sums of colour components
+  // 0 and 2.
   uint32_t component_sums[3][Tile::measured];
-  uint32_t warp_runs[Tile::threads / 32];
-  uint32_t runs;
-  uint32_t count;  // number of components
+  uint32_t warp_runs[Tile::threads / 32];  // number of runs that start in each warp's segments
+  uint32_t runs;                           // number of runs in the tile
+  uint32_t count;                          // number of components
 
   __device__ bool is_root(int run) const {
     return (parent[run] & 0xffff) == static_cast<uint32_t>(run);
   }
   __device__ int component(int run) const { return static_cast<int>(parent[run] >> 16); }
-  // Returns the run of pixel `bit` of a thread's segment. If the run continues from the segment on
-  // the left, this is the last run before the segment.
+  // Returns the number of the run that contains pixel `bit` of the segment of thread `thread`. If
+  // the run starts to the left of the segment, it is the last run that starts before the segment.
   __device__ int run_at(int thread, int bit) const {
     return runs_before[thread] + __popc(starts[thread] & bits_up_to(bit)) - 1;
   }
 };
 
-// The position of segment `number` of the tile, in raster order.
+// The position of segment `number` of the tile. Segments are numbered in raster order.
 struct SegmentPosition {
-  int x, y;   // first pixel, in the picture
+  int x, y;   // first pixel of the segment, in the picture
   int count;  // number of pixels inside the picture
 
   __device__ SegmentPosition(const Size& size, int left_of_tile, int top_of_tile, int number)
@@ -57,18 +59,18 @@ struct SegmentPosition {
   }
 };
 
-// The pixels of a thread, one bit per pixel.
+// The segment of a thread. Its words have one bit per pixel.
 struct Segment : SegmentPosition {
-  uint32_t starts;         // first pixels of runs
-  uint32_t same_as_above;  // pixels with the code of the pixel above in this tile
-  // The first pixel, its left neighbour and the pixels above both have the same code.
+  uint32_t starts;         // set at first pixels of runs
+  uint32_t same_as_above;  // set if the pixel above is in this tile and has the same code
+  // True if the first pixel, its left neighbour, and the pixels above these two have the same code.
   bool continues_left;
 
   using Codes = uint4;  // the 16 pixels of a segment
   static_assert(sizeof(Codes) == kSegment);
 
-  // Bit k is set if byte k of a differs from byte k of b. Codes have four bits, so no carry reaches
-  // the next byte.
+  // Returns a word in which bit k is set if byte k of a differs from byte k of b. Codes have four
+  // bits, so no carry reaches the next byte.
   __device__ static uint32_t difference_bits(uint32_t a, uint32_t b) {
     return (((a ^ b) + 0x0f0f0f0fu) & 0x10101010u) * 0x01020408u >> 28;
   }
@@ -86,7 +88,8 @@ struct Segment : SegmentPosition {
     const bool has_up = t >= kSegments;
     const Codes here = segments[t], above = has_up ? segments[t - kSegments] : Codes{};
     uint32_t last = __shfl_up_sync(kAllLanes, here.w >> 24, 1);
-    // This code is from the previous row; it may be arbitrary and produce a carry.
+    // For the first segment of a row, the shuffled code belongs to the previous row. It is
+    // replaced, because it may be arbitrary and could produce a carry.
     if (t % kSegments == 0) last = 0;
     const Codes left = {here.x << 8 | last, here.y << 8 | here.x >> 24, here.z << 8 | here.y >> 24,
                         here.w << 8 | here.z >> 24};
@@ -105,7 +108,7 @@ __device__ inline void find_runs(TileForest& forest, const Segment& segment) {
   const auto run_count = static_cast<uint32_t>(__popc(segment.starts));
   const uint32_t inclusive_sum = warp_inclusive_sum(run_count);
   if (t % 32 == 31) forest.warp_runs[t / 32] = inclusive_sum;
-  __syncthreads();  // all warps have counted their runs
+  __syncthreads();  // warp_runs is complete
   uint32_t run = inclusive_sum - run_count;
   uint32_t all = 0;
 #pragma unroll
@@ -120,11 +123,11 @@ __device__ inline void find_runs(TileForest& forest, const Segment& segment) {
         static_cast<uint16_t>(kSegment * t + __ffs(static_cast<int>(bits)) - 1);
   }
   if (t == 0) forest.runs = all;
-  __syncthreads();  // all runs are stored
+  __syncthreads();  // starts, runs_before, start_pixel and runs are written
 }
 
-// Calls visit(run, exists) for this thread's runs. All lanes of a warp make the same number of
-// calls; `exists` is false after the last run.
+// Calls visit(run, exists) for every Tile::threads-th run. All lanes of a warp make the same number
+// of calls. `exists` is false for numbers after the last run.
 template <class Visit>
 __device__ void for_each_run(const TileForest& forest, Visit visit) {
   const auto lane = threadIdx.x % 32;
@@ -133,11 +136,11 @@ __device__ void for_each_run(const TileForest& forest, Visit visit) {
   }
 }
 
-// Links each run to the first run that it touches above, or makes it a root. Returns the remaining
-// contacts as bits.
+// Links each run that starts in the segment to the first run that it touches in the row above, or
+// makes it a root. Returns a word with the bits of the remaining contacts with the row above.
 __device__ inline uint32_t link_runs(TileForest& forest, const Segment& segment) {
   const int t = static_cast<int>(threadIdx.x), above = t - kSegments;
-  // One bit for the first contact of each pair of runs.
+  // Has one bit per pair of touching runs, at the first pixel where they touch.
   uint32_t contacts = 0;
   if (segment.same_as_above) {
     contacts = segment.same_as_above &
@@ -146,7 +149,7 @@ __device__ inline uint32_t link_runs(TileForest& forest, const Segment& segment)
   }
   int run = forest.runs_before[t];
   for (uint32_t rest = segment.starts; rest != 0; ++run) {
-    const uint32_t from_here = ~(rest & ~(rest - 1)) + 1;  // bits from the lowest set one upwards
+    const uint32_t from_here = ~(rest & ~(rest - 1)) + 1;  // the lowest set bit and all higher bits
     rest &= rest - 1;
     const uint32_t run_bits = from_here & (rest ? (rest & ~(rest - 1)) - 1 : bits_below(kSegment));
     int parent = run;
@@ -159,17 +162,18 @@ __device__ inline uint32_t link_runs(TileForest& forest, const Segment& segment)
   return contacts;
 }
 
-// Links each run directly to its root and copies the upper bits of the root's entry. A thread
-// writes only the entries of its runs, and other threads only shorten its path: this is pointer
-// jumping. A thread handles a few runs at a time, because it mostly waits for memory. Entries are
-// written by atomics, because other threads read them.
+// Links each run directly to its root and copies the upper bits of the root's entry, by pointer
+// jumping. A thread writes only the entries of its own runs. Writes of other threads can only
+// shorten its path to the root. A thread handles kBatch runs at a time, because it mostly waits for
+// memory. Entries are written by atomics, because other threads read them at the same time.
 __device__ inline void flatten_runs(TileForest& forest) {
   constexpr uint32_t kBatch = 4, kThreads = Tile::threads, kRun = 0xffff;
   const volatile uint32_t* const parent = forest.parent;
   for (uint32_t start = threadIdx.x; start < forest.runs; start += kBatch * kThreads) {
     uint32_t entry[kBatch], above[kBatch];
 #pragma unroll
-    for (uint32_t k = 0; k < kBatch; ++k) {  // run 0 is a root and does not change
+    for (uint32_t k = 0; k < kBatch;
+         ++k) {  // run 0 replaces missing runs; it is a root and does not change
       entry[k] = parent[start + k * kThreads < forest.runs ? start + k * kThreads : 0];
     }
     bool jumped = true;
@@ -188,7 +192,8 @@ __device__ inline void flatten_runs(TileForest& forest) {
   }
 }
 
-// Unites the trees of the remaining contacts. All lanes of a warp call it.
+// Unites the trees of the runs that touch at `contacts`, the result of link_runs(). All lanes of a
+// warp call it.
 __device__ inline void unite_runs(TileForest& forest, uint32_t contacts) {
   const int t = static_cast<int>(threadIdx.x);
   while (__any_sync(kAllLanes, contacts != 0)) {
@@ -201,16 +206,17 @@ __device__ inline void unite_runs(TileForest& forest, uint32_t contacts) {
   }
 }
 
-// A pixel at the edge of the tile and its neighbour in the next tile.
+// A pixel at the edge of the tile, its neighbour in the next tile, and the components and codes of
+// both pixels.
 struct SeamContact {
-  bool exists;
+  bool exists;         // true if both pixels are in the picture
   uint32_t component;  // id of the pixel's component
   const uint32_t* other_component;
   uint8_t code;
   const uint8_t* other_code;
 
-  // Writes the id of the pixel's component for the neighbouring tile. All threads of the block call
-  // it, one per edge pixel.
+  // Finds the contact of the current thread. Writes the id of the pixel's component to global
+  // memory for the neighbouring tile. All threads of the block call it, one thread per edge pixel.
   __device__ SeamContact(const TileForest& forest, Image<const uint8_t> codes,
                          const Fragments& fragments, const TileOfBlock& tile) {
     const int t = static_cast<int>(threadIdx.x), side = t / Tile::width;
@@ -229,10 +235,11 @@ struct SeamContact {
   }
 };
 
-// Announces on each side that this tile's components and edges can be read. For threads 0..3, one
-// per side, returns true if the tile on the other side was announced earlier. No block waits: the
-// second of two tiles merges the seam and resets the counter. acq_rel makes the first tile's writes
-// visible to the second.
+// Announces to the tiles on the four sides that this tile's components and edges can be read.
+// Threads 0..3 handle one side each. They return true if the tile on that side was announced
+// earlier. No block waits for another block: the tile that is announced second merges the
+// components at the common edge and resets the counter. The memory order acq_rel makes the writes
+// of the first tile visible to the second tile.
 __device__ inline bool announce_tile(const Fragments& fragments, const TileOfBlock& tile) {
   const int side = static_cast<int>(threadIdx.x);
   if (side >= TileEdge::kSides) return false;
@@ -248,24 +255,24 @@ __device__ inline bool announce_tile(const Fragments& fragments, const TileOfBlo
   return true;
 }
 
-// Merges components along one side if `is_second` is set, the result of announce_tile(). All lanes
-// of a warp call it for the same side.
+// Merges components along one side of the tile if `is_second` is true. `is_second` is the result of
+// announce_tile() for this side. All lanes of a warp call it for the same side.
 __device__ inline void merge_seam(const Fragments& fragments, const SeamContact& contact,
                                   bool is_second) {
   bool is_merged = is_second && contact.exists;
   uint32_t other = 0;
-  if (is_merged) {  // bypasses the L1 cache, because another block wrote these values
+  if (is_merged) {  // loads bypass the L1 cache, because another block wrote the values
     other = __ldcg(contact.other_component);
     is_merged = __ldcg(contact.other_code) == contact.code;
   }
-  // The previous lane often has the same pair. No component touches itself, so pair 0 means none.
+  // Skips pairs that the previous lane also has. No component touches itself, so 0 is not a pair.
   const uint64_t pair = is_merged ? static_cast<uint64_t>(contact.component) << 32 | other : 0;
   const uint64_t before = __shfl_up_sync(kAllLanes, pair, 1);
   if (threadIdx.x % 32 > 0 && before == pair) is_merged = false;
   unite(fragments.parent, contact.component, other, is_merged);
 }
 
-// Source of the tile's codes: written by an earlier kernel.
+// A source of cluster codes that loads the codes which an earlier kernel wrote.
 struct WrittenCodes {
   Image<const uint8_t> codes;
 
@@ -273,17 +280,17 @@ struct WrittenCodes {
   __device__ void load(Shared&, TileForest& forest, const TileOfBlock& tile) const {
     const int t = static_cast<int>(threadIdx.x);
     const SegmentPosition position({codes.width, codes.height}, tile.left, tile.top, t);
-    // Rows of codes are 16-byte aligned.
+    // Rows of codes are 16-byte aligned, so a segment is loaded by one instruction.
     if (position.count > 0) {
       reinterpret_cast<Segment::Codes*>(forest.codes)[t] =
           *reinterpret_cast<const Segment::Codes*>(codes.row(position.y) + position.x);
     }
-    __syncthreads();  // the tile's codes are loaded
+    __syncthreads();  // forest.codes is loaded
   }
 };
 
-// Source of the tile's codes: the final assignment, computed here. A tile must be as large as a
-// block of cells.
+// A source of cluster codes that computes the codes by the final assignment. A tile must have the
+// size of a block of cells.
 template <class Shape>
 struct AssignedCodes {
   static_assert(Shape::side * Shape::cells_x == Tile::width &&
@@ -296,7 +303,7 @@ struct AssignedCodes {
 
   struct Shared {
     Candidates<Shape> candidates;
-    uint64_t codes[Shape::cells];  // codes of the nine candidates, four bits each
+    uint64_t codes[Shape::cells];  // by cell: the codes of its nine candidates, four bits each
   };
   __device__ void load(Shared& shared, TileForest& forest, const TileOfBlock& tile) const {
     pdl_trigger_and_wait();
@@ -329,7 +336,7 @@ struct AssignedCodes {
             static_cast<uint8_t>(all >> 4 * (best[i] & 15) & 15);
       }
     });
-    __syncthreads();  // the tile's codes are computed
+    __syncthreads();  // forest.codes is computed
     const int t = static_cast<int>(threadIdx.x);
     const SegmentPosition position({codes.width, codes.height}, tile.left, tile.top, t);
     if (position.count == 0) return;
@@ -338,7 +345,7 @@ struct AssignedCodes {
   }
 };
 
-// Numbers the roots in no particular order and initialises the data of their components.
+// Numbers the roots in arbitrary order and initialises the data of their components.
 __device__ void number_roots(TileForest& forest, const Fragments& fragments,
                              const TileOfBlock& tile) {
   for_each_run(forest, [&](int run, bool exists) {
@@ -364,10 +371,11 @@ __device__ void number_roots(TileForest& forest, const Fragments& fragments,
   });
 }
 
-// Sums of a thread's pixels in one run.
+// The sums of the pixels of a thread's segment that belong to one run.
 struct RunSums {
   uint32_t area = 0;
-  uint32_t even = 0, odd = 0;  // components 0 and 2, 16 bits each; component 1
+  uint32_t even = 0,
+           odd = 0;  // sums of colour components 0 and 2, 16 bits each; sum of component 1
 
   __device__ void add(uint32_t color) {
     ++area;
@@ -377,7 +385,8 @@ struct RunSums {
 };
 static_assert(kSegment * 255 < 1 << 16 && Tile::pixels * 255 < 1 << 20 && Tile::pixels == 1 << 12);
 
-// `all_measured`: the sums of all components are in shared memory.
+// Adds the sums of pixels to the sums of component `number`. kAllMeasured is true if the sums of
+// all components of the tile are in shared memory.
 template <bool kAllMeasured>
 __device__ void add_run_sums(TileForest& forest, const Fragments& fragments,
                              const TileOfBlock& tile, int number, const RunSums& run_sums) {
@@ -391,8 +400,9 @@ __device__ void add_run_sums(TileForest& forest, const Fragments& fragments,
   atomicAdd(&forest.component_sums[2][number], third);
 }
 
-// Writes the component of each pixel and sums the colours over runs. The segments of a warp are
-// several rows apart, mostly in different components, so that lanes rarely add to the same sums.
+// Writes the component number of each pixel and adds areas and colours to the sums of components.
+// The segments of a warp are several rows apart and mostly in different components, so that lanes
+// rarely add to the same sums at the same time.
 template <bool kAllMeasured>
 __device__ void measure_components(TileForest& forest, Image<const uint32_t> colors,
                                    const Fragments& fragments, const TileOfBlock& tile) {
@@ -401,7 +411,7 @@ __device__ void measure_components(TileForest& forest, Image<const uint32_t> col
   const int segment_index = (lane / kSegments * kWarps + warp) * kSegments + lane % kSegments;
   const SegmentPosition position(fragments.size, tile.left, tile.top, segment_index);
   if (position.count == 0) return;
-  // Rows of colours are padded to whole segments.
+  // Rows of colours are padded, so the whole segment can be read.
   uint32_t color[kSegment];
   const auto* const from = reinterpret_cast<const uint4*>(colors.row(position.y) + position.x);
 #pragma unroll
@@ -434,7 +444,7 @@ __device__ void measure_components(TileForest& forest, Image<const uint32_t> col
   }
 }
 
-// Stores the sums of components that were added up in shared memory.
+// Copies the sums of components from shared memory to global memory.
 __device__ void store_components(const TileForest& forest, const Fragments& fragments,
                                  const TileOfBlock& tile) {
   for_each_run(forest, [&](int run, bool exists) {
@@ -444,14 +454,14 @@ __device__ void store_components(const TileForest& forest, const Fragments& frag
     const uint32_t id = tile.id(fragments, static_cast<uint32_t>(number));
     const uint32_t second = forest.component_sums[0][number] & ((1u << 20) - 1),
                    area = forest.component_sums[0][number] >> 20;
-    // The area overflows only if one component fills the tile.
+    // The area has 12 bits. It overflows to 0 only if one component fills the tile.
     fragments.sums[id] = {
         area ? area : Tile::pixels,
         {forest.component_sums[1][number], second, forest.component_sums[2][number]}};
   });
 }
 
-// Clears the counters to which number_labels() adds.
+// Sets the bits and counters that number_labels() increases to zero.
 __device__ void clear_counts(const Fragments& fragments, const TileOfBlock& tile) {
   const int t = static_cast<int>(threadIdx.x);
   const int words = fragments.stride / 32;
@@ -477,7 +487,7 @@ __global__ __launch_bounds__(Tile::threads,
                                                            Fragments fragments) {
   __shared__ TileForest forest;
   __shared__ typename Source::Shared shared;
-  __shared__ bool is_second[TileEdge::kSides];  // the tile on this side was announced first
+  __shared__ bool is_second[TileEdge::kSides];  // results of announce_tile()
   for (int i = static_cast<int>(threadIdx.x); i < 3 * Tile::measured; i += Tile::threads) {
     forest.component_sums[i / Tile::measured][i % Tile::measured] = 0;
   }
@@ -489,18 +499,18 @@ __global__ __launch_bounds__(Tile::threads,
   clear_counts(fragments, tile);
   find_runs(forest, segment);
   const uint32_t contacts = link_runs(forest, segment);
-  __syncthreads();  // all runs have parents
+  __syncthreads();  // the parents of all runs are written
   flatten_runs(forest);
-  __syncthreads();  // all trees are flat
+  __syncthreads();  // every run's parent is its root
   unite_runs(forest, contacts);
-  __syncthreads();  // all trees are united
+  __syncthreads();  // the trees of touching runs are united
   number_roots(forest, fragments, tile);
-  __syncthreads();  // all roots are numbered
+  __syncthreads();  // the entries of all roots contain component numbers
   if (threadIdx.x == 0) fragments.count[tile.tile] = forest.count;
   flatten_runs(forest);
-  __syncthreads();  // trees are flat, and each run has its component number
+  __syncthreads();  // every run's parent is its root, and its entry contains the component number
   const SeamContact contact(forest, source.codes, fragments, tile);
-  __syncthreads();  // all edges and components of this tile are written
+  __syncthreads();  // ids at the edges and the data of components are in global memory
   const bool second = announce_tile(fragments, tile);
   if (threadIdx.x < TileEdge::kSides) is_second[threadIdx.x] = second;
   if (forest.count <= Tile::measured) {
@@ -508,23 +518,23 @@ __global__ __launch_bounds__(Tile::threads,
   } else {
     measure_components<false>(forest, colors, fragments, tile);
   }
-  __syncthreads();  // sums and is_second are complete
+  __syncthreads();  // component_sums and is_second are complete
   store_components(forest, fragments, tile);
   merge_seam(fragments, contact, is_second[threadIdx.x / Tile::width]);
 }
 
-// Adds the sums of each component to the root of its fragment.
+// Adds the sums of each component to the sums of its fragment's root and links it to the root.
 __global__ __launch_bounds__(kGatherThreads) void gather_fragments_kernel(Fragments fragments) {
   pdl_trigger_and_wait();
   const TileOfBlock tile(fragments);
   const uint32_t lane = threadIdx.x % 32;
   for (uint32_t start = threadIdx.x - lane; start < tile.count; start += kGatherThreads) {
-    // Paths to the root have different lengths. Without this, lanes would diverge and load one by
-    // one.
+    // Paths to the root have different lengths. This barrier brings the lanes together again, so
+    // that they load at the same time.
     __syncwarp();
     if (start + lane >= tile.count) continue;
     const uint32_t id = tile.id(fragments, start + lane);
-    const Fragment sums = fragments.load_sums(id);  // loaded early, while the root is searched
+    const Fragment sums = fragments.load_sums(id);  // loaded early, before the search for the root
     const uint32_t first = fragments.first_pixel[id];
     const uint32_t root = fragments.find_root(id);
     if (root == id) continue;

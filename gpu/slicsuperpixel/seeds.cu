@@ -1,4 +1,5 @@
-// Seeds of the clusters, and the clusters saved for the next frame (warm start).
+// Initialises the clusters of a frame from seeds or from the previous frame (warm start), and saves
+// the clusters for the next frame.
 #include "core/slicsuperpixel/clusters.hpp"
 #include "gpu/primitives/warp.hpp"
 #include "gpu/slicsuperpixel/slicsuperpixel.hpp"
@@ -6,14 +7,15 @@
 namespace regions::slicsuperpixel {
 namespace {
 
-constexpr int kThreads = 64;    // small blocks: few threads in all, which mostly wait for memory
-constexpr int kSeedLanes = 16;  // lanes per seed; nine lanes have a pixel
+constexpr int kThreads =
+    64;  // small blocks, because there are few threads, which mostly wait for memory
+constexpr int kSeedLanes = 16;  // lanes per seed; nine of them handle a pixel each
 
 __device__ inline size_t thread_index() {
   return static_cast<size_t>(blockIdx.x) * kThreads + threadIdx.x;
 }
 
-// Counts the saved clusters that cannot be continued in this frame.
+// Counts the clusters of the previous frame from which this frame cannot start.
 __global__ __launch_bounds__(kThreads) void count_rejected_kernel(Clusters clusters) {
   const SlicGrid& grid = clusters.grid;
   const size_t k = thread_index();
@@ -31,8 +33,8 @@ __global__ __launch_bounds__(kThreads) void count_rejected_kernel(Clusters clust
   }
 }
 
-// Finds the seed of each cell. A group of lanes handles a cell, one lane per pixel that may be its
-// seed.
+// Finds the seed of each cell. A group of kSeedLanes lanes handles a cell, with one lane per pixel
+// that can be the seed.
 __global__ __launch_bounds__(kThreads) void seed_kernel(Clusters clusters, int iterations) {
   static_assert(SeedCandidates::kCount <= kSeedLanes && 32 % kSeedLanes == 0);
   const SlicGrid& grid = clusters.grid;
@@ -56,7 +58,7 @@ __global__ __launch_bounds__(kThreads) void seed_kernel(Clusters clusters, int i
   for (int step = kSeedLanes / 2; step > 0; step /= 2) {
     best = min(best, __shfl_xor_sync(kAllLanes, best, step));
   }
-  if (choice != best || !exists) return;  // one lane of the group continues
+  if (choice != best || !exists) return;  // only the lane with the best pixel continues
   ClusterSums sums =
       seed_at(seed_pixels.x(static_cast<int>(pixel)), seed_pixels.y(static_cast<int>(pixel)), color,
               seed_pixels.column, seed_pixels.row, grid);
@@ -76,6 +78,8 @@ __global__ __launch_bounds__(kThreads) void seed_kernel(Clusters clusters, int i
   }
 }
 
+// Copies the clusters after the last executed iteration, so that the next frame can start from
+// them.
 __global__ __launch_bounds__(kThreads) void save_clusters_kernel(Clusters clusters,
                                                                  int iterations) {
   const size_t k = thread_index();
@@ -93,10 +97,10 @@ void seed(const Clusters& clusters, int iterations, cudaStream_t stream) {
     check(cudaMemsetAsync(clusters.rejected, 0, sizeof(uint32_t), stream), "clearing a counter");
     launch(count_rejected_kernel, blocks_for(cells, kThreads), kThreads, 0, stream, clusters);
   }
-  // at least 128, to clear `moved`
+  // There are at least 128 threads, because they also clear the array `moved`.
   const size_t threads = cells * kSeedLanes > 128 ? cells * kSeedLanes : 128;
-  // The first kernel of a chain is launched without programmatic dependent launch, because the
-  // iterations read colours before they wait.
+  // This kernel is launched without programmatic dependent launch. The iterations after it read
+  // colours before they wait, so all colours must be written before this kernel starts.
   launch(seed_kernel, blocks_for(threads, kThreads), kThreads, 0, stream, clusters, iterations);
 }
 

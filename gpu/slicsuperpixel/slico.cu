@@ -1,6 +1,6 @@
-// The passes over all pixels for SLICO (core/slicsuperpixel/clusters.hpp). They differ from
-// assign.cu in the distance, which is a squared difference, and keep the largest colour distance of
-// each cluster.
+// The iterations and the final assignment of SLICO on the GPU. The kernels differ from the SLIC
+// kernels (assign.cu) in the distance of colours, and they also find the largest colour distance of
+// each cluster. The header core/slicsuperpixel/clusters.hpp describes SLICO.
 #include "core/slicsuperpixel/clusters.hpp"
 #include "gpu/primitives/warp.hpp"
 #include "gpu/slicsuperpixel/assign.hpp"
@@ -8,15 +8,16 @@
 namespace regions::slicsuperpixel {
 namespace {
 
-constexpr int kTakesNoPart = 15;  // candidate number of a pixel that takes no part
+constexpr int kNotCounted = 15;  // candidate number of a pixel that is not counted
 
+// The candidates of a block's cells, in shared memory.
 template <class Shape>
 struct SlicoCandidates {
   AdaptiveCandidate of[Shape::cells][kCandidates];
 };
 
-// Computes the candidates of all cells of the block in shared memory. All threads call it; it ends
-// with a barrier.
+// Computes the candidates of all cells of the block in shared memory. All threads of the block call
+// it. It ends with a barrier.
 template <class Shape>
 __device__ void make_candidates(const Clusters& clusters, int sums_index, int x0, int y0,
                                 SlicoCandidates<Shape>& candidates) {
@@ -35,13 +36,14 @@ __device__ void make_candidates(const Clusters& clusters, int sums_index, int x0
   __syncthreads();  // all candidates are written
 }
 
+// The candidate that a pixel chose.
 struct Choice {
   int candidate;
-  int distance;  // colour distance
+  int distance;  // colour distance between the pixel and the candidate
 };
 
-// Returns the best candidate of a pixel of the strip. The highest byte of `color` is the row in the
-// patch.
+// Returns the best candidate for a pixel of the strip. The highest byte of `color` is the pixel's
+// row in the patch.
 template <class Shape>
 __device__ Choice choose(const SlicoCandidates<Shape>& candidates, const SlicScale& scale,
                          const Strip<Shape>& strip, uint32_t color) {
@@ -72,8 +74,8 @@ __device__ void clear_block_sums(uint32_t (&block_sums)[Shape::halo][kSumWords +
   }
 }
 
-// Adds the pixels of a warp to the block's sums of their candidates. Pixels that take no part have
-// the candidate kTakesNoPart.
+// Adds the pixels of a warp to the block's sums of the candidates that they chose. Pixels that are
+// not counted have the candidate kNotCounted.
 template <class Shape, int kPixels>
 __device__ void add_strip_to_block(const Strip<Shape>& strip, const Geometry<Shape>& geometry,
                                    const uint32_t (&color)[kPixels],
@@ -93,9 +95,9 @@ __device__ void add_strip_to_block(const Strip<Shape>& strip, const Geometry<Sha
       ++count;
     }
     const auto column = static_cast<uint32_t>(lane % Shape::lanes);
-    // at most 512 pixels in columns 0..31
+    // The sum of columns fits in 16 bits, because there are at most 512 pixels in columns 0..31.
     const uint32_t counts = warp_sum(count | count * column << 16);
-    if (counts == 0) continue;  // the same for all lanes
+    if (counts == 0) continue;  // all lanes have the same sum
     for (uint32_t& component : sum) component = warp_sum(component);
     rows = warp_sum(rows);
     const uint32_t largest = warp_max(static_cast<uint32_t>(max_distance));
@@ -113,8 +115,8 @@ __device__ void add_strip_to_block(const Strip<Shape>& strip, const Geometry<Sha
   }
 }
 
-// Adds the block's sums to the clusters in global memory. The order of atomics does not matter:
-// sums and maxima of integers.
+// Adds the block's sums to the clusters in global memory. The order of atomics does not matter,
+// because they compute sums and maxima of integers.
 template <class Shape>
 __device__ void add_to_clusters(const Clusters& clusters, int sums_index, int x0, int y0,
                                 const uint32_t (&block_sums)[Shape::halo][kSumWords + 1]) {
@@ -123,7 +125,7 @@ __device__ void add_to_clusters(const Clusters& clusters, int sums_index, int x0
        i += Shape::threads) {
     const int cluster = i / (kSumWords + 1), word = i % (kSumWords + 1);
     const uint32_t value = block_sums[cluster][word];
-    if (value == 0) continue;  // also true outside the grid
+    if (value == 0) continue;  // sums of clusters outside the grid are always 0
     const int x = x0 - 1 + cluster % Shape::halo_x, y = y0 - 1 + cluster / Shape::halo_x;
     const size_t k = clusters.grid.index(x, y);
     if (word < kSumWords) {
@@ -142,7 +144,7 @@ __global__ __launch_bounds__(Shape::threads) void iterate_slico_kernel(Clusters 
   __shared__ SlicoCandidates<Shape> candidates;
   __shared__ uint32_t
       block_sums[Shape::halo][kSumWords + 1];  // the last word is the largest distance
-  // all threads of the grid return together
+  // All threads of the grid take the same branch.
   if (clusters.executed_iterations(iteration) < iteration) return;
   const SlicGrid& grid = clusters.grid;
   const Geometry<Shape> geometry(grid);
@@ -163,7 +165,7 @@ __global__ __launch_bounds__(Shape::threads) void iterate_slico_kernel(Clusters 
     for (int i = 0; i < kPixels; ++i) {
       const int lane_row = static_cast<int>(threadIdx.x % 32) / Shape::lanes;
       const int row = (i * Shape::rows_at_once + lane_row) * rows.step + rows.phase;
-      choice[i] = {kTakesNoPart, 0};
+      choice[i] = {kNotCounted, 0};
       color[i] = 0;
       if (!strip.inside || row >= Shape::rows || row >= strip.end) continue;
       color[i] = clusters.colors(strip.x, strip.y + row);
@@ -175,6 +177,7 @@ __global__ __launch_bounds__(Shape::threads) void iterate_slico_kernel(Clusters 
   add_to_clusters<Shape>(clusters, (iteration + 1) % 3, x0, y0, block_sums);
 }
 
+// Performs the final assignment: writes the cluster code of each pixel.
 template <class Shape>
 __global__ __launch_bounds__(Shape::threads) void slico_codes_kernel(Clusters clusters,
                                                                      int iterations,
