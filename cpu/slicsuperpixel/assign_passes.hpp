@@ -562,9 +562,9 @@ REGIONS_INLINE void load_cells(const CellRow& cells, int column, int u, int v,
   for (int c = 0; c < 3; ++c) pixel[c] = Vectors<kLanes>::load(from + c * kCellBatch);
 }
 
-// Calls visit(strip, u, cells) for each pixel column `u` of kLanes cells, the first of which is
-// cell `column`. Only the first `cells` cells contain pixel column `u`, because the picture's edge
-// may cut off the last cell.
+// Calls visit(strip, u, cells) for each pixel column `u` of kLanes cells. The first cell is cell
+// `column`. Only the first `cells` cells contain pixel column `u`, because the picture's edge may
+// cut off the last cell.
 template <class Strip, class Visit>
 REGIONS_INLINE void for_each_column(const CellRow& row, int column, Visit visit) {
   const SlicGrid& grid = row.grid;

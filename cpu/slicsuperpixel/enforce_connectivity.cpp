@@ -124,8 +124,7 @@ constexpr size_t kMinContacts = 4096;  // with fewer contacts, one thread is fas
 // Merges fragments in rounds by the rules of core/slicsuperpixel/fragments.hpp.
 class FragmentMerger {
  public:
-  // Sums the areas and colours of the fragments. At first each fragment is the root of its own
-  // tree.
+  // Sums the areas and colours of the fragments. At first each fragment is a root.
   FragmentMerger(const FragmentGraph& graph, std::span<const FragmentBand> bands,
                  const SlicScale& scale, const Workers& workers)
       : graph_(graph), bands_(bands), scale_(scale), workers_(workers) {

@@ -2,7 +2,7 @@
 // core/slicsuperpixel/clusters.hpp describes SLICO.
 //
 // Squared colour distances are integers below 2^24 and therefore exact in a float. A colour score
-// is rounded to an integer before other scores are added to it.
+// is rounded to an integer, and then other scores are added to the integer.
 #include <algorithm>
 
 #include "cpu/slicsuperpixel/assign_passes.hpp"

@@ -1,5 +1,5 @@
 // The steps by which the CPU finds the superpixels of a frame, roughly in the order of execution,
-// and the memory that one frame needs.
+// and the memory for one frame.
 #pragma once
 
 #include <concepts>

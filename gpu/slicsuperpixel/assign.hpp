@@ -16,7 +16,7 @@ namespace regions::slicsuperpixel {
 //
 // A block processes cells_x x cells_y cells. A warp processes one strip of a cell at a time, which
 // has `lanes` columns and kPatchRows rows. An iteration processes a stack of `stack` strips, one
-// below another, before it adds up the sums of the warp's lanes. `side` is the width and height of
+// below another, and then adds up the sums of the warp's lanes. `side` is the width and height of
 // a cell in pixels if they are known at compile time, else 0.
 template <int side_, int lanes_, int cells_x_, int cells_y_, int warps_, int stack_ = 1>
 struct BlockShape {

@@ -19,7 +19,7 @@ constexpr int kCountedAtOnce = 8;  // pixels per lane; 8 values of at most 255 s
 // The sums of one lane's pixels that chose one candidate. `even` contains the sums of components 0
 // and
 // 2. `odd` contains the sum of component 1, the sum of rows, and the number of pixels. The struct
-// is aligned, so that one instruction loads or stores it.
+// is aligned, so that a single instruction can load or store a counter.
 struct alignas(8) LaneCounter {
   uint32_t even, odd;
 };

@@ -67,7 +67,7 @@ struct InterleavedTables {
   }
 };
 
-// The same tables, but share_of() takes a scaled offset instead of a level.
+// Access to InterleavedTables in which share_of() takes a scaled offset instead of a level.
 template <int kCopies>
 struct OffsetTables {
   const InterleavedTables<kCopies>& tables;

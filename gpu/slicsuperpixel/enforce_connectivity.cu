@@ -120,7 +120,7 @@ class GridBarrier {
       : arrivals_(arrivals), blocks_(blocks) {}
 
   // Waits for all blocks. After the barrier, threads that bypass the L1 cache see all data that was
-  // written before it.
+  // written earlier.
   __device__ void wait() {
     __syncthreads();  // all threads of the block have arrived
     if (threadIdx.x == 0) {

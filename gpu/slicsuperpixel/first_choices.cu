@@ -75,7 +75,7 @@ struct TileFragments {
 
   __device__ bool is_small(int number) const { return small_bits[number / 32] >> number % 32 & 1; }
   // Inserts a pair of components into the hash table. Returns false if the pair is already in the
-  // table. If there is no free entry nearby, returns true without inserting the pair.
+  // table. If all nearby entries are used, returns true without inserting the pair.
   __device__ bool insert_pair(uint32_t a, uint32_t b) {
     const uint32_t key = a < b ? a << 16 | b : b << 16 | a;
     uint32_t at = key * 0x9E3779B1u / (UINT32_MAX / ChoiceTile::pairs + 1);

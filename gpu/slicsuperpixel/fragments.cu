@@ -29,7 +29,7 @@ struct TileForest {
   uint32_t parent[Tile::pixels];  // by run: parent run | component number << 16 (when numbered)
   uint16_t start_pixel[Tile::pixels];  // by run: its first pixel in the tile, in raster order
   uint16_t starts[Tile::threads];      // by segment: one bit per pixel, set at first pixels of runs
-  uint16_t runs_before[Tile::threads];  // by segment: number of runs that start before it
+  uint16_t runs_before[Tile::threads];  // by segment: number of runs that start in earlier segments
   // By component number: area << 20 | sum of colour component 1, then the sums of colour components
   // 0 and 2.
   uint32_t component_sums[3][Tile::measured];
@@ -163,9 +163,10 @@ __device__ inline uint32_t link_runs(TileForest& forest, const Segment& segment)
 }
 
 // Links each run directly to its root and copies the upper bits of the root's entry, by pointer
-// jumping. A thread writes only the entries of its own runs. Writes of other threads can only
-// shorten its path to the root. A thread handles kBatch runs at a time, because it mostly waits for
-// memory. Entries are written by atomics, because other threads read them at the same time.
+// jumping. A thread writes only the entries of the runs that it handles. Writes of other threads
+// can only shorten its path to the root. A thread handles kBatch runs at a time, because it mostly
+// waits for memory. Entries are written by atomics, because other threads read them at the same
+// time.
 __device__ inline void flatten_runs(TileForest& forest) {
   constexpr uint32_t kBatch = 4, kThreads = Tile::threads, kRun = 0xffff;
   const volatile uint32_t* const parent = forest.parent;

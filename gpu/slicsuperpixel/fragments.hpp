@@ -93,10 +93,11 @@ struct Fragments {
   // components of one fragment; when fragments are merged, their trees are joined. The sums of a
   // fragment are stored at its root.
   uint32_t* parent;
-  uint32_t* first_pixel;     // first pixel of the fragment, y * stride + x
-  Fragment* sums;            // area and colour sums
-  uint32_t* rank_histogram;  // [RetentionRule::kRanks] number of fragments; 0 between frames
-  uint32_t* min_rank;        // lowest retained rank, see RetentionRule::bound()
+  uint32_t* first_pixel;  // first pixel of the fragment, y * stride + x
+  Fragment* sums;         // area and colour sums
+  uint32_t*
+      rank_histogram;  // [RetentionRule::kRanks] number of fragments of each rank; 0 between frames
+  uint32_t* min_rank;  // lowest retained rank, see RetentionRule::bound()
   // choice_of() a neighbour, with its first pixel as index; even and odd rounds use different
   // arrays
   unsigned long long* choice[2];

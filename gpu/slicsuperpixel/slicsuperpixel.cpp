@@ -255,7 +255,7 @@ void SuperpixelBuffers::allocate(const std::shared_ptr<Backend>& backend, const 
   memory_.reserve(moments_, setup.max_regions);
   if (setup.has_borders) reserve_borders(setup.max_regions);
   memory_.allocate(*backend);
-  // Both arrays must be zero before each frame, and each frame sets them to zero again.
+  // The two arrays must be zero before each frame, and each frame sets them to zero again.
   fill_with_zeros(*backend, fragments_.arrivals, 2 * fragments_.tiles() * sizeof(uint32_t));
   fill_with_zeros(*backend, fragments_.rank_histogram, RetentionRule::kRanks * sizeof(uint32_t));
   if (setup.has_output && setup.out.format == setup.in.format) {

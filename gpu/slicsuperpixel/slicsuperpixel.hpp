@@ -1,5 +1,5 @@
 // The steps by which the GPU finds the superpixels of a frame, in the order of execution, and the
-// memory that one frame needs.
+// memory for one frame.
 //
 // The functions with a stream parameter launch their kernels on the stream and return. They neither
 // allocate memory nor wait.
