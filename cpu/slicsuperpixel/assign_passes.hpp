@@ -284,8 +284,8 @@ REGIONS_INLINE void sum_row(const AssignInput& input, int row, RowSubset row_sub
       });
 }
 
-// The candidates that the pixels of a strip chose in up to kPatchRows rows. A bit per pixel is
-// set if the choice differs from the choice in the previous pass.
+// The candidates that the pixels of a strip chose in up to kPatchRows rows. A bit per pixel is set
+// if the choice differs from the choice in the previous pass.
 template <int kLanes>
 struct StripChoices {
   static constexpr int kBytesAtOnce =
@@ -653,27 +653,29 @@ struct PassDispatch {
 
   static void sum(const AssignInput& in, int row, RowSubset row_subset, Codes chosen,
                   const RowSums& to) {
-    static const auto run = select_for_cpu(sum_row_16, sum_row_8, sum_row_4);
-    run(in, row, row_subset, chosen, to);
+    static const auto selected_version = select_for_cpu(sum_row_16, sum_row_8, sum_row_4);
+    selected_version(in, row, row_subset, chosen, to);
   }
   static void reassign(const AssignInput& in, int row, RowSubset row_subset, Codes chosen,
                        const RowSums& to) {
-    static const auto run = select_for_cpu(reassign_row_16, reassign_row_8, reassign_row_4);
-    run(in, row, row_subset, chosen, to);
+    static const auto selected_version =
+        select_for_cpu(reassign_row_16, reassign_row_8, reassign_row_4);
+    selected_version(in, row, row_subset, chosen, to);
   }
   static void write_codes(const AssignInput& in, int row, Codes codes) {
-    static const auto run =
+    static const auto selected_version =
         select_for_cpu(write_row_codes_16, write_row_codes_8, write_row_codes_4);
-    run(in, row, codes);
+    selected_version(in, row, codes);
   }
   static void sum_small_cells(const CellInput& in, int row, const CellSumRow (&to)[3]) {
-    static const auto run = select_for_cpu(sum_cell_row_16, sum_cell_row_8, sum_cell_row_4);
-    run(in, row, to);
+    static const auto selected_version =
+        select_for_cpu(sum_cell_row_16, sum_cell_row_8, sum_cell_row_4);
+    selected_version(in, row, to);
   }
   static void write_small_cell_codes(const CellInput& in, int row, Codes codes) {
-    static const auto run =
+    static const auto selected_version =
         select_for_cpu(write_cell_row_codes_16, write_cell_row_codes_8, write_cell_row_codes_4);
-    run(in, row, codes);
+    selected_version(in, row, codes);
   }
 
  private:

@@ -139,18 +139,20 @@ void store_centers_4(const CellCenterRow& to, int column, const BatchSums& sums,
 
 uint64_t update_centers(const CellInput& input, int row, const CellSumRow& sums,
                         ClusterSums* saved_sums, uint32_t* saved_max_distance) {
-  static const auto run = select_for_cpu(update_centers_16, update_centers_8, update_centers_4);
+  static const auto selected_version =
+      select_for_cpu(update_centers_16, update_centers_8, update_centers_4);
   for (int c = 0; saved_sums && c < input.grid.columns; ++c) {
     const auto part = [&](int p) { return sums.part[p][c]; };
     saved_sums[c] = {{part(0), part(1), part(2)}, part(3), part(4), part(5)};
     saved_max_distance[c] = part(6);
   }
-  return run(input, row, sums);
+  return selected_version(input, row, sums);
 }
 
 void store_centers(const CellInput& input, int column, int row, std::span<const ClusterSums> sums,
                    const uint32_t* max_distance) {
-  static const auto run = select_for_cpu(store_centers_16, store_centers_8, store_centers_4);
+  static const auto selected_version =
+      select_for_cpu(store_centers_16, store_centers_8, store_centers_4);
   uint32_t sum[CellSumRow::kParts][kCellBatch] = {};
   for (size_t i = 0; i < sums.size(); ++i) {
     for (int c = 0; c < 3; ++c) sum[c][i] = sums[i].color[c];
@@ -159,8 +161,8 @@ void store_centers(const CellInput& input, int column, int row, std::span<const 
     sum[5][i] = sums[i].count;
     sum[6][i] = max_distance[i];
   }
-  run(input.memory.center_row(input.center_set, row, input.grid), column, sum, input.grid,
-      input.scale);
+  selected_version(input.memory.center_row(input.center_set, row, input.grid), column, sum,
+                   input.grid, input.scale);
 }
 
 }  // namespace regions

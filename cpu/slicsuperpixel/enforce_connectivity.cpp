@@ -214,7 +214,7 @@ class FragmentMerger {
   uint32_t fragment_count_ = 0;
   uint32_t chooser_count_ = 0;
   // For each band, the contacts that the next round must visit.
-  std::span<FragmentContact> active_contacts_[FragmentBand::kMax];
+  std::span<FragmentContact> active_contacts_[FragmentBand::kMaxBands];
 };
 
 // Finds the best neighbour of each fragment that chooses a neighbour in this round.

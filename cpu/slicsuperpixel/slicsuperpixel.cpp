@@ -119,7 +119,7 @@ class SlicCpu final : public Algorithm<Params> {
   int band_count() const {
     const int max_bands = workers_.threads() == 1 ? 1 : kBandsPerThread * workers_.threads();
     return std::clamp(setup_.size.height / kMinRowsPerBand, 1,
-                      std::min(max_bands, FragmentBand::kMax));
+                      std::min(max_bands, FragmentBand::kMaxBands));
   }
   std::span<const FragmentBand> bands_of(const SuperpixelBuffers& buffers) const {
     return {buffers.bands, static_cast<size_t>(band_count())};
@@ -307,7 +307,7 @@ void SuperpixelBuffers::allocate(Backend& backend, const Setup& setup) {
   }
   for (int32_t*& list : cells.bases) list = allocate_array<int32_t>(backend, rows * stride);
   cells.sums =
-      allocate_array<uint32_t>(backend, static_cast<size_t>(FragmentBand::kMax) *
+      allocate_array<uint32_t>(backend, static_cast<size_t>(FragmentBand::kMaxBands) *
                                             CellBuffers::kBandRows * CellSumRow::kParts * stride);
   codes = {allocate_array<uint8_t>(backend, pixels + kPlanePadding), size.width, size.height,
            static_cast<ptrdiff_t>(width_)};

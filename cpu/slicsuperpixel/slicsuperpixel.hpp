@@ -32,7 +32,7 @@ struct FragmentContact {
 // The runs of a band of image rows, in raster order, and all pairs of fragments that touch inside
 // the band or at its upper edge. A pair may be listed several times.
 struct FragmentBand {
-  static constexpr int kMax = 64;  // maximum number of bands per picture
+  static constexpr int kMaxBands = 64;  // maximum number of bands per picture
   std::span<FragmentRun> runs;
   std::span<FragmentContact> contacts;
 };
@@ -104,8 +104,8 @@ struct SuperpixelBuffers {
   uint32_t* spares;            // [rows][columns] superpixel id or kNoTrack, for tracks
   Region* records;             // [max_regions], used if the caller provides no table
   Border* borders;  // [border_table_size(max_regions)], null if borders are not configured
-  std::byte* scratch[FragmentBand::kMax];
-  FragmentBand bands[FragmentBand::kMax];
+  std::byte* scratch[FragmentBand::kMaxBands];
+  FragmentBand bands[FragmentBand::kMaxBands];
   Ink ink;
 
   void allocate(Backend& backend, const Setup& setup);

@@ -22,7 +22,7 @@ struct RowBands {
   RowBands(const SlicGrid& cell_grid, const Workers& workers)
       : grid(cell_grid), count(std::clamp(grid.rows / 2, 1, max_count(workers))) {}
   static int max_count(const Workers& workers) {
-    return workers.threads() == 1 ? 1 : std::min(4 * workers.threads(), FragmentBand::kMax);
+    return workers.threads() == 1 ? 1 : std::min(4 * workers.threads(), FragmentBand::kMaxBands);
   }
   int begin(int band) const {
     return static_cast<int>(static_cast<int64_t>(grid.rows) * band / count);

@@ -94,7 +94,7 @@ void Clustering::gather_sums(int row, int phase, const CellSumRow& to) const {
 uint64_t Clustering::update_all_centers(int center_set, int phase,
                                         const SavedClusters& saved) const {
   std::atomic<uint64_t> total_movement = 0;
-  const int bands = std::min(grid.rows, FragmentBand::kMax);
+  const int bands = std::min(grid.rows, FragmentBand::kMaxBands);
   workers.parallel_for(bands, [&](int band) {
     const CellSumRow sums = buffers.cells.sum_row(band, 0, grid);
     uint64_t band_movement = 0;
@@ -129,8 +129,8 @@ void Clustering::assign(const AssignInput& input, RowSubset row_subset, bool is_
   });
 }
 
-// Runs one iteration. Reads the centres of set `center_set` and writes the new centres to set
-// 1 - center_set. Returns the sum of the centres' movements in sixteenths of a pixel.
+// Runs one iteration. Reads the centres of set `center_set` and writes the new centres to set 1 -
+// center_set. Returns the sum of the centres' movements in sixteenths of a pixel.
 uint64_t Clustering::iterate(int center_set, int iteration, RowSubset row_subset,
                              const SavedClusters& saved) const {
   if (uses_small_cells()) {

@@ -153,9 +153,9 @@ void slico_assign_and_sum_cells(const CellInput& input, int row, const CellSumRo
 void write_cell_codes(const CellInput& input, int row, Image<uint8_t> codes);
 void write_slico_cell_codes(const CellInput& input, int row, Image<uint8_t> codes);
 
-// Computes the centres of a row of clusters from their sums and writes them to set
-// 1 - input.center_set. Copies the sums to `saved_sums` and `saved_max_distance` if the pointers
-// are not null. Returns the sum of the centres' movements in sixteenths of a pixel.
+// Computes the centres of a row of clusters from their sums and writes them to set 1 -
+// input.center_set. Copies the sums to `saved_sums` and `saved_max_distance` if the pointers are
+// not null. Returns the sum of the centres' movements in sixteenths of a pixel.
 uint64_t update_centers(const CellInput& input, int row, const CellSumRow& sums,
                         ClusterSums* saved_sums, uint32_t* saved_max_distance);
 

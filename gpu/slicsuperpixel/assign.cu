@@ -160,12 +160,12 @@ __global__ __launch_bounds__(kMovementThreads) void movement_kernel(Clusters clu
   pdl_trigger_and_wait();
   if (clusters.executed_iterations(iteration) < iteration) return;
   const SlicGrid& grid = clusters.grid;
-  const size_t k = static_cast<size_t>(blockIdx.x) * kMovementThreads + threadIdx.x;
+  const size_t cluster = static_cast<size_t>(blockIdx.x) * kMovementThreads + threadIdx.x;
   uint32_t moved = 0;
-  if (k < grid.cells()) {
+  if (cluster < grid.cells()) {
     moved = static_cast<uint32_t>(
-        movement(center_of(clusters.sums[iteration % 3][k], grid, clusters.scale),
-                 center_of(clusters.sums[(iteration + 1) % 3][k], grid, clusters.scale)));
+        movement(center_of(clusters.sums[iteration % 3][cluster], grid, clusters.scale),
+                 center_of(clusters.sums[(iteration + 1) % 3][cluster], grid, clusters.scale)));
   }
   moved = warp_sum(moved);
   if (threadIdx.x % 32 == 0 && moved > 0) {

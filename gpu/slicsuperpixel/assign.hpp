@@ -16,8 +16,8 @@ namespace regions::slicsuperpixel {
 //
 // A block processes cells_x x cells_y cells. A warp processes one strip of a cell at a time, which
 // has `lanes` columns and kPatchRows rows. An iteration processes a stack of `stack` strips, one
-// below another, and then adds up the sums of the warp's lanes. `side` is the width and height of
-// a cell in pixels if they are known at compile time, else 0.
+// below another, and then adds up the sums of the warp's lanes. `side` is the width and height of a
+// cell in pixels if they are known at compile time, else 0.
 template <int side_, int lanes_, int cells_x_, int cells_y_, int warps_, int stack_ = 1>
 struct BlockShape {
   static constexpr int side = side_;
@@ -266,9 +266,9 @@ __device__ void for_each_strip(const SlicGrid& grid, int x0, int y0, Visit visit
   const int lane = static_cast<int>(threadIdx.x % 32);
   const int strips_x = geometry.strips_x();
   const int strips = strips_x * ((geometry.strips_y() + stack - 1) / stack);
-  for (int unit = static_cast<int>(threadIdx.x / 32); unit < Shape::cells * strips;
-       unit += Shape::warps) {
-    const int cell = unit / strips, strip = unit % strips;
+  for (int stack_index = static_cast<int>(threadIdx.x / 32); stack_index < Shape::cells * strips;
+       stack_index += Shape::warps) {
+    const int cell = stack_index / strips, strip = stack_index % strips;
     const int column = x0 + cell % Shape::cells_x, row = y0 + cell / Shape::cells_x;
     const int left = strip % strips_x * Shape::lanes,
               top = strip / strips_x * (stack * Shape::rows);

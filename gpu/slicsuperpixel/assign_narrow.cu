@@ -17,9 +17,8 @@ constexpr int kLastCandidate =
 constexpr int kCountedAtOnce = 8;  // pixels per lane; 8 values of at most 255 sum to less than 2048
 
 // The sums of one lane's pixels that chose one candidate. `even` contains the sums of components 0
-// and
-// 2. `odd` contains the sum of component 1, the sum of rows, and the number of pixels. The struct
-// is aligned, so that a single instruction can load or store a counter.
+// and 2. `odd` contains the sum of component 1, the sum of rows, and the number of pixels. The
+// struct is aligned, so that a single instruction can load or store a counter.
 struct alignas(8) LaneCounter {
   uint32_t even, odd;
 };
@@ -101,8 +100,8 @@ __device__ inline uint32_t integer_of(float sum) {
 // The two words that a lane adds to the sums of a cluster. In each group of four lanes, the first
 // three lanes add words.
 struct LaneShare {
-  uint32_t color;  // sum of component 0, 2 or 1
-  uint32_t rest;   // sum of rows, sum of columns, or number of pixels
+  uint32_t color;              // sum of component 0, 2 or 1
+  uint32_t position_or_count;  // sum of rows, sum of columns, or number of pixels
 };
 
 // A lane's role in the matrix products. A matrix row contains the counters of one candidate in one
@@ -120,7 +119,7 @@ struct LaneRole {
 // A lane's elements of the second matrices. They determine the sums in columns 0..7 of a product,
 // which the comments below list; "-" is an unused column.
 struct alignas(16) Factors {
-  uint32_t fields;               // component 0 or 1, -, component 2, -, component 0 or 1, -, -, -
+  uint32_t components;           // component 0 or 1, -, component 2, -, component 0 or 1, -, -, -
   uint32_t rows;                 // -, sum of rows, -, -, -, -, -, -
   uint32_t counts, next_counts;  // count, -, count, sum of columns, -, count, -, -
 };
@@ -135,29 +134,30 @@ struct SumPlan {
   // `color` and `rest` are the indices of the words to which the lane adds LaneShare::color and
   // LaneShare::rest, relative to BlockSums::of() the strip's cell. `window_cells` is the number of
   // cells between the corner of the search window and the corner of the cell.
-  int color[3][32], rest[3][32], window_cells[3][32];
+  int color[3][32], position_or_count[3][32], window_cells[3][32];
 
-  constexpr SumPlan() : factors(), color(), rest(), window_cells() {
+  constexpr SumPlan() : factors(), color(), position_or_count(), window_cells() {
     for (int lane = 0; lane < 32; ++lane) {
       const LaneRole role(lane);
       const int result_column = lane / 4;
       const auto columns = [&](int first) {
         const auto column = static_cast<uint32_t>(first);
         return result_column == 3 ? both(half(column), half(column + 1))
-               : result_column == 0 || result_column == 2 || result_column == 5 ? both(kOne, kOne)
-                                                                                : 0;
+               : result_column == 0 || result_column == 2 || result_column == 5
+                   ? both(kHalfOne, kHalfOne)
+                   : 0;
       };
-      factors[lane] = {result_column == 0 || result_column == 4 ? kOne
-                       : result_column == 2                     ? both(0, kOne)
+      factors[lane] = {result_column == 0 || result_column == 4 ? kHalfOne
+                       : result_column == 2                     ? both(0, kHalfOne)
                                                                 : 0,
-                       result_column == 1 ? both(kOne, kOne) : 0, columns(4 * role.share),
+                       result_column == 1 ? both(kHalfOne, kHalfOne) : 0, columns(4 * role.share),
                        columns(4 * role.share + 2)};
       const int candidates[3] = {role.candidate, role.candidate + 4, kLastCandidate};
       for (int i = 0; i < 3; ++i) {
         const int across = candidates[i] % 3, below = candidates[i] / 3;
         const int first = (below * Shape::halo_x + across) * kSumWords;
         color[i][lane] = first + (role.share == 0 ? 0 : role.share == 1 ? 2 : 1);
-        rest[i][lane] = first + (role.share == 0 ? 4 : role.share == 1 ? 3 : 5);
+        position_or_count[i][lane] = first + (role.share == 0 ? 4 : role.share == 1 ? 3 : 5);
         window_cells[i][lane] = role.share == 0 ? 2 - below : role.share == 1 ? 2 - across : 0;
       }
     }
@@ -173,7 +173,7 @@ struct SumPlan {
   }
 
  private:
-  static constexpr uint32_t kOne = 0x3c00;  // the bits of 1.0 as a half-precision float
+  static constexpr uint32_t kHalfOne = 0x3c00;  // the bits of 1.0 as a half-precision float
   static constexpr uint32_t both(uint32_t low, uint32_t high) { return low | high << 16; }
   static constexpr uint32_t half(
       uint32_t value) {  // returns the bits of an integer 0..15 as a half-precision float
@@ -196,8 +196,8 @@ __device__ inline uint32_t select_bytes(uint32_t choice, uint32_t one, uint32_t 
 
 // The sums over a half warp for two candidates: LaneRole::candidate and LaneRole::candidate + 4.
 struct HalfWarpSums {
-  float fields[2][4] = {};
-  float rest[4] = {};
+  float components[2][4] = {};
+  float position_or_count[4] = {};
 
   __device__ void add(const WarpCounters& counters, const LaneRole& role, const Factors& factors) {
     uint4 pair[2][2];  // each element contains the counters of two lanes
@@ -207,7 +207,7 @@ struct HalfWarpSums {
       for (int k = 0; k < 2; ++k) {
         const int at = 8 * role.half + 2 * role.share + (k ^ role.half);
         pair[i][k] = reinterpret_cast<const uint4*>(counters.counter[role.candidate + 4 * i])[at];
-        multiply(fields[i], pair[i][k], factors.fields, factors.fields);
+        multiply(components[i], pair[i][k], factors.components, factors.components);
       }
     }
     const auto both = [&](uint32_t choice) {
@@ -216,13 +216,13 @@ struct HalfWarpSums {
       };
       return uint4{of(0, 0), of(1, 0), of(0, 1), of(1, 1)};
     };
-    multiply(rest, both(0xd692), factors.rows, factors.rows);
-    multiply(rest, both(0xd793), factors.counts, factors.next_counts);
+    multiply(position_or_count, both(0xd692), factors.rows, factors.rows);
+    multiply(position_or_count, both(0xd793), factors.counts, factors.next_counts);
   }
   __device__ LaneShare share(const LaneRole& role, int i, int window_offset) const {
-    return {integer_of(role.share == 2 ? fields[i][2] : fields[i][0]),
-            integer_of(rest[2 * i + 1]) +
-                integer_of(rest[2 * i]) * static_cast<uint32_t>(window_offset)};
+    return {integer_of(role.share == 2 ? components[i][2] : components[i][0]),
+            integer_of(position_or_count[2 * i + 1]) +
+                integer_of(position_or_count[2 * i]) * static_cast<uint32_t>(window_offset)};
   }
 };
 
@@ -236,13 +236,13 @@ struct LastSums {
                                 [WarpCounters::position_of(16 * role.half + role.column())]) {}
   __device__ LaneShare share(const LaneRole& role, const Factors& factors,
                              int window_offset) const {
-    float fields[4] = {}, rest[4] = {};
-    multiply(fields, counter.even, counter.odd, factors.fields);
-    multiply(rest, select_bytes(0x9992, counter.odd, 0), select_bytes(0x9993, counter.odd, 0),
-             factors.counts);
-    return {integer_of(role.share == 2 ? fields[2] : fields[0]),
-            integer_of(role.share == 0 ? rest[0] : rest[3]) +
-                integer_of(rest[2]) * static_cast<uint32_t>(window_offset)};
+    float components[4] = {}, position_or_count[4] = {};
+    multiply(components, counter.even, counter.odd, factors.components);
+    multiply(position_or_count, select_bytes(0x9992, counter.odd, 0),
+             select_bytes(0x9993, counter.odd, 0), factors.counts);
+    return {integer_of(role.share == 2 ? components[2] : components[0]),
+            integer_of(role.share == 0 ? position_or_count[0] : position_or_count[3]) +
+                integer_of(position_or_count[2]) * static_cast<uint32_t>(window_offset)};
   }
 };
 
@@ -285,7 +285,7 @@ __device__ void sum_strip(const Candidates<Shape>& candidates, const Strip<Shape
   const int side = role.share == 0 ? geometry.height : geometry.width;
   const auto add_to_block = [&](int i, const LaneShare& share) {
     atomicAdd(sums + plan.color[i][lane], share.color);
-    atomicAdd(sums + plan.rest[i][lane], share.rest);
+    atomicAdd(sums + plan.position_or_count[i][lane], share.position_or_count);
   };
   const int above = role.share == 0 ? strip.top : 0;
   const auto window_offset = [&](int i) { return plan.window_cells[i][lane] * side + above; };

@@ -199,24 +199,24 @@ __global__ __launch_bounds__(kSumThreads) void sum_in_accumulators_kernel(Ece178
 // Computes the means of all superpixels from their accumulators.
 __global__ __launch_bounds__(kThreads) void average_kernel(Ece1782 work) {
   const SlicGrid& grid = work.grid;
-  const size_t k = static_cast<size_t>(blockIdx.x) * kThreads + threadIdx.x;
-  if (k >= grid.cells()) return;
-  ClusterSums all = work.sums[k * kCandidates];
+  const size_t superpixel = static_cast<size_t>(blockIdx.x) * kThreads + threadIdx.x;
+  if (superpixel >= grid.cells()) return;
+  ClusterSums all = work.sums[superpixel * kCandidates];
   if (work.step >= kAccumulators) {
     for (int neighbour = 1; neighbour < kCandidates; ++neighbour) {
-      all.add(work.sums[k * kCandidates + static_cast<size_t>(neighbour)]);
+      all.add(work.sums[superpixel * kCandidates + static_cast<size_t>(neighbour)]);
     }
   }
   Ece1782Mean mean = {};
   if (all.count > 0) {
-    const auto column = static_cast<int>(k % static_cast<size_t>(grid.columns));
-    const auto row = static_cast<int>(k / static_cast<size_t>(grid.columns));
+    const auto column = static_cast<int>(superpixel % static_cast<size_t>(grid.columns));
+    const auto row = static_cast<int>(superpixel / static_cast<size_t>(grid.columns));
     for (int c = 0; c < 3; ++c) mean.color[c] = static_cast<int>(all.color[c] / all.count);
     mean.x = (column - 1) * grid.width + static_cast<int>(all.x / all.count);
     mean.y = (row - 1) * grid.height + static_cast<int>(all.y / all.count);
     mean.alive = 1;
   }
-  work.means[k] = mean;
+  work.means[superpixel] = mean;
 }
 
 // Writes the cluster_code() of each pixel and clears the counts of the merge lists.

@@ -15,15 +15,16 @@ using Tile = FragmentTile;
 // Constants of the kernel. A block processes one tile, and each thread has 16 pixels of the tile.
 struct ChoiceTile {
   static constexpr int threads = 256;
-  static constexpr int cached = 512;  // number of components whose data are in shared memory
+  static constexpr int max_shared_infos =
+      512;                            // number of components whose data are in shared memory
   static constexpr int pairs = 1024;  // size of the hash table of component pairs
   static constexpr int probes = 4;    // number of entries that are tried per pair
 };
 constexpr int kThreads = ChoiceTile::threads;
 
-constexpr int kSegment = Tile::pixels / ChoiceTile::threads;  // pixels per thread
-static_assert(kSegment == 16 && Tile::width % kSegment == 0);
-constexpr int kThreadsPerRow = Tile::width / kSegment;
+constexpr int kSegmentPixels = Tile::pixels / ChoiceTile::threads;  // pixels per thread
+static_assert(kSegmentPixels == 16 && Tile::width % kSegmentPixels == 0);
+constexpr int kThreadsPerRow = Tile::width / kSegmentPixels;
 
 // The data of the fragment to which a component belongs.
 struct alignas(16) FragmentInfo {
@@ -41,11 +42,11 @@ struct alignas(16) FragmentInfo {
 
 __device__ inline FragmentInfo load_root_info(const MergePass& pass, uint32_t root) {
   const Fragments& fragments = pass.fragments;
-  const Fragment piece = fragments.load_sums(root);
-  const FragmentColor color = color_of(piece);
+  const Fragment fragment = fragments.load_sums(root);
+  const FragmentColor color = color_of(fragment);
   return {root, fragments.first_pixel[root],
           static_cast<uint32_t>(color.mean[0]) | static_cast<uint32_t>(color.mean[1]) << 16,
-          static_cast<uint32_t>(color.mean[2]) | (piece.area < pass.min_area ? 1u << 16 : 0)};
+          static_cast<uint32_t>(color.mean[2]) | (fragment.area < pass.min_area ? 1u << 16 : 0)};
 }
 // The parent of a component is the root of its fragment, because gather_fragments() or
 // flatten_fragments() has run before.
@@ -62,7 +63,7 @@ struct TileFragments {
   uint32_t small_bits[Tile::pixels / 32];
   // one bit per component: set if the component is the root of a small fragment
   uint32_t small_root_bits[Tile::pixels / 32];
-  FragmentInfo info[ChoiceTile::cached];  // indexed by component number
+  FragmentInfo info[ChoiceTile::max_shared_infos];  // indexed by component number
   // The contacts of small fragments. An entry of `contact` is the position of a pixel in the tile.
   // If the pixel touches the pixel below, kBelow is added; else it touches the pixel to the right.
   static constexpr int kBelow = Tile::pixels;
@@ -97,28 +98,29 @@ struct TileFragments {
     uint32_t at = __shfl_sync(kAllLanes, start, 31) + inclusive_sum - lane_count;
     for (; bits != 0; bits &= bits - 1) {
       const int bit = __ffs(static_cast<int>(bits)) - 1;
-      contact[at++] = static_cast<uint16_t>(first + bit % kSegment + bit / kSegment * kBelow);
+      contact[at++] =
+          static_cast<uint16_t>(first + bit % kSegmentPixels + bit / kSegmentPixels * kBelow);
     }
   }
 };
 
 // The component numbers of a thread's 16 pixels, two per word.
-using Row = uint32_t[kSegment / 2];
+using Row = uint32_t[kSegmentPixels / 2];
 // Returns a word in which bit k is set if pixel k has different components in a and b.
 __device__ inline uint32_t difference_bits(const Row& a, const Row& b) {
   uint32_t bits = 0;
 #pragma unroll
-  for (int j = 0; j < kSegment / 2; ++j) {
+  for (int j = 0; j < kSegmentPixels / 2; ++j) {
     const uint32_t both = __vcmpne2(a[j], b[j]);
     bits |= ((both & 1) | (both >> 15 & 2)) << 2 * j;
   }
   return bits;
 }
-// Moves all entries one position to the left. `beyond` becomes the last entry.
-__device__ inline void shift(const Row& row, uint32_t other_id, Row& to) {
+// Moves all entries one position to the left. `last_entry` becomes the last entry.
+__device__ inline void shift(const Row& row, uint32_t last_entry, Row& to) {
 #pragma unroll
-  for (int j = 0; j < kSegment / 2; ++j) {
-    to[j] = row[j] >> 16 | (j + 1 < kSegment / 2 ? row[j + 1] : other_id) << 16;
+  for (int j = 0; j < kSegmentPixels / 2; ++j) {
+    to[j] = row[j] >> 16 | (j + 1 < kSegmentPixels / 2 ? row[j + 1] : last_entry) << 16;
   }
 }
 
@@ -136,15 +138,16 @@ struct SegmentContacts {
     const auto load = [&](int row, Row& to, Row& to_right) {
       const auto* const from = reinterpret_cast<const uint4*>(&tile_data.component[row][x]);
 #pragma unroll
-      for (int j = 0; j < kSegment / 8; ++j) {
+      for (int j = 0; j < kSegmentPixels / 8; ++j) {
         const uint4 four = from[j];
         to[4 * j] = four.x, to[4 * j + 1] = four.y, to[4 * j + 2] = four.z, to[4 * j + 3] = four.w;
       }
-      shift(to, x + kSegment < Tile::width ? tile_data.component[row][x + kSegment] : 0, to_right);
+      shift(to, x + kSegmentPixels < Tile::width ? tile_data.component[row][x + kSegmentPixels] : 0,
+            to_right);
     };
-    const uint32_t here_inside = count >= kSegment ? 0xffffu : (1u << count) - 1;
+    const uint32_t here_inside = count >= kSegmentPixels ? 0xffffu : (1u << count) - 1;
     // The last pixel of the picture or of the tile has no right neighbour.
-    const bool has_next_segment = x + kSegment < Tile::width && count > kSegment;
+    const bool has_next_segment = x + kSegmentPixels < Tile::width && count > kSegmentPixels;
     Row here, here_right;
     load(y, here, here_right);
     const uint32_t right =
@@ -157,7 +160,7 @@ struct SegmentContacts {
     const uint32_t below = difference_bits(here, under) & here_inside;
     const uint32_t right_of_under = difference_bits(under, under_right);
     const uint32_t new_below = below & ((right | right_of_under) << 1 | 1);
-    const uint32_t new_right = right & (below | below >> 1 | 1u << (kSegment - 1));
+    const uint32_t new_right = right & (below | below >> 1 | 1u << (kSegmentPixels - 1));
     bits = new_right | new_below << 16;
   }
 };
@@ -176,7 +179,7 @@ __device__ bool load_tile_infos(TileFragments& tile_data, const MergePass& pass,
       if (number >= kThreads) root = pass.fragments.parent[id];
       info = load_root_info(pass, root);
       is_small_root = info.is_small() && info.root == id;
-      if (number < ChoiceTile::cached) tile_data.info[number] = info;
+      if (number < ChoiceTile::max_shared_infos) tile_data.info[number] = info;
     }
     const unsigned small = __ballot_sync(kAllLanes, info.is_small());
     const unsigned small_roots = __ballot_sync(kAllLanes, is_small_root);
@@ -256,7 +259,7 @@ __device__ void load_segment(TileFragments& tile_data, const Fragments& fragment
       fragments.component + fragments.pixel_at(tile.left + x, tile.top + y));
   auto* const to = reinterpret_cast<uint4*>(&tile_data.component[y][x]);
 #pragma unroll
-  for (int j = 0; j < kSegment / 8; ++j) to[j] = from[j];
+  for (int j = 0; j < kSegmentPixels / 8; ++j) to[j] = from[j];
 }
 
 // Returns a word in which bit k is set if pixel k of a segment belongs to a small fragment.
@@ -277,9 +280,10 @@ __device__ uint32_t small_pixels(const TileFragments& tile_data, const SegmentCo
 __device__ void list_contacts(TileFragments& tile_data, const SegmentContacts& contacts,
                               uint32_t small, int x, int y) {
   const uint32_t next =
-      x + kSegment < Tile::width ? tile_data.small_pixel_bits[y][x / kSegment + 1] : 0;
-  const uint32_t under = y + 1 < Tile::rows ? tile_data.small_pixel_bits[y + 1][x / kSegment] : 0;
-  const uint32_t to_right = (small | small >> 1 | next << (kSegment - 1)) & 0xffff;
+      x + kSegmentPixels < Tile::width ? tile_data.small_pixel_bits[y][x / kSegmentPixels + 1] : 0;
+  const uint32_t under =
+      y + 1 < Tile::rows ? tile_data.small_pixel_bits[y + 1][x / kSegmentPixels] : 0;
+  const uint32_t to_right = (small | small >> 1 | next << (kSegmentPixels - 1)) & 0xffff;
   tile_data.append_contacts(contacts.bits & (to_right | (small | under) << 16),
                             y * Tile::width + x);
 }
@@ -327,10 +331,10 @@ __global__ __launch_bounds__(kThreads) void first_choices_kernel(MergePass pass)
   const Fragments& fragments = pass.fragments;
   const TileOfBlock tile(fragments);
   // This load does not wait for the number of components, which is loaded at the same time.
-  static_assert(kThreads <= Tile::measured);
+  static_assert(kThreads <= Tile::max_shared_sums);
   const uint32_t root = fragments.parent[tile.id(fragments, threadIdx.x)];
   const int t = static_cast<int>(threadIdx.x);
-  const int x = t % kThreadsPerRow * kSegment, y = t / kThreadsPerRow;
+  const int x = t % kThreadsPerRow * kSegmentPixels, y = t / kThreadsPerRow;
   static_assert(TileEdge::kSides * Tile::width == kThreads);
   const TileEdge edge(fragments, tile.column, tile.row, t / Tile::width, t % Tile::width);
   // id of the component in the next tile
@@ -344,7 +348,7 @@ __global__ __launch_bounds__(kThreads) void first_choices_kernel(MergePass pass)
   if (!__syncthreads_or(found)) return;  // the data of the tile's components are loaded
   const SegmentContacts contacts(tile_data, x, y, inside);
   const uint32_t small = small_pixels(tile_data, contacts, x, y);
-  tile_data.small_pixel_bits[y][x / kSegment] = static_cast<uint16_t>(small);
+  tile_data.small_pixel_bits[y][x / kSegmentPixels] = static_cast<uint16_t>(small);
   __syncthreads();  // small_pixel_bits is complete
   list_contacts(tile_data, contacts, small, x, y);
   const uint32_t here = edge.exists ? tile_data.component[edge.y][edge.x] : 0;
@@ -353,13 +357,13 @@ __global__ __launch_bounds__(kThreads) void first_choices_kernel(MergePass pass)
   __syncthreads();  // the list of contacts is complete
   // If nearly every pixel is a component, few contacts repeat, so the search would cost more time
   // than it saves.
-  if (tile.count <= ChoiceTile::cached) remove_repeated_contacts(tile_data);
+  if (tile.count <= ChoiceTile::max_shared_infos) remove_repeated_contacts(tile_data);
   const uint32_t count = tile_data.contacts;
   reserve_list_entries(tile_data, fragments, tile);
   __syncthreads();  // the tile's entries in the lists are reserved
   const auto info_of = [&](uint32_t number) {
-    return number < ChoiceTile::cached ? tile_data.info[number]
-                                       : load_info(pass, tile.id(fragments, number));
+    return number < ChoiceTile::max_shared_infos ? tile_data.info[number]
+                                                 : load_info(pass, tile.id(fragments, number));
   };
   if (across.is_listed) {
     propose(pass, info_of(here), other, false, tile_data.edge_start + count + across.index);

@@ -19,9 +19,10 @@ namespace {
 using Tile = FragmentTile;
 constexpr int kGatherThreads = 128;
 
-constexpr int kSegment = 16;                       // pixels per thread
-constexpr int kSegments = Tile::width / kSegment;  // number of segments per row of the tile
-static_assert(Tile::threads * kSegment == Tile::pixels);
+constexpr int kSegmentPixels = 16;  // pixels per thread
+constexpr int kSegmentsPerRow =
+    Tile::width / kSegmentPixels;  // number of segments per row of the tile
+static_assert(Tile::threads * kSegmentPixels == Tile::pixels);
 
 // The runs of a tile and their union-find forest, in shared memory.
 struct TileForest {
@@ -32,7 +33,7 @@ struct TileForest {
   uint16_t runs_before[Tile::threads];  // by segment: number of runs that start in earlier segments
   // By component number: area << 20 | sum of colour component 1, then the sums of colour components
   // 0 and 2.
-  uint32_t component_sums[3][Tile::measured];
+  uint32_t component_sums[3][Tile::max_shared_sums];
   uint32_t warp_runs[Tile::threads / 32];  // number of runs that start in each warp's segments
   uint32_t runs;                           // number of runs in the tile
   uint32_t count;                          // number of components
@@ -54,8 +55,9 @@ struct SegmentPosition {
   int count;  // number of pixels inside the picture
 
   __device__ SegmentPosition(const Size& size, int left_of_tile, int top_of_tile, int number)
-      : x(left_of_tile + number % kSegments * kSegment), y(top_of_tile + number / kSegments) {
-    count = y < size.height ? min(max(size.width - x, 0), kSegment) : 0;
+      : x(left_of_tile + number % kSegmentsPerRow * kSegmentPixels),
+        y(top_of_tile + number / kSegmentsPerRow) {
+    count = y < size.height ? min(max(size.width - x, 0), kSegmentPixels) : 0;
   }
 };
 
@@ -67,7 +69,7 @@ struct Segment : SegmentPosition {
   bool continues_left;
 
   using Codes = uint4;  // the 16 pixels of a segment
-  static_assert(sizeof(Codes) == kSegment);
+  static_assert(sizeof(Codes) == kSegmentPixels);
 
   // Returns a word in which bit k is set if byte k of a differs from byte k of b. Codes have four
   // bits, so no carry reaches the next byte.
@@ -85,20 +87,20 @@ struct Segment : SegmentPosition {
     const int t = static_cast<int>(threadIdx.x);
     const auto* const segments = reinterpret_cast<const Codes*>(forest.codes);
     const uint32_t inside = bits_below(count);
-    const bool has_up = t >= kSegments;
-    const Codes here = segments[t], above = has_up ? segments[t - kSegments] : Codes{};
+    const bool has_row_above = t >= kSegmentsPerRow;
+    const Codes here = segments[t], above = has_row_above ? segments[t - kSegmentsPerRow] : Codes{};
     uint32_t last = __shfl_up_sync(kAllLanes, here.w >> 24, 1);
     // For the first segment of a row, the shuffled code belongs to the previous row. It is
     // replaced, because it may be arbitrary and could produce a carry.
-    if (t % kSegments == 0) last = 0;
+    if (t % kSegmentsPerRow == 0) last = 0;
     const Codes left = {here.x << 8 | last, here.y << 8 | here.x >> 24, here.z << 8 | here.y >> 24,
                         here.w << 8 | here.z >> 24};
-    const uint32_t like_left =
-        ~difference_bits(here, left) & (t % kSegments > 0 ? inside : inside & ~1u);
-    same_as_above = has_up ? ~difference_bits(here, above) & inside : 0;
-    const uint32_t up_left = __shfl_up_sync(kAllLanes, same_as_above, 1);
-    continues_left = (like_left & 1) && (up_left >> (kSegment - 1) & 1);
-    starts = inside & ~like_left;
+    const uint32_t same_as_left =
+        ~difference_bits(here, left) & (t % kSegmentsPerRow > 0 ? inside : inside & ~1u);
+    same_as_above = has_row_above ? ~difference_bits(here, above) & inside : 0;
+    const uint32_t left_same_as_above = __shfl_up_sync(kAllLanes, same_as_above, 1);
+    continues_left = (same_as_left & 1) && (left_same_as_above >> (kSegmentPixels - 1) & 1);
+    starts = inside & ~same_as_left;
   }
 };
 
@@ -120,7 +122,7 @@ __device__ inline void find_runs(TileForest& forest, const Segment& segment) {
   forest.runs_before[t] = static_cast<uint16_t>(run);
   for (uint32_t bits = segment.starts; bits != 0; bits &= bits - 1) {
     forest.start_pixel[run++] =
-        static_cast<uint16_t>(kSegment * t + __ffs(static_cast<int>(bits)) - 1);
+        static_cast<uint16_t>(kSegmentPixels * t + __ffs(static_cast<int>(bits)) - 1);
   }
   if (t == 0) forest.runs = all;
   __syncthreads();  // starts, runs_before, start_pixel and runs are written
@@ -139,7 +141,7 @@ __device__ void for_each_run(const TileForest& forest, Visit visit) {
 // Links each run that starts in the segment to the first run that it touches in the row above, or
 // makes it a root. Returns a word with the bits of the remaining contacts with the row above.
 __device__ inline uint32_t link_runs(TileForest& forest, const Segment& segment) {
-  const int t = static_cast<int>(threadIdx.x), above = t - kSegments;
+  const int t = static_cast<int>(threadIdx.x), above = t - kSegmentsPerRow;
   // Has one bit per pair of touching runs, at the first pixel where they touch.
   uint32_t contacts = 0;
   if (segment.same_as_above) {
@@ -151,7 +153,8 @@ __device__ inline uint32_t link_runs(TileForest& forest, const Segment& segment)
   for (uint32_t rest = segment.starts; rest != 0; ++run) {
     const uint32_t from_here = ~(rest & ~(rest - 1)) + 1;  // the lowest set bit and all higher bits
     rest &= rest - 1;
-    const uint32_t run_bits = from_here & (rest ? (rest & ~(rest - 1)) - 1 : bits_below(kSegment));
+    const uint32_t run_bits =
+        from_here & (rest ? (rest & ~(rest - 1)) - 1 : bits_below(kSegmentPixels));
     int parent = run;
     if (const uint32_t touched = contacts & run_bits; touched != 0) {
       parent = forest.run_at(above, __ffs(static_cast<int>(touched)) - 1);
@@ -168,7 +171,7 @@ __device__ inline uint32_t link_runs(TileForest& forest, const Segment& segment)
 // waits for memory. Entries are written by atomics, because other threads read them at the same
 // time.
 __device__ inline void flatten_runs(TileForest& forest) {
-  constexpr uint32_t kBatch = 4, kThreads = Tile::threads, kRun = 0xffff;
+  constexpr uint32_t kBatch = 4, kThreads = Tile::threads, kRunMask = 0xffff;
   const volatile uint32_t* const parent = forest.parent;
   for (uint32_t start = threadIdx.x; start < forest.runs; start += kBatch * kThreads) {
     uint32_t entry[kBatch], above[kBatch];
@@ -180,7 +183,7 @@ __device__ inline void flatten_runs(TileForest& forest) {
     bool jumped = true;
     while (jumped) {
 #pragma unroll
-      for (uint32_t k = 0; k < kBatch; ++k) above[k] = parent[entry[k] & kRun];
+      for (uint32_t k = 0; k < kBatch; ++k) above[k] = parent[entry[k] & kRunMask];
       jumped = false;
 #pragma unroll
       for (uint32_t k = 0; k < kBatch; ++k) {
@@ -202,7 +205,7 @@ __device__ inline void unite_runs(TileForest& forest, uint32_t contacts) {
     const int bit = has_contact ? __ffs(static_cast<int>(contacts)) - 1 : 0;
     contacts &= contacts - 1;
     const int run = has_contact ? forest.run_at(t, bit) : 0;
-    const int above = has_contact ? forest.run_at(t - kSegments, bit) : 0;
+    const int above = has_contact ? forest.run_at(t - kSegmentsPerRow, bit) : 0;
     unite(forest.parent, static_cast<uint32_t>(run), static_cast<uint32_t>(above), has_contact);
   }
 }
@@ -225,7 +228,8 @@ struct SeamContact {
     const TileEdge edge(fragments, tile.column, tile.row, side, t % Tile::width);
     exists = edge.exists;
     if (!exists) return;
-    const int run = forest.run_at(edge.y * kSegments + edge.x / kSegment, edge.x % kSegment);
+    const int run =
+        forest.run_at(edge.y * kSegmentsPerRow + edge.x / kSegmentPixels, edge.x % kSegmentPixels);
     component = tile.id(fragments, static_cast<uint32_t>(forest.component(run)));
     *edge.component = component;
     other_component = edge.other_component;
@@ -244,12 +248,13 @@ struct SeamContact {
 __device__ inline bool announce_tile(const Fragments& fragments, const TileOfBlock& tile) {
   const int side = static_cast<int>(threadIdx.x);
   if (side >= TileEdge::kSides) return false;
-  const bool across = side < 2, ahead = side % 2 == 1;
-  const int line = across ? tile.column : tile.row,
-            lines = across ? fragments.columns : fragments.rows;
-  if (ahead ? line + 1 == lines : line == 0) return false;
-  const int edge_tile = tile.tile + (ahead ? (across ? 1 : fragments.columns) : 0);
-  uint32_t* const count = fragments.arrivals + 2 * edge_tile + (across ? 0 : 1);
+  const bool is_left_or_right = side < 2, is_right_or_below = side % 2 == 1;
+  const int line = is_left_or_right ? tile.column : tile.row,
+            lines = is_left_or_right ? fragments.columns : fragments.rows;
+  if (is_right_or_below ? line + 1 == lines : line == 0) return false;
+  const int edge_tile =
+      tile.tile + (is_right_or_below ? (is_left_or_right ? 1 : fragments.columns) : 0);
+  uint32_t* const count = fragments.arrivals + 2 * edge_tile + (is_left_or_right ? 0 : 1);
   const cuda::atomic_ref<uint32_t, cuda::thread_scope_device> arrivals(*count);
   if (arrivals.fetch_add(1, cuda::memory_order_acq_rel) == 0) return false;
   *count = 0;
@@ -368,7 +373,7 @@ __device__ void number_roots(TileForest& forest, const Fragments& fragments,
                            tile.top + forest.start_pixel[run] / Tile::width);
     fragments.choice[0][id] = fragments.choice[1][id] = kNoChoice;
     // Components beyond the capacity of shared memory are summed in global memory.
-    if (number >= Tile::measured) fragments.sums[id] = {};
+    if (number >= Tile::max_shared_sums) fragments.sums[id] = {};
   });
 }
 
@@ -384,15 +389,16 @@ struct RunSums {
     odd += color >> 8 & 0xffu;
   }
 };
-static_assert(kSegment * 255 < 1 << 16 && Tile::pixels * 255 < 1 << 20 && Tile::pixels == 1 << 12);
+static_assert(kSegmentPixels * 255 < 1 << 16 && Tile::pixels * 255 < 1 << 20 &&
+              Tile::pixels == 1 << 12);
 
 // Adds the sums of pixels to the sums of component `number`. kAllMeasured is true if the sums of
 // all components of the tile are in shared memory.
-template <bool kAllMeasured>
+template <bool kAllInShared>
 __device__ void add_run_sums(TileForest& forest, const Fragments& fragments,
                              const TileOfBlock& tile, int number, const RunSums& run_sums) {
   const uint32_t first = run_sums.even & 0xffff, third = run_sums.even >> 16;
-  if (!kAllMeasured && number >= Tile::measured) {
+  if (!kAllInShared && number >= Tile::max_shared_sums) {
     return fragments.add(tile.id(fragments, static_cast<uint32_t>(number)),
                          {run_sums.area, {first, run_sums.odd, third}});
   }
@@ -404,19 +410,20 @@ __device__ void add_run_sums(TileForest& forest, const Fragments& fragments,
 // Writes the component number of each pixel and adds areas and colours to the sums of components.
 // The segments of a warp are several rows apart and mostly in different components, so that lanes
 // rarely add to the same sums at the same time.
-template <bool kAllMeasured>
+template <bool kAllInShared>
 __device__ void measure_components(TileForest& forest, Image<const uint32_t> colors,
                                    const Fragments& fragments, const TileOfBlock& tile) {
   constexpr int kWarps = Tile::threads / 32;
   const int warp = static_cast<int>(threadIdx.x / 32), lane = static_cast<int>(threadIdx.x % 32);
-  const int segment_index = (lane / kSegments * kWarps + warp) * kSegments + lane % kSegments;
+  const int segment_index =
+      (lane / kSegmentsPerRow * kWarps + warp) * kSegmentsPerRow + lane % kSegmentsPerRow;
   const SegmentPosition position(fragments.size, tile.left, tile.top, segment_index);
   if (position.count == 0) return;
   // Rows of colours are padded, so the whole segment can be read.
-  uint32_t color[kSegment];
+  uint32_t color[kSegmentPixels];
   const auto* const from = reinterpret_cast<const uint4*>(colors.row(position.y) + position.x);
 #pragma unroll
-  for (int j = 0; j < kSegment / 4; ++j) {
+  for (int j = 0; j < kSegmentPixels / 4; ++j) {
     const uint4 four = from[j];
     color[4 * j] = four.x, color[4 * j + 1] = four.y, color[4 * j + 2] = four.z;
     color[4 * j + 3] = four.w;
@@ -425,22 +432,22 @@ __device__ void measure_components(TileForest& forest, Image<const uint32_t> col
   int run = forest.run_at(segment_index, 0);
   int number = forest.component(run);
   RunSums run_sums;
-  uint32_t numbers[kSegment / 2] = {};
+  uint32_t numbers[kSegmentPixels / 2] = {};
 #pragma unroll
-  for (int k = 0; k < kSegment; ++k) {
+  for (int k = 0; k < kSegmentPixels; ++k) {
     if (k > 0 && (starts >> k & 1)) {
-      add_run_sums<kAllMeasured>(forest, fragments, tile, number, run_sums);
+      add_run_sums<kAllInShared>(forest, fragments, tile, number, run_sums);
       run_sums = {};
       number = forest.component(++run);
     }
     if (k < position.count) run_sums.add(color[k]);
     numbers[k / 2] |= static_cast<uint32_t>(number) << 16 * (k % 2);
   }
-  add_run_sums<kAllMeasured>(forest, fragments, tile, number, run_sums);
+  add_run_sums<kAllInShared>(forest, fragments, tile, number, run_sums);
   auto* const to =
       reinterpret_cast<uint4*>(fragments.component + fragments.pixel_at(position.x, position.y));
 #pragma unroll
-  for (int j = 0; j < kSegment / 8; ++j) {
+  for (int j = 0; j < kSegmentPixels / 8; ++j) {
     to[j] = {numbers[4 * j], numbers[4 * j + 1], numbers[4 * j + 2], numbers[4 * j + 3]};
   }
 }
@@ -451,7 +458,7 @@ __device__ void store_components(const TileForest& forest, const Fragments& frag
   for_each_run(forest, [&](int run, bool exists) {
     if (!exists || !forest.is_root(run)) return;
     const int number = forest.component(run);
-    if (number >= Tile::measured) return;
+    if (number >= Tile::max_shared_sums) return;
     const uint32_t id = tile.id(fragments, static_cast<uint32_t>(number));
     const uint32_t second = forest.component_sums[0][number] & ((1u << 20) - 1),
                    area = forest.component_sums[0][number] >> 20;
@@ -489,8 +496,8 @@ __global__ __launch_bounds__(Tile::threads,
   __shared__ TileForest forest;
   __shared__ typename Source::Shared shared;
   __shared__ bool is_second[TileEdge::kSides];  // results of announce_tile()
-  for (int i = static_cast<int>(threadIdx.x); i < 3 * Tile::measured; i += Tile::threads) {
-    forest.component_sums[i / Tile::measured][i % Tile::measured] = 0;
+  for (int i = static_cast<int>(threadIdx.x); i < 3 * Tile::max_shared_sums; i += Tile::threads) {
+    forest.component_sums[i / Tile::max_shared_sums][i % Tile::max_shared_sums] = 0;
   }
   if (threadIdx.x == 0) forest.count = 0;
   const TileOfBlock tile(fragments);
@@ -514,7 +521,7 @@ __global__ __launch_bounds__(Tile::threads,
   __syncthreads();  // ids at the edges and the data of components are in global memory
   const bool second = announce_tile(fragments, tile);
   if (threadIdx.x < TileEdge::kSides) is_second[threadIdx.x] = second;
-  if (forest.count <= Tile::measured) {
+  if (forest.count <= Tile::max_shared_sums) {
     measure_components<true>(forest, colors, fragments, tile);
   } else {
     measure_components<false>(forest, colors, fragments, tile);

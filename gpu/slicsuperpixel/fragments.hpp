@@ -26,7 +26,8 @@ struct FragmentTile {
   static constexpr int rows = 64;
   static constexpr int pixels = width * rows;
   static constexpr int threads = 256;
-  static constexpr int measured = 512;  // number of components whose sums are in shared memory
+  static constexpr int max_shared_sums =
+      512;  // number of components whose sums are in shared memory
 };
 
 // Launch parameters of the merge rounds. The first rounds are wide: each one runs two kernels with
@@ -120,14 +121,15 @@ struct Fragments {
     return (static_cast<uint32_t>(columns) + 15) / 16 * 16;
   }
   size_t ids() const { return tiles() * FragmentTile::pixels; }
-  // Returns the id of component `number` of a tile. Numbers below FragmentTile::measured get the
-  // lowest ids in all tiles; few tiles have higher numbers.
+  // Returns the id of component `number` of a tile. Numbers below FragmentTile::max_shared_sums get
+  // the lowest ids in all tiles; few tiles have higher numbers.
   REGIONS_HD uint32_t id(int tile, uint32_t number) const {
-    constexpr uint32_t kMeasured = FragmentTile::measured,
-                       kOthers = FragmentTile::pixels - kMeasured;
+    constexpr uint32_t kSharedSums = FragmentTile::max_shared_sums,
+                       kOthers = FragmentTile::pixels - kSharedSums;
     const auto tile_index = static_cast<uint32_t>(tile);
-    if (number < kMeasured) return tile_index * kMeasured + number;
-    return static_cast<uint32_t>(tiles()) * kMeasured + tile_index * kOthers + number - kMeasured;
+    if (number < kSharedSums) return tile_index * kSharedSums + number;
+    return static_cast<uint32_t>(tiles()) * kSharedSums + tile_index * kOthers + number -
+           kSharedSums;
   }
   // Returns the capacity of a list of edges. The first list can hold every pair of touching pixels,
   // and pairs across the edges of tiles twice. Later lists are large enough for all pictures except
@@ -216,22 +218,25 @@ struct TileEdge {
 #ifdef __CUDACC__
   __device__ TileEdge(const Fragments& fragments, int column, int row, int side, int i) {
     using Tile = FragmentTile;
-    const bool across = side < 2, ahead = side % 2 == 1;
-    x = across ? (ahead ? Tile::width - 1 : 0) : i;
-    y = across ? i : (ahead ? Tile::rows - 1 : 0);
-    const int at_x = column * Tile::width + x, at_y = row * Tile::rows + y;
-    const int step = ahead ? 1 : -1;
-    const int next_x = at_x + (across ? step : 0), next_y = at_y + (across ? 0 : step);
-    exists = at_x < fragments.size.width && at_y < fragments.size.height && next_x >= 0 &&
+    const bool is_left_or_right = side < 2, is_right_or_below = side % 2 == 1;
+    x = is_left_or_right ? (is_right_or_below ? Tile::width - 1 : 0) : i;
+    y = is_left_or_right ? i : (is_right_or_below ? Tile::rows - 1 : 0);
+    const int picture_x = column * Tile::width + x, picture_y = row * Tile::rows + y;
+    const int step = is_right_or_below ? 1 : -1;
+    const int next_x = picture_x + (is_left_or_right ? step : 0),
+              next_y = picture_y + (is_left_or_right ? 0 : step);
+    exists = picture_x < fragments.size.width && picture_y < fragments.size.height && next_x >= 0 &&
              next_y >= 0 && next_x < fragments.size.width && next_y < fragments.size.height;
-    const size_t line = static_cast<size_t>(across ? column : row);
-    const size_t length = static_cast<size_t>(across ? fragments.size.height : fragments.stride);
-    const size_t offset = static_cast<size_t>(across ? at_y : at_x);
-    uint32_t* const low_side = across ? fragments.left : fragments.top;
-    uint32_t* const high_side = across ? fragments.right : fragments.bottom;
-    component = (ahead ? high_side : low_side) + line * length + offset;
+    const size_t line = static_cast<size_t>(is_left_or_right ? column : row);
+    const size_t length =
+        static_cast<size_t>(is_left_or_right ? fragments.size.height : fragments.stride);
+    const size_t offset = static_cast<size_t>(is_left_or_right ? picture_y : picture_x);
+    uint32_t* const low_side = is_left_or_right ? fragments.left : fragments.top;
+    uint32_t* const high_side = is_left_or_right ? fragments.right : fragments.bottom;
+    component = (is_right_or_below ? high_side : low_side) + line * length + offset;
     other_component =
-        (ahead ? low_side + (line + 1) * length : high_side + (line - 1) * length) + offset;
+        (is_right_or_below ? low_side + (line + 1) * length : high_side + (line - 1) * length) +
+        offset;
   }
 #endif
 };

@@ -68,22 +68,24 @@ __device__ uint32_t count_before_in_row(const Fragments& fragments, uint32_t fir
 // For every (1 << shift)-th row of the picture, the number of first pixels in all earlier rows. The
 // shift is chosen so that the numbers fit in shared memory.
 struct RowPrefixSums {
-  static constexpr int kMax = 4096;  // maximum number of entries
-  static constexpr int kBatch = 8;   // number of entries per thread
-  uint32_t* row_prefix;              // by entry: first pixels in earlier rows of the same batch
-  uint32_t* batch_prefix;            // by batch of kBatch entries: first pixels in earlier batches
+  static constexpr int kMaxEntries = 4096;  // maximum number of entries
+  static constexpr int kBatch = 8;          // number of entries per thread
+  uint32_t* row_prefix;    // by entry: first pixels in earlier rows of the same batch
+  uint32_t* batch_prefix;  // by batch of kBatch entries: first pixels in earlier batches
   int shift;
 
   __device__ RowPrefixSums(const Fragments& fragments, uint32_t* memory)
-      : row_prefix(memory + kMax / kBatch), batch_prefix(memory), shift(shift_for(fragments)) {}
+      : row_prefix(memory + kMaxEntries / kBatch),
+        batch_prefix(memory),
+        shift(shift_for(fragments)) {}
   static REGIONS_HD int shift_for(const Fragments& fragments) {
     int shift = 0;
-    while (fragments.size.height > kMax << shift) ++shift;
+    while (fragments.size.height > kMaxEntries << shift) ++shift;
     return shift;
   }
   static size_t bytes(const Fragments& fragments) {
     return ((static_cast<size_t>(fragments.size.height) >> shift_for(fragments)) + 1 +
-            kMax / kBatch) *
+            kMaxEntries / kBatch) *
            sizeof(uint32_t);
   }
   // Returns the number of first pixels in the rows above row y.

@@ -1,7 +1,7 @@
-// Selects the fragments that are retained if a number of superpixels is requested. It retains
-// the fragments whose merging would cost most. After all fragments have chosen a neighbour, the
-// kernels count the fragments of each rank, find the lowest retained rank, and mark the fragments
-// that have this rank or a higher one.
+// Selects the fragments that are retained if a number of superpixels is requested. It retains the
+// fragments whose merging would cost most. After all fragments have chosen a neighbour, the kernels
+// count the fragments of each rank, find the lowest retained rank, and mark the fragments that have
+// this rank or a higher one.
 #include "gpu/primitives/warp.hpp"
 #include "gpu/slicsuperpixel/slicsuperpixel.hpp"
 

@@ -18,14 +18,15 @@ __device__ inline size_t thread_index() {
 // Counts the clusters of the previous frame from which this frame cannot start.
 __global__ __launch_bounds__(kThreads) void count_rejected_kernel(Clusters clusters) {
   const SlicGrid& grid = clusters.grid;
-  const size_t k = thread_index();
+  const size_t cluster = thread_index();
   const auto columns = static_cast<size_t>(grid.columns);
   bool rejected = false;
-  if (k < grid.cells()) {
-    const ClusterSums sums = clusters.saved_sums[k];
-    rejected = !can_warm_start(center_of(sums, grid, clusters.scale), grid) ||
-               has_changed(sums, static_cast<int>(k % columns), static_cast<int>(k / columns), grid,
-                           [&](int x, int y) { return clusters.color_at(x, y); });
+  if (cluster < grid.cells()) {
+    const ClusterSums sums = clusters.saved_sums[cluster];
+    rejected =
+        !can_warm_start(center_of(sums, grid, clusters.scale), grid) ||
+        has_changed(sums, static_cast<int>(cluster % columns), static_cast<int>(cluster / columns),
+                    grid, [&](int x, int y) { return clusters.color_at(x, y); });
   }
   const unsigned all = __ballot_sync(kAllLanes, rejected);
   if (threadIdx.x % 32 == 0 && all != 0) {
@@ -38,13 +39,13 @@ __global__ __launch_bounds__(kThreads) void count_rejected_kernel(Clusters clust
 __global__ __launch_bounds__(kThreads) void seed_kernel(Clusters clusters, int iterations) {
   static_assert(SeedCandidates::kCount <= kSeedLanes && 32 % kSeedLanes == 0);
   const SlicGrid& grid = clusters.grid;
-  const size_t thread = thread_index(), k = thread / kSeedLanes;
+  const size_t thread = thread_index(), cluster = thread / kSeedLanes;
   if (clusters.moved && thread < static_cast<size_t>(iterations)) clusters.moved[thread] = 0;
   const auto pixel = static_cast<uint32_t>(thread % kSeedLanes);
-  const bool exists = k < grid.cells();
+  const bool exists = cluster < grid.cells();
   const auto columns = static_cast<size_t>(grid.columns);
-  const SeedCandidates seed_pixels(static_cast<int>(k % columns), static_cast<int>(k / columns),
-                                   grid);
+  const SeedCandidates seed_pixels(static_cast<int>(cluster % columns),
+                                   static_cast<int>(cluster / columns), grid);
   const auto color_at = [&](int x, int y) { return clusters.color_at(x, y); };
   uint32_t choice = UINT32_MAX, color = 0;
   if (exists && seed_pixels.has(static_cast<int>(pixel))) {
@@ -64,17 +65,17 @@ __global__ __launch_bounds__(kThreads) void seed_kernel(Clusters clusters, int i
               seed_pixels.column, seed_pixels.row, grid);
   uint32_t max_distance = initial_reach(clusters.scale);
   if (clusters.saved_sums && clusters.is_compatible && !is_scene_cut(*clusters.rejected, grid)) {
-    const ClusterSums saved = clusters.saved_sums[k];
+    const ClusterSums saved = clusters.saved_sums[cluster];
     if (can_warm_start(center_of(saved, grid, clusters.scale), grid)) {
       sums = saved;
-      if (clusters.max_distance[0]) max_distance = clusters.saved_max_distance[k];
+      if (clusters.max_distance[0]) max_distance = clusters.saved_max_distance[cluster];
     }
   }
-  clusters.sums[0][k] = sums;
-  clusters.sums[1][k] = {};
+  clusters.sums[0][cluster] = sums;
+  clusters.sums[1][cluster] = {};
   if (clusters.max_distance[0]) {
-    clusters.max_distance[0][k] = max_distance;
-    clusters.max_distance[1][k] = 0;
+    clusters.max_distance[0][cluster] = max_distance;
+    clusters.max_distance[1][cluster] = 0;
   }
 }
 
@@ -82,11 +83,12 @@ __global__ __launch_bounds__(kThreads) void seed_kernel(Clusters clusters, int i
 // them.
 __global__ __launch_bounds__(kThreads) void save_clusters_kernel(Clusters clusters,
                                                                  int iterations) {
-  const size_t k = thread_index();
-  if (k >= clusters.grid.cells()) return;
+  const size_t cluster = thread_index();
+  if (cluster >= clusters.grid.cells()) return;
   const int last = clusters.executed_iterations(iterations) % 3;
-  clusters.saved_sums[k] = clusters.sums[last][k];
-  if (clusters.max_distance[0]) clusters.saved_max_distance[k] = clusters.max_distance[last][k];
+  clusters.saved_sums[cluster] = clusters.sums[last][cluster];
+  if (clusters.max_distance[0])
+    clusters.saved_max_distance[cluster] = clusters.max_distance[last][cluster];
 }
 
 }  // namespace

@@ -27,11 +27,12 @@ __device__ void make_candidates(const Clusters& clusters, int sums_index, int x0
     const int x = x0 + cell % Shape::cells_x + candidate % 3 - 1;
     const int y = y0 + cell / Shape::cells_x + candidate / 3 - 1;
     const bool inside = x >= 0 && y >= 0 && x < grid.columns && y < grid.rows;
-    const size_t k = inside ? grid.index(x, y) : 0;
-    const ClusterSums sums = clusters.sums[sums_index][k];
-    candidates.of[cell][candidate] = adaptive_candidate_of(
-        center_of(sums, grid, clusters.scale), color_of(sums, clusters.max_distance[sums_index][k]),
-        inside, candidate, grid, clusters.scale);
+    const size_t grid_index = inside ? grid.index(x, y) : 0;
+    const ClusterSums sums = clusters.sums[sums_index][grid_index];
+    candidates.of[cell][candidate] =
+        adaptive_candidate_of(center_of(sums, grid, clusters.scale),
+                              color_of(sums, clusters.max_distance[sums_index][grid_index]), inside,
+                              candidate, grid, clusters.scale);
   }
   __syncthreads();  // all candidates are written
 }
@@ -127,11 +128,11 @@ __device__ void add_to_clusters(const Clusters& clusters, int sums_index, int x0
     const uint32_t value = block_sums[cluster][word];
     if (value == 0) continue;  // sums of clusters outside the grid are always 0
     const int x = x0 - 1 + cluster % Shape::halo_x, y = y0 - 1 + cluster / Shape::halo_x;
-    const size_t k = clusters.grid.index(x, y);
+    const size_t grid_index = clusters.grid.index(x, y);
     if (word < kSumWords) {
-      atomicAdd(to + k * kSumWords + word, value);
+      atomicAdd(to + grid_index * kSumWords + word, value);
     } else {
-      atomicMax(clusters.max_distance[sums_index] + k, value);
+      atomicMax(clusters.max_distance[sums_index] + grid_index, value);
     }
   }
 }

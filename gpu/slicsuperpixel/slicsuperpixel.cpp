@@ -92,8 +92,9 @@ class SlicCuda final : public Algorithm<Params> {
     }
     const Fragments& fragments = buffers.fragments();
     gather_fragments(fragments, stream);
-    const bool tracks = params.warm_start && required_records(job, params) > 0;
-    if (tracks) find_largest_fragments(grid, buffers.codes(), fragments, buffers.tracks(), stream);
+    const bool finds_tracks = params.warm_start && required_records(job, params) > 0;
+    if (finds_tracks)
+      find_largest_fragments(grid, buffers.codes(), fragments, buffers.tracks(), stream);
     enforce_connectivity(fragments, retention_rule(grid, params), clusters.scale, stream);
     const LabelMap labels = job.labels.empty() ? buffers.labels() : job.labels;
     number_labels(fragments, labels, stream);
@@ -172,8 +173,9 @@ class SlicCuda final : public Algorithm<Params> {
   // Returns the number of records that the caller's table or the output picture requires.
   uint32_t required_records(const FrameTask& job, const Params& params) const {
     if (job.table.regions) return job.table.capacity;
-    const bool draws = params.output == SlicOutput::overlay || params.output == SlicOutput::mean;
-    return !job.out.empty() && draws ? setup_.max_regions : 0;
+    const bool needs_records =
+        params.output == SlicOutput::overlay || params.output == SlicOutput::mean;
+    return !job.out.empty() && needs_records ? setup_.max_regions : 0;
   }
 
   void write_results(const FrameTask& job, const Params& params, const Clusters& clusters,

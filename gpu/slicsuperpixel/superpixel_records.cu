@@ -199,10 +199,10 @@ __device__ inline size_t thread_index() {
 }
 
 __global__ __launch_bounds__(kThreads) void clear_claims_kernel(size_t cells, Tracks tracks) {
-  const size_t k = thread_index();
-  if (k >= cells) return;
-  tracks.largest_fragment[k] = 0;
-  tracks.spares[k] = kNoTrack;
+  const size_t cluster = thread_index();
+  if (cluster >= cells) return;
+  tracks.largest_fragment[cluster] = 0;
+  tracks.spares[cluster] = kNoTrack;
 }
 
 // Finds the largest fragment of each cluster. Runs before fragments are merged, when every fragment
@@ -236,14 +236,14 @@ __global__ __launch_bounds__(kThreads) void clear_tracks_kernel(Records records)
 __global__ __launch_bounds__(kThreads) void claim_kernel(SlicGrid grid, uint32_t min_area,
                                                          int stride, Tracks tracks,
                                                          ConstLabelMap labels, Records records) {
-  const size_t k = thread_index();
-  if (k >= grid.cells() || tracks.largest_fragment[k] == 0) return;
-  const uint32_t first = claimed_first(tracks.largest_fragment[k]);
+  const size_t cluster = thread_index();
+  if (cluster >= grid.cells() || tracks.largest_fragment[cluster] == 0) return;
+  const uint32_t first = claimed_first(tracks.largest_fragment[cluster]);
   const uint32_t label = labels(static_cast<int>(first % static_cast<uint32_t>(stride)),
                                 static_cast<int>(first / static_cast<uint32_t>(stride)));
   if (label > records.capacity) return;
-  const bool stayed = claimed_area(tracks.largest_fragment[k]) >= min_area;
-  atomicMin(&records.region[label - 1].track, claimed_by(k, stayed));
+  const bool stayed = claimed_area(tracks.largest_fragment[cluster]) >= min_area;
+  atomicMin(&records.region[label - 1].track, claimed_by(cluster, stayed));
 }
 
 __device__ inline size_t cluster_of(const Region& region, Image<const uint8_t> codes,
@@ -306,9 +306,10 @@ struct MeanWriter {
     if (label > records.capacity) return;
     const Region& region = records.region[label - 1];
     for (int c = 0; c < out.layout.channels; ++c) {
-      const Component& k = out.layout.component[c];
+      const Component& component = out.layout.component[c];
       // In a subsampled channel, several pixels share a sample. Only the first of them writes it.
-      if ((x & ((1 << k.x_shift) - 1)) != 0 || (y & ((1 << k.y_shift) - 1)) != 0) continue;
+      if ((x & ((1 << component.x_shift) - 1)) != 0 || (y & ((1 << component.y_shift) - 1)) != 0)
+        continue;
       out.set_sample(c, x, y,
                      static_cast<int>((region.sum_value[c] + region.area / 2) / region.area));
     }
