@@ -651,31 +651,31 @@ template <template <int, LaneContent> class Strip>
 struct PassDispatch {
   using Codes = Image<uint8_t>;
 
-  static void sum(const AssignInput& in, int row, RowSubset row_subset, Codes chosen,
+  static void sum(const AssignInput& input, int row, RowSubset row_subset, Codes chosen,
                   const RowSums& to) {
     static const auto selected_version = select_for_cpu(sum_row_16, sum_row_8, sum_row_4);
-    selected_version(in, row, row_subset, chosen, to);
+    selected_version(input, row, row_subset, chosen, to);
   }
-  static void reassign(const AssignInput& in, int row, RowSubset row_subset, Codes chosen,
+  static void reassign(const AssignInput& input, int row, RowSubset row_subset, Codes chosen,
                        const RowSums& to) {
     static const auto selected_version =
         select_for_cpu(reassign_row_16, reassign_row_8, reassign_row_4);
-    selected_version(in, row, row_subset, chosen, to);
+    selected_version(input, row, row_subset, chosen, to);
   }
-  static void write_codes(const AssignInput& in, int row, Codes codes) {
+  static void write_codes(const AssignInput& input, int row, Codes codes) {
     static const auto selected_version =
         select_for_cpu(write_row_codes_16, write_row_codes_8, write_row_codes_4);
-    selected_version(in, row, codes);
+    selected_version(input, row, codes);
   }
-  static void sum_small_cells(const CellInput& in, int row, const CellSumRow (&to)[3]) {
+  static void sum_small_cells(const CellInput& input, int row, const CellSumRow (&to)[3]) {
     static const auto selected_version =
         select_for_cpu(sum_cell_row_16, sum_cell_row_8, sum_cell_row_4);
-    selected_version(in, row, to);
+    selected_version(input, row, to);
   }
-  static void write_small_cell_codes(const CellInput& in, int row, Codes codes) {
+  static void write_small_cell_codes(const CellInput& input, int row, Codes codes) {
     static const auto selected_version =
         select_for_cpu(write_cell_row_codes_16, write_cell_row_codes_8, write_cell_row_codes_4);
-    selected_version(in, row, codes);
+    selected_version(input, row, codes);
   }
 
  private:
@@ -684,59 +684,62 @@ struct PassDispatch {
   template <int kLanes>
   using Cells = Strip<kLanes, LaneContent::cells>;
 
-  REGIONS_16_LANES static void sum_row_16(const AssignInput& in, int row, RowSubset row_subset,
+  REGIONS_16_LANES static void sum_row_16(const AssignInput& input, int row, RowSubset row_subset,
                                           Codes chosen, const RowSums& to) {
-    sum_row<Pixels<16>>(in, row, row_subset, chosen, to);
+    sum_row<Pixels<16>>(input, row, row_subset, chosen, to);
   }
-  REGIONS_8_LANES static void sum_row_8(const AssignInput& in, int row, RowSubset row_subset,
+  REGIONS_8_LANES static void sum_row_8(const AssignInput& input, int row, RowSubset row_subset,
                                         Codes chosen, const RowSums& to) {
-    sum_row<Pixels<8>>(in, row, row_subset, chosen, to);
+    sum_row<Pixels<8>>(input, row, row_subset, chosen, to);
   }
-  static void sum_row_4(const AssignInput& in, int row, RowSubset row_subset, Codes chosen,
+  static void sum_row_4(const AssignInput& input, int row, RowSubset row_subset, Codes chosen,
                         const RowSums& to) {
-    sum_row<Pixels<4>>(in, row, row_subset, chosen, to);
+    sum_row<Pixels<4>>(input, row, row_subset, chosen, to);
   }
-  REGIONS_16_LANES static void reassign_row_16(const AssignInput& in, int row, RowSubset row_subset,
-                                               Codes chosen, const RowSums& to) {
-    reassign_row<Pixels<16>>(in, row, row_subset, chosen, to);
+  REGIONS_16_LANES static void reassign_row_16(const AssignInput& input, int row,
+                                               RowSubset row_subset, Codes chosen,
+                                               const RowSums& to) {
+    reassign_row<Pixels<16>>(input, row, row_subset, chosen, to);
   }
-  REGIONS_8_LANES static void reassign_row_8(const AssignInput& in, int row, RowSubset row_subset,
-                                             Codes chosen, const RowSums& to) {
-    reassign_row<Pixels<8>>(in, row, row_subset, chosen, to);
+  REGIONS_8_LANES static void reassign_row_8(const AssignInput& input, int row,
+                                             RowSubset row_subset, Codes chosen,
+                                             const RowSums& to) {
+    reassign_row<Pixels<8>>(input, row, row_subset, chosen, to);
   }
-  static void reassign_row_4(const AssignInput& in, int row, RowSubset row_subset, Codes chosen,
+  static void reassign_row_4(const AssignInput& input, int row, RowSubset row_subset, Codes chosen,
                              const RowSums& to) {
-    reassign_row<Pixels<4>>(in, row, row_subset, chosen, to);
+    reassign_row<Pixels<4>>(input, row, row_subset, chosen, to);
   }
-  REGIONS_16_LANES static void write_row_codes_16(const AssignInput& in, int row, Codes codes) {
-    write_row_codes<Pixels<16>>(in, row, codes);
+  REGIONS_16_LANES static void write_row_codes_16(const AssignInput& input, int row, Codes codes) {
+    write_row_codes<Pixels<16>>(input, row, codes);
   }
-  REGIONS_8_LANES static void write_row_codes_8(const AssignInput& in, int row, Codes codes) {
-    write_row_codes<Pixels<8>>(in, row, codes);
+  REGIONS_8_LANES static void write_row_codes_8(const AssignInput& input, int row, Codes codes) {
+    write_row_codes<Pixels<8>>(input, row, codes);
   }
-  static void write_row_codes_4(const AssignInput& in, int row, Codes codes) {
-    write_row_codes<Pixels<4>>(in, row, codes);
+  static void write_row_codes_4(const AssignInput& input, int row, Codes codes) {
+    write_row_codes<Pixels<4>>(input, row, codes);
   }
 
-  REGIONS_16_LANES static void sum_cell_row_16(const CellInput& in, int row,
+  REGIONS_16_LANES static void sum_cell_row_16(const CellInput& input, int row,
                                                const CellSumRow (&to)[3]) {
-    sum_cell_row<Cells<16>>(in, row, to);
+    sum_cell_row<Cells<16>>(input, row, to);
   }
-  REGIONS_8_LANES static void sum_cell_row_8(const CellInput& in, int row,
+  REGIONS_8_LANES static void sum_cell_row_8(const CellInput& input, int row,
                                              const CellSumRow (&to)[3]) {
-    sum_cell_row<Cells<8>>(in, row, to);
+    sum_cell_row<Cells<8>>(input, row, to);
   }
-  static void sum_cell_row_4(const CellInput& in, int row, const CellSumRow (&to)[3]) {
-    sum_cell_row<Cells<4>>(in, row, to);
+  static void sum_cell_row_4(const CellInput& input, int row, const CellSumRow (&to)[3]) {
+    sum_cell_row<Cells<4>>(input, row, to);
   }
-  REGIONS_16_LANES static void write_cell_row_codes_16(const CellInput& in, int row, Codes codes) {
-    write_cell_row_codes<Cells<16>>(in, row, codes);
+  REGIONS_16_LANES static void write_cell_row_codes_16(const CellInput& input, int row,
+                                                       Codes codes) {
+    write_cell_row_codes<Cells<16>>(input, row, codes);
   }
-  REGIONS_8_LANES static void write_cell_row_codes_8(const CellInput& in, int row, Codes codes) {
-    write_cell_row_codes<Cells<8>>(in, row, codes);
+  REGIONS_8_LANES static void write_cell_row_codes_8(const CellInput& input, int row, Codes codes) {
+    write_cell_row_codes<Cells<8>>(input, row, codes);
   }
-  static void write_cell_row_codes_4(const CellInput& in, int row, Codes codes) {
-    write_cell_row_codes<Cells<4>>(in, row, codes);
+  static void write_cell_row_codes_4(const CellInput& input, int row, Codes codes) {
+    write_cell_row_codes<Cells<4>>(input, row, codes);
   }
 };
 

@@ -99,14 +99,15 @@ REGIONS_INLINE uint64_t update_centers_in(const CellInput& input, int row, const
   }
   return total_movement;
 }
-REGIONS_16_LANES uint64_t update_centers_16(const CellInput& in, int row, const CellSumRow& sums) {
-  return update_centers_in<16>(in, row, sums);
+REGIONS_16_LANES uint64_t update_centers_16(const CellInput& input, int row,
+                                            const CellSumRow& sums) {
+  return update_centers_in<16>(input, row, sums);
 }
-REGIONS_8_LANES uint64_t update_centers_8(const CellInput& in, int row, const CellSumRow& sums) {
-  return update_centers_in<8>(in, row, sums);
+REGIONS_8_LANES uint64_t update_centers_8(const CellInput& input, int row, const CellSumRow& sums) {
+  return update_centers_in<8>(input, row, sums);
 }
-uint64_t update_centers_4(const CellInput& in, int row, const CellSumRow& sums) {
-  return update_centers_in<4>(in, row, sums);
+uint64_t update_centers_4(const CellInput& input, int row, const CellSumRow& sums) {
+  return update_centers_in<4>(input, row, sums);
 }
 
 // The sums of a batch of cells.

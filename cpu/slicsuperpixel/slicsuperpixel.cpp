@@ -348,8 +348,7 @@ void SuperpixelBuffers::allocate_sums(Backend& backend, Size size) {
                                  contact_bytes / sizeof(PackedSums) + 1});
   sums = allocate_array<PackedSums>(backend, count);
   max_distance = allocate_array<uint32_t>(backend, count);
-  // The contacts of fragments reuse the memory of the cluster sums, which are no longer needed
-  // then.
+  // When contacts are listed, the cluster sums are no longer needed, so contacts use their memory.
   contacts = reinterpret_cast<FragmentContact*>(sums);
   graph.first_pixel = reinterpret_cast<FragmentGraph::Pixel*>(contacts + max_contacts);
 }

@@ -113,45 +113,49 @@ __global__ __launch_bounds__(Shape::threads, Shape::blocks) void iterate_kernel(
 
   const SlicGrid& grid = clusters.grid;
   const Geometry<Shape> geometry(grid);
-  const int x0 = static_cast<int>(blockIdx.x) * Shape::cells_x;
-  const int y0 = static_cast<int>(blockIdx.y) * Shape::cells_y;
+  const int first_cell_column = static_cast<int>(blockIdx.x) * Shape::cells_x;
+  const int first_cell_row = static_cast<int>(blockIdx.y) * Shape::cells_y;
   const int lane = static_cast<int>(threadIdx.x % 32);
   LaneCounter(*const counter)[32] = counters[threadIdx.x / 32];
 
-  clear_sums<Shape>(grid, x0, y0, sums.clear);
-  make_candidates(clusters, sums.from, x0, y0, candidates);
+  clear_sums<Shape>(grid, first_cell_column, first_cell_row, sums.clear);
+  make_candidates(clusters, sums.from, first_cell_column, first_cell_row, candidates);
 
-  for_each_strip<Shape, Shape::stack>(grid, x0, y0, [&](Strip<Shape> strip) {
-    const int first = phase + lane / Shape::lanes * kStep;  // a strip is as high as a patch
-    const int top = strip.top;
+  for_each_strip<Shape, Shape::stack>(
+      grid, first_cell_column, first_cell_row, [&](Strip<Shape> strip) {
+        const int first = phase + lane / Shape::lanes * kStep;  // a strip is as high as a patch
+        const int top = strip.top;
 #pragma unroll
-    for (int candidate = 0; candidate < kCandidates; ++candidate) counter[candidate][lane] = {0, 0};
+        for (int candidate = 0; candidate < kCandidates; ++candidate)
+          counter[candidate][lane] = {0, 0};
 #pragma unroll 1
-    for (int k = 0; k < Shape::stack; ++k) {  // an unrolled loop would require too many registers
-      uint32_t color[kPixels];
-      int best[kPixels];
-      read_strip<kRowStep>(clusters.colors, strip, first, color);
-      choose(candidates, strip, color, best);
-      if (strip.whole && Shape::rows % kRowStep == 0) {
+        for (int k = 0; k < Shape::stack;
+             ++k) {  // an unrolled loop would require too many registers
+          uint32_t color[kPixels];
+          int best[kPixels];
+          read_strip<kRowStep>(clusters.colors, strip, first, color);
+          choose(candidates, strip, color, best);
+          if (strip.whole && Shape::rows % kRowStep == 0) {
 #pragma unroll
-        for (int i = 0; i < kPixels; ++i)
-          counter[best[i] & 15][lane].add(color[i], k * Shape::rows);
-      } else {
+            for (int i = 0; i < kPixels; ++i)
+              counter[best[i] & 15][lane].add(color[i], k * Shape::rows);
+          } else {
 #pragma unroll
-        for (int i = 0; i < kPixels; ++i) {
-          const bool takes_part = strip.inside && first + i * kRowStep < strip.end &&
-                                  first + i * kRowStep < Shape::rows;
-          counter[takes_part ? best[i] & 15 : kNoCandidate][lane].add(color[i], k * Shape::rows);
+            for (int i = 0; i < kPixels; ++i) {
+              const bool takes_part = strip.inside && first + i * kRowStep < strip.end &&
+                                      first + i * kRowStep < Shape::rows;
+              counter[takes_part ? best[i] & 15 : kNoCandidate][lane].add(color[i],
+                                                                          k * Shape::rows);
+            }
+          }
+          strip.move_down();
+          if (strip.end <= 0) break;
         }
-      }
-      strip.move_down();
-      if (strip.end <= 0) break;
-    }
-    add_to_block(counter, strip, top, geometry, block);
-    __syncwarp();  // all lanes have read their counters
-  });
+        add_to_block(counter, strip, top, geometry, block);
+        __syncwarp();  // all lanes have read their counters
+      });
   __syncthreads();  // the block's sums are complete
-  block.add_to(grid, x0, y0, sums.to);
+  block.add_to(grid, first_cell_column, first_cell_row, sums.to);
 }
 
 // Adds up the movements of all centres in an iteration. Runs only if iterations may end early.
@@ -161,15 +165,15 @@ __global__ __launch_bounds__(kMovementThreads) void movement_kernel(Clusters clu
   if (clusters.executed_iterations(iteration) < iteration) return;
   const SlicGrid& grid = clusters.grid;
   const size_t cluster = static_cast<size_t>(blockIdx.x) * kMovementThreads + threadIdx.x;
-  uint32_t moved = 0;
+  uint32_t movement_sums = 0;
   if (cluster < grid.cells()) {
-    moved = static_cast<uint32_t>(
+    movement_sums = static_cast<uint32_t>(
         movement(center_of(clusters.sums[iteration % 3][cluster], grid, clusters.scale),
                  center_of(clusters.sums[(iteration + 1) % 3][cluster], grid, clusters.scale)));
   }
-  moved = warp_sum(moved);
-  if (threadIdx.x % 32 == 0 && moved > 0) {
-    atomicAdd(clusters.moved + iteration, static_cast<unsigned long long>(moved));
+  movement_sums = warp_sum(movement_sums);
+  if (threadIdx.x % 32 == 0 && movement_sums > 0) {
+    atomicAdd(clusters.movement_sums + iteration, static_cast<unsigned long long>(movement_sums));
   }
 }
 
@@ -183,11 +187,11 @@ __global__ __launch_bounds__(Shape::threads, Shape::blocks) void codes_kernel(Cl
   __shared__ Candidates<Shape> candidates;
   constexpr int kPixels = Shape::rows / Shape::rows_at_once;
   const SlicGrid& grid = clusters.grid;
-  const int x0 = static_cast<int>(blockIdx.x) * Shape::cells_x;
-  const int y0 = static_cast<int>(blockIdx.y) * Shape::cells_y;
+  const int first_cell_column = static_cast<int>(blockIdx.x) * Shape::cells_x;
+  const int first_cell_row = static_cast<int>(blockIdx.y) * Shape::cells_y;
   if (blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0) *counts = {};
-  make_candidates(clusters, clusters.sums[clusters.executed_iterations(iterations) % 3], x0, y0,
-                  candidates);
+  make_candidates(clusters, clusters.sums[clusters.executed_iterations(iterations) % 3],
+                  first_cell_column, first_cell_row, candidates);
   const auto write = [&]<int count>(const Strip<Shape>& strip) {
     const int first = static_cast<int>(threadIdx.x % 32) / Shape::lanes;
     uint32_t color[count];
@@ -203,7 +207,7 @@ __global__ __launch_bounds__(Shape::threads, Shape::blocks) void codes_kernel(Cl
           cluster_code(strip.column + candidate % 3 - 1, strip.row + candidate / 3 - 1);
     }
   };
-  for_each_strip<Shape>(grid, x0, y0, [&](const Strip<Shape>& strip) {
+  for_each_strip<Shape>(grid, first_cell_column, first_cell_row, [&](const Strip<Shape>& strip) {
     // In a cell that is slightly higher than a strip, the last strip has few rows.
     if (Shape::side == 0 && strip.end <= Shape::rows_at_once) {
       write.template operator()<1>(strip);
@@ -230,7 +234,7 @@ void iterate(const Clusters& clusters, int iteration, RowSubset rows, cudaStream
       }
     });
   }
-  if (!clusters.moved) return;
+  if (!clusters.movement_sums) return;
   launch_pdl(movement_kernel, blocks_for(clusters.grid.cells(), kMovementThreads), kMovementThreads,
              0, stream, clusters, iteration);
 }

@@ -31,7 +31,7 @@ struct BlockShape {
   static constexpr int blocks = 1024 / threads;
   static constexpr int rows = kPatchRows;          // number of rows of a strip
   static constexpr int rows_at_once = 32 / lanes;  // number of rows that a warp processes at once
-  static constexpr int halo_x = cells_x + 2;       // number of columns of cells with the halo
+  static constexpr int halo_x = cells_x + 2;  // number of columns of clusters, including the halo
   // number of clusters that the pixels of a block can choose
   static constexpr int halo = halo_x * (cells_y + 2);
   static constexpr int cells = cells_x * cells_y;
@@ -167,12 +167,14 @@ __device__ inline ClusterSums fetch_sums(const ClusterSums* sums) {
 
 // Computes the centres of the block's clusters, one thread per cluster.
 template <class Shape>
-__device__ void find_centers(const Clusters& clusters, const ClusterSums* sums, int x0, int y0,
+__device__ void find_centers(const Clusters& clusters, const ClusterSums* sums,
+                             int first_cell_column, int first_cell_row,
                              Center (&centers)[Shape::halo]) {
   const SlicGrid& grid = clusters.grid;
   static_assert(Shape::halo <= Shape::threads);
   const auto thread = static_cast<int>(threadIdx.x);
-  const int x = x0 - 1 + thread % Shape::halo_x, y = y0 - 1 + thread / Shape::halo_x;
+  const int x = first_cell_column - 1 + thread % Shape::halo_x,
+            y = first_cell_row - 1 + thread / Shape::halo_x;
   const bool exists = thread < Shape::halo && x >= 0 && y >= 0 && x < grid.columns && y < grid.rows;
   ClusterSums thread_sums;
   if (exists) thread_sums = fetch_sums(sums + (y * grid.columns + x));
@@ -185,7 +187,8 @@ __device__ void find_centers(const Clusters& clusters, const ClusterSums* sums, 
 // Computes the centres of the block's clusters, one thread per mean value. A block of small cells
 // has many clusters, so the slow divisions are spread over more threads.
 template <class Shape>
-__device__ void find_centers(const Clusters& clusters, const ClusterSums* sums, int x0, int y0,
+__device__ void find_centers(const Clusters& clusters, const ClusterSums* sums,
+                             int first_cell_column, int first_cell_row,
                              CenterWords (&centers)[Shape::halo]) {
   static_assert(sizeof(ClusterSums) == 6 * sizeof(uint32_t));
   constexpr int kMeans = 5;
@@ -193,7 +196,8 @@ __device__ void find_centers(const Clusters& clusters, const ClusterSums* sums, 
   const SlicScale& scale = clusters.scale;
   for_each_in_block<Shape, Shape::halo * kMeans>([&](int i) {
     const int cluster = i / kMeans, part = i % kMeans;
-    const int x = x0 - 1 + cluster % Shape::halo_x, y = y0 - 1 + cluster / Shape::halo_x;
+    const int x = first_cell_column - 1 + cluster % Shape::halo_x,
+              y = first_cell_row - 1 + cluster / Shape::halo_x;
     CenterWords& center = centers[cluster];
     uint32_t sum = 0, count = 0;
     if (x >= 0 && y >= 0 && x < grid.columns && y < grid.rows) {
@@ -216,10 +220,11 @@ __device__ void find_centers(const Clusters& clusters, const ClusterSums* sums, 
 // Computes the candidates of all cells of the block in shared memory. All threads of the block call
 // it. It ends with a barrier.
 template <class Shape>
-__device__ void make_candidates(const Clusters& clusters, const ClusterSums* sums, int x0, int y0,
+__device__ void make_candidates(const Clusters& clusters, const ClusterSums* sums,
+                                int first_cell_column, int first_cell_row,
                                 Candidates<Shape>& candidates) {
   const SlicGrid& grid = clusters.grid;
-  find_centers<Shape>(clusters, sums, x0, y0, candidates.center);
+  find_centers<Shape>(clusters, sums, first_cell_column, first_cell_row, candidates.center);
   __syncthreads();  // all centres are written
   for_each_in_block<Shape, Shape::cells * kCandidates>([&](int i) {
     const int cell = i / kCandidates, candidate = i % kCandidates;
@@ -261,7 +266,8 @@ struct Strip {
 // Calls visit(strip) for each strip of the block that starts in the picture. One warp handles each
 // strip. If `stack` strips are processed together, calls it only for the first strip of each stack.
 template <class Shape, int stack = 1, class Visit>
-__device__ void for_each_strip(const SlicGrid& grid, int x0, int y0, Visit visit) {
+__device__ void for_each_strip(const SlicGrid& grid, int first_cell_column, int first_cell_row,
+                               Visit visit) {
   const Geometry<Shape> geometry(grid);
   const int lane = static_cast<int>(threadIdx.x % 32);
   const int strips_x = geometry.strips_x();
@@ -269,7 +275,8 @@ __device__ void for_each_strip(const SlicGrid& grid, int x0, int y0, Visit visit
   for (int stack_index = static_cast<int>(threadIdx.x / 32); stack_index < Shape::cells * strips;
        stack_index += Shape::warps) {
     const int cell = stack_index / strips, strip = stack_index % strips;
-    const int column = x0 + cell % Shape::cells_x, row = y0 + cell / Shape::cells_x;
+    const int column = first_cell_column + cell % Shape::cells_x,
+              row = first_cell_row + cell / Shape::cells_x;
     const int left = strip % strips_x * Shape::lanes,
               top = strip / strips_x * (stack * Shape::rows);
     const int strip_x = column * geometry.width + left, y = row * geometry.height + top;
@@ -329,11 +336,11 @@ __device__ void choose(const Candidates<Shape>& candidates, const Strip<Shape>& 
   for (int i = 0; i < kCount; ++i) best[i] = score(0, start, color[i]);
 #pragma unroll
   for (int candidate = 1; candidate < kCandidates; candidate += 2) {
-    const int one = start_of(candidate), other = start_of(candidate + 1);
+    const int first_start = start_of(candidate), second_start = start_of(candidate + 1);
 #pragma unroll
     for (int i = 0; i < kCount; ++i) {
-      best[i] = __vimin3_s32(best[i], score(candidate, one, color[i]),
-                             score(candidate + 1, other, color[i]));
+      best[i] = __vimin3_s32(best[i], score(candidate, first_start, color[i]),
+                             score(candidate + 1, second_start, color[i]));
     }
   }
 }
@@ -355,13 +362,15 @@ struct BlockSums {
   }
   // Adds the block's sums to the clusters in global memory. The caller must execute a barrier
   // first. The order of atomics does not matter, because integers are added.
-  __device__ void add_to(const SlicGrid& grid, int x0, int y0, ClusterSums* sums) const {
+  __device__ void add_to(const SlicGrid& grid, int first_cell_column, int first_cell_row,
+                         ClusterSums* sums) const {
     auto* const to = reinterpret_cast<uint32_t*>(sums);
     for_each_in_block<Shape, Shape::halo * kSumWords>([&](int i) {
       const int cluster = i / kSumWords, part = i % kSumWords;
       const uint32_t sum = word[cluster][part];
       if (sum == 0) return;  // sums of clusters outside the grid are always 0
-      const int x = x0 - 1 + cluster % Shape::halo_x, y = y0 - 1 + cluster / Shape::halo_x;
+      const int x = first_cell_column - 1 + cluster % Shape::halo_x,
+                y = first_cell_row - 1 + cluster / Shape::halo_x;
       atomicAdd(to + static_cast<size_t>(y * grid.columns + x) * kSumWords + part, sum);
     });
   }
@@ -370,10 +379,12 @@ struct BlockSums {
 // Sets the sums of the block's cells in global memory to zero. Uses the threads with the highest
 // numbers, because they have less other work.
 template <class Shape>
-__device__ void clear_sums(const SlicGrid& grid, int x0, int y0, ClusterSums* sums) {
+__device__ void clear_sums(const SlicGrid& grid, int first_cell_column, int first_cell_row,
+                           ClusterSums* sums) {
   static_assert(Shape::cells <= Shape::threads);
   const int cell = Shape::threads - 1 - static_cast<int>(threadIdx.x);
-  const int x = x0 + cell % Shape::cells_x, y = y0 + cell / Shape::cells_x;
+  const int x = first_cell_column + cell % Shape::cells_x,
+            y = first_cell_row + cell / Shape::cells_x;
   if (cell < Shape::cells && x < grid.columns && y < grid.rows) sums[y * grid.columns + x] = {};
 }
 

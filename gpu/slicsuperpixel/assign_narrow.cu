@@ -177,9 +177,9 @@ struct SumPlan {
   static constexpr uint32_t both(uint32_t low, uint32_t high) { return low | high << 16; }
   static constexpr uint32_t half(
       uint32_t value) {  // returns the bits of an integer 0..15 as a half-precision float
-    uint32_t top = 1, exponent = 15;
-    while (2 * top <= value) top *= 2, ++exponent;
-    return value == 0 ? 0 : exponent << 10 | (value - top) * (1024 / top);
+    uint32_t power = 1, exponent = 15;
+    while (2 * power <= value) power *= 2, ++exponent;
+    return value == 0 ? 0 : exponent << 10 | (value - power) * (1024 / power);
   }
 };
 template <class Shape>
@@ -249,12 +249,14 @@ struct LastSums {
 // Finds the strip of a warp. It covers two neighbouring cells, one per half warp, and each lane has
 // one column of pixels. Returns false if the strip is outside the picture.
 template <class Shape>
-__device__ bool find_strip(const SlicGrid& grid, int x0, int y0, Strip<Shape>& strip) {
+__device__ bool find_strip(const SlicGrid& grid, int first_cell_column, int first_cell_row,
+                           Strip<Shape>& strip) {
   static_assert(Shape::lanes == 16 && Shape::cells == 2 * Shape::warps && Shape::cells_x % 2 == 0);
   const Geometry<Shape> geometry(grid);
   const int lane = static_cast<int>(threadIdx.x % 32);
   const int first = static_cast<int>(threadIdx.x / 32) * 2;
-  const int left_column = x0 + first % Shape::cells_x, row = y0 + first / Shape::cells_x;
+  const int left_column = first_cell_column + first % Shape::cells_x,
+            row = first_cell_row + first / Shape::cells_x;
   const int left = left_column * geometry.width, y = row * geometry.height;
   const int column = left_column + lane / 16, x = column * geometry.width;
   const int end = min(geometry.height, grid.size.height - y);
@@ -345,11 +347,11 @@ __global__ __launch_bounds__(Shape::threads,
 
   const SlicGrid& grid = clusters.grid;
   const Geometry<Shape> geometry(grid);
-  const int x0 = static_cast<int>(blockIdx.x) * Shape::cells_x;
-  const int y0 = static_cast<int>(blockIdx.y) * Shape::cells_y;
+  const int first_cell_column = static_cast<int>(blockIdx.x) * Shape::cells_x;
+  const int first_cell_row = static_cast<int>(blockIdx.y) * Shape::cells_y;
   const LaneRole role(lane);
   Strip<Shape> strip;
-  const bool is_inside = find_strip(grid, x0, y0, strip);
+  const bool is_inside = find_strip(grid, first_cell_column, first_cell_row, strip);
   uint32_t color[kParts][kPixels];
   const auto read = [&] {
 #pragma unroll
@@ -364,8 +366,8 @@ __global__ __launch_bounds__(Shape::threads,
   // All threads of the grid take the same branch.
   if (clusters.executed_iterations(sums.iteration) < sums.iteration) return;
 
-  clear_sums<Shape>(grid, x0, y0, sums.clear);
-  make_candidates(clusters, sums.from, x0, y0, candidates);
+  clear_sums<Shape>(grid, first_cell_column, first_cell_row, sums.clear);
+  make_candidates(clusters, sums.from, first_cell_column, first_cell_row, candidates);
 
   WarpCounters& counters = warp_counters[threadIdx.x / 32];
   const auto sum = [&](const auto& colors) {
@@ -390,7 +392,7 @@ __global__ __launch_bounds__(Shape::threads,
     }
   }
   __syncthreads();  // the block's sums are complete
-  block.add_to(grid, x0, y0, sums.to);
+  block.add_to(grid, first_cell_column, first_cell_row, sums.to);
 }
 
 }  // namespace

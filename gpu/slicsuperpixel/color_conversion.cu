@@ -14,7 +14,7 @@ constexpr int kWarps = kBlocks * (kThreads / 32);
 // the copy with the number (lane % kCopies).
 template <int kCopies>
 struct InterleavedTables {
-  static constexpr int kLevels = 3 * 256;                    // of red, green and blue
+  static constexpr int kLevels = 3 * 256;  // 256 levels each for red, green and blue
   static constexpr int kEntry = sizeof(uint64_t) * kCopies;  // bytes for all copies of one level
   static constexpr size_t kShareBytes = static_cast<size_t>(kEntry) * kLevels;
   static constexpr size_t kBytes = kShareBytes + sizeof(LabTables::root);

@@ -333,17 +333,17 @@ __global__ __launch_bounds__(kThreads) void first_choices_kernel(MergePass pass)
   // This load does not wait for the number of components, which is loaded at the same time.
   static_assert(kThreads <= Tile::max_shared_sums);
   const uint32_t root = fragments.parent[tile.id(fragments, threadIdx.x)];
-  const int t = static_cast<int>(threadIdx.x);
-  const int x = t % kThreadsPerRow * kSegmentPixels, y = t / kThreadsPerRow;
+  const int thread = static_cast<int>(threadIdx.x);
+  const int x = thread % kThreadsPerRow * kSegmentPixels, y = thread / kThreadsPerRow;
   static_assert(TileEdge::kSides * Tile::width == kThreads);
-  const TileEdge edge(fragments, tile.column, tile.row, t / Tile::width, t % Tile::width);
+  const TileEdge edge(fragments, tile.column, tile.row, thread / Tile::width, thread % Tile::width);
   // id of the component in the next tile
   const uint32_t other_id = edge.exists ? *edge.other_component : 0;
   const Size inside = {fragments.size.width - tile.left,
                        min(fragments.size.height - tile.top, Tile::rows)};
   if (y < inside.height) load_segment(tile_data, fragments, tile, x, y);
-  for (int w = t; w < ChoiceTile::pairs; w += kThreads) tile_data.pair[w] = tile_data.kNoPair;
-  if (t == 0) tile_data.contacts = tile_data.edge_contacts = 0;
+  for (int w = thread; w < ChoiceTile::pairs; w += kThreads) tile_data.pair[w] = tile_data.kNoPair;
+  if (thread == 0) tile_data.contacts = tile_data.edge_contacts = 0;
   const bool found = load_tile_infos(tile_data, pass, tile, root);
   if (!__syncthreads_or(found)) return;  // the data of the tile's components are loaded
   const SegmentContacts contacts(tile_data, x, y, inside);
@@ -376,7 +376,7 @@ __global__ __launch_bounds__(kThreads) void first_choices_kernel(MergePass pass)
             info_of(tile_data.component[py + below][px + 1 - below]), true,
             tile_data.edge_start + i);
   }
-  if (t < 32) list_small(tile_data, fragments, tile, tile_data.small_start);
+  if (thread < 32) list_small(tile_data, fragments, tile, tile_data.small_start);
 }
 
 }  // namespace

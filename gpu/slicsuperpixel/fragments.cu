@@ -35,8 +35,8 @@ struct TileForest {
   // 0 and 2.
   uint32_t component_sums[3][Tile::max_shared_sums];
   uint32_t warp_runs[Tile::threads / 32];  // number of runs that start in each warp's segments
-  uint32_t runs;                           // number of runs in the tile
-  uint32_t count;                          // number of components
+  uint32_t run_count;                      // number of runs in the tile
+  uint32_t component_count;                // number of components
 
   __device__ bool is_root(int run) const {
     return (parent[run] & 0xffff) == static_cast<uint32_t>(run);
@@ -84,19 +84,20 @@ struct Segment : SegmentPosition {
   // Reads the tile's codes. Codes outside the picture are arbitrary.
   __device__ Segment(const TileForest& forest, const SegmentPosition& position)
       : SegmentPosition(position) {
-    const int t = static_cast<int>(threadIdx.x);
+    const int thread = static_cast<int>(threadIdx.x);
     const auto* const segments = reinterpret_cast<const Codes*>(forest.codes);
     const uint32_t inside = bits_below(count);
-    const bool has_row_above = t >= kSegmentsPerRow;
-    const Codes here = segments[t], above = has_row_above ? segments[t - kSegmentsPerRow] : Codes{};
+    const bool has_row_above = thread >= kSegmentsPerRow;
+    const Codes here = segments[thread],
+                above = has_row_above ? segments[thread - kSegmentsPerRow] : Codes{};
     uint32_t last = __shfl_up_sync(kAllLanes, here.w >> 24, 1);
     // For the first segment of a row, the shuffled code belongs to the previous row. It is
     // replaced, because it may be arbitrary and could produce a carry.
-    if (t % kSegmentsPerRow == 0) last = 0;
+    if (thread % kSegmentsPerRow == 0) last = 0;
     const Codes left = {here.x << 8 | last, here.y << 8 | here.x >> 24, here.z << 8 | here.y >> 24,
                         here.w << 8 | here.z >> 24};
     const uint32_t same_as_left =
-        ~difference_bits(here, left) & (t % kSegmentsPerRow > 0 ? inside : inside & ~1u);
+        ~difference_bits(here, left) & (thread % kSegmentsPerRow > 0 ? inside : inside & ~1u);
     same_as_above = has_row_above ? ~difference_bits(here, above) & inside : 0;
     const uint32_t left_same_as_above = __shfl_up_sync(kAllLanes, same_as_above, 1);
     continues_left = (same_as_left & 1) && (left_same_as_above >> (kSegmentPixels - 1) & 1);
@@ -106,25 +107,25 @@ struct Segment : SegmentPosition {
 
 // Numbers the runs. All threads of the block call it; it ends with a barrier.
 __device__ inline void find_runs(TileForest& forest, const Segment& segment) {
-  const int t = static_cast<int>(threadIdx.x);
+  const int thread = static_cast<int>(threadIdx.x);
   const auto run_count = static_cast<uint32_t>(__popc(segment.starts));
   const uint32_t inclusive_sum = warp_inclusive_sum(run_count);
-  if (t % 32 == 31) forest.warp_runs[t / 32] = inclusive_sum;
+  if (thread % 32 == 31) forest.warp_runs[thread / 32] = inclusive_sum;
   __syncthreads();  // warp_runs is complete
   uint32_t run = inclusive_sum - run_count;
   uint32_t all = 0;
 #pragma unroll
   for (int w = 0; w < Tile::threads / 32; ++w) {
-    if (w < t / 32) run += forest.warp_runs[w];
+    if (w < thread / 32) run += forest.warp_runs[w];
     all += forest.warp_runs[w];
   }
-  forest.starts[t] = static_cast<uint16_t>(segment.starts);
-  forest.runs_before[t] = static_cast<uint16_t>(run);
+  forest.starts[thread] = static_cast<uint16_t>(segment.starts);
+  forest.runs_before[thread] = static_cast<uint16_t>(run);
   for (uint32_t bits = segment.starts; bits != 0; bits &= bits - 1) {
     forest.start_pixel[run++] =
-        static_cast<uint16_t>(kSegmentPixels * t + __ffs(static_cast<int>(bits)) - 1);
+        static_cast<uint16_t>(kSegmentPixels * thread + __ffs(static_cast<int>(bits)) - 1);
   }
-  if (t == 0) forest.runs = all;
+  if (thread == 0) forest.run_count = all;
   __syncthreads();  // starts, runs_before, start_pixel and runs are written
 }
 
@@ -133,15 +134,15 @@ __device__ inline void find_runs(TileForest& forest, const Segment& segment) {
 template <class Visit>
 __device__ void for_each_run(const TileForest& forest, Visit visit) {
   const auto lane = threadIdx.x % 32;
-  for (uint32_t start = threadIdx.x - lane; start < forest.runs; start += Tile::threads) {
-    visit(static_cast<int>(start + lane), start + lane < forest.runs);
+  for (uint32_t start = threadIdx.x - lane; start < forest.run_count; start += Tile::threads) {
+    visit(static_cast<int>(start + lane), start + lane < forest.run_count);
   }
 }
 
 // Links each run that starts in the segment to the first run that it touches in the row above, or
 // makes it a root. Returns a word with the bits of the remaining contacts with the row above.
 __device__ inline uint32_t link_runs(TileForest& forest, const Segment& segment) {
-  const int t = static_cast<int>(threadIdx.x), above = t - kSegmentsPerRow;
+  const int thread = static_cast<int>(threadIdx.x), above = thread - kSegmentsPerRow;
   // Has one bit per pair of touching runs, at the first pixel where they touch.
   uint32_t contacts = 0;
   if (segment.same_as_above) {
@@ -149,7 +150,7 @@ __device__ inline uint32_t link_runs(TileForest& forest, const Segment& segment)
                (segment.starts | forest.starts[above] | ~(segment.same_as_above << 1));
     if (segment.continues_left) contacts &= ~1u;
   }
-  int run = forest.runs_before[t];
+  int run = forest.runs_before[thread];
   for (uint32_t rest = segment.starts; rest != 0; ++run) {
     const uint32_t from_here = ~(rest & ~(rest - 1)) + 1;  // the lowest set bit and all higher bits
     rest &= rest - 1;
@@ -173,12 +174,12 @@ __device__ inline uint32_t link_runs(TileForest& forest, const Segment& segment)
 __device__ inline void flatten_runs(TileForest& forest) {
   constexpr uint32_t kBatch = 4, kThreads = Tile::threads, kRunMask = 0xffff;
   const volatile uint32_t* const parent = forest.parent;
-  for (uint32_t start = threadIdx.x; start < forest.runs; start += kBatch * kThreads) {
+  for (uint32_t start = threadIdx.x; start < forest.run_count; start += kBatch * kThreads) {
     uint32_t entry[kBatch], above[kBatch];
 #pragma unroll
     for (uint32_t k = 0; k < kBatch;
          ++k) {  // run 0 replaces missing runs; it is a root and does not change
-      entry[k] = parent[start + k * kThreads < forest.runs ? start + k * kThreads : 0];
+      entry[k] = parent[start + k * kThreads < forest.run_count ? start + k * kThreads : 0];
     }
     bool jumped = true;
     while (jumped) {
@@ -199,13 +200,13 @@ __device__ inline void flatten_runs(TileForest& forest) {
 // Unites the trees of the runs that touch at `contacts`, the result of link_runs(). All lanes of a
 // warp call it.
 __device__ inline void unite_runs(TileForest& forest, uint32_t contacts) {
-  const int t = static_cast<int>(threadIdx.x);
+  const int thread = static_cast<int>(threadIdx.x);
   while (__any_sync(kAllLanes, contacts != 0)) {
     const bool has_contact = contacts != 0;
     const int bit = has_contact ? __ffs(static_cast<int>(contacts)) - 1 : 0;
     contacts &= contacts - 1;
-    const int run = has_contact ? forest.run_at(t, bit) : 0;
-    const int above = has_contact ? forest.run_at(t - kSegmentsPerRow, bit) : 0;
+    const int run = has_contact ? forest.run_at(thread, bit) : 0;
+    const int above = has_contact ? forest.run_at(thread - kSegmentsPerRow, bit) : 0;
     unite(forest.parent, static_cast<uint32_t>(run), static_cast<uint32_t>(above), has_contact);
   }
 }
@@ -223,9 +224,9 @@ struct SeamContact {
   // memory for the neighbouring tile. All threads of the block call it, one thread per edge pixel.
   __device__ SeamContact(const TileForest& forest, Image<const uint8_t> codes,
                          const Fragments& fragments, const TileOfBlock& tile) {
-    const int t = static_cast<int>(threadIdx.x), side = t / Tile::width;
+    const int thread = static_cast<int>(threadIdx.x), side = thread / Tile::width;
     static_assert(Tile::threads == TileEdge::kSides * Tile::width && Tile::width == Tile::rows);
-    const TileEdge edge(fragments, tile.column, tile.row, side, t % Tile::width);
+    const TileEdge edge(fragments, tile.column, tile.row, side, thread % Tile::width);
     exists = edge.exists;
     if (!exists) return;
     const int run =
@@ -284,11 +285,11 @@ struct WrittenCodes {
 
   struct Shared {};
   __device__ void load(Shared&, TileForest& forest, const TileOfBlock& tile) const {
-    const int t = static_cast<int>(threadIdx.x);
-    const SegmentPosition position({codes.width, codes.height}, tile.left, tile.top, t);
+    const int thread = static_cast<int>(threadIdx.x);
+    const SegmentPosition position({codes.width, codes.height}, tile.left, tile.top, thread);
     // Rows of codes are 16-byte aligned, so a segment is loaded by one instruction.
     if (position.count > 0) {
-      reinterpret_cast<Segment::Codes*>(forest.codes)[t] =
+      reinterpret_cast<Segment::Codes*>(forest.codes)[thread] =
           *reinterpret_cast<const Segment::Codes*>(codes.row(position.y) + position.x);
     }
     __syncthreads();  // forest.codes is loaded
@@ -314,40 +315,43 @@ struct AssignedCodes {
   __device__ void load(Shared& shared, TileForest& forest, const TileOfBlock& tile) const {
     pdl_trigger_and_wait();
     if (tile.tile == 0 && threadIdx.x == 0) *counts = {};
-    const int x0 = tile.column * Shape::cells_x, y0 = tile.row * Shape::cells_y;
+    const int first_cell_column = tile.column * Shape::cells_x,
+              first_cell_row = tile.row * Shape::cells_y;
     for_each_in_block<Shape, Shape::cells>([&](int cell) {
       uint64_t all = 0;
 #pragma unroll
       for (int candidate = 0; candidate < kCandidates; ++candidate) {
-        all |= static_cast<uint64_t>(cluster_code(x0 + cell % Shape::cells_x + candidate % 3 - 1,
-                                                  y0 + cell / Shape::cells_x + candidate / 3 - 1))
+        all |= static_cast<uint64_t>(
+                   cluster_code(first_cell_column + cell % Shape::cells_x + candidate % 3 - 1,
+                                first_cell_row + cell / Shape::cells_x + candidate / 3 - 1))
                << 4 * candidate;
       }
       shared.codes[cell] = all;
     });
     const ClusterSums* const sums = clusters.sums[clusters.executed_iterations(iterations) % 3];
-    make_candidates(clusters, sums, x0, y0, shared.candidates);
-    for_each_strip<Shape>(clusters.grid, x0, y0, [&](const Strip<Shape>& strip) {
-      constexpr int kPixels = Shape::rows / Shape::rows_at_once;
-      const int first = static_cast<int>(threadIdx.x % 32) / Shape::lanes;
-      uint32_t color[kPixels];
-      int best[kPixels];
-      read_strip<Shape::rows_at_once>(clusters.colors, strip, first, color);
-      choose(shared.candidates, strip, color, best);
-      const uint64_t all = shared.codes[strip.cell];
-      uint8_t* const to = &forest.codes[strip.y - tile.top + first][strip.x - tile.left];
+    make_candidates(clusters, sums, first_cell_column, first_cell_row, shared.candidates);
+    for_each_strip<Shape>(
+        clusters.grid, first_cell_column, first_cell_row, [&](const Strip<Shape>& strip) {
+          constexpr int kPixels = Shape::rows / Shape::rows_at_once;
+          const int first = static_cast<int>(threadIdx.x % 32) / Shape::lanes;
+          uint32_t color[kPixels];
+          int best[kPixels];
+          read_strip<Shape::rows_at_once>(clusters.colors, strip, first, color);
+          choose(shared.candidates, strip, color, best);
+          const uint64_t all = shared.codes[strip.cell];
+          uint8_t* const to = &forest.codes[strip.y - tile.top + first][strip.x - tile.left];
 #pragma unroll
-      for (int i = 0; i < kPixels; ++i) {
-        to[i * Shape::rows_at_once * Tile::width] =
-            static_cast<uint8_t>(all >> 4 * (best[i] & 15) & 15);
-      }
-    });
+          for (int i = 0; i < kPixels; ++i) {
+            to[i * Shape::rows_at_once * Tile::width] =
+                static_cast<uint8_t>(all >> 4 * (best[i] & 15) & 15);
+          }
+        });
     __syncthreads();  // forest.codes is computed
-    const int t = static_cast<int>(threadIdx.x);
-    const SegmentPosition position({codes.width, codes.height}, tile.left, tile.top, t);
+    const int thread = static_cast<int>(threadIdx.x);
+    const SegmentPosition position({codes.width, codes.height}, tile.left, tile.top, thread);
     if (position.count == 0) return;
     *reinterpret_cast<Segment::Codes*>(codes.row(position.y) + position.x) =
-        reinterpret_cast<const Segment::Codes*>(forest.codes)[t];
+        reinterpret_cast<const Segment::Codes*>(forest.codes)[thread];
   }
 };
 
@@ -360,7 +364,7 @@ __device__ void number_roots(TileForest& forest, const Fragments& fragments,
     if (roots == 0) return;
     const unsigned lane = threadIdx.x % 32;
     uint32_t first = 0;
-    if (lane == 0) first = atomicAdd(&forest.count, static_cast<uint32_t>(__popc(roots)));
+    if (lane == 0) first = atomicAdd(&forest.component_count, static_cast<uint32_t>(__popc(roots)));
     first = __shfl_sync(kAllLanes, first, 0);
     if (!is_root) return;
     const uint32_t number =
@@ -471,16 +475,16 @@ __device__ void store_components(const TileForest& forest, const Fragments& frag
 
 // Sets the bits and counters that number_labels() increases to zero.
 __device__ void clear_counts(const Fragments& fragments, const TileOfBlock& tile) {
-  const int t = static_cast<int>(threadIdx.x);
+  const int thread = static_cast<int>(threadIdx.x);
   const int words = fragments.stride / 32;
-  for (int w = t; w < Tile::pixels / 32; w += Tile::threads) {
+  for (int w = thread; w < Tile::pixels / 32; w += Tile::threads) {
     const int y = tile.top + w / (Tile::width / 32);
     if (y >= fragments.size.height) continue;
     fragments.first_pixel_bits[static_cast<size_t>(y) * words + tile.left / 32 +
                                w % (Tile::width / 32)] = 0;
   }
-  const int y = tile.top + t;
-  if (t >= Tile::rows || y >= fragments.size.height) return;
+  const int y = tile.top + thread;
+  if (thread >= Tile::rows || y >= fragments.size.height) return;
   auto* const counts = reinterpret_cast<uint8_t*>(fragments.tile_row_counts);
   counts[static_cast<size_t>(y) * fragments.tile_row_pitch() + tile.column] = 0;
   if (tile.column == 0) fragments.row_counts[y] = 0;
@@ -499,7 +503,7 @@ __global__ __launch_bounds__(Tile::threads,
   for (int i = static_cast<int>(threadIdx.x); i < 3 * Tile::max_shared_sums; i += Tile::threads) {
     forest.component_sums[i / Tile::max_shared_sums][i % Tile::max_shared_sums] = 0;
   }
-  if (threadIdx.x == 0) forest.count = 0;
+  if (threadIdx.x == 0) forest.component_count = 0;
   const TileOfBlock tile(fragments);
   source.load(shared, forest, tile);
   const Segment segment(
@@ -514,14 +518,14 @@ __global__ __launch_bounds__(Tile::threads,
   __syncthreads();  // the trees of touching runs are united
   number_roots(forest, fragments, tile);
   __syncthreads();  // the entries of all roots contain component numbers
-  if (threadIdx.x == 0) fragments.count[tile.tile] = forest.count;
+  if (threadIdx.x == 0) fragments.count[tile.tile] = forest.component_count;
   flatten_runs(forest);
   __syncthreads();  // every run's parent is its root, and its entry contains the component number
   const SeamContact contact(forest, source.codes, fragments, tile);
   __syncthreads();  // ids at the edges and the data of components are in global memory
   const bool second = announce_tile(fragments, tile);
   if (threadIdx.x < TileEdge::kSides) is_second[threadIdx.x] = second;
-  if (forest.count <= Tile::max_shared_sums) {
+  if (forest.component_count <= Tile::max_shared_sums) {
     measure_components<true>(forest, colors, fragments, tile);
   } else {
     measure_components<false>(forest, colors, fragments, tile);

@@ -40,7 +40,8 @@ __global__ __launch_bounds__(kThreads) void seed_kernel(Clusters clusters, int i
   static_assert(SeedCandidates::kCount <= kSeedLanes && 32 % kSeedLanes == 0);
   const SlicGrid& grid = clusters.grid;
   const size_t thread = thread_index(), cluster = thread / kSeedLanes;
-  if (clusters.moved && thread < static_cast<size_t>(iterations)) clusters.moved[thread] = 0;
+  if (clusters.movement_sums && thread < static_cast<size_t>(iterations))
+    clusters.movement_sums[thread] = 0;
   const auto pixel = static_cast<uint32_t>(thread % kSeedLanes);
   const bool exists = cluster < grid.cells();
   const auto columns = static_cast<size_t>(grid.columns);
@@ -99,7 +100,7 @@ void seed(const Clusters& clusters, int iterations, cudaStream_t stream) {
     check(cudaMemsetAsync(clusters.rejected, 0, sizeof(uint32_t), stream), "clearing a counter");
     launch(count_rejected_kernel, blocks_for(cells, kThreads), kThreads, 0, stream, clusters);
   }
-  // There are at least 128 threads, because they also clear the array `moved`.
+  // There are at least 128 threads, because they also clear the array `movement_sums`.
   const size_t threads = cells * kSeedLanes > 128 ? cells * kSeedLanes : 128;
   // This kernel is launched without programmatic dependent launch. The iterations after it read
   // colours before they wait, so all colours must be written before this kernel starts.

@@ -19,13 +19,13 @@ struct SlicoCandidates {
 // Computes the candidates of all cells of the block in shared memory. All threads of the block call
 // it. It ends with a barrier.
 template <class Shape>
-__device__ void make_candidates(const Clusters& clusters, int sums_index, int x0, int y0,
-                                SlicoCandidates<Shape>& candidates) {
+__device__ void make_candidates(const Clusters& clusters, int sums_index, int first_cell_column,
+                                int first_cell_row, SlicoCandidates<Shape>& candidates) {
   const SlicGrid& grid = clusters.grid;
   for (int i = static_cast<int>(threadIdx.x); i < Shape::cells * kCandidates; i += Shape::threads) {
     const int cell = i / kCandidates, candidate = i % kCandidates;
-    const int x = x0 + cell % Shape::cells_x + candidate % 3 - 1;
-    const int y = y0 + cell / Shape::cells_x + candidate / 3 - 1;
+    const int x = first_cell_column + cell % Shape::cells_x + candidate % 3 - 1;
+    const int y = first_cell_row + cell / Shape::cells_x + candidate / 3 - 1;
     const bool inside = x >= 0 && y >= 0 && x < grid.columns && y < grid.rows;
     const size_t grid_index = inside ? grid.index(x, y) : 0;
     const ClusterSums sums = clusters.sums[sums_index][grid_index];
@@ -119,7 +119,8 @@ __device__ void add_strip_to_block(const Strip<Shape>& strip, const Geometry<Sha
 // Adds the block's sums to the clusters in global memory. The order of atomics does not matter,
 // because they compute sums and maxima of integers.
 template <class Shape>
-__device__ void add_to_clusters(const Clusters& clusters, int sums_index, int x0, int y0,
+__device__ void add_to_clusters(const Clusters& clusters, int sums_index, int first_cell_column,
+                                int first_cell_row,
                                 const uint32_t (&block_sums)[Shape::halo][kSumWords + 1]) {
   auto* const to = reinterpret_cast<uint32_t*>(clusters.sums[sums_index]);
   for (int i = static_cast<int>(threadIdx.x); i < Shape::halo * (kSumWords + 1);
@@ -127,7 +128,8 @@ __device__ void add_to_clusters(const Clusters& clusters, int sums_index, int x0
     const int cluster = i / (kSumWords + 1), word = i % (kSumWords + 1);
     const uint32_t value = block_sums[cluster][word];
     if (value == 0) continue;  // sums of clusters outside the grid are always 0
-    const int x = x0 - 1 + cluster % Shape::halo_x, y = y0 - 1 + cluster / Shape::halo_x;
+    const int x = first_cell_column - 1 + cluster % Shape::halo_x,
+              y = first_cell_row - 1 + cluster / Shape::halo_x;
     const size_t grid_index = clusters.grid.index(x, y);
     if (word < kSumWords) {
       atomicAdd(to + grid_index * kSumWords + word, value);
@@ -149,17 +151,17 @@ __global__ __launch_bounds__(Shape::threads) void iterate_slico_kernel(Clusters 
   if (clusters.executed_iterations(iteration) < iteration) return;
   const SlicGrid& grid = clusters.grid;
   const Geometry<Shape> geometry(grid);
-  const int x0 = static_cast<int>(blockIdx.x) * Shape::cells_x;
-  const int y0 = static_cast<int>(blockIdx.y) * Shape::cells_y;
+  const int first_cell_column = static_cast<int>(blockIdx.x) * Shape::cells_x;
+  const int first_cell_row = static_cast<int>(blockIdx.y) * Shape::cells_y;
   for (int i = static_cast<int>(threadIdx.x); i < Shape::cells; i += Shape::threads) {
-    const int x = x0 + i % Shape::cells_x, y = y0 + i / Shape::cells_x;
+    const int x = first_cell_column + i % Shape::cells_x, y = first_cell_row + i / Shape::cells_x;
     if (x >= grid.columns || y >= grid.rows) continue;
     clusters.sums[(iteration + 2) % 3][grid.index(x, y)] = {};
     clusters.max_distance[(iteration + 2) % 3][grid.index(x, y)] = 0;
   }
   clear_block_sums<Shape>(block_sums);
-  make_candidates(clusters, iteration % 3, x0, y0, candidates);
-  for_each_strip<Shape>(grid, x0, y0, [&](const Strip<Shape>& strip) {
+  make_candidates(clusters, iteration % 3, first_cell_column, first_cell_row, candidates);
+  for_each_strip<Shape>(grid, first_cell_column, first_cell_row, [&](const Strip<Shape>& strip) {
     uint32_t color[kPixels];
     Choice choice[kPixels];
 #pragma unroll
@@ -175,7 +177,8 @@ __global__ __launch_bounds__(Shape::threads) void iterate_slico_kernel(Clusters 
     add_strip_to_block(strip, geometry, color, choice, block_sums);
   });
   __syncthreads();  // the block's sums are complete
-  add_to_clusters<Shape>(clusters, (iteration + 1) % 3, x0, y0, block_sums);
+  add_to_clusters<Shape>(clusters, (iteration + 1) % 3, first_cell_column, first_cell_row,
+                         block_sums);
 }
 
 // Performs the final assignment: writes the cluster code of each pixel.
@@ -185,20 +188,22 @@ __global__ __launch_bounds__(Shape::threads) void slico_codes_kernel(Clusters cl
                                                                      Image<uint8_t> codes,
                                                                      MergeCounts* counts) {
   __shared__ SlicoCandidates<Shape> candidates;
-  const int x0 = static_cast<int>(blockIdx.x) * Shape::cells_x;
-  const int y0 = static_cast<int>(blockIdx.y) * Shape::cells_y;
+  const int first_cell_column = static_cast<int>(blockIdx.x) * Shape::cells_x;
+  const int first_cell_row = static_cast<int>(blockIdx.y) * Shape::cells_y;
   if (blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0) *counts = {};
-  make_candidates(clusters, clusters.executed_iterations(iterations) % 3, x0, y0, candidates);
-  for_each_strip<Shape>(clusters.grid, x0, y0, [&](const Strip<Shape>& strip) {
-    const int first = static_cast<int>(threadIdx.x % 32) / Shape::lanes;
-    for (int row = first; row < min(strip.end, Shape::rows); row += Shape::rows_at_once) {
-      if (!strip.inside) continue;
-      const uint32_t color = clusters.colors(strip.x, strip.y + row);
-      const int candidate = choose(candidates, clusters.scale, strip, color).candidate;
-      codes(strip.x, strip.y + row) =
-          cluster_code(strip.column + candidate % 3 - 1, strip.row + candidate / 3 - 1);
-    }
-  });
+  make_candidates(clusters, clusters.executed_iterations(iterations) % 3, first_cell_column,
+                  first_cell_row, candidates);
+  for_each_strip<Shape>(
+      clusters.grid, first_cell_column, first_cell_row, [&](const Strip<Shape>& strip) {
+        const int first = static_cast<int>(threadIdx.x % 32) / Shape::lanes;
+        for (int row = first; row < min(strip.end, Shape::rows); row += Shape::rows_at_once) {
+          if (!strip.inside) continue;
+          const uint32_t color = clusters.colors(strip.x, strip.y + row);
+          const int candidate = choose(candidates, clusters.scale, strip, color).candidate;
+          codes(strip.x, strip.y + row) =
+              cluster_code(strip.column + candidate % 3 - 1, strip.row + candidate / 3 - 1);
+        }
+      });
 }
 
 }  // namespace

@@ -242,7 +242,7 @@ void SuperpixelBuffers::allocate(const std::shared_ptr<Backend>& backend, const 
   memory_.reserve(colors_, color_stride(size_.width) * (rows + 2 * kPatchRows));
   for (ClusterSums*& sums : sums_) memory_.reserve(sums, cells);
   for (uint32_t*& distances : max_distance_) memory_.reserve(distances, cells);
-  memory_.reserve(moved_, kMaxIterations);
+  memory_.reserve(movement_sums_, kMaxIterations);
   memory_.reserve(codes_, row_stride(size_.width) * rows);
   memory_.reserve(labels_, row_stride(size_.width) * rows);
   if (method == SlicMethod::ece1782) {
@@ -326,8 +326,8 @@ Clusters SuperpixelBuffers::clusters(const SlicGrid& grid, const SlicParams& par
                      static_cast<ptrdiff_t>(color_stride(size_.width) * sizeof(uint32_t))},
                     {sums_[0], sums_[1], sums_[2]}};
   if (params.tolerance > 0) {
-    clusters.moved = moved_;
-    clusters.limit = movement_limit(grid, params);
+    clusters.movement_sums = movement_sums_;
+    clusters.movement_limit = movement_limit(grid, params);
   }
   if (params.variant == SlicVariant::slico) std::copy_n(max_distance_, 3, clusters.max_distance);
   return clusters;

@@ -24,9 +24,9 @@ struct Clusters {
   // Iteration i reads sums[i % 3], adds to sums[(i + 1) % 3], and sets sums[(i + 2) % 3] to zero.
   ClusterSums* sums[3];  // [rows][columns]
   // The sum of the centres' movements in each iteration, in sixteenths of a pixel. Iterations end
-  // when the sum is at most `limit`. The pointer is null if the tolerance is 0.
-  unsigned long long* moved = nullptr;  // [iterations]
-  unsigned long long limit = 0;
+  // when the sum is at most `movement_limit`. The pointer is null if the tolerance is 0.
+  unsigned long long* movement_sums = nullptr;  // [iterations]
+  unsigned long long movement_limit = 0;
   // The sums of the previous frame for a warm start, or null without warm start. `is_compatible` is
   // true if the previous frame had the same grid, colour space and variant.
   ClusterSums* saved_sums = nullptr;  // [rows][columns]
@@ -41,9 +41,9 @@ struct Clusters {
   // Returns the number of executed iterations among the first i iterations. It is less than i if
   // the iterations have converged.
   REGIONS_HD int executed_iterations(int i) const {
-    if (!moved) return i;
+    if (!movement_sums) return i;
     for (int j = 0; j < i; ++j) {
-      if (moved[j] <= limit) return j + 1;
+      if (movement_sums[j] <= movement_limit) return j + 1;
     }
     return i;
   }
@@ -61,7 +61,7 @@ bool allow_16_table_copies();
 void read_colors(const ConstFrame& frame, const ColorReader& reader, const ColorTables& tables,
                  const Clusters& clusters, cudaStream_t stream);
 // Initialises the clusters from seeds or from the saved clusters. Writes sums[0], and sets sums[1]
-// and `moved` to zero.
+// and `movement_sums` to zero.
 void seed(const Clusters& clusters, int iterations, cudaStream_t stream);
 // Runs iteration number `iteration`: assigns the pixels of `rows` and adds them to the sums of
 // their clusters.
@@ -181,7 +181,7 @@ class SuperpixelBuffers {
   uint32_t* colors_ = nullptr;
   ClusterSums* sums_[3] = {};
   uint32_t* max_distance_[3] = {};
-  unsigned long long* moved_ = nullptr;
+  unsigned long long* movement_sums_ = nullptr;
   uint8_t* codes_ = nullptr;
   uint32_t* labels_ = nullptr;
   Owner* owners_ = nullptr;  // this and the next two pointers are null unless method=report
