@@ -288,8 +288,8 @@ REGIONS_INLINE void sum_row(const AssignInput& input, int row, RowSubset row_sub
 // if the choice differs from the choice in the previous pass.
 template <int kLanes>
 struct StripChoices {
-  static constexpr int kBytesAtOnce =
-      std::min(kLanes, 8);  // number of bytes that are compared at once
+  // Number of bytes that are compared at once.
+  static constexpr int kBytesAtOnce = std::min(kLanes, 8);
   uint8_t candidate[kPatchRows][kLanes];
   uint64_t changed[kPatchRows * kLanes / 64] = {};  // one bit per pixel, row by row
 
@@ -537,8 +537,8 @@ class CellBlock {
   }
 
  private:
-  static constexpr int kPadding =
-      kCellMargin + 2;  // number of zeros before the first cell and after the last cell
+  // Number of zeros before the first cell and after the last cell.
+  static constexpr int kPadding = kCellMargin + 2;
   static constexpr int kPitch = kCells + 2 * kPadding;
 
   template <class Vector, class T>

@@ -25,8 +25,8 @@ void convert_row(const Sample* const (&value)[3], int width, const ColorReader& 
 // lookup tables are read pixel by pixel, because the CPU's gather instructions are slower. Vector
 // instructions then compute the colours from the table values.
 constexpr int kChunkPixels = 512;
-using CubeRoots =
-    uint16_t[3][kChunkPixels];  // CIELAB function f() of X, Y and Z; f() is mostly a cube root
+// CIELAB function f() of X, Y and Z; f() is mostly a cube root.
+using CubeRoots = uint16_t[3][kChunkPixels];
 
 void look_up_roots(const uint8_t* const (&value)[3], int begin, int count, CubeRoots& roots) {
   const LabTables& tables = lab_tables();

@@ -249,8 +249,8 @@ void SlicCpu::measure_regions(const FrameTask& job, SuperpixelBuffers& buffers,
 
 void SlicCpu::measure_moments(const FrameTask& job, const Params& params,
                               SuperpixelBuffers& buffers, std::span<Moments> moments) const {
-  if (params.color_space !=
-      ColorSpace::lab) {  // later steps do not need the colours of the clustering
+  // Later steps do not need the colours of the clustering.
+  if (params.color_space != ColorSpace::lab) {
     const ColorReader lab = reader_of(job.in.layout, job.in.color, ColorSpace::lab);
     workers_.parallel_for(band_count(), [&](int band) {
       read_colors(job.in, lab, buffers.colors, first_row(band), first_row(band + 1),

@@ -13,16 +13,16 @@ namespace {
 // Finds the largest fragment of each cluster and stores its fragment_claim().
 void find_largest_fragments(const SuperpixelBuffers& buffers, std::span<const FragmentBand> bands,
                             const SlicGrid& grid) {
-  uint32_t* const area =
-      buffers.graph.chooser;  // enforce_connectivity() has finished with this array
+  // Enforce_connectivity() has finished with this array.
+  uint32_t* const area = buffers.graph.chooser;
   // New labels appear in ascending order: each one is the previous new label plus 1.
-  uint32_t seen = 0;
+  uint32_t label_count = 0;
   for_each_run(bands, [&](const FragmentRun& run) {
-    if (run.label > seen) area[++seen] = 0;
+    if (run.label > label_count) area[++label_count] = 0;
     area[run.label] += run.length;
   });
   std::fill_n(buffers.largest_fragment, grid.cells(), 0);
-  for (uint32_t label = 1; label <= seen; ++label) {
+  for (uint32_t label = 1; label <= label_count; ++label) {
     const auto [x, y] = buffers.graph.first_pixel[label];
     const uint32_t first = y * static_cast<uint32_t>(grid.size.width) + x;
     uint64_t& largest = buffers.largest_fragment[cluster_at(buffers.codes(x, y), x, y, grid)];

@@ -49,8 +49,8 @@ __global__ __launch_bounds__(kThreads) void count_kernel(ConstLabelMap labels, B
   const int top = (static_cast<int>(blockIdx.y) * (kThreads / 32) + warp) * kRows;
   const int end = min(top + kRows, labels.height);
   const bool inside = x < labels.width;
-  Uint64 current_pair =
-      0;  // labels of the pixel and its left neighbour; mostly equal in the next row
+  // Labels of the pixel and its left neighbour; mostly equal in the next row.
+  Uint64 current_pair = 0;
   uint32_t sides = 0;
   for (int y = top; y < end; ++y) {  // all lanes have the same `end`
     const uint32_t label = inside ? labels(x, y) : 0;
@@ -66,8 +66,8 @@ __global__ __launch_bounds__(kThreads) void count_kernel(ConstLabelMap labels, B
     // of such a group adds the sides of the whole group.
     const Uint64 above_pair =
         inside && y > 0 ? key_of(label, labels(x, y - 1), borders.capacity) : 0;
-    const Uint64 before = __shfl_up_sync(kAllLanes, above_pair, 1);
-    const bool begins = lane == 0 || before != above_pair;
+    const Uint64 previous_pair = __shfl_up_sync(kAllLanes, above_pair, 1);
+    const bool begins = lane == 0 || previous_pair != above_pair;
     const unsigned begin = __ballot_sync(kAllLanes, begins);
     if (!begins) continue;
     const unsigned later = begin & ~((2u << lane) - 1);

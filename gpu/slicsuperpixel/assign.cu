@@ -28,7 +28,7 @@ struct alignas(8) Counter {  // aligned, so that it is loaded and stored by one 
   uint32_t even, odd;
 
   __device__ void add(uint32_t color, int row) {
-    const uint32_t second_row = __byte_perm(color, 0, 0x4341);  // bytes 1 and 3
+    const uint32_t second_row = __byte_perm(color, 0, 0x4341);  // component 1, row
     *this = Counter{even + (color & 0x00ff00ffu),
                     odd + second_row + (1u << kCountShift) + (static_cast<uint32_t>(row) << 16)};
   }
@@ -129,8 +129,8 @@ __global__ __launch_bounds__(Shape::threads, Shape::blocks) void iterate_kernel(
         for (int candidate = 0; candidate < kCandidates; ++candidate)
           counter[candidate][lane] = {0, 0};
 #pragma unroll 1
-        for (int k = 0; k < Shape::stack;
-             ++k) {  // an unrolled loop would require too many registers
+        for (int k = 0; k < Shape::stack; ++k) {
+          // This loop is not unrolled, because it would then require too many registers.
           uint32_t color[kPixels];
           int best[kPixels];
           read_strip<kRowStep>(clusters.colors, strip, first, color);

@@ -159,8 +159,8 @@ __device__ void for_each_in_block(Visit visit) {
 // Loads the sums of a cluster from the L2 cache.
 __device__ inline ClusterSums fetch_sums(const ClusterSums* sums) {
   static_assert(sizeof(ClusterSums) == 3 * sizeof(uint2));
-  const auto* const from =
-      reinterpret_cast<const uint2*>(sums);  // the array is sufficiently aligned
+  // The array is aligned for 8-byte loads.
+  const auto* const from = reinterpret_cast<const uint2*>(sums);
   const uint2 first = __ldcg(from), second = __ldcg(from + 1), third = __ldcg(from + 2);
   return {{first.x, first.y, second.x}, second.y, third.x, third.y};
 }

@@ -12,8 +12,8 @@
 namespace regions::slicsuperpixel {
 namespace {
 
-constexpr int kLastCandidate =
-    kCandidates - 1;               // candidate 8 is handled separately from candidates 0..7
+// Candidate 8 is handled separately from candidates 0..7.
+constexpr int kLastCandidate = kCandidates - 1;
 constexpr int kCountedAtOnce = 8;  // pixels per lane; 8 values of at most 255 sum to less than 2048
 
 // The sums of one lane's pixels that chose one candidate. `even` contains the sums of components 0
@@ -59,7 +59,7 @@ class LaneCounters {
                  : "r"(at)
                  : "memory");
     sum.even += color & 0x00ff00ffu;
-    sum.odd += __byte_perm(color, 0, 0x4341) + (1u << 24);  // bytes 1 and 3
+    sum.odd += __byte_perm(color, 0, 0x4341) + (1u << 24);  // component 1, row, count
     asm volatile("st.shared.v2.u32 [%0], {%1, %2};" ::"r"(at), "r"(sum.even), "r"(sum.odd)
                  : "memory");
   }
@@ -175,8 +175,8 @@ struct SumPlan {
  private:
   static constexpr uint32_t kHalfOne = 0x3c00;  // the bits of 1.0 as a half-precision float
   static constexpr uint32_t both(uint32_t low, uint32_t high) { return low | high << 16; }
-  static constexpr uint32_t half(
-      uint32_t value) {  // returns the bits of an integer 0..15 as a half-precision float
+  // Returns the bits of an integer 0..15 as a half-precision float.
+  static constexpr uint32_t half(uint32_t value) {
     uint32_t power = 1, exponent = 15;
     while (2 * power <= value) power *= 2, ++exponent;
     return value == 0 ? 0 : exponent << 10 | (value - power) * (1024 / power);

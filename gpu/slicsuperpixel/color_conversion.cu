@@ -160,8 +160,8 @@ struct FourBytePixels {
 // four pixels per lane. A warp processes every kWarps-th chunk.
 struct ChunkGrid {
   int chunks_per_row, cell_height;
-  uint32_t row_reciprocal,
-      cell_reciprocal;  // 2^32 / chunks_per_row and 2^32 / cell_height, rounded up
+  // 2^32 / chunks_per_row and 2^32 / cell_height, rounded up
+  uint32_t row_reciprocal, cell_reciprocal;
   // The distance from a chunk to the next chunk of the same warp: in rows of the picture, in chunks
   // of the row, and in rows of the cell.
   int step_rows, step_chunks, step_cell_rows;

@@ -21,8 +21,8 @@ enum Ece1782Step : int {
   kSeveralPixels = 6,  // several pixels per thread, loaded together
   kFloatDistances = 7  // colour distances in floats, position distances in integers
 };
-inline constexpr int kMinEce1782Cell =
-    8;  // minimum side in pixels; limits the memory of the accumulators
+// Minimum width and height of a cell, in pixels. It limits the memory of the accumulators.
+inline constexpr int kMinEce1782Cell = 8;
 
 // The superpixel that owns a pixel.
 struct alignas(4) Owner {
@@ -31,7 +31,7 @@ struct alignas(4) Owner {
 
 // The mean colour and position of a superpixel.
 struct Ece1782Mean {
-  int color[3];  // component + 128
+  int color[3];  // mean of (component + 128)
   int x, y;      // position in the picture
   int alive;     // 0 if the superpixel has no pixels; then it never gets pixels again
 };
@@ -41,7 +41,7 @@ struct Ece1782 {
   SlicGrid grid;
   Image<uint32_t> colors;  // in the format of Clusters::colors
   float factor;            // weight of squared position distances relative to colour distances
-  int step;                // Ece1782Step
+  int step;                // the Ece1782Step that is used
   Image<Owner> owners;
   // The accumulators of each superpixel: one for each of the nine cells whose pixels it can own, in
   // raster order. Before step kAccumulators only the first accumulator is used. Positions are

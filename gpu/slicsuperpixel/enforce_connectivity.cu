@@ -31,10 +31,10 @@ __global__ __launch_bounds__(kThreads) void follow_choices_kernel(MergePass pass
   }
 }
 
-// Returns the edge between the current roots of an edge's fragments and offers the fragments to
-// each other as choices. Returns two equal values if the edge is no longer needed. The parent of a
-// fragment is its root: the fragment was a root when the edge was written and has been merged at
-// most once.
+// Updates an edge after a round. Returns the current roots of its two fragments, and offers the
+// fragments to each other as choices. Returns two equal values if the edge is no longer needed. The
+// parent of a fragment is its root: the fragment was a root when the edge was written and has been
+// merged at most once.
 __device__ uint2 update_edge(const MergePass& pass, const uint2& edge, int parity) {
   if (edge.x == edge.y) return {};
   const uint32_t* const parent = pass.fragments.parent;

@@ -15,8 +15,8 @@ using Tile = FragmentTile;
 // Constants of the kernel. A block processes one tile, and each thread has 16 pixels of the tile.
 struct ChoiceTile {
   static constexpr int threads = 256;
-  static constexpr int max_shared_infos =
-      512;                            // number of components whose data are in shared memory
+  // Number of components whose data are in shared memory.
+  static constexpr int max_shared_infos = 512;
   static constexpr int pairs = 1024;  // size of the hash table of component pairs
   static constexpr int probes = 4;    // number of entries that are tried per pair
 };

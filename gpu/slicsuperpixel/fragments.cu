@@ -20,8 +20,8 @@ using Tile = FragmentTile;
 constexpr int kGatherThreads = 128;
 
 constexpr int kSegmentPixels = 16;  // pixels per thread
-constexpr int kSegmentsPerRow =
-    Tile::width / kSegmentPixels;  // number of segments per row of the tile
+// Number of segments per row of the tile.
+constexpr int kSegmentsPerRow = Tile::width / kSegmentPixels;
 static_assert(Tile::threads * kSegmentPixels == Tile::pixels);
 
 // The runs of a tile and their union-find forest, in shared memory.
@@ -63,7 +63,7 @@ struct SegmentPosition {
 
 // The segment of a thread. Its words have one bit per pixel.
 struct Segment : SegmentPosition {
-  uint32_t starts;         // set at first pixels of runs
+  uint32_t starts;         // set at pixels where a run starts
   uint32_t same_as_above;  // set if the pixel above is in this tile and has the same code
   // True if the first pixel, its left neighbour, and the pixels above these two have the same code.
   bool continues_left;
@@ -126,7 +126,7 @@ __device__ inline void find_runs(TileForest& forest, const Segment& segment) {
         static_cast<uint16_t>(kSegmentPixels * thread + __ffs(static_cast<int>(bits)) - 1);
   }
   if (thread == 0) forest.run_count = all;
-  __syncthreads();  // starts, runs_before, start_pixel and runs are written
+  __syncthreads();  // starts, runs_before, start_pixel and run_count are written
 }
 
 // Calls visit(run, exists) for every Tile::threads-th run. All lanes of a warp make the same number
@@ -177,8 +177,8 @@ __device__ inline void flatten_runs(TileForest& forest) {
   for (uint32_t start = threadIdx.x; start < forest.run_count; start += kBatch * kThreads) {
     uint32_t entry[kBatch], above[kBatch];
 #pragma unroll
-    for (uint32_t k = 0; k < kBatch;
-         ++k) {  // run 0 replaces missing runs; it is a root and does not change
+    for (uint32_t k = 0; k < kBatch; ++k) {
+      // Run 0 replaces missing runs. It is a root and does not change.
       entry[k] = parent[start + k * kThreads < forest.run_count ? start + k * kThreads : 0];
     }
     bool jumped = true;
@@ -274,8 +274,8 @@ __device__ inline void merge_seam(const Fragments& fragments, const SeamContact&
   }
   // Skips pairs that the previous lane also has. No component touches itself, so 0 is not a pair.
   const uint64_t pair = is_merged ? static_cast<uint64_t>(contact.component) << 32 | other : 0;
-  const uint64_t before = __shfl_up_sync(kAllLanes, pair, 1);
-  if (threadIdx.x % 32 > 0 && before == pair) is_merged = false;
+  const uint64_t previous_pair = __shfl_up_sync(kAllLanes, pair, 1);
+  if (threadIdx.x % 32 > 0 && previous_pair == pair) is_merged = false;
   unite(fragments.parent, contact.component, other, is_merged);
 }
 
@@ -384,8 +384,8 @@ __device__ void number_roots(TileForest& forest, const Fragments& fragments,
 // The sums of the pixels of a thread's segment that belong to one run.
 struct RunSums {
   uint32_t area = 0;
-  uint32_t even = 0,
-           odd = 0;  // sums of colour components 0 and 2, 16 bits each; sum of component 1
+  uint32_t even = 0;  // sums of colour components 0 and 2, 16 bits each
+  uint32_t odd = 0;   // sum of colour component 1
 
   __device__ void add(uint32_t color) {
     ++area;
@@ -550,7 +550,7 @@ __global__ __launch_bounds__(kGatherThreads) void gather_fragments_kernel(Fragme
     const uint32_t first = fragments.first_pixel[id];
     const uint32_t root = fragments.find_root(id);
     if (root == id) continue;
-    fragments.parent[id] = root;  // other threads only find the same root sooner
+    fragments.parent[id] = root;  // this only shortens the path of other threads
     fragments.add(root, sums);
     atomicMin(fragments.first_pixel + root, first);
   }

@@ -26,8 +26,8 @@ struct FragmentTile {
   static constexpr int rows = 64;
   static constexpr int pixels = width * rows;
   static constexpr int threads = 256;
-  static constexpr int max_shared_sums =
-      512;  // number of components whose sums are in shared memory
+  // Number of components whose sums are in shared memory.
+  static constexpr int max_shared_sums = 512;
 };
 
 // Launch parameters of the merge rounds. The first rounds are wide: each one runs two kernels with
@@ -96,8 +96,8 @@ struct Fragments {
   uint32_t* parent;
   uint32_t* first_pixel;  // first pixel of the fragment, y * stride + x
   Fragment* sums;         // area and colour sums
-  uint32_t*
-      rank_histogram;  // [RetentionRule::kRanks] number of fragments of each rank; 0 between frames
+  // [RetentionRule::kRanks] number of fragments of each rank; 0 between frames
+  uint32_t* rank_histogram;
   uint32_t* min_rank;  // lowest retained rank, see RetentionRule::bound()
   // choice_of() a neighbour, with its first pixel as index; even and odd rounds use different
   // arrays

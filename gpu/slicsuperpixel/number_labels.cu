@@ -24,11 +24,11 @@ __global__ __launch_bounds__(kThreads) void mark_first_pixels_kernel(Fragments f
     __syncwarp();
     if (start + lane >= tile.count) continue;
     const uint32_t id = tile.id(fragments, start + lane);
-    const uint32_t first =
-        fragments.first_pixel[id];  // loaded early, before the search for the root
+    // Loaded early, before the search for the root.
+    const uint32_t first = fragments.first_pixel[id];
     const uint32_t root = fragments.find_root(id);
     if (root != id) {
-      fragments.parent[id] = root;  // other threads only find the same root sooner
+      fragments.parent[id] = root;  // this only shortens the path of other threads
       continue;
     }
     const auto stride = static_cast<uint32_t>(fragments.stride);
@@ -123,7 +123,7 @@ struct RowPrefixSums {
                           OverlappedWork overlapped_work) {
     constexpr int kWarps = Tile::threads / 32;
     const int height = fragments.size.height, warp = static_cast<int>(threadIdx.x / 32);
-    uint32_t earlier = 0;
+    uint32_t earlier_count = 0;
     for (int start = 0; start << shift < height; start += kBatch * Tile::threads) {
       const int entry = start + kBatch * static_cast<int>(threadIdx.x);
       uint32_t thread_sum = 0;
@@ -141,16 +141,16 @@ struct RowPrefixSums {
       if (start > 0) __syncthreads();  // all threads have read the previous warp_sums
       if (threadIdx.x % 32 == 31) warp_sums[warp] = inclusive_sum;
       __syncthreads();  // warp_sums is complete
-      uint32_t sum = earlier + inclusive_sum - thread_sum;
+      uint32_t sum = earlier_count + inclusive_sum - thread_sum;
 #pragma unroll
       for (int w = 0; w < kWarps; ++w) {
         if (w < warp) sum += warp_sums[w];
-        earlier += warp_sums[w];
+        earlier_count += warp_sums[w];
       }
       if (entry << shift < height) batch_prefix[entry / kBatch] = sum;
     }
     __syncthreads();  // row_prefix and batch_prefix are complete
-    if (blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0) *fragments.total = earlier;
+    if (blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0) *fragments.total = earlier_count;
   }
 };
 
@@ -209,7 +209,7 @@ __device__ void write_four(const LabelMap& to, bool is_aligned, int x, int y,
 // first pixels.
 __global__ __launch_bounds__(Tile::threads) void write_labels_kernel(Fragments fragments,
                                                                      LabelMap to, bool is_aligned) {
-  __shared__ uint32_t label[Tile::pixels];  // by component number
+  __shared__ uint32_t label[Tile::pixels];  // indexed by component number
   __shared__ uint32_t warp_sums[Tile::threads / 32];
   __shared__ RootTable roots;
   extern __shared__ uint32_t prefix_memory[];

@@ -31,7 +31,7 @@ __global__ __launch_bounds__(kThreads) void flatten_kernel(Fragments fragments) 
     __syncwarp();
     if (start + lane >= tile.count) continue;
     const uint32_t id = tile.id(fragments, start + lane), root = fragments.find_root(id);
-    if (root != id) fragments.parent[id] = root;  // other threads only find the same root sooner
+    if (root != id) fragments.parent[id] = root;  // this only shortens the path of other threads
   }
 }
 

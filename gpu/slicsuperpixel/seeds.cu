@@ -7,8 +7,8 @@
 namespace regions::slicsuperpixel {
 namespace {
 
-constexpr int kThreads =
-    64;  // small blocks, because there are few threads, which mostly wait for memory
+// Small blocks, because there are few threads, which mostly wait for memory.
+constexpr int kThreads = 64;
 constexpr int kSeedLanes = 16;  // lanes per seed; nine of them handle a pixel each
 
 __device__ inline size_t thread_index() {

@@ -145,8 +145,8 @@ __global__ __launch_bounds__(Shape::threads) void iterate_slico_kernel(Clusters 
                                                                        RowSubset rows) {
   constexpr int kPixels = Shape::rows / Shape::rows_at_once;
   __shared__ SlicoCandidates<Shape> candidates;
-  __shared__ uint32_t
-      block_sums[Shape::halo][kSumWords + 1];  // the last word is the largest distance
+  // The last word of each row is the largest colour distance of a cluster.
+  __shared__ uint32_t block_sums[Shape::halo][kSumWords + 1];
   // All threads of the grid take the same branch.
   if (clusters.executed_iterations(iteration) < iteration) return;
   const SlicGrid& grid = clusters.grid;

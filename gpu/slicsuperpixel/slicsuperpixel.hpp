@@ -111,9 +111,10 @@ void measure_records(ConstLabelMap labels, const ConstFrame& frame, const Image<
                      const Records& records, cudaStream_t stream);
 // The data by which warm start finds the superpixel that continues each cluster.
 struct Tracks {
-  unsigned long long* largest_fragment =
-      nullptr;                 // [rows][columns] fragment_claim() of each cluster
-  uint32_t* spares = nullptr;  // [rows][columns] superpixel id or kNoTrack
+  // [rows][columns] fragment_claim() of each cluster
+  unsigned long long* largest_fragment = nullptr;
+  // [rows][columns] superpixel id or kNoTrack
+  uint32_t* spares = nullptr;
 };
 // Finds the largest fragment of each cluster. Call it between gather_fragments() and
 // enforce_connectivity().

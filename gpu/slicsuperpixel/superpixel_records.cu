@@ -291,9 +291,9 @@ struct LabelWriter {
 struct BoundaryWriter {
   __device__ void write(ConstLabelMap labels, const Frame& out, int x, int y) const {
     const uint32_t label = labels(x, y);
-    const bool begins =
+    const bool is_boundary =
         (x > 0 && labels(x - 1, y) != label) || (y > 0 && labels(x, y - 1) != label);
-    *reinterpret_cast<uint8_t*>(out.at(0, x, y)) = begins ? 255 : 0;
+    *reinterpret_cast<uint8_t*>(out.at(0, x, y)) = is_boundary ? 255 : 0;
   }
 };
 
