@@ -1,7 +1,8 @@
-// The assignment step of SLIC on the CPU.
+// The assignment step of SLIC on the CPU: each pixel chooses the nearest cluster.
 //
-// Scores are small integers stored in floats. Additions and multiplications are therefore exact in
-// any order, fused or not, and the compiler may use any instruction set.
+// Scores are small integers stored in floats. Additions and multiplications are therefore exact.
+// The result depends neither on their order nor on fused operations, so the compiler may use any
+// instruction set.
 #include <type_traits>
 
 #include "cpu/slicsuperpixel/assign_passes.hpp"
@@ -9,7 +10,8 @@
 namespace regions {
 namespace {
 
-// The nine candidates of kLanes cells. Colour coefficients and row slopes are in units of scores.
+// The nine candidate clusters of kLanes cells, as vectors with one cell per lane. `row` is the
+// score per row, and `color` is the score per unit of a colour component.
 template <int lanes>
 struct Candidates {
   static constexpr int kLanes = lanes;
@@ -24,12 +26,12 @@ struct Candidates {
   REGIONS_INLINE Candidates(const CellRow& cells, int first) {
     const SlicGrid& grid = cells.grid;
     const SlicScale& scale = cells.input.scale;
-    const auto make = [&](const Center& center, int dx, int dy) {
+    const auto make_candidate = [&](const Center& center, int dx, int dy) {
       return candidate_at(center, dx, dy, grid, scale);
     };
 #pragma GCC unroll 9
     for (int candidate = 0; candidate < kCandidates; ++candidate) {
-      const CandidateVectors<kLanes> vectors(cells, first, candidate, make);
+      const CandidateVectors<kLanes> vectors(cells, first, candidate, make_candidate);
       base[candidate] = vectors.base;
       column[candidate] = vectors.column;
       down[candidate] = vectors.down;
@@ -41,8 +43,8 @@ struct Candidates {
   }
 };
 
-// A strip with SLIC's distance: neighbouring columns of one patch, or one column of several small
-// cells.
+// A ChoosingStrip with SLIC's distance. Its lanes are neighbouring columns of one patch, or the
+// same column of several small cells.
 template <int lanes, LaneContent content>
 class Strip {
  public:
@@ -59,12 +61,12 @@ class Strip {
   REGIONS_INLINE Strip(const View& view, int u, int patch, RowSubset row_subset) : view_(view) {
 #pragma GCC unroll 9
     for (int candidate = 0; candidate < kCandidates; ++candidate) {
-      const Ints start = view.starts(candidate, u, patch);
+      const Ints start_score = view.start_scores(candidate, u, patch);
       const auto phase = static_cast<float>(row_subset.phase),
                  step = static_cast<float>(row_subset.step);
-      start_[candidate] =
-          __builtin_convertvector(start, Floats) + phase * view.select(view.all.row[candidate]);
-      increment_[candidate] = step * view.select(view.all.row[candidate]);
+      next_row_score_[candidate] = __builtin_convertvector(start_score, Floats) +
+                                   phase * view.select(view.all.row[candidate]);
+      score_per_step_[candidate] = step * view.select(view.all.row[candidate]);
     }
   }
   // Returns the nearest candidate of each pixel of the next row.
@@ -79,21 +81,24 @@ class Strip {
     }
     return __builtin_convertvector(best, Ints) & 15;
   }
+  // SLIC does not use the largest colour distances, so these two functions are empty.
   REGIONS_INLINE void record_distances(const Ints&) {}
   REGIONS_INLINE void merge_distances(int, const RowSums&, int) const {}
 
  private:
+  // Returns the score of a candidate for the pixels of the current row and moves on to the next
+  // row.
   REGIONS_INLINE Floats score(int candidate, const Floats (&color)[3]) {
-    Floats sum = start_[candidate];
-    start_[candidate] += increment_[candidate];
+    Floats sum = next_row_score_[candidate];
+    next_row_score_[candidate] += score_per_step_[candidate];
     for (int c = 0; c < 3; ++c) sum += view_.select(view_.all.color[c][candidate]) * color[c];
     return sum;
   }
   using Slope = std::conditional_t<content == LaneContent::pixels, float, Floats>;
   const View view_;
-  // score of each candidate at the next row, without the pixel's colour
-  Floats start_[kCandidates];
-  Slope increment_[kCandidates];  // from one row that takes part to the next one
+  // score of each candidate in the next row, without the terms for the pixel's colour
+  Floats next_row_score_[kCandidates];
+  Slope score_per_step_[kCandidates];  // change of the score between used rows
 };
 
 using Passes = PassDispatch<Strip>;
@@ -113,7 +118,7 @@ void reassign_pixels(const AssignInput& input, int row, RowSubset row_subset, Im
 
 void write_cluster_codes(const AssignInput& input, int row, Image<uint8_t> codes) {
   if (input.cells.is_slico()) return write_slico_codes(input, row, codes);
-  Passes::code(input, row, codes);
+  Passes::write_codes(input, row, codes);
 }
 
 void assign_and_sum_cells(const CellInput& input, int row, const CellSumRow (&sums)[3]) {
@@ -123,7 +128,7 @@ void assign_and_sum_cells(const CellInput& input, int row, const CellSumRow (&su
 
 void write_cell_codes(const CellInput& input, int row, Image<uint8_t> codes) {
   if (input.is_slico()) return write_slico_cell_codes(input, row, codes);
-  Passes::code_small_cells(input, row, codes);
+  Passes::write_small_cell_codes(input, row, codes);
 }
 
 }  // namespace regions

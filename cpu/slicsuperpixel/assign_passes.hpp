@@ -1,9 +1,9 @@
-// The passes over the pixels of one row of cells: assigning each pixel to a cluster, adding it to
-// the cluster's sums, and writing cluster codes.
+// The passes over the pixels of one row of cells. They assign each pixel to a cluster, add it to
+// the cluster's sums, or write its cluster code.
 //
-// The passes are templates. `Strip` says how the distance to a cluster is computed (SLIC in
-// assign.cpp, SLICO in slico.cpp), `kLanes` is the width of the vectors, and `LaneContent` says
-// what one lane holds.
+// The passes are templates. The parameter `Strip` computes the distance to a cluster (for SLIC in
+// assign.cpp, for SLICO in slico.cpp). `kLanes` is the number of lanes of a vector, and
+// `LaneContent` says whether a lane holds a pixel or a cell.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +14,7 @@
 
 namespace regions {
 
-// A row of cells with the cluster centres of the row above it, of the row itself and of the row
-// below it.
+// A row of cells, and the cluster centres of the previous row, of the same row and of the next row.
 struct CellRow {
   const CellInput& input;
   const SlicGrid grid;
@@ -29,22 +28,24 @@ struct CellRow {
         centers{cells.memory.center_row(cells.center_set, cell_row - 1, grid),
                 cells.memory.center_row(cells.center_set, cell_row, grid),
                 cells.memory.center_row(cells.center_set, cell_row + 1, grid)} {}
+  // First image row of the cells, and number of their image rows inside the picture.
   int top() const { return row * grid.height; }
   int rows() const { return std::min(grid.height, grid.size.height - top()); }
 };
 
-// Candidate number `candidate` (0..8) of kLanes consecutive cells, one cell per lane. make(center,
-// dx, dy) computes the Candidate of a cluster that has pixels.
+// Candidate number `candidate` (0..8) of kLanes consecutive cells, with one cell per lane. The
+// members have the meaning of the members of Candidate. make_candidate(center, dx, dy) returns the
+// Candidate for a cluster that has pixels; (dx, dy) is the offset of the cluster's cell in pixels.
 template <int kLanes>
 struct CandidateVectors {
   using Ints = typename Vectors<kLanes>::Ints;
   Ints base, column, down, row, color[3];
   Ints alive;                   // -1 if the cluster has pixels, else 0
-  Ints stored[3], stored_base;  // copied from CellCenterRow
+  Ints stored[3], stored_base;  // colour and `base`, copied from CellCenterRow
 
   template <std::invocable<const Center&, int, int> Make>
   REGIONS_INLINE CandidateVectors(const CellRow& cells, int first_column, int candidate,
-                                  Make make) {
+                                  Make make_candidate) {
     const SlicGrid& grid = cells.grid;
     const int dx = candidate % 3 - 1, dy = candidate / 3 - 1;
     const CellCenterRow& from = cells.centers[candidate / 3];
@@ -54,14 +55,15 @@ struct CandidateVectors {
     }
     std::memcpy(bases, from.base + first_column + dx, sizeof bases);
     for (int i = 0; i < kLanes; ++i) {
-      // The stored values of an empty cluster are arbitrary and could overflow the score.
+      // The stored values of a cluster without pixels are arbitrary. They are replaced by zeros,
+      // because they could overflow the score.
       const int mask = bases[i] == CellCenterRow::kEmpty ? 0 : -1;
       const Center center = {{part[0][i] & mask, part[1][i] & mask, part[2][i] & mask},
                              bases[i] & mask,
                              part[3][i] & mask,
                              part[4][i] & mask,
                              true};
-      const Candidate computed = make(center, dx * grid.width, dy * grid.height);
+      const Candidate computed = make_candidate(center, dx * grid.width, dy * grid.height);
       parts[0][i] = computed.base;
       parts[1][i] = computed.column;
       parts[2][i] = computed.row;
@@ -88,12 +90,13 @@ struct CandidateVectors {
   }
 };
 
-// The lanes of a vector hold neighbouring pixels of one cell, or the same pixel (u, v) of
-// neighbouring cells.
+// The content of a vector's lanes: neighbouring pixels of one cell (`pixels`), or the same pixel
+// (u, v) of neighbouring cells (`cells`).
 enum class LaneContent : uint8_t { pixels, cells };
 
-// Gives a strip access to the candidates of kLanes cells. If lanes are pixels, it selects the
-// candidates of cell `cell`; if lanes are cells, it passes whole vectors on.
+// Gives a strip access to the candidates of kLanes cells. If lanes hold pixels, select() returns
+// the value of cell `cell`. If lanes hold cells, select() returns the vector with the values of all
+// cells.
 template <LaneContent content, class Candidates>
 struct CandidateView {
   const Candidates& all;
@@ -107,10 +110,10 @@ struct CandidateView {
       return part;
     }
   }
-  // Returns the scores at the first row of patch `patch`: for column u and the following columns if
-  // lanes are pixels, for column u of each cell if lanes are cells. Small cells have one patch
-  // only.
-  REGIONS_INLINE auto starts(int candidate, int u, int patch) const {
+  // Returns the scores of a candidate in the first row of patch `patch`, without the terms for the
+  // pixels' colours. If lanes hold pixels, the scores are for column `u` and the following columns.
+  // If lanes hold cells, they are for column `u` of each cell; small cells have only one patch.
+  REGIONS_INLINE auto start_scores(int candidate, int u, int patch) const {
     using Vector = Vectors<Candidates::kLanes>;
     typename Vector::Ints first = {};
     if constexpr (content == LaneContent::pixels) {
@@ -125,54 +128,60 @@ struct CandidateView {
   }
 };
 
-inline constexpr int kNoCandidate = 15;  // marks a pixel outside the picture
+inline constexpr int kNoCandidate = 15;  // candidate number of a lane without a pixel of the cell
 
-// Sums of at most kRows rows of a strip for each candidate. Two integers per lane hold all sums.
+// The sums of the pixels that chose each candidate, for at most kRows rows of a strip. Two integers
+// per lane and candidate hold all sums in bit fields.
 template <int kLanes>
 struct StripSums {
   using Ints = typename Vectors<kLanes>::Ints;
   static constexpr int kRows = 16;
-  // lowest bit of the count: 16 pixels of at most 255 sum to less than 1 << 12
-  static constexpr int kCount = 12;
-  // lowest bit of the row sum: the count of 16 pixels is below 1 << (17 - 12)
-  static constexpr int kRow = 17;
+  // Lowest bit of the number of pixels. The bits below hold the sum of component 2, which is less
+  // than 1 << 12 for 16 pixels of at most 255.
+  static constexpr int kCountShift = 12;
+  // Lowest bit of the sum of row numbers. The number of pixels, at most 16, fits in bits 12 to 16.
+  static constexpr int kRowShift = 17;
 
-  Ints first_second[kCandidates];  // components 0 and 1, 16 bits each
-  Ints rest[kCandidates];          // component 2, count, sum of rows
+  Ints first_second[kCandidates];      // sums of components 0 and 1, 16 bits each
+  Ints third_count_rows[kCandidates];  // sum of component 2, number of pixels, sum of rows
 
   REGIONS_INLINE StripSums() {
 #pragma GCC unroll 9
     for (int candidate = 0; candidate < kCandidates; ++candidate) {
-      first_second[candidate] = rest[candidate] = Ints{};
+      first_second[candidate] = third_count_rows[candidate] = Ints{};
     }
   }
-  // `v` is the row, counted from the first row of the first patch. It is below 64, because at most
-  // four patches share sums (with a row step of 4).
+  // Adds one pixel per lane to the sums of its candidate. `v` is the image row, counted from the
+  // first row of the first patch. It is below 64, because at most four patches share one set of
+  // sums.
   REGIONS_INLINE void add(const Ints& candidates, const Ints (&pixel)[3], int v) {
     const Ints first_two = (pixel[0] + kColorBias) | (pixel[1] + kColorBias) << 16;
-    const Ints others = pixel[2] + (kColorBias + (1 << kCount) + (v << kRow));
+    const Ints others = pixel[2] + (kColorBias + (1 << kCountShift) + (v << kRowShift));
 #pragma GCC unroll 9
     for (int candidate = 0; candidate < kCandidates; ++candidate) {
       const Ints chosen = candidates == candidate;
       first_second[candidate] =
           chosen ? first_second[candidate] + first_two : first_second[candidate];
-      rest[candidate] = chosen ? rest[candidate] + others : rest[candidate];
+      third_count_rows[candidate] =
+          chosen ? third_count_rows[candidate] + others : third_count_rows[candidate];
     }
   }
-  // Adds the sums of one candidate to its cluster. The strip starts at column `u` and row `top` of
-  // the cell.
+  // Adds the sums of one candidate to the sums of its cluster. The strip starts at column `u` and
+  // row `top` of the cell.
   REGIONS_INLINE void add_to(int candidate, int u, int top, const SlicGrid& grid,
                              PackedSums& sums) const {
-    const Ints n = rest[candidate] >> kCount & ((1 << (kRow - kCount)) - 1);
-    const Ints third_row = (rest[candidate] & ((1 << kCount) - 1)) | rest[candidate] >> kRow << 16;
-    const auto four = Vectors<kLanes>::sum_lanes_of_four(first_second[candidate], third_row, n,
-                                                         n * Vectors<kLanes>::lane_numbers());
-    const auto all = [&](int i) { return static_cast<uint32_t>(four[i]); };
-    // Cluster sums count positions from the corner of the cluster's search window, one cell left of
-    // and above its own cell.
+    const Ints n =
+        third_count_rows[candidate] >> kCountShift & ((1 << (kRowShift - kCountShift)) - 1);
+    const Ints third_row = (third_count_rows[candidate] & ((1 << kCountShift) - 1)) |
+                           third_count_rows[candidate] >> kRowShift << 16;
+    const auto lane_sums = Vectors<kLanes>::sum_lanes_of_four(first_second[candidate], third_row, n,
+                                                              n * Vectors<kLanes>::lane_numbers());
+    const auto all = [&](int i) { return static_cast<uint32_t>(lane_sums[i]); };
+    // Positions in cluster sums are relative to the upper left corner of the cluster's search
+    // window, which is one cell to the left of and one cell above the cluster's own cell.
     const int left = u + (2 - candidate % 3) * grid.width;
     const int above = top + (2 - candidate / 3) * grid.height;
-    sums.part[0] += all(0) & 0xffff;  // at most 256 pixels of 255: below 2^16
+    sums.part[0] += all(0) & 0xffff;  // at most 256 pixels of at most 255: below 2^16
     sums.part[1] += all(0) >> 16;
     sums.part[2] += all(1) & 0xffff;
     sums.part[3] += all(3) + all(2) * static_cast<uint32_t>(left);
@@ -190,9 +199,9 @@ REGIONS_INLINE void load_pixels(const ColorPlanes& colors, int x, int y,
 }
 
 // A strip is a vector of pixels that moves down the rows of one patch. choose() returns the nearest
-// candidate of each lane's pixel; it is called once for each row that takes part, from top to
-// bottom. SLICO also keeps the largest colour distances: record_distances() is called after each
-// row, merge_distances() once at the end.
+// candidate for the pixel of each lane. It is called once per used row, from top to bottom. SLICO
+// also computes the largest colour distances: it needs a call of record_distances() after each row,
+// and a call of merge_distances() per candidate at the end.
 template <class S>
 concept ChoosingStrip = std::constructible_from<S, const typename S::View&, int, int, RowSubset> &&
     requires(S strip, const typename Vectors<S::kLanes>::Ints& candidates,
@@ -203,7 +212,7 @@ concept ChoosingStrip = std::constructible_from<S, const typename S::View&, int,
   strip.merge_distances(0, sums, 0);
 };
 
-// Stores the first `count` bytes, or the whole vector if `count` is larger.
+// Stores the first `count` bytes of a vector, or all bytes if the vector has fewer.
 template <int kLanes>
 REGIONS_INLINE void store_bytes(const typename Vectors<kLanes>::Bytes& bytes, int count,
                                 uint8_t* to) {
@@ -214,7 +223,8 @@ REGIONS_INLINE void store_bytes(const typename Vectors<kLanes>::Bytes& bytes, in
   }
 }
 
-// Calls visit(view, column) for each cell of a row. `view` gives access to the cell's candidates.
+// Calls visit(view, column) for each cell of a row of cells. `view` gives access to the candidates
+// of the cell.
 template <class Strip, class Visit>
 REGIONS_INLINE void for_each_cell(const CellRow& cells, Visit visit) {
   for (int begin = 0; begin < cells.grid.columns; begin += Strip::kLanes) {
@@ -224,6 +234,7 @@ REGIONS_INLINE void for_each_cell(const CellRow& cells, Visit visit) {
   }
 }
 
+// Implements assign_and_sum() for one row of cells.
 template <ChoosingStrip Strip>
 REGIONS_INLINE void sum_row(const AssignInput& input, int row, RowSubset row_subset,
                             Image<uint8_t> chosen, const RowSums& row_sums) {
@@ -238,7 +249,7 @@ REGIONS_INLINE void sum_row(const AssignInput& input, int row, RowSubset row_sub
         for (int u = 0; u < width; u += kLanes) {
           const Ints outside = Vectors<kLanes>::lane_numbers() >= width - u;
           for (int top = 0; top < height;) {
-            // If few rows of a patch take part, several patches share one set of sums.
+            // If only few rows of a patch are used, several patches share one set of sums.
             StripSums<kLanes> strip_sums;
             const int first = top;
             for (int summed_rows = 0;
@@ -273,28 +284,29 @@ REGIONS_INLINE void sum_row(const AssignInput& input, int row, RowSubset row_sub
       });
 }
 
-// The candidates chosen by the pixels of a strip in up to kPatchRows rows, and a bit for each pixel
-// whose choice differs from the previous one.
+// The candidates that the pixels of a strip chose in up to kPatchRows rows. A bit per pixel is set
+// if the choice differs from the choice in the previous pass.
 template <int kLanes>
 struct StripChoices {
-  static constexpr int kWord = std::min(kLanes, 8);  // bytes compared at once
+  // Number of bytes that are compared at once.
+  static constexpr int kBytesAtOnce = std::min(kLanes, 8);
   uint8_t candidate[kPatchRows][kLanes];
-  uint64_t changed[kPatchRows * kLanes / 64] = {};  // one bit per pixel
+  uint64_t changed[kPatchRows * kLanes / 64] = {};  // one bit per pixel, row by row
 
-  // Stores the choices of row number `row`. Only the first `count` pixels belong to the cell. `old`
-  // are the previous choices.
+  // Stores the choices `now` of row number `row`. Only the first `count` pixels belong to the cell.
+  // `old` contains the choices of the previous pass.
   REGIONS_INLINE void store(int row, const typename Vectors<kLanes>::Bytes& now, int count,
                             const uint8_t* old) {
     std::memcpy(candidate[row], &now, kLanes);
     uint32_t bits = 0;
-    for (int first = 0; first < kLanes; first += kWord) {
+    for (int first = 0; first < kLanes; first += kBytesAtOnce) {
       uint64_t differs = 0, before = 0;
-      std::memcpy(&differs, candidate[row] + first, kWord);
-      std::memcpy(&before, old + first, kWord);
+      std::memcpy(&differs, candidate[row] + first, kBytesAtOnce);
+      std::memcpy(&before, old + first, kBytesAtOnce);
       differs ^= before;
-      differs |= differs >> 2;  // a candidate number has four bits
+      differs |= differs >> 2;  // combines the four bits of a candidate number in the lowest bit
       differs |= differs >> 1;
-      // Collects the lowest bit of each of the eight bytes.
+      // The multiplication collects the lowest bits of the eight bytes in one byte.
       const uint64_t lowest = (differs & 0x0101010101010101) * 0x0102040810204080 >> 56;
       bits |= static_cast<uint32_t>(lowest) << first;
     }
@@ -313,6 +325,7 @@ struct StripChoices {
   }
 };
 
+// Implements reassign_pixels() for one row of cells.
 template <ChoosingStrip Strip>
 REGIONS_INLINE void reassign_row(const AssignInput& input, int row, RowSubset row_subset,
                                  Image<uint8_t> chosen, const RowSums& row_sums) {
@@ -321,12 +334,12 @@ REGIONS_INLINE void reassign_row(const AssignInput& input, int row, RowSubset ro
   const CellRow cells(input.cells, row);
   const SlicGrid& grid = cells.grid;
   const int height = cells.rows();
-  // Positions count from the corner of each candidate's search window: the offsets from the cell's
-  // corner to it.
-  Sums corner[kNoCandidate + 1] = {};
+  // Positions in the sums of a candidate are relative to the corner of its search window. For each
+  // candidate, this is the offset from that corner to the corner of the current cell.
+  Sums window_offset[kNoCandidate + 1] = {};
   for (int candidate = 0; candidate < kCandidates; ++candidate) {
-    corner[candidate][3] = static_cast<uint32_t>((2 - candidate % 3) * grid.width);
-    corner[candidate][4] = static_cast<uint32_t>((2 - candidate / 3) * grid.height);
+    window_offset[candidate][3] = static_cast<uint32_t>((2 - candidate % 3) * grid.width);
+    window_offset[candidate][4] = static_cast<uint32_t>((2 - candidate / 3) * grid.height);
   }
   for_each_cell<Strip>(
       cells, [&](const typename Strip::View& view, int column) __attribute__((always_inline)) {
@@ -356,27 +369,27 @@ REGIONS_INLINE void reassign_row(const AssignInput& input, int row, RowSubset ro
                                   1,
                                   0,
                                   0};
-              const auto change = [&](int candidate, const Sums& by)
+              const auto change = [&](int candidate, const Sums& amount)
                   __attribute__((always_inline)) {
                 uint32_t* const part =
                     row_sums.sums[candidate / 3][column + candidate % 3 - 1].part;
                 Sums sums;
                 std::memcpy(&sums, part, sizeof sums);
-                sums += by;
+                sums += amount;
                 std::memcpy(part, &sums, sizeof sums);
               };
               uint8_t& candidate = chosen(x + lane, y);
-              change(candidate, Sums{} - (pixel + corner[candidate]));
+              change(candidate, Sums{} - (pixel + window_offset[candidate]));
               candidate = choices.candidate[r][lane];
-              change(candidate, pixel + corner[candidate]);
+              change(candidate, pixel + window_offset[candidate]);
             });
           }
         }
       });
 }
 
-// Returns cluster_code() of the chosen candidates around cell (column, row). If lanes are cells,
-// `column` is a vector.
+// Returns the cluster_code() of the clusters that the lanes chose, given their candidate numbers
+// for cell (column, row). If lanes hold cells, `column` is a vector.
 template <int kLanes, class Column>
 REGIONS_INLINE typename Vectors<kLanes>::Bytes codes_of(
     const typename Vectors<kLanes>::Ints& candidates, const Column& column, int row) {
@@ -386,8 +399,9 @@ REGIONS_INLINE typename Vectors<kLanes>::Bytes codes_of(
   return Vectors<kLanes>::low_bytes(codes);
 }
 
+// Implements write_cluster_codes() for one row of cells.
 template <ChoosingStrip Strip>
-REGIONS_INLINE void code_row(const AssignInput& input, int row, Image<uint8_t> codes) {
+REGIONS_INLINE void write_row_codes(const AssignInput& input, int row, Image<uint8_t> codes) {
   constexpr int kLanes = Strip::kLanes;
   using Ints = typename Vectors<kLanes>::Ints;
   const CellRow cells(input.cells, row);
@@ -412,13 +426,14 @@ REGIONS_INLINE void code_row(const AssignInput& input, int row, Image<uint8_t> c
       });
 }
 
-// Sums of the pixels of kLanes cells for each candidate, one cell per lane. Three words per lane
-// hold all sums. The fields do not overflow when three cells are added: at most 192 pixels of 255.
+// The sums of the pixels that chose each candidate, for kLanes cells with one cell per lane. Three
+// words per lane and candidate hold all sums, two sums of 16 bits per word. The sums of three cells
+// can be added without overflow: they contain at most 192 pixels of at most 255.
 template <int kLanes>
 struct CellSums {
   using Ints = typename Vectors<kLanes>::Ints;
   using Words = typename Vectors<kLanes>::Unsigned;
-  // components 0 and 1; component 2 and the count; columns and rows
+  // The words hold components 0 and 1, component 2 and the number of pixels, and columns and rows.
   static constexpr int kWords = 3;
   static_assert(3 * kMaxSmallCell * kMaxSmallCell * 255 < 1 << 16);
   Words word[kWords][kCandidates] = {};
@@ -427,7 +442,7 @@ struct CellSums {
     Words added[kWords];
     added[0] = reinterpret_cast<Words>((pixel[0] + kColorBias) | (pixel[1] + kColorBias) << 16);
     added[1] = reinterpret_cast<Words>(pixel[2] + (kColorBias + (1 << 16)));
-    added[2] = same(static_cast<uint32_t>(u | v << 16));
+    added[2] = broadcast(static_cast<uint32_t>(u | v << 16));
 #pragma GCC unroll 9
     for (int candidate = 0; candidate < kCandidates; ++candidate) {
       const Ints chosen = candidates == candidate;
@@ -438,9 +453,9 @@ struct CellSums {
   }
 
  private:
-  // Returns a vector of equal words. For `Words{} + number` g++ 12 generates one instruction per
-  // lane.
-  REGIONS_INLINE static Words same(uint32_t number) {
+  // Returns a vector with `number` in every lane. The expression `Words{} + number` would be
+  // slower, because g++ 12 generates one instruction per lane for it.
+  REGIONS_INLINE static Words broadcast(uint32_t number) {
     uint32_t lanes[kLanes];
     for (int i = 0; i < kLanes; ++i) lanes[i] = number;
     Words words;
@@ -449,9 +464,9 @@ struct CellSums {
   }
 };
 
-// The CellSums of up to kCells consecutive cells. They are added to the clusters only when all are
-// stored: each cluster receives sums from three cells of a row, and loading a vector that overlaps
-// a recent store is slow.
+// The CellSums of up to kCells consecutive cells. They are added to the clusters only after all of
+// them have been stored. Each cluster receives sums from three cells of a row, and loading a vector
+// that overlaps a recently stored vector is slow.
 template <int kLanes, bool kIsSlico>
 class CellBlock {
   using Words = typename Vectors<kLanes>::Unsigned;
@@ -466,15 +481,15 @@ class CellBlock {
 #pragma GCC unroll 9
     for (int candidate = 0; candidate < kCandidates; ++candidate) {
       for (int w = 0; w < Sums::kWords; ++w) {
-        std::memcpy(&word_[candidate][w][kPad + cell], &sums.word[w][candidate], sizeof(Words));
+        std::memcpy(&word_[candidate][w][kPadding + cell], &sums.word[w][candidate], sizeof(Words));
       }
     }
   }
   REGIONS_INLINE void store_distances(int cell, int candidate, const Floats& max_distance) {
-    std::memcpy(&max_distance_[candidate][kPad + cell], &max_distance, sizeof max_distance);
+    std::memcpy(&max_distance_[candidate][kPadding + cell], &max_distance, sizeof max_distance);
   }
-  // Adds the sums of cells begin..begin+count-1 to their clusters, including one cluster left and
-  // one right of these cells.
+  // Adds the sums of cells begin..begin+count-1 to the clusters that the cells' pixels chose. The
+  // clusters include one cluster to the left and one to the right of the cells.
   REGIONS_INLINE void add_to(int begin, int count, const SlicGrid& grid,
                              const CellSumRow (&to)[3]) const {
     const auto width = static_cast<uint32_t>(grid.width);
@@ -483,12 +498,13 @@ class CellBlock {
       const auto left = 3 * dy, middle = left + 1, right = left + 2;
       for (int i = -1; i <= count; i += kLanes) {
         const auto all = [&](int w) __attribute__((always_inline)) {
-          return at(left, w, i + 1) + at(middle, w, i) + at(right, w, i - 1);
+          return words_at(left, w, i + 1) + words_at(middle, w, i) + words_at(right, w, i - 1);
         };
         const Words first = all(0), second = all(1), third = all(2);
-        // Offset from the cell's corner to the corner of the cluster's search window, in cell
-        // widths.
-        const Words columns_across = 2 * (at(left, 1, i + 1) >> 16) + (at(middle, 1, i) >> 16);
+        // Sum over the pixels of the number of cells between the left edge of the cluster's search
+        // window and the pixel's cell.
+        const Words columns_across =
+            2 * (words_at(left, 1, i + 1) >> 16) + (words_at(middle, 1, i) >> 16);
         const Words counted = second >> 16;
         const Words sum[] = {first & 0xffff,
                              first >> 16,
@@ -498,16 +514,17 @@ class CellBlock {
                              counted};
         for (int p = 0; p < 6; ++p) {
           uint32_t* const part = to[dy].part[p] + begin + i;
-          const Words more = load<Words>(part) + sum[p];
-          std::memcpy(part, &more, sizeof more);
+          const Words updated_sums = load<Words>(part) + sum[p];
+          std::memcpy(part, &updated_sums, sizeof updated_sums);
         }
         if constexpr (kIsSlico) {
           const auto larger = [](const Floats& a, const Floats& b) __attribute__((always_inline)) {
             return a > b ? a : b;
           };
-          const Floats distance = larger(load<Floats>(&max_distance_[left][kPad + i + 1]),
-                                         larger(load<Floats>(&max_distance_[middle][kPad + i]),
-                                                load<Floats>(&max_distance_[right][kPad + i - 1])));
+          const Floats distance =
+              larger(load<Floats>(&max_distance_[left][kPadding + i + 1]),
+                     larger(load<Floats>(&max_distance_[middle][kPadding + i]),
+                            load<Floats>(&max_distance_[right][kPadding + i - 1])));
           const auto max_distance = reinterpret_cast<Words>(
               __builtin_convertvector(distance, typename Vectors<kLanes>::Ints));
           uint32_t* const part = to[dy].part[6] + begin + i;
@@ -520,8 +537,9 @@ class CellBlock {
   }
 
  private:
-  static constexpr int kPad = kCellMargin + 2;  // zeros on each side
-  static constexpr int kPitch = kCells + 2 * kPad;
+  // Number of zeros before the first cell and after the last cell.
+  static constexpr int kPadding = kCellMargin + 2;
+  static constexpr int kPitch = kCells + 2 * kPadding;
 
   template <class Vector, class T>
   REGIONS_INLINE static Vector load(const T* from) {
@@ -529,13 +547,14 @@ class CellBlock {
     std::memcpy(&vector, from, sizeof vector);
     return vector;
   }
-  REGIONS_INLINE Words at(uint32_t candidate, int w, int cell) const {
-    return load<Words>(&word_[candidate][w][kPad + cell]);
+  REGIONS_INLINE Words words_at(uint32_t candidate, int w, int cell) const {
+    return load<Words>(&word_[candidate][w][kPadding + cell]);
   }
   uint32_t word_[kCandidates][Sums::kWords][kPitch];
   float max_distance_[kIsSlico ? kCandidates : 1][kPitch];
 };
 
+// Loads the colour of pixel (u, v) of kLanes small cells.
 template <int kLanes>
 REGIONS_INLINE void load_cells(const CellRow& cells, int column, int u, int v,
                                typename Vectors<kLanes>::Ints (&pixel)[3]) {
@@ -543,8 +562,9 @@ REGIONS_INLINE void load_cells(const CellRow& cells, int column, int u, int v,
   for (int c = 0; c < 3; ++c) pixel[c] = Vectors<kLanes>::load(from + c * kCellBatch);
 }
 
-// Calls visit(strip, u, cells) for each column u of kLanes cells starting at `column`. Only the
-// first `cells` of them contain column u; the last cell may be cut off.
+// Calls visit(strip, u, cells) for each pixel column `u` of kLanes cells. The first cell is cell
+// `column`. Only the first `cells` cells contain pixel column `u`, because the picture's edge may
+// cut off the last cell.
 template <class Strip, class Visit>
 REGIONS_INLINE void for_each_column(const CellRow& row, int column, Visit visit) {
   const SlicGrid& grid = row.grid;
@@ -556,6 +576,7 @@ REGIONS_INLINE void for_each_column(const CellRow& row, int column, Visit visit)
   }
 }
 
+// Implements assign_and_sum_cells().
 template <ChoosingStrip Strip>
 REGIONS_INLINE void sum_cell_row(const CellInput& input, int row, const CellSumRow (&to)[3]) {
   constexpr int kLanes = Strip::kLanes;
@@ -601,8 +622,9 @@ REGIONS_INLINE void sum_cell_row(const CellInput& input, int row, const CellSumR
   }
 }
 
+// Implements write_cell_codes().
 template <ChoosingStrip Strip>
-REGIONS_INLINE void code_cell_row(const CellInput& input, int row, Image<uint8_t> codes) {
+REGIONS_INLINE void write_cell_row_codes(const CellInput& input, int row, Image<uint8_t> codes) {
   constexpr int kLanes = Strip::kLanes;
   using Ints = typename Vectors<kLanes>::Ints;
   const CellRow row_of_cells(input, row);
@@ -624,31 +646,36 @@ REGIONS_INLINE void code_cell_row(const CellInput& input, int row, Image<uint8_t
   }
 }
 
+// Runs each pass with the widest vectors that this CPU supports.
 template <template <int, LaneContent> class Strip>
 struct PassDispatch {
   using Codes = Image<uint8_t>;
 
-  static void sum(const AssignInput& in, int row, RowSubset row_subset, Codes chosen,
+  static void sum(const AssignInput& input, int row, RowSubset row_subset, Codes chosen,
                   const RowSums& to) {
-    static const auto run = select_for_cpu(sum_row_16, sum_row_8, sum_row_4);
-    run(in, row, row_subset, chosen, to);
+    static const auto selected_version = select_for_cpu(sum_row_16, sum_row_8, sum_row_4);
+    selected_version(input, row, row_subset, chosen, to);
   }
-  static void reassign(const AssignInput& in, int row, RowSubset row_subset, Codes chosen,
+  static void reassign(const AssignInput& input, int row, RowSubset row_subset, Codes chosen,
                        const RowSums& to) {
-    static const auto run = select_for_cpu(reassign_row_16, reassign_row_8, reassign_row_4);
-    run(in, row, row_subset, chosen, to);
+    static const auto selected_version =
+        select_for_cpu(reassign_row_16, reassign_row_8, reassign_row_4);
+    selected_version(input, row, row_subset, chosen, to);
   }
-  static void code(const AssignInput& in, int row, Codes codes) {
-    static const auto run = select_for_cpu(code_row_16, code_row_8, code_row_4);
-    run(in, row, codes);
+  static void write_codes(const AssignInput& input, int row, Codes codes) {
+    static const auto selected_version =
+        select_for_cpu(write_row_codes_16, write_row_codes_8, write_row_codes_4);
+    selected_version(input, row, codes);
   }
-  static void sum_small_cells(const CellInput& in, int row, const CellSumRow (&to)[3]) {
-    static const auto run = select_for_cpu(sum_cell_row_16, sum_cell_row_8, sum_cell_row_4);
-    run(in, row, to);
+  static void sum_small_cells(const CellInput& input, int row, const CellSumRow (&to)[3]) {
+    static const auto selected_version =
+        select_for_cpu(sum_cell_row_16, sum_cell_row_8, sum_cell_row_4);
+    selected_version(input, row, to);
   }
-  static void code_small_cells(const CellInput& in, int row, Codes codes) {
-    static const auto run = select_for_cpu(code_cell_row_16, code_cell_row_8, code_cell_row_4);
-    run(in, row, codes);
+  static void write_small_cell_codes(const CellInput& input, int row, Codes codes) {
+    static const auto selected_version =
+        select_for_cpu(write_cell_row_codes_16, write_cell_row_codes_8, write_cell_row_codes_4);
+    selected_version(input, row, codes);
   }
 
  private:
@@ -657,59 +684,62 @@ struct PassDispatch {
   template <int kLanes>
   using Cells = Strip<kLanes, LaneContent::cells>;
 
-  REGIONS_16_LANES static void sum_row_16(const AssignInput& in, int row, RowSubset row_subset,
+  REGIONS_16_LANES static void sum_row_16(const AssignInput& input, int row, RowSubset row_subset,
                                           Codes chosen, const RowSums& to) {
-    sum_row<Pixels<16>>(in, row, row_subset, chosen, to);
+    sum_row<Pixels<16>>(input, row, row_subset, chosen, to);
   }
-  REGIONS_8_LANES static void sum_row_8(const AssignInput& in, int row, RowSubset row_subset,
+  REGIONS_8_LANES static void sum_row_8(const AssignInput& input, int row, RowSubset row_subset,
                                         Codes chosen, const RowSums& to) {
-    sum_row<Pixels<8>>(in, row, row_subset, chosen, to);
+    sum_row<Pixels<8>>(input, row, row_subset, chosen, to);
   }
-  static void sum_row_4(const AssignInput& in, int row, RowSubset row_subset, Codes chosen,
+  static void sum_row_4(const AssignInput& input, int row, RowSubset row_subset, Codes chosen,
                         const RowSums& to) {
-    sum_row<Pixels<4>>(in, row, row_subset, chosen, to);
+    sum_row<Pixels<4>>(input, row, row_subset, chosen, to);
   }
-  REGIONS_16_LANES static void reassign_row_16(const AssignInput& in, int row, RowSubset row_subset,
-                                               Codes chosen, const RowSums& to) {
-    reassign_row<Pixels<16>>(in, row, row_subset, chosen, to);
+  REGIONS_16_LANES static void reassign_row_16(const AssignInput& input, int row,
+                                               RowSubset row_subset, Codes chosen,
+                                               const RowSums& to) {
+    reassign_row<Pixels<16>>(input, row, row_subset, chosen, to);
   }
-  REGIONS_8_LANES static void reassign_row_8(const AssignInput& in, int row, RowSubset row_subset,
-                                             Codes chosen, const RowSums& to) {
-    reassign_row<Pixels<8>>(in, row, row_subset, chosen, to);
+  REGIONS_8_LANES static void reassign_row_8(const AssignInput& input, int row,
+                                             RowSubset row_subset, Codes chosen,
+                                             const RowSums& to) {
+    reassign_row<Pixels<8>>(input, row, row_subset, chosen, to);
   }
-  static void reassign_row_4(const AssignInput& in, int row, RowSubset row_subset, Codes chosen,
+  static void reassign_row_4(const AssignInput& input, int row, RowSubset row_subset, Codes chosen,
                              const RowSums& to) {
-    reassign_row<Pixels<4>>(in, row, row_subset, chosen, to);
+    reassign_row<Pixels<4>>(input, row, row_subset, chosen, to);
   }
-  REGIONS_16_LANES static void code_row_16(const AssignInput& in, int row, Codes codes) {
-    code_row<Pixels<16>>(in, row, codes);
+  REGIONS_16_LANES static void write_row_codes_16(const AssignInput& input, int row, Codes codes) {
+    write_row_codes<Pixels<16>>(input, row, codes);
   }
-  REGIONS_8_LANES static void code_row_8(const AssignInput& in, int row, Codes codes) {
-    code_row<Pixels<8>>(in, row, codes);
+  REGIONS_8_LANES static void write_row_codes_8(const AssignInput& input, int row, Codes codes) {
+    write_row_codes<Pixels<8>>(input, row, codes);
   }
-  static void code_row_4(const AssignInput& in, int row, Codes codes) {
-    code_row<Pixels<4>>(in, row, codes);
+  static void write_row_codes_4(const AssignInput& input, int row, Codes codes) {
+    write_row_codes<Pixels<4>>(input, row, codes);
   }
 
-  REGIONS_16_LANES static void sum_cell_row_16(const CellInput& in, int row,
+  REGIONS_16_LANES static void sum_cell_row_16(const CellInput& input, int row,
                                                const CellSumRow (&to)[3]) {
-    sum_cell_row<Cells<16>>(in, row, to);
+    sum_cell_row<Cells<16>>(input, row, to);
   }
-  REGIONS_8_LANES static void sum_cell_row_8(const CellInput& in, int row,
+  REGIONS_8_LANES static void sum_cell_row_8(const CellInput& input, int row,
                                              const CellSumRow (&to)[3]) {
-    sum_cell_row<Cells<8>>(in, row, to);
+    sum_cell_row<Cells<8>>(input, row, to);
   }
-  static void sum_cell_row_4(const CellInput& in, int row, const CellSumRow (&to)[3]) {
-    sum_cell_row<Cells<4>>(in, row, to);
+  static void sum_cell_row_4(const CellInput& input, int row, const CellSumRow (&to)[3]) {
+    sum_cell_row<Cells<4>>(input, row, to);
   }
-  REGIONS_16_LANES static void code_cell_row_16(const CellInput& in, int row, Codes codes) {
-    code_cell_row<Cells<16>>(in, row, codes);
+  REGIONS_16_LANES static void write_cell_row_codes_16(const CellInput& input, int row,
+                                                       Codes codes) {
+    write_cell_row_codes<Cells<16>>(input, row, codes);
   }
-  REGIONS_8_LANES static void code_cell_row_8(const CellInput& in, int row, Codes codes) {
-    code_cell_row<Cells<8>>(in, row, codes);
+  REGIONS_8_LANES static void write_cell_row_codes_8(const CellInput& input, int row, Codes codes) {
+    write_cell_row_codes<Cells<8>>(input, row, codes);
   }
-  static void code_cell_row_4(const CellInput& in, int row, Codes codes) {
-    code_cell_row<Cells<4>>(in, row, codes);
+  static void write_cell_row_codes_4(const CellInput& input, int row, Codes codes) {
+    write_cell_row_codes<Cells<4>>(input, row, codes);
   }
 };
 

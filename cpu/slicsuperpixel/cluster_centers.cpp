@@ -1,4 +1,5 @@
-// The update step of SLIC on the CPU: cluster centres from sums, one cluster per lane.
+// The update step of SLIC on the CPU: computes the cluster centres from the clusters' sums. Each
+// lane of a vector handles one cluster.
 #include <algorithm>
 #include <cstring>
 
@@ -8,20 +9,20 @@
 namespace regions {
 namespace {
 
-// Centres of kLanes clusters in the form in which they are stored. They are computed by the parts
-// of center_of(), because g++ does not vectorise the whole function with its branches.
+// The centres of kLanes clusters, arranged as in CellCenterRow. The constructor calls the functions
+// that center_of() consists of, because g++ does not vectorise center_of() with its branches.
 template <int kLanes>
 struct Centers {
   using Ints = typename Vectors<kLanes>::Ints;
   int part[CellCenterRow::kParts][kLanes];
   int base[kLanes];
 
-  // `sum` has the shape [parts of CellSumRow][kLanes].
+  // `sum` has the shape [CellSumRow::kParts][kLanes].
   REGIONS_INLINE Centers(const uint32_t (*sum)[kLanes], const SlicGrid& grid,
                          const SlicScale& scale) {
     uint32_t count[kLanes];
-    // Vector selection; for a loop with a conditional g++ would generate branches.
-    const Ints counted = load(sum[5]), divisor = counted == 0 ? Ints{} + 1 : counted;
+    // Selects by a vector operation, because g++ would compile a loop with a condition to branches.
+    const Ints pixel_counts = load(sum[5]), divisor = pixel_counts == 0 ? Ints{} + 1 : pixel_counts;
     std::memcpy(count, &divisor, sizeof count);
     for (int i = 0; i < kLanes; ++i) {
       part[3][i] = offset_of(mean_of(sum[3][i], count[i]), grid.width);
@@ -45,7 +46,7 @@ struct Centers {
         for (int c = 0; c < 3; ++c) base[i] += color_share(part[c][i], scale.square[c]);
       }
     }
-    const Ints chosen = counted == 0 ? Ints{} + CellCenterRow::kEmpty : load(base);
+    const Ints chosen = pixel_counts == 0 ? Ints{} + CellCenterRow::kEmpty : load(base);
     std::memcpy(base, &chosen, sizeof base);
   }
   REGIONS_INLINE void store(const CellCenterRow& to, int column) const {
@@ -63,6 +64,8 @@ struct Centers {
   }
 };
 
+// Computes the centres of a row of clusters and returns the sum of their movements in sixteenths of
+// a pixel.
 template <int kLanes>
 REGIONS_INLINE uint64_t update_centers_in(const CellInput& input, int row, const CellSumRow& sums) {
   const SlicGrid grid = input.grid;
@@ -70,9 +73,9 @@ REGIONS_INLINE uint64_t update_centers_in(const CellInput& input, int row, const
   const CellCenterRow from = input.memory.center_row(input.center_set, row, grid);
   const CellCenterRow to = input.memory.center_row(1 - input.center_set, row, grid);
   for (uint32_t* part : sums.part) {
-    std::fill_n(part + grid.columns, kLanes, 0u);  // cells beyond the last column are empty
+    std::fill_n(part + grid.columns, kLanes, 0u);  // the cells after the last column are empty
   }
-  uint64_t moved = 0;
+  uint64_t total_movement = 0;
   for (int column = 0; column < grid.columns; column += kLanes) {
     uint32_t sum[CellSumRow::kParts][kLanes];
     for (int p = 0; p < CellSumRow::kParts; ++p) {
@@ -91,21 +94,23 @@ REGIONS_INLINE uint64_t update_centers_in(const CellInput& input, int row, const
     const auto load = Centers<kLanes>::load;
     const auto alive = (load(from.base + column) != CellCenterRow::kEmpty) &
                        (load(centers.base) != CellCenterRow::kEmpty);
-    moved += Vectors<kLanes>::sum_lanes(load(distance) & alive);
+    total_movement += Vectors<kLanes>::sum_lanes(load(distance) & alive);
     centers.store(to, column);
   }
-  return moved;
+  return total_movement;
 }
-REGIONS_16_LANES uint64_t update_centers_16(const CellInput& in, int row, const CellSumRow& sums) {
-  return update_centers_in<16>(in, row, sums);
+REGIONS_16_LANES uint64_t update_centers_16(const CellInput& input, int row,
+                                            const CellSumRow& sums) {
+  return update_centers_in<16>(input, row, sums);
 }
-REGIONS_8_LANES uint64_t update_centers_8(const CellInput& in, int row, const CellSumRow& sums) {
-  return update_centers_in<8>(in, row, sums);
+REGIONS_8_LANES uint64_t update_centers_8(const CellInput& input, int row, const CellSumRow& sums) {
+  return update_centers_in<8>(input, row, sums);
 }
-uint64_t update_centers_4(const CellInput& in, int row, const CellSumRow& sums) {
-  return update_centers_in<4>(in, row, sums);
+uint64_t update_centers_4(const CellInput& input, int row, const CellSumRow& sums) {
+  return update_centers_in<4>(input, row, sums);
 }
 
+// The sums of a batch of cells.
 using BatchSums = uint32_t[CellSumRow::kParts][kCellBatch];
 template <int kLanes>
 REGIONS_INLINE void store_centers_in(const CellCenterRow& to, int column, const BatchSums& sums,
@@ -135,18 +140,20 @@ void store_centers_4(const CellCenterRow& to, int column, const BatchSums& sums,
 
 uint64_t update_centers(const CellInput& input, int row, const CellSumRow& sums,
                         ClusterSums* saved_sums, uint32_t* saved_max_distance) {
-  static const auto run = select_for_cpu(update_centers_16, update_centers_8, update_centers_4);
+  static const auto selected_version =
+      select_for_cpu(update_centers_16, update_centers_8, update_centers_4);
   for (int c = 0; saved_sums && c < input.grid.columns; ++c) {
     const auto part = [&](int p) { return sums.part[p][c]; };
     saved_sums[c] = {{part(0), part(1), part(2)}, part(3), part(4), part(5)};
     saved_max_distance[c] = part(6);
   }
-  return run(input, row, sums);
+  return selected_version(input, row, sums);
 }
 
 void store_centers(const CellInput& input, int column, int row, std::span<const ClusterSums> sums,
                    const uint32_t* max_distance) {
-  static const auto run = select_for_cpu(store_centers_16, store_centers_8, store_centers_4);
+  static const auto selected_version =
+      select_for_cpu(store_centers_16, store_centers_8, store_centers_4);
   uint32_t sum[CellSumRow::kParts][kCellBatch] = {};
   for (size_t i = 0; i < sums.size(); ++i) {
     for (int c = 0; c < 3; ++c) sum[c][i] = sums[i].color[c];
@@ -155,8 +162,8 @@ void store_centers(const CellInput& input, int column, int row, std::span<const 
     sum[5][i] = sums[i].count;
     sum[6][i] = max_distance[i];
   }
-  run(input.memory.center_row(input.center_set, row, input.grid), column, sum, input.grid,
-      input.scale);
+  selected_version(input.memory.center_row(input.center_set, row, input.grid), column, sum,
+                   input.grid, input.scale);
 }
 
 }  // namespace regions

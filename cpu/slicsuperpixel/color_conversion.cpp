@@ -1,5 +1,5 @@
-// Colour conversion on the CPU: a row is expanded to one array per channel, then converted by
-// tables.
+// Conversion of pixels to the colour space of the clustering, on the CPU. Each row is first
+// unpacked to one array per channel. Lookup tables then convert the samples.
 #include <algorithm>
 
 #include "cpu/pixel_rows.hpp"
@@ -8,24 +8,27 @@
 namespace regions {
 namespace {
 
+// Converts one row of samples in any format to colour components.
 template <class Sample>
 void convert_row(const Sample* const (&value)[3], int width, const ColorReader& reader,
                  int8_t* const (&to)[3]) {
   const LabTables& tables = lab_tables();
-  const int drop = reader.decoder.drop;
+  const int dropped_bits = reader.decoder.drop;
   for (int x = 0; x < width; ++x) {
-    const uint32_t color =
-        reader.color(tables, value[0][x] >> drop, value[1][x] >> drop, value[2][x] >> drop);
+    const uint32_t color = reader.color(tables, value[0][x] >> dropped_bits,
+                                        value[1][x] >> dropped_bits, value[2][x] >> dropped_bits);
     for (int c = 0; c < 3; ++c) to[c][x] = static_cast<int8_t>(color >> (8 * c));
   }
 }
 
-// The usual case, 8-bit RGB to CIELAB. Tables are read pixel by pixel, because the CPU's gather
-// instructions are slower. The results are then converted to colours by vectors.
-constexpr int kPixels = 512;
-using Roots = uint16_t[3][kPixels];  // f() of X, Y and Z
+// The conversion of 8-bit RGB to CIELAB, which is the usual case, works on chunks of a row. The
+// lookup tables are read pixel by pixel, because the CPU's gather instructions are slower. Vector
+// instructions then compute the colours from the table values.
+constexpr int kChunkPixels = 512;
+// CIELAB function f() of X, Y and Z; f() is mostly a cube root.
+using CubeRoots = uint16_t[3][kChunkPixels];
 
-void look_up(const uint8_t* const (&value)[3], int begin, int count, Roots& roots) {
+void look_up_roots(const uint8_t* const (&value)[3], int begin, int count, CubeRoots& roots) {
   const LabTables& tables = lab_tables();
   const uint8_t* const red = value[0] + begin;
   const uint8_t* const green = value[1] + begin;
@@ -40,24 +43,25 @@ void look_up(const uint8_t* const (&value)[3], int begin, int count, Roots& root
 }
 
 template <int c>
-REGIONS_INLINE void put_component(const Roots& roots, int count, int8_t* to) {
+REGIONS_INLINE void write_component(const CubeRoots& roots, int count, int8_t* to) {
   for (int i = 0; i < count; ++i) {
     const LabTerms terms = lab_terms(roots[0][i], roots[1][i], roots[2][i]);
     to[i] = static_cast<int8_t>(terms.component[c] >> LabTerms::kBits);
   }
 }
-REGIONS_CLONES void put_colors(const Roots& roots, int begin, int count, int8_t* const (&to)[3]) {
-  put_component<0>(roots, count, to[0] + begin);
-  put_component<1>(roots, count, to[1] + begin);
-  put_component<2>(roots, count, to[2] + begin);
+REGIONS_CLONES void write_colors(const CubeRoots& roots, int begin, int count,
+                                 int8_t* const (&to)[3]) {
+  write_component<0>(roots, count, to[0] + begin);
+  write_component<1>(roots, count, to[1] + begin);
+  write_component<2>(roots, count, to[2] + begin);
 }
 
 void convert_rgb_row(const uint8_t* const (&value)[3], int width, int8_t* const (&to)[3]) {
-  Roots roots;
-  for (int begin = 0; begin < width; begin += kPixels) {
-    const int count = std::min(kPixels, width - begin);
-    look_up(value, begin, count, roots);
-    put_colors(roots, begin, count, to);
+  CubeRoots roots;
+  for (int begin = 0; begin < width; begin += kChunkPixels) {
+    const int count = std::min(kChunkPixels, width - begin);
+    look_up_roots(value, begin, count, roots);
+    write_colors(roots, begin, count, to);
   }
 }
 
@@ -66,7 +70,8 @@ void convert_rgb_row(const uint8_t* const (&value)[3], int width, int8_t* const 
 void read_colors(const ConstFrame& frame, const ColorReader& reader, const ColorPlanes& planes,
                  int begin, int end, std::byte* scratch) {
   const size_t row_bytes = color_scratch_bytes(frame.width) / 3;
-  const bool is_plain = frame.layout.model == ColorModel::rgb && reader.space == ColorSpace::lab;
+  const bool is_rgb_to_lab =
+      frame.layout.model == ColorModel::rgb && reader.space == ColorSpace::lab;
   for (int y = begin; y < end; ++y) {
     const std::byte* row[3] = {channel_row(frame, 0, y, scratch)};
     for (int c = 1; c < 3; ++c) {
@@ -75,19 +80,19 @@ void read_colors(const ConstFrame& frame, const ColorReader& reader, const Color
                    : row[0];
     }
     int8_t* const to[3] = {planes.plane[0].row(y), planes.plane[1].row(y), planes.plane[2].row(y)};
-    const auto as = [&]<class Sample>(Sample) {
+    const auto convert_as = [&]<class Sample>(Sample) {
       const Sample* const values[3] = {reinterpret_cast<const Sample*>(row[0]),
                                        reinterpret_cast<const Sample*>(row[1]),
                                        reinterpret_cast<const Sample*>(row[2])};
       if constexpr (sizeof(Sample) == 1) {
-        if (is_plain) return convert_rgb_row(values, frame.width, to);
+        if (is_rgb_to_lab) return convert_rgb_row(values, frame.width, to);
       }
       convert_row(values, frame.width, reader, to);
     };
     if (frame.layout.sample_bytes == 1) {
-      as(uint8_t{});
+      convert_as(uint8_t{});
     } else {
-      as(uint16_t{});
+      convert_as(uint16_t{});
     }
   }
 }

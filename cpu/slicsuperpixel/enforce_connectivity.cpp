@@ -1,8 +1,9 @@
-// Enforcing connectivity on the CPU: finds runs and contacts of fragments, then merges small
-// fragments in rounds.
+// Enforces the connectivity of superpixels on the CPU. Finds the runs and contacts of fragments,
+// then merges small fragments into neighbours in several rounds.
 //
-// Labels are compared a row at a time; only pixels that differ from a neighbour are visited. The
-// rounds visit only the contacts of fragments that still choose a neighbour.
+// Labels are compared one image row at a time, and only pixels whose label differs from a
+// neighbour's label are visited. A round visits only the contacts of fragments that still choose a
+// neighbour.
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -19,50 +20,59 @@
 namespace regions {
 namespace {
 
+// Sets flags[x] to 1 if a[x] and b[x] differ, else to 0.
 REGIONS_CLONES void flag_differences(const uint32_t* a, const uint32_t* b, int count,
                                      uint8_t* flags) {
   for (int x = 0; x < count; ++x) flags[x] = a[x] != b[x];
 }
 
-// One bit per pixel of a row: whether its label differs from its left and from its upper neighbour.
+// Bits for the pixels of an image row: whether a pixel's label differs from the label of its left
+// neighbour, and whether it differs from the label of its upper neighbour.
 class RowEdges {
  public:
   RowEdges(int width, std::byte* scratch)
       : width_(width),
         words_(words_for(width)),
-        across_(reinterpret_cast<Word*>(scratch)),
-        across_above_(across_ + words_),
-        down_(across_above_ + words_),
-        flags_(reinterpret_cast<uint8_t*>(down_ + words_)) {}
+        differs_from_left_(reinterpret_cast<Word*>(scratch)),
+        above_differs_from_left_(differs_from_left_ + words_),
+        differs_from_above_(above_differs_from_left_ + words_),
+        flags_(reinterpret_cast<uint8_t*>(differs_from_above_ + words_)) {}
   static size_t bytes(int width) {
     return 3 * sizeof(Word) * static_cast<size_t>(words_for(width)) + static_cast<size_t>(width);
   }
 
-  // Compares the next row with its left neighbours. The first pixel counts as different.
-  void find_across(const uint32_t* row) {
-    std::swap(across_, across_above_);
+  // Compares each pixel of the next row with its left neighbour. The first pixel of the row has no
+  // left neighbour and counts as different.
+  void compare_with_left(const uint32_t* row) {
+    std::swap(differs_from_left_, above_differs_from_left_);
     flags_[0] = 1;
     flag_differences(row + 1, row, width_ - 1, flags_ + 1);
-    pack(across_);
+    pack(differs_from_left_);
   }
-  void find_down(const uint32_t* row, const uint32_t* above) {
+  void compare_with_above(const uint32_t* row, const uint32_t* above) {
     flag_differences(row, above, width_, flags_);
-    pack(down_);
+    pack(differs_from_above_);
   }
 
   // Calls visit(x) for the first pixel of each run of the row.
   template <class Visit>
   void for_each_start(Visit visit) const {
-    for (int w = 0; w < words_; ++w) for_each_bit(w, across_[w], visit);
+    for (int w = 0; w < words_; ++w) for_each_bit(w, differs_from_left_[w], visit);
   }
-  // Calls across(x) and down(x) for pixels whose left or upper neighbour differs. Pairs are skipped
-  // if the previous pair, above or to the left, has the same two labels.
-  template <class Across, class Down>
-  void for_each_contact(Across across, Down down) const {
+  // Calls visit_left(x) for pixels whose left neighbour has another label, and visit_above(x) for
+  // pixels whose upper neighbour has another label. Skips a pair of pixels if the adjacent pair,
+  // above or to the left, has the same two labels.
+  template <class VisitLeft, class VisitAbove>
+  void for_each_contact(VisitLeft visit_left, VisitAbove visit_above) const {
     for (int w = 0; w < words_; ++w) {
-      for_each_bit(w, across_[w] & (down_[w] | left_neighbour_bits(down_, w)) & ~Word{w == 0},
-                   across);
-      for_each_bit(w, down_[w] & (across_[w] | across_above_[w]), down);
+      for_each_bit(w,
+                   differs_from_left_[w] &
+                       (differs_from_above_[w] | left_neighbour_bits(differs_from_above_, w)) &
+                       ~Word{w == 0},
+                   visit_left);
+      for_each_bit(w,
+                   differs_from_above_[w] & (differs_from_left_[w] | above_differs_from_left_[w]),
+                   visit_above);
     }
   }
 
@@ -76,16 +86,17 @@ class RowEdges {
   }
 
   int width_, words_;
-  Word* across_;
-  Word* across_above_;
-  Word* down_;
+  Word* differs_from_left_;
+  Word* above_differs_from_left_;
+  Word* differs_from_above_;
   uint8_t* flags_;
 };
 
-// Returns the sum of component + 128 over `count` pixels. May read up to 15 bytes beyond them.
+// Returns the sum of (component + 128) over `count` pixels. May read up to 15 bytes after the last
+// pixel.
 #ifdef __SSE2__
 uint32_t sum_of(const int8_t* color, uint32_t count) {
-  // 16 bytes starting at entry 16 - n select the first n pixels.
+  // The 16 bytes that start at entry 16 - n are a mask for the first n pixels.
   alignas(16) static constexpr uint8_t kMask[32] = {255, 255, 255, 255, 255, 255, 255, 255,
                                                     255, 255, 255, 255, 255, 255, 255, 255};
   const auto load = [](const void* from) {
@@ -108,16 +119,17 @@ uint32_t sum_of(const int8_t* color, uint32_t count) {
 }
 #endif
 
-constexpr size_t kMinContacts = 4096;  // fewer contacts are not worth other threads
+constexpr size_t kMinContacts = 4096;  // with fewer contacts, one thread is faster than several
 
+// Merges fragments in rounds by the rules of core/slicsuperpixel/fragments.hpp.
 class FragmentMerger {
  public:
-  // Sums areas and colours; each fragment is its own root.
+  // Sums the areas and colours of the fragments. At first each fragment is a root.
   FragmentMerger(const FragmentGraph& graph, std::span<const FragmentBand> bands,
                  const SlicScale& scale, const Workers& workers)
       : graph_(graph), bands_(bands), scale_(scale), workers_(workers) {
     for_each_run(bands, [&](const FragmentRun& run) {
-      // Labels appear in order, so a new label is always the next one.
+      // New labels appear in ascending order: each one is the previous new label plus 1.
       if (run.label > fragment_count_) {
         graph.fragment[++fragment_count_] = {};
         graph.first_pixel[fragment_count_] = {run.x, run.y};
@@ -126,10 +138,10 @@ class FragmentMerger {
       fragment.area += run.length;
       for (int c = 0; c < 3; ++c) fragment.color[c] += run.color[c];
     });
-    for_each_label([&](uint32_t p) {
-      graph.parent[p] = p;
-      graph.choice[p] = 0;
-      graph.color[p] = color_of(graph.fragment[p]);
+    for_each_label([&](uint32_t label) {
+      graph.parent[label] = label;
+      graph.choice[label] = 0;
+      graph.color[label] = color_of(graph.fragment[label]);
     });
   }
 
@@ -138,7 +150,7 @@ class FragmentMerger {
     find_choosers(min_area);
     merge_choosers(min_area);
   }
-  // Retains the requested number of fragments and merges all others into them.
+  // Retains the requested number of fragments and merges all other fragments into them.
   void merge_unretained(const RetentionRule& rule) {
     find_choosers(rule.certain);
     choose();
@@ -147,18 +159,18 @@ class FragmentMerger {
   }
   // Numbers the remaining fragments and returns their number.
   uint32_t number_superpixels() const {
-    uint32_t left = 0;
-    for_each_label([&](uint32_t p) {
-      const uint32_t root = root_of(p);
-      graph_.superpixel_of[p] = root == p ? ++left : graph_.superpixel_of[root];
+    uint32_t count = 0;
+    for_each_label([&](uint32_t label) {
+      const uint32_t root = root_of(label);
+      graph_.superpixel_of[label] = root == label ? ++count : graph_.superpixel_of[root];
     });
-    return left;
+    return count;
   }
 
  private:
   template <class Visit>
   void for_each_label(Visit visit) const {
-    for (uint32_t p = 1; p <= fragment_count_; ++p) visit(p);
+    for (uint32_t label = 1; label <= fragment_count_; ++label) visit(label);
   }
   uint32_t root_of(uint32_t label) const {
     uint32_t* const parent = graph_.parent;
@@ -173,13 +185,14 @@ class FragmentMerger {
   }
   void find_choosers(uint32_t min_area) {
     chooser_count_ = 0;
-    for_each_label([&](uint32_t p) {
-      if (is_root(p) && graph_.fragment[p].area < min_area) add_chooser(p);
+    for_each_label([&](uint32_t label) {
+      if (is_root(label) && graph_.fragment[label].area < min_area) add_chooser(label);
     });
     for (size_t band = 0; band < bands_.size(); ++band)
       active_contacts_[band] = bands_[band].contacts;
   }
-  // Runs the rounds. All choices of a round use the mean colours from before the round.
+  // Runs rounds until no fragment chooses a neighbour. All choices of a round use the mean colours
+  // that the fragments had before the round.
   void merge_choosers(uint32_t min_area) {
     while (chooser_count_ > 0) {
       choose();
@@ -188,7 +201,7 @@ class FragmentMerger {
   }
 
   void choose();
-  template <bool kExclusive>
+  template <bool kSingleThread>
   std::span<FragmentContact> choose_among(std::span<FragmentContact> contacts) const;
   void mark_retained(const RetentionRule& rule) const;
   bool follow_choices(uint32_t min_area);
@@ -200,14 +213,16 @@ class FragmentMerger {
   const Workers& workers_;
   uint32_t fragment_count_ = 0;
   uint32_t chooser_count_ = 0;
-  // Contacts of fragments that chose in this or an earlier round.
-  std::span<FragmentContact> active_contacts_[FragmentBand::kMax];
+  // For each band, the contacts that the next round must visit.
+  std::span<FragmentContact> active_contacts_[FragmentBand::kMaxBands];
 };
 
-// Finds the best neighbour of each fragment that chooses.
+// Finds the best neighbour of each fragment that chooses a neighbour in this round.
 void FragmentMerger::choose() {
-  // A root has a smaller label than the fragments below it.
-  for_each_label([&](uint32_t p) { graph_.parent[p] = graph_.parent[graph_.parent[p]]; });
+  // Visiting labels in ascending order links each fragment directly to its root, because a parent
+  // has a smaller label than its children.
+  for_each_label(
+      [&](uint32_t label) { graph_.parent[label] = graph_.parent[graph_.parent[label]]; });
   size_t all = 0;
   for (size_t band = 0; band < bands_.size(); ++band) all += active_contacts_[band].size();
   if (workers_.threads() == 1 || all < kMinContacts) {
@@ -221,9 +236,10 @@ void FragmentMerger::choose() {
   }
 }
 
-// Moves the contacts of fragments that choose to the front and returns them. kExclusive: no other
-// thread works at the same time.
-template <bool kExclusive>
+// Offers the fragments of each contact to each other as choices. Moves the contacts of fragments
+// that choose a neighbour to the front of the list and returns them. kSingleThread is true if no
+// other thread changes choices at the same time.
+template <bool kSingleThread>
 std::span<FragmentContact> FragmentMerger::choose_among(std::span<FragmentContact> contacts) const {
   const FragmentGraph graph = graph_;
   const SlicScale scale = scale_;
@@ -231,17 +247,18 @@ std::span<FragmentContact> FragmentMerger::choose_among(std::span<FragmentContac
     return std::atomic_ref(graph.choice[fragment]).load(std::memory_order_relaxed);
   };
   size_t count = 0;
-  // without a branch, because it would be unpredictable
+  // Compacts the list without a branch, because the CPU could not predict the branch.
   for (FragmentContact& contact : contacts) {
-    const FragmentContact now = {graph.parent[contact.a], graph.parent[contact.b]};
+    const FragmentContact roots = {graph.parent[contact.a], graph.parent[contact.b]};
     contact = contacts[count];
-    contacts[count] = now;
-    count += static_cast<size_t>((now.a != now.b) & ((choice_at(now.a) | choice_at(now.b)) != 0));
+    contacts[count] = roots;
+    count += static_cast<size_t>((roots.a != roots.b) &
+                                 ((choice_at(roots.a) | choice_at(roots.b)) != 0));
   }
   const auto lower_choice = [&](uint32_t fragment, uint64_t choice) {
-    uint64_t before = choice_at(fragment);  // 0 if the fragment does not choose
+    uint64_t before = choice_at(fragment);  // 0 if the fragment does not choose a neighbour
     const std::atomic_ref to(graph.choice[fragment]);
-    if constexpr (kExclusive) {
+    if constexpr (kSingleThread) {
       to.store(std::min(before, choice), std::memory_order_relaxed);
     } else {
       while (choice < before &&
@@ -257,15 +274,14 @@ std::span<FragmentContact> FragmentMerger::choose_among(std::span<FragmentContac
   return contacts.first(count);
 }
 
-// Marks the retained fragments, if a number of superpixels is requested, and deletes their choices.
-// Each parent must be a root.
+// Marks the fragments that are retained and deletes their choices. Each parent must be a root.
 void FragmentMerger::mark_retained(const RetentionRule& rule) const {
   const auto for_each_root = [&](auto visit) {
-    for_each_label([&](uint32_t p) {
-      if (!is_root(p)) return;
-      const uint64_t choice = graph_.choice[p] != 0 ? graph_.choice[p] : kNoChoice;
-      const FragmentGraph::Pixel& first = graph_.first_pixel[p];
-      visit(p, rule.rank_of(graph_.fragment[p].area, choice, first.x, first.y));
+    for_each_label([&](uint32_t label) {
+      if (!is_root(label)) return;
+      const uint64_t choice = graph_.choice[label] != 0 ? graph_.choice[label] : kNoChoice;
+      const FragmentGraph::Pixel& first = graph_.first_pixel[label];
+      visit(label, rule.rank_of(graph_.fragment[label].area, choice, first.x, first.y));
     });
   };
   uint32_t rank_histogram[RetentionRule::kRanks] = {};
@@ -274,21 +290,21 @@ void FragmentMerger::mark_retained(const RetentionRule& rule) const {
   while (rank > 0 && count < rule.requested) count += rank_histogram[--rank];
   for (uint32_t r = RetentionRule::first_of_step(rank); r < rank; ++r) count += rank_histogram[r];
   const uint32_t bound = rule.bound(rank, count);
-  for_each_root([&](uint32_t fragment, uint32_t of_fragment) {
-    if (of_fragment < bound) return;
+  for_each_root([&](uint32_t fragment, uint32_t fragment_rank) {
+    if (fragment_rank < bound) return;
     graph_.fragment[fragment].area |= Fragment::kRetained;
     if (graph_.choice[fragment] != 0) graph_.choice[fragment] = kNoChoice;
   });
 }
 
-// Merges fragments with their choices. Results that are still small choose in the next round.
-// Returns false if nothing was merged.
+// Merges each fragment with the neighbour that it chose. Merged fragments that are still small
+// choose again in the next round. Returns false if no fragment was merged.
 bool FragmentMerger::follow_choices(uint32_t min_area) {
   bool changes = false;
   const std::span chosen(graph_.chooser, std::exchange(chooser_count_, 0));
   for (const uint32_t fragment : chosen) {
     const uint64_t choice = std::exchange(graph_.choice[fragment], 0);
-    if (choice == kNoChoice) continue;  // retained, or without neighbours
+    if (choice == kNoChoice) continue;  // the fragment is retained or has no neighbours
     unite(fragment, static_cast<uint32_t>(choice));
     changes = true;
   }
@@ -299,6 +315,7 @@ bool FragmentMerger::follow_choices(uint32_t min_area) {
   return changes;
 }
 
+// Merges the fragments of labels a and b. The smaller root becomes the root of both.
 void FragmentMerger::unite(uint32_t a, uint32_t b) const {
   a = root_of(a);
   b = root_of(b);
@@ -318,12 +335,12 @@ size_t run_scratch_bytes(int width) { return RowEdges::bytes(width); }
 FragmentBand find_runs(ConstLabelMap labels, const ColorPlanes& colors, int begin, int end,
                        FragmentRun* runs, FragmentContact* contacts, std::byte* scratch) {
   RowEdges edges(labels.width, scratch);
-  if (begin > 0) edges.find_across(labels.row(begin - 1));
+  if (begin > 0) edges.compare_with_left(labels.row(begin - 1));
   FragmentRun* run = runs;
   FragmentContact* contact = contacts;
   for (int y = begin; y < end; ++y) {
     const uint32_t* const row = labels.row(y);
-    edges.find_across(row);
+    edges.compare_with_left(row);
     FragmentRun* const first = run;
     edges.for_each_start([&](int x) {
       if (run != first) run[-1].length = static_cast<uint32_t>(x - run[-1].x);
@@ -338,7 +355,7 @@ FragmentBand find_runs(ConstLabelMap labels, const ColorPlanes& colors, int begi
       continue;
     }
     const uint32_t* const above = labels.row(y - 1);
-    edges.find_down(row, above);
+    edges.compare_with_above(row, above);
     edges.for_each_contact(
         [&](int x) {
           *contact++ = {row[x - 1], row[x]};

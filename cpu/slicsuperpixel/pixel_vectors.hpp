@@ -1,5 +1,5 @@
-// Vectors with one pixel or one cell per lane, and the choice of the widest vectors that this CPU
-// supports.
+// Operations on SIMD vectors with one pixel or one cell per lane, and the selection of the widest
+// vectors that this CPU supports.
 #pragma once
 
 #include <cstring>
@@ -14,13 +14,14 @@ struct Vectors : VectorTypes<kLanes> {
   using Ints = typename VectorTypes<kLanes>::Signed;
   using Bytes = typename VectorTypes<kLanes>::Bytes;
 
+  // Returns the vector 0, 1, ..., kLanes - 1.
   REGIONS_INLINE static Ints lane_numbers() {
     Ints lane;
     for (int i = 0; i < kLanes; ++i) lane[i] = i;
     return lane;
   }
-  // g++ 12 compiles this loop to one instruction; for __builtin_convertvector it generates one
-  // instruction per lane.
+  // Loads kLanes bytes and extends each one to 32 bits. g++ 12 compiles the loop to one
+  // instruction. For __builtin_convertvector it would generate one instruction per lane.
   REGIONS_INLINE static Ints load(const int8_t* from) {
     int32_t wide[kLanes];
     for (int i = 0; i < kLanes; ++i) {
@@ -54,7 +55,7 @@ struct Vectors : VectorTypes<kLanes> {
       return Vectors<kLanes / 2>::sum_lanes(add_halves(lanes));
     }
   }
-  // Returns the lane sums of four vectors at once.
+  // Returns a vector of four sums: the sum of the lanes of a, of b, of c and of d.
   REGIONS_INLINE static VectorTypes<4>::Signed sum_lanes_of_four(const Ints& a, const Ints& b,
                                                                  const Ints& c, const Ints& d) {
     if constexpr (kLanes == 4) {
@@ -82,9 +83,9 @@ struct Vectors : VectorTypes<kLanes> {
   }
 };
 
-// Returns the number of lanes of the widest vectors that this CPU supports. Tests set a lower limit
-// by REGIONS_MAX_LANES. The functions are static, because tests compile some sources again with
-// another limit.
+// Returns the number of 32-bit lanes of the widest vectors that this CPU supports. Tests lower the
+// limit by defining REGIONS_MAX_LANES. The functions are static, because tests compile some source
+// files a second time with another limit.
 #ifndef REGIONS_MAX_LANES
 #define REGIONS_MAX_LANES 16
 #endif
@@ -101,7 +102,8 @@ static inline int widest_vector_lanes() {
 static inline int widest_vector_lanes() { return 4; }
 #endif
 
-// Selects the version of a function for this CPU.
+// Returns the version of a function for this CPU: `by_16`, `by_8` and `by_4` use vectors of 16, 8
+// and 4 lanes.
 template <class Function>
 static Function* select_for_cpu(Function* by_16, Function* by_8, Function* by_4) {
   const int lanes = widest_vector_lanes();

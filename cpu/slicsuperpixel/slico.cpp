@@ -1,7 +1,8 @@
-// The assignment step of SLICO on the CPU, see core/slicsuperpixel/clusters.hpp.
+// The assignment step of SLICO on the CPU: each pixel chooses the nearest cluster. The header
+// core/slicsuperpixel/clusters.hpp describes SLICO.
 //
-// Squared distances are integers below 2^24 and therefore exact in a float. Their scores are
-// rounded to integers before anything is added to them.
+// Squared colour distances are integers below 2^24 and therefore exact in a float. A colour score
+// is rounded to an integer, and then other scores are added to the integer.
 #include <algorithm>
 
 #include "cpu/slicsuperpixel/assign_passes.hpp"
@@ -9,7 +10,8 @@
 namespace regions {
 namespace {
 
-// The nine candidates of kLanes cells, with the mean colours of the clusters.
+// The nine candidate clusters of kLanes cells, as vectors with one cell per lane, and the mean
+// colours of the clusters.
 template <int lanes>
 struct SlicoCandidates {
   static constexpr int kLanes = lanes;
@@ -27,14 +29,14 @@ struct SlicoCandidates {
     const SlicGrid& grid = cells.grid;
     const SlicScale& scale = cells.input.scale;
     for (int c = 0; c < 3; ++c) weight[c] = static_cast<float>(scale.weight[c]);
-    const auto make = [&](Center center, int dx, int dy) {
+    const auto make_candidate = [&](Center center, int dx, int dy) {
       for (int& coefficient : center.color) coefficient = 0;
       center.base = 0;
       return candidate_at(center, dx, dy, grid, scale);
     };
 #pragma GCC unroll 9
     for (int candidate = 0; candidate < kCandidates; ++candidate) {
-      const CandidateVectors<kLanes> vectors(cells, first, candidate, make);
+      const CandidateVectors<kLanes> vectors(cells, first, candidate, make_candidate);
       const AdaptiveCandidate empty = adaptive_candidate_of({}, {}, true, candidate, grid, scale);
       base[candidate] = vectors.alive ? vectors.base : Ints{} + empty.place.base;
       column[candidate] = vectors.column;
@@ -50,6 +52,7 @@ struct SlicoCandidates {
   }
 };
 
+// A ChoosingStrip with SLICO's distance.
 template <int lanes, LaneContent content>
 class SlicoStrip {
  public:
@@ -66,7 +69,7 @@ class SlicoStrip {
   REGIONS_INLINE SlicoStrip(const View& view, int u, int patch, RowSubset) : view_(view) {
 #pragma GCC unroll 9
     for (int candidate = 0; candidate < kCandidates; ++candidate) {
-      start_[candidate] = view.starts(candidate, u, patch);
+      start_score_[candidate] = view.start_scores(candidate, u, patch);
       max_distance_[candidate] = Floats{};
     }
   }
@@ -85,7 +88,7 @@ class SlicoStrip {
       }
       Floats score = distance * view_.select(view_.all.factor[candidate]);
       score = score < kMaxColorScore ? score : Floats{} + kMaxColorScore;
-      const Ints sum = start_[candidate] + v * view_.select(view_.all.row[candidate]) +
+      const Ints sum = start_score_[candidate] + v * view_.select(view_.all.row[candidate]) +
                        16 * __builtin_convertvector(score, Ints);
       const Ints better = candidate == 0 ? Ints{} == 0 : sum < best;
       best = better ? sum : best;
@@ -93,7 +96,7 @@ class SlicoStrip {
     }
     return best & 15;
   }
-  // Keeps, for each candidate, the largest colour distance of a pixel that chose it.
+  // Updates the largest colour distance of each candidate with the pixels that chose it.
   REGIONS_INLINE void record_distances(const Ints& candidates) {
 #pragma GCC unroll 9
     for (int candidate = 0; candidate < kCandidates; ++candidate) {
@@ -114,9 +117,9 @@ class SlicoStrip {
 
  private:
   const View view_;
-  Ints start_[kCandidates];
+  Ints start_score_[kCandidates];
   Floats max_distance_[kCandidates];
-  Floats distance_ = {};
+  Floats distance_ = {};  // colour distance of each pixel to the candidate that it chose last
 };
 
 using Passes = PassDispatch<SlicoStrip>;
@@ -129,7 +132,7 @@ void slico_assign_and_sum(const AssignInput& input, int row, RowSubset row_subse
 }
 
 void write_slico_codes(const AssignInput& input, int row, Image<uint8_t> codes) {
-  Passes::code(input, row, codes);
+  Passes::write_codes(input, row, codes);
 }
 
 void slico_assign_and_sum_cells(const CellInput& input, int row, const CellSumRow (&sums)[3]) {
@@ -137,7 +140,7 @@ void slico_assign_and_sum_cells(const CellInput& input, int row, const CellSumRo
 }
 
 void write_slico_cell_codes(const CellInput& input, int row, Image<uint8_t> codes) {
-  Passes::code_small_cells(input, row, codes);
+  Passes::write_small_cell_codes(input, row, codes);
 }
 
 }  // namespace regions

@@ -1,5 +1,5 @@
-// slicsuperpixel on the CPU: colours, clustering, fragments (labelled by cclabel), connectivity,
-// output.
+// The slicsuperpixel algorithm on the CPU: converts colours, computes clusters, labels fragments
+// (with cclabel), enforces connectivity, and writes the output.
 #include "cpu/slicsuperpixel/slicsuperpixel.hpp"
 
 #include <algorithm>
@@ -17,10 +17,11 @@ namespace {
 
 using Params = SlicParams;
 
-constexpr int kMinRowsPerBand = 16;  // fewer rows are not worth a thread
-constexpr int kBandsPerThread = 4;   // several, because rows take unequal time
+constexpr int kMinRowsPerBand = 16;  // with fewer rows, a further thread does not save time
+constexpr int kBandsPerThread = 4;   // more than one, because rows take unequal time
 
-// Fragments are the 4-connected components of equal cluster codes.
+// Returns the parameters with which cclabel finds fragments, the 4-connected components of pixels
+// with equal cluster codes.
 CcLabelParams fragment_label_params() {
   CcLabelParams params;
   params.criterion = Criterion::equal;
@@ -29,6 +30,7 @@ CcLabelParams fragment_label_params() {
   return params;
 }
 
+// Returns a grey frame that refers to the memory of `image`.
 Frame frame_of(Image<uint8_t> image) {
   Frame frame;
   frame.layout = layout_of(PixelFormat::gray8);
@@ -73,12 +75,12 @@ class SlicCpu final : public Algorithm<Params> {
     SuperpixelBuffers& buffers = buffers_.at(static_cast<size_t>(job.slot));
     WarmStart warm;
     if (params.warm_start) {
-      warm = {true, std::exchange(is_reset_, false), turns_.take_ticket()};
+      warm = {true, std::exchange(is_reset_, false), sequencer_.take_ticket()};
     }
-    const FrameGuard turn_guard(queue_of(queue), [this, warm] {
+    const FrameGuard frame_guard(queue_of(queue), [this, warm] {
       if (!warm.is_enabled) return;
-      // the next frame has no clusters to start from
-      turns_.finish(warm.turn, [&] { previous_.grid = {}; });
+      // If this frame fails, the next frame has no clusters to start from.
+      sequencer_.finish(warm.ticket, [&] { previous_.grid = {}; });
     });
     queue_of(queue).submit([this, job, params, warm] { find_clusters(job, params, warm); });
     FrameTask label_task;
@@ -96,7 +98,7 @@ class SlicCpu final : public Algorithm<Params> {
   struct WarmStart {
     bool is_enabled = false;
     bool discards_previous = false;
-    uint64_t turn = 0;
+    uint64_t ticket = 0;
   };
 
   SuperpixelBuffers& buffers_of(const FrameTask& job) {
@@ -112,11 +114,12 @@ class SlicCpu final : public Algorithm<Params> {
   void write_output(const FrameTask& job, const Params& params, const SuperpixelBuffers& buffers,
                     LabelMap labels, std::span<Region> records) const;
 
-  // The rows of the picture are divided into bands, which are processed in parallel.
+  // Returns the number of bands. The rows of the picture are divided into bands, which are
+  // processed in parallel.
   int band_count() const {
     const int max_bands = workers_.threads() == 1 ? 1 : kBandsPerThread * workers_.threads();
     return std::clamp(setup_.size.height / kMinRowsPerBand, 1,
-                      std::min(max_bands, FragmentBand::kMax));
+                      std::min(max_bands, FragmentBand::kMaxBands));
   }
   std::span<const FragmentBand> bands_of(const SuperpixelBuffers& buffers) const {
     return {buffers.bands, static_cast<size_t>(band_count())};
@@ -124,9 +127,9 @@ class SlicCpu final : public Algorithm<Params> {
   int first_row(int band) const {
     return static_cast<int>(static_cast<int64_t>(setup_.size.height) * band / band_count());
   }
-  // Calls body(y, band) for all rows, bands in parallel.
+  // Calls body(y, band) for all image rows. The bands are processed in parallel.
   template <std::invocable<int, int> Body>
-  void for_rows(Body body) const {
+  void for_each_row(Body body) const {
     workers_.parallel_for(band_count(), [&](int band) {
       for (int y = first_row(band); y < first_row(band + 1); ++y) body(y, band);
     });
@@ -137,7 +140,7 @@ class SlicCpu final : public Algorithm<Params> {
   std::unique_ptr<Algorithm<CcLabelParams>> labeller_;
   Setup setup_;
   std::vector<SuperpixelBuffers> buffers_;
-  // The clusters of the previous frame. Only the frame whose turn it is may use them.
+  // The clusters of the previous frame. Only the frame that `sequencer_` admits may use them.
   struct {
     std::vector<ClusterSums> sums;       // [cells]
     std::vector<uint32_t> max_distance;  // [cells]
@@ -146,7 +149,7 @@ class SlicCpu final : public Algorithm<Params> {
     SlicVariant variant = SlicVariant::slic;
   } previous_;
   bool is_reset_ = true;  // used only by the thread that calls enqueue()
-  FrameSequencer turns_;
+  FrameSequencer sequencer_;
 };
 
 void SlicCpu::find_clusters(const FrameTask& job, const Params& params, const WarmStart& warm) {
@@ -161,7 +164,7 @@ void SlicCpu::find_clusters(const FrameTask& job, const Params& params, const Wa
   const Clustering clusters{buffers, grid, scale, workers_};
   int center_set = 0;
   if (warm.is_enabled) {
-    turns_.wait_for_turn(warm.turn);
+    sequencer_.wait_for_turn(warm.ticket);
     const bool is_compatible = !warm.discards_previous && previous_.grid == grid &&
                                previous_.space == params.color_space &&
                                previous_.variant == params.variant;
@@ -170,7 +173,7 @@ void SlicCpu::find_clusters(const FrameTask& job, const Params& params, const Wa
     previous_.variant = params.variant;
     center_set = clusters.find_centers(
         params, {previous_.sums.data(), previous_.max_distance.data()}, is_compatible);
-    turns_.advance();
+    sequencer_.advance();
   } else {
     center_set = clusters.find_centers(params, {}, false);
   }
@@ -191,27 +194,27 @@ void SlicCpu::build_superpixels(const FrameTask& job, const Params& params) {
   const uint32_t total =
       enforce_connectivity(buffers.graph, bands, rule, scale_of(grid, params), workers_);
   const LabelMap labels = job.labels.empty() ? buffers.labels : job.labels;
-  for_rows([&](int y, int) {
+  for_each_row([&](int y, int) {
     const uint32_t* from = buffers.fragments.row(y);
     uint32_t* to = labels.row(y);
     for (int x = 0; x < labels.width; ++x) to[x] = buffers.graph.superpixel_of[from[x]];
   });
 
-  const bool draws = !job.out.empty() &&
-                     (params.output == SlicOutput::overlay || params.output == SlicOutput::mean);
+  const bool needs_records = !job.out.empty() && (params.output == SlicOutput::overlay ||
+                                                  params.output == SlicOutput::mean);
   Region* table = job.table.regions ? job.table.regions : buffers.records;
   const uint32_t capacity = job.table.regions ? job.table.capacity : setup_.max_regions;
   std::span<Region> records(table, std::min(total, capacity));
-  if (job.table.regions || draws) {
+  if (job.table.regions || needs_records) {
     measure_regions(job, buffers, records);
     if (params.warm_start) {
       assign_tracks(buffers, bands, grid, rule.min_area, labels, records);
     }
   }
-  const auto recorded = static_cast<uint32_t>(records.size());
-  if (job.table.moments) measure_moments(job, params, buffers, {job.table.moments, recorded});
+  const auto recorded_count = static_cast<uint32_t>(records.size());
+  if (job.table.moments) measure_moments(job, params, buffers, {job.table.moments, recorded_count});
   if (job.table.borders) {
-    *job.table.border_count = find_borders(bands, buffers.graph.superpixel_of, recorded,
+    *job.table.border_count = find_borders(bands, buffers.graph.superpixel_of, recorded_count,
                                            buffers.borders, job.table.borders);
   }
   if (job.table.total) *job.table.total = total;
@@ -246,7 +249,8 @@ void SlicCpu::measure_regions(const FrameTask& job, SuperpixelBuffers& buffers,
 
 void SlicCpu::measure_moments(const FrameTask& job, const Params& params,
                               SuperpixelBuffers& buffers, std::span<Moments> moments) const {
-  if (params.color_space != ColorSpace::lab) {  // later steps do not need the previous colours
+  // Later steps do not need the colours of the clustering.
+  if (params.color_space != ColorSpace::lab) {
     const ColorReader lab = reader_of(job.in.layout, job.in.color, ColorSpace::lab);
     workers_.parallel_for(band_count(), [&](int band) {
       read_colors(job.in, lab, buffers.colors, first_row(band), first_row(band + 1),
@@ -265,11 +269,11 @@ void SlicCpu::write_output(const FrameTask& job, const Params& params,
                            std::span<Region> records) const {
   switch (params.output) {
     case SlicOutput::labels:
-      return for_rows([&](int y, int) { write_label_row(labels, y, job.out); });
+      return for_each_row([&](int y, int) { write_label_row(labels, y, job.out); });
     case SlicOutput::boundaries:
-      return for_rows([&](int y, int) { write_boundary_row(labels, y, job.out); });
+      return for_each_row([&](int y, int) { write_boundary_row(labels, y, job.out); });
     case SlicOutput::mean:
-      return for_rows([&](int y, int) { write_mean_row(labels, y, records, job.out); });
+      return for_each_row([&](int y, int) { write_mean_row(labels, y, records, job.out); });
     case SlicOutput::overlay:
       return draw(job.in, job.out, labels, records, params, buffers.ink, workers_);
     case SlicOutput::none:
@@ -289,12 +293,12 @@ void SuperpixelBuffers::allocate(Backend& backend, const Setup& setup) {
     const size_t bytes = pitch * static_cast<size_t>(size.height);
     plane = {allocate_array<int8_t>(backend, bytes), size.width, size.height,
              static_cast<ptrdiff_t>(pitch)};
-    // Vectors read the padding beyond the width, although the results are not used.
+    // Vectors read the padding to the right of the picture, although its values do not matter.
     for (int y = 0; y < size.height; ++y) std::memset(plane.row(y) + size.width, 0, pitch - width_);
   }
   const size_t cell_capacity = max_cells(size);
   allocate_sums(backend, size);
-  // For the smallest cells, 2x2 pixels.
+  // The arrays are large enough for the smallest cells, 2x2 pixels.
   const size_t stride = cell_stride(size.width / 2 + 1);
   const size_t rows = static_cast<size_t>(size.height) / 2 + 3;
   cells.colors = allocate_array<int8_t>(backend, CellBuffers::color_bytes(size));
@@ -303,7 +307,7 @@ void SuperpixelBuffers::allocate(Backend& backend, const Setup& setup) {
   }
   for (int32_t*& list : cells.bases) list = allocate_array<int32_t>(backend, rows * stride);
   cells.sums =
-      allocate_array<uint32_t>(backend, static_cast<size_t>(FragmentBand::kMax) *
+      allocate_array<uint32_t>(backend, static_cast<size_t>(FragmentBand::kMaxBands) *
                                             CellBuffers::kBandRows * CellSumRow::kParts * stride);
   codes = {allocate_array<uint8_t>(backend, pixels + kPlanePadding), size.width, size.height,
            static_cast<ptrdiff_t>(width_)};
@@ -332,25 +336,27 @@ void SuperpixelBuffers::allocate(Backend& backend, const Setup& setup) {
 }
 
 void SuperpixelBuffers::allocate_sums(Backend& backend, Size size) {
-  const auto sums_of = [](size_t columns, size_t rows) { return 3 * (columns + 2) * rows; };
-  // For the smallest cells, 2x2 pixels, and for the lowest cells that have several phases of rows.
+  const auto sum_entries = [](size_t columns, size_t rows) { return 3 * (columns + 2) * rows; };
+  // The arrays are large enough for the smallest cells, 2x2 pixels, and for cells of kPatchRows
+  // rows, which are the lowest cells whose iterations skip rows.
   const size_t max_columns = width_ / 2 + 1, height = static_cast<size_t>(size.height);
   const size_t pixels = size.area(), max_contacts = kMaxContactsPerPixel * pixels;
   const size_t contact_bytes =
       max_contacts * sizeof(FragmentContact) + (pixels + 1) * sizeof(FragmentGraph::Pixel);
-  const size_t count = std::max({sums_of(max_columns, height / 2 + 1),
-                                 kMaxRowStep * sums_of(max_columns, height / kPatchRows + 1),
+  const size_t count = std::max({sum_entries(max_columns, height / 2 + 1),
+                                 kMaxRowStep * sum_entries(max_columns, height / kPatchRows + 1),
                                  contact_bytes / sizeof(PackedSums) + 1});
   sums = allocate_array<PackedSums>(backend, count);
   max_distance = allocate_array<uint32_t>(backend, count);
-  // Fragments are merged when the cluster sums are no longer used.
+  // When contacts are listed, the cluster sums are no longer needed, so contacts use their memory.
   contacts = reinterpret_cast<FragmentContact*>(sums);
   graph.first_pixel = reinterpret_cast<FragmentGraph::Pixel*>(contacts + max_contacts);
 }
 
 void SuperpixelBuffers::allocate_graph(Backend& backend, size_t pixels) {
   graph.fragment = allocate_array<Fragment>(backend, pixels + 1);
-  // The values of runs are summed after the fragments have been merged.
+  // The colours of fragments share memory with the values of runs, because the values are summed
+  // only after the fragments have been merged.
   static_assert(sizeof(FragmentColor) == sizeof(RunValues));
   graph.color = reinterpret_cast<FragmentColor*>(values);
   graph.parent = allocate_array<uint32_t>(backend, pixels + 1);

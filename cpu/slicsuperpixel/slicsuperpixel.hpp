@@ -1,5 +1,5 @@
-// The steps of finding superpixels on the CPU, in the order in which a frame passes through them,
-// and the memory of one frame.
+// The steps by which the CPU finds the superpixels of a frame, roughly in the order of execution,
+// and the memory for one frame.
 #pragma once
 
 #include <concepts>
@@ -21,7 +21,7 @@ struct FragmentRun {
   uint32_t label;
   uint16_t x, y;
   uint32_t length;
-  uint32_t color[3];  // sums of component + 128
+  uint32_t color[3];  // sums of (component + 128)
 };
 
 // The labels of two touching pixels of different fragments.
@@ -29,10 +29,10 @@ struct FragmentContact {
   uint32_t a, b;
 };
 
-// A band of image rows: its runs in raster order, and all pairs of fragments that touch inside it
-// or along the row above it. A pair may be listed several times.
+// The runs of a band of image rows, in raster order, and all pairs of fragments that touch inside
+// the band or at its upper edge. A pair may be listed several times.
 struct FragmentBand {
-  static constexpr int kMax = 64;  // bands per picture
+  static constexpr int kMaxBands = 64;  // maximum number of bands per picture
   std::span<FragmentRun> runs;
   std::span<FragmentContact> contacts;
 };
@@ -45,30 +45,32 @@ void for_each_run(std::span<const FragmentBand> bands, Visit visit) {
   }
 }
 
-inline constexpr size_t kMaxContactsPerPixel = 2;
+inline constexpr size_t kMaxContactsPerPixel = 2;  // with the left and the upper neighbour
+// Returns the size of the scratch memory that find_runs() requires for a picture of this width.
 size_t run_scratch_bytes(int width);
 
-// Finds the runs and contacts of rows begin..end-1. `runs` must hold one entry per pixel,
-// `contacts` kMaxContactsPerPixel entries per pixel, and `scratch` run_scratch_bytes().
+// Finds the runs and contacts of rows begin..end-1. `runs` must have space for one entry per pixel,
+// `contacts` for kMaxContactsPerPixel entries per pixel, and `scratch` for run_scratch_bytes().
 FragmentBand find_runs(ConstLabelMap labels, const ColorPlanes& colors, int begin, int end,
                        FragmentRun* runs, FragmentContact* contacts, std::byte* scratch);
 
 // Computes the colour sums of the runs from `colors`.
 void sum_colors(const ColorPlanes& colors, std::span<FragmentRun> runs);
 
-// The fragments and the arrays that enforce_connectivity() uses. Fragments have labels 1..n in
-// raster order of their first pixels. Arrays have n + 1 entries and are indexed by label.
+// The arrays that enforce_connectivity() uses. The n fragments have labels 1..n in raster order of
+// their first pixels. Each array has n + 1 entries. All arrays except `chooser` are indexed by
+// label.
 struct FragmentGraph {
   struct Pixel {
     uint16_t x, y;
   };
-  Fragment* fragment;       // area and colour sums
+  Fragment* fragment;       // areas and colour sums
   FragmentColor* color;     // mean colours
   Pixel* first_pixel;       // first pixels in raster order
-  uint32_t* parent;         // union-find
-  uint64_t* choice;         // choice_of() the best neighbour; 0 if the fragment does not choose
-  uint32_t* chooser;        // list of the labels that choose in this round
-  uint32_t* superpixel_of;  // result: superpixel labels 1..m
+  uint32_t* parent;         // union-find forest of merged fragments
+  uint64_t* choice;         // choice_of() the best neighbour; 0: does not choose a neighbour
+  uint32_t* chooser;        // list of the fragments that choose a neighbour in this round
+  uint32_t* superpixel_of;  // the result: superpixel labels, starting with 1
 };
 
 // Merges small fragments into neighbours by the rule of core/slicsuperpixel/fragments.hpp and fills
@@ -77,31 +79,33 @@ uint32_t enforce_connectivity(const FragmentGraph& graph, std::span<const Fragme
                               const RetentionRule& rule, const SlicScale& scale,
                               const Workers& workers);
 
-// Sums of the frame's samples over a run, for the region records.
+// The sums of the frame's samples over a run, one sum per channel. Region records are computed from
+// them.
 struct RunValues {
   uint32_t value[3];
 };
 
+// The memory of one frame in flight.
 struct SuperpixelBuffers {
   ColorPlanes colors;
-  PackedSums* sums;        // [phases of rows][rows][3][columns + 2]
+  PackedSums* sums;        // [RowSubset::step][rows][3][columns + 2]
   uint32_t* max_distance;  // largest colour distances (SLICO), same shape as `sums`
   CellBuffers cells;
-  // Cluster codes. While large cells are iterated, the chosen candidates. One vector can be read
-  // beyond the end.
+  // The cluster code of each pixel. During the iterations over large cells it contains the
+  // candidate that each pixel chose. A vector can be read after the end of the last row.
   Image<uint8_t> codes;
-  LabelMap fragments;         // labels of the fragments before merging
-  LabelMap labels;            // superpixel labels if the caller provides no label map
+  LabelMap fragments;         // label of each pixel's fragment before merging
+  LabelMap labels;            // superpixel labels, used if the caller provides no label map
   FragmentRun* runs;          // [height][width]; a band starts at the entry of its first row
   FragmentContact* contacts;  // [height][width][kMaxContactsPerPixel]; shares memory with `sums`
   RunValues* values;          // [height][width]
   FragmentGraph graph;
-  uint64_t* largest_fragment;  // [rows][columns] fragment_claim(), for tracks
-  uint32_t* spares;            // [rows][columns] superpixel ids, for tracks
-  Region* records;             // [max_regions], if the caller provides no table
-  Border* borders;             // [border_table_size(max_regions)], if borders are configured
-  std::byte* scratch[FragmentBand::kMax];
-  FragmentBand bands[FragmentBand::kMax];
+  uint64_t* largest_fragment;  // [rows][columns] fragment_claim() of each cluster, for tracks
+  uint32_t* spares;            // [rows][columns] superpixel id or kNoTrack, for tracks
+  Region* records;             // [max_regions], used if the caller provides no table
+  Border* borders;  // [border_table_size(max_regions)], null if borders are not configured
+  std::byte* scratch[FragmentBand::kMaxBands];
+  FragmentBand bands[FragmentBand::kMaxBands];
   Ink ink;
 
   void allocate(Backend& backend, const Setup& setup);
@@ -124,28 +128,30 @@ struct SuperpixelBuffers {
   std::vector<Block> memory_;
 };
 
-// Scratch memory that read_colors() requires for a picture of this width.
+// Returns the size of the scratch memory that read_colors() requires for a picture of this width.
 inline size_t color_scratch_bytes(int width) { return static_cast<size_t>(width) * 6; }
 
-// Converts rows begin..end-1 of a frame of any format to planes of colour components.
+// Converts rows begin..end-1 of a frame in any format to colour components.
 void read_colors(const ConstFrame& frame, const ColorReader& reader, const ColorPlanes& planes,
                  int begin, int end, std::byte* scratch);
 
-// The clusters of a frame, saved for the next frame (warm start).
+// The clusters of a frame, which are saved so that the next frame can start from them (warm start).
 struct SavedClusters {
   ClusterSums* sums = nullptr;       // [rows][columns]; null without warm start
-  uint32_t* max_distance = nullptr;  // [rows][columns], SLICO only
+  uint32_t* max_distance = nullptr;  // [rows][columns], used by SLICO only
 };
 
+// Computes the clusters of one frame.
 struct Clustering {
   const SuperpixelBuffers& buffers;
   const SlicGrid& grid;
   const SlicScale& scale;
   const Workers& workers;
 
-  // Places the seeds and iterates. Writes the final sums to `saved`. If `is_compatible` is set,
-  // `saved` holds the clusters of a previous frame with the same grid and colour space, and the
-  // frame starts from them. Returns which of the two sets of centres is the final one.
+  // Places the seeds and runs the iterations. Writes the final sums to `saved`. If `is_compatible`
+  // is true, `saved` must contain the clusters of a previous frame with the same grid, colour space
+  // and variant, and the frame starts from them. Returns the number (0 or 1) of the set of centres
+  // that contains the result.
   int find_centers(const SlicParams& params, const SavedClusters& saved, bool is_compatible) const;
   void write_cluster_codes(int center_set) const;
 
@@ -164,16 +170,17 @@ struct Clustering {
   bool is_slico() const { return scale.adaptive > 0; }
 };
 
-// Entries of the hash table that find_borders() requires for this many labels.
+// Returns the number of hash table entries that find_borders() requires for `labels` labels.
 size_t border_table_size(size_t labels);
 
-// Writes the borders between superpixels 1..recorded, sorted by their labels, and returns their
-// number. superpixel_of[run.label] is the superpixel of a run. `table` must have
-// border_table_size(recorded) entries; their contents do not matter.
+// Writes the borders between superpixels 1..recorded_count to `borders`, sorted by their labels,
+// and returns the number of borders. superpixel_of[run.label] is the superpixel of a run. `table`
+// must have border_table_size(recorded_count) entries, whose contents do not matter.
 uint32_t find_borders(std::span<const FragmentBand> bands, const uint32_t* superpixel_of,
-                      uint32_t recorded, Border* table, Border* borders);
+                      uint32_t recorded_count, Border* table, Border* borders);
 
-// Sums the samples of row y over each run. `values` receives one entry per run.
+// Sums the samples of row y over each of the `count` runs of the row. `values` receives one entry
+// per run.
 void sum_run_values(const ConstFrame& frame, int y, const FragmentRun* runs, size_t count,
                     std::byte* scratch, RunValues* values);
 
@@ -184,7 +191,7 @@ void add_run(const FragmentRun& run, const RunValues& values, uint32_t label,
 // Adds a run to the moments of its superpixel. The colour sums of the run must be CIELAB.
 void add_run(const FragmentRun& run, uint32_t label, std::span<Moments> moments);
 
-// Write row y of an output picture.
+// Each function writes row y of an output picture: labels, boundaries or mean colours.
 void write_label_row(ConstLabelMap labels, int y, const Frame& out);
 void write_boundary_row(ConstLabelMap labels, int y, const Frame& out);
 void write_mean_row(ConstLabelMap labels, int y, std::span<const Region> records, const Frame& out);

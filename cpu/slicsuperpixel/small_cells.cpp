@@ -1,8 +1,9 @@
 // Iterations over small cells on the CPU.
 //
-// A row of clusters receives pixels from three rows of cells. A band of rows is therefore updated
-// while it is assigned, one row later. The rows of clusters at the border of two bands are updated
-// when both bands are assigned.
+// Each task handles a band of cell rows. A row of clusters receives pixels from three rows of
+// cells, so its centres are updated when the pixels of the next cell row have been assigned. The
+// rows of clusters at the border of two bands are updated after the pixels of both bands have been
+// assigned.
 #include <algorithm>
 #include <atomic>
 
@@ -12,8 +13,8 @@
 namespace regions {
 namespace {
 
-// The rows of the grid divided into bands, one per task. Band b has rows begin(b)..begin(b + 1) -
-// 1. If there are several bands, each has at least two rows.
+// The division of the grid's rows into bands, one band per task. Band b consists of rows begin(b)
+// to begin(b + 1) - 1. If there are several bands, each band has at least two rows.
 struct RowBands {
   const SlicGrid& grid;
   int count;
@@ -21,15 +22,16 @@ struct RowBands {
   RowBands(const SlicGrid& cell_grid, const Workers& workers)
       : grid(cell_grid), count(std::clamp(grid.rows / 2, 1, max_count(workers))) {}
   static int max_count(const Workers& workers) {
-    return workers.threads() == 1 ? 1 : std::min(4 * workers.threads(), FragmentBand::kMax);
+    return workers.threads() == 1 ? 1 : std::min(4 * workers.threads(), FragmentBand::kMaxBands);
   }
   int begin(int band) const {
     return static_cast<int>(static_cast<int64_t>(grid.rows) * band / count);
   }
 };
 
-// Indices of a band's rows of sums after the three rows in use. They belong to clusters that
-// receive pixels from two bands: two rows at the band's upper end, and two at its lower end.
+// Indices of a band's rows of sums for clusters that receive pixels from two bands. They are the
+// row above the band, its first and last rows, and the row below the band. Indices 0 to 2 are the
+// rows to which pixels are currently added.
 enum SharedRow { above_first = 3, first, last, below_last };
 
 void clear(const CellSumRow& row, const SlicGrid& grid) {
@@ -37,11 +39,12 @@ void clear(const CellSumRow& row, const SlicGrid& grid) {
   std::fill_n(row.part[0] - kCellMargin, CellSumRow::kParts * cell_stride(grid.columns), 0u);
 }
 
+// One iteration over all small cells: assigns the pixels and updates the centres.
 class Iteration {
  public:
   Iteration(const CellInput& input, const Workers& workers, ClusterSums* saved_sums,
             uint32_t* max_distance)
-      : in_(input),
+      : input_(input),
         bands_(input.grid, workers),
         saved_sums_(saved_sums),
         saved_max_distance_(max_distance) {}
@@ -49,74 +52,76 @@ class Iteration {
   uint64_t run(const Workers& workers) {
     workers.parallel_for(bands_.count, [&](int band) { assign_band(band); });
     workers.parallel_for(2 * (bands_.count - 1), [&](int i) { combine_shared_rows(i / 2, i % 2); });
-    return moved_;
+    return total_movement_;
   }
 
  private:
   CellSumRow working_row(int band, int row) const {
-    return in_.memory.sum_row(band, (row + 3) % 3, in_.grid);
+    return input_.memory.sum_row(band, (row + 3) % 3, input_.grid);
   }
 
+  // Assigns the pixels of a band and updates the centres of the rows that are complete.
   void assign_band(int band) {
     const int begin = bands_.begin(band), end = bands_.begin(band + 1);
-    clear(working_row(band, begin - 1), in_.grid);
-    clear(working_row(band, begin), in_.grid);
-    uint64_t moved = 0;
+    clear(working_row(band, begin - 1), input_.grid);
+    clear(working_row(band, begin), input_.grid);
+    uint64_t total_movement = 0;
     for (int row = begin; row < end; ++row) {
-      clear(working_row(band, row + 1), in_.grid);
+      clear(working_row(band, row + 1), input_.grid);
       const CellSumRow sums[3] = {working_row(band, row - 1), working_row(band, row),
                                   working_row(band, row + 1)};
-      assign_and_sum_cells(in_, row, sums);
-      moved += finish_row(band, row - 1);
+      assign_and_sum_cells(input_, row, sums);
+      total_movement += finish_row(band, row - 1);
     }
-    moved += finish_row(band, end - 1) + finish_row(band, end);
-    moved_ += moved;
+    total_movement += finish_row(band, end - 1) + finish_row(band, end);
+    total_movement_ += total_movement;
   }
 
-  // Updates the centres of a row that is complete, or saves its sums for combine_shared_rows() if
-  // another band adds to them.
+  // Updates the centres of a row of clusters to which all cells of the band have been added. If
+  // another band adds pixels to the same row, saves the sums for combine_shared_rows() instead.
   uint64_t finish_row(int band, int row) const {
-    if (row < 0 || row >= in_.grid.rows) return 0;
+    if (row < 0 || row >= input_.grid.rows) return 0;
     const int begin = bands_.begin(band), end = bands_.begin(band + 1);
     const CellSumRow sums = working_row(band, row);
-    const bool shared = (row <= begin && begin > 0) || (row >= end - 1 && end < in_.grid.rows);
+    const bool shared = (row <= begin && begin > 0) || (row >= end - 1 && end < input_.grid.rows);
     if (!shared) return update_row(row, sums);
     const int shared_row = row < begin                 ? above_first
                            : row == begin && begin > 0 ? first
                            : row < end                 ? last
                                                        : below_last;
-    const CellSumRow to = in_.memory.sum_row(band, shared_row, in_.grid);
-    std::copy_n(sums.part[0] - kCellMargin, CellSumRow::kParts * cell_stride(in_.grid.columns),
+    const CellSumRow to = input_.memory.sum_row(band, shared_row, input_.grid);
+    std::copy_n(sums.part[0] - kCellMargin, CellSumRow::kParts * cell_stride(input_.grid.columns),
                 to.part[0] - kCellMargin);
     return 0;
   }
 
-  // Updates the last row of `band` (below = 0), or the first row of the next band (below = 1).
+  // Adds up the sums from both bands and updates the centres of the last row of `band` (below = 0),
+  // or of the first row of the next band (below = 1).
   void combine_shared_rows(int band, int below) {
-    const SlicGrid& grid = in_.grid;
-    const CellSumRow sums = in_.memory.sum_row(band, below ? below_last : last, grid);
-    const CellSumRow more = in_.memory.sum_row(band + 1, below ? first : above_first, grid);
+    const SlicGrid& grid = input_.grid;
+    const CellSumRow sums = input_.memory.sum_row(band, below ? below_last : last, grid);
+    const CellSumRow more = input_.memory.sum_row(band + 1, below ? first : above_first, grid);
     for (int p = 0; p < CellSumRow::kParts; ++p) {
       for (int c = 0; c < grid.columns; ++c) {
         uint32_t& sum = sums.part[p][c];
         sum = p == 6 ? std::max(sum, more.part[p][c]) : sum + more.part[p][c];
       }
     }
-    moved_ += update_row(bands_.begin(band + 1) - 1 + below, sums);
+    total_movement_ += update_row(bands_.begin(band + 1) - 1 + below, sums);
   }
 
   uint64_t update_row(int row, const CellSumRow& sums) const {
-    if (!saved_sums_) return update_centers(in_, row, sums, nullptr, nullptr);
-    const size_t first_cell = in_.grid.index(0, row);
-    return update_centers(in_, row, sums, saved_sums_ + first_cell,
+    if (!saved_sums_) return update_centers(input_, row, sums, nullptr, nullptr);
+    const size_t first_cell = input_.grid.index(0, row);
+    return update_centers(input_, row, sums, saved_sums_ + first_cell,
                           saved_max_distance_ + first_cell);
   }
 
-  const CellInput& in_;
+  const CellInput& input_;
   const RowBands bands_;
   ClusterSums* const saved_sums_;
   uint32_t* const saved_max_distance_;
-  std::atomic<uint64_t> moved_ = 0;
+  std::atomic<uint64_t> total_movement_ = 0;
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
-// The clusters of one frame on the CPU: seeds, then iterations of assignment and update.
+// Computes the clusters of one frame on the CPU: places the seeds, then runs iterations of
+// assignment and update.
 #include "cpu/slicsuperpixel/superpixel_clusters.hpp"
 
 #include <algorithm>
@@ -9,8 +10,9 @@
 
 namespace regions {
 
-// Returns one of the three rows of sums to which the pixels of cell row `row` are added in a phase:
-// of the clusters above (0), at (1) or below (2) that row. It has one more entry at each end.
+// Returns one of the three rows of sums to which the pixels of cell row `row` are added. `target`
+// selects the clusters of the row above (0), of the same row (1) or of the row below (2). `phase`
+// is RowSubset::phase. The row of sums has one additional entry at each end.
 PackedSums* Clustering::sums_row(int row, int target, int phase) const {
   const auto stride = static_cast<size_t>(grid.columns) + 2;
   const int row_of_phase = phase * grid.rows + row;
@@ -18,13 +20,13 @@ PackedSums* Clustering::sums_row(int row, int target, int phase) const {
          (static_cast<size_t>(row_of_phase) * 3 + static_cast<size_t>(target)) * stride + 1;
 }
 
-// Returns the largest colour distances that belong to sums_row().
+// Returns the largest colour distances of the clusters whose sums sums_row() returns.
 uint32_t* Clustering::max_distance_row(int row, int target, int phase) const {
   return buffers.max_distance + (sums_row(row, target, phase) - buffers.sums);
 }
 
-// Initialises the centres and `saved`. If `can_continue` is set, `saved` holds the clusters of the
-// previous frame, and each cluster that can be continued keeps its centre.
+// Initialises the centres and `saved`. If `can_continue` is true, `saved` contains the clusters of
+// the previous frame, and each cluster that can_warm_start() starts from its previous centre.
 void Clustering::seed(bool can_continue, const SavedClusters& saved) const {
   const auto color_at = [&](int x, int y) { return buffers.colors.at(x, y); };
   workers.parallel_for(grid.rows, [&](int row) {
@@ -51,7 +53,8 @@ void Clustering::seed(bool can_continue, const SavedClusters& saved) const {
   });
 }
 
-// Returns true if this frame can start from the clusters of the previous frame.
+// Returns true if this frame can start from `saved`, the clusters of the previous frame: there must
+// be no scene cut between the two frames.
 bool Clustering::can_continue(const ClusterSums* saved) const {
   std::atomic<uint32_t> rejected = 0;
   workers.parallel_for(grid.rows, [&](int row) {
@@ -67,7 +70,8 @@ bool Clustering::can_continue(const ClusterSums* saved) const {
   return !is_scene_cut(rejected, grid);
 }
 
-// Adds up the contributions of the cell rows above, at and below a row of clusters in one phase.
+// Adds up the sums that three rows of cells contribute to a row of clusters: the row above, the
+// same row and the row below. `phase` is RowSubset::phase.
 void Clustering::gather_sums(int row, int phase, const CellSumRow& to) const {
   for (int column = 0; column < grid.columns; ++column) {
     ClusterSums sums;
@@ -85,29 +89,30 @@ void Clustering::gather_sums(int row, int phase, const CellSumRow& to) const {
   }
 }
 
-// Computes all centres from the sums and writes them to the other set. Returns their movement in
-// sixteenths of a pixel.
+// Computes all centres from the sums and writes them to set 1 - center_set. Returns the sum of the
+// centres' movements in sixteenths of a pixel.
 uint64_t Clustering::update_all_centers(int center_set, int phase,
                                         const SavedClusters& saved) const {
-  std::atomic<uint64_t> moved = 0;
-  const int shares = std::min(grid.rows, FragmentBand::kMax);
-  workers.parallel_for(shares, [&](int share) {
-    const CellSumRow sums = buffers.cells.sum_row(share, 0, grid);
-    uint64_t moved_here = 0;
-    for (int row = grid.rows * share / shares; row < grid.rows * (share + 1) / shares; ++row) {
+  std::atomic<uint64_t> total_movement = 0;
+  const int bands = std::min(grid.rows, FragmentBand::kMaxBands);
+  workers.parallel_for(bands, [&](int band) {
+    const CellSumRow sums = buffers.cells.sum_row(band, 0, grid);
+    uint64_t band_movement = 0;
+    for (int row = grid.rows * band / bands; row < grid.rows * (band + 1) / bands; ++row) {
       gather_sums(row, phase, sums);
       const size_t first_cell = grid.index(0, row);
-      moved_here += update_centers(cells_of(center_set), row, sums,
-                                   saved.sums ? saved.sums + first_cell : nullptr,
-                                   saved.sums ? saved.max_distance + first_cell : nullptr);
+      band_movement += update_centers(cells_of(center_set), row, sums,
+                                      saved.sums ? saved.sums + first_cell : nullptr,
+                                      saved.sums ? saved.max_distance + first_cell : nullptr);
     }
-    moved += moved_here;
+    total_movement += band_movement;
   });
-  return moved;
+  return total_movement;
 }
 
-// `is_first`: the pixels of this phase have not been assigned before. Later most of them keep their
-// candidate.
+// Assigns the pixels of the rows in `row_subset`. `is_first` is true if these pixels have not been
+// assigned in this frame. In later passes most pixels choose the same candidate again, so only the
+// changes are added to the sums.
 void Clustering::assign(const AssignInput& input, RowSubset row_subset, bool is_first) const {
   workers.parallel_for(grid.rows, [&](int row) {
     RowSums to = {};
@@ -124,7 +129,8 @@ void Clustering::assign(const AssignInput& input, RowSubset row_subset, bool is_
   });
 }
 
-// Reads centres from set `center_set` and writes them to the other one.
+// Runs one iteration. Reads the centres of set `center_set` and writes the new centres to set 1 -
+// center_set. Returns the sum of the centres' movements in sixteenths of a pixel.
 uint64_t Clustering::iterate(int center_set, int iteration, RowSubset row_subset,
                              const SavedClusters& saved) const {
   if (uses_small_cells()) {
@@ -144,10 +150,10 @@ int Clustering::find_centers(const SlicParams& params, const SavedClusters& save
   int center_set = 0;
   for (int i = 0; i < params.iterations; ++i) {
     const bool may_be_last = params.tolerance > 0 || i + 1 == params.iterations;
-    const uint64_t moved = iterate(center_set, i, rows_in_iteration(grid, params, i),
-                                   may_be_last ? saved : SavedClusters{});
+    const uint64_t total_movement = iterate(center_set, i, rows_in_iteration(grid, params, i),
+                                            may_be_last ? saved : SavedClusters{});
     center_set = 1 - center_set;
-    if (params.tolerance > 0 && moved <= limit) break;
+    if (params.tolerance > 0 && total_movement <= limit) break;
   }
   return center_set;
 }

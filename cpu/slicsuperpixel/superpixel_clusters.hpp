@@ -1,8 +1,8 @@
-// Data of the clusters on the CPU, and the passes that assign pixels to clusters and update the
-// centres (Achanta et al. 2012, algorithm 1).
+// The memory of the clusters on the CPU, and the passes that assign pixels to clusters and update
+// the cluster centres (Achanta et al. 2012, algorithm 1).
 //
-// Rows of centres and sums are stored as one array per component, so that a vector holds the same
-// component of neighbouring cells.
+// Each component of the centres and sums of a row of cells has its own array. A vector therefore
+// holds the same component of neighbouring cells.
 #pragma once
 
 #include <cstddef>
@@ -15,35 +15,41 @@
 
 namespace regions {
 
-// Cells whose colours are stored together: as many as the widest vectors have lanes.
+// Number of neighbouring cells whose colours are stored together. It is the number of lanes of the
+// widest vectors.
 inline constexpr int kCellBatch = 16;
 
-// Entries before the first cell of a row, and the minimum after its last cell: one vector.
+// Number of unused entries before the first cell of a row, and minimum number of unused entries
+// after the last cell. A whole vector can be read there.
 inline constexpr int kCellMargin = 16;
+// Returns the number of entries in the array for one row of cells, including both margins.
 inline size_t cell_stride(int columns) {
   return (static_cast<size_t>(columns) + kCellMargin - 1) / kCellMargin * kCellMargin +
          2 * kCellMargin;
 }
 
-// Centres of one row of cells, one array per component. For clusters without pixels and for
-// positions outside the grid, `base` is kEmpty.
+// The cluster centres of one row of cells, with one array per component. `base` is kEmpty for
+// clusters without pixels and for positions outside the grid.
 struct CellCenterRow {
   static constexpr int kParts = 5;
   static constexpr int32_t kEmpty = -1;
-  int16_t* part[kParts];  // SLIC: Center::color, x, y; SLICO: ClusterColor::mean, x, y
-  int32_t* base;          // SLIC: Center::base; SLICO: the largest colour distance
+  // For SLIC: Center::color, Center::x and Center::y. For SLICO: ClusterColor::mean, x and y.
+  int16_t* part[kParts];
+  int32_t* base;  // for SLIC: Center::base; for SLICO: the largest colour distance
 };
 
-// Sums of one row of clusters, one array per component.
+// The sums of one row of clusters, with one array per component.
 struct CellSumRow {
-  // the members of ClusterSums, and the largest colour distance (SLICO)
   static constexpr int kParts = 7;
+  // the six numbers in ClusterSums, then the largest colour distance (used by SLICO only)
   uint32_t* part[kParts];
 };
 
-// Memory for the clusters of a frame. `colors` and `sums` are used for small cells only.
+// Memory for the clusters of a frame. `colors` is used for small cells only. Large cells use only
+// the first row of `sums` in each band.
 struct CellBuffers {
-  // rows of sums per band: three in use, four shared with other bands
+  // Number of rows of sums per band: three rows to which pixels are currently added, and four rows
+  // whose clusters also receive pixels from a neighbouring band.
   static constexpr int kBandRows = 7;
 
   int8_t* colors;       // [rows][columns / kCellBatch][height][width][component][kCellBatch]
@@ -52,8 +58,8 @@ struct CellBuffers {
   uint32_t* sums;       // [bands][kBandRows][kParts][stride]
 
   static size_t color_bytes(Size size);
-  // Returns pixel (u, v) of cell `column`; the same pixel of the following cells of the batch
-  // follows.
+  // Returns the address of the colour of pixel (u, v) in cell `column`. The next bytes are the
+  // colours of pixel (u, v) in the following cells of the batch.
   int8_t* pixels(int column, int row, int u, int v, const SlicGrid& grid) const {
     const int batches = (grid.columns + kCellBatch - 1) / kCellBatch;
     const auto batch = static_cast<size_t>(row) * static_cast<size_t>(batches) +
@@ -62,7 +68,8 @@ struct CellBuffers {
                        static_cast<size_t>(v * grid.width + u);
     return colors + pixel * (3 * kCellBatch) + column % kCellBatch;
   }
-  // `row` is -1..rows, including one row above and one below the grid.
+  // Returns a row of centres of set `center_set`. `row` is -1 to grid.rows, because there is one
+  // row above and one below the grid.
   CellCenterRow center_row(int center_set, int row, const SlicGrid& grid) const;
   CellSumRow sum_row(int band, int row, const SlicGrid& grid) const;
 };
@@ -72,14 +79,15 @@ struct CellInput {
   const CellBuffers& memory;
   const SlicGrid& grid;
   const SlicScale& scale;
-  int center_set;  // which of the two sets of centres is read
+  int center_set;  // 0 or 1: which of the two sets of centres is read
 
   bool is_slico() const { return scale.adaptive > 0; }
 };
 
-// The colours of a picture, one plane per component. Each row can be read kPlanePadding pixels
-// beyond the width.
-inline constexpr int kPlanePadding = 576;  // a cell that starts inside the picture, and a vector
+// Number of readable pixels after the end of each row of a colour plane. They are sufficient for
+// the widest cell, 512 pixels, that starts inside the picture, and for a vector.
+inline constexpr int kPlanePadding = 576;
+// The colours of a picture, with one plane per colour component.
 struct ColorPlanes {
   Image<int8_t> plane[3];
 
@@ -94,47 +102,50 @@ struct AssignInput {
   CellInput cells;
 };
 
-// ClusterSums padded to a vector.
+// The numbers of ClusterSums, padded to the size of a vector.
 struct alignas(32) PackedSums {
-  uint32_t part[8];  // components 0..2, x, y, count, two unused
+  uint32_t part[8];  // three colour components, x, y, count, and two unused
 
   ClusterSums unpacked() const { return {{part[0], part[1], part[2]}, part[3], part[4], part[5]}; }
 };
 
-// The sums to which the pixels of one row of cells are added. Candidate c of cell `column` has the
-// entry [c / 3][column + c % 3 - 1]. Each row has one more entry at each end.
+// The sums to which the pixels of one row of cells are added. Candidate c (0..8) of cell `column`
+// has the entry [c / 3][column + c % 3 - 1]. Each row has one additional entry at each end.
 struct RowSums {
   PackedSums* sums[3];
-  uint32_t* max_distance[3];  // largest colour distances, SLICO only
+  uint32_t* max_distance[3];  // largest colour distances, used by SLICO only
 };
 
-// Assigns the pixels of cell row `row` that take part (`row_subset`), adds them to `sums`, and
-// stores the chosen candidate 0..8 of each pixel in `chosen`.
+// Assigns the pixels of cell row `row` to clusters, adds the pixels to `sums`, and stores the
+// number 0..8 of the candidate that each pixel chose in `chosen`. Uses only the image rows in
+// `row_subset`.
 void assign_and_sum(const AssignInput& input, int row, RowSubset row_subset, Image<uint8_t> chosen,
                     const RowSums& sums);
 
-// Does the same if `sums` and `chosen` already hold the result of an earlier pass over the same
-// rows: only pixels whose candidate has changed are moved from one sum to another. Not for SLICO.
+// Does the same as assign_and_sum(), but `sums` and `chosen` must contain the result of an earlier
+// pass over the same image rows. Moves only the pixels that choose another candidate than in the
+// earlier pass from one sum to another. Does not support SLICO.
 void reassign_pixels(const AssignInput& input, int row, RowSubset row_subset, Image<uint8_t> chosen,
                      const RowSums& sums);
 
 // Assigns all pixels of cell row `row` and writes the cluster_code() of each pixel.
 void write_cluster_codes(const AssignInput& input, int row, Image<uint8_t> codes);
 
-// These passes for SLICO are called by the functions above.
+// The SLICO versions of assign_and_sum() and write_cluster_codes(), which call them.
 void slico_assign_and_sum(const AssignInput& input, int row, RowSubset row_subset,
                           const RowSums& sums);
 void write_slico_codes(const AssignInput& input, int row, Image<uint8_t> codes);
 
-// Returns true if the passes process one cell per lane: the packed sums of a cell must fit, and
-// lanes must be better used than with one pixel per lane.
-inline constexpr int kMaxSmallCell = 8;  // side in pixels
+inline constexpr int kMaxSmallCell = 8;  // maximum width and height of a small cell, in pixels
+// Returns true if the passes process one cell per vector lane. The packed sums of a cell must not
+// overflow, and more lanes must be in use than with one pixel per lane.
 inline bool has_small_cells(const SlicGrid& grid) {
   return grid.width <= kMaxSmallCell && grid.height <= kMaxSmallCell && grid.columns >= grid.width;
 }
 
-// Assigns the pixels of small cells of row `row` and adds them to the clusters of the row above, of
-// row `row` and of the row below.
+// Assigns the pixels of the small cells in cell row `row` to clusters. Adds the pixels to sums[0]
+// for clusters of the row above, sums[1] for clusters of the same row and sums[2] for the row
+// below.
 void assign_and_sum_cells(const CellInput& input, int row, const CellSumRow (&sums)[3]);
 void slico_assign_and_sum_cells(const CellInput& input, int row, const CellSumRow (&sums)[3]);
 
@@ -142,14 +153,14 @@ void slico_assign_and_sum_cells(const CellInput& input, int row, const CellSumRo
 void write_cell_codes(const CellInput& input, int row, Image<uint8_t> codes);
 void write_slico_cell_codes(const CellInput& input, int row, Image<uint8_t> codes);
 
-// Computes the centres of a row of clusters from their sums and writes them to the other set of
-// centres. Copies the sums to `saved_sums` and `saved_max_distance` if these are not null. Returns
-// the sum of the centres' movements in sixteenths of a pixel.
+// Computes the centres of a row of clusters from their sums and writes them to set 1 -
+// input.center_set. Copies the sums to `saved_sums` and `saved_max_distance` if the pointers are
+// not null. Returns the sum of the centres' movements in sixteenths of a pixel.
 uint64_t update_centers(const CellInput& input, int row, const CellSumRow& sums,
                         ClusterSums* saved_sums, uint32_t* saved_max_distance);
 
-// Runs one iteration over all small cells; returns the centres' movement like update_centers().
-// saved_sums: [rows][columns].
+// Runs one iteration over all small cells. Returns the sum of the centres' movements in sixteenths
+// of a pixel. `saved_sums` has the shape [rows][columns] or is null.
 uint64_t iterate_cells(const CellInput& input, const Workers& workers, ClusterSums* saved_sums,
                        uint32_t* saved_max_distance);
 
@@ -161,8 +172,8 @@ void mark_border_empty(const CellBuffers& memory, const SlicGrid& grid);
 void gather_cell_colors(const CellBuffers& memory, const ColorPlanes& colors, const SlicGrid& grid,
                         const Workers& workers);
 
-// Stores the centres of sums.size() cells from `column` on, which must be the first cell of a
-// batch.
+// Computes the centres of sums.size() consecutive cells from their sums and stores them in set
+// input.center_set. `column` is the first cell and must be a multiple of kCellBatch.
 void store_centers(const CellInput& input, int column, int row, std::span<const ClusterSums> sums,
                    const uint32_t* max_distance);
 

@@ -1,5 +1,5 @@
-// Region records, moments, tracks and output pictures of superpixels on the CPU. Records are exact
-// integer sums.
+// Computes the region records, moments, tracks and output pictures of superpixels on the CPU.
+// Records contain exact integer sums.
 #include <algorithm>
 #include <cstring>
 
@@ -10,22 +10,23 @@
 namespace regions {
 namespace {
 
-// Finds the largest fragment of each cluster.
+// Finds the largest fragment of each cluster and stores its fragment_claim().
 void find_largest_fragments(const SuperpixelBuffers& buffers, std::span<const FragmentBand> bands,
                             const SlicGrid& grid) {
-  uint32_t* const area = buffers.graph.chooser;  // no longer used by enforce_connectivity()
-  // Labels of fragments appear in order, so a new label is always the next one.
-  uint32_t seen = 0;
+  // Enforce_connectivity() has finished with this array.
+  uint32_t* const area = buffers.graph.chooser;
+  // New labels appear in ascending order: each one is the previous new label plus 1.
+  uint32_t label_count = 0;
   for_each_run(bands, [&](const FragmentRun& run) {
-    if (run.label > seen) area[++seen] = 0;
+    if (run.label > label_count) area[++label_count] = 0;
     area[run.label] += run.length;
   });
   std::fill_n(buffers.largest_fragment, grid.cells(), 0);
-  for (uint32_t p = 1; p <= seen; ++p) {
-    const auto [x, y] = buffers.graph.first_pixel[p];
+  for (uint32_t label = 1; label <= label_count; ++label) {
+    const auto [x, y] = buffers.graph.first_pixel[label];
     const uint32_t first = y * static_cast<uint32_t>(grid.size.width) + x;
     uint64_t& largest = buffers.largest_fragment[cluster_at(buffers.codes(x, y), x, y, grid)];
-    largest = std::max(largest, fragment_claim(area[p], first));
+    largest = std::max(largest, fragment_claim(area[label], first));
   }
 }
 
@@ -36,10 +37,10 @@ void sum_run_values(const ConstFrame& frame, int y, const FragmentRun* runs, siz
   for (int c = 0; c < frame.layout.channels; ++c) {
     const std::byte* row = channel_row(frame, c, y, scratch);
     const auto sum = [&]<class Sample>(const Sample* samples) {
-      for (size_t r = 0; r < count; ++r) {
+      for (size_t run = 0; run < count; ++run) {
         uint32_t total = 0;
-        for (uint32_t i = 0; i < runs[r].length; ++i) total += samples[runs[r].x + i];
-        values[r].value[c] = total;
+        for (uint32_t i = 0; i < runs[run].length; ++i) total += samples[runs[run].x + i];
+        values[run].value[c] = total;
       }
     };
     if (frame.layout.sample_bytes == 1) {
@@ -49,26 +50,26 @@ void sum_run_values(const ConstFrame& frame, int y, const FragmentRun* runs, siz
     }
   }
   for (int c = frame.layout.channels; c < 3; ++c) {
-    for (size_t r = 0; r < count; ++r) values[r].value[c] = 0;
+    for (size_t run = 0; run < count; ++run) values[run].value[c] = 0;
   }
 }
 
 void add_run(const FragmentRun& run, const RunValues& values, uint32_t label,
              std::span<Region> records) {
   if (label > records.size()) return;
-  Region& r = records[label - 1];
+  Region& region = records[label - 1];
   const int end = run.x + static_cast<int>(run.length) - 1;
-  if (r.area == 0) {
-    r.first_x = r.left = run.x;
-    r.first_y = r.top = run.y;
+  if (region.area == 0) {
+    region.first_x = region.left = run.x;
+    region.first_y = region.top = run.y;
   }
-  r.left = std::min<int32_t>(r.left, run.x);
-  r.right = std::max(r.right, end);
-  r.bottom = run.y;
-  r.area += run.length;
-  r.sum_x += static_cast<uint64_t>(run.length) * static_cast<uint64_t>(run.x + end) / 2;
-  r.sum_y += static_cast<uint64_t>(run.length) * run.y;
-  for (int c = 0; c < 3; ++c) r.sum_value[c] += values.value[c];
+  region.left = std::min<int32_t>(region.left, run.x);
+  region.right = std::max(region.right, end);
+  region.bottom = run.y;
+  region.area += run.length;
+  region.sum_x += static_cast<uint64_t>(run.length) * static_cast<uint64_t>(run.x + end) / 2;
+  region.sum_y += static_cast<uint64_t>(run.length) * run.y;
+  for (int c = 0; c < 3; ++c) region.sum_value[c] += values.value[c];
 }
 
 void add_run(const FragmentRun& run, uint32_t label, std::span<Moments> moments) {
@@ -107,17 +108,17 @@ void write_boundary_row(ConstLabelMap labels, int y, const Frame& out) {
 void write_mean_row(ConstLabelMap labels, int y, std::span<const Region> records,
                     const Frame& out) {
   for (int c = 0; c < out.layout.channels; ++c) {
-    const Component& k = out.layout.component[c];
-    if (y & ((1 << k.y_shift) - 1)) continue;
+    const Component& component = out.layout.component[c];
+    if (y & ((1 << component.y_shift) - 1)) continue;
     const uint32_t* row = labels.row(y);
     uint32_t last = 0;
     int mean = 0;
-    for (int x = 0; x < out.width; x += 1 << k.x_shift) {
+    for (int x = 0; x < out.width; x += 1 << component.x_shift) {
       if (row[x] > records.size()) continue;
       if (row[x] != last) {
         last = row[x];
-        const Region& r = records[last - 1];
-        mean = static_cast<int>((r.sum_value[c] + r.area / 2) / r.area);
+        const Region& region = records[last - 1];
+        mean = static_cast<int>((region.sum_value[c] + region.area / 2) / region.area);
       }
       out.set_sample(c, x, y, mean);
     }
@@ -128,28 +129,30 @@ void assign_tracks(const SuperpixelBuffers& buffers, std::span<const FragmentBan
                    const SlicGrid& grid, uint32_t min_area, ConstLabelMap labels,
                    std::span<Region> records) {
   find_largest_fragments(buffers, bands, grid);
-  for (Region& r : records) r.track = kNoTrack;
+  for (Region& region : records) region.track = kNoTrack;
   const auto width = static_cast<uint32_t>(grid.size.width);
-  for (size_t k = 0; k < grid.cells(); ++k) {
-    if (buffers.largest_fragment[k] == 0) continue;
-    const uint32_t first = claimed_first(buffers.largest_fragment[k]);
+  for (size_t cluster = 0; cluster < grid.cells(); ++cluster) {
+    if (buffers.largest_fragment[cluster] == 0) continue;
+    const uint32_t first = claimed_first(buffers.largest_fragment[cluster]);
     const uint32_t label = labels(static_cast<int>(first % width), static_cast<int>(first / width));
     if (label > records.size()) continue;
     uint32_t& track = records[label - 1].track;
-    track = std::min(track, claimed_by(k, claimed_area(buffers.largest_fragment[k]) >= min_area));
+    track = std::min(
+        track, claimed_by(cluster, claimed_area(buffers.largest_fragment[cluster]) >= min_area));
   }
-  const auto cluster_of = [&](const Region& r) {
-    return cluster_at(buffers.codes(r.first_x, r.first_y), r.first_x, r.first_y, grid);
+  const auto cluster_of = [&](const Region& region) {
+    return cluster_at(buffers.codes(region.first_x, region.first_y), region.first_x, region.first_y,
+                      grid);
   };
   std::fill_n(buffers.spares, grid.cells(), kNoTrack);
-  for (const Region& r : records) {
-    if (r.track != kNoTrack) continue;
-    uint32_t& spare = buffers.spares[cluster_of(r)];
-    spare = std::min(spare, r.id);
+  for (const Region& region : records) {
+    if (region.track != kNoTrack) continue;
+    uint32_t& spare = buffers.spares[cluster_of(region)];
+    spare = std::min(spare, region.id);
   }
-  for (Region& r : records) {
-    const size_t cluster = cluster_of(r);
-    r.track = track_of(r.track, r.id, cluster, buffers.spares[cluster], grid);
+  for (Region& region : records) {
+    const size_t cluster = cluster_of(region);
+    region.track = track_of(region.track, region.id, cluster, buffers.spares[cluster], grid);
   }
 }
 

@@ -1,16 +1,16 @@
-// Borders between touching superpixels on the GPU: pixel sides are counted in a hash table of label
-// pairs. The position of a pair in the table differs from run to run; sorting makes the result
-// unique.
+// Finds the borders between touching superpixels on the GPU. The length of each border, in pixel
+// sides, is counted in a hash table of label pairs. The position of a pair in the table depends on
+// the order of threads, but sorting makes the result unique.
 #include "gpu/primitives/warp.hpp"
 #include "gpu/slicsuperpixel/slicsuperpixel.hpp"
 
 namespace regions::slicsuperpixel {
 namespace {
 
-using Wide = unsigned long long;
+using Uint64 = unsigned long long;
 constexpr int kThreads = 256;
 constexpr int kScanThreads = 1024;
-constexpr int kRows = 8;
+constexpr int kRows = 8;  // rows of the picture per warp of count_kernel()
 
 __global__ __launch_bounds__(kThreads) void clear_kernel(Borders borders) {
   const uint32_t i = blockIdx.x * kThreads + threadIdx.x;
@@ -18,21 +18,22 @@ __global__ __launch_bounds__(kThreads) void clear_kernel(Borders borders) {
   if (i < borders.capacity) borders.degree[i] = borders.listed[i] = 0;
 }
 
-// Returns the table key of two touching pixels' labels; 0 if they are equal or not recorded.
-__device__ inline Wide key_of(uint32_t a, uint32_t b, uint32_t capacity) {
+// Returns the key of a pair of labels in the hash table. Returns 0 if the labels are equal, or if
+// one of them is not recorded because it is greater than `capacity`.
+__device__ inline Uint64 key_of(uint32_t a, uint32_t b, uint32_t capacity) {
   const uint32_t low = min(a, b), high = max(a, b);
-  return low == high || high > capacity ? 0 : static_cast<Wide>(low) << 32 | high;
+  return low == high || high > capacity ? 0 : static_cast<Uint64>(low) << 32 | high;
 }
 
-// Adds to the entry of a pair. The order of atomics does not matter, because integers are added.
-// There is always a free entry: a planar map has fewer than 3 borders per label, and the table has
-// at least 4 entries per label.
-__device__ void add_sides(const Borders& borders, Wide key, uint32_t sides) {
+// Adds a number of pixel sides to the entry of a label pair. The order of atomics does not matter,
+// because integers are added. The table always has a free entry: it has at least four entries per
+// label, and regions of a plane have fewer than three borders per region.
+__device__ void add_sides(const Borders& borders, Uint64 key, uint32_t sides) {
   if (key == 0 || sides == 0) return;
-  const Wide mixed = key * 0x9E3779B97F4A7C15ull;
-  for (auto entry = static_cast<uint32_t>(mixed >> 32);; ++entry) {
+  const Uint64 hash = key * 0x9E3779B97F4A7C15ull;
+  for (auto entry = static_cast<uint32_t>(hash >> 32);; ++entry) {
     entry &= borders.table_size - 1;
-    const Wide found = atomicCAS(borders.key + entry, Wide{0}, key);
+    const Uint64 found = atomicCAS(borders.key + entry, Uint64{0}, key);
     if (found != 0 && found != key) continue;
     if (found == 0) atomicAdd(borders.degree + (key >> 32) - 1, 1u);
     atomicAdd(borders.length + entry, sides);
@@ -40,28 +41,33 @@ __device__ void add_sides(const Borders& borders, Wide key, uint32_t sides) {
   }
 }
 
-// Counts the sides of pixels between superpixels. A warp walks down kRows rows of 32 columns.
+// Counts the pixel sides between superpixels. A warp processes kRows rows of 32 columns, from top
+// to bottom.
 __global__ __launch_bounds__(kThreads) void count_kernel(ConstLabelMap labels, Borders borders) {
   const int lane = static_cast<int>(threadIdx.x % 32), warp = static_cast<int>(threadIdx.x / 32);
   const int x = static_cast<int>(blockIdx.x) * 32 + lane;
   const int top = (static_cast<int>(blockIdx.y) * (kThreads / 32) + warp) * kRows;
   const int end = min(top + kRows, labels.height);
   const bool inside = x < labels.width;
-  Wide current_pair = 0;  // pair to the left, mostly the same in the next row
+  // Labels of the pixel and its left neighbour; mostly equal in the next row.
+  Uint64 current_pair = 0;
   uint32_t sides = 0;
-  for (int y = top; y < end; ++y) {  // the same for all lanes
+  for (int y = top; y < end; ++y) {  // all lanes have the same `end`
     const uint32_t label = inside ? labels(x, y) : 0;
-    const Wide left_pair = inside && x > 0 ? key_of(label, labels(x - 1, y), borders.capacity) : 0;
+    const Uint64 left_pair =
+        inside && x > 0 ? key_of(label, labels(x - 1, y), borders.capacity) : 0;
     if (left_pair != current_pair) {
       add_sides(borders, current_pair, sides);
       current_pair = left_pair;
       sides = 0;
     }
     ++sides;
-    // Neighbouring lanes mostly have the same pair above: the first of them counts for all.
-    const Wide above_pair = inside && y > 0 ? key_of(label, labels(x, y - 1), borders.capacity) : 0;
-    const Wide before = __shfl_up_sync(kAllLanes, above_pair, 1);
-    const bool begins = lane == 0 || before != above_pair;
+    // Neighbouring lanes mostly have the same pair of labels with the pixels above. The first lane
+    // of such a group adds the sides of the whole group.
+    const Uint64 above_pair =
+        inside && y > 0 ? key_of(label, labels(x, y - 1), borders.capacity) : 0;
+    const Uint64 previous_pair = __shfl_up_sync(kAllLanes, above_pair, 1);
+    const bool begins = lane == 0 || previous_pair != above_pair;
     const unsigned begin = __ballot_sync(kAllLanes, begins);
     if (!begins) continue;
     const unsigned later = begin & ~((2u << lane) - 1);
@@ -71,7 +77,8 @@ __global__ __launch_bounds__(kThreads) void count_kernel(ConstLabelMap labels, B
   add_sides(borders, current_pair, sides);
 }
 
-// Computes where the list of each lower label starts. Runs in a single block.
+// Computes where the list of each label's borders starts. A border is in the list of its lower
+// label. Runs in a single block.
 __global__ __launch_bounds__(kScanThreads) void list_starts_kernel(const uint32_t* total,
                                                                    Borders borders) {
   __shared__ uint32_t sums[kScanThreads];
@@ -81,12 +88,12 @@ __global__ __launch_bounds__(kScanThreads) void list_starts_kernel(const uint32_
   uint32_t thread_sum = 0;
   for (uint32_t i = first; i < end; ++i) thread_sum += borders.degree[i];
   sums[threadIdx.x] = thread_sum;
-  __syncthreads();  // all sums are written
+  __syncthreads();  // the sums of all threads are written
   for (uint32_t step = 1; step < kScanThreads; step *= 2) {
     const uint32_t more = threadIdx.x >= step ? sums[threadIdx.x - step] : 0;
-    __syncthreads();  // all threads have read
+    __syncthreads();  // all threads have read `sums`
     sums[threadIdx.x] += more;
-    __syncthreads();  // all threads have added
+    __syncthreads();  // all threads have updated `sums`
   }
   uint32_t start = sums[threadIdx.x] - thread_sum;
   for (uint32_t i = first; i < end; ++i) {
@@ -101,12 +108,12 @@ __global__ __launch_bounds__(kThreads) void fill_lists_kernel(Borders borders) {
   const uint32_t i = blockIdx.x * kThreads + threadIdx.x;
   if (i >= borders.table_size || borders.key[i] == 0) return;
   const auto first = static_cast<uint32_t>(borders.key[i] >> 32);
-  const uint32_t at = borders.start[first - 1] + atomicAdd(borders.listed + first - 1, 1u);
-  borders.unsorted[at] = {first, static_cast<uint32_t>(borders.key[i]), borders.length[i]};
+  const uint32_t index = borders.start[first - 1] + atomicAdd(borders.listed + first - 1, 1u);
+  borders.unsorted[index] = {first, static_cast<uint32_t>(borders.key[i]), borders.length[i]};
 }
 
-// Sorts each list by the higher label. Lists are short, so each entry counts the smaller entries of
-// its list.
+// Sorts each list by the higher label. The position of an entry is the number of smaller entries in
+// its list; lists are short, so counting them is fast.
 __global__ __launch_bounds__(kThreads) void sort_kernel(const uint32_t* total, Borders borders) {
   const uint32_t recorded = min(*total, borders.capacity), count = borders.start[recorded];
   for (uint32_t i = blockIdx.x * kThreads + threadIdx.x; i < count; i += gridDim.x * kThreads) {
@@ -137,7 +144,7 @@ __global__ __launch_bounds__(kThreads) void publish_kernel(const uint32_t* total
 
 void find_borders(ConstLabelMap labels, const uint32_t* total, const Borders& borders,
                   const RegionTable& table, cudaStream_t stream) {
-  constexpr unsigned kBlocks = 256;  // for kernels that process the borders found
+  constexpr unsigned kBlocks = 256;  // for kernels that process the borders in the lists
   launch(clear_kernel, blocks_for(borders.table_size, kThreads), kThreads, 0, stream, borders);
   launch(count_kernel,
          dim3(blocks_for(static_cast<size_t>(labels.width), 32),

@@ -1,9 +1,11 @@
-// Assignment and update of SLIC in one pass over the pixels, and the final assignment.
+// The iterations of SLIC on the GPU, which assign pixels and update clusters in one pass over the
+// pixels, and the final assignment.
 //
 // A block computes candidates from the sums of its clusters. Each lane finds the best of nine
-// candidates for its pixels and adds the pixels to its own counters. The counters are summed per
-// warp, then added to the sums of the block and of the picture by integer atomics, whose order does
-// not matter. assign_narrow.cu does the same for cells up to 16 pixels wide.
+// candidates for its pixels and adds the pixels to its own counters. The counters of a warp are
+// summed, then added to the sums of the block, which are added to the sums of the picture. The
+// atomics add integers, so their order does not matter. The file assign_narrow.cu does the same for
+// cells up to 16 pixels wide.
 #include "gpu/primitives/warp.hpp"
 #include "gpu/slicsuperpixel/assign.hpp"
 
@@ -12,67 +14,71 @@ namespace {
 
 constexpr int kMovementThreads = 256;
 
-// One lane's sums for one candidate, of at most `pixels` pixels in `strips` strips. `even`:
-// components 0 and 2. `odd`: component 1, the rows in the strip, and the count in the highest bits.
+// The sums of one lane's pixels that chose one candidate, for at most `pixels` pixels in `strips`
+// strips. `even` contains the sums of components 0 and 2. `odd` contains the sum of component 1,
+// the sum of the row numbers in the strip, and the number of pixels in the highest bits.
 template <int pixels, int strips>
-struct alignas(8) Counter {  // one 8-byte load or store
+struct alignas(8) Counter {  // aligned, so that it is loaded and stored by one instruction
   static_assert(pixels <= 32 && strips <= 2);
-  // With at most 8 pixels per lane, a warp's sums (256 pixels in 16 rows) fit in the same fields:
-  // components are below 2^16, rows below 2^12. Only the count overflows.
-  static constexpr bool kFew = pixels <= 8 && strips == 1;
-  static constexpr int kCount = kFew ? 28 : 25;  // lowest bit of the count
+  // With at most 8 pixels per lane, the sums of a whole warp (256 pixels in 16 rows) fit in the
+  // same bit fields: sums of components are below 2^16, and sums of rows are below 2^12. Only the
+  // number of pixels does not fit.
+  static constexpr bool kHasFewPixels = pixels <= 8 && strips == 1;
+  static constexpr int kCountShift = kHasFewPixels ? 28 : 25;  // lowest bit of the number of pixels
   uint32_t even, odd;
 
   __device__ void add(uint32_t color, int row) {
-    const uint32_t second_row = __byte_perm(color, 0, 0x4341);  // bytes 1 and 3
+    const uint32_t second_row = __byte_perm(color, 0, 0x4341);  // component 1, row
     *this = Counter{even + (color & 0x00ff00ffu),
-                    odd + second_row + (1u << kCount) + (static_cast<uint32_t>(row) << 16)};
+                    odd + second_row + (1u << kCountShift) + (static_cast<uint32_t>(row) << 16)};
   }
-  __device__ uint32_t count() const { return odd >> kCount; }
-  __device__ uint32_t rest() const { return odd & ((1u << kCount) - 1); }
+  __device__ uint32_t count() const { return odd >> kCountShift; }
+  __device__ uint32_t below_count() const { return odd & ((1u << kCountShift) - 1); }
 };
 
-// One warp's sums for one candidate in as few words as possible. `column` is 1 + (the lane's column
-// << 16), a factor that sums counts and columns together.
+// The sums of one warp's pixels that chose one candidate, in as few words as possible. The
+// parameter `column` is 1 + (the lane's column << 16). Multiplied by a number of pixels, it gives
+// both the number and the sum of the pixels' columns.
 template <class Counter>
 struct WarpSums {
-  static constexpr int kSplit = 18;  // 1024 pixels of 255 are below 2^18, their columns below 2^14
-  uint32_t counts = 0;               // number of pixels, and sum of their columns << 16
+  static constexpr int kRowShift = 18;  // 1024 pixels of at most 255 sum to less than 2^18
+  uint32_t counts = 0;                  // number of pixels | sum of their columns << 16
   uint32_t even = 0, odd = 0, third = 0;
 
   WarpSums() = default;
   __device__ WarpSums(const Counter& counter, uint32_t column) {
     counts = warp_sum(counter.count() * column);
-    if constexpr (Counter::kFew) {
+    if constexpr (Counter::kHasFewPixels) {
       even = warp_sum(counter.even);
       odd = warp_sum(counter.odd);
     } else {
       even = warp_sum(counter.even & 0xffff);
       third = warp_sum(counter.even >> 16);
-      odd = warp_sum((counter.rest() & 0xffff) | counter.rest() >> 16 << kSplit);
+      odd = warp_sum((counter.below_count() & 0xffff) | counter.below_count() >> 16 << kRowShift);
     }
   }
   __device__ ClusterSums sums() const {
-    constexpr bool kFew = Counter::kFew;
+    constexpr bool kHasFewPixels = Counter::kHasFewPixels;
     ClusterSums sums;
-    sums.color[0] = kFew ? even & 0xffff : even;
-    sums.color[1] = kFew ? odd & 0xffff : odd & ((1u << kSplit) - 1);
-    sums.color[2] = kFew ? even >> 16 : third;
+    sums.color[0] = kHasFewPixels ? even & 0xffff : even;
+    sums.color[1] = kHasFewPixels ? odd & 0xffff : odd & ((1u << kRowShift) - 1);
+    sums.color[2] = kHasFewPixels ? even >> 16 : third;
     sums.x = counts >> 16;
-    sums.y = kFew ? odd >> 16 & 0xfff : odd >> kSplit;
+    sums.y = kHasFewPixels ? odd >> 16 & 0xfff : odd >> kRowShift;
     sums.count = counts & 0xffff;
     return sums;
   }
 };
 
-// Adds the counters of a warp's lanes for the strips below row `top` of a cell to the block's sums.
-template <class T, class LaneCounter>
-__device__ void add_to_block(const LaneCounter (*counter)[32], const Strip<T>& strip, int top,
-                             const Geometry<T>& geometry, BlockSums<T>& block) {
+// Adds the counters of all lanes of a warp to the block's sums. They count the pixels of strips
+// that start at row `top` of the cell or below it.
+template <class Shape, class LaneCounter>
+__device__ void add_to_block(const LaneCounter (*counter)[32], const Strip<Shape>& strip, int top,
+                             const Geometry<Shape>& geometry, BlockSums<Shape>& block) {
   const int lane = static_cast<int>(threadIdx.x % 32);
-  // Each lane reads only its own counters. The warp's sums for candidate c end up in lane c.
+  // Each lane reads only its own counters. Afterwards lane c has the warp's sums for candidate c.
   WarpSums<LaneCounter> packed;
-  const uint32_t column = 1 + (static_cast<uint32_t>(lane % T::lanes) << 16);
+  const uint32_t column = 1 + (static_cast<uint32_t>(lane % Shape::lanes) << 16);
 #pragma unroll
   for (int candidate = 0; candidate < kCandidates; ++candidate) {
     const WarpSums<LaneCounter> sums(counter[candidate][lane], column);
@@ -80,7 +86,7 @@ __device__ void add_to_block(const LaneCounter (*counter)[32], const Strip<T>& s
   }
   const ClusterSums lane_sums = packed.sums();
   if (lane < kCandidates && lane_sums.count > 0) {
-    uint32_t* const to = block.of(strip.cell) + (lane / 3 * T::halo_x + lane % 3) * kSumWords;
+    uint32_t* const to = block.of(strip.cell) + (lane / 3 * Shape::halo_x + lane % 3) * kSumWords;
     const auto window_x = static_cast<uint32_t>(strip.left + (2 - lane % 3) * geometry.width);
     const auto window_y = static_cast<uint32_t>(top + (2 - lane / 3) * geometry.height);
     for (int c = 0; c < 3; ++c) atomicAdd(to + c, lane_sums.color[c]);
@@ -90,114 +96,120 @@ __device__ void add_to_block(const LaneCounter (*counter)[32], const Strip<T>& s
   }
 }
 
-template <class T, int kStep>
-__global__ __launch_bounds__(T::threads, T::blocks) void iterate_kernel(Clusters clusters,
-                                                                        IterationSums sums,
-                                                                        int phase) {
-  constexpr int kRowStep = T::rows_at_once * kStep;
-  constexpr int kPixels = (T::rows + kRowStep - 1) / kRowStep;
-  using LaneCounter = Counter<kPixels * T::stack, T::stack>;
-  __shared__ Candidates<T> s;
-  __shared__ BlockSums<T> block;
-  __shared__ LaneCounter counters[T::warps][kCandidates + 1][32];
+template <class Shape, int kStep>
+__global__ __launch_bounds__(Shape::threads, Shape::blocks) void iterate_kernel(Clusters clusters,
+                                                                                IterationSums sums,
+                                                                                int phase) {
+  constexpr int kRowStep = Shape::rows_at_once * kStep;
+  constexpr int kPixels = (Shape::rows + kRowStep - 1) / kRowStep;
+  using LaneCounter = Counter<kPixels * Shape::stack, Shape::stack>;
+  __shared__ Candidates<Shape> candidates;
+  __shared__ BlockSums<Shape> block;
+  __shared__ LaneCounter counters[Shape::warps][kCandidates + 1][32];
   block.clear();
   pdl_trigger_and_wait();
-  // All threads of the grid return together.
+  // All threads of the grid take the same branch.
   if (clusters.executed_iterations(sums.iteration) < sums.iteration) return;
 
   const SlicGrid& grid = clusters.grid;
-  const Geometry<T> geometry(grid);
-  const int x0 = static_cast<int>(blockIdx.x) * T::cells_x;
-  const int y0 = static_cast<int>(blockIdx.y) * T::cells_y;
+  const Geometry<Shape> geometry(grid);
+  const int first_cell_column = static_cast<int>(blockIdx.x) * Shape::cells_x;
+  const int first_cell_row = static_cast<int>(blockIdx.y) * Shape::cells_y;
   const int lane = static_cast<int>(threadIdx.x % 32);
   LaneCounter(*const counter)[32] = counters[threadIdx.x / 32];
 
-  clear_sums<T>(grid, x0, y0, sums.clear);
-  make_candidates(clusters, sums.from, x0, y0, s);
+  clear_sums<Shape>(grid, first_cell_column, first_cell_row, sums.clear);
+  make_candidates(clusters, sums.from, first_cell_column, first_cell_row, candidates);
 
-  for_each_strip<T, T::stack>(grid, x0, y0, [&](Strip<T> strip) {
-    const int first = phase + lane / T::lanes * kStep;  // strips are as high as patches
-    const int top = strip.top;
+  for_each_strip<Shape, Shape::stack>(
+      grid, first_cell_column, first_cell_row, [&](Strip<Shape> strip) {
+        const int first = phase + lane / Shape::lanes * kStep;  // a strip is as high as a patch
+        const int top = strip.top;
 #pragma unroll
-    for (int candidate = 0; candidate < kCandidates; ++candidate) counter[candidate][lane] = {0, 0};
+        for (int candidate = 0; candidate < kCandidates; ++candidate)
+          counter[candidate][lane] = {0, 0};
 #pragma unroll 1
-    for (int k = 0; k < T::stack; ++k) {  // unrolling would require too many registers
-      uint32_t color[kPixels];
-      int best[kPixels];
-      read_strip<kRowStep>(clusters.colors, strip, first, color);
-      choose(s, strip, color, best);
-      if (strip.whole && T::rows % kRowStep == 0) {
+        for (int k = 0; k < Shape::stack; ++k) {
+          // This loop is not unrolled, because it would then require too many registers.
+          uint32_t color[kPixels];
+          int best[kPixels];
+          read_strip<kRowStep>(clusters.colors, strip, first, color);
+          choose(candidates, strip, color, best);
+          if (strip.whole && Shape::rows % kRowStep == 0) {
 #pragma unroll
-        for (int i = 0; i < kPixels; ++i) counter[best[i] & 15][lane].add(color[i], k * T::rows);
-      } else {
+            for (int i = 0; i < kPixels; ++i)
+              counter[best[i] & 15][lane].add(color[i], k * Shape::rows);
+          } else {
 #pragma unroll
-        for (int i = 0; i < kPixels; ++i) {
-          const bool takes_part =
-              strip.inside && first + i * kRowStep < strip.end && first + i * kRowStep < T::rows;
-          counter[takes_part ? best[i] & 15 : kNoCandidate][lane].add(color[i], k * T::rows);
+            for (int i = 0; i < kPixels; ++i) {
+              const bool takes_part = strip.inside && first + i * kRowStep < strip.end &&
+                                      first + i * kRowStep < Shape::rows;
+              counter[takes_part ? best[i] & 15 : kNoCandidate][lane].add(color[i],
+                                                                          k * Shape::rows);
+            }
+          }
+          strip.move_down();
+          if (strip.end <= 0) break;
         }
-      }
-      strip.move_down();
-      if (strip.end <= 0) break;
-    }
-    add_to_block(counter, strip, top, geometry, block);
-    __syncwarp();  // all lanes have read their counters
-  });
+        add_to_block(counter, strip, top, geometry, block);
+        __syncwarp();  // all lanes have read their counters
+      });
   __syncthreads();  // the block's sums are complete
-  block.add_to(grid, x0, y0, sums.to);
+  block.add_to(grid, first_cell_column, first_cell_row, sums.to);
 }
 
-// Adds up the movement of the centres after an iteration, if the iterations may end early.
+// Adds up the movements of all centres in an iteration. Runs only if iterations may end early.
 __global__ __launch_bounds__(kMovementThreads) void movement_kernel(Clusters clusters,
                                                                     int iteration) {
   pdl_trigger_and_wait();
   if (clusters.executed_iterations(iteration) < iteration) return;
   const SlicGrid& grid = clusters.grid;
-  const size_t k = static_cast<size_t>(blockIdx.x) * kMovementThreads + threadIdx.x;
-  uint32_t moved = 0;
-  if (k < grid.cells()) {
-    moved = static_cast<uint32_t>(
-        movement(center_of(clusters.sums[iteration % 3][k], grid, clusters.scale),
-                 center_of(clusters.sums[(iteration + 1) % 3][k], grid, clusters.scale)));
+  const size_t cluster = static_cast<size_t>(blockIdx.x) * kMovementThreads + threadIdx.x;
+  uint32_t movement_sums = 0;
+  if (cluster < grid.cells()) {
+    movement_sums = static_cast<uint32_t>(
+        movement(center_of(clusters.sums[iteration % 3][cluster], grid, clusters.scale),
+                 center_of(clusters.sums[(iteration + 1) % 3][cluster], grid, clusters.scale)));
   }
-  moved = warp_sum(moved);
-  if (threadIdx.x % 32 == 0 && moved > 0) {
-    atomicAdd(clusters.moved + iteration, static_cast<unsigned long long>(moved));
+  movement_sums = warp_sum(movement_sums);
+  if (threadIdx.x % 32 == 0 && movement_sums > 0) {
+    atomicAdd(clusters.movement_sums + iteration, static_cast<unsigned long long>(movement_sums));
   }
 }
 
-// Writes the cluster code of each pixel: the final assignment.
-template <class T>
-__global__ __launch_bounds__(T::threads, T::blocks) void codes_kernel(Clusters clusters,
-                                                                      int iterations,
-                                                                      Image<uint8_t> codes,
-                                                                      MergeCounts* counts) {
+// Performs the final assignment: writes the cluster code of each pixel.
+template <class Shape>
+__global__ __launch_bounds__(Shape::threads, Shape::blocks) void codes_kernel(Clusters clusters,
+                                                                              int iterations,
+                                                                              Image<uint8_t> codes,
+                                                                              MergeCounts* counts) {
   pdl_trigger_and_wait();
-  __shared__ Candidates<T> s;
-  constexpr int kPixels = T::rows / T::rows_at_once;
+  __shared__ Candidates<Shape> candidates;
+  constexpr int kPixels = Shape::rows / Shape::rows_at_once;
   const SlicGrid& grid = clusters.grid;
-  const int x0 = static_cast<int>(blockIdx.x) * T::cells_x;
-  const int y0 = static_cast<int>(blockIdx.y) * T::cells_y;
+  const int first_cell_column = static_cast<int>(blockIdx.x) * Shape::cells_x;
+  const int first_cell_row = static_cast<int>(blockIdx.y) * Shape::cells_y;
   if (blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0) *counts = {};
-  make_candidates(clusters, clusters.sums[clusters.executed_iterations(iterations) % 3], x0, y0, s);
-  const auto write = [&]<int count>(const Strip<T>& strip) {
-    const int first = static_cast<int>(threadIdx.x % 32) / T::lanes;
+  make_candidates(clusters, clusters.sums[clusters.executed_iterations(iterations) % 3],
+                  first_cell_column, first_cell_row, candidates);
+  const auto write = [&]<int count>(const Strip<Shape>& strip) {
+    const int first = static_cast<int>(threadIdx.x % 32) / Shape::lanes;
     uint32_t color[count];
     int best[count];
-    read_strip<T::rows_at_once>(clusters.colors, strip, first, color);
-    choose(s, strip, color, best);
+    read_strip<Shape::rows_at_once>(clusters.colors, strip, first, color);
+    choose(candidates, strip, color, best);
 #pragma unroll
     for (int i = 0; i < count; ++i) {
-      const int y = first + i * T::rows_at_once;
+      const int y = first + i * Shape::rows_at_once;
       if (!strip.inside || y >= strip.end) continue;
       const int candidate = best[i] & 15;
       codes(strip.x, strip.y + y) =
           cluster_code(strip.column + candidate % 3 - 1, strip.row + candidate / 3 - 1);
     }
   };
-  for_each_strip<T>(grid, x0, y0, [&](const Strip<T>& strip) {
-    // The rest of a cell that is slightly higher than a strip needs one row only.
-    if (T::side == 0 && strip.end <= T::rows_at_once) {
+  for_each_strip<Shape>(grid, first_cell_column, first_cell_row, [&](const Strip<Shape>& strip) {
+    // In a cell that is slightly higher than a strip, the last strip has few rows.
+    if (Shape::side == 0 && strip.end <= Shape::rows_at_once) {
       write.template operator()<1>(strip);
     } else {
       write.template operator()<kPixels>(strip);
@@ -211,18 +223,18 @@ void iterate(const Clusters& clusters, int iteration, RowSubset rows, cudaStream
   if (clusters.max_distance[0]) {
     iterate_slico(clusters, iteration, rows, stream);
   } else {
-    with_shape(clusters.grid, [&]<class T>(T) {
-      if constexpr (T::lanes == 32) {
+    with_shape(clusters.grid, [&]<class Shape>(Shape) {
+      if constexpr (Shape::lanes == 32) {
         with_step(rows, [&]<int step>() {
-          launch_pdl(iterate_kernel<T, step>, blocks_of<T>(clusters.grid), T::threads, 0, stream,
-                     clusters, IterationSums(clusters, iteration), rows.phase);
+          launch_pdl(iterate_kernel<Shape, step>, blocks_of<Shape>(clusters.grid), Shape::threads,
+                     0, stream, clusters, IterationSums(clusters, iteration), rows.phase);
         });
       } else {
         iterate_narrow(clusters, iteration, rows, stream);
       }
     });
   }
-  if (!clusters.moved) return;
+  if (!clusters.movement_sums) return;
   launch_pdl(movement_kernel, blocks_for(clusters.grid.cells(), kMovementThreads), kMovementThreads,
              0, stream, clusters, iteration);
 }
@@ -232,9 +244,9 @@ void write_cluster_codes(const Clusters& clusters, int iterations, Image<uint8_t
   if (clusters.max_distance[0]) {
     return write_slico_codes(clusters, iterations, codes, counts, stream);
   }
-  with_shape(clusters.grid, [&]<class T>(T) {
-    launch_pdl(codes_kernel<T>, blocks_of<T>(clusters.grid), T::threads, 0, stream, clusters,
-               iterations, codes, counts);
+  with_shape(clusters.grid, [&]<class Shape>(Shape) {
+    launch_pdl(codes_kernel<Shape>, blocks_of<Shape>(clusters.grid), Shape::threads, 0, stream,
+               clusters, iterations, codes, counts);
   });
 }
 

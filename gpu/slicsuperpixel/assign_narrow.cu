@@ -1,28 +1,33 @@
-// Assignment and update of SLIC for cells up to 16 pixels wide. As in assign.cu, but a warp
-// processes two neighbouring cells, each lane one column of a cell, and tensor cores sum the lanes'
-// counters.
+// The iterations of SLIC for cells up to 16 pixels wide. Unlike in assign.cu, a warp processes two
+// neighbouring cells, each lane processes one column of a cell, and tensor cores sum the counters
+// of the lanes.
 //
-// A counter has 16-bit fields with small integers. Read as half-precision floats, such bits are the
-// integer times 2^-24 (exact for 0..2047: subnormal numbers and the normal numbers next to them).
-// Products with ones and with columns are therefore exact when they are summed in single precision.
+// A counter has 16-bit fields that contain small integers. If the bits of an integer from 0 to 2047
+// are read as a half-precision float, the value is exactly the integer times 2^-24. The products of
+// these floats with ones and with column numbers are therefore exact when they are summed in single
+// precision.
 #include "gpu/primitives/warp.hpp"
 #include "gpu/slicsuperpixel/assign.hpp"
 
 namespace regions::slicsuperpixel {
 namespace {
 
-constexpr int kLast = kCandidates - 1;  // candidate 8, handled separately from the other eight
-constexpr int kCountedAtOnce = 8;       // pixels per lane: 8 of at most 255 sum to less than 2048
+// Candidate 8 is handled separately from candidates 0..7.
+constexpr int kLastCandidate = kCandidates - 1;
+constexpr int kCountedAtOnce = 8;  // pixels per lane; 8 values of at most 255 sum to less than 2048
 
-// One lane's sums for one candidate. `even`: components 0 and 2. `odd`: component 1, rows, count.
-struct alignas(8) LaneCounter {  // one 8-byte load or store
+// The sums of one lane's pixels that chose one candidate. `even` contains the sums of components 0
+// and 2. `odd` contains the sum of component 1, the sum of rows, and the number of pixels. The
+// struct is aligned, so that a single instruction can load or store a counter.
+struct alignas(8) LaneCounter {
   uint32_t even, odd;
 };
 
-// The counters of one warp. Each half warp counts another cell.
+// The counters of one warp. The two half warps count the pixels of two different cells.
 struct alignas(16) WarpCounters {
-  // [candidate][position of the lane]. In the second half warp, neighbouring pairs of lanes are
-  // swapped, so that equal pairs of the two halves are in different banks.
+  // [candidate][position of the lane]. In the second half warp, the positions of neighbouring pairs
+  // of lanes are swapped. The same pair of lanes in the two half warps then uses different banks of
+  // shared memory.
   LaneCounter counter[kCandidates + 1][32];
 
   static __device__ int position_of(int lane) { return lane ^ (lane >> 3 & 2); }
@@ -36,14 +41,14 @@ struct alignas(16) WarpCounters {
   }
 };
 
-// One lane's counters, addressed in shared memory directly. Array indexing would cost the compiler
-// four instructions instead of two.
+// Access to one lane's counters by their addresses in shared memory. The compiler generates two
+// instructions for an access, instead of four for an array index.
 class LaneCounters {
  public:
   __device__ LaneCounters(WarpCounters& counters, int lane)
       : first_(static_cast<uint32_t>(
             __cvta_generic_to_shared(&counters.counter[0][WarpCounters::position_of(lane)]))) {}
-  // Adds a pixel to the candidate in the lowest four bits of a score.
+  // Adds a pixel to the counter of a candidate, whose number is the lowest four bits of `score`.
   __device__ void add(int score, uint32_t color) const {
     uint32_t candidate;
     asm("and.b32 %0, %1, 15;" : "=r"(candidate) : "r"(score));
@@ -54,7 +59,7 @@ class LaneCounters {
                  : "r"(at)
                  : "memory");
     sum.even += color & 0x00ff00ffu;
-    sum.odd += __byte_perm(color, 0, 0x4341) + (1u << 24);  // bytes 1 and 3
+    sum.odd += __byte_perm(color, 0, 0x4341) + (1u << 24);  // component 1, row, count
     asm volatile("st.shared.v2.u32 [%0], {%1, %2};" ::"r"(at), "r"(sum.even), "r"(sum.odd)
                  : "memory");
   }
@@ -64,16 +69,17 @@ class LaneCounters {
   uint32_t first_;
 };
 
-// sum += a b, for matrices of 16 x 8 and 8 x 8 halves. A lane holds two elements of row lane / 4 of
-// a in `upper`, two of the row eight below in `lower`, and two elements of each of these rows of
-// the sum.
+// Matrix multiplication sum += a b on tensor cores. Matrix a has 16 x 8 and matrix b has 8 x 8
+// half-precision elements. `upper` holds two elements of row lane / 4 of a, and `lower` holds two
+// elements of row lane / 4 + 8. `sum` holds two elements of each of these two rows of the sum.
 __device__ inline void multiply(float (&sum)[4], uint32_t upper, uint32_t lower, uint32_t b) {
   asm("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5}, {%6}, "
       "{%0,%1,%2,%3};"
       : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
       : "r"(upper), "r"(lower), "r"(b));
 }
-// sum += a b, for matrices of 16 x 16 and 16 x 8 halves.
+// Matrix multiplication sum += a b on tensor cores. Matrix a has 16 x 16 and matrix b has 16 x 8
+// half-precision elements.
 __device__ inline void multiply(float (&sum)[4], uint4 a, uint32_t b0, uint32_t b1) {
 #if __CUDA_ARCH__ >= 800
   asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
@@ -86,116 +92,122 @@ __device__ inline void multiply(float (&sum)[4], uint4 a, uint32_t b0, uint32_t 
 #endif
 }
 
-// Returns the integer that a sum represents.
+// Returns the integer n that the value n * 2^-24 represents.
 __device__ inline uint32_t integer_of(float sum) {
   return __float_as_uint(sum + 0.5f) - __float_as_uint(0.5f);
 }
 
-// The two words that a lane adds to a cluster. Of each four lanes, the first three add.
+// The two words that a lane adds to the sums of a cluster. In each group of four lanes, the first
+// three lanes add words.
 struct LaneShare {
-  uint32_t color;  // component 0, 2 or 1
-  uint32_t rest;   // rows, columns or count
+  uint32_t color;              // sum of component 0, 2 or 1
+  uint32_t position_or_count;  // sum of rows, sum of columns, or number of pixels
 };
 
-// A lane's role in the matrix products. A matrix row holds one candidate of a half warp. Four lanes
-// hold its elements, and each adds a share of the result.
-struct SumLane {
+// A lane's role in the matrix products. A matrix row contains the counters of one candidate in one
+// half warp. Four lanes hold the elements of the row, and each of them gets a share of the result.
+struct LaneRole {
   int half, candidate, share;
 
-  REGIONS_HD constexpr explicit SumLane(int lane)
+  REGIONS_HD constexpr explicit LaneRole(int lane)
       : half(lane >> 2 & 1), candidate(lane >> 3), share(lane & 3) {}
-  // The lane of this half warp whose counter of the last candidate is read.
+  // The lane in the half warp whose counter of the last candidate this lane reads. It is also the
+  // column of that lane's pixels in the cell.
   REGIONS_HD constexpr int column() const { return 4 * share + candidate; }
 };
 
-// The second factors of a lane, which determine the meaning of result columns 0..7.
+// A lane's elements of the second matrices. They determine the sums in columns 0..7 of a product,
+// which the comments below list; "-" is an unused column.
 struct alignas(16) Factors {
-  uint32_t fields;                  // component 0 or 1, -, 2, -, 0 or 1, -, -, -
-  uint32_t rows;                    // -, rows, -, -, -, -, -, -
-  uint32_t counts, further_counts;  // count, -, count, columns, -, count, -, -
+  uint32_t components;           // component 0 or 1, -, component 2, -, component 0 or 1, -, -, -
+  uint32_t rows;                 // -, sum of rows, -, -, -, -, -, -
+  uint32_t counts, next_counts;  // count, -, count, sum of columns, -, count, -, -
 };
 
-// Constants for summing in blocks of shape T, computed at compile time. Kernels copy them to shared
-// memory first; reading them from global memory would delay each warp at the end of its work.
-template <class T>
+// Constants for summing in blocks of shape `Shape`, computed at compile time. Kernels first copy
+// them to shared memory, because reads from global memory would delay each warp at the end of its
+// work.
+template <class Shape>
 struct SumPlan {
   Factors factors[32];
-  // For the lane's two candidates and for the last one: the word of the block's sums, relative to
-  // the strip's cell, to which the lane adds `color` and `rest`, and the number of cells between
-  // the cell's corner and the corner of the search window.
-  int color[3][32], rest[3][32], sides[3][32];
+  // Entries [0] and [1] are for the lane's two candidates, entry [2] is for the last candidate.
+  // `color` and `rest` are the indices of the words to which the lane adds LaneShare::color and
+  // LaneShare::rest, relative to BlockSums::of() the strip's cell. `window_cells` is the number of
+  // cells between the corner of the search window and the corner of the cell.
+  int color[3][32], position_or_count[3][32], window_cells[3][32];
 
-  constexpr SumPlan() : factors(), color(), rest(), sides() {
+  constexpr SumPlan() : factors(), color(), position_or_count(), window_cells() {
     for (int lane = 0; lane < 32; ++lane) {
-      const SumLane sum_lane(lane);
-      const int number = lane / 4;
+      const LaneRole role(lane);
+      const int result_column = lane / 4;
       const auto columns = [&](int first) {
         const auto column = static_cast<uint32_t>(first);
-        return number == 3                                 ? both(half(column), half(column + 1))
-               : number == 0 || number == 2 || number == 5 ? both(kOne, kOne)
-                                                           : 0;
+        return result_column == 3 ? both(half(column), half(column + 1))
+               : result_column == 0 || result_column == 2 || result_column == 5
+                   ? both(kHalfOne, kHalfOne)
+                   : 0;
       };
-      factors[lane] = {number == 0 || number == 4 ? kOne
-                       : number == 2              ? both(0, kOne)
-                                                  : 0,
-                       number == 1 ? both(kOne, kOne) : 0, columns(4 * sum_lane.share),
-                       columns(4 * sum_lane.share + 2)};
-      const int candidates[3] = {sum_lane.candidate, sum_lane.candidate + 4, kLast};
+      factors[lane] = {result_column == 0 || result_column == 4 ? kHalfOne
+                       : result_column == 2                     ? both(0, kHalfOne)
+                                                                : 0,
+                       result_column == 1 ? both(kHalfOne, kHalfOne) : 0, columns(4 * role.share),
+                       columns(4 * role.share + 2)};
+      const int candidates[3] = {role.candidate, role.candidate + 4, kLastCandidate};
       for (int i = 0; i < 3; ++i) {
         const int across = candidates[i] % 3, below = candidates[i] / 3;
-        const int first = (below * T::halo_x + across) * kSumWords;
-        color[i][lane] = first + (sum_lane.share == 0 ? 0 : sum_lane.share == 1 ? 2 : 1);
-        rest[i][lane] = first + (sum_lane.share == 0 ? 4 : sum_lane.share == 1 ? 3 : 5);
-        sides[i][lane] = sum_lane.share == 0 ? 2 - below : sum_lane.share == 1 ? 2 - across : 0;
+        const int first = (below * Shape::halo_x + across) * kSumWords;
+        color[i][lane] = first + (role.share == 0 ? 0 : role.share == 1 ? 2 : 1);
+        position_or_count[i][lane] = first + (role.share == 0 ? 4 : role.share == 1 ? 3 : 5);
+        window_cells[i][lane] = role.share == 0 ? 2 - below : role.share == 1 ? 2 - across : 0;
       }
     }
   }
 
-  // All threads of the block call it; a barrier must follow.
+  // Copies the constants. All threads of the block call it, and a barrier must follow.
   __device__ void copy(const SumPlan& from) {
     constexpr int kChunks = sizeof(SumPlan) / sizeof(uint4);
     static_assert(sizeof(SumPlan) % sizeof(uint4) == 0);
-    for_each_in_block<T, kChunks>([&](int i) {
+    for_each_in_block<Shape, kChunks>([&](int i) {
       reinterpret_cast<uint4*>(this)[i] = reinterpret_cast<const uint4*>(&from)[i];
     });
   }
 
  private:
-  static constexpr uint32_t kOne = 0x3c00;  // 1 as half-precision float
+  static constexpr uint32_t kHalfOne = 0x3c00;  // the bits of 1.0 as a half-precision float
   static constexpr uint32_t both(uint32_t low, uint32_t high) { return low | high << 16; }
-  static constexpr uint32_t half(uint32_t value) {  // converts 0..15
-    uint32_t top = 1, exponent = 15;
-    while (2 * top <= value) top *= 2, ++exponent;
-    return value == 0 ? 0 : exponent << 10 | (value - top) * (1024 / top);
+  // Returns the bits of an integer 0..15 as a half-precision float.
+  static constexpr uint32_t half(uint32_t value) {
+    uint32_t power = 1, exponent = 15;
+    while (2 * power <= value) power *= 2, ++exponent;
+    return value == 0 ? 0 : exponent << 10 | (value - power) * (1024 / power);
   }
 };
-template <class T>
-__device__ const SumPlan<T> kSumPlan;
+template <class Shape>
+__device__ const SumPlan<Shape> kSumPlan;
 
-// Selects a byte of each of two lanes' counters and extends them to halves. The highest bit of byte
-// 1 is always 0, and prmt can replicate it to get zeros (__byte_perm() does not guarantee this).
+// Selects one byte from the counter words of each of two lanes and extends the bytes to 16 bits.
+// The upper bytes of the result must be 0. The instruction prmt can produce them by replicating the
+// highest bit of byte 1, which is always 0. __byte_perm() does not guarantee this mode.
 __device__ inline uint32_t select_bytes(uint32_t choice, uint32_t one, uint32_t other) {
   uint32_t bytes;
   asm("prmt.b32 %0, %1, %2, %3;" : "=r"(bytes) : "r"(one), "r"(other), "r"(choice));
   return bytes;
 }
 
-// The sums of candidates `candidate` and `candidate + 4` of the lane's matrix row.
+// The sums over a half warp for two candidates: LaneRole::candidate and LaneRole::candidate + 4.
 struct HalfWarpSums {
-  float fields[2][4] = {};
-  float rest[4] = {};
+  float components[2][4] = {};
+  float position_or_count[4] = {};
 
-  __device__ void add(const WarpCounters& counters, const SumLane& sum_lane,
-                      const Factors& factors) {
-    uint4 pair[2][2];  // counters of two lanes each
+  __device__ void add(const WarpCounters& counters, const LaneRole& role, const Factors& factors) {
+    uint4 pair[2][2];  // each element contains the counters of two lanes
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
 #pragma unroll
       for (int k = 0; k < 2; ++k) {
-        const int at = 8 * sum_lane.half + 2 * sum_lane.share + (k ^ sum_lane.half);
-        pair[i][k] =
-            reinterpret_cast<const uint4*>(counters.counter[sum_lane.candidate + 4 * i])[at];
-        multiply(fields[i], pair[i][k], factors.fields, factors.fields);
+        const int at = 8 * role.half + 2 * role.share + (k ^ role.half);
+        pair[i][k] = reinterpret_cast<const uint4*>(counters.counter[role.candidate + 4 * i])[at];
+        multiply(components[i], pair[i][k], factors.components, factors.components);
       }
     }
     const auto both = [&](uint32_t choice) {
@@ -204,44 +216,47 @@ struct HalfWarpSums {
       };
       return uint4{of(0, 0), of(1, 0), of(0, 1), of(1, 1)};
     };
-    multiply(rest, both(0xd692), factors.rows, factors.rows);
-    multiply(rest, both(0xd793), factors.counts, factors.further_counts);
+    multiply(position_or_count, both(0xd692), factors.rows, factors.rows);
+    multiply(position_or_count, both(0xd793), factors.counts, factors.next_counts);
   }
-  __device__ LaneShare share(const SumLane& sum_lane, int i, int window_offset) const {
-    return {integer_of(sum_lane.share == 2 ? fields[i][2] : fields[i][0]),
-            integer_of(rest[2 * i + 1]) +
-                integer_of(rest[2 * i]) * static_cast<uint32_t>(window_offset)};
+  __device__ LaneShare share(const LaneRole& role, int i, int window_offset) const {
+    return {integer_of(role.share == 2 ? components[i][2] : components[i][0]),
+            integer_of(position_or_count[2 * i + 1]) +
+                integer_of(position_or_count[2 * i]) * static_cast<uint32_t>(window_offset)};
   }
 };
 
-// The sums of the last candidate: each lane reads one counter and gets one of four sums.
+// The sums over a half warp for the last candidate. Each lane reads one counter and gets the sums
+// of four counters.
 struct LastSums {
   LaneCounter counter;
 
-  __device__ LastSums(const WarpCounters& counters, const SumLane& sum_lane)
-      : counter(counters.counter[kLast][WarpCounters::position_of(16 * sum_lane.half +
-                                                                  sum_lane.column())]) {}
-  __device__ LaneShare share(const SumLane& sum_lane, const Factors& factors,
+  __device__ LastSums(const WarpCounters& counters, const LaneRole& role)
+      : counter(counters.counter[kLastCandidate]
+                                [WarpCounters::position_of(16 * role.half + role.column())]) {}
+  __device__ LaneShare share(const LaneRole& role, const Factors& factors,
                              int window_offset) const {
-    float fields[4] = {}, rest[4] = {};
-    multiply(fields, counter.even, counter.odd, factors.fields);
-    multiply(rest, select_bytes(0x9992, counter.odd, 0), select_bytes(0x9993, counter.odd, 0),
-             factors.counts);
-    return {integer_of(sum_lane.share == 2 ? fields[2] : fields[0]),
-            integer_of(sum_lane.share == 0 ? rest[0] : rest[3]) +
-                integer_of(rest[2]) * static_cast<uint32_t>(window_offset)};
+    float components[4] = {}, position_or_count[4] = {};
+    multiply(components, counter.even, counter.odd, factors.components);
+    multiply(position_or_count, select_bytes(0x9992, counter.odd, 0),
+             select_bytes(0x9993, counter.odd, 0), factors.counts);
+    return {integer_of(role.share == 2 ? components[2] : components[0]),
+            integer_of(role.share == 0 ? position_or_count[0] : position_or_count[3]) +
+                integer_of(position_or_count[2]) * static_cast<uint32_t>(window_offset)};
   }
 };
 
-// Finds the strip of a warp, which covers two neighbouring cells: one per half warp, one column per
-// lane. Returns false if it is outside the picture.
-template <class T>
-__device__ bool find_strip(const SlicGrid& grid, int x0, int y0, Strip<T>& strip) {
-  static_assert(T::lanes == 16 && T::cells == 2 * T::warps && T::cells_x % 2 == 0);
-  const Geometry<T> geometry(grid);
+// Finds the strip of a warp. It covers two neighbouring cells, one per half warp, and each lane has
+// one column of pixels. Returns false if the strip is outside the picture.
+template <class Shape>
+__device__ bool find_strip(const SlicGrid& grid, int first_cell_column, int first_cell_row,
+                           Strip<Shape>& strip) {
+  static_assert(Shape::lanes == 16 && Shape::cells == 2 * Shape::warps && Shape::cells_x % 2 == 0);
+  const Geometry<Shape> geometry(grid);
   const int lane = static_cast<int>(threadIdx.x % 32);
   const int first = static_cast<int>(threadIdx.x / 32) * 2;
-  const int left_column = x0 + first % T::cells_x, row = y0 + first / T::cells_x;
+  const int left_column = first_cell_column + first % Shape::cells_x,
+            row = first_cell_row + first / Shape::cells_x;
   const int left = left_column * geometry.width, y = row * geometry.height;
   const int column = left_column + lane / 16, x = column * geometry.width;
   const int end = min(geometry.height, grid.size.height - y);
@@ -254,39 +269,39 @@ __device__ bool find_strip(const SlicGrid& grid, int x0, int y0, Strip<T>& strip
            y,
            end,
            lane % 16 < min(geometry.width, grid.size.width - x),
-           geometry.width == 16 && left + 32 <= grid.size.width && end >= T::rows};
+           geometry.width == 16 && left + 32 <= grid.size.width && end >= Shape::rows};
   return left < grid.size.width && end > 0;
 }
 
-// Adds the pixels of a strip with the colours `color` to the sums of the candidates that they
-// choose. All lanes of the warp call it.
-template <class T, int kStep, int kParts, int kPixels>
-__device__ void sum_strip(const Candidates<T>& s, const Strip<T>& strip,
+// Assigns the pixels of a strip, whose colours are in `color`, and adds them to the sums of the
+// candidates that they choose. All lanes of the warp call it.
+template <class Shape, int kStep, int kParts, int kPixels>
+__device__ void sum_strip(const Candidates<Shape>& candidates, const Strip<Shape>& strip,
                           const uint32_t (&color)[kParts][kPixels], int phase,
-                          const Geometry<T>& geometry, const SumPlan<T>& plan,
-                          const SumLane& sum_lane, WarpCounters& counters, BlockSums<T>& block) {
+                          const Geometry<Shape>& geometry, const SumPlan<Shape>& plan,
+                          const LaneRole& role, WarpCounters& counters, BlockSums<Shape>& block) {
   const int lane = static_cast<int>(threadIdx.x % 32);
   const LaneCounters lane_counters(counters, lane);
-  // Sums of the half warp's cell to which this lane adds.
-  uint32_t* const sums = block.of((strip.cell & ~1) | sum_lane.half);
-  const int side = sum_lane.share == 0 ? geometry.height : geometry.width;
+  // The block's sums for candidate 0 of the cell whose pixels this lane adds up.
+  uint32_t* const sums = block.of((strip.cell & ~1) | role.half);
+  const int side = role.share == 0 ? geometry.height : geometry.width;
   const auto add_to_block = [&](int i, const LaneShare& share) {
     atomicAdd(sums + plan.color[i][lane], share.color);
-    atomicAdd(sums + plan.rest[i][lane], share.rest);
+    atomicAdd(sums + plan.position_or_count[i][lane], share.position_or_count);
   };
-  const int above = sum_lane.share == 0 ? strip.top : 0;
-  const auto window_offset = [&](int i) { return plan.sides[i][lane] * side + above; };
+  const int above = role.share == 0 ? strip.top : 0;
+  const auto window_offset = [&](int i) { return plan.window_cells[i][lane] * side + above; };
   HalfWarpSums all;
 #pragma unroll
   for (int part = 0; part < kParts; ++part) {
     const int first = phase + part * kPixels * kStep;
     int best[kPixels];
-    choose(s, strip, color[part], best);
-    if (!strip.whole || T::rows % kStep != 0) {
+    choose(candidates, strip, color[part], best);
+    if (!strip.whole || Shape::rows % kStep != 0) {
 #pragma unroll
       for (int i = 0; i < kPixels; ++i) {
         const int row = first + i * kStep;
-        if (!strip.inside || row >= strip.end || row >= T::rows) best[i] = kNoCandidate;
+        if (!strip.inside || row >= strip.end || row >= Shape::rows) best[i] = kNoCandidate;
       }
     }
     if (part > 0) {
@@ -296,70 +311,72 @@ __device__ void sum_strip(const Candidates<T>& s, const Strip<T>& strip,
     }
 #pragma unroll
     for (int i = 0; i < kPixels; ++i) lane_counters.add(best[i], color[part][i]);
-    __syncwarp();  // all lanes have counted their pixels
+    __syncwarp();  // all lanes have added their pixels to the counters
     const Factors factors = plan.factors[lane];
-    all.add(counters, sum_lane, factors);
-    const LastSums last(counters, sum_lane);
+    all.add(counters, role, factors);
+    const LastSums last(counters, role);
     if (__any_sync(kAllLanes, last.counter.odd != 0)) {
-      const int columns = sum_lane.share == 1 ? sum_lane.candidate : 0;
-      const LaneShare share = last.share(sum_lane, factors, window_offset(2) + columns);
-      if (sum_lane.share < 3) add_to_block(2, share);
+      const int columns = role.share == 1 ? role.candidate : 0;
+      const LaneShare share = last.share(role, factors, window_offset(2) + columns);
+      if (role.share < 3) add_to_block(2, share);
     }
   }
-  if (sum_lane.share < 3) {
+  if (role.share < 3) {
 #pragma unroll
-    for (int i = 0; i < 2; ++i) add_to_block(i, all.share(sum_lane, i, window_offset(i)));
+    for (int i = 0; i < 2; ++i) add_to_block(i, all.share(role, i, window_offset(i)));
   }
 }
 
-template <class T, int kStep>
-__global__ __launch_bounds__(T::threads, T::blocks) void iterate_narrow_kernel(Clusters clusters,
-                                                                               IterationSums sums,
-                                                                               int phase) {
-  constexpr int kRows = (T::rows + kStep - 1) / kStep;  // rows of a strip that take part
+template <class Shape, int kStep>
+__global__ __launch_bounds__(Shape::threads,
+                             Shape::blocks) void iterate_narrow_kernel(Clusters clusters,
+                                                                       IterationSums sums,
+                                                                       int phase) {
+  constexpr int kRows = (Shape::rows + kStep - 1) / kStep;  // number of used rows of a strip
   constexpr int kParts = (kRows + kCountedAtOnce - 1) / kCountedAtOnce;
   constexpr int kPixels = kRows / kParts;  // pixels per lane and part
   static_assert(kPixels * kParts == kRows);
-  __shared__ Candidates<T> s;
-  __shared__ BlockSums<T> block;
-  __shared__ WarpCounters warp_counters[T::warps];
-  __shared__ SumPlan<T> plan;
-  plan.copy(kSumPlan<T>);
+  __shared__ Candidates<Shape> candidates;
+  __shared__ BlockSums<Shape> block;
+  __shared__ WarpCounters warp_counters[Shape::warps];
+  __shared__ SumPlan<Shape> plan;
+  plan.copy(kSumPlan<Shape>);
   block.clear();
   const int lane = static_cast<int>(threadIdx.x % 32);
   warp_counters[threadIdx.x / 32].clear(lane);
 
   const SlicGrid& grid = clusters.grid;
-  const Geometry<T> geometry(grid);
-  const int x0 = static_cast<int>(blockIdx.x) * T::cells_x;
-  const int y0 = static_cast<int>(blockIdx.y) * T::cells_y;
-  const SumLane sum_lane(lane);
-  Strip<T> strip;
-  const bool is_inside = find_strip(grid, x0, y0, strip);
+  const Geometry<Shape> geometry(grid);
+  const int first_cell_column = static_cast<int>(blockIdx.x) * Shape::cells_x;
+  const int first_cell_row = static_cast<int>(blockIdx.y) * Shape::cells_y;
+  const LaneRole role(lane);
+  Strip<Shape> strip;
+  const bool is_inside = find_strip(grid, first_cell_column, first_cell_row, strip);
   uint32_t color[kParts][kPixels];
   const auto read = [&] {
 #pragma unroll
-    for (int part = 0; part < kParts; ++part) {  // strips are as high as patches
+    for (int part = 0; part < kParts; ++part) {  // a strip is as high as a patch
       read_strip<kStep>(clusters.colors, strip, phase + part * kPixels * kStep, color[part]);
     }
   };
-  // Reading colours before pdl_wait is safe: seed(), the first kernel of the chain, has waited for
-  // them.
+  // Colours may be read before pdl_wait(): the kernel of seed(), the first of the chain, has
+  // already waited until they were written.
   if (is_inside) read();
   pdl_trigger_and_wait();
-  // All threads of the grid return together.
+  // All threads of the grid take the same branch.
   if (clusters.executed_iterations(sums.iteration) < sums.iteration) return;
 
-  clear_sums<T>(grid, x0, y0, sums.clear);
-  make_candidates(clusters, sums.from, x0, y0, s);
+  clear_sums<Shape>(grid, first_cell_column, first_cell_row, sums.clear);
+  make_candidates(clusters, sums.from, first_cell_column, first_cell_row, candidates);
 
   WarpCounters& counters = warp_counters[threadIdx.x / 32];
   const auto sum = [&](const auto& colors) {
-    sum_strip<T, kStep>(s, strip, colors, phase, geometry, plan, sum_lane, counters, block);
+    sum_strip<Shape, kStep>(candidates, strip, colors, phase, geometry, plan, role, counters,
+                            block);
   };
   if (is_inside) sum(color);
-  if constexpr (T::side == 0) {
-    // Cells can be higher than a strip, usually by one row.
+  if constexpr (Shape::side == 0) {
+    // The cell may be higher than one strip, usually by one row.
     for (strip.move_down(); is_inside && strip.end > phase; strip.move_down()) {
       __syncwarp();  // all lanes have read the counters
       counters.clear(lane);
@@ -375,17 +392,18 @@ __global__ __launch_bounds__(T::threads, T::blocks) void iterate_narrow_kernel(C
     }
   }
   __syncthreads();  // the block's sums are complete
-  block.add_to(grid, x0, y0, sums.to);
+  block.add_to(grid, first_cell_column, first_cell_row, sums.to);
 }
 
 }  // namespace
 
 void iterate_narrow(const Clusters& clusters, int iteration, RowSubset rows, cudaStream_t stream) {
-  with_shape(clusters.grid, [&]<class T>(T) {
-    if constexpr (T::lanes == 16) {
+  with_shape(clusters.grid, [&]<class Shape>(Shape) {
+    if constexpr (Shape::lanes == 16) {
       with_step(rows, [&]<int step>() {
-        launch_pdl(iterate_narrow_kernel<T, step>, blocks_of<T>(clusters.grid), T::threads, 0,
-                   stream, clusters, IterationSums(clusters, iteration), rows.phase);
+        launch_pdl(iterate_narrow_kernel<Shape, step>, blocks_of<Shape>(clusters.grid),
+                   Shape::threads, 0, stream, clusters, IterationSums(clusters, iteration),
+                   rows.phase);
       });
     }
   });

@@ -1,28 +1,29 @@
-// Colour conversion on the GPU, four pixels per thread. The conversion tables are in shared memory.
-// The table of levels is stored several times, so that lanes that read different levels use
-// different banks.
+// Conversion of pixels to the colour space of the clustering, on the GPU, four pixels per thread.
+// The conversion tables are in shared memory. The table LabTables::share is stored several times,
+// so that lanes that read different entries use different banks of shared memory.
 #include "gpu/slicsuperpixel/slicsuperpixel.hpp"
 
 namespace regions::slicsuperpixel {
 namespace {
 
-constexpr int kThreads = 1024;  // large blocks, because each block loads the tables once
-constexpr int kBlocks = 2 * kH100Multiprocessors;  // two blocks fit on a multiprocessor
+constexpr int kThreads = 1024;                     // large, because each block must load the tables
+constexpr int kBlocks = 2 * kH100Multiprocessors;  // two blocks fit on each multiprocessor
 constexpr int kWarps = kBlocks * (kThreads / 32);
 
-// The tables in shared memory. Each lane reads the copy with its number (modulo kCopies).
+// The conversion tables in shared memory, with kCopies copies of LabTables::share. Each lane reads
+// the copy with the number (lane % kCopies).
 template <int kCopies>
 struct InterleavedTables {
-  static constexpr int kLevels = 3 * 256;
-  static constexpr int kEntry = sizeof(uint64_t) * kCopies;  // bytes between two levels
+  static constexpr int kLevels = 3 * 256;  // 256 levels each for red, green and blue
+  static constexpr int kEntry = sizeof(uint64_t) * kCopies;  // bytes for all copies of one level
   static constexpr size_t kShareBytes = static_cast<size_t>(kEntry) * kLevels;
   static constexpr size_t kBytes = kShareBytes + sizeof(LabTables::root);
   const std::byte* share;  // uint64_t [red, green, blue][level][copy]
   const std::byte* root;
   uint32_t copy;  // byte offset of this lane's copy, times kOffsetScale
 
-  // A scaled offset has the level in its upper byte and `copy` in its lower byte. Divided by this
-  // factor it is the byte offset of an entry.
+  // A scaled offset is a 16-bit number with the level in its upper byte and `copy` in its lower
+  // byte. Divided by kOffsetScale, it is the byte offset of the lane's copy of the level's entry.
   static constexpr int kOffsetScale = 256 / kEntry;
   static_assert(kOffsetScale * kEntry == 256);
 
@@ -34,13 +35,14 @@ struct InterleavedTables {
                                               offset / kOffsetScale);
   }
   __device__ int f(uint64_t sums, int axis) const {
-    // Byte offset of the entry.
+    // The byte offset of the entry in the table of roots, with additional bits above.
     const auto offset =
         static_cast<uint32_t>(sums >> (axis * LabTables::kShare + LabTables::kDrop - 1));
     return *reinterpret_cast<const uint16_t*>(root + (offset & (2 * LabTables::kRoots - 2)));
   }
 
-  // Fills the shared memory at `to`. All threads of the block call it; a barrier must follow.
+  // Copies the tables to the shared memory at `to`. All threads of the block call it, and a barrier
+  // must follow.
   __device__ InterleavedTables(const LabTables& from, std::byte* to)
       : share(to),
         root(to + kShareBytes),
@@ -53,7 +55,7 @@ struct InterleavedTables {
     const unsigned i = threadIdx.x;
     if (i < kLevels) {
       const uint64_t value = (&from.share[0][0])[i];
-      // Each lane starts with another copy to avoid bank conflicts.
+      // Neighbouring lanes start with different copies to avoid bank conflicts.
 #pragma unroll
       for (unsigned k = 0; k < kPairs; ++k) {
         reinterpret_cast<ulonglong2*>(to)[(i * kPairs + i % kPairs) ^ k] = {value, value};
@@ -65,7 +67,7 @@ struct InterleavedTables {
   }
 };
 
-// Table access by scaled offsets instead of levels.
+// Access to InterleavedTables in which share_of() takes a scaled offset instead of a level.
 template <int kCopies>
 struct OffsetTables {
   const InterleavedTables<kCopies>& tables;
@@ -75,14 +77,15 @@ struct OffsetTables {
   __device__ int f(uint64_t sums, int axis) const { return tables.f(sums, axis); }
 };
 
-// Pixels of any format.
+// Pixel source for frames in any format.
 struct AnyPixels {
   ConstFrame frame;
   ColorReader reader;
 
   struct Raw {};
   __device__ Raw fetch(int, int) const { return {}; }
-  // Converts four pixels to the format of Clusters::colors, with `row` in the highest byte.
+  // Converts four pixels, starting at (x, y), to the format of Clusters::colors. Stores `row`, the
+  // row in the patch, in the highest byte.
   template <class Tables>
   __device__ void convert(const Tables& tables, Raw, int x, int y, uint32_t row,
                           uint32_t (&color)[4]) const {
@@ -94,21 +97,23 @@ struct AnyPixels {
   }
 };
 
-// Compiles to a single multiplication.
+// Returns the byte offset of row y. Unlike a signed 64-bit product, it needs only one
+// multiplication instruction.
 __device__ inline uint64_t row_start(ptrdiff_t pitch, int y) {
   return static_cast<uint64_t>(static_cast<uint32_t>(pitch)) * static_cast<uint32_t>(y);
 }
 
-// Pixels of four bytes with R, G and B, converted to CIELAB. Rows must be 16-byte aligned.
+// Pixel source for RGB pixels of four bytes, which it converts to CIELAB. Rows must be 16-byte
+// aligned.
 struct FourBytePixels {
   ConstFrame frame;
-  uint32_t red, green, blue;  // byte selectors: the channel of a pixel above the lane's copy
+  uint32_t red, green, blue;  // selectors for __byte_perm() that build a scaled offset from a pixel
 
   explicit FourBytePixels(const ConstFrame& in) : frame(in) {
-    const auto choice = [&](int c) {
+    const auto selector = [&](int c) {
       return 0x5504u | static_cast<uint32_t>(in.layout.component[c].offset) << 4;
     };
-    red = choice(0), green = choice(1), blue = choice(2);
+    red = selector(0), green = selector(1), blue = selector(2);
   }
   static bool can_read(const ConstFrame& frame, const ColorReader& reader) {
     const auto address = reinterpret_cast<uintptr_t>(frame.plane[0]);
@@ -131,31 +136,34 @@ struct FourBytePixels {
                           uint32_t row, uint32_t (&color)[4]) const {
     const uint32_t pixel[4] = {raw.x, raw.y, raw.z, raw.w};
     constexpr int kBias = 128 << LabTerms::kBits;
-    const int above =
-        // The biased component does not change the highest byte.
+    const int row_and_bias =
+        // The highest byte is the row. The biased component is positive and does not change it.
         static_cast<int>(row << 24) + kBias;
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
-      const auto offset = [&](uint32_t choice) {
-        return static_cast<int>(__byte_perm(pixel[k], tables.copy, choice));
+      const auto offset = [&](uint32_t selector) {
+        return static_cast<int>(__byte_perm(pixel[k], tables.copy, selector));
       };
       const LabTerms terms =
           lab_terms(OffsetTables<kCopies>{tables}, offset(red), offset(green), offset(blue));
-      // Byte 2 of each component, and byte 3 of the last one.
+      // The colour consists of byte 2 of each component, and byte 3 of the last component.
       const uint32_t first_two =
           __byte_perm(static_cast<uint32_t>(terms.component[0] + kBias),
                       static_cast<uint32_t>(terms.component[1] + kBias), 0x62);
-      color[k] = __byte_perm(first_two, static_cast<uint32_t>(terms.component[2] + above), 0x7610);
+      color[k] =
+          __byte_perm(first_two, static_cast<uint32_t>(terms.component[2] + row_and_bias), 0x7610);
     }
   }
 };
 
-// Division of the picture among warps. A chunk is 32 groups of four pixels of a row, one group per
-// lane.
+// The division of the picture among warps. A chunk consists of 128 consecutive pixels of a row,
+// four pixels per lane. A warp processes every kWarps-th chunk.
 struct ChunkGrid {
   int chunks_per_row, cell_height;
-  uint32_t row_reciprocal, cell_reciprocal;  // 2^32 divided by these numbers, rounded up
-  // Distance from a warp's chunk to its next one: rows, chunks in the row, rows in the cell.
+  // 2^32 / chunks_per_row and 2^32 / cell_height, rounded up
+  uint32_t row_reciprocal, cell_reciprocal;
+  // The distance from a chunk to the next chunk of the same warp: in rows of the picture, in chunks
+  // of the row, and in rows of the cell.
   int step_rows, step_chunks, step_cell_rows;
 
   explicit ChunkGrid(const Clusters& clusters)
@@ -171,9 +179,9 @@ struct ChunkGrid {
 
 // The chunk that a warp works on.
 struct ChunkPosition {
-  int y, chunk, cell_y;  // row of the picture; chunk of the row; row of the cell
+  int y, chunk, cell_y;  // row of the picture, chunk in the row, and row in the cell
 
-  // The divisions are exact, because index times divisor is below 2^32.
+  // The divisions by multiplication are exact, because index times divisor is below 2^32.
   __device__ ChunkPosition(const ChunkGrid& grid, int index)
       : y(divide(index, grid.chunks_per_row, grid.row_reciprocal)),
         chunk(index - y * grid.chunks_per_row),
@@ -181,8 +189,8 @@ struct ChunkPosition {
   static __device__ int divide(int value, int divisor, uint32_t factor) {
     return divisor == 1 ? value : static_cast<int>(__umulhi(static_cast<uint32_t>(value), factor));
   }
-  // Moves to the warp's next chunk without a division, which would take as long as converting
-  // two pixels.
+  // Moves to the warp's next chunk. Uses no division, because a division would take as long as the
+  // conversion of two pixels.
   __device__ void advance(const ChunkGrid& grid) {
     chunk += grid.step_chunks;
     const int more = chunk >= grid.chunks_per_row ? 1 : 0;
@@ -209,7 +217,7 @@ __global__ __launch_bounds__(kThreads, 2) void colors_kernel(Pixels pixels, cons
   };
   fetch();
   const InterleavedTables<kCopies> table_copies(*tables, shared);
-  __syncthreads();  // the tables are complete
+  __syncthreads();  // the tables in shared memory are complete
   while (next.y < colors.height) {
     const ChunkPosition position = next;
     const typename Pixels::Raw raw = raw_next;

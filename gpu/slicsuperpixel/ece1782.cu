@@ -1,5 +1,5 @@
-// The kernels of method=report, see ece1782.hpp. Sums are integers, so the order of atomics does
-// not matter.
+// The kernels of method=report, which ece1782.hpp describes. Sums are integers, so the order of
+// atomics does not matter.
 #include "gpu/runtime/launch.hpp"
 #include "gpu/slicsuperpixel/ece1782.hpp"
 
@@ -20,21 +20,23 @@ struct CellPixels {
   __device__ int y(int pixel) const { return top + pixel / width; }
 };
 
-template <bool kWide>
+// Returns a pixel's colour, with one load if kWideAccess is true, else with one load per component.
+template <bool kWideAccess>
 __device__ inline uchar4 color_at(const Image<uint32_t>& colors, int x, int y) {
-  if constexpr (kWide) {
+  if constexpr (kWideAccess) {
     const uint32_t color = colors(x, y);
     return make_uchar4(color & 255, color >> 8 & 255, color >> 16 & 255, 0);
   } else {
-    // Volatile, so that the compiler does not combine the loads.
+    // The pointer is volatile so that the compiler does not combine the loads.
     const volatile auto* bytes = reinterpret_cast<const volatile uint8_t*>(&colors(x, y));
     return make_uchar4(bytes[0], bytes[1], bytes[2], 0);
   }
 }
 
-template <bool kWide>
+// Returns a pixel's owner, with one load if kWideAccess is true, else with two loads.
+template <bool kWideAccess>
 __device__ inline Owner owner_at(const Image<Owner>& owners, int x, int y) {
-  if constexpr (kWide) {
+  if constexpr (kWideAccess) {
     const uint32_t both = *reinterpret_cast<const uint32_t*>(&owners(x, y));
     return {static_cast<uint16_t>(both), static_cast<uint16_t>(both >> 16)};
   } else {
@@ -44,11 +46,11 @@ __device__ inline Owner owner_at(const Image<Owner>& owners, int x, int y) {
 }
 
 constexpr int kThreads = 256;
-constexpr int kSumThreads = 128;  // per cell, from step kAccumulators on
+constexpr int kSumThreads = 128;  // threads per cell, from step kAccumulators on
 constexpr int kWords = sizeof(ClusterSums) / sizeof(uint32_t);
 constexpr int kSums = kCandidates * kWords;
 
-// The pixel of the current thread; a warp has 32 neighbouring pixels of a row.
+// The pixel of the current thread. A warp has 32 neighbouring pixels of a row.
 struct Pixel {
   int x, y;
   bool inside;
@@ -79,7 +81,7 @@ __global__ __launch_bounds__(kThreads) void reset_kernel(Ece1782 work) {
   if (i < work.grid.cells() * kCandidates) work.sums[i] = {};
 }
 
-// The words that pixel (x, y) adds to the sums of its owner.
+// The words that pixel (x, y) adds to the ClusterSums of its owner.
 struct PixelWords {
   uint32_t word[kWords];
 
@@ -92,8 +94,8 @@ struct PixelWords {
              1} {}
 };
 
-// Returns the accumulator of superpixel (column, row) for the cell at position `neighbour` around
-// it.
+// Returns the accumulator of superpixel (column, row) for the pixels of a neighbouring cell. The
+// cell has the position `neighbour` (0..8, in raster order) around the superpixel's own cell.
 __device__ inline uint32_t* accumulator(const Ece1782& work, int column, int row, int neighbour) {
   ClusterSums& sums =
       work.sums[work.grid.index(column, row) * kCandidates + static_cast<size_t>(neighbour)];
@@ -130,21 +132,21 @@ struct SourceCell {
 };
 
 // Step kCells: a block adds the pixels of one cell in shared memory first.
-template <bool kWide>
+template <bool kWideAccess>
 __global__ __launch_bounds__(kThreads) void sum_cell_kernel(Ece1782 work) {
   __shared__ uint32_t sums[kSums];
   const SourceCell source;
   const CellPixels pixels(work.grid, source.column, source.row);
   for (int i = static_cast<int>(threadIdx.x); i < kSums; i += kThreads) sums[i] = 0;
-  __syncthreads();  // all sums are cleared
+  __syncthreads();  // all sums in shared memory are zero
   for (int p = static_cast<int>(threadIdx.x); p < pixels.count; p += kThreads) {
     const int x = pixels.x(p), y = pixels.y(p);
-    const Owner owner = owner_at<kWide>(work.owners, x, y);
-    const PixelWords words(work.grid, color_at<kWide>(work.colors, x, y), owner, x, y);
+    const Owner owner = owner_at<kWideAccess>(work.owners, x, y);
+    const PixelWords words(work.grid, color_at<kWideAccess>(work.colors, x, y), owner, x, y);
     uint32_t* const to = sums + source.neighbour_of(owner) * kWords;
     for (int w = 0; w < kWords; ++w) atomicAdd(to + w, words.word[w]);
   }
-  __syncthreads();  // all pixels are added
+  __syncthreads();  // all pixels are added to the sums
   for (int i = static_cast<int>(threadIdx.x); i < kSums; i += kThreads) {
     const int neighbour = i / kWords;
     if (!source.inside(work.grid, neighbour)) continue;
@@ -152,8 +154,9 @@ __global__ __launch_bounds__(kThreads) void sum_cell_kernel(Ece1782 work) {
   }
 }
 
-// Every thread has nine accumulators, which are added up as a tree. Every superpixel has one
-// accumulator for each cell that adds to it, so no atomics are needed.
+// From step kAccumulators on: every thread has nine accumulators in shared memory, which the block
+// adds up in a binary tree. Every superpixel has one accumulator in global memory for each cell
+// that adds to it, so no atomics are needed.
 template <int kPixels>
 __global__ __launch_bounds__(kSumThreads) void sum_in_accumulators_kernel(Ece1782 work) {
   __shared__ uint32_t sums[kSums][kSumThreads];
@@ -196,26 +199,27 @@ __global__ __launch_bounds__(kSumThreads) void sum_in_accumulators_kernel(Ece178
 // Computes the means of all superpixels from their accumulators.
 __global__ __launch_bounds__(kThreads) void average_kernel(Ece1782 work) {
   const SlicGrid& grid = work.grid;
-  const size_t k = static_cast<size_t>(blockIdx.x) * kThreads + threadIdx.x;
-  if (k >= grid.cells()) return;
-  ClusterSums all = work.sums[k * kCandidates];
+  const size_t superpixel = static_cast<size_t>(blockIdx.x) * kThreads + threadIdx.x;
+  if (superpixel >= grid.cells()) return;
+  ClusterSums all = work.sums[superpixel * kCandidates];
   if (work.step >= kAccumulators) {
     for (int neighbour = 1; neighbour < kCandidates; ++neighbour) {
-      all.add(work.sums[k * kCandidates + static_cast<size_t>(neighbour)]);
+      all.add(work.sums[superpixel * kCandidates + static_cast<size_t>(neighbour)]);
     }
   }
   Ece1782Mean mean = {};
   if (all.count > 0) {
-    const auto column = static_cast<int>(k % static_cast<size_t>(grid.columns));
-    const auto row = static_cast<int>(k / static_cast<size_t>(grid.columns));
+    const auto column = static_cast<int>(superpixel % static_cast<size_t>(grid.columns));
+    const auto row = static_cast<int>(superpixel / static_cast<size_t>(grid.columns));
     for (int c = 0; c < 3; ++c) mean.color[c] = static_cast<int>(all.color[c] / all.count);
     mean.x = (column - 1) * grid.width + static_cast<int>(all.x / all.count);
     mean.y = (row - 1) * grid.height + static_cast<int>(all.y / all.count);
     mean.alive = 1;
   }
-  work.means[k] = mean;
+  work.means[superpixel] = mean;
 }
 
+// Writes the cluster_code() of each pixel and clears the counts of the merge lists.
 __global__ __launch_bounds__(kThreads) void codes_kernel(Ece1782 work, Image<uint8_t> codes,
                                                          MergeCounts* counts) {
   const Pixel pixel(work.grid.size);
@@ -225,9 +229,9 @@ __global__ __launch_bounds__(kThreads) void codes_kernel(Ece1782 work, Image<uin
   codes(pixel.x, pixel.y) = cluster_code(owner.column, owner.row);
 }
 
-// Returns the distance of a pixel to a mean. Squared distances are integers below 2^24 and exact in
-// floats, so labels do not depend on the unit that computes them. The two terms are added as
-// floats, each rounded and never fused.
+// Returns the distance of a pixel to the mean of a superpixel. Squared distances are integers below
+// 2^24 and therefore exact in floats, so float and integer units compute the same labels. The
+// intrinsics round after each operation, because a fused operation would give other results.
 template <bool kUseFloats>
 __device__ inline float distance_to(const Ece1782Mean& mean, uchar4 color, int x, int y,
                                     float factor) {
@@ -244,22 +248,23 @@ __device__ inline float distance_to(const Ece1782Mean& mean, uchar4 color, int x
   }
 }
 
-// The nearest superpixel found so far. Of equal distances the first in raster order is kept.
+// The nearest superpixel found so far. If several have the same distance, the first one in raster
+// order is kept.
 struct Nearest {
   float distance = 3e38f;
   int neighbour = 4;
 
-  __device__ void offer(float other_distance, int other_neighbour) {
+  __device__ void keep_if_nearer(float other_distance, int other_neighbour) {
     if (other_distance >= distance) return;
     distance = other_distance;
     neighbour = other_neighbour;
   }
 };
 
-// Stores an owner with one store (kWide) or two.
-template <bool kWide>
+// Stores an owner with one store if kWideAccess is true, else with two stores.
+template <bool kWideAccess>
 __device__ inline void store(Owner& to, Owner owner) {
-  if constexpr (kWide) {
+  if constexpr (kWideAccess) {
     *reinterpret_cast<uint32_t*>(&to) = owner.column | static_cast<uint32_t>(owner.row) << 16;
   } else {
     auto* halves = reinterpret_cast<volatile uint16_t*>(&to);
@@ -273,7 +278,7 @@ __device__ inline Owner owner_of(int column, int row, int neighbour) {
           static_cast<uint16_t>(row + neighbour / 3 - 1)};
 }
 
-// Ownership with all means read from global memory.
+// The ownership kernel before step kNeighbours. It reads all means from global memory.
 __global__ __launch_bounds__(kThreads) void choose_per_pixel_kernel(Ece1782 work) {
   const SlicGrid& grid = work.grid;
   const int x = static_cast<int>(blockIdx.x * 32 + threadIdx.x % 32);
@@ -286,13 +291,15 @@ __global__ __launch_bounds__(kThreads) void choose_per_pixel_kernel(Ece1782 work
     const int cx = column + neighbour % 3 - 1, cy = row + neighbour / 3 - 1;
     if (cx < 0 || cy < 0 || cx >= grid.columns || cy >= grid.rows) continue;
     const Ece1782Mean& mean = work.means[grid.index(cx, cy)];
-    if (mean.alive) nearest.offer(distance_to<false>(mean, color, x, y, work.factor), neighbour);
+    if (mean.alive)
+      nearest.keep_if_nearer(distance_to<false>(mean, color, x, y, work.factor), neighbour);
   }
   store<false>(work.owners(x, y), owner_of(column, row, nearest.neighbour));
 }
 
-// Ownership from step kNeighbours on. A block processes kPixels * kThreads pixels of one cell.
-template <bool kWide, int kPixels, bool kUseFloats>
+// The ownership kernel from step kNeighbours on. A block processes kPixels * kThreads pixels of one
+// cell.
+template <bool kWideAccess, int kPixels, bool kUseFloats>
 __global__ __launch_bounds__(kThreads) void choose_per_cell_kernel(Ece1782 work) {
   __shared__ Ece1782Mean means[kCandidates];
   const SlicGrid& grid = work.grid;
@@ -315,7 +322,7 @@ __global__ __launch_bounds__(kThreads) void choose_per_cell_kernel(Ece1782 work)
     const int p = min(first + k * kThreads, pixels.count - 1);
     x[k] = pixels.x(p);
     y[k] = pixels.y(p);
-    color[k] = color_at<kWide>(work.colors, x[k], y[k]);
+    color[k] = color_at<kWideAccess>(work.colors, x[k], y[k]);
   }
 #pragma unroll
   for (int neighbour = 0; neighbour < kCandidates; ++neighbour) {
@@ -323,21 +330,22 @@ __global__ __launch_bounds__(kThreads) void choose_per_cell_kernel(Ece1782 work)
     if (!mean.alive) continue;
 #pragma unroll
     for (int k = 0; k < kPixels; ++k) {
-      nearest[k].offer(distance_to<kUseFloats>(mean, color[k], x[k], y[k], work.factor), neighbour);
+      nearest[k].keep_if_nearer(distance_to<kUseFloats>(mean, color[k], x[k], y[k], work.factor),
+                                neighbour);
     }
   }
 #pragma unroll
   for (int k = 0; k < kPixels; ++k) {
     if (first + k * kThreads >= pixels.count) continue;
-    store<kWide>(work.owners(x[k], y[k]), owner_of(column, row, nearest[k].neighbour));
+    store<kWideAccess>(work.owners(x[k], y[k]), owner_of(column, row, nearest[k].neighbour));
   }
 }
 
-template <bool kWide, int kPixels, bool kUseFloats>
+template <bool kWideAccess, int kPixels, bool kUseFloats>
 void launch_per_cell(const Ece1782& work, cudaStream_t stream) {
   const SlicGrid& grid = work.grid;
   const auto pixels = static_cast<size_t>(grid.width) * static_cast<size_t>(grid.height);
-  launch(choose_per_cell_kernel<kWide, kPixels, kUseFloats>,
+  launch(choose_per_cell_kernel<kWideAccess, kPixels, kUseFloats>,
          dim3(static_cast<unsigned>(grid.columns), static_cast<unsigned>(grid.rows),
               blocks_for(pixels, kPixels * kThreads)),
          kThreads, 0, stream, work);

@@ -1,9 +1,9 @@
-// method=report: SLIC as in the course report "Superpixels" (ECE1782, 2020), with its four kernels:
-// sum, averaging, reset and ownership.
+// The implementation of method=report: SLIC as in the course report "Superpixels" (ECE1782, 2020),
+// with the four kernels of the report: sum, averaging, reset and ownership.
 //
-// Every pixel first belongs to the cell that contains it, and means are truncated to integers. A
-// pixel's owner depends only on this definition, so all steps of the report's optimisations give
-// the same labels.
+// At first every pixel belongs to the superpixel of the cell that contains it. Means are truncated
+// to integers. This defines the owner of each pixel exactly, so all optimisation steps of the
+// report give the same labels.
 #pragma once
 
 #include "core/slicsuperpixel/clusters.hpp"
@@ -14,39 +14,42 @@ namespace regions::slicsuperpixel {
 // The optimisations of the report. Each step includes the earlier ones.
 enum Ece1782Step : int {
   kAtomics = 1,        // one thread per pixel, all data in global memory
-  kCells = 2,          // one block sums a cell's pixels, which only nine superpixels can own
+  kCells = 2,          // one block per cell sums the pixels, which nine superpixels can own
   kNeighbours = 3,     // ownership reads the nine means from shared memory
-  kWideLoads = 4,      // one load for a pixel's colours, one for its owner
+  kWideLoads = 4,      // one load for a pixel's colour, one load for its owner
   kAccumulators = 5,   // nine accumulators per thread and per superpixel instead of atomics
   kSeveralPixels = 6,  // several pixels per thread, loaded together
   kFloatDistances = 7  // colour distances in floats, position distances in integers
 };
-inline constexpr int kMinEce1782Cell = 8;  // side in pixels; limits the memory of the accumulators
+// Minimum width and height of a cell, in pixels. It limits the memory of the accumulators.
+inline constexpr int kMinEce1782Cell = 8;
 
 // The superpixel that owns a pixel.
 struct alignas(4) Owner {
-  uint16_t column, row;  // of its cell
+  uint16_t column, row;  // position of the superpixel's cell in the grid
 };
 
 // The mean colour and position of a superpixel.
 struct Ece1782Mean {
-  int color[3];  // component + 128
-  int x, y;      // in the picture
-  int alive;     // 0 if the superpixel has no pixels; it cannot get any again
+  int color[3];  // mean of (component + 128)
+  int x, y;      // position in the picture
+  int alive;     // 0 if the superpixel has no pixels; then it never gets pixels again
 };
 
 // The data of the method for one frame.
 struct Ece1782 {
   SlicGrid grid;
-  Image<uint32_t> colors;  // format of Clusters::colors
+  Image<uint32_t> colors;  // in the format of Clusters::colors
   float factor;            // weight of squared position distances relative to colour distances
-  int step;
+  int step;                // the Ece1782Step that is used
   Image<Owner> owners;
-  // Accumulators of a superpixel, one for each cell that adds to it, 0..8 in raster order. Before
-  // step kAccumulators only the first one is used. Positions count as in ClusterSums.
+  // The accumulators of each superpixel: one for each of the nine cells whose pixels it can own, in
+  // raster order. Before step kAccumulators only the first accumulator is used. Positions are
+  // relative to the same corner as in ClusterSums.
   ClusterSums* sums;   // [rows][columns][kCandidates]
   Ece1782Mean* means;  // [rows][columns]
 };
+// Returns the maximum number of cells in a picture of this size.
 inline size_t max_ece1782_cells(Size size) {
   constexpr int kSide = kMinEce1782Cell;
   return static_cast<size_t>((size.width + kSide - 1) / kSide) *
@@ -55,7 +58,7 @@ inline size_t max_ece1782_cells(Size size) {
 
 // Assigns every pixel to the superpixel of the cell that contains it.
 void assign_own_cells(const Ece1782& work, cudaStream_t stream);
-// The four kernels of an iteration.
+// The four kernels of an iteration, in the order of execution.
 void reset_sums(const Ece1782& work, cudaStream_t stream);
 void sum_owned_pixels(const Ece1782& work, cudaStream_t stream);
 void average_sums(const Ece1782& work, cudaStream_t stream);

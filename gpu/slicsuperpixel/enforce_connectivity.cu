@@ -1,6 +1,7 @@
-// Enforcing connectivity on the GPU: the merge rounds. The first rounds are wide; each writes the
-// remaining edges and fragments to lists for the next round. One block, or for noise several
-// blocks, runs the remaining rounds.
+// Enforces the connectivity of superpixels on the GPU in several merge rounds. The first rounds are
+// wide: each round runs many blocks and writes the remaining edges (pairs of touching fragments)
+// and small fragments to lists for the next round. Then a single kernel runs all remaining rounds.
+// It uses one block, or several blocks if many fragments remain, for example in noise.
 #include <cuda/atomic>
 
 #include "gpu/primitives/warp.hpp"
@@ -12,9 +13,10 @@ namespace {
 constexpr int kThreads = MergeRounds::threads;
 constexpr int kFinishThreads = MergeRounds::last_threads;
 
-// Merges every small fragment into the end of its chain of choices. Counts and the first list
-// entries are loaded at the same time: each wait for memory takes a tenth of the kernel.
-__global__ __launch_bounds__(kThreads) void follow_kernel(MergePass pass, int round) {
+// Merges every small fragment into the end of its chain of choices. The counts and the first list
+// entries are loaded at the same time, because each wait for memory takes a tenth of the kernel's
+// time.
+__global__ __launch_bounds__(kThreads) void follow_choices_kernel(MergePass pass, int round) {
   pdl_trigger_and_wait();
   const Fragments& fragments = pass.fragments;
   const uint32_t thread = blockIdx.x * kThreads + threadIdx.x;
@@ -29,8 +31,10 @@ __global__ __launch_bounds__(kThreads) void follow_kernel(MergePass pass, int ro
   }
 }
 
-// Updates an edge: returns the roots of its fragments, or two equal values if it no longer matters.
-// A fragment that was a root when the edge was written has been merged at most once since then.
+// Updates an edge after a round. Returns the current roots of its two fragments, and offers the
+// fragments to each other as choices. Returns two equal values if the edge is no longer needed. The
+// parent of a fragment is its root: the fragment was a root when the edge was written and has been
+// merged at most once.
 __device__ uint2 update_edge(const MergePass& pass, const uint2& edge, int parity) {
   if (edge.x == edge.y) return {};
   const uint32_t* const parent = pass.fragments.parent;
@@ -38,7 +42,8 @@ __device__ uint2 update_edge(const MergePass& pass, const uint2& edge, int parit
   return now.x != now.y && pass.offer_choices(now.x, now.y, parity) ? now : uint2{};
 }
 
-// Deletes a choice that has been followed. Returns true if the fragment is still a root and small.
+// Deletes the choice of a fragment after the fragment was merged with it. Returns true if the
+// fragment is still a root and still small.
 __device__ bool is_still_small(const MergePass& pass, uint32_t id, int parity) {
   const Fragments& fragments = pass.fragments;
   fragments.choice[parity][id] = kNoChoice;
@@ -46,16 +51,16 @@ __device__ bool is_still_small(const MergePass& pass, uint32_t id, int parity) {
   return parent == id && area < pass.min_area;
 }
 
-// Reserves list entries for the threads of a block that need one.
+// Reserves one list entry for each thread of a block that needs an entry.
 class BlockReservation {
  public:
-  // Returns the index of this thread's entry in a list of *count entries. All threads of the block
-  // call it.
+  // Returns the index of this thread's entry in a list of *count entries, and increases *count. All
+  // threads of the block call it.
   __device__ uint32_t reserve(bool needs_entry, uint32_t* count) {
     const unsigned lanes = __ballot_sync(kAllLanes, needs_entry);
     const int warp = static_cast<int>(threadIdx.x / 32);
     if (threadIdx.x % 32 == 0) warp_counts_[warp] = static_cast<uint32_t>(__popc(lanes));
-    __syncthreads();  // all warps have counted
+    __syncthreads();  // warp_counts_ is complete
     uint32_t before = 0, total = 0;
 #pragma unroll
     for (int w = 0; w < kThreads / 32; ++w) {
@@ -63,7 +68,7 @@ class BlockReservation {
       total += warp_counts_[w];
     }
     if (threadIdx.x == 0 && total > 0) start_ = atomicAdd(count, total);
-    __syncthreads();  // entries are reserved, and no thread still reads the warps' counts
+    __syncthreads();  // start_ is written, and all threads have read warp_counts_
     return start_ + before +
            static_cast<uint32_t>(__popc(lanes & bits_below(static_cast<int>(threadIdx.x % 32))));
   }
@@ -73,8 +78,9 @@ class BlockReservation {
   uint32_t start_;
 };
 
-// Chooses again after a round: processes edges first, then small fragments, one block size at a
-// time, and writes both to the lists of the next round.
+// Prepares the next round: remaining small fragments choose a neighbour again. An item of work is
+// kThreads edges or kThreads small fragments. Edges come first. The edges and small fragments that
+// are still needed are written to the lists of the next round.
 __global__ __launch_bounds__(kThreads) void choose_again_kernel(MergePass pass, int round) {
   __shared__ BlockReservation reservation;
   pdl_trigger_and_wait();
@@ -84,7 +90,7 @@ __global__ __launch_bounds__(kThreads) void choose_again_kernel(MergePass pass, 
   const MergeCounts counts = *fragments.counts;
   if (round >= counts.wide_rounds()) return;
   const MergeLists lists(fragments, counts, round);
-  const bool has_loaded = lists.edges == fragments.edges[round];
+  const bool uses_loaded_edge = lists.edges == fragments.edges[round];
   const int next = round + 1;
   const uint32_t edge_items = (lists.edge_count + kThreads - 1) / kThreads;
   const uint32_t small_items = (lists.small_count + kThreads - 1) / kThreads;
@@ -92,7 +98,7 @@ __global__ __launch_bounds__(kThreads) void choose_again_kernel(MergePass pass, 
     if (item < edge_items) {
       const uint32_t e = item * kThreads + threadIdx.x;
       const bool exists = e < lists.edge_count;
-      if (!has_loaded || item != blockIdx.x) edge = exists ? lists.edges[e] : uint2{};
+      if (!uses_loaded_edge || item != blockIdx.x) edge = exists ? lists.edges[e] : uint2{};
       if (exists) lists.edges[e] = edge = update_edge(pass, edge, next % 2);
       const bool is_needed = exists && edge.x != edge.y;
       const uint32_t index = reservation.reserve(is_needed, &fragments.counts->edges[next]);
@@ -107,14 +113,14 @@ __global__ __launch_bounds__(kThreads) void choose_again_kernel(MergePass pass, 
   }
 }
 
-// A barrier for the blocks of one cooperative launch.
+// A barrier for all blocks that take part in a cooperative launch.
 class GridBarrier {
  public:
   __device__ GridBarrier(uint32_t* arrivals, uint32_t blocks)
       : arrivals_(arrivals), blocks_(blocks) {}
 
-  // Waits for all blocks. Writes before the barrier are visible after it to threads that bypass the
-  // L1 cache.
+  // Waits for all blocks. After the barrier, threads that bypass the L1 cache see all data that was
+  // written earlier.
   __device__ void wait() {
     __syncthreads();  // all threads of the block have arrived
     if (threadIdx.x == 0) {
@@ -124,7 +130,7 @@ class GridBarrier {
       while (arrivals.load(cuda::memory_order_acquire) < expected_) {
       }
     }
-    __syncthreads();  // all blocks have arrived
+    __syncthreads();  // thread 0 has seen the arrival of all blocks
   }
 
  private:
@@ -133,8 +139,8 @@ class GridBarrier {
   uint32_t expected_ = 0;
 };
 
-// Runs the remaining rounds with `thread_count` threads. wait_for_all(chose) waits for all of them
-// and returns true if any thread passed true.
+// Runs the remaining rounds with `thread_count` threads. wait_for_all(chose) waits until all of
+// these threads have called it, and returns true if any thread passed true.
 template <class Wait>
 __device__ void run_rounds(const MergePass& pass, const MergeLists& lists, int parity,
                            uint32_t thread, uint32_t thread_count, Wait wait_for_all) {
@@ -158,7 +164,7 @@ __device__ void run_rounds(const MergePass& pass, const MergeLists& lists, int p
   }
 }
 
-// Uses one block if little is left, several blocks if much is left (noise).
+// Runs the remaining rounds. Uses one block if few edges and fragments remain, else several blocks.
 __global__ __launch_bounds__(kFinishThreads) void remaining_rounds_kernel(MergePass pass) {
   pdl_trigger_and_wait();
   const MergeCounts counts = *pass.fragments.counts;
@@ -189,7 +195,7 @@ __global__ __launch_bounds__(kFinishThreads) void remaining_rounds_kernel(MergeP
 // Runs the rounds that follow the first choices.
 void merge_small(const MergePass& pass, cudaStream_t stream) {
   for (int round = 0; round < MergeRounds::wide; ++round) {
-    launch_pdl(follow_kernel, MergeRounds::follow_blocks, kThreads, 0, stream, pass, round);
+    launch_pdl(follow_choices_kernel, MergeRounds::follow_blocks, kThreads, 0, stream, pass, round);
     launch_pdl(choose_again_kernel, MergeRounds::choose_blocks, kThreads, 0, stream, pass, round);
   }
   launch_pdl_as(GridKind::cooperative, remaining_rounds_kernel,

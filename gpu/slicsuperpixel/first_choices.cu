@@ -1,9 +1,9 @@
-// The first choices of small fragments. A block lists the contacts of the small fragments in its
-// tile, so that all of its threads get an equal share of them.
+// Finds the first choices of small fragments. A block lists the contacts of the small fragments in
+// its tile, so that all threads of the block get an equal share of the contacts.
 //
-// Neighbouring pixels mostly belong to the same two components. A contact is listed only if its
-// pair is new along the row, or does not continue below. Across tile edges, each tile handles only
-// its own small fragments.
+// Neighbouring contacts mostly belong to the same pair of components. A contact is therefore
+// skipped if the adjacent contact surely has the same pair. Across the edges of a tile, each tile
+// handles only its own small fragments.
 #include "gpu/primitives/warp.hpp"
 #include "gpu/slicsuperpixel/slicsuperpixel.hpp"
 
@@ -12,25 +12,26 @@ namespace {
 
 using Tile = FragmentTile;
 
-// A block processes a tile; each thread has 16 pixels.
+// Constants of the kernel. A block processes one tile, and each thread has 16 pixels of the tile.
 struct ChoiceTile {
   static constexpr int threads = 256;
-  static constexpr int cached = 512;  // components whose data are in shared memory
+  // Number of components whose data are in shared memory.
+  static constexpr int max_shared_infos = 512;
   static constexpr int pairs = 1024;  // size of the hash table of component pairs
-  static constexpr int probes = 4;    // entries tried per pair
+  static constexpr int probes = 4;    // number of entries that are tried per pair
 };
 constexpr int kThreads = ChoiceTile::threads;
 
-constexpr int kSegment = Tile::pixels / ChoiceTile::threads;  // per thread
-static_assert(kSegment == 16 && Tile::width % kSegment == 0);
-constexpr int kThreadsPerRow = Tile::width / kSegment;
+constexpr int kSegmentPixels = Tile::pixels / ChoiceTile::threads;  // pixels per thread
+static_assert(kSegmentPixels == 16 && Tile::width % kSegmentPixels == 0);
+constexpr int kThreadsPerRow = Tile::width / kSegmentPixels;
 
-// The data of a component's fragment.
+// The data of the fragment to which a component belongs.
 struct alignas(16) FragmentInfo {
   uint32_t root;
-  uint32_t first;
+  uint32_t first;        // first pixel, y * stride + x
   uint32_t color;        // means of components 0 and 1, 16 bits each
-  uint32_t color_small;  // mean of component 2; above it, 1 if the fragment is small
+  uint32_t color_small;  // mean of component 2; bit 16 is set if the fragment is small
 
   __device__ bool is_small() const { return color_small >> 16 != 0; }
   __device__ FragmentColor mean() const {
@@ -41,13 +42,14 @@ struct alignas(16) FragmentInfo {
 
 __device__ inline FragmentInfo load_root_info(const MergePass& pass, uint32_t root) {
   const Fragments& fragments = pass.fragments;
-  const Fragment piece = fragments.load_sums(root);
-  const FragmentColor color = color_of(piece);
+  const Fragment fragment = fragments.load_sums(root);
+  const FragmentColor color = color_of(fragment);
   return {root, fragments.first_pixel[root],
           static_cast<uint32_t>(color.mean[0]) | static_cast<uint32_t>(color.mean[1]) << 16,
-          static_cast<uint32_t>(color.mean[2]) | (piece.area < pass.min_area ? 1u << 16 : 0)};
+          static_cast<uint32_t>(color.mean[2]) | (fragment.area < pass.min_area ? 1u << 16 : 0)};
 }
-// Components point directly to their root after gather_fragments() and flatten_fragments().
+// The parent of a component is the root of its fragment, because gather_fragments() or
+// flatten_fragments() has run before.
 __device__ inline FragmentInfo load_info(const MergePass& pass, uint32_t id) {
   return load_root_info(pass, pass.fragments.parent[id]);
 }
@@ -55,26 +57,26 @@ __device__ inline FragmentInfo load_info(const MergePass& pass, uint32_t id) {
 // The components of a tile, the data of their fragments, and their contacts, in shared memory.
 struct TileFragments {
   uint16_t component[Tile::rows][Tile::width];
-  // one bit per pixel: belongs to a small fragment
+  // one bit per pixel: set if the pixel belongs to a small fragment
   uint16_t small_pixel_bits[Tile::rows][kThreadsPerRow];
-  // one bit per component: belongs to a small fragment
+  // one bit per component: set if the component belongs to a small fragment
   uint32_t small_bits[Tile::pixels / 32];
-  // one bit per component: root of a small fragment
+  // one bit per component: set if the component is the root of a small fragment
   uint32_t small_root_bits[Tile::pixels / 32];
-  FragmentInfo info[ChoiceTile::cached];  // by component number
-  // Contacts of small fragments: the position of a pixel in the tile. kBelow is added if the
-  // contact is with the pixel below, else it is with the pixel to the right.
+  FragmentInfo info[ChoiceTile::max_shared_infos];  // indexed by component number
+  // The contacts of small fragments. An entry of `contact` is the position of a pixel in the tile.
+  // If the pixel touches the pixel below, kBelow is added; else it touches the pixel to the right.
   static constexpr int kBelow = Tile::pixels;
   uint16_t contact[2 * Tile::pixels];
-  uint32_t contacts;
+  uint32_t contacts;  // number of contacts in the list
   static constexpr uint32_t kNoPair = UINT32_MAX;
   uint32_t pair[ChoiceTile::pairs];  // hash table of component pairs that touch
   uint32_t edge_contacts;            // number of contacts across the tile's edges
   uint32_t edge_start, small_start;  // start of the tile's entries in the global lists
 
   __device__ bool is_small(int number) const { return small_bits[number / 32] >> number % 32 & 1; }
-  // Returns false if this pair of components was inserted before. If the table has no free entry
-  // nearby, returns true again for the same pair.
+  // Inserts a pair of components into the hash table. Returns false if the pair is already in the
+  // table. If all nearby entries are used, returns true without inserting the pair.
   __device__ bool insert_pair(uint32_t a, uint32_t b) {
     const uint32_t key = a < b ? a << 16 | b : b << 16 | a;
     uint32_t at = key * 0x9E3779B1u / (UINT32_MAX / ChoiceTile::pairs + 1);
@@ -86,8 +88,8 @@ struct TileFragments {
     }
     return true;
   }
-  // Appends this lane's contacts: bits 0..15 are contacts to the right of pixel first + bit, bits
-  // 16..31 contacts below.
+  // Appends this lane's contacts to the list. Bit k (0..15) means that pixel first + k touches the
+  // pixel to its right, bit 16 + k that it touches the pixel below.
   __device__ void append_contacts(uint32_t bits, int first) {
     const auto lane_count = static_cast<uint32_t>(__popc(bits));
     const uint32_t inclusive_sum = warp_inclusive_sum(lane_count);
@@ -96,51 +98,56 @@ struct TileFragments {
     uint32_t at = __shfl_sync(kAllLanes, start, 31) + inclusive_sum - lane_count;
     for (; bits != 0; bits &= bits - 1) {
       const int bit = __ffs(static_cast<int>(bits)) - 1;
-      contact[at++] = static_cast<uint16_t>(first + bit % kSegment + bit / kSegment * kBelow);
+      contact[at++] =
+          static_cast<uint16_t>(first + bit % kSegmentPixels + bit / kSegmentPixels * kBelow);
     }
   }
 };
 
-// Bit k is set if entry k of a and of b differ.
-using Row = uint32_t[kSegment / 2];
+// The component numbers of a thread's 16 pixels, two per word.
+using Row = uint32_t[kSegmentPixels / 2];
+// Returns a word in which bit k is set if pixel k has different components in a and b.
 __device__ inline uint32_t difference_bits(const Row& a, const Row& b) {
   uint32_t bits = 0;
 #pragma unroll
-  for (int j = 0; j < kSegment / 2; ++j) {
+  for (int j = 0; j < kSegmentPixels / 2; ++j) {
     const uint32_t both = __vcmpne2(a[j], b[j]);
     bits |= ((both & 1) | (both >> 15 & 2)) << 2 * j;
   }
   return bits;
 }
-// Moves entries one position to the left; `beyond` becomes the last entry.
-__device__ inline void shift(const Row& row, uint32_t beyond, Row& to) {
+// Moves all entries one position to the left. `last_entry` becomes the last entry.
+__device__ inline void shift(const Row& row, uint32_t last_entry, Row& to) {
 #pragma unroll
-  for (int j = 0; j < kSegment / 2; ++j) {
-    to[j] = row[j] >> 16 | (j + 1 < kSegment / 2 ? row[j + 1] : beyond) << 16;
+  for (int j = 0; j < kSegmentPixels / 2; ++j) {
+    to[j] = row[j] >> 16 | (j + 1 < kSegmentPixels / 2 ? row[j + 1] : last_entry) << 16;
   }
 }
 
-// The contacts of a thread's pixels as bits: the right neighbour (bits 0..15) or the neighbour
-// below (bits 16..31) is in another component. `starts` has the first pixels of runs.
+// The contacts of a thread's pixels. In `bits`, bit k (0..15) is set if the right neighbour of
+// pixel k is in another component, and bit 16 + k if the neighbour below is. Contacts that repeat
+// the pair of an adjacent contact are left out. In `starts`, bit k is set if pixel k is the first
+// of a run.
 struct SegmentContacts {
   uint32_t bits = 0;
   uint32_t starts = 0;
 
-  __device__ SegmentContacts(const TileFragments& s, int x, int y, Size inside) {
+  __device__ SegmentContacts(const TileFragments& tile_data, int x, int y, Size inside) {
     const int count = inside.width - x;
     if (count <= 0 || y >= inside.height) return;
     const auto load = [&](int row, Row& to, Row& to_right) {
-      const auto* const from = reinterpret_cast<const uint4*>(&s.component[row][x]);
+      const auto* const from = reinterpret_cast<const uint4*>(&tile_data.component[row][x]);
 #pragma unroll
-      for (int j = 0; j < kSegment / 8; ++j) {
+      for (int j = 0; j < kSegmentPixels / 8; ++j) {
         const uint4 four = from[j];
         to[4 * j] = four.x, to[4 * j + 1] = four.y, to[4 * j + 2] = four.z, to[4 * j + 3] = four.w;
       }
-      shift(to, x + kSegment < Tile::width ? s.component[row][x + kSegment] : 0, to_right);
+      shift(to, x + kSegmentPixels < Tile::width ? tile_data.component[row][x + kSegmentPixels] : 0,
+            to_right);
     };
-    const uint32_t here_inside = count >= kSegment ? 0xffffu : (1u << count) - 1;
+    const uint32_t here_inside = count >= kSegmentPixels ? 0xffffu : (1u << count) - 1;
     // The last pixel of the picture or of the tile has no right neighbour.
-    const bool has_next_segment = x + kSegment < Tile::width && count > kSegment;
+    const bool has_next_segment = x + kSegmentPixels < Tile::width && count > kSegmentPixels;
     Row here, here_right;
     load(y, here, here_right);
     const uint32_t right =
@@ -153,15 +160,15 @@ struct SegmentContacts {
     const uint32_t below = difference_bits(here, under) & here_inside;
     const uint32_t right_of_under = difference_bits(under, under_right);
     const uint32_t new_below = below & ((right | right_of_under) << 1 | 1);
-    const uint32_t new_right = right & (below | below >> 1 | 1u << (kSegment - 1));
+    const uint32_t new_right = right & (below | below >> 1 | 1u << (kSegmentPixels - 1));
     bits = new_right | new_below << 16;
   }
 };
 
-// Loads the data of the tile's components. `root` is the root of component number threadIdx.x.
-// Returns true if this thread loaded a component of a small fragment.
-__device__ bool load_tile_infos(TileFragments& s, const MergePass& pass, const TileOfBlock& tile,
-                                uint32_t root) {
+// Loads the data of the tile's components to shared memory. `root` is the root of component number
+// threadIdx.x. Returns true if this warp loaded a component of a small fragment.
+__device__ bool load_tile_infos(TileFragments& tile_data, const MergePass& pass,
+                                const TileOfBlock& tile, uint32_t root) {
   bool found = false;
   for (uint32_t start = threadIdx.x / 32 * 32; start < tile.count; start += kThreads) {
     const uint32_t number = start + threadIdx.x % 32;
@@ -172,24 +179,24 @@ __device__ bool load_tile_infos(TileFragments& s, const MergePass& pass, const T
       if (number >= kThreads) root = pass.fragments.parent[id];
       info = load_root_info(pass, root);
       is_small_root = info.is_small() && info.root == id;
-      if (number < ChoiceTile::cached) s.info[number] = info;
+      if (number < ChoiceTile::max_shared_infos) tile_data.info[number] = info;
     }
     const unsigned small = __ballot_sync(kAllLanes, info.is_small());
     const unsigned small_roots = __ballot_sync(kAllLanes, is_small_root);
     if (threadIdx.x % 32 == 0) {
-      s.small_bits[start / 32] = small;
-      s.small_root_bits[start / 32] = small_roots;
+      tile_data.small_bits[start / 32] = small;
+      tile_data.small_root_bits[start / 32] = small_roots;
     }
     found |= small != 0;
   }
   return found;
 }
 
-// Appends the small fragments whose root is in this tile to the global list, from index `at` on.
-__device__ void list_small(const TileFragments& s, const Fragments& fragments,
+// Writes the small fragments whose root is in this tile to the global list, from index `at` on.
+__device__ void list_small(const TileFragments& tile_data, const Fragments& fragments,
                            const TileOfBlock& tile, uint32_t at) {
   for (uint32_t word = 0; 32 * word < tile.count; ++word) {
-    const uint32_t roots = s.small_root_bits[word];
+    const uint32_t roots = tile_data.small_root_bits[word];
     const auto lane = static_cast<int>(threadIdx.x % 32);
     if (roots >> lane & 1) {
       const auto index = at + static_cast<uint32_t>(__popc(roots & bits_below(lane)));
@@ -199,34 +206,38 @@ __device__ void list_small(const TileFragments& s, const Fragments& fragments,
   }
 }
 
-// Removes repeated contacts of the same pair. All threads of the block call it.
-__device__ void remove_repeated_contacts(TileFragments& s) {
-  const uint32_t count = s.contacts;
-  __syncthreads();  // all threads have read the count
-  if (threadIdx.x == 0) s.contacts = 0;
+// Removes contacts from the list if an earlier contact has the same pair of components. All threads
+// of the block call it.
+__device__ void remove_repeated_contacts(TileFragments& tile_data) {
+  const uint32_t count = tile_data.contacts;
+  __syncthreads();  // all threads have read the number of contacts
+  if (threadIdx.x == 0) tile_data.contacts = 0;
   for (uint32_t start = 0; start < count; start += kThreads) {
     const uint32_t i = start + threadIdx.x;
-    const int contact = i < count ? s.contact[i] : 0, at = contact % s.kBelow;
-    const int x = at % Tile::width, y = at / Tile::width, below = contact / s.kBelow;
+    const int contact = i < count ? tile_data.contact[i] : 0, at = contact % tile_data.kBelow;
+    const int x = at % Tile::width, y = at / Tile::width, below = contact / tile_data.kBelow;
     const bool is_new =
-        i < count && s.insert_pair(s.component[y][x], s.component[y + below][x + 1 - below]);
-    // these contacts are read; their entries may be overwritten by at most as many
+        i < count && tile_data.insert_pair(tile_data.component[y][x],
+                                           tile_data.component[y + below][x + 1 - below]);
+    // All threads have read their contacts. At most as many entries are written below, so contacts
+    // that have not been read are not overwritten.
     __syncthreads();
     const unsigned new_lanes = __ballot_sync(kAllLanes, is_new);
     const auto lane = static_cast<int>(threadIdx.x % 32);
     uint32_t to = 0;
     if (lane == 0 && new_lanes != 0) {
-      to = atomicAdd(&s.contacts, static_cast<uint32_t>(__popc(new_lanes)));
+      to = atomicAdd(&tile_data.contacts, static_cast<uint32_t>(__popc(new_lanes)));
     }
     to = __shfl_sync(kAllLanes, to, 0) +
          static_cast<uint32_t>(__popc(new_lanes & regions::bits_below(lane)));
-    if (is_new) s.contact[to] = static_cast<uint16_t>(contact);
+    if (is_new) tile_data.contact[to] = static_cast<uint16_t>(contact);
   }
-  __syncthreads();  // the list is complete
+  __syncthreads();  // the shortened list of contacts is complete
 }
 
-// Offers fragments a and b to each other as choices: b to a, and a to b if `for_both` is set. If b
-// is in another tile, that tile makes the offer to b. The order of atomicMin does not matter.
+// Writes the edge between fragments a and b to the list. Offers b to a as a choice, and a to b if
+// `for_both` is true. If b is in another tile, the block of that tile makes the offer to b. The
+// order of atomicMin does not matter, because a minimum does not depend on the order.
 __device__ void propose(const MergePass& pass, const FragmentInfo& a, const FragmentInfo& b,
                         bool for_both, uint32_t edge) {
   const Fragments& fragments = pass.fragments;
@@ -240,54 +251,60 @@ __device__ void propose(const MergePass& pass, const FragmentInfo& a, const Frag
   }
 }
 
-// Loads the components of a thread's segment. Rows are padded to whole tiles.
-__device__ void load_segment(TileFragments& s, const Fragments& fragments, const TileOfBlock& tile,
-                             int x, int y) {
+// Copies the component numbers of a thread's segment to shared memory. Rows in global memory are
+// padded to whole tiles, so the whole segment can be read.
+__device__ void load_segment(TileFragments& tile_data, const Fragments& fragments,
+                             const TileOfBlock& tile, int x, int y) {
   const auto* const from = reinterpret_cast<const uint4*>(
       fragments.component + fragments.pixel_at(tile.left + x, tile.top + y));
-  auto* const to = reinterpret_cast<uint4*>(&s.component[y][x]);
+  auto* const to = reinterpret_cast<uint4*>(&tile_data.component[y][x]);
 #pragma unroll
-  for (int j = 0; j < kSegment / 8; ++j) to[j] = from[j];
+  for (int j = 0; j < kSegmentPixels / 8; ++j) to[j] = from[j];
 }
 
-// Returns which pixels of a segment belong to small fragments.
-__device__ uint32_t small_pixels(const TileFragments& s, const SegmentContacts& contacts, int x,
-                                 int y) {
+// Returns a word in which bit k is set if pixel k of a segment belongs to a small fragment.
+__device__ uint32_t small_pixels(const TileFragments& tile_data, const SegmentContacts& contacts,
+                                 int x, int y) {
   uint32_t small = 0;
   for (uint32_t starts = contacts.starts; starts != 0; starts &= starts - 1) {
     const int bit = __ffs(static_cast<int>(starts)) - 1;
     const uint32_t from_here = 0xffffu << bit & 0xffffu;
-    small = s.is_small(s.component[y][x + bit]) ? small | from_here : small & ~from_here;
+    small = tile_data.is_small(tile_data.component[y][x + bit]) ? small | from_here
+                                                                : small & ~from_here;
   }
   return small;
 }
 
-// Lists the contacts of a segment with a small fragment on either side. The small pixels of all
-// segments must be known.
-__device__ void list_contacts(TileFragments& s, const SegmentContacts& contacts, uint32_t small,
-                              int x, int y) {
-  const uint32_t next = x + kSegment < Tile::width ? s.small_pixel_bits[y][x / kSegment + 1] : 0;
-  const uint32_t under = y + 1 < Tile::rows ? s.small_pixel_bits[y + 1][x / kSegment] : 0;
-  const uint32_t to_right = (small | small >> 1 | next << (kSegment - 1)) & 0xffff;
-  s.append_contacts(contacts.bits & (to_right | (small | under) << 16), y * Tile::width + x);
+// Appends the contacts of a segment that have a small fragment on at least one side.
+// `small_pixel_bits` must be complete.
+__device__ void list_contacts(TileFragments& tile_data, const SegmentContacts& contacts,
+                              uint32_t small, int x, int y) {
+  const uint32_t next =
+      x + kSegmentPixels < Tile::width ? tile_data.small_pixel_bits[y][x / kSegmentPixels + 1] : 0;
+  const uint32_t under =
+      y + 1 < Tile::rows ? tile_data.small_pixel_bits[y + 1][x / kSegmentPixels] : 0;
+  const uint32_t to_right = (small | small >> 1 | next << (kSegmentPixels - 1)) & 0xffff;
+  tile_data.append_contacts(contacts.bits & (to_right | (small | under) << 16),
+                            y * Tile::width + x);
 }
 
-// A thread's contact across the tile's edge.
+// The contact of a thread's edge pixel with the pixel in the neighbouring tile.
 struct EdgeContact {
-  bool is_listed;  // true if the tile's fragment is small and the pair is new
+  bool is_listed;  // true if the fragment in this tile is small and the pair is new
   uint32_t index;  // index among the listed edge contacts of the tile
 
-  // The previous contact along the edge mostly has the same two components.
-  __device__ EdgeContact(TileFragments& s, bool exists, uint32_t here, uint32_t beyond) {
+  // Skips a contact if the previous contact along the edge has the same two components, which is
+  // often the case.
+  __device__ EdgeContact(TileFragments& tile_data, bool exists, uint32_t here, uint32_t other_id) {
     const int lane = static_cast<int>(threadIdx.x % 32);
-    const uint64_t pair = static_cast<uint64_t>(here) << 32 | beyond;
+    const uint64_t pair = static_cast<uint64_t>(here) << 32 | other_id;
     const uint64_t before = __shfl_up_sync(kAllLanes, pair, 1);
     const bool repeats = lane > 0 && before == pair;
-    is_listed = exists && !repeats && s.is_small(static_cast<int>(here));
+    is_listed = exists && !repeats && tile_data.is_small(static_cast<int>(here));
     const unsigned all = __ballot_sync(kAllLanes, is_listed);
     uint32_t first = 0;
     if (lane == 0 && all != 0) {
-      first = atomicAdd(&s.edge_contacts, static_cast<uint32_t>(__popc(all)));
+      first = atomicAdd(&tile_data.edge_contacts, static_cast<uint32_t>(__popc(all)));
     }
     index =
         __shfl_sync(kAllLanes, first, 0) + static_cast<uint32_t>(__popc(all & bits_below(lane)));
@@ -295,67 +312,71 @@ struct EdgeContact {
 };
 
 // Reserves entries for the tile in the global lists of edges and of small fragments.
-__device__ void reserve_list_entries(TileFragments& s, const Fragments& fragments,
+__device__ void reserve_list_entries(TileFragments& tile_data, const Fragments& fragments,
                                      const TileOfBlock& tile) {
   if (threadIdx.x == 0) {
-    s.edge_start = atomicAdd(&fragments.counts->edges[0], s.contacts + s.edge_contacts);
+    tile_data.edge_start =
+        atomicAdd(&fragments.counts->edges[0], tile_data.contacts + tile_data.edge_contacts);
   }
   if (threadIdx.x != 32) return;
   uint32_t roots = 0;
   for (uint32_t word = 0; 32 * word < tile.count; ++word) {
-    roots += static_cast<uint32_t>(__popc(s.small_root_bits[word]));
+    roots += static_cast<uint32_t>(__popc(tile_data.small_root_bits[word]));
   }
-  if (roots > 0) s.small_start = atomicAdd(&fragments.counts->small[0], roots);
+  if (roots > 0) tile_data.small_start = atomicAdd(&fragments.counts->small[0], roots);
 }
 
 __global__ __launch_bounds__(kThreads) void first_choices_kernel(MergePass pass) {
-  __shared__ TileFragments s;
+  __shared__ TileFragments tile_data;
   const Fragments& fragments = pass.fragments;
   const TileOfBlock tile(fragments);
-  // Loaded while the number of components is loaded.
-  static_assert(kThreads <= Tile::measured);
+  // This load does not wait for the number of components, which is loaded at the same time.
+  static_assert(kThreads <= Tile::max_shared_sums);
   const uint32_t root = fragments.parent[tile.id(fragments, threadIdx.x)];
-  const int t = static_cast<int>(threadIdx.x);
-  const int x = t % kThreadsPerRow * kSegment, y = t / kThreadsPerRow;
+  const int thread = static_cast<int>(threadIdx.x);
+  const int x = thread % kThreadsPerRow * kSegmentPixels, y = thread / kThreadsPerRow;
   static_assert(TileEdge::kSides * Tile::width == kThreads);
-  const TileEdge edge(fragments, tile.column, tile.row, t / Tile::width, t % Tile::width);
+  const TileEdge edge(fragments, tile.column, tile.row, thread / Tile::width, thread % Tile::width);
   // id of the component in the next tile
-  const uint32_t beyond = edge.exists ? *edge.other_component : 0;
+  const uint32_t other_id = edge.exists ? *edge.other_component : 0;
   const Size inside = {fragments.size.width - tile.left,
                        min(fragments.size.height - tile.top, Tile::rows)};
-  if (y < inside.height) load_segment(s, fragments, tile, x, y);
-  for (int w = t; w < ChoiceTile::pairs; w += kThreads) s.pair[w] = s.kNoPair;
-  if (t == 0) s.contacts = s.edge_contacts = 0;
-  const bool found = load_tile_infos(s, pass, tile, root);
-  if (!__syncthreads_or(found)) return;  // the tile's components are loaded
-  const SegmentContacts contacts(s, x, y, inside);
-  const uint32_t small = small_pixels(s, contacts, x, y);
-  s.small_pixel_bits[y][x / kSegment] = static_cast<uint16_t>(small);
-  __syncthreads();  // the small pixels of all segments are known
-  list_contacts(s, contacts, small, x, y);
-  const uint32_t here = edge.exists ? s.component[edge.y][edge.x] : 0;
-  const EdgeContact across(s, edge.exists, here, beyond);
-  const FragmentInfo other = across.is_listed ? load_info(pass, beyond) : FragmentInfo{};
+  if (y < inside.height) load_segment(tile_data, fragments, tile, x, y);
+  for (int w = thread; w < ChoiceTile::pairs; w += kThreads) tile_data.pair[w] = tile_data.kNoPair;
+  if (thread == 0) tile_data.contacts = tile_data.edge_contacts = 0;
+  const bool found = load_tile_infos(tile_data, pass, tile, root);
+  if (!__syncthreads_or(found)) return;  // the data of the tile's components are loaded
+  const SegmentContacts contacts(tile_data, x, y, inside);
+  const uint32_t small = small_pixels(tile_data, contacts, x, y);
+  tile_data.small_pixel_bits[y][x / kSegmentPixels] = static_cast<uint16_t>(small);
+  __syncthreads();  // small_pixel_bits is complete
+  list_contacts(tile_data, contacts, small, x, y);
+  const uint32_t here = edge.exists ? tile_data.component[edge.y][edge.x] : 0;
+  const EdgeContact across(tile_data, edge.exists, here, other_id);
+  const FragmentInfo other = across.is_listed ? load_info(pass, other_id) : FragmentInfo{};
   __syncthreads();  // the list of contacts is complete
-  // If nearly every pixel is a component, few contacts repeat, and this step does not pay.
-  if (tile.count <= ChoiceTile::cached) remove_repeated_contacts(s);
-  const uint32_t count = s.contacts;
-  reserve_list_entries(s, fragments, tile);
+  // If nearly every pixel is a component, few contacts repeat, so the search would cost more time
+  // than it saves.
+  if (tile.count <= ChoiceTile::max_shared_infos) remove_repeated_contacts(tile_data);
+  const uint32_t count = tile_data.contacts;
+  reserve_list_entries(tile_data, fragments, tile);
   __syncthreads();  // the tile's entries in the lists are reserved
   const auto info_of = [&](uint32_t number) {
-    return number < ChoiceTile::cached ? s.info[number]
-                                       : load_info(pass, tile.id(fragments, number));
+    return number < ChoiceTile::max_shared_infos ? tile_data.info[number]
+                                                 : load_info(pass, tile.id(fragments, number));
   };
   if (across.is_listed) {
-    propose(pass, info_of(here), other, false, s.edge_start + count + across.index);
+    propose(pass, info_of(here), other, false, tile_data.edge_start + count + across.index);
   }
   for (uint32_t i = threadIdx.x; i < count; i += kThreads) {
-    const int contact = s.contact[i], at = contact % s.kBelow, below = contact / s.kBelow;
+    const int contact = tile_data.contact[i], at = contact % tile_data.kBelow,
+              below = contact / tile_data.kBelow;
     const int px = at % Tile::width, py = at / Tile::width;
-    propose(pass, info_of(s.component[py][px]), info_of(s.component[py + below][px + 1 - below]),
-            true, s.edge_start + i);
+    propose(pass, info_of(tile_data.component[py][px]),
+            info_of(tile_data.component[py + below][px + 1 - below]), true,
+            tile_data.edge_start + i);
   }
-  if (t < 32) list_small(s, fragments, tile, s.small_start);
+  if (thread < 32) list_small(tile_data, fragments, tile, tile_data.small_start);
 }
 
 }  // namespace

@@ -1,10 +1,11 @@
-// Finds fragments on the GPU: the connected components of equal cluster codes, tile by tile, with
-// areas and colours, and their connections across tile edges.
+// Finds fragments on the GPU. Each block finds the connected components of equal cluster codes in
+// one tile, sums their areas and colours, and merges them with components of neighbouring tiles.
 //
-// A thread has 16 neighbouring pixels of a row, a segment, as bits: where runs of one code start,
-// and which pixels have the code of the pixel above. Runs are numbered in raster order, so that
-// threads can share them evenly. A run is linked to the first run that it touches above. Only if it
-// touches more runs (the bottom of a U) do two trees have to be united.
+// A thread handles a segment of 16 neighbouring pixels of a row. Two words with one bit per pixel
+// say where runs of equal codes start, and which pixels have the same code as the pixel above. Runs
+// are numbered in raster order, so that threads can share them evenly. A run is linked to the first
+// run that it touches in the row above. Only if it touches further runs there (like the bottom of a
+// U), two trees have to be united.
 #include <cuda/atomic>
 
 #include "gpu/primitives/union_find.hpp"
@@ -18,57 +19,60 @@ namespace {
 using Tile = FragmentTile;
 constexpr int kGatherThreads = 128;
 
-constexpr int kSegment = 16;                       // pixels per thread
-constexpr int kSegments = Tile::width / kSegment;  // per row of the tile
-static_assert(Tile::threads * kSegment == Tile::pixels);
+constexpr int kSegmentPixels = 16;  // pixels per thread
+// Number of segments per row of the tile.
+constexpr int kSegmentsPerRow = Tile::width / kSegmentPixels;
+static_assert(Tile::threads * kSegmentPixels == Tile::pixels);
 
 // The runs of a tile and their union-find forest, in shared memory.
 struct TileForest {
   alignas(16) uint8_t codes[Tile::rows][Tile::width];
-  uint32_t parent[Tile::pixels];        // of runs; when flat, with the component number << 16
-  uint16_t start_pixel[Tile::pixels];   // first pixel of each run in the tile
-  uint16_t starts[Tile::threads];       // per segment, one bit per pixel: first pixel of a run
-  uint16_t runs_before[Tile::threads];  // number of runs before the segment
-  // By component number: area << 20 | component 1; component 0; component 2.
-  uint32_t component_sums[3][Tile::measured];
-  uint32_t warp_runs[Tile::threads / 32];
-  uint32_t runs;
-  uint32_t count;  // number of components
+  uint32_t parent[Tile::pixels];  // by run: parent run | component number << 16 (when numbered)
+  uint16_t start_pixel[Tile::pixels];  // by run: its first pixel in the tile, in raster order
+  uint16_t starts[Tile::threads];      // by segment: one bit per pixel, set at first pixels of runs
+  uint16_t runs_before[Tile::threads];  // by segment: number of runs that start in earlier segments
+  // By component number: area << 20 | sum of colour component 1, then the sums of colour components
+  // 0 and 2.
+  uint32_t component_sums[3][Tile::max_shared_sums];
+  uint32_t warp_runs[Tile::threads / 32];  // number of runs that start in each warp's segments
+  uint32_t run_count;                      // number of runs in the tile
+  uint32_t component_count;                // number of components
 
   __device__ bool is_root(int run) const {
     return (parent[run] & 0xffff) == static_cast<uint32_t>(run);
   }
   __device__ int component(int run) const { return static_cast<int>(parent[run] >> 16); }
-  // Returns the run of pixel `bit` of a thread's segment. If the run continues from the segment on
-  // the left, this is the last run before the segment.
+  // Returns the number of the run that contains pixel `bit` of the segment of thread `thread`. If
+  // the run starts to the left of the segment, it is the last run that starts before the segment.
   __device__ int run_at(int thread, int bit) const {
     return runs_before[thread] + __popc(starts[thread] & bits_up_to(bit)) - 1;
   }
 };
 
-// The position of segment `number` of the tile, in raster order.
+// The position of segment `number` of the tile. Segments are numbered in raster order.
 struct SegmentPosition {
-  int x, y;   // first pixel, in the picture
+  int x, y;   // first pixel of the segment, in the picture
   int count;  // number of pixels inside the picture
 
   __device__ SegmentPosition(const Size& size, int left_of_tile, int top_of_tile, int number)
-      : x(left_of_tile + number % kSegments * kSegment), y(top_of_tile + number / kSegments) {
-    count = y < size.height ? min(max(size.width - x, 0), kSegment) : 0;
+      : x(left_of_tile + number % kSegmentsPerRow * kSegmentPixels),
+        y(top_of_tile + number / kSegmentsPerRow) {
+    count = y < size.height ? min(max(size.width - x, 0), kSegmentPixels) : 0;
   }
 };
 
-// The pixels of a thread, one bit per pixel.
+// The segment of a thread. Its words have one bit per pixel.
 struct Segment : SegmentPosition {
-  uint32_t starts;         // first pixels of runs
-  uint32_t same_as_above;  // pixels with the code of the pixel above in this tile
-  // The first pixel, its left neighbour and the pixels above both have the same code.
+  uint32_t starts;         // set at pixels where a run starts
+  uint32_t same_as_above;  // set if the pixel above is in this tile and has the same code
+  // True if the first pixel, its left neighbour, and the pixels above these two have the same code.
   bool continues_left;
 
   using Codes = uint4;  // the 16 pixels of a segment
-  static_assert(sizeof(Codes) == kSegment);
+  static_assert(sizeof(Codes) == kSegmentPixels);
 
-  // Bit k is set if byte k of a differs from byte k of b. Codes have four bits, so no carry reaches
-  // the next byte.
+  // Returns a word in which bit k is set if byte k of a differs from byte k of b. Codes have four
+  // bits, so no carry reaches the next byte.
   __device__ static uint32_t difference_bits(uint32_t a, uint32_t b) {
     return (((a ^ b) + 0x0f0f0f0fu) & 0x10101010u) * 0x01020408u >> 28;
   }
@@ -78,108 +82,114 @@ struct Segment : SegmentPosition {
   }
 
   // Reads the tile's codes. Codes outside the picture are arbitrary.
-  __device__ Segment(const TileForest& s, const SegmentPosition& position)
+  __device__ Segment(const TileForest& forest, const SegmentPosition& position)
       : SegmentPosition(position) {
-    const int t = static_cast<int>(threadIdx.x);
-    const auto* const segments = reinterpret_cast<const Codes*>(s.codes);
+    const int thread = static_cast<int>(threadIdx.x);
+    const auto* const segments = reinterpret_cast<const Codes*>(forest.codes);
     const uint32_t inside = bits_below(count);
-    const bool has_up = t >= kSegments;
-    const Codes here = segments[t], above = has_up ? segments[t - kSegments] : Codes{};
+    const bool has_row_above = thread >= kSegmentsPerRow;
+    const Codes here = segments[thread],
+                above = has_row_above ? segments[thread - kSegmentsPerRow] : Codes{};
     uint32_t last = __shfl_up_sync(kAllLanes, here.w >> 24, 1);
-    // This code is from the previous row; it may be arbitrary and produce a carry.
-    if (t % kSegments == 0) last = 0;
+    // For the first segment of a row, the shuffled code belongs to the previous row. It is
+    // replaced, because it may be arbitrary and could produce a carry.
+    if (thread % kSegmentsPerRow == 0) last = 0;
     const Codes left = {here.x << 8 | last, here.y << 8 | here.x >> 24, here.z << 8 | here.y >> 24,
                         here.w << 8 | here.z >> 24};
-    const uint32_t like_left =
-        ~difference_bits(here, left) & (t % kSegments > 0 ? inside : inside & ~1u);
-    same_as_above = has_up ? ~difference_bits(here, above) & inside : 0;
-    const uint32_t up_left = __shfl_up_sync(kAllLanes, same_as_above, 1);
-    continues_left = (like_left & 1) && (up_left >> (kSegment - 1) & 1);
-    starts = inside & ~like_left;
+    const uint32_t same_as_left =
+        ~difference_bits(here, left) & (thread % kSegmentsPerRow > 0 ? inside : inside & ~1u);
+    same_as_above = has_row_above ? ~difference_bits(here, above) & inside : 0;
+    const uint32_t left_same_as_above = __shfl_up_sync(kAllLanes, same_as_above, 1);
+    continues_left = (same_as_left & 1) && (left_same_as_above >> (kSegmentPixels - 1) & 1);
+    starts = inside & ~same_as_left;
   }
 };
 
 // Numbers the runs. All threads of the block call it; it ends with a barrier.
-__device__ inline void find_runs(TileForest& s, const Segment& segment) {
-  const int t = static_cast<int>(threadIdx.x);
+__device__ inline void find_runs(TileForest& forest, const Segment& segment) {
+  const int thread = static_cast<int>(threadIdx.x);
   const auto run_count = static_cast<uint32_t>(__popc(segment.starts));
   const uint32_t inclusive_sum = warp_inclusive_sum(run_count);
-  if (t % 32 == 31) s.warp_runs[t / 32] = inclusive_sum;
-  __syncthreads();  // all warps have counted their runs
+  if (thread % 32 == 31) forest.warp_runs[thread / 32] = inclusive_sum;
+  __syncthreads();  // warp_runs is complete
   uint32_t run = inclusive_sum - run_count;
   uint32_t all = 0;
 #pragma unroll
   for (int w = 0; w < Tile::threads / 32; ++w) {
-    if (w < t / 32) run += s.warp_runs[w];
-    all += s.warp_runs[w];
+    if (w < thread / 32) run += forest.warp_runs[w];
+    all += forest.warp_runs[w];
   }
-  s.starts[t] = static_cast<uint16_t>(segment.starts);
-  s.runs_before[t] = static_cast<uint16_t>(run);
+  forest.starts[thread] = static_cast<uint16_t>(segment.starts);
+  forest.runs_before[thread] = static_cast<uint16_t>(run);
   for (uint32_t bits = segment.starts; bits != 0; bits &= bits - 1) {
-    s.start_pixel[run++] = static_cast<uint16_t>(kSegment * t + __ffs(static_cast<int>(bits)) - 1);
+    forest.start_pixel[run++] =
+        static_cast<uint16_t>(kSegmentPixels * thread + __ffs(static_cast<int>(bits)) - 1);
   }
-  if (t == 0) s.runs = all;
-  __syncthreads();  // all runs are stored
+  if (thread == 0) forest.run_count = all;
+  __syncthreads();  // starts, runs_before, start_pixel and run_count are written
 }
 
-// Calls visit(run, exists) for this thread's runs. All lanes of a warp make the same number of
-// calls; `exists` is false after the last run.
+// Calls visit(run, exists) for every Tile::threads-th run. All lanes of a warp make the same number
+// of calls. `exists` is false for numbers after the last run.
 template <class Visit>
-__device__ void for_each_run(const TileForest& s, Visit visit) {
+__device__ void for_each_run(const TileForest& forest, Visit visit) {
   const auto lane = threadIdx.x % 32;
-  for (uint32_t start = threadIdx.x - lane; start < s.runs; start += Tile::threads) {
-    visit(static_cast<int>(start + lane), start + lane < s.runs);
+  for (uint32_t start = threadIdx.x - lane; start < forest.run_count; start += Tile::threads) {
+    visit(static_cast<int>(start + lane), start + lane < forest.run_count);
   }
 }
 
-// Links each run to the first run that it touches above, or makes it a root. Returns the remaining
-// contacts as bits.
-__device__ inline uint32_t link_runs(TileForest& s, const Segment& segment) {
-  const int t = static_cast<int>(threadIdx.x), above = t - kSegments;
-  // One bit for the first contact of each pair of runs.
+// Links each run that starts in the segment to the first run that it touches in the row above, or
+// makes it a root. Returns a word with the bits of the remaining contacts with the row above.
+__device__ inline uint32_t link_runs(TileForest& forest, const Segment& segment) {
+  const int thread = static_cast<int>(threadIdx.x), above = thread - kSegmentsPerRow;
+  // Has one bit per pair of touching runs, at the first pixel where they touch.
   uint32_t contacts = 0;
   if (segment.same_as_above) {
-    contacts =
-        segment.same_as_above & (segment.starts | s.starts[above] | ~(segment.same_as_above << 1));
+    contacts = segment.same_as_above &
+               (segment.starts | forest.starts[above] | ~(segment.same_as_above << 1));
     if (segment.continues_left) contacts &= ~1u;
   }
-  int run = s.runs_before[t];
+  int run = forest.runs_before[thread];
   for (uint32_t rest = segment.starts; rest != 0; ++run) {
-    const uint32_t from_here = ~(rest & ~(rest - 1)) + 1;  // bits from the lowest set one upwards
+    const uint32_t from_here = ~(rest & ~(rest - 1)) + 1;  // the lowest set bit and all higher bits
     rest &= rest - 1;
-    const uint32_t run_bits = from_here & (rest ? (rest & ~(rest - 1)) - 1 : bits_below(kSegment));
+    const uint32_t run_bits =
+        from_here & (rest ? (rest & ~(rest - 1)) - 1 : bits_below(kSegmentPixels));
     int parent = run;
     if (const uint32_t touched = contacts & run_bits; touched != 0) {
-      parent = s.run_at(above, __ffs(static_cast<int>(touched)) - 1);
+      parent = forest.run_at(above, __ffs(static_cast<int>(touched)) - 1);
       contacts &= ~(touched & (~touched + 1));
     }
-    s.parent[run] = static_cast<uint32_t>(parent);
+    forest.parent[run] = static_cast<uint32_t>(parent);
   }
   return contacts;
 }
 
-// Links each run directly to its root and copies the upper bits of the root's entry. A thread
-// writes only the entries of its runs, and other threads only shorten its path: this is pointer
-// jumping. A thread handles a few runs at a time, because it mostly waits for memory. Entries are
-// written by atomics, because other threads read them.
-__device__ inline void flatten_runs(TileForest& s) {
-  constexpr uint32_t kBatch = 4, kThreads = Tile::threads, kRun = 0xffff;
-  const volatile uint32_t* const parent = s.parent;
-  for (uint32_t start = threadIdx.x; start < s.runs; start += kBatch * kThreads) {
+// Links each run directly to its root and copies the upper bits of the root's entry, by pointer
+// jumping. A thread writes only the entries of the runs that it handles. Writes of other threads
+// can only shorten its path to the root. A thread handles kBatch runs at a time, because it mostly
+// waits for memory. Entries are written by atomics, because other threads read them at the same
+// time.
+__device__ inline void flatten_runs(TileForest& forest) {
+  constexpr uint32_t kBatch = 4, kThreads = Tile::threads, kRunMask = 0xffff;
+  const volatile uint32_t* const parent = forest.parent;
+  for (uint32_t start = threadIdx.x; start < forest.run_count; start += kBatch * kThreads) {
     uint32_t entry[kBatch], above[kBatch];
 #pragma unroll
-    for (uint32_t k = 0; k < kBatch; ++k) {  // run 0 is a root and does not change
-      entry[k] = parent[start + k * kThreads < s.runs ? start + k * kThreads : 0];
+    for (uint32_t k = 0; k < kBatch; ++k) {
+      // Run 0 replaces missing runs. It is a root and does not change.
+      entry[k] = parent[start + k * kThreads < forest.run_count ? start + k * kThreads : 0];
     }
     bool jumped = true;
     while (jumped) {
 #pragma unroll
-      for (uint32_t k = 0; k < kBatch; ++k) above[k] = parent[entry[k] & kRun];
+      for (uint32_t k = 0; k < kBatch; ++k) above[k] = parent[entry[k] & kRunMask];
       jumped = false;
 #pragma unroll
       for (uint32_t k = 0; k < kBatch; ++k) {
         if (above[k] == entry[k]) continue;
-        atomicExch(s.parent + start + k * kThreads, above[k]);
+        atomicExch(forest.parent + start + k * kThreads, above[k]);
         entry[k] = above[k];
         jumped = true;
       }
@@ -187,102 +197,107 @@ __device__ inline void flatten_runs(TileForest& s) {
   }
 }
 
-// Unites the trees of the remaining contacts. All lanes of a warp call it.
-__device__ inline void unite_runs(TileForest& s, uint32_t contacts) {
-  const int t = static_cast<int>(threadIdx.x);
+// Unites the trees of the runs that touch at `contacts`, the result of link_runs(). All lanes of a
+// warp call it.
+__device__ inline void unite_runs(TileForest& forest, uint32_t contacts) {
+  const int thread = static_cast<int>(threadIdx.x);
   while (__any_sync(kAllLanes, contacts != 0)) {
     const bool has_contact = contacts != 0;
     const int bit = has_contact ? __ffs(static_cast<int>(contacts)) - 1 : 0;
     contacts &= contacts - 1;
-    const int run = has_contact ? s.run_at(t, bit) : 0;
-    const int above = has_contact ? s.run_at(t - kSegments, bit) : 0;
-    unite(s.parent, static_cast<uint32_t>(run), static_cast<uint32_t>(above), has_contact);
+    const int run = has_contact ? forest.run_at(thread, bit) : 0;
+    const int above = has_contact ? forest.run_at(thread - kSegmentsPerRow, bit) : 0;
+    unite(forest.parent, static_cast<uint32_t>(run), static_cast<uint32_t>(above), has_contact);
   }
 }
 
-// A pixel at the edge of the tile and its neighbour in the next tile.
+// A pixel at the edge of the tile, its neighbour in the next tile, and the components and codes of
+// both pixels.
 struct SeamContact {
-  bool exists;
+  bool exists;         // true if both pixels are in the picture
   uint32_t component;  // id of the pixel's component
   const uint32_t* other_component;
   uint8_t code;
   const uint8_t* other_code;
 
-  // Writes the id of the pixel's component for the neighbouring tile. All threads of the block call
-  // it, one per edge pixel.
-  __device__ SeamContact(const TileForest& s, Image<const uint8_t> codes,
+  // Finds the contact of the current thread. Writes the id of the pixel's component to global
+  // memory for the neighbouring tile. All threads of the block call it, one thread per edge pixel.
+  __device__ SeamContact(const TileForest& forest, Image<const uint8_t> codes,
                          const Fragments& fragments, const TileOfBlock& tile) {
-    const int t = static_cast<int>(threadIdx.x), side = t / Tile::width;
+    const int thread = static_cast<int>(threadIdx.x), side = thread / Tile::width;
     static_assert(Tile::threads == TileEdge::kSides * Tile::width && Tile::width == Tile::rows);
-    const TileEdge edge(fragments, tile.column, tile.row, side, t % Tile::width);
+    const TileEdge edge(fragments, tile.column, tile.row, side, thread % Tile::width);
     exists = edge.exists;
     if (!exists) return;
-    const int run = s.run_at(edge.y * kSegments + edge.x / kSegment, edge.x % kSegment);
-    component = tile.id(fragments, static_cast<uint32_t>(s.component(run)));
+    const int run =
+        forest.run_at(edge.y * kSegmentsPerRow + edge.x / kSegmentPixels, edge.x % kSegmentPixels);
+    component = tile.id(fragments, static_cast<uint32_t>(forest.component(run)));
     *edge.component = component;
     other_component = edge.other_component;
-    code = s.codes[edge.y][edge.x];
+    code = forest.codes[edge.y][edge.x];
     const int step = side % 2 == 1 ? 1 : -1;
     other_code = &codes(tile.left + edge.x + (side < 2 ? step : 0),
                         tile.top + edge.y + (side < 2 ? 0 : step));
   }
 };
 
-// Announces on each side that this tile's components and edges can be read. For threads 0..3, one
-// per side, returns true if the tile on the other side was announced earlier. No block waits: the
-// second of two tiles merges the seam and resets the counter. acq_rel makes the first tile's writes
-// visible to the second.
+// Announces to the tiles on the four sides that this tile's components and edges can be read.
+// Threads 0..3 handle one side each. They return true if the tile on that side was announced
+// earlier. No block waits for another block: the tile that is announced second merges the
+// components at the common edge and resets the counter. The memory order acq_rel makes the writes
+// of the first tile visible to the second tile.
 __device__ inline bool announce_tile(const Fragments& fragments, const TileOfBlock& tile) {
   const int side = static_cast<int>(threadIdx.x);
   if (side >= TileEdge::kSides) return false;
-  const bool across = side < 2, ahead = side % 2 == 1;
-  const int line = across ? tile.column : tile.row,
-            lines = across ? fragments.columns : fragments.rows;
-  if (ahead ? line + 1 == lines : line == 0) return false;
-  const int edge_tile = tile.tile + (ahead ? (across ? 1 : fragments.columns) : 0);
-  uint32_t* const count = fragments.arrivals + 2 * edge_tile + (across ? 0 : 1);
+  const bool is_left_or_right = side < 2, is_right_or_below = side % 2 == 1;
+  const int line = is_left_or_right ? tile.column : tile.row,
+            lines = is_left_or_right ? fragments.columns : fragments.rows;
+  if (is_right_or_below ? line + 1 == lines : line == 0) return false;
+  const int edge_tile =
+      tile.tile + (is_right_or_below ? (is_left_or_right ? 1 : fragments.columns) : 0);
+  uint32_t* const count = fragments.arrivals + 2 * edge_tile + (is_left_or_right ? 0 : 1);
   const cuda::atomic_ref<uint32_t, cuda::thread_scope_device> arrivals(*count);
   if (arrivals.fetch_add(1, cuda::memory_order_acq_rel) == 0) return false;
   *count = 0;
   return true;
 }
 
-// Merges components along one side if `is_second` is set, the result of announce_tile(). All lanes
-// of a warp call it for the same side.
+// Merges components along one side of the tile if `is_second` is true. `is_second` is the result of
+// announce_tile() for this side. All lanes of a warp call it for the same side.
 __device__ inline void merge_seam(const Fragments& fragments, const SeamContact& contact,
                                   bool is_second) {
   bool is_merged = is_second && contact.exists;
   uint32_t other = 0;
-  if (is_merged) {  // bypasses the L1 cache, because another block wrote these values
+  if (is_merged) {  // loads bypass the L1 cache, because another block wrote the values
     other = __ldcg(contact.other_component);
     is_merged = __ldcg(contact.other_code) == contact.code;
   }
-  // The previous lane often has the same pair. No component touches itself, so pair 0 means none.
+  // Skips pairs that the previous lane also has. No component touches itself, so 0 is not a pair.
   const uint64_t pair = is_merged ? static_cast<uint64_t>(contact.component) << 32 | other : 0;
-  const uint64_t before = __shfl_up_sync(kAllLanes, pair, 1);
-  if (threadIdx.x % 32 > 0 && before == pair) is_merged = false;
+  const uint64_t previous_pair = __shfl_up_sync(kAllLanes, pair, 1);
+  if (threadIdx.x % 32 > 0 && previous_pair == pair) is_merged = false;
   unite(fragments.parent, contact.component, other, is_merged);
 }
 
-// Source of the tile's codes: written by an earlier kernel.
+// A source of cluster codes that loads the codes which an earlier kernel wrote.
 struct WrittenCodes {
   Image<const uint8_t> codes;
 
   struct Shared {};
-  __device__ void load(Shared&, TileForest& s, const TileOfBlock& tile) const {
-    const int t = static_cast<int>(threadIdx.x);
-    const SegmentPosition position({codes.width, codes.height}, tile.left, tile.top, t);
-    // Rows of codes are 16-byte aligned.
+  __device__ void load(Shared&, TileForest& forest, const TileOfBlock& tile) const {
+    const int thread = static_cast<int>(threadIdx.x);
+    const SegmentPosition position({codes.width, codes.height}, tile.left, tile.top, thread);
+    // Rows of codes are 16-byte aligned, so a segment is loaded by one instruction.
     if (position.count > 0) {
-      reinterpret_cast<Segment::Codes*>(s.codes)[t] =
+      reinterpret_cast<Segment::Codes*>(forest.codes)[thread] =
           *reinterpret_cast<const Segment::Codes*>(codes.row(position.y) + position.x);
     }
-    __syncthreads();  // the tile's codes are loaded
+    __syncthreads();  // forest.codes is loaded
   }
 };
 
-// Source of the tile's codes: the final assignment, computed here. A tile must be as large as a
-// block of cells.
+// A source of cluster codes that computes the codes by the final assignment. A tile must have the
+// size of a block of cells.
 template <class Shape>
 struct AssignedCodes {
   static_assert(Shape::side * Shape::cells_x == Tile::width &&
@@ -295,76 +310,82 @@ struct AssignedCodes {
 
   struct Shared {
     Candidates<Shape> candidates;
-    uint64_t codes[Shape::cells];  // codes of the nine candidates, four bits each
+    uint64_t codes[Shape::cells];  // by cell: the codes of its nine candidates, four bits each
   };
-  __device__ void load(Shared& shared, TileForest& s, const TileOfBlock& tile) const {
+  __device__ void load(Shared& shared, TileForest& forest, const TileOfBlock& tile) const {
     pdl_trigger_and_wait();
     if (tile.tile == 0 && threadIdx.x == 0) *counts = {};
-    const int x0 = tile.column * Shape::cells_x, y0 = tile.row * Shape::cells_y;
+    const int first_cell_column = tile.column * Shape::cells_x,
+              first_cell_row = tile.row * Shape::cells_y;
     for_each_in_block<Shape, Shape::cells>([&](int cell) {
       uint64_t all = 0;
 #pragma unroll
       for (int candidate = 0; candidate < kCandidates; ++candidate) {
-        all |= static_cast<uint64_t>(cluster_code(x0 + cell % Shape::cells_x + candidate % 3 - 1,
-                                                  y0 + cell / Shape::cells_x + candidate / 3 - 1))
+        all |= static_cast<uint64_t>(
+                   cluster_code(first_cell_column + cell % Shape::cells_x + candidate % 3 - 1,
+                                first_cell_row + cell / Shape::cells_x + candidate / 3 - 1))
                << 4 * candidate;
       }
       shared.codes[cell] = all;
     });
     const ClusterSums* const sums = clusters.sums[clusters.executed_iterations(iterations) % 3];
-    make_candidates(clusters, sums, x0, y0, shared.candidates);
-    for_each_strip<Shape>(clusters.grid, x0, y0, [&](const Strip<Shape>& strip) {
-      constexpr int kPixels = Shape::rows / Shape::rows_at_once;
-      const int first = static_cast<int>(threadIdx.x % 32) / Shape::lanes;
-      uint32_t color[kPixels];
-      int best[kPixels];
-      read_strip<Shape::rows_at_once>(clusters.colors, strip, first, color);
-      choose(shared.candidates, strip, color, best);
-      const uint64_t all = shared.codes[strip.cell];
-      uint8_t* const to = &s.codes[strip.y - tile.top + first][strip.x - tile.left];
+    make_candidates(clusters, sums, first_cell_column, first_cell_row, shared.candidates);
+    for_each_strip<Shape>(
+        clusters.grid, first_cell_column, first_cell_row, [&](const Strip<Shape>& strip) {
+          constexpr int kPixels = Shape::rows / Shape::rows_at_once;
+          const int first = static_cast<int>(threadIdx.x % 32) / Shape::lanes;
+          uint32_t color[kPixels];
+          int best[kPixels];
+          read_strip<Shape::rows_at_once>(clusters.colors, strip, first, color);
+          choose(shared.candidates, strip, color, best);
+          const uint64_t all = shared.codes[strip.cell];
+          uint8_t* const to = &forest.codes[strip.y - tile.top + first][strip.x - tile.left];
 #pragma unroll
-      for (int i = 0; i < kPixels; ++i) {
-        to[i * Shape::rows_at_once * Tile::width] =
-            static_cast<uint8_t>(all >> 4 * (best[i] & 15) & 15);
-      }
-    });
-    __syncthreads();  // the tile's codes are computed
-    const int t = static_cast<int>(threadIdx.x);
-    const SegmentPosition position({codes.width, codes.height}, tile.left, tile.top, t);
+          for (int i = 0; i < kPixels; ++i) {
+            to[i * Shape::rows_at_once * Tile::width] =
+                static_cast<uint8_t>(all >> 4 * (best[i] & 15) & 15);
+          }
+        });
+    __syncthreads();  // forest.codes is computed
+    const int thread = static_cast<int>(threadIdx.x);
+    const SegmentPosition position({codes.width, codes.height}, tile.left, tile.top, thread);
     if (position.count == 0) return;
     *reinterpret_cast<Segment::Codes*>(codes.row(position.y) + position.x) =
-        reinterpret_cast<const Segment::Codes*>(s.codes)[t];
+        reinterpret_cast<const Segment::Codes*>(forest.codes)[thread];
   }
 };
 
-// Numbers the roots in no particular order and initialises the data of their components.
-__device__ void number_roots(TileForest& s, const Fragments& fragments, const TileOfBlock& tile) {
-  for_each_run(s, [&](int run, bool exists) {
-    const bool is_root = exists && s.is_root(run);
+// Numbers the roots in arbitrary order and initialises the data of their components.
+__device__ void number_roots(TileForest& forest, const Fragments& fragments,
+                             const TileOfBlock& tile) {
+  for_each_run(forest, [&](int run, bool exists) {
+    const bool is_root = exists && forest.is_root(run);
     const unsigned roots = __ballot_sync(kAllLanes, is_root);
     if (roots == 0) return;
     const unsigned lane = threadIdx.x % 32;
     uint32_t first = 0;
-    if (lane == 0) first = atomicAdd(&s.count, static_cast<uint32_t>(__popc(roots)));
+    if (lane == 0) first = atomicAdd(&forest.component_count, static_cast<uint32_t>(__popc(roots)));
     first = __shfl_sync(kAllLanes, first, 0);
     if (!is_root) return;
     const uint32_t number =
         first + static_cast<uint32_t>(__popc(roots & bits_below(static_cast<int>(lane))));
-    s.parent[run] |= number << 16;
+    forest.parent[run] |= number << 16;
     const uint32_t id = tile.id(fragments, number);
     fragments.parent[id] = id;
-    fragments.first_pixel[id] = fragments.pixel_at(tile.left + s.start_pixel[run] % Tile::width,
-                                                   tile.top + s.start_pixel[run] / Tile::width);
+    fragments.first_pixel[id] =
+        fragments.pixel_at(tile.left + forest.start_pixel[run] % Tile::width,
+                           tile.top + forest.start_pixel[run] / Tile::width);
     fragments.choice[0][id] = fragments.choice[1][id] = kNoChoice;
     // Components beyond the capacity of shared memory are summed in global memory.
-    if (number >= Tile::measured) fragments.sums[id] = {};
+    if (number >= Tile::max_shared_sums) fragments.sums[id] = {};
   });
 }
 
-// Sums of a thread's pixels in one run.
+// The sums of the pixels of a thread's segment that belong to one run.
 struct RunSums {
   uint32_t area = 0;
-  uint32_t even = 0, odd = 0;  // components 0 and 2, 16 bits each; component 1
+  uint32_t even = 0;  // sums of colour components 0 and 2, 16 bits each
+  uint32_t odd = 0;   // sum of colour component 1
 
   __device__ void add(uint32_t color) {
     ++area;
@@ -372,93 +393,98 @@ struct RunSums {
     odd += color >> 8 & 0xffu;
   }
 };
-static_assert(kSegment * 255 < 1 << 16 && Tile::pixels * 255 < 1 << 20 && Tile::pixels == 1 << 12);
+static_assert(kSegmentPixels * 255 < 1 << 16 && Tile::pixels * 255 < 1 << 20 &&
+              Tile::pixels == 1 << 12);
 
-// `all_measured`: the sums of all components are in shared memory.
-template <bool all_measured>
-__device__ void add_run_sums(TileForest& s, const Fragments& fragments, const TileOfBlock& tile,
-                             int number, const RunSums& run_sums) {
+// Adds the sums of pixels to the sums of component `number`. kAllMeasured is true if the sums of
+// all components of the tile are in shared memory.
+template <bool kAllInShared>
+__device__ void add_run_sums(TileForest& forest, const Fragments& fragments,
+                             const TileOfBlock& tile, int number, const RunSums& run_sums) {
   const uint32_t first = run_sums.even & 0xffff, third = run_sums.even >> 16;
-  if (!all_measured && number >= Tile::measured) {
+  if (!kAllInShared && number >= Tile::max_shared_sums) {
     return fragments.add(tile.id(fragments, static_cast<uint32_t>(number)),
                          {run_sums.area, {first, run_sums.odd, third}});
   }
-  atomicAdd(&s.component_sums[0][number], run_sums.area << 20 | run_sums.odd);
-  atomicAdd(&s.component_sums[1][number], first);
-  atomicAdd(&s.component_sums[2][number], third);
+  atomicAdd(&forest.component_sums[0][number], run_sums.area << 20 | run_sums.odd);
+  atomicAdd(&forest.component_sums[1][number], first);
+  atomicAdd(&forest.component_sums[2][number], third);
 }
 
-// Writes the component of each pixel and sums the colours over runs. The segments of a warp are
-// several rows apart, mostly in different components, so that lanes rarely add to the same sums.
-template <bool all_measured>
-__device__ void measure_components(TileForest& s, Image<const uint32_t> colors,
+// Writes the component number of each pixel and adds areas and colours to the sums of components.
+// The segments of a warp are several rows apart and mostly in different components, so that lanes
+// rarely add to the same sums at the same time.
+template <bool kAllInShared>
+__device__ void measure_components(TileForest& forest, Image<const uint32_t> colors,
                                    const Fragments& fragments, const TileOfBlock& tile) {
   constexpr int kWarps = Tile::threads / 32;
   const int warp = static_cast<int>(threadIdx.x / 32), lane = static_cast<int>(threadIdx.x % 32);
-  const int segment_index = (lane / kSegments * kWarps + warp) * kSegments + lane % kSegments;
+  const int segment_index =
+      (lane / kSegmentsPerRow * kWarps + warp) * kSegmentsPerRow + lane % kSegmentsPerRow;
   const SegmentPosition position(fragments.size, tile.left, tile.top, segment_index);
   if (position.count == 0) return;
-  // Rows of colours are padded to whole segments.
-  uint32_t color[kSegment];
+  // Rows of colours are padded, so the whole segment can be read.
+  uint32_t color[kSegmentPixels];
   const auto* const from = reinterpret_cast<const uint4*>(colors.row(position.y) + position.x);
 #pragma unroll
-  for (int j = 0; j < kSegment / 4; ++j) {
+  for (int j = 0; j < kSegmentPixels / 4; ++j) {
     const uint4 four = from[j];
     color[4 * j] = four.x, color[4 * j + 1] = four.y, color[4 * j + 2] = four.z;
     color[4 * j + 3] = four.w;
   }
-  const uint32_t starts = s.starts[segment_index];
-  int run = s.run_at(segment_index, 0);
-  int number = s.component(run);
+  const uint32_t starts = forest.starts[segment_index];
+  int run = forest.run_at(segment_index, 0);
+  int number = forest.component(run);
   RunSums run_sums;
-  uint32_t numbers[kSegment / 2] = {};
+  uint32_t numbers[kSegmentPixels / 2] = {};
 #pragma unroll
-  for (int k = 0; k < kSegment; ++k) {
+  for (int k = 0; k < kSegmentPixels; ++k) {
     if (k > 0 && (starts >> k & 1)) {
-      add_run_sums<all_measured>(s, fragments, tile, number, run_sums);
+      add_run_sums<kAllInShared>(forest, fragments, tile, number, run_sums);
       run_sums = {};
-      number = s.component(++run);
+      number = forest.component(++run);
     }
     if (k < position.count) run_sums.add(color[k]);
     numbers[k / 2] |= static_cast<uint32_t>(number) << 16 * (k % 2);
   }
-  add_run_sums<all_measured>(s, fragments, tile, number, run_sums);
+  add_run_sums<kAllInShared>(forest, fragments, tile, number, run_sums);
   auto* const to =
       reinterpret_cast<uint4*>(fragments.component + fragments.pixel_at(position.x, position.y));
 #pragma unroll
-  for (int j = 0; j < kSegment / 8; ++j) {
+  for (int j = 0; j < kSegmentPixels / 8; ++j) {
     to[j] = {numbers[4 * j], numbers[4 * j + 1], numbers[4 * j + 2], numbers[4 * j + 3]};
   }
 }
 
-// Stores the sums of components that were added up in shared memory.
-__device__ void store_components(const TileForest& s, const Fragments& fragments,
+// Copies the sums of components from shared memory to global memory.
+__device__ void store_components(const TileForest& forest, const Fragments& fragments,
                                  const TileOfBlock& tile) {
-  for_each_run(s, [&](int run, bool exists) {
-    if (!exists || !s.is_root(run)) return;
-    const int number = s.component(run);
-    if (number >= Tile::measured) return;
+  for_each_run(forest, [&](int run, bool exists) {
+    if (!exists || !forest.is_root(run)) return;
+    const int number = forest.component(run);
+    if (number >= Tile::max_shared_sums) return;
     const uint32_t id = tile.id(fragments, static_cast<uint32_t>(number));
-    const uint32_t second = s.component_sums[0][number] & ((1u << 20) - 1),
-                   area = s.component_sums[0][number] >> 20;
-    // The area overflows only if one component fills the tile.
-    fragments.sums[id] = {area ? area : Tile::pixels,
-                          {s.component_sums[1][number], second, s.component_sums[2][number]}};
+    const uint32_t second = forest.component_sums[0][number] & ((1u << 20) - 1),
+                   area = forest.component_sums[0][number] >> 20;
+    // The area has 12 bits. It overflows to 0 only if one component fills the tile.
+    fragments.sums[id] = {
+        area ? area : Tile::pixels,
+        {forest.component_sums[1][number], second, forest.component_sums[2][number]}};
   });
 }
 
-// Clears the counters to which number_labels() adds.
+// Sets the bits and counters that number_labels() increases to zero.
 __device__ void clear_counts(const Fragments& fragments, const TileOfBlock& tile) {
-  const int t = static_cast<int>(threadIdx.x);
+  const int thread = static_cast<int>(threadIdx.x);
   const int words = fragments.stride / 32;
-  for (int w = t; w < Tile::pixels / 32; w += Tile::threads) {
+  for (int w = thread; w < Tile::pixels / 32; w += Tile::threads) {
     const int y = tile.top + w / (Tile::width / 32);
     if (y >= fragments.size.height) continue;
     fragments.first_pixel_bits[static_cast<size_t>(y) * words + tile.left / 32 +
                                w % (Tile::width / 32)] = 0;
   }
-  const int y = tile.top + t;
-  if (t >= Tile::rows || y >= fragments.size.height) return;
+  const int y = tile.top + thread;
+  if (thread >= Tile::rows || y >= fragments.size.height) return;
   auto* const counts = reinterpret_cast<uint8_t*>(fragments.tile_row_counts);
   counts[static_cast<size_t>(y) * fragments.tile_row_pitch() + tile.column] = 0;
   if (tile.column == 0) fragments.row_counts[y] = 0;
@@ -471,60 +497,60 @@ __global__ __launch_bounds__(Tile::threads,
                              4) void find_fragments_kernel(Source source,
                                                            Image<const uint32_t> colors,
                                                            Fragments fragments) {
-  __shared__ TileForest s;
+  __shared__ TileForest forest;
   __shared__ typename Source::Shared shared;
-  __shared__ bool is_second[TileEdge::kSides];  // the tile on this side was announced first
-  for (int i = static_cast<int>(threadIdx.x); i < 3 * Tile::measured; i += Tile::threads) {
-    s.component_sums[i / Tile::measured][i % Tile::measured] = 0;
+  __shared__ bool is_second[TileEdge::kSides];  // results of announce_tile()
+  for (int i = static_cast<int>(threadIdx.x); i < 3 * Tile::max_shared_sums; i += Tile::threads) {
+    forest.component_sums[i / Tile::max_shared_sums][i % Tile::max_shared_sums] = 0;
   }
-  if (threadIdx.x == 0) s.count = 0;
+  if (threadIdx.x == 0) forest.component_count = 0;
   const TileOfBlock tile(fragments);
-  source.load(shared, s, tile);
+  source.load(shared, forest, tile);
   const Segment segment(
-      s, SegmentPosition(fragments.size, tile.left, tile.top, static_cast<int>(threadIdx.x)));
+      forest, SegmentPosition(fragments.size, tile.left, tile.top, static_cast<int>(threadIdx.x)));
   clear_counts(fragments, tile);
-  find_runs(s, segment);
-  const uint32_t contacts = link_runs(s, segment);
-  __syncthreads();  // all runs have parents
-  flatten_runs(s);
-  __syncthreads();  // all trees are flat
-  unite_runs(s, contacts);
-  __syncthreads();  // all trees are united
-  number_roots(s, fragments, tile);
-  __syncthreads();  // all roots are numbered
-  if (threadIdx.x == 0) fragments.count[tile.tile] = s.count;
-  flatten_runs(s);
-  __syncthreads();  // trees are flat, and each run has its component number
-  const SeamContact contact(s, source.codes, fragments, tile);
-  __syncthreads();  // all edges and components of this tile are written
+  find_runs(forest, segment);
+  const uint32_t contacts = link_runs(forest, segment);
+  __syncthreads();  // the parents of all runs are written
+  flatten_runs(forest);
+  __syncthreads();  // every run's parent is its root
+  unite_runs(forest, contacts);
+  __syncthreads();  // the trees of touching runs are united
+  number_roots(forest, fragments, tile);
+  __syncthreads();  // the entries of all roots contain component numbers
+  if (threadIdx.x == 0) fragments.count[tile.tile] = forest.component_count;
+  flatten_runs(forest);
+  __syncthreads();  // every run's parent is its root, and its entry contains the component number
+  const SeamContact contact(forest, source.codes, fragments, tile);
+  __syncthreads();  // ids at the edges and the data of components are in global memory
   const bool second = announce_tile(fragments, tile);
   if (threadIdx.x < TileEdge::kSides) is_second[threadIdx.x] = second;
-  if (s.count <= Tile::measured) {
-    measure_components<true>(s, colors, fragments, tile);
+  if (forest.component_count <= Tile::max_shared_sums) {
+    measure_components<true>(forest, colors, fragments, tile);
   } else {
-    measure_components<false>(s, colors, fragments, tile);
+    measure_components<false>(forest, colors, fragments, tile);
   }
-  __syncthreads();  // sums and is_second are complete
-  store_components(s, fragments, tile);
+  __syncthreads();  // component_sums and is_second are complete
+  store_components(forest, fragments, tile);
   merge_seam(fragments, contact, is_second[threadIdx.x / Tile::width]);
 }
 
-// Adds the sums of each component to the root of its fragment.
+// Adds the sums of each component to the sums of its fragment's root and links it to the root.
 __global__ __launch_bounds__(kGatherThreads) void gather_fragments_kernel(Fragments fragments) {
   pdl_trigger_and_wait();
   const TileOfBlock tile(fragments);
   const uint32_t lane = threadIdx.x % 32;
   for (uint32_t start = threadIdx.x - lane; start < tile.count; start += kGatherThreads) {
-    // Paths to the root have different lengths. Without this, lanes would diverge and load one by
-    // one.
+    // Paths to the root have different lengths. This barrier brings the lanes together again, so
+    // that they load at the same time.
     __syncwarp();
     if (start + lane >= tile.count) continue;
     const uint32_t id = tile.id(fragments, start + lane);
-    const Fragment sums = fragments.load_sums(id);  // loaded early, while the root is searched
+    const Fragment sums = fragments.load_sums(id);  // loaded early, before the search for the root
     const uint32_t first = fragments.first_pixel[id];
     const uint32_t root = fragments.find_root(id);
     if (root == id) continue;
-    fragments.parent[id] = root;  // other threads only find the same root sooner
+    fragments.parent[id] = root;  // this only shortens the path of other threads
     fragments.add(root, sums);
     atomicMin(fragments.first_pixel + root, first);
   }

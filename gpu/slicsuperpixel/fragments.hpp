@@ -1,12 +1,13 @@
-// Fragments on the GPU: the connected pieces of clusters before small ones are merged, and the data
-// of the merge rounds.
+// The fragments of superpixels on the GPU, and the data of the rounds that merge small fragments. A
+// fragment is a connected set of a cluster's pixels.
 //
-// The picture is divided into tiles. A fragment consists of one or more components per tile.
-// Components are numbered 0..n-1 in their tile, in no particular order; their ids are computed from
-// tile and number. Results do not depend on ids, because first pixels decide every tie.
+// The picture is divided into tiles. A fragment consists of one or more components in each tile
+// that it touches. The components of a tile are numbered from 0, in arbitrary order. The id of a
+// component is computed from its tile and its number. Results do not depend on ids, because first
+// pixels decide every tie.
 //
-// Data by id keep the components of a tile together. Indexed by first pixel they would be spread
-// over the whole picture and not stay in the cache.
+// Arrays that are indexed by id keep the data of a tile's components together. If they were indexed
+// by first pixel, the data would be spread over the whole array and would not stay in the cache.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -16,7 +17,7 @@
 
 namespace regions::slicsuperpixel {
 
-// Multiprocessors of an H100 (SXM), on which the numbers of blocks below were chosen.
+// Number of multiprocessors of an H100 (SXM). The numbers of blocks below were tuned for it.
 inline constexpr int kH100Multiprocessors = 132;
 
 // A tile of the picture, processed by one block.
@@ -25,40 +26,43 @@ struct FragmentTile {
   static constexpr int rows = 64;
   static constexpr int pixels = width * rows;
   static constexpr int threads = 256;
-  static constexpr int measured = 512;  // components whose sums are in shared memory
+  // Number of components whose sums are in shared memory.
+  static constexpr int max_shared_sums = 512;
 };
 
-// Launch parameters of the merge rounds. The first rounds are wide: one kernel follows the choices,
-// one chooses again. When little is left, one block runs the remaining rounds; for noise, where
-// much is left, several blocks do.
+// Launch parameters of the merge rounds. The first rounds are wide: each one runs two kernels with
+// many blocks, which first follow the choices and then choose again. A single kernel runs the
+// remaining rounds. It uses one block if few fragments remain, else several blocks (for noise).
 struct MergeRounds {
   static constexpr int wide = 2;  // maximum number of wide rounds
   static constexpr int threads = 256;
   static constexpr int follow_blocks = 4 * kH100Multiprocessors;
   static constexpr int choose_blocks = 8 * kH100Multiprocessors;
-  // With at most this many edges and small fragments, no further wide round is run.
+  // No further wide round is run if at most this number of edges and of small fragments remain.
   static constexpr int few_edges = 4096, few_small = 2048;
-  static constexpr int last_threads = 1024;
-  static constexpr int last_edges = 1024;  // per block, if there are several blocks
-  // Maximum number of blocks for the remaining rounds. Leaves multiprocessors for the kernels of
-  // other frames.
+  static constexpr int last_threads = 1024;  // threads per block for the remaining rounds
+  static constexpr int last_edges = 1024;    // edges per block for the remaining rounds
+  // Maximum number of blocks for the remaining rounds. The other multiprocessors are left for the
+  // kernels of other frames.
   static constexpr int max_blocks = kH100Multiprocessors / 2;
 };
 
-// Lists of small fragments and of contacts: one written by the first choices, then one by each wide
-// round for the next round.
+// Number of lists of small fragments, and number of lists of edges. make_first_choices() writes the
+// first list, and each wide round writes the list for the next round.
 inline constexpr int kMergeLists = MergeRounds::wide + 1;
-// Lengths of the lists. The kernel that writes the cluster codes clears them.
+// The lengths of the lists, and counters of the last rounds. The kernel that writes the cluster
+// codes clears them.
 struct MergeCounts {
-  uint32_t edges[kMergeLists] = {};  // may exceed edge_capacity(); entries beyond it are not stored
+  // May exceed edge_capacity(), because entries that do not fit are counted but not stored.
+  uint32_t edges[kMergeLists] = {};
   uint32_t small[kMergeLists] = {};
-  uint32_t last_choice = 0;  // number of the last barrier before which a fragment chose
-  uint32_t arrivals = 0;     // of blocks at the grid barrier
+  uint32_t last_choice = 0;  // number of the latest grid barrier before which a fragment chose
+  uint32_t arrivals = 0;     // number of arrivals of blocks at grid barriers
 
   REGIONS_HD bool has_few(int round) const {
     return edges[round] <= MergeRounds::few_edges && small[round] <= MergeRounds::few_small;
   }
-  // Returns the number of wide rounds; they end when little is left.
+  // Returns the number of wide rounds, which end when few edges and small fragments remain.
   REGIONS_HD int wide_rounds() const {
     int round = 0;
     while (round < MergeRounds::wide && !has_few(round)) ++round;
@@ -68,43 +72,46 @@ struct MergeCounts {
 
 // The fragments of one frame, in device memory.
 struct Fragments {
-  Size size;    // of the picture
+  Size size;    // size of the picture
   int stride;   // pixels per row: columns * FragmentTile::width
-  int columns;  // number of tiles
-  int rows;
+  int columns;  // number of columns of tiles
+  int rows;     // number of rows of tiles
 
   uint16_t* component;  // [height][stride] component number of each pixel
-  uint32_t* count;      // [tiles] number of components
+  uint32_t* count;      // [tiles] number of components in each tile
 
-  // Component ids along the edges of tiles.
+  // The component ids of the pixels at the four edges of each tile.
   uint32_t* top;     // [rows][stride]
   uint32_t* bottom;  // [rows][stride]
   uint32_t* left;    // [columns][height]
   uint32_t* right;   // [columns][height]
 
-  // Number of tiles that have reached their left and upper edge; 0 before and after a frame.
+  // For the left and the upper edge of each tile: the number of adjacent tiles that are announced.
+  // It is 0 before and after a frame.
   uint32_t* arrivals;  // [tiles][2]
 
-  // Indexed by id. `parent` is a union-find forest: components point to a component of their
-  // fragment, and later to the fragment into which they were merged. The sums of a fragment are
-  // stored at its root.
+  // Arrays indexed by id. `parent` is a union-find forest. At first each tree contains the
+  // components of one fragment; when fragments are merged, their trees are joined. The sums of a
+  // fragment are stored at its root.
   uint32_t* parent;
-  uint32_t* first_pixel;     // first pixel of the fragment, y * stride + x
-  Fragment* sums;            // area and colour sums
-  uint32_t* rank_histogram;  // [RetentionRule::kRanks] number of fragments; 0 between frames
-  uint32_t* min_rank;        // lowest retained rank, see RetentionRule::bound()
-  // for alternating rounds: choice_of() with the neighbour's first pixel
+  uint32_t* first_pixel;  // first pixel of the fragment, y * stride + x
+  Fragment* sums;         // area and colour sums
+  // [RetentionRule::kRanks] number of fragments of each rank; 0 between frames
+  uint32_t* rank_histogram;
+  uint32_t* min_rank;  // lowest retained rank, see RetentionRule::bound()
+  // choice_of() a neighbour, with its first pixel as index; even and odd rounds use different
+  // arrays
   unsigned long long* choice[2];
 
   MergeCounts* counts;
-  uint2* edges[kMergeLists];     // [edge_capacity] pairs of roots; equal if no longer needed
-  uint32_t* small[kMergeLists];  // [small_capacity] roots
+  uint2* edges[kMergeLists];     // [edge_capacity()] touching roots; equal if no longer needed
+  uint32_t* small[kMergeLists];  // [small_capacity()] roots of small fragments
   int merge_blocks;              // result of max_merge_blocks()
 
-  // [height][stride / 32] one bit per pixel: first pixel of a superpixel
+  // [height][stride / 32] one bit per pixel, set at the first pixels of superpixels
   uint32_t* first_pixel_bits;
-  uint32_t* tile_row_counts;  // [height][tile_row_pitch()] bytes: first pixels in a tile's row
-  uint32_t* row_counts;       // [height] first pixels in a row
+  uint32_t* tile_row_counts;  // [height][tile_row_pitch()] bytes: first pixels per row and tile
+  uint32_t* row_counts;       // [height] number of first pixels in each row
   uint32_t* total;            // number of superpixels
 
   REGIONS_HD size_t tiles() const {
@@ -114,31 +121,34 @@ struct Fragments {
     return (static_cast<uint32_t>(columns) + 15) / 16 * 16;
   }
   size_t ids() const { return tiles() * FragmentTile::pixels; }
-  // Returns the id of a component. The first `measured` numbers of all tiles come before the
-  // others, which few tiles have.
+  // Returns the id of component `number` of a tile. Numbers below FragmentTile::max_shared_sums get
+  // the lowest ids in all tiles; few tiles have higher numbers.
   REGIONS_HD uint32_t id(int tile, uint32_t number) const {
-    constexpr uint32_t kMeasured = FragmentTile::measured,
-                       kOthers = FragmentTile::pixels - kMeasured;
+    constexpr uint32_t kSharedSums = FragmentTile::max_shared_sums,
+                       kOthers = FragmentTile::pixels - kSharedSums;
     const auto tile_index = static_cast<uint32_t>(tile);
-    if (number < kMeasured) return tile_index * kMeasured + number;
-    return static_cast<uint32_t>(tiles()) * kMeasured + tile_index * kOthers + number - kMeasured;
+    if (number < kSharedSums) return tile_index * kSharedSums + number;
+    return static_cast<uint32_t>(tiles()) * kSharedSums + tile_index * kOthers + number -
+           kSharedSums;
   }
-  // The first list has every pair of touching pixels; pairs across tile edges may be listed from
-  // both sides. The later lists are large enough for all pictures except noise; if one overflows,
-  // the previous list is used.
+  // Returns the capacity of a list of edges. The first list can hold every pair of touching pixels,
+  // and pairs across the edges of tiles twice. Later lists are large enough for all pictures except
+  // noise. If a list overflows, the previous list is used instead.
   REGIONS_HD size_t edge_capacity(int list) const {
     if (list > 0) return size.area() / 8 + 64;
     return 2 * size.area() + static_cast<size_t>(rows) * static_cast<size_t>(stride) +
            static_cast<size_t>(columns) * static_cast<size_t>(size.height);
   }
-  // Each round leaves at most half of the small fragments.
+  // Returns the capacity of a list of small fragments. At most half of the small fragments remain
+  // after each round.
   REGIONS_HD size_t small_capacity(int list) const { return (size.area() >> list) + 1; }
 
 #ifdef __CUDACC__
+  // Returns the index of a pixel in `component`.
   __device__ uint32_t pixel_at(int x, int y) const {
     return static_cast<uint32_t>(y) * static_cast<uint32_t>(stride) + static_cast<uint32_t>(x);
   }
-  // Returns the id of a pixel's component.
+  // Returns the id of the component of the pixel with index `pixel`.
   __device__ uint32_t id_at(uint32_t pixel) const {
     const auto width = static_cast<uint32_t>(stride);
     const int x = static_cast<int>(pixel % width), y = static_cast<int>(pixel / width);
@@ -154,12 +164,13 @@ struct Fragments {
     }
     return id;
   }
-  // Loads the sums as last written by any block, bypassing the L1 cache.
+  // Loads sums that other blocks may have written. The load therefore bypasses the L1 cache.
   __device__ Fragment load_sums(uint32_t id) const {
     static_assert(sizeof(Fragment) == sizeof(uint4));
     const uint4 words = __ldcg(reinterpret_cast<const uint4*>(sums + id));
     return {words.x, {words.y, words.z, words.w}};
   }
+  // Adds to the sums of a root. Integers are added, so the order of atomics does not matter.
   __device__ void add(uint32_t id, const Fragment& more) const {
     atomicAdd(&sums[id].area, more.area);
     for (int c = 0; c < 3; ++c) atomicAdd(&sums[id].color[c], more.color[c]);
@@ -172,8 +183,8 @@ struct Fragments {
 // The tile of the current block and the number of its components.
 struct TileOfBlock {
   int column, row;
-  int left, top;  // in the picture
-  int tile;
+  int left, top;  // position of the tile in the picture
+  int tile;       // index of the tile
   uint32_t count;
 
   __device__ explicit TileOfBlock(const Fragments& fragments)
@@ -190,39 +201,42 @@ struct TileOfBlock {
 
 #endif
 
-// Grid with one block per tile.
+// Returns the dimensions of a CUDA grid with one block per tile.
 inline dim3 tile_grid(const Fragments& fragments) {
   return {static_cast<unsigned>(fragments.columns), static_cast<unsigned>(fragments.rows)};
 }
 
-// A pixel at the edge of a tile and its neighbour in the next tile. Sides: left, right, above,
-// below.
+// A pixel at the edge of a tile and its neighbour in the next tile. The sides 0..3 are left, right,
+// above and below.
 struct TileEdge {
   static constexpr int kSides = 4;
-  int x, y;             // in the tile
-  bool exists;          // the pixel and its neighbour are in the picture
+  int x, y;             // position of the pixel in the tile
+  bool exists;          // true if the pixel and its neighbour are in the picture
   uint32_t* component;  // the entry for this pixel in Fragments::left, right, top, bottom
-  const uint32_t* other_component;  // the entry for its neighbour
+  const uint32_t* other_component;  // the entry for the neighbour
 
 #ifdef __CUDACC__
   __device__ TileEdge(const Fragments& fragments, int column, int row, int side, int i) {
     using Tile = FragmentTile;
-    const bool across = side < 2, ahead = side % 2 == 1;
-    x = across ? (ahead ? Tile::width - 1 : 0) : i;
-    y = across ? i : (ahead ? Tile::rows - 1 : 0);
-    const int at_x = column * Tile::width + x, at_y = row * Tile::rows + y;
-    const int step = ahead ? 1 : -1;
-    const int next_x = at_x + (across ? step : 0), next_y = at_y + (across ? 0 : step);
-    exists = at_x < fragments.size.width && at_y < fragments.size.height && next_x >= 0 &&
+    const bool is_left_or_right = side < 2, is_right_or_below = side % 2 == 1;
+    x = is_left_or_right ? (is_right_or_below ? Tile::width - 1 : 0) : i;
+    y = is_left_or_right ? i : (is_right_or_below ? Tile::rows - 1 : 0);
+    const int picture_x = column * Tile::width + x, picture_y = row * Tile::rows + y;
+    const int step = is_right_or_below ? 1 : -1;
+    const int next_x = picture_x + (is_left_or_right ? step : 0),
+              next_y = picture_y + (is_left_or_right ? 0 : step);
+    exists = picture_x < fragments.size.width && picture_y < fragments.size.height && next_x >= 0 &&
              next_y >= 0 && next_x < fragments.size.width && next_y < fragments.size.height;
-    const size_t line = static_cast<size_t>(across ? column : row);
-    const size_t length = static_cast<size_t>(across ? fragments.size.height : fragments.stride);
-    const size_t offset = static_cast<size_t>(across ? at_y : at_x);
-    uint32_t* const low_side = across ? fragments.left : fragments.top;
-    uint32_t* const high_side = across ? fragments.right : fragments.bottom;
-    component = (ahead ? high_side : low_side) + line * length + offset;
+    const size_t line = static_cast<size_t>(is_left_or_right ? column : row);
+    const size_t length =
+        static_cast<size_t>(is_left_or_right ? fragments.size.height : fragments.stride);
+    const size_t offset = static_cast<size_t>(is_left_or_right ? picture_y : picture_x);
+    uint32_t* const low_side = is_left_or_right ? fragments.left : fragments.top;
+    uint32_t* const high_side = is_left_or_right ? fragments.right : fragments.bottom;
+    component = (is_right_or_below ? high_side : low_side) + line * length + offset;
     other_component =
-        (ahead ? low_side + (line + 1) * length : high_side + (line - 1) * length) + offset;
+        (is_right_or_below ? low_side + (line + 1) * length : high_side + (line - 1) * length) +
+        offset;
   }
 #endif
 };
@@ -231,24 +245,26 @@ struct TileEdge {
 // core/slicsuperpixel/fragments.hpp.
 //
 // The choices of a round form chains. A chain ends in a fragment that is not small, or in two
-// fragments that chose each other. (Longer rings are impossible: the distance is the same from both
-// sides, and ties go to the first pixel.) Every small fragment follows its chain by reading only,
-// then adds its sums to the end and links itself below it. Other fragments may do this at the same
-// time; a walk that sees such a link is only shorter. The order of work therefore does not change
-// which fragments are merged.
+// fragments that chose each other. (Longer cycles are impossible, because the distance is the same
+// in both directions, and the first pixel decides a tie.) The thread of a small fragment follows
+// the chain to its end without writing. It then adds the fragment's sums to the last fragment and
+// makes the last fragment the parent. Other threads may do this at the same time; their links can
+// only shorten the path to the end. The order of threads therefore does not change which fragments
+// are merged.
 struct MergePass {
   Fragments fragments;
   SlicScale scale;
   uint32_t min_area;  // fragments with a smaller area are small
 
 #ifdef __CUDACC__
-  // Roots a and b touch. Offers each to the other as a choice if the other is small. Returns true
-  // if at least one of them is small.
+  // The fragments with the roots a and b touch. Offers b to a as a choice if a is small, and a to b
+  // if b is small. Returns true if at least one of the fragments is small. The order of atomicMin
+  // does not matter, because a minimum does not depend on the order.
   __device__ bool offer_choices(uint32_t a, uint32_t b, int parity) const {
     const Fragment one = fragments.load_sums(a), other = fragments.load_sums(b);
     const bool small = one.area < min_area, small_other = other.area < min_area;
     if (!small && !small_other) return false;
-    // Usually neither is small, so first pixels are loaded only now.
+    // Usually neither fragment is small, so first pixels are loaded only here.
     const uint32_t first = __ldcg(fragments.first_pixel + a),
                    first_other = __ldcg(fragments.first_pixel + b);
     const uint32_t distance = fragment_distance(one, other, scale);
@@ -266,12 +282,12 @@ struct MergePass {
   __device__ ChainLink link_at(uint32_t id, int parity) const {
     return {id, __ldcg(fragments.choice[parity] + id)};
   }
-  // Returns the next link of the chain. Returns `link` if it has no choice, or if its choice has
-  // already been merged into it.
+  // Returns the next link of the chain. Returns `link` itself if it has no choice, or if the
+  // fragment that it chose has already been merged into it.
   __device__ ChainLink next_link(const ChainLink& link, int parity) const {
     if (link.choice == kNoChoice) return link;
     const volatile uint32_t* const parent = fragments.parent;
-    // Usually a root already, so its choice is loaded at the same time.
+    // The id is usually a root, so its choice is loaded at the same time as its parent.
     for (uint32_t id = fragments.id_at(static_cast<uint32_t>(link.choice));;) {
       const ChainLink next = link_at(id, parity);
       const uint32_t above = parent[id];
@@ -279,8 +295,8 @@ struct MergePass {
       id = above;
     }
   }
-  // Returns the root into which the fragments of the chain are merged. Of two fragments that chose
-  // each other it is the one with the smaller id.
+  // Returns the root into which the fragments of the chain are merged. If the chain ends in two
+  // fragments that chose each other, it is the root with the smaller id.
   __device__ uint32_t end_of_chain(uint32_t a, int parity) const {
     ChainLink at = link_at(a, parity), next = next_link(at, parity);
     while (next.id != at.id) {
@@ -294,8 +310,8 @@ struct MergePass {
   }
   // Links root `a` to the end of its chain and adds its sums there.
   __device__ void follow_chain(uint32_t a, int parity) const {
-    // Other threads may add to these sums only if `a` is an end of a chain, and then they are not
-    // used.
+    // Other threads can add to the sums of `a` at the same time only if `a` is the end of a chain.
+    // In this case the loaded sums are not used.
     const Fragment sums = fragments.load_sums(a);
     const uint32_t first = __ldcg(fragments.first_pixel + a);
     const uint32_t end = end_of_chain(a, parity);
@@ -314,7 +330,7 @@ struct MergeLists {
   uint32_t edge_count, small_count;
 
 #ifdef __CUDACC__
-  // If a list of edges has overflowed, the previous list is used, which is complete.
+  // If a list of edges has overflowed, uses the latest earlier list that is complete.
   __device__ MergeLists(const Fragments& fragments, const MergeCounts& counts, int round) {
     small = fragments.small[round];
     small_count = counts.small[round];
@@ -326,11 +342,11 @@ struct MergeLists {
 #endif
 };
 
-// Links every component directly to its root and empties the lists, as make_first_choices()
-// requires. Called between two series of rounds.
+// Links every component directly to its root and empties the lists, because make_first_choices()
+// requires this. Called between two series of merge rounds.
 void flatten_fragments(const Fragments& fragments, cudaStream_t stream);
-// Marks the retained fragments, if a number of superpixels is requested, and deletes their choices.
-// All fragments smaller than rule.certain must have chosen before.
+// Marks the fragments that `rule` retains and deletes their choices. Before the call, all fragments
+// smaller than rule.certain must have chosen a neighbour.
 void mark_retained(const Fragments& fragments, const RetentionRule& rule, cudaStream_t stream);
 // Lists the small fragments and their contacts, and finds their first choices.
 void make_first_choices(const MergePass& pass, cudaStream_t stream);

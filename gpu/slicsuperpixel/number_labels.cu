@@ -1,5 +1,5 @@
-// Final labels: superpixels are numbered by their first pixels in raster order. No block waits for
-// another one; each block sums the counts of all rows itself.
+// Writes the final labels. Superpixels are numbered in raster order of their first pixels. Each
+// block sums the counts of all rows itself, so that no block has to wait for another block.
 #include "gpu/primitives/warp.hpp"
 #include "gpu/slicsuperpixel/slicsuperpixel.hpp"
 
@@ -9,24 +9,26 @@ namespace {
 using Tile = FragmentTile;
 constexpr int kThreads = 128;
 
-// Links components to their roots, and marks and counts the first pixels of superpixels. The tile's
-// number of components may be read before pdl_wait: it was complete before the first merge kernel,
-// which is launched without programmatic dependent launch.
+// Links components to their roots, and marks and counts the first pixels of superpixels. The number
+// of the tile's components may be read before pdl_wait(). It was complete before the first merge
+// kernel started, because that kernel is launched without programmatic dependent launch. Atomics
+// set bits and add integers, so their order does not matter.
 __global__ __launch_bounds__(kThreads) void mark_first_pixels_kernel(Fragments fragments) {
   pdl_trigger();
   const TileOfBlock tile(fragments);
   pdl_wait();
   const uint32_t lane = threadIdx.x % 32;
   for (uint32_t start = threadIdx.x - lane; start < tile.count; start += kThreads) {
-    // Paths to the root have different lengths. Without this, lanes would diverge and load one by
-    // one.
+    // Paths to the root have different lengths. This barrier brings the lanes together again, so
+    // that they load at the same time.
     __syncwarp();
     if (start + lane >= tile.count) continue;
     const uint32_t id = tile.id(fragments, start + lane);
-    const uint32_t first = fragments.first_pixel[id];  // loaded early, while the root is searched
+    // Loaded early, before the search for the root.
+    const uint32_t first = fragments.first_pixel[id];
     const uint32_t root = fragments.find_root(id);
     if (root != id) {
-      fragments.parent[id] = root;  // other threads only find the same root sooner
+      fragments.parent[id] = root;  // this only shortens the path of other threads
       continue;
     }
     const auto stride = static_cast<uint32_t>(fragments.stride);
@@ -38,7 +40,7 @@ __global__ __launch_bounds__(kThreads) void mark_first_pixels_kernel(Fragments f
   }
 }
 
-// Returns the number of first pixels before pixel `first` in its row.
+// Returns the number of first pixels to the left of pixel `first` in its row y.
 __device__ uint32_t count_before_in_row(const Fragments& fragments, uint32_t first, uint32_t y) {
   const uint32_t x = first - y * static_cast<uint32_t>(fragments.stride);
   const uint2 words =
@@ -53,7 +55,7 @@ __device__ uint32_t count_before_in_row(const Fragments& fragments, uint32_t fir
     const uint32_t counts[] = {four.x, four.y, four.z, four.w};
 #pragma unroll
     for (uint32_t j = 0; j < 4; ++j) {
-      const uint32_t at = 4 * (word + j);  // first tile of the word
+      const uint32_t at = 4 * (word + j);  // the first tile whose count is in the word
       const uint32_t masked = at >= column       ? 0
                               : column - at >= 4 ? counts[j]
                                                  : counts[j] & ((1u << 8 * (column - at)) - 1);
@@ -63,33 +65,36 @@ __device__ uint32_t count_before_in_row(const Fragments& fragments, uint32_t fir
   return count;
 }
 
-// Numbers of first pixels in earlier rows, for every (1 << shift)th row, as many as fit in shared
-// memory.
+// For every (1 << shift)-th row of the picture, the number of first pixels in all earlier rows. The
+// shift is chosen so that the numbers fit in shared memory.
 struct RowPrefixSums {
-  static constexpr int kMax = 4096;  // entries
-  static constexpr int kBatch = 8;   // entries per thread
-  uint32_t* row_prefix;              // per row: first pixels of earlier rows in the same batch
-  uint32_t* batch_prefix;            // per batch of kBatch rows: first pixels of earlier batches
+  static constexpr int kMaxEntries = 4096;  // maximum number of entries
+  static constexpr int kBatch = 8;          // number of entries per thread
+  uint32_t* row_prefix;    // by entry: first pixels in earlier rows of the same batch
+  uint32_t* batch_prefix;  // by batch of kBatch entries: first pixels in earlier batches
   int shift;
 
   __device__ RowPrefixSums(const Fragments& fragments, uint32_t* memory)
-      : row_prefix(memory + kMax / kBatch), batch_prefix(memory), shift(shift_for(fragments)) {}
+      : row_prefix(memory + kMaxEntries / kBatch),
+        batch_prefix(memory),
+        shift(shift_for(fragments)) {}
   static REGIONS_HD int shift_for(const Fragments& fragments) {
     int shift = 0;
-    while (fragments.size.height > kMax << shift) ++shift;
+    while (fragments.size.height > kMaxEntries << shift) ++shift;
     return shift;
   }
   static size_t bytes(const Fragments& fragments) {
     return ((static_cast<size_t>(fragments.size.height) >> shift_for(fragments)) + 1 +
-            kMax / kBatch) *
+            kMaxEntries / kBatch) *
            sizeof(uint32_t);
   }
+  // Returns the number of first pixels in the rows above row y.
   __device__ uint32_t count_before_row(const Fragments& fragments, uint32_t y) const {
     uint32_t sum = row_prefix[y >> shift] + batch_prefix[(y >> shift) / kBatch];
     for (uint32_t row = y >> shift << shift; row < y; ++row) sum += fragments.row_counts[row];
     return sum;
   }
-  // Loads the number of first pixels of `entry` and of the following entries.
+  // Loads the number of first pixels in the rows of `entry` and of the following entries.
   template <int kCount>
   __device__ void fetch(const Fragments& fragments, int entry, uint32_t (&count)[kCount]) const {
     const int height = fragments.size.height;
@@ -110,14 +115,15 @@ struct RowPrefixSums {
       }
     }
   }
-  // Computes the prefix sums. All threads of the block call it, each for some rows; it ends with a
-  // barrier. Calls meanwhile() once the rows are loaded, for other work that waits for memory.
-  template <class Meanwhile>
+  // Computes the prefix sums. All threads of the block call it, and each handles some of the rows.
+  // It ends with a barrier. Calls overlapped_work() after the loads of the first rows, so that this
+  // work can wait for memory at the same time.
+  template <class OverlappedWork>
   __device__ void compute(const Fragments& fragments, uint32_t (&warp_sums)[Tile::threads / 32],
-                          Meanwhile meanwhile) {
+                          OverlappedWork overlapped_work) {
     constexpr int kWarps = Tile::threads / 32;
     const int height = fragments.size.height, warp = static_cast<int>(threadIdx.x / 32);
-    uint32_t earlier = 0;
+    uint32_t earlier_count = 0;
     for (int start = 0; start << shift < height; start += kBatch * Tile::threads) {
       const int entry = start + kBatch * static_cast<int>(threadIdx.x);
       uint32_t thread_sum = 0;
@@ -130,37 +136,38 @@ struct RowPrefixSums {
           thread_sum += count[k];
         }
       }
-      if (start == 0) meanwhile();
+      if (start == 0) overlapped_work();
       const uint32_t inclusive_sum = warp_inclusive_sum(thread_sum);
-      if (start > 0) __syncthreads();  // the previous sums are read
+      if (start > 0) __syncthreads();  // all threads have read the previous warp_sums
       if (threadIdx.x % 32 == 31) warp_sums[warp] = inclusive_sum;
-      __syncthreads();  // all warps have written their sums
-      uint32_t sum = earlier + inclusive_sum - thread_sum;
+      __syncthreads();  // warp_sums is complete
+      uint32_t sum = earlier_count + inclusive_sum - thread_sum;
 #pragma unroll
       for (int w = 0; w < kWarps; ++w) {
         if (w < warp) sum += warp_sums[w];
-        earlier += warp_sums[w];
+        earlier_count += warp_sums[w];
       }
       if (entry << shift < height) batch_prefix[entry / kBatch] = sum;
     }
-    __syncthreads();  // all rows are complete
-    if (blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0) *fragments.total = earlier;
+    __syncthreads();  // row_prefix and batch_prefix are complete
+    if (blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0) *fragments.total = earlier_count;
   }
 };
 
-// The roots of a tile with many components (noise), so that the label of each root is computed only
-// once.
+// A hash table of the roots of a tile's components, by which the label of each root is computed
+// only once. It is used for tiles with many components (noise).
 struct RootTable {
-  static constexpr uint32_t kEntries = 512, kProbes = 8, kNone = UINT32_MAX;  // kNone is not an id
+  static constexpr uint32_t kEntries = 512, kProbes = 8, kNone = UINT32_MAX;  // kNone: no root
   uint32_t key[kEntries];
   uint32_t label[kEntries];
 
-  // Inserts the root of each component and writes its table position to position[]. Returns false
-  // if there are too many roots. All threads of the block call it.
+  // Inserts the roots of components 0..count-1 and writes the table position of each component's
+  // root to position[]. Returns false if there are too many roots. All threads of the block call
+  // it.
   template <class RootOf>
   __device__ bool insert(uint32_t count, RootOf root_of, uint32_t* position) {
     for (uint32_t i = threadIdx.x; i < kEntries; i += Tile::threads) key[i] = kNone;
-    __syncthreads();  // all entries are free
+    __syncthreads();  // all entries of `key` are kNone
     bool is_full = false;
     for (uint32_t i = threadIdx.x; i < count && !is_full; i += Tile::threads) {
       const uint32_t root = root_of(i);
@@ -174,16 +181,18 @@ struct RootTable {
     }
     return !__syncthreads_or(is_full);
   }
+  // Computes the labels of all roots. All threads of the block call it. It ends with a barrier.
   template <class LabelOf>
   __device__ void assign_labels(LabelOf label_of) {
     for (uint32_t i = threadIdx.x; i < kEntries; i += Tile::threads) {
       if (key[i] != kNone) label[i] = label_of(key[i]);
     }
-    __syncthreads();  // all labels are computed
+    __syncthreads();  // the labels of all roots are written
   }
 };
 
-// Writes the labels of four pixels of a row, except outside the picture.
+// Writes the labels of four neighbouring pixels, unless they are outside the picture. `component`
+// has the component numbers of the pixels.
 __device__ void write_four(const LabelMap& to, bool is_aligned, int x, int y,
                            const uint32_t (&label)[Tile::pixels], const ushort4& component) {
   if (x >= to.width || y >= to.height) return;
@@ -196,17 +205,18 @@ __device__ void write_four(const LabelMap& to, bool is_aligned, int x, int y,
   for (int j = 0; j < 4 && x + j < to.width; ++j) to(x + j, y) = label[inside[j]];
 }
 
-// Writes the label of each pixel. Components are loaded while the previous kernel still marks first
-// pixels.
+// Writes the label of each pixel. Loads the component numbers while the previous kernel still marks
+// first pixels.
 __global__ __launch_bounds__(Tile::threads) void write_labels_kernel(Fragments fragments,
                                                                      LabelMap to, bool is_aligned) {
-  __shared__ uint32_t label[Tile::pixels];  // by component number
+  __shared__ uint32_t label[Tile::pixels];  // indexed by component number
   __shared__ uint32_t warp_sums[Tile::threads / 32];
   __shared__ RootTable roots;
   extern __shared__ uint32_t prefix_memory[];
   pdl_trigger();
   const TileOfBlock tile(fragments);
-  // Four pixels at a time. Rows start at multiples of 64 pixels, so components are aligned.
+  // Each thread loads four pixels at a time. The component numbers are aligned for this, because
+  // rows start at multiples of 64 pixels.
   constexpr int kGroups = Tile::pixels / 4 / Tile::threads;
   const int thread = static_cast<int>(threadIdx.x);
   static_assert(Tile::threads % (Tile::width / 4) == 0);
@@ -224,9 +234,9 @@ __global__ __launch_bounds__(Tile::threads) void write_labels_kernel(Fragments f
   pdl_wait();
   const auto root_of = [&](uint32_t i) { return fragments.parent[tile.id(fragments, i)]; };
   const bool has_few_components = tile.count <= Tile::threads;
-  // For the fragment of component number threadIdx.x: row of its first pixel, and the label counted
-  // within that row.
-  uint32_t first_row = 0, in_row = 0;
+  // For the superpixel of component number threadIdx.x: the row of its first pixel, and its label
+  // counted within this row, starting with 1.
+  uint32_t first_row = 0, label_in_row = 0;
   const bool has_component = has_few_components && threadIdx.x < tile.count;
   const uint32_t root = has_component ? root_of(threadIdx.x) : 0;
   RowPrefixSums rows(fragments, prefix_memory);
@@ -234,7 +244,7 @@ __global__ __launch_bounds__(Tile::threads) void write_labels_kernel(Fragments f
     if (!has_component) return;
     const uint32_t first = fragments.first_pixel[root];
     first_row = first / static_cast<uint32_t>(fragments.stride);
-    in_row = count_before_in_row(fragments, first, first_row) + 1;
+    label_in_row = count_before_in_row(fragments, first, first_row) + 1;
   });
   const auto label_of = [&](uint32_t first) {
     const uint32_t y = first / static_cast<uint32_t>(fragments.stride);
@@ -242,7 +252,7 @@ __global__ __launch_bounds__(Tile::threads) void write_labels_kernel(Fragments f
   };
   if (has_few_components) {
     if (threadIdx.x < tile.count) {
-      label[threadIdx.x] = rows.count_before_row(fragments, first_row) + in_row;
+      label[threadIdx.x] = rows.count_before_row(fragments, first_row) + label_in_row;
     }
   } else if (!roots.insert(tile.count, root_of, label)) {
     for (uint32_t i = threadIdx.x; i < tile.count; i += Tile::threads) {
@@ -254,7 +264,7 @@ __global__ __launch_bounds__(Tile::threads) void write_labels_kernel(Fragments f
       label[i] = roots.label[label[i]];
     }
   }
-  __syncthreads();  // all components have their labels
+  __syncthreads();  // `label` is complete for all components
 #pragma unroll
   for (int k = 0; k < kGroups; ++k) write_four(to, is_aligned, x, y_of(k), label, four[k]);
 }

@@ -1,6 +1,7 @@
-// Selects the fragments that are retained if a number of superpixels is requested: the fragments
-// whose merging would cost most. When all have chosen a neighbour, fragments are counted by rank,
-// one block finds the lowest retained rank, and the fragments from this rank on are marked.
+// Selects the fragments that are retained if a number of superpixels is requested. It retains the
+// fragments whose merging would cost most. After all fragments have chosen a neighbour, the kernels
+// count the fragments of each rank, find the lowest retained rank, and mark the fragments that have
+// this rank or a higher one.
 #include "gpu/primitives/warp.hpp"
 #include "gpu/slicsuperpixel/slicsuperpixel.hpp"
 
@@ -18,46 +19,46 @@ __device__ uint32_t rank_of(const Fragments& fragments, uint32_t id, const Reten
                       first / stride);
 }
 
-// Links each component directly to its root and empties the lists. The tile's number of components
-// may be read before pdl_wait: it was complete before the first merge kernel, which is launched
-// without programmatic dependent launch.
+// Links each component directly to its root and empties the lists.
 __global__ __launch_bounds__(kThreads) void flatten_kernel(Fragments fragments) {
   pdl_trigger_and_wait();
   const TileOfBlock tile(fragments);
   if (tile.tile == 0 && threadIdx.x == 0) *fragments.counts = {};
   const uint32_t lane = threadIdx.x % 32;
   for (uint32_t start = threadIdx.x - lane; start < tile.count; start += kThreads) {
-    // Paths to the root have different lengths. Without this, lanes would diverge and load one by
-    // one.
+    // Paths to the root have different lengths. This barrier brings the lanes together again, so
+    // that they load at the same time.
     __syncwarp();
     if (start + lane >= tile.count) continue;
     const uint32_t id = tile.id(fragments, start + lane), root = fragments.find_root(id);
-    if (root != id) fragments.parent[id] = root;  // other threads only find the same root sooner
+    if (root != id) fragments.parent[id] = root;  // this only shortens the path of other threads
   }
 }
 
+// Counts the fragments of each rank.
 __global__ __launch_bounds__(kThreads) void count_ranks_kernel(Fragments fragments,
                                                                RetentionRule rule) {
   __shared__ uint32_t count[kRanks];
   for (int r = static_cast<int>(threadIdx.x); r < kRanks; r += kThreads) count[r] = 0;
-  __syncthreads();  // all counts are 0
+  __syncthreads();  // `count` is cleared
   const TileOfBlock tile(fragments);
   for (uint32_t i = threadIdx.x; i < tile.count; i += kThreads) {
     const uint32_t id = tile.id(fragments, i);
     // Here and below, integers are added, so the order of atomics does not matter.
     if (fragments.parent[id] == id) atomicAdd(count + rank_of(fragments, id, rule), 1u);
   }
-  __syncthreads();  // the tile is counted
+  __syncthreads();  // all fragments of the tile are counted in `count`
   for (int r = static_cast<int>(threadIdx.x); r < kRanks; r += kThreads) {
     if (count[r] > 0) atomicAdd(fragments.rank_histogram + r, count[r]);
   }
 }
 
-// Finds the lowest retained rank. Thread 0 has the highest ranks.
+// Finds the lowest retained rank. Each thread handles kRanksPerThread ranks, and thread 0 handles
+// the highest ranks.
 __global__ __launch_bounds__(kRankThreads) void find_min_rank_kernel(Fragments fragments,
                                                                      RetentionRule rule) {
   __shared__ uint32_t warp_sums[kRankThreads / 32];
-  __shared__ uint32_t count[kRanks];  // fragments of this rank or a higher one
+  __shared__ uint32_t count[kRanks];  // number of fragments with at least this rank
   __shared__ uint32_t rank;
   const int last = kRanks - 1 - kRanksPerThread * static_cast<int>(threadIdx.x);
   uint32_t up_to[kRanksPerThread], thread_sum = 0;
@@ -68,23 +69,25 @@ __global__ __launch_bounds__(kRankThreads) void find_min_rank_kernel(Fragments f
   }
   if (threadIdx.x == 0) rank = 0;
   uint32_t total;
-  // Contains a barrier, after which all threads see rank == 0.
+  // This function contains a barrier, after which all threads see that `rank` is 0.
   uint32_t before = block_exclusive_sum<kRankThreads>(thread_sum, warp_sums, total);
 #pragma unroll
   for (int k = 0; k < kRanksPerThread; ++k) {
     const uint32_t greater = before + (k > 0 ? up_to[k - 1] : 0);
     count[last - k] = before + up_to[k];
-    // True for at most one rank: the highest with at least the requested number of fragments.
+    // The condition is true for at most one rank: the highest rank for which `count` is at least
+    // the requested number.
     if (greater < rule.requested && count[last - k] >= rule.requested) {
       rank = static_cast<uint32_t>(last - k);
     }
   }
-  __syncthreads();  // rank and counts are complete
+  __syncthreads();  // `rank` and `count` are complete
   if (threadIdx.x == 0) {
     *fragments.min_rank = rule.bound(rank, count[RetentionRule::first_of_step(rank)]);
   }
 }
 
+// Marks the fragments with at least the lowest retained rank and deletes their choices.
 __global__ __launch_bounds__(kThreads) void mark_retained_kernel(Fragments fragments,
                                                                  RetentionRule rule) {
   const uint32_t min_rank = *fragments.min_rank;

@@ -1,6 +1,6 @@
-// The passes over all pixels for SLICO (core/slicsuperpixel/clusters.hpp). They differ from
-// assign.cu in the distance, which is a squared difference, and keep the largest colour distance of
-// each cluster.
+// The iterations and the final assignment of SLICO on the GPU. The kernels differ from the SLIC
+// kernels (assign.cu) in the distance of colours, and they also find the largest colour distance of
+// each cluster. The header core/slicsuperpixel/clusters.hpp describes SLICO.
 #include "core/slicsuperpixel/clusters.hpp"
 #include "gpu/primitives/warp.hpp"
 #include "gpu/slicsuperpixel/assign.hpp"
@@ -8,44 +8,47 @@
 namespace regions::slicsuperpixel {
 namespace {
 
-constexpr int kTakesNoPart = 15;  // candidate number of a pixel that takes no part
+constexpr int kNotCounted = 15;  // candidate number of a pixel that is not counted
 
-template <class T>
+// The candidates of a block's cells, in shared memory.
+template <class Shape>
 struct SlicoCandidates {
-  AdaptiveCandidate of[T::cells][kCandidates];
+  AdaptiveCandidate of[Shape::cells][kCandidates];
 };
 
-// Computes the candidates of all cells of the block in shared memory. All threads call it; it ends
-// with a barrier.
-template <class T>
-__device__ void make_candidates(const Clusters& clusters, int sums_index, int x0, int y0,
-                                SlicoCandidates<T>& s) {
+// Computes the candidates of all cells of the block in shared memory. All threads of the block call
+// it. It ends with a barrier.
+template <class Shape>
+__device__ void make_candidates(const Clusters& clusters, int sums_index, int first_cell_column,
+                                int first_cell_row, SlicoCandidates<Shape>& candidates) {
   const SlicGrid& grid = clusters.grid;
-  for (int i = static_cast<int>(threadIdx.x); i < T::cells * kCandidates; i += T::threads) {
+  for (int i = static_cast<int>(threadIdx.x); i < Shape::cells * kCandidates; i += Shape::threads) {
     const int cell = i / kCandidates, candidate = i % kCandidates;
-    const int x = x0 + cell % T::cells_x + candidate % 3 - 1;
-    const int y = y0 + cell / T::cells_x + candidate / 3 - 1;
+    const int x = first_cell_column + cell % Shape::cells_x + candidate % 3 - 1;
+    const int y = first_cell_row + cell / Shape::cells_x + candidate / 3 - 1;
     const bool inside = x >= 0 && y >= 0 && x < grid.columns && y < grid.rows;
-    const size_t k = inside ? grid.index(x, y) : 0;
-    const ClusterSums sums = clusters.sums[sums_index][k];
-    s.of[cell][candidate] = adaptive_candidate_of(
-        center_of(sums, grid, clusters.scale), color_of(sums, clusters.max_distance[sums_index][k]),
-        inside, candidate, grid, clusters.scale);
+    const size_t grid_index = inside ? grid.index(x, y) : 0;
+    const ClusterSums sums = clusters.sums[sums_index][grid_index];
+    candidates.of[cell][candidate] =
+        adaptive_candidate_of(center_of(sums, grid, clusters.scale),
+                              color_of(sums, clusters.max_distance[sums_index][grid_index]), inside,
+                              candidate, grid, clusters.scale);
   }
   __syncthreads();  // all candidates are written
 }
 
+// The candidate that a pixel chose.
 struct Choice {
   int candidate;
-  int distance;  // colour distance
+  int distance;  // colour distance between the pixel and the candidate
 };
 
-// Returns the best candidate of a pixel of the strip. The highest byte of `color` is the row in the
-// patch.
-template <class T>
-__device__ Choice choose(const SlicoCandidates<T>& s, const SlicScale& scale, const Strip<T>& strip,
-                         uint32_t color) {
-  const int u = strip.left + static_cast<int>(threadIdx.x % T::lanes);
+// Returns the best candidate for a pixel of the strip. The highest byte of `color` is the pixel's
+// row in the patch.
+template <class Shape>
+__device__ Choice choose(const SlicoCandidates<Shape>& candidates, const SlicScale& scale,
+                         const Strip<Shape>& strip, uint32_t color) {
+  const int u = strip.left + static_cast<int>(threadIdx.x % Shape::lanes);
   const int v = static_cast<int>(color >> 24);
   const int quarters[3] = {static_cast<int>(4 * (color & 255)),
                            static_cast<int>(4 * (color >> 8 & 255)),
@@ -53,7 +56,7 @@ __device__ Choice choose(const SlicoCandidates<T>& s, const SlicScale& scale, co
   int best = INT32_MAX, best_distance = 0;
 #pragma unroll
   for (int candidate = 0; candidate < kCandidates; ++candidate) {
-    const AdaptiveCandidate& c = s.of[strip.cell][candidate];
+    const AdaptiveCandidate& c = candidates.of[strip.cell][candidate];
     const int distance = color_distance(quarters, c.color, scale);
     const int score = c.place.start(u, strip.top / kPatchRows, candidate) +
                       16 * (c.place.row * v + color_score(distance, c.factor));
@@ -64,20 +67,21 @@ __device__ Choice choose(const SlicoCandidates<T>& s, const SlicScale& scale, co
   return {best & 15, best_distance};
 }
 
-template <class T>
-__device__ void clear_block_sums(uint32_t (&block_sums)[T::halo][kSumWords + 1]) {
-  for (int i = static_cast<int>(threadIdx.x); i < T::halo * (kSumWords + 1); i += T::threads) {
+template <class Shape>
+__device__ void clear_block_sums(uint32_t (&block_sums)[Shape::halo][kSumWords + 1]) {
+  for (int i = static_cast<int>(threadIdx.x); i < Shape::halo * (kSumWords + 1);
+       i += Shape::threads) {
     block_sums[i / (kSumWords + 1)][i % (kSumWords + 1)] = 0;
   }
 }
 
-// Adds the pixels of a warp to the block's sums of their candidates. Pixels that take no part have
-// the candidate kTakesNoPart.
-template <class T, int kPixels>
-__device__ void add_strip_to_block(const Strip<T>& strip, const Geometry<T>& geometry,
+// Adds the pixels of a warp to the block's sums of the candidates that they chose. Pixels that are
+// not counted have the candidate kNotCounted.
+template <class Shape, int kPixels>
+__device__ void add_strip_to_block(const Strip<Shape>& strip, const Geometry<Shape>& geometry,
                                    const uint32_t (&color)[kPixels],
                                    const Choice (&choice)[kPixels],
-                                   uint32_t (&block_sums)[T::halo][kSumWords + 1]) {
+                                   uint32_t (&block_sums)[Shape::halo][kSumWords + 1]) {
   const int lane = static_cast<int>(threadIdx.x % 32);
 #pragma unroll 1
   for (int candidate = 0; candidate < kCandidates; ++candidate) {
@@ -91,16 +95,16 @@ __device__ void add_strip_to_block(const Strip<T>& strip, const Geometry<T>& geo
       max_distance = max(max_distance, choice[i].distance);
       ++count;
     }
-    const auto column = static_cast<uint32_t>(lane % T::lanes);
-    // at most 512 pixels in columns 0..31
+    const auto column = static_cast<uint32_t>(lane % Shape::lanes);
+    // The sum of columns fits in 16 bits, because there are at most 512 pixels in columns 0..31.
     const uint32_t counts = warp_sum(count | count * column << 16);
-    if (counts == 0) continue;  // the same for all lanes
+    if (counts == 0) continue;  // all lanes have the same sum
     for (uint32_t& component : sum) component = warp_sum(component);
     rows = warp_sum(rows);
     const uint32_t largest = warp_max(static_cast<uint32_t>(max_distance));
     if (lane != 0) continue;
-    const int cx = strip.cell % T::cells_x, cy = strip.cell / T::cells_x;
-    uint32_t* const to = block_sums[(cy + candidate / 3) * T::halo_x + cx + candidate % 3];
+    const int cx = strip.cell % Shape::cells_x, cy = strip.cell / Shape::cells_x;
+    uint32_t* const to = block_sums[(cy + candidate / 3) * Shape::halo_x + cx + candidate % 3];
     const uint32_t all = counts & 0xffff;
     const auto window_x = static_cast<uint32_t>(strip.left + (2 - candidate % 3) * geometry.width);
     const auto window_y = static_cast<uint32_t>(strip.top + (2 - candidate / 3) * geometry.height);
@@ -112,100 +116,110 @@ __device__ void add_strip_to_block(const Strip<T>& strip, const Geometry<T>& geo
   }
 }
 
-// Adds the block's sums to the clusters in global memory. The order of atomics does not matter:
-// sums and maxima of integers.
-template <class T>
-__device__ void add_to_clusters(const Clusters& clusters, int sums_index, int x0, int y0,
-                                const uint32_t (&block_sums)[T::halo][kSumWords + 1]) {
+// Adds the block's sums to the clusters in global memory. The order of atomics does not matter,
+// because they compute sums and maxima of integers.
+template <class Shape>
+__device__ void add_to_clusters(const Clusters& clusters, int sums_index, int first_cell_column,
+                                int first_cell_row,
+                                const uint32_t (&block_sums)[Shape::halo][kSumWords + 1]) {
   auto* const to = reinterpret_cast<uint32_t*>(clusters.sums[sums_index]);
-  for (int i = static_cast<int>(threadIdx.x); i < T::halo * (kSumWords + 1); i += T::threads) {
+  for (int i = static_cast<int>(threadIdx.x); i < Shape::halo * (kSumWords + 1);
+       i += Shape::threads) {
     const int cluster = i / (kSumWords + 1), word = i % (kSumWords + 1);
     const uint32_t value = block_sums[cluster][word];
-    if (value == 0) continue;  // also true outside the grid
-    const int x = x0 - 1 + cluster % T::halo_x, y = y0 - 1 + cluster / T::halo_x;
-    const size_t k = clusters.grid.index(x, y);
+    if (value == 0) continue;  // sums of clusters outside the grid are always 0
+    const int x = first_cell_column - 1 + cluster % Shape::halo_x,
+              y = first_cell_row - 1 + cluster / Shape::halo_x;
+    const size_t grid_index = clusters.grid.index(x, y);
     if (word < kSumWords) {
-      atomicAdd(to + k * kSumWords + word, value);
+      atomicAdd(to + grid_index * kSumWords + word, value);
     } else {
-      atomicMax(clusters.max_distance[sums_index] + k, value);
+      atomicMax(clusters.max_distance[sums_index] + grid_index, value);
     }
   }
 }
 
-template <class T>
-__global__ __launch_bounds__(T::threads) void iterate_slico_kernel(Clusters clusters, int iteration,
-                                                                   RowSubset rows) {
-  constexpr int kPixels = T::rows / T::rows_at_once;
-  __shared__ SlicoCandidates<T> s;
-  __shared__ uint32_t block_sums[T::halo][kSumWords + 1];  // the last word is the largest distance
-  // all threads of the grid return together
+template <class Shape>
+__global__ __launch_bounds__(Shape::threads) void iterate_slico_kernel(Clusters clusters,
+                                                                       int iteration,
+                                                                       RowSubset rows) {
+  constexpr int kPixels = Shape::rows / Shape::rows_at_once;
+  __shared__ SlicoCandidates<Shape> candidates;
+  // The last word of each row is the largest colour distance of a cluster.
+  __shared__ uint32_t block_sums[Shape::halo][kSumWords + 1];
+  // All threads of the grid take the same branch.
   if (clusters.executed_iterations(iteration) < iteration) return;
   const SlicGrid& grid = clusters.grid;
-  const Geometry<T> geometry(grid);
-  const int x0 = static_cast<int>(blockIdx.x) * T::cells_x;
-  const int y0 = static_cast<int>(blockIdx.y) * T::cells_y;
-  for (int i = static_cast<int>(threadIdx.x); i < T::cells; i += T::threads) {
-    const int x = x0 + i % T::cells_x, y = y0 + i / T::cells_x;
+  const Geometry<Shape> geometry(grid);
+  const int first_cell_column = static_cast<int>(blockIdx.x) * Shape::cells_x;
+  const int first_cell_row = static_cast<int>(blockIdx.y) * Shape::cells_y;
+  for (int i = static_cast<int>(threadIdx.x); i < Shape::cells; i += Shape::threads) {
+    const int x = first_cell_column + i % Shape::cells_x, y = first_cell_row + i / Shape::cells_x;
     if (x >= grid.columns || y >= grid.rows) continue;
     clusters.sums[(iteration + 2) % 3][grid.index(x, y)] = {};
     clusters.max_distance[(iteration + 2) % 3][grid.index(x, y)] = 0;
   }
-  clear_block_sums<T>(block_sums);
-  make_candidates(clusters, iteration % 3, x0, y0, s);
-  for_each_strip<T>(grid, x0, y0, [&](const Strip<T>& strip) {
+  clear_block_sums<Shape>(block_sums);
+  make_candidates(clusters, iteration % 3, first_cell_column, first_cell_row, candidates);
+  for_each_strip<Shape>(grid, first_cell_column, first_cell_row, [&](const Strip<Shape>& strip) {
     uint32_t color[kPixels];
     Choice choice[kPixels];
 #pragma unroll
     for (int i = 0; i < kPixels; ++i) {
-      const int lane_row = static_cast<int>(threadIdx.x % 32) / T::lanes;
-      const int row = (i * T::rows_at_once + lane_row) * rows.step + rows.phase;
-      choice[i] = {kTakesNoPart, 0};
+      const int lane_row = static_cast<int>(threadIdx.x % 32) / Shape::lanes;
+      const int row = (i * Shape::rows_at_once + lane_row) * rows.step + rows.phase;
+      choice[i] = {kNotCounted, 0};
       color[i] = 0;
-      if (!strip.inside || row >= T::rows || row >= strip.end) continue;
+      if (!strip.inside || row >= Shape::rows || row >= strip.end) continue;
       color[i] = clusters.colors(strip.x, strip.y + row);
-      choice[i] = choose(s, clusters.scale, strip, color[i]);
+      choice[i] = choose(candidates, clusters.scale, strip, color[i]);
     }
     add_strip_to_block(strip, geometry, color, choice, block_sums);
   });
   __syncthreads();  // the block's sums are complete
-  add_to_clusters<T>(clusters, (iteration + 1) % 3, x0, y0, block_sums);
+  add_to_clusters<Shape>(clusters, (iteration + 1) % 3, first_cell_column, first_cell_row,
+                         block_sums);
 }
 
-template <class T>
-__global__ __launch_bounds__(T::threads) void slico_codes_kernel(Clusters clusters, int iterations,
-                                                                 Image<uint8_t> codes,
-                                                                 MergeCounts* counts) {
-  __shared__ SlicoCandidates<T> s;
-  const int x0 = static_cast<int>(blockIdx.x) * T::cells_x;
-  const int y0 = static_cast<int>(blockIdx.y) * T::cells_y;
+// Performs the final assignment: writes the cluster code of each pixel.
+template <class Shape>
+__global__ __launch_bounds__(Shape::threads) void slico_codes_kernel(Clusters clusters,
+                                                                     int iterations,
+                                                                     Image<uint8_t> codes,
+                                                                     MergeCounts* counts) {
+  __shared__ SlicoCandidates<Shape> candidates;
+  const int first_cell_column = static_cast<int>(blockIdx.x) * Shape::cells_x;
+  const int first_cell_row = static_cast<int>(blockIdx.y) * Shape::cells_y;
   if (blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0) *counts = {};
-  make_candidates(clusters, clusters.executed_iterations(iterations) % 3, x0, y0, s);
-  for_each_strip<T>(clusters.grid, x0, y0, [&](const Strip<T>& strip) {
-    const int first = static_cast<int>(threadIdx.x % 32) / T::lanes;
-    for (int row = first; row < min(strip.end, T::rows); row += T::rows_at_once) {
-      if (!strip.inside) continue;
-      const uint32_t color = clusters.colors(strip.x, strip.y + row);
-      const int candidate = choose(s, clusters.scale, strip, color).candidate;
-      codes(strip.x, strip.y + row) =
-          cluster_code(strip.column + candidate % 3 - 1, strip.row + candidate / 3 - 1);
-    }
-  });
+  make_candidates(clusters, clusters.executed_iterations(iterations) % 3, first_cell_column,
+                  first_cell_row, candidates);
+  for_each_strip<Shape>(
+      clusters.grid, first_cell_column, first_cell_row, [&](const Strip<Shape>& strip) {
+        const int first = static_cast<int>(threadIdx.x % 32) / Shape::lanes;
+        for (int row = first; row < min(strip.end, Shape::rows); row += Shape::rows_at_once) {
+          if (!strip.inside) continue;
+          const uint32_t color = clusters.colors(strip.x, strip.y + row);
+          const int candidate = choose(candidates, clusters.scale, strip, color).candidate;
+          codes(strip.x, strip.y + row) =
+              cluster_code(strip.column + candidate % 3 - 1, strip.row + candidate / 3 - 1);
+        }
+      });
 }
 
 }  // namespace
 
 void iterate_slico(const Clusters& clusters, int iteration, RowSubset rows, cudaStream_t stream) {
-  with_shape(clusters.grid, [&]<class T>(T) {
-    launch(iterate_slico_kernel<T>, blocks_of<T>(clusters.grid), T::threads, 0, stream, clusters,
-           iteration, rows);
+  with_shape(clusters.grid, [&]<class Shape>(Shape) {
+    launch(iterate_slico_kernel<Shape>, blocks_of<Shape>(clusters.grid), Shape::threads, 0, stream,
+           clusters, iteration, rows);
   });
 }
 
 void write_slico_codes(const Clusters& clusters, int iterations, Image<uint8_t> codes,
                        MergeCounts* counts, cudaStream_t stream) {
-  with_shape(clusters.grid, [&]<class T>(T) {
-    launch(slico_codes_kernel<T>, blocks_of<T>(clusters.grid), T::threads, 0, stream, clusters,
-           iterations, codes, counts);
+  with_shape(clusters.grid, [&]<class Shape>(Shape) {
+    launch(slico_codes_kernel<Shape>, blocks_of<Shape>(clusters.grid), Shape::threads, 0, stream,
+           clusters, iterations, codes, counts);
   });
 }
 

@@ -1,4 +1,5 @@
-// slicsuperpixel on CUDA: colours, clustering, fragments, connectivity, output.
+// The slicsuperpixel algorithm on the GPU: converts colours, computes clusters, finds fragments,
+// enforces connectivity, and writes the output.
 #include "gpu/slicsuperpixel/slicsuperpixel.hpp"
 
 #include <algorithm>
@@ -17,12 +18,14 @@ namespace {
 
 constexpr size_t kMaxIterations = 100;
 
-// Pixels per row of colours. Strips of 32 pixels that start inside the picture may be read.
+// Returns the number of pixels per row of colours. A row is longer than the picture is wide,
+// because strips of 32 pixels that start inside the picture may be read.
 size_t color_stride(int width) { return (static_cast<size_t>(width) + 32 + 31) / 32 * 32; }
-// Pixels per row of codes and labels.
+// Returns the number of pixels per row of codes and labels.
 size_t row_stride(int width) { return (static_cast<size_t>(width) + 31) / 32 * 32; }
 
-// Lets frames of several streams use shared state one after another, in the order of enqueue().
+// Lets frames on several CUDA streams use shared state one after another, in the order in which
+// they were enqueued.
 class FrameSequencer {
  public:
   explicit FrameSequencer(std::shared_ptr<Backend> backend) : backend_(std::move(backend)) {
@@ -36,10 +39,11 @@ class FrameSequencer {
   FrameSequencer(const FrameSequencer&) = delete;
   FrameSequencer& operator=(const FrameSequencer&) = delete;
 
-  // Makes later work of the stream wait for the previous frame.
+  // Makes later work of the stream wait for the work before the previous frame's admit_next().
   void wait_for_previous(cudaStream_t stream) const {
     if (has_event_) check(cudaStreamWaitEvent(stream, event_, 0), "waiting for the last frame");
   }
+  // Lets the next frame use the shared state after the work that is on the stream now.
   void admit_next(cudaStream_t stream) {
     check(cudaEventRecord(event_, stream), "recording an event");
     has_event_ = true;
@@ -89,8 +93,9 @@ class SlicCuda final : public Algorithm<Params> {
     }
     const Fragments& fragments = buffers.fragments();
     gather_fragments(fragments, stream);
-    const bool tracks = params.warm_start && required_records(job, params) > 0;
-    if (tracks) find_largest_fragments(grid, buffers.codes(), fragments, buffers.tracks(), stream);
+    const bool finds_tracks = params.warm_start && required_records(job, params) > 0;
+    if (finds_tracks)
+      find_largest_fragments(grid, buffers.codes(), fragments, buffers.tracks(), stream);
     enforce_connectivity(fragments, retention_rule(grid, params), clusters.scale, stream);
     const LabelMap labels = job.labels.empty() ? buffers.labels() : job.labels;
     number_labels(fragments, labels, stream);
@@ -100,7 +105,7 @@ class SlicCuda final : public Algorithm<Params> {
   void reset() override { previous_grid_ = {}; }
 
  private:
-  // Connects the frame with the clusters of the previous frame.
+  // Gives the frame access to the clusters of the previous frame.
   void set_up_warm_start(const Params& params, Clusters& clusters) {
     clusters.saved_sums = saved_sums_.as<ClusterSums>();
     clusters.saved_max_distance = saved_max_distance_.as<uint32_t>();
@@ -141,7 +146,8 @@ class SlicCuda final : public Algorithm<Params> {
     assign_and_find_fragments(clusters, iterations, buffers.codes(), buffers.fragments(), stream);
   }
 
-  // Sums are computed first, because every pixel has an owner from the start.
+  // Computes the clusters by method=report. An iteration begins with the sums, because every pixel
+  // has an owner from the start.
   void cluster_by_ece1782(const FrameTask& job, const Params& params, const Clusters& clusters,
                           const SuperpixelBuffers& buffers, cudaStream_t stream) const {
     const Ece1782 work = buffers.ece1782(clusters.grid, params);
@@ -158,18 +164,19 @@ class SlicCuda final : public Algorithm<Params> {
     find_fragments(buffers.codes(), clusters, buffers.fragments(), stream);
   }
 
-  // Moments need CIELAB colours. If the clusters used another colour space, converts again; no
-  // later kernel needs the previous colours.
+  // Converts the frame to CIELAB, which moments require, if the clusters used another colour space.
+  // No later kernel needs the colours of the clustering.
   void read_lab(const FrameTask& job, const Clusters& clusters, cudaStream_t stream) const {
     read_colors(job.in, reader_of(job.in.layout, job.in.color, ColorSpace::lab), color_tables(),
                 clusters, stream);
   }
 
-  // Returns how many records the caller's table or the drawing requires.
+  // Returns the number of records that the caller's table or the output picture requires.
   uint32_t required_records(const FrameTask& job, const Params& params) const {
     if (job.table.regions) return job.table.capacity;
-    const bool draws = params.output == SlicOutput::overlay || params.output == SlicOutput::mean;
-    return !job.out.empty() && draws ? setup_.max_regions : 0;
+    const bool needs_records =
+        params.output == SlicOutput::overlay || params.output == SlicOutput::mean;
+    return !job.out.empty() && needs_records ? setup_.max_regions : 0;
   }
 
   void write_results(const FrameTask& job, const Params& params, const Clusters& clusters,
@@ -231,11 +238,12 @@ void SuperpixelBuffers::allocate(const std::shared_ptr<Backend>& backend, const 
   }
   const size_t cells = max_cells(size_);
   const auto rows = static_cast<size_t>(size_.height);
-  // Patches that start inside the picture may be read, and a few rows more if iterations skip rows.
+  // Kernels may read whole patches that start inside the picture, and a few more rows if iterations
+  // skip rows.
   memory_.reserve(colors_, color_stride(size_.width) * (rows + 2 * kPatchRows));
   for (ClusterSums*& sums : sums_) memory_.reserve(sums, cells);
   for (uint32_t*& distances : max_distance_) memory_.reserve(distances, cells);
-  memory_.reserve(moved_, kMaxIterations);
+  memory_.reserve(movement_sums_, kMaxIterations);
   memory_.reserve(codes_, row_stride(size_.width) * rows);
   memory_.reserve(labels_, row_stride(size_.width) * rows);
   if (method == SlicMethod::ece1782) {
@@ -250,7 +258,7 @@ void SuperpixelBuffers::allocate(const std::shared_ptr<Backend>& backend, const 
   memory_.reserve(moments_, setup.max_regions);
   if (setup.has_borders) reserve_borders(setup.max_regions);
   memory_.allocate(*backend);
-  // Each frame restores these zeros.
+  // The two arrays must be zero before each frame, and each frame sets them to zero again.
   fill_with_zeros(*backend, fragments_.arrivals, 2 * fragments_.tiles() * sizeof(uint32_t));
   fill_with_zeros(*backend, fragments_.rank_histogram, RetentionRule::kRanks * sizeof(uint32_t));
   if (setup.has_output && setup.out.format == setup.in.format) {
@@ -258,7 +266,7 @@ void SuperpixelBuffers::allocate(const std::shared_ptr<Backend>& backend, const 
   }
 }
 
-// In the worst case every pixel is a fragment.
+// Reserves memory for the worst case, in which every pixel is a fragment.
 void SuperpixelBuffers::reserve_fragments() {
   using Tile = FragmentTile;
   Fragments& f = fragments_;
@@ -319,8 +327,8 @@ Clusters SuperpixelBuffers::clusters(const SlicGrid& grid, const SlicParams& par
                      static_cast<ptrdiff_t>(color_stride(size_.width) * sizeof(uint32_t))},
                     {sums_[0], sums_[1], sums_[2]}};
   if (params.tolerance > 0) {
-    clusters.moved = moved_;
-    clusters.limit = movement_limit(grid, params);
+    clusters.movement_sums = movement_sums_;
+    clusters.movement_limit = movement_limit(grid, params);
   }
   if (params.variant == SlicVariant::slico) std::copy_n(max_distance_, 3, clusters.max_distance);
   return clusters;
@@ -334,7 +342,8 @@ Ece1782 SuperpixelBuffers::ece1782(const SlicGrid& grid, const SlicParams& param
               std::to_string(grid.height));
   expects(params.variant == SlicVariant::slic && !params.warm_start,
           "method=report cannot be combined with variant=slico or warm-start=true");
-  // 4: lightness has two units per Lab unit and has full weight here.
+  // The factor 4 is the square of 2: a colour component stores lightness in units of 1/2, and here
+  // it has full weight.
   const double factor =
       4 * params.compactness * params.compactness / (static_cast<double>(grid.width) * grid.height);
   return {grid,

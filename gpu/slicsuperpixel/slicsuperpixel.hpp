@@ -1,7 +1,8 @@
-// The steps of finding superpixels on the GPU, in the order in which a frame passes through them,
-// and the memory of one frame.
+// The steps by which the GPU finds the superpixels of a frame, in the order of execution, and the
+// memory for one frame.
 //
-// Each function puts its kernels on the stream and returns. None allocates or waits.
+// The functions with a stream parameter launch their kernels on the stream and return. They neither
+// allocate memory nor wait.
 #pragma once
 
 #include "core/drawing/drawing.hpp"
@@ -12,36 +13,37 @@
 
 namespace regions::slicsuperpixel {
 
-// The clusters of one frame. A colour is packed_color() with 128 added to each component and the
-// row in the patch in the highest byte. Columns and rows beyond the picture may be read but are not
-// used.
+// The clusters of one frame. `colors` contains packed_color() of each pixel with 128 added to each
+// component. The highest byte of a colour is the pixel's row in its patch. Kernels may read columns
+// and rows outside the picture, but do not use their values.
 struct Clusters {
   static constexpr uint32_t kBiasBits = 0x00808080u;  // flips the sign bit of each component
   SlicGrid grid;
   SlicScale scale;
   Image<uint32_t> colors;
-  // Iteration i reads sums[i % 3], adds to sums[(i + 1) % 3] and clears sums[(i + 2) % 3].
+  // Iteration i reads sums[i % 3], adds to sums[(i + 1) % 3], and sets sums[(i + 2) % 3] to zero.
   ClusterSums* sums[3];  // [rows][columns]
-  // Sum of the centres' movements in each iteration, in sixteenths of a pixel. Null if tolerance is
-  // 0. Iterations end when it is at most `limit`.
-  unsigned long long* moved = nullptr;  // [iterations]
-  unsigned long long limit = 0;
-  // Warm start: the sums of the previous frame, or null. `is_compatible` is true if that frame had
-  // the same grid, colour space and variant.
+  // The sum of the centres' movements in each iteration, in sixteenths of a pixel. Iterations end
+  // when the sum is at most `movement_limit`. The pointer is null if the tolerance is 0.
+  unsigned long long* movement_sums = nullptr;  // [iterations]
+  unsigned long long movement_limit = 0;
+  // The sums of the previous frame for a warm start, or null without warm start. `is_compatible` is
+  // true if the previous frame had the same grid, colour space and variant.
   ClusterSums* saved_sums = nullptr;  // [rows][columns]
-  uint32_t* rejected = nullptr;       // number of saved clusters that cannot be continued
+  uint32_t* rejected = nullptr;       // number of saved clusters from which this frame cannot start
   bool is_compatible = false;
-  // SLICO only, else null: the largest colour distance of each cluster, in the same order as
-  // `sums`, and the values of the previous frame.
+  // The largest colour distance of each cluster, in three arrays like `sums`, and the values of the
+  // previous frame. The pointers are null unless the variant is SLICO.
   uint32_t* max_distance[3] = {};          // [rows][columns]
   uint32_t* saved_max_distance = nullptr;  // [rows][columns]
 
   REGIONS_HD uint32_t color_at(int x, int y) const { return colors(x, y) ^ kBiasBits; }
-  // Returns how many of the first i iterations are executed, which is fewer if they converged.
+  // Returns the number of executed iterations among the first i iterations. It is less than i if
+  // the iterations have converged.
   REGIONS_HD int executed_iterations(int i) const {
-    if (!moved) return i;
+    if (!movement_sums) return i;
     for (int j = 0; j < i; ++j) {
-      if (moved[j] <= limit) return j + 1;
+      if (movement_sums[j] <= movement_limit) return j + 1;
     }
     return i;
   }
@@ -50,65 +52,69 @@ struct Clusters {
 // The tables for colour conversion.
 struct ColorTables {
   const LabTables* tables = nullptr;
-  bool has_16_copies = false;  // a block may keep 16 copies in shared memory
+  bool has_16_copies = false;  // true if a block may keep 16 copies in shared memory
 };
-// Allows blocks to keep 16 copies of the tables in shared memory; returns false if the device has
-// too little. Applies to the current context only.
+// Allows blocks to keep 16 copies of the tables in shared memory. Returns false if the device has
+// too little shared memory. The setting applies to the current CUDA context only.
 bool allow_16_table_copies();
 // Converts a frame of any format to Clusters::colors.
 void read_colors(const ConstFrame& frame, const ColorReader& reader, const ColorTables& tables,
                  const Clusters& clusters, cudaStream_t stream);
-// Places the seeds or continues saved clusters: fills sums[0], clears sums[1] and `moved`.
+// Initialises the clusters from seeds or from the saved clusters. Writes sums[0], and sets sums[1]
+// and `movement_sums` to zero.
 void seed(const Clusters& clusters, int iterations, cudaStream_t stream);
 // Runs iteration number `iteration`: assigns the pixels of `rows` and adds them to the sums of
 // their clusters.
 void iterate(const Clusters& clusters, int iteration, RowSubset rows, cudaStream_t stream);
-// Does the same for cells up to 16 pixels wide. Called by iterate().
+// The version of iterate() for cells up to 16 pixels wide. Called by iterate().
 void iterate_narrow(const Clusters& clusters, int iteration, RowSubset rows, cudaStream_t stream);
-// Do the same two steps for SLICO. Called by iterate() and write_cluster_codes().
+// The SLICO versions of iterate() and write_cluster_codes(), which call them.
 void iterate_slico(const Clusters& clusters, int iteration, RowSubset rows, cudaStream_t stream);
 void write_slico_codes(const Clusters& clusters, int iterations, Image<uint8_t> codes,
                        MergeCounts* counts, cudaStream_t stream);
 // Copies the clusters after the last iteration to `saved_sums` for the next frame.
 void save_clusters(const Clusters& clusters, int iterations, cudaStream_t stream);
-// Final assignment after the last iteration: writes the cluster_code() of each pixel and clears the
-// counts of the merge lists.
+// Performs the final assignment after the last iteration. Writes the cluster_code() of each pixel
+// and clears the counts of the merge lists.
 void write_cluster_codes(const Clusters& clusters, int iterations, Image<uint8_t> codes,
                          MergeCounts* counts, cudaStream_t stream);
 
-// Finds the components of touching pixels with the same code, with their areas and colours, and
-// links components of the same fragment across tile edges.
+// Finds the connected components of pixels with the same code in each tile, and sums their areas
+// and colours. Links components of the same fragment across the edges of tiles.
 void find_fragments(Image<const uint8_t> codes, const Clusters& clusters,
                     const Fragments& fragments, cudaStream_t stream);
-// Does the work of write_cluster_codes() and find_fragments(), in one kernel if possible.
+// Does the work of write_cluster_codes() and find_fragments(). Uses a single kernel if possible.
 void assign_and_find_fragments(const Clusters& clusters, int iterations, Image<uint8_t> codes,
                                const Fragments& fragments, cudaStream_t stream);
-// Adds up the parts of each fragment in several tiles.
+// Adds up the sums of each fragment's components in all tiles.
 void gather_fragments(const Fragments& fragments, cudaStream_t stream);
-// Merges small fragments into neighbours. If a number of superpixels is requested, merges all but
-// the retained ones.
+// Merges small fragments into neighbours. If a number of superpixels is requested, also merges all
+// fragments that are not retained.
 void enforce_connectivity(const Fragments& fragments, const RetentionRule& rule,
                           const SlicScale& scale, cudaStream_t stream);
 // Returns the maximum number of blocks for the remaining merge rounds on the current device.
 int max_merge_blocks();
-// Writes the final labels, numbered in raster order of first pixels.
+// Writes the final labels. Superpixels are numbered in raster order of their first pixels.
 void number_labels(const Fragments& fragments, LabelMap labels, cudaStream_t stream);
 
-// The records of a frame's superpixels. `total` is their number, in device memory.
+// The records of a frame's superpixels. `total` points to the number of superpixels in device
+// memory.
 struct Records {
   Region* region = nullptr;  // [capacity]
   uint32_t capacity = 0;
   const uint32_t* total = nullptr;
   Moments* moments = nullptr;  // [capacity]; null if not requested
 };
-// Fills records[0..capacity) from the final labels. `colors` has the format of Clusters::colors;
-// for moments it must be CIELAB.
+// Computes the records of superpixels 1..capacity from the final labels. `colors` has the format of
+// Clusters::colors. If moments are requested, it must contain CIELAB colours.
 void measure_records(ConstLabelMap labels, const ConstFrame& frame, const Image<uint32_t>& colors,
                      const Records& records, cudaStream_t stream);
-// Warm start: data for finding which superpixel continues which cluster.
+// The data by which warm start finds the superpixel that continues each cluster.
 struct Tracks {
-  unsigned long long* largest_fragment = nullptr;  // [rows][columns] fragment_claim()
-  uint32_t* spares = nullptr;                      // [rows][columns] superpixel ids
+  // [rows][columns] fragment_claim() of each cluster
+  unsigned long long* largest_fragment = nullptr;
+  // [rows][columns] superpixel id or kNoTrack
+  uint32_t* spares = nullptr;
 };
 // Finds the largest fragment of each cluster. Call it between gather_fragments() and
 // enforce_connectivity().
@@ -118,28 +124,28 @@ void find_largest_fragments(const SlicGrid& grid, Image<const uint8_t> codes,
 void assign_tracks(const SlicGrid& grid, uint32_t min_area, Image<const uint8_t> codes,
                    const Fragments& fragments, ConstLabelMap labels, const Tracks& tracks,
                    const Records& records, cudaStream_t stream);
-// Copies the recorded superpixels to the table in pinned memory.
+// Copies the records to the caller's table in pinned memory.
 void publish_records(const Records& records, const RegionTable& table, cudaStream_t stream);
 
-// Borders between recorded superpixels: a hash table of label pairs, then lists of borders sorted
-// by labels.
+// The borders between recorded superpixels: a hash table of label pairs, from which lists of
+// borders are made that are sorted by labels.
 struct Borders {
   uint32_t capacity = 0;              // number of labels that are recorded
-  uint32_t table_size = 0;            // entries of the hash table, a power of two
+  uint32_t table_size = 0;            // number of entries of the hash table, a power of two
   unsigned long long* key = nullptr;  // [table_size] lower label << 32 | higher label; 0: free
-  uint32_t* length = nullptr;         // [table_size] pixel sides
+  uint32_t* length = nullptr;         // [table_size] length of the border in pixel sides
   uint32_t* degree = nullptr;         // [capacity] number of borders with this lower label
-  uint32_t* start = nullptr;          // [capacity + 1] start of each label's list
-  uint32_t* listed = nullptr;         // [capacity] entries already written to each list
+  uint32_t* start = nullptr;          // [capacity + 1] start of the list of each lower label
+  uint32_t* listed = nullptr;         // [capacity] number of entries already in each list
   Border* unsorted = nullptr;         // [max_borders(capacity)]
   Border* sorted = nullptr;           // [max_borders(capacity)]
 };
-// Finds the borders and writes them to the table in pinned memory. `total` is the number of labels,
-// in device memory.
+// Finds the borders and writes them to the caller's table in pinned memory. `total` points to the
+// number of labels in device memory.
 void find_borders(ConstLabelMap labels, const uint32_t* total, const Borders& borders,
                   const RegionTable& table, cudaStream_t stream);
 
-// Write the output pictures.
+// Each function writes one kind of output picture: labels, boundaries or mean colours.
 void write_label_picture(ConstLabelMap labels, const Frame& out, cudaStream_t stream);
 void write_boundary_picture(ConstLabelMap labels, const Frame& out, cudaStream_t stream);
 void write_mean_picture(ConstLabelMap labels, const Records& records, const Frame& out,
@@ -148,13 +154,13 @@ void write_mean_picture(ConstLabelMap labels, const Records& records, const Fram
 // The device memory of one frame in flight.
 class SuperpixelBuffers {
  public:
-  // Allocates memory for all parameter values that are possible for pictures of this size.
+  // Allocates enough memory for all parameter values that are possible for pictures of this size.
   void allocate(const std::shared_ptr<Backend>& backend, const Setup& setup, SlicMethod method);
 
-  // Returns the clusters in this memory, for cells of this size.
+  // Returns the clusters of the frame for this grid. They use the memory of this object.
   Clusters clusters(const SlicGrid& grid, const SlicParams& params) const;
-  // Returns the data of method=report. Throws InputError if the cells are too small or the
-  // parameters cannot be combined with it.
+  // Returns the data of method=report. Throws InputError if the cells are too small, or if other
+  // parameters cannot be combined with method=report.
   Ece1782 ece1782(const SlicGrid& grid, const SlicParams& params) const;
   const Fragments& fragments() const { return fragments_; }
   const Tracks& tracks() const { return tracks_; }
@@ -163,7 +169,7 @@ class SuperpixelBuffers {
     return {records_, capacity, fragments_.total, moments ? moments_ : nullptr};
   }
   Borders borders(uint32_t capacity) const;
-  LabelMap labels() const { return label_map(labels_); }  // if the caller provides no label map
+  LabelMap labels() const { return label_map(labels_); }  // used if the caller provides no map
   Ink ink() const { return ink_in(ink_.data(), size_); }
 
  private:
@@ -176,10 +182,10 @@ class SuperpixelBuffers {
   uint32_t* colors_ = nullptr;
   ClusterSums* sums_[3] = {};
   uint32_t* max_distance_[3] = {};
-  unsigned long long* moved_ = nullptr;
+  unsigned long long* movement_sums_ = nullptr;
   uint8_t* codes_ = nullptr;
   uint32_t* labels_ = nullptr;
-  Owner* owners_ = nullptr;  // these three only for method=report
+  Owner* owners_ = nullptr;  // this and the next two pointers are null unless method=report
   ClusterSums* ece1782_sums_ = nullptr;
   Ece1782Mean* ece1782_means_ = nullptr;
   Fragments fragments_ = {};

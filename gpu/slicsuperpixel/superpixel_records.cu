@@ -1,5 +1,5 @@
-// Region records, moments, tracks and output pictures of superpixels on the GPU. Records are exact
-// integer sums, minima and maxima, so the order of atomics does not matter.
+// Computes the region records, moments, tracks and output pictures of superpixels on the GPU.
+// Records contain exact integer sums, minima and maxima, so the order of atomics does not matter.
 #include "core/frame.hpp"
 #include "core/slicsuperpixel/fragments.hpp"
 #include "gpu/slicsuperpixel/slicsuperpixel.hpp"
@@ -9,15 +9,17 @@ namespace {
 
 constexpr int kThreads = 256;
 
-// Each thread walks down a column of the label map and sums in registers while the label stays the
-// same. Walks are long enough to contain most of a superpixel's column.
+// The size of the walks by which records are measured. Each thread walks down one column of the
+// label map and sums in registers while the label stays the same. A walk has as many rows as most
+// superpixels are high or more, so that few atomics are needed.
 struct ColumnWalk {
   static constexpr int threads = 128;
   static constexpr int rows = 32;
-  static constexpr int batch = 8;  // rows loaded together
+  static constexpr int batch = 8;  // number of rows that are loaded together
 };
 
-// The walk of one thread: column x, rows y..end-1. `inside` is false right of the picture.
+// The walk of one thread: rows y..end-1 of column x. `inside` is false if the column is to the
+// right of the picture.
 struct Column {
   int x, y, end;
   bool inside;
@@ -37,11 +39,12 @@ inline dim3 column_grid(Size size, int rows = ColumnWalk::rows) {
           static_cast<unsigned>((size.height + block_rows - 1) / block_rows)};
 }
 
-// Calls begin(label) for each new label, add(value, x, y) for every pixel with value = load(x, y),
-// and end(label) after the last pixel of a label. Rows are loaded in batches, so that a thread
-// waits for memory once per batch.
+// Walks down the column of the current thread. Calls begin(label) before the first pixel of each
+// label, add(value, x, y) with value = load(x, y) for every pixel, and end(label) after the last
+// pixel of each label. Rows are loaded in batches, so that a thread waits for memory only once per
+// batch.
 template <class Load, class Begin, class Add, class End>
-__device__ void walk(ConstLabelMap labels, Load load, Begin begin, Add add, End end) {
+__device__ void walk_columns(ConstLabelMap labels, Load load, Begin begin, Add add, End end) {
   constexpr int kBatch = ColumnWalk::batch;
   static_assert(ColumnWalk::rows % kBatch == 0);
   const Column column({labels.width, labels.height});
@@ -71,9 +74,9 @@ __device__ void walk(ConstLabelMap labels, Load load, Begin begin, Add add, End 
   end(label);
 }
 
-using Wide = unsigned long long;
+using Uint64 = unsigned long long;
 
-// Initialises all records; minima start at the largest value.
+// Initialises all records. Minima start with the largest possible value.
 __global__ __launch_bounds__(kThreads) void clear_records_kernel(Records records) {
   const uint32_t i = blockIdx.x * kThreads + threadIdx.x;
   if (i >= records.capacity) return;
@@ -84,48 +87,48 @@ __global__ __launch_bounds__(kThreads) void clear_records_kernel(Records records
   if (records.moments) records.moments[i] = Moments{};
 }
 
-// Returns the first pixel as one number that grows in raster order.
-__device__ Wide* first_of(Region& region) {
+// Returns the address of first_x and first_y as one 64-bit number, which grows in raster order.
+__device__ Uint64* first_of(Region& region) {
   static_assert(offsetof(Region, first_x) % 8 == 0 &&
                 offsetof(Region, first_y) == offsetof(Region, first_x) + 4);
-  return reinterpret_cast<Wide*>(&region.first_x);
+  return reinterpret_cast<Uint64*>(&region.first_x);
 }
 
 // Returns the sum of the squares 0..n.
-__device__ inline Wide squares_to(int n) {
-  const auto m = static_cast<Wide>(n);
+__device__ inline Uint64 squares_to(int n) {
+  const auto m = static_cast<Uint64>(n);
   return m * (m + 1) * (2 * m + 1) / 6;
 }
 
-// Adds rows top..bottom of a column to the moments. `lab` has the colour sums of these pixels.
+// Adds the pixels in rows top..bottom of a column to the moments of a superpixel. `lab` contains
+// the sums of their CIELAB components.
 __device__ inline void add_moments(Moments& moments, int column, int top, int bottom,
                                    const uint32_t (&lab)[3]) {
-  const auto x = static_cast<Wide>(column), rows = static_cast<Wide>(bottom - top + 1);
-  const Wide sum_y = rows * static_cast<Wide>(top + bottom) / 2;
+  const auto x = static_cast<Uint64>(column), rows = static_cast<Uint64>(bottom - top + 1);
+  const Uint64 sum_y = rows * static_cast<Uint64>(top + bottom) / 2;
   for (int c = 0; c < 3; ++c) {
-    atomicAdd(reinterpret_cast<Wide*>(&moments.sum_lab[c]), static_cast<Wide>(lab[c]));
+    atomicAdd(reinterpret_cast<Uint64*>(&moments.sum_lab[c]), static_cast<Uint64>(lab[c]));
   }
-  atomicAdd(reinterpret_cast<Wide*>(&moments.sum_xx), rows * x * x);
-  atomicAdd(reinterpret_cast<Wide*>(&moments.sum_xy), x * sum_y);
-  atomicAdd(reinterpret_cast<Wide*>(&moments.sum_yy),
+  atomicAdd(reinterpret_cast<Uint64*>(&moments.sum_xx), rows * x * x);
+  atomicAdd(reinterpret_cast<Uint64*>(&moments.sum_xy), x * sum_y);
+  atomicAdd(reinterpret_cast<Uint64*>(&moments.sum_yy),
             squares_to(bottom) - (top > 0 ? squares_to(top - 1) : 0));
 }
 
+// The samples of a pixel of the frame, and the pixel's converted colour.
 struct Sample {
   ushort4 value;
   uint32_t color;
 };
 
-// Adds each column of each superpixel to its record.
+// Adds the pixels of each superpixel to its record, one column of the superpixel at a time.
 template <bool kMoments>
-__global__ __launch_bounds__(ColumnWalk::threads) void measure_kernel(ConstLabelMap labels,
-                                                                      ConstFrame frame,
-                                                                      Image<uint32_t> colors,
-                                                                      Records records) {
+__global__ __launch_bounds__(ColumnWalk::threads) void measure_records_kernel(
+    ConstLabelMap labels, ConstFrame frame, Image<uint32_t> colors, Records records) {
   int top = 0, bottom = 0, column = 0;
   uint32_t sum[3] = {}, lab[3] = {};
   const int channels = frame.layout.channels;
-  walk(
+  walk_columns(
       labels,
       [&](int x, int y) {
         Sample sample = {};
@@ -151,19 +154,19 @@ __global__ __launch_bounds__(ColumnWalk::threads) void measure_kernel(ConstLabel
       [&](uint32_t label) {
         if (label > records.capacity) return;
         Region& region = records.region[label - 1];
-        const auto rows = static_cast<Wide>(bottom - top + 1);
-        atomicMin(first_of(region), static_cast<Wide>(top) << 32 | static_cast<Wide>(column));
+        const auto rows = static_cast<Uint64>(bottom - top + 1);
+        atomicMin(first_of(region), static_cast<Uint64>(top) << 32 | static_cast<Uint64>(column));
         atomicMin(&region.left, column);
         atomicMin(&region.top, top);
         atomicMax(&region.right, column);
         atomicMax(&region.bottom, bottom);
-        atomicAdd(reinterpret_cast<Wide*>(&region.area), rows);
-        atomicAdd(reinterpret_cast<Wide*>(&region.sum_x), rows * static_cast<Wide>(column));
-        atomicAdd(reinterpret_cast<Wide*>(&region.sum_y),
-                  rows * static_cast<Wide>(top + bottom) / 2);
+        atomicAdd(reinterpret_cast<Uint64*>(&region.area), rows);
+        atomicAdd(reinterpret_cast<Uint64*>(&region.sum_x), rows * static_cast<Uint64>(column));
+        atomicAdd(reinterpret_cast<Uint64*>(&region.sum_y),
+                  rows * static_cast<Uint64>(top + bottom) / 2);
         for (int c = 0; c < 3; ++c) {
           if (c < channels) {
-            atomicAdd(reinterpret_cast<Wide*>(&region.sum_value[c]), static_cast<Wide>(sum[c]));
+            atomicAdd(reinterpret_cast<Uint64*>(&region.sum_value[c]), static_cast<Uint64>(sum[c]));
           }
         }
         if constexpr (kMoments) {
@@ -172,7 +175,7 @@ __global__ __launch_bounds__(ColumnWalk::threads) void measure_kernel(ConstLabel
       });
 }
 
-// Copies the records to the table in pinned memory.
+// Copies the records to the caller's table in pinned memory.
 __global__ __launch_bounds__(kThreads) void publish_records_kernel(Records records,
                                                                    RegionTable table) {
   pdl_trigger_and_wait();
@@ -180,10 +183,10 @@ __global__ __launch_bounds__(kThreads) void publish_records_kernel(Records recor
   const uint32_t recorded = min(min(total, records.capacity), table.capacity);
   const size_t first = static_cast<size_t>(blockIdx.x) * kThreads + threadIdx.x;
   const auto copy = [&]<class T>(const T* from, T* to) {
-    static_assert(sizeof(T) % sizeof(Wide) == 0);
-    const size_t words = static_cast<size_t>(recorded) * (sizeof(T) / sizeof(Wide));
+    static_assert(sizeof(T) % sizeof(Uint64) == 0);
+    const size_t words = static_cast<size_t>(recorded) * (sizeof(T) / sizeof(Uint64));
     for (size_t w = first; w < words; w += static_cast<size_t>(gridDim.x) * kThreads) {
-      reinterpret_cast<Wide*>(to)[w] = reinterpret_cast<const Wide*>(from)[w];
+      reinterpret_cast<Uint64*>(to)[w] = reinterpret_cast<const Uint64*>(from)[w];
     }
   };
   copy(records.region, table.regions);
@@ -196,13 +199,14 @@ __device__ inline size_t thread_index() {
 }
 
 __global__ __launch_bounds__(kThreads) void clear_claims_kernel(size_t cells, Tracks tracks) {
-  const size_t k = thread_index();
-  if (k >= cells) return;
-  tracks.largest_fragment[k] = 0;
-  tracks.spares[k] = kNoTrack;
+  const size_t cluster = thread_index();
+  if (cluster >= cells) return;
+  tracks.largest_fragment[cluster] = 0;
+  tracks.spares[cluster] = kNoTrack;
 }
 
-// Runs before merging, when every root is a fragment of a single cluster.
+// Finds the largest fragment of each cluster. Runs before fragments are merged, when every fragment
+// still belongs to a single cluster.
 __global__ __launch_bounds__(kThreads) void find_largest_kernel(SlicGrid grid,
                                                                 Image<const uint8_t> codes,
                                                                 Fragments fragments,
@@ -228,18 +232,18 @@ __global__ __launch_bounds__(kThreads) void clear_tracks_kernel(Records records)
   if (i < recorded_count(records)) records.region[i].track = kNoTrack;
 }
 
-// Each cluster claims the superpixel that contains its largest fragment.
+// Lets each cluster claim the superpixel that contains its largest fragment.
 __global__ __launch_bounds__(kThreads) void claim_kernel(SlicGrid grid, uint32_t min_area,
                                                          int stride, Tracks tracks,
                                                          ConstLabelMap labels, Records records) {
-  const size_t k = thread_index();
-  if (k >= grid.cells() || tracks.largest_fragment[k] == 0) return;
-  const uint32_t first = claimed_first(tracks.largest_fragment[k]);
+  const size_t cluster = thread_index();
+  if (cluster >= grid.cells() || tracks.largest_fragment[cluster] == 0) return;
+  const uint32_t first = claimed_first(tracks.largest_fragment[cluster]);
   const uint32_t label = labels(static_cast<int>(first % static_cast<uint32_t>(stride)),
                                 static_cast<int>(first / static_cast<uint32_t>(stride)));
   if (label > records.capacity) return;
-  const bool stayed = claimed_area(tracks.largest_fragment[k]) >= min_area;
-  atomicMin(&records.region[label - 1].track, claimed_by(k, stayed));
+  const bool stayed = claimed_area(tracks.largest_fragment[cluster]) >= min_area;
+  atomicMin(&records.region[label - 1].track, claimed_by(cluster, stayed));
 }
 
 __device__ inline size_t cluster_of(const Region& region, Image<const uint8_t> codes,
@@ -247,7 +251,8 @@ __device__ inline size_t cluster_of(const Region& region, Image<const uint8_t> c
   return cluster_at(codes(region.first_x, region.first_y), region.first_x, region.first_y, grid);
 }
 
-// Finds each cluster's spare: the lowest unclaimed superpixel that starts in the cluster.
+// Finds the spare superpixel of each cluster: the superpixel with the lowest id that no cluster has
+// claimed and whose first pixel belongs to the cluster.
 __global__ __launch_bounds__(kThreads) void find_spares_kernel(SlicGrid grid,
                                                                Image<const uint8_t> codes,
                                                                Tracks tracks, Records records) {
@@ -256,6 +261,7 @@ __global__ __launch_bounds__(kThreads) void find_spares_kernel(SlicGrid grid,
   atomicMin(tracks.spares + cluster_of(records.region[i], codes, grid), records.region[i].id);
 }
 
+// Computes the track of each superpixel from claims and spares.
 __global__ __launch_bounds__(kThreads) void finish_tracks_kernel(SlicGrid grid,
                                                                  Image<const uint8_t> codes,
                                                                  Tracks tracks, Records records) {
@@ -266,6 +272,7 @@ __global__ __launch_bounds__(kThreads) void finish_tracks_kernel(SlicGrid grid,
   region.track = track_of(region.track, region.id, cluster, tracks.spares[cluster], grid);
 }
 
+// Writes the label of each pixel.
 struct LabelWriter {
   __device__ void write(ConstLabelMap labels, const Frame& out, int x, int y) const {
     std::byte* to = out.at(0, x, y);
@@ -280,15 +287,17 @@ struct LabelWriter {
   }
 };
 
+// Writes 255 at pixels whose left or upper neighbour has another label, else 0.
 struct BoundaryWriter {
   __device__ void write(ConstLabelMap labels, const Frame& out, int x, int y) const {
     const uint32_t label = labels(x, y);
-    const bool begins =
+    const bool is_boundary =
         (x > 0 && labels(x - 1, y) != label) || (y > 0 && labels(x, y - 1) != label);
-    *reinterpret_cast<uint8_t*>(out.at(0, x, y)) = begins ? 255 : 0;
+    *reinterpret_cast<uint8_t*>(out.at(0, x, y)) = is_boundary ? 255 : 0;
   }
 };
 
+// Writes the mean colour of each pixel's superpixel.
 struct MeanWriter {
   Records records;
 
@@ -297,9 +306,10 @@ struct MeanWriter {
     if (label > records.capacity) return;
     const Region& region = records.region[label - 1];
     for (int c = 0; c < out.layout.channels; ++c) {
-      const Component& k = out.layout.component[c];
-      // A subsampled channel gets the colour of the first pixel that shares the sample.
-      if ((x & ((1 << k.x_shift) - 1)) != 0 || (y & ((1 << k.y_shift) - 1)) != 0) continue;
+      const Component& component = out.layout.component[c];
+      // In a subsampled channel, several pixels share a sample. Only the first of them writes it.
+      if ((x & ((1 << component.x_shift) - 1)) != 0 || (y & ((1 << component.y_shift) - 1)) != 0)
+        continue;
       out.set_sample(c, x, y,
                      static_cast<int>((region.sum_value[c] + region.area / 2) / region.area));
     }
@@ -329,8 +339,9 @@ void measure_records(ConstLabelMap labels, const ConstFrame& frame, const Image<
                      const Records& records, cudaStream_t stream) {
   launch(clear_records_kernel, blocks_for(records.capacity, kThreads), kThreads, 0, stream,
          records);
-  launch(records.moments ? measure_kernel<true> : measure_kernel<false>, column_grid(labels.size()),
-         ColumnWalk::threads, 0, stream, labels, frame, colors, records);
+  launch(records.moments ? measure_records_kernel<true> : measure_records_kernel<false>,
+         column_grid(labels.size()), ColumnWalk::threads, 0, stream, labels, frame, colors,
+         records);
 }
 
 void publish_records(const Records& records, const RegionTable& table, cudaStream_t stream) {
