@@ -1,4 +1,4 @@
-// Writes and reads the `regions` metadata.
+// Attaches the `regions` metadata to buffers, and reads it from buffers.
 #include "plugin/metadata/region_meta.hpp"
 
 #include <algorithm>
@@ -9,6 +9,7 @@
 namespace regions {
 namespace {
 
+// Returns an int field of the metadata. Throws InputError if it is missing.
 int int_of(const GstStructure* s, const char* name) {
   gint value = 0;
   expects(gst_structure_get_int(s, name, &value),
@@ -16,11 +17,11 @@ int int_of(const GstStructure* s, const char* name) {
   return value;
 }
 
-// Scales a coordinate from a picture side of `from` pixels to one of `to` pixels. Coordinates far
-// outside of any picture are clamped, so that their sums and differences do not overflow.
+// Scales a coordinate from a picture side of `from` pixels to a side of `to` pixels. Clamps
+// coordinates far outside of any picture, so that their sums and differences do not overflow.
 int scaled(int64_t value, int from, int to) {
-  constexpr int64_t kLimit = 1 << 20;
-  return static_cast<int>(std::clamp(value * to / from, -kLimit, kLimit));
+  constexpr int64_t kMaxCoordinate = 1 << 20;
+  return static_cast<int>(std::clamp(value * to / from, -kMaxCoordinate, kMaxCoordinate));
 }
 
 // A region's box in the coordinates of the metadata.
@@ -50,7 +51,8 @@ Region region_of(const GstStructure* s, Size from, Size to) {
   return region;
 }
 
-// Reads the structures of an array.
+// Reads the regions from an array of structures, and scales their boxes from one picture size to
+// another.
 void read_structures(const GValue* array, Size from, Size to, AttachedRegions& attached) {
   const guint count = gst_value_array_get_size(array);
   attached.regions.reserve(count);
@@ -68,8 +70,9 @@ void read_structures(const GValue* array, Size from, Size to, AttachedRegions& a
   if (!attached.first_seen.empty()) attached.first_seen.resize(count, GST_CLOCK_TIME_NONE);
 }
 
-// Whether the array still refers to the pooled structures. Then their table has the same values,
-// because a structure inside of a GValue can be replaced but not changed.
+// Whether the array still refers to the pooled structures. If it does, the pooled table has the
+// same values as the structures, because a structure inside of a GValue can be replaced but not
+// changed.
 bool has_pooled_structures(const GValue* array, const PooledStructures& pooled) {
   const guint count = gst_value_array_get_size(array);
   if (count != pooled.table.size()) return false;
@@ -81,6 +84,8 @@ bool has_pooled_structures(const GValue* array, const PooledStructures& pooled) 
   return true;
 }
 
+// Reads the regions from the table of pooled structures, which is faster than reading the
+// structures.
 void read_table(const PooledStructures& pooled, Size from, Size to, AttachedRegions& attached) {
   attached.regions = pooled.table;
   for (Region& region : attached.regions) {
@@ -88,21 +93,22 @@ void read_table(const PooledStructures& pooled, Size from, Size to, AttachedRegi
   }
 }
 
-// The array refers to the structures, which must outlive it. A copy of the array copies them.
+// Returns an array that refers to the structures, which must outlive it. If GStreamer copies the
+// array, it also copies the structures.
 GValue array_of(std::span<const StructurePtr> structures) {
-  GValue array = G_VALUE_INIT, reference = G_VALUE_INIT;
+  GValue array = G_VALUE_INIT, first_item = G_VALUE_INIT;
   gst_value_array_init(&array, static_cast<guint>(structures.size()));
-  g_value_init(&reference, GST_TYPE_STRUCTURE);
-  if (!structures.empty()) g_value_set_static_boxed(&reference, structures.front().get());
+  g_value_init(&first_item, GST_TYPE_STRUCTURE);
+  if (!structures.empty()) g_value_set_static_boxed(&first_item, structures.front().get());
   for (const StructurePtr& structure : structures) {
-    GValue item = reference;  // copies the type and flags
+    GValue item = first_item;  // copies the type and flags
     item.data[0].v_pointer = structure.get();
     gst_value_array_append_and_take_value(&array, &item);
   }
   return array;
 }
 
-// Borders and runs are attached as bytes, because one structure for each would take longer than
+// Borders and runs are attached as bytes. Creating one structure for each would take longer than
 // finding them.
 static_assert(sizeof(Border) == 3 * sizeof(uint32_t) && sizeof(PixelRun) == 4 * sizeof(uint32_t));
 
@@ -115,7 +121,8 @@ void add_bytes(GstStructure* s, const char* name, std::span<const std::byte> byt
 
 }  // namespace
 
-// Uses the tags of regions of interest, so that other elements treat both metas in the same way.
+// The meta has the same tags as regions of interest, so that other elements copy both metas in the
+// same cases.
 void register_region_meta() {
   AnalyticsLibrary::find();  // loads the library before the first frame
   static const gchar* tags[] = {GST_META_TAG_VIDEO_STR, GST_META_TAG_VIDEO_ORIENTATION_STR,
@@ -143,7 +150,7 @@ const GstStructure* attach_regions(GstBuffer* buffer, const FrameResults& result
     largest.labels_size = results.size;
     attach_standard_metas(buffer, largest, pooled.parameters);
   });
-  // Added after the standard metas, so that it is transformed after them.
+  // This meta is added after the standard metas, because it must be transformed after them.
   GstStructure* s = gst_custom_meta_get_structure(gst_buffer_add_custom_meta(buffer, kRegionMeta));
   gst_structure_set(s, "algorithm", G_TYPE_STRING, results.algorithm, "width", G_TYPE_INT,
                     results.size.width, "height", G_TYPE_INT, results.size.height, "regions-total",
