@@ -50,8 +50,8 @@ class AlgorithmRunner final : public Runner {
     algorithm_->prepare(params_);
     algorithm_->configure(setup);
   }
-  void enqueue(const FrameTask& job, Queue& queue) override {
-    algorithm_->enqueue(job, params_, queue);
+  void enqueue(const FrameTask& task, Queue& queue) override {
+    algorithm_->enqueue(task, params_, queue);
   }
   void check_capacity(uint32_t total) const override {
     if constexpr (requires { label_capacity(params_, total, output_layout_); })

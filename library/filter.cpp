@@ -174,21 +174,21 @@ void Filter::run_algorithm(const Pictures& pictures, const RegionsFrame& frame) 
       pictures.draws_in_place() ? in : accessible_frame(pictures.out, accessible_out_);
   const Frame labels = accessible_frame(pictures.labels, accessible_labels_);
   const Frame foreground = accessible_frame(pictures.foreground, accessible_foreground_);
-  FrameTask job;
-  job.in = in;
-  job.out = out;
-  if (!pictures.mask.empty()) job.mask = upload(pictures.mask, accessible_mask_);
-  if (!labels.empty()) job.labels = labels.plane_as<uint32_t>(0, in.width, in.height);
-  if (!foreground.empty()) job.foreground = foreground.plane_as<uint8_t>(0, in.width, in.height);
+  FrameTask task;
+  task.in = in;
+  task.out = out;
+  if (!pictures.mask.empty()) task.mask = upload(pictures.mask, accessible_mask_);
+  if (!labels.empty()) task.labels = labels.plane_as<uint32_t>(0, in.width, in.height);
+  if (!foreground.empty()) task.foreground = foreground.plane_as<uint8_t>(0, in.width, in.height);
   RegionTable table = records_.table();
   table.occluded_tracks = nullptr;  // the library reports regions only, not occluded tracks
-  if (runner_->outputs().regions) job.table = table;
-  if (!frame.moments) job.table.moments = nullptr;
-  job.attached = reinterpret_cast<const Region*>(frame.attached);
-  job.attached_count = std::min(frame.attached_count, max_regions_);
+  if (runner_->outputs().regions) task.table = table;
+  if (!frame.moments) task.table.moments = nullptr;
+  task.attached = reinterpret_cast<const Region*>(frame.attached);
+  task.attached_count = std::min(frame.attached_count, max_regions_);
 
   try {
-    runner_->enqueue(job, *queue_);
+    runner_->enqueue(task, *queue_);
     copy(labels, pictures.labels);
     copy(foreground, pictures.foreground);
     copy(out, pictures.out);

@@ -34,7 +34,7 @@ class Runner {
   virtual void set(const Field& field, std::string_view text) = 0;
   // Adds the values that follow from the parameters to `setup`, then configures the algorithm.
   virtual void configure(Setup& setup) = 0;
-  virtual void enqueue(const FrameTask& job, Queue& queue) = 0;
+  virtual void enqueue(const FrameTask& task, Queue& queue) = 0;
   // Throws InputError if the parameters do not allow a frame with `total` regions.
   virtual void check_capacity(uint32_t total) const = 0;
   virtual void reset() = 0;
@@ -52,8 +52,9 @@ std::shared_ptr<Backend> open_backend(const std::string& device, int threads);
 struct Pictures {
   Frame in, mask, out, labels, foreground;
 
-  // Both functions throw InputError. The constructor checks each picture alone. expect_suitable()
-  // checks that the pictures fit each other and that the algorithm produces the requested outputs.
+  // These two functions throw InputError. The constructor checks each picture alone.
+  // expect_suitable() checks that the pictures fit each other and that the algorithm produces the
+  // requested outputs.
   explicit Pictures(const RegionsFrame& frame);
   void expect_suitable(const RegionsFrame& frame, const AlgorithmOutputs& outputs) const;
 

@@ -26,7 +26,7 @@ struct InputPicture {
   }
 };
 
-// Returns the threshold, as a fraction of 255, that bytes of at least `level` reach and lower bytes
+// Returns the threshold (as a fraction of 255) that bytes of at least `level` reach and lower bytes
 // do not reach.
 double threshold_at(int level) { return (level - 0.5) / 255; }
 
@@ -128,9 +128,9 @@ InputPicture picture_of_ranks(const Voxels& voxels, const std::vector<double>& t
   std::ranges::sort(sorted_thresholds);
   std::vector<double> levels;
   for (const double threshold : thresholds) {
-    const auto lower_count =
+    const auto rank =
         std::ranges::lower_bound(sorted_thresholds, threshold) - sorted_thresholds.begin();
-    levels.push_back(threshold_at(static_cast<int>(lower_count) + 1));
+    levels.push_back(threshold_at(static_cast<int>(rank) + 1));
   }
   params.thresholds = levels;
   InputPicture picture;

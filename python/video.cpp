@@ -170,10 +170,10 @@ class BackgroundCut : public VideoAlgorithm<GraphCutBgParams> {
  public:
   BackgroundCut() : VideoAlgorithm(kBackgroundFields) { params_.output = GraphCutOutput::none; }
 
-  void store_picture(GraphCutPicture which, const Pixels& pixels, bool is_bgr) {
+  void store_picture(GraphCutPicture kind, const Pixels& pixels, bool is_bgr) {
     Target{}.expect_arrays(pixels);
     const ConstFrame frame = picture_of(pixels, order_of(is_bgr));
-    StoredPicture& stored = stored_[static_cast<size_t>(which)];
+    StoredPicture& stored = stored_[static_cast<size_t>(kind)];
     stored.bytes.assign(frame.plane[0], frame.plane[0] + pixels.nbytes());
     stored.format = frame.layout.format;
     stored.size = frame.size();
@@ -220,10 +220,10 @@ class BackgroundCut : public VideoAlgorithm<GraphCutBgParams> {
   GraphCutBg& cut() { return static_cast<GraphCutBg&>(algorithm()); }
 
   void pass_stored_pictures() {
-    for (const auto which : {GraphCutPicture::background, GraphCutPicture::exclusion}) {
-      const StoredPicture& stored = stored_[static_cast<size_t>(which)];
+    for (const auto kind : {GraphCutPicture::background, GraphCutPicture::exclusion}) {
+      const StoredPicture& stored = stored_[static_cast<size_t>(kind)];
       if (stored.bytes.empty()) continue;
-      cut().set_picture(which, frame_at(stored.bytes.data(), stored.format, stored.size));
+      cut().set_picture(kind, frame_at(stored.bytes.data(), stored.format, stored.size));
     }
   }
 
@@ -235,7 +235,7 @@ constexpr const char* kTrackerFields[] = {
     "criterion", "threshold",  "tolerance",   "connectivity", "min-area",
     "max-area",  "fill-holes", "max-regions", "track-birth",  "track-memory"};
 
-// Implements Tracker: cclabel with `track` for a video.
+// Implements Tracker: the algorithm of cclabel with the parameter `track`, for a video.
 class Tracker : public VideoAlgorithm<CcLabelParams> {
  public:
   Tracker() : VideoAlgorithm(kTrackerFields) {

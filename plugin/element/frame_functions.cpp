@@ -93,7 +93,7 @@ GstFlowReturn generate_output(GstBaseTransform* base, GstBuffer** no_output) {
   return stream.submit(input, output);
 }
 
-// Both functions are never called, because generate_output() does the work. Without them
+// These two functions are never called, because generate_output() does the work. Without them
 // GstBaseTransform would assume passthrough and not allow in-place work.
 GstFlowReturn transform(GstBaseTransform*, GstBuffer*, GstBuffer*) {
   return GST_FLOW_NOT_SUPPORTED;

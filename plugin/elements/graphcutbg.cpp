@@ -80,9 +80,11 @@ class GraphCutBgElement final : public ElementAlgorithmOf<GraphCutBgParams> {
   }
 
   // In a live stream a cut may take as long as 8 frames, or 1 s if the frame rate is unknown.
-  void set_frame_duration(int64_t us) override {
+  void set_frame_duration(int64_t microseconds) override {
     constexpr int64_t kBudgetFrames = 8, kUnknownDurationBudget = 1000000;
-    live_budget_ = us < 0 ? 0 : us == 0 ? kUnknownDurationBudget : kBudgetFrames * us;
+    live_budget_ = microseconds < 0    ? 0
+                   : microseconds == 0 ? kUnknownDurationBudget
+                                       : kBudgetFrames * microseconds;
   }
   void prepare_frame_params(GraphCutBgParams& params) const override {
     if (params.time_budget < 0) params.time_budget = live_budget_;
@@ -121,7 +123,7 @@ class GraphCutBgElement final : public ElementAlgorithmOf<GraphCutBgParams> {
   }
   // Loads a picture file and passes the part inside the work area to the algorithm. If
   // `target_size` is not empty, the picture is first scaled to this size.
-  void load(GraphCutPicture which, const std::string& path, Size target_size) {
+  void load(GraphCutPicture kind, const std::string& path, Size target_size) {
     if (path.empty()) return;
     const PictureFile picture = load_picture(path, target_size, stop_.get_token());
     const Size size = work_area_.picture;
@@ -129,7 +131,7 @@ class GraphCutBgElement final : public ElementAlgorithmOf<GraphCutBgParams> {
             "the picture '" + path + "' has " + std::to_string(picture.size.width) + "x" +
                 std::to_string(picture.size.height) + " pixels, the video " +
                 std::to_string(size.width) + "x" + std::to_string(size.height));
-    if (work_area_.is_identity()) return graph_cut().set_picture(which, picture.frame());
+    if (work_area_.is_identity()) return graph_cut().set_picture(kind, picture.frame());
     const ConstFrame part = crop_to(picture.frame(), work_area_);
     std::vector<std::byte> bytes(packed_bytes(part.layout, work_area_.work));
     const Frame working_picture =
@@ -138,14 +140,14 @@ class GraphCutBgElement final : public ElementAlgorithmOf<GraphCutBgParams> {
     queue->shrink(part, working_picture);
     queue->record();
     queue->wait();
-    graph_cut().set_picture(which, working_picture);
+    graph_cut().set_picture(kind, working_picture);
   }
 
   WorkArea work_area_;
   std::stop_source stop_;       // ends the wait for a picture file
   bool is_configured_ = false;  // true between configure() and end_stream()
-  std::atomic<int64_t> live_budget_{
-      0};  // time limit of a cut if the property time-budget is negative, µs; 0: unlimited
+  // Time limit of a cut if the property time-budget is negative, µs; 0: unlimited.
+  std::atomic<int64_t> live_budget_{0};
 };
 
 }  // namespace

@@ -178,12 +178,12 @@ PictureFile picture_of(GstSample* sample, const std::string& path) {
 // GStreamer's pnmdec is not used because it reads outside of its input if a header is damaged.
 class AnymapReader {
  public:
-  explicit AnymapReader(std::span<const std::byte> bytes) : rest_(bytes) {}
+  explicit AnymapReader(std::span<const std::byte> bytes) : unread_(bytes) {}
 
   int read_byte() {  // returns -1 at the end of the file
-    if (rest_.empty()) return -1;
-    const int byte = static_cast<int>(rest_.front());
-    rest_ = rest_.subspan(1);
+    if (unread_.empty()) return -1;
+    const int byte = static_cast<int>(unread_.front());
+    unread_ = unread_.subspan(1);
     return byte;
   }
   // Reads a decimal number and the character that follows it. Returns -1 if no number follows or
@@ -203,7 +203,7 @@ class AnymapReader {
     const int digit = read_first_digit();
     return digit == '0' || digit == '1' ? digit - '0' : -1;
   }
-  size_t remaining_bytes() const { return rest_.size(); }
+  size_t remaining_bytes() const { return unread_.size(); }
 
  private:
   // Skips white space and comments, and returns the digit that follows. Returns -1 if another
@@ -219,7 +219,7 @@ class AnymapReader {
       }
     }
   }
-  std::span<const std::byte> rest_;  // the bytes that have not been read
+  std::span<const std::byte> unread_;  // the bytes that have not been read
 };
 
 struct AnymapFormat {

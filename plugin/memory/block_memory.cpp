@@ -123,8 +123,8 @@ void enqueue_host_copy(BlockMemory& memory, Queue& queue) {
       *memory.area);
 }
 
-// Maps a device block on the CPU as a read-only copy. With GST_MAP_CUDA the result is the device
-// address.
+// Implements the mapping of a GstMemory. On the CPU, a device block is mapped as a read-only copy.
+// With GST_MAP_CUDA, the result is the device address.
 gpointer block_map(GstMemory* memory, gsize, GstMapFlags flags) {
   auto* self = reinterpret_cast<BlockMemory*>(memory);
   if (!self->area &&

@@ -81,7 +81,7 @@ struct Origin {
 
 // Returns the top left corner of the visible picture. The caps state the size of the visible
 // picture, GstVideoMeta the size of the whole picture in memory, and GstVideoCropMeta where the
-// visible picture is inside the whole picture. Throws InputError if they contradict each info_b.
+// visible picture is inside the whole picture. Throws InputError if they contradict each other.
 Origin visible_origin(GstBuffer* buffer, const GstVideoMeta* meta, const PictureCaps& caps) {
   const GstVideoCropMeta* crop = gst_buffer_get_video_crop_meta(buffer);
   if (!crop) return {};

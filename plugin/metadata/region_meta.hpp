@@ -147,10 +147,10 @@ const GstStructure* attach_regions(GstBuffer* buffer, const FrameResults& result
 // Whether a label map or mask is attached to the buffer.
 bool has_labels(GstBuffer* buffer);
 
-// Removes the label map or mask, but not the regions.
+// Removes the attached label map or mask from the buffer, but not the regions.
 void remove_labels(GstBuffer* buffer);
 
-// Replaces the standard metas by new ones that agree with the regions in the metadata. Throws
+// Replaces the standard metas by new metas that agree with the regions in the metadata. Throws
 // InputError if the metadata is malformed.
 void replace_standard_metas(GstBuffer* buffer);
 

@@ -111,8 +111,8 @@ int likely_borders(const GstVideoInfo* in, const GstVideoInfo* out) {
 // Returns nothing if the element probably adds borders, because their position is unknown.
 std::optional<PictureMapping> mapping_of(const GstVideoMetaTransform& t) {
   const Size in = size_of(t.in_info), out = size_of(t.out_info);
-  constexpr int kRounding = 1;  // pixels
-  if (!(in == out) && likely_borders(t.in_info, t.out_info) > kRounding) return {};
+  constexpr int kMaxRoundingError = 1;  // pixels
+  if (!(in == out) && likely_borders(t.in_info, t.out_info) > kMaxRoundingError) return {};
   PictureMapping mapping;
   mapping.x = {static_cast<double>(out.width) / in.width, 0, 0, out.width};
   mapping.y = {static_cast<double>(out.height) / in.height, 0, 0, out.height};
@@ -133,12 +133,13 @@ std::optional<PictureMapping> reported_mapping(GQuark type, gpointer data) {
 }
 
 bool PictureMapping::only_scales() const {
-  constexpr double kRounding = 0.01;  // pixels
-  const auto fills = [](const AxisMapping& axis, int before, int after) {
-    return axis.shift == 0 && axis.low == 0 && axis.high == after &&
-           std::abs(axis.scale * before - after) < kRounding;
+  constexpr double kMaxRoundingError = 0.01;  // pixels
+  const auto fills_output = [](const AxisMapping& axis, int input_size, int output_size) {
+    return axis.shift == 0 && axis.low == 0 && axis.high == output_size &&
+           std::abs(axis.scale * input_size - output_size) < kMaxRoundingError;
   };
-  return !is_transposed && fills(x, from.width, to.width) && fills(y, from.height, to.height);
+  return !is_transposed && fills_output(x, from.width, to.width) &&
+         fills_output(y, from.height, to.height);
 }
 
 // Returns the mapping of a GstMeta transform for coordinates of a picture of size `from`. A frame

@@ -46,8 +46,8 @@ constexpr size_t kMaxRois = 256;  // other elements may not be designed for more
 struct LargestRegions {
   Size size;                    // picture size that the coordinates refer to
   std::vector<Region> regions;  // in descending order of area
-  std::vector<GstClockTime>
-      first_seen;  // [region] time of the track's first frame; empty if nothing is tracked
+  // [region] Time of the first frame of the region's track. Empty if nothing is tracked.
+  std::vector<GstClockTime> first_seen;
   GstBuffer* labels = nullptr;  // borrowed; null if no map is attached or the map has layers
   PixelFormat labels_format = PixelFormat::labels32;
   Size labels_size;

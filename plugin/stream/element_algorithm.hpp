@@ -104,7 +104,7 @@ class ElementAlgorithm {
   virtual void restore_model(std::span<const std::byte> /*model*/) {}
   // Sets the duration of a frame of a live source, according to the caps (µs). 0: unknown.
   // Negative: the source is not live.
-  virtual void set_frame_duration(int64_t /*us*/) {}
+  virtual void set_frame_duration(int64_t /*microseconds*/) {}
   // Called at the end of the stream that configure() began, when no frame is in flight.
   virtual void end_stream() {}
 
@@ -248,7 +248,7 @@ class ElementAlgorithmOf : public ElementAlgorithm {
   // stream.
   virtual void expects_runnable(const P& /*params*/, const Setup* /*running_setup*/) const {}
   BackendKind backend() const { return backend_; }
-  // Adjusts the copy of the parameters that one frame uses.
+  // Adjusts a frame's copy of the parameters.
   virtual void prepare_frame_params(P& /*params*/) const {}
   // The parameters with which the slot's frame was enqueued. The active parameters may have changed
   // since.

@@ -295,7 +295,7 @@ StreamSetup FilterStream::make_setup(const PictureCaps& in, const PictureCaps& o
   return setup;
 }
 
-// Creates the pool of label maps or masks if they are attached.
+// If label maps or masks are attached to frames, creates a pool of buffers for them.
 void FilterStream::make_label_map_pool(StreamSetup& setup, int slots) {
   const AttachLabels attach = started_settings_.attach_labels;
   const bool attaches_labels =

@@ -92,7 +92,7 @@ GstFlowReturn FramePipeline::accept(GstBuffer* input, GstBuffer* output, AddMeth
     if (output) gst_buffer_unref(output);
     return is_interrupted_ ? GST_FLOW_FLUSHING : flow_;
   }
-  Slot& next = at(in_flight_);
+  Slot& next = slot_at(in_flight_);
   if (!is_filling_) next.slot_wait = std::max<gint64>(next.done_time - arrival_time, 0);
   InFlightFrame& free_frame = *next.frame;
   lock.unlock();
@@ -154,7 +154,7 @@ GstFlowReturn FramePipeline::start(Slot& filled, std::unique_lock<std::mutex>& l
 // returns.
 GstFlowReturn FramePipeline::start_incomplete_volume(std::unique_lock<std::mutex>& lock) {
   if (!is_filling_ || is_interrupted_ || flow_ != GST_FLOW_OK) return GST_FLOW_OK;
-  const GstFlowReturn start_flow = start(at(in_flight_), lock);
+  const GstFlowReturn start_flow = start(slot_at(in_flight_), lock);
   if (!lock.owns_lock()) lock.lock();
   return start_flow;
 }
@@ -180,7 +180,7 @@ bool FramePipeline::has_incomplete_volume() {
 size_t FramePipeline::held_frames() {
   const std::lock_guard lock(mutex_);
   return in_flight_ * static_cast<size_t>(setup_.slices) +
-         (is_filling_ ? at(in_flight_).frame->frame_count() : 0);
+         (is_filling_ ? slot_at(in_flight_).frame->frame_count() : 0);
 }
 
 void FramePipeline::interrupt() {
@@ -199,7 +199,7 @@ void FramePipeline::flush() {
   slot_freed_.wait(lock, [&] { return !is_finishing_ && !is_finishing_inline_; });
   size_t frames = 0;
   for (size_t i = 0; i < in_flight_ + (is_filling_ ? 1 : 0); ++i) {
-    Slot& dropped = at(i);
+    Slot& dropped = slot_at(i);
     if (i >= finished_) {
       dropped.frame_count = dropped.frame->frame_count();
       dropped.frame->discard();
@@ -225,7 +225,7 @@ void FramePipeline::run_finisher() {
     work_started_.wait(lock,
                        [&] { return is_ending_ || (finished_ < in_flight_ && !is_interrupted_); });
     if (is_ending_) return;
-    Slot& next = at(finished_);
+    Slot& next = slot_at(finished_);
     const bool is_dropping = flow_ != GST_FLOW_OK;
     is_finishing_ = true;
     lock.unlock();
@@ -291,7 +291,7 @@ void FramePipeline::push_oldest() {
     gst_pad_pause_task(pad_);
     return;
   }
-  push(at(0), lock);
+  push(slot_at(0), lock);
   oldest_ = (oldest_ + 1) % slots_.size();
   --in_flight_;
   --finished_;

@@ -42,7 +42,7 @@ class FramePipeline {
   ~FramePipeline();
 
   // Adds a frame, see InFlightFrame::add. Takes ownership of both buffers. Waits for a free slot if
-  // necessary.   // Returns the flow of earlier pushes if it is not OK.
+  // necessary. Returns the flow of earlier pushes if it is not OK.
   GstFlowReturn submit(GstBuffer* input, GstBuffer* output);
   // Adds a frame without a picture. If a volume is incomplete, it ends before this frame.
   GstFlowReturn submit_without_picture(GstBuffer* input, GstBuffer* output);
@@ -97,12 +97,12 @@ class FramePipeline {
   bool finish_early(Slot& slot);
   static void record_latency(Slot& slot);
   // The slot i positions after the oldest in-flight frame.
-  Slot& at(size_t i) { return slots_[(oldest_ + i) % slots_.size()]; }
+  Slot& slot_at(size_t i) { return slots_[(oldest_ + i) % slots_.size()]; }
 
   GstPad* const pad_;
   StreamSetup setup_;
   const Callbacks callbacks_;
-  std::vector<Slot> slots_;           // circular buffer, see at()
+  std::vector<Slot> slots_;           // circular buffer, see slot_at()
   std::vector<PendingPush> pushing_;  // the frames being pushed
 
   // Guards all members below except finisher_. It is not held while a frame is added, finished or
@@ -123,8 +123,8 @@ class FramePipeline {
   gint64 last_duration_ = 0;          // duration of the last frame's work and push, µs
   bool is_interrupted_ = false;
   bool is_task_started_ = false;
-  bool is_filling_ =
-      false;                // the slot after the in-flight slots has frames of an incomplete volume
+  // Whether the slot after the in-flight slots has frames of an incomplete volume.
+  bool is_filling_ = false;
   bool is_ending_ = false;  // the finisher must return
   GstFlowReturn flow_ = GST_FLOW_OK;
   std::thread finisher_;

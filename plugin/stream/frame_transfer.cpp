@@ -50,7 +50,7 @@ class PictureTransfer final : public FrameTransfer {
   Frame packed_out(Memory memory, const Block& block) const {
     return packed_frame(setup_.out.layout, setup_.out.size, setup_.out.color, memory, block.data());
   }
-  // The picture of the output buffer, as it is mapped.
+  // The mapping of the output buffer.
   const Frame& mapped_target() const {
     return (draws_in_place() ? frame_->in : frame_->out).frame();
   }

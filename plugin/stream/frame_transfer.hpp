@@ -59,7 +59,7 @@ class FrameTransfer {
   virtual void release() = 0;
 };
 
-// Both functions allocate all memory that the frames need.
+// make_picture_transfer() and make_volume_transfer() allocate all memory that the frames need.
 std::unique_ptr<FrameTransfer> make_picture_transfer(const StreamSetup& setup, Queue& queue);
 std::unique_ptr<FrameTransfer> make_volume_transfer(const StreamSetup& setup, Queue& queue);
 

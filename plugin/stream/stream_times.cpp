@@ -128,9 +128,9 @@ bool Latency::changes_by(Update update) {
 bool Latency::configure(GstClockTime frame_duration, int depth, int slots) {
   return changes_by([&] {
     filling_ = frame_duration * static_cast<guint64>(depth - 1);
-    max_ = frame_duration > 0
-               ? frame_duration * static_cast<guint64>(depth) * static_cast<guint64>(slots)
-               : GST_CLOCK_TIME_NONE;
+    max_reported_ = frame_duration > 0
+                        ? frame_duration * static_cast<guint64>(depth) * static_cast<guint64>(slots)
+                        : GST_CLOCK_TIME_NONE;
   });
 }
 
@@ -148,6 +148,8 @@ bool Latency::reset() {
   return changes_by([&] { processing_ = 0; });
 }
 
-GstClockTime Latency::reported() const { return std::min(filling_ + processing_, max_.load()); }
+GstClockTime Latency::reported() const {
+  return std::min(filling_ + processing_, max_reported_.load());
+}
 
 }  // namespace regions

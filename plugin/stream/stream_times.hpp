@@ -84,8 +84,8 @@ class TrackTimes {
 // frames to be pushed is downstream's latency and not included.
 struct FrameLatency {
   gint64 filling = 0;  // from the first frame of a volume to its last frame
-  gint64 processing =
-      0;  // from the last frame to the end of the work, plus the wait for a free slot
+  // From the last frame to the end of the work, plus the time of the wait for a free slot.
+  gint64 processing = 0;
 };
 
 // The latency that the element reports. It is the time to collect a volume, which follows from the
@@ -109,8 +109,9 @@ class Latency {
   template <class Update>
   bool changes_by(Update update);
 
-  std::atomic<GstClockTime> filling_{0}, processing_{0};  // ns
-  std::atomic<GstClockTime> max_{GST_CLOCK_TIME_NONE};    // ns
+  std::atomic<GstClockTime> filling_{0};     // time to collect a volume, from the caps (ns)
+  std::atomic<GstClockTime> processing_{0};  // largest measured time, with the margin (ns)
+  std::atomic<GstClockTime> max_reported_{GST_CLOCK_TIME_NONE};  // limit of reported() (ns)
 };
 
 }  // namespace regions

@@ -56,8 +56,8 @@ class Library:
 
     def dtype_of(self, kind: Any) -> np.dtype[Any]:
         """Returns the NumPy type for an element type of the library."""
-        found: np.dtype[Any] = np.dtype(kind)
-        return found
+        dtype: np.dtype[Any] = np.dtype(kind)
+        return dtype
 
     def device_of(self, array: Array) -> int | None:
         """Returns the index of the CUDA device that the array is on, or None for the CPU."""
@@ -93,7 +93,7 @@ class Library:
         return array.astype(dtype)
 
     def host(self, array: Array) -> Any:
-        """Copies the array to the host, as a NumPy array."""
+        """Copies the array to a NumPy array on the host."""
         return np.asarray(array)
 
     def is_not_zero(self, array: Array, out: Array | None) -> Array:
@@ -113,12 +113,12 @@ class CuPy(Library):
         self.address = operator.attrgetter("data.ptr")
 
     def device_of(self, array: Array) -> int | None:
-        found: int = array.data.device_id  # same as device.id, but does not create a Device object
-        return found
+        device: int = array.data.device_id  # same as device.id, but does not create a Device object
+        return device
 
     def stream(self, device: int) -> int:
-        found: int = self.current_stream(device).ptr
-        return found
+        handle: int = self.current_stream(device).ptr
+        return handle
 
     @contextlib.contextmanager
     def on(self, stream: int, device: int) -> Iterator[None]:
@@ -170,8 +170,8 @@ class Torch(Library):
 
     def stream(self, device: int) -> int:
         if self.raw_stream:
-            found: int = self.raw_stream(device)
-            return found
+            handle: int = self.raw_stream(device)
+            return handle
         return int(self.module.cuda.current_stream(device).cuda_stream)
 
     def on(self, stream: int, device: int) -> contextlib.AbstractContextManager[Any]:

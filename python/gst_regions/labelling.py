@@ -201,7 +201,7 @@ def _is_large_and_blank(values: NDArray[Any]) -> bool:
 
 def _label(image: NDArray[Any], background: float | None, thresholds: tuple[float, ...],
            labels: NDArray[np.int32], settings: Settings, threads: int) -> int | list[int]:
-    """Labels one picture or volume. Returns the number of regions, as a list if thresholds are given."""
+    """Labels one picture or volume. Returns the number of regions; with thresholds, a list of numbers."""
     image = _arrays.in_rows(image)
     threads = threads_for(image, threads)
     if thresholds:
