@@ -76,7 +76,7 @@ class VideoAlgorithm {
   void wait() {
     if (queue_) queue_->wait();
   }
-  bool has_run() const { return format_.has_value(); }
+  bool is_configured() const { return format_.has_value(); }
   Algorithm<P>& algorithm() { return *algorithm_; }
   // Returns pinned memory to which the algorithm can write results. Call this function in
   // begin(is_new).
@@ -210,7 +210,7 @@ class BackgroundCut : public VideoAlgorithm<GraphCutBgParams> {
       const Unlocked unlocked;
       const std::lock_guard lock(mutex_);
       wait();
-      if (has_run()) result = cut().result(0);
+      if (is_configured()) result = cut().result(0);
     }
     return nb::make_tuple(result.cut.flow, result.cut.exact, result.restarted);
   }

@@ -44,9 +44,9 @@ constexpr std::string_view kDescriptiveMetas[] = {
     "GstAnalyticsRelationMetaAPI",
 };
 
-bool may_be_offered(GType api) {
-  return api == GST_VIDEO_META_API_TYPE ||
-         std::ranges::find(kDescriptiveMetas, g_type_name(api)) != std::end(kDescriptiveMetas);
+bool may_be_offered(GType meta_api) {
+  return meta_api == GST_VIDEO_META_API_TYPE ||
+         std::ranges::find(kDescriptiveMetas, g_type_name(meta_api)) != std::end(kDescriptiveMetas);
 }
 
 // If the downstream element offers a meta that crops, rotates or overlays a picture, an upstream
@@ -54,9 +54,9 @@ bool may_be_offered(GType api) {
 // the sink. Therefore this element removes the offers of such metas and of unknown metas.
 void remove_offered_metas(GstBaseTransform* base, GstQuery* query) {
   for (guint i = gst_query_get_n_allocation_metas(query); i-- > 0;) {
-    const GType api = gst_query_parse_nth_allocation_meta(query, i, nullptr);
-    if (may_be_offered(api)) continue;
-    GST_DEBUG_OBJECT(base, "does not offer %s upstream", g_type_name(api));
+    const GType meta_api = gst_query_parse_nth_allocation_meta(query, i, nullptr);
+    if (may_be_offered(meta_api)) continue;
+    GST_DEBUG_OBJECT(base, "does not offer %s upstream", g_type_name(meta_api));
     gst_query_remove_nth_allocation_meta(query, i);
   }
 }
@@ -114,8 +114,8 @@ gboolean decide_allocation(GstBaseTransform* base, GstQuery* query) {
     GstCaps* caps = nullptr;
     gst_query_parse_allocation(query, &caps, nullptr);
     size_t bytes = 0;
-    // The GPU copies to host memory at full speed only if that memory is pinned, as in
-    // output_pool().
+    // The GPU copies to host memory at full speed only if that memory is pinned. Therefore
+    // output_pool() returns a pool of pinned memory.
     if (GstBufferPool* pool = stream.output_pool(caps, &bytes)) {
       offer_pool(query, pool, bytes, 2);
     }

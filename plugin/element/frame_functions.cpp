@@ -80,10 +80,10 @@ GstFlowReturn generate_output(GstBaseTransform* base, GstBuffer** no_output) {
   }
   GstBuffer* output = nullptr;
   if (stream.output() > Output::drawn_on) {
-    const MemoryAttempt attempt;
+    const MemoryAttempt allocation_attempt;
     const GstFlowReturn flow = base_transform_class()->prepare_output_buffer(base, input, &output);
     if (flow != GST_FLOW_OK) {
-      if (flow == GST_FLOW_ERROR) stream.post_error(attempt.error("an output picture"));
+      if (flow == GST_FLOW_ERROR) stream.post_error(allocation_attempt.error("an output picture"));
       gst_buffer_unref(input);
       return flow;
     }

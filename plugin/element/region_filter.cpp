@@ -119,10 +119,10 @@ gboolean transform_size(GstBaseTransform* base, GstPadDirection, GstCaps*, gsize
 // labels.
 gboolean transform_meta(GstBaseTransform* base, GstBuffer*, GstMeta* meta, GstBuffer*) {
   if (stream_of(base).output() <= Output::drawn_on) return TRUE;
-  const GType api = meta->info->api;
-  return api != GST_VIDEO_CROP_META_API_TYPE &&
-         api != GST_VIDEO_OVERLAY_COMPOSITION_META_API_TYPE &&
-         !gst_meta_api_type_has_tag(api, g_quark_from_static_string(GST_META_TAG_MEMORY_STR));
+  const GType meta_api = meta->info->api;
+  return meta_api != GST_VIDEO_CROP_META_API_TYPE &&
+         meta_api != GST_VIDEO_OVERLAY_COMPOSITION_META_API_TYPE &&
+         !gst_meta_api_type_has_tag(meta_api, g_quark_from_static_string(GST_META_TAG_MEMORY_STR));
 }
 
 // ---- class

@@ -74,7 +74,7 @@ std::vector<std::byte> picture_bytes(const std::string& path) {
 }
 
 // Returns the first elements of a pipeline that decodes the bytes of a file, in gst-launch syntax.
-std::string decoding_source(const PictureKind& kind, const std::string& path) {
+std::string decoder_description(const PictureKind& kind, const std::string& path) {
   GstElementFactory* factory = gst_element_factory_find(kind.decoder);
   expects(factory != nullptr, "cannot decode the picture '" + path + "': the element " +
                                   kind.decoder + " is missing, of " + kind.package);
@@ -267,21 +267,22 @@ void expect_picture(const std::string& path) {
 PictureFile load_picture(const std::string& path, Size target_size, std::stop_token stop) {
   std::vector<std::byte> bytes = picture_bytes(path);
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  std::string source;
+  std::string source_description;
   if (is_anymap(text)) {
     auto anymap = read_anymap(bytes, kMaxSide);
     expects_readable(anymap.has_value(), "cannot read the picture '" + path +
                                              "': it is damaged, truncated or larger than " +
                                              std::to_string(kMaxSide) + " pixels in one direction");
-    source = "appsrc name=file format=time caps=video/x-raw,format=RGB,framerate=0/1,width=" +
-             std::to_string(anymap->size.width) + ",height=" + std::to_string(anymap->size.height);
+    source_description =
+        "appsrc name=file format=time caps=video/x-raw,format=RGB,framerate=0/1,width=" +
+        std::to_string(anymap->size.width) + ",height=" + std::to_string(anymap->size.height);
     bytes = std::move(anymap->pixels);
   } else {
     const PictureKind* kind = kind_of(text);
     expects_readable(kind != nullptr, "'" + path + "' is not a PNG, JPEG, WebP or PNM picture");
-    source = decoding_source(*kind, path);
+    source_description = decoder_description(*kind, path);
   }
-  const Pipeline pipeline = make_pipeline(source, target_size);
+  const Pipeline pipeline = make_pipeline(source_description, target_size);
   push_bytes(pipeline.get(), bytes);
   return picture_of(first_sample(pipeline.get(), path, std::move(stop)).get(), path);
 }

@@ -19,7 +19,7 @@ int int_of(const GstStructure* s, const char* name) {
 
 // Scales a coordinate from a picture side of `from` pixels to a side of `to` pixels. Clamps
 // coordinates far outside of any picture, so that their sums and differences do not overflow.
-int scaled(int64_t value, int from, int to) {
+int scale_coordinate(int64_t value, int from, int to) {
   constexpr int64_t kMaxCoordinate = 1 << 20;
   return static_cast<int>(std::clamp(value * to / from, -kMaxCoordinate, kMaxCoordinate));
 }
@@ -30,10 +30,10 @@ struct Box {
 };
 
 void set_box(Region& region, const Box& box, Size from, Size to) {
-  region.left = scaled(box.x, from.width, to.width);
-  region.top = scaled(box.y, from.height, to.height);
-  region.right = scaled(box.x + box.width, from.width, to.width) - 1;
-  region.bottom = scaled(box.y + box.height, from.height, to.height) - 1;
+  region.left = scale_coordinate(box.x, from.width, to.width);
+  region.top = scale_coordinate(box.y, from.height, to.height);
+  region.right = scale_coordinate(box.x + box.width, from.width, to.width) - 1;
+  region.bottom = scale_coordinate(box.y + box.height, from.height, to.height) - 1;
   region.right = std::max(region.right, region.left);
   region.bottom = std::max(region.bottom, region.top);
 }

@@ -167,13 +167,13 @@ class StructureWriter {
   static constexpr size_t kMaxRowBytes = 256;
 
   StructureWriter(const char* name, const Groups& groups)
-      : example_(gst_structure_new_empty(name)) {
+      : example_structure_(gst_structure_new_empty(name)) {
     for (const FieldGroup<Source>& group : groups) {
       row_writers_.push_back(group.write);
       for (const auto& [field, type] : group.columns) {
         GValue value = G_VALUE_INIT;
         g_value_init(&value, type);
-        gst_structure_take_value(example_.get(), field, &value);
+        gst_structure_take_value(example_structure_.get(), field, &value);
         fields_.push_back({g_quark_from_static_string(field), type, bytes_of(type)});
         row_bytes_ += bytes_of(type);
         columns_ += (columns_.empty() ? "" : " ") + std::string(field) + ":" +
@@ -196,7 +196,7 @@ class StructureWriter {
     std::byte* end = row;
     for (const auto& row_writer : row_writers_) end = row_writer(source, end);
     if (structure && fill(structure.get(), row)) return;
-    structure.reset(gst_structure_copy(example_.get()));
+    structure.reset(gst_structure_copy(example_structure_.get()));
     fill(structure.get(), row);
   }
 
@@ -234,7 +234,8 @@ class StructureWriter {
   // example. This happens if the structure describes another kind of region or another element has
   // changed it.
   bool fill(GstStructure* structure, const std::byte* row) const {
-    if (gst_structure_get_name_id(structure) != gst_structure_get_name_id(example_.get()) ||
+    if (gst_structure_get_name_id(structure) !=
+            gst_structure_get_name_id(example_structure_.get()) ||
         static_cast<size_t>(gst_structure_n_fields(structure)) != fields_.size()) {
       return false;
     }
@@ -257,7 +258,7 @@ class StructureWriter {
 
   std::vector<decltype(FieldGroup<Source>::write)> row_writers_;
   std::vector<FieldType> fields_;
-  StructurePtr example_;
+  StructurePtr example_structure_;
   std::string columns_;
   size_t row_bytes_ = 0;
 };

@@ -386,7 +386,7 @@ bool FilterStream::adapt_to_frame(GstBuffer* input) {
   }
   if (!other_context && static_cast<WorkAreaParams>(requested) == area_) return true;
   const GstFlowReturn flow = drain();
-  if (flow != GST_FLOW_OK) return true;  // submit() returns the flow
+  if (flow != GST_FLOW_OK) return true;  // the following submit() returns this flow
   try {
     const StreamSetup old_setup = setup_;
     if (!other_context && area.area == old_setup.work_area.area &&
