@@ -10,9 +10,9 @@ namespace regions {
 namespace {
 
 // Returns an int field of the metadata. Throws InputError if it is missing.
-int int_of(const GstStructure* s, const char* name) {
+int int_of(const GstStructure* structure, const char* name) {
   gint value = 0;
-  expects(gst_structure_get_int(s, name, &value),
+  expects(gst_structure_get_int(structure, name, &value),
           std::string("regions metadata lacks the number '") + name + "'");
   return value;
 }
@@ -38,16 +38,18 @@ void set_box(Region& region, const Box& box, Size from, Size to) {
   region.bottom = std::max(region.bottom, region.top);
 }
 
-Region region_of(const GstStructure* s, Size from, Size to) {
+Region region_of(const GstStructure* structure, Size from, Size to) {
   Region region;
   guint id = 0, track = 0;
-  expects(gst_structure_get_uint(s, "id", &id), "a region in the metadata lacks 'id'");
+  expects(gst_structure_get_uint(structure, "id", &id), "a region in the metadata lacks 'id'");
   region.id = id;
-  region.track = gst_structure_get_uint(s, "track", &track) ? track : id;
-  set_box(region, {int_of(s, "x"), int_of(s, "y"), int_of(s, "width"), int_of(s, "height")}, from,
-          to);
+  region.track = gst_structure_get_uint(structure, "track", &track) ? track : id;
+  set_box(region,
+          {int_of(structure, "x"), int_of(structure, "y"), int_of(structure, "width"),
+           int_of(structure, "height")},
+          from, to);
   guint64 area = 0;
-  if (gst_structure_get_uint64(s, "area", &area)) region.area = area;
+  if (gst_structure_get_uint64(structure, "area", &area)) region.area = area;
   return region;
 }
 
@@ -112,11 +114,11 @@ GValue array_of(std::span<const StructurePtr> structures) {
 // finding them.
 static_assert(sizeof(Border) == 3 * sizeof(uint32_t) && sizeof(PixelRun) == 4 * sizeof(uint32_t));
 
-void add_bytes(GstStructure* s, const char* name, std::span<const std::byte> bytes,
+void add_bytes(GstStructure* structure, const char* name, std::span<const std::byte> bytes,
                StructurePool& pool) {
   const auto [buffer, memory] = pool.acquire_table(bytes.size());
   std::copy(bytes.begin(), bytes.end(), memory.begin());
-  gst_structure_set(s, name, GST_TYPE_BUFFER, buffer.get(), nullptr);
+  gst_structure_set(structure, name, GST_TYPE_BUFFER, buffer.get(), nullptr);
 }
 
 }  // namespace
@@ -151,32 +153,35 @@ const GstStructure* attach_regions(GstBuffer* buffer, const FrameResults& result
     attach_standard_metas(buffer, largest, pooled.parameters);
   });
   // This meta is added after the standard metas, because it must be transformed after them.
-  GstStructure* s = gst_custom_meta_get_structure(gst_buffer_add_custom_meta(buffer, kRegionMeta));
-  gst_structure_set(s, "algorithm", G_TYPE_STRING, results.algorithm, "width", G_TYPE_INT,
+  GstStructure* structure =
+      gst_custom_meta_get_structure(gst_buffer_add_custom_meta(buffer, kRegionMeta));
+  gst_structure_set(structure, "algorithm", G_TYPE_STRING, results.algorithm, "width", G_TYPE_INT,
                     results.size.width, "height", G_TYPE_INT, results.size.height, "regions-total",
                     G_TYPE_UINT, results.total, nullptr);
   GValue array = array_of(structures);
-  gst_structure_take_value(s, "regions", &array);
+  gst_structure_take_value(structure, "regions", &array);
   if (!rows.empty()) {
-    gst_structure_set(s, "table", GST_TYPE_BUFFER, table.get(), "table-columns", G_TYPE_STRING,
-                      format.columns.c_str(), nullptr);
+    gst_structure_set(structure, "table", GST_TYPE_BUFFER, table.get(), "table-columns",
+                      G_TYPE_STRING, format.columns.c_str(), nullptr);
   }
   if (results.slices > 0) {
-    gst_structure_set(s, "slice", G_TYPE_INT, results.slice, "slices", G_TYPE_INT, results.slices,
-                      nullptr);
+    gst_structure_set(structure, "slice", G_TYPE_INT, results.slice, "slices", G_TYPE_INT,
+                      results.slices, nullptr);
   }
-  if (results.layers > 1) gst_structure_set(s, "layers", G_TYPE_INT, results.layers, nullptr);
-  if (results.details.borders) add_bytes(s, "adjacency", std::as_bytes(results.borders), pool);
+  if (results.layers > 1)
+    gst_structure_set(structure, "layers", G_TYPE_INT, results.layers, nullptr);
+  if (results.details.borders)
+    add_bytes(structure, "adjacency", std::as_bytes(results.borders), pool);
   if (results.details.runs > 0) {
-    add_bytes(s, "runs", std::as_bytes(results.runs), pool);
-    gst_structure_set(s, "runs-truncated", G_TYPE_BOOLEAN, results.runs_truncated, nullptr);
+    add_bytes(structure, "runs", std::as_bytes(results.runs), pool);
+    gst_structure_set(structure, "runs-truncated", G_TYPE_BOOLEAN, results.runs_truncated, nullptr);
   }
-  for (const Fact& fact : results.facts) add_fact(s, fact);
+  for (const Fact& fact : results.facts) add_fact(structure, fact);
   if (results.labels) {
-    gst_structure_set(s, "labels", GST_TYPE_BUFFER, results.labels, "labels-format", G_TYPE_STRING,
-                      name_of(results.labels_format).data(), nullptr);
+    gst_structure_set(structure, "labels", GST_TYPE_BUFFER, results.labels, "labels-format",
+                      G_TYPE_STRING, name_of(results.labels_format).data(), nullptr);
   }
-  return s;
+  return structure;
 }
 
 bool has_labels(GstBuffer* buffer) {
@@ -193,14 +198,14 @@ void remove_labels(GstBuffer* buffer) {
 }
 
 void replace_standard_metas(GstBuffer* buffer) {
-  const GstStructure* s =
+  const GstStructure* structure =
       gst_custom_meta_get_structure(gst_buffer_get_custom_meta(buffer, kRegionMeta));
-  const Size size = {int_of(s, "width"), int_of(s, "height")};
+  const Size size = {int_of(structure, "width"), int_of(structure, "height")};
   AttachedRegions attached;
   read_regions(buffer, size, attached);
   remove_standard_metas(buffer);
   LargestRegions largest = largest_regions(size, attached.regions, attached.first_seen);
-  if (!gst_structure_has_field(s, "layers")) largest.labels = attached.labels;
+  if (!gst_structure_has_field(structure, "layers")) largest.labels = attached.labels;
   largest.labels_format = attached.labels_format;
   largest.labels_size = attached.labels_size;
   std::vector<ParametersPtr> no_spare_parameters;

@@ -68,23 +68,26 @@ AxisMapping axis_of(double scale, double translation, int in_offset, int out_off
 }
 
 // Returns nothing if the matrix rotates by other angles than multiples of 90°, shears or projects.
-std::optional<PictureMapping> mapping_of(const MatrixTransform& t) {
-  const auto& m = t.matrix;
-  const bool is_affine = m[2][0] == 0 && m[2][1] == 0 && m[2][2] == 1;
-  const bool is_upright = m[0][1] == 0 && m[1][0] == 0 && m[0][0] != 0 && m[1][1] != 0;
-  const bool is_transposed = m[0][0] == 0 && m[1][1] == 0 && m[0][1] != 0 && m[1][0] != 0;
-  const bool is_finite = std::all_of(&m[0][0], &m[2][0], [](float v) { return std::isfinite(v); });
+std::optional<PictureMapping> mapping_of(const MatrixTransform& matrix_transform) {
+  const auto& matrix = matrix_transform.matrix;
+  const bool is_affine = matrix[2][0] == 0 && matrix[2][1] == 0 && matrix[2][2] == 1;
+  const bool is_upright =
+      matrix[0][1] == 0 && matrix[1][0] == 0 && matrix[0][0] != 0 && matrix[1][1] != 0;
+  const bool is_transposed =
+      matrix[0][0] == 0 && matrix[1][1] == 0 && matrix[0][1] != 0 && matrix[1][0] != 0;
+  const bool is_finite =
+      std::all_of(&matrix[0][0], &matrix[2][0], [](float v) { return std::isfinite(v); });
   if (!is_affine || (!is_upright && !is_transposed) || !is_finite) return {};
-  const int x_source =
-      is_transposed ? 1 : 0;  // index of the input axis that becomes the output's x
-  const int in[] = {t.in.x, t.in.y};
+  const int x_source = is_transposed ? 1 : 0;  // index of the input axis that becomes x
+  const int in[] = {matrix_transform.in.x, matrix_transform.in.y};
   PictureMapping mapping;
   mapping.is_transposed = is_transposed;
-  mapping.from = size_of(t.in_info);
-  mapping.to = size_of(t.out_info);
-  mapping.x = axis_of(m[0][x_source], m[0][2], in[x_source], t.out.x, t.out.w, mapping.to.width);
-  mapping.y =
-      axis_of(m[1][1 - x_source], m[1][2], in[1 - x_source], t.out.y, t.out.h, mapping.to.height);
+  mapping.from = size_of(matrix_transform.in_info);
+  mapping.to = size_of(matrix_transform.out_info);
+  mapping.x = axis_of(matrix[0][x_source], matrix[0][2], in[x_source], matrix_transform.out.x,
+                      matrix_transform.out.w, mapping.to.width);
+  mapping.y = axis_of(matrix[1][1 - x_source], matrix[1][2], in[1 - x_source],
+                      matrix_transform.out.y, matrix_transform.out.h, mapping.to.height);
   return mapping;
 }
 
@@ -109,10 +112,12 @@ int likely_borders(const GstVideoInfo* in, const GstVideoInfo* out) {
 }
 
 // Returns nothing if the element probably adds borders, because their position is unknown.
-std::optional<PictureMapping> mapping_of(const GstVideoMetaTransform& t) {
-  const Size in = size_of(t.in_info), out = size_of(t.out_info);
+std::optional<PictureMapping> mapping_of(const GstVideoMetaTransform& scale_transform) {
+  const Size in = size_of(scale_transform.in_info), out = size_of(scale_transform.out_info);
   constexpr int kMaxRoundingError = 1;  // pixels
-  if (!(in == out) && likely_borders(t.in_info, t.out_info) > kMaxRoundingError) return {};
+  if (!(in == out) &&
+      likely_borders(scale_transform.in_info, scale_transform.out_info) > kMaxRoundingError)
+    return {};
   PictureMapping mapping;
   mapping.x = {static_cast<double>(out.width) / in.width, 0, 0, out.width};
   mapping.y = {static_cast<double>(out.height) / in.height, 0, 0, out.height};
@@ -173,9 +178,9 @@ bool has_picture(GstBuffer* copy, GstBuffer* picture) {
 }
 
 // Returns an int field, or the default value if the field is missing.
-int int_or(const GstStructure* s, const char* name, int default_value) {
+int int_or(const GstStructure* structure, const char* name, int default_value) {
   gint value = default_value;
-  gst_structure_get_int(s, name, &value);
+  gst_structure_get_int(structure, name, &value);
   return value;
 }
 
@@ -208,81 +213,88 @@ PixelRange visible_pixels(const AxisMapping& axis, Interval interval) {
   return {first, std::max(edge(high) - first, 1)};
 }
 
-void set_int(GstStructure* s, const char* name, int value) {
-  gst_structure_set(s, name, G_TYPE_INT, value, nullptr);
+void set_int(GstStructure* structure, const char* name, int value) {
+  gst_structure_set(structure, name, G_TYPE_INT, value, nullptr);
 }
 
 // Maps a point whose coordinates are the fields `x_name` and `y_name`. The origin of the
 // coordinates is the centre of the first pixel.
-void map_point(GstStructure* s, const char* x_name, const char* y_name, const PictureMapping& m) {
+void map_point(GstStructure* structure, const char* x_name, const char* y_name,
+               const PictureMapping& mapping) {
   double x = 0, y = 0;
-  if (!gst_structure_get_double(s, x_name, &x) || !gst_structure_get_double(s, y_name, &y)) return;
-  if (m.is_transposed) std::swap(x, y);
+  if (!gst_structure_get_double(structure, x_name, &x) ||
+      !gst_structure_get_double(structure, y_name, &y))
+    return;
+  if (mapping.is_transposed) std::swap(x, y);
   constexpr double kPixelCentre = 0.5;
-  gst_structure_set(
-      s, x_name, G_TYPE_DOUBLE, m.x.scale * (x + kPixelCentre) + m.x.shift - kPixelCentre, y_name,
-      G_TYPE_DOUBLE, m.y.scale * (y + kPixelCentre) + m.y.shift - kPixelCentre, nullptr);
+  gst_structure_set(structure, x_name, G_TYPE_DOUBLE,
+                    mapping.x.scale * (x + kPixelCentre) + mapping.x.shift - kPixelCentre, y_name,
+                    G_TYPE_DOUBLE,
+                    mapping.y.scale * (y + kPixelCentre) + mapping.y.shift - kPixelCentre, nullptr);
 }
 
-void map_covariance(GstStructure* s, const PictureMapping& m) {
+void map_covariance(GstStructure* structure, const PictureMapping& mapping) {
   double xx = 0, xy = 0, yy = 0;
-  if (!gst_structure_get_double(s, "cov-xx", &xx) || !gst_structure_get_double(s, "cov-xy", &xy) ||
-      !gst_structure_get_double(s, "cov-yy", &yy)) {
+  if (!gst_structure_get_double(structure, "cov-xx", &xx) ||
+      !gst_structure_get_double(structure, "cov-xy", &xy) ||
+      !gst_structure_get_double(structure, "cov-yy", &yy)) {
     return;
   }
-  if (m.is_transposed) std::swap(xx, yy);
-  gst_structure_set(s, "cov-xx", G_TYPE_DOUBLE, xx * m.x.scale * m.x.scale, "cov-xy", G_TYPE_DOUBLE,
-                    xy * m.x.scale * m.y.scale, "cov-yy", G_TYPE_DOUBLE, yy * m.y.scale * m.y.scale,
-                    nullptr);
+  if (mapping.is_transposed) std::swap(xx, yy);
+  gst_structure_set(structure, "cov-xx", G_TYPE_DOUBLE, xx * mapping.x.scale * mapping.x.scale,
+                    "cov-xy", G_TYPE_DOUBLE, xy * mapping.x.scale * mapping.y.scale, "cov-yy",
+                    G_TYPE_DOUBLE, yy * mapping.y.scale * mapping.y.scale, nullptr);
 }
 
 // Maps the first pixel in raster order. If the picture is mirrored or transposed, another pixel
 // becomes the first, so the fields are removed.
-void map_first_pixel(GstStructure* s, const PictureMapping& m) {
-  const int x = int_or(s, "first-x", -1), y = int_or(s, "first-y", -1);
+void map_first_pixel(GstStructure* structure, const PictureMapping& mapping) {
+  const int x = int_or(structure, "first-x", -1), y = int_or(structure, "first-y", -1);
   if (x < 0 || y < 0) return;
-  const bool keeps_order = !m.is_transposed && !m.mirrors();
+  const bool keeps_order = !mapping.is_transposed && !mapping.mirrors();
   const PixelRange column =
-      keeps_order ? visible_pixels(m.x, map_interval(m.x, x, x + 1)) : PixelRange{};
+      keeps_order ? visible_pixels(mapping.x, map_interval(mapping.x, x, x + 1)) : PixelRange{};
   const PixelRange row =
-      keeps_order ? visible_pixels(m.y, map_interval(m.y, y, y + 1)) : PixelRange{};
+      keeps_order ? visible_pixels(mapping.y, map_interval(mapping.y, y, y + 1)) : PixelRange{};
   if (column.count == 0 || row.count == 0) {
-    gst_structure_remove_fields(s, "first-x", "first-y", nullptr);
+    gst_structure_remove_fields(structure, "first-x", "first-y", nullptr);
     return;
   }
-  set_int(s, "first-x", column.first);
-  set_int(s, "first-y", row.first);
+  set_int(structure, "first-x", column.first);
+  set_int(structure, "first-y", row.first);
 }
 
 // Maps all fields of a region. Returns false if the region is outside of the picture.
-bool map_region(GstStructure* s, const PictureMapping& m) {
-  Interval horizontal = {static_cast<double>(int_or(s, "x", 0)), 0};
-  Interval vertical = {static_cast<double>(int_or(s, "y", 0)), 0};
-  horizontal.high = horizontal.low + int_or(s, "width", 0);
-  vertical.high = vertical.low + int_or(s, "height", 0);
-  if (m.is_transposed) std::swap(horizontal, vertical);
-  const PixelRange x = visible_pixels(m.x, map_interval(m.x, horizontal.low, horizontal.high));
-  const PixelRange y = visible_pixels(m.y, map_interval(m.y, vertical.low, vertical.high));
+bool map_region(GstStructure* structure, const PictureMapping& mapping) {
+  Interval horizontal = {static_cast<double>(int_or(structure, "x", 0)), 0};
+  Interval vertical = {static_cast<double>(int_or(structure, "y", 0)), 0};
+  horizontal.high = horizontal.low + int_or(structure, "width", 0);
+  vertical.high = vertical.low + int_or(structure, "height", 0);
+  if (mapping.is_transposed) std::swap(horizontal, vertical);
+  const PixelRange x =
+      visible_pixels(mapping.x, map_interval(mapping.x, horizontal.low, horizontal.high));
+  const PixelRange y =
+      visible_pixels(mapping.y, map_interval(mapping.y, vertical.low, vertical.high));
   if (x.count == 0 || y.count == 0) return false;
-  set_int(s, "x", x.first);
-  set_int(s, "y", y.first);
-  set_int(s, "width", x.count);
-  set_int(s, "height", y.count);
+  set_int(structure, "x", x.first);
+  set_int(structure, "y", y.first);
+  set_int(structure, "width", x.count);
+  set_int(structure, "height", y.count);
   guint64 area = 0;
-  if (gst_structure_get_uint64(s, "area", &area)) {
+  if (gst_structure_get_uint64(structure, "area", &area)) {
     constexpr double kMaxArea = 1e18;
-    const double pixels = static_cast<double>(area) * std::abs(m.x.scale * m.y.scale);
+    const double pixels = static_cast<double>(area) * std::abs(mapping.x.scale * mapping.y.scale);
     const auto rounded = static_cast<guint64>(std::llround(std::min(pixels, kMaxArea)));
-    gst_structure_set(s, "area", G_TYPE_UINT64, std::max<guint64>(rounded, 1), nullptr);
+    gst_structure_set(structure, "area", G_TYPE_UINT64, std::max<guint64>(rounded, 1), nullptr);
   }
-  map_point(s, "cx", "cy", m);
-  map_covariance(s, m);
-  map_first_pixel(s, m);
+  map_point(structure, "cx", "cy", mapping);
+  map_covariance(structure, mapping);
+  map_first_pixel(structure, mapping);
   return true;
 }
 
 // Returns copies of the regions in coordinates of the output, without the regions outside of it.
-GValue mapped_regions(const GValue* array, const PictureMapping& m) {
+GValue mapped_regions(const GValue* array, const PictureMapping& mapping) {
   GValue result = G_VALUE_INIT;
   const guint count = gst_value_array_get_size(array);
   gst_value_array_init(&result, count);
@@ -290,7 +302,7 @@ GValue mapped_regions(const GValue* array, const PictureMapping& m) {
     const GValue* item = gst_value_array_get_value(array, i);
     expects(GST_VALUE_HOLDS_STRUCTURE(item), "regions metadata holds a value that is not a region");
     GstStructure* region = gst_structure_copy(gst_value_get_structure(item));
-    if (!map_region(region, m)) {
+    if (!map_region(region, mapping)) {
       gst_structure_free(region);
       continue;
     }
@@ -316,13 +328,13 @@ GstStructure* copy_fields(GstBuffer* to, const GstStructure* from, bool with_lab
 
 // Attaches the metadata to `to`, with the regions in coordinates of the output picture. `size` is
 // the picture size that the input metadata refers to.
-void add_mapped_regions(GstBuffer* to, const GstStructure* from, const PictureMapping& m,
+void add_mapped_regions(GstBuffer* to, const GstStructure* from, const PictureMapping& mapping,
                         Size size) {
-  GValue regions = mapped_regions(region_array(from), m);
-  GstStructure* result = copy_fields(to, from, m.only_scales());
+  GValue regions = mapped_regions(region_array(from), mapping);
+  GstStructure* result = copy_fields(to, from, mapping.only_scales());
   gst_structure_take_value(result, "regions", &regions);
-  set_int(result, "width", m.to.width);
-  set_int(result, "height", m.to.height);
+  set_int(result, "width", mapping.to.width);
+  set_int(result, "height", mapping.to.height);
   // Removes fields that refer to single pixels, and the table, which has the old coordinates.
   gst_structure_remove_fields(result, "runs", "runs-truncated", "adjacency", "table",
                               "table-columns", nullptr);

@@ -88,18 +88,18 @@ GstCaps* with_formats(const GstCaps* caps, const GstCaps* formats, bool keep_col
 // Multiplies the heights by `layers` and sets the field `layers`.
 void multiply_heights(GstCaps* caps, int layers) {
   for (guint i = 0; i < gst_caps_get_size(caps); ++i) {
-    GstStructure* s = gst_caps_get_structure(caps, i);
-    gst_structure_set(s, "layers", G_TYPE_INT, layers, nullptr);
-    const GValue* height = gst_structure_get_value(s, "height");
+    GstStructure* structure = gst_caps_get_structure(caps, i);
+    gst_structure_set(structure, "layers", G_TYPE_INT, layers, nullptr);
+    const GValue* height = gst_structure_get_value(structure, "height");
     gint pixels = 0;
-    if (gst_structure_get_int(s, "height", &pixels)) {
+    if (gst_structure_get_int(structure, "height", &pixels)) {
       const gint64 total = gint64{pixels} * layers;
-      gst_structure_set(s, "height", G_TYPE_INT,
+      gst_structure_set(structure, "height", G_TYPE_INT,
                         static_cast<gint>(std::min<gint64>(total, G_MAXINT)), nullptr);
     } else if (height && GST_VALUE_HOLDS_INT_RANGE(height)) {
       const gint64 low = gint64{gst_value_get_int_range_min(height)} * layers;
       const gint64 high = gint64{gst_value_get_int_range_max(height)} * layers;
-      gst_structure_set(s, "height", GST_TYPE_INT_RANGE,
+      gst_structure_set(structure, "height", GST_TYPE_INT_RANGE,
                         static_cast<gint>(std::min<gint64>(low, G_MAXINT - 1)),
                         static_cast<gint>(std::min<gint64>(high, G_MAXINT)), nullptr);
     }
@@ -111,17 +111,17 @@ void multiply_heights(GstCaps* caps, int layers) {
 GstCaps* divide_heights(const GstCaps* caps, int layers) {
   GstCaps* result = gst_caps_copy(caps);
   for (guint i = gst_caps_get_size(result); i-- > 0;) {
-    GstStructure* s = gst_caps_get_structure(result, i);
-    gst_structure_remove_field(s, "layers");
+    GstStructure* structure = gst_caps_get_structure(result, i);
+    gst_structure_remove_field(structure, "layers");
     gint pixels = 0;
-    if (gst_structure_get_int(s, "height", &pixels)) {
+    if (gst_structure_get_int(structure, "height", &pixels)) {
       if (pixels % layers != 0) {
         gst_caps_remove_structure(result, i);
         continue;
       }
-      gst_structure_set(s, "height", G_TYPE_INT, pixels / layers, nullptr);
+      gst_structure_set(structure, "height", G_TYPE_INT, pixels / layers, nullptr);
     } else {
-      gst_structure_set(s, "height", GST_TYPE_INT_RANGE, 1, 65535, nullptr);
+      gst_structure_set(structure, "height", GST_TYPE_INT_RANGE, 1, 65535, nullptr);
     }
   }
   return result;
