@@ -208,8 +208,8 @@ bool is_blank_array(const AnyArray& image) {
   return is_blank(voxels);
 }
 
-using Shape = std::vector<int64_t>;
-using Strides = Shape;  // in elements
+using Shape = std::vector<int64_t>;  // lengths of the axes
+using Strides = Shape;               // strides of the axes, in elements
 
 // Returns the strides of a contiguous array.
 Strides packed_strides(const Shape& shape) {

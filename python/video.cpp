@@ -125,7 +125,7 @@ class VideoAlgorithm {
   std::optional<DeviceQueue> queue_;
   int device_ = Target::kCpu;
   std::unique_ptr<Algorithm<P>> algorithm_;
-  std::unique_ptr<Block> pinned_;        // see pinned()
+  std::unique_ptr<Block> pinned_;        // the memory that pinned() returns
   std::optional<PictureFormat> format_;  // empty if the algorithm must be configured
 };
 

@@ -187,11 +187,14 @@ class StructureWriter {
   const std::string& columns() const { return columns_; }
   size_t row_bytes() const { return row_bytes_; }
 
+  // Overwrites the structure with the values from `source`. Replaces it if it is null or has other
+  // fields.
   void write(StructurePtr& structure, const Source& source) const {
     std::byte row[kMaxRowBytes];
     write(structure, source, row);
   }
-  // Also stores the values in `row`, which has at least row_bytes() bytes.
+  // Like the function above, but also stores the values in `row`, which has at least row_bytes()
+  // bytes.
   void write(StructurePtr& structure, const Source& source, std::byte* row) const {
     std::byte* end = row;
     for (const auto& row_writer : row_writers_) end = row_writer(source, end);

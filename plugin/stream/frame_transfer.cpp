@@ -175,7 +175,7 @@ CompletedFrame PictureTransfer::take_early() {
 }
 
 void PictureTransfer::complete_buffers() {
-  if (!frame_->output) return;  // it was pushed early
+  if (!frame_->output) return;  // the frame was pushed early
   if (stages_output())
     copy_rows(packed_out(Memory::host, pinned_out_), mapped_target(), setup_.workers);
   frame_->in.unmap();

@@ -76,14 +76,14 @@ class TrackTimes {
   void forget_longest_unseen(size_t remaining);
 
   std::mutex mutex_;                           // guards all members below
-  std::unordered_map<uint32_t, Seen> tracks_;  // by track id
+  std::unordered_map<uint32_t, Seen> tracks_;  // the key is the track id
   uint64_t frame_ = 0;                         // counts first_seen() calls
 };
 
 // How long one frame was inside the element, in µs. The time during which it waits for earlier
 // frames to be pushed is downstream's latency and not included.
 struct FrameLatency {
-  gint64 filling = 0;  // from the first frame of a volume to its last frame
+  gint64 filling = 0;  // time from the first to the last frame of a volume
   // From the last frame to the end of the work, plus the time of the wait for a free slot.
   gint64 processing = 0;
 };
