@@ -1,4 +1,4 @@
-// Runs each algorithm behind the interface Runner.
+// Implements the interface Runner for each algorithm.
 #include <utility>
 
 #include "core/algorithm.hpp"
@@ -10,21 +10,22 @@ namespace {
 
 // The additional results of the algorithm with parameters P.
 template <class P>
-constexpr AlgorithmOutputs kOutputs = {};
+constexpr AlgorithmOutputs kAdditionalOutputs = {};
 template <>
-constexpr AlgorithmOutputs kOutputs<CcLabelParams> = {.regions = true, .runs = true};
+constexpr AlgorithmOutputs kAdditionalOutputs<CcLabelParams> = {.regions = true, .runs = true};
 template <>
-constexpr AlgorithmOutputs kOutputs<GraphCutBgParams> = {.foreground = true};
+constexpr AlgorithmOutputs kAdditionalOutputs<GraphCutBgParams> = {.foreground = true};
 template <>
-constexpr AlgorithmOutputs kOutputs<SlicParams> = {.regions = true, .moments = true};
+constexpr AlgorithmOutputs kAdditionalOutputs<SlicParams> = {.regions = true, .moments = true};
 
-// A parameter name that several algorithms share has the same meaning in all of them.
+// Runs one algorithm whose parameters have the type P. If several algorithms have a parameter of
+// the same name, it has the same meaning in all of them.
 template <class P>
 class AlgorithmRunner final : public Runner {
  public:
   explicit AlgorithmRunner(std::unique_ptr<Algorithm<P>> algorithm)
       : algorithm_(std::move(algorithm)) {}
-  AlgorithmOutputs outputs() const override { return kOutputs<P>; }
+  AlgorithmOutputs outputs() const override { return kAdditionalOutputs<P>; }
   std::span<const Field> fields() const override { return fields_of(P{}); }
   Value get(const Field& field) const override { return field.get(&params_); }
   void set(const Field& field, std::string_view text) override {
@@ -45,16 +46,16 @@ class AlgorithmRunner final : public Runner {
                                    " values, but the library accepts at most one; the GStreamer "
                                    "element accepts more");
     expects_output(setup, output_of(params_));
-    out_ = setup.out;
+    output_layout_ = setup.out;
     algorithm_->prepare(params_);
     algorithm_->configure(setup);
   }
-  void enqueue(const FrameTask& job, Queue& queue) override {
-    algorithm_->enqueue(job, params_, queue);
+  void enqueue(const FrameTask& task, Queue& queue) override {
+    algorithm_->enqueue(task, params_, queue);
   }
   void check_capacity(uint32_t total) const override {
-    if constexpr (requires { label_capacity(params_, total, out_); })
-      label_capacity(params_, total, out_);
+    if constexpr (requires { label_capacity(params_, total, output_layout_); })
+      label_capacity(params_, total, output_layout_);
   }
   void reset() override { algorithm_->reset(); }
 
@@ -66,7 +67,7 @@ class AlgorithmRunner final : public Runner {
 
   const std::unique_ptr<Algorithm<P>> algorithm_;
   P params_;
-  Layout out_;  // of the output picture, if there is one
+  Layout output_layout_;  // layout of the output picture, if there is one
 };
 
 template <class P>
@@ -81,18 +82,18 @@ std::unique_ptr<Runner> make_algorithm_runner(const std::shared_ptr<Backend>& ba
 
 }  // namespace
 
-// The list of algorithms is in meson.build: REGIONS_ALGORITHMS is X(cclabel) X(regionoverlay) …
-// The namespace of each name contains its parameters: cclabel::Params.
+// meson.build defines REGIONS_ALGORITHMS as a list of macro calls: X(cclabel) X(regionoverlay) …
+// Each algorithm has a namespace of the same name, which contains its parameters: cclabel::Params.
 std::unique_ptr<Runner> make_runner(const std::string& algorithm,
                                     const std::shared_ptr<Backend>& backend) {
   const Backend::Entry entry(*backend);
-  std::string known;
+  std::string known_names;
 #define X(name)                                                                \
   if (algorithm == #name) return make_algorithm_runner<name::Params>(backend); \
-  known += std::string(known.empty() ? "" : ", ") + #name;
+  known_names += std::string(known_names.empty() ? "" : ", ") + #name;
   REGIONS_ALGORITHMS
 #undef X
-  throw InputError("unknown algorithm '" + algorithm + "'; expected one of " + known);
+  throw InputError("unknown algorithm '" + algorithm + "'; expected one of " + known_names);
 }
 
 }  // namespace regions

@@ -1,4 +1,4 @@
-// Runs one algorithm on one device, frame by frame.
+// Implements Filter, which runs one algorithm on one device, frame by frame.
 #include "library/filter.hpp"
 
 #include <algorithm>
@@ -15,7 +15,8 @@ namespace {
 
 constexpr int64_t kMaxDevices = 256;  // more than any driver supports
 
-int64_t number_of(const std::string& text) {
+// Returns -1 if the text is not a whole number.
+int64_t parse_number(const std::string& text) {
   int64_t number = -1;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   return error == std::errc() && end == text.data() + text.size() ? number : -1;
@@ -28,7 +29,7 @@ std::string unknown_device(const std::string& device) {
 
 std::shared_ptr<Backend> open_cuda(const std::string& device) {
   const std::string prefix = "cuda:";
-  const int64_t ordinal = device == "cuda" ? 0 : number_of(device.substr(prefix.size()));
+  const int64_t ordinal = device == "cuda" ? 0 : parse_number(device.substr(prefix.size()));
   expects(ordinal >= 0 && ordinal < kMaxDevices, unknown_device(device));
 #if REGIONS_CUDA
   return make_cuda_backend(static_cast<int>(ordinal));
@@ -40,7 +41,8 @@ std::shared_ptr<Backend> open_cuda(const std::string& device) {
 
 }  // namespace
 
-// The interface's structures have the layout of the internal ones.
+// The structures of the C interface must have the same memory layout as the internal structures,
+// because the functions below convert between them by reinterpret_cast.
 static_assert(sizeof(RegionsRegion) == sizeof(Region) && alignof(RegionsRegion) == alignof(Region));
 static_assert(offsetof(RegionsRegion, area) == offsetof(Region, area) &&
               offsetof(RegionsRegion, first_x) == offsetof(Region, first_x) &&
@@ -58,8 +60,8 @@ std::shared_ptr<Backend> open_backend(const std::string& device, int threads) {
 #if REGIONS_CUDA
   try {
     if (cuda_device_count() > 0) return make_cuda_backend();
-  } catch (const DeviceError&) {  // the CPU replaces a device that does not work
-  } catch (const MemoryError&) {  // or that lacks memory
+  } catch (const DeviceError&) {  // falls back to the CPU if the device does not work
+  } catch (const MemoryError&) {  // falls back to the CPU if the device lacks memory
   }
 #endif
   return make_cpu_backend(threads);
@@ -77,7 +79,9 @@ Filter::Filter(const std::string& algorithm, const std::string& device, int thre
 Filter::~Filter() {
   const Backend::Entry entry(*backend_);
   queue_.reset();
-  for (Block* block : {&in_, &out_, &mask_, &labels_, &foreground_}) *block = {};
+  for (Block* block : {&accessible_in_, &accessible_out_, &accessible_mask_, &accessible_labels_,
+                       &accessible_foreground_})
+    *block = {};
   records_ = {};
 }
 
@@ -89,7 +93,7 @@ void Filter::set(const std::string& name, const std::string& value) {
 
 const std::string& Filter::get(const std::string& name) {
   const Field& field = find(runner_->fields(), name);
-  return text_ = to_text(field, runner_->get(field));
+  return returned_text_ = to_text(field, runner_->get(field));
 }
 
 void Filter::reset() {
@@ -100,8 +104,8 @@ void Filter::reset() {
 bool Filter::FrameFormat::operator==(const FrameFormat& other) const {
   return size.width == other.size.width && size.height == other.size.height &&
          color.matrix == other.color.matrix && color.full_range == other.color.full_range &&
-         in == other.in && out == other.out && mask == other.mask && borders == other.borders &&
-         runs == other.runs;
+         in == other.in && out == other.out && mask == other.mask &&
+         has_borders == other.has_borders && max_runs == other.max_runs;
 }
 
 void Filter::configure(const FrameFormat& format) {
@@ -114,16 +118,17 @@ void Filter::configure(const FrameFormat& format) {
   if (format.out) setup.out = layout_of(*format.out);
   setup.has_mask = format.mask.has_value();
   if (format.mask) setup.mask = layout_of(*format.mask);
-  setup.has_borders = format.borders;
-  setup.max_runs = format.runs;
+  setup.has_borders = format.has_borders;
+  setup.max_runs = format.max_runs;
   runner_->configure(setup);
   max_regions_ = setup.max_regions;
-  records_ = RegionRecords(*backend_, max_regions_, runner_->outputs().moments, format.borders,
-                           format.runs);
+  records_ = RegionRecords(*backend_, max_regions_, runner_->outputs().moments, format.has_borders,
+                           format.max_runs);
   format_ = format;
 }
 
-// The picture itself, or a picture of the same format in `block` if the backend cannot access it.
+// Returns the picture itself if the backend can access it. Otherwise returns an uninitialised
+// picture of the same format in `block`.
 Frame Filter::accessible_frame(const Frame& picture, Block& block) {
   if (picture.empty() || picture.memory == backend_->memory()) return picture;
   expects(backend_->memory() == Memory::device, [] {
@@ -164,25 +169,26 @@ void Filter::process(RegionsFrame& frame) {
 
 // Copies the pictures to the device, runs the algorithm, copies the results back, and waits.
 void Filter::run_algorithm(const Pictures& pictures, const RegionsFrame& frame) {
-  const Frame in = upload(pictures.in, in_);
-  const Frame out = pictures.draws_in_place() ? in : accessible_frame(pictures.out, out_);
-  const Frame labels = accessible_frame(pictures.labels, labels_);
-  const Frame foreground = accessible_frame(pictures.foreground, foreground_);
-  FrameTask job;
-  job.in = in;
-  job.out = out;
-  if (!pictures.mask.empty()) job.mask = upload(pictures.mask, mask_);
-  if (!labels.empty()) job.labels = labels.plane_as<uint32_t>(0, in.width, in.height);
-  if (!foreground.empty()) job.foreground = foreground.plane_as<uint8_t>(0, in.width, in.height);
+  const Frame in = upload(pictures.in, accessible_in_);
+  const Frame out =
+      pictures.draws_in_place() ? in : accessible_frame(pictures.out, accessible_out_);
+  const Frame labels = accessible_frame(pictures.labels, accessible_labels_);
+  const Frame foreground = accessible_frame(pictures.foreground, accessible_foreground_);
+  FrameTask task;
+  task.in = in;
+  task.out = out;
+  if (!pictures.mask.empty()) task.mask = upload(pictures.mask, accessible_mask_);
+  if (!labels.empty()) task.labels = labels.plane_as<uint32_t>(0, in.width, in.height);
+  if (!foreground.empty()) task.foreground = foreground.plane_as<uint8_t>(0, in.width, in.height);
   RegionTable table = records_.table();
   table.occluded_tracks = nullptr;  // the library reports regions only, not occluded tracks
-  if (runner_->outputs().regions) job.table = table;
-  if (!frame.moments) job.table.moments = nullptr;
-  job.attached = reinterpret_cast<const Region*>(frame.attached);
-  job.attached_count = std::min(frame.attached_count, max_regions_);
+  if (runner_->outputs().regions) task.table = table;
+  if (!frame.moments) task.table.moments = nullptr;
+  task.attached = reinterpret_cast<const Region*>(frame.attached);
+  task.attached_count = std::min(frame.attached_count, max_regions_);
 
   try {
-    runner_->enqueue(job, *queue_);
+    runner_->enqueue(task, *queue_);
     copy(labels, pictures.labels);
     copy(foreground, pictures.foreground);
     copy(out, pictures.out);

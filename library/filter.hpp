@@ -1,4 +1,5 @@
-// Implements the C interface: runs one algorithm on one device, frame by frame.
+// Declares Filter, the implementation of the C interface. A filter runs one algorithm on one
+// device.
 #pragma once
 
 #include <memory>
@@ -33,7 +34,7 @@ class Runner {
   virtual void set(const Field& field, std::string_view text) = 0;
   // Adds the values that follow from the parameters to `setup`, then configures the algorithm.
   virtual void configure(Setup& setup) = 0;
-  virtual void enqueue(const FrameTask& job, Queue& queue) = 0;
+  virtual void enqueue(const FrameTask& task, Queue& queue) = 0;
   // Throws InputError if the parameters do not allow a frame with `total` regions.
   virtual void check_capacity(uint32_t total) const = 0;
   virtual void reset() = 0;
@@ -51,14 +52,16 @@ std::shared_ptr<Backend> open_backend(const std::string& device, int threads);
 struct Pictures {
   Frame in, mask, out, labels, foreground;
 
-  // These throw InputError. The constructor checks each picture alone. expect_suitable() checks
-  // that the members fit each other and that the algorithm produces the requested outputs.
+  // These two functions throw InputError. The constructor checks each picture alone.
+  // expect_suitable() checks that the pictures fit each other and that the algorithm produces the
+  // requested outputs.
   explicit Pictures(const RegionsFrame& frame);
   void expect_suitable(const RegionsFrame& frame, const AlgorithmOutputs& outputs) const;
 
   bool draws_in_place() const { return in.plane[0] == out.plane[0]; }
 };
 
+// An algorithm on its device, with the state of earlier frames: the object behind a RegionsFilter.
 class Filter {
  public:
   Filter(const std::string& algorithm, const std::string& device, int threads);
@@ -71,31 +74,35 @@ class Filter {
   void reset();
 
  private:
-  // Properties that consecutive frames share. A frame that differs needs a new configure().
+  // Properties that consecutive frames share. If a frame has other properties, the filter calls
+  // configure() again.
   struct FrameFormat {
     Size size;
     Colorimetry color;
     PixelFormat in = PixelFormat::gray8;
     std::optional<PixelFormat> out, mask;
-    bool borders = false;
-    uint32_t runs = 0;
+    bool has_borders = false;
+    uint32_t max_runs = 0;
     bool operator==(const FrameFormat& other) const;
   };
   void configure(const FrameFormat& format);
   void run_algorithm(const Pictures& pictures, const RegionsFrame& frame);
   Frame accessible_frame(const Frame& picture, Block& block);
   Frame upload(const Frame& picture, Block& block);
-  void copy(const Frame& from, const Frame& to);  // does nothing if both are the same picture
+  void copy(const Frame& from, const Frame& to);  // does nothing for the same picture
   void copy_records(RegionsFrame& frame) const;
 
   const std::shared_ptr<Backend> backend_;
   const std::unique_ptr<Runner> runner_;
   std::unique_ptr<Queue> queue_;
   const std::string device_;
-  std::string text_;  // the value that get() returned last
+  std::string returned_text_;  // the text that get() returned last
 
-  std::optional<FrameFormat> format_;  // of the last configure(); empty: the next frame configures
-  Block in_, out_, mask_, labels_, foreground_;  // copies of pictures in other memory
+  // The format of the last configure(). If it is empty, the next frame calls configure().
+  std::optional<FrameFormat> format_;
+  // Memory for copies of the pictures that the backend cannot access directly.
+  Block accessible_in_, accessible_out_, accessible_mask_, accessible_labels_,
+      accessible_foreground_;
   RegionRecords records_;
   uint32_t max_regions_ = 0;
 };

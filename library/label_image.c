@@ -15,12 +15,12 @@
 
 enum { MAX_REGIONS = 4096 };
 
-static int fail(const char* what, const char* why) {
-  fprintf(stderr, "label_image: %s: %s\n", what, why);
+static int fail(const char* subject, const char* reason) {
+  fprintf(stderr, "label_image: %s: %s\n", subject, reason);
   return 1;
 }
 
-/* Reads a number of the header after white space and comments. Returns -1 if it finds none. */
+/* Skips white space and comments, then reads a number. Returns -1 if no number follows. */
 static int header_number(FILE* file) {
   int c = fgetc(file), number = 0, digits = 0;
   while (c == '#' || c == ' ' || c == '\t' || c == '\n' || c == '\r') {
@@ -42,18 +42,18 @@ static RegionsPicture read_picture(const char* name) {
   picture = none;
   FILE* file = fopen(name, "rb");
   if (!file) return none;
-  const int p = fgetc(file), kind = fgetc(file);
+  const int letter = fgetc(file), kind = fgetc(file);
   const int width = header_number(file), height = header_number(file), max = header_number(file);
-  if (p == 'P' && (kind == '5' || kind == '6') && width > 0 && width <= 65535 && height > 0 &&
+  if (letter == 'P' && (kind == '5' || kind == '6') && width > 0 && width <= 65535 && height > 0 &&
       height <= 65535 && max == 255) {
-    const size_t row = (size_t)width * (kind == '5' ? 1 : 3);
-    void* pixels = malloc(row * (size_t)height);
-    if (pixels && fread(pixels, row, (size_t)height, file) == (size_t)height) {
+    const size_t row_bytes = (size_t)width * (kind == '5' ? 1 : 3);
+    void* pixels = malloc(row_bytes * (size_t)height);
+    if (pixels && fread(pixels, row_bytes, (size_t)height, file) == (size_t)height) {
       picture.format = kind == '5' ? "GRAY8" : "RGB";
       picture.width = width;
       picture.height = height;
       picture.plane[0] = pixels;
-      picture.pitch[0] = (ptrdiff_t)row;
+      picture.pitch[0] = (ptrdiff_t)row_bytes;
     } else {
       free(pixels);
     }
@@ -62,7 +62,7 @@ static RegionsPicture read_picture(const char* name) {
   return picture;
 }
 
-/* A PGM stores the high byte of a sample first. */
+/* Writes the labels as a PGM, which stores the high byte of a sample first. */
 static int write_labels(const char* name, const uint32_t* labels, int width, int height) {
   FILE* file = fopen(name, "wb");
   if (!file) return fail(name, "cannot be written");
@@ -106,24 +106,24 @@ static int label(RegionsFilter* filter, RegionsPicture in, const char* out) {
   return status;
 }
 
-int main(int count, char** words) {
+int main(int count, char** arguments) {
   if (count < 2) return fail("usage", "label_image IN.pgm [OUT.pgm [PROPERTY=VALUE...]]");
-  RegionsPicture in = read_picture(words[1]);
+  RegionsPicture in = read_picture(arguments[1]);
   if (!in.plane[0])
-    return fail(words[1], "cannot be read as a binary PGM or PPM with 8 bits per sample");
+    return fail(arguments[1], "cannot be read as a binary PGM or PPM with 8 bits per sample");
   RegionsFilter* filter = regions_open("cclabel", "auto", 0);
   int status = 0;
   if (!filter || regions_set(filter, "output", "none") != REGIONS_OK) {
     status = fail("cclabel", regions_error());
   }
   for (int i = 3; i < count && !status; ++i) {
-    char* value = strchr(words[i], '=');
+    char* value = strchr(arguments[i], '=');
     if (value) *value++ = '\0';
-    if (!value || regions_set(filter, words[i], value) != REGIONS_OK) {
-      status = fail(words[i], value ? regions_error() : "expected PROPERTY=VALUE");
+    if (!value || regions_set(filter, arguments[i], value) != REGIONS_OK) {
+      status = fail(arguments[i], value ? regions_error() : "expected PROPERTY=VALUE");
     }
   }
-  if (!status) status = label(filter, in, count > 2 ? words[2] : NULL);
+  if (!status) status = label(filter, in, count > 2 ? arguments[2] : NULL);
   regions_close(filter);
   free(in.plane[0]);
   return status;

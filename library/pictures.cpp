@@ -1,4 +1,4 @@
-// Reads and checks the pictures that the caller passed.
+// Reads and checks the pictures that the caller of the C interface passed.
 #include <string>
 #include <utility>
 
@@ -8,7 +8,7 @@ namespace regions {
 namespace {
 
 constexpr int kMinHdHeight = 720;  // pixels; pictures with fewer rows default to BT.601
-constexpr int kMaxSide = 65535;    // pixels
+constexpr int kMaxSide = 65535;    // largest width and height (pixels)
 
 Colorimetry color_of(const RegionsPicture& picture, const Layout& layout) {
   if (layout.model != ColorModel::yuv) return {};
@@ -31,7 +31,7 @@ Colorimetry color_of(const RegionsPicture& picture, const Layout& layout) {
   return {picture.height < kMinHdHeight ? YuvMatrix::bt601 : YuvMatrix::bt709, false};
 }
 
-// The picture as a frame, which is empty if the caller left the picture out.
+// Converts the picture to a frame. The frame is empty if the caller passed no picture.
 Frame frame_of(const RegionsPicture& picture, const std::string& name) {
   Frame frame;
   if (!picture.plane[0]) return frame;
@@ -74,7 +74,7 @@ void expect_format(const Frame& frame, PixelFormat format, const char* name) {
   });
 }
 
-// A picture that is processed in place must be the same in `in` and `out`.
+// For processing in place, `in` and `out` must be the same picture in every respect.
 void expect_same_layout(const Frame& in, const Frame& out) {
   bool is_same = in.layout.format == out.layout.format && in.memory == out.memory;
   for (int p = 0; is_same && p < in.layout.planes; ++p) {
@@ -85,7 +85,7 @@ void expect_same_layout(const Frame& in, const Frame& out) {
           "work in place, set out = in");
 }
 
-// A program that was compiled with another version of regions.h passes another size.
+// A program that was compiled with another version of regions.h passes another structure size.
 void expect_frame_size(const RegionsFrame& frame) {
   expects(frame.size != 0,
           "frame.size is 0; initialise the frame with RegionsFrame frame = REGIONS_FRAME_INIT");

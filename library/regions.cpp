@@ -1,4 +1,4 @@
-// The C interface. Converts exceptions to a status and an error text.
+// Implements the functions of the C interface. Exceptions become a status and an error text.
 #include "library/regions.h"
 
 #include <unistd.h>
@@ -15,8 +15,8 @@ struct RegionsFilter {
 
 namespace {
 
-// Has no constructor and no destructor: it can be read until the thread ends, and writing it does
-// not allocate.
+// An array instead of a std::string, because it has no destructor and never allocates. The caller
+// can therefore read it until the thread ends.
 thread_local char last_error[1024] = "no call of this thread has failed";
 
 RegionsStatus store_error(RegionsStatus status, const char* text) {
@@ -26,7 +26,7 @@ RegionsStatus store_error(RegionsStatus status, const char* text) {
   return status;
 }
 
-// Runs `call`. Returns its status and stores the text of an error.
+// Runs `call` and returns its status. If it throws, stores the error text for regions_error().
 template <class Call>
 RegionsStatus guarded(Call call) {
   try {

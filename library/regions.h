@@ -59,7 +59,7 @@ typedef enum {
   REGIONS_COLOR_BT2020_FULL
 } RegionsColor;
 
-/* A picture in memory of the caller. It counts as left out if plane[0] is null. */
+/* A picture in memory of the caller. If plane[0] is null, the picture is absent. */
 typedef struct {
   const char* format;   /* name as in GStreamer caps, such as "GRAY8", "NV12" or "RGB"; label maps
                            have "U32_LE" */
@@ -76,12 +76,12 @@ typedef struct {
   uint32_t id;              /* label in this frame, 1..total, in raster order of first pixels */
   uint32_t track;           /* number that a region keeps from frame to frame; else equal to id */
   int32_t first_x, first_y; /* the region's first pixel in raster order */
-  int32_t left, top, right, bottom; /* bounding box; right and bottom are inside */
-  int32_t first_z, front, back;     /* always 0; slice numbers in volumes */
-  uint32_t layer;                   /* always 0; index in a list of thresholds */
+  int32_t left, top, right, bottom; /* bounding box; right and bottom are inclusive */
+  int32_t first_z, front, back;     /* slice numbers in volumes; always 0 in this library */
+  uint32_t layer;                   /* index in a list of thresholds; always 0 in this library */
   uint64_t area;                    /* number of pixels */
   uint64_t sum_x, sum_y;            /* sums of the pixels' coordinates; centroid_x = sum_x / area */
-  uint64_t sum_z;                   /* always 0 */
+  uint64_t sum_z;                   /* sum of slice numbers; always 0 in this library */
   uint64_t sum_value[3];            /* sums of each stored component: gray; Y, U, V; or R, G, B */
 } RegionsRegion;
 
@@ -98,11 +98,11 @@ typedef struct {
 
 /* A run: consecutive pixels of one region in one row. */
 typedef struct {
-  uint32_t id, x, y, width; /* the region's id; the first pixel; the number of pixels */
+  uint32_t id, x, y, width; /* the region's id; x and y of the first pixel; number of pixels */
 } RegionsRun;
 
-/* The inputs and outputs of regions_process(). Initialise a frame with REGIONS_FRAME_INIT. Leave
- * the members zero that you do not need. All pictures but `mask` must have the size of `in`. */
+/* The inputs and outputs of regions_process(). Initialise a frame with REGIONS_FRAME_INIT. Members
+ * that you do not need stay zero. All pictures except `mask` must have the size of `in`. */
 typedef struct {
   size_t size;           /* sizeof(RegionsFrame), checked; later versions add members at the end */
   RegionsPicture in;     /* read: the input picture, required */
@@ -110,16 +110,16 @@ typedef struct {
                             same picture as `in`; must be zero with output=none */
   RegionsPicture labels; /* written, U32_LE: the region's id at each pixel, 0 in the background
                             (cclabel, slicsuperpixel) */
-  RegionsPicture foreground; /* written, GRAY8: 255 in the foreground, else 0 (graphcutbg) */
-  RegionsPicture mask;       /* read, GRAY8, GRAY16_LE or U32_LE: the mask for source=mask and
-                                source=both, and the mask that regionoverlay draws; any size, but
-                                cclabel requires the size of `in` */
-  RegionsRegion* regions;    /* written, [capacity]: regions in order of ids; more than `capacity`
-                                or than the property `max-regions` are left out (cclabel,
-                                slicsuperpixel) */
-  uint32_t capacity;         /* number of elements in `regions`, 0 if `regions` is null */
-  uint32_t count;            /* written: number of elements written to `regions` */
-  uint32_t total;            /* written: number of regions in the picture */
+  RegionsPicture foreground;     /* written, GRAY8: 255 in the foreground, else 0 (graphcutbg) */
+  RegionsPicture mask;           /* read, GRAY8, GRAY16_LE or U32_LE: the mask for source=mask and
+                                    source=both, and the mask that regionoverlay draws; any size, but
+                                    cclabel requires the size of `in` */
+  RegionsRegion* regions;        /* written, [capacity]: the first regions in order of ids, at most
+                                    `capacity` and at most the property `max-regions` (cclabel,
+                                    slicsuperpixel) */
+  uint32_t capacity;             /* number of elements in `regions`, 0 if `regions` is null */
+  uint32_t count;                /* written: number of elements written to `regions` */
+  uint32_t total;                /* written: number of regions in the picture */
   const RegionsRegion* attached; /* read, [attached_count]: regions that regionoverlay draws */
   uint32_t attached_count;       /* number of elements in `attached`; the first 65536 are drawn */
   RegionsMoments* moments;       /* written, [capacity]: moments of the regions in `regions`
@@ -127,9 +127,9 @@ typedef struct {
   RegionsBorder* borders;  /* written, [3 * capacity]: borders between the regions in `regions`, in
                               order of ids; this size is always sufficient (slicsuperpixel) */
   uint32_t border_count;   /* written: number of elements written to `borders` */
-  RegionsRun* runs;        /* written, [run_capacity]: pixels of the regions in `regions`, in order
-                              of id, then y, then x; if there are more than `run_capacity` runs,
-                              the first runs in raster order (cclabel) */
+  RegionsRun* runs;        /* written, [run_capacity]: runs of the regions in `regions`, sorted by
+                              id, then y, then x; if there are more than `run_capacity` runs, only
+                              the first runs in raster order are written (cclabel) */
   uint32_t run_capacity;   /* number of elements in `runs`; a change resets the filter */
   uint32_t run_count;      /* written: number of elements written to `runs` */
   uint32_t runs_truncated; /* written: 1 if the picture has more than `run_capacity` runs, else 0 */
@@ -137,11 +137,11 @@ typedef struct {
 
 /* The initial value of a RegionsFrame: `size` is set, all other members are zero. */
 #ifdef __cplusplus
-#define REGIONS_FRAME_INIT        \
-  ([] {                           \
-    RegionsFrame first_ = {};     \
-    first_.size = sizeof(first_); \
-    return first_;                \
+#define REGIONS_FRAME_INIT            \
+  ([] {                               \
+    RegionsFrame initial_ = {};       \
+    initial_.size = sizeof(initial_); \
+    return initial_;                  \
   }())
 #else
 #define REGIONS_FRAME_INIT \

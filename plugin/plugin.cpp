@@ -5,20 +5,22 @@
 #include "plugin/metadata/region_meta.hpp"
 
 namespace regions {
-// REGIONS_ALGORITHMS is the list in meson.build: X(cclabel) X(regionoverlay) …
+// meson.build defines REGIONS_ALGORITHMS as a list of macro calls: X(cclabel) X(regionoverlay) …
 #define X(name) const ElementSpec& name##_element();
 REGIONS_ALGORITHMS
 #undef X
 }  // namespace regions
 
-// Also runs in the plugin scanner, so it does not initialize CUDA.
+// Called when GStreamer loads the plugin. GStreamer's plugin scanner calls it too, so it must not
+// initialise CUDA.
 static gboolean plugin_init(GstPlugin* plugin) {
   regions::register_region_meta();
-  gboolean all = TRUE;
-#define X(name) all = regions::register_element(plugin, regions::name##_element()) && all;
+  gboolean are_registered = TRUE;
+#define X(name) \
+  are_registered = regions::register_element(plugin, regions::name##_element()) && are_registered;
   REGIONS_ALGORITHMS
 #undef X
-  return all;
+  return are_registered;
 }
 
 GST_PLUGIN_DEFINE(GST_VERSION_MAJOR, GST_VERSION_MINOR, regions,

@@ -1,4 +1,5 @@
-// Converts elements to numbers of distinct values, or to ranks among thresholds.
+// Replaces the elements of arrays by numbers that identify their values, or by the number of
+// thresholds that they reach. Also contains other passes over all elements.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -10,16 +11,17 @@
 namespace regions::python {
 namespace {
 
-constexpr uint32_t kMaxValues = 1 << 24;
+constexpr uint32_t kMaxDistinctValues = 1 << 24;
 
-std::string nan_at(int row, int column) {
+std::string nan_error_at(int row, int column) {
   return "NaN at row " + std::to_string(row) + ", column " + std::to_string(column) +
          "; without threshold, the image must not contain NaN";
 }
 
+// Returns the number of each element's value. Stores the number of distinct values in `count`.
 template <class T>
-std::vector<uint32_t> number(const Voxels& voxels, uint32_t& count) {
-  std::unordered_map<T, uint32_t> known;  // -0.0 == 0.0, with equal hashes
+std::vector<uint32_t> number_elements(const Voxels& voxels, uint32_t& count) {
+  std::unordered_map<T, uint32_t> number_of_value;  // -0.0 and 0.0 are equal and have equal hashes
   std::vector<uint32_t> numbers(voxels.slice.area() * static_cast<size_t>(voxels.slices));
   uint32_t* out = numbers.data();
   for (int y = 0; y < voxels.rows(); ++y) {
@@ -29,39 +31,41 @@ std::vector<uint32_t> number(const Voxels& voxels, uint32_t& count) {
         *out = out[-1];
         continue;
       }
-      if (row[x] != row[x]) throw InputError(nan_at(y, x));
-      *out = known.try_emplace(row[x], static_cast<uint32_t>(known.size())).first->second;
+      if (row[x] != row[x]) throw InputError(nan_error_at(y, x));
+      *out = number_of_value.try_emplace(row[x], static_cast<uint32_t>(number_of_value.size()))
+                 .first->second;
     }
-    expects(known.size() <= kMaxValues, "the image has more than " + std::to_string(kMaxValues) +
-                                            " distinct values; pass threshold");
+    expects(number_of_value.size() <= kMaxDistinctValues, "the image has more than " +
+                                                              std::to_string(kMaxDistinctValues) +
+                                                              " distinct values; pass threshold");
   }
-  count = static_cast<uint32_t>(known.size());
+  count = static_cast<uint32_t>(number_of_value.size());
   return numbers;
 }
 
-// Adds 1 to the rank of each element that reaches the threshold. Compares like NumPy:
-// floating-point values in the array's precision, integers exactly.
+// Adds 1 to the rank of each element that is at least the threshold. The comparison is the same as
+// in NumPy: floating-point values in the array's precision, integers exactly.
 template <class T>
-void raise_ranks(const T* row, int width, double threshold, uint8_t* rank) {
-  T level = static_cast<T>(0);
+void raise_ranks(const T* row, int width, double threshold, uint8_t* ranks) {
+  T lowest = static_cast<T>(0);  // the lowest value that reaches the threshold
   if constexpr (std::is_integral_v<T>) {
     const double min_value = std::ceil(threshold);
     if (min_value >= std::ldexp(1.0, std::numeric_limits<T>::digits)) return;
-    level = min_value <= static_cast<double>(std::numeric_limits<T>::min())
-                ? std::numeric_limits<T>::min()
-                : static_cast<T>(min_value);
+    lowest = min_value <= static_cast<double>(std::numeric_limits<T>::min())
+                 ? std::numeric_limits<T>::min()
+                 : static_cast<T>(min_value);
   } else {
-    level = static_cast<T>(threshold);
+    lowest = static_cast<T>(threshold);
   }
-  for (int x = 0; x < width; ++x) rank[x] += row[x] >= level;
+  for (int x = 0; x < width; ++x) ranks[x] += row[x] >= lowest;
 }
 
 }  // namespace
 
 OwnedPicture number_values(const Voxels& voxels) {
   uint32_t count = 0;
-  const std::vector<uint32_t> numbers =
-      with_type(voxels.type, [&](auto type) { return number<decltype(type)>(voxels, count); });
+  const std::vector<uint32_t> numbers = with_type(
+      voxels.type, [&](auto type) { return number_elements<decltype(type)>(voxels, count); });
   const size_t bytes = count <= 1 << 16 ? 2 : 3;
   OwnedPicture picture{std::vector<std::byte>(numbers.size() * bytes),
                        bytes == 2 ? PixelFormat::gray16 : PixelFormat::rgb};
@@ -82,9 +86,9 @@ bool is_mask(const Voxels& voxels) {
       const auto* first = std::find_if(row, end, [](uint8_t v) { return v != 0; });
       if (first != end) value = *first;
     }
-    uint8_t others = 0;
-    for (const auto* v = row; v != end; ++v) others |= (*v != 0) & (*v != value);
-    if (others) return false;
+    uint8_t has_other_value = 0;
+    for (const auto* v = row; v != end; ++v) has_other_value |= (*v != 0) & (*v != value);
+    if (has_other_value) return false;
   }
   return true;
 }
@@ -94,9 +98,9 @@ bool is_blank(const Voxels& voxels) {
       static_cast<size_t>(voxels.slice.width) * static_cast<size_t>(voxels.element_bytes());
   for (int y = 0; y < voxels.rows(); ++y) {
     const auto* row = reinterpret_cast<const uint8_t*>(voxels.row(y));
-    uint8_t set = 0;
-    for (size_t i = 0; i < bytes; ++i) set |= row[i];
-    if (set != 0) return false;
+    uint8_t bits = 0;
+    for (size_t i = 0; i < bytes; ++i) bits |= row[i];
+    if (bits != 0) return false;
   }
   return true;
 }
@@ -119,19 +123,19 @@ OwnedPicture rank_values(const Voxels& voxels, std::span<const double> threshold
 
 uint32_t remove_background(const Voxels& voxels, const void* background, int32_t* labels,
                            uint32_t count) {
-  std::vector<int32_t> number(size_t{count} + 1);
-  int32_t seen = 0, remaining = 0;
+  std::vector<int32_t> new_label(size_t{count} + 1);  // [old label]
+  int32_t max_seen = 0, remaining = 0;
   with_type(voxels.type, [&](auto type) {
     using T = decltype(type);
     const T value = *static_cast<const T*>(background);
     for (int y = 0; y < voxels.rows(); ++y) {
       const T* row = reinterpret_cast<const T*>(voxels.row(y));
       for (int x = 0; x < voxels.slice.width; ++x, ++labels) {
-        if (*labels > seen) {
-          seen = *labels;
-          number[static_cast<size_t>(seen)] = row[x] == value ? 0 : ++remaining;
+        if (*labels > max_seen) {  // the first element of a region
+          max_seen = *labels;
+          new_label[static_cast<size_t>(max_seen)] = row[x] == value ? 0 : ++remaining;
         }
-        *labels = number[static_cast<size_t>(*labels)];
+        *labels = new_label[static_cast<size_t>(*labels)];
       }
     }
   });

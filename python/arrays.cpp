@@ -1,4 +1,4 @@
-// Converts arrays to frames, and makes label arrays in reused memory.
+// Converts arrays to frames, and makes NumPy arrays for labels in reused memory.
 #include "python/arrays.hpp"
 
 #include <nanobind/stl/vector.h>
@@ -16,6 +16,7 @@
 namespace regions::python {
 namespace {
 
+// Throws InputError if an axis has too few or too many elements.
 void expects_side(size_t side) {
   expects(side >= 1 && side <= kMaxSide, [&] {
     return "an axis has " + std::to_string(side) + " elements, must be 1 to " +
@@ -27,44 +28,47 @@ Memory memory_of(int device_type) {
   return device_type == nb::device::cpu::value ? Memory::host : Memory::device;
 }
 
-constexpr size_t kMaxIdle = 2;  // one array in use by the caller, one for the next result
-constexpr size_t kMaxBytes = size_t{64} << 20;  // larger blocks are not kept
-constexpr size_t kHugePage = size_t{2} << 20;
+constexpr size_t kMaxIdle = 2;  // maximum number of blocks that are kept for reuse
+constexpr size_t kMaxIdleBytes = size_t{64} << 20;  // larger blocks are not kept
+constexpr size_t kHugePageBytes = size_t{2} << 20;  // size of a huge page (Linux)
 
-// The memory of label arrays is reused. The first write to new memory causes a page fault per page,
-// which takes as long as the labelling of a 1920x1080 picture.
+// A block of memory for a label array. Blocks are reused, because the first write to new memory
+// causes a page fault per page. For a 1920x1080 picture, the page faults take as long as the
+// labelling.
 struct LabelMemory {
   void* data;
   size_t bytes;
 };
 
-// Most recently released first. The interpreter's lock guards it. It is never destroyed, because
-// arrays may outlive the module.
+// Returns the blocks that are free for reuse, the most recently released block first. The
+// interpreter's lock guards the list. It is never destroyed, because arrays may outlive the module.
 std::vector<LabelMemory>& idle_memory() {
   static std::vector<LabelMemory>& memory = *new std::vector<LabelMemory>;
   return memory;
 }
 
+// Returns a free block of exactly this size, or allocates one.
 LabelMemory take_memory(size_t bytes) {
   std::vector<LabelMemory>& idle = idle_memory();
   const auto found =
-      std::ranges::find_if(idle, [&](const LabelMemory& one) { return one.bytes == bytes; });
+      std::ranges::find_if(idle, [&](const LabelMemory& block) { return block.bytes == bytes; });
   if (found != idle.end()) {
     const LabelMemory taken = *found;
     idle.erase(found);
     return taken;
   }
   idle.reserve(kMaxIdle + 1);  // so that put_back() does not allocate
-  const size_t rounded = (bytes + kHugePage - 1) / kHugePage * kHugePage;
-  void* data = std::aligned_alloc(kHugePage, rounded);
+  const size_t rounded_bytes = (bytes + kHugePageBytes - 1) / kHugePageBytes * kHugePageBytes;
+  void* data = std::aligned_alloc(kHugePageBytes, rounded_bytes);
   if (!data) throw std::bad_alloc();
-  madvise(data, rounded, MADV_HUGEPAGE);  // has no effect on some systems
+  madvise(data, rounded_bytes, MADV_HUGEPAGE);  // has no effect on some systems
   return {data, bytes};
 }
 
+// Called when a label array is destroyed: keeps its block for reuse or frees it.
 void put_back(void* memory) noexcept {
   const std::unique_ptr<LabelMemory> returned(static_cast<LabelMemory*>(memory));
-  if (returned->bytes > kMaxBytes) return std::free(returned->data);
+  if (returned->bytes > kMaxIdleBytes) return std::free(returned->data);
   std::vector<LabelMemory>& idle = idle_memory();
   idle.insert(idle.begin(), *returned);
   if (idle.size() <= kMaxIdle) return;
@@ -72,7 +76,8 @@ void put_back(void* memory) noexcept {
   idle.pop_back();
 }
 
-// Makes a large array. NumPy allocates small arrays faster.
+// Makes a label array in reused memory. Called for large arrays only, because NumPy allocates small
+// arrays faster.
 nb::ndarray<nb::numpy, int32_t> empty_labels(const std::vector<size_t>& shape) {
   size_t bytes = sizeof(int32_t);
   for (const size_t side : shape) bytes *= side;
@@ -89,16 +94,18 @@ Voxels::Voxels(const AnyArray& array)
              {array.shape_ptr(), array.ndim()}, {array.stride_ptr(), array.ndim()},
              memory_of(array.device_type())) {}
 
-Voxels::Voxels(const std::byte* first, nb::dlpack::dtype element, std::span<const int64_t> shape,
-               std::span<const int64_t> strides, Memory where)
-    : data(first), type(element), memory(where) {
+Voxels::Voxels(const std::byte* first_element, nb::dlpack::dtype element_type,
+               std::span<const int64_t> shape, std::span<const int64_t> strides,
+               Memory array_memory)
+    : data(first_element), type(element_type), memory(array_memory) {
   expects(shape.size() == 2 || shape.size() == 3, [&] {
     return "an array has " + std::to_string(shape.size()) +
            " axes, must have 2 (a picture) or 3 (a volume)";
   });
-  const size_t y = shape.size() - 2, x = shape.size() - 1;
+  const size_t y_axis = shape.size() - 2, x_axis = shape.size() - 1;
   const auto side_of = [&](size_t axis) { return static_cast<size_t>(shape[axis]); };
-  const size_t height = side_of(y), width = side_of(x), depth = y == 1 ? side_of(0) : 1;
+  const size_t height = side_of(y_axis), width = side_of(x_axis),
+               depth = y_axis == 1 ? side_of(0) : 1;
   for (const size_t side : {width, height, depth}) expects_side(side);
   expects(depth * height * width <= std::numeric_limits<int32_t>::max(), [&] {
     return "an array has " + std::to_string(depth * height * width) +
@@ -107,10 +114,10 @@ Voxels::Voxels(const std::byte* first, nb::dlpack::dtype element, std::span<cons
   slice = {static_cast<int>(width), static_cast<int>(height)};
   slices = static_cast<int>(depth);
   // The stride of an axis with one element has no meaning.
-  const int64_t to_next_row = height > 1 ? strides[y] : slices > 1 ? strides[0] : slice.width;
-  pitch = to_next_row * element_bytes();
-  expects(strides[x] == 1 || width == 1, "the elements of a row must be contiguous");
-  expects(slices == 1 || strides[0] == to_next_row * slice.height,
+  const int64_t row_stride = height > 1 ? strides[y_axis] : slices > 1 ? strides[0] : slice.width;
+  pitch = row_stride * element_bytes();
+  expects(strides[x_axis] == 1 || width == 1, "the elements of a row must be contiguous");
+  expects(slices == 1 || strides[0] == row_stride * slice.height,
           "the slices of a volume must have no gaps between them");
 }
 

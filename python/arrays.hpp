@@ -1,6 +1,6 @@
 // The array types that the module accepts, and their conversion to pictures. The package's Python
-// code has checked types and shapes before. Here, only the checks that memory safety requires are
-// repeated.
+// code has already checked types and shapes. This file repeats only the checks that memory safety
+// requires.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -24,9 +24,10 @@ template <class... Traits>
 using HostArray = nb::ndarray<nb::device::cpu, Traits...>;
 using ConstLabels = HostArray<const int32_t, nb::c_contig>;
 
-inline constexpr int kMaxSide = 65535;  // pixels, see Setup
+inline constexpr int kMaxSide = 65535;  // maximum length of an axis (elements)
 
-// The elements of a picture or volume. Rows are `pitch` bytes apart; slices follow without a gap.
+// A view of the elements of a picture or volume. Rows are `pitch` bytes apart. Slices follow each
+// other without a gap.
 struct Voxels {
   explicit Voxels(const AnyArray& array);
   // The strides are in elements.
@@ -43,11 +44,12 @@ struct Voxels {
   int rows() const { return slice.height * slices; }
   int element_bytes() const { return type.bits / 8; }
   const std::byte* row(int y) const { return data + y * pitch; }
-  // The slices as frames below each other. The format must have elements of the same size.
+  // Returns a frame with the slices one below another. The format must have elements of the same
+  // size.
   ConstFrame frame(PixelFormat format) const;
 };
 
-// A frame in contiguous memory, without gaps between rows.
+// Returns a frame that refers to contiguous memory, without gaps between rows.
 template <class Byte>
 BasicFrame<Byte> frame_at(Byte* data, PixelFormat format, Size size) {
   BasicFrame<Byte> frame;
@@ -59,12 +61,14 @@ BasicFrame<Byte> frame_at(Byte* data, PixelFormat format, Size size) {
   return frame;
 }
 
-// A picture with 8 or 16 bits per sample: (H, W), or (H, W, 3) or (H, W, 4) with 8 bits.
+// A picture: an array of shape (H, W) with 8 or 16 bits per sample, or of shape (H, W, 3) or (H, W,
+// 4) with 8 bits per sample.
 using Pixels = nb::ndarray<nb::ro, nb::c_contig>;
 enum class ColorOrder : uint8_t { rgb, bgr };
+// Returns a frame that refers to the array.
 ConstFrame picture_of(const Pixels& pixels, ColorOrder order = ColorOrder::rgb);
 
-// Calls f(T{}), where T is the C++ type of the elements.
+// Calls f(T{}), where T is the C++ type that corresponds to `type`.
 template <class F>
 auto with_type(nb::dlpack::dtype type, F f) {
   using Code = nb::dlpack::dtype_code;
@@ -90,14 +94,15 @@ struct OwnedPicture {
   PixelFormat format = PixelFormat::gray8;
 };
 
-// These functions convert arrays of any element type to pictures that cclabel supports. The
-// conversion preserves which elements are equal, or which elements reach a threshold.
+// number_values() and rank_values() convert arrays of any element type to pictures that cclabel
+// supports. number_values() preserves which elements are equal. rank_values() preserves which
+// elements reach each threshold.
 
 // Replaces elements of 4 or 8 bytes by 16 or 24-bit numbers. Distinct values are numbered in order
 // of appearance. Throws InputError for NaN and for more than 2^24 distinct values.
 OwnedPicture number_values(const Voxels& voxels);
 
-// Whether all one-byte elements that are not 0 have the same value.
+// Whether all elements that are not 0 have the same value. Elements must have one byte.
 bool is_mask(const Voxels& voxels);
 
 // Whether all bytes of all elements are 0.
@@ -107,7 +112,8 @@ bool is_blank(const Voxels& voxels);
 OwnedPicture rank_values(const Voxels& voxels, std::span<const double> thresholds);
 
 // Sets the labels of regions whose elements equal `*background` to 0 and renumbers the other
-// regions without gaps. The labels are 1..count in raster order. Returns the new number of regions.
+// regions without gaps. The old labels must be 1..count in raster order. Returns the new number of
+// regions.
 uint32_t remove_background(const Voxels& voxels, const void* background, int32_t* labels,
                            uint32_t count);
 

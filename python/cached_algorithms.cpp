@@ -1,4 +1,4 @@
-// The cache of algorithms, and the handling of worker threads at fork().
+// Implements AlgorithmCache, which also stops the worker threads before fork().
 #include "python/cached_algorithms.hpp"
 
 #include <pthread.h>
@@ -10,7 +10,8 @@
 namespace regions::python {
 namespace {
 
-constexpr size_t kMaxIdle = 4;  // each algorithm holds several times the memory of its pictures
+// Maximum number of idle algorithms. Each one holds several times the memory of its pictures.
+constexpr size_t kMaxIdle = 4;
 
 }  // namespace
 
@@ -34,7 +35,7 @@ AlgorithmCache::Use::Use() {
 AlgorithmCache::Use::~Use() {
   AlgorithmCache& cache = instance();
   const std::lock_guard lock(cache.mutex_);
-  if (--cache.uses_ == 0) cache.unused_.notify_all();
+  if (--cache.uses_ == 0) cache.no_uses_.notify_all();
 }
 
 std::unique_ptr<CachedAlgorithm> AlgorithmCache::take(const CacheKey& key) {
@@ -47,15 +48,15 @@ std::unique_ptr<CachedAlgorithm> AlgorithmCache::take(const CacheKey& key) {
 }
 
 void AlgorithmCache::put_back(const CacheKey& key, std::unique_ptr<CachedAlgorithm> algorithm) {
-  std::list<Idle> ending;  // destroyed after the lock is released
+  std::list<Idle> removed;  // destroyed after the lock is released
   const std::lock_guard lock(mutex_);
   idle_.push_front({key, std::move(algorithm)});
-  if (idle_.size() > kMaxIdle) ending.splice(ending.begin(), idle_, std::prev(idle_.end()));
+  if (idle_.size() > kMaxIdle) removed.splice(removed.begin(), idle_, std::prev(idle_.end()));
 }
 
 void AlgorithmCache::before_fork() {
   std::unique_lock lock(mutex_);
-  unused_.wait(lock, [&] { return uses_ == 0; });
+  no_uses_.wait(lock, [&] { return uses_ == 0; });
   Workers::end_threads();
   lock.release();  // after_fork() unlocks the mutex
 }

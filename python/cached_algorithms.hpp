@@ -1,6 +1,6 @@
-// A cache of configured algorithms for later calls with the same kind of picture. A call has
-// exclusive use of its algorithm, so calls of several threads run in parallel. On a device, the
-// work of an earlier call may still run when the next call adds its work to the same queue.
+// A cache of configured algorithms for later calls with pictures of the same size and format. Each
+// call has exclusive use of an algorithm, so calls of several threads run in parallel. On a device,
+// the work of an earlier call may still run when the next call adds its work to the same queue.
 #pragma once
 
 #include <nanobind/stl/pair.h>
@@ -23,6 +23,7 @@ namespace regions::python {
 // Parameters as pairs of name and text. The Field tables define the names and the ranges.
 using Settings = std::vector<std::pair<std::string, std::string>>;
 
+// Returns parameters P with the given values. Throws InputError for a value that is out of range.
 template <class P>
 P parameters(const Settings& settings) {
   P params;
@@ -32,7 +33,7 @@ P parameters(const Settings& settings) {
   return params;
 }
 
-// Base of the cached objects: an algorithm with its queue.
+// Base class of the cached objects: an algorithm with its queue.
 class CachedAlgorithm {
  public:
   explicit CachedAlgorithm(const Target& target) : queue_(target) {}
@@ -45,31 +46,38 @@ class CachedAlgorithm {
 
 // Calls with an equal key can use the same cached algorithm.
 struct CacheKey {
-  enum class Work : uint8_t { label, select, slic, cut4, cut8 };
+  enum class Work : uint8_t {
+    label,   // connected components
+    select,  // removal of small regions from a mask
+    slic,    // superpixels
+    cut4,    // minimum cut with 4 neighbours per pixel
+    cut8     // minimum cut with 8 neighbours per pixel
+  };
   Work work;
   PixelFormat format;
   Size size;
   int depth, layers, threads, device;
   int variant;  // distinguishes algorithms that differ in other properties of the work
-  CacheKey(Work kind, PixelFormat pixels, Size sides, int slices, int levels, const Target& target,
-           int other_properties = 0)
-      : work(kind),
-        format(pixels),
-        size(sides),
+  CacheKey(Work key_work, PixelFormat pixel_format, Size picture_size, int slices,
+           int threshold_count, const Target& target, int other_properties = 0)
+      : work(key_work),
+        format(pixel_format),
+        size(picture_size),
         depth(slices),
-        layers(levels),
+        layers(threshold_count),
         threads(target.threads),
         device(target.device),
         variant(other_properties) {}
   bool operator==(const CacheKey&) const = default;
 };
 
+// The cache of the process.
 class AlgorithmCache {
  public:
   static AlgorithmCache& instance();
 
-  // fork() waits while a Use exists. The worker threads do not exist in a child process, so they
-  // are stopped before fork(). Parent and child start new ones with their next work.
+  // While a Use exists, fork() waits. A child process has no worker threads, so fork() stops the
+  // threads first. Parent and child start new threads with their next work.
   class Use {
    public:
     Use();
@@ -78,8 +86,8 @@ class AlgorithmCache {
     Use& operator=(const Use&) = delete;
   };
 
-  // Calls work(algorithm) with an idle algorithm A of that key, or with a new algorithm from
-  // make(). An algorithm is destroyed if work() throws.
+  // Calls work(algorithm) with an idle algorithm of the type A with this key, or with a new
+  // algorithm from make(). If work() throws, the algorithm is destroyed.
   template <class A, class Make, class Work>
   auto with(const CacheKey& key, Make make, Work work) {
     const Use use;
@@ -102,58 +110,63 @@ class AlgorithmCache {
   void before_fork();
   void after_fork();
 
-  std::mutex mutex_;  // guards the members below
-  std::condition_variable unused_;
-  int uses_ = 0;
-  std::list<Idle> idle_;  // most recently used first
+  std::mutex mutex_;                 // guards the members below
+  std::condition_variable no_uses_;  // wakes before_fork() when uses_ becomes 0
+  int uses_ = 0;                     // number of Use objects
+  std::list<Idle> idle_;             // most recently used first
 };
 
 // A cached algorithm with parameters P.
 template <class P>
 class ParametrisedAlgorithm final : public CachedAlgorithm {
  public:
-  // `bytes` is the size of additional backend memory, which run() passes to then().
-  ParametrisedAlgorithm(const Target& target, const Setup& setup, const P& params, size_t bytes = 0)
+  // `extra_bytes` is the size of additional backend memory, which run() passes to after_work().
+  ParametrisedAlgorithm(const Target& target, const Setup& setup, const P& params,
+                        size_t extra_bytes = 0)
       : CachedAlgorithm(target),
         algorithm_(algorithm_on<P>(queue().backend())),
         results_(std::make_unique<Block>(queue().backend()->allocate_pinned(sizeof(Results)))) {
     const Backend::Entry entry(*queue().backend());
     algorithm_->prepare(params);
     algorithm_->configure(setup);
-    if (bytes > 0) memory_ = std::make_unique<Block>(queue().backend()->allocate(bytes));
+    if (extra_bytes > 0)
+      extra_memory_ = std::make_unique<Block>(queue().backend()->allocate(extra_bytes));
   }
-  ~ParametrisedAlgorithm() override { queue().destroy(algorithm_, results_, memory_); }
+  ~ParametrisedAlgorithm() override { queue().destroy(algorithm_, results_, extra_memory_); }
 
-  // See DeviceQueue::run(). Calls then(total, memory, queue) after enqueue(). Returns the number of
-  // regions. On a device it returns nothing unless `wants_total` is set.
-  template <class Then = void (*)(uint32_t*, void*, Queue&)>
+  // Runs the task as DeviceQueue::run() does. After the algorithm's enqueue() it calls
+  // after_work(total, extra memory, queue), which may enqueue more work. Returns the number of
+  // regions. On a device, returns nothing unless `returns_total` is set.
+  template <class AfterWork = void (*)(uint32_t*, void*, Queue&)>
   std::optional<uint32_t> run(
-      const Target& target, FrameTask job, const P& params, bool wants_total,
-      const Then& then = [](uint32_t*, void*, Queue&) {}) {
+      const Target& target, FrameTask task, const P& params, bool returns_total,
+      const AfterWork& after_work = [](uint32_t*, void*, Queue&) {}) {
     auto* const results = results_->as<Results>();
     auto* const total = &results->total;
-    job.table.total = total;
-    // On a device the algorithm writes the number of regions only together with region records.
-    // If there is additional memory, then() writes the number.
-    if (!target.is_cpu() && wants_total && !memory_) job.table.regions = &results->first;
-    if (job.table.regions) job.table.capacity = 1;
+    task.table.total = total;
+    // On a device the algorithm writes the number of regions only together with region records, so
+    // the task gets memory for one record. If there is extra memory, after_work() writes the number
+    // instead.
+    if (!target.is_cpu() && returns_total && !extra_memory_)
+      task.table.regions = &results->first_region;
+    if (task.table.regions) task.table.capacity = 1;
     queue().run(target, [&](Queue& queue) {
-      algorithm_->enqueue(job, params, queue);
-      then(total, memory_ ? memory_->data() : nullptr, queue);
+      algorithm_->enqueue(task, params, queue);
+      after_work(total, extra_memory_ ? extra_memory_->data() : nullptr, queue);
     });
-    if (!target.is_cpu() && !wants_total) return {};
+    if (!target.is_cpu() && !returns_total) return {};
     queue().wait();
     return *total;
   }
 
  private:
   struct Results {
-    Region first;
-    uint32_t total;
+    Region first_region;
+    uint32_t total;  // number of regions
   };
   std::unique_ptr<Algorithm<P>> algorithm_;
-  std::unique_ptr<Block> results_;  // pinned
-  std::unique_ptr<Block> memory_;   // in the backend's memory
+  std::unique_ptr<Block> results_;       // one Results in pinned memory
+  std::unique_ptr<Block> extra_memory_;  // in the backend's memory, or null
 };
 
 }  // namespace regions::python

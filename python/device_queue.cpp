@@ -1,4 +1,4 @@
-// Chooses backends and queues, and binds functions for the streams of CUDA devices.
+// Implements Target and DeviceQueue, and the Python functions for streams of CUDA devices.
 #include "python/device_queue.hpp"
 
 #include <map>
@@ -24,10 +24,10 @@ std::shared_ptr<Backend> backend_for(const Target& target) {
 #endif
 }
 
-// The queue of a device for libraries that do not expose their streams. It is never destroyed,
-// because work may still run when the interpreter shuts down.
+// Returns the queue of a device for libraries that do not expose their streams, such as JAX. The
+// queue is never destroyed, because its work may still run when the interpreter shuts down.
 DeviceQueue& queue_of(int device) {
-  static std::mutex& mutex = *new std::mutex;
+  static std::mutex& mutex = *new std::mutex;  // guards `queues`
   static auto& queues = *new std::map<int, DeviceQueue>;
   const std::lock_guard lock(mutex);
   return queues.try_emplace(device, Target{.device = device}).first->second;
@@ -42,7 +42,7 @@ void wait_for_stream_of(int device, uintptr_t stream) {
   queue_of(device).make_wait(reinterpret_cast<void*>(stream));
 }
 
-// The address of the first element of an array.
+// Returns the address of the first element of an array.
 uintptr_t address_of(const AnyArray& array) { return reinterpret_cast<uintptr_t>(array.data()); }
 
 }  // namespace

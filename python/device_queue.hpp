@@ -1,4 +1,5 @@
-// The target of a call, which is the CPU or a stream of a CUDA device, and the queue for its work.
+// Target: where the work of a call runs, on the CPU or on a stream of a CUDA device. DeviceQueue:
+// the queue for this work.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -15,6 +16,7 @@ namespace regions::python {
 
 namespace nb = nanobind;
 
+// Where the work of a call runs.
 struct Target {
   static constexpr int kCpu = -1;
 
@@ -34,12 +36,12 @@ struct Target {
   void expect_memory(int type, int id) const;
 };
 
-// Target::threads, Target::device and Target::stream as a Python tuple.
+// A Target as a Python tuple: (threads, device, stream).
 using TargetTuple = nb::tuple;
 Target target_of(const TargetTuple& tuple);
 
-// A backend and its queue. Work on a CUDA device is enqueued on the caller's stream. The caller
-// waits only if it requests numbers.
+// A backend and its queue. Work on a CUDA device is enqueued on the caller's stream. The caller has
+// to wait only if it requests numbers, such as the number of regions.
 class DeviceQueue {
  public:
   explicit DeviceQueue(const Target& target);
@@ -51,7 +53,7 @@ class DeviceQueue {
     queue_->wait();
   }
 
-  // The queue's CUDA stream, for libraries that accept a stream to synchronise with.
+  // The queue's own CUDA stream, with which other libraries can synchronise.
   void* stream() const { return queue_->native(); }
   // Makes later work on `stream` wait for the work on this queue.
   void make_wait(void* stream) {
@@ -60,8 +62,8 @@ class DeviceQueue {
     queue_->lead(stream);
   }
 
-  // Calls enqueue(queue), which enqueues work. On the CPU the work is finished when run() returns,
-  // on a device when wait() returns.
+  // Calls enqueue(queue), which enqueues work. On the CPU, the work is finished when run() returns.
+  // On a device, it is finished when wait() returns.
   template <class Enqueue>
   void run(const Target& target, Enqueue enqueue) {
     const Backend::Entry entry(*backend_);
@@ -71,7 +73,7 @@ class DeviceQueue {
     } catch (...) {
       try {
         queue_->record();
-      } catch (const std::runtime_error&) {  // enqueue() has failed before; its error is reported
+      } catch (const std::runtime_error&) {  // ignored: the earlier error of enqueue() is reported
       }
       wait_without_errors();
       throw;
@@ -80,8 +82,8 @@ class DeviceQueue {
     if (target.is_cpu()) queue_->wait();
   }
 
-  // Destroys objects that use the queue. A child process of fork() cannot access the device, so
-  // there the objects are leaked.
+  // Destroys objects that use the queue. In a child process of fork(), which cannot access the
+  // device, the objects are leaked instead.
   template <class... Objects>
   void destroy(std::unique_ptr<Objects>&... objects) noexcept {
     if (backend_->kind() == BackendKind::cuda && getpid() != process_) {
@@ -102,7 +104,7 @@ class DeviceQueue {
     }
   }
 
-  const pid_t process_ = getpid();
+  const pid_t process_ = getpid();  // the process that created the queue
   const std::shared_ptr<Backend> backend_;
   std::unique_ptr<Queue> queue_;
 };

@@ -1,5 +1,5 @@
-// Labelling of arrays: connected components, superpixels, and the removal of small regions and
-// holes from masks.
+// The functions that label arrays: connected components, superpixels, and the removal of small
+// regions and holes from masks.
 #include <nanobind/stl/optional.h>
 
 #include <algorithm>
@@ -17,8 +17,8 @@ namespace {
 // The input of cclabel: the array itself if cclabel supports its elements, else a converted
 // picture.
 struct InputPicture {
-  OwnedPicture owned;
-  ConstFrame frame;
+  OwnedPicture owned;  // the converted picture, if there is one
+  ConstFrame frame;    // refers to the array or to `owned`
 
   void set_owned(OwnedPicture&& picture, const Voxels& voxels) {
     owned = std::move(picture);
@@ -26,9 +26,11 @@ struct InputPicture {
   }
 };
 
-// The threshold (fraction of 255) that bytes of at least `level` reach, and lower bytes do not.
+// Returns the threshold (as a fraction of 255) that bytes of at least `level` reach and lower bytes
+// do not reach.
 double threshold_at(int level) { return (level - 0.5) / 255; }
 
+// Returns the parameters for an image whose elements are foreground if they are not 0.
 CcLabelParams parameters_of_mask(const Settings& settings) {
   auto params = parameters<CcLabelParams>(settings);
   params.threshold = threshold_at(1);
@@ -39,21 +41,22 @@ CcLabelParams parameters_of_mask(const Settings& settings) {
 struct LabelOutputs {
   int32_t* labels = nullptr;                // the label map, or null if `mask` is set
   bool* mask = nullptr;                     // the output mask, or null if `labels` is set
-  bool counts = true;                       // return the number of regions
-  std::optional<uint32_t> background = {};  // on a device: regions of this value get label 0
+  bool counts = true;                       // whether to return the number of regions
+  std::optional<uint32_t> background = {};  // only on a device: regions of this value get label 0
 };
 
 using LabelAlgorithm = ParametrisedAlgorithm<CcLabelParams>;
 
-// On a device: sets the labels of regions of one value to 0 and renumbers the others.
-void remove_value([[maybe_unused]] const FrameTask& job, [[maybe_unused]] uint32_t value,
+// Sets the labels of regions with one value to 0 and renumbers the other regions. Works on a CUDA
+// device only. `memory` has remove_value_bytes() bytes.
+void remove_value([[maybe_unused]] const FrameTask& task, [[maybe_unused]] uint32_t value,
                   [[maybe_unused]] void* memory, [[maybe_unused]] uint32_t* total,
                   [[maybe_unused]] Queue& queue) {
 #if REGIONS_CUDA
-  cclabel::drop_value(job.in, value, job.labels, memory, total, queue);
+  cclabel::drop_value(task.in, value, task.labels, memory, total, queue);
 #endif
 }
-// Size of the memory that remove_value() requires.
+// The size of the memory that remove_value() requires.
 size_t remove_value_bytes([[maybe_unused]] const Voxels& voxels) {
 #if REGIONS_CUDA
   return cclabel::drop_value_bytes(Size{voxels.slice.width, voxels.rows()}.area());
@@ -87,25 +90,25 @@ std::optional<uint32_t> run_cclabel(const Voxels& voxels, const ConstFrame& fram
                                             outputs.background ? remove_value_bytes(voxels) : 0);
   };
   return AlgorithmCache::instance().with<LabelAlgorithm>(key, make, [&](LabelAlgorithm& algorithm) {
-    FrameTask job{.slices = voxels.slices, .in = frame};
-    const VolumeLayout stack = volume_layout_of(setup, job);
+    FrameTask task{.slices = voxels.slices, .in = frame};
+    const VolumeLayout layout = volume_layout_of(setup, task);
     if (outputs.labels) {
-      job.labels = {reinterpret_cast<uint32_t*>(outputs.labels), stack.slice.width, stack.rows(),
-                    stack.slice.width * ptrdiff_t{4}};
+      task.labels = {reinterpret_cast<uint32_t*>(outputs.labels), layout.slice.width, layout.rows(),
+                     layout.slice.width * ptrdiff_t{4}};
     }
     if (outputs.mask) {
-      job.out =
-          frame_at(reinterpret_cast<std::byte*>(outputs.mask), PixelFormat::gray8, stack.size());
+      task.out =
+          frame_at(reinterpret_cast<std::byte*>(outputs.mask), PixelFormat::gray8, layout.size());
     }
-    return algorithm.run(target, job, params, outputs.counts,
+    return algorithm.run(target, task, params, outputs.counts,
                          [&](uint32_t* total, void* memory, Queue& queue) {
                            if (outputs.background)
-                             remove_value(job, *outputs.background, memory, total, queue);
+                             remove_value(task, *outputs.background, memory, total, queue);
                          });
   });
 }
 
-// The input for labelling of equal values.
+// Returns the input for labelling regions of equal values.
 InputPicture picture_of_values(const Voxels& voxels) {
   InputPicture picture;
   const int bytes = voxels.element_bytes();
@@ -117,20 +120,21 @@ InputPicture picture_of_values(const Voxels& voxels) {
   return picture;
 }
 
-// The input for labelling of the elements that reach a threshold. Several thresholds give one layer
-// each, in the given order.
+// Returns the input for labelling the elements that reach a threshold, and sets the thresholds in
+// `params`. Each threshold gives one layer of labels, in the given order.
 InputPicture picture_of_ranks(const Voxels& voxels, const std::vector<double>& thresholds,
                               CcLabelParams& params) {
-  std::vector<double> rising = thresholds;
-  std::ranges::sort(rising);
+  std::vector<double> sorted_thresholds = thresholds;
+  std::ranges::sort(sorted_thresholds);
   std::vector<double> levels;
   for (const double threshold : thresholds) {
-    const auto below = std::ranges::lower_bound(rising, threshold) - rising.begin();
-    levels.push_back(threshold_at(static_cast<int>(below) + 1));
+    const auto rank =
+        std::ranges::lower_bound(sorted_thresholds, threshold) - sorted_thresholds.begin();
+    levels.push_back(threshold_at(static_cast<int>(rank) + 1));
   }
   params.thresholds = levels;
   InputPicture picture;
-  picture.set_owned(rank_values(voxels, rising), voxels);
+  picture.set_owned(rank_values(voxels, sorted_thresholds), voxels);
   return picture;
 }
 
@@ -147,7 +151,8 @@ uint32_t label_equal(const AnyArray& image, const AnyArray& background, const La
   const Unlocked unlocked;
   const bool is_bool =
       static_cast<nb::dlpack::dtype_code>(voxels.type.code) == nb::dlpack::dtype_code::Bool;
-  // A mask needs no second pass over the labels, and the labels are the same.
+  // If the image is a mask, labelling its foreground gives the same labels without a second pass
+  // over them.
   if (voxels.element_bytes() == 1 && background.size() == 1 &&
       *static_cast<const uint8_t*>(background.data()) == 0 && (is_bool || is_mask(voxels))) {
     return *run_cclabel(voxels, voxels.frame(PixelFormat::gray8), parameters_of_mask(settings),
@@ -163,19 +168,19 @@ uint32_t label_equal(const AnyArray& image, const AnyArray& background, const La
              : remove_background(voxels, background.data(), labels.data(), count);
 }
 
-// Renumbers labels that continue from layer to layer, so that each layer starts at 1. Returns the
-// number of regions of each layer.
-std::vector<int32_t> count_by_layers(const std::span<int32_t> labels, size_t layers) {
+// The labels of each layer continue after the labels of the previous layer. Renumbers them so that
+// each layer starts at 1. Returns the number of regions of each layer.
+std::vector<int32_t> renumber_layers(const std::span<int32_t> labels, size_t layers) {
   const size_t pixels = labels.size() / layers;
   std::vector<int32_t> counts;
-  for (int32_t last = 0; counts.size() < layers; last += counts.back()) {
+  for (int32_t previous_max = 0; counts.size() < layers; previous_max += counts.back()) {
     const std::span<int32_t> layer = labels.subspan(counts.size() * pixels, pixels);
-    int32_t max = last;
+    int32_t max = previous_max;
     for (int32_t& label : layer) {
       max = std::max(max, label);
-      if (label != 0) label -= last;
+      if (label != 0) label -= previous_max;
     }
-    counts.push_back(max - last);
+    counts.push_back(max - previous_max);
   }
   return counts;
 }
@@ -193,7 +198,7 @@ std::vector<int32_t> label_above(const AnyArray& image, const std::vector<double
   const uint32_t total =
       *run_cclabel(voxels, picture.frame, params, {.labels = labels.data()}, target);
   if (thresholds.size() == 1) return {static_cast<int32_t>(total)};
-  return count_by_layers({labels.data(), labels.size()}, thresholds.size());
+  return renumber_layers({labels.data(), labels.size()}, thresholds.size());
 }
 
 bool is_blank_array(const AnyArray& image) {
@@ -203,9 +208,10 @@ bool is_blank_array(const AnyArray& image) {
   return is_blank(voxels);
 }
 
-using Shape = std::vector<int64_t>;
-using Strides = Shape;  // in elements
+using Shape = std::vector<int64_t>;  // lengths of the axes
+using Strides = Shape;               // strides of the axes, in elements
 
+// Returns the strides of a contiguous array.
 Strides packed_strides(const Shape& shape) {
   Strides strides(shape.size());
   int64_t stride = 1;
@@ -213,12 +219,12 @@ Strides packed_strides(const Shape& shape) {
   return strides;
 }
 
-// Labels arrays on a device, which are passed by address. Everything that depends only on the shape
-// is prepared once, so that a call does little work. Labels arrays of bool or 8 or 16-bit integers,
-// all of one shape. The first `leading` axes are a batch of pictures or volumes, which are labelled
-// separately. With `levels`, each level gives one labelling of the values that reach it. Without
-// levels, equal values are connected, and regions with the value `background` get label 0. Arrays
-// are on `device`, which may be Target::kCpu.
+// Labels arrays of one shape, which are passed by address. The constructor prepares everything that
+// depends only on the shape, so that run() does little work. The elements are bool or integers of 8
+// or 16 bits. The first `leading` axes are a batch of pictures or volumes, which are labelled
+// separately. Each value in `levels` gives one label map, whose foreground are the elements of at
+// least this value. Without levels, equal values are connected, and regions with the value
+// `background` get label 0. The arrays are on `device`, which may be Target::kCpu.
 class DeviceLabelling {
  public:
   DeviceLabelling(const Shape& shape, size_t leading, int bits, const std::vector<int>& levels,
@@ -229,14 +235,15 @@ class DeviceLabelling {
     expects(bits == 8 || bits == 16, [&] {
       return "array elements have " + std::to_string(bits) + " bits, must have 8 or 16 on a device";
     });
-    const auto item = shape.begin() + static_cast<ptrdiff_t>(leading);
-    outer_.assign(shape.begin(), item);
-    inner_.assign(item, shape.end());
-    packed_ = packed_strides(shape);
+    const auto first_inner = shape.begin() + static_cast<ptrdiff_t>(leading);
+    batch_axes_.assign(shape.begin(), first_inner);
+    item_axes_.assign(first_inner, shape.end());
+    packed_strides_ = packed_strides(shape);
     // Checks the limits before the caller allocates labels of this shape.
-    static_cast<void>(Voxels(nullptr, type(), inner_, inner(packed_), Memory::device));
-    for (const int64_t side : outer_) items_ *= side;
-    for (const int64_t side : inner_) pixels_ *= side;
+    static_cast<void>(
+        Voxels(nullptr, type(), item_axes_, item_strides(packed_strides_), Memory::device));
+    for (const int64_t side : batch_axes_) item_count_ *= side;
+    for (const int64_t side : item_axes_) item_elements_ *= side;
     auto params = parameters<CcLabelParams>(settings);
     if (levels.empty()) {
       params.criterion = Criterion::equal;
@@ -248,45 +255,47 @@ class DeviceLabelling {
     }
   }
 
-  // The labels are in order of pictures, then levels. Empty `strides` mean that the images are
-  // contiguous. Returns the number of regions of each label map, if it is counted.
+  // Labels the images. The label maps are sorted by picture, then by level. Empty `strides` mean
+  // that the images are contiguous. Returns the number of regions of each label map, if regions are
+  // counted.
   std::vector<uint32_t> run(uintptr_t images, const Strides& strides, uintptr_t labels,
                             uintptr_t stream) const {
-    expects(strides.empty() || strides.size() == packed_.size(),
+    expects(strides.empty() || strides.size() == packed_strides_.size(),
             "strides must have one value per axis");
     const Unlocked unlocked;
     const Target target{.device = device_, .stream = stream};
-    const Strides& steps = strides.empty() ? packed_ : strides;
+    const Strides& used_strides = strides.empty() ? packed_strides_ : strides;
     const auto format = bits_ == 8 ? PixelFormat::gray8 : PixelFormat::gray16;
     auto* next_labels = reinterpret_cast<int32_t*>(labels);
-    std::vector<uint32_t> found;
-    for (int64_t index = 0; index < items_; ++index) {
-      const auto* image = reinterpret_cast<const std::byte*>(images) + offset_of(index, steps);
-      const Voxels voxels(image, type(), inner_, inner(steps), target.memory());
+    std::vector<uint32_t> totals;
+    for (int64_t index = 0; index < item_count_; ++index) {
+      const auto* image =
+          reinterpret_cast<const std::byte*>(images) + offset_of(index, used_strides);
+      const Voxels voxels(image, type(), item_axes_, item_strides(used_strides), target.memory());
       for (const CcLabelParams& params : passes_) {
         const auto total = run_cclabel(
             voxels, voxels.frame(format), params,
             {.labels = next_labels, .counts = counts_, .background = background_}, target);
-        if (total) found.push_back(*total);
-        next_labels += pixels_;
+        if (total) totals.push_back(*total);
+        next_labels += item_elements_;
       }
     }
-    return found;
+    return totals;
   }
 
  private:
   nb::dlpack::dtype type() const {
     return {static_cast<uint8_t>(nb::dlpack::dtype_code::UInt), static_cast<uint8_t>(bits_), 1};
   }
-  // The axes of one picture or volume.
-  std::span<const int64_t> inner(const Strides& strides) const {
-    return std::span(strides).subspan(outer_.size());
+  // The strides of one picture or volume.
+  std::span<const int64_t> item_strides(const Strides& strides) const {
+    return std::span(strides).subspan(batch_axes_.size());
   }
-  // Offset of a picture or volume of the batch (bytes).
+  // The offset of a picture or volume of the batch (bytes).
   int64_t offset_of(int64_t index, const Strides& strides) const {
     int64_t elements = 0;
-    for (size_t axis = outer_.size(); axis-- > 0; index /= outer_[axis]) {
-      elements += index % outer_[axis] * strides[axis];
+    for (size_t axis = batch_axes_.size(); axis-- > 0; index /= batch_axes_[axis]) {
+      elements += index % batch_axes_[axis] * strides[axis];
     }
     return elements * (bits_ / 8);
   }
@@ -294,16 +303,18 @@ class DeviceLabelling {
   const int device_, bits_;
   const bool counts_;
   const std::optional<uint32_t> background_;
-  Shape outer_, inner_;                // axes of the batch; axes of one picture or volume
-  Strides packed_;                     // strides of a contiguous array
-  int64_t items_ = 1, pixels_ = 1;     // pictures or volumes; elements of each
-  std::vector<CcLabelParams> passes_;  // one per label map of a picture
+  Shape batch_axes_;        // lengths of the axes of the batch
+  Shape item_axes_;         // lengths of the axes of one picture or volume
+  Strides packed_strides_;  // strides of a contiguous array
+  int64_t item_count_ = 1,
+          item_elements_ = 1;          // number of pictures or volumes; number of elements of each
+  std::vector<CcLabelParams> passes_;  // [label map of one picture or volume] its parameters
 };
 
 using Bools = HostArray<nb::ro, bool>;
 using Mask = HostArray<bool, nb::c_contig>;
 
-// Sets `mask` to the regions of `image` that the settings keep.
+// Sets `mask` to the regions of `image` that the settings keep (min-area).
 void select(const Bools& image, const Mask& mask, const Settings& settings, int threads) {
   const Voxels voxels{AnyArray(image)};
   expects(mask.size() == image.size(), "mask must have as many elements as the image");
@@ -321,36 +332,38 @@ void fill_holes(const Bools& image, const Mask& mask, const Settings& settings, 
   expects(mask.size() == image.size(), "mask must have as many elements as the image");
   const bool is_volume = image.ndim() == 3;
   const Unlocked unlocked;
-  OwnedPicture background{std::vector<std::byte>(mask.size()), PixelFormat::gray8};
+  OwnedPicture inverted_image{std::vector<std::byte>(mask.size()), PixelFormat::gray8};
   const int width = voxels.slice.width;
-  auto* inverted = reinterpret_cast<uint8_t*>(background.bytes.data());
+  auto* inverted = reinterpret_cast<uint8_t*>(inverted_image.bytes.data());
   for (int row = 0; row < voxels.rows(); ++row, inverted += width) {
     const auto* value = reinterpret_cast<const uint8_t*>(voxels.row(row));
     for (int x = 0; x < width; ++x) inverted[x] = value[x] == 0;
   }
   InputPicture picture;
-  picture.set_owned(std::move(background), voxels);
+  picture.set_owned(std::move(inverted_image), voxels);
   std::vector<int32_t> labels(mask.size());
   const uint32_t count = *run_cclabel(voxels, picture.frame, parameters_of_mask(settings),
                                       {.labels = labels.data()}, Target{threads});
-  std::vector<uint8_t> fills(size_t{count} + 1, 1);
+  std::vector<uint8_t> is_filled(size_t{count} + 1, 1);  // [background region]; [0] is foreground
   const int32_t* label = labels.data();
-  const auto is_border = [](int index, int indices) { return index == 0 || index == indices - 1; };
+  const auto is_border = [](int index, int side) { return index == 0 || index == side - 1; };
   for (int row = 0; row < voxels.rows(); ++row, label += width) {
     const int height = voxels.slice.height;
-    const bool is_side =
+    const bool is_border_row =
         is_border(row % height, height) || (is_volume && is_border(row / height, voxels.slices));
-    const int step = is_side ? 1 : std::max(width - 1, 1);  // else only the first and last element
+    const int step =
+        is_border_row ? 1 : std::max(width - 1, 1);  // if not, only the first and last element
     for (int x = 0; x < width; x += step) {
-      if (label[x] != 0) fills[static_cast<size_t>(label[x])] = 0;
+      if (label[x] != 0) is_filled[static_cast<size_t>(label[x])] = 0;
     }
   }
-  for (size_t i = 0; i < labels.size(); ++i) mask.data()[i] = fills[static_cast<size_t>(labels[i])];
+  for (size_t i = 0; i < labels.size(); ++i)
+    mask.data()[i] = is_filled[static_cast<size_t>(labels[i])];
 }
 
 using SlicAlgorithm = ParametrisedAlgorithm<SlicParams>;
 
-// `image` has uint8 elements: gray, or R, G, B in a third axis.
+// Labels the superpixels of an image with uint8 elements: gray, or R, G, B in a third axis.
 std::optional<uint32_t> slic(const Pixels& image, const Labels& labels, const Settings& settings,
                              bool counts, const TargetTuple& target_tuple) {
   const Target target = target_of(target_tuple);
@@ -365,10 +378,10 @@ std::optional<uint32_t> slic(const Pixels& image, const Labels& labels, const Se
   const CacheKey key{CacheKey::Work::slic, frame.layout.format, setup.size, 1, 1, target, counts};
   const auto make = [&] { return std::make_unique<SlicAlgorithm>(target, setup, params); };
   return AlgorithmCache::instance().with<SlicAlgorithm>(key, make, [&](SlicAlgorithm& algorithm) {
-    FrameTask job{.in = frame};
-    job.labels = {reinterpret_cast<uint32_t*>(labels.data()), setup.size.width, setup.size.height,
-                  voxels.pitch};
-    return algorithm.run(target, job, params, counts);
+    FrameTask task{.in = frame};
+    task.labels = {reinterpret_cast<uint32_t*>(labels.data()), setup.size.width, setup.size.height,
+                   voxels.pitch};
+    return algorithm.run(target, task, params, counts);
   });
 }
 

@@ -1,4 +1,4 @@
-// The function mincut and the class WarmCut: minimum cuts of grids.
+// The function mincut and the class WarmCut, which compute minimum cuts of grids.
 #include <nanobind/stl/optional.h>
 
 #include "core/maxflow/maxflow.hpp"
@@ -12,6 +12,7 @@ namespace {
 using Capacities = nb::ndarray<const int32_t, nb::ndim<2>, nb::c_contig>;
 using Mask = nb::ndarray<uint8_t, nb::ndim<2>, nb::c_contig>;
 
+// The minimum-cut algorithm for grids of one size and neighbourhood.
 class CutAlgorithm final : public CachedAlgorithm {
  public:
   CutAlgorithm(const Target& target, Size size, Neighbours neighbours)
@@ -43,7 +44,7 @@ class CutAlgorithm final : public CachedAlgorithm {
   }
 
   std::unique_ptr<GridCut> cut_;
-  std::unique_ptr<Block> result_;  // pinned
+  std::unique_ptr<Block> result_;  // one CutResult in pinned memory
 };
 
 Image<const int32_t> image_of(const Capacities& array) {
@@ -53,7 +54,7 @@ Image<const int32_t> image_of(const Capacities& array) {
 
 using Diagonal = std::optional<Capacities>;
 
-// A graph that refers to the arrays, which exist until the call returns.
+// Returns a graph that refers to the arrays, which exist until the call returns.
 GridGraph graph_of(const Capacities& terminal, const Capacities& right, const Capacities& down,
                    const Diagonal& down_right, const Diagonal& down_left) {
   expects(down_right.has_value() == down_left.has_value(),
@@ -67,8 +68,8 @@ GridGraph graph_of(const Capacities& terminal, const Capacities& right, const Ca
   return graph;
 }
 
-// Calls cut(foreground), which writes the mask, and returns the flow. In the foreground the mask is
-// 1 on the CPU and 255 on a device.
+// Calls cut(foreground), which writes the mask, and returns the flow. In the foreground, the mask
+// has the value 1 on the CPU and 255 on a device.
 template <class Cut>
 int64_t write_mask(const GridGraph& graph, const Mask& mask, const Target& target, Cut cut) {
   const Size size = graph.terminal.size();
@@ -80,7 +81,8 @@ int64_t write_mask(const GridGraph& graph, const Mask& mask, const Target& targe
   return result.flow;
 }
 
-// Throws InputError if an array is not in the memory of the call's device.
+// Returns the target of a call. Throws InputError if an array is not in the memory of the target's
+// device.
 Target target_for(const TargetTuple& target_tuple, const Capacities& terminal,
                   const Capacities& right, const Capacities& down, const Diagonal& down_right,
                   const Diagonal& down_left, const Mask& mask) {
@@ -136,13 +138,13 @@ class WarmCut {
         return algorithm_->run(target, graph, foreground, true);
       });
     } catch (...) {
-      algorithm_.reset();  // after a failure its flow is not valid for any graph
+      algorithm_.reset();  // after a failure, the next cut must not start from its flow
       throw;
     }
   }
 
  private:
-  std::mutex mutex_;
+  std::mutex mutex_;  // guards all members, and is held during a cut
   std::unique_ptr<CutAlgorithm> algorithm_;
   Size size_;
   Neighbours neighbours_ = Neighbours::four;

@@ -1,5 +1,5 @@
 // The compiled module gst_regions._core, which the Python code of the package calls. The caller
-// passes the arrays for the results.
+// also passes the arrays to which results are written.
 #include "python/module.hpp"
 
 #include <nanobind/nanobind.h>
@@ -15,7 +15,7 @@ namespace regions::python {
 namespace {
 
 // The interpreter's lock guards these two variables.
-int unlocked_threads = 0;
+int unlocked_threads = 0;  // number of threads that work without the lock
 bool is_shutting_down = false;
 
 // Called by Python's atexit, with the interpreter's lock held: waits until no thread works without

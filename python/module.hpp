@@ -1,5 +1,5 @@
-// Shared by the source files of the module: the functions that bind their classes and functions,
-// and the release of the interpreter's lock.
+// Declarations that the source files of the module share: the functions that add classes and
+// functions to the module, and the release of the interpreter's lock.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -8,6 +8,8 @@
 
 namespace regions::python {
 
+// Each of these functions is defined in the source file of its name, and adds the functions and
+// classes of that file to the module.
 void bind_arrays(nanobind::module_& module);
 void bind_device_queue(nanobind::module_& module);
 void bind_label(nanobind::module_& module);
@@ -15,10 +17,10 @@ void bind_mincut(nanobind::module_& module);
 void bind_region_sums(nanobind::module_& module);
 void bind_video(nanobind::module_& module);
 
-// Releases the interpreter's lock, so that other Python threads can run during the work. This
-// thread does not hold the lock while an Unlocked exists. The exception is the shutdown of the
-// interpreter, where the thread keeps the lock. Up to Python 3.13, the interpreter terminates a
-// thread that takes the lock again during shutdown, and C++ then calls std::terminate().
+// Releases the interpreter's lock while it exists, so that other Python threads can run during the
+// work. During the shutdown of the interpreter, it keeps the lock. The reason is that Python up
+// to 3.13 terminates a thread that takes the lock again during shutdown, and C++ then calls
+// std::terminate().
 class Unlocked {
  public:
   Unlocked();

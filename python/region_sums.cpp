@@ -1,4 +1,4 @@
-// Measurements for tables of regions: sums over the elements of each label.
+// Computes the measurements for tables of regions: sums over the elements of each label.
 #include <algorithm>
 #include <array>
 #include <vector>
@@ -12,26 +12,29 @@ namespace {
 using Numbers = HostArray<int64_t, nb::ndim<2>, nb::c_contig>;
 using Sums = HostArray<double, nb::ndim<2>, nb::c_contig>;
 
-// Measurements of one label. Arrays have one value per axis z, y, x; `end` is exclusive.
+// The measurements of one label. Each array has one value per axis, in the order z, y, x. `end` is
+// exclusive.
 struct Extent {
   int64_t area;
   int64_t begin[3], end[3], sum[3];
 };
-constexpr size_t kExtent = sizeof(Extent) / sizeof(int64_t);
+constexpr size_t kExtentColumns = sizeof(Extent) / sizeof(int64_t);
 
+// Adds the elements x to end - 1 of one row.
 void add_run(Extent& extent, int64_t z, int64_t y, int64_t x, int64_t end) {
-  const int64_t first[] = {z, y, x}, after[] = {z + 1, y + 1, end}, count = end - x;
-  const int64_t sum[] = {z * count, y * count, (x + end - 1) * count / 2};
+  const int64_t run_begin[] = {z, y, x}, run_end[] = {z + 1, y + 1, end}, count = end - x;
+  const int64_t run_sum[] = {z * count, y * count, (x + end - 1) * count / 2};
   for (int axis = 0; axis < 3; ++axis) {
-    extent.begin[axis] = extent.area ? std::min(extent.begin[axis], first[axis]) : first[axis];
-    extent.end[axis] = std::max(extent.end[axis], after[axis]);
-    extent.sum[axis] += sum[axis];
+    extent.begin[axis] =
+        extent.area ? std::min(extent.begin[axis], run_begin[axis]) : run_begin[axis];
+    extent.end[axis] = std::max(extent.end[axis], run_end[axis]);
+    extent.sum[axis] += run_sum[axis];
   }
   extent.area += count;
 }
 
-// Calls f(label, row, x, end) for each run of elements with the same label. Labels are
-// 0..max_label.
+// Calls f(label, row, x, end) for each run of elements with the same label, except label 0. Throws
+// InputError if a label is not in 0..max_label.
 template <class F>
 void for_each_run(const Voxels& labels, int32_t max_label, F f) {
   const int width = labels.slice.width;
@@ -52,8 +55,9 @@ void for_each_run(const Voxels& labels, int32_t max_label, F f) {
 // Writes the measurements of each label to row `label - 1` of `extents`, which must be zero before.
 void measure(const ConstLabels& labels, const Numbers& extents) {
   const Voxels voxels{AnyArray(labels)};
-  expects(extents.shape(1) == kExtent, "extents has " + std::to_string(extents.shape(1)) +
-                                           " columns, must have " + std::to_string(kExtent));
+  expects(extents.shape(1) == kExtentColumns, "extents has " + std::to_string(extents.shape(1)) +
+                                                  " columns, must have " +
+                                                  std::to_string(kExtentColumns));
   auto* table = reinterpret_cast<Extent*>(extents.data());
   const auto max_label = static_cast<int32_t>(extents.shape(0));
   const Unlocked unlocked;
@@ -75,8 +79,9 @@ void add_values(const ConstLabels& labels, const HostArray<nb::ro, nb::c_contig>
   with_type(values.dtype(), [&](auto type) {
     const auto* value = static_cast<const decltype(type)*>(values.data());
     for_each_run(voxels, max_label, [&](int32_t label, int row, int x, int end) {
-      const size_t before = static_cast<size_t>(row) * static_cast<size_t>(voxels.slice.width);
-      const auto* first = value + (before + static_cast<size_t>(x)) * channels;
+      const size_t elements_before_row =
+          static_cast<size_t>(row) * static_cast<size_t>(voxels.slice.width);
+      const auto* first = value + (elements_before_row + static_cast<size_t>(x)) * channels;
       for (size_t c = 0; c < channels; ++c) {
         double sum = 0;
         for (int i = 0; i < end - x; ++i) {
@@ -88,14 +93,14 @@ void add_values(const ConstLabels& labels, const HostArray<nb::ro, nb::c_contig>
   });
 }
 
-// The pairs of labels whose elements are adjacent along an axis, sorted, with the lower label
-// first. Label 0 is ignored.
+// Returns the pairs of labels whose elements are adjacent along an axis, as bytes of int32. The
+// pairs are sorted, and each has the lower label first. Label 0 is ignored.
 nb::bytes touching(const ConstLabels& labels) {
   const Voxels voxels{AnyArray(labels)};
   std::vector<std::array<int32_t, 2>> pairs;
-  const auto add = [&](int32_t one, int32_t other) {
-    if (one == other || one == 0 || other == 0) return;
-    const std::array<int32_t, 2> pair{std::min(one, other), std::max(one, other)};
+  const auto add_pair = [&](int32_t a, int32_t b) {
+    if (a == b || a == 0 || b == 0) return;
+    const std::array<int32_t, 2> pair{std::min(a, b), std::max(a, b)};
     if (pairs.empty() || pairs.back() != pair) pairs.push_back(pair);
   };
   {
@@ -103,12 +108,12 @@ nb::bytes touching(const ConstLabels& labels) {
     const int height = voxels.slice.height, width = voxels.slice.width;
     const auto row = [&](int y) { return reinterpret_cast<const int32_t*>(voxels.row(y)); };
     for (int y = 0; y < voxels.rows(); ++y) {
-      for (int x = 1; x < width; ++x) add(row(y)[x - 1], row(y)[x]);
+      for (int x = 1; x < width; ++x) add_pair(row(y)[x - 1], row(y)[x]);
       if (y % height != 0) {
-        for (int x = 0; x < width; ++x) add(row(y - 1)[x], row(y)[x]);
+        for (int x = 0; x < width; ++x) add_pair(row(y - 1)[x], row(y)[x]);
       }
       if (y >= height) {
-        for (int x = 0; x < width; ++x) add(row(y - height)[x], row(y)[x]);
+        for (int x = 0; x < width; ++x) add_pair(row(y - height)[x], row(y)[x]);
       }
     }
     std::ranges::sort(pairs);

@@ -1,4 +1,4 @@
-// The classes whose algorithms keep state from picture to picture: BackgroundCut and Tracker.
+// The classes BackgroundCut and Tracker, whose algorithms keep state from picture to picture.
 #include <nanobind/stl/optional.h>
 
 #include <algorithm>
@@ -15,13 +15,13 @@
 namespace regions::python {
 namespace {
 
-// Base of the Python classes whose algorithms keep state from picture to picture.
+// Base class of the Python classes whose algorithms keep state from picture to picture.
 template <class P>
 class VideoAlgorithm {
  public:
   using Names = std::span<const char* const>;
 
-  // `names` are the fields of P that the Python class offers.
+  // `names` are the names of the fields of P that the Python class offers.
   explicit VideoAlgorithm(Names names) : names_(names) {}
   ~VideoAlgorithm() {
     if (queue_) queue_->destroy(algorithm_, pinned_);
@@ -51,7 +51,7 @@ class VideoAlgorithm {
   }
 
  protected:
-  // Properties of a picture that must not change without a new configure().
+  // Properties of a picture. If they change, the algorithm must be configured again.
   struct PictureFormat {
     PixelFormat format;
     Size size;
@@ -60,25 +60,26 @@ class VideoAlgorithm {
     bool operator==(const PictureFormat&) const = default;
   };
 
-  // Starts the work of `job`. The caller holds the lock and an AlgorithmCache::Use. Calls
-  // begin(is_new) first; is_new is true if the algorithm has just been configured again.
+  // Starts the work of `task`. The caller holds mutex_ and an AlgorithmCache::Use. Before the work
+  // starts, calls begin(is_new), where is_new is true if the algorithm has just been configured.
   template <class Begin>
-  void run(const Target& target, FrameTask& job, Begin begin) {
+  void run(const Target& target, FrameTask& task, Begin begin) {
     wait();  // the algorithm has memory for only one picture at a time
-    const PictureFormat format = format_of(job, target);
+    const PictureFormat format = format_of(task, target);
     const bool is_new = format_ != format;
-    if (is_new) configure(job, target);
+    if (is_new) configure(task, target);
     begin(is_new);
     format_ = format;
-    queue_->run(target, [&](Queue& queue) { algorithm_->enqueue(job, params_, queue); });
+    queue_->run(target, [&](Queue& queue) { algorithm_->enqueue(task, params_, queue); });
   }
 
   void wait() {
     if (queue_) queue_->wait();
   }
-  bool has_run() const { return format_.has_value(); }
+  bool is_configured() const { return format_.has_value(); }
   Algorithm<P>& algorithm() { return *algorithm_; }
-  // Pinned memory that the algorithm writes numbers to. Call it in begin(is_new).
+  // Returns pinned memory to which the algorithm can write results. Call this function in
+  // begin(is_new).
   std::byte* pinned(size_t bytes) {
     if (!pinned_ || pinned_->bytes() < bytes) {
       pinned_.reset();
@@ -97,13 +98,13 @@ class VideoAlgorithm {
     return find(fields_of(P{}), name);
   }
 
-  static PictureFormat format_of(const FrameTask& job, const Target& target) {
-    PictureFormat format{job.in.layout.format, job.in.size(), {}, target.device};
-    if (!job.mask.empty()) format.mask = job.mask.layout.format;
+  static PictureFormat format_of(const FrameTask& task, const Target& target) {
+    PictureFormat format{task.in.layout.format, task.in.size(), {}, target.device};
+    if (!task.mask.empty()) format.mask = task.mask.layout.format;
     return format;
   }
 
-  void configure(const FrameTask& job, const Target& target) {
+  void configure(const FrameTask& task, const Target& target) {
     format_.reset();
     if (!queue_ || device_ != target.device) {
       if (queue_) queue_->destroy(algorithm_, pinned_);
@@ -111,9 +112,9 @@ class VideoAlgorithm {
       device_ = target.device;
       algorithm_ = algorithm_on<P>(queue_->backend());
     }
-    Setup setup{.in = job.in.layout, .size = job.in.size()};
-    setup.has_mask = !job.mask.empty();
-    if (setup.has_mask) setup.mask = job.mask.layout;
+    Setup setup{.in = task.in.layout, .size = task.in.size()};
+    setup.has_mask = !task.mask.empty();
+    if (setup.has_mask) setup.mask = task.mask.layout;
     plan(params_, setup);
     const Backend::Entry entry(*queue_->backend());
     algorithm_->prepare(params_);
@@ -124,12 +125,12 @@ class VideoAlgorithm {
   std::optional<DeviceQueue> queue_;
   int device_ = Target::kCpu;
   std::unique_ptr<Algorithm<P>> algorithm_;
-  std::unique_ptr<Block> pinned_;
-  std::optional<PictureFormat> format_;
+  std::unique_ptr<Block> pinned_;        // the memory that pinned() returns
+  std::optional<PictureFormat> format_;  // empty if the algorithm must be configured
 };
 
-// The description of each field for Python: name, blurb, kind, default, minimum, maximum and the
-// names of the choices.
+// Returns a description of each field for Python: name, blurb, kind, default, minimum, maximum and
+// the names of the choices.
 template <class P>
 std::vector<nb::tuple> descriptions_of(std::span<const char* const> names) {
   const P defaults;
@@ -148,14 +149,16 @@ std::vector<nb::tuple> descriptions_of(std::span<const char* const> names) {
 using Bytes = nb::ndarray<nb::ro, uint8_t, nb::ndim<2>, nb::c_contig>;
 using Foreground = nb::ndarray<uint8_t, nb::ndim<2>, nb::c_contig>;
 
-// All fields except the ones for output pictures, files and live pipelines.
+// The fields of graphcutbg that BackgroundCut offers: all except fields for output pictures, files
+// and live pipelines.
 constexpr const char* kBackgroundFields[] = {
     "source",          "lambda",     "sigma",          "neighbours",
     "var-threshold",   "shadow",     "shadow-darkest", "foreground-colors",
     "learning-rate",   "history",    "freeze",         "mask-foreground",
     "mask-background", "warm-start", "max-iterations", "time-budget"};
 
-// A picture that the caller passes once. It is stored, because a new configure() needs it again.
+// A copy of a picture that the caller passes only once. The algorithm needs it again after each
+// configure().
 struct StoredPicture {
   std::vector<std::byte> bytes;
   PixelFormat format = PixelFormat::gray8;
@@ -167,33 +170,34 @@ class BackgroundCut : public VideoAlgorithm<GraphCutBgParams> {
  public:
   BackgroundCut() : VideoAlgorithm(kBackgroundFields) { params_.output = GraphCutOutput::none; }
 
-  void store_picture(GraphCutPicture which, const Pixels& pixels, bool is_bgr) {
+  void store_picture(GraphCutPicture kind, const Pixels& pixels, bool is_bgr) {
     Target{}.expect_arrays(pixels);
     const ConstFrame frame = picture_of(pixels, order_of(is_bgr));
-    StoredPicture& stored = stored_[static_cast<size_t>(which)];
+    StoredPicture& stored = stored_[static_cast<size_t>(kind)];
     stored.bytes.assign(frame.plane[0], frame.plane[0] + pixels.nbytes());
     stored.format = frame.layout.format;
     stored.size = frame.size();
   }
 
-  // Sets `foreground` to 255 in the foreground and to 0 in the background.
+  // Processes the next picture. Sets `foreground` to 255 in the foreground and to 0 in the
+  // background.
   void apply(const Pixels& pixels, bool is_bgr, const std::optional<Bytes>& mask,
              const Foreground& foreground, const TargetTuple& target_tuple) {
     const Target target = target_of(target_tuple);
     target.expect_arrays(pixels, foreground);
-    FrameTask job{.in = picture_of(pixels, order_of(is_bgr))};
-    const Size size = job.in.size();
+    FrameTask task{.in = picture_of(pixels, order_of(is_bgr))};
+    const Size size = task.in.size();
     expects(Voxels{AnyArray(foreground)}.slice == size,
             "foreground must have the size of the picture");
-    job.foreground = {foreground.data(), size.width, size.height, size.width};
+    task.foreground = {foreground.data(), size.width, size.height, size.width};
     if (mask) {
       target.expect_arrays(*mask);
-      job.mask = picture_of(Pixels(*mask));
+      task.mask = picture_of(Pixels(*mask));
     }
     const Unlocked unlocked;
     const AlgorithmCache::Use use;
     const std::lock_guard lock(mutex_);
-    run(target, job, [&](bool is_new) {
+    run(target, task, [&](bool is_new) {
       if (is_new) pass_stored_pictures();
     });
   }
@@ -206,7 +210,7 @@ class BackgroundCut : public VideoAlgorithm<GraphCutBgParams> {
       const Unlocked unlocked;
       const std::lock_guard lock(mutex_);
       wait();
-      if (has_run()) result = cut().result(0);
+      if (is_configured()) result = cut().result(0);
     }
     return nb::make_tuple(result.cut.flow, result.cut.exact, result.restarted);
   }
@@ -216,21 +220,22 @@ class BackgroundCut : public VideoAlgorithm<GraphCutBgParams> {
   GraphCutBg& cut() { return static_cast<GraphCutBg&>(algorithm()); }
 
   void pass_stored_pictures() {
-    for (const auto which : {GraphCutPicture::background, GraphCutPicture::exclusion}) {
-      const StoredPicture& stored = stored_[static_cast<size_t>(which)];
+    for (const auto kind : {GraphCutPicture::background, GraphCutPicture::exclusion}) {
+      const StoredPicture& stored = stored_[static_cast<size_t>(kind)];
       if (stored.bytes.empty()) continue;
-      cut().set_picture(which, frame_at(stored.bytes.data(), stored.format, stored.size));
+      cut().set_picture(kind, frame_at(stored.bytes.data(), stored.format, stored.size));
     }
   }
 
-  StoredPicture stored_[3];  // by GraphCutPicture
+  StoredPicture stored_[3];  // [GraphCutPicture]
 };
 
+// The fields of cclabel that Tracker offers.
 constexpr const char* kTrackerFields[] = {
     "criterion", "threshold",  "tolerance",   "connectivity", "min-area",
     "max-area",  "fill-holes", "max-regions", "track-birth",  "track-memory"};
 
-// Implements Tracker: cclabel with `track` for a video.
+// Implements Tracker: the algorithm of cclabel with the parameter `track`, for a video.
 class Tracker : public VideoAlgorithm<CcLabelParams> {
  public:
   Tracker() : VideoAlgorithm(kTrackerFields) {
@@ -238,41 +243,42 @@ class Tracker : public VideoAlgorithm<CcLabelParams> {
     params_.track = true;
   }
 
-  // Returns the number of regions, the track of each recorded region, and the numbers of births,
-  // deaths, splits, merges and lost tracks.
+  // Labels the next picture. Returns the number of regions, the track of each recorded region, and
+  // the numbers of births, deaths, splits, merges and lost tracks.
   nb::tuple apply(const Pixels& pixels, const Labels& labels, const TargetTuple& target_tuple) {
     const Target target = target_of(target_tuple);
     target.expect_arrays(pixels, labels);
-    FrameTask job{.in = picture_of(pixels)};
+    FrameTask task{.in = picture_of(pixels)};
     const Voxels voxels{AnyArray(labels)};
-    expects(labels.ndim() == 2 && voxels.slice == job.in.size(),
+    expects(labels.ndim() == 2 && voxels.slice == task.in.size(),
             "labels must have the size of the picture");
-    job.labels = {reinterpret_cast<uint32_t*>(labels.data()), voxels.slice.width,
-                  voxels.slice.height, voxels.pitch};
+    task.labels = {reinterpret_cast<uint32_t*>(labels.data()), voxels.slice.width,
+                   voxels.slice.height, voxels.pitch};
     uint32_t total = 0;
     std::vector<uint32_t> tracks;
-    TrackEvents changes;
+    TrackEvents events;
     {
       const Unlocked unlocked;
       const AlgorithmCache::Use use;
       const std::lock_guard lock(mutex_);
-      run(target, job, [&](bool) {
+      run(target, task, [&](bool) {
         const auto capacity = static_cast<uint32_t>(params_.max_regions);
-        std::byte* numbers = pinned(capacity * sizeof(Region) + sizeof(uint32_t));
-        job.table = {.regions = reinterpret_cast<Region*>(numbers),
-                     .capacity = capacity,
-                     .total = reinterpret_cast<uint32_t*>(numbers + capacity * sizeof(Region))};
+        std::byte* table_memory = pinned(capacity * sizeof(Region) + sizeof(uint32_t));
+        task.table = {
+            .regions = reinterpret_cast<Region*>(table_memory),
+            .capacity = capacity,
+            .total = reinterpret_cast<uint32_t*>(table_memory + capacity * sizeof(Region))};
       });
       wait();
-      total = *job.table.total;
-      for (uint32_t i = 0; i < std::min(total, job.table.capacity); ++i) {
-        tracks.push_back(job.table.regions[i].track);
+      total = *task.table.total;
+      for (uint32_t i = 0; i < std::min(total, task.table.capacity); ++i) {
+        tracks.push_back(task.table.regions[i].track);
       }
-      changes = static_cast<CcLabel&>(algorithm()).track_events(0);
+      events = static_cast<CcLabel&>(algorithm()).track_events(0);
     }
     return nb::make_tuple(total, tracks,
-                          std::vector<uint32_t>{changes.births, changes.deaths, changes.splits,
-                                                changes.merges, changes.lost});
+                          std::vector<uint32_t>{events.births, events.deaths, events.splits,
+                                                events.merges, events.lost});
   }
 };
 

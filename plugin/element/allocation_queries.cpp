@@ -1,5 +1,5 @@
-// Answers to allocation queries: the buffers and metas that an element offers upstream, and the
-// buffers that it chooses from downstream's answer.
+// Handles allocation queries: which buffers and metas an element offers to the upstream element,
+// and which buffers it chooses from the downstream element's answer.
 #include <algorithm>
 #include <string_view>
 
@@ -16,9 +16,9 @@ bool has_pool(GstQuery* query) {
   if (gst_query_get_n_allocation_pools(query) > 0) {
     gst_query_parse_nth_allocation_pool(query, 0, &pool, nullptr, nullptr, nullptr);
   }
-  const bool has = pool != nullptr;
+  const bool is_found = pool != nullptr;
   gst_clear_object(&pool);
-  return has;
+  return is_found;
 }
 
 void log_decision(GstBaseTransform* base, GstQuery* query) {
@@ -44,58 +44,60 @@ constexpr std::string_view kDescriptiveMetas[] = {
     "GstAnalyticsRelationMetaAPI",
 };
 
-bool may_be_offered(GType api) {
-  return api == GST_VIDEO_META_API_TYPE ||
-         std::ranges::find(kDescriptiveMetas, g_type_name(api)) != std::end(kDescriptiveMetas);
+bool may_be_offered(GType meta_api) {
+  return meta_api == GST_VIDEO_META_API_TYPE ||
+         std::ranges::find(kDescriptiveMetas, g_type_name(meta_api)) != std::end(kDescriptiveMetas);
 }
 
-// If downstream offers a meta that crops, rotates or overlays a picture, an upstream element
-// attaches that meta and leaves the pixels as they are. Results would then depend on the sink, so
-// this element removes the offer. It also removes the offers of unknown metas.
+// If the downstream element offers a meta that crops, rotates or overlays a picture, an upstream
+// element attaches that meta and leaves the pixels as they are. The results would then depend on
+// the sink. Therefore this element removes the offers of such metas and of unknown metas.
 void remove_offered_metas(GstBaseTransform* base, GstQuery* query) {
   for (guint i = gst_query_get_n_allocation_metas(query); i-- > 0;) {
-    const GType api = gst_query_parse_nth_allocation_meta(query, i, nullptr);
-    if (may_be_offered(api)) continue;
-    GST_DEBUG_OBJECT(base, "does not offer %s upstream", g_type_name(api));
+    const GType meta_api = gst_query_parse_nth_allocation_meta(query, i, nullptr);
+    if (may_be_offered(meta_api)) continue;
+    GST_DEBUG_OBJECT(base, "does not offer %s upstream", g_type_name(meta_api));
     gst_query_remove_nth_allocation_meta(query, i);
   }
 }
 
-// Answers the query of upstream. `decide` is downstream's answer to this element's own query. It is
-// null if frames pass unchanged: upstream's query is then forwarded downstream.
-gboolean propose_allocation(GstBaseTransform* base, GstQuery* decide, GstQuery* query) {
-  base_transform_class()->propose_allocation(base, decide, query);
+// Answers an allocation query of the upstream element. `decide_query` is this element's own query
+// with the downstream element's answer. It is null if frames pass unchanged, because `query` itself
+// is then forwarded downstream.
+gboolean propose_allocation(GstBaseTransform* base, GstQuery* decide_query, GstQuery* query) {
+  base_transform_class()->propose_allocation(base, decide_query, query);
   remove_offered_metas(base, query);
   GstCaps* caps = nullptr;
   gst_query_parse_allocation(query, &caps, nullptr);
   if (!caps) return FALSE;
   FilterStream& stream = stream_of(base);
-  // This element accepts any row pitch (GstVideoMeta). If it passes the buffer on, downstream must
-  // accept any pitch too.
+  // This element accepts any row pitch (GstVideoMeta). If it passes the buffer on, the downstream
+  // element must accept any pitch too.
   const bool passes_on = stream.output() <= Output::drawn_on;
   const bool accepts_any_pitch =
-      !passes_on ||
-      (decide && gst_query_find_allocation_meta(decide, GST_VIDEO_META_API_TYPE, nullptr));
+      !passes_on || (decide_query && gst_query_find_allocation_meta(
+                                         decide_query, GST_VIDEO_META_API_TYPE, nullptr));
   if (accepts_any_pitch &&
       !gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr)) {
     gst_query_add_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr);
   }
-  const unsigned downstream = passes_on ? max_of_min_buffers(decide ? decide : query) : 0;
-  stream.set_downstream_needs(downstream);
-  const unsigned held = stream.max_held_frames();
-  add_held_buffers(query, held, stream.pool_shortage());
+  const unsigned downstream_buffers =
+      passes_on ? max_of_min_buffers(decide_query ? decide_query : query) : 0;
+  stream.set_downstream_needs(downstream_buffers);
+  const unsigned held_frames = stream.max_held_frames();
+  add_held_buffers(query, held_frames, stream.pool_shortage());
   if (has_pool(query)) {
-    GST_DEBUG_OBJECT(base, "passes on the pool of downstream, with %u buffers more", held);
+    GST_DEBUG_OBJECT(base, "passes on the pool of downstream, with %u buffers more", held_frames);
     return TRUE;
   }
   try {
     const size_t bytes = parse_caps(caps).bytes;
-    GstBufferPool* pool = stream.propose_pool(caps, bytes, held + downstream);
+    GstBufferPool* pool = stream.propose_pool(caps, bytes, held_frames + downstream_buffers);
     GST_DEBUG_OBJECT(base,
                      "proposes pool %" GST_PTR_FORMAT
                      " of %zu bytes a buffer, at least %u held here and %u downstream",
-                     static_cast<gconstpointer>(pool), bytes, held, downstream);
-    offer_pool(query, pool, bytes, held + downstream);
+                     static_cast<gconstpointer>(pool), bytes, held_frames, downstream_buffers);
+    offer_pool(query, pool, bytes, held_frames + downstream_buffers);
     return TRUE;
   } catch (const std::exception& error) {
     GST_WARNING_OBJECT(base, "%s", error.what());
@@ -103,7 +105,8 @@ gboolean propose_allocation(GstBaseTransform* base, GstQuery* decide, GstQuery* 
   }
 }
 
-// Uses downstream's answer to choose the output pool. Only replaced pictures need output buffers.
+// Chooses the output pool from the downstream element's answer. Only an element that replaces the
+// picture needs output buffers.
 gboolean decide_allocation(GstBaseTransform* base, GstQuery* query) {
   FilterStream& stream = stream_of(base);
   if (stream.output() > Output::drawn_on) {
@@ -111,7 +114,8 @@ gboolean decide_allocation(GstBaseTransform* base, GstQuery* query) {
     GstCaps* caps = nullptr;
     gst_query_parse_allocation(query, &caps, nullptr);
     size_t bytes = 0;
-    // The GPU writes to the host at full speed only if the memory is pinned.
+    // The GPU copies to host memory at full speed only if that memory is pinned. Therefore
+    // output_pool() returns a pool of pinned memory.
     if (GstBufferPool* pool = stream.output_pool(caps, &bytes)) {
       offer_pool(query, pool, bytes, 2);
     }

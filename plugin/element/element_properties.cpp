@@ -1,5 +1,5 @@
-// Properties of the elements: GObject properties for tables of fields, and for the device and
-// statistics of a stream.
+// Implements the properties of the elements: one GObject property for each Field, and the
+// properties active-device and stats.
 #include <climits>
 #include <string>
 #include <vector>
@@ -13,39 +13,39 @@ namespace {
 
 // ---- fields as properties
 
-// "frames-in-flight" -> "FramesInFlight".
+// Converts "frames-in-flight" to "FramesInFlight".
 std::string camel_case(const char* name) {
   std::string text;
-  bool upper = true;
+  bool is_word_start = true;
   for (const char* c = name; *c; ++c) {
     if (*c == '-') {
-      upper = true;
+      is_word_start = true;
       continue;
     }
-    text += upper ? g_ascii_toupper(*c) : *c;
-    upper = false;
+    text += is_word_start ? g_ascii_toupper(*c) : *c;
+    is_word_start = false;
   }
   return text;
 }
 
-// An enumeration or flags type with the field's choices, registered once per process.
+// Returns an enumeration or flags type with the field's choices. Registers it at the first call.
 GType choice_type(const char* owner, const Field& field) {
   const std::string name = "Gst" + camel_case(owner) + camel_case(field.name);
-  if (const GType known = g_type_from_name(name.c_str())) return known;
+  if (const GType registered = g_type_from_name(name.c_str())) return registered;
   GType type = 0;
   // GObject never frees the type, so the arrays are not freed either.
   if (field.kind == Kind::flags) {
     auto* values = g_new0(GFlagsValue, field.choices.size() + 1);
     for (size_t i = 0; i < field.choices.size(); ++i) {
-      const Choice& c = field.choices[i];
-      values[i] = {static_cast<guint>(c.value), c.blurb, c.name};
+      const Choice& choice = field.choices[i];
+      values[i] = {static_cast<guint>(choice.value), choice.blurb, choice.name};
     }
     type = g_flags_register_static(name.c_str(), values);
   } else {
     auto* values = g_new0(GEnumValue, field.choices.size() + 1);
     for (size_t i = 0; i < field.choices.size(); ++i) {
-      const Choice& c = field.choices[i];
-      values[i] = {c.value, c.blurb, c.name};
+      const Choice& choice = field.choices[i];
+      values[i] = {choice.value, choice.blurb, choice.name};
     }
     type = g_enum_register_static(name.c_str(), values);
   }
@@ -55,7 +55,8 @@ GType choice_type(const char* owner, const Field& field) {
 
 bool fits_int(const Field& field) { return field.min >= INT_MIN && field.max <= INT_MAX; }
 
-// Converts the item to a double. Returns false for a type that cannot be converted.
+// Converts an item of a list to a double, which is stored in `number`. Returns false if the item's
+// type cannot be converted.
 bool read_number(const GValue* item, GValue* number) {
   g_value_init(number, G_TYPE_DOUBLE);
   return g_value_transform(item, number);
@@ -76,10 +77,11 @@ gboolean validate_list(GParamSpec* spec, GValue* list) {
   return FALSE;
 }
 
-// GStreamer's array parameter type with validate_list(). Registered once per process.
+// Returns a subtype of GStreamer's array parameter type that uses validate_list(). Registers it at
+// the first call.
 GType list_type() {
   static const char* name = "GstRegionsParamList";
-  if (const GType known = g_type_from_name(name)) return known;
+  if (const GType registered = g_type_from_name(name)) return registered;
   GTypeQuery parent;
   g_type_query(gst_param_spec_array_get_type(), &parent);
   const auto class_init = [](gpointer klass, gpointer) {
@@ -89,45 +91,47 @@ GType list_type() {
                                        parent.instance_size, nullptr, static_cast<GTypeFlags>(0));
 }
 
-GParamSpec* make_spec(const char* owner, const Field& f, const Value& value) {
-  int change = GST_PARAM_MUTABLE_READY;
-  if (f.change != Change::stopped) change = GST_PARAM_MUTABLE_PLAYING;
-  if (f.live()) change |= GST_PARAM_CONTROLLABLE;
-  const auto flags = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | change);
-  const char* nick = f.name;
-  switch (f.kind) {
+GParamSpec* make_spec(const char* owner, const Field& field, const Value& value) {
+  int mutability = GST_PARAM_MUTABLE_READY;
+  if (field.change != Change::stopped) mutability = GST_PARAM_MUTABLE_PLAYING;
+  if (field.live()) mutability |= GST_PARAM_CONTROLLABLE;
+  const auto flags =
+      static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | mutability);
+  const char* nick = field.name;
+  switch (field.kind) {
     case Kind::flag:
-      return g_param_spec_boolean(f.name, nick, f.blurb, std::get<bool>(value), flags);
+      return g_param_spec_boolean(field.name, nick, field.blurb, std::get<bool>(value), flags);
     case Kind::integer: {
       const auto number = std::get<int64_t>(value);
-      if (fits_int(f)) {
-        return g_param_spec_int(f.name, nick, f.blurb, static_cast<int>(f.min),
-                                static_cast<int>(f.max), static_cast<int>(number), flags);
+      if (fits_int(field)) {
+        return g_param_spec_int(field.name, nick, field.blurb, static_cast<int>(field.min),
+                                static_cast<int>(field.max), static_cast<int>(number), flags);
       }
-      return g_param_spec_int64(f.name, nick, f.blurb, static_cast<gint64>(f.min),
-                                static_cast<gint64>(f.max), number, flags);
+      return g_param_spec_int64(field.name, nick, field.blurb, static_cast<gint64>(field.min),
+                                static_cast<gint64>(field.max), number, flags);
     }
     case Kind::real:
-      return g_param_spec_double(f.name, nick, f.blurb, f.min, f.max, std::get<double>(value),
-                                 flags);
+      return g_param_spec_double(field.name, nick, field.blurb, field.min, field.max,
+                                 std::get<double>(value), flags);
     case Kind::choice:
-      return g_param_spec_enum(f.name, nick, f.blurb, choice_type(owner, f),
+      return g_param_spec_enum(field.name, nick, field.blurb, choice_type(owner, field),
                                static_cast<int>(std::get<int64_t>(value)), flags);
     case Kind::flags:
-      return g_param_spec_flags(f.name, nick, f.blurb, choice_type(owner, f),
+      return g_param_spec_flags(field.name, nick, field.blurb, choice_type(owner, field),
                                 static_cast<guint>(std::get<int64_t>(value)), flags);
     case Kind::color:
-      return g_param_spec_uint(f.name, nick, f.blurb, 0, G_MAXUINT32,
+      return g_param_spec_uint(field.name, nick, field.blurb, 0, G_MAXUINT32,
                                static_cast<guint>(std::get<int64_t>(value)), flags);
     case Kind::text:
-      return g_param_spec_string(f.name, nick, f.blurb, std::get<std::string>(value).c_str(),
-                                 flags);
+      return g_param_spec_string(field.name, nick, field.blurb,
+                                 std::get<std::string>(value).c_str(), flags);
     case Kind::list:
       break;
   }
-  GParamSpec* element = g_param_spec_double("value", "value", f.blurb, f.min, f.max, f.min, flags);
-  auto* list =
-      static_cast<GParamSpec*>(g_param_spec_internal(list_type(), f.name, nick, f.blurb, flags));
+  GParamSpec* element =
+      g_param_spec_double("value", "value", field.blurb, field.min, field.max, field.min, flags);
+  auto* list = static_cast<GParamSpec*>(
+      g_param_spec_internal(list_type(), field.name, nick, field.blurb, flags));
   GST_PARAM_SPEC_ARRAY_LIST(list)->element_spec = g_param_spec_ref_sink(element);
   return list;
 }
@@ -142,7 +146,7 @@ void install_field_properties(GObjectClass* klass, const char* owner, std::span<
   }
 }
 
-// Converts the value of a property to the value of its field, and back.
+// Converts the value of a GObject property to the value of its field.
 Value from_gvalue(const Field& field, const GValue* value) {
   switch (field.kind) {
     case Kind::flag:
@@ -174,6 +178,7 @@ Value from_gvalue(const Field& field, const GValue* value) {
   return list;
 }
 
+// Converts the value of a field to the value of its GObject property.
 void to_gvalue(const Field& field, const Value& value, GValue* out) {
   switch (field.kind) {
     case Kind::flag:
@@ -212,22 +217,23 @@ void to_gvalue(const Field& field, const Value& value, GValue* out) {
   }
 }
 
-// ---- properties of an element
+// ---- properties of an element; the constants are GObject property ids
 
-constexpr guint kActiveDevice = 1;
-constexpr guint kStats = 2;
-constexpr guint kFirstField = 3;
+constexpr guint kActiveDeviceId = 1;
+constexpr guint kStatsId = 2;
+constexpr guint kFirstFieldId = 3;
 
 std::span<const Field> setting_fields() { return fields_of(FilterSettings{}); }
 
-// The field of a property. `is_setting`: it belongs to FilterSettings, else to the algorithm.
+// The field of a property. `is_setting` is true for a field of FilterSettings, and false for a
+// field of the algorithm's parameters.
 struct Property {
   const Field& field;
   bool is_setting;
 };
 
 Property property_of(FilterStream& stream, guint id) {
-  const size_t index = id - kFirstField;
+  const size_t index = id - kFirstFieldId;
   const auto settings = setting_fields();
   if (index < settings.size()) return {settings[index], true};
   return {stream.algorithm().fields()[index - settings.size()], false};
@@ -247,12 +253,12 @@ void set_preset_value(FilterStream& stream, GObject* element, const PresetValue&
 
 void install_properties(GObjectClass* klass, const ElementSpec& spec) {
   g_object_class_install_property(
-      klass, kActiveDevice,
+      klass, kActiveDeviceId,
       g_param_spec_string("active-device", "active-device",
                           "Name of the device that does the work. \"none\" below READY.", "none",
                           static_cast<GParamFlags>(G_PARAM_READABLE | G_PARAM_STATIC_STRINGS)));
   g_object_class_install_property(
-      klass, kStats,
+      klass, kStatsId,
       g_param_spec_boxed(
           "stats", "stats",
           "Statistics since READY: frames-in, frames-out, frames-late (skipped because of QoS) "
@@ -263,13 +269,13 @@ void install_properties(GObjectClass* klass, const ElementSpec& spec) {
   const FilterSettings setting_defaults;
   std::vector<Value> defaults;
   for (const Field& field : settings) defaults.push_back(field.get(&setting_defaults));
-  install_field_properties(klass, "Regions", settings, defaults.data(), kFirstField);
+  install_field_properties(klass, "Regions", settings, defaults.data(), kFirstFieldId);
 
   const auto algorithm = spec.make_element_algorithm();
   defaults.clear();
   for (const Field& field : algorithm->fields()) defaults.push_back(algorithm->get(field));
   install_field_properties(klass, spec.name, algorithm->fields(), defaults.data(),
-                           kFirstField + static_cast<guint>(settings.size()));
+                           kFirstFieldId + static_cast<guint>(settings.size()));
 }
 
 void set_element_property(FilterStream& stream, GObject* element, guint id, const GValue* value) {
@@ -292,11 +298,11 @@ void set_element_property(FilterStream& stream, GObject* element, guint id, cons
 }
 
 void get_element_property(FilterStream& stream, guint id, GValue* value) {
-  if (id == kActiveDevice) {
+  if (id == kActiveDeviceId) {
     g_value_set_string(value, stream.active_device().c_str());
     return;
   }
-  if (id == kStats) {
+  if (id == kStatsId) {
     g_value_take_boxed(value, stream.stats());
     return;
   }

@@ -1,5 +1,5 @@
-// Frames, events and queries of an element. Unlike in GstBaseTransform, frames are pushed later and
-// by another thread.
+// Handles the frames, events and queries of an element. Unlike in GstBaseTransform, another thread
+// pushes the frames, some time after they arrived.
 #include <gst/video/navigation.h>
 
 #include <cmath>
@@ -40,9 +40,9 @@ void handle_click_event(GstElement* element, ElementAlgorithm& algorithm, GstEve
   }
 }
 
-// Configures the stream again after refused caps. The pads keep their former caps then. If the same
-// caps arrive again, GstBaseTransform does not call set_caps, so this function does. Returns false
-// if they are refused now.
+// Configures the stream again if the last caps were refused. After a refusal the pads keep their
+// former caps. If these former caps arrive again, GstBaseTransform does not call set_caps, so this
+// function calls it. Returns false if the caps are refused again.
 bool ensure_configured(GstBaseTransform* base) {
   if (stream_of(base).is_configured()) return true;
   GstCaps* in = gst_pad_get_current_caps(base->sinkpad);
@@ -69,7 +69,7 @@ GstFlowReturn submit_input_buffer(GstBaseTransform* base, gboolean is_discont, G
 }
 
 GstFlowReturn generate_output(GstBaseTransform* base, GstBuffer** no_output) {
-  *no_output = nullptr;  // frames are pushed by FramePipeline
+  *no_output = nullptr;  // FramePipeline pushes the frames
   GstBuffer* input = std::exchange(base->queued_buf, nullptr);
   if (!input) return GST_FLOW_OK;
   sync_controlled_properties(base, input);
@@ -80,10 +80,10 @@ GstFlowReturn generate_output(GstBaseTransform* base, GstBuffer** no_output) {
   }
   GstBuffer* output = nullptr;
   if (stream.output() > Output::drawn_on) {
-    const MemoryAttempt attempt;
+    const MemoryAttempt allocation_attempt;
     const GstFlowReturn flow = base_transform_class()->prepare_output_buffer(base, input, &output);
     if (flow != GST_FLOW_OK) {
-      if (flow == GST_FLOW_ERROR) stream.post_error(attempt.error("an output picture"));
+      if (flow == GST_FLOW_ERROR) stream.post_error(allocation_attempt.error("an output picture"));
       gst_buffer_unref(input);
       return flow;
     }
@@ -93,7 +93,7 @@ GstFlowReturn generate_output(GstBaseTransform* base, GstBuffer** no_output) {
   return stream.submit(input, output);
 }
 
-// Never called, because generate_output() does the work. Without these two functions
+// These two functions are never called, because generate_output() does the work. Without them
 // GstBaseTransform would assume passthrough and not allow in-place work.
 GstFlowReturn transform(GstBaseTransform*, GstBuffer*, GstBuffer*) {
   return GST_FLOW_NOT_SUPPORTED;
@@ -119,7 +119,7 @@ gboolean src_event(GstBaseTransform* base, GstEvent* event) {
   FilterStream& stream = stream_of(base);
   handle_click_event(GST_ELEMENT(base), stream.algorithm(), event);
   if (GST_EVENT_TYPE(event) == GST_EVENT_QOS) {
-    stream.handle_qos(event);  // not to GstBaseTransform, which would drop frames
+    stream.handle_qos(event);  // bypasses GstBaseTransform, which would drop frames itself
     return gst_pad_push_event(base->sinkpad, event);
   }
   return base_transform_class()->src_event(base, event);

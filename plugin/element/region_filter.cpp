@@ -1,4 +1,5 @@
-// The GObject class of the elements: states, caps and metas. FilterStream does the work.
+// The GObject class of the elements: handles states, caps and metas. FilterStream processes the
+// frames.
 #include "plugin/element/region_filter.hpp"
 
 #include <gst/video/video.h>
@@ -45,8 +46,9 @@ GstStateChangeReturn change_state(GstElement* element, GstStateChange change) {
     stream.post_error(error);
     return GST_STATE_CHANGE_FAILURE;
   }
-  // A frame may wait for a free slot or buffer while its thread holds the pad. Until the pad is
-  // inactive, new caps or the end of a flush may still create a pipeline that waits again.
+  // The streaming thread may wait for a free slot or buffer while it holds the pad's stream lock,
+  // which the state change needs. prepare_stop() ends such waits. Until the pad is inactive, new
+  // caps or the end of a flush may create another pipeline; its waits end at once too.
   if (change == GST_STATE_CHANGE_PAUSED_TO_READY) stream.prepare_stop();
   if (change == GST_STATE_CHANGE_READY_TO_PAUSED) stream.allow_waiting();
   const GstStateChangeReturn result =
@@ -103,7 +105,7 @@ gboolean get_unit_size(GstBaseTransform*, GstCaps* caps, gsize* size) {
   }
 }
 
-// An output buffer has the size of its caps. Padding of the input does not matter.
+// The size of an output buffer follows from its caps alone, whatever padding the input has.
 gboolean transform_size(GstBaseTransform* base, GstPadDirection, GstCaps*, gsize, GstCaps* other,
                         gsize* size) {
   return get_unit_size(base, other, size);
@@ -111,15 +113,16 @@ gboolean transform_size(GstBaseTransform* base, GstPadDirection, GstCaps*, gsize
 
 // ---- metadata
 
-// Sizes and positions stay as they are, so metas are copied to a replaced picture. Not copied are
-// metas of the replaced memory, the crop rectangle of the input, and an overlay, which downstream
-// would draw over labels.
+// Returns whether a meta of the input is copied to the output. A replaced picture has the size of
+// the input, so most metas stay valid. The exceptions are metas that describe the replaced memory,
+// the crop rectangle of the input, and overlays, which a downstream element would draw over the
+// labels.
 gboolean transform_meta(GstBaseTransform* base, GstBuffer*, GstMeta* meta, GstBuffer*) {
   if (stream_of(base).output() <= Output::drawn_on) return TRUE;
-  const GType api = meta->info->api;
-  return api != GST_VIDEO_CROP_META_API_TYPE &&
-         api != GST_VIDEO_OVERLAY_COMPOSITION_META_API_TYPE &&
-         !gst_meta_api_type_has_tag(api, g_quark_from_static_string(GST_META_TAG_MEMORY_STR));
+  const GType meta_api = meta->info->api;
+  return meta_api != GST_VIDEO_CROP_META_API_TYPE &&
+         meta_api != GST_VIDEO_OVERLAY_COMPOSITION_META_API_TYPE &&
+         !gst_meta_api_type_has_tag(meta_api, g_quark_from_static_string(GST_META_TAG_MEMORY_STR));
 }
 
 // ---- class
@@ -140,7 +143,7 @@ void class_init(gpointer klass, gpointer data) {
   const auto& spec = *static_cast<const ElementSpec*>(data);
   static_cast<RegionFilterClass*>(klass)->spec = &spec;
   parent_class = static_cast<GstBaseTransformClass*>(g_type_class_peek_parent(klass));
-  debug_category();  // listed by --gst-debug-help
+  debug_category();  // creates the category, so that --gst-debug-help lists it
 
   auto* object = G_OBJECT_CLASS(klass);
   object->finalize = finalize;
@@ -167,7 +170,7 @@ void class_init(gpointer klass, gpointer data) {
   install_frame_functions(base);
 }
 
-// Null for an element of another plugin: register_element() has not registered its class.
+// Returns null for an element of another plugin, whose class register_element() has not registered.
 FilterStream* find_stream(GstElement* element) {
   const bool is_registered = g_type_get_qdata(G_OBJECT_TYPE(element), spec_key()) != nullptr;
   return is_registered ? &stream_of(element) : nullptr;

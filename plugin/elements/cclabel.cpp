@@ -29,30 +29,32 @@ class CcLabelElement final : public ElementAlgorithmOf<CcLabelParams> {
     return {.runs = params.attach_runs ? static_cast<uint32_t>(params.max_runs) : 0};
   }
 
+  // A left click replaces all seeds, a right click adds a seed, and other buttons remove all seeds.
   const char* handle_click(int button, double x, double y) override {
-    const Field& field = find(fields(), "seeds");
+    const Field& seeds_field = find(fields(), "seeds");
     if (!std::get<bool>(get(find(fields(), "click-seeds")))) return nullptr;
     constexpr int kLeftButton = 1, kRightButton = 3;
-    auto seeds =
-        button == kRightButton ? std::get<std::vector<double>>(get(field)) : std::vector<double>();
+    auto seeds = button == kRightButton ? std::get<std::vector<double>>(get(seeds_field))
+                                        : std::vector<double>();
     if (button == kLeftButton || button == kRightButton) {
-      // Only the last Seeds::kMax clicks are stored.
+      // Seeds::kMax clicks are stored. A further click replaces the oldest.
       if (seeds.size() >= 2 * Seeds::kMax) seeds.erase(seeds.begin(), seeds.begin() + 2);
-      seeds.push_back(std::floor(std::clamp(x, field.min, field.max)));
-      seeds.push_back(std::floor(std::clamp(y, field.min, field.max)));
+      seeds.push_back(std::floor(std::clamp(x, seeds_field.min, seeds_field.max)));
+      seeds.push_back(std::floor(std::clamp(y, seeds_field.min, seeds_field.max)));
     }
-    set(field, seeds);
-    return field.name;
+    set(seeds_field, seeds);
+    return seeds_field.name;
   }
 
   void set_work_area(const WorkArea& area) override { work_area_ = area; }
-  // The user's seeds are pixel coordinates of the whole picture.
+  // The user's seeds are pixel coordinates of the whole picture. The algorithm needs coordinates of
+  // the working picture.
   void prepare_frame_params(CcLabelParams& params) const override {
     if (!work_area_.is_identity()) params.seeds = seeds_in_work_area(work_area_, params.seeds);
   }
 
-  void expects_runnable(const CcLabelParams& params, const Setup* current) const override {
-    Setup setup = planned_setup(params, current ? *current : Setup{});
+  void expects_runnable(const CcLabelParams& params, const Setup* running_setup) const override {
+    Setup setup = planned_setup(params, running_setup ? *running_setup : Setup{});
     setup.has_output = params.output != CcOutput::none;
     expects_setting(
         params.output != CcOutput::overlay ||
@@ -61,7 +63,7 @@ class CcLabelElement final : public ElementAlgorithmOf<CcLabelParams> {
     expects_consistent(setup, params);
     expects_trackable(setup);
     expects_method(setup, params, backend());
-    if (!current) return;
+    if (!running_setup) return;
     expects(params.source != Source::alpha || setup.in.alpha,
             std::string(name_of(setup.in.format)) + " pictures have no alpha channel to label");
     expects_setting(params.source != Source::mask || setup.depth == 1 || setup.has_mask,
@@ -70,24 +72,25 @@ class CcLabelElement final : public ElementAlgorithmOf<CcLabelParams> {
   std::vector<Fact> facts(int slot) override {
     const CcLabelParams& params = params_of(slot);
     if (!params.track && !params.sliding) return {};
-    const TrackEvents report = static_cast<CcLabel&>(*algorithm()).track_events(slot);
+    const TrackEvents events = static_cast<CcLabel&>(*algorithm()).track_events(slot);
     const bool shows_tracks =
         params.output == CcOutput::labels && params.label_values == LabelValues::track;
-    expects(!shows_tracks || params.overflow != Overflow::error || report.last_id <= label_limit_,
-            "track " + std::to_string(report.last_id) + ", but the output holds ids up to " +
-                std::to_string(label_limit_));
-    return {{"births", int64_t{report.births}},    {"deaths", int64_t{report.deaths}},
-            {"splits", int64_t{report.splits}},    {"merges", int64_t{report.merges}},
-            {"tracks-lost", int64_t{report.lost}}, {"last-track", int64_t{report.last_id}}};
+    expects(
+        !shows_tracks || params.overflow != Overflow::error || events.last_id <= max_output_label_,
+        "track " + std::to_string(events.last_id) + ", but the output holds ids up to " +
+            std::to_string(max_output_label_));
+    return {{"births", int64_t{events.births}},    {"deaths", int64_t{events.deaths}},
+            {"splits", int64_t{events.splits}},    {"merges", int64_t{events.merges}},
+            {"tracks-lost", int64_t{events.lost}}, {"last-track", int64_t{events.last_id}}};
   }
 
   LabelCapacity check_result(int slot, uint32_t total, const Layout& out) override {
-    label_limit_ = max_label_of(out);
+    max_output_label_ = max_label_of(out);
     return label_capacity(params_of(slot), total, out);
   }
 
  private:
-  // Converts the seeds to coordinates of the working picture. A seed outside of the rectangle gets
+  // Converts the seeds to coordinates of the working picture. A seed outside of the work area gets
   // coordinates outside of the working picture, so that it selects no region.
   static std::vector<double> seeds_in_work_area(const WorkArea& area, std::vector<double> seeds) {
     for (size_t i = 0; i + 1 < seeds.size(); i += 2) {
@@ -100,8 +103,8 @@ class CcLabelElement final : public ElementAlgorithmOf<CcLabelParams> {
   }
 
   WorkArea work_area_;
-  // The largest label that the output can hold; set by check_result().
-  uint32_t label_limit_ = UINT32_MAX;
+  // The largest label that the output format can hold. check_result() sets it.
+  uint32_t max_output_label_ = UINT32_MAX;
 };
 
 }  // namespace

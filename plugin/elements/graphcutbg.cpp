@@ -31,19 +31,19 @@ class GraphCutBgElement final : public ElementAlgorithmOf<GraphCutBgParams> {
 
   void set_work_area(const WorkArea& area) override { work_area_ = area; }
 
-  void expects_runnable(const GraphCutBgParams& params, const Setup* current) const override {
+  void expects_runnable(const GraphCutBgParams& params, const Setup* running_setup) const override {
     expects_setting(params.output != GraphCutOutput::replace ||
                         params.replace_with != Replacement::image || !params.replace_image.empty(),
                     "replace-with=image requires replace-image, the path of a picture");
-    if (current) return;  // files are checked once, before the stream starts
+    if (running_setup) return;  // files are checked once, before the stream starts
     for (const auto* path :
          {&params.background_image, &params.exclusion_image, &params.replace_image}) {
       if (!path->empty()) expect_picture(*path);
     }
     if (params.model_location.empty()) return;
     read_file(params.model_location, 1);
-    // The file is written at the end of the stream, when many applications no longer read the bus.
-    // So the path is checked now.
+    // The file is written at the end of the stream, when many applications no longer read error
+    // messages. Therefore the path is checked now.
     expect_writable(params.model_location);
   }
   void configure(const Setup& setup) override {
@@ -52,7 +52,7 @@ class GraphCutBgElement final : public ElementAlgorithmOf<GraphCutBgParams> {
     is_configured_ = true;
     load_pictures();
     if (params.model_location.empty()) return;
-    // Reads one byte more than a model has: a longer file is not a model.
+    // Reads one byte more than a model has, so that restore() can refuse a file that is too long.
     const size_t max_bytes = graphcutbg::state_bytes(setup.size) + 1;
     if (const auto model = read_file(params.model_location, max_bytes)) graph_cut().restore(*model);
   }
@@ -79,33 +79,36 @@ class GraphCutBgElement final : public ElementAlgorithmOf<GraphCutBgParams> {
     if (const auto model = graph_cut().state(); !model.empty()) write_file(path, model);
   }
 
-  void set_frame_duration(int64_t us) override {
-    constexpr int64_t kFrames = 8, kUnknownDurationBudget = 1000000;
-    live_budget_ = us < 0 ? 0 : us == 0 ? kUnknownDurationBudget : kFrames * us;
+  // In a live stream a cut may take as long as 8 frames, or 1 s if the frame rate is unknown.
+  void set_frame_duration(int64_t microseconds) override {
+    constexpr int64_t kBudgetFrames = 8, kUnknownDurationBudget = 1000000;
+    live_budget_ = microseconds < 0    ? 0
+                   : microseconds == 0 ? kUnknownDurationBudget
+                                       : kBudgetFrames * microseconds;
   }
   void prepare_frame_params(GraphCutBgParams& params) const override {
     if (params.time_budget < 0) params.time_budget = live_budget_;
   }
   LabelCapacity check_result(int slot, uint32_t total, const Layout&) override {
-    const CutResult report = graph_cut().result(slot).cut;
-    if (report.exact) return {total, {}};
+    const CutResult cut = graph_cut().result(slot).cut;
+    if (cut.exact) return {total, {}};
     return {total, "a cut was stopped early and is not exact: it costs at most " +
-                       std::to_string(report.gap) + " more than the minimum, which is at least " +
-                       std::to_string(report.flow) + " (time-budget, max-iterations)"};
+                       std::to_string(cut.gap) + " more than the minimum, which is at least " +
+                       std::to_string(cut.flow) + " (time-budget, max-iterations)"};
   }
 
   std::vector<Fact> facts(int slot) override {
-    const GraphCutResult report = graph_cut().result(slot);
-    return {{"exact", report.cut.exact},
-            {"flow", report.cut.flow},
-            {"gap", report.cut.gap},
-            {"iterations", static_cast<int64_t>(report.cut.iterations)},
-            {"foreground-pixels", static_cast<int64_t>(report.foreground)},
-            {"restarted", report.restarted}};
+    const GraphCutResult result = graph_cut().result(slot);
+    return {{"exact", result.cut.exact},
+            {"flow", result.cut.flow},
+            {"gap", result.cut.gap},
+            {"iterations", static_cast<int64_t>(result.cut.iterations)},
+            {"foreground-pixels", static_cast<int64_t>(result.foreground)},
+            {"restarted", result.restarted}};
   }
 
  private:
-  // On both backends make_algorithm() creates a GraphCutBg.
+  // The cast is valid because make_algorithm() creates a GraphCutBg on both backends.
   GraphCutBg& graph_cut() { return static_cast<GraphCutBg&>(*algorithm()); }
 
   void load_pictures() {
@@ -114,32 +117,33 @@ class GraphCutBgElement final : public ElementAlgorithmOf<GraphCutBgParams> {
     load(GraphCutPicture::exclusion, params.exclusion_image, {});
     load(GraphCutPicture::replacement, params.replace_image, work_area_.picture);
   }
-  // Loads a picture file, scaled to `fit` unless that is empty, and passes the processed part of it
-  // to the algorithm.
-  void load(GraphCutPicture which, const std::string& path, Size fit) {
+  // Loads a picture file and passes the part inside the work area to the algorithm. If
+  // `target_size` is not empty, the picture is first scaled to this size.
+  void load(GraphCutPicture kind, const std::string& path, Size target_size) {
     if (path.empty()) return;
-    const PictureFile picture = load_picture(path, fit, stop_.get_token());
+    const PictureFile picture = load_picture(path, target_size, stop_.get_token());
     const Size size = work_area_.picture;
     expects(picture.size == size,
             "the picture '" + path + "' has " + std::to_string(picture.size.width) + "x" +
                 std::to_string(picture.size.height) + " pixels, the video " +
                 std::to_string(size.width) + "x" + std::to_string(size.height));
-    if (work_area_.is_identity()) return graph_cut().set_picture(which, picture.frame());
+    if (work_area_.is_identity()) return graph_cut().set_picture(kind, picture.frame());
     const ConstFrame part = crop_to(picture.frame(), work_area_);
     std::vector<std::byte> bytes(packed_bytes(part.layout, work_area_.work));
-    const Frame small =
+    const Frame working_picture =
         packed_frame(part.layout, work_area_.work, part.color, Memory::host, bytes.data());
     const auto queue = make_cpu_backend(1)->make_queue();
-    queue->shrink(part, small);
+    queue->shrink(part, working_picture);
     queue->record();
     queue->wait();
-    graph_cut().set_picture(which, small);
+    graph_cut().set_picture(kind, working_picture);
   }
 
   WorkArea work_area_;
-  std::stop_source stop_;                // stops waiting for a picture file
-  bool is_configured_ = false;           // between configure() and end_stream()
-  std::atomic<int64_t> live_budget_{0};  // time budget of a cut if none is set, µs; 0: unlimited
+  std::stop_source stop_;       // ends the wait for a picture file
+  bool is_configured_ = false;  // true between configure() and end_stream()
+  // Time limit of a cut if the property time-budget is negative, µs; 0: unlimited.
+  std::atomic<int64_t> live_budget_{0};
 };
 
 }  // namespace

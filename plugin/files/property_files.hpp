@@ -1,5 +1,5 @@
-// Files whose names are values of element properties: pictures, and files that are read and written
-// as a whole.
+// Reads and writes the files whose names are values of element properties: pictures, and files that
+// are read or written as a whole.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,10 @@
 
 namespace regions {
 
-// Regular files, see regular_file.cpp. A name may refer to any kind of file, so reading has a size
-// limit. Writing replaces a file in one step, so a reader never sees half a file.
+// ---- regular files (regular_file.cpp)
+
+// Reading has a size limit, because the user may name any file. Writing replaces a file in one
+// step, so that a reader never sees half a file.
 
 // Returns the first `max_bytes` bytes of a regular file, or nothing if the file does not exist.
 // Throws UnreadableFile, which names the file, if it is not a regular file (reading a FIFO would
@@ -30,8 +32,9 @@ void expect_writable(const std::string& path);
 // replaces the link and does not change its target. Throws UnwritableFile, which names the file.
 void write_file(const std::string& path, std::span<const std::byte> bytes);
 
-// Pictures (PNG, JPEG, WebP, PNM), decoded to RGB frames; see picture_file.cpp.
+// ---- picture files (picture_file.cpp)
 
+// A picture (PNG, JPEG, WebP or PNM) that was decoded to RGB.
 struct PictureFile {
   Size size;
   std::vector<std::byte> pixels;  // [height][width] RGB, rows without padding
@@ -39,11 +42,11 @@ struct PictureFile {
   ConstFrame frame() const;
 };
 
-// Decodes the first picture of the file and scales it to `fit`, if `fit` is not empty. Takes at
-// most 30 seconds, and returns early if `stop` is requested. The content of the file determines its
-// format, not its name. Other formats, files of more than 256 MiB and pictures with a side of more
-// than 16384 pixels are refused. Throws MissingFile or UnreadableFile, which name the file.
-PictureFile load_picture(const std::string& path, Size fit, std::stop_token stop);
+// Decodes the first picture of the file and scales it to `target_size`, if that is not empty. Takes
+// at most 30 seconds, and returns early if `stop` is requested. The content of the file determines
+// its format, not its name. Refuses other formats, files of more than 256 MiB, and pictures with a
+// side of more than 16384 pixels. Throws MissingFile or UnreadableFile, which name the file.
+PictureFile load_picture(const std::string& path, Size target_size, std::stop_token stop);
 
 // Throws MissingFile or UnreadableFile if the file does not exist or cannot be opened.
 void expect_picture(const std::string& path);

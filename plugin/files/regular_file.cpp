@@ -15,6 +15,7 @@
 namespace regions {
 namespace {
 
+// Owns a POSIX file descriptor, or -1.
 class Descriptor {
  public:
   explicit Descriptor(int fd) : fd_(fd) {}
@@ -22,6 +23,7 @@ class Descriptor {
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
   int get() const { return fd_; }
+  // Returns false if the system reports an error.
   bool close() { return fd_ < 0 || ::close(std::exchange(fd_, -1)) == 0; }
 
  private:
@@ -35,15 +37,16 @@ class Descriptor {
   throw UnwritableFile("cannot write '" + path + "': " + std::strerror(error));
 }
 
-// Reads at most `bytes` bytes; fewer at the end of the file.
+// Reads up to `bytes` bytes and returns their number, which is 0 at the end of the file.
 size_t read_some(const Descriptor& file, std::byte* to, size_t bytes, const std::string& path) {
   for (;;) {
-    const ssize_t got = ::read(file.get(), to, bytes);
-    if (got >= 0) return static_cast<size_t>(got);
+    const ssize_t count = ::read(file.get(), to, bytes);
+    if (count >= 0) return static_cast<size_t>(count);
     if (errno != EINTR) fail_to_read(path, errno);
   }
 }
 
+// Returns false on failure. errno then has the reason.
 bool write_all(const Descriptor& file, std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     const ssize_t written = ::write(file.get(), bytes.data(), bytes.size());
@@ -69,17 +72,17 @@ std::string folder_of(const std::string& path) {
   return slash == path.npos ? "." : path.substr(0, slash + 1);
 }
 
-// Writes the directory entry to the disk, so that the new file survives a power failure. Ignores
-// errors, because not every file system supports it.
+// Writes the directory entry to the disk, so that the new file survives a power failure. Errors are
+// ignored, because not every file system supports fsync() of a directory.
 void sync_folder_of(const std::string& path) {
-  const Descriptor opened(::open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (opened.get() >= 0) ::fsync(opened.get());
+  const Descriptor folder(::open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (folder.get() >= 0) ::fsync(folder.get());
 }
 
 }  // namespace
 
 std::optional<std::vector<std::byte>> read_file(const std::string& path, size_t max_bytes) {
-  // O_NONBLOCK, because opening a FIFO would wait for a writer.
+  // Without O_NONBLOCK, opening a FIFO would wait for a process that writes to it.
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (file.get() < 0 && errno == ENOENT) return std::nullopt;
   if (file.get() < 0) fail_to_read(path, errno);
@@ -90,19 +93,19 @@ std::optional<std::vector<std::byte>> read_file(const std::string& path, size_t 
   std::vector<std::byte> bytes(std::min(max_bytes, static_cast<size_t>(status.st_size)));
   size_t filled = 0;
   while (filled < bytes.size()) {
-    const size_t got = read_some(file, bytes.data() + filled, bytes.size() - filled, path);
-    if (got == 0) break;
-    filled += got;
+    const size_t count = read_some(file, bytes.data() + filled, bytes.size() - filled, path);
+    if (count == 0) break;
+    filled += count;
   }
   bytes.resize(filled);
   return bytes;
 }
 
 void expect_writable(const std::string& path) {
-  std::string part;
-  const Descriptor file(create_temporary(path, part));
+  std::string temporary_name;
+  const Descriptor file(create_temporary(path, temporary_name));
   if (file.get() >= 0) {
-    ::unlink(part.c_str());
+    ::unlink(temporary_name.c_str());
     return;
   }
   const int error = errno;
@@ -115,14 +118,14 @@ void expect_writable(const std::string& path) {
 }
 
 void write_file(const std::string& path, std::span<const std::byte> bytes) {
-  std::string part;
-  Descriptor file(create_temporary(path, part));
+  std::string temporary_name;
+  Descriptor file(create_temporary(path, temporary_name));
   if (file.get() < 0) fail_to_write(path, errno);
   const bool is_written = write_all(file, bytes) && ::fsync(file.get()) == 0 && file.close() &&
-                          ::rename(part.c_str(), path.c_str()) == 0;
+                          ::rename(temporary_name.c_str(), path.c_str()) == 0;
   if (!is_written) {
     const int error = errno;
-    ::unlink(part.c_str());
+    ::unlink(temporary_name.c_str());
     fail_to_write(path, error);
   }
   sync_folder_of(path);

@@ -1,4 +1,4 @@
-// The GstAllocator and GstBufferPool of memory that a backend's Block owns.
+// A GstAllocator and a GstBufferPool for memory that a backend's Block owns.
 #include "plugin/memory/block_memory.hpp"
 
 #include <mutex>
@@ -10,6 +10,7 @@
 namespace regions {
 namespace {
 
+// Memory types (GstMemory::allocator->mem_type).
 constexpr const char* kPinnedType = "RegionsPinnedMemory";
 constexpr const char* kDeviceType = "RegionsDeviceMemory";
 constexpr const char* kSmallMapType = "RegionsSmallMap";
@@ -17,12 +18,12 @@ constexpr const char* kSmallMapType = "RegionsSmallMap";
 struct BlockMemory {
   GstMemory parent;
   Block* block;
-  // The block that readers on the CPU map: a copy of a device block, or an enlarged small map.
-  // Allocated when a reader first maps the memory.
+  // A copy that readers on the CPU map: of a device block, or of a small map in enlarged form. It
+  // is allocated when a reader first maps the memory.
   Block* host_copy;
   bool is_copy_current;  // host_copy has the content of the current frame
   bool is_copy_changed;  // host_copy of a small map was mapped for writing
-  WorkArea* area;        // of a small map; null for other memories
+  WorkArea* area;        // the work area of a small map; null for other memory types
   std::mutex* mutex;     // guards host_copy and both flags
 };
 
@@ -30,8 +31,8 @@ struct RegionsBlockAllocator {
   GstAllocator parent;
   std::shared_ptr<Backend>* backend;
   gboolean is_pinned;
-  const Layout* small_map;  // the layout of small maps; null for other memories
-  WorkArea* area;           // of the small maps
+  const Layout* small_map;  // the layout of small maps; null for other memory types
+  WorkArea* area;           // the initial work area of small maps; null for other memory types
 };
 using RegionsBlockAllocatorClass = GstAllocatorClass;
 
@@ -53,9 +54,9 @@ GstMemory* block_alloc(GstAllocator* allocator, gsize size, GstAllocationParams*
   auto* self = reinterpret_cast<RegionsBlockAllocator*>(allocator);
   try {
     const Backend::Entry entry(**self->backend);
-    const gsize whole = size + params->prefix + params->padding;
+    const gsize padded_size = size + params->prefix + params->padding;
     const gsize bytes =
-        self->small_map ? self->area->work.area() * self->small_map->sample_bytes : whole;
+        self->small_map ? self->area->work.area() * self->small_map->sample_bytes : padded_size;
     Block block = self->is_pinned ? (*self->backend)->allocate_pinned(bytes)
                                   : (*self->backend)->allocate(bytes);
     auto* memory = g_new0(BlockMemory, 1);
@@ -63,7 +64,7 @@ GstMemory* block_alloc(GstAllocator* allocator, gsize size, GstAllocationParams*
     memory->mutex = new std::mutex;
     if (self->small_map) memory->area = new WorkArea(*self->area);
     const auto flags = self->small_map ? GST_MEMORY_FLAG_NO_SHARE : params->flags;
-    gst_memory_init(&memory->parent, flags, allocator, nullptr, whole, params->align,
+    gst_memory_init(&memory->parent, flags, allocator, nullptr, padded_size, params->align,
                     params->prefix, size);
     return &memory->parent;
   } catch (const std::exception& error) {
@@ -73,7 +74,7 @@ GstMemory* block_alloc(GstAllocator* allocator, gsize size, GstAllocationParams*
   }
 }
 
-// Makes a sub-memory. Its parent is the whole memory, which owns the block.
+// Makes a GstMemory for a part of `memory`. Its parent is the whole memory, which owns the block.
 GstMemory* block_share(GstMemory* memory, gssize offset, gssize size) {
   auto* self = reinterpret_cast<BlockMemory*>(memory);
   GstMemory* parent = memory->parent ? memory->parent : memory;
@@ -103,12 +104,13 @@ void block_free(GstAllocator* allocator, GstMemory* memory) {
   g_free(self);
 }
 
+// Returns a small map as a frame of the size of the working picture.
 ConstFrame small_frame(const BlockMemory& memory) {
   const Layout& layout = *allocator_of(const_cast<GstMemory*>(&memory.parent))->small_map;
   return label_plane(layout, memory.block->data(), memory.area->work, Memory::host);
 }
 
-// Enqueues the copy, or the enlargement, to host_copy.
+// Enqueues the copy of a device block to host_copy, or the enlargement of a small map to host_copy.
 void enqueue_host_copy(BlockMemory& memory, Queue& queue) {
   if (!memory.area) {
     queue.copy_bytes(memory.block->data(), memory.host_copy->data(), memory.block->bytes());
@@ -121,8 +123,8 @@ void enqueue_host_copy(BlockMemory& memory, Queue& queue) {
       *memory.area);
 }
 
-// A device block is mapped on the CPU as a read-only copy. With GST_MAP_CUDA the result is the
-// device address.
+// Implements the mapping of a GstMemory. On the CPU, a device block is mapped as a read-only copy.
+// With GST_MAP_CUDA, the result is the device address.
 gpointer block_map(GstMemory* memory, gsize, GstMapFlags flags) {
   auto* self = reinterpret_cast<BlockMemory*>(memory);
   if (!self->area &&
@@ -151,7 +153,7 @@ gpointer block_map(GstMemory* memory, gsize, GstMapFlags flags) {
 
 void block_unmap(GstMemory*) {}
 
-// Called when a buffer is acquired for another frame.
+// Marks the host copy as outdated. Called when a buffer is taken from its pool for another frame.
 void invalidate_host_copy(GstBuffer* buffer) {
   auto* memory = reinterpret_cast<BlockMemory*>(gst_buffer_peek_memory(buffer, 0));
   const std::lock_guard lock(*memory->mutex);
@@ -183,8 +185,8 @@ using RegionsBlockPoolClass = GstBufferPoolClass;
 
 G_DEFINE_TYPE(RegionsBlockPool, block_pool, GST_TYPE_BUFFER_POOL)
 
-// If a pool cannot allocate all of its buffers, GStreamer leaks the buffers that it has allocated
-// (observed with 1.22).
+// Starts the pool. If it cannot allocate all of its buffers, frees the allocated ones, which
+// GStreamer would leak (observed with 1.22).
 gboolean block_pool_start(GstBufferPool* pool) {
   const auto* base = GST_BUFFER_POOL_CLASS(block_pool_parent_class);
   if (base->start(pool)) return TRUE;
@@ -206,11 +208,11 @@ RegionsBlockAllocator* make_allocator(const std::shared_ptr<Backend>& backend, c
   return allocator;
 }
 
-// Takes ownership of the allocator.
+// Makes an inactive pool that allocates with `allocator`, and takes ownership of the allocator.
 GstBufferPool* make_pool(RegionsBlockAllocator* allocator, GstCaps* caps, size_t bytes,
                          unsigned min_buffers) {
-  // Buffers have the strides of their caps. A producer with other strides describes them by a
-  // GstVideoMeta.
+  // The pool needs no option for GstVideoMeta: its buffers have the strides of their caps, and a
+  // producer with other strides adds a GstVideoMeta itself.
   auto* pool = static_cast<GstBufferPool*>(g_object_new(block_pool_get_type(), nullptr));
   gst_object_ref_sink(pool);
   GstStructure* config = gst_buffer_pool_get_config(pool);

@@ -1,5 +1,5 @@
-// GstBuffers over a backend's memory: pinned host memory for fast copies, and label maps and masks
-// that stay on the device or at the size of a working picture until a reader maps them.
+// GstBuffers in a backend's memory: pinned host memory for fast copies, and label maps and masks.
+// Label maps and masks stay on the device, or stay small, until a reader maps them.
 #pragma once
 
 #include <gst/gst.h>
@@ -17,9 +17,9 @@ namespace regions {
 GstBufferPool* make_pinned_pool(const std::shared_ptr<Backend>& backend, GstCaps* caps,
                                 size_t bytes, unsigned min_buffers);
 
-// Creates a pool of buffers in the backend's own memory, one GstMemory each. Mapping such a buffer
-// for reading on the CPU copies a device's bytes to the host. Mapping it with GST_MAP_CUDA returns
-// the device address.
+// Creates a pool of buffers in the backend's own memory, one GstMemory each. If the backend is a
+// GPU, mapping such a buffer for reading on the CPU copies it to the host, and mapping it with
+// GST_MAP_CUDA returns the device address.
 GstBufferPool* make_device_pool(const std::shared_ptr<Backend>& backend, size_t bytes,
                                 unsigned min_buffers);
 
@@ -38,38 +38,39 @@ struct SmallMap {
   ConstFrame map;
   WorkArea area;
 };
-// The small map of a buffer. Empty for buffers of other pools, and if a reader has mapped the
-// enlarged map for writing.
+// Returns the small map of a buffer. It is empty for buffers of other pools, and if a reader has
+// mapped the enlarged map for writing.
 SmallMap small_map(GstBuffer* buffer);
 
-// Collects the reasons why GStreamer could not allocate memory from these pools in this thread,
-// because GStreamer reports only that the allocation failed.
+// Collects the reason why an allocation from the pools above failed in this thread. GStreamer
+// itself reports only that the allocation failed. Create a MemoryAttempt before the attempt.
 class MemoryAttempt {
  public:
   MemoryAttempt();  // discards the reason of earlier failures
-  // The error for a failed attempt: names `purpose` and the reason.
+  // Returns the error for a failed attempt. Its text names `purpose` and the reason.
   MemoryError error(const char* purpose) const;
 };
 
-// Activates one of these pools. The last owner deactivates and frees it. Throws MemoryError, which
-// names `purpose` and the reason.
+// Activates one of the pools above. The last owner deactivates and frees it. Throws MemoryError,
+// which names `purpose` and the reason.
 std::shared_ptr<GstBufferPool> activate(GstBufferPool* pool, const char* purpose);
 
-// Takes a buffer from one of these pools. Throws MemoryError, which names `purpose` and the reason.
+// Takes a buffer from one of the pools above. Throws MemoryError, which names `purpose` and the
+// reason.
 GstBuffer* acquire(GstBufferPool* pool, const char* purpose);
 
 // Whether the buffer consists of one memory from make_pinned_pool().
 bool is_pinned(GstBuffer* buffer);
 
-// The address of a buffer from make_device_pool() and the backend whose memory it is; null for
-// other buffers.
+// The address of a buffer from make_device_pool(), and the backend that owns its memory. Both are
+// null for other buffers.
 struct DeviceData {
   void* data = nullptr;
-  const Backend* backend = nullptr;  // exists as long as the buffer
+  const Backend* backend = nullptr;  // valid as long as the buffer exists
 };
 DeviceData device_data(GstBuffer* buffer);
 
-// A frame over a label map or mask: one plane, rows without padding.
+// Returns a frame that refers to a label map or mask: one plane, rows without padding.
 inline Frame label_plane(const Layout& layout, void* data, Size size, Memory memory) {
   Frame frame;
   frame.plane[0] = static_cast<std::byte*>(data);
@@ -81,9 +82,9 @@ inline Frame label_plane(const Layout& layout, void* data, Size size, Memory mem
   return frame;
 }
 
-// Enqueues the enlargement of a picture or map: `small` has the size of the working picture,
-// `whole` the size of the whole picture. Each pixel inside the rectangle copies its nearest pixel
-// of `small`.
+// Enqueues the enlargement of a picture or map. `small` has the size of the working picture, and
+// `whole` has the size of the whole picture. Each pixel of `whole` inside the work area gets the
+// value of the nearest pixel of `small`.
 inline void enlarge_nearest(Queue& queue, const ConstFrame& small, const Frame& whole,
                             const WorkArea& area) {
   queue.pick(small, whole,

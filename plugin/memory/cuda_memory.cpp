@@ -24,40 +24,41 @@ bool find_function(void* library, const char* name, Function*& function) {
   return function != nullptr;
 }
 
-// The library must never be unloaded, because it registers types with GLib. RTLD_LOCAL suffices:
-// this plugin looks symbols up by name, and plugins that link to the library share it anyway.
+// The library must never be unloaded, because it registers types with GLib. RTLD_LOCAL is
+// sufficient, because this plugin looks symbols up by name. Plugins that link to the library share
+// it anyway.
 std::optional<CudaLibrary> load_cuda_library() {
   void* library = dlopen("libgstcuda-1.0.so.0", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (!library) {
     GST_INFO("frames in CUDA memory cannot be taken: %s", dlerror());
     return {};
   }
-  CudaLibrary found = {};
-  if (!find_function(library, "gst_cuda_load_library", found.load) ||
-      !find_function(library, "gst_cuda_memory_init_once", found.init_memory) ||
-      !find_function(library, "gst_cuda_context_get_type", found.context_type) ||
-      !find_function(library, "gst_cuda_context_new_wrapped", found.wrap) ||
-      !find_function(library, "gst_cuda_context_get_handle", found.handle) ||
-      !find_function(library, "gst_cuda_handle_set_context", found.accept_context) ||
-      !find_function(library, "gst_cuda_handle_context_query", found.answer_query) ||
-      !find_function(library, "gst_context_new_cuda_context", found.new_gst_context) ||
-      !find_function(library, "gst_is_cuda_memory", found.is_memory) ||
-      !find_function(library, "gst_cuda_buffer_pool_new", found.new_pool)) {
+  CudaLibrary functions = {};
+  if (!find_function(library, "gst_cuda_load_library", functions.load) ||
+      !find_function(library, "gst_cuda_memory_init_once", functions.init_memory) ||
+      !find_function(library, "gst_cuda_context_get_type", functions.context_type) ||
+      !find_function(library, "gst_cuda_context_new_wrapped", functions.wrap) ||
+      !find_function(library, "gst_cuda_context_get_handle", functions.handle) ||
+      !find_function(library, "gst_cuda_handle_set_context", functions.accept_context) ||
+      !find_function(library, "gst_cuda_handle_context_query", functions.answer_query) ||
+      !find_function(library, "gst_context_new_cuda_context", functions.new_gst_context) ||
+      !find_function(library, "gst_is_cuda_memory", functions.is_memory) ||
+      !find_function(library, "gst_cuda_buffer_pool_new", functions.new_pool)) {
     GST_WARNING("frames in CUDA memory cannot be taken: %s", dlerror());
     return {};
   }
   const bool has_streams =
-      find_function(library, "gst_cuda_stream_new", found.new_stream) &&
-      find_function(library, "gst_cuda_stream_get_handle", found.stream_handle) &&
-      find_function(library, "gst_cuda_memory_get_stream", found.stream_of) &&
-      find_function(library, "gst_cuda_memory_sync", found.sync) &&
-      find_function(library, "gst_buffer_pool_config_set_cuda_stream", found.set_stream);
-  if (!has_streams) found.new_stream = nullptr;
+      find_function(library, "gst_cuda_stream_new", functions.new_stream) &&
+      find_function(library, "gst_cuda_stream_get_handle", functions.stream_handle) &&
+      find_function(library, "gst_cuda_memory_get_stream", functions.stream_of) &&
+      find_function(library, "gst_cuda_memory_sync", functions.sync) &&
+      find_function(library, "gst_buffer_pool_config_set_cuda_stream", functions.set_stream);
+  if (!has_streams) functions.new_stream = nullptr;
   find_function(library, "gst_buffer_pool_config_set_cuda_stream_ordered_alloc",
-                found.set_stream_ordered);
-  if (!found.load()) return {};
-  found.init_memory();
-  return found;
+                functions.set_stream_ordered);
+  if (!functions.load()) return {};
+  functions.init_memory();
+  return functions;
 }
 
 #if !REGIONS_CUDA
@@ -68,23 +69,24 @@ void use_blocking_sync(int) {}
 
 // Counts the elements of this process on each device.
 DeviceBalancer& device_balancer() {
-  static DeviceBalancer one;
-  return one;
+  static DeviceBalancer balancer;
+  return balancer;
 }
 
-// Takes ownership of the caller's reference.
+// Takes ownership of the caller's reference to the context.
 CudaContextRef owned(GstObject* context) {
   return context ? CudaContextRef(context, [](GstObject* o) { gst_object_unref(o); }) : nullptr;
 }
 
 // Returns the device's primary context. Without it, libgstcuda would create one context per
 // pipeline, and kernels of different contexts do not overlap. One wrapped primary context per
-// device serves the whole process and is never freed. Decoders that share it wait for the copy of
-// each frame, which follows this plugin's kernels, so waits sleep instead of spinning: with 16 live
-// streams, a spinning wait took 2 ms of a CPU core (H100, 2026-11-25).
+// device serves the whole process and is never freed. Decoders that share the context wait until
+// each frame has been copied, which happens after this plugin's kernels. Therefore waiting threads
+// sleep instead of spinning: with 16 live streams, a spinning wait took 2 ms of a CPU core (H100,
+// 2026-11-25).
 CudaContextRef shared_primary(int device) {
-  static std::mutex mutex;
-  static std::map<int, GstObject*> contexts;
+  static std::mutex mutex;                    // guards `contexts`
+  static std::map<int, GstObject*> contexts;  // [device]
   const std::lock_guard lock(mutex);
   GstObject*& context = contexts[device];
   if (!context) {
@@ -97,15 +99,15 @@ CudaContextRef shared_primary(int device) {
   return owned(GST_OBJECT_CAST(gst_object_ref(context)));
 }
 
-// Asks the neighbours on all pads for a context, then the bins and the application.
-void ask_for_offers(GstElement* element) {
+// Requests a CUDA context from the neighbours on all pads, then from the bins and the application.
+void request_context(GstElement* element) {
   GstQuery* query = gst_query_new_context(kCudaContextType);
-  const auto ask = [](GstElement*, GstPad* pad, gpointer data) -> gboolean {
-    auto* asked = static_cast<GstQuery*>(data);
-    return !gst_pad_peer_query(pad, asked);
+  const auto query_peer = [](GstElement*, GstPad* pad, gpointer data) -> gboolean {
+    auto* context_query = static_cast<GstQuery*>(data);
+    return !gst_pad_peer_query(pad, context_query);
   };
-  if (!gst_element_foreach_src_pad(element, ask, query) ||
-      !gst_element_foreach_sink_pad(element, ask, query)) {
+  if (!gst_element_foreach_src_pad(element, query_peer, query) ||
+      !gst_element_foreach_sink_pad(element, query_peer, query)) {
     GstContext* offer = nullptr;
     gst_query_parse_context(query, &offer);
     if (offer) gst_element_set_context(element, offer);
@@ -116,13 +118,14 @@ void ask_for_offers(GstElement* element) {
   gst_query_unref(query);
 }
 
-void offer_to_all(GstElement* element, GstObject* cuda) {
+// Offers the context to the bins and the application, which pass it to other elements.
+void offer_context(GstElement* element, GstObject* cuda) {
   GstContext* context = cuda_library()->new_gst_context(cuda);
   gst_element_set_context(element, context);
   gst_element_post_message(element, gst_message_new_have_context(GST_OBJECT(element), context));
 }
 
-// The element upstream of `element`, or null. Follows ghost pads into and out of bins.
+// Returns the element upstream of `element`, or null. Follows ghost pads into and out of bins.
 ObjectPtr<GstElement> upstream_of(GstElement* element) {
   ObjectPtr<GstPad> pad(gst_element_get_static_pad(element, "sink"));
   if (pad) pad.reset(gst_pad_get_peer(pad.get()));
@@ -138,8 +141,8 @@ ObjectPtr<GstElement> upstream_of(GstElement* element) {
   return ObjectPtr<GstElement>(pad ? gst_pad_get_parent_element(pad.get()) : nullptr);
 }
 
-// The device that an element reports in the property cuda-device-id, as NVIDIA's decoders do. -1 if
-// the element has no such property.
+// Returns the device that an element reports in the property cuda-device-id, as NVIDIA's decoders
+// do. Returns -1 if the element has no such property.
 int64_t reported_device(GstElement* element) {
   constexpr const char* kProperty = "cuda-device-id";
   if (!g_object_class_find_property(G_OBJECT_GET_CLASS(element), kProperty)) return -1;
@@ -149,20 +152,20 @@ int64_t reported_device(GstElement* element) {
   return g_value_get_int64(&id);
 }
 
-// The device that upcoming frames will be on, as reported by the nearest upstream element that
-// reports one. -1 if no element does. A decoder creates its own context unless it is offered a
-// context of its device.
-int device_upstream(GstElement* element, int devices) {
+// Predicts the device of the frames: the device of the nearest upstream element that reports one,
+// or -1 if no element does. Frames of a decoder are on the decoder's device, even if it is offered
+// the context of another device.
+int device_upstream(GstElement* element, int device_count) {
   constexpr int kMaxElements = 32;  // maximum number of elements to search
-  ObjectPtr<GstElement> at = upstream_of(element);
-  for (int i = 0; at && i < kMaxElements; ++i, at = upstream_of(at.get())) {
-    const int64_t device = reported_device(at.get());
-    if (device >= 0) return device < devices ? static_cast<int>(device) : -1;
+  ObjectPtr<GstElement> upstream = upstream_of(element);
+  for (int i = 0; upstream && i < kMaxElements; ++i, upstream = upstream_of(upstream.get())) {
+    const int64_t device = reported_device(upstream.get());
+    if (device >= 0) return device < device_count ? static_cast<int>(device) : -1;
   }
   return -1;
 }
 
-// The buffer's first memory if it is CUDA memory, else null.
+// Returns the buffer's first memory if it is CUDA memory, else null.
 CudaMemory* cuda_memory_of(GstBuffer* buffer) {
   const CudaLibrary* library = cuda_library();
   GstMemory* memory = gst_buffer_n_memory(buffer) > 0 ? gst_buffer_peek_memory(buffer, 0) : nullptr;
@@ -237,29 +240,29 @@ void CudaContext::accept_context(GstElement* element, GstContext* offer, int dev
 }
 
 bool CudaContext::answer_query(GstElement* element, GstQuery* query) {
-  const CudaContextRef used = context();
-  return used && cuda_library()->answer_query(element, query, used.get());
+  const CudaContextRef current = context();
+  return current && cuda_library()->answer_query(element, query, current.get());
 }
 
 void* CudaContext::acquire(GstElement* element, int device_id) {
-  const int devices = cuda_device_count();
-  if (devices == 0) {
+  const int device_count = cuda_device_count();
+  if (device_count == 0) {
     throw NoDeviceError(
         "no CUDA device was found, its driver is missing, or this build lacks CUDA");
   }
   const bool has_library = supports_cuda_memory();
-  if (has_library && !context()) ask_for_offers(element);
+  if (has_library && !context()) request_context(element);
   const CudaContextRef offered = context();
-  if (device_id < 0) device_id = device_upstream(element, devices);
+  if (device_id < 0) device_id = device_upstream(element, device_count);
   if (offered && (device_id < 0 || device_of(offered.get()) == device_id)) {
     set_device(device_of(offered.get()), false);
     return handle_of(offered.get());
   }
-  const int device = device_id < 0 ? device_balancer().choose(devices) : device_id;
+  const int device = device_id < 0 ? device_balancer().choose(device_count) : device_id;
   set_device(device, device_id < 0);
   if (!has_library) return primary_context(device);
   move_to(shared_primary(device));
-  offer_to_all(element, context().get());
+  offer_context(element, context().get());
   return handle_of(context().get());
 }
 
@@ -293,17 +296,17 @@ void CudaContext::move_to(const CudaContextRef& context) {
   context_ = context;
 }
 
-// Producers that support streams enqueue their work on the pool's stream and do not wait for it.
-// await_producer() makes this plugin's queues wait for that stream.
+// Sets a CUDA stream on the pool. Producers that support streams enqueue their work on the pool's
+// stream and do not wait for it. await_producer() makes this plugin's queues wait for that stream.
 GstBufferPool* CudaContext::make_pool(GstCaps* caps, size_t bytes, unsigned min_buffers,
                                       bool is_internal) const {
   const CudaLibrary& library = *cuda_library();
-  const CudaContextRef used = context();
-  GstBufferPool* pool = library.new_pool(used.get());
+  const CudaContextRef current = context();
+  GstBufferPool* pool = library.new_pool(current.get());
   GstStructure* config = gst_buffer_pool_get_config(pool);
   gst_buffer_pool_config_add_option(config, GST_BUFFER_POOL_OPTION_VIDEO_META);
   gst_buffer_pool_config_set_params(config, caps, static_cast<guint>(bytes), min_buffers, 0);
-  if (GstMiniObject* stream = library.new_stream ? library.new_stream(used.get()) : nullptr) {
+  if (GstMiniObject* stream = library.new_stream ? library.new_stream(current.get()) : nullptr) {
     library.set_stream(config, stream);
     gst_mini_object_unref(stream);
   }
@@ -320,26 +323,28 @@ GstBufferPool* CudaContext::make_pool(GstCaps* caps, size_t bytes, unsigned min_
 void CudaContext::await_producer(GstBuffer* buffer, Queue& queue) const {
   CudaMemory* memory = cuda_memory_of(buffer);
   expects(memory != nullptr, "the caps name CUDA memory, but the buffer is in other memory");
-  const int index = device_of(memory->context);
-  expects(index == device(), "frames are on cuda:" + std::to_string(index) +
-                                 ", cuda-device-id selects cuda:" + std::to_string(device()) +
-                                 "; -1 follows the frames");
+  const int frame_device = device_of(memory->context);
+  expects(frame_device == device(), "frames are on cuda:" + std::to_string(frame_device) +
+                                        ", cuda-device-id selects cuda:" +
+                                        std::to_string(device()) + "; -1 follows the frames");
   const CudaLibrary& library = *cuda_library();
   if (!library.new_stream)
-    return;  // versions without streams: the producer has waited for its work
+    return;  // in versions without streams, the producer has waited for its own work
   GstMiniObject* stream = library.stream_of(memory);
   if (!stream || !GST_MEMORY_FLAG_IS_SET(memory, kNeedSync)) return;
   if (library.handle(memory->context) == handle_of(context().get())) {
     queue.follow(library.stream_handle(stream));
   } else {
-    library.sync(memory);  // an event cannot be recorded in one context and awaited in another
+    // A queue cannot wait for an event of another CUDA context, so the host waits.
+    library.sync(memory);
   }
 }
 
 void mark_complete(GstBuffer* buffer) {
   CudaMemory* memory = cuda_memory_of(buffer);
   if (!memory) return;
-  // Atomic, because in a pipeline that branches other threads may read the flags at the same time.
+  // The change is atomic, because other threads may read the flags at the same time if the pipeline
+  // has branches.
   auto* flags = reinterpret_cast<guint*>(&GST_MINI_OBJECT_CAST(memory)->flags);
   g_atomic_int_and(flags, ~static_cast<guint>(kNeedSync));
 }

@@ -1,6 +1,6 @@
-// GStreamer's CUDA memory and CUDA contexts. They come from GStreamer's library libgstcuda, which
-// is loaded at run time. Therefore one plugin file also works where the library is missing or has
-// another version. Without the library, frames are in system memory only.
+// Access to GStreamer's CUDA memory and CUDA contexts. GStreamer's library libgstcuda implements
+// them and is loaded at run time. Therefore the same plugin file also works where the library is
+// missing or has another version. Without the library, frames are in system memory only.
 #pragma once
 
 #include <gst/gst.h>
@@ -13,16 +13,18 @@
 
 namespace regions {
 
+// The caps feature of frames in CUDA memory, and the type of GstContexts that contain a CUDA
+// context.
 inline constexpr const char* kCudaFeature = "memory:CUDAMemory";
 inline constexpr const char* kCudaContextType = "gst.cuda.context";
 
 // GST_MAP_CUDA. Not constexpr, because the value is outside the range of the enumeration.
 inline const auto kMapCuda = static_cast<GstMapFlags>(GST_MAP_FLAG_LAST << 1);
-// GST_CUDA_MEMORY_TRANSFER_NEED_SYNC: the work on the memory's stream may be unfinished.
-// Since 1.24.
+// GST_CUDA_MEMORY_TRANSFER_NEED_SYNC (since GStreamer 1.24): the work on the memory's stream may be
+// unfinished.
 inline const auto kNeedSync = static_cast<GstMemoryFlags>(GST_MEMORY_FLAG_LAST << 2);
 
-// The public head of GstCudaMemory, the same from 1.22 to 1.28.
+// The first members of GstCudaMemory, which are the same in GStreamer 1.22 to 1.28.
 struct CudaMemory {
   GstMemory memory;
   GstObject* context;  // a GstCudaContext
@@ -37,38 +39,41 @@ struct CudaLibrary {
   void (*init_memory)();
   GType (*context_type)();
   GstObject* (*wrap)(void* handle, int device);
-  void* (*handle)(GstObject* context);  // the CUcontext
+  void* (*handle)(GstObject* context);  // returns the CUcontext
   gboolean (*accept_context)(GstElement*, GstContext*, gint device_id, GstObject** context);
   gboolean (*answer_query)(GstElement*, GstQuery*, GstObject* context);
   GstContext* (*new_gst_context)(GstObject* context);
   gboolean (*is_memory)(GstMemory*);
   GstBufferPool* (*new_pool)(GstObject* context);
 
-  // Since 1.24. In older versions new_stream is null, and the others must not be called.
+  // These five functions exist since GStreamer 1.24. In older versions new_stream is null, and the
+  // other four functions must not be called.
   GstMiniObject* (*new_stream)(GstObject* context);
   void* (*stream_handle)(GstMiniObject* stream);
   GstMiniObject* (*stream_of)(CudaMemory*);  // borrowed; null for the default stream
   void (*sync)(CudaMemory*);
   void (*set_stream)(GstStructure* pool_config, GstMiniObject* stream);
 
-  // Since 1.26; null in older versions.
+  // This function exists since GStreamer 1.26. It is null in older versions.
   void (*set_stream_ordered)(GstStructure* pool_config, gboolean is_enabled);
 };
 
-// The library, or null if the library or the CUDA driver is missing. It is never unloaded.
+// Returns the library, or null if the library or the CUDA driver is missing. It is never unloaded.
 const CudaLibrary* cuda_library();
 
-// Whether this build supports frames in CUDA memory, and whether this machine supports them too.
+// Whether this build supports frames in CUDA memory.
 bool built_with_cuda_memory();
+// Whether this build and this machine support frames in CUDA memory.
 bool supports_cuda_memory();
 
-// The formats of CUDA memory, for caps. No version of GStreamer supports GRAY8 or GRAY16 in it.
+// Returns the pixel formats that frames in CUDA memory can have, for caps. No version of GStreamer
+// supports GRAY8 or GRAY16 in CUDA memory.
 const char* cuda_memory_formats();
 
-// Adds GST_MAP_CUDA, which maps a buffer on the device instead of the host.
+// Adds GST_MAP_CUDA to the flags, which maps a buffer on the device instead of the host.
 GstMapFlags cuda_map_flags(GstMapFlags flags);
 
-// No CUDA device was found, its driver is missing, or this build lacks CUDA.
+// Thrown if no CUDA device was found, its driver is missing, or this build lacks CUDA.
 struct NoDeviceError : DeviceError {
   using DeviceError::DeviceError;
 };
@@ -76,11 +81,11 @@ struct NoDeviceError : DeviceError {
 // Owns a reference to a GstCudaContext.
 using CudaContextRef = std::shared_ptr<GstObject>;
 int device_of(GstObject* cuda_context);
-void* handle_of(GstObject* cuda_context);  // its CUcontext
+void* handle_of(GstObject* cuda_context);  // returns the CUcontext
 
-// The CUDA context of one element. It is a context that other elements or the application offer.
-// Otherwise it is the device's primary context, which is wrapped once per process and offered to
-// other elements. Any thread may call any member.
+// The CUDA context of one element. If other elements or the application offer a context, it is
+// used. Otherwise the device's primary context is used, which is wrapped once per process and
+// offered to other elements. Any thread may call any member.
 class CudaContext {
  public:
   CudaContext() = default;
@@ -93,28 +98,28 @@ class CudaContext {
   // Handles a CONTEXT query. Returns whether it was answered.
   bool answer_query(GstElement* element, GstQuery* query);
 
-  // Finds or creates the context and returns its CUcontext. `device_id` -1 selects an offered
-  // context, else the device with the fewest of the plugin's elements. Throws NoDeviceError,
-  // DeviceError, MemoryError.
+  // Finds or creates the context and returns its CUcontext. If `device_id` is -1, an
+  // offered context is used, or else the device that serves the fewest elements of this plugin.
+  // Throws NoDeviceError, DeviceError, MemoryError.
   void* acquire(GstElement* element, int device_id);
   void release();
 
-  // The context of the pad's peer, or of the buffer's memory, if it belongs to another device than
-  // the context in use; else null.
+  // Return the context of the pad's peer, or of the buffer's memory, if it is on another device
+  // than the context in use. Otherwise they return null.
   CudaContextRef context_on_other_device(GstPad* pad) const;
   CudaContextRef context_on_other_device(GstBuffer* buffer) const;
   // Replaces the context in use.
   void move_to(const CudaContextRef& context);
 
-  // Index of the device of the context in use.
+  // The index of the CUDA device of the context in use.
   int device() const;
   // Creates an inactive pool of CUDA memory buffers on this context. The caller owns it.
   // `is_internal` means that its buffers are never pushed downstream.
   GstBufferPool* make_pool(GstCaps* caps, size_t bytes, unsigned min_buffers,
                            bool is_internal) const;
-  // Makes later work on the queue wait for the work of the buffer's producer. The buffer is mapped
-  // on the device. Throws InputError if the buffer is in another device's memory or not in CUDA
-  // memory.
+  // Makes later work on the queue wait for the work of the buffer's producer. The buffer must be
+  // mapped on the device. Throws InputError if the buffer is in another device's memory or not in
+  // CUDA memory.
   void await_producer(GstBuffer* buffer, Queue& queue) const;
 
  private:
@@ -124,10 +129,10 @@ class CudaContext {
   mutable std::mutex mutex_;  // guards all members below
   CudaContextRef context_;
   int device_ = 0;
-  bool is_counted_ = false;  // as one of the elements of device_
+  bool is_counted_ = false;  // the device balancer counts this element on device_
 };
 
-// Marks the work of the buffer's producer and the work on its device mappings as finished, so that
+// Marks the work of the buffer's producer, and all other work on the buffer, as finished, so that
 // downstream elements do not wait for it.
 void mark_complete(GstBuffer* buffer);
 

@@ -1,4 +1,4 @@
-// Fences, and the GstMeta that attaches a fence to a buffer.
+// Implements fences and the GstMeta that attaches a fence to a buffer.
 #include "plugin/memory/fence.hpp"
 
 #include <new>
@@ -24,7 +24,7 @@ void Fence::wait_without_errors() {
   try {
     queue_.wait();
   } catch (const std::exception&) {
-    // The element that enqueued the work also waits, and reports the error.
+    // The element that enqueued the work also waits for it and reports the error.
   }
 }
 
@@ -40,8 +40,9 @@ struct FenceMeta {
   std::shared_ptr<Fence> fence;  // null after detach_fence()
 };
 
-// The meta has no transform function, so copies of a buffer have no fence. The fence waits when the
-// original buffer is freed, which happens before its copy is passed on.
+// Registers the meta. It has no transform function, so a copy of a buffer has no fence. This is
+// safe: the fence waits when the original buffer is freed, which happens before the copy is passed
+// on.
 const GstMetaInfo* fence_info() {
   static const GstMetaInfo* const kInfo = [] {
     static const gchar* tags[] = {nullptr};

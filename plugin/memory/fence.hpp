@@ -1,6 +1,6 @@
 // Fences: a buffer with a fence is pushed downstream while the device still works on its frame.
 // Only an element of this plugin that uses the same device receives such buffers. It enqueues its
-// own work behind the unfinished work, so the host waits once for the work of all elements.
+// own work after the unfinished work, so the host waits only once for the work of all elements.
 #pragma once
 
 #include <gst/gst.h>
@@ -12,14 +12,14 @@
 
 namespace regions {
 
-// The fence of the consecutive frames that use one queue. Any thread may call any member.
+// A fence that the consecutive frames of one queue share. Any thread may call any member.
 class Fence {
  public:
   // `queue` must exist until wait() returns for the last frame.
   Fence(std::shared_ptr<Backend> backend, Queue& queue)
       : backend_(std::move(backend)), queue_(queue) {}
 
-  // The frame's work is on the queue, and record() was called.
+  // Call this when the frame's work is on the queue and Queue::record() was called.
   void set_pending();
   // Waits for the work and throws its errors. Called by the element that enqueued the work.
   void wait();
@@ -31,12 +31,12 @@ class Fence {
  private:
   const std::shared_ptr<Backend> backend_;
   Queue& queue_;
-  std::mutex mutex_;  // guards is_pending_, and is held during waits
-  bool is_pending_ = false;
+  std::mutex mutex_;         // guards is_pending_, and is held during waits
+  bool is_pending_ = false;  // the work of the newest frame may be unfinished
 };
 
 // Attaches the fence to the buffer. If the buffer is freed or returns to its pool while it still
-// has the fence, it waits for the work first, because its memory can be reused then.
+// has the fence, the fence waits for the work first, because the memory can be reused afterwards.
 void attach_fence(GstBuffer* buffer, const std::shared_ptr<Fence>& fence);
 
 // Removes the fence, if the buffer has one, and makes later work on the queue wait for the frame's

@@ -24,18 +24,19 @@ YuvMatrix matrix_of(const GstVideoInfo& info) {
 // Throws InputError if a row of the plane is outside of the mapped memory. The offsets and strides
 // of a GstVideoMeta can have any value.
 void expects_mapped(const ConstFrame& frame, int plane, const GstMapInfo& map) {
-  if (!map.data) return;  // this memory type has its own map function, which checks the bounds
-  const int64_t last = int64_t{row_count(frame.layout, plane, frame.size()) - 1};
-  const int64_t last_row_offset = last * frame.pitch[plane];
-  const int64_t start = static_cast<int64_t>(reinterpret_cast<uintptr_t>(frame.plane[plane])) -
-                        static_cast<int64_t>(reinterpret_cast<uintptr_t>(map.data));
-  const auto row = static_cast<int64_t>(row_bytes(frame.layout, plane, frame.size()));
-  const int64_t lowest = start + std::min<int64_t>(last_row_offset, 0);
-  const int64_t end = start + std::max<int64_t>(last_row_offset, 0) + row;
-  expects(lowest >= 0 && end <= static_cast<int64_t>(map.size), [&] {
+  // Without an address, the memory type has its own map function, which checks the bounds.
+  if (!map.data) return;
+  const int64_t last_row = int64_t{row_count(frame.layout, plane, frame.size()) - 1};
+  const int64_t last_row_offset = last_row * frame.pitch[plane];
+  const int64_t first_row_offset =
+      static_cast<int64_t>(reinterpret_cast<uintptr_t>(frame.plane[plane])) -
+      static_cast<int64_t>(reinterpret_cast<uintptr_t>(map.data));
+  const auto bytes_per_row = static_cast<int64_t>(row_bytes(frame.layout, plane, frame.size()));
+  const int64_t begin = first_row_offset + std::min<int64_t>(last_row_offset, 0);
+  const int64_t end = first_row_offset + std::max<int64_t>(last_row_offset, 0) + bytes_per_row;
+  expects(begin >= 0 && end <= static_cast<int64_t>(map.size), [&] {
     return "a buffer's GstVideoMeta puts plane " + std::to_string(plane) + " at bytes " +
-           std::to_string(lowest) + " to " + std::to_string(end) + " of " +
-           std::to_string(map.size);
+           std::to_string(begin) + " to " + std::to_string(end) + " of " + std::to_string(map.size);
   });
 }
 
@@ -43,6 +44,7 @@ std::string text_of(int64_t width, int64_t height) {
   return std::to_string(width) + "x" + std::to_string(height);
 }
 
+// Returns the name of the format, or its number if it is unknown, because
 // gst_video_format_to_string() accepts only known formats.
 std::string text_of(GstVideoFormat format) {
   const gchar* name =
@@ -50,8 +52,8 @@ std::string text_of(GstVideoFormat format) {
   return name ? name : "number " + std::to_string(static_cast<int>(format));
 }
 
-// Throws InputError if a GstVideoMeta contradicts its caps. gst_video_frame_map() checks the same,
-// but reports each contradiction as a programming error (g_critical).
+// Throws InputError if a GstVideoMeta contradicts its caps. gst_video_frame_map() makes the
+// same checks, but reports each contradiction as a programming error (g_critical).
 void expects_consistent(const GstVideoMeta& meta, const PictureCaps& caps) {
   const std::string name = "a buffer's GstVideoMeta ";
   expects(meta.format == GST_VIDEO_INFO_FORMAT(&caps.info), [&] {
@@ -72,36 +74,39 @@ void expects_consistent(const GstVideoMeta& meta, const PictureCaps& caps) {
   expects(meta.map && meta.unmap, [&] { return name + "has no function that maps its planes"; });
 }
 
-// Top left corner of the visible picture in the picture of a buffer (pixels).
+// The top left corner of the visible picture inside the whole picture of a buffer (pixels).
 struct Origin {
   int x = 0, y = 0;
 };
 
-// Caps give the size of the visible picture, GstVideoMeta the size in memory, and GstVideoCropMeta
-// the rectangle between them. Throws InputError if they contradict each other.
+// Returns the top left corner of the visible picture. The caps state the size of the visible
+// picture, GstVideoMeta the size of the whole picture in memory, and GstVideoCropMeta where the
+// visible picture is inside the whole picture. Throws InputError if they contradict each other.
 Origin visible_origin(GstBuffer* buffer, const GstVideoMeta* meta, const PictureCaps& caps) {
   const GstVideoCropMeta* crop = gst_buffer_get_video_crop_meta(buffer);
   if (!crop) return {};
-  const auto refusal = [&](const std::string& reason) {
+  const auto refusal_text = [&](const std::string& reason) {
     return "a buffer's GstVideoCropMeta shows " + text_of(crop->width, crop->height) +
            " pixels at " + std::to_string(crop->x) + "," + std::to_string(crop->y) + reason;
   };
   const int64_t x = crop->x, y = crop->y, width = crop->width, height = crop->height;
   expects(width == caps.size.width && height == caps.size.height, [&] {
-    return refusal(", its caps promise " + text_of(caps.size.width, caps.size.height));
+    return refusal_text(", its caps promise " + text_of(caps.size.width, caps.size.height));
   });
   if (x == 0 && y == 0) return {};
-  expects(meta != nullptr,
-          [&] { return refusal(", but no GstVideoMeta gives the size of the whole picture"); });
+  expects(meta != nullptr, [&] {
+    return refusal_text(", but no GstVideoMeta gives the size of the whole picture");
+  });
   expects(x + width <= int64_t{meta->width} && y + height <= int64_t{meta->height}, [&] {
-    return refusal(", outside of the whole picture of " + text_of(meta->width, meta->height));
+    return refusal_text(", outside of the whole picture of " + text_of(meta->width, meta->height));
   });
   // In YUY2 and UYVY two pixels share their chroma.
-  const Component* const c = caps.layout.component;
-  const bool has_pairs = c[1].plane == c[0].plane && c[1].x_shift > c[0].x_shift;
+  const Component* const component = caps.layout.component;
+  const bool has_pairs =
+      component[1].plane == component[0].plane && component[1].x_shift > component[0].x_shift;
   expects(!has_pairs || x % 2 == 0, [&] {
-    return refusal(": column " + std::to_string(x) + " is the second of a pair of " +
-                   std::string(name_of(caps.layout.format)) + " pixels; crop an even number");
+    return refusal_text(": column " + std::to_string(x) + " is the second of a pair of " +
+                        std::string(name_of(caps.layout.format)) + " pixels; crop an even number");
   });
   return {static_cast<int>(x), static_cast<int>(y)};
 }
@@ -146,13 +151,13 @@ PictureCaps parse_caps(const GstCaps* gst_caps) {
 }
 
 bool have_same_pictures(const PictureCaps& a, const PictureCaps& b) {
-  const GstVideoInfo &one = a.info, &other = b.info;
+  const GstVideoInfo &info_a = a.info, &info_b = b.info;
   return a.layout.format == b.layout.format && a.size == b.size && a.bytes == b.bytes &&
          a.cuda == b.cuda && a.color.matrix == b.color.matrix &&
          a.color.full_range == b.color.full_range &&
-         GST_VIDEO_INFO_INTERLACE_MODE(&one) == GST_VIDEO_INFO_INTERLACE_MODE(&other) &&
-         std::equal(one.offset, one.offset + GST_VIDEO_MAX_PLANES, other.offset) &&
-         std::equal(one.stride, one.stride + GST_VIDEO_MAX_PLANES, other.stride);
+         GST_VIDEO_INFO_INTERLACE_MODE(&info_a) == GST_VIDEO_INFO_INTERLACE_MODE(&info_b) &&
+         std::equal(info_a.offset, info_a.offset + GST_VIDEO_MAX_PLANES, info_b.offset) &&
+         std::equal(info_a.stride, info_a.stride + GST_VIDEO_MAX_PLANES, info_b.stride);
 }
 
 bool holds_picture(GstBuffer* buffer, const PictureCaps& caps) {
@@ -160,7 +165,9 @@ bool holds_picture(GstBuffer* buffer, const PictureCaps& caps) {
   const bool has_default_layout =
       !gst_buffer_get_video_meta(buffer) || caps.layout.format == PixelFormat::labels32;
   if (has_default_layout) return bytes >= caps.bytes;
-  size_t min_bytes = 0;  // a GstVideoMeta can have smaller strides than the caps
+  // A GstVideoMeta can have smaller strides than the caps, so only rows without padding are
+  // required.
+  size_t min_bytes = 0;
   for (int p = 0; p < caps.layout.planes; ++p) {
     min_bytes += row_bytes(caps.layout, p, caps.size) *
                  static_cast<size_t>(row_count(caps.layout, p, caps.size));
@@ -240,12 +247,12 @@ void fill_with_zeros(const Frame& picture) {
 }
 
 void copy_rows(const ConstFrame& from, const Frame& to, const Workers& workers) {
-  constexpr int kChunk = 128;  // rows per task; 128 rows of a 1080p picture take about 20 µs
+  constexpr int kChunkRows = 128;  // rows per task; 128 rows of a 1080p picture take about 20 µs
   for (int p = 0; p < from.layout.planes; ++p) {
     const size_t bytes = row_bytes(from.layout, p, from.size());
     const int rows = row_count(from.layout, p, from.size());
-    workers.parallel_for((rows + kChunk - 1) / kChunk, [&](int chunk) {
-      for (int y = chunk * kChunk; y < std::min((chunk + 1) * kChunk, rows); ++y) {
+    workers.parallel_for((rows + kChunkRows - 1) / kChunkRows, [&](int chunk) {
+      for (int y = chunk * kChunkRows; y < std::min((chunk + 1) * kChunkRows, rows); ++y) {
         std::memcpy(to.plane[p] + y * to.pitch[p], from.plane[p] + y * from.pitch[p], bytes);
       }
     });

@@ -1,4 +1,4 @@
-// Maps GstBuffers as frames, as described by their caps and metas.
+// Maps a GstBuffer as a Frame, according to its caps and metas.
 #pragma once
 
 #include <gst/gst.h>
@@ -9,15 +9,16 @@
 
 namespace regions {
 
+// The media type of label maps in caps.
 inline constexpr const char* kLabelCaps = "video/x-region-labels";
 
-// The contents of fixed caps.
+// The picture format that fixed caps describe.
 struct PictureCaps {
   GstVideoInfo info;  // not set for the format labels32
   Layout layout;
   Size size;
   Colorimetry color;
-  bool cuda = false;  // has the caps feature memory:CUDAMemory
+  bool cuda = false;  // the caps have the feature memory:CUDAMemory
   size_t bytes = 0;   // size of a buffer without padding
 };
 // Throws InputError, which names the unsupported value.

@@ -1,4 +1,5 @@
-// Loads GStreamer's analytics library, and attaches and removes entries of relation metas.
+// Attaches regions as entries of a GstAnalyticsRelationMeta and removes such entries. Loads
+// GStreamer's analytics library for this at run time.
 #include <dlfcn.h>
 #include <gst/video/video.h>
 
@@ -14,13 +15,13 @@
 namespace regions {
 namespace {
 
-// The library must belong to the running GStreamer. An older GStreamer could find the library of
-// another installation.
+// Whether the running GStreamer has an analytics library (1.24 or later). An older GStreamer could
+// otherwise load the library of another installation.
 bool has_analytics_version() {
   guint major = 0, minor = 0, micro = 0, nano = 0;
   gst_version(&major, &minor, &micro, &nano);
-  constexpr guint kSince = 24;
-  return major == 1 && minor >= kSince;
+  constexpr guint kFirstMinorVersion = 24;
+  return major == 1 && minor >= kFirstMinorVersion;
 }
 
 template <class Function>
@@ -31,43 +32,46 @@ bool find_symbol(void* library, const char* name, Function*& function) {
 
 std::optional<AnalyticsLibrary> load_analytics_library() {
   if (!has_analytics_version()) return {};
-  void* library = dlopen("libgstanalytics-1.0.so.0", RTLD_NOW | RTLD_LOCAL);  // is never closed
+  void* library = dlopen("libgstanalytics-1.0.so.0", RTLD_NOW | RTLD_LOCAL);  // never closed
   if (!library) return {};
-  AnalyticsLibrary a = {};
+  AnalyticsLibrary functions = {};
   const bool is_complete =
-      find_symbol(library, "buffer_get_analytics_relation_meta", a.get) &&
-      find_symbol(library, "buffer_add_analytics_relation_meta_full", a.add) &&
-      find_symbol(library, "analytics_relation_meta_iterate", a.iterate) &&
-      find_symbol(library, "analytics_relation_meta_get_relation", a.relation) &&
-      find_symbol(library, "analytics_relation_meta_set_relation", a.set_relation) &&
-      find_symbol(library, "analytics_relation_meta_get_direct_related", a.related) &&
-      find_symbol(library, "analytics_mtd_get_mtd_type", a.type_of) &&
-      find_symbol(library, "analytics_mtd_get_size", a.size_of) &&
-      find_symbol(library, "analytics_relation_meta_get_mtd_data", a.data_of) &&
-      find_symbol(library, "analytics_relation_meta_add_mtd", a.add_entry) &&
-      find_symbol(library, "analytics_od_mtd_get_mtd_type", a.detection_type) &&
-      find_symbol(library, "analytics_od_mtd_get_obj_type", a.detection_object) &&
-      find_symbol(library, "analytics_relation_meta_add_od_mtd", a.add_detection) &&
-      find_symbol(library, "analytics_tracking_mtd_get_mtd_type", a.tracking_type) &&
-      find_symbol(library, "analytics_relation_meta_add_tracking_mtd", a.add_tracking) &&
-      find_symbol(library, "analytics_tracking_mtd_update_last_seen", a.update_last_seen);
+      find_symbol(library, "buffer_get_analytics_relation_meta", functions.get) &&
+      find_symbol(library, "buffer_add_analytics_relation_meta_full", functions.add) &&
+      find_symbol(library, "analytics_relation_meta_iterate", functions.iterate) &&
+      find_symbol(library, "analytics_relation_meta_get_relation", functions.relation) &&
+      find_symbol(library, "analytics_relation_meta_set_relation", functions.set_relation) &&
+      find_symbol(library, "analytics_relation_meta_get_direct_related", functions.related) &&
+      find_symbol(library, "analytics_mtd_get_mtd_type", functions.type_of) &&
+      find_symbol(library, "analytics_mtd_get_size", functions.size_of) &&
+      find_symbol(library, "analytics_relation_meta_get_mtd_data", functions.data_of) &&
+      find_symbol(library, "analytics_relation_meta_add_mtd", functions.add_entry) &&
+      find_symbol(library, "analytics_od_mtd_get_mtd_type", functions.detection_type) &&
+      find_symbol(library, "analytics_od_mtd_get_obj_type", functions.detection_object) &&
+      find_symbol(library, "analytics_relation_meta_add_od_mtd", functions.add_detection) &&
+      find_symbol(library, "analytics_tracking_mtd_get_mtd_type", functions.tracking_type) &&
+      find_symbol(library, "analytics_relation_meta_add_tracking_mtd", functions.add_tracking) &&
+      find_symbol(library, "analytics_tracking_mtd_update_last_seen", functions.update_last_seen);
   if (!is_complete) return {};
   const bool has_segmentation =
-      find_symbol(library, "analytics_segmentation_mtd_get_mtd_type", a.segmentation_type) &&
-      find_symbol(library, "analytics_relation_meta_add_segmentation_mtd", a.add_segmentation) &&
-      find_symbol(library, "analytics_segmentation_mtd_get_mask", a.segmentation_map);
-  if (!has_segmentation) a.segmentation_type = nullptr;
-  return a;
+      find_symbol(library, "analytics_segmentation_mtd_get_mtd_type",
+                  functions.segmentation_type) &&
+      find_symbol(library, "analytics_relation_meta_add_segmentation_mtd",
+                  functions.add_segmentation) &&
+      find_symbol(library, "analytics_segmentation_mtd_get_mask", functions.segmentation_map);
+  if (!has_segmentation) functions.segmentation_type = nullptr;
+  return functions;
 }
 
-// A label map or mask that becomes a GRAY8 picture of indices when a reader first maps it.
+// A label map or mask, and the GRAY8 picture of indices that is made from it when a reader first
+// maps the picture.
 struct IndexMap {
   GstBuffer* labels;
   PixelFormat format;
-  size_t pixels;
-  std::vector<uint8_t> index_of_label;
-  std::mutex mutex;              // guards indices
-  std::vector<uint8_t> indices;  // empty until a reader maps it
+  size_t pixel_count;
+  std::vector<uint8_t> index_of_label;  // [label], for a label map
+  std::mutex mutex;                     // guards indices
+  std::vector<uint8_t> indices;         // [pixel]; empty until a reader maps the memory
 
   ~IndexMap() { gst_buffer_unref(labels); }
 };
@@ -85,6 +89,7 @@ G_DEFINE_TYPE(RegionsIndexAllocator, index_allocator, GST_TYPE_ALLOCATOR)
 
 IndexMap& map_of(GstMemory* memory) { return *reinterpret_cast<IndexMemory*>(memory)->map; }
 
+// Returns the index of a pixel. `labels` are the bytes of the label map or mask.
 uint8_t index_of(const IndexMap& map, const uint8_t* labels, size_t pixel) {
   if (map.format == PixelFormat::gray8) return labels[pixel] != 0;
   uint32_t label = 0;
@@ -99,10 +104,10 @@ gpointer map_indices(GstMemory* memory, GstMapInfo* info, gsize) {
   if (!map.indices.empty()) return map.indices.data();
   GstMapInfo labels = {};
   if (!gst_buffer_map(map.labels, &labels, GST_MAP_READ)) return nullptr;
-  const size_t sample = map.format == PixelFormat::gray8 ? 1 : sizeof(uint32_t);
-  if (labels.size >= map.pixels * sample) {
-    map.indices.resize(map.pixels);
-    for (size_t i = 0; i < map.pixels; ++i) map.indices[i] = index_of(map, labels.data, i);
+  const size_t sample_bytes = map.format == PixelFormat::gray8 ? 1 : sizeof(uint32_t);
+  if (labels.size >= map.pixel_count * sample_bytes) {
+    map.indices.resize(map.pixel_count);
+    for (size_t i = 0; i < map.pixel_count; ++i) map.indices[i] = index_of(map, labels.data, i);
   }
   gst_buffer_unmap(map.labels, &labels);
   return map.indices.empty() ? nullptr : map.indices.data();
@@ -110,8 +115,8 @@ gpointer map_indices(GstMemory* memory, GstMapInfo* info, gsize) {
 
 void unmap_indices(GstMemory*, GstMapInfo*) {}
 
-// Returns null, so GStreamer copies sub-memories.
-GstMemory* share_nothing(GstMemory*, gssize, gssize) { return nullptr; }
+// Returns null, so that GStreamer copies the bytes when a part of the memory is requested.
+GstMemory* refuse_sharing(GstMemory*, gssize, gssize) { return nullptr; }
 
 void free_indices(GstAllocator*, GstMemory* memory) {
   auto* self = reinterpret_cast<IndexMemory*>(memory);
@@ -119,10 +124,11 @@ void free_indices(GstAllocator*, GstMemory* memory) {
   g_free(self);
 }
 
-GstMemory* allocate_nothing(GstAllocator*, gsize, GstAllocationParams*) { return nullptr; }
+// make_index_map() is the only way to create this memory type.
+GstMemory* refuse_allocation(GstAllocator*, gsize, GstAllocationParams*) { return nullptr; }
 
 void index_allocator_class_init(RegionsIndexAllocatorClass* klass) {
-  klass->alloc = allocate_nothing;
+  klass->alloc = refuse_allocation;
   klass->free = free_indices;
 }
 
@@ -131,23 +137,24 @@ void index_allocator_init(RegionsIndexAllocator* self) {
   allocator->mem_type = "RegionsIndexMap";
   allocator->mem_map_full = map_indices;
   allocator->mem_unmap_full = unmap_indices;
-  allocator->mem_share = share_nothing;
+  allocator->mem_share = refuse_sharing;
   GST_OBJECT_FLAG_SET(allocator, GST_ALLOCATOR_FLAG_CUSTOM_ALLOC);
 }
 
 GstAllocator* index_allocator_instance() {
   static auto* const allocator = [] {
-    auto* one = static_cast<GstAllocator*>(g_object_new(index_allocator_get_type(), nullptr));
-    gst_object_ref_sink(one);
-    GST_OBJECT_FLAG_SET(one, GST_OBJECT_FLAG_MAY_BE_LEAKED);
-    return one;
+    auto* created = static_cast<GstAllocator*>(g_object_new(index_allocator_get_type(), nullptr));
+    gst_object_ref_sink(created);
+    GST_OBJECT_FLAG_SET(created, GST_OBJECT_FLAG_MAY_BE_LEAKED);
+    return created;
   }();
   return allocator;
 }
 
-// Makes a GRAY8 buffer with a GstVideoMeta, rows without padding. For a label map (U32_LE) a pixel
-// is `index_of_label[label]`, or 0 for labels beyond its end. For a mask (GRAY8) it is 1 where the
-// mask is not 0. Keeps a reference to `labels`.
+// Makes a GRAY8 buffer with a GstVideoMeta and rows without padding. `labels` is a label map
+// (U32_LE) or a mask (GRAY8), to which the buffer keeps a reference. For a label map, the value of
+// a pixel is `index_of_label[label]`, or 0 for labels beyond the end of the vector. For a mask, the
+// value is 1 where the mask is not 0.
 GstBuffer* make_index_map(GstBuffer* labels, PixelFormat format, Size size,
                           std::vector<uint8_t> index_of_label) {
   auto* memory = g_new0(IndexMemory, 1);
@@ -172,10 +179,13 @@ bool is_index_map(GstBuffer* buffer) {
 }
 
 using Library = AnalyticsLibrary;
-constexpr size_t kMaxIndices = 255;  // values of a byte, without 0 for background
+constexpr size_t kMaxIndices = 255;  // largest index that fits in a byte; 0 is background
 
+// The object type of this plugin's object detections.
 GQuark object_type() { return g_quark_from_static_string(kRegionName); }
 
+// Adds the label map or mask as a segmentation. `detections` are the entry ids of the largest
+// regions.
 void add_segmentation(const Library& library, RelationMeta* meta, const LargestRegions& largest,
                       std::span<const guint> detections) {
   const bool is_mask = largest.labels_format == PixelFormat::gray8;
@@ -186,14 +196,14 @@ void add_segmentation(const Library& library, RelationMeta* meta, const LargestR
     if (index_of_label.size() <= id) index_of_label.resize(id + size_t{1});
     index_of_label[id] = static_cast<uint8_t>(i + 1);
   }
-  std::vector<guint> values(count + 1);
-  std::iota(values.begin(), values.end(), 0U);
+  std::vector<guint> index_values(count + 1);
+  std::iota(index_values.begin(), index_values.end(), 0U);
   enum { semantic, instance };
   AnalyticsEntry entry;
   GstBuffer* map = make_index_map(largest.labels, largest.labels_format, largest.labels_size,
                                   std::move(index_of_label));
-  if (!library.add_segmentation(meta, map, is_mask ? semantic : instance, values.size(),
-                                values.data(), 0, 0, static_cast<guint>(largest.size.width),
+  if (!library.add_segmentation(meta, map, is_mask ? semantic : instance, index_values.size(),
+                                index_values.data(), 0, 0, static_cast<guint>(largest.size.width),
                                 static_cast<guint>(largest.size.height), &entry)) {
     return;
   }
@@ -215,9 +225,9 @@ bool is_plugin_segmentation(const Library& library, const AnalyticsEntry& entry)
     return false;
   }
   GstBuffer* map = library.segmentation_map(&entry, nullptr, nullptr, nullptr, nullptr);
-  const bool is_index = map && is_index_map(map);
+  const bool is_own_map = map && is_index_map(map);
   gst_clear_buffer(&map);
-  return is_index;
+  return is_own_map;
 }
 
 bool is_plugin_detection(const Library& library, const AnalyticsEntry& entry) {
@@ -225,8 +235,8 @@ bool is_plugin_detection(const Library& library, const AnalyticsEntry& entry) {
          library.detection_object(&entry) == object_type();
 }
 
-// [entry id], false for the entries to remove. The tracking entries of a removed detection are
-// removed too.
+// Returns for each entry id whether the entry stays. If a detection is removed, its tracking
+// entries are removed too.
 std::vector<bool> entries_to_keep(const Library& library, std::span<const AnalyticsEntry> entries,
                                   bool keep_detections) {
   std::vector<bool> keep(entries.size(), true);
@@ -244,11 +254,12 @@ std::vector<bool> entries_to_keep(const Library& library, std::span<const Analyt
   return keep;
 }
 
+// Copies entries and the relations between them to a new relation meta of the buffer `to`.
 void copy_entries(const Library& library, std::span<const AnalyticsEntry> entries, GstBuffer* from,
                   GstBuffer* to) {
   const RelationSpace space = {entries.size(), 64 * entries.size()};
   RelationMeta* meta = library.add(to, &space);
-  std::vector<guint> copies;
+  std::vector<guint> copied_ids;
   for (const AnalyticsEntry& entry : entries) {
     const AnalyticsType* type = library.type_of(&entry);
     const gsize size = library.size_of(&entry);
@@ -258,18 +269,19 @@ void copy_entries(const Library& library, std::span<const AnalyticsEntry> entrie
                 static_cast<std::byte*>(data));
     GstMetaTransformCopy whole = {FALSE, 0, static_cast<gsize>(-1)};
     if (type->transform) type->transform(to, &copy, from, _gst_meta_transform_copy, &whole);
-    copies.push_back(copy.id);
+    copied_ids.push_back(copy.id);
   }
   for (size_t i = 0; i < entries.size(); ++i) {
     for (size_t k = 0; k < entries.size(); ++k) {
       const int relation = library.relation(entries[i].meta, entries[i].id, entries[k].id);
-      if (relation != Library::kNone) library.set_relation(meta, relation, copies[i], copies[k]);
+      if (relation != Library::kNone)
+        library.set_relation(meta, relation, copied_ids[i], copied_ids[k]);
     }
   }
 }
 
-// Removes the entries of this plugin. A relation meta cannot remove entries, so a new meta with the
-// other entries replaces it.
+// Removes the entries that this plugin has attached. A relation meta cannot remove single entries,
+// so it is replaced by a new meta with the remaining entries.
 void remove_plugin_entries(GstBuffer* buffer, bool keep_detections) {
   const Library* library = Library::find();
   RelationMeta* meta = library ? library->get(buffer) : nullptr;
@@ -299,7 +311,8 @@ void attach_analytics(GstBuffer* buffer, const LargestRegions& largest) {
   RelationMeta* meta = library->get(buffer);
   if (!meta) {
     constexpr gsize kEntryBytes = 80;  // approximate size of an entry
-    // The exact number, because the library clears a matrix of entries x entries relations.
+    // The number must be exact, because the library clears a matrix of entries × entries
+    // relations.
     const gsize entries = largest.regions.size() + largest.first_seen.size() + (has_map ? 1 : 0);
     const RelationSpace space = {entries, entries * kEntryBytes};
     meta = library->add(buffer, &space);

@@ -1,4 +1,4 @@
-// Maps the mask or label map that is attached to a frame.
+// Implements AttachedMask, which maps the mask or label map that is attached to a frame.
 #include "core/error.hpp"
 #include "plugin/memory/block_memory.hpp"
 #include "plugin/metadata/region_meta.hpp"
@@ -13,8 +13,8 @@ void expect_mask(const AttachedRegions& attached) {
 ConstFrame AttachedMask::map(const AttachedRegions& attached, const Backend& backend) {
   unmap();
   const Layout& layout = layout_of(attached.labels_format);
-  const size_t row = static_cast<size_t>(attached.labels_size.width) * layout.sample_bytes;
-  const size_t bytes = row * static_cast<size_t>(attached.labels_size.height);
+  const size_t row_bytes = static_cast<size_t>(attached.labels_size.width) * layout.sample_bytes;
+  const size_t bytes = row_bytes * static_cast<size_t>(attached.labels_size.height);
   expects(
       layout.planes == 1 && layout.channels == 1 && gst_buffer_get_size(attached.labels) >= bytes,
       "the attached label map must have one channel and hold the size that the metadata names");
@@ -29,7 +29,7 @@ ConstFrame AttachedMask::map(const AttachedRegions& attached, const Backend& bac
   }
   ConstFrame mask;
   mask.plane[0] = static_cast<const std::byte*>(data);
-  mask.pitch[0] = static_cast<ptrdiff_t>(row);
+  mask.pitch[0] = static_cast<ptrdiff_t>(row_bytes);
   mask.width = attached.labels_size.width;
   mask.height = attached.labels_size.height;
   mask.layout = layout;

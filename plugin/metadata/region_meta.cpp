@@ -1,4 +1,4 @@
-// Writes and reads the `regions` metadata.
+// Attaches the `regions` metadata to buffers, and reads it from buffers.
 #include "plugin/metadata/region_meta.hpp"
 
 #include <algorithm>
@@ -9,18 +9,19 @@
 namespace regions {
 namespace {
 
-int int_of(const GstStructure* s, const char* name) {
+// Returns an int field of the metadata. Throws InputError if it is missing.
+int int_of(const GstStructure* structure, const char* name) {
   gint value = 0;
-  expects(gst_structure_get_int(s, name, &value),
+  expects(gst_structure_get_int(structure, name, &value),
           std::string("regions metadata lacks the number '") + name + "'");
   return value;
 }
 
-// Scales a coordinate from a picture side of `from` pixels to one of `to` pixels. Coordinates far
-// outside of any picture are clamped, so that their sums and differences do not overflow.
-int scaled(int64_t value, int from, int to) {
-  constexpr int64_t kLimit = 1 << 20;
-  return static_cast<int>(std::clamp(value * to / from, -kLimit, kLimit));
+// Scales a coordinate from a picture side of `from` pixels to a side of `to` pixels. Clamps
+// coordinates far outside of any picture, so that their sums and differences do not overflow.
+int scale_coordinate(int64_t value, int from, int to) {
+  constexpr int64_t kMaxCoordinate = 1 << 20;
+  return static_cast<int>(std::clamp(value * to / from, -kMaxCoordinate, kMaxCoordinate));
 }
 
 // A region's box in the coordinates of the metadata.
@@ -29,28 +30,31 @@ struct Box {
 };
 
 void set_box(Region& region, const Box& box, Size from, Size to) {
-  region.left = scaled(box.x, from.width, to.width);
-  region.top = scaled(box.y, from.height, to.height);
-  region.right = scaled(box.x + box.width, from.width, to.width) - 1;
-  region.bottom = scaled(box.y + box.height, from.height, to.height) - 1;
+  region.left = scale_coordinate(box.x, from.width, to.width);
+  region.top = scale_coordinate(box.y, from.height, to.height);
+  region.right = scale_coordinate(box.x + box.width, from.width, to.width) - 1;
+  region.bottom = scale_coordinate(box.y + box.height, from.height, to.height) - 1;
   region.right = std::max(region.right, region.left);
   region.bottom = std::max(region.bottom, region.top);
 }
 
-Region region_of(const GstStructure* s, Size from, Size to) {
+Region region_of(const GstStructure* structure, Size from, Size to) {
   Region region;
   guint id = 0, track = 0;
-  expects(gst_structure_get_uint(s, "id", &id), "a region in the metadata lacks 'id'");
+  expects(gst_structure_get_uint(structure, "id", &id), "a region in the metadata lacks 'id'");
   region.id = id;
-  region.track = gst_structure_get_uint(s, "track", &track) ? track : id;
-  set_box(region, {int_of(s, "x"), int_of(s, "y"), int_of(s, "width"), int_of(s, "height")}, from,
-          to);
+  region.track = gst_structure_get_uint(structure, "track", &track) ? track : id;
+  set_box(region,
+          {int_of(structure, "x"), int_of(structure, "y"), int_of(structure, "width"),
+           int_of(structure, "height")},
+          from, to);
   guint64 area = 0;
-  if (gst_structure_get_uint64(s, "area", &area)) region.area = area;
+  if (gst_structure_get_uint64(structure, "area", &area)) region.area = area;
   return region;
 }
 
-// Reads the structures of an array.
+// Reads the regions from an array of structures, and scales their boxes from one picture size to
+// another.
 void read_structures(const GValue* array, Size from, Size to, AttachedRegions& attached) {
   const guint count = gst_value_array_get_size(array);
   attached.regions.reserve(count);
@@ -68,8 +72,9 @@ void read_structures(const GValue* array, Size from, Size to, AttachedRegions& a
   if (!attached.first_seen.empty()) attached.first_seen.resize(count, GST_CLOCK_TIME_NONE);
 }
 
-// Whether the array still refers to the pooled structures. Then their table has the same values,
-// because a structure inside of a GValue can be replaced but not changed.
+// Whether the array still refers to the pooled structures. If it does, the pooled table has the
+// same values as the structures, because a structure inside of a GValue can be replaced but not
+// changed.
 bool has_pooled_structures(const GValue* array, const PooledStructures& pooled) {
   const guint count = gst_value_array_get_size(array);
   if (count != pooled.table.size()) return false;
@@ -81,6 +86,8 @@ bool has_pooled_structures(const GValue* array, const PooledStructures& pooled) 
   return true;
 }
 
+// Reads the regions from the table of pooled structures, which is faster than reading the
+// structures.
 void read_table(const PooledStructures& pooled, Size from, Size to, AttachedRegions& attached) {
   attached.regions = pooled.table;
   for (Region& region : attached.regions) {
@@ -88,34 +95,36 @@ void read_table(const PooledStructures& pooled, Size from, Size to, AttachedRegi
   }
 }
 
-// The array refers to the structures, which must outlive it. A copy of the array copies them.
+// Returns an array that refers to the structures, which must outlive it. If GStreamer copies the
+// array, it also copies the structures.
 GValue array_of(std::span<const StructurePtr> structures) {
-  GValue array = G_VALUE_INIT, reference = G_VALUE_INIT;
+  GValue array = G_VALUE_INIT, first_item = G_VALUE_INIT;
   gst_value_array_init(&array, static_cast<guint>(structures.size()));
-  g_value_init(&reference, GST_TYPE_STRUCTURE);
-  if (!structures.empty()) g_value_set_static_boxed(&reference, structures.front().get());
+  g_value_init(&first_item, GST_TYPE_STRUCTURE);
+  if (!structures.empty()) g_value_set_static_boxed(&first_item, structures.front().get());
   for (const StructurePtr& structure : structures) {
-    GValue item = reference;  // copies the type and flags
+    GValue item = first_item;  // copies the type and flags
     item.data[0].v_pointer = structure.get();
     gst_value_array_append_and_take_value(&array, &item);
   }
   return array;
 }
 
-// Borders and runs are attached as bytes, because one structure for each would take longer than
+// Borders and runs are attached as bytes. Creating one structure for each would take longer than
 // finding them.
 static_assert(sizeof(Border) == 3 * sizeof(uint32_t) && sizeof(PixelRun) == 4 * sizeof(uint32_t));
 
-void add_bytes(GstStructure* s, const char* name, std::span<const std::byte> bytes,
+void add_bytes(GstStructure* structure, const char* name, std::span<const std::byte> bytes,
                StructurePool& pool) {
   const auto [buffer, memory] = pool.acquire_table(bytes.size());
   std::copy(bytes.begin(), bytes.end(), memory.begin());
-  gst_structure_set(s, name, GST_TYPE_BUFFER, buffer.get(), nullptr);
+  gst_structure_set(structure, name, GST_TYPE_BUFFER, buffer.get(), nullptr);
 }
 
 }  // namespace
 
-// Uses the tags of regions of interest, so that other elements treat both metas in the same way.
+// The meta has the same tags as regions of interest, so that other elements copy both metas in the
+// same cases.
 void register_region_meta() {
   AnalyticsLibrary::find();  // loads the library before the first frame
   static const gchar* tags[] = {GST_META_TAG_VIDEO_STR, GST_META_TAG_VIDEO_ORIENTATION_STR,
@@ -143,33 +152,36 @@ const GstStructure* attach_regions(GstBuffer* buffer, const FrameResults& result
     largest.labels_size = results.size;
     attach_standard_metas(buffer, largest, pooled.parameters);
   });
-  // Added after the standard metas, so that it is transformed after them.
-  GstStructure* s = gst_custom_meta_get_structure(gst_buffer_add_custom_meta(buffer, kRegionMeta));
-  gst_structure_set(s, "algorithm", G_TYPE_STRING, results.algorithm, "width", G_TYPE_INT,
+  // This meta is added after the standard metas, because it must be transformed after them.
+  GstStructure* structure =
+      gst_custom_meta_get_structure(gst_buffer_add_custom_meta(buffer, kRegionMeta));
+  gst_structure_set(structure, "algorithm", G_TYPE_STRING, results.algorithm, "width", G_TYPE_INT,
                     results.size.width, "height", G_TYPE_INT, results.size.height, "regions-total",
                     G_TYPE_UINT, results.total, nullptr);
   GValue array = array_of(structures);
-  gst_structure_take_value(s, "regions", &array);
+  gst_structure_take_value(structure, "regions", &array);
   if (!rows.empty()) {
-    gst_structure_set(s, "table", GST_TYPE_BUFFER, table.get(), "table-columns", G_TYPE_STRING,
-                      format.columns.c_str(), nullptr);
+    gst_structure_set(structure, "table", GST_TYPE_BUFFER, table.get(), "table-columns",
+                      G_TYPE_STRING, format.columns.c_str(), nullptr);
   }
   if (results.slices > 0) {
-    gst_structure_set(s, "slice", G_TYPE_INT, results.slice, "slices", G_TYPE_INT, results.slices,
-                      nullptr);
+    gst_structure_set(structure, "slice", G_TYPE_INT, results.slice, "slices", G_TYPE_INT,
+                      results.slices, nullptr);
   }
-  if (results.layers > 1) gst_structure_set(s, "layers", G_TYPE_INT, results.layers, nullptr);
-  if (results.details.borders) add_bytes(s, "adjacency", std::as_bytes(results.borders), pool);
+  if (results.layers > 1)
+    gst_structure_set(structure, "layers", G_TYPE_INT, results.layers, nullptr);
+  if (results.details.borders)
+    add_bytes(structure, "adjacency", std::as_bytes(results.borders), pool);
   if (results.details.runs > 0) {
-    add_bytes(s, "runs", std::as_bytes(results.runs), pool);
-    gst_structure_set(s, "runs-truncated", G_TYPE_BOOLEAN, results.runs_truncated, nullptr);
+    add_bytes(structure, "runs", std::as_bytes(results.runs), pool);
+    gst_structure_set(structure, "runs-truncated", G_TYPE_BOOLEAN, results.runs_truncated, nullptr);
   }
-  for (const Fact& fact : results.facts) add_fact(s, fact);
+  for (const Fact& fact : results.facts) add_fact(structure, fact);
   if (results.labels) {
-    gst_structure_set(s, "labels", GST_TYPE_BUFFER, results.labels, "labels-format", G_TYPE_STRING,
-                      name_of(results.labels_format).data(), nullptr);
+    gst_structure_set(structure, "labels", GST_TYPE_BUFFER, results.labels, "labels-format",
+                      G_TYPE_STRING, name_of(results.labels_format).data(), nullptr);
   }
-  return s;
+  return structure;
 }
 
 bool has_labels(GstBuffer* buffer) {
@@ -186,14 +198,14 @@ void remove_labels(GstBuffer* buffer) {
 }
 
 void replace_standard_metas(GstBuffer* buffer) {
-  const GstStructure* s =
+  const GstStructure* structure =
       gst_custom_meta_get_structure(gst_buffer_get_custom_meta(buffer, kRegionMeta));
-  const Size size = {int_of(s, "width"), int_of(s, "height")};
+  const Size size = {int_of(structure, "width"), int_of(structure, "height")};
   AttachedRegions attached;
   read_regions(buffer, size, attached);
   remove_standard_metas(buffer);
   LargestRegions largest = largest_regions(size, attached.regions, attached.first_seen);
-  if (!gst_structure_has_field(s, "layers")) largest.labels = attached.labels;
+  if (!gst_structure_has_field(structure, "layers")) largest.labels = attached.labels;
   largest.labels_format = attached.labels_format;
   largest.labels_size = attached.labels_size;
   std::vector<ParametersPtr> no_spare_parameters;

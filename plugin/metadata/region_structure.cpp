@@ -1,4 +1,4 @@
-// Writes and reuses the GstStructures that describe regions.
+// Writes the GstStructures that describe regions, and reuses them for later frames.
 #include "plugin/metadata/region_structure.hpp"
 
 #include <algorithm>
@@ -21,10 +21,10 @@ struct RegionSource {
 
 using RegionWriter = StructureWriter<RegionSource>;
 
-// The writer for the fields that these results have.
+// Returns the writer that writes exactly the fields that `results` have.
 const RegionWriter& region_writer(const FrameResults& results) {
   using S = const RegionSource&;
-  static const auto always =
+  static const auto base_fields =
       field_group<RegionSource>(StructureField("id", [](S s) { return s.region.id; }),
                                 StructureField("track", [](S s) { return s.region.track; }),
                                 StructureField("x", [](S s) { return s.region.left; }),
@@ -39,30 +39,31 @@ const RegionWriter& region_writer(const FrameResults& results) {
                                 StructureField("red", [](S s) { return s.mean.red; }),
                                 StructureField("green", [](S s) { return s.mean.green; }),
                                 StructureField("blue", [](S s) { return s.mean.blue; }));
-  static const auto of_volumes =
+  static const auto volume_fields =
       field_group<RegionSource>(StructureField("z", [](S s) { return s.region.front; }),
                                 StructureField("depth", [](S s) { return s.region.depth(); }),
                                 StructureField("cz", [](S s) { return s.region.centroid_z(); }),
                                 StructureField("first-z", [](S s) { return s.region.first_z; }),
                                 StructureField("layer", [](S s) { return s.region.layer; }));
-  static const auto of_lab =
+  static const auto lab_fields =
       field_group<RegionSource>(StructureField("lab-l", [](S s) { return s.lab.l; }),
                                 StructureField("lab-a", [](S s) { return s.lab.a; }),
                                 StructureField("lab-b", [](S s) { return s.lab.b; }));
-  static const auto of_spread =
+  static const auto covariance_fields =
       field_group<RegionSource>(StructureField("cov-xx", [](S s) { return s.covariance.xx; }),
                                 StructureField("cov-xy", [](S s) { return s.covariance.xy; }),
                                 StructureField("cov-yy", [](S s) { return s.covariance.yy; }));
-  static const auto of_tracks = field_group<RegionSource>(
+  static const auto track_fields = field_group<RegionSource>(
       StructureField("first-seen", [](S s) { return uint64_t{s.first_seen}; }));
-  static const FieldGroup<RegionSource>* const optional[] = {&of_volumes, &of_tracks, &of_lab,
-                                                             &of_spread};
-  static const std::vector<RegionWriter> writers = [] {  // [bit mask of the optional groups]
+  static const FieldGroup<RegionSource>* const optional_groups[] = {
+      &volume_fields, &track_fields, &lab_fields, &covariance_fields};
+  // [bit mask of the optional groups that a writer includes]
+  static const std::vector<RegionWriter> writers = [] {
     std::vector<RegionWriter> all;
-    for (size_t bits = 0; bits < size_t{1} << std::size(optional); ++bits) {
-      RegionWriter::Groups groups = {always};
-      for (size_t i = 0; i < std::size(optional); ++i) {
-        if (bits >> i & 1) groups.push_back(*optional[i]);
+    for (size_t bits = 0; bits < size_t{1} << std::size(optional_groups); ++bits) {
+      RegionWriter::Groups groups = {base_fields};
+      for (size_t i = 0; i < std::size(optional_groups); ++i) {
+        if (bits >> i & 1) groups.push_back(*optional_groups[i]);
       }
       all.emplace_back(kRegionName, groups);
     }
@@ -76,6 +77,7 @@ const RegionWriter& region_writer(const FrameResults& results) {
   return writers[bits];
 }
 
+// Collects the values of region i.
 RegionSource source_of(const FrameResults& results, const MeanColors& means, size_t i) {
   const Region& region = results.regions[i];
   RegionSource source = {region, means.of(region), 0, {}, {}};
@@ -86,18 +88,20 @@ RegionSource source_of(const FrameResults& results, const MeanColors& means, siz
   return source;
 }
 
-// About the number of frames in flight. Structures of further frames are freed.
+// Maximum number of idle items that a pool keeps, about the number of frames in flight. Further
+// items are freed.
 constexpr size_t kMaxIdle = 16;
-// Unused bytes that a reused table may have in addition to twice its needed size.
+// A reused table may have twice its needed size and this number of additional bytes.
 constexpr size_t kMaxUnusedBytes = 1 << 14;
 
-// How many of `available` structures a frame with `needed` regions keeps. The limit frees the
-// structures of an earlier frame that had very many regions, such as noise.
+// Returns how many of the `available` structures a frame with `needed` regions keeps. If an earlier
+// frame had very many regions, for example because of noise, the surplus structures are freed.
 size_t kept_count(size_t available, size_t needed) {
-  constexpr size_t kMaxUnused = 64;
-  return std::clamp(available, needed, 2 * needed + kMaxUnused);
+  constexpr size_t kMaxSurplus = 64;
+  return std::clamp(available, needed, 2 * needed + kMaxSurplus);
 }
 
+// The key under which a buffer stores its pooled structures.
 const GQuark kStructures = g_quark_from_static_string("regions-structures");
 
 }  // namespace
@@ -110,19 +114,19 @@ TableFormat table_format(const FrameResults& results) {
 void write_structures(const FrameResults& results, const Workers& workers,
                       std::span<StructurePtr> structures, std::byte* table,
                       const std::function<void()>& other_work) {
-  constexpr size_t kChunk = 32;  // regions per task, which takes about 4 µs
+  constexpr size_t kChunkRegions = 32;  // regions per task; a task takes about 4 µs
   const RegionWriter& writer = region_writer(results);
   const MeanColors means(results.layout, results.color);
-  const auto chunks = static_cast<int>((structures.size() + kChunk - 1) / kChunk);
+  const auto chunks = static_cast<int>((structures.size() + kChunkRegions - 1) / kChunkRegions);
   const auto do_task = [&](int task) {
     if (task == 0) return other_work();
-    const size_t first = static_cast<size_t>(task - 1) * kChunk;
-    for (size_t i = first; i < std::min(first + kChunk, structures.size()); ++i) {
+    const size_t first = static_cast<size_t>(task - 1) * kChunkRegions;
+    for (size_t i = first; i < std::min(first + kChunkRegions, structures.size()); ++i) {
       writer.write(structures[i], source_of(results, means, i), table + i * writer.row_bytes());
     }
   };
   if (chunks > 1) return workers.parallel_for(1 + chunks, do_task);
-  // A single chunk takes less time than waking a thread.
+  // Writing a single chunk takes less time than waking a thread.
   for (int task = 0; task <= chunks; ++task) do_task(task);
 }
 
@@ -156,12 +160,12 @@ void FreeParameters::operator()(GList* list) const {
   g_list_free_full(list, [](gpointer s) { gst_structure_free(static_cast<GstStructure*>(s)); });
 }
 
-// Returns the parameters of the regions of interest to PooledStructures. A meta is freed as soon as
-// its buffer returns to its GstBufferPool, but the structures stay with the buffer until it is
-// freed itself. GStreamer frees metas in the order in which they were added. This meta is added
-// first and can therefore take the parameters of the regions of interest. If the buffer itself is
-// freed, its structures return first, while all metas still exist, and this meta does nothing
-// afterwards.
+// A meta that returns the parameters of regions of interest to PooledStructures before GStreamer
+// frees them. The regions of interest are freed as soon as the buffer returns to its GstBufferPool,
+// but the structures stay with the buffer until it is freed itself. GStreamer frees metas in the
+// order in which they were added. This meta is added first, so it is freed first and can still take
+// the parameters. If the buffer itself is freed, its structures return first, while all metas still
+// exist, and this meta does nothing afterwards.
 struct StructurePool::ReturnMeta {
   GstMeta meta;
   GstBuffer* buffer;
@@ -194,13 +198,13 @@ void StructurePool::collect_parameters(ReturnMeta* meta) {
   meta->structures = nullptr;
 }
 
-// The lists get their full capacity here, because return_structures() must not throw.
+// Reserves the full capacity of both lists, because return_structures() must not throw.
 StructurePool::StructurePool() {
   idle_.reserve(kMaxIdle);
   idle_tables_.reserve(kMaxIdle);
 }
 
-// Returns an idle item, or null.
+// Takes an item from a list of idle items. Returns null if the list is empty.
 template <class T>
 std::unique_ptr<T> StructurePool::take(std::vector<std::unique_ptr<T>>& idle) {
   const std::lock_guard lock(mutex_);
@@ -210,6 +214,8 @@ std::unique_ptr<T> StructurePool::take(std::vector<std::unique_ptr<T>>& idle) {
   return last;
 }
 
+// Adds an item to a list of idle items, or frees it if the pool no longer exists or the list is
+// full.
 template <class T>
 void StructurePool::put_back(std::unique_ptr<T> item,
                              std::vector<std::unique_ptr<T>> StructurePool::*idle) {
@@ -243,8 +249,8 @@ StructurePool::Structures* StructurePool::find(GstBuffer* buffer) {
 }
 
 PooledStructures& StructurePool::attach_to(GstBuffer* buffer, size_t regions) {
-  if (const Structures* former = find(buffer); former && former->return_meta) {
-    gst_buffer_remove_meta(buffer, &former->return_meta->meta);
+  if (const Structures* previous = find(buffer); previous && previous->return_meta) {
+    gst_buffer_remove_meta(buffer, &previous->return_meta->meta);
   }
   std::unique_ptr<Structures> taken = take(idle_);
   if (!taken) {

@@ -27,13 +27,14 @@ namespace regions {
 struct Fact;
 struct FrameResults;
 
-// Name of the structures, and type of GStreamer's own metadata of the regions.
+// The name of the structures, and the object type of regions in GStreamer's standard metadata.
 constexpr const char* kRegionName = "region";
 
-// The parameters of a GstVideoRegionOfInterestMeta: a list of GstStructures.
+// Frees the parameters of a GstVideoRegionOfInterestMeta, which are a list of GstStructures.
 struct FreeParameters {
   void operator()(GList* list) const;
 };
+// Owns the parameters of a GstVideoRegionOfInterestMeta.
 using ParametersPtr = std::unique_ptr<GList, FreeParameters>;
 
 // The pooled structures of one frame.
@@ -49,27 +50,28 @@ class StructurePool : public std::enable_shared_from_this<StructurePool> {
  public:
   StructurePool();
 
-  // Attaches structures for at least `regions` regions to the buffer. They return to this pool, if
-  // it still exists, when the buffer is freed or gets other structures. Parameters of regions of
-  // interest that are attached to the buffer later return with them.
+  // Attaches structures for at least `regions` regions to the buffer. When the buffer is freed or
+  // gets other structures, the structures return to this pool if it still exists. If regions of
+  // interest are attached to the buffer later, their parameters return to the pool too.
   PooledStructures& attach_to(GstBuffer* buffer, size_t regions);
 
-  // A new buffer of `bytes` bytes, which is read-only for everyone except the caller. Its content
-  // is undefined: it can use the memory of a buffer that was freed.
+  // A buffer that is read-only for everyone except the caller of acquire_table().
   struct PooledTable {
     BufferPtr buffer;
-    std::span<std::byte> bytes;  // to be filled by the caller
+    std::span<std::byte> bytes;  // the content of the buffer, to be filled by the caller
   };
+  // Returns a buffer of `bytes` bytes. Its content is undefined, because it may reuse the memory of
+  // an earlier buffer.
   PooledTable acquire_table(size_t bytes);
 
-  // The structures that a pool has attached to the buffer, or null.
+  // Returns the structures that a pool has attached to the buffer, or null.
   static const PooledStructures* structures_of(GstBuffer* buffer);
 
  private:
   struct ReturnMeta;
   struct Structures : PooledStructures {
     std::weak_ptr<StructurePool> pool;
-    ReturnMeta* return_meta = nullptr;  // of the buffer that has these structures
+    ReturnMeta* return_meta = nullptr;  // the meta on the buffer that has these structures
   };
   struct Table {
     std::weak_ptr<StructurePool> pool;
@@ -86,11 +88,12 @@ class StructurePool : public std::enable_shared_from_this<StructurePool> {
   std::unique_ptr<T> take(std::vector<std::unique_ptr<T>>& idle);
 
   std::mutex mutex_;                               // guards the members below
-  std::vector<std::unique_ptr<Structures>> idle_;  // of buffers that were freed
+  std::vector<std::unique_ptr<Structures>> idle_;  // structures of buffers that were freed
   std::vector<std::unique_ptr<Table>> idle_tables_;
 };
 
-// The columns of the table of regions, see StructureWriter, and the size of its rows.
+// The format of the table of regions: its columns as StructureWriter::columns() returns them, and
+// the size of a row.
 struct TableFormat {
   const std::string& columns;
   size_t row_bytes;
@@ -107,7 +110,8 @@ void write_structures(const FrameResults& results, const Workers& workers,
 void add_fact(GstStructure* structure, const Fact& fact);
 
 // A field of a structure: its name, and a function that returns its value from a `Source`. The
-// result type of the function determines the type of the field. Strings must be interned.
+// result type of the function determines the type of the field. Strings must be
+// interned by GLib.
 template <class Value>
 struct StructureField {
   const char* name;
@@ -116,8 +120,8 @@ struct StructureField {
   StructureField(const char* field_name, Value function) : name(field_name), value(function) {}
 };
 
-// Consecutive fields, and a function that writes their values to a row, without gaps. It returns
-// the end of the written bytes.
+// Consecutive fields, and a function that writes their values to a row without gaps. The function
+// returns the end of the written bytes.
 template <class Source>
 struct FieldGroup {
   struct Column {
@@ -137,7 +141,7 @@ GType g_type_of() {
   if constexpr (std::is_same_v<T, const char*>) return G_TYPE_STRING;
 }
 
-// The functions must not have captures.
+// Makes a group of the given fields. The lambdas of the fields must not have captures.
 template <class Source, class... Values>
 FieldGroup<Source> field_group(StructureField<Values>... fields) {
   return {{{fields.name, g_type_of<std::invoke_result_t<Values, const Source&>>()}...},
@@ -151,10 +155,10 @@ FieldGroup<Source> field_group(StructureField<Values>... fields) {
           }};
 }
 
-// Writes GstStructures that all have the same fields. Setting fields by name would look up each
-// name in each of thousands of structures per frame. Instead, the writer overwrites the values of
-// an existing structure in order, or of a copy of an example. The values are first written to a row
-// without gaps. These rows can form a table.
+// Writes GstStructures that all have the same fields. Setting fields by name would be slow, because
+// each name is looked up in each of thousands of structures per frame. Instead, the writer
+// overwrites the values of an existing structure, or of a copy of an example structure, in order.
+// It first writes the values to a row without gaps. Consecutive rows form a table.
 template <class Source>
 class StructureWriter {
  public:
@@ -163,13 +167,13 @@ class StructureWriter {
   static constexpr size_t kMaxRowBytes = 256;
 
   StructureWriter(const char* name, const Groups& groups)
-      : example_(gst_structure_new_empty(name)) {
+      : example_structure_(gst_structure_new_empty(name)) {
     for (const FieldGroup<Source>& group : groups) {
       row_writers_.push_back(group.write);
       for (const auto& [field, type] : group.columns) {
         GValue value = G_VALUE_INIT;
         g_value_init(&value, type);
-        gst_structure_take_value(example_.get(), field, &value);
+        gst_structure_take_value(example_structure_.get(), field, &value);
         fields_.push_back({g_quark_from_static_string(field), type, bytes_of(type)});
         row_bytes_ += bytes_of(type);
         columns_ += (columns_.empty() ? "" : " ") + std::string(field) + ":" +
@@ -179,20 +183,23 @@ class StructureWriter {
     expects(row_bytes_ <= kMaxRowBytes, std::string("a row of ") + name + " is too long");
   }
 
-  // Names and NumPy types of the fields: "id:<u4 cx:<f8".
+  // The names and NumPy types of the fields, such as "id:<u4 cx:<f8".
   const std::string& columns() const { return columns_; }
   size_t row_bytes() const { return row_bytes_; }
 
+  // Overwrites the structure with the values from `source`. Replaces it if it is null or has other
+  // fields.
   void write(StructurePtr& structure, const Source& source) const {
     std::byte row[kMaxRowBytes];
     write(structure, source, row);
   }
-  // Also stores the values in `row`, which has at least row_bytes() bytes.
+  // Like the function above, but also stores the values in `row`, which has at least row_bytes()
+  // bytes.
   void write(StructurePtr& structure, const Source& source, std::byte* row) const {
     std::byte* end = row;
     for (const auto& row_writer : row_writers_) end = row_writer(source, end);
     if (structure && fill(structure.get(), row)) return;
-    structure.reset(gst_structure_copy(example_.get()));
+    structure.reset(gst_structure_copy(example_structure_.get()));
     fill(structure.get(), row);
   }
 
@@ -212,23 +219,26 @@ class StructureWriter {
            : type == G_TYPE_UINT64 ? "<u8"
                                    : "<f8";
   }
-  // Copies numbers as bytes, because the g_value_set functions take three times as long.
-  static void set(GValue* value, const FieldType& field, const std::byte* from) {
+  // Sets a value from the bytes of a row. Numbers are copied as bytes, because the g_value_set
+  // functions take three times as long.
+  static void set(GValue* value, const FieldType& field, const std::byte* bytes) {
     if (field.bytes == 4) {
-      std::memcpy(&value->data[0], from, 4);
+      std::memcpy(&value->data[0], bytes, 4);
     } else if (field.type != G_TYPE_STRING) {
-      std::memcpy(&value->data[0], from, 8);
+      std::memcpy(&value->data[0], bytes, 8);
     } else {
       const char* text = nullptr;
-      std::memcpy(&text, from, sizeof text);
+      std::memcpy(&text, bytes, sizeof text);
       g_value_set_interned_string(value, text);
     }
   }
 
-  // Returns false if the structure has another name or other fields than the example: it describes
-  // another kind of region, or another element has changed it.
+  // Overwrites the values of the structure. Returns false if its name or fields differ from the
+  // example. This happens if the structure describes another kind of region or another element has
+  // changed it.
   bool fill(GstStructure* structure, const std::byte* row) const {
-    if (gst_structure_get_name_id(structure) != gst_structure_get_name_id(example_.get()) ||
+    if (gst_structure_get_name_id(structure) !=
+            gst_structure_get_name_id(example_structure_.get()) ||
         static_cast<size_t>(gst_structure_n_fields(structure)) != fields_.size()) {
       return false;
     }
@@ -251,7 +261,7 @@ class StructureWriter {
 
   std::vector<decltype(FieldGroup<Source>::write)> row_writers_;
   std::vector<FieldType> fields_;
-  StructurePtr example_;
+  StructurePtr example_structure_;
   std::string columns_;
   size_t row_bytes_ = 0;
 };

@@ -17,8 +17,9 @@ namespace regions {
 namespace {
 
 // How an element transforms the coordinates along one axis of its output picture: an edge between
-// pixels at position e of the input moves to scale * e + shift. The input's pixels are visible
-// between `low` and `high` of the output; the rest is borders. A negative scale mirrors.
+// pixels at position e of the input moves to scale * e + shift. The input is visible
+// between the positions `low` and `high` of the output; the rest of the output is border. A
+// negative scale mirrors.
 struct AxisMapping {
   double scale = 1;
   double shift = 0;
@@ -27,7 +28,7 @@ struct AxisMapping {
 };
 
 // How an element scales, crops, pads, mirrors or transposes pictures, as far as GStreamer reports
-// it to metas.
+// it to the transform functions of metas.
 struct PictureMapping {
   bool is_transposed = false;  // x of the output comes from y of the input
   AxisMapping x, y;
@@ -39,8 +40,8 @@ struct PictureMapping {
 };
 
 // GstVideoMetaTransformMatrix of GStreamer 1.28, which older headers lack. `matrix` transforms the
-// coordinates of pixels in the rectangle `in` to coordinates in the rectangle `out`. Both are
-// relative to the rectangle's corner.
+// coordinates of pixels in the rectangle `in` to coordinates in the rectangle `out`. Both
+// are relative to the top left corner of their rectangle.
 struct MatrixTransform {
   const GstVideoInfo* in_info;
   GstVideoRectangle in;
@@ -53,61 +54,70 @@ Size size_of(const GstVideoInfo* info) {
   return {GST_VIDEO_INFO_WIDTH(info), GST_VIDEO_INFO_HEIGHT(info)};
 }
 
-// The mapping of one row of the matrix. The matrix maps pixels, not edges: if it mirrors, edges
-// shift by one more pixel. `low` and `high` are clamped to the picture, because the rectangle may
-// exceed it.
+// Returns the mapping of one row of the matrix. The matrix maps pixels, not edges between pixels.
+// Therefore a mirrored edge is shifted by one more pixel. `low` and `high` are clamped to the
+// picture, because the rectangle may exceed it.
 AxisMapping axis_of(double scale, double translation, int in_offset, int out_offset, int out_size,
                     int picture_size) {
   const double shift = translation + (scale < 0 ? 1 : 0);
-  const auto inside = [&](int64_t edge) {
+  const auto clamp_to_picture = [&](int64_t edge) {
     return static_cast<int>(std::clamp<int64_t>(edge, 0, picture_size));
   };
-  return {scale, out_offset + shift - scale * in_offset, inside(out_offset),
-          inside(int64_t{out_offset} + out_size)};
+  return {scale, out_offset + shift - scale * in_offset, clamp_to_picture(out_offset),
+          clamp_to_picture(int64_t{out_offset} + out_size)};
 }
 
-std::optional<PictureMapping> mapping_of(const MatrixTransform& t) {
-  const auto& m = t.matrix;
-  const bool is_affine = m[2][0] == 0 && m[2][1] == 0 && m[2][2] == 1;
-  const bool is_upright = m[0][1] == 0 && m[1][0] == 0 && m[0][0] != 0 && m[1][1] != 0;
-  const bool is_transposed = m[0][0] == 0 && m[1][1] == 0 && m[0][1] != 0 && m[1][0] != 0;
-  const bool is_finite = std::all_of(&m[0][0], &m[2][0], [](float v) { return std::isfinite(v); });
+// Returns nothing if the matrix rotates by other angles than multiples of 90°, shears or projects.
+std::optional<PictureMapping> mapping_of(const MatrixTransform& matrix_transform) {
+  const auto& matrix = matrix_transform.matrix;
+  const bool is_affine = matrix[2][0] == 0 && matrix[2][1] == 0 && matrix[2][2] == 1;
+  const bool is_upright =
+      matrix[0][1] == 0 && matrix[1][0] == 0 && matrix[0][0] != 0 && matrix[1][1] != 0;
+  const bool is_transposed =
+      matrix[0][0] == 0 && matrix[1][1] == 0 && matrix[0][1] != 0 && matrix[1][0] != 0;
+  const bool is_finite =
+      std::all_of(&matrix[0][0], &matrix[2][0], [](float v) { return std::isfinite(v); });
   if (!is_affine || (!is_upright && !is_transposed) || !is_finite) return {};
   const int x_source = is_transposed ? 1 : 0;  // index of the input axis that becomes x
-  const int in[] = {t.in.x, t.in.y};
+  const int in[] = {matrix_transform.in.x, matrix_transform.in.y};
   PictureMapping mapping;
   mapping.is_transposed = is_transposed;
-  mapping.from = size_of(t.in_info);
-  mapping.to = size_of(t.out_info);
-  mapping.x = axis_of(m[0][x_source], m[0][2], in[x_source], t.out.x, t.out.w, mapping.to.width);
-  mapping.y =
-      axis_of(m[1][1 - x_source], m[1][2], in[1 - x_source], t.out.y, t.out.h, mapping.to.height);
+  mapping.from = size_of(matrix_transform.in_info);
+  mapping.to = size_of(matrix_transform.out_info);
+  mapping.x = axis_of(matrix[0][x_source], matrix[0][2], in[x_source], matrix_transform.out.x,
+                      matrix_transform.out.w, mapping.to.width);
+  mapping.y = axis_of(matrix[1][1 - x_source], matrix[1][2], in[1 - x_source],
+                      matrix_transform.out.y, matrix_transform.out.h, mapping.to.height);
   return mapping;
 }
 
-// The size of the borders (pixels) that videoscale adds with its default settings if the aspect
-// ratio changes. Before 1.28, elements do not report to metas whether they add borders.
+// Returns the size of the borders (pixels) that videoscale adds with its default settings if the
+// aspect ratio changes. Before GStreamer 1.28, elements do not report whether they add borders.
 int likely_borders(const GstVideoInfo* in, const GstVideoInfo* out) {
-  gint n = 0, d = 0;
+  gint ratio_n = 0, ratio_d = 0;  // aspect ratio of the input, in pixels of the output
   if (!gst_util_fraction_multiply(GST_VIDEO_INFO_WIDTH(in), GST_VIDEO_INFO_HEIGHT(in),
-                                  GST_VIDEO_INFO_PAR_N(in), GST_VIDEO_INFO_PAR_D(in), &n, &d) ||
-      !gst_util_fraction_multiply(n, d, GST_VIDEO_INFO_PAR_D(out), GST_VIDEO_INFO_PAR_N(out), &n,
-                                  &d) ||
-      n <= 0 || d <= 0) {
+                                  GST_VIDEO_INFO_PAR_N(in), GST_VIDEO_INFO_PAR_D(in), &ratio_n,
+                                  &ratio_d) ||
+      !gst_util_fraction_multiply(ratio_n, ratio_d, GST_VIDEO_INFO_PAR_D(out),
+                                  GST_VIDEO_INFO_PAR_N(out), &ratio_n, &ratio_d) ||
+      ratio_n <= 0 || ratio_d <= 0) {
     return G_MAXINT;
   }
   const Size size = size_of(out);
-  const auto height =
-      static_cast<int>(gst_util_uint64_scale_int(static_cast<guint64>(size.width), d, n));
+  const auto height = static_cast<int>(
+      gst_util_uint64_scale_int(static_cast<guint64>(size.width), ratio_d, ratio_n));
   if (height <= size.height) return size.height - height;
-  return size.width -
-         static_cast<int>(gst_util_uint64_scale_int(static_cast<guint64>(size.height), n, d));
+  return size.width - static_cast<int>(gst_util_uint64_scale_int(static_cast<guint64>(size.height),
+                                                                 ratio_n, ratio_d));
 }
 
-std::optional<PictureMapping> mapping_of(const GstVideoMetaTransform& t) {
-  const Size in = size_of(t.in_info), out = size_of(t.out_info);
-  constexpr int kRounding = 1;  // pixels
-  if (!(in == out) && likely_borders(t.in_info, t.out_info) > kRounding) return {};
+// Returns nothing if the element probably adds borders, because their position is unknown.
+std::optional<PictureMapping> mapping_of(const GstVideoMetaTransform& scale_transform) {
+  const Size in = size_of(scale_transform.in_info), out = size_of(scale_transform.out_info);
+  constexpr int kMaxRoundingError = 1;  // pixels
+  if (!(in == out) &&
+      likely_borders(scale_transform.in_info, scale_transform.out_info) > kMaxRoundingError)
+    return {};
   PictureMapping mapping;
   mapping.x = {static_cast<double>(out.width) / in.width, 0, 0, out.width};
   mapping.y = {static_cast<double>(out.height) / in.height, 0, 0, out.height};
@@ -116,6 +126,7 @@ std::optional<PictureMapping> mapping_of(const GstVideoMetaTransform& t) {
   return mapping;
 }
 
+// Returns the mapping that GStreamer reports, for coordinates of the whole input picture.
 std::optional<PictureMapping> reported_mapping(GQuark type, gpointer data) {
   if (type == g_quark_from_static_string("gst-video-matrix")) {
     return mapping_of(*static_cast<const MatrixTransform*>(data));
@@ -127,17 +138,18 @@ std::optional<PictureMapping> reported_mapping(GQuark type, gpointer data) {
 }
 
 bool PictureMapping::only_scales() const {
-  constexpr double kRounding = 0.01;  // pixels
-  const auto fills = [](const AxisMapping& axis, int before, int after) {
-    return axis.shift == 0 && axis.low == 0 && axis.high == after &&
-           std::abs(axis.scale * before - after) < kRounding;
+  constexpr double kMaxRoundingError = 0.01;  // pixels
+  const auto fills_output = [](const AxisMapping& axis, int input_size, int output_size) {
+    return axis.shift == 0 && axis.low == 0 && axis.high == output_size &&
+           std::abs(axis.scale * input_size - output_size) < kMaxRoundingError;
   };
-  return !is_transposed && fills(x, from.width, to.width) && fills(y, from.height, to.height);
+  return !is_transposed && fills_output(x, from.width, to.width) &&
+         fills_output(y, from.height, to.height);
 }
 
-// The mapping of a GstMeta transform, for coordinates of a picture of size `from`. A frame can
-// consist of `layers` such pictures, one below the other. Returns nothing if the mapping is
-// unknown.
+// Returns the mapping of a GstMeta transform for coordinates of a picture of size `from`. A frame
+// can consist of `layers` pictures of this size, one below another. Returns nothing if the mapping
+// is unknown.
 std::optional<PictureMapping> mapping_of(GQuark type, gpointer data, Size from, int layers) {
   std::optional<PictureMapping> mapping = reported_mapping(type, data);
   if (!mapping || mapping->from.width <= 0 || mapping->from.height <= 0) return {};
@@ -148,7 +160,8 @@ std::optional<PictureMapping> mapping_of(GQuark type, gpointer data, Size from, 
     mapping->y.high /= layers;
     in.height /= layers;
   }
-  // The coordinates can refer to another size than the size of the picture.
+  // The metadata's coordinates can refer to another picture size than the size of the input
+  // picture.
   AxisMapping& along_x = mapping->is_transposed ? mapping->y : mapping->x;
   AxisMapping& along_y = mapping->is_transposed ? mapping->x : mapping->y;
   along_x.scale *= static_cast<double>(in.width) / from.width;
@@ -157,16 +170,17 @@ std::optional<PictureMapping> mapping_of(GQuark type, gpointer data, Size from, 
   return mapping;
 }
 
-// Whether the copy also has the picture. An encoder copies metadata to its output, which is
-// smaller. A buffer without bytes can get the bytes of the picture later.
+// Whether the copied buffer also has the picture, uncompressed. An encoder copies metadata to its
+// output, which has fewer bytes. A copy without any bytes may get the bytes of the picture later.
 bool has_picture(GstBuffer* copy, GstBuffer* picture) {
   const gsize bytes = gst_buffer_get_size(copy);
   return bytes == 0 || bytes >= gst_buffer_get_size(picture) || gst_buffer_get_video_meta(copy);
 }
 
-int int_in(const GstStructure* s, const char* name, int default_value) {
+// Returns an int field, or the default value if the field is missing.
+int int_or(const GstStructure* structure, const char* name, int default_value) {
   gint value = default_value;
-  gst_structure_get_int(s, name, &value);
+  gst_structure_get_int(structure, name, &value);
   return value;
 }
 
@@ -174,6 +188,8 @@ int int_in(const GstStructure* s, const char* name, int default_value) {
 struct Interval {
   double low, high;
 };
+
+// Maps an interval of the input to the output.
 Interval map_interval(const AxisMapping& axis, double low, double high) {
   const double a = axis.scale * low + axis.shift, b = axis.scale * high + axis.shift;
   return {std::min(a, b), std::max(a, b)};
@@ -183,7 +199,8 @@ Interval map_interval(const AxisMapping& axis, double low, double high) {
 struct PixelRange {
   int first = 0, count = 0;
 };
-// The pixels of the interval that are visible in the output; none if it is outside.
+// Returns the pixels of the interval that are visible in the output. Returns no pixels if the
+// interval is outside of the visible part.
 PixelRange visible_pixels(const AxisMapping& axis, Interval interval) {
   // GStreamer's matrices have float precision, so an edge slightly below an integer counts as that
   // integer.
@@ -196,79 +213,88 @@ PixelRange visible_pixels(const AxisMapping& axis, Interval interval) {
   return {first, std::max(edge(high) - first, 1)};
 }
 
-void set_int(GstStructure* s, const char* name, int value) {
-  gst_structure_set(s, name, G_TYPE_INT, value, nullptr);
+void set_int(GstStructure* structure, const char* name, int value) {
+  gst_structure_set(structure, name, G_TYPE_INT, value, nullptr);
 }
 
-// Maps a point. Its coordinates are relative to the centre of the first pixel.
-void map_point(GstStructure* s, const char* x_name, const char* y_name, const PictureMapping& m) {
+// Maps a point whose coordinates are the fields `x_name` and `y_name`. The origin of the
+// coordinates is the centre of the first pixel.
+void map_point(GstStructure* structure, const char* x_name, const char* y_name,
+               const PictureMapping& mapping) {
   double x = 0, y = 0;
-  if (!gst_structure_get_double(s, x_name, &x) || !gst_structure_get_double(s, y_name, &y)) return;
-  if (m.is_transposed) std::swap(x, y);
-  constexpr double kCentre = 0.5;
-  gst_structure_set(s, x_name, G_TYPE_DOUBLE, m.x.scale * (x + kCentre) + m.x.shift - kCentre,
-                    y_name, G_TYPE_DOUBLE, m.y.scale * (y + kCentre) + m.y.shift - kCentre,
-                    nullptr);
+  if (!gst_structure_get_double(structure, x_name, &x) ||
+      !gst_structure_get_double(structure, y_name, &y))
+    return;
+  if (mapping.is_transposed) std::swap(x, y);
+  constexpr double kPixelCentre = 0.5;
+  gst_structure_set(structure, x_name, G_TYPE_DOUBLE,
+                    mapping.x.scale * (x + kPixelCentre) + mapping.x.shift - kPixelCentre, y_name,
+                    G_TYPE_DOUBLE,
+                    mapping.y.scale * (y + kPixelCentre) + mapping.y.shift - kPixelCentre, nullptr);
 }
 
-void map_covariance(GstStructure* s, const PictureMapping& m) {
+void map_covariance(GstStructure* structure, const PictureMapping& mapping) {
   double xx = 0, xy = 0, yy = 0;
-  if (!gst_structure_get_double(s, "cov-xx", &xx) || !gst_structure_get_double(s, "cov-xy", &xy) ||
-      !gst_structure_get_double(s, "cov-yy", &yy)) {
+  if (!gst_structure_get_double(structure, "cov-xx", &xx) ||
+      !gst_structure_get_double(structure, "cov-xy", &xy) ||
+      !gst_structure_get_double(structure, "cov-yy", &yy)) {
     return;
   }
-  if (m.is_transposed) std::swap(xx, yy);
-  gst_structure_set(s, "cov-xx", G_TYPE_DOUBLE, xx * m.x.scale * m.x.scale, "cov-xy", G_TYPE_DOUBLE,
-                    xy * m.x.scale * m.y.scale, "cov-yy", G_TYPE_DOUBLE, yy * m.y.scale * m.y.scale,
-                    nullptr);
+  if (mapping.is_transposed) std::swap(xx, yy);
+  gst_structure_set(structure, "cov-xx", G_TYPE_DOUBLE, xx * mapping.x.scale * mapping.x.scale,
+                    "cov-xy", G_TYPE_DOUBLE, xy * mapping.x.scale * mapping.y.scale, "cov-yy",
+                    G_TYPE_DOUBLE, yy * mapping.y.scale * mapping.y.scale, nullptr);
 }
 
 // Maps the first pixel in raster order. If the picture is mirrored or transposed, another pixel
 // becomes the first, so the fields are removed.
-void map_first_pixel(GstStructure* s, const PictureMapping& m) {
-  const int x = int_in(s, "first-x", -1), y = int_in(s, "first-y", -1);
+void map_first_pixel(GstStructure* structure, const PictureMapping& mapping) {
+  const int x = int_or(structure, "first-x", -1), y = int_or(structure, "first-y", -1);
   if (x < 0 || y < 0) return;
-  const bool keeps_order = !m.is_transposed && !m.mirrors();
+  const bool keeps_order = !mapping.is_transposed && !mapping.mirrors();
   const PixelRange column =
-      keeps_order ? visible_pixels(m.x, map_interval(m.x, x, x + 1)) : PixelRange{};
+      keeps_order ? visible_pixels(mapping.x, map_interval(mapping.x, x, x + 1)) : PixelRange{};
   const PixelRange row =
-      keeps_order ? visible_pixels(m.y, map_interval(m.y, y, y + 1)) : PixelRange{};
+      keeps_order ? visible_pixels(mapping.y, map_interval(mapping.y, y, y + 1)) : PixelRange{};
   if (column.count == 0 || row.count == 0) {
-    gst_structure_remove_fields(s, "first-x", "first-y", nullptr);
+    gst_structure_remove_fields(structure, "first-x", "first-y", nullptr);
     return;
   }
-  set_int(s, "first-x", column.first);
-  set_int(s, "first-y", row.first);
+  set_int(structure, "first-x", column.first);
+  set_int(structure, "first-y", row.first);
 }
 
 // Maps all fields of a region. Returns false if the region is outside of the picture.
-bool map_region(GstStructure* s, const PictureMapping& m) {
-  Interval horizontal = {static_cast<double>(int_in(s, "x", 0)), 0};
-  Interval vertical = {static_cast<double>(int_in(s, "y", 0)), 0};
-  horizontal.high = horizontal.low + int_in(s, "width", 0);
-  vertical.high = vertical.low + int_in(s, "height", 0);
-  if (m.is_transposed) std::swap(horizontal, vertical);
-  const PixelRange x = visible_pixels(m.x, map_interval(m.x, horizontal.low, horizontal.high));
-  const PixelRange y = visible_pixels(m.y, map_interval(m.y, vertical.low, vertical.high));
+bool map_region(GstStructure* structure, const PictureMapping& mapping) {
+  Interval horizontal = {static_cast<double>(int_or(structure, "x", 0)), 0};
+  Interval vertical = {static_cast<double>(int_or(structure, "y", 0)), 0};
+  horizontal.high = horizontal.low + int_or(structure, "width", 0);
+  vertical.high = vertical.low + int_or(structure, "height", 0);
+  if (mapping.is_transposed) std::swap(horizontal, vertical);
+  const PixelRange x =
+      visible_pixels(mapping.x, map_interval(mapping.x, horizontal.low, horizontal.high));
+  const PixelRange y =
+      visible_pixels(mapping.y, map_interval(mapping.y, vertical.low, vertical.high));
   if (x.count == 0 || y.count == 0) return false;
-  set_int(s, "x", x.first);
-  set_int(s, "y", y.first);
-  set_int(s, "width", x.count);
-  set_int(s, "height", y.count);
+  set_int(structure, "x", x.first);
+  set_int(structure, "y", y.first);
+  set_int(structure, "width", x.count);
+  set_int(structure, "height", y.count);
   guint64 area = 0;
-  if (gst_structure_get_uint64(s, "area", &area)) {
-    constexpr double kMax = 1e18;
-    const double pixels = static_cast<double>(area) * std::abs(m.x.scale * m.y.scale);
-    const auto whole = static_cast<guint64>(std::llround(std::min(pixels, kMax)));
-    gst_structure_set(s, "area", G_TYPE_UINT64, std::max<guint64>(whole, 1), nullptr);
+  if (gst_structure_get_uint64(structure, "area", &area)) {
+    constexpr double kMaxArea = 1e18;
+    const double pixels = static_cast<double>(area) * std::abs(mapping.x.scale * mapping.y.scale);
+    const auto rounded = static_cast<guint64>(std::llround(std::min(pixels, kMaxArea)));
+    gst_structure_set(structure, "area", G_TYPE_UINT64, std::max<guint64>(rounded, 1), nullptr);
   }
-  map_point(s, "cx", "cy", m);
-  map_covariance(s, m);
-  map_first_pixel(s, m);
+  map_point(structure, "cx", "cy", mapping);
+  map_covariance(structure, mapping);
+  map_first_pixel(structure, mapping);
   return true;
 }
 
-GValue mapped_regions(const GValue* array, const PictureMapping& m) {
+// Returns copies of the regions in coordinates of the output, without the regions outside of it.
+GValue mapped_regions(const GValue* array, const PictureMapping& mapping) {
   GValue result = G_VALUE_INIT;
   const guint count = gst_value_array_get_size(array);
   gst_value_array_init(&result, count);
@@ -276,7 +302,7 @@ GValue mapped_regions(const GValue* array, const PictureMapping& m) {
     const GValue* item = gst_value_array_get_value(array, i);
     expects(GST_VALUE_HOLDS_STRUCTURE(item), "regions metadata holds a value that is not a region");
     GstStructure* region = gst_structure_copy(gst_value_get_structure(item));
-    if (!map_region(region, m)) {
+    if (!map_region(region, mapping)) {
       gst_structure_free(region);
       continue;
     }
@@ -288,6 +314,8 @@ GValue mapped_regions(const GValue* array, const PictureMapping& m) {
   return result;
 }
 
+// Attaches the metadata to `to` and copies the fields, except the label map unless `with_labels` is
+// set.
 GstStructure* copy_fields(GstBuffer* to, const GstStructure* from, bool with_labels) {
   GstStructure* result = gst_custom_meta_get_structure(gst_buffer_add_custom_meta(to, kRegionMeta));
   for (gint i = 0; i < gst_structure_n_fields(from); ++i) {
@@ -298,14 +326,15 @@ GstStructure* copy_fields(GstBuffer* to, const GstStructure* from, bool with_lab
   return result;
 }
 
-// Adds the metadata with the regions in the coordinates of another picture.
-void add_mapped_regions(GstBuffer* to, const GstStructure* from, const PictureMapping& m,
+// Attaches the metadata to `to`, with the regions in coordinates of the output picture. `size` is
+// the picture size that the input metadata refers to.
+void add_mapped_regions(GstBuffer* to, const GstStructure* from, const PictureMapping& mapping,
                         Size size) {
-  GValue regions = mapped_regions(region_array(from), m);
-  GstStructure* result = copy_fields(to, from, m.only_scales());
+  GValue regions = mapped_regions(region_array(from), mapping);
+  GstStructure* result = copy_fields(to, from, mapping.only_scales());
   gst_structure_take_value(result, "regions", &regions);
-  set_int(result, "width", m.to.width);
-  set_int(result, "height", m.to.height);
+  set_int(result, "width", mapping.to.width);
+  set_int(result, "height", mapping.to.height);
   // Removes fields that refer to single pixels, and the table, which has the old coordinates.
   gst_structure_remove_fields(result, "runs", "runs-truncated", "adjacency", "table",
                               "table-columns", nullptr);
@@ -316,6 +345,7 @@ void add_mapped_regions(GstBuffer* to, const GstStructure* from, const PictureMa
   }
 }
 
+// Implements transform_region_meta(). Throws InputError if the metadata is malformed.
 void transform(GstBuffer* to, const GstStructure* structure, GstBuffer* from, GQuark type,
                gpointer data) {
   if (GST_META_TRANSFORM_IS_COPY(type)) {
@@ -324,11 +354,12 @@ void transform(GstBuffer* to, const GstStructure* structure, GstBuffer* from, GQ
     if (!with_labels) remove_segmentation(to);
     return;
   }
-  const Size size = {int_in(structure, "width", 0), int_in(structure, "height", 0)};
+  const Size size = {int_or(structure, "width", 0), int_or(structure, "height", 0)};
   expects(size.width > 0 && size.height > 0, "regions metadata has no size");
-  const auto mapping = mapping_of(type, data, size, int_in(structure, "layers", 1));
+  const auto mapping = mapping_of(type, data, size, int_or(structure, "layers", 1));
   if (!mapping) {
-    remove_standard_metas(to);  // their own transform functions may have guessed a mapping
+    // The transform functions of the standard metas may have assumed a wrong mapping.
+    remove_standard_metas(to);
     return;
   }
   if (mapping->to == size && mapping->only_scales()) {

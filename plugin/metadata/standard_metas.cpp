@@ -1,4 +1,4 @@
-// Selects the largest regions and attaches them as regions of interest.
+// Selects the largest regions and attaches them to buffers as regions of interest.
 #include "plugin/metadata/standard_metas.hpp"
 
 #include <gst/video/video.h>
@@ -24,6 +24,7 @@ using RoiWriter = StructureWriter<RoiSource>;
 
 double fraction(int edge, int length) { return static_cast<double>(edge) / length; }
 
+// Writes the parameter "detection": the box of a region.
 const RoiWriter& detection_writer() {
   using S = const RoiSource&;
   static const char* const kLabel = g_intern_static_string(kRegionName);
@@ -40,6 +41,7 @@ const RoiWriter& detection_writer() {
   return writer;
 }
 
+// Writes the parameter "object_id": the track of a region.
 const RoiWriter& object_writer() {
   static const RoiWriter writer(
       "object_id", {field_group<RoiSource>(StructureField("id", [](const RoiSource& s) {
@@ -48,7 +50,8 @@ const RoiWriter& object_writer() {
   return writer;
 }
 
-// Overwrites the structure at `position` of the list, or appends a structure. Returns the list.
+// Overwrites the structure at `position` of the list, or appends a structure if the list is
+// shorter. Returns the list.
 GList* write(GList* list, guint position, const RoiWriter& writer, const RoiSource& source) {
   GList* node = g_list_nth(list, position);
   StructurePtr structure(node ? static_cast<GstStructure*>(node->data) : nullptr);
@@ -58,19 +61,22 @@ GList* write(GList* list, guint position, const RoiWriter& writer, const RoiSour
   return list;
 }
 
-GList* parameters_of(const RoiSource& source, bool is_tracked, std::vector<ParametersPtr>& spare) {
+// Returns the parameters of one region. Reuses an element of `spare_parameters` if there is one.
+GList* parameters_of(const RoiSource& source, bool is_tracked,
+                     std::vector<ParametersPtr>& spare_parameters) {
   ParametersPtr list;
-  if (!spare.empty()) {
-    list = std::move(spare.back());
-    spare.pop_back();
+  if (!spare_parameters.empty()) {
+    list = std::move(spare_parameters.back());
+    spare_parameters.pop_back();
   }
   const guint count = is_tracked ? 2 : 1;
-  if (g_list_length(list.get()) > count) list.reset();  // another element added its own
+  if (g_list_length(list.get()) > count) list.reset();  // another element has added parameters
   GList* written = write(list.release(), 0, detection_writer(), source);
   return is_tracked ? write(written, 1, object_writer(), source) : written;
 }
 
-// The meta as a region of interest of this plugin, or null.
+// Returns the meta as a region of interest if it is one and this plugin attached it. Else returns
+// null.
 GstVideoRegionOfInterestMeta* as_plugin_roi(GstMeta* meta) {
   if (meta->info->api != GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE) return nullptr;
   auto* roi = reinterpret_cast<GstVideoRegionOfInterestMeta*>(meta);
@@ -78,7 +84,7 @@ GstVideoRegionOfInterestMeta* as_plugin_roi(GstMeta* meta) {
 }
 
 void attach_rois(GstBuffer* buffer, const LargestRegions& largest,
-                 std::vector<ParametersPtr>& spare) {
+                 std::vector<ParametersPtr>& spare_parameters) {
   const GQuark type = roi_type();
   for (const Region& r : largest.regions) {
     auto* roi = gst_buffer_add_video_region_of_interest_meta_id(
@@ -86,8 +92,8 @@ void attach_rois(GstBuffer* buffer, const LargestRegions& largest,
         static_cast<guint>(r.width()), static_cast<guint>(r.height()));
     roi->id = static_cast<gint>(r.id);
     roi->parent_id = 0;
-    roi->params =
-        parameters_of({r, largest.size}, !largest.first_seen.empty() && r.track != 0, spare);
+    roi->params = parameters_of({r, largest.size}, !largest.first_seen.empty() && r.track != 0,
+                                spare_parameters);
   }
 }
 

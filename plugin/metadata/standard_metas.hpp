@@ -1,14 +1,15 @@
-// GStreamer's own metadata of the largest 256 regions, for elements that do not read the metadata
-// `regions`: regions of interest and, with GStreamer 1.24 or later, analytics metadata.
+// GStreamer's standard metadata for the largest 256 regions: regions of interest and, with
+// GStreamer 1.24 or later, analytics metadata. Elements that do not read the metadata `regions` can
+// use it.
 //
 // clang-format off
 //
-// Each of these regions has a GstVideoRegionOfInterestMeta: roi_type "region", id = the region's id,
-// parent_id = 0, its box, and the parameters that DL Streamer's elements read:
+// Each of the largest regions has a GstVideoRegionOfInterestMeta with roi_type "region", the region's id
+// and box, parent_id 0, and the parameters that DL Streamer's elements read:
 //
 //   detection, label=(string)region, confidence=(double)1,
-//              x_min, y_min, x_max, y_max=(double) box, 0..1 of the picture
-//   object_id, id=(int) the track, if regions are tracked
+//              x_min, y_min, x_max, y_max=(double) box as fractions of the picture, 0..1
+//   object_id, id=(int) the track; only if regions are tracked
 //
 // The frame's GstAnalyticsRelationMeta has these entries:
 //
@@ -16,12 +17,12 @@
 // |------------------|---------------------|-------------------------------------------------------
 // | object detection | each of the largest | type "region", the box, confidence 1
 // |                  |   256 regions       |
-// | tracking         | each of these       | the track; first seen: its first frame; last seen: this
-// |                  |   regions, if it is | frame. The object detection has the relation RELATE_TO
-// |                  |   tracked           | with it.
+// | tracking         | each of these       | the track, the time of its first frame (first seen) and
+// |                  |   regions, if it is | the time of this frame (last seen). The object detection
+// |                  |   tracked           | has the relation RELATE_TO with the tracking entry.
 // | segmentation     | an attached label   | GRAY8: 0 background, i for the i-th largest region, up
-// |   (1.26)         |   map               | to 255 (instance segmentation). It has the relation
-// |                  |                     | CONTAIN with the object detections.
+// |   (1.26)         |   map               | to 255 (instance segmentation). The segmentation has the
+// |                  |                     | relation CONTAIN with the object detections.
 // |                  | an attached mask    | GRAY8: 0 background, 1 foreground (semantic
 // |                  |                     | segmentation)
 //
@@ -39,45 +40,48 @@
 
 namespace regions {
 
-constexpr size_t kMaxRois = 256;  // other elements may not be made for more
+constexpr size_t kMaxRois = 256;  // other elements may not be designed for more regions
 
 // The largest regions of a frame.
 struct LargestRegions {
-  Size size;                             // of the picture that the coordinates refer to
-  std::vector<Region> regions;           // in descending order of area
-  std::vector<GstClockTime> first_seen;  // of each region's track; empty if nothing is tracked
+  Size size;                    // picture size that the coordinates refer to
+  std::vector<Region> regions;  // in descending order of area
+  // [region] Time of the first frame of the region's track. Empty if nothing is tracked.
+  std::vector<GstClockTime> first_seen;
   GstBuffer* labels = nullptr;  // borrowed; null if no map is attached or the map has layers
   PixelFormat labels_format = PixelFormat::labels32;
   Size labels_size;
 };
 
-// Selects the largest regions. `first_seen` is parallel to `regions` or empty.
+// Selects the largest regions. `first_seen` has one value per element of `regions`, or is empty.
 LargestRegions largest_regions(Size size, std::span<const Region> regions,
                                std::span<const GstClockTime> first_seen);
 
-// Attaches regions of interest and analytics metadata. Allocates new parameters only
-// if `spare_parameters` is empty.
+// Attaches regions of interest and analytics metadata. The parameters of regions of interest are
+// taken from `spare_parameters`, and allocated only if that is empty.
 void attach_standard_metas(GstBuffer* buffer, const LargestRegions& largest,
                            std::vector<ParametersPtr>& spare_parameters);
 
-// These functions remove or copy only metadata that elements of this plugin have attached.
+// The next three functions handle only metadata that elements of this plugin have attached.
+
+// Removes the regions of interest and the analytics metadata.
 void remove_standard_metas(GstBuffer* buffer);
 // Replaces the regions of interest of `to` by copies from `from`. When a picture is scaled, some
 // versions of GStreamer lose the parameters of regions of interest.
 void copy_rois(GstBuffer* to, GstBuffer* from);
-// Moves the parameters of the regions of interest to `parameters`, up to its capacity, so it does
-// not allocate.
+// Moves the parameters of the regions of interest to the vector `parameters`, up to its capacity,
+// so that the vector does not allocate.
 void take_parameters(GstBuffer* buffer, std::vector<ParametersPtr>& parameters);
 
-// Analytics metadata, see analytics_meta.cpp. Without GStreamer's analytics library these functions
-// do nothing.
+// The functions for analytics metadata (analytics_meta.cpp). Without GStreamer's analytics library
+// they do nothing.
 void attach_analytics(GstBuffer* buffer, const LargestRegions& largest);
 void remove_analytics(GstBuffer* buffer);
 void remove_segmentation(GstBuffer* buffer);
 
 struct RelationMeta;  // GstAnalyticsRelationMeta
 
-// GstAnalyticsMtd: an entry of a relation meta.
+// An entry of a relation meta (GstAnalyticsMtd).
 struct AnalyticsEntry {
   guint id = 0;
   RelationMeta* meta = nullptr;
@@ -91,16 +95,17 @@ struct AnalyticsType {
                         gpointer data);
 };
 
-struct RelationSpace {  // GstAnalyticsRelationMetaInitParams
-  gsize entries;
-  gsize bytes;
+// The initial capacity of a relation meta (GstAnalyticsRelationMetaInitParams).
+struct RelationSpace {
+  gsize entries;  // number of entries
+  gsize bytes;    // bytes of all entries
 };
 
 // The functions of GStreamer's analytics library (libgstanalytics) that this plugin uses. The
 // library is loaded at run time, so that the same plugin file also works with GStreamer 1.22, which
 // lacks it.
 struct AnalyticsLibrary {
-  // GstAnalyticsRelTypes
+  // Relations between two entries (GstAnalyticsRelTypes).
   static constexpr int kNone = 0, kContain = 1 << 2, kRelateTo = 1 << 3;
 
   RelationMeta* (*get)(GstBuffer* buffer);
@@ -127,7 +132,8 @@ struct AnalyticsLibrary {
                            AnalyticsEntry* entry);
   gboolean (*update_last_seen)(AnalyticsEntry* entry, GstClockTime last_seen);
 
-  // Since 1.26; null in older versions. add_segmentation() takes ownership of the buffer.
+  // These three functions exist since GStreamer 1.26 and are null in older versions.
+  // add_segmentation() takes ownership of the buffer.
   const AnalyticsType* (*segmentation_type)();
   gboolean (*add_segmentation)(RelationMeta* meta, GstBuffer* map, int type, gsize count,
                                const guint* values, gint x, gint y, guint width, guint height,
@@ -135,7 +141,7 @@ struct AnalyticsLibrary {
   GstBuffer* (*segmentation_map)(const AnalyticsEntry* entry, gint* x, gint* y, guint* width,
                                  guint* height);
 
-  // Null if GStreamer is older than 1.24 or installed without the library.
+  // Returns the library, or null if GStreamer is older than 1.24 or installed without the library.
   static const AnalyticsLibrary* find();
 };
 

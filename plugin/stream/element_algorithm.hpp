@@ -1,6 +1,6 @@
-// ElementAlgorithm: the algorithm of one element together with its parameters, independent of their
-// types. RegionFilter runs any ElementAlgorithm. The files in plugin/elements derive one class
-// each.
+// ElementAlgorithm: the algorithm of one element together with its parameters. Its interface does
+// not depend on the type of the parameters, so RegionFilter can run any ElementAlgorithm. Each file
+// in plugin/elements derives one class.
 #pragma once
 
 #include <algorithm>
@@ -19,29 +19,32 @@
 
 namespace regions {
 
-// The parameters exist in two versions. The pending parameters are set by the user at any time. The
-// active parameters are used by the running stream. commit() makes the pending ones active.
+// The parameters exist in two versions. The user can set the pending parameters at any time. The
+// running stream uses the active parameters. commit() copies the pending parameters to the active
+// ones.
 class ElementAlgorithm {
  public:
   virtual ~ElementAlgorithm() = default;
 
-  // Parameters of the element, by their fields. get() returns the pending value.
-  virtual const char* name() const = 0;  // of the element
+  // The name of the element, such as "cclabel".
+  virtual const char* name() const = 0;
+  // The fields of the parameters. get() returns the pending value of a field.
   virtual std::span<const Field> fields() const = 0;
   virtual Value get(const Field& field) = 0;
-  // Takes effect at once for live fields, at the next commit() and configure() for other fields.
+  // Sets a pending value. A live field takes effect at once, any other field at the next commit()
+  // and configure().
   virtual void set(const Field& field, const Value& value) = 0;
-  // Sets a parameter while a stream runs. Throws if the stream cannot run with the value; nothing
-  // changes then. A renegotiated field takes effect at the next commit().
+  // Sets a parameter while a stream runs. If the stream cannot run with the value, throws and
+  // changes nothing. A renegotiated field takes effect at the next commit().
   virtual void set_while_running(const Field& field, const Value& value) = 0;
-  // Values of other properties of the element that the current value of `field` implies.
+  // Returns the values that `field`, if it is a preset, gives to other properties of the element.
   virtual std::span<const PresetValue> preset_values(const Field& /*field*/) { return {}; }
   // Throws SettingsError, MissingFile or UnreadableFile if no stream can run with the pending
   // parameters.
   virtual void check_parameters() = 0;
 
-  // Effect of the pending parameters on pictures, and the number of pictures per output frame, one
-  // below another. Any thread may call these.
+  // The effect of the pending parameters on the output picture, and the number of layers (pictures
+  // one below another) of an output frame. Any thread may call these two functions.
   virtual Output pending_output() = 0;
   virtual int pending_layers() = 0;
 
@@ -59,52 +62,53 @@ class ElementAlgorithm {
   virtual bool makes_mask() const { return false; }   // fills FrameTask.foreground
   virtual bool reads_mask() = 0;                      // reads FrameTask.mask and FrameTask.attached
   virtual bool needs_mask() = 0;                      // cannot work without FrameTask.mask
-  virtual bool reads_small_masks() { return false; }  // see FrameTask::mask_is_small
+  virtual bool reads_small_masks() { return false; }  // accepts FrameTask::mask_is_small
   // Whether the last frame came without a mask. Parameters that need a mask are then refused.
-  void set_mask_missing(bool missing) { is_mask_missing_ = missing; }
+  void set_mask_missing(bool is_missing) { is_mask_missing_ = is_missing; }
   virtual bool tracks() { return false; }  // Region.track identifies a region across frames
   virtual uint32_t max_regions() = 0;
   virtual RegionDetails details() { return {}; }
   // Whether the drawing is translucent everywhere, so that details of the picture show through.
   virtual bool draws_tints() { return false; }
-  virtual int slices() = 0;  // frames per volume; 1 for a sliding window
+  virtual int slices() = 0;  // number of frames per volume; 1 for a sliding window
   // Whether each frame is processed together with earlier frames. Late frames are then not skipped.
   virtual bool has_sliding_window() = 0;
 
-  // The user clicked with the button (1: left, 2: middle, 3: right) at a pixel of the output.
-  // Returns the name of the parameter that changed, or null.
+  // Handles a click of the user at a pixel of the output, with the button 1 (left), 2 (middle) or 3
+  // (right). Returns the name of the parameter that changed, or null.
   virtual const char* handle_click(int /*button*/, double /*x*/, double /*y*/) { return nullptr; }
 
   // The members below require a live Backend::Entry of the algorithm's backend.
 
-  // Creates the algorithm for this backend, or none without a backend. Returns the former
-  // algorithm. The caller must hold an Entry of the former backend when it destroys it.
+  // Creates the algorithm for this backend. A null backend only removes the former algorithm.
+  // Returns the former algorithm; the caller must hold an Entry of its backend when it destroys it.
   virtual std::shared_ptr<void> create_algorithm(const std::shared_ptr<Backend>& backend) = 0;
-  // Called before configure(), which gets the size `area.work`.
+  // Sets the work area. Called before configure(), whose setup has the size `area.work`.
   virtual void set_work_area(const WorkArea& /*area*/) {}
   virtual void configure(const Setup& setup) = 0;
-  // Another area with the same sizes. No frame may be in flight.
+  // Sets another work area with the same sizes. No frame may be in flight.
   virtual void move_work_area(const WorkArea& area) {
     set_work_area(area);
     begin_scene();
   }
-  virtual void enqueue(const FrameTask& job, Queue& queue) = 0;
+  virtual void enqueue(const FrameTask& task, Queue& queue) = 0;
   virtual void reset() = 0;
   virtual void begin_scene() = 0;
   TrackTimes& track_times() { return track_times_; }
-  // While flushing, configure() does not wait for a picture file: a waiting call gives up. Any
-  // thread may pass true. Pass false only while no configure() is running.
+  // While flushing, configure() does not wait for a picture file, and a call that waits gives up.
+  // Any thread may pass true. Pass false only while no configure() is running.
   virtual void set_flushing(bool /*flushing*/) {}
-  // The background model. restore_model() restores it after another configure() for pictures of the
+  // Saves and restores the background model, so that it survives a configure() for pictures of the
   // same size. No frame may be in flight.
   virtual std::vector<std::byte> save_model() { return {}; }
   virtual void restore_model(std::span<const std::byte> /*model*/) {}
-  // Duration of a live frame by the caps, in µs. 0: unknown. Negative: the source is not live.
-  virtual void set_frame_duration(int64_t /*us*/) {}
-  // The stream that configure() began ends. No frame is in flight.
+  // Sets the duration of a frame of a live source, according to the caps (µs). 0: unknown.
+  // Negative: the source is not live.
+  virtual void set_frame_duration(int64_t /*microseconds*/) {}
+  // Called at the end of the stream that configure() began, when no frame is in flight.
   virtual void end_stream() {}
 
-  // check_result() and facts() refer to the frame that the slot has just finished.
+  // check_result() and facts() refer to the frame that has just finished in the slot.
   // check_result() compares the number of regions with the capacity of the output's layout. Throws
   // InputError if the parameters forbid such a frame.
   virtual LabelCapacity check_result(int /*slot*/, uint32_t total, const Layout& /*out*/) {
@@ -137,15 +141,16 @@ class ElementAlgorithmOf : public ElementAlgorithm {
   }
   void set_while_running(const Field& field, const Value& value) override {
     const std::lock_guard lock(mutex_);
-    P changed = field.live() && setup_ ? active_ : pending_;
-    assign(field, &changed, value);
+    P changed_params = field.live() && setup_ ? active_ : pending_;
+    assign(field, &changed_params, value);
     if (field.change != Change::stopped) {
-      expects_runnable(changed, field.live() && setup_ ? &*setup_ : nullptr);
-      expects_setting(!is_mask_missing() || needs_mask_with(active_) || !needs_mask_with(changed),
-                      "source=mask requires a mask, but no upstream element attaches one");
+      expects_runnable(changed_params, field.live() && setup_ ? &*setup_ : nullptr);
+      expects_setting(
+          !is_mask_missing() || needs_mask_with(active_) || !needs_mask_with(changed_params),
+          "source=mask requires a mask, but no upstream element attaches one");
     }
     field.set(&pending_, value);
-    if (field.live()) active_ = changed;
+    if (field.live()) active_ = changed_params;
   }
   void check_parameters() override {
     const std::lock_guard lock(mutex_);
@@ -205,9 +210,9 @@ class ElementAlgorithmOf : public ElementAlgorithm {
     return setup.slides ? 1 : setup.depth;
   }
   bool has_sliding_window() override { return planned_setup(params_in_use()).slides; }
-  void configure(const Setup& frames) override {
+  void configure(const Setup& frame_setup) override {
     const P params = params_in_use();
-    const Setup setup = planned_setup(params, frames);
+    const Setup setup = planned_setup(params, frame_setup);
     expects_runnable(params, &setup);
     algorithm_->prepare(params);
     algorithm_->configure(setup);
@@ -216,11 +221,11 @@ class ElementAlgorithmOf : public ElementAlgorithm {
     const std::lock_guard lock(mutex_);
     setup_ = setup;
   }
-  void enqueue(const FrameTask& job, Queue& queue) override {
-    P& params = params_of_slot_.at(static_cast<size_t>(job.slot));
+  void enqueue(const FrameTask& task, Queue& queue) override {
+    P& params = params_of_slot_.at(static_cast<size_t>(task.slot));
     params = params_in_use();
     prepare_frame_params(params);
-    algorithm_->enqueue(job, params, queue);
+    algorithm_->enqueue(task, params, queue);
   }
   void reset() override {
     if (algorithm_) algorithm_->reset();
@@ -238,13 +243,15 @@ class ElementAlgorithmOf : public ElementAlgorithm {
     return setup;
   }
   virtual bool needs_mask_with(const P& /*params*/) const { return false; }
-  // Throws if parameters contradict each other or name files that cannot be read. With a setup, it
-  // throws if they do not suit the setup.
-  virtual void expects_runnable(const P& /*params*/, const Setup* /*setup*/) const {}
+  // Throws if parameters contradict each other or name files that cannot be read. If
+  // `running_setup` is not null, throws if the parameters do not suit this setup of the running
+  // stream.
+  virtual void expects_runnable(const P& /*params*/, const Setup* /*running_setup*/) const {}
   BackendKind backend() const { return backend_; }
-  // Completes the copy of the parameters for one frame.
+  // Adjusts a frame's copy of the parameters.
   virtual void prepare_frame_params(P& /*params*/) const {}
-  // The parameters that the slot's frame was enqueued with. The active ones may have changed since.
+  // The parameters with which the slot's frame was enqueued. The active parameters may have changed
+  // since.
   const P& params_of(int slot) const { return params_of_slot_.at(static_cast<size_t>(slot)); }
   P params_in_use() {
     const std::lock_guard lock(mutex_);
@@ -257,13 +264,13 @@ class ElementAlgorithmOf : public ElementAlgorithm {
   P pending_;         // set by the user
   P active_;          // used by the running stream
   P previous_;        // active before the last commit()
-  std::optional<Setup> setup_;  // of the running stream, once it is known
+  std::optional<Setup> setup_;  // setup of the running stream; empty before configure()
   BackendKind backend_ = BackendKind::cpu;
   std::unique_ptr<Algorithm<P>> algorithm_;
-  std::vector<P> params_of_slot_;  // [slot]
+  std::vector<P> params_of_slot_;  // [slot] parameters of the slot's frame
 };
 
-// One element as the plugin registers it.
+// The description of an element, with which the plugin registers it.
 struct ElementSpec {
   const char* name;         // "cclabel"
   const char* long_name;    // "Connected-component labeller"

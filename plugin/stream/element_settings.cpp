@@ -1,4 +1,4 @@
-// The properties that all elements share.
+// The Field table of the properties that all elements share.
 #include "plugin/stream/element_settings.hpp"
 
 namespace regions {

@@ -1,4 +1,4 @@
-// The running stream of an element: settings, frames and events, buffer pools, messages.
+// Implements FilterStream, part 1: settings, frames and events, buffer pools, messages.
 #include "plugin/stream/filter_stream.hpp"
 
 #include <algorithm>
@@ -15,11 +15,12 @@ namespace {
 
 bool has_probes(GstPad* pad) {
   GST_OBJECT_LOCK(pad);
-  const bool has = pad->num_probes > 0;
+  const bool has_any = pad->num_probes > 0;
   GST_OBJECT_UNLOCK(pad);
-  return has;
+  return has_any;
 }
 
+// A GStreamer error domain and a code in this domain.
 struct ErrorCode {
   GQuark domain;
   gint code;
@@ -103,10 +104,10 @@ GstFlowReturn FilterStream::submit(GstBuffer* input, GstBuffer* output) {
     if (output) gst_buffer_unref(output);
     return GST_FLOW_ERROR;
   }
-  const auto frames = pipeline();
-  if (frames) {
+  const auto current_pipeline = pipeline();
+  if (current_pipeline) {
     try {
-      input = copy_from_short_pool(input, *frames);
+      input = copy_from_short_pool(input, *current_pipeline);
     } catch (const std::exception& error) {
       post_error(error);
       if (output) gst_buffer_unref(output);
@@ -116,8 +117,9 @@ GstFlowReturn FilterStream::submit(GstBuffer* input, GstBuffer* output) {
     algorithm_->set_mask_missing(!has_labels(input));
     const bool has_picture = holds_picture(input, setup_.in);
     if (!has_picture) warn_of_missing_picture(input);
-    const GstFlowReturn flow =
-        has_picture ? frames->submit(input, output) : frames->submit_without_picture(input, output);
+    const GstFlowReturn flow = has_picture
+                                   ? current_pipeline->submit(input, output)
+                                   : current_pipeline->submit_without_picture(input, output);
     if (flow == GST_FLOW_OK) ++counts_.in;
     return flow;
   }
@@ -128,8 +130,8 @@ GstFlowReturn FilterStream::submit(GstBuffer* input, GstBuffer* output) {
 
 GstFlowReturn FilterStream::drain() {
   frames_to_skip_ = 0;  // the next frame begins another volume
-  const auto frames = pipeline();
-  return frames ? frames->drain() : GST_FLOW_OK;
+  const auto current_pipeline = pipeline();
+  return current_pipeline ? current_pipeline->drain() : GST_FLOW_OK;
 }
 
 bool FilterStream::may_overtake_frames(const GstEvent* event) {
@@ -147,7 +149,7 @@ bool FilterStream::may_overtake_frames(const GstEvent* event) {
 
 void FilterStream::interrupt() {
   set_pool_flushing(true);
-  if (const auto frames = pipeline()) frames->interrupt();
+  if (const auto current_pipeline = pipeline()) current_pipeline->interrupt();
 }
 
 void FilterStream::prepare_stop() {
@@ -160,8 +162,9 @@ void FilterStream::prepare_stop() {
   set_pool_flushing(true);
 }
 
-// Sets whether waits for a buffer of the output's pool fail. While the pipeline is interrupted it
-// returns no buffers, and it may hold all of them. Threads must then not wait for one.
+// Sets whether waits for a buffer of the output pool fail at once. An interrupted pipeline returns
+// no buffers to the pool and may hold all of them, so a thread that waits for one would wait
+// forever.
 void FilterStream::set_pool_flushing(bool is_flushing) {
   GstBufferPool* const pool = gst_base_transform_get_buffer_pool(element_);
   if (!pool) return;
@@ -180,17 +183,17 @@ void FilterStream::allow_waiting() {
 }
 
 void FilterStream::flush() {
-  if (const auto frames = pipeline()) {
-    frames->flush();
+  if (const auto current_pipeline = pipeline()) {
+    current_pipeline->flush();
     const std::lock_guard lock(mutex_);
-    if (is_stopping_) frames->interrupt();
+    if (is_stopping_) current_pipeline->interrupt();
   }
   set_pool_flushing(false);
   GST_DEBUG_OBJECT(element_, "a new scene begins: flushed");
   reset_history();
 }
 
-// Discards everything that depends on earlier frames. No frame is in flight.
+// Discards everything that depends on earlier frames. No frame may be in flight.
 void FilterStream::reset_history() {
   time_jumps_.reset();
   late_frames_.reset();
@@ -199,9 +202,9 @@ void FilterStream::reset_history() {
     const std::lock_guard lock(mutex_);
     caps_error_.clear();
   }
-  const auto device = backend();
-  if (!device) return;
-  const Backend::Entry entry(*device);
+  const auto current_backend = backend();
+  if (!current_backend) return;
+  const Backend::Entry entry(*current_backend);
   algorithm_->reset();
 }
 
@@ -212,9 +215,9 @@ bool FilterStream::skip_if_late(const GstBuffer* frame) {
                      GST_TIME_ARGS(GST_BUFFER_PTS(frame)));
     begin_scene();
   }
-  const auto frames = pipeline();
-  const bool may_skip = frames_to_skip_ == 0 && !algorithm_->has_sliding_window() && frames &&
-                        !frames->has_incomplete_volume();
+  const auto current_pipeline = pipeline();
+  const bool may_skip = frames_to_skip_ == 0 && !algorithm_->has_sliding_window() &&
+                        current_pipeline && !current_pipeline->has_incomplete_volume();
   if (may_skip && gst_base_transform_is_qos_enabled(element_) &&
       late_frames_.is_late(element_->segment, frame)) {
     frames_to_skip_ = algorithm_->slices();
@@ -229,10 +232,10 @@ bool FilterStream::skip_if_late(const GstBuffer* frame) {
 }
 
 void FilterStream::begin_scene() {
-  const auto device = backend();
-  // If flushing, frames may be in flight. flush() will reset the algorithm.
-  if (drain() == GST_FLOW_FLUSHING || !device) return;
-  const Backend::Entry entry(*device);
+  const auto current_backend = backend();
+  // During a flush, frames may be in flight. flush() will reset the algorithm.
+  if (drain() == GST_FLOW_FLUSHING || !current_backend) return;
+  const Backend::Entry entry(*current_backend);
   algorithm_->begin_scene();
 }
 
@@ -263,12 +266,12 @@ GstFlowReturn FilterStream::push(const PendingPush& frame) {
 }
 
 bool FilterStream::accepts_fences_from(const std::shared_ptr<Backend>& other) const {
-  const auto frames = pipeline();
-  return frames && frames->accepts_fences_from(other);
+  const auto current_pipeline = pipeline();
+  return current_pipeline && current_pipeline->accepts_fences_from(other);
 }
 
-// Whether frames may be pushed with a fence. Not if a pad probe sees them, because probes expect
-// complete frames.
+// Whether frames may be pushed with a fence. They may not if a pad probe sees them, because probes
+// expect complete frames.
 bool FilterStream::next_element_accepts_fences() const {
   if (settings().post_messages) return false;
   GstPad* const pad = GST_BASE_TRANSFORM_SRC_PAD(element_);
@@ -282,17 +285,19 @@ bool FilterStream::next_element_accepts_fences() const {
 // ---- pools
 
 unsigned FilterStream::max_held_frames() const {
-  const auto frames = pipeline();
-  return frames ? static_cast<unsigned>(frames->max_held_frames()) : 0;
+  const auto current_pipeline = pipeline();
+  return current_pipeline ? static_cast<unsigned>(current_pipeline->max_held_frames()) : 0;
 }
 
-// The frames of a volume are held until later frames arrive. If the frame's pool could run out of
-// buffers before that, returns a copy of the frame and releases the pool's buffer.
-GstBuffer* FilterStream::copy_from_short_pool(GstBuffer* input, FramePipeline& frames) const {
+// Returns the frame itself, or a copy of it. The frames of a volume are held until later frames
+// arrive. If the frame's pool could run out of buffers before that, the frame is copied and its
+// buffer returns to the pool.
+GstBuffer* FilterStream::copy_from_short_pool(GstBuffer* input,
+                                              FramePipeline& current_pipeline) const {
   if (setup_.slices == 1) return input;
-  // Upstream fills one buffer, and a sink displays at least one.
-  const size_t elsewhere = 1 + std::max(1U, downstream_needs_.load());
-  if (!is_from_short_pool(input, frames.held_frames() + elsewhere)) return input;
+  // The upstream element fills one buffer, and a sink displays at least one.
+  const size_t buffers_elsewhere = 1 + std::max(1U, downstream_needs_.load());
+  if (!is_from_short_pool(input, current_pipeline.held_frames() + buffers_elsewhere)) return input;
   GST_DEBUG_OBJECT(element_, "frame at %" GST_TIME_FORMAT " is copied: its pool is short",
                    GST_TIME_ARGS(GST_BUFFER_PTS(input)));
   GstBuffer* copy = gst_buffer_copy_deep(input);
@@ -302,20 +307,21 @@ GstBuffer* FilterStream::copy_from_short_pool(GstBuffer* input, FramePipeline& f
 }
 
 GstBufferPool* FilterStream::propose_pool(GstCaps* caps, size_t bytes, unsigned min_buffers) {
-  const auto device = backend();
-  if (!device || device->kind() != BackendKind::cuda) return nullptr;
+  const auto current_backend = backend();
+  if (!current_backend || current_backend->kind() != BackendKind::cuda) return nullptr;
   return parse_caps(caps).cuda
              ? cuda_.make_pool(caps, bytes, min_buffers, setup_.replaces_picture())
-             : make_pinned_pool(device, caps, bytes, min_buffers);
+             : make_pinned_pool(current_backend, caps, bytes, min_buffers);
 }
 
 GstBufferPool* FilterStream::output_pool(GstCaps* caps, size_t* bytes) {
-  const auto device = backend();
-  if (!device || device->memory() != Memory::device || !setup_.replaces_picture()) return nullptr;
+  const auto current_backend = backend();
+  if (!current_backend || current_backend->memory() != Memory::device || !setup_.replaces_picture())
+    return nullptr;
   *bytes = setup_.out.bytes;
   try {
-    return make_pinned_pool(device, caps, *bytes, 2);
-  } catch (const std::exception& error) {  // other pools work as well, only slower
+    return make_pinned_pool(current_backend, caps, *bytes, 2);
+  } catch (const std::exception& error) {  // pools of other memory are slower, but work too
     GST_WARNING_OBJECT(element_, "%s", error.what());
     return nullptr;
   }
@@ -330,12 +336,12 @@ void FilterStream::post_regions(const PendingPush& frame) {
   gst_structure_remove_fields(structure, "labels", "labels-format", "table", "table-columns",
                               nullptr);
   const GstSegment* segment = &element_->segment;
-  const bool timed = segment->format == GST_FORMAT_TIME;
+  const bool has_times = segment->format == GST_FORMAT_TIME;
   const GstClockTime pts = GST_BUFFER_PTS(buffer);
   const guint64 stream_time =
-      timed ? gst_segment_to_stream_time(segment, GST_FORMAT_TIME, pts) : GST_CLOCK_TIME_NONE;
+      has_times ? gst_segment_to_stream_time(segment, GST_FORMAT_TIME, pts) : GST_CLOCK_TIME_NONE;
   const guint64 running_time =
-      timed ? gst_segment_to_running_time(segment, GST_FORMAT_TIME, pts) : GST_CLOCK_TIME_NONE;
+      has_times ? gst_segment_to_running_time(segment, GST_FORMAT_TIME, pts) : GST_CLOCK_TIME_NONE;
   gst_structure_set(structure, "timestamp", G_TYPE_UINT64, pts, "stream-time", G_TYPE_UINT64,
                     stream_time, "running-time", G_TYPE_UINT64, running_time, "duration",
                     G_TYPE_UINT64, GST_BUFFER_DURATION(buffer), nullptr);
@@ -357,7 +363,8 @@ void FilterStream::post_latency() {
   gst_element_post_message(GST_ELEMENT(element_), gst_message_new_latency(GST_OBJECT(element_)));
 }
 
-// A frame without a picture causes a warning, as in GstVideoFilter, unless it is an empty gap.
+// Posts a warning about a frame without a picture, as GstVideoFilter does. Gaps without bytes are
+// normal and cause no warning.
 void FilterStream::warn_of_missing_picture(GstBuffer* frame) {
   const size_t bytes = gst_buffer_get_size(frame);
   GST_DEBUG_OBJECT(element_,
@@ -365,15 +372,15 @@ void FilterStream::warn_of_missing_picture(GstBuffer* frame) {
                    " of %zu bytes holds no picture: passes, blank where replaced",
                    GST_TIME_ARGS(GST_BUFFER_PTS(frame)), bytes);
   if (bytes == 0 && GST_BUFFER_FLAG_IS_SET(frame, GST_BUFFER_FLAG_GAP)) return;
-  const std::string what =
+  const std::string warning =
       "a frame of " + std::to_string(bytes) + " bytes holds no " +
       std::to_string(setup_.in.size.width) + "x" + std::to_string(setup_.in.size.height) + " " +
       std::string(name_of(setup_.in.layout.format)) + " picture, although its caps promise one";
   if (std::exchange(has_warned_of_missing_picture_, true)) {
-    GST_WARNING_OBJECT(element_, "%s", what.c_str());
+    GST_WARNING_OBJECT(element_, "%s", warning.c_str());
     return;
   }
-  GST_ELEMENT_WARNING(element_, STREAM, FORMAT, ("%s", what.c_str()),
+  GST_ELEMENT_WARNING(element_, STREAM, FORMAT, ("%s", warning.c_str()),
                       ("such frames pass without being processed; reported once per stream"));
 }
 

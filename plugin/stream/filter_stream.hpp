@@ -1,5 +1,6 @@
-// FilterStream: the work of an element in the states READY, PAUSED and PLAYING. It owns the device,
-// and for the current caps the pipeline of in-flight frames, the buffer pools and the latency.
+// FilterStream: does the work of an element in the states READY, PAUSED and PLAYING. It owns the
+// backend. For the current caps, it also owns the pipeline of in-flight frames, the buffer pools
+// and the latency.
 #pragma once
 
 #include <gst/base/gstbasetransform.h>
@@ -32,14 +33,15 @@ class FilterStream {
 
   // ---- states
 
-  // From NULL to READY, and back. open() throws DeviceError or MemoryError if device=cuda and no
-  // device works. With device=auto it falls back to the CPU.
+  // open() is called from NULL to READY, close() from READY to NULL. open() throws DeviceError or
+  // MemoryError if device=cuda and no device works. With device=auto it falls back to the CPU.
   void open();
   void close();
   // From READY to PAUSED: resets the counts and allows waiting.
   void allow_waiting();
-  // From PAUSED to READY: ends all waits, also for buffers that downstream holds. No thread waits
-  // for a free slot until allow_waiting(), not even in a pipeline that is created later.
+  // From PAUSED to READY: ends all waits, including waits for buffers that downstream elements
+  // hold. Until allow_waiting(), no thread waits for a free slot, not even in a pipeline that is
+  // created later.
   void prepare_stop();
   // Ends the stream.
   void stop();
@@ -47,13 +49,14 @@ class FilterStream {
 
   // ---- caps
 
-  // For new caps. Throws InputError, MemoryError, DeviceError.
+  // Sets new caps. Throws InputError, MemoryError or DeviceError.
   void configure(const GstCaps* in, const GstCaps* out);
   // Whether configure() has succeeded for the current stream.
   bool is_configured() const { return pipeline() != nullptr; }
-  // Renegotiates if a property of the output or the number of layers has changed. Called before
-  // each frame. If downstream refuses the new caps or no stream can run with them, the former value
-  // stays and the element posts a warning. Returns false if an error was posted.
+  // Renegotiates the caps if a property of the output or the number of layers has changed. Called
+  // before each frame. If downstream refuses the new caps or no stream can run with them, the
+  // properties keep their former values and the element posts a warning. Returns false if an error
+  // was posted.
   bool apply_pending_output();
   Output output() const { return setup_.output; }
 
@@ -64,36 +67,40 @@ class FilterStream {
   // frames of a volume are skipped or none.
   bool skip_if_late(const GstBuffer* frame);
   void handle_qos(GstEvent* event) { late_frames_.handle_qos(event); }  // any thread
-  // Submits one frame (both consumed; see InFlightFrame::add). A frame without a picture passes.
+  // Submits one frame; see InFlightFrame::add. Takes ownership of both buffers. A frame without a
+  // picture is passed on without being processed.
   GstFlowReturn submit(GstBuffer* input, GstBuffer* output);
+  // Processes and pushes all frames that were submitted. Returns the flow of the pushes.
   GstFlowReturn drain();
-  // Whether the event may overtake frames that are held until their volume is full. True for events
-  // that do not concern these frames.
+  // Whether the event may overtake frames that are held until their volume is full. This is true
+  // for events that do not concern the held frames.
   bool may_overtake_frames(const GstEvent* event);
   void interrupt();  // for FLUSH_START; any thread
   void flush();      // for FLUSH_STOP
 
   // ---- pools
 
-  // The maximum number of frames held at once, and the effect of a pool with fewer buffers.
+  // The maximum number of frames that the element holds at once, and the effect of an upstream pool
+  // with fewer buffers.
   unsigned max_held_frames() const;
   PoolShortage pool_shortage() const {
     return setup_.slices > 1 ? PoolShortage::stalls : PoolShortage::slows;
   }
-  // The number of buffers that downstream needs of a pool whose buffers are passed on to it.
+  // Sets the number of buffers that downstream needs from a pool whose buffers are passed on.
   void set_downstream_needs(unsigned buffers) { downstream_needs_ = buffers; }
-  // A pool for the frames of the upstream element, or null if any memory is suitable. The caller
-  // owns it.
+  // Returns a pool for the frames of the upstream element, or null if any memory is suitable. The
+  // caller owns the pool.
   GstBufferPool* propose_pool(GstCaps* caps, size_t bytes, unsigned min_buffers);
-  // A pool for replaced pictures, or null if any memory is suitable.
+  // Returns a pool for replaced pictures, or null if any memory is suitable. The caller owns the
+  // pool. `bytes` receives the size of its buffers.
   GstBufferPool* output_pool(GstCaps* caps, size_t* bytes);
 
   // ---- reports
 
   const Latency& latency() const { return latency_; }
-  // Counts since READY: frames that were submitted, pushed, skipped as late (QoS), or dropped after
-  // submit() (flush, stop, error). Also the reported latency, and the total time that the device
-  // worked on the pushed frames. The caller owns the result.
+  // Returns statistics since READY: the numbers of frames that were submitted, pushed, skipped as
+  // late (QoS), or dropped after submit() (flush, stop, error); the reported latency; and the total
+  // time that the device worked on the pushed frames. The caller owns the result.
   GstStructure* stats() const;
   // Posts the exception as an element error.
   void post_error(const std::exception& error);
@@ -111,7 +118,7 @@ class FilterStream {
   std::shared_ptr<Backend> backend() const;
 
   // Device.
-  void use_backend(std::shared_ptr<Backend> fresh);
+  void use_backend(std::shared_ptr<Backend> new_backend);
   void move_to_context(const CudaContextRef& context);
   bool may_fall_back_from(const Backend& failed) const;
 
@@ -127,14 +134,14 @@ class FilterStream {
   void end();
 
   // Changes while the stream runs.
-  bool adapt_to_frame(GstBuffer* input);  // false: an error was posted
+  bool adapt_to_frame(GstBuffer* input);  // returns false if an error was posted
   void restore_work_area(const std::exception& error);
   void set_pool_flushing(bool is_flushing);
   void begin_scene();
   void reset_history();
 
   // Frames.
-  GstBuffer* copy_from_short_pool(GstBuffer* input, FramePipeline& frames) const;
+  GstBuffer* copy_from_short_pool(GstBuffer* input, FramePipeline& current_pipeline) const;
   bool next_element_accepts_fences() const;
   void record_work(const InFlightFrame& frame);
   GstFlowReturn push(const PendingPush& frame);
@@ -144,7 +151,7 @@ class FilterStream {
   void post_regions(const PendingPush& frame);
   void post_latency();
   void warn_of_missing_picture(GstBuffer* frame);
-  GstClockTime frame_duration() const;  // from the caps, in ns; 0 if they lack it
+  GstClockTime frame_duration() const;  // duration according to the caps (ns); 0 if unknown
   bool is_live() const;
 
   GstBaseTransform* const element_;
@@ -152,25 +159,26 @@ class FilterStream {
   const std::unique_ptr<ElementAlgorithm> algorithm_;
   CudaContext cuda_;
   const std::shared_ptr<PreparedQueues> queues_ = std::make_shared<PreparedQueues>();
-  std::shared_ptr<void> reserved_pinned_;  // pinned memory for records of regions
+  std::shared_ptr<void> reserved_pinned_;  // reservation of pinned memory for records of regions
 
-  // Guards the members up to caps_error_, which several threads use. It may be locked before the
-  // mutex of FramePipeline (interrupt() does that), never after it.
+  // Guards the members from settings_ to caps_error_, which several threads use. A thread that
+  // holds it may lock the mutex of FramePipeline, but not the other way round.
   mutable std::mutex mutex_;
   FilterSettings settings_;
   std::shared_ptr<Backend> backend_;
   std::shared_ptr<FramePipeline> pipeline_;
-  bool is_stopping_ = false;  // from prepare_stop() to allow_waiting()
+  bool is_stopping_ = false;  // true from prepare_stop() to allow_waiting()
   std::string active_device_ = "none";
-  std::string caps_error_;  // the text that post_caps_error() has posted
+  std::string caps_error_;  // the text that post_caps_error() posted last
 
   StreamSetup setup_;
-  FilterSettings started_settings_;  // settings at the last start
-  WorkAreaParams area_;              // the rectangle and scale in use
+  FilterSettings started_settings_;  // the settings at the last start()
+  WorkAreaParams area_;              // the work area in use
   std::shared_ptr<GstBufferPool> label_map_pool_;
   std::atomic<unsigned> downstream_needs_{0};
   Latency latency_;
-  bool has_warned_ = false, has_warned_of_missing_picture_ = false;
+  bool has_warned_ = false;  // a warning about a result was posted for this stream
+  bool has_warned_of_missing_picture_ = false;
   TimeJumps time_jumps_;
   LateFrames late_frames_;
   int frames_to_skip_ = 0;  // remaining late frames of the current volume

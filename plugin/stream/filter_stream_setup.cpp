@@ -1,5 +1,5 @@
-// Start and end of an element's stream: choice of the device, new caps, and restarts when the
-// device, the rectangle or the output changes.
+// Implements FilterStream, part 2: the choice of the device, the start and end of a stream, and
+// restarts when the device, the work area or the output changes.
 #include <algorithm>
 #include <map>
 #include <mutex>
@@ -18,8 +18,8 @@ namespace {
 
 // ---- choice of the backend
 
-// Returns the backend with this key: a CUDA context, or a number of CPU threads. All elements of
-// the process share it. It lives as long as an element uses it.
+// Returns the backend with this key, which is a CUDA context or a number of CPU threads. All
+// elements of the process share the backend. It exists as long as an element uses it.
 template <class Key, class Make>
 std::shared_ptr<Backend> shared_backend(Key key, Make make) {
   static std::mutex mutex;  // guards `backends`
@@ -34,7 +34,7 @@ std::shared_ptr<Backend> cuda_backend([[maybe_unused]] int device, [[maybe_unuse
 #if REGIONS_CUDA
   return shared_backend(context, [&] { return make_cuda_backend(device, context); });
 #else
-  return nullptr;  // not reached: CudaContext::acquire() has thrown
+  return nullptr;  // never reached, because CudaContext::acquire() throws in builds without CUDA
 #endif
 }
 
@@ -42,8 +42,8 @@ std::shared_ptr<Backend> cpu_backend(int threads) {
   return shared_backend(threads, [&] { return make_cpu_backend(threads); });
 }
 
-// Returns the CPU backend for device=auto after a CUDA device failed with `error`. Posts an element
-// warning with the error's text, unless the machine has no CUDA device.
+// Returns the CPU backend. Called for device=auto after a CUDA device has failed with `error`.
+// Posts an element warning with the error's text, unless the machine has no CUDA device.
 std::shared_ptr<Backend> fall_back(GstElement* element, const FilterSettings& settings,
                                    CudaContext& context, const std::exception& error) {
   context.release();
@@ -95,7 +95,8 @@ void expect_fitting_caps(const GstCaps* in, const GstCaps* out, Output output, i
 
 using CapsOwner = std::unique_ptr<GstCaps, decltype(&gst_caps_unref)>;
 
-// The caps that GstBaseTransform will choose. Throws InputError if downstream accepts none.
+// Returns the caps that GstBaseTransform will choose. Throws InputError if downstream accepts none
+// of the possible caps.
 CapsOwner caps_that_downstream_accepts(GstPad* source, GstCaps* possible) {
   GstCaps* accepted = gst_pad_peer_query_caps(source, possible);
   if (accepted) accepted = gst_caps_fixate(gst_caps_truncate(accepted));
@@ -105,7 +106,7 @@ CapsOwner caps_that_downstream_accepts(GstPad* source, GstCaps* possible) {
   return caps;
 }
 
-constexpr size_t kRecordBytesPerFrame = size_t{1} << 20;  // reserved for records of regions
+constexpr size_t kRecordBytesPerFrame = size_t{1} << 20;  // pinned memory for records of regions
 
 }  // namespace
 
@@ -132,19 +133,20 @@ bool FilterStream::may_fall_back_from(const Backend& failed) const {
 }
 
 // Moves the algorithm and the prepared queues to this backend. A null backend releases them.
-void FilterStream::use_backend(std::shared_ptr<Backend> fresh) {
+void FilterStream::use_backend(std::shared_ptr<Backend> new_backend) {
   const auto old = backend();
   std::shared_ptr<void> old_algorithm;
   queues_->prepare(nullptr, 0, 0);
   reserved_pinned_.reset();
-  if (fresh) {
-    const Backend::Entry entry(*fresh);
-    old_algorithm = algorithm_->create_algorithm(fresh);
+  if (new_backend) {
+    const Backend::Entry entry(*new_backend);
+    old_algorithm = algorithm_->create_algorithm(new_backend);
     const FilterSettings now = settings();
     const int frames = std::max(now.frames_in_flight, 1);
-    queues_->prepare(fresh, frames, now.priority);
+    queues_->prepare(new_backend, frames, now.priority);
     if (algorithm_->makes_regions() || algorithm_->reads_mask()) {
-      reserved_pinned_ = fresh->reserve_pinned(static_cast<size_t>(frames) * kRecordBytesPerFrame);
+      reserved_pinned_ =
+          new_backend->reserve_pinned(static_cast<size_t>(frames) * kRecordBytesPerFrame);
     }
   } else {
     old_algorithm = algorithm_->create_algorithm(nullptr);
@@ -155,14 +157,14 @@ void FilterStream::use_backend(std::shared_ptr<Backend> fresh) {
   }
   {
     const std::lock_guard lock(mutex_);
-    active_device_ = fresh ? fresh->description() : "none";
-    backend_ = std::move(fresh);
+    active_device_ = new_backend ? new_backend->description() : "none";
+    backend_ = std::move(new_backend);
   }
   GST_INFO_OBJECT(element_, "runs on %s", active_device().c_str());
   g_object_notify(G_OBJECT(element_), "active-device");
 }
 
-// The stream has ended: no frame is in flight.
+// Moves to the device of this context. The stream must have ended, so that no frame is in flight.
 void FilterStream::move_to_context(const CudaContextRef& context) {
   GST_DEBUG_OBJECT(element_, "moves to the device of the frames");
   use_backend(backend_on(context));
@@ -191,11 +193,12 @@ void FilterStream::end() {
     old = std::exchange(pipeline_, nullptr);
   }
   if (old) {
-    // The destructor also flushes, but another thread may still hold the pipeline.
+    // flush() is called here because the destructor, which also flushes, may run later: another
+    // thread may still hold the pipeline.
     old->flush();
     old.reset();
-    const auto device = backend();
-    const Backend::Entry entry(*device);
+    const auto current_backend = backend();
+    const Backend::Entry entry(*current_backend);
     try {
       algorithm_->end_stream();
     } catch (const std::exception& error) {
@@ -209,7 +212,7 @@ int FilterStream::slot_count() const {
   const int requested = settings().frames_in_flight;
   if (requested > 0) return requested;
   if (is_live()) return 1;
-  return algorithm_->slices() > 1 ? 2 : 4;  // fewer volumes, because they need much memory
+  return algorithm_->slices() > 1 ? 2 : 4;  // fewer for volumes, which need much memory
 }
 
 bool FilterStream::is_live() const {
@@ -245,14 +248,14 @@ void FilterStream::start_with_caps(const GstCaps* in, const GstCaps* out) {
   const CudaContextRef other_context =
       follows_input ? cuda_.context_on_other_device(GST_BASE_TRANSFORM_SINK_PAD(element_))
                     : nullptr;
-  const auto frames = pipeline();
-  if (frames && !other_context && setup_.backend == backend() &&
+  const auto current_pipeline = pipeline();
+  if (current_pipeline && !other_context && setup_.backend == backend() &&
       have_same_pictures(pictures_in, setup_.in) && have_same_pictures(pictures_out, setup_.out) &&
       !has_changed_settings() && !algorithm_->has_pending_changes()) {
     GST_DEBUG_OBJECT(element_, "same pictures, settings and device: all goes on with these caps");
     setup_.in = pictures_in;
     setup_.out = pictures_out;
-    update_timing(frames->slots(), false);
+    update_timing(current_pipeline->slots(), false);
     return;
   }
   end();
@@ -271,7 +274,7 @@ bool FilterStream::has_changed_settings() const {
   });
 }
 
-// The setup for pictures of these caps, by the current algorithm and settings.
+// Returns the setup for pictures of these caps with the current algorithm and settings.
 StreamSetup FilterStream::make_setup(const PictureCaps& in, const PictureCaps& out) {
   StreamSetup setup;
   setup.backend = backend();
@@ -292,12 +295,13 @@ StreamSetup FilterStream::make_setup(const PictureCaps& in, const PictureCaps& o
   return setup;
 }
 
-// Creates the pool of label maps or masks if they are attached.
+// If label maps or masks are attached to frames, creates a pool of buffers for them.
 void FilterStream::make_label_map_pool(StreamSetup& setup, int slots) {
   const AttachLabels attach = started_settings_.attach_labels;
-  const bool attaches = attach == AttachLabels::always || (attach == AttachLabels::when_untouched &&
-                                                           setup.output == Output::untouched);
-  if (!attaches || !setup.attaches_metadata()) return;
+  const bool attaches_labels =
+      attach == AttachLabels::always ||
+      (attach == AttachLabels::when_untouched && setup.output == Output::untouched);
+  if (!attaches_labels || !setup.attaches_metadata()) return;
   const int maps = slots * setup.slices;
   GST_DEBUG_OBJECT(element_, "pool for label maps: %d of %zu bytes", maps, setup.label_map_bytes());
   const auto min_buffers = static_cast<unsigned>(maps);
@@ -310,14 +314,15 @@ void FilterStream::make_label_map_pool(StreamSetup& setup, int slots) {
   setup.label_map_pool = label_map_pool_.get();
 }
 
-// With device=auto, starts on the CPU if the GPU lacks memory and the frames are not in GPU memory.
+// Starts a stream. With device=auto, it falls back to the CPU if the GPU has too little memory and
+// the frames are not in GPU memory.
 void FilterStream::start(const PictureCaps& in, const PictureCaps& out) {
-  const auto first = backend();
+  const auto first_backend = backend();
   try {
     return start_on_backend(in, out);
   } catch (const MemoryError& error) {
     label_map_pool_.reset();
-    if (!may_fall_back_from(*first)) throw;
+    if (!may_fall_back_from(*first_backend)) throw;
     if (in.cuda) {
       throw MemoryError(std::string(error.what()) +
                         "; the CPU cannot read frames in CUDA memory: free GPU memory, or put "
@@ -346,7 +351,7 @@ void FilterStream::start_on_backend(const PictureCaps& in, const PictureCaps& ou
   gst_base_transform_set_in_place(element_, !setup_.replaces_picture());
   has_warned_ = has_warned_of_missing_picture_ = false;
   update_timing(slots, latency_.reset());
-  auto fresh = std::make_shared<FramePipeline>(
+  auto new_pipeline = std::make_shared<FramePipeline>(
       GST_BASE_TRANSFORM_SRC_PAD(element_), setup_, slots,
       FramePipeline::Callbacks{[this] { return next_element_accepts_fences(); },
                                [this](const InFlightFrame& frame) { record_work(frame); },
@@ -354,15 +359,15 @@ void FilterStream::start_on_backend(const PictureCaps& in, const PictureCaps& ou
                                [this](const std::exception& error) { post_error(error); },
                                [this](size_t frames) { count_dropped(frames); }});
   const std::lock_guard lock(mutex_);
-  pipeline_ = std::move(fresh);
+  pipeline_ = std::move(new_pipeline);
   if (is_stopping_) pipeline_->interrupt();
 }
 
 // ---- changes while the stream runs
 
-// Applies a new rectangle or scale, and moves to the device of the frame. A new rectangle starts a
-// new scene with the same caps. Memory is reallocated only if the sizes change. Frames on another
-// device start a new stream.
+// Applies a new work area, and moves to the device of the frame. A new work area starts a new scene
+// with the same caps. Memory is reallocated only if its sizes change. Frames on another device
+// start a new stream.
 bool FilterStream::adapt_to_frame(GstBuffer* input) {
   FilterSettings requested = settings();
   const bool follows_input = setup_.in.cuda && requested.cuda_device_id < 0;
@@ -381,13 +386,13 @@ bool FilterStream::adapt_to_frame(GstBuffer* input) {
   }
   if (!other_context && static_cast<WorkAreaParams>(requested) == area_) return true;
   const GstFlowReturn flow = drain();
-  if (flow != GST_FLOW_OK) return true;  // submit() returns the flow
+  if (flow != GST_FLOW_OK) return true;  // the following submit() returns this flow
   try {
-    const StreamSetup before = setup_;
-    if (!other_context && area.area == before.work_area.area &&
-        area.work == before.work_area.work) {
+    const StreamSetup old_setup = setup_;
+    if (!other_context && area.area == old_setup.work_area.area &&
+        area.work == old_setup.work_area.work) {
       GST_DEBUG_OBJECT(element_, "a new scene begins: the rectangle moved");
-      const Backend::Entry entry(*before.backend);
+      const Backend::Entry entry(*old_setup.backend);
       algorithm_->move_work_area(area);
       pipeline()->move_work_area(area);
       setup_.work_area = area;
@@ -398,7 +403,7 @@ bool FilterStream::adapt_to_frame(GstBuffer* input) {
           other_context ? "frames are on another device" : "another size of the rectangle");
       end();
       if (other_context) move_to_context(other_context);
-      start(before.in, before.out);
+      start(old_setup.in, old_setup.out);
     }
     return true;
   } catch (const std::exception& error) {
@@ -407,7 +412,7 @@ bool FilterStream::adapt_to_frame(GstBuffer* input) {
   }
 }
 
-// Resets the properties of the rectangle to the values in use.
+// Resets the properties of the work area to the values in use, and posts the error as a warning.
 void FilterStream::restore_work_area(const std::exception& error) {
   {
     const std::lock_guard lock(mutex_);
@@ -421,12 +426,12 @@ void FilterStream::restore_work_area(const std::exception& error) {
 
 bool FilterStream::apply_pending_output() {
   if (!pipeline() || !algorithm_->needs_renegotiation() || drain() != GST_FLOW_OK) return true;
-  const StreamSetup before = setup_;
-  const WorkAreaParams area = area_;
+  const StreamSetup old_setup = setup_;
+  const WorkAreaParams old_area = area_;
   std::vector<std::byte> model;
   const auto restore_model = [&] {
-    if (area_ != area) return;  // the model belongs to another scene
-    const Backend::Entry entry(*before.backend);
+    if (area_ != old_area) return;  // the model belongs to another scene
+    const Backend::Entry entry(*old_setup.backend);
     algorithm_->restore_model(model);
   };
   const CapsOwner in(gst_pad_get_current_caps(GST_BASE_TRANSFORM_SINK_PAD(element_)),
@@ -442,22 +447,22 @@ bool FilterStream::apply_pending_output() {
     GST_DEBUG_OBJECT(element_, "goes on with caps out %" GST_PTR_FORMAT,
                      static_cast<gconstpointer>(out.get()));
     {
-      const Backend::Entry entry(*before.backend);
+      const Backend::Entry entry(*old_setup.backend);
       model = algorithm_->save_model();
     }
     end();
-    start(before.in, pictures);
+    start(old_setup.in, pictures);
     restore_model();
     gst_base_transform_reconfigure_src(element_);
   } catch (const std::exception& error) {
     algorithm_->rollback();
     try {
       if (!pipeline()) {
-        start(before.in, before.out);
+        start(old_setup.in, old_setup.out);
         restore_model();
       }
-    } catch (const std::exception& worse) {
-      post_error(worse);
+    } catch (const std::exception& restart_error) {
+      post_error(restart_error);
       return false;
     }
     for (const Field& field : algorithm_->fields()) {

@@ -1,4 +1,4 @@
-// The in-flight frames of one stream: submitting, finishing and pushing them.
+// Implements FramePipeline: submits, finishes and pushes the in-flight frames of one stream.
 #include "plugin/stream/frame_pipeline.hpp"
 
 #include <algorithm>
@@ -10,9 +10,9 @@
 namespace regions {
 namespace {
 
-// Starts the pad's task. Returns false if the system cannot create its thread. GStreamer would then
-// keep the task and start it when a thread is free, perhaps after the pipeline has been destroyed.
-// So the task is stopped and removed from the pad.
+// Starts the pad's task. If the system cannot create its thread, stops the task, removes it from
+// the pad, and returns false. Otherwise GStreamer would keep the task and start it when a thread is
+// free, perhaps after the pipeline has been destroyed.
 bool start_task(GstPad* pad, GstTaskFunction run, gpointer pipeline) {
   if (gst_pad_start_task(pad, run, pipeline, nullptr)) return true;
   GST_OBJECT_LOCK(pad);
@@ -32,12 +32,12 @@ FramePipeline::FramePipeline(GstPad* source_pad, const StreamSetup& setup, int s
                              Callbacks callbacks)
     : pad_(source_pad), setup_(setup), callbacks_(std::move(callbacks)) {
   {
-    const Backend::Entry use(*setup_.backend);
+    const Backend::Entry entry(*setup_.backend);
     try {
       make_slots(slots);
       finisher_ = start_thread([this] { run_finisher(); });
     } catch (...) {
-      slots_.clear();  // requires the Backend::Entry
+      slots_.clear();  // here, because destroying the slots requires the Backend::Entry
       throw;
     }
   }
@@ -72,32 +72,35 @@ GstFlowReturn FramePipeline::submit(GstBuffer* input, GstBuffer* output) {
 
 GstFlowReturn FramePipeline::submit_without_picture(GstBuffer* input, GstBuffer* output) {
   std::unique_lock lock(mutex_);
-  const GstFlowReturn begun = start_incomplete_volume(lock);
-  if (begun == GST_FLOW_OK) return accept(input, output, &InFlightFrame::add_without_picture, lock);
+  const GstFlowReturn start_flow = start_incomplete_volume(lock);
+  if (start_flow == GST_FLOW_OK)
+    return accept(input, output, &InFlightFrame::add_without_picture, lock);
   gst_buffer_unref(input);
   if (output) gst_buffer_unref(output);
-  return begun;
+  return start_flow;
 }
 
+// Adds a frame to the next slot by the method `add`, after waiting for a free slot if necessary.
+// Starts the work when the slot is full. The lock may be released when it returns.
 GstFlowReturn FramePipeline::accept(GstBuffer* input, GstBuffer* output, AddMethod add,
                                     std::unique_lock<std::mutex>& lock) {
-  const gint64 arrived = g_get_monotonic_time();
-  frame_left_.wait(
+  const gint64 arrival_time = g_get_monotonic_time();
+  slot_freed_.wait(
       lock, [&] { return in_flight_ < slots_.size() || is_interrupted_ || flow_ != GST_FLOW_OK; });
   if (is_interrupted_ || flow_ != GST_FLOW_OK) {
     gst_buffer_unref(input);
     if (output) gst_buffer_unref(output);
     return is_interrupted_ ? GST_FLOW_FLUSHING : flow_;
   }
-  Slot& next = at(in_flight_);
-  if (!is_filling_) next.waited = std::max<gint64>(next.done - arrived, 0);
-  InFlightFrame& free = *next.frame;
+  Slot& next = slot_at(in_flight_);
+  if (!is_filling_) next.slot_wait = std::max<gint64>(next.done_time - arrival_time, 0);
+  InFlightFrame& free_frame = *next.frame;
   lock.unlock();
 
   bool is_full = false;
   try {
     const Backend::Entry entry(*setup_.backend);
-    is_full = (free.*add)(input, output);
+    is_full = (free_frame.*add)(input, output);
   } catch (const std::exception& error) {
     callbacks_.on_error(error);
     lock.lock();
@@ -109,13 +112,15 @@ GstFlowReturn FramePipeline::accept(GstBuffer* input, GstBuffer* output, AddMeth
   return is_full ? start(next, lock) : GST_FLOW_OK;
 }
 
+// Starts the work of a filled slot. The streaming thread finishes and pushes the frames itself if
+// the pipeline is idle. The lock may be released when it returns.
 GstFlowReturn FramePipeline::start(Slot& filled, std::unique_lock<std::mutex>& lock) {
   is_filling_ = false;
-  filled.begun = g_get_monotonic_time();
-  const bool is_inline = is_idle(filled.begun);
-  const bool first = !is_inline && !std::exchange(is_task_started_, true);
+  filled.start_time = g_get_monotonic_time();
+  const bool is_inline = is_idle(filled.start_time);
+  const bool needs_task = !is_inline && !std::exchange(is_task_started_, true);
   lock.unlock();
-  if (first && !start_task(pad_, run_task, this)) {
+  if (needs_task && !start_task(pad_, run_task, this)) {
     {
       const Backend::Entry entry(*setup_.backend);
       filled.frame->discard();
@@ -145,19 +150,20 @@ GstFlowReturn FramePipeline::start(Slot& filled, std::unique_lock<std::mutex>& l
   return GST_FLOW_OK;
 }
 
-// Starts the work for an incomplete volume, if there is one. On success the lock is held again.
+// Starts the work for an incomplete volume, if there is one. The lock is held again when it
+// returns.
 GstFlowReturn FramePipeline::start_incomplete_volume(std::unique_lock<std::mutex>& lock) {
   if (!is_filling_ || is_interrupted_ || flow_ != GST_FLOW_OK) return GST_FLOW_OK;
-  const GstFlowReturn begun = start(at(in_flight_), lock);
+  const GstFlowReturn start_flow = start(slot_at(in_flight_), lock);
   if (!lock.owns_lock()) lock.lock();
-  return begun;
+  return start_flow;
 }
 
 GstFlowReturn FramePipeline::drain() {
   std::unique_lock lock(mutex_);
-  const GstFlowReturn begun = start_incomplete_volume(lock);
-  if (begun != GST_FLOW_OK) return begun;
-  frame_left_.wait(lock, [&] { return in_flight_ == 0 || is_interrupted_; });
+  const GstFlowReturn start_flow = start_incomplete_volume(lock);
+  if (start_flow != GST_FLOW_OK) return start_flow;
+  slot_freed_.wait(lock, [&] { return in_flight_ == 0 || is_interrupted_; });
   return is_interrupted_ ? GST_FLOW_FLUSHING : flow_;
 }
 
@@ -174,13 +180,13 @@ bool FramePipeline::has_incomplete_volume() {
 size_t FramePipeline::held_frames() {
   const std::lock_guard lock(mutex_);
   return in_flight_ * static_cast<size_t>(setup_.slices) +
-         (is_filling_ ? at(in_flight_).frame->frame_count() : 0);
+         (is_filling_ ? slot_at(in_flight_).frame->frame_count() : 0);
 }
 
 void FramePipeline::interrupt() {
   const std::lock_guard lock(mutex_);
   is_interrupted_ = true;
-  frame_left_.notify_all();
+  slot_freed_.notify_all();
   work_started_.notify_all();
   push_ready_.notify_all();
 }
@@ -190,10 +196,10 @@ void FramePipeline::flush() {
   if (is_task_started_) gst_pad_stop_task(pad_);
   const Backend::Entry entry(*setup_.backend);
   std::unique_lock lock(mutex_);
-  frame_left_.wait(lock, [&] { return !is_finishing_ && !is_finishing_inline_; });
+  slot_freed_.wait(lock, [&] { return !is_finishing_ && !is_finishing_inline_; });
   size_t frames = 0;
   for (size_t i = 0; i < in_flight_ + (is_filling_ ? 1 : 0); ++i) {
-    Slot& dropped = at(i);
+    Slot& dropped = slot_at(i);
     if (i >= finished_) {
       dropped.frame_count = dropped.frame->frame_count();
       dropped.frame->discard();
@@ -219,7 +225,7 @@ void FramePipeline::run_finisher() {
     work_started_.wait(lock,
                        [&] { return is_ending_ || (finished_ < in_flight_ && !is_interrupted_); });
     if (is_ending_) return;
-    Slot& next = at(finished_);
+    Slot& next = slot_at(finished_);
     const bool is_dropping = flow_ != GST_FLOW_OK;
     is_finishing_ = true;
     lock.unlock();
@@ -228,15 +234,17 @@ void FramePipeline::run_finisher() {
     is_finishing_ = false;
     ++finished_;
     const bool is_flush_waiting = is_interrupted_;
-    lock.unlock();  // because the woken thread locks this mutex
+    lock.unlock();  // before notify_one(), because the woken thread locks the same mutex
     push_ready_.notify_one();
-    if (is_flush_waiting) frame_left_.notify_all();
+    if (is_flush_waiting) slot_freed_.notify_all();
     lock.lock();
   }
 }
 
+// Waits for the work of the slot and stores its finished frames or its error. If `is_dropping` is
+// set, discards the frames instead.
 void FramePipeline::finish(Slot& slot, bool is_dropping) {
-  const Backend::Entry use(*setup_.backend);
+  const Backend::Entry entry(*setup_.backend);
   slot.frame_count = slot.frame->frame_count();
   try {
     if (is_dropping) return slot.frame->discard();
@@ -249,9 +257,10 @@ void FramePipeline::finish(Slot& slot, bool is_dropping) {
   }
 }
 
-// Takes the frame while its work is running. Returns false if that failed; the work has then ended.
+// Takes the frame with a fence while its work is still running. Returns false on failure; the work
+// has then ended.
 bool FramePipeline::finish_early(Slot& slot) {
-  const Backend::Entry use(*setup_.backend);
+  const Backend::Entry entry(*setup_.backend);
   slot.frame_count = slot.frame->frame_count();
   try {
     slot.finished.push_back(slot.frame->take_early());
@@ -263,18 +272,18 @@ bool FramePipeline::finish_early(Slot& slot) {
   }
 }
 
-// Sets the latency of the finished frames, which are pushed next.
+// Measures the latency of the finished frames and stores it in them.
 void FramePipeline::record_latency(Slot& slot) {
-  slot.done = g_get_monotonic_time();
+  slot.done_time = g_get_monotonic_time();
   const InFlightFrame& frame = *slot.frame;
   const FrameLatency latency = {frame.filled() - frame.started(),
-                                slot.done - frame.filled() + slot.waited};
+                                slot.done_time - frame.filled() + slot.slot_wait};
   for (PendingPush& next : slot.finished) next.latency = latency;
 }
 
 void FramePipeline::run_task(gpointer self) { static_cast<FramePipeline*>(self)->push_oldest(); }
 
-// One iteration of the source pad's task.
+// One iteration of the source pad's task: waits for the oldest frame to finish and pushes it.
 void FramePipeline::push_oldest() {
   std::unique_lock lock(mutex_);
   push_ready_.wait(lock, [&] { return finished_ > 0 || is_interrupted_; });
@@ -282,19 +291,19 @@ void FramePipeline::push_oldest() {
     gst_pad_pause_task(pad_);
     return;
   }
-  push(at(0), lock);
+  push(slot_at(0), lock);
   oldest_ = (oldest_ + 1) % slots_.size();
   --in_flight_;
   --finished_;
   lock.unlock();
-  frame_left_.notify_all();
+  slot_freed_.notify_all();
 }
 
 // Pushes the slot's finished frames, or posts its error. Drops the frames if the flow is not OK.
-// The lock is held at the begin and the end, but not during the pushes.
+// The lock is held at the start and at the end, but not during the pushes.
 void FramePipeline::push(Slot& slot, std::unique_lock<std::mutex>& lock) {
   std::swap(pushing_, slot.finished);
-  const std::exception_ptr failure = std::exchange(slot.error, nullptr);
+  const std::exception_ptr error_of_work = std::exchange(slot.error, nullptr);
   GstFlowReturn flow = is_interrupted_ ? GST_FLOW_FLUSHING : flow_;
   lock.unlock();
 
@@ -311,9 +320,9 @@ void FramePipeline::push(Slot& slot, std::unique_lock<std::mutex>& lock) {
   }
   pushing_.clear();
   callbacks_.on_dropped(std::exchange(slot.frame_count, 0) - pushed);
-  if (failure && flow == GST_FLOW_OK) {
+  if (error_of_work && flow == GST_FLOW_OK) {
     try {
-      std::rethrow_exception(failure);
+      std::rethrow_exception(error_of_work);
     } catch (const std::exception& error) {
       callbacks_.on_error(error);
       flow = GST_FLOW_ERROR;
@@ -323,34 +332,35 @@ void FramePipeline::push(Slot& slot, std::unique_lock<std::mutex>& lock) {
   lock.lock();
   if (flow_ == GST_FLOW_OK) flow_ = flow;
   last_pushed_ = g_get_monotonic_time();
-  last_duration_ = last_pushed_ - slot.begun;
+  last_duration_ = last_pushed_ - slot.start_time;
 }
 
 // Whether the streaming thread should finish and push the frame itself. This does not slow down the
 // stream if the previous frame took at most a quarter of the time between two frames.
 bool FramePipeline::is_idle(gint64 now) const {
-  constexpr gint64 kMinPause = 2000;  // µs; after a shorter pause the threads are still awake
+  constexpr gint64 kMinPause = 2000;  // µs; after a shorter pause the other threads are still awake
   return setup_.slices == 1 && in_flight_ == 0 &&
          now - last_pushed_ >= std::max(kMinPause, 3 * last_duration_);
 }
 
-void FramePipeline::finish_inline(Slot& only) {
+// Finishes and pushes the frame in the streaming thread. No other frame is in flight.
+void FramePipeline::finish_inline(Slot& slot) {
   std::unique_lock lock(mutex_);
   is_finishing_inline_ = true;
   lock.unlock();
   bool is_working = true;
-  if (only.frame->can_push_early() && callbacks_.accepts_early_frames()) {
-    is_working = finish_early(only);
+  if (slot.frame->can_push_early() && callbacks_.accepts_early_frames()) {
+    is_working = finish_early(slot);
     lock.lock();
-    push(only, lock);
+    push(slot, lock);
     lock.unlock();
   }
-  if (is_working) finish(only, false);
+  if (is_working) finish(slot, false);
   lock.lock();
-  push(only, lock);
+  push(slot, lock);
   is_finishing_inline_ = false;
   lock.unlock();
-  frame_left_.notify_all();
+  slot_freed_.notify_all();
 }
 
 }  // namespace regions

@@ -6,9 +6,9 @@
 //   frame.
 // - A task on the source pad pushes finished frames. It never waits for later input.
 //
-// If a frame arrives long after the previous frame was pushed, for example from a camera, no frames
-// overlap. The streaming thread then finishes and pushes the frame itself, because waking two
-// threads would cost more time than finishing and pushing.
+// If a frame arrives long after the previous frame was pushed, for example from a camera, there is
+// never more than one frame in flight. The streaming thread then finishes and pushes the frame
+// itself, because waking two threads would take longer.
 #pragma once
 
 #include <condition_variable>
@@ -24,35 +24,35 @@ namespace regions {
 
 class FramePipeline {
  public:
-  // Calls to the owner.
+  // Functions of the owner that the pipeline calls.
   struct Callbacks {
     // Whether the next element accepts frames whose work is still running.
     std::function<bool()> accepts_early_frames;
-    // The work of a frame or volume is done. Called before its frames are pushed, except for frames
-    // that were pushed early.
+    // Called when the work of a frame or volume is done, before its frames are pushed. If a frame
+    // was pushed early, it is called after the push.
     std::function<void(const InFlightFrame&)> on_processed;
-    // Pushes one frame (its buffer is consumed).
+    // Pushes one frame and takes ownership of its buffer.
     std::function<GstFlowReturn(const PendingPush&)> push;
     // Posts the exception's text as an element error.
     std::function<void(const std::exception&)> on_error;
-    // Counts frames that were submitted and are not pushed.
+    // Counts frames that were submitted but will not be pushed.
     std::function<void(size_t frames)> on_dropped;
   };
   FramePipeline(GstPad* source_pad, const StreamSetup& setup, int slots, Callbacks callbacks);
   ~FramePipeline();
 
-  // Adds a frame (buffers consumed; see InFlightFrame::add) and waits for a free slot if necessary.
-  // Returns the flow of earlier pushes if it is not OK.
+  // Adds a frame, see InFlightFrame::add. Takes ownership of both buffers. Waits for a free slot if
+  // necessary. Returns the flow of earlier pushes if it is not OK.
   GstFlowReturn submit(GstBuffer* input, GstBuffer* output);
-  // Adds a frame without a picture. It ends an incomplete volume.
+  // Adds a frame without a picture. If a volume is incomplete, it ends before this frame.
   GstFlowReturn submit_without_picture(GstBuffer* input, GstBuffer* output);
   // Ends an incomplete volume and waits until all frames have been pushed or the flow is no longer
   // OK. Returns the flow.
   GstFlowReturn drain();
-  // Makes waiting calls return GST_FLOW_FLUSHING. For FLUSH_START and shutting down.
+  // Makes waiting calls return GST_FLOW_FLUSHING. Called at FLUSH_START and at shutdown.
   void interrupt();
   // Stops the task and drops all frames. submit() works again afterwards. Only one thread may call
-  // it at a time.
+  // flush() at a time.
   void flush();
 
   // Sets another work area with the same sizes for later frames. No frame may be in flight.
@@ -64,21 +64,22 @@ class FramePipeline {
   // Whether a volume has been begun and is not full yet.
   bool has_incomplete_volume();
   int slots() const { return static_cast<int>(slots_.size()); }
-  // The number of frames in the pipeline, including frames of an incomplete volume; and its
-  // maximum, including the frame that waits for a free slot.
+  // The number of frames in the pipeline, including frames of an incomplete volume.
   size_t held_frames();
+  // The maximum number of frames in the pipeline, including the frame that waits for a free slot.
   size_t max_held_frames() const { return slots_.size() * static_cast<size_t>(setup_.slices) + 1; }
 
  private:
   // An in-flight frame or volume, and its results once it is finished.
   struct Slot {
     std::unique_ptr<InFlightFrame> frame;
-    size_t frame_count = 0;             // of the volume, or 1
+    size_t frame_count = 0;             // number of frames of the volume, or 1
     std::vector<PendingPush> finished;  // frames to push
-    std::exception_ptr error;           // why the other frames are not pushed
+    std::exception_ptr error;           // set if the work failed; its frames are not pushed
     bool is_processed = false;          // the work succeeded
-    gint64 waited = 0;                  // time that the first frame waited for the slot, µs
-    gint64 begun = 0, done = 0;         // monotonic times of the begin and end of the work, µs
+    gint64 slot_wait = 0;               // time that the first frame waited for the slot, µs
+    gint64 start_time = 0;              // monotonic time when the work started, µs
+    gint64 done_time = 0;               // monotonic time when the work was done, µs
   };
   void make_slots(int slots);
   static void run_task(gpointer self);
@@ -88,7 +89,7 @@ class FramePipeline {
   GstFlowReturn start_incomplete_volume(std::unique_lock<std::mutex>& lock);
   GstFlowReturn start(Slot& filled, std::unique_lock<std::mutex>& lock);
   bool is_idle(gint64 now) const;
-  void finish_inline(Slot& only);
+  void finish_inline(Slot& slot);
   void push_oldest();
   void push(Slot& slot, std::unique_lock<std::mutex>& lock);
   void run_finisher();
@@ -96,34 +97,35 @@ class FramePipeline {
   bool finish_early(Slot& slot);
   static void record_latency(Slot& slot);
   // The slot i positions after the oldest in-flight frame.
-  Slot& at(size_t i) { return slots_[(oldest_ + i) % slots_.size()]; }
+  Slot& slot_at(size_t i) { return slots_[(oldest_ + i) % slots_.size()]; }
 
   GstPad* const pad_;
   StreamSetup setup_;
   const Callbacks callbacks_;
-  std::vector<Slot> slots_;           // circular, see at()
+  std::vector<Slot> slots_;           // circular buffer, see slot_at()
   std::vector<PendingPush> pushing_;  // the frames being pushed
 
   // Guards all members below except finisher_. It is not held while a frame is added, finished or
-  // pushed, nor during callbacks, except in flush(). The counters below say which thread uses a
-  // slot meanwhile.
+  // pushed, nor during callbacks, except in flush(). Meanwhile the counters below determine which
+  // thread may use a slot.
   std::mutex mutex_;
   // Three conditions, so that each wakes only one thread: waking threads is a large part of the
   // cost of a small frame.
   std::condition_variable work_started_;  // wakes the finisher
   std::condition_variable push_ready_;    // wakes the task
-  std::condition_variable frame_left_;    // wakes submit(), drain() and flush()
+  std::condition_variable slot_freed_;    // wakes submit(), drain() and flush()
   size_t oldest_ = 0;                     // index of the oldest in-flight slot
-  size_t in_flight_ = 0;                  // slots; the oldest is counted until it has been pushed
-  size_t finished_ = 0;                   // slots among the in-flight slots
-  bool is_finishing_ = false;             // the finisher is working on slot `finished_`
-  bool is_finishing_inline_ = false;      // in the streaming thread; nothing else is in flight
-  gint64 last_pushed_ = G_MAXINT64;       // monotonic time at the end of the last push, µs
-  gint64 last_duration_ = 0;              // duration of the last frame's work and push, µs
+  size_t in_flight_ = 0;       // number of slots whose work has started and that are not pushed yet
+  size_t finished_ = 0;        // number of in-flight slots whose work has finished; the oldest ones
+  bool is_finishing_ = false;  // the finisher is working on slot `finished_`
+  bool is_finishing_inline_ = false;  // the streaming thread is finishing the only frame
+  gint64 last_pushed_ = G_MAXINT64;   // monotonic time at the end of the last push, µs
+  gint64 last_duration_ = 0;          // duration of the last frame's work and push, µs
   bool is_interrupted_ = false;
   bool is_task_started_ = false;
-  bool is_filling_ = false;  // frames have been added to the slot after the in-flight slots
-  bool is_ending_ = false;   // the finisher must return
+  // Whether the slot after the in-flight slots has frames of an incomplete volume.
+  bool is_filling_ = false;
+  bool is_ending_ = false;  // the finisher must return
   GstFlowReturn flow_ = GST_FLOW_OK;
   std::thread finisher_;
 };

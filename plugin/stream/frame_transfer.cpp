@@ -1,4 +1,4 @@
-// Transfer of pictures and volumes to the backend's memory and back, and pictures of a work area.
+// Implements FrameTransfer for single pictures and for volumes, and WorkAreaPictures.
 #include "plugin/stream/frame_transfer.hpp"
 
 #include <algorithm>
@@ -16,14 +16,15 @@ namespace {
 
 // ---- one picture
 
+// Transfers one picture per task.
 class PictureTransfer final : public FrameTransfer {
  public:
   PictureTransfer(const StreamSetup& setup, Queue& queue);
 
   void add(GstBuffer* input, GstBuffer* output) override { frame_.emplace(input, output); }
   int frame_count() const override { return frame_ ? 1 : 0; }
-  void enqueue_inputs(FrameTask& job) override;
-  void enqueue_outputs(const FrameTask& job) override;
+  void enqueue_inputs(FrameTask& task) override;
+  void enqueue_outputs(const FrameTask& task) override;
   void complete_buffers() override;
   CompletedFrame take_early() override;
   CompletedFrame take_next() override {
@@ -33,32 +34,36 @@ class PictureTransfer final : public FrameTransfer {
   void release() override { frame_.reset(); }
 
  private:
+  // Enqueues the copy of the input picture to the backend, if it is not there already. Returns the
+  // picture on the backend.
   Frame enqueue_picture();
-  void prepare_attached(FrameTask& job);
+  void read_attached_regions(FrameTask& task);
+  // Returns the attached mask in the backend's memory. Enqueues a copy if necessary.
   ConstFrame mask_on_backend();
-  void prepare_label_map(FrameTask& job);
+  void prepare_label_map(FrameTask& task);
 
   bool draws_in_place() const { return setup_.output == Output::drawn_on; }
+  // The input or output picture in a block of memory, without padding between rows.
   Frame packed_in(Memory memory, const Block& block) const {
     return packed_frame(setup_.in.layout, setup_.in.size, setup_.in.color, memory, block.data());
   }
   Frame packed_out(Memory memory, const Block& block) const {
     return packed_frame(setup_.out.layout, setup_.out.size, setup_.out.color, memory, block.data());
   }
-  // The mapped picture that receives the results.
+  // The mapping of the output buffer.
   const Frame& mapped_target() const {
     return (draws_in_place() ? frame_->in : frame_->out).frame();
   }
-  // Whether results are copied to pinned memory first. complete_buffers() copies them to the
-  // buffer.
+  // Whether the output picture is copied to pinned memory first. complete_buffers() then copies it
+  // to the output buffer.
   bool stages_output() const { return setup_.downloads() && !is_pinned(frame_->output.get()); }
 
   const StreamSetup& setup_;
   Queue& queue_;
   Block pinned_in_, device_in_, pinned_out_, device_out_;
   Block pinned_mask_, device_mask_;
-  AttachedRegions attached_;
-  std::optional<FrameBuffers> frame_;
+  AttachedRegions attached_;           // regions and mask from an upstream element
+  std::optional<FrameBuffers> frame_;  // empty between release() and add()
 };
 
 PictureTransfer::PictureTransfer(const StreamSetup& setup, Queue& queue)
@@ -76,16 +81,16 @@ PictureTransfer::PictureTransfer(const StreamSetup& setup, Queue& queue)
   }
 }
 
-void PictureTransfer::enqueue_inputs(FrameTask& job) {
+void PictureTransfer::enqueue_inputs(FrameTask& task) {
   const Frame in = enqueue_picture();
-  job.in = in;
-  if (draws_in_place()) job.out = in;
+  task.in = in;
+  if (draws_in_place()) task.out = in;
   if (setup_.replaces_picture()) {
     frame_->out.map(frame_->output.get(), setup_.out, GST_MAP_WRITE);
-    job.out = setup_.downloads() ? packed_out(Memory::device, device_out_) : frame_->out.frame();
+    task.out = setup_.downloads() ? packed_out(Memory::device, device_out_) : frame_->out.frame();
   }
-  prepare_attached(job);
-  if (setup_.label_map_pool) prepare_label_map(job);
+  read_attached_regions(task);
+  if (setup_.label_map_pool) prepare_label_map(task);
 }
 
 Frame PictureTransfer::enqueue_picture() {
@@ -106,19 +111,19 @@ Frame PictureTransfer::enqueue_picture() {
   return in;
 }
 
-void PictureTransfer::prepare_attached(FrameTask& job) {
+void PictureTransfer::read_attached_regions(FrameTask& task) {
   ElementAlgorithm& algorithm = *setup_.algorithm;
   if (!algorithm.reads_mask()) return;
-  const bool found = read_regions(frame_->source(), setup_.in.size, attached_);
+  const bool has_regions = read_regions(frame_->source(), setup_.in.size, attached_);
   if (algorithm.needs_mask()) expect_mask(attached_);
-  if (!found) return;
+  if (!has_regions) return;
   if (!setup_.work_area.is_identity()) reduce(setup_.work_area, attached_.regions);
-  job.attached = attached_.regions.data();
-  job.attached_count =
+  task.attached = attached_.regions.data();
+  task.attached_count =
       static_cast<uint32_t>(std::min<size_t>(attached_.regions.size(), algorithm.max_regions()));
   if (!attached_.labels) return;
-  job.mask = mask_on_backend();
-  job.mask_is_small = setup_.work_area.is_identity() && frame_->mask.is_small();
+  task.mask = mask_on_backend();
+  task.mask_is_small = setup_.work_area.is_identity() && frame_->mask.is_small();
 }
 
 ConstFrame PictureTransfer::mask_on_backend() {
@@ -130,7 +135,7 @@ ConstFrame PictureTransfer::mask_on_backend() {
   if (mask.empty()) mask = frame_->mask.map(attached_, backend);
   if (mask.memory == backend.memory()) return mask;
   const size_t bytes = static_cast<size_t>(mask.pitch[0]) * static_cast<size_t>(mask.height);
-  if (device_mask_.bytes() < bytes) {  // only for the first mask of this size
+  if (device_mask_.bytes() < bytes) {  // true only for the first mask of this size
     pinned_mask_ = backend.allocate_pinned(bytes);
     device_mask_ = backend.allocate(bytes);
   }
@@ -141,7 +146,7 @@ ConstFrame PictureTransfer::mask_on_backend() {
   return mask;
 }
 
-void PictureTransfer::prepare_label_map(FrameTask& job) {
+void PictureTransfer::prepare_label_map(FrameTask& task) {
   frame_->label_map.reset(acquire(setup_.label_map_pool, "a label map or mask"));
   void* data = device_data(frame_->label_map.get()).data;
   Size size = {setup_.in.size.width, setup_.in.size.height * setup_.layers};
@@ -150,27 +155,27 @@ void PictureTransfer::prepare_label_map(FrameTask& job) {
     data = begin_small_map(frame_->label_map.get(), setup_.work_area);
   }
   if (setup_.label_map_format() == PixelFormat::gray8) {
-    job.foreground = {static_cast<uint8_t*>(data), size.width, size.height, size.width};
+    task.foreground = {static_cast<uint8_t*>(data), size.width, size.height, size.width};
   } else {
-    job.labels = {static_cast<uint32_t*>(data), size.width, size.height,
-                  static_cast<ptrdiff_t>(sizeof(uint32_t)) * size.width};
+    task.labels = {static_cast<uint32_t*>(data), size.width, size.height,
+                   static_cast<ptrdiff_t>(sizeof(uint32_t)) * size.width};
   }
 }
 
-void PictureTransfer::enqueue_outputs(const FrameTask& job) {
+void PictureTransfer::enqueue_outputs(const FrameTask& task) {
   if (!setup_.downloads()) return;
-  queue_.copy(job.out, stages_output() ? packed_out(Memory::host, pinned_out_) : mapped_target());
+  queue_.copy(task.out, stages_output() ? packed_out(Memory::host, pinned_out_) : mapped_target());
 }
 
 CompletedFrame PictureTransfer::take_early() {
   frame_->in.unmap();
-  // Downstream waits for the fence instead of the CUDA stream.
+  // The work is not complete, but downstream waits for the fence instead of the CUDA stream.
   mark_complete(frame_->source());
   return take_next();
 }
 
 void PictureTransfer::complete_buffers() {
-  if (!frame_->output) return;  // it was pushed early
+  if (!frame_->output) return;  // the frame was pushed early
   if (stages_output())
     copy_rows(packed_out(Memory::host, pinned_out_), mapped_target(), setup_.workers);
   frame_->in.unmap();
@@ -180,37 +185,41 @@ void PictureTransfer::complete_buffers() {
 
 // ---- volumes
 
+// Size of the label map of one slice in one layer.
 size_t slice_label_map_bytes(const StreamSetup& setup) {
   return setup.in.size.area() * sizeof(uint32_t);
 }
 
+// Transfers the frames of a volume, which are slices one below another in one tall picture.
 class VolumeTransfer final : public FrameTransfer {
  public:
   VolumeTransfer(const StreamSetup& setup, Queue& queue);
 
   void add(GstBuffer* input, GstBuffer* output) override;
   int frame_count() const override { return static_cast<int>(frames_.size()); }
-  void enqueue_inputs(FrameTask& job) override;
-  void enqueue_outputs(const FrameTask& job) override;
+  void enqueue_inputs(FrameTask& task) override;
+  void enqueue_outputs(const FrameTask& task) override;
   void complete_buffers() override;
   CompletedFrame take_next() override;
   void release() override;
 
  private:
-  // The rows of the newest frame in a volume's picture.
+  // The rows that belong to the newest frame in a volume's picture.
   Frame rows_of_newest(const Frame& volume) const {
     const int height = setup_.in.size.height;
     return rows_of(volume, (frame_count() - 1) * height, height);
   }
   void add_mask(GstBuffer* source);
   VolumeLayout volume_layout() const { return {setup_.in.size, frame_count(), setup_.layers}; }
+  // The input pictures of a full volume, in a block of memory.
   Frame volume_picture(Memory memory, const Block& block) const {
     return packed_frame(setup_.in.layout, in_size_, setup_.in.color, memory, block.data());
   }
+  // The masks of a full volume, in a block of memory.
   Frame volume_mask(Memory memory, const Block& block) const {
     return packed_frame(mask_layout_, in_size_, {}, memory, block.data());
   }
-  // The output pictures of all frames so far.
+  // The output pictures of the frames that have been added, in a block of memory.
   Frame volume_output(Memory memory, const Block& block) const {
     return rows_of(
         packed_frame(setup_.out.layout, out_size_, setup_.out.color, memory, block.data()), 0,
@@ -219,11 +228,11 @@ class VolumeTransfer final : public FrameTransfer {
 
   const StreamSetup& setup_;
   Queue& queue_;
-  Size in_size_, out_size_;  // of the pictures of a full volume
+  Size in_size_, out_size_;  // sizes of the pictures of a full volume
   Block in_, staged_in_, out_, staged_out_, labels_;
   Block masks_, staged_masks_;
   Layout mask_layout_;  // all masks of a volume have the same layout
-  int mask_count_ = 0;  // frames whose mask has been added
+  int mask_count_ = 0;  // number of frames whose mask has been added
   std::deque<FrameBuffers> frames_;
   size_t next_ = 0;  // index of the frame that take_next() returns
 };
@@ -231,9 +240,9 @@ class VolumeTransfer final : public FrameTransfer {
 VolumeTransfer::VolumeTransfer(const StreamSetup& setup, Queue& queue)
     : setup_(setup), queue_(queue) {
   Backend& backend = *setup.backend;
-  const VolumeLayout full{setup.in.size, setup.slices, setup.layers};
-  in_size_ = {full.slice.width, full.volume_rows()};
-  out_size_ = full.size();
+  const VolumeLayout full_volume{setup.in.size, setup.slices, setup.layers};
+  in_size_ = {full_volume.slice.width, full_volume.volume_rows()};
+  out_size_ = full_volume.size();
   const size_t in_bytes = packed_bytes(setup.in.layout, in_size_);
   in_ = backend.allocate(in_bytes);
   if (setup.uploads()) staged_in_ = backend.allocate_pinned(in_bytes);
@@ -248,19 +257,22 @@ VolumeTransfer::VolumeTransfer(const StreamSetup& setup, Queue& queue)
     if (backend.memory() == Memory::device) staged_masks_ = backend.allocate_pinned(mask_bytes);
   }
   if (setup.label_map_pool) {
-    labels_ = backend.allocate(slice_label_map_bytes(setup) * static_cast<size_t>(full.depth()));
+    labels_ =
+        backend.allocate(slice_label_map_bytes(setup) * static_cast<size_t>(full_volume.depth()));
   }
 }
 
 void VolumeTransfer::add(GstBuffer* input, GstBuffer* output) {
   FrameBuffers& frame = frames_.emplace_back(input, output);
   if (setup_.label_map_pool) frame.label_map.reset(acquire(setup_.label_map_pool, "a label map"));
-  if (setup_.algorithm->reads_mask()) add_mask(input);  // the property may change between frames
+  // reads_mask() is checked for each frame, because the property `source` may change between
+  // frames.
+  if (setup_.algorithm->reads_mask()) add_mask(input);
   frame.in.map(input, setup_.in, GST_MAP_READ);
   if (setup_.in.cuda) setup_.cuda->await_producer(input, queue_);
   const Frame rows = rows_of_newest(volume_picture(setup_.backend->memory(), in_));
   if (setup_.in.cuda) {
-    queue_.copy(frame.in.frame(), rows);  // stays mapped until take_next()
+    queue_.copy(frame.in.frame(), rows);  // the buffer stays mapped until take_next()
     return;
   }
   const Frame staged =
@@ -288,7 +300,7 @@ void VolumeTransfer::add_mask(GstBuffer* source) {
   ++mask_count_;
   const Frame rows = rows_of_newest(volume_mask(memory, masks_));
   if (mask.memory == Memory::device) {
-    queue_.copy(mask, rows);  // stays mapped until take_next()
+    queue_.copy(mask, rows);  // the mask stays mapped until take_next()
     return;
   }
   const bool uploads = memory == Memory::device;
@@ -298,24 +310,25 @@ void VolumeTransfer::add_mask(GstBuffer* source) {
   if (uploads) queue_.copy(staged, rows);
 }
 
-void VolumeTransfer::enqueue_inputs(FrameTask& job) {
+void VolumeTransfer::enqueue_inputs(FrameTask& task) {
   const Memory memory = setup_.backend->memory();
   const int rows = volume_layout().volume_rows();
-  job.slices = frame_count();
-  job.in = rows_of(volume_picture(memory, in_), 0, rows);
-  if (mask_count_ == frame_count()) job.mask = rows_of(volume_mask(memory, masks_), 0, rows);
-  if (setup_.replaces_picture()) job.out = volume_output(memory, out_);
+  task.slices = frame_count();
+  task.in = rows_of(volume_picture(memory, in_), 0, rows);
+  if (mask_count_ == frame_count()) task.mask = rows_of(volume_mask(memory, masks_), 0, rows);
+  if (setup_.replaces_picture()) task.out = volume_output(memory, out_);
   if (setup_.label_map_pool) {
     const int width = setup_.in.size.width;
-    job.labels = {labels_.as<uint32_t>(), width, volume_layout().rows(),
-                  static_cast<ptrdiff_t>(sizeof(uint32_t)) * width};
+    task.labels = {labels_.as<uint32_t>(), width, volume_layout().rows(),
+                   static_cast<ptrdiff_t>(sizeof(uint32_t)) * width};
   }
 }
 
-void VolumeTransfer::enqueue_outputs(const FrameTask& job) {
-  if (setup_.downloads()) queue_.copy(job.out, volume_output(Memory::host, staged_out_));
+void VolumeTransfer::enqueue_outputs(const FrameTask& task) {
+  if (setup_.downloads()) queue_.copy(task.out, volume_output(Memory::host, staged_out_));
   if (!setup_.label_map_pool) return;
   const size_t bytes = slice_label_map_bytes(setup_);
+  // k counts the slices of all layers: index in the volume plus layer * frame_count().
   for (int k = 0; k < volume_layout().depth(); ++k) {
     const FrameBuffers& frame = frames_[static_cast<size_t>(k % frame_count())];
     queue_.copy_bytes(labels_.as<std::byte>() + static_cast<size_t>(k) * bytes,
@@ -328,12 +341,12 @@ void VolumeTransfer::enqueue_outputs(const FrameTask& job) {
 void VolumeTransfer::complete_buffers() {
   if (!setup_.replaces_picture()) return;
   const int height = setup_.in.size.height;
-  const Frame all = volume_output(Memory::host, setup_.downloads() ? staged_out_ : out_);
+  const Frame volume = volume_output(Memory::host, setup_.downloads() ? staged_out_ : out_);
   for (int z = 0; z < frame_count(); ++z) {
     const MappedPicture picture(frames_[static_cast<size_t>(z)].output.get(), setup_.out,
                                 GST_MAP_WRITE);
     for (int layer = 0; layer < setup_.layers; ++layer) {
-      copy_rows(rows_of(all, (layer * frame_count() + z) * height, height),
+      copy_rows(rows_of(volume, (layer * frame_count() + z) * height, height),
                 rows_of(picture.frame(), layer * height, height), setup_.workers);
     }
   }
@@ -356,12 +369,14 @@ void VolumeTransfer::release() {
 
 // ---- work area
 
+// Returns a label map (32 bits per pixel) or mask (8 bits) as a frame.
 template <class T>
 Frame label_plane(const Image<T>& map, Memory memory) {
   const PixelFormat format = sizeof(T) == 1 ? PixelFormat::gray8 : PixelFormat::labels32;
   return label_plane(layout_of(format), map.data, map.size(), memory);
 }
 
+// Returns an image in a block of memory, without padding between rows.
 template <class T>
 Image<T> image_in(const Block& block, Size size) {
   return {block.as<T>(), size.width, size.height, static_cast<ptrdiff_t>(sizeof(T)) * size.width};
@@ -396,7 +411,8 @@ Frame WorkAreaPictures::small_frame(const Layout& layout, const Block& block) co
 }
 
 ConstFrame WorkAreaPictures::small_mask(const ConstFrame& mask) {
-  // Allocated for the first mask, because the property that selects masks may change while playing.
+  // The memory is allocated for the first mask, because the property that selects masks may change
+  // while playing.
   const size_t bytes = work_area_.work.area() * sizeof(uint32_t);
   if (mask_.bytes() < bytes) mask_ = setup_.backend->allocate(bytes);
   const Frame small = label_plane(mask.layout, mask_.data(), work_area_.work, mask.memory);

@@ -1,4 +1,4 @@
-// Processes one frame or volume and attaches the results to its buffers.
+// Implements InFlightFrame: processes one frame or volume and attaches the results to its buffers.
 #include "plugin/stream/in_flight_frame.hpp"
 
 #include <algorithm>
@@ -26,15 +26,16 @@ InFlightFrame::InFlightFrame(const StreamSetup& setup, int slot)
 
 InFlightFrame::~InFlightFrame() { discard(); }
 
-// If `work` throws, part of the enqueued work may still be running. discard() waits for it.
+// Calls `work`. If it throws, waits for the part of the work that is already enqueued, releases all
+// frames, and rethrows the exception.
 template <class Work>
 void InFlightFrame::discard_on_error(Work work) {
   try {
     work();
   } catch (...) {
-    const std::exception_ptr cause = std::current_exception();
+    const std::exception_ptr error = std::current_exception();
     discard();
-    std::rethrow_exception(cause);
+    std::rethrow_exception(error);
   }
 }
 
@@ -68,25 +69,24 @@ void InFlightFrame::start() {
   if (passthrough_buffer_) return;
   if (transfer_->frame_count() < setup_.slices) filled_ = g_get_monotonic_time();
   discard_on_error([&] {
-    FrameTask job;
-    job.slot = slot_;
-    transfer_->enqueue_inputs(job);
-    if (!records_.empty()) job.table = records_.table();
-    // In a sliding window each record describes a whole region. Records of occluded tracks do
-    // not exist.
-    if (setup_.algorithm->has_sliding_window()) job.table.occluded_tracks = nullptr;
+    FrameTask task;
+    task.slot = slot_;
+    transfer_->enqueue_inputs(task);
+    if (!records_.empty()) task.table = records_.table();
+    // A sliding window has no records of occluded tracks.
+    if (setup_.algorithm->has_sliding_window()) task.table.occluded_tracks = nullptr;
     queue_->start();
-    enqueue_work(job);
-    transfer_->enqueue_outputs(job);
+    enqueue_work(task);
+    transfer_->enqueue_outputs(task);
     queue_->record();
   });
 }
 
-void InFlightFrame::enqueue_work(const FrameTask& job) {
-  if (!work_pictures_) return setup_.algorithm->enqueue(job, *queue_);
-  const FrameTask small = work_pictures_->enqueue_shrinking(job);
+void InFlightFrame::enqueue_work(const FrameTask& task) {
+  if (!work_pictures_) return setup_.algorithm->enqueue(task, *queue_);
+  const FrameTask small = work_pictures_->enqueue_shrinking(task);
   setup_.algorithm->enqueue(small, *queue_);
-  work_pictures_->enqueue_enlarging(small, job);
+  work_pictures_->enqueue_enlarging(small, task);
 }
 
 PendingPush InFlightFrame::take_early() {
@@ -109,7 +109,8 @@ void InFlightFrame::finish() {
     work_time_ = queue_->elapsed();
     transfer_->complete_buffers();
     if (setup_.attaches_metadata()) collect_results();
-    // The facts can no longer be attached. The call throws if they contradict each other.
+    // The facts can no longer be attached, but facts() also checks them and throws if they
+    // contradict each other.
     if (is_taken_early_) setup_.algorithm->facts(slot_);
   } catch (...) {
     release();
@@ -120,9 +121,10 @@ void InFlightFrame::finish() {
 PendingPush InFlightFrame::take_next() {
   if (passthrough_buffer_) return {passthrough_buffer_.release()};
   try {
-    const int frames = transfer_->frame_count();
+    const int frame_count = transfer_->frame_count();
     CompletedFrame next = transfer_->take_next();
-    if (next.buffer && setup_.attaches_metadata()) return attach_results(std::move(next), frames);
+    if (next.buffer && setup_.attaches_metadata())
+      return attach_results(std::move(next), frame_count);
     if (next.buffer && setup_.removes_attached_labels) remove_labels(next.buffer.get());
     if (!next.buffer) release();
     return {next.buffer.release()};
@@ -134,12 +136,12 @@ PendingPush InFlightFrame::take_next() {
 
 void InFlightFrame::collect_results() {
   total_ = records_.total();
-  const LabelCapacity checked = setup_.algorithm->check_result(slot_, total_, setup_.out.layout);
-  warning_ = checked.warning;
+  const LabelCapacity capacity = setup_.algorithm->check_result(slot_, total_, setup_.out.layout);
+  warning_ = capacity.warning;
   record_count_ =
-      records_.empty() ? 0 : std::min(checked.labelled, setup_.algorithm->max_regions());
-  // The records of occluded tracks follow the records of all regions. They are attached only if all
-  // regions are.
+      records_.empty() ? 0 : std::min(capacity.labelled, setup_.algorithm->max_regions());
+  // The records of occluded tracks follow the records of the regions. They are attached only if the
+  // records of all regions are attached.
   if (record_count_ >= total_) record_count_ = total_ + records_.occluded_tracks();
   runs_ = records_.runs();
   if (setup_.slices > 1) {
@@ -151,7 +153,7 @@ void InFlightFrame::collect_results() {
   runs_ = enlarged_runs_;
 }
 
-PendingPush InFlightFrame::attach_results(CompletedFrame frame, int frames) {
+PendingPush InFlightFrame::attach_results(CompletedFrame frame, int frame_count) {
   FrameResults results;
   results.algorithm = setup_.algorithm->name();
   results.size = setup_.in.size;
@@ -167,7 +169,7 @@ PendingPush InFlightFrame::attach_results(CompletedFrame frame, int frames) {
     results.regions = slice_regions_;
     results.runs = slice_runs_.of(frame.slice);
     results.slice = frame.slice;
-    results.slices = frames;
+    results.slices = frame_count;
   } else {
     results.moments = records_.moments(record_count_);
     results.borders = records_.borders();
@@ -192,10 +194,11 @@ PendingPush InFlightFrame::attach_results(CompletedFrame frame, int frames) {
 
 void InFlightFrame::discard() {
   try {
-    queue_->record();  // work may have been enqueued after the last record()
+    queue_->record();  // because work may have been enqueued after the last record()
     fence_->wait();
   } catch (const std::exception&) {
-    // Errors of discarded work are ignored. A lost device causes an error at the next frame too.
+    // Errors of discarded work are ignored. If the device is lost, the next frame fails too and
+    // reports it.
   }
   release();
 }

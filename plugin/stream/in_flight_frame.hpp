@@ -12,25 +12,26 @@ namespace regions {
 
 // A frame that is ready to be pushed downstream.
 struct PendingPush {
-  GstBuffer* buffer = nullptr;              // owned by the receiver of this struct
+  GstBuffer* buffer = nullptr;              // the receiver of this struct owns it
   const GstStructure* structure = nullptr;  // the buffer's `regions` metadata, or null
   FrameLatency latency;
 };
 
-// Reused for later frames of the stream. The order of calls is: add() until it returns true or the
-// volume ends, start(), optionally take_early(), finish(), take_next() until it returns no buffer.
+// An InFlightFrame is reused for later frames of the stream. The order of calls is: add() until it
+// returns true or the volume ends, start(), optionally take_early(), finish(), take_next() until it
+// returns no buffer.
 class InFlightFrame {
  public:
-  // Allocates. `slot` is the index among the stream's in-flight frames. All members and the
-  // destructor require a live Backend::Entry.
+  // Allocates all memory. `slot` is the index among the stream's in-flight frames. All members and
+  // the destructor require a live Backend::Entry.
   InFlightFrame(const StreamSetup& setup, int slot);
   ~InFlightFrame();
   InFlightFrame(const InFlightFrame&) = delete;
   InFlightFrame& operator=(const InFlightFrame&) = delete;
 
-  // Adds `input` (consumed). `output` (consumed) is the buffer to fill if the picture is replaced,
-  // else null. Returns whether the volume is full; a single frame is always full. If it throws, all
-  // frames are released.
+  // Adds a frame and takes ownership of both buffers. `output` is the buffer to fill if the picture
+  // is replaced, else null. Returns whether the volume is full; a single frame is always full. If
+  // it throws, all frames are released.
   bool add(GstBuffer* input, GstBuffer* output);
   // Adds a frame without a picture, which must be the only frame. It is pushed unchanged, or as a
   // blank picture with the flag GAP.
@@ -44,23 +45,25 @@ class InFlightFrame {
   PendingPush take_early();
   // Waits for the work. Throws the error of the work.
   void finish();
-  // Returns the finished frames in order; a null buffer after the last.
+  // Returns the next finished frame in order. After the last frame, the buffer is null.
   PendingPush take_next();
   // Waits for the work and releases all frames.
   void discard();
 
-  // Frames that were added and not taken early: 1, or the number of frames in the volume.
+  // The number of frames that were added and not taken early.
   size_t frame_count() const {
     return passthrough_buffer_ ? 1
            : is_taken_early_   ? 0
                                : static_cast<size_t>(transfer_->frame_count());
   }
 
-  // Valid between finish() and the next add().
+  // The results of the frames. They are valid between finish() and the next add().
   uint32_t total_regions() const { return total_; }
   const std::string& warning() const { return warning_; }  // usually empty
-  int64_t work_time() const { return work_time_; }  // ns that the backend worked on all frames
-  GstClockTime time() const { return time_; }       // timestamp of the first frame
+  int64_t work_time() const {
+    return work_time_;
+  }                                            // time that the backend worked on all frames, ns
+  GstClockTime time() const { return time_; }  // timestamp of the first frame, ns
   // Monotonic times in µs of the first and the last add(). For a volume that ends early, filled()
   // is the time of start().
   gint64 started() const { return started_; }
@@ -69,9 +72,9 @@ class InFlightFrame {
  private:
   template <class Work>
   void discard_on_error(Work work);
-  void enqueue_work(const FrameTask& job);
+  void enqueue_work(const FrameTask& task);
   void collect_results();
-  PendingPush attach_results(CompletedFrame frame, int frames);
+  PendingPush attach_results(CompletedFrame frame, int frame_count);
   void release();
 
   const StreamSetup& setup_;
@@ -81,16 +84,16 @@ class InFlightFrame {
   std::unique_ptr<WorkAreaPictures> work_pictures_;  // null if the whole picture is processed
   RegionRecords records_;
   const std::shared_ptr<Fence> fence_;
-  BufferPtr passthrough_buffer_;  // of a frame without a picture; else null
+  BufferPtr passthrough_buffer_;  // the buffer of a frame without a picture; else null
   bool is_taken_early_ = false;
 
   // Results of the finished frames.
   std::span<const PixelRun> runs_;
   std::vector<PixelRun> enlarged_runs_;
-  SliceRuns slice_runs_;               // of a volume
-  std::vector<Region> slice_regions_;  // regions whose boxes intersect the described slice
-  uint32_t record_count_ = 0;          // records to attach: regions, then occluded tracks
-  uint32_t total_ = 0;                 // regions found
+  SliceRuns slice_runs_;               // runs of a volume, sorted by slices
+  std::vector<Region> slice_regions_;  // regions whose boxes include the slice of the current frame
+  uint32_t record_count_ = 0;          // number of records to attach: regions, then occluded tracks
+  uint32_t total_ = 0;                 // number of regions found
   std::string warning_;
   gint64 started_ = 0, filled_ = 0;  // monotonic times, µs
   GstClockTime time_ = 0;            // ns

@@ -1,4 +1,4 @@
-// Caps of the pads, and answers to allocation queries.
+// Computes the caps of the pads, and edits the answers to allocation queries.
 #include "plugin/stream/negotiation.hpp"
 
 #include <algorithm>
@@ -11,28 +11,31 @@
 namespace regions {
 namespace {
 
-constexpr const char* kPictures =
+// All pixel formats and sizes of input pictures, in the syntax of caps.
+constexpr const char* kPictureFormats =
     "{ NV12, I420, P010_10LE, YUY2, UYVY, RGBA, BGRA, RGBx, BGRx, RGB, BGR, GRAY8, GRAY16_LE }";
-constexpr const char* kSize =
+constexpr const char* kSizeFields =
     "width=(int)[1,65535], height=(int)[1,65535], framerate=(fraction)[0/1,2147483647/1]";
 
+// Returns caps of raw video in system memory with these formats.
 GstCaps* raw_caps(const std::string& formats) {
-  return gst_caps_from_string(("video/x-raw, format=(string)" + formats + ", " + kSize).c_str());
+  return gst_caps_from_string(
+      ("video/x-raw, format=(string)" + formats + ", " + kSizeFields).c_str());
 }
 
-// All possible caps of a pad with ordinary pictures.
-GstCaps* picture_caps(bool cuda) {
-  GstCaps* caps = raw_caps(kPictures);
-  if (cuda && built_with_cuda_memory()) {
-    gst_caps_append(
-        caps, gst_caps_from_string((std::string("video/x-raw(") + kCudaFeature +
-                                    "), format=(string)" + cuda_memory_formats() + ", " + kSize)
-                                       .c_str()));
+// Returns all possible caps of a pad with ordinary pictures.
+GstCaps* picture_caps(bool with_cuda) {
+  GstCaps* caps = raw_caps(kPictureFormats);
+  if (with_cuda && built_with_cuda_memory()) {
+    gst_caps_append(caps, gst_caps_from_string((std::string("video/x-raw(") + kCudaFeature +
+                                                "), format=(string)" + cuda_memory_formats() +
+                                                ", " + kSizeFields)
+                                                   .c_str()));
   }
   return caps;
 }
 
-// All possible caps of a source pad whose picture is replaced.
+// Returns all possible caps of a source pad whose picture is replaced.
 GstCaps* replaced_caps(Output output) {
   std::string names;
   bool has_labels = false;
@@ -45,9 +48,9 @@ GstCaps* replaced_caps(Output output) {
   }
   GstCaps* caps = raw_caps("{ " + names + " }");
   if (has_labels) {
-    gst_caps_append(caps,
-                    gst_caps_from_string(
-                        (std::string(kLabelCaps) + ", format=(string)U32_LE, " + kSize).c_str()));
+    gst_caps_append(
+        caps, gst_caps_from_string(
+                  (std::string(kLabelCaps) + ", format=(string)U32_LE, " + kSizeFields).c_str()));
   }
   return caps;
 }
@@ -85,18 +88,18 @@ GstCaps* with_formats(const GstCaps* caps, const GstCaps* formats, bool keep_col
 // Multiplies the heights by `layers` and sets the field `layers`.
 void multiply_heights(GstCaps* caps, int layers) {
   for (guint i = 0; i < gst_caps_get_size(caps); ++i) {
-    GstStructure* s = gst_caps_get_structure(caps, i);
-    gst_structure_set(s, "layers", G_TYPE_INT, layers, nullptr);
-    const GValue* height = gst_structure_get_value(s, "height");
+    GstStructure* structure = gst_caps_get_structure(caps, i);
+    gst_structure_set(structure, "layers", G_TYPE_INT, layers, nullptr);
+    const GValue* height = gst_structure_get_value(structure, "height");
     gint pixels = 0;
-    if (gst_structure_get_int(s, "height", &pixels)) {
+    if (gst_structure_get_int(structure, "height", &pixels)) {
       const gint64 total = gint64{pixels} * layers;
-      gst_structure_set(s, "height", G_TYPE_INT,
+      gst_structure_set(structure, "height", G_TYPE_INT,
                         static_cast<gint>(std::min<gint64>(total, G_MAXINT)), nullptr);
     } else if (height && GST_VALUE_HOLDS_INT_RANGE(height)) {
       const gint64 low = gint64{gst_value_get_int_range_min(height)} * layers;
       const gint64 high = gint64{gst_value_get_int_range_max(height)} * layers;
-      gst_structure_set(s, "height", GST_TYPE_INT_RANGE,
+      gst_structure_set(structure, "height", GST_TYPE_INT_RANGE,
                         static_cast<gint>(std::min<gint64>(low, G_MAXINT - 1)),
                         static_cast<gint>(std::min<gint64>(high, G_MAXINT)), nullptr);
     }
@@ -108,23 +111,23 @@ void multiply_heights(GstCaps* caps, int layers) {
 GstCaps* divide_heights(const GstCaps* caps, int layers) {
   GstCaps* result = gst_caps_copy(caps);
   for (guint i = gst_caps_get_size(result); i-- > 0;) {
-    GstStructure* s = gst_caps_get_structure(result, i);
-    gst_structure_remove_field(s, "layers");
+    GstStructure* structure = gst_caps_get_structure(result, i);
+    gst_structure_remove_field(structure, "layers");
     gint pixels = 0;
-    if (gst_structure_get_int(s, "height", &pixels)) {
+    if (gst_structure_get_int(structure, "height", &pixels)) {
       if (pixels % layers != 0) {
         gst_caps_remove_structure(result, i);
         continue;
       }
-      gst_structure_set(s, "height", G_TYPE_INT, pixels / layers, nullptr);
+      gst_structure_set(structure, "height", G_TYPE_INT, pixels / layers, nullptr);
     } else {
-      gst_structure_set(s, "height", GST_TYPE_INT_RANGE, 1, 65535, nullptr);
+      gst_structure_set(structure, "height", GST_TYPE_INT_RANGE, 1, 65535, nullptr);
     }
   }
   return result;
 }
 
-// The caps without the structures for CUDA memory.
+// Returns the caps without the structures for CUDA memory.
 GstCaps* without_cuda(const GstCaps* caps) {
   GstCaps* result = gst_caps_new_empty();
   for (guint i = 0; i < gst_caps_get_size(caps); ++i) {
@@ -144,25 +147,25 @@ GstCaps* source_template_caps() {
   return gst_caps_merge(picture_caps(true), replaced_caps(Output::labels));
 }
 
-GstCaps* transform_caps(GstPadDirection direction, const GstCaps* caps, Output output, bool cuda,
-                        int layers) {
+GstCaps* transform_caps(GstPadDirection direction, const GstCaps* caps, Output output,
+                        bool with_cuda, int layers) {
   if (output <= Output::drawn_on) {
-    return cuda ? gst_caps_copy(caps) : without_cuda(caps);
+    return with_cuda ? gst_caps_copy(caps) : without_cuda(caps);
   }
-  GstCaps* pictures = picture_caps(cuda);
+  GstCaps* pictures = picture_caps(with_cuda);
   GstCaps* replaced = replaced_caps(output);
   GstCaps* result = nullptr;
   if (direction == GST_PAD_SINK) {
-    // These outputs are RGB pictures with their own colorimetry.
+    // The outputs `colors` and `cutout` are RGB pictures with their own colorimetry.
     const bool is_rgb = output == Output::colors || output == Output::cutout;
     result = with_formats(caps, replaced, !is_rgb);
     if (layers > 1) multiply_heights(result, layers);
   } else {
     GstCaps* possible = gst_caps_intersect(const_cast<GstCaps*>(caps), replaced);
     if (layers > 1) {
-      GstCaps* single = divide_heights(possible, layers);
+      GstCaps* single_layer = divide_heights(possible, layers);
       gst_caps_unref(possible);
-      possible = single;
+      possible = single_layer;
     }
     result = with_formats(possible, pictures, false);
     gst_caps_unref(possible);
@@ -196,12 +199,12 @@ void offer_pool(GstQuery* query, GstBufferPool* pool, size_t bytes, unsigned min
   gst_object_unref(pool);
 }
 
-void add_held_buffers(GstQuery* query, unsigned held, PoolShortage shortage) {
+void add_held_buffers(GstQuery* query, unsigned held_frames, PoolShortage shortage) {
   for (guint i = 0; i < gst_query_get_n_allocation_pools(query); ++i) {
     GstBufferPool* pool = nullptr;
     guint bytes = 0, min = 0, max = 0;
     gst_query_parse_nth_allocation_pool(query, i, &pool, &bytes, &min, &max);
-    min += held;
+    min += held_frames;
     if (max > 0 && max < min) {
       if (shortage == PoolShortage::stalls) gst_clear_object(&pool);
       if (pool) {

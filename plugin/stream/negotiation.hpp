@@ -11,35 +11,37 @@ namespace regions {
 
 // ---- caps
 
-// Caps of the pad templates: all pictures at the sink; all pictures and outputs at the source.
+// Return the caps of the pad templates: all input pictures at the sink, all output pictures at the
+// source.
 GstCaps* sink_template_caps();
 GstCaps* source_template_caps();
 
-// For direction GST_PAD_SINK: the possible output caps for the input caps `caps`. For GST_PAD_SRC:
-// the possible input caps for the output caps `caps`. Excludes CUDA memory if `cuda` is false. A
-// replaced picture is `layers` times as high; if `layers` is above 1, the caps field `layers`
-// states it. The caller owns the result.
-GstCaps* transform_caps(GstPadDirection direction, const GstCaps* caps, Output output, bool cuda,
-                        int layers);
+// For the direction GST_PAD_SINK, returns the possible output caps for the input caps `caps`. For
+// GST_PAD_SRC, returns the possible input caps for the output caps `caps`. If `with_cuda` is false,
+// the result excludes CUDA memory. A replaced picture is `layers` times as high as the input. If
+// `layers` is above 1, the output caps have a field `layers` with this number. The caller owns the
+// result.
+GstCaps* transform_caps(GstPadDirection direction, const GstCaps* caps, Output output,
+                        bool with_cuda, int layers);
 
 // ---- allocation queries
 
-// Puts the pool first in the answer, together with its allocator. An element that uses the pool
-// sets the answer's allocator on it; without this the pool's own allocator would be lost. `pool` is
-// consumed; if it is null, only the sizes are set.
+// Puts the pool first in the answer, together with its allocator. The allocator is necessary
+// because an element that uses the pool replaces the pool's allocator by the allocator in the
+// answer. Takes ownership of `pool`. If `pool` is null, sets only the sizes.
 void offer_pool(GstQuery* query, GstBufferPool* pool, size_t bytes, unsigned min_buffers);
 
 // The effect on a stream if a pool has too few buffers.
 enum class PoolShortage : uint8_t {
-  slows,  // frames leave without waiting for later ones: any number of buffers is enough
-  stalls  // frames wait for later ones, which would never arrive
+  slows,  // the stream is slower: frames leave without waiting for later frames
+  stalls  // the stream stops: frames wait for later frames, which never get a buffer
 };
 
-// Adds the `held` buffers that this element holds to the minimum of each pool of the answer. If the
-// pool's maximum is too small, its minimum becomes the maximum (slows), or the answer no longer
-// contains the pool (stalls).
-void add_held_buffers(GstQuery* query, unsigned held, PoolShortage shortage);
-// The largest minimum among the pools of the answer; 0 without pools.
+// Adds `held_frames`, the number of buffers that this element holds, to the minimum of each pool in
+// the answer. If the maximum of a pool is too small, `shortage` determines the effect: the minimum
+// becomes the maximum (slows), or the pool is removed from the answer (stalls).
+void add_held_buffers(GstQuery* query, unsigned held_frames, PoolShortage shortage);
+// Returns the largest minimum of the pools in the answer, or 0 without pools.
 unsigned max_of_min_buffers(GstQuery* query);
 
 // Whether the pool of the buffer has at most `count` buffers. False for pools without a maximum.

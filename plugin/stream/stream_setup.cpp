@@ -1,4 +1,4 @@
-// The setup of a stream, and of its algorithm.
+// Implements StreamSetup and PreparedQueues.
 #include "plugin/stream/stream_setup.hpp"
 
 namespace regions {
@@ -25,7 +25,7 @@ size_t StreamSetup::label_map_bytes() const {
          static_cast<size_t>(layers);
 }
 
-// Replaced pictures leave in system memory.
+// Replaced pictures are always pushed in system memory, even if the input is in CUDA memory.
 bool StreamSetup::downloads() const {
   return backend->memory() == Memory::device &&
          (replaces_picture() || (!in.cuda && output == Output::drawn_on));

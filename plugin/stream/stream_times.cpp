@@ -1,4 +1,4 @@
-// Jumps of timestamps, late frames, first frames of tracks, and latency.
+// Implements TimeJumps, LateFrames, TrackTimes and Latency.
 #include "plugin/stream/stream_times.hpp"
 
 #include <algorithm>
@@ -25,17 +25,18 @@ bool TimeJumps::is_jump(const GstBuffer* frame, GstClockTime default_duration,
   const GstClockTime last_begin = std::exchange(begin_, begin);
   const GstClockTime last_end = std::exchange(end_, begin + duration);
   if (!GST_CLOCK_TIME_IS_VALID(last_begin)) return false;
-  // In reversed playback each frame ends where the previous one began: the second comparison.
+  // Forward playback: this frame begins after the end of the previous frame. Reversed playback:
+  // this frame ends before the previous frame begins.
   return (begin > last_end && begin - last_end > max_gap) ||
          (end_ < last_begin && last_begin - end_ > max_gap);
 }
 
 void LateFrames::handle_qos(GstEvent* event) {
-  GstClockTimeDiff late = 0;
+  GstClockTimeDiff lateness = 0;
   GstClockTime time = 0;
   const std::lock_guard lock(mutex_);
-  gst_event_parse_qos(event, nullptr, &proportion_, &late, &time);
-  const auto earliest = static_cast<GstClockTimeDiff>(time) + late;
+  gst_event_parse_qos(event, nullptr, &proportion_, &lateness, &time);
+  const auto earliest = static_cast<GstClockTimeDiff>(time) + lateness;
   earliest_ = earliest < 0 ? 0 : static_cast<GstClockTime>(earliest);
   if (!GST_CLOCK_TIME_IS_VALID(time)) earliest_ = GST_CLOCK_TIME_NONE;
 }
@@ -78,15 +79,16 @@ void LateFrames::accept(GstBuffer* frame) {
 
 std::vector<GstClockTime> TrackTimes::first_seen(std::span<const Region> regions,
                                                  GstClockTime now) {
-  // The algorithm may resume a lost track. This class does not know which tracks it still holds,
-  // so it remembers at least this many.
+  // The algorithm may resume a lost track. This class cannot know which lost tracks the algorithm
+  // still has, so it remembers at least this number of tracks.
   constexpr size_t kMinRemembered = 4096;
   const std::lock_guard lock(mutex_);
   ++frame_;
   std::vector<GstClockTime> times;
   times.reserve(regions.size());
   for (const Region& region : regions) {
-    if (region.track == 0) {  // no track yet: the region must be seen in `track-birth` frames first
+    // A region gets a track only after it was seen in `track-birth` frames.
+    if (region.track == 0) {
       times.push_back(now);
       continue;
     }
@@ -94,8 +96,8 @@ std::vector<GstClockTime> TrackTimes::first_seen(std::span<const Region> regions
     seen.last_frame = frame_;
     times.push_back(seen.first);
   }
-  const size_t max = std::max(4 * regions.size(), kMinRemembered);
-  if (tracks_.size() > max) forget_longest_unseen(max / 2);
+  const size_t max_tracks = std::max(4 * regions.size(), kMinRemembered);
+  if (tracks_.size() > max_tracks) forget_longest_unseen(max_tracks / 2);
   return times;
 }
 
@@ -105,45 +107,49 @@ void TrackTimes::clear() {
 }
 
 void TrackTimes::forget_longest_unseen(size_t remaining) {
-  std::vector<uint64_t> frames;
-  frames.reserve(tracks_.size());
-  for (const auto& [track, seen] : tracks_) frames.push_back(seen.last_frame);
-  const auto cut = frames.end() - static_cast<ptrdiff_t>(remaining);
-  std::nth_element(frames.begin(), cut, frames.end());
-  std::erase_if(tracks_, [&](const auto& entry) { return entry.second.last_frame < *cut; });
+  std::vector<uint64_t> last_frames;
+  last_frames.reserve(tracks_.size());
+  for (const auto& [track, seen] : tracks_) last_frames.push_back(seen.last_frame);
+  const auto oldest_kept = last_frames.end() - static_cast<ptrdiff_t>(remaining);
+  std::nth_element(last_frames.begin(), oldest_kept, last_frames.end());
+  std::erase_if(tracks_, [&](const auto& entry) { return entry.second.last_frame < *oldest_kept; });
 }
 
 // ---- latency
 
-template <class F>
-bool Latency::changes(F f) {
+// Calls `update`. Returns whether it changed reported().
+template <class Update>
+bool Latency::changes_by(Update update) {
   const GstClockTime before = reported();
-  f();
+  update();
   return reported() != before;
 }
 
-bool Latency::configure(GstClockTime frame, int depth, int slots) {
-  return changes([&] {
-    filling_ = frame * static_cast<guint64>(depth - 1);
-    max_ = frame > 0 ? frame * static_cast<guint64>(depth) * static_cast<guint64>(slots)
-                     : GST_CLOCK_TIME_NONE;
+bool Latency::configure(GstClockTime frame_duration, int depth, int slots) {
+  return changes_by([&] {
+    filling_ = frame_duration * static_cast<guint64>(depth - 1);
+    max_reported_ = frame_duration > 0
+                        ? frame_duration * static_cast<guint64>(depth) * static_cast<guint64>(slots)
+                        : GST_CLOCK_TIME_NONE;
   });
 }
 
 bool Latency::record(const FrameLatency& measured) {
-  return changes([&] {
-    // The duration of a volume from the caps replaces the measured one.
+  return changes_by([&] {
+    // If the caps state the frame duration, the time to fill a volume is known and not measured.
     const gint64 filling = filling_ > 0 ? 0 : measured.filling;
     const auto total = static_cast<GstClockTime>(filling + measured.processing) * GST_USECOND;
-    // The margin of a quarter makes the reported latency constant after a few frames.
+    // The margin of a quarter keeps the reported latency constant after a few frames.
     if (total > processing_) processing_ = total + total / 4;
   });
 }
 
 bool Latency::reset() {
-  return changes([&] { processing_ = 0; });
+  return changes_by([&] { processing_ = 0; });
 }
 
-GstClockTime Latency::reported() const { return std::min(filling_ + processing_, max_.load()); }
+GstClockTime Latency::reported() const {
+  return std::min(filling_ + processing_, max_reported_.load());
+}
 
 }  // namespace regions

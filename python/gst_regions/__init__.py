@@ -1,6 +1,6 @@
 """Finds and measures regions in pictures, volumes and videos.
 
-The package has connected components, superpixels, exact minimum cuts, background subtraction and tracking.
+The package contains connected components, superpixels, exact minimum cuts, background subtraction and tracking.
 """
 
 from ._core import __version__

@@ -1,6 +1,6 @@
-"""Converts arguments to NumPy arrays and results back, and chooses the number of threads.
+"""Converts arguments to NumPy arrays, converts results back, and chooses the number of threads.
 
-Arrays of other libraries are exchanged by DLPack.
+Arrays of other libraries are passed by DLPack.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-# The types that the compiled module accepts, see with_type() in python/arrays.hpp.
+# The element types that the compiled module accepts, see with_type() in python/arrays.hpp.
 TYPES = "bool, int8 to int64, uint8 to uint64, float32 or float64"
 TYPE_CODES = "?bBhHiIlLqQfd"  # dtype.char of NumPy
 
-CPU_TARGET = (-1, 0)  # device and stream in a `Target`, for work on the CPU
-HOST_DEVICES = (1, 3)  # kDLCPU and kDLCUDAHost of DLPack
+CPU_TARGET = (-1, 0)  # device and stream of a `Target` for work on the CPU
+HOST_DEVICES = (1, 3)  # DLPack's device types kDLCPU and kDLCUDAHost
 
-CPUS = os.cpu_count() or 1
-PIXELS_PER_THREAD = 1 << 15  # a thread processes fewer pixels before another thread has woken up
+CPU_CORES = os.cpu_count() or 1
+PIXELS_PER_THREAD = 1 << 15  # one thread processes fewer pixels faster than another thread wakes up
 
 # An array of NumPy, or of a library that supports DLPack and has a function from_dlpack().
 Array = Any
 
 
 def as_numpy(array: Array, name: str) -> NDArray[Any]:
-    """The array as a NumPy array. Only lists are copied."""
+    """Converts the array to a NumPy array. Only lists are copied."""
     if isinstance(array, np.ndarray):
         found = array
     elif hasattr(array, "__dlpack__"):
@@ -48,14 +48,15 @@ def as_numpy(array: Array, name: str) -> NDArray[Any]:
 
 
 def expect_type(dtype: np.dtype[Any], name: str) -> None:
+    """Raises TypeError if the compiled module does not accept the element type."""
     if dtype.char not in TYPE_CODES:
         raise TypeError(f"{name} has elements of type {dtype}, must have {TYPES}")
 
 
 def result_of(array: NDArray[Any], out: Array | None, like: Array) -> Array:
-    """The result to return: `out` if it is given, else `array` as an array of the library of `like`.
+    """Returns `out` if it is given, else converts `array` to an array of the library of `like`.
 
-    NumPy, PyTorch and others share the memory of `array`. JAX copies it if the alignment does not suit JAX.
+    NumPy, PyTorch and other libraries share the memory of `array`. JAX copies it if its alignment does not suit JAX.
     """
     if out is not None:
         return out
@@ -71,6 +72,7 @@ def expect_axes(array: Any, name: str, *counts: int) -> None:
 
 
 def expect_shape(shape: tuple[int, ...], name: str, *counts: int) -> None:
+    """Raises ValueError if the number of axes is not one of `counts` or an axis has no elements."""
     if len(shape) not in counts:
         expected = " or ".join(map(str, counts))
         raise ValueError(f"{name} has {len(shape)} axes, must have {expected}")
@@ -79,30 +81,31 @@ def expect_shape(shape: tuple[int, ...], name: str, *counts: int) -> None:
 
 
 def with_native_bytes(array: NDArray[Any]) -> NDArray[Any]:
-    """The array in native byte order and aligned. It is copied if necessary."""
+    """Returns the array in native byte order and aligned. Copies it if necessary."""
     if array.flags.aligned and array.dtype.isnative:
         return array
     return np.require(array, array.dtype.newbyteorder("="), "A")
 
 
 def in_rows(array: NDArray[Any]) -> NDArray[Any]:
-    """The array itself if the elements of each row are contiguous and rows do not overlap; else a copy."""
+    """Returns the array itself if the elements of each row are contiguous and rows do not overlap, else a copy."""
     array = with_native_bytes(array)
     if array.flags.c_contiguous:
         return array
-    row = array.shape[-1] * array.itemsize
-    if array.ndim == 2 and array.strides[-1] == array.itemsize and abs(array.strides[0]) >= row:
+    row_bytes = array.shape[-1] * array.itemsize
+    if array.ndim == 2 and array.strides[-1] == array.itemsize and abs(array.strides[0]) >= row_bytes:
         return array
     return np.ascontiguousarray(array)
 
 
 def output_array(out: Array | None, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
-    """The array to write: `out` as a NumPy array, or a new array."""
+    """Returns the array to which results are written: `out` as a NumPy array, or a new array."""
     if out is None:
         return np.empty(shape, dtype)
     found = as_numpy(out, "out")
     if not found.flags.writeable and type(out).__module__.partition(".")[0] == "torch" and found.flags.c_contiguous:
-        # PyTorch uses DLPack before 1.0, which has no flag for writeable memory. NumPy then assumes read-only memory.
+        # PyTorch uses an old version of DLPack (before 1.0) without a flag for writeable memory, so NumPy assumes that
+        # the memory is read-only. This view of the same memory is writeable.
         memory = (ctypes.c_uint8 * found.nbytes).from_address(found.ctypes.data)
         found = np.ctypeslib.as_array(memory).view(found.dtype).reshape(found.shape)
     if found.dtype != dtype:
@@ -114,43 +117,44 @@ def output_array(out: Array | None, shape: tuple[int, ...], dtype: Any) -> NDArr
     return found
 
 
-def separate_output(out: Array | None, shape: tuple[int, ...], dtype: Any, read: NDArray[Any],
+def separate_output(out: Array | None, shape: tuple[int, ...], dtype: Any, source: NDArray[Any],
                     name: str) -> NDArray[Any]:
-    """Like output_array(), but `out` must not share memory with the argument `read`, whose name is `name`."""
+    """Like output_array(), but `out` must not share memory with the array `source`, the argument named `name`."""
     if out is None:
         return np.empty(shape, dtype)
     found = output_array(out, shape, dtype)
-    if np.may_share_memory(found, read):
+    if np.may_share_memory(found, source):
         raise ValueError(f"out shares memory with {name}; pass separate memory")
     return found
 
 
 def as_picture(array: Array, name: str, channels: tuple[int, ...] = (3, 4),
-            kinds: tuple[type[np.generic], ...] = (np.uint8,)) -> NDArray[Any]:
-    """The array as a C-contiguous picture. `channels` are the lengths that a third axis may have."""
+            types: tuple[type[np.generic], ...] = (np.uint8,)) -> NDArray[Any]:
+    """Converts the array to a C-contiguous picture. `channels` are the lengths that a third axis may have."""
     found = as_numpy(array, name)
-    expect_picture(found, name, channels, kinds)
+    expect_picture(found, name, channels, types)
     return np.ascontiguousarray(with_native_bytes(found))
 
 
-def expect_picture(found: Any, name: str, channels: tuple[int, ...] = (3, 4),
-                   kinds: tuple[type[np.generic], ...] = (np.uint8,)) -> None:
+def expect_picture(array: Any, name: str, channels: tuple[int, ...] = (3, 4),
+                   types: tuple[type[np.generic], ...] = (np.uint8,)) -> None:
     """Raises TypeError or ValueError if as_picture() does not accept the array."""
-    if found.dtype not in kinds:
-        raise TypeError(f"{name} has elements of type {found.dtype}, must have "
-                        + " or ".join(kind.__name__ for kind in kinds))
-    expect_axes(found, name, *((2, 3) if channels else (2,)))
-    if found.ndim == 3 and found.shape[2] not in channels:
-        raise ValueError(f"{name} has {found.shape[2]} channels, must have {' or '.join(map(str, channels))}, "
+    if array.dtype not in types:
+        raise TypeError(f"{name} has elements of type {array.dtype}, must have "
+                        + " or ".join(type_.__name__ for type_ in types))
+    expect_axes(array, name, *((2, 3) if channels else (2,)))
+    if array.ndim == 3 and array.shape[2] not in channels:
+        raise ValueError(f"{name} has {array.shape[2]} channels, must have {' or '.join(map(str, channels))}, "
                          "or two axes")
 
 
 def max_threads(threads: int) -> int:
+    """Returns the maximum number of threads for the argument `threads` of a caller."""
     if operator.index(threads) < 0:
         raise ValueError(f"threads is {threads}, must be at least 0 (0: one per CPU core)")
-    return min(threads or CPUS, CPUS)
+    return min(threads or CPU_CORES, CPU_CORES)
 
 
 def threads_for(image: NDArray[Any], threads: int) -> int:
-    """The number of threads that work on the image. `threads` is the limit that the caller set."""
+    """Returns the number of threads that work on the image. `threads` is the limit that the caller set."""
     return min(max_threads(threads), 1 + image.size // PIXELS_PER_THREAD)

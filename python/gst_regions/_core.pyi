@@ -1,4 +1,5 @@
-# Type hints of the compiled module, python/*.cpp. The caller passes the arrays for the results.
+# Type hints of the compiled module, which python/*.cpp implement. The caller also passes the arrays to which results
+# are written.
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,7 +9,7 @@ from numpy.typing import NDArray
 __version__: str
 has_cuda: bool  # True if the module was built with CUDA
 
-Settings = list[tuple[str, str]]
+Settings = list[tuple[str, str]]  # names and values of parameters, as text
 
 def label_equal(image: NDArray[Any], background: NDArray[Any], labels: NDArray[np.int32], settings: Settings,
                 threads: int, /) -> int: ...
@@ -20,8 +21,8 @@ def select(image: NDArray[np.bool_], mask: NDArray[np.bool_], settings: Settings
 def measure(labels: NDArray[np.int32], extents: NDArray[np.int64], /) -> None: ...
 def add_values(labels: NDArray[np.int32], values: NDArray[Any], sums: NDArray[np.float64], /) -> None: ...
 def touching(labels: NDArray[np.int32], /) -> bytes: ...
-# Number of threads, CUDA device or -1 for the CPU, stream. On a device, arrays are DLPack capsules, and a count is
-# None unless it is requested.
+# Where the work runs: number of threads, index of the CUDA device or -1 for the CPU, CUDA stream. For work on a device,
+# arrays are DLPack capsules, and the number of regions is None unless `counts` is True.
 Target = tuple[int, int, int]
 
 def slic(image: Any, labels: Any, settings: Settings, counts: bool, target: Target, /) -> Any: ...
@@ -40,10 +41,11 @@ class WarmCut:
     def cut(self, terminal: Any, right: Any, down: Any, down_right: Any, down_left: Any, mask: Any,
             target: Target) -> int: ...
 
-Words = tuple[str, str, int, str, float, float, list[str]]
+# Name, description, kind, default, minimum, maximum and names of the choices of a parameter.
+FieldDescription = tuple[str, str, int, str, float, float, list[str]]
 
-def background_fields() -> list[Words]: ...
-def tracker_fields() -> list[Words]: ...
+def background_fields() -> list[FieldDescription]: ...
+def tracker_fields() -> list[FieldDescription]: ...
 
 class BackgroundCut:
     def set(self, name: str, value: str, /) -> None: ...

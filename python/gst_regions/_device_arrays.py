@@ -1,6 +1,6 @@
-"""Arrays on CUDA devices.
+"""Reads and writes arrays on CUDA devices.
 
-CuPy, PyTorch and JAX arrays are used directly, arrays of other libraries through CuPy or PyTorch.
+Arrays of CuPy, PyTorch and JAX are used directly. Arrays of other libraries are converted by CuPy or PyTorch.
 """
 
 from __future__ import annotations
@@ -17,71 +17,83 @@ import numpy as np
 
 from . import _core
 
-CUDA = 2  # kDLCUDA of DLPack
-CURRENT = contextlib.nullcontext()  # leaves the library on its current stream
-NO_WAIT = -1  # DLPack stream argument: no synchronisation, because the work uses the array's own stream
+CUDA = 2  # DLPack's device type kDLCUDA
+CURRENT_STREAM = contextlib.nullcontext()  # a context in which the library keeps its current stream
+NO_WAIT = -1  # DLPack's stream argument for no synchronisation, because the work uses the array's own stream
 
 Array = Any
-Target = tuple[int, int, int]  # threads, device, stream: the argument of the compiled module
+Target = tuple[int, int, int]  # threads, device, stream; see _core.pyi
 
 
 class Library:
-    """The behaviour that CuPy and PyTorch share. `module` is the imported library."""
+    """The operations of an array library that this package needs, as CuPy and PyTorch implement them.
 
-    can_write = True  # existing arrays can be written
-    # The library's own functions where it has them: a wrapper around them would double the time of the call.
+    `module` is the imported library. A contiguous array is called packed.
+    """
+
+    can_write = True  # whether existing arrays can be written
+    # is_packed and address are the library's own functions if it has them. A wrapper around them would double the time
+    # of the call.
     is_packed: Callable[[Array], bool]
-    address: Callable[[Array], int]  # of the first element, for work on the stream that stream() returns
+    address: Callable[[Array], int]  # returns the address of the first element, for work on the stream of stream()
 
     def __init__(self, module: Any) -> None:
-        self.module = self.ops = module
+        self.module = self.ops = module  # `ops` has the NumPy-like functions, such as `stack`
         self.int32: Any = np.dtype(np.int32)  # the library's type object for int32
 
     def strides(self, array: Array) -> tuple[int, ...]:
-        """The strides of the array, in elements."""
+        """Returns the strides of the array, in elements."""
         return tuple(stride // array.itemsize for stride in array.strides)
 
     def reaches(self, image: DeviceArray, threshold: float) -> Array:
-        """A bool array that is True where the image is at least `threshold`."""
+        """Returns a bool array that is True where the image is at least `threshold`."""
         array = image.array
         if image.dtype.kind == "f":
             return array >= threshold
         if threshold > max_of(image.dtype):
-            return array != array
+            return array != array  # False everywhere, because integers are never NaN
         return array == array if threshold <= min_of(image.dtype) else array >= math.ceil(threshold)
 
     def dtype_of(self, kind: Any) -> np.dtype[Any]:
-        """The NumPy type for an element type of the library."""
-        found: np.dtype[Any] = np.dtype(kind)
-        return found
+        """Returns the NumPy type for an element type of the library."""
+        dtype: np.dtype[Any] = np.dtype(kind)
+        return dtype
 
     def device_of(self, array: Array) -> int | None:
-        """The index of the CUDA device that the array is on; None for the CPU."""
+        """Returns the index of the CUDA device that the array is on, or None for the CPU."""
         kind, device = array.__dlpack_device__()
         return int(device) if kind == CUDA else None
 
     def capsule(self, array: Array, target: Target) -> Any:
+        """Returns the array as a DLPack capsule for work on the stream of `target`."""
         return array.__dlpack__(stream=NO_WAIT)
 
     def finished(self, array: Array, target: Target) -> Array:
+        """Returns the array for use by the library, which first waits for the work on `target`."""
         return array
 
     def stream(self, device: int) -> int:
+        """Returns the CUDA stream on which the work for arrays of this device runs."""
         raise NotImplementedError
 
     def on(self, stream: int, device: int) -> contextlib.AbstractContextManager[Any]:
+        """Returns a context in which the library works on `stream`."""
         raise NotImplementedError
 
     def packed(self, array: Array) -> Array:
+        """Returns the array itself if it is contiguous, else a contiguous copy."""
         raise NotImplementedError
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any], like: Array) -> Array:
+        """Returns an uninitialised array on the device of `like`."""
         raise NotImplementedError
 
     def cast(self, array: Array, dtype: np.dtype[Any]) -> Array:
+        """Converts the elements to another type."""
         return array.astype(dtype)
 
     def host(self, array: Array) -> Any:
+        """Copies the array to a NumPy array on the host."""
         return np.asarray(array)
 
     def is_not_zero(self, array: Array, out: Array | None) -> Array:
@@ -96,17 +108,17 @@ class CuPy(Library):
         super().__init__(module)
         self.current_stream = module.cuda.get_current_stream
         self.current_device = module.cuda.runtime.getDevice
-        self.new = module.ndarray
-        self.is_packed = operator.attrgetter("_c_contiguous")  # same as flags.c_contiguous, in 1/20 of the time
+        self.new_array = module.ndarray
+        self.is_packed = operator.attrgetter("_c_contiguous")  # same as flags.c_contiguous, but takes 1/20 of the time
         self.address = operator.attrgetter("data.ptr")
 
     def device_of(self, array: Array) -> int | None:
-        found: int = array.data.device_id  # same as device.id, without creating a Device
-        return found
+        device: int = array.data.device_id  # same as device.id, but does not create a Device object
+        return device
 
     def stream(self, device: int) -> int:
-        found: int = self.current_stream(device).ptr
-        return found
+        handle: int = self.current_stream(device).ptr
+        return handle
 
     @contextlib.contextmanager
     def on(self, stream: int, device: int) -> Iterator[None]:
@@ -117,11 +129,11 @@ class CuPy(Library):
         return self.module.ascontiguousarray(array)
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any], like: Array) -> Array:
-        kind = dtype.char  # faster than passing the type itself
+        type_code = dtype.char  # faster than passing the type itself
         if like.data.device_id == self.current_device():
-            return self.new(shape, kind)
+            return self.new_array(shape, type_code)
         with like.device:
-            return self.new(shape, kind)
+            return self.new_array(shape, type_code)
 
     def host(self, array: Array) -> Any:
         return array.get()
@@ -136,15 +148,17 @@ class Torch(Library):
         self.int32 = module.int32
         self.is_packed = module.Tensor.is_contiguous
         self.address = module.Tensor.data_ptr
-        # The function that kernels of torch.compile call. It returns the handle alone, in 1/10 of the time.
+        # PyTorch functions that code of torch.compile calls. They may be missing in some versions of PyTorch.
+        # Returns the stream as a number, in 1/10 of the time of torch.cuda.current_stream().
         self.raw_stream = getattr(module._C, "_cuda_getCurrentRawStream", None)
-        # Another function of torch.compile: allocates on the current device in half the time.
         self.current_device = getattr(module._C, "_cuda_getDevice", lambda: -1)
-        self.new = getattr(getattr(getattr(module._C, "_dynamo", None), "guards", None), "_empty_strided_cuda", None)
+        # Allocates on the current device in half the time of PyTorch's public functions.
+        guards = getattr(getattr(module._C, "_dynamo", None), "guards", None)
+        self.new_array = getattr(guards, "_empty_strided_cuda", None)
 
     def dtype_of(self, kind: Any) -> np.dtype[Any]:
         if kind not in self.dtypes:
-            with contextlib.suppress(TypeError):  # bfloat16 and other types that NumPy does not have
+            with contextlib.suppress(TypeError):  # for bfloat16 and other types that NumPy does not have
                 self.dtypes[kind] = np.dtype(str(kind).removeprefix("torch."))
         return self.dtypes.get(kind, np.dtype("V1"))
 
@@ -152,24 +166,24 @@ class Torch(Library):
         return array.get_device() if array.is_cuda else None
 
     def capsule(self, array: Array, target: Target) -> Any:
-        return self.capsule_of(array)  # same as __dlpack__, in 1/5 of the time
+        return self.capsule_of(array)  # same as __dlpack__, but takes 1/5 of the time
 
     def stream(self, device: int) -> int:
         if self.raw_stream:
-            found: int = self.raw_stream(device)
-            return found
+            handle: int = self.raw_stream(device)
+            return handle
         return int(self.module.cuda.current_stream(device).cuda_stream)
 
     def on(self, stream: int, device: int) -> contextlib.AbstractContextManager[Any]:
         cuda = self.module.cuda
-        held: contextlib.AbstractContextManager[Any] = cuda.stream(cuda.ExternalStream(stream, device))
-        return held
+        context: contextlib.AbstractContextManager[Any] = cuda.stream(cuda.ExternalStream(stream, device))
+        return context
 
     def strides(self, array: Array) -> tuple[int, ...]:
         return tuple(array.stride())
 
     def reaches(self, image: DeviceArray, threshold: float) -> Array:
-        if image.dtype.kind == "u" and image.dtype.itemsize > 1:  # PyTorch cannot compare these types
+        if image.dtype.kind == "u" and image.dtype.itemsize > 1:  # PyTorch cannot compare uint16, uint32 and uint64
             if image.dtype.itemsize > 4:
                 raise TypeError("image has elements of type uint64, which PyTorch cannot compare on a CUDA "
                                 "device; convert the image to another type")
@@ -181,10 +195,10 @@ class Torch(Library):
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any], like: Array) -> Array:
         kind = self.torch_types[dtype.char]
-        if self.new and like.get_device() == self.current_device():
-            return self.new(shape, strides_of(shape), kind)
+        if self.new_array and like.get_device() == self.current_device():
+            return self.new_array(shape, strides_of(shape), kind)
         if shape == like.shape and like.is_contiguous():
-            return self.module.empty_like(like, dtype=kind)  # in 2/3 of the time
+            return self.module.empty_like(like, dtype=kind)  # takes 2/3 of the time of new_empty()
         return like.new_empty(shape, dtype=kind)
 
     def cast(self, array: Array, dtype: np.dtype[Any]) -> Array:
@@ -198,9 +212,9 @@ class Torch(Library):
 
 
 class Jax(Library):
-    """JAX arrays are immutable, and JAX does not expose its streams. The work runs on a stream of this package.
+    """JAX arrays are immutable. JAX does not expose its streams, so the work runs on a stream of this package.
 
-    That stream waits for the arrays that are read. JAX waits for that stream when it takes the result.
+    The stream of this package waits for the input arrays. JAX waits for this stream when it takes the result.
     """
 
     can_write = False
@@ -231,7 +245,7 @@ class Jax(Library):
         return self.ops.empty(shape, dtype, device=like.device)
 
     def finished(self, array: Array, target: Target) -> Array:
-        return self.module.dlpack.from_dlpack(_Ordered(array, target))
+        return self.module.dlpack.from_dlpack(_OrderedArray(array, target))
 
     def is_not_zero(self, array: Array, out: Array | None) -> Array:
         return array != 0
@@ -240,8 +254,8 @@ class Jax(Library):
         return ~array
 
 
-class _Ordered:
-    """Passes an array to a library by DLPack and makes the stream of that library wait for the stream of `target`."""
+class _OrderedArray:
+    """Passes an array to a library by DLPack, and makes the library's stream wait for the stream of `target`."""
 
     def __init__(self, array: Array, target: Target) -> None:
         self.array, self.target = array, target
@@ -249,24 +263,26 @@ class _Ordered:
     def __dlpack_device__(self) -> Any:
         return self.array.__dlpack_device__()
 
-    def __dlpack__(self, *, stream: int | None = None, **how: Any) -> Any:
+    def __dlpack__(self, *, stream: int | None = None, **other_arguments: Any) -> Any:
         _core.wait_for_stream_of(self.target[1], stream or 0)
         return self.array.__dlpack__(stream=stream)
 
 
 @functools.lru_cache(maxsize=256)
 def strides_of(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The strides of a C-contiguous array, in elements."""
+    """Returns the strides of a C-contiguous array, in elements."""
     return tuple(math.prod(shape[axis + 1:]) for axis in range(len(shape)))
 
 
 @functools.lru_cache(maxsize=None)
 def max_of(dtype: np.dtype[Any]) -> int:
+    """Returns the largest value of an integer type or bool."""
     return 1 if dtype == np.bool_ else int(np.iinfo(dtype).max)
 
 
 @functools.lru_cache(maxsize=None)
 def min_of(dtype: np.dtype[Any]) -> int:
+    """Returns the smallest value of an integer type or bool."""
     return 0 if dtype == np.bool_ else int(np.iinfo(dtype).min)
 
 
@@ -302,7 +318,7 @@ class DeviceArray:
         return self.wrap(self.library.empty(shape, dtype, self.array))
 
     def in_rows(self, leading: int = 0) -> DeviceArray:
-        """The array itself if the compiled module can read it, else a contiguous copy.
+        """Returns the array itself if the compiled module can read it, else a contiguous copy.
 
         The elements of a row must be contiguous, rows must not overlap, and the slices of a volume must have no gaps
         between them. The first `leading` axes may have any strides.
@@ -310,24 +326,26 @@ class DeviceArray:
         if self.library.is_packed(self.array):
             return self
         strides = self.library.strides(self.array)
-        *outer, rows, row = strides
+        *outer_strides, row_stride, element_stride = strides
         width, height = self.shape[-1], self.shape[-2]
         is_volume = self.ndim - leading == 3
-        if row == 1 and rows >= width and (not is_volume or outer[-1] == rows * height):
+        has_packed_slices = not is_volume or outer_strides[-1] == row_stride * height
+        if element_stride == 1 and row_stride >= width and has_packed_slices:
             return self
         return self.packed()
 
     def packed(self) -> DeviceArray:
-        """The array itself if it is contiguous, else a contiguous copy."""
+        """Returns the array itself if it is contiguous, else a contiguous copy."""
         if self.library.is_packed(self.array):
             return self
         return self.wrap(self.library.packed(self.array))
 
     def target(self) -> Target:
+        """Returns the Target for work on this array: its device and the library's stream."""
         return 0, self.device, self.library.stream(self.device)
 
     def capsule(self, target: Target) -> Any:
-        """The array as a DLPack capsule for the compiled module."""
+        """Returns the array as a DLPack capsule for the compiled module."""
         return self.library.capsule(self.array, target)
 
     def host(self) -> Any:
@@ -335,30 +353,32 @@ class DeviceArray:
         return self.library.host(self.array)
 
     def run_labelling(self, work: _core.DeviceLabelling, leading: int, labels: Array) -> tuple[Array, list[int]]:
-        """Runs `work` on the array. Returns the labels, and the number of regions of each picture if it is counted."""
+        """Runs `work` on the array. Returns the labels, and the number of regions of each picture if counted."""
         library, array, target = self.library, self.array, self.target()
         strides: tuple[int, ...] = ()
         if not library.is_packed(array):
             array = self.in_rows(leading).array
             strides = library.strides(array)
-        found = work.run(library.address(array), strides, library.address(labels), target[2])
-        return library.finished(labels, target), found
+        counts = work.run(library.address(array), strides, library.address(labels), target[2])
+        return library.finished(labels, target), counts
 
     def finished(self, target: Target) -> Array:
-        """The library's array. The library waits for the work that was enqueued on `target`."""
+        """Returns the library's own array. The library first waits for the work that was enqueued on `target`."""
         return self.library.finished(self.array, target)
 
 
 @functools.lru_cache(maxsize=64)
-def _library_of(kind: Any) -> Library | None:
-    """The library that arrays of the class `kind` belong to."""
-    name = kind.__module__.partition(".")[0].replace("jaxlib", "jax")
+def _library_of(array_class: Any) -> Library | None:
+    """Returns the library to which arrays of the class `array_class` belong, or None for other classes."""
+    name = array_class.__module__.partition(".")[0].replace("jaxlib", "jax")
     libraries: dict[str, type[Library]] = {"cupy": CuPy, "torch": Torch, "jax": Jax}
-    return libraries[name](sys.modules[name]) if name in libraries and hasattr(kind, "__dlpack_device__") else None
+    if name not in libraries or not hasattr(array_class, "__dlpack_device__"):
+        return None
+    return libraries[name](sys.modules[name])
 
 
 def on_device(array: Array) -> DeviceArray | None:
-    """The array as a DeviceArray if it is on a CUDA device, else None."""
+    """Converts the array to a DeviceArray if it is on a CUDA device. Returns None for other arrays."""
     if isinstance(array, np.ndarray):
         return None
     library = _library_of(array.__class__)
@@ -366,17 +386,17 @@ def on_device(array: Array) -> DeviceArray | None:
         device = library.device_of(array)
         return None if device is None else DeviceArray(array, library, device)
     if hasattr(array, "__cuda_array_interface__"):
-        for name, adopt in (("cupy", "asarray"), ("torch", "as_tensor")):
+        for name, converter in (("cupy", "asarray"), ("torch", "as_tensor")):
             if name in sys.modules:
                 options = {"device": "cuda"} if name == "torch" else {}
-                return on_device(getattr(sys.modules[name], adopt)(array, **options))
+                return on_device(getattr(sys.modules[name], converter)(array, **options))
         raise TypeError(f"an array of {type(array).__module__} is on a CUDA device; import CuPy or PyTorch, "
                         "through which gst_regions reads it")
     return None
 
 
 def on_same_device(array: Array, name: str, other: DeviceArray, other_name: str) -> DeviceArray:
-    """The array as a DeviceArray. Raises ValueError if it is not on the device of `other`."""
+    """Converts the array to a DeviceArray. Raises ValueError if it is not on the device of `other`."""
     found = on_device(array)
     if found is None or found.device != other.device:
         raise ValueError(f"{name} is not on the device of {other_name}, CUDA device {other.device}")
@@ -384,13 +404,13 @@ def on_same_device(array: Array, name: str, other: DeviceArray, other_name: str)
 
 
 def to_host(array: Array) -> Array:
-    """The array itself, or a copy in host memory if it is on a CUDA device."""
+    """Returns the array itself, or a copy in host memory if it is on a CUDA device."""
     found = on_device(array)
     return found.host() if found else array
 
 
 def handle_of(stream: Any) -> int:
-    """The cudaStream_t of a stream: an int, an object with `__cuda_stream__`, or a CuPy or PyTorch stream."""
+    """Returns the cudaStream_t of a stream: an int, an object with `__cuda_stream__`, or a CuPy or PyTorch stream."""
     if hasattr(stream, "__cuda_stream__"):
         return int(stream.__cuda_stream__()[1])
     for name in ("ptr", "cuda_stream"):
@@ -403,15 +423,18 @@ def handle_of(stream: Any) -> int:
 
 
 def on_stream(array: DeviceArray, stream: Any) -> contextlib.AbstractContextManager[Any]:
-    """A context in which the array's library works on `stream`. None leaves the current stream."""
+    """Returns a context in which the array's library works on `stream`. None keeps the current stream."""
     if stream is None:
-        return CURRENT
+        return CURRENT_STREAM
     return array.library.on(handle_of(stream), array.device)
 
 
 def separate_output(out: Array | None, shape: tuple[int, ...], dtype: np.dtype[Any], like: DeviceArray,
                     name: str) -> Array:
-    """The array to write: `out`, or a new array. It must not share memory with the argument `like`, named `name`."""
+    """Returns the array to which results are written: `out`, or a new array.
+
+    `out` must not share memory with the array `like`, the argument named `name`.
+    """
     if out is None:
         return like.library.empty(shape, dtype, like.array)
     library = like.library
@@ -434,13 +457,13 @@ def separate_output(out: Array | None, shape: tuple[int, ...], dtype: np.dtype[A
 
 
 def _extent(array: DeviceArray) -> tuple[int, int]:
-    """The address of the first byte and the address after the last byte."""
-    library, held = array.library, array.array
-    first = last = library.address(held)
-    size = library.dtype_of(held.dtype).itemsize
-    if library.is_packed(held):
-        return first, first + math.prod(held.shape) * size
-    for side, stride in zip(held.shape, library.strides(held)):
-        reach = (side - 1) * stride * size
-        first, last = (first, last + reach) if stride > 0 else (first + reach, last)
+    """Returns the address of the first byte of the array, and the address after its last byte."""
+    library, library_array = array.library, array.array
+    first = last = library.address(library_array)
+    size = library.dtype_of(library_array.dtype).itemsize
+    if library.is_packed(library_array):
+        return first, first + math.prod(library_array.shape) * size
+    for side, stride in zip(library_array.shape, library.strides(library_array)):
+        offset = (side - 1) * stride * size  # from the first to the last element of the axis
+        first, last = (first, last + offset) if stride > 0 else (first + offset, last)
     return first, last + size

@@ -1,4 +1,4 @@
-"""Parameters of the algorithms. Names, ranges, defaults and descriptions come from the algorithms' Field tables."""
+"""Parameters of the algorithms. Their names, ranges, defaults and descriptions come from the Field tables in core."""
 
 from __future__ import annotations
 
@@ -9,23 +9,25 @@ from collections.abc import Callable
 from typing import Any
 
 Value = bool | int | float | str
-Words = tuple[str, str, int, str, float, float, list[str]]
+# Name, description, kind, default, minimum, maximum and names of the choices of a parameter.
+FieldDescription = tuple[str, str, int, str, float, float, list[str]]
 
-FLAG, WHOLE, REAL = range(3)  # core/field.hpp: enum class Kind
+FLAG, INTEGER, REAL = range(3)  # the first values of enum class Kind in core/field.hpp
 
 
 def python_name(name: str) -> str:
-    """The name of a field as a Python argument, such as `var_threshold` or `lambda_`."""
+    """Converts the name of a field to the name of a Python argument, such as `var_threshold` or `lambda_`."""
     found = name.replace("-", "_")
     return found + "_" if keyword.iskeyword(found) else found
 
 
-def table_name(name: str) -> str:
+def field_name(name: str) -> str:
+    """Converts the name of a Python argument to the name of its field, such as `var-threshold`."""
     return name.removesuffix("_").replace("_", "-")
 
 
 def as_text(name: str, value: Value) -> str:
-    """The value as text, in the form that the Field tables parse."""
+    """Converts the value to text, in the form that the Field tables parse."""
     if isinstance(value, bool):
         return str(value).lower()
     if not isinstance(value, (int, float, str)):
@@ -34,18 +36,19 @@ def as_text(name: str, value: Value) -> str:
 
 
 def from_text(kind: int, text: str) -> Value:
+    """Converts the text of a field's value to a Python value."""
     if kind == FLAG:
         return text == "true"
-    if kind == WHOLE:
+    if kind == INTEGER:
         return int(text)
     return float(text) if kind == REAL else text
 
 
-def described(words: list[Words]) -> Callable[[type], type]:
+def documents_parameters(fields: list[FieldDescription]) -> Callable[[type], type]:
     """Adds the parameters to the signature and the docstring of a class that accepts `**parameters`."""
-    def describe(owner: type) -> type:
+    def add_documentation(owner: type) -> type:
         items, arguments = [], []
-        for name, blurb, kind, default, minimum, maximum, choices in words:
+        for name, blurb, kind, default, minimum, maximum, choices in fields:
             value = from_text(kind, default)
             limits = " or ".join(choices) if choices else f"{minimum:.15g} to {maximum:.15g}"
             type_name = type(value).__name__
@@ -57,14 +60,14 @@ def described(words: list[Words]) -> Callable[[type], type]:
         explicit = [parameter for parameter in declared if parameter.kind is not inspect.Parameter.VAR_KEYWORD]
         owner.__signature__ = inspect.Signature(explicit + arguments)  # type: ignore[attr-defined]
         return owner
-    return describe
+    return add_documentation
 
 
 class Parameters:
-    """Base of the classes that have parameters. `_stream` is the compiled object."""
+    """Base class of the classes that have parameters. `_algorithm` is the object of the compiled module."""
 
-    _stream: Any
-    _words: list[Words]
+    _algorithm: Any
+    _fields: list[FieldDescription]
 
     def set(self, **parameters: Value) -> None:
         """Changes parameters. The new values apply from the next picture on.
@@ -76,17 +79,17 @@ class Parameters:
         ValueError
             A value is outside its range.
         """
-        known = {python_name(words[0]) for words in self._words}
+        known = {python_name(field[0]) for field in self._fields}
         for name, value in parameters.items():
             if name not in known:
                 raise TypeError(f"unknown parameter {name!r}; expected one of {', '.join(sorted(known))}")
-            self._stream.set(table_name(name), as_text(name, value))
+            self._algorithm.set(field_name(name), as_text(name, value))
 
     @property
     def parameters(self) -> dict[str, Value]:
         """The current value of each parameter, by name."""
-        return {python_name(name): from_text(kind, self._stream.get(name)) for name, _, kind, *_ in self._words}
+        return {python_name(name): from_text(kind, self._algorithm.get(name)) for name, _, kind, *_ in self._fields}
 
     def reset(self) -> None:
         """Discards everything that was learned from earlier pictures. Parameters keep their values."""
-        self._stream.reset()
+        self._algorithm.reset()

@@ -1,4 +1,4 @@
-"""Background subtraction: BackgroundCut."""
+"""Background subtraction: the class BackgroundCut."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import numpy as np
 
 from . import _arrays, _core, _device_arrays
 from ._arrays import Array, max_threads
-from ._parameters import Parameters, Value, described
+from ._parameters import Parameters, Value, documents_parameters
 
 CHANNELS = ("RGB", "BGR")
 
 
-@described(_core.background_fields())
+@documents_parameters(_core.background_fields())
 class BackgroundCut(Parameters):
     """Separates moving foreground from the background of a video, picture by picture.
 
@@ -48,7 +48,7 @@ class BackgroundCut(Parameters):
         A value is outside its range.
     """
 
-    _words = _core.background_fields()
+    _fields = _core.background_fields()
 
     def __init__(self, *, channels: str = "RGB", background: Array | None = None, exclusion: Array | None = None,
                  threads: int = 0, **parameters: Value) -> None:
@@ -56,26 +56,26 @@ class BackgroundCut(Parameters):
             raise ValueError(f"channels is {channels!r}, must be 'RGB' or 'BGR'")
         self._is_bgr = channels == "BGR"
         self._threads = max_threads(threads)
-        self._stream = _core.BackgroundCut()
+        self._algorithm = _core.BackgroundCut()
         self.set(**parameters)
         if background is not None:
             picture = _arrays.as_picture(_device_arrays.to_host(background), "background")
-            self._stream.give_background(picture, self._is_bgr)
+            self._algorithm.give_background(picture, self._is_bgr)
         if exclusion is not None:
             picture = _arrays.as_picture(_device_arrays.to_host(exclusion), "exclusion", channels=())
-            self._stream.give_exclusion(picture)
+            self._algorithm.give_exclusion(picture)
 
     @property
     def flow(self) -> int:
-        return int(self._stream.report()[0])
+        return int(self._algorithm.report()[0])
 
     @property
     def exact(self) -> bool:
-        return bool(self._stream.report()[1])
+        return bool(self._algorithm.report()[1])
 
     @property
     def restarted(self) -> bool:
-        return bool(self._stream.report()[2])
+        return bool(self._algorithm.report()[2])
 
     def apply(self, image: Array, out: Array | None = None, *, mask: Array | None = None, stream: Any = None) -> Array:
         """Returns the foreground of the next picture and updates the model.
@@ -108,7 +108,7 @@ class BackgroundCut(Parameters):
         pixels = _arrays.as_picture(image, "image")
         foreground = _arrays.separate_output(out, pixels.shape[:2], np.uint8, pixels, "image")
         estimate = None if mask is None else _arrays.as_picture(mask, "mask", channels=())
-        self._stream.apply(pixels, self._is_bgr, estimate, foreground, (self._threads, *_arrays.CPU_TARGET))
+        self._algorithm.apply(pixels, self._is_bgr, estimate, foreground, (self._threads, *_arrays.CPU_TARGET))
         return _arrays.result_of(foreground, out, image)
 
     def _apply_on_device(self, image: _device_arrays.DeviceArray, out: Array | None, mask: Array | None) -> Array:
@@ -120,6 +120,6 @@ class BackgroundCut(Parameters):
             _arrays.expect_picture(device_mask, "mask", channels=())
             estimate = device_mask.packed().capsule(target)
         foreground = _device_arrays.separate_output(out, image.shape[:2], np.dtype(np.uint8), image, "image")
-        capsule = image.library.capsule(foreground, target)
-        self._stream.apply(image.packed().capsule(target), self._is_bgr, estimate, capsule, target)
+        output_capsule = image.library.capsule(foreground, target)
+        self._algorithm.apply(image.packed().capsule(target), self._is_bgr, estimate, output_capsule, target)
         return image.library.finished(foreground, target) if out is None else out

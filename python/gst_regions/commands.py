@@ -1,4 +1,4 @@
-"""Runs commands that need the plugin: GStreamer's tools, and the scripts of pipelines/ that this package contains."""
+"""Runs commands that need the plugin: GStreamer's tools, and the scripts from pipelines/ that this package contains."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import NoReturn
 from . import gstreamer
 
 SCRIPTS = pathlib.Path(__file__).parent / "pipelines"
-BINDINGS = "on Debian and Ubuntu: apt install python3-gi python3-gst-1.0 gir1.2-gst-plugins-base-1.0 python3-av"
+BINDINGS_HINT = "on Debian and Ubuntu: apt install python3-gi python3-gst-1.0 gir1.2-gst-plugins-base-1.0 python3-av"
 USAGE = """usage: python -m gst_regions COMMAND [ARGUMENT…]
 
 Runs COMMAND so that GStreamer finds the plugin of this package.
@@ -33,14 +33,16 @@ def run() -> NoReturn:
     script = SCRIPTS / "transcode" / name if name == "regions-transcode" else SCRIPTS / name.removeprefix("regions-")
     if not script.exists():
         fail(f"{script} does not exist: this build of gst_regions has no scripts; install the wheel of packaging/wheel")
-    # Uses the interpreter of the script's first line, because the system's Python has GStreamer's bindings.
+    # The script runs with the interpreter of its first line, which is the system's Python. It usually has GStreamer's
+    # bindings, unlike the Python that runs this function.
     interpreter = script.read_text(encoding="utf-8").partition("\n")[0].removeprefix("#!").strip()
     if "python" in interpreter and not has_bindings(interpreter):
-        fail(f"{name} runs with {interpreter}, which has no GStreamer bindings; {BINDINGS}")
+        fail(f"{name} runs with {interpreter}, which has no GStreamer bindings; {BINDINGS_HINT}")
     start(interpreter, [interpreter, str(script), *sys.argv[1:]])
 
 
 def has_bindings(python: str) -> bool:
+    """Whether the interpreter `python` can import GStreamer's bindings."""
     program = "import gi; gi.require_version('Gst', '1.0'); from gi.repository import Gst"
     try:
         return subprocess.run([python, "-c", program], capture_output=True, check=False).returncode == 0
@@ -49,18 +51,20 @@ def has_bindings(python: str) -> bool:
 
 
 def start(program: str, arguments: list[str]) -> NoReturn:
+    """Replaces this process by the program, which finds the plugin of this package."""
     try:
         gstreamer.setup()
         os.execvp(program, arguments)
     except RuntimeError as error:
         fail(str(error))
     except FileNotFoundError:
-        hint = f"; {gstreamer.INSTALL}" if program.startswith("gst-") else ""
+        hint = f"; {gstreamer.INSTALL_HINT}" if program.startswith("gst-") else ""
         fail(f"command {program} not found{hint}")
     except PermissionError:
         fail(f"{program} is not executable")
 
 
 def fail(text: str) -> NoReturn:
+    """Prints an error and exits with status 1."""
     print(f"gst_regions: {text}", file=sys.stderr)
     sys.exit(1)

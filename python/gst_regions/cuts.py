@@ -1,4 +1,4 @@
-"""Minimum cuts of pixel grids: mincut and WarmCut."""
+"""Minimum cuts of pixel grids: the function mincut and the class WarmCut."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ._arrays import Array, max_threads, threads_for
 
 Capacities = NDArray[np.int32]
 INT32, UINT8, BOOL = np.dtype(np.int32), np.dtype(np.uint8), np.dtype(np.bool_)
-# terminal, right, down, down_right, down_left
+# The arguments terminal, right, down, down_right and down_left of mincut.
 Graph = tuple[Array, Array | int, Array | int, Array | int | None, Array | int | None]
 
 
@@ -88,7 +88,8 @@ class WarmCut:
 def _cut(graph: Graph, out: Array | None, cut: Callable[..., int], threads: int) -> tuple[Array, int]:
     first, *others = named_arrays(graph)
     terminal = _capacities(first[1], first[0], None)
-    capacities = [terminal, *(None if array is None else _capacities(array, name, terminal.shape) for name, array in others)]
+    capacities = [terminal, *(None if array is None else _capacities(array, name, terminal.shape)
+                              for name, array in others)]
     foreground = _arrays.output_array(out, terminal.shape, np.bool_)
     flow = cut(*capacities, foreground.view(np.uint8), (threads_for(foreground, threads), *_arrays.CPU_TARGET))
     return _arrays.result_of(foreground, out, graph[0]), flow
@@ -101,15 +102,15 @@ def _cut_on_device(terminal: _device_arrays.DeviceArray, graph: Graph, out: Arra
         capacities = []
         for name, array in named_arrays(graph):
             capacities.append(None if array is None else _capacities_on_device(array, name, terminal))
-        sides = terminal.empty(terminal.shape, UINT8)
+        foreground = terminal.empty(terminal.shape, UINT8)
         if out is not None:
             _device_arrays.separate_output(out, terminal.shape, BOOL, terminal, "terminal")
-        flow = cut(*[array and array.capsule(target) for array in capacities], sides.capsule(target), target)
-        return terminal.library.is_not_zero(sides.finished(target), out), flow
+        flow = cut(*[array and array.capsule(target) for array in capacities], foreground.capsule(target), target)
+        return terminal.library.is_not_zero(foreground.finished(target), out), flow
 
 
 def named_arrays(graph: Graph) -> Iterator[tuple[str, Any]]:
-    """Pairs each array of the graph with its name."""
+    """Yields each array of the graph with its name."""
     if (graph[3] is None) != (graph[4] is None):
         missing = "down_right" if graph[3] is None else "down_left"
         raise ValueError(f"{missing} is missing; pass both down_right and down_left, or neither")

@@ -1,4 +1,4 @@
-"""Flood fill from a point: flood and flood_fill."""
+"""Flood fill from a point: the functions flood and flood_fill."""
 
 from __future__ import annotations
 
@@ -77,14 +77,14 @@ def flood_fill(image: Array, seed_point: Sequence[int], new_value: float, *, con
     """
     values = _arrays.as_numpy(image, "image")
     _arrays.expect_axes(values, "image", 2, 3)
-    kind = values.dtype
-    if kind.kind != "f":
-        min_value, max_value = (0, 1) if kind.kind == "b" else (np.iinfo(kind).min, np.iinfo(kind).max)
+    dtype = values.dtype
+    if dtype.kind != "f":
+        min_value, max_value = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
         if not isinstance(new_value, (int, np.integer)):
-            raise TypeError(f"new_value is a {type(new_value).__name__}, must be an int for an image of type {kind}")
+            raise TypeError(f"new_value is a {type(new_value).__name__}, must be an int for an image of type {dtype}")
         if not min_value <= new_value <= max_value:
             raise ValueError(f"new_value is {new_value}, must be {min_value} to {max_value} for elements of "
-                             f"type {kind}")
+                             f"type {dtype}")
     if in_place and not values.flags.writeable:
         raise ValueError("image is read-only, must be writeable with in_place=True")
     mask = _flooded(values, seed_point, connectivity, tolerance, threads)
@@ -95,8 +95,9 @@ def flood_fill(image: Array, seed_point: Sequence[int], new_value: float, *, con
 
 def _flooded(values: NDArray[Any], seed_point: Sequence[int], connectivity: int | None, tolerance: float | None,
              threads: int) -> NDArray[np.bool_]:
+    """Returns the mask of the region around the seed point."""
     seed = tuple(map(operator.index, seed_point))
-    if len(seed) != values.ndim or not all(-side <= at < side for at, side in zip(seed, values.shape)):
+    if len(seed) != values.ndim or not all(-side <= index < side for index, side in zip(seed, values.shape)):
         raise ValueError(f"seed_point is {seed}, must be a point inside the image of shape {values.shape}")
     value = values[seed]
     if value != value:
@@ -112,14 +113,14 @@ def _flooded(values: NDArray[Any], seed_point: Sequence[int], connectivity: int 
 
 
 def _interval(value: Any, tolerance: float) -> tuple[Any, Any]:
-    """The lowest and highest number of the value's type that differ from it by at most `tolerance`."""
+    """Returns the lowest and the highest number of the value's type that differ from it by at most `tolerance`."""
     if math.isnan(tolerance):
         raise ValueError("tolerance is NaN, must be a number")
-    kind = value.dtype
-    middle, reach = value.item(), abs(tolerance)
-    if kind.kind == "f":
-        limits = np.finfo(kind)
-        return kind.type(max(limits.min, middle - reach)), kind.type(min(limits.max, middle + reach))
-    low, high = (0, 1) if kind.kind == "b" else (np.iinfo(kind).min, np.iinfo(kind).max)
-    reach = high - low if math.isinf(reach) else math.floor(reach)
-    return kind.type(max(low, int(middle) - reach)), kind.type(min(high, int(middle) + reach))
+    dtype = value.dtype
+    center, distance = value.item(), abs(tolerance)
+    if dtype.kind == "f":
+        limits = np.finfo(dtype)
+        return dtype.type(max(limits.min, center - distance)), dtype.type(min(limits.max, center + distance))
+    low, high = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    distance = high - low if math.isinf(distance) else math.floor(distance)
+    return dtype.type(max(low, int(center) - distance)), dtype.type(min(high, int(center) + distance))

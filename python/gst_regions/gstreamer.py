@@ -6,9 +6,10 @@ import ctypes
 import os
 import pathlib
 
-FOLDER = pathlib.Path(__file__).parent / "gstreamer"
-OLDEST = (1, 22)
-INSTALL = "on Debian and Ubuntu: apt install gstreamer1.0-tools gstreamer1.0-plugins-base gstreamer1.0-plugins-good"
+FOLDER = pathlib.Path(__file__).parent / "gstreamer"  # contains the plugin if the package was built with it
+OLDEST_VERSION = (1, 22)
+INSTALL_HINT = ("on Debian and Ubuntu: "
+                "apt install gstreamer1.0-tools gstreamer1.0-plugins-base gstreamer1.0-plugins-good")
 
 
 def setup() -> str:
@@ -30,18 +31,21 @@ def setup() -> str:
         raise RuntimeError("this build of gst_regions has no GStreamer plugin; install the wheel of packaging/wheel")
     version = _version()
     if version is None:
-        raise RuntimeError(f"GStreamer is not installed; {INSTALL}")
-    if version < OLDEST:
-        raise RuntimeError(f"GStreamer is {version[0]}.{version[1]}, must be {OLDEST[0]}.{OLDEST[1]} or later")
+        raise RuntimeError(f"GStreamer is not installed; {INSTALL_HINT}")
+    if version < OLDEST_VERSION:
+        raise RuntimeError(f"GStreamer is {version[0]}.{version[1]}, "
+                           f"must be {OLDEST_VERSION[0]}.{OLDEST_VERSION[1]} or later")
     # GStreamer reads GST_PLUGIN_PATH only if GST_PLUGIN_PATH_1_0 is not set.
     others = os.environ.get("GST_PLUGIN_PATH_1_0", os.environ.get("GST_PLUGIN_PATH", ""))
-    folders = [str(FOLDER), *(folder for folder in others.split(os.pathsep) if folder not in ("", str(FOLDER)))]
+    folder = str(FOLDER)
+    folders = [folder, *(other for other in others.split(os.pathsep) if other not in ("", folder))]
     for name in ("GST_PLUGIN_PATH_1_0", "GST_PLUGIN_PATH"):
         os.environ[name] = os.pathsep.join(folders)
-    return str(FOLDER)
+    return folder
 
 
 def _version() -> tuple[int, int] | None:
+    """Returns the major and minor version of the installed GStreamer, or None without GStreamer."""
     try:
         library = ctypes.CDLL("libgstreamer-1.0.so.0")
     except OSError:

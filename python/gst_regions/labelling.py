@@ -1,4 +1,4 @@
-"""Connected components: label."""
+"""Connected components: the function label."""
 
 from __future__ import annotations
 
@@ -16,18 +16,19 @@ from ._arrays import Array, expect_shape, expect_type, max_threads, threads_for
 from ._device_arrays import DeviceArray, Library, max_of
 from .tables import table_of
 
-LARGE = 1 << 16  # elements
+LARGE_SIZE = 1 << 16  # minimum number of elements of a large array
 INT32 = np.dtype(np.int32)
 
-# Number of neighbours for scikit-image's connectivity, the number of axes along which neighbours may differ.
+# [number of axes][connectivity - 1] The number of neighbours. As in scikit-image, the connectivity is the number of
+# axes along which neighbours may differ.
 NEIGHBOURS = {2: (4, 8), 3: (6, 18, 26)}
 
 Settings = list[tuple[str, str]]
 Labels = NDArray[np.int32]
 
 
-class OneOutput(TypedDict, total=False):
-    """Arguments of `label` that do not change the number of results."""
+class CommonOptions(TypedDict, total=False):
+    """Keyword arguments of `label` that do not change the type of the result."""
 
     connectivity: int | None
     intensity_image: ArrayLike | None
@@ -35,8 +36,8 @@ class OneOutput(TypedDict, total=False):
     threads: int
 
 
-class Several(OneOutput, total=False):
-    """Arguments of `label` for a batch of pictures or for several thresholds."""
+class BatchOptions(CommonOptions, total=False):
+    """Keyword arguments of `label` for a batch of pictures or for several thresholds."""
 
     batch: bool
     threshold: float | Sequence[float] | NDArray[Any] | None
@@ -44,26 +45,27 @@ class Several(OneOutput, total=False):
 
 @overload
 def label(image: NDArray[Any], background: float | None = ..., return_num: Literal[False] = ..., *,
-          threshold: float | None = ..., return_table: Literal[False] = ..., **how: Unpack[OneOutput]) -> Labels: ...
+          threshold: float | None = ..., return_table: Literal[False] = ...,
+          **options: Unpack[CommonOptions]) -> Labels: ...
 @overload
 def label(image: NDArray[Any], background: float | None = ..., *, return_num: Literal[True],
           threshold: float | None = ..., return_table: Literal[False] = ...,
-          **how: Unpack[OneOutput]) -> tuple[Labels, int]: ...
+          **options: Unpack[CommonOptions]) -> tuple[Labels, int]: ...
 @overload
 def label(image: NDArray[Any], background: float | None = ..., return_num: Literal[False] = ..., *,
           return_table: Literal[True], threshold: float | None = ...,
-          **how: Unpack[OneOutput]) -> tuple[Labels, NDArray[Any]]: ...
+          **options: Unpack[CommonOptions]) -> tuple[Labels, NDArray[Any]]: ...
 @overload
 def label(image: NDArray[Any], background: float | None = ..., *, return_num: Literal[True],
           return_table: Literal[True], threshold: float | None = ...,
-          **how: Unpack[OneOutput]) -> tuple[Labels, int, NDArray[Any]]: ...
+          **options: Unpack[CommonOptions]) -> tuple[Labels, int, NDArray[Any]]: ...
 @overload
 def label(image: NDArray[Any], background: float | None = ..., return_num: Literal[False] = ...,
-          **how: Unpack[Several]) -> Labels: ...
+          **options: Unpack[BatchOptions]) -> Labels: ...
 @overload
 def label(image: NDArray[Any], background: float | None = ..., *, return_num: Literal[True],
-          **how: Unpack[Several]) -> tuple[Labels, NDArray[np.int64]]: ...
-@overload  # lists, and arrays of other libraries
+          **options: Unpack[BatchOptions]) -> tuple[Labels, NDArray[np.int64]]: ...
+@overload  # for lists, and for arrays of other libraries
 def label(image: Array, background: float | None = ..., return_num: bool = ..., connectivity: int | None = ..., *,
           threshold: float | Sequence[float] | NDArray[Any] | None = ..., batch: bool = ..., return_table: bool = ...,
           intensity_image: Array | None = ..., out: Array | None = ..., threads: int = ...,
@@ -139,25 +141,25 @@ def label(image: Array, background: float | None = None, return_num: bool = Fals
         raise ValueError("return_table cannot be combined with batch or several thresholds; use regionprops_table on "
                          "each result")
     if device := None if isinstance(image, np.ndarray) else _device_arrays.on_device(image):
-        wants = return_num or return_table
-        call = device, background, connectivity, thresholds, several, batch, out, wants
+        needs_counts = return_num or return_table
+        arguments = device, background, connectivity, thresholds, several, batch, out, needs_counts
         if stream is None:
-            labels, found = label_on_device(*call)
+            labels, counts = label_on_device(*arguments)
         else:
             with _device_arrays.on_stream(device, stream):
-                labels, found = label_on_device(*call)
-        if not wants:
+                labels, counts = label_on_device(*arguments)
+        if not needs_counts:
             return labels
-        outer = device.shape[:batch] + ((len(thresholds),) if several else ())
-        return _results_on_device(device, labels, found, outer, return_num, return_table, intensity_image)
+        leading_axes = device.shape[:batch] + ((len(thresholds),) if several else ())
+        return _results_on_device(device, labels, counts, leading_axes, return_num, return_table, intensity_image)
     values = _arrays.as_numpy(image, "image")
     settings = settings_of(values.shape, batch, connectivity)
     shape = values.shape[1:] if batch else values.shape
-    outer = values.shape[:batch] + ((len(thresholds),) if several else ())
+    leading_axes = values.shape[:batch] + ((len(thresholds),) if several else ())
     counts: Any = 0
     is_blank = out is None and not (batch or thresholds or background) and _is_large_and_blank(values)
-    # np.zeros() takes neither memory nor time until the array is written.
-    array = np.zeros(shape, np.int32) if is_blank else _output_array(out, outer + shape, values)
+    # For a blank image np.zeros() is enough. It needs neither memory nor time until the array is written.
+    array = np.zeros(shape, np.int32) if is_blank else _output_array(out, leading_axes + shape, values)
     if batch:
         counts = [_label(picture, background, thresholds, labels, settings, threads)
                   for picture, labels in zip(values, array)]
@@ -166,7 +168,7 @@ def label(image: Array, background: float | None = None, return_num: bool = Fals
     labels = _arrays.result_of(array, out, image)
     if not return_num and not return_table:
         return labels
-    num: Any = np.array(counts, np.int64).reshape(outer) if outer else counts[0] if thresholds else counts
+    num: Any = np.array(counts, np.int64).reshape(leading_axes) if leading_axes else counts[0] if thresholds else counts
     if not return_table:
         return labels, num
     intensity = values if intensity_image is None else _arrays.as_numpy(intensity_image, "intensity_image")
@@ -174,31 +176,32 @@ def label(image: Array, background: float | None = None, return_num: bool = Fals
     return (labels, num, table) if return_num else (labels, table)
 
 
-def _results_on_device(image: DeviceArray, labels: Array, counts: list[int], outer: tuple[int, ...], return_num: bool,
-                       return_table: bool, intensity_image: Array | None) -> tuple[Any, ...]:
+def _results_on_device(image: DeviceArray, labels: Array, counts: list[int], leading_axes: tuple[int, ...],
+                       return_num: bool, return_table: bool, intensity_image: Array | None) -> tuple[Any, ...]:
     results = [labels]
     if return_num:
-        results.append(np.array(counts, np.int64).reshape(outer) if outer else counts[0])
+        results.append(np.array(counts, np.int64).reshape(leading_axes) if leading_axes else counts[0])
     if return_table:
-        known = image if intensity_image is None else _device_arrays.on_device(intensity_image)
-        intensity = known.host() if known else _arrays.as_numpy(intensity_image, "intensity_image")
+        device_intensity = image if intensity_image is None else _device_arrays.on_device(intensity_image)
+        intensity = (device_intensity.host() if device_intensity
+                     else _arrays.as_numpy(intensity_image, "intensity_image"))
         results.append(table_of(image.wrap(labels).host(), counts[0], intensity))
     return tuple(results)
 
 
 def _output_array(out: Array | None, shape: tuple[int, ...], image: NDArray[Any]) -> NDArray[np.int32]:
-    if out is None and math.prod(shape) >= LARGE:
+    if out is None and math.prod(shape) >= LARGE_SIZE:
         return _core.empty_labels(shape)
     return _arrays.separate_output(out, shape, np.int32, image, "image")
 
 
 def _is_large_and_blank(values: NDArray[Any]) -> bool:
-    return values.size >= LARGE and values.flags.c_contiguous and values.flags.aligned and _core.is_blank(values)
+    return values.size >= LARGE_SIZE and values.flags.c_contiguous and values.flags.aligned and _core.is_blank(values)
 
 
 def _label(image: NDArray[Any], background: float | None, thresholds: tuple[float, ...],
            labels: NDArray[np.int32], settings: Settings, threads: int) -> int | list[int]:
-    """Labels one picture or volume. Returns the number of regions, or a list with the number for each threshold."""
+    """Labels one picture or volume. Returns the number of regions; with thresholds, a list of numbers."""
     image = _arrays.in_rows(image)
     threads = threads_for(image, threads)
     if thresholds:
@@ -208,26 +211,30 @@ def _label(image: NDArray[Any], background: float | None, thresholds: tuple[floa
 
 @functools.lru_cache(maxsize=256)
 def settings_of(shape: tuple[int, ...], batch: bool, connectivity: int | None) -> Settings:
-    """The settings of the algorithm for an image, or for a batch of images."""
+    """Returns the settings of the algorithm for an image, or for a batch of images."""
     expect_shape(shape, "image", *((3, 4) if batch else (2, 3)))
     return [("connectivity", neighbours(shape[bool(batch):], connectivity)), ("output", "none")]
 
 
 @functools.lru_cache(maxsize=256)
 def background_of(value: float | None, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """The background value as a one-element array of the image's type. Empty if the type cannot hold the value."""
+    """Returns the background value as a one-element array of the image's type.
+
+    The array is empty if the type cannot hold the value.
+    """
     value = 0 if value is None else value
     if isinstance(value, float) and math.isnan(value):
         raise ValueError("background is NaN, must be a number")
     if dtype.kind in "iu":
         limits = np.iinfo(dtype)
-        holds = value == int(value) and limits.min <= value <= limits.max if math.isfinite(value) else False
+        is_in_range = value == int(value) and limits.min <= value <= limits.max if math.isfinite(value) else False
     else:
-        holds = dtype.kind == "f" or value in (0, 1)
-    return np.array([value] if holds else [], dtype)
+        is_in_range = dtype.kind == "f" or value in (0, 1)
+    return np.array([value] if is_in_range else [], dtype)
 
 
 def thresholds_of(threshold: float | Sequence[float] | NDArray[Any]) -> tuple[float, ...]:
+    """Returns the argument `threshold` as a tuple of floats."""
     found = np.atleast_1d(np.asarray(threshold, np.float64))
     if found.ndim != 1 or found.size == 0:
         raise ValueError(f"threshold has shape {found.shape}, must be a number or a list of numbers")
@@ -237,71 +244,79 @@ def thresholds_of(threshold: float | Sequence[float] | NDArray[Any]) -> tuple[fl
 
 
 def neighbours(shape: tuple[int, ...], connectivity: int | None) -> str:
-    """The number of neighbours that the algorithm uses, as text."""
+    """Returns the number of neighbours that the algorithm uses, as text."""
     axes = len(shape)
     counts = NEIGHBOURS[axes]
-    steps = axes if connectivity is None else connectivity
-    if steps not in range(1, axes + 1):
+    max_differences = axes if connectivity is None else connectivity
+    if max_differences not in range(1, axes + 1):
         raise ValueError(f"connectivity is {connectivity}, must be 1 to {axes}")
     if axes == 3 and shape[0] == 1:
         counts = (4, 8, 8)  # the algorithm processes a volume with one slice as a picture
-    return str(counts[steps - 1])
+    return str(counts[max_differences - 1])
 
 
-# `label` for arrays on CUDA devices. Everything that follows from arguments and shapes is computed once and cached.
+# The rest of this file implements `label` for arrays on CUDA devices. Everything that follows from the arguments and
+# shapes alone is computed once and cached.
 
 
 class Plan(NamedTuple):
-    """The preparation of a call. Calls that differ only in the values of their arrays share it."""
+    """The prepared work of a call of `label`. Calls that differ only in the contents of their arrays share it."""
 
     work: _core.DeviceLabelling
     prepare: Callable[[DeviceArray], DeviceArray] | None  # converts the image to the array that is labelled
-    leading: int  # number of axes of that array before the axes of a picture or volume
-    shape: tuple[int, ...]  # of the labels
-    kind: Any  # the library's type object for the elements of the labels
-    image_bytes: int  # size of the image, if it is contiguous
-    labels_bytes: int  # size of the labels
+    leading: int  # number of axes of the labelled array before the axes of a picture or volume
+    shape: tuple[int, ...]  # shape of the labels
+    label_type: Any  # the library's type object for the elements of the labels
+    image_bytes: int  # size of the image in bytes, if it is contiguous
+    labels_bytes: int  # size of the labels in bytes
 
 
 def label_on_device(image: DeviceArray, background: float | None, connectivity: int | None,
                     thresholds: tuple[float, ...], several: bool, batch: bool, out: Array | None,
                     counts: bool) -> tuple[Array, list[int]]:
-    """The labels, and the number of regions for each picture and threshold (an empty list without `counts`)."""
+    """Returns the labels and the number of regions for each picture and threshold.
+
+    Without `counts`, the list of these numbers is empty.
+    """
     array, library, device = image.array, image.library, image.device
     plan = _plan_of(library, device, array.dtype, array.shape, batch, background, connectivity, thresholds, several,
                     counts)
     if plan.prepare or not library.can_write or not library.is_packed(array):
         labels = _device_arrays.separate_output(out, plan.shape, INT32, image, "image")
         return (plan.prepare(image) if plan.prepare else image).run_labelling(plan.work, plan.leading, labels)
-    # The common case. It adds little to the time that the library itself needs.
-    first = library.address(array)
+    # This is the common case. It adds little to the time that the library itself needs.
+    image_address = library.address(array)
     if out is None:
         labels = library.empty(plan.shape, INT32, array)
-        address = library.address(labels)
+        labels_address = library.address(labels)
     else:
         labels = out
-        address = _address_of(out, first, plan, image)
-    return labels, plan.work.run(first, (), address, library.stream(device))
+        labels_address = _address_of(out, image_address, plan, image)
+    return labels, plan.work.run(image_address, (), labels_address, library.stream(device))
 
 
-def _address_of(out: Array, first: int, plan: Plan, image: DeviceArray) -> int:
-    """The address of `out`. The image is contiguous, begins at `first` and must not overlap `out`."""
+def _address_of(out: Array, image_address: int, plan: Plan, image: DeviceArray) -> int:
+    """Returns the address of `out`.
+
+    The image is contiguous and begins at `image_address`. `out` must not overlap it.
+    """
     library = image.library
-    if (out.__class__ is image.array.__class__ and out.dtype == plan.kind and out.shape == plan.shape
+    if (out.__class__ is image.array.__class__ and out.dtype == plan.label_type and out.shape == plan.shape
             and library.device_of(out) == image.device and library.is_packed(out)):
         begin = library.address(out)
-        if begin >= first + plan.image_bytes or first >= begin + plan.labels_bytes:
+        if begin >= image_address + plan.image_bytes or image_address >= begin + plan.labels_bytes:
             return begin
     return library.address(_device_arrays.separate_output(out, plan.shape, INT32, image, "image"))
 
 
 @functools.lru_cache(maxsize=256)
-def _plan_of(library: Library, device: int, kind: Any, shape: tuple[int, ...], batch: bool, background: float | None,
+def _plan_of(library: Library, device: int, image_type: Any, shape: tuple[int, ...], batch: bool,
+             background: float | None,
              connectivity: int | None, thresholds: tuple[float, ...], several: bool, counts: bool) -> Plan:
-    """Makes a Plan. `kind` is the library's type object for the elements of the image."""
+    """Makes a Plan. `image_type` is the library's type object for the elements of the image."""
     shape, leading = tuple(shape), int(batch)
     settings = settings_of(shape, batch, connectivity)
-    dtype = library.dtype_of(kind)
+    dtype = library.dtype_of(image_type)
     expect_type(dtype, "image")
     label_shape = shape[:leading] + ((len(thresholds),) if several else ()) + shape[leading:]
     work_shape, bits, background_value = shape, 8 * dtype.itemsize, None
@@ -331,7 +346,10 @@ atexit.register(_plan_of.cache_clear)  # releases the objects before the compile
 
 
 def _reached(image: DeviceArray, thresholds: tuple[float, ...], axis: int | None) -> DeviceArray:
-    """True where the image is at least the threshold. `axis` is the new axis for several thresholds, else None."""
+    """Returns an array that is True where the image is at least the threshold.
+
+    For several thresholds, `axis` is the additional axis of the result; else it is None.
+    """
     reached = [image.library.reaches(image, number) for number in thresholds]
     return image.wrap(reached[0] if axis is None else image.library.ops.stack(reached, axis))
 

@@ -1,4 +1,4 @@
-"""Cleaning of masks: remove_small_objects, remove_small_holes and fill_holes."""
+"""Cleaning of masks: the functions remove_small_objects, remove_small_holes and fill_holes."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from ._device_arrays import DeviceArray
 from .labelling import neighbours
 
 BOOL = np.dtype(np.bool_)
-# Number of neighbours of the foreground, by the number of neighbours of its holes.
-DUAL = {"4": "8", "8": "4", "6": "26", "26": "6"}
+# [number of neighbours in the holes] The number of neighbours in the foreground around them, both as text.
+DUAL_NEIGHBOURS = {"4": "8", "8": "4", "6": "26", "26": "6"}
 
 
 def remove_small_objects(ar: Array, max_size: int = 64, connectivity: int = 1, *, out: Array | None = None,
@@ -47,10 +47,10 @@ def remove_small_objects(ar: Array, max_size: int = 64, connectivity: int = 1, *
         As for `label`; also if `max_size` is negative.
     """
     if device := _device_arrays.on_device(ar):
-        return _large_on_device(device, max_size, connectivity, out, stream, of_holes=False)
+        return _large_regions_on_device(device, max_size, connectivity, out, stream, of_holes=False)
     mask = _mask(ar)
     output = _arrays.separate_output(out, mask.shape, np.bool_, mask, "ar")
-    _keep_large(mask, max_size, connectivity, output, threads)
+    _keep_large_regions(mask, max_size, connectivity, output, threads)
     return _arrays.result_of(output, out, ar)
 
 
@@ -62,10 +62,10 @@ def remove_small_holes(ar: Array, max_size: int = 64, connectivity: int = 1, *, 
     `remove_small_objects`, but `max_size` and `connectivity` apply to the background.
     """
     if device := _device_arrays.on_device(ar):
-        return _large_on_device(device, max_size, connectivity, out, stream, of_holes=True)
+        return _large_regions_on_device(device, max_size, connectivity, out, stream, of_holes=True)
     mask = _mask(ar)
     output = _arrays.output_array(out, mask.shape, np.bool_)
-    _keep_large(~mask, max_size, connectivity, output, threads)
+    _keep_large_regions(~mask, max_size, connectivity, output, threads)
     np.logical_not(output, out=output)
     return _arrays.result_of(output, out, ar)
 
@@ -106,11 +106,11 @@ def fill_holes(ar: Array, connectivity: int = 1, *, out: Array | None = None, th
     return _arrays.result_of(output, out, ar)
 
 
-def _large_on_device(mask: DeviceArray, max_size: int, connectivity: int, out: Array | None, stream: Any,
+def _large_regions_on_device(mask: DeviceArray, max_size: int, connectivity: int, out: Array | None, stream: Any,
                      of_holes: bool) -> Array:
     _expect_mask(mask)
     settings = [("connectivity", neighbours(mask.shape, connectivity)), ("output", "none"),
-                _min_area(max_size, mask.size)]
+                _min_area_setting(max_size, mask.size)]
     with _device_arrays.on_stream(mask, stream):
         large = _labelled(mask.wrap(~mask.array) if of_holes else mask, settings)
         library = mask.library
@@ -123,11 +123,11 @@ def _large_on_device(mask: DeviceArray, max_size: int, connectivity: int, out: A
 
 def _filled_on_device(mask: DeviceArray, connectivity: int, out: Array | None, stream: Any) -> Array:
     _expect_mask(mask)
-    holes = neighbours(mask.shape, connectivity)
-    # The algorithm fills holes with the connectivity that is dual to the connectivity of the foreground.
-    if holes not in DUAL:
+    hole_neighbours = neighbours(mask.shape, connectivity)
+    # The algorithm takes the connectivity of the foreground and uses the dual connectivity for the holes.
+    if hole_neighbours not in DUAL_NEIGHBOURS:
         raise ValueError(f"connectivity is {connectivity}, must be 1 or {mask.ndim} for a mask on a CUDA device")
-    settings = [("connectivity", DUAL[holes]), ("output", "none"), ("fill-holes", str(mask.size))]
+    settings = [("connectivity", DUAL_NEIGHBOURS[hole_neighbours]), ("output", "none"), ("fill-holes", str(mask.size))]
     with _device_arrays.on_stream(mask, stream):
         # A volume with one slice has no holes.
         filled = mask.array if mask.ndim == 3 and mask.shape[0] == 1 else _labelled(mask, settings)
@@ -153,14 +153,15 @@ def _mask(array: Array) -> NDArray[np.bool_]:
     return mask
 
 
-def _min_area(max_size: int, size: int) -> tuple[str, str]:
+def _min_area_setting(max_size: int, size: int) -> tuple[str, str]:
+    """Returns the setting that removes regions of up to `max_size` elements from a mask with `size` elements."""
     if operator.index(max_size) < 0:
         raise ValueError(f"max_size is {max_size}, must be at least 0")
     return "min-area", str(min(max_size, size) + 1)
 
 
-def _keep_large(mask: NDArray[np.bool_], max_size: int, connectivity: int, output: NDArray[np.bool_],
+def _keep_large_regions(mask: NDArray[np.bool_], max_size: int, connectivity: int, output: NDArray[np.bool_],
                 threads: int) -> None:
     settings = [("connectivity", neighbours(mask.shape, connectivity)), ("output", "mask"),
-                _min_area(max_size, mask.size)]
+                _min_area_setting(max_size, mask.size)]
     _core.select(_arrays.in_rows(mask), output, settings, threads_for(mask, threads))

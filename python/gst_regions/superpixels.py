@@ -1,4 +1,4 @@
-"""Superpixels: slic."""
+"""Superpixels: the function slic."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .tables import table_of
 
 
 class Options(TypedDict, total=False):
-    """Arguments of `slic` that do not change the number of results."""
+    """Keyword arguments of `slic` that do not change the type of the result."""
 
     convert2lab: bool
     min_size_factor: float
@@ -28,20 +28,20 @@ Labels = NDArray[np.int32]
 @overload
 def slic(image: NDArray[np.uint8], n_segments: int = ..., compactness: float = ..., max_num_iter: int = ..., *,
          return_table: Literal[False] = ..., return_adjacency: Literal[False] = ...,
-         **how: Unpack[Options]) -> Labels: ...
+         **options: Unpack[Options]) -> Labels: ...
 @overload
 def slic(image: NDArray[np.uint8], n_segments: int = ..., compactness: float = ..., max_num_iter: int = ..., *,
          return_table: Literal[True], return_adjacency: Literal[False] = ...,
-         **how: Unpack[Options]) -> tuple[Labels, NDArray[Any]]: ...
+         **options: Unpack[Options]) -> tuple[Labels, NDArray[Any]]: ...
 @overload
 def slic(image: NDArray[np.uint8], n_segments: int = ..., compactness: float = ..., max_num_iter: int = ..., *,
          return_table: Literal[False] = ..., return_adjacency: Literal[True],
-         **how: Unpack[Options]) -> tuple[Labels, NDArray[np.int32]]: ...
+         **options: Unpack[Options]) -> tuple[Labels, NDArray[np.int32]]: ...
 @overload
 def slic(image: NDArray[np.uint8], n_segments: int = ..., compactness: float = ..., max_num_iter: int = ..., *,
          return_table: Literal[True], return_adjacency: Literal[True],
-         **how: Unpack[Options]) -> tuple[Labels, NDArray[Any], NDArray[np.int32]]: ...
-@overload  # lists, and arrays of other libraries
+         **options: Unpack[Options]) -> tuple[Labels, NDArray[Any], NDArray[np.int32]]: ...
+@overload  # for lists, and for arrays of other libraries
 def slic(image: Array, n_segments: int = ..., compactness: float = ..., max_num_iter: int = ..., *,
          convert2lab: bool = ..., min_size_factor: float = ..., slic_zero: bool = ..., return_table: bool = ...,
          return_adjacency: bool = ..., out: Array | None = ..., threads: int = ..., stream: Any = ...) -> Any: ...
@@ -107,20 +107,20 @@ def slic(image: Array, n_segments: int = 100, compactness: float = 10.0, max_num
                 ("iterations", str(max_num_iter)), ("color-space", "lab" if convert2lab else "rgb"),
                 ("min-size", repr(float(min_size_factor))), ("variant", "slico" if slic_zero else "slic"),
                 ("output", "none")]
-    wants_count = return_table or return_adjacency
+    needs_count = return_table or return_adjacency
     if device:
         with _device_arrays.on_stream(device, stream):
             labels = _device_arrays.separate_output(out, pixels.shape[:2], np.dtype(np.int32), device, "image")
             target = device.target()
             count = _core.slic(device.packed().capsule(target), device.library.capsule(labels, target), settings,
-                               wants_count, target)
+                               needs_count, target)
             results = [device.library.finished(labels, target) if out is None else out]
-        if wants_count:
+        if needs_count:
             host_labels, pixels = device.wrap(results[0]).host(), device.host()
     else:
         host_labels = _arrays.output_array(out, pixels.shape[:2], np.int32)
         target = (threads_for(host_labels, threads), *_arrays.CPU_TARGET)
-        count = _core.slic(pixels, host_labels, settings, wants_count, target)
+        count = _core.slic(pixels, host_labels, settings, needs_count, target)
         results = [_arrays.result_of(host_labels, out, image)]
     if return_table:
         results.append(table_of(host_labels, count, pixels))

@@ -1,4 +1,4 @@
-"""Tables of regions: regionprops_table."""
+"""Tables of regions: the function regionprops_table."""
 
 from __future__ import annotations
 
@@ -44,22 +44,22 @@ def regionprops_table(label_image: Array, intensity_image: Array | None = None) 
     if labels.min() < 0:
         raise ValueError(f"label_image has the negative label {labels.min()}, must have labels of at least 0")
     max_label = int(labels.max())
-    names = None
+    original_labels = None
     if max_label > labels.size:  # avoids a temporary table with more rows than the image has elements
-        names, numbers = np.unique(labels, return_inverse=True)
-        first = int(names[0] != 0)
-        labels, names = numbers.reshape(labels.shape) + first, names[1 - first:]
-        max_label = len(names)
+        original_labels, numbers = np.unique(labels, return_inverse=True)
+        first = int(original_labels[0] != 0)  # the new number of the lowest label; 0 is background
+        labels, original_labels = numbers.reshape(labels.shape) + first, original_labels[1 - first:]
+        max_label = len(original_labels)
     intensity = None if intensity_image is None else _arrays.as_numpy(intensity_image, "intensity_image")
     table = table_of(np.ascontiguousarray(labels, np.int32), max_label, intensity)
-    if names is not None:
-        table["label"] = names[table["label"] - 1]
+    if original_labels is not None:
+        table["label"] = original_labels[table["label"] - 1]
     return table
 
 
 def table_of(labels: NDArray[np.int32], max_label: int, intensity: NDArray[Any] | None) -> NDArray[Any]:
-    """The table of the labels from 1 to `max_label` that occur in `labels`."""
-    extents = np.zeros((max_label, 10), np.int64)  # area; begin, end and sum along z, y, x
+    """Returns the table of the labels from 1 to `max_label` that occur in `labels`."""
+    extents = np.zeros((max_label, 10), np.int64)  # columns: area; begin, end and sum along z, y, x
     _core.measure(labels, extents)
     present = extents[:, 0] > 0
     area = extents[present, 0]
@@ -79,6 +79,7 @@ def table_of(labels: NDArray[np.int32], max_label: int, intensity: NDArray[Any] 
 
 def _means(labels: NDArray[np.int32], max_label: int, intensity: NDArray[Any], present: NDArray[np.bool_],
            area: NDArray[np.int64]) -> dict[str, NDArray[np.float64]]:
+    """Returns the columns with the mean intensity of each label that is present."""
     has_channels = intensity.ndim == labels.ndim + 1
     if intensity.shape[:labels.ndim] != labels.shape or intensity.ndim > labels.ndim + 1:
         raise ValueError(f"intensity_image has shape {intensity.shape}, must have {labels.shape}, the shape of the labels, "

@@ -1,4 +1,4 @@
-"""Tracking of regions in videos: Tracker."""
+"""Tracking of regions in videos: the class Tracker."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 
 from . import _arrays, _core, _device_arrays
 from ._arrays import Array, max_threads
-from ._parameters import Parameters, Value, described
+from ._parameters import Parameters, Value, documents_parameters
 from .tables import table_of
 
-CHANGES = ("births", "deaths", "splits", "merges", "lost")
+CHANGE_NAMES = ("births", "deaths", "splits", "merges", "lost")
 
 
-@described(_core.tracker_fields())
+@documents_parameters(_core.tracker_fields())
 class Tracker(Parameters):
     """Labels the connected regions of each picture and tracks them from picture to picture.
 
@@ -41,12 +41,12 @@ class Tracker(Parameters):
         A value is outside its range.
     """
 
-    _words = _core.tracker_fields()
+    _fields = _core.tracker_fields()
 
     def __init__(self, *, threads: int = 0, **parameters: Value) -> None:
         self._threads = max_threads(threads)
-        self._stream = _core.Tracker()
-        self.changes = dict.fromkeys(CHANGES, 0)
+        self._algorithm = _core.Tracker()
+        self.changes = dict.fromkeys(CHANGE_NAMES, 0)
         self.set(**parameters)
 
     def apply(self, image: Array, out: Array | None = None, *, stream: Any = None) -> tuple[Array, NDArray[Any]]:
@@ -83,27 +83,27 @@ class Tracker(Parameters):
                 return self._apply_on_device(device, out)
         values = _arrays.as_numpy(image, "image")
         pixels = values.view(np.uint8) * np.uint8(255) if values.dtype == np.bool_ else values
-        pixels = _arrays.as_picture(pixels, "image", kinds=(np.uint8, np.uint16) if values.ndim == 2 else (np.uint8,))
+        pixels = _arrays.as_picture(pixels, "image", types=(np.uint8, np.uint16) if values.ndim == 2 else (np.uint8,))
         labels = _arrays.separate_output(out, pixels.shape[:2], np.int32, values, "image")
-        tracking = self._stream.apply(pixels, labels, (self._threads, *_arrays.CPU_TARGET))
+        tracking = self._algorithm.apply(pixels, labels, (self._threads, *_arrays.CPU_TARGET))
         return _arrays.result_of(labels, out, image), self._table(tracking, labels, values)
 
     def _apply_on_device(self, image: _device_arrays.DeviceArray, out: Array | None) -> tuple[Array, NDArray[Any]]:
         pixels = image
         if image.dtype == np.bool_:
             pixels = image.wrap(image.library.cast(image.array, np.dtype(np.uint8)) * 255)
-        _arrays.expect_picture(pixels, "image", kinds=(np.uint8, np.uint16) if image.ndim == 2 else (np.uint8,))
+        _arrays.expect_picture(pixels, "image", types=(np.uint8, np.uint16) if image.ndim == 2 else (np.uint8,))
         device_labels = _device_arrays.separate_output(out, image.shape[:2], np.dtype(np.int32), image, "image")
         target = image.target()
-        capsule = image.library.capsule(device_labels, target)
-        tracking = self._stream.apply(pixels.packed().capsule(target), capsule, target)
+        output_capsule = image.library.capsule(device_labels, target)
+        tracking = self._algorithm.apply(pixels.packed().capsule(target), output_capsule, target)
         labels = image.library.finished(device_labels, target) if out is None else out
         return labels, self._table(tracking, image.wrap(labels).host(), image.host())
 
     def _table(self, tracking: tuple[int, list[int], list[int]], labels: NDArray[np.int32],
                values: NDArray[Any]) -> NDArray[Any]:
         count, tracks, changes = tracking
-        self.changes = dict(zip(CHANGES, changes))
+        self.changes = dict(zip(CHANGE_NAMES, changes))
         measured = table_of(labels, count, values)
         names = measured.dtype.names or ()
         other_columns = [(name, measured.dtype[name]) for name in names[1:]]
