@@ -6,7 +6,6 @@
 // parent.
 #include "gpu/cclabel/first_pixels.hpp"
 #include "gpu/cclabel/volume/band_adjacency.hpp"
-#include "gpu/cclabel/volume/component_forest.hpp"
 #include "gpu/primitives/warp.hpp"
 
 namespace regions::volume {

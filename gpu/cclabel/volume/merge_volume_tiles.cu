@@ -6,7 +6,6 @@
 // of components, and merges the remaining pairs.
 #include "gpu/cclabel/first_pixels.hpp"
 #include "gpu/cclabel/volume/band_adjacency.hpp"
-#include "gpu/cclabel/volume/component_forest.hpp"
 #include "gpu/primitives/warp.hpp"
 
 namespace regions::volume {
@@ -402,8 +401,8 @@ struct CountChanges {
 template <class Block>
 __device__ void merge(const Volume& v, uint64_t pair, bool is_needed,
                       CountChanges<Block>& changes) {
-  const ForestEntry former_root =
-      unite(v.forest, static_cast<uint32_t>(pair >> 32), static_cast<uint32_t>(pair), is_needed);
+  const ForestEntry former_root = unite<LinkRule::larger_root>(
+      v.forest, static_cast<uint32_t>(pair >> 32), static_cast<uint32_t>(pair), is_needed);
   if (former_root == kNoEntry) return;
   const uint32_t id = id_of_entry(former_root);
   // Each thread clears a different bit, so the order of the atomics does not matter.

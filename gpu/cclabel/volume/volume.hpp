@@ -54,7 +54,7 @@
 //
 // The components of a tile are also numbered, in arbitrary order. These numbers fit into 16 bits.
 // Each node stores the number of its component. The number plus the index of the tile's first entry
-// is the index of the component's entry in the forest (component_forest.hpp). Each tile has as many
+// is the index of the component's entry in the forest (ForestEntry). Each tile has as many
 // entries as it can have nodes.
 #pragma once
 
@@ -62,7 +62,6 @@
 #include "gpu/cclabel/device_records.hpp"
 #include "gpu/cclabel/first_pixels.hpp"
 #include "gpu/cclabel/label_input.hpp"
-#include "gpu/cclabel/volume/component_forest.hpp"
 #include "gpu/primitives/integer_math.hpp"
 #include "gpu/primitives/union_find.hpp"
 #include "gpu/primitives/warp.hpp"
@@ -98,6 +97,13 @@ struct TileShape {
 };
 using CubeTile = TileShape<16, 16>;  // tiles of volumes
 using FlatTile = TileShape<256, 1>;  // tiles of images
+
+// An entry of the forest of union-find that merges components of tiles into regions: the id of the
+// parent's first voxel in the upper 32 bits, and the index of the parent's entry in the lower ones.
+// Comparing two entries compares their ids, so that the smaller id becomes the parent. Entries of
+// neighbours are close in memory. Each step towards the root costs one read, and a thread that has
+// found a root also has the id of the region's first voxel. The entry of a root is its own.
+using ForestEntry = unsigned long long;
 
 // The nodes of one word of a band.
 struct alignas(8) WordNodes {
@@ -241,6 +247,17 @@ void write_mask(const Volume& volume, const Frame& out, cudaStream_t stream);
 void write_colors(const Volume& volume, const Frame& out, cudaStream_t stream);
 
 #ifdef __CUDACC__
+
+__device__ inline ForestEntry make_entry(uint32_t id, uint32_t index) {
+  return static_cast<ForestEntry>(id) << 32 | index;
+}
+__device__ inline uint32_t id_of_entry(ForestEntry entry) {
+  return static_cast<uint32_t>(entry >> 32);
+}
+__device__ inline uint32_t index_of_entry(ForestEntry entry) {
+  return static_cast<uint32_t>(entry);
+}
+inline constexpr ForestEntry kNoEntry = ~0ull;
 
 // Returns a mask of the bits of word w of a row that are inside the volume.
 __device__ inline uint32_t valid_bits(const Volume& v, int w) {

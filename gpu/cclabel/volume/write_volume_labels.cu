@@ -6,7 +6,6 @@
 
 #include "gpu/cclabel/first_pixels.hpp"
 #include "gpu/cclabel/pixel_writers.hpp"
-#include "gpu/cclabel/volume/component_forest.hpp"
 #include "gpu/cclabel/volume/volume.hpp"
 #include "gpu/primitives/warp.hpp"
 
