@@ -7,6 +7,11 @@
 
 #ifdef __CUDACC__
 
+#include <cooperative_groups.h>
+#include <cooperative_groups/reduce.h>
+
+#include <cub/warp/warp_scan.cuh>
+
 namespace regions {
 
 // Mask of all 32 lanes of a warp.
@@ -22,52 +27,32 @@ __device__ inline uint32_t bits_below(int b) { return (1u << b) - 1; }
 
 // ---- reductions and prefix sums (every thread gets the result)
 
-template <class Combine>
-__device__ inline uint32_t warp_reduce(uint32_t value, Combine combine) {
-  for (int step = 16; step > 0; step /= 2) {
-    value = combine(value, __shfl_xor_sync(kAllLanes, value, step));
-  }
-  return value;
+// Combines the values of all lanes.
+template <class T, class Combine>
+__device__ inline T warp_reduce(T value, Combine combine) {
+  namespace cg = cooperative_groups;
+  return cg::reduce(cg::tiled_partition<32>(cg::this_thread_block()), value, combine);
 }
-
 __device__ inline uint32_t warp_sum(uint32_t value) {
-#if __CUDA_ARCH__ >= 800
-  return __reduce_add_sync(kAllLanes, value);
-#else
-  return warp_reduce(value, [](uint32_t a, uint32_t b) { return a + b; });
-#endif
+  return warp_reduce(value, cooperative_groups::plus<uint32_t>());
 }
-
 __device__ inline long long warp_sum64(long long value) {
-#pragma unroll
-  for (int step = 16; step > 0; step /= 2) value += __shfl_xor_sync(kAllLanes, value, step);
-  return value;
+  return warp_reduce(value, cooperative_groups::plus<long long>());
 }
-
 __device__ inline uint32_t warp_min(uint32_t value) {
-#if __CUDA_ARCH__ >= 800
-  return __reduce_min_sync(kAllLanes, value);
-#else
-  return warp_reduce(value, [](uint32_t a, uint32_t b) { return a < b ? a : b; });
-#endif
+  return warp_reduce(value, cooperative_groups::less<uint32_t>());
 }
-
 __device__ inline uint32_t warp_max(uint32_t value) {
-#if __CUDA_ARCH__ >= 800
-  return __reduce_max_sync(kAllLanes, value);
-#else
-  return warp_reduce(value, [](uint32_t a, uint32_t b) { return a > b ? a : b; });
-#endif
+  return warp_reduce(value, cooperative_groups::greater<uint32_t>());
 }
 
 // Returns the sum of `value` over all lanes from lane 0 to the calling lane.
 __device__ inline uint32_t warp_inclusive_sum(uint32_t value) {
-  const int lane = static_cast<int>(threadIdx.x % 32);
-  for (int step = 1; step < 32; step *= 2) {
-    const uint32_t other = __shfl_up_sync(kAllLanes, value, step);
-    if (lane >= step) value += other;
-  }
-  return value;
+  using Scan = cub::WarpScan<uint32_t>;
+  typename Scan::TempStorage storage;  // empty, because the scan uses shuffles only
+  uint32_t sum;
+  Scan(storage).InclusiveSum(value, sum);
+  return sum;
 }
 
 // Returns the sum of `value` over all threads of the block with a lower index. Sets `total` to the
