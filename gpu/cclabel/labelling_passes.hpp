@@ -163,7 +163,7 @@ bool fits_small_image(Size size);
 
 // The outputs of label_small_image().
 struct SmallImageOutputs {
-  LabelMap labels;    // always written
+  LabelMap labels;    // label map, always written
   Records records;    // scratch memory for records; if empty, only labels are written
   RegionTable table;  // receives the records, unless `records` is empty
 };

@@ -93,7 +93,7 @@ __device__ void add_column_runs(const ColumnRun& column, uint32_t key, int x, in
 // A pixel that is loaded in advance.
 struct Pixel {
   uint32_t label = 0;      // 0: background, or outside the image
-  uint32_t value[3] = {};  // per channel, valid if label is not 0
+  uint32_t value[3] = {};  // sample of each channel, valid if label is not 0
 
   __device__ void load(const ConstLabelMap& labels, int x, int y, int end) {
     label = x < labels.width && y < end ? labels(x, y) : 0;
