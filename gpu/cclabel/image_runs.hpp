@@ -334,7 +334,7 @@ class ForegroundAdjacency {
   // Returns a bit for each run start in the word: set if the gap to its left is covered by the row
   // below. All other bits are arbitrary.
   __device__ uint32_t covered_gaps(int w) const {
-    if (w >= Shape::all_words - Shape::words) return 0;  // there is no row below
+    if (w >= Shape::all_words - Shape::words) return 0;  // the last row has no row below
     const uint32_t covered = ~Gaps(runs_, w, carry_into(w)).sum;
     return kReach > 0 ? covered : covered & runs_.foreground[w + Shape::words];
   }

@@ -16,7 +16,7 @@
 //    '- other images                    the passes below, on the buffers of ImageTiles
 //
 // Terms:
-//   tile              a rectangle of pixels that one thread block processes
+//   tile              a rectangle of pixels; a thread block processes one tile
 //   run               consecutive linked pixels of one row of a tile
 //   component         connected runs of one tile
 //   border component  a component that touches another tile

@@ -111,8 +111,8 @@ __device__ void for_each_bit_word(const Strip<Shape>& shared, F f) {
   for (int w = static_cast<int>(threadIdx.x / 32); w < words; w += Shape::threads / 32) f(w);
 }
 
-// Sets the parent of each run to its root, as a node of the forest of all strips, and fills
-// `roots`. A barrier must follow before other threads read `parent`.
+// Sets the parent of each run to its root, expressed as a node of the forest of all strips, and
+// fills `roots`. A barrier must follow before other threads read `parent`.
 template <class Shape>
 __device__ void build_forest(Strip<Shape>& shared, uint32_t strip) {
   const int lane = static_cast<int>(threadIdx.x % 32);
