@@ -292,12 +292,12 @@ class CcLabelCuda final : public CcLabel {
   Setup setup_;
   Workspace memory_;                   // owns the device memory of buffers_
   std::vector<ImageBuffers> buffers_;  // [slots] buffers for images, one per in-flight frame
-  std::unique_ptr<VolumeLabeller> volume_labeller_;  // not null if needs_volume_labeller()
-  std::unique_ptr<CcLabel> propagation_;             // not null for propagation and sweep
-  std::vector<RunLengths> run_lengths_;              // [slots], empty unless runs are requested
-  Method method_ = Method::automatic;                // from prepare()
-  bool is_binary_ = true;                            // from prepare()
-  bool fits_small_image_ = false;  // label_small_image() supports images of this size
+  std::unique_ptr<VolumeLabeller> volume_labeller_;  // null unless needs_volume_labeller()
+  std::unique_ptr<CcLabel> propagation_;  // null unless the method is propagation or sweep
+  std::vector<RunLengths> run_lengths_;   // [slots], empty unless runs are requested
+  Method method_ = Method::automatic;     // set by prepare()
+  bool is_binary_ = true;                 // set by prepare()
+  bool fits_small_image_ = false;         // label_small_image() supports images of this size
   tracking::Tracker tracker_;
 };
 

@@ -60,7 +60,7 @@ __device__ inline Region initial_record(uint32_t label, int first_x,
 struct VoxelSums {
   uint32_t area = 0;
   int left = 0, right = 0, y = 0, z = 0;
-  uint32_t value[3] = {};  // per channel; no overflow: at most 32 voxels of 16 bits
+  uint32_t value[3] = {};  // sum per channel; cannot overflow: at most 32 voxels of 16 bits
 };
 
 // Adds the sums of all lanes with `takes_part` to one record. The whole warp must call this
@@ -105,7 +105,7 @@ inline constexpr int kMinLanesPerSum = 4;
 struct PixelSums {
   uint64_t area, x, y;
   int left, right, bottom;
-  uint32_t value[3];  // per channel
+  uint32_t value[3];  // sum of the samples of each channel
 };
 
 // Adds the sums to a record, to which other threads may add at the same time. The order of the

@@ -9,7 +9,7 @@
 namespace regions::cclabel {
 namespace {
 
-// Returns `tiles` with the sizes for an image of this size and tiles of shape Shape.
+// Returns `tiles` with the sizes for an image of this size and tiles of this shape.
 template <class Shape>
 ImageTiles divide(ImageTiles tiles, Size size) {
   tiles.size = size;

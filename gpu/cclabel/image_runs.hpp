@@ -249,7 +249,7 @@ class ForegroundAdjacency {
  public:
   using Tile = Shape;
   using Shared = RunsToMerge<Shape>;
-  static constexpr int min_blocks = Shape::min_blocks;  // per multiprocessor
+  static constexpr int min_blocks = Shape::min_blocks;  // resident blocks per multiprocessor
 
   __device__ ForegroundAdjacency(TileRuns<Shape>& runs, Shared& to_merge)
       : runs_(runs), to_merge_(to_merge) {}
@@ -334,7 +334,7 @@ class ForegroundAdjacency {
   // Returns a bit for each run start in the word: set if the gap to its left is covered by the row
   // below. All other bits are arbitrary.
   __device__ uint32_t covered_gaps(int w) const {
-    if (w >= Shape::all_words - Shape::words) return 0;  // the last row
+    if (w >= Shape::all_words - Shape::words) return 0;  // the last row has no row below
     const uint32_t covered = ~Gaps(runs_, w, carry_into(w)).sum;
     return kReach > 0 ? covered : covered & runs_.foreground[w + Shape::words];
   }
@@ -365,7 +365,7 @@ __device__ void merge_runs(TileRuns<Shape>& runs, uint32_t (&warp_sums)[Shape::t
                            uint32_t* parent, const Adjacency& adjacency) {
   const MarkedCounts marked = number_runs(runs, warp_sums, adjacency.marked_starts());
   adjacency.link_to_first_neighbour(parent, marked);
-  __syncthreads();  // every run has a parent
+  __syncthreads();  // each run has a parent
   // Three steps of pointer jumping shorten a path of up to eight links to one link. This is short
   // enough for merge_remaining().
   runs.for_each([&](int r, bool exists) { flatten<3>(parent, static_cast<uint32_t>(r), exists); });

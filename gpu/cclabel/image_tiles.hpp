@@ -63,7 +63,7 @@ struct TileCounts {
 // The sizes of an image's tiles, and the device buffers for one in-flight image. Copied to kernels
 // by value.
 struct ImageTiles {
-  Size size;            // of the image, in pixels
+  Size size;            // size of the image, in pixels
   int tile_columns;     // number of tiles side by side
   int tile_rows;        // number of tiles one below another
   int tile_width;       // pixels, equals 1 << tile_width_bits
@@ -116,9 +116,9 @@ struct ImageTiles {
 
 // The position of a tile in the image.
 struct TilePosition {
-  int column, row;  // of the tile, counted in tiles
-  int tile_index;   // counted row by row
-  int x, y;         // of the tile's first pixel in the image
+  int column, row;  // position of the tile, counted in tiles
+  int tile_index;   // index of the tile, counted row by row
+  int x, y;         // position of the tile's first pixel in the image
 
   // Returns the id of a pixel of the tile, from its index in the tile (y * tile_width + x).
   __device__ uint32_t id(const ImageTiles& tiles, int index_in_tile) const {
@@ -205,7 +205,8 @@ __device__ void for_each_run_word(const ImageTiles& tiles, const TilePosition& p
                                   Visit visit) {
   constexpr int kWarps = threads / 32;
   const int words = tiles.tile_width / 32, warp = static_cast<int>(threadIdx.x / 32);
-  const int rows = tiles.tile_height * words / kWarps;  // at most 32; tile shapes divide evenly
+  // Rows per warp: at most 32, and always a whole number.
+  const int rows = tiles.tile_height * words / kWarps;
   const int column = warp % words, first = warp / words * rows;
   const int lane_row = first + static_cast<int>(threadIdx.x % 32);
   RunWord loaded = {};

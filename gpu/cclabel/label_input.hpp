@@ -15,7 +15,7 @@ struct LabelInput {
   ConstFrame frame;
   Criterion criterion = Criterion::binary;
   ComparedValue compared = ComparedValue::value;
-  int level = 0;            // from foreground_level() or difference_level()
+  int level = 0;            // result of foreground_level() or difference_level()
   bool complement = false;  // true: label the background instead of the foreground
   // [height][bits_stride] one bit per pixel, for ComparedValue::bits.
   const uint32_t* bits = nullptr;
@@ -99,7 +99,8 @@ class ByteLinks {
   // Returns the channels of a pixel, one per byte. The order of the channels does not matter.
   __device__ uint32_t color(int x, int y) const {
     const std::byte* at = addresses_.at(x, y);
-    if (are_words_) return *reinterpret_cast<const uint32_t*>(at) & 0xffffffu;  // without alpha
+    if (are_words_)
+      return *reinterpret_cast<const uint32_t*>(at) & 0xffffffu;  // clears the alpha byte
     const auto* p = reinterpret_cast<const uint8_t*>(at);
     if (addresses_.channels == 1) return p[0];
     return p[0] | static_cast<uint32_t>(p[1]) << 8 | static_cast<uint32_t>(p[2]) << 16;

@@ -35,7 +35,7 @@ class LinkRows {
   }
   __device__ uint32_t color(uint32_t loaded) const {
     if constexpr (packing == PixelPacking::triples) {
-      const int first = static_cast<int>(threadIdx.x % 32) * 3;  // byte offset
+      const int first = static_cast<int>(threadIdx.x % 32) * 3;  // offset of the pixel in bytes
       const uint32_t low = __shfl_sync(kAllLanes, loaded, first / 4);
       const uint32_t high = __shfl_sync(kAllLanes, loaded, first / 4 + 1);
       loaded = __funnelshift_r(low, high, first % 4 * 8);
@@ -178,7 +178,7 @@ class LinkAdjacency {
   template <class Rows>
   __device__ void read_rows(const Rows& rows, const Links& links, int x, int y) {
     constexpr int kRows = Shape::rows / (Shape::threads / 32),
-                  kWords = kRows * Shape::words;  // per warp
+                  kWords = kRows * Shape::words;  // rows and words that a warp reads
     static_assert(kWords <= 32);
     const int lane = static_cast<int>(threadIdx.x % 32);
     const int first = static_cast<int>(threadIdx.x / 32) * kRows;
@@ -257,7 +257,8 @@ struct TileForest {
   using Shape = typename Adjacency::Tile;
   TileRuns<Shape> runs;
   typename Adjacency::Shared adjacency;
-  uint32_t parent[Shape::max_runs];      // by run; a root is the first run of its component
+  // [run] union-find forest; a root is the first run of its component.
+  uint32_t parent[Shape::max_runs];
   uint32_t roots[Shape::max_runs / 32];  // bits by run: roots
   // Bits by run: roots whose component touches another tile.
   uint32_t borders[Shape::max_runs / 32];

@@ -16,7 +16,7 @@
 //    '- other images                    the passes below, on the buffers of ImageTiles
 //
 // Terms:
-//   tile              a rectangle of pixels that one thread block processes
+//   tile              a rectangle of pixels; a thread block processes one tile
 //   run               consecutive linked pixels of one row of a tile
 //   component         connected runs of one tile
 //   border component  a component that touches another tile
@@ -163,7 +163,7 @@ bool fits_small_image(Size size);
 
 // The outputs of label_small_image().
 struct SmallImageOutputs {
-  LabelMap labels;    // always written
+  LabelMap labels;    // label map, always written
   Records records;    // scratch memory for records; if empty, only labels are written
   RegionTable table;  // receives the records, unless `records` is empty
 };

@@ -162,7 +162,7 @@ __global__ __launch_bounds__(SeamBlock::threads) void merge_tiles_kernel(Links l
                                                                          ImageTiles tiles,
                                                                          Records records,
                                                                          int seams) {
-  constexpr int kOffsets[] = {0, -1, 1};  // by direction
+  constexpr int kOffsets[] = {0, -1, 1};  // offset of the opposite pixel, by direction
   constexpr int kDirections = connectivity == Connectivity::eight ? 3 : 1;
   if (static_cast<int>(blockIdx.y) >= seams) {
     pdl_wait_and_trigger();

@@ -13,9 +13,9 @@ namespace regions::cclabel {
 
 // The device buffers for a list of at most `capacity` runs. Copied to kernels by value.
 struct RunBuffers {
-  static constexpr int kChunk = 1024;      // number of pixels of a row that one warp reads
+  static constexpr int kChunk = 1024;      // number of pixels of a row per warp
   static constexpr int kDigits = 256;      // number of values of a digit, for sorting by label
-  static constexpr int kSortBlock = 1024;  // number of runs that one thread block sorts
+  static constexpr int kSortBlock = 1024;  // number of runs per thread block when sorting
 
   uint32_t capacity;
   uint32_t* runs_before;    // [chunks] number of runs in each chunk, later in all earlier chunks

@@ -11,7 +11,7 @@ namespace {
 template <class Shape>
 struct SharedMemory {
   BlockPairs pairs;                           // pixels by pair of labels
-  uint16_t component_label[Shape::max_runs];  // by component; 0: no label
+  uint16_t component_label[Shape::max_runs];  // [component] label of its region; 0: no label
 };
 
 // Returns a bit for the first pixel of each run within the word, even if the run begins in an

@@ -30,8 +30,8 @@ struct StripShape {
   static constexpr int threads = 1024;
   // Maximum number of components whose sums fit in shared memory. An image of noise has up to 2,700
   // components per strip with 4-connectivity, and up to 1,400 with 8-connectivity.
-  static constexpr int byte_components = 3392;    // for one 8-bit channel
-  static constexpr int sample_components = 2048;  // for up to three 16-bit channels
+  static constexpr int byte_components = 3392;    // maximum with one 8-bit channel
+  static constexpr int sample_components = 2048;  // maximum with three 16-bit channels
   static constexpr int width = 32 * words;
   static constexpr int height = kStrips * strip_rows;  // maximum height of an image
   // Capacity of RunsToMerge; noise needs up to 2,750.
@@ -111,8 +111,8 @@ __device__ void for_each_bit_word(const Strip<Shape>& shared, F f) {
   for (int w = static_cast<int>(threadIdx.x / 32); w < words; w += Shape::threads / 32) f(w);
 }
 
-// Sets the parent of each run to its root, as a node of the forest of all strips, and fills
-// `roots`. A barrier must follow before other threads read `parent`.
+// Sets the parent of each run to its root, expressed as a node of the forest of all strips, and
+// fills `roots`. A barrier must follow before other threads read `parent`.
 template <class Shape>
 __device__ void build_forest(Strip<Shape>& shared, uint32_t strip) {
   const int lane = static_cast<int>(threadIdx.x % 32);
@@ -604,7 +604,7 @@ __device__ void measure_by_label(Strip<Shape>& shared, uint32_t strip, int y0, i
       [&](uint32_t label, const LaneSums& sums) {
         add_to_record(sums.to_pixel_sums(), records.region[label - 1]);
       });
-  cluster.sync();  // records are complete
+  cluster.sync();  // the records are complete in device memory
   publish_words(total, total, records.region, table, strip * Shape::threads + threadIdx.x,
                 kStrips * Shape::threads);
 }

@@ -28,7 +28,7 @@ struct WindowFrame {
 
 constexpr int kThreads = 256;
 constexpr int kRowsPerLane = 16;  // number of rows that a lane processes
-constexpr int kRowsInFlight = 4;  // number of rows that are loaded before the first one is used
+constexpr int kRowsInFlight = 4;  // number of rows that are loaded in advance
 
 __global__ __launch_bounds__(kThreads) void clear_kernel(WindowFrame frame) {
   const uint32_t i = blockIdx.x * kThreads + threadIdx.x;
@@ -93,7 +93,7 @@ __device__ void add_column_runs(const ColumnRun& column, uint32_t key, int x, in
 // A pixel that is loaded in advance.
 struct Pixel {
   uint32_t label = 0;      // 0: background, or outside the image
-  uint32_t value[3] = {};  // per channel, valid if label is not 0
+  uint32_t value[3] = {};  // sample of each channel, valid if label is not 0
 
   __device__ void load(const ConstLabelMap& labels, int x, int y, int end) {
     label = x < labels.width && y < end ? labels(x, y) : 0;
@@ -164,7 +164,7 @@ void measure_frame(ConstLabelMap labels, const ConstFrame& in, const WindowFrame
 }
 
 constexpr int kWordsPerWarp = 64;  // a warp processes 64 words of 32 pixels
-constexpr int kWordsInFlight = 8;  // number of words that are loaded before the first one is used
+constexpr int kWordsInFlight = 8;  // number of words that are loaded in advance
 
 // Counts the pixels of each pair of a label in this window and a label in the previous window.
 // `now` and `before` are the label maps of the frames that both windows contain. A warp processes
@@ -191,8 +191,8 @@ __global__ __launch_bounds__(kThreads) void count_shared_kernel(const uint32_t* 
         const size_t i = begin + static_cast<size_t>(word + k) * 32 + lane;
         const uint32_t label_before = i < pixels ? before[i] : 0,
                        label_now = i < pixels ? now[i] : 0;
-        // Labels of tracked regions are at most 65535. For label 0, a - 1 wraps around and exceeds
-        // all counts.
+        // Labels of tracked regions are at most 65535. For label 0, label - 1 wraps around and
+        // exceeds all counts.
         loaded[k] = label_before - 1 < count_before && label_now - 1 < count
                         ? label_before << 16 | label_now
                         : 0;

@@ -321,8 +321,7 @@ __device__ void shorten_paths(Tile& shared, uint32_t nodes) {
     uint32_t ancestor = parent;
 #pragma unroll
     for (int step = 0; step < 3; ++step) ancestor = forest[ancestor];
-    if (ancestor != parent)
-      atomicExch(&shared.parent[node], ancestor);  // only nodes that are not roots
+    if (ancestor != parent) atomicExch(&shared.parent[node], ancestor);  // never true for a root
   }
 }
 

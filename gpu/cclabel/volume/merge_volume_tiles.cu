@@ -196,8 +196,8 @@ struct FaceBorder {
 // column of the previous word. Bit 2: the word's last column. Bit 3: the first column of the next
 // word.
 struct SideColumns {
-  static constexpr uint32_t kInsideMask =
-      5;  // mask of bits 0 and 2, the columns of the word itself
+  // Mask of bits 0 and 2, the columns of the word itself.
+  static constexpr uint32_t kInsideMask = 5;
   uint32_t bits;
 
   __device__ SideColumns(uint32_t bits_) : bits(bits_) {}

@@ -318,7 +318,7 @@ inline dim3 tile_grid(const Volume& v, int classes = 1) {
 // The position of the block's tile: its first word, row and slice, its layer and its class.
 struct TilePosition {
   int w, y, z, layer, voxel_class;
-  uint32_t index;  // of the tile, counted through all layers
+  uint32_t index;  // index of the tile, counted through all layers
   __device__ explicit TilePosition(const Volume& v) {
     // Usually there is only one layer and class. Then no division is needed.
     const auto row = static_cast<int>(blockIdx.z);
@@ -367,9 +367,9 @@ struct BandWords {
 // Word w of a row, and for each class the nodes of the word of the band that contains it.
 struct RowWord {
   int row, w;
-  uint32_t index;  // word_index()
+  uint32_t index;  // memory index, from word_index()
   VolumeLayout::Position position;
-  uint32_t bits;       // foreground
+  uint32_t bits;       // foreground, one bit per voxel
   WordNodes nodes[2];  // [class]
 
   __device__ RowWord(const Volume& v, uint32_t word)

@@ -38,7 +38,7 @@ struct TileGeometry {
   static_assert(FlatTile::words == kRows && kRows <= Block::threads, "one row per thread");
   int row_bits;       // log2 of the rows of a slice of the tile
   int band_bits;      // log2 of the bands of a slice of the tile
-  int bands;          // bands of the tile
+  int bands;          // number of bands of the tile
   uint32_t capacity;  // maximum number of nodes per class in shared memory
   explicit TileGeometry(const Volume& v)
       : row_bits(std::countr_zero(static_cast<unsigned>(v.tile_rows))),
