@@ -365,10 +365,8 @@ __global__ __launch_bounds__(Shape::threads,
   pdl_trigger_and_wait();
   // All threads of the grid take the same branch.
   if (clusters.executed_iterations(sums.iteration) < sums.iteration) return;
-
   clear_sums<Shape>(grid, first_cell_column, first_cell_row, sums.clear);
   make_candidates(clusters, sums.from, first_cell_column, first_cell_row, candidates);
-
   WarpCounters& counters = warp_counters[threadIdx.x / 32];
   const auto sum = [&](const auto& colors) {
     sum_strip<Shape, kStep>(candidates, strip, colors, phase, geometry, plan, role, counters,

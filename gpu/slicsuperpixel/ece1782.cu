@@ -53,7 +53,7 @@ constexpr int kSums = kCandidates * kWords;
 // The pixel of the current thread. A warp has 32 neighbouring pixels of a row.
 struct Pixel {
   int x, y;
-  bool inside;
+  bool inside;  // true if the pixel is in the picture
 
   __device__ explicit Pixel(Size size)
       : x(static_cast<int>(blockIdx.x * 32 + threadIdx.x % 32)),

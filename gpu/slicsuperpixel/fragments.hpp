@@ -183,9 +183,9 @@ struct Fragments {
 // The tile of the current block and the number of its components.
 struct TileOfBlock {
   int column, row;
-  int left, top;  // position of the tile in the picture
-  int tile;       // index of the tile
-  uint32_t count;
+  int left, top;   // position of the tile in the picture
+  int tile;        // index of the tile
+  uint32_t count;  // number of components
 
   __device__ explicit TileOfBlock(const Fragments& fragments)
       : column(static_cast<int>(blockIdx.x)), row(static_cast<int>(blockIdx.y)) {

@@ -215,8 +215,7 @@ __global__ __launch_bounds__(Tile::threads) void write_labels_kernel(Fragments f
   extern __shared__ uint32_t prefix_memory[];
   pdl_trigger();
   const TileOfBlock tile(fragments);
-  // Each thread loads four pixels at a time. The component numbers are aligned for this, because
-  // rows start at multiples of 64 pixels.
+  // Loads four pixels at a time. They are aligned, because rows start at multiples of 64 pixels.
   constexpr int kGroups = Tile::pixels / 4 / Tile::threads;
   const int thread = static_cast<int>(threadIdx.x);
   static_assert(Tile::threads % (Tile::width / 4) == 0);
