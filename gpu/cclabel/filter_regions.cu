@@ -19,7 +19,7 @@ constexpr int kThreads = 256;
 struct SelectBlock {
   static constexpr int threads = 256;
   // Few blocks, because each block adds its counts of all digits to global memory.
-  static constexpr int blocks = 132;
+  static unsigned blocks() { return multiprocessors(); }
 };
 // Returns the key of a region. A key is larger for a larger area and, among equal areas, for an
 // earlier first pixel. All keys differ.
@@ -105,7 +105,7 @@ void select_largest(const uint32_t* bits, size_t words, const uint32_t* total,
   launch(begin_selection_kernel, 1, SelectBlock::threads, 0, stream, areas, selection);
   const int digits = (2 * areas.id_bits + kDigitBits - 1) / kDigitBits;
   for (int digit = digits - 1; digit >= 0; --digit) {
-    launch(select_digit_kernel, SelectBlock::blocks, SelectBlock::threads, 0, stream, bits, words,
+    launch(select_digit_kernel, SelectBlock::blocks(), SelectBlock::threads, 0, stream, bits, words,
            total, areas, selection, digit * kDigitBits);
   }
 }

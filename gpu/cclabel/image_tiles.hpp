@@ -12,6 +12,7 @@
 #include "core/image.hpp"
 #include "gpu/primitives/union_find.hpp"
 #include "gpu/primitives/warp.hpp"
+#include "gpu/runtime/launch.hpp"
 
 namespace regions::cclabel {
 
@@ -105,9 +106,9 @@ struct ImageTiles {
 
   // Number of tiles.
   REGIONS_HD size_t tiles() const { return static_cast<size_t>(tile_columns) * tile_rows; }
-  // Whether all tiles fit on an H200 at once (132 multiprocessors with 4 blocks each, one block per
-  // tile). True for 1920x1080, false for 3840x2160.
-  bool are_few() const { return tiles() <= size_t{132} * 4; }
+  // Whether the device can process all tiles at once (one block per tile, 4 blocks per
+  // multiprocessor). On an H200 true for 1920x1080, false for 3840x2160.
+  bool are_few() const { return tiles() <= size_t{multiprocessors()} * 4; }
   // Number of words of a bitmap of the image, such as `region_bits`.
   REGIONS_HD size_t words() const { return static_cast<size_t>(stride / 32) * size.height; }
 };

@@ -6,9 +6,9 @@
 namespace regions::slicsuperpixel {
 namespace {
 
-constexpr int kThreads = 1024;                     // large, because each block must load the tables
-constexpr int kBlocks = 2 * kH100Multiprocessors;  // two blocks fit on each multiprocessor
-constexpr int kWarps = kBlocks * (kThreads / 32);
+constexpr int kThreads = 1024;  // large, because each block must load the tables
+// Two blocks fit on each multiprocessor.
+int color_blocks() { return 2 * static_cast<int>(multiprocessors()); }
 
 // The conversion tables in shared memory, with kCopies copies of LabTables::share. Each lane reads
 // the copy with the number (lane % kCopies).
@@ -157,7 +157,8 @@ struct FourBytePixels {
 };
 
 // The division of the picture among warps. A chunk consists of 128 consecutive pixels of a row,
-// four pixels per lane. A warp processes every kWarps-th chunk.
+// four pixels per lane. A warp processes every n-th chunk, where n is the number of warps of the
+// grid.
 struct ChunkGrid {
   int chunks_per_row, cell_height;
   // 2^32 / chunks_per_row and 2^32 / cell_height, rounded up
@@ -171,8 +172,9 @@ struct ChunkGrid {
         cell_height(clusters.grid.height),
         row_reciprocal(UINT32_MAX / static_cast<uint32_t>(chunks_per_row) + 1),
         cell_reciprocal(UINT32_MAX / static_cast<uint32_t>(cell_height) + 1) {
-    step_rows = kWarps / chunks_per_row;
-    step_chunks = kWarps % chunks_per_row;
+    const int warps = color_blocks() * (kThreads / 32);
+    step_rows = warps / chunks_per_row;
+    step_chunks = warps % chunks_per_row;
     step_cell_rows = step_rows % cell_height;
   }
 };
@@ -241,8 +243,9 @@ constexpr int kManyCopies = 16;  // no two lanes of a half warp use the same ban
 template <int kCopies, class Pixels>
 void launch_colors(const Pixels& pixels, const LabTables* tables, const Clusters& clusters,
                    cudaStream_t stream) {
-  launch(colors_kernel<kCopies, Pixels>, kBlocks, kThreads, InterleavedTables<kCopies>::kBytes,
-         stream, pixels, tables, clusters.colors, ChunkGrid(clusters));
+  launch(colors_kernel<kCopies, Pixels>, color_blocks(), kThreads,
+         InterleavedTables<kCopies>::kBytes, stream, pixels, tables, clusters.colors,
+         ChunkGrid(clusters));
 }
 
 }  // namespace

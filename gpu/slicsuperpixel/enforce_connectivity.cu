@@ -195,8 +195,9 @@ __global__ __launch_bounds__(kFinishThreads) void remaining_rounds_kernel(MergeP
 // Runs the rounds that follow the first choices.
 void merge_small(const MergePass& pass, cudaStream_t stream) {
   for (int round = 0; round < MergeRounds::wide; ++round) {
-    launch_pdl(follow_choices_kernel, MergeRounds::follow_blocks, kThreads, 0, stream, pass, round);
-    launch_pdl(choose_again_kernel, MergeRounds::choose_blocks, kThreads, 0, stream, pass, round);
+    launch_pdl(follow_choices_kernel, MergeRounds::follow_blocks(), kThreads, 0, stream, pass,
+               round);
+    launch_pdl(choose_again_kernel, MergeRounds::choose_blocks(), kThreads, 0, stream, pass, round);
   }
   launch_pdl_as(GridKind::cooperative, remaining_rounds_kernel,
                 static_cast<unsigned>(pass.fragments.merge_blocks), kFinishThreads, 0, stream,
@@ -219,7 +220,7 @@ void enforce_connectivity(const Fragments& fragments, const RetentionRule& rule,
 
 int max_merge_blocks() {
   return std::min(resident_blocks(remaining_rounds_kernel, kFinishThreads),
-                  MergeRounds::max_blocks);
+                  MergeRounds::max_blocks());
 }
 
 }  // namespace regions::slicsuperpixel

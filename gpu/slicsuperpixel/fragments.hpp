@@ -14,11 +14,9 @@
 
 #include "core/slicsuperpixel/fragments.hpp"
 #include "gpu/primitives/warp.hpp"
+#include "gpu/runtime/launch.hpp"
 
 namespace regions::slicsuperpixel {
-
-// Number of multiprocessors of an H100 (SXM). The numbers of blocks below were tuned for it.
-inline constexpr int kH100Multiprocessors = 132;
 
 // A tile of the picture, processed by one block.
 struct FragmentTile {
@@ -36,15 +34,15 @@ struct FragmentTile {
 struct MergeRounds {
   static constexpr int wide = 2;  // maximum number of wide rounds
   static constexpr int threads = 256;
-  static constexpr int follow_blocks = 4 * kH100Multiprocessors;
-  static constexpr int choose_blocks = 8 * kH100Multiprocessors;
+  static unsigned follow_blocks() { return 4 * multiprocessors(); }
+  static unsigned choose_blocks() { return 8 * multiprocessors(); }
   // No further wide round is run if at most this number of edges and of small fragments remain.
   static constexpr int few_edges = 4096, few_small = 2048;
   static constexpr int last_threads = 1024;  // threads per block for the remaining rounds
   static constexpr int last_edges = 1024;    // edges per block for the remaining rounds
   // Maximum number of blocks for the remaining rounds. The other multiprocessors are left for the
   // kernels of other frames.
-  static constexpr int max_blocks = kH100Multiprocessors / 2;
+  static int max_blocks() { return static_cast<int>(multiprocessors() / 2); }
 };
 
 // Number of lists of small fragments, and number of lists of edges. make_first_choices() writes the
