@@ -38,7 +38,7 @@ __device__ inline uint32_t parent_index(Entry entry) {
 }
 
 // Makes each lane's node a child of its root, and returns the root's entry. Each lane writes the
-// entry of its own node only, so the result does not depend on other warps. Other lanes shorten the
+// entry of that node only, so the result does not depend on other warps. Other lanes shorten the
 // paths of their nodes at the same time, so the number of steps is logarithmic in the depth of the
 // tree (pointer jumping). Writes nothing in lanes where `exists` is false. Stops after `max_steps`
 // steps, unless `max_steps` is 0. Must not run concurrently with unite().
