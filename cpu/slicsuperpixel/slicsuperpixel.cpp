@@ -63,16 +63,16 @@ class SlicCpu final : public Algorithm<Params> {
                           .max_regions = 1});
   }
 
-  void enqueue(const FrameTask& job, const Params& params, Queue& queue) override {
-    expects(job.in.size() == setup_.size && job.in.layout.format == setup_.in.format,
+  void enqueue(const FrameTask& task, const Params& params, Queue& queue) override {
+    expects(task.in.size() == setup_.size && task.in.layout.format == setup_.in.format,
             "the frame differs from the configured size or format");
-    expects(job.table.capacity <= setup_.max_regions,
+    expects(task.table.capacity <= setup_.max_regions,
             "the table has a larger capacity than configured");
     expects(params.method != SlicMethod::ece1782,
             "method=report runs on CUDA only; the CPU supports method=fused");
-    expects(!job.table.borders || setup_.has_borders,
+    expects(!task.table.borders || setup_.has_borders,
             "borders are requested but were not configured");
-    SuperpixelBuffers& buffers = buffers_.at(static_cast<size_t>(job.slot));
+    SuperpixelBuffers& buffers = buffers_.at(static_cast<size_t>(task.slot));
     WarmStart warm;
     if (params.warm_start) {
       warm = {true, std::exchange(is_reset_, false), sequencer_.take_ticket()};
@@ -82,13 +82,13 @@ class SlicCpu final : public Algorithm<Params> {
       // If this frame fails, the next frame has no clusters to start from.
       sequencer_.finish(warm.ticket, [&] { previous_.grid = {}; });
     });
-    queue_of(queue).submit([this, job, params, warm] { find_clusters(job, params, warm); });
+    queue_of(queue).submit([this, task, params, warm] { find_clusters(task, params, warm); });
     FrameTask label_task;
-    label_task.slot = job.slot;
+    label_task.slot = task.slot;
     label_task.in = frame_of(buffers.codes);
     label_task.labels = buffers.fragments;
     labeller_->enqueue(label_task, fragment_label_params(), queue);
-    queue_of(queue).submit([this, job, params] { build_superpixels(job, params); });
+    queue_of(queue).submit([this, task, params] { build_superpixels(task, params); });
   }
 
   void reset() override { is_reset_ = true; }
@@ -101,17 +101,17 @@ class SlicCpu final : public Algorithm<Params> {
     uint64_t ticket = 0;
   };
 
-  SuperpixelBuffers& buffers_of(const FrameTask& job) {
-    return buffers_[static_cast<size_t>(job.slot)];
+  SuperpixelBuffers& buffers_of(const FrameTask& task) {
+    return buffers_[static_cast<size_t>(task.slot)];
   }
 
-  void find_clusters(const FrameTask& job, const Params& params, const WarmStart& warm);
-  void build_superpixels(const FrameTask& job, const Params& params);
-  void measure_regions(const FrameTask& job, SuperpixelBuffers& buffers,
+  void find_clusters(const FrameTask& task, const Params& params, const WarmStart& warm);
+  void build_superpixels(const FrameTask& task, const Params& params);
+  void measure_regions(const FrameTask& task, SuperpixelBuffers& buffers,
                        std::span<Region> records) const;
-  void measure_moments(const FrameTask& job, const Params& params, SuperpixelBuffers& buffers,
+  void measure_moments(const FrameTask& task, const Params& params, SuperpixelBuffers& buffers,
                        std::span<Moments> moments) const;
-  void write_output(const FrameTask& job, const Params& params, const SuperpixelBuffers& buffers,
+  void write_output(const FrameTask& task, const Params& params, const SuperpixelBuffers& buffers,
                     LabelMap labels, std::span<Region> records) const;
 
   // Returns the number of bands. The rows of the picture are divided into bands, which are
@@ -152,13 +152,13 @@ class SlicCpu final : public Algorithm<Params> {
   FrameSequencer sequencer_;
 };
 
-void SlicCpu::find_clusters(const FrameTask& job, const Params& params, const WarmStart& warm) {
-  SuperpixelBuffers& buffers = buffers_of(job);
+void SlicCpu::find_clusters(const FrameTask& task, const Params& params, const WarmStart& warm) {
+  SuperpixelBuffers& buffers = buffers_of(task);
   const SlicGrid grid = grid_of(setup_.size, params);
   const SlicScale scale = scale_of(grid, params);
-  const ColorReader reader = reader_of(job.in.layout, job.in.color, params.color_space);
+  const ColorReader reader = reader_of(task.in.layout, task.in.color, params.color_space);
   workers_.parallel_for(band_count(), [&](int band) {
-    read_colors(job.in, reader, buffers.colors, first_row(band), first_row(band + 1),
+    read_colors(task.in, reader, buffers.colors, first_row(band), first_row(band + 1),
                 buffers.scratch[band]);
   });
   const Clustering clusters{buffers, grid, scale, workers_};
@@ -180,8 +180,8 @@ void SlicCpu::find_clusters(const FrameTask& job, const Params& params, const Wa
   clusters.write_cluster_codes(center_set);
 }
 
-void SlicCpu::build_superpixels(const FrameTask& job, const Params& params) {
-  SuperpixelBuffers& buffers = buffers_of(job);
+void SlicCpu::build_superpixels(const FrameTask& task, const Params& params) {
+  SuperpixelBuffers& buffers = buffers_of(task);
   const SlicGrid grid = grid_of(setup_.size, params);
   workers_.parallel_for(band_count(), [&](int band) {
     const int begin = first_row(band);
@@ -193,35 +193,36 @@ void SlicCpu::build_superpixels(const FrameTask& job, const Params& params) {
   const RetentionRule rule = retention_rule(grid, params);
   const uint32_t total =
       enforce_connectivity(buffers.graph, bands, rule, scale_of(grid, params), workers_);
-  const LabelMap labels = job.labels.empty() ? buffers.labels : job.labels;
+  const LabelMap labels = task.labels.empty() ? buffers.labels : task.labels;
   for_each_row([&](int y, int) {
     const uint32_t* from = buffers.fragments.row(y);
     uint32_t* to = labels.row(y);
     for (int x = 0; x < labels.width; ++x) to[x] = buffers.graph.superpixel_of[from[x]];
   });
 
-  const bool needs_records = !job.out.empty() && (params.output == SlicOutput::overlay ||
-                                                  params.output == SlicOutput::mean);
-  Region* table = job.table.regions ? job.table.regions : buffers.records;
-  const uint32_t capacity = job.table.regions ? job.table.capacity : setup_.max_regions;
+  const bool needs_records = !task.out.empty() && (params.output == SlicOutput::overlay ||
+                                                   params.output == SlicOutput::mean);
+  Region* table = task.table.regions ? task.table.regions : buffers.records;
+  const uint32_t capacity = task.table.regions ? task.table.capacity : setup_.max_regions;
   std::span<Region> records(table, std::min(total, capacity));
-  if (job.table.regions || needs_records) {
-    measure_regions(job, buffers, records);
+  if (task.table.regions || needs_records) {
+    measure_regions(task, buffers, records);
     if (params.warm_start) {
       assign_tracks(buffers, bands, grid, rule.min_area, labels, records);
     }
   }
   const auto recorded_count = static_cast<uint32_t>(records.size());
-  if (job.table.moments) measure_moments(job, params, buffers, {job.table.moments, recorded_count});
-  if (job.table.borders) {
-    *job.table.border_count = find_borders(bands, buffers.graph.superpixel_of, recorded_count,
-                                           buffers.borders, job.table.borders);
+  if (task.table.moments)
+    measure_moments(task, params, buffers, {task.table.moments, recorded_count});
+  if (task.table.borders) {
+    *task.table.border_count = find_borders(bands, buffers.graph.superpixel_of, recorded_count,
+                                            buffers.borders, task.table.borders);
   }
-  if (job.table.total) *job.table.total = total;
-  if (!job.out.empty()) write_output(job, params, buffers, labels, records);
+  if (task.table.total) *task.table.total = total;
+  if (!task.out.empty()) write_output(task, params, buffers, labels, records);
 }
 
-void SlicCpu::measure_regions(const FrameTask& job, SuperpixelBuffers& buffers,
+void SlicCpu::measure_regions(const FrameTask& task, SuperpixelBuffers& buffers,
                               std::span<Region> records) const {
   workers_.parallel_for(band_count(), [&](int band) {
     const FragmentRun* run = buffers.bands[band].runs.data();
@@ -230,7 +231,7 @@ void SlicCpu::measure_regions(const FrameTask& job, SuperpixelBuffers& buffers,
     while (run != end) {
       size_t count = 0;
       while (run + count != end && run[count].y == run->y) ++count;
-      sum_run_values(job.in, run->y, run, count, buffers.scratch[band], values);
+      sum_run_values(task.in, run->y, run, count, buffers.scratch[band], values);
       run += count;
       values += count;
     }
@@ -247,13 +248,13 @@ void SlicCpu::measure_regions(const FrameTask& job, SuperpixelBuffers& buffers,
   }
 }
 
-void SlicCpu::measure_moments(const FrameTask& job, const Params& params,
+void SlicCpu::measure_moments(const FrameTask& task, const Params& params,
                               SuperpixelBuffers& buffers, std::span<Moments> moments) const {
   // Later steps do not need the colours of the clustering.
   if (params.color_space != ColorSpace::lab) {
-    const ColorReader lab = reader_of(job.in.layout, job.in.color, ColorSpace::lab);
+    const ColorReader lab = reader_of(task.in.layout, task.in.color, ColorSpace::lab);
     workers_.parallel_for(band_count(), [&](int band) {
-      read_colors(job.in, lab, buffers.colors, first_row(band), first_row(band + 1),
+      read_colors(task.in, lab, buffers.colors, first_row(band), first_row(band + 1),
                   buffers.scratch[band]);
       sum_colors(buffers.colors, buffers.bands[band].runs);
     });
@@ -264,18 +265,18 @@ void SlicCpu::measure_moments(const FrameTask& job, const Params& params,
   });
 }
 
-void SlicCpu::write_output(const FrameTask& job, const Params& params,
+void SlicCpu::write_output(const FrameTask& task, const Params& params,
                            const SuperpixelBuffers& buffers, LabelMap labels,
                            std::span<Region> records) const {
   switch (params.output) {
     case SlicOutput::labels:
-      return for_each_row([&](int y, int) { write_label_row(labels, y, job.out); });
+      return for_each_row([&](int y, int) { write_label_row(labels, y, task.out); });
     case SlicOutput::boundaries:
-      return for_each_row([&](int y, int) { write_boundary_row(labels, y, job.out); });
+      return for_each_row([&](int y, int) { write_boundary_row(labels, y, task.out); });
     case SlicOutput::mean:
-      return for_each_row([&](int y, int) { write_mean_row(labels, y, records, job.out); });
+      return for_each_row([&](int y, int) { write_mean_row(labels, y, records, task.out); });
     case SlicOutput::overlay:
-      return draw(job.in, job.out, labels, records, params, buffers.ink, workers_);
+      return draw(task.in, task.out, labels, records, params, buffers.ink, workers_);
     case SlicOutput::none:
       return;
   }

@@ -74,32 +74,32 @@ class SlicCuda final : public Algorithm<Params> {
     reset();
   }
 
-  void enqueue(const FrameTask& job, const Params& params, Queue& queue) override {
-    expects(job.in.size() == setup_.size && job.in.layout.format == setup_.in.format,
+  void enqueue(const FrameTask& task, const Params& params, Queue& queue) override {
+    expects(task.in.size() == setup_.size && task.in.layout.format == setup_.in.format,
             "the frame differs from the configured size or format");
-    expects(job.table.capacity <= setup_.max_regions,
+    expects(task.table.capacity <= setup_.max_regions,
             "the table has a larger capacity than configured");
-    expects(!job.table.borders || setup_.has_borders,
+    expects(!task.table.borders || setup_.has_borders,
             "borders are requested but were not configured");
-    const SuperpixelBuffers& buffers = buffers_.at(static_cast<size_t>(job.slot));
+    const SuperpixelBuffers& buffers = buffers_.at(static_cast<size_t>(task.slot));
     const cudaStream_t stream = stream_of(queue);
     const SlicGrid grid = grid_of(setup_.size, params);
     Clusters clusters = buffers.clusters(grid, params);
     if (params.warm_start) set_up_warm_start(params, clusters);
     if (params.method == SlicMethod::ece1782) {
-      cluster_by_ece1782(job, params, clusters, buffers, stream);
+      cluster_by_ece1782(task, params, clusters, buffers, stream);
     } else {
-      find_clusters(job, params, clusters, buffers, stream);
+      find_clusters(task, params, clusters, buffers, stream);
     }
     const Fragments& fragments = buffers.fragments();
     gather_fragments(fragments, stream);
-    const bool finds_tracks = params.warm_start && required_records(job, params) > 0;
+    const bool finds_tracks = params.warm_start && required_records(task, params) > 0;
     if (finds_tracks)
       find_largest_fragments(grid, buffers.codes(), fragments, buffers.tracks(), stream);
     enforce_connectivity(fragments, retention_rule(grid, params), clusters.scale, stream);
-    const LabelMap labels = job.labels.empty() ? buffers.labels() : job.labels;
+    const LabelMap labels = task.labels.empty() ? buffers.labels() : task.labels;
     number_labels(fragments, labels, stream);
-    write_results(job, params, clusters, labels, buffers, stream);
+    write_results(task, params, clusters, labels, buffers, stream);
   }
 
   void reset() override { previous_grid_ = {}; }
@@ -129,11 +129,11 @@ class SlicCuda final : public Algorithm<Params> {
   }
   ColorTables color_tables() const { return {tables_.as<LabTables>(), has_16_table_copies_}; }
 
-  void find_clusters(const FrameTask& job, const Params& params, const Clusters& clusters,
+  void find_clusters(const FrameTask& task, const Params& params, const Clusters& clusters,
                      const SuperpixelBuffers& buffers, cudaStream_t stream) const {
-    const ColorReader reader = reader_of(job.in.layout, job.in.color, params.color_space);
+    const ColorReader reader = reader_of(task.in.layout, task.in.color, params.color_space);
     const auto iterations = static_cast<int>(params.iterations);
-    read_colors(job.in, reader, color_tables(), clusters, stream);
+    read_colors(task.in, reader, color_tables(), clusters, stream);
     if (params.warm_start) sequencer_->wait_for_previous(stream);
     seed(clusters, iterations, stream);
     for (int i = 0; i < iterations; ++i) {
@@ -148,11 +148,11 @@ class SlicCuda final : public Algorithm<Params> {
 
   // Computes the clusters by method=report. An iteration begins with the sums, because every pixel
   // has an owner from the start.
-  void cluster_by_ece1782(const FrameTask& job, const Params& params, const Clusters& clusters,
+  void cluster_by_ece1782(const FrameTask& task, const Params& params, const Clusters& clusters,
                           const SuperpixelBuffers& buffers, cudaStream_t stream) const {
     const Ece1782 work = buffers.ece1782(clusters.grid, params);
-    read_colors(job.in, reader_of(job.in.layout, job.in.color, params.color_space), color_tables(),
-                clusters, stream);
+    read_colors(task.in, reader_of(task.in.layout, task.in.color, params.color_space),
+                color_tables(), clusters, stream);
     assign_own_cells(work, stream);
     for (int i = 0; i < params.iterations; ++i) {
       reset_sums(work, stream);
@@ -166,45 +166,46 @@ class SlicCuda final : public Algorithm<Params> {
 
   // Converts the frame to CIELAB, which moments require, if the clusters used another colour space.
   // No later kernel needs the colours of the clustering.
-  void read_lab(const FrameTask& job, const Clusters& clusters, cudaStream_t stream) const {
-    read_colors(job.in, reader_of(job.in.layout, job.in.color, ColorSpace::lab), color_tables(),
+  void read_lab(const FrameTask& task, const Clusters& clusters, cudaStream_t stream) const {
+    read_colors(task.in, reader_of(task.in.layout, task.in.color, ColorSpace::lab), color_tables(),
                 clusters, stream);
   }
 
   // Returns the number of records that the caller's table or the output picture requires.
-  uint32_t required_records(const FrameTask& job, const Params& params) const {
-    if (job.table.regions) return job.table.capacity;
+  uint32_t required_records(const FrameTask& task, const Params& params) const {
+    if (task.table.regions) return task.table.capacity;
     const bool needs_records =
         params.output == SlicOutput::overlay || params.output == SlicOutput::mean;
-    return !job.out.empty() && needs_records ? setup_.max_regions : 0;
+    return !task.out.empty() && needs_records ? setup_.max_regions : 0;
   }
 
-  void write_results(const FrameTask& job, const Params& params, const Clusters& clusters,
+  void write_results(const FrameTask& task, const Params& params, const Clusters& clusters,
                      LabelMap labels, const SuperpixelBuffers& buffers, cudaStream_t stream) const {
-    const Records records = buffers.records(required_records(job, params), job.table.moments);
+    const Records records = buffers.records(required_records(task, params), task.table.moments);
     if (records.capacity) {
-      if (records.moments && params.color_space != ColorSpace::lab) read_lab(job, clusters, stream);
-      measure_records(labels, job.in, clusters.colors, records, stream);
+      if (records.moments && params.color_space != ColorSpace::lab)
+        read_lab(task, clusters, stream);
+      measure_records(labels, task.in, clusters.colors, records, stream);
       if (params.warm_start) {
         assign_tracks(clusters.grid, retention_rule(clusters.grid, params).min_area,
                       buffers.codes(), buffers.fragments(), labels, buffers.tracks(), records,
                       stream);
       }
     }
-    if (job.table.total) publish_records(records, job.table, stream);
-    if (job.table.borders) {
-      find_borders(labels, records.total, buffers.borders(job.table.capacity), job.table, stream);
+    if (task.table.total) publish_records(records, task.table, stream);
+    if (task.table.borders) {
+      find_borders(labels, records.total, buffers.borders(task.table.capacity), task.table, stream);
     }
-    if (job.out.empty()) return;
+    if (task.out.empty()) return;
     switch (params.output) {
       case SlicOutput::labels:
-        return write_label_picture(labels, job.out, stream);
+        return write_label_picture(labels, task.out, stream);
       case SlicOutput::boundaries:
-        return write_boundary_picture(labels, job.out, stream);
+        return write_boundary_picture(labels, task.out, stream);
       case SlicOutput::mean:
-        return write_mean_picture(labels, records, job.out, stream);
+        return write_mean_picture(labels, records, task.out, stream);
       case SlicOutput::overlay:
-        return draw(job.in, job.out, labels, {records.region, records.total, records.capacity},
+        return draw(task.in, task.out, labels, {records.region, records.total, records.capacity},
                     params, buffers.ink(), stream);
       case SlicOutput::none:
         return;

@@ -103,7 +103,7 @@ CudaResult CudaCase::label(const ConstFrame& in, const ConstFrame& mask,
   DeviceFrame labels(*backend_, *queue_, PixelFormat::labels32, in.size(),
                      std::max(padding, 0) * 4);
   Setup setup{.in = in.layout, .size = in.size(), .color = in.color, .max_regions = capacity};
-  FrameTask job;
+  FrameTask task;
   std::unique_ptr<DeviceFrame> attached;
   if (!mask.empty()) {
     setup.has_mask = true;
@@ -111,7 +111,7 @@ CudaResult CudaCase::label(const ConstFrame& in, const ConstFrame& mask,
     attached =
         std::make_unique<DeviceFrame>(*backend_, *queue_, mask.layout.format, mask.size(), 0);
     attached->upload(mask);
-    job.mask = attached->frame();
+    task.mask = attached->frame();
   }
   algorithm_->prepare(params);
   algorithm_->configure(setup);
@@ -121,10 +121,10 @@ CudaResult CudaCase::label(const ConstFrame& in, const ConstFrame& mask,
   auto* table = records.as<Region>();
   auto* total = reinterpret_cast<uint32_t*>(table + capacity);
   const Frame out = labels.frame();
-  job.in = picture.frame();
-  job.labels = {reinterpret_cast<uint32_t*>(out.plane[0]), out.width, out.height, out.pitch[0]};
-  job.table = {table, capacity, total};
-  algorithm_->enqueue(job, params, *queue_);
+  task.in = picture.frame();
+  task.labels = {reinterpret_cast<uint32_t*>(out.plane[0]), out.width, out.height, out.pitch[0]};
+  task.table = {table, capacity, total};
+  algorithm_->enqueue(task, params, *queue_);
   queue_->record();
   queue_->wait();
 
@@ -151,10 +151,10 @@ GuardedFrame CudaCase::output(const ConstFrame& in, const CcLabelParams& params,
   setup.has_output = true;
   algorithm_->prepare(params);
   algorithm_->configure(setup);
-  FrameTask job;
-  job.in = picture.frame();
-  job.out = out.frame();
-  algorithm_->enqueue(job, params, *queue_);
+  FrameTask task;
+  task.in = picture.frame();
+  task.out = out.frame();
+  algorithm_->enqueue(task, params, *queue_);
   queue_->record();
   queue_->wait();
   return out.download(intact);
@@ -168,12 +168,12 @@ int CudaCase::repeats_that_differ(const ConstFrame& in, const CcLabelParams& par
   algorithm_->configure({.in = in.layout, .size = in.size(), .color = in.color});
   const size_t bytes = in.size().area() * sizeof(uint32_t);
   const Block labels = backend_->allocate(bytes), host = backend_->allocate_pinned(bytes);
-  FrameTask job;
-  job.in = picture.frame();
-  job.labels = {labels.as<uint32_t>(), in.width, in.height, in.width * 4};
+  FrameTask task;
+  task.in = picture.frame();
+  task.labels = {labels.as<uint32_t>(), in.width, in.height, in.width * 4};
   int different = 0;
   for (int i = 0; i < times; ++i) {
-    algorithm_->enqueue(job, params, *queue_);
+    algorithm_->enqueue(task, params, *queue_);
     queue_->copy_bytes(labels.data(), host.data(), bytes);
     queue_->record();
     queue_->wait();

@@ -53,16 +53,16 @@ void label_file(Size slice, int depth, Connectivity connectivity, int64_t holes,
   while (in.read(reinterpret_cast<char*>(picture.data()),
                  static_cast<std::streamsize>(picture.size()))) {
     uint32_t total = 0;
-    FrameTask job;
-    job.slices = depth;
-    job.in = {.plane = {picture.data()},
-              .pitch = {size.width},
-              .width = size.width,
-              .height = size.height,
-              .layout = setup.in};
-    job.labels = {labels.data(), size.width, size.height, size.width * 4};
-    job.table = {regions.data(), setup.max_regions, &total};
-    algorithm->enqueue(job, params, *queue);
+    FrameTask task;
+    task.slices = depth;
+    task.in = {.plane = {picture.data()},
+               .pitch = {size.width},
+               .width = size.width,
+               .height = size.height,
+               .layout = setup.in};
+    task.labels = {labels.data(), size.width, size.height, size.width * 4};
+    task.table = {regions.data(), setup.max_regions, &total};
+    algorithm->enqueue(task, params, *queue);
     queue->record();
     queue->wait();
     put(out, labels.data(), labels.size());

@@ -141,9 +141,9 @@ TEST(CcLabelProperties, FramesDoNotTouchEachOther) {
       params[s].fill_holes = round % 2 * 9;
     }
     for (int s = 0; s < 3; ++s) {
-      FrameTask job{.slot = s, .in = pictures[s].frame(), .labels = outputs[s].labels()};
-      job.table.total = &total[s];
-      algorithm->enqueue(job, params[s], *queues[s]);
+      FrameTask task{.slot = s, .in = pictures[s].frame(), .labels = outputs[s].labels()};
+      task.table.total = &total[s];
+      algorithm->enqueue(task, params[s], *queues[s]);
       queues[s]->record();
     }
     for (int s = 0; s < 3; ++s) {

@@ -11,7 +11,7 @@ namespace {
 struct Asked {
   Setup setup{.in = layout_of(PixelFormat::gray8), .size = {40, 30}};
   CcLabelParams params;
-  FrameTask job;
+  FrameTask task;
   BackendKind backend = BackendKind::cpu;
   int slices = 1;
   std::byte pixel{};
@@ -31,16 +31,16 @@ struct Asked {
     agree();
   }
   std::string answer() {
-    job.slices = slices;
-    job.in.layout = setup.in;
-    job.in.width += setup.size.width;
-    job.in.height += setup.size.height * slices;
+    task.slices = slices;
+    task.in.layout = setup.in;
+    task.in.width += setup.size.width;
+    task.in.height += setup.size.height * slices;
     return complaint([&] {
       expects_labellable(setup);
       expects_trackable(setup);
       expects_method(setup, params, backend);
-      expects_labellable(setup, job, params);
-      expects_trackable(setup, job, params);
+      expects_labellable(setup, task, params);
+      expects_trackable(setup, task, params);
     });
   }
 };
@@ -133,9 +133,9 @@ constexpr const char* kOverlay =
 TEST(CcLabelRefusals, FramesThatAreNotAsConfigured) {
   static constexpr Refusal kRefusals[] = {
       {"the frame differs from the configured size or format",
-       [](Asked& a) { a.job.in.width = 1; }},
+       [](Asked& a) { a.task.in.width = 1; }},
       {"the frame differs from the configured size or format",
-       [](Asked& a) { a.job.in.height = -1; }},
+       [](Asked& a) { a.task.in.height = -1; }},
       {"sliding differs from the configured value", [](Asked& a) { a.params.sliding = true; }},
       {"label-background differs from the configured value",
        [](Asked& a) { a.params.label_background = true; }},
@@ -148,19 +148,20 @@ TEST(CcLabelRefusals, FramesThatAreNotAsConfigured) {
       {"a volume of 4 slices; configured for 3", [](Asked& a) { a.volume(3), a.slices = 4; }},
       {"a volume of 2 slices; configured for 3",
        [](Asked& a) { a.params.sliding = true, a.volume(3), a.slices = 2; }},
-      {"", [](Asked& a) { a.setup.max_runs = a.job.table.run_capacity = 7; }},
-      {"max-runs is larger than configured", [](Asked& a) { a.job.table.run_capacity = 1; }},
+      {"", [](Asked& a) { a.setup.max_runs = a.task.table.run_capacity = 7; }},
+      {"max-runs is larger than configured", [](Asked& a) { a.task.table.run_capacity = 1; }},
       {"track=true, but tracking was not configured", [](Asked& a) { a.params.track = true; }},
       {"", [](Asked& a) { a.setup.tracks = true; }},
       {"track=true requires a table with a capacity above 0",
        [](Asked& a) {
          static Region region;
-         a.params.track = true, a.job.table.regions = &region, a.agree();
+         a.params.track = true, a.task.table.regions = &region, a.agree();
        }},
       {"",
        [](Asked& a) {
          static Region region;
-         a.params.track = true, a.job.table.regions = &region, a.job.table.capacity = 1, a.agree();
+         a.params.track = true, a.task.table.regions = &region, a.task.table.capacity = 1,
+         a.agree();
        }},
       {"", [](Asked& a) { a.setup.tracks = true, a.setup.max_regions = 65535; }},
       {"settings: track=true supports max-regions up to 65535, not 65536",
@@ -168,17 +169,17 @@ TEST(CcLabelRefusals, FramesThatAreNotAsConfigured) {
       {"", [](Asked& a) { a.setup.max_regions = 65536; }},
       {kOverlay,
        [](Asked& a) {
-         a.volume(2), a.params.output = CcOutput::overlay, a.job.out.plane[0] = &a.pixel;
+         a.volume(2), a.params.output = CcOutput::overlay, a.task.out.plane[0] = &a.pixel;
        }},
       {kOverlay,
-       [](Asked& a) { a.params.thresholds = kTwo, a.job.out.plane[0] = &a.pixel, a.agree(); }},
+       [](Asked& a) { a.params.thresholds = kTwo, a.task.out.plane[0] = &a.pixel, a.agree(); }},
       {"", [](Asked& a) { a.volume(2), a.params.output = CcOutput::overlay; }},
       {"",
        [](Asked& a) {
          a.params.sliding = true, a.volume(2), a.params.output = CcOutput::overlay;
-         a.job.out.plane[0] = &a.pixel;
+         a.task.out.plane[0] = &a.pixel;
        }},
-      {"", [](Asked& a) { a.job.out.plane[0] = &a.pixel; }}};
+      {"", [](Asked& a) { a.task.out.plane[0] = &a.pixel; }}};
   expect_answers(kRefusals);
 }
 

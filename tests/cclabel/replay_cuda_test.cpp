@@ -57,13 +57,13 @@ class Stream {
     auto* total = reinterpret_cast<uint32_t*>(regions + kMax);
     *total = 0;
     auto* labels = maps_[number % kMaps].as<uint32_t>();
-    FrameTask job;
-    job.slot = static_cast<int>(number % kSlots);
-    job.in = pictures_[of].frame();
-    if (shot.wants_labels) job.labels = {labels, kSize.width, kSize.height, kSize.width * 4};
-    job.table = {regions, kMax, total};
+    FrameTask task;
+    task.slot = static_cast<int>(number % kSlots);
+    task.in = pictures_[of].frame();
+    if (shot.wants_labels) task.labels = {labels, kSize.width, kSize.height, kSize.width * 4};
+    task.table = {regions, kMax, total};
     try {
-      algorithm_->enqueue(job, shot.params, queue);
+      algorithm_->enqueue(task, shot.params, queue);
     } catch (const std::exception&) {
       queue.record();  // what was put there already
       queue.wait();

@@ -36,24 +36,24 @@ RunResult run_on_cpu(int threads, const ConstFrame& in, const ConstFrame& mask,
   GuardedFrame labels(PixelFormat::labels32, outcome, 8);
   std::vector<Region> records(capacity + 1);
   records.back().id = 0xA9A9A9A9;
-  FrameTask job{.slices = options.slices, .in = in, .mask = mask};
-  job.mask_is_small = options.mask_is_small;
-  if (options.wants_labels) job.labels = labels.labels();
-  if (capacity > 0) job.table.regions = records.data();
-  job.table.capacity = capacity;
-  job.table.total = &result.total;
+  FrameTask task{.slices = options.slices, .in = in, .mask = mask};
+  task.mask_is_small = options.mask_is_small;
+  if (options.wants_labels) task.labels = labels.labels();
+  if (capacity > 0) task.table.regions = records.data();
+  task.table.capacity = capacity;
+  task.table.total = &result.total;
   result.runs.resize(options.most_runs + 1, {0xA9A9A9A9, 0, 0, 0});  // one for a guard
   if (options.most_runs > 0) {
-    job.table.runs = result.runs.data();
-    job.table.run_capacity = options.most_runs;
-    job.table.run_total = &result.total_runs;
+    task.table.runs = result.runs.data();
+    task.table.run_capacity = options.most_runs;
+    task.table.run_total = &result.total_runs;
   }
   if (options.out) {
     result.out.emplace(*options.out, outcome, options.padding, in.color);
-    job.out = result.out->frame();
+    task.out = result.out->frame();
   }
   const auto queue = backend->make_queue();
-  algorithm->enqueue(job, params, *queue);
+  algorithm->enqueue(task, params, *queue);
   queue->record();
   queue->wait();
 

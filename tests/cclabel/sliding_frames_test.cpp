@@ -60,14 +60,14 @@ class SlidingFrames : public testing::Test {
     outcome.runs.resize(kMaxRuns);
     GuardedFrame labels(PixelFormat::labels32, kSize, 8);
     const auto at = static_cast<size_t>(t);
-    FrameTask job{.slot = t % 2, .in = std::as_const(frames_[at]).frame(), .out = out};
-    job.mask = pictures_[kFrames - 1 - at].frame();
-    job.labels = labels.labels();
-    job.table = {.regions = outcome.records.data(), .capacity = most, .total = &outcome.total};
-    job.table.runs = outcome.runs.data();
-    job.table.run_capacity = kMaxRuns;
-    job.table.run_total = &outcome.total_runs;
-    algorithm.enqueue(job, params, *queue_);
+    FrameTask task{.slot = t % 2, .in = std::as_const(frames_[at]).frame(), .out = out};
+    task.mask = pictures_[kFrames - 1 - at].frame();
+    task.labels = labels.labels();
+    task.table = {.regions = outcome.records.data(), .capacity = most, .total = &outcome.total};
+    task.table.runs = outcome.runs.data();
+    task.table.run_capacity = kMaxRuns;
+    task.table.run_total = &outcome.total_runs;
+    algorithm.enqueue(task, params, *queue_);
     queue_->record();
     queue_->wait();
     outcome.records.resize(std::min(outcome.total, most));
@@ -209,13 +209,13 @@ TEST_F(SlidingFrames, ResetsAndScenesBeginOtherWindows) {
 
 TEST_F(SlidingFrames, RefusalsNameWhatIsWrong) {
   const auto algorithm = configured(PixelFormat::gray8);
-  const auto answer = [&](void (*ask)(FrameTask & job, CcLabelParams & params)) {
-    FrameTask job{.in = std::as_const(frames_[0]).frame()};
-    job.mask = pictures_[0].frame();
+  const auto answer = [&](void (*ask)(FrameTask & task, CcLabelParams & params)) {
+    FrameTask task{.in = std::as_const(frames_[0]).frame()};
+    task.mask = pictures_[0].frame();
     CcLabelParams params = sliding_params(3);
-    ask(job, params);
+    ask(task, params);
     return complaint([&] {
-      algorithm->enqueue(job, params, *queue_);
+      algorithm->enqueue(task, params, *queue_);
       queue_->record();
       queue_->wait();
     });
@@ -223,22 +223,22 @@ TEST_F(SlidingFrames, RefusalsNameWhatIsWrong) {
   const char* const no_mask =
       "source=mask, but no mask of the frame's size is attached to the frame";
   EXPECT_EQ(answer([](FrameTask&, CcLabelParams&) {}), "");
-  EXPECT_EQ(answer([](FrameTask& job, CcLabelParams&) { job.table.capacity = kMax; }), "");
-  EXPECT_EQ(answer([](FrameTask& job, CcLabelParams&) { job.table.capacity = kMax + 1; }),
+  EXPECT_EQ(answer([](FrameTask& task, CcLabelParams&) { task.table.capacity = kMax; }), "");
+  EXPECT_EQ(answer([](FrameTask& task, CcLabelParams&) { task.table.capacity = kMax + 1; }),
             "the table has a larger capacity than configured");
   EXPECT_EQ(answer([](FrameTask&, CcLabelParams& params) { params.source = Source::mask; }), "");
-  EXPECT_EQ(answer([](FrameTask& job, CcLabelParams& params) {
-              params.source = Source::mask, job.mask = {};
+  EXPECT_EQ(answer([](FrameTask& task, CcLabelParams& params) {
+              params.source = Source::mask, task.mask = {};
             }),
             no_mask);
-  EXPECT_EQ(answer([](FrameTask& job, CcLabelParams& params) {
-              params.source = Source::mask, job.mask.width = 36;
+  EXPECT_EQ(answer([](FrameTask& task, CcLabelParams& params) {
+              params.source = Source::mask, task.mask.width = 36;
             }),
             no_mask);
-  EXPECT_EQ(answer([](FrameTask& job, CcLabelParams&) { job.mask = {}; }), "");
+  EXPECT_EQ(answer([](FrameTask& task, CcLabelParams&) { task.mask = {}; }), "");
   EXPECT_EQ(answer([](FrameTask&, CcLabelParams& params) { params.sliding = false; }),
             "sliding differs from the configured value");
-  EXPECT_EQ(answer([](FrameTask& job, CcLabelParams&) { job.slices = 2; }),
+  EXPECT_EQ(answer([](FrameTask& task, CcLabelParams&) { task.slices = 2; }),
             "a volume of 2 slices; configured for 3");
 
   regions::Setup large = setup(PixelFormat::gray8);

@@ -34,25 +34,25 @@ class WindowSlot {
     const Frame in = packed_frame(setup_.in, setup_.size, {}, memory_, in_.data());
     queue_->copy(frame, in);
     const int width = setup_.size.width;
-    FrameTask job;
-    job.slot = index_;
-    job.in = in;
+    FrameTask task;
+    task.slot = index_;
+    task.in = in;
     if (!mask.empty()) {
       const Frame there = packed_frame(setup_.mask, setup_.size, {}, memory_, mask_.data());
       queue_->copy(mask, there);
-      job.mask = there;
+      task.mask = there;
     }
-    job.labels = {labels_.as<uint32_t>(), width, setup_.size.height, 4 * ptrdiff_t{width}};
-    job.table = {table_.as<Region>(), options_.capacity, total()};
+    task.labels = {labels_.as<uint32_t>(), width, setup_.size.height, 4 * ptrdiff_t{width}};
+    task.table = {table_.as<Region>(), options_.capacity, total()};
     if (options_.most_runs > 0) {
-      job.table.runs = runs_.as<PixelRun>();
-      job.table.run_capacity = options_.most_runs;
-      job.table.run_total = total_runs();
+      task.table.runs = runs_.as<PixelRun>();
+      task.table.run_capacity = options_.most_runs;
+      task.table.run_total = total_runs();
     }
-    if (options_.out) job.out = out_frame(memory_, out_);
-    algorithm.enqueue(job, params, *queue_);
+    if (options_.out) task.out = out_frame(memory_, out_);
+    algorithm.enqueue(task, params, *queue_);
     queue_->copy_bytes(labels_.data(), host_labels_.data(), map_bytes());
-    if (options_.out) queue_->copy(job.out, out_frame(Memory::host, host_out_));
+    if (options_.out) queue_->copy(task.out, out_frame(Memory::host, host_out_));
     queue_->record();
     busy = true;
   }

@@ -49,20 +49,20 @@ class CcLabelSlots : public testing::Test {
     algorithm->configure(setup_for(out, tracks));
     return algorithm;
   }
-  Outcome run(Algorithm<CcLabelParams>& algorithm, FrameTask job, const CcLabelParams& params,
+  Outcome run(Algorithm<CcLabelParams>& algorithm, FrameTask task, const CcLabelParams& params,
               bool wants_runs = true) {
     Outcome outcome;
     GuardedFrame labels(PixelFormat::labels32, kSize);
     outcome.records.resize(kMax);
     outcome.runs.resize(kMaxRuns);
-    job.labels = labels.labels();
-    job.table = {.regions = outcome.records.data(), .capacity = kMax, .total = &outcome.total};
+    task.labels = labels.labels();
+    task.table = {.regions = outcome.records.data(), .capacity = kMax, .total = &outcome.total};
     if (wants_runs) {
-      job.table.runs = outcome.runs.data();
-      job.table.run_capacity = kMaxRuns;
-      job.table.run_total = &outcome.total_runs;
+      task.table.runs = outcome.runs.data();
+      task.table.run_capacity = kMaxRuns;
+      task.table.run_total = &outcome.total_runs;
     }
-    algorithm.enqueue(job, params, *queue_);
+    algorithm.enqueue(task, params, *queue_);
     queue_->record();
     queue_->wait();
     outcome.records.resize(std::min(outcome.total, kMax));
@@ -110,13 +110,13 @@ TEST_F(CcLabelSlots, FramesKnowNothingOfThoseBefore) {
           convert(make_picture("clouds", kSize).frame(), PixelFormat::rgba, {}, 3, Tint::noise);
       const Picture mask = make_picture(content, kSize);
       GuardedFrame one(out, kSize), other(out, kSize);
-      FrameTask job{.in = in.frame(), .mask = mask.frame(), .out = one.frame()};
+      FrameTask task{.in = in.frame(), .mask = mask.frame(), .out = one.frame()};
       const bool wants_runs = number % 3 > 0;
       const auto alone = configured(out);
-      const Outcome wanted = run(*alone, job, params, wants_runs);
-      job.out = other.frame();
-      job.slot = static_cast<int>(number % 2);
-      const Outcome found = run(*shared, job, params, wants_runs);
+      const Outcome wanted = run(*alone, task, params, wants_runs);
+      task.out = other.frame();
+      task.slot = static_cast<int>(number % 2);
+      const Outcome found = run(*shared, task, params, wants_runs);
       EXPECT_EQ(found.total, wanted.total);
       EXPECT_EQ(found.total_runs, wanted.total_runs);
       EXPECT_TRUE(same_bytes(found.labels, wanted.labels));
@@ -157,10 +157,10 @@ TEST_F(CcLabelSlots, VolumesKnowNothingOfThoseBefore) {
         run_on_cpu(2, in.frame(), mask.frame(), params, {.slices = slices, .depth = 4});
     GuardedFrame labels(PixelFormat::labels32, {40, 22 * slices});
     uint32_t total = 0;
-    FrameTask job{.slot = number % 2, .slices = slices, .in = in.frame(), .mask = mask.frame()};
-    job.labels = labels.labels();
-    job.table.total = &total;
-    shared->enqueue(job, params, *queue_);
+    FrameTask task{.slot = number % 2, .slices = slices, .in = in.frame(), .mask = mask.frame()};
+    task.labels = labels.labels();
+    task.table.total = &total;
+    shared->enqueue(task, params, *queue_);
     queue_->record();
     queue_->wait();
     EXPECT_EQ(total, wanted.total) << number;
@@ -191,37 +191,37 @@ TEST_F(CcLabelSlots, RefusalsNameWhatIsWrong) {
   const auto algorithm = configured(PixelFormat::gray8);
   struct Case {
     const char* text;
-    void (*ask)(FrameTask& job, CcLabelParams& params);
+    void (*ask)(FrameTask& task, CcLabelParams& params);
   };
   FrameTask good{.in = in.frame()};
-  const auto answer = [&](Algorithm<CcLabelParams>& asked, const FrameTask& job,
+  const auto answer = [&](Algorithm<CcLabelParams>& asked, const FrameTask& task,
                           const CcLabelParams& params) {
     return complaint([&] {
-      asked.enqueue(job, params, *queue_);
+      asked.enqueue(task, params, *queue_);
       queue_->record();
       queue_->wait();
     });
   };
   for (const auto& [text, ask] :
        {Case{"", [](FrameTask&, CcLabelParams&) {}},
-        {"", [](FrameTask&job, CcLabelParams&) { job.slot = 1; }},
-        {"there is no slot 2", [](FrameTask&job, CcLabelParams&) { job.slot = 2; }},
-        {"there is no slot -1", [](FrameTask&job, CcLabelParams&) { job.slot = -1; }},
+        {"", [](FrameTask&task, CcLabelParams&) { task.slot = 1; }},
+        {"there is no slot 2", [](FrameTask&task, CcLabelParams&) { task.slot = 2; }},
+        {"there is no slot -1", [](FrameTask&task, CcLabelParams&) { task.slot = -1; }},
         {"source=mask, but no mask of the frame's size is attached to the frame",
          [](FrameTask&, CcLabelParams&params) { params.source = Source::mask; }},
         {"the table has a larger capacity than configured",
-         [](FrameTask&job, CcLabelParams&) { job.table.capacity = kMax + 1; }},
-        {"", [](FrameTask&job, CcLabelParams&) { job.table.capacity = kMax; }},
+         [](FrameTask&task, CcLabelParams&) { task.table.capacity = kMax + 1; }},
+        {"", [](FrameTask&task, CcLabelParams&) { task.table.capacity = kMax; }},
         {"", [](FrameTask&, CcLabelParams&params) { params.source = Source::alpha; }},
         {"track=true, but tracking was not configured",
          [](FrameTask&, CcLabelParams&params) { params.track = true; }},
         {"settings: method=sweep runs on CUDA only; the CPU supports method=union-find",
          [](FrameTask&, CcLabelParams&params) { params.method = Method::sweep; }}}) {
-    FrameTask job = good;
+    FrameTask task = good;
     CcLabelParams params;
     params.output = CcOutput::none;
-    ask(job, params);
-    EXPECT_EQ(answer(*algorithm, job, params), text);
+    ask(task, params);
+    EXPECT_EQ(answer(*algorithm, task, params), text);
   }
   CcLabelParams params;
   params.source = Source::mask;

@@ -81,21 +81,21 @@ void TrackedRun::begin(Slot& slot, const ConstFrame& frame, const ConstFrame& ma
   Frame in = packed(layout_, size_, slot.picture.data());
   in.memory = backend_->memory();
   slot.queue->copy(frame, in);
-  FrameTask job;
-  job.slot = slot.index;
-  job.in = in;
+  FrameTask task;
+  task.slot = slot.index;
+  task.in = in;
   if (!mask.empty()) {
     Frame there = packed(mask.layout, mask.size(), slot.mask.data());
     there.memory = backend_->memory();
     slot.queue->copy(mask, there);
-    job.mask = there;
-    job.mask_is_small = !(mask.size() == size_);
+    task.mask = there;
+    task.mask_is_small = !(mask.size() == size_);
   }
   auto* regions = slot.table.as<Region>();
-  job.table = {regions, capacity_, reinterpret_cast<uint32_t*>(regions + capacity_)};
-  job.table.occluded_tracks = job.table.total + 1;
-  *job.table.occluded_tracks = 0;
-  algorithm_->enqueue(job, params, *slot.queue);
+  task.table = {regions, capacity_, reinterpret_cast<uint32_t*>(regions + capacity_)};
+  task.table.occluded_tracks = task.table.total + 1;
+  *task.table.occluded_tracks = 0;
+  algorithm_->enqueue(task, params, *slot.queue);
   slot.queue->record();
   slot.busy = true;
 }

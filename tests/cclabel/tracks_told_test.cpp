@@ -159,16 +159,16 @@ TEST(Tracking, LabelsAndColoursShowTracks) {
       std::vector<Disc> discs = {{.x = 40, .y = 20, .radius = 5}};
       if (t > 0) discs.push_back({.x = 10, .y = 8, .radius = 4});
       const Picture picture = paint_discs(size, discs);
-      FrameTask job{.in = picture.frame()};
-      job.out.layout = layout_of(format);
-      job.out.width = size.width;
-      job.out.height = size.height;
-      job.out.plane[0] = out.data();
-      job.out.pitch[0] = output == CcOutput::labels ? 64 : 192;
-      algorithm->enqueue(job, params, *queue);
+      FrameTask task{.in = picture.frame()};
+      task.out.layout = layout_of(format);
+      task.out.width = size.width;
+      task.out.height = size.height;
+      task.out.plane[0] = out.data();
+      task.out.pitch[0] = output == CcOutput::labels ? 64 : 192;
+      algorithm->enqueue(task, params, *queue);
       queue->record();
       queue->wait();
-      const auto value = [&](int x, int y) { return job.out.sample(0, x, y); };
+      const auto value = [&](int x, int y) { return task.out.sample(0, x, y); };
       const auto expected = [&](uint32_t track) {
         return output == CcOutput::labels ? static_cast<int>(track) : track_color(track).red;
       };

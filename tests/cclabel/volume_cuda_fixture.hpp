@@ -45,32 +45,33 @@ class CcLabelVolumeCuda : public testing::Test {
     std::optional<DeviceFrame> out;
     picture.upload(in);
     const Block table = gpu_->allocate_pinned(sizeof(Region) * options.capacity + 8);
-    FrameTask job{.slices = volume.slices, .in = picture.frame()};
+    FrameTask task{.slices = volume.slices, .in = picture.frame()};
     std::optional<DeviceFrame> attached;
     if (!mask.empty()) {
       attached.emplace(*gpu_, *queue_, mask.layout.format, mask.size(), 0);
       attached->upload(mask);
-      job.mask = attached->frame();
+      task.mask = attached->frame();
     }
     const Frame map = labels.frame();
     if (options.wants_labels) {
-      job.labels = {reinterpret_cast<uint32_t*>(map.plane[0]), map.width, map.height, map.pitch[0]};
+      task.labels = {reinterpret_cast<uint32_t*>(map.plane[0]), map.width, map.height,
+                     map.pitch[0]};
     }
     auto* total = reinterpret_cast<uint32_t*>(table.as<Region>() + options.capacity);
-    job.table = {table.as<Region>(), options.capacity, total};
+    task.table = {table.as<Region>(), options.capacity, total};
     const Block runs = gpu_->allocate_pinned(options.most_runs * sizeof(PixelRun) + 8);
     auto* total_runs = reinterpret_cast<uint32_t*>(runs.as<PixelRun>() + options.most_runs);
     *total_runs = 0;
     if (options.most_runs > 0) {
-      job.table.runs = runs.as<PixelRun>();
-      job.table.run_capacity = options.most_runs;
-      job.table.run_total = total_runs;
+      task.table.runs = runs.as<PixelRun>();
+      task.table.run_capacity = options.most_runs;
+      task.table.run_total = total_runs;
     }
     if (options.out) {
       out.emplace(*gpu_, *queue_, *options.out, stack.size(), padding);
-      job.out = out->frame();
+      task.out = out->frame();
     }
-    algorithm->enqueue(job, params, *queue_);
+    algorithm->enqueue(task, params, *queue_);
     queue_->record();
     queue_->wait();
 

@@ -202,8 +202,8 @@ std::string refusal(const Setup& setup, const CcLabelParams& params, int slices)
     const auto algorithm = make_algorithm<CcLabelParams, BackendKind::cpu>(backend);
     algorithm->configure(setup);
     const Volume volume = make_volume("noise", setup.size, slices, setup.in.format);
-    FrameTask job{.slices = slices, .in = volume.frame()};
-    algorithm->enqueue(job, params, *queue);
+    FrameTask task{.slices = slices, .in = volume.frame()};
+    algorithm->enqueue(task, params, *queue);
     queue->record();
     queue->wait();
   } catch (const InputError& error) {

@@ -16,8 +16,8 @@ class Recorder final : public CcLabel {
  public:
   explicit Recorder(std::vector<FrameTask>& jobs) : jobs_(jobs) {}
   void configure(const Setup&) override {}
-  void enqueue(const FrameTask& job, const CcLabelParams&, Queue&) override {
-    jobs_.push_back(job);
+  void enqueue(const FrameTask& task, const CcLabelParams&, Queue&) override {
+    jobs_.push_back(task);
   }
   TrackEvents track_events(int) const override { return {}; }
   uint32_t passes(int) const override { return 0; }
@@ -34,8 +34,8 @@ class Window final : public SlidingWindow {
 
  private:
   void allocate(const Setup&) override {}
-  void slide(const FrameTask& job, const CcLabelParams& params, Queue& queue) override {
-    last_ = label_window(job, params, queue);
+  void slide(const FrameTask& task, const CcLabelParams& params, Queue& queue) override {
+    last_ = label_window(task, params, queue);
   }
   void forget(IdNumbering) override {}
   TrackEvents window_events(int) const override { return {}; }
@@ -61,9 +61,9 @@ TEST(CcLabelWindow, EachFrame_LabelsAVolumeOfTheWholeWindow) {
   const uint32_t* before = nullptr;
   for (int i = 0; i < 2 * kDepth; ++i) {
     std::vector<std::byte> bytes(packed_bytes(setup.in, kSize), static_cast<std::byte>(i));
-    FrameTask job;
-    job.in = packed_frame(setup.in, kSize, {}, Memory::host, bytes.data());
-    window.enqueue(job, params, *queue);
+    FrameTask task;
+    task.in = packed_frame(setup.in, kSize, {}, Memory::host, bytes.data());
+    window.enqueue(task, params, *queue);
     const int slices = std::min(i + 1, kDepth);
     ASSERT_EQ(jobs.size(), static_cast<size_t>(i) + 1);
     const FrameTask& volume = jobs.back();

@@ -42,11 +42,11 @@ struct Stream {
   void frame(Input& in) {
     fill({reinterpret_cast<uint8_t*>(pixels.data()), pixels.size()},
          row_bytes(setup.in, 0, setup.size), in);
-    FrameTask job;
-    job.in = packed_frame(setup.in, setup.size, setup.color, Memory::host, pixels.data());
-    job.foreground = {mask.data(), setup.size.width, setup.size.height, setup.size.width};
+    FrameTask task;
+    task.in = packed_frame(setup.in, setup.size, setup.color, Memory::host, pixels.data());
+    task.foreground = {mask.data(), setup.size.width, setup.size.height, setup.size.width};
     try {
-      algorithm->enqueue(job, params, *queue);
+      algorithm->enqueue(task, params, *queue);
     } catch (const InputError&) {  // settings that contradict each other
     }
     queue->record();

@@ -201,14 +201,14 @@ TEST(GraphCutClip, SlotsOnQueuesOfTheirOwnKeepTheOrder) {
   GraphCutBgParams params = masks();
   params.output = GraphCutOutput::none;
   for (int i = 0; i < kFrames; ++i) {
-    FrameTask job;
-    job.slot = i % kSlots;
-    Queue& queue = *queues[static_cast<size_t>(job.slot)];
+    FrameTask task;
+    task.slot = i % kSlots;
+    Queue& queue = *queues[static_cast<size_t>(task.slot)];
     if (i >= kSlots) queue.wait();
-    job.in = frames[static_cast<size_t>(i)].frame();
-    job.foreground = {found[static_cast<size_t>(i)].data(), clip.size.width, clip.size.height,
-                      clip.size.width};
-    algorithm->enqueue(job, params, queue);
+    task.in = frames[static_cast<size_t>(i)].frame();
+    task.foreground = {found[static_cast<size_t>(i)].data(), clip.size.width, clip.size.height,
+                       clip.size.width};
+    algorithm->enqueue(task, params, queue);
     queue.record();
   }
   for (auto& queue : queues) queue->wait();

@@ -46,15 +46,15 @@ class GraphCutCuda : public testing::Test {
     DeviceFrame given(*backend_, *queue_, PixelFormat::gray8, mask_size, 1);
     picture.upload(in.frame());
     const DeviceFrame& shown = in_place ? picture : out;
-    FrameTask job;
-    job.in = picture.frame();
-    job.out = shown.frame();
-    job.foreground = found.frame().plane_as<uint8_t>(0, clip.size.width, clip.size.height);
+    FrameTask task;
+    task.in = picture.frame();
+    task.out = shown.frame();
+    task.foreground = found.frame().plane_as<uint8_t>(0, clip.size.width, clip.size.height);
     if (!mask.empty()) {
       given.upload(mask);
-      job.mask = given.frame();
+      task.mask = given.frame();
     }
-    algorithm_->enqueue(job, params, *queue_);
+    algorithm_->enqueue(task, params, *queue_);
     queue_->record();
     queue_->wait();
 

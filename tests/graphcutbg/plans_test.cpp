@@ -137,25 +137,25 @@ TEST(GraphCutRefusals, NameWhatIsWrong) {
   const GuardedFrame frame(PixelFormat::gray8, {8, 6}), narrow(PixelFormat::gray8, {7, 6}),
       color(PixelFormat::rgb, {8, 6}), large(PixelFormat::gray8, {65535, 1});
   GraphCutBgParams params;
-  FrameTask job{.in = frame.frame()};
-  const auto enqueue = [&] { return complaint([&] { expects_cuttable(setup, job, params); }); };
+  FrameTask task{.in = frame.frame()};
+  const auto enqueue = [&] { return complaint([&] { expects_cuttable(setup, task, params); }); };
   EXPECT_EQ(enqueue(), "");
-  job.slot = 1;
+  task.slot = 1;
   EXPECT_EQ(enqueue(), "");
   for (const int slot : {-1, 2}) {
-    job.slot = slot;
+    task.slot = slot;
     EXPECT_EQ(enqueue(), "there is no slot " + std::to_string(slot));
   }
-  job.slot = 0;
+  task.slot = 0;
   for (const GuardedFrame* other : {&narrow, &color}) {
-    job.in = other->frame();
+    task.in = other->frame();
     EXPECT_EQ(enqueue(), "the frame differs from the configured size or format");
   }
-  job.in = frame.frame();
+  task.in = frame.frame();
   GuardedFrame out(PixelFormat::gray8, {8, 6});
-  job.out = out.frame();
+  task.out = out.frame();
   EXPECT_EQ(enqueue(), "the frame has an output, but none was configured");
-  job.out = {};
+  task.out = {};
   params.source = GraphCutSource::mask;
   EXPECT_EQ(enqueue(), "source=mask, but no mask is attached to the frame");
   params.source = GraphCutSource::both;
@@ -163,16 +163,16 @@ TEST(GraphCutRefusals, NameWhatIsWrong) {
   for (const GraphCutSource source : {GraphCutSource::both, GraphCutSource::mask}) {
     params.source = source;
     for (const GuardedFrame* mask : {&frame, &narrow, &large}) {
-      job.mask = mask->frame();
+      task.mask = mask->frame();
       EXPECT_EQ(enqueue(), "");
     }
-    job.mask = color.frame();
+    task.mask = color.frame();
     EXPECT_EQ(enqueue(),
               "invalid mask of 8x6 pixels; expected one channel and sides from 1 to 65535");
     for (const Size size : {Size{0, 6}, {8, 0}, {65536, 6}, {8, 65536}}) {
-      job.mask = frame.frame();
-      job.mask.width = size.width;
-      job.mask.height = size.height;
+      task.mask = frame.frame();
+      task.mask.width = size.width;
+      task.mask.height = size.height;
       EXPECT_EQ(enqueue(), "invalid mask of " + std::to_string(size.width) + "x" +
                                std::to_string(size.height) +
                                " pixels; expected one channel and sides from 1 to 65535");
@@ -181,9 +181,9 @@ TEST(GraphCutRefusals, NameWhatIsWrong) {
   params.source = GraphCutSource::image;
   EXPECT_EQ(enqueue(), "") << "a mask that is not read";
   uint8_t pixel = 0;
-  job.foreground = {&pixel, 8, 6, 8};
+  task.foreground = {&pixel, 8, 6, 8};
   EXPECT_EQ(enqueue(), "");
-  job.foreground.width = 7;
+  task.foreground.width = 7;
   EXPECT_EQ(enqueue(), "the foreground mask must have the size of the frame");
 }
 

@@ -79,12 +79,12 @@ Shot Camera::shoot(const ConstFrame& frame, const ConstFrame& mask) {
             GuardedFrame(output_format(params, clip.format), clip.size, 3, clip.color),
             {},
             false};
-  FrameTask job;
-  job.in = frame;
-  job.mask = mask;
-  job.out = shot.out.frame();
-  job.foreground = {shot.mask.data(), clip.size.width, clip.size.height, clip.size.width};
-  algorithm_->enqueue(job, params, *queue_);
+  FrameTask task;
+  task.in = frame;
+  task.mask = mask;
+  task.out = shot.out.frame();
+  task.foreground = {shot.mask.data(), clip.size.width, clip.size.height, clip.size.width};
+  algorithm_->enqueue(task, params, *queue_);
   queue_->record();
   queue_->wait();
   shot.report = algorithm_->result(0);

@@ -153,11 +153,11 @@ void show(const GuardedFrame& in, const GraphCutBgParams& params, GuardedFrame& 
       mask.frame().set_sample(0, x, y, is_foreground(x, y) ? 255 : 0);
     }
   }
-  FrameTask job{.in = picture, .mask = std::as_const(mask).frame()};
-  job.out = out.frame();
-  if (&in == &out) job.in = out.frame();
+  FrameTask task{.in = picture, .mask = std::as_const(mask).frame()};
+  task.out = out.frame();
+  if (&in == &out) task.in = out.frame();
   const auto queue = backend->make_queue();
-  algorithm->enqueue(job, params, *queue);
+  algorithm->enqueue(task, params, *queue);
   queue->record();
   queue->wait();
   EXPECT_TRUE(out.intact());

@@ -65,10 +65,10 @@ std::string in_child(const Work& work) {
 }
 
 bool finds_both(RegionsFilter* filter) {
-  Labelled job;
+  Labelled task;
   return filter && regions_set(filter, "output", "none") == REGIONS_OK &&
-         regions_process(filter, &job.frame) == REGIONS_OK && job.frame.count == 2 &&
-         job.regions[1].area == 50 && job.labels[12 * kWidth + 20] == 2;
+         regions_process(filter, &task.frame) == REGIONS_OK && task.frame.count == 2 &&
+         task.regions[1].area == 50 && task.labels[12 * kWidth + 20] == 2;
 }
 
 bool says_fork() {
@@ -82,11 +82,11 @@ TEST(LibraryFork, FilterOfTheParent_IsRefusedByEveryCall) {
       RegionsFilter* const filter = regions_open(algorithm, "cpu", threads);
       ASSERT_TRUE(filter) << regions_error();
       EXPECT_EQ(in_child([&](Checks& checks) {
-                  Labelled job;
+                  Labelled task;
                   const auto refuses = [&](RegionsStatus status, const char* name) {
                     checks.expect(status == REGIONS_ERROR_OTHER && says_fork(), name);
                   };
-                  refuses(regions_process(filter, &job.frame), "process");
+                  refuses(regions_process(filter, &task.frame), "process");
                   refuses(regions_set(filter, "priority", "1"), "set");
                   refuses(regions_reset(filter), "reset");
                   checks.expect(!regions_get(filter, "opacity") && says_fork(), "get");

@@ -75,13 +75,13 @@ class RegionOverlayCuda : public testing::Test {
 
   void enqueue(const Scene& scene, const DrawingParams& drawing, const ConstFrame& labels,
                const ConstFrame& in, const Frame& out) {
-    FrameTask job;
-    job.in = in;
-    job.out = out;
-    job.mask = labels;
-    job.attached = scene.regions.data();
-    job.attached_count = static_cast<uint32_t>(scene.regions.size());
-    algorithm_->enqueue(job, {drawing}, *queue_);
+    FrameTask task;
+    task.in = in;
+    task.out = out;
+    task.mask = labels;
+    task.attached = scene.regions.data();
+    task.attached_count = static_cast<uint32_t>(scene.regions.size());
+    algorithm_->enqueue(task, {drawing}, *queue_);
     queue_->record();
     queue_->wait();
   }

@@ -23,12 +23,12 @@ class RegionOverlayCpu : public testing::Test {
   }
 
   static FrameTask job_for(const Scene& scene, const ConstFrame& in, const Frame& out) {
-    FrameTask job;
-    job.in = in;
-    job.out = out;
-    job.attached = scene.regions.data();
-    job.attached_count = static_cast<uint32_t>(scene.regions.size());
-    return job;
+    FrameTask task;
+    task.in = in;
+    task.out = out;
+    task.attached = scene.regions.data();
+    task.attached_count = static_cast<uint32_t>(scene.regions.size());
+    return task;
   }
 
   std::shared_ptr<Backend> backend_ = make_cpu_backend(2);
@@ -51,9 +51,9 @@ TEST_F(RegionOverlayCpu, SlotsDrawWhatDrawDraws) {
     out.emplace_back(PixelFormat::bgrx, size);
   }
   for (size_t slot = 0; slot < 3; ++slot) {
-    FrameTask job = job_for(scenes[slot], in[slot].frame(), out[slot].frame());
-    job.slot = static_cast<int>(slot);
-    algorithm_->enqueue(job, {}, *queues[slot]);
+    FrameTask task = job_for(scenes[slot], in[slot].frame(), out[slot].frame());
+    task.slot = static_cast<int>(slot);
+    algorithm_->enqueue(task, {}, *queues[slot]);
     queues[slot]->record();
   }
   for (size_t slot = 0; slot < 3; ++slot) {
@@ -80,9 +80,9 @@ TEST_F(RegionOverlayCpu, ReadsTheAttachedLabels) {
   std::copy(scene.labels.begin(), scene.labels.end(), labels.labels().data);
   const auto queue = backend_->make_queue();
   for (GuardedFrame* out : {&without, &with}) {
-    FrameTask job = job_for(scene, in.frame(), out->frame());
-    if (out == &with) job.mask = labels.frame();
-    algorithm_->enqueue(job, {}, *queue);
+    FrameTask task = job_for(scene, in.frame(), out->frame());
+    if (out == &with) task.mask = labels.frame();
+    algorithm_->enqueue(task, {}, *queue);
     queue->record();
     queue->wait();
   }

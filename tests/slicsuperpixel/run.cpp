@@ -33,23 +33,23 @@ SlicResult run_slic_on_cpu(int threads, const ConstFrame& in, const SlicParams& 
   std::vector<Border> borders(max_borders(options.capacity) + 1);
   borders.back().length = 0xA9A9A9A9;
   uint32_t border_count = 0;
-  FrameTask job;
-  job.in = in;
-  job.labels = labels.labels();
+  FrameTask task;
+  task.in = in;
+  task.labels = labels.labels();
   if (options.capacity > 0) {
-    job.table.regions = records.data();
-    job.table.moments = moments.data();
-    job.table.borders = borders.data();
-    job.table.border_count = &border_count;
+    task.table.regions = records.data();
+    task.table.moments = moments.data();
+    task.table.borders = borders.data();
+    task.table.border_count = &border_count;
   }
-  job.table.capacity = options.capacity;
-  job.table.total = &result.total;
+  task.table.capacity = options.capacity;
+  task.table.total = &result.total;
   if (options.out) {
     result.out.emplace(*options.out, in.size(), options.padding, in.color);
-    job.out = result.out->frame();
+    task.out = result.out->frame();
   }
   const auto queue = backend->make_queue();
-  algorithm->enqueue(job, params, *queue);
+  algorithm->enqueue(task, params, *queue);
   queue->record();
   queue->wait();
 

@@ -73,12 +73,12 @@ std::vector<Superpixels> run_frames(const std::shared_ptr<Backend>& backend,
     in.pitch[0] = 3 * size.width;
     in.memory = backend->memory();
     auto* records = place.table.as<Region>();
-    FrameTask job;
-    job.slot = static_cast<int>(i % places.size());
-    job.in = in;
-    job.labels = {place.labels.as<uint32_t>(), size.width, size.height, 4 * size.width};
-    job.table = {records, kCapacity, reinterpret_cast<uint32_t*>(records + kCapacity)};
-    algorithm.enqueue(job, params, *place.queue);
+    FrameTask task;
+    task.slot = static_cast<int>(i % places.size());
+    task.in = in;
+    task.labels = {place.labels.as<uint32_t>(), size.width, size.height, 4 * size.width};
+    task.table = {records, kCapacity, reinterpret_cast<uint32_t*>(records + kCapacity)};
+    algorithm.enqueue(task, params, *place.queue);
     place.queue->copy_bytes(place.labels.data(), place.host_labels.data(), 4 * pixels);
     place.queue->record();
   }

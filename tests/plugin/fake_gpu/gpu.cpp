@@ -125,12 +125,12 @@ class FakeAlgorithm : public Interface {
     fake::priorities().algorithm = setup.priority;
     cpu_->configure(setup);
   }
-  void enqueue(const FrameTask& job, const P& params, Queue& queue) override {
-    expect_on(device_, job.in.plane[0], "the picture");
-    expect_on(device_, job.mask.plane[0], "the mask");
-    expect_on(device_, job.out.plane[0], "the picture that comes out");
-    expect_on(device_, job.labels.data, "the labels");
-    cpu_->enqueue(job, params, static_cast<FakeQueue&>(queue).cpu());
+  void enqueue(const FrameTask& task, const P& params, Queue& queue) override {
+    expect_on(device_, task.in.plane[0], "the picture");
+    expect_on(device_, task.mask.plane[0], "the mask");
+    expect_on(device_, task.out.plane[0], "the picture that comes out");
+    expect_on(device_, task.labels.data, "the labels");
+    cpu_->enqueue(task, params, static_cast<FakeQueue&>(queue).cpu());
   }
   void reset() override { cpu_->reset(); }
   void begin_scene() override { cpu_->begin_scene(); }
