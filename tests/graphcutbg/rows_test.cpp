@@ -100,8 +100,8 @@ TEST(GraphCutRows, AreAsTheirPixels) {
       Round round(number);
       const Neighbours neighbours = round.eight ? Neighbours::eight : Neighbours::four;
       Room single(size, neighbours, number), rows(size, neighbours, number);
-      const ModelArrays one = single.canvas(round.excludes ? single.excluded.data() : nullptr);
-      const ModelArrays all = rows.canvas(round.excludes ? rows.excluded.data() : nullptr);
+      const ModelArrays one = single.arrays(round.excludes ? single.excluded.data() : nullptr);
+      const ModelArrays all = rows.arrays(round.excludes ? rows.excluded.data() : nullptr);
       const EnergyPlan energy = energy_plan_of(round.params, size, size);
       GuardedFrame mask(PixelFormat::gray8, size);
       std::vector<uint8_t> foreground(size.area());
