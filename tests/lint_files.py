@@ -39,7 +39,7 @@ def too_many(product, texts):
 
 
 def single_headers(code, included):
-    """Headers that one file includes, apart from the header's own source file and tests."""
+    """Headers with a single includer, not counting the header's own source file and tests."""
     users = defaultdict(set)
     for name, headers in included.items():
         for header in headers:

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""The rules of tests/lint_files.py find what they forbid, and nothing else, in small trees."""
+"""The rules of tests/lint_files.py find every fault in small trees and report nothing in correct ones."""
 
 import pathlib
 import sys
