@@ -144,14 +144,14 @@ def label(image: Array, background: float | None = None, return_num: bool = Fals
         needs_counts = return_num or return_table
         arguments = device, background, connectivity, thresholds, several, batch, out, needs_counts
         if stream is None:
-            labels, counts = label_on_device(*arguments)
+            labels, device_counts = label_on_device(*arguments)
         else:
             with _device_arrays.on_stream(device, stream):
-                labels, counts = label_on_device(*arguments)
+                labels, device_counts = label_on_device(*arguments)
         if not needs_counts:
             return labels
         leading_axes = device.shape[:batch] + ((len(thresholds),) if several else ())
-        return _results_on_device(device, labels, counts, leading_axes, return_num, return_table, intensity_image)
+        return _results_on_device(device, labels, device_counts, leading_axes, return_num, return_table, intensity_image)
     values = _arrays.as_numpy(image, "image")
     settings = settings_of(values.shape, batch, connectivity)
     shape = values.shape[1:] if batch else values.shape
