@@ -151,7 +151,8 @@ def label(image: Array, background: float | None = None, return_num: bool = Fals
         if not needs_counts:
             return labels
         leading_axes = device.shape[:batch] + ((len(thresholds),) if several else ())
-        return _results_on_device(device, labels, device_counts, leading_axes, return_num, return_table, intensity_image)
+        return _results_on_device(device, labels, device_counts, leading_axes, return_num, return_table,
+                                  intensity_image)
     values = _arrays.as_numpy(image, "image")
     settings = settings_of(values.shape, batch, connectivity)
     shape = values.shape[1:] if batch else values.shape
