@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Times PyMaxflow and OpenCV's grabCut on the instances of bench/programs/maxflow.
 
-    pip install --require-hashes -r bench/peers/maxflow_requirements.txt
+    pip install --require-hashes -r requirements/peers.txt
     bench/peers/maxflow_peers.py [--ours build/bench/programs/maxflow] [--runs N] FILE.gcg[.xz]...
 
 PyMaxflow (the solver of Boykov and Kolmogorov, which is only compared and never linked) solves the same graph. Its
@@ -24,7 +24,7 @@ try:
     import numpy
 except ImportError:
     sys.exit("maxflow_peers.py: NumPy is not installed: pip install --require-hashes"
-             " -r bench/peers/maxflow_requirements.txt")
+             " -r requirements/peers.txt")
 
 # Directions of the arrays after the terminal weights: right, down, down right, down left.
 STEPS = ((1, 0), (0, 1), (1, 1), (-1, 1))

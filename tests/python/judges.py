@@ -10,7 +10,7 @@ try:
     from hypothesis import strategies as st
     from hypothesis.extra import numpy as arrays
 except ImportError as missing:
-    print(f"{missing.name} is not installed: see tests/python/requirements.in")
+    print(f"{missing.name} is not installed: see requirements/tests.in")
     sys.exit(77)
 
 settings.register_profile("ours", deadline=None, derandomize=True, max_examples=150,
@@ -24,7 +24,7 @@ def judge(name):
     try:
         return importlib.import_module(name)
     except ImportError:
-        raise unittest.SkipTest(f"{name} is not installed: see tests/python/requirements.in") from None
+        raise unittest.SkipTest(f"{name} is not installed: see requirements/tests.in") from None
 
 
 def shapes(least=2, most=3):
