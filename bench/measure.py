@@ -1,5 +1,5 @@
 """Runs the benchmark programs, collects their rows, and records the machine. bench/run uses it on any machine,
-tests/gpu/suite on a GPU host."""
+tools/gpu/suite on a GPU host."""
 import json
 import os
 import platform
@@ -298,4 +298,4 @@ def write(record, path):
 
 
 if __name__ == "__main__":
-    sys.exit("measure.py is used by bench/run and tests/gpu/suite")
+    sys.exit("measure.py is used by bench/run and tools/gpu/suite")

@@ -148,7 +148,7 @@ def introduction(report):
     every = [report.gpu, *(cpu.figures for cpu in report.cpus), report.superpixel_peers, report.transcode,
              report.cubes.figures]
     return ("This page shows how long the elements take per frame compared with other software, measured by "
-            f"`bench/run` and `tests/gpu/suite` on {devices(*every)}.")
+            f"`bench/run` and `tools/gpu/suite` on {devices(*every)}.")
 
 
 def parts(report):
@@ -168,7 +168,7 @@ def parts(report):
         *many_streams(report.gpu),
         "## Known limits\n", "\n".join(f"- {each}" for each in limits(report)) + "\n",
         "## Benchmarks\n",
-        "`bench/run` measures on your machine, together with the peers that are installed. `tests/gpu/pack` packs the "
+        "`bench/run` measures on your machine, together with the peers that are installed. `tools/gpu/pack` packs the "
         "programs for a GPU host.\n",
         "\n".join(f"- [{title}](benchmarks/{name})" for name, (title, *_) in report.pages().items())
         + "\n"]

@@ -9,9 +9,9 @@ import os
 import re
 import sys
 
-# What decides the result of tests/gpu/suite, with the project's own build files. The record itself is
+# What decides the result of tools/gpu/suite, with the project's own build files. The record itself is
 # not among it.
-FOLDERS = ("core", "gpu", "plugin", "tests/gpu", "bench")
+FOLDERS = ("core", "gpu", "plugin", "tools/gpu", "bench")
 BUILD_FILES = ("meson.build", "meson_options.txt")
 # These only describe figures that were taken before, or take others elsewhere.
 REPORT_ONLY = ("bench/results/", "bench/report/", "bench/run", "bench/peers/")
@@ -53,7 +53,7 @@ def stamp_of(binary):
 
 
 def write_stamp(path, root):
-    text = ("// The hash of the sources this was built from (tests/gpu/sources.py).\n"
+    text = ("// The hash of the sources this was built from (tools/gpu/sources.py).\n"
             "extern const char regions_sources_stamp[];\n"
             "__attribute__((used)) const char regions_sources_stamp[] =\n"
             f"    \"{MARK.decode()}{hash_of(recorded(root))}\";\n")
