@@ -1,4 +1,4 @@
-"""Frames with their metadata, as an application in Python gets them."""
+"""Frames with their metadata for tests in Python, read with an appsink."""
 import os
 import sys
 

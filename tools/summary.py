@@ -1,10 +1,9 @@
 #!/usr/bin/python3
-"""Counts the cases in a meson testlog.json and prints, as the last line,
-`N passed, N failed, N skipped`, after the reasons of what was skipped, the names of what failed and the time
-that each group of tests took.
+"""Summarises a meson testlog.json: reasons of skipped cases, names of failed cases, the time of each group of tests, and
+as the last line `N passed, N failed, N skipped`.
 
-A GoogleTest or unittest program counts by its cases, every other test as one. Exit status 1 if anything failed
-or nothing ran.
+Each case of a GoogleTest or unittest program counts, and every other test counts as one case. Exits with 1 if a case
+failed or no test ran.
 """
 
 import collections
@@ -22,7 +21,7 @@ class Summary:
         self.passed = 0
         self.failed = []
         self.skipped = collections.defaultdict(list)  # reason -> names
-        self.seconds = collections.Counter()  # by what a test's name begins with
+        self.seconds = collections.Counter()  # by the first word of the test's name
 
     def add_test(self, test):
         """One line of testlog.json."""
@@ -32,7 +31,7 @@ class Summary:
         text = (test.get("stdout") or "") + (test.get("stderr") or "")
         cases = self.add_cases(name, text)
         if result in ("FAIL", "ERROR", "TIMEOUT", "INTERRUPT", "UNEXPECTEDPASS"):
-            # A case that crashed or hung has no line of its own.
+            # A case that crashed or hung has no line in the output.
             if not any(failed.startswith(name + " ") for failed in self.failed):
                 self.failed.append(f"{name} ({result.lower()})")
         elif result == "SKIP" and not cases:
@@ -42,7 +41,7 @@ class Summary:
             self.passed += 1
 
     def add_cases(self, name, text):
-        """The cases that a test program printed; returns how many there were."""
+        """Adds the cases that a test program printed, and returns their number."""
         cases = list(gtest_cases(text)) + list(unittest_cases(text))
         for case, verdict, reason in cases:
             if verdict == "passed":
@@ -80,7 +79,7 @@ def gtest_cases(text):
 
 
 def unittest_cases(text):
-    """The same of a program that ran unittest.main(verbosity=2)."""
+    """(name, verdict, reason) of each case of a program with unittest.main(verbosity=2)."""
     name = None
     for line in text.splitlines():
         if case := UNITTEST.match(line):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Flows of random small grids against Boykov and Kolmogorov's own solver, by hand:
 
-    pip install --require-hashes -r requirements/peers.txt
+    pip install --require-hashes -r bench/peers/maxflow_requirements.txt
     tests/maxflow/bk_check.py build/bench/programs/maxflow [COUNT]
 
 Grids of 1 to 15 pixels a side with ties, zero and the largest capacities that an instance file

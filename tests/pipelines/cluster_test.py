@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""regions-transcode on a cluster of Ray that it starts itself. Skipped where requirements/cluster.txt is not
+"""regions-transcode on a cluster of Ray that it starts itself. Skipped where pipelines/cluster_requirements.txt is not
 installed into .venv/cluster."""
 
 import contextlib
@@ -206,6 +206,6 @@ class WithoutRay(unittest.TestCase):
 if __name__ == "__main__":
     media.expect_tools()
     if not PYTHON.with_name("ray").exists():
-        print("requirements/cluster.txt is not installed into .venv/cluster")
+        print("pipelines/cluster_requirements.txt is not installed into .venv/cluster")
         sys.exit(media.SKIPPED)
     unittest.main(verbosity=2)

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """What regions-transcode exports, read by pandas, motmetrics, pycocotools and supervision, which
-requirements/tests.txt installs into .venv/python. The label video says what is right."""
+tests/pipelines/exports_requirements.txt installs into .venv/exports. The label video says what is right."""
 
 import subprocess
 import sys
@@ -10,7 +10,7 @@ import media
 import numpy
 from transcoding import BALLS, TranscodeCase
 
-PYTHON = media.ROOT / ".venv" / "python" / "bin" / "python"
+PYTHON = media.ROOT / ".venv" / "exports" / "bin" / "python"
 READER = media.ROOT / "tests" / "pipelines" / "read_exports.py"
 
 
@@ -51,6 +51,6 @@ if __name__ == "__main__":
     media.expect_tools()
     if not PYTHON.exists() or subprocess.run([PYTHON, "-c", "import motmetrics, pandas, pycocotools, supervision"],
                                              capture_output=True, check=False).returncode:
-        print("missing in .venv/python, which `tests/run --all` fills: motmetrics, pandas, pycocotools, supervision")
+        print("missing in .venv/exports, which `tests/run --all` fills: motmetrics, pandas, pycocotools, supervision")
         sys.exit(media.SKIPPED)
     unittest.main(verbosity=2)

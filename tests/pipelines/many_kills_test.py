@@ -58,6 +58,6 @@ class Kills(OnCluster):
 if __name__ == "__main__":
     media.expect_tools()
     if not PYTHON.with_name("ray").exists():
-        print("requirements/cluster.txt is not installed into .venv/cluster")
+        print("pipelines/cluster_requirements.txt is not installed into .venv/cluster")
         sys.exit(media.SKIPPED)
     unittest.main(verbosity=2)

@@ -1,4 +1,4 @@
-"""Reads what GStreamer's gdppay writes: buffers with their times."""
+"""Reads streams of GStreamer's gdppay: buffers with their times."""
 import hashlib
 import struct
 

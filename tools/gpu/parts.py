@@ -1,31 +1,33 @@
-"""The parts of the GPU suite: what is run on the host, and how it is judged."""
+"""The parts of the GPU suite: programs that run on the host, the checks of their output, and figures."""
 import hashlib
 import json
+import lzma
 import os
 import re
 import shutil
 import subprocess
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
 import gdp
 import measure
-from figure_parts import FigureParts
-from python_part import PythonPart
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 # Small pictures: partial tiles on both sides, an odd size, one row.
 SMALL_SIZES = "1x1,300x1,129x65,259x131"
-AT_ONCE = max(4, (os.cpu_count() or 4) // 4)  # programs, where no time is measured
+AT_ONCE = max(4, (os.cpu_count() or 4) // 4)  # programs in parts without timing
 HARD_CONTENTS = "maze,rand_g1_d50,rand_g1_d60"
-ELEMENTS = ("cclabel track=true", "graphcutbg", "slicsuperpixel")  # that make something of a test picture
+ELEMENTS = ("cclabel track=true", "graphcutbg", "slicsuperpixel")  # with options for a test picture
+OUTCOMES = [re.compile(rf"\b{name}=(\d+)") for name in ("failures", "errors", "skipped")]  # in unittest's last line
+NO_LIBRARY = "no library of arrays"  # the reason of skipped tests on a host without CuPy and PyTorch
 OF_ELEMENT = re.compile(r"^## (\w+)$", re.M)  # in docs/elements.md
 FLAGSHIP = "graphcutbg output=none {d} ! cclabel source=mask output=none {d} ! regionoverlay {d}"
 
 
 def host_environment(folder):
-    """Programs find the bundled GStreamer and our plugin; the host's python keeps its own."""
+    """The environment in which programs find the bundled GStreamer and this plugin."""
     bundle = os.path.join(HERE, "bundle")
     env = dict(os.environ)
     env.update({
@@ -40,7 +42,15 @@ def host_environment(folder):
     return env
 
 
-class Suite(FigureParts, PythonPart):
+def outcomes(text):
+    """(passed, failed, skipped) of what unittest wrote last."""
+    ran = re.findall(r"^Ran (\d+) tests?", text, re.M)
+    failures, errors, skipped = (int((pattern.findall(text) or ["0"])[-1]) for pattern in OUTCOMES)
+    failed = failures + errors
+    return max(int(ran[-1]) - failed - skipped if ran else 0, 0), failed, skipped
+
+
+class Suite:
     def __init__(self, runner, pack, env, folder, quick):
         self.runner, self.pack, self.env = runner, pack, env
         self.folder, self.quick = folder, quick
@@ -114,7 +124,7 @@ class Suite(FigureParts, PythonPart):
             return
         walk = [self.program("cclabel"), "--backend", "cuda", "--check", "1"]
         few = "maze,spiral,smooth,rand_g1_d50,rand_g16_d50"
-        # Pictures that one cluster labels take racecheck too long: one of 129x65 was not done in 36 s.
+        # Racecheck takes too long for a picture that one cluster labels: 129x65 pixels took more than 36 s.
         plans = {"memcheck": {"binary,equal,difference": SMALL_SIZES},
                  "racecheck": {"equal,difference": "129x65,259x131", "binary": "641x35,659x131"}}
         commands = []
@@ -131,7 +141,7 @@ class Suite(FigureParts, PythonPart):
                     f"video/x-raw,format=NV12,width=258,height=130 ! {element} device=cuda ! "
                     "fakesink").split()))
 
-        # Within a piece that blocks share, memcheck does not see where one ends.
+        # Allocates each block separately, because memcheck does not see the ends of blocks inside an arena.
         env = dict(self.env, REGIONS_FAULTS="apart=1")
 
         def run(each):
@@ -149,7 +159,7 @@ class Suite(FigureParts, PythonPart):
                 self.fail(f"{name}: status {status} {' '.join(tail)}")
 
     def repeats(self):
-        # 4 frames a run.
+        # 4 frames per run.
         runs = "5" if self.quick else "25"
         status, text = self.call([self.program("cclabel"), "--backend", "cuda", "--check", runs,
                                   "--size", measure.UHD, "--content", HARD_CONTENTS, "--criterion",
@@ -160,9 +170,9 @@ class Suite(FigureParts, PythonPart):
             self.fail(f"status {status}: " + "; ".join(wrong)[:500])
 
     def whole(self):
-        """Bytes out of whole pipelines: the GPU's equal the CPU's."""
+        """The GPU's pipelines output the same bytes as the CPU's."""
         clip = os.path.join(HERE, self.pack["clips"]["ball"])
-        # A width without padding behind rows, whose bytes no element sets.
+        # With this width, rows have no padding, whose bytes would be undefined.
         pattern = ("videotestsrc pattern=ball num-buffers=30 ! "
                    "video/x-raw,format={format},width=332,height=211 ! cclabel device={device} {rest}")
         source = f"filesrc location={clip} ! qtdemux ! h264parse ! nvh264dec ! "
@@ -209,8 +219,8 @@ class Suite(FigureParts, PythonPart):
         self.footage()
 
     def footage(self):
-        """People who walk, through the flagship chain: every frame at its time, and the same ones
-        from both backends."""
+        """Walking people through the flagship chain: every frame has its time, and both backends output the same
+        frames."""
         clip = os.path.join(HERE, self.pack["clips"]["walkers"])
         source = f"filesrc location={clip} ! qtdemux ! h264parse ! nvh264dec ! "
         chain = FLAGSHIP.replace("source=mask", "source=mask track=true")
@@ -238,7 +248,7 @@ class Suite(FigureParts, PythonPart):
             self.counts["passed"] += 1
 
     def digest(self, name, text):
-        """SHA-256 of the pictures that a pipeline gives, or None if it fails."""
+        """SHA-256 of the pictures that a pipeline outputs, or None if it fails."""
         def read(pipe):
             digest, count = hashlib.sha256(), 0
             while block := pipe.read(1 << 20):
@@ -248,7 +258,7 @@ class Suite(FigureParts, PythonPart):
         return self.piped(name, text, read)
 
     def piped(self, name, text, read):
-        """read(what a pipeline gives), or None if the pipeline fails."""
+        """The value of read() for the pipe with the output of a pipeline, or None if the pipeline fails."""
         reader, writer = os.pipe()
         command = ["gst-launch-1.0", "-q"] + f"{text} ! fdsink fd={writer}".split()
         begin = time.monotonic()
@@ -266,7 +276,7 @@ class Suite(FigureParts, PythonPart):
         return result if status == 0 else None
 
     def several(self, name, text):
-        """Four pipelines in one process on one GPU end."""
+        """Four pipelines in one process on one GPU reach their end."""
         status, _ = self.call(["gst-launch-1.0", "-q"] + " ".join([text] * 4).split(), name, 120)
         if status != 0:
             self.fail(name)
@@ -288,7 +298,76 @@ class Suite(FigureParts, PythonPart):
             self.fail(f"soak: ended with status {status}")
         self.runner.rows.append({"what": "soak", **row})
 
+    def python(self):
+        folder = os.path.join(HERE, "python")
+        version = f"{sys.version_info.major}.{sys.version_info.minor}"
+        paths = [os.path.join(folder, name) for name in ("site", "site-" + version)] + [os.environ.get("PYTHONPATH", "")]
+        env = dict(os.environ, PYTHONPATH=":".join(filter(None, paths)))
+        command = [sys.executable, "-m", "unittest", "discover", "-v", "-s", os.path.join(folder, "tests")]
+        status, text = self.call([*command, "-p", "device_*_test.py"], "tests of the Python package", 300, env)
+        passed, failed, skipped = outcomes(text)
+        for name, count in (("passed", passed), ("failed", failed), ("skipped", skipped)):
+            self.counts[name] += count
+        if status != 0 or not passed or NO_LIBRARY in text:
+            self.fail(f"the Python package's tests on arrays of the device: {passed} passed, {failed} failed, "
+                      f"{skipped} skipped, status {status}" + ", no CuPy and no PyTorch" * (NO_LIBRARY in text))
+        self.runner.run([sys.executable, os.path.join(HERE, "bench", "peers", "python_device_peers.py"), "--json",
+                         "--picture", self.program("picture")], "label() of Python and its peers", timeout=600, env=env)
+
+    # Figures.
+
+    def programs(self):
+        return measure.Programs(os.path.join(HERE, "bin"), os.path.join(HERE, "bench", "peers"),
+                                sys.executable, env=self.env)
+
+    def algorithms(self):
+        measure.gpu_algorithms(self.runner, self.programs(), self.quick)
+
+    def peers(self):
+        measure.gpu_peers(self.runner, self.programs(), self.quick)
+
+    def cpu(self):
+        measure.cpu_beside_peers(self.runner, self.programs(), [measure.HD, measure.SQUARE], "1,2",
+                                 0.05, "cv2")
+
+    def superpixels(self):
+        measure.superpixels(self.runner, self.programs())
+        measure.superpixel_ladder(self.runner, self.programs())
+
+    def volumes(self):
+        """Volumes, many thresholds, the founding papers' methods, and what tracking adds."""
+        cases = [("cclabel_volumes", ["--cuda", "--sizes", "64" if self.quick else "128,256"]),
+                 ("cclabel_historic", ["--quick"] if self.quick else ["--sides", "128"])]
+        cases += [("cclabel_tracking", ["--cuda", "--discs", discs])
+                  for discs in ("300", "1000", "2000")]
+        if not self.quick:
+            cases += [("cclabel_volumes", ["--cuda", "--thresholds"]),
+                      ("cclabel_historic", ["--sides", "256", "smooth-cube"])]
+        for name, options in cases:
+            self.runner.run([self.program(name), "--json", *options], " ".join([name, *options]),
+                            timeout=150, env=self.env)
+
+    def cuts(self):
+        """The minimum cuts of real graphs, if the pack has them."""
+        folder = os.path.join(HERE, "instances")
+        if not os.path.isdir(folder):
+            self.runner.say("  no instances in this pack")
+            return
+        for name in sorted(os.listdir(folder)):
+            plain = os.path.join(self.folder, name.removesuffix(".xz"))
+            with lzma.open(os.path.join(folder, name)) as packed, open(plain, "wb") as file:
+                shutil.copyfileobj(packed, file)
+            self.runner.run([self.program("maxflow"), "--solver", "cuda", "--runs", "5",
+                             "--seconds", "0.5", "--streams", "8", plain], name,
+                            env=self.env | {measure.CONNECTIONS: "32"})
+            os.remove(plain)
+
+    def pipelines(self):
+        clips = {name: os.path.join(HERE, file) for name, file in self.pack["clips"].items()
+                 if name != "walkers"}
+        measure.pipelines(self.runner, self.programs(), True, clips, self.quick)
+
 
 PARTS = ("tests", "sanitizer", "repeats", "whole", "superpixels", "volumes", "pipelines", "cuts",
          "soak", "algorithms", "peers", "python", "cpu")
-CPU_PARTS = ("cpu",)  # that tell nothing of the GPU
+CPU_PARTS = ("cpu",)  # measure the processor of the host

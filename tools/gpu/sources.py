@@ -1,21 +1,20 @@
 #!/usr/bin/env python3
-"""Which sources a GPU record is about, their hashes, and the stamp that every binary carries.
+"""The sources of a GPU record, their hashes, and the stamp that every binary contains.
 
-    sources.py --stamp FILE ROOT   writes C++ that holds the hash of ROOT's sources, if it changed
-    sources.py --of BINARY...      prints the hash that each binary carries
+    sources.py --stamp FILE ROOT   writes C++ code with the hash of ROOT's sources, if it changed
+    sources.py --of BINARY...      prints the hash that each binary contains
 """
 import hashlib
 import os
 import re
 import sys
 
-# What decides the result of tools/gpu/suite, with the project's own build files. The record itself is
-# not among it.
+# Folders that can change the result of tools/gpu/suite, in addition to the build files.
 FOLDERS = ("core", "gpu", "plugin", "tools/gpu", "bench")
 BUILD_FILES = ("meson.build", "meson_options.txt")
-# These only describe figures that were taken before, or take others elsewhere.
+# Records and reports, and programs that the suite does not run.
 REPORT_ONLY = ("bench/results/", "bench/report/", "bench/run", "bench/peers/")
-PEERS = ("bench/peers/cclabel_device_peers.py", "bench/peers/cclabel_peers.py",  # that the suite runs
+PEERS = ("bench/peers/cclabel_device_peers.py", "bench/peers/cclabel_peers.py",  # the suite runs these
          "bench/peers/npp.cpp", "bench/peers/python_device_peers.py", "bench/peers/python_peers.py")
 MARK = b"gst-regions-sources:"
 
@@ -46,7 +45,7 @@ def hash_of(hashes):
 
 
 def stamp_of(binary):
-    """The hash that a binary carries, or None."""
+    """The hash that a binary contains, or None."""
     with open(binary, "rb") as file:
         found = set(re.findall(MARK + rb"([0-9a-f]{64})", file.read()))
     return found.pop().decode() if len(found) == 1 else None
