@@ -1,9 +1,9 @@
 #!/usr/bin/python3
-"""What is installed works where it is installed, and goes away again.
+"""An installation by meson and the Debian package work, and can be removed.
 
   install_test.py BUILD ELEMENT…
 
-Installs into temporary folders: nothing of the machine is touched.
+Installs into temporary folders and does not change the machine.
 """
 
 import os
@@ -43,7 +43,7 @@ class Install(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
 
     def expect_working(self, root, prefix):
-        """Elements and library below root, as if root were /."""
+        """Runs the elements and the library below root, as if root were /."""
         plugin, = (root / prefix).rglob("libgstregions.so")
         env = dict(os.environ, GST_PLUGIN_PATH_1_0=str(plugin.parent),
                    LD_PRELOAD=os.environ.get("REGIONS_PRELOAD", ""),
@@ -70,7 +70,7 @@ class Install(unittest.TestCase):
         written = (self.folder / "out.pgm").read_bytes()[-2 * picture.size:]
         self.assertTrue((numpy.frombuffer(written, ">u2").reshape(picture.shape) == labels).all())
 
-    def test_meson_installs_and_uninstalls(self):
+    def test_meson_install_works_and_uninstall_removes_all(self):
         stage = self.folder / "stage"
         output_of("meson", "install", "-C", self.build, "--no-rebuild", "--destdir", stage)
         prefix, = {path.parents[3].relative_to(stage) for path in stage.rglob("libgstregions.so")}
@@ -78,7 +78,7 @@ class Install(unittest.TestCase):
         output_of("ninja", "-C", self.build, "uninstall", env=dict(os.environ, DESTDIR=str(stage)))
         self.assertEqual(files_below(stage), [])
 
-    def test_the_package_installs_and_goes(self):
+    def test_deb_installed_works_and_purge_removes_all(self):
         for program in ("dpkg", "dpkg-deb", "dpkg-shlibdeps"):
             if not shutil.which(program):
                 self.skipTest(f"{program} is missing: install dpkg-dev")
@@ -93,7 +93,7 @@ class Install(unittest.TestCase):
         root = self.folder / "root"
         (root / "var/lib/dpkg").mkdir(parents=True)
         (root / "var/lib/dpkg/status").touch()
-        # Its dependencies are met by the machine, which that root knows nothing of.
+        # The machine contains the dependencies, but dpkg sees only the root.
         dpkg = ("dpkg", f"--root={root}", "--force-depends", "--force-not-root", "--log=/dev/null")
         output_of(*dpkg, "--install", package)
         self.expect_working(root, "usr")
@@ -101,7 +101,7 @@ class Install(unittest.TestCase):
         output_of(*dpkg, "--purge", "gst-regions")
         self.assertEqual([name for name in files_below(root) if name.startswith("usr")], [])
 
-    def test_what_cannot_be_packed_is_said(self):
+    def test_deb_wrong_folder_or_option_is_refused(self):
         media.run(media.ROOT / "packaging" / "deb", "--build", self.folder, status=1)
         media.run(media.ROOT / "packaging" / "deb", "--bulid", status=1)
 

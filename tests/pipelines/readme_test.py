@@ -80,7 +80,7 @@ class Readme(unittest.TestCase):
         for line in LINES:
             self.assertTrue(line.startswith(tested) or line in shown, f"no test runs '{line}'")
 
-    def test_camera(self):
+    def test_live_lines_play_cameras_and_files(self):
         addresses = []
         for line in lines("pipelines/live"):
             camera = shlex.split(line)[1]
@@ -92,7 +92,7 @@ class Readme(unittest.TestCase):
             self.assertIn(f"live: {camera}: cannot be played" if absent else "live: ended after", text)
         self.assertEqual(addresses, ["/dev/video0", "rtsp", "in.mp4"])
 
-    def test_transcode(self):
+    def test_transcode_line_writes_video_and_regions(self):
         line, = lines("pipelines/transcode/regions-transcode")
         self.run_line(line)
         self.assertEqual(sorted(path.name for path in (self.folder / "out").iterdir()),
@@ -101,7 +101,7 @@ class Readme(unittest.TestCase):
         rows = (self.folder / "out" / "in.jsonl").read_text().splitlines()
         self.assertEqual([json.loads(row)["frame"] for row in rows], list(range(25)))
 
-    def test_embed(self):
+    def test_embed_lines_print_the_regions_of_each_frame(self):
         compiler, = lines("cc pipelines/embed")
         self.run_line(compiler)
         runs = lines("pipelines/with-plugin")
@@ -114,7 +114,7 @@ class Readme(unittest.TestCase):
         # The frame at which the new threshold applies depends on the number of frames in flight.
         self.assertEqual(outputs[0][:10], outputs[1][:10])
 
-    def test_library(self):
+    def test_library_lines_write_a_label_picture(self):
         export, = lines("export PKG_CONFIG_PATH")
         compiler, = lines("cc library/")
         program, = lines("./label_image")
@@ -125,12 +125,11 @@ class Readme(unittest.TestCase):
         self.assertRegex(text, r"^\d+ regions")
         self.assertTrue((self.folder / "labels.pgm").exists())
 
-    def test_inspect_lines(self):
+    def test_inspect_lines_print_the_element(self):
         for line in lines("meson devenv -C build gst-inspect-1.0"):
             self.assertIn("Factory Details", self.run_line(without_build_and_window(line)))
 
-    def test_launch_lines(self):
-        """The window is replaced."""
+    def test_launch_lines_run_without_windows(self):
         launches = lines("meson devenv -C build gst-launch-1.0")
         self.assertGreaterEqual(len(launches), 3)
         for line in launches:
@@ -139,7 +138,7 @@ class Readme(unittest.TestCase):
             self.run_line(line.replace("videotestsrc", "videotestsrc num-buffers=10") if endless else line)
         self.assertEqual(len(media.frames(self.folder / "labels.mkv", "gray16le")), 25)
 
-    def test_windows_without_a_display(self):
+    def test_window_line_without_display_names_the_display(self):
         """An error names the display. GStreamer's automatic choice of a sink would crash."""
         window = next(line for line in lines("meson devenv -C build gst-launch-1.0") if "ximagesink" in line)
         line = window.replace("meson devenv -C build", "pipelines/with-plugin")

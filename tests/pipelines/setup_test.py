@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""What pipelines/setup finds out of the machine, by programs that stand in for the machine's."""
+"""pipelines/setup finds the architectures of the GPUs, with fake programs nvcc and nvidia-smi."""
 
 import os
 import subprocess
@@ -13,7 +13,7 @@ KNOWN = "sm_80\nsm_89\nsm_90\nsm_120\n"
 
 class Architectures(unittest.TestCase):
     def found(self, gpus):
-        """Of GPUs whose capabilities nvidia-smi tells so; None: there is no nvidia-smi, or no driver."""
+        """The architectures for this output of nvidia-smi. None: nvidia-smi fails, as without a driver."""
         with tempfile.TemporaryDirectory() as folder:
             for name, text in (("nvcc", KNOWN), ("nvidia-smi", gpus)):
                 path = os.path.join(folder, name)
@@ -24,12 +24,12 @@ class Architectures(unittest.TestCase):
             return subprocess.run(["bash", "-c", script], check=True, stdout=subprocess.PIPE, text=True,
                                   env={**os.environ, "PATH": folder + ":" + os.environ["PATH"]}).stdout.strip()
 
-    def test_those_of_all_gpus_that_the_compiler_knows(self):
+    def test_architectures_several_gpus_are_supported_by_the_compiler(self):
         self.assertEqual(self.found("8.9\n"), "89")
         self.assertEqual(self.found("12.0\n9.0\n9.0\n"), "90,120")
         self.assertEqual(self.found("6.1\n8.0\n"), "80")
 
-    def test_none_without_one_that_the_compiler_knows(self):
+    def test_architectures_no_supported_gpu_is_empty(self):
         self.assertEqual(self.found("6.1\n"), "")
         self.assertEqual(self.found("[N/A]\n"), "")
         self.assertEqual(self.found(None), "")

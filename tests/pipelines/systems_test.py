@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""What differs from system to system: how newer Pythons of GStreamer give caps, variables that a caller
-has set, warnings, and Ctrl-C while a camera is silent. Each case runs on every system."""
+"""Differences between systems: caps in newer Python bindings of GStreamer, the caller's variables, warnings, missing
+displays, and Ctrl-C while a camera is silent. Each case runs on every system."""
 
 import os
 import pathlib
@@ -11,7 +11,7 @@ import sys
 import tempfile
 import unittest
 
-import jobs
+import cases
 import media
 
 PLUGIN = pathlib.Path(os.environ["GST_PLUGIN_PATH_1_0"].split(":")[0])
@@ -28,8 +28,8 @@ sys.exit(objects.main(sys.argv[1:]))
 """
 TRANSCODE = f"""
 import sys
-sys.path[:0] = ["{media.ROOT}/pipelines", "{media.ROOT}/pipelines/transcode"]
-import job
+sys.path.insert(0, "{media.ROOT}/pipelines")
+from transcode import job
 def broken(*_):
     raise RuntimeError("thrown by the test")
 job.Job.see_frame = broken
@@ -37,22 +37,22 @@ sys.exit(job.main(1, sys.argv[1]))
 """
 
 
-class TranscodeWithContexts(jobs.JobCase):
-    def test_a_job(self):
-        self.give_contexts()
-        self.job(self.clip("in.mp4"), "video", "jsonl", "labels")
-        self.assertEqual(len(self.files(self.out)), 3)
-
-
-class QuickstartWithContexts(jobs.ObjectsCase):
-    def test_a_job(self):
+class QuickstartCaps(cases.QuickstartCase):
+    def test_quickstart_caps_only_in_contexts_are_read(self):
         self.give_contexts()
         said = self.job(self.clip("in.mp4"))
         self.assertEqual((said.status, said.err), (0, ""))
 
 
+class TranscodeCaps(cases.JobCase):
+    def test_transcode_caps_only_in_contexts_are_read(self):
+        self.give_contexts()
+        self.job(self.clip("in.mp4"), "video", "jsonl", "labels")
+        self.assertEqual(len(self.files(self.out)), 3)
+
+
 class SilentCamera:
-    """Takes a connection and never says a word."""
+    """Accepts a connection and sends nothing."""
 
     def __init__(self, test):
         self.listener = socket.create_server(("127.0.0.1", 0))
@@ -60,7 +60,7 @@ class SilentCamera:
         self.address = f"rtsp://127.0.0.1:{self.listener.getsockname()[1]}/silent"
 
     def wait_for(self, test):
-        """Until the player has called, which it does with all its handlers in place."""
+        """Waits for the connection of a program, which has installed its signal handlers by then."""
         self.listener.settimeout(60 * media.PATIENCE)
         connection, _ = self.listener.accept()
         test.addCleanup(connection.close)
@@ -76,7 +76,7 @@ class Systems(unittest.TestCase):
     def clip(self):
         return media.make(self.folder / "in.mp4", SOURCE, "-pix_fmt", "yuv420p")
 
-    def test_a_fault_of_the_program_is_no_statement_about_the_file(self):
+    def test_programs_internal_error_is_not_reported_as_a_fault_of_the_file(self):
         clip = self.clip()
         settings = (f'{{"source": "{clip}", "outputs": {{"video": "{self.out}/in.mp4"}},'
                     ' "filter": "cclabel output=none", "profile": "mp4"}')
@@ -94,7 +94,7 @@ class Systems(unittest.TestCase):
                 self.assertNotIn("holds no video", text)
                 self.assertEqual(list(self.out.iterdir()), [])
 
-    def test_nothing_is_deprecated(self):
+    def test_programs_normal_run_prints_no_deprecation_warning(self):
         clip = self.clip()
         text = media.objects("--out", self.out, clip)
         text += media.run(media.script("transcode/regions-transcode"), "-o", self.out, "--labels",
@@ -103,7 +103,7 @@ class Systems(unittest.TestCase):
         self.assertNotIn("Warning", text)
         self.assertNotIn("eprecated", text)
 
-    def test_interrupted_before_the_first_frame(self):
+    def test_quickstart_interrupted_before_first_frame_writes_nothing(self):
         camera = SilentCamera(self)
         job = subprocess.Popen([str(media.script("with-plugin")), sys.executable,
                                 str(media.script("objects.py")), "--out", str(self.out), camera.address],
@@ -115,7 +115,7 @@ class Systems(unittest.TestCase):
         self.assertEqual((job.returncode, text), (130, "quickstart: interrupted; nothing was written\n"))
         self.assertEqual(list(self.out.iterdir()), [])
 
-    def test_a_camera_is_left_before_the_first_frame(self):
+    def test_live_interrupted_before_first_frame_ends_normally(self):
         camera = SilentCamera(self)
         player = subprocess.Popen([str(media.script("live")), camera.address], text=True,
                                   env=os.environ | {"SINK": "fakesink"}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
@@ -125,14 +125,14 @@ class Systems(unittest.TestCase):
         text = player.communicate(timeout=60 * media.PATIENCE)[0]
         self.assertEqual(player.returncode, 0, text)
 
-    def test_without_a_display(self):
+    def test_live_without_display_advises_another_sink(self):
         text = media.run("env", "-u", "DISPLAY", "-u", "WAYLAND_DISPLAY", media.script("live"), "test",
                          status=1)
         self.assertEqual(text, "live: no display was found for a window: set SINK to another sink, such as"
                          " fakesink\n")
 
     def environment(self):
-        """Values of a caller that has a GStreamer elsewhere."""
+        """The variables of a caller with another GStreamer."""
         elsewhere = {"GST_PLUGIN_PATH": "/elsewhere", "GST_PLUGIN_PATH_1_0": "/elsewhere/1.0",
                      "GST_REGISTRY": f"{self.folder}/elsewhere.bin",
                      "GST_REGISTRY_1_0": f"{self.folder}/elsewhere-1.0.bin"}
@@ -142,8 +142,8 @@ class Systems(unittest.TestCase):
         lines = media.run(*command, "env", env=self.environment()).splitlines()
         return dict(line.split("=", 1) for line in lines if line.startswith("GST_"))
 
-    def test_with_plugin_where_the_caller_has_set_variables(self):
-        """A folder like ours, with this build's plugin in it."""
+    def test_with_plugin_callers_variables_come_after_its_own(self):
+        """Runs a copy of with-plugin in a folder with this build's plugin."""
         (self.folder / "pipelines").mkdir()
         (self.folder / "build").mkdir()
         os.symlink(PLUGIN, self.folder / "build" / "plugin")
@@ -156,7 +156,7 @@ class Systems(unittest.TestCase):
             self.assertEqual(found["GST_PLUGIN_PATH" + end], f"{self.folder}/build/plugin:/elsewhere/1.0")
             self.assertEqual(found["GST_REGISTRY" + end], f"{self.folder}/build/gst-registry.bin")
 
-    def test_devenv_where_the_caller_has_set_variables(self):
+    def test_devenv_callers_variables_come_after_its_own(self):
         found = self.variables("meson", "devenv", "-C", PLUGIN.parent)
         for end in ("", "_1_0"):
             self.assertEqual(found["GST_PLUGIN_PATH" + end].split(":")[0], str(PLUGIN))
