@@ -333,7 +333,7 @@ void expects_trackable(const Setup& setup, const FrameTask& task, const CcLabelP
 
 int foreground_level(double threshold, const Layout& layout, const Colorimetry& color) {
   if (threshold <= 0) return 0;
-  const double scale = layout.depth > 8 ? 1 << (layout.depth - 8) : 1;
+  const double scale = layout.sample_bits > 8 ? 1 << (layout.sample_bits - 8) : 1;
   const bool limited = layout.model == ColorModel::yuv && !color.full_range;
   const double black = limited ? 16 * scale : 0;
   const double white = limited ? 235 * scale : layout.max_value();
@@ -347,7 +347,7 @@ int difference_level(double tolerance, const Layout& layout) {
 TrackRules track_rules(const CcLabelParams& params, const Layout& in) {
   return {.birth = static_cast<uint32_t>(params.track_birth),
           .memory = static_cast<uint32_t>(params.track_memory),
-          .color_bits = in.depth};
+          .color_bits = in.sample_bits};
 }
 
 uint32_t max_output_label(const FrameTask& task, const CcLabelParams& params) {

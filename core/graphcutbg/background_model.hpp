@@ -49,7 +49,7 @@ REGIONS_HD inline Color color_of(const Layout& layout, bool full_range, const in
   if (layout.model == ColorModel::rgb) {
     return color_of_rgb(component[0], component[1], component[2]);
   }
-  const int shift = layout.depth - 8;
+  const int shift = layout.sample_bits - 8;
   const bool limited = layout.model == ColorModel::yuv && !full_range;
   const uint8_t luma = clamp_byte((component[0] >> shift) - (limited ? 16 : 0));
   if (layout.model == ColorModel::gray) return {luma, 128, 128};

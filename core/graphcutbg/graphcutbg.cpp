@@ -268,7 +268,7 @@ RgbDecoder decoder_of(const Layout& layout, const Colorimetry& color) {
   constexpr double kOne = 1 << RgbDecoder::kShift;
   RgbDecoder decoder;
   const bool yuv = layout.model == ColorModel::yuv;
-  const double byte_step = 1 << (layout.depth - 8);  // one 8-bit step in stored units
+  const double byte_step = 1 << (layout.sample_bits - 8);  // one 8-bit step in stored units
   const bool limited = yuv && !color.full_range;
   const double luma = 255 / (limited ? 219 * byte_step : layout.max_value());
   const double chroma = 255 / (limited ? 224 * byte_step : layout.max_value());

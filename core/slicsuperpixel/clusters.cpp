@@ -70,7 +70,7 @@ ColorReader reader_of(const Layout& layout, const Colorimetry& color, ColorSpace
   ColorReader reader;
   reader.space = space;
   YuvDecoder& decoder = reader.decoder;
-  decoder.drop = layout.depth > 8 ? layout.depth - 8 : 0;
+  decoder.drop = layout.sample_bits > 8 ? layout.sample_bits - 8 : 0;
   decoder.is_yuv = layout.model == ColorModel::yuv;
   if (!decoder.is_yuv) return reader;
   const auto [kr, kb] = luma_weights(color.matrix);

@@ -257,7 +257,8 @@ void LabelBuffers::allocate(Backend& backend, const Setup& setup, int max_chunks
   const int words = words_for(setup.size.width);
   const size_t words_per_image =
       static_cast<size_t>(words) * static_cast<size_t>(max_volume.rows());
-  may_draw_ = setup.has_output && setup.out.format == setup.in.format && max_volume.depth() == 1;
+  may_draw_ =
+      setup.has_output && setup.out.format == setup.in.format && max_volume.total_slices() == 1;
   may_track_ = setup.tracks;
   max_regions_ = setup.max_regions;
   Workspace memory;

@@ -152,7 +152,7 @@ void add_chunk(const BinaryImage& image, RunForest& forest, int s, LinkBuffers& 
 // Merges chunk s with the previous chunk.
 void merge_seam(const BinaryImage& image, RunForest& forest, int s, LinkBuffers& buffers) {
   const int begin = forest.chunk(s).begin, height = image.volume.slice.height;
-  if (image.volume.depth() == 1) {
+  if (image.volume.total_slices() == 1) {
     const int band = forest.band_of(begin);
     find_adjacency(reach_of(image.connectivity), image.pixels.row(begin),
                    image.pixels.row(begin - 1), forest.run_starts(band),
@@ -195,7 +195,7 @@ void add_chunk(const LinkedImage& image, RunForest& forest, int s, LinkBuffers& 
 
 void merge_seam(const LinkedImage& image, RunForest& forest, int s, LinkBuffers& buffers) {
   const int begin = forest.chunk(s).begin, height = image.volume.slice.height;
-  if (image.volume.depth() == 1) {
+  if (image.volume.total_slices() == 1) {
     load_link_row(image.rule, begin - 1, 0, buffers);
     load_link_row(image.rule, begin, 1, buffers);
     return forest.merge_seam(

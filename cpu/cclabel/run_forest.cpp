@@ -217,9 +217,9 @@ void RunForest::reset(const VolumeLayout& volume, const RowSpans& spans, int ban
   starts_.words = words_for(volume.slice.width);
   bands_per_slice_ = (volume.slice.height + band_rows - 1) / band_rows;
   // A chunk consists of whole units: bands of a single slice, or whole slices.
-  const bool is_flat = volume.depth() == 1;
+  const bool is_flat = volume.total_slices() == 1;
   pixels_beside_seam_ = is_flat ? static_cast<size_t>(volume.slice.width) : volume.slice.area();
-  const int units = is_flat ? bands_per_slice_ : volume.depth();
+  const int units = is_flat ? bands_per_slice_ : volume.total_slices();
   const int rows_per_unit = is_flat ? band_rows : volume.slice.height;
   const int units_per_chunk = (units + max_chunks - 1) / max_chunks;
   chunk_count_ = (units + units_per_chunk - 1) / units_per_chunk;

@@ -65,7 +65,7 @@ class RunForest {
   const VolumeLayout& volume() const { return volume_; }
   const RowSpans& spans() const { return spans_; }
   int band_of(int row) const {
-    if (volume_.depth() == 1) return row / band_rows_;
+    if (volume_.total_slices() == 1) return row / band_rows_;
     const int k = row / volume_.slice.height;
     return k * bands_per_slice_ + (row - k * volume_.slice.height) / band_rows_;
   }

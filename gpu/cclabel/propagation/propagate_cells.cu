@@ -195,7 +195,7 @@ struct CellTilePosition {
   __device__ static uint32_t count(const CellArrays& cells, int color, int columns, int rows) {
     const int color_columns = (columns + 1 - color % 2) / 2;
     const int color_rows = (rows + 1 - color / 2) / 2;
-    return static_cast<uint32_t>(color_columns * color_rows * cells.layout.depth());
+    return static_cast<uint32_t>(color_columns * color_rows * cells.layout.total_slices());
   }
 };
 __device__ int tiles_along(int side) {

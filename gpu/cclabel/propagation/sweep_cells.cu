@@ -163,7 +163,7 @@ __global__ __launch_bounds__(kThreads) void sweep_kernel(CellArrays cells) {
   for (uint32_t pass = 0; pass <= cells.count(); ++pass) {
     uint32_t* changed = &cells.progress->changed[pass % 3];
     bool shrank = false;
-    for (int k = warp; k < layout.depth(); k += warps) {
+    for (int k = warp; k < layout.total_slices(); k += warps) {
       shrank |= sweep_rows<kCells>(cells, k * height, height, 1, false, false);
     }
     grid.sync();  // all sweeps along y are complete

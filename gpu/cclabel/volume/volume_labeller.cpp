@@ -51,7 +51,7 @@ void allocate(VolumeBuffers& buffers, Backend& backend, const Setup& setup) {
           "classes, are fewer than 2^32 voxels, not " +
               std::to_string(ids));
   constexpr int kMaxSlabs = 65535;  // maximum size of a CUDA grid along z
-  const int slabs = geometry.classes * maximum.depth();
+  const int slabs = geometry.classes * maximum.total_slices();
   expects(slabs <= kMaxSlabs, "on CUDA, slices of all thresholds and classes are up to " +
                                   std::to_string(kMaxSlabs) + ", not " + std::to_string(slabs));
   memory.reserve(arrays.bits, words);
