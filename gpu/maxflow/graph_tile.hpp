@@ -257,7 +257,7 @@ __device__ bool load_tile(Tile<kNeighbours>& tile, const Problem& problem, int t
     tile.word[cell_index] = cell_index < kTileCells ? kUnreachable : 0;
   }
   __syncwarp();  // all words are cleared before any lane loads pixels
-  const bool fits = problem.warm
+  const bool fits = problem.warm_start
                         ? load_pixels<kNeighbours, true>(tile, problem, tile_x, tile_y, lane)
                         : load_pixels<kNeighbours, false>(tile, problem, tile_x, tile_y, lane);
   __syncwarp();  // the pixels of all lanes are loaded
