@@ -195,10 +195,10 @@ __global__ __launch_bounds__(kThreads) void begin_kernel(CellInput input, CellAr
   uint32_t label = kNoRegion;
   if (x < cells.layout.slice.width) {
     const int value = cclabel::compared_value(input.image, x, row % cells.layout.volume_rows());
-    const bool is_set = value >= input.levels.level[row / cells.layout.volume_rows()];
+    const bool is_set = value >= input.thresholds.level[row / cells.layout.volume_rows()];
     const auto cell = static_cast<uint32_t>(row * cells.layout.slice.width + x);
     if (is_set) label = cell;
-    if (!is_set && input.has_background) label = cell | kBackground;
+    if (!is_set && input.label_background) label = cell | kBackground;
     cells.first_cell[cell] = kNone;
   }
   cells.sweep_labels[static_cast<size_t>(row) * stride + x] = label;
