@@ -106,7 +106,7 @@ Painter painter_of(const Frame& picture, const LabelView& labels, const DrawingP
   painter.encoder = encoder_of(picture.layout, picture.color);
   painter.encoder.encode(kDark, painter.dark);
   const bool fills = params.style & static_cast<uint32_t>(Style::fill) && !labels.empty();
-  painter.fill_alpha = fills ? static_cast<int>(std::lround(params.opacity * 256)) : 0;
+  painter.fill_opacity = fills ? static_cast<int>(std::lround(params.opacity * 256)) : 0;
   return painter;
 }
 
