@@ -219,7 +219,7 @@ class CpuGridCut final : public GridCut {
     const maxflow::Clock::time_point start = maxflow::Clock::now();
     const std::lock_guard lock(mutex_);
     maxflow::Deadline deadline;
-    if (limits.max_iterations > 0) deadline.passes = limits.max_iterations;
+    if (limits.max_iterations > 0) deadline.max_iterations = limits.max_iterations;
     if (limits.time_budget > 0) {
       deadline.time = start + std::chrono::microseconds(limits.time_budget);
     }
