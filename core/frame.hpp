@@ -61,12 +61,12 @@ struct Layout {
   uint8_t planes = 1;
   uint8_t sample_bytes = 1;  // 1, 2 or 4, little endian
   uint8_t low_bits = 0;      // unused low bits per sample (6 in P010)
-  uint8_t depth = 8;         // significant bits per sample
+  uint8_t sample_bits = 8;   // significant bits per sample
   uint8_t channels = 1;      // colour components without alpha
   bool alpha = false;        // true if component[3] is alpha
   Component component[4] = {};
 
-  REGIONS_HD constexpr int max_value() const { return static_cast<int>((1u << depth) - 1u); }
+  REGIONS_HD constexpr int max_value() const { return static_cast<int>((1u << sample_bits) - 1u); }
 };
 
 // The layout of a format; throws InputError for a value outside the enumeration.
@@ -206,9 +206,9 @@ struct VolumeLayout {
   int layers = 1;  // number of volumes
 
   // Number of slices in all volumes together.
-  REGIONS_HD constexpr int depth() const { return slices * layers; }
+  REGIONS_HD constexpr int total_slices() const { return slices * layers; }
   REGIONS_HD constexpr int volume_rows() const { return slice.height * slices; }
-  REGIONS_HD constexpr int rows() const { return slice.height * depth(); }
+  REGIONS_HD constexpr int rows() const { return slice.height * total_slices(); }
   REGIONS_HD constexpr Size size() const { return {slice.width, rows()}; }
 
   // Coordinates of a row of the tall picture.

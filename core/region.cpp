@@ -9,7 +9,7 @@ MeanColors::MeanColors(const Layout& layout, const Colorimetry& color)
     : model_(layout.model),
       weights_(luma_weights(color.matrix)),
       unit_(255.0 / layout.max_value()) {
-  const double step = 1 << (layout.depth - 8);  // one 8-bit step in stored units
+  const double step = 1 << (layout.sample_bits - 8);  // one 8-bit step in stored units
   luma_scale_ = color.full_range ? unit_ : 255.0 / (219 * step);
   chroma_scale_ = color.full_range ? unit_ : 255.0 / (224 * step);
   black_ = color.full_range ? 0 : 16 * step;

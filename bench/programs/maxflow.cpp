@@ -140,7 +140,7 @@ class Cut {
   void enqueue(const Weights& weights, bool warm) {
     const auto& v = weights.views;
     CutLimits limits;
-    limits.warm = warm;
+    limits.warm_start = warm;
     cut_->enqueue(
         {v[0], v[1], v[2], v[3], v[4], neighbours_},
         {mask_.as<uint8_t>(), instance_.size.width, instance_.size.height, instance_.size.width},

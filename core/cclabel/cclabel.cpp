@@ -194,12 +194,12 @@ Output output_of(const CcLabelParams& params) {
 }
 
 void plan(const CcLabelParams& params, Setup& setup) {
-  setup.depth = static_cast<int>(params.depth);
+  setup.depth = params.depth;
   setup.layers = layers_of(params);
   setup.slides = params.sliding;
   setup.tracks = params.track || params.sliding;
   setup.has_background = params.label_background;
-  setup.max_regions = static_cast<uint32_t>(params.max_regions);
+  setup.max_regions = params.max_regions;
 }
 
 int layers_of(const CcLabelParams& params) { return std::max(params.thresholds.count, 1); }
@@ -331,23 +331,25 @@ void expects_trackable(const Setup& setup, const FrameTask& task, const CcLabelP
           "track=true requires a table with a capacity above 0");
 }
 
-int foreground_level(double threshold, const Layout& layout, const Colorimetry& color) {
+AreaBounds area_bounds_of(const CcLabelParams& params) {
+  return {params.min_area, params.max_area > 0 ? params.max_area : UINT32_MAX};
+}
+
+int threshold_level(double threshold, const Layout& layout, const Colorimetry& color) {
   if (threshold <= 0) return 0;
-  const double scale = layout.depth > 8 ? 1 << (layout.depth - 8) : 1;
+  const double scale = layout.sample_bits > 8 ? 1 << (layout.sample_bits - 8) : 1;
   const bool limited = layout.model == ColorModel::yuv && !color.full_range;
   const double black = limited ? 16 * scale : 0;
   const double white = limited ? 235 * scale : layout.max_value();
   return static_cast<int>(std::ceil(black + threshold * (white - black)));
 }
 
-int difference_level(double tolerance, const Layout& layout) {
+int tolerance_level(double tolerance, const Layout& layout) {
   return static_cast<int>(std::ceil(tolerance * layout.max_value()));
 }
 
 TrackRules track_rules(const CcLabelParams& params, const Layout& in) {
-  return {.birth = static_cast<uint32_t>(params.track_birth),
-          .memory = static_cast<uint32_t>(params.track_memory),
-          .color_bits = in.depth};
+  return {params.track_birth, params.track_memory, in.sample_bits};
 }
 
 uint32_t max_output_label(const FrameTask& task, const CcLabelParams& params) {

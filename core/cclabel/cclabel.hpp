@@ -34,17 +34,17 @@ struct CcLabelParams : DrawingParams {
   double tolerance = 0.1;
   Connectivity connectivity = Connectivity::eight;
   Source source = Source::image;
-  int64_t min_area = 0;
-  int64_t max_area = 0;
-  int64_t fill_holes = 0;
-  int64_t max_regions = 4096;
+  uint32_t min_area = 0;
+  uint32_t max_area = 0;
+  uint32_t fill_holes = 0;
+  uint32_t max_regions = 4096;
   CcOutput output = CcOutput::overlay;
   Overflow overflow = Overflow::drop_smallest;
   bool track = false;
-  int64_t track_birth = 1;
-  int64_t track_memory = 30;
+  uint32_t track_birth = 1;
+  uint32_t track_memory = 30;
   LabelValues label_values = LabelValues::dense;
-  int64_t depth = 1;
+  int depth = 1;
   bool sliding = false;
   NumberList<128> thresholds;
   bool label_background = false;
@@ -52,7 +52,7 @@ struct CcLabelParams : DrawingParams {
   bool click_seeds = false;
   Method method = Method::automatic;
   bool attach_runs = false;
-  int64_t max_runs = 1 << 16;
+  uint32_t max_runs = 1 << 16;
 };
 
 // True for the connectivities of volumes.
@@ -122,15 +122,26 @@ void expects_method(const Setup& setup, const CcLabelParams& params, BackendKind
 void expects_trackable(const Setup& setup);
 void expects_trackable(const Setup& setup, const FrameTask& task, const CcLabelParams& params);
 
+// The areas whose regions keep their label, from the properties min-area and max-area. A region has
+// fewer than 2^32 pixels, because expects_labellable() refuses larger pictures and volumes.
+struct AreaBounds {
+  uint32_t min_area = 0;  // pixels
+  uint32_t max_area = UINT32_MAX;
+
+  bool exclude_any() const { return min_area > 1 || max_area < UINT32_MAX; }
+  REGIONS_HD bool contain(uint64_t area) const { return area >= min_area && area <= max_area; }
+};
+AreaBounds area_bounds_of(const CcLabelParams& params);
+
 // Converts a threshold to an integer level in stored units. Pixels whose value is at least this
 // level are foreground; the value is gray, luma or alpha, and luma_of() for RGB. Threshold 0 is
 // black and makes every pixel foreground; 1 is white.
-int foreground_level(double threshold, const Layout& layout, const Colorimetry& color);
+int threshold_level(double threshold, const Layout& layout, const Colorimetry& color);
 
 // Converts a tolerance to an integer level in stored units. Neighbours are linked if the sum of
 // |difference| over their channels is below this level (GTC 2010 S12218). Gray and YUV use one
 // channel (luma), RGB uses three.
-int difference_level(double tolerance, const Layout& layout);
+int tolerance_level(double tolerance, const Layout& layout);
 
 // The value of pixel (x, y) that criterion=binary compares with the threshold.
 template <class Byte>

@@ -88,7 +88,7 @@ ColorEncoder encoder_of(const Layout& layout, const Colorimetry& color) {
   const auto [kr, kb] = luma_weights(color.matrix);
   const double kg = 1 - kr - kb;
   const bool limited = layout.model == ColorModel::yuv && !color.full_range;
-  const double byte_step = 1 << (layout.depth - 8);  // one 8-bit step in stored units
+  const double byte_step = 1 << (layout.sample_bits - 8);  // one 8-bit step in stored units
   set_weights(0, kr, kg, kb, limited ? 219 * byte_step : full, limited ? 16 * byte_step : 0);
   if (layout.model != ColorModel::yuv) return encoder;
   const double chroma = limited ? 224 * byte_step : full;
@@ -106,7 +106,7 @@ Painter painter_of(const Frame& picture, const LabelView& labels, const DrawingP
   painter.encoder = encoder_of(picture.layout, picture.color);
   painter.encoder.encode(kDark, painter.dark);
   const bool fills = params.style & static_cast<uint32_t>(Style::fill) && !labels.empty();
-  painter.fill_alpha = fills ? static_cast<int>(std::lround(params.opacity * 256)) : 0;
+  painter.fill_opacity = fills ? static_cast<int>(std::lround(params.opacity * 256)) : 0;
   return painter;
 }
 

@@ -88,8 +88,8 @@ struct Painter {
   Frame picture;  // drawn on in place
   LabelSampler labels;
   ColorEncoder encoder;
-  int dark[3] = {};    // colour of shadows and tag backgrounds, as stored components
-  int fill_alpha = 0;  // opacity of fills, 0..256
+  int dark[3] = {};      // colour of shadows and tag backgrounds, as stored components
+  int fill_opacity = 0;  // opacity of fills, 0..256
 };
 Painter painter_of(const Frame& picture, const LabelView& labels, const DrawingParams& params);
 
@@ -155,9 +155,9 @@ REGIONS_HD inline Paint paint_of(const Painter& painter, const Tracks& tracks, u
     return {color.value, 256};
   }
   if (!outline && (shadow || kind == InkKind::box_shadow)) return {painter.dark, kShadowAlpha};
-  if (!outline && (label == 0 || painter.fill_alpha == 0)) return {};
+  if (!outline && (label == 0 || painter.fill_opacity == 0)) return {};
   color.choose(painter.encoder, tracks.of_label(label));
-  return {color.value, outline ? 256 : painter.fill_alpha};
+  return {color.value, outline ? 256 : painter.fill_opacity};
 }
 
 // The inputs of a block of 2x2 pixels at (x0, y0). Pixel i is (x0 + i % 2, y0 + i / 2). Values

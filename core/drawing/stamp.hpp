@@ -143,18 +143,19 @@ class Stamp {
   REGIONS_HD static constexpr int smaller(int a, int b) { return a < b ? a : b; }
   REGIONS_HD static constexpr int larger(int a, int b) { return a > b ? a : b; }
 
-  // Bar k of a box outline: the pixels of `box` whose distance from its border is below `depth`.
-  REGIONS_HD Rect bar(const Rect& box, int depth, int k) const {
+  // Bar k of a box outline: the pixels of `box` whose distance from its border is below
+  // `thickness`.
+  REGIONS_HD Rect bar(const Rect& box, int thickness, int k) const {
     if (!visible_ || !(plan_.style & static_cast<uint32_t>(Style::boxes))) return {};
     Rect bar = box;
-    if (k == 0) bar.bottom = box.top + depth - 1;
-    if (k == 1) bar.top = larger(box.bottom - depth + 1, box.top + depth);
+    if (k == 0) bar.bottom = box.top + thickness - 1;
+    if (k == 1) bar.top = larger(box.bottom - thickness + 1, box.top + thickness);
     if (k >= 2) {
-      bar.top = box.top + depth;
-      bar.bottom = box.bottom - depth;
+      bar.top = box.top + thickness;
+      bar.bottom = box.bottom - thickness;
     }
-    if (k == 2) bar.right = box.left + depth - 1;
-    if (k == 3) bar.left = larger(box.right - depth + 1, box.left + depth);
+    if (k == 2) bar.right = box.left + thickness - 1;
+    if (k == 3) bar.left = larger(box.right - thickness + 1, box.left + thickness);
     return bar.within(box).within(plan_.picture);
   }
 

@@ -49,7 +49,7 @@ REGIONS_HD inline Color color_of(const Layout& layout, bool full_range, const in
   if (layout.model == ColorModel::rgb) {
     return color_of_rgb(component[0], component[1], component[2]);
   }
-  const int shift = layout.depth - 8;
+  const int shift = layout.sample_bits - 8;
   const bool limited = layout.model == ColorModel::yuv && !full_range;
   const uint8_t luma = clamp_byte((component[0] >> shift) - (limited ? 16 : 0));
   if (layout.model == ColorModel::gray) return {luma, 128, 128};
@@ -179,19 +179,48 @@ struct Variances {
   static constexpr int32_t kMax = 16 * 600;
 };
 
-// Settings of the model for one frame, equal for all pixels. They are derived from the parameters
-// and the scene.
-struct ModelPlan {
-  int threshold = 0;       // evidence threshold, units: half of var-threshold
-  int32_t match = 0;       // squared distance below which a colour matches a mode, 1/16 variances
-  int32_t alpha = 0;       // weight of a new frame in the weights of the modes, 1/65536
-  int32_t alpha_slow = 0;  // `alpha` for foreground pixels
-  int32_t alpha_fast = 0;  // `alpha` for a colour that is new but that the cut labels background
-  int32_t rate = 0;        // minimum weight of a new frame in the mean of its mode, 1/4096
-  bool learns = true;
-  bool starts = false;  // the model starts with this frame
-  uint32_t frame = 0;   // frame number, for dithering
+// The table of link weights, EnergyPlan::lambda_table, contains kLinkSteps entries per unit of the
+// exponent.
+inline constexpr int kLinkSteps = 16;
+inline constexpr int kLinkEntries = 128;
+inline constexpr double kMaxContrastScale = 65536.0 * kLinkSteps;
+
+// Converts squared contrasts to entries of the table of link weights.
+struct ContrastScale {
+  int32_t scale = 0;  // entries per squared level, 1/65536
+  int32_t end = 0;    // squared contrasts from here on exceed the table
+
+  REGIONS_HD static ContrastScale scaled(uint32_t scale) {
+    constexpr uint32_t kEnd = kLinkEntries << 16;
+    const uint32_t end = scale == 0 ? kEnd : (kEnd + scale - 1) / scale;
+    return {static_cast<int32_t>(scale), static_cast<int32_t>(end)};
+  }
+  // Returns the index of a table entry, 0..kLinkEntries. Products stay below 2^24.
+  template <class Int>
+  REGIONS_LANES Int step_of(const Int& squared_contrast) const {
+    const Int step = smaller(squared_contrast, Int(end)) * scale >> 16;
+    return smaller(step, Int(kLinkEntries));
+  }
+};
+
+// Settings of one frame, equal for all pixels. frame_plan_of() derives some of them from the
+// parameters, and plan_frame() derives the rest from the survey of the frame.
+struct FramePlan {
+  int var_threshold = 0;  // property `var-threshold`, halved: evidence threshold, units
+  int32_t match_distance =
+      0;  // squared distance below which a colour matches a mode, 1/16 variances
+  // Weight of the frame in the weights of the modes, 1/65536. Before plan_frame(), its lower limit,
+  // which the property `history` determines.
+  int32_t alpha = 0;
+  int32_t alpha_slow = 0;     // `alpha` for foreground pixels
+  int32_t alpha_fast = 0;     // `alpha` for a colour that is new but that the cut labels background
+  int32_t learning_rate = 0;  // minimum weight of the frame in the mean of its mode, 1/4096
+  bool learns = true;         // false: the model does not change, as the property `freeze` demands
+  bool starts = false;        // the model starts with this frame
+  uint32_t frame = 0;         // frame number, for dithering
   Light light;
+  // Before plan_frame(), its scale is 0 unless the property `sigma` determines it.
+  ContrastScale contrasts;
 };
 
 // A mode with at least kUpperShare of the frames is background; a mode with at most kLowerShare is
@@ -302,17 +331,18 @@ REGIONS_LANES Int background_penalty(const Int& weight, int max_penalty) {
   return quotient(missing * max_penalty, Int(kTransition));
 }
 
-// Evidence that the pixel is foreground, in units, within -threshold..threshold. It is the lowest
-// cost of all modes minus the threshold. The cost of a mode is D^2 / 2 (the negative log-likelihood
-// of a Gaussian) plus background_penalty(). `match` becomes the index of the mode that the colour
-// matches, or -1.
+// Evidence that the pixel is foreground, in units, within -var_threshold..var_threshold. It is the
+// lowest cost of all modes minus the threshold. The cost of a mode is D^2 / 2 (the negative
+// log-likelihood of a Gaussian) plus background_penalty(). `match` becomes the index of the mode
+// that the colour matches, or -1.
 template <class Int>
 REGIONS_LANES Int evidence(const BasicModel<Int>& model, const BasicColor<Int>& color,
-                           const ModelPlan& plan, Int& match) {
-  Int min_cost = 2 * plan.threshold, closest = plan.match;
+                           const FramePlan& frame, Int& match) {
+  Int min_cost = 2 * frame.var_threshold, closest = frame.match_distance;
   match = -1;
   // At a squared distance of the threshold or more, the cost is at least 2 * threshold.
-  const Int limit = plan.match < plan.threshold ? plan.threshold : plan.match;
+  const Int limit =
+      frame.match_distance < frame.var_threshold ? frame.var_threshold : frame.match_distance;
   REGIONS_UNROLL
   for (int k = 0; k < Model::kModes; ++k) {
     if (!model.may_exist[k]) continue;
@@ -322,13 +352,13 @@ REGIONS_LANES Int evidence(const BasicModel<Int>& model, const BasicColor<Int>& 
     const LaneBool<Int> closer = exists & (distance < closest);
     match = select(closer, Int(k), match);
     closest = select(closer, distance, closest);
-    const LaneBool<Int> near = exists & (distance < plan.threshold);
+    const LaneBool<Int> near = exists & (distance < frame.var_threshold);
     if (!any(near)) continue;
     const Int cost =
-        distance * (kUnitsPerNat / 32) + background_penalty(mode.weight, 2 * plan.threshold);
+        distance * (kUnitsPerNat / 32) + background_penalty(mode.weight, 2 * frame.var_threshold);
     min_cost = select(near, smaller(cost, min_cost), min_cost);
   }
-  return min_cost - plan.threshold;
+  return min_cost - frame.var_threshold;
 }
 
 }  // namespace regions::graphcutbg

@@ -12,17 +12,17 @@ namespace regions::graphcutbg {
 // Output settings derived from the parameters. Small enough to pass by value.
 struct CompositePlan {
   GraphCutOutput output = GraphCutOutput::none;
-  Replacement replacement = Replacement::color;
+  Replacement replace_with = Replacement::color;
   int feather = 0;    // pixels
   int opacity = 0;    // opacity of the tint or of the new background, 1/256
-  int cell = 1;       // side of the cells over which the background is averaged, pixels
+  int blur_cell = 1;  // side of the cells over which the background is averaged, pixels
   int color[3] = {};  // colour of the tint or of the new background, in the frame's components
 
   REGIONS_HD bool shows_image() const {
-    return output == GraphCutOutput::replace && replacement == Replacement::image;
+    return output == GraphCutOutput::replace && replace_with == Replacement::image;
   }
   REGIONS_HD bool blurs() const {
-    return output == GraphCutOutput::replace && replacement == Replacement::blur;
+    return output == GraphCutOutput::replace && replace_with == Replacement::blur;
   }
 };
 
@@ -60,16 +60,17 @@ struct RgbDecoder {
 // picture repeat the nearest border pixel.
 REGIONS_HD inline int clamp_index(int n, int end) { return n < 0 ? 0 : n >= end ? end - 1 : n; }
 
-REGIONS_HD inline uint8_t count_across(const Image<const uint8_t>& mask, int radius, int x, int y) {
+REGIONS_HD inline uint8_t count_across(const Image<const uint8_t>& mask, int feather, int x,
+                                       int y) {
   int count = 0;
   const uint8_t* row = mask.row(y);
-  for (int d = -radius; d <= radius; ++d) count += row[clamp_index(x + d, mask.width)] != 0;
+  for (int d = -feather; d <= feather; ++d) count += row[clamp_index(x + d, mask.width)] != 0;
   return static_cast<uint8_t>(count);
 }
-REGIONS_HD inline uint8_t soften(const Image<const uint8_t>& counts, int radius, int x, int y) {
+REGIONS_HD inline uint8_t soften(const Image<const uint8_t>& counts, int feather, int x, int y) {
   int sum = 0;
-  for (int d = -radius; d <= radius; ++d) sum += counts(x, clamp_index(y + d, counts.height));
-  const int max_strength = (2 * radius + 1) * (2 * radius + 1);
+  for (int d = -feather; d <= feather; ++d) sum += counts(x, clamp_index(y + d, counts.height));
+  const int max_strength = (2 * feather + 1) * (2 * feather + 1);
   return static_cast<uint8_t>((sum * 255 + max_strength / 2) / max_strength);
 }
 
@@ -164,10 +165,10 @@ struct Composition {
 
   // The value of component c that is mixed into pixel (x, y).
   REGIONS_HD int replacement_at(int c, int x, int y) const {
-    if (plan.output == GraphCutOutput::overlay || plan.replacement == Replacement::color) {
+    if (plan.output == GraphCutOutput::overlay || plan.replace_with == Replacement::color) {
       return plan.color[c];
     }
-    if (plan.replacement == Replacement::blur) return blurred(smooth[c], plan.cell, x, y);
+    if (plan.replace_with == Replacement::blur) return blurred(smooth[c], plan.blur_cell, x, y);
     const size_t plane = picture.size().area();
     return image[static_cast<size_t>(c) * plane +
                  static_cast<size_t>(y) * static_cast<size_t>(picture.width) +

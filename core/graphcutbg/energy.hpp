@@ -78,21 +78,21 @@ inline constexpr double kMinLinkFraction = 0.12;
 
 // Energy settings derived from the parameters. Small enough to pass by value.
 struct EnergyPlan {
-  uint16_t link[kLinkEntries + 1] =
-      {};           // [step], link weight: lambda * max(exp(-step / kLinkSteps), minimum), units
-  int shadow = 0;   // property `shadow`, 1/256
-  int darkest = 0;  // property `shadow-darkest`, 1/256
+  // [step], link weight: lambda * max(exp(-step / kLinkSteps), minimum), units
+  uint16_t lambda_table[kLinkEntries + 1] = {};
+  int shadow = 0;             // property `shadow`, 1/256
+  int shadow_darkest = 0;     // property `shadow-darkest`, 1/256
   int mask_foreground = 256;  // mask values from here on are certain foreground
   int mask_background = -1;   // mask values up to here are certain background
   MaskScale mask_scale;
-  bool uses_image = true;    // the background model gives evidence
-  bool uses_mask = false;    // an attached mask gives evidence
-  bool uses_colors = false;  // the colour histograms give evidence
+  bool uses_image = true;               // the background model gives evidence
+  bool uses_mask = false;               // an attached mask gives evidence
+  bool uses_foreground_colors = false;  // the colour histograms give evidence
 
   // The weight of a link for an index from link_step(). Links between similar neighbours are strong
   // (Boykov and Jolly 2001). Diagonal links are divided by their length.
   REGIONS_HD int link_for(int step, bool diagonal) const {
-    return diagonal ? link[step] * 181 >> 8 : link[step];
+    return diagonal ? lambda_table[step] * 181 >> 8 : lambda_table[step];
   }
 };
 
@@ -133,7 +133,7 @@ REGIONS_LANES Int suppress_shadow(const Int& evidence, const BasicColor<Int>& no
                                   Error shading_error) {
   const Int background_luma = background.mean[0] >> Mode::kMeanShift;
   const LaneBool<Int> darker = is_ambiguous(evidence) & (now.y < background_luma) &
-                               (now.y * 256 >= background_luma * plan.darkest);
+                               (now.y * 256 >= background_luma * plan.shadow_darkest);
   if (plan.shadow == 0 || !any(darker)) return evidence;
   const Int ratio = small_quotient(now.y << 8, background_luma);
   Int square = 0;
@@ -159,13 +159,14 @@ REGIONS_LANES Int suppress_shadow(const Int& evidence, const BasicColor<Int>& no
 
 // Evidence from the value of an attached mask: certain at both ends of its range, and linear in
 // between.
-REGIONS_HD inline int mask_evidence(int value, int threshold, const EnergyPlan& plan) {
+REGIONS_HD inline int mask_evidence(int value, int var_threshold, const EnergyPlan& plan) {
   if (value >= plan.mask_foreground) return kCertainWeight;
   if (value <= plan.mask_background) return -kCertainWeight;
-  return (2 * value - 255) * threshold / 255;
+  return (2 * value - 255) * var_threshold / 255;
 }
 
-ScenePlan scene_plan_of(const GraphCutBgParams& params);
+// The part of a frame's plan that the parameters determine; plan_frame() completes it.
+FramePlan frame_plan_of(const GraphCutBgParams& params);
 // `size` is the size of the frames, `mask` that of the attached mask.
 EnergyPlan energy_plan_of(const GraphCutBgParams& params, Size size, Size mask = {});
 
@@ -200,14 +201,14 @@ REGIONS_LANES Int suppress_jitter(Int evidence, const ModelArrays& arrays, const
     const int y2 = y + (k % 4 == 2 ? reach : k % 4 == 3 ? -reach : 0);
     if (x2 < 0 || y2 < 0 || x2 >= arrays.width || y2 >= arrays.height) continue;
     const auto moved_background = apply_illumination(
-        BasicColor<Int>::load(arrays.background + arrays.at(x2, y2)), frame.model.light);
+        BasicColor<Int>::load(arrays.background + arrays.at(x2, y2)), frame.light);
     REGIONS_UNROLL
     for (int c = 0; c < 3; ++c) {
       const Int end = moved_background[c] << Mode::kMeanShift;
       moved.mean[c] = clamp<Int>(now[c] << Mode::kMeanShift, smaller(mode.mean[c], end),
                                  larger(mode.mean[c], end));
     }
-    const Int cost = squared_distance(moved, now, Int(frame.model.threshold)) * (kUnitsPerNat / 32);
+    const Int cost = squared_distance(moved, now, Int(frame.var_threshold)) * (kUnitsPerNat / 32);
     evidence = smaller(cost, evidence);
   }
   return evidence;
@@ -243,7 +244,7 @@ struct ShadingError {
     for (int reach = 1; reach <= kReach; ++reach) {
       const size_t i = arrays.at(x + reach * dx, y + reach * dy);
       const auto background =
-          apply_illumination(BasicColor<Int>::load(arrays.background + i), frame.model.light);
+          apply_illumination(BasicColor<Int>::load(arrays.background + i), frame.light);
       const Int d = BasicColor<Int>::load(arrays.current + i).y - (background.y * ratio >> 8);
       error = error + d * d;
     }
@@ -254,12 +255,12 @@ struct ShadingError {
 // Evidence from the background model for the pixels from index i on, in units. `match` receives the
 // matched modes; see evidence().
 template <class Int>
-REGIONS_LANES Int model_evidence(const ModelArrays& arrays, const ModelPlan& plan, size_t i,
+REGIONS_LANES Int model_evidence(const ModelArrays& arrays, const FramePlan& frame, size_t i,
                                  Int& match) {
-  if (plan.starts) return -plan.threshold;
+  if (frame.starts) return -frame.var_threshold;
   auto model = BasicModel<Int>::load(arrays.model + i, arrays.model_plane());
-  model.apply_light(plan.light);
-  return evidence(model, BasicColor<Int>::load(arrays.current + i), plan, match);
+  model.apply_light(frame.light);
+  return evidence(model, BasicColor<Int>::load(arrays.current + i), frame, match);
 }
 
 // Refines the model's evidence for the pixels from (x, y) on: adds the evidence of colour
@@ -268,14 +269,14 @@ REGIONS_LANES Int model_evidence(const ModelArrays& arrays, const ModelPlan& pla
 template <class Int>
 REGIONS_LANES Int refine_evidence(Int evidence, const ModelArrays& arrays, const FramePlan& frame,
                                   const EnergyPlan& plan, int x, int y) {
-  if (frame.model.starts) return evidence;
+  if (frame.starts) return evidence;
   const size_t i = arrays.at(x, y);
   const auto now = BasicColor<Int>::load(arrays.current + i);
-  if (plan.uses_colors)
+  if (plan.uses_foreground_colors)
     evidence = evidence + look_up(arrays.colors->bias, ColorHistograms::bin_of(now));
   if (!any(is_ambiguous(evidence))) return evidence;
   auto model = BasicModel<Int>::load(arrays.model + i, arrays.model_plane());
-  model.apply_light(frame.model.light);
+  model.apply_light(frame.light);
   const BasicMode<Int> heaviest = model.heaviest();
   if (any(evidence > 0)) evidence = suppress_jitter(evidence, arrays, frame, heaviest, x, y);
   return suppress_shadow(evidence, now, heaviest, plan, ShadingError{arrays, frame, x, y});
@@ -297,12 +298,12 @@ REGIONS_HD inline int terminal_at(const ModelArrays& arrays, const ConstFrame& m
   if (!is_included(arrays, x, y)) return -kCertainWeight;
   if (plan.uses_mask && !mask.empty()) {
     const int value = mask_value(mask, plan.mask_scale, x, y);
-    const int from_mask = mask_evidence(value, frame.model.threshold, plan);
+    const int from_mask = mask_evidence(value, frame.var_threshold, plan);
     if (!plan.uses_image || from_mask == kCertainWeight || from_mask == -kCertainWeight)
       return from_mask;
   }
   int32_t match = -2;
-  const auto from_model = model_evidence(arrays, frame.model, arrays.at(x, y), match);
+  const auto from_model = model_evidence(arrays, frame, arrays.at(x, y), match);
   store_match(arrays, arrays.at(x, y), match);
   return refine_evidence(from_model, arrays, frame, plan, x, y);
 }
@@ -315,12 +316,12 @@ struct EdgeSample {
 
   REGIONS_LANES static EdgeSample at(const ModelArrays& arrays, const FramePlan& frame, size_t i) {
     return {BasicColor<Int>::load(arrays.current + i),
-            apply_illumination(BasicColor<Int>::load(arrays.background + i), frame.model.light)};
+            apply_illumination(BasicColor<Int>::load(arrays.background + i), frame.light)};
   }
-  // Index into EnergyPlan::link for a pair of neighbours.
+  // Index into EnergyPlan::lambda_table for a pair of neighbours.
   REGIONS_LANES friend Int link_step(const EdgeSample& a, const EdgeSample& b,
                                      const FramePlan& frame, const EnergyPlan& plan) {
-    const bool has_background = plan.uses_image && !frame.model.starts;
+    const bool has_background = plan.uses_image && !frame.starts;
     return frame.contrasts.step_of(
         has_background ? squared_edge_contrast(a.current, b.current, a.background, b.background)
                        : squared_contrast(a.current, b.current));

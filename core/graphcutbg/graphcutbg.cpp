@@ -207,21 +207,20 @@ void expects_cuttable(const Setup& setup, const FrameTask& task, const GraphCutB
 
 namespace graphcutbg {
 
-ScenePlan scene_plan_of(const GraphCutBgParams& params) {
-  ScenePlan plan;
-  plan.threshold = static_cast<int>(std::lround(params.var_threshold * kUnitsPerNat / 2));
-  plan.match = static_cast<int32_t>(std::lround(std::max(params.var_threshold, 9.0) * 16));
+FramePlan frame_plan_of(const GraphCutBgParams& params) {
+  FramePlan plan;
+  plan.var_threshold = static_cast<int>(std::lround(params.var_threshold * kUnitsPerNat / 2));
+  plan.match_distance = static_cast<int32_t>(std::lround(std::max(params.var_threshold, 9.0) * 16));
   // Foreground updates a mode with alpha / 2. After `history` frames, the share of a new mode must
   // be halfway between kLowerShare and kUpperShare: 1 - exp(-history * alpha / 2) = 0.15, so alpha
   // = 0.325 / history.
-  plan.min_alpha = static_cast<uint32_t>(
-      std::max(2L, std::lround(0.325 * 65536 / static_cast<double>(params.history))));
-  plan.rate = static_cast<int32_t>(std::lround(params.learning_rate * 4096));
+  plan.alpha = static_cast<int32_t>(std::max(2L, std::lround(0.325 * 65536 / params.history)));
+  plan.learning_rate = static_cast<int32_t>(std::lround(params.learning_rate * 4096));
   if (params.sigma > 0) {
     const double scale = 65536.0 * kLinkSteps / (2 * params.sigma * params.sigma);
-    plan.contrast_scale = static_cast<uint32_t>(std::clamp(scale, 1.0, kMaxContrastScale));
+    plan.contrasts.scale = static_cast<int32_t>(std::clamp(scale, 1.0, kMaxContrastScale));
   }
-  plan.freezes = params.freeze;
+  plan.learns = !params.freeze;
   return plan;
 }
 
@@ -232,14 +231,14 @@ EnergyPlan energy_plan_of(const GraphCutBgParams& params, Size size, Size mask) 
   for (int i = 0; i <= kLinkEntries; ++i) {
     const double similarity = std::exp(-static_cast<double>(i) / kLinkSteps);
     const double link = params.lambda * kUnitsPerNat * std::max(similarity, min_link);
-    plan.link[i] = static_cast<uint16_t>(std::lround(link));
+    plan.lambda_table[i] = static_cast<uint16_t>(std::lround(link));
   }
   plan.shadow = static_cast<int>(std::lround(params.shadow * 256));
-  plan.darkest = static_cast<int>(std::lround(params.shadow_darkest * 256));
+  plan.shadow_darkest = static_cast<int>(std::lround(params.shadow_darkest * 256));
   plan.mask_foreground = params.mask_foreground;
   plan.mask_background = params.mask_background;
   plan.mask_scale = MaskScale::between(mask, size);
-  plan.uses_colors = params.foreground_colors && plan.uses_image;
+  plan.uses_foreground_colors = params.foreground_colors && plan.uses_image;
   plan.uses_mask = params.source != GraphCutSource::image;
   return plan;
 }
@@ -252,11 +251,11 @@ CutLimits cut_limits_of(const GraphCutBgParams& params, bool resets) {
 CompositePlan composite_plan_of(const GraphCutBgParams& params, const Setup& setup) {
   CompositePlan plan;
   plan.output = params.output;
-  plan.replacement = params.replace_with;
+  plan.replace_with = params.replace_with;
   plan.feather = params.feather;
-  plan.cell = std::max(1, params.blur / 2);
+  plan.blur_cell = std::max(1, params.blur / 2);
   const bool tints = params.output == GraphCutOutput::overlay;
-  const bool colors = tints || plan.replacement == Replacement::color;
+  const bool colors = tints || plan.replace_with == Replacement::color;
   const Argb color = tints ? params.color : params.replace_color;
   const double alpha = colors ? color.alpha() / 255.0 : 1;
   plan.opacity = static_cast<int>(std::lround((tints ? params.opacity : 1) * alpha * 256));
@@ -268,7 +267,7 @@ RgbDecoder decoder_of(const Layout& layout, const Colorimetry& color) {
   constexpr double kOne = 1 << RgbDecoder::kShift;
   RgbDecoder decoder;
   const bool yuv = layout.model == ColorModel::yuv;
-  const double byte_step = 1 << (layout.depth - 8);  // one 8-bit step in stored units
+  const double byte_step = 1 << (layout.sample_bits - 8);  // one 8-bit step in stored units
   const bool limited = yuv && !color.full_range;
   const double luma = 255 / (limited ? 219 * byte_step : layout.max_value());
   const double chroma = 255 / (limited ? 224 * byte_step : layout.max_value());

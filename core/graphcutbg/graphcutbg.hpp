@@ -33,7 +33,7 @@ struct GraphCutBgParams {
 
   // Parameters of the background model.
   double learning_rate = 0.02;
-  int64_t history = 500;
+  int history = 500;
   bool freeze = false;
   std::string model_location;
   std::string background_image;
@@ -70,12 +70,12 @@ Output output_of(const GraphCutBgParams& params);
 // Derives the fields of a setup from the parameters.
 void plan(const GraphCutBgParams& params, Setup& setup);
 
-// Pictures that the user provides once for the stream.
+// Pictures that the user provides once for the stream. Each has the name of its property.
 enum class GraphCutPicture : uint8_t {
-  background,   // initial background of the model
-  replacement,  // new background for replace-with=image
-  exclusion     // bright pixels (at least 128 of 255) are always background and do not update the
-                // model
+  background_image,  // initial background of the model
+  replace_image,     // new background for replace-with=image
+  // Bright pixels (at least 128 of 255) are always background and do not update the model.
+  exclusion_image
 };
 
 // Results of a frame, valid after its work is done.

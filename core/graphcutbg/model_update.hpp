@@ -57,14 +57,14 @@ struct ModelUpdate {
   // `weight` is the weight of the matched mode; 0: no mode matches. `pixel` is the index of the
   // pixel.
   REGIONS_LANES static ModelUpdate of(const Int& match, const Int& weight,
-                                      const LaneBool<Int>& foreground, const ModelPlan& plan,
+                                      const LaneBool<Int>& foreground, const FramePlan& frame,
                                       const Int& pixel) {
     const LaneBool<Int> known = weight >= kUpperShare;
     // A foreground pixel with a background colour does not change the model.
     return {match, !(foreground & known),
-            select(foreground, Int(plan.alpha_slow),
-                   select(known, Int(plan.alpha), Int(plan.alpha_fast))),
-            hash(pixel, plan.frame)};
+            select(foreground, Int(frame.alpha_slow),
+                   select(known, Int(frame.alpha), Int(frame.alpha_fast))),
+            hash(pixel, frame.frame)};
   }
   REGIONS_LANES LaneBool<Int> matches(int k) const { return learns & (match == k); }
   // The weight of mode k after this frame.
@@ -79,10 +79,10 @@ struct ModelUpdate {
 template <class Int>
 REGIONS_LANES void update_mode(BasicMode<Int>& mode, const LaneBool<Int>& matches,
                                const BasicColor<Int>& color, const ModelUpdate<Int>& update,
-                               int min_rate) {
+                               int learning_rate) {
   constexpr int kOne = 4096;
   const Int rate_per_match = small_quotient(update.alpha * (kOne >> 4), (mode.weight >> 4) + 1);
-  const Int rate = clamp<Int>(rate_per_match, min_rate, kOne);
+  const Int rate = clamp<Int>(rate_per_match, learning_rate, kOne);
   const Int var_rate = smaller(rate, Int(kOne / 16));
   Int square[3];
   REGIONS_UNROLL
@@ -106,15 +106,15 @@ REGIONS_LANES void update_mode(BasicMode<Int>& mode, const LaneBool<Int>& matche
 // pixel.
 template <class Int>
 REGIONS_LANES void update_modes(BasicModel<Int>& model, const BasicColor<Int>& color,
-                                const LaneBool<Int>& foreground, const ModelPlan& plan,
+                                const LaneBool<Int>& foreground, const FramePlan& frame,
                                 const Int& pixel) {
-  if (plan.starts) {
+  if (frame.starts) {
     model = BasicModel<Int>();
     model.mode[0] = new_mode(color, Int(Mode::kFullWeight));
     return;
   }
-  model.apply_light(plan.light);
-  Int match = -1, nearest_distance = plan.match, weight = 0;
+  model.apply_light(frame.light);
+  Int match = -1, nearest_distance = frame.match_distance, weight = 0;
   REGIONS_UNROLL
   for (int k = 0; k < Model::kModes; ++k) {
     if (!model.may_exist[k]) continue;
@@ -126,14 +126,15 @@ REGIONS_LANES void update_modes(BasicModel<Int>& model, const BasicColor<Int>& c
     weight = select(nearest, mode.weight, weight);
     nearest_distance = select(nearest, distance, nearest_distance);
   }
-  const auto update = ModelUpdate<Int>::of(match, weight, foreground, plan, pixel);
+  const auto update = ModelUpdate<Int>::of(match, weight, foreground, frame, pixel);
   if (!any(update.learns)) return;
   REGIONS_UNROLL
   for (int k = 0; k < Model::kModes; ++k) {
     if (!model.may_exist[k]) continue;
     BasicMode<Int>& mode = model.mode[k];
     mode.weight = update.updated_weight(mode.weight, k);
-    if (any(update.matches(k))) update_mode(mode, update.matches(k), color, update, plan.rate);
+    if (any(update.matches(k)))
+      update_mode(mode, update.matches(k), color, update, frame.learning_rate);
   }
   const LaneBool<Int> is_new = update.learns & (match < 0);
   if (!any(is_new)) return;
@@ -150,9 +151,9 @@ REGIONS_LANES void update_modes(BasicModel<Int>& model, const BasicColor<Int>& c
 // Does the same as update_all_modes(), but faster, with the match cache. If a pixel matches no mode
 // or the light has changed, it changes nothing and returns false.
 template <class Int>
-REGIONS_LANES bool update_matched_modes(const ModelArrays& arrays, const ModelPlan& plan,
+REGIONS_LANES bool update_matched_modes(const ModelArrays& arrays, const FramePlan& frame,
                                         const LaneBool<Int>& foreground, size_t i) {
-  if (plan.starts || !plan.light.is_unchanged()) return false;
+  if (frame.starts || !frame.light.is_unchanged()) return false;
   const size_t plane = arrays.model_plane();
   const auto words = [&](int k) { return arrays.model + i + k * Mode::kWords * plane; };
   Int word, first[Model::kModes];
@@ -168,7 +169,7 @@ REGIONS_LANES bool update_matched_modes(const ModelArrays& arrays, const ModelPl
     weight = select(match == k, upper_bits(first[k], 16), weight);
   }
   count_up(static_cast<int32_t>(i), pixel);
-  const auto update = ModelUpdate<Int>::of(match, weight, foreground, plan, pixel);
+  const auto update = ModelUpdate<Int>::of(match, weight, foreground, frame, pixel);
   // All required words of the modes are read before any word is written.
   Int share[Model::kModes], second[Model::kModes], third[Model::kModes], max_share = 0;
   LaneBool<Int> heavier[Model::kModes];
@@ -190,7 +191,7 @@ REGIONS_LANES bool update_matched_modes(const ModelArrays& arrays, const ModelPl
     auto mode = BasicMode<Int>::unpacked(first[k], second[k], third[k]);
     mode.weight = share[k];
     if (any(update.matches(k))) {
-      update_mode(mode, update.matches(k), color, update, plan.rate);
+      update_mode(mode, update.matches(k), color, update, frame.learning_rate);
       mode.store(words(k), plane);
     } else {
       write_words(words(k), share[k] << 16 | mode.mean[0]);
@@ -204,9 +205,9 @@ REGIONS_LANES bool update_matched_modes(const ModelArrays& arrays, const ModelPl
 // The version for one pixel uses the index of the matched mode directly, without a branch per mode.
 // So threads of a warp whose pixels match different modes execute the same instructions.
 template <>
-REGIONS_LANES bool update_matched_modes<int32_t>(const ModelArrays& arrays, const ModelPlan& plan,
+REGIONS_LANES bool update_matched_modes<int32_t>(const ModelArrays& arrays, const FramePlan& frame,
                                                  const bool& foreground, size_t i) {
-  if (plan.starts || !plan.light.is_unchanged()) return false;
+  if (frame.starts || !frame.light.is_unchanged()) return false;
   const size_t plane = arrays.model_plane();
   uint32_t* const words = arrays.model + i;
   constexpr int kModes = Model::kModes;
@@ -222,7 +223,7 @@ REGIONS_LANES bool update_matched_modes<int32_t>(const ModelArrays& arrays, cons
   REGIONS_UNROLL
   for (int k = 1; k < kModes; ++k) match_word = match == k ? first[k] : match_word;
   const auto update = ModelUpdate<int32_t>::of(match, static_cast<int32_t>(match_word >> 16),
-                                               foreground, plan, static_cast<int32_t>(i));
+                                               foreground, frame, static_cast<int32_t>(i));
   int32_t max_share = 0, match_share = 0;
   int heaviest = match;
   uint32_t heaviest_word = match_word;
@@ -245,7 +246,8 @@ REGIONS_LANES bool update_matched_modes<int32_t>(const ModelArrays& arrays, cons
                              static_cast<int32_t>(third));
   if (update.learns) {
     mode.weight = match_share;
-    update_mode(mode, true, Color::unpacked(static_cast<int32_t>(word)), update, plan.rate);
+    update_mode(mode, true, Color::unpacked(static_cast<int32_t>(word)), update,
+                frame.learning_rate);
     mode.store(matched, plane);
   }
   if (heaviest != match) {
@@ -259,12 +261,12 @@ REGIONS_LANES bool update_matched_modes<int32_t>(const ModelArrays& arrays, cons
 // Updates the models of the pixels from index i on. `foreground` contains their labels from the
 // cut.
 template <class Int>
-REGIONS_LANES void update_all_modes(const ModelArrays& arrays, const ModelPlan& plan,
+REGIONS_LANES void update_all_modes(const ModelArrays& arrays, const FramePlan& frame,
                                     const LaneBool<Int>& foreground, size_t i) {
   auto model = BasicModel<Int>::load(arrays.model + i, arrays.model_plane());
   Int pixel;
   count_up(static_cast<int32_t>(i), pixel);
-  update_modes(model, BasicColor<Int>::load(arrays.current + i), foreground, plan, pixel);
+  update_modes(model, BasicColor<Int>::load(arrays.current + i), foreground, frame, pixel);
   model.store(arrays.model + i, arrays.model_plane());
   write_words(arrays.background + i, model.heaviest().color().packed());
 }
@@ -281,7 +283,7 @@ REGIONS_HD void count_color(const ModelArrays& arrays, bool foreground, int x, i
 
 // True if pixel (x, y) updates the model.
 REGIONS_HD inline bool is_updated(const ModelArrays& arrays, const FramePlan& frame, int x, int y) {
-  return frame.model.learns && (frame.model.starts || is_included(arrays, x, y));
+  return frame.learns && (frame.starts || is_included(arrays, x, y));
 }
 
 // Updates the model and the histograms with pixel (x, y).
@@ -290,10 +292,10 @@ REGIONS_HD void update_model(const ModelArrays& arrays, const FramePlan& frame,
                              const EnergyPlan& plan, bool foreground, int x, int y, Add add) {
   if (!is_updated(arrays, frame, x, y)) return;
   const size_t i = arrays.at(x, y);
-  if (!update_matched_modes<int32_t>(arrays, frame.model, foreground, i)) {
-    update_all_modes<int32_t>(arrays, frame.model, foreground, i);
+  if (!update_matched_modes<int32_t>(arrays, frame, foreground, i)) {
+    update_all_modes<int32_t>(arrays, frame, foreground, i);
   }
-  if (plan.uses_colors) count_color(arrays, foreground, x, y, add);
+  if (plan.uses_foreground_colors) count_color(arrays, foreground, x, y, add);
 }
 
 // The age of a model that starts from a background picture, in frames.

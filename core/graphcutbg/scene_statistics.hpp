@@ -154,44 +154,6 @@ struct Scene {
   uint32_t restarted = 0;
 };
 
-// Scene settings derived from the parameters on the host.
-struct ScenePlan {
-  int threshold = 0;            // units, see ModelPlan::threshold
-  int32_t match = 0;            // 1/16 variances, see ModelPlan::match
-  uint32_t min_alpha = 0;       // lower limit of ModelPlan::alpha, 1/65536
-  int32_t rate = 0;             // 1/4096, see ModelPlan::rate
-  uint32_t contrast_scale = 0;  // see ContrastScale; 0: estimate it from the frame
-  bool freezes = false;
-};
-
-inline constexpr int kLinkSteps = 16;  // table entries per unit of the exponent
-inline constexpr int kLinkEntries = 128;
-inline constexpr double kMaxContrastScale = 65536.0 * kLinkSteps;
-
-// Converts squared contrasts to entries of the link table.
-struct ContrastScale {
-  int32_t scale = 0;  // entries per squared level, 1/65536
-  int32_t end = 0;    // squared contrasts from here on exceed the table
-
-  REGIONS_HD static ContrastScale scaled(uint32_t scale) {
-    constexpr uint32_t kEnd = kLinkEntries << 16;
-    const uint32_t end = scale == 0 ? kEnd : (kEnd + scale - 1) / scale;
-    return {static_cast<int32_t>(scale), static_cast<int32_t>(end)};
-  }
-  // Returns the index of a table entry, 0..kLinkEntries. Products stay below 2^24.
-  template <class Int>
-  REGIONS_LANES Int step_of(const Int& squared_contrast) const {
-    const Int step = smaller(squared_contrast, Int(end)) * scale >> 16;
-    return smaller(step, Int(kLinkEntries));
-  }
-};
-
-// Settings of one frame, equal for all pixels. The backend derives them from the survey.
-struct FramePlan {
-  ModelPlan model;
-  ContrastScale contrasts;
-};
-
 // Position of the median in a histogram: its bin, and the number of values in lower bins.
 struct Rank {
   int bin = 0;
@@ -294,51 +256,47 @@ REGIONS_HD void survey_light(SurveySums& sums, const Color& now, const Color& ba
   sums.luma[1] += bright ? luma : 0;
 }
 
-// Derives this frame's plan from its survey, and advances the scene.
+// Completes this frame's plan, which frame_plan_of() has begun, from its survey, and advances the
+// scene.
 REGIONS_HD inline FramePlan plan_frame(Scene& scene, const Survey& survey, const Medians& medians,
-                                       const ScenePlan& plan) {
+                                       FramePlan frame) {
   // Number of frames until the model restarts. If the camera jumps, or if the light changes in a
   // way that is not linear, nearly all pixels become foreground.
   constexpr uint32_t kBusyFrames = 8;
-  FramePlan frame;
   const bool busy =
       scene.age > 1 && survey.pixels > 0 &&
       static_cast<uint64_t>(survey.foreground) * 10 > static_cast<uint64_t>(survey.pixels) * 7;
   scene.busy = busy ? scene.busy + 1 : 0;
-  scene.restarted = scene.busy >= kBusyFrames && !plan.freezes;
+  scene.restarted = scene.busy >= kBusyFrames && frame.learns;
   if (scene.restarted) scene.age = scene.busy = 0;
   ++scene.frame;
 
-  ModelPlan& model = frame.model;
-  model.threshold = plan.threshold;
-  model.match = plan.match;
-  model.frame = scene.frame;
-  model.starts = scene.age == 0;
-  model.learns = !plan.freezes || model.starts;
-  model.rate = plan.rate;
+  frame.frame = scene.frame;
+  frame.starts = scene.age == 0;
+  frame.learns = frame.learns || frame.starts;
   // All frames so far have equal weights, except that the first frame counts kFirstFrameWeight
   // times. Otherwise objects that pass soon after the start would be learnt.
   constexpr uint32_t kFirstFrameWeight = 12;
-  const uint32_t average = 65536 / (scene.age + kFirstFrameWeight);
-  model.alpha = static_cast<int32_t>(average > plan.min_alpha ? average : plan.min_alpha);
-  model.alpha_slow = model.alpha / 2 > 0 ? model.alpha / 2 : 1;
+  const auto average = static_cast<int32_t>(65536 / (scene.age + kFirstFrameWeight));
+  frame.alpha = larger(average, frame.alpha);
+  frame.alpha_slow = larger(frame.alpha / 2, 1);
   // The rate for new background is limited while the model is young. Otherwise an object that the
   // cut missed would become background within a few frames.
   constexpr int kMaxFastRate = 65536 / 128;
-  model.alpha_fast = larger(model.alpha, smaller(model.alpha * 4, kMaxFastRate));
-  if (!model.starts) model.light = light_of(survey.sums, medians);
+  frame.alpha_fast = larger(frame.alpha, smaller(frame.alpha * 4, kMaxFastRate));
+  if (!frame.starts) frame.light = light_of(survey.sums, medians);
 
   const SurveySums& sums = survey.sums;
   const uint32_t count = sums.count[0] + sums.count[1];
   if (count > 0) scene.split = (sums.luma[0] + sums.luma[1]) / count;
-  uint32_t contrast_scale = plan.contrast_scale;
+  auto contrast_scale = static_cast<uint32_t>(frame.contrasts.scale);
   if (contrast_scale == 0) {
     const uint64_t top = static_cast<uint64_t>(sums.pairs) * (65536 * kLinkSteps / 2);
     const uint64_t scale = sums.squared_contrast ? top / sums.squared_contrast : top;
     contrast_scale = scale > 65536 * kLinkSteps ? 65536 * kLinkSteps : static_cast<uint32_t>(scale);
   }
   frame.contrasts = ContrastScale::scaled(contrast_scale);
-  if (model.learns && scene.age < (1u << 20)) ++scene.age;
+  if (frame.learns && scene.age < (1u << 20)) ++scene.age;
   return frame;
 }
 

@@ -56,12 +56,12 @@ struct GridGraph {
 // Limits of one cut. If a limit stops the solver early, it keeps the flow found so far, and a warm
 // start continues from this flow.
 struct CutLimits {
-  int max_iterations = 0;      // 0: no limit; the backend defines what one iteration is
-  int64_t time_budget_us = 0;  // 0: no limit
+  int max_iterations = 0;   // 0: no limit; the backend defines what one iteration is
+  int64_t time_budget = 0;  // microseconds; 0: no limit
   // Start from the previous solution of the same GridCut: its residual graph is re-parameterised to
   // the new weights, so the cut stays exact (Kohli and Torr 2007). Without limits, the solver uses
   // warm starts only while they are faster than cold starts.
-  bool warm = false;
+  bool warm_start = false;
 };
 
 // Statistics of one cut, in pinned host memory. Written by the queue's work.

@@ -66,11 +66,11 @@ const LabTables& lab_tables() {
   return tables;
 }
 
-ColorReader reader_of(const Layout& layout, const Colorimetry& color, ColorSpace space) {
+ColorReader reader_of(const Layout& layout, const Colorimetry& color, ColorSpace color_space) {
   ColorReader reader;
-  reader.space = space;
+  reader.color_space = color_space;
   YuvDecoder& decoder = reader.decoder;
-  decoder.drop = layout.depth > 8 ? layout.depth - 8 : 0;
+  decoder.drop = layout.sample_bits > 8 ? layout.sample_bits - 8 : 0;
   decoder.is_yuv = layout.model == ColorModel::yuv;
   if (!decoder.is_yuv) return reader;
   const auto [kr, kb] = luma_weights(color.matrix);
@@ -90,11 +90,10 @@ ColorReader reader_of(const Layout& layout, const Colorimetry& color, ColorSpace
 
 SlicGrid grid_of(Size size, const SlicParams& params) {
   if (params.superpixels == 0) {
-    const auto side = static_cast<int>(params.region_size);
-    return grid_with(size, side, side);
+    return grid_with(size, params.region_size, params.region_size);
   }
   // Search for nearly square cells whose number is as close as possible to the requested one.
-  const double cells_requested = kCellRatio * static_cast<double>(params.superpixels);
+  const double cells_requested = kCellRatio * params.superpixels;
   const double area = static_cast<double>(size.area()) / cells_requested;
   const double side = std::clamp(std::sqrt(area), 2.0, 1.0 * kMaxCell);
   const auto sides_for = [](int length, int64_t cells) {
@@ -165,7 +164,7 @@ SlicScale scale_of(const SlicGrid& grid, const SlicParams& params) {
   return result;
 }
 
-uint64_t movement_limit(const SlicGrid& grid, const SlicParams& params) {
+uint64_t movement_tolerance(const SlicGrid& grid, const SlicParams& params) {
   return static_cast<uint64_t>(16 * params.tolerance * static_cast<double>(grid.cells()));
 }
 
@@ -177,12 +176,13 @@ RetentionRule retention_rule(const SlicGrid& grid, const SlicParams& params) {
   // With 0.4 of the minimum area, at least the requested number of fragments remain in all
   // photographs of BSDS500.
   const double share = params.min_size * (is_number_requested ? 0.4 : 1);
-  rule.min_area = static_cast<uint32_t>(std::lround(share * cell));
+  rule.min_size = static_cast<uint32_t>(std::lround(share * cell));
   if (!is_number_requested) return rule;
-  rule.requested = static_cast<uint32_t>(params.superpixels);
+  rule.superpixels = params.superpixels;
   // If the grid has no more cells than requested superpixels, all fragments with the area of a cell
   // can be retained, because there are at most as many as cells.
-  rule.certain = grid.cells() <= rule.requested ? static_cast<uint32_t>(cell) : Fragment::kRetained;
+  rule.certain =
+      grid.cells() <= rule.superpixels ? static_cast<uint32_t>(cell) : Fragment::kRetained;
   // The first step is for fragments of 1/32 of a cell whose colour differs by 1, the smallest
   // difference.
   rule.lowest = RetentionRule::eighths_of_octaves(static_cast<uint32_t>(cell)) - 5 * 8 +

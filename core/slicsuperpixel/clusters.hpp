@@ -85,16 +85,16 @@ struct YuvDecoder {
 
 // Converts pixels of one format to packed colours of one colour space.
 struct ColorReader {
-  ColorSpace space = ColorSpace::lab;
+  ColorSpace color_space = ColorSpace::lab;
   YuvDecoder decoder;
 
   // Converts 8-bit components. For gray pixels, all three components are the gray value.
   template <class Tables>
   REGIONS_HD uint32_t color(const Tables& tables, int first, int second, int third) const {
-    if (space == ColorSpace::luma && decoder.is_yuv) return packed_color(first - 128, 0, 0);
+    if (color_space == ColorSpace::luma && decoder.is_yuv) return packed_color(first - 128, 0, 0);
     decoder.decode(first, second, third);
-    if (space == ColorSpace::lab) return lab_of(tables, first, second, third);
-    if (space == ColorSpace::rgb) return packed_color(first - 128, second - 128, third - 128);
+    if (color_space == ColorSpace::lab) return lab_of(tables, first, second, third);
+    if (color_space == ColorSpace::rgb) return packed_color(first - 128, second - 128, third - 128);
     return packed_color(((77 * first + 150 * second + 29 * third + 128) >> 8) - 128, 0, 0);
   }
   template <class Tables, class Byte>
@@ -105,7 +105,7 @@ struct ColorReader {
                  frame.sample(2, x, y) >> decoder.drop);
   }
 };
-ColorReader reader_of(const Layout& layout, const Colorimetry& color, ColorSpace space);
+ColorReader reader_of(const Layout& layout, const Colorimetry& color, ColorSpace color_space);
 
 // The grid of cells. Cells at the right and bottom border may be cut off.
 struct SlicGrid {
@@ -302,30 +302,28 @@ REGIONS_HD inline bool is_scene_cut(uint32_t unfit, const SlicGrid& grid) {
   return static_cast<uint64_t>(unfit) * 3 > grid.cells();
 }
 
-// The rows of a patch that an iteration uses: rows v with v % step == phase. The final assignment
-// uses all rows. Pictures and cells with fewer rows than a patch always use all rows.
+// The rows of a patch that an iteration uses: rows v with v % row_step == phase. The final
+// assignment uses all rows. Pictures and cells with fewer rows than a patch always use all rows.
 struct RowSubset {
-  int step = 1;   // distance between used rows
-  int phase = 0;  // first used row
+  int row_step = 1;  // distance between used rows
+  int phase = 0;     // first used row
 
   // Number of used rows among the first `all` rows of a patch.
-  int rows(int all) const { return (all - phase + step - 1) / step; }
+  int rows(int all) const { return (all - phase + row_step - 1) / row_step; }
 };
 inline RowSubset rows_in_iteration(const SlicGrid& grid, const SlicParams& params, int iteration) {
-  const int step = grid.size.height < kPatchRows || grid.height < kPatchRows
-                       ? 1
-                       : static_cast<int>(params.row_step);
+  const int step = grid.size.height < kPatchRows || grid.height < kPatchRows ? 1 : params.row_step;
   return {step, iteration % step};
 }
 
 // The distance by which a centre moved, in 1/16 pixel; 0 for clusters without pixels. Iterations
-// end when the sum over all clusters is at most movement_limit().
+// end when the sum over all clusters is at most movement_tolerance().
 REGIONS_HD inline int movement(const Center& before, const Center& after) {
   if (!before.alive || !after.alive) return 0;
   const int dx = after.x - before.x, dy = after.y - before.y;
   return (dx < 0 ? -dx : dx) + (dy < 0 ? -dy : dy);
 }
-uint64_t movement_limit(const SlicGrid& grid, const SlicParams& params);
+uint64_t movement_tolerance(const SlicGrid& grid, const SlicParams& params);
 
 // A four-bit code of the cluster of cell (column, row). The clusters of touching pixels are at most
 // three cells apart, so they have different codes.

@@ -66,8 +66,8 @@ struct RetentionRule {
   // an eighth of an octave. Within a step, fragments are ranked pseudo-randomly into classes,
   // because patterns contain many equal fragments.
   static constexpr uint32_t kSteps = 128, kClasses = 32, kRanks = kSteps * kClasses;
-  uint32_t min_area = 0;   // pixels: smaller fragments merge first
-  uint32_t requested = 0;  // number of fragments to retain after this; 0: all
+  uint32_t min_size = 0;     // property `min-size`, in pixels: smaller fragments merge first
+  uint32_t superpixels = 0;  // number of fragments to retain after this; 0: all
   // Pixels: fragments with at least this area are always retained and choose no neighbour.
   uint32_t certain = 0;
   uint32_t lowest = 0;  // cost at which the first step begins, eighths of octaves
@@ -89,7 +89,7 @@ struct RetentionRule {
   // rank >= `rank`. `fragments_from_step` fragments have at least the first rank of the same step;
   // if they are only a few more than requested, the whole step is retained.
   REGIONS_HD uint32_t bound(uint32_t rank, uint32_t fragments_from_step) const {
-    return fragments_from_step <= requested + requested / 32 ? first_of_step(rank) : rank;
+    return fragments_from_step <= superpixels + superpixels / 32 ? first_of_step(rank) : rank;
   }
   REGIONS_HD static uint32_t first_of_step(uint32_t rank) { return rank / kClasses * kClasses; }
   // Logarithm to base 2 in units of 1/8, plus a constant. It is linear within an octave, because it

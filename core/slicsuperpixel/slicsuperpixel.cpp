@@ -103,9 +103,7 @@ Output output_of(const SlicParams& params) {
   return Output::drawn_on;
 }
 
-void plan(const SlicParams& params, Setup& setup) {
-  setup.max_regions = static_cast<uint32_t>(params.max_regions);
-}
+void plan(const SlicParams& params, Setup& setup) { setup.max_regions = params.max_regions; }
 
 void expects_superpixels(const Setup& setup) {
   const auto within = [](int n) { return n >= 1 && n <= 65535; };

@@ -23,19 +23,19 @@ struct SlicParams : DrawingParams {
     style = static_cast<uint32_t>(Style::outlines);
     thickness = 1;
   }
-  int64_t region_size = 16;
-  int64_t superpixels = 0;
+  int region_size = 16;
+  uint32_t superpixels = 0;
   double compactness = 8;
   SlicVariant variant = SlicVariant::slic;
   SlicMethod method = SlicMethod::fused;
-  int64_t ece1782_step = 7;  // for benchmarks and tests: optimisation steps of method=report, 1..7
-  int64_t iterations = 10;
-  int64_t row_step = 2;
+  int ece1782_step = 7;  // for benchmarks and tests: optimisation steps of method=report, 1..7
+  int iterations = 10;
+  int row_step = 2;
   double tolerance = 0;
   ColorSpace color_space = ColorSpace::lab;
   double min_size = 0.25;
   bool warm_start = false;
-  int64_t max_regions = 1 << 16;
+  uint32_t max_regions = 1 << 16;
   bool attach_covariance = false;
   bool attach_adjacency = false;
   SlicOutput output = SlicOutput::overlay;

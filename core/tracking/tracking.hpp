@@ -151,9 +151,9 @@ struct TrackMemory {
 
 // Settings of tracking, from the parameters and the pixel format.
 struct TrackRules {
-  uint32_t birth = 1;       // number of consecutive frames with a region until a track gets an id
-  uint32_t memory = 0;      // number of frames for which a lost track is remembered
-  uint32_t color_bits = 8;  // bits per sample of the colour sums
+  uint32_t track_birth = 1;   // number of consecutive frames with a region until a track gets an id
+  uint32_t track_memory = 0;  // number of frames for which a lost track is remembered
+  uint32_t sample_bits = 8;   // bits per sample of the colour sums
 };
 
 // Says whether ids continue or restart at 1 after all tracks are forgotten.

@@ -38,7 +38,7 @@ REGIONS_HD inline Track observed_track(const Region& region, const TrackRules& r
   now.bottom = region.bottom;
   now.area = static_cast<uint32_t>(region.area);
   for (int c = 0; c < 3; ++c) {
-    const uint64_t sum = region.sum_value[c] * kTrackUnit >> (rules.color_bits - 8);
+    const uint64_t sum = region.sum_value[c] * kTrackUnit >> (rules.sample_bits - 8);
     now.color[c] = static_cast<int32_t>(sum / region.area);
   }
   now.seen = 1;
@@ -639,7 +639,7 @@ class TrackStep {
 
   REGIONS_TEAM MotionMatch<Team> motion() const { return {team_, memory_, tracks_}; }
   REGIONS_TEAM SharedRegions<Team> shared() const {
-    return {team_, memory_, tracks_, regions_, count_, rules_.color_bits};
+    return {team_, memory_, tracks_, regions_, count_, rules_.sample_bits};
   }
 
   // Stores for each track and region the partner with which it shares the most pixels.
@@ -690,7 +690,7 @@ class TrackStep {
   // True if this lost track is no longer remembered.
   REGIONS_TEAM bool is_forgotten(uint32_t track_index) const {
     const Track old = load_track(tracks_.track(track_index));
-    if (old.id == 0 || old.missed >= rules_.memory) return true;
+    if (old.id == 0 || old.missed >= rules_.track_memory) return true;
     return track_index < tracks_.visible && memory_.destination[track_index] != 0 &&
            old.seen < kMinSeen;
   }
@@ -720,9 +720,9 @@ class TrackStep {
   // True if the track of region `b` gets its id in this frame.
   REGIONS_TEAM bool gets_id(uint32_t region_index) const {
     const uint32_t owner = memory_.track_of[region_index];
-    if (owner == 0) return rules_.birth <= 1;
+    if (owner == 0) return rules_.track_birth <= 1;
     const Track& old = tracks_.track(owner - 1);
-    return old.id == 0 && old.seen + 1u >= rules_.birth;
+    return old.id == 0 && old.seen + 1u >= rules_.track_birth;
   }
 
   // Updates a track that has no region: finds the region that probably hides it, and counts a merge

@@ -148,13 +148,13 @@ void CcLabelCpu::check(const FrameTask& task, const Params& params) const {
 CcLabelCpu::Counts CcLabelCpu::number_regions(const FrameTask& task, const Params& params,
                                               LabelBuffers& buffers) const {
   RunForest& forest = buffers.forest;
-  const bool selected_only = params.seeds.count > 0;
-  AreaFilter filter{.min = static_cast<uint64_t>(params.min_area), .selected_only = selected_only};
-  if (params.max_area > 0) filter.max = static_cast<uint64_t>(params.max_area);
-  const bool has_filter = filter.min > 1 || params.max_area > 0 || selected_only;
+  const bool only_seeded = params.seeds.count > 0;
+  const AreaBounds bounds = area_bounds_of(params);
+  const bool has_filter = bounds.exclude_any() || only_seeded;
   if (has_filter) forest.compute_areas(buffers.pixels, 0, false, workers_);
-  forest.select_seeds(buffers.pixels, seeds_of(params, setup_.size));
-  Counts counts{.total = forest.number_regions(workers_, has_filter ? &filter : nullptr),
+  forest.mark_seeded(buffers.pixels, seeds_of(params, setup_.size));
+  Counts counts{.total = has_filter ? forest.number_regions(workers_, bounds, only_seeded)
+                                    : forest.number_regions(workers_),
                 .recorded = 0};
   counts.recorded = std::min(counts.total, buffers.capacity_of(task));
   const uint32_t limit = max_output_label(task, params);
@@ -257,7 +257,8 @@ void LabelBuffers::allocate(Backend& backend, const Setup& setup, int max_chunks
   const int words = words_for(setup.size.width);
   const size_t words_per_image =
       static_cast<size_t>(words) * static_cast<size_t>(max_volume.rows());
-  may_draw_ = setup.has_output && setup.out.format == setup.in.format && max_volume.depth() == 1;
+  may_draw_ =
+      setup.has_output && setup.out.format == setup.in.format && max_volume.total_slices() == 1;
   may_track_ = setup.tracks;
   max_regions_ = setup.max_regions;
   Workspace memory;

@@ -152,7 +152,7 @@ void add_chunk(const BinaryImage& image, RunForest& forest, int s, LinkBuffers& 
 // Merges chunk s with the previous chunk.
 void merge_seam(const BinaryImage& image, RunForest& forest, int s, LinkBuffers& buffers) {
   const int begin = forest.chunk(s).begin, height = image.volume.slice.height;
-  if (image.volume.depth() == 1) {
+  if (image.volume.total_slices() == 1) {
     const int band = forest.band_of(begin);
     find_adjacency(reach_of(image.connectivity), image.pixels.row(begin),
                    image.pixels.row(begin - 1), forest.run_starts(band),
@@ -195,7 +195,7 @@ void add_chunk(const LinkedImage& image, RunForest& forest, int s, LinkBuffers& 
 
 void merge_seam(const LinkedImage& image, RunForest& forest, int s, LinkBuffers& buffers) {
   const int begin = forest.chunk(s).begin, height = image.volume.slice.height;
-  if (image.volume.depth() == 1) {
+  if (image.volume.total_slices() == 1) {
     load_link_row(image.rule, begin - 1, 0, buffers);
     load_link_row(image.rule, begin, 1, buffers);
     return forest.merge_seam(
@@ -213,10 +213,10 @@ void merge_seam(const LinkedImage& image, RunForest& forest, int s, LinkBuffers&
   }
 }
 
-// Turns background regions of at most `area` pixels that touch no side of the picture or volume
-// into foreground. Background pixels are connected as dual() defines. `background` is
+// Turns background regions of at most `max_hole_area` pixels that touch no side of the picture or
+// volume into foreground. Background pixels are connected as dual() defines. `background` is
 // workspace, and `buffers` has an entry for each chunk.
-void fill_holes(const BinaryImage& image, uint64_t area, RunForest& forest,
+void fill_holes(const BinaryImage& image, uint32_t max_hole_area, RunForest& forest,
                 const BitImage& background, int max_chunks, LinkBuffers* buffers,
                 const Workers& workers) {
   const Size size = image.volume.slice;
@@ -238,8 +238,7 @@ void fill_holes(const BinaryImage& image, uint64_t area, RunForest& forest,
   // a hole, and the sum over the maximum of 2^31 runs still fits into 63 bits.
   constexpr uint64_t kBorderArea = uint64_t{1} << 32;
   forest.compute_areas(background, kBorderArea, is_spatial(image.connectivity), workers);
-  const AreaFilter filled_holes{1, area};
-  forest.number_regions(workers, &filled_holes);
+  forest.number_regions(workers, {1, max_hole_area}, false);
   forest.detach_chunks(workers);
   workers.parallel_for(forest.chunks(), [&](int s) {
     const RowChunk& chunk = forest.chunk(s);
@@ -352,7 +351,7 @@ void ForestBuilder::threshold(const BitImage& bits, int begin, int end, std::byt
     if (row / rows != layer) {
       layer = row / rows;
       if (!input_.is_mask) {
-        level = foreground_level(threshold_of(params_, layer), layout, input_.frame.color);
+        level = threshold_level(threshold_of(params_, layer), layout, input_.frame.color);
       }
     }
     pack_at_least(value_row(input_.frame, input_.component, row % rows, scratch),
@@ -383,8 +382,8 @@ void ForestBuilder::build_binary() {
   const bool fills_holes = params_.fill_holes > 0;
   if (fills_holes) {
     threshold(buffers_.pixels, 0, volume_.rows(), buffers_.links[0].values[0][0]);
-    fill_holes(image, static_cast<uint64_t>(params_.fill_holes), buffers_.forest,
-               buffers_.background, max_chunks_, buffers_.links, workers_);
+    fill_holes(image, params_.fill_holes, buffers_.forest, buffers_.background, max_chunks_,
+               buffers_.links, workers_);
   }
   add_chunks(image, [&](int s) {
     if (!fills_holes) threshold(buffers_.pixels, s);
@@ -400,7 +399,7 @@ void ForestBuilder::build_linked() {
   const bool is_rgb = frame.layout.model == ColorModel::rgb && params_.source == Source::image;
   if (is_rgb) image.rule.channels = 3;
   if (params_.criterion == Criterion::difference && frame.layout.sample_bytes < 4) {
-    image.rule.level = difference_level(params_.tolerance, frame.layout);
+    image.rule.tolerance_level = tolerance_level(params_.tolerance, frame.layout);
   }
   // All pixels are in a region.
   set_all_pixels(buffers_.pixels, volume_.slice.width, volume_.rows());

@@ -45,9 +45,11 @@ namespace {
 
 using Values = const std::byte* const*;
 
-// Sets flags[x] to 1 if the sum of |a[x] - b[x]| over the channels is less than `level`, else to 0.
+// Sets flags[x] to 1 if the sum of |a[x] - b[x]| over the channels is less than `tolerance_level`,
+// else to 0.
 template <class T, int kChannels>
-REGIONS_INLINE void flag_values(Values a, Values b, int count, int level, uint8_t* flags) {
+REGIONS_INLINE void flag_values(Values a, Values b, int count, int tolerance_level,
+                                uint8_t* flags) {
   using Sum = std::conditional_t<sizeof(T) == 1, int16_t, int32_t>;
   const T* from[3] = {};
   const T* to[3] = {};
@@ -55,7 +57,7 @@ REGIONS_INLINE void flag_values(Values a, Values b, int count, int level, uint8_
     from[c] = reinterpret_cast<const T*>(a[c]);
     to[c] = reinterpret_cast<const T*>(b[c]);
   }
-  const auto limit = static_cast<Sum>(level);
+  const auto limit = static_cast<Sum>(tolerance_level);
   for (int x = 0; x < count; ++x) {
     Sum sum = 0;
     for (int c = 0; c < kChannels; ++c) {
@@ -71,17 +73,18 @@ REGIONS_INLINE void flag_values(Values a, Values b, int count, int level, uint8_
 
 // Sets flags[x] to 1 if the values a[x] and b[x] are linked, else to 0.
 REGIONS_CLONES
-void flag_links(Values a, Values b, int bytes, int channels, int count, int level, uint8_t* flags) {
+void flag_links(Values a, Values b, int bytes, int channels, int count, int tolerance_level,
+                uint8_t* flags) {
   if (bytes == 4) {  // labels are linked if they are equal
     const auto* from = reinterpret_cast<const uint32_t*>(a[0]);
     const auto* to = reinterpret_cast<const uint32_t*>(b[0]);
     for (int x = 0; x < count; ++x) flags[x] = from[x] == to[x];
   } else if (bytes == 2) {
-    flag_values<uint16_t, 1>(a, b, count, level, flags);
+    flag_values<uint16_t, 1>(a, b, count, tolerance_level, flags);
   } else if (channels == 1) {
-    flag_values<uint8_t, 1>(a, b, count, level, flags);
+    flag_values<uint8_t, 1>(a, b, count, tolerance_level, flags);
   } else {
-    flag_values<uint8_t, 3>(a, b, count, level, flags);
+    flag_values<uint8_t, 3>(a, b, count, tolerance_level, flags);
   }
 }
 
@@ -120,7 +123,7 @@ void set_link_bits(const LinkRule& rule, const LinkBuffers& buffers, int i, int 
     b[c] = buffers.row[other][c] + first_other * bytes;
   }
   buffers.flags[0] = buffers.flags[width - 1] = 0;
-  flag_links(a, b, bytes, rule.channels, width - std::abs(shift), rule.level,
+  flag_links(a, b, bytes, rule.channels, width - std::abs(shift), rule.tolerance_level,
              buffers.flags + first);
   pack_at_least(reinterpret_cast<const std::byte*>(buffers.flags), 1, width, 1, bits);
 }

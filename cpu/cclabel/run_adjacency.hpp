@@ -42,7 +42,9 @@ struct LinkRule {
   ConstFrame frame;
   int first_channel = 0;
   int channels = 1;
-  int level = 1;  // pixels are linked if the sum of |difference| over the channels is < level
+  // Pixels are linked if the sum of |difference| over the channels is below it; see
+  // tolerance_level(). 1: only equal pixels are linked.
+  int tolerance_level = 1;
   // If not empty, pixels are linked if their bits in `classes` are equal, and the frame is not
   // read.
   BitImage classes;

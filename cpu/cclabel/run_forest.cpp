@@ -217,9 +217,9 @@ void RunForest::reset(const VolumeLayout& volume, const RowSpans& spans, int ban
   starts_.words = words_for(volume.slice.width);
   bands_per_slice_ = (volume.slice.height + band_rows - 1) / band_rows;
   // A chunk consists of whole units: bands of a single slice, or whole slices.
-  const bool is_flat = volume.depth() == 1;
+  const bool is_flat = volume.total_slices() == 1;
   pixels_beside_seam_ = is_flat ? static_cast<size_t>(volume.slice.width) : volume.slice.area();
-  const int units = is_flat ? bands_per_slice_ : volume.depth();
+  const int units = is_flat ? bands_per_slice_ : volume.total_slices();
   const int rows_per_unit = is_flat ? band_rows : volume.slice.height;
   const int units_per_chunk = (units + max_chunks - 1) / max_chunks;
   chunk_count_ = (units + units_per_chunk - 1) / units_per_chunk;
@@ -319,7 +319,7 @@ void RunForest::compute_areas(const BitImage& pixels, uint64_t border, bool is_s
   add_merged_areas();
 }
 
-void RunForest::select_seeds(const BitImage& pixels, const Seeds& seeds) {
+void RunForest::mark_seeded(const BitImage& pixels, const Seeds& seeds) {
   for (int i = 0; i < seeds.count; ++i) {
     const int w = seeds.x[i] / kWordBits;
     const Word bit = Word{1} << seeds.x[i] % kWordBits;
@@ -329,11 +329,24 @@ void RunForest::select_seeds(const BitImage& pixels, const Seeds& seeds) {
     const Word* band_starts = run_starts(band);
     const uint32_t runs =
         count_row_bits(band_starts, w) + count_bits(band_starts[w] & mask_up_to_lowest(bit));
-    area_[find_root(first_run_[band] + runs - 1)] |= AreaFilter::kSelected;
+    area_[find_root(first_run_[band] + runs - 1)] |= kSeeded;
   }
 }
 
-uint32_t RunForest::number_regions(const Workers& workers, const AreaFilter* filter) {
+uint32_t RunForest::number_regions(const Workers& workers) {
+  return number_regions_if(workers, [](uint64_t) { return true; });
+}
+
+uint32_t RunForest::number_regions(const Workers& workers, const AreaBounds& bounds,
+                                   bool only_seeded) {
+  return number_regions_if(workers, [&](uint64_t area) {
+    return bounds.contain(area & ~kSeeded) && (!only_seeded || (area & kSeeded));
+  });
+}
+
+// Numbers the regions for whose area is_kept(area) is true.
+template <std::predicate<uint64_t> IsKept>
+uint32_t RunForest::number_regions_if(const Workers& workers, IsKept is_kept) {
   workers.parallel_for(chunk_count_, [&](int s) {
     RowChunk& chunk = chunks_[s];
     uint32_t* roots = root_ + chunk.first_run;
@@ -342,7 +355,7 @@ uint32_t RunForest::number_regions(const Workers& workers, const AreaFilter* fil
     for (uint32_t k = 0; k < chunk.roots; ++k) {
       const uint32_t root = find_root(roots[k]);
       if (root < chunk.first_run || label_[root] != 0) continue;
-      if (filter && !filter->contains(area_[root])) continue;
+      if (!is_kept(area_[root])) continue;
       roots[chunk.regions++] = root;
       label_[root] = chunk.regions;
     }
@@ -361,28 +374,28 @@ uint32_t RunForest::number_regions(const Workers& workers, const AreaFilter* fil
 }
 
 void RunForest::keep_largest(uint32_t limit) {
-  // Radix selection, one byte per pass. `min_area` becomes the area of the smallest region that is
+  // Radix selection, one byte per pass. `min_kept` becomes the area of the smallest region that is
   // kept, `ties` the number of regions with exactly this area that are kept.
-  uint64_t min_area = 0, ties = limit;
+  uint64_t min_kept = 0, ties = limit;
   for (int shift = 24; shift >= 0; shift -= 8) {
     uint32_t histogram[256] = {};
     for (int s = 0; s < chunk_count_; ++s) {
       for (uint32_t k = 0; k < chunks_[s].regions; ++k) {
         const uint64_t area = area_[root_of(chunks_[s], k)];
-        if (area >> (shift + 8) == min_area >> (shift + 8)) ++histogram[area >> shift & 255];
+        if (area >> (shift + 8) == min_kept >> (shift + 8)) ++histogram[area >> shift & 255];
       }
     }
     uint64_t digit = 255;
     for (; digit > 0 && histogram[digit] < ties; --digit) ties -= histogram[digit];
-    min_area |= digit << shift;
+    min_kept |= digit << shift;
   }
   uint32_t label = 0;
   for (int s = 0; s < chunk_count_; ++s) {
     for (uint32_t k = 0; k < chunks_[s].regions; ++k) {
       const uint32_t root = root_of(chunks_[s], k);
-      const bool is_tie = area_[root] == min_area && ties > 0;
+      const bool is_tie = area_[root] == min_kept && ties > 0;
       ties -= is_tie;
-      label_[root] = area_[root] > min_area || is_tie ? ++label : 0;
+      label_[root] = area_[root] > min_kept || is_tie ? ++label : 0;
     }
   }
 }

@@ -36,20 +36,6 @@ struct alignas(64) RowChunk {
   uint32_t merged = 0;        // roots that were merged into earlier chunks at the seam
 };
 
-// Selects the regions that get a label.
-struct AreaFilter {
-  // The highest bit of an area is set if a seed is in the region.
-  static constexpr uint64_t kSelected = uint64_t{1} << 63;
-
-  uint64_t min = 0;  // minimum number of pixels
-  uint64_t max = kSelected - 1;
-  bool selected_only = false;
-  bool contains(uint64_t area) const {
-    const uint64_t pixels = area & ~kSelected;
-    return pixels >= min && pixels <= max && (!selected_only || area != pixels);
-  }
-};
-
 class RunForest {
  public:
   static constexpr int kMaxChunks = 64;
@@ -65,7 +51,7 @@ class RunForest {
   const VolumeLayout& volume() const { return volume_; }
   const RowSpans& spans() const { return spans_; }
   int band_of(int row) const {
-    if (volume_.depth() == 1) return row / band_rows_;
+    if (volume_.total_slices() == 1) return row / band_rows_;
     const int k = row / volume_.slice.height;
     return k * bands_per_slice_ + (row - k * volume_.slice.height) / band_rows_;
   }
@@ -100,13 +86,14 @@ class RunForest {
   // picture or volume. The first and last slices are sides only if `is_spatial`.
   void compute_areas(const BitImage& pixels, uint64_t border, bool is_spatial,
                      const Workers& workers);
-  // Sets AreaFilter::kSelected in the areas of regions that contain a seed. Requires
-  // compute_areas().
-  void select_seeds(const BitImage& pixels, const Seeds& seeds);
+  // Sets kSeeded in the areas of regions that contain a seed. Requires compute_areas().
+  void mark_seeded(const BitImage& pixels, const Seeds& seeds);
 
-  // Numbers the regions 1..n in raster order and returns n. With a filter, which requires
-  // compute_areas(), regions outside the filter get label 0. A null filter selects all regions.
-  uint32_t number_regions(const Workers& workers, const AreaFilter* filter);
+  // Numbers all regions 1..n in raster order and returns n.
+  uint32_t number_regions(const Workers& workers);
+  // Does the same for the regions whose area is within the bounds and, if `only_seeded`, that
+  // contain a seed. All other regions get label 0. Requires compute_areas().
+  uint32_t number_regions(const Workers& workers, const AreaBounds& bounds, bool only_seeded);
   // Keeps the `limit` largest regions and numbers them again. Of regions with equal areas, it keeps
   // the regions with the smallest numbers. Requires compute_areas() and more than `limit` regions.
   void keep_largest(uint32_t limit);
@@ -123,6 +110,11 @@ class RunForest {
   }
 
  private:
+  // The highest bit of a region's area is set if the region contains a seed.
+  static constexpr uint64_t kSeeded = uint64_t{1} << 63;
+
+  template <std::predicate<uint64_t> IsKept>
+  uint32_t number_regions_if(const Workers& workers, IsKept is_kept);
   uint32_t find_root(uint32_t node) const {
     while (parent_[node] != node) node = parent_[node];
     return node;

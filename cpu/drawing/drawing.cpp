@@ -75,7 +75,7 @@ void paint_rows(const Painter& painter, const Tracks& tracks, const Ink& ink,
                 const OutlineRow* const (&outlines)[2], int y0) {
   const Size size = painter.picture.size();
   const uint32_t* tiles = ink.tiles.row(y0 / Ink::kTileHeight);
-  const bool fills_regions = painter.fill_alpha != 0;
+  const bool fills_regions = painter.fill_opacity != 0;
   TrackColor color;
   Patch patch;
   for (int word = 0; word * 32 < size.width; ++word) {

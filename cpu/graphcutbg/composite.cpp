@@ -45,7 +45,7 @@ Image<const uint8_t> soften_mask(const CompositePlan& plan, FrameWorkspace& work
 // Computes the averages of square cells of the background for composition.smooth.
 void blur(const ConstFrame& in, Composition& composition, FrameWorkspace& workspace,
           const Workers& workers) {
-  const BlurCells cells = blur_cells_of(in.size(), composition.plan.cell,
+  const BlurCells cells = blur_cells_of(in.size(), composition.plan.blur_cell,
                                         workspace.cell_sums.data(), workspace.cell_weights.data());
   const Image<const uint8_t> mask = picture_of(workspace.mask, in.size());
   for_each_row(workers, cells.rows, [&](int j) {

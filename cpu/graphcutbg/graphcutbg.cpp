@@ -25,7 +25,7 @@ REGIONS_CLONES uint32_t count_nonzero(const uint8_t* bytes, int count) {
 // The data that the tasks of a frame read when the queue runs them.
 struct QueuedFrame {
   FrameTask task;
-  ScenePlan scene;
+  FramePlan frame;  // before plan_frame()
   EnergyPlan energy;
   CompositePlan output;
   uint64_t ticket = 0;    // the frame's place in sequencer_
@@ -49,19 +49,19 @@ class GraphCutBgCpu final : public GraphCutBg {
     model_.allocate(setup.size, neighbours_, row_chunks());
     workspaces_.assign(static_cast<size_t>(setup.slots), {});
     for (FrameWorkspace& workspace : workspaces_) workspace.allocate(setup.size);
-    given_background_.clear();
-    replacement_.clear();
-    excluded_.clear();
+    background_image_.clear();
+    replace_image_.clear();
+    exclusion_image_.clear();
     resets_ = false;
   }
 
   void enqueue(const FrameTask& task, const GraphCutBgParams& params, Queue& queue) override {
     expects_cuttable(setup_, task, params);
     FrameWorkspace& workspace = workspaces_[static_cast<size_t>(task.slot)];
-    QueuedFrame queued{task, scene_plan_of(params),
+    QueuedFrame queued{task, frame_plan_of(params),
                        energy_plan_of(params, setup_.size, task.mask.size()),
                        composite_plan_of(params, setup_)};
-    expects(!queued.output.shows_image() || !replacement_.empty(),
+    expects(!queued.output.shows_image() || !replace_image_.empty(),
             "replace-with=image requires replace-image");
     queued.ticket = sequencer_.take_ticket();
     queued.resets = std::exchange(resets_, false);
@@ -83,7 +83,7 @@ class GraphCutBgCpu final : public GraphCutBg {
       FrameWorkspace& frame = workspaces_[static_cast<size_t>(queued.task.slot)];
       update_model(queued, frame);
       sequencer_.advance();
-      composite_output(queued.task, queued.output, replacement_.data(), frame, workers_);
+      composite_output(queued.task, queued.output, replace_image_.data(), frame, workers_);
     });
   }
 
@@ -92,15 +92,15 @@ class GraphCutBgCpu final : public GraphCutBg {
   void set_picture(GraphCutPicture which, const ConstFrame& picture) override {
     const bool is_removed = picture.empty();
     switch (which) {
-      case GraphCutPicture::background:
-        given_background_ = is_removed ? std::vector<uint32_t>() : background_of(picture, setup_);
+      case GraphCutPicture::background_image:
+        background_image_ = is_removed ? std::vector<uint32_t>() : background_of(picture, setup_);
         resets_ = true;
         return;
-      case GraphCutPicture::replacement:
-        replacement_ = is_removed ? std::vector<uint16_t>() : replacement_of(picture, setup_);
+      case GraphCutPicture::replace_image:
+        replace_image_ = is_removed ? std::vector<uint16_t>() : replacement_of(picture, setup_);
         return;
-      case GraphCutPicture::exclusion:
-        excluded_ = is_removed ? std::vector<uint8_t>() : exclusion_of(picture, setup_);
+      case GraphCutPicture::exclusion_image:
+        exclusion_image_ = is_removed ? std::vector<uint8_t>() : exclusion_of(picture, setup_);
     }
   }
 
@@ -177,7 +177,9 @@ class GraphCutBgCpu final : public GraphCutBg {
   Image<uint8_t> mask_of(FrameWorkspace& workspace) const {
     return {workspace.mask.data(), setup_.size.width, setup_.size.height, setup_.size.width};
   }
-  ModelArrays arrays() { return model_.arrays(excluded_.empty() ? nullptr : excluded_.data()); }
+  ModelArrays arrays() {
+    return model_.arrays(exclusion_image_.empty() ? nullptr : exclusion_image_.data());
+  }
 
   // Reads and surveys the frame, and computes the weights of its cut.
   void compute_frame_weights(const QueuedFrame& queued) {
@@ -203,8 +205,8 @@ class GraphCutBgCpu final : public GraphCutBg {
     for (size_t i = 1; i < model_.surveys.size(); ++i) survey.add(model_.surveys[i]);
     survey.foreground = model_.last_foreground;
     survey.pixels = model_.last_pixels;
-    model_.frame = plan_frame(model_.scene, survey, medians_of(survey), queued.scene);
-    if (queued.energy.uses_colors) {
+    model_.frame = plan_frame(model_.scene, survey, medians_of(survey), queued.frame);
+    if (queued.energy.uses_foreground_colors) {
       finalize_totals(*arrays.colors);
       for (int bin = 0; bin < ColorHistograms::kBins; ++bin) finalize_bin(*arrays.colors, bin);
     }
@@ -221,11 +223,11 @@ class GraphCutBgCpu final : public GraphCutBg {
     model_.scene = {};
     *arrays.colors = {};
     model_.last_foreground = model_.last_pixels = 0;
-    if (given_background_.empty()) return;
+    if (background_image_.empty()) return;
     model_.scene.age = kKnownAge;
     for_each_row([&](int, int y) {
       for (int x = 0; x < setup_.size.width; ++x) {
-        start_model_from(arrays, given_background_.data(), arrays.at(x, y));
+        start_model_from(arrays, background_image_.data(), arrays.at(x, y));
       }
     });
   }
@@ -249,7 +251,7 @@ class GraphCutBgCpu final : public GraphCutBg {
         model_.cut_values[chunk_index] += cut_value_at(arrays, mask, x, y);
       }
       passes_.update_model(arrays, model_.frame, foreground, y);
-      for (int x = 0; queued.energy.uses_colors && x < width; ++x) {
+      for (int x = 0; queued.energy.uses_foreground_colors && x < width; ++x) {
         if (!is_updated(arrays, model_.frame, x, y)) continue;
         count_color(arrays, foreground[x] != 0, x, y, add);
       }
@@ -275,9 +277,9 @@ class GraphCutBgCpu final : public GraphCutBg {
   const Links links_{*this};
   std::vector<FrameWorkspace> workspaces_;  // [slots]
   // Pictures set by the user; empty if not set.
-  std::vector<uint32_t> given_background_;  // [height][width], packed colours
-  std::vector<uint16_t> replacement_;       // [3][height][width]
-  std::vector<uint8_t> excluded_;           // [height][width]
+  std::vector<uint32_t> background_image_;  // [height][width], packed colours
+  std::vector<uint16_t> replace_image_;     // [3][height][width]
+  std::vector<uint8_t> exclusion_image_;    // [height][width]
   bool resets_ = false;                     // whether the model is reset before the next frame
   FrameSequencer sequencer_;
 };

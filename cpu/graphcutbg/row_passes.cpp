@@ -109,7 +109,7 @@ REGIONS_INLINE void compute_terminals_with(const ModelArrays arrays, const Const
             first, last, [&]<class Int>(int x, int lanes) __attribute__((always_inline)) {
               const size_t i = row + static_cast<size_t>(x);
               Int match = -2;
-              const Int evidence = model_evidence(arrays, frame.model, i, match);
+              const Int evidence = model_evidence(arrays, frame, i, match);
               store_match(arrays, i, match);
               // Near the ends of the row, neighbours of some lanes are missing, so the evidence is
               // refined pixel by pixel.
@@ -130,7 +130,7 @@ REGIONS_INLINE void compute_terminals_with(const ModelArrays arrays, const Const
 template <int kLanes>
 REGIONS_INLINE void update_model_with(const ModelArrays arrays, const FramePlan frame,
                                       const uint8_t* foreground, int y) {
-  if (!frame.model.learns) return;
+  if (!frame.learns) return;
   const auto update_run = [&](int first, int last) __attribute__((always_inline)) {
     for_each_vector<kLanes>(
         first, last, [&]<class Int>(int x, int) __attribute__((always_inline)) {
@@ -141,11 +141,11 @@ REGIONS_INLINE void update_model_with(const ModelArrays arrays, const FramePlan 
             is_foreground = Int::nonzero(foreground + x);
           }
           const size_t i = arrays.at(x, y);
-          if (update_matched_modes<Int>(arrays, frame.model, is_foreground, i)) return;
-          update_all_modes<Int>(arrays, frame.model, is_foreground, i);
+          if (update_matched_modes<Int>(arrays, frame, is_foreground, i)) return;
+          update_all_modes<Int>(arrays, frame, is_foreground, i);
         });
   };
-  if (frame.model.starts) {
+  if (frame.starts) {
     update_run(0, arrays.width);
   } else {
     split_row(arrays, y, update_run, [](int, int) {});

@@ -133,7 +133,7 @@ class CutSearch : private OrphanAdoption<Grid> {
   // side grows half of a long path. Returns false if the deadline has passed.
   bool grow_alternately(const Deadline& deadline) {
     while (!source_.active.empty() && !sink_.active.empty()) {
-      if (passes_ >= deadline.passes || Clock::now() >= deadline.time) return false;
+      if (passes_ >= deadline.max_iterations || Clock::now() >= deadline.time) return false;
       ++passes_;
       const auto work_after_pass = [](const SideState& side) {
         return side.work + int64_t{side.active.size()} * kNeighbours;

@@ -14,7 +14,7 @@ using Clock = std::chrono::steady_clock;
 
 // Limits at which a search stops even if its cut is not minimal yet.
 struct Deadline {
-  int passes = std::numeric_limits<int>::max();
+  int max_iterations = std::numeric_limits<int>::max();
   Clock::time_point time = Clock::time_point::max();
 };
 
@@ -23,7 +23,7 @@ struct Deadline {
 struct SearchResult {
   int32_t source_level = 1;  // level that the source trees have reached
   int32_t sink_level = 1;    // level that the sink trees have reached
-  int passes = 0;            // number of passes, see Deadline
+  int passes = 0;            // number of passes; Deadline::max_iterations limits it
   bool finished = true;      // whether the cut is minimal
 
   void add(const SearchResult& other) {

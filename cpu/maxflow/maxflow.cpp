@@ -219,11 +219,11 @@ class CpuGridCut final : public GridCut {
     const maxflow::Clock::time_point start = maxflow::Clock::now();
     const std::lock_guard lock(mutex_);
     maxflow::Deadline deadline;
-    if (limits.max_iterations > 0) deadline.passes = limits.max_iterations;
-    if (limits.time_budget_us > 0) {
-      deadline.time = start + std::chrono::microseconds(limits.time_budget_us);
+    if (limits.max_iterations > 0) deadline.max_iterations = limits.max_iterations;
+    if (limits.time_budget > 0) {
+      deadline.time = start + std::chrono::microseconds(limits.time_budget);
     }
-    const Task task{graph, foreground, limits.warm, deadline};
+    const Task task{graph, foreground, limits.warm_start, deadline};
     return neighbours_ == Neighbours::four ? cut_with_neighbours<4>(task)
                                            : cut_with_neighbours<8>(task);
   }
@@ -231,7 +231,7 @@ class CpuGridCut final : public GridCut {
   struct Task {
     const GridGraph& graph;
     Image<uint8_t> foreground;
-    bool warm;
+    bool warm_start;
     maxflow::Deadline deadline;
   };
 
@@ -262,7 +262,7 @@ class CpuGridCut final : public GridCut {
   // narrow for the frame.
   template <maxflow::ResidualGraph Grid>
   bool solve_in(const Task& task, CutResult& report) {
-    const bool may_start_warm = task.warm && solved_number_size_ == number_size_;
+    const bool may_start_warm = task.warm_start && solved_number_size_ == number_size_;
     // A cut that stopped early is always continued. The tuner does not get its time, which says
     // little about complete cuts.
     const bool warm = may_start_warm && (!solved_exactly_ || warm_start_tuner_.use_warm_start());

@@ -63,7 +63,7 @@ class Strip {
     for (int candidate = 0; candidate < kCandidates; ++candidate) {
       const Ints start_score = view.start_scores(candidate, u, patch);
       const auto phase = static_cast<float>(row_subset.phase),
-                 step = static_cast<float>(row_subset.step);
+                 step = static_cast<float>(row_subset.row_step);
       next_row_score_[candidate] = __builtin_convertvector(start_score, Floats) +
                                    phase * view.select(view.all.row[candidate]);
       score_per_step_[candidate] = step * view.select(view.all.row[candidate]);

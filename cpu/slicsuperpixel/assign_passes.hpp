@@ -258,7 +258,7 @@ REGIONS_INLINE void sum_row(const AssignInput& input, int row, RowSubset row_sub
               const int rows = std::min(kPatchRows, height - top);
               if (row_subset.phase >= rows) continue;
               Strip strip(view, u, top / kPatchRows, row_subset);
-              for (int v = row_subset.phase; v < rows; v += row_subset.step) {
+              for (int v = row_subset.phase; v < rows; v += row_subset.row_step) {
                 Ints pixel[3];
                 const int x = column * grid.width + u, y = row * grid.height + top + v;
                 load_pixels<kLanes>(input.colors, x, y, pixel);
@@ -350,14 +350,14 @@ REGIONS_INLINE void reassign_row(const AssignInput& input, int row, RowSubset ro
             Strip strip(view, u, top / kPatchRows, row_subset);
             StripChoices<kLanes> choices;
             const int end = std::min(top + kPatchRows, height), first = top + row_subset.phase;
-            for (int v = first, r = 0; v < end; v += row_subset.step, ++r) {
+            for (int v = first, r = 0; v < end; v += row_subset.row_step, ++r) {
               typename Vectors<kLanes>::Ints pixel[3];
               load_pixels<kLanes>(input.colors, x, cells.top() + v, pixel);
               choices.store(r, Vectors<kLanes>::low_bytes(strip.choose(v - top, pixel)), width - u,
                             chosen.row(cells.top() + v) + x);
             }
             choices.for_each_change([&](int r, int lane) __attribute__((always_inline)) {
-              const int v = first + r * row_subset.step, y = cells.top() + v;
+              const int v = first + r * row_subset.row_step, y = cells.top() + v;
               const auto value = [&](int c) __attribute__((always_inline)) {
                 return static_cast<uint32_t>(input.colors.plane[c](x + lane, y) + kColorBias);
               };

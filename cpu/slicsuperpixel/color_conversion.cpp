@@ -71,7 +71,7 @@ void read_colors(const ConstFrame& frame, const ColorReader& reader, const Color
                  int begin, int end, std::byte* scratch) {
   const size_t row_bytes = color_scratch_bytes(frame.width) / 3;
   const bool is_rgb_to_lab =
-      frame.layout.model == ColorModel::rgb && reader.space == ColorSpace::lab;
+      frame.layout.model == ColorModel::rgb && reader.color_space == ColorSpace::lab;
   for (int y = begin; y < end; ++y) {
     const std::byte* row[3] = {channel_row(frame, 0, y, scratch)};
     for (int c = 1; c < 3; ++c) {

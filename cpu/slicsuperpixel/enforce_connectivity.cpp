@@ -145,10 +145,10 @@ class FragmentMerger {
     });
   }
 
-  // Merges fragments of fewer than `min_area` pixels.
-  void merge_small(uint32_t min_area) {
-    find_choosers(min_area);
-    merge_choosers(min_area);
+  // Merges fragments of fewer than `min_size` pixels.
+  void merge_small(uint32_t min_size) {
+    find_choosers(min_size);
+    merge_choosers(min_size);
   }
   // Retains the requested number of fragments and merges all other fragments into them.
   void merge_unretained(const RetentionRule& rule) {
@@ -183,20 +183,20 @@ class FragmentMerger {
     graph_.chooser[chooser_count_++] = root;
     graph_.choice[root] = kNoChoice;
   }
-  void find_choosers(uint32_t min_area) {
+  void find_choosers(uint32_t min_size) {
     chooser_count_ = 0;
     for_each_label([&](uint32_t label) {
-      if (is_root(label) && graph_.fragment[label].area < min_area) add_chooser(label);
+      if (is_root(label) && graph_.fragment[label].area < min_size) add_chooser(label);
     });
     for (size_t band = 0; band < bands_.size(); ++band)
       active_contacts_[band] = bands_[band].contacts;
   }
   // Runs rounds until no fragment chooses a neighbour. All choices of a round use the mean colours
   // that the fragments had before the round.
-  void merge_choosers(uint32_t min_area) {
+  void merge_choosers(uint32_t min_size) {
     while (chooser_count_ > 0) {
       choose();
-      if (!follow_choices(min_area)) return;
+      if (!follow_choices(min_size)) return;
     }
   }
 
@@ -204,7 +204,7 @@ class FragmentMerger {
   template <bool kSingleThread>
   std::span<FragmentContact> choose_among(std::span<FragmentContact> contacts) const;
   void mark_retained(const RetentionRule& rule) const;
-  bool follow_choices(uint32_t min_area);
+  bool follow_choices(uint32_t min_size);
   void unite(uint32_t a, uint32_t b) const;
 
   const FragmentGraph& graph_;
@@ -287,7 +287,7 @@ void FragmentMerger::mark_retained(const RetentionRule& rule) const {
   uint32_t rank_histogram[RetentionRule::kRanks] = {};
   for_each_root([&](uint32_t, uint32_t rank) { ++rank_histogram[rank]; });
   uint32_t rank = RetentionRule::kRanks, count = 0;
-  while (rank > 0 && count < rule.requested) count += rank_histogram[--rank];
+  while (rank > 0 && count < rule.superpixels) count += rank_histogram[--rank];
   for (uint32_t r = RetentionRule::first_of_step(rank); r < rank; ++r) count += rank_histogram[r];
   const uint32_t bound = rule.bound(rank, count);
   for_each_root([&](uint32_t fragment, uint32_t fragment_rank) {
@@ -299,7 +299,7 @@ void FragmentMerger::mark_retained(const RetentionRule& rule) const {
 
 // Merges each fragment with the neighbour that it chose. Merged fragments that are still small
 // choose again in the next round. Returns false if no fragment was merged.
-bool FragmentMerger::follow_choices(uint32_t min_area) {
+bool FragmentMerger::follow_choices(uint32_t min_size) {
   bool changes = false;
   const std::span chosen(graph_.chooser, std::exchange(chooser_count_, 0));
   for (const uint32_t fragment : chosen) {
@@ -310,7 +310,7 @@ bool FragmentMerger::follow_choices(uint32_t min_area) {
   }
   for (const uint32_t fragment : chosen) {
     const uint32_t root = root_of(fragment);
-    if (graph_.fragment[root].area < min_area && graph_.choice[root] == 0) add_chooser(root);
+    if (graph_.fragment[root].area < min_size && graph_.choice[root] == 0) add_chooser(root);
   }
   return changes;
 }
@@ -379,8 +379,8 @@ uint32_t enforce_connectivity(const FragmentGraph& graph, std::span<const Fragme
                               const RetentionRule& rule, const SlicScale& scale,
                               const Workers& workers) {
   FragmentMerger merger(graph, bands, scale, workers);
-  merger.merge_small(rule.min_area);
-  if (rule.requested > 0) merger.merge_unretained(rule);
+  merger.merge_small(rule.min_size);
+  if (rule.superpixels > 0) merger.merge_unretained(rule);
   return merger.number_superpixels();
 }
 

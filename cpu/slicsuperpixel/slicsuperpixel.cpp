@@ -145,7 +145,7 @@ class SlicCpu final : public Algorithm<Params> {
     std::vector<ClusterSums> sums;       // [cells]
     std::vector<uint32_t> max_distance;  // [cells]
     SlicGrid grid;
-    ColorSpace space = ColorSpace::lab;
+    ColorSpace color_space = ColorSpace::lab;
     SlicVariant variant = SlicVariant::slic;
   } previous_;
   bool is_reset_ = true;  // used only by the thread that calls enqueue()
@@ -166,10 +166,10 @@ void SlicCpu::find_clusters(const FrameTask& task, const Params& params, const W
   if (warm.is_enabled) {
     sequencer_.wait_for_turn(warm.ticket);
     const bool is_compatible = !warm.discards_previous && previous_.grid == grid &&
-                               previous_.space == params.color_space &&
+                               previous_.color_space == params.color_space &&
                                previous_.variant == params.variant;
     previous_.grid = grid;
-    previous_.space = params.color_space;
+    previous_.color_space = params.color_space;
     previous_.variant = params.variant;
     center_set = clusters.find_centers(
         params, {previous_.sums.data(), previous_.max_distance.data()}, is_compatible);
@@ -208,7 +208,7 @@ void SlicCpu::build_superpixels(const FrameTask& task, const Params& params) {
   if (task.table.regions || needs_records) {
     measure_regions(task, buffers, records);
     if (params.warm_start) {
-      assign_tracks(buffers, bands, grid, rule.min_area, labels, records);
+      assign_tracks(buffers, bands, grid, rule.min_size, labels, records);
     }
   }
   const auto recorded_count = static_cast<uint32_t>(records.size());

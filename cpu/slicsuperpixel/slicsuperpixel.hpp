@@ -88,7 +88,7 @@ struct RunValues {
 // The memory of one frame in flight.
 struct SuperpixelBuffers {
   ColorPlanes colors;
-  PackedSums* sums;        // [RowSubset::step][rows][3][columns + 2]
+  PackedSums* sums;        // [RowSubset::row_step][rows][3][columns + 2]
   uint32_t* max_distance;  // largest colour distances (SLICO), same shape as `sums`
   CellBuffers cells;
   // The cluster code of each pixel. During the iterations over large cells it contains the
@@ -199,7 +199,7 @@ void write_mean_row(ConstLabelMap labels, int y, std::span<const Region> records
 // Sets the track of each record by the rules of core/slicsuperpixel/fragments.hpp. `labels` are the
 // final labels.
 void assign_tracks(const SuperpixelBuffers& buffers, std::span<const FragmentBand> bands,
-                   const SlicGrid& grid, uint32_t min_area, ConstLabelMap labels,
+                   const SlicGrid& grid, uint32_t min_size, ConstLabelMap labels,
                    std::span<Region> records);
 
 }  // namespace regions

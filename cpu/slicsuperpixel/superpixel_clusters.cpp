@@ -137,7 +137,7 @@ uint64_t Clustering::iterate(int center_set, int iteration, RowSubset row_subset
     return iterate_cells(cells_of(center_set), workers, saved.sums, saved.max_distance);
   }
   assign({buffers.colors, cells_of(center_set)}, row_subset,
-         is_slico() || iteration < row_subset.step);
+         is_slico() || iteration < row_subset.row_step);
   return update_all_centers(center_set, row_subset.phase, saved);
 }
 
@@ -146,7 +146,7 @@ int Clustering::find_centers(const SlicParams& params, const SavedClusters& save
   mark_border_empty(buffers.cells, grid);
   if (uses_small_cells()) gather_cell_colors(buffers.cells, buffers.colors, grid, workers);
   seed(is_compatible && can_continue(saved.sums), saved);
-  const uint64_t limit = movement_limit(grid, params);
+  const uint64_t limit = movement_tolerance(grid, params);
   int center_set = 0;
   for (int i = 0; i < params.iterations; ++i) {
     const bool may_be_last = params.tolerance > 0 || i + 1 == params.iterations;

@@ -126,7 +126,7 @@ void write_mean_row(ConstLabelMap labels, int y, std::span<const Region> records
 }
 
 void assign_tracks(const SuperpixelBuffers& buffers, std::span<const FragmentBand> bands,
-                   const SlicGrid& grid, uint32_t min_area, ConstLabelMap labels,
+                   const SlicGrid& grid, uint32_t min_size, ConstLabelMap labels,
                    std::span<Region> records) {
   find_largest_fragments(buffers, bands, grid);
   for (Region& region : records) region.track = kNoTrack;
@@ -138,7 +138,7 @@ void assign_tracks(const SuperpixelBuffers& buffers, std::span<const FragmentBan
     if (label > records.size()) continue;
     uint32_t& track = records[label - 1].track;
     track = std::min(
-        track, claimed_by(cluster, claimed_area(buffers.largest_fragment[cluster]) >= min_area));
+        track, claimed_by(cluster, claimed_area(buffers.largest_fragment[cluster]) >= min_size));
   }
   const auto cluster_of = [&](const Region& region) {
     return cluster_at(buffers.codes(region.first_x, region.first_y), region.first_x, region.first_y,

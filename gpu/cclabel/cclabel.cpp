@@ -17,8 +17,6 @@ namespace regions {
 namespace cclabel {
 namespace {
 
-using Params = CcLabelParams;
-
 // The filter and numbering passes for images, as filter_and_number_regions() requires them.
 struct ImageRegions {
   const ImageTiles& tiles;
@@ -28,7 +26,7 @@ struct ImageRegions {
 
   void drop_by_area(const AreaBounds& bounds) const {
     measure_areas(tiles, buffers.areas(), stream);
-    cclabel::drop_by_area(tiles, buffers.areas(), bounds.min, bounds.max, stream);
+    cclabel::drop_by_area(tiles, buffers.areas(), bounds, stream);
   }
   void number(Totals totals) const {
     if (totals == Totals::both && params.seeds.count > 0) {
@@ -213,8 +211,8 @@ class CcLabelCuda final : public CcLabel {
   // Returns whether label_small_image() can write all outputs that the task requests.
   static bool needs_labels_only(const FrameTask& task, const Params& params) {
     return params.criterion == Criterion::binary && params.fill_holes == 0 &&
-           params.seeds.count == 0 && !AreaBounds(params).exclude_any() && !task.labels.empty() &&
-           (task.out.empty() || params.output == CcOutput::none);
+           params.seeds.count == 0 && !area_bounds_of(params).exclude_any() &&
+           !task.labels.empty() && (task.out.empty() || params.output == CcOutput::none);
   }
   // Returns `input` with its small holes filled. A hole is a region of the background, so this
   // function labels the background first, with the dual connectivity.
@@ -227,8 +225,7 @@ class CcLabelCuda final : public CcLabel {
     label_tiles(background, tiles, connectivity, stream);
     merge_tiles(background, tiles, connectivity, {}, stream);
     measure_areas(tiles, buffers.areas(), stream);
-    fill_holes(tiles, buffers.areas(), AreaBounds::clamped(params.fill_holes),
-               buffers.filled_bits(), stream);
+    fill_holes(tiles, buffers.areas(), params.fill_holes, buffers.filled_bits(), stream);
     LabelInput filled = input;
     filled.compared = ComparedValue::bits;
     filled.bits = buffers.filled_bits();

@@ -221,8 +221,8 @@ __global__ void drop_regions_kernel(ImageTiles tiles, RegionAreas areas, IsKept 
 }
 
 struct AreaWithin {
-  uint32_t min, max;
-  __device__ bool operator()(uint32_t, uint32_t area) const { return area >= min && area <= max; }
+  AreaBounds bounds;
+  __device__ bool operator()(uint32_t, uint32_t area) const { return bounds.contain(area); }
 };
 
 struct AmongLargest {
@@ -233,15 +233,16 @@ struct AmongLargest {
   }
 };
 
-// Writes one bit per pixel: set for foreground and for background regions with at most `max_area`
-// pixels.
+// Writes one bit per pixel: set for foreground and for background regions with at most
+// `max_hole_area` pixels.
 __global__ __launch_bounds__(kThreads) void fill_holes_kernel(ImageTiles tiles, RegionAreas areas,
-                                                              uint32_t max_area, uint32_t* bits) {
+                                                              uint32_t max_hole_area,
+                                                              uint32_t* bits) {
   __shared__ uint32_t filled[kMaxComponents];
   const TilePosition position = tile_of_block(tiles);
   const TileCounts count = tiles.counts[position.tile_index];
   for_each_component(count, [&](int c) {
-    filled[c] = areas.area[region_of_component(tiles, position, c, count.border)] <= max_area;
+    filled[c] = areas.area[region_of_component(tiles, position, c, count.border)] <= max_hole_area;
   });
   __syncthreads();  // `filled` is complete
   const int lane = static_cast<int>(threadIdx.x % 32), words = tiles.tile_width / 32;
@@ -286,9 +287,9 @@ __global__ __launch_bounds__(kThreads) void clear_bitmap_areas_kernel(FirstPixel
 }
 
 __global__ __launch_bounds__(kThreads) void drop_from_bitmap_kernel(FirstPixelBitmap bitmap,
-                                                                    uint32_t min, uint32_t max) {
+                                                                    AreaBounds bounds) {
   for_each_region(bitmap, [&](uint32_t region) {
-    if (bitmap.area[region] < min || bitmap.area[region] > max) drop(bitmap, region);
+    if (!bounds.contain(bitmap.area[region])) drop(bitmap, region);
   });
 }
 
@@ -315,10 +316,10 @@ void measure_areas(const ImageTiles& tiles, const RegionAreas& areas, cudaStream
   launch(measure_areas_kernel, grid_of(tiles), kThreads, 0, stream, tiles, areas);
 }
 
-void drop_by_area(const ImageTiles& tiles, const RegionAreas& areas, uint32_t min, uint32_t max,
+void drop_by_area(const ImageTiles& tiles, const RegionAreas& areas, const AreaBounds& bounds,
                   cudaStream_t stream) {
   launch(drop_regions_kernel<AreaWithin>, grid_of(tiles), kThreads, 0, stream, tiles, areas,
-         AreaWithin{min, max});
+         AreaWithin{bounds});
 }
 
 void keep_seeded(const ImageTiles& tiles, const RegionAreas& areas, const Seeds& seeds,
@@ -326,7 +327,7 @@ void keep_seeded(const ImageTiles& tiles, const RegionAreas& areas, const Seeds&
   launch(clear_areas_kernel, grid_of(tiles), kThreads, 0, stream, tiles, areas);
   launch(mark_seeded_regions_kernel, 1, Seeds::kMax, 0, stream, tiles, areas, seeds);
   launch(drop_regions_kernel<AreaWithin>, grid_of(tiles), kThreads, 0, stream, tiles, areas,
-         AreaWithin{1, UINT32_MAX});
+         AreaWithin{{.min_area = 1}});
 }
 
 void keep_largest(const ImageTiles& tiles, const RegionAreas& areas, LargestSelection* selection,
@@ -336,11 +337,11 @@ void keep_largest(const ImageTiles& tiles, const RegionAreas& areas, LargestSele
          AmongLargest{areas, selection});
 }
 
-void fill_holes(const ImageTiles& tiles, const RegionAreas& areas, uint32_t max_area,
+void fill_holes(const ImageTiles& tiles, const RegionAreas& areas, uint32_t max_hole_area,
                 uint32_t* bits, cudaStream_t stream) {
   const size_t edge = 2 * (static_cast<size_t>(tiles.size.width) + tiles.size.height);
   launch(mark_edge_regions_kernel, blocks_for(edge, kThreads), kThreads, 0, stream, tiles, areas);
-  launch(fill_holes_kernel, grid_of(tiles), kThreads, 0, stream, tiles, areas, max_area, bits);
+  launch(fill_holes_kernel, grid_of(tiles), kThreads, 0, stream, tiles, areas, max_hole_area, bits);
 }
 
 void clear_areas(const FirstPixelBitmap& bitmap, cudaStream_t stream) {
@@ -348,9 +349,9 @@ void clear_areas(const FirstPixelBitmap& bitmap, cudaStream_t stream) {
          bitmap);
 }
 
-void drop_by_area(const FirstPixelBitmap& bitmap, uint32_t min, uint32_t max, cudaStream_t stream) {
+void drop_by_area(const FirstPixelBitmap& bitmap, const AreaBounds& bounds, cudaStream_t stream) {
   launch(drop_from_bitmap_kernel, blocks_for(bitmap.words, kThreads), kThreads, 0, stream, bitmap,
-         min, max);
+         bounds);
 }
 
 void drop_smallest(const FirstPixelBitmap& bitmap, uint32_t limit, LargestSelection* selection,

@@ -99,8 +99,8 @@ struct BitmapBlock {
 
 // Sets the area of every region to 0.
 void clear_areas(const FirstPixelBitmap& bitmap, cudaStream_t stream);
-// Removes each region whose area is outside min..max from the bitmap. The areas must be complete.
-void drop_by_area(const FirstPixelBitmap& bitmap, uint32_t min, uint32_t max, cudaStream_t stream);
+// Removes each region whose area is outside the bounds from the bitmap. The areas must be complete.
+void drop_by_area(const FirstPixelBitmap& bitmap, const AreaBounds& bounds, cudaStream_t stream);
 // If there are more than `limit` regions, removes all except the `limit` largest regions from the
 // bitmap. Among regions of equal area, the first in raster order remain. The areas must be complete
 // and number_first_pixels() must have run. number_first_pixels() must run again afterwards.
@@ -110,21 +110,6 @@ void drop_smallest(const FirstPixelBitmap& bitmap, uint32_t limit, LargestSelect
 // initializes the records of labels 1..records.capacity.
 void number_first_pixels(const FirstPixelBitmap& bitmap, Totals totals, const Records& records,
                          cudaStream_t stream);
-
-// The range of areas whose regions keep their label, from the parameters min-area and max-area.
-struct AreaBounds {
-  uint32_t min, max;
-
-  explicit AreaBounds(const CcLabelParams& params)
-      : min(clamped(params.min_area)),
-        max(params.max_area > 0 ? clamped(params.max_area) : UINT32_MAX) {}
-  bool exclude_any() const { return min > 1 || max < UINT32_MAX; }
-  // Returns an area as 32-bit number. Areas of regions are below 2^32 because an image side has at
-  // most 65535 pixels.
-  static uint32_t clamped(int64_t area) {
-    return static_cast<uint32_t>(std::min<int64_t>(area, UINT32_MAX - 1));
-  }
-};
 
 // Returns whether the output format may be too small for the labels of a volume of this size, and
 // the parameters demand that the smallest regions then lose their label.
@@ -142,7 +127,7 @@ inline bool may_drop_smallest(const FrameTask& task, const CcLabelParams& params
 template <class Regions>
 void filter_and_number_regions(const FrameTask& task, const CcLabelParams& params,
                                const VolumeLayout& volume_layout, const Regions& regions) {
-  const AreaBounds bounds(params);
+  const AreaBounds bounds = area_bounds_of(params);
   if (bounds.exclude_any()) regions.drop_by_area(bounds);
   regions.number(Totals::both);
   if (!may_drop_smallest(task, params, volume_layout)) return;
@@ -162,7 +147,7 @@ struct FirstPixelRegions {
 
   void drop_by_area(const AreaBounds& bounds) const {
     sum_areas(labelled, stream);
-    cclabel::drop_by_area(labelled.regions(), bounds.min, bounds.max, stream);
+    cclabel::drop_by_area(labelled.regions(), bounds, stream);
   }
   void number(Totals totals) const {
     number_first_pixels(labelled.regions(), totals, records, stream);

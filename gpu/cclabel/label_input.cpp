@@ -15,10 +15,10 @@ LabelInput label_input_of(const FrameTask& task, const CcLabelParams& params) {
   }
   switch (params.criterion) {
     case Criterion::difference:
-      input.level = difference_level(params.tolerance, input.frame.layout);
+      input.level = tolerance_level(params.tolerance, input.frame.layout);
       break;
     case Criterion::binary:
-      input.level = levels_of(input, params).level[0];
+      input.level = threshold_levels_of(input, params).level[0];
       break;
     case Criterion::equal:
       input.level = 1;  // linked only if the distance is 0
@@ -27,15 +27,15 @@ LabelInput label_input_of(const FrameTask& task, const CcLabelParams& params) {
   return input;
 }
 
-Levels levels_of(const LabelInput& input, const CcLabelParams& params) {
-  Levels levels{};
+ThresholdLevels threshold_levels_of(const LabelInput& input, const CcLabelParams& params) {
+  ThresholdLevels thresholds{};
   for (int layer = 0; layer < layers_of(params); ++layer) {
-    levels.level[layer] =
+    thresholds.level[layer] =
         input.compared == ComparedValue::nonzero
             ? 1
-            : foreground_level(threshold_of(params, layer), input.frame.layout, input.frame.color);
+            : threshold_level(threshold_of(params, layer), input.frame.layout, input.frame.color);
   }
-  return levels;
+  return thresholds;
 }
 
 }  // namespace regions::cclabel

@@ -15,7 +15,7 @@ struct LabelInput {
   ConstFrame frame;
   Criterion criterion = Criterion::binary;
   ComparedValue compared = ComparedValue::value;
-  int level = 0;            // result of foreground_level() or difference_level()
+  int level = 0;            // result of threshold_level() or tolerance_level()
   bool complement = false;  // true: label the background instead of the foreground
   // [height][bits_stride] one bit per pixel, for ComparedValue::bits.
   const uint32_t* bits = nullptr;
@@ -25,8 +25,8 @@ struct LabelInput {
 // Maximum number of thresholds that are labelled at once.
 inline constexpr int kMaxLayers = decltype(CcLabelParams::thresholds)::kMax;
 
-// The foreground levels of several thresholds, for criterion=binary.
-struct Levels {
+// The levels of the properties `threshold` and `thresholds`, for criterion=binary.
+struct ThresholdLevels {
   int level[kMaxLayers];  // [layers] minimum value of a foreground pixel
 };
 
@@ -34,7 +34,7 @@ struct Levels {
 // The level is the level of the first threshold.
 LabelInput label_input_of(const FrameTask& task, const CcLabelParams& params);
 // Returns the levels of all thresholds.
-Levels levels_of(const LabelInput& input, const CcLabelParams& params);
+ThresholdLevels threshold_levels_of(const LabelInput& input, const CcLabelParams& params);
 
 #ifdef __CUDACC__
 
@@ -65,12 +65,12 @@ struct PixelAddresses {
   const std::byte* start;
   ptrdiff_t pitch;
   int width, height;
-  int step;      // bytes from one pixel to the next
-  int channels;  // number of channels, which are adjacent in memory
-  int limit;     // pixels are linked if their distance is less than this
+  int step;             // bytes from one pixel to the next
+  int channels;         // number of channels, which are adjacent in memory
+  int tolerance_level;  // pixels are linked if their distance is less than this
 
   explicit PixelAddresses(const LabelInput& input)
-      : width(input.frame.width), height(input.frame.height), limit(input.level) {
+      : width(input.frame.width), height(input.frame.height), tolerance_level(input.level) {
     const Layout& layout = input.frame.layout;
     const bool is_rgb = layout.model == ColorModel::rgb && input.compared == ComparedValue::value;
     const Component& component = layout.component[input.compared == ComparedValue::alpha ? 3 : 0];
@@ -85,7 +85,7 @@ struct PixelAddresses {
 };
 
 // Decides whether two pixels with 8-bit channels are linked: the absolute differences of their
-// channels must sum to less than the limit.
+// channels must sum to less than the tolerance level.
 class ByteLinks {
  public:
   explicit ByteLinks(const LabelInput& input) : addresses_(input) {
@@ -114,7 +114,7 @@ class ByteLinks {
   }
   __device__ const std::byte* at(int x, int y) const { return addresses_.at(x, y); }
   __device__ bool operator()(uint32_t a, uint32_t b) const {
-    return static_cast<int>(__vsadu4(a, b)) < addresses_.limit;
+    return static_cast<int>(__vsadu4(a, b)) < addresses_.tolerance_level;
   }
 
  private:
@@ -124,7 +124,7 @@ class ByteLinks {
 };
 
 // Decides whether two pixels with one number each are linked. Numbers of two bytes are linked if
-// their absolute difference is less than the limit. Numbers of four bytes are labels, and are
+// their absolute difference is below the tolerance level. Numbers of four bytes are labels, and are
 // linked if they are equal.
 class NumberLinks {
  public:
@@ -144,7 +144,7 @@ class NumberLinks {
   __device__ const std::byte* at(int x, int y) const { return addresses_.at(x, y); }
   __device__ bool operator()(uint32_t a, uint32_t b) const {
     if (is_label_) return a == b;
-    return abs(static_cast<int>(a) - static_cast<int>(b)) < addresses_.limit;
+    return abs(static_cast<int>(a) - static_cast<int>(b)) < addresses_.tolerance_level;
   }
 
  private:

@@ -112,16 +112,16 @@ void merge_tiles(const LabelInput& input, const ImageTiles& tiles, Connectivity 
 
 // Sums the area of every region, in pixels. merge_tiles() must have run.
 void measure_areas(const ImageTiles& tiles, const RegionAreas& areas, cudaStream_t stream);
-// Removes each region whose area is outside min..max, so that number_regions() skips it.
-void drop_by_area(const ImageTiles& tiles, const RegionAreas& areas, uint32_t min, uint32_t max,
+// Removes each region whose area is outside the bounds, so that number_regions() skips it.
+void drop_by_area(const ImageTiles& tiles, const RegionAreas& areas, const AreaBounds& bounds,
                   cudaStream_t stream);
 // Removes each region that contains no seed pixel. Overwrites `areas`.
 void keep_seeded(const ImageTiles& tiles, const RegionAreas& areas, const Seeds& seeds,
                  cudaStream_t stream);
 // Writes the foreground with filled holes to `bits`, [height][stride / 32], one bit per pixel. A
-// hole is a background region that has at most `max_area` pixels and does not touch the edge of the
-// image. `tiles` and `areas` must describe the background.
-void fill_holes(const ImageTiles& tiles, const RegionAreas& areas, uint32_t max_area,
+// hole is a background region that has at most `max_hole_area` pixels and does not touch the edge
+// of the image. `tiles` and `areas` must describe the background.
+void fill_holes(const ImageTiles& tiles, const RegionAreas& areas, uint32_t max_hole_area,
                 uint32_t* bits, cudaStream_t stream);
 
 // Numbers the remaining regions 1..n in raster order of their first pixels. Also sets the parent of

@@ -93,7 +93,7 @@ __global__ void __launch_bounds__(kBlock.x* kBlock.y)
   // The barrier completes `line_edges` and `shadow_edges`, and all threads have read the tile's
   // mark.
   const bool has_outline = __syncthreads_or(near_edge);
-  if (!has_ink && !has_outline && painter.fill_alpha == 0) return;  // equal for the whole block
+  if (!has_ink && !has_outline && painter.fill_opacity == 0) return;  // equal for the whole block
   if (has_ink && thread == 0) tile_mark = 0;
   if (has_outline) {
     dilate_rows(tile, outlines.thickness, thread);
@@ -117,7 +117,7 @@ __global__ void __launch_bounds__(kBlock.x* kBlock.y)
     block.outline = bits_of_block(tile.line, x, y);
     block.shadow = bits_of_block(tile.shadow, x, y);
   }
-  if ((block.outline | block.shadow) != 0 || painter.fill_alpha != 0) {
+  if ((block.outline | block.shadow) != 0 || painter.fill_opacity != 0) {
     for (int i = 0; i < 4; ++i) {
       const int column = x0 + (i & 1);
       const int row = y0 + (i >> 1);

@@ -6,15 +6,15 @@
 namespace regions::graphcutbg {
 namespace {
 
-__global__ void mask_count_kernel(Image<const uint8_t> mask, int radius, Image<uint8_t> counts) {
+__global__ void mask_count_kernel(Image<const uint8_t> mask, int feather, Image<uint8_t> counts) {
   const auto [x, y] = thread_position();
-  if (counts.contains(x, y)) counts(x, y) = count_across(mask, radius, x, y);
+  if (counts.contains(x, y)) counts(x, y) = count_across(mask, feather, x, y);
 }
 
-__global__ void mask_softening_kernel(Image<const uint8_t> counts, int radius,
+__global__ void mask_softening_kernel(Image<const uint8_t> counts, int feather,
                                       Image<uint8_t> alpha) {
   const auto [x, y] = thread_position();
-  if (alpha.contains(x, y)) alpha(x, y) = soften(counts, radius, x, y);
+  if (alpha.contains(x, y)) alpha(x, y) = soften(counts, feather, x, y);
 }
 
 __global__ void cell_sum_kernel(BlurCells cells, ConstFrame in, Image<const uint8_t> mask) {
@@ -41,12 +41,12 @@ __global__ void cutout_kernel(ConstFrame in, RgbDecoder decoder, Image<const uin
 
 }  // namespace
 
-void enqueue_mask_softening(const Image<const uint8_t>& mask, int radius,
+void enqueue_mask_softening(const Image<const uint8_t>& mask, int feather,
                             const Image<uint8_t>& counts, const Image<uint8_t>& alpha,
                             cudaStream_t stream) {
   const dim3 grid = pixel_grid(mask.width, mask.height);
-  launch(mask_count_kernel, grid, pixel_block(), 0, stream, mask, radius, counts);
-  launch(mask_softening_kernel, grid, pixel_block(), 0, stream, counts, radius, alpha);
+  launch(mask_count_kernel, grid, pixel_block(), 0, stream, mask, feather, counts);
+  launch(mask_softening_kernel, grid, pixel_block(), 0, stream, counts, feather, alpha);
 }
 
 void enqueue_background_blur(const BlurCells& cells, const ConstFrame& in,

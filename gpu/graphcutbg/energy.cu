@@ -10,13 +10,13 @@ namespace {
 
 __global__ void __launch_bounds__(PixelBlock::threads, StridedPixelGrid::blocks)
     weights_kernel(const __grid_constant__ ModelArrays arrays,
-                   const __grid_constant__ ConstFrame mask, const __grid_constant__ EnergyPlan plan,
-                   const SceneState* state) {
-  __shared__ SharedParameters shared;
+                   const __grid_constant__ ConstFrame mask,
+                   const __grid_constant__ EnergyPlan energy, const SceneState* state) {
+  __shared__ SharedPlans shared;
   pdl_trigger_and_wait();
-  const PixelParameters& parameters = shared.load(state->frame, plan);
+  const auto& plans = shared.load(state->frame, energy);
   for (auto [x, y] = thread_position(); y < arrays.height; y += StridedPixelGrid::stride()) {
-    if (x < arrays.width) compute_weights(arrays, mask, parameters.frame, parameters.energy, x, y);
+    if (x < arrays.width) compute_weights(arrays, mask, plans.frame, plans.energy, x, y);
   }
 }
 
@@ -34,10 +34,10 @@ __global__ void cut_value_kernel(ModelArrays arrays, Image<const uint8_t> mask,
 
 }  // namespace
 
-void enqueue_weights(const ModelArrays& arrays, const ConstFrame& mask, const EnergyPlan& plan,
+void enqueue_weights(const ModelArrays& arrays, const ConstFrame& mask, const EnergyPlan& energy,
                      const SceneState* state, cudaStream_t stream) {
   launch_pdl(weights_kernel, StridedPixelGrid::grid(arrays.width, arrays.height), pixel_block(), 0,
-             stream, arrays, mask, plan, state);
+             stream, arrays, mask, energy, state);
 }
 
 void enqueue_cut_value(const ModelArrays& arrays, const Image<const uint8_t>& mask,

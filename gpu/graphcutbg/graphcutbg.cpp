@@ -154,30 +154,30 @@ class GraphCutBgCuda final : public GraphCutBg {
       host += FrameBuffers::kPinnedBytes;
     }
     memory_.allocate(*backend_);
-    given_background_ = Block();
-    replacement_ = Block();
-    excluded_ = Block();
+    background_image_ = Block();
+    replace_image_ = Block();
+    exclusion_image_ = Block();
     is_reset_pending_ = true;  // because device memory is uninitialised
   }
 
   void enqueue(const FrameTask& task, const GraphCutBgParams& params, Queue& queue) override {
     expects_cuttable(setup_, task, params);
     const CompositePlan plan = composite_plan_of(params, setup_);
-    expects(!plan.shows_image() || replacement_.data(),
+    expects(!plan.shows_image() || replace_image_.data(),
             "replace-with=image requires replace-image");
     FrameBuffers& frame = frames_[static_cast<size_t>(task.slot)];
     const cudaStream_t stream = stream_of(queue);
     const EnergyPlan energy = energy_plan_of(params, setup_.size, task.mask.size());
-    const ModelArrays arrays = model_.arrays(excluded_.as<uint8_t>());
+    const ModelArrays arrays = model_.arrays(exclusion_image_.as<uint8_t>());
     SceneState* scene = model_.scene();
     const Image<uint8_t> mask = task.foreground.empty() ? frame.mask() : task.foreground;
     const bool is_reset = std::exchange(is_reset_pending_, false);
     frame.is_verified = params.verify;
 
     check(cudaStreamWaitEvent(stream, model_updated_), "waiting for the last frame's model");
-    if (is_reset) enqueue_model_reset(arrays, given_background_.as<uint32_t>(), scene, stream);
-    enqueue_survey(arrays, task.in, scene_plan_of(params), scene, frame.statistics(), stream);
-    if (energy.uses_colors) enqueue_color_evidence(arrays, stream);
+    if (is_reset) enqueue_model_reset(arrays, background_image_.as<uint32_t>(), scene, stream);
+    enqueue_survey(arrays, task.in, frame_plan_of(params), scene, frame.statistics(), stream);
+    if (energy.uses_foreground_colors) enqueue_color_evidence(arrays, stream);
     enqueue_weights(arrays, task.mask, energy, scene, stream);
     grid_cut_->enqueue(model_.graph(), mask, cut_limits_of(params, is_reset), frame.host_cut(),
                        task.slot, queue);
@@ -193,15 +193,15 @@ class GraphCutBgCuda final : public GraphCutBg {
   void set_picture(GraphCutPicture which, const ConstFrame& picture) override {
     const bool is_empty = picture.empty();
     switch (which) {
-      case GraphCutPicture::background:
-        given_background_ = is_empty ? Block() : upload(background_of(picture, setup_));
+      case GraphCutPicture::background_image:
+        background_image_ = is_empty ? Block() : upload(background_of(picture, setup_));
         is_reset_pending_ = true;
         return;
-      case GraphCutPicture::replacement:
-        replacement_ = is_empty ? Block() : upload(replacement_of(picture, setup_));
+      case GraphCutPicture::replace_image:
+        replace_image_ = is_empty ? Block() : upload(replacement_of(picture, setup_));
         return;
-      case GraphCutPicture::exclusion:
-        excluded_ = is_empty ? Block() : upload(exclusion_of(picture, setup_));
+      case GraphCutPicture::exclusion_image:
+        exclusion_image_ = is_empty ? Block() : upload(exclusion_of(picture, setup_));
     }
   }
 
@@ -272,9 +272,9 @@ class GraphCutBgCuda final : public GraphCutBg {
       const RgbDecoder decoder = decoder_of(task.in.layout, task.in.color);
       return enqueue_cutout(task.in, decoder, alpha, task.out, stream);
     }
-    Composition composition{plan, task.out, alpha, replacement_.as<uint16_t>(), {}};
+    Composition composition{plan, task.out, alpha, replace_image_.as<uint16_t>(), {}};
     if (plan.blurs()) {
-      const BlurCells cells = frame.cells(plan.cell);
+      const BlurCells cells = frame.cells(plan.blur_cell);
       const Image<uint16_t> smooth[3] = {frame.smooth(0, cells), frame.smooth(1, cells),
                                          frame.smooth(2, cells)};
       enqueue_background_blur(cells, task.in, mask, smooth, stream);
@@ -318,9 +318,9 @@ class GraphCutBgCuda final : public GraphCutBg {
   ModelBuffers model_;
   std::vector<FrameBuffers> frames_;  // [slots], buffers of the in-flight frames
   Block host_results_;                // [slots][kPinnedBytes], pinned memory for results
-  Block given_background_;  // [height][width], the background picture given by the user, or empty
-  Block replacement_;  // [3][height][width], the picture that replaces the background, or empty
-  Block excluded_;     // [height][width], pixels that are never foreground, or empty
+  Block background_image_;  // [height][width], the background picture given by the user, or empty
+  Block replace_image_;    // [3][height][width], the picture that replaces the background, or empty
+  Block exclusion_image_;  // [height][width], pixels that are never foreground, or empty
   bool is_reset_pending_ = false;  // whether the next frame resets the model
 };
 

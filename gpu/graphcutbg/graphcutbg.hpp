@@ -26,7 +26,7 @@ namespace regions::graphcutbg {
 struct SceneState {
   Survey survey;             // statistics of the current frame; zero between frames
   Scene scene;               // history of the scene
-  FramePlan frame;           // parameters of the current frame, the result of the survey
+  FramePlan frame;           // plan of the current frame, the result of the survey
   uint32_t surveyed_blocks;  // number of thread blocks that have added their sums to `survey`
   uint32_t updated_blocks;   // number of thread blocks that have updated their part of the model
 };
@@ -42,9 +42,10 @@ struct FrameStatistics {
 // the model starts from this picture.
 void enqueue_model_reset(const ModelArrays& arrays, const uint32_t* background, SceneState* state,
                          cudaStream_t stream);
-// Converts the frame to the model's colours, gathers statistics of the scene, and computes the
-// frame's plan from them. Initialises *statistics; the foreground is counted later.
-void enqueue_survey(const ModelArrays& arrays, const ConstFrame& in, const ScenePlan& plan,
+// Converts the frame to the model's colours, gathers statistics of the scene, and completes
+// `frame`, the result of frame_plan_of(), from them. Initialises *statistics; the foreground is
+// counted later.
+void enqueue_survey(const ModelArrays& arrays, const ConstFrame& in, const FramePlan& frame,
                     SceneState* state, FrameStatistics* statistics, cudaStream_t stream);
 // Adds the previous frame's colours to the histograms of foreground and background, in which the
 // weight of older frames decreases. Then computes for each colour how strongly it indicates
@@ -52,20 +53,20 @@ void enqueue_survey(const ModelArrays& arrays, const ConstFrame& in, const Scene
 void enqueue_color_evidence(const ModelArrays& arrays, cudaStream_t stream);
 // Writes the capacities of the cut's graph. `mask` is the mask attached to the frame; it may
 // be empty.
-void enqueue_weights(const ModelArrays& arrays, const ConstFrame& mask, const EnergyPlan& plan,
+void enqueue_weights(const ModelArrays& arrays, const ConstFrame& mask, const EnergyPlan& energy,
                      const SceneState* state, cudaStream_t stream);
 // Updates the model with the cut's mask and counts the foreground. The last block copies
 // *statistics to `host_statistics` in pinned host memory.
 void enqueue_model_update(const ModelArrays& arrays, const Image<const uint8_t>& mask,
-                          const EnergyPlan& plan, SceneState* state, FrameStatistics* statistics,
+                          const EnergyPlan& energy, SceneState* state, FrameStatistics* statistics,
                           FrameStatistics* host_statistics, cudaStream_t stream);
 // Adds the value of the cut that the mask describes to statistics->cut_value.
 void enqueue_cut_value(const ModelArrays& arrays, const Image<const uint8_t>& mask,
                        FrameStatistics* statistics, cudaStream_t stream);
 
-// Writes a mask with soft edges to `alpha`. `counts` is scratch memory of the mask's size; `radius`
-// is in pixels.
-void enqueue_mask_softening(const Image<const uint8_t>& mask, int radius,
+// Writes a mask with soft edges to `alpha`. `counts` is scratch memory of the mask's size;
+// `feather` is in pixels.
+void enqueue_mask_softening(const Image<const uint8_t>& mask, int feather,
                             const Image<uint8_t>& counts, const Image<uint8_t>& alpha,
                             cudaStream_t stream);
 // Averages the background over square cells, and then smooths these averages. Processes each colour

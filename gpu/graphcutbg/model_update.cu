@@ -11,19 +11,19 @@ namespace {
 __global__ void __launch_bounds__(PixelBlock::threads, StridedPixelGrid::blocks)
     model_update_kernel(const __grid_constant__ ModelArrays arrays,
                         const __grid_constant__ Image<const uint8_t> mask,
-                        const __grid_constant__ EnergyPlan plan, SceneState* state,
+                        const __grid_constant__ EnergyPlan energy, SceneState* state,
                         FrameStatistics* statistics, FrameStatistics* host_statistics) {
-  __shared__ SharedParameters shared;
+  __shared__ SharedPlans shared;
   __shared__ uint32_t block_count;
   if (threadIdx.x == 0 && threadIdx.y == 0) block_count = 0;
   pdl_trigger_and_wait();
   // The barrier in load() also makes the initial zero of block_count visible to all threads.
-  const PixelParameters& parameters = shared.load(state->frame, plan);
+  const auto& plans = shared.load(state->frame, energy);
   uint32_t count = 0;  // foreground pixels
   for (auto [x, y] = thread_position(); y < arrays.height; y += StridedPixelGrid::stride()) {
     if (x >= arrays.width) continue;
     const bool foreground = mask(x, y) != 0;
-    update_model(arrays, parameters.frame, parameters.energy, foreground, x, y, AtomicAdd());
+    update_model(arrays, plans.frame, plans.energy, foreground, x, y, AtomicAdd());
     count += foreground ? 1 : 0;
   }
   static_assert(PixelBlock::width == 32, "a warp is a row of the block");
@@ -47,10 +47,10 @@ __global__ void __launch_bounds__(PixelBlock::threads, StridedPixelGrid::blocks)
 }  // namespace
 
 void enqueue_model_update(const ModelArrays& arrays, const Image<const uint8_t>& mask,
-                          const EnergyPlan& plan, SceneState* state, FrameStatistics* statistics,
+                          const EnergyPlan& energy, SceneState* state, FrameStatistics* statistics,
                           FrameStatistics* host_statistics, cudaStream_t stream) {
   launch_pdl(model_update_kernel, StridedPixelGrid::grid(arrays.width, arrays.height),
-             pixel_block(), 0, stream, arrays, mask, plan, state, statistics, host_statistics);
+             pixel_block(), 0, stream, arrays, mask, energy, state, statistics, host_statistics);
 }
 
 }  // namespace regions::graphcutbg

@@ -1,5 +1,5 @@
-// Launch shapes of kernels in which each thread processes one or several pixels, and the frame
-// parameters that these kernels keep in shared memory.
+// Launch shapes of kernels in which each thread processes one or several pixels, and the frame's
+// plans, which these kernels keep in shared memory.
 #pragma once
 
 #include "gpu/graphcutbg/graphcutbg.hpp"
@@ -43,23 +43,22 @@ __device__ inline PixelPosition thread_position() {
           static_cast<int>(blockIdx.y * PixelBlock::height + threadIdx.y)};
 }
 
-// Parameters of a frame that the computation of every pixel uses.
-struct PixelParameters {
-  FramePlan frame;
-  EnergyPlan energy;
-};
-
-// A thread block's copy of the parameters in shared memory. The lanes of a warp read different
-// entries of the weight table at the same time; constant memory would serialise these reads.
-class SharedParameters {
+// A thread block's copy of the frame's plans in shared memory. The lanes of a warp read different
+// entries of lambda_table at the same time; constant memory would serialise these reads.
+class SharedPlans {
  public:
-  // Copies the parameters to shared memory. All threads of the block must call it.
-  __device__ const PixelParameters& load(const FramePlan& frame, const EnergyPlan& energy) {
-    auto& parameters = reinterpret_cast<PixelParameters&>(words_);
-    copy(frame, parameters.frame);
-    copy(energy, parameters.energy);
-    __syncthreads();  // all threads have copied their part of the parameters
-    return parameters;
+  // The two plans in shared memory.
+  struct Plans {
+    FramePlan frame;
+    EnergyPlan energy;
+  };
+  // Copies the plans to shared memory. All threads of the block must call it.
+  __device__ const Plans& load(const FramePlan& frame, const EnergyPlan& energy) {
+    auto& plans = reinterpret_cast<Plans&>(words_);
+    copy(frame, plans.frame);
+    copy(energy, plans.energy);
+    __syncthreads();  // all threads have copied their part of the plans
+    return plans;
   }
 
  private:
@@ -73,7 +72,7 @@ class SharedParameters {
     }
   }
 
-  alignas(PixelParameters) uint32_t words_[sizeof(PixelParameters) / sizeof(uint32_t)];
+  alignas(Plans) uint32_t words_[sizeof(Plans) / sizeof(uint32_t)];
 };
 
 }  // namespace regions::graphcutbg

@@ -107,9 +107,9 @@ __device__ Rank warp_rank(const uint32_t* bins, uint32_t count) {
   return {__shfl_sync(kAllLanes, rank.bin, owner), __shfl_sync(kAllLanes, rank.below, owner)};
 }
 
-// Computes the frame's plan from the statistics of all survey blocks, and clears the statistics for
-// the next frame. All threads of the last survey block call it.
-__device__ void finalize_statistics(SceneState& state, Scene scene, const ScenePlan& plan,
+// Completes the frame's plan from the statistics of all survey blocks, and clears the statistics
+// for the next frame. All threads of the last survey block call it.
+__device__ void finalize_statistics(SceneState& state, Scene scene, const FramePlan& frame,
                                     uint32_t pixels, Survey& survey, FrameStatistics* statistics) {
   __shared__ Medians medians;
   constexpr unsigned kWords = sizeof(Survey) / sizeof(uint32_t);
@@ -130,7 +130,7 @@ __device__ void finalize_statistics(SceneState& state, Scene scene, const SceneP
   if (threadIdx.x != 0) return;
   survey.pixels = pixels;
   state.surveyed_blocks = 0;
-  state.frame = plan_frame(scene, survey, medians, plan);
+  state.frame = plan_frame(scene, survey, medians, frame);
   state.scene = scene;
   *statistics = {0, 0, scene.restarted};
 }
@@ -224,7 +224,7 @@ struct Nv12Reader {
 template <class Reader>
 __global__ void __launch_bounds__(SurveyBlock::threads, SurveyBlock::blocks)
     survey_kernel(const __grid_constant__ ModelArrays arrays, const __grid_constant__ ConstFrame in,
-                  const __grid_constant__ ScenePlan plan, int survey_blocks, SceneState* state,
+                  const __grid_constant__ FramePlan frame, int survey_blocks, SceneState* state,
                   FrameStatistics* statistics) {
   constexpr unsigned kWords = sizeof(Survey) / sizeof(uint32_t);
   __shared__ alignas(Survey) uint32_t survey_words[kWords];
@@ -251,7 +251,7 @@ __global__ void __launch_bounds__(SurveyBlock::threads, SurveyBlock::blocks)
   __syncthreads();  // is_last is visible to all threads
   if (!is_last) return;
   __threadfence();  // makes the sums of all blocks visible to this block
-  finalize_statistics(*state, scene, plan, static_cast<uint32_t>(arrays.plane()), survey,
+  finalize_statistics(*state, scene, frame, static_cast<uint32_t>(arrays.plane()), survey,
                       statistics);
 }
 
@@ -275,7 +275,7 @@ void enqueue_model_reset(const ModelArrays& arrays, const uint32_t* background, 
          stream, arrays, background, state);
 }
 
-void enqueue_survey(const ModelArrays& arrays, const ConstFrame& in, const ScenePlan& plan,
+void enqueue_survey(const ModelArrays& arrays, const ConstFrame& in, const FramePlan& frame,
                     SceneState* state, FrameStatistics* statistics, cudaStream_t stream) {
   const auto survey = [&]<class Reader>(Reader) {
     const unsigned rows = blocks_for(static_cast<size_t>(arrays.height), Survey::kStep);
@@ -285,7 +285,7 @@ void enqueue_survey(const ModelArrays& arrays, const ConstFrame& in, const Scene
     const unsigned conversion_blocks =
         std::min(static_cast<unsigned>(arrays.height), all_blocks - survey_share);
     launch(survey_kernel<Reader>, survey_blocks + conversion_blocks, SurveyBlock::threads, 0,
-           stream, arrays, in, plan, survey_blocks, state, statistics);
+           stream, arrays, in, frame, survey_blocks, state, statistics);
   };
   if (Nv12Reader::can_read(in)) return survey(Nv12Reader());
   survey(AnyReader());

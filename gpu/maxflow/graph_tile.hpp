@@ -177,6 +177,29 @@ __device__ void for_rows_in_batches(const Read& read, const Use& use) {
   }
 }
 
+// Writes a pixel and its links to the tile. `own` are the links that lead to the right and down,
+// `incoming` the links that lead into the pixel. Combines the bits of all capacities in `all_bits`,
+// and returns their sum.
+template <int kNeighbours, class Links>
+__device__ unsigned store_pixel(Tile<kNeighbours>& tile, int cell_index, int32_t terminal,
+                                const Links& own, const Links& incoming, unsigned& all_bits) {
+  auto excess = static_cast<unsigned>(terminal);
+  unsigned sum = terminal < 0 ? 0 - excess : excess;
+  all_bits |= sum;
+#pragma unroll
+  for (int k = 0; k < Links::count; ++k) {
+    const auto along = static_cast<unsigned>(own.capacity[k]);
+    const auto against = static_cast<unsigned>(incoming.capacity[k]);
+    const int32_t out = own.flow[k], in = incoming.flow[k];
+    tile.link(k, cell_index) = (along - out) | (against + in) << 16;
+    excess += in - out;
+    sum += along + against;
+    all_bits |= along | against;
+  }
+  tile.pixel(cell_index) = add_excess(kUnreachable, static_cast<int>(excess));
+  return sum;
+}
+
 // Loads the pixels of tile (tile_x, tile_y) without the halo. Returns whether 16 bits suffice for
 // the lane's pixels for all possible flows. For this, the sum of all capacities at a pixel limits
 // |excess|, and twice a link's capacity limits its residual capacities.
@@ -226,21 +249,8 @@ __device__ bool load_pixels(Tile<kNeighbours>& tile, const Problem& problem, int
       add_link(2, above, above_edge, is_first_lane, from_left);
       add_link(3, above, above_edge, is_last_lane, from_right);
     }
-    auto excess = static_cast<unsigned>(terminal);
-    unsigned sum = terminal < 0 ? 0 - excess : excess;
-    all_bits |= sum;
-    const int cell_index = cell(lane.index, row);
-#pragma unroll
-    for (int k = 0; k < Links::count; ++k) {
-      const auto along = static_cast<unsigned>(row_values.own.capacity[k]);
-      const auto against = static_cast<unsigned>(incoming.capacity[k]);
-      const int32_t out = row_values.own.flow[k], in = incoming.flow[k];
-      tile.link(k, cell_index) = (along - out) | (against + in) << 16;
-      excess += in - out;
-      sum += along + against;
-      all_bits |= along | against;
-    }
-    tile.pixel(cell_index) = add_excess(kUnreachable, static_cast<int>(excess));
+    const unsigned sum =
+        store_pixel(tile, cell(lane.index, row), terminal, row_values.own, incoming, all_bits);
     max_sum = max(max_sum, sum);
     above = row_values.own;
     if constexpr (kNeighbours == 8) above_edge = row_values.edge;
@@ -257,7 +267,7 @@ __device__ bool load_tile(Tile<kNeighbours>& tile, const Problem& problem, int t
     tile.word[cell_index] = cell_index < kTileCells ? kUnreachable : 0;
   }
   __syncwarp();  // all words are cleared before any lane loads pixels
-  const bool fits = problem.warm
+  const bool fits = problem.warm_start
                         ? load_pixels<kNeighbours, true>(tile, problem, tile_x, tile_y, lane)
                         : load_pixels<kNeighbours, false>(tile, problem, tile_x, tile_y, lane);
   __syncwarp();  // the pixels of all lanes are loaded

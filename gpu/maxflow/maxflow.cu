@@ -137,8 +137,8 @@ class GridCutCuda : public GridCut {
                        .statistics = nullptr,
                        .cut = cut_count_,
                        .max_iterations = limits.max_iterations,
-                       .budget_ns = limits.time_budget_us * 1000,
-                       .warm = limits.warm && has_link_flow_,
+                       .time_budget_ns = limits.time_budget * 1000,
+                       .warm_start = limits.warm_start && has_link_flow_,
                        .has_no_flow = nullptr,
                        .tiles = 0};
     const bool is_exclusive = tier_ != CutTier::sparse && object_count_ == 1;
@@ -182,8 +182,8 @@ class GridCutCuda : public GridCut {
   void choose_warm_start(bool resident, Problem& problem) {
     problem.statistics = statistics(resident);
     // If a cut may stop early, a warm start must continue where the last cut stopped.
-    const bool can_choose_start = problem.warm && !problem.may_stop_early();
-    if (can_choose_start) problem.warm = warm_starts_[resident].use_warm_start();
+    const bool can_choose_start = problem.warm_start && !problem.may_stop_early();
+    if (can_choose_start) problem.warm_start = warm_starts_[resident].use_warm_start();
   }
   CutStatistics* statistics(bool resident) const {
     return statistics_.as<CutStatistics>() + resident;

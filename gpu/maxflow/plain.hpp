@@ -116,7 +116,7 @@ class PlainPushRelabel {
          i += static_cast<int>(gridDim.x * blockDim.x)) {
       problem_.has_no_flow[i] = 0;
     }
-    const bool warm = problem_.warm || problem_.progress->must_continue;
+    const bool warm = problem_.warm_start || problem_.progress->must_continue;
     visit_pixels([&](int x, int y) {
       long long excess = problem_.graph.terminal(x, y);
       for (int d = 0; d < 2 * link_count(); ++d) {

@@ -55,14 +55,14 @@ struct Problem {
   CutStatistics* statistics;  // in pinned memory, for the solver that is used; may be null
   uint32_t cut;               // number of this cut, from 1
   int max_iterations;         // limit on rounds of pushes; 0: no limit
-  long long budget_ns;        // limit on the time, ns; 0: no limit
-  bool warm;                  // whether the cut starts from the flows in link_flow
+  long long time_budget_ns;   // limit on the time, ns; 0: no limit
+  bool warm_start;            // whether the cut starts from the flows in link_flow
   uint8_t* has_no_flow;       // [tiles], see SparseStore; the plain solver clears it; may be null
   int tiles;                  // number of entries of has_no_flow
 
   REGIONS_HD Size size() const { return graph.terminal.size(); }
   // Whether the cut has a limit, which may stop it early with an inexact result.
-  bool may_stop_early() const { return max_iterations > 0 || budget_ns > 0; }
+  bool may_stop_early() const { return max_iterations > 0 || time_budget_ns > 0; }
   // Returns the index in link_flow of link k of pixel (x, y).
   REGIONS_HD size_t flow_index(int k, int x, int y) const {
     return (k * static_cast<size_t>(size().height) + y) * size().width + x;
@@ -76,7 +76,7 @@ struct Problem {
     if (is_first_thread && progress->start_time == 0) progress->start_time = global_time_ns();
   }
   __device__ bool is_out_of_time() const {
-    return budget_ns > 0 && global_time_ns() - progress->start_time > budget_ns;
+    return time_budget_ns > 0 && global_time_ns() - progress->start_time > time_budget_ns;
   }
   // Writes the result and the statistics. One thread calls this function after all sums are
   // complete.
@@ -87,7 +87,8 @@ struct Problem {
     }
     if (statistics) {
       statistics->rounds = iterations;
-      if (exact) statistics->time[warm] = cut_time(cut, global_time_ns() - progress->start_time);
+      if (exact)
+        statistics->time[warm_start] = cut_time(cut, global_time_ns() - progress->start_time);
     }
     progress->is_solved = 1;
   }

@@ -457,7 +457,7 @@ class LoadPass {
 
   // Whether the flow at the start is 0 on all links of the tile's pixels.
   __device__ bool starts_without_flow() const {
-    if (!problem_.warm) return true;
+    if (!problem_.warm_start) return true;
     if (!store_.had_no_flow) return false;
     // Checks the links that the tile owns, and the links into the tile that neighbouring tiles own.
     constexpr int kOwners[] = {kLeft, kUp, kUpLeft, kUpRight};

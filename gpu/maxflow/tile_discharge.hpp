@@ -92,6 +92,19 @@ __device__ bool relabel_active(Tile<kNeighbours>& tile, Lane lane) {
   return any_in_tile;
 }
 
+// Reads pixels of the tile, one per step, starting with cell `start`. Returns in all lanes whether
+// any lane has read an active pixel.
+template <int kStep, int kNeighbours, int kLength>
+__device__ bool read_pixels(const Tile<kNeighbours>& tile, int start, uint32_t (&pixel)[kLength]) {
+  bool active = false;
+#pragma unroll
+  for (int i = 0; i < kLength; ++i) {
+    pixel[i] = tile.pixel(start + i * kStep);
+    active |= is_active(pixel[i]);
+  }
+  return __any_sync(~0u, active);
+}
+
 // Computes the residual capacities of a line's arcs that lead downhill, and 0 for other arcs.
 // `forth` receives the arcs to the next pixel, `back` the arcs to the previous pixel. At most one
 // of the two arcs of a link leads downhill.
@@ -108,6 +121,20 @@ __device__ void find_downhill_arcs(const uint32_t (&pixel)[kLength],
   }
 }
 
+// Pushes one wave along a line, forth or back. The capacities in `arcs` become the pushed flows.
+// Returns the flow that leaves the line.
+template <bool kForth, int kLength>
+__device__ int push_wave(int (&excess)[kLength], int (&arcs)[kLength]) {
+  int flow = 0;
+#pragma unroll
+  for (int k = 0; k < kLength; ++k) {
+    const int i = kForth ? k : kLength - 1 - k, inflow = flow;
+    arcs[i] = flow = pushed_amount(excess[i], inflow, arcs[i]);
+    excess[i] += inflow - flow;
+  }
+  return flow;
+}
+
 // Pushes one wave forth and one wave back along 16 pixels, which are the lane's column or its half
 // of a row. Flow from one half of a row into the other half moves on only with the next wave. Flow
 // over the tile's edge is stored in the halo.
@@ -117,13 +144,7 @@ __device__ void push_lines(Tile<kNeighbours>& tile, Lane lane) {
   constexpr int kLink = (kAlongRow ? kRight : kDown) / 2;
   const int start = kAlongRow ? cell(lane.half * kLength, lane.row) : cell(lane.index, 0);
   uint32_t pixel[kLength], link[kLength];
-  bool active = false;
-#pragma unroll
-  for (int i = 0; i < kLength; ++i) {
-    pixel[i] = tile.pixel(start + i * kStep);
-    active |= is_active(pixel[i]);
-  }
-  if (!__any_sync(~0u, active)) return;
+  if (!read_pixels<kStep>(tile, start, pixel)) return;
   const int height_before = tile.height(start - kStep);
   const int height_after = tile.height(start + kLength * kStep);
   __syncwarp();  // the lane of the other half has read the row before any lane writes it
@@ -134,26 +155,12 @@ __device__ void push_lines(Tile<kNeighbours>& tile, Lane lane) {
     excess[i] = excess_of(pixel[i]);
   }
   find_downhill_arcs(pixel, link, height_before, height_after, forth, back);
-  int flow = 0;
-#pragma unroll
-  for (int i = 0; i < kLength; ++i) {
-    const int inflow = flow;
-    forth[i] = flow = pushed_amount(excess[i], inflow, forth[i]);
-    excess[i] += inflow - flow;
-  }
-  int entered = 0, leaving = flow;
+  int entered = 0, leaving = push_wave<true>(excess, forth);
   if (kAlongRow) {
-    const int inflow = __shfl_up_sync(~0u, flow, kLength);
+    const int inflow = __shfl_up_sync(~0u, leaving, kLength);
     if (lane.half == 1) excess[0] += entered = inflow;
   }
-  flow = 0;
-#pragma unroll
-  for (int i = kLength - 1; i >= 0; --i) {
-    const int inflow = flow;
-    back[i] = flow = pushed_amount(excess[i], inflow, back[i]);
-    excess[i] += inflow - flow;
-  }
-  const int returned = flow;
+  const int returned = push_wave<false>(excess, back);
   entered -= returned;
   if (kAlongRow) {
     const int inflow = __shfl_down_sync(~0u, returned, kLength);
@@ -200,13 +207,7 @@ __device__ void push_between_rows(Tile<8>& tile, Lane lane) {
 #pragma unroll 1
   for (int done = 0; done < kTileHeight; done += kLength, start += kLength * kStep) {
     uint32_t pixel[kLength];
-    bool active = false;
-#pragma unroll
-    for (int i = 0; i < kLength; ++i) {
-      pixel[i] = tile.pixel(start + i * kStep);
-      active |= is_active(pixel[i]);
-    }
-    if (!__any_sync(~0u, active)) continue;
+    if (!read_pixels<kStep>(tile, start, pixel)) continue;
     int residual[3][kLength];  // residual capacities; 0 for arcs that do not lead downhill
 #pragma unroll
     for (int a = 0; a < 3; ++a) {

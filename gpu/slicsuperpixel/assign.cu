@@ -225,7 +225,7 @@ void iterate(const Clusters& clusters, int iteration, RowSubset rows, cudaStream
   } else {
     with_shape(clusters.grid, [&]<class Shape>(Shape) {
       if constexpr (Shape::lanes == 32) {
-        with_step(rows, [&]<int step>() {
+        with_row_step(rows, [&]<int step>() {
           launch_pdl(iterate_kernel<Shape, step>, blocks_of<Shape>(clusters.grid), Shape::threads,
                      0, stream, clusters, IterationSums(clusters, iteration), rows.phase);
         });

@@ -61,8 +61,8 @@ void with_shape(const SlicGrid& grid, Use use) {
 
 // Calls use.template operator()<step>(), so that the row step is a template argument.
 template <class Use>
-void with_step(RowSubset rows, Use use) {
-  switch (rows.step) {
+void with_row_step(RowSubset rows, Use use) {
+  switch (rows.row_step) {
     case 1:
       return use.template operator()<1>();
     case 2:

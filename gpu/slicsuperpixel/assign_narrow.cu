@@ -398,7 +398,7 @@ __global__ __launch_bounds__(Shape::threads,
 void iterate_narrow(const Clusters& clusters, int iteration, RowSubset rows, cudaStream_t stream) {
   with_shape(clusters.grid, [&]<class Shape>(Shape) {
     if constexpr (Shape::lanes == 16) {
-      with_step(rows, [&]<int step>() {
+      with_row_step(rows, [&]<int step>() {
         launch_pdl(iterate_narrow_kernel<Shape, step>, blocks_of<Shape>(clusters.grid),
                    Shape::threads, 0, stream, clusters, IterationSums(clusters, iteration),
                    rows.phase);

@@ -118,7 +118,7 @@ struct FourBytePixels {
   static bool can_read(const ConstFrame& frame, const ColorReader& reader) {
     const auto address = reinterpret_cast<uintptr_t>(frame.plane[0]);
     return frame.layout.model == ColorModel::rgb && frame.layout.component[0].step == 4 &&
-           reader.space == ColorSpace::lab &&
+           reader.color_space == ColorSpace::lab &&
            (address | static_cast<uintptr_t>(frame.pitch[0])) % 16 == 0 && frame.pitch[0] >= 0 &&
            frame.pitch[0] <= UINT32_MAX;
   }

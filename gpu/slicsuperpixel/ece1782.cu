@@ -202,7 +202,7 @@ __global__ __launch_bounds__(kThreads) void average_kernel(Ece1782 work) {
   const size_t superpixel = static_cast<size_t>(blockIdx.x) * kThreads + threadIdx.x;
   if (superpixel >= grid.cells()) return;
   ClusterSums all = work.sums[superpixel * kCandidates];
-  if (work.step >= kAccumulators) {
+  if (work.ece1782_step >= kAccumulators) {
     for (int neighbour = 1; neighbour < kCandidates; ++neighbour) {
       all.add(work.sums[superpixel * kCandidates + static_cast<size_t>(neighbour)]);
     }
@@ -364,15 +364,15 @@ void reset_sums(const Ece1782& work, cudaStream_t stream) {
 
 void sum_owned_pixels(const Ece1782& work, cudaStream_t stream) {
   const SlicGrid& grid = work.grid;
-  if (work.step < kCells) {
+  if (work.ece1782_step < kCells) {
     launch(sum_pixels_kernel, pixel_grid(grid.size), kThreads, 0, stream, work);
-  } else if (work.step < kAccumulators) {
-    launch(work.step < kWideLoads ? sum_cell_kernel<false> : sum_cell_kernel<true>, cell_grid(grid),
-           kThreads, 0, stream, work);
+  } else if (work.ece1782_step < kAccumulators) {
+    launch(work.ece1782_step < kWideLoads ? sum_cell_kernel<false> : sum_cell_kernel<true>,
+           cell_grid(grid), kThreads, 0, stream, work);
   } else {
-    launch(
-        work.step < kSeveralPixels ? sum_in_accumulators_kernel<1> : sum_in_accumulators_kernel<8>,
-        cell_grid(grid), kSumThreads, 0, stream, work);
+    launch(work.ece1782_step < kSeveralPixels ? sum_in_accumulators_kernel<1>
+                                              : sum_in_accumulators_kernel<8>,
+           cell_grid(grid), kSumThreads, 0, stream, work);
   }
 }
 
@@ -387,16 +387,16 @@ void write_owner_codes(const Ece1782& work, Image<uint8_t> codes, MergeCounts* c
 
 void choose_owners(const Ece1782& work, cudaStream_t stream) {
   const Size size = work.grid.size;
-  if (work.step < kNeighbours) {
+  if (work.ece1782_step < kNeighbours) {
     launch(choose_per_pixel_kernel,
            dim3(blocks_for(static_cast<size_t>(size.width), 32),
                 blocks_for(static_cast<size_t>(size.height), kThreads / 32)),
            kThreads, 0, stream, work);
-  } else if (work.step < kWideLoads) {
+  } else if (work.ece1782_step < kWideLoads) {
     launch_per_cell<false, 1, false>(work, stream);
-  } else if (work.step < kSeveralPixels) {
+  } else if (work.ece1782_step < kSeveralPixels) {
     launch_per_cell<true, 1, false>(work, stream);
-  } else if (work.step < kFloatDistances) {
+  } else if (work.ece1782_step < kFloatDistances) {
     launch_per_cell<true, 8, false>(work, stream);
   } else {
     launch_per_cell<true, 8, true>(work, stream);

@@ -41,7 +41,7 @@ struct Ece1782 {
   SlicGrid grid;
   Image<uint32_t> colors;  // in the format of Clusters::colors
   float factor;            // weight of squared position distances relative to colour distances
-  int step;                // the Ece1782Step that is used
+  int ece1782_step;        // the Ece1782Step that is used
   Image<Owner> owners;
   // The accumulators of each superpixel: one for each of the nine cells whose pixels it can own, in
   // raster order. Before step kAccumulators only the first accumulator is used. Positions are

@@ -48,7 +48,7 @@ __device__ bool is_still_small(const MergePass& pass, uint32_t id, int parity) {
   const Fragments& fragments = pass.fragments;
   fragments.choice[parity][id] = kNoChoice;
   const uint32_t parent = __ldcg(fragments.parent + id), area = __ldcg(&fragments.sums[id].area);
-  return parent == id && area < pass.min_area;
+  return parent == id && area < pass.min_size;
 }
 
 // Reserves one list entry for each thread of a block that needs an entry.
@@ -208,10 +208,10 @@ void merge_small(const MergePass& pass, cudaStream_t stream) {
 
 void enforce_connectivity(const Fragments& fragments, const RetentionRule& rule,
                           const SlicScale& scale, cudaStream_t stream) {
-  const MergePass small = {fragments, scale, rule.min_area};
+  const MergePass small = {fragments, scale, rule.min_size};
   make_first_choices(small, stream);
   merge_small(small, stream);
-  if (rule.requested == 0) return;
+  if (rule.superpixels == 0) return;
   flatten_fragments(fragments, stream);
   make_first_choices({fragments, scale, rule.certain}, stream);
   mark_retained(fragments, rule, stream);

@@ -46,7 +46,7 @@ __device__ inline FragmentInfo load_root_info(const MergePass& pass, uint32_t ro
   const FragmentColor color = color_of(fragment);
   return {root, fragments.first_pixel[root],
           static_cast<uint32_t>(color.mean[0]) | static_cast<uint32_t>(color.mean[1]) << 16,
-          static_cast<uint32_t>(color.mean[2]) | (fragment.area < pass.min_area ? 1u << 16 : 0)};
+          static_cast<uint32_t>(color.mean[2]) | (fragment.area < pass.min_size ? 1u << 16 : 0)};
 }
 // The parent of a component is the root of its fragment, because gather_fragments() or
 // flatten_fragments() has run before.

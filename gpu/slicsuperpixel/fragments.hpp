@@ -239,7 +239,7 @@ struct TileEdge {
 #endif
 };
 
-// A series of merge rounds that merges all fragments with an area below `min_area`, by the rule of
+// A series of merge rounds that merges all fragments with an area below `min_size`, by the rule of
 // core/slicsuperpixel/fragments.hpp.
 //
 // The choices of a round form chains. A chain ends in a fragment that is not small, or in two
@@ -252,7 +252,7 @@ struct TileEdge {
 struct MergePass {
   Fragments fragments;
   SlicScale scale;
-  uint32_t min_area;  // fragments with a smaller area are small
+  uint32_t min_size;  // fragments with a smaller area are small
 
 #ifdef __CUDACC__
   // The fragments with the roots a and b touch. Offers b to a as a choice if a is small, and a to b
@@ -260,7 +260,7 @@ struct MergePass {
   // does not matter, because a minimum does not depend on the order.
   __device__ bool offer_choices(uint32_t a, uint32_t b, int parity) const {
     const Fragment one = fragments.load_sums(a), other = fragments.load_sums(b);
-    const bool small = one.area < min_area, small_other = other.area < min_area;
+    const bool small = one.area < min_size, small_other = other.area < min_size;
     if (!small && !small_other) return false;
     // Usually neither fragment is small, so first pixels are loaded only here.
     const uint32_t first = __ldcg(fragments.first_pixel + a),

@@ -77,7 +77,7 @@ __global__ __launch_bounds__(kRankThreads) void find_min_rank_kernel(Fragments f
     count[last - k] = before + up_to[k];
     // The condition is true for at most one rank: the highest rank for which `count` is at least
     // the requested number.
-    if (greater < rule.requested && count[last - k] >= rule.requested) {
+    if (greater < rule.superpixels && count[last - k] >= rule.superpixels) {
       rank = static_cast<uint32_t>(last - k);
     }
   }

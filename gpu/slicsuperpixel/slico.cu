@@ -167,7 +167,7 @@ __global__ __launch_bounds__(Shape::threads) void iterate_slico_kernel(Clusters 
 #pragma unroll
     for (int i = 0; i < kPixels; ++i) {
       const int lane_row = static_cast<int>(threadIdx.x % 32) / Shape::lanes;
-      const int row = (i * Shape::rows_at_once + lane_row) * rows.step + rows.phase;
+      const int row = (i * Shape::rows_at_once + lane_row) * rows.row_step + rows.phase;
       choice[i] = {kNotCounted, 0};
       color[i] = 0;
       if (!strip.inside || row >= Shape::rows || row >= strip.end) continue;

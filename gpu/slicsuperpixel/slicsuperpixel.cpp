@@ -111,10 +111,10 @@ class SlicCuda final : public Algorithm<Params> {
     clusters.saved_max_distance = saved_max_distance_.as<uint32_t>();
     clusters.rejected = rejected_.as<uint32_t>();
     clusters.is_compatible = previous_grid_ == clusters.grid &&
-                             previous_space_ == params.color_space &&
+                             previous_color_space_ == params.color_space &&
                              previous_variant_ == params.variant;
     previous_grid_ = clusters.grid;
-    previous_space_ = params.color_space;
+    previous_color_space_ = params.color_space;
     previous_variant_ = params.variant;
   }
 
@@ -132,18 +132,18 @@ class SlicCuda final : public Algorithm<Params> {
   void find_clusters(const FrameTask& task, const Params& params, const Clusters& clusters,
                      const SuperpixelBuffers& buffers, cudaStream_t stream) const {
     const ColorReader reader = reader_of(task.in.layout, task.in.color, params.color_space);
-    const auto iterations = static_cast<int>(params.iterations);
     read_colors(task.in, reader, color_tables(), clusters, stream);
     if (params.warm_start) sequencer_->wait_for_previous(stream);
-    seed(clusters, iterations, stream);
-    for (int i = 0; i < iterations; ++i) {
+    seed(clusters, params.iterations, stream);
+    for (int i = 0; i < params.iterations; ++i) {
       iterate(clusters, i, rows_in_iteration(clusters.grid, params, i), stream);
     }
     if (params.warm_start) {
-      save_clusters(clusters, iterations, stream);
+      save_clusters(clusters, params.iterations, stream);
       sequencer_->admit_next(stream);
     }
-    assign_and_find_fragments(clusters, iterations, buffers.codes(), buffers.fragments(), stream);
+    assign_and_find_fragments(clusters, params.iterations, buffers.codes(), buffers.fragments(),
+                              stream);
   }
 
   // Computes the clusters by method=report. An iteration begins with the sums, because every pixel
@@ -187,7 +187,7 @@ class SlicCuda final : public Algorithm<Params> {
         read_lab(task, clusters, stream);
       measure_records(labels, task.in, clusters.colors, records, stream);
       if (params.warm_start) {
-        assign_tracks(clusters.grid, retention_rule(clusters.grid, params).min_area,
+        assign_tracks(clusters.grid, retention_rule(clusters.grid, params).min_size,
                       buffers.codes(), buffers.fragments(), labels, buffers.tracks(), records,
                       stream);
       }
@@ -222,7 +222,7 @@ class SlicCuda final : public Algorithm<Params> {
   Block saved_max_distance_;
   Block rejected_;
   SlicGrid previous_grid_;
-  ColorSpace previous_space_ = ColorSpace::lab;
+  ColorSpace previous_color_space_ = ColorSpace::lab;
   SlicVariant previous_variant_ = SlicVariant::slic;
   std::unique_ptr<FrameSequencer> sequencer_;
   std::vector<SuperpixelBuffers> buffers_;
@@ -329,7 +329,7 @@ Clusters SuperpixelBuffers::clusters(const SlicGrid& grid, const SlicParams& par
                     {sums_[0], sums_[1], sums_[2]}};
   if (params.tolerance > 0) {
     clusters.movement_sums = movement_sums_;
-    clusters.movement_limit = movement_limit(grid, params);
+    clusters.movement_tolerance = movement_tolerance(grid, params);
   }
   if (params.variant == SlicVariant::slico) std::copy_n(max_distance_, 3, clusters.max_distance);
   return clusters;
@@ -350,7 +350,7 @@ Ece1782 SuperpixelBuffers::ece1782(const SlicGrid& grid, const SlicParams& param
   return {grid,
           clusters(grid, params).colors,
           static_cast<float>(factor),
-          static_cast<int>(params.ece1782_step),
+          params.ece1782_step,
           {owners_, size_.width, size_.height,
            static_cast<ptrdiff_t>(row_stride(size_.width) * sizeof(Owner))},
           ece1782_sums_,

@@ -24,9 +24,9 @@ struct Clusters {
   // Iteration i reads sums[i % 3], adds to sums[(i + 1) % 3], and sets sums[(i + 2) % 3] to zero.
   ClusterSums* sums[3];  // [rows][columns]
   // The sum of the centres' movements in each iteration, in sixteenths of a pixel. Iterations end
-  // when the sum is at most `movement_limit`. The pointer is null if the tolerance is 0.
+  // when the sum is at most `movement_tolerance`. The pointer is null if the tolerance is 0.
   unsigned long long* movement_sums = nullptr;  // [iterations]
-  unsigned long long movement_limit = 0;
+  unsigned long long movement_tolerance = 0;
   // The sums of the previous frame for a warm start, or null without warm start. `is_compatible` is
   // true if the previous frame had the same grid, colour space and variant.
   ClusterSums* saved_sums = nullptr;  // [rows][columns]
@@ -43,7 +43,7 @@ struct Clusters {
   REGIONS_HD int executed_iterations(int i) const {
     if (!movement_sums) return i;
     for (int j = 0; j < i; ++j) {
-      if (movement_sums[j] <= movement_limit) return j + 1;
+      if (movement_sums[j] <= movement_tolerance) return j + 1;
     }
     return i;
   }
@@ -121,7 +121,7 @@ struct Tracks {
 void find_largest_fragments(const SlicGrid& grid, Image<const uint8_t> codes,
                             const Fragments& fragments, const Tracks& tracks, cudaStream_t stream);
 // Sets the track of each record by the rules of core/slicsuperpixel/fragments.hpp.
-void assign_tracks(const SlicGrid& grid, uint32_t min_area, Image<const uint8_t> codes,
+void assign_tracks(const SlicGrid& grid, uint32_t min_size, Image<const uint8_t> codes,
                    const Fragments& fragments, ConstLabelMap labels, const Tracks& tracks,
                    const Records& records, cudaStream_t stream);
 // Copies the records to the caller's table in pinned memory.

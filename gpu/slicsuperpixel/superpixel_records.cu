@@ -233,7 +233,7 @@ __global__ __launch_bounds__(kThreads) void clear_tracks_kernel(Records records)
 }
 
 // Lets each cluster claim the superpixel that contains its largest fragment.
-__global__ __launch_bounds__(kThreads) void claim_kernel(SlicGrid grid, uint32_t min_area,
+__global__ __launch_bounds__(kThreads) void claim_kernel(SlicGrid grid, uint32_t min_size,
                                                          int stride, Tracks tracks,
                                                          ConstLabelMap labels, Records records) {
   const size_t cluster = thread_index();
@@ -242,7 +242,7 @@ __global__ __launch_bounds__(kThreads) void claim_kernel(SlicGrid grid, uint32_t
   const uint32_t label = labels(static_cast<int>(first % static_cast<uint32_t>(stride)),
                                 static_cast<int>(first / static_cast<uint32_t>(stride)));
   if (label > records.capacity) return;
-  const bool stayed = claimed_area(tracks.largest_fragment[cluster]) >= min_area;
+  const bool stayed = claimed_area(tracks.largest_fragment[cluster]) >= min_size;
   atomicMin(&records.region[label - 1].track, claimed_by(cluster, stayed));
 }
 
@@ -356,12 +356,12 @@ void find_largest_fragments(const SlicGrid& grid, Image<const uint8_t> codes,
          tracks);
 }
 
-void assign_tracks(const SlicGrid& grid, uint32_t min_area, Image<const uint8_t> codes,
+void assign_tracks(const SlicGrid& grid, uint32_t min_size, Image<const uint8_t> codes,
                    const Fragments& fragments, ConstLabelMap labels, const Tracks& tracks,
                    const Records& records, cudaStream_t stream) {
   const unsigned blocks = blocks_for(records.capacity, kThreads);
   launch(clear_tracks_kernel, blocks, kThreads, 0, stream, records);
-  launch(claim_kernel, blocks_for(grid.cells(), kThreads), kThreads, 0, stream, grid, min_area,
+  launch(claim_kernel, blocks_for(grid.cells(), kThreads), kThreads, 0, stream, grid, min_size,
          fragments.stride, tracks, labels, records);
   launch(find_spares_kernel, blocks, kThreads, 0, stream, grid, codes, tracks, records);
   launch(finish_tracks_kernel, blocks, kThreads, 0, stream, grid, codes, tracks, records);

@@ -134,8 +134,8 @@ REGIONS_HD constexpr uint32_t neighbours_of(Connectivity connectivity) {
 // The image that is labelled and, for criterion=binary, the level of each layer.
 struct CellInput {
   cclabel::LabelInput image;
-  cclabel::Levels levels;
-  bool has_background;  // whether background regions are labelled too
+  cclabel::ThresholdLevels thresholds;
+  bool label_background;  // whether background regions are labelled too
 };
 
 // Every function below enqueues its kernels on `stream` and returns. Errors of a launch are thrown.

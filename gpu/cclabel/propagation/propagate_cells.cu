@@ -30,9 +30,9 @@ struct ClassReader {
 
   explicit ClassReader(const CellInput& cell_input) : input(cell_input) {}
   __device__ uint32_t value(int x, int row, int layer) const {
-    return cclabel::compared_value(input.image, x, row) >= input.levels.level[layer];
+    return cclabel::compared_value(input.image, x, row) >= input.thresholds.level[layer];
   }
-  __device__ bool has_region(uint32_t value) const { return value || input.has_background; }
+  __device__ bool has_region(uint32_t value) const { return value || input.label_background; }
   __device__ bool are_linked(uint32_t a, uint32_t b) const { return a == b && has_region(a); }
 };
 // For criterion=equal and criterion=difference. The value is the colour of the pixel.
@@ -195,7 +195,7 @@ struct CellTilePosition {
   __device__ static uint32_t count(const CellArrays& cells, int color, int columns, int rows) {
     const int color_columns = (columns + 1 - color % 2) / 2;
     const int color_rows = (rows + 1 - color / 2) / 2;
-    return static_cast<uint32_t>(color_columns * color_rows * cells.layout.depth());
+    return static_cast<uint32_t>(color_columns * color_rows * cells.layout.total_slices());
   }
 };
 __device__ int tiles_along(int side) {

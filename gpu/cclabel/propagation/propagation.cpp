@@ -47,7 +47,8 @@ class PropagationLabeller final : public CcLabel {
     cells.layout = volume_layout_of(setup_, task);
     cells.connectivity = params.connectivity;
     const cclabel::LabelInput image = cclabel::label_input_of(task, params);
-    const CellInput input{image, cclabel::levels_of(image, params), params.label_background};
+    const CellInput input{image, cclabel::threshold_levels_of(image, params),
+                          params.label_background};
     if (method_ == Method::sweep) {
       sweep(input, cells, blocks_, stream);
     } else {

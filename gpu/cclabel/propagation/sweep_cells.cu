@@ -163,7 +163,7 @@ __global__ __launch_bounds__(kThreads) void sweep_kernel(CellArrays cells) {
   for (uint32_t pass = 0; pass <= cells.count(); ++pass) {
     uint32_t* changed = &cells.progress->changed[pass % 3];
     bool shrank = false;
-    for (int k = warp; k < layout.depth(); k += warps) {
+    for (int k = warp; k < layout.total_slices(); k += warps) {
       shrank |= sweep_rows<kCells>(cells, k * height, height, 1, false, false);
     }
     grid.sync();  // all sweeps along y are complete
@@ -195,10 +195,10 @@ __global__ __launch_bounds__(kThreads) void begin_kernel(CellInput input, CellAr
   uint32_t label = kNoRegion;
   if (x < cells.layout.slice.width) {
     const int value = cclabel::compared_value(input.image, x, row % cells.layout.volume_rows());
-    const bool is_set = value >= input.levels.level[row / cells.layout.volume_rows()];
+    const bool is_set = value >= input.thresholds.level[row / cells.layout.volume_rows()];
     const auto cell = static_cast<uint32_t>(row * cells.layout.slice.width + x);
     if (is_set) label = cell;
-    if (!is_set && input.has_background) label = cell | kBackground;
+    if (!is_set && input.label_background) label = cell | kBackground;
     cells.first_cell[cell] = kNone;
   }
   cells.sweep_labels[static_cast<size_t>(row) * stride + x] = label;

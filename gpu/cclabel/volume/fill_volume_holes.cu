@@ -53,13 +53,13 @@ __global__ __launch_bounds__(kThreads) void mark_sides_kernel(Volume v) {
 }
 
 // Returns the voxels of a word that belong to small regions. `v` and `row` describe the background.
-__device__ uint32_t holes_of(const Volume& v, const RowWord& row, uint32_t max_area) {
+__device__ uint32_t holes_of(const Volume& v, const RowWord& row, uint32_t max_hole_area) {
   uint32_t holes = 0;
   for (uint32_t remaining = row.bits; remaining;) {
     const int b = __ffs(static_cast<int>(remaining)) - 1;
     const uint32_t run = run_from(remaining, b);
     remaining &= ~run;
-    if (v.area[region_of(v, row, b)] <= max_area) holes |= run;
+    if (v.area[region_of(v, row, b)] <= max_hole_area) holes |= run;
   }
   return holes;
 }
@@ -67,7 +67,7 @@ __device__ uint32_t holes_of(const Volume& v, const RowWord& row, uint32_t max_a
 // Each thread processes the 32 voxels of one word in all layers. A voxel gets the highest rank over
 // all layers, so the order of layers does not matter.
 __global__ __launch_bounds__(kThreads) void fill_ranks_kernel(Volume v, ThresholdRanks ranks,
-                                                              uint32_t max_area,
+                                                              uint32_t max_hole_area,
                                                               Image<uint8_t> voxels) {
   constexpr uint32_t kOnes = 0x01010101u;
   const auto words = static_cast<uint32_t>(v.words);
@@ -81,7 +81,8 @@ __global__ __launch_bounds__(kThreads) void fill_ranks_kernel(Volume v, Threshol
   for (uint32_t& packed : packed_ranks)
     packed = __vsub4(static_cast<uint32_t>(ranks.count) * kOnes, packed);
   for (int layer = 0; layer < v.layout.layers; ++layer) {
-    const uint32_t holes = holes_of(v, RowWord(v, layer * v.layout.volume_rows() + y, w), max_area);
+    const uint32_t holes =
+        holes_of(v, RowWord(v, layer * v.layout.volume_rows() + y, w), max_hole_area);
     const uint32_t rank = static_cast<uint32_t>(ranks.of_layer[layer]) * kOnes;
 #pragma unroll
     for (int k = 0; k < 8; ++k) {
@@ -96,26 +97,27 @@ __global__ __launch_bounds__(kThreads) void fill_ranks_kernel(Volume v, Threshol
 
 }  // namespace
 
-ThresholdRanks::ThresholdRanks(const Levels& levels, int layers) {
-  std::copy_n(levels.level, layers, level);
+ThresholdRanks::ThresholdRanks(const ThresholdLevels& thresholds, int layers) {
+  std::copy_n(thresholds.level, layers, level);
   std::sort(level, level + layers);
   count = static_cast<int>(std::unique(level, level + layers) - level);
   for (int layer = 0; layer < layers; ++layer) {
-    const int* found = std::lower_bound(level, level + count, levels.level[layer]);
+    const int* found = std::lower_bound(level, level + count, thresholds.level[layer]);
     of_layer[layer] = static_cast<int>(found - level) + 1;
   }
 }
 
-Levels ThresholdRanks::foreground(int layers) const {
-  Levels levels{};
-  std::copy_n(of_layer, layers, levels.level);
-  return levels;
+ThresholdLevels ThresholdRanks::foreground(int layers) const {
+  ThresholdLevels thresholds{};
+  std::copy_n(of_layer, layers, thresholds.level);
+  return thresholds;
 }
 
-Levels ThresholdRanks::background(int layers) const {
-  Levels levels{};
-  for (int layer = 0; layer < layers; ++layer) levels.level[layer] = count + 1 - of_layer[layer];
-  return levels;
+ThresholdLevels ThresholdRanks::background(int layers) const {
+  ThresholdLevels thresholds{};
+  for (int layer = 0; layer < layers; ++layer)
+    thresholds.level[layer] = count + 1 - of_layer[layer];
+  return thresholds;
 }
 
 void rank_background_voxels(const LabelInput& input, const ThresholdRanks& ranks,
@@ -126,13 +128,13 @@ void rank_background_voxels(const LabelInput& input, const ThresholdRanks& ranks
          stream, input, ranks, voxels);
 }
 
-void fill_ranks(const Volume& background, const ThresholdRanks& ranks, uint32_t max_area,
+void fill_ranks(const Volume& background, const ThresholdRanks& ranks, uint32_t max_hole_area,
                 const Image<uint8_t>& voxels, cudaStream_t stream) {
   launch(mark_sides_kernel, blocks_for(background.all_words(), kThreads), kThreads, 0, stream,
          background);
   const size_t words = static_cast<size_t>(voxels.height) * static_cast<size_t>(background.words);
   launch(fill_ranks_kernel, blocks_for(words, kThreads), kThreads, 0, stream, background, ranks,
-         max_area, voxels);
+         max_hole_area, voxels);
 }
 
 }  // namespace regions::volume

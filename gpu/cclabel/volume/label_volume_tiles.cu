@@ -521,7 +521,8 @@ __device__ void clear_region_counts(const Volume& v, const TilePosition& tile) {
 template <class Shape, Connectivity connectivity, class Reader>
 __global__ __launch_bounds__(Shape::threads,
                              Shape::min_blocks) void label_tiles_kernel(Reader reader,
-                                                                        Levels levels, Volume v) {
+                                                                        ThresholdLevels thresholds,
+                                                                        Volume v) {
   using Tile = SharedTile<Shape, connectivity>;
   __shared__ Tile shared;
   const TilePosition tile(v);
@@ -530,7 +531,7 @@ __global__ __launch_bounds__(Shape::threads,
   clear_region_counts<Shape>(v, tile);
   shared.clear_halo();
   reader.template read<Shape>([&](int row, uint32_t word) { shared.tile_row(row) = word; }, v, tile,
-                              levels.level[tile.layer]);
+                              thresholds.level[tile.layer]);
   if (i < Shape::words) shared.component_firsts[i] = 0;
   __syncthreads();  // the tile's bits are complete
   const int y = tile.y + i % Shape::rows, z = tile.z + i / Shape::rows;
@@ -555,28 +556,28 @@ __global__ __launch_bounds__(Shape::threads,
 }
 
 template <class Shape, Connectivity connectivity>
-void launch_tiles(const LabelInput& input, const Levels& levels, const Volume& volume,
+void launch_tiles(const LabelInput& input, const ThresholdLevels& thresholds, const Volume& volume,
                   cudaStream_t stream) {
   const dim3 grid = tile_grid(volume);
   if (ByteReader::can_read(input)) {
     cclabel::set_carveout(label_tiles_kernel<Shape, connectivity, ByteReader>, volume.all_tiles());
     launch(label_tiles_kernel<Shape, connectivity, ByteReader>, grid, Shape::threads, 0, stream,
-           ByteReader(input), levels, volume);
+           ByteReader(input), thresholds, volume);
   } else {
     cclabel::set_carveout(label_tiles_kernel<Shape, connectivity, VoxelReader>, volume.all_tiles());
     launch(label_tiles_kernel<Shape, connectivity, VoxelReader>, grid, Shape::threads, 0, stream,
-           VoxelReader(input), levels, volume);
+           VoxelReader(input), thresholds, volume);
   }
 }
 
 // Launches the kernel for 18- and 26-connectivity, with bands of two by two rows.
 template <Connectivity connectivity>
-void launch_diagonal_tiles(const LabelInput& input, const Levels& levels, const Volume& volume,
-                           cudaStream_t stream) {
+void launch_diagonal_tiles(const LabelInput& input, const ThresholdLevels& thresholds,
+                           const Volume& volume, cudaStream_t stream) {
   if (volume.all_tiles() <= cclabel::kFewTiles) {
-    launch_tiles<CubeTile, connectivity>(input, levels, volume, stream);
+    launch_tiles<CubeTile, connectivity>(input, thresholds, volume, stream);
   } else {
-    launch_tiles<FewRegistersTile, connectivity>(input, levels, volume, stream);
+    launch_tiles<FewRegistersTile, connectivity>(input, thresholds, volume, stream);
   }
 }
 
@@ -599,23 +600,23 @@ Volume with_geometry(Volume volume, const VolumeLayout& layout, Connectivity con
   return volume;
 }
 
-void label_tiles(const LabelInput& input, const Levels& levels, const Volume& volume,
+void label_tiles(const LabelInput& input, const ThresholdLevels& thresholds, const Volume& volume,
                  cudaStream_t stream) {
   switch (volume.connectivity) {
     // In a single slice, 6-connectivity is 4-connectivity, and 18 is 8.
     case Connectivity::four:
-      return launch_tiles<FlatTile, Connectivity::six>(input, levels, volume, stream);
+      return launch_tiles<FlatTile, Connectivity::six>(input, thresholds, volume, stream);
     case Connectivity::eight:
-      return launch_tiles<FlatTile, Connectivity::eighteen>(input, levels, volume, stream);
+      return launch_tiles<FlatTile, Connectivity::eighteen>(input, thresholds, volume, stream);
     case Connectivity::six:
       if (volume.all_tiles() <= cclabel::kFewTiles) {
-        return launch_tiles<ManyThreadsTile, Connectivity::six>(input, levels, volume, stream);
+        return launch_tiles<ManyThreadsTile, Connectivity::six>(input, thresholds, volume, stream);
       }
-      return launch_tiles<CubeTile, Connectivity::six>(input, levels, volume, stream);
+      return launch_tiles<CubeTile, Connectivity::six>(input, thresholds, volume, stream);
     case Connectivity::eighteen:
-      return launch_diagonal_tiles<Connectivity::eighteen>(input, levels, volume, stream);
+      return launch_diagonal_tiles<Connectivity::eighteen>(input, thresholds, volume, stream);
     default:
-      return launch_diagonal_tiles<Connectivity::twenty_six>(input, levels, volume, stream);
+      return launch_diagonal_tiles<Connectivity::twenty_six>(input, thresholds, volume, stream);
   }
 }
 

@@ -68,7 +68,7 @@
 
 namespace regions::volume {
 
-using cclabel::BandRows, cclabel::FirstPixelBitmap, cclabel::Levels, cclabel::Records,
+using cclabel::BandRows, cclabel::FirstPixelBitmap, cclabel::ThresholdLevels, cclabel::Records,
     cclabel::LabelInput;
 using cclabel::VoxelRows, cclabel::kMaxLayers;
 
@@ -209,10 +209,10 @@ struct ThresholdRanks {
   int level[kMaxLayers];     // [count] distinct levels, ascending
   int of_layer[kMaxLayers];  // [layers] minimum rank of the layer's foreground, 1..count
 
-  ThresholdRanks(const Levels& levels, int layers);
+  ThresholdRanks(const ThresholdLevels& thresholds, int layers);
   // The level of each layer for labelling an image of foreground ranks, or of background ranks.
-  Levels foreground(int layers) const;
-  Levels background(int layers) const;
+  ThresholdLevels foreground(int layers) const;
+  ThresholdLevels background(int layers) const;
 };
 
 // Every function below enqueues its kernels on `stream` and returns. Errors of a launch are thrown.
@@ -221,14 +221,14 @@ struct ThresholdRanks {
 void rank_background_voxels(const LabelInput& input, const ThresholdRanks& ranks,
                             const Image<uint8_t>& voxels, cudaStream_t stream);
 // Turns background ranks into foreground ranks, in place. Background regions that have at most
-// `max_area` voxels and touch no side of the volume become foreground. label_tiles(), merge_tiles()
-// and sum_areas() must have run on `background`. Overwrites its areas.
-void fill_ranks(const Volume& background, const ThresholdRanks& ranks, uint32_t max_area,
+// `max_hole_area` voxels and touch no side of the volume become foreground. label_tiles(),
+// merge_tiles() and sum_areas() must have run on `background`. Overwrites its areas.
+void fill_ranks(const Volume& background, const ThresholdRanks& ranks, uint32_t max_hole_area,
                 const Image<uint8_t>& voxels, cudaStream_t stream);
 
 // Thresholds `input` once per layer, and finds the components of each tile. Writes all buffers
 // except `area`, `regions_before` and `total`.
-void label_tiles(const LabelInput& input, const Levels& levels, const Volume& volume,
+void label_tiles(const LabelInput& input, const ThresholdLevels& thresholds, const Volume& volume,
                  cudaStream_t stream);
 // Merges components of adjacent tiles into regions, and counts the regions of each block of words.
 // Links every component directly to its root if the volume needs a flat forest.

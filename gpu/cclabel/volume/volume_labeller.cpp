@@ -51,7 +51,7 @@ void allocate(VolumeBuffers& buffers, Backend& backend, const Setup& setup) {
           "classes, are fewer than 2^32 voxels, not " +
               std::to_string(ids));
   constexpr int kMaxSlabs = 65535;  // maximum size of a CUDA grid along z
-  const int slabs = geometry.classes * maximum.depth();
+  const int slabs = geometry.classes * maximum.total_slices();
   expects(slabs <= kMaxSlabs, "on CUDA, slices of all thresholds and classes are up to " +
                                   std::to_string(kMaxSlabs) + ", not " + std::to_string(slabs));
   memory.reserve(arrays.bits, words);
@@ -78,7 +78,7 @@ void allocate(VolumeBuffers& buffers, Backend& backend, const Setup& setup) {
 // Fills the holes of `input`. Returns an image of foreground ranks, which must be labelled instead
 // of `input`.
 LabelInput fill_holes(const VolumeBuffers& buffers, const LabelInput& input,
-                      const ThresholdRanks& ranks, const Volume& volume, uint32_t max_area,
+                      const ThresholdRanks& ranks, const Volume& volume, uint32_t max_hole_area,
                       cudaStream_t stream) {
   const Image<uint8_t> voxels{buffers.ranks, volume.layout.slice.width, volume.layout.volume_rows(),
                               ptrdiff_t{32} * volume.words};
@@ -94,7 +94,7 @@ LabelInput fill_holes(const VolumeBuffers& buffers, const LabelInput& input,
   label_tiles(ranked, ranks.background(volume.layout.layers), background, stream);
   merge_tiles(background, stream);
   sum_areas(background, stream);
-  fill_ranks(background, ranks, max_area, voxels, stream);
+  fill_ranks(background, ranks, max_hole_area, voxels, stream);
   return ranked;
 }
 
@@ -118,19 +118,18 @@ class CudaVolumeLabeller final : public cclabel::VolumeLabeller {
     const VolumeBuffers& buffers = buffers_.at(static_cast<size_t>(task.slot));
     const VolumeLayout layout = volume_layout_of(setup_, task);
     Volume volume = with_geometry(buffers.arrays, layout, params.connectivity);
-    const Levels levels = levels_of(input, params);
+    const ThresholdLevels thresholds = threshold_levels_of(input, params);
     Records records;
     if (task.table.regions) records = {buffers.records, task.table.capacity};
-    volume.needs_flat_forest = records.capacity > 0 || cclabel::AreaBounds(params).exclude_any() ||
+    volume.needs_flat_forest = records.capacity > 0 || area_bounds_of(params).exclude_any() ||
                                cclabel::may_drop_smallest(task, params, layout);
 
     if (params.fill_holes > 0) {
-      const ThresholdRanks ranks(levels, setup_.layers);
-      const uint32_t max_area = cclabel::AreaBounds::clamped(params.fill_holes);
-      label_tiles(fill_holes(buffers, input, ranks, volume, max_area, stream),
+      const ThresholdRanks ranks(thresholds, setup_.layers);
+      label_tiles(fill_holes(buffers, input, ranks, volume, params.fill_holes, stream),
                   ranks.foreground(setup_.layers), volume, stream);
     } else {
-      label_tiles(input, levels, volume, stream);
+      label_tiles(input, thresholds, volume, stream);
     }
     merge_tiles(volume, stream);
     filter_and_number_regions(
