@@ -80,6 +80,19 @@ class Algorithm {
 template <class P, BackendKind K>
 std::unique_ptr<Algorithm<P>> make_algorithm(std::shared_ptr<Backend> backend);
 
+// Calls make.operator()<kind>(), where the constant `kind` is the backend's kind. Code that is
+// compiled without REGIONS_CUDA has no backend of the kind cuda, and does not link make_algorithm()
+// for it.
+template <class Make>
+auto with_kind_of([[maybe_unused]] const Backend& backend, const Make& make) {
+#if REGIONS_CUDA
+  if (backend.kind() == BackendKind::cuda) {
+    return make.template operator()<BackendKind::cuda>();
+  }
+#endif
+  return make.template operator()<BackendKind::cpu>();
+}
+
 // The kind of output picture of an algorithm. output_of(parameters) returns it.
 enum class Output : uint8_t {
   untouched,  // the input picture, unchanged, with metadata
