@@ -78,15 +78,16 @@ class Filter {
   // configure() again.
   struct FrameFormat {
     Size size;
-    Colorimetry color;
+    YuvMatrix matrix = YuvMatrix::bt601;
+    bool is_full_range = true;
     PixelFormat in = PixelFormat::gray8;
     std::optional<PixelFormat> out, mask;
     bool has_borders = false;
     uint32_t max_runs = 0;
-    bool operator==(const FrameFormat& other) const;
+    bool operator==(const FrameFormat&) const = default;
   };
   void configure(const FrameFormat& format);
-  void run_algorithm(const Pictures& pictures, const RegionsFrame& frame);
+  void enqueue(const Pictures& pictures, const RegionsFrame& frame);
   Frame accessible_frame(const Frame& picture, Block& block);
   Frame upload(const Frame& picture, Block& block);
   void copy(const Frame& from, const Frame& to);  // does nothing for the same picture
@@ -101,8 +102,9 @@ class Filter {
   // The format of the last configure(). If it is empty, the next frame calls configure().
   std::optional<FrameFormat> format_;
   // Memory for copies of the pictures that the backend cannot access directly.
-  Block accessible_in_, accessible_out_, accessible_mask_, accessible_labels_,
-      accessible_foreground_;
+  struct {
+    Block in, out, mask, labels, foreground;
+  } accessible_;
   RegionRecords records_;
   uint32_t max_regions_ = 0;
 };
