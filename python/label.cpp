@@ -78,13 +78,15 @@ std::optional<uint32_t> run_cclabel(const Voxels& voxels, const ConstFrame& fram
   using Work = CacheKey::Work;
   const bool is_equal = params.criterion == Criterion::equal;
   const bool algorithm_counts = outputs.counts && !outputs.background;
-  const CacheKey key{outputs.mask ? Work::select : Work::label,
-                     frame.layout.format,
-                     voxels.slice,
-                     setup.depth,
-                     setup.layers,
-                     target,
-                     is_equal + 2 * outputs.background.has_value() + 4 * algorithm_counts};
+  const CacheKey key{
+      .work = outputs.mask ? Work::select : Work::label,
+      .format = frame.layout.format,
+      .size = voxels.slice,
+      .depth = setup.depth,
+      .layers = setup.layers,
+      .threads = target.threads,
+      .device = target.device,
+      .variant = is_equal + 2 * outputs.background.has_value() + 4 * algorithm_counts};
   const auto make = [&] {
     return std::make_unique<LabelAlgorithm>(target, setup, params,
                                             outputs.background ? remove_value_bytes(voxels) : 0);
@@ -375,7 +377,12 @@ std::optional<uint32_t> slic(const Pixels& image, const Labels& labels, const Se
   const Unlocked unlocked;
   const auto params = parameters<SlicParams>(settings);
   const Setup setup{.in = frame.layout, .size = voxels.slice, .max_regions = 1};
-  const CacheKey key{CacheKey::Work::slic, frame.layout.format, setup.size, 1, 1, target, counts};
+  const CacheKey key{.work = CacheKey::Work::slic,
+                     .format = frame.layout.format,
+                     .size = setup.size,
+                     .threads = target.threads,
+                     .device = target.device,
+                     .variant = counts};
   const auto make = [&] { return std::make_unique<SlicAlgorithm>(target, setup, params); };
   return AlgorithmCache::instance().with<SlicAlgorithm>(key, make, [&](SlicAlgorithm& algorithm) {
     FrameTask task{.in = frame};

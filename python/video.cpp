@@ -22,10 +22,8 @@ class VideoAlgorithm {
   using Names = std::span<const char* const>;
 
   // `names` are the names of the fields of P that the Python class offers.
-  explicit VideoAlgorithm(Names names) : names_(names) {}
-  ~VideoAlgorithm() {
-    if (queue_) queue_->destroy(algorithm_, pinned_);
-  }
+  VideoAlgorithm(Names names, const P& params) : names_(names), session_(params) {}
+  ~VideoAlgorithm() { destroy_algorithm(); }
   VideoAlgorithm(const VideoAlgorithm&) = delete;
   VideoAlgorithm& operator=(const VideoAlgorithm&) = delete;
 
@@ -33,7 +31,7 @@ class VideoAlgorithm {
     const Field& field = field_of(name);
     const Unlocked unlocked;
     const std::lock_guard lock(mutex_);
-    assign_text(field, &params_, value);
+    session_.set_text(field, value);
     if (!field.live()) format_.reset();
   }
 
@@ -41,13 +39,13 @@ class VideoAlgorithm {
     const Field& field = field_of(name);
     const Unlocked unlocked;
     const std::lock_guard lock(mutex_);
-    return to_text(field, field.get(&params_));
+    return to_text(field, session_.get(field));
   }
 
   void reset() {
     const Unlocked unlocked;
     const std::lock_guard lock(mutex_);
-    if (algorithm_) algorithm_->reset();
+    session_.reset();
   }
 
  protected:
@@ -70,32 +68,31 @@ class VideoAlgorithm {
     if (is_new) configure(task, target);
     begin(is_new);
     format_ = format;
-    queue_->run(target, [&](Queue& queue) { algorithm_->enqueue(task, params_, queue); });
+    queue_->run(target, [&](Queue& queue) { session_.enqueue(task, queue); });
   }
 
   void wait() {
     if (queue_) queue_->wait();
   }
   bool is_configured() const { return format_.has_value(); }
-  Algorithm<P>& algorithm() { return *algorithm_; }
+  Session<P>& session() { return session_; }
   // Returns pinned memory to which the algorithm can write results. Call this function in
   // begin(is_new).
   std::byte* pinned(size_t bytes) {
-    if (!pinned_ || pinned_->bytes() < bytes) {
-      pinned_.reset();
-      pinned_ = std::make_unique<Block>(queue_->backend()->allocate_pinned(bytes));
+    if (pinned_.bytes() < bytes) {
+      pinned_ = {};
+      pinned_ = queue_->backend()->allocate_pinned(bytes);
     }
-    return pinned_->template as<std::byte>();
+    return pinned_.template as<std::byte>();
   }
 
-  P params_;
   std::mutex mutex_;  // guards all members; held during calls of the algorithm
 
  private:
   const Field& field_of(const std::string& name) const {
     expects(std::ranges::find(names_, name) != names_.end(),
             "unknown parameter '" + name + "' (see the class's documentation)");
-    return find(fields_of(P{}), name);
+    return find(session_.fields(), name);
   }
 
   static PictureFormat format_of(const FrameTask& task, const Target& target) {
@@ -107,25 +104,30 @@ class VideoAlgorithm {
   void configure(const FrameTask& task, const Target& target) {
     format_.reset();
     if (!queue_ || device_ != target.device) {
-      if (queue_) queue_->destroy(algorithm_, pinned_);
+      destroy_algorithm();
       queue_.emplace(target);
       device_ = target.device;
-      algorithm_ = algorithm_on<P>(queue_->backend());
+      session_.move_to(queue_->backend());
     }
     Setup setup{.in = task.in.layout, .size = task.in.size()};
     setup.has_mask = !task.mask.empty();
     if (setup.has_mask) setup.mask = task.mask.layout;
-    plan(params_, setup);
-    const Backend::Entry entry(*queue_->backend());
-    algorithm_->prepare(params_);
-    algorithm_->configure(setup);
+    session_.commit();
+    plan(session_.active(), setup);
+    session_.configure(setup);
+  }
+
+  void destroy_algorithm() {
+    if (!queue_) return;
+    auto algorithm = session_.move_to(nullptr);
+    queue_->destroy(algorithm, pinned_);
   }
 
   const Names names_;
   std::optional<DeviceQueue> queue_;
   int device_ = Target::kCpu;
-  std::unique_ptr<Algorithm<P>> algorithm_;
-  std::unique_ptr<Block> pinned_;        // the memory that pinned() returns
+  Session<P> session_;
+  Block pinned_;                         // the memory that pinned() returns
   std::optional<PictureFormat> format_;  // empty if the algorithm must be configured
 };
 
@@ -168,7 +170,8 @@ struct StoredPicture {
 // Implements BackgroundCut: the algorithm of graphcutbg for a video.
 class BackgroundCut : public VideoAlgorithm<GraphCutBgParams> {
  public:
-  BackgroundCut() : VideoAlgorithm(kBackgroundFields) { params_.output = GraphCutOutput::none; }
+  BackgroundCut()
+      : VideoAlgorithm(kBackgroundFields, parameters<GraphCutBgParams>({{"output", "none"}})) {}
 
   void store_picture(GraphCutPicture kind, const Pixels& pixels, bool is_bgr) {
     Target{}.expect_arrays(pixels);
@@ -217,7 +220,7 @@ class BackgroundCut : public VideoAlgorithm<GraphCutBgParams> {
 
  private:
   static ColorOrder order_of(bool is_bgr) { return is_bgr ? ColorOrder::bgr : ColorOrder::rgb; }
-  GraphCutBg& cut() { return static_cast<GraphCutBg&>(algorithm()); }
+  GraphCutBg& cut() { return static_cast<GraphCutBg&>(session().algorithm()); }
 
   void pass_stored_pictures() {
     for (const auto kind : {GraphCutPicture::background, GraphCutPicture::exclusion}) {
@@ -238,10 +241,9 @@ constexpr const char* kTrackerFields[] = {
 // Implements Tracker: the algorithm of cclabel with the parameter `track`, for a video.
 class Tracker : public VideoAlgorithm<CcLabelParams> {
  public:
-  Tracker() : VideoAlgorithm(kTrackerFields) {
-    params_.output = CcOutput::none;
-    params_.track = true;
-  }
+  Tracker()
+      : VideoAlgorithm(kTrackerFields,
+                       parameters<CcLabelParams>({{"output", "none"}, {"track", "true"}})) {}
 
   // Labels the next picture. Returns the number of regions, the track of each recorded region, and
   // the numbers of births, deaths, splits, merges and lost tracks.
@@ -262,7 +264,7 @@ class Tracker : public VideoAlgorithm<CcLabelParams> {
       const AlgorithmCache::Use use;
       const std::lock_guard lock(mutex_);
       run(target, task, [&](bool) {
-        const auto capacity = static_cast<uint32_t>(params_.max_regions);
+        const uint32_t capacity = session().setup().max_regions;
         std::byte* table_memory = pinned(capacity * sizeof(Region) + sizeof(uint32_t));
         task.table = {
             .regions = reinterpret_cast<Region*>(table_memory),
@@ -274,7 +276,7 @@ class Tracker : public VideoAlgorithm<CcLabelParams> {
       for (uint32_t i = 0; i < std::min(total, task.table.capacity); ++i) {
         tracks.push_back(task.table.regions[i].track);
       }
-      events = static_cast<CcLabel&>(algorithm()).track_events(0);
+      events = static_cast<CcLabel&>(session().algorithm()).track_events(0);
     }
     return nb::make_tuple(total, tracks,
                           std::vector<uint32_t>{events.births, events.deaths, events.splits,
