@@ -30,6 +30,8 @@ struct Setup {
   bool has_borders = false;     // the borders between regions are requested, see RegionTable
   uint32_t max_runs = 0;        // maximum number of runs per frame or volume
   int priority = 0;  // priority of the queues that execute the frames, see Backend::make_queue
+
+  bool operator==(const Setup& other) const;
 };
 
 // The work of one frame. All views except `table` are in the backend's memory and must stay valid

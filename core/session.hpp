@@ -128,18 +128,15 @@ class Session {
                              [&]<BackendKind kind>() { return make_algorithm<P, kind>(backend); });
     }
     const std::lock_guard lock(mutex_);
-    if (backend) backend_kind_ = backend->kind();
     setup_.reset();
     backend_ = backend;
     return std::exchange(algorithm_, std::move(created));
   }
-  // The kind of the backend in use, or of the last one.
-  BackendKind backend_kind() const { return backend_kind_; }
+  BackendKind backend_kind() const { return backend_ ? backend_->kind() : BackendKind::cpu; }
   Algorithm<P>& algorithm() { return *algorithm_; }
 
-  // Prepares and configures the algorithm for the active parameters. `setup` contains the values
-  // that they determine, see plan().
-  void configure(const Setup& setup) { configure(setup, active()); }
+  // Prepares and configures the algorithm. `params` are the active parameters. `setup` contains the
+  // values that they determine, see plan().
   void configure(const Setup& setup, const P& params) {
     const Backend::Entry entry(*backend_);
     algorithm_->prepare(params);
@@ -152,15 +149,13 @@ class Session {
   const Setup& setup() const { return setup_.value(); }
 
   // Enqueues a frame with the active parameters, after adjust(the frame's copy of them).
-  template <class Adjust>
-  void enqueue(const FrameTask& task, Queue& queue, const Adjust& adjust) {
+  template <class Adjust = void (*)(P&)>
+  void enqueue(
+      const FrameTask& task, Queue& queue, const Adjust& adjust = [](P&) {}) {
     P& params = frame_params_.at(static_cast<size_t>(task.slot));
     read([&](const P&, const P& active) { params = active; });
     adjust(params);
     algorithm_->enqueue(task, params, queue);
-  }
-  void enqueue(const FrameTask& task, Queue& queue) {
-    enqueue(task, queue, [](P&) {});
   }
   // The parameters of the frame in this slot. The active parameters may have changed since it was
   // enqueued.
@@ -199,7 +194,6 @@ class Session {
   std::vector<P> frame_params_;  // [slot] parameters of the slot's frame
   std::optional<Setup> setup_;   // setup of the running stream; empty before configure()
   std::shared_ptr<Backend> backend_;
-  BackendKind backend_kind_ = BackendKind::cpu;
   std::shared_ptr<Algorithm<P>> algorithm_;  // shared only with the caller of move_to()
 };
 
