@@ -46,7 +46,7 @@ class AlgorithmRunner final : public Runner {
                                    " values, but the library accepts at most one; the GStreamer "
                                    "element accepts more");
     expects_output(setup, output_of(params));
-    session_.configure(setup);
+    session_.configure(setup, params);
   }
   void enqueue(const FrameTask& task, Queue& queue) override { session_.enqueue(task, queue); }
   void check_capacity(uint32_t total) const override {

@@ -86,7 +86,7 @@ Filter::~Filter() {
 void Filter::set(const std::string& name, const std::string& value) {
   const Field& field = find(runner_->fields(), name);
   runner_->set(field, value);
-  if (!field.live()) format_.reset();
+  if (!field.live()) requested_.reset();
 }
 
 const std::string& Filter::get(const std::string& name) {
@@ -99,23 +99,14 @@ void Filter::reset() {
   runner_->reset();
 }
 
-void Filter::configure(const FrameFormat& format) {
-  format_.reset();
-  Setup setup;
-  setup.in = layout_of(format.in);
-  setup.size = format.size;
-  setup.color = {format.matrix, format.is_full_range};
-  setup.has_output = format.out.has_value();
-  if (format.out) setup.out = layout_of(*format.out);
-  setup.has_mask = format.mask.has_value();
-  if (format.mask) setup.mask = layout_of(*format.mask);
-  setup.has_borders = format.has_borders;
-  setup.max_runs = format.max_runs;
+void Filter::configure(const Setup& requested) {
+  requested_.reset();
+  Setup setup = requested;
   runner_->configure(setup);
   max_regions_ = setup.max_regions;
-  records_ = RegionRecords(*backend_, max_regions_, runner_->outputs().moments, format.has_borders,
-                           format.max_runs);
-  format_ = format;
+  records_ = RegionRecords(*backend_, max_regions_, runner_->outputs().moments, setup.has_borders,
+                           setup.max_runs);
+  requested_ = requested;
 }
 
 // Returns the picture itself if the backend can access it. Otherwise returns an uninitialised
@@ -148,16 +139,17 @@ void Filter::process(RegionsFrame& frame) {
   pictures.expect_suitable(frame, runner_->outputs());
 
   const Backend::Entry entry(*backend_);
-  const Frame &in = pictures.in, &mask = pictures.mask, &out = pictures.out;
-  FrameFormat format = {.size = in.size(),
-                        .matrix = in.color.matrix,
-                        .is_full_range = in.color.full_range,
-                        .in = in.layout.format,
-                        .has_borders = frame.borders != nullptr,
-                        .max_runs = frame.run_capacity};
-  if (!out.empty()) format.out = out.layout.format;
-  if (!mask.empty()) format.mask = mask.layout.format;
-  if (format_ != format) configure(format);
+  Setup setup;
+  setup.in = pictures.in.layout;
+  setup.size = pictures.in.size();
+  setup.color = pictures.in.color;
+  setup.has_output = !pictures.out.empty();
+  setup.out = pictures.out.layout;
+  setup.has_mask = !pictures.mask.empty();
+  setup.mask = pictures.mask.layout;
+  setup.has_borders = frame.borders != nullptr;
+  setup.max_runs = frame.run_capacity;
+  if (requested_ != setup) configure(setup);
   enqueue_or_drain(*queue_, [&] { enqueue(pictures, frame); });
   queue_->record();
   queue_->wait();
