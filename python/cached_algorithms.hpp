@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/field.hpp"
+#include "core/region_records.hpp"
 #include "python/device_queue.hpp"
 
 namespace regions::python {
@@ -43,9 +43,7 @@ struct CacheKey {
     cut8     // minimum cut with 8 neighbours per pixel
   };
   Work work;
-  PixelFormat format = PixelFormat::gray8;
-  Size size;
-  int depth = 1, layers = 1;
+  Setup setup;
   int threads, device;  // of the Target
   int variant = 0;      // distinguishes algorithms that differ in other properties of the work
   bool operator==(const CacheKey&) const = default;
@@ -67,12 +65,12 @@ class AlgorithmCache {
   };
 
   // Calls work(algorithm) with an idle algorithm of the type A with this key, or with a new
-  // algorithm from make(). If work() throws, the algorithm is destroyed.
-  template <class A, class Make, class Work>
-  auto with(const CacheKey& key, Make make, Work work) {
+  // algorithm A(arguments). If work() throws, the algorithm is destroyed.
+  template <class A, class Work, class... Arguments>
+  auto with(const CacheKey& key, const Work& work, const Arguments&... arguments) {
     const Use use;
     std::shared_ptr<void> algorithm = take(key);
-    if (!algorithm) algorithm = std::shared_ptr<A>(make());
+    if (!algorithm) algorithm = std::make_shared<A>(arguments...);
     auto result = work(*static_cast<A*>(algorithm.get()));
     put_back(key, std::move(algorithm));
     return result;
@@ -107,13 +105,13 @@ class ParametrisedAlgorithm {
     Backend& backend = *queue_.backend();
     const Backend::Entry entry(backend);
     session_.move_to(queue_.backend());
-    results_ = backend.allocate_pinned(sizeof(Results));
-    session_.configure(setup);
+    records_ = RegionRecords(backend, 1, false, false, 0);
+    session_.configure(setup, params);
     if (extra_bytes > 0) extra_memory_ = backend.allocate(extra_bytes);
   }
   ~ParametrisedAlgorithm() {
     auto algorithm = session_.move_to(nullptr);
-    queue_.destroy(algorithm, results_, extra_memory_);
+    queue_.destroy(algorithm, records_, extra_memory_);
   }
 
   // Runs the task as DeviceQueue::run() does. After the algorithm's enqueue() it calls
@@ -123,33 +121,29 @@ class ParametrisedAlgorithm {
   std::optional<uint32_t> run(
       const Target& target, FrameTask task, const P& params, bool returns_total,
       const AfterWork& after_work = [](uint32_t*, void*, Queue&) {}) {
-    auto* const results = results_.template as<Results>();
-    auto* const total = &results->total;
-    task.table.total = total;
+    const RegionTable table = records_.table();
+    task.table.total = table.total;
     // On a device the algorithm writes the number of regions only together with region records, so
     // the task gets memory for one record. If there is extra memory, after_work() writes the number
     // instead.
-    if (!target.is_cpu() && returns_total && !extra_memory_.data())
-      task.table.regions = &results->first_region;
-    if (task.table.regions) task.table.capacity = 1;
+    if (!target.is_cpu() && returns_total && !extra_memory_.data()) {
+      task.table.regions = table.regions;
+      task.table.capacity = table.capacity;
+    }
     queue_.run(target, [&](Queue& queue) {
       session_.enqueue(task, queue, [&](P& frame_params) { frame_params = params; });
-      after_work(total, extra_memory_.data(), queue);
+      after_work(table.total, extra_memory_.data(), queue);
     });
     if (!target.is_cpu() && !returns_total) return {};
     queue_.wait();
-    return *total;
+    return records_.total();
   }
 
  private:
-  struct Results {
-    Region first_region;
-    uint32_t total;  // number of regions
-  };
   DeviceQueue queue_;
   Session<P> session_;
-  Block results_;       // one Results in pinned memory
-  Block extra_memory_;  // in the backend's memory, or empty
+  RegionRecords records_;  // for one region
+  Block extra_memory_;     // in the backend's memory, or empty
 };
 
 }  // namespace regions::python

@@ -98,14 +98,12 @@ int64_t mincut(const Capacities& terminal, const Capacities& right, const Capaci
                const TargetTuple& target) {
   const CutTask task = task_of(terminal, right, down, down_right, down_left, mask, target);
   const Unlocked unlocked;
-  using Work = CacheKey::Work;
-  const CacheKey key{.work = down_right ? Work::cut8 : Work::cut4,
-                     .size = task.size(),
-                     .threads = task.target.threads,
-                     .device = task.target.device};
-  return AlgorithmCache::instance().with<CutAlgorithm>(
-      key, [&] { return std::make_unique<CutAlgorithm>(task); },
-      [&](CutAlgorithm& algorithm) { return algorithm.run(task, false); });
+  const CacheKey key{down_right ? CacheKey::Work::cut8 : CacheKey::Work::cut4,
+                     {.size = task.size()},
+                     task.target.threads,
+                     task.target.device};
+  const auto work = [&](CutAlgorithm& algorithm) { return algorithm.run(task, false); };
+  return AlgorithmCache::instance().with<CutAlgorithm>(key, work, task);
 }
 
 // Computes cuts of a sequence of graphs. Each cut starts from the flow of the previous cut, adapted

@@ -32,7 +32,7 @@ class VideoAlgorithm {
     const Unlocked unlocked;
     const std::lock_guard lock(mutex_);
     session_.set_text(field, value);
-    if (!field.live()) format_.reset();
+    if (!field.live()) requested_.reset();
   }
 
   std::string get(const std::string& name) {
@@ -49,42 +49,27 @@ class VideoAlgorithm {
   }
 
  protected:
-  // Properties of a picture. If they change, the algorithm must be configured again.
-  struct PictureFormat {
-    PixelFormat format;
-    Size size;
-    std::optional<PixelFormat> mask;
-    int device;
-    bool operator==(const PictureFormat&) const = default;
-  };
-
   // Starts the work of `task`. The caller holds mutex_ and an AlgorithmCache::Use. Before the work
   // starts, calls begin(is_new), where is_new is true if the algorithm has just been configured.
   template <class Begin>
   void run(const Target& target, FrameTask& task, Begin begin) {
     wait();  // the algorithm has memory for only one picture at a time
-    const PictureFormat format = format_of(task, target);
-    const bool is_new = format_ != format;
-    if (is_new) configure(task, target);
+    Setup setup{.in = task.in.layout, .size = task.in.size()};
+    setup.has_mask = !task.mask.empty();
+    setup.mask = task.mask.layout;
+    const bool is_new = requested_ != setup || device_ != target.device;
+    if (is_new) configure(setup, target);
     begin(is_new);
-    format_ = format;
+    requested_ = setup;
     queue_->run(target, [&](Queue& queue) { session_.enqueue(task, queue); });
   }
 
   void wait() {
     if (queue_) queue_->wait();
   }
-  bool is_configured() const { return format_.has_value(); }
-  Session<P>& session() { return session_; }
-  // Returns pinned memory to which the algorithm can write results. Call this function in
-  // begin(is_new).
-  std::byte* pinned(size_t bytes) {
-    if (pinned_.bytes() < bytes) {
-      pinned_ = {};
-      pinned_ = queue_->backend()->allocate_pinned(bytes);
-    }
-    return pinned_.template as<std::byte>();
-  }
+  bool is_configured() const { return requested_.has_value(); }
+  Algorithm<P>& algorithm() { return session_.algorithm(); }
+  const RegionRecords& records() const { return records_; }
 
   std::mutex mutex_;  // guards all members; held during calls of the algorithm
 
@@ -95,40 +80,37 @@ class VideoAlgorithm {
     return find(session_.fields(), name);
   }
 
-  static PictureFormat format_of(const FrameTask& task, const Target& target) {
-    PictureFormat format{task.in.layout.format, task.in.size(), {}, target.device};
-    if (!task.mask.empty()) format.mask = task.mask.layout.format;
-    return format;
-  }
-
-  void configure(const FrameTask& task, const Target& target) {
-    format_.reset();
+  void configure(Setup setup, const Target& target) {
+    requested_.reset();
     if (!queue_ || device_ != target.device) {
       destroy_algorithm();
       queue_.emplace(target);
       device_ = target.device;
       session_.move_to(queue_->backend());
     }
-    Setup setup{.in = task.in.layout, .size = task.in.size()};
-    setup.has_mask = !task.mask.empty();
-    if (setup.has_mask) setup.mask = task.mask.layout;
     session_.commit();
-    plan(session_.active(), setup);
-    session_.configure(setup);
+    const P params = session_.active();
+    plan(params, setup);
+    session_.configure(setup, params);
+    Backend& backend = *queue_->backend();
+    const Backend::Entry entry(backend);
+    records_ = RegionRecords(backend, setup.max_regions, false, false, 0);
   }
 
   void destroy_algorithm() {
     if (!queue_) return;
     auto algorithm = session_.move_to(nullptr);
-    queue_->destroy(algorithm, pinned_);
+    queue_->destroy(algorithm, records_);
   }
 
   const Names names_;
   std::optional<DeviceQueue> queue_;
   int device_ = Target::kCpu;
   Session<P> session_;
-  Block pinned_;                         // the memory that pinned() returns
-  std::optional<PictureFormat> format_;  // empty if the algorithm must be configured
+  RegionRecords records_;  // for as many regions as the algorithm may find
+  // The setup of the last configure(), without the values that the parameters determine. Empty if
+  // the algorithm must be configured.
+  std::optional<Setup> requested_;
 };
 
 // Returns a description of each field for Python: name, blurb, kind, default, minimum, maximum and
@@ -220,7 +202,7 @@ class BackgroundCut : public VideoAlgorithm<GraphCutBgParams> {
 
  private:
   static ColorOrder order_of(bool is_bgr) { return is_bgr ? ColorOrder::bgr : ColorOrder::rgb; }
-  GraphCutBg& cut() { return static_cast<GraphCutBg&>(session().algorithm()); }
+  GraphCutBg& cut() { return static_cast<GraphCutBg&>(algorithm()); }
 
   void pass_stored_pictures() {
     for (const auto kind : {GraphCutPicture::background, GraphCutPicture::exclusion}) {
@@ -264,19 +246,15 @@ class Tracker : public VideoAlgorithm<CcLabelParams> {
       const AlgorithmCache::Use use;
       const std::lock_guard lock(mutex_);
       run(target, task, [&](bool) {
-        const uint32_t capacity = session().setup().max_regions;
-        std::byte* table_memory = pinned(capacity * sizeof(Region) + sizeof(uint32_t));
-        task.table = {
-            .regions = reinterpret_cast<Region*>(table_memory),
-            .capacity = capacity,
-            .total = reinterpret_cast<uint32_t*>(table_memory + capacity * sizeof(Region))};
+        task.table = records().table();
+        task.table.occluded_tracks = nullptr;
       });
       wait();
-      total = *task.table.total;
-      for (uint32_t i = 0; i < std::min(total, task.table.capacity); ++i) {
-        tracks.push_back(task.table.regions[i].track);
+      total = records().total();
+      for (const Region& region : records().regions(std::min(total, task.table.capacity))) {
+        tracks.push_back(region.track);
       }
-      events = static_cast<CcLabel&>(session().algorithm()).track_events(0);
+      events = static_cast<CcLabel&>(algorithm()).track_events(0);
     }
     return nb::make_tuple(total, tracks,
                           std::vector<uint32_t>{events.births, events.deaths, events.splits,
