@@ -1,9 +1,21 @@
-// Lists the formats that output pictures may have, and checks the output format of a setup.
+// Compares setups, lists the formats that output pictures may have, and checks the output format of
+// a setup.
 #include "core/algorithm.hpp"
 
 #include <string>
+#include <tuple>
 
 namespace regions {
+
+bool Setup::operator==(const Setup& other) const {
+  const auto values = [](const Setup& s) {
+    return std::tuple(s.in.format, s.size.width, s.size.height, s.color.matrix, s.color.full_range,
+                      s.has_output, s.out.format, s.has_mask, s.mask.format, s.slots, s.depth,
+                      s.slides, s.layers, s.has_background, s.max_regions, s.tracks, s.has_borders,
+                      s.max_runs, s.priority);
+  };
+  return values(*this) == values(other);
+}
 
 std::span<const PixelFormat> formats_of(Output output) {
   static constexpr PixelFormat kLabels[] = {PixelFormat::gray16, PixelFormat::gray8,

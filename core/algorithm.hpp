@@ -30,6 +30,8 @@ struct Setup {
   bool has_borders = false;     // the borders between regions are requested, see RegionTable
   uint32_t max_runs = 0;        // maximum number of runs per frame or volume
   int priority = 0;  // priority of the queues that execute the frames, see Backend::make_queue
+
+  bool operator==(const Setup& other) const;
 };
 
 // The work of one frame. All views except `table` are in the backend's memory and must stay valid
@@ -79,6 +81,19 @@ class Algorithm {
 // specialises this function for each P.
 template <class P, BackendKind K>
 std::unique_ptr<Algorithm<P>> make_algorithm(std::shared_ptr<Backend> backend);
+
+// Calls make.operator()<kind>(), where the constant `kind` is the backend's kind. Code that is
+// compiled without REGIONS_CUDA has no backend of the kind cuda, and does not link make_algorithm()
+// for it.
+template <class Make>
+auto with_kind_of([[maybe_unused]] const Backend& backend, const Make& make) {
+#if REGIONS_CUDA
+  if (backend.kind() == BackendKind::cuda) {
+    return make.template operator()<BackendKind::cuda>();
+  }
+#endif
+  return make.template operator()<BackendKind::cpu>();
+}
 
 // The kind of output picture of an algorithm. output_of(parameters) returns it.
 enum class Output : uint8_t {

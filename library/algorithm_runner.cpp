@@ -1,7 +1,5 @@
 // Implements the interface Runner for each algorithm.
-#include <utility>
-
-#include "core/algorithm.hpp"
+#include "core/session.hpp"
 #include "library/algorithm_headers.hpp"
 #include "library/filter.hpp"
 
@@ -23,21 +21,23 @@ constexpr AlgorithmOutputs kAdditionalOutputs<SlicParams> = {.regions = true, .m
 template <class P>
 class AlgorithmRunner final : public Runner {
  public:
-  explicit AlgorithmRunner(std::unique_ptr<Algorithm<P>> algorithm)
-      : algorithm_(std::move(algorithm)) {}
+  explicit AlgorithmRunner(const std::shared_ptr<Backend>& backend) { session_.move_to(backend); }
   AlgorithmOutputs outputs() const override { return kAdditionalOutputs<P>; }
-  std::span<const Field> fields() const override { return fields_of(P{}); }
-  Value get(const Field& field) const override { return field.get(&params_); }
+  std::span<const Field> fields() const override { return session_.fields(); }
+  Value get(const Field& field) const override { return session_.get(field); }
   void set(const Field& field, std::string_view text) override {
-    expects(field.kind != Kind::text,
-            [&] { return unavailable(field) + "; it names a file that only the element reads"; });
-    if constexpr (requires { params_.preset; }) {
-      expects(field.name != std::string_view("preset"), [&] { return unavailable(field); });
-    }
-    assign_text(field, &params_, text);
+    const bool is_file = field.kind == Kind::text;
+    expects(!is_file && field.name != std::string_view("preset"), [&] {
+      return "the library does not have the property " + std::string(field.name) +
+             " of the GStreamer element" +
+             (is_file ? "; it names a file that only the element reads" : "");
+    });
+    session_.set_text(field, text);
   }
   void configure(Setup& setup) override {
-    plan(params_, setup);
+    session_.commit();
+    const P params = session_.active();
+    plan(params, setup);
     expects(setup.depth == 1 || setup.slides,
             "depth is " + std::to_string(setup.depth) +
                 ", but the library processes single pictures; set sliding=true, or use the "
@@ -45,40 +45,18 @@ class AlgorithmRunner final : public Runner {
     expects(setup.layers == 1, "thresholds has " + std::to_string(setup.layers) +
                                    " values, but the library accepts at most one; the GStreamer "
                                    "element accepts more");
-    expects_output(setup, output_of(params_));
-    output_layout_ = setup.out;
-    algorithm_->prepare(params_);
-    algorithm_->configure(setup);
+    expects_output(setup, output_of(params));
+    session_.configure(setup, params);
   }
-  void enqueue(const FrameTask& task, Queue& queue) override {
-    algorithm_->enqueue(task, params_, queue);
-  }
+  void enqueue(const FrameTask& task, Queue& queue) override { session_.enqueue(task, queue); }
   void check_capacity(uint32_t total) const override {
-    if constexpr (requires { label_capacity(params_, total, output_layout_); })
-      label_capacity(params_, total, output_layout_);
+    session_.check_capacity(0, total, session_.setup().out);
   }
-  void reset() override { algorithm_->reset(); }
+  void reset() override { session_.reset(); }
 
  private:
-  static std::string unavailable(const Field& field) {
-    return "the library does not have the property " + std::string(field.name) +
-           " of the GStreamer element";
-  }
-
-  const std::unique_ptr<Algorithm<P>> algorithm_;
-  P params_;
-  Layout output_layout_;  // layout of the output picture, if there is one
+  Session<P> session_;
 };
-
-template <class P>
-std::unique_ptr<Runner> make_algorithm_runner(const std::shared_ptr<Backend>& backend) {
-#if REGIONS_CUDA
-  if (backend->kind() == BackendKind::cuda) {
-    return std::make_unique<AlgorithmRunner<P>>(make_algorithm<P, BackendKind::cuda>(backend));
-  }
-#endif
-  return std::make_unique<AlgorithmRunner<P>>(make_algorithm<P, BackendKind::cpu>(backend));
-}
 
 }  // namespace
 
@@ -86,10 +64,9 @@ std::unique_ptr<Runner> make_algorithm_runner(const std::shared_ptr<Backend>& ba
 // Each algorithm has a namespace of the same name, which contains its parameters: cclabel::Params.
 std::unique_ptr<Runner> make_runner(const std::string& algorithm,
                                     const std::shared_ptr<Backend>& backend) {
-  const Backend::Entry entry(*backend);
   std::string known_names;
-#define X(name)                                                                \
-  if (algorithm == #name) return make_algorithm_runner<name::Params>(backend); \
+#define X(name)                                                                            \
+  if (algorithm == #name) return std::make_unique<AlgorithmRunner<name::Params>>(backend); \
   known_names += std::string(known_names.empty() ? "" : ", ") + #name;
   REGIONS_ALGORITHMS
 #undef X

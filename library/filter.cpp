@@ -5,7 +5,7 @@
 #include <charconv>
 
 #include "core/faults.hpp"
-#include "core/frame.hpp"
+#include "core/session.hpp"
 #if REGIONS_CUDA
 #include "gpu/runtime/cuda_backend.hpp"
 #endif
@@ -79,16 +79,14 @@ Filter::Filter(const std::string& algorithm, const std::string& device, int thre
 Filter::~Filter() {
   const Backend::Entry entry(*backend_);
   queue_.reset();
-  for (Block* block : {&accessible_in_, &accessible_out_, &accessible_mask_, &accessible_labels_,
-                       &accessible_foreground_})
-    *block = {};
+  accessible_ = {};
   records_ = {};
 }
 
 void Filter::set(const std::string& name, const std::string& value) {
   const Field& field = find(runner_->fields(), name);
   runner_->set(field, value);
-  if (!field.live()) format_.reset();
+  if (!field.live()) requested_.reset();
 }
 
 const std::string& Filter::get(const std::string& name) {
@@ -101,30 +99,14 @@ void Filter::reset() {
   runner_->reset();
 }
 
-bool Filter::FrameFormat::operator==(const FrameFormat& other) const {
-  return size.width == other.size.width && size.height == other.size.height &&
-         color.matrix == other.color.matrix && color.full_range == other.color.full_range &&
-         in == other.in && out == other.out && mask == other.mask &&
-         has_borders == other.has_borders && max_runs == other.max_runs;
-}
-
-void Filter::configure(const FrameFormat& format) {
-  format_.reset();
-  Setup setup;
-  setup.in = layout_of(format.in);
-  setup.size = format.size;
-  setup.color = format.color;
-  setup.has_output = format.out.has_value();
-  if (format.out) setup.out = layout_of(*format.out);
-  setup.has_mask = format.mask.has_value();
-  if (format.mask) setup.mask = layout_of(*format.mask);
-  setup.has_borders = format.has_borders;
-  setup.max_runs = format.max_runs;
+void Filter::configure(const Setup& requested) {
+  requested_.reset();
+  Setup setup = requested;
   runner_->configure(setup);
   max_regions_ = setup.max_regions;
-  records_ = RegionRecords(*backend_, max_regions_, runner_->outputs().moments, format.has_borders,
-                           format.max_runs);
-  format_ = format;
+  records_ = RegionRecords(*backend_, max_regions_, runner_->outputs().moments, setup.has_borders,
+                           setup.max_runs);
+  requested_ = requested;
 }
 
 // Returns the picture itself if the backend can access it. Otherwise returns an uninitialised
@@ -157,27 +139,34 @@ void Filter::process(RegionsFrame& frame) {
   pictures.expect_suitable(frame, runner_->outputs());
 
   const Backend::Entry entry(*backend_);
-  const Frame &in = pictures.in, &mask = pictures.mask, &out = pictures.out;
-  FrameFormat format = {
-      in.size(), in.color, in.layout.format, {}, {}, frame.borders != nullptr, frame.run_capacity};
-  if (!out.empty()) format.out = out.layout.format;
-  if (!mask.empty()) format.mask = mask.layout.format;
-  if (format_ != format) configure(format);
-  run_algorithm(pictures, frame);
+  Setup setup;
+  setup.in = pictures.in.layout;
+  setup.size = pictures.in.size();
+  setup.color = pictures.in.color;
+  setup.has_output = !pictures.out.empty();
+  setup.out = pictures.out.layout;
+  setup.has_mask = !pictures.mask.empty();
+  setup.mask = pictures.mask.layout;
+  setup.has_borders = frame.borders != nullptr;
+  setup.max_runs = frame.run_capacity;
+  if (requested_ != setup) configure(setup);
+  enqueue_or_drain(*queue_, [&] { enqueue(pictures, frame); });
+  queue_->record();
+  queue_->wait();
   copy_records(frame);
 }
 
-// Copies the pictures to the device, runs the algorithm, copies the results back, and waits.
-void Filter::run_algorithm(const Pictures& pictures, const RegionsFrame& frame) {
-  const Frame in = upload(pictures.in, accessible_in_);
+// Copies the pictures to the device, runs the algorithm, and copies the results back.
+void Filter::enqueue(const Pictures& pictures, const RegionsFrame& frame) {
+  const Frame in = upload(pictures.in, accessible_.in);
   const Frame out =
-      pictures.draws_in_place() ? in : accessible_frame(pictures.out, accessible_out_);
-  const Frame labels = accessible_frame(pictures.labels, accessible_labels_);
-  const Frame foreground = accessible_frame(pictures.foreground, accessible_foreground_);
+      pictures.draws_in_place() ? in : accessible_frame(pictures.out, accessible_.out);
+  const Frame labels = accessible_frame(pictures.labels, accessible_.labels);
+  const Frame foreground = accessible_frame(pictures.foreground, accessible_.foreground);
   FrameTask task;
   task.in = in;
   task.out = out;
-  if (!pictures.mask.empty()) task.mask = upload(pictures.mask, accessible_mask_);
+  if (!pictures.mask.empty()) task.mask = upload(pictures.mask, accessible_.mask);
   if (!labels.empty()) task.labels = labels.plane_as<uint32_t>(0, in.width, in.height);
   if (!foreground.empty()) task.foreground = foreground.plane_as<uint8_t>(0, in.width, in.height);
   RegionTable table = records_.table();
@@ -187,18 +176,10 @@ void Filter::run_algorithm(const Pictures& pictures, const RegionsFrame& frame) 
   task.attached = reinterpret_cast<const Region*>(frame.attached);
   task.attached_count = std::min(frame.attached_count, max_regions_);
 
-  try {
-    runner_->enqueue(task, *queue_);
-    copy(labels, pictures.labels);
-    copy(foreground, pictures.foreground);
-    copy(out, pictures.out);
-  } catch (...) {
-    queue_->record();
-    queue_->wait();
-    throw;
-  }
-  queue_->record();
-  queue_->wait();
+  runner_->enqueue(task, *queue_);
+  copy(labels, pictures.labels);
+  copy(foreground, pictures.foreground);
+  copy(out, pictures.out);
 }
 
 void Filter::copy_records(RegionsFrame& frame) const {

@@ -74,19 +74,8 @@ class Filter {
   void reset();
 
  private:
-  // Properties that consecutive frames share. If a frame has other properties, the filter calls
-  // configure() again.
-  struct FrameFormat {
-    Size size;
-    Colorimetry color;
-    PixelFormat in = PixelFormat::gray8;
-    std::optional<PixelFormat> out, mask;
-    bool has_borders = false;
-    uint32_t max_runs = 0;
-    bool operator==(const FrameFormat& other) const;
-  };
-  void configure(const FrameFormat& format);
-  void run_algorithm(const Pictures& pictures, const RegionsFrame& frame);
+  void configure(const Setup& requested);
+  void enqueue(const Pictures& pictures, const RegionsFrame& frame);
   Frame accessible_frame(const Frame& picture, Block& block);
   Frame upload(const Frame& picture, Block& block);
   void copy(const Frame& from, const Frame& to);  // does nothing for the same picture
@@ -98,11 +87,13 @@ class Filter {
   const std::string device_;
   std::string returned_text_;  // the text that get() returned last
 
-  // The format of the last configure(). If it is empty, the next frame calls configure().
-  std::optional<FrameFormat> format_;
+  // The setup of the last configure(), without the values that the parameters determine. A frame
+  // calls configure() if it has another setup, or if this member is empty.
+  std::optional<Setup> requested_;
   // Memory for copies of the pictures that the backend cannot access directly.
-  Block accessible_in_, accessible_out_, accessible_mask_, accessible_labels_,
-      accessible_foreground_;
+  struct {
+    Block in, out, mask, labels, foreground;
+  } accessible_;
   RegionRecords records_;
   uint32_t max_regions_ = 0;
 };

@@ -38,16 +38,16 @@ AlgorithmCache::Use::~Use() {
   if (--cache.uses_ == 0) cache.no_uses_.notify_all();
 }
 
-std::unique_ptr<CachedAlgorithm> AlgorithmCache::take(const CacheKey& key) {
+std::shared_ptr<void> AlgorithmCache::take(const CacheKey& key) {
   const std::lock_guard lock(mutex_);
   const auto found = std::ranges::find(idle_, key, &Idle::key);
   if (found == idle_.end()) return {};
-  std::unique_ptr<CachedAlgorithm> algorithm = std::move(found->algorithm);
+  std::shared_ptr<void> algorithm = std::move(found->algorithm);
   idle_.erase(found);
   return algorithm;
 }
 
-void AlgorithmCache::put_back(const CacheKey& key, std::unique_ptr<CachedAlgorithm> algorithm) {
+void AlgorithmCache::put_back(const CacheKey& key, std::shared_ptr<void> algorithm) {
   std::list<Idle> removed;  // destroyed after the lock is released
   const std::lock_guard lock(mutex_);
   idle_.push_front({key, std::move(algorithm)});

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/field.hpp"
+#include "core/region_records.hpp"
 #include "python/device_queue.hpp"
 
 namespace regions::python {
@@ -33,17 +33,6 @@ P parameters(const Settings& settings) {
   return params;
 }
 
-// Base class of the cached objects: an algorithm with its queue.
-class CachedAlgorithm {
- public:
-  explicit CachedAlgorithm(const Target& target) : queue_(target) {}
-  virtual ~CachedAlgorithm() = default;
-  DeviceQueue& queue() { return queue_; }
-
- private:
-  DeviceQueue queue_;
-};
-
 // Calls with an equal key can use the same cached algorithm.
 struct CacheKey {
   enum class Work : uint8_t {
@@ -54,20 +43,9 @@ struct CacheKey {
     cut8     // minimum cut with 8 neighbours per pixel
   };
   Work work;
-  PixelFormat format;
-  Size size;
-  int depth, layers, threads, device;
-  int variant;  // distinguishes algorithms that differ in other properties of the work
-  CacheKey(Work key_work, PixelFormat pixel_format, Size picture_size, int slices,
-           int threshold_count, const Target& target, int other_properties = 0)
-      : work(key_work),
-        format(pixel_format),
-        size(picture_size),
-        depth(slices),
-        layers(threshold_count),
-        threads(target.threads),
-        device(target.device),
-        variant(other_properties) {}
+  Setup setup;
+  int threads, device;  // of the Target
+  int variant = 0;      // distinguishes algorithms that differ in other properties of the work
   bool operator==(const CacheKey&) const = default;
 };
 
@@ -87,13 +65,13 @@ class AlgorithmCache {
   };
 
   // Calls work(algorithm) with an idle algorithm of the type A with this key, or with a new
-  // algorithm from make(). If work() throws, the algorithm is destroyed.
-  template <class A, class Make, class Work>
-  auto with(const CacheKey& key, Make make, Work work) {
+  // algorithm A(arguments). If work() throws, the algorithm is destroyed.
+  template <class A, class Work, class... Arguments>
+  auto with(const CacheKey& key, const Work& work, const Arguments&... arguments) {
     const Use use;
-    std::unique_ptr<CachedAlgorithm> algorithm = take(key);
-    if (!algorithm) algorithm = make();
-    auto result = work(static_cast<A&>(*algorithm));
+    std::shared_ptr<void> algorithm = take(key);
+    if (!algorithm) algorithm = std::make_shared<A>(arguments...);
+    auto result = work(*static_cast<A*>(algorithm.get()));
     put_back(key, std::move(algorithm));
     return result;
   }
@@ -101,12 +79,12 @@ class AlgorithmCache {
  private:
   struct Idle {
     CacheKey key;
-    std::unique_ptr<CachedAlgorithm> algorithm;
+    std::shared_ptr<void> algorithm;  // its type depends on key.work
   };
 
   AlgorithmCache();
-  std::unique_ptr<CachedAlgorithm> take(const CacheKey& key);
-  void put_back(const CacheKey& key, std::unique_ptr<CachedAlgorithm> algorithm);
+  std::shared_ptr<void> take(const CacheKey& key);
+  void put_back(const CacheKey& key, std::shared_ptr<void> algorithm);
   void before_fork();
   void after_fork();
 
@@ -118,21 +96,23 @@ class AlgorithmCache {
 
 // A cached algorithm with parameters P.
 template <class P>
-class ParametrisedAlgorithm final : public CachedAlgorithm {
+class ParametrisedAlgorithm {
  public:
   // `extra_bytes` is the size of additional backend memory, which run() passes to after_work().
   ParametrisedAlgorithm(const Target& target, const Setup& setup, const P& params,
                         size_t extra_bytes = 0)
-      : CachedAlgorithm(target),
-        algorithm_(algorithm_on<P>(queue().backend())),
-        results_(std::make_unique<Block>(queue().backend()->allocate_pinned(sizeof(Results)))) {
-    const Backend::Entry entry(*queue().backend());
-    algorithm_->prepare(params);
-    algorithm_->configure(setup);
-    if (extra_bytes > 0)
-      extra_memory_ = std::make_unique<Block>(queue().backend()->allocate(extra_bytes));
+      : queue_(target), session_(params) {
+    Backend& backend = *queue_.backend();
+    const Backend::Entry entry(backend);
+    session_.move_to(queue_.backend());
+    records_ = RegionRecords(backend, 1, false, false, 0);
+    session_.configure(setup, params);
+    if (extra_bytes > 0) extra_memory_ = backend.allocate(extra_bytes);
   }
-  ~ParametrisedAlgorithm() override { queue().destroy(algorithm_, results_, extra_memory_); }
+  ~ParametrisedAlgorithm() {
+    auto algorithm = session_.move_to(nullptr);
+    queue_.destroy(algorithm, records_, extra_memory_);
+  }
 
   // Runs the task as DeviceQueue::run() does. After the algorithm's enqueue() it calls
   // after_work(total, extra memory, queue), which may enqueue more work. Returns the number of
@@ -141,32 +121,29 @@ class ParametrisedAlgorithm final : public CachedAlgorithm {
   std::optional<uint32_t> run(
       const Target& target, FrameTask task, const P& params, bool returns_total,
       const AfterWork& after_work = [](uint32_t*, void*, Queue&) {}) {
-    auto* const results = results_->as<Results>();
-    auto* const total = &results->total;
-    task.table.total = total;
+    const RegionTable table = records_.table();
+    task.table.total = table.total;
     // On a device the algorithm writes the number of regions only together with region records, so
     // the task gets memory for one record. If there is extra memory, after_work() writes the number
     // instead.
-    if (!target.is_cpu() && returns_total && !extra_memory_)
-      task.table.regions = &results->first_region;
-    if (task.table.regions) task.table.capacity = 1;
-    queue().run(target, [&](Queue& queue) {
-      algorithm_->enqueue(task, params, queue);
-      after_work(total, extra_memory_ ? extra_memory_->data() : nullptr, queue);
+    if (!target.is_cpu() && returns_total && !extra_memory_.data()) {
+      task.table.regions = table.regions;
+      task.table.capacity = table.capacity;
+    }
+    queue_.run(target, [&](Queue& queue) {
+      session_.enqueue(task, queue, [&](P& frame_params) { frame_params = params; });
+      after_work(table.total, extra_memory_.data(), queue);
     });
     if (!target.is_cpu() && !returns_total) return {};
-    queue().wait();
-    return *total;
+    queue_.wait();
+    return records_.total();
   }
 
  private:
-  struct Results {
-    Region first_region;
-    uint32_t total;  // number of regions
-  };
-  std::unique_ptr<Algorithm<P>> algorithm_;
-  std::unique_ptr<Block> results_;       // one Results in pinned memory
-  std::unique_ptr<Block> extra_memory_;  // in the backend's memory, or null
+  DeviceQueue queue_;
+  Session<P> session_;
+  RegionRecords records_;  // for one region
+  Block extra_memory_;     // in the backend's memory, or empty
 };
 
 }  // namespace regions::python

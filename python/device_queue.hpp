@@ -7,10 +7,9 @@
 #include <unistd.h>
 
 #include <optional>
-#include <stdexcept>
 #include <utility>
 
-#include "core/algorithm.hpp"
+#include "core/session.hpp"
 
 namespace regions::python {
 
@@ -68,55 +67,28 @@ class DeviceQueue {
   void run(const Target& target, Enqueue enqueue) {
     const Backend::Entry entry(*backend_);
     if (!target.is_cpu()) queue_->move_to(reinterpret_cast<void*>(target.stream));
-    try {
-      enqueue(*queue_);
-    } catch (...) {
-      try {
-        queue_->record();
-      } catch (const std::runtime_error&) {  // ignored: the earlier error of enqueue() is reported
-      }
-      wait_without_errors();
-      throw;
-    }
+    enqueue_or_drain(*queue_, [&] { enqueue(*queue_); });
     queue_->record();
     if (target.is_cpu()) queue_->wait();
   }
 
-  // Destroys objects that use the queue. In a child process of fork(), which cannot access the
-  // device, the objects are leaked instead.
+  // Destroys objects that use the queue, and waits for their work before. In a child process of
+  // fork(), which cannot access the device, the objects are leaked instead.
   template <class... Objects>
-  void destroy(std::unique_ptr<Objects>&... objects) noexcept {
+  void destroy(Objects&... objects) noexcept {
     if (backend_->kind() == BackendKind::cuda && getpid() != process_) {
-      (static_cast<void>(objects.release()), ...);
+      (static_cast<void>(new Objects(std::move(objects))), ...);
       return;
     }
     const Backend::Entry entry(*backend_);
-    wait_without_errors();
-    (objects.reset(), ...);
+    wait_without_errors(*queue_);
+    ((objects = Objects()), ...);
   }
 
  private:
-  // Ignores the errors of the work on the queue, because no caller needs its results.
-  void wait_without_errors() noexcept {
-    try {
-      queue_->wait();
-    } catch (const std::runtime_error&) {
-    }
-  }
-
   const pid_t process_ = getpid();  // the process that created the queue
   const std::shared_ptr<Backend> backend_;
   std::unique_ptr<Queue> queue_;
 };
-
-// Makes the algorithm with parameters P on a backend.
-template <class P>
-std::unique_ptr<Algorithm<P>> algorithm_on(const std::shared_ptr<Backend>& backend) {
-  const Backend::Entry entry(*backend);
-#if REGIONS_CUDA
-  if (backend->kind() == BackendKind::cuda) return make_algorithm<P, BackendKind::cuda>(backend);
-#endif
-  return make_algorithm<P, BackendKind::cpu>(backend);
-}
 
 }  // namespace regions::python

@@ -78,18 +78,10 @@ std::optional<uint32_t> run_cclabel(const Voxels& voxels, const ConstFrame& fram
   using Work = CacheKey::Work;
   const bool is_equal = params.criterion == Criterion::equal;
   const bool algorithm_counts = outputs.counts && !outputs.background;
-  const CacheKey key{outputs.mask ? Work::select : Work::label,
-                     frame.layout.format,
-                     voxels.slice,
-                     setup.depth,
-                     setup.layers,
-                     target,
+  const CacheKey key{outputs.mask ? Work::select : Work::label, setup, target.threads,
+                     target.device,
                      is_equal + 2 * outputs.background.has_value() + 4 * algorithm_counts};
-  const auto make = [&] {
-    return std::make_unique<LabelAlgorithm>(target, setup, params,
-                                            outputs.background ? remove_value_bytes(voxels) : 0);
-  };
-  return AlgorithmCache::instance().with<LabelAlgorithm>(key, make, [&](LabelAlgorithm& algorithm) {
+  const auto work = [&](LabelAlgorithm& algorithm) {
     FrameTask task{.slices = voxels.slices, .in = frame};
     const VolumeLayout layout = volume_layout_of(setup, task);
     if (outputs.labels) {
@@ -105,7 +97,9 @@ std::optional<uint32_t> run_cclabel(const Voxels& voxels, const ConstFrame& fram
                            if (outputs.background)
                              remove_value(task, *outputs.background, memory, total, queue);
                          });
-  });
+  };
+  return AlgorithmCache::instance().with<LabelAlgorithm>(
+      key, work, target, setup, params, outputs.background ? remove_value_bytes(voxels) : 0);
 }
 
 // Returns the input for labelling regions of equal values.
@@ -375,14 +369,14 @@ std::optional<uint32_t> slic(const Pixels& image, const Labels& labels, const Se
   const Unlocked unlocked;
   const auto params = parameters<SlicParams>(settings);
   const Setup setup{.in = frame.layout, .size = voxels.slice, .max_regions = 1};
-  const CacheKey key{CacheKey::Work::slic, frame.layout.format, setup.size, 1, 1, target, counts};
-  const auto make = [&] { return std::make_unique<SlicAlgorithm>(target, setup, params); };
-  return AlgorithmCache::instance().with<SlicAlgorithm>(key, make, [&](SlicAlgorithm& algorithm) {
+  const CacheKey key{CacheKey::Work::slic, setup, target.threads, target.device, counts};
+  const auto work = [&](SlicAlgorithm& algorithm) {
     FrameTask task{.in = frame};
     task.labels = {reinterpret_cast<uint32_t*>(labels.data()), setup.size.width, setup.size.height,
                    voxels.pitch};
     return algorithm.run(target, task, params, counts);
-  });
+  };
+  return AlgorithmCache::instance().with<SlicAlgorithm>(key, work, target, setup, params);
 }
 
 }  // namespace

@@ -10,41 +10,15 @@ namespace regions::python {
 namespace {
 
 using Capacities = nb::ndarray<const int32_t, nb::ndim<2>, nb::c_contig>;
+using Diagonal = std::optional<Capacities>;
 using Mask = nb::ndarray<uint8_t, nb::ndim<2>, nb::c_contig>;
 
-// The minimum-cut algorithm for grids of one size and neighbourhood.
-class CutAlgorithm final : public CachedAlgorithm {
- public:
-  CutAlgorithm(const Target& target, Size size, Neighbours neighbours)
-      : CachedAlgorithm(target),
-        cut_(grid_cut_on(queue().backend())),
-        result_(std::make_unique<Block>(queue().backend()->allocate_pinned(sizeof(CutResult)))) {
-    const Backend::Entry entry(*queue().backend());
-    cut_->configure(size, neighbours, 1);
-  }
-  ~CutAlgorithm() override { queue().destroy(cut_, result_); }
-
-  CutResult run(const Target& target, const GridGraph& graph, Image<uint8_t> foreground,
-                bool warm) {
-    auto* const result = new (result_->data()) CutResult;
-    queue().run(target, [&](Queue& queue) {
-      cut_->enqueue(graph, foreground, {.warm = warm}, result, 0, queue);
-    });
-    queue().wait();
-    return *result;
-  }
-
- private:
-  static std::unique_ptr<GridCut> grid_cut_on(const std::shared_ptr<Backend>& backend) {
-    const Backend::Entry entry(*backend);
-#if REGIONS_CUDA
-    if (backend->kind() == BackendKind::cuda) return make_grid_cut<BackendKind::cuda>(backend);
-#endif
-    return make_grid_cut<BackendKind::cpu>(backend);
-  }
-
-  std::unique_ptr<GridCut> cut_;
-  std::unique_ptr<Block> result_;  // one CutResult in pinned memory
+// The arguments of a call. They refer to the caller's arrays.
+struct CutTask {
+  Target target;
+  GridGraph graph;
+  Image<uint8_t> foreground;
+  Size size() const { return graph.terminal.size(); }
 };
 
 Image<const int32_t> image_of(const Capacities& array) {
@@ -52,63 +26,84 @@ Image<const int32_t> image_of(const Capacities& array) {
   return {array.data(), width, static_cast<int>(array.shape(0)), width * ptrdiff_t{4}};
 }
 
-using Diagonal = std::optional<Capacities>;
-
-// Returns a graph that refers to the arrays, which exist until the call returns.
-GridGraph graph_of(const Capacities& terminal, const Capacities& right, const Capacities& down,
-                   const Diagonal& down_right, const Diagonal& down_left) {
+// Throws InputError if an array is not in the memory of the target's device.
+CutTask task_of(const Capacities& terminal, const Capacities& right, const Capacities& down,
+                const Diagonal& down_right, const Diagonal& down_left, const Mask& mask,
+                const TargetTuple& target_tuple) {
+  CutTask task{.target = target_of(target_tuple)};
+  task.target.expect_arrays(terminal, right, down, mask);
+  if (down_right) task.target.expect_arrays(*down_right);
+  if (down_left) task.target.expect_arrays(*down_left);
+  const Size size = Voxels{AnyArray(terminal)}.slice;
   expects(down_right.has_value() == down_left.has_value(),
           "down_right and down_left must both be set or both be None");
-  GridGraph graph{.terminal = image_of(terminal), .right = image_of(right), .down = image_of(down)};
-  if (down_right) {
-    graph.down_right = image_of(*down_right);
-    graph.down_left = image_of(*down_left);
-    graph.neighbours = Neighbours::eight;
-  }
-  return graph;
-}
-
-// Calls cut(foreground), which writes the mask, and returns the flow. In the foreground, the mask
-// has the value 1 on the CPU and 255 on a device.
-template <class Cut>
-int64_t write_mask(const GridGraph& graph, const Mask& mask, const Target& target, Cut cut) {
-  const Size size = graph.terminal.size();
   expects(mask.size() == size.area(), "mask must have the size of the picture");
-  uint8_t* bytes = mask.data();
-  const CutResult result = cut(Image<uint8_t>{bytes, size.width, size.height, size.width});
-  if (!target.is_cpu()) return result.flow;
-  for (size_t i = 0; i < size.area(); ++i) bytes[i] &= 1;  // 255 becomes 1
-  return result.flow;
+  task.graph = {.terminal = image_of(terminal), .right = image_of(right), .down = image_of(down)};
+  if (down_right) {
+    task.graph.down_right = image_of(*down_right);
+    task.graph.down_left = image_of(*down_left);
+    task.graph.neighbours = Neighbours::eight;
+  }
+  task.foreground = {mask.data(), size.width, size.height, size.width};
+  return task;
 }
 
-// Returns the target of a call. Throws InputError if an array is not in the memory of the target's
-// device.
-Target target_for(const TargetTuple& target_tuple, const Capacities& terminal,
-                  const Capacities& right, const Capacities& down, const Diagonal& down_right,
-                  const Diagonal& down_left, const Mask& mask) {
-  const Target target = target_of(target_tuple);
-  target.expect_arrays(terminal, right, down, mask);
-  if (down_right) target.expect_arrays(*down_right);
-  if (down_left) target.expect_arrays(*down_left);
-  return target;
-}
+// The minimum-cut algorithm for grids of one size and neighbourhood.
+class CutAlgorithm {
+ public:
+  explicit CutAlgorithm(const CutTask& task)
+      : queue_(task.target),
+        size_(task.size()),
+        neighbours_(task.graph.neighbours),
+        device_(task.target.device),
+        result_(queue_.backend()->allocate_pinned(sizeof(CutResult))) {
+    const auto& backend = queue_.backend();
+    const Backend::Entry entry(*backend);
+    cut_ = with_kind_of(*backend, [&]<BackendKind kind>() { return make_grid_cut<kind>(backend); });
+    cut_->configure(size_, neighbours_, 1);
+  }
+  ~CutAlgorithm() { queue_.destroy(cut_, result_); }
+
+  bool suits(const CutTask& task) const {
+    return task.size() == size_ && task.graph.neighbours == neighbours_ &&
+           task.target.device == device_;
+  }
+
+  // Writes the mask and returns the flow. In the foreground, the mask has the value 1 on the CPU
+  // and 255 on a device. A warm cut starts from the flow of the previous cut.
+  int64_t run(const CutTask& task, bool is_warm) {
+    auto* const result = new (result_.data()) CutResult;
+    queue_.run(task.target, [&](Queue& queue) {
+      cut_->enqueue(task.graph, task.foreground, {.warm = is_warm}, result, 0, queue);
+    });
+    queue_.wait();
+    if (task.target.is_cpu()) {
+      uint8_t* const bytes = task.foreground.data;
+      for (size_t i = 0; i < size_.area(); ++i) bytes[i] &= 1;  // 255 becomes 1
+    }
+    return result->flow;
+  }
+
+ private:
+  DeviceQueue queue_;
+  const Size size_;
+  const Neighbours neighbours_;
+  const int device_;
+  std::unique_ptr<GridCut> cut_;
+  Block result_;  // one CutResult in pinned memory
+};
 
 int64_t mincut(const Capacities& terminal, const Capacities& right, const Capacities& down,
                const Diagonal& down_right, const Diagonal& down_left, const Mask& mask,
-               const TargetTuple& target_tuple) {
-  const Target target =
-      target_for(target_tuple, terminal, right, down, down_right, down_left, mask);
-  const Size size = Voxels{AnyArray(terminal)}.slice;
-  const GridGraph graph = graph_of(terminal, right, down, down_right, down_left);
+               const TargetTuple& target) {
+  const CutTask task = task_of(terminal, right, down, down_right, down_left, mask, target);
   const Unlocked unlocked;
-  using Work = CacheKey::Work;
-  const CacheKey key{down_right ? Work::cut8 : Work::cut4, PixelFormat::gray8, size, 1, 1, target};
-  const auto make = [&] { return std::make_unique<CutAlgorithm>(target, size, graph.neighbours); };
-  return write_mask(graph, mask, target, [&](Image<uint8_t> foreground) {
-    return AlgorithmCache::instance().with<CutAlgorithm>(key, make, [&](CutAlgorithm& algorithm) {
-      return algorithm.run(target, graph, foreground, false);
-    });
-  });
+  const CacheKey key{down_right ? CacheKey::Work::cut8 : CacheKey::Work::cut4,
+                     {.size = task.size()},
+                     task.target.threads,
+                     task.target.device};
+  const auto work = [&](CutAlgorithm& algorithm) { return algorithm.run(task, false); };
+  return AlgorithmCache::instance().with<CutAlgorithm>(key, work, task);
 }
 
 // Computes cuts of a sequence of graphs. Each cut starts from the flow of the previous cut, adapted
@@ -117,38 +112,26 @@ class WarmCut {
  public:
   int64_t cut(const Capacities& terminal, const Capacities& right, const Capacities& down,
               const Diagonal& down_right, const Diagonal& down_left, const Mask& mask,
-              const TargetTuple& target_tuple) {
-    const Target target =
-        target_for(target_tuple, terminal, right, down, down_right, down_left, mask);
-    const Size size = Voxels{AnyArray(terminal)}.slice;
-    const GridGraph graph = graph_of(terminal, right, down, down_right, down_left);
+              const TargetTuple& target) {
+    const CutTask task = task_of(terminal, right, down, down_right, down_left, mask, target);
     const Unlocked unlocked;
     const AlgorithmCache::Use use;
     const std::lock_guard lock(mutex_);
-    if (!algorithm_ || !(size == size_) || graph.neighbours != neighbours_ ||
-        target.device != device_) {
-      algorithm_.reset();
-      algorithm_ = std::make_unique<CutAlgorithm>(target, size, graph.neighbours);
-      size_ = size;
-      neighbours_ = graph.neighbours;
-      device_ = target.device;
+    // During the cut the algorithm is not in algorithm_, because after a failure the next cut must
+    // not start from its flow.
+    std::unique_ptr<CutAlgorithm> algorithm = std::move(algorithm_);
+    if (!algorithm || !algorithm->suits(task)) {
+      algorithm.reset();
+      algorithm = std::make_unique<CutAlgorithm>(task);
     }
-    try {
-      return write_mask(graph, mask, target, [&](Image<uint8_t> foreground) {
-        return algorithm_->run(target, graph, foreground, true);
-      });
-    } catch (...) {
-      algorithm_.reset();  // after a failure, the next cut must not start from its flow
-      throw;
-    }
+    const int64_t flow = algorithm->run(task, true);
+    algorithm_ = std::move(algorithm);
+    return flow;
   }
 
  private:
-  std::mutex mutex_;  // guards all members, and is held during a cut
+  std::mutex mutex_;  // guards algorithm_, and is held during a cut
   std::unique_ptr<CutAlgorithm> algorithm_;
-  Size size_;
-  Neighbours neighbours_ = Neighbours::four;
-  int device_ = Target::kCpu;
 };
 
 }  // namespace

@@ -22,10 +22,8 @@ class VideoAlgorithm {
   using Names = std::span<const char* const>;
 
   // `names` are the names of the fields of P that the Python class offers.
-  explicit VideoAlgorithm(Names names) : names_(names) {}
-  ~VideoAlgorithm() {
-    if (queue_) queue_->destroy(algorithm_, pinned_);
-  }
+  VideoAlgorithm(Names names, const P& params) : names_(names), session_(params) {}
+  ~VideoAlgorithm() { destroy_algorithm(); }
   VideoAlgorithm(const VideoAlgorithm&) = delete;
   VideoAlgorithm& operator=(const VideoAlgorithm&) = delete;
 
@@ -33,100 +31,86 @@ class VideoAlgorithm {
     const Field& field = field_of(name);
     const Unlocked unlocked;
     const std::lock_guard lock(mutex_);
-    assign_text(field, &params_, value);
-    if (!field.live()) format_.reset();
+    session_.set_text(field, value);
+    if (!field.live()) requested_.reset();
   }
 
   std::string get(const std::string& name) {
     const Field& field = field_of(name);
     const Unlocked unlocked;
     const std::lock_guard lock(mutex_);
-    return to_text(field, field.get(&params_));
+    return to_text(field, session_.get(field));
   }
 
   void reset() {
     const Unlocked unlocked;
     const std::lock_guard lock(mutex_);
-    if (algorithm_) algorithm_->reset();
+    session_.reset();
   }
 
  protected:
-  // Properties of a picture. If they change, the algorithm must be configured again.
-  struct PictureFormat {
-    PixelFormat format;
-    Size size;
-    std::optional<PixelFormat> mask;
-    int device;
-    bool operator==(const PictureFormat&) const = default;
-  };
-
   // Starts the work of `task`. The caller holds mutex_ and an AlgorithmCache::Use. Before the work
   // starts, calls begin(is_new), where is_new is true if the algorithm has just been configured.
   template <class Begin>
   void run(const Target& target, FrameTask& task, Begin begin) {
     wait();  // the algorithm has memory for only one picture at a time
-    const PictureFormat format = format_of(task, target);
-    const bool is_new = format_ != format;
-    if (is_new) configure(task, target);
+    Setup setup{.in = task.in.layout, .size = task.in.size()};
+    setup.has_mask = !task.mask.empty();
+    setup.mask = task.mask.layout;
+    const bool is_new = requested_ != setup || device_ != target.device;
+    if (is_new) configure(setup, target);
     begin(is_new);
-    format_ = format;
-    queue_->run(target, [&](Queue& queue) { algorithm_->enqueue(task, params_, queue); });
+    requested_ = setup;
+    queue_->run(target, [&](Queue& queue) { session_.enqueue(task, queue); });
   }
 
   void wait() {
     if (queue_) queue_->wait();
   }
-  bool is_configured() const { return format_.has_value(); }
-  Algorithm<P>& algorithm() { return *algorithm_; }
-  // Returns pinned memory to which the algorithm can write results. Call this function in
-  // begin(is_new).
-  std::byte* pinned(size_t bytes) {
-    if (!pinned_ || pinned_->bytes() < bytes) {
-      pinned_.reset();
-      pinned_ = std::make_unique<Block>(queue_->backend()->allocate_pinned(bytes));
-    }
-    return pinned_->template as<std::byte>();
-  }
+  bool is_configured() const { return requested_.has_value(); }
+  Algorithm<P>& algorithm() { return session_.algorithm(); }
+  const RegionRecords& records() const { return records_; }
 
-  P params_;
   std::mutex mutex_;  // guards all members; held during calls of the algorithm
 
  private:
   const Field& field_of(const std::string& name) const {
     expects(std::ranges::find(names_, name) != names_.end(),
             "unknown parameter '" + name + "' (see the class's documentation)");
-    return find(fields_of(P{}), name);
+    return find(session_.fields(), name);
   }
 
-  static PictureFormat format_of(const FrameTask& task, const Target& target) {
-    PictureFormat format{task.in.layout.format, task.in.size(), {}, target.device};
-    if (!task.mask.empty()) format.mask = task.mask.layout.format;
-    return format;
-  }
-
-  void configure(const FrameTask& task, const Target& target) {
-    format_.reset();
+  void configure(Setup setup, const Target& target) {
+    requested_.reset();
     if (!queue_ || device_ != target.device) {
-      if (queue_) queue_->destroy(algorithm_, pinned_);
+      destroy_algorithm();
       queue_.emplace(target);
       device_ = target.device;
-      algorithm_ = algorithm_on<P>(queue_->backend());
+      session_.move_to(queue_->backend());
     }
-    Setup setup{.in = task.in.layout, .size = task.in.size()};
-    setup.has_mask = !task.mask.empty();
-    if (setup.has_mask) setup.mask = task.mask.layout;
-    plan(params_, setup);
-    const Backend::Entry entry(*queue_->backend());
-    algorithm_->prepare(params_);
-    algorithm_->configure(setup);
+    session_.commit();
+    const P params = session_.active();
+    plan(params, setup);
+    session_.configure(setup, params);
+    Backend& backend = *queue_->backend();
+    const Backend::Entry entry(backend);
+    records_ = RegionRecords(backend, setup.max_regions, false, false, 0);
+  }
+
+  void destroy_algorithm() {
+    if (!queue_) return;
+    auto algorithm = session_.move_to(nullptr);
+    queue_->destroy(algorithm, records_);
   }
 
   const Names names_;
   std::optional<DeviceQueue> queue_;
   int device_ = Target::kCpu;
-  std::unique_ptr<Algorithm<P>> algorithm_;
-  std::unique_ptr<Block> pinned_;        // the memory that pinned() returns
-  std::optional<PictureFormat> format_;  // empty if the algorithm must be configured
+  Session<P> session_;
+  RegionRecords records_;  // for as many regions as the algorithm may find
+  // The setup of the last configure(), without the values that the parameters determine. Empty if
+  // the algorithm must be configured.
+  std::optional<Setup> requested_;
 };
 
 // Returns a description of each field for Python: name, blurb, kind, default, minimum, maximum and
@@ -168,7 +152,8 @@ struct StoredPicture {
 // Implements BackgroundCut: the algorithm of graphcutbg for a video.
 class BackgroundCut : public VideoAlgorithm<GraphCutBgParams> {
  public:
-  BackgroundCut() : VideoAlgorithm(kBackgroundFields) { params_.output = GraphCutOutput::none; }
+  BackgroundCut()
+      : VideoAlgorithm(kBackgroundFields, parameters<GraphCutBgParams>({{"output", "none"}})) {}
 
   void store_picture(GraphCutPicture kind, const Pixels& pixels, bool is_bgr) {
     Target{}.expect_arrays(pixels);
@@ -238,10 +223,9 @@ constexpr const char* kTrackerFields[] = {
 // Implements Tracker: the algorithm of cclabel with the parameter `track`, for a video.
 class Tracker : public VideoAlgorithm<CcLabelParams> {
  public:
-  Tracker() : VideoAlgorithm(kTrackerFields) {
-    params_.output = CcOutput::none;
-    params_.track = true;
-  }
+  Tracker()
+      : VideoAlgorithm(kTrackerFields,
+                       parameters<CcLabelParams>({{"output", "none"}, {"track", "true"}})) {}
 
   // Labels the next picture. Returns the number of regions, the track of each recorded region, and
   // the numbers of births, deaths, splits, merges and lost tracks.
@@ -262,17 +246,13 @@ class Tracker : public VideoAlgorithm<CcLabelParams> {
       const AlgorithmCache::Use use;
       const std::lock_guard lock(mutex_);
       run(target, task, [&](bool) {
-        const auto capacity = static_cast<uint32_t>(params_.max_regions);
-        std::byte* table_memory = pinned(capacity * sizeof(Region) + sizeof(uint32_t));
-        task.table = {
-            .regions = reinterpret_cast<Region*>(table_memory),
-            .capacity = capacity,
-            .total = reinterpret_cast<uint32_t*>(table_memory + capacity * sizeof(Region))};
+        task.table = records().table();
+        task.table.occluded_tracks = nullptr;
       });
       wait();
-      total = *task.table.total;
-      for (uint32_t i = 0; i < std::min(total, task.table.capacity); ++i) {
-        tracks.push_back(task.table.regions[i].track);
+      total = records().total();
+      for (const Region& region : records().regions(std::min(total, task.table.capacity))) {
+        tracks.push_back(region.track);
       }
       events = static_cast<CcLabel&>(algorithm()).track_events(0);
     }

@@ -16,20 +16,17 @@ namespace {
 class GraphCutBgElement final : public ElementAlgorithmOf<GraphCutBgParams> {
  public:
   const char* name() const override { return "graphcutbg"; }
-  bool makes_regions() const override { return false; }
-  bool makes_mask() const override { return true; }
-  bool reads_mask() override { return params_in_use().source != GraphCutSource::image; }
-  bool needs_mask_with(const GraphCutBgParams& params) const override {
-    return params.source == GraphCutSource::mask;
+  void describe(const GraphCutBgParams& params, ElementTraits& traits) const override {
+    traits.makes_mask = true;
+    traits.reads_mask = params.source != GraphCutSource::image;
+    traits.needs_mask = params.source == GraphCutSource::mask;
+    traits.draws_tints = params.output == GraphCutOutput::overlay;
   }
-  bool draws_tints() override { return params_in_use().output == GraphCutOutput::overlay; }
 
   std::span<const PresetValue> preset_values(const Field& field) override {
     if (field.name != std::string_view("preset")) return {};
     return preset_values_of(static_cast<Preset>(std::get<int64_t>(get(field))));
   }
-
-  void set_work_area(const WorkArea& area) override { work_area_ = area; }
 
   void expects_runnable(const GraphCutBgParams& params, const Setup* running_setup) const override {
     expects_setting(params.output != GraphCutOutput::replace ||
@@ -47,14 +44,14 @@ class GraphCutBgElement final : public ElementAlgorithmOf<GraphCutBgParams> {
     expect_writable(params.model_location);
   }
   void configure(const Setup& setup) override {
-    const GraphCutBgParams params = params_in_use();
+    const std::string path = session().active().model_location;
     ElementAlgorithmOf::configure(setup);
     is_configured_ = true;
     load_pictures();
-    if (params.model_location.empty()) return;
+    if (path.empty()) return;
     // Reads one byte more than a model has, so that restore() can refuse a file that is too long.
     const size_t max_bytes = graphcutbg::state_bytes(setup.size) + 1;
-    if (const auto model = read_file(params.model_location, max_bytes)) graph_cut().restore(*model);
+    if (const auto model = read_file(path, max_bytes)) graph_cut().restore(*model);
   }
   std::vector<std::byte> save_model() override { return graph_cut().state(); }
   void restore_model(std::span<const std::byte> model) override {
@@ -72,7 +69,7 @@ class GraphCutBgElement final : public ElementAlgorithmOf<GraphCutBgParams> {
     load_pictures();
   }
   void end_stream() override {
-    const std::string path = params_in_use().model_location;
+    const std::string path = session().active().model_location;
     const bool was_configured = std::exchange(is_configured_, false);
     if (path.empty() || !was_configured) return;
     // The state is empty if no frame was processed.
@@ -109,29 +106,29 @@ class GraphCutBgElement final : public ElementAlgorithmOf<GraphCutBgParams> {
 
  private:
   // The cast is valid because make_algorithm() creates a GraphCutBg on both backends.
-  GraphCutBg& graph_cut() { return static_cast<GraphCutBg&>(*algorithm()); }
+  GraphCutBg& graph_cut() { return static_cast<GraphCutBg&>(session().algorithm()); }
 
   void load_pictures() {
-    const GraphCutBgParams params = params_in_use();
+    const GraphCutBgParams params = session().active();
     load(GraphCutPicture::background, params.background_image, {});
     load(GraphCutPicture::exclusion, params.exclusion_image, {});
-    load(GraphCutPicture::replacement, params.replace_image, work_area_.picture);
+    load(GraphCutPicture::replacement, params.replace_image, work_area().picture);
   }
   // Loads a picture file and passes the part inside the work area to the algorithm. If
   // `target_size` is not empty, the picture is first scaled to this size.
   void load(GraphCutPicture kind, const std::string& path, Size target_size) {
     if (path.empty()) return;
     const PictureFile picture = load_picture(path, target_size, stop_.get_token());
-    const Size size = work_area_.picture;
+    const Size size = work_area().picture;
     expects(picture.size == size,
             "the picture '" + path + "' has " + std::to_string(picture.size.width) + "x" +
                 std::to_string(picture.size.height) + " pixels, the video " +
                 std::to_string(size.width) + "x" + std::to_string(size.height));
-    if (work_area_.is_identity()) return graph_cut().set_picture(kind, picture.frame());
-    const ConstFrame part = crop_to(picture.frame(), work_area_);
-    std::vector<std::byte> bytes(packed_bytes(part.layout, work_area_.work));
+    if (work_area().is_identity()) return graph_cut().set_picture(kind, picture.frame());
+    const ConstFrame part = crop_to(picture.frame(), work_area());
+    std::vector<std::byte> bytes(packed_bytes(part.layout, work_area().work));
     const Frame working_picture =
-        packed_frame(part.layout, work_area_.work, part.color, Memory::host, bytes.data());
+        packed_frame(part.layout, work_area().work, part.color, Memory::host, bytes.data());
     const auto queue = make_cpu_backend(1)->make_queue();
     queue->shrink(part, working_picture);
     queue->record();
@@ -139,7 +136,6 @@ class GraphCutBgElement final : public ElementAlgorithmOf<GraphCutBgParams> {
     graph_cut().set_picture(kind, working_picture);
   }
 
-  WorkArea work_area_;
   std::stop_source stop_;       // ends the wait for a picture file
   bool is_configured_ = false;  // true between configure() and end_stream()
   // Time limit of a cut if the property time-budget is negative, µs; 0: unlimited.
@@ -149,10 +145,9 @@ class GraphCutBgElement final : public ElementAlgorithmOf<GraphCutBgParams> {
 }  // namespace
 
 const ElementSpec& graphcutbg_element() {
-  static const ElementSpec spec = {
+  static const ElementSpec spec = element_spec<GraphCutBgElement>(
       "graphcutbg", "Graph-cut background remover", "Filter/Effect/Video",
-      "Separates the foreground from the background by an exact minimum cut",
-      []() -> std::unique_ptr<ElementAlgorithm> { return std::make_unique<GraphCutBgElement>(); }};
+      "Separates the foreground from the background by an exact minimum cut");
   return spec;
 }
 

@@ -9,19 +9,17 @@ namespace {
 class RegionOverlayElement final : public ElementAlgorithmOf<RegionOverlayParams> {
  public:
   const char* name() const override { return "regionoverlay"; }
-  bool makes_regions() const override { return false; }
-  bool reads_mask() override { return true; }
+  void describe(const RegionOverlayParams&, ElementTraits& traits) const override {
+    traits.reads_mask = true;
+  }
 };
 
 }  // namespace
 
 const ElementSpec& regionoverlay_element() {
-  static const ElementSpec spec = {
+  static const ElementSpec spec = element_spec<RegionOverlayElement>(
       "regionoverlay", "Region overlay", "Filter/Effect/Video",
-      "Draws boxes, outlines, tints and ids of the regions in the frame's metadata",
-      []() -> std::unique_ptr<ElementAlgorithm> {
-        return std::make_unique<RegionOverlayElement>();
-      }};
+      "Draws boxes, outlines, tints and ids of the regions in the frame's metadata");
   return spec;
 }
 
