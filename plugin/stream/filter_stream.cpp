@@ -25,30 +25,20 @@ struct ErrorCode {
   gint code;
 };
 
-bool is_bad_alloc(const std::exception& error) {
-  return dynamic_cast<const std::bad_alloc*>(&error) != nullptr;
+template <class Error>
+bool is(const std::exception& error) {
+  return dynamic_cast<const Error*>(&error) != nullptr;
 }
 
 ErrorCode error_code_of(const std::exception& error) {
-  if (dynamic_cast<const MemoryError*>(&error) || is_bad_alloc(error)) {
+  if (is<MemoryError>(error) || is<std::bad_alloc>(error))
     return {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT};
-  }
-  if (dynamic_cast<const DeviceError*>(&error)) {
-    return {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_FAILED};
-  }
-  if (dynamic_cast<const MissingFile*>(&error)) {
-    return {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND};
-  }
-  if (dynamic_cast<const UnreadableFile*>(&error)) {
-    return {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_READ};
-  }
-  if (dynamic_cast<const UnwritableFile*>(&error)) {
-    return {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_WRITE};
-  }
-  if (dynamic_cast<const SettingsError*>(&error)) {
-    return {GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS};
-  }
-  if (dynamic_cast<const InputError*>(&error)) return {GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT};
+  if (is<DeviceError>(error)) return {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_FAILED};
+  if (is<MissingFile>(error)) return {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND};
+  if (is<UnreadableFile>(error)) return {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_READ};
+  if (is<UnwritableFile>(error)) return {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_WRITE};
+  if (is<SettingsError>(error)) return {GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS};
+  if (is<InputError>(error)) return {GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT};
   return {GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_FAILED};
 }
 
@@ -406,8 +396,8 @@ GstClockTime FilterStream::frame_duration() const {
 void FilterStream::post_error(const std::exception& error) {
   const auto [domain, code] = error_code_of(error);
   gst_element_message_full(GST_ELEMENT(element_), GST_MESSAGE_ERROR, domain, code,
-                           g_strdup(is_bad_alloc(error) ? "no memory" : error.what()), nullptr,
-                           __FILE__, GST_FUNCTION, __LINE__);
+                           g_strdup(is<std::bad_alloc>(error) ? "no memory" : error.what()),
+                           nullptr, __FILE__, GST_FUNCTION, __LINE__);
 }
 
 void FilterStream::post_caps_error(const std::exception& error) {

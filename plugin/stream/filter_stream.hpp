@@ -125,7 +125,6 @@ class FilterStream {
   void fall_back_to_cpu(const std::exception& error);
 
   // Start and end of a stream.
-  void start_with_caps(const GstCaps* in, const GstCaps* out);
   void start(const PictureCaps& in, const PictureCaps& out);
   void start_on_backend(const PictureCaps& in, const PictureCaps& out);
   void prepare_resources(const StreamPlan& plan);

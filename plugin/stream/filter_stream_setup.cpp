@@ -241,12 +241,6 @@ void FilterStream::update_timing(bool is_latency_changed) {
 // ---- caps
 
 void FilterStream::configure(const GstCaps* in, const GstCaps* out) {
-  start_with_caps(in, out);
-  const std::lock_guard lock(mutex_);
-  caps_error_.clear();
-}
-
-void FilterStream::start_with_caps(const GstCaps* in, const GstCaps* out) {
   GST_DEBUG_OBJECT(element_, "caps in %" GST_PTR_FORMAT ", caps out %" GST_PTR_FORMAT,
                    static_cast<gconstpointer>(in), static_cast<gconstpointer>(out));
   const PictureCaps pictures_in = parse_caps(in), pictures_out = parse_caps(out);
@@ -263,13 +257,15 @@ void FilterStream::start_with_caps(const GstCaps* in, const GstCaps* out) {
     GST_DEBUG_OBJECT(element_, "same pictures, settings and device: all goes on with these caps");
     set_plan(with_caps(*old_plan, pictures_in, pictures_out));
     update_timing(false);
-    return;
+  } else {
+    end();
+    algorithm.commit();
+    expect_fitting_caps(in, out, algorithm.output_in_use(), algorithm.layers_in_use());
+    if (other_context) move_to_context(other_context);
+    start(pictures_in, pictures_out);
   }
-  end();
-  algorithm.commit();
-  expect_fitting_caps(in, out, algorithm.output_in_use(), algorithm.layers_in_use());
-  if (other_context) move_to_context(other_context);
-  start(pictures_in, pictures_out);
+  const std::lock_guard lock(mutex_);
+  caps_error_.clear();
 }
 
 // Whether any setting except the live ones differs from the last start().

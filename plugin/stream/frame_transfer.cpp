@@ -215,21 +215,13 @@ class VolumeTransfer final : public FrameTransfer {
  private:
   // Adds the mask of the newest frame below the masks of earlier frames.
   void add_mask(std::span<FrameBuffers> frames);
-  // The rows that belong to the newest frame in a volume's picture.
-  Frame rows_of_newest(const Frame& volume, size_t frames) const {
-    const int height = plan_->in.size.height;
-    return rows_of(volume, (static_cast<int>(frames) - 1) * height, height);
-  }
+  // Copies a picture or mask of the newest frame to its rows of the volume. `staging` is pinned
+  // memory, if the volume is on a GPU. Returns whether the picture may be released; otherwise it
+  // must stay mapped until the work is done.
+  bool append(const ConstFrame& picture, size_t frames, const Layout& layout,
+              const Colorimetry& color, const Block& volume, const Block& staging);
   VolumeLayout volume_layout(size_t frames) const {
     return {plan_->in.size, static_cast<int>(frames), plan_->setup.layers};
-  }
-  // The input pictures of a full volume, in a block of memory.
-  Frame volume_picture(Memory memory, const Block& block) const {
-    return packed_frame(plan_->in.layout, in_size_, plan_->in.color, memory, block.data());
-  }
-  // The masks of a full volume, in a block of memory.
-  Frame volume_mask(Memory memory, const Block& block) const {
-    return packed_frame(mask_layout_, in_size_, {}, memory, block.data());
   }
   // The output pictures of the frames that have been added, in a block of memory.
   Frame volume_output(Memory memory, const Block& block, size_t frames) const {
@@ -281,18 +273,30 @@ void VolumeTransfer::add(std::span<FrameBuffers> frames) {
   GstBuffer* source = frame.source();
   frame.in.map(source, plan_->in, GST_MAP_READ);
   if (plan_->in.cuda) resources_.cuda.await_producer(source, queue_);
-  const Frame rows = rows_of_newest(volume_picture(plan_->backend->memory(), in_), frames.size());
-  if (plan_->in.cuda) {
-    queue_.copy(frame.in.frame(), rows);  // the buffer stays mapped until the work is done
+  if (!append(frame.in.frame(), frames.size(), plan_->in.layout, plan_->in.color, in_, staged_in_))
     return;
-  }
-  const Frame staged = plan_->uploads()
-                           ? rows_of_newest(volume_picture(Memory::host, staged_in_), frames.size())
-                           : rows;
-  copy_rows(frame.in.frame(), staged, resources_.workers);
   frame.in.unmap();
-  if (plan_->uploads()) queue_.copy(staged, rows);
   frame.input.reset();
+}
+
+bool VolumeTransfer::append(const ConstFrame& picture, size_t frames, const Layout& layout,
+                            const Colorimetry& color, const Block& volume, const Block& staging) {
+  const int height = plan_->in.size.height;
+  const auto newest_rows = [&](Memory memory, const Block& block) {
+    return rows_of(packed_frame(layout, in_size_, color, memory, block.data()),
+                   (static_cast<int>(frames) - 1) * height, height);
+  };
+  const Memory memory = plan_->backend->memory();
+  const Frame rows = newest_rows(memory, volume);
+  if (picture.memory == Memory::device) {
+    queue_.copy(picture, rows);
+    return false;
+  }
+  const bool uploads = memory == Memory::device;
+  const Frame staged = uploads ? newest_rows(Memory::host, staging) : rows;
+  copy_rows(picture, staged, resources_.workers);
+  if (uploads) queue_.copy(staged, rows);
+  return true;
 }
 
 void VolumeTransfer::add_mask(std::span<FrameBuffers> frames) {
@@ -302,33 +306,25 @@ void VolumeTransfer::add_mask(std::span<FrameBuffers> frames) {
   AttachedRegions attached;
   read_regions(frame.source(), plan_->in.size, attached);
   expect_mask(attached);
-  const Memory memory = plan_->backend->memory();
   const ConstFrame mask = frame.mask.map(attached, *plan_->backend);
   expects(mask.size() == plan_->in.size, "the attached mask must have the size of the frame");
   if (frames.size() == 1) mask_layout_ = mask.layout;
   expects(mask.layout.format == mask_layout_.format,
           "all masks of a volume must have the same format");
   ++mask_count_;
-  const Frame rows = rows_of_newest(volume_mask(memory, masks_), frames.size());
-  if (mask.memory == Memory::device) {
-    queue_.copy(mask, rows);  // the mask stays mapped until the work is done
-    return;
-  }
-  const bool uploads = memory == Memory::device;
-  const Frame staged =
-      uploads ? rows_of_newest(volume_mask(Memory::host, staged_masks_), frames.size()) : rows;
-  copy_rows(mask, staged, resources_.workers);
-  frame.mask.unmap();
-  if (uploads) queue_.copy(staged, rows);
+  if (append(mask, frames.size(), mask_layout_, {}, masks_, staged_masks_)) frame.mask.unmap();
 }
 
 void VolumeTransfer::enqueue_inputs(std::span<FrameBuffers> frames, FrameTask& task) {
   const Memory memory = plan_->backend->memory();
   const VolumeLayout layout = volume_layout(frames.size());
   task.slices = static_cast<int>(frames.size());
-  task.in = rows_of(volume_picture(memory, in_), 0, layout.volume_rows());
-  if (mask_count_ == frames.size())
-    task.mask = rows_of(volume_mask(memory, masks_), 0, layout.volume_rows());
+  const auto added_rows = [&](const Layout& pixels, const Colorimetry& color, const Block& block) {
+    return rows_of(packed_frame(pixels, in_size_, color, memory, block.data()), 0,
+                   layout.volume_rows());
+  };
+  task.in = added_rows(plan_->in.layout, plan_->in.color, in_);
+  if (mask_count_ == frames.size()) task.mask = added_rows(mask_layout_, {}, masks_);
   if (plan_->replaces_picture()) task.out = volume_output(memory, out_, frames.size());
   if (resources_.label_map_pool) {
     const int width = plan_->in.size.width;
@@ -461,14 +457,12 @@ void WorkAreaPictures::enqueue_enlarging(const StreamPlan& plan, const FrameTask
     enlarge_nearest(queue_, small.out, whole.out, area);
   }
   if (plan.keeps_small_label_maps()) return;
-  if (!whole.labels.empty()) {
-    enlarge_nearest(queue_, label_plane(small.labels, memory), label_plane(whole.labels, memory),
-                    area);
-  }
-  if (!whole.foreground.empty()) {
-    enlarge_nearest(queue_, label_plane(small.foreground, memory),
-                    label_plane(whole.foreground, memory), area);
-  }
+  const auto enlarge_map = [&](const auto& from, const auto& to) {
+    if (to.empty()) return;
+    enlarge_nearest(queue_, label_plane(from, memory), label_plane(to, memory), area);
+  };
+  enlarge_map(small.labels, whole.labels);
+  enlarge_map(small.foreground, whole.foreground);
 }
 
 }  // namespace regions
