@@ -11,27 +11,19 @@
 namespace regions {
 namespace {
 
-bool has_pool(GstQuery* query) {
-  GstBufferPool* pool = nullptr;
-  if (gst_query_get_n_allocation_pools(query) > 0) {
-    gst_query_parse_nth_allocation_pool(query, 0, &pool, nullptr, nullptr, nullptr);
-  }
-  const bool is_found = pool != nullptr;
-  gst_clear_object(&pool);
-  return is_found;
-}
-
-void log_decision(GstBaseTransform* base, GstQuery* query) {
-  if (gst_query_get_n_allocation_pools(query) == 0) {
-    GST_DEBUG_OBJECT(base, "pool of the output: none");
-    return;
-  }
-  GstBufferPool* pool = nullptr;
+// The first pool of an answer. `pool` is null if there is none.
+struct FirstPool {
+  ObjectPtr<GstBufferPool> pool;
   guint bytes = 0, min = 0, max = 0;
-  gst_query_parse_nth_allocation_pool(query, 0, &pool, &bytes, &min, &max);
-  GST_DEBUG_OBJECT(base, "pool of the output: %" GST_PTR_FORMAT " of %u bytes, %u to %u buffers",
-                   static_cast<gconstpointer>(pool), bytes, min, max);
-  gst_clear_object(&pool);
+};
+
+FirstPool first_pool(GstQuery* query) {
+  FirstPool first;
+  if (gst_query_get_n_allocation_pools(query) == 0) return first;
+  GstBufferPool* pool = nullptr;
+  gst_query_parse_nth_allocation_pool(query, 0, &pool, &first.bytes, &first.min, &first.max);
+  first.pool.reset(pool);
+  return first;
 }
 
 // Metas that describe a frame and affect neither its pixels nor their position on the screen.
@@ -86,7 +78,7 @@ gboolean propose_allocation(GstBaseTransform* base, GstQuery* decide_query, GstQ
   stream.set_downstream_needs(downstream_buffers);
   const unsigned held_frames = stream.max_held_frames();
   add_held_buffers(query, held_frames, stream.pool_shortage());
-  if (has_pool(query)) {
+  if (first_pool(query).pool) {
     GST_DEBUG_OBJECT(base, "passes on the pool of downstream, with %u buffers more", held_frames);
     return TRUE;
   }
@@ -121,7 +113,11 @@ gboolean decide_allocation(GstBaseTransform* base, GstQuery* query) {
     }
   }
   const gboolean decided = base_transform_class()->decide_allocation(base, query);
-  if (decided) log_decision(base, query);
+  if (!decided) return FALSE;
+  const FirstPool chosen = first_pool(query);
+  GST_DEBUG_OBJECT(base, "pool of the output: %" GST_PTR_FORMAT " of %u bytes, %u to %u buffers",
+                   static_cast<gconstpointer>(chosen.pool.get()), chosen.bytes, chosen.min,
+                   chosen.max);
   return decided;
 }
 

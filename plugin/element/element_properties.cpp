@@ -28,27 +28,26 @@ std::string camel_case(const char* name) {
   return text;
 }
 
+// Returns the field's choices, as an array that ends with zeros. It is not freed, because GObject
+// never frees a type.
+template <class ChoiceValue>
+ChoiceValue* choices_of(const Field& field) {
+  auto* values = g_new0(ChoiceValue, field.choices.size() + 1);
+  for (size_t i = 0; i < field.choices.size(); ++i) {
+    const Choice& choice = field.choices[i];
+    values[i] = {static_cast<decltype(ChoiceValue::value)>(choice.value), choice.blurb,
+                 choice.name};
+  }
+  return values;
+}
+
 // Returns an enumeration or flags type with the field's choices. Registers it at the first call.
 GType choice_type(const char* owner, const Field& field) {
   const std::string name = "Gst" + camel_case(owner) + camel_case(field.name);
   if (const GType registered = g_type_from_name(name.c_str())) return registered;
-  GType type = 0;
-  // GObject never frees the type, so the arrays are not freed either.
-  if (field.kind == Kind::flags) {
-    auto* values = g_new0(GFlagsValue, field.choices.size() + 1);
-    for (size_t i = 0; i < field.choices.size(); ++i) {
-      const Choice& choice = field.choices[i];
-      values[i] = {static_cast<guint>(choice.value), choice.blurb, choice.name};
-    }
-    type = g_flags_register_static(name.c_str(), values);
-  } else {
-    auto* values = g_new0(GEnumValue, field.choices.size() + 1);
-    for (size_t i = 0; i < field.choices.size(); ++i) {
-      const Choice& choice = field.choices[i];
-      values[i] = {choice.value, choice.blurb, choice.name};
-    }
-    type = g_enum_register_static(name.c_str(), values);
-  }
+  const GType type = field.kind == Kind::flags
+                         ? g_flags_register_static(name.c_str(), choices_of<GFlagsValue>(field))
+                         : g_enum_register_static(name.c_str(), choices_of<GEnumValue>(field));
   gst_type_mark_as_plugin_api(type, static_cast<GstPluginAPIFlags>(0));
   return type;
 }
@@ -91,6 +90,8 @@ GType list_type() {
                                        parent.instance_size, nullptr, static_cast<GTypeFlags>(0));
 }
 
+// Returns the GObject property of a field. `value` is its default value. `owner` ("cclabel") is
+// part of the names of enumeration types.
 GParamSpec* make_spec(const char* owner, const Field& field, const Value& value) {
   int mutability = GST_PARAM_MUTABLE_READY;
   if (field.change != Change::stopped) mutability = GST_PARAM_MUTABLE_PLAYING;
@@ -136,84 +137,57 @@ GParamSpec* make_spec(const char* owner, const Field& field, const Value& value)
   return list;
 }
 
-// Installs one property per field, with the ids first_id, first_id + 1, … `defaults` are the
-// fields' default values. `owner` ("cclabel") is part of the names of enumeration types.
-void install_field_properties(GObjectClass* klass, const char* owner, std::span<const Field> fields,
-                              const Value* defaults, guint first_id) {
-  for (size_t i = 0; i < fields.size(); ++i) {
-    g_object_class_install_property(klass, first_id + static_cast<guint>(i),
-                                    make_spec(owner, fields[i], defaults[i]));
-  }
-}
-
 // Converts the value of a GObject property to the value of its field.
 Value from_gvalue(const Field& field, const GValue* value) {
   switch (field.kind) {
     case Kind::flag:
       return static_cast<bool>(g_value_get_boolean(value));
-    case Kind::integer:
-      return static_cast<int64_t>(fits_int(field) ? g_value_get_int(value)
-                                                  : g_value_get_int64(value));
     case Kind::real:
       return g_value_get_double(value);
-    case Kind::choice:
-      return static_cast<int64_t>(g_value_get_enum(value));
-    case Kind::flags:
-      return static_cast<int64_t>(g_value_get_flags(value));
-    case Kind::color:
-      return int64_t{g_value_get_uint(value)};
     case Kind::text: {
       const gchar* text = g_value_get_string(value);
       return std::string(text ? text : "");
     }
-    case Kind::list:
-      break;
+    case Kind::list: {
+      std::vector<double> list;
+      for (guint i = 0; i < gst_value_array_get_size(value); ++i) {
+        GValue number = G_VALUE_INIT;
+        read_number(gst_value_array_get_value(value, i), &number);
+        list.push_back(g_value_get_double(&number));
+      }
+      return list;
+    }
+    default: {  // a GObject type of integers
+      GValue number = G_VALUE_INIT;
+      g_value_init(&number, G_TYPE_INT64);
+      g_value_transform(value, &number);
+      return int64_t{g_value_get_int64(&number)};
+    }
   }
-  std::vector<double> list;
-  for (guint i = 0; i < gst_value_array_get_size(value); ++i) {
-    GValue number = G_VALUE_INIT;
-    read_number(gst_value_array_get_value(value, i), &number);
-    list.push_back(g_value_get_double(&number));
-  }
-  return list;
 }
 
 // Converts the value of a field to the value of its GObject property.
 void to_gvalue(const Field& field, const Value& value, GValue* out) {
+  GValue number = G_VALUE_INIT;
   switch (field.kind) {
     case Kind::flag:
-      g_value_set_boolean(out, std::get<bool>(value));
-      return;
-    case Kind::integer:
-      if (fits_int(field)) {
-        g_value_set_int(out, static_cast<int>(std::get<int64_t>(value)));
-      } else {
-        g_value_set_int64(out, std::get<int64_t>(value));
+      return g_value_set_boolean(out, std::get<bool>(value));
+    case Kind::real:
+      return g_value_set_double(out, std::get<double>(value));
+    case Kind::text:
+      return g_value_set_string(out, std::get<std::string>(value).c_str());
+    case Kind::list:
+      for (const double item : std::get<std::vector<double>>(value)) {
+        g_value_init(&number, G_TYPE_DOUBLE);
+        g_value_set_double(&number, item);
+        gst_value_array_append_and_take_value(out, &number);
+        number = G_VALUE_INIT;
       }
       return;
-    case Kind::real:
-      g_value_set_double(out, std::get<double>(value));
-      return;
-    case Kind::choice:
-      g_value_set_enum(out, static_cast<int>(std::get<int64_t>(value)));
-      return;
-    case Kind::flags:
-      g_value_set_flags(out, static_cast<guint>(std::get<int64_t>(value)));
-      return;
-    case Kind::color:
-      g_value_set_uint(out, static_cast<guint>(std::get<int64_t>(value)));
-      return;
-    case Kind::text:
-      g_value_set_string(out, std::get<std::string>(value).c_str());
-      return;
-    case Kind::list:
-      break;
-  }
-  for (const double number : std::get<std::vector<double>>(value)) {
-    GValue item = G_VALUE_INIT;
-    g_value_init(&item, G_TYPE_DOUBLE);
-    g_value_set_double(&item, number);
-    gst_value_array_append_and_take_value(out, &item);
+    default:  // a GObject type of integers
+      g_value_init(&number, G_TYPE_INT64);
+      g_value_set_int64(&number, std::get<int64_t>(value));
+      g_value_transform(&number, out);
   }
 }
 
@@ -265,17 +239,14 @@ void install_properties(GObjectClass* klass, const ElementSpec& spec) {
           "and frames-dropped (by a flush, stop or error) in frames; latency and "
           "work-time (total time of the device for frames-out) in nanoseconds.",
           GST_TYPE_STRUCTURE, static_cast<GParamFlags>(G_PARAM_READABLE | G_PARAM_STATIC_STRINGS)));
-  const auto settings = setting_fields();
-  const FilterSettings setting_defaults;
-  std::vector<Value> defaults;
-  for (const Field& field : settings) defaults.push_back(field.get(&setting_defaults));
-  install_field_properties(klass, "Regions", settings, defaults.data(), kFirstFieldId);
-
+  guint id = kFirstFieldId;
+  const FilterSettings defaults;
+  for (const Field& field : setting_fields())
+    g_object_class_install_property(klass, id++, make_spec("Regions", field, field.get(&defaults)));
   const auto algorithm = spec.make_element_algorithm();
-  defaults.clear();
-  for (const Field& field : algorithm->fields()) defaults.push_back(algorithm->get(field));
-  install_field_properties(klass, spec.name, algorithm->fields(), defaults.data(),
-                           kFirstFieldId + static_cast<guint>(settings.size()));
+  for (const Field& field : algorithm->fields())
+    g_object_class_install_property(klass, id++,
+                                    make_spec(spec.name, field, algorithm->get(field)));
 }
 
 void set_element_property(FilterStream& stream, GObject* element, guint id, const GValue* value) {

@@ -70,27 +70,23 @@ GstFlowReturn submit_input_buffer(GstBaseTransform* base, gboolean is_discont, G
 
 GstFlowReturn generate_output(GstBaseTransform* base, GstBuffer** no_output) {
   *no_output = nullptr;  // FramePipeline pushes the frames
-  GstBuffer* input = std::exchange(base->queued_buf, nullptr);
+  BufferPtr input(std::exchange(base->queued_buf, nullptr)), output;
   if (!input) return GST_FLOW_OK;
-  sync_controlled_properties(base, input);
+  sync_controlled_properties(base, input.get());
   FilterStream& stream = stream_of(base);
-  if (stream.skip_if_late(input)) {
-    gst_buffer_unref(input);
-    return GST_FLOW_OK;
-  }
-  GstBuffer* output = nullptr;
+  if (stream.skip_if_late(input.get())) return GST_FLOW_OK;
   if (stream.output() > Output::drawn_on) {
     const MemoryAttempt allocation_attempt;
-    const GstFlowReturn flow = base_transform_class()->prepare_output_buffer(base, input, &output);
-    if (flow != GST_FLOW_OK) {
-      if (flow == GST_FLOW_ERROR) stream.post_error(allocation_attempt.error("an output picture"));
-      gst_buffer_unref(input);
-      return flow;
-    }
+    GstBuffer* allocated = nullptr;
+    const GstFlowReturn flow =
+        base_transform_class()->prepare_output_buffer(base, input.get(), &allocated);
+    if (flow == GST_FLOW_ERROR) stream.post_error(allocation_attempt.error("an output picture"));
+    if (flow != GST_FLOW_OK) return flow;
+    output.reset(allocated);
   } else {
-    input = gst_buffer_make_writable(input);
+    input.reset(gst_buffer_make_writable(input.release()));
   }
-  return stream.submit(input, output);
+  return stream.submit(std::move(input), std::move(output));
 }
 
 // These two functions are never called, because generate_output() does the work. Without them

@@ -36,6 +36,10 @@ struct FilterSettings : WorkAreaParams {
   // Timestamps that jump by more than this time start a new scene (seconds).
   double max_gap = 5;
   AttachLabels attach_labels = AttachLabels::when_untouched;
+
+  // The rectangle and scale alone.
+  const WorkAreaParams& rectangle() const { return *this; }
+  WorkAreaParams& rectangle() { return *this; }
 };
 
 // The Field table of the settings. An element's properties are these fields, then the fields of its

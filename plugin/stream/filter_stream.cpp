@@ -8,7 +8,6 @@
 #include "plugin/memory/block_memory.hpp"
 #include "plugin/memory/gst_object.hpp"
 #include "plugin/metadata/region_meta.hpp"
-#include "plugin/stream/in_flight_frame.hpp"
 
 namespace regions {
 namespace {
@@ -26,30 +25,20 @@ struct ErrorCode {
   gint code;
 };
 
-bool is_bad_alloc(const std::exception& error) {
-  return dynamic_cast<const std::bad_alloc*>(&error) != nullptr;
+template <class Error>
+bool is(const std::exception& error) {
+  return dynamic_cast<const Error*>(&error) != nullptr;
 }
 
 ErrorCode error_code_of(const std::exception& error) {
-  if (dynamic_cast<const MemoryError*>(&error) || is_bad_alloc(error)) {
+  if (is<MemoryError>(error) || is<std::bad_alloc>(error))
     return {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT};
-  }
-  if (dynamic_cast<const DeviceError*>(&error)) {
-    return {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_FAILED};
-  }
-  if (dynamic_cast<const MissingFile*>(&error)) {
-    return {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND};
-  }
-  if (dynamic_cast<const UnreadableFile*>(&error)) {
-    return {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_READ};
-  }
-  if (dynamic_cast<const UnwritableFile*>(&error)) {
-    return {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_WRITE};
-  }
-  if (dynamic_cast<const SettingsError*>(&error)) {
-    return {GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS};
-  }
-  if (dynamic_cast<const InputError*>(&error)) return {GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT};
+  if (is<DeviceError>(error)) return {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_FAILED};
+  if (is<MissingFile>(error)) return {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND};
+  if (is<UnreadableFile>(error)) return {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_READ};
+  if (is<UnwritableFile>(error)) return {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_WRITE};
+  if (is<SettingsError>(error)) return {GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS};
+  if (is<InputError>(error)) return {GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT};
   return {GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_FAILED};
 }
 
@@ -57,7 +46,7 @@ ErrorCode error_code_of(const std::exception& error) {
 
 FilterStream::FilterStream(GstBaseTransform* element, const ElementSpec& spec,
                            FindStream find_stream)
-    : element_(element), find_stream_(find_stream), algorithm_(spec.make_element_algorithm()) {}
+    : element_(element), find_stream_(find_stream), resources_{spec.make_element_algorithm()} {}
 
 // ---- settings
 
@@ -77,8 +66,8 @@ Value FilterStream::get_setting(const Field& field) const {
 }
 
 std::string FilterStream::active_device() const {
-  const std::lock_guard lock(mutex_);
-  return active_device_;
+  const auto current_backend = backend();
+  return current_backend ? current_backend->description() : "none";
 }
 
 bool FilterStream::accepts_cuda_memory() const {
@@ -96,36 +85,44 @@ std::shared_ptr<FramePipeline> FilterStream::pipeline() const {
   return pipeline_;
 }
 
+SharedPlan FilterStream::plan() const {
+  const std::lock_guard lock(mutex_);
+  return plan_;
+}
+
+void FilterStream::set_plan(SharedPlan new_plan) {
+  const std::lock_guard lock(mutex_);
+  plan_ = std::move(new_plan);
+}
+
 // ---- frames and events
 
-GstFlowReturn FilterStream::submit(GstBuffer* input, GstBuffer* output) {
-  if (pipeline() && !adapt_to_frame(input)) {
-    gst_buffer_unref(input);
-    if (output) gst_buffer_unref(output);
+GstFlowReturn FilterStream::submit(BufferPtr input, BufferPtr output) {
+  if (pipeline() && !adapt_to_frame(input.get())) return GST_FLOW_ERROR;
+  const auto current_pipeline = pipeline();
+  if (!current_pipeline) return GST_FLOW_NOT_NEGOTIATED;
+  try {
+    input = copy_from_short_pool(std::move(input), *current_pipeline);
+  } catch (const std::exception& error) {
+    post_error(error);
     return GST_FLOW_ERROR;
   }
-  const auto current_pipeline = pipeline();
-  if (current_pipeline) {
-    try {
-      input = copy_from_short_pool(input, *current_pipeline);
-    } catch (const std::exception& error) {
-      post_error(error);
-      if (output) gst_buffer_unref(output);
-      return GST_FLOW_ERROR;
-    }
-    late_frames_.accept(output ? output : input);
-    algorithm_->set_mask_missing(!has_labels(input));
-    const bool has_picture = holds_picture(input, setup_.in);
-    if (!has_picture) warn_of_missing_picture(input);
-    const GstFlowReturn flow = has_picture
-                                   ? current_pipeline->submit(input, output)
-                                   : current_pipeline->submit_without_picture(input, output);
-    if (flow == GST_FLOW_OK) ++counts_.in;
-    return flow;
+  const SharedPlan current_plan = plan();
+  late_frames_.accept(output ? output.get() : input.get());
+  resources_.algorithm->set_mask_missing(!has_labels(input.get()));
+  const bool has_picture = holds_picture(input.get(), current_plan->in);
+  GstFlowReturn flow = GST_FLOW_OK;
+  if (!has_picture) {
+    warn_of_missing_picture(input.get());
+    flow = current_pipeline->end_volume();
+    if (flow != GST_FLOW_OK) return flow;
   }
-  gst_buffer_unref(input);
-  if (output) gst_buffer_unref(output);
-  return GST_FLOW_NOT_NEGOTIATED;
+  flow = current_pipeline->submit([&](InFlightFrame& frame) {
+    return has_picture ? frame.add(current_plan, std::move(input), std::move(output))
+                       : frame.add_without_picture(std::move(input), std::move(output));
+  });
+  if (flow == GST_FLOW_OK) ++counts_.in;
+  return flow;
 }
 
 GstFlowReturn FilterStream::drain() {
@@ -135,7 +132,7 @@ GstFlowReturn FilterStream::drain() {
 }
 
 bool FilterStream::may_overtake_frames(const GstEvent* event) {
-  if (algorithm_->slices() == 1) return false;
+  if (resources_.algorithm->slices() == 1) return false;
   switch (GST_EVENT_TYPE(event)) {
     case GST_EVENT_TAG:
     case GST_EVENT_TOC:
@@ -153,7 +150,7 @@ void FilterStream::interrupt() {
 }
 
 void FilterStream::prepare_stop() {
-  algorithm_->set_flushing(true);
+  resources_.algorithm->set_flushing(true);
   {
     const std::lock_guard lock(mutex_);
     is_stopping_ = true;
@@ -177,7 +174,7 @@ void FilterStream::set_pool_flushing(bool is_flushing) {
 
 void FilterStream::allow_waiting() {
   counts_.in = counts_.out = counts_.late = counts_.dropped = counts_.work_time = 0;
-  algorithm_->set_flushing(false);
+  resources_.algorithm->set_flushing(false);
   const std::lock_guard lock(mutex_);
   is_stopping_ = false;
 }
@@ -205,7 +202,7 @@ void FilterStream::reset_history() {
   const auto current_backend = backend();
   if (!current_backend) return;
   const Backend::Entry entry(*current_backend);
-  algorithm_->reset();
+  resources_.algorithm->reset();
 }
 
 bool FilterStream::skip_if_late(const GstBuffer* frame) {
@@ -216,11 +213,11 @@ bool FilterStream::skip_if_late(const GstBuffer* frame) {
     begin_scene();
   }
   const auto current_pipeline = pipeline();
-  const bool may_skip = frames_to_skip_ == 0 && !algorithm_->has_sliding_window() &&
+  const bool may_skip = frames_to_skip_ == 0 && !resources_.algorithm->has_sliding_window() &&
                         current_pipeline && !current_pipeline->has_incomplete_volume();
   if (may_skip && gst_base_transform_is_qos_enabled(element_) &&
       late_frames_.is_late(element_->segment, frame)) {
-    frames_to_skip_ = algorithm_->slices();
+    frames_to_skip_ = resources_.algorithm->slices();
   }
   if (frames_to_skip_ == 0) return false;
   --frames_to_skip_;
@@ -236,7 +233,7 @@ void FilterStream::begin_scene() {
   // During a flush, frames may be in flight. flush() will reset the algorithm.
   if (drain() == GST_FLOW_FLUSHING || !current_backend) return;
   const Backend::Entry entry(*current_backend);
-  algorithm_->begin_scene();
+  resources_.algorithm->begin_scene();
 }
 
 void FilterStream::count_dropped(size_t frames) {
@@ -258,16 +255,16 @@ void FilterStream::record_work(const InFlightFrame& frame) {
   counts_.work_time += static_cast<guint64>(frame.work_time());
 }
 
-GstFlowReturn FilterStream::push(const PendingPush& frame) {
-  if (latency_.record(frame.latency)) post_latency();
-  if (frame.structure && settings().post_messages) post_regions(frame);
+GstFlowReturn FilterStream::push(const InFlightFrame& frame, FrameBuffers& buffers) {
+  if (latency_.record(frame.latency())) post_latency();
+  if (buffers.structure && settings().post_messages) post_regions(buffers);
   ++counts_.out;
-  return gst_pad_push(GST_BASE_TRANSFORM_SRC_PAD(element_), frame.buffer);
+  return gst_pad_push(GST_BASE_TRANSFORM_SRC_PAD(element_), buffers.output.release());
 }
 
 bool FilterStream::accepts_fences_from(const std::shared_ptr<Backend>& other) const {
-  const auto current_pipeline = pipeline();
-  return current_pipeline && current_pipeline->accepts_fences_from(other);
+  const std::lock_guard lock(mutex_);
+  return pipeline_ && plan_->accepts_fences_from(other);
 }
 
 // Whether frames may be pushed with a fence. They may not if a pad probe sees them, because probes
@@ -279,29 +276,31 @@ bool FilterStream::next_element_accepts_fences() const {
   if (!peer || has_probes(pad) || has_probes(peer.get())) return false;
   const ObjectPtr<GstElement> next(gst_pad_get_parent_element(peer.get()));
   const FilterStream* const next_stream = next ? find_stream_(next.get()) : nullptr;
-  return next_stream && next_stream->accepts_fences_from(setup_.backend);
+  return next_stream && next_stream->accepts_fences_from(plan()->backend);
 }
 
 // ---- pools
 
 unsigned FilterStream::max_held_frames() const {
-  const auto current_pipeline = pipeline();
-  return current_pipeline ? static_cast<unsigned>(current_pipeline->max_held_frames()) : 0;
+  const std::lock_guard lock(mutex_);
+  if (!pipeline_) return 0;
+  // One frame waits for a free slot.
+  return static_cast<unsigned>(plan_->setup.slots) * static_cast<unsigned>(plan_->slices()) + 1;
 }
 
 // Returns the frame itself, or a copy of it. The frames of a volume are held until later frames
 // arrive. If the frame's pool could run out of buffers before that, the frame is copied and its
 // buffer returns to the pool.
-GstBuffer* FilterStream::copy_from_short_pool(GstBuffer* input,
-                                              FramePipeline& current_pipeline) const {
-  if (setup_.slices == 1) return input;
+BufferPtr FilterStream::copy_from_short_pool(BufferPtr input,
+                                             FramePipeline& current_pipeline) const {
+  if (plan()->slices() == 1) return input;
   // The upstream element fills one buffer, and a sink displays at least one.
   const size_t buffers_elsewhere = 1 + std::max(1U, downstream_needs_.load());
-  if (!is_from_short_pool(input, current_pipeline.held_frames() + buffers_elsewhere)) return input;
+  if (!is_from_short_pool(input.get(), current_pipeline.held_frames() + buffers_elsewhere))
+    return input;
   GST_DEBUG_OBJECT(element_, "frame at %" GST_TIME_FORMAT " is copied: its pool is short",
-                   GST_TIME_ARGS(GST_BUFFER_PTS(input)));
-  GstBuffer* copy = gst_buffer_copy_deep(input);
-  gst_buffer_unref(input);
+                   GST_TIME_ARGS(GST_BUFFER_PTS(input.get())));
+  BufferPtr copy(gst_buffer_copy_deep(input.get()));
   if (!copy) throw MemoryError("out of memory for the copy of a frame from an exhausted pool");
   return copy;
 }
@@ -310,15 +309,17 @@ GstBufferPool* FilterStream::propose_pool(GstCaps* caps, size_t bytes, unsigned 
   const auto current_backend = backend();
   if (!current_backend || current_backend->kind() != BackendKind::cuda) return nullptr;
   return parse_caps(caps).cuda
-             ? cuda_.make_pool(caps, bytes, min_buffers, setup_.replaces_picture())
+             ? resources_.cuda.make_pool(caps, bytes, min_buffers, plan()->replaces_picture())
              : make_pinned_pool(current_backend, caps, bytes, min_buffers);
 }
 
 GstBufferPool* FilterStream::output_pool(GstCaps* caps, size_t* bytes) {
   const auto current_backend = backend();
-  if (!current_backend || current_backend->memory() != Memory::device || !setup_.replaces_picture())
+  const SharedPlan current_plan = plan();
+  if (!current_backend || current_backend->memory() != Memory::device ||
+      !current_plan->replaces_picture())
     return nullptr;
-  *bytes = setup_.out.bytes;
+  *bytes = current_plan->out.bytes;
   try {
     return make_pinned_pool(current_backend, caps, *bytes, 2);
   } catch (const std::exception& error) {  // pools of other memory are slower, but work too
@@ -329,10 +330,10 @@ GstBufferPool* FilterStream::output_pool(GstCaps* caps, size_t* bytes) {
 
 // ---- messages
 
-void FilterStream::post_regions(const PendingPush& frame) {
-  GstBuffer* buffer = frame.buffer;
-  GstStructure* structure = gst_structure_copy(frame.structure);
-  gst_structure_set_name(structure, algorithm_->name());
+void FilterStream::post_regions(const FrameBuffers& buffers) {
+  GstBuffer* buffer = buffers.output.get();
+  GstStructure* structure = gst_structure_copy(buffers.structure);
+  gst_structure_set_name(structure, resources_.algorithm->name());
   gst_structure_remove_fields(structure, "labels", "labels-format", "table", "table-columns",
                               nullptr);
   const GstSegment* segment = &element_->segment;
@@ -372,10 +373,12 @@ void FilterStream::warn_of_missing_picture(GstBuffer* frame) {
                    " of %zu bytes holds no picture: passes, blank where replaced",
                    GST_TIME_ARGS(GST_BUFFER_PTS(frame)), bytes);
   if (bytes == 0 && GST_BUFFER_FLAG_IS_SET(frame, GST_BUFFER_FLAG_GAP)) return;
-  const std::string warning =
-      "a frame of " + std::to_string(bytes) + " bytes holds no " +
-      std::to_string(setup_.in.size.width) + "x" + std::to_string(setup_.in.size.height) + " " +
-      std::string(name_of(setup_.in.layout.format)) + " picture, although its caps promise one";
+  const SharedPlan current_plan = plan();
+  const PictureCaps& in = current_plan->in;
+  const std::string warning = "a frame of " + std::to_string(bytes) + " bytes holds no " +
+                              std::to_string(in.size.width) + "x" + std::to_string(in.size.height) +
+                              " " + std::string(name_of(in.layout.format)) +
+                              " picture, although its caps promise one";
   if (std::exchange(has_warned_of_missing_picture_, true)) {
     GST_WARNING_OBJECT(element_, "%s", warning.c_str());
     return;
@@ -385,15 +388,16 @@ void FilterStream::warn_of_missing_picture(GstBuffer* frame) {
 }
 
 GstClockTime FilterStream::frame_duration() const {
-  const int fps_n = setup_.in.info.fps_n, fps_d = setup_.in.info.fps_d;
+  const SharedPlan current_plan = plan();
+  const int fps_n = current_plan->in.info.fps_n, fps_d = current_plan->in.info.fps_d;
   return fps_n > 0 ? gst_util_uint64_scale_int(GST_SECOND, fps_d, fps_n) : 0;
 }
 
 void FilterStream::post_error(const std::exception& error) {
   const auto [domain, code] = error_code_of(error);
   gst_element_message_full(GST_ELEMENT(element_), GST_MESSAGE_ERROR, domain, code,
-                           g_strdup(is_bad_alloc(error) ? "no memory" : error.what()), nullptr,
-                           __FILE__, GST_FUNCTION, __LINE__);
+                           g_strdup(is<std::bad_alloc>(error) ? "no memory" : error.what()),
+                           nullptr, __FILE__, GST_FUNCTION, __LINE__);
 }
 
 void FilterStream::post_caps_error(const std::exception& error) {
@@ -407,7 +411,7 @@ void FilterStream::post_caps_error(const std::exception& error) {
 
 void FilterStream::warn_of_refused_value(const char* property, const std::exception& error) {
   if (!is_running()) {
-    g_warning("%s: %s kept as it was: %s", algorithm_->name(), property, error.what());
+    g_warning("%s: %s kept as it was: %s", resources_.algorithm->name(), property, error.what());
     return;
   }
   GST_ELEMENT_WARNING(element_, LIBRARY, SETTINGS,

@@ -1,17 +1,16 @@
 // FilterStream: does the work of an element in the states READY, PAUSED and PLAYING. It owns the
-// backend. For the current caps, it also owns the pipeline of in-flight frames, the buffer pools
-// and the latency.
+// backend and the resources of the frames. For the current caps, it makes the plan and the pipeline
+// of in-flight frames.
 #pragma once
 
 #include <gst/base/gstbasetransform.h>
 
 #include <atomic>
 
-#include "plugin/memory/cuda_memory.hpp"
-#include "plugin/stream/element_settings.hpp"
 #include "plugin/stream/frame_pipeline.hpp"
 #include "plugin/stream/negotiation.hpp"
-#include "plugin/stream/stream_setup.hpp"
+#include "plugin/stream/stream_plan.hpp"
+#include "plugin/stream/stream_resources.hpp"
 #include "plugin/stream/stream_times.hpp"
 
 namespace regions {
@@ -23,12 +22,12 @@ class FilterStream {
 
   FilterStream(GstBaseTransform* element, const ElementSpec& spec, FindStream find_stream);
 
-  ElementAlgorithm& algorithm() { return *algorithm_; }
+  ElementAlgorithm& algorithm() { return *resources_.algorithm; }
   FilterSettings settings() const;
   void set_setting(const Field& field, const Value& value);
   Value get_setting(const Field& field) const;
   std::string active_device() const;
-  CudaContext& cuda() { return cuda_; }
+  CudaContext& cuda() { return resources_.cuda; }
   bool accepts_cuda_memory() const;
 
   // ---- states
@@ -58,7 +57,7 @@ class FilterStream {
   // properties keep their former values and the element posts a warning. Returns false if an error
   // was posted.
   bool apply_pending_output();
-  Output output() const { return setup_.output; }
+  Output output() const { return plan()->output; }
 
   // ---- frames and events
 
@@ -67,9 +66,9 @@ class FilterStream {
   // frames of a volume are skipped or none.
   bool skip_if_late(const GstBuffer* frame);
   void handle_qos(GstEvent* event) { late_frames_.handle_qos(event); }  // any thread
-  // Submits one frame; see InFlightFrame::add. Takes ownership of both buffers. A frame without a
-  // picture is passed on without being processed.
-  GstFlowReturn submit(GstBuffer* input, GstBuffer* output);
+  // Submits one frame; see InFlightFrame::add. A frame without a picture is passed on without being
+  // processed.
+  GstFlowReturn submit(BufferPtr input, BufferPtr output);
   // Processes and pushes all frames that were submitted. Returns the flow of the pushes.
   GstFlowReturn drain();
   // Whether the event may overtake frames that are held until their volume is full. This is true
@@ -84,7 +83,7 @@ class FilterStream {
   // with fewer buffers.
   unsigned max_held_frames() const;
   PoolShortage pool_shortage() const {
-    return setup_.slices > 1 ? PoolShortage::stalls : PoolShortage::slows;
+    return plan()->slices() > 1 ? PoolShortage::stalls : PoolShortage::slows;
   }
   // Sets the number of buffers that downstream needs from a pool whose buffers are passed on.
   void set_downstream_needs(unsigned buffers) { downstream_needs_ = buffers; }
@@ -116,39 +115,41 @@ class FilterStream {
  private:
   std::shared_ptr<FramePipeline> pipeline() const;
   std::shared_ptr<Backend> backend() const;
+  SharedPlan plan() const;
+  void set_plan(SharedPlan new_plan);
 
   // Device.
   void use_backend(std::shared_ptr<Backend> new_backend);
   void move_to_context(const CudaContextRef& context);
   bool may_fall_back_from(const Backend& failed) const;
+  void fall_back_to_cpu(const std::exception& error);
 
   // Start and end of a stream.
-  void start_with_caps(const GstCaps* in, const GstCaps* out);
   void start(const PictureCaps& in, const PictureCaps& out);
   void start_on_backend(const PictureCaps& in, const PictureCaps& out);
-  StreamSetup make_setup(const PictureCaps& in, const PictureCaps& out);
-  void make_label_map_pool(StreamSetup& setup, int slots);
-  int slot_count() const;
+  void prepare_resources(const StreamPlan& plan);
+  std::shared_ptr<FramePipeline> make_pipeline(const SharedPlan& plan);
+  int slot_count(const FilterSettings& settings) const;
   bool has_changed_settings() const;
-  void update_timing(int slots, bool is_latency_changed);
+  void update_timing(bool is_latency_changed);
   void end();
 
   // Changes while the stream runs.
   bool adapt_to_frame(GstBuffer* input);  // returns false if an error was posted
-  void restore_work_area(const std::exception& error);
+  void restore_rectangle(const std::exception& error);
   void set_pool_flushing(bool is_flushing);
   void begin_scene();
   void reset_history();
 
   // Frames.
-  GstBuffer* copy_from_short_pool(GstBuffer* input, FramePipeline& current_pipeline) const;
+  BufferPtr copy_from_short_pool(BufferPtr input, FramePipeline& current_pipeline) const;
   bool next_element_accepts_fences() const;
   void record_work(const InFlightFrame& frame);
-  GstFlowReturn push(const PendingPush& frame);
+  GstFlowReturn push(const InFlightFrame& frame, FrameBuffers& buffers);
   void count_dropped(size_t frames);
 
   // Messages.
-  void post_regions(const PendingPush& frame);
+  void post_regions(const FrameBuffers& buffers);
   void post_latency();
   void warn_of_missing_picture(GstBuffer* frame);
   GstClockTime frame_duration() const;  // duration according to the caps (ns); 0 if unknown
@@ -156,25 +157,18 @@ class FilterStream {
 
   GstBaseTransform* const element_;
   const FindStream find_stream_;
-  const std::unique_ptr<ElementAlgorithm> algorithm_;
-  CudaContext cuda_;
-  const std::shared_ptr<PreparedQueues> queues_ = std::make_shared<PreparedQueues>();
-  std::shared_ptr<void> reserved_pinned_;  // reservation of pinned memory for records of regions
+  StreamResources resources_;
 
   // Guards the members from settings_ to caps_error_, which several threads use. A thread that
   // holds it may lock the mutex of FramePipeline, but not the other way round.
   mutable std::mutex mutex_;
-  FilterSettings settings_;
+  FilterSettings settings_;  // as the user set them
   std::shared_ptr<Backend> backend_;
-  std::shared_ptr<FramePipeline> pipeline_;
-  bool is_stopping_ = false;  // true from prepare_stop() to allow_waiting()
-  std::string active_device_ = "none";
-  std::string caps_error_;  // the text that post_caps_error() posted last
+  SharedPlan plan_ = std::make_shared<StreamPlan>();  // of the last start(); never null
+  std::shared_ptr<FramePipeline> pipeline_;           // null if no stream is configured
+  bool is_stopping_ = false;                          // true from prepare_stop() to allow_waiting()
+  std::string caps_error_;                            // the text that post_caps_error() posted last
 
-  StreamSetup setup_;
-  FilterSettings started_settings_;  // the settings at the last start()
-  WorkAreaParams area_;              // the work area in use
-  std::shared_ptr<GstBufferPool> label_map_pool_;
   std::atomic<unsigned> downstream_needs_{0};
   Latency latency_;
   bool has_warned_ = false;  // a warning about a result was posted for this stream

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <thread>
 #include <utility>
 
 #include "core/faults.hpp"
@@ -114,17 +115,17 @@ constexpr size_t kRecordBytesPerFrame = size_t{1} << 20;  // pinned memory for r
 
 void FilterStream::open() {
   inject_faults_from_environment();
-  auto chosen = choose_backend(GST_ELEMENT(element_), settings(), cuda_);
+  auto chosen = choose_backend(GST_ELEMENT(element_), settings(), resources_.cuda);
   try {
     use_backend(chosen);
   } catch (const MemoryError& error) {
     {
       const Backend::Entry entry(*chosen);
-      queues_->prepare(nullptr, 0, 0);
-      algorithm_->create_algorithm(nullptr).reset();
+      resources_.queues.prepare(nullptr, 0, 0);
+      resources_.algorithm->create_algorithm(nullptr).reset();
     }
     if (!may_fall_back_from(*chosen)) throw;
-    use_backend(fall_back(GST_ELEMENT(element_), settings(), cuda_, error));
+    fall_back_to_cpu(error);
   }
 }
 
@@ -132,24 +133,29 @@ bool FilterStream::may_fall_back_from(const Backend& failed) const {
   return failed.kind() == BackendKind::cuda && settings().device == Device::any;
 }
 
+void FilterStream::fall_back_to_cpu(const std::exception& error) {
+  use_backend(fall_back(GST_ELEMENT(element_), settings(), resources_.cuda, error));
+}
+
 // Moves the algorithm and the prepared queues to this backend. A null backend releases them.
 void FilterStream::use_backend(std::shared_ptr<Backend> new_backend) {
   const auto old = backend();
+  ElementAlgorithm& algorithm = *resources_.algorithm;
   std::shared_ptr<void> old_algorithm;
-  queues_->prepare(nullptr, 0, 0);
-  reserved_pinned_.reset();
+  resources_.queues.prepare(nullptr, 0, 0);
+  resources_.reserved_pinned.reset();
   if (new_backend) {
     const Backend::Entry entry(*new_backend);
-    old_algorithm = algorithm_->create_algorithm(new_backend);
+    old_algorithm = algorithm.create_algorithm(new_backend);
     const FilterSettings now = settings();
     const int frames = std::max(now.frames_in_flight, 1);
-    queues_->prepare(new_backend, frames, now.priority);
-    if (algorithm_->makes_regions() || algorithm_->reads_mask()) {
-      reserved_pinned_ =
+    resources_.queues.prepare(new_backend, frames, now.priority);
+    if (algorithm.makes_regions() || algorithm.reads_mask()) {
+      resources_.reserved_pinned =
           new_backend->reserve_pinned(static_cast<size_t>(frames) * kRecordBytesPerFrame);
     }
   } else {
-    old_algorithm = algorithm_->create_algorithm(nullptr);
+    old_algorithm = algorithm.create_algorithm(nullptr);
   }
   if (old) {
     const Backend::Entry entry(*old);
@@ -157,7 +163,6 @@ void FilterStream::use_backend(std::shared_ptr<Backend> new_backend) {
   }
   {
     const std::lock_guard lock(mutex_);
-    active_device_ = new_backend ? new_backend->description() : "none";
     backend_ = std::move(new_backend);
   }
   GST_INFO_OBJECT(element_, "runs on %s", active_device().c_str());
@@ -168,14 +173,14 @@ void FilterStream::use_backend(std::shared_ptr<Backend> new_backend) {
 void FilterStream::move_to_context(const CudaContextRef& context) {
   GST_DEBUG_OBJECT(element_, "moves to the device of the frames");
   use_backend(backend_on(context));
-  cuda_.move_to(context);
+  resources_.cuda.move_to(context);
 }
 
 void FilterStream::close() {
   stop();
-  setup_ = {};
+  set_plan(std::make_shared<StreamPlan>());
   use_backend(nullptr);
-  cuda_.release();
+  resources_.cuda.release();
 }
 
 // ---- start and end
@@ -200,19 +205,18 @@ void FilterStream::end() {
     const auto current_backend = backend();
     const Backend::Entry entry(*current_backend);
     try {
-      algorithm_->end_stream();
+      resources_.algorithm->end_stream();
     } catch (const std::exception& error) {
       GST_ELEMENT_WARNING(element_, RESOURCE, WRITE, ("%s", error.what()), (nullptr));
     }
   }
-  label_map_pool_.reset();
+  resources_.label_map_pool.reset();
 }
 
-int FilterStream::slot_count() const {
-  const int requested = settings().frames_in_flight;
-  if (requested > 0) return requested;
+int FilterStream::slot_count(const FilterSettings& settings) const {
+  if (settings.frames_in_flight > 0) return settings.frames_in_flight;
   if (is_live()) return 1;
-  return algorithm_->slices() > 1 ? 2 : 4;  // fewer for volumes, which need much memory
+  return resources_.algorithm->slices() > 1 ? 2 : 4;  // fewer for volumes, which need much memory
 }
 
 bool FilterStream::is_live() const {
@@ -225,93 +229,52 @@ bool FilterStream::is_live() const {
   return live;
 }
 
-void FilterStream::update_timing(int slots, bool is_latency_changed) {
-  is_latency_changed |= latency_.configure(frame_duration(), setup_.slices, slots);
+void FilterStream::update_timing(bool is_latency_changed) {
+  const SharedPlan current_plan = plan();
+  is_latency_changed |=
+      latency_.configure(frame_duration(), current_plan->slices(), current_plan->setup.slots);
   if (is_latency_changed) post_latency();
-  algorithm_->set_frame_duration(is_live() ? static_cast<int64_t>(frame_duration() / GST_USECOND)
-                                           : -1);
+  resources_.algorithm->set_frame_duration(
+      is_live() ? static_cast<int64_t>(frame_duration() / GST_USECOND) : -1);
 }
 
 // ---- caps
 
 void FilterStream::configure(const GstCaps* in, const GstCaps* out) {
-  start_with_caps(in, out);
-  const std::lock_guard lock(mutex_);
-  caps_error_.clear();
-}
-
-void FilterStream::start_with_caps(const GstCaps* in, const GstCaps* out) {
   GST_DEBUG_OBJECT(element_, "caps in %" GST_PTR_FORMAT ", caps out %" GST_PTR_FORMAT,
                    static_cast<gconstpointer>(in), static_cast<gconstpointer>(out));
   const PictureCaps pictures_in = parse_caps(in), pictures_out = parse_caps(out);
   const bool follows_input = pictures_in.cuda && settings().cuda_device_id < 0;
   const CudaContextRef other_context =
-      follows_input ? cuda_.context_on_other_device(GST_BASE_TRANSFORM_SINK_PAD(element_))
+      follows_input ? resources_.cuda.context_on_other_device(GST_BASE_TRANSFORM_SINK_PAD(element_))
                     : nullptr;
-  const auto current_pipeline = pipeline();
-  if (current_pipeline && !other_context && setup_.backend == backend() &&
-      have_same_pictures(pictures_in, setup_.in) && have_same_pictures(pictures_out, setup_.out) &&
-      !has_changed_settings() && !algorithm_->has_pending_changes()) {
+  ElementAlgorithm& algorithm = *resources_.algorithm;
+  const SharedPlan old_plan = plan();
+  if (is_configured() && !other_context && old_plan->backend == backend() &&
+      have_same_pictures(pictures_in, old_plan->in) &&
+      have_same_pictures(pictures_out, old_plan->out) && !has_changed_settings() &&
+      !algorithm.has_pending_changes()) {
     GST_DEBUG_OBJECT(element_, "same pictures, settings and device: all goes on with these caps");
-    setup_.in = pictures_in;
-    setup_.out = pictures_out;
-    update_timing(current_pipeline->slots(), false);
-    return;
+    set_plan(with_caps(*old_plan, pictures_in, pictures_out));
+    update_timing(false);
+  } else {
+    end();
+    algorithm.commit();
+    expect_fitting_caps(in, out, algorithm.output_in_use(), algorithm.layers_in_use());
+    if (other_context) move_to_context(other_context);
+    start(pictures_in, pictures_out);
   }
-  end();
-  algorithm_->commit();
-  expect_fitting_caps(in, out, algorithm_->output_in_use(), algorithm_->layers_in_use());
-  if (other_context) move_to_context(other_context);
-  start(pictures_in, pictures_out);
+  const std::lock_guard lock(mutex_);
+  caps_error_.clear();
 }
 
 // Whether any setting except the live ones differs from the last start().
 bool FilterStream::has_changed_settings() const {
   const FilterSettings now = settings();
-  const auto fields = fields_of(now);
-  return std::any_of(fields.begin(), fields.end(), [&](const Field& field) {
-    return !field.live() && field.get(&now) != field.get(&started_settings_);
+  const SharedPlan current_plan = plan();
+  return std::ranges::any_of(fields_of(now), [&](const Field& field) {
+    return !field.live() && field.get(&now) != field.get(&current_plan->settings);
   });
-}
-
-// Returns the setup for pictures of these caps with the current algorithm and settings.
-StreamSetup FilterStream::make_setup(const PictureCaps& in, const PictureCaps& out) {
-  StreamSetup setup;
-  setup.backend = backend();
-  setup.algorithm = algorithm_.get();
-  setup.output = algorithm_->output_in_use();
-  setup.in = in;
-  setup.out = out;
-  setup.slices = algorithm_->slices();
-  setup.layers = algorithm_->layers_in_use();
-  setup.cuda = &cuda_;
-  setup.priority = started_settings_.priority;
-  setup.work_area = work_area_of(area_, in.layout, in.size);
-  setup.expect_work_area(setup.work_area);
-  if (started_settings_.cpu_threads == 1) setup.workers = Workers(1);
-  setup.structures = std::make_shared<StructurePool>();
-  setup.queues = queues_;
-  setup.removes_attached_labels = started_settings_.attach_labels == AttachLabels::never;
-  return setup;
-}
-
-// If label maps or masks are attached to frames, creates a pool of buffers for them.
-void FilterStream::make_label_map_pool(StreamSetup& setup, int slots) {
-  const AttachLabels attach = started_settings_.attach_labels;
-  const bool attaches_labels =
-      attach == AttachLabels::always ||
-      (attach == AttachLabels::when_untouched && setup.output == Output::untouched);
-  if (!attaches_labels || !setup.attaches_metadata()) return;
-  const int maps = slots * setup.slices;
-  GST_DEBUG_OBJECT(element_, "pool for label maps: %d of %zu bytes", maps, setup.label_map_bytes());
-  const auto min_buffers = static_cast<unsigned>(maps);
-  label_map_pool_ =
-      activate(setup.keeps_small_label_maps()
-                   ? make_small_map_pool(setup.backend, layout_of(setup.label_map_format()),
-                                         setup.work_area, min_buffers)
-                   : make_device_pool(setup.backend, setup.label_map_bytes(), min_buffers),
-               "label maps");
-  setup.label_map_pool = label_map_pool_.get();
 }
 
 // Starts a stream. With device=auto, it falls back to the CPU if the GPU has too little memory and
@@ -321,89 +284,113 @@ void FilterStream::start(const PictureCaps& in, const PictureCaps& out) {
   try {
     return start_on_backend(in, out);
   } catch (const MemoryError& error) {
-    label_map_pool_.reset();
+    resources_.label_map_pool.reset();
     if (!may_fall_back_from(*first_backend)) throw;
     if (in.cuda) {
       throw MemoryError(std::string(error.what()) +
                         "; the CPU cannot read frames in CUDA memory: free GPU memory, or put "
                         "cudadownload upstream of this element");
     }
-    use_backend(fall_back(GST_ELEMENT(element_), settings(), cuda_, error));
+    fall_back_to_cpu(error);
   }
   start_on_backend(in, out);
 }
 
 void FilterStream::start_on_backend(const PictureCaps& in, const PictureCaps& out) {
-  started_settings_ = settings();
-  area_ = started_settings_;
-  const int slots = slot_count();
-  StreamSetup setup = make_setup(in, out);
+  ElementAlgorithm& algorithm = *resources_.algorithm;
+  const FilterSettings now = settings();
+  const SharedPlan new_plan = make_stream_plan(algorithm, backend(), now, in, out, slot_count(now));
   {
-    const Backend::Entry entry(*setup.backend);
-    algorithm_->set_work_area(setup.work_area);
-    algorithm_->configure(setup_of(setup, algorithm_->details(), algorithm_->reads_mask(), slots));
+    const Backend::Entry entry(*new_plan->backend);
+    algorithm.set_work_area(new_plan->work_area);
+    algorithm.configure(new_plan->setup);
   }
-  make_label_map_pool(setup, slots);
+  prepare_resources(*new_plan);
   GST_DEBUG_OBJECT(element_, "starts with %d frames in flight, %d at once, pictures of %dx%d",
-                   slots, setup.slices, setup.work_area.work.width, setup.work_area.work.height);
-  setup_ = setup;
-  gst_base_transform_set_passthrough(element_, setup_.output == Output::untouched);
-  gst_base_transform_set_in_place(element_, !setup_.replaces_picture());
+                   new_plan->setup.slots, new_plan->slices(), new_plan->setup.size.width,
+                   new_plan->setup.size.height);
+  set_plan(new_plan);
+  gst_base_transform_set_passthrough(element_, new_plan->output == Output::untouched);
+  gst_base_transform_set_in_place(element_, !new_plan->replaces_picture());
   has_warned_ = has_warned_of_missing_picture_ = false;
-  update_timing(slots, latency_.reset());
-  auto new_pipeline = std::make_shared<FramePipeline>(
-      GST_BASE_TRANSFORM_SRC_PAD(element_), setup_, slots,
-      FramePipeline::Callbacks{[this] { return next_element_accepts_fences(); },
-                               [this](const InFlightFrame& frame) { record_work(frame); },
-                               [this](const PendingPush& frame) { return push(frame); },
-                               [this](const std::exception& error) { post_error(error); },
-                               [this](size_t frames) { count_dropped(frames); }});
+  update_timing(latency_.reset());
+  auto new_pipeline = make_pipeline(new_plan);
   const std::lock_guard lock(mutex_);
   pipeline_ = std::move(new_pipeline);
   if (is_stopping_) pipeline_->interrupt();
 }
 
+// Makes the resources of one stream. If label maps or masks are attached to frames, they include a
+// pool of buffers for them.
+void FilterStream::prepare_resources(const StreamPlan& plan) {
+  // More than two threads gain little (H200 host, 1080p).
+  const unsigned cores = std::thread::hardware_concurrency();
+  resources_.workers =
+      Workers(plan.settings.cpu_threads == 1 ? 1 : static_cast<int>(std::clamp(cores, 1U, 2U)));
+  resources_.structures = std::make_shared<StructurePool>();
+  if (!plan.attaches_label_map()) return;
+  const auto maps = static_cast<unsigned>(plan.setup.slots * plan.slices());
+  GST_DEBUG_OBJECT(element_, "pool for label maps: %u of %zu bytes", maps, plan.label_map_bytes());
+  resources_.label_map_pool =
+      activate(plan.keeps_small_label_maps()
+                   ? make_small_map_pool(plan.backend, layout_of(plan.label_map_format()),
+                                         plan.work_area, maps)
+                   : make_device_pool(plan.backend, plan.label_map_bytes(), maps),
+               "label maps");
+}
+
+std::shared_ptr<FramePipeline> FilterStream::make_pipeline(const SharedPlan& plan) {
+  std::vector<std::unique_ptr<InFlightFrame>> frames;
+  const Backend::Entry entry(*plan->backend);
+  for (int i = 0; i < plan->setup.slots; ++i)
+    frames.push_back(std::make_unique<InFlightFrame>(resources_, plan, i));
+  return std::make_shared<FramePipeline>(
+      GST_BASE_TRANSFORM_SRC_PAD(element_), std::move(frames),
+      FramePipeline::Callbacks{[this] { return next_element_accepts_fences(); },
+                               [this](const InFlightFrame& frame) { record_work(frame); },
+                               [this](const InFlightFrame& frame, FrameBuffers& buffers) {
+                                 return push(frame, buffers);
+                               },
+                               [this](const std::exception& error) { post_error(error); },
+                               [this](size_t dropped) { count_dropped(dropped); }});
+}
+
 // ---- changes while the stream runs
 
-// Applies a new work area, and moves to the device of the frame. A new work area starts a new scene
+// Applies a new rectangle, and moves to the device of the frame. A new rectangle starts a new scene
 // with the same caps. Memory is reallocated only if its sizes change. Frames on another device
 // start a new stream.
 bool FilterStream::adapt_to_frame(GstBuffer* input) {
-  FilterSettings requested = settings();
-  const bool follows_input = setup_.in.cuda && requested.cuda_device_id < 0;
+  const FilterSettings requested = settings();
+  const SharedPlan old_plan = plan();
+  const bool follows_input = old_plan->in.cuda && requested.cuda_device_id < 0;
   const CudaContextRef other_context =
-      follows_input ? cuda_.context_on_other_device(input) : nullptr;
-  WorkArea area = setup_.work_area;
-  if (static_cast<WorkAreaParams>(requested) != area_) {
+      follows_input ? resources_.cuda.context_on_other_device(input) : nullptr;
+  SharedPlan new_plan = old_plan;
+  if (requested.rectangle() != old_plan->settings.rectangle()) {
     try {
-      area = work_area_of(requested, setup_.in.layout, setup_.in.size);
-      setup_.expect_work_area(area);
+      new_plan = with_rectangle(*old_plan, requested.rectangle());
     } catch (const std::exception& error) {
-      area = setup_.work_area;
-      static_cast<WorkAreaParams&>(requested) = area_;
-      restore_work_area(error);
+      restore_rectangle(error);
     }
   }
-  if (!other_context && static_cast<WorkAreaParams>(requested) == area_) return true;
+  if (!other_context && new_plan == old_plan) return true;
   const GstFlowReturn flow = drain();
   if (flow != GST_FLOW_OK) return true;  // the following submit() returns this flow
   try {
-    const StreamSetup old_setup = setup_;
-    if (!other_context && area.area == old_setup.work_area.area &&
-        area.work == old_setup.work_area.work) {
+    if (!other_context && new_plan->work_area.area == old_plan->work_area.area &&
+        new_plan->work_area.work == old_plan->work_area.work) {
       GST_DEBUG_OBJECT(element_, "a new scene begins: the rectangle moved");
-      const Backend::Entry entry(*old_setup.backend);
-      algorithm_->move_work_area(area);
-      pipeline()->move_work_area(area);
-      setup_.work_area = area;
-      area_ = requested;
+      const Backend::Entry entry(*new_plan->backend);
+      resources_.algorithm->move_work_area(new_plan->work_area);
+      set_plan(new_plan);
     } else {
       GST_DEBUG_OBJECT(
           element_, "restarts: %s",
           other_context ? "frames are on another device" : "another size of the rectangle");
       end();
       if (other_context) move_to_context(other_context);
-      start(old_setup.in, old_setup.out);
+      start(old_plan->in, old_plan->out);
     }
     return true;
   } catch (const std::exception& error) {
@@ -412,11 +399,11 @@ bool FilterStream::adapt_to_frame(GstBuffer* input) {
   }
 }
 
-// Resets the properties of the work area to the values in use, and posts the error as a warning.
-void FilterStream::restore_work_area(const std::exception& error) {
+// Resets the properties of the rectangle to the values in use, and posts the error as a warning.
+void FilterStream::restore_rectangle(const std::exception& error) {
   {
     const std::lock_guard lock(mutex_);
-    static_cast<WorkAreaParams&>(settings_) = area_;
+    settings_.rectangle() = plan_->settings.rectangle();
   }
   for (const Field& field : work_area_fields<WorkAreaParams>()) {
     g_object_notify(G_OBJECT(element_), field.name);
@@ -425,21 +412,23 @@ void FilterStream::restore_work_area(const std::exception& error) {
 }
 
 bool FilterStream::apply_pending_output() {
-  if (!pipeline() || !algorithm_->needs_renegotiation() || drain() != GST_FLOW_OK) return true;
-  const StreamSetup old_setup = setup_;
-  const WorkAreaParams old_area = area_;
+  ElementAlgorithm& algorithm = *resources_.algorithm;
+  if (!is_configured() || !algorithm.needs_renegotiation() || drain() != GST_FLOW_OK) return true;
+  const SharedPlan old_plan = plan();
   std::vector<std::byte> model;
   const auto restore_model = [&] {
-    if (area_ != old_area) return;  // the model belongs to another scene
-    const Backend::Entry entry(*old_setup.backend);
-    algorithm_->restore_model(model);
+    const SharedPlan new_plan = plan();
+    if (new_plan->settings.rectangle() != old_plan->settings.rectangle())
+      return;  // the model belongs to another scene
+    const Backend::Entry entry(*new_plan->backend);
+    algorithm.restore_model(model);
   };
   const CapsOwner in(gst_pad_get_current_caps(GST_BASE_TRANSFORM_SINK_PAD(element_)),
                      gst_caps_unref);
-  algorithm_->commit();
+  algorithm.commit();
   try {
-    const CapsOwner possible(transform_caps(GST_PAD_SINK, in.get(), algorithm_->output_in_use(),
-                                            accepts_cuda_memory(), algorithm_->layers_in_use()),
+    const CapsOwner possible(transform_caps(GST_PAD_SINK, in.get(), algorithm.output_in_use(),
+                                            accepts_cuda_memory(), algorithm.layers_in_use()),
                              gst_caps_unref);
     const CapsOwner out =
         caps_that_downstream_accepts(GST_BASE_TRANSFORM_SRC_PAD(element_), possible.get());
@@ -447,25 +436,25 @@ bool FilterStream::apply_pending_output() {
     GST_DEBUG_OBJECT(element_, "goes on with caps out %" GST_PTR_FORMAT,
                      static_cast<gconstpointer>(out.get()));
     {
-      const Backend::Entry entry(*old_setup.backend);
-      model = algorithm_->save_model();
+      const Backend::Entry entry(*old_plan->backend);
+      model = algorithm.save_model();
     }
     end();
-    start(old_setup.in, pictures);
+    start(old_plan->in, pictures);
     restore_model();
     gst_base_transform_reconfigure_src(element_);
   } catch (const std::exception& error) {
-    algorithm_->rollback();
+    algorithm.rollback();
     try {
-      if (!pipeline()) {
-        start(old_setup.in, old_setup.out);
+      if (!is_configured()) {
+        start(old_plan->in, old_plan->out);
         restore_model();
       }
     } catch (const std::exception& restart_error) {
       post_error(restart_error);
       return false;
     }
-    for (const Field& field : algorithm_->fields()) {
+    for (const Field& field : algorithm.fields()) {
       if (field.change == Change::renegotiated) g_object_notify(G_OBJECT(element_), field.name);
     }
     warn_of_refused_value("the output", error);

@@ -2,34 +2,49 @@
 #include "plugin/stream/in_flight_frame.hpp"
 
 #include <algorithm>
-#include <exception>
+#include <cassert>
 
 #include "plugin/metadata/region_meta.hpp"
 
 namespace regions {
 
-InFlightFrame::InFlightFrame(const StreamSetup& setup, int slot)
-    : setup_(setup),
+InFlightFrame::InFlightFrame(StreamResources& resources, SharedPlan plan, int slot)
+    : resources_(resources),
+      plan_(std::move(plan)),
       slot_(slot),
-      queue_(setup.queues->take(setup.backend, setup.priority)),
-      transfer_(setup.slices > 1 ? make_volume_transfer(setup, *queue_)
-                                 : make_picture_transfer(setup, *queue_)),
-      fence_(std::make_shared<Fence>(setup.backend, *queue_)) {
-  if (setup.algorithm->makes_regions()) {
-    const RegionDetails details = setup.algorithm->details();
-    records_ = RegionRecords(*setup.backend, setup.algorithm->max_regions(), details.lab,
-                             details.borders, details.runs);
+      queue_(resources.queues.take(plan_->backend, plan_->setup.priority)),
+      transfer_(make_transfer(resources, plan_, *queue_)),
+      fence_(std::make_shared<Fence>(plan_->backend, *queue_)),
+      buffers_(static_cast<size_t>(plan_->slices())) {
+  const Setup& setup = plan_->setup;
+  if (plan_->makes_regions) {
+    records_ = RegionRecords(*plan_->backend, setup.max_regions, resources.algorithm->details().lab,
+                             setup.has_borders, setup.max_runs);
   }
-  if (!setup.work_area.is_identity())
-    work_pictures_ = std::make_unique<WorkAreaPictures>(setup, *queue_);
+  if (!plan_->work_area.is_identity())
+    work_pictures_ = std::make_unique<WorkAreaPictures>(*plan_, *queue_);
 }
 
-InFlightFrame::~InFlightFrame() { discard(); }
+InFlightFrame::~InFlightFrame() {
+  const Backend::Entry entry(*plan_->backend);
+  discard();
+  // These members require the Entry.
+  work_pictures_.reset();
+  transfer_.reset();
+  records_ = {};
+  queue_.reset();
+}
+
+void InFlightFrame::change_state([[maybe_unused]] State from, State to) {
+  assert(state_ == from);
+  state_ = to;
+}
 
 // Calls `work`. If it throws, waits for the part of the work that is already enqueued, releases all
 // frames, and rethrows the exception.
 template <class Work>
 void InFlightFrame::discard_on_error(Work work) {
+  const Backend::Entry entry(*plan_->backend);
   try {
     work();
   } catch (...) {
@@ -39,174 +54,239 @@ void InFlightFrame::discard_on_error(Work work) {
   }
 }
 
-bool InFlightFrame::add(GstBuffer* input, GstBuffer* output) {
-  filled_ = g_get_monotonic_time();
-  if (transfer_->frame_count() == 0) {
-    started_ = filled_;
-    time_ = GST_BUFFER_PTS(input);
-  }
-  warning_.clear();
-  discard_on_error([&] { transfer_->add(input, output); });
-  return transfer_->frame_count() == setup_.slices;
+// ---- filling
+
+void InFlightFrame::begin(gint64 arrival_time) {
+  change_state(State::pushed, State::filling);
+  slot_wait_ = std::max<gint64>(done_time_ - arrival_time, 0);
+  has_picture_ = true;
 }
 
-bool InFlightFrame::add_without_picture(GstBuffer* input, GstBuffer* output) {
-  started_ = filled_ = g_get_monotonic_time();
-  time_ = GST_BUFFER_PTS(input);
-  total_ = 0;
+FrameBuffers& InFlightFrame::hold(BufferPtr input, BufferPtr output) {
+  assert(state_ == State::filling && frame_count_ < buffers_.size());
+  full_time_ = g_get_monotonic_time();
+  if (frame_count_ == 0) {
+    begin_time_ = full_time_;
+    time_ = GST_BUFFER_PTS(input.get());
+  }
   warning_.clear();
-  wait_for_fence(input);
-  passthrough_buffer_.reset(output ? output : input);
-  if (!output) return true;
-  gst_buffer_unref(input);
+  FrameBuffers& buffers = buffers_[frame_count_++];
+  buffers.hold(std::move(input), std::move(output));
+  return buffers;
+}
+
+bool InFlightFrame::add(const SharedPlan& plan, BufferPtr input, BufferPtr output) {
+  if (frame_count_ == 0 && plan != plan_) {
+    plan_ = plan;
+    transfer_->use(plan);
+  }
+  hold(std::move(input), std::move(output));
+  discard_on_error([&] { transfer_->add(added()); });
+  return frame_count_ == buffers_.size();
+}
+
+bool InFlightFrame::add_without_picture(BufferPtr input, BufferPtr output) {
+  wait_for_fence(input.get());
+  FrameBuffers& buffers = hold(std::move(input), std::move(output));
+  has_picture_ = false;
+  total_ = 0;
+  if (!buffers.input) return true;
+  buffers.input.reset();
+  GstBuffer* blank = buffers.output.get();
   discard_on_error(
-      [&] { fill_with_zeros(MappedPicture(output, setup_.out, GST_MAP_WRITE).frame()); });
-  GST_BUFFER_FLAG_SET(output, GST_BUFFER_FLAG_GAP);
+      [&] { fill_with_zeros(MappedPicture(blank, plan_->out, GST_MAP_WRITE).frame()); });
+  GST_BUFFER_FLAG_SET(blank, GST_BUFFER_FLAG_GAP);
   return true;
 }
 
 void InFlightFrame::start() {
-  if (passthrough_buffer_) return;
-  if (transfer_->frame_count() < setup_.slices) filled_ = g_get_monotonic_time();
+  start_time_ = g_get_monotonic_time();
+  change_state(State::filling, State::queued);
+  if (!has_picture_) return;
+  if (frame_count_ < buffers_.size()) full_time_ = start_time_;
   discard_on_error([&] {
     FrameTask task;
     task.slot = slot_;
-    transfer_->enqueue_inputs(task);
+    transfer_->enqueue_inputs(added(), task);
     if (!records_.empty()) task.table = records_.table();
     // A sliding window has no records of occluded tracks.
-    if (setup_.algorithm->has_sliding_window()) task.table.occluded_tracks = nullptr;
+    if (plan_->setup.slides) task.table.occluded_tracks = nullptr;
     queue_->start();
     enqueue_work(task);
-    transfer_->enqueue_outputs(task);
+    transfer_->enqueue_outputs(added(), task);
     queue_->record();
   });
 }
 
 void InFlightFrame::enqueue_work(const FrameTask& task) {
-  if (!work_pictures_) return setup_.algorithm->enqueue(task, *queue_);
-  const FrameTask small = work_pictures_->enqueue_shrinking(task);
-  setup_.algorithm->enqueue(small, *queue_);
-  work_pictures_->enqueue_enlarging(small, task);
+  ElementAlgorithm& algorithm = *resources_.algorithm;
+  if (!work_pictures_) return algorithm.enqueue(task, *queue_);
+  const FrameTask small = work_pictures_->enqueue_shrinking(*plan_, task);
+  algorithm.enqueue(small, *queue_);
+  work_pictures_->enqueue_enlarging(*plan_, small, task, algorithm.draws_tints());
 }
 
-PendingPush InFlightFrame::take_early() {
-  PendingPush early;
-  discard_on_error([&] {
-    is_taken_early_ = true;
-    fence_->set_pending();
-    CompletedFrame frame = transfer_->take_early();
-    attach_fence(frame.buffer.get(), fence_);
-    early = attach_results(std::move(frame), 1);
-  });
-  return early;
+// ---- finishing
+
+bool InFlightFrame::finish_early() {
+  assert(state_ == State::queued && can_push_early());
+  try {
+    discard_on_error([&] {
+      is_pushed_early_ = true;
+      fence_->set_pending();
+      FrameBuffers& buffers = buffers_.front();
+      buffers.in.unmap();
+      // The work is not complete, but downstream waits for the fence instead of the CUDA stream.
+      mark_complete(buffers.source());
+      attach_fence(buffers.output.get(), fence_);
+      attach_results(0);
+    });
+  } catch (...) {
+    error_ = std::current_exception();
+    state_ = State::done;
+    frame_count_ = 1;
+    return false;
+  }
+  ready_count_ = 1;
+  record_latency(0);
+  return true;
 }
 
 void InFlightFrame::finish() {
+  change_state(State::queued, State::done);
+  const Backend::Entry entry(*plan_->backend);
   work_time_ = 0;
-  if (passthrough_buffer_) return;
+  latency_ = {};
   try {
-    fence_->wait();
-    work_time_ = queue_->elapsed();
-    transfer_->complete_buffers();
-    if (setup_.attaches_metadata()) collect_results();
-    // The facts can no longer be attached, but facts() also checks them and throws if they
-    // contradict each other.
-    if (is_taken_early_) setup_.algorithm->facts(slot_);
+    gint64 wait_time = 0;  // time since the end of the work, during which earlier frames left
+    if (has_picture_) {
+      // While a fence is pending, the thread of the next element may use the queue.
+      const bool was_done = !is_pushed_early_ && queue_->done();
+      fence_->wait();
+      work_time_ = queue_->elapsed();
+      const gint64 end_of_work = start_time_ + work_time_ / 1000;
+      if (was_done) wait_time = std::max<gint64>(g_get_monotonic_time() - end_of_work, 0);
+      transfer_->complete_buffers({buffers_.data(), is_pushed_early_ ? 1 : frame_count_});
+      if (plan_->attaches_metadata()) collect_results();
+      // The facts can no longer be attached, but facts() also checks them and throws if they
+      // contradict each other.
+      if (is_pushed_early_) resources_.algorithm->facts(slot_);
+    }
+    is_processed_ = true;
+    while (ready_count_ < frame_count_) {
+      FrameBuffers& buffers = buffers_[ready_count_];
+      buffers.end_reading();
+      if (has_picture_ && plan_->attaches_metadata()) {
+        attach_results(ready_count_);
+      } else if (has_picture_ && plan_->removes_label_maps()) {
+        remove_labels(buffers.output.get());
+      }
+      ++ready_count_;
+    }
+    record_latency(wait_time);
   } catch (...) {
-    release();
-    throw;
+    error_ = std::current_exception();
   }
-}
-
-PendingPush InFlightFrame::take_next() {
-  if (passthrough_buffer_) return {passthrough_buffer_.release()};
-  try {
-    const int frame_count = transfer_->frame_count();
-    CompletedFrame next = transfer_->take_next();
-    if (next.buffer && setup_.attaches_metadata())
-      return attach_results(std::move(next), frame_count);
-    if (next.buffer && setup_.removes_attached_labels) remove_labels(next.buffer.get());
-    if (!next.buffer) release();
-    return {next.buffer.release()};
-  } catch (...) {
-    release();
-    throw;
-  }
+  for (size_t i = ready_count_; i < buffers_.size(); ++i) buffers_[i].release();
 }
 
 void InFlightFrame::collect_results() {
+  const Setup& setup = plan_->setup;
   total_ = records_.total();
-  const LabelCapacity capacity = setup_.algorithm->check_result(slot_, total_, setup_.out.layout);
+  const LabelCapacity capacity =
+      resources_.algorithm->check_result(slot_, total_, plan_->out.layout);
   warning_ = capacity.warning;
-  record_count_ =
-      records_.empty() ? 0 : std::min(capacity.labelled, setup_.algorithm->max_regions());
+  record_count_ = records_.empty() ? 0 : std::min(capacity.labelled, setup.max_regions);
   // The records of occluded tracks follow the records of the regions. They are attached only if the
   // records of all regions are attached.
   if (record_count_ >= total_) record_count_ = total_ + records_.occluded_tracks();
   runs_ = records_.runs();
-  if (setup_.slices > 1) {
-    slice_runs_.sort(runs_, {setup_.in.size, transfer_->frame_count(), setup_.layers});
-  }
+  if (plan_->slices() > 1)
+    slice_runs_.sort(runs_, {plan_->in.size, static_cast<int>(frame_count_), setup.layers});
   if (!work_pictures_) return;
-  records_.enlarge(setup_.work_area, record_count_);
-  enlarge(setup_.work_area, runs_, enlarged_runs_);
+  records_.enlarge(plan_->work_area, record_count_);
+  enlarge(plan_->work_area, runs_, enlarged_runs_);
   runs_ = enlarged_runs_;
 }
 
-PendingPush InFlightFrame::attach_results(CompletedFrame frame, int frame_count) {
+// Attaches the results to the frame with this index in its volume.
+void InFlightFrame::attach_results(size_t index) {
+  ElementAlgorithm& algorithm = *resources_.algorithm;
+  FrameBuffers& buffers = buffers_[index];
   FrameResults results;
-  results.algorithm = setup_.algorithm->name();
-  results.size = setup_.in.size;
+  results.algorithm = algorithm.name();
+  results.size = plan_->in.size;
   results.total = total_;
-  results.details = setup_.algorithm->details();
+  results.details = algorithm.details();
   results.regions = records_.regions(record_count_);
   results.runs = runs_;
-  if (setup_.slices > 1) {
+  if (plan_->slices() > 1) {
+    results.slice = static_cast<int>(index);
+    results.slices = static_cast<int>(frame_count_);
     slice_regions_.clear();
     for (const Region& r : results.regions) {
-      if (r.front <= frame.slice && frame.slice <= r.back) slice_regions_.push_back(r);
+      if (r.front <= results.slice && results.slice <= r.back) slice_regions_.push_back(r);
     }
     results.regions = slice_regions_;
-    results.runs = slice_runs_.of(frame.slice);
-    results.slice = frame.slice;
-    results.slices = frame_count;
+    results.runs = slice_runs_.of(results.slice);
   } else {
     results.moments = records_.moments(record_count_);
     results.borders = records_.borders();
   }
   std::vector<GstClockTime> first_seen;
-  if (setup_.algorithm->tracks()) {
-    first_seen = setup_.algorithm->track_times().first_seen(results.regions,
-                                                            GST_BUFFER_PTS(frame.buffer.get()));
+  if (algorithm.tracks()) {
+    first_seen =
+        algorithm.track_times().first_seen(results.regions, GST_BUFFER_PTS(buffers.output.get()));
     results.first_seen = first_seen;
   }
   results.runs_truncated = records_.total_runs() > records_.runs().size();
-  results.layers = setup_.layers;
-  results.layout = setup_.in.layout;
-  results.color = setup_.in.color;
-  results.labels = frame.label_map.get();
-  results.labels_format = setup_.label_map_format();
-  if (!is_taken_early_) results.facts = setup_.algorithm->facts(slot_);
-  const GstStructure* structure =
-      attach_regions(frame.buffer.get(), results, setup_.workers, *setup_.structures);
-  return {frame.buffer.release(), structure};
+  results.layers = plan_->setup.layers;
+  results.layout = plan_->in.layout;
+  results.color = plan_->in.color;
+  results.labels = buffers.label_map.get();
+  results.labels_format = plan_->label_map_format();
+  if (!is_pushed_early_) results.facts = algorithm.facts(slot_);
+  buffers.structure =
+      attach_regions(buffers.output.get(), results, resources_.workers, *resources_.structures);
+  buffers.label_map.reset();
+}
+
+// Measures the latency of the ready frames. `wait_time` (µs) is not part of it.
+void InFlightFrame::record_latency(gint64 wait_time) {
+  done_time_ = g_get_monotonic_time() - wait_time;
+  latency_ = {full_time_ - begin_time_, done_time_ - full_time_ + slot_wait_};
+}
+
+void InFlightFrame::set_pushed() {
+  if (state_ == State::queued) {  // pushed early; finish() is still to come
+    assert(is_pushed_early_);
+    frame_count_ = ready_count_ = 0;
+    return;
+  }
+  change_state(State::done, State::pushed);
+  release();
 }
 
 void InFlightFrame::discard() {
-  try {
-    queue_->record();  // because work may have been enqueued after the last record()
-    fence_->wait();
-  } catch (const std::exception&) {
-    // Errors of discarded work are ignored. If the device is lost, the next frame fails too and
-    // reports it.
+  const Backend::Entry entry(*plan_->backend);
+  if (state_ == State::filling || state_ == State::queued) {
+    try {
+      queue_->record();  // because work may have been enqueued after the last record()
+      fence_->wait();
+    } catch (const std::exception&) {
+      // Errors of discarded work are ignored. If the device is lost, the next frame fails too and
+      // reports it.
+    }
   }
+  state_ = State::pushed;
   release();
 }
 
 void InFlightFrame::release() {
-  passthrough_buffer_.reset();
-  is_taken_early_ = false;
-  transfer_->release();
+  for (FrameBuffers& buffers : buffers_) buffers.release();
+  frame_count_ = ready_count_ = 0;
+  is_pushed_early_ = is_processed_ = false;
+  error_ = nullptr;
 }
 
 }  // namespace regions

@@ -1,93 +1,121 @@
-// InFlightFrame: the memory and the results of one frame, or of the frames of one volume, while the
-// element processes it.
+// InFlightFrame: one frame, or the frames of one volume, while the element processes it. It owns
+// the queue, the buffers, the memory on the backend and the results.
 #pragma once
+
+#include <exception>
+#include <vector>
 
 #include "core/region_records.hpp"
 #include "plugin/memory/fence.hpp"
 #include "plugin/stream/frame_transfer.hpp"
-#include "plugin/stream/stream_setup.hpp"
 #include "plugin/stream/stream_times.hpp"
 
 namespace regions {
 
-// A frame that is ready to be pushed downstream.
-struct PendingPush {
-  GstBuffer* buffer = nullptr;              // the receiver of this struct owns it
-  const GstStructure* structure = nullptr;  // the buffer's `regions` metadata, or null
-  FrameLatency latency;
-};
-
-// An InFlightFrame is reused for later frames of the stream. The order of calls is: add() until it
-// returns true or the volume ends, start(), optionally take_early(), finish(), take_next() until it
-// returns no buffer.
+// An InFlightFrame is reused for later frames of the stream. One thread at a time may use it. Its
+// state determines which members may be called:
+//
+//   pushed ──begin()──► filling ──start()──► queued ──finish()──► done ──set_pushed()──► pushed
+//
+// discard() leads from every state to `pushed`. A frame that is pushed early stays `queued` until
+// finish().
 class InFlightFrame {
  public:
-  // Allocates all memory. `slot` is the index among the stream's in-flight frames. All members and
-  // the destructor require a live Backend::Entry.
-  InFlightFrame(const StreamSetup& setup, int slot);
+  enum class State : uint8_t {
+    pushed,   // has no buffers; the first state
+    filling,  // waits for the further frames of its volume
+    queued,   // the backend works on it
+    done      // has its results, or an error
+  };
+
+  // Allocates all memory. `slot` is the index among the stream's in-flight frames. Requires a live
+  // Backend::Entry.
+  InFlightFrame(StreamResources& resources, SharedPlan plan, int slot);
   ~InFlightFrame();
   InFlightFrame(const InFlightFrame&) = delete;
   InFlightFrame& operator=(const InFlightFrame&) = delete;
 
-  // Adds a frame and takes ownership of both buffers. `output` is the buffer to fill if the picture
-  // is replaced, else null. Returns whether the volume is full; a single frame is always full. If
-  // it throws, all frames are released.
-  bool add(GstBuffer* input, GstBuffer* output);
+  State state() const { return state_; }
+  int capacity() const { return static_cast<int>(buffers_.size()); }  // frames per volume, or 1
+  // Number of frames that were added and not pushed. Stays the same if the work fails.
+  size_t frame_count() const { return frame_count_; }
+
+  // ---- pushed or filling
+
+  // Begins a frame whose first buffer arrived at this monotonic time (µs).
+  void begin(gint64 arrival_time);
+  // Adds a frame. `output` is the buffer to fill if the picture is replaced, else null. Returns
+  // whether the volume is full; a single frame is always full. If it throws, all frames are
+  // released. `plan` is the stream's plan, which may have another rectangle than earlier frames.
+  bool add(const SharedPlan& plan, BufferPtr input, BufferPtr output);
   // Adds a frame without a picture, which must be the only frame. It is pushed unchanged, or as a
   // blank picture with the flag GAP.
-  bool add_without_picture(GstBuffer* input, GstBuffer* output);
+  bool add_without_picture(BufferPtr input, BufferPtr output);
   // Enqueues the work for the added frames. If it throws, all frames are released.
   void start();
-  // Whether take_early() may be called.
-  bool can_push_early() const { return !passthrough_buffer_ && setup_.can_push_early(); }
-  // Returns the frame with a fence while its work is running. finish() and take_next() are still
-  // called, and return no frame. If it throws, all frames are released.
-  PendingPush take_early();
-  // Waits for the work. Throws the error of the work.
+
+  // ---- queued
+
+  // Whether finish_early() may be called.
+  bool can_push_early() const { return has_picture_ && plan_->can_push_early(); }
+  // Makes the frame ready with a fence while its work is running. Returns false if that failed; the
+  // state is then `done`.
+  bool finish_early();
+  // Waits for the work, and makes the frames ready or sets error().
   void finish();
-  // Returns the next finished frame in order. After the last frame, the buffer is null.
-  PendingPush take_next();
   // Waits for the work and releases all frames.
   void discard();
 
-  // The number of frames that were added and not taken early.
-  size_t frame_count() const {
-    return passthrough_buffer_ ? 1
-           : is_taken_early_   ? 0
-                               : static_cast<size_t>(transfer_->frame_count());
-  }
+  // ---- done
 
-  // The results of the frames. They are valid between finish() and the next add().
+  // The frames to push, in order. The caller takes `output`.
+  std::span<FrameBuffers> ready() { return {buffers_.data(), ready_count_}; }
+  // The error of the work, or null. The frames that it concerns are not ready.
+  const std::exception_ptr& error() const { return error_; }
+  // Releases the frames that were not pushed.
+  void set_pushed();
+
+  // ---- results, between finish() and the next begin()
+
+  bool is_processed() const { return is_processed_; }  // the work succeeded
   uint32_t total_regions() const { return total_; }
   const std::string& warning() const { return warning_; }  // usually empty
-  int64_t work_time() const {
-    return work_time_;
-  }                                            // time that the backend worked on all frames, ns
-  GstClockTime time() const { return time_; }  // timestamp of the first frame, ns
-  // Monotonic times in µs of the first and the last add(). For a volume that ends early, filled()
-  // is the time of start().
-  gint64 started() const { return started_; }
-  gint64 filled() const { return filled_; }
+  int64_t work_time() const { return work_time_; }         // time that the backend worked on it, ns
+  GstClockTime time() const { return time_; }              // timestamp of the first frame, ns
+  gint64 start_time() const { return start_time_; }        // monotonic time of start(), µs
+  const FrameLatency& latency() const { return latency_; }
 
  private:
   template <class Work>
   void discard_on_error(Work work);
+  void change_state(State from, State to);
+  std::span<FrameBuffers> added() { return {buffers_.data(), frame_count_}; }
+  FrameBuffers& hold(BufferPtr input, BufferPtr output);
   void enqueue_work(const FrameTask& task);
   void collect_results();
-  PendingPush attach_results(CompletedFrame frame, int frame_count);
+  void attach_results(size_t index);
+  void record_latency(gint64 wait_time);
   void release();
 
-  const StreamSetup& setup_;
+  StreamResources& resources_;
+  SharedPlan plan_;
   const int slot_;
-  const std::unique_ptr<Queue> queue_;
-  const std::unique_ptr<FrameTransfer> transfer_;
+  State state_ = State::pushed;
+  std::unique_ptr<Queue> queue_;
+  std::unique_ptr<FrameTransfer> transfer_;
   std::unique_ptr<WorkAreaPictures> work_pictures_;  // null if the whole picture is processed
   RegionRecords records_;
   const std::shared_ptr<Fence> fence_;
-  BufferPtr passthrough_buffer_;  // the buffer of a frame without a picture; else null
-  bool is_taken_early_ = false;
 
-  // Results of the finished frames.
+  std::vector<FrameBuffers> buffers_;  // [capacity]
+  size_t frame_count_ = 0;             // see frame_count()
+  size_t ready_count_ = 0;             // number of frames to push, at most frame_count_
+  bool has_picture_ = true;
+  bool is_pushed_early_ = false;
+
+  // Results.
+  bool is_processed_ = false;
+  std::exception_ptr error_;
   std::span<const PixelRun> runs_;
   std::vector<PixelRun> enlarged_runs_;
   SliceRuns slice_runs_;               // runs of a volume, sorted by slices
@@ -95,9 +123,16 @@ class InFlightFrame {
   uint32_t record_count_ = 0;          // number of records to attach: regions, then occluded tracks
   uint32_t total_ = 0;                 // number of regions found
   std::string warning_;
-  gint64 started_ = 0, filled_ = 0;  // monotonic times, µs
-  GstClockTime time_ = 0;            // ns
-  int64_t work_time_ = 0;            // ns
+  GstClockTime time_ = 0;  // ns
+  int64_t work_time_ = 0;  // ns
+
+  // Monotonic times, µs.
+  gint64 slot_wait_ = 0;   // duration for which the first frame waited for this slot
+  gint64 begin_time_ = 0;  // the first add()
+  gint64 full_time_ = 0;   // the last add(), or start() if a volume ends early
+  gint64 start_time_ = 0;
+  gint64 done_time_ = 0;
+  FrameLatency latency_;
 };
 
 }  // namespace regions

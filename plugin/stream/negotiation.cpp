@@ -91,17 +91,16 @@ void multiply_heights(GstCaps* caps, int layers) {
     GstStructure* structure = gst_caps_get_structure(caps, i);
     gst_structure_set(structure, "layers", G_TYPE_INT, layers, nullptr);
     const GValue* height = gst_structure_get_value(structure, "height");
-    gint pixels = 0;
-    if (gst_structure_get_int(structure, "height", &pixels)) {
-      const gint64 total = gint64{pixels} * layers;
+    const auto multiplied = [&](gint pixels, gint64 max) {
+      return static_cast<gint>(std::min(gint64{pixels} * layers, max));
+    };
+    if (height && G_VALUE_HOLDS_INT(height)) {
       gst_structure_set(structure, "height", G_TYPE_INT,
-                        static_cast<gint>(std::min<gint64>(total, G_MAXINT)), nullptr);
+                        multiplied(g_value_get_int(height), G_MAXINT), nullptr);
     } else if (height && GST_VALUE_HOLDS_INT_RANGE(height)) {
-      const gint64 low = gint64{gst_value_get_int_range_min(height)} * layers;
-      const gint64 high = gint64{gst_value_get_int_range_max(height)} * layers;
       gst_structure_set(structure, "height", GST_TYPE_INT_RANGE,
-                        static_cast<gint>(std::min<gint64>(low, G_MAXINT - 1)),
-                        static_cast<gint>(std::min<gint64>(high, G_MAXINT)), nullptr);
+                        multiplied(gst_value_get_int_range_min(height), G_MAXINT - 1),
+                        multiplied(gst_value_get_int_range_max(height), G_MAXINT), nullptr);
     }
   }
 }
