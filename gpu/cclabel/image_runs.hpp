@@ -61,7 +61,7 @@ struct TileRuns {
   __device__ int run_at(int x, int y) const { return runs_up_to(x, y) - 1; }
 };
 
-// Numbers of marked run starts: in the words of threads with a lower index, and in all words.
+// RunsToMerge marks starts of runs. Numbers of marked starts: in the words of threads with a lower index, and in all words.
 struct MarkedCounts {
   uint32_t before, all;
 };

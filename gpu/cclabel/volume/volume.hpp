@@ -1,6 +1,7 @@
 // Overview of labelling volumes on CUDA: the passes, and the buffers through which they exchange
 // data (Volume). The method is union-find over nodes, which are groups of adjacent columns. Images
-// with several thresholds or with background regions are labelled as volumes too.
+// with several thresholds or with background regions are labelled as volumes of one slice. Each
+// threshold is a layer. The tiles of all layers are blocks of the same launches.
 //
 // CudaVolumeLabeller::enqueue() (volume_labeller.cpp) calls the passes in this order. All buffers
 // are members of Volume.
@@ -11,8 +12,9 @@
 //        writes: bits, nodes, component_of_node, forest, counts, component_firsts, region_firsts;
 //                clears region_counts
 //   2. merge_tiles() (merge_volume_tiles.cu) merges components that touch across tiles into
-//      regions, and counts the regions.
-//        reads:  bits, nodes, component_of_node, forest, component_firsts
+//      regions, and counts the regions. A second kernel then links each component to its root, if
+//      records or filters need it (needs_flat_forest).
+//        reads:  bits, nodes, component_of_node, forest, component_firsts, region_firsts
 //        writes: forest, region_firsts, region_counts
 //   3. filter_and_number_regions() (first_pixels.hpp) calls sum_areas() (measure_volume.cu) and the
 //      filters, if a filter is set, and number_first_pixels().
@@ -195,7 +197,7 @@ struct Volume {
   }
 };
 
-// Returns a copy of `volume` with the sizes (words, bands, tiles) for this layout and connectivity.
+// Implemented in label_volume_tiles.cu. Returns a copy of `volume` with the sizes (words, bands, tiles) for this layout and connectivity.
 // Does not change `classes` and the buffers.
 Volume with_geometry(Volume volume, const VolumeLayout& layout, Connectivity connectivity);
 
@@ -285,8 +287,9 @@ __device__ inline uint32_t band_word_index(const Volume& v, int voxel_class, int
                          static_cast<uint32_t>(w), static_cast<uint32_t>(v.words));
 }
 
-// Returns the index in `forest` of the component of a node. A tile has max_tile_nodes() nodes and
-// as many entries per class, so the upper bits of both indices are equal.
+// Returns the index in `forest` of the component of a node. A tile has room for max_tile_nodes()
+// nodes and as many entries for each class of voxels. This number is a power of 2, so the indices
+// of a node and of its component's entry differ only in the lower bits.
 __device__ inline uint32_t entry_index_of_node(const Volume& v, uint32_t node) {
   return (node & ~(static_cast<uint32_t>(v.max_tile_nodes()) - 1)) + v.component_of_node[node];
 }
