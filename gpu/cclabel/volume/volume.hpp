@@ -97,8 +97,8 @@ struct TileShape {
   // per thread, but are 1% to 3% slower for volumes with many nodes.
   static constexpr int min_blocks = min_blocks_;
 };
-using CubeTile = TileShape<16, 16>;  // tiles of volumes
-using FlatTile = TileShape<256, 1>;  // tiles of images
+using VolumeTile = TileShape<16, 16>;  // tiles of volumes
+using FlatTile = TileShape<256, 1>;    // tiles of images
 
 // An entry of the forest of union-find that merges components of tiles into regions: the id of the
 // parent's first voxel in the upper 32 bits, and the index of the parent's entry in the lower ones.
@@ -197,8 +197,8 @@ struct Volume {
   }
 };
 
-// Implemented in label_volume_tiles.cu. Returns a copy of `volume` with the sizes (words, bands, tiles) for this layout and connectivity.
-// Does not change `classes` and the buffers.
+// Implemented in label_volume_tiles.cu. Returns a copy of `volume` with the sizes (words, bands,
+// tiles) for this layout and connectivity. Does not change `classes` and the buffers.
 Volume with_geometry(Volume volume, const VolumeLayout& layout, Connectivity connectivity);
 
 // The ranks by which holes are filled at several thresholds at once. The foreground rank of a voxel
@@ -353,7 +353,8 @@ struct BandWords {
       case Connectivity::six:
         return (row[0] & l[0]) | (row[1] & l[1]);
       case Connectivity::eight:
-      case Connectivity::eighteen:  // rows 0 and 3, and rows 1 and 2, do not touch
+      // In adjacent columns, rows 0 and 3, and rows 1 and 2, share only a corner.
+      case Connectivity::eighteen:
         return (row[0] & (l[0] | l[1] | l[2])) | (row[1] & (l[0] | l[1] | l[3])) |
                (row[2] & (l[0] | l[2] | l[3])) | (row[3] & (l[1] | l[2] | l[3]));
       default:
