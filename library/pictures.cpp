@@ -86,7 +86,7 @@ void expect_same_layout(const Frame& in, const Frame& out) {
 }
 
 // A program that was compiled with another version of regions.h passes another structure size.
-void expect_frame_size(const RegionsFrame& frame) {
+void expect_struct_size(const RegionsFrame& frame) {
   expects(frame.size != 0,
           "frame.size is 0; initialise the frame with RegionsFrame frame = REGIONS_FRAME_INIT");
   expects(frame.size == sizeof(RegionsFrame), [&] {
@@ -99,7 +99,7 @@ void expect_frame_size(const RegionsFrame& frame) {
 }  // namespace
 
 Pictures::Pictures(const RegionsFrame& frame) {
-  expect_frame_size(frame);
+  expect_struct_size(frame);
   in = frame_of(frame.in, "in");
   mask = frame_of(frame.mask, "mask");
   out = frame_of(frame.out, "out");

@@ -185,20 +185,21 @@ REGIONS_LANES BasicColor<Int> apply_illumination(BasicColor<Int> color, const Li
 }
 
 // Reduces the evidence of jitter. Background that moves a little, such as leaves, shows colours of
-// nearby pixels (Elgammal et al. 2000). If the background within kReach pixels has the pixel's
-// colour, the evidence becomes zero; for similar colours it is reduced. It never becomes negative.
-// Mixtures of both background colours count, too, because a camera may move by a fraction of a
-// pixel. For SIMD lanes, kReach pixels on both sides of all lanes must be inside the picture.
-inline constexpr int kReach = 2;  // pixels
+// nearby pixels (Elgammal et al. 2000). If the background within kMaxDistance pixels has the
+// pixel's colour, the evidence becomes zero; for similar colours it is reduced. It never becomes
+// negative. Mixtures of both background colours count, too, because a camera may move by a fraction
+// of a pixel. For SIMD lanes, kMaxDistance pixels on both sides of all lanes must be inside the
+// picture.
+inline constexpr int kMaxDistance = 2;  // pixels
 template <class Int>
 REGIONS_LANES Int suppress_jitter(Int evidence, const ModelArrays& arrays, const FramePlan& frame,
                                   const BasicMode<Int>& mode, int x, int y) {
   const auto now = BasicColor<Int>::load(arrays.current + arrays.at(x, y));
   BasicMode<Int> moved = mode;
-  for (int k = 0; k < 4 * kReach && any(evidence > 0); ++k) {
-    const int reach = k / 4 + 1;
-    const int x2 = x + (k % 4 == 0 ? reach : k % 4 == 1 ? -reach : 0);
-    const int y2 = y + (k % 4 == 2 ? reach : k % 4 == 3 ? -reach : 0);
+  for (int k = 0; k < 4 * kMaxDistance && any(evidence > 0); ++k) {
+    const int distance = k / 4 + 1;
+    const int x2 = x + (k % 4 == 0 ? distance : k % 4 == 1 ? -distance : 0);
+    const int y2 = y + (k % 4 == 2 ? distance : k % 4 == 3 ? -distance : 0);
     if (x2 < 0 || y2 < 0 || x2 >= arrays.width || y2 >= arrays.height) continue;
     const auto moved_background = apply_illumination(
         BasicColor<Int>::load(arrays.background + arrays.at(x2, y2)), frame.light);
@@ -216,7 +217,8 @@ REGIONS_LANES Int suppress_jitter(Int evidence, const ModelArrays& arrays, const
 
 // Measures how much the texture differs from that of the background under a shadow. A shadow dims
 // all its pixels by the same factor, so neighbours should have `ratio` / 256 of the background's
-// brightness. On each axis, the kReach pixels before and the kReach pixels after the pixel are
+// brightness. On each axis, the kMaxDistance pixels before and
+// the kMaxDistance pixels after the pixel are
 // compared, and only the smaller error counts, because the border of the shadow may cross one side.
 struct ShadingError {
   const ModelArrays& arrays;
@@ -232,8 +234,9 @@ struct ShadingError {
  private:
   template <class Int>
   REGIONS_LANES Int axis(const Int& ratio, int dx, int dy) const {
-    const bool before = x >= kReach * dx && y >= kReach * dy;
-    const bool after = x + kReach * dx < arrays.width && y + kReach * dy < arrays.height;
+    const bool before = x >= kMaxDistance * dx && y >= kMaxDistance * dy;
+    const bool after =
+        x + kMaxDistance * dx < arrays.width && y + kMaxDistance * dy < arrays.height;
     if (before && after) return smaller(arm(ratio, -dx, -dy), arm(ratio, dx, dy));
     if (before) return arm(ratio, -dx, -dy);
     return after ? arm(ratio, dx, dy) : Int(0);
@@ -241,8 +244,8 @@ struct ShadingError {
   template <class Int>
   REGIONS_LANES Int arm(const Int& ratio, int dx, int dy) const {
     Int error = 0;
-    for (int reach = 1; reach <= kReach; ++reach) {
-      const size_t i = arrays.at(x + reach * dx, y + reach * dy);
+    for (int distance = 1; distance <= kMaxDistance; ++distance) {
+      const size_t i = arrays.at(x + distance * dx, y + distance * dy);
       const auto background =
           apply_illumination(BasicColor<Int>::load(arrays.background + i), frame.light);
       const Int d = BasicColor<Int>::load(arrays.current + i).y - (background.y * ratio >> 8);

@@ -17,7 +17,8 @@ struct ColorHistograms {
   static constexpr uint32_t kMin = 16 * 256;     // a histogram with a smaller total is not used
   static constexpr int kMax = 2 * kUnitsPerNat;  // maximum additional evidence of a colour, units
 
-  uint32_t fresh[2][kBins];  // [background, foreground], counts of the last learnt frame
+  uint32_t
+      fresh[2][kBins];  // [background, foreground], counts of the last frame that updated the model
   uint32_t count[2][kBins];  // counts of earlier frames, times 16; they lose 1/16 per frame
   uint32_t total[2];
   uint32_t fresh_total[2];
@@ -147,7 +148,7 @@ struct Survey {
 
 // State of the scene, which changes from frame to frame. Each model has one.
 struct Scene {
-  uint32_t age = 0;      // number of frames learnt since the model started
+  uint32_t age = 0;      // number of frames that have updated the model since it started
   uint32_t frame = 0;    // number of frames seen
   uint32_t busy = 0;     // number of consecutive frames that were mostly foreground
   uint32_t split = 128;  // luma between the dark and the bright half of the background
@@ -275,7 +276,7 @@ REGIONS_HD inline FramePlan plan_frame(Scene& scene, const Survey& survey, const
   frame.starts = scene.age == 0;
   frame.learns = frame.learns || frame.starts;
   // All frames so far have equal weights, except that the first frame counts kFirstFrameWeight
-  // times. Otherwise objects that pass soon after the start would be learnt.
+  // times. Otherwise objects that pass soon after the start would become background.
   constexpr uint32_t kFirstFrameWeight = 12;
   const auto average = static_cast<int32_t>(65536 / (scene.age + kFirstFrameWeight));
   frame.alpha = larger(average, frame.alpha);

@@ -158,7 +158,7 @@ SlicScale scale_of(const SlicGrid& grid, const SlicParams& params) {
   result.curvature = static_cast<float>(16 * position_weight * scale / 256);
   if (adapts) {
     const double first = std::max(params.compactness, 1.0);
-    result.reach = static_cast<uint32_t>(64 * first * first);
+    result.initial_max_distance = static_cast<uint32_t>(64 * first * first);
     result.adaptive = static_cast<float>(scale * compactness * compactness);
   }
   return result;
@@ -183,8 +183,8 @@ RetentionRule retention_rule(const SlicGrid& grid, const SlicParams& params) {
   // can be retained, because there are at most as many as cells.
   rule.certain =
       grid.cells() <= rule.superpixels ? static_cast<uint32_t>(cell) : Fragment::kRetained;
-  // The first step is for fragments of 1/32 of a cell whose colour differs by 1, the smallest
-  // difference.
+  // Step 0 of the merge costs begins at the cost of a fragment with 1/32 of a cell's area, whose
+  // colour differs from its neighbour's colour by 1, the smallest difference.
   rule.lowest = RetentionRule::eighths_of_octaves(static_cast<uint32_t>(cell)) - 5 * 8 +
                 RetentionRule::eighths_of_octaves(1) / 8;
   return rule;

@@ -142,12 +142,13 @@ inline constexpr int kNoScore = (1 << 24) - 32;
 inline constexpr int kOwnScore = (1 << 24) - 64;
 inline constexpr int kColorBias = 128;  // added to each component before summation
 
-// Factors between distances and scores. With weights w of the components, pixel colour p and
-// position (x, y), and cluster colour c and position (cx, cy), a score is
+// Factors that convert squared distances to scores. Let w be the weights of the components, p the
+// colour and (x, y) the position of a pixel, c the colour and (cx, cy) the position of a cluster.
+// Then
 //
-// 16 s = 16 scale (sum w (p - c)^2 + compactness^2 |(x, y) - (cx, cy)|^2 / cell area)
+//   score = 16 scale (sum w (p - c)^2 + compactness^2 |(x, y) - (cx, cy)|^2 / cell area)
 //
-// minus the terms that are equal for all candidates of a pixel. s is the scaled squared distance.
+// without the terms that are equal for all candidates of the pixel.
 struct SlicScale {
   float gain[3] = {};    // coefficient of a component per 1/16 of its mean
   float square[3] = {};  // contribution to the score per squared coefficient
@@ -155,8 +156,9 @@ struct SlicScale {
   float curvature = 0;   // score per squared distance of 1/256 square pixel
   int weight[3] = {};    // weights of components when mean colours of fragments are compared
   // Only used by slico (see AdaptiveCandidate); 0 for slic.
-  uint32_t reach = 0;  // initial reach of all clusters, see ClusterColor::reach
-  float adaptive = 0;  // score of a colour distance that equals the reach of the cluster
+  // Value of ClusterColor::max_distance of all clusters in the first iteration.
+  uint32_t initial_max_distance = 0;
+  float adaptive = 0;  // score of a colour distance equal to the cluster's max_distance
 };
 SlicScale scale_of(const SlicGrid& grid, const SlicParams& params);
 
@@ -401,13 +403,13 @@ REGIONS_HD ClusterSums seed_of(int column, int row, const SlicGrid& grid, const 
 }
 
 // SLICO, the adaptive variant of Achanta et al. 2012, divides position distances by the size of a
-// cell. It divides colour distances by the reach of the cluster, which is the maximum colour
-// distance of its pixels in the previous iteration. So textures do not split superpixels, and weak
-// edges still count in smooth areas. ClusterColor contains the mean colour and the reach of a
+// cell. It divides the colour distances of a cluster by max_distance, the maximum colour distance
+// of the cluster's pixels in the previous iteration. So textures do not split superpixels, and weak
+// edges still count in smooth areas. ClusterColor contains the mean colour and max_distance of a
 // cluster.
 struct ClusterColor {
-  int mean[3];     // component + 128, in units of 1/4
-  uint32_t reach;  // maximum squared colour distance, in the units of color_distance()
+  int mean[3];            // component + 128, in units of 1/4
+  uint32_t max_distance;  // maximum squared colour distance, in the units of color_distance()
 };
 
 // Squared colour distance of components in units of 1/4. A distance of one Lab unit gives 64. The
@@ -422,16 +424,15 @@ REGIONS_HD inline int color_distance(const int (&quarters)[3], const ClusterColo
   return sum;
 }
 
-// Minimum reach: one Lab unit. It prevents that clusters with uniform colour react to noise.
-inline constexpr uint32_t kMinReach = 64;
-// Reach of all clusters in the first iteration.
-REGIONS_HD inline uint32_t initial_reach(const SlicScale& scale) { return scale.reach; }
+// Minimum of max_distance: one Lab unit. It keeps clusters of uniform colour from reacting to
+// noise.
+inline constexpr uint32_t kMinMaxDistance = 64;
 
-REGIONS_HD inline ClusterColor color_of(const ClusterSums& sums, uint32_t reach) {
+REGIONS_HD inline ClusterColor color_of(const ClusterSums& sums, uint32_t max_distance) {
   ClusterColor color = {};
   if (sums.count == 0) return color;
   for (int c = 0; c < 3; ++c) color.mean[c] = (mean_of(sums.color[c], sums.count) + 2) >> 2;
-  color.reach = reach < kMinReach ? kMinReach : reach;
+  color.max_distance = max_distance < kMinMaxDistance ? kMinMaxDistance : max_distance;
   return color;
 }
 
@@ -464,7 +465,7 @@ REGIONS_HD inline AdaptiveCandidate adaptive_candidate_of(Center center, const C
     return candidate;
   }
   candidate.color = color;
-  candidate.factor = scale.adaptive / static_cast<float>(color.reach);
+  candidate.factor = scale.adaptive / static_cast<float>(color.max_distance);
   return candidate;
 }
 

@@ -143,8 +143,8 @@ struct TrackMemory {
   static constexpr uint32_t kMaxUnmatched = 1024;
   uint32_t* row = nullptr;                 // [kMaxUnmatched], track indices
   uint32_t* column = nullptr;              // [kMaxUnmatched], region indices
-  TrackSummary* row_summary = nullptr;     // [kMaxUnmatched], summaries of these tracks
-  TrackSummary* column_summary = nullptr;  // [kMaxUnmatched], summaries of these regions
+  TrackSummary* row_summary = nullptr;     // [kMaxUnmatched], summaries of the tracks in `row`
+  TrackSummary* column_summary = nullptr;  // [kMaxUnmatched], summaries of the regions in `column`
   uint64_t* best_of_row = nullptr;         // [kMaxUnmatched], lowest cost << 32 | column
   uint64_t* best_of_column = nullptr;      // [kMaxUnmatched], lowest cost << 32 | row
 };

@@ -280,9 +280,9 @@ struct StepTracks {
 // Matching by motion, for the regions and tracks that are still unmatched after matching by shared
 // pixels. All threads of the team must call match(). TrackStep describes the functions of a team.
 template <class Team>
-class MotionMatch {
+class MotionMatcher {
  public:
-  REGIONS_TEAM MotionMatch(const Team& team, const TrackMemory& memory, const StepTracks& tracks)
+  REGIONS_TEAM MotionMatcher(const Team& team, const TrackMemory& memory, const StepTracks& tracks)
       : team_(team), memory_(memory), tracks_(tracks) {}
 
   // Adds an unmatched region as column `rank`.
@@ -637,7 +637,7 @@ class TrackStep {
     return count < free ? count : free;
   }
 
-  REGIONS_TEAM MotionMatch<Team> motion() const { return {team_, memory_, tracks_}; }
+  REGIONS_TEAM MotionMatcher<Team> motion() const { return {team_, memory_, tracks_}; }
   REGIONS_TEAM SharedRegions<Team> shared() const {
     return {team_, memory_, tracks_, regions_, count_, rules_.sample_bits};
   }

@@ -39,17 +39,18 @@ struct LinkedImage {
 };
 
 // Returns which pixels of the next row in the same slice are neighbours of a pixel.
-Reach reach_of(Connectivity connectivity) {
-  return within_slice(connectivity) == Connectivity::eight ? Reach::diagonal : Reach::straight;
+Adjacency adjacency_of(Connectivity connectivity) {
+  return within_slice(connectivity) == Connectivity::eight ? Adjacency::diagonal
+                                                           : Adjacency::straight;
 }
 
 // Returns which voxels of the previous slice, `rows` rows above or below a voxel, are its
 // neighbours. Voxels that share only a corner are neighbours with 26-connectivity; voxels that
 // share an edge also with 18-connectivity.
-Reach reach_across(Connectivity connectivity, int rows) {
+Adjacency adjacency_across(Connectivity connectivity, int rows) {
   const bool joins_corners = connectivity == Connectivity::twenty_six;
   const bool joins_edges = joins_corners || connectivity == Connectivity::eighteen;
-  return joins_corners || (joins_edges && rows == 0) ? Reach::diagonal : Reach::straight;
+  return joins_corners || (joins_edges && rows == 0) ? Adjacency::diagonal : Adjacency::straight;
 }
 
 // Calls merge(earlier band, adjacency) for the bands of the previous slice that are adjacent to the
@@ -65,7 +66,7 @@ void merge_previous_slice(const BinaryImage& image, const RunForest& forest, int
     const int other_y = y + i + step;
     if (other_y < 0 || other_y >= height) return;
     const int other_row = row - y - height + other_y, earlier = forest.band_of(other_row);
-    find_adjacency(reach_across(image.connectivity, step), image.pixels.row(row + i),
+    find_adjacency(adjacency_across(image.connectivity, step), image.pixels.row(row + i),
                    image.pixels.row(other_row), forest.run_starts(band), forest.run_starts(earlier),
                    words, buffers.adjacency[0]);
     merge(earlier, RunAdjacency{.up = buffers.adjacency[0]});
@@ -79,7 +80,7 @@ void merge_previous_slice(const BinaryImage& image, const RunForest& forest, int
       buffers.adjacency[1][w] = image.pixels.row(row)[w] | image.pixels.row(row + 1)[w];
       buffers.adjacency[2][w] = image.pixels.row(other_row)[w] | image.pixels.row(other_row + 1)[w];
     }
-    find_adjacency(Reach::diagonal, buffers.adjacency[1], buffers.adjacency[2],
+    find_adjacency(Adjacency::diagonal, buffers.adjacency[1], buffers.adjacency[2],
                    forest.run_starts(band), forest.run_starts(earlier), words,
                    buffers.adjacency[0]);
     merge(earlier, RunAdjacency{.up = buffers.adjacency[0]});
@@ -107,7 +108,7 @@ void merge_previous_slice(const LinkedImage& image, const RunForest& forest, int
     if (y + step < 0 || y + step >= height) continue;
     const int other_row = row - height + step;
     load_link_row(image.rule, other_row, kOtherBufferRow, buffers);
-    merge(other_row, find_link_adjacency(image.rule, reach_across(image.connectivity, step), i,
+    merge(other_row, find_link_adjacency(image.rule, adjacency_across(image.connectivity, step), i,
                                          kOtherBufferRow, forest.run_starts(row),
                                          forest.run_starts(other_row), buffers));
   }
@@ -133,7 +134,7 @@ void add_chunk(const BinaryImage& image, RunForest& forest, int s, LinkBuffers& 
     find_run_starts(upper, lower, pixels.words, forest.run_starts(band));
     forest.begin_band(chunk, band);
     if (y > 0 && row > chunk.begin) {
-      find_adjacency(reach_of(image.connectivity), upper, pixels.row(row - 1),
+      find_adjacency(adjacency_of(image.connectivity), upper, pixels.row(row - 1),
                      forest.run_starts(band), forest.run_starts(band - 1), pixels.words,
                      buffers.adjacency[0]);
       forest.merge_bands(band, band - 1, {.up = buffers.adjacency[0]});
@@ -154,7 +155,7 @@ void merge_seam(const BinaryImage& image, RunForest& forest, int s, LinkBuffers&
   const int begin = forest.chunk(s).begin, height = image.volume.slice.height;
   if (image.volume.total_slices() == 1) {
     const int band = forest.band_of(begin);
-    find_adjacency(reach_of(image.connectivity), image.pixels.row(begin),
+    find_adjacency(adjacency_of(image.connectivity), image.pixels.row(begin),
                    image.pixels.row(begin - 1), forest.run_starts(band),
                    forest.run_starts(band - 1), image.pixels.words, buffers.adjacency[0]);
     return forest.merge_seam(s, band, band - 1, {.up = buffers.adjacency[0]});
@@ -180,7 +181,7 @@ void add_chunk(const LinkedImage& image, RunForest& forest, int s, LinkBuffers& 
     if (y > 0 && row > chunk.begin) {
       forest.merge_bands(
           row, row - 1,
-          find_link_adjacency(image.rule, reach_of(image.connectivity), i, 1 - i,
+          find_link_adjacency(image.rule, adjacency_of(image.connectivity), i, 1 - i,
                               forest.run_starts(row), forest.run_starts(row - 1), buffers));
     }
     if (row - y > chunk.begin && !image.volume.begins_volume(row / height)) {
@@ -200,7 +201,7 @@ void merge_seam(const LinkedImage& image, RunForest& forest, int s, LinkBuffers&
     load_link_row(image.rule, begin, 1, buffers);
     return forest.merge_seam(
         s, begin, begin - 1,
-        find_link_adjacency(image.rule, reach_of(image.connectivity), 1, 0,
+        find_link_adjacency(image.rule, adjacency_of(image.connectivity), 1, 0,
                             forest.run_starts(begin), forest.run_starts(begin - 1), buffers));
   }
   if (!has_slice_seam(forest, s)) return;

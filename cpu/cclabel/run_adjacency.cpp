@@ -23,10 +23,10 @@ void find_run_starts(const Word* upper, const Word* lower, int words, Word* star
 // two runs touch are consecutive. Only the first of these columns is kept: either the runs do not
 // touch in the previous column, or one of the runs starts in this column.
 REGIONS_CLONES
-void find_adjacency(Reach reach, const Word* row, const Word* above, const Word* starts,
+void find_adjacency(Adjacency adjacency, const Word* row, const Word* above, const Word* starts,
                     const Word* starts_above, int words, Word* up) {
   Word previous_row = 0, previous_above = 0, previous = 0;
-  const bool is_diagonal = reach == Reach::diagonal;
+  const bool is_diagonal = adjacency == Adjacency::diagonal;
   for (int w = 0; w < words; ++w) {
     const Word row_bits =
         is_diagonal ? row[w] | row[w] << 1 | previous_row >> (kWordBits - 1) : row[w];
@@ -147,14 +147,14 @@ void find_link_starts(const LinkRule& rule, int i, const LinkBuffers& buffers, W
   if (const int rest = width % kWordBits) starts[width / kWordBits] &= (Word{1} << rest) - 1;
 }
 
-RunAdjacency find_link_adjacency(const LinkRule& rule, Reach reach, int i, int above,
+RunAdjacency find_link_adjacency(const LinkRule& rule, Adjacency adjacency, int i, int above,
                                  const Word* starts, const Word* starts_above,
                                  const LinkBuffers& buffers) {
   Word* up = buffers.adjacency[0];
   Word* up_left = buffers.adjacency[1];
   Word* up_right = buffers.adjacency[2];
   const int words = words_for(rule.frame.width);
-  const bool is_diagonal = reach == Reach::diagonal;
+  const bool is_diagonal = adjacency == Adjacency::diagonal;
   set_link_bits(rule, buffers, i, above, 0, up);
   if (is_diagonal) {
     set_link_bits(rule, buffers, i, above, -1, up_left);

@@ -23,7 +23,7 @@ struct RunAdjacency {
 
 // Which pixels of two adjacent rows are neighbours: pixels in the same column (straight), or also
 // pixels in adjacent columns (diagonal).
-enum class Reach : uint8_t { straight, diagonal };
+enum class Adjacency : uint8_t { straight, diagonal };
 
 // The next two functions process binary images. A band has one or two rows, see run_forest.hpp.
 
@@ -32,7 +32,7 @@ void find_run_starts(const Word* upper, const Word* lower, int words, Word* star
 
 // Sets in `up` one bit for each pair of touching runs of `row` and `above`. `above` is a row of an
 // earlier band. `starts` and `starts_above` are the run starts of the two bands.
-void find_adjacency(Reach reach, const Word* row, const Word* above, const Word* starts,
+void find_adjacency(Adjacency adjacency, const Word* row, const Word* above, const Word* starts,
                     const Word* starts_above, int words, Word* up);
 
 // The rest of this file is for linked images.
@@ -66,7 +66,7 @@ void find_link_starts(const LinkRule& rule, int i, const LinkBuffers& buffers, W
 // Finds the adjacency of buffer row `i` and buffer row `above`, which is a row of an earlier band.
 // Leaves out redundant adjacencies: the other adjacencies and the links within the rows already
 // connect their runs.
-RunAdjacency find_link_adjacency(const LinkRule& rule, Reach reach, int i, int above,
+RunAdjacency find_link_adjacency(const LinkRule& rule, Adjacency adjacency, int i, int above,
                                  const Word* starts, const Word* starts_above,
                                  const LinkBuffers& buffers);
 

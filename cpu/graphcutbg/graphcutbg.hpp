@@ -43,7 +43,8 @@ struct FrameWorkspace {                      // NOLINT(bugprone-reserved-identif
   std::vector<uint8_t> mask, counts, alpha;  // [height][width]
   std::vector<uint64_t> cell_sums;           // see BlurCells
   std::vector<uint32_t> cell_weights;        // see BlurCells
-  std::vector<uint16_t> smooth[3];  // [component][cell row][cell column], blurred background
+  // [component][row][column] of the cells of BlurCells: smoothed mean colours of the background.
+  std::vector<uint16_t> smooth[3];
   GraphCutResult report;
 
   void allocate(Size picture);

@@ -113,7 +113,7 @@ REGIONS_INLINE void compute_terminals_with(const ModelArrays arrays, const Const
               store_match(arrays, i, match);
               // Near the ends of the row, neighbours of some lanes are missing, so the evidence is
               // refined pixel by pixel.
-              const bool inside = x >= kReach && x + lanes + kReach <= arrays.width;
+              const bool inside = x >= kMaxDistance && x + lanes + kMaxDistance <= arrays.width;
               if (inside || lanes == 1) {
                 store(terminal + x, refine_evidence(evidence, arrays, frame, plan, x, y));
                 return;

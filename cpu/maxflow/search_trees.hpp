@@ -99,7 +99,7 @@ class SearchTrees {
   // nodes. Objects for other nodes may use the same memory concurrently.
   SearchTrees(const Grid& grid, int32_t first, int32_t count, std::byte* memory) : grid_(grid) {
     const size_t all = Grid::count_nodes(grid.size());
-    deferred_ = reinterpret_cast<DeferredOrphan*>(memory) + first;
+    deferred_orphans_ = reinterpret_cast<DeferredOrphan*>(memory) + first;
     auto* lists = reinterpret_cast<int32_t*>(memory + all * sizeof(DeferredOrphan)) + first;
     const auto next = [&] { return std::exchange(lists, lists + all); };
     source_.active.set_memory(next(), count);
@@ -178,23 +178,23 @@ class SearchTrees {
   }
 
   void defer_orphan(int32_t level, int32_t node) {
-    deferred_[deferred_count_++] = {level, node};
-    std::push_heap(deferred_, deferred_ + deferred_count_);
+    deferred_orphans_[deferred_orphan_count_++] = {level, node};
+    std::push_heap(deferred_orphans_, deferred_orphans_ + deferred_orphan_count_);
   }
   int32_t pop_deferred() {
-    std::pop_heap(deferred_, deferred_ + deferred_count_);
-    return deferred_[--deferred_count_].node;
+    std::pop_heap(deferred_orphans_, deferred_orphans_ + deferred_orphan_count_);
+    return deferred_orphans_[--deferred_orphan_count_].node;
   }
 
   Grid grid_;
   SideState source_;
   SideState sink_;
-  NodeList new_orphans_;      // orphans that adopt_orphans() has not processed yet
-  NodeList surplus_nodes_;    // nodes with a surplus that have found a parent
-  NodeList orphans_;          // orphans of the current level
-  NodeList next_orphans_;     // orphans of the next level
-  DeferredOrphan* deferred_;  // heap of orphans of higher levels, the lowest level first
-  int32_t deferred_count_ = 0;
+  NodeList new_orphans_;              // orphans that adopt_orphans() has not processed yet
+  NodeList surplus_nodes_;            // nodes with a surplus that have found a parent
+  NodeList orphans_;                  // orphans of the current level
+  NodeList next_orphans_;             // orphans of the next level
+  DeferredOrphan* deferred_orphans_;  // heap of orphans of higher levels, the lowest level first
+  int32_t deferred_orphan_count_ = 0;
   int64_t work_ = 0;  // neighbours visited so far
 
  private:
@@ -215,8 +215,8 @@ class OrphanAdoption : protected SearchTrees<Grid> {
   using typename SearchTrees::Node;
 
   using SearchTrees::defer_orphan;
-  using SearchTrees::deferred_;
-  using SearchTrees::deferred_count_;
+  using SearchTrees::deferred_orphan_count_;
+  using SearchTrees::deferred_orphans_;
   using SearchTrees::grid_;
   using SearchTrees::kDetached;
   using SearchTrees::kNeighbours;
@@ -246,7 +246,7 @@ class OrphanAdoption : protected SearchTrees<Grid> {
         level = std::numeric_limits<int32_t>::max();
         if (!new_orphans_.empty())
           level = SearchTrees::template depth<s>(grid_[new_orphans_.back()]);
-        if (deferred_count_ != 0) level = std::min(level, deferred_[0].level);
+        if (deferred_orphan_count_ != 0) level = std::min(level, deferred_orphans_[0].level);
         if (level == std::numeric_limits<int32_t>::max()) return;
       }
       while (!new_orphans_.empty() &&
@@ -254,7 +254,8 @@ class OrphanAdoption : protected SearchTrees<Grid> {
         orphans_.push(new_orphans_.pop());
       }
       // NOLINTNEXTLINE(bugprone-infinite-loop): pop_deferred() changes the condition
-      while (deferred_count_ != 0 && deferred_[0].level == level) orphans_.push(pop_deferred());
+      while (deferred_orphan_count_ != 0 && deferred_orphans_[0].level == level)
+        orphans_.push(pop_deferred());
       while (!orphans_.empty()) find_parent<s>(orphans_.pop(), level);
       std::swap(orphans_, next_orphans_);
       ++level;
@@ -378,7 +379,8 @@ class OrphanAdoption : protected SearchTrees<Grid> {
   void detach_orphan_trees() {
     while (!next_orphans_.empty()) orphans_.push(next_orphans_.pop());
     while (!new_orphans_.empty()) orphans_.push(new_orphans_.pop());
-    while (deferred_count_ != 0) orphans_.push(deferred_[--deferred_count_].node);
+    while (deferred_orphan_count_ != 0)
+      orphans_.push(deferred_orphans_[--deferred_orphan_count_].node);
     for (int32_t i = 0; i < orphans_.size(); ++i) {
       Node& node = grid_[orphans_[i]];
       for (int k = 0; k < kNeighbours; ++k) {
@@ -404,16 +406,16 @@ class OrphanAdoption : protected SearchTrees<Grid> {
     work_ += orphans_.size() * int64_t{3 * kNeighbours};
     for (const int32_t index : orphans_) {
       const int32_t level = lowest_level_of_neighbours<s>(index) + 1;
-      if (level <= limit) deferred_[deferred_count_++] = {level, index};
+      if (level <= limit) deferred_orphans_[deferred_orphan_count_++] = {level, index};
     }
-    std::make_heap(deferred_, deferred_ + deferred_count_);
+    std::make_heap(deferred_orphans_, deferred_orphans_ + deferred_orphan_count_);
     int32_t head = 0;  // first entry of new_orphans_, which serves as a queue of added nodes
     for (;;) {
       const bool has_queued_node = head != new_orphans_.size();
-      if (deferred_count_ != 0 &&
-          (!has_queued_node ||
-           deferred_[0].level <= SearchTrees::template depth<s>(grid_[new_orphans_[head]]))) {
-        const int32_t level = deferred_[0].level;
+      if (deferred_orphan_count_ != 0 &&
+          (!has_queued_node || deferred_orphans_[0].level <=
+                                   SearchTrees::template depth<s>(grid_[new_orphans_[head]]))) {
+        const int32_t level = deferred_orphans_[0].level;
         const int32_t index = pop_deferred();
         if (grid_[index].label == 0) add_to_tree<s>(index, level);
       } else if (has_queued_node) {

@@ -33,7 +33,7 @@ struct Centers {
         const ClusterSums sums = {{sum[0][i], sum[1][i], sum[2][i]}, 0, 0, count[i]};
         const ClusterColor color = color_of(sums, sum[6][i]);
         for (int c = 0; c < 3; ++c) part[c][i] = color.mean[c];
-        base[i] = static_cast<int>(color.reach);
+        base[i] = static_cast<int>(color.max_distance);
       }
     } else {
       for (int c = 0; c < 3; ++c) {

@@ -42,7 +42,7 @@ void Clustering::seed(bool can_continue, const SavedClusters& saved) const {
           max_distance[i] = saved.max_distance[index];
         } else {
           sums[i] = seed_of(begin + i, row, grid, scale, color_at);
-          max_distance[i] = initial_reach(scale);
+          max_distance[i] = scale.initial_max_distance;
         }
       }
       store_centers(cells_of(0), begin, row, {sums, static_cast<size_t>(count)}, max_distance);

@@ -123,8 +123,9 @@ void assign_and_sum(const AssignInput& input, int row, RowSubset row_subset, Ima
                     const RowSums& sums);
 
 // Does the same as assign_and_sum(), but `sums` and `chosen` must contain the result of an earlier
-// pass over the same image rows. Moves only the pixels that choose another candidate than in the
-// earlier pass from one sum to another. Does not support SLICO.
+// pass over the same image rows. Changes the sums only for pixels that now choose another
+// candidate: subtracts such a pixel from the sum of its old candidate, and adds it to the sum of
+// its new one. Does not support SLICO.
 void reassign_pixels(const AssignInput& input, int row, RowSubset row_subset, Image<uint8_t> chosen,
                      const RowSums& sums);
 

@@ -70,16 +70,18 @@ using VoxelRows = InterleavedRows<16>;  // layout of rows of voxels
 using BandRows = InterleavedRows<8>;    // layout of bands, see volume/volume.hpp
 
 // A bitmap with one bit per voxel, set at the first voxel of each region, and the numbers of
-// regions that are derived from it. The id of a voxel is its index in raster order; rows of volumes
-// are padded to whole words. For label propagation, voxels are called cells and rows are not
-// padded.
+// regions that are derived from it. This is a view: Volume::regions() and CellArrays::regions()
+// return it for their own arrays (`bits` is called region_firsts there). The id of a voxel is its
+// index in raster order; rows of volumes are padded to whole words. For label propagation, voxels
+// are called cells and rows are not padded.
 struct FirstPixelBitmap {
   VolumeLayout volume_layout;  // width, height and slices of the volume
   uint32_t words_per_row;      // words of a row in VoxelRows layout; 1: words are in raster order
   uint32_t pitch;              // difference of ids from one row to the next
   uint32_t words;              // number of words of `bits`
   uint32_t* bits;              // [words]
-  uint32_t* regions_before;    // [words] number of labelled regions that start in earlier words
+  uint32_t* regions_before;    // [words] number of labelled regions that start in earlier words;
+                               // drop_smallest() uses it as scratch memory
   uint32_t* region_counts;     // [words / kWordsPerCount] regions that start in these words
   uint32_t* area;              // [id] area in voxels; valid only for regions, and only for filters
   uint32_t* total;             // [2] number of regions, number of regions that have a label
@@ -97,6 +99,8 @@ struct BitmapBlock {
   static constexpr int threads = 256;
 };
 
+// filter_regions.cu implements the next three functions.
+
 // Sets the area of every region to 0.
 void clear_areas(const FirstPixelBitmap& bitmap, cudaStream_t stream);
 // Removes each region whose area is outside the bounds from the bitmap. The areas must be complete.
@@ -106,8 +110,8 @@ void drop_by_area(const FirstPixelBitmap& bitmap, const AreaBounds& bounds, cuda
 // and number_first_pixels() must have run. number_first_pixels() must run again afterwards.
 void drop_smallest(const FirstPixelBitmap& bitmap, uint32_t limit, LargestSelection* selection,
                    cudaStream_t stream);
-// Numbers the regions in raster order of their first voxels: writes regions_before and total, and
-// initializes the records of labels 1..records.capacity.
+// Implemented in number_regions.cu. Numbers the regions in raster order of their first voxels:
+// writes regions_before and total, and initializes the records of labels 1..records.capacity.
 void number_first_pixels(const FirstPixelBitmap& bitmap, Totals totals, const Records& records,
                          cudaStream_t stream);
 

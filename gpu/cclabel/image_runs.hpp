@@ -61,7 +61,8 @@ struct TileRuns {
   __device__ int run_at(int x, int y) const { return runs_up_to(x, y) - 1; }
 };
 
-// Numbers of marked run starts: in the words of threads with a lower index, and in all words.
+// RunsToMerge marks starts of runs. Numbers of marked starts: in the words of threads with a lower
+// index, and in all words.
 struct MarkedCounts {
   uint32_t before, all;
 };
@@ -308,8 +309,8 @@ class ForegroundAdjacency {
   __device__ int run_above(int r) const {
     const int first = runs_.first(r), row = first / Shape::width;
     if (row == 0) return r;
-    const int left = max(first % Shape::width - kReach, 0);
-    const int right = min(runs_.last(r) % Shape::width + kReach, Shape::width - 1);
+    const int left = max(first % Shape::width - kDiagonal, 0);
+    const int right = min(runs_.last(r) % Shape::width + kDiagonal, Shape::width - 1);
     const int from = runs_.runs_up_to(left, row - 1) - runs_.is_foreground(left, row - 1);
     return from < runs_.runs_up_to(right, row - 1) ? from : r;
   }
@@ -325,7 +326,7 @@ class ForegroundAdjacency {
         : pixels(~runs.foreground[w]) {
       const int below = w + Shape::words;
       uint32_t covered = runs.foreground[below];
-      if (kReach == 0) {
+      if (kDiagonal == 0) {
         covered &= covered << 1 | (w % Shape::words ? runs.foreground[below - 1] >> 31 : 0);
       }
       sum = pixels + (pixels & ~covered) + carry;
@@ -336,7 +337,7 @@ class ForegroundAdjacency {
   __device__ uint32_t covered_gaps(int w) const {
     if (w >= Shape::all_words - Shape::words) return 0;  // the last row has no row below
     const uint32_t covered = ~Gaps(runs_, w, carry_into(w)).sum;
-    return kReach > 0 ? covered : covered & runs_.foreground[w + Shape::words];
+    return kDiagonal > 0 ? covered : covered & runs_.foreground[w + Shape::words];
   }
   // Returns the carry that the previous words of the row pass to word `w`. The first run of a row
   // has no previous run. A carry of 1 at the begin of the row marks the first gap as uncovered.
@@ -349,7 +350,7 @@ class ForegroundAdjacency {
     return 1;
   }
 
-  static constexpr int kReach = connectivity == Connectivity::eight ? 1 : 0;
+  static constexpr int kDiagonal = connectivity == Connectivity::eight ? 1 : 0;
   TileRuns<Shape>& runs_;
   Shared& to_merge_;
   // bits: run starts of the thread's word; the run must be merged with the previous run of its row

@@ -39,8 +39,9 @@ inline bool needs_volume_labeller(const Setup& setup) {
 }
 std::unique_ptr<VolumeLabeller> make_volume_labeller(std::shared_ptr<Backend> backend);
 
-// Makes a labeller of images and volumes by Method::propagation (GTC 2010 S12218, GTC 2013 S3193)
-// or Method::sweep (GTC 2015). Throws InputError for any other method.
+// Makes a labeller by Method::propagation (GTC 2010 S12218, GTC 2013 S3193), for images and
+// volumes, or by Method::sweep (GTC 2015), for volumes with connectivity=26 and a width of at most
+// 1024 voxels. Throws InputError for any other method.
 std::unique_ptr<CcLabel> make_propagation(std::shared_ptr<Backend> backend, Method method);
 
 }  // namespace regions::cclabel

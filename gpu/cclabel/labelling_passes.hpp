@@ -4,16 +4,22 @@
 //
 // Which class labels a frame:
 //
-//   SlidingCuda (window.cu)             the algorithm that make_algorithm<CcLabelParams>() returns
+//   SlidingCuda (window.cu)             the algorithm that make_algorithm<CcLabelParams>() returns.
+//    |                                  It owns a CcLabelCuda.
 //    |- sliding=true                    labels windows of frames, see below
 //    '- sliding=false                   passes each frame on to CcLabelCuda
 //   CcLabelCuda (cclabel.cpp)           chooses the method of a stream in configure()
-//    |- method=propagation or sweep     PropagationLabeller (propagation/propagation.cpp)
-//    |- volume, several thresholds,
-//    |  or background regions           CudaVolumeLabeller (volume/volume_labeller.cpp)
-//    |- image up to 640x512 pixels,
-//    |  without filters and tracking    label_small_image() (small_image.cu)
+//    |- method=propagation or sweep,
+//    |  or a volume with
+//    |  criterion=equal or difference   PropagationLabeller (propagation/propagation.cpp)
+//    |- other volumes, several
+//    |  thresholds, or background
+//    |  regions                         CudaVolumeLabeller (volume/volume_labeller.cpp)
+//    |- small images, see below         label_small_image() (small_image.cu)
 //    '- other images                    the passes below, on the buffers of ImageTiles
+//
+// expects_consistent() and expects_method() in core/cclabel/cclabel.cpp reject combinations of
+// parameters that a method does not support.
 //
 // Terms:
 //   tile              a rectangle of pixels; a thread block processes one tile
@@ -40,7 +46,7 @@
 //        reads:  the tiles' runs and components, parent
 //        writes: RegionAreas; clears bits in region_bits, reduces region_count
 //   4. number_regions() (number_regions.cu) numbers the regions in raster order.
-//        reads:  region_bits, region_count, parent
+//        reads:  counts, first_pixel, region_bits, region_count, parent
 //        writes: regions_before, total; sets each parent to the root
 //      If the output format is too small for all labels, keep_largest() (filter_regions.cu) then
 //      removes the smallest regions, and pass 4 runs again.
@@ -57,9 +63,24 @@
 //   8. publish_table() (write.cu) copies the table to the host.
 //        reads:  total, Records
 //        writes: RegionTable, in pinned host memory
+//   9. draw() (folder gpu/drawing), only with output=overlay, draws on the picture.
+//        reads:  the label map, Records
+//        writes: the output picture
 //
+// With tracking, CcLabelCuda::track() calls passes 5 to 8 in another order, on two streams.
 // filter_and_number_regions() in first_pixels.hpp is the sequence of passes 3 and 4 for all
 // methods. With many tiles, passes 5 and 7 run at the same time on two streams.
+//
+// ImageBuffers::graph_cache() launches all passes of an image as one CUDA graph (GraphCache in
+// gpu/runtime), unless regions are tracked. The other methods launch their kernels one by one.
+//
+// Union-find connects the runs of a tile (image_runs.hpp), border components (merge_tiles.cu), the
+// strips of small images (small_image.cu), and components of volumes (merge_volume_tiles.cu). They
+// all use gpu/primitives/union_find.hpp. The nodes of one tile of a volume have their own
+// implementation in label_volume_tiles.cu, in which the lanes of a warp advance together.
+//
+// No list of work in device memory exists. A thread block keeps its lists in shared memory, for
+// example the pairs of runs that it must still merge (RunsToMerge in image_runs.hpp).
 //
 // With fill-holes, passes 1 and 2 and measure_areas() first label the background. fill_holes()
 // (filter_regions.cu) then writes a bitmap of the foreground with filled holes. Pass 1 reads this
@@ -67,20 +88,23 @@
 //
 // The other methods:
 //
-//   Small images (small_image.cu): one kernel does the work of all passes except 3 and 6. Its
-//   buffers are in shared memory.
+//   Small images (small_image.cu): binary images of up to 640x512 pixels, without filters,
+//   fill-holes, tracking and an output picture, on devices with clusters of 16 blocks. One kernel
+//   does the work of passes 1, 2, 4, 5, 8, and the label map of pass 7. Its buffers are in shared
+//   memory.
 //
 //   Volumes (folder volume, overview in volume/volume.hpp): similar passes, on tiles of voxels. The
 //   buffers are members of Volume. A FirstPixelBitmap (first_pixels.hpp) marks the first voxel of
-//   each region, and replaces region_bits, region_count, regions_before and total.
+//   each region. It has the role of region_bits, region_count, regions_before and total.
 //
 //   Propagation and sweep (folder propagation, overview in propagation/cell_arrays.hpp): labels
 //   move between neighbouring pixels until none changes. The later passes use a FirstPixelBitmap
 //   too.
 //
-//   Windows of frames (window.cu): CcLabelCuda labels the window as a volume. Kernels of window.cu
-//   then measure the newest frame, count the pixels that it shares with the previous window, and
-//   write its outputs.
+//   Windows of frames (window.cu): SlidingWindow (core/cclabel/sliding_window.hpp) copies each
+//   frame to a buffer of the last `depth` frames. CcLabelCuda labels this buffer as a volume.
+//   Kernels of window.cu then measure the newest frame, count the pixels that it shares with the
+//   previous window, and write its outputs.
 //
 // Headers with device code that several passes share: label_input.hpp (which value of a pixel is
 // compared), image_runs.hpp (runs in shared memory), color_sums.hpp (sums of colours),

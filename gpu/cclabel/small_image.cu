@@ -478,7 +478,7 @@ __device__ void measure_components(MeasuredStrip<Shape, Values>& shared, int y0,
     start = __shfl_sync(kAllLanes, start, 31);
     if (w < words) sums.first_component[w] = start + inclusive - root_count;
   }
-  __syncthreads();  // `count` and `before` are complete
+  __syncthreads();  // sums.count and sums.first_component are complete
   if (!sums.prefer_components(shared.runs.count)) return;
   for_each_bit_word(shared, [&](int w) {
     const auto run = static_cast<uint32_t>(w * 32 + lane);

@@ -1,7 +1,13 @@
 // Sliding windows of frames on CUDA (property `sliding`). core/cclabel/sliding_window.hpp labels a
 // window of frames as a volume. Afterwards, this file measures and tracks the regions in the
 // window's newest frame and writes the outputs of this frame. Frames are processed one after
-// another.
+// another. SlidingCuda::slide() calls the passes in this order:
+//   1. label_window() labels the window as a volume.
+//   2. measure_frame() writes the records of the regions in the newest frame.
+//   3. count_shared_pixels() counts the pixels that regions share with the previous window.
+//   4. publish_table() copies the records to the host.
+//   5. The tracker (gpu/tracking) matches regions to tracks.
+//   6. RunLengths::fill(), write_labels() and write_picture() write the outputs.
 #include "core/cclabel/sliding_window.hpp"
 #include "core/workspace.hpp"
 #include "gpu/cclabel/color_sums.hpp"
@@ -280,7 +286,7 @@ void write_picture(ConstLabelMap labels, const Frame& out, const CcLabelParams& 
       return WriteLaunch{labels, shown, stream}(ColorWriter{out});
     }
     default:
-      return;  // slide() draws_overlay overlays; other output types do not change `out`
+      return;  // slide() draws overlays; the other kinds of output do not change `out`
   }
 }
 

@@ -10,9 +10,9 @@ namespace {
 
 constexpr int kTileWords = Ink::kTileWidth / 32;
 // Number of words on each side of a tile whose outlines can extend into the tile.
-constexpr int kReachWords = 2;
+constexpr int kMarginWords = 2;
 constexpr dim3 kBlock(Ink::kTileWidth / 2, Ink::kTileHeight / 2);
-constexpr int kGatheredWords = kTileWords + 2 * kReachWords;
+constexpr int kGatheredWords = kTileWords + 2 * kMarginWords;
 static_assert(kGatheredWords * Ink::kTileHeight <= Ink::kTileWidth * Ink::kTileHeight / 4,
               "one thread per word");
 
@@ -31,7 +31,7 @@ __device__ bool gather_rows(TileOutlines& tile, const Image<uint32_t>& edges, in
   const int row = thread / kGatheredWords;
   const int column = thread % kGatheredWords;
   if (row >= Ink::kTileHeight) return false;
-  const int word = static_cast<int>(blockIdx.x) * kTileWords + column - kReachWords;
+  const int word = static_cast<int>(blockIdx.x) * kTileWords + column - kMarginWords;
   const int y = static_cast<int>(blockIdx.y) * Ink::kTileHeight + row;
   uint32_t line = 0;
   uint32_t shadow = 0;

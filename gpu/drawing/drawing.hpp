@@ -45,7 +45,7 @@ struct Preparation {
   ConstFrame in;
   Frame out;
   LabelSampler labels;
-  bool outlines = false;  // whether to mark where labels end
+  bool outlines = false;  // whether to mark the border pixels of regions in ink.edges
   StampPlan stamps;
   Ink ink;
 };

@@ -51,7 +51,8 @@ class PlainPushRelabel {
   }
 
  private:
-  // Number of links that a pixel owns.
+  // Number of links that are stored at one of their two pixels: half of its neighbours, see
+  // Directions in core/maxflow/maxflow.hpp.
   __device__ int link_count() const { return static_cast<int>(problem_.graph.neighbours) / 2; }
   __device__ size_t pixel_index(int x, int y) const {
     return static_cast<size_t>(y) * size_.width + x;

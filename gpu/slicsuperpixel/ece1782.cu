@@ -131,7 +131,8 @@ struct SourceCell {
   }
 };
 
-// Step kCells: a block adds the pixels of one cell in shared memory first.
+// Step kCells: a block sums the pixels of one cell in shared memory, then adds the sums to global
+// memory.
 template <bool kWideAccess>
 __global__ __launch_bounds__(kThreads) void sum_cell_kernel(Ece1782 work) {
   __shared__ uint32_t sums[kSums];

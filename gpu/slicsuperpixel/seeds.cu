@@ -64,7 +64,7 @@ __global__ __launch_bounds__(kThreads) void seed_kernel(Clusters clusters, int i
   ClusterSums sums =
       seed_at(seed_pixels.x(static_cast<int>(pixel)), seed_pixels.y(static_cast<int>(pixel)), color,
               seed_pixels.column, seed_pixels.row, grid);
-  uint32_t max_distance = initial_reach(clusters.scale);
+  uint32_t max_distance = clusters.scale.initial_max_distance;
   if (clusters.saved_sums && clusters.is_compatible && !is_scene_cut(*clusters.rejected, grid)) {
     const ClusterSums saved = clusters.saved_sums[cluster];
     if (can_warm_start(center_of(saved, grid, clusters.scale), grid)) {

@@ -130,8 +130,8 @@ void publish_records(const Records& records, const RegionTable& table, cudaStrea
 // The borders between recorded superpixels: a hash table of label pairs, from which lists of
 // borders are made that are sorted by labels.
 struct Borders {
-  uint32_t capacity = 0;              // number of labels that are recorded
-  uint32_t table_size = 0;            // number of entries of the hash table, a power of two
+  uint32_t capacity = 0;    // maximum number of labels that get a record; others have no borders
+  uint32_t table_size = 0;  // number of entries of the hash table, a power of two
   unsigned long long* key = nullptr;  // [table_size] lower label << 32 | higher label; 0: free
   uint32_t* length = nullptr;         // [table_size] length of the border in pixel sides
   uint32_t* degree = nullptr;         // [capacity] number of borders with this lower label

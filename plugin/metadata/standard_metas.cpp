@@ -15,7 +15,8 @@ GQuark roi_type() {
   return kType;
 }
 
-// The values from which the parameters of one region are computed.
+// The input of the writers below. They write the parameters (GstStructures) of the
+// region-of-interest meta of one region.
 struct RoiSource {
   const Region& region;
   Size size;

@@ -149,7 +149,7 @@ def expect_picture(array: Any, name: str, channels: tuple[int, ...] = (3, 4),
 
 
 def max_threads(threads: int) -> int:
-    """Returns the maximum number of threads for the argument `threads` of a caller."""
+    """Returns how many threads may work at most. `threads` is the caller's limit; 0: one per CPU core."""
     if operator.index(threads) < 0:
         raise ValueError(f"threads is {threads}, must be at least 0 (0: one per CPU core)")
     return min(threads or CPU_CORES, CPU_CORES)

@@ -11,7 +11,8 @@
 //   1. link_cells() finds the neighbours to which each cell is linked.
 //        reads:  the image
 //        writes: links, label (each cell's own number + 1); clears first_cell and progress
-//   2. find_farthest(), only if the variant requires it, finds the farthest linked cells.
+//   2. find_farthest(), only if the variant requires it, finds the farthest linked cells. The
+//      plugin's variant does not require it; tests and benchmarks use such variants.
 //        reads:  links
 //        writes: farthest
 //   3. propagate() replaces labels by greater labels of linked cells until no label changes.
@@ -41,6 +42,7 @@
 //   8. write_labels(), write_colors() write the outputs.
 //        reads:  label, first_cell, region_firsts, regions_before
 //        writes: the label map, the output picture
+//   9. The number of passes is copied to pinned host memory.
 #pragma once
 
 #include "core/cclabel/cclabel.hpp"
@@ -48,7 +50,7 @@
 #include "gpu/cclabel/first_pixels.hpp"
 #include "gpu/cclabel/label_input.hpp"
 #include "gpu/cclabel/propagation/propagation.hpp"
-#include "gpu/primitives/union_find.hpp"
+#include "gpu/primitives/union_find.hpp"  // kNone
 
 namespace regions::propagation {
 
@@ -158,7 +160,7 @@ int sweep_stride(int width);
 // Returns how many blocks of sweep() can be resident on the device at once.
 int sweep_blocks(int width);
 // Labels all cells: sets each label to the number of the region's first cell + 1, or to 0 outside
-// regions. Supports only criterion=binary.
+// regions. Supports only criterion=binary, connectivity=26, and widths up to 1024 cells.
 void sweep(const CellInput& input, const CellArrays& cells, int blocks, cudaStream_t stream);
 
 // Finds the first cell of each region in raster order, and counts the regions in each block of

@@ -26,7 +26,8 @@ enum class Gather : uint8_t {
 };
 
 // A variant of propagation. All variants give the same labels. They differ in speed and in the
-// number of passes.
+// number of passes. The plugin always uses the default variant. The other variants are measured by
+// bench/programs/cclabel_historic.cpp and tested.
 struct Variant {
   Exchange exchange = Exchange::shuffle;
   Gather gather = Gather::neighbours;

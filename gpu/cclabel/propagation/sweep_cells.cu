@@ -1,4 +1,5 @@
-// Sweeps (GTC 2015, "Binary Segmentation of Many 3D Cubes in CUDA"). A sweep carries the smallest
+// Sweeps (GTC 2015, "Binary Segmentation of Many 3D Cubes in CUDA"). They label only binary volumes
+// with connectivity=26 and rows of at most 1024 voxels. A sweep carries the smallest
 // label of linked cells from row to row, forwards and backwards, and scans each row along x in
 // registers. Each pass sweeps along y and then along z. Passes repeat until none changes a label.
 // For the sweep along y, a warp has one slice; for the sweep along z, it has the rows with the same

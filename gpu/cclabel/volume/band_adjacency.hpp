@@ -33,7 +33,7 @@ __device__ inline uint32_t first_of_segments(uint32_t bits, uint32_t begins) {
 }
 
 // How voxels of rows of two bands are connected.
-enum class Reach : uint8_t {
+enum class Adjacency : uint8_t {
   same_column,  // voxels of the same column; one row of each band is compared
   diagonal,     // also voxels of adjacent columns; the rows of a band are combined by OR
   crossed,  // two rows face two rows: diagonal between rows that face each other, else same_column
@@ -45,8 +45,8 @@ struct BandNeighbour {
   int8_t y, z;              // first row and slice of the band that are compared
   int8_t other_y, other_z;  // first row and slice of the earlier band that are compared
   int8_t rows, slices;      // numbers of compared rows and slices, equal for both bands
-  Reach reach;
-  __device__ constexpr bool is_diagonal() const { return reach != Reach::same_column; }
+  Adjacency adjacency;
+  __device__ constexpr bool is_diagonal() const { return adjacency != Adjacency::same_column; }
 };
 
 // The four earlier bands to which a band can be adjacent with 18- and 26-connectivity: the band
@@ -58,10 +58,10 @@ template <>
 struct BandNeighbours<Connectivity::eighteen> {
   static constexpr int count = 4;
   __device__ static constexpr BandNeighbour of(int k) {
-    constexpr BandNeighbour all[] = {{0, 0, -1, 0, 1, 2, Reach::crossed},
-                                     {0, 0, 0, -1, 2, 1, Reach::crossed},
-                                     {0, 0, -1, -1, 1, 1, Reach::same_column},
-                                     {1, 0, 2, -1, 1, 1, Reach::same_column}};
+    constexpr BandNeighbour all[] = {{0, 0, -1, 0, 1, 2, Adjacency::crossed},
+                                     {0, 0, 0, -1, 2, 1, Adjacency::crossed},
+                                     {0, 0, -1, -1, 1, 1, Adjacency::same_column},
+                                     {1, 0, 2, -1, 1, 1, Adjacency::same_column}};
     return all[k];
   }
 };
@@ -69,10 +69,10 @@ template <>
 struct BandNeighbours<Connectivity::twenty_six> {
   static constexpr int count = 4;
   __device__ static constexpr BandNeighbour of(int k) {
-    constexpr BandNeighbour all[] = {{0, 0, -1, 0, 1, 2, Reach::diagonal},
-                                     {0, 0, 0, -1, 2, 1, Reach::diagonal},
-                                     {0, 0, -1, -1, 1, 1, Reach::diagonal},
-                                     {1, 0, 2, -1, 1, 1, Reach::diagonal}};
+    constexpr BandNeighbour all[] = {{0, 0, -1, 0, 1, 2, Adjacency::diagonal},
+                                     {0, 0, 0, -1, 2, 1, Adjacency::diagonal},
+                                     {0, 0, -1, -1, 1, 1, Adjacency::diagonal},
+                                     {1, 0, 2, -1, 1, 1, Adjacency::diagonal}};
     return all[k];
   }
 };
@@ -131,9 +131,9 @@ __device__ inline uint32_t corners_of(uint32_t row) { return row | row << 1; }
 
 // The pairs of adjacent nodes of one word of a band and of the same word of one earlier band. Each
 // run of columns in which the pair of nodes does not change has one bit in `adjacent`, at the last
-// column of the run, including columns without voxels. With a diagonal reach, a bit represents the
-// corner to the left of its column instead of the column. The node at a corner is then the node of
-// the column to the right of the corner if this column has a voxel, otherwise the node of the
+// column of the run, including columns without voxels. With diagonal adjacency, a bit represents
+// the corner to the left of its column instead of the column. The node at a corner is then the node
+// of the column to the right of the corner if this column has a voxel, otherwise the node of the
 // column to the left. Corner 32 is not needed: voxels that meet there also meet at corner 31.
 struct NodeAdjacency {
   uint32_t adjacent = 0;
@@ -153,11 +153,11 @@ struct NodeAdjacency {
     columns = rows.columns();
     other_columns = other_rows.columns();
     uint32_t bits, implied = 0;
-    switch (neighbour.reach) {
-      case Reach::diagonal:
+    switch (neighbour.adjacency) {
+      case Adjacency::diagonal:
         bits = corners_of(columns) & corners_of(other_columns);
         break;
-      case Reach::crossed:
+      case Adjacency::crossed:
         bits = (corners_of(rows.row[0]) & corners_of(other_rows.row[0])) |
                (corners_of(rows.row[1]) & corners_of(other_rows.row[1])) |
                // Voxels of the same column touch across an edge.

@@ -3,7 +3,8 @@
 //
 // Rem's algorithm builds the union-find forest over the nodes: the parent of a node always has a
 // smaller index, and to merge two trees, the larger of two parents gets the smaller one as its
-// parent.
+// parent. The lanes of a warp advance together, which is faster here than the functions of
+// primitives/union_find.hpp (see merge_trees()).
 #include "gpu/cclabel/first_pixels.hpp"
 #include "gpu/cclabel/volume/band_adjacency.hpp"
 #include "gpu/primitives/warp.hpp"
@@ -157,8 +158,9 @@ template <TileNodes Tile>
 struct FaceAdjacency {
   // [0] the band above in the same slice, [1] the band in the previous slice.
   FacingNodes facing[2];
-  uint32_t row[2];            // the two rows of the thread's band, one bit per voxel
-  uint32_t word, band_voxel;  // index of the band's word, and of its first voxel in the tile
+  uint32_t row[2];      // the two rows of the thread's band, one bit per voxel
+  uint32_t word;        // index of this word of the band in the tile's arrays of nodes
+  uint32_t band_voxel;  // index in the tile of the first voxel of this word
 
   __device__ FaceAdjacency(const Tile& shared, const BandPosition& band) {
     word = band.word;
@@ -575,7 +577,7 @@ template <Connectivity connectivity>
 void launch_diagonal_tiles(const LabelInput& input, const ThresholdLevels& thresholds,
                            const Volume& volume, cudaStream_t stream) {
   if (volume.all_tiles() <= cclabel::kFewTiles) {
-    launch_tiles<CubeTile, connectivity>(input, thresholds, volume, stream);
+    launch_tiles<VolumeTile, connectivity>(input, thresholds, volume, stream);
   } else {
     launch_tiles<FewRegistersTile, connectivity>(input, thresholds, volume, stream);
   }
@@ -593,8 +595,8 @@ Volume with_geometry(Volume volume, const VolumeLayout& layout, Connectivity con
   volume.band_slices = slices_of_band(connectivity);
   volume.bands_y = divide_up(layout.slice.height, kBandRows);
   volume.bands_z = divide_up(layout.slices, volume.band_slices);
-  volume.tile_rows = is_flat ? FlatTile::rows : CubeTile::rows;
-  volume.tile_slices = is_flat ? FlatTile::slices : CubeTile::slices;
+  volume.tile_rows = is_flat ? FlatTile::rows : VolumeTile::rows;
+  volume.tile_slices = is_flat ? FlatTile::slices : VolumeTile::slices;
   volume.tiles_y = divide_up(layout.slice.height, volume.tile_rows);
   volume.tiles_z = divide_up(layout.slices, volume.tile_slices);
   return volume;
@@ -612,7 +614,7 @@ void label_tiles(const LabelInput& input, const ThresholdLevels& thresholds, con
       if (volume.all_tiles() <= cclabel::kFewTiles) {
         return launch_tiles<ManyThreadsTile, Connectivity::six>(input, thresholds, volume, stream);
       }
-      return launch_tiles<CubeTile, Connectivity::six>(input, thresholds, volume, stream);
+      return launch_tiles<VolumeTile, Connectivity::six>(input, thresholds, volume, stream);
     case Connectivity::eighteen:
       return launch_diagonal_tiles<Connectivity::eighteen>(input, thresholds, volume, stream);
     default:

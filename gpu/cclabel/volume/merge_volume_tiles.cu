@@ -571,11 +571,11 @@ void merge_tiles(const Volume& volume, cudaStream_t stream) {
     case Connectivity::eight:
       return launch_merges<FlatTile, Connectivity::eighteen>(volume, stream);
     case Connectivity::six:
-      return launch_merges<CubeTile, Connectivity::six>(volume, stream);
+      return launch_merges<VolumeTile, Connectivity::six>(volume, stream);
     case Connectivity::eighteen:
-      return launch_merges<CubeTile, Connectivity::eighteen>(volume, stream);
+      return launch_merges<VolumeTile, Connectivity::eighteen>(volume, stream);
     default:
-      return launch_merges<CubeTile, Connectivity::twenty_six>(volume, stream);
+      return launch_merges<VolumeTile, Connectivity::twenty_six>(volume, stream);
   }
 }
 

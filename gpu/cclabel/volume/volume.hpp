@@ -1,6 +1,7 @@
 // Overview of labelling volumes on CUDA: the passes, and the buffers through which they exchange
 // data (Volume). The method is union-find over nodes, which are groups of adjacent columns. Images
-// with several thresholds or with background regions are labelled as volumes too.
+// with several thresholds or with background regions are labelled as volumes of one slice. Each
+// threshold is a layer. The tiles of all layers are blocks of the same launches.
 //
 // CudaVolumeLabeller::enqueue() (volume_labeller.cpp) calls the passes in this order. All buffers
 // are members of Volume.
@@ -11,8 +12,9 @@
 //        writes: bits, nodes, component_of_node, forest, counts, component_firsts, region_firsts;
 //                clears region_counts
 //   2. merge_tiles() (merge_volume_tiles.cu) merges components that touch across tiles into
-//      regions, and counts the regions.
-//        reads:  bits, nodes, component_of_node, forest, component_firsts
+//      regions, and counts the regions. A second kernel then links each component to its root, if
+//      records or filters need it (needs_flat_forest).
+//        reads:  bits, nodes, component_of_node, forest, component_firsts, region_firsts
 //        writes: forest, region_firsts, region_counts
 //   3. filter_and_number_regions() (first_pixels.hpp) calls sum_areas() (measure_volume.cu) and the
 //      filters, if a filter is set, and number_first_pixels().
@@ -95,8 +97,8 @@ struct TileShape {
   // per thread, but are 1% to 3% slower for volumes with many nodes.
   static constexpr int min_blocks = min_blocks_;
 };
-using CubeTile = TileShape<16, 16>;  // tiles of volumes
-using FlatTile = TileShape<256, 1>;  // tiles of images
+using VolumeTile = TileShape<16, 16>;  // tiles of volumes
+using FlatTile = TileShape<256, 1>;    // tiles of images
 
 // An entry of the forest of union-find that merges components of tiles into regions: the id of the
 // parent's first voxel in the upper 32 bits, and the index of the parent's entry in the lower ones.
@@ -195,8 +197,8 @@ struct Volume {
   }
 };
 
-// Returns a copy of `volume` with the sizes (words, bands, tiles) for this layout and connectivity.
-// Does not change `classes` and the buffers.
+// Implemented in label_volume_tiles.cu. Returns a copy of `volume` with the sizes (words, bands,
+// tiles) for this layout and connectivity. Does not change `classes` and the buffers.
 Volume with_geometry(Volume volume, const VolumeLayout& layout, Connectivity connectivity);
 
 // The ranks by which holes are filled at several thresholds at once. The foreground rank of a voxel
@@ -285,8 +287,9 @@ __device__ inline uint32_t band_word_index(const Volume& v, int voxel_class, int
                          static_cast<uint32_t>(w), static_cast<uint32_t>(v.words));
 }
 
-// Returns the index in `forest` of the component of a node. A tile has max_tile_nodes() nodes and
-// as many entries per class, so the upper bits of both indices are equal.
+// Returns the index in `forest` of the component of a node. A tile has room for max_tile_nodes()
+// nodes and as many entries for each class of voxels. This number is a power of 2, so the indices
+// of a node and of its component's entry differ only in the lower bits.
 __device__ inline uint32_t entry_index_of_node(const Volume& v, uint32_t node) {
   return (node & ~(static_cast<uint32_t>(v.max_tile_nodes()) - 1)) + v.component_of_node[node];
 }
@@ -350,7 +353,8 @@ struct BandWords {
       case Connectivity::six:
         return (row[0] & l[0]) | (row[1] & l[1]);
       case Connectivity::eight:
-      case Connectivity::eighteen:  // rows 0 and 3, and rows 1 and 2, do not touch
+      // In adjacent columns, rows 0 and 3, and rows 1 and 2, share only a corner.
+      case Connectivity::eighteen:
         return (row[0] & (l[0] | l[1] | l[2])) | (row[1] & (l[0] | l[1] | l[3])) |
                (row[2] & (l[0] | l[2] | l[3])) | (row[3] & (l[1] | l[2] | l[3]));
       default:

@@ -34,7 +34,7 @@ inline constexpr int kThreadsPerMultiprocessor<cclabel::ColorWriter> = 512;
 // The sizes of a tile and of its arrays in shared memory. All sizes are powers of two.
 template <class Block>
 struct TileGeometry {
-  static constexpr int kRows = CubeTile::words;
+  static constexpr int kRows = VolumeTile::words;
   static_assert(FlatTile::words == kRows && kRows <= Block::threads, "one row per thread");
   int row_bits;       // log2 of the rows of a slice of the tile
   int band_bits;      // log2 of the bands of a slice of the tile
