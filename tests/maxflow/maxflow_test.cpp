@@ -1,88 +1,59 @@
-// Minimum cuts on the CPU against the oracle, and against the certificate: the cut of the mask is
-// worth the flow, so both are optimal. Run one case alone with --gtest_filter.
+// Minimum cuts on each backend against the oracle on small graphs, and against the CPU with one
+// thread and the certificate on larger ones. The second part tests properties of the CPU's solver.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <limits>
 
 #include "core/maxflow/warm_start_tuner.hpp"
-#include "cpu/backend.hpp"
 #include "tests/core/complaint.hpp"
+#include "tests/maxflow/cutter.hpp"
 #include "tests/maxflow/graphs.hpp"
 #include "tests/maxflow/oracle.hpp"
+#include "tests/pictures/backend_test.hpp"
 
 namespace regions {
 namespace {
 
-constexpr uint8_t kUntouched = 7;
+constexpr CutLimits kWarm{0, 0, true};
 
-// A solver, its queue, and the mask and report of the last frame.
-class Cutter {
- public:
-  Cutter(Size size, Neighbours neighbours, int threads)
-      : backend_(make_cpu_backend(threads)),
-        queue_(backend_->make_queue()),
-        cut_(make_grid_cut<BackendKind::cpu>(backend_)),
-        size_(size),
-        neighbours_(neighbours),
-        mask_(static_cast<size_t>(pitch()) * static_cast<size_t>(size.height), kUntouched) {
-    cut_->configure(size, neighbours, 1);
-  }
+Cutter on_cpu(Size size, Neighbours neighbours, int threads = 1) {
+  const auto cpu = make_cpu_backend(threads);
+  return Cutter(cpu, make_grid_cut<BackendKind::cpu>(cpu), size, neighbours);
+}
 
-  const CutResult& solve(const OwnedGraph& graph, const CutLimits& limits = {}) {
-    report_ = {};
-    cut_->enqueue(graph.graph(neighbours_), mask(), limits, &report_, 0, *queue_);
-    queue_->record();
-    queue_->wait();
-    for (int y = 0; y < size_.height; ++y) {
-      for (int x = size_.width; x < pitch(); ++x) EXPECT_EQ(mask().row(y)[x], kUntouched);
+class Maxflow : public BackendTest {
+ protected:
+  // `threads` is for the CPU.
+  Cutter on_backend(Size size, Neighbours neighbours, int threads) {
+#if REGIONS_CUDA
+    if (is_cuda()) {
+      return Cutter(backend_, make_grid_cut<BackendKind::cuda>(backend_), size, neighbours);
     }
-    return report_;
+#endif
+    return on_cpu(size, neighbours, threads);
   }
-
-  Image<uint8_t> mask() { return {mask_.data(), size_.width, size_.height, pitch()}; }
-  std::vector<uint8_t> pixels() {
-    std::vector<uint8_t> tight;
-    for (int y = 0; y < size_.height; ++y) {
-      tight.insert(tight.end(), mask().row(y), mask().row(y) + size_.width);
+  void expect_as_oracle(const OwnedGraph& owned, Neighbours neighbours,
+                        std::initializer_list<int> threads) {
+    const GridGraph graph = owned.graph(neighbours);
+    const OracleCut oracle = oracle_cut(graph);
+    for (const int n : threads) {
+      SCOPED_TRACE(testing::Message()
+                   << owned.size().width << "x" << owned.size().height << ", "
+                   << static_cast<int>(neighbours) << " neighbours, " << n << " threads");
+      Cutter cutter = on_backend(owned.size(), neighbours, n);
+      for (int frame = 0; frame < 2; ++frame) {
+        EXPECT_EQ(cutter.solve(graph).flow, oracle.flow);
+        EXPECT_EQ(cutter.mask, oracle.foreground);
+        expect_certified(cutter, graph);
+      }
+      if (is_cuda()) break;
     }
-    return tight;
   }
-  GridCut& cut() { return *cut_; }
-  Queue& queue() { return *queue_; }
-
- private:
-  int pitch() const { return size_.width + 5; }
-
-  std::shared_ptr<Backend> backend_;
-  std::unique_ptr<Queue> queue_;
-  std::unique_ptr<GridCut> cut_;
-  Size size_;
-  Neighbours neighbours_;
-  std::vector<uint8_t> mask_;
-  CutResult report_;
 };
+TEST_ON_BACKENDS(Maxflow);
 
-constexpr Neighbours kBoth[] = {Neighbours::four, Neighbours::eight};
-
-void expect_certified(Cutter& cutter, const OwnedGraph& graph, Neighbours neighbours) {
-  const CutResult& report = cutter.solve(graph);
-  EXPECT_TRUE(report.exact);
-  EXPECT_EQ(report.gap, 0);
-  EXPECT_EQ(report.flow, cut_value(graph.graph(neighbours), cutter.mask()));
-}
-
-void expect_as_oracle(const OwnedGraph& graph, Neighbours neighbours, int threads) {
-  SCOPED_TRACE(testing::Message() << graph.size().width << "x" << graph.size().height << ", "
-                                  << static_cast<int>(neighbours) << " neighbours, " << threads
-                                  << " threads");
-  Cutter cutter(graph.size(), neighbours, threads);
-  expect_certified(cutter, graph, neighbours);
-  const OracleCut oracle = oracle_cut(graph.graph(neighbours));
-  EXPECT_EQ(cutter.solve(graph).flow, oracle.flow);
-  EXPECT_EQ(cutter.pixels(), oracle.foreground);
-}
-
-TEST(CpuMaxflow, RandomGridsAsTheOracle) {
+TEST_P(Maxflow, RandomGraphs_EqualOracle) {
   constexpr int32_t kHuge = std::numeric_limits<int32_t>::max();
   constexpr int32_t kMax[] = {2, 9, 300, 3000, 40000, 200000000, kHuge};
   Dice dice(1);
@@ -90,12 +61,12 @@ TEST(CpuMaxflow, RandomGridsAsTheOracle) {
     const Size size{dice.roll(1, 14), seed % 3 == 0 ? dice.roll(30, 50) : dice.roll(1, 14)};
     const OwnedGraph graph = random_graph(size, kMax[seed % 7], dice.roll(0, 6), seed % 2, seed);
     SCOPED_TRACE(testing::Message() << "seed " << seed);
-    expect_as_oracle(graph, kBoth[seed / 7 % 2], 1 + static_cast<int>(seed / 14 % 3));
+    expect_as_oracle(graph, kBothNeighbours[seed / 7 % 2], {1 + static_cast<int>(seed / 14 % 3)});
     if (HasFailure()) break;
   }
 }
 
-TEST(CpuMaxflow, ExtremeWeights) {
+TEST_P(Maxflow, ExtremeWeights_EqualOracle) {
   constexpr int32_t kLow = std::numeric_limits<int32_t>::min();
   constexpr int32_t kHigh = std::numeric_limits<int32_t>::max();
   OwnedGraph graph({9, 40});
@@ -106,62 +77,102 @@ TEST(CpuMaxflow, ExtremeWeights) {
       for (int i = 1; i < 5; ++i) graph.array(i)(x, y) = kHigh;
     }
   }
-  for (const Neighbours neighbours : kBoth) expect_as_oracle(graph, neighbours, 2);
+  for (const Neighbours neighbours : kBothNeighbours) expect_as_oracle(graph, neighbours, {2});
 }
 
-TEST(CpuMaxflow, EnergiesAsTheOracle) {
+TEST_P(Maxflow, TypicalGraphs_EqualOracle) {
   for (const Size size : {Size{47, 35}, Size{1, 70}, Size{70, 1}, Size{33, 64}}) {
-    for (const Neighbours neighbours : kBoth) {
-      for (const int threads : {1, 2, 3}) {
-        expect_as_oracle(background_difference(size, 11), neighbours, threads);
-        expect_as_oracle(grabcut(size, 12), neighbours, threads);
-        expect_as_oracle(maze(size), neighbours, threads);
-        expect_as_oracle(checkerboard(size), neighbours, threads);
-      }
+    for (const Neighbours neighbours : kBothNeighbours) {
+      expect_as_oracle(background_difference(size, 11), neighbours, {1, 2, 3});
+      expect_as_oracle(grabcut(size, 12), neighbours, {1, 2, 3});
+      expect_as_oracle(corridor(size), neighbours, {1, 2, 3});
+      expect_as_oracle(checkerboard(size), neighbours, {1, 2, 3});
     }
   }
 }
 
-// Larger ones, by the certificate; the mask does not depend on the threads.
-TEST(CpuMaxflow, ThreadsAgree) {
+// Heights around multiples of 16, the number of rows per strip of the CPU and per tile of CUDA.
+TEST_P(Maxflow, AnyHeight_EqualsOracle) {
+  for (const int height : {1, 15, 16, 17, 31, 32, 33, 48, 129, 140}) {
+    const Size size{5, height};
+    const OwnedGraph graph = random_graph(size, 20, 1, false, static_cast<uint64_t>(height));
+    for (const Neighbours neighbours : kBothNeighbours) {
+      expect_as_oracle(graph, neighbours, {2, 5});
+    }
+  }
+}
+
+TEST_P(Maxflow, LargerGraphs_EqualOneCpuThread) {
   const Size size{203, 151};
-  for (const Neighbours neighbours : kBoth) {
-    for (const auto& graph : {background_difference(size, 1), grabcut(size, 2), maze(size),
+  for (const Neighbours neighbours : kBothNeighbours) {
+    for (const auto& owned : {background_difference(size, 1), grabcut(size, 2), corridor(size),
                               checkerboard(size), random_graph(size, 100, 2, false, 3)}) {
-      Cutter one(size, neighbours, 1);
-      expect_certified(one, graph, neighbours);
+      const GridGraph graph = owned.graph(neighbours);
+      Cutter one = on_cpu(size, neighbours);
+      one.solve(graph);
+      expect_certified(one, graph);
       for (const int threads : {2, 3, 7}) {
-        Cutter more(size, neighbours, threads);
-        expect_certified(more, graph, neighbours);
-        EXPECT_EQ(one.pixels(), more.pixels()) << threads << " threads";
+        Cutter other = on_backend(size, neighbours, threads);
+        other.solve(graph);
+        expect_certified(other, graph);
+        EXPECT_EQ(one.mask, other.mask) << threads << " threads";
+        if (is_cuda()) break;
       }
     }
   }
 }
 
-TEST(CpuMaxflow, WarmEqualsCold) {
+// The weights change completely now and then, also to numbers that require more bits.
+TEST_P(Maxflow, WarmStart_EqualsColdStart) {
   const Size size{90, 70};
-  constexpr CutLimits kWarm{0, 0, true};
-  for (const Neighbours neighbours : kBoth) {
+  for (const Neighbours neighbours : kBothNeighbours) {
     for (const int threads : {1, 2}) {
-      Cutter warm(size, neighbours, threads);
+      Cutter warm = on_backend(size, neighbours, threads);
       for (uint64_t frame = 0; frame < 12; ++frame) {
-        // The energies change altogether now and then, also to other numbers' widths.
-        const OwnedGraph graph = frame == 5   ? grabcut(size, frame)
+        const OwnedGraph owned = frame == 5   ? grabcut(size, frame)
                                  : frame == 8 ? random_graph(size, 100000, 1, false, frame)
                                               : background_difference(size, frame / 2);
-        Cutter cold(size, neighbours, threads);
-        expect_certified(cold, graph, neighbours);
-        const CutResult& report = warm.solve(graph, kWarm);
-        EXPECT_TRUE(report.exact);
-        EXPECT_EQ(report.flow, cut_value(graph.graph(neighbours), cold.mask()));
-        EXPECT_EQ(warm.pixels(), cold.pixels()) << "frame " << frame;
+        const GridGraph graph = owned.graph(neighbours);
+        Cutter cold = on_cpu(size, neighbours, threads);
+        cold.solve(graph);
+        warm.solve(graph, kWarm);
+        expect_certified(warm, graph);
+        EXPECT_EQ(warm.report().flow, cold.report().flow);
+        EXPECT_EQ(warm.mask, cold.mask) << "frame " << frame;
       }
     }
   }
 }
 
-TEST(CpuMaxflow, WarmStartsAreTakenWhereTheyAreFaster) {
+// Sums of weights just below and above the largest 16-bit and 32-bit numbers. The next frame has
+// small weights again.
+TEST_P(Maxflow, SumsAtLimitsOfIntegers_GiveExactFlow) {
+  const int64_t limits[] = {(1 << 15) - 1, int64_t{std::numeric_limits<int32_t>::max()}};
+  for (const Neighbours neighbours : kBothNeighbours) {
+    for (const int64_t limit : limits) {
+      Cutter cutter = on_backend({1, 3}, neighbours, 1);
+      for (int64_t most = limit - 40; most <= limit + 40; most += most < limit - 3 ? 9 : 1) {
+        OwnedGraph graph({1, 3});
+        const auto link = static_cast<int32_t>(most / 5);
+        const auto terminal = static_cast<int32_t>(most - 2 * link);
+        graph.array(0)(0, 0) = terminal;
+        graph.array(0)(0, 1) = terminal;  // with its two links: `most`
+        graph.array(0)(0, 2) = -terminal;
+        for (int y = 0; y < 2; ++y) graph.array(2)(0, y) = link;
+        for (const bool warm : {false, true}) {
+          const CutResult report = cutter.solve(graph.graph(neighbours), {0, 0, warm});
+          EXPECT_TRUE(report.exact);
+          EXPECT_EQ(report.flow, link) << most << " of " << limit << ", warm " << warm;
+          EXPECT_EQ(cutter.mask, (std::vector<uint8_t>{255, 255, 0}));
+        }
+      }
+    }
+  }
+}
+
+// ---- the CPU
+
+TEST(WarmStartTuner, ChangedTimes_SelectFasterStart) {
   using std::chrono::milliseconds;
   maxflow::WarmStartTuner choice;
   const auto share_of_warm = [&](int cold, int warm) {
@@ -180,22 +191,23 @@ TEST(CpuMaxflow, WarmStartsAreTakenWhereTheyAreFaster) {
   EXPECT_LE(share_of_warm(10, 10), 90) << "no difference: cold";
 }
 
-// A cut that stops early bounds the optimum from both sides, and warm calls get there.
-TEST(CpuMaxflow, EarlyStopGoesOn) {
+// A cut that stops early bounds the optimum from both sides. Warm calls continue up to the optimum.
+TEST(CpuMaxflow, StoppedCut_BoundsFlowAndContinues) {
   const Size size{120, 90};
-  const OwnedGraph graph = grabcut(size, 3);
-  for (const Neighbours neighbours : kBoth) {
+  const OwnedGraph owned = grabcut(size, 3);
+  for (const Neighbours neighbours : kBothNeighbours) {
+    const GridGraph graph = owned.graph(neighbours);
     for (const int threads : {1, 2}) {
-      Cutter exact(size, neighbours, threads);
+      Cutter exact = on_cpu(size, neighbours, threads);
       const int64_t optimum = exact.solve(graph).flow;
-      Cutter cutter(size, neighbours, threads);
+      Cutter cutter = on_cpu(size, neighbours, threads);
       const CutResult first = cutter.solve(graph, {2, 0, false});
       EXPECT_FALSE(first.exact);
       EXPECT_LE(first.flow, optimum);
-      EXPECT_EQ(first.flow + first.gap, cut_value(graph.graph(neighbours), cutter.mask()));
+      EXPECT_EQ(first.flow + first.gap, cutter.mask_value(graph));
       EXPECT_GE(first.flow + first.gap, optimum);
       CutResult last = first;
-      // n passes reach paths of n links: a limit that stays may stay short of the last ones.
+      // n passes reach paths of n links, so the limit must grow.
       for (int passes = 4; passes <= 4096 && !last.exact; passes *= 2) {
         const int64_t before = last.flow;
         last = cutter.solve(graph, {passes, 0, true});
@@ -203,83 +215,50 @@ TEST(CpuMaxflow, EarlyStopGoesOn) {
       }
       EXPECT_TRUE(last.exact);
       EXPECT_EQ(last.flow, optimum);
-      EXPECT_EQ(cutter.pixels(), exact.pixels());
+      EXPECT_EQ(cutter.mask, exact.mask);
     }
   }
 }
 
-TEST(CpuMaxflow, TimeBudgetIsKept) {
+TEST(CpuMaxflow, TimeBudget_StopsCut) {
   const Size size{400, 300};
-  const OwnedGraph graph = random_graph(size, 100, 0, false, 8);
-  Cutter cutter(size, Neighbours::eight, 1);
+  const OwnedGraph owned = random_graph(size, 100, 0, false, 8);
+  const GridGraph graph = owned.graph(Neighbours::eight);
+  Cutter cutter = on_cpu(size, Neighbours::eight);
   const CutResult report = cutter.solve(graph, {0, 1, false});
   EXPECT_FALSE(report.exact);
-  EXPECT_EQ(report.flow + report.gap, cut_value(graph.graph(Neighbours::eight), cutter.mask()));
+  EXPECT_EQ(report.flow + report.gap, cutter.mask_value(graph));
 }
 
-TEST(CpuMaxflow, ResetForgets) {
+TEST(CpuMaxflow, Reset_ForgetsPreviousSolution) {
   const Size size{64, 48};
-  Cutter cutter(size, Neighbours::four, 1);
-  const OwnedGraph graph = grabcut(size, 4);
+  Cutter cutter = on_cpu(size, Neighbours::four);
+  const OwnedGraph owned = grabcut(size, 4);
+  const GridGraph graph = owned.graph(Neighbours::four);
   const CutResult cold = cutter.solve(graph);
   cutter.cut().reset();
-  EXPECT_EQ(cutter.solve(graph, {0, 0, true}).iterations, cold.iterations);
-  // Nothing is left to do from the same frame's own solution.
-  EXPECT_LT(cutter.solve(graph, {0, 0, true}).iterations, cold.iterations);
+  EXPECT_EQ(cutter.solve(graph, kWarm).iterations, cold.iterations);
+  // A start from the solution of the same graph has nothing to do.
+  EXPECT_LT(cutter.solve(graph, kWarm).iterations, cold.iterations);
 }
 
-// Weights as large as the numbers of each width hold, and one more; the next frame is small again.
-TEST(CpuMaxflow, NumbersWidenAtTheirLimits) {
-  const int64_t limits[] = {(1 << 15) - 1, int64_t{std::numeric_limits<int32_t>::max()}};
-  for (const Neighbours neighbours : kBoth) {
-    for (const int64_t limit : limits) {
-      Cutter cutter({1, 3}, neighbours, 1);
-      for (int64_t most = limit - 40; most <= limit + 40; most += most < limit - 3 ? 9 : 1) {
-        OwnedGraph graph({1, 3});
-        const auto link = static_cast<int32_t>(most / 5);
-        const auto terminal = static_cast<int32_t>(most - 2 * link);
-        graph.array(0)(0, 0) = terminal;
-        graph.array(0)(0, 1) = terminal;  // with a link either way: `most`
-        graph.array(0)(0, 2) = -terminal;
-        for (int y = 0; y < 2; ++y) graph.array(2)(0, y) = link;
-        for (const bool warm : {false, true}) {
-          const CutResult report = cutter.solve(graph, {0, 0, warm});
-          EXPECT_TRUE(report.exact);
-          EXPECT_EQ(report.flow, link) << most << " of " << limit << ", warm " << warm;
-          EXPECT_EQ(cutter.pixels(), (std::vector<uint8_t>{255, 255, 0}));
-        }
-      }
-    }
-  }
-}
-
-// Rows that no thread shares with another, one more and one less, and more strips than there can
-// be.
-TEST(CpuMaxflow, StripsOfAnyHeight) {
-  for (const int height : {1, 15, 16, 17, 31, 32, 33, 48, 129, 140}) {
-    const Size size{5, height};
-    const OwnedGraph graph = random_graph(size, 20, 1, false, static_cast<uint64_t>(height));
-    for (const Neighbours neighbours : kBoth) {
-      for (const int threads : {2, 5}) expect_as_oracle(graph, neighbours, threads);
-    }
-  }
-}
-
-TEST(CpuMaxflow, RefusesBadInput) {
+TEST(CpuMaxflow, InvalidArguments_AreRefused) {
   constexpr Size kSize{8, 6};
-  Cutter cutter(kSize, Neighbours::eight, 1);
-  const OwnedGraph good = random_graph(kSize, 10, 0, false, 1), tall({8, 7});
+  Cutter cutter = on_cpu(kSize, Neighbours::eight);
+  std::vector<uint8_t> pixels(kSize.area());
+  const Image<uint8_t> mask{pixels.data(), kSize.width, kSize.height, kSize.width};
+  const OwnedGraph good = random_graph(kSize, 10, 0, false, 1);
   CutResult report;
-  const auto answer = [&](const GridGraph& graph, Image<uint8_t> mask) {
+  const auto answer = [&](const GridGraph& weights, Image<uint8_t> foreground) {
     return complaint([&] {
-      cutter.cut().enqueue(graph, mask, {}, &report, 0, cutter.queue());
+      cutter.cut().enqueue(weights, foreground, {}, &report, 0, cutter.queue());
       cutter.queue().record();
       cutter.queue().wait();
     });
   };
   const GridGraph graph = good.graph(Neighbours::eight);
-  EXPECT_EQ(answer(graph, cutter.mask()), "");
-  EXPECT_EQ(answer(good.graph(Neighbours::four), cutter.mask()),
+  EXPECT_EQ(answer(graph, mask), "");
+  EXPECT_EQ(answer(good.graph(Neighbours::four), mask),
             "neighbours differs from the configured value");
   const std::pair<const char*, Image<const int32_t> GridGraph::*> images[] = {
       {"terminal weights", &GridGraph::terminal},
@@ -292,17 +271,16 @@ TEST(CpuMaxflow, RefusesBadInput) {
         std::string(images[i].first) + " are missing or have the wrong size";
     GridGraph other = graph;
     (other.*images[i].second).width = 7;
-    EXPECT_EQ(answer(other, cutter.mask()), refused);
+    EXPECT_EQ(answer(other, mask), refused);
     (other.*images[i].second) = {};
-    EXPECT_EQ(answer(other, cutter.mask()), refused);
+    EXPECT_EQ(answer(other, mask), refused);
     if (i == 0) continue;
-    // Capacities that no pixel has are not read; of the others none may be negative.
     OwnedGraph negative = random_graph(kSize, 10, 0, false, 1);
     negative.array(i)(3, 3) = -1;
-    EXPECT_EQ(answer(negative.graph(Neighbours::eight), cutter.mask()),
+    EXPECT_EQ(answer(negative.graph(Neighbours::eight), mask),
               "a capacity between pixels is negative");
   }
-  Image<uint8_t> narrow = cutter.mask();
+  Image<uint8_t> narrow = mask;
   narrow.width = 7;
   EXPECT_EQ(answer(graph, narrow),
             "pixels of the foreground mask are missing or have the wrong size");
@@ -319,10 +297,110 @@ TEST(CpuMaxflow, RefusesBadInput) {
             "a cut requires a picture of at least 1x1 pixels and at least one slot");
   EXPECT_EQ(configure({65535, 65535}, 1),
             "pictures of more than 536870912 pixels are too large for an exact cut");
-  // Few pixels, but more nodes than an int32 counts: tiles are wider than the picture.
+  // Tiles are wider than this picture, so its tiles have more pixels than an int32 can count.
   EXPECT_EQ(configure({1, 1 << 28}, 1),
             "pictures of 1x268435456 pixels are too large for an exact cut");
-  expect_certified(cutter, good, Neighbours::eight);
+  cutter.solve(graph);
+  expect_certified(cutter, graph);
+}
+
+// ---- capacities that a cut computes when it reads them
+
+// Copies capacities from images and counts the pixels.
+class ImageLinks final : public LinkSource {
+ public:
+  explicit ImageLinks(const GridGraph& graph) : graph_(graph) {}
+  void write(int y, int first, int last, const LinkRow& row) const override {
+    const auto copy = [&](const Image<const int32_t>& from, int32_t* to) {
+      if (to && !from.empty()) std::copy(from.row(y) + first, from.row(y) + last, to);
+    };
+    copy(graph_.right, row.right);
+    copy(graph_.down, row.down);
+    copy(graph_.down_right, row.down_right);
+    copy(graph_.down_left, row.down_left);
+    written_ += last - first;
+  }
+  int64_t written() const { return written_; }
+
+ private:
+  const GridGraph graph_;
+  mutable std::atomic<int64_t> written_ = 0;
+};
+
+GridGraph computed(const GridGraph& whole, const LinkSource& links) {
+  GridGraph graph = {whole.terminal, {}, {}, {}, {}, whole.neighbours};
+  graph.max_weight = 32000;
+  graph.links = &links;
+  return graph;
+}
+
+TEST(ComputedLinks, SameCapacitiesAsImages_GiveSameCut) {
+  for (const Size size : {Size{1, 1}, {7, 9}, {8, 8}, {1, 40}, {40, 1}, {63, 70}, {203, 51}}) {
+    for (const Neighbours neighbours : kBothNeighbours) {
+      for (const int threads : {1, 3}) {
+        Cutter whole = on_cpu(size, neighbours, threads), late = on_cpu(size, neighbours, threads);
+        const OwnedGraph graphs[] = {random_graph(size, 900, 2, false, 5),
+                                     background_difference(size, 3), corridor(size),
+                                     background_difference(size, 4)};
+        for (const bool warm : {false, true}) {
+          for (const OwnedGraph& owned : graphs) {
+            const GridGraph graph = owned.graph(neighbours);
+            const ImageLinks links(graph);
+            whole.solve(graph, {.warm = warm});
+            late.solve(computed(graph, links), {.warm = warm});
+            ASSERT_EQ(whole.mask, late.mask) << size.width << "x" << size.height << ", " << threads;
+            ASSERT_EQ(whole.report().flow, late.report().flow);
+            ASSERT_TRUE(late.report().exact);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(ComputedLinks, StoppedCut_HasGapOfAllTiles) {
+  const Size size{90, 60};
+  const OwnedGraph owned = random_graph(size, 900, 0, false, 8);
+  for (const Neighbours neighbours : kBothNeighbours) {
+    const GridGraph graph = owned.graph(neighbours);
+    const ImageLinks links(graph);
+    Cutter whole = on_cpu(size, neighbours), late = on_cpu(size, neighbours);
+    whole.solve(graph, {.max_iterations = 1});
+    late.solve(computed(graph, links), {.max_iterations = 1});
+    EXPECT_EQ(whole.mask, late.mask);
+    EXPECT_EQ(whole.report().gap, late.report().gap);
+  }
+}
+
+TEST(ComputedLinks, PixelsWithoutFlow_AreNotComputed) {
+  const Size size{320, 240};
+  OwnedGraph owned(size);
+  for (int y = 0; y < size.height; ++y) {
+    for (int x = 0; x < size.width; ++x) {
+      owned.array(0)(x, y) = x < 20 && y < 20 ? 50 : -50;
+      for (int i = 1; i < 5; ++i) owned.array(i)(x, y) = 9;
+    }
+  }
+  const GridGraph graph = owned.graph(Neighbours::four);
+  const ImageLinks links(graph);
+  Cutter cutter = on_cpu(size, Neighbours::four);
+  cutter.solve(computed(graph, links));
+  // The links along two sides of the square are the minimum cut.
+  EXPECT_EQ(cutter.report().flow, 2 * 20 * 9);
+  expect_certified(cutter, graph);
+  EXPECT_GT(links.written(), 20 * 20);
+  EXPECT_LT(links.written(), 320 * 240 / 10);
+}
+
+TEST(ComputedLinks, MissingMaximum_IsRefused) {
+  const OwnedGraph owned = random_graph({8, 8}, 9, 0, false, 1);
+  const GridGraph graph = owned.graph(Neighbours::four);
+  const ImageLinks links(graph);
+  GridGraph unknown = computed(graph, links);
+  unknown.max_weight = 0;
+  Cutter cutter = on_cpu({8, 8}, Neighbours::four);
+  EXPECT_EQ(complaint([&] { cutter.solve(unknown); }),
+            "computed capacities require `most`, their maximum");
 }
 
 }  // namespace
