@@ -360,7 +360,7 @@ TEST(GraphCutPlan, CutParameters_AreConverted) {
   EXPECT_EQ(limits.max_iterations, 7);
   EXPECT_EQ(limits.time_budget_us, 1);
   EXPECT_TRUE(limits.warm);
-  EXPECT_FALSE(cut_limits_of(params, true).warm) << "there is no previous solution";
+  EXPECT_FALSE(cut_limits_of(params, true).warm) << "the previous solution is missing";
 }
 
 // ---- error messages

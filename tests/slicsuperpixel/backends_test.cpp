@@ -1,4 +1,4 @@
-// slicsuperpixel on each backend: all results equal those of one CPU thread.
+// slicsuperpixel on each backend: all results equal the results of one CPU thread.
 #include <gtest/gtest.h>
 
 #include "tests/pictures/backend_test.hpp"

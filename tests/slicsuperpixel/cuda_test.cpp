@@ -7,7 +7,7 @@ namespace regions {
 namespace {
 
 using SlicCuda = CudaTest;
-using SlicEce1782 = CudaTest;
+using SlicCudaEce1782 = CudaTest;
 
 TEST_F(SlicCuda, SmallCases_EqualCpu) {
   for (const SlicCase& task : small_cases()) {
@@ -50,7 +50,7 @@ std::vector<SlicCase> ece1782_cases() {
   return cases;
 }
 
-TEST_F(SlicEce1782, EveryStep_EqualsOracle) {
+TEST_F(SlicCudaEce1782, EveryStep_EqualsOracle) {
   for (const SlicCase& task : ece1782_cases()) {
     const GuardedFrame picture = task.frame();
     SlicParams params = task.params();
@@ -67,7 +67,7 @@ TEST_F(SlicEce1782, EveryStep_EqualsOracle) {
 }
 
 // The steps process the pixels in different orders.
-TEST_F(SlicEce1782, PictureOfReport_IsEqualForEveryStep) {
+TEST_F(SlicCudaEce1782, PictureOfReport_IsEqualForEveryStep) {
   const SlicCase task = {"scene", {4096, 2048}, {"region-size=128"}, PixelFormat::rgbx};
   const GuardedFrame picture = task.frame();
   SlicParams params = task.params();
@@ -81,7 +81,7 @@ TEST_F(SlicEce1782, PictureOfReport_IsEqualForEveryStep) {
   }
 }
 
-TEST_F(SlicEce1782, UnsupportedParameter_IsRefused) {
+TEST_F(SlicCudaEce1782, UnsupportedParameter_IsRefused) {
   const SlicCase task = {"scene", {64, 64}};
   const GuardedFrame picture = task.frame();
   for (const char* setting : {"region-size=7", "variant=slico", "warm-start=true"}) {

@@ -364,7 +364,7 @@ TEST(SlicVideo, FragmentedCluster_GivesTrackToLargestFragment) {
   params.min_size = 0;
   for (const Superpixels& found : run_video(frames, params)) {
     ASSERT_EQ(found.regions.size(), 3u);
-    EXPECT_EQ(found.regions[0].track, 4u) << "a number after those of the clusters";
+    EXPECT_EQ(found.regions[0].track, 4u) << "a number after all cluster numbers";
     EXPECT_EQ(found.regions[1].track, 1u);
     EXPECT_EQ(found.regions[2].track, 2u);
   }
