@@ -289,29 +289,6 @@ TEST(LibraryColors, DefaultMatrix_DependsOnHeight) {
   }
 }
 
-// The whole picture is foreground, and the tint is opaque.
-TEST(LibraryColors, TintColor_HasMatrixAndRangeOfPicture) {
-  const Filter filter = open("graphcutbg");
-  for (const auto& [name, value] :
-       {std::pair("source", "mask"), std::pair("opacity", "1"), std::pair("color", "0xFFC86420")}) {
-    ASSERT_EQ(regions_set(filter.get(), name, value), REGIONS_OK) << regions_error();
-  }
-  for (const PixelFormat format : {PixelFormat::nv12, PixelFormat::p010, PixelFormat::uyvy}) {
-    for (const Named& how : kColors) {
-      Plain plain(format, kSide, 40);
-      Plain mask(PixelFormat::gray8, kSide, 255);
-      RegionsFrame frame = REGIONS_FRAME_INIT;
-      plain.get().color = how.color;
-      frame.in = frame.out = plain.get();
-      frame.mask = mask.get();
-      ASSERT_EQ(regions_process(filter.get(), &frame), REGIONS_OK) << regions_error();
-      expect_color(
-          plain, {0xC8, 0x64, 0x20}, how,
-          std::string(name_of(format)) + " with RegionsColor " + std::to_string(how.color));
-    }
-  }
-}
-
 TEST(LibraryColors, GrayAndRgb_IgnoreMatrix) {
   const Filter filter = painter();
   const Rgb rgb = track_color(kTrack);

@@ -315,13 +315,6 @@ double kept_tracks(const Superpixels& before, const Superpixels& after, int step
   return static_cast<double>(kept) / all;
 }
 
-TEST(SlicVideo, FirstFrame_EqualsColdStart) {
-  const auto frames = panned(1, 0);
-  SlicParams cold = warm(10);
-  cold.warm_start = false;
-  EXPECT_EQ(run_video(frames, warm(10))[0].labels, run_video(frames, cold)[0].labels);
-}
-
 TEST(SlicVideo, Tracks_FollowMotion) {
   const auto frames = panned(8, 1);
   const auto results = run_video(frames, warm(2));
