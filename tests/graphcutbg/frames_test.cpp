@@ -98,7 +98,7 @@ TEST_P(GraphCutFrames, EveryFormat_FindsMovingBlock) {
     if (format == PixelFormat::labels32) continue;
     for (const Size size : {Size{64, 48}, Size{37, 29}}) {
       const Clip clip{
-          .size = size, .format = format, .padding = format == PixelFormat::p010 ? 4 : 5};
+          .size = size, .format = format, .padding = 5 * layout_of(format).sample_bytes};
       Camera camera = on_backend(clip, masks());
       const Shot shot = camera.shoot(0, 10);
       EXPECT_TRUE(shot.intact);
@@ -204,9 +204,7 @@ TEST_P(GraphCutFrames, Result_DescribesMaskAndCut) {
       params.verify = verifies;
       Camera camera = on_backend(clip, params);
       for (int i = 0; i < 12; ++i) {
-        const GraphCutResult before = camera.algorithm().result(0);
         const Shot shot = camera.shoot(i);
-        EXPECT_EQ(before.pixels, i == 0 ? 0u : 64u * 48);
         const auto foreground = shot.mask.size() - static_cast<size_t>(std::count(
                                                        shot.mask.begin(), shot.mask.end(), 0));
         EXPECT_EQ(shot.report.foreground, foreground) << i;

@@ -308,7 +308,7 @@ TEST(GraphCutPlan, SceneParameters_AreConverted) {
 TEST(GraphCutPlan, EnergyParameters_AreConverted) {
   GraphCutBgParams params;
   params.lambda = 5;
-  params.shadow = 0.25;
+  params.shadow = 0.75;
   params.shadow_darkest = 0.75;
   params.mask_foreground = 201;
   params.mask_background = 17;
@@ -320,7 +320,7 @@ TEST(GraphCutPlan, EnergyParameters_AreConverted) {
   params.source = GraphCutSource::mask;
   EXPECT_EQ(energy_plan_of(params, {64, 32}).link[128], 0) << "a mask is refined along edges";
   params.source = GraphCutSource::image;
-  EXPECT_EQ(plan.shadow, 64);
+  EXPECT_EQ(plan.shadow, 192);
   EXPECT_EQ(plan.darkest, 192);
   EXPECT_EQ(plan.mask_foreground, 201);
   EXPECT_EQ(plan.mask_background, 17);
