@@ -1,4 +1,5 @@
-// From frame to frame: what is reported, forgotten, kept and taken away; failed frames.
+// Frame after frame on each backend: the foreground that is found, the background that is learnt,
+// stored models, and pictures that the user provides. Every result equals that of one CPU thread.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -6,42 +7,204 @@
 #include "core/faults.hpp"
 #include "tests/core/complaint.hpp"
 #include "tests/graphcutbg/scene.hpp"
+#include "tests/pictures/backend_test.hpp"
 
 namespace regions {
 namespace {
 
-class GraphCutFrames : public testing::Test {
+GraphCutBgParams masks() { return params_with(GraphCutOutput::mask); }
+
+GuardedFrame white(Size size) {
+  GuardedFrame picture(PixelFormat::gray8, size);
+  for (int y = 0; y < size.height; ++y) {
+    for (int x = 0; x < size.width; ++x) picture.frame().set_sample(0, x, y, 255);
+  }
+  return picture;
+}
+
+std::vector<std::vector<uint8_t>> masks_of(Camera& camera, int first, int end) {
+  std::vector<std::vector<uint8_t>> found;
+  for (int i = first; i < end; ++i) found.push_back(camera.shoot(i).mask);
+  return found;
+}
+
+// Compares a camera on a backend with one on a single CPU thread.
+class GraphCutFrames : public BackendTest {
  protected:
-  ~GraphCutFrames() override { inject_faults(nullptr); }
-  static GraphCutBgParams masks() {
-    GraphCutBgParams params;
-    params.output = GraphCutOutput::mask;
-    return params;
+  Camera on_backend(const Clip& clip, const GraphCutBgParams& params) {
+    return is_cuda() ? Camera(clip, params, backend_) : Camera(clip, params, 3);
   }
-  static std::vector<std::vector<uint8_t>> shoot(Camera& camera, int first, int end) {
-    std::vector<std::vector<uint8_t>> shots;
-    for (int i = first; i < end; ++i) shots.push_back(camera.shoot(i).mask);
-    return shots;
+
+  static void expect_same(const Shot& found, const Shot& wanted, GraphCutOutput output) {
+    EXPECT_TRUE(found.intact);
+    ASSERT_TRUE(found.mask == wanted.mask);
+    ASSERT_TRUE(output == GraphCutOutput::none || found.out.same_pixels(wanted.out));
+    EXPECT_EQ(found.report.foreground, wanted.report.foreground);
+    EXPECT_EQ(found.report.restarted, wanted.report.restarted);
+    EXPECT_EQ(found.report.cut.flow, wanted.report.cut.flow);
+    EXPECT_EQ(found.report.cut_value, wanted.report.cut_value);
+    EXPECT_TRUE(found.report.cut.exact);
   }
-  static void fail(Camera& camera) {
-    inject_faults("work=1");
-    EXPECT_THROW(camera.shoot(3), DeviceError);
-    inject_faults(nullptr);
+
+  // Runs `frames` frames of a clip. `change(i, clip, params)` may alter clip and parameters.
+  template <class Change>
+  void expect_cpu_results(Clip clip, GraphCutBgParams params, int frames, Change change,
+                          const ConstFrame& mask = {}) {
+    params.verify = true;
+    Camera one(clip, params, 1), other = on_backend(clip, params);
+    for (int i = 0; i < frames; ++i) {
+      SCOPED_TRACE(testing::Message()
+                   << name_of(clip.format) << " " << clip.size.width << "x" << clip.size.height
+                   << ", output " << static_cast<int>(params.output) << ", frame " << i);
+      change(i, clip, params);
+      one.params = other.params = params;
+      const GuardedFrame in = clip.frame(i);
+      const bool draws =
+          params.output == GraphCutOutput::overlay || params.output == GraphCutOutput::replace;
+      ASSERT_NO_FATAL_FAILURE(expect_same(other.shoot(in.frame(), mask, draws && i % 2 == 1),
+                                          one.shoot(in.frame(), mask), params.output));
+    }
+    EXPECT_EQ(other.algorithm().state(), one.algorithm().state());
+  }
+  void expect_cpu_results(const Clip& clip, const GraphCutBgParams& params, int frames) {
+    expect_cpu_results(clip, params, frames, [](int, Clip&, GraphCutBgParams&) {});
   }
 };
+TEST_ON_BACKENDS(GraphCutFrames);
 
-TEST_F(GraphCutFrames, ReportsTellOfTheMaskAndTheCut) {
+TEST_P(GraphCutFrames, MovingBlock_IsFoundByExactCut) {
+  for (const Neighbours neighbours : {Neighbours::four, Neighbours::eight}) {
+    GraphCutBgParams params = masks();
+    params.verify = true;
+    params.neighbours = neighbours;
+    Camera camera = on_backend({}, params);
+    const Shot first = camera.shoot(0);
+    EXPECT_EQ(first.report.foreground, 0u) << "the first frame is the background";
+    for (int i = 1; i < 40; ++i) {
+      const Shot shot = camera.shoot(i);
+      ASSERT_TRUE(shot.intact);
+      EXPECT_TRUE(shot.report.cut.exact);
+      EXPECT_EQ(shot.report.cut.flow, shot.report.cut_value) << "frame " << i;
+      if (i > 5) {
+        EXPECT_LE(wrong_pixels(camera.clip, i, shot.mask), 30) << "frame " << i;
+      }
+    }
+  }
+}
+
+TEST_P(GraphCutFrames, EveryFormat_FindsMovingBlock) {
+  for (int f = 0; f < kPixelFormats; ++f) {
+    const auto format = static_cast<PixelFormat>(f);
+    if (format == PixelFormat::labels32) continue;
+    for (const Size size : {Size{64, 48}, Size{37, 29}}) {
+      const Clip clip{
+          .size = size, .format = format, .padding = 5 * layout_of(format).sample_bytes};
+      Camera camera = on_backend(clip, masks());
+      const Shot shot = camera.shoot(0, 10);
+      EXPECT_TRUE(shot.intact);
+      EXPECT_LE(wrong_pixels(clip, 9, shot.mask), 60) << name_of(format) << " " << size.width;
+    }
+  }
+}
+
+TEST_P(GraphCutFrames, ConstantScene_HasNoForeground) {
+  Clip clip{.empty = true, .noise = 0};
+  Camera camera = on_backend(clip, masks());
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(camera.shoot(i).report.foreground, 0u);
+}
+
+TEST_P(GraphCutFrames, SinglePixelsAndLines_OnlyLinesAreForeground) {
+  Clip clip{.empty = true};
+  Camera camera = on_backend(clip, masks());
+  camera.shoot(0, 20);
+  GuardedFrame frame = clip.frame(20);
+  std::vector<uint8_t> thin(clip.size.area());
+  const auto paint = [&](int x, int y, bool stays) {
+    for (int c = 0; c < 3; ++c) frame.frame().set_sample(c, x, y, c == 1 ? 250 : 5);
+    thin[static_cast<size_t>(y) * static_cast<size_t>(clip.size.width) + static_cast<size_t>(x)] =
+        stays ? 255 : 0;
+  };
+  for (int i = 0; i < 10; ++i) paint(4 + 6 * i, 5, false);  // noise: single pixels and pairs
+  for (int i = 0; i < 10; ++i) paint(4 + 6 * i + i % 2, 10 - i % 3 / 2, false);
+  for (int i = 0; i < 4; ++i) paint(6 * i + 7, 16, false), paint(6 * i + 8, 16, false);
+  for (int i = 0; i < 24; ++i)
+    paint(20 + i, 22, true), paint(50, 20 + i, true);  // a vertical and a horizontal line
+  for (int i = 0; i < 8; ++i) paint(6 + i, 40, true);  // a short line
+  EXPECT_EQ(camera.shoot(frame.frame()).mask, thin);
+}
+
+TEST_P(GraphCutFrames, SuddenLight_IsNotForeground) {
+  for (const double gain : {0.7, 1.35}) {
+    Clip clip;
+    clip.noise = 2;
+    Camera camera = on_backend(clip, masks());
+    camera.shoot(0, 30);
+    clip.gain = gain;
+    camera.clip = clip;
+    const Shot shot = camera.shoot(30, 36);
+    EXPECT_LE(wrong_pixels(clip, 35, shot.mask), 120) << gain;
+  }
+}
+
+TEST_P(GraphCutFrames, CameraJump_RestartsModel) {
+  Clip clip;
+  clip.empty = true;
+  Camera camera = on_backend(clip, masks());
+  camera.shoot(0, 20);
+  clip.other = true;
+  int restarts = 0, most = 0;
+  for (int i = 20; i < 40; ++i) {
+    const Shot shot = camera.shoot(clip.frame(i).frame());
+    restarts += shot.report.restarted;
+    most = std::max(most, static_cast<int>(shot.report.foreground));
+  }
+  EXPECT_GT(most, static_cast<int>(clip.size.area() * 7 / 10)) << "the jump was seen";
+  EXPECT_EQ(restarts, 1);
+  EXPECT_EQ(camera.shoot(clip.frame(40).frame()).report.foreground, 0u);
+}
+
+TEST_P(GraphCutFrames, StillObject_BecomesBackgroundWithinHistory) {
+  GraphCutBgParams params = masks();
+  params.history = 60;
+  Clip clip;
+  clip.empty = true;
+  Camera camera = on_backend(clip, params);
+  camera.shoot(0, 80);
+  clip.empty = false;
+  const auto still = [&](int i) {  // the block of frame 3 with other noise
+    Clip now = clip;
+    now.seed = 100 + static_cast<uint32_t>(i);
+    return camera.shoot(now.frame(3).frame());
+  };
+  EXPECT_GT(still(0).report.foreground, 200u);
+  for (int i = 1; i < 20; ++i) still(i);
+  EXPECT_GT(still(20).report.foreground, 200u) << "too early";
+  for (int i = 21; i < 75; ++i) still(i);
+  EXPECT_EQ(still(75).report.foreground, 0u);
+}
+
+TEST_P(GraphCutFrames, Freeze_KeepsModel) {
+  Camera camera = on_backend({}, masks());
+  camera.shoot(0, 10);
+  camera.params.freeze = true;
+  const auto before = camera.algorithm().state();
+  for (int i = 10; i < 13; ++i) camera.shoot(i);
+  const auto after = camera.algorithm().state();
+  // Only the counters in the header change.
+  ASSERT_EQ(before.size(), after.size());
+  EXPECT_TRUE(std::equal(before.begin() + 64, before.end(), after.begin() + 64));
+}
+
+TEST_P(GraphCutFrames, Result_DescribesMaskAndCut) {
   for (const Neighbours neighbours : {Neighbours::four, Neighbours::eight}) {
     for (const bool verifies : {false, true}) {
       const Clip clip;
       GraphCutBgParams params = masks();
       params.neighbours = neighbours;
       params.verify = verifies;
-      Camera camera(clip, params);
+      Camera camera = on_backend(clip, params);
       for (int i = 0; i < 12; ++i) {
-        const GraphCutResult before = camera.algorithm().result(0);
         const Shot shot = camera.shoot(i);
-        EXPECT_EQ(before.pixels, i == 0 ? 0u : 64u * 48);
         const auto foreground = shot.mask.size() - static_cast<size_t>(std::count(
                                                        shot.mask.begin(), shot.mask.end(), 0));
         EXPECT_EQ(shot.report.foreground, foreground) << i;
@@ -56,8 +219,8 @@ TEST_F(GraphCutFrames, ReportsTellOfTheMaskAndTheCut) {
   }
 }
 
-// Of a mask that is in doubt everywhere but at one pixel, links alone decide how far that reaches.
-TEST_F(GraphCutFrames, EightNeighboursHaveDiagonalLinks) {
+// Only one pixel of the mask is certain, so the links decide about its neighbours.
+TEST_P(GraphCutFrames, EightNeighbours_AddDiagonalLinks) {
   const Clip clip{.size = {5, 5}};
   GuardedFrame mask(PixelFormat::gray8, clip.size);
   for (int i = 0; i < 25; ++i) mask.frame().set_sample(0, i % 5, i / 5, i == 12 ? 255 : 120);
@@ -68,101 +231,254 @@ TEST_F(GraphCutFrames, EightNeighboursHaveDiagonalLinks) {
     params.neighbours = eight ? Neighbours::eight : Neighbours::four;
     params.sigma = 255;
     params.lambda = 0.1;
-    Camera camera(clip, params);
+    Camera camera = on_backend(clip, params);
     const Shot shot = camera.shoot(clip.frame(0).frame(), std::as_const(mask).frame());
     EXPECT_EQ(shot.report.foreground, 1u);
     flow[eight] = shot.report.cut.flow;
   }
-  // 6 units of 1/64 nat, and 181 / 256 of that on each of the four diagonals.
+  // 6 units of 1/64 nat, and 181 / 256 of this for each of the four diagonals.
   EXPECT_EQ(flow[0], 4 * 6);
   EXPECT_EQ(flow[1], 4 * 6 + 4 * 4);
 }
 
-TEST_F(GraphCutFrames, AFailedFrameIsAsIfItHadNotCome) {
-  const Clip clip;
-  Camera camera(clip, masks()), other(clip, masks());
-  const auto first = shoot(camera, 0, 8);
-  EXPECT_EQ(shoot(other, 0, 5), std::vector(first.begin(), first.begin() + 5));
-  fail(other);
-  EXPECT_EQ(shoot(other, 5, 8), std::vector(first.begin() + 5, first.end()));
-  // The reset that a failed frame was to bring is not lost.
-  other.algorithm().reset();
-  fail(other);
-  EXPECT_TRUE(other.algorithm().state().empty());
-  EXPECT_EQ(shoot(other, 0, 8), first);
-}
-
-TEST_F(GraphCutFrames, AStateIsThereFromTheFirstFrameToAReset) {
-  const Clip clip;
-  Camera camera(clip, masks());
+TEST_P(GraphCutFrames, StoredModel_ContinuesStream) {
+  Camera camera = on_backend({}, masks()), other = on_backend({}, masks());
   EXPECT_TRUE(camera.algorithm().state().empty());
-  const auto begun = shoot(camera, 0, 6);
-  const std::vector<std::byte> state = camera.algorithm().state();
+  camera.shoot(0, 6);
+  std::vector<std::byte> state = camera.algorithm().state();
   EXPECT_FALSE(state.empty());
-  const auto rest = shoot(camera, 6, 12);
+  const auto rest = masks_of(camera, 6, 12);
   camera.algorithm().reset();
   EXPECT_TRUE(camera.algorithm().state().empty());
+  for (Camera* restored : {&camera, &other}) {
+    restored->algorithm().restore(state);
+    EXPECT_EQ(restored->algorithm().state(), state);
+    EXPECT_EQ(masks_of(*restored, 6, 12), rest);
+  }
   camera.algorithm().restore(state);
-  EXPECT_EQ(camera.algorithm().state(), state);
-  EXPECT_EQ(shoot(camera, 6, 12), rest);
-  // What cannot be restored changes nothing.
-  camera.algorithm().restore(state);
-  std::vector<std::byte> damaged = state;
-  damaged.pop_back();
-  EXPECT_THROW(camera.algorithm().restore(damaged), InputError);
-  EXPECT_EQ(shoot(camera, 6, 12), rest);
+  state.pop_back();
+  EXPECT_THROW(camera.algorithm().restore(state), InputError);
+  EXPECT_EQ(masks_of(camera, 6, 12), rest) << "the model changed";
 }
 
-TEST_F(GraphCutFrames, PicturesStayUntilTheyAreTakenAway) {
+TEST_P(GraphCutFrames, Pictures_RemainAfterReset) {
   const Clip clip;
-  GuardedFrame all(PixelFormat::gray8, clip.size);
-  for (int y = 0; y < clip.size.height; ++y) {
-    for (int x = 0; x < clip.size.width; ++x) all.frame().set_sample(0, x, y, 255);
-  }
-  Camera plain(clip, masks());
-  const auto found = shoot(plain, 0, 8);
+  const GuardedFrame all = white(clip.size);
+  Camera plain = on_backend(clip, masks());
+  const auto found = masks_of(plain, 0, 8);
 
-  Camera excluded(clip, masks());
-  excluded.algorithm().set_picture(GraphCutPicture::exclusion, std::as_const(all).frame());
+  Camera excluded = on_backend(clip, masks());
+  excluded.algorithm().set_picture(GraphCutPicture::exclusion, all.frame());
   const std::vector<std::vector<uint8_t>> nothing(8, std::vector<uint8_t>(64 * 48));
-  EXPECT_EQ(shoot(excluded, 0, 8), nothing);
+  EXPECT_EQ(masks_of(excluded, 0, 8), nothing);
   excluded.algorithm().reset();
-  EXPECT_EQ(shoot(excluded, 0, 8), nothing) << "pictures outlive a reset";
+  EXPECT_EQ(masks_of(excluded, 0, 8), nothing) << "reset() removed the picture";
   excluded.algorithm().set_picture(GraphCutPicture::exclusion, {});
   excluded.algorithm().reset();
-  EXPECT_EQ(shoot(excluded, 0, 8), found);
+  EXPECT_EQ(masks_of(excluded, 0, 8), found);
 
   Clip still = clip;
   still.empty = true;
-  Camera known(clip, masks());
+  Camera known = on_backend(clip, masks());
   known.algorithm().set_picture(GraphCutPicture::background, still.frame(0).frame());
-  const auto from_picture = shoot(known, 1, 4);
+  const auto from_picture = masks_of(known, 1, 4);
   EXPECT_GT(std::count(from_picture[0].begin(), from_picture[0].end(), 255), 100);
   known.algorithm().reset();
-  EXPECT_EQ(shoot(known, 1, 4), from_picture) << "pictures outlive a reset";
+  EXPECT_EQ(masks_of(known, 1, 4), from_picture) << "reset() removed the picture";
   known.algorithm().set_picture(GraphCutPicture::background, {});
-  EXPECT_EQ(shoot(known, 0, 8), found);
+  EXPECT_EQ(masks_of(known, 0, 8), found);
+}
 
+TEST_P(GraphCutFrames, Pictures_AreRemovedByConfigure) {
+  const Clip clip;
+  const GuardedFrame all = white(clip.size);
+  const auto found = masks_of(*std::make_unique<Camera>(clip, masks(), 1), 0, 8);
   GraphCutBgParams params;
   params.output = GraphCutOutput::replace;
   params.replace_with = Replacement::image;
-  Camera replaced(clip, params);
+  Camera replaced = on_backend(clip, params);
   const auto answer = [&] { return complaint([&] { replaced.shoot(0); }); };
   const std::string none = "replace-with=image requires replace-image";
   EXPECT_EQ(answer(), none);
-  replaced.algorithm().set_picture(GraphCutPicture::replacement, std::as_const(all).frame());
+  replaced.algorithm().set_picture(GraphCutPicture::replacement, all.frame());
   EXPECT_EQ(answer(), "");
   replaced.algorithm().set_picture(GraphCutPicture::replacement, {});
   EXPECT_EQ(answer(), none);
   for (const auto which :
        {GraphCutPicture::replacement, GraphCutPicture::exclusion, GraphCutPicture::background}) {
-    replaced.algorithm().set_picture(which, std::as_const(all).frame());
+    replaced.algorithm().set_picture(which, all.frame());
   }
   replaced.algorithm().configure(
       {.in = layout_of(clip.format), .size = clip.size, .has_output = true});
-  EXPECT_EQ(answer(), none) << "pictures do not outlive configure()";
+  EXPECT_EQ(answer(), none) << "configure() kept the picture";
   replaced.params = masks();
-  EXPECT_EQ(shoot(replaced, 0, 8), found) << "nor do models";
+  EXPECT_EQ(masks_of(replaced, 0, 8), found) << "configure() kept the model";
+}
+
+TEST_P(GraphCutFrames, EveryFormatAndOutput_EqualsCpu) {
+  for (int f = 0; f < kPixelFormats; ++f) {
+    const auto format = static_cast<PixelFormat>(f);
+    if (format == PixelFormat::labels32) continue;
+    for (const GraphCutOutput output :
+         {GraphCutOutput::overlay, GraphCutOutput::mask, GraphCutOutput::cutout,
+          GraphCutOutput::replace, GraphCutOutput::none}) {
+      GraphCutBgParams params;
+      params.output = output;
+      params.feather = 2;
+      const bool limited = f % 2 == 1;
+      const Clip clip{
+          .size = {67, 45}, .format = format, .color = {YuvMatrix::bt709, !limited}, .padding = 4};
+      expect_cpu_results(clip, params, 6);
+    }
+  }
+}
+
+// CUDA reads aligned NV12 pictures in words of four pixels.
+TEST_P(GraphCutFrames, Nv12WithAnyAlignment_EqualsCpu) {
+  for (const Size size : {Size{4, 2}, {132, 1}, {128, 65}, {2052, 7}, {130, 64}}) {
+    for (const bool full_range : {true, false}) {
+      for (const int padding : {0, 2, 4}) {
+        const Clip clip{.size = size,
+                        .format = PixelFormat::nv12,
+                        .color = {YuvMatrix::bt709, full_range},
+                        .padding = padding};
+        expect_cpu_results(clip, {}, 3);
+      }
+    }
+  }
+}
+
+TEST_P(GraphCutFrames, ParametersChangedWhilePlaying_EqualCpu) {
+  for (const Neighbours neighbours : {Neighbours::four, Neighbours::eight}) {
+    GraphCutBgParams params;
+    params.neighbours = neighbours;
+    params.output = GraphCutOutput::replace;
+    expect_cpu_results({.size = {130, 70}, .format = PixelFormat::nv12}, params, 30,
+                       [](int i, Clip& clip, GraphCutBgParams& p) {
+                         p.replace_with = i % 3 == 0 ? Replacement::blur : Replacement::color;
+                         p.blur = 2 + i;
+                         p.feather = i % 5;
+                         p.warm_start = i > 10;
+                         p.freeze = i == 20;
+                         p.foreground_colors = i > 5;
+                         p.sigma = i > 15 ? 9 : 0;
+                         if (i == 18) clip.gain = 1.3;  // the light
+                       });
+  }
+}
+
+TEST_P(GraphCutFrames, CameraJumpAndDarkness_EqualCpu) {
+  expect_cpu_results({.size = {96, 64}, .empty = true}, masks(), 34,
+                     [](int i, Clip& clip, GraphCutBgParams&) {
+                       clip.other = i >= 16;
+                       clip.gain = i >= 30 ? 0.5 : 1;
+                     });
+}
+
+TEST_P(GraphCutFrames, OddSizes_EqualCpu) {
+  for (const Size size :
+       {Size{1, 1}, Size{2, 2}, Size{1, 40}, Size{40, 1}, Size{33, 9}, Size{257, 65}}) {
+    expect_cpu_results({.size = size, .format = PixelFormat::i420}, {}, 4);
+  }
+}
+
+TEST_P(GraphCutFrames, LargePicture_EqualsCpu) {
+  const Size size = is_cuda() ? Size{1920, 1080} : Size{640, 360};
+  expect_cpu_results({.size = size, .format = PixelFormat::nv12}, masks(), 4);
+}
+
+TEST_P(GraphCutFrames, MaskOfAnySize_EqualsCpu) {
+  const Clip clip{.size = {80, 60}};
+  for (const Size size : {clip.size, Size{1, 1}, Size{13, 9}, Size{160, 45}}) {
+    GuardedFrame mask(PixelFormat::gray8, size);
+    for (int y = 0; y < size.height; ++y) {
+      for (int x = 0; x < size.width; ++x) {
+        mask.frame().set_sample(0, x, y, (7 * x + 3 * y) % 256);
+      }
+    }
+    for (const GraphCutSource source : {GraphCutSource::mask, GraphCutSource::both}) {
+      GraphCutBgParams params;
+      params.source = source;
+      expect_cpu_results(
+          clip, params, 5, [](int, Clip&, GraphCutBgParams&) {}, mask.frame());
+    }
+  }
+}
+
+TEST_P(GraphCutFrames, PicturesAndModelOfOtherBackend_EqualCpu) {
+  const Clip clip{.size = {80, 60}};
+  GraphCutBgParams params = params_with(GraphCutOutput::replace);
+  params.replace_with = Replacement::image;
+  params.verify = true;
+  Camera cpu(clip, params, 1), other = on_backend(clip, params);
+  Clip shown = clip, empty = clip;
+  shown.other = true;
+  empty.empty = true;
+  for (Camera* each : {&cpu, &other}) {
+    GraphCutBg& algorithm = each->algorithm();
+    algorithm.set_picture(GraphCutPicture::replacement, shown.frame(3).frame());
+    algorithm.set_picture(GraphCutPicture::background, empty.frame(9).frame());
+    algorithm.set_picture(GraphCutPicture::exclusion, shown.frame(30).frame());
+  }
+  for (int i = 0; i < 6; ++i) {
+    if (i == 4) {
+      const auto from_cpu = cpu.algorithm().state();
+      cpu.algorithm().restore(other.algorithm().state());
+      other.algorithm().reset();
+      other.algorithm().restore(from_cpu);
+    }
+    expect_same(other.shoot(i), cpu.shoot(i), params.output);
+  }
+}
+
+// ---- the CPU
+
+TEST(CpuGraphCut, FailedFrame_LeavesModelUnchanged) {
+  Camera camera({}, masks()), other({}, masks());
+  const auto fail = [&] {
+    inject_faults("work=1");
+    EXPECT_THROW(other.shoot(3), DeviceError);
+    inject_faults(nullptr);
+  };
+  const auto first = masks_of(camera, 0, 8);
+  EXPECT_EQ(masks_of(other, 0, 5), std::vector(first.begin(), first.begin() + 5));
+  fail();
+  EXPECT_EQ(masks_of(other, 5, 8), std::vector(first.begin() + 5, first.end()));
+  other.algorithm().reset();
+  fail();
+  EXPECT_TRUE(other.algorithm().state().empty());
+  EXPECT_EQ(masks_of(other, 0, 8), first) << "the failed frame must not undo the reset";
+}
+
+TEST(CpuGraphCut, SlotsOnSeparateQueues_KeepFrameOrder) {
+  Clip clip{.size = {160, 120}};
+  constexpr int kFrames = 24, kSlots = 3;
+  Camera serial(clip, masks());
+  const auto backend = make_cpu_backend(2);
+  const auto algorithm = make_graph_cut(backend);
+  algorithm->configure(
+      {.in = layout_of(clip.format), .size = clip.size, .has_output = true, .slots = kSlots});
+  std::vector<std::unique_ptr<Queue>> queues;
+  for (int s = 0; s < kSlots; ++s) queues.push_back(backend->make_queue());
+  std::vector<GuardedFrame> frames;
+  std::vector<std::vector<uint8_t>> found(kFrames, std::vector<uint8_t>(clip.size.area()));
+  for (int i = 0; i < kFrames; ++i) frames.push_back(clip.frame(i));
+  const GraphCutBgParams params = params_with(GraphCutOutput::none);
+  for (int i = 0; i < kFrames; ++i) {
+    FrameTask task;
+    task.slot = i % kSlots;
+    Queue& queue = *queues[static_cast<size_t>(task.slot)];
+    if (i >= kSlots) queue.wait();
+    task.in = frames[static_cast<size_t>(i)].frame();
+    task.foreground = {found[static_cast<size_t>(i)].data(), clip.size.width, clip.size.height,
+                       clip.size.width};
+    algorithm->enqueue(task, params, queue);
+    queue.record();
+  }
+  for (auto& queue : queues) queue->wait();
+  for (int i = 0; i < kFrames; ++i) {
+    EXPECT_EQ(serial.shoot(i).mask, found[static_cast<size_t>(i)]) << "frame " << i;
+  }
 }
 
 }  // namespace

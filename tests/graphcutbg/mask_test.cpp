@@ -1,4 +1,5 @@
-// Masks of other sizes than the frame's: where they lie, and what becomes of them.
+// Masks that are attached to frames: scaling to the size of the frame, refinement along edges, and
+// certain pixels.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,8 +25,8 @@ GuardedFrame noise(PixelFormat format, Size size, uint32_t seed) {
   return picture;
 }
 
-// Bilinear, in floating point: middles of pixels coincide at the pictures' sides.
-double between(const std::vector<double>& mask, Size size, double x, double y) {
+// Bilinear interpolation in floating point. The edges of mask and frame coincide.
+double interpolated(const std::vector<double>& mask, Size size, double x, double y) {
   const double u = std::clamp(x * size.width - 0.5, 0.0, size.width - 1.0);
   const double v = std::clamp(y * size.height - 0.5, 0.0, size.height - 1.0);
   const auto at = [&](double a, double b) {
@@ -38,7 +39,7 @@ double between(const std::vector<double>& mask, Size size, double x, double y) {
          (at(i, j + 1) * (1 - s) + at(i + 1, j + 1) * s) * t;
 }
 
-TEST(GraphCutMaskSizes, LieAsTheFormulaSays) {
+TEST(GraphCutMask, AnySize_IsInterpolated) {
   const Size frames[] = {{1, 1}, {64, 48}, {37, 29}, {5, 90}};
   const Size masks[] = {{1, 1}, {2, 1}, {16, 12}, {7, 31}, {129, 95}, {64, 48}};
   for (const Size frame : frames) {
@@ -53,7 +54,7 @@ TEST(GraphCutMaskSizes, LieAsTheFormulaSays) {
         for (int y = 0; y < size.height; ++y) {
           for (int x = 0; x < size.width; ++x) {
             const int sample = mask.frame().sample(0, x, y);
-            // Labels whose lower half is zero are labels too.
+            // Labels whose lower 16 bits are zero are foreground, too.
             labels.push_back(sample < 99 ? 0 : static_cast<uint32_t>(sample) << 16);
             values.push_back(format == PixelFormat::gray8    ? sample
                              : format == PixelFormat::gray16 ? sample >> 8
@@ -70,9 +71,9 @@ TEST(GraphCutMaskSizes, LieAsTheFormulaSays) {
         for (int y = 0; y < frame.height; ++y) {
           for (int x = 0; x < frame.width; ++x) {
             const double wanted =
-                between(values, size, (x + 0.5) / frame.width, (y + 0.5) / frame.height);
+                interpolated(values, size, (x + 0.5) / frame.width, (y + 0.5) / frame.height);
             const int value = graphcutbg::mask_value(view, scale, x, y);
-            // Places are of 1/256 pixels, both ways.
+            // Positions are rounded to 1/256 pixel in each direction.
             ASSERT_NEAR(value, wanted, size == frame ? 0 : 2.6)
                 << name_of(format) << " " << size.width << "x" << size.height << " at " << x << ", "
                 << y << " of " << frame.width << "x" << frame.height;
@@ -83,7 +84,7 @@ TEST(GraphCutMaskSizes, LieAsTheFormulaSays) {
   }
 }
 
-TEST(GraphCutMaskSizes, TheLargestSidesStayInside) {
+TEST(GraphCutMask, LargestSides_StayInsideMask) {
   for (const int count : {1, 2, 65535}) {
     for (const int frame : {1, 3, 65535}) {
       const uint64_t step = graphcutbg::MaskScale::between({count, 1}, {frame, 1}).across;
@@ -99,11 +100,11 @@ TEST(GraphCutMaskSizes, TheLargestSidesStayInside) {
   }
 }
 
-// A network's mask, a sixteenth of the picture: its corners round, its border three pixels off.
-TEST(GraphCutMaskSizes, ACoarseMaskIsRefinedAlongThePicturesEdges) {
+// A mask with a sixteenth of the pixels, as from a neural network. Its border is up to three pixels
+// off.
+TEST(GraphCutMask, CoarseMask_IsRefinedAlongEdges) {
   const Clip clip{.size = {128, 96}};
-  GraphCutBgParams params;
-  params.output = GraphCutOutput::mask;
+  GraphCutBgParams params = params_with(GraphCutOutput::mask);
   params.source = GraphCutSource::mask;
   params.sigma = 6;
   params.lambda = 8;
@@ -128,18 +129,22 @@ TEST(GraphCutMaskSizes, ACoarseMaskIsRefinedAlongThePicturesEdges) {
   EXPECT_LE(wrong_pixels(clip, 4, shot.mask), before / 4);
 }
 
-TEST(GraphCutMaskSizes, OnePixelSpeaksForAll) {
-  const Clip clip{.size = {33, 21}};
-  GraphCutBgParams params;
-  params.output = GraphCutOutput::mask;
-  params.source = GraphCutSource::mask;
+TEST(GraphCutMask, CertainPixels_KeepTheirSide) {
+  const Clip clip;
+  GraphCutBgParams params = params_with(GraphCutOutput::mask);
+  params.source = GraphCutSource::both;
+  params.lambda = 32;
   Camera camera(clip, params);
-  for (const int value : {0, 255}) {
-    GuardedFrame mask(PixelFormat::gray8, {1, 1});
-    mask.frame().set_sample(0, 0, 0, value);
-    const Shot shot = camera.shoot(clip.frame(2).frame(), mask.frame());
-    for (const uint8_t pixel : shot.mask) ASSERT_EQ(pixel, value);
+  camera.shoot(0, 10);  // frames without a mask
+  GuardedFrame mask(PixelFormat::gray8, clip.size);
+  for (int y = 0; y < clip.size.height; ++y) {
+    for (int x = 0; x < clip.size.width; ++x) mask.frame().set_sample(0, x, y, 128);
   }
+  mask.frame().set_sample(0, 60, 4, 255);  // against all neighbours
+  mask.frame().set_sample(0, 34, 24, 0);
+  const Shot shot = camera.shoot(clip.frame(10).frame(), mask.frame());
+  EXPECT_EQ(shot.mask[4 * 64 + 60], 255);
+  EXPECT_EQ(shot.mask[24 * 64 + 34], 0);
 }
 
 }  // namespace

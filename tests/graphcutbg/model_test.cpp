@@ -1,20 +1,26 @@
-// The model and the energy of single pixels against the oracle.
+// The model and the energy of single pixels against the oracle, values that are derived from
+// parameters, stored models, pictures of users, and error messages.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <memory>
 #include <vector>
 
+#include "core/graphcutbg/composite.hpp"
 #include "core/graphcutbg/energy.hpp"
 #include "core/graphcutbg/model_update.hpp"
+#include "core/graphcutbg/stored_model.hpp"
+#include "tests/core/complaint.hpp"
 #include "tests/graphcutbg/oracle.hpp"
+#include "tests/pictures/guarded.hpp"
 #include "tests/pictures/pictures.hpp"
 
 namespace regions::graphcutbg {
 namespace {
 
-// What the frames of a pixel look like: two colours that take turns, noise, a passing thing.
+// The colour of a pixel in a frame: two background colours with noise, and a passing object.
 Color color_of_frame(uint32_t pixel, uint32_t frame) {
   const auto noise = [&](uint32_t c) {
     return static_cast<int>(regions::hash(pixel, frame, c) % 7) - 3;
@@ -26,7 +32,7 @@ Color color_of_frame(uint32_t pixel, uint32_t frame) {
           static_cast<uint8_t>(140 + noise(3))};
 }
 
-TEST(GraphCutModel, FollowsTheFormulas) {
+TEST(GraphCutModel, TwoColorsAndObject_FollowOracle) {
   const GraphCutBgParams params;
   const ScenePlan scene_plan = scene_plan_of(params);
   for (uint32_t pixel = 0; pixel < 40; ++pixel) {
@@ -57,7 +63,7 @@ TEST(GraphCutModel, FollowsTheFormulas) {
   }
 }
 
-TEST(GraphCutModel, WhatACutMissesIsNotBackgroundAtOnce) {
+TEST(GraphCutModel, MissedObject_KeepsEvidenceForTenFrames) {
   const GraphCutBgParams params;
   const ScenePlan scene_plan = scene_plan_of(params);
   const Color grass{90, 110, 120}, person{110, 125, 112};
@@ -75,7 +81,7 @@ TEST(GraphCutModel, WhatACutMissesIsNotBackgroundAtOnce) {
   }
 }
 
-TEST(GraphCutModel, StoresWhatItLoads) {
+TEST(GraphCutModel, StoredModes_AreLoaded) {
   Model model;
   for (int k = 0; k < Model::kModes; ++k) {
     model.mode[k].weight = 1000 + k;
@@ -100,7 +106,7 @@ TEST(GraphCutModel, StoresWhatItLoads) {
   }
 }
 
-TEST(GraphCutEnergy, LinksFollowTheFormula) {
+TEST(GraphCutEnergy, Links_FollowOracle) {
   GraphCutBgParams params;
   params.lambda = 10;
   params.sigma = 12;
@@ -109,14 +115,14 @@ TEST(GraphCutEnergy, LinksFollowTheFormula) {
   for (int contrast = 0; contrast < 1500; contrast += 7) {
     for (const bool diagonal : {false, true}) {
       const double wanted = oracle::link(10, 12, contrast, diagonal) * kUnitsPerNat;
-      // A step of the table is 1/16 of the exponent.
+      // The steps of the table are 1/16 of the exponent.
       const int step = ContrastScale::scaled(scale).step_of(contrast);
       EXPECT_NEAR(plan.link_for(step, diagonal), wanted, 2 + wanted / 15) << contrast;
     }
   }
 }
 
-TEST(GraphCutEnergy, FitsIntoSixteenBits) {
+TEST(GraphCutEnergy, LargestWeights_FitIntoSixteenBits) {
   GraphCutBgParams params;
   params.lambda = 32;
   const EnergyPlan plan = energy_plan_of(params, {8, 8});
@@ -127,7 +133,7 @@ TEST(GraphCutEnergy, FitsIntoSixteenBits) {
   EXPECT_LT(all + scene_plan_of(params).threshold, 32768);
 }
 
-TEST(GraphCutEnergy, ShadowsLoseEvidenceButOtherHuesAndTexturesKeepIt) {
+TEST(GraphCutEnergy, Shadow_LosesEvidenceAndOtherColorsKeepIt) {
   GraphCutBgParams params;
   params.shadow_darkest = 0.3;
   const EnergyPlan plan = energy_plan_of(params, {8, 8});
@@ -138,7 +144,7 @@ TEST(GraphCutEnergy, ShadowsLoseEvidenceButOtherHuesAndTexturesKeepIt) {
   const auto remaining = [&](const Color& now, int error) {
     return suppress_shadow(strong, now, grass, plan, [&](int) { return error; });
   };
-  const Color shadow{112, 114, 121};  // 0.7 of it
+  const Color shadow{112, 114, 121};  // 0.7 times the brightness
   EXPECT_LT(remaining(shadow, 0), 0);
   EXPECT_GE(remaining(shadow, 0), -kMaxShadowEvidence);
   EXPECT_LT(remaining(shadow, 40), strong / 2) << "noise";
@@ -148,8 +154,8 @@ TEST(GraphCutEnergy, ShadowsLoseEvidenceButOtherHuesAndTexturesKeepIt) {
   EXPECT_EQ(remaining({30, 124, 126}, 0), strong) << "too dark";
 }
 
-TEST(GraphCutEnergy, ShadowsDimTheTextureAlike) {
-  constexpr size_t kSide = 24, kBorder = 12;  // left of it a shadow, right of it a flat thing
+TEST(GraphCutEnergy, ShadingError_FollowsOracle) {
+  constexpr size_t kSide = 24, kBorder = 12;  // a shadow on the left, a flat object on the right
   oracle::Levels now(kSide, std::vector<double>(kSide)), background = now;
   std::vector<uint32_t> words[2] = {std::vector<uint32_t>(kSide * kSide), words[0]};
   for (uint32_t y = 0; y < kSide; ++y) {
@@ -167,24 +173,25 @@ TEST(GraphCutEnergy, ShadowsDimTheTextureAlike) {
   canvas.current = words[0].data();
   canvas.background = words[1].data();
   const FramePlan frame;
-  double most_in_shadow = 0, in_thing = 0;
+  double most_in_shadow = 0, in_object = 0;
   for (int y = 0; y < canvas.height; ++y) {
     for (int x = 0; x < canvas.width; ++x) {
       const auto ux = static_cast<size_t>(x), uy = static_cast<size_t>(y);
       const int ratio = static_cast<int>(now[uy][ux] * 256 / background[uy][ux]);
       const double found = ShadingError{canvas, frame, x, y}(ratio);
-      (ux < kBorder ? most_in_shadow : in_thing) =
-          ux < kBorder ? std::max(most_in_shadow, found) : in_thing + found;
+      (ux < kBorder ? most_in_shadow : in_object) =
+          ux < kBorder ? std::max(most_in_shadow, found) : in_object + found;
       if (std::min(ux, uy) < 2 || std::max(ux, uy) + 2 >= kSide) continue;
       const double wanted = oracle::shading_error(now, background, ux, uy);
-      EXPECT_NEAR(found, wanted, 16 + 8 * std::sqrt(wanted)) << x << ", " << y;  // 2 levels a pixel
+      EXPECT_NEAR(found, wanted, 16 + 8 * std::sqrt(wanted))
+          << x << ", " << y;  // 2 levels per pixel
     }
   }
   EXPECT_LE(most_in_shadow, 16) << "up to its border";
-  EXPECT_GT(in_thing / static_cast<double>(kSide * (kSide - kBorder)), 400);
+  EXPECT_GT(in_object / static_cast<double>(kSide * (kSide - kBorder)), 400);
 }
 
-TEST(GraphCutEnergy, BackgroundThatMovedTwoPixelsCountsForNothing) {
+TEST(GraphCutEnergy, BackgroundMovedByTwoPixels_HasNoEvidence) {
   constexpr int kWidth = 9, kHeight = 7;
   const Color grass{90, 110, 120}, tape{220, 128, 128}, person{40, 160, 110};
   std::vector<uint32_t> now(kWidth * kHeight, grass.packed()), background = now;
@@ -205,21 +212,21 @@ TEST(GraphCutEnergy, BackgroundThatMovedTwoPixelsCountsForNothing) {
   EXPECT_EQ(evidence_of(tape, 3), 0);
   EXPECT_EQ(evidence_of(tape, 4), 0);
   EXPECT_EQ(evidence_of(tape, 5), kStrong) << "too far";
-  const Color between{155, 119, 124}, beside{155, 170, 124};
-  EXPECT_EQ(evidence_of(between, 3), 0) << "moved by a part of a pixel";
-  EXPECT_EQ(evidence_of(between, 4), 0);
-  EXPECT_EQ(evidence_of(between, 5), kStrong) << "too far";
-  EXPECT_EQ(evidence_of(beside, 3), kStrong) << "between in luma alone";
-  EXPECT_EQ(evidence_of(person, 3), kStrong) << "no background of that colour";
+  const Color mixture{155, 119, 124}, other_hue{155, 170, 124};
+  EXPECT_EQ(evidence_of(mixture, 3), 0) << "moved by a fraction of a pixel";
+  EXPECT_EQ(evidence_of(mixture, 4), 0);
+  EXPECT_EQ(evidence_of(mixture, 5), kStrong) << "too far";
+  EXPECT_EQ(evidence_of(other_hue, 3), kStrong) << "a mixture in luma only";
+  EXPECT_EQ(evidence_of(person, 3), kStrong) << "another colour than the background";
 }
 
-TEST(GraphCutColors, LogarithmsAreNearTheTrueOnes) {
+TEST(ForegroundColors, Logarithm_HasSmallError) {
   for (const uint32_t x : {1u, 2u, 3u, 100u, 65535u, 1000000u, 0xFFFFFFFFu}) {
     EXPECT_NEAR(log_units(x), std::log(double(x)) * kUnitsPerNat, 0.07 * kUnitsPerNat) << x;
   }
 }
 
-TEST(GraphCutColors, ForegroundColoursGainAndFade) {
+TEST(ForegroundColors, SeenColors_GainBiasAndFade) {
   const auto colors = std::make_unique<ColorHistograms>();
   const int red = ColorHistograms::bin_of(Color{80, 110, 200}),
             green = ColorHistograms::bin_of(Color{120, 100, 100});
@@ -231,7 +238,7 @@ TEST(GraphCutColors, ForegroundColoursGainAndFade) {
     for (int bin = 0; bin < ColorHistograms::kBins; ++bin) finalize_bin(*colors, bin);
   };
   frame(10, 1000);
-  EXPECT_EQ(colors->bias[red], 0) << "too little is known";
+  EXPECT_EQ(colors->bias[red], 0) << "too few pixels";
   for (int i = 0; i < 20; ++i) frame(500, 5000);
   EXPECT_EQ(colors->bias[red], ColorHistograms::kMax);
   EXPECT_EQ(colors->bias[green], -ColorHistograms::kMax);
@@ -239,7 +246,7 @@ TEST(GraphCutColors, ForegroundColoursGainAndFade) {
   EXPECT_EQ(colors->bias[red], 0) << "forgotten";
 }
 
-TEST(GraphCutScene, FindsALineOfLight) {
+TEST(GraphCutScene, LinearLightChange_IsFound) {
   Survey survey;
   const auto tally = [&](int half, int bin) { ++survey.change[half][bin]; };
   for (int i = 0; i < 4000; ++i) {
@@ -253,7 +260,7 @@ TEST(GraphCutScene, FindsALineOfLight) {
   EXPECT_NEAR(light.apply(0, 100 << 8) / 256.0, 131, 2);
 }
 
-TEST(GraphCutScene, NoiseIsNoLight) {
+TEST(GraphCutScene, Noise_IsNotLightChange) {
   Survey survey;
   const auto tally = [&](int half, int bin) { ++survey.change[half][bin]; };
   for (uint32_t i = 0; i < 4000; ++i) {
@@ -262,6 +269,290 @@ TEST(GraphCutScene, NoiseIsNoLight) {
     survey_light(survey.sums, {now}, {was}, 95, tally);
   }
   EXPECT_TRUE(light_of(survey.sums, medians_of(survey)).is_unchanged());
+}
+
+// ---- values that are derived from parameters
+
+TEST(GraphCutPlan, SceneParameters_AreConverted) {
+  GraphCutBgParams params;
+  params.var_threshold = 12;
+  params.learning_rate = 0.25;
+  params.history = 500;
+  params.sigma = 0;
+  ScenePlan plan = scene_plan_of(params);
+  EXPECT_EQ(plan.threshold, 6 * 64);   // half the squared distance in 1/64 nat
+  EXPECT_EQ(plan.match, 12 * 16);      // in 1/16
+  EXPECT_EQ(plan.min_alpha, 43u);      // 65536 * 0.325 / 500 = 42.6
+  EXPECT_EQ(plan.rate, 1024);          // in 1/4096
+  EXPECT_EQ(plan.contrast_scale, 0u);  // computed for each frame
+  EXPECT_FALSE(plan.freezes);
+  params.var_threshold = 4;
+  params.history = 10000;
+  params.sigma = 10;
+  params.freeze = true;
+  plan = scene_plan_of(params);
+  EXPECT_EQ(plan.threshold, 128);
+  EXPECT_EQ(plan.match, 9 * 16) << "the minimum is three deviations";
+  EXPECT_EQ(plan.min_alpha, 2u) << "65536 * 0.325 / 10000 = 2.1";
+  EXPECT_EQ(plan.contrast_scale, 5242u);  // 16 * 65536 / (2 * 10^2)
+  EXPECT_TRUE(plan.freezes);
+  params.history = 1;
+  params.sigma = 0.5;
+  plan = scene_plan_of(params);
+  EXPECT_EQ(plan.min_alpha, 21299u);
+  EXPECT_EQ(plan.contrast_scale, 65536u * 16) << "the maximum is 16 steps per unit";
+  params.sigma = 255;
+  EXPECT_EQ(scene_plan_of(params).contrast_scale, 8u);
+}
+
+TEST(GraphCutPlan, EnergyParameters_AreConverted) {
+  GraphCutBgParams params;
+  params.lambda = 5;
+  params.shadow = 0.75;
+  params.shadow_darkest = 0.75;
+  params.mask_foreground = 201;
+  params.mask_background = 17;
+  const EnergyPlan plan = energy_plan_of(params, {64, 32}, {16, 64});
+  for (int i = 0; i < 128; ++i) {
+    ASSERT_EQ(plan.link[i], std::max(38L, std::lround(320 * std::exp(-i / 16.0)))) << i;
+  }
+  EXPECT_EQ(plan.link[128], 38) << "larger contrasts than in the table";
+  params.source = GraphCutSource::mask;
+  EXPECT_EQ(energy_plan_of(params, {64, 32}).link[128], 0) << "a mask is refined along edges";
+  params.source = GraphCutSource::image;
+  EXPECT_EQ(plan.shadow, 192);
+  EXPECT_EQ(plan.darkest, 192);
+  EXPECT_EQ(plan.mask_foreground, 201);
+  EXPECT_EQ(plan.mask_background, 17);
+  EXPECT_EQ(plan.mask_scale.across, uint64_t{1} << 30);
+  EXPECT_EQ(plan.mask_scale.down, uint64_t{2} << 32);
+  struct Case {
+    GraphCutSource source;
+    bool learns_colors, image, mask, colors;
+  };
+  using enum GraphCutSource;
+  for (const auto& [source, learns, uses_image, uses_mask, uses_colors] :
+       {Case{image, false, true, false, false},
+        {image, true, true, false, true},
+        {mask, false, false, true, false},
+        {mask, true, false, true, false},
+        {both, false, true, true, false},
+        {both, true, true, true, true}}) {
+    params.source = source;
+    params.foreground_colors = learns;
+    const EnergyPlan uses = energy_plan_of(params, {8, 8});
+    EXPECT_EQ(uses.uses_image, uses_image) << static_cast<int>(source) << learns;
+    EXPECT_EQ(uses.uses_mask, uses_mask) << static_cast<int>(source) << learns;
+    EXPECT_EQ(uses.uses_colors, uses_colors) << static_cast<int>(source) << learns;
+  }
+}
+
+TEST(GraphCutPlan, CutParameters_AreConverted) {
+  GraphCutBgParams params;
+  CutLimits limits = cut_limits_of(params, false);
+  EXPECT_EQ(limits.max_iterations, 0);
+  EXPECT_EQ(limits.time_budget_us, 0) << "the element replaces -1";
+  EXPECT_FALSE(limits.warm);
+  params.max_iterations = 7;
+  params.time_budget = 1;
+  params.warm_start = true;
+  limits = cut_limits_of(params, false);
+  EXPECT_EQ(limits.max_iterations, 7);
+  EXPECT_EQ(limits.time_budget_us, 1);
+  EXPECT_TRUE(limits.warm);
+  EXPECT_FALSE(cut_limits_of(params, true).warm) << "the previous solution is missing";
+}
+
+// ---- error messages
+
+TEST(GraphCutErrors, InvalidSetupOrFrame_IsNamed) {
+  const regions::Setup setup{.in = layout_of(PixelFormat::gray8), .size = {8, 6}, .slots = 2};
+  const auto configure = [](regions::Setup wanted) {
+    return complaint([&] { expects_cuttable(wanted); });
+  };
+  EXPECT_EQ(configure(setup), "");
+  EXPECT_EQ(configure({.size = {1, 1}}), "");
+  for (const regions::Setup& empty :
+       {regions::Setup{.size = {0, 6}}, {.size = {8, 0}}, {.size = {8, 6}, .slots = 0}}) {
+    EXPECT_EQ(configure(empty),
+              "a cut requires a picture of at least 1x1 pixels and at least one slot");
+  }
+  EXPECT_EQ(configure({.in = layout_of(PixelFormat::labels32), .size = {8, 6}}),
+            "a label image cannot be cut");
+
+  const GuardedFrame frame(PixelFormat::gray8, {8, 6}), narrow(PixelFormat::gray8, {7, 6}),
+      color(PixelFormat::rgb, {8, 6}), large(PixelFormat::gray8, {65535, 1});
+  GraphCutBgParams params;
+  FrameTask task{.in = frame.frame()};
+  const auto enqueue = [&] { return complaint([&] { expects_cuttable(setup, task, params); }); };
+  EXPECT_EQ(enqueue(), "");
+  task.slot = 1;
+  EXPECT_EQ(enqueue(), "");
+  for (const int slot : {-1, 2}) {
+    task.slot = slot;
+    EXPECT_EQ(enqueue(), "there is no slot " + std::to_string(slot));
+  }
+  task.slot = 0;
+  for (const GuardedFrame* other : {&narrow, &color}) {
+    task.in = other->frame();
+    EXPECT_EQ(enqueue(), "the frame differs from the configured size or format");
+  }
+  task.in = frame.frame();
+  GuardedFrame out(PixelFormat::gray8, {8, 6});
+  task.out = out.frame();
+  EXPECT_EQ(enqueue(), "the frame has an output, but none was configured");
+  task.out = {};
+  params.source = GraphCutSource::mask;
+  EXPECT_EQ(enqueue(), "source=mask, but no mask is attached to the frame");
+  params.source = GraphCutSource::both;
+  EXPECT_EQ(enqueue(), "");
+  for (const GraphCutSource source : {GraphCutSource::both, GraphCutSource::mask}) {
+    params.source = source;
+    for (const GuardedFrame* mask : {&frame, &narrow, &large}) {
+      task.mask = mask->frame();
+      EXPECT_EQ(enqueue(), "");
+    }
+    task.mask = color.frame();
+    EXPECT_EQ(enqueue(),
+              "invalid mask of 8x6 pixels; expected one channel and sides from 1 to 65535");
+    for (const Size size : {Size{0, 6}, {8, 0}, {65536, 6}, {8, 65536}}) {
+      task.mask = frame.frame();
+      task.mask.width = size.width;
+      task.mask.height = size.height;
+      EXPECT_EQ(enqueue(), "invalid mask of " + std::to_string(size.width) + "x" +
+                               std::to_string(size.height) +
+                               " pixels; expected one channel and sides from 1 to 65535");
+    }
+  }
+  params.source = GraphCutSource::image;
+  EXPECT_EQ(enqueue(), "") << "source=image ignores the mask";
+  uint8_t pixel = 0;
+  task.foreground = {&pixel, 8, 6, 8};
+  EXPECT_EQ(enqueue(), "");
+  task.foreground.width = 7;
+  EXPECT_EQ(enqueue(), "the foreground mask must have the size of the frame");
+}
+
+TEST(StoredModel, InvalidBytes_AreRefused) {
+  static constexpr Size kSize{3, 2};
+  constexpr size_t kPixels = 6;
+  std::vector<std::byte> good(state_bytes(kSize));
+  StateHeader header;
+  header.width = 3;
+  header.height = 2;
+  std::memcpy(good.data(), &header, sizeof header);
+  const auto words = [](std::vector<std::byte>& state) {
+    return reinterpret_cast<uint32_t*>(state.data() + sizeof(StateHeader));
+  };
+  Model model;
+  for (Mode& mode : model.mode) {
+    mode.weight = 1;
+    mode.var_luma = 1 << 15;
+    mode.var_chroma = 1;
+  }
+  for (size_t i = 0; i < kPixels; ++i) model.store(words(good) + i, kPixels);
+  const auto answer = [&](std::span<const std::byte> state, Size size) {
+    return complaint([&] { checked_header(state, size); });
+  };
+  EXPECT_EQ(answer(good, kSize), "");
+  EXPECT_EQ(checked_header(good, kSize).width, 3);
+  EXPECT_EQ(answer(good, {2, 3}),
+            "the stored background model is for 3x2 pixels; the frames have 2x3");
+  for (const size_t bytes : {size_t{0}, sizeof header - 1, sizeof header, good.size() - 1}) {
+    EXPECT_EQ(answer({good.data(), bytes}, kSize), "the stored background model is truncated")
+        << bytes;
+  }
+  std::vector<std::byte> longer = good;
+  longer.push_back({});
+  EXPECT_EQ(answer(longer, kSize), "the stored background model has extra bytes at its end");
+  StateHeader other = header;
+  other.magic ^= 1;
+  std::memcpy(longer.data(), &other, sizeof other);
+  EXPECT_EQ(answer(longer, kSize), "this is not a stored background model");
+  other = header;
+  other.version = 7;
+  std::memcpy(longer.data(), &other, sizeof other);
+  EXPECT_EQ(answer(longer, kSize), "the stored background model has version 7; expected version 1");
+  // Modes of the first and the last pixel whose variance is 0. Modes without weight are unused.
+  for (const size_t i : {size_t{0}, kPixels - 1}) {
+    for (Mode& mode : model.mode) {
+      for (int32_t Mode::*part : {&Mode::var_luma, &Mode::var_chroma}) {
+        const int32_t kept = mode.*part;
+        std::vector<std::byte> state = good;
+        mode.*part = 0;
+        model.store(words(state) + i, kPixels);
+        EXPECT_EQ(answer(state, kSize), "the stored background model is damaged");
+        mode.weight = 0;
+        model.store(words(state) + i, kPixels);
+        EXPECT_EQ(answer(state, kSize), "") << "unused mode";
+        mode.weight = 1;
+        mode.*part = kept;
+      }
+    }
+  }
+}
+
+// ---- pictures of users
+
+TEST(UserPicture, AnyFrameFormat_IsConverted) {
+  constexpr Size kSize{5, 3};
+  GuardedFrame picture(PixelFormat::bgr, kSize, 2);
+  for (int y = 0; y < kSize.height; ++y) {
+    for (int x = 0; x < kSize.width; ++x) {
+      for (int c = 0; c < 3; ++c) {
+        picture.frame().set_sample(
+            c, x, y,
+            static_cast<int>(
+                regions::hash(static_cast<uint32_t>(x + 5 * y), static_cast<uint32_t>(c)) % 256));
+      }
+    }
+  }
+  for (int f = 0; f + 1 < kPixelFormats; ++f) {
+    for (const bool full : {true, false}) {
+      regions::Setup setup{.in = layout_of(static_cast<PixelFormat>(f)), .size = kSize};
+      setup.color = {YuvMatrix::bt709, full};
+      const auto colors = background_of(std::as_const(picture).frame(), setup);
+      const auto components = replacement_of(std::as_const(picture).frame(), setup);
+      ASSERT_EQ(colors.size(), 15u);
+      ASSERT_EQ(components.size(), 45u);
+      GuardedFrame pixel(setup.in.format, {1, 1}, 0, setup.color);
+      for (int y = 0; y < kSize.height; ++y) {
+        for (int x = 0; x < kSize.width; ++x) {
+          const auto at = static_cast<size_t>(5 * y + x);
+          const auto level = [&](int c) {
+            return static_cast<uint8_t>(picture.frame().sample(c, x, y));
+          };
+          int component[3];
+          encoder_of(setup.in, setup.color).encode({level(0), level(1), level(2)}, component);
+          for (int c = 0; c < setup.in.channels; ++c) {
+            pixel.frame().set_sample(c, 0, 0, component[c]);
+            ASSERT_EQ(components[static_cast<size_t>(15 * c) + at], component[c])
+                << name_of(setup.in.format) << " " << c;
+          }
+          ASSERT_EQ(colors[at],
+                    static_cast<uint32_t>(color_at(std::as_const(pixel).frame(), 0, 0).packed()))
+              << name_of(setup.in.format) << " " << at;
+        }
+      }
+    }
+  }
+}
+
+TEST(UserPicture, ExclusionAndUnsuitablePictures_AreChecked) {
+  const regions::Setup setup{.in = layout_of(PixelFormat::nv12), .size = {4, 1}};
+  GuardedFrame picture(PixelFormat::gray8, {4, 1});
+  const int levels[] = {0, 127, 128, 255};
+  for (int x = 0; x < 4; ++x) picture.frame().set_sample(0, x, 0, levels[x]);
+  const auto excluded = exclusion_of(std::as_const(picture).frame(), setup);
+  EXPECT_EQ(excluded, (std::vector<uint8_t>{0, 0, 1, 1}));
+  const auto answers = [&](const ConstFrame& given, const char* text) {
+    EXPECT_EQ(complaint([&] { exclusion_of(given, setup); }), text);
+    EXPECT_EQ(complaint([&] { background_of(given, setup); }), text);
+    EXPECT_EQ(complaint([&] { replacement_of(given, setup); }), text);
+  };
+  const GuardedFrame tall(PixelFormat::gray8, {4, 2}), labels(PixelFormat::labels32, {4, 1});
+  answers(tall.frame(), "the picture has 4x2 pixels; the frames have 4x1");
+  answers(labels.frame(), "a label image cannot be used as a picture");
 }
 
 }  // namespace

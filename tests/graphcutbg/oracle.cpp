@@ -1,4 +1,4 @@
-// The formulas.
+// The formulas of the oracle.
 #include "tests/graphcutbg/oracle.hpp"
 
 #include <algorithm>
@@ -21,8 +21,9 @@ double Mixture::evidence(const std::array<double, 3>& color) const {
   const double half = threshold_ / 2;
   double least = 2 * half;
   for (const Gaussian& mode : modes_) {
-    const double doubt = std::clamp((kUpper - mode.share) / (kUpper - kLower), 0.0, 1.0) * 2 * half;
-    least = std::min(least, squared_distance(mode, color) / 2 + doubt);
+    const double penalty =
+        std::clamp((kUpper - mode.share) / (kUpper - kLower), 0.0, 1.0) * 2 * half;
+    least = std::min(least, squared_distance(mode, color) / 2 + penalty);
   }
   return least - half;
 }

@@ -1,4 +1,4 @@
-// The model and the energy once more, in plain floating point from their formulas.
+// The oracle: the formulas of the model and the energy in floating point.
 #pragma once
 
 #include <array>
@@ -8,19 +8,20 @@
 namespace regions::oracle {
 
 struct Gaussian {
-  double share = 0;  // of the frames
+  double share = 0;  // share of the frames, the weight of the mode
   std::array<double, 3> mean{};
   double luma = 64, chroma = 24;  // variances
 };
 
-// One pixel's mixture.
+// The mixture of one pixel.
 class Mixture {
  public:
   explicit Mixture(double var_threshold) : threshold_(var_threshold) {}
 
-  // Half the squared distance (plus doubt of rare modes) less half the threshold, clipped; nats.
+  // Returns half the squared distance, plus a penalty for rare modes, minus half the threshold, in
+  // nats. The sum is clipped.
   double evidence(const std::array<double, 3>& color) const;
-  // `alpha`: weight of the frame, for the background; `rate`: least weight in a mode's colour.
+  // `alpha`: the weight of a background frame. `rate`: the minimum weight of the new colour.
   void learn(const std::array<double, 3>& color, bool foreground, double alpha, double rate);
   const std::vector<Gaussian>& modes() const { return modes_; }
 
@@ -30,11 +31,12 @@ class Mixture {
   std::vector<Gaussian> modes_;  // at most 3
 };
 
-// lambda * exp(-squared_contrast / (2 sigma^2)) / distance, nats; at least 0.12 lambda / distance.
+// Returns lambda * exp(-squared_contrast / (2 sigma^2)) / distance in nats, and at least
+// 0.12 lambda / distance.
 double link(double lambda, double sigma, double squared_contrast, bool diagonal);
 
-// How far brightness is from the background's, dimmed as at (x, y), over the better arms of two
-// pixels along either axis; squared levels. Pictures are [height][width] with (x, y) two from any
+// Dims the background as at (x, y) and returns the squared difference of the brightness, summed
+// over two neighbours on the better side of each axis. (x, y) is at least two pixels from the
 // border.
 using Levels = std::vector<std::vector<double>>;
 double shading_error(const Levels& now, const Levels& background, std::size_t x, std::size_t y);

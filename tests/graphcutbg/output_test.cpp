@@ -1,128 +1,239 @@
-// Masks that come with the frame, places not looked at, and what the outputs show.
+// The output pictures against their equations, in every format, in place and into another picture.
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
 
+#include "core/drawing/paint.hpp"
 #include "tests/graphcutbg/scene.hpp"
+#include "tests/pictures/pictures.hpp"
 
 namespace regions {
 namespace {
 
-GraphCutBgParams with(GraphCutOutput output) {
-  GraphCutBgParams params;
-  params.output = output;
-  return params;
+constexpr Size kSize{53, 37};
+
+bool is_foreground(int x, int y) { return (x - 30) * (x - 30) + 2 * (y - 9) * (y - 9) < 260; }
+
+int level_at(int c, int x, int y) {
+  const auto place = static_cast<uint32_t>(x / 3 + 100 * (y / 2));
+  return static_cast<int>(hash(place, static_cast<uint32_t>(c)) % 256);
 }
 
-// A camera that has seen the clip up to frame 9.
-Camera trained(const Clip& clip, const GraphCutBgParams& params) {
-  Camera camera(clip, params);
-  for (int i = 0; i < 10; ++i) camera.shoot(i);
-  return camera;
-}
-
-GuardedFrame flat(PixelFormat format, Size size, int red, int green, int blue) {
-  GuardedFrame picture(format, size);
-  for (int y = 0; y < size.height; ++y) {
-    for (int x = 0; x < size.width; ++x) {
-      picture.frame().set_sample(0, x, y, red);
-      picture.frame().set_sample(1, x, y, green);
-      picture.frame().set_sample(2, x, y, blue);
+GuardedFrame noise(PixelFormat format, Colorimetry color) {
+  GuardedFrame picture(format, kSize, format == PixelFormat::p010 ? 4 : 5, color);
+  const Layout& layout = picture.frame().layout;
+  for (int y = 0; y < kSize.height; ++y) {
+    for (int x = 0; x < kSize.width; ++x) {
+      for (int c = 0; c < layout.channels + layout.alpha; ++c) {
+        picture.frame().set_sample(c, x, y, level_at(c, x, y) << (layout.depth - 8));
+      }
     }
   }
   return picture;
 }
 
+// The picture for replace-with=image.
+GuardedFrame scenery() {
+  GuardedFrame picture(PixelFormat::rgb, kSize);
+  for (int y = 0; y < kSize.height; ++y) {
+    for (int x = 0; x < kSize.width; ++x) {
+      for (int c = 0; c < 3; ++c) picture.frame().set_sample(c, x, y, level_at(c + 5, y, x));
+    }
+  }
+  return picture;
+}
+
+// The output picture in floating point.
+struct Equations {
+  const ConstFrame in;
+  const GraphCutBgParams params;
+  mutable std::map<std::array<int, 3>, double> cells = {};  // computed means
+
+  // The share of foreground in a square, from 0 to 1. Pixels outside repeat the picture's border.
+  double alpha(int x, int y) const {
+    const int radius = params.feather;
+    int sum = 0;
+    for (int dy = -radius; dy <= radius; ++dy) {
+      for (int dx = -radius; dx <= radius; ++dx) {
+        sum += is_foreground(std::clamp(x + dx, 0, kSize.width - 1),
+                             std::clamp(y + dy, 0, kSize.height - 1));
+      }
+    }
+    return std::floor(sum * 255.0 / std::pow(2 * radius + 1, 2) + 0.5) / 255;
+  }
+
+  bool is_overlay() const { return params.output == GraphCutOutput::overlay; }
+  // The opacity of the painted colour in steps of 1/256.
+  double opacity() const {
+    double opacity = is_overlay() ? params.opacity : 1;
+    if (is_overlay()) opacity *= params.color.alpha() / 255.0;
+    if (!is_overlay() && params.replace_with == Replacement::color) {
+      opacity *= params.replace_color.alpha() / 255.0;
+    }
+    return std::floor(opacity * 256 + 0.5) / 256;
+  }
+
+  // The mean of component c in cell (i, j). Foreground has a weight of 1/256.
+  double cell(int c, int i, int j) const {
+    const auto [known, is_new] = cells.try_emplace({c, i, j});
+    if (!is_new) return known->second;
+    const int side = std::max(1, params.blur / 2);
+    const int columns = (kSize.width + side - 1) / side, rows = (kSize.height + side - 1) / side;
+    double sum = 0, weight = 0;
+    for (int v = j - 1; v <= j + 1; ++v) {
+      for (int u = i - 1; u <= i + 1; ++u) {
+        const int left = std::clamp(u, 0, columns - 1) * side;
+        const int top = std::clamp(v, 0, rows - 1) * side;
+        const double part = (u == i ? 2 : 1) * (v == j ? 2 : 1);
+        for (int y = top; y < std::min(top + side, kSize.height); ++y) {
+          for (int x = left; x < std::min(left + side, kSize.width); ++x) {
+            const double w = part * (is_foreground(x, y) ? 1 : 256);
+            sum += w * in.sample(c, x, y);
+            weight += w;
+          }
+        }
+      }
+    }
+    return known->second = sum / weight;
+  }
+  double blurred(int c, int x, int y) const {
+    const int side = std::max(1, params.blur / 2);
+    const int columns = (kSize.width + side - 1) / side, rows = (kSize.height + side - 1) / side;
+    const double u = (x + 0.5) / side - 0.5, v = (y + 0.5) / side - 0.5;
+    const auto i = static_cast<int>(std::floor(u)), j = static_cast<int>(std::floor(v));
+    const auto at = [&](int a, int b) {
+      return cell(c, std::clamp(a, 0, columns - 1), std::clamp(b, 0, rows - 1));
+    };
+    const double upper = at(i, j) * (i + 1 - u) + at(i + 1, j) * (u - i);
+    const double lower = at(i, j + 1) * (i + 1 - u) + at(i + 1, j + 1) * (u - i);
+    return upper * (j + 1 - v) + lower * (v - j);
+  }
+
+  double painted(int c, int x, int y) const {
+    if (!is_overlay() && params.replace_with == Replacement::blur) return blurred(c, x, y);
+    Rgb color = is_overlay() ? params.color.rgb() : params.replace_color.rgb();
+    if (!is_overlay() && params.replace_with == Replacement::image) {
+      const auto level = [&](int k) { return static_cast<uint8_t>(level_at(k + 5, y, x)); };
+      color = {level(0), level(1), level(2)};
+    }
+    int value[3];
+    encoder_of(in.layout, in.color).encode(color, value);
+    return value[c];
+  }
+
+  // Component c of the sample that contains pixel (x, y).
+  double sample(int c, int x, int y) const {
+    if (c >= in.layout.channels) return in.sample(c, x, y);  // alpha does not change
+    const Component& k = in.layout.component[c];
+    const int left = x >> k.x_shift << k.x_shift, top = y >> k.y_shift << k.y_shift;
+    double share = 0;
+    int pixels = 0;
+    for (int v = top; v < std::min(top + (1 << k.y_shift), kSize.height); ++v) {
+      for (int u = left; u < std::min(left + (1 << k.x_shift), kSize.width); ++u, ++pixels) {
+        share += is_overlay() ? alpha(u, v) : 1 - alpha(u, v);
+      }
+    }
+    share *= opacity() / pixels;
+    if (share == 0) return in.sample(c, left, top);
+    return in.sample(c, left, top) * (1 - share) + painted(c, left, top) * share;
+  }
+};
+
+// Runs one frame whose foreground an attached mask determines.
+Shot shoot(const GuardedFrame& in, const GraphCutBgParams& params, bool in_place) {
+  const ConstFrame picture = in.frame();
+  Camera camera({.size = kSize,
+                 .format = picture.layout.format,
+                 .color = picture.color,
+                 .padding = picture.layout.format == PixelFormat::p010 ? 4 : 5},
+                params, in_place ? 1 : 3);
+  camera.algorithm().set_picture(GraphCutPicture::replacement, scenery().frame());
+  GuardedFrame mask(PixelFormat::gray8, kSize);
+  for (int y = 0; y < kSize.height; ++y) {
+    for (int x = 0; x < kSize.width; ++x) {
+      mask.frame().set_sample(0, x, y, is_foreground(x, y) ? 255 : 0);
+    }
+  }
+  Shot shot = camera.shoot(picture, std::as_const(mask).frame(), in_place);
+  EXPECT_TRUE(shot.intact);
+  return shot;
+}
+
+struct View {
+  const char* name;
+  GraphCutOutput output;
+  Replacement replacement = Replacement::color;
+  int feather = 0;
+  double opacity = 1;
+  uint32_t color = 0xFF4080F0;
+  int blur = 24;
+};
+
+class GraphCutView : public testing::TestWithParam<View> {};
+
+TEST_P(GraphCutView, EveryFormat_FollowsEquations) {
+  const View& view = GetParam();
+  GraphCutBgParams params;
+  params.source = GraphCutSource::mask;
+  params.lambda = 0;
+  params.output = view.output;
+  params.replace_with = view.replacement;
+  params.feather = view.feather;
+  params.opacity = view.opacity;
+  params.color = params.replace_color = {view.color};
+  (view.output == GraphCutOutput::overlay ? params.replace_color : params.color) = {0x33FF0000};
+  params.blur = view.blur;
+  for (int f = 0; f + 1 < kPixelFormats; ++f) {
+    const auto format = static_cast<PixelFormat>(f);
+    const Colorimetry color{f % 2 ? YuvMatrix::bt709 : YuvMatrix::bt601, f % 3 == 0};
+    SCOPED_TRACE(std::string(view.name) + " " + std::string(name_of(format)));
+    const GuardedFrame in = noise(format, color);
+    const Equations wanted{in.frame(), params};
+    const GuardedFrame other = shoot(in, params, false).out;
+    EXPECT_TRUE(shoot(in, params, true).out.same_pixels(other)) << "in place";
+    const double near = view.replacement == Replacement::blur ? 1.51 : 0.51;
+    const Layout& layout = in.frame().layout;
+    for (int y = 0; y < kSize.height; ++y) {
+      for (int x = 0; x < kSize.width; ++x) {
+        for (int c = 0; c < layout.channels + layout.alpha; ++c) {
+          const Component& k = layout.component[c];
+          if (x & ((1 << k.x_shift) - 1) || y & ((1 << k.y_shift) - 1)) continue;
+          ASSERT_NEAR(other.frame().sample(c, x, y), wanted.sample(c, x, y), near)
+              << "component " << c << " of " << x << ", " << y;
+        }
+      }
+    }
+  }
+}
+
+using enum GraphCutOutput;
+INSTANTIATE_TEST_SUITE_P(
+    Views, GraphCutView,
+    testing::Values(View{"tint", overlay}, View{"faint_tint", overlay, {}, 0, 0.3, 0xC0FFFFFF},
+                    View{"soft_tint", overlay, {}, 4, 0.5}, View{"color", replace},
+                    View{"faint_color", replace, {}, 1, 0.2, 0x60102030},
+                    View{"image", replace, Replacement::image, 0, 0.2, 0x60102030},
+                    View{"soft_image", replace, Replacement::image, 2},
+                    View{"blur", replace, Replacement::blur},
+                    View{"little_blur", replace, Replacement::blur, 0, 0.2, 0x60102030, 3},
+                    View{"soft_blur", replace, Replacement::blur, 3, 1, 0, 11}),
+    [](const auto& which) { return std::string(which.param.name); });
+
 size_t index(const Clip& clip, int x, int y) {
   return static_cast<size_t>(y) * static_cast<size_t>(clip.size.width) + static_cast<size_t>(x);
 }
 
-TEST(GraphCutMask, SourceMaskIsRefinedAlongEdges) {
+TEST(GraphCutOutputs, Feather_SmoothsOutputMaskOnly) {
   const Clip clip;
-  GraphCutBgParams params = with(GraphCutOutput::mask);
-  params.source = GraphCutSource::mask;
-  params.sigma = 6;
-  params.lambda = 8;
-  Camera camera(clip, params);
-  GuardedFrame coarse(PixelFormat::gray8, clip.size);  // unknown in a wide band, leaning one way
-  for (int y = 0; y < clip.size.height; ++y) {
-    for (int x = 0; x < clip.size.width; ++x) {
-      int near = 0;
-      for (int dy = -3; dy <= 3; ++dy) {
-        for (int dx = -3; dx <= 3; ++dx) near += clip.covers(4, x + dx, y + dy);
-      }
-      coarse.frame().set_sample(0, x, y, near == 49 ? 255 : near == 0 ? 0 : 128);
-    }
-  }
-  const Shot shot = camera.shoot(clip.frame(4).frame(), coarse.frame());
-  EXPECT_LE(wrong_pixels(clip, 4, shot.mask), 12);
-  EXPECT_THROW(camera.shoot(4), InputError) << "source=mask without a mask";
-  ConstFrame nothing = coarse.frame();
-  nothing.width = 0;
-  EXPECT_THROW(camera.shoot(clip.frame(4).frame(), nothing), InputError);
-}
-
-TEST(GraphCutMask, SurePixelsArePinnedAndFramesMayComeWithout) {
-  const Clip clip;
-  GraphCutBgParams params = with(GraphCutOutput::mask);
-  params.source = GraphCutSource::both;
-  params.lambda = 32;
-  Camera camera = trained(clip, params);
-  GuardedFrame mask(PixelFormat::gray8, clip.size);
-  for (int y = 0; y < clip.size.height; ++y) {
-    for (int x = 0; x < clip.size.width; ++x) mask.frame().set_sample(0, x, y, 128);
-  }
-  mask.frame().set_sample(0, 60, 4, 255);  // single pixels against all their neighbours
-  mask.frame().set_sample(0, 34, 24, 0);
-  const Shot shot = camera.shoot(clip.frame(10).frame(), mask.frame());
-  EXPECT_EQ(shot.mask[index(clip, 60, 4)], 255);
-  EXPECT_EQ(shot.mask[index(clip, 34, 24)], 0);
-}
-
-TEST(GraphCutMask, ExclusionHoldsNoForeground) {
-  const Clip clip;
-  Camera camera(clip, with(GraphCutOutput::mask));
-  GuardedFrame excluded = flat(PixelFormat::rgb, clip.size, 0, 0, 0);
-  for (int x = 0; x < clip.size.width; ++x) {
-    for (int c = 0; c < 3; ++c) excluded.frame().set_sample(c, x, 25, 255);
-  }
-  camera.algorithm().set_picture(GraphCutPicture::exclusion, excluded.frame());
-  int inside = 0;
-  for (int i = 0; i < 14; ++i) {
-    const Shot shot = camera.shoot(i);
-    for (int y = 0; y < clip.size.height; ++y) {
-      for (int x = 0; x < clip.size.width; ++x) {
-        const bool open = y != 25;
-        if (!open) {
-          ASSERT_EQ(shot.mask[index(clip, x, y)], 0) << i << ": " << x << ", " << y;
-        }
-        inside += shot.mask[index(clip, x, y)] != 0;
-      }
-    }
-  }
-  EXPECT_GT(inside, 1000);
-}
-
-TEST(GraphCutMask, ABackgroundImageShowsWhatIsThereFromTheFirstFrame) {
-  Clip clip;
-  clip.empty = true;
-  Camera camera(clip, with(GraphCutOutput::mask));
-  camera.algorithm().set_picture(GraphCutPicture::background, clip.frame(77).frame());
-  clip.empty = false;
-  EXPECT_LE(wrong_pixels(clip, 5, camera.shoot(clip.frame(5).frame()).mask), 40);
-  const GuardedFrame small(PixelFormat::rgb, {8, 8});
-  EXPECT_THROW(camera.algorithm().set_picture(GraphCutPicture::background, small.frame()),
-               InputError);
-}
-
-TEST(GraphCutOutputs, FeatherGradesTheMask) {
-  const Clip clip;
-  Camera hard = trained(clip, with(GraphCutOutput::mask));
-  GraphCutBgParams params = with(GraphCutOutput::mask);
+  Camera hard(clip, params_with(GraphCutOutput::mask));
+  GraphCutBgParams params = params_with(GraphCutOutput::mask);
   params.feather = 2;
-  Camera soft = trained(clip, params);
-  const Shot sharp = hard.shoot(10), blurred = soft.shoot(10);
-  EXPECT_EQ(sharp.mask, blurred.mask) << "the attached mask stays hard";
+  Camera soft(clip, params);
+  const Shot sharp = hard.shoot(0, 11), blurred = soft.shoot(0, 11);
+  EXPECT_EQ(sharp.mask, blurred.mask) << "the attached mask is not smoothed";
   for (int y = 0; y < clip.size.height; ++y) {
     for (int x = 0; x < clip.size.width; ++x) {
       int sum = 0;
@@ -138,10 +249,10 @@ TEST(GraphCutOutputs, FeatherGradesTheMask) {
   }
 }
 
-TEST(GraphCutOutputs, CutoutKeepsColoursAndPutsTheMaskIntoAlpha) {
+TEST(GraphCutOutputs, Cutout_HasMaskAsAlpha) {
   const Clip clip;
-  Camera camera = trained(clip, with(GraphCutOutput::cutout));
-  const Shot shot = camera.shoot(10);
+  Camera camera(clip, params_with(GraphCutOutput::cutout));
+  const Shot shot = camera.shoot(0, 11);
   const GuardedFrame in = clip.frame(10);
   EXPECT_TRUE(shot.intact);
   for (int y = 0; y < clip.size.height; ++y) {
@@ -154,10 +265,10 @@ TEST(GraphCutOutputs, CutoutKeepsColoursAndPutsTheMaskIntoAlpha) {
   }
 }
 
-TEST(GraphCutOutputs, CutoutOfLimitedYuvIsRgb) {
+TEST(GraphCutOutputs, CutoutOfLimitedRangeYuv_IsFullRangeRgb) {
   // White, BT.601 red and black, of ITU-R BT.601-7 table 3.
   Clip clip{.size = {16, 16}, .format = PixelFormat::nv12, .color = {YuvMatrix::bt601, false}};
-  Camera camera(clip, with(GraphCutOutput::cutout));
+  Camera camera(clip, params_with(GraphCutOutput::cutout));
   const int yuv[3][3] = {{235, 128, 128}, {81, 90, 240}, {16, 128, 128}};
   const int rgb[3][3] = {{255, 255, 255}, {255, 0, 0}, {0, 0, 0}};
   for (int k = 0; k < 3; ++k) {
@@ -170,80 +281,6 @@ TEST(GraphCutOutputs, CutoutOfLimitedYuvIsRgb) {
     const Shot shot = camera.shoot(frame.frame());
     for (int c = 0; c < 3; ++c) EXPECT_NEAR(shot.out.frame().sample(c, 5, 5), rgb[k][c], 2);
   }
-}
-
-TEST(GraphCutOutputs, OverlayAndReplaceChangeTheirSideOnly) {
-  for (const PixelFormat format : {PixelFormat::rgb, PixelFormat::bgra, PixelFormat::nv12,
-                                   PixelFormat::p010, PixelFormat::yuy2, PixelFormat::gray16}) {
-    const Clip clip{.size = {63, 47}, .format = format};
-    GraphCutBgParams params = with(GraphCutOutput::overlay);
-    params.opacity = 1;
-    for (const bool replaces : {false, true}) {
-      if (replaces) params.output = GraphCutOutput::replace;
-      params.replace_with = Replacement::color;
-      Camera camera = trained(clip, params);
-      const Shot shot = camera.shoot(10);
-      const GuardedFrame in = clip.frame(10);
-      ASSERT_TRUE(shot.intact);
-      int changed = 0;
-      for (int y = 0; y < clip.size.height; ++y) {
-        for (int x = 0; x < clip.size.width; ++x) {
-          const bool mine = (shot.mask[index(clip, x, y)] != 0) != replaces;
-          const int now = shot.out.frame().sample(0, x, y), was = in.frame().sample(0, x, y);
-          if (!mine) {
-            ASSERT_EQ(now, was) << name_of(format) << " " << x << ", " << y;
-          }
-          changed += mine && now != was;
-        }
-      }
-      EXPECT_GT(changed, 200) << name_of(format);
-    }
-  }
-}
-
-TEST(GraphCutOutputs, ReplaceShowsAPictureAndInPlace) {
-  const Clip clip;
-  GraphCutBgParams params = with(GraphCutOutput::replace);
-  params.replace_with = Replacement::image;
-  Camera camera(clip, params);
-  EXPECT_THROW(camera.shoot(0), InputError) << "no picture given";
-  camera.algorithm().set_picture(GraphCutPicture::replacement,
-                                 flat(PixelFormat::bgr, clip.size, 10, 20, 30).frame());
-  Shot shot = camera.shoot(0);
-  for (int i = 1; i < 11; ++i) shot = camera.shoot(i);
-  const GuardedFrame in = clip.frame(10);
-  for (int y = 0; y < clip.size.height; ++y) {
-    for (int x = 0; x < clip.size.width; ++x) {
-      for (int c = 0; c < 3; ++c) {
-        const int wanted = shot.mask[index(clip, x, y)] ? in.frame().sample(c, x, y) : 10 * (c + 1);
-        ASSERT_EQ(shot.out.frame().sample(c, x, y), wanted) << x << ", " << y;
-      }
-    }
-  }
-}
-
-TEST(GraphCutOutputs, BlurIsSmoothAndWithoutHalo) {
-  Clip clip;
-  GraphCutBgParams params = with(GraphCutOutput::replace);
-  params.blur = 12;
-  Camera camera = trained(clip, params);
-  const Shot shot = camera.shoot(10);
-  const GuardedFrame in = clip.frame(10);
-  int rough = 0, was_rough = 0, most = 0;
-  for (int y = 0; y < clip.size.height; ++y) {
-    for (int x = 0; x + 1 < clip.size.width; ++x) {
-      const bool foreground = shot.mask[index(clip, x, y)] || shot.mask[index(clip, x + 1, y)];
-      const auto step = [&](const ConstFrame& f) {
-        return std::abs(f.sample(0, x, y) - f.sample(0, x + 1, y));
-      };
-      if (foreground) continue;
-      rough += step(shot.out.frame());
-      was_rough += step(in.frame());
-      most = std::max(most, shot.out.frame().sample(0, x, y));
-    }
-  }
-  EXPECT_LT(rough * 4, was_rough);
-  EXPECT_LT(most, 140) << "the block is brighter and must not shine into its surroundings";
 }
 
 }  // namespace

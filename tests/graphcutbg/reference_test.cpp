@@ -1,5 +1,5 @@
-// Whole frames on the CPU against plain loops over single pixels: masks, and the model to its last
-// bit, whatever the parameters, the light and the pictures given.
+// Frames on the CPU against plain loops over single pixels: the mask and the model are equal in
+// every bit, for all parameters, under changing light, and with pictures of the user.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -13,7 +13,7 @@
 namespace regions::graphcutbg {
 namespace {
 
-// A model that sees frames one by one, pixel by pixel.
+// Processes frames pixel by pixel.
 class Reference {
  public:
   Reference(Size size, Neighbours neighbours)
@@ -30,13 +30,13 @@ class Reference {
     for (auto& weights : weights_) weights.resize(pixels);
     mask.resize(pixels);
   }
-  void know(const std::vector<uint32_t>& background) {
+  void set_background(const std::vector<uint32_t>& background) {
     scene_.age = kKnownAge;
     for (size_t i = 0; i < size_.area(); ++i) start_model_from(canvas(), background.data(), i);
   }
-  void exclude(const std::vector<uint8_t>& excluded) { excluded_ = excluded; }
+  void set_exclusion(const std::vector<uint8_t>& excluded) { excluded_ = excluded; }
 
-  void see(const ConstFrame& frame, const ConstFrame& given, const GraphCutBgParams& params) {
+  void process(const ConstFrame& frame, const ConstFrame& given, const GraphCutBgParams& params) {
     const ModelArrays canvas = this->canvas();
     const EnergyPlan energy = energy_plan_of(params, size_, given.size());
     const auto add = [](auto* sum, auto amount) { *sum += amount; };
@@ -68,7 +68,7 @@ class Reference {
     });
   }
 
-  // As the element stores it.
+  // The stored model in the format of the element.
   std::vector<std::byte> state() const {
     StateHeader header;
     header.width = size_.width;
@@ -141,43 +141,43 @@ class Reference {
   uint32_t foreground_ = 0, seen_ = 0;
 };
 
-struct Story {
+struct Case {
   const char* name;
   std::vector<std::pair<const char*, const char*>> settings = {};
   PixelFormat format = PixelFormat::rgb;
-  bool knows = false, excludes = false;  // pictures that are given
+  bool has_background = false, has_exclusion = false;  // pictures of the user
 };
 
-class GraphCutReference : public testing::TestWithParam<Story> {};
+class GraphCutReference : public testing::TestWithParam<Case> {};
 
-TEST_P(GraphCutReference, FramesAreAsTheirPixels) {
-  const Story& story = GetParam();
+TEST_P(GraphCutReference, ChangingScene_EqualsSinglePixels) {
+  const Case& test = GetParam();
   GraphCutBgParams params;
   params.output = GraphCutOutput::mask;
-  for (const auto& [name, text] : story.settings) {
+  for (const auto& [name, text] : test.settings) {
     assign_text(find(fields_of(params), name), &params, text);
   }
-  Clip clip{.size = {61, 43}, .format = story.format, .color = {YuvMatrix::bt709, false}};
+  Clip clip{.size = {61, 43}, .format = test.format, .color = {YuvMatrix::bt709, false}};
   Reference reference(clip.size, params.neighbours);
   Camera camera(clip, params, 3);
   const regions::Setup setup{.in = layout_of(clip.format), .size = clip.size, .color = clip.color};
-  if (story.knows) {
+  if (test.has_background) {
     Clip empty = clip;
     empty.empty = true;
     const GuardedFrame picture = empty.frame(50);
     camera.algorithm().set_picture(GraphCutPicture::background, picture.frame());
-    reference.know(background_of(picture.frame(), setup));
+    reference.set_background(background_of(picture.frame(), setup));
   }
-  if (story.excludes) {
+  if (test.has_exclusion) {
     const Picture blobs = make_picture("blobs", clip.size);
     camera.algorithm().set_picture(GraphCutPicture::exclusion, blobs.frame());
-    reference.exclude(exclusion_of(blobs.frame(), setup));
+    reference.set_exclusion(exclusion_of(blobs.frame(), setup));
   }
   int restarts = 0;
   for (int i = 0; i < 30; ++i) {
-    SCOPED_TRACE(std::string(story.name) + ", frame " + std::to_string(i));
-    if (i == 8) clip.gain = 1.2;     // the light changes,
-    if (i == 15) clip.other = true;  // the camera jumps,
+    SCOPED_TRACE(std::string(test.name) + ", frame " + std::to_string(i));
+    if (i == 8) clip.gain = 1.2;     // the light changes
+    if (i == 15) clip.other = true;  // the camera jumps
     if (i == 20) camera.params.freeze = params.freeze = true;
     if (i == 24) camera.params.freeze = params.freeze = false;
     const GuardedFrame frame = clip.frame(i);
@@ -188,31 +188,33 @@ TEST_P(GraphCutReference, FramesAreAsTheirPixels) {
     const bool has_mask = params.source != GraphCutSource::image && i % 4 != 2;
     const bool needs_mask = params.source == GraphCutSource::mask;
     const ConstFrame given = has_mask || needs_mask ? std::as_const(mask).frame() : ConstFrame();
-    reference.see(frame.frame(), given, params);
+    reference.process(frame.frame(), given, params);
     const Shot shot = camera.shoot(frame.frame(), given);
     ASSERT_EQ(shot.mask, reference.mask);
     ASSERT_EQ(camera.algorithm().state(), reference.state());
     ASSERT_EQ(shot.report.restarted, reference.restarted());
     restarts += shot.report.restarted;
   }
-  if (std::string(story.name) == "defaults") {
+  if (std::string(test.name) == "defaults") {
     EXPECT_EQ(restarts, 1) << "the camera's jump";
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Stories, GraphCutReference,
+    Cases, GraphCutReference,
     testing::Values(
-        Story{"defaults"}, Story{"eight_neighbours", {{"neighbours", "8"}, {"lambda", "3"}}},
-        Story{"learnt_colors", {{"foreground-colors", "true"}, {"history", "40"}}},
-        Story{"given_contrast", {{"sigma", "20"}, {"shadow", "0"}}},
-        Story{"fast", {{"learning-rate", "0.5"}, {"history", "3"}, {"var-threshold", "30"}}},
-        Story{"warm", {{"warm-start", "true"}}},
-        Story{"masks_alone", {{"source", "mask"}, {"foreground-colors", "true"}}},
-        Story{"masks_too", {{"source", "both"}, {"foreground-colors", "true"}}},
-        Story{"known", {}, PixelFormat::nv12, true}, Story{"gray", {}, PixelFormat::gray16},
-        Story{"excluded", {{"foreground-colors", "true"}}, PixelFormat::yuy2, false, true},
-        Story{"all", {{"source", "both"}, {"neighbours", "8"}}, PixelFormat::p010, true, true}),
+        Case{"defaults"}, Case{"eight_neighbours", {{"neighbours", "8"}, {"lambda", "3"}}},
+        Case{"foreground_colors", {{"foreground-colors", "true"}, {"history", "40"}}},
+        Case{"fixed_contrast", {{"sigma", "20"}, {"shadow", "0"}}},
+        Case{"fast_learning",
+             {{"learning-rate", "0.5"}, {"history", "3"}, {"var-threshold", "30"}}},
+        Case{"warm_start", {{"warm-start", "true"}}},
+        Case{"source_mask", {{"source", "mask"}, {"foreground-colors", "true"}}},
+        Case{"source_both", {{"source", "both"}, {"foreground-colors", "true"}}},
+        Case{"background_picture", {}, PixelFormat::nv12, true},
+        Case{"gray", {}, PixelFormat::gray16},
+        Case{"exclusion_picture", {{"foreground-colors", "true"}}, PixelFormat::yuy2, false, true},
+        Case{"all", {{"source", "both"}, {"neighbours", "8"}}, PixelFormat::p010, true, true}),
     [](const auto& which) { return std::string(which.param.name); });
 
 }  // namespace

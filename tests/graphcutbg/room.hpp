@@ -1,4 +1,4 @@
-// A grey room in which a bright square appears, through an element.
+// Frames of a grey room in which a bright square appears.
 #pragma once
 
 #include "tests/plugin/harness.hpp"
@@ -6,24 +6,24 @@
 namespace regions::test {
 
 constexpr int kWidth = 96, kHeight = 64;
-constexpr int kLeft = 30, kTop = 20, kSide = 24;  // of the thing that appears
+constexpr int kLeft = 30, kTop = 20, kSide = 24;  // of the square
 
-// A textured grey room; `thing`: with a bright square.
-inline std::vector<uint8_t> room(bool thing, int shift = 0) {
+// A textured grey room, with a bright square if `square` is set.
+inline std::vector<uint8_t> room(bool square, int shift = 0) {
   std::vector<uint8_t> gray(kWidth * kHeight);
   for (int y = 0; y < kHeight; ++y) {
     for (int x = 0; x < kWidth; ++x) {
       const bool inside =
           x >= kLeft + shift && x < kLeft + shift + kSide && y >= kTop && y < kTop + kSide;
       gray[static_cast<size_t>(y * kWidth + x)] =
-          static_cast<uint8_t>(thing && inside ? 220 : 60 + (x * 7 + y * 13) % 8);
+          static_cast<uint8_t>(square && inside ? 220 : 60 + (x * 7 + y * 13) % 8);
     }
   }
   return gray;
 }
 
-// Sends an empty room, then, as the last of them, one with the thing. Gives the last frame out.
-// `repeats`: how often a pixel's gray value stands in the format.
+// Pushes frames of the empty room and one frame with the square. Returns the last output buffer.
+// `repeats`: the number of components, which all contain the gray value.
 inline BufferPtr last_of(Harness& h, int frames = 12, int repeats = 1) {
   BufferPtr out;
   for (int i = 0; i < frames; ++i) {
@@ -38,7 +38,7 @@ inline BufferPtr last_of(Harness& h, int frames = 12, int repeats = 1) {
   return out;
 }
 
-// Share of a mask's pixels inside the thing (or outside of it) that are foreground.
+// The share of foreground among the pixels inside or outside the square.
 inline double foreground_share(const std::vector<uint8_t>& mask, bool inside) {
   int count = 0, foreground = 0;
   for (int y = 0; y < kHeight; ++y) {

@@ -1,4 +1,5 @@
-// Rows of pixels in vectors against single pixels, as every backend computes them: bit for bit.
+// The vector code for rows of pixels against the code for single pixels that all backends share.
+// The results are equal in every bit.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,30 +14,31 @@
 namespace regions::graphcutbg {
 namespace {
 
-// A frame's memory with a model of any values that frames or a stored model can give.
-struct Room : ModelState {
+// The memory of a frame, filled with any values that a stored model can contain.
+struct RandomModel : ModelState {
   std::vector<uint8_t> excluded;
 
-  Room(Size picture, Neighbours wanted, uint32_t seed) {
+  RandomModel(Size picture, Neighbours wanted, uint32_t seed) {
     allocate(picture, wanted, 1);
     const size_t pixels = picture.area();
     const auto any_of = [&](uint32_t i, uint32_t plane) { return regions::hash(i, plane, seed); };
-    const bool calm = seed % 3 == 0;  // nearly every colour belongs to a mode
+    const bool calm = seed % 3 == 0;  // nearly every colour matches a mode
     for (uint32_t i = 0; i < pixels; ++i) {
       background[i] = any_of(i, 1) & 0xFFFFFF;
-      // Near the background's colour mostly.
+      // Most pixels are similar to the background.
       const uint32_t near = background[i] ^ (any_of(i, 2) & 0x030307);
       current[i] = any_of(i, 3) % (calm ? 99 : 4) == 0 ? any_of(i, 4) & 0xFFFFFF : near;
       excluded.push_back(any_of(i / 3, 5) % 5 == 0);
       for (int k = 0; k < Model::kModes; ++k) {
         const bool usual = calm && k == static_cast<int>(i / 50 % 3);
-        if (!usual && any_of(i, 10 + static_cast<uint32_t>(k)) % 3 == 0) continue;  // no such mode
+        if (!usual && any_of(i, 10 + static_cast<uint32_t>(k)) % 3 == 0)
+          continue;  // an unused mode
         Mode mode = new_mode(Color::load(&background[i]), 0);
         const auto part = [&](uint32_t n) {
           return static_cast<int32_t>(any_of(i, 20 + 10 * static_cast<uint32_t>(k) + n));
         };
         mode.weight = 1 + (part(0) & 0x7FFF) * (part(1) & 1 ? 2 : 1) / 2 * 2;
-        if (any_of(i, 8) % 4 == 0) mode.weight = 16384;  // another one's too
+        if (any_of(i, 8) % 4 == 0) mode.weight = 16384;  // equal weights
         for (int c = 0; c < 3; ++c) {
           const bool far = !usual && any_of(i, 90) % 7 == 0;
           mode.mean[c] = far ? part(2 + static_cast<uint32_t>(c)) & 0xFFFF
@@ -50,7 +52,7 @@ struct Room : ModelState {
             ModelArrays::plane_stride(pixels));
       }
     }
-    // A weight left uncomputed is seen.
+    // The comparison finds weights that were not computed.
     for (auto* links : weights()) std::fill(links->begin(), links->end(), -1);
     for (uint32_t bin = 0; bin < ColorHistograms::kBins; ++bin) {
       colors[0].bias[bin] = static_cast<int32_t>(any_of(bin, 6) % 200) - 100;
@@ -61,7 +63,7 @@ struct Room : ModelState {
   }
 };
 
-// What a round of one size tries; chosen by its number.
+// The parameters and the frame of a round, derived from its number.
 struct Round {
   GraphCutBgParams params;
   FramePlan frame;
@@ -92,14 +94,14 @@ struct Round {
   }
 };
 
-TEST(GraphCutRows, AreAsTheirPixels) {
+TEST(GraphCutRows, EveryVectorLength_EqualsSinglePixels) {
   const Size sizes[] = {{1, 1}, {3, 5}, {8, 3}, {9, 4}, {40, 6}, {67, 9}};
   for (const RowPasses& passes : row_passes()) {
     for (uint32_t number = 0; number < 240; ++number) {
       const Size size = sizes[number % 6];
       Round round(number);
       const Neighbours neighbours = round.eight ? Neighbours::eight : Neighbours::four;
-      Room single(size, neighbours, number), rows(size, neighbours, number);
+      RandomModel single(size, neighbours, number), rows(size, neighbours, number);
       const ModelArrays one = single.arrays(round.excludes ? single.excluded.data() : nullptr);
       const ModelArrays all = rows.arrays(round.excludes ? rows.excluded.data() : nullptr);
       const EnergyPlan energy = energy_plan_of(round.params, size, size);
@@ -136,8 +138,8 @@ TEST(GraphCutRows, AreAsTheirPixels) {
   }
 }
 
-// Floats hold neither all dividends nor all ratios.
-TEST(GraphCutRows, QuotientsAreExact) {
+// Dividends and quotients exceed the precision of floats.
+TEST(GraphCutRows, Quotients_AreExact) {
   for (uint32_t i = 0; i < 200000; ++i) {
     uint32_t a[4], b[4], ratio[4];
     for (uint32_t lane = 0; lane < 4; ++lane) {
@@ -145,7 +147,8 @@ TEST(GraphCutRows, QuotientsAreExact) {
       b[lane] = 1 + (regions::hash(i, lane, 2) & ((2u << bits) - 1)) % 65535;
       const uint32_t most = std::min(0x7FFFFFFFu / b[lane], (1u << 22) - 1);
       const uint32_t about = regions::hash(i, lane, 3) % most;
-      a[lane] = about * b[lane] + (lane % 2 ? b[lane] - 1 : 0);  // just below a step, or on it
+      a[lane] = about * b[lane] +
+                (lane % 2 ? b[lane] - 1 : 0);  // an exact multiple, or almost the next multiple
     }
     Lanes<4> top, bottom;
     read_words(a, top);
@@ -163,7 +166,7 @@ TEST(GraphCutRows, QuotientsAreExact) {
   }
 }
 
-TEST(GraphCutRows, ReadEveryFormat) {
+TEST(GraphCutRows, EveryFormat_IsReadLikeSinglePixels) {
   for (int f = 0; f < kPixelFormats; ++f) {
     const auto format = static_cast<PixelFormat>(f);
     if (format == PixelFormat::labels32) continue;

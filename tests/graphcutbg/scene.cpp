@@ -1,17 +1,17 @@
-// Clips and the camera.
+// The pictures of clips, and the camera.
 #include "tests/graphcutbg/scene.hpp"
 
 #include <algorithm>
 #include <cstdlib>
 
-#include "cpu/backend.hpp"
+#include "tests/pictures/backend_test.hpp"
 #include "tests/pictures/pictures.hpp"
 
 namespace regions {
 namespace {
 
 int block_left(const Clip& clip, int i) { return (5 + 3 * i) % clip.size.width; }
-// It comes back in another colour.
+// The block changes its colour each time it comes back.
 int block_color(const Clip& clip, int i, int c) {
   const int pass = (5 + 3 * i) / clip.size.width;
   return 225 - (50 + 17 * (pass % 3)) * c - 12 * (pass % 4);
@@ -53,43 +53,71 @@ GuardedFrame Clip::frame(int i) const {
   return picture;
 }
 
-PixelFormat output_format(const GraphCutBgParams& params, PixelFormat in) {
-  if (params.output == GraphCutOutput::mask) return PixelFormat::gray8;
-  return params.output == GraphCutOutput::cutout ? PixelFormat::rgba : in;
+GraphCutBgParams params_with(GraphCutOutput output) {
+  GraphCutBgParams params;
+  params.output = output;
+  return params;
 }
 
-std::unique_ptr<GraphCutBg> as_graph_cut(std::unique_ptr<Algorithm<GraphCutBgParams>> algorithm) {
-  return std::unique_ptr<GraphCutBg>(static_cast<GraphCutBg*>(algorithm.release()));
+std::unique_ptr<GraphCutBg> make_graph_cut(const std::shared_ptr<Backend>& backend) {
+  return std::unique_ptr<GraphCutBg>(
+      static_cast<GraphCutBg*>(make_algorithm_on<GraphCutBgParams>(backend).release()));
 }
 
-Camera::Camera(const Clip& what, const GraphCutBgParams& with, int threads, int slots)
-    : clip(what), params(with), backend_(make_cpu_backend(threads)) {
-  algorithm_ = as_graph_cut(make_algorithm<GraphCutBgParams, BackendKind::cpu>(backend_));
+Camera::Camera(const Clip& what, const GraphCutBgParams& with, int cpu_threads)
+    : Camera(what, with, make_cpu_backend(cpu_threads)) {}
+
+Camera::Camera(const Clip& what, const GraphCutBgParams& with, std::shared_ptr<Backend> backend)
+    : clip(what),
+      params(with),
+      backend_(std::move(backend)),
+      algorithm_(make_graph_cut(backend_)),
+      queue_(backend_->make_queue()) {
   algorithm_->prepare(params);
   algorithm_->configure({.in = layout_of(clip.format),
                          .size = clip.size,
                          .color = clip.color,
                          .has_output = true,
-                         .slots = slots});
-  queue_ = backend_->make_queue();
+                         .slots = 1});
 }
 
-Shot Camera::shoot(const ConstFrame& frame, const ConstFrame& mask) {
-  Shot shot{std::vector<uint8_t>(clip.size.area()),
-            GuardedFrame(output_format(params, clip.format), clip.size, 3, clip.color),
-            {},
-            false};
+Shot Camera::shoot(const ConstFrame& frame, const ConstFrame& mask, bool in_place) {
+  const auto device_frame = [&](PixelFormat format, Size size, int padding) {
+    return DeviceFrame(*backend_, *queue_, format, size, padding, clip.color);
+  };
+  const PixelFormat format = params.output == GraphCutOutput::mask     ? PixelFormat::gray8
+                             : params.output == GraphCutOutput::cutout ? PixelFormat::rgba
+                                                                       : clip.format;
+  const DeviceFrame out = device_frame(format, clip.size, 5 * layout_of(format).sample_bytes);
+  const DeviceFrame found = device_frame(PixelFormat::gray8, clip.size, 3);
+  DeviceFrame in = device_frame(clip.format, clip.size, clip.padding);
+  DeviceFrame given = device_frame(mask.empty() ? PixelFormat::gray8 : mask.layout.format,
+                                   mask.empty() ? clip.size : mask.size(), 0);
+  in.upload(frame);
   FrameTask task;
-  task.in = frame;
-  task.mask = mask;
-  task.out = shot.out.frame();
-  task.foreground = {shot.mask.data(), clip.size.width, clip.size.height, clip.size.width};
+  task.in = in.frame();
+  task.out = (in_place ? in : out).frame();
+  task.foreground = found.frame().plane_as<uint8_t>(0, clip.size.width, clip.size.height);
+  if (!mask.empty()) {
+    given.upload(mask);
+    task.mask = given.frame();
+  }
   algorithm_->enqueue(task, params, *queue_);
   queue_->record();
   queue_->wait();
-  shot.report = algorithm_->result(0);
-  shot.intact = shot.out.intact();
+
+  bool intact = false, mask_intact = false;
+  Shot shot{{}, (in_place ? in : out).download(&intact), algorithm_->result(0)};
+  const GuardedFrame pixels = found.download(&mask_intact);
+  const auto* first = reinterpret_cast<const uint8_t*>(pixels.frame().plane[0]);
+  shot.mask.assign(first, first + clip.size.area());
+  shot.intact = intact && mask_intact;
   return shot;
+}
+
+Shot Camera::shoot(int first, int end) {
+  for (int i = first; i < end - 1; ++i) shoot(i);
+  return shoot(end - 1);
 }
 
 int wrong_pixels(const Clip& clip, int i, const std::vector<uint8_t>& mask) {

@@ -1,4 +1,4 @@
-// Small clips with a known foreground, and running graphcutbg over them.
+// Small clips with a known foreground, and a camera that runs graphcutbg on them on any backend.
 #pragma once
 
 #include <memory>
@@ -9,38 +9,43 @@
 
 namespace regions {
 
-// A textured background with noise; a block of other colours moves over it, unless it is `empty`.
+// A textured background with noise. Unless the clip is `empty`, a block of other colours moves
+// across it from frame 1 on.
 struct Clip {
   Size size{64, 48};
   PixelFormat format = PixelFormat::rgb;
   Colorimetry color;
   int padding = 0;
   bool empty = false;
-  int noise = 3;    // levels, either way
-  double gain = 1;  // of the light
+  int noise = 3;    // maximum deviation in levels
+  double gain = 1;  // brightness of the scene
   uint32_t seed = 1;
-  bool other = false;  // another place altogether
+  bool other = false;  // another scene
 
   GuardedFrame frame(int i) const;
-  // Whether the block covers the pixel in frame i.
+  // Returns whether the block covers the pixel in frame i.
   bool covers(int i, int x, int y) const;
 };
 
-// One frame's outcome.
+// The results of one frame.
 struct Shot {
   std::vector<uint8_t> mask;
   GuardedFrame out;
   GraphCutResult report;
-  bool intact = false;
+  bool intact = false;  // nothing was written outside the pictures
 };
 
-// What runs frames, one after the other, on the CPU.
+// Runs the frames of a clip one after another.
 class Camera {
  public:
-  Camera(const Clip& clip, const GraphCutBgParams& params, int threads = 2, int slots = 1);
+  Camera(const Clip& clip, const GraphCutBgParams& params, int cpu_threads = 2);
+  Camera(const Clip& clip, const GraphCutBgParams& params, std::shared_ptr<Backend> backend);
   GraphCutBg& algorithm() { return *algorithm_; }
-  Shot shoot(const ConstFrame& frame, const ConstFrame& mask = {});
+  // `in_place`: the output picture is the input picture.
+  Shot shoot(const ConstFrame& frame, const ConstFrame& mask = {}, bool in_place = false);
   Shot shoot(int i) { return shoot(clip.frame(i).frame()); }
+  // Runs frames first..end - 1 and returns the last one.
+  Shot shoot(int first, int end);
 
   Clip clip;
   GraphCutBgParams params;
@@ -51,11 +56,10 @@ class Camera {
   std::unique_ptr<Queue> queue_;
 };
 
-std::unique_ptr<GraphCutBg> as_graph_cut(std::unique_ptr<Algorithm<GraphCutBgParams>> algorithm);
-// The format of the output picture for these parameters.
-PixelFormat output_format(const GraphCutBgParams& params, PixelFormat in);
+GraphCutBgParams params_with(GraphCutOutput output);
+std::unique_ptr<GraphCutBg> make_graph_cut(const std::shared_ptr<Backend>& backend);
 
-// How many pixels of a mask are not what the clip's block says.
+// The number of pixels whose mask differs from the clip's block.
 int wrong_pixels(const Clip& clip, int i, const std::vector<uint8_t>& mask);
 
 }  // namespace regions

@@ -1,6 +1,6 @@
-// The way of pictures to a device and back, on a stand-in for one: memory that only its queue may
-// reach, and calls that are allowed while the backend is entered alone. library/filter.cpp is
-// compiled for an algorithm of the test's own.
+// Copies of pictures to a device and back, on a fake device. Only its queue may access its memory,
+// and calls are allowed only while the backend is entered. The test links library/filter.cpp with
+// its own algorithm.
 #include <functional>
 #include <set>
 
@@ -10,27 +10,27 @@
 namespace regions {
 namespace {
 
-struct Seen {
+struct Calls {
   int entered = 0, allocations = 0, copies = 0, resets = 0;
   std::set<const void*> blocks;
-  FrameTask job;  // the last one
+  FrameTask job;  // the last task
   bool fails = false;
 };
-Seen seen;
+Calls calls;
 
-void expect_entered(const char* what) { EXPECT_GT(seen.entered, 0) << what; }
+void expect_entered(const char* what) { EXPECT_GT(calls.entered, 0) << what; }
 
-// Work is done when it is waited for.
+// Executes the work in wait().
 class LazyQueue final : public Queue {
  public:
   ~LazyQueue() override {
     expect_entered("a queue ends");
-    EXPECT_TRUE(tasks_.empty()) << "work was left";
+    EXPECT_TRUE(tasks_.empty()) << "unfinished work";
   }
   void put(std::function<void()> task) { tasks_.push_back(std::move(task)); }
   void copy(const ConstFrame& from, const Frame& to) override {
     expect_entered("copy");
-    ++seen.copies;
+    ++calls.copies;
     EXPECT_NE(from.memory, to.memory);
     put([from, to] {
       for (int p = 0; p < from.layout.planes; ++p) {
@@ -46,7 +46,7 @@ class LazyQueue final : public Queue {
   void record() override { recorded_ = tasks_.size(); }
   bool done() const override { return tasks_.empty(); }
   void wait() override {
-    EXPECT_EQ(recorded_, tasks_.size()) << "work behind the last record()";
+    EXPECT_EQ(recorded_, tasks_.size()) << "work after the last record()";
     for (const auto& task : tasks_) task();
     tasks_.clear();
     recorded_ = 0;
@@ -71,9 +71,9 @@ class DeviceBackend final : public Backend {
     return std::make_unique<LazyQueue>();
   }
   Block allocate(size_t bytes) override {
-    ++seen.allocations;
+    ++calls.allocations;
     Block block = allocate_pinned(bytes);
-    seen.blocks.insert(block.data());
+    calls.blocks.insert(block.data());
     return block;
   }
   Block allocate_pinned(size_t bytes) override {
@@ -83,15 +83,15 @@ class DeviceBackend final : public Backend {
     return {data, bytes,
             [](void*, void* memory) {
               expect_entered("a block ends");
-              seen.blocks.erase(memory);
+              calls.blocks.erase(memory);
               ::operator delete(memory);
             },
             nullptr};
   }
 
  protected:
-  void enter() override { ++seen.entered; }
-  void leave() override { --seen.entered; }
+  void enter() override { ++calls.entered; }
+  void leave() override { --calls.entered; }
 };
 
 // Out is in + 1, labels are in + 2, the foreground is the mask + 3.
@@ -108,7 +108,7 @@ class TestRunner final : public Runner {
   }
   void enqueue(const FrameTask& job, Queue& queue) override {
     expect_entered("enqueue");
-    seen.job = job;
+    calls.job = job;
     static_cast<LazyQueue&>(queue).put([job] {
       *job.table.total = 0;
       for (int y = 0; y < job.in.height; ++y) {
@@ -122,18 +122,18 @@ class TestRunner final : public Runner {
         }
       }
     });
-    if (seen.fails) throw DeviceError("asked for");
+    if (calls.fails) throw DeviceError("requested");
   }
   void check_capacity(uint32_t) const override {}
   void reset() override {
     expect_entered("reset");
-    ++seen.resets;
+    ++calls.resets;
   }
 };
 
 }  // namespace
 
-// What library/filter.cpp asks for.
+// The functions that library/filter.cpp calls.
 std::shared_ptr<Backend> make_cpu_backend(int) { return std::make_shared<DeviceBackend>(); }
 std::unique_ptr<Runner> make_runner(const std::string&, const std::shared_ptr<Backend>& backend) {
   const Backend::Entry entry(*backend);
@@ -165,8 +165,8 @@ struct Pictures {
   }
 };
 
-TEST(LibraryDevice, PicturesOfTheHostGoThereAndBack) {
-  seen = {};
+TEST(LibraryDevice, HostPictures_AreCopiedToDeviceAndBack) {
+  calls = {};
   {
     regions::Filter filter("test", "cpu", 1);
     EXPECT_EQ(filter.device(), "a device");
@@ -175,34 +175,34 @@ TEST(LibraryDevice, PicturesOfTheHostGoThereAndBack) {
       filter.process(p.frame);
       p.expect_results();
       EXPECT_EQ(p.in, rectangles());
-      EXPECT_EQ(seen.copies, 5 * (time + 1));
-      EXPECT_EQ(seen.allocations, 5) << "frames like the one before allocate nothing";
-      EXPECT_EQ(seen.entered, 0);
-      EXPECT_TRUE(seen.blocks.contains(seen.job.in.plane[0]) &&
-                  seen.blocks.contains(seen.job.out.plane[0]));
+      EXPECT_EQ(calls.copies, 5 * (time + 1));
+      EXPECT_EQ(calls.allocations, 5) << "equal frames allocate nothing";
+      EXPECT_EQ(calls.entered, 0);
+      EXPECT_TRUE(calls.blocks.contains(calls.job.in.plane[0]) &&
+                  calls.blocks.contains(calls.job.out.plane[0]));
     }
-    // Larger ones take more, smaller ones not.
+    // Larger pictures allocate memory, smaller ones do not.
     Pictures p;
     p.frame.out = p.frame.mask = p.frame.labels = p.frame.foreground = {};
     p.frame.in.width /= 2;
     filter.process(p.frame);
-    EXPECT_EQ(seen.allocations, 5);
+    EXPECT_EQ(calls.allocations, 5);
     std::vector<uint8_t> wide(p.in.size() * 3);
     p.frame.in = picture("RGB", wide, 3);
     filter.process(p.frame);
-    EXPECT_EQ(seen.allocations, 6);
-    EXPECT_TRUE(seen.job.out.empty() && seen.job.mask.empty() && !seen.job.labels.data &&
-                !seen.job.foreground.data);
+    EXPECT_EQ(calls.allocations, 6);
+    EXPECT_TRUE(calls.job.out.empty() && calls.job.mask.empty() && !calls.job.labels.data &&
+                !calls.job.foreground.data);
     filter.reset();
-    EXPECT_EQ(seen.resets, 1);
-    EXPECT_EQ(seen.blocks.size(), 5u);
+    EXPECT_EQ(calls.resets, 1);
+    EXPECT_EQ(calls.blocks.size(), 5u);
   }
-  EXPECT_TRUE(seen.blocks.empty()) << "all is given back";
-  EXPECT_EQ(seen.entered, 0);
+  EXPECT_TRUE(calls.blocks.empty()) << "all blocks are freed";
+  EXPECT_EQ(calls.entered, 0);
 }
 
-TEST(LibraryDevice, PicturesOnTheDeviceStayThere) {
-  seen = {};
+TEST(LibraryDevice, DevicePictures_AreNotCopied) {
+  calls = {};
   regions::Filter filter("test", "cpu", 1);
   Pictures p;
   for (RegionsPicture* picture :
@@ -211,30 +211,30 @@ TEST(LibraryDevice, PicturesOnTheDeviceStayThere) {
   }
   filter.process(p.frame);
   p.expect_results();
-  EXPECT_EQ(seen.copies, 0);
-  EXPECT_EQ(seen.allocations, 0);
-  EXPECT_EQ(static_cast<const void*>(seen.job.in.plane[0]), p.in.data());
+  EXPECT_EQ(calls.copies, 0);
+  EXPECT_EQ(calls.allocations, 0);
+  EXPECT_EQ(static_cast<const void*>(calls.job.in.plane[0]), p.in.data());
 }
 
-TEST(LibraryDevice, APictureInPlaceComesBackInPlace) {
-  seen = {};
+TEST(LibraryDevice, PictureInPlace_IsCopiedBackInPlace) {
+  calls = {};
   regions::Filter filter("test", "cpu", 1);
   Pictures p;
   p.frame.out = p.frame.in;
   filter.process(p.frame);
   for (size_t i = 0; i < p.in.size(); ++i) ASSERT_EQ(p.in[i], rectangles()[i] + 1) << i;
-  EXPECT_EQ(static_cast<const void*>(seen.job.in.plane[0]), seen.job.out.plane[0]);
-  EXPECT_EQ(seen.copies, 5);
+  EXPECT_EQ(static_cast<const void*>(calls.job.in.plane[0]), calls.job.out.plane[0]);
+  EXPECT_EQ(calls.copies, 5);
 }
 
-TEST(LibraryDevice, AFrameThatFailsLeavesNoWork) {
-  seen = {};
+TEST(LibraryDevice, FailedFrame_LeavesNoWork) {
+  calls = {};
   regions::Filter filter("test", "cpu", 1);
   Pictures p;
-  seen.fails = true;
+  calls.fails = true;
   EXPECT_THROW(filter.process(p.frame), DeviceError);
-  EXPECT_EQ(seen.entered, 0);
-  seen.fails = false;
+  EXPECT_EQ(calls.entered, 0);
+  calls.fails = false;
   filter.process(p.frame);
   p.expect_results();
 }

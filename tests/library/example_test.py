@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""library/label_image, the example in C: what it prints and writes of a picture, and what it says of bad words.
+"""The C example library/label_image: output, written file, and error messages.
 
   example_test.py LABEL_IMAGE
 """
@@ -23,32 +23,32 @@ class Example(unittest.TestCase):
         self.picture = self.folder / "in.pgm"
         self.picture.write_bytes(GREY)
 
-    def label(self, *words, status=0):
-        done = subprocess.run([PROGRAM, *words], capture_output=True, text=True, check=False)
+    def label(self, *arguments, status=0):
+        done = subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, status, done.stdout + done.stderr)
         return done.stderr if status else done.stdout
 
-    def test_regions_and_labels(self):
+    def test_label_image_picture_prints_and_writes_regions(self):
         out = self.folder / "out.pgm"
-        told = self.label(self.picture, out, "threshold=0.5").splitlines()
-        self.assertRegex(told[0], "^2 regions, on ")
-        self.assertEqual(told[1:], ["1: 2x1 at (0, 0), 2 pixels, centre (0.50, 0.00)",
+        printed = self.label(self.picture, out, "threshold=0.5").splitlines()
+        self.assertRegex(printed[0], "^2 regions, on ")
+        self.assertEqual(printed[1:], ["1: 2x1 at (0, 0), 2 pixels, centre (0.50, 0.00)",
                                     "2: 1x1 at (3, 2), 1 pixels, centre (3.00, 2.00)"])
         head, labels = out.read_bytes()[:15], out.read_bytes()[15:]
         self.assertEqual(head, b"P5\n4 3\n65535\n" + struct.pack(">H", 1))
         self.assertEqual(struct.unpack(">11H", labels), (1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2))
 
-    def test_colours(self):
+    def test_label_image_pixmap_is_labelled(self):
         self.picture.write_bytes(b"P6 2 1 255\n" + bytes([255, 255, 255, 0, 0, 0]))
         self.assertRegex(self.label(self.picture), "^1 regions")
 
-    def test_what_cannot_be_read(self):
+    def test_label_image_unreadable_file_is_error(self):
         for data in (b"", b"P5 4 3 255\n123", b"P5 4 3 65535\n" + bytes(24), b"P4 4 3\n", b"P5 0 3 255\n"):
             self.picture.write_bytes(data)
             self.assertIn("cannot be read as a binary PGM or PPM with 8 bits per sample", self.label(self.picture, status=1))
         self.assertIn("cannot be read as", self.label(self.folder / "none.pgm", status=1))
 
-    def test_bad_words(self):
+    def test_label_image_invalid_argument_is_error(self):
         out = self.folder / "out.pgm"
         self.assertIn("usage: label_image IN.pgm", self.label(status=1))
         self.assertIn("threshold: expected PROPERTY=VALUE", self.label(self.picture, out, "threshold", status=1))

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Symbols that plugin and library export, and those that they import.
+"""Symbols that the plugin and the library export and import.
 
   exports_test.py libgstregions.so libregions.so regions.h
 """
@@ -31,22 +31,22 @@ def exported(file):
 class Exports(unittest.TestCase):
     plugin = library = header = None
 
-    def test_the_plugin_shows_what_gstreamer_asks_for(self):
+    def test_plugin_exports_only_entry_points_of_gstreamer(self):
         name = self.plugin.stem.removeprefix("libgst")
         self.assertEqual(exported(self.plugin),
                          [f"gst_plugin_{name}_get_desc", f"gst_plugin_{name}_register"])
 
-    def test_the_library_shows_what_its_header_declares(self):
+    def test_library_exports_only_functions_of_header(self):
         declared = re.findall(r"^REGIONS_API [^;(]*?(\w+)\(", self.header.read_text(), re.M)
         self.assertGreater(len(declared), 5)
         self.assertEqual(exported(self.library), sorted(declared))
 
-    def test_its_name_has_the_major_version(self):
+    def test_library_soname_has_major_version(self):
         version = self.library.name.split(".so.")[1]
         text = output_of("objdump", "-p", self.library)
         self.assertRegex(text, rf"SONAME +libregions\.so\.{version.split('.')[0]}\n")
 
-    def test_neither_calls_the_other_where_both_are_loaded(self):
+    def test_plugin_and_library_loaded_together_do_not_call_each_other(self):
         for preloaded, other in ((self.library, self.plugin), (self.plugin, self.library)):
             program = ("import ctypes, os, sys; "
                        "ctypes.CDLL(sys.argv[1], mode=os.RTLD_NOW | os.RTLD_GLOBAL); "

@@ -1,5 +1,5 @@
-// The library in a child of fork(), which has none of the threads of its parent. A child that hangs
-// is ended by a timer, and the test fails.
+// The library in a child of fork(), which has no threads of its parent. A timer ends a child that
+// hangs.
 #include "tests/core/fork.hpp"
 
 #include <sys/wait.h>
@@ -13,9 +13,9 @@
 namespace regions::test {
 namespace {
 
-constexpr unsigned kPatience = 20;  // seconds
+constexpr unsigned kTimeout = 20;  // seconds
 
-// Another thread may hold a lock of AddressSanitizer's allocator when the child is made.
+// Another thread may hold a lock of the allocator of AddressSanitizer during fork().
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #define __SANITIZE_ADDRESS__ 1  // as g++ defines it
@@ -47,7 +47,7 @@ std::string in_child(const Work& work) {
   EXPECT_EQ(pipe(ends), 0);
   const pid_t child = fork();
   if (child == 0) {
-    alarm(kPatience);
+    alarm(kTimeout);
     Checks checks;
     work(checks);
     const ssize_t written = write(ends[1], checks.failed(), std::strlen(checks.failed()));
@@ -100,7 +100,7 @@ TEST(LibraryFork, FilterOfTheParent_IsRefusedByEveryCall) {
   }
 }
 
-TEST(LibraryFork, UsedFilterOfTheParent_IsRefusedAndGoesOnInTheParent) {
+TEST(LibraryFork, UsedFilterOfTheParent_StillWorksInTheParent) {
   const Filter filter = open("cclabel");
   ASSERT_TRUE(finds_both(filter.get())) << regions_error();
   EXPECT_EQ(in_child([&](Checks& checks) {
@@ -135,7 +135,7 @@ TEST(LibraryFork, FilterOpenedInTheChild_Works) {
 }
 
 // Locks that other threads hold at the time of fork() stay locked in the child.
-TEST(LibraryFork, WhileOtherThreadsWork_ChildrenNeverHang) {
+TEST(LibraryFork, OtherThreadsWork_ChildrenNeverHang) {
   NEEDS_THREADS_AFTER_FORK();
   NEEDS_ALLOCATOR_AFTER_FORK();
   std::atomic<bool> ends = false;

@@ -1,4 +1,4 @@
-// Frames of many kinds, and all that a filter leaves of one.
+// Kinds of frames, and everything that a filter writes for a frame.
 #pragma once
 
 #include <algorithm>
@@ -11,9 +11,9 @@ namespace regions::test {
 
 using Bytes = std::vector<uint8_t>;
 
-// A frame's pictures and tables.
+// The pictures and tables of a frame.
 struct Kind {
-  std::string name = "as it is";
+  std::string name = "default";
   PixelFormat in = PixelFormat::nv12;
   PixelFormat out = PixelFormat::nv12;
   bool has_out = true;
@@ -25,7 +25,7 @@ struct Kind {
   uint32_t runs = 0;
 };
 
-// What an algorithm makes of a frame beside its picture.
+// The outputs of an algorithm other than the picture.
 struct Gives {
   std::string_view algorithm;
   bool regions, foreground, moments, runs;
@@ -37,11 +37,11 @@ inline Gives gives_of(std::string_view algorithm) {
         Gives{"regionoverlay", false, false, false, false}}) {
     if (gives.algorithm == algorithm) return gives;
   }
-  ADD_FAILURE() << "tests/library/kinds.hpp does not tell what " << algorithm << " gives";
+  ADD_FAILURE() << "tests/library/kinds.hpp does not list the outputs of " << algorithm;
   return {algorithm, false, false, false, false};
 }
 
-// Memory of a picture: blocks of 5 x 3 pixels.
+// A picture of blocks of 5x3 pixels.
 class Pixels {
  public:
   Pixels(PixelFormat format, int width, int height, bool filled) {
@@ -71,7 +71,7 @@ class Pixels {
   RegionsPicture picture_ = {};
 };
 
-// What became of a frame, and all that it leaves.
+// The status of a frame, and the bytes of all outputs.
 struct Left {
   RegionsStatus status;
   Bytes bytes;
@@ -108,7 +108,7 @@ inline Left left_by(RegionsFilter* filter, const std::string& algorithm, const K
   if (status != REGIONS_OK) {
     for (const uint32_t count :
          {frame.count, frame.total, frame.border_count, frame.run_count, frame.runs_truncated}) {
-      EXPECT_EQ(count, 0u) << "of a frame that failed";
+      EXPECT_EQ(count, 0u) << "the frame failed";
     }
     return {status, {}};
   }
@@ -136,7 +136,7 @@ inline const std::vector<Settings> kSettings = [] {
       {"cclabel", {{"source", "mask"}, {"fill-holes", "9"}}, false, true},
       {"graphcutbg", {{"source", "both"}}, false, false},
       {"slicsuperpixel", {{"region-size", "7"}, {"output", "mean"}}, true, false}};
-  for (const KnownAlgorithm& known : kAlgorithms) {  // the others as they come
+  for (const KnownAlgorithm& known : kAlgorithms) {  // other algorithms with default settings
     if (std::ranges::find(all, known.name, &Settings::algorithm) == all.end()) {
       all.push_back({known.name, {}});
     }

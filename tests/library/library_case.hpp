@@ -1,4 +1,4 @@
-// What the tests of the C interface share: filters that close themselves, and small pictures.
+// Filters with a destructor and small pictures for tests of the C interface.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 
 namespace regions::test {
 
-constexpr int kWidth = 53, kHeight = 37;  // odd, so that chroma and rows are padded somewhere
+constexpr int kWidth = 53, kHeight = 37;  // odd, so that chroma is padded
 
 struct Close {
   void operator()(RegionsFilter* filter) const { regions_close(filter); }
@@ -36,7 +36,7 @@ RegionsPicture picture(const char* format, std::vector<T>& pixels, int channels 
   return p;
 }
 
-// 20 but for 6x4 pixels of 200 at (3, 2) and 10x5 of 240 at (20, 12).
+// A picture of 20 with 6x4 pixels of 200 at (3, 2) and 10x5 pixels of 240 at (20, 12).
 inline std::vector<uint8_t> rectangles() {
   std::vector<uint8_t> pixels(kWidth * kHeight, 20);
   const auto fill = [&](int x0, int y0, int w, int h, uint8_t value) {

@@ -1,11 +1,19 @@
-// One filter, many kinds of frames: each is worked on as by a filter of its own, whatever came
-// before.
+// One filter for many frames: the results do not depend on earlier frames, settings, failures or
+// lack of memory.
+#include <dlfcn.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+
 #include "tests/library/kinds.hpp"
 
 namespace regions::test {
 namespace {
 
-// Kinds that differ from the first in one thing.
+// The default kind, and kinds that differ from it in one property.
 std::vector<Kind> kinds_for(const Settings& settings) {
   std::vector<Kind> kinds(1);
   const auto add = [&](const char* name, auto change) {
@@ -29,7 +37,7 @@ std::vector<Kind> kinds_for(const Settings& settings) {
   return kinds;
 }
 
-TEST(LibraryReuse, WhatCameBeforeChangesNothing) {
+TEST(LibraryReuse, OtherFrameBefore_ChangesNothing) {
   for (const Settings& settings : kSettings) {
     const std::vector<Kind> kinds = kinds_for(settings);
     const Left first = left_by(opened(settings).get(), settings.algorithm, kinds[0]);
@@ -46,25 +54,24 @@ TEST(LibraryReuse, WhatCameBeforeChangesNothing) {
   }
 }
 
-// Every setting that changes how a filter is set up shows in what it leaves, also when frames came
-// before it.
-TEST(LibraryReuse, SettingsReachTheAlgorithm) {
+TEST(LibraryReuse, ChangedSetting_AppliesAsInNewFilter) {
   const Settings cclabel = {"cclabel", {{"threshold", "0.6"}}}, cut = {"graphcutbg", {}},
                  slic = {"slicsuperpixel", {{"region-size", "7"}}};
   for (const auto& [settings, name, value] :
        {std::tuple(cclabel, "connectivity", "4"), std::tuple(cclabel, "max-regions", "2"),
-        std::tuple(cclabel, "label-background", "true"), std::tuple(cclabel, "source", "mask"),
-        std::tuple(cclabel, "criterion", "equal"), std::tuple(cclabel, "min-area", "20"),
-        std::tuple(cclabel, "seeds", "<1,1>"), std::tuple(cclabel, "style", "fill"),
-        std::tuple(cut, "neighbours", "8"), std::tuple(cut, "opacity", "0.9"),
-        std::tuple(slic, "max-regions", "3"), std::tuple(slic, "superpixels", "9"),
-        std::tuple(slic, "variant", "slico"), std::tuple(slic, "output", "mean")}) {
+        std::tuple(cclabel, "threshold", "0.9"), std::tuple(cclabel, "label-background", "true"),
+        std::tuple(cclabel, "source", "mask"), std::tuple(cclabel, "criterion", "equal"),
+        std::tuple(cclabel, "min-area", "20"), std::tuple(cclabel, "seeds", "<1,1>"),
+        std::tuple(cclabel, "style", "fill"), std::tuple(cut, "neighbours", "8"),
+        std::tuple(cut, "opacity", "0.9"), std::tuple(slic, "max-regions", "3"),
+        std::tuple(slic, "superpixels", "9"), std::tuple(slic, "variant", "slico"),
+        std::tuple(slic, "output", "mean")}) {
     const std::string where = settings.algorithm + " " + name + "=" + value;
     const Kind kind;
     const std::string algorithm = settings.algorithm;
     const bool cuts = algorithm == "graphcutbg";
     const auto last_of = [&](const Filter& filter) {
-      if (cuts) {  // the first frame is background
+      if (cuts) {  // otherwise, the first frame is background
         EXPECT_EQ(regions_set(filter.get(), "source", "mask"), REGIONS_OK);
       }
       return left_by(filter.get(), algorithm, kind);
@@ -81,9 +88,7 @@ TEST(LibraryReuse, SettingsReachTheAlgorithm) {
   }
 }
 
-// An output that the setting does not write, or one that it lacks, is refused each time; what fits
-// works before and after.
-TEST(LibraryReuse, OutputsComeAndGo) {
+TEST(LibraryReuse, UnsuitableOutput_IsRefusedEachTime) {
   const Filter filter = open("cclabel");
   Kind none;
   none.has_out = none.has_mask = false;
@@ -115,9 +120,8 @@ TEST(LibraryReuse, OutputsComeAndGo) {
   EXPECT_EQ(left_by(filter.get(), "cclabel", labels), labelled);
 }
 
-// A region at the left and one above and right of it, so that neither's place in the table is its
-// track; then one of them again.
-TEST(LibraryReuse, TracksLiveUntilTheFilterBeginsAnew) {
+// Two regions. The region that appears later has the smaller label, so labels and tracks differ.
+TEST(LibraryReuse, Tracks_RemainUntilReset) {
   const Filter filter = open("cclabel");
   ASSERT_EQ(regions_set(filter.get(), "output", "none"), REGIONS_OK);
   ASSERT_EQ(regions_set(filter.get(), "track", "true"), REGIONS_OK);
@@ -132,21 +136,139 @@ TEST(LibraryReuse, TracksLiveUntilTheFilterBeginsAnew) {
   };
   EXPECT_EQ(show(false, true), 1u);
   EXPECT_EQ(l.regions[0].id, 1u);
-  EXPECT_EQ(show(true, true), 1u) << "the one that was there";
+  EXPECT_EQ(show(true, true), 1u) << "the first region";
   EXPECT_EQ(l.regions[1].id, 2u);
-  EXPECT_EQ(l.regions[0].track, 2u) << "the one that came";
-  // A setting that acts while playing leaves the past alone; one that does not takes it away.
+  EXPECT_EQ(l.regions[0].track, 2u) << "the new region";
+  // Settings that apply while playing keep the tracks; other settings reset them.
   ASSERT_EQ(regions_set(filter.get(), "min-area", "2"), REGIONS_OK);
   EXPECT_EQ(show(true, true), 1u);
   ASSERT_EQ(regions_set(filter.get(), "threshold", "7"), REGIONS_ERROR_INPUT);
   EXPECT_EQ(show(true, true), 1u);
   ASSERT_EQ(regions_set(filter.get(), "max-regions", "100"), REGIONS_OK);
-  EXPECT_EQ(show(true, true), 4u) << "ids of before mean nothing else";
+  EXPECT_EQ(show(true, true), 4u) << "numbers are not used again";
   EXPECT_EQ(show(false, true), 4u);
   ASSERT_EQ(regions_reset(filter.get()), REGIONS_OK);
   EXPECT_EQ(show(false, true), 1u);
   ASSERT_EQ(regions_set(filter.get(), "track", "false"), REGIONS_OK);
-  EXPECT_EQ(show(true, true), 2u) << "its id";
+  EXPECT_EQ(show(true, true), 2u) << "without track, the track is the id";
+}
+
+// ---- failures
+
+// Limits the address space of the process, as on a small machine.
+class LittleMemory {
+ public:
+  explicit LittleMemory(rlim_t bytes) {
+    size_t pages = 0;  // pages of the process; the driver of a GPU uses many
+    std::ifstream("/proc/self/statm") >> pages;
+    getrlimit(RLIMIT_AS, &before_);
+    rlimit little = before_;
+    little.rlim_cur =
+        std::min<rlim_t>(before_.rlim_max, pages * static_cast<size_t>(getpagesize()) + bytes);
+    setrlimit(RLIMIT_AS, &little);
+  }
+  ~LittleMemory() { setrlimit(RLIMIT_AS, &before_); }
+  LittleMemory(const LittleMemory&) = delete;
+  LittleMemory& operator=(const LittleMemory&) = delete;
+
+ private:
+  rlimit before_;
+};
+
+TEST(LibraryFailures, LackOfMemory_IsNamed) {
+  if (dlsym(RTLD_DEFAULT, "__asan_init") || dlsym(RTLD_DEFAULT, "__tsan_init")) {
+    GTEST_SKIP() << "the sanitizer's memory takes more address space than the limit leaves";
+  }
+  const Filter filter = open("cclabel");
+  ASSERT_EQ(regions_set(filter.get(), "output", "none"), REGIONS_OK);
+  Labelled l;
+  ASSERT_EQ(regions_process(filter.get(), &l.frame), REGIONS_OK) << regions_error();
+  {
+    const LittleMemory limit(rlim_t{3} << 30);
+    RegionsFrame large = REGIONS_FRAME_INIT;
+    large.in = l.frame.in;
+    large.in.width = large.in.height = large.in.pitch[0] = 65535;  // refused before it is accessed
+    EXPECT_EQ(regions_process(filter.get(), &large), REGIONS_ERROR_MEMORY) << regions_error();
+    EXPECT_EQ(std::string(regions_error()).find("out of memory: "), 0u) << regions_error();
+    EXPECT_EQ(regions_process(filter.get(), &large), REGIONS_ERROR_MEMORY) << "again";
+    ASSERT_EQ(regions_process(filter.get(), &l.frame), REGIONS_OK) << regions_error();
+    EXPECT_EQ(l.frame.total, 2u);
+  }
+  // The C++ library throws bad_alloc.
+  const std::string name(size_t{200} << 20, 'x');
+  RegionsStatus status = REGIONS_OK;
+  {
+    const LittleMemory limit(1 << 20);
+    status = regions_set(filter.get(), name.c_str(), "1");
+  }
+  EXPECT_EQ(status, REGIONS_ERROR_MEMORY);
+  EXPECT_STREQ(regions_error(), "out of memory");
+  RegionsFilter* none = nullptr;
+  {
+    const LittleMemory limit(1 << 20);
+    none = regions_open("cclabel", "cpu", 500);  // threads need stacks
+  }
+  EXPECT_EQ(none, nullptr);
+  EXPECT_STREQ(regions_error(), "the system cannot create another thread");
+}
+
+// The faults that the last opened filter found apply to all filters.
+void inject_library_faults(const std::string& text) {
+  setenv("REGIONS_FAULTS", text.c_str(), 1);
+  open("regionoverlay");
+  unsetenv("REGIONS_FAULTS");
+}
+
+// Each step of a frame that can fail does so once. The frame returns an error, and the next frame
+// is correct.
+TEST(LibraryFailures, FrameAfterFailure_IsUnchanged) {
+  for (const Settings& settings : kSettings) {
+    const Left expected = left_by(opened(settings).get(), settings.algorithm, Kind());
+    for (const auto& [kind, status] :
+         {std::pair("allocation", REGIONS_ERROR_MEMORY), std::pair("launch", REGIONS_ERROR_DEVICE),
+          std::pair("work", REGIONS_ERROR_DEVICE)}) {
+      bool reached = true;
+      for (int step = 1; reached; ++step) {
+        const std::string where =
+            settings.algorithm + ", " + kind + "=" + std::to_string(step) + ": ";
+        const Filter filter = opened(settings);
+        inject_library_faults(std::string(kind) + "=" + std::to_string(step));
+        const Left left = left_by(filter.get(), settings.algorithm, Kind());
+        const std::string text = regions_error();
+        inject_library_faults("");
+        reached = left.status != REGIONS_OK;
+        EXPECT_TRUE(reached || step > 1) << where << "nothing failed";
+        ASSERT_LT(step, 200) << where;
+        if (reached) {
+          EXPECT_EQ(left.status, status) << where << text;
+          EXPECT_EQ(text, "injected failure of " + std::string(kind)) << where;
+          // The failed frame may have updated the background model.
+          if (settings.algorithm == "graphcutbg") regions_reset(filter.get());
+          EXPECT_EQ(left_by(filter.get(), settings.algorithm, Kind()), expected) << where;
+        } else {
+          EXPECT_EQ(left, expected) << where;
+        }
+      }
+    }
+  }
+  // Two failures in one frame.
+  for (const Settings& settings : kSettings) {
+    const Left expected = left_by(opened(settings).get(), settings.algorithm, Kind());
+    for (const char* fault : {"work=1,launch=2", "work=1,launch=3"}) {
+      const Filter filter = opened(settings);
+      inject_library_faults(fault);
+      const Left left = left_by(filter.get(), settings.algorithm, Kind());
+      inject_library_faults("");
+      EXPECT_EQ(left.status, REGIONS_ERROR_DEVICE) << fault;
+      if (settings.algorithm == "graphcutbg") regions_reset(filter.get());
+      EXPECT_EQ(left_by(filter.get(), settings.algorithm, Kind()), expected)
+          << settings.algorithm << " after " << fault << ": " << regions_error();
+    }
+  }
+  setenv("REGIONS_FAULTS", "nonsense=1", 1);
+  EXPECT_EQ(regions_open("cclabel", "cpu", 1), nullptr);
+  EXPECT_NE(std::string(regions_error()).find("'nonsense=1'"), std::string::npos);
+  unsetenv("REGIONS_FAULTS");
 }
 
 }  // namespace

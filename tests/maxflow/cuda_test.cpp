@@ -1,116 +1,35 @@
-// Minimum cuts on CUDA against the CPU's, bit for bit, and against a certificate of their own: the
-// mask's cut, computed from the weights, is worth the flow. Run one case alone with --gtest_filter.
+// The solvers of minimum cuts on CUDA: each gives the mask of the CPU, and `automatic` selects one.
+// maxflow_test.cpp tests the interface that all backends share.
 #include <gtest/gtest.h>
 
-#include <array>
-
-#include "cpu/backend.hpp"
 #include "gpu/maxflow/maxflow.hpp"
-#include "gpu/runtime/cuda_backend.hpp"
-#include "tests/maxflow/grids.hpp"
+#include "gpu/maxflow/solver_selector.hpp"
+#include "tests/maxflow/cutter.hpp"
+#include "tests/maxflow/graphs.hpp"
+#include "tests/pictures/backend_test.hpp"
 
 namespace regions {
 namespace {
 
-// A solver with its queue, and the last frame that it was given.
-class Cutter {
- public:
-  Cutter(std::shared_ptr<Backend> backend, std::unique_ptr<GridCut> cut, Size size,
-         Neighbours neighbours)
-      : backend_(std::move(backend)),
-        cut_(std::move(cut)),
-        size_(size),
-        neighbours_(neighbours),
-        pitch_(static_cast<size_t>(size.width) + kPadding) {
-    Backend::Entry entry(*backend_);
-    queue_ = backend_->make_queue();
-    for (Block& block : weights_) block = backend_->allocate(size.area() * sizeof(int32_t));
-    mask_ = backend_->allocate(pitch_ * static_cast<size_t>(size.height));
-    report_ = backend_->allocate_pinned(sizeof(CutResult));
-    cut_->configure(size, neighbours, 1);
-  }
-
-  void enqueue(const Grid& grid, const CutLimits& limits = {}) {
-    Backend::Entry entry(*backend_);
-    const auto view = [&](size_t k) {
-      queue_->copy_bytes(grid.weights[k].data(), weights_[k].data(),
-                         size_.area() * sizeof(int32_t));
-      return Image<const int32_t>{weights_[k].as<int32_t>(), size_.width, size_.height,
-                                  static_cast<ptrdiff_t>(sizeof(int32_t)) * size_.width};
-    };
-    GridGraph graph{view(0), view(1), view(2), {}, {}, neighbours_};
-    if (neighbours_ == Neighbours::eight) {
-      graph.down_right = view(3);
-      graph.down_left = view(4);
-    }
-    padded_.assign(mask_.bytes(), kUntouched);
-    queue_->copy_bytes(padded_.data(), mask_.data(), mask_.bytes());
-    cut_->enqueue(graph,
-                  {mask_.as<uint8_t>(), size_.width, size_.height, static_cast<ptrdiff_t>(pitch_)},
-                  limits, report_.as<CutResult>(), 0, *queue_);
-    queue_->copy_bytes(mask_.data(), padded_.data(), mask_.bytes());
-    queue_->record();
-  }
-  void wait() {
-    Backend::Entry entry(*backend_);
-    queue_->wait();
-    mask.clear();
-    for (size_t y = 0; y < static_cast<size_t>(size_.height); ++y) {
-      const auto row = padded_.begin() + static_cast<ptrdiff_t>(y * pitch_);
-      mask.insert(mask.end(), row, row + size_.width);
-      for (size_t x = pitch_ - kPadding; x < pitch_; ++x) {
-        EXPECT_EQ(row[static_cast<ptrdiff_t>(x)], kUntouched) << "written beside the mask";
-      }
-    }
-  }
-  void run(const Grid& grid, const CutLimits& limits = {}) {
-    enqueue(grid, limits);
-    wait();
-  }
-  const CutResult& report() const { return *report_.as<CutResult>(); }
-
-  std::vector<uint8_t> mask;
-
- private:
-  static constexpr size_t kPadding = 5;
-  static constexpr uint8_t kUntouched = 0x5a;
-  std::shared_ptr<Backend> backend_;
-  std::unique_ptr<GridCut> cut_;
-  Size size_;
-  Neighbours neighbours_;
-  size_t pitch_;
-  std::unique_ptr<Queue> queue_;
-  std::array<Block, 5> weights_;
-  Block mask_, report_;
-  std::vector<uint8_t> padded_;
-};
-
-class MaxflowCuda : public testing::Test {
+class CudaMaxflow : public CudaTest {
  protected:
-  void SetUp() override {
-    if (cuda_device_count() == 0) GTEST_SKIP() << "no CUDA device here";
-    gpu_ = make_cuda_backend();
-    cpu_ = make_cpu_backend(1);
-  }
   Cutter on_gpu(Size size, Neighbours neighbours, CutTier tier) {
-    return Cutter(gpu_, make_cuda_grid_cut(gpu_, tier), size, neighbours);
+    return Cutter(plain_, make_cuda_grid_cut(plain_, tier), size, neighbours);
   }
   Cutter on_cpu(Size size, Neighbours neighbours) {
     return Cutter(cpu_, make_grid_cut<BackendKind::cpu>(cpu_), size, neighbours);
   }
-  static void expect_optimum(const Cutter& cutter, const Cutter& expected, const Grid& grid,
-                             Neighbours neighbours, const std::string& name) {
-    EXPECT_TRUE(cutter.report().exact) << name;
-    EXPECT_EQ(cutter.report().gap, 0) << name;
-    EXPECT_EQ(cutter.report().flow, expected.report().flow) << name;
-    EXPECT_EQ(cutter.report().flow, cut_value(grid, neighbours, cutter.mask)) << name;
-    EXPECT_TRUE(cutter.mask == expected.mask) << name << ": another mask than the CPU's";
+  static void expect_optimum(const Cutter& cutter, const Cutter& expected, const GridGraph& graph,
+                             const std::string& name) {
+    SCOPED_TRACE(name);
+    expect_certified(cutter, graph);
+    EXPECT_EQ(cutter.report().flow, expected.report().flow);
+    EXPECT_TRUE(cutter.mask == expected.mask) << "the mask differs from the CPU's";
   }
 
-  std::shared_ptr<Backend> gpu_, cpu_;
+  std::shared_ptr<Backend> cpu_ = make_cpu_backend(1);
 };
 
-constexpr Neighbours kBoth[] = {Neighbours::four, Neighbours::eight};
 constexpr CutTier kTiers[] = {CutTier::resident, CutTier::sparse, CutTier::plain};
 
 std::string named(Size size, int32_t most, Neighbours neighbours, CutTier tier) {
@@ -119,107 +38,115 @@ std::string named(Size size, int32_t most, Neighbours neighbours, CutTier tier) 
          " neighbours, tier " + std::to_string(static_cast<int>(tier));
 }
 
-// Cold, warm from another frame, stopped after a round and gone on from there.
-TEST_F(MaxflowCuda, RandomGridsOfAllWidthsOfNumbers) {
+// A cold start, a warm start from another frame, a cut that stops after one round, and its
+// continuation.
+TEST_F(CudaMaxflow, EverySolverAndIntegerWidth_EqualsCpu) {
   unsigned seed = 1;
   for (const Size size :
        {Size{1, 1}, {1, 40}, {67, 1}, {31, 15}, {32, 16}, {33, 17}, {65, 49}, {130, 75}}) {
     for (const int32_t most : {2, 300, 3000, 20000, 100000, 2000000000}) {
-      const Grid first = random_grid(size, most, seed++), second = random_grid(size, most, seed++);
-      for (const Neighbours neighbours : kBoth) {
+      const OwnedGraph first_graph = sparse_graph(size, most, seed++),
+                       second_graph = sparse_graph(size, most, seed++);
+      for (const Neighbours neighbours : kBothNeighbours) {
+        const GridGraph first = first_graph.graph(neighbours);
+        const GridGraph second = second_graph.graph(neighbours);
         Cutter cpu = on_cpu(size, neighbours), cpu_second = on_cpu(size, neighbours);
-        cpu.run(first);
-        cpu_second.run(second);
+        cpu.solve(first);
+        cpu_second.solve(second);
         for (const CutTier tier : kTiers) {
           const std::string name = named(size, most, neighbours, tier);
           Cutter gpu = on_gpu(size, neighbours, tier);
-          gpu.run(first);
-          expect_optimum(gpu, cpu, first, neighbours, name);
+          gpu.solve(first);
+          expect_optimum(gpu, cpu, first, name);
           CutLimits limits;
           limits.warm = true;
-          gpu.run(second, limits);
-          expect_optimum(gpu, cpu_second, second, neighbours, name + ", warm");
+          gpu.solve(second, limits);
+          expect_optimum(gpu, cpu_second, second, name + ", warm");
           limits = {};
           limits.max_iterations = 1;
-          gpu.run(first, limits);
-          EXPECT_EQ(gpu.report().gap, cut_value(first, neighbours, gpu.mask) - gpu.report().flow)
-              << name;
+          gpu.solve(first, limits);
+          EXPECT_EQ(gpu.report().gap, gpu.mask_value(first) - gpu.report().flow) << name;
           EXPECT_EQ(gpu.report().exact, gpu.report().gap == 0) << name;
           limits = {};
           limits.warm = true;
-          gpu.run(first, limits);
-          expect_optimum(gpu, cpu, first, neighbours, name + ", gone on");
+          gpu.solve(first, limits);
+          expect_optimum(gpu, cpu, first, name + ", continued");
         }
       }
     }
   }
 }
 
-TEST_F(MaxflowCuda, FramesLargerThanSharedMemory) {
-  for (const Neighbours neighbours : kBoth) {
+TEST_F(CudaMaxflow, GraphLargerThanSharedMemory_EqualsCpu) {
+  for (const Neighbours neighbours : kBothNeighbours) {
     const Size size = neighbours == Neighbours::four ? Size{2500, 1300} : Size{1500, 1000};
-    const Grid grid = random_grid(size, 200, 7);
+    const OwnedGraph owned = sparse_graph(size, 200, 7);
+    const GridGraph graph = owned.graph(neighbours);
     Cutter cpu = on_cpu(size, neighbours), gpu = on_gpu(size, neighbours, CutTier::resident);
-    cpu.run(grid);
-    gpu.run(grid);
-    expect_optimum(gpu, cpu, grid, neighbours, "large");
+    cpu.solve(graph);
+    gpu.solve(graph);
+    expect_optimum(gpu, cpu, graph, "large");
   }
 }
 
-// The shorter one fits 16-bit heights by a little, the longer one does not.
-TEST_F(MaxflowCuda, WaysLongerThanHeightsOf16Bits) {
+// Heights of the smaller corridor just fit into 16 bits; heights of the larger corridor do not.
+TEST_F(CudaMaxflow, PathsLongerThan16BitHeights_EqualCpu) {
   for (const Size size : {Size{301, 399}, {401, 399}}) {
-    const Grid grid = corridor(size);
+    const OwnedGraph owned = corridor(size);
+    const GridGraph graph = owned.graph(Neighbours::four);
     Cutter cpu = on_cpu(size, Neighbours::four);
-    cpu.run(grid);
+    cpu.solve(graph);
     for (const CutTier tier : {CutTier::resident, CutTier::sparse}) {
       Cutter gpu = on_gpu(size, Neighbours::four, tier);
-      gpu.run(grid);
+      gpu.solve(graph);
       EXPECT_EQ(gpu.report().flow, 40);
-      expect_optimum(gpu, cpu, grid, Neighbours::four, named(size, 70, Neighbours::four, tier));
+      expect_optimum(gpu, cpu, graph, named(size, 70, Neighbours::four, tier));
     }
   }
 }
 
-// Objects that move before a background, warm and cold by turns. Other cuts of the process come and
-// go, by which a frame's solver is chosen: each goes on from the flows that another one kept.
-TEST_F(MaxflowCuda, FlowsGoOnThroughSolversAndTiles) {
+// A moving object, with alternating warm and cold starts. Other cuts of the process come and go,
+// which changes the solver of a frame. Each solver continues from the flow of the previous solver.
+TEST_F(CudaMaxflow, WarmStartAfterOtherSolver_EqualsCpu) {
   const Size size{423, 301};
-  for (const Neighbours neighbours : kBoth) {
+  for (const Neighbours neighbours : kBothNeighbours) {
     for (const CutTier tier : {CutTier::sparse, CutTier::automatic}) {
       Cutter gpu = on_gpu(size, neighbours, tier);
       std::unique_ptr<GridCut> other;
       for (int frame = 0; frame < 12; ++frame) {
-        other = frame % 3 == 1 ? make_cuda_grid_cut(gpu_, CutTier::automatic) : std::move(other);
+        other = frame % 3 == 1 ? make_cuda_grid_cut(plain_, CutTier::automatic) : std::move(other);
         if (frame % 3 == 0) other.reset();
         const int wide = frame >= 6 && frame < 9 ? 250 : size.width;
-        const Grid grid = island(size, 40 + 21 * frame, 20 + 15 * frame, wide);
+        const OwnedGraph owned = island(size, 40 + 21 * frame, 20 + 15 * frame, wide);
+        const GridGraph graph = owned.graph(neighbours);
         Cutter cpu = on_cpu(size, neighbours);
-        cpu.run(grid);
+        cpu.solve(graph);
         CutLimits limits;
         limits.warm = frame % 4 != 0;
-        // Without a limit warm is a choice.
+        // Without a limit, the solver may ignore `warm`.
         limits.max_iterations = frame % 2 == 0 ? INT32_MAX : 0;
-        gpu.run(grid, limits);
-        expect_optimum(gpu, cpu, grid, neighbours,
+        gpu.solve(graph, limits);
+        expect_optimum(gpu, cpu, graph,
                        named(size, 200, neighbours, tier) + ", frame " + std::to_string(frame));
       }
     }
   }
 }
 
-// A cut that has the device for itself goes to the solver that its last frames were fit for.
-TEST_F(MaxflowCuda, ALoneCutChangesItsSolver) {
+// The only cut of a process changes to the solver that was faster for its last frames.
+TEST_F(CudaMaxflow, SingleCut_ChangesToFasterSolver) {
   const Size size{200, 151};
-  const Grid easy = island(size, 60, 50, size.width), hard = corridor(size);
-  const auto rounds = [&](CutTier tier, const Grid& grid) {
+  const OwnedGraph easy_graph = island(size, 60, 50, size.width), hard_graph = corridor(size);
+  const GridGraph easy = easy_graph.graph(Neighbours::four);
+  const GridGraph hard = hard_graph.graph(Neighbours::four);
+  const auto rounds = [&](CutTier tier, const GridGraph& graph) {
     Cutter gpu = on_gpu(size, Neighbours::four, tier);
-    gpu.run(grid);
+    gpu.solve(graph);
     return gpu.report().iterations;
   };
   struct Frame {
     const char* name;
-    const Grid& grid;
+    const GridGraph& graph;
     int rounds;
   };
   const int hard_by_lists = rounds(CutTier::sparse, hard);
@@ -230,49 +157,80 @@ TEST_F(MaxflowCuda, ALoneCutChangesItsSolver) {
   ASSERT_NE(easy_by_lists, easy_on_device);
   Cutter gpu = on_gpu(size, Neighbours::four, CutTier::automatic);
   Cutter cpu = on_cpu(size, Neighbours::four);
-  for (const auto& [name, grid, wanted] :
+  for (const auto& [name, graph, wanted] :
        {Frame{"first", easy, easy_by_lists}, Frame{"harder", hard, hard_by_lists},
         Frame{"hard", hard, hard_on_device}, Frame{"easier", easy, easy_on_device},
         Frame{"easy", easy, easy_by_lists}}) {
-    gpu.run(grid);
-    cpu.run(grid);
+    gpu.solve(graph);
+    cpu.solve(graph);
     EXPECT_EQ(gpu.report().iterations, wanted) << name;
-    expect_optimum(gpu, cpu, grid, Neighbours::four, name);
+    expect_optimum(gpu, cpu, graph, name);
   }
 }
 
-TEST_F(MaxflowCuda, StopsWhenTimeIsUp) {
+TEST_F(CudaMaxflow, TimeBudget_StopsAfterOneIteration) {
   const Size size{1280, 720};
-  const Grid grid = random_grid(size, 3000, 5);
+  const OwnedGraph owned = sparse_graph(size, 3000, 5);
+  const GridGraph graph = owned.graph(Neighbours::four);
   for (const CutTier tier : {CutTier::resident, CutTier::sparse}) {
     Cutter gpu = on_gpu(size, Neighbours::four, tier);
     CutLimits limits;
     limits.time_budget_us = 1;
-    gpu.run(grid, limits);
+    gpu.solve(graph, limits);
     EXPECT_EQ(gpu.report().iterations, 1);
     EXPECT_FALSE(gpu.report().exact);
-    EXPECT_EQ(gpu.report().gap, cut_value(grid, Neighbours::four, gpu.mask) - gpu.report().flow);
+    EXPECT_EQ(gpu.report().gap, gpu.mask_value(graph) - gpu.report().flow);
   }
 }
 
-// Each fills the device with a kernel whose blocks wait for each other.
-TEST_F(MaxflowCuda, SeveralAtOnce) {
+// Each cut fills the device with a kernel whose blocks wait for each other.
+TEST_F(CudaMaxflow, ConcurrentCuts_EqualCpu) {
   const Size size{640, 480};
-  const Grid grid = random_grid(size, 300, 3);
+  const OwnedGraph owned = sparse_graph(size, 300, 3);
+  const GridGraph graph = owned.graph(Neighbours::eight);
   Cutter cpu = on_cpu(size, Neighbours::eight);
-  cpu.run(grid);
+  cpu.solve(graph);
   std::vector<Cutter> cutters;
   for (int i = 0; i < 4; ++i) {
     cutters.push_back(on_gpu(size, Neighbours::eight, i % 2 ? CutTier::sparse : CutTier::resident));
   }
   for (int frame = 0; frame < 20; ++frame) {
-    for (Cutter& cutter : cutters) cutter.enqueue(grid);
+    for (Cutter& cutter : cutters) cutter.enqueue(graph);
     for (Cutter& cutter : cutters) {
       cutter.wait();
-      expect_optimum(cutter, cpu, grid, Neighbours::eight, "frame " + std::to_string(frame));
+      expect_optimum(cutter, cpu, graph, "frame " + std::to_string(frame));
     }
   }
 }
 
 }  // namespace
+
+namespace maxflow {
+namespace {
+
+// Kernels report the time of every cut or of every third cut. Requires no GPU.
+TEST(WarmStartSelector, ReportedTimes_SelectFasterStart) {
+  for (const int period : {1, 3}) {
+    CutStatistics statistics{};
+    WarmStartSelector starts;
+    starts.start(&statistics);
+    auto share_of_warm = [&, cut = 0u](uint32_t cold, uint32_t warm) mutable {
+      int taken = 0;
+      for (int i = 0; i < 640; ++i) {
+        const bool is_warm = starts.use_warm_start();
+        taken += is_warm;
+        if (++cut % period == 0) statistics.time[is_warm] = cut_time(cut, is_warm ? warm : cold);
+      }
+      return taken;
+    };
+    EXPECT_GE(share_of_warm(600'000, 300'000), 500) << period;
+    EXPECT_LE(share_of_warm(500'000, 510'000), 140) << period;
+    EXPECT_LE(share_of_warm(500'000, 490'000), 140) << period << ": about as fast";
+  }
+  EXPECT_EQ(nanoseconds_of(cut_time(7, int64_t{1} << 40)), UINT32_MAX);
+  EXPECT_EQ(cut_of(cut_time(7, 5)), 7u);
+}
+
+}  // namespace
+}  // namespace maxflow
 }  // namespace regions

@@ -1,16 +1,17 @@
-// Generators of instances.
+// Generators of graphs.
 #include "tests/maxflow/graphs.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <random>
 
 namespace regions {
 namespace {
 
-constexpr int32_t kNonsense = -77;  // in padding: a solver that reads it finds a bad capacity
+constexpr int32_t kPaddingValue = -77;  // a solver that reads the padding finds a negative capacity
 
-// Links that get weaker with the difference of two values.
+// Links whose capacity decreases with the difference of the two values.
 void link_by_contrast(OwnedGraph& graph, const std::vector<int>& value, int32_t strength) {
   const Size size = graph.size();
   const auto at = [&](int x, int y) {
@@ -30,7 +31,7 @@ void link_by_contrast(OwnedGraph& graph, const std::vector<int>& value, int32_t 
   }
 }
 
-// 0..99, in soft blobs.
+// Values from 0 to 99 that form soft blobs.
 std::vector<int> blobs(Size size, Dice& dice) {
   std::vector<int> value(size.area());
   for (int blob = 0; blob < 6; ++blob) {
@@ -60,7 +61,7 @@ int32_t Dice::roll(int32_t low, int32_t high) {
 
 OwnedGraph::OwnedGraph(Size size, int padding) : size_(size), pitch_(size.width + padding) {
   for (auto& array : weights_) {
-    array.assign(static_cast<size_t>(pitch_) * static_cast<size_t>(size.height), kNonsense);
+    array.assign(static_cast<size_t>(pitch_) * static_cast<size_t>(size.height), kPaddingValue);
   }
   for (int i = 0; i < 5; ++i) {
     for (int y = 0; y < size.height; ++y) std::fill_n(array(i).row(y), size.width, 0);
@@ -87,6 +88,19 @@ OwnedGraph random_graph(Size size, int32_t most, int zeros, bool coarse, uint64_
         const int32_t value = dice.roll(i == 0 ? -(most / step) : 0, most / step) * step;
         graph.array(i)(x, y) = dice.roll(0, 7) < zeros ? 0 : value;
       }
+    }
+  }
+  return graph;
+}
+
+OwnedGraph sparse_graph(Size size, int32_t most, unsigned seed) {
+  OwnedGraph graph(size);
+  std::mt19937 random(seed);
+  std::uniform_int_distribution<int32_t> terminal(-most, most), link(0, most / 4 + 1), die(0, 3);
+  for (int y = 0; y < size.height; ++y) {
+    for (int x = 0; x < size.width; ++x) {
+      graph.array(0)(x, y) = die(random) == 0 ? terminal(random) : 0;
+      for (int i = 1; i < 5; ++i) graph.array(i)(x, y) = die(random) != 0 ? link(random) : 0;
     }
   }
   return graph;
@@ -123,7 +137,7 @@ OwnedGraph grabcut(Size size, uint64_t seed) {
   return graph;
 }
 
-OwnedGraph maze(Size size) {
+OwnedGraph corridor(Size size) {
   OwnedGraph graph(size);
   int x = 0, step = 1;
   for (int y = 0;; y += 2) {
@@ -138,6 +152,19 @@ OwnedGraph maze(Size size) {
     step = -step;
   }
   if (graph.array(0)(0, 0) == 0) graph.array(0)(0, 0) = 60;
+  return graph;
+}
+
+OwnedGraph island(Size size, int left, int top, int wide_from) {
+  constexpr int kSide = 24;
+  OwnedGraph graph(size);
+  for (int y = 0; y < size.height; ++y) {
+    for (int x = 0; x < size.width; ++x) {
+      const bool inside = x >= left && x < left + kSide && y >= top && y < top + kSide;
+      graph.array(0)(x, y) = inside ? 200 : -3;
+      for (int i = 1; i < 5; ++i) graph.array(i)(x, y) = x < wide_from ? 50 : 40000;
+    }
+  }
   return graph;
 }
 

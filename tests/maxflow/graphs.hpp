@@ -1,4 +1,4 @@
-// Small instances of the kinds that segmentation meets, and random ones. Deterministic.
+// Graphs for minimum cuts: random ones, and typical ones of segmentation. Deterministic.
 #pragma once
 
 #include <array>
@@ -8,7 +8,7 @@
 
 namespace regions {
 
-// A graph with its weights, in rows with padding that holds nonsense.
+// A graph and its weights. The rows have padding with invalid weights.
 class OwnedGraph {
  public:
   explicit OwnedGraph(Size size, int padding = 3);
@@ -23,27 +23,32 @@ class OwnedGraph {
   std::array<std::vector<int32_t>, 5> weights_;
 };
 
-// A sequence of numbers that depends on `seed` alone.
+// Random numbers that depend only on `seed`.
 class Dice {
  public:
   explicit Dice(uint64_t seed) : state_(seed) {}
-  // In low..high, both inside.
+  // Returns a number from low to high, including both.
   int32_t roll(int32_t low, int32_t high);
 
  private:
   uint64_t state_;
 };
 
-// Weights up to `most`; `zeros` of 8 weights are 0, and few values make many ties if `coarse`.
+// Weights up to `most`. On average, `zeros` of 8 weights are 0. If `coarse`, few values are used,
+// so that many cuts have the same value.
 OwnedGraph random_graph(Size size, int32_t most, int zeros, bool coarse, uint64_t seed);
-// Blobs before a noisy background: most pixels are decided by themselves.
+// Three of four terminal weights are 0; links are at most a quarter of `most`.
+OwnedGraph sparse_graph(Size size, int32_t most, unsigned seed);
+// Blobs before a noisy background: the terminal weights alone decide most pixels.
 OwnedGraph background_difference(Size size, uint64_t seed);
-// Colour models that are wrong in places, contrast-weighted links, a hard border of background.
+// Partly wrong colour models, links weighted by contrast, and a border of certain background.
 OwnedGraph grabcut(Size size, uint64_t seed);
-// One corridor that winds through the whole picture from the source to the sink.
-OwnedGraph maze(Size size);
-// As much excess as the sink takes, of pixels that alternate: what neighbours leave to each other
-// has to cross the picture.
+// One corridor that winds through the whole picture from the source to the sink. Its flow is 40.
+OwnedGraph corridor(Size size);
+// A square of sources, and sinks everywhere else. The flow crosses many tiles, but most tiles have
+// no work. Links from column `wide_from` on require more than 16 bits.
+OwnedGraph island(Size size, int left, int top, int wide_from);
+// Pixels alternate between source and sink, and their sums are equal. Flow crosses the picture.
 OwnedGraph checkerboard(Size size);
 
 }  // namespace regions

@@ -1,4 +1,4 @@
-// Edmonds and Karp, word for word.
+// The algorithm of Edmonds and Karp.
 #include "tests/maxflow/oracle.hpp"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ void each_link(const GridGraph& g, const std::function<void(int, int, int, int, 
 }
 
 struct Arc {
-  size_t to, back;  // node; place of the opposite arc among that node's
+  size_t to, back;  // target node; index of the opposite arc in the target's list
   int64_t left;
 };
 

@@ -1,5 +1,5 @@
-// The obvious minimum cut, for comparison: shortest augmenting paths on an explicit graph (Edmonds
-// and Karp 1972), and the value of any cut. Shares no code with the solvers.
+// The oracle for minimum cuts: shortest augmenting paths on an explicit graph (Edmonds and Karp
+// 1972), and the value of any cut. It shares no code with the solvers.
 #pragma once
 
 #include <vector>
@@ -14,7 +14,7 @@ struct OracleCut {
 };
 OracleCut oracle_cut(const GridGraph& graph);
 
-// What the mask's cut costs in the weights as given.
+// The capacity of the mask's cut.
 int64_t cut_value(const GridGraph& graph, Image<const uint8_t> foreground);
 
 }  // namespace regions

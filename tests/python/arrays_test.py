@@ -1,20 +1,23 @@
 #!/usr/bin/env python3
-"""Arrays as they come and go: written in place, read without a copy, of other libraries by DLPack."""
+"""Arrays as inputs and outputs: memory, views, DLPack, and a fake library of arrays on devices."""
 
+import contextlib
 import sys
 import types
 import unittest
+from unittest import mock
 
 import gst_regions
 import numpy
-from judges import judge
+from gst_regions import _device_arrays
+from references import reference
 
 IMAGE = numpy.array([[0, 3, 3, 0], [3, 0, 0, 0], [0, 0, 7, 7]], numpy.uint8)
 LABELS = [[0, 1, 1, 0], [1, 0, 0, 0], [0, 0, 2, 2]]
 
 
 class Foreign:
-    """An array of a library of its own that speaks DLPack."""
+    """An array of another library that supports DLPack."""
 
     def __init__(self, array, device=(1, 0)):
         self.array = array
@@ -34,7 +37,7 @@ Foreign.__module__ = "foreign_library.tensors"
 
 
 class Out(unittest.TestCase):
-    def test_is_written_and_returned(self):
+    def test_out_any_function_is_written_and_returned(self):
         for function, arguments, dtype in (
                 (gst_regions.label, (IMAGE,), numpy.int32), (gst_regions.slic, (IMAGE, 2), numpy.int32),
                 (gst_regions.remove_small_objects, (IMAGE > 0, 2), bool),
@@ -49,14 +52,14 @@ class Out(unittest.TestCase):
         self.assertIs(foreground, out)
         numpy.testing.assert_array_equal(out, gst_regions.mincut(terminal, 1, 1)[0])
 
-    def test_of_batches_and_thresholds(self):
+    def test_out_batch_and_thresholds_is_written(self):
         out = numpy.empty((2, 3, 3, 4), numpy.int32)
         pair = numpy.stack([IMAGE, IMAGE.max() - IMAGE])
         self.assertIs(gst_regions.label(pair, threshold=[1, 4, 7], batch=True, out=out), out)
         numpy.testing.assert_array_equal(out, gst_regions.label(pair, threshold=[1, 4, 7], batch=True))
 
-    def test_memory_that_is_let_go_is_used_again(self):
-        """And is an array's own as long as that, or a view of it, lives."""
+    def test_memory_of_freed_labels_is_reused(self):
+        """Memory of an array is not reused while the array or a view of it exists."""
         image = numpy.random.default_rng(8).random((300, 310)) < 0.5
         want, other = gst_regions.label(image).copy(), gst_regions.label(~image).copy()
         views = [gst_regions.label(image)[5:, ::2] for _ in range(6)]
@@ -67,7 +70,7 @@ class Out(unittest.TestCase):
         begins = {gst_regions.label(image).ctypes.data for _ in range(6)}
         self.assertEqual(len(begins), 1)
 
-    def test_memory_around_is_left_alone(self):
+    def test_out_part_of_array_leaves_rest_unchanged(self):
         holder = numpy.full((5, 3, 4), -5, numpy.int32)
         gst_regions.label(IMAGE, out=holder[2])
         numpy.testing.assert_array_equal(holder[2], LABELS)
@@ -75,7 +78,7 @@ class Out(unittest.TestCase):
 
 
 class Reading(unittest.TestCase):
-    def test_images_are_not_written(self):
+    def test_read_only_input_is_accepted_and_unchanged(self):
         image = IMAGE.copy()
         image.flags.writeable = False
         numpy.testing.assert_array_equal(gst_regions.label(image), LABELS)
@@ -87,10 +90,10 @@ class Reading(unittest.TestCase):
         numpy.testing.assert_array_equal(image, IMAGE)
         numpy.testing.assert_array_equal(mask, IMAGE > 0)
 
-    def test_lists_are_arrays(self):
+    def test_list_is_converted(self):
         numpy.testing.assert_array_equal(gst_regions.label(IMAGE.tolist()), LABELS)
 
-    def test_unaligned(self):
+    def test_unaligned_array_is_read(self):
         memory = numpy.zeros(IMAGE.size * 8 + 1, numpy.uint8)
         image = memory[1:].view(numpy.float64).reshape(IMAGE.shape)
         image[...] = IMAGE
@@ -98,7 +101,7 @@ class Reading(unittest.TestCase):
         numpy.testing.assert_array_equal(gst_regions.label(image), LABELS)
         numpy.testing.assert_array_equal(gst_regions.label(image, threshold=3), LABELS)
 
-    def test_strides_of_axes_of_one_element(self):
+    def test_axis_of_one_element_any_stride_is_read(self):
         row = numpy.array([1, 0, 1, 1], numpy.uint8)
         for shape in ((4, 1, 1), (1, 4, 1), (1, 1, 4), (4, 1), (1, 4)):
             strides = tuple(1 if side == 4 else 977 for side in shape)
@@ -108,7 +111,7 @@ class Reading(unittest.TestCase):
             self.assertEqual(gst_regions.remove_small_objects(image > 0, 1).ravel().tolist(), [0, 0, 1, 1])
             self.assertEqual(gst_regions.regionprops_table(image)["area"].tolist(), [3])
 
-    def test_rows_of_one_array_only_are_read_in_place(self):
+    def test_overlapping_rows_are_read(self):
         image = numpy.lib.stride_tricks.as_strided(IMAGE, (6, 4), (2, 1))  # rows that overlap
         numpy.testing.assert_array_equal(gst_regions.label(image[:5]), gst_regions.label(image[:5].copy()))
         numpy.testing.assert_array_equal(gst_regions.label(numpy.broadcast_to(IMAGE[0], (3, 4)), connectivity=1),
@@ -116,7 +119,7 @@ class Reading(unittest.TestCase):
 
 
 class Dlpack(unittest.TestCase):
-    def test_same_library_leaves(self):
+    def test_dlpack_result_has_library_of_input(self):
         labels, num, table = gst_regions.label(Foreign(IMAGE), return_num=True, return_table=True)
         self.assertIsInstance(labels, Foreign)
         self.assertIsInstance(table, numpy.ndarray)
@@ -125,17 +128,17 @@ class Dlpack(unittest.TestCase):
         self.assertIsInstance(gst_regions.mincut(Foreign(IMAGE.astype(numpy.int32)), 1, 1)[0], Foreign)
         self.assertIsInstance(gst_regions.slic(Foreign(IMAGE), 2), Foreign)
 
-    def test_out_is_written_in_place(self):
+    def test_dlpack_out_is_written_in_place(self):
         out = Foreign(numpy.zeros(IMAGE.shape, numpy.int32))
         self.assertIs(gst_regions.label(Foreign(IMAGE), out=out), out)
         numpy.testing.assert_array_equal(out.array, LABELS)
 
-    def test_other_devices_are_refused(self):
+    def test_dlpack_unreadable_device_is_refused(self):
         with self.assertRaisesRegex(ValueError, r"image is on a device .*\(DLPack device type 2\)"):
             gst_regions.label(Foreign(IMAGE, (2, 0)))
 
-    def test_torch(self):
-        torch = judge("torch")
+    def test_dlpack_torch_is_read_and_returned(self):
+        torch = reference("torch")
         image = torch.tensor(IMAGE.tolist(), dtype=torch.uint8)
         labels = gst_regions.label(image)
         self.assertEqual((type(labels), labels.dtype), (torch.Tensor, torch.int32))
@@ -144,14 +147,14 @@ class Dlpack(unittest.TestCase):
             # The 3s touch at corners, and are one object of 3 elements.
             kept = gst_regions.remove_small_objects(image > 0, 2, connectivity=2)
             self.assertEqual((kept.dtype, kept.tolist()), (torch.bool, (image == 3).tolist()))
-        else:  # which has no bool in DLPack
+        else:  # version 1 does not support bool in DLPack
             with self.assertRaisesRegex(TypeError, "ar cannot be read by DLPack: Bool type is not supported"):
                 gst_regions.remove_small_objects(image > 0, 2)
         with self.assertRaisesRegex(TypeError, "image cannot be read by DLPack.*require gradient"):
             gst_regions.label(torch.ones((2, 3), requires_grad=True))
         floats = torch.tensor([[1.5, 0, 2.5], [1.5, 0, 0]])
         self.assertEqual(gst_regions.label(floats).tolist(), [[1, 0, 2], [1, 0, 0]])
-        shared = torch.zeros((2, 3), dtype=torch.int32)  # what is written is the tensor's own memory
+        shared = torch.zeros((2, 3), dtype=torch.int32)  # the labels are written to its memory
         gst_regions.label(floats, out=shared[:])
         self.assertEqual(shared.tolist(), [[1, 0, 2], [1, 0, 0]])
         out = torch.zeros((3, 4), dtype=torch.int32)
@@ -159,11 +162,190 @@ class Dlpack(unittest.TestCase):
         self.assertIs(gst_regions.label(image.T.contiguous().T, out=out), out)
         self.assertEqual((out.tolist(), out.data_ptr()), (LABELS, where))
 
-    def test_jax(self):
-        jax = judge("jax")
+    def test_dlpack_jax_is_read_and_returned(self):
+        jax = reference("jax")
         labels = gst_regions.label(jax.numpy.asarray(IMAGE))
         self.assertIsInstance(labels, jax.Array)
         self.assertEqual(labels.tolist(), LABELS)
+
+
+HOST = -1  # the number of the fake device
+
+
+class Elsewhere:
+    """An array on a fake device, whose elements the package cannot read."""
+
+    def __init__(self, hidden):
+        self.hidden = hidden
+        self.shape, self.dtype = hidden.shape, hidden.dtype
+
+    def __ge__(self, value):
+        return Elsewhere(self.hidden >= value)
+
+    def __eq__(self, other):
+        return Elsewhere(self.hidden == other.hidden)
+
+    def __ne__(self, other):
+        return Elsewhere(self.hidden != other.hidden)
+
+    def __invert__(self):
+        return Elsewhere(~self.hidden)
+
+
+class FakeLibrary(_device_arrays.Library):
+    def __init__(self):
+        super().__init__(types.SimpleNamespace(
+            stack=lambda arrays, axis: Elsewhere(numpy.stack([array.hidden for array in arrays], axis))))
+        self.made, self.copied, self.on_streams = [], 0, []
+
+    def device_of(self, array):
+        return HOST
+
+    def is_packed(self, array):
+        return array.hidden.flags.c_contiguous
+
+    def strides(self, array):
+        return tuple(stride // array.hidden.itemsize for stride in array.hidden.strides)
+
+    def address(self, array):
+        return array.hidden.ctypes.data
+
+    def stream(self, device):
+        return self.on_streams[-1] if self.on_streams else 0
+
+    @contextlib.contextmanager
+    def on(self, stream, device):
+        self.on_streams.append(stream)
+        yield
+
+    def packed(self, array):
+        self.copied += 1
+        return Elsewhere(numpy.ascontiguousarray(array.hidden))
+
+    def empty(self, shape, dtype, like):
+        self.made.append(shape)
+        return Elsewhere(numpy.full(shape, -7, dtype))
+
+
+def noise(shape, seed=1):
+    return numpy.random.default_rng(seed).random(shape) < 0.5
+
+
+def levels(shape, most, dtype=numpy.uint8):
+    return numpy.random.default_rng(2).integers(0, most, shape).astype(dtype)
+
+
+class Calls(unittest.TestCase):
+    def setUp(self):
+        self.library = FakeLibrary()
+        patch = mock.patch.object(_device_arrays, "_library_of", lambda kind: self.library if kind is Elsewhere else None)
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def check(self, image, **how):
+        """Calls twice, because the second call uses cached results of the first one."""
+        want = gst_regions.label(image, return_num=True, **how)
+        for _ in range(2):
+            labels, count = gst_regions.label(Elsewhere(image), return_num=True, **how)
+            numpy.testing.assert_array_equal(labels.hidden, want[0])
+            numpy.testing.assert_array_equal(count, want[1])
+            self.assertEqual(type(count), type(want[1]))
+            labels = gst_regions.label(Elsewhere(image), **how)
+            self.assertIsInstance(labels, Elsewhere)
+            numpy.testing.assert_array_equal(labels.hidden, want[0])
+
+    def test_device_pictures_and_volumes_equal_cpu(self):
+        for shape in ((30, 41), (5, 20, 33), (1, 9, 8), (7, 1)):
+            for connectivity in range(1, len(shape) + 1):
+                self.check(noise(shape), connectivity=connectivity)
+        self.check(noise((30, 40)), background=True)
+        self.check(noise((30, 40)), background=2)
+
+    def test_device_thresholds_and_batches_equal_cpu(self):
+        for dtype in (numpy.uint8, numpy.uint16, numpy.int16, numpy.float32):
+            image = levels((4, 20, 31), 120, dtype)
+            for threshold in (40, 40.5, [20, 60, 100.5], [-1, 1e9], float("inf")):
+                self.check(image[0], threshold=threshold)
+                self.check(image, threshold=threshold)
+                self.check(image, threshold=threshold, batch=True)
+        self.check(noise((3, 4, 10, 12)), batch=True)
+
+    def test_device_calls_with_one_other_argument_equal_cpu(self):
+        image = levels((20, 31), 200)
+        for how in ({"threshold": 1}, {"threshold": 2}, {"threshold": [2]}, {"threshold": 2, "connectivity": 1},
+                    {"threshold": 1}):
+            self.check(image, **how)
+            self.check(image[:, 1:].copy(), **how)
+            self.check(image.astype(numpy.uint16), **how)
+
+    def test_device_views_are_read_in_place(self):
+        wide = noise((3, 40, 60))
+        for view in (wide[0, 3:30, 5:41], wide[0, ::2], wide[1:]):
+            self.check(view)
+        self.check(wide[:, 3:30, 5:41], batch=True)
+        self.assertEqual(self.library.copied, 0)
+        self.check(wide[0].T)
+        self.check(wide[:, 3:30, 5:41])  # slices with gaps
+        self.assertEqual(self.library.copied, 8)
+
+    def test_device_call_allocates_labels_only(self):
+        gst_regions.label(Elsewhere(noise((20, 30))))
+        self.assertEqual(self.library.made, [(20, 30)])
+        gst_regions.label(Elsewhere(levels((2, 20, 30), 99)), threshold=[1, 2, 3], batch=True)
+        self.assertEqual(self.library.made[1:], [(2, 3, 20, 30)])
+
+    def test_device_out_overlapping_image_is_refused(self):
+        memory = numpy.zeros(4 * 800, numpy.uint8)
+        out = Elsewhere(memory[400:2000].view(numpy.int32).reshape(20, 20))
+        image = numpy.random.default_rng(3).random((20, 20)) < 0.5
+        want = gst_regions.label(image)
+        for first, step, apart in ((0, 1, True), (1, 1, False), (1999, 1, False), (2000, 1, True), (399, -1, True),
+                                   (400, -1, False), (2399, -1, True), (2398, -1, False)):
+            flat = memory[first:first + 400] if step > 0 else memory[first::-1][:400]
+            there = flat.reshape(20, 20).view(bool)
+            there[...] = image
+            with self.subTest(first=first, step=step):
+                if apart:
+                    self.assertIs(gst_regions.label(Elsewhere(there), out=out), out)
+                    numpy.testing.assert_array_equal(out.hidden, want)
+                else:
+                    with self.assertRaisesRegex(ValueError, "out shares memory with image"):
+                        gst_regions.label(Elsewhere(there), out=out)
+        with self.assertRaisesRegex(ValueError, "is not C-contiguous"):
+            gst_regions.label(Elsewhere(noise((20, 20))), out=Elsewhere(numpy.zeros((20, 40), numpy.int32)[:, ::2]))
+
+    def test_device_stream_is_passed(self):
+        runs = []
+        real = gst_regions._core.DeviceLabelling
+
+        class Recorder(real):
+            def run(self, images, strides, labels, stream):
+                runs.append((stream, tuple(strides)))
+                return real.run(self, images, strides, labels, stream)
+        with mock.patch.object(gst_regions._core, "DeviceLabelling", Recorder):
+            image = noise((21, 30))
+            gst_regions.label(Elsewhere(image), stream=77)
+            gst_regions.label(Elsewhere(image[:, 1:]), stream=mock.Mock(spec=["__cuda_stream__"],
+                                                                        __cuda_stream__=lambda: (0, 78)))
+        self.assertEqual(runs, [(77, ()), (78, (30, 1))])
+
+    def test_device_invalid_arguments_are_named(self):
+        for kind, words, image, how in (
+                (ValueError, "axes", noise(4), {}), (ValueError, "no elements", noise((0, 4)), {}),
+                (ValueError, "65536 elements", noise((1, 65536)), {}),
+                # The memory is never accessed, and no labels are allocated.
+                (ValueError, "must have at most 2147483647", numpy.zeros((50000, 43000), bool), {}),
+                (ValueError, "threshold is NaN", levels((4, 4), 9), {"threshold": float("nan")}),
+                (ValueError, "background and threshold", levels((4, 4), 9), {"threshold": 1, "background": 0}),
+                (ValueError, "connectivity is 3", noise((4, 4)), {"connectivity": 3}),
+                (ValueError, "return_table cannot be combined", noise((4, 4, 4)),
+                 {"return_table": True, "batch": True}),
+                (TypeError, "float32; without threshold, only bool", levels((4, 4), 9, numpy.float32), {}),
+                (TypeError, "type float16", levels((4, 4), 9, numpy.float16), {"threshold": 1}),
+                (TypeError, "stream is 'x'", noise((4, 4)), {"stream": "x"})):
+            for _ in range(2):
+                with self.subTest(words), self.assertRaisesRegex(kind, words):
+                    gst_regions.label(Elsewhere(image), **how)
 
 
 if __name__ == "__main__":

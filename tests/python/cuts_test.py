@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""mincut against PyMaxflow and SciPy, and against its own certificate: the cut is worth the flow."""
+"""mincut against PyMaxflow and SciPy, and against its certificate: the capacity of the cut equals the flow."""
 
 import unittest
 
@@ -7,14 +7,14 @@ import gst_regions
 import numpy
 from hypothesis import given
 from hypothesis import strategies as st
-from judges import as_seen, judge, shapes
+from references import view_of, reference, shapes
 
 DIRECTIONS = {"right": (0, 1), "down": (1, 0), "down_right": (1, 1), "down_left": (1, -1)}
 
 
 @st.composite
 def grids(draw):
-    """terminal, and a dictionary of capacities; 8 neighbours or 4."""
+    """Terminal weights and a dictionary of capacities for 4 or 8 neighbours."""
     shape = draw(shapes(2, 2))
     choose = numpy.random.default_rng(draw(st.integers(0, 2**32)))
     most = draw(st.sampled_from([1, 3, 100, 10**6]))
@@ -24,7 +24,7 @@ def grids(draw):
 
 
 def links(shape, capacities):
-    """(capacity, from, to) of the links that stay in the picture."""
+    """(capacity, from, to) of the links inside the picture."""
     index = numpy.arange(shape[0] * shape[1]).reshape(shape)
     for name, capacity in capacities.items():
         dy, dx = DIRECTIONS[name]
@@ -41,10 +41,10 @@ def value_of(terminal, capacities, foreground):
 
 class Cuts(unittest.TestCase):
     @given(st.data())
-    def test_certificate_and_pymaxflow(self, data):
-        maxflow = judge("maxflow")
+    def test_mincut_random_grid_equals_pymaxflow(self, data):
+        maxflow = reference("maxflow")
         terminal, capacities = data.draw(grids())
-        foreground, flow = gst_regions.mincut(as_seen(data.draw, terminal), **capacities)
+        foreground, flow = gst_regions.mincut(view_of(data.draw, terminal), **capacities)
         self.assertEqual(value_of(terminal, capacities, foreground), flow)
         graph = maxflow.GraphInt()
         nodes = graph.add_nodes(terminal.size)
@@ -55,8 +55,8 @@ class Cuts(unittest.TestCase):
         self.assertEqual(graph.maxflow(), flow)
 
     @given(st.data())
-    def test_largest_side_as_scipy(self, data):
-        sparse, csgraph = judge("scipy.sparse"), judge("scipy.sparse.csgraph")
+    def test_mincut_foreground_is_largest_source_side(self, data):
+        sparse, csgraph = reference("scipy.sparse"), reference("scipy.sparse.csgraph")
         terminal, capacities = data.draw(grids())
         foreground, flow = gst_regions.mincut(terminal, **capacities)
         source, sink = terminal.size, terminal.size + 1
@@ -76,12 +76,12 @@ class Cuts(unittest.TestCase):
         numpy.testing.assert_array_equal(foreground.view(numpy.uint8).ravel(), want[:-2].view(numpy.uint8))
 
     @given(st.data())
-    def test_warm_cuts_are_as_cold_ones(self, data):
+    def test_warm_cut_changing_grid_equals_cold_cut(self, data):
         warm = gst_regions.WarmCut(threads=data.draw(st.sampled_from([1, 2])))
         terminal, capacities = data.draw(grids())
         choose = numpy.random.default_rng(data.draw(st.integers(0, 2**32)))
         for _ in range(4):
-            foreground, flow = warm.cut(as_seen(data.draw, terminal), **capacities)
+            foreground, flow = warm.cut(view_of(data.draw, terminal), **capacities)
             want, value = gst_regions.mincut(terminal, **capacities)
             self.assertEqual((foreground.dtype, flow), (bool, value))
             numpy.testing.assert_array_equal(foreground, want)
@@ -90,7 +90,7 @@ class Cuts(unittest.TestCase):
             capacities = {name: numpy.where(here, choose.integers(0, 9, here.shape), capacity)
                           for name, capacity in capacities.items()}
 
-    def test_warm_cut_of_other_sizes_and_after_a_refusal(self):
+    def test_warm_cut_other_size_or_failed_call_equals_cold_cut(self):
         warm = gst_regions.WarmCut()
         terminal = numpy.array([[5, -3, 0], [2, -9, 1]])
         out = numpy.ones((2, 3), bool)
@@ -107,7 +107,7 @@ class Cuts(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "threads is -1"):
             gst_regions.WarmCut(-1)
 
-    def test_numbers_for_all_links(self):
+    def test_mincut_number_as_capacity_applies_to_all_links(self):
         terminal = numpy.array([[5, -3, 0], [2, -9, 1]])
         ones = numpy.ones((2, 3), int)
         foreground, flow = gst_regions.mincut(terminal, 1, 2 * ones, 3, ones)
@@ -115,7 +115,7 @@ class Cuts(unittest.TestCase):
         numpy.testing.assert_array_equal(foreground, want)
         self.assertEqual(flow, value)
 
-    def test_flow_beyond_32_bits(self):
+    def test_mincut_large_flow_is_exact(self):
         most = 2**31 - 1
         terminal = numpy.array([[most, -most], [most, -most]])
         self.assertEqual(gst_regions.mincut(terminal, most, 0)[1], 2 * most)

@@ -1,9 +1,8 @@
-"""Libraries of arrays on CUDA devices: of CuPy, PyTorch and JAX those that are installed and see a device; without any,
-that is said. And what their arrays hold in tests."""
+"""CuPy, PyTorch and JAX, if they are installed and have a CUDA device, and pictures for tests."""
 
 import numpy
 
-DELAY = 3 * 10**8  # cycles: tenths of a second
+DELAY = 3 * 10**8  # cycles, a few tenths of a second
 
 
 class CuPy:
@@ -89,8 +88,8 @@ LIBRARIES = {}
 for kind in (CuPy, Torch, Jax):
     try:
         LIBRARIES[kind.__name__] = kind()
-    except Exception as error:  # of many kinds, where there is no device
-        print(f"{kind.__name__} is left out: {error}")
+    except Exception as error:  # the exceptions differ if no device exists
+        print(f"{kind.__name__} is not tested: {error}")
 STREAMED = {name: library for name, library in LIBRARIES.items() if name != "Jax"}
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The GStreamer plugin and the commands of the wheel: paths, words, and that GStreamer finds the elements."""
+"""The GStreamer plugin and the commands of the wheel: paths, usage, and elements that GStreamer finds."""
 
 import os
 import pathlib
@@ -15,7 +15,7 @@ import gst_regions
 from gst_regions import commands, gstreamer
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-NO_COMMANDS = {"quickstart", "setup", "with-plugin"}  # for those who build
+NO_COMMANDS = {"quickstart", "setup", "with-plugin"}  # for developers
 PATHS = ("GST_PLUGIN_PATH_1_0", "GST_PLUGIN_PATH")
 
 
@@ -40,20 +40,20 @@ class Setup(unittest.TestCase):
         self.assertEqual(gst_regions.setup(), self.folder)
         self.assertEqual([os.environ[name] for name in PATHS], [want] * 2)
 
-    def test_paths(self):
+    def test_setup_sets_plugin_paths_once(self):
         self.expect_paths(self.folder)
-        self.expect_paths(self.folder)  # once is enough
-        os.environ["GST_PLUGIN_PATH_1_0"] = ""  # hides the other one all the same
+        self.expect_paths(self.folder)  # the second call changes nothing
+        os.environ["GST_PLUGIN_PATH_1_0"] = ""  # hides GST_PLUGIN_PATH, even if empty
         os.environ["GST_PLUGIN_PATH"] = "/hidden"
         self.expect_paths(self.folder)
 
-    def test_what_the_user_had_is_kept(self):
+    def test_setup_keeps_paths_of_user(self):
         os.environ["GST_PLUGIN_PATH"] = "/one:/two"
         self.expect_paths(f"{self.folder}:/one:/two")
         os.environ["GST_PLUGIN_PATH_1_0"] = "/three"
         self.expect_paths(f"{self.folder}:/three")
 
-    def test_refusals(self):
+    def test_setup_missing_gstreamer_or_plugin_is_named(self):
         for version, words in ((None, "GStreamer is not installed; on Debian"),
                                ((1, 20), "GStreamer is 1.20, must be 1.22 or later")):
             with mock.patch.object(gstreamer, "_version", return_value=version):
@@ -62,7 +62,7 @@ class Setup(unittest.TestCase):
             self.assertRaisesRegex(RuntimeError, "this build of gst_regions has no GStreamer plugin", gst_regions.setup)
         self.assertNotIn("GST_PLUGIN_PATH", os.environ)
 
-    def test_the_version_is_that_of_the_library(self):
+    def test_version_of_gstreamer_is_found(self):
         mock.patch.stopall()
         found = gstreamer._version()
         if found is None:
@@ -71,7 +71,7 @@ class Setup(unittest.TestCase):
 
 
 class Commands(unittest.TestCase):
-    def test_each_script_is_one(self):
+    def test_commands_each_script_has_one(self):
         project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
         scripts = {path.name for path in (ROOT / "pipelines").iterdir()
                    if path.is_file() and path.suffix == "" and os.access(path, os.X_OK)}
@@ -85,13 +85,13 @@ class Commands(unittest.TestCase):
         return subprocess.run([sys.executable, "-m", "gst_regions", *arguments], capture_output=True, text=True,
                               check=False, env=os.environ | variables)
 
-    def test_usage(self):
+    def test_commands_without_arguments_print_usage(self):
         self.assertIn("usage: python -m gst_regions COMMAND", self.module("--help").stdout)
         run = self.module()
         self.assertEqual((run.returncode, run.stdout), (1, ""))
         self.assertIn("usage", run.stderr)
 
-    def test_gstreamer_finds_the_elements(self):
+    def test_commands_gst_inspect_finds_elements(self):
         if not is_wheel():
             self.skipTest("only a wheel holds the plugin")
         if shutil.which("gst-inspect-1.0") is None:
@@ -102,7 +102,7 @@ class Commands(unittest.TestCase):
         self.assertEqual(run.returncode, 1)
         self.assertRegex(run.stderr, "^gst_regions: command gst-no-such-thing not found; on Debian")
 
-    def test_bindings_are_asked_for(self):
+    def test_commands_missing_bindings_are_named(self):
         with tempfile.TemporaryDirectory() as folder:
             pathlib.Path(folder, "toy").write_text("#!/no/such/python3\n", encoding="utf-8")
             with mock.patch.object(commands, "SCRIPTS", pathlib.Path(folder)), mock.patch("sys.stderr") as stderr:
@@ -116,7 +116,7 @@ class Commands(unittest.TestCase):
         self.assertFalse(commands.has_bindings("false"))
         self.assertTrue(commands.has_bindings("true"))
 
-    def test_scripts_run(self):
+    def test_commands_scripts_run(self):
         if not is_wheel() or gstreamer._version() is None:
             self.skipTest("needs a wheel, and GStreamer")
         for name, usage in (("regions-overlay", "usage: overlay"), ("regions-transcode", "usage: regions-transcode")):

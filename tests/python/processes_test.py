@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Threads and processes: the interpreter's lock is free while the algorithms work, calls run side by side, children
-of fork() work, and a process ends while a thread of it is in a call."""
+"""Threads and processes: calls release the interpreter lock and run in parallel, children of fork() work, and a process
+can end during a call."""
 
 import os
 import subprocess
@@ -17,8 +17,8 @@ IMAGES = [CHOOSE.integers(0, 2, (40 + i, 60), numpy.uint8) for i in range(12)]
 WANT = [gst_regions.label(image, threads=1) for image in IMAGES]
 
 
-def said_by(program):
-    """What a process that runs the program and ends writes where errors go."""
+def stderr_of(program):
+    """Runs a program and returns its standard error."""
     return subprocess.run([sys.executable, "-c", program], check=True, timeout=60, stderr=subprocess.PIPE, text=True).stderr
 
 
@@ -28,13 +28,13 @@ def label_all():
 
 
 class Threads(unittest.TestCase):
-    def test_side_by_side(self):
+    def test_label_parallel_calls_equal_single_calls(self):
         with ThreadPoolExecutor(8) as pool:
             for future in [pool.submit(label_all) for _ in range(40)]:
                 future.result()
 
-    def test_arrays_whose_last_name_goes_during_a_call(self):
-        """The call alone holds its arrays; what others allocate meanwhile does not take their memory."""
+    def test_label_arrays_released_during_call_stay_valid(self):
+        """Only the call holds references to its arrays while other arrays are allocated."""
         source = CHOOSE.integers(0, 2, (700, 900), numpy.uint8)
         want = gst_regions.label(source)
         with ThreadPoolExecutor(2) as pool:
@@ -46,13 +46,13 @@ class Threads(unittest.TestCase):
                     numpy.full(source.shape, 3, numpy.int32)
                 numpy.testing.assert_array_equal(call.result(), want)
 
-    def test_interpreter_is_free_during_a_call(self):
+    def test_label_releases_interpreter_lock(self):
         image = CHOOSE.integers(0, 2, (3000, 3000)).astype(numpy.float64)
         seen, begin = [], threading.Event()
         thread = threading.Thread(target=lambda: (begin.wait(), seen.append(None)))
         thread.start()
         usual = sys.getswitchinterval()
-        sys.setswitchinterval(1000)  # seconds: a thread runs on until it gives the lock away itself
+        sys.setswitchinterval(1000)  # seconds: a thread keeps the lock until it releases it
         try:
             begin.set()
             gst_regions._core.label_equal(image, image[0, :0], numpy.empty(image.shape, numpy.int32),
@@ -65,7 +65,7 @@ class Threads(unittest.TestCase):
 
 
 class Processes(unittest.TestCase):
-    def test_children_work(self):
+    def test_fork_child_labels(self):
         for _ in range(5):
             label_all()
             child = os.fork()
@@ -78,7 +78,7 @@ class Processes(unittest.TestCase):
             self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0)
             label_all()
 
-    def test_fork_while_other_threads_label(self):
+    def test_fork_during_calls_of_other_threads_child_labels(self):
         stop = threading.Event()
 
         def work():
@@ -100,7 +100,7 @@ class Processes(unittest.TestCase):
         for thread in threads:
             thread.join()
 
-    def test_end_while_a_thread_is_in_a_call(self):
+    def test_process_end_during_call_prints_nothing(self):
         program = ("import gst_regions, numpy, threading, time\n"
                    "image = numpy.random.default_rng(0).integers(0, 2, (400, 400), numpy.uint8)\n"
                    "gst_regions.label(image)\n"
@@ -112,11 +112,11 @@ class Processes(unittest.TestCase):
                    "for _ in range(3): threading.Thread(target=work, daemon=True).start()\n"
                    "time.sleep(0.2)\n")
         for _ in range(5):
-            self.assertEqual(said_by(program), "")
+            self.assertEqual(stderr_of(program), "")
 
-    def test_end_with_objects(self):
-        """Nothing is told of leaks."""
-        self.assertEqual(said_by("import gst_regions, numpy\n"
+    def test_process_end_with_objects_prints_nothing(self):
+        """nanobind reports no leaks."""
+        self.assertEqual(stderr_of("import gst_regions, numpy\n"
                                  "cut, tracker, graph = gst_regions.BackgroundCut(), gst_regions.Tracker(), gst_regions.WarmCut()\n"
                                  "masks = [cut.apply(numpy.zeros((9, 9, 3), numpy.uint8)), tracker.apply(numpy.eye(9, dtype=bool))]\n"
                                  "gst_regions.kept = masks, cut, tracker, graph\n"), "")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""BackgroundCut and Tracker against the elements that run the same algorithms, and against what must come out."""
+"""BackgroundCut and Tracker against the elements that run the same algorithms, and on known videos."""
 
 import os
 import pathlib
@@ -18,7 +18,7 @@ SIZE = (72, 96)
 
 
 def video(count, channels=3, seed=7):
-    """A noisy background, before which a bright square goes to the right and a dark one down."""
+    """A noisy background, a bright square that moves to the right, and a dark square that moves down."""
     choose = numpy.random.default_rng(seed)
     scene = choose.integers(60, 120, (*SIZE, channels))
     frames = []
@@ -32,7 +32,7 @@ def video(count, channels=3, seed=7):
 
 
 def by_element(element, frames, out_type):
-    """What the element makes of the frames."""
+    """The output of the element for these frames."""
     launch = shutil.which("gst-launch-1.0")
     if launch is None or not os.environ.get("REGIONS_PLUGIN"):
         raise unittest.SkipTest("needs gst-launch-1.0, and the plugin's folder in REGIONS_PLUGIN")
@@ -47,14 +47,14 @@ def by_element(element, frames, out_type):
                               os.environ["REGIONS_PLUGIN"], "GST_REGISTRY_1_0": str(pathlib.Path(folder, "registry"))},
             capture_output=True, text=True, check=False)
         if "rawvideoparse" in done.stderr and "no element" in done.stderr:
-            raise unittest.SkipTest("there is no rawvideoparse of GStreamer's plugins-bad")
+            raise unittest.SkipTest("the element rawvideoparse of plugins-bad is not installed")
         if done.returncode:
             raise AssertionError(done.stderr)
         return numpy.fromfile(sink, out_type).reshape(len(frames), *SIZE)
 
 
 class Background(unittest.TestCase):
-    def test_as_the_element(self):
+    def test_background_equals_element(self):
         frames = video(12)
         for parameters, text in (({}, ""), ({"lambda_": 3.0, "var_threshold": 20, "warm_start": True, "neighbours": "8"},
                                             "lambda=3 var-threshold=20 warm-start=true neighbours=8")):
@@ -64,10 +64,10 @@ class Background(unittest.TestCase):
             for i, frame in enumerate(frames):
                 numpy.testing.assert_array_equal(cut.apply(frame), want[i], f"frame {i} with {text}")
 
-    def test_what_moves_is_foreground(self):
+    def test_background_moving_squares_are_foreground(self):
         frames = video(12)
         cut = gst_regions.BackgroundCut()
-        # The value of the maximum flow is unique: cuts that start from the previous one, on other threads, have it, too.
+        # The maximum flow is unique, so warm starts and other threads give the same flow.
         warm, masks = gst_regions.BackgroundCut(warm_start=True, threads=2), []
         for frame in frames:
             masks.append(cut.apply(frame))
@@ -82,7 +82,7 @@ class Background(unittest.TestCase):
         cut.reset()
         self.assertFalse(cut.apply(frames[8]).any())
 
-    def test_orders_of_colours_and_threads(self):
+    def test_background_channel_order_and_threads_change_nothing(self):
         frames = video(8)
         right, left = gst_regions.BackgroundCut(threads=1), gst_regions.BackgroundCut(channels="BGR", threads=2)
         for frame in frames:
@@ -92,7 +92,7 @@ class Background(unittest.TestCase):
         for frame in frames:
             numpy.testing.assert_array_equal(with_alpha.apply(numpy.dstack([frame, frame[..., 0]])), want.apply(frame))
 
-    def test_given_pictures(self):
+    def test_background_user_pictures_are_used(self):
         frames = video(8)
         cut = gst_regions.BackgroundCut(background=video(1)[0])
         self.assertTrue(cut.apply(frames[5])[12:24, 18:28].all())
@@ -110,21 +110,21 @@ class Background(unittest.TestCase):
             cut.apply(frames[5])
         self.assertTrue(cut.apply(frames[5], mask=exclusion).any())
 
-    def test_out_and_sizes(self):
+    def test_background_out_is_written_and_size_may_change(self):
         cut = gst_regions.BackgroundCut()
         out = numpy.full(SIZE, 7, numpy.uint8)
         for frame in video(4):
             self.assertIs(cut.apply(frame, out), out)
         self.assertEqual(set(numpy.unique(out)), {0, 255})
-        self.assertFalse(cut.apply(video(4)[3][:40, :50]).any())  # another size begins anew
+        self.assertFalse(cut.apply(video(4)[3][:40, :50]).any())  # another size starts a new stream
         self.assertEqual(cut.apply(numpy.zeros((1, 1), numpy.uint8)).tolist(), [[0]])
 
-    def test_colours_have_bytes(self):
+    def test_tracker_colors_of_16_bits_are_refused(self):
         with self.assertRaisesRegex(TypeError, "image has elements of type uint16, must have uint8"):
             gst_regions.Tracker().apply(numpy.ones((1, 1, 3), numpy.uint16))
 
     @given(st.data())
-    def test_anything_is_taken_or_refused(self, data):
+    def test_streams_any_array_is_accepted_or_refused(self, data):
         shape = data.draw(st.lists(st.integers(0, 5), max_size=4))
         kind = data.draw(st.sampled_from(["uint8", "bool", "uint16", "float64"]))
         image = numpy.ones(shape, kind)
@@ -136,7 +136,7 @@ class Background(unittest.TestCase):
 
 
 class Parameters(unittest.TestCase):
-    def test_come_from_the_tables(self):
+    def test_parameters_have_values_and_documentation(self):
         cut = gst_regions.BackgroundCut(lambda_=4, freeze=True)
         self.assertEqual((cut.parameters["lambda_"], cut.parameters["freeze"]), (4.0, True))
         self.assertEqual(cut.parameters["history"], 500)
@@ -144,7 +144,7 @@ class Parameters(unittest.TestCase):
         self.assertEqual(cut.parameters["history"], 20)
         self.assertIn("learning_rate : float, 0 to 1", gst_regions.BackgroundCut.__doc__)
 
-    def test_refusals(self):
+    def test_parameters_invalid_value_is_named(self):
         for error, words, named in ((TypeError, "unknown parameter 'lambada'; expected one of", {"lambada": 3}),
                                     (TypeError, "unknown parameter 'output'", {"output": "mask"}),
                                     (TypeError, "unknown parameter 'model_location'", {"model_location": "x"}),
@@ -161,7 +161,7 @@ class Parameters(unittest.TestCase):
 
 
 class Tracks(unittest.TestCase):
-    def test_as_the_element(self):
+    def test_tracker_equals_element(self):
         frames = [frame[..., 0] for frame in video(12)]
         want = by_element("cclabel device=cpu threshold=0.7 track=true output=labels label-values=track ! "
                           "video/x-raw,format=GRAY8", frames, numpy.uint8)
@@ -172,13 +172,13 @@ class Tracks(unittest.TestCase):
             tracks = numpy.concatenate([[0], table["track"]])
             numpy.testing.assert_array_equal(tracks[labels], want[i], f"frame {i}")
 
-    def test_numbers_stay(self):
+    def test_tracker_moving_regions_keep_tracks(self):
         tracker = gst_regions.Tracker()
         for i in range(10):
             mask = numpy.zeros((40, 60), bool)
-            mask[30:36, 4 * i:4 * i + 8] = True  # the first track: it is there from the first picture on
+            mask[30:36, 4 * i:4 * i + 8] = True  # the first track
             if i > 0:
-                mask[2 * i:2 * i + 6, 45:53] = True  # above, and so of label 1
+                mask[2 * i:2 * i + 6, 45:53] = True  # the first label
             labels, table = tracker.apply(mask)
             self.assertEqual(table["track"].tolist(), [1] if i == 0 else [2, 1])
             numpy.testing.assert_array_equal(labels, gst_regions.label(mask))
@@ -187,7 +187,7 @@ class Tracks(unittest.TestCase):
         tracker.apply(numpy.zeros((40, 60), bool))
         self.assertEqual(tracker.changes["lost"], 2)
 
-    def test_more_regions_than_are_recorded(self):
+    def test_tracker_more_regions_than_tracked_are_labelled(self):
         mask = numpy.zeros((8, 40), bool)
         mask[::2, ::2] = True
         labels, table = gst_regions.Tracker(max_regions=10).apply(mask)
@@ -196,7 +196,7 @@ class Tracks(unittest.TestCase):
 
 
 class Sharing(unittest.TestCase):
-    def test_threads_share_one(self):
+    def test_streams_shared_by_threads_work(self):
         cut, tracker = gst_regions.BackgroundCut(threads=2), gst_regions.Tracker()
         frames = video(6)
 
@@ -212,7 +212,7 @@ class Sharing(unittest.TestCase):
         for thread in threads:
             thread.join()
 
-    def test_go_on_on_both_sides_of_a_fork(self):
+    def test_background_after_fork_continues_in_both_processes(self):
         frames = video(8)
         cut, want = gst_regions.BackgroundCut(threads=2), gst_regions.BackgroundCut(threads=1)
         for frame in frames[:5]:

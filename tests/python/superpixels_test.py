@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""slic: what superpixels of any program must be, and how well they keep borders beside scikit-image's."""
+"""slic: connected superpixels, tables, adjacency, and the quality of borders compared with scikit-image."""
 
 import unittest
 
@@ -7,7 +7,7 @@ import gst_regions
 import numpy
 from hypothesis import given
 from hypothesis import strategies as st
-from judges import as_seen, judge, shapes
+from references import view_of, reference, shapes
 
 
 @st.composite
@@ -23,14 +23,14 @@ def photographs(draw):
 
 
 def quarters(height, width):
-    """Four colours, with borders where no regular cell has its own, and which quarter each pixel is of."""
+    """A picture of four colours with slanted borders, and the quarter of each pixel."""
     y, x = numpy.mgrid[:height, :width]
     which = (y > 0.37 * height + 0.2 * x) * 2 + (x > 0.61 * width - 0.1 * y)
     return numpy.array([[200, 30, 30], [30, 160, 40], [40, 60, 200], [220, 210, 60]], numpy.uint8)[which], which
 
 
 def mixed(labels, which):
-    """Pixels that lie in a piece most of whose pixels are of another quarter."""
+    """The number of pixels in superpixels that belong mostly to another quarter."""
     counts = numpy.zeros((labels.max() + 1, 4), int)
     numpy.add.at(counts, (labels.ravel(), which.ravel()), 1)
     return int(counts.sum() - counts.max(1).sum())
@@ -38,18 +38,18 @@ def mixed(labels, which):
 
 class Superpixels(unittest.TestCase):
     @given(st.data())
-    def test_pieces_are_connected_and_numbered(self, data):
+    def test_slic_labels_are_connected_and_numbered(self, data):
         image = data.draw(photographs())
         wanted = data.draw(st.integers(1, 60))
         zero = data.draw(st.booleans())
-        labels = gst_regions.slic(as_seen(data.draw, image), wanted, slic_zero=zero)
+        labels = gst_regions.slic(view_of(data.draw, image), wanted, slic_zero=zero)
         self.assertEqual((labels.shape, labels.dtype, labels.min()), (image.shape[:2], numpy.int32, 1))
         numpy.testing.assert_array_equal(labels, gst_regions.label(labels, connectivity=1),
-                                         "one connected piece a label, in raster order")
+                                         "labels are connected and in raster order")
         numpy.testing.assert_array_equal(labels, gst_regions.slic(image, wanted, slic_zero=zero, threads=1))
 
     @given(photographs())
-    def test_table(self, image):
+    def test_slic_table_describes_labels(self, image):
         labels, table = gst_regions.slic(image, 20, return_table=True)
         numpy.testing.assert_array_equal(table["label"], numpy.arange(1, labels.max() + 1))
         for row in table:
@@ -59,7 +59,7 @@ class Superpixels(unittest.TestCase):
             numpy.testing.assert_allclose([row[name] for name in names], numpy.atleast_1d(inside.mean(0)), rtol=1e-12)
 
     @given(photographs(), st.integers(1, 40))
-    def test_adjacency(self, image, wanted):
+    def test_slic_adjacency_equals_touching_labels(self, image, wanted):
         labels, table, pairs = gst_regions.slic(image, wanted, return_table=True, return_adjacency=True)
         touching = set()
         for one, other in ((labels[1:], labels[:-1]), (labels[:, 1:], labels[:, :-1])):
@@ -71,8 +71,8 @@ class Superpixels(unittest.TestCase):
         numpy.testing.assert_array_equal(alone, labels)
         numpy.testing.assert_array_equal(again, pairs)
 
-    def test_count_and_borders_beside_scikit_image(self):
-        segmentation = judge("skimage.segmentation")
+    def test_slic_borders_are_as_good_as_scikit_image(self):
+        segmentation = reference("skimage.segmentation")
         image, which = quarters(150, 210)
         for wanted in (30, 100, 300):
             labels = gst_regions.slic(image, wanted)
@@ -80,7 +80,7 @@ class Superpixels(unittest.TestCase):
             self.assertLess(abs(labels.max() / wanted - 1), 0.25)
             self.assertLessEqual(mixed(labels, which), mixed(theirs, which) + 0.002 * which.size, wanted)
 
-    def test_parameters_reach_the_algorithm(self):
+    def test_slic_each_parameter_changes_labels(self):
         image, which = quarters(150, 210)
         image = image.astype(int) + numpy.random.default_rng(1).normal(0, 40, image.shape)
         image = numpy.clip(image, 0, 255).astype(numpy.uint8)

@@ -1,10 +1,10 @@
-// The cases of superpixels.
+// The test cases of superpixels.
 #include "tests/slicsuperpixel/cases.hpp"
 
 namespace regions {
 namespace {
 
-// Shaded shapes with textures and noise: something of a photograph.
+// Shaded shapes with textures and noise, similar to a photograph.
 GuardedFrame scene(Size size) {
   GuardedFrame frame(PixelFormat::rgb, size);
   for (int y = 0; y < size.height; ++y) {
@@ -102,8 +102,8 @@ const std::vector<SlicCase>& small_cases() {
     for (const char* content : {"blobs", "clouds", "rand_g1_d50", "full", "maze", "checkerboard"}) {
       list.push_back({content, common, {"variant=slico"}});
     }
-    // Small cells: as many side by side as vectors hold, one more, several strips of rows and
-    // blocks of cells, and pictures of fewer cells side by side than a cell has pixels.
+    // Small cells: as many per row as a vector has lanes, one more, several strips of rows and
+    // blocks of cells, and fewer cells per row than a cell has pixels.
     for (const Size size : {Size{61, 37}, {32, 40}, {33, 9}, {3, 130}, {7, 66}, {531, 34}}) {
       for (const char* cells :
            {"region-size=2", "region-size=3", "region-size=5", "region-size=8"}) {
@@ -125,7 +125,8 @@ const std::vector<SlicCase>& small_cases() {
     list.push_back({"rand_g1_d50", common, {"compactness=0", "min-size=1"}});
     list.push_back({"rand_g1_d50", common, {"compactness=0", "min-size=0"}});
     list.push_back({"scene", common, {"region-size=40", "row-step=3", "compactness=3"}});
-    list.push_back({"full", {1400, 20}, {"region-size=512", "compactness=0"}});  // long rows of one
+    list.push_back(
+        {"full", {1400, 20}, {"region-size=512", "compactness=0"}});  // long rows of one colour
     for (const Size size : {Size{1, 1},
                             {1, 90},
                             {90, 1},
@@ -167,6 +168,21 @@ const std::vector<SlicCase>& large_cases() {
       {"rand_g1_d50", {1001, 703}, {"variant=slico", "region-size=33"}},
       {"scene", {3840, 2160}, {"iterations=3"}, PixelFormat::rgbx}};
   return cases;
+}
+
+GuardedFrame panned_frame(Size size, int x, bool cut) {
+  const SlicCase wide = {"scene", {size.width + 100, size.height + 40}};
+  const GuardedFrame scene = wide.frame();
+  GuardedFrame frame(PixelFormat::rgb, size);
+  for (int y = 0; y < size.height; ++y) {
+    for (int u = 0; u < size.width; ++u) {
+      for (int c = 0; c < 3; ++c) {
+        const int value = scene.frame().sample(c, u + x, cut ? size.height + 39 - y : y);
+        frame.frame().set_sample(c, u, y, cut ? 255 - value : value);
+      }
+    }
+  }
+  return frame;
 }
 
 }  // namespace regions

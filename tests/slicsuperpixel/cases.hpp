@@ -1,4 +1,4 @@
-// The cases that both backends are tested with, as data.
+// Test cases of superpixels as data, for all backends.
 #pragma once
 
 #include <string>
@@ -11,20 +11,23 @@
 namespace regions {
 
 struct SlicCase {
-  std::string content;  // of make_picture, or "scene" or "noise"
+  std::string content;  // for make_picture(), or "scene" or "noise"
   Size size;
   std::vector<std::string> settings = {};  // "name=value"
   PixelFormat format = PixelFormat::rgb;
 
   std::string name() const;
   SlicParams params() const;
-  // `padding` bytes behind each row.
+  // `padding`: bytes after each row.
   GuardedFrame frame(int padding = 0) const;
 };
 
-// Small enough for the oracle: every content, parameter and format, sizes around cells and patches.
+// Cases for the oracle: every content, parameter and format, and sizes around cells and patches.
 const std::vector<SlicCase>& small_cases();
-// For comparing backends: frames of video sizes, and many pieces.
+// Cases for comparing backends: frames of video sizes, and many fragments.
 const std::vector<SlicCase>& large_cases();
+
+// A window of `size` at column `x` of the scene, or of another scene if `cut`.
+GuardedFrame panned_frame(Size size, int x, bool cut = false);
 
 }  // namespace regions

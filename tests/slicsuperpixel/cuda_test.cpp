@@ -1,101 +1,93 @@
-// slicsuperpixel on CUDA against the CPU, bit for bit. Run one case alone with --gtest_filter.
-#include <gtest/gtest.h>
-
-#include "cpu/backend.hpp"
-#include "tests/slicsuperpixel/cuda_fixture.hpp"
-#include "tests/slicsuperpixel/video.hpp"
+// slicsuperpixel on CUDA: all small cases, repeated runs, and method=ece1782, which runs on CUDA
+// only. All steps of ECE1782 give the labels of the oracle.
+#include "tests/pictures/backend_test.hpp"
+#include "tests/slicsuperpixel/run.hpp"
 
 namespace regions {
 namespace {
 
-TEST_F(SlicCuda, SmallCasesEqualTheCpu) {
-  for (const SlicCase& task : small_cases()) expect_cpu(task);
-}
+using SlicCuda = CudaTest;
+using SlicCudaEce1782 = CudaTest;
 
-TEST_F(SlicCuda, LargeCasesEqualTheCpu) {
-  for (const SlicCase& task : large_cases()) expect_cpu(task);
-}
-
-// Of 16x21, 16x17 and 15x17 pixels.
-TEST_F(SlicCuda, CellsHigherThanAPatchEqualTheCpu) {
-  for (const char* wanted : {"superpixels=53", "superpixels=61", "superpixels=72"}) {
-    for (const char* step : {"row-step=1", "row-step=2", "row-step=3", "row-step=4"}) {
-      for (const char* variant : {"variant=slic", "variant=slico"}) {
-        expect_cpu({"scene", {160, 101}, {wanted, step, variant}});
-      }
-    }
+TEST_F(SlicCuda, SmallCases_EqualCpu) {
+  for (const SlicCase& task : small_cases()) {
+    SCOPED_TRACE(task.name());
+    const GuardedFrame picture = task.frame();
+    const SlicResult expected = run_slic_on_cpu(2, picture.frame(), task.params());
+    const SlicResult found = run_slic(backend_, picture.frame(), task.params());
+    EXPECT_EQ(found.total, expected.total);
+    EXPECT_EQ(difference(found.superpixels, expected.superpixels, task.size.width), "");
+    EXPECT_TRUE(found.intact);
   }
 }
 
-TEST_F(SlicCuda, AgainAndAgainTheSame) {
+TEST_F(SlicCuda, RepeatedRuns_GiveSameResult) {
   for (const SlicCase& task : {large_cases()[0], large_cases()[4]}) {
     const GuardedFrame picture = task.frame();
     const SlicResult expected = run_slic_on_cpu(2, picture.frame(), task.params());
     for (int i = 0; i < 20; ++i) {
-      const SlicResult found = run(picture.frame(), task.params(), {}, 3);
+      const SlicResult found = run_slic(backend_, picture.frame(), task.params(), {.repeats = 3});
       ASSERT_EQ(difference(found.superpixels, expected.superpixels, task.size.width), "") << i;
     }
   }
 }
 
-TEST_F(SlicCuda, OutputsEqualTheCpu) {
-  for (const auto& [output, format] : std::initializer_list<std::pair<SlicOutput, PixelFormat>>{
-           {SlicOutput::labels, PixelFormat::gray16},
-           {SlicOutput::labels, PixelFormat::labels32},
-           {SlicOutput::boundaries, PixelFormat::gray8},
-           {SlicOutput::mean, PixelFormat::nv12},
-           {SlicOutput::mean, PixelFormat::p010},
-           {SlicOutput::mean, PixelFormat::rgb},
-           {SlicOutput::overlay, PixelFormat::nv12},
-           {SlicOutput::overlay, PixelFormat::rgb}}) {
-    SlicCase task = {"scene", {333, 211}, {"region-size=20"}, PixelFormat::rgb};
-    const bool in_place = output == SlicOutput::mean || output == SlicOutput::overlay;
-    if (in_place) task.format = format;
+std::vector<SlicCase> ece1782_cases() {
+  std::vector<SlicCase> cases;
+  for (const char* content : {"scene", "blobs", "clouds", "rand_g1_d50", "full", "checkerboard"}) {
+    cases.push_back({content, {131, 87}});
+  }
+  for (const char* setting :
+       {"region-size=8", "region-size=9", "region-size=33", "region-size=128", "region-size=512",
+        "superpixels=1", "superpixels=37", "compactness=0", "compactness=40", "iterations=0",
+        "iterations=1", "color-space=rgb", "color-space=luma", "min-size=0"}) {
+    cases.push_back({"scene", {131, 87}, {setting}});
+  }
+  for (const Size size : {Size{1, 1}, {1, 90}, {90, 1}, {16, 16}, {17, 33}, {257, 129}}) {
+    cases.push_back({"scene", size, {"compactness=3"}});
+  }
+  cases.push_back({"scene", {640, 360}, {"region-size=128"}, PixelFormat::nv12});
+  return cases;
+}
+
+TEST_F(SlicCudaEce1782, EveryStep_EqualsOracle) {
+  for (const SlicCase& task : ece1782_cases()) {
     const GuardedFrame picture = task.frame();
     SlicParams params = task.params();
-    params.output = output;
-    const SlicResult expected = run_slic_on_cpu(1, picture.frame(), params, {.out = format});
-    const SlicResult found = run(picture.frame(), params, {.out = format});
-    EXPECT_TRUE(found.intact) << name_of(format);
-    EXPECT_TRUE(found.out->same_pixels(*expected.out))
-        << static_cast<int>(output) << " " << name_of(format);
-  }
-}
-
-TEST_F(SlicCuda, RecordsStopAtTheCapacity) {
-  const SlicCase task = {"scene", {333, 211}};
-  const GuardedFrame picture = task.frame();
-  const SlicResult all = run_slic_on_cpu(1, picture.frame(), task.params());
-  for (const uint32_t capacity : {1u, 40u}) {
-    const SlicResult some = run(picture.frame(), task.params(), {.capacity = capacity});
-    EXPECT_EQ(some.total, all.total);
-    EXPECT_EQ(some.superpixels.regions.size(), capacity);
-    EXPECT_EQ(difference(some.superpixels, all.superpixels, task.size.width), "");
-  }
-}
-
-TEST_F(SlicCuda, WarmStartEqualsTheCpu) {
-  std::vector<GuardedFrame> frames;
-  for (int i = 0; i < 7; ++i) frames.push_back(panned_frame({320, 200}, 2 * i, i >= 5));
-  SlicParams params;
-  params.output = SlicOutput::none;
-  params.warm_start = true;
-  for (const auto& [iterations, variant, wanted] :
-       {std::tuple(0, SlicVariant::slic, 0), std::tuple(1, SlicVariant::slic, 0),
-        std::tuple(3, SlicVariant::slic, 0), std::tuple(2, SlicVariant::slico, 0),
-        std::tuple(3, SlicVariant::slic, 200)}) {
-    params.iterations = iterations;
-    params.superpixels = wanted;
-    params.variant = variant;
-    const auto cpu = make_cpu_backend(2);
-    const auto on_cpu = make_algorithm<SlicParams, BackendKind::cpu>(cpu);
-    const auto expected = run_frames(cpu, *on_cpu, frames, params, 1);
-    for (const int slots : {1, 3}) {
-      const auto found = run_frames(backend_, *algorithm_, frames, params, slots);
-      for (size_t i = 0; i < frames.size(); ++i) {
-        EXPECT_EQ(difference(found[i], expected[i], 320), "") << iterations << " " << i;
-      }
+    params.method = SlicMethod::ece1782;
+    const Superpixels expected = oracle_ece1782(picture.frame(), params);
+    for (params.ece1782_step = 1; params.ece1782_step <= 7; ++params.ece1782_step) {
+      SCOPED_TRACE(task.name() + " step " + std::to_string(params.ece1782_step));
+      const SlicResult found = run_slic(backend_, picture.frame(), params);
+      EXPECT_EQ(found.total, expected.regions.size());
+      EXPECT_EQ(difference(found.superpixels, expected, task.size.width), "");
+      EXPECT_TRUE(found.intact);
     }
+  }
+}
+
+// The steps process the pixels in different orders.
+TEST_F(SlicCudaEce1782, PictureOfReport_IsEqualForEveryStep) {
+  const SlicCase task = {"scene", {4096, 2048}, {"region-size=128"}, PixelFormat::rgbx};
+  const GuardedFrame picture = task.frame();
+  SlicParams params = task.params();
+  params.method = SlicMethod::ece1782;
+  params.ece1782_step = 1;
+  const SlicResult first = run_slic(backend_, picture.frame(), params);
+  for (params.ece1782_step = 2; params.ece1782_step <= 7; ++params.ece1782_step) {
+    const SlicResult found = run_slic(backend_, picture.frame(), params);
+    EXPECT_EQ(difference(found.superpixels, first.superpixels, task.size.width), "")
+        << params.ece1782_step;
+  }
+}
+
+TEST_F(SlicCudaEce1782, UnsupportedParameter_IsRefused) {
+  const SlicCase task = {"scene", {64, 64}};
+  const GuardedFrame picture = task.frame();
+  for (const char* setting : {"region-size=7", "variant=slico", "warm-start=true"}) {
+    SlicCase bad = task;
+    bad.settings = {setting, "method=report"};
+    EXPECT_THROW(run_slic(backend_, picture.frame(), bad.params()), InputError) << setting;
   }
 }
 

@@ -1,5 +1,5 @@
-// The element slicsuperpixel: its outputs against the algorithm, caps that change, and labels that
-// do not fit.
+// The element slicsuperpixel: outputs and metadata against the algorithm, changes of the caps, and
+// error messages.
 #include <cstring>
 
 #include "tests/plugin/harness.hpp"
@@ -25,7 +25,7 @@ std::vector<uint8_t> bytes_of(GstBuffer* buffer) {
   return bytes;
 }
 
-TEST(SlicElement, LabelsAreTheAlgorithms) {
+TEST(SlicElement, OutputLabels_EqualAlgorithm) {
   const GuardedFrame picture = kScene.frame();
   Harness h("slicsuperpixel device=cpu output=labels region-size=12",
             "video/x-raw,format=GRAY16_LE");
@@ -47,7 +47,7 @@ TEST(SlicElement, LabelsAreTheAlgorithms) {
   }
 }
 
-TEST(SlicElement, MeansReplaceThePictureAndSizesMayChange) {
+TEST(SlicElement, OutputMean_EqualsAlgorithmAfterChangesOfSize) {
   Harness h("slicsuperpixel device=cpu output=mean region-size=12");
   for (const Size size : {Size{160, 96}, {64, 48}, {1, 1}, {160, 96}}) {
     SlicCase task = kScene;
@@ -69,7 +69,7 @@ TEST(SlicElement, MeansReplaceThePictureAndSizesMayChange) {
   }
 }
 
-TEST(SlicElement, LabelsThatDoNotFitAreAnError) {
+TEST(SlicElement, TooManyLabels_AreError) {
   const GuardedFrame picture = kScene.frame();
   Harness h("slicsuperpixel device=cpu output=labels region-size=4", "video/x-raw,format=GRAY8");
   h.video("RGBA", 160, 96);
@@ -77,7 +77,7 @@ TEST(SlicElement, LabelsThatDoNotFitAreAnError) {
   EXPECT_NE(h.error_text().find("GRAY8 holds labels up to 255"), std::string::npos);
 }
 
-TEST(SlicElement, WhatOnlyCudaHasIsAnErrorElsewhere) {
+TEST(SlicElement, CudaMethodOnCpu_IsError) {
   const GuardedFrame picture = kScene.frame();
   Harness h("slicsuperpixel device=cpu output=none method=report");
   h.video("RGBA", 160, 96);
@@ -85,7 +85,7 @@ TEST(SlicElement, WhatOnlyCudaHasIsAnErrorElsewhere) {
   EXPECT_NE(h.error_text().find("CUDA"), std::string::npos);
 }
 
-TEST(SlicElement, VariantsMayChangeWhilePlaying) {
+TEST(SlicElement, Variant_ChangesWhilePlaying) {
   const GuardedFrame picture = kScene.frame();
   Harness h("slicsuperpixel device=cpu output=labels region-size=12",
             "video/x-raw,format=GRAY16_LE");
@@ -102,8 +102,7 @@ TEST(SlicElement, VariantsMayChangeWhilePlaying) {
   EXPECT_EQ(seen[0], seen[2]);
 }
 
-// As an application reads them.
-TEST(SlicElement, MetadataHasColoursSpreadAndNeighbours) {
+TEST(SlicElement, Metadata_ContainsColorsCovarianceAndAdjacency) {
   const GuardedFrame picture = kScene.frame();
   const Superpixels expected = run_slic_on_cpu(1, picture.frame(), kScene.params()).superpixels;
   Harness h(
@@ -138,7 +137,7 @@ TEST(SlicElement, MetadataHasColoursSpreadAndNeighbours) {
   EXPECT_EQ(std::memcmp(bytes.data(), expected.borders.data(), bytes.size()), 0);
 }
 
-TEST(SlicElement, MetadataHasNeighboursOnRequestOnly) {
+TEST(SlicElement, Metadata_ContainsAdjacencyOnRequestOnly) {
   const GuardedFrame picture = kScene.frame();
   Harness h("slicsuperpixel device=cpu output=none");
   h.video("RGBA", 160, 96);

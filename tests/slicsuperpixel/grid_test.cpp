@@ -1,5 +1,5 @@
-// Cells, and what parameters make of distances: against all the cells there could be, and against
-// the formula that stands beside SlicScale.
+// The grid of cells against an exhaustive search, and scales of distances against the formula in
+// the documentation of SlicScale.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,14 +13,15 @@ namespace {
 
 int cells_along(int pixels, int side) { return (pixels + side - 1) / side; }
 
-// How far cells of w x h pixels are from squares of 0.94 of the wanted number.
-double miss_of(Size size, int wanted, int w, int h) {
+// The deviation of cells of w x h pixels from square cells and from 0.94 times the requested
+// number.
+double deviation_of(Size size, int wanted, int w, int h) {
   const double cells = 1.0 * cells_along(size.width, w) * cells_along(size.height, h);
   return (cells < 0.9 * wanted ? 0.1 : 0) + std::abs(std::log(cells / (0.94 * wanted))) +
          0.1 * std::abs(std::log(1.0 * w / h));
 }
 
-TEST(SlicGrid, CellsOfAGivenSideCoverThePicture) {
+TEST(SlicGrid, GivenSide_CoversPicture) {
   for (const Size size : {Size{1, 1}, {100, 40}, {101, 39}, {65535, 3}}) {
     for (const int side : {2, 3, 50, 512}) {
       SlicParams params;
@@ -35,8 +36,8 @@ TEST(SlicGrid, CellsOfAGivenSideCoverThePicture) {
   }
 }
 
-// The search looks at few of all cells; what it finds is nearly as good as the best of them.
-TEST(SlicGrid, AWantedNumberGivesNearlyTheBestOfAllCells) {
+// The search tries few cell sizes, but its result is almost as good as the best one.
+TEST(SlicGrid, RequestedNumber_GivesAlmostBestCells) {
   for (const Size size : {Size{481, 321}, {321, 481}, {100, 100}, {1920, 1080}}) {
     for (const int wanted : {7, 20, 37, 100, 330, 1000, 5000}) {
       SlicParams params;
@@ -48,16 +49,16 @@ TEST(SlicGrid, AWantedNumberGivesNearlyTheBestOfAllCells) {
       if (size.area() / static_cast<size_t>(wanted) > 400 * 400) continue;
       double least = 1e9;
       for (int w = 2; w <= 512; ++w) {
-        for (int h = 2; h <= 512; ++h) least = std::min(least, miss_of(size, wanted, w, h));
+        for (int h = 2; h <= 512; ++h) least = std::min(least, deviation_of(size, wanted, w, h));
       }
-      EXPECT_LT(miss_of(size, wanted, grid.width, grid.height), least + 0.04)
+      EXPECT_LT(deviation_of(size, wanted, grid.width, grid.height), least + 0.04)
           << wanted << " of " << size.width << "x" << size.height;
     }
   }
 }
 
-// Another choice gives other labels than earlier versions did.
-TEST(SlicGrid, AWantedNumberGivesTheCellsItAlwaysGave) {
+// Other cells would change the labels of existing applications.
+TEST(SlicGrid, RequestedNumber_GivesCellsOfEarlierVersions) {
   struct Case {
     Size size;
     int wanted, width, height;
@@ -86,7 +87,7 @@ TEST(SlicGrid, AWantedNumberGivesTheCellsItAlwaysGave) {
   }
 }
 
-TEST(SlicScales, FollowTheFormula) {
+TEST(SlicScales, AnyParameters_FollowFormula) {
   for (const auto& [width, height] : {std::pair{2, 2}, {16, 16}, {8, 20}, {20, 8}, {512, 512}}) {
     for (const double compactness : {0.0, 0.5, 8.0, 40.0, 1000.0}) {
       for (const ColorSpace space : {ColorSpace::lab, ColorSpace::rgb, ColorSpace::luma}) {
@@ -97,24 +98,25 @@ TEST(SlicScales, FollowTheFormula) {
           params.variant = variant;
           const SlicScale found = scale_of({{1000, 1000}, width, height, 5, 5}, params);
           const bool adapts = variant == SlicVariant::slico;
-          // compactness^2 / cell area; slico's ratio is a cluster's own.
+          // compactness^2 / cell area. SLICO uses a factor of 40 and one distance per cluster.
           const double place = std::pow(adapts ? 40 : compactness, 2) / (width * height);
-          // As large as slopes and scores allow over 2.5 cells, 8 at most.
+          // The largest scale for which slopes and scores do not overflow within 2.5 cells, at
+          // most 8.
           const double side = std::max(width, height);
           double scale = 8;
           if (place > 0) {
             scale = std::min(
                 scale, std::min(2047 / (2.5 * side * 2 * place), 22000 / (side * side * place)));
           }
-          const double near = 1e-6;                    // of floats
-          const double distance = 16 * scale * place;  // that a square pixel counts
+          const double near = 1e-6;                    // rounding of floats
+          const double distance = 16 * scale * place;  // distance of one squared pixel
           EXPECT_NEAR(found.curvature * 256, distance, near * distance);
           EXPECT_NEAR(found.slope * 16, 2 * distance, near * distance);
           for (int c = 0; c < 3; ++c) {
-            // 2 L, and levels of 255, are twice as fine as Lab units.
+            // 2 L and levels up to 255 have half the size of Lab units.
             const double weight = space == ColorSpace::lab && c > 0 ? 1 : 0.25;
             EXPECT_EQ(found.weight[c], 4 * weight);
-            const double coefficient = 2 * scale * weight;  // of a mean of 1
+            const double coefficient = 2 * scale * weight;  // for a mean of 1
             EXPECT_NEAR(found.gain[c] * 16, coefficient, near * coefficient);
             EXPECT_NEAR(found.square[c] * coefficient * coefficient, 16 * scale * weight,
                         1e-5 * scale);
@@ -128,12 +130,12 @@ TEST(SlicScales, FollowTheFormula) {
   }
 }
 
-TEST(SlicScales, LimitsCountCellsAndPixels) {
+TEST(SlicScales, Limits_DependOnCellsAndPixels) {
   const SlicGrid grid = {{100, 60}, 20, 15, 5, 4};
   SlicParams params;
   params.tolerance = 0;
   EXPECT_EQ(movement_limit(grid, params), 0u);
-  params.tolerance = 0.75;  // pixels, as sixteenths, of 20 cells
+  params.tolerance = 0.75;  // pixels, stored in sixteenths, for 20 cells
   EXPECT_EQ(movement_limit(grid, params), 240u);
   params.min_size = 0;
   EXPECT_EQ(retention_rule(grid, params).min_area, 0u);
@@ -144,12 +146,12 @@ TEST(SlicScales, LimitsCountCellsAndPixels) {
   EXPECT_EQ(retention_rule(grid, params).requested, 0u);
   params.superpixels = 19;
   EXPECT_EQ(retention_rule(grid, params).requested, 19u);
-  EXPECT_EQ(retention_rule(grid, params).min_area, 1u) << "0.4 of it is 0.6";
+  EXPECT_EQ(retention_rule(grid, params).min_area, 1u) << "0.4 * 1.5 is 0.6";
   EXPECT_EQ(retention_rule(grid, params).certain, Fragment::kRetained) << "20 cells";
   params.superpixels = 20;
   EXPECT_EQ(retention_rule(grid, params).certain, 300u) << "a cell";
   params.min_size = 0;
-  EXPECT_EQ(retention_rule(grid, params).requested, 0u) << "pieces apart";
+  EXPECT_EQ(retention_rule(grid, params).requested, 0u) << "min-size=0 keeps all fragments";
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""The graph of superpixels as an application in Python reads it: the metadata's adjacency against
-the label map beside it, and the table that regions-transcode --json writes."""
+"""Adjacency and covariances in the metadata of slicsuperpixel, read from Python, against the label map."""
 import json
 import os
 import sys
@@ -25,7 +24,7 @@ def label_map(buffer):
 
 
 def borders_of(labels):
-    """[[lower, other, sides]…] in order, from the label of every pixel."""
+    """Sorted [smaller label, larger label, length of the border], computed from all pixels."""
     across = numpy.stack([labels[:, 1:].ravel(), labels[:, :-1].ravel()])
     down = numpy.stack([labels[1:].ravel(), labels[:-1].ravel()])
     pairs = numpy.sort(numpy.concatenate([across, down], axis=1), axis=0)
@@ -33,8 +32,8 @@ def borders_of(labels):
     return [[int(a), int(b), int(n)] for a, b, n in zip(*pairs, sides)]
 
 
-class Neighbours(unittest.TestCase):
-    def test_adjacency_is_that_of_the_label_map(self):
+class Adjacency(unittest.TestCase):
+    def test_adjacency_label_map_equals_metadata(self):
         count = 0
         for buffer in frames(PIPELINE):
             table = json.loads(json.dumps(gstreamer.regions_table(buffer)))

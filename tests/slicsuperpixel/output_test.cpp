@@ -1,4 +1,4 @@
-// The output pictures of slicsuperpixel, pixel for pixel, and what it refuses.
+// Output pictures against the labels, and mean colours, covariances and borders of known pictures.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -10,7 +10,7 @@ namespace {
 
 const SlicCase kScene = {"scene", {203, 117}, {"region-size=12"}};
 
-TEST(SlicOutput, LabelsOfEachWidth) {
+TEST(SlicOutput, Labels_ArePixelValues) {
   const GuardedFrame picture = kScene.frame();
   SlicParams params = kScene.params();
   params.output = SlicOutput::labels;
@@ -33,7 +33,7 @@ TEST(SlicOutput, LabelsOfEachWidth) {
   }
 }
 
-TEST(SlicOutput, Boundaries) {
+TEST(SlicOutput, Boundaries_AreBetweenDifferentLabels) {
   const GuardedFrame picture = kScene.frame();
   SlicParams params = kScene.params();
   params.output = SlicOutput::boundaries;
@@ -54,7 +54,7 @@ TEST(SlicOutput, Boundaries) {
   EXPECT_EQ(wrong, 0u);
 }
 
-TEST(SlicOutput, MeansInPlace) {
+TEST(SlicOutput, Mean_IsColorOfSuperpixel) {
   for (const PixelFormat format : {PixelFormat::gray8, PixelFormat::nv12, PixelFormat::i420,
                                    PixelFormat::p010, PixelFormat::yuy2, PixelFormat::bgra}) {
     SlicCase task = kScene;
@@ -83,33 +83,75 @@ TEST(SlicOutput, MeansInPlace) {
   }
 }
 
-TEST(SlicOutput, RecordsStopAtTheCapacity) {
-  const GuardedFrame picture = kScene.frame();
-  const SlicResult all = run_slic_on_cpu(1, picture.frame(), kScene.params());
-  for (const uint32_t capacity : {0u, 1u, 40u}) {
-    const SlicResult some =
-        run_slic_on_cpu(2, picture.frame(), kScene.params(), {.capacity = capacity});
-    EXPECT_EQ(some.total, all.total);
-    EXPECT_EQ(difference(some.superpixels, all.superpixels, kScene.size.width), "");
-    EXPECT_TRUE(some.intact);
-  }
-}
-
-TEST(SlicOutput, TheReportsMethodIsForCuda) {
-  const GuardedFrame picture = kScene.frame();
-  SlicParams params = kScene.params();
-  params.method = SlicMethod::ece1782;
-  try {
-    run_slic_on_cpu(1, picture.frame(), params);
-    FAIL() << "the CPU has no such method";
-  } catch (const InputError& error) {
-    EXPECT_NE(std::string(error.what()).find("CUDA"), std::string::npos);
-  }
-}
-
-TEST(SlicOutput, RefusesWhatIsNoPicture) {
+TEST(SlicOutput, LabelImageAsInput_IsRefused) {
   const GuardedFrame labels(PixelFormat::labels32, {16, 16});
   EXPECT_THROW(run_slic_on_cpu(1, labels.frame(), {}), InputError);
+}
+
+// Two flat rectangles that become two superpixels: 24x16 red pixels and 40x16 blue pixels.
+GuardedFrame two_rectangles() {
+  GuardedFrame picture(PixelFormat::rgb, {64, 16}, 5);
+  for (int y = 0; y < 16; ++y) {
+    for (int x = 0; x < 64; ++x) {
+      picture.frame().set_sample(0, x, y, x < 24 ? 255 : 0);
+      picture.frame().set_sample(1, x, y, 0);
+      picture.frame().set_sample(2, x, y, x < 24 ? 0 : 255);
+    }
+  }
+  return picture;
+}
+
+TEST(SlicDetails, TwoRectangles_HaveKnownColorsAndCovariance) {
+  for (const ColorSpace space : {ColorSpace::lab, ColorSpace::rgb, ColorSpace::luma}) {
+    SlicParams params;
+    params.output = SlicOutput::none;
+    params.region_size = 32;
+    params.compactness = 0.1;
+    params.color_space = space;
+    const GuardedFrame picture = two_rectangles();
+    const Superpixels found = run_slic_on_cpu(1, picture.frame(), params).superpixels;
+    ASSERT_EQ(found.regions.size(), 2u);
+    ASSERT_EQ(found.regions[0].area, 24u * 16);
+
+    // CIE: sRGB red is L 53.24, a 80.09, b 67.20; blue is 32.30, 79.19, -107.86.
+    const MeanLab red = mean_lab(found.regions[0], found.moments[0]);
+    EXPECT_NEAR(red.l, 53.24, 0.3);
+    EXPECT_NEAR(red.a, 80.09, 0.6);
+    EXPECT_NEAR(red.b, 67.20, 0.6);
+    const MeanLab blue = mean_lab(found.regions[1], found.moments[1]);
+    EXPECT_NEAR(blue.l, 32.30, 0.3);
+    EXPECT_NEAR(blue.a, 79.19, 0.6);
+    EXPECT_NEAR(blue.b, -107.86, 0.6);
+
+    // The variance of w consecutive positions is (w^2 - 1) / 12.
+    const Covariance spread = covariance(found.regions[1], found.moments[1]);
+    EXPECT_DOUBLE_EQ(spread.xx, (40 * 40 - 1) / 12.0);
+    EXPECT_DOUBLE_EQ(spread.xy, 0);
+    EXPECT_DOUBLE_EQ(spread.yy, (16 * 16 - 1) / 12.0);
+
+    ASSERT_EQ(found.borders.size(), 1u);
+    EXPECT_EQ(found.borders[0].first, 1u);
+    EXPECT_EQ(found.borders[0].second, 2u);
+    EXPECT_EQ(found.borders[0].length, 16u);
+  }
+}
+
+TEST(SlicDetails, CovarianceFarFromOrigin_IsExact) {
+  Region region;
+  Moments moments;
+  for (uint64_t x = 65533; x < 65536; ++x) {  // pixels of a diagonal
+    const uint64_t y = x - 3;
+    ++region.area;
+    region.sum_x += x;
+    region.sum_y += y;
+    moments.sum_xx += x * x;
+    moments.sum_xy += x * y;
+    moments.sum_yy += y * y;
+  }
+  const Covariance spread = covariance(region, moments);
+  EXPECT_DOUBLE_EQ(spread.xx, 2 / 3.0);
+  EXPECT_DOUBLE_EQ(spread.xy, 2 / 3.0);
+  EXPECT_DOUBLE_EQ(spread.yy, 2 / 3.0);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-"""Libraries that judge ours: a test names the ones it needs, and is skipped with a reason without them."""
+"""Libraries with which results are compared. If a library is not installed, its tests are skipped with a reason."""
 
 import importlib
 import sys
@@ -13,14 +13,14 @@ except ImportError as missing:
     print(f"{missing.name} is not installed: see requirements/tests.in")
     sys.exit(77)
 
-settings.register_profile("ours", deadline=None, derandomize=True, max_examples=150,
+settings.register_profile("reproducible", deadline=None, derandomize=True, max_examples=150,
                           suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("ours")
+settings.load_profile("reproducible")
 
 KINDS = ["bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64"]
 
 
-def judge(name):
+def reference(name):
     try:
         return importlib.import_module(name)
     except ImportError:
@@ -28,7 +28,7 @@ def judge(name):
 
 
 def shapes(least=2, most=3):
-    """Of pictures and volumes, with sides around words of pixels."""
+    """Shapes of pictures and volumes with sides around multiples of 32 and 64."""
     return arrays.array_shapes(min_dims=least, max_dims=most, min_side=1, max_side=9) | st.tuples(
         st.integers(1, 5), st.sampled_from([63, 64, 65, 130])) | st.tuples(
         st.sampled_from([31, 33, 70]), st.integers(1, 40))
@@ -36,7 +36,7 @@ def shapes(least=2, most=3):
 
 @st.composite
 def pictures(draw, kinds=tuple(KINDS), least=2, most=3, values=3):
-    """Arrays of few distinct values, the extremes of their type among them, which make regions."""
+    """Arrays with few distinct values, so that they have regions. The values include the extremes of the type."""
     dtype = numpy.dtype(draw(st.sampled_from(kinds)))
     shape = draw(shapes(least, most))
     if dtype.kind == "b":
@@ -51,9 +51,9 @@ def pictures(draw, kinds=tuple(KINDS), least=2, most=3, values=3):
     return palette[choose.integers(0, len(palette), shape)]
 
 
-def as_seen(draw, image):
-    """The same elements in another place: a view with gaps, turned, of another order, or as they are."""
-    way = draw(st.sampled_from(["as it is", "gaps", "wide", "flipped", "transposed", "swapped"]))
+def view_of(draw, image):
+    """A view of the same elements with gaps, another order of the axes or other strides, or a copy."""
+    way = draw(st.sampled_from(["copy", "gaps", "wide", "flipped", "transposed", "swapped"]))
     if way == "gaps":
         holder = numpy.ones([2 * n for n in image.shape], image.dtype)
         view = holder[tuple(slice(None, None, 2) for _ in image.shape)]

@@ -1,15 +1,17 @@
-// The element graphcutbg: its pictures, metadata, messages and errors.
+// The element graphcutbg: output pictures, metadata, messages, presets and errors.
 #include <atomic>
 #include <cmath>
 #include <random>
 #include <thread>
 
 #include "tests/graphcutbg/room.hpp"
+#include "tests/plugin/region_structures.hpp"
+#include "tests/plugin/told.hpp"
 
 namespace regions::test {
 namespace {
 
-TEST(GraphCutBg, MaskShowsWhatAppeared) {
+TEST(GraphCutElement, OutputMask_ShowsNewObject) {
   Harness h("graphcutbg output=mask", "video/x-raw,format=GRAY8");
   h.video("GRAY8", kWidth, kHeight);
   const BufferPtr out = last_of(h);
@@ -19,16 +21,7 @@ TEST(GraphCutBg, MaskShowsWhatAppeared) {
   EXPECT_LT(foreground_share(mask, false), 0.01);
 }
 
-TEST(GraphCutBg, FirstFrameIsBackground) {
-  Harness h("graphcutbg output=mask");
-  h.video("GRAY8", kWidth, kHeight);
-  ASSERT_EQ(h.push(room(true)), GST_FLOW_OK);
-  const BufferPtr out = h.pull();
-  ASSERT_TRUE(out);
-  for (const uint8_t value : bytes_of(out.get())) ASSERT_EQ(value, 0);
-}
-
-TEST(GraphCutBg, CutoutHasTheMaskAsAlpha) {
+TEST(GraphCutElement, OutputCutout_HasMaskAsAlpha) {
   Harness h("graphcutbg output=cutout", "video/x-raw,format=RGBA");
   h.video("GRAY8", kWidth, kHeight);
   const BufferPtr out = last_of(h);
@@ -42,22 +35,7 @@ TEST(GraphCutBg, CutoutHasTheMaskAsAlpha) {
   EXPECT_EQ(at(2, 2)[3], 0);
 }
 
-TEST(GraphCutBg, OverlayChangesTheForegroundAlone) {
-  Harness h("graphcutbg output=overlay color=0xffff0000 opacity=0.5");
-  h.video("RGB", kWidth, kHeight);
-  const BufferPtr out = last_of(h, 12, 3);
-  ASSERT_TRUE(out);
-  const auto before = room(true), after = bytes_of(out.get());
-  const auto changed = [&](int x, int y) {
-    const auto i = static_cast<size_t>(y * kWidth + x);
-    return after[3 * i] != before[i] || after[3 * i + 1] != before[i];
-  };
-  EXPECT_TRUE(changed(kLeft + kSide / 2, kTop + kSide / 2));
-  EXPECT_FALSE(changed(2, 2));
-  EXPECT_FALSE(changed(kWidth - 3, kHeight - 3));
-}
-
-TEST(GraphCutBg, ReplacePutsAColourBehind) {
+TEST(GraphCutElement, OutputReplace_ShowsColorInBackground) {
   Harness h("graphcutbg output=replace replace-with=color replace-color=0xff0000ff");
   h.video("RGB", kWidth, kHeight);
   const BufferPtr out = last_of(h, 12, 3);
@@ -69,8 +47,7 @@ TEST(GraphCutBg, ReplacePutsAColourBehind) {
   EXPECT_EQ(at(kLeft + kSide / 2, kTop + kSide / 2)[0], 220);
 }
 
-// How much of it is seen: of the tint as of what covers the background.
-TEST(GraphCutBg, ColoursHaveAnAlpha) {
+TEST(GraphCutElement, AlphaOfColors_IsOpacity) {
   const auto picture = [](const char* properties) {
     Harness h(std::string("graphcutbg ") + properties);
     h.video("RGB", kWidth, kHeight);
@@ -89,7 +66,7 @@ TEST(GraphCutBg, ColoursHaveAnAlpha) {
             picture("output=replace replace-with=blur"));
 }
 
-TEST(GraphCutBg, NoneAttachesTheMaskForThoseDownstream) {
+TEST(GraphCutElement, OutputNone_AttachesMaskForCclabel) {
   Harness h("graphcutbg output=none ! cclabel source=mask min-area=20 output=none");
   h.video("GRAY8", kWidth, kHeight);
   const BufferPtr out = last_of(h);
@@ -102,8 +79,44 @@ TEST(GraphCutBg, NoneAttachesTheMaskForThoseDownstream) {
   EXPECT_NEAR(std::stoi(region_field(regions, 0, "width")), kSide, 2);
 }
 
-// Frames of a microsecond: a live cut is stopped after eight.
-TEST(GraphCutBg, LiveCutsEndInTime) {
+// 6 units of 1/64 nat for each neighbour, and 181 / 256 of this for each diagonal neighbour.
+TEST(GraphCutElement, Metadata_ContainsMinimumCut) {
+  for (const auto& [neighbours, expected] :
+       {std::pair{"4", gint64{4 * 6}}, {"8", gint64{4 * 6 + 4 * 4}}}) {
+    Harness h(
+        "graphcutbg output=none post-messages=true source=mask sigma=255 lambda=0.1 neighbours=" +
+        std::string(neighbours));
+    h.video("GRAY8", 5, 5);
+    GstBuffer* mask = Harness::buffer(std::vector<uint8_t>(5 * 5, 120));
+    gst_buffer_memset(mask, 12, 255, 1);
+    GstBuffer* frame = Harness::buffer(std::vector<uint8_t>(8 * 5, 90));
+    GstStructure* s = gst_custom_meta_get_structure(gst_buffer_add_custom_meta(frame, "regions"));
+    gst_structure_set(s, "width", G_TYPE_INT, 5, "height", G_TYPE_INT, 5, "labels", GST_TYPE_BUFFER,
+                      mask, "labels-format", G_TYPE_STRING, "GRAY8", nullptr);
+    gst_buffer_unref(mask);
+    set_regions(s, {});
+    ASSERT_EQ(gst_harness_push(h.get(), frame), GST_FLOW_OK) << h.error_text();
+    const BufferPtr out = h.pull();
+    ASSERT_TRUE(out);
+    gint64 flow = -1, pixels = -1, gap = -1;
+    gboolean exact = FALSE;
+    const GstStructure* found = regions_of(out.get());
+    ASSERT_TRUE(found);
+    EXPECT_TRUE(gst_structure_get(found, "flow", G_TYPE_INT64, &flow, "foreground-pixels",
+                                  G_TYPE_INT64, &pixels, "gap", G_TYPE_INT64, &gap, "exact",
+                                  G_TYPE_BOOLEAN, &exact, nullptr));
+    EXPECT_EQ(flow, expected);
+    EXPECT_EQ(pixels, 1);
+    EXPECT_EQ(gap, 0);
+    EXPECT_TRUE(exact);
+    const MessagePtr message = h.message(GST_MESSAGE_ELEMENT);
+    ASSERT_TRUE(message);
+    EXPECT_TRUE(gst_structure_has_field(gst_message_get_structure(message.get()), "exact"));
+  }
+}
+
+// Frames have a duration of 1 µs, so a live cut stops early.
+TEST(GraphCutElement, LiveStream_StopsCutWithinFrameDuration) {
   struct Case {
     const char* properties;
     bool live, exact;
@@ -129,12 +142,38 @@ TEST(GraphCutBg, LiveCutsEndInTime) {
     EXPECT_TRUE(gst_structure_get_int64(regions_of(out.get()), "gap", &above));
     EXPECT_EQ(above == 0, exact) << above;
     EXPECT_EQ(h.message_so_far(GST_MESSAGE_WARNING) != nullptr, !exact) << live << properties;
-    EXPECT_FALSE(h.message_so_far(GST_MESSAGE_WARNING)) << "reported once per stream";
+    EXPECT_FALSE(h.message_so_far(GST_MESSAGE_WARNING))
+        << "the warning is reported once per stream";
   }
 }
 
-TEST(GraphCutBg, AMaskIsRefined) {
-  // cclabel finds the bright square; graphcutbg takes its label map as a trimap of sure pixels.
+TEST(GraphCutElement, StoppedCut_WarnsWithGap) {
+  Harness h("graphcutbg output=mask max-iterations=1 lambda=32 neighbours=8 device=cpu");
+  h.video("RGB", kWidth, kHeight);
+  std::mt19937 random(3);
+  for (int i = 0; i < 4; ++i) {
+    std::vector<uint8_t> noise(kWidth * kHeight * 3);
+    for (uint8_t& value : noise) value = static_cast<uint8_t>(random());
+    ASSERT_EQ(h.push(noise, i), GST_FLOW_OK);
+    const BufferPtr out = h.pull();
+    ASSERT_TRUE(out);
+    const MessagePtr message = h.message_so_far(GST_MESSAGE_WARNING);
+    if (!message) continue;
+    const GstStructure* s = regions_of(out.get());
+    gint64 gap = 0, flow = 0;
+    if (s) gst_structure_get(s, "gap", G_TYPE_INT64, &gap, "flow", G_TYPE_INT64, &flow, nullptr);
+    EXPECT_EQ(told(message).text, "a cut was stopped early and is not exact: it costs at most " +
+                                      std::to_string(gap) +
+                                      " more than the minimum, which is at least " +
+                                      std::to_string(flow) + " (time-budget, max-iterations)");
+    EXPECT_GT(gap, 0);
+    return;
+  }
+  FAIL() << "no cut was stopped";
+}
+
+// cclabel finds the bright square. Its label map marks certain pixels.
+TEST(GraphCutElement, MaskOfCclabel_IsRefined) {
   Harness h("cclabel threshold=0.5 output=none ! graphcutbg source=mask output=mask");
   h.video("GRAY8", kWidth, kHeight);
   ASSERT_EQ(h.push(room(true)), GST_FLOW_OK);
@@ -144,8 +183,8 @@ TEST(GraphCutBg, AMaskIsRefined) {
   EXPECT_LT(foreground_share(bytes_of(out.get()), false), 0.01);
 }
 
-TEST(GraphCutBg, AMaskOfAnotherSizeIsRefined) {
-  // The metadata goes through videoscale as it is: a mask of half the size.
+TEST(GraphCutElement, MaskOfOtherSize_IsRefined) {
+  // videoscale does not change the metadata, so the mask has half the size of the frame.
   Harness h(
       "cclabel threshold=0.5 output=none ! videoscale ! video/x-raw,width=192,height=128"
       " ! graphcutbg source=mask output=mask");
@@ -163,10 +202,10 @@ TEST(GraphCutBg, AMaskOfAnotherSizeIsRefined) {
       wrong += (mask[static_cast<size_t>(y * 2 * kWidth + x)] != 0) != inside;
     }
   }
-  EXPECT_LE(wrong, 200) << "of the square's border of 192 pixels, one pixel either way";
+  EXPECT_LE(wrong, 200) << "the border has 192 pixels, with a tolerance of one pixel on each side";
 }
 
-TEST(GraphCutBg, AMissingMaskIsAClearErrorWhereItIsNeeded) {
+TEST(GraphCutElement, MissingMask_IsErrorForSourceMaskOnly) {
   Harness needs("graphcutbg source=mask output=mask");
   needs.video("GRAY8", kWidth, kHeight);
   EXPECT_NE(needs.push(room(true)), GST_FLOW_OK);
@@ -178,7 +217,7 @@ TEST(GraphCutBg, AMissingMaskIsAClearErrorWhereItIsNeeded) {
   EXPECT_FALSE(takes.has_error());
 }
 
-TEST(GraphCutBg, PropertiesChangeWhilePlaying) {
+TEST(GraphCutElement, PropertiesChangedWhilePlaying_CauseNoError) {
   Harness h("graphcutbg output=overlay frames-in-flight=3");
   h.video("NV12", kWidth, kHeight);
   std::atomic<bool> stop = false;
@@ -199,8 +238,8 @@ TEST(GraphCutBg, PropertiesChangeWhilePlaying) {
   EXPECT_FALSE(h.has_error());
 }
 
-// A preset sets properties as if each were set there: later ones count, and watchers hear of it.
-TEST(GraphCutBg, APresetSetsOtherProperties) {
+// A preset sets properties as if each one was set at this position.
+TEST(GraphCutElement, Preset_SetsAndNotifiesProperties) {
   Harness h("graphcutbg output=mask cpu-threads=3 preset=motion process-scale=0.25");
   EXPECT_EQ(h.property("preset"), "motion");
   EXPECT_EQ(h.property("output"), "none");
@@ -221,23 +260,11 @@ TEST(GraphCutBg, APresetSetsOtherProperties) {
   gst_util_set_object_arg(G_OBJECT(other), "preset", "none");
   gdouble scale = 0;
   g_object_get(other, "process-scale", &scale, nullptr);
-  EXPECT_EQ(scale, 0.1) << "as it is set";
+  EXPECT_EQ(scale, 0.1) << "preset=none changes nothing";
   gst_object_unref(other);
 }
 
-TEST(GraphCutBg, ParametersOutsideTheirLimitsAreKeptOut) {
-  Harness h("graphcutbg output=mask");
-  gdouble before = 0, after = 0;
-  g_object_get(h.element(), "lambda", &before, nullptr);
-  for (const double bad : {-1.0, static_cast<double>(NAN), 1e9}) {
-    g_object_set(h.element(), "lambda", bad, nullptr);
-    g_object_get(h.element(), "lambda", &after, nullptr);
-    EXPECT_GE(after, 0);
-    EXPECT_LE(after, 32);
-  }
-}
-
-TEST(GraphCutBg, FlushForgetsTheModel) {
+TEST(GraphCutElement, Flush_ForgetsModel) {
   Harness h("graphcutbg output=mask");
   h.video("GRAY8", kWidth, kHeight);
   ASSERT_TRUE(last_of(h));

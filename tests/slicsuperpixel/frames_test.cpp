@@ -1,8 +1,11 @@
-// Frames of many kinds through the same slots, each as if it were alone; what is drawn; refusals.
+// Frames after frames: independence of frames, warm starts, tracks, error messages, and the time of
+// small cells.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <ctime>
 
 #include "core/faults.hpp"
 #include "cpu/backend.hpp"
@@ -31,9 +34,9 @@ bool same(const Outcome& a, const Outcome& b) {
          equal(a.records, b.records) && equal(a.moments, b.moments) && equal(a.borders, b.borders);
 }
 
-class SlicSlots : public testing::Test {
+class SlicFrames : public testing::Test {
  protected:
-  ~SlicSlots() override { inject_faults(nullptr); }
+  ~SlicFrames() override { inject_faults(nullptr); }
 
   std::unique_ptr<Algorithm<SlicParams>> configured(int slots, bool borders = true) {
     auto algorithm = make_algorithm<SlicParams, BackendKind::cpu>(backend_);
@@ -46,7 +49,7 @@ class SlicSlots : public testing::Test {
     algorithm->configure(setup);
     return algorithm;
   }
-  // A frame whose table holds `most` records.
+  // Runs a frame whose table can hold `most` records.
   Outcome run(Algorithm<SlicParams>& algorithm, int slot, const ConstFrame& in, const Frame& out,
               const SlicParams& params, uint32_t most) {
     Outcome outcome;
@@ -72,7 +75,7 @@ class SlicSlots : public testing::Test {
   std::unique_ptr<Queue> queue_ = backend_->make_queue();
 };
 
-TEST_F(SlicSlots, FramesKnowNothingOfThoseBefore) {
+TEST_F(SlicFrames, SharedSlots_GiveResultsOfSeparateFrames) {
   const auto shared = configured(2);
   int number = 0;
   for (const SlicCase& task : small_cases()) {
@@ -103,8 +106,9 @@ TEST_F(SlicSlots, FramesKnowNothingOfThoseBefore) {
   EXPECT_GT(number, 60);
 }
 
-// Superpixels without a record keep their pixels; without a table the configured number is there.
-TEST_F(SlicSlots, MeansOfThoseThatAreRecorded) {
+// Superpixels without a record keep their pixels. A frame without a table records as many
+// superpixels as configured.
+TEST_F(SlicFrames, OutputMean_ChangesRecordedSuperpixelsOnly) {
   const GuardedFrame in = SlicCase{"scene", kSize}.frame();
   SlicParams params;
   params.output = SlicOutput::mean;
@@ -135,26 +139,26 @@ TEST_F(SlicSlots, MeansOfThoseThatAreRecorded) {
       }
     }
   }
-  EXPECT_FALSE(without_table.same_pixels(picture)) << "more are painted where more are recorded";
+  EXPECT_FALSE(without_table.same_pixels(picture)) << "frames without a table record more";
 }
 
-// With warm-start a frame begins as the last one ended, or, after whatever makes that of no use, as
-// if it were the first.
-TEST_F(SlicSlots, WarmStartsBeginAfreshWhereTheyMust) {
+// A warm start continues from the previous frame, except after a change of the grid, the colour
+// space or the variant, after reset() and after a failed frame.
+TEST_F(SlicFrames, ChangedGridOrColors_MakeWarmStartCold) {
   struct Change {
     const char* setting;  // of the second frame
-    bool afresh;
+    bool is_cold;
   };
   const GuardedFrame in = SlicCase{"scene", kSize}.frame();
   const auto labels_of = [&](Algorithm<SlicParams>& algorithm, const SlicParams& params) {
     GuardedFrame out(PixelFormat::rgb, kSize);
     return run(algorithm, 0, in.frame(), out.frame(), params, 300).labels;
   };
-  for (const auto& [setting, afresh] : {Change{"compactness=9", false},
-                                        {"iterations=2", false},
-                                        {"region-size=15", true},
-                                        {"color-space=rgb", true},
-                                        {"variant=slico", true}}) {
+  for (const auto& [setting, is_cold] : {Change{"compactness=9", false},
+                                         {"iterations=2", false},
+                                         {"region-size=15", true},
+                                         {"color-space=rgb", true},
+                                         {"variant=slico", true}}) {
     SlicParams params;
     params.output = SlicOutput::none;
     params.warm_start = true;
@@ -165,11 +169,11 @@ TEST_F(SlicSlots, WarmStartsBeginAfreshWhereTheyMust) {
     const size_t equals = text.find('=');
     assign_text(find(fields_of(params), text.substr(0, equals)), &params, text.substr(equals + 1));
     const auto first = labels_of(*fresh, params);
-    EXPECT_EQ(labels_of(*algorithm, params) == first, afresh) << setting;
+    EXPECT_EQ(labels_of(*algorithm, params) == first, is_cold) << setting;
     algorithm->reset();
-    EXPECT_EQ(labels_of(*algorithm, params), first) << setting << ": reset() forgets";
-    EXPECT_NE(labels_of(*algorithm, params), first) << setting << ": an iteration more";
-    // Cold frames neither use what is known nor change it.
+    EXPECT_EQ(labels_of(*algorithm, params), first) << setting << ": after reset()";
+    EXPECT_NE(labels_of(*algorithm, params), first) << setting << ": one more iteration";
+    // Cold frames neither use nor change the stored clusters.
     const auto third = labels_of(*fresh, params);
     params.warm_start = false;
     EXPECT_EQ(labels_of(*fresh, params), first) << setting;
@@ -178,14 +182,13 @@ TEST_F(SlicSlots, WarmStartsBeginAfreshWhereTheyMust) {
     inject_faults("work=1");
     EXPECT_THROW(labels_of(*fresh, params), DeviceError);
     inject_faults(nullptr);
-    EXPECT_EQ(labels_of(*fresh, params), first) << setting << ": nothing to start from";
+    EXPECT_EQ(labels_of(*fresh, params), first) << setting << ": after a failed frame";
     EXPECT_EQ(labels_of(*fresh, params), third) << setting;
   }
 }
 
-// Of a picture that stands still, iterations go on from frame to frame as if they were one frame's,
-// as long as no cluster strays from its cell.
-TEST_F(SlicSlots, WarmStartsGoOnWithTheIterations) {
+// While no cluster leaves its cell, iterations of consecutive frames equal iterations of one frame.
+TEST_F(SlicFrames, WarmStartsOfStillPicture_ContinueIterations) {
   const GuardedFrame in = SlicCase{"scene", kSize}.frame();
   using Settings = std::vector<std::string>;
   for (Settings settings : {Settings{"region-size=16"},
@@ -198,7 +201,8 @@ TEST_F(SlicSlots, WarmStartsGoOnWithTheIterations) {
                             {"region-size=3", "compactness=100"},
                             {"region-size=8", "compactness=100", "row-step=1"}}) {
     for (const char* variant : {"variant=slic", "variant=slico"}) {
-      // Of the smallest cells slico's do stray: it does not heed so great a compactness.
+      // With the smallest cells, clusters of slico leave their cells, because it adapts
+      // compactness.
       if (settings.size() == 2 && variant == std::string("variant=slico")) continue;
       settings.emplace_back(variant);
       const SlicCase task = {"scene", kSize, settings};
@@ -211,7 +215,7 @@ TEST_F(SlicSlots, WarmStartsGoOnWithTheIterations) {
         params.iterations = iterations;
         return run(*algorithm, 0, in.frame(), out.frame(), params, 300).labels;
       };
-      const int64_t first = 2 * params.row_step;  // so that the same rows take turns
+      const int64_t first = 2 * params.row_step;  // a multiple of the row step
       labels_of(true, first);
       EXPECT_TRUE(labels_of(true, 3) == labels_of(false, first + 3));
       settings.pop_back();
@@ -220,7 +224,7 @@ TEST_F(SlicSlots, WarmStartsGoOnWithTheIterations) {
 }
 
 // Flat clusters have one piece each, so tracks are the clusters' numbers, each once.
-TEST_F(SlicSlots, TracksOfFlatPicturesAreTheCells) {
+TEST_F(SlicFrames, FlatPicture_HasOneTrackPerCell) {
   const GuardedFrame in = SlicCase{"empty", kSize}.frame();
   SlicParams params;
   params.output = SlicOutput::none;
@@ -239,7 +243,7 @@ TEST_F(SlicSlots, TracksOfFlatPicturesAreTheCells) {
   }
 }
 
-TEST_F(SlicSlots, RefusalsNameWhatIsWrong) {
+TEST_F(SlicFrames, InvalidFrame_IsNamed) {
   const auto algorithm = configured(1, false);
   const GuardedFrame in(PixelFormat::rgb, kSize), gray(PixelFormat::gray8, kSize),
       narrow(PixelFormat::rgb, {kSize.width - 1, kSize.height});
@@ -269,6 +273,141 @@ TEST_F(SlicSlots, RefusalsNameWhatIsWrong) {
   for (const GuardedFrame* other : {&gray, &narrow}) {
     job.in = other->frame();
     EXPECT_EQ(answer(), "the frame differs from the configured size or format");
+  }
+}
+
+// ---- warm starts and tracks in moving pictures
+
+constexpr Size kVideoSize = {320, 200};
+
+std::vector<GuardedFrame> panned(int frames, int step) {
+  std::vector<GuardedFrame> list;
+  for (int i = 0; i < frames; ++i) list.push_back(panned_frame(kVideoSize, i * step));
+  return list;
+}
+
+std::vector<Superpixels> run_video(const std::vector<GuardedFrame>& frames,
+                                   const SlicParams& params, int slots = 1, int threads = 2) {
+  const auto backend = make_cpu_backend(threads);
+  const auto algorithm = make_algorithm<SlicParams, BackendKind::cpu>(backend);
+  return run_frames(backend, *algorithm, frames, params, slots);
+}
+
+SlicParams warm(int iterations) {
+  SlicParams params;
+  params.output = SlicOutput::none;
+  params.warm_start = true;
+  params.iterations = iterations;
+  return params;
+}
+
+// The share of pixels whose track equals that of the same point of the scene in the previous frame.
+double kept_tracks(const Superpixels& before, const Superpixels& after, int step) {
+  int kept = 0, all = 0;
+  for (int y = 0; y < kVideoSize.height; ++y) {
+    for (int x = 0; x + step < kVideoSize.width; ++x, ++all) {
+      const auto row = static_cast<size_t>(y * kVideoSize.width);
+      const uint32_t old = before.labels[row + static_cast<size_t>(x + step)];
+      const uint32_t now = after.labels[row + static_cast<size_t>(x)];
+      kept += before.regions[old - 1].track == after.regions[now - 1].track;
+    }
+  }
+  return static_cast<double>(kept) / all;
+}
+
+TEST(SlicVideo, Tracks_FollowMotion) {
+  const auto frames = panned(8, 1);
+  const auto results = run_video(frames, warm(2));
+  double kept = 0;
+  for (size_t i = 1; i < results.size(); ++i) kept += kept_tracks(results[i - 1], results[i], 1);
+  EXPECT_GT(kept / 7, 0.7);  // a quarter of this noisy scene is in additional fragments
+  // Cold starts number superpixels in raster order.
+  SlicParams cold = warm(10);
+  cold.warm_start = false;
+  const auto again = run_video(frames, cold);
+  double kept_cold = 0;
+  for (size_t i = 1; i < again.size(); ++i) kept_cold += kept_tracks(again[i - 1], again[i], 1);
+  EXPECT_GT(kept, 2 * kept_cold);
+}
+
+TEST(SlicVideo, Tracks_AreUnique) {
+  for (const Superpixels& frame : run_video(panned(4, 2), warm(3))) {
+    std::vector<uint32_t> tracks;
+    for (const Region& r : frame.regions) tracks.push_back(r.track);
+    std::sort(tracks.begin(), tracks.end());
+    EXPECT_EQ(std::adjacent_find(tracks.begin(), tracks.end()), tracks.end());
+  }
+}
+
+// Two cells with one colour each, and a corner of the first cell in the colour of the second one.
+// The first superpixel is a small fragment of the second cluster.
+TEST(SlicVideo, FragmentedCluster_GivesTrackToLargestFragment) {
+  std::vector<GuardedFrame> frames;
+  for (int i = 0; i < 2; ++i) {
+    GuardedFrame& picture = frames.emplace_back(PixelFormat::rgb, Size{32, 16});
+    for (int y = 0; y < 16; ++y) {
+      for (int x = 0; x < 32; ++x) {
+        const bool second = x >= 16 || (x < 2 && y < 2);
+        for (int c = 0; c < 3; ++c) picture.frame().set_sample(c, x, y, second ? 200 : 40);
+      }
+    }
+  }
+  SlicParams params = warm(1);
+  params.compactness = 0;
+  params.min_size = 0;
+  for (const Superpixels& found : run_video(frames, params)) {
+    ASSERT_EQ(found.regions.size(), 3u);
+    EXPECT_EQ(found.regions[0].track, 4u) << "a number after all cluster numbers";
+    EXPECT_EQ(found.regions[1].track, 1u);
+    EXPECT_EQ(found.regions[2].track, 2u);
+  }
+}
+
+TEST(SlicVideo, SceneCut_StartsCold) {
+  std::vector<GuardedFrame> frames = panned(2, 1);
+  frames.push_back(panned_frame(kVideoSize, 3, true));
+  std::vector<GuardedFrame> alone;
+  alone.push_back(panned_frame(kVideoSize, 3, true));
+  EXPECT_EQ(run_video(frames, warm(4))[2].labels, run_video(alone, warm(4))[0].labels);
+}
+
+// SLICO stores the largest distance of each cluster. A frame of SLIC discards them.
+TEST(SlicVideo, SlicoDistances_ContinueWithWarmStart) {
+  SlicParams adaptive = warm(1), plain = warm(1);
+  adaptive.variant = SlicVariant::slico;
+  const auto frames = panned(3, 0);
+  const auto results = run_video(frames, adaptive);
+  EXPECT_NE(results[2].labels, results[0].labels);  // one more iteration per frame
+
+  const auto backend = make_cpu_backend(1);
+  const auto algorithm = make_algorithm<SlicParams, BackendKind::cpu>(backend);
+  run_frames(backend, *algorithm, panned(2, 0), plain, 1);
+  algorithm->reset();
+  run_frames(backend, *algorithm, panned(1, 0), plain, 1);
+  const auto after = run_frames(backend, *algorithm, panned(1, 0), adaptive, 1);
+  EXPECT_EQ(after[0].labels, results[0].labels);
+}
+
+// ---- time
+
+// The smallest processor time of three runs, in seconds.
+double seconds_of(const SlicCase& task) {
+  const GuardedFrame picture = task.frame();
+  double best = 1e9;
+  for (int run = 0; run < 3; ++run) {
+    const std::clock_t start = std::clock();
+    run_slic_on_cpu(1, picture.frame(), task.params());
+    best = std::min(best, static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC);
+  }
+  return best;
+}
+
+// A picture of 8K with cells of 2 pixels once took more than 100 s.
+TEST(SlicTime, SmallestCells_TakeLessThanFiveTimesOrdinaryCells) {
+  for (const char* content : {"noise", "scene"}) {
+    const double small = seconds_of({content, {320, 180}, {"region-size=2"}}),
+                 usual = seconds_of({content, {320, 180}, {"region-size=16"}});
+    EXPECT_LT(small, 5 * usual) << content;
   }
 }
 
