@@ -3,9 +3,9 @@
 
 usage: scipy_check.py LABEL_FILE
 
-Random pictures and photographs (Debian's opencv-doc), by edges and by corners; random volumes by
-faces, edges and corners, which SciPy alone can do. SciPy's labels are renumbered by the regions' first pixels; ours are taken as they are. Exits 77, saying why, when a
-package is missing.
+Labels random pictures and photographs (Debian's opencv-doc) with both connectivities, and random volumes with
+the connectivities of volumes, which OpenCV lacks. Renumbers SciPy's labels by the first pixels of the regions.
+Exits with 77 and a reason if a package is missing.
 """
 import pathlib
 import subprocess
