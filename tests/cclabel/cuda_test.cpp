@@ -1,5 +1,5 @@
-// Parts of cclabel that only CUDA has: graphs that are replayed, pictures that one thread block
-// cluster labels, volumes of many tiles, and the historic methods.
+// The CUDA-only parts of cclabel: replayed graphs, small images in one thread block cluster,
+// volumes of many tiles, and the historic methods.
 #include <algorithm>
 #include <functional>
 #include <thread>

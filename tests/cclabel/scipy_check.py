@@ -40,7 +40,7 @@ def random_pictures(count):
 
 
 def photographs():
-    """Every photograph, as it is and with a threshold moved to its median."""
+    """Each photograph, unchanged and shifted so that its median is at the threshold."""
     for path in sorted([*PHOTOGRAPHS.glob("*.jpg"), *PHOTOGRAPHS.glob("*.png")]):
         picture = cv2.imread(str(path), cv2.IMREAD_GRAYSCALE)
         if picture is None:
@@ -68,7 +68,7 @@ def ours(program, picture, connectivity, folder, holes=0):
 
 
 def in_raster_order(labels):
-    """The same regions, numbered by their first pixels."""
+    """Renumbers the regions by their first pixels."""
     values, first = np.unique(labels, return_index=True)
     order = np.argsort(first[values > 0])
     renamed = np.zeros(int(values.max()) + 1, np.uint32)

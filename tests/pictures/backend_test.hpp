@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "core/algorithm.hpp"
 #include "cpu/backend.hpp"
 #include "tests/pictures/device_frame.hpp"
 #if REGIONS_CUDA

@@ -192,7 +192,7 @@ double mixed_slowly(const Touch& touch, double old, int c, const Layout& layout,
                     const Colorimetry& color) {
   const double max = layout.max_value();
   const double rgb[3] = {touch.red, touch.green, touch.blue};
-  double wanted = c < 3 ? rgb[c] / 255 * max : max;  // alpha: what is drawn is opaque
+  double wanted = c < 3 ? rgb[c] / 255 * max : max;  // alpha: drawn pixels are opaque
   if (layout.model != ColorModel::rgb) {
     const double kr[] = {0.299, 0.2126, 0.2627}, kb[] = {0.114, 0.0722, 0.0593};
     const double r = kr[int(color.matrix)], b = kb[int(color.matrix)];
