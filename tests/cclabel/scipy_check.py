@@ -45,7 +45,7 @@ def photographs():
         picture = cv2.imread(str(path), cv2.IMREAD_GRAYSCALE)
         if picture is None:
             continue
-        scale = min(1.0, 640 / max(picture.shape))
+        scale = min(1.0, 320 / max(picture.shape))
         picture = cv2.resize(picture, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA)
         yield path.name, picture
         moved = picture.astype(int) + 128 - int(np.median(picture))
