@@ -1,257 +1,518 @@
-// cclabel on CUDA against the oracle, bit for bit. Run one case alone with --gtest_filter.
-#include "tests/cclabel/cuda_fixture.hpp"
+// The CUDA-only parts of cclabel: replayed graphs, small images in one thread block cluster,
+// volumes of many tiles, and the historic methods.
+#include <algorithm>
+#include <functional>
+#include <thread>
+
+#include "core/faults.hpp"
+#include "gpu/cclabel/labelling_passes.hpp"
+#include "gpu/cclabel/propagation/propagation.hpp"
+#include "tests/cclabel/run.hpp"
+#include "tests/cclabel/scenes.hpp"
 
 namespace regions {
 namespace {
 
-TEST_F(CcLabelCuda, EveryContentAtAnOddSize) {
-  for (const auto list : {contents(), edge_contents()}) {
-    for (const std::string_view content : list) {
-      const Picture picture = make_picture(content, {517, 389});
-      for (const Connectivity connectivity : kBoth) {
+using propagation::Exchange;
+using propagation::Gather;
+using propagation::Variant;
+
+// CcLabelTest on CUDA only.
+class CcLabelCuda : public CcLabelTest {
+ protected:
+  // Labels the same picture repeatedly with workspaces of the previous frame.
+  void expect_equal_repeats(const Picture& picture, const CcLabelParams& params, int times) {
+    const Size size = picture.size;
+    const Labelling expected = run_on_cpu(2, picture.frame(), {}, params).labelling;
+    DeviceFrame input(*backend_, *queue_, picture.format, size, 0);
+    input.upload(picture.frame());
+    const auto algorithm = make_algorithm_on<CcLabelParams>(backend_);
+    algorithm->configure({.in = layout_of(picture.format), .size = size});
+    const size_t bytes = size.area() * sizeof(uint32_t);
+    const Block labels = backend_->allocate(bytes), host = backend_->allocate_pinned(bytes);
+    FrameTask task;
+    task.in = input.frame();
+    task.labels = {labels.as<uint32_t>(), size.width, size.height, 4 * ptrdiff_t{size.width}};
+    int different = 0;
+    for (int i = 0; i < times; ++i) {
+      algorithm->enqueue(task, params, *queue_);
+      queue_->copy_bytes(labels.data(), host.data(), bytes);
+      finish();
+      different += !std::equal(expected.labels.begin(), expected.labels.end(), host.as<uint32_t>());
+    }
+    EXPECT_EQ(different, 0) << size.width << "x" << size.height << " " << to_text(params);
+  }
+  void expect_equal_repeats(std::string_view content, Size size) {
+    for (const Connectivity connectivity : kFlat) {
+      CcLabelParams params;
+      params.connectivity = connectivity;
+      expect_equal_repeats(make_picture(content, size), params, 100);
+    }
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Cuda, CcLabelCuda, testing::Values(BackendKind::cuda),
+                         [](const auto&) { return std::string("cuda"); });
+
+constexpr Size kStripSizes[] = {{512, 512}, {513, 512}, {512, 513}, {640, 480}, {640, 512},
+                                {641, 512}, {640, 513}, {1, 512},   {640, 1},   {600, 17},
+                                {33, 15},   {33, 16},   {33, 17},   {1, 1},     {31, 257}};
+
+TEST_P(CcLabelCuda, SmallImage_SizesAroundStrips_LabelsAreExact) {
+  for (const Size size : kStripSizes) {
+    for (const std::string content :
+         {"rand_g1_d50", "rand_g1_d20", "maze", "spiral", "frame", "full"}) {
+      const Picture picture = make_picture(content, size);
+      for (const Connectivity connectivity : kFlat) {
         CcLabelParams params;
         params.connectivity = connectivity;
-        expect_oracle(picture.frame(), {}, params, std::string(content));
+        check(picture.frame(), params, content, {.padding = size.width % 3});
+        expect_equal_repeats(picture, params, 3);
       }
     }
   }
 }
 
-// Pixels apart in every second row, and rows with holes, or none, between: runs side by side that
-// one below joins, or nearly, over gaps of any length. The closest are more in a tile and in a
-// strip than are listed.
-TEST_F(CcLabelCuda, RunsThatOneBelowJoins) {
-  for (const Size size : {Size{517, 389}, {512, 512}, {640, 480}}) {
-    for (const int step : {2, 3, 31, 33, 70, 129}) {
-      for (const int holes : {1 << 16, 37, 64, 129}) {
-        Picture picture = make_picture("empty", size);
-        for (int y = 0; y < size.height; ++y) {
-          for (int x = 0; x < size.width; ++x) {
-            const bool set = y % 2 == 0 ? x % step == 0 : (x + y) % holes != holes - 1;
-            picture.pixels[static_cast<size_t>(y) * size.width + x] = set ? 255 : 0;
-          }
-        }
-        for (const Connectivity connectivity : kBoth) {
+// Sums of one 8-bit component and of three 16-bit components, which exceed 32 bits. With 4
+// neighbours, a checkerboard has more components than shared memory has sums.
+TEST_P(CcLabelCuda, ManyRegions_RecordsAreExact) {
+  for (const PixelFormat format : {PixelFormat::gray8, PixelFormat::gray16, PixelFormat::rgb}) {
+    for (const std::string content : {"full", "checkerboard", "rand_g1_d30", "smooth"}) {
+      for (const Size size : {Size{512, 512}, {640, 512}, {637, 100}, {700, 500}}) {
+        const GuardedFrame picture = convert(make_picture(content, size).frame(), format);
+        for (const Connectivity connectivity : kFlat) {
           CcLabelParams params;
           params.connectivity = connectivity;
-          expect_oracle(picture.frame(), {}, params,
-                        std::to_string(step) + " apart, holes " + std::to_string(holes));
+          check(std::as_const(picture).frame(), params, content, {.capacity = 1 << 18});
         }
       }
     }
   }
 }
 
-TEST_F(CcLabelCuda, SizesAroundWordsAndTiles) {
-  const int sides[] = {1, 2, 31, 32, 33, 63, 64, 65, 127, 128, 129, 257};
-  for (const int width : sides) {
-    for (const int height : sides) {
-      const Picture picture = make_picture("rand_g1_d50", {width, height});
-      for (const Connectivity connectivity : kBoth) {
-        CcLabelParams params;
-        params.connectivity = connectivity;
-        expect_oracle(picture.frame(), {}, params, "noise", width % 3);
-      }
-    }
+// One run rarely shows a race.
+TEST_P(CcLabelCuda, SmallImage_HundredRepeats_AreEqual) {
+  for (const std::string_view content : contents()) {
+    for (const Size size : {Size{512, 512}, {640, 480}}) expect_equal_repeats(content, size);
   }
 }
 
-TEST_F(CcLabelCuda, LinkedCriteria) {
-  for (const std::string_view content : tone_contents()) {
-    for (const Size size : {Size{1, 1}, {65, 3}, {64, 64}, {63, 129}, {200, 131}}) {
-      const Picture picture = make_picture(content, size);
-      for (const Connectivity connectivity : kBoth) {
-        CcLabelParams params;
-        params.connectivity = connectivity;
-        params.criterion = Criterion::equal;
-        expect_oracle(picture.frame(), {}, params, std::string(content), 1);
-        params.criterion = Criterion::difference;
-        for (const double tolerance : {0.0, 0.02, 0.1, 0.5}) {
-          params.tolerance = tolerance;
-          expect_oracle(picture.frame(), {}, params, std::string(content));
-        }
-      }
-    }
-  }
-}
-
-// Nearly every pixel is a run, and touches two above; pixels lie apart, packed and in words.
-TEST_F(CcLabelCuda, LinkedPixelsOfFinePatterns) {
-  for (const std::string_view content : {"checkerboard", "rand_g1_d50", "comb", "spiral"}) {
-    const Picture picture = make_picture(content, {200, 131});
-    for (const PixelFormat format : {PixelFormat::gray8, PixelFormat::rgb, PixelFormat::rgbx}) {
-      const GuardedFrame frame = convert(picture.frame(), format);
-      for (const Connectivity connectivity : kBoth) {
-        CcLabelParams params;
-        params.connectivity = connectivity;
-        params.criterion = Criterion::equal;
-        expect_oracle(std::as_const(frame).frame(), {}, params, std::string(content));
-      }
-    }
-  }
-}
-
-TEST_F(CcLabelCuda, EveryFormatAndRange) {
-  const Picture picture = make_picture("rand_g4_d45", {131, 67});
-  const Picture tones = make_picture("clouds", {131, 67});
-  for (int f = 0; f < kPixelFormats - 1; ++f) {
-    const auto format = static_cast<PixelFormat>(f);
-    for (const bool full_range : {true, false}) {
-      const Colorimetry color{YuvMatrix::bt709, full_range};
-      const GuardedFrame noise = convert(picture.frame(), format, color, 0, Tint::noise);
-      const GuardedFrame clouds = convert(tones.frame(), format, color, 0, Tint::noise);
-      const std::string name = std::string(name_of(format)) + (full_range ? " full" : " limited");
-      for (const int padding : {0, 2, 16}) {
-        CcLabelParams params;
-        expect_oracle(std::as_const(noise).frame(), {}, params, name, padding);
-        params.threshold = 0.37;
-        expect_oracle(std::as_const(clouds).frame(), {}, params, name + " clouds", padding);
-        params.criterion = Criterion::difference;
-        params.tolerance = 0.03;
-        expect_oracle(std::as_const(clouds).frame(), {}, params, name, padding);
-      }
-      if (!layout_of(format).alpha) continue;
-      CcLabelParams params;
-      params.source = Source::alpha;
-      expect_oracle(std::as_const(noise).frame(), {}, params, name);
-      params.criterion = Criterion::difference;
-      params.tolerance = 0.3;
-      expect_oracle(std::as_const(noise).frame(), {}, params, name);
-    }
-  }
-}
-
-// Colours are read sixteen bytes at a time, but in words that reach beyond the row.
-TEST_F(CcLabelCuda, EveryFormatInAlignedRows) {
-  for (const Size size : {Size{31, 5}, {160, 67}, {131, 9}, {210, 130}}) {
-    const Picture picture = make_picture("rand_g4_d45", size);
-    const Picture tones = make_picture("clouds", size);
-    for (int f = 0; f < kPixelFormats - 1; ++f) {
-      const auto format = static_cast<PixelFormat>(f);
-      const GuardedFrame noise = convert(picture.frame(), format, {}, 0, Tint::noise);
-      const GuardedFrame clouds = convert(tones.frame(), format, {}, 0, Tint::noise);
-      const std::string name = std::string(name_of(format)) + " " + std::to_string(size.width);
-      CcLabelParams params;
-      expect_oracle(std::as_const(noise).frame(), {}, params, name, kToSixteen);
-      params.criterion = Criterion::difference;
-      params.tolerance = 0.03;
-      expect_oracle(std::as_const(clouds).frame(), {}, params, name, kToSixteen);
-    }
-  }
-}
-
-TEST_F(CcLabelCuda, Masks) {
-  const Picture picture = make_picture("clouds", {150, 70});
-  const Picture noise = make_picture("rand_g3_d40", {150, 70});
-  for (const PixelFormat format :
-       {PixelFormat::gray8, PixelFormat::gray16, PixelFormat::labels32}) {
-    GuardedFrame mask(format, picture.size);
-    for (int y = 0; y < picture.size.height; ++y) {
-      for (int x = 0; x < picture.size.width; ++x) {
-        const int value = noise.frame().sample(0, x, y) ? 1 + (x / 20 + y / 9) % 3 * 90 : 0;
-        if (format == PixelFormat::labels32) {
-          mask.labels()(x, y) = static_cast<uint32_t>(value) << 20;
-        } else {
-          mask.frame().set_sample(0, x, y, value);
-        }
-      }
-    }
-    for (const Criterion criterion : {Criterion::binary, Criterion::equal, Criterion::difference}) {
-      CcLabelParams params;
-      params.source = Source::mask;
-      params.criterion = criterion;
-      params.tolerance = 0.5;
-      expect_oracle(picture.frame(), std::as_const(mask).frame(), params,
-                    std::string(name_of(format)));
-    }
-  }
-}
-
-TEST_F(CcLabelCuda, SeedsChooseRegions) {
-  for (uint32_t seed = 0; seed < 200; ++seed) {
-    const SeededCase made = seeded_case(seed);
-    const Picture picture = make_picture(made.content, made.size);
-    expect_oracle(picture.frame(), {}, made.params, made.content);
-  }
-}
-
-TEST_F(CcLabelCuda, AreaFiltersAndHoles) {
-  for (const std::string_view content :
-       {"rand_g1_d40", "rand_g4_d60", "smooth", "frame", "maze", "checkerboard", "full"}) {
-    const Picture picture = make_picture(content, {301, 203});
-    for (const Connectivity connectivity : kBoth) {
-      const std::string name(content);
-      CcLabelParams params;
-      params.connectivity = connectivity;
-      params.min_area = 5;
-      expect_oracle(picture.frame(), {}, params, name);
-      params.max_area = 60;
-      expect_oracle(picture.frame(), {}, params, name);
-      params.fill_holes = 9;
-      expect_oracle(picture.frame(), {}, params, name);
-      params.min_area = params.max_area = 0;
-      for (const int64_t area : {1, 30, 100000}) {
-        params.fill_holes = area;
-        expect_oracle(picture.frame(), {}, params, name);
-      }
-    }
-  }
-}
-
-TEST_F(CcLabelCuda, LongestSides) {
-  for (const Size size : {Size{65535, 3}, {3, 65535}, {65535, 1}, {1, 65535}}) {
-    const Picture picture = make_picture("rand_g3_d55", size);
-    for (const Connectivity connectivity : kBoth) {
-      CcLabelParams params;
-      params.connectivity = connectivity;
-      expect_oracle(picture.frame(), {}, params, "noise");
-      params.criterion = Criterion::equal;
-      expect_oracle(picture.frame(), {}, params, "noise");
-    }
-  }
-}
-
-TEST_F(CcLabelCuda, FourK) {
-  for (const std::string_view content : {"smooth", "rand_g1_d40", "spiral"}) {
-    const Picture picture = make_picture(content, {3840, 2160});
-    for (const Connectivity connectivity : kBoth) {
-      CcLabelParams params;
-      params.connectivity = connectivity;
-      expect_oracle(picture.frame(), {}, params, std::string(content));
-    }
-  }
-}
-
-// Records of more regions than a tile's sums hold at once.
-TEST_F(CcLabelCuda, ManyRecords) {
-  const Picture picture = make_picture("checkerboard", {700, 500});
-  CcLabelParams params;
-  params.connectivity = Connectivity::four;
-  expect_oracle(picture.frame(), {}, params, "checkerboard", 0, 1 << 18);
-}
-
-TEST_F(CcLabelCuda, RefusesWhatItCannotDo) {
-  const Picture picture = make_picture("smooth", {64, 48});
-  CcLabelParams params;
-  params.source = Source::alpha;
-  EXPECT_THROW(gpu_->label(picture.frame(), {}, params), InputError);
-  params.source = Source::mask;
-  EXPECT_THROW(gpu_->label(picture.frame(), {}, params), InputError);
-  const GuardedFrame small(PixelFormat::gray8, {63, 48});
-  EXPECT_THROW(gpu_->label(picture.frame(), small.frame(), params), InputError);
-}
-
-// Races do not show in one run.
-TEST_F(CcLabelCuda, HundredRepeatsAreEqual) {
+TEST_P(CcLabelCuda, LargePicture_HundredRepeats_AreEqual) {
   for (const std::string_view content : {"maze", "rand_g1_d50", "rand_g1_d60"}) {
-    const Picture picture = make_picture(content, {3840, 2160});
-    for (const Connectivity connectivity : kBoth) {
+    expect_equal_repeats(content, {3840, 2160});
+  }
+}
+
+TEST_P(CcLabelCuda, SmallImage_RequiresClustersOfTheDevice) {
+  int major = 0;
+  ASSERT_EQ(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0), cudaSuccess);
+  EXPECT_EQ(cclabel::fits_small_image({512, 512}), major >= 9);
+  EXPECT_EQ(cclabel::fits_small_image({640, 512}), major >= 9);
+  EXPECT_FALSE(cclabel::fits_small_image({641, 1}));
+  EXPECT_FALSE(cclabel::fits_small_image({1, 513}));
+}
+
+// With a thousand tiles or more, thread blocks have another shape
+// (gpu/cclabel/volume/label_volume_tiles.cu).
+TEST_P(CcLabelCuda, VolumeOfManyTiles_LabelsAreExact) {
+  for (const char* content : {"noise", "clouds"}) {
+    const Volume volume = make_volume(content, {8261, 17}, 17);  // 259 x 2 x 2 tiles
+    const RunOptions options{.slices = volume.slices, .depth = volume.slices};
+    for (const Connectivity connectivity : kSpatial) {
       CcLabelParams params;
       params.connectivity = connectivity;
-      const Labelling expected = label_slowly(picture.frame(), {}, params);
-      EXPECT_EQ(gpu_->repeats_that_differ(picture.frame(), params, expected.labels, 100), 0)
-          << std::string(content);
+      params.threshold = 0.6;
+      check(volume.frame(), params, volume.name(), options);
+      params.label_background = true;
+      check(volume.frame(), params, volume.name(), options);
     }
+    for (const Connectivity flat : kFlat) {
+      CcLabelParams params;
+      params.connectivity = flat;
+      params.thresholds = std::vector<double>{0.5, 0.6, 0.7};
+      check(make_volume(content, {5600, 300}, 1).frame(), params, content);  // 175 x 2 x 3
+    }
+  }
+}
+
+// One run, or a small volume, rarely shows a race.
+TEST_P(CcLabelCuda, LargeVolume_EightRepeats_AreEqual) {
+  for (const char* content : {"noise", "sparse", "helix", "comb", "clouds"}) {
+    const Volume volume = make_volume(content, {200, 190}, 130);
+    for (const Connectivity connectivity : kSpatial) {
+      CcLabelParams params;
+      params.connectivity = connectivity;
+      if (volume.content == "noise") params.threshold = 0.7;  // near the percolation threshold
+      RunOptions options;
+      options.slices = options.depth = volume.slices;
+      const RunResult cpu = run_on_cpu(0, volume.frame(), {}, params, options);
+      for (int time = 0; time < 8; ++time) {
+        const RunResult cuda = run(volume.frame(), {}, params, options);
+        ASSERT_EQ(difference(cuda.labelling, cpu.labelling, volume.size.width), "")
+            << volume.name() << " " << to_text(params) << " time " << time;
+      }
+      options.wants_records = false;
+      for (int time = 0; time < 8; ++time) {
+        const RunResult bare = run(volume.frame(), {}, params, options);
+        ASSERT_EQ(bare.labelling.labels, cpu.labelling.labels)
+            << volume.name() << " " << to_text(params) << ", without records, time " << time;
+      }
+    }
+  }
+}
+
+class HistoricCuda : public CudaTest {
+ protected:
+  void use(const Variant& variant) {
+    make_ = [variant](std::shared_ptr<Backend> backend) {
+      return propagation::make_propagation_labeller(std::move(backend), Method::propagation,
+                                                    variant);
+    };
+  }
+  static CcLabelParams params_of(Method method, Connectivity connectivity) {
+    CcLabelParams params;
+    params.method = method;
+    params.connectivity = connectivity;
+    return params;
+  }
+  // Compares the method with union-find on the CPU.
+  void check(const Volume& volume, const CcLabelParams& params, RunOptions options = {}) {
+    SCOPED_TRACE(volume.name() + " " + to_text(params));
+    options.slices = volume.slices;
+    options.depth = is_spatial(params.connectivity) ? std::max(volume.slices, 2) : 1;
+    CcLabelParams plain = params;
+    plain.method = Method::automatic;
+    const RunResult expected = run_on_cpu(2, volume.frame(), {}, plain, options);
+    const RunResult found = run(*backend_, *make_(backend_), volume.frame(), {}, params, options);
+    EXPECT_TRUE(found.intact);
+    EXPECT_EQ(difference(found, expected, volume.size.width), "");
+    passes_ = found.passes;
+  }
+
+  using Make = std::unique_ptr<Algorithm<CcLabelParams>>(std::shared_ptr<Backend>);
+  std::function<Make> make_ = make_algorithm<CcLabelParams, BackendKind::cuda>;
+  uint32_t passes_ = 0;  // of the last run
+};
+
+std::string name_of(const Variant& v) {
+  return "exchange " + std::to_string(static_cast<int>(v.exchange)) + " gather " +
+         std::to_string(static_cast<int>(v.gather)) + " length " + std::to_string(v.link_length) +
+         " roots " + std::to_string(v.looks_up_roots);
+}
+
+std::vector<Variant> variants() {
+  std::vector<Variant> all;
+  for (const Exchange exchange : {Exchange::global, Exchange::shared, Exchange::shuffle}) {
+    for (const bool roots : {false, true}) {
+      all.push_back({exchange, Gather::neighbours, 0, roots});
+      for (const int length : {32, 64, 0}) {
+        all.push_back({exchange, Gather::neighbours_and_farthest, length, roots});
+      }
+    }
+  }
+  return all;
+}
+
+TEST_F(HistoricCuda, Propagation_EveryVariant_EqualsUnionFind) {
+  for (const Variant& variant : variants()) {
+    SCOPED_TRACE(name_of(variant));
+    use(variant);
+    for (const char* content : {"noise", "clouds", "helix", "corners"}) {
+      for (const Size size : {Size{1, 1}, {32, 33}, {65, 31}, {130, 97}}) {
+        for (const Connectivity connectivity : kFlat) {
+          check(make_volume(content, size, 1), params_of(Method::propagation, connectivity));
+        }
+      }
+      for (const Connectivity connectivity : kSpatial) {
+        check(make_volume(content, {40, 33}, 34), params_of(Method::propagation, connectivity));
+      }
+    }
+  }
+}
+
+TEST_F(HistoricCuda, Propagation_EveryCriterion_EqualsUnionFind) {
+  for (const PixelFormat format : {PixelFormat::gray8, PixelFormat::gray16, PixelFormat::bgrx}) {
+    for (const int slices : {1, 9}) {
+      const Volume volume = make_volume("clouds", {45, 37}, slices, format);
+      for (const int number : slices == 1 ? std::vector{4, 8} : std::vector{6, 18, 26}) {
+        CcLabelParams params = params_of(Method::propagation, static_cast<Connectivity>(number));
+        params.tolerance = 0.05;
+        params.criterion = Criterion::difference;
+        check(volume, params);
+        params.criterion = Criterion::equal;
+        check(volume, params);
+        params.criterion = Criterion::binary;
+        params.label_background = true;
+        check(volume, params, {.padding = 4});
+        params.thresholds = std::vector<double>{0.7, 0.2, 0.55};
+        check(volume, params);
+      }
+    }
+  }
+}
+
+TEST_F(HistoricCuda, Sweep_EveryContentAndSize_EqualsUnionFind) {
+  CcLabelParams params = params_of(Method::sweep, Connectivity::twenty_six);
+  for (Volume volume : volume_cases()) {
+    params.label_background = false;
+    check(volume, params);
+    params.label_background = true;
+    check(volume, params);
+  }
+  for (const int width : {128, 129, 300, 513, 1024}) {
+    check(make_volume("noise", {width, 5}, 6), params);
+    check(make_volume("helix", {width, 5}, 6), params);
+  }
+  params.label_background = false;
+  params.thresholds = std::vector<double>{0.9, 0.1, 0.5, 0, 1};
+  check(make_volume("clouds", {70, 21}, 11), params);
+}
+
+TEST_F(HistoricCuda, Outputs_EqualUnionFind) {
+  for (const Method method : {Method::propagation, Method::sweep}) {
+    CcLabelParams params = params_of(method, Connectivity::twenty_six);
+    params.overflow = Overflow::saturate;
+    const Volume volume = make_volume("noise", {95, 31}, 18);
+    params.threshold = 0.85;  // more than 255 regions
+    params.output = CcOutput::labels;
+    check(volume, params, {.out = PixelFormat::gray8, .padding = 3});
+    params.overflow = Overflow::drop_smallest;
+    params.min_area = 2;
+    params.max_area = 2000;
+    check(volume, params, {.out = PixelFormat::gray8, .padding = 3});
+    params.output = CcOutput::mask;
+    check(volume, params, {.out = PixelFormat::gray8, .padding = 7});
+    params.output = CcOutput::colors;
+    check(volume, params, {.out = PixelFormat::rgba, .padding = 0});
+  }
+}
+
+// Long paths require many passes, but never more than the number of cells.
+TEST_F(HistoricCuda, Propagation_LongPaths_Terminates) {
+  for (const Variant& variant :
+       {Variant{Exchange::global, Gather::neighbours, 0, false},
+        Variant{Exchange::shared, Gather::neighbours, 0, false}, Variant{}}) {
+    SCOPED_TRACE(name_of(variant));
+    use(variant);
+    const Volume snake = make_volume("helix", {160, 160}, 1);
+    check(snake, params_of(Method::propagation, Connectivity::four));
+    EXPECT_GT(passes_, 1u);
+    EXPECT_LE(passes_, 160u * 160u + 1);
+    check(make_volume("comb", {64, 64}, 40), params_of(Method::propagation, Connectivity::six));
+  }
+  use({Exchange::global, Gather::neighbours, 0, false});
+  check(make_volume("helix", {64, 64}, 1), params_of(Method::propagation, Connectivity::four));
+  EXPECT_GT(passes_, 64u);  // a path of 2,000 cells
+}
+
+TEST_F(HistoricCuda, Sweep_Stairs_TerminatesAfterOnePassPerStep) {
+  for (const int side : {32, 64, 128}) {
+    const CcLabelParams params = params_of(Method::sweep, Connectivity::twenty_six);
+    check(make_volume("stairs", {40, side}, side), params);
+    EXPECT_GE(passes_, static_cast<uint32_t>(side) / 4);  // one step of the stairs per pass
+    EXPECT_LE(passes_, static_cast<uint32_t>(side));
+  }
+}
+
+TEST_F(HistoricCuda, Method_EachValue_SelectsTheMethod) {
+  for (const Method method :
+       {Method::automatic, Method::union_find, Method::propagation, Method::sweep}) {
+    check(make_volume("noise", {45, 20}, 11), params_of(method, Connectivity::twenty_six));
+    EXPECT_EQ(passes_ > 0, uses_propagation(method));
+  }
+}
+
+TEST_F(HistoricCuda, Runs_EqualUnionFind) {
+  const Volume volume = make_volume("noise", {70, 20}, 9);
+  for (const Method method : {Method::propagation, Method::sweep}) {
+    CcLabelParams params = params_of(method, Connectivity::twenty_six);
+    params.threshold = 0.8;
+    check(volume, params, {.most_runs = 1 << 16});
+    check(volume, params, {.wants_labels = false, .most_runs = 1 << 16});
+  }
+}
+
+// Frames of one stream replay CUDA graphs (gpu/runtime/graph_cache.hpp).
+constexpr Size kSize = {203, 117};
+
+// A frame, its parameters and the expected result.
+struct Shot {
+  Picture picture;
+  CcLabelParams params;
+  bool wants_labels = true;
+  Labelling expected;
+
+  Shot(const char* content, const CcLabelParams& wanted, bool with_labels = true)
+      : picture(make_picture(content, kSize)),
+        params(wanted),
+        wants_labels(with_labels),
+        expected(label_slowly(picture.frame(), {}, wanted)) {}
+};
+
+// One stream: an algorithm with its slots, the pictures on the GPU, and several label maps.
+class Stream {
+ public:
+  static constexpr int kSlots = 2;
+  static constexpr uint32_t kMax = 1 << 14;
+  static constexpr size_t kMaps = 3;
+
+  Stream(const std::shared_ptr<Backend>& backend, const std::vector<Shot>& shots)
+      : backend_(backend),
+        entry_(*backend),
+        algorithm_(make_algorithm<CcLabelParams, BackendKind::cuda>(backend)),
+        shots_(shots) {
+    for (std::unique_ptr<Queue>& queue : queues_) queue = backend->make_queue();
+    for (const Shot& shot : shots) {
+      pictures_.emplace_back(*backend, *queues_[0], PixelFormat::gray8, kSize, 0);
+      pictures_.back().upload(shot.picture.frame());
+    }
+    const size_t bytes = kSize.area() * sizeof(uint32_t);
+    for (Block& map : maps_) map = backend->allocate(bytes);
+    host_ = backend->allocate_pinned(bytes);
+    table_ = backend->allocate_pinned(kMax * sizeof(Region) + sizeof(uint32_t));
+    algorithm_->configure(
+        {.in = layout_of(PixelFormat::gray8), .size = kSize, .slots = kSlots, .max_regions = kMax});
+  }
+
+  // Labels shot `of` as frame `number`. Returns the first difference; empty if there is none.
+  std::string play(size_t number, size_t of) {
+    const Shot& shot = shots_[of];
+    Queue& queue = *queues_[number % kSlots];
+    auto* regions = table_.as<Region>();
+    auto* total = reinterpret_cast<uint32_t*>(regions + kMax);
+    *total = 0;
+    auto* labels = maps_[number % kMaps].as<uint32_t>();
+    FrameTask task;
+    task.slot = static_cast<int>(number % kSlots);
+    task.in = pictures_[of].frame();
+    if (shot.wants_labels) task.labels = {labels, kSize.width, kSize.height, kSize.width * 4};
+    task.table = {regions, kMax, total};
+    try {
+      algorithm_->enqueue(task, shot.params, queue);
+    } catch (const std::exception&) {
+      queue.record();  // the work that was submitted before the failure
+      queue.wait();
+      throw;
+    }
+    if (shot.wants_labels) queue.copy_bytes(labels, host_.data(), host_.bytes());
+    queue.record();
+    queue.wait();
+    const auto* first = host_.as<uint32_t>();
+    const Labelling found = {shot.wants_labels ? std::vector<uint32_t>(first, first + kSize.area())
+                                               : shot.expected.labels,
+                             std::vector<Region>(regions, regions + std::min(*total, kMax))};
+    const std::string what = difference(found, shot.expected, kSize.width);
+    return what.empty() ? what : "frame " + std::to_string(number) + ": " + what;
+  }
+
+  // Later frames are executed on this stream; null is the default stream.
+  void move_to(void* native) {
+    for (const std::unique_ptr<Queue>& queue : queues_) queue->move_to(native);
+  }
+
+ private:
+  std::shared_ptr<Backend> backend_;
+  Backend::Entry entry_;
+  std::unique_ptr<Algorithm<CcLabelParams>> algorithm_;
+  const std::vector<Shot>& shots_;
+  std::unique_ptr<Queue> queues_[kSlots];
+  std::vector<DeviceFrame> pictures_;
+  Block maps_[kMaps], host_, table_;
+};
+
+// Three pictures with equal settings, and pictures with other settings.
+std::vector<Shot> shots() {
+  CcLabelParams plain, four, large, linked, filled;
+  four.connectivity = Connectivity::four;
+  large.min_area = 4;
+  linked.criterion = Criterion::equal;
+  filled.fill_holes = 30;
+  return {{"rand_g1_d50", plain},  {"maze", plain},         {"smooth", plain},
+          {"rand_g1_d50", four},   {"rand_g4_d45", large},  {"clouds", linked},
+          {"rand_g1_d60", filled}, {"smooth", plain, false}};
+}
+
+class GraphReplay : public CudaTest {
+ protected:
+  void TearDown() override { inject_faults(""); }
+};
+
+TEST_F(GraphReplay, OtherPicturesAndMaps_LabelsAreExact) {
+  const std::vector<Shot> all = shots();
+  Stream stream(plain_, all);
+  for (size_t i = 0; i < 90; ++i) EXPECT_EQ(stream.play(i, i % 7 % 3), "");
+}
+
+TEST_F(GraphReplay, SettingsChange_LabelsAreExact) {
+  const std::vector<Shot> all = shots();
+  Stream stream(plain_, all);
+  for (size_t i = 0; i < 600; ++i) {
+    const auto same = i / 150;  // consecutive frames with the same settings: 1, 15, 29, 43
+    const auto step = static_cast<uint32_t>(i / (14 * same + 1));
+    EXPECT_EQ(stream.play(i, hash(step, 0) % all.size()), "");
+  }
+}
+
+// The graphs run on other streams, including the default stream, which cannot be captured.
+TEST_F(GraphReplay, OtherStreams_LabelsAreExact) {
+  const std::vector<Shot> all = shots();
+  const auto other = plain_->make_queue();
+  for (void* place : {static_cast<void*>(nullptr), other->native()}) {
+    Stream fresh(plain_, all);
+    fresh.move_to(place);
+    for (size_t i = 0; i < 60; ++i) EXPECT_EQ(fresh.play(i, i / 30), "");
+  }
+  Stream stream(plain_, all);
+  for (size_t i = 0; i < 240; ++i) {
+    stream.move_to(i / 4 % 2 ? nullptr : other->native());
+    EXPECT_EQ(stream.play(i, i / 60 % 2 ? hash(static_cast<uint32_t>(i), 3) % 8 : i % 3), "");
+  }
+}
+
+TEST_F(GraphReplay, SixteenStreamsAtOnce_LabelsAreExact) {
+  const std::vector<Shot> all = shots();
+  std::vector<std::string> wrong(16);
+  std::vector<std::thread> threads;
+  for (size_t t = 0; t < wrong.size(); ++t) {
+    threads.emplace_back([&, t] {
+      Stream stream(plain_, all);
+      for (size_t i = 0; i < 300 && wrong[t].empty(); ++i) {
+        wrong[t] = stream.play(i, i / 50 % 2 ? hash(static_cast<uint32_t>(i), 1) % 8 : i % 3);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const std::string& what : wrong) EXPECT_EQ(what, "");
+}
+
+// A failure leaves no trace, whatever the state of the slot's graph was.
+TEST_F(GraphReplay, FailedLaunch_SpoilsOnlyItsFrame) {
+  const std::vector<Shot> all = shots();
+  Stream stream(plain_, all);
+  int failed = 0;
+  for (const char* faults : {"launch=3", "launch=7", "launch=11", "launch=23", "launch=50"}) {
+    for (size_t i = 0; i < 160; ++i) {
+      inject_faults(faults);
+      try {
+        EXPECT_EQ(stream.play(i, i / 40 % 2 ? hash(static_cast<uint32_t>(i), 2) % 8 : i % 3), "");
+      } catch (const DeviceError&) {
+        ++failed;
+      }
+    }
+    inject_faults("");
+    for (size_t i = 0; i < 6; ++i) EXPECT_EQ(stream.play(i, i % 3), "") << "after " << faults;
+  }
+  EXPECT_GT(failed, 40);
+}
+
+// bench/programs/pipeline --idle uses this fault.
+TEST_F(GraphReplay, IdleFault_LeavesOutLaunches) {
+  const std::vector<Shot> all = shots();
+  Stream stream(plain_, all);
+  for (size_t i = 0; i < 90; ++i) {
+    const bool is_idle = i / 30 == 1;
+    inject_faults(is_idle ? "idle=1" : "");
+    EXPECT_EQ(stream.play(i, i % 3).empty(), !is_idle) << i;
   }
 }
 

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""attach-runs as an application in Python reads it: the table that regions-transcode --json writes,
-painted, is the label map beside it."""
+"""Run lengths in the metadata, read by a Python application: painted, the runs equal the label map."""
 import json
 import os
 import struct
@@ -15,7 +14,7 @@ PIPELINE = ("videotestsrc pattern=snow num-buffers=3 ! video/x-raw,format=GRAY8,
 
 
 class Runs(unittest.TestCase):
-    def test_painted_they_are_the_label_map(self):
+    def test_attach_runs_painted_equals_label_map(self):
         count = 0
         for buffer in frames(PIPELINE):
             table = json.loads(json.dumps(gstreamer.regions_table(buffer)))

@@ -1,107 +1,111 @@
-// attach-runs on the CPU: the regions' pixels as runs, against the label map, pixel by pixel.
-#include <gtest/gtest.h>
-
+// Run lengths (attach-runs): the pixels of all regions as runs.
 #include "core/work_area.hpp"
 #include "tests/cclabel/run.hpp"
-#include "tests/cclabel/runs_oracle.hpp"
-#include "tests/cclabel/volume_cases.hpp"
-#include "tests/pictures/pictures.hpp"
+#include "tests/cclabel/scenes.hpp"
 
 namespace regions {
 namespace {
 
-void expect_runs(int threads, const ConstFrame& in, const CcLabelParams& params,
-                 RunOptions options) {
-  SCOPED_TRACE(to_text(params) + " " + std::to_string(in.width) + "x" + std::to_string(in.height) +
-               " capacity=" + std::to_string(options.capacity) +
-               " runs=" + std::to_string(options.most_runs));
-  const RunResult found = run_on_cpu(threads, in, {}, params, options);
-  const SlowRuns expected =
-      runs_slowly(found.labelling.labels, in.width, options.capacity, options.most_runs);
-  EXPECT_EQ(difference(found.runs, expected.runs), "");
-  EXPECT_EQ(found.total_runs, expected.total);
-  EXPECT_TRUE(found.intact);
-  if (found.total_runs > options.most_runs) return;
-  std::vector<uint64_t> areas(found.labelling.regions.size());
-  for (const PixelRun& run : found.runs) areas.at(run.label - 1) += run.width;
-  for (const Region& r : found.labelling.regions) EXPECT_EQ(areas[r.id - 1], r.area) << r.id;
-}
+using CcLabelRuns = CcLabelTest;
+TEST_ON_BACKENDS(CcLabelRuns);
 
-TEST(CcLabelRuns, OfEveryContentAreTheLabelMaps) {
+constexpr uint32_t kEnough = 1 << 17;
+
+TEST_P(CcLabelRuns, EveryContent_RunsCoverTheLabelMap) {
   for (const auto list : {contents(), edge_contents()}) {
     for (const std::string_view content : list) {
       const Picture picture = make_picture(content, {131, 77});
-      for (const Connectivity connectivity : {Connectivity::four, Connectivity::eight}) {
-        CcLabelParams params;
-        params.connectivity = connectivity;
-        SCOPED_TRACE(std::string(content));
-        expect_runs(2, picture.frame(), params, {.most_runs = 1 << 16});
-        params.min_area = 4;
-        expect_runs(3, picture.frame(), params, {.most_runs = 1 << 16});
+      for (const Connectivity connectivity : kFlat) {
+        for (const int64_t min_area : {0, 4}) {
+          CcLabelParams params;
+          params.connectivity = connectivity;
+          params.min_area = min_area;
+          check(picture.frame(), params, std::string(content), {.most_runs = kEnough});
+        }
       }
     }
   }
 }
 
-// Pixels beside each other that are linked another way are one run.
-TEST(CcLabelRuns, OfEveryCriterion) {
+TEST_P(CcLabelRuns, SizesAroundWordsAndBlocks_RunsCoverTheLabelMap) {
+  for (const Size size :
+       {Size{1, 1}, {31, 3}, {32, 1}, {33, 70}, {1023, 5}, {1024, 4}, {1025, 3}, {2100, 40}}) {
+    for (const char* content : {"noise", "clouds", "full", "empty", "corners"}) {
+      const Volume picture = make_volume(content, size, 1);
+      for (const Criterion criterion : kCriteria) {
+        CcLabelParams params;
+        params.connectivity = Connectivity::four;
+        params.criterion = criterion;
+        params.tolerance = 0.2;
+        check(picture.frame(), params, content, {.most_runs = kEnough});
+      }
+    }
+  }
+}
+
+// Adjacent pixels that are only linked through other rows are one run.
+TEST_P(CcLabelRuns, Tones_AllCriteria_RunsCoverTheLabelMap) {
   for (const std::string_view content : tone_contents()) {
     for (const Size size : {Size{1, 1}, {65, 3}, {200, 131}}) {
-      CcLabelParams params;
-      params.criterion = Criterion::difference;
-      params.tolerance = 0.04;
-      expect_runs(2, make_picture(content, size).frame(), params, {.most_runs = 1 << 16});
-      params.criterion = Criterion::equal;
-      expect_runs(1, make_picture(content, size).frame(), params, {.most_runs = 1 << 16});
-      params.criterion = Criterion::binary;
-      params.label_background = true;
-      expect_runs(2, make_picture(content, size).frame(), params, {.most_runs = 1 << 16});
+      const Picture picture = make_picture(content, size);
+      for (const Criterion criterion : kCriteria) {
+        CcLabelParams params;
+        params.criterion = criterion;
+        params.tolerance = 0.04;
+        params.label_background = criterion == Criterion::binary;
+        check(picture.frame(), params, std::string(content), {.most_runs = kEnough});
+      }
     }
   }
 }
 
-TEST(CcLabelRuns, OfVolumesAndThresholds) {
+TEST_P(CcLabelRuns, VolumesAndThresholds_RunsCoverTheLabelMap) {
   for (uint32_t seed = 0; seed < 60; ++seed) {
-    const auto [volume, params, choice] = random_volume(seed, {90, 12}, 12);
-    RunOptions options{.slices = volume.slices, .depth = std::max(volume.slices, 2)};
-    options.most_runs = 1 << 16;
-    expect_runs(1 + choice % 4, volume.frame(), params, options);
+    const auto [volume, params, choice] = random_volume(seed, {150, 20}, 20);
+    const RunOptions options{
+        .slices = volume.slices, .depth = std::max(volume.slices, 2), .most_runs = kEnough};
+    check(volume.frame(), params, volume.name(), options);
   }
 }
 
-// The rest is counted; recorded regions alone have runs.
-TEST(CcLabelRuns, MoreThanThereIsRoomFor) {
-  const Picture picture = make_picture("rand_g1_d40", {90, 61});
-  for (const uint32_t most : {1u, 2u, 63u, 400u}) {
-    for (const uint32_t regions : {1u, 20u, 4096u}) {
-      expect_runs(2, picture.frame(), {}, {.capacity = regions, .most_runs = most});
+TEST_P(CcLabelRuns, MoreThanTheCapacity_CountsAllAndStoresTheFirst) {
+  const Volume picture = make_volume("noise", {300, 61}, 1);
+  CcLabelParams params;
+  params.connectivity = Connectivity::four;
+  for (const uint32_t most : {1u, 2u, 63u, 1023u, 1024u, 1025u, 4000u}) {
+    for (const uint32_t regions : {1u, 20u, 300u, 1u << 16}) {
+      check(picture.frame(), params, "few", {.capacity = regions, .most_runs = most});
     }
   }
-  expect_runs(2, make_picture("empty", {90, 61}).frame(), {}, {.most_runs = 5});
+  check(make_picture("empty", {90, 61}).frame(), {}, "empty", {.most_runs = 5});
 }
 
-TEST(CcLabelRuns, NobodyNeedsToWantLabelsToo) {
+TEST_P(CcLabelRuns, WithoutLabelMap_RunsAreTheSame) {
   const Picture picture = make_picture("clouds", {90, 61});
-  for (const CcOutput output : {CcOutput::none, CcOutput::overlay, CcOutput::colors}) {
+  struct Kind {
+    CcOutput output;
+    std::optional<PixelFormat> out;
+  };
+  for (const auto& [output, out] : {Kind{CcOutput::none, {}},
+                                    {CcOutput::overlay, PixelFormat::gray8},
+                                    {CcOutput::colors, PixelFormat::rgb}}) {
     CcLabelParams params;
     params.output = output;
-    RunOptions options{.most_runs = 5000};
-    if (output == CcOutput::overlay) options.out = PixelFormat::gray8;
-    if (output == CcOutput::colors) options.out = PixelFormat::rgb;
-    const RunResult with_labels = run_on_cpu(2, picture.frame(), {}, params, options);
+    RunOptions options{.out = out, .most_runs = 5000};
+    const RunResult with_labels = run(picture.frame(), {}, params, options);
     options.wants_labels = false;
-    const RunResult without = run_on_cpu(2, picture.frame(), {}, params, options);
+    const RunResult without = run(picture.frame(), {}, params, options);
     EXPECT_FALSE(without.runs.empty());
     EXPECT_EQ(difference(without.runs, with_labels.runs), "");
   }
 }
 
-// Painted with the runs of a smaller picture, the picture has its labels by nearest pixels.
-TEST(CcLabelRuns, GrowWithTheirPicture) {
+// The runs of a smaller picture, enlarged, paint the larger picture with its nearest labels.
+TEST(CcLabelRunsEnlarge, WorkAreaWithScale_PaintsTheNearestLabels) {
   const WorkArea place{{90, 61}, 7, 4, {70, 50}, {23, 31}};
   const Picture picture = make_picture("rand_g1_d50", place.work);
   const RunResult small = run_on_cpu(1, picture.frame(), {}, {}, {.most_runs = 5000});
-  std::vector<PixelRun> large = small.runs;  // of an earlier frame
+  std::vector<PixelRun> large = small.runs;  // the result replaces earlier contents
   enlarge(place, small.runs, large);
   std::vector<uint32_t> painted(place.picture.area()), expected(place.picture.area());
   const PixelRun* before = nullptr;

@@ -3,9 +3,9 @@
 
 usage: scipy_check.py LABEL_FILE
 
-Random pictures and photographs (Debian's opencv-doc), by edges and by corners; random volumes by
-faces, edges and corners, which SciPy alone can do. SciPy's labels are renumbered by the regions' first pixels; ours are taken as they are. Exits 77, saying why, when a
-package is missing.
+Labels random pictures and photographs (Debian's opencv-doc) with both connectivities, and random volumes with
+the connectivities of volumes, which OpenCV lacks. Renumbers SciPy's labels by the first pixels of the regions.
+Exits with 77 and a reason if a package is missing.
 """
 import pathlib
 import subprocess
@@ -40,12 +40,12 @@ def random_pictures(count):
 
 
 def photographs():
-    """Every photograph, as it is and with a threshold moved to its median."""
+    """Each photograph, unchanged and shifted so that its median is at the threshold."""
     for path in sorted([*PHOTOGRAPHS.glob("*.jpg"), *PHOTOGRAPHS.glob("*.png")]):
         picture = cv2.imread(str(path), cv2.IMREAD_GRAYSCALE)
         if picture is None:
             continue
-        scale = min(1.0, 640 / max(picture.shape))
+        scale = min(1.0, 320 / max(picture.shape))
         picture = cv2.resize(picture, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA)
         yield path.name, picture
         moved = picture.astype(int) + 128 - int(np.median(picture))
@@ -68,7 +68,7 @@ def ours(program, picture, connectivity, folder, holes=0):
 
 
 def in_raster_order(labels):
-    """The same regions, numbered by their first pixels."""
+    """Renumbers the regions by their first pixels."""
     values, first = np.unique(labels, return_index=True)
     order = np.argsort(first[values > 0])
     renamed = np.zeros(int(values.max()) + 1, np.uint32)

@@ -1,5 +1,4 @@
-// Frames of many kinds through the same slots, each as if it were alone; what frames are refused;
-// failed frames.
+// Frames of many kinds in the same slots, unsuitable frames and failed frames.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -91,7 +90,7 @@ CcLabelParams params_of(uint32_t number) {
   return params;
 }
 
-TEST_F(CcLabelSlots, FramesKnowNothingOfThoseBefore) {
+TEST_F(CcLabelSlots, FramesOfManyKinds_AreIndependentOfEarlierFrames) {
   struct Kind {
     CcOutput output;
     PixelFormat out;
@@ -135,8 +134,8 @@ TEST_F(CcLabelSlots, FramesKnowNothingOfThoseBefore) {
   }
 }
 
-// Volumes, full or not, of pictures and of masks, by turns.
-TEST_F(CcLabelSlots, VolumesKnowNothingOfThoseBefore) {
+// Complete and incomplete volumes, alternating between pictures and masks.
+TEST_F(CcLabelSlots, VolumesOfManyKinds_AreIndependentOfEarlierVolumes) {
   const auto shared = make_algorithm<CcLabelParams, BackendKind::cpu>(backend_);
   regions::Setup setup{.in = layout_of(PixelFormat::gray8), .size = {40, 22}, .slots = 2};
   setup.mask = layout_of(PixelFormat::gray8);
@@ -171,21 +170,7 @@ TEST_F(CcLabelSlots, VolumesKnowNothingOfThoseBefore) {
   }
 }
 
-// Drawing and runs need labels and records, whether or not they are asked for.
-TEST_F(CcLabelSlots, OverlaysAreDrawnWithoutATableToo) {
-  const GuardedFrame in =
-      convert(make_picture("clouds", kSize).frame(), PixelFormat::rgba, {}, 0, Tint::noise);
-  const CcLabelParams params;
-  GuardedFrame with(PixelFormat::rgba, kSize), without(PixelFormat::rgba, kSize);
-  const auto algorithm = configured(PixelFormat::rgba);
-  ASSERT_LE(run(*algorithm, {.in = in.frame(), .out = with.frame()}, params).total, kMax);
-  algorithm->enqueue({.in = in.frame(), .out = without.frame()}, params, *queue_);
-  queue_->record();
-  queue_->wait();
-  EXPECT_TRUE(without.same_pixels(with));
-}
-
-TEST_F(CcLabelSlots, RefusalsNameWhatIsWrong) {
+TEST_F(CcLabelSlots, UnsuitableFrames_AreNamed) {
   const GuardedFrame in(PixelFormat::rgba, kSize), narrow(PixelFormat::gray8, {92, 77});
   const GuardedFrame nv12(PixelFormat::nv12, kSize);
   const auto algorithm = configured(PixelFormat::gray8);
@@ -235,8 +220,9 @@ TEST_F(CcLabelSlots, RefusalsNameWhatIsWrong) {
             "source=alpha, but NV12 has no alpha channel");
 }
 
-// A frame whose work fails is as if it had not come; what it was to forget is forgotten.
-TEST_F(CcLabelSlots, TracksGoOnBehindAFailedFrame) {
+// A frame whose work fails does not change the tracks, but a pending reset or new scene takes
+// effect.
+TEST_F(CcLabelSlots, FailedFrame_TracksContinue) {
   const auto block = [](int left) {
     GuardedFrame picture(PixelFormat::rgba, kSize);
     for (int y = 0; y < kSize.height; ++y) {
@@ -280,6 +266,50 @@ TEST_F(CcLabelSlots, TracksGoOnBehindAFailedFrame) {
   algorithm->reset();
   algorithm->configure(setup_for(PixelFormat::gray8, true));
   EXPECT_EQ(id_of(6), 1u) << "but not where that follows a reset";
+}
+
+// The frames of three slots are executed at the same time; the parameters change in every round.
+using CcLabelConcurrentSlots = BackendTest;
+TEST_ON_BACKENDS(CcLabelConcurrentSlots);
+
+TEST_P(CcLabelConcurrentSlots, OtherParametersEachFrame_AreIndependent) {
+  constexpr Size kLarge = {501, 333};
+  const auto algorithm = make_algorithm_on<CcLabelParams>(backend_);
+  const Layout& gray = layout_of(PixelFormat::gray8);
+  algorithm->configure({.in = gray, .size = kLarge, .slots = 3, .max_regions = 100});
+  std::vector<std::unique_ptr<Queue>> queues;
+  for (int s = 0; s < 3; ++s) queues.push_back(backend_->make_queue());
+  for (int round = 0; round < 5; ++round) {
+    std::vector<Picture> pictures;
+    std::vector<DeviceFrame> inputs, outputs;
+    std::vector<CcLabelParams> params(3);
+    const Block totals = backend_->allocate_pinned(3 * sizeof(uint32_t));
+    auto* total = totals.as<uint32_t>();
+    for (int s = 0; s < 3; ++s) {
+      pictures.push_back(make_picture(contents()[static_cast<size_t>(round * 3 + s)], kLarge));
+      inputs.emplace_back(*backend_, *queues[s], PixelFormat::gray8, kLarge, 0);
+      inputs.back().upload(pictures[s].frame());
+      outputs.emplace_back(*backend_, *queues[s], PixelFormat::labels32, kLarge, 0);
+      params[s].criterion = static_cast<Criterion>((round + s) % 3);
+      params[s].fill_holes = round % 2 * 9;
+    }
+    for (int s = 0; s < 3; ++s) {
+      FrameTask task{.slot = s, .in = inputs[s].frame()};
+      task.labels = outputs[s].frame().plane_as<uint32_t>(0, kLarge.width, kLarge.height);
+      task.table.total = &total[s];
+      algorithm->enqueue(task, params[s], *queues[s]);
+      queues[s]->record();
+    }
+    for (int s = 0; s < 3; ++s) {
+      queues[s]->wait();
+      const Labelling expected = label_slowly(pictures[s].frame(), {}, params[s]);
+      EXPECT_EQ(total[s], expected.regions.size());
+      bool intact = false;
+      GuardedFrame map = outputs[s].download(&intact);
+      const uint32_t* first = map.labels().data;
+      EXPECT_TRUE(intact && std::equal(expected.labels.begin(), expected.labels.end(), first));
+    }
+  }
 }
 
 }  // namespace

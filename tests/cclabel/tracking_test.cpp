@@ -1,10 +1,96 @@
-// Tracking: ids stay with things whose way is known.
-#include "tests/cclabel/tracked_discs.hpp"
+// Tracking: ids stay with objects whose motion is known, and the backends agree bit for bit.
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "cpu/cclabel/cclabel.hpp"
+#include "cpu/cclabel/region_tracker.hpp"
+#include "tests/cclabel/run.hpp"
+#include "tests/cclabel/scenes.hpp"
+#include "tests/cclabel/tracking_scene.hpp"
 
 namespace regions {
 namespace {
 
-// Two discs that move past each other: one behind the other for some frames.
+using Scene = std::vector<std::vector<Disc>>;  // [frame][disc]
+
+constexpr Size kSize = {320, 180};
+
+CcLabelParams tracked(int64_t memory = 30) {
+  CcLabelParams params;
+  params.threshold = 0.2;
+  params.output = CcOutput::none;
+  params.track = true;
+  params.track_memory = memory;
+  return params;
+}
+
+Scene crowd_scene(Size size, int discs, int frames, uint32_t seed) {
+  Scene scene = {crowd(size, discs, seed)};
+  while (static_cast<int>(scene.size()) < frames) scene.push_back(moved(size, scene.back()));
+  return scene;
+}
+
+// Discs that move through each other and turn back at the edges.
+Scene colliding_scene(Size size, int discs, int frames, uint32_t seed) {
+  Scene scene;
+  std::vector<Disc> now = crowd(size, discs, seed);
+  for (int t = 0; t < frames; ++t) {
+    scene.push_back(now);
+    for (Disc& disc : now) {
+      disc.x += disc.vx;
+      disc.y += disc.vy;
+      if (disc.x < 0 || disc.x > size.width) disc.vx = -disc.vx;
+      if (disc.y < 0 || disc.y > size.height) disc.vy = -disc.vy;
+    }
+  }
+  return scene;
+}
+
+std::vector<Picture> painted(const Scene& scene, Size size = kSize) {
+  std::vector<Picture> pictures;
+  for (const auto& discs : scene) pictures.push_back(paint_discs(size, discs));
+  return pictures;
+}
+
+// The track of the region whose centre is the centre of the disc; 0 if there is none.
+uint32_t track_of(const StreamFrame& frame, const Disc& disc) {
+  for (const Region& region : frame.labelling.regions) {
+    if (std::abs(region.centroid_x() - disc.x) < 1.5 &&
+        std::abs(region.centroid_y() - disc.y) < 1.5) {
+      return region.track;
+    }
+  }
+  return 0;
+}
+
+class Tracking : public BackendTest {
+ protected:
+  CcLabelStream stream(const std::shared_ptr<Backend>& backend, const ConstFrame& frame,
+                       const CcLabelParams& params, const StreamOptions& options) const {
+    return {backend, frame.layout, frame.size(), params, options};
+  }
+  // Tracks the regions of all frames, and compares them with those of the CPU with one thread and
+  // one frame in flight.
+  std::vector<StreamFrame> track(const std::vector<Picture>& pictures, const CcLabelParams& params,
+                                 StreamOptions options = {.slots = 2}) {
+    const std::vector<ConstFrame> frames = frames_of(pictures);
+    std::vector<StreamFrame> found =
+        stream(backend_, frames[0], params, options).run(frames, params);
+    options.slots = 1;
+    const auto expected =
+        stream(make_cpu_backend(1), frames[0], params, options).run(frames, params);
+    EXPECT_EQ(difference(found, expected, frames[0].width), "") << to_text(params);
+    return found;
+  }
+  std::vector<StreamFrame> track(const Scene& scene, const CcLabelParams& params) {
+    return track(painted(scene), params);
+  }
+};
+TEST_ON_BACKENDS(Tracking);
+
+// Two discs that pass each other. One hides the other for some frames.
 Scene crossing() {
   Scene scene;
   for (int t = 0; t < 60; ++t) {
@@ -19,7 +105,7 @@ struct Score {
   int switches = 0;
 };
 
-Score score(const Scene& scene, const std::vector<TrackedFrame>& frames) {
+Score score(const Scene& scene, const std::vector<StreamFrame>& frames) {
   Score score;
   for (size_t disc = 0; disc < scene[0].size(); ++disc) {
     uint32_t last = 0;
@@ -34,11 +120,11 @@ Score score(const Scene& scene, const std::vector<TrackedFrame>& frames) {
   return score;
 }
 
-TEST(Tracking, IdsStayWithACrowdThatDoesNotTouch) {
+TEST_P(Tracking, CrowdWithoutContact_KeepsIds) {
   Score all;
   for (uint32_t seed = 0; seed < 5; ++seed) {
     const Scene scene = crowd_scene(kSize, 25, 100, seed);
-    const Score one = score(scene, run(scene, tracked()));
+    const Score one = score(scene, track(scene, tracked()));
     all.object_frames += one.object_frames;
     all.switches += one.switches;
   }
@@ -47,13 +133,12 @@ TEST(Tracking, IdsStayWithACrowdThatDoesNotTouch) {
   RecordProperty("switches", all.switches);
 }
 
-// Things that all move by the distance to their neighbour lie where the neighbour was before: only
-// motion tells.
-TEST(Tracking, AQueueThatMovesByItsOwnDistance) {
+// Each disc moves to the previous position of its neighbour. Only the motion distinguishes them.
+TEST_P(Tracking, QueueMovingByItsOwnSpacing_KeepsIds) {
   Scene scene;
   for (int t = 0; t < 40; ++t) {
     std::vector<Disc> queue;
-    // From a slow start on, so that speeds are known.
+    // A slow start, from which the tracker learns the speeds.
     const double way = t < 10 ? 0.1 * t * t : 10 + 2.0 * (t - 10) + 0.2 * (t - 10) * (t - 10);
     for (int i = 0; i < 8; ++i) queue.push_back({.x = 20.0 + 24 * i + way, .y = 90, .radius = 9});
     for (Disc& disc : queue) {
@@ -62,7 +147,7 @@ TEST(Tracking, AQueueThatMovesByItsOwnDistance) {
     }
     scene.push_back(queue);
   }
-  const auto frames = run(scene, tracked());
+  const auto frames = track(scene, tracked());
   for (size_t disc = 0; disc < 8; ++disc) {
     const uint32_t first = track_of(frames[0], scene[0][disc]);
     for (size_t t = 1; t < scene.size() && scene[t][disc].x > 0; ++t) {
@@ -71,29 +156,29 @@ TEST(Tracking, AQueueThatMovesByItsOwnDistance) {
   }
 }
 
-TEST(Tracking, IdsSurviveACrossing) {
+TEST_P(Tracking, Crossing_KeepsIdsAndCountsTheMergeAndTheSplit) {
   const Scene scene = crossing();
-  const auto frames = run(scene, tracked());
+  const auto frames = track(scene, tracked());
   for (size_t disc = 0; disc < 2; ++disc) {
     EXPECT_EQ(track_of(frames.front(), scene.front()[disc]),
               track_of(frames.back(), scene.back()[disc]))
         << "disc " << disc;
   }
   uint32_t merges = 0, splits = 0, births = 0, deaths = 0;
-  for (const TrackedFrame& frame : frames) {
-    merges += frame.report.merges;
-    splits += frame.report.splits;
-    births += frame.report.births;
-    deaths += frame.report.deaths;
+  for (const StreamFrame& frame : frames) {
+    merges += frame.events.merges;
+    splits += frame.events.splits;
+    births += frame.events.births;
+    deaths += frame.events.deaths;
   }
   EXPECT_EQ(births, 2u);
   EXPECT_EQ(merges, 1u);
   EXPECT_EQ(splits, 1u);
   EXPECT_EQ(deaths, 0u);
-  EXPECT_EQ(frames.back().report.last_id, 2u);
+  EXPECT_EQ(frames.back().events.last_id, 2u);
 }
 
-// Half of their union at least.
+// True if the boxes share at least half of their union.
 bool agrees(const Region& found, const Disc& disc) {
   const auto shared = [](double low, double high, double other_low, double other_high) {
     return std::max(0.0, std::min(high, other_high) - std::max(low, other_low));
@@ -105,9 +190,9 @@ bool agrees(const Region& found, const Disc& disc) {
   return both >= 0.5 * (side * side + found.width() * found.height() - both);
 }
 
-std::vector<Region> with_track(const TrackedFrame& frame, uint32_t track) {
+std::vector<Region> with_track(const StreamFrame& frame, uint32_t track) {
   std::vector<Region> found;
-  for (const auto& records : {frame.regions, frame.parts}) {
+  for (const auto& records : {frame.labelling.regions, frame.occluded}) {
     for (const Region& record : records) {
       if (record.track == track) found.push_back(record);
     }
@@ -115,28 +200,28 @@ std::vector<Region> with_track(const TrackedFrame& frame, uint32_t track) {
   return found;
 }
 
-// Also where they are one region, each has its id and a box of its own in every frame.
-TEST(Tracking, ASharedRegionHasAPartForEachTrack) {
+// Each track has its id and its box in every frame, even if both tracks share one region.
+TEST_P(Tracking, SharedRegion_HasARecordForEachTrack) {
   const Scene scene = crossing();
-  const auto frames = run(scene, tracked());
+  const auto frames = track(scene, tracked());
   int shared = 0, right = 0;
   for (size_t t = 0; t < scene.size(); ++t) {
-    shared += frames[t].parts.empty() ? 0 : 1;
-    ASSERT_EQ(frames[t].parts.size(), frames[t].report.occluded);
+    shared += frames[t].occluded.empty() ? 0 : 1;
+    ASSERT_EQ(frames[t].occluded.size(), frames[t].events.occluded);
     for (size_t disc = 0; disc < 2; ++disc) {
       const auto found = with_track(frames[t], track_of(frames[0], scene[0][disc]));
       ASSERT_EQ(found.size(), 1u) << "disc " << disc << " frame " << t;
       right += agrees(found[0], scene[t][disc]);
-      EXPECT_EQ(found[0].id, frames[t].parts.empty() ? found[0].id : 1u);
+      EXPECT_EQ(found[0].id, frames[t].occluded.empty() ? found[0].id : 1u);
     }
   }
   EXPECT_GE(shared, 5);
   EXPECT_GE(right, 2 * 60 - 2);
 }
 
-// Where a region is no larger than one of its tracks, the others are told of for some frames, as
-// they may be hidden; then the region's box is that track's again.
-TEST(Tracking, TracksGoneFromASharedRegionAreSoonNotToldOf) {
+// If a region is not larger than one of its tracks, the other tracks keep their records for some
+// frames, because they may be hidden. Then the region has the box of that track again.
+TEST_P(Tracking, SharedRegionAfterATrackHasGone_LosesItsRecord) {
   Scene scene;
   const Disc stays = {.x = 160, .y = 90, .radius = 20, .green = 60, .blue = 60};
   constexpr int kGone = 32;
@@ -145,77 +230,68 @@ TEST(Tracking, TracksGoneFromASharedRegionAreSoonNotToldOf) {
     if (t < kGone)
       scene.back().push_back({.x = 40.0 + 3 * t, .y = 90, .radius = 16, .red = 60, .green = 60});
   }
-  const auto frames = run(scene, tracked());
-  EXPECT_EQ(frames[kGone - 1].parts.size(), 1u);
+  const auto frames = track(scene, tracked());
+  EXPECT_EQ(frames[kGone - 1].occluded.size(), 1u);
   for (size_t t = kGone; t < scene.size(); ++t) {
-    ASSERT_EQ(frames[t].regions.size(), 1u);
-    EXPECT_EQ(frames[t].parts.size(), frames[t].report.occluded);
+    ASSERT_EQ(frames[t].labelling.regions.size(), 1u);
+    EXPECT_EQ(frames[t].occluded.size(), frames[t].events.occluded);
     if (t < kGone + 4) continue;
-    EXPECT_EQ(frames[t].parts.size(), 0u) << "frame " << t;
-    EXPECT_EQ(frames[t].regions[0].track, track_of(frames[0], stays));
-    EXPECT_EQ(frames[t].regions[0].width(), 41) << "frame " << t;
-    EXPECT_EQ(frames[t].report.lost, 1u) << "it is waited for all the same";
+    EXPECT_EQ(frames[t].occluded.size(), 0u) << "frame " << t;
+    EXPECT_EQ(frames[t].labelling.regions[0].track, track_of(frames[0], stays));
+    EXPECT_EQ(frames[t].labelling.regions[0].width(), 41) << "frame " << t;
+    EXPECT_EQ(frames[t].events.lost, 1u) << "the track is still remembered";
   }
 }
 
-// What comes into view in two pieces is one thing as soon as it is much larger than they were.
-TEST(Tracking, FragmentsOfWhatGrowsAreNotToldOf) {
+// An object that enters the picture in two pieces is one object once it is much larger than the
+// pieces.
+TEST_P(Tracking, FragmentOfAGrowingRegion_HasNoRecord) {
   Scene scene;
   for (int t = 0; t < 30; ++t) {
     const double radius = 6 + std::max(0, t - 5) * 2;
     scene.push_back({{.x = 150, .y = 90, .radius = radius, .green = 60, .blue = 60}});
     scene.back().push_back({.x = 165, .y = 90, .radius = 6, .green = 60, .blue = 60});
   }
-  const auto frames = run(scene, tracked());
-  EXPECT_EQ(frames[5].regions.size(), 2u);
+  const auto frames = track(scene, tracked());
+  EXPECT_EQ(frames[5].labelling.regions.size(), 2u);
   for (size_t t = 20; t < scene.size(); ++t) {
-    ASSERT_EQ(frames[t].regions.size(), 1u);
-    EXPECT_EQ(frames[t].parts.size(), 0u) << "frame " << t;
-    EXPECT_EQ(frames[t].regions[0].height(), 13 + 4 * (static_cast<int>(t) - 5));
+    ASSERT_EQ(frames[t].labelling.regions.size(), 1u);
+    EXPECT_EQ(frames[t].occluded.size(), 0u) << "frame " << t;
+    EXPECT_EQ(frames[t].labelling.regions[0].height(), 13 + 4 * (static_cast<int>(t) - 5));
   }
 }
 
-// Parts lie in their region, whose other tracks have other ids; they need places in the table.
-TEST(Tracking, PartsKeepTheBooks) {
+// The records of occluded tracks are inside the picture, belong to regions of the frame, and
+// require free places in the table.
+TEST_P(Tracking, OccludedRecords_AreConsistent) {
   for (const uint32_t capacity : {12u, 4096u}) {
-    std::vector<Picture> pictures;
-    std::vector<Disc> discs = crowd(kSize, 25, 8);
-    for (int t = 0; t < 60; ++t) {
-      pictures.push_back(paint_discs(kSize, discs));
-      for (Disc& disc : discs) {
-        disc.x += disc.vx;
-        disc.y += disc.vy;
-        if (disc.x < 0 || disc.x > kSize.width) disc.vx = -disc.vx;
-        if (disc.y < 0 || disc.y > kSize.height) disc.vy = -disc.vy;
-      }
-    }
-    CcLabelParams params = tracked();
-    size_t parts = 0;
-    const auto frames =
-        on_cpu(PixelFormat::rgb, kSize, 2, 2, capacity).run(frames_of(pictures), params);
-    for (const TrackedFrame& frame : frames) {
-      parts += frame.parts.size();
-      EXPECT_LE(frame.regions.size() + frame.parts.size(), capacity);
-      EXPECT_LE(frame.parts.size(), frame.report.occluded);
-      EXPECT_LE(frame.report.occluded, frame.report.lost);
-      for (const auto& records : {frame.regions, frame.parts}) {
+    size_t occluded = 0;
+    const auto pictures = painted(colliding_scene(kSize, 25, 60, 8));
+    for (const StreamFrame& frame :
+         track(pictures, tracked(), {.slots = 2, .capacity = capacity})) {
+      const std::vector<Region>& regions = frame.labelling.regions;
+      occluded += frame.occluded.size();
+      EXPECT_LE(regions.size() + frame.occluded.size(), capacity);
+      EXPECT_LE(frame.occluded.size(), frame.events.occluded);
+      EXPECT_LE(frame.events.occluded, frame.events.lost);
+      for (const auto& records : {regions, frame.occluded}) {
         for (const Region& record : records) {
           EXPECT_EQ(with_track(frame, record.track).size(), 1u);
           EXPECT_TRUE(0 <= record.left && record.left <= record.right &&
                       record.right < kSize.width);
           EXPECT_TRUE(0 <= record.top && record.top <= record.bottom &&
                       record.bottom < kSize.height);
-          EXPECT_TRUE(1 <= record.id && record.id <= frame.regions.size());
+          EXPECT_TRUE(1 <= record.id && record.id <= regions.size());
         }
       }
     }
-    EXPECT_EQ(parts > 20, capacity > 12) << parts;
+    EXPECT_EQ(occluded > 20, capacity > 12) << occluded;
   }
 }
 
-// What goes behind a post grows smaller, then is gone, then comes out of it bit by bit: its middle
-// seems slower than it is, and its size is not that of what can be seen.
-TEST(Tracking, APostHidesSlowly) {
+// The visible part of a disc that passes behind a post shrinks, disappears and grows again. Its
+// centre seems to move slower than the disc, and its area is smaller.
+TEST_P(Tracking, DiscBehindAPost_KeepsItsId) {
   for (const double speed : {3.0, 5.0}) {
     std::vector<Picture> pictures;
     std::vector<Disc> discs;
@@ -230,14 +306,14 @@ TEST(Tracking, APostHidesSlowly) {
       }
       pictures.push_back(std::move(picture));
     }
-    const auto frames = on_cpu(PixelFormat::rgb, kSize, 1).run(frames_of(pictures), tracked());
+    const auto frames = track(pictures, tracked());
     const auto frame_at = [&](double x) { return static_cast<size_t>((x - 30) / speed); };
-    EXPECT_EQ(frames[frame_at(200)].regions.size(), 1u);
+    EXPECT_EQ(frames[frame_at(200)].labelling.regions.size(), 1u);
     EXPECT_EQ(track_of(frames[frame_at(200)], discs[frame_at(200)]), 1u) << "speed " << speed;
   }
 }
 
-TEST(Tracking, AGapIsBridgedAsLongAsMemoryLasts) {
+TEST_P(Tracking, Gap_WithinTrackMemory_KeepsTheId) {
   for (const int gap : {1, 5, 6}) {
     Scene scene;
     for (int t = 0; t < 30; ++t) {
@@ -248,33 +324,350 @@ TEST(Tracking, AGapIsBridgedAsLongAsMemoryLasts) {
     }
     CcLabelParams params = tracked();
     params.track_memory = 5;
-    const auto frames = run(scene, params);
+    const auto frames = track(scene, params);
     const uint32_t before = track_of(frames[11], scene[11][0]);
     const uint32_t after = track_of(frames[29], scene[29][0]);
-    EXPECT_EQ(frames[12].report.lost, 1u);
-    EXPECT_EQ(frames[12].report.deaths, 0u);
+    EXPECT_EQ(frames[12].events.lost, 1u);
+    EXPECT_EQ(frames[12].events.deaths, 0u);
     if (gap <= 5) {
       EXPECT_EQ(after, before) << "gap of " << gap;
     } else {
       EXPECT_NE(after, before);
-      EXPECT_EQ(frames[17].report.deaths, 1u);
-      EXPECT_EQ(frames[18].report.births, 1u);
+      EXPECT_EQ(frames[17].events.deaths, 1u);
+      EXPECT_EQ(frames[18].events.births, 1u);
     }
     EXPECT_EQ(track_of(frames[0], scene[0][1]), track_of(frames[29], scene[29][1]));
   }
 }
 
-TEST(Tracking, WithoutMemoryLostIsGone) {
+TEST_P(Tracking, TrackMemory0_LostTrackDies) {
   Scene scene(4, {{.x = 60, .y = 60, .radius = 8}});
   scene[1][0].x = -100;
   CcLabelParams params = tracked();
   params.track_memory = 0;
-  const auto frames = run(scene, params);
-  EXPECT_EQ(frames[1].report.deaths, 1u);
-  EXPECT_EQ(frames[1].report.lost, 0u);
+  const auto frames = track(scene, params);
+  EXPECT_EQ(frames[1].events.deaths, 1u);
+  EXPECT_EQ(frames[1].events.lost, 0u);
   EXPECT_EQ(track_of(frames[2], scene[2][0]), 2u);
-  EXPECT_EQ(frames[2].report.births, 1u);
-  EXPECT_EQ(frames[3].report.births, 0u);
+  EXPECT_EQ(frames[2].events.births, 1u);
+  EXPECT_EQ(frames[3].events.births, 0u);
+}
+
+// Disc 0 is always visible, disc 1 from frame 5 on except in frame 6. The other two discs are
+// visible for one and for two frames.
+TEST_P(Tracking, TrackBirth3_GivesIdsAfterThreeConsecutiveFrames) {
+  Scene scene;
+  for (int t = 0; t < 14; ++t) {
+    const auto shown = [&](bool is_shown, Disc disc) {
+      if (!is_shown) disc.x = -100;
+      return disc;
+    };
+    scene.push_back({{.x = 40.0 + 2 * t, .y = 40, .radius = 9},
+                     shown(t >= 5 && t != 6, {.x = 200.0 - 2 * t, .y = 120, .radius = 9}),
+                     shown(t == 3, {.x = 280, .y = 30, .radius = 5}),
+                     shown(t == 9 || t == 10, {.x = 280, .y = 80, .radius = 5})});
+  }
+  CcLabelParams params = tracked();
+  params.track_birth = 3;
+  const auto frames = track(scene, params);
+  for (size_t t = 0; t < frames.size(); ++t) {
+    EXPECT_EQ(track_of(frames[t], scene[t][0]), t >= 2 ? 1u : 0u) << t;
+    EXPECT_EQ(track_of(frames[t], scene[t][1]), t >= 9 ? 2u : 0u) << t;
+    EXPECT_EQ(frames[t].events.births, t == 2 || t == 9 ? 1u : 0u) << t;
+    EXPECT_EQ(frames[t].events.last_id, t < 2 ? 0u : t < 9 ? 1u : 2u) << t;
+    EXPECT_EQ(frames[t].events.deaths + frames[t].events.lost + frames[t].events.merges, 0u) << t;
+    for (const Region& region : frames[t].labelling.regions) EXPECT_LE(region.track, 2u);
+  }
+}
+
+// Discs that are always visible have the same tracks, but later.
+TEST_P(Tracking, TrackBirth4_OnlyDelaysTheIds) {
+  const Scene scene = crowd_scene(kSize, 25, 40, 11);
+  const auto at_once = track(scene, tracked());
+  CcLabelParams params = tracked();
+  params.track_birth = 4;
+  const auto later = track(scene, params);
+  std::map<uint32_t, uint32_t> names;
+  for (size_t t = 0; t < scene.size(); ++t) {
+    for (const Disc& disc : scene[t]) {
+      const uint32_t first = track_of(at_once[t], disc), second = track_of(later[t], disc);
+      if (t < 3) {
+        EXPECT_EQ(second, 0u);
+      } else if (second != 0) {
+        EXPECT_EQ(names.try_emplace(first, second).first->second, second) << t;
+      }
+    }
+  }
+  EXPECT_GE(names.size(), 25u);
+}
+
+// The frames as they are after others that used the ids up to `last_id`.
+std::vector<StreamFrame> renumbered(uint32_t last_id, std::vector<StreamFrame> frames) {
+  for (StreamFrame& frame : frames) {
+    frame.events.last_id += last_id;
+    for (Region& r : frame.labelling.regions) r.track += last_id;
+  }
+  return frames;
+}
+
+TEST_P(Tracking, ResetAndNewScene_ForgetTracksAndOnlyANewSceneContinuesIds) {
+  const std::vector<Picture> pictures = painted(crowd_scene(kSize, 10, 6, 7));
+  const std::vector<ConstFrame> frames = frames_of(pictures);
+  CcLabelStream one = stream(backend_, frames[0], tracked(), {.slots = 2});
+  const auto first = one.run(frames, tracked());
+  const auto expect_ids_after = [&](uint32_t last_id) {
+    EXPECT_EQ(difference(one.run(frames, tracked()), renumbered(last_id, first), kSize.width), "");
+  };
+  const uint32_t last = first.back().events.last_id;
+  EXPECT_NE(difference(one.run(frames, tracked()), first, kSize.width), "") << "tracks continue";
+  one.reset();
+  expect_ids_after(0);
+  one.begin_scene();
+  expect_ids_after(last);
+  // A frame without tracking between two frames makes the second frame a first one.
+  CcLabelParams untracked = tracked();
+  untracked.track = false;
+  one.run({frames[0]}, untracked);
+  expect_ids_after(2 * last);
+  one.begin_scene();
+  one.reset();
+  one.begin_scene();
+  expect_ids_after(0);
+}
+
+TEST_P(Tracking, CollidingCrowds_BackendsAgree) {
+  track(painted(crowd_scene({321, 179}, 25, 60, 2), {321, 179}), tracked(4), {.slots = 4});
+  track(painted(colliding_scene({320, 180}, 40, 60, 3)), tracked(4), {.wants_labels = false});
+  const Size large = {1000, 700};
+  track(painted(colliding_scene(large, 400, 30, 4), large), tracked(4), {.slots = 3});
+  CcLabelParams params = tracked(4);
+  params.criterion = Criterion::equal;  // each pixel belongs to a region
+  track(colliding_scene(kSize, 30, 30, 5), params);
+  params = tracked(4);
+  params.track_birth = 3;
+  track(painted(colliding_scene(kSize, 40, 40, 8)), params, {.slots = 3});
+}
+
+// Few records, more pairs of regions than the hash table holds, more lost tracks than fit.
+TEST_P(Tracking, NoiseOfAllSizes_BackendsAgree) {
+  for (const uint32_t capacity : {1u, 40u, 4096u, 65535u}) {
+    std::vector<Picture> pictures;
+    for (int t = 0; t < 12; ++t) {
+      const auto add = [&](const std::string& content) {
+        pictures.push_back(make_picture(content, {400, 300}));
+      };
+      add("rand_g" + std::to_string(1 + t % 5) + "_d" + std::to_string(10 + 7 * t));
+      if (t % 4 == 3) add("empty");
+      if (t % 4 == 1) add("stripes_h");
+      if (t % 4 == 1) add("stripes_v");
+    }
+    track(pictures, tracked(4), {.slots = 2, .capacity = capacity});
+  }
+  for (const Size size : {Size{1, 1}, {1, 70}, {70, 1}, {127, 65}, {129, 63}}) {
+    std::vector<Picture> pictures;
+    for (int t = 0; t < 6; ++t) {
+      pictures.push_back(make_picture("rand_g" + std::to_string(1 + t % 3) + "_d60", size));
+    }
+    track(pictures, tracked(4));
+  }
+}
+
+// The stored labels of the previous frame do not depend on the criterion of the next frame, which
+// decides how CUDA divides it into tiles.
+TEST_P(Tracking, CriterionChanges_TracksContinue) {
+  const auto pictures = painted(colliding_scene({300, 200}, 30, 24, 7), {300, 200});
+  CcLabelStream found = stream(backend_, pictures[0].frame(), tracked(4), {});
+  CcLabelStream expected = stream(make_cpu_backend(1), pictures[0].frame(), tracked(4), {});
+  ptrdiff_t followed = 0;
+  for (size_t t = 0; t < pictures.size(); ++t) {
+    CcLabelParams params = tracked(4);
+    params.criterion = t % 3 == 0 ? Criterion::equal : Criterion::binary;
+    const auto frame = found.run({pictures[t].frame()}, params);
+    EXPECT_EQ(difference(frame, expected.run({pictures[t].frame()}, params), 300), "") << t;
+    followed += std::ranges::count_if(frame[0].labelling.regions, [&](const Region& region) {
+      return t > 0 && region.track < region.id;
+    });
+  }
+  EXPECT_GT(followed, 0) << "no track was followed, so nothing was compared";
+}
+
+// Each region has a track once it is born, no track has two regions, and the counts add up.
+TEST_P(Tracking, Noise_GivesEachRegionOneTrack) {
+  for (const uint32_t capacity : {40u, 4096u}) {
+    for (const int birth : {1, 2}) {
+      std::vector<Picture> pictures;
+      for (int t = 0; t < 12; ++t) {
+        const int grain = 1 + t % 5;
+        pictures.push_back(make_picture("rand_g" + std::to_string(grain) + "_d40", {200, 120}));
+      }
+      CcLabelParams params = tracked(2);
+      params.track_birth = birth;
+      uint64_t alive = 0;
+      for (const StreamFrame& frame : track(pictures, params, {.slots = 2, .capacity = capacity})) {
+        std::map<uint32_t, int> uses;
+        uint32_t fresh = 0;
+        for (const Region& region : frame.labelling.regions) {
+          if (region.track == 0 && birth > 1) continue;
+          EXPECT_EQ(++uses[region.track], 1) << region.track;
+          EXPECT_GT(region.track, 0u);
+          EXPECT_LE(region.track, frame.events.last_id);
+          fresh += region.track > alive;
+        }
+        alive = frame.events.last_id;
+        EXPECT_GE(fresh, frame.events.births);
+        EXPECT_LE(fresh, frame.events.births + frame.events.splits);
+        EXPECT_LE(frame.events.lost, capacity);
+      }
+    }
+  }
+}
+
+// From the second frame on, a new disc comes first in raster order: label 1, track 2.
+TEST_P(Tracking, Outputs_ShowTracks) {
+  const Size size = {64, 32};
+  std::vector<Picture> pictures;
+  const Disc first = {.x = 40, .y = 20, .radius = 5}, second = {.x = 10, .y = 8, .radius = 4};
+  for (int t = 0; t < 3; ++t) {
+    pictures.push_back(paint_discs(size, t > 0 ? std::vector{first, second} : std::vector{first}));
+  }
+  for (const auto& [output, format] : {std::pair(CcOutput::labels, PixelFormat::gray8),
+                                       std::pair(CcOutput::colors, PixelFormat::rgb),
+                                       std::pair(CcOutput::overlay, PixelFormat::rgb)}) {
+    CcLabelParams params = tracked();
+    params.output = output;
+    params.label_values = LabelValues::track;
+    const auto frames = track(pictures, params, {.slots = 2, .capacity = 100, .out = format});
+    track(painted(colliding_scene({150, 90}, 12, 6, 6), {150, 90}), params, {.out = format});
+    if (output == CcOutput::overlay) continue;
+    for (size_t t = 0; t < frames.size(); ++t) {
+      const auto value = [&](int x, int y) {
+        return frames[t]
+            .out[static_cast<size_t>(y * size.width + x) * (output == CcOutput::labels ? 1 : 3)];
+      };
+      const auto expected = [&](uint32_t track) {
+        return output == CcOutput::labels ? static_cast<int>(track) : track_color(track).red;
+      };
+      EXPECT_EQ(value(40, 20), expected(1)) << t;
+      EXPECT_EQ(value(10, 8), t > 0 ? expected(2) : 0) << t;
+      EXPECT_EQ(value(0, 0), 0);
+    }
+  }
+}
+
+// The first component of a picture, at a lower resolution.
+GuardedFrame small_mask(const ConstFrame& picture, Size few) {
+  GuardedFrame mask(PixelFormat::gray8, few);
+  for (int y = 0; y < few.height; ++y) {
+    for (int x = 0; x < few.width; ++x) {
+      const int value =
+          picture.sample(0, x * picture.width / few.width, y * picture.height / few.height);
+      mask.frame().set_sample(0, x, y, value);
+    }
+  }
+  return mask;
+}
+
+// The size of the mask changes from frame to frame; sometimes it is the size of the picture.
+TEST(TrackingMask, LowResolution_GivesTheTracksOfTheEnlargedMask) {
+  const Scene scene = crowd_scene(kSize, 25, 60, 3);
+  const std::vector<Picture> pictures = painted(scene);
+  const Size sizes[] = {{80, 45}, {80, 45}, {96, 54}, kSize, {31, 17}};
+  std::vector<GuardedFrame> small, whole;
+  for (size_t t = 0; t < scene.size(); ++t) {
+    const Size few = sizes[t < 20 ? 0 : hash(static_cast<uint32_t>(t), 7) % std::size(sizes)];
+    small.push_back(small_mask(pictures[t].frame(), few));
+    whole.push_back(enlarged(small.back().frame(), kSize));
+  }
+  std::vector<ConstFrame> small_masks, whole_masks;
+  for (size_t t = 0; t < scene.size(); ++t) {
+    small_masks.push_back(std::as_const(small[t]).frame());
+    whole_masks.push_back(std::as_const(whole[t]).frame());
+  }
+  CcLabelParams params = tracked();
+  params.source = Source::mask;
+  for (const int threads : {1, 2}) {
+    const auto with_masks = [&](const std::vector<ConstFrame>& masks) {
+      CcLabelStream stream(make_cpu_backend(threads), layout_of(PixelFormat::rgb), kSize, params,
+                           {.slots = 2, .masks = masks});
+      return stream.run(frames_of(pictures), params);
+    };
+    EXPECT_EQ(difference(with_masks(small_masks), with_masks(whole_masks), kSize.width), "")
+        << threads << " threads";
+  }
+}
+
+// The tracker stores equal rows once. It expands them when the rows of a frame differ.
+TEST(TrackerRows, OtherRowSpans_ExpandTheStoredRows) {
+  constexpr Size kFew = {70, 23};
+  constexpr RowSpans kAlike = {7, kFew.height}, kWhole = {kFew.height, kFew.height};
+  const auto backend = make_cpu_backend(1);
+  Tracker tracker;
+  tracker.allocate(*backend, {.size = kFew, .max_regions = 16, .tracks = true});
+  tracker.begin(tracker.take_ticket());
+  EXPECT_FALSE(tracker.set_row_spans(kAlike));
+  const auto label = [](int span, int x) { return static_cast<uint16_t>(span * x % 5); };
+  for (int span = 0; span < kAlike.spans; ++span) {
+    for (int x = 0; x < kFew.width; ++x) {
+      tracker.memory().labels(x, kAlike.begin(span)) = label(span, x);
+      if (label(span, x) == 0) continue;
+      tracker.labelled_pixels().row(kAlike.begin(span))[x / kWordBits] |= Word{1} << x % kWordBits;
+    }
+  }
+  EXPECT_TRUE(tracker.set_row_spans(kAlike));
+  EXPECT_FALSE(tracker.set_row_spans(kWhole));
+  for (int y = 0; y < kFew.height; ++y) {
+    const int span = kAlike.span_of(y);
+    for (int x = 0; x < kFew.width; ++x) {
+      ASSERT_EQ(tracker.memory().labels(x, y), label(span, x)) << x << ", " << y;
+      const Word bit = tracker.labelled_pixels().row(y)[x / kWordBits] >> x % kWordBits & 1;
+      ASSERT_EQ(bit != 0, label(span, x) != 0) << x << ", " << y;
+    }
+  }
+  EXPECT_TRUE(tracker.set_row_spans(kWhole));
+}
+
+// count_shared_in_row() against plain loops over the pixels.
+TEST(SharedPixels, RandomRows_CountsPairsAndStoresTheLabels) {
+  constexpr uint32_t kSlots = 1 << 12, kCount = 40;
+  for (const int width : {1, 63, 64, 65, 200}) {
+    const int rows = 1 + width % 3;
+    const auto words = static_cast<size_t>(words_for(width));
+    std::vector<uint16_t> labels(static_cast<size_t>(width)), expected(labels);
+    std::vector<Word> known(words);
+    for (uint32_t frame = 0; frame < 60; ++frame) {
+      std::vector<Word> pixels(words), starts(words);
+      std::vector<uint32_t> label;
+      std::map<std::pair<uint32_t, uint32_t>, uint32_t> pairs;
+      for (int x = 0; x < width; ++x) {
+        // Long runs, short runs, and frames without runs.
+        const auto piece = static_cast<uint32_t>(x) / (1 + frame % 9);
+        const bool inside = frame % 7 != 3 && hash(piece, frame) % 3 == 0;
+        const bool before = x > 0 && (pixels[static_cast<size_t>(x - 1) / 64] >> (x - 1) % 64 & 1);
+        if (inside) pixels[static_cast<size_t>(x) / 64] |= Word{1} << x % 64;
+        if (inside && !before) {
+          starts[static_cast<size_t>(x) / 64] |= Word{1} << x % 64;
+          label.push_back(hash(piece, frame, 3) % (kCount + 4));  // also 0 and labels beyond kCount
+        }
+        const auto here =
+            static_cast<uint32_t>(inside && label.back() <= kCount ? label.back() : 0);
+        uint16_t& last = expected[static_cast<size_t>(x)];
+        if (here != 0 && last != 0) ++pairs[{last, here}];
+        last = static_cast<uint16_t>(here);
+      }
+      std::vector<uint32_t> key(kSlots), count(kSlots), used(kSlots);
+      uint32_t used_count = 0;
+      const PairTable table = {kSlots, kSlots, key.data(), count.data(), used.data(), &used_count};
+      count_shared_in_row(pixels.data(), starts.data(), label.data(), width, kCount, rows, table,
+                          labels.data(), known.data());
+      EXPECT_EQ(labels, expected) << width << " pixels, frame " << frame;
+      ASSERT_EQ(used_count, pairs.size()) << width << " pixels, frame " << frame;
+      for (uint32_t i = 0; i < used_count; ++i) {
+        const uint32_t pair = key[used[i]];
+        const uint32_t in_a_row = pairs[{pair >> 16, pair & 0xffff}];
+        EXPECT_EQ(count[used[i]], in_a_row * static_cast<uint32_t>(rows));
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -1,7 +1,9 @@
-// The element cclabel with depth and with thresholds: which frames leave when, with which slice.
-#include "tests/cclabel/volume_cases.hpp"
-#include "tests/cclabel/volume_oracle.hpp"
-#include "tests/plugin/harness.hpp"
+// The element cclabel with depth and thresholds: which frames leave when, and with which slice.
+#include <algorithm>
+
+#include "tests/cclabel/oracle.hpp"
+#include "tests/cclabel/scenes.hpp"
+#include "tests/plugin/masked_frame.hpp"
 
 namespace regions::test {
 namespace {
@@ -11,7 +13,7 @@ constexpr Size kSize = {37, 19};
 std::vector<uint8_t> slice_of(const Volume& volume, int z) {
   const size_t pixels = volume.size.area();
   const auto begin = volume.voxels.begin() + static_cast<ptrdiff_t>(pixels) * z;
-  std::vector<uint8_t> rows;  // GStreamer's rows are multiples of 4 bytes
+  std::vector<uint8_t> rows;  // each row is a multiple of 4 bytes
   for (int y = 0; y < volume.size.height; ++y) {
     const auto row = begin + static_cast<ptrdiff_t>(y) * volume.size.width;
     rows.insert(rows.end(), row, row + volume.size.width);
@@ -20,7 +22,7 @@ std::vector<uint8_t> slice_of(const Volume& volume, int z) {
   return rows;
 }
 
-// What label_volumes_slowly says of slice z, all layers.
+// The labels of slice z in all layers.
 std::vector<uint32_t> labels_of(const Labelling& labelling, int slices, int layers, int z) {
   std::vector<uint32_t> labels;
   const size_t pixels = kSize.area();
@@ -44,7 +46,7 @@ int number(const GstStructure* s, const char* name) {
   return value;
 }
 
-// A frame of a volume: its time, its labels, and of its regions those that cross it.
+// Checks the timestamp, the labels and the regions of one frame of a volume.
 void expect_slice(GstBuffer* out, const Labelling& expected, int slices, int layers, int z,
                   int index) {
   SCOPED_TRACE("slice " + std::to_string(z) + " of " + std::to_string(slices));
@@ -80,12 +82,12 @@ Labelling expected_of(const Volume& volume, Connectivity connectivity,
   CcLabelParams params;
   params.connectivity = connectivity;
   params.thresholds = thresholds;
-  return label_volumes_slowly(volume.frame(), volume.slices, params);
+  return label_slowly(volume.frame(), {}, params, volume.slices);
 }
 
 const std::string kLabels = "video/x-region-labels,format=U32_LE";
 
-TEST(CcLabelDepth, EveryFrameLeavesWithItsSlice) {
+TEST(CclabelElement, Depth_EachFrameHasItsSlice) {
   Harness h("cclabel depth=5 connectivity=26 output=labels", kLabels);
   h.video("GRAY8", kSize.width, kSize.height);
   for (uint32_t seed = 0; seed < 6; ++seed) {
@@ -101,7 +103,7 @@ TEST(CcLabelDepth, EveryFrameLeavesWithItsSlice) {
   }
 }
 
-TEST(CcLabelDepth, TheEndLabelsWhatIsThere) {
+TEST(CclabelElement, Depth_Eos_LabelsAnIncompleteVolume) {
   for (const int frames : {1, 3, 8}) {
     Harness h("cclabel depth=5 connectivity=6 output=labels", kLabels);
     h.video("GRAY8", kSize.width, kSize.height);
@@ -126,7 +128,7 @@ TEST(CcLabelDepth, TheEndLabelsWhatIsThere) {
   }
 }
 
-TEST(CcLabelDepth, NewCapsEndAVolumeAndTagsDoNot) {
+TEST(CclabelElement, Depth_NewCaps_EndTheVolume) {
   Harness h("cclabel depth=4 connectivity=18 output=labels", kLabels);
   h.video("GRAY8", kSize.width, kSize.height);
   const Volume volume = make_volume("noise", kSize, 4);
@@ -159,16 +161,12 @@ TEST(CcLabelDepth, NewCapsEndAVolumeAndTagsDoNot) {
   }
 }
 
-TEST(CcLabelDepth, AFlushDropsAPartFilledVolume) {
+TEST(CclabelElement, Depth_Flush_DropsAnIncompleteVolume) {
   Harness h("cclabel depth=3 connectivity=26 output=labels", kLabels);
   h.video("GRAY8", kSize.width, kSize.height);
   const Volume volume = make_volume("noise", kSize, 3);
   ASSERT_EQ(h.push(slice_of(volume, 2), 0), GST_FLOW_OK);
-  gst_harness_push_event(h.get(), gst_event_new_flush_start());
-  gst_harness_push_event(h.get(), gst_event_new_flush_stop(TRUE));
-  GstSegment segment;
-  gst_segment_init(&segment, GST_FORMAT_TIME);
-  gst_harness_push_event(h.get(), gst_event_new_segment(&segment));
+  h.flush();
   for (int z = 0; z < 3; ++z) ASSERT_EQ(h.push(slice_of(volume, z), 7 + z), GST_FLOW_OK);
   const Labelling expected = expected_of(volume, Connectivity::twenty_six);
   for (int z = 0; z < 3; ++z) {
@@ -178,8 +176,8 @@ TEST(CcLabelDepth, AFlushDropsAPartFilledVolume) {
   }
 }
 
-// The picture passes untouched, its slice of the label map in its metadata.
-TEST(CcLabelDepth, UntouchedPicturesCarryTheirMaps) {
+// Pictures pass unchanged; the metadata contains their slice of the label map.
+TEST(CclabelElement, Depth_OutputNone_AttachesTheLabelMap) {
   Harness h("cclabel depth=3 connectivity=26 output=none thresholds=<0.3,0.7>");
   h.video("GRAY8", kSize.width, kSize.height);
   const Volume volume = make_volume("clouds", kSize, 3);
@@ -197,8 +195,8 @@ TEST(CcLabelDepth, UntouchedPicturesCarryTheirMaps) {
   }
 }
 
-// Each frame's own label map, whatever lies in it, is a slice of the mask.
-TEST(CcLabelDepth, LabelMapsFromUpstreamAreMasks) {
+// The label map of each frame is a slice of the mask.
+TEST(CclabelElement, Depth_LabelMapsFromUpstream_AreMasks) {
   Harness h(
       "cclabel name=first output=none ! "
       "cclabel name=cclabel source=mask depth=3 connectivity=26 output=labels fill-holes=5",
@@ -209,7 +207,7 @@ TEST(CcLabelDepth, LabelMapsFromUpstreamAreMasks) {
   CcLabelParams params;
   params.connectivity = Connectivity::twenty_six;
   params.fill_holes = 5;
-  const Labelling expected = label_volumes_slowly(volume.frame(), 3, params);
+  const Labelling expected = label_slowly(volume.frame(), {}, params, 3);
   for (int z = 0; z < 3; ++z) {
     const BufferPtr out = h.pull();
     ASSERT_TRUE(out) << h.error_text();
@@ -217,14 +215,7 @@ TEST(CcLabelDepth, LabelMapsFromUpstreamAreMasks) {
   }
 }
 
-TEST(CcLabelDepth, AFrameWithoutAMaskIsAnError) {
-  Harness h("cclabel source=mask depth=3 connectivity=26 output=none");
-  h.video("GRAY8", kSize.width, kSize.height);
-  h.push(slice_of(make_volume("noise", kSize, 1), 0), 0);
-  EXPECT_NE(h.error_text().find("without a mask"), std::string::npos);
-}
-
-TEST(CcLabelThresholds, LayersAreStackedAndNamedInCaps) {
+TEST(CclabelElement, Thresholds_StackLayersAndSetCaps) {
   for (const int depth : {1, 2}) {
     Harness h("cclabel output=labels thresholds=<0.8,0.2,0.5> depth=" + std::to_string(depth) +
                   " connectivity=" + (depth > 1 ? "26" : "8"),
@@ -248,7 +239,7 @@ TEST(CcLabelThresholds, LayersAreStackedAndNamedInCaps) {
   }
 }
 
-TEST(CcLabelDepth, WhatDoesNotGoTogetherIsAnError) {
+TEST(CclabelElement, ContradictingProperties_PostAnError) {
   struct Case {
     const char *line, *caps, *says;
   };
@@ -258,7 +249,8 @@ TEST(CcLabelDepth, WhatDoesNotGoTogetherIsAnError) {
                         Case{"thresholds=<0.1,0.2>", "GRAY8", "output=overlay"},
                         Case{"depth=4 connectivity=6 output=none track=true", "GRAY8", "track"},
                         Case{"depth=4 connectivity=6 output=none", "NV12", "odd height"},
-                        Case{"method=propagation device=cpu output=none", "GRAY8", "CUDA only"}}) {
+                        Case{"method=propagation device=cpu output=none", "GRAY8", "CUDA only"},
+                        Case{"sliding=true output=none", "GRAY8", "depth of at least 2"}}) {
     Harness h("cclabel " + std::string(c.line));
     h.video(c.caps, 16, 9);
     h.push(std::vector<uint8_t>(16 * 32), 0);
@@ -266,11 +258,220 @@ TEST(CcLabelDepth, WhatDoesNotGoTogetherIsAnError) {
   }
 }
 
-TEST(CcLabelDepth, MoreThanMemoryHoldsIsAnError) {
-  Harness voxels("cclabel depth=65535 connectivity=26 output=labels", kLabels);
-  voxels.video("GRAY8", 640, 480);
-  voxels.push(std::vector<uint8_t>(640 * 480), 0);
-  EXPECT_NE(voxels.error_text().find("more voxels than labels"), std::string::npos);
+constexpr int kDepth = 3;
+
+struct Words {
+  size_t bytes;  // a sample
+  const char* format;
+};
+const Words kFormats[] = {{1, "GRAY8"}, {4, "U32_LE"}};
+
+// The masks of one volume. Each seed gives other masks.
+Volume masks_of(uint32_t seed, int slices = kDepth) {
+  Volume volume = make_volume("noise", kSize, kDepth, PixelFormat::gray8, seed);
+  for (uint8_t& voxel : volume.voxels) voxel = voxel < 128 ? 0 : 255;
+  volume.slices = slices;
+  volume.voxels.resize(kSize.area() * static_cast<size_t>(slices));
+  return volume;
+}
+
+// A black picture: all regions are those of the masks.
+GstBuffer* black(int index) {
+  return Harness::buffer(std::vector<uint8_t>(40 * static_cast<size_t>(kSize.height)), index);
+}
+
+GstBuffer* mask_of(const Volume& volume, int z, const Words& words) {
+  std::vector<uint8_t> bytes;
+  const auto* voxel = &volume.voxels[kSize.area() * static_cast<size_t>(z)];
+  for (size_t i = 0; i < kSize.area(); ++i) {
+    // The lowest bytes of a label are 0.
+    bytes.resize(bytes.size() + words.bytes - 1);
+    bytes.push_back(voxel[i] ? 7 : 0);
+  }
+  return Harness::buffer(bytes);
+}
+
+GstFlowReturn push(Harness& h, const Volume& volume, int z, int index, const Words& words) {
+  return gst_harness_push(h.get(), with_mask(black(index), mask_of(volume, z, words), words.format,
+                                             kSize.width, kSize.height));
+}
+
+// Pulls all frames of the volume and checks their labels.
+void expect_volume(Harness& h, const Volume& volume, int first_index, const std::string& where) {
+  CcLabelParams params;
+  params.connectivity = Connectivity::twenty_six;
+  const Labelling expected = label_slowly(volume.frame(), {}, params, volume.slices);
+  for (int z = 0; z < volume.slices; ++z) {
+    const BufferPtr out = h.pull();
+    ASSERT_TRUE(out) << where << ": " << h.error_text();
+    EXPECT_EQ(GST_BUFFER_PTS(out.get()),
+              static_cast<GstClockTime>(first_index + z) * 40 * GST_MSECOND)
+        << where;
+    const std::vector<uint8_t> bytes = bytes_of(out.get());
+    std::vector<uint32_t> labels(kSize.area());
+    ASSERT_EQ(bytes.size(), labels.size() * 4);
+    std::memcpy(labels.data(), bytes.data(), bytes.size());
+    const auto begin = expected.labels.begin() + static_cast<ptrdiff_t>(kSize.area()) * z;
+    EXPECT_TRUE(std::equal(labels.begin(), labels.end(), begin)) << where << ", slice " << z;
+  }
+}
+
+std::string line(int slots) {
+  return "cclabel source=mask depth=3 connectivity=26 output=labels device=cpu frames-in-flight=" +
+         std::to_string(slots);
+}
+
+TEST(CclabelElement, MaskVolumes_SlotsAreReused) {
+  for (const Words& words : kFormats) {
+    for (const int slots : {1, 2}) {
+      Harness h(line(slots), kLabels);
+      h.video("GRAY8", kSize.width, kSize.height);
+      for (int n = 0; n < 5; ++n) {
+        const Volume volume = masks_of(static_cast<uint32_t>(n));
+        for (int z = 0; z < kDepth; ++z) {
+          ASSERT_EQ(push(h, volume, z, n * kDepth + z, words), GST_FLOW_OK) << h.error_text();
+        }
+        expect_volume(h, volume, n * kDepth,
+                      "volume " + std::to_string(n) + " of " + words.format + " in " +
+                          std::to_string(slots) + " slots");
+      }
+    }
+  }
+}
+
+// Volumes with two mask formats in the same slot.
+TEST(CclabelElement, MaskVolumes_EachHasItsOwnFormat) {
+  Harness h(line(1), kLabels);
+  h.video("GRAY8", kSize.width, kSize.height);
+  for (int n = 0; n < 4; ++n) {
+    const Volume volume = masks_of(static_cast<uint32_t>(n));
+    for (int z = 0; z < kDepth; ++z) {
+      ASSERT_EQ(push(h, volume, z, n * kDepth + z, kFormats[n % 2]), GST_FLOW_OK);
+    }
+    expect_volume(h, volume, n * kDepth, "volume " + std::to_string(n));
+  }
+}
+
+TEST(CclabelElement, MaskVolumes_Flush_DropsAnIncompleteVolume) {
+  for (const int before : {1, 2, 4}) {
+    Harness h(line(2), kLabels);
+    h.video("GRAY8", kSize.width, kSize.height);
+    for (int i = 0; i < before; ++i) {
+      ASSERT_EQ(push(h, masks_of(9), i % kDepth, i, kFormats[1]), GST_FLOW_OK);
+    }
+    h.flush();
+    while (h.waiting() > 0) h.pull();
+    for (int n = 0; n < 3; ++n) {
+      const Volume volume = masks_of(static_cast<uint32_t>(n));
+      for (int z = 0; z < kDepth; ++z) {
+        ASSERT_EQ(push(h, volume, z, 10 + n * kDepth + z, kFormats[0]), GST_FLOW_OK);
+      }
+      expect_volume(h, volume, 10 + n * kDepth,
+                    "volume " + std::to_string(n) + " after a flush of " + std::to_string(before));
+    }
+  }
+}
+
+// EOS and a frame without picture complete the volume with fewer slices.
+TEST(CclabelElement, MaskVolumes_EosOrGap_LabelsAnIncompleteVolume) {
+  for (const int slices : {1, 2}) {
+    Harness h(line(1), kLabels);
+    h.video("GRAY8", kSize.width, kSize.height);
+    int index = 0;
+    for (uint32_t n = 0; n < 3; ++n) {
+      const Volume half = masks_of(n, slices), whole = masks_of(n + 5);
+      const int first = index;
+      for (int z = 0; z < slices; ++z) {
+        ASSERT_EQ(push(h, half, z, index++, kFormats[n % 2]), GST_FLOW_OK);
+      }
+      GstBuffer* gap = gst_buffer_new();
+      GST_BUFFER_PTS(gap) = static_cast<GstClockTime>(index++) * 40 * GST_MSECOND;
+      GST_BUFFER_FLAG_SET(gap, GST_BUFFER_FLAG_GAP);
+      ASSERT_EQ(gst_harness_push(h.get(), gap), GST_FLOW_OK);
+      expect_volume(h, half, first, "half " + std::to_string(n));
+      ASSERT_TRUE(h.pull());
+      for (int z = 0; z < kDepth; ++z) {
+        ASSERT_EQ(push(h, whole, z, index + z, kFormats[0]), GST_FLOW_OK);
+      }
+      expect_volume(h, whole, index, "volume " + std::to_string(n) + " after an incomplete volume");
+      index += kDepth;
+    }
+    const Volume last = masks_of(77, slices);
+    for (int z = 0; z < slices; ++z) {
+      ASSERT_EQ(push(h, last, z, index + z, kFormats[1]), GST_FLOW_OK);
+    }
+    h.eos();
+    expect_volume(h, last, index, "the last half");
+    EXPECT_EQ(h.waiting(), 0u);
+  }
+}
+
+// An unsuitable mask is an error. After a flush, the same slot labels a new volume.
+TEST(CclabelElement, MaskVolumes_UnsuitableMask_PostsAnError) {
+  struct Case {
+    const char* name;
+    GstBuffer* (*frame)();
+    const char* says;
+  };
+  const Case cases[] = {
+      {"none", [] { return black(2); }, "without a mask"},
+      {"another format",
+       [] {
+         return with_mask(black(2), mask_of(masks_of(3), 0, kFormats[0]), "GRAY8", kSize.width,
+                          kSize.height);
+       },
+       "must have the same format"},
+      {"another size",
+       [] {
+         return with_mask(black(2), mask_of(masks_of(3), 0, kFormats[1]), "U32_LE", kSize.width,
+                          kSize.height - 1);
+       },
+       "must have the size of the frame"},
+      {"too few bytes",
+       [] {
+         return with_mask(black(2), Harness::buffer(std::vector<uint8_t>(kSize.area() * 4 - 1)),
+                          "U32_LE", kSize.width, kSize.height);
+       },
+       "label map must have one channel"},
+  };
+  for (const Case& c : cases) {
+    Harness h(line(1), kLabels);
+    h.video("GRAY8", kSize.width, kSize.height);
+    for (int time = 0; time < 2; ++time) {
+      for (int z = 0; z < 2; ++z) {
+        ASSERT_EQ(push(h, masks_of(4), z, z, kFormats[1]), GST_FLOW_OK) << c.name;
+      }
+      EXPECT_EQ(gst_harness_push(h.get(), c.frame()), GST_FLOW_ERROR) << c.name;
+      EXPECT_NE(h.error_text().find(c.says), std::string::npos) << c.name;
+      h.flush();
+      const Volume volume = masks_of(5);
+      for (int z = 0; z < kDepth; ++z) {
+        ASSERT_EQ(push(h, volume, z, 10 + z, kFormats[time]), GST_FLOW_OK) << c.name;
+      }
+      expect_volume(h, volume, 10, std::string("after a mask of ") + c.name);
+    }
+  }
+}
+
+// A flush drops the frames of an incomplete volume.
+TEST(CclabelElement, MaskVolumes_Flush_CountsDroppedFrames) {
+  Harness h(line(2), kLabels);
+  h.video("GRAY8", kSize.width, kSize.height);
+  for (int i = 0; i < 2; ++i) ASSERT_EQ(push(h, masks_of(1), i, i, kFormats[0]), GST_FLOW_OK);
+  h.flush();
+  for (int i = 0; i < 4; ++i) {
+    ASSERT_EQ(push(h, masks_of(1), i % kDepth, i, kFormats[0]), GST_FLOW_OK);
+  }
+  h.eos();
+  GstStructure* stats = nullptr;
+  g_object_get(h.element(), "stats", &stats, nullptr);
+  for (const auto& [name, count] :
+       {std::pair{"frames-in", 6u}, {"frames-out", 4u}, {"frames-dropped", 2u}}) {
+    guint64 value = 0;
+    EXPECT_TRUE(gst_structure_get_uint64(stats, name, &value));
+    EXPECT_EQ(value, count) << name;
+  }
+  gst_structure_free(stats);
 }
 
 }  // namespace

@@ -1,289 +1,223 @@
-// cclabel on volumes and at many thresholds, on the CPU, against the oracle.
-#include <gtest/gtest.h>
-
-#include <sstream>
-
-#include "cpu/backend.hpp"
+// Labelling of volumes, and of pictures and volumes at several thresholds.
 #include "tests/cclabel/run.hpp"
-#include "tests/cclabel/volume_cases.hpp"
-#include "tests/cclabel/volume_oracle.hpp"
-#include "tests/pictures/pictures.hpp"
+#include "tests/cclabel/scenes.hpp"
 
 namespace regions {
 namespace {
 
-void expect_oracle(int threads, const Volume& volume, const CcLabelParams& params, int depth = 0) {
-  const ConstFrame in = volume.frame();
-  SCOPED_TRACE(volume.name() + " " + to_text(params) + " threads=" + std::to_string(threads));
-  RunOptions options;
-  options.slices = volume.slices;
-  options.depth = depth > 0 ? depth : is_spatial(params.connectivity) ? volume.slices : 1;
-  if (is_spatial(params.connectivity) && options.depth == 1) options.depth = 2;  // part-filled
-  const RunResult result = run_on_cpu(threads, in, {}, params, options);
-  const Labelling expected = label_volumes_slowly(in, volume.slices, params);
-  EXPECT_EQ(difference(result.labelling, expected, in.width), "");
-  EXPECT_EQ(result.total, expected.regions.size());
-  EXPECT_TRUE(result.intact);
-}
+class CcLabelVolume : public CcLabelTest {
+ protected:
+  void check_volume(const Volume& volume, const CcLabelParams& params, RunOptions options = {},
+                    const ConstFrame& mask = {}) {
+    options.slices = volume.slices;
+    const int least = is_spatial(params.connectivity) ? std::max(volume.slices, 2) : 1;
+    options.depth = std::max(options.depth, least);
+    check(volume.frame(), params, volume.name(), options, mask);
+  }
+};
+TEST_ON_BACKENDS(CcLabelVolume);
 
-TEST(CcLabelVolume, EveryContentSizeAndConnectivity) {
+TEST_P(CcLabelVolume, EveryContentAndSize_LabelsAreExact) {
   for (const Volume& volume : volume_cases()) {
     for (const Connectivity connectivity : kSpatial) {
       CcLabelParams params;
       params.connectivity = connectivity;
-      expect_oracle(1, volume, params);
-      expect_oracle(2, volume, params);
+      check_volume(volume, params);
+      params.label_background = true;
+      check_volume(volume, params, {.padding = 5});
     }
   }
 }
 
-TEST(CcLabelVolume, EveryCriterion) {
+TEST_P(CcLabelVolume, CriterionEqualOrDifference_LabelsAreExact) {
+  const auto check_criteria = [&](const Volume& volume, Connectivity connectivity, int padding) {
+    CcLabelParams params;
+    params.connectivity = connectivity;
+    params.tolerance = 0.2;
+    for (const Criterion criterion : {Criterion::equal, Criterion::difference}) {
+      params.criterion = criterion;
+      for (const int64_t min_area : {0, 3}) {
+        params.min_area = min_area;
+        check_volume(volume, params, {.padding = padding});
+      }
+    }
+  };
   for (const Volume& volume : volume_cases()) {
     if (volume.size.area() * static_cast<size_t>(volume.slices) > 40000) continue;
+    for (const Connectivity connectivity : kSpatial) check_criteria(volume, connectivity, 0);
+  }
+  for (const char* content : {"noise", "clouds", "corners"}) {
     for (const Connectivity connectivity : kSpatial) {
-      CcLabelParams params;
-      params.connectivity = connectivity;
-      params.tolerance = 0.2;
-      params.criterion = Criterion::difference;
-      expect_oracle(3, volume, params);
-      params.criterion = Criterion::equal;
-      expect_oracle(2, volume, params);
-      params.criterion = Criterion::binary;
-      params.label_background = true;
-      expect_oracle(2, volume, params);
+      check_criteria(make_volume(content, {33, 20}, 5, PixelFormat::rgb), connectivity, 4);
     }
   }
 }
 
-TEST(CcLabelVolume, ManySmallNoiseVolumes) {
+TEST_P(CcLabelVolume, RandomSettings_LabelsAreExact) {
   for (uint32_t seed = 0; seed < 300; ++seed) {
-    const auto [volume, params, choice] = random_volume(seed, {90, 12}, 12);
-    expect_oracle(1 + choice % 5, volume, params);
+    const auto [volume, params, choice] = random_volume(seed, {150, 20}, 20);
+    check_volume(volume, params, {.padding = choice});
   }
 }
 
-TEST(CcLabelVolume, ThresholdsOfAPictureAndOfAVolume) {
-  const std::vector<double> lists[] = {{0.5}, {0.1, 0.2, 0.3}, {0.9, 0.1, 0.5}, {0.4, 0.4}, {0, 1}};
-  for (const auto& list : lists) {
-    CcLabelParams params;
-    params.thresholds = list;
-    for (const bool background : {false, true}) {
-      params.label_background = background;
-      params.connectivity = Connectivity::eight;
-      expect_oracle(2, make_volume("noise", {70, 33}, 1), params);
-      params.connectivity = Connectivity::twenty_six;
-      expect_oracle(2, make_volume("clouds", {70, 21}, 9), params);
-    }
+TEST(CcLabelVolumeThreads, AnyNumber_GivesTheSameLabels) {
+  for (uint32_t seed = 0; seed < 60; ++seed) {
+    const auto [volume, params, choice] = random_volume(seed, {90, 12}, 12);
+    const RunOptions options{.slices = volume.slices, .depth = std::max(volume.slices, 2)};
+    const RunResult one = run_on_cpu(1, volume.frame(), {}, params, options);
+    const RunResult more = run_on_cpu(3 + choice % 3, volume.frame(), {}, params, options);
+    EXPECT_EQ(difference(more, one, volume.size.width), "") << volume.name() << to_text(params);
   }
-  CcLabelParams params;
+}
+
+TEST_P(CcLabelVolume, Thresholds_EachGivesALayer) {
   std::vector<double> many;
   for (int k = 0; k < 64; ++k) many.push_back((4 * k + 2) / 255.0);
-  params.thresholds = many;
-  params.connectivity = Connectivity::twenty_six;
-  expect_oracle(2, make_volume("clouds", {33, 20}, 12), params);
+  for (const auto& list :
+       {std::vector{0.5}, {0.1, 0.2, 0.3}, {0.9, 0.1, 0.5, 0, 1}, {0.4, 0.4}, many}) {
+    for (const bool background : {false, true}) {
+      if (background && list.size() > 5) continue;
+      CcLabelParams params;
+      params.thresholds = list;
+      params.label_background = background;
+      for (const char* content : {"noise", "clouds"}) {
+        for (const Connectivity flat : kFlat) {
+          params.connectivity = flat;
+          check_volume(make_volume(content, {70, 33}, 1), params);
+        }
+        for (const Connectivity spatial : kSpatial) {
+          params.connectivity = spatial;
+          check_volume(make_volume(content, {45, 20}, 11), params);
+        }
+      }
+    }
+  }
 }
 
-// Dark voxels at random in white are holes of one or several, some at a side; with many thresholds
-// each has its own.
-TEST(CcLabelVolume, HolesAreFilled) {
-  size_t filled = 0;
+// Dark voxels in white noise form holes of one or more voxels; some touch a side of the volume.
+TEST_P(CcLabelVolume, FillHoles_FillsClosedHolesUpToTheArea) {
+  int cases_with_holes = 0;
   for (const Volume& volume : volume_cases()) {
     if (volume.content != "noise" && volume.content != "clouds") continue;
     for (const Connectivity connectivity : kSpatial) {
       CcLabelParams params;
       params.connectivity = connectivity;
       params.threshold = 0.2;
-      const auto bright = [&] {
+      const auto foreground = [&] {
         uint64_t voxels = 0;
-        const Labelling all = label_volumes_slowly(volume.frame(), volume.slices, params);
+        const Labelling all = label_slowly(volume.frame(), {}, params, volume.slices);
         for (const Region& r : all.regions) voxels += r.area;
         return voxels;
       };
-      const uint64_t before = bright();
+      const uint64_t before = foreground();
       for (const int64_t area : {1, 7, 100000}) {
         params.fill_holes = area;
-        expect_oracle(2, volume, params);
+        check_volume(volume, params, {.padding = area == 7 ? 3 : 0});
       }
-      filled += bright() > before;
+      cases_with_holes += foreground() > before;
     }
   }
-  EXPECT_GT(filled, 15u);
+  EXPECT_GT(cases_with_holes, 15) << "the volumes have too few holes";
+}
+
+TEST_P(CcLabelVolume, FillHoles_EachThresholdHasItsOwnHoles) {
   for (const Connectivity connectivity :
-       {Connectivity::four, Connectivity::eight, Connectivity::six, Connectivity::twenty_six}) {
+       {Connectivity::four, Connectivity::eight, Connectivity::six, Connectivity::eighteen,
+        Connectivity::twenty_six}) {
     CcLabelParams params;
     params.connectivity = connectivity;
     params.fill_holes = 20;
-    params.thresholds = std::vector<double>{0.3, 0.15, 0.6, 0.3};
-    expect_oracle(3, make_volume("noise", {70, 33}, is_spatial(connectivity) ? 9 : 1), params);
+    params.thresholds = std::vector<double>{0.3, 0.15, 0, 0.6, 0.3, 1};
+    const int slices = is_spatial(connectivity) ? 9 : 1;
+    check_volume(make_volume("noise", {70, 33}, slices), params);
+    check_volume(make_volume("noise", {70, 34}, slices, PixelFormat::rgb), params);
+    params.min_area = 4;
+    check_volume(make_volume("noise", {70, 33}, slices, PixelFormat::gray16), params);
   }
 }
 
-// What a mask's voxels are worth is not asked; its picture gives the colours.
-TEST(CcLabelVolume, MasksAreStacked) {
-  const Volume volume = make_volume("clouds", {50, 14}, 6);
-  const Volume mask = make_volume("noise", {50, 14}, 6);
-  GuardedFrame nonzero(PixelFormat::gray8, mask.frame().size());
-  for (int y = 0; y < nonzero.frame().height; ++y) {
-    for (int x = 0; x < nonzero.frame().width; ++x) {
-      const int value = mask.frame().sample(0, x, y);
-      nonzero.frame().set_sample(0, x, y, value >= 200 ? value - 199 : 0);
+TEST_P(CcLabelVolume, SourceMask_LabelsTheMaskAndMeasuresThePicture) {
+  const Volume volume = make_volume("clouds", {70, 20}, 9, PixelFormat::rgb);
+  for (const PixelFormat format : {PixelFormat::gray8, PixelFormat::labels32}) {
+    Volume mask = make_volume("sparse", {70, 20}, 9);
+    if (format == PixelFormat::labels32) {  // the lowest byte of each label is 0
+      mask.format = format;
+      std::vector<uint8_t> wide(4 * mask.voxels.size());
+      for (size_t i = 0; i < mask.voxels.size(); ++i) wide[4 * i + 1] = mask.voxels[i];
+      mask.voxels = wide;
     }
-  }
-  for (const Connectivity connectivity : kSpatial) {
-    CcLabelParams params;
-    params.connectivity = connectivity;
-    params.source = Source::mask;
-    params.fill_holes = 30;
-    RunOptions options;
-    options.slices = options.depth = volume.slices;
-    const RunResult result =
-        run_on_cpu(2, volume.frame(), std::as_const(nonzero).frame(), params, options);
-    CcLabelParams bright = params;
-    bright.threshold = 199.5 / 255;
-    Labelling expected = label_volumes_slowly(mask.frame(), volume.slices, bright);
-    EXPECT_EQ(result.labelling.labels, expected.labels);
-    ASSERT_EQ(result.labelling.regions.size(), expected.regions.size());
-    uint64_t sum = 0, found = 0;
-    for (int y = 0; y < volume.frame().height; ++y) {
-      for (int x = 0; x < 50; ++x) {
-        const bool is_labelled = expected.labels[static_cast<size_t>(y * 50 + x)] != 0;
-        if (is_labelled) sum += static_cast<uint64_t>(volume.frame().sample(0, x, y));
+    for (const Connectivity connectivity : kSpatial) {
+      for (const int64_t fill_holes : {0, 30}) {
+        CcLabelParams params;
+        params.connectivity = connectivity;
+        params.source = Source::mask;
+        params.fill_holes = fill_holes;
+        check_volume(volume, params, {}, mask.frame());
       }
     }
-    for (const Region& r : result.labelling.regions) found += r.sum_value[0];
-    EXPECT_EQ(found, sum);
   }
 }
 
-// A picture's regions are those of a volume of one slice.
-TEST(CcLabelVolume, PartFilled) {
+// A volume of one slice has the same regions as a picture.
+TEST_P(CcLabelVolume, FewerSlicesThanDepth_LabelsAreExact) {
   for (const int depth : {2, 7, 40}) {
     CcLabelParams params;
     params.connectivity = Connectivity::eighteen;
-    expect_oracle(2, make_volume("noise", {61, 17}, 1), params, depth);
-    if (depth > 5) expect_oracle(2, make_volume("noise", {61, 17}, 5), params, depth);
+    check_volume(make_volume("noise", {61, 17}, 1), params, {.depth = depth});
+    if (depth > 5) check_volume(make_volume("noise", {61, 17}, 5), params, {.depth = depth});
   }
 }
 
-TEST(CcLabelVolume, FormatsGiveColours) {
-  for (const PixelFormat format : {PixelFormat::gray16, PixelFormat::rgb, PixelFormat::bgrx}) {
-    CcLabelParams params;
-    params.connectivity = Connectivity::twenty_six;
-    expect_oracle(2, make_volume("noise", {45, 11}, 8, format), params);
-  }
-}
-
-TEST(CcLabelVolume, LabelPicturesAreStacked) {
-  const Volume volume = make_volume("noise", {50, 14}, 6);
-  CcLabelParams params;
-  params.connectivity = Connectivity::six;
-  params.output = CcOutput::labels;
-  params.thresholds = std::vector<double>{0.8, 0.9};
-  RunOptions options;
-  options.slices = options.depth = volume.slices;
-  for (const uint32_t limit : {255u, 65535u}) {
-    options.out = limit == 255 ? PixelFormat::gray8 : PixelFormat::gray16;
-    const RunResult result = run_on_cpu(2, volume.frame(), {}, params, options);
-    Labelling expected = label_volumes_slowly(volume.frame(), volume.slices, params);
-    ASSERT_GT(expected.regions.size(), 255u);  // so that GRAY8 overflows
-    keep_largest(expected, limit);
-    ASSERT_TRUE(result.intact);
-    for (size_t i = 0; i < expected.labels.size(); ++i) {
-      const auto x = static_cast<int>(i % 50), y = static_cast<int>(i / 50);
-      ASSERT_EQ(static_cast<uint32_t>(result.out->frame().sample(0, x, y)), expected.labels[i]);
-    }
-  }
-}
-
-std::string refusal(const Setup& setup, const CcLabelParams& params, int slices) {
-  try {
-    const auto backend = make_cpu_backend(1);
-    const auto queue = backend->make_queue();
-    const auto algorithm = make_algorithm<CcLabelParams, BackendKind::cpu>(backend);
-    algorithm->configure(setup);
-    const Volume volume = make_volume("noise", setup.size, slices, setup.in.format);
-    FrameTask task{.slices = slices, .in = volume.frame()};
-    algorithm->enqueue(task, params, *queue);
-    queue->record();
-    queue->wait();
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
-}
-
-TEST(CcLabelVolume, RefusesWhatDoesNotGoTogether) {
-  const Layout& gray = layout_of(PixelFormat::gray8);
-  const regions::Setup flat{.in = gray, .size = {8, 8}},
-      deep{.in = gray, .size = {8, 8}, .depth = 4};
-  CcLabelParams params;
-  EXPECT_EQ(refusal(flat, params, 1), "");
-  EXPECT_NE(refusal(deep, params, 4).find("connectivity 8 is for pictures"), std::string::npos);
-  params.connectivity = Connectivity::six;
-  EXPECT_EQ(refusal(deep, params, 4), "");
-  EXPECT_NE(refusal(deep, params, 5).find("5 slices"), std::string::npos);
-  EXPECT_NE(refusal(flat, params, 1).find("connectivity 6 is for volumes"), std::string::npos);
-  params.fill_holes = 3;
-  params.label_background = true;
-  regions::Setup both = deep;
-  both.has_background = true;
-  EXPECT_NE(refusal(both, params, 4).find("fill-holes"), std::string::npos);
-  params.fill_holes = 0;
-  params.label_background = false;
-  params.criterion = Criterion::equal;
-  params.thresholds = std::vector<double>{0.1, 0.2};
-  regions::Setup layered = deep;
-  layered.layers = 2;
-  EXPECT_NE(refusal(layered, params, 4).find("criterion=binary"), std::string::npos);
-  EXPECT_NE(refusal(deep, params, 4).find("differs from the configured"), std::string::npos);
-  regions::Setup followed = deep;
-  followed.tracks = true;
-  EXPECT_NE(refusal(followed, {}, 4).find("track=true"), std::string::npos);
-  regions::Setup huge = deep;
-  huge.size = {65535, 65535};
-  EXPECT_NE(refusal(huge, {}, 1).find("more voxels than labels"), std::string::npos);
-  EXPECT_THROW(params.thresholds = std::vector<double>(129, 0.5), InputError);
-}
-
-TEST(CcLabelMethod, WhatTheHistoricOnesDoNotTake) {
-  struct Case {
-    const char *line, *says;
+TEST_P(CcLabelVolume, FormatsAndOutputs_ShowEveryVoxel) {
+  struct Kind {
+    CcOutput output;
+    PixelFormat format;
+    int padding;
   };
-  for (const Case& c :
-       {Case{"propagation", ""}, Case{"propagation criterion=difference", ""},
-        Case{"sweep connectivity=26", ""}, Case{"sweep connectivity=6", "connectivity=26"},
-        Case{"sweep connectivity=26 criterion=equal", "criterion=binary"},
-        Case{"propagation track=true", "no track"}, Case{"propagation min-area=5", ""},
-        Case{"propagation fill-holes=5", "fill-holes"}}) {
-    CcLabelParams params;
-    std::istringstream words(std::string("method=") + c.line);
-    for (std::string word; words >> word;) {
-      const size_t is = word.find('=');
-      assign_text(find(fields_of(params), word.substr(0, is)), &params, word.substr(is + 1));
+  for (const PixelFormat format :
+       {PixelFormat::gray8, PixelFormat::gray16, PixelFormat::rgb, PixelFormat::bgrx}) {
+    const Volume volume = make_volume("noise", {45, 11}, 8, format);
+    for (const auto& [output, out, padding] : {Kind{CcOutput::labels, PixelFormat::gray8, 3},
+                                               {CcOutput::labels, PixelFormat::gray16, 2},
+                                               {CcOutput::mask, PixelFormat::gray8, 7},
+                                               {CcOutput::colors, PixelFormat::rgba, 0}}) {
+      CcLabelParams params;
+      params.connectivity = Connectivity::twenty_six;
+      params.overflow = Overflow::saturate;
+      params.output = output;
+      check_volume(volume, params, {.out = out, .padding = padding});
     }
-    const regions::Setup setup{.in = layout_of(PixelFormat::gray8), .size = {1024, 8}, .depth = 2};
-    const auto refused = [&](const regions::Setup& s, BackendKind backend) -> std::string {
-      try {
-        expects_method(s, params, backend);
-      } catch (const InputError& error) {
-        return error.what();
-      }
-      return "";
-    };
-    const std::string text = refused(setup, BackendKind::cuda);
-    EXPECT_EQ(text.empty(), std::string(c.says).empty()) << c.line << ": " << text;
-    EXPECT_NE(text.find(c.says), std::string::npos) << c.line << ": " << text;
-    EXPECT_NE(refused(setup, BackendKind::cpu).find("CUDA only"), std::string::npos) << c.line;
-    regions::Setup wide = setup;
-    wide.size.width = 1025;
-    const bool sweeps = params.method == Method::sweep && *c.says == 0;
-    EXPECT_EQ(refused(wide, BackendKind::cuda).find("1024") != std::string::npos, sweeps);
   }
-  // The CPU says so before it labels anything.
-  CcLabelParams params;
-  params.method = Method::propagation;
-  const regions::Setup flat{.in = layout_of(PixelFormat::gray8), .size = {8, 8}};
-  EXPECT_NE(refusal(flat, params, 1).find("CUDA only"), std::string::npos);
+}
+
+// Label pictures of more regions than GRAY8 holds, of fewer, and in layers.
+TEST_P(CcLabelVolume, OutputLabels_Overflow_DropsTheSmallestRegions) {
+  for (const Connectivity connectivity : kSpatial) {
+    for (const Volume& volume : {make_volume("noise", {50, 14}, 6), make_volume("full", {50, 9}, 6),
+                                 make_volume("clouds", {65, 20}, 11)}) {
+      for (const bool in_layers : {false, true}) {
+        CcLabelParams params;
+        params.connectivity = connectivity;
+        params.output = CcOutput::labels;
+        params.threshold = 0.8;
+        if (in_layers) params.thresholds = std::vector<double>{0.8, 0.9};
+        params.min_area = in_layers ? 2 : 0;
+        params.label_background = in_layers;
+        const RunOptions options{.out = PixelFormat::gray8,
+                                 .padding = 3,
+                                 .slices = volume.slices,
+                                 .depth = volume.slices};
+        check_volume(volume, params, options);
+        const RunResult result = run(volume.frame(), {}, params, options);
+        const auto& labels = result.labelling.labels;
+        for (size_t i = 0; i < labels.size(); ++i) {
+          const auto x = static_cast<int>(i % static_cast<size_t>(volume.size.width));
+          const auto y = static_cast<int>(i / static_cast<size_t>(volume.size.width));
+          ASSERT_EQ(static_cast<uint32_t>(result.out->frame().sample(0, x, y)), labels[i]);
+        }
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -17,13 +17,13 @@ namespace {
 
 using Triple = std::array<double, 3>;
 
-// What a format makes of colours whose R, G and B are in 0..255.
+// The stored components of a colour with R, G and B in 0..255.
 struct Equations {
   Layout layout;
   Colorimetry color;
-  double kr, kb;              // of the Recommendation
-  double black, luma;         // stored units: of zero, from black to white
-  double middle, chroma = 0;  // stored units: of no colour, from the least to the greatest
+  double kr, kb;              // weights of the Recommendation
+  double black, luma;         // stored units: black; from black to white
+  double middle, chroma = 0;  // stored units: no colour; from the least to the greatest
 
   Equations(PixelFormat format, Colorimetry wanted) : layout(layout_of(format)), color(wanted) {
     constexpr double kWeights[3][2] = {{0.299, 0.114}, {0.2126, 0.0722}, {0.2627, 0.0593}};
@@ -85,7 +85,7 @@ void for_all_colors(Use use) {
   }
 }
 
-TEST(Colors, AreEncodedByTheEquations) {
+TEST(Colors, Encoder_EqualsTheEquations) {
   for_all_equations([](const Equations& equations) {
     const ColorEncoder encoder = encoder_of(equations.layout, equations.color);
     for_all_colors([&](const Triple& rgb) {
@@ -103,7 +103,7 @@ TEST(Colors, AreEncodedByTheEquations) {
   });
 }
 
-// Stored values, also such as are no colour's.
+// Stored values, including values that no colour has.
 template <class Use>
 void for_all_stored(const Equations& equations, Use use) {
   const int most = equations.layout.max_value();
@@ -117,7 +117,7 @@ void for_all_stored(const Equations& equations, Use use) {
   }
 }
 
-TEST(Colors, AreDecodedByTheEquations) {
+TEST(Colors, Decoders_EqualTheEquations) {
   for_all_equations([](const Equations& equations) {
     const Layout& layout = equations.layout;
     const auto cutout = graphcutbg::decoder_of(layout, equations.color);
@@ -128,7 +128,7 @@ TEST(Colors, AreDecodedByTheEquations) {
     const Equations as_bytes(bytes, equations.color);
     GuardedFrame pixel(layout.format, {1, 1}, 0, equations.color);
     for_all_stored(equations, [&](const std::array<int, 3>& stored) {
-      Triple exact = {}, eight_bits = {};  // superpixels leave low bits out
+      Triple exact = {}, eight_bits = {};  // superpixels ignore the low bits
       for (int c = 0; c < layout.channels; ++c) {
         const auto at = static_cast<size_t>(c);
         pixel.frame().set_sample(c, 0, 0, stored[at]);
@@ -140,7 +140,8 @@ TEST(Colors, AreDecodedByTheEquations) {
       cutout.decode(std::as_const(pixel).frame(), 0, 0, rgb);
       const double near = layout.depth == 16 ? 1.51 : 0.6;
       for (int c = 0; c < 3; ++c) {
-        ASSERT_NEAR(rgb[c], wanted[static_cast<size_t>(c)], near) << c << " of a cut-out's pixel";
+        ASSERT_NEAR(rgb[c], wanted[static_cast<size_t>(c)], near)
+            << c << " of a pixel of the cut-out";
       }
       const auto seen = [&](ColorSpace space) {
         return reader_of(layout, equations.color, space)
@@ -151,7 +152,7 @@ TEST(Colors, AreDecodedByTheEquations) {
       int level[3];
       for (int c = 0; c < 3; ++c) {
         level[c] = color_component(as_rgb, c) + 128;
-        ASSERT_NEAR(level[c], color[static_cast<size_t>(c)], 0.6) << c << " of a superpixel's";
+        ASSERT_NEAR(level[c], color[static_cast<size_t>(c)], 0.6) << c << " of a superpixel";
       }
       ASSERT_EQ(seen(ColorSpace::lab), lab_of(tables, level[0], level[1], level[2]));
       const int luma =
@@ -165,7 +166,7 @@ TEST(Colors, AreDecodedByTheEquations) {
   });
 }
 
-TEST(Colors, MeansAreThoseOfTheSums) {
+TEST(Colors, MeanColor_EqualsTheEquations) {
   for_all_equations([](const Equations& equations) {
     for_all_stored(equations, [&](const std::array<int, 3>& stored) {
       Region region;
@@ -185,8 +186,8 @@ TEST(Colors, MeansAreThoseOfTheSums) {
   });
 }
 
-// The tables' sums are floored thrice, each below 2^-20 of white.
-TEST(Colors, LabIsNearCielabInEveryLevel) {
+// The sums of the tables are rounded down three times, each by less than 2^-20 of white.
+TEST(Colors, LabTables_EveryLevel_AreCloseToCielab) {
   const auto linear = [](int level) {
     const double v = level / 255.0;
     return v <= 0.04045 ? v / 12.92 : std::pow((v + 0.055) / 1.055, 2.4);
@@ -217,7 +218,38 @@ TEST(Colors, LabIsNearCielabInEveryLevel) {
   }
 }
 
-TEST(Colors, MeansOfLabAreMovedBack) {
+TEST(Colors, PrimariesOfTheRecommendations_HaveTheirMeanColor) {
+  struct Case {
+    PixelFormat format;
+    Colorimetry color;
+    int value[3];
+    double red, green, blue;
+  };
+  // The primaries of BT.601 and BT.709 in limited range, from the tables of the Recommendations.
+  for (const auto& [format, color, value, red, green, blue] :
+       {Case{PixelFormat::rgb, {}, {10, 200, 30}, 10, 200, 30},
+        {PixelFormat::bgra, {}, {10, 200, 30}, 10, 200, 30},
+        {PixelFormat::gray8, {}, {99, 0, 0}, 99, 99, 99},
+        {PixelFormat::gray16, {}, {65535, 0, 0}, 255, 255, 255},
+        {PixelFormat::nv12, {YuvMatrix::bt601, false}, {81, 90, 240}, 255, 0, 0},
+        {PixelFormat::i420, {YuvMatrix::bt601, false}, {145, 54, 34}, 0, 255, 0},
+        {PixelFormat::yuy2, {YuvMatrix::bt709, false}, {63, 102, 240}, 255, 0, 0},
+        {PixelFormat::p010, {YuvMatrix::bt709, false}, {127, 960, 471}, 0, 0, 255},
+        {PixelFormat::nv12, {YuvMatrix::bt601, true}, {76, 85, 255}, 255, 0, 0},
+        {PixelFormat::nv12, {YuvMatrix::bt2020, false}, {235, 128, 128}, 255, 255, 255}}) {
+    Region region;
+    region.area = 7;
+    for (int c = 0; c < 3; ++c) region.sum_value[c] = static_cast<uint64_t>(value[c]) * 7;
+    const MeanColor mean = MeanColors(layout_of(format), color).of(region);
+    EXPECT_NEAR(mean.red, red, 2.5) << name_of(format);
+    EXPECT_NEAR(mean.green, green, 2.5) << name_of(format);
+    EXPECT_NEAR(mean.blue, blue, 2.5) << name_of(format);
+  }
+  const MeanColor none = MeanColors(layout_of(PixelFormat::rgb), {}).of({});
+  EXPECT_EQ(none.red + none.green + none.blue, 0);
+}
+
+TEST(Colors, MeanLab_HasNoOffsets) {
   Region region;
   region.area = 8;
   Moments moments;

@@ -1,4 +1,4 @@
-// What a call throws, as text: for tables of what is refused.
+// The error message of a call, for tables of messages.
 #pragma once
 
 #include <string>

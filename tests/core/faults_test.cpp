@@ -1,4 +1,4 @@
-// Failures on demand: when they come, what they say, and which texts ask for none.
+// Injected faults: when they occur, their texts, and unknown texts.
 #include "core/faults.hpp"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ class FaultPlan : public testing::Test {
   ~FaultPlan() override { inject_faults(nullptr); }
 };
 
-// What a step says: nothing, or the failure's text behind its kind.
+// The kind and the text of the failure of one step; empty if it succeeds.
 std::string step(Fault kind) {
   try {
     fail_if_injected(kind);
@@ -27,7 +27,7 @@ std::string step(Fault kind) {
   return {};
 }
 
-TEST_F(FaultPlan, EveryNthStepOfAKindFails) {
+TEST_F(FaultPlan, CountPerKind_EveryNthStepFails) {
   inject_faults("allocation=2,launch=3,work=1");
   EXPECT_TRUE(faults::enabled);
   EXPECT_FALSE(faults::skip_launches);
@@ -46,7 +46,7 @@ TEST_F(FaultPlan, EveryNthStepOfAKindFails) {
   EXPECT_EQ(step(Fault::allocation), "");
 }
 
-TEST_F(FaultPlan, AGoneDeviceStaysGone) {
+TEST_F(FaultPlan, GoneDevice_StaysGone) {
   inject_faults("gone=3");
   EXPECT_EQ(step(Fault::allocation), "");
   EXPECT_EQ(step(Fault::launch), "");
@@ -55,7 +55,7 @@ TEST_F(FaultPlan, AGoneDeviceStaysGone) {
   }
 }
 
-TEST_F(FaultPlan, IdleIsAFlag) {
+TEST_F(FaultPlan, Idle_SkipsLaunches) {
   inject_faults("idle=1,");
   EXPECT_TRUE(faults::skip_launches);
   EXPECT_EQ(step(Fault::launch), "");
@@ -63,7 +63,7 @@ TEST_F(FaultPlan, IdleIsAFlag) {
   EXPECT_FALSE(faults::skip_launches);
 }
 
-TEST_F(FaultPlan, OtherTextsAreNamedAndChangeNothing) {
+TEST_F(FaultPlan, UnknownTexts_AreNamedAndChangeNothing) {
   inject_faults("work=1");
   const std::pair<const char*, const char*> texts[] = {{"x=1", "x=1"},
                                                        {"launch", "launch"},
@@ -86,7 +86,7 @@ TEST_F(FaultPlan, OtherTextsAreNamedAndChangeNothing) {
   }
 }
 
-TEST_F(FaultPlan, TheEnvironmentAsks) {
+TEST_F(FaultPlan, Environment_InjectsFaults) {
   setenv("REGIONS_FAULTS", "launch=1", 1);
   inject_faults_from_environment();
   EXPECT_NE(step(Fault::launch), "");

@@ -1,16 +1,33 @@
-// Field tables: every parameter by text and back, limits, refusals.
+// Parameter tables: conversion to and from text, limits, messages, and documentation.
+#include "core/field.hpp"
+
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <set>
+#include <sstream>
 
 #include "core/error.hpp"
+#include "tests/algorithms.hpp"
 #include "tests/core/complaint.hpp"
-#include "tests/core/table_test.hpp"
+#include "tests/element_pages.hpp"
 
 namespace regions {
 namespace {
 
-// Every kind of field, as no algorithm has yet.
+// Converts each value to text and back.
+template <class P>
+void expect_round_trip(std::span<const Field> fields, const P& params) {
+  P copy;
+  for (const Field& field : fields) {
+    const std::string text = to_text(field, field.get(&params));
+    assign_text(field, &copy, text);
+    EXPECT_EQ(field.get(&copy), field.get(&params)) << field.name << "=" << text;
+  }
+}
+
+// Parameters with every kind of field.
 struct Sample {
   enum class Fruit : uint8_t { apple, pear };
   bool flag = true;
@@ -37,7 +54,7 @@ std::vector<Field> sample_fields() {
           field<Sample, &Sample::list>("list", "A list (pixels)", {0, 9})};
 }
 
-TEST(Fields, EveryKindSurvivesText) {
+TEST(Fields, EveryKind_IsEqualAfterConversionToText) {
   Sample sample;
   expect_round_trip(sample_fields(), sample);
   sample = {false, -5, 1.0 / 3, Sample::Fruit::pear, 6, {7}, "", {}};
@@ -46,7 +63,7 @@ TEST(Fields, EveryKindSurvivesText) {
   expect_round_trip(sample_fields(), sample);
 }
 
-TEST(Fields, TextsAreAsTyped) {
+TEST(Fields, ToText_IsTheTextOfAProperty) {
   const Sample sample;
   const auto fields = sample_fields();
   const char* expected[] = {"true",     "3",          "0.25",   "apple",
@@ -56,7 +73,7 @@ TEST(Fields, TextsAreAsTyped) {
   }
 }
 
-TEST(Fields, RefusesWhatIsOutsideAndKeepsTheOldValue) {
+TEST(Fields, InvalidText_ThrowsAndKeepsTheValue) {
   struct Case {
     const char *name, *text;
   };
@@ -83,7 +100,7 @@ TEST(Fields, RefusesWhatIsOutsideAndKeepsTheOldValue) {
   }
 }
 
-TEST(Fields, TakesWhatIsJustInside) {
+TEST(Fields, ValidText_IsAssigned) {
   struct Case {
     const char *name, *text, *kept;
   };
@@ -116,7 +133,7 @@ TEST(Fields, TakesWhatIsJustInside) {
   }
 }
 
-TEST(Fields, MessagesNameFieldAndValue) {
+TEST(Fields, InvalidValue_MessageNamesFieldAndValue) {
   struct Case {
     const char *name, *text, *message;
   };
@@ -159,10 +176,10 @@ TEST(Fields, MessagesNameFieldAndValue) {
             "unknown parameter 'nummer'; the parameters are: flag, number, real, fruit, bits, "
             "color, text, "
             "list");
-  EXPECT_EQ(to_text(find(fields, "fruit"), int64_t{7}), "7") << "a value without a name";
+  EXPECT_EQ(to_text(find(fields, "fruit"), int64_t{7}), "7") << "an unknown value";
 }
 
-TEST(Fields, ListsHoldSoManyNumbers) {
+TEST(Fields, NumberList_TooMany_Throws) {
   using List = NumberList<3>;
   const std::vector<double> full = {5, 6, 7};
   EXPECT_EQ(std::vector<double>(List(full)), full);
@@ -170,11 +187,119 @@ TEST(Fields, ListsHoldSoManyNumbers) {
   EXPECT_EQ(complaint([] { List(std::vector<double>(4)); }), "a list holds up to 3 numbers, not 4");
 }
 
-TEST(Fields, RefusesValuesOfAnotherType) {
+TEST(Fields, OtherType_Throws) {
   Sample sample;
   EXPECT_THROW(assign(find(sample_fields(), "number"), &sample, 3.0), InputError);
   EXPECT_THROW(assign(find(sample_fields(), "real"), &sample, int64_t{0}), InputError);
   EXPECT_THROW(assign(find(sample_fields(), "real"), &sample, std::nan("")), InputError);
+}
+
+// A number in the style of the pages.
+std::string documented_number(double value) {
+  std::ostringstream text;
+  text.precision(10);
+  text << value;
+  return text.str();
+}
+
+// The choices or the range of a field in the style of the pages.
+std::string documented_choices(const Field& field) {
+  if (field.choices.empty()) return "";
+  std::string text = field.kind == Kind::flags ? "- Values, joined by `+`:\n" : "- Values:\n";
+  for (const Choice& choice : field.choices) {
+    text += std::string("  - `") + choice.name + "`: " + choice.blurb + "\n";
+  }
+  return text;
+}
+std::string documented_range(const Field& field) {
+  if (field.kind == Kind::color) return "0x00000000 … 0xffffffff";
+  if (field.kind != Kind::integer && field.kind != Kind::real && field.kind != Kind::list) {
+    return "";
+  }
+  return documented_number(field.min) + " … " + documented_number(field.max);
+}
+
+struct ElementNames {
+  template <class P>
+  static std::string GetName(int index) {
+    return kAlgorithms[index].name;
+  }
+};
+
+// The parameter table of each algorithm.
+template <class P>
+class ParameterTable : public testing::Test {};
+#define X(name) , name::Params
+template <class First, class... Rest>
+struct AllBut {
+  using Types = testing::Types<Rest...>;
+};
+using AllParams = AllBut<void REGIONS_ALGORITHMS>::Types;
+#undef X
+TYPED_TEST_SUITE(ParameterTable, AllParams, ElementNames);
+
+TYPED_TEST(ParameterTable, NamesBlurbsAndDefaults_AreValid) {
+  const TypeParam params;
+  std::set<std::string> names;
+  for (const Field& field : fields_of(params)) {
+    const std::string name = field.name, blurb = field.blurb;
+    EXPECT_TRUE(names.insert(name).second) << name << " twice";
+    EXPECT_EQ(name.find_first_not_of("abcdefghijklmnopqrstuvwxyz-"), std::string::npos) << name;
+    EXPECT_FALSE(blurb.empty()) << name;
+    const bool counts = field.kind == Kind::integer || field.kind == Kind::color;
+    if (counts || field.kind == Kind::real) {
+      EXPECT_NE(blurb.find('('), std::string::npos) << name << ": the blurb names no unit";
+      EXPECT_LT(field.min, field.max) << name;
+    }
+    EXPECT_EQ(field.kind == Kind::choice || field.kind == Kind::flags, !field.choices.empty());
+    TypeParam copy;
+    EXPECT_NO_THROW(assign(field, &copy, field.get(&params))) << name << ": default refused";
+  }
+  expect_round_trip(fields_of(params), params);
+}
+
+TYPED_TEST(ParameterTable, LimitsAndChoices_AreAccepted) {
+  const TypeParam defaults{};
+  for (const Field& field : fields_of(defaults)) {
+    TypeParam params;
+    std::set<int64_t> values;
+    for (const Choice& choice : field.choices) {
+      EXPECT_TRUE(values.insert(choice.value).second) << field.name << "=" << choice.name;
+      assign_text(field, &params, choice.name);
+      EXPECT_EQ(std::get<int64_t>(field.get(&params)), choice.value) << field.name;
+    }
+    for (const double limit : {field.min, field.max}) {
+      if (field.kind == Kind::real) assign(field, &params, limit);
+      if (field.kind == Kind::integer || field.kind == Kind::color) {
+        assign(field, &params, static_cast<int64_t>(limit));
+        EXPECT_EQ(static_cast<double>(std::get<int64_t>(field.get(&params))), limit) << field.name;
+      }
+    }
+  }
+}
+
+// The suite is named "ParameterTable/" and the element.
+TYPED_TEST(ParameterTable, EachField_EqualsItsDocumentation) {
+  std::string element = testing::UnitTest::GetInstance()->current_test_suite()->name();
+  element.erase(0, element.find('/') + 1);
+  const TypeParam defaults{};
+  const std::span<const Field> fields = fields_of(defaults);
+  const auto pages = documented_properties(element);
+  ASSERT_EQ(pages.size(), fields.size()) << element;
+  for (size_t i = 0; i < pages.size(); ++i) {
+    const Field& field = fields[i];
+    SCOPED_TRACE(field.name);
+    const std::string value = to_text(field, field.get(&defaults)), blurb = field.blurb;
+    EXPECT_EQ(pages[i].name, field.name);
+    EXPECT_EQ(pages[i].value, value.empty() ? "empty" : "`" + value + "`");
+    EXPECT_EQ(pages[i].values, documented_choices(field));
+    EXPECT_EQ(pages[i].range, documented_range(field));
+    EXPECT_EQ(pages[i].blurb, blurb.ends_with(".") ? blurb : blurb + ".");
+    EXPECT_EQ(pages[i].flags, field.live() ? "writable, changeable while playing, controllable"
+                              : field.change == Change::renegotiated
+                                  ? "writable, changeable while playing (new caps)"
+                                  : "writable in the states NULL and READY");
+  }
 }
 
 }  // namespace

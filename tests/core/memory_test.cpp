@@ -1,19 +1,220 @@
-// How memory is cut into parts: each has what it needs, none overlaps another, nothing is wasted.
+// Memory: the arena, how blocks are divided, and how much the algorithms allocate on the CPU.
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
 #include <memory>
+#include <string>
+#include <thread>
+#include <vector>
 
+#include "core/arena.hpp"
 #include "core/drawing/drawing.hpp"
 #include "core/drawing/stamp.hpp"
 #include "core/frame.hpp"
-#include "core/region_records.hpp"
 #include "core/tracking/tracking.hpp"
 #include "cpu/backend.hpp"
+#include "tests/algorithms.hpp"
+#include "tests/pictures/watched_memory.hpp"
 
 namespace regions {
 namespace {
+
+constexpr size_t kMega = size_t{1} << 20;
+
+// Allocates up to `most` bytes per request.
+struct System {
+  size_t most = SIZE_MAX;
+  std::vector<size_t> asked;
+  int pieces = 0;  // not freed
+
+  Block operator()(size_t bytes) {
+    asked.push_back(bytes);
+    if (bytes > most) throw MemoryError(std::to_string(bytes) + " bytes wanted");
+    ++pieces;
+    const auto free = [](void* owner, void* data) {
+      --static_cast<System*>(owner)->pieces;
+      std::free(data);
+    };
+    return {std::aligned_alloc(Arena::kAlignment, (bytes + 255) / 256 * 256), bytes, free, this};
+  }
+};
+
+struct ArenaTest : testing::Test {
+  Arena::Clock::time_point now = Arena::Clock::now();
+  System system;
+  Arena arena{2 * kMega, 64 * kMega};
+
+  Block take(size_t bytes) { return arena.allocate(bytes, std::ref(system), now); }
+  std::shared_ptr<void> reserve(size_t bytes) { return arena.reserve(bytes, std::ref(system)); }
+};
+
+TEST_F(ArenaTest, ManySizes_BlocksAreAlignedAndDisjoint) {
+  constexpr size_t kSizes[] = {1, 255, 256, 257, 4097, kMega, 3 * kMega, 5};
+  std::vector<Block> blocks;
+  for (int turn = 0; turn < 3; ++turn) {
+    for (const size_t size : kSizes) {
+      blocks.push_back(take(size));
+      EXPECT_EQ(blocks.back().bytes(), size);
+      EXPECT_EQ(reinterpret_cast<uintptr_t>(blocks.back().data()) % Arena::kAlignment, 0);
+      std::memset(blocks.back().data(), static_cast<int>(blocks.size()), size);
+    }
+  }
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    const auto* bytes = blocks[i].as<unsigned char>();
+    const auto equal = std::count(bytes, bytes + blocks[i].bytes(), i + 1);
+    EXPECT_EQ(static_cast<size_t>(equal), blocks[i].bytes()) << i;
+  }
+}
+
+TEST_F(ArenaTest, SixteenStreamsAtOnce_RequestsFewPieces) {
+  constexpr size_t kOfStream[] = {80 * kMega / 16, 120 * kMega / 16, kMega / 8, kMega / 8,
+                                  50 * kMega / 16, kMega / 2,        kMega / 2};
+  std::vector<Block> blocks;
+  size_t given = 0;
+  for (int stream = 0; stream < 16; ++stream) {
+    for (const size_t size : kOfStream) {
+      blocks.push_back(take(size));
+      given += size;
+    }
+  }
+  EXPECT_LE(system.asked.size(), 12u);
+  size_t asked = 0;
+  for (const size_t size : system.asked) asked += size;
+  EXPECT_LE(asked, 2 * given);
+}
+
+TEST_F(ArenaTest, Pieces_AreAsLargeAsTheBlocksSoFar) {
+  const Block first = take(10 * kMega), small = take(1000), third = take(15 * kMega),
+              of_second_piece = take(9 * kMega);
+  EXPECT_EQ(system.asked, (std::vector<size_t>{10 * kMega, 10 * kMega, 15 * kMega}));
+}
+
+TEST_F(ArenaTest, Pieces_HaveAMinimumAndAMaximum) {
+  const Block small = take(1), large = take(63 * kMega), next = take(3 * kMega),
+              own = take(65 * kMega);
+  EXPECT_EQ(system.asked,
+            (std::vector<size_t>{2 * kMega, 63 * kMega, 63 * kMega + 256, 65 * kMega}));
+  const Block none = take(0);
+  EXPECT_EQ(none.bytes(), 0u);
+}
+
+TEST_F(ArenaTest, LastBlockFreed_FreesThePiece) {
+  Block first = take(100), second = take(100);
+  EXPECT_EQ(system.pieces, 1);
+  const void* const place = first.data();
+  first = Block();
+  EXPECT_EQ(system.pieces, 1);
+  Block third = take(100);
+  EXPECT_NE(third.data(), place) << "unfinished work may still write there";
+  second = Block();
+  EXPECT_EQ(system.pieces, 1);
+  third = Block();
+  EXPECT_EQ(system.pieces, 0);
+  const Block fresh = take(100);
+  EXPECT_EQ(system.pieces, 1);
+}
+
+TEST_F(ArenaTest, LaterStreams_HaveOtherPieces) {
+  const Block first = take(100), second = take(40 * kMega);
+  now += Arena::kSharingTime + std::chrono::milliseconds(1);
+  const Block later = take(100), too = take(100);
+  EXPECT_EQ(system.asked, (std::vector<size_t>{2 * kMega, 40 * kMega, 2 * kMega}));
+}
+
+// A long stream keeps only the pieces of its first second, however many other streams start.
+TEST_F(ArenaTest, LongStream_KeepsOnlyItsPieces) {
+  std::vector<Block> kept;
+  for (int second = 0; second < 20; ++second) {
+    const Block dropped = take(8 * kMega), more = take(8 * kMega);
+    if (second == 3) kept.push_back(take(1000));
+    now += Arena::kSharingTime + std::chrono::milliseconds(1);
+  }
+  EXPECT_EQ(system.pieces, 1);
+}
+
+TEST_F(ArenaTest, LittleMemory_RequestsSingleBlocks) {
+  system.most = 10 * kMega;
+  const Block first = take(9 * kMega), second = take(9 * kMega);
+  const Block third = take(1000);  // would begin a piece of 18 MB
+  EXPECT_EQ(system.asked.back(), 1000u);
+  EXPECT_EQ(third.bytes(), 1000u);
+  try {
+    take(11 * kMega);
+    ADD_FAILURE() << "there is no such memory";
+  } catch (const MemoryError& error) {
+    EXPECT_EQ(std::string(error.what()), std::to_string(11 * kMega) + " bytes wanted");
+  }
+}
+
+TEST_F(ArenaTest, ApartFault_RequestsEachBlock) {
+  inject_faults("apart=1");
+  const Block first = take(1), second = take(2);
+  EXPECT_EQ(reserve(kMega), nullptr);
+  inject_faults("");
+  EXPECT_EQ(system.asked, (std::vector<size_t>{1, 2}));
+}
+
+TEST_F(ArenaTest, ReservedMemory_IsUsedFirst) {
+  const Block before = take(100);
+  const std::shared_ptr<void> kept = reserve(kMega), more = reserve(3 * kMega);
+  now += 10 * Arena::kSharingTime;  // caps may arrive late
+  const Block a = take(kMega / 2), b = take(2 * kMega), c = take(kMega / 2), d = take(kMega);
+  EXPECT_EQ(system.asked, (std::vector<size_t>{2 * kMega, kMega, 3 * kMega}));
+  EXPECT_EQ(c.as<char>(), a.as<char>() + kMega / 2);
+  EXPECT_EQ(d.as<char>(), b.as<char>() + 2 * kMega);
+  const Block e = take(100);  // the reserved memory is used up
+  EXPECT_EQ(system.asked.size(), 4u);
+}
+
+TEST_F(ArenaTest, ReservedMemory_LastHolder_FreesIt) {
+  std::shared_ptr<void> kept = reserve(kMega), unused = reserve(kMega);
+  Block a = take(1000);
+  unused.reset();
+  EXPECT_EQ(system.pieces, 1);
+  kept.reset();
+  EXPECT_EQ(system.pieces, 1);
+  a = Block();
+  EXPECT_EQ(system.pieces, 0);
+  const Block b = take(1000);
+  EXPECT_EQ(system.asked.back(), 2 * kMega);
+}
+
+TEST_F(ArenaTest, LittleMemory_ReservesNothing) {
+  system.most = kMega;
+  EXPECT_EQ(reserve(2 * kMega), nullptr);
+  EXPECT_EQ(take(1000).bytes(), 1000u);
+}
+
+TEST_F(ArenaTest, EightThreads_BlocksAreDisjoint) {
+  std::atomic<int> pieces = 0;
+  const auto request = [&](size_t bytes) {
+    ++pieces;
+    const auto free = [](void* count, void* data) {
+      --*static_cast<std::atomic<int>*>(count);
+      std::free(data);
+    };
+    return Block(std::malloc(bytes), bytes, free, &pieces);
+  };
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 8; ++t) {
+    threads.emplace_back([&, t] {
+      for (int turn = 0; turn < 200; ++turn) {
+        const Block a = arena.allocate(5000, request), b = arena.allocate(300000, request);
+        std::memset(a.data(), t, a.bytes());
+        std::memset(b.data(), t, b.bytes());
+        EXPECT_EQ(a.as<char>()[4999], t);
+        EXPECT_EQ(b.as<char>()[0], t);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(pieces, 0);
+}
 
 struct Part {
   const char* name;
@@ -37,7 +238,7 @@ void expect_filled(const std::byte* start, size_t bytes, size_t alignment,
 
 constexpr Size kSizes[] = {{1, 1}, {31, 15}, {32, 16}, {33, 65}, {64, 64}, {1025, 129}, {2048, 3}};
 
-TEST(Memory, OfTracking) {
+TEST(TrackingMemory, AnySize_PartsFillTheBlock) {
   for (const Size size : kSizes) {
     for (const uint32_t regions : {1u, 63u, 64u, 1000u, 65535u}) {
       const size_t bytes = tracking_bytes(size, regions);
@@ -90,7 +291,7 @@ TEST(Memory, OfTracking) {
                                  {"column_summary", m.column_summary, free * sizeof(TrackSummary)},
                                  {"best_of_row", m.best_of_row, free * 8},
                                  {"best_of_column", m.best_of_column, free * 8}};
-      // What forgetting clears comes first, and at its end the last id, which may go on.
+      // A reset clears the first part. The last id is at its end, because ids may continue.
       const auto* last = reinterpret_cast<const std::byte*>(&m.counts->last_id);
       EXPECT_EQ(tracking_reset_bytes(size, regions, IdNumbering::continued),
                 static_cast<size_t>(last - memory.get()));
@@ -103,7 +304,7 @@ TEST(Memory, OfTracking) {
   }
 }
 
-TEST(Memory, OfDrawing) {
+TEST(DrawingMemory, AnySize_PartsFillTheBlock) {
   for (const Size size : kSizes) {
     const size_t bytes = ink_bytes(size);
     const auto memory = std::make_unique<std::byte[]>(bytes);
@@ -132,7 +333,7 @@ TEST(Memory, OfDrawing) {
   }
 }
 
-TEST(Memory, OfFrames) {
+TEST(PackedFrame, EveryFormat_PlanesFillTheBlock) {
   std::byte memory[1];  // never touched
   const Colorimetry color{YuvMatrix::bt2020, false};
   for (int f = 0; f < kPixelFormats; ++f) {
@@ -156,51 +357,69 @@ TEST(Memory, OfFrames) {
   }
 }
 
-TEST(Memory, OfRecords) {
-  const auto backend = make_cpu_backend(1);
-  EXPECT_TRUE(RegionRecords().empty());
-  EXPECT_EQ(RegionRecords().total(), 0u);
-  for (int wanted = 0; wanted < 8; ++wanted) {
-    const bool moments = wanted & 1, borders = wanted & 2;
-    const uint32_t runs = wanted & 4 ? 5 : 0;
-    const RegionRecords records(*backend, 7, moments, borders, runs);
-    RegionTable table = records.table();
-    EXPECT_FALSE(records.empty());
-    EXPECT_EQ(table.capacity, 7u);
-    EXPECT_EQ(table.run_capacity, runs);
-    EXPECT_EQ(*table.total, 0u);
-    EXPECT_EQ(table.moments != nullptr, moments);
-    EXPECT_EQ(table.borders != nullptr, borders);
-    EXPECT_EQ(table.border_count != nullptr, borders);
-    EXPECT_EQ(table.runs != nullptr, runs > 0);
-    EXPECT_EQ(table.run_total != nullptr, runs > 0);
-    // Written to the last, each keeps what it has; counts differ.
-    std::fill_n(table.regions, 7, Region{.id = 1});
-    *table.total = 9;
-    if (moments) std::fill_n(table.moments, 7, Moments{.sum_xx = 2});
-    if (borders) std::fill_n(table.borders, max_borders(7), Border{.length = 3});
-    if (borders) *table.border_count = 4;
-    if (runs > 0) std::fill_n(table.runs, runs, PixelRun{.label = 4});
-    if (runs > 0) *table.run_total = 3;
-    EXPECT_EQ(records.total(), 9u);
-    EXPECT_EQ(records.regions(7).size(), 7u);
-    for (const Region& region : records.regions(7)) EXPECT_EQ(region.id, 1u);
-    EXPECT_EQ(records.moments(6).size(), moments ? 6u : 0u);
-    for (const Moments& m : records.moments(6)) EXPECT_EQ(m.sum_xx, 2u);
-    EXPECT_EQ(records.borders().size(), borders ? 4u : 0u);
-    for (const Border& border : records.borders()) EXPECT_EQ(border.length, 3u);
-    EXPECT_EQ(records.total_runs(), runs > 0 ? 3u : 0u);
-    EXPECT_EQ(records.runs().size(), runs > 0 ? 3u : 0u);
-    if (runs > 0) *table.run_total = 6;
-    EXPECT_EQ(records.runs().size(), runs);
-    records.table();
-    EXPECT_EQ(records.total() + records.borders().size() + records.total_runs(), 0u)
-        << "the next frame begins with nothing";
+// Bytes of the backend's blocks after configure(), per pixel.
+template <class P>
+double bytes_per_pixel(const regions::Setup& setup, const P& params = {}) {
+  const auto backend = make_cpu_backend(2);
+  const size_t before = watched_bytes();
+  size_t taken = 0;
+  {
+    const auto algorithm = make_algorithm<P, BackendKind::cpu>(backend);
+    algorithm->prepare(params);
+    algorithm->configure(setup);
+    taken = watched_bytes() - before;
+    algorithm->configure(setup);
+    EXPECT_EQ(watched_bytes() - before, taken) << "a second configure() allocates more";
   }
+  EXPECT_EQ(watched_bytes(), before) << "not all memory was freed";
+  return static_cast<double>(taken) / static_cast<double>(setup.size.area());
 }
 
-// 24 pixels at 1080 rows, and so on; never below the least.
-TEST(Glyphs, GrowWithThePicture) {
+#define X(name)                                                                         \
+  TEST(AlgorithmMemory, name##_ConfigureTwice_AllocatesOnceAndFreesAll) {               \
+    const regions::Setup setup{.in = layout_of(PixelFormat::nv12), .size = {641, 478}}; \
+    EXPECT_GT(bytes_per_pixel<name::Params>(setup), 0);                                 \
+  }
+REGIONS_ALGORITHMS
+#undef X
+
+// The limits are a few percent above the values of 2026. Labels alone are 4 bytes per pixel.
+TEST(AlgorithmMemory, PictureOf640x480_StaysBelowTheLimit) {
+  regions::Setup plain{.in = layout_of(PixelFormat::nv12), .size = {640, 480}};
+  regions::Setup drawn = plain, runs = plain, tracked = plain, borders = plain, volume = plain,
+                 window = plain, masked;
+  drawn.out = drawn.in;
+  drawn.has_output = true;
+  runs.max_runs = 10000;
+  tracked.tracks = true;
+  borders.has_borders = true;
+  volume.depth = window.depth = 5;
+  window.slides = window.tracks = true;
+  masked = window;
+  masked.mask = layout_of(PixelFormat::labels32);
+  masked.has_mask = true;
+  GraphCutBgParams eight;
+  eight.neighbours = Neighbours::eight;
+  EXPECT_LT(bytes_per_pixel<CcLabelParams>(plain), 42);
+  EXPECT_LT(bytes_per_pixel<CcLabelParams>(drawn), 51);
+  EXPECT_LT(bytes_per_pixel<CcLabelParams>(runs), 46);
+  EXPECT_LT(bytes_per_pixel<CcLabelParams>(tracked), 51);
+  EXPECT_LT(bytes_per_pixel<CcLabelParams>(volume), 152);
+  EXPECT_LT(bytes_per_pixel<CcLabelParams>(window), 223);
+  EXPECT_LT(bytes_per_pixel<CcLabelParams>(masked), 249);
+  EXPECT_LT(bytes_per_pixel<SlicParams>(plain), 184);
+  EXPECT_LT(bytes_per_pixel<SlicParams>(borders), 185);
+  EXPECT_LT(bytes_per_pixel<RegionOverlayParams>(drawn), 5.2);
+  EXPECT_LT(bytes_per_pixel<GraphCutBgParams>(plain), 135);
+  EXPECT_LT(bytes_per_pixel<GraphCutBgParams>(plain, eight), 202);
+  regions::Setup many = plain;
+  many.slots = 3;
+  EXPECT_DOUBLE_EQ(bytes_per_pixel<CcLabelParams>(many), 3 * bytes_per_pixel<CcLabelParams>(plain));
+  EXPECT_DOUBLE_EQ(bytes_per_pixel<SlicParams>(many), 3 * bytes_per_pixel<SlicParams>(plain));
+}
+
+// The largest size up to 1/45 of the height (24 pixels at 1080 rows), but at least 11 pixels.
+TEST(Glyphs, PictureHeight_SelectsTheSize) {
   for (int height = 1; height < 4000; ++height) {
     int em = 11;
     for (const int larger : {13, 16, 20, 24, 30, 38, 48, 64}) {

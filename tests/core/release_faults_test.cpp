@@ -1,4 +1,4 @@
-// core/faults.cpp as it is in builds without tests: nothing can be asked for.
+// core/faults.cpp of builds without tests, in which no fault can be injected.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -12,7 +12,7 @@
 namespace regions {
 namespace {
 
-TEST(ReleaseFaults, NothingFailsOnDemand) {
+TEST(ReleaseFaults, AnyText_InjectsNothing) {
   for (const char* text : {"allocation=1,launch=1,work=1,gone=1,idle=1", "nonsense"}) {
     setenv("REGIONS_FAULTS", text, 1);
     EXPECT_NO_THROW(inject_faults_from_environment());
@@ -24,8 +24,8 @@ TEST(ReleaseFaults, NothingFailsOnDemand) {
   }
 }
 
-// packaging/deb tells by this text which kind a build is.
-TEST(ReleaseFaults, TheTextIsNotInTheProgram) {
+// packaging/deb recognises builds with faults by this text.
+TEST(ReleaseFaults, Program_DoesNotContainTheText) {
   std::ifstream program("/proc/self/exe", std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(program), {}};
   ASSERT_GT(bytes.size(), 1000u);

@@ -1,7 +1,9 @@
-// Loops over the pool of threads: every index once, errors, and how many threads take part.
+// Workers: parallel loops, their threads and their errors, also in the child of fork().
 #include "core/workers.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -9,11 +11,12 @@
 #include <vector>
 
 #include "cpu/backend.hpp"
+#include "tests/core/fork.hpp"
 
 namespace regions {
 namespace {
 
-TEST(Workers, EveryIndexOnceWhateverTheThreads) {
+TEST(Workers, ParallelFor_CallsEachIndexOnce) {
   for (const int threads : {1, 2, 3, 8}) {
     const Workers workers(threads);
     EXPECT_EQ(workers.threads(), threads);
@@ -25,8 +28,8 @@ TEST(Workers, EveryIndexOnceWhateverTheThreads) {
   }
 }
 
-// Bodies that wait for each other end only if so many threads are there; more never are.
-TEST(Workers, AsManyThreadsAsWantedWorkAtOnce) {
+// Bodies that wait for each other return only if all threads run at the same time.
+TEST(Workers, ParallelFor_UsesExactlyTheRequestedThreads) {
   const Workers large(6);  // the pool keeps its threads
   for (const int threads : {2, 6, 3, 2}) {
     const Workers workers(threads);
@@ -40,7 +43,7 @@ TEST(Workers, AsManyThreadsAsWantedWorkAtOnce) {
         }
         met += inside == threads;
       });
-      ASSERT_EQ(met, threads) << "of " << threads << " threads, others never came";
+      ASSERT_EQ(met, threads) << "not all of " << threads << " threads started";
       inside = 0;
       workers.parallel_for(40, [&](int) {
         const int now = ++inside;
@@ -54,13 +57,13 @@ TEST(Workers, AsManyThreadsAsWantedWorkAtOnce) {
   }
 }
 
-TEST(Workers, NoneWantedAreAsManyAsTheMachineHas) {
+TEST(Workers, ZeroThreads_UsesAllOfTheMachine) {
   const auto all = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   EXPECT_EQ(Workers(0).threads(), all);
   EXPECT_EQ(Workers(-1).threads(), all);
 }
 
-TEST(Workers, NestedLoopsAndManyQueuesAtOnceEnd) {
+TEST(Workers, NestedLoopsInManyQueues_Terminate) {
   const auto backend = make_cpu_backend(3);
   const Workers* workers = &workers_of(*backend);
   std::vector<std::unique_ptr<Queue>> queues;
@@ -79,12 +82,12 @@ TEST(Workers, NestedLoopsAndManyQueuesAtOnceEnd) {
   EXPECT_EQ(sum, 6 * 20 * 5 * 4);
 }
 
-TEST(Workers, ThreadsThatWereEndedBeginAgain) {
+TEST(Workers, EndThreads_NextLoopStartsThemAgain) {
   Workers::end_threads();  // there may be none
   const Workers workers(3);
   for (int round = 0; round < 20; ++round) {
     Workers::end_threads();
-    // Each waits for the others, so three threads have to come.
+    // The bodies wait for each other, so three threads must start.
     std::atomic<int> waiting = 0;
     workers.parallel_for(3, [&](int) {
       ++waiting;
@@ -94,7 +97,7 @@ TEST(Workers, ThreadsThatWereEndedBeginAgain) {
   }
 }
 
-TEST(Workers, ErrorsReachTheCaller) {
+TEST(Workers, Exception_ReachesTheCaller) {
   for (const int threads : {1, 4}) {
     const Workers workers(threads);
     for (int round = 0; round < 50; ++round) {
@@ -108,6 +111,69 @@ TEST(Workers, ErrorsReachTheCaller) {
     workers.parallel_for(10, [&](int) { ++ran; });
     EXPECT_EQ(ran, 10);
   }
+}
+
+// True if work() returns true in a child process. A timer ends a child that hangs.
+template <class Work>
+bool in_child(const Work& work) {
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(10);
+    _exit(work() ? 0 : 1);
+  }
+  int status = 0;
+  return waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+// The bodies wait for each other, so each requires a thread.
+bool uses_threads(const Workers& workers) {
+  std::atomic<int> there = 0;
+  workers.parallel_for(workers.threads(), [&](int) {
+    ++there;
+    while (there < workers.threads()) std::this_thread::yield();
+  });
+  return there == workers.threads();
+}
+
+TEST(WorkersFork, NewWorkersInAChild_HaveThreads) {
+  NEEDS_THREADS_AFTER_FORK();
+  const Workers workers(3);
+  ASSERT_TRUE(uses_threads(workers));
+  EXPECT_TRUE(in_child([] {
+    const Workers fresh(3);
+    return uses_threads(fresh) && in_child([] { return uses_threads(Workers(3)); });
+  }));
+  EXPECT_TRUE(uses_threads(workers));
+}
+
+TEST(WorkersFork, WorkersWhoseThreadsEndedBefore_GoOnInTheChild) {
+  NEEDS_THREADS_AFTER_FORK();
+  const Workers workers(3);
+  ASSERT_TRUE(uses_threads(workers));
+  Workers::end_threads();
+  EXPECT_TRUE(in_child([&] {
+    if (!uses_threads(workers)) return false;
+    Workers::end_threads();  // ends the threads of the same pool
+    return in_child([&] { return uses_threads(workers); });
+  }));
+  EXPECT_TRUE(uses_threads(workers));
+}
+
+// At the time of fork() another thread often holds a lock of the pool. The child lacks this thread.
+TEST(WorkersFork, WhileLoopsRun_ChildrenNeverHang) {
+  NEEDS_THREADS_AFTER_FORK();
+  std::atomic<bool> ends = false;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 3; ++i) {
+    threads.emplace_back([&] {
+      while (!ends) Workers(2).parallel_for(2, [](int) {});
+    });
+  }
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_TRUE(in_child([] { return uses_threads(Workers(2)); })) << i;
+  }
+  ends = true;
+  for (std::thread& thread : threads) thread.join();
 }
 
 }  // namespace

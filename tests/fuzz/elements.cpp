@@ -6,10 +6,7 @@
 
 #include "plugin/stream/element_settings.hpp"
 #include "tests/algorithms.hpp"
-#include "tests/fuzz/frames.hpp"
-#include "tests/fuzz/gstreamer.hpp"
 #include "tests/fuzz/stage.hpp"
-#include "tests/fuzz/values.hpp"
 
 namespace regions::fuzz {
 namespace {

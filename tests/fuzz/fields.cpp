@@ -5,7 +5,7 @@
 
 #include "plugin/stream/element_settings.hpp"
 #include "tests/algorithms.hpp"
-#include "tests/fuzz/values.hpp"
+#include "tests/fuzz/input.hpp"
 
 namespace regions::fuzz {
 namespace {

@@ -1,14 +1,20 @@
-// A fuzzer's bytes read as numbers, texts and choices. Past the end all are zero, so that every
-// prefix of an input is one too.
+// Reads a fuzzer's bytes as numbers, texts, values of parameters and pictures.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
+#include <vector>
+
+#include "core/field.hpp"
+#include "core/frame.hpp"
+#include "library/regions.h"
 
 namespace regions::fuzz {
 
+// Past the end all bytes are zero, so that every prefix of an input is an input.
 class Input {
  public:
   Input(const uint8_t* data, size_t size) : rest_(data, size) {}
@@ -58,6 +64,45 @@ class Input {
 
  private:
   std::span<const uint8_t> rest_;
+};
+
+// Aborts the process, which the fuzzer reports as a finding.
+[[noreturn]] void fail(const std::string& what);
+inline void require(bool holds, const char* what) {
+  if (!holds) fail(what);
+}
+
+// A value as text. The field accepts most values, including the ends of its range. Values of fields
+// that determine how much is allocated stay near the minimum.
+std::string value_text(const Field& field, Input& in);
+
+// Mostly small, seldom one pixel wide or high, or longer than a tile.
+Size picture_size(Input& in);
+
+// Flat, of two values, noise, rectangles, or the input's own bytes.
+void fill(std::span<uint8_t> bytes, size_t row, Input& in);
+
+// A picture of the C interface. Each plane has memory of exactly its size, with any pitch.
+class Picture {
+ public:
+  Picture() = default;
+  Picture(const char* format, Size size, RegionsColor color, Input& in);
+
+  const RegionsPicture& view() const { return view_; }
+  // No byte was written; no byte outside the rows was written.
+  void expect_kept() const;
+  void expect_padding_kept() const;
+  bool same(const Picture& other) const;
+
+ private:
+  struct Plane {
+    std::unique_ptr<uint8_t[]> bytes;
+    std::vector<uint8_t> before;
+    size_t row = 0, begin = 0, pitch = 0;  // bytes of a row's pixels, of the first, to the next
+    int rows = 0;
+  };
+  RegionsPicture view_ = {};
+  std::vector<Plane> planes_;
 };
 
 }  // namespace regions::fuzz

@@ -1,11 +1,11 @@
 // Fuzz target: sequences of calls of the C interface. Every picture and array has memory of exactly
-// its size; what the interface promises of results is checked.
+// its size. The promises of the interface about results are checked.
 #include <cstring>
 
 #include "cpu/backend.hpp"
 #include "library/filter.hpp"
 #include "tests/algorithms.hpp"
-#include "tests/fuzz/picture.hpp"
+#include "tests/fuzz/input.hpp"
 
 namespace regions::fuzz {
 namespace {
@@ -19,7 +19,7 @@ const Algorithm& algorithm_in(Input& in) {
   return in.one_of(algorithms);
 }
 
-// An array of exactly so many elements; null if none.
+// An array of exactly this size; null if it is empty.
 template <class T>
 class Exact {
  public:
@@ -53,7 +53,7 @@ const char* format_in(Input& in) {
   return name_of(static_cast<PixelFormat>(in.below(kPixelFormats))).data();
 }
 
-// What one frame is made of; a stream's frames are alike but for their contents.
+// The inputs and outputs of one frame. The frames of a stream differ only in their contents.
 struct Shape {
   Size size;
   const char *in, *out, *mask;  // formats; null: none
@@ -87,7 +87,7 @@ Shape shape_in(const Algorithm& algorithm, Input& in) {
   }
   constexpr const char* kMasks[] = {"GRAY8", "GRAY16_LE", "U32_LE"};
   if (in.one_in(2)) shape.mask = in.one_in(16) ? format_in(in) : kMasks[in.below(3)];
-  const bool wrong = in.one_in(32);  // asks for what the algorithm does not give
+  const bool wrong = in.one_in(32);  // requests outputs that the algorithm does not have
   shape.labels = (algorithm.gives.regions || wrong) && in.one_in(2);
   shape.foreground = (algorithm.gives.foreground || wrong) && in.one_in(2);
   if (algorithm.gives.regions || wrong) {
@@ -201,8 +201,8 @@ bool has_gpu() {
   return has;
 }
 
-// One filter, or two with different numbers of threads that must give the same; where there is a
-// GPU, always two, of which it is one.
+// One filter, or two filters with different numbers of threads and equal results. With a GPU,
+// always one filter on the CPU and one on the GPU.
 class Session {
  public:
   explicit Session(Input& in)

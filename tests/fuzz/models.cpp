@@ -7,7 +7,7 @@
 #include "core/frame.hpp"
 #include "core/graphcutbg/stored_model.hpp"
 #include "cpu/backend.hpp"
-#include "tests/fuzz/values.hpp"
+#include "tests/fuzz/input.hpp"
 
 namespace regions::fuzz {
 namespace {
@@ -62,8 +62,8 @@ struct Stream {
   std::vector<uint8_t> mask;
 };
 
-// A file's bytes: the input's own, or a model of the right size with the input's words over and
-// over, of which variances may be made possible ones.
+// The bytes of a file: those of the input, or a model of the right size that repeats the words of
+// the input. The variances may be replaced by valid values.
 std::vector<std::byte> stored_model(const Stream& stream, Input& in) {
   const int kind = in.below(8);
   const Size size = stream.setup.size;

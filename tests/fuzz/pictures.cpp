@@ -7,8 +7,8 @@
 
 #include "core/graphcutbg/stored_model.hpp"
 #include "plugin/files/property_files.hpp"
-#include "tests/fuzz/gstreamer.hpp"
-#include "tests/fuzz/values.hpp"
+#include "tests/fuzz/input.hpp"
+#include "tests/fuzz/stage.hpp"
 
 namespace regions::fuzz {
 namespace {
@@ -72,7 +72,7 @@ extern "C" int LLVMFuzzerInitialize(int*, char***) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace regions;
-  // Choices stand behind the file, which so begins as such files do.
+  // Choices follow the file, so that the input starts like such files.
   const size_t choices = std::min<size_t>(size, 4);
   fuzz::Input in(data + size - choices, choices);
   std::vector<uint8_t> bytes(data, data + size - choices);

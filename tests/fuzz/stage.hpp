@@ -1,5 +1,4 @@
-// Elements in a row between a pad that sends and a pad that takes, both as strange as the input
-// says.
+// GStreamer in a fuzz target: buffers of any kind, and elements between two pads.
 #pragma once
 
 #include <gst/video/video.h>
@@ -12,17 +11,33 @@
 
 namespace regions::fuzz {
 
+// Call it once, before the first input. With `others`, the plugins of the system are fuzzed.
+// Without, only this plugin exists, as part of the program, and critical messages of GLib are
+// findings.
+void start_gstreamer(bool others);
+
+// Caps of a picture, mostly in a format that the elements support, and their video info.
+GstCaps* caps_in(Input& in, GstVideoInfo& info);
+// A buffer in memory of exactly its size. The caller sets timestamps.
+GstBuffer* frame_in(Input& in, const GstVideoInfo& info);
+
+// Adds valid or invalid `regions` metadata.
+void add_regions(GstBuffer* buffer, const GstVideoInfo& info, Input& in);
+// Copies the metadata like elements that scale, crop or copy buffers.
+void carry_metadata(GstBuffer* from, GstBuffer* to, const GstVideoInfo& info, Input& in);
+
+// Elements in a row between a pad that sends and a pad that receives, both controlled by the input.
 class Stage {
  public:
   Stage();
   ~Stage();
   Stage(const Stage&) = delete;
 
-  void add(const char* name);  // behind those that are there
+  void add(const char* name);  // after the existing elements
   GstElement* element(size_t at) const { return elements_[at]; }
-  // Links all, with a downstream as change_downstream() makes it.
+  // Links all elements, and calls change_downstream().
   void connect(Input& in);
-  // Which caps are taken from here on, which pools proposed, what is done with frames.
+  // Selects the accepted caps, the proposed pools and the flow return of later frames.
   void change_downstream(Input& in);
   void to_state(GstState state);
 
@@ -41,7 +56,7 @@ class Stage {
   std::vector<GstElement*> elements_;
   GstPad *source_, *sink_;
   GstBus* bus_;
-  std::mutex mutex_;          // guards what frames' own thread reads of downstream
+  std::mutex mutex_;          // guards the members that the streaming thread reads
   GstCaps* takes_ = nullptr;  // null: any
   guint pool_ = 0;            // buffers in the pool that is proposed; 0: none is
   bool knows_video_meta_ = true;

@@ -1,5 +1,5 @@
-// Frames in memory of their own whose surroundings are watched: bytes before, after and in the
-// padding of the rows hold a pattern that must not change.
+// Frames with guarded surroundings: the bytes before, after and in the padding of the rows have a
+// pattern that must not change.
 #pragma once
 
 #include <vector>

@@ -55,7 +55,7 @@ int value_noise(int x, int y, int cell, uint32_t seed) {
   return (top * (256 - wy) + bottom * wy) >> 16;
 }
 
-// Four octaves from 64 pixels down, each half as strong as the one before.
+// Four octaves from 64 pixels down, each half as strong as the previous octave.
 int clouds(int x, int y) {
   int sum = 0;
   for (int octave = 0; octave < 4; ++octave) {

@@ -1,5 +1,5 @@
-// In place of the operators for aligned memory, which nothing but the backend and vectors' types
-// use: a header and a guard before each block, a guard right behind its last byte.
+// Replaces the operators for aligned memory, which only the backend and vector types use. Each
+// block has a header and a guard before it, and a guard directly after its last byte.
 #include "tests/pictures/watched_memory.hpp"
 
 #include <algorithm>

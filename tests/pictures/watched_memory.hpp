@@ -1,12 +1,13 @@
-// The memory that the CPU backend hands out, watched: it comes dirty, and what is written beside it
-// ends the program. For every test whose sources hold watched_memory.cpp.
+// Guards the memory that the CPU backend allocates: new memory is filled with a pattern, and a
+// write outside a block aborts the program. Active in each test program that links
+// watched_memory.cpp.
 #pragma once
 
 #include <cstddef>
 
 namespace regions {
 
-// Bytes of all blocks there are now.
+// Bytes of all allocated blocks.
 size_t watched_bytes();
 
 }  // namespace regions

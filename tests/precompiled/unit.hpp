@@ -1,5 +1,5 @@
-// Headers that most tests include, parsed once for each program. A test names what it needs all the
-// same: tests/fuzz/run builds without precompiled headers.
+// Headers that most tests include, parsed once per program. Each test still includes its headers,
+// because tests/fuzz/run builds without precompiled headers.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,33 +1,39 @@
-// Drawing on the CPU against the oracle: what is drawn where, in every format, and nothing else.
+// Drawing of regions: the CPU equals the oracle, and CUDA equals the CPU, in every format, size and
+// style.
 #include "cpu/drawing/drawing.hpp"
 
-#include <gtest/gtest.h>
-
+#include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <cstring>
 
 #include "core/drawing/paint.hpp"
+#include "core/drawing/regionoverlay.hpp"
+#include "tests/pictures/backend_test.hpp"
 #include "tests/pictures/pictures.hpp"
-#include "tests/regionoverlay/oracle.hpp"
 #include "tests/regionoverlay/scene.hpp"
 
 namespace regions {
 namespace {
 
-// Draws with a workspace of its own, which must be blank afterwards.
+// Draws with a new workspace, which must be blank afterwards.
 void draw_blank(const ConstFrame& in, const Frame& out, const LabelView& labels,
                 const std::vector<Region>& regions, const DrawingParams& params, int threads = 1) {
   std::vector<uint32_t> memory(ink_bytes(out.size()) / sizeof(uint32_t));
   const Ink ink = ink_in(memory.data(), out.size());
   draw(in, out, labels, regions, params, ink, Workers(threads));
-  for (int y = 0; y < out.height; ++y) {
-    for (int x = 0; x < out.width; ++x) ASSERT_EQ(ink.codes(x, y), 0u) << x << ", " << y;
+  if (labels.empty()) {
+    ASSERT_EQ(std::count(memory.begin(), memory.end(), 0u), std::ssize(memory));
   }
-  for (int y = 0; y < ink.tiles.height; ++y) {
-    for (int x = 0; x < ink.tiles.width; ++x) ASSERT_EQ(ink.tiles(x, y), 0u) << x << ", " << y;
+  for (const Image<uint32_t>& image : {ink.codes, ink.tiles}) {
+    for (int y = 0; y < image.height; ++y) {
+      const uint32_t* row = image.row(y);
+      ASSERT_EQ(std::count(row, row + image.width, 0u), image.width) << "row " << y;
+    }
   }
 }
 
-// Component c of all pixels that share the sample at (x, y), as the oracle has it.
+// Compares component c of all pixels that share the sample at (x, y) with the oracle.
 void expect_sample(const std::vector<Touch>& touches, const ConstFrame& in, const ConstFrame& out,
                    int c, int x, int y, const std::string& name) {
   const Component& component = in.layout.component[c];
@@ -56,96 +62,210 @@ void expect_sample(const std::vector<Touch>& touches, const ConstFrame& in, cons
       << name << ": component " << c << " at " << x << ", " << y;
 }
 
-void expect_oracle(PixelFormat format, const Scene& scene, const DrawingParams& params,
-                   Colorimetry color = {}, bool with_labels = true) {
-  const std::string name = describe(format, scene.size, params);
-  const GuardedFrame in = noisy_picture(format, scene.size, 3, color);
-  GuardedFrame out(format, scene.size, 5, color);
-  const LabelView labels = with_labels ? LabelView(scene.label_map()) : LabelView();
-  draw_blank(in.frame(), out.frame(), labels, scene.regions, params);
-  EXPECT_TRUE(out.intact()) << name;
-  const std::vector<Touch> touches = draw_slowly(
-      scene.size, with_labels ? scene.labels : std::vector<uint32_t>(), scene.regions, params);
-  const Layout& layout = layout_of(format);
-  for (int c = 0; c < 4; ++c) {
-    if (c >= layout.channels && !(c == 3 && layout.alpha)) continue;
-    const Component& k = layout.component[c];
-    for (int y = 0; y < scene.size.height; y += 1 << k.y_shift) {
-      for (int x = 0; x < scene.size.width; x += 1 << k.x_shift) {
-        expect_sample(touches, in.frame(), out.frame(), c, x, y, name);
-        if (testing::Test::HasFatalFailure()) return;
-      }
+struct DrawingOptions {
+  Colorimetry color;
+  bool with_labels = true;
+  PixelFormat label_format = PixelFormat::labels32;
+  int padding = 3;  // bytes after each row
+};
+
+class Drawing : public BackendTest {
+ protected:
+  void SetUp() override {
+    BackendTest::SetUp();
+    if (!IsSkipped()) algorithm_ = make_algorithm_on<RegionOverlayParams>(backend_);
+  }
+
+  // Compares the CPU with the oracle, and CUDA with the CPU.
+  void check(PixelFormat format, const Scene& scene, const DrawingParams& params,
+             const DrawingOptions& options = {}) {
+    const std::string name = describe(format, scene.size, params);
+    const GuardedFrame in = noisy_picture(format, scene.size, 3, options.color);
+    GuardedFrame out(format, scene.size, 5, options.color);
+    const LabelView labels = options.with_labels ? LabelView(scene.label_map()) : LabelView();
+    draw_blank(in.frame(), out.frame(), labels, scene.regions, params);
+    EXPECT_TRUE(out.intact()) << name;
+    if (is_cuda()) return expect_on_device(scene, params, options, in, out, name);
+    expect_oracle(scene, params, options, in.frame(), std::as_const(out).frame(), name);
+    // In place, and with other numbers of threads.
+    for (const int threads : {1, 3}) {
+      GuardedFrame place = noisy_picture(format, scene.size, 3, options.color);
+      draw_blank(place.frame(), place.frame(), labels, scene.regions, params, threads);
+      EXPECT_TRUE(place.same_pixels(out)) << name << " in place by " << threads;
     }
   }
-}
 
-TEST(Drawing, EveryFormatEqualsTheOracle) {
-  for (const PixelFormat format : drawable_formats()) {
-    for (const Size size : {Size{131, 97}, Size{64, 32}, Size{7, 5}}) {
-      expect_oracle(format, make_scene(size, 12), {15, 0.4, 2});
-    }
-  }
-}
-
-TEST(Drawing, EveryParameterEqualsTheOracle) {
-  for (const DrawingParams& params : scene_params()) {
-    expect_oracle(PixelFormat::bgra, make_scene({131, 97}, 12, 1), params);
-    expect_oracle(PixelFormat::nv12, make_scene({131, 97}, 3, 2), params);
-  }
-}
-
-TEST(Drawing, EverySizeEqualsTheOracle) {
-  for (const Size size : scene_sizes()) {
-    expect_oracle(PixelFormat::i420, make_scene(size, 5, 3), {15, 0.6, 3});
-    expect_oracle(PixelFormat::uyvy, make_scene(size, 5, 4), {7, 0.6, 1});
-  }
-  for (const Size size : {Size{65535, 2}, {2, 65535}}) {
-    expect_oracle(PixelFormat::nv12, make_scene(size, 5, 4), {15, 0.6, 1});
-  }
-}
-
-// Alone on background, at the borders of the picture and of what is looked at together.
-TEST(Drawing, OutlinesOfSinglePixelsAtEveryBorder) {
-  const Picture black = make_picture("empty", {600, 70});
-  for (const int thickness : {1, 2, 33}) {
-    for (const int x : {0, 1, 31, 32, 63, 64, 254, 255, 256, 257, 511, 512, 598, 599}) {
-      for (const int y : {0, 15, 16, 63, 64, 69}) {
-        Scene scene;
-        scene.size = {600, 70};
-        scene.labels.assign(scene.size.area(), 0);
-        scene.labels[static_cast<size_t>(600 * y + x)] = 1;
-        const std::vector<Region> regions = {{.id = 1, .track = 3}};
-        GuardedFrame picture = convert(black.frame(), PixelFormat::gray8);
-        draw_blank(picture.frame(), picture.frame(), scene.label_map(), regions,
-                   {2, 0.4, thickness}, 2);
-        // The pixel alone is drawn: around it is no region, so its outline has no shadow there.
-        for (int v = 0; v < 70; ++v) {
-          for (int u = 0; u < 600; ++u) {
-            ASSERT_EQ(picture.frame().sample(0, u, v) != 0, u == x && v == y)
-                << u << ", " << v << " around " << x << ", " << y << ", thickness " << thickness;
-          }
+ private:
+  static void expect_oracle(const Scene& scene, const DrawingParams& params,
+                            const DrawingOptions& options, const ConstFrame& in,
+                            const ConstFrame& out, const std::string& name) {
+    const std::vector<Touch> touches =
+        draw_slowly(scene.size, options.with_labels ? scene.labels : std::vector<uint32_t>(),
+                    scene.regions, params);
+    const Layout& layout = in.layout;
+    for (int c = 0; c < 4; ++c) {
+      if (c >= layout.channels && !(c == 3 && layout.alpha)) continue;
+      const Component& k = layout.component[c];
+      for (int y = 0; y < scene.size.height; y += 1 << k.y_shift) {
+        for (int x = 0; x < scene.size.width; x += 1 << k.x_shift) {
+          expect_sample(touches, in, out, c, x, y, name);
+          if (HasFatalFailure()) return;
         }
       }
     }
   }
+
+  // Draws twice with one workspace, into another picture and in place.
+  void expect_on_device(const Scene& scene, const DrawingParams& params,
+                        const DrawingOptions& options, const GuardedFrame& in,
+                        const GuardedFrame& expected, const std::string& name) {
+    const PixelFormat format = in.frame().layout.format;
+    const GuardedFrame labels = labels_as(options.label_format, scene);
+    DeviceFrame from(*backend_, *queue_, format, scene.size, options.padding, options.color);
+    DeviceFrame to(*backend_, *queue_, format, scene.size, options.padding, options.color);
+    DeviceFrame map(*backend_, *queue_, options.label_format, scene.size, 4);
+    from.upload(in.frame());
+    map.upload(labels.frame());
+    regions::Setup setup{.in = layout_of(format), .size = scene.size, .color = options.color};
+    setup.out = setup.in;
+    setup.has_output = true;
+    setup.has_mask = options.with_labels;
+    setup.mask = map.frame().layout;
+    setup.max_regions = 1 << 16;
+    algorithm_->configure(setup);
+    for (const DeviceFrame* out : {&to, &from}) {
+      FrameTask task;
+      task.in = from.frame();
+      task.out = out->frame();
+      if (options.with_labels) task.mask = map.frame();
+      task.attached = scene.regions.data();
+      task.attached_count = static_cast<uint32_t>(scene.regions.size());
+      algorithm_->enqueue(task, {params}, *queue_);
+      finish();
+      bool intact = false;
+      const GuardedFrame result = out->download(&intact);
+      EXPECT_TRUE(intact) << name;
+      ASSERT_TRUE(result.same_pixels(expected)) << name << (out == &from ? " in place" : "");
+    }
+  }
+
+  static GuardedFrame labels_as(PixelFormat format, const Scene& scene) {
+    GuardedFrame labels(format, scene.size);
+    const auto bytes = layout_of(format).sample_bytes;
+    for (int y = 0; y < scene.size.height; ++y) {
+      for (int x = 0; x < scene.size.width; ++x) {
+        std::memcpy(labels.frame().at(0, x, y), &scene.label_map()(x, y), bytes);
+      }
+    }
+    return labels;
+  }
+
+  std::unique_ptr<Algorithm<RegionOverlayParams>> algorithm_;
+};
+TEST_ON_BACKENDS(Drawing);
+
+TEST_P(Drawing, EveryFormat_IsExact) {
+  for (const PixelFormat format : drawable_formats()) {
+    for (const Size size : {Size{131, 97}, {128, 64}, {7, 5}}) {
+      check(format, make_scene(size, 12), {15, 0.4, 2});
+      check(format, make_scene(size, 12), {15, 0.4, 2}, {.padding = 16});
+    }
+  }
 }
 
-TEST(Drawing, EveryColorimetryEqualsTheOracle) {
+TEST_P(Drawing, EveryStyleAndThickness_IsExact) {
+  const Size size = is_cuda() ? Size{231, 197} : Size{131, 97};
+  for (const DrawingParams& params : scene_params()) {
+    check(PixelFormat::bgra, make_scene(size, 12, 1), params);
+    check(PixelFormat::nv12, make_scene(size, 3, 2), params);
+    check(PixelFormat::yuy2, make_scene(size, 0, 3), params);
+  }
+}
+
+TEST_P(Drawing, EverySize_IsExact) {
+  for (const Size size : scene_sizes()) {
+    check(PixelFormat::i420, make_scene(size, 5, 3), {15, 0.6, 3});
+    check(PixelFormat::uyvy, make_scene(size, 5, 4), {7, 0.6, 1});
+    check(PixelFormat::p010, make_scene(size, 5, 4), {15, 0.6, 1});
+  }
+  for (const Size size : {Size{65535, 2}, {2, 65535}}) {
+    check(PixelFormat::nv12, make_scene(size, 5, 4), {15, 0.6, 1});
+  }
+}
+
+TEST_P(Drawing, EveryColorimetry_IsExact) {
   for (const YuvMatrix matrix : {YuvMatrix::bt601, YuvMatrix::bt709, YuvMatrix::bt2020}) {
     for (const bool full_range : {false, true}) {
       for (const PixelFormat format : {PixelFormat::p010, PixelFormat::yuy2}) {
-        expect_oracle(format, make_scene({65, 33}, 6, 5), {15, 0.5, 1}, {matrix, full_range});
+        check(format, make_scene({65, 33}, 6, 5), {15, 0.5, 1}, {.color = {matrix, full_range}});
       }
     }
   }
 }
 
-TEST(Drawing, WithoutLabelsThereAreBoxesAndIdsAlone) {
-  expect_oracle(PixelFormat::rgb, make_scene({131, 97}, 6, 6), {15, 0.5, 2}, {}, false);
+TEST_P(Drawing, WithoutLabels_DrawsOnlyBoxesAndIds) {
+  check(PixelFormat::rgb, make_scene({131, 97}, 6, 6), {15, 0.5, 2}, {.with_labels = false});
 }
 
-TEST(Drawing, NothingToDrawChangesNothing) {
+TEST_P(Drawing, LabelsOf8And16Bits_IsExact) {
+  for (const PixelFormat labels : {PixelFormat::gray8, PixelFormat::gray16}) {
+    check(PixelFormat::rgb, make_scene({131, 97}, 12, 5), {15, 0.4, 2}, {.label_format = labels});
+  }
+}
+
+TEST_P(Drawing, ThousandsOfRegions_IsExact) {
+  for (const Size size : {Size{131, 97}, {64, 64}, {1100, 7}, {5, 300}}) {
+    for (const uint32_t style : {1u, 8u, 9u}) {
+      for (const int thickness : {1, 3, 8, 64}) {
+        check(PixelFormat::rgb, make_scene(size, 2500, static_cast<uint32_t>(thickness)),
+              {style, 0.4, thickness}, {.with_labels = false});
+      }
+    }
+  }
+  if (!is_cuda()) return;
+  // More ink than CUDA stamps region by region, and large pictures.
+  for (const DrawingParams& params : {DrawingParams{1, 0.4, 64}, {9, 0.4, 8}, {15, 0.4, 2}}) {
+    check(PixelFormat::i420, make_scene({641, 363}, 65536, 8), params);
+  }
+  check(PixelFormat::rgb, make_scene({1920, 1080}, 4096, 9), {9, 0.4, 64});
+  check(PixelFormat::nv12, make_scene({1920, 1080}, 4096, 6), {15, 0.4, 2}, {.padding = 0});
+  check(PixelFormat::nv12, make_scene({3840, 2160}, 20, 7), {11, 0.4, 2});
+}
+
+TEST_P(Drawing, ThousandsOfEqualBoxes_ShowTheLast) {
+  for (const Size size : {Size{131, 97}, {1100, 7}}) {
+    for (const int thickness : {1, 8, 64}) {
+      Scene scene = make_scene(size, 2500);
+      for (Region& r : scene.regions) {
+        r.left = r.top = 0;
+        r.right = size.width - 1;
+        r.bottom = size.height - 1;
+      }
+      check(PixelFormat::rgb, scene, {9, 0.4, thickness}, {.with_labels = false});
+    }
+  }
+}
+
+// Lines at every position in few colours, with gaps.
+TEST_P(Drawing, ThousandsOfBoxesOnAGrid_IsExact) {
+  Scene scene = make_scene({131, 97}, 3000);
+  for (size_t i = 0; i < scene.regions.size(); ++i) {
+    Region& r = scene.regions[i];
+    r.left = static_cast<int>(i * 7 % 19) * 7 - 5;
+    r.top = static_cast<int>(i * 5 % 13) * 9 - 5;
+    r.right = r.left + static_cast<int>(i % 4) * 42;
+    r.bottom = r.top + static_cast<int>(i % 3) * 36;
+  }
+  for (const int thickness : {1, 2, 5}) {
+    check(PixelFormat::rgb, scene, {1, 0.4, thickness}, {.with_labels = false});
+  }
+}
+
+TEST_P(Drawing, NothingToDraw_ChangesNothing) {
   for (const PixelFormat format : drawable_formats()) {
+    Scene scene = make_scene({65, 33}, 0);
+    std::fill(scene.labels.begin(), scene.labels.end(), 0);
+    check(format, scene, {15, 1, 64});
     const GuardedFrame in = noisy_picture(format, {65, 33});
     GuardedFrame out(format, {65, 33}, 1);
     draw_blank(in.frame(), out.frame(), {}, {}, {15, 1, 64});
@@ -153,26 +273,47 @@ TEST(Drawing, NothingToDrawChangesNothing) {
   }
 }
 
-void expect_alike_in_place(PixelFormat format, const DrawingParams& params, int threads) {
+// The picture is larger than a thread's share of rows.
+TEST(DrawingThreads, AnyNumber_DrawsTheSame) {
   const Scene scene = make_scene({200, 333}, 40, 7);
-  const GuardedFrame in = noisy_picture(format, scene.size);
-  GuardedFrame out(format, scene.size, 2);
-  draw_blank(in.frame(), out.frame(), scene.label_map(), scene.regions, params);
-  GuardedFrame place = noisy_picture(format, scene.size);
-  draw_blank(place.frame(), place.frame(), scene.label_map(), scene.regions, params, threads);
-  EXPECT_TRUE(place.same_pixels(out)) << describe(format, scene.size, params) << " by " << threads;
-}
-
-TEST(Drawing, InPlaceEqualsOutOfPlaceAndThreadsDoNotShow) {
-  for (const PixelFormat format : drawable_formats()) {
-    expect_alike_in_place(format, {15, 0.4, 2}, 3);
-  }
+  const GuardedFrame in = noisy_picture(PixelFormat::nv12, scene.size);
   for (const DrawingParams& params : scene_params()) {
-    for (const int threads : {1, 2, 7}) expect_alike_in_place(PixelFormat::nv12, params, threads);
+    GuardedFrame one(PixelFormat::nv12, scene.size);
+    draw_blank(in.frame(), one.frame(), scene.label_map(), scene.regions, params, 1);
+    for (const int threads : {2, 7}) {
+      GuardedFrame out(PixelFormat::nv12, scene.size);
+      draw_blank(in.frame(), out.frame(), scene.label_map(), scene.regions, params, threads);
+      EXPECT_TRUE(out.same_pixels(one)) << params.style << " by " << threads;
+    }
   }
 }
 
-TEST(Drawing, BoxesFarOutsideAndUpsideDownDrawNothing) {
+// A single pixel at the borders of the picture and of blocks that are drawn together. No region
+// surrounds the pixel, so its outline has no shadow.
+TEST(DrawingDetails, OutlineOfASinglePixel_ChangesOnlyThePixel) {
+  constexpr Size kSize = {600, 70};
+  const Picture black = make_picture("empty", kSize);
+  for (const int thickness : {1, 2, 33}) {
+    for (const int x : {0, 1, 31, 32, 63, 64, 254, 255, 256, 257, 511, 512, 598, 599}) {
+      for (const int y : {0, 15, 16, 63, 64, 69}) {
+        Scene scene;
+        scene.size = kSize;
+        scene.labels.assign(scene.size.area(), 0);
+        scene.labels[static_cast<size_t>(600 * y + x)] = 1;
+        const std::vector<Region> regions = {{.id = 1, .track = 3}};
+        GuardedFrame picture = convert(black.frame(), PixelFormat::gray8);
+        draw_blank(picture.frame(), picture.frame(), scene.label_map(), regions,
+                   {2, 0.4, thickness}, 2);
+        const std::byte* pixels = picture.frame().plane[0];
+        EXPECT_EQ(std::count(pixels, pixels + kSize.area(), std::byte{0}), 600 * 70 - 1)
+            << x << ", " << y << ", thickness " << thickness;
+        EXPECT_NE(picture.frame().sample(0, x, y), 0) << x << ", " << y;
+      }
+    }
+  }
+}
+
+TEST(DrawingDetails, BoxesOutsideOrUpsideDown_DrawNothing) {
   constexpr int kMin = INT32_MIN;
   constexpr int kMax = INT32_MAX;
   std::vector<Region> regions(5);
@@ -193,7 +334,7 @@ TEST(Drawing, BoxesFarOutsideAndUpsideDownDrawNothing) {
   EXPECT_TRUE(out.same_pixels(in));
 }
 
-TEST(Drawing, ABoxLargerThanThePictureShowsOnlyItsId) {
+TEST(DrawingDetails, BoxLargerThanThePicture_ShowsOnlyItsId) {
   Region region;
   region.left = region.top = INT32_MIN;
   region.right = region.bottom = INT32_MAX;
@@ -207,8 +348,8 @@ TEST(Drawing, ABoxLargerThanThePictureShowsOnlyItsId) {
   EXPECT_FALSE(ids.same_pixels(in));
 }
 
-// Labels of 1 and 2 bytes, and maps of another size, give what a plain map gives.
-TEST(Drawing, LabelsOfAnyWidthAndSize) {
+// Label maps of 1 and 2 bytes per pixel and of half the size equal a plain map.
+TEST(DrawingDetails, LabelMapsOfOtherFormatsAndSizes_DrawTheSame) {
   const Size size{90, 70};
   const Size half{45, 35};
   const Scene coarse = make_scene(half, 9, 8);
@@ -241,8 +382,7 @@ TEST(Drawing, LabelsOfAnyWidthAndSize) {
   }
 }
 
-// Each single bit around a word reaches exactly the bits within the radius.
-TEST(Drawing, DilatedWordsReachAsFarAsTheRadius) {
+TEST(DilatedWord, EachBit_ReachesTheBitsWithinTheRadius) {
   for (int radius = 0; radius <= 64; ++radius) {
     for (int from = 0; from < 160; ++from) {
       uint32_t around[5] = {};
@@ -256,8 +396,8 @@ TEST(Drawing, DilatedWordsReachAsFarAsTheRadius) {
   }
 }
 
-// The nearest label of the extremes stays in the map, and equal sizes read it one to one.
-TEST(Drawing, NearestLabelsStayInTheMap) {
+// Equal sizes read the map one to one.
+TEST(LabelSampler, ExtremeSizes_StayInTheMap) {
   for (const int labels : {1, 2, 3, 640, 1000, 65535}) {
     for (const int pixels : {1, 2, 3, 641, 999, 65535}) {
       const uint32_t step =
@@ -276,7 +416,7 @@ TEST(Drawing, NearestLabelsStayInTheMap) {
   }
 }
 
-TEST(Drawing, ColoursAreBrightAndNeighboursDiffer) {
+TEST(TrackColor, ConsecutiveTracks_AreBrightAndDiffer) {
   for (uint32_t track = 0; track < 5000; ++track) {
     const Rgb a = track_color(track);
     EXPECT_GE(77 * a.red + 150 * a.green + 29 * a.blue, 130 * 256) << track;
@@ -287,6 +427,122 @@ TEST(Drawing, ColoursAreBrightAndNeighboursDiffer) {
       EXPECT_GE(apart, 100) << track << " and " << other;
     }
   }
+}
+
+double seconds_of(const Scene& scene, const DrawingParams& params) {
+  GuardedFrame picture(PixelFormat::gray8, scene.size);
+  std::vector<uint32_t> memory(ink_bytes(scene.size) / sizeof(uint32_t));
+  const Ink ink = ink_in(memory.data(), scene.size);
+  double best = 1e9;
+  for (int run = 0; run < 3; ++run) {
+    const auto start = std::chrono::steady_clock::now();
+    draw(picture.frame(), picture.frame(), {}, scene.regions, params, ink, Workers(1));
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    best = std::min(best, took.count());
+  }
+  return best;
+}
+
+// Thick lines cost little more than thin lines.
+TEST(Crowd, ThicknessOf64_TakesLessThanSixTimesAsLong) {
+  const Scene scene = make_scene({960, 540}, 10000);
+  EXPECT_LT(seconds_of(scene, {1, 0.4, 64}), 6 * seconds_of(scene, {1, 0.4, 1}));
+}
+
+// The algorithm: slots, attached labels and unsuitable setups.
+class RegionOverlayAlgorithm : public testing::Test {
+ protected:
+  static regions::Setup setup_for(PixelFormat format, Size size) {
+    regions::Setup setup;
+    setup.in = setup.out = layout_of(format);
+    setup.has_output = true;
+    setup.size = size;
+    setup.slots = 3;
+    return setup;
+  }
+
+  static FrameTask task_for(const Scene& scene, const ConstFrame& in, const Frame& out) {
+    FrameTask task;
+    task.in = in;
+    task.out = out;
+    task.attached = scene.regions.data();
+    task.attached_count = static_cast<uint32_t>(scene.regions.size());
+    return task;
+  }
+
+  std::shared_ptr<Backend> backend_ = make_cpu_backend(2);
+  std::unique_ptr<Algorithm<RegionOverlayParams>> algorithm_ =
+      make_algorithm<RegionOverlayParams, BackendKind::cpu>(backend_);
+};
+
+TEST_F(RegionOverlayAlgorithm, ThreeSlots_DrawTheirRegions) {
+  const Size size{130, 75};
+  regions::Setup setup = setup_for(PixelFormat::bgrx, size);
+  setup.max_regions = 9;
+  algorithm_->configure(setup);
+  std::vector<std::unique_ptr<Queue>> queues;
+  std::vector<GuardedFrame> in, out;
+  std::vector<Scene> scenes;
+  for (uint32_t slot = 0; slot < 3; ++slot) {
+    queues.push_back(backend_->make_queue());
+    scenes.push_back(make_scene(size, 6 + static_cast<int>(slot) * 3, slot));
+    in.push_back(noisy_picture(PixelFormat::bgrx, size));
+    out.emplace_back(PixelFormat::bgrx, size);
+  }
+  for (size_t slot = 0; slot < 3; ++slot) {
+    FrameTask task = task_for(scenes[slot], in[slot].frame(), out[slot].frame());
+    task.slot = static_cast<int>(slot);
+    algorithm_->enqueue(task, {}, *queues[slot]);
+    queues[slot]->record();
+  }
+  for (size_t slot = 0; slot < 3; ++slot) {
+    queues[slot]->wait();
+    GuardedFrame expected(PixelFormat::bgrx, size);
+    std::vector<uint32_t> memory(ink_bytes(size) / sizeof(uint32_t));
+    const std::span<const Region> all = scenes[slot].regions;
+    draw(in[slot].frame(), expected.frame(), {}, all.first(std::min<size_t>(all.size(), 9)),
+         RegionOverlayParams(), ink_in(memory.data(), size), Workers(1));
+    EXPECT_TRUE(out[slot].same_pixels(expected)) << "slot " << slot;
+    EXPECT_FALSE(out[slot].same_pixels(in[slot])) << "slot " << slot;
+  }
+}
+
+TEST_F(RegionOverlayAlgorithm, AttachedLabels_AreDrawn) {
+  const Scene scene = make_scene({64, 40}, 4);
+  regions::Setup setup = setup_for(PixelFormat::gray8, scene.size);
+  setup.has_mask = true;
+  setup.mask = layout_of(PixelFormat::labels32);
+  algorithm_->configure(setup);
+  const GuardedFrame in = noisy_picture(PixelFormat::gray8, scene.size);
+  GuardedFrame with(PixelFormat::gray8, scene.size), without(PixelFormat::gray8, scene.size);
+  GuardedFrame labels(PixelFormat::labels32, scene.size);
+  std::copy(scene.labels.begin(), scene.labels.end(), labels.labels().data);
+  const auto queue = backend_->make_queue();
+  for (GuardedFrame* out : {&without, &with}) {
+    FrameTask task = task_for(scene, in.frame(), out->frame());
+    if (out == &with) task.mask = labels.frame();
+    algorithm_->enqueue(task, {}, *queue);
+    queue->record();
+    queue->wait();
+  }
+  EXPECT_FALSE(with.same_pixels(without));
+}
+
+TEST_F(RegionOverlayAlgorithm, UnsuitableSetup_IsRefused) {
+  const regions::Setup good = setup_for(PixelFormat::nv12, {16, 16});
+  EXPECT_NO_THROW(algorithm_->configure(good));
+  for (const Size size : {Size{0, 4}, Size{4, 0}, Size{65536, 1}, Size{1, 65536}}) {
+    EXPECT_THROW(algorithm_->configure(setup_for(PixelFormat::nv12, size)), InputError);
+  }
+  regions::Setup labels = setup_for(PixelFormat::labels32, {16, 16});
+  EXPECT_THROW(algorithm_->configure(labels), InputError);
+  regions::Setup converting = good;
+  converting.out = layout_of(PixelFormat::rgb);
+  EXPECT_THROW(algorithm_->configure(converting), InputError);
+  regions::Setup mask = good;
+  mask.has_mask = true;
+  mask.mask = layout_of(PixelFormat::nv12);
+  EXPECT_THROW(algorithm_->configure(mask), InputError);
 }
 
 }  // namespace

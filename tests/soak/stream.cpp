@@ -14,7 +14,7 @@ struct Change {
   std::vector<const char*> values;
 };
 
-// What may be set while playing. Elements that lack a property leave it out.
+// Properties to change while playing. Elements without a property ignore it.
 const std::vector<Change>& changes() {
   static const std::vector<Change> all = {
       {"criterion", {"binary", "equal", "difference"}},
@@ -211,9 +211,9 @@ void Stream::change_state() {
   ++tally_.states;
 }
 
-// What is on its way when the sink stops is refused there, which the source, or an element of ours
-// at the end of the stream, takes for an error of whatever elements stand between. Such errors name
-// the flow's return.
+// The sink refuses frames that arrive after it has stopped. The source, or an element of the plugin
+// at the end of the stream, reports this as an error of the elements between them. Such errors
+// contain the flow return.
 void Stream::forget_refusals() {
   std::vector<GstMessage*> kept;
   while (GstMessage* message = gst_bus_pop_filtered(bus_, GST_MESSAGE_ERROR)) {
@@ -229,7 +229,7 @@ void Stream::forget_refusals() {
 }
 
 void Stream::seek() {
-  // Refused before the first frame is there; that is no fault.
+  // A refusal before the first frame is not a fault.
   if (gst_element_seek_simple(pipeline_, GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH,
                               static_cast<gint64>(below(4)) * GST_SECOND)) {
     ++tally_.seeks;

@@ -11,11 +11,11 @@
 
 namespace regions::soak {
 
-// What happened, added up over streams.
+// Counts of events, summed over streams.
 struct Tally {
-  uint64_t frames_in = 0, frames_out = 0;  // of stretches that ended with EOS: must be equal
-  uint64_t frames_flushed = 0;             // entered before a flush and did not leave
-  uint64_t failures = 0;                   // that were asked for and ended a stream
+  uint64_t frames_in = 0, frames_out = 0;  // of stretches that ended with EOS; must be equal
+  uint64_t frames_flushed = 0;             // entered before a flush and never left
+  uint64_t failures = 0;                   // injected faults that ended a stream
   uint64_t lives = 0, ends = 0, seeks = 0, caps = 0, properties = 0, states = 0;
   std::vector<std::string> problems;
 
@@ -31,7 +31,7 @@ class Stream {
   // Lives until `deadline` (g_get_monotonic_time), or to the end of the stream.
   void live(int64_t deadline);
   const Tally& tally() const { return tally_; }
-  // The device that the first of our elements runs on.
+  // The device of the first element of the plugin.
   std::string device() const;
 
  private:
@@ -56,11 +56,11 @@ class Stream {
   GstElement* size_ = nullptr;  // capsfilter
   GstBus* bus_ = nullptr;
 
-  std::mutex mutex_;  // what probes on streaming threads share with the thread that acts
+  std::mutex mutex_;  // guards the members below: probes run on streaming threads
   Tally tally_;
   uint64_t in_ = 0, out_ = 0;  // of this stretch: since the start or the last flush
   uint64_t entered_before_flush_ = 0;
-  bool at_end_ = false;  // EOS left, and nothing has begun anew since
+  bool at_end_ = false;  // EOS has left and no new stretch has started
   GstClockTime last_ = GST_CLOCK_TIME_NONE;
 };
 

@@ -1,19 +1,17 @@
-// Pictures and parameters that core refuses for all backends, the messages, and the nearest values
-// that it accepts.
+// Setups that core refuses for all backends: the messages, and the nearest setups that are
+// accepted.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "core/drawing/regionoverlay.hpp"
 #include "core/slicsuperpixel/slicsuperpixel.hpp"
-#include "core/work_area.hpp"
 #include "tests/core/complaint.hpp"
-#include "tests/pictures/guarded.hpp"
 
 namespace regions {
 namespace {
 
-TEST(Outputs, HaveTheirFormatsBestFirst) {
+TEST(Outputs, EachKind_HasItsFormatsBestFirst) {
   using enum PixelFormat;
   const std::pair<Output, std::vector<PixelFormat>> lists[] = {
       {Output::untouched, {}},
@@ -29,7 +27,7 @@ TEST(Outputs, HaveTheirFormatsBestFirst) {
   }
 }
 
-TEST(Outputs, AreRefusedInOtherFormats) {
+TEST(Outputs, OtherFormat_IsRefused) {
   const char* const kNone =
       "`output` requires a picture, but `out` is not set; set it or use output=none";
   const std::pair<Output, std::string> lists[] = {
@@ -62,64 +60,8 @@ TEST(Outputs, AreRefusedInOtherFormats) {
             "drawing keeps the pixel format; it cannot write I420 from NV12");
 }
 
-TEST(Formats, RefusalsNameThem) {
-  EXPECT_EQ(complaint([] { layout_of(static_cast<PixelFormat>(14)); }),
-            "unknown pixel format number 14");
-  EXPECT_EQ(complaint([] { name_of(static_cast<PixelFormat>(255)); }),
-            "unknown pixel format number 255");
-  EXPECT_EQ(complaint([] { format_named("nv12"); }), "unknown pixel format: nv12");
-  EXPECT_EQ(row_bytes(layout_of(PixelFormat::nv12), 2, {4, 4}), 0u);
-  EXPECT_EQ(row_count(layout_of(PixelFormat::nv12), 2, {4, 4}), 0);
-}
-
-// Every plane of every format, with pitches at their limits either way.
-TEST(Frames, PlanesThatCannotBeAreNamed) {
-  for (int f = 0; f < kPixelFormats; ++f) {
-    GuardedFrame guarded(static_cast<PixelFormat>(f), {6, 4});
-    const ConstFrame good = std::as_const(guarded).frame();
-    const int bytes = good.layout.sample_bytes;
-    EXPECT_EQ(complaint([&] { expects_planes(good, "it"); }), "");
-    EXPECT_EQ(complaint([&] { expects_aligned(good, "it"); }), "");
-    for (int p = 0; p < good.layout.planes; ++p) {
-      const std::string plane = "plane " + std::to_string(p) + " of it";
-      const auto least = static_cast<ptrdiff_t>(row_bytes(good.layout, p, good.size()));
-      const auto with_pitch = [&](ptrdiff_t pitch, int height = 4) {
-        ConstFrame frame = good;
-        frame.pitch[p] = pitch;
-        frame.height = height;
-        return complaint([&] { expects_planes(frame, "it"); });
-      };
-      const std::string far = "rows of " + plane + " are 2 GiB or more apart";
-      const std::string overlap = "rows of " + plane + " overlap";
-      EXPECT_EQ(with_pitch(least), "");
-      EXPECT_EQ(with_pitch(-least), "");
-      EXPECT_EQ(with_pitch(least - 1), overlap);
-      EXPECT_EQ(with_pitch(1 - least), overlap);
-      EXPECT_EQ(with_pitch(0), overlap);
-      EXPECT_EQ(with_pitch(0, 1), "") << "one row overlaps nothing";
-      EXPECT_EQ(with_pitch(INT32_MAX), "");
-      EXPECT_EQ(with_pitch(-INT32_MAX), "");
-      EXPECT_EQ(with_pitch(ptrdiff_t{INT32_MAX} + 1), far);
-      EXPECT_EQ(with_pitch(-ptrdiff_t{INT32_MAX} - 1), far);
-      ConstFrame missing = good;
-      missing.plane[p] = nullptr;
-      EXPECT_EQ(complaint([&] { expects_planes(missing, "it"); }), plane + " is missing");
-      ConstFrame shifted = good;
-      shifted.plane[p] += 1;
-      ConstFrame odd = good;
-      odd.pitch[p] += 2 * bytes - 1;
-      const std::string refused = bytes == 1
-                                      ? ""
-                                      : "rows of " + plane + " must begin at multiples of " +
-                                            std::to_string(bytes) + " bytes, the size of a sample";
-      EXPECT_EQ(complaint([&] { expects_aligned(shifted, "it"); }), refused);
-      EXPECT_EQ(complaint([&] { expects_aligned(odd, "it"); }), refused);
-    }
-  }
-}
-
-// Elements that draw, and elements that compare colours, each require certain pictures.
-TEST(Setups, SizesAndFormatsAreNamed) {
+// Setups of drawing and of superpixels.
+TEST(Setups, UnsuitableSizeOrFormat_IsNamed) {
   const auto drawable = [](const regions::Setup& s) {
     return complaint([&] { expects_drawable(s); });
   };
@@ -153,7 +95,7 @@ TEST(Setups, SizesAndFormatsAreNamed) {
   }
 }
 
-TEST(Superpixels, MoreThanThePictureHoldsAreRefused) {
+TEST(Superpixels, MoreThanTheFormatHolds_IsRefused) {
   SlicParams params;
   const Layout& gray = layout_of(PixelFormat::gray8);
   const auto answer = [&](uint32_t total) {
@@ -167,32 +109,6 @@ TEST(Superpixels, MoreThanThePictureHoldsAreRefused) {
   params.output = SlicOutput::labels;
   EXPECT_EQ(answer(255), "");
   EXPECT_EQ(answer(256), "256 superpixels, but GRAY8 holds labels up to 255");
-}
-
-TEST(Superpixels, OutputsAreWhatTheParametersSay) {
-  const std::pair<SlicOutput, Output> outputs[] = {{SlicOutput::overlay, Output::drawn_on},
-                                                   {SlicOutput::labels, Output::labels},
-                                                   {SlicOutput::boundaries, Output::mask},
-                                                   {SlicOutput::mean, Output::drawn_on},
-                                                   {SlicOutput::none, Output::untouched}};
-  for (const auto& [wanted, output] : outputs) {
-    SlicParams params;
-    params.output = wanted;
-    EXPECT_EQ(output_of(params), output) << static_cast<int>(wanted);
-  }
-  EXPECT_EQ(output_of(RegionOverlayParams()), Output::drawn_on);
-}
-
-TEST(WorkArea, RectanglesOutsideThePictureAreNamed) {
-  const Layout& gray = layout_of(PixelFormat::gray8);
-  const auto answer = [&](int left, int top) {
-    return complaint([&] { work_area_of({left, top, 0, 0, 1}, gray, {21, 13}); });
-  };
-  EXPECT_EQ(answer(20, 12), "");
-  EXPECT_EQ(answer(21, 0),
-            "settings: the rectangle's left edge is at 21; the picture ends at 21 pixels");
-  EXPECT_EQ(answer(0, 14),
-            "settings: the rectangle's upper edge is at 14; the picture ends at 13 pixels");
 }
 
 }  // namespace

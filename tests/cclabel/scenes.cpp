@@ -1,14 +1,13 @@
-// Making volumes.
-#include "tests/cclabel/volume_cases.hpp"
+// Making pictures, volumes and windows.
+#include "tests/cclabel/scenes.hpp"
 
+#include <algorithm>
 #include <cmath>
-
-#include "tests/pictures/pictures.hpp"
 
 namespace regions {
 namespace {
 
-// 0..255 of a voxel.
+// The value of a voxel, 0..255.
 int gray_at(const std::string& content, Size size, int slices, int x, int y, int z, uint32_t seed) {
   const auto noise = [&](int cx, int cy, int cz) {
     const auto key = static_cast<uint32_t>(cz * 4099 + cy * 65 + 7);
@@ -22,7 +21,7 @@ int gray_at(const std::string& content, Size size, int slices, int x, int y, int
     const int joined = content == "comb" ? slices - 1 : 0;
     return z == joined || (x % 2 == 0 && y % 2 == 0) ? 255 : 0;
   }
-  if (content == "walls") {  // side by side, joined by the last row
+  if (content == "walls") {  // parallel, joined by the last row
     return x % 2 == 0 || (y == size.height - 1 && z == slices - 1) ? 255 : 0;
   }
   if (content == "stairs") {  // up and down blocks: four along z, four along y, and so on
@@ -49,7 +48,47 @@ int gray_at(const std::string& content, Size size, int slices, int x, int y, int
   return 0;
 }
 
+constexpr Size kMeetingSize = {64, 30};
+constexpr int kLarge = 8, kSmall = 7, kMiddle = 30;
+
+// Pixels that each is away from where they touch.
+int away(int frame) {
+  if (frame < kMeetingTouches) return kMeetingTouches - frame;
+  return std::max(0, frame - kMeetingParts + 1);
+}
+
 }  // namespace
+
+std::vector<ConstFrame> frames_of(const std::vector<Picture>& pictures) {
+  std::vector<ConstFrame> frames;
+  for (const Picture& picture : pictures) frames.push_back(picture.frame());
+  return frames;
+}
+
+SeededCase seeded_case(uint32_t seed) {
+  const auto draw = [&](uint32_t what, int limit) {
+    return static_cast<int>(hash(seed, what) % static_cast<uint32_t>(limit));
+  };
+  const char* const contents[] = {"rand_g1_d40", "rand_g4_d60", "smooth", "maze", "clouds", "full"};
+  SeededCase made;
+  made.content = contents[draw(1, 6)];
+  made.size = {1 + draw(2, 300), 1 + draw(3, 120)};
+  CcLabelParams& params = made.params;
+  params.criterion = static_cast<Criterion>(draw(4, 3));
+  params.connectivity = draw(5, 2) == 0 ? Connectivity::four : Connectivity::eight;
+  params.tolerance = 0.03;
+  params.min_area = draw(6, 3) == 0 ? draw(7, 20) : 0;
+  params.max_area = draw(8, 3) == 0 ? 1 + draw(9, 60) : 0;
+  params.fill_holes = draw(10, 3) == 0 ? draw(11, 30) : 0;
+  std::vector<double> points;
+  const int count = 1 + draw(12, draw(13, 4) == 0 ? Seeds::kMax : 3);
+  for (uint32_t i = 0; i < static_cast<uint32_t>(count); ++i) {
+    points.push_back(draw(20 + 2 * i, made.size.width + 3) + 0.75);  // is truncated
+    points.push_back(draw(21 + 2 * i, made.size.height + 3) + 0.25);
+  }
+  params.seeds = points;
+  return made;
+}
 
 ConstFrame Volume::frame() const {
   const Layout& layout = layout_of(format);
@@ -76,7 +115,7 @@ Volume make_volume(const std::string& content, Size size, int slices, PixelForma
       for (int x = 0; x < size.width; ++x) {
         const int gray = gray_at(content, size, slices, x, y, z, seed);
         for (int b = 0; b < layout.component[0].step; ++b) {
-          // Bytes that differ, so that channels are told apart.
+          // Different bytes, so that swapped channels are noticed.
           const int value = layout.model == ColorModel::gray ? gray : (gray + 40 * b) & 255;
           volume.voxels.push_back(static_cast<uint8_t>(value));
         }
@@ -121,6 +160,70 @@ RandomVolume random_volume(uint32_t seed, Size most, int most_slices) {
   if (draw(11, 3) == 0) params.thresholds = std::vector<double>{0.7, 0.2, 0.55};
   made.choice = draw(12, 20);
   return made;
+}
+
+CcLabelParams window_params(int depth) {
+  CcLabelParams params;
+  params.depth = depth;
+  params.sliding = true;
+  params.connectivity = Connectivity::twenty_six;
+  params.output = CcOutput::none;
+  return params;
+}
+
+std::vector<Picture> noise_pictures(Size size, int frames, double least) {
+  std::vector<Picture> pictures;
+  for (int t = 0; t < frames; ++t) {
+    Picture picture = make_picture("empty", size);
+    for (size_t i = 0; i < size.area(); ++i) {
+      const uint32_t value = hash(static_cast<uint32_t>(i), static_cast<uint32_t>(t)) & 255;
+      picture.pixels[i] = static_cast<uint8_t>(value >= 255 * least ? value : 0);
+    }
+    pictures.push_back(std::move(picture));
+  }
+  return pictures;
+}
+
+int meeting_left(int frame) { return kMiddle - kLarge - away(frame); }
+int meeting_right(int frame) { return kMiddle + away(frame); }
+
+std::vector<Picture> meeting_pictures() {
+  std::vector<Picture> pictures;
+  for (int t = 0; t < kMeetingFrames; ++t) {
+    Picture picture = make_picture("empty", kMeetingSize);
+    const auto paint = [&](int left, int top, int side, uint8_t gray) {
+      for (int y = top; y < top + side; ++y) {
+        std::fill_n(picture.pixels.begin() + y * kMeetingSize.width + left, side, gray);
+      }
+    };
+    paint(meeting_left(t), 10, kLarge, 255);
+    paint(meeting_right(t), 11, kSmall, 150);
+    pictures.push_back(std::move(picture));
+  }
+  return pictures;
+}
+
+std::vector<WindowCase> window_cases() {
+  std::vector<WindowCase> cases;
+  for (const int depth : {2, 3, 7}) {
+    for (const Connectivity connectivity :
+         {Connectivity::six, Connectivity::eighteen, Connectivity::twenty_six}) {
+      CcLabelParams params = window_params(depth);
+      params.connectivity = connectivity;
+      cases.push_back({params, noise_pictures({37, 21}, 17, 0.8)});
+      cases.push_back({params, meeting_pictures(), 3});
+    }
+  }
+  CcLabelParams params = window_params(4);
+  params.min_area = 5;
+  params.max_area = 60;
+  cases.push_back({params, noise_pictures({40, 22}, 13, 0.8)});
+  cases.push_back({params, noise_pictures({140, 22}, 13, 0.8)});
+  params.min_area = params.max_area = 0;
+  params.criterion = Criterion::difference;
+  params.tolerance = 0.15;
+  cases.push_back({params, noise_pictures({40, 22}, 9, 0), 2});
+  return cases;
 }
 
 }  // namespace regions

@@ -1,5 +1,5 @@
-// Drawing values from the ranges that Field tables state.
-#include "tests/fuzz/values.hpp"
+// Values within the ranges of parameter tables, contents of pictures, and pictures.
+#include "tests/fuzz/input.hpp"
 
 #include <cstdio>
 #include <cstdlib>
@@ -8,7 +8,8 @@
 namespace regions::fuzz {
 namespace {
 
-constexpr int64_t kFewest = 300;  // of what is allocated, beyond the field's least
+constexpr int64_t kFewest =
+    300;  // limit above the minimum for fields that determine how much is allocated
 
 std::string whole_number(const Field& field, Input& in) {
   const auto least = static_cast<int64_t>(field.min), full = static_cast<int64_t>(field.max);
@@ -29,7 +30,7 @@ std::string whole_number(const Field& field, Input& in) {
 double number(const Field& field, Input& in) {
   if (in.one_in(8)) return field.min;
   if (in.one_in(8)) return field.max;
-  // Of places in a picture most lie in a small one.
+  // Most coordinates are inside a small picture.
   const double most = field.max > 1000 ? 100 : field.max;
   return field.min + in.fraction() * (most - field.min);
 }
@@ -65,6 +66,14 @@ void fill_rectangles(std::span<uint8_t> bytes, size_t row, Noise& noise, Input& 
     for (int y = top; y < bottom; ++y) {
       std::memset(bytes.data() + static_cast<size_t>(y) * row + left, value, width);
     }
+  }
+}
+
+const Layout& layout_or_gray(const char* format) {
+  try {
+    return layout_of(format_named(format));
+  } catch (const InputError&) {
+    return layout_of(PixelFormat::gray8);
   }
 }
 
@@ -136,6 +145,75 @@ void fill(std::span<uint8_t> bytes, size_t row, Input& in) {
       std::memset(bytes.data(), kind == 3 ? 0 : noise.next(), bytes.size());
       fill_rectangles(bytes, std::max<size_t>(std::min(row, bytes.size()), 1), noise, in);
   }
+}
+
+Picture::Picture(const char* format, Size size, RegionsColor color, Input& in) {
+  const Layout& layout = layout_or_gray(format);
+  view_.format = format;
+  view_.width = size.width;
+  view_.height = size.height;
+  view_.color = color;
+  const bool plain = !in.one_in(2);
+  for (int p = 0; p < layout.planes; ++p) {
+    Plane plane;
+    plane.row = row_bytes(layout, p, size);
+    plane.rows = row_count(layout, p, size);
+    size_t padding = plain ? 0 : static_cast<size_t>(in.below(24));
+    plane.begin = plain ? 0 : static_cast<size_t>(in.below(8));
+    const bool aligned = plain || !in.one_in(8);
+    if (aligned) {
+      padding -= padding % layout.sample_bytes;
+      plane.begin -= plane.begin % layout.sample_bytes;
+    }
+    plane.pitch = plane.row + padding;
+    if (aligned)
+      plane.pitch +=
+          (layout.sample_bytes - plane.pitch % layout.sample_bytes) % layout.sample_bytes;
+    const size_t last = plane.begin + plane.pitch * static_cast<size_t>(plane.rows - 1);
+    const size_t bytes = last + plane.row;
+    plane.bytes.reset(new uint8_t[bytes]);
+    fill({plane.bytes.get(), bytes}, plane.pitch, in);
+    plane.before.assign(plane.bytes.get(), plane.bytes.get() + bytes);
+    const bool upside_down = !plain && in.one_in(4);
+    view_.plane[p] = plane.bytes.get() + (upside_down ? last : plane.begin);
+    view_.pitch[p] = static_cast<ptrdiff_t>(plane.pitch) * (upside_down ? -1 : 1);
+    planes_.push_back(std::move(plane));
+  }
+  if (in.one_in(128)) view_.plane[in.below(3)] = nullptr;
+  if (in.one_in(128)) {  // rows that overlap
+    const auto row = static_cast<int32_t>(planes_[0].row);
+    view_.pitch[0] = in.integer() % row;
+  }
+}
+
+void Picture::expect_kept() const {
+  for (const Plane& plane : planes_) {
+    require(std::memcmp(plane.bytes.get(), plane.before.data(), plane.before.size()) == 0,
+            "a picture that is only read was written to");
+  }
+}
+
+void Picture::expect_padding_kept() const {
+  for (const Plane& plane : planes_) {
+    const auto same = [&](size_t from, size_t to) {
+      return std::memcmp(plane.bytes.get() + from, plane.before.data() + from, to - from) == 0;
+    };
+    require(same(0, plane.begin), "bytes before a picture were written to");
+    for (int y = 0; y + 1 < plane.rows; ++y) {
+      const size_t start = plane.begin + plane.pitch * static_cast<size_t>(y);
+      require(same(start + plane.row, start + plane.pitch), "bytes between rows were written to");
+    }
+  }
+}
+
+bool Picture::same(const Picture& other) const {
+  for (size_t p = 0; p < planes_.size(); ++p) {
+    if (std::memcmp(planes_[p].bytes.get(), other.planes_[p].bytes.get(),
+                    planes_[p].before.size()) != 0) {
+      return false;
+    }
+  }
+  return true;
 }
 
 }  // namespace regions::fuzz

@@ -1,22 +1,70 @@
-// The CPU backend: order and errors of queues, copies, memory.
+// Backends: queues, copies, memory, and the choice of a device.
+#include "cpu/backend.hpp"
+
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstring>
 #include <numeric>
 #include <thread>
 #include <vector>
 
+#include "core/device_balancer.hpp"
 #include "core/faults.hpp"
-#include "cpu/backend.hpp"
 #include "tests/core/complaint.hpp"
+#include "tests/pictures/backend_test.hpp"
 #include "tests/pictures/guarded.hpp"
 #include "tests/pictures/pictures.hpp"
 
 namespace regions {
 namespace {
 
-TEST(CpuQueue, RunsTasksInOrderAlsoBeyondItsRing) {
+using BackendQueue = BackendTest;
+TEST_ON_BACKENDS(BackendQueue);
+
+TEST_P(BackendQueue, CopyToTheBackendAndBack_EveryFormat_IsExact) {
+  for (const Size size : {Size{1, 1}, {5, 3}, {641, 481}}) {
+    const Picture clouds = make_picture("clouds", size);
+    for (int f = 0; f + 1 < kPixelFormats; ++f) {
+      const auto format = static_cast<PixelFormat>(f);
+      const GuardedFrame from = convert(clouds.frame(), format, {}, 6);
+      DeviceFrame there(*backend_, *queue_, format, size, 12);
+      there.upload(from.frame());
+      bool intact = false;
+      EXPECT_TRUE(there.download(&intact).same_pixels(from)) << name_of(format);
+      EXPECT_TRUE(intact) << name_of(format);
+      GuardedFrame back(format, size, 4);
+      queue_->copy(there.frame(), back.frame());
+      finish();
+      EXPECT_TRUE(queue_->done() && back.same_pixels(from) && back.intact()) << name_of(format);
+    }
+  }
+}
+
+TEST_P(BackendQueue, CopyBytesToTheBackendAndBack_IsExact) {
+  constexpr size_t kBytes = 1 << 20;
+  const Block host = backend_->allocate_pinned(2 * kBytes), there = backend_->allocate(kBytes);
+  std::memset(host.data(), 7, kBytes);
+  queue_->copy_bytes(host.data(), there.data(), kBytes);
+  queue_->copy_bytes(there.data(), host.as<std::byte>() + kBytes, kBytes);
+  finish();
+  EXPECT_TRUE(queue_->done());
+  EXPECT_EQ(std::memcmp(host.data(), host.as<std::byte>() + kBytes, kBytes), 0);
+}
+
+TEST_P(BackendQueue, TooMuchMemory_ThrowsAndTheBackendContinues) {
+  try {
+    const Block block = plain_->allocate(size_t{1} << 50);
+    FAIL() << "a petabyte was allocated";
+  } catch (const MemoryError& error) {
+    EXPECT_NE(std::string(error.what()).find(std::to_string(size_t{1} << 50)), std::string::npos);
+  }
+  EXPECT_NO_THROW(plain_->allocate(1000));
+}
+
+TEST(CpuQueue, MoreTasksThanTheRing_RunInOrder) {
   const auto backend = make_cpu_backend(2);
   const auto queue = backend->make_queue();
   std::vector<int> order;
@@ -31,7 +79,7 @@ TEST(CpuQueue, RunsTasksInOrderAlsoBeyondItsRing) {
   EXPECT_EQ(order, expected);
 }
 
-TEST(CpuQueue, AnImmediateOneWorksOnTheCallersThread) {
+TEST(CpuQueue, Immediate_RunsTasksOnTheCallersThread) {
   const auto backend = make_cpu_backend(2);
   const auto queue = make_immediate_queue(*backend);
   std::vector<std::thread::id> seen;
@@ -53,7 +101,7 @@ TEST(CpuQueue, AnImmediateOneWorksOnTheCallersThread) {
   EXPECT_TRUE(queue->done() && seen.empty());
 }
 
-TEST(CpuQueue, DoneTellsTheTruthAndNeverWaits) {
+TEST(CpuQueue, Done_IsFalseUntilTheWorkIsDone) {
   const auto backend = make_cpu_backend(1);
   const auto queue = backend->make_queue();
   EXPECT_TRUE(queue->done());  // nothing was recorded
@@ -68,7 +116,7 @@ TEST(CpuQueue, DoneTellsTheTruthAndNeverWaits) {
   EXPECT_TRUE(queue->done());
 }
 
-TEST(CpuQueue, WhatMustBeDoneIsDoneBehindFailures) {
+TEST(CpuQueue, FrameGuard_FailedTask_RunsTheLastTask) {
   const auto backend = make_cpu_backend(2);
   const auto queue = backend->make_queue();
   int ran = 0;
@@ -86,7 +134,7 @@ TEST(CpuQueue, WhatMustBeDoneIsDoneBehindFailures) {
   EXPECT_EQ(ran, 2000);
 }
 
-TEST(CpuQueue, AnErrorDropsTheRestOfItsFrameOnly) {
+TEST(CpuQueue, FailedTask_DropsTheRestOfItsFrame) {
   const auto backend = make_cpu_backend(2);
   const auto queue = backend->make_queue();
   int ran = 0;
@@ -111,7 +159,7 @@ TEST(CpuQueue, AnErrorDropsTheRestOfItsFrameOnly) {
   EXPECT_EQ(ran, 7);
 }
 
-TEST(CpuQueue, FinishesWhatWasGivenBeforeItsEnd) {
+TEST(CpuQueue, Destructor_FinishesAllTasks) {
   const auto backend = make_cpu_backend(1);
   std::atomic<int> ran = 0;
   auto* out = &ran;
@@ -122,31 +170,7 @@ TEST(CpuQueue, FinishesWhatWasGivenBeforeItsEnd) {
   EXPECT_EQ(ran, 50);
 }
 
-TEST(CpuQueue, CopiesPicturesOfEveryFormat) {
-  const auto backend = make_cpu_backend(3);
-  const auto queue = backend->make_queue();
-  for (const Size size : {Size{1, 1}, Size{5, 3}, Size{641, 481}}) {
-    const Picture clouds = make_picture("clouds", size);
-    for (int f = 0; f + 1 < kPixelFormats; ++f) {
-      const auto format = static_cast<PixelFormat>(f);
-      const GuardedFrame from = convert(clouds.frame(), format, {}, 5);
-      GuardedFrame to(format, size, 12);
-      queue->copy(from.frame(), to.frame());
-      queue->record();
-      queue->wait();
-      EXPECT_TRUE(to.same_pixels(from)) << name_of(format);
-      EXPECT_TRUE(to.intact()) << name_of(format);
-    }
-  }
-  const char text[] = "plain bytes";
-  char copy[sizeof text] = {};
-  queue->copy_bytes(text, copy, sizeof text);
-  queue->record();
-  queue->wait();
-  EXPECT_STREQ(copy, text);
-}
-
-TEST(CpuQueue, CopiesRowsThatLieUpsideDownOrInPlace) {
+TEST(CpuQueue, Copy_UpsideDownOrInPlace_IsExact) {
   const auto backend = make_cpu_backend(2);
   const auto queue = backend->make_queue();
   for (const PixelFormat format : {PixelFormat::labels32, PixelFormat::i420, PixelFormat::rgb}) {
@@ -179,7 +203,7 @@ TEST(CpuQueue, CopiesRowsThatLieUpsideDownOrInPlace) {
   }
 }
 
-TEST(CpuQueue, ElapsedIsTheTimeBetweenStartAndRecord) {
+TEST(CpuQueue, Elapsed_IsTheTimeFromStartToRecord) {
   using std::chrono::steady_clock;
   const auto backend = make_cpu_backend(1);
   const auto queue = backend->make_queue();
@@ -204,8 +228,8 @@ TEST(CpuQueue, ElapsedIsTheTimeBetweenStartAndRecord) {
   EXPECT_GE(queue->elapsed(), 0) << "a frame that fails begins and ends too";
 }
 
-// One thread is woken once for a frame, and not for each of its tasks.
-TEST(CpuQueue, AFramesTasksBeginTogether) {
+// The thread is woken once per frame, not once per task.
+TEST(CpuQueue, Start_TasksRunAfterRecord) {
   const auto backend = make_cpu_backend(1);
   const auto queue = backend->make_queue();
   std::atomic<int> ran = 0;
@@ -223,28 +247,28 @@ TEST(CpuQueue, AFramesTasksBeginTogether) {
     EXPECT_EQ(ran, count);
   }
   ran = 0;
-  add();  // of no frame
+  add();  // does not belong to a frame
   queue->record();
   queue->start();
   add();
   queue->wait();
-  EXPECT_EQ(ran, 1) << "what was there before start() goes on";
+  EXPECT_EQ(ran, 1) << "tasks before start() continue";
 }
 
-TEST(CpuQueue, WaitsForTheLastRecordOnly) {
+TEST(CpuQueue, Wait_IgnoresTasksAfterTheLastRecord) {
   std::atomic<bool> gate = false;
   auto* open = &gate;
   const auto backend = make_cpu_backend(1);
   const auto queue = backend->make_queue();
   queue->record();
   queue_of(*queue).submit([open] { open->wait(false); });
-  queue->wait();  // what was submitted behind the record is not waited for
+  queue->wait();  // does not wait for tasks after the record
   EXPECT_TRUE(queue->done());
   gate = true;
   gate.notify_all();
 }
 
-// A backend that is none of the CPU's.
+// A backend that is not the CPU backend.
 class OtherBackend final : public Backend {
  public:
   BackendKind kind() const override { return BackendKind::cuda; }
@@ -255,11 +279,11 @@ class OtherBackend final : public Backend {
   Block allocate_pinned(size_t) override { return {}; }
 };
 
-TEST(CpuBackend, OtherBackendsAreRefused) {
+TEST(CpuBackend, OtherBackend_IsRefused) {
   EXPECT_EQ(complaint([] { workers_of(OtherBackend()); }), "this is not a CPU backend: another");
 }
 
-TEST(CpuBackend, AllocationsFailOnDemand) {
+TEST(CpuBackend, AllocationFault_Throws) {
   const auto backend = make_cpu_backend(1);
   inject_faults("allocation=2");
   EXPECT_NO_THROW(backend->allocate(1));
@@ -269,7 +293,7 @@ TEST(CpuBackend, AllocationsFailOnDemand) {
   inject_faults(nullptr);
 }
 
-TEST(CpuBackend, MemoryIsAlignedAndRefusalsNameTheSize) {
+TEST(CpuBackend, Allocate_IsAlignedAndNamesTheSizeOfAFailure) {
   const auto backend = make_cpu_backend(2);
   EXPECT_EQ(workers_of(*backend).threads(), 2);
   EXPECT_EQ(backend->kind(), BackendKind::cpu);
@@ -287,6 +311,34 @@ TEST(CpuBackend, MemoryIsAlignedAndRefusalsNameTheSize) {
   } catch (const MemoryError& error) {
     EXPECT_STREQ(error.what(), "out of memory: 1152921504606846976 bytes");
   }
+}
+
+TEST(DeviceBalancer, Choose_SpreadsEvenlyInOrder) {
+  DeviceBalancer balancer;
+  std::vector<int> places;
+  for (int i = 0; i < 7; ++i) places.push_back(balancer.choose(3));
+  EXPECT_EQ(places, (std::vector<int>{0, 1, 2, 0, 1, 2, 0}));
+}
+
+TEST(DeviceBalancer, RemovedElements_TheirDeviceIsChosen) {
+  DeviceBalancer balancer;
+  for (int i = 0; i < 6; ++i) balancer.choose(3);
+  balancer.remove_element(1);
+  balancer.remove_element(1);
+  EXPECT_EQ(balancer.choose(3), 1);
+  EXPECT_EQ(balancer.choose(3), 1);
+  EXPECT_EQ(balancer.choose(3), 0);
+}
+
+TEST(DeviceBalancer, AddedElements_Count) {
+  DeviceBalancer balancer;
+  balancer.add_element(0);
+  balancer.add_element(0);
+  balancer.add_element(2);
+  EXPECT_EQ(balancer.choose(4), 1);
+  EXPECT_EQ(balancer.choose(4), 3);
+  EXPECT_EQ(balancer.choose(4), 1);
+  EXPECT_EQ(balancer.choose(1), 0) << "the only device, whatever its load";
 }
 
 }  // namespace
