@@ -1,4 +1,4 @@
-// A scene for the rectangle and process-scale, and what the working pictures of it are.
+// A scene for tests of the work area, and the scaled pictures that elements process.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,12 @@ namespace regions::test {
 
 using Bytes = std::vector<uint8_t>;
 
-struct Rectangle {
+struct Area {
   int left, top, width, height;
 };
 
-// A gray picture in which a bright block moves over a textured ground. Widths, also of parts, are
-// multiples of 4, as rows of GRAY8 are.
+// A gray picture in which a bright block moves over a textured background. All widths are multiples
+// of 4, so that rows of GRAY8 have no padding.
 struct Scene {
   int width = 96, height = 64;
 
@@ -34,8 +34,8 @@ struct Scene {
   }
 };
 
-// Means of the rectangle's blocks of `factor` by `factor` pixels.
-inline Bytes smaller(const Bytes& whole, const Scene& scene, Rectangle r, int factor) {
+// The picture in the area, scaled down: means of blocks of `factor` × `factor` pixels.
+inline Bytes smaller(const Bytes& whole, const Scene& scene, Area r, int factor) {
   Bytes bytes;
   for (int y = 0; y < r.height; y += factor) {
     for (int x = 0; x < r.width; x += factor) {
@@ -51,7 +51,7 @@ inline Bytes smaller(const Bytes& whole, const Scene& scene, Rectangle r, int fa
   return bytes;
 }
 
-inline std::string placed(const std::string& line, Rectangle r, double scale) {
+inline std::string placed(const std::string& line, Area r, double scale) {
   return line + " left=" + std::to_string(r.left) + " top=" + std::to_string(r.top) +
          " width=" + std::to_string(r.width) + " height=" + std::to_string(r.height) +
          " process-scale=" + std::to_string(scale);
