@@ -222,17 +222,6 @@ TEST(OutputCaps, FieldsThatDescribeNoPixels_AreKept) {
   }
 }
 
-TEST(OutputCaps, FieldsThatDescribePixels_AreDroppedWithThem) {
-  const std::string pixels =
-      ",chroma-site=mpeg2,colorimetry=bt709,content-light-level=(string)1000:400";
-  const CapsPtr labels = caps_after("cclabel output=labels", pixels);
-  EXPECT_EQ(field_in(labels, "chroma-site"), "none");
-  EXPECT_EQ(field_in(labels, "content-light-level"), "none");
-  // Labels keep the colorimetry because elements downstream combine them with their picture.
-  EXPECT_EQ(field_in(labels, "colorimetry"), "bt709");
-  EXPECT_NE(field_in(caps_after("cclabel output=colors", pixels), "colorimetry"), "bt709");
-}
-
 TEST(CapsQuery, DownstreamRestriction_IsPassedUpstream) {
   Harness h("cclabel output=mask", "video/x-raw,format=GRAY8,width=32,camera=(string)south");
   GstPad* sink = gst_element_get_static_pad(h.element(), "sink");
@@ -241,17 +230,6 @@ TEST(CapsQuery, DownstreamRestriction_IsPassedUpstream) {
   ASSERT_FALSE(gst_caps_is_empty(wanted.get()));
   EXPECT_EQ(field_in(wanted, "camera"), "south");
   EXPECT_EQ(field_in(wanted, "width"), "32");
-}
-
-TEST(CapsQuery, ElementOnTheCpu_OffersNoCudaMemory) {
-  const Harness h("cclabel device=cpu");
-  GstPad* pad = gst_element_get_static_pad(h.element(), "sink");
-  const CapsPtr caps(gst_pad_query_caps(pad, nullptr));
-  gst_object_unref(pad);
-  for (guint i = 0; i < gst_caps_get_size(caps.get()); ++i) {
-    EXPECT_FALSE(
-        gst_caps_features_contains(gst_caps_get_features(caps.get(), i), "memory:CUDAMemory"));
-  }
 }
 
 // ---- caps that are refused

@@ -205,19 +205,9 @@ TEST(SmallMap, MappedByAnApplication_IsEnlarged) {
       ASSERT_EQ(small.push(smaller(scene.picture(i), scene, r, 4), i), GST_FLOW_OK);
       const BufferPtr a = attached.pull(), b = small.pull();
       ASSERT_TRUE(a && b) << line;
-      const Bytes whole = bytes_of(labels_of(a.get())), source = bytes_of(labels_of(b.get()));
-      ASSERT_EQ(whole.size(), static_cast<size_t>(scene.width * scene.height * bytes)) << line;
+      const Bytes whole = bytes_of(labels_of(a.get()));
       EXPECT_EQ(whole, bytes_of(labels_of(a.get()))) << "read twice";
-      for (int y = 0; y < scene.height; ++y) {
-        for (int x = 0; x < scene.width; ++x) {
-          const int u = x - r.left, v = y - r.top;
-          const bool inside = u >= 0 && v >= 0 && u < r.width && v < r.height;
-          const int wanted =
-              inside ? source[static_cast<size_t>((v / 4 * (r.width / 4) + u / 4) * bytes)] : 0;
-          ASSERT_EQ(whole[static_cast<size_t>((y * scene.width + x) * bytes)], wanted)
-              << line << ", frame " << i << ": " << x << ", " << y;
-        }
-      }
+      ASSERT_EQ(whole, enlarged(bytes_of(labels_of(b.get())), scene, r, 4, bytes)) << line << i;
     }
   }
 }

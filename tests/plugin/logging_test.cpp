@@ -49,14 +49,6 @@ TEST(Log, LevelDebug_ReportsNoSingleFrame) {
   EXPECT_FALSE(log.has("worked on for"));
 }
 
-TEST(Log, Category_HasADescription) {
-  start_gstreamer();
-  gst_object_unref(gst_element_factory_make("cclabel", nullptr));
-  GstDebugCategory* category = _gst_debug_get_category("regions");
-  ASSERT_TRUE(category);
-  EXPECT_STREQ(gst_debug_category_get_description(category), "gst-regions elements");
-}
-
 TEST(Log, Pools_AreReportedWithTheirSizes) {
   const Log log(GST_LEVEL_DEBUG);
   Harness h("cclabel output=labels device=cpu frames-in-flight=3");

@@ -1,6 +1,7 @@
 // A scene for tests of the work area, and the scaled pictures that elements process.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -46,6 +47,19 @@ inline Bytes smaller(const Bytes& whole, const Scene& scene, Area r, int factor)
         }
       }
       bytes.push_back(static_cast<uint8_t>((sum + factor * factor / 2) / (factor * factor)));
+    }
+  }
+  return bytes;
+}
+
+// The picture in the area, enlarged by `factor`; 0 outside the area. `pixel` is in bytes.
+inline Bytes enlarged(const Bytes& small, const Scene& scene, Area r, int factor, int pixel) {
+  Bytes bytes(static_cast<size_t>(scene.width * scene.height * pixel));
+  for (int v = 0; v < r.height; ++v) {
+    for (int u = 0; u < r.width; ++u) {
+      const int from = (v / factor * (r.width / factor) + u / factor) * pixel;
+      const int to = ((r.top + v) * scene.width + r.left + u) * pixel;
+      std::copy_n(&small[static_cast<size_t>(from)], pixel, &bytes[static_cast<size_t>(to)]);
     }
   }
   return bytes;

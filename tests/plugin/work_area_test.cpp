@@ -46,20 +46,7 @@ void expect_enlarged(const std::string& line, const std::string& sink, int pixel
     ASSERT_EQ(small.push(smaller(scene.picture(i), scene, r, factor), i), GST_FLOW_OK);
     const BufferPtr a = whole.pull(), b = small.pull();
     ASSERT_TRUE(a && b);
-    const Bytes got = bytes_of(a.get()), source = bytes_of(b.get());
-    const int columns = r.width / factor;
-    for (int y = 0; y < scene.height; ++y) {
-      for (int x = 0; x < scene.width; ++x) {
-        const int u = x - r.left, v = y - r.top;
-        const bool inside = u >= 0 && v >= 0 && u < r.width && v < r.height;
-        for (int k = 0; k < pixel; ++k) {
-          const auto at = static_cast<size_t>(((v / factor) * columns + u / factor) * pixel + k);
-          ASSERT_EQ(got[static_cast<size_t>((y * scene.width + x) * pixel + k)],
-                    inside ? source[at] : 0)
-              << x << ", " << y;
-        }
-      }
-    }
+    ASSERT_EQ(bytes_of(a.get()), enlarged(bytes_of(b.get()), scene, r, factor, pixel));
     const GstStructure *all = regions_of(a.get()), *few = regions_of(b.get());
     if (!all || !gst_structure_has_field(few, "regions")) continue;
     EXPECT_EQ(field_of(all, "width"), std::to_string(scene.width));
