@@ -10,17 +10,17 @@
 
 namespace regions {
 
-// A property as its page describes it, a line's text each; empty where the page has no such line.
+// The lines of a property on its page; empty if the page has no such line.
 struct DocumentedProperty {
   std::string name, blurb, type, value, values, range, flags;
 };
 
-// The properties on a page, "cclabel" or "all-elements", in the order of the page. The variable
-// REGIONS_DOCS names the folder docs.
+// The properties on a page ("cclabel", "all-elements"), in the order of the page. REGIONS_DOCS is
+// the path of the folder docs.
 inline std::vector<DocumentedProperty> documented_properties(const std::string& page) {
   std::vector<DocumentedProperty> all;
   const char* docs = std::getenv("REGIONS_DOCS");
-  EXPECT_NE(docs, nullptr) << "REGIONS_DOCS names no folder of documents";
+  EXPECT_NE(docs, nullptr) << "REGIONS_DOCS is not set";
   std::ifstream file(std::string(docs ? docs : "docs") + "/elements/" + page + ".md");
   EXPECT_TRUE(file.good()) << "docs/elements/" << page << ".md cannot be read";
   bool is_inside = false;

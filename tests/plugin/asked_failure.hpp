@@ -1,4 +1,4 @@
-// How a stream's error shows that its failure was asked for (REGIONS_FAULTS).
+// Recognises errors that REGIONS_FAULTS injected.
 #pragma once
 
 #include <glib.h>
@@ -8,7 +8,7 @@
 namespace regions {
 
 inline bool is_asked_failure(const GError& error) {
-  // The base class tells that it cannot start a pool of ours, but not why.
+  // The base class reports that it cannot start a pool, but not the reason.
   return strstr(error.message, "injected failure") || strstr(error.message, "activate bufferpool");
 }
 

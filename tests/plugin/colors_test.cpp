@@ -1,5 +1,5 @@
-// What codes mean: pictures of every format and colorimetry through every element, against the
-// formulas of ITU-R BT.601, BT.709 and BT.2020.
+// The meaning of codes: pictures of every format and colorimetry through every element, compared
+// with the formulas of ITU-R BT.601, BT.709 and BT.2020.
 #include <array>
 #include <cmath>
 
@@ -19,15 +19,15 @@ const Meaning kMeanings[] = {
     {"bt601", 0.299, 0.114, true},    {"1:4:0:0", 0.299, 0.114, false},
     {"bt709", 0.2126, 0.0722, true},  {"1:3:5:1", 0.2126, 0.0722, false},
     {"bt2020", 0.2627, 0.0593, true}, {"1:6:0:0", 0.2627, 0.0593, false},
-    {"2:2:0:0", 0.299, 0.114, true},  // of a matrix that we do not know
+    {"2:2:0:0", 0.299, 0.114, true},  // a matrix that the plugin does not have
 };
 const char* const kYuv[] = {"NV12", "I420", "P010_10LE", "YUY2", "UYVY"};
 const char* const kRgb[] = {"RGBA", "BGRA", "RGBx", "BGRx", "RGB", "BGR"};
 const char* const kGray[] = {"GRAY8", "GRAY16_LE"};
 
-using Color = std::array<double, 3>;  // R, G, B, of 255; or codes of a format's components
+using Color = std::array<double, 3>;  // R, G, B up to 255, or codes of a format's components
 
-// One kind of picture.
+// A format and its colorimetry.
 struct Kind {
   std::string format;
   Meaning meaning;
@@ -40,7 +40,7 @@ struct Kind {
   bool is_yuv() const { return GST_VIDEO_FORMAT_INFO_IS_YUV(info().finfo); }
   bool is_gray() const { return GST_VIDEO_FORMAT_INFO_IS_GRAY(info().finfo); }
   double top() const { return std::pow(2, GST_VIDEO_FORMAT_INFO_DEPTH(info().finfo, 0)) - 1; }
-  // One code of 8 bits, in codes.
+  // One step of an 8-bit code, in codes of this format.
   double step() const { return (top() + 1) / 256; }
   double luma_range() const { return meaning.limited ? 219 * step() : top(); }
   double chroma_range() const { return meaning.limited ? 224 * step() : top(); }
@@ -68,12 +68,12 @@ struct Kind {
   }
 };
 
-// Calls visit(pointer to the sample, component, x, y) for all samples but alpha.
+// Calls visit(pointer to the sample, component, x, y) for all samples except alpha.
 template <class Visit>
 void visit_samples(const GstVideoInfo& info, uint8_t* bytes, Visit visit) {
   const guint components = std::min(GST_VIDEO_INFO_N_COMPONENTS(&info), 3u);
   for (guint c = 0; c < components; ++c) {
-    // GStreamer 1.22 says that V of P010 begins one byte behind U, which has two.
+    // In GStreamer 1.22, V of P010 begins one byte after U, although U has two bytes.
     const bool is_v = c == 2 && GST_VIDEO_INFO_FORMAT(&info) == GST_VIDEO_FORMAT_P010_10LE;
     const size_t begin =
         is_v ? GST_VIDEO_INFO_COMP_OFFSET(&info, 1) + 2 : GST_VIDEO_INFO_COMP_OFFSET(&info, c);
@@ -113,7 +113,8 @@ void expect_flat(const Kind& kind, std::vector<uint8_t> bytes, const Color& code
     if (off <= worst) return;
     worst = off;
     which = "component " + std::to_string(c) + " at " + std::to_string(x) + ", " +
-            std::to_string(y) + " is " + std::to_string(code) + ", not " + std::to_string(codes[c]);
+            std::to_string(y) + " is " + std::to_string(code) + ", expected " +
+            std::to_string(codes[c]);
   });
   EXPECT_LE(worst, 1.01) << where << ": " << which;
 }
@@ -130,7 +131,7 @@ std::vector<Kind> kinds() {
   return all;
 }
 
-// The only frame, out of an element that got one flat picture.
+// The output frame of an element for one flat picture.
 BufferPtr after(const std::string& line, const Kind& kind, const Color& codes,
                 const std::string& sink = "") {
   Harness h(line, sink);
@@ -139,7 +140,7 @@ BufferPtr after(const std::string& line, const Kind& kind, const Color& codes,
   return h.pull();
 }
 
-// Codes of a colour that is in all their gamuts, in a format.
+// The codes of a colour that all colorimetries can represent.
 Color some_codes(const Kind& kind) {
   const Color codes = kind.codes_of({200, 90, 120});
   return {std::round(codes[0]), std::round(codes[1]), std::round(codes[2])};
@@ -151,7 +152,7 @@ double number_in(GstBuffer* buffer, const char* field) {
   return g_ascii_strtod(region_field(regions_of(buffer), 0, field).c_str(), nullptr);
 }
 
-// CIELAB of D65 (CIE 15), of sRGB (IEC 61966-2-1).
+// CIELAB (CIE 15) of D65, from sRGB (IEC 61966-2-1).
 Color lab_of(const Color& color) {
   Color linear;
   for (size_t i = 0; i < 3; ++i) {
@@ -166,7 +167,7 @@ Color lab_of(const Color& color) {
   return {116 * y - 16, 500 * (x - y), 200 * (y - z)};
 }
 
-TEST(Colors, MeansAreInRgb) {
+TEST(Colors, MeanColors_AreRgbAndCielab) {
   for (const Kind& kind : kinds()) {
     const Color codes = some_codes(kind), color = kind.color_of(codes);
     for (const char* line : {"cclabel output=none threshold=0 device=cpu",
@@ -186,9 +187,9 @@ TEST(Colors, MeansAreInRgb) {
   }
 }
 
-// What is drawn all over has the same colour in every format. The first frame is all background,
-// and a region of its own.
-TEST(Colors, DrawingsAreInTheFormatsCodes) {
+// Drawings have the same colour in every format. The whole first frame is background, and one
+// region.
+TEST(Colors, Drawings_HaveTheCodesOfTheFormat) {
   const BufferPtr shown =
       after("cclabel output=colors threshold=0 device=cpu", {"RGB", {"sRGB", 0, 0, false}},
             {9, 9, 9}, "video/x-raw,format=RGB");
@@ -213,8 +214,8 @@ TEST(Colors, DrawingsAreInTheFormatsCodes) {
   }
 }
 
-// A picture of one colour is its own mean, and comes apart into its RGB and a mask.
-TEST(Colors, MeansAndCutoutsAreThePicture) {
+// A flat picture is its own mean. Its cutout is its RGB colour and a mask.
+TEST(Colors, MeanOrCutoutOfAFlatPicture_HasItsColor) {
   for (const Kind& kind : kinds()) {
     const Color codes = some_codes(kind), color = kind.color_of(codes);
     const BufferPtr mean = after("slicsuperpixel output=mean device=cpu", kind, codes);
@@ -231,8 +232,8 @@ TEST(Colors, MeansAndCutoutsAreThePicture) {
   }
 }
 
-// Thresholds count from black to white: of codes 16 to 235 where the range is limited.
-TEST(Colors, ThresholdsCountFromBlackToWhite) {
+// Thresholds are between black and white, which are codes 16 and 235 in the limited range.
+TEST(Colors, Threshold_IsBetweenBlackAndWhite) {
   for (const Kind& kind : kinds()) {
     if (!kind.is_yuv() && kind.format != "RGB" && !kind.is_gray()) continue;
     for (const double threshold : {0.25, 0.6}) {

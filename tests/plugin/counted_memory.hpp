@@ -1,22 +1,21 @@
-// Memory that counts how many blocks of it there are, and how many maps of them.
+// Buffer memory that counts its blocks and their maps.
 #pragma once
 
-#include <gst/gst.h>
-
 #include <atomic>
-#include <vector>
+
+#include "tests/plugin/harness.hpp"
 
 namespace regions::test {
 
 class CountedMemory {
  public:
-  // Counts from 0 again; no block may be there.
-  static void forget() { blocks_ = maps_ = most_maps_ = 0; }
+  // Sets the counts to 0. No block may exist.
+  static void reset() { blocks_ = maps_ = most_maps_ = 0; }
   static int blocks() { return blocks_; }
-  static int maps() { return maps_; }  // that are not undone
+  static int maps() { return maps_; }  // current maps
   static int most_maps() { return most_maps_; }
 
-  // Whether maps fail, from now on.
+  // Makes all maps fail from now on, or ends that.
   static void refuse_maps(bool refuses) { refuses_ = refuses; }
 
   static GstAllocator* allocator() {
@@ -24,17 +23,10 @@ class CountedMemory {
         static_cast<GstAllocator*>(gst_object_ref_sink(g_object_new(type(), nullptr)));
     return one;
   }
-  // Downstream of a sink pad offers buffers of it.
+  // Downstream offers this memory in its answers to allocation queries.
   static void offer(GstPad* pad) {
-    gst_pad_add_probe(
-        pad, GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM,
-        [](GstPad*, GstPadProbeInfo* info, gpointer) {
-          GstQuery* query = GST_PAD_PROBE_INFO_QUERY(info);
-          if (GST_QUERY_TYPE(query) != GST_QUERY_ALLOCATION) return GST_PAD_PROBE_OK;
-          gst_query_add_allocation_param(query, allocator(), nullptr);
-          return GST_PAD_PROBE_HANDLED;
-        },
-        nullptr, nullptr);
+    Harness::answer_allocation(
+        pad, [](GstQuery* query) { gst_query_add_allocation_param(query, allocator(), nullptr); });
   }
   static GstBuffer* buffer(const std::vector<uint8_t>& bytes) {
     GstBuffer* buffer = gst_buffer_new_allocate(allocator(), bytes.size(), nullptr);

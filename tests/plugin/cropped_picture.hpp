@@ -1,8 +1,7 @@
-// A picture that is a rectangle of a larger one in memory, as GstVideoCropMeta describes it.
+// Pictures that are a rectangle of a larger picture in memory, as GstVideoCropMeta describes it.
 #pragma once
 
 #include <algorithm>
-#include <random>
 
 #include "tests/plugin/harness.hpp"
 
@@ -19,15 +18,18 @@ inline GstVideoInfo info_of(const char* format, guint width, guint height) {
   return info;
 }
 
-// The whole picture: noise, a new one for each index.
+// The whole picture: noise, different for each index.
 inline std::vector<uint8_t> noise(const GstVideoInfo& info, int index) {
-  std::mt19937 random(static_cast<unsigned>(index) + 1);
+  auto state = static_cast<uint32_t>(index) + 1;  // a linear congruential generator
   std::vector<uint8_t> bytes(GST_VIDEO_INFO_SIZE(&info));
-  std::ranges::generate(bytes, [&] { return static_cast<uint8_t>(random()); });
+  for (uint8_t& byte : bytes) {
+    state = state * 1664525 + 1013904223;
+    byte = static_cast<uint8_t>(state >> 24);
+  }
   return bytes;
 }
 
-// A plane's part of a rectangle, in bytes and rows.
+// The part of a plane that belongs to a rectangle, in bytes and rows.
 struct PlanePart {
   size_t x, y, width, height;
 };
@@ -45,7 +47,7 @@ inline PlanePart part_of_plane(const GstVideoInfo& info, guint plane, const Rect
               GST_VIDEO_SUB_SCALE(GST_VIDEO_FORMAT_INFO_H_SUB(info.finfo, c), r.height))};
 }
 
-// Copies a rectangle of `whole` to the picture `part`, or back.
+// Copies a rectangle of `whole` to the picture `part`, or from there if `back`.
 inline void copy_part(std::vector<uint8_t>& whole, const GstVideoInfo& info, const Rectangle& r,
                       std::vector<uint8_t>& part, const GstVideoInfo& part_info,
                       bool back = false) {
@@ -66,7 +68,7 @@ inline void copy_part(std::vector<uint8_t>& whole, const GstVideoInfo& info, con
   }
 }
 
-// The rectangle as a picture in GStreamer's usual layout.
+// Copies the rectangle to a picture in GStreamer's default layout.
 inline std::vector<uint8_t> cut_out(std::vector<uint8_t> whole, const GstVideoInfo& info,
                                     const Rectangle& r) {
   const GstVideoInfo part_info = info_of(GST_VIDEO_INFO_NAME(&info), r.width, r.height);
@@ -83,7 +85,7 @@ inline void add_crop(GstBuffer* buffer, const Rectangle& r) {
   crop->height = r.height;
 }
 
-// Gives a buffer with the whole picture the metas that show only the rectangle.
+// Adds the metas that select the rectangle to a buffer with the whole picture.
 inline void show_only(GstBuffer* buffer, GstVideoInfo info, const Rectangle& r) {
   gst_buffer_add_video_meta_full(buffer, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_INFO_FORMAT(&info),
                                  static_cast<guint>(GST_VIDEO_INFO_WIDTH(&info)),
@@ -92,9 +94,9 @@ inline void show_only(GstBuffer* buffer, GstVideoInfo info, const Rectangle& r) 
   add_crop(buffer, r);
 }
 
-// The visible picture of a frame that left: inside its crop rectangle, if it has one. Padding is 0.
+// The visible picture of an output frame, inside its crop rectangle if it has one. Padding is 0.
 inline std::vector<uint8_t> visible(const Harness& h, GstBuffer* buffer) {
-  const std::unique_ptr<GstCaps, Unref> caps(gst_pad_get_current_caps(h.get()->sinkpad));
+  const CapsPtr caps(gst_pad_get_current_caps(h.get()->sinkpad));
   GstVideoInfo info;
   EXPECT_TRUE(gst_video_info_from_caps(&info, caps.get()));
   Rectangle shown = {0, 0, static_cast<guint>(info.width), static_cast<guint>(info.height)};
@@ -108,7 +110,7 @@ inline std::vector<uint8_t> visible(const Harness& h, GstBuffer* buffer) {
   return cut_out(bytes_of(buffer), info, shown);
 }
 
-// The metadata as text, with the label map's bytes.
+// The metadata as text, with the bytes of the label map and the table.
 inline std::string text_of_regions(GstBuffer* buffer) {
   const GstStructure* regions = regions_of(buffer);
   if (!regions) return "none";
@@ -125,6 +127,17 @@ inline std::string text_of_regions(GstBuffer* buffer) {
   const std::string text = taken(gst_structure_to_string(copy));
   gst_structure_free(copy);
   return text + "; " + labels;
+}
+
+// Compares the regions and visible pixels of the frames that leave two harnesses.
+inline void expect_same_frames(Harness& out, Harness& expected, int frames,
+                               const std::string& where) {
+  for (int i = 0; i < frames; ++i) {
+    const BufferPtr a = out.pull(), b = expected.pull();
+    ASSERT_TRUE(a && b) << where;
+    EXPECT_EQ(text_of_regions(a.get()), text_of_regions(b.get())) << where;
+    EXPECT_EQ(visible(out, a.get()), visible(expected, b.get())) << where;
+  }
 }
 
 }  // namespace regions::test

@@ -1,7 +1,7 @@
-// On a machine with a CUDA device: elements give the same bytes and regions on both devices, from
-// system memory and from CUDA memory. Elsewhere these tests say that they were skipped.
+// Elements on CUDA devices give the same bytes and regions as on the CPU, from system memory and
+// from CUDA memory, and follow frames to a second device. Without a device these tests are skipped.
+// fake_gpu/ tests the choice of devices on any machine; it leaves out the suite RealGpu.
 #include <chrono>
-#include <map>
 #include <thread>
 
 #include "tests/plugin/elements.hpp"
@@ -12,21 +12,15 @@ namespace {
 
 constexpr int kWidth = 131, kHeight = 77;
 
-bool have(const char* element) {
-  start_gstreamer();
-  GstElementFactory* factory = gst_element_factory_find(element);
-  if (factory) gst_object_unref(factory);
-  return factory != nullptr;
-}
-
-#define NEEDS_CUDA() \
-  if (!have_cuda()) GTEST_SKIP() << "no CUDA device here"
+#define SKIP_WITHOUT_CUDA_MEMORY() \
+  SKIP_WITHOUT_CUDA();             \
+  if (!have_element("cudaupload")) GTEST_SKIP() << "GStreamer's nvcodec plugin is not here"
 
 // A picture with blobs of every size, different in each channel.
-std::vector<uint8_t> blobs(const char* format, int width, int height, int index) {
+std::vector<uint8_t> blobs(const std::string& format, int width, int height, int index) {
   GstVideoInfo info;
-  gst_video_info_set_format(&info, gst_video_format_from_string(format), static_cast<guint>(width),
-                            static_cast<guint>(height));
+  gst_video_info_set_format(&info, gst_video_format_from_string(format.c_str()),
+                            static_cast<guint>(width), static_cast<guint>(height));
   std::vector<uint8_t> bytes(GST_VIDEO_INFO_SIZE(&info));
   for (size_t i = 0; i < bytes.size(); ++i) {
     const uint32_t coarse =
@@ -36,14 +30,14 @@ std::vector<uint8_t> blobs(const char* format, int width, int height, int index)
   return bytes;
 }
 
-// The picture's bytes without the padding behind its rows, which holds anything.
+// The samples of a picture, without the padding of its rows.
 std::vector<uint8_t> pixels_of(GstHarness* harness, GstBuffer* buffer) {
-  const std::unique_ptr<GstCaps, Unref> caps(gst_pad_get_current_caps(harness->sinkpad));
+  const CapsPtr caps(gst_pad_get_current_caps(harness->sinkpad));
   GstVideoInfo info;
   GstVideoFrame frame;
   if (!gst_video_info_from_caps(&info, caps.get()) ||
       !gst_video_frame_map(&frame, &info, buffer, GST_MAP_READ)) {
-    ADD_FAILURE() << "no picture came out";
+    ADD_FAILURE() << "no picture";
     return {};
   }
   std::vector<uint8_t> pixels;
@@ -68,8 +62,8 @@ struct Result {
   bool operator==(const Result& o) const { return bytes == o.bytes && regions == o.regions; }
 };
 
-// The metadata where it leaves the last of our elements, as cudadownload drops it.
-void listen(const Harness& h, std::vector<std::string>* said) {
+// Collects the metadata at the last element of this plugin, because cudadownload drops it.
+void collect_metadata(const Harness& h, std::vector<std::string>* texts) {
   GstElement* last = gst_harness_find_element(h.get(), "regionoverlay");
   for (const std::string& name : all_elements()) {
     if (!last) last = gst_harness_find_element(h.get(), name.c_str());
@@ -78,50 +72,55 @@ void listen(const Harness& h, std::vector<std::string>* said) {
   GstPad* source = gst_element_get_static_pad(last, "src");
   gst_pad_add_probe(
       source, GST_PAD_PROBE_TYPE_BUFFER,
-      [](GstPad*, GstPadProbeInfo* info, gpointer texts) {
+      [](GstPad*, GstPadProbeInfo* info, gpointer all) {
         const GstStructure* made = regions_of(GST_PAD_PROBE_INFO_BUFFER(info));
         GstStructure* regions = made ? gst_structure_copy(made) : gst_structure_new_empty("none");
-        // Each backend has its own way to the one minimum.
+        // Backends need different numbers of iterations for the same minimum cut.
         gst_structure_remove_fields(regions, "labels", "iterations", nullptr);
         gchar* text = gst_structure_to_string(regions);
-        static_cast<std::vector<std::string>*>(texts)->push_back(text);
+        static_cast<std::vector<std::string>*>(all)->push_back(text);
         g_free(text);
         gst_structure_free(regions);
         return GST_PAD_PROBE_OK;
       },
-      said, nullptr);
+      texts, nullptr);
   gst_object_unref(source);
   gst_object_unref(last);
 }
 
-// With pauses, each frame has the chain to itself.
+// The output frames of six input frames. After a pause, each frame is alone in the chain.
 std::vector<Result> run(const std::string& line, const std::string& format, const std::string& out,
                         std::chrono::milliseconds pause = {}) {
-  std::vector<std::string> said;
+  std::vector<std::string> texts;
   Harness h(line, out);
-  listen(h, &said);
+  collect_metadata(h, &texts);
   h.video(format, kWidth, kHeight);
   std::vector<Result> results;
   for (int i = 0; i < 6; ++i) {
     std::this_thread::sleep_for(pause);
-    const GstFlowReturn flow = h.push(blobs(format.c_str(), kWidth, kHeight, i), i);
+    const GstFlowReturn flow = h.push(blobs(format, kWidth, kHeight, i), i);
     EXPECT_EQ(flow, GST_FLOW_OK) << line << ": " << h.error_text();
     if (flow != GST_FLOW_OK) return results;
   }
   h.eos();
   for (int i = 0; i < 6; ++i) {
     const BufferPtr buffer = h.pull();
-    EXPECT_NE(buffer, nullptr) << line << ": picture " << i << " did not come out";
+    EXPECT_NE(buffer, nullptr) << line << ": picture " << i << " is missing";
     if (!buffer) return results;
     results.push_back({pixels_of(h.get(), buffer.get()), ""});
   }
-  EXPECT_EQ(said.size(), results.size()) << line;
-  for (size_t i = 0; i < std::min(said.size(), results.size()); ++i) results[i].regions = said[i];
+  EXPECT_EQ(texts.size(), results.size()) << line;
+  for (size_t i = 0; i < std::min(texts.size(), results.size()); ++i) results[i].regions = texts[i];
   return results;
 }
 
-TEST(Cuda, SystemMemoryGivesWhatTheCpuGives) {
-  NEEDS_CUDA();
+void expect_same_results(const std::string& cpu, const std::string& gpu, const std::string& format,
+                         const std::string& out = "", std::chrono::milliseconds pause = {}) {
+  EXPECT_TRUE(run(cpu, format, "") == run(gpu, format, out, pause)) << format << ": " << gpu;
+}
+
+TEST(RealGpu, SystemMemory_GivesTheSameAsTheCpu) {
+  SKIP_WITHOUT_CUDA();
   for (const char* format : {"GRAY8", "GRAY16_LE", "NV12", "I420", "P010_10LE", "YUY2", "UYVY",
                              "RGBA", "BGRA", "RGBx", "BGRx", "RGB", "BGR"}) {
     for (const char* settings :
@@ -130,15 +129,13 @@ TEST(Cuda, SystemMemoryGivesWhatTheCpuGives) {
           "output=labels criterion=equal", "output=labels criterion=difference tolerance=0.3",
           "output=labels min-area=6 max-area=90", "output=labels fill-holes=9"}) {
       const std::string line = std::string(" frames-in-flight=3 ") + settings;
-      EXPECT_TRUE(run("cclabel device=cpu" + line, format, "") ==
-                  run("cclabel device=cuda" + line, format, ""))
-          << format << " " << settings;
+      expect_same_results("cclabel device=cpu" + line, "cclabel device=cuda" + line, format);
     }
   }
 }
 
-TEST(Cuda, PartsAndSmallerPicturesGiveWhatTheCpuGives) {
-  NEEDS_CUDA();
+TEST(RealGpu, WorkArea_GivesTheSameAsTheCpu) {
+  SKIP_WITHOUT_CUDA();
   for (const char* format : {"GRAY8", "NV12", "I420", "P010_10LE", "YUY2", "RGBA", "BGR"}) {
     for (const std::string& element : with_all_elements(
              {"cclabel output=labels", "cclabel output=none attach-labels=always", "cclabel",
@@ -147,77 +144,47 @@ TEST(Cuda, PartsAndSmallerPicturesGiveWhatTheCpuGives) {
       for (const char* area : {" process-scale=0.5", " left=11 top=6 width=70 height=50",
                                " left=8 width=100 process-scale=0.3"}) {
         const std::string line = element + area;
-        EXPECT_TRUE(run(line + " device=cpu", format, "") == run(line + " device=cuda", format, ""))
-            << format << " " << line;
+        expect_same_results(line + " device=cpu", line + " device=cuda", format);
       }
     }
   }
 }
 
-TEST(Cuda, CudaMemoryGivesWhatTheCpuGives) {
-  NEEDS_CUDA();
-  if (!have("cudaupload")) GTEST_SKIP() << "GStreamer's nvcodec plugin is not here";
+TEST(RealGpu, CudaMemory_GivesTheSameAsTheCpu) {
+  SKIP_WITHOUT_CUDA_MEMORY();
+  const std::string cuda = "video/x-raw(memory:CUDAMemory)",
+                    upload = "cudaupload ! " + cuda + " ! ";
   for (const char* format : {"NV12", "I420", "P010_10LE", "RGBA", "BGRA", "RGBx", "BGRx"}) {
-    for (const char* output : {"overlay", "none"}) {
-      const std::string settings = std::string(" output=") + output;
-      EXPECT_TRUE(run("cclabel device=cpu" + settings, format, "") ==
-                  run("cudaupload ! video/x-raw(memory:CUDAMemory) ! cclabel name=cclabel" +
-                          settings + " ! video/x-raw(memory:CUDAMemory) ! cudadownload",
-                      format, "video/x-raw"))
-          << format << settings;
+    for (const std::string output : {"overlay", "none"}) {
+      expect_same_results(
+          "cclabel device=cpu output=" + output,
+          upload + "cclabel name=cclabel output=" + output + " ! " + cuda + " ! cudadownload",
+          format, "video/x-raw");
     }
-    EXPECT_TRUE(
-        run("cclabel device=cpu output=labels", format, "") ==
-        run("cudaupload ! video/x-raw(memory:CUDAMemory) ! cclabel output=labels", format, ""))
-        << format;
+    expect_same_results("cclabel device=cpu output=labels", upload + "cclabel output=labels",
+                        format);
   }
+  expect_same_results(
+      "cclabel device=cpu output=none ! regionoverlay device=cpu",
+      upload + "cclabel output=none ! " + cuda + " ! regionoverlay ! " + cuda + " ! cudadownload",
+      "NV12", "video/x-raw");
 }
 
-TEST(Cuda, ChainsStayOnTheDevice) {
-  NEEDS_CUDA();
-  if (!have("cudaupload")) GTEST_SKIP() << "GStreamer's nvcodec plugin is not here";
-  EXPECT_TRUE(run("cclabel device=cpu output=none ! regionoverlay device=cpu", "NV12", "") ==
-              run("cudaupload ! video/x-raw(memory:CUDAMemory) ! cclabel output=none ! "
-                  "video/x-raw(memory:CUDAMemory) ! regionoverlay ! "
-                  "video/x-raw(memory:CUDAMemory) ! cudadownload",
-                  "NV12", "video/x-raw"));
-}
-
-// They go from one element to the next while their work is under way.
-TEST(Cuda, FramesAloneOnTheirWayGiveWhatTheCpuGives) {
-  NEEDS_CUDA();
-  if (!have("cudaupload")) GTEST_SKIP() << "GStreamer's nvcodec plugin is not here";
-  constexpr std::chrono::milliseconds kPause{30};
+// Such frames leave an element while the device still works on them.
+TEST(CudaDevice, SingleFramesInAChain_GiveTheSameAsTheCpu) {
+  SKIP_WITHOUT_CUDA_MEMORY();
   const std::string cut = "graphcutbg output=none", overlay = " ! regionoverlay";
   for (const std::string next : {" ! cclabel source=mask output=none", " ! cclabel output=none",
                                  " ! slicsuperpixel output=none"}) {
-    const std::string here = cut + " device=cpu" + next + " device=cpu" + overlay + " device=cpu";
-    const std::string there =
-        "cudaupload ! " + cut + next + overlay + " ! video/x-raw(memory:CUDAMemory) ! cudadownload";
-    EXPECT_TRUE(run(here, "NV12", "") == run(there, "NV12", "video/x-raw", kPause)) << next;
+    expect_same_results(
+        cut + " device=cpu" + next + " device=cpu" + overlay + " device=cpu",
+        "cudaupload ! " + cut + next + overlay + " ! video/x-raw(memory:CUDAMemory) ! cudadownload",
+        "NV12", "video/x-raw", std::chrono::milliseconds(30));
   }
 }
 
-TEST(Cuda, UpstreamIsOfferedPinnedMemory) {
-  NEEDS_CUDA();
-  Harness h("cclabel device=cuda output=none");
-  h.video("NV12", kWidth, kHeight);
-  const std::unique_ptr<GstCaps, Unref> caps(gst_pad_get_current_caps(h.get()->srcpad));
-  GstQuery* query = gst_query_new_allocation(caps.get(), TRUE);
-  ASSERT_TRUE(gst_pad_peer_query(h.get()->srcpad, query));
-  EXPECT_EQ(gst_query_get_n_allocation_pools(query), 1u);
-  // Base classes set this allocator on the pool; with none they would take its own away.
-  ASSERT_EQ(gst_query_get_n_allocation_params(query), 1u);
-  GstAllocator* allocator = nullptr;
-  gst_query_parse_nth_allocation_param(query, 0, &allocator, nullptr);
-  ASSERT_TRUE(allocator);
-  EXPECT_STREQ(allocator->mem_type, "RegionsPinnedMemory");
-  gst_object_unref(allocator);
-  gst_query_unref(query);
-}
-
-TEST(Cuda, ManyElementsAtOnce) {
-  NEEDS_CUDA();
+TEST(CudaDevice, ManyElementsAtOnce_Play) {
+  SKIP_WITHOUT_CUDA();
   std::string line;
   for (int i = 0; i < 4; ++i) {
     line += "videotestsrc num-buffers=60 pattern=snow ! video/x-raw,format=I420,width=" +
@@ -227,45 +194,32 @@ TEST(Cuda, ManyElementsAtOnce) {
   EXPECT_TRUE(Pipeline(line).plays());
 }
 
-// "cuda:N" of an element that is made ready; empty if it cannot be.
-std::string device_of(GstElement* element) {
-  if (gst_element_set_state(element, GST_STATE_READY) == GST_STATE_CHANGE_FAILURE) return "";
-  gchar* text = nullptr;
-  g_object_get(element, "active-device", &text, nullptr);
-  const std::string name = text ? text : "";
-  g_free(text);
-  return name.substr(0, name.find(' '));
+TEST(CudaDevice, MoreMemoryThanTheDeviceHas_IsAnError) {
+  SKIP_WITHOUT_CUDA();
+  // No device has memory for 64 slots of 65535×65535 pixels.
+  Harness h("cclabel device=cuda frames-in-flight=64 output=none");
+  h.video("GRAY8", 65535, 65535);
+  EXPECT_NE(gst_harness_push(h.get(), gst_buffer_new()), GST_FLOW_OK);
+  EXPECT_PRED2(contains, h.error_text(), "memory");
+}
+
+// ---- two devices
+
+bool is_on(GstElement* element, int device) {
+  return device_of(element).starts_with("cuda:" + std::to_string(device));
 }
 
 bool have_second_device() {
-  GstElement* element = gst_element_factory_make("cclabel", nullptr);
-  g_object_set(element, "device", 1, "cuda-device-id", 1, nullptr);
-  const bool is_there = device_of(element) == "cuda:1";
-  gst_element_set_state(element, GST_STATE_NULL);
-  gst_object_unref(element);
-  return is_there;
+  if (!have_cuda()) return false;
+  const Harness second("cclabel device=cuda cuda-device-id=1 output=none");
+  return is_on(second.element(), 1);
 }
+#define SKIP_WITHOUT_SECOND_DEVICE() \
+  if (!have_second_device()) GTEST_SKIP() << "fewer than two CUDA devices here"
 
-TEST(Cuda, NewElementsGoWhereTheFewestAre) {
-  NEEDS_CUDA();
-  if (!have_second_device()) GTEST_SKIP() << "one CUDA device only: nothing to choose from";
-  std::map<std::string, int> placed;
-  std::vector<GstElement*> elements;
-  for (const char* name : {"cclabel", "graphcutbg", "slicsuperpixel", "cclabel"}) {
-    elements.push_back(gst_element_factory_make(name, nullptr));
-    ++placed[device_of(elements.back())];
-  }
-  EXPECT_EQ(placed["cuda:0"], placed["cuda:1"]);
-  for (GstElement* element : elements) {
-    gst_element_set_state(element, GST_STATE_NULL);
-    gst_object_unref(element);
-  }
-}
-
-// What is asked for once of a device must be asked for of each.
-TEST(Cuda, TheSecondDeviceGivesWhatTheFirstGives) {
-  NEEDS_CUDA();
-  if (!have_second_device()) GTEST_SKIP() << "one CUDA device only";
+// Initialisation that is needed once per device must not be done once per process.
+TEST(RealGpu, SecondDevice_GivesTheSameAsTheFirst) {
+  SKIP_WITHOUT_SECOND_DEVICE();
   for (const std::string& line : with_all_elements(
            {"cclabel output=labels", "cclabel output=labels depth=3 connectivity=26",
             "cclabel output=none track=true", "graphcutbg output=mask",
@@ -278,13 +232,76 @@ TEST(Cuda, TheSecondDeviceGivesWhatTheFirstGives) {
   }
 }
 
-TEST(Cuda, MemoryThatIsNotThereIsAClearError) {
-  NEEDS_CUDA();
-  // 65535 x 65535 pixels in 64 slots are more than any device has.
-  Harness h("cclabel device=cuda frames-in-flight=64 output=none");
-  h.video("GRAY8", 65535, 65535);
-  EXPECT_NE(gst_harness_push(h.get(), gst_buffer_new()), GST_FLOW_OK);
-  EXPECT_NE(h.error_text().find("memory"), std::string::npos);
+// Frames in the memory of one device.
+class Uploader {
+ public:
+  explicit Uploader(int device)
+      : harness_("cudaupload cuda-device-id=" + std::to_string(device),
+                 "video/x-raw(memory:CUDAMemory)") {
+    harness_.video("NV12", 128, 64);
+  }
+  GstBuffer* frame(int index) {
+    EXPECT_EQ(harness_.push(blobs("NV12", 128, 64, index), index), GST_FLOW_OK);
+    return harness_.pull().release();
+  }
+
+ private:
+  Harness harness_;
+};
+
+TEST(RealGpu, FramesChangeDevices_GivesTheSameAsTheCpu) {
+  SKIP_WITHOUT_CUDA_MEMORY();
+  SKIP_WITHOUT_SECOND_DEVICE();
+  Uploader uploaders[] = {Uploader(0), Uploader(1)};
+  Harness cpu("cclabel device=cpu output=labels"), gpu("cclabel output=labels");
+  cpu.video("NV12", 128, 64);
+  gpu.caps("video/x-raw(memory:CUDAMemory),format=NV12,width=128,height=64,framerate=25/1");
+  const int devices[] = {1, 1, 1, 0, 0, 1, 1, 0};
+  for (int i = 0; i < 8; ++i) {
+    ASSERT_EQ(cpu.push(blobs("NV12", 128, 64, i), i), GST_FLOW_OK);
+    ASSERT_EQ(gst_harness_push(gpu.get(), uploaders[devices[i]].frame(i)), GST_FLOW_OK)
+        << gpu.error_text();
+    EXPECT_TRUE(is_on(gpu.element(), devices[i])) << i;
+  }
+  cpu.eos();
+  gpu.eos();
+  for (int i = 0; i < 8; ++i) {
+    const BufferPtr expected = cpu.pull(), out = gpu.pull();
+    ASSERT_TRUE(expected && out) << i << ": " << gpu.error_text();
+    EXPECT_EQ(GST_BUFFER_PTS(out.get()), GST_BUFFER_PTS(expected.get()));
+    EXPECT_EQ(bytes_of(out.get()), bytes_of(expected.get())) << i;
+  }
+}
+
+TEST(RealGpu, MaskOnAnotherDevice_GivesTheSameAsTheCpu) {
+  SKIP_WITHOUT_SECOND_DEVICE();
+  expect_same_results(
+      "graphcutbg device=cpu output=none ! cclabel device=cpu source=mask output=none",
+      "graphcutbg cuda-device-id=0 output=none ! cclabel cuda-device-id=1 source=mask output=none",
+      "NV12");
+}
+
+TEST(RealGpu, DecoderOnTheSecondDevice_IsFollowed) {
+  SKIP_WITHOUT_SECOND_DEVICE();
+  for (const char* element : {"x264enc", "h264parse", "nvh264device1dec"}) {
+    if (!have_element(element)) GTEST_SKIP() << element << " is not here";
+  }
+  const Pipeline pipeline(
+      "videotestsrc num-buffers=30 ! video/x-raw,format=NV12,width=640,height=480 ! x264enc ! "
+      "h264parse ! nvh264device1dec ! video/x-raw(memory:CUDAMemory) ! graphcutbg name=cut ! "
+      "regionoverlay name=overlay ! fakesink");
+  EXPECT_TRUE(pipeline.plays());
+  for (const char* name : {"cut", "overlay"}) {
+    GstElement* element = gst_bin_get_by_name(GST_BIN(pipeline.get()), name);
+    EXPECT_TRUE(is_on(element, 1)) << name;
+    GstStructure* stats = nullptr;
+    guint64 out = 0;
+    g_object_get(element, "stats", &stats, nullptr);
+    EXPECT_TRUE(gst_structure_get_uint64(stats, "frames-out", &out));
+    EXPECT_EQ(out, 30u) << name;
+    gst_structure_free(stats);
+    gst_object_unref(element);
+  }
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The elements of the plugin, as GStreamer knows them.
+// The elements of the plugin in GStreamer's registry.
 #pragma once
 
 #include <gst/gst.h>
@@ -18,7 +18,7 @@ inline std::vector<std::string> all_elements() {
   return names;
 }
 
-// Lines as in gst-launch, and one more for each element that none of them names.
+// These lines as in gst-launch, and a line for each element that is not in any of them.
 inline std::vector<std::string> with_all_elements(std::vector<std::string> lines) {
   for (const std::string& name : all_elements()) {
     const bool is_there = std::ranges::any_of(

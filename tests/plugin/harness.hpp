@@ -1,4 +1,4 @@
-// One element between two pads of ours, with pictures made and read as bytes.
+// Runs one element, or a short chain, between two pads of the test. Frames are vectors of bytes.
 #pragma once
 
 #include <gst/check/gstharness.h>
@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,20 +18,32 @@ inline void start_gstreamer() {
   (void)started;
 }
 
-// Drops a reference when the test leaves its scope.
 struct Unref {
   void operator()(GstBuffer* b) const { gst_buffer_unref(b); }
   void operator()(GstMessage* m) const { gst_message_unref(m); }
   void operator()(GstCaps* c) const { gst_caps_unref(c); }
+  void operator()(GstQuery* q) const { gst_query_unref(q); }
 };
 using BufferPtr = std::unique_ptr<GstBuffer, Unref>;
 using MessagePtr = std::unique_ptr<GstMessage, Unref>;
+using CapsPtr = std::unique_ptr<GstCaps, Unref>;
+using QueryPtr = std::unique_ptr<GstQuery, Unref>;
 
-// Text that GLib made for its caller to free.
+// Copies a text that GLib allocated, and frees it.
 inline std::string taken(gchar* text) {
   const std::string copy = text;
   g_free(text);
   return copy;
+}
+
+// For EXPECT_PRED2, which prints both texts.
+inline bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+// The timestamp of frame `index`: frames are 40 ms apart.
+constexpr GstClockTime time_of(int index) {
+  return static_cast<GstClockTime>(index) * 40 * GST_MSECOND;
 }
 
 class Harness {
@@ -50,7 +63,7 @@ class Harness {
       if (name == GST_OBJECT_NAME(gst_element_get_factory(child))) element_ = child;
     }
     gst_element_set_bus(bin_, bus_);
-    // A harness takes no element that does not start.
+    // GstHarness accepts only elements that start.
     starts_ = gst_element_set_state(bin_, GST_STATE_PAUSED) != GST_STATE_CHANGE_FAILURE;
     if (!starts_) return;
     static GstStaticPadTemplate source =
@@ -70,8 +83,9 @@ class Harness {
   }
 
   GstHarness* get() const { return harness_; }
-  GstElement* element() const { return element_; }
-  bool starts() const { return starts_; }  // if not, pushes fail, and the bus tells why
+  GstElement* element() const { return element_; }  // the first element of the line
+  // If the element does not start, pushes fail, and the bus has an error.
+  bool starts() const { return starts_; }
 
   void caps(const std::string& text) {
     if (starts_) gst_harness_set_src_caps_str(harness_, text.c_str());
@@ -84,33 +98,33 @@ class Harness {
     if (!starts_) return GST_FLOW_ERROR;
     return gst_harness_push(harness_, buffer(std::move(bytes), index));
   }
-  // Numbered buffers have timestamps 40 ms apart.
   static GstBuffer* buffer(std::vector<uint8_t> bytes, int index = 0) {
     GstBuffer* b = gst_buffer_new_allocate(nullptr, bytes.size(), nullptr);
     gst_buffer_fill(b, 0, bytes.data(), bytes.size());
-    GST_BUFFER_PTS(b) = static_cast<GstClockTime>(index) * 40 * GST_MSECOND;
-    GST_BUFFER_DURATION(b) = 40 * GST_MSECOND;
+    GST_BUFFER_PTS(b) = time_of(index);
+    GST_BUFFER_DURATION(b) = time_of(1);
     return b;
   }
-  // The next frame out; null after a minute without one.
+  // The next output frame; null after a minute without a frame.
   BufferPtr pull() { return BufferPtr(gst_harness_pull(harness_)); }
   guint waiting() const { return gst_harness_buffers_in_queue(harness_); }
-  // Everything under way is dropped, and a new segment begins.
+  void segment(const GstSegment& segment) {
+    gst_harness_push_event(harness_, gst_event_new_segment(&segment));
+  }
+  // Flushes the element, and begins a new segment.
   void flush() {
     gst_harness_push_event(harness_, gst_event_new_flush_start());
     gst_harness_push_event(harness_, gst_event_new_flush_stop(TRUE));
-    GstSegment segment;
-    gst_segment_init(&segment, GST_FORMAT_TIME);
-    gst_harness_push_event(harness_, gst_event_new_segment(&segment));
+    GstSegment time;
+    gst_segment_init(&time, GST_FORMAT_TIME);
+    segment(time);
   }
-  // Of what the element sends now, as text.
+  // The current output caps of the element.
   std::string caps_out() const {
     GstPad* pad = gst_element_get_static_pad(element_, "src");
-    GstCaps* caps = gst_pad_get_current_caps(pad);
+    const CapsPtr caps(gst_pad_get_current_caps(pad));
     gst_object_unref(pad);
-    const std::string text = taken(gst_caps_to_string(caps));
-    gst_caps_unref(caps);
-    return text;
+    return taken(gst_caps_to_string(caps.get()));
   }
   // A property's value, as typed on a command line.
   std::string property(const char* name) const {
@@ -120,8 +134,35 @@ class Harness {
     g_value_unset(&value);
     return text;
   }
+  void set(const char* property, const char* text) const {
+    gst_util_set_object_arg(G_OBJECT(element_), property, text);
+  }
   void eos() {
     if (starts_) gst_harness_push_event(harness_, gst_event_new_eos());
+  }
+
+  // The answer to an allocation query from upstream, for the current input caps.
+  QueryPtr allocation() const {
+    const CapsPtr caps(gst_pad_get_current_caps(harness_->srcpad));
+    QueryPtr query(gst_query_new_allocation(caps.get(), TRUE));
+    EXPECT_TRUE(gst_pad_peer_query(harness_->srcpad, query.get()));
+    return query;
+  }
+  // Downstream answers allocation queries by `answer` from now on.
+  void answer_allocation(const std::function<void(GstQuery*)>& answer) const {
+    answer_allocation(harness_->sinkpad, answer);
+  }
+  static void answer_allocation(GstPad* pad, const std::function<void(GstQuery*)>& answer) {
+    using Answer = std::function<void(GstQuery*)>;
+    gst_pad_add_probe(
+        pad, GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM,
+        [](GstPad*, GstPadProbeInfo* info, gpointer data) {
+          GstQuery* query = GST_PAD_PROBE_INFO_QUERY(info);
+          if (GST_QUERY_TYPE(query) != GST_QUERY_ALLOCATION) return GST_PAD_PROBE_OK;
+          (*static_cast<const Answer*>(data))(query);
+          return GST_PAD_PROBE_HANDLED;
+        },
+        new Answer(answer), [](gpointer data) { delete static_cast<Answer*>(data); });
   }
 
   // The next message of the type, waiting up to ten seconds; null if none came.
@@ -142,6 +183,7 @@ class Harness {
   }
   MessagePtr error_so_far() { return message_so_far(GST_MESSAGE_ERROR); }
   bool has_error() { return error_so_far() != nullptr; }
+  bool has_warning() { return message_so_far(GST_MESSAGE_WARNING) != nullptr; }
 
  private:
   GstHarness* harness_ = nullptr;
@@ -182,19 +224,32 @@ class Pipeline {
   GstElement* pipeline_ = nullptr;
 };
 
-// Whether elements run on a CUDA device here.
+inline bool have_element(const std::string& name) {
+  start_gstreamer();
+  GstElementFactory* factory = gst_element_factory_find(name.c_str());
+  if (factory) gst_object_unref(factory);
+  return factory != nullptr;
+}
+
+// "cuda:1 NAME" or "cpu: NAME".
+inline std::string device_of(GstElement* element) {
+  gchar* text = nullptr;
+  g_object_get(element, "active-device", &text, nullptr);
+  return text ? taken(text) : "";
+}
+
+// Whether elements run on a CUDA device on this machine.
 inline bool have_cuda() {
   start_gstreamer();
   GstElement* probe = gst_element_factory_make("cclabel", nullptr);
   gst_element_set_state(probe, GST_STATE_READY);
-  gchar* device = nullptr;
-  g_object_get(probe, "active-device", &device, nullptr);
-  const bool cuda = g_str_has_prefix(device, "cuda");
-  g_free(device);
+  const bool cuda = device_of(probe).starts_with("cuda");
   gst_element_set_state(probe, GST_STATE_NULL);
   gst_object_unref(probe);
   return cuda;
 }
+#define SKIP_WITHOUT_CUDA() \
+  if (!have_cuda()) GTEST_SKIP() << "no CUDA device here"
 
 inline std::vector<uint8_t> bytes_of(GstBuffer* buffer) {
   GstMapInfo map;
@@ -204,19 +259,33 @@ inline std::vector<uint8_t> bytes_of(GstBuffer* buffer) {
   return bytes;
 }
 
+// The structure of a frame's region metadata; null if the frame has none.
 inline const GstStructure* regions_of(GstBuffer* buffer) {
   GstCustomMeta* meta = gst_buffer_get_custom_meta(buffer, "regions");
   return meta ? gst_custom_meta_get_structure(meta) : nullptr;
 }
-
+// Attaches region metadata without any field.
+inline GstStructure* add_regions(GstBuffer* buffer) {
+  return gst_custom_meta_get_structure(gst_buffer_add_custom_meta(buffer, "regions"));
+}
+inline const GstStructure* region_of(const GstStructure* regions, guint i) {
+  return gst_value_get_structure(
+      gst_value_array_get_value(gst_structure_get_value(regions, "regions"), i));
+}
+// A field as text.
+inline std::string field_of(const GstStructure* s, const char* name) {
+  return taken(gst_value_serialize(gst_structure_get_value(s, name)));
+}
 // Field `name` of region `i`, as text.
 inline std::string region_field(const GstStructure* regions, guint i, const char* name) {
-  const GValue* item = gst_value_array_get_value(gst_structure_get_value(regions, "regions"), i);
-  return taken(gst_value_serialize(gst_structure_get_value(gst_value_get_structure(item), name)));
+  return field_of(region_of(regions, i), name);
 }
-
 inline guint region_count(const GstStructure* regions) {
   return gst_value_array_get_size(gst_structure_get_value(regions, "regions"));
+}
+// The label map or mask in the metadata, which keeps the reference.
+inline GstBuffer* labels_of(GstBuffer* frame) {
+  return gst_value_get_buffer(gst_structure_get_value(regions_of(frame), "labels"));
 }
 
 }  // namespace regions::test

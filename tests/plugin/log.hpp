@@ -1,4 +1,4 @@
-// What is logged.
+// The messages that are logged.
 #pragma once
 
 #include <gst/gst.h>
@@ -12,7 +12,8 @@
 
 namespace regions::test {
 
-// The lines logged while it lives: those of `regions`, and those of our sources elsewhere.
+// Collects the messages of the category `regions`, and the plugin's messages in the default
+// category (strays).
 class Log {
  public:
   explicit Log(GstDebugLevel level) {

@@ -1,14 +1,14 @@
-// Masks and label maps beside frames, as an element upstream attaches them.
+// Frames with a mask or label map in their metadata for elements that read masks.
 #pragma once
 
 #include "tests/plugin/harness.hpp"
 
 namespace regions::test {
 
-// Puts the mask (consumed) of that size beside the frame.
+// Attaches the mask to the frame, and takes its reference.
 inline GstBuffer* with_mask(GstBuffer* frame, GstBuffer* mask, const char* format, int width,
                             int height) {
-  GstStructure* s = gst_custom_meta_get_structure(gst_buffer_add_custom_meta(frame, "regions"));
+  GstStructure* s = add_regions(frame);
   GValue none = G_VALUE_INIT;
   g_value_init(&none, GST_TYPE_ARRAY);
   gst_structure_take_value(s, "regions", &none);

@@ -1,5 +1,5 @@
-// To be preloaded into GStreamer's tools: without memory for a text GLib says so in another text,
-// without end, until the stack overflows. With this the process ends with the first, of no memory.
+// Preloaded into GStreamer's tools. Without memory for a text, GLib reports this in another text,
+// and so on until the stack overflows. With this library the process ends at the first failure.
 #include <dlfcn.h>
 #include <unistd.h>
 

@@ -1,64 +1,66 @@
-// Every property of every element agrees with its page in docs/elements, and keeps each value that
-// is set.
+// Properties: they agree with docs/elements and keep each value that is set, list properties accept
+// every numeric type, and controlled properties follow the stream time.
+#include <gst/controller/gstdirectcontrolbinding.h>
+#include <gst/controller/gstinterpolationcontrolsource.h>
+
 #include <charconv>
 #include <map>
 
 #include "tests/element_pages.hpp"
 #include "tests/plugin/elements.hpp"
-#include "tests/plugin/harness.hpp"
+#include "tests/plugin/moving_square.hpp"
 
 namespace regions::test {
 namespace {
 
-// The lines of the choices.
-template <class Values>
-std::string choices_of(const Values* values, guint count) {
-  std::string text;
-  for (guint i = 0; i < count; ++i) {
-    text += std::string("  - `") + values[i].value_nick + "`: " + values[i].value_name + "\n";
-  }
-  return text;
-}
+// ---- specifications. tests/core/table_test.cpp compares choices and blurbs with the pages.
 
 std::string number(double value) {
   char text[64];
   return {text, std::to_chars(text, text + sizeof text, value, std::chars_format::fixed).ptr};
 }
-std::string range(double low, double high) { return number(low) + " … " + number(high); }
 
-// The values that a specification allows, written like on a page: a range or choices, and the type.
-struct Allowed {
-  std::string type, range, values;
+// The range of a specification as the pages write it, and values at the limits and between them.
+struct Values {
+  std::string range;
+  std::vector<std::string> some;
 };
 
-Allowed allowed_by(GParamSpec* spec) {
-  if (G_IS_PARAM_SPEC_BOOLEAN(spec)) return {"boolean", "", ""};
-  if (G_IS_PARAM_SPEC_STRING(spec)) return {"string", "", ""};
-  if (auto* e = G_IS_PARAM_SPEC_ENUM(spec) ? G_PARAM_SPEC_ENUM(spec)->enum_class : nullptr) {
-    return {"enumeration", "", "- Values:\n" + choices_of(e->values, e->n_values)};
-  }
-  if (auto* f = G_IS_PARAM_SPEC_FLAGS(spec) ? G_PARAM_SPEC_FLAGS(spec)->flags_class : nullptr) {
-    return {"flags", "", "- Values, joined by `+`:\n" + choices_of(f->values, f->n_values)};
+template <class Spec>
+Values numbers(const Spec* spec, std::initializer_list<double> shares = {0.0, 1.0}) {
+  const auto min = static_cast<double>(spec->minimum), max = static_cast<double>(spec->maximum);
+  Values values = {number(min) + " … " + number(max), {}};
+  for (const double share : shares) values.some.push_back(number(min + share * (max - min)));
+  return values;
+}
+
+Values values_of(GParamSpec* spec) {
+  if (G_IS_PARAM_SPEC_BOOLEAN(spec)) return {"", {"true", "false"}};
+  if (G_IS_PARAM_SPEC_STRING(spec)) return {"", {"a file", ""}};
+  if (G_IS_PARAM_SPEC_DOUBLE(spec)) return numbers(G_PARAM_SPEC_DOUBLE(spec), {0.0, 0.25, 1.0});
+  if (G_IS_PARAM_SPEC_INT(spec)) return numbers(G_PARAM_SPEC_INT(spec));
+  if (G_IS_PARAM_SPEC_INT64(spec)) return numbers(G_PARAM_SPEC_INT64(spec));
+  if (G_IS_PARAM_SPEC_UINT(spec)) {
+    return {"0x00000000 … 0xffffffff", {"0xffffffff", "0x80102030", "0x00000000"}};
   }
   if (GST_IS_PARAM_SPEC_ARRAY_LIST(spec)) {
     auto* item = G_PARAM_SPEC_DOUBLE(GST_PARAM_SPEC_ARRAY_LIST(spec)->element_spec);
-    return {"array of doubles", range(item->minimum, item->maximum), ""};
+    return {numbers(item).range, {"< 0.25, 1 >", "<>"}};
   }
-  if (auto* u = G_IS_PARAM_SPEC_UINT(spec) ? G_PARAM_SPEC_UINT(spec) : nullptr) {
-    EXPECT_EQ(u->minimum, 0u) << spec->name;
-    EXPECT_EQ(u->maximum, 0xffffffff) << spec->name;
-    return {"unsigned integer", "0x00000000 … 0xffffffff", ""};
+  Values values;
+  if (G_IS_PARAM_SPEC_ENUM(spec)) {
+    const GEnumClass* e = G_PARAM_SPEC_ENUM(spec)->enum_class;
+    for (guint i = 0; i < e->n_values; ++i) values.some.push_back(e->values[i].value_nick);
+  } else {
+    const GFlagsClass* f = G_PARAM_SPEC_FLAGS(spec)->flags_class;
+    std::string all;
+    for (guint i = 0; i < f->n_values; ++i) {
+      values.some.push_back(f->values[i].value_nick);
+      all += (i ? "+" : "") + values.some.back();
+    }
+    values.some.push_back(all);
   }
-  if (auto* d = G_IS_PARAM_SPEC_DOUBLE(spec) ? G_PARAM_SPEC_DOUBLE(spec) : nullptr) {
-    return {"double", range(d->minimum, d->maximum), ""};
-  }
-  if (auto* i = G_IS_PARAM_SPEC_INT(spec) ? G_PARAM_SPEC_INT(spec) : nullptr) {
-    return {"integer", range(i->minimum, i->maximum), ""};
-  }
-  auto* wide = G_PARAM_SPEC_INT64(spec);  // used only if an int is too narrow
-  EXPECT_TRUE(wide->minimum < G_MININT || wide->maximum > G_MAXINT) << spec->name;
-  return {"integer", range(static_cast<double>(wide->minimum), static_cast<double>(wide->maximum)),
-          ""};
+  return values;
 }
 
 std::string text_of(const GValue* value) {
@@ -91,40 +93,7 @@ std::string held(GstElement* element, const GParamSpec* spec) {
   return text;
 }
 
-// Values at the limits and between them.
-std::vector<std::string> some_values(GParamSpec* spec) {
-  if (G_IS_PARAM_SPEC_BOOLEAN(spec)) return {"true", "false"};
-  if (G_IS_PARAM_SPEC_STRING(spec)) return {"a file", ""};
-  if (G_IS_PARAM_SPEC_UINT(spec)) return {"0xffffffff", "0x80102030", "0x00000000"};
-  std::vector<std::string> all;
-  if (G_IS_PARAM_SPEC_ENUM(spec)) {
-    const GEnumClass* e = G_PARAM_SPEC_ENUM(spec)->enum_class;
-    for (guint i = 0; i < e->n_values; ++i) all.push_back(e->values[i].value_nick);
-  } else if (G_IS_PARAM_SPEC_FLAGS(spec)) {
-    const GFlagsClass* f = G_PARAM_SPEC_FLAGS(spec)->flags_class;
-    std::string both;
-    for (guint i = 0; i < f->n_values; ++i) {
-      all.push_back(f->values[i].value_nick);
-      both += (i ? "+" : "") + all.back();
-    }
-    all.push_back(both);
-  } else if (auto* d = G_IS_PARAM_SPEC_DOUBLE(spec) ? G_PARAM_SPEC_DOUBLE(spec) : nullptr) {
-    for (const double share : {0.0, 0.25, 1.0}) {
-      all.push_back(number(d->minimum + share * (d->maximum - d->minimum)));
-    }
-  } else if (auto* n = G_IS_PARAM_SPEC_INT(spec) ? G_PARAM_SPEC_INT(spec) : nullptr) {
-    for (const int value : {n->minimum, n->minimum + 1, n->maximum}) {
-      all.push_back(std::to_string(value));
-    }
-  } else if (auto* w = G_IS_PARAM_SPEC_INT64(spec) ? G_PARAM_SPEC_INT64(spec) : nullptr) {
-    for (const gint64 value : {w->minimum, w->maximum}) all.push_back(std::to_string(value));
-  } else {
-    all = {"< 0.25, 1 >", "<>"};
-  }
-  return all;
-}
-
-// Of a double, digits may differ.
+// Compares texts, or numbers that may be written differently.
 bool same(const std::string& a, const std::string& b) {
   gchar *end_a = nullptr, *end_b = nullptr;
   const double x = g_ascii_strtod(a.c_str(), &end_a), y = g_ascii_strtod(b.c_str(), &end_b);
@@ -133,7 +102,7 @@ bool same(const std::string& a, const std::string& b) {
 }
 
 void expect_keeps(GstElement* element, GParamSpec* spec) {
-  for (const std::string& text : some_values(spec)) {
+  for (const std::string& text : values_of(spec).some) {
     GValue wanted = G_VALUE_INIT;
     g_value_init(&wanted, spec->value_type);
     if (G_VALUE_HOLDS_STRING(&wanted)) {
@@ -144,8 +113,7 @@ void expect_keeps(GstElement* element, GParamSpec* spec) {
     const std::string expected = text_of(&wanted);
     g_object_set_property(G_OBJECT(element), spec->name, &wanted);
     g_value_unset(&wanted);
-    EXPECT_TRUE(same(held(element, spec), expected))
-        << spec->name << " was set to " << expected << ", is " << held(element, spec);
+    EXPECT_PRED2(same, held(element, spec), expected) << spec->name;
   }
 }
 
@@ -154,20 +122,12 @@ void expect_documented(GstElement* element, const DocumentedProperty& property) 
   GParamSpec* spec =
       g_object_class_find_property(G_OBJECT_GET_CLASS(element), property.name.c_str());
   ASSERT_TRUE(spec);
-  const Allowed allowed = allowed_by(spec);
-  EXPECT_EQ(allowed.type, property.type);
-  EXPECT_EQ(allowed.range, property.range);
-  EXPECT_EQ(allowed.values, property.values);
-  const std::string blurb = g_param_spec_get_blurb(spec);
-  EXPECT_EQ(blurb.ends_with(".") ? blurb : blurb + ".", property.blurb);
-  const bool is_empty = property.value == "empty";
-  const std::string value = is_empty ? "" : property.value.substr(1, property.value.size() - 2);
-  EXPECT_TRUE(same(text_of(g_param_spec_get_default_value(spec)), value))
-      << text_of(g_param_spec_get_default_value(spec)) << " is not " << value;
-  EXPECT_TRUE(same(held(element, spec), value)) << held(element, spec);
-  const auto says = [&](const char* words) {
-    return property.flags.find(words) != std::string::npos;
-  };
+  EXPECT_EQ(values_of(spec).range, property.range);
+  const std::string value =
+      property.value == "empty" ? "" : property.value.substr(1, property.value.size() - 2);
+  EXPECT_PRED2(same, text_of(g_param_spec_get_default_value(spec)), value);
+  EXPECT_PRED2(same, held(element, spec), value);
+  const auto says = [&](const char* words) { return contains(property.flags, words); };
   EXPECT_TRUE(says("writable"));
   EXPECT_EQ((spec->flags & G_PARAM_READWRITE), G_PARAM_READWRITE);
   EXPECT_EQ((spec->flags & GST_PARAM_MUTABLE_READY) != 0, says("NULL and READY"));
@@ -176,7 +136,7 @@ void expect_documented(GstElement* element, const DocumentedProperty& property) 
   expect_keeps(element, spec);
 }
 
-TEST(Properties, AreAsTheirPagesSay) {
+TEST(Properties, EveryElement_AgreesWithItsPageAndKeepsValues) {
   start_gstreamer();
   const auto of_all = documented_properties("all-elements");
   ASSERT_FALSE(of_all.empty());
@@ -186,21 +146,21 @@ TEST(Properties, AreAsTheirPagesSay) {
     ASSERT_TRUE(element);
     const auto properties = documented_properties(name);
     for (const DocumentedProperty& property : of_all) expect_documented(element, property);
-    // From the last on: a preset, which comes first, sets others.
+    // In reverse order, because a preset is the first property and sets others.
     for (auto property = properties.rbegin(); property != properties.rend(); ++property) {
       expect_documented(element, *property);
     }
-    guint known = 0, count = 0;
+    guint own = 0, count = 0;
     GParamSpec** all = g_object_class_list_properties(G_OBJECT_GET_CLASS(element), &count);
-    for (guint i = 0; i < count; ++i) known += all[i]->owner_type == G_OBJECT_TYPE(element);
+    for (guint i = 0; i < count; ++i) own += all[i]->owner_type == G_OBJECT_TYPE(element);
     g_free(all);
-    EXPECT_EQ(known, properties.size() + of_all.size() + 2) << "besides active-device and stats";
+    EXPECT_EQ(own, properties.size() + of_all.size() + 2) << "and active-device and stats";
     gst_object_unref(element);
   }
 }
 
-// Types of choices are named for the element, or for all of them, so that bindings tell them apart.
-TEST(Properties, TypesHaveTheirNames) {
+// Bindings distinguish the types of choices by their names.
+TEST(Properties, TypesOfChoices_AreNamedAfterTheirElement) {
   start_gstreamer();
   GstElement* element = gst_element_factory_make("cclabel", nullptr);
   for (const auto& [property, type] : {std::pair{"label-values", "GstCclabelLabelValues"},
@@ -214,30 +174,29 @@ TEST(Properties, TypesHaveTheirNames) {
   gst_object_unref(element);
 }
 
-TEST(Properties, TheActiveDeviceIsKnownFromReadyOn) {
+TEST(Properties, ActiveDevice_IsSetFromReadyOnAndNotified) {
   start_gstreamer();
   GstElement* element = gst_element_factory_make("slicsuperpixel", nullptr);
   g_object_set(element, "device", 2, nullptr);
-  std::vector<std::string> told;
+  std::vector<std::string> devices;
   g_signal_connect(element, "notify::active-device",
                    G_CALLBACK(+[](GstElement* e, GParamSpec* spec, gpointer all) {
                      static_cast<std::vector<std::string>*>(all)->push_back(held(e, spec));
                    }),
-                   &told);
+                   &devices);
   for (const char* property : {"active-device", "stats"}) {
     GParamSpec* spec = g_object_class_find_property(G_OBJECT_GET_CLASS(element), property);
     EXPECT_EQ(spec->flags & G_PARAM_READWRITE, G_PARAM_READABLE) << property;
   }
   gst_element_set_state(element, GST_STATE_READY);
   gst_element_set_state(element, GST_STATE_NULL);
-  ASSERT_EQ(told.size(), 2u) << "told of once each way";
-  EXPECT_EQ(told[0].rfind("cpu: ", 0), 0u) << told[0];
-  EXPECT_EQ(told[1], "none");
+  ASSERT_EQ(devices.size(), 2u) << "one notification per change";
+  EXPECT_TRUE(devices[0].starts_with("cpu: ")) << devices[0];
+  EXPECT_EQ(devices[1], "none");
   gst_object_unref(element);
 }
 
-// As gst-inspect shows them.
-TEST(Properties, ElementsSayWhatTheyAre) {
+TEST(Plugin, GstInspect_ShowsTitlesAndClasses) {
   start_gstreamer();
   const std::map<std::string, std::pair<const char*, const char*>> expected = {
       {"cclabel", {"Connected-component labeller", "Filter/Analyzer/Video"}},
@@ -265,6 +224,208 @@ TEST(Properties, ElementsSayWhatTheyAre) {
   EXPECT_STREQ(gst_plugin_get_package(plugin), "gst-regions");
   EXPECT_STREQ(gst_plugin_get_description(plugin), "Cuts video into regions on the GPU or the CPU");
   gst_object_unref(plugin);
+}
+
+// ---- list properties
+
+// An array of two equal values.
+template <typename T>
+class Pair {
+ public:
+  Pair(GType type, void (*set)(GValue*, T), T value) : Pair(type, set, value, value) {}
+  Pair(GType type, void (*set)(GValue*, T), T first, T second) {
+    g_value_init(&array_, GST_TYPE_ARRAY);
+    for (const T value : {first, second}) {
+      GValue item = G_VALUE_INIT;
+      g_value_init(&item, type);
+      set(&item, value);
+      gst_value_array_append_and_take_value(&array_, &item);
+    }
+  }
+  Pair(const Pair&) = delete;
+  ~Pair() { g_value_unset(&array_); }
+  const GValue* get() const { return &array_; }
+
+ private:
+  GValue array_ = G_VALUE_INIT;
+};
+
+// Sets the property `seeds`, and returns GLib's warnings.
+std::string set_seeds(const Harness& h, const GValue* value) {
+  std::string text;
+  const GLogFunc keep = [](const gchar*, GLogLevelFlags, const gchar* message, gpointer data) {
+    *static_cast<std::string*>(data) += message;
+  };
+  const auto levels = static_cast<GLogLevelFlags>(G_LOG_LEVEL_MASK | G_LOG_FLAG_FATAL);
+  const guint handler = g_log_set_handler("GLib-GObject", levels, keep, &text);
+  g_object_set_property(G_OBJECT(h.element()), "seeds", value);
+  g_log_remove_handler("GLib-GObject", handler);
+  return text;
+}
+
+template <typename T>
+void expect_taken(const Harness& h, GType type, void (*set)(GValue*, T), T value,
+                  const std::string& text) {
+  EXPECT_EQ(set_seeds(h, Pair<T>(type, set, value).get()), "");
+  EXPECT_EQ(h.property("seeds"), "< (double)" + text + ", (double)" + text + " >")
+      << g_type_name(type);
+}
+
+TEST(ListProperty, EveryNumericType_IsAccepted) {
+  const Harness h("cclabel output=none");
+  expect_taken(h, G_TYPE_INT, g_value_set_int, 15, "15");
+  expect_taken(h, G_TYPE_DOUBLE, g_value_set_double, 1.5, "1.5");
+  expect_taken(h, G_TYPE_FLOAT, g_value_set_float, 2.5F, "2.5");
+  expect_taken(h, G_TYPE_UINT, g_value_set_uint, 3U, "3");
+  expect_taken(h, G_TYPE_INT64, g_value_set_int64, gint64{4}, "4");
+  expect_taken(h, G_TYPE_UINT64, g_value_set_uint64, guint64{5}, "5");
+  GValue empty = G_VALUE_INIT;
+  g_value_init(&empty, GST_TYPE_ARRAY);
+  EXPECT_EQ(set_seeds(h, &empty), "");
+  g_value_unset(&empty);
+  h.set("seeds", "<15,24>");
+  const std::string before = h.property("seeds");
+  const Pair<const gchar*> text(G_TYPE_STRING, g_value_set_string, "4");
+  const Pair<int> below(G_TYPE_INT, g_value_set_int, 3, -1);
+  const Pair<double> slightly_below(G_TYPE_DOUBLE, g_value_set_double, 3.0, -0.5);
+  for (const GValue* bad : {text.get(), below.get(), slightly_below.get()}) {
+    EXPECT_PRED2(contains, set_seeds(h, bad), "seeds");
+    EXPECT_EQ(h.property("seeds"), before);
+  }
+}
+
+TEST(ListProperty, ArrayOfInts_SelectsRegions) {
+  Harness h("cclabel output=mask", "video/x-raw,format=GRAY8");
+  h.video("GRAY8", 8, 1);
+  set_seeds(h, Pair<int>(G_TYPE_INT, g_value_set_int, 7, 0).get());
+  ASSERT_EQ(h.push({255, 0, 0, 0, 0, 0, 0, 255}), GST_FLOW_OK);
+  const BufferPtr out = h.pull();
+  ASSERT_TRUE(out);
+  EXPECT_EQ(bytes_of(out.get()), (std::vector<uint8_t>{0, 0, 0, 0, 0, 0, 0, 255}));
+}
+
+// ---- control sources: each frame is processed with the values of its stream time
+
+constexpr int kColumns = 104, kRows = 3;
+constexpr int kFrames = 51;
+
+// A picture from black on the left to white on the right.
+std::vector<uint8_t> slope() {
+  std::vector<uint8_t> bytes;
+  for (int i = 0; i < kColumns * kRows; ++i) {
+    bytes.push_back(static_cast<uint8_t>((i % kColumns) * 255 / 103));
+  }
+  return bytes;
+}
+
+// Never exactly a gray level, where rounding would decide.
+double threshold_at(int frame) { return (frame + 0.5) / kFrames; }
+
+// Controls the property by (time, value) pairs.
+void control(const Harness& h, const char* property, GstInterpolationMode mode, bool absolute,
+             const std::vector<std::pair<GstClockTime, double>>& values) {
+  GstControlSource* source = gst_interpolation_control_source_new();
+  g_object_set(source, "mode", mode, nullptr);
+  for (const auto& [time, value] : values) {
+    gst_timed_value_control_source_set(GST_TIMED_VALUE_CONTROL_SOURCE(source), time, value);
+  }
+  auto* object = GST_OBJECT(h.element());
+  EXPECT_TRUE(gst_object_add_control_binding(
+      object, absolute ? gst_direct_control_binding_new_absolute(object, property, source)
+                       : gst_direct_control_binding_new(object, property, source)));
+  gst_object_unref(source);
+}
+
+// The threshold rises linearly from the stream time of the first frame on.
+void control_threshold(const Harness& h, GstClockTime first) {
+  control(h, "threshold", GST_INTERPOLATION_MODE_LINEAR, false,
+          {{first, threshold_at(0)}, {first + time_of(kFrames - 1), threshold_at(kFrames - 1)}});
+}
+
+// The area of the slope that is foreground at that frame's threshold.
+int area_at(int frame) {
+  int columns = 0;
+  for (int x = 0; x < kColumns; ++x) columns += x * 255 / 103 >= threshold_at(frame) * 255;
+  return columns * kRows;
+}
+
+std::string area_on(const BufferPtr& frame) {
+  return region_field(regions_of(frame.get()), 0, "area");
+}
+
+class Control : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(Control, Threshold_IsThatOfTheStreamTime) {
+  Harness h(GetParam());
+  h.video("GRAY8", kColumns, kRows);
+  GstSegment shifted;  // stream time 10 s is at timestamp 1 s
+  gst_segment_init(&shifted, GST_FORMAT_TIME);
+  shifted.start = GST_SECOND;
+  shifted.time = 10 * GST_SECOND;
+  h.segment(shifted);
+  control_threshold(h, 10 * GST_SECOND);
+  for (int i = 0; i < kFrames; ++i) ASSERT_EQ(h.push(slope(), 25 + i), GST_FLOW_OK);
+  h.eos();
+  for (int i = 0; i < kFrames; ++i) {
+    const BufferPtr out = h.pull();
+    ASSERT_TRUE(out);
+    ASSERT_EQ(region_count(regions_of(out.get())), 1u) << i;
+    EXPECT_EQ(area_on(out), std::to_string(area_at(i))) << "frame " << i;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Elements, Control,
+                         ::testing::Values("cclabel output=none frames-in-flight=1",
+                                           "cclabel output=none frames-in-flight=4",
+                                           "cclabel output=labels frames-in-flight=8",
+                                           "cclabel output=overlay frames-in-flight=3"));
+
+// The overflow policy is applied when a frame is done. Later frames are then already in flight.
+TEST(Control, Overflow_IsThatOfTheFrame) {
+  GrayHarness h("cclabel output=labels frames-in-flight=8", "video/x-raw,format=GRAY8");
+  std::vector<std::pair<GstClockTime, double>> values;
+  for (int i = 0; i < 40; ++i) values.emplace_back(time_of(i), i % 2 ? 0.6 : 0);
+  control(h, "overflow", GST_INTERPOLATION_MODE_NONE, false, values);  // drop-smallest, saturate, …
+  for (int i = 0; i < 40; ++i) ASSERT_EQ(h.push(dots(), i), GST_FLOW_OK);
+  h.eos();
+  for (int i = 0; i < 40; ++i) {
+    EXPECT_EQ(region_count(regions_of(h.pull().get())), i % 2 ? 768u : 255u) << i;
+  }
+}
+
+TEST(Control, Volume_UsesTheValuesOfItsLastFrame) {
+  Harness h("cclabel output=none depth=5 connectivity=6 frames-in-flight=2");
+  h.video("GRAY8", kColumns, kRows);
+  control_threshold(h, 0);
+  for (int i = 0; i < 50; ++i) ASSERT_EQ(h.push(slope(), i), GST_FLOW_OK);
+  h.eos();
+  for (int i = 0; i < 50; ++i) {
+    EXPECT_EQ(area_on(h.pull()), std::to_string(area_at(i / 5 * 5 + 4) * 5)) << "frame " << i;
+  }
+}
+
+TEST(Control, Rectangle_IsThatOfTheFrame) {
+  Harness h("cclabel output=none frames-in-flight=4 threshold=0");
+  h.video("GRAY8", kColumns, kRows);
+  std::vector<std::pair<GstClockTime, double>> values;
+  for (int i = 0; i < 20; ++i) values.emplace_back(time_of(i), 5.0 * i);
+  control(h, "left", GST_INTERPOLATION_MODE_NONE, true, values);
+  for (int i = 0; i < 20; ++i) ASSERT_EQ(h.push(slope(), i), GST_FLOW_OK);
+  h.eos();
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(region_field(regions_of(h.pull().get()), 0, "x"), std::to_string(5 * i)) << i;
+  }
+}
+
+TEST(Control, FrameWithoutTimestamp_KeepsThePreviousValue) {
+  Harness h("cclabel output=none");
+  h.video("GRAY8", kColumns, kRows);
+  control_threshold(h, 0);
+  GstBuffer* timeless = Harness::buffer(slope());
+  GST_BUFFER_PTS(timeless) = GST_CLOCK_TIME_NONE;
+  ASSERT_EQ(h.push(slope(), 20), GST_FLOW_OK);
+  ASSERT_EQ(gst_harness_push(h.get(), timeless), GST_FLOW_OK);
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(area_on(h.pull()), std::to_string(area_at(20)));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Regions as GStreamer's structures, as they stand in metadata.
+// Regions as GstStructures for the metadata.
 #pragma once
 
 #include <vector>
@@ -17,7 +17,7 @@ inline GstStructure* box_structure(const Box& box, guint id) {
                            nullptr);
 }
 
-// Makes these the regions of metadata, and takes them.
+// Replaces the regions of the metadata by these, and takes their ownership.
 inline void set_regions(GstStructure* metadata, const std::vector<GstStructure*>& regions) {
   GValue array = G_VALUE_INIT;
   g_value_init(&array, GST_TYPE_ARRAY);

@@ -1,4 +1,4 @@
-// What an error or a warning tells.
+// The domain, code and text of an error or a warning.
 #pragma once
 
 #include "tests/plugin/harness.hpp"
@@ -11,7 +11,7 @@ struct Told {
   std::string text;
 };
 
-// Of no message nothing.
+// All zero and empty for no message.
 inline Told told(const MessagePtr& message) {
   if (!message) return {};
   GError* error = nullptr;

@@ -1,6 +1,7 @@
-// A scene for the rectangle and process-scale, and what the working pictures of it are.
+// A scene for tests of the work area, and the scaled pictures that elements process.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -9,12 +10,12 @@ namespace regions::test {
 
 using Bytes = std::vector<uint8_t>;
 
-struct Rectangle {
+struct Area {
   int left, top, width, height;
 };
 
-// A gray picture in which a bright block moves over a textured ground. Widths, also of parts, are
-// multiples of 4, as rows of GRAY8 are.
+// A gray picture in which a bright block moves over a textured background. All widths are multiples
+// of 4, so that rows of GRAY8 have no padding.
 struct Scene {
   int width = 96, height = 64;
 
@@ -34,8 +35,8 @@ struct Scene {
   }
 };
 
-// Means of the rectangle's blocks of `factor` by `factor` pixels.
-inline Bytes smaller(const Bytes& whole, const Scene& scene, Rectangle r, int factor) {
+// The picture in the area, scaled down: means of blocks of `factor` × `factor` pixels.
+inline Bytes smaller(const Bytes& whole, const Scene& scene, Area r, int factor) {
   Bytes bytes;
   for (int y = 0; y < r.height; y += factor) {
     for (int x = 0; x < r.width; x += factor) {
@@ -51,7 +52,20 @@ inline Bytes smaller(const Bytes& whole, const Scene& scene, Rectangle r, int fa
   return bytes;
 }
 
-inline std::string placed(const std::string& line, Rectangle r, double scale) {
+// The picture in the area, enlarged by `factor`; 0 outside the area. `pixel` is in bytes.
+inline Bytes enlarged(const Bytes& small, const Scene& scene, Area r, int factor, int pixel) {
+  Bytes bytes(static_cast<size_t>(scene.width * scene.height * pixel));
+  for (int v = 0; v < r.height; ++v) {
+    for (int u = 0; u < r.width; ++u) {
+      const int from = (v / factor * (r.width / factor) + u / factor) * pixel;
+      const int to = ((r.top + v) * scene.width + r.left + u) * pixel;
+      std::copy_n(&small[static_cast<size_t>(from)], pixel, &bytes[static_cast<size_t>(to)]);
+    }
+  }
+  return bytes;
+}
+
+inline std::string placed(const std::string& line, Area r, double scale) {
   return line + " left=" + std::to_string(r.left) + " top=" + std::to_string(r.top) +
          " width=" + std::to_string(r.width) + " height=" + std::to_string(r.height) +
          " process-scale=" + std::to_string(scale);

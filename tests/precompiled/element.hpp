@@ -1,4 +1,4 @@
-// Headers that most tests of elements include, as unit.hpp has them for others.
+// Headers that most tests of elements include. unit.hpp is for other tests.
 #include <gst/check/gstharness.h>
 #include <gst/video/video.h>
 #include <gtest/gtest.h>

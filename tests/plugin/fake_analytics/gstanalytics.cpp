@@ -1,5 +1,6 @@
-// A libgstanalytics for GStreamer that has none: its interface as in GStreamer's headers, as far as
-// our elements and their tests use it. With REGIONS_FAKE_SEGMENTS it is as 1.26, without as 1.24.
+// A fake libgstanalytics for older versions of GStreamer, with the interface of GStreamer's headers
+// that the elements and their tests use: that of 1.26 with REGIONS_FAKE_SEGMENTS, or of 1.24
+// without.
 #include <gst/video/video.h>
 
 #include <cstring>
@@ -73,7 +74,7 @@ gboolean scale_detection(GstBuffer*, AnalyticsEntry* entry, GstBuffer*, GQuark t
   d.height = d.height * t.out_info->height / t.in_info->height;
   return TRUE;
 }
-// The data were copied; the map gets one holder more.
+// The data were copied, so the map needs another reference.
 gboolean hold_map(GstBuffer*, AnalyticsEntry* entry, GstBuffer*, GQuark, gpointer) {
   gst_buffer_ref(of<Segmentation>(entry).map);
   return TRUE;
@@ -131,7 +132,7 @@ gpointer add(RelationMeta* meta, const FakeType& type, const void* data, gsize s
   return data_of(meta, entry->id);
 }
 
-// The next entry of that type (null: any) from `state` on that suits.
+// Finds the next entry after `state` that suits and has this type, or any type if it is null.
 template <class Suits>
 gboolean next(RelationMeta* meta, gpointer* state, const AnalyticsType* type, AnalyticsEntry* entry,
               Suits suits) {

@@ -1,4 +1,4 @@
-// The state that all users of fake devices share in one process.
+// The state of the fake devices, which all their users in a process share.
 #include "tests/plugin/fake_gpu/devices.hpp"
 
 #include <condition_variable>
@@ -15,7 +15,7 @@ struct Range {
 };
 std::mutex mutex;
 std::condition_variable ended;
-std::map<const char*, Range, std::greater<>> owned;  // by first address, falling
+std::map<const char*, Range, std::greater<>> owned;  // by first address, in falling order
 
 }  // namespace
 

@@ -1,5 +1,5 @@
-// A libgstcuda for fake devices: its interface as in GStreamer's headers, as far as our elements
-// use it. With REGIONS_FAKE_STREAMS it is as 1.26, without as 1.22, with REGIONS_FAKE_NONE empty.
+// A fake libgstcuda for fake devices, with the interface of GStreamer's headers that the elements
+// use: that of 1.26 with REGIONS_FAKE_STREAMS, of 1.22 without, and empty with REGIONS_FAKE_NONE.
 #if !REGIONS_FAKE_NONE
 #include <cstring>
 
@@ -46,8 +46,8 @@ struct FakeAllocator {
 using FakeAllocatorClass = GstAllocatorClass;
 G_DEFINE_TYPE(FakeAllocator, fake_allocator, GST_TYPE_ALLOCATOR)
 
-// As GStreamer's: what is mapped on the device to be written needs a sync, if it has a stream; the
-// host sees a copy.
+// Like GStreamer's: memory that was mapped on the device for writing needs a sync if it has a
+// stream. The host gets a copy.
 gpointer map(GstMemory* memory, GstMapInfo* info, gsize) {
   FakeMemory* self = cast_memory(memory);
   if (info->flags & regions::kMapCuda) {

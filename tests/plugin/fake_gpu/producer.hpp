@@ -1,4 +1,4 @@
-// For tests on fake devices: frames that lie on one, as an upstream element makes them.
+// Produces frames in the memory of a fake device, like an upstream element.
 #pragma once
 
 #include <algorithm>
@@ -13,14 +13,14 @@ constexpr int kWidth = 64, kHeight = 48, kSquare = 6;
 constexpr const char* kCudaCaps =
     "video/x-raw(memory:CUDAMemory),format=RGBA,width=64,height=48,framerate=25/1";
 
-// FAKE_LIBRARY names the libgstcuda of this folder that the tests run with.
+// FAKE_LIBRARY is the name of the fake libgstcuda: streams, no_streams or empty.
 inline bool library_is(const char* version) {
   return g_str_equal(g_getenv("FAKE_LIBRARY"), version);
 }
 #define NEEDS_LIBRARY() \
-  if (library_is("empty")) GTEST_SKIP() << "without libgstcuda no frames lie on a device"
+  if (library_is("empty")) GTEST_SKIP() << "CUDA memory requires libgstcuda"
 #define NEEDS_STREAMS() \
-  if (!library_is("streams")) GTEST_SKIP() << "this libgstcuda knows no streams"
+  if (!library_is("streams")) GTEST_SKIP() << "this libgstcuda has no streams"
 
 // `count` white squares on black.
 inline std::vector<uint8_t> squares(int count) {
@@ -34,8 +34,8 @@ inline std::vector<uint8_t> squares(int count) {
   return bytes;
 }
 
-// What an upstream element has on a device: a context, and a pool of CUDA memory, with a stream if
-// the library knows such.
+// The context and the pool of CUDA memory of an upstream element, with a stream if the library has
+// streams.
 class Producer {
  public:
   explicit Producer(int device, void* handle = nullptr) {
@@ -44,7 +44,7 @@ class Producer {
     context_ = library_->wrap(handle ? handle : fake::context_of(device), device);
     pool_ = library_->new_pool(context_);
     GstStructure* config = gst_buffer_pool_get_config(pool_);
-    const std::unique_ptr<GstCaps, Unref> caps(gst_caps_from_string(kCudaCaps));
+    const CapsPtr caps(gst_caps_from_string(kCudaCaps));
     gst_buffer_pool_config_set_params(config, caps.get(), kWidth * kHeight * 4, 0, 0);
     if (library_->new_stream) {
       stream_ = library_->new_stream(context_);
@@ -64,7 +64,7 @@ class Producer {
   fake::Stream& stream() const {
     return *static_cast<fake::Stream*>(library_->stream_handle(stream_));
   }
-  // Its stream is at work on the frame, until stream().end().
+  // The stream works on the frame until stream().end().
   void begin_work(GstBuffer* buffer) const {
     GST_MINI_OBJECT_FLAG_SET(gst_buffer_peek_memory(buffer, 0), kNeedSync);
     stream().begin();
@@ -73,8 +73,8 @@ class Producer {
     GstBuffer* buffer = nullptr;
     gst_buffer_pool_acquire_buffer(pool_, &buffer, nullptr);
     gst_buffer_fill(buffer, 0, bytes.data(), bytes.size());
-    GST_BUFFER_PTS(buffer) = static_cast<GstClockTime>(index) * 40 * GST_MSECOND;
-    GST_BUFFER_DURATION(buffer) = 40 * GST_MSECOND;
+    GST_BUFFER_PTS(buffer) = time_of(index);
+    GST_BUFFER_DURATION(buffer) = time_of(1);
     return buffer;
   }
 
@@ -84,14 +84,6 @@ class Producer {
   GstBufferPool* pool_;
   GstMiniObject* stream_ = nullptr;
 };
-
-inline std::string device_of(GstElement* element) {
-  gchar* text = nullptr;
-  g_object_get(element, "active-device", &text, nullptr);
-  const std::string name = text;
-  g_free(text);
-  return name;
-}
 
 inline guint total_of(GstBuffer* buffer) {
   guint total = 0;
@@ -103,7 +95,7 @@ inline guint total_of(GstBuffer* buffer) {
 inline void expect_frame(Harness& h, int index, guint regions) {
   const BufferPtr out = h.pull();
   ASSERT_TRUE(out) << index << ": " << h.error_text();
-  EXPECT_EQ(GST_BUFFER_PTS(out.get()), static_cast<GstClockTime>(index) * 40 * GST_MSECOND);
+  EXPECT_EQ(GST_BUFFER_PTS(out.get()), time_of(index));
   EXPECT_EQ(total_of(out.get()), regions) << index;
 }
 
