@@ -1,14 +1,16 @@
 """Decoded pictures for a pipeline: PyAV (FFmpeg's libraries) decodes, and an appsrc takes the frames. FFmpeg reads more
-containers than GStreamer, and it finds the times of frames that GStreamer's demuxers would drop."""
+containers than GStreamer, and it finds the times of frames that GStreamer's demuxers would drop.
+
+Decoder gives the frames. Shapes follows their size and pixel aspect ratio, and Timeline closes jumps of their times."""
 
 import contextlib
 import itertools
 import sys
 import threading
+from fractions import Fraction
 
-import timeline
 from gstreamer import Gst, GstVideo, VideoFormat
-from shapes import Shapes, caps_of
+from transcode.probe import InputProblem, probed, ratio_of
 
 try:
     import av
@@ -30,6 +32,15 @@ FORMATS = {
 INTERLACED, TOP_FIRST = (Gst.BufferFlags(int(flag)) for flag in (
     GstVideo.VideoBufferFlags.INTERLACED, GstVideo.VideoBufferFlags.TFF))
 CHROMA_SITES = {"left": "mpeg2", "center": "jpeg", "topleft": "cosited"}
+# PyAV 10 to 16 raise these for a file that cannot be opened or decoded. A stream without a decoder would give a
+# RuntimeError or an AttributeError: see expect_decoder().
+FILE_ERRORS = (av.error.FFmpegError, OSError, MemoryError)
+# Scales pictures into the shape of caps_of(), which `fitted` gets. Borders keep the display aspect ratio.
+FIT = "videoscale add-borders=true ! capsfilter name=fitted"
+JUMPING = ("mpegts", "mpeg")  # FFmpeg's names of the formats whose times may jump
+# The limits at which ffmpeg sees a jump, in seconds: from the file's latest time, and back within a stream.
+FAR, BACK = 10, Fraction(1, 10)
+CLOCKED = ("audio", "video")  # streams whose packets follow each other closely; subtitles pause
 
 
 def nearest(form):
@@ -87,7 +98,7 @@ class Decoder:
         self.format = self.first_caps = None  # format and shape of the frames; caps of the first frame, fitted
         self.last = None  # time of the previous frame, in nanoseconds
         self.shifted = 0  # nanoseconds that later times are moved by
-        self.timeline = timeline.Timeline()
+        self.timeline = Timeline()
         self.has_decoding_times = source.format.get("format_name") == "avi"
         self.thread = threading.Thread(target=self.run)
         self.stopped = False
@@ -117,7 +128,7 @@ class Decoder:
                 yield found
                 given += 1
         except Damaged:
-            self.timeline = timeline.Timeline()
+            self.timeline = Timeline()
             yield from itertools.islice(self.frames_of_file(1), given, None)
 
     def frames_of_file(self, threads, stop_at_damage=False):
@@ -153,8 +164,8 @@ class Decoder:
             yield None
 
     def packets(self, file, picture):
-        if timeline.may_jump(file):
-            return timeline.picture_packets(file, picture, self.timeline)
+        if may_jump(file):
+            return picture_packets(file, picture, self.timeline)
         return file.demux(picture)
 
     def give(self, frame, stamp):
@@ -268,3 +279,228 @@ class Decoder:
         GstVideo.buffer_add_video_meta_full(made, GstVideo.VideoFrameFlags.NONE, form, frame.width, frame.height,
                                             len(frame.planes), offsets, strides)
         return made
+
+
+class Timeline:
+    """Corrects the times of all packets of one file, in the order of the file."""
+
+    def __init__(self):
+        self.shift = self.earlier = Fraction(0)  # seconds; `earlier` applied until the last jump
+        self.latest = None  # the latest corrected time, in seconds
+        self.ends = {}  # by stream index: corrected begin and end of its last packet, in seconds
+        self.leads = {}  # by stream index: how long after decoding its last packet is shown, in units of stamps
+        self.jumps = []  # (when, by how many seconds) of each jump
+
+    def correct(self, packet):
+        """Moves a packet's times by the sum of all earlier jumps."""
+        self.correct_lead(packet)
+        stamp = packet.pts if packet.dts is None else packet.dts
+        if stamp is None:
+            return
+        shift = self.shift
+        if packet.stream.type in CLOCKED:
+            shift = self.shift_for(packet.stream.index, stamp * packet.time_base)
+            begin = stamp * packet.time_base + shift
+            self.latest = begin if self.latest is None else max(self.latest, begin)
+            self.ends[packet.stream.index] = begin, begin + (packet.duration or 0) * packet.time_base
+        ticks = round(shift / packet.time_base)
+        if packet.pts is not None:
+            packet.pts += ticks
+        if packet.dts is not None:
+            packet.dts += ticks
+
+    def correct_lead(self, packet):
+        """FFmpeg takes the time at which the last packet before a jump is shown from the packet after the jump. Replaces
+        that time by the usual distance from the time of decoding."""
+        if packet.pts is None or packet.dts is None:
+            return
+        lead = packet.pts - packet.dts
+        if lead < 0 or lead * packet.time_base > FAR:
+            packet.pts = packet.dts + self.leads.get(packet.stream.index, 0)
+        else:
+            self.leads[packet.stream.index] = lead
+
+    def shift_for(self, stream, raw):
+        """The shift of a packet, after closing a jump at the packet, if there is one."""
+        begin, expected = self.ends.get(stream, (None, self.latest))
+        if not self.is_jump(raw + self.shift, begin):
+            return self.shift
+        if begin is not None and self.earlier != self.shift and abs(raw + self.earlier - expected) < BACK:
+            return self.earlier  # the rest of a stream may come after packets of other streams from beyond the jump
+        if abs(expected - self.latest) > FAR:
+            expected = self.latest
+        self.jumps.append((expected, raw + self.shift - expected))
+        self.earlier, self.shift = self.shift, expected - raw
+        return self.shift
+
+    def is_jump(self, time, before):
+        """`before`: the time of the previous packet in the same stream, or None."""
+        if self.latest is None:
+            return False
+        return abs(time - self.latest) > FAR or (before is not None and time < before - BACK)
+
+
+def may_jump(file):
+    return file.format.name in JUMPING
+
+
+def picture_packets(file, picture, timeline):
+    """Packets of the picture at corrected times. The packets of other streams are read because a jump may begin there."""
+    for packet in file.demux():
+        timeline.correct(packet)
+        if packet.stream.index == picture.index:
+            yield packet
+
+
+def first_shape(source):
+    """The shape of the first picture of an Input as ffprobe reports it, or None."""
+    frame = source.frame
+    if not frame.get("width") or not frame.get("height"):
+        return None
+    ratio = frame.get("sample_aspect_ratio", source.picture.get("sample_aspect_ratio"))
+    return frame["width"], frame["height"], ratio_of(ratio)
+
+
+def caps_of(shape):
+    width, height, ratio = shape
+    return Gst.Caps.from_string(f"video/x-raw(ANY), width={width}, height={height},"
+                                f" pixel-aspect-ratio=(fraction){ratio.numerator}/{ratio.denominator}")
+
+
+def ratio_in(caps):
+    """The pixel aspect ratio of a structure of caps."""
+    found, width, height = caps.get_fraction("pixel-aspect-ratio")
+    return Fraction(width, height) if found and width * height else Fraction(1)
+
+
+def container_has_ratio(source):
+    """Whether the container stores a pixel aspect ratio, which FFmpeg prefers to the codec's."""
+    streams = probed(source.path, "-nofind_stream_info", "-select_streams", str(source.picture["index"]),
+                     "-show_entries", "stream=sample_aspect_ratio").get("streams", [])
+    return any("sample_aspect_ratio" in stream for stream in streams)
+
+
+class Shapes:
+    """Follows the shape of an Input's pictures. `first` is the shape of the file, None before the first picture if ffprobe
+    does not report it. `changes` lists when the shape changed (seconds) and the new shape."""
+
+    def __init__(self, source, is_begin=True):
+        """`is_begin`: decoding begins at the beginning of the file."""
+        self.source, self.first = source, first_shape(source)
+        self.now, self.changes = self.first, []
+        self.codec_ratio = self.first[2] if self.first and is_begin else None
+        self.is_fixed = None  # whether the container stores the ratio, as soon as that matters
+        self.is_first_picture = True
+
+    def follow(self, frame, codec, seconds):
+        """The shape of a decoded frame. `codec`: its av.CodecContext, or None."""
+        ratio = self.ratio(frame, Fraction(codec and codec.sample_aspect_ratio or 1) or Fraction(1))
+        shape = (frame.width, frame.height, ratio)
+        self.first = self.first or shape
+        if shape != (self.now or shape):
+            self.changes.append((seconds, shape))
+        self.now = shape
+        return shape
+
+    def state(self, begin):
+        """For JSON: the first shape, and the shapes from `begin` seconds on."""
+        def told(shape):
+            return [*shape[:2], str(shape[2])]
+
+        earlier = [shape for seconds, shape in self.changes if seconds <= begin]
+        return {"first": told(self.first), "changes": [[begin, told((earlier or [self.first])[-1])]] + [
+            [seconds, told(shape)] for seconds, shape in self.changes if seconds > begin]}
+
+    def ratio(self, frame, codec_ratio):
+        """The pixel aspect ratio of a frame. The decoder's threads and its reordering report the codec's ratio some frames
+        early. A ratio only changes where a new sequence begins, so it holds from the next key frame on."""
+        now = self.now[2] if self.now else codec_ratio
+        is_first, self.is_first_picture = self.is_first_picture, False
+        if codec_ratio == self.codec_ratio or not (frame.key_frame or is_first):
+            return now
+        if is_first and self.codec_ratio is not None:  # the threads may be ahead of the first frame
+            return now
+        self.codec_ratio = codec_ratio
+        if codec_ratio == now:
+            return now
+        if self.is_fixed is None:
+            self.is_fixed = container_has_ratio(self.source)
+        return now if self.is_fixed else codec_ratio
+
+
+def joined_shapes(segments):
+    """The first shape of a file and the changes of its consecutive segments, each as Shapes.state() reports it."""
+    first, changes = shape_from(segments[0]["first"]), []
+    now = first
+    for segment in segments:
+        for seconds, state in segment["changes"]:
+            if (shape := shape_from(state)) != now:
+                changes.append((seconds, shape))
+            now = shape
+    return first, changes
+
+
+def shape_from(state):
+    return state[0], state[1], Fraction(state[2])
+
+
+def described(shape, with_ratio):
+    width, height, ratio = shape
+    return f"{width}x{height}" + (f" (pixel aspect ratio {ratio.numerator}:{ratio.denominator})" if with_ratio else "")
+
+
+def shape_change(first, changes):
+    """How the pictures of a file change, and the name of its first shape."""
+    seconds, shape = changes[0]
+    with_ratio = any(other[2] != first[2] for _, other in changes)
+    more = f" and {len(changes) - 1} more times" if len(changes) > 2 else " and once more" if len(changes) == 2 else ""
+    return (f"its pictures change from {described(first, with_ratio)} to {described(shape, with_ratio)} at {seconds:.1f} s"
+            + more), described(first, with_ratio)
+
+
+def shape_note(first, changes):
+    """A sentence on changes that were scaled away, or None."""
+    if not changes:
+        return None
+    change, kept = shape_change(first, changes)
+    return f"{change}: they are scaled to {kept}"
+
+
+def shape_refusal(shapes, holder):
+    """Why `holder`, which stores each pixel, cannot store a file."""
+    return (f"{shape_change(shapes.first, shapes.changes)[0]}, and {holder} has one size: cut the file there, or use --profile"
+            " mp4, mkv or webm without --labels, where pictures are scaled")
+
+
+def error_reason(error):
+    """The text of an exception, without a file's name."""
+    return getattr(error, "strerror", None) or str(error) or type(error).__name__
+
+
+def expect_decoder(stream):
+    """Raises InputProblem if PyAV's FFmpeg cannot decode a stream of ffprobe's."""
+    name = stream.get("codec_name", "unknown")
+    try:
+        av.codec.Codec(name, "r")
+    except ValueError as unknown:  # PyAV's UnknownCodecError is in different modules in different versions
+        codec = "unknown codec" if name == "unknown" else f"codec {name}"
+        raise InputProblem(f"no decoder is installed for its video: {codec}"
+                           f" (tag {stream.get('codec_tag_string', 'none')})") from unknown
+
+
+def why_no_frame(source):
+    """Why no frame of an Input can be decoded. Reads the file up to the first packet that the decoder refuses."""
+    packets = 0
+    try:
+        with av.open("file:" + source.path, metadata_errors="replace") as file:
+            for packet in file.demux(file.streams[source.picture["index"]]):
+                packets += packet.size > 0
+                try:
+                    packet.decode()
+                except av.error.EOFError:
+                    break
+                except av.error.FFmpegError as error:
+                    return f"the decoder refuses its packets ({error_reason(error)})"
+    except FILE_ERRORS as error:
+        return error_reason(error)
+    return f"the decoder makes no picture of its {packets} packets" if packets else "it holds no packets of video"

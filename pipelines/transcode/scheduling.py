@@ -1,25 +1,187 @@
-"""Processes files in segments, for regions-transcode --segments. The state of the work is in manifests on disk. If any
-process dies, the same command continues the work."""
+"""Decides which inputs and segments are processed when. Queue processes inputs, and Archive processes the segments of an
+input (regions-transcode --segments). The state of segments is in manifests on disk. If any process dies, the same command
+continues the work."""
 
 import asyncio
 import contextlib
+import ctypes
 import math
 import os
+import signal
 import sys
 import time
 
-import attempts
-import manifest
-import processes
-import status
-import storage
-from progress import Progress
+from files import explain, partial_name
+from transcode import cluster, manifest, processes, storage
+from transcode.profiles import EXPORTS, PROFILES
+from transcode.progress import SUMMARY, Progress, Screen, complain
 
+FILES_OF_CLUSTER = 16  # files whose segments a cluster gets at the same time
 MOST_PENDING = 1000  # maximum number of tasks submitted to a cluster at the same time
-HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def outputs_of(source, options):
+    """Returns the paths of the outputs of an input by kind: "video", "jsonl", "labels", …."""
+    stem = os.path.join(options.out, os.path.splitext(os.path.basename(source))[0])
+    outputs = {"video": stem + PROFILES[options.profile].suffix}
+    outputs |= {kind: stem + EXPORTS[kind] for kind in options.export}
+    if options.labels:
+        outputs["labels"] = stem + ".labels.mkv"
+    return outputs
+
+
+def in_segments(options):
+    """Whether the command line asks for a manifest: inputs in segments, or each input as one segment."""
+    return options.segments is not None or options.exact
+
+
+def cuda_devices():
+    """The number of CUDA devices, from the driver: through GStreamer, this process would hold a context on one."""
+    try:
+        driver = ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return 0
+    count = ctypes.c_int(0)
+    usable = driver.cuInit(0) == 0 and driver.cuDeviceGetCount(ctypes.byref(count)) == 0
+    return count.value if usable else 0
+
+
+def device_for(slot, devices):
+    """Jobs that run at the same time are spread over the devices. -1 leaves the choice to the elements."""
+    return slot % devices if devices > 1 else -1
+
+
+class Queue:
+    """Processes the inputs of a command, some at the same time."""
+
+    def __init__(self, options, version, warm_up=0, cluster=None):
+        self.options, self.version = options, version
+        self.store, self.copies = options.store, {}
+        self.screen = Screen("regions-transcode")
+        if self.store:
+            self.screen.names[self.store.folder] = self.store.address
+        self.waiting = list(reversed(options.inputs))
+        self.running = {}  # process by input
+        self.devices = cuda_devices()
+        self.failed = []
+        self.interrupted = False
+        self.archive = Archive(self, warm_up, cluster) if in_segments(options) else None
+
+    async def run(self):
+        """Processes all inputs. Returns the exit status."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, self.interrupt)
+        await asyncio.gather(*(self.work(slot) for slot in range(self.at_once())))
+        if self.archive:
+            self.archive.summarise()
+        if self.interrupted:
+            complain("interrupted; finished files stay, and the same command goes on")
+            return 130
+        if self.failed:
+            complain(f"{len(self.failed)} of {len(self.options.inputs)} inputs failed: {', '.join(self.failed)}")
+        return 1 if self.failed else 0
+
+    def at_once(self):
+        """The number of inputs in progress. One more than jobs: segments of the next file use the jobs that the last segments
+        of a file leave idle."""
+        return self.options.jobs + (FILES_OF_CLUSTER if self.options.cluster is not None else bool(self.archive))
+
+    def interrupt(self):
+        """First Ctrl-C: jobs stop and remove their files. Second: jobs are killed."""
+        for process in self.running.values():
+            if process.returncode is None:
+                process.kill() if self.interrupted else process.send_signal(signal.SIGINT)
+        self.interrupted = True
+
+    async def work(self, slot):
+        while self.waiting and not self.interrupted:
+            source = self.waiting.pop()
+            problem = self.screen.meant(await self.do(source, outputs_of(source, self.options), slot))
+            self.screen.forget(source)
+            if self.archive:
+                self.archive.note(source, problem)
+            if problem and not self.interrupted:
+                self.failed.append(source)
+                self.screen.hear(source, {"problem": problem})
+
+    async def do(self, source, outputs, slot):
+        """Makes the outputs of an input unless they exist. Returns the problem, or None."""
+        video = outputs["video"]
+        if problem := await asyncio.to_thread(storage.refusal, source):
+            return problem
+        try:
+            # Workers share an output: each writes segments of it.
+            with (contextlib.nullcontext() if self.options.segment else manifest.locked(video),
+                  storage.Copy(source) as self.copies[source]):
+                if storage.is_address(source):
+                    self.screen.names[self.copies[source].path] = source
+                if self.store:
+                    await asyncio.to_thread(self.store.fetch, manifest.record_path(video))
+                made = manifest.wanted_record(source, outputs, self.options, self.version)
+                going_on = self.archive and self.archive.goes_on(outputs, made)
+                if not self.options.force and not going_on and (
+                        self.store.exists if self.store else os.path.lexists)(video):
+                    if differs := await asyncio.to_thread(manifest.record_difference, video, source, made):
+                        return f"{video} exists, but {differs}; --force writes it again"
+                    self.screen.line(f"{source}: skipped: {video} exists")
+                    return None
+                if self.archive:
+                    problem = await self.archive.transcode(source, outputs, made)
+                else:
+                    problem = await self.transcode(source, outputs, slot)
+                if not (self.archive and self.archive.is_part):
+                    await self.finish(source, outputs, made, problem)
+                return problem
+        except manifest.Busy as busy:
+            return str(busy)
+        except OSError as error:
+            return explain(error)
+
+    async def finish(self, source, outputs, made, problem):
+        """Publishes the outputs, the video last, and then writes their record."""
+        if self.store:
+            whole = sorted(outputs.values(), key=lambda path: path == outputs["video"])
+            await asyncio.to_thread(self.store.publish, map(partial_name, whole) if problem else whole, False)
+        if problem:
+            return
+        known = manifest.record_path(outputs["video"])
+        content = await asyncio.to_thread(manifest.checksum, self.copies[source].here)
+        await asyncio.to_thread(manifest.write_json, known, made | {"content": content})
+        if self.store:
+            await asyncio.to_thread(self.store.publish, [known])
+        if self.archive:
+            await asyncio.to_thread(manifest.Manifest(outputs, self.store).remove)
+
+    async def fetched(self, source):
+        """The path of an input on this machine."""
+        return await asyncio.to_thread(self.copies[source].fetch)
+
+    def settings(self, source, slot):
+        """The settings of a job, except its input and outputs."""
+        return {"filter": self.options.filter, "profile": self.options.profile,
+                "device": device_for(slot, self.devices), "with_sound": not self.options.no_sound,
+                "accept_partial": self.options.accept_partial}
+
+    def begun(self, name, process):
+        self.running[name] = process
+        if self.interrupted:
+            process.send_signal(signal.SIGINT)
+
+    def names(self, source):
+        return outputs_of(source, self.options).values()
+
+    async def transcode(self, source, outputs, slot):
+        """Runs one job. Returns the problem, or None."""
+        settings = self.settings(source, slot) | {"source": await self.fetched(source), "outputs": outputs}
+        return await processes.run("file", settings,
+                                   lambda message: self.screen.hear(source, message, outputs.values()),
+                                   lambda process: self.begun(source, process))
 
 
 class Archive:
+    """Processes inputs in segments, each up to --attempts times."""
+
     def __init__(self, queue, warm_up, cluster=None):
         """`queue`: the Queue of regions-transcode. `warm_up`: the filter's warm-up in seconds, or None if the filter
         does not allow segments. `cluster`: a cluster.Cluster, or None to process segments on this machine."""
@@ -44,7 +206,7 @@ class Archive:
             self.slots.put_nowait(number)
 
     def made(self, made):
-        """Returns the settings that a plan must have to be reused: `made` (from record.wanted) plus segment
+        """Returns the settings that a plan must have to be reused: `made` (from manifest.wanted_record) plus segment
         settings."""
         how = {"segments": self.options.segments, "warm-up": self.warm_up} if not self.exact else {"segments": None}
         return made | how
@@ -123,12 +285,12 @@ class Archive:
         return range((mine - 1 + self.options.inputs.index(source)) % of, count, of)
 
     async def plan(self, source, plan):
-        """Fills in a plan (see cutting.py). Returns the problem, or None."""
+        """Fills in a plan (see segments.plan). Returns the problem, or None."""
         if self.exact:
             plan |= {"why": "one segment per file was requested (--exact) or the filter requires it", "spans": [None]}
             return None
         async with self.slot():
-            return await processes.run(os.path.join(HERE, "cutting.py"), {
+            return await processes.run("plan", {
                 "source": await self.queue.fetched(source), "seconds": self.options.segments, "warm_up": self.warm_up},
                 lambda said: plan.update(said["plan"]), self.begun(source))
 
@@ -168,7 +330,7 @@ class Archive:
         return after | {"problem": f"quarantined after {self.options.attempts} attempts: {after['problems'][-1]}"}
 
     async def attempt(self, task, source, spans):
-        """Calls attempts.attempt, here or on the cluster. An error of the output folder or storage counts as a failed
+        """Calls cluster.attempt, here or on the cluster. An error of the output folder or storage counts as a failed
         attempt."""
         number = task["number"]
 
@@ -178,27 +340,27 @@ class Archive:
 
         try:
             if not self.cluster:
-                return await attempts.attempt(task, heard, self.begun((source, number)), lambda: self.queue.interrupted)
+                return await cluster.attempt(task, heard, self.begun((source, number)), lambda: self.queue.interrupted)
             shown = f"{os.path.basename(source)} {number + 1} of {len(spans)}"
             # Ray makes only the assigned GPUs visible to a task. It counts CPU cores but does not limit threads.
             task["settings"] |= {"device": -1, "threads": max(1, math.ceil(self.options.cpus_per_task))}
             after = await self.cluster.attempt(task, shown, lambda: self.queue.interrupted)
-            await asyncio.to_thread(attempts.manifest_of(task).pull, number)
+            await asyncio.to_thread(cluster.manifest_of(task).pull, number)
             return after
         except OSError as problem:
-            return attempts.failed(attempts.manifest_of(task).segment(number), problem.strerror or str(problem))
+            return cluster.failed(cluster.manifest_of(task).segment(number), problem.strerror or str(problem))
 
     def task(self, source, known, number, span, slot):
-        """Returns the `task` for attempts.attempt."""
+        """Returns the `task` for cluster.attempt."""
         settings = self.queue.settings(source, slot)
-        program = "job.py"
+        kind = "file"
         if len(known.spans) > 1:
-            program = "segment.py"
+            kind = "segment"
             settings |= {"span": span, "probed": known.plan.get("probed")}
         return {"source": source if storage.is_address(source) else os.path.abspath(source), "outputs": known.outputs,
                 "store": known.store and known.store.address, "number": number, "settings": settings,
                 "keep": not self.cluster and not self.options.segment,
-                "program": os.path.join(HERE, program), "wrapper": []}
+                "kind": kind, "wrapper": []}
 
     def say_done(self, source, segment, number, spans):
         for note in segment["notes"]:
@@ -225,8 +387,7 @@ class Archive:
             "source": await self.queue.fetched(source), "outputs": known.outputs, "filter": "identity",
             "probed": known.plan.get("probed")}
         async with self.slot():
-            return await processes.run(os.path.join(HERE, "assembly.py"), settings, heard,
-                                       self.begun(source))
+            return await processes.run("join", settings, heard, self.begun(source))
 
     def note(self, source, problem):
         """Records the final state of a file for summary.json."""
@@ -248,7 +409,7 @@ class Archive:
         seconds = time.time() - self.began
         frames = sum(entry.get("frames", 0) for entry in self.files.values())
         inputs = {source: self.files[source] for source in self.options.inputs if source in self.files}
-        path = os.path.join(self.options.out, status.SUMMARY)
+        path = os.path.join(self.options.out, SUMMARY)
         manifest.write_json(path, {
             "files": counts, "began": self.began, "seconds": round(seconds, 1), "frames": frames, "inputs": inputs})
         if self.queue.store:
