@@ -1,23 +1,19 @@
 #!/usr/bin/python3
-"""transcode/probe.py and joining.py: how ffprobe and ffmpeg are asked, and what is made of their answers. Both
-are replaced by programs that tell how they were called."""
+"""How ffprobe and ffmpeg are called, and how their answers are read (transcode/probe.py, encode.py). Programs that record
+their command line replace both."""
 
 import json
 import os
-import unittest
 import unittest.mock
 
-import inside
-import completeness
-import joining
-import media
-import probe
-import profiles
+from cases import Case, main
+from transcode import encode, probe, profiles, verify  # after cases, which sets the path
+
 
 PICTURE = {"codec_type": "video", "codec_name": "h264", "index": 0}
 
 
-class Tools(inside.Case):
+class Tools(Case):
     def setUp(self):
         super().setUp()
         self.tools = self.folder / "tools"
@@ -27,16 +23,16 @@ class Tools(inside.Case):
         self.addCleanup(path.stop)
 
     def tool(self, name, prints="", errors="", status=0):
-        """A program that prints this, and keeps its arguments in a file."""
-        program = self.tools / name
-        program.write_text("#!/usr/bin/python3\nimport json, sys\n"
-                           f"json.dump(sys.argv[1:], open({str(self.tools / 'called')!r}, 'w'))\n"
-                           f"print({prints!r}, end='')\nprint({errors!r}, end='', file=sys.stderr)\n"
-                           f"sys.exit({status})\n")
+        """Makes a program that prints these texts, and writes its arguments into a file."""
+        program, texts = self.tools / name, (self.tools / f"{name}.out", self.tools / f"{name}.err")
+        for path, text in zip(texts, (prints, errors)):
+            path.write_text(text)
+        program.write_text(f"#!/bin/sh\nprintf '%s\\0' \"$@\" >'{self.tools}/called'\n/bin/cat '{texts[0]}'\n"
+                           f"/bin/cat '{texts[1]}' >&2\nexit {status}\n")
         program.chmod(0o755)
 
     def called(self):
-        return json.loads((self.tools / "called").read_text())
+        return (self.tools / "called").read_text().split("\0")[:-1]
 
     def input(self, *streams, start=None, **told):
         told = {"streams": streams, "format": {"start_time": start} if start else {}} | told
@@ -50,7 +46,7 @@ class Probe(Tools):
             probe.Input("in")
         return str(problem.exception)
 
-    def test_where_the_picture_begins_and_how_long_it_lasts(self):
+    def test_input_start_delay_and_length(self):
         audio = {"codec_type": "audio", "codec_name": "aac", "index": 1}
         picture = PICTURE | {"start_time": "0.75", "duration": "4.5"}
         counted = picture | {"nb_frames": "300", "avg_frame_rate": "30000/1001"}
@@ -70,7 +66,7 @@ class Probe(Tools):
         self.assertEqual(self.input(PICTURE, audio, format={"duration": "7.5"}).length, 0.0, "it may be the sound's")
         self.assertEqual(self.called()[-1], "file:in")
 
-    def test_which_stream_is_the_picture(self):
+    def test_input_picture_is_the_first_video_without_cover(self):
         cover = PICTURE | {"disposition": {"attached_pic": 1}}
         found = self.input(cover, {"codec_type": "audio"}, PICTURE | {"index": 2}, PICTURE | {"index": 3})
         self.assertEqual((found.picture["index"], [stream.get("index") for stream in found.others]), (2, [0, None, 3]))
@@ -83,14 +79,14 @@ class Probe(Tools):
             with self.assertRaisesRegex(probe.InputProblem, f"^{told}$"):
                 self.input(*streams)
 
-    def test_files_that_ffprobe_cannot_read(self):
+    def test_input_unreadable_has_the_last_line(self):
         self.assertEqual(self.refused(), "ffprobe, a part of ffmpeg, is not installed: run pipelines/setup")
         self.tool("ffprobe", errors="first\nlast\n", status=1)
         self.assertEqual(self.refused(), "holds no video that can be decoded here: last")
         self.tool("ffprobe", status=1)
         self.assertEqual(self.refused(), "holds no video that can be decoded here: no reason was given")
 
-    def test_which_side_is_up(self):
+    def test_input_turn_follows_matrix_or_exif(self):
         def matrix(*numbers):
             rows = "".join(f"\n0000000{row}: {numbers[2 * row]} {numbers[2 * row + 1]} 0" for row in range(2))
             return [{"side_data_type": "Display Matrix", "displaymatrix": rows + "\n00000002: 0 0 1073741824\n"}]
@@ -103,7 +99,7 @@ class Probe(Tools):
         for number, turn in (("1", None), ("3", "180"), ("6", "90r"), ("8", "90l")):
             self.assertEqual(self.input(PICTURE, frames=[{"tags": {"Orientation": f"    {number}"}}]).turn, turn)
 
-    def test_colours(self):
+    def test_input_colours_stated_or_assumed(self):
         for frame, form, height, told, guessed in (
                 ({}, "I420", 576, "2:0:0:0", "2:4:0:0"), ({}, "I420", 577, "2:0:0:0", "2:3:0:0"),
                 ({"color_range": "pc", "color_space": "bt709", "color_transfer": "bt709", "color_primaries": "bt709"},
@@ -116,10 +112,10 @@ class Probe(Tools):
         self.assertEqual(self.input(gray, frames=[{"color_range": "tv"}]).colorimetry("GRAY8", 720), "2:4:0:0")
         self.assertEqual(self.input(PICTURE | {"pix_fmt": "yuvj420p"}).iso_colors("I420", 10, guess=False), (2, 2, 2, True))
 
-    def test_packets(self):
+    def test_packet_count_skips_hidden_packets(self):
         """Packets before the first key frame, hidden packets and empty packets are not shown."""
         self.tool("ffprobe", "5,__\n10,K_\n0,__\n12,_D\n\n8,__,x\n8,K__\n", "[h264 @ 0x1] odd\n[avi @ 0x2] bad\n")
-        packets = completeness.PacketCount("in", 3)
+        packets = verify.PacketCount("in", 3)
         self.assertEqual((packets.result(), packets.damage("avi"), packets.damage("mov")), ((6, 3), "bad", None))
         packets.close()
         self.assertIn("3", self.called())
@@ -127,13 +123,13 @@ class Probe(Tools):
 
 class Joining(Tools):
     def joined(self, profile, *others, with_sound=True, colors=None, **told):
-        """The options that ffmpeg gets between those that it always gets, and the notes."""
+        """The options of ffmpeg without its constant options, and the notes."""
         source = self.input(PICTURE, *({"index": number} | stream for number, stream in enumerate(others, 1)), **told)
         source.path, source.delay, source.start = "a|b", 0.25, 0.5
         self.tool("ffmpeg")
         picture, out = os.memfd_create("picture"), os.memfd_create("out")
         with open(self.folder / "errors", "w", encoding="utf-8") as errors:
-            process, notes = joining.add(picture, source, profiles.PROFILES[profile], out, errors, with_sound, colors)
+            process, notes = encode.join(picture, source, profiles.PROFILES[profile], out, errors, with_sound, colors)
             self.assertEqual(os.getpgid(process.pid), process.pid, "Ctrl-C does not reach it")
             self.assertEqual(process.wait(), 0)
         words = self.called()
@@ -152,8 +148,8 @@ class Joining(Tools):
     def sounds(self, profile, *codecs):
         return self.joined(profile, *({"codec_type": "audio", "codec_name": codec} for codec in codecs))
 
-    def test_sound(self):
-        """Copied where the container holds it, else encoded, stream by stream."""
+    def test_join_sound_is_copied_or_encoded(self):
+        """Each stream is copied if the container can hold it, else encoded."""
         def note(codec, encoder, container):
             why = "few players play it in mp4 files" if container == "mp4" else "webm files cannot hold it"
             return f"its {codec} sound is encoded as {encoder}: {why}"
@@ -171,7 +167,7 @@ class Joining(Tools):
             self.assertEqual(self.sounds(profile, "pcm_s16le"), (["-map", "1:1", "-c:1", "copy"], []))
         self.assertEqual(self.joined("mp4", {"codec_type": "audio", "codec_name": "aac"}, with_sound=False), ([], []))
 
-    def test_other_streams(self):
+    def test_join_other_streams_are_copied_converted_or_noted(self):
         def left(what, container):
             return [f"its {what} is left out: {container} files cannot hold it"]
 
@@ -193,7 +189,7 @@ class Joining(Tools):
         code = {"codec_type": "data", "codec_tag_string": "tmcd", "tags": {"timecode": "01:00:00:00"}}
         self.assertEqual(self.joined("mp4", code), (["-metadata", "timecode=01:00:00:00"], []))
 
-    def test_colours(self):
+    def test_join_colours_are_options_of_ffmpeg(self):
         for profile, words in (("mp4", ["-bsf:v:0", "h264_metadata=video_full_range_flag=1:colour_primaries=1"
                                         ":transfer_characteristics=13:matrix_coefficients=5"]),
                                ("webm", ["-bsf:v:0", "vp9_metadata=color_space=bt601:color_range=pc"]), ("lossless", [])):
@@ -202,5 +198,4 @@ class Joining(Tools):
 
 
 if __name__ == "__main__":
-    media.expect_tools()
-    unittest.main(verbosity=2)
+    main()

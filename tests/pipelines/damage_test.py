@@ -1,17 +1,19 @@
 #!/usr/bin/python3
-"""transcode/completeness.py: whole files that look damaged are taken whole, and files that are cut off are not."""
+"""Damaged inputs (transcode/verify.py): files that are cut off give partial outputs, whole files that look damaged are
+accepted, and failures do not affect other inputs."""
 
 import os
 import struct
 import subprocess
-import unittest
 import unittest.mock
 
-import inside  # first: it adds the programs to the path
-import completeness
 import media
-from gstreamer import Gst
-from jobs import JobCase
+from cases import PROGRAM, UNTOUCHED, JobCase, TranscodeCase, main, notes
+from gstreamer import Gst  # after cases, which sets the path
+from transcode import job, verify
+
+CLIP = "testsrc2=size=160x120:rate=25:duration=2"
+
 
 MOVING = "testsrc2=size=64x48:rate=25:duration={}"
 TONE = ("-f", "lavfi", "-i", "sine=duration=4")
@@ -35,13 +37,13 @@ class Whole(JobCase):
         self.assertEqual([one["note"] for one in messages if "note" in one], [])
         self.assertEqual(self.files(self.out), ["out.mp4"])
 
-    def test_mp4_edit_list_hides_packets(self):
+    def test_mp4_edit_list_hides_packets_is_whole(self):
         full = self.clip("full.mp4", MOVING.format(4), *TONE, *H264, "-c:a", "aac")
         clip = self.folder / "trimmed.mp4"
         media.run("ffmpeg", "-v", "error", "-ss", "1.5", "-i", full, "-c", "copy", clip)
         self.expect_whole(clip, 62)
 
-    def test_mp4_edit_list_ends_early(self):
+    def test_mp4_edit_list_ends_early_is_whole(self):
         """The container's reader leaves packets after the end of an edit out."""
         clip = self.clip("in.mp4", MOVING.format(2), *H264)
         data = bytearray(clip.read_bytes())
@@ -51,7 +53,7 @@ class Whole(JobCase):
         self.expect_whole(clip, decodable(clip))
         self.assertLess(decodable(clip), 40)
 
-    def test_matroska_begins_late(self):
+    def test_matroska_begins_late_is_whole(self):
         """Chunks of a recording: the header holds the time of the end, not the length."""
         for suffix, codec in (("mkv", H264), ("webm", ("-c:v", "libvpx", "-deadline", "realtime", "-g", "25"))):
             full = self.clip("full." + suffix, MOVING.format(3), *codec)
@@ -59,7 +61,7 @@ class Whole(JobCase):
                       self.folder / f"chunk%d.{suffix}")
             self.expect_whole(self.folder / f"chunk2.{suffix}", 25)
 
-    def test_avi_repeats_pictures(self):
+    def test_avi_with_empty_chunks_is_whole(self):
         """Empty chunks, in the middle and at the end, repeat a picture, and ffprobe lists no packets for them."""
         holes = MOVING.format(2) + ",select='not(between(n,10,14))*lt(n,40)'"
         clip = self.clip("in.avi", holes, *TONE, "-fps_mode", "passthrough", "-enc_time_base", "1/25", "-c:v", "mpeg4",
@@ -69,7 +71,7 @@ class Whole(JobCase):
         messages = self.job(clip, with_sound=False)
         self.assertEqual([one["done"]["frames"] for one in messages if "done" in one], [35])
 
-    def test_vp9_hidden_frames_have_packets(self):
+    def test_vp9_hidden_frames_is_whole(self):
         for number in ("1", "2"):  # the encoder hides frames in its second pass only
             clip = self.clip("in.webm", MOVING.format(2), "-c:v", "libvpx-vp9", "-pass", number, "-passlogfile",
                              self.folder / "log", "-auto-alt-ref", "1", "-lag-in-frames", "25", "-cpu-used", "4", "-b:v", "60k")
@@ -79,7 +81,7 @@ class Whole(JobCase):
                                          "-of", "csv=p=0", split)), decodable(split))
         self.expect_whole(split, 50)
 
-    def test_fragments_with_a_wrong_length(self):
+    def test_mp4_fragments_wrong_length_is_whole(self):
         clip = self.clip("in.mp4", MOVING.format(2), *H264, "-movflags", "frag_keyframe+empty_moov")
         data = bytearray(clip.read_bytes())
         for name, offset in ((b"mvhd", 20), (b"tkhd", 24), (b"mdhd", 20)):
@@ -88,7 +90,7 @@ class Whole(JobCase):
         clip.write_bytes(data)
         self.expect_whole(clip, 50)
 
-    def test_transport_stream_begins_between_key_frames(self):
+    def test_mpegts_begins_between_key_frames_is_whole(self):
         full = self.clip("full.ts", MOVING.format(4), "-pix_fmt", "yuv420p", "-c:v", "mpeg2video", "-g", "25", "-bf", "2")
         data = full.read_bytes()
         clip = self.folder / "cut.ts"
@@ -100,7 +102,7 @@ class Whole(JobCase):
 
 class Truncated(JobCase):
     def expect_partial(self, clip, lacks):
-        """A file that is cut off is refused, and what could be read has all frames that ffmpeg decodes."""
+        """A file that is cut off is a problem. The partial output has all frames that ffmpeg decodes."""
         messages = self.job(clip, status=1)
         problem, = [one["problem"] for one in messages if "problem" in one]
         self.assertRegex(problem, lacks)
@@ -109,7 +111,7 @@ class Truncated(JobCase):
         self.assertEqual(decodable(partial), decodable(clip))
         os.remove(partial)
 
-    def test_containers(self):
+    def test_containers_cut_off_give_a_partial_output(self):
         for name, options, lacks in (
                 ("a.mp4", ("-movflags", "+faststart"), "packets: it is cut off or damaged"),
                 ("b.mp4", ("-movflags", "frag_keyframe+empty_moov"), "it is cut off"),
@@ -120,8 +122,12 @@ class Truncated(JobCase):
                 data = clip.read_bytes()
                 clip.write_bytes(data[:len(data) * 2 // 3])
                 self.expect_partial(clip, lacks)
+                told = self.job(clip, accept_partial=True)
+                self.assertRegex(notes(told)[0], lacks)
+                self.assertEqual(self.files(self.out), ["out.mp4"])
+                os.remove(self.video())
 
-    def test_damaged_frames_cost_no_others(self):
+    def test_frames_damaged_cost_no_others(self):
         """Threads of a decoder finish frames after a damaged one, and PyAV drops them."""
         clip = self.clip("in.mkv", "testsrc2=size=320x240:rate=25:duration=1.16", "-c:v", "png")
         data = bytearray(clip.read_bytes())
@@ -141,15 +147,15 @@ class Lack(JobCase):
             setattr(one.decoder if name in ("frames", "problem", "damaged") else one.input, name, value)
         return one.lack(packets)
 
-    def test_length_of_the_header(self):
-        """A fiftieth, and a second, may be missing."""
+    def test_lack_length_of_header_may_miss_a_fiftieth(self):
+        """One second or a fiftieth of the length may be missing."""
         for end, length, lacks in ((0.4, 0.0, False), (0.4, 1.39, False), (0.4, 1.45, True), (0.4, 60.0, True),
                                    (98.1, 100.0, False), (97.9, 100.0, True)):
             found = self.lack(end=end, length=length, format={"format_name": "flv"})
             self.assertEqual(found, f"ends after {end:.1f} s of {length:.1f} s: it is cut off or damaged" if lacks else None)
         self.assertIsNone(self.lack(end=1.0, length=60.0, format={"format_name": "mpegts"}), "it is computed from times")
 
-    def test_number_of_frames(self):
+    def test_lack_fewer_frames_than_packets(self):
         for codec, frames, packets, problem, damaged, lacks in (
                 ("ffv1", 9, 9, None, 0, False), ("ffv1", 9, 10, None, 0, True), ("ffv1", 10, 9, None, 0, False),
                 ("h264", 5, 10, None, 0, False), ("h264", 4, 10, None, 0, True), ("vp8", 9, 10, None, 0, False),
@@ -159,23 +165,23 @@ class Lack(JobCase):
             self.assertEqual(found, f"{frames} frames could be decoded of {packets} packets: it is cut off or damaged"
                              if lacks else None)
 
-    def test_number_of_packets(self):
+    def test_lack_fewer_packets_than_header(self):
         three = {"codec_name": "ffv1", "nb_frames": "3"}
         self.assertEqual(self.lack((2, 1), picture=three), "2 packets are there of 3: it is cut off or damaged")
         self.assertIsNone(self.lack((3, 1), picture=three))
 
-    def test_damage_that_the_reader_reports(self):
+    def test_lack_reports_damage_of_the_reader(self):
         self.assertEqual(self.lack(damage="odd"), "it is damaged: odd")
 
-    def test_boxes(self):
+    def test_missing_bytes_of_mp4_boxes(self):
         path = self.folder / "boxes"
         for data, missing in ((b"", 0), (struct.pack(">I4s", 8, b"ftyp"), 0), (struct.pack(">I4s", 20, b"mdat") + bytes(5), 7),
                               (struct.pack(">I4sQ", 1, b"mdat", 30), 14), (struct.pack(">I4s", 0, b"mdat") + bytes(9), 0),
                               (struct.pack(">I4s", 8, b"free") + b"\0\0\1\0what the camera adds", 0)):
             path.write_bytes(data)
-            self.assertEqual(completeness.missing_bytes(path), missing, data)
+            self.assertEqual(verify.missing_bytes(path), missing, data)
 
-    def test_avi_chunks(self):
+    def test_chunks_of_avi_lists(self):
         path = self.folder / "lists"
 
         def chunk(name, data):
@@ -187,9 +193,100 @@ class Lack(JobCase):
         for data, sizes in ((whole, [3, 0, 2]), (whole + more, [3, 0, 2, 1]), (whole + b"what a camera adds", [3, 0, 2]),
                             (whole[:-3], None), (whole.replace(b"00wb", bytes(4)), None), (b"", [])):
             path.write_bytes(data)
-            self.assertEqual(completeness.chunks_of(path, 1), sizes, data)
+            self.assertEqual(verify.chunks_of(path, 1), sizes, data)
+
+
+class Counts(JobCase):
+    def test_packets_that_are_not_frames_count_as_whole(self):
+        """Fields of H.264, pictures of VP8 that are never shown, frames that an edit list hides."""
+        fields = self.clip("fields.mkv", MOVING.format(0.6), "-vf", "setfield=tff", "-pix_fmt", "yuv420p", "-c:v", "libx264",
+                           "-x264-params", "tff=1")
+        hidden = self.clip("hidden.webm", "testsrc2=size=64x48:rate=25:duration=2", "-c:v", "libvpx", "-auto-alt-ref",
+                           "1", "-lag-in-frames", "10", "-deadline", "good", "-cpu-used", "5")
+        whole = self.clip("whole.mp4", "testsrc2=size=64x48:rate=25:duration=2", "-pix_fmt", "yuv420p", "-g", "50")
+        cut = self.folder / "cut.mp4"
+        media.run("ffmpeg", "-v", "error", "-ss", "1", "-i", whole, "-c", "copy", cut)
+        for clip, number in ((fields, 15), (hidden, 50), (cut, 25)):
+            with self.subTest(clip.name):
+                self.job(clip)
+                self.assertEqual(len(media.times(self.video())), number)
+
+    def test_frames_lost_are_a_problem(self):
+        clip = self.clip("in.mkv", MOVING.format(0.6), "-c:v", "ffv1")
+        results = [(16, 16), (15, 15)]
+        self.replace(job.PacketCount, "result", lambda _: results.pop(0))
+        self.assertRegex(self.partial(clip, "video", "jsonl"), "^15 frames could be decoded of 16 packets: it is cut off or")
+        results += [(15, 15), (14, 14)]
+        self.assertEqual(self.problem(clip), "14 of 15 frames were written")
+
+
+class Program(TranscodeCase):
+    def test_inputs_bad_leave_the_others_alone(self):
+        good = self.clip("good.mp4", CLIP, "-pix_fmt", "yuv420p")
+        also = self.clip("also.mkv", CLIP, "-pix_fmt", "yuv420p")
+        (self.folder / "empty.mp4").write_bytes(b"")
+        (self.folder / "text.avi").write_text("this is no video\n" * 100)
+        (self.folder / "cut.mp4").write_bytes(good.read_bytes()[:20000])
+        self.clip("sound.wav", "sine=duration=1")
+        bad = {"missing.mp4": "No such file", "empty.mp4": "the file is empty", "text.avi": "",
+               "cut.mp4": "", "sound.wav": "holds no video"}
+        text = self.transcode(good, *(self.folder / name for name in bad), also, "-j", "2", status=1)
+        for name, reason in bad.items():
+            self.assertRegex(text, f"regions-transcode: .*{name}: .*{reason}")
+        self.assertIn("5 of 7 inputs failed", text)
+        self.assertNotIn("Traceback", text)
+        self.assertEqual(self.written(), ["also.mp4", "good.mp4"])
+        for clip in (good, also):
+            self.expect_same_times(clip, self.out / (clip.stem + ".mp4"))
+
+    def test_input_damaged_is_partial_until_accepted(self):
+        whole = self.clip("whole.avi", CLIP, "-c:v", "mjpeg")
+        data = bytearray(whole.read_bytes())
+        middle = len(data) // 2
+        data[middle:middle + 12000] = bytes(12000)
+        damaged = self.folder / "damaged.avi"
+        damaged.write_bytes(data)
+        for _ in range(2):  # the second run fails, too
+            self.assertRegex(self.transcode(damaged, status=1), r"damaged.avi: 4\d packets are there of 50: it is cut off")
+            self.assertEqual(self.written(), ["damaged.partial.mp4"])
+        self.assertIn("note: ", self.transcode(damaged, "--accept-partial"))
+        self.assertGreaterEqual(len(media.times(self.out / "damaged.mp4")), 40)
+        self.assertIn("skipped", self.transcode(damaged))
+        ended = self.folder / "ended.avi"
+        ended.write_bytes(whole.read_bytes()[:len(data) // 4])
+        text = self.transcode(ended, status=1)
+        self.assertRegex(text, r"ended.avi: \d+ packets are there of 50: it is cut off")
+
+    def test_filter_that_prints_does_not_disturb_messages(self):
+        """Elements may print to standard output. Messages of jobs have their own channel."""
+        clips = [self.clip(name, "testsrc2=size=32x32:rate=25:duration=0.2", "-pix_fmt", "yuv420p")
+                 for name in ("one.mp4", "two.mp4")]
+        text = self.run_program("-o", self.out, "--filter", "identity dump=true", *clips)
+        self.assertIn("00000000 (0x", text)
+        self.assertNotIn("Traceback", text)
+        self.assertEqual(self.written(), ["one.mp4", "two.mp4"])
+
+    def test_device_lost_fails_one_input_only(self):
+        """Finished outputs stay, and the failed input is named."""
+        short = self.clip("short.mp4", "testsrc2=size=64x48:rate=25:duration=1",
+                          "-pix_fmt", "yuv420p")
+        long = self.clip("long.mp4", "testsrc2=size=64x48:rate=25:duration=20",
+                         "-pix_fmt", "yuv420p")
+        # As many steps as the short input needs; every input has its own process.
+        for steps in (250 * 2**i for i in range(6)):
+            env = dict(os.environ, REGIONS_FAULTS=f"gone={steps}")
+            done = subprocess.run([PROGRAM, "-o", self.folder / "try", "--filter", UNTOUCHED, short],
+                                  env=env, capture_output=True, check=False)
+            if done.returncode == 0:
+                break
+        text = self.transcode(short, long, status=1, env=env)
+        self.assertRegex(text, "regions-transcode: .*long.mp4: .*the device was lost")
+        self.assertIn("1 of 2 inputs failed", text)
+        self.assertEqual(self.written(), ["short.mp4"])
+        self.expect_same_times(short, self.out / "short.mp4")
+        self.transcode(short, long)  # the device is back
+        self.assertEqual(self.written(), ["long.mp4", "short.mp4"])
 
 
 if __name__ == "__main__":
-    media.expect_tools()
-    unittest.main(verbosity=2)
+    main()
