@@ -20,6 +20,10 @@ import warnings
 import media
 import numpy
 
+if (preload := os.environ.get("REGIONS_PRELOAD")) and "LD_PRELOAD" not in os.environ:
+    # A plugin with sanitizers requires that their library is loaded first, as in pipelines/with-plugin.
+    os.execve(sys.executable, [sys.executable, *sys.argv], os.environ | {
+        "LD_PRELOAD": preload, "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"})
 sys.path.insert(0, str(media.ROOT / "pipelines"))
 os.environ["REGIONS_ENVIRONMENT"] = "1"  # the plugin is in the path that the test was given
 import gstreamer  # noqa: E402  (after the path)
