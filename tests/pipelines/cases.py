@@ -28,7 +28,7 @@ sys.path.insert(0, str(media.ROOT / "pipelines"))
 os.environ["REGIONS_ENVIRONMENT"] = "1"  # the plugin is in the path that the test was given
 import gstreamer  # noqa: E402  (after the path)
 import objects  # noqa: E402
-from transcode import command, job, processes, profiles, run_job, scheduling  # noqa: E402
+from transcode import command, job, probe, processes, profiles, run_job, scheduling  # noqa: E402
 
 PROGRAM = media.ROOT / "pipelines" / "transcode" / "regions-transcode"
 Said = collections.namedtuple("Said", "status out err")
@@ -187,6 +187,22 @@ def notes(messages):
     return [message["note"] for message in messages if "note" in message]
 
 
+LOOKED = {}  # results of look()
+
+
+def look(path):
+    """ffprobe's description of an input, which all jobs on it share. None if the job is to report the problem."""
+    if not os.path.isfile(path):
+        return None
+    with contextlib.suppress(probe.InputProblem):
+        status = os.stat(path)
+        key = str(path), status.st_mtime_ns, status.st_size
+        if key not in LOOKED:
+            LOOKED[key] = probe.look(str(path))
+        return LOOKED[key]
+    return None
+
+
 class JobCase(Case):
     """Jobs in the test's own process."""
 
@@ -199,6 +215,7 @@ class JobCase(Case):
         names = {"video": "out" + profiles.PROFILES[profile].suffix, "jsonl": "out.jsonl", "labels": "out.labels.mkv"}
         self.outputs = {kind: str(self.out / names[kind]) for kind in kinds or ("video",)}
         settings |= {"source": str(source), "outputs": self.outputs, "filter": filter, "profile": profile}
+        settings.setdefault("probed", look(source))
         with tempfile.TemporaryFile("w+") as channel:
             said = called(job.main, os.dup(channel.fileno()), json.dumps(settings), kind)
             channel.seek(0)
@@ -242,6 +259,8 @@ class JobCase(Case):
 
 async def run_here(kind, settings, hear, _begun=None, _wrapper=()):
     """Replaces processes.run: runs a job in this process."""
+    if kind == "file":
+        settings = settings | {"probed": look(settings["source"])}
     with tempfile.TemporaryFile() as channel:
         try:
             status = run_job.run(os.dup(channel.fileno()), kind, json.dumps(settings))
