@@ -6,6 +6,6 @@ processes   a process for each job (run_job.py)   probe       properties of an i
 cluster     attempts at segments, Ray             decode      frames, their times and shapes
 manifest    records, states of segments, locks    encode      pictures, and all other streams
 storage     inputs and outputs on s3://           exports     tables, tracks, masks, label videos
-progress    what the user sees                    verify      whole inputs, losses of outputs
+progress    bars, lines, --status                 verify      whole inputs, losses of outputs
 profiles    kinds of outputs
 """

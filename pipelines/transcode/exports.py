@@ -1,5 +1,5 @@
-"""Writes what a filter found in each frame to files next to the video: tables, tracks and masks for other programs, and
-label maps as a video (regions-transcode --labels). Each class receives frames through write() and close()."""
+"""Writes the regions of each frame to files next to the video: tables, tracks and masks for other programs, and label maps
+as a video (regions-transcode --labels). Each class receives frames through write() and close()."""
 
 import csv
 import io

@@ -31,7 +31,7 @@ def outputs_of(source, options):
 
 
 def in_segments(options):
-    """Whether the command line asks for a manifest: inputs in segments, or each input as one segment."""
+    """Whether the command line requests a manifest: inputs in segments, or each input as one segment."""
     return options.segments is not None or options.exact
 
 

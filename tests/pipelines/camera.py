@@ -10,7 +10,7 @@ import sys
 
 
 class Camera:
-    """Plays until stop(). The test is skipped if there is no server."""
+    """Plays until stop(). The test is skipped without a server."""
 
     def __init__(self, test, port=0):
         self.server = subprocess.Popen([sys.executable, __file__, str(port)], stdout=subprocess.PIPE, text=True)

@@ -226,20 +226,20 @@ class JobCase(Case):
 
     def problem(self, *arguments, status=1, **settings):
         """The problem of a job that fails and leaves nothing."""
-        told = self.job(*arguments, status=status, **settings)
+        messages = self.job(*arguments, status=status, **settings)
         self.assertEqual(self.files(self.out), [])
-        self.assertEqual([one for one in told if "done" in one], [])
-        problem, = [one["problem"] for one in told if "problem" in one]
+        self.assertEqual([one for one in messages if "done" in one], [])
+        problem, = [one["problem"] for one in messages if "problem" in one]
         return problem
 
     def partial(self, *arguments, **settings):
         """The problem of a job whose input is not whole. Removes the partial outputs."""
-        told = self.job(*arguments, status=1, **settings)
+        messages = self.job(*arguments, status=1, **settings)
         self.assertEqual(self.files(self.out), sorted(".partial".join(os.path.splitext(os.path.basename(path)))
                                                       for path in self.outputs.values()))
         for path in self.out.iterdir():
             path.unlink()
-        problem, = [one["problem"] for one in told if "problem" in one]
+        problem, = [one["problem"] for one in messages if "problem" in one]
         self.assertIn("--accept-partial", problem)
         return problem
 
@@ -360,10 +360,10 @@ if name.startswith("good"):
     say(done={"frames": 50, "seconds": 4.0, "length": 2.0})
 if name == "bad":
     say(problem="is bad")
-if name == "told":
+if name == "noted":
     say(problem="earlier")
     say(note="odd")
-sys.exit(1 if name in ("bad", "told") else 7 if name == "silent" else 0)
+sys.exit(1 if name in ("bad", "noted") else 7 if name == "silent" else 0)
 """
 
 

@@ -69,11 +69,11 @@ class CommandLine(StandInCase):
             pass
 
     def test_jobs_results_are_printed_and_counted(self):
-        good, bad, silent, told, better = self.inputs("good.avi", "bad.avi", "silent.avi", "told.avi", "good2.avi")
+        good, bad, silent, noted, better = self.inputs("good.avi", "bad.avi", "silent.avi", "noted.avi", "good2.avi")
         empty = self.input("empty.avi")
         pathlib.Path(empty).write_text("")
         missing = str(self.folder / "missing.avi")
-        said = self.ran(good, bad, empty, missing, silent, told, better, "--json")
+        said = self.ran(good, bad, empty, missing, silent, noted, better, "--json")
         self.assertEqual(said.status, 1)
         done = "{}: 50 frames in 4.0 s (12 frames/s, 0.5 times playing speed); wrote {}.mp4, {}.jsonl\n"
         self.assertEqual(said.out, "".join(done.format(source, *[f"{self.out}/{name}"] * 2)
@@ -82,8 +82,8 @@ class CommandLine(StandInCase):
         self.assertEqual(said.err, (
             f"{program}{bad}: is bad\n{program}{empty}: the file is empty\n"
             f"{program}{missing}: cannot be read: No such file or directory\n"
-            f"{program}{silent}: the job ended with status 7\n{told}: note: odd\n{program}{told}: earlier\n"
-            f"{program}5 of 7 inputs failed: {bad}, {empty}, {missing}, {silent}, {told}\n"))
+            f"{program}{silent}: the job ended with status 7\n{noted}: note: odd\n{program}{noted}: earlier\n"
+            f"{program}5 of 7 inputs failed: {bad}, {empty}, {missing}, {silent}, {noted}\n"))
         self.assertEqual(self.files(self.out), [
             "good.jsonl", "good.mp4", "good.mp4.made.json", "good2.jsonl", "good2.mp4", "good2.mp4.made.json"])
         self.assertEqual(self.settings(good), {

@@ -26,18 +26,18 @@ class Outputs(JobCase):
         jobs = []
         transcode = job.Job.transcode
         self.replace(job.Job, "transcode", lambda one: (jobs.append(one), transcode(one)))
-        told = self.job(clip, "video", "jsonl", "labels")
+        messages = self.job(clip, "video", "jsonl", "labels")
         self.assertEqual([one.pipeline.get_state(0).state for one in jobs], [Gst.State.NULL], "nothing plays on")
-        parts = [one["part"] for one in told if "part" in one]
+        parts = [one["part"] for one in messages if "part" in one]
         self.assertEqual(len(set(parts)), 4, "one for the picture alone")
         for part in parts:
             self.assertEqual(os.path.dirname(part), str(self.out))
             self.assertFalse(os.path.exists(part))
-        done, = [one["done"] for one in told if "done" in one]
+        done, = [one["done"] for one in messages if "done" in one]
         self.assertEqual(done["frames"], 10)
         self.assertAlmostEqual(done["length"], 0.4, places=6)
         self.assertTrue(0 < done["seconds"] < 300)
-        self.assertEqual([one for one in told if not {"part", "done", "progress"} & set(one)], [])
+        self.assertEqual([one for one in messages if not {"part", "done", "progress"} & set(one)], [])
         self.assertEqual(self.files(self.out), ["out.jsonl", "out.labels.mkv", "out.mp4"])
         self.assertEqual(media.stream(self.video(), "codec_name", "pix_fmt", "width", "height"),
                          {"codec_name": "h264", "pix_fmt": "yuv420p", "width": "64", "height": "48"})
@@ -106,14 +106,14 @@ class Outputs(JobCase):
     def test_sound_is_copied_encoded_or_left_out(self):
         tone = ("-f", "lavfi", "-i", "sine=duration=0.4", "-pix_fmt", "yuv420p")
         clip = self.clip("in.mp4", PLAIN, *tone, "-c:a", "aac")
-        told = self.job(clip, "video", "jsonl")
+        messages = self.job(clip, "video", "jsonl")
         self.assertEqual(media.sound_sum(self.video()), media.sound_sum(clip))
-        self.assertEqual(len([one for one in told if "part" in one]), 3, "one for the picture alone")
+        self.assertEqual(len([one for one in messages if "part" in one]), 3, "one for the picture alone")
         self.assertEqual(self.files(self.out), ["out.jsonl", "out.mp4"])
-        self.assertEqual([one for one in told if "note" in one], [])
+        self.assertEqual([one for one in messages if "note" in one], [])
         packed = self.clip("in.mkv", PLAIN, *tone, "-c:a", "wavpack")
-        told = self.job(packed)
-        self.assertEqual([one["note"] for one in told if "note" in one],
+        messages = self.job(packed)
+        self.assertEqual([one["note"] for one in messages if "note" in one],
                          ["its wavpack sound is encoded as aac: few players play it in mp4 files"])
         self.assertGreater(len(media.sound_times(self.video())), 10)
         self.assertEqual(media.sound_times(self.video())[0] < 0.1, True)
@@ -169,10 +169,10 @@ class Reasons(JobCase):
     def test_frames_lost_in_joining_are_a_problem_with_reason(self):
         clip = self.clip("in.mkv", PLAIN, "-c:v", "ffv1")
         for errors, reason in (("echo first >&2; echo why >&2", ": why"), ("true", "")):
-            def shortened(picture, _source, _profile, out, told, *_, errors=errors):
+            def shortened(picture, _source, _profile, out, messages, *_, errors=errors):
                 command = (f"ffmpeg -v error -nostdin -y -i /proc/self/fd/{picture} -c copy -frames:v 3 -f mp4"
                            f" /proc/self/fd/{out}; {errors}")
-                return subprocess.Popen(["sh", "-c", command], stderr=told, pass_fds=(picture, out)), []
+                return subprocess.Popen(["sh", "-c", command], stderr=messages, pass_fds=(picture, out)), []
 
             with unittest.mock.patch.object(encode, "join", shortened):
                 self.assertEqual(self.problem(clip), f"3 of 10 frames were written{reason}")
@@ -180,14 +180,14 @@ class Reasons(JobCase):
 
 class Notes(JobCase):
     def test_pixels_coded_otherwise_have_a_note(self):
-        for pixels, profile, told in (
+        for pixels, profile, messages in (
                 ("yuv420p", "mp4", []), ("yuv420p", "webm", []), ("yuv444p", "mp4", []), ("gray", "lossless", []),
                 ("yuv422p", "webm", ["its Y42B pixels are coded as I420"]),
                 ("bgr0", "mp4", ["its BGRx pixels are coded as Y444"])):
             clip = self.clip(f"{pixels}.mkv", PLAIN, "-c:v", "ffv1", "-pix_fmt", pixels)
             found = notes(self.job(clip, profile=profile))
-            self.assertEqual(len(found), len(told), found)
-            for note, words in zip(found, told):
+            self.assertEqual(len(found), len(messages), found)
+            for note, words in zip(found, messages):
                 self.assertEqual(note.rsplit(" ", 1)[0], words.rsplit(" ", 1)[0])
 
     def test_pixels_converted_after_decoding_have_a_note(self):
@@ -224,8 +224,8 @@ class Trouble(JobCase):
             return subprocess.Popen(["sh", "-c", "echo first >&2; echo why >&2; exit 3"], stderr=errors), ["a note"]
 
         self.replace(encode, "join", failing)
-        told = self.job(clip, "video", "jsonl", status=1)
-        self.assertEqual(told[-2:], [{"note": "a note"},
+        messages = self.job(clip, "video", "jsonl", status=1)
+        self.assertEqual(messages[-2:], [{"note": "a note"},
                                       {"problem": "its other streams cannot be added to the output: why"}])
         self.assertEqual(self.files(self.out), [])
         self.replace(job, "Input", unittest.mock.Mock(side_effect=job.InputProblem("no ffprobe")))
@@ -292,8 +292,8 @@ class Trouble(JobCase):
                     listed = self.folder / name
                     listed.write_text(text)
                     sure = form and not (form == "hls" and by_name and name == "list.mp4")
-                    told = rf"^is a list \({form}\) of other files" if sure else "^is a list|^holds no video"
-                    self.assertRegex(self.problem(listed), told, text)
+                    messages = rf"^is a list \({form}\) of other files" if sure else "^is a list|^holds no video"
+                    self.assertRegex(self.problem(listed), messages, text)
             server.settimeout(0)
             self.assertRaises(BlockingIOError, server.accept)
 
@@ -315,8 +315,8 @@ class Trouble(JobCase):
     def test_output_fifo_is_refused(self):
         clip = self.clip("in.mkv", PLAIN, "-c:v", "ffv1")
         os.mkfifo(self.out / "out.mp4")
-        told = self.job(clip, status=1)
-        self.assertEqual(told, [{"problem": f"cannot write {self.out / 'out.mp4'}: it exists and is not a regular file"}])
+        messages = self.job(clip, status=1)
+        self.assertEqual(messages, [{"problem": f"cannot write {self.out / 'out.mp4'}: it exists and is not a regular file"}])
         self.assertEqual(self.files(self.out), ["out.mp4"])
 
     def test_warnings_repeated_are_one_note(self):
@@ -329,8 +329,8 @@ class Trouble(JobCase):
                 one.on_message(None, Gst.Message.new_warning(one.pipeline, warning, "detail"))
 
         self.replace(job.Job, "transcode", run)
-        told = self.job(clip)
-        self.assertEqual([line["note"] for line in told if "note" in line], ["first (2 times)", "second"])
+        messages = self.job(clip)
+        self.assertEqual([line["note"] for line in messages if "note" in line], ["first (2 times)", "second"])
 
     def test_element_error_first_one_counts(self):
         one = self.half_done()
@@ -369,12 +369,12 @@ class Trouble(JobCase):
                 (130, 4.0, 4.0, {"frame": 130, "of": 130, "rate": 32.5}),
                 (30, 0.0, 2.0, {"frame": 30, "of": 0, "rate": 15.0}),
                 (3, 0.0, 0.0, {"frame": 3, "of": 0, "rate": 3000.0})):
-            told = []
-            one = self.half_done(frames=frames, started=50.0, moved=50.0, say=lambda told=told, **what: told.append(what))
+            messages = []
+            one = self.half_done(frames=frames, started=50.0, moved=50.0, say=lambda messages=messages, **what: messages.append(what))
             one.input.length = length
             with unittest.mock.patch.object(job.time, "monotonic", lambda s=seconds: 50.0 + s):
                 self.assertTrue(one.tick(), "it is asked again")
-            self.assertEqual(told, [{"progress": progress}])
+            self.assertEqual(messages, [{"progress": progress}])
 
     def test_filter_gets_device_and_label_maps(self):
         made = job.filters.made
@@ -393,11 +393,11 @@ class Trouble(JobCase):
         work = subprocess.Popen(["/usr/bin/python3", run_job.__file__, str(writer), "file", json.dumps(settings)],
                                 stdin=subprocess.PIPE, pass_fds=(writer,))
         os.close(writer)
-        with open(reader, encoding="utf-8") as told:
-            said = [json.loads(told.readline()), json.loads(told.readline())]
+        with open(reader, encoding="utf-8") as messages:
+            said = [json.loads(messages.readline()), json.loads(messages.readline())]
             self.assertEqual([list(one) for one in said], [["part"], ["progress"]])
             work.stdin.close()
-            rest = [json.loads(line) for line in told]
+            rest = [json.loads(line) for line in messages]
         self.assertEqual(work.wait(60), 130)
         self.assertEqual(rest[-1], {"problem": "interrupted"})
         self.assertEqual(self.files(self.out), [])
@@ -572,8 +572,8 @@ class Undecodable(JobCase, TranscodeCase):
             data[position + 5:position + size] = bytes(size - 5)  # the type of the first NAL unit stays
         empty = self.written("empty.mp4", data)
         for span in spans[1:3]:
-            told = self.segment(empty, span)
-            self.assertRegex(told[-1]["problem"], "^no frame of this segment can be decoded: .+")
+            messages = self.segment(empty, span)
+            self.assertRegex(messages[-1]["problem"], "^no frame of this segment can be decoded: .+")
 
     def segment(self, clip, span):
         return self.soon(self.job, clip, "video", status=1, span=span, kind=segments.Segment)

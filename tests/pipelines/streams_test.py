@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """Everything in a file besides its pictures: sound, subtitles, chapters, covers, tags, time codes and captions.
-regions-transcode copies what the container can hold, and notes name the rest."""
+regions-transcode copies every stream that the container can hold. Notes name the others."""
 
 import re
 

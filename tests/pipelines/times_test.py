@@ -242,8 +242,8 @@ class Rates(JobCase):
             clip = self.clip(name, "testsrc2=size=64x48:rate=25:duration=2", "-pix_fmt", "yuv420p", *options)
             for profile in ("mp4", "mkv") if name == "b.avi" else ("mp4",):
                 with self.subTest(f"{name} {profile}"):
-                    told = self.job(clip, profile=profile)
-                    self.assertEqual([one["done"]["frames"] for one in told if "done" in one], [50])
+                    messages = self.job(clip, profile=profile)
+                    self.assertEqual([one["done"]["frames"] for one in messages if "done" in one], [50])
                     numpy.testing.assert_allclose(media.times(self.video()), numpy.arange(50) * 0.04, atol=1.1e-3)
 
     def test_frame_times_of_rare_pictures_are_kept(self):
