@@ -151,15 +151,16 @@ def called(call, *arguments):
 def program(path, *arguments):
     """Runs a script of pipelines/ in this process, as called() does."""
     def run():
-        sys.argv = [str(path), *map(os.fsdecode, map(os.fspath, map(path_or_text, arguments)))]
+        sys.argv = [str(path), *map(text_of, arguments)]
         sys.modules.pop("script", None)  # it stores the program's name
         runpy.run_path(str(path), run_name="__main__")
 
     return called(run)
 
 
-def path_or_text(word):
-    return word if isinstance(word, (os.PathLike, bytes)) else str(word)
+def text_of(word):
+    """A word of a command line, which may be a path, bytes or a number."""
+    return os.fsdecode(word) if isinstance(word, (os.PathLike, bytes)) else str(word)
 
 
 def script(name, *arguments, status=0):
@@ -288,7 +289,7 @@ class TranscodeCase(Case):
             return self.run_program(*words, status=status, **options)
         with (unittest.mock.patch.object(processes, "run", run_here),
               unittest.mock.patch.object(scheduling, "cuda_devices", lambda: 0)):
-            said = called(lambda: command.main(command.parse([os.fsdecode(path_or_text(word)) for word in words])))
+            said = called(lambda: command.main(command.parse([text_of(word) for word in words])))
         if said.status != status:
             raise AssertionError(f"{words} ended with {said.status}, not {status}\n{said.out}{said.err}")
         return said.out + said.err
