@@ -19,7 +19,7 @@ class Camera:
     """A recording. `found` prepares the filter and sees each filtered frame."""
 
     def __init__(self, gst, source, found):
-        from screen import Screen
+        from transcode.progress import Screen
 
         self.gst, self.source, self.found = gst, source, found
         self.loop = gst.GLib.MainLoop()

@@ -3,7 +3,7 @@
 frame with the most objects (still.png).
 
 `graphcutbg` learns the background and separates the foreground. `cclabel` finds the objects in the
-foreground and tracks them. `regionoverlay` draws them. job.py processes files, as for regions-transcode;
+foreground and tracks them. `regionoverlay` draws them. transcode/job.py processes files, as for regions-transcode;
 cameras.py processes cameras.
 """
 
@@ -16,8 +16,6 @@ import time
 
 import standard_streams
 from files import Arguments, Output, make_folder, printable
-
-sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "transcode"))
 
 CLIP = "/usr/share/doc/opencv-doc/examples/data/vtest.avi"
 FILTER = ("videoconvert name=entry n-threads=2 ! capsfilter name=converted caps=video/x-raw,format=I420 ! queue"
@@ -125,9 +123,9 @@ class Found:
 def take_file(source, video, found):
     """Returns the exit status."""
     import filters  # imported late: --check must work without the packages that it requires
-    import job
-    from profiles import PROFILES
-    from screen import Screen
+    from transcode import job
+    from transcode.profiles import PROFILES
+    from transcode.progress import Screen
 
     screen = Screen("quickstart")
 

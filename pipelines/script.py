@@ -10,9 +10,8 @@ import standard_streams
 
 standard_streams.reserve()
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.append(os.path.join(HERE, "transcode"))
-import profiles  # noqa: E402  (after the path)
-from files import Arguments, Output, StandardOutput, make_folder, printable, unreadable  # noqa: E402
+from files import Arguments, Output, StandardOutput, make_folder, printable, unreadable  # noqa: E402  (see reserve())
+from transcode import profiles  # noqa: E402
 
 NAME = os.path.basename(sys.argv[0])
 PHOTOS = "/usr/share/doc/opencv-doc/examples/data/"
@@ -61,8 +60,8 @@ def run(source, outputs, line, properties, profile, watch=None):
     program. `outputs`: names of the files to write by their kind; None is standard output. `watch` prepares the filter
     and sees all frames, as sidecars do."""
     import filters
-    import job
-    from screen import Screen
+    from transcode import job
+    from transcode.progress import Screen
 
     problem = unreadable(source)
     if problem:

@@ -1,18 +1,106 @@
-"""Segments on a cluster, as tasks of Ray Core. Ray starts the attempts and reports workers that died. The state of the
-work is in manifests, in a folder that all nodes share. So any process may die, including this program."""
+"""Attempts at segments, in this process or on a cluster as tasks of Ray Core. The result is written to the manifest. Ray
+starts the attempts and reports workers that died. The state of the work is in manifests, in a folder that all nodes
+share. So any process may die, including this program."""
 
 import asyncio
 import atexit
 import os
 import socket
 import sys
+import time
 
-import attempts
-from files import printable
-from storage import INSTALL
+from files import partial_name, printable
+from transcode import manifest, processes, storage
 
-HERE = os.path.dirname(os.path.abspath(__file__))
+PIPELINES = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PATIENCE = 0.5  # seconds between two checks for an interruption
+
+
+async def attempt(task, hear=lambda said: None, begun=lambda process: None, stopped=lambda: False):
+    """Attempts a segment.
+
+    `task` is a dictionary: `source`, the input; `outputs`, the paths of the file's outputs by kind; `store`, the
+    address of an object storage for outputs, or None; `number` of the segment; `kind` of the job (see
+    processes.run); `wrapper`, the command that starts it; `settings` of the job; and `keep`, whether local files remain
+    after their upload.
+
+    `hear` receives the messages of the job, and `begun` its process. `stopped()` returns whether the run was
+    interrupted: then a failure does not count as an attempt. Returns the segment's state as in the manifest, or only a
+    state and a `problem` if another run is processing the segment."""
+    known, number = manifest_of(task), task["number"]
+    await asyncio.to_thread(known.pull, number)
+    try:
+        with known.locked(number):
+            before = known.segment(number)
+            if before["state"] == manifest.DONE:  # another worker has finished it
+                return before
+            began, result = time.monotonic(), {"notes": [], "done": None}
+
+            def heard(said):
+                if "note" in said:
+                    result["notes"].append(said["note"])
+                result["done"] = said.get("done", result["done"])
+                hear(said)
+
+            worker = {"worker": f"{socket.gethostname()} {os.getpid()}"}
+            known.write(number, before | worker | {"state": manifest.RUNNING})
+            try:
+                sums = await make_files(task, known, heard, begun, result)
+            except OSError as problem:
+                if stopped():
+                    known.write(number, before)
+                    return before
+                return fail(known, number, before | worker, problem.strerror or str(problem), began)
+            after = before | worker | {"state": manifest.DONE, "attempts": before["attempts"] + 1, "seconds": since(began),
+                                       "notes": result["notes"], "done": result["done"], "checksums": sums}
+            known.write(number, after)
+            return after
+    except manifest.Busy as busy:
+        return {"state": manifest.RUNNING, "problem": str(busy)}
+
+
+def manifest_of(task):
+    return manifest.Manifest(task["outputs"], storage.Store(task["store"]) if task["store"] else None)
+
+
+def since(began):
+    return round(time.monotonic() - began, 3)
+
+
+async def make_files(task, known, heard, begun, result):
+    """Makes the output files of a segment. Returns their checksums by kind. Raises an OSError with the problem."""
+    files = known.files(task["number"])
+    with storage.Copy(task["source"]) as copy:
+        settings = task["settings"] | {"source": await asyncio.to_thread(copy.fetch), "outputs": files}
+        problem = await processes.run(task["kind"], settings, heard, begun, task["wrapper"])
+    if known.store and problem:
+        await asyncio.to_thread(known.store.publish, map(partial_name, files.values()), False)
+    if problem or not result["done"]:
+        raise OSError(0, problem or "the job ended without an error and without a result")
+    sums = {kind: await asyncio.to_thread(manifest.checksum, path) for kind, path in files.items()}
+    if known.store:
+        await asyncio.to_thread(known.store.publish, files.values(), task["keep"])
+    return sums
+
+
+def failed(before, problem):
+    """Returns the state of a segment after one more failed attempt."""
+    return before | {"state": manifest.FAILED, "attempts": before["attempts"] + 1,
+                     "problems": [*before["problems"], problem]}
+
+
+def fail(known, number, before, problem, began=None):
+    after = failed(before, problem) | ({"seconds": since(began)} if began else {})
+    known.write(number, after)
+    return after
+
+
+def lost(task, problem):
+    """Records a failed attempt whose worker died, unless the worker had finished the segment. Returns the state."""
+    known, number = manifest_of(task), task["number"]
+    known.pull(number)
+    before = known.segment(number)
+    return before if before["state"] == manifest.DONE else fail(known, number, before, problem)
 
 
 class NoCluster(Exception):
@@ -47,7 +135,7 @@ class Cluster:
             import ray._private.utils
         except ImportError as missing:
             version = ".".join(map(str, sys.version_info[:2]))
-            raise NoCluster(f"--cluster requires Ray ({missing}; this is Python {version}): {INSTALL}") from missing
+            raise NoCluster(f"--cluster requires Ray ({missing}; this is Python {version}): {storage.INSTALL}") from missing
         atexit.register(ray.shutdown)  # runs before Ray's own exit handler, which sleeps half a second
         # Ray stores the program's command line as UTF-8, but file names in it may contain any bytes.
         ray._private.utils.get_entrypoint_name = lambda: "regions-transcode"
@@ -61,18 +149,18 @@ class Cluster:
             where = (f"--cluster {address}: this is not a Ray cluster, or it requires a token (RAY_AUTH_MODE=token,"
                      " RAY_AUTH_TOKEN_PATH)") if address else "--cluster: Ray does not start on this machine"
             raise NoCluster(f"{where}: {str(problem).strip()}") from problem
-        self.ray, folder = ray, HERE
+        self.ray, folder = ray, PIPELINES
 
         def attempt(task):
-            sys.path[:0] = [folder, os.path.join(folder, "..")]
-            import attempts
-            return asyncio.run(attempts.attempt(task))
+            sys.path.insert(0, folder)
+            from transcode import cluster
+            return asyncio.run(cluster.attempt(task))
 
         self.remote = ray.remote(num_cpus=cpus, num_gpus=gpus, memory=int(memory * 2**30), max_retries=0)(attempt)
 
     async def attempt(self, task, name, stopped):
-        """Runs attempts.attempt on a worker chosen by Ray. Ray's dashboard shows the task as `name`."""
-        task = task | {"wrapper": [os.path.join(HERE, "..", "with-plugin")]}
+        """Runs attempt() on a worker chosen by Ray. Ray's dashboard shows the task as `name`."""
+        task = task | {"wrapper": [os.path.join(PIPELINES, "with-plugin")]}
         reference = self.remote.options(name=printable(name)).remote(task)
         waiting = asyncio.ensure_future(asyncio.wrap_future(reference.future()))
         while not (await asyncio.wait({waiting}, timeout=PATIENCE))[0]:
@@ -87,4 +175,4 @@ class Cluster:
             return {"state": "waiting", "problem": "the connection to the cluster is lost; run the same command again"
                     " to continue"}
         except self.ray.exceptions.RayError as problem:
-            return attempts.lost(task, f"its worker died: {str(problem).strip().splitlines()[0]}")
+            return lost(task, f"its worker died: {str(problem).strip().splitlines()[0]}")

@@ -1,18 +1,21 @@
-"""Writes the regions of all frames in formats for other programs: tables, tracks and masks. Each class receives frames
-through write() and close(), as sidecars.LabelVideo does."""
+"""Writes the regions of each frame to files next to the video: tables, tracks and masks for other programs, and label maps
+as a video (regions-transcode --labels). Each class receives frames through write() and close()."""
 
 import csv
 import io
 import json
 
-import gstreamer
 import numpy
-from gstreamer import Gst, picked
-from sidecars import SidecarProblem, label_map
+from gstreamer import Gst, first_structure, picked, regions_table
 from standard_streams import why
+from transcode.profiles import suit_to_size
 
 DIGITS = {"time": 6, "cx": 2, "cy": 2, "cz": 2, "red": 1, "green": 1, "blue": 1}  # seconds, pixels, levels
 OTHER_DIGITS = 4
+
+
+class SidecarProblem(Exception):
+    """A frame cannot be written to a sidecar file. The message gives the reason."""
 
 
 def rounded(fields):
@@ -35,7 +38,7 @@ def shortest(number):
 
 def table_of(number, time, buffer):
     """Returns the regions of a frame as a table (see gstreamer.regions_table) with rounded numbers."""
-    table = gstreamer.regions_table(buffer)
+    table = regions_table(buffer)
     if table is None:
         raise SidecarProblem(f"frame {number} has no `regions` metadata: add an element to the filter that finds"
                              " regions, such as cclabel")
@@ -171,6 +174,68 @@ def runs_of(mask):
     changes = numpy.flatnonzero(pixels[1:] != pixels[:-1]) + 1
     runs = numpy.diff(numpy.concatenate(([0], changes, [pixels.size]))).tolist()
     return [0, *runs] if pixels[0] else runs
+
+
+class LabelVideo:
+    """The label of every pixel as a 16-bit gray video, lossless: FFV1 in Matroska."""
+
+    BRANCH = ("appsrc name=labels format=time block=true max-bytes=50000000 ! queue !"
+              " avenc_ffv1 name=labels-encoder ! matroskamux ! fdsink sync=false fd={}")
+
+    def __init__(self, pipeline):
+        self.source, self.encoder = pipeline.get_by_name("labels"), pipeline.get_by_name("labels-encoder")
+        self.size = None
+
+    def write(self, number, time, buffer, caps):
+        labels = label_map(buffer, number)
+        height, width = labels.shape
+        if self.size is None:
+            self.size = labels.shape
+            suit_to_size(self.encoder, width, height)
+            rate = first_structure(caps).get_value("framerate")
+            self.source.set_property("caps", Gst.Caps.from_string(
+                f"video/x-raw,format=GRAY16_LE,width={width},height={height},"
+                f"framerate={rate.num}/{rate.denom},colorimetry=1:4:0:0"))
+        if labels.shape != self.size:
+            raise SidecarProblem(f"frame {number} has {width} x {height} labels, but earlier frames have {self.size[1]}"
+                                 f" x {self.size[0]}: a label video requires one size")
+        most = labels.max(initial=0)
+        if most > 65535:
+            raise SidecarProblem(f"frame {number} has the label {most}: a 16-bit label video requires labels up to 65535")
+        row = numpy.zeros((height, (width + 1) // 2 * 2), numpy.uint16)  # GStreamer's row size is a multiple of 4 bytes
+        row[:, :width] = labels
+        out = Gst.Buffer.new_wrapped(row.tobytes())
+        out.pts, out.duration = time, buffer.duration
+        if self.source.emit("push-buffer", out) == Gst.FlowReturn.ERROR:
+            raise SidecarProblem(f"frame {number} cannot be written to the label video: its encoder has stopped")
+
+    def close(self):
+        self.source.emit("end-of-stream")
+
+
+def label_map(buffer, number):
+    """Returns the label map attached to a frame as an array [row][column]. With several thresholds, the label maps are
+    stacked from top to bottom, as in the pictures of output=labels."""
+    meta = buffer.get_custom_meta("regions")
+    structure = meta.get_structure() if meta else None
+    if not structure or not structure.has_field("labels"):
+        raise SidecarProblem(f"frame {number} has no label map: add an element to the filter that attaches one, such as"
+                             " cclabel")
+    kind = numpy.uint8 if structure.get_value("labels-format") == "GRAY8" else numpy.uint32
+    labels = structure.get_value("labels")
+    of = "labels-" if structure.has_field("labels-width") else ""  # set if the picture was scaled after labelling
+    layers = structure.get_value("layers") if structure.has_field("layers") else 1
+    shape = structure.get_value(of + "height") * layers, structure.get_value(of + "width")
+    mapped, view = labels.map(Gst.MapFlags.READ)
+    if not mapped:
+        raise SidecarProblem(f"the label map of frame {number} cannot be mapped for reading")
+    try:
+        if view.size != numpy.prod(shape) * kind().itemsize:
+            raise SidecarProblem(f"the label map of frame {number} has {view.size} bytes; expected"
+                                 f" {numpy.prod(shape) * kind().itemsize} bytes for {shape[1]} x {shape[0]} labels")
+        return numpy.frombuffer(view.data, kind).reshape(shape).astype(numpy.uint32)
+    finally:
+        labels.unmap(view)
 
 
 WRITERS = {"jsonl": JsonLines, "csv": Csv, "mot": Mot, "coco-rle": Coco}

@@ -1,11 +1,8 @@
-#!/usr/bin/python3
 """Passes one file through a filter. The scripts do so in their own process. regions-transcode starts one process per input,
-so that a crash of a decoder does not affect other inputs.
+so that a crash of a decoder does not affect other inputs: run_job.py calls main() there.
 
-  job.py FD '{"source": …, "outputs": {"video": …, "jsonl": …, "labels": …}, "filter": …, "profile": …}'
-
-Messages go to the file descriptor FD as JSON, one object per line: part, progress, note, problem, done. (Elements may print
-to standard output.) The program ends when its standard input is closed, and then leaves no file.
+Messages go to a file descriptor as JSON, one object per line: part, progress, note, problem, done. (Elements may print
+to standard output.) The job ends when standard input is closed, and then leaves no file.
 """
 
 import contextlib
@@ -13,26 +10,18 @@ import functools
 import json
 import os
 import signal
-import sys
 import tempfile
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-import coding  # noqa: E402  (after the path)
-import completeness  # noqa: E402
-import exports  # noqa: E402
-import filters  # noqa: E402
-import joining  # noqa: E402
-import shapes  # noqa: E402
-import sidecars  # noqa: E402
-import verifying  # noqa: E402
-from decoding import Decoder  # noqa: E402
-from files import Output, explain, partial_name  # noqa: E402
-from gstreamer import GLib, Gst, GstVideo, error_text, first_structure, limit_threads, stop_at_faults  # noqa: E402
-from completeness import PacketCount  # noqa: E402
-from probe import Input, InputProblem, last_line  # noqa: E402
-from profiles import CONVERT, PROFILES, STILL  # noqa: E402
-from undecodable import FILE_ERRORS, expect_decoder, why_no_frame  # noqa: E402
+import filters
+from files import Output, explain, partial_name
+from gstreamer import GLib, Gst, GstVideo, error_text, first_structure, limit_threads, stop_at_faults
+from transcode import encode, verify
+from transcode.decode import (FILE_ERRORS, FIT, Decoder, expect_decoder, ratio_in, shape_note, shape_refusal, why_no_frame)
+from transcode.exports import WRITERS, LabelVideo, SidecarProblem
+from transcode.probe import Input, InputProblem, last_line
+from transcode.profiles import CONVERT, PROFILES, STILL
+from transcode.verify import PacketCount
 
 CAPTIONS = GstVideo.video_caption_meta_api_get_type()
 PATIENCE = 120  # seconds for a frame
@@ -62,16 +51,16 @@ class Job:
         self.pipeline = Gst.Pipeline()
         if "labels" in self.files:
             self.pipeline.add(Gst.parse_bin_from_description(
-                sidecars.LabelVideo.BRANCH.format(self.files["labels"].fd), False))
-            self.sidecars.append(sidecars.LabelVideo(self.pipeline))
-        self.sidecars += [exports.WRITERS[kind](file.fd, file.path) for kind, file in self.files.items()
-                          if kind in exports.WRITERS]
+                LabelVideo.BRANCH.format(self.files["labels"].fd), False))
+            self.sidecars.append(LabelVideo(self.pipeline))
+        self.sidecars += [WRITERS[kind](file.fd, file.path) for kind, file in self.files.items()
+                          if kind in WRITERS]
         # Pixels are turned here: few players turn Matroska and WebM, and ids must be upright.
         turn = self.input.turn
         flip = f"videoflip video-direction={turn} ! {CONVERT} ! " if turn else ""
         chain = Gst.parse_bin_from_description(
             "appsrc name=frames format=time block=true max-buffers=4 max-bytes=0 !"
-            f" {CONVERT} ! {shapes.FIT} ! {flip}identity", True)
+            f" {CONVERT} ! {FIT} ! {flip}identity", True)
         self.pipeline.add(chain)
         limit_threads(chain, self.threads)
         self.decoder = self.decoder_to(chain.get_by_name("frames"))
@@ -88,7 +77,7 @@ class Job:
         """A function that ends the job because the shape of pictures changes; None if they can be scaled."""
         holder = ("a label video" if "labels" in self.files else
                   self.profile.meaning.split(',')[0] if "video" in self.files and self.profile.exact else None)
-        return holder and (lambda: self.stop(shapes.refusal(self.decoder.shapes, holder)))
+        return holder and (lambda: self.stop(shape_refusal(self.decoder.shapes, holder)))
 
     def add(self, part, pad):
         limit_threads(part, self.threads)
@@ -100,8 +89,8 @@ class Job:
         if "video" not in self.files:
             return Gst.parse_bin_from_description("fakesink", True)
         decoded = first_structure(self.decoder.first_caps)
-        self.ratio = shapes.ratio_in(caps)
-        made, self.colors, changes = coding.tail(caps, decoded, self.input, self.profile, self.files["video"].fd)
+        self.ratio = ratio_in(caps)
+        made, self.colors, changes = encode.tail(caps, decoded, self.input, self.profile, self.files["video"].fd)
         for change in changes:
             self.say(note=change)
         return made
@@ -118,7 +107,7 @@ class Job:
             elif info.get_event().type == Gst.EventType.EOS:
                 for sidecar in self.sidecars:
                     sidecar.close()
-        except (sidecars.SidecarProblem, OSError, GLib.Error) as problem:
+        except (SidecarProblem, OSError, GLib.Error) as problem:
             self.stop(explain(problem))
             return Gst.PadProbeReturn.DROP
         return Gst.PadProbeReturn.OK
@@ -225,7 +214,7 @@ class Job:
         """A sentence on pictures that were scaled because their shape changed, or None."""
         if self.problem or self.profile is STILL:  # only the first picture of a still is used
             return None
-        return shapes.note(self.decoder.shapes.first, self.decoder.shapes.changes)
+        return shape_note(self.decoder.shapes.first, self.decoder.shapes.changes)
 
     def lost_captions(self):
         """A sentence on frames whose closed captions do not reach the file, or None."""
@@ -237,7 +226,7 @@ class Job:
     def lack(self, packets):
         """How the input is not whole, as far as this profile holds all of it, or None."""
         if self.profile is not STILL:
-            return completeness.lack(self.input, self.decoder, self.end / Gst.SECOND, packets)
+            return verify.lack(self.input, self.decoder, self.end / Gst.SECOND, packets)
         if packets.result()[1] > 1:
             self.say(note="only its first picture is used")
         return None
@@ -261,7 +250,7 @@ class Job:
     def join(self):
         picture, whole = self.files["video"], self.open("video")
         errors = self.opened.enter_context(tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace"))
-        joiner, notes = joining.add(self.picture or picture.fd, self.input, self.profile, whole.fd, errors,
+        joiner, notes = encode.join(self.picture or picture.fd, self.input, self.profile, whole.fd, errors,
                                     self.with_sound, self.colors, bool(self.decoder.timeline.jumps))
         self.join_status = None
         with joiner:
@@ -280,7 +269,7 @@ class Job:
             errors.seek(0)
             self.problem = f"its other streams cannot be added to the output: {last_line(errors.read())}"
         if not self.problem and self.join_status == 0:
-            notes += verifying.notes(whole.part, self.input, self.profile, self.colors, self.ratio)
+            notes += verify.notes(whole.part, self.input, self.profile, self.colors, self.ratio)
         for note in notes:
             self.say(note=note)
 
@@ -325,7 +314,3 @@ def main(channel, settings, kind=Job):
     job.hint = " (--accept-partial accepts it as whole)"
     GLib.io_add_watch(0, GLib.PRIORITY_HIGH, GLib.IOCondition.HUP, job.interrupt)
     return job.run()
-
-
-if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]), sys.argv[2]))

@@ -1,14 +1,19 @@
-"""The manifest of a file that is processed in segments: the folder OUT.segments next to the output OUT. It contains
-plan.json, and for each segment its state (such as 0003.json) and its output files. Every file is written completely and
-then renamed. So any process of a job may die, and the same command continues from the manifest."""
+"""What is stored about the work, next to the outputs. Every file is written completely and then renamed. So any process of
+a job may die, and the same command continues.
 
+The record of the finished output OUT is OUT.made.json: its input and settings, so that a later run can skip it. The
+manifest of a file in segments is the folder OUT.segments: plan.json, and for each segment its state (such as 0003.json)
+and its output files. A lock on an output ends with the process that holds it."""
+
+import contextlib
+import fcntl
 import hashlib
 import json
 import os
 import shutil
 
-import record
 from files import Output, json_of, remove_remains
+from transcode import storage
 
 # States of a segment in its JSON file. A segment without such a file is waiting.
 STATES = RUNNING, FAILED, DONE, QUARANTINED, WAITING = "running", "failed", "done", "quarantined", "waiting"
@@ -42,8 +47,9 @@ def is_segment(state):
                                             and isinstance(done.get("frames"), int))))
 
 
-def checksum(path):
-    with open(path, "rb") as file:
+def checksum(source):
+    """Returns the SHA-256 of a file's or object's content."""
+    with storage.reader(source) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
@@ -69,7 +75,7 @@ class Manifest:
 
     @property
     def plan(self):
-        """The plan of cutting.py and the settings (`made`) that it is for. Without a plan, `spans` is empty."""
+        """The plan (see segments.plan) and the settings (`made`) that it is for. Without a plan, `spans` is empty."""
         if not self.known_plan:
             found = {} if os.path.islink(self.folder) else read_json(self.path("plan.json")) or {}
             self.known_plan = found if is_plan(found) else None
@@ -80,8 +86,8 @@ class Manifest:
         return self.plan["spans"]
 
     def difference(self, made):
-        """Describes how the settings of the plan differ from the current settings `made` (from record.wanted, plus the
-        settings of segments). Returns None if they are equal or if no plan exists."""
+        """Describes how the settings of the plan differ from the current settings `made` (from
+        wanted_record(), plus the settings of segments). Returns None if they are equal or if no plan exists."""
         before = self.plan.get("made", made)
         lines = [f"{name} was {json.dumps(before.get(name))} and is now {json.dumps(value)}"
                  for name, value in made.items() if before.get(name) != value]
@@ -147,7 +153,7 @@ class Manifest:
         return names
 
     def locked(self, number):
-        return record.locked(self.path(f"{number:04}"))
+        return locked(self.path(f"{number:04}"))
 
     def finished(self, number):
         """Whether a segment is done and its files still have the recorded checksums."""
@@ -162,3 +168,63 @@ class Manifest:
             if os.path.isfile(path) and checksum(path) == wanted:
                 return True
         return False
+
+
+class Busy(Exception):
+    """Another run is writing the output."""
+
+
+def record_path(video):
+    return video + ".made.json"
+
+
+def wanted_record(source, outputs, options, version):
+    """Returns the record of an output with the current input and settings, without the checksum of the input's content,
+    because that takes long to compute."""
+    status = storage.status(source)
+    return {"source": os.path.basename(source), "size": status.st_size, "time": status.st_mtime_ns,
+            "filter": options.filter, "profile": options.profile, "sound": not options.no_sound,
+            "outputs": sorted(outputs), "version": version}
+
+
+def record_difference(video, source, made):
+    """Describes how a finished output differs from the record `made`. Returns None if the output is up to date."""
+    try:
+        was = json_of(record_path(video))
+    except OSError as error:
+        why = "does not exist" if isinstance(error, FileNotFoundError) else f"cannot be read: {error.strerror}"
+        return f"its record {os.path.basename(record_path(video))} {why}"
+    if was is None:
+        return f"its record {record_path(video)} is damaged"
+    lines = [f"{name} was {json.dumps(was.get(name))} and is now {json.dumps(value)}" for name, value in made.items()
+             if name not in ("source", "time") and was.get(name) != value]
+    if not lines and was.get("time") != made["time"] and was.get("content") != checksum(source):
+        lines = ["the content of its input has changed"]
+    return "; ".join(lines) or None
+
+
+@contextlib.contextmanager
+def locked(video):
+    """Holds the lock on an output, so that only one run writes it. The lock ends with the process, even if it crashes.
+    Raises Busy if another run holds the lock."""
+    folder, name = os.path.split(video)
+    path = os.path.join(folder, f".regions-{name}.lock")
+    while True:
+        try:
+            fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
+        except OSError as error:
+            raise OSError(error.errno, f"cannot write into the folder {folder}: {error.strerror}") from error
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            with contextlib.suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(fd), os.stat(path)):
+                    break
+        except BlockingIOError as taken:
+            os.close(fd)
+            raise Busy(f"another run is writing {video}") from taken
+        os.close(fd)  # the previous run removed this lock file: try again
+    try:
+        yield
+    finally:
+        os.remove(path)
+        os.close(fd)

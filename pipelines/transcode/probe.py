@@ -247,6 +247,13 @@ def fraction(text):
     return Fraction(int(top), int(bottom)) if top.isdigit() and bottom.isdigit() and int(top) * int(bottom) else None
 
 
+def ratio_of(text):
+    """The pixel aspect ratio that ffprobe writes as 4:3; 1 if it is unknown."""
+    width, _, height = (text or "").partition(":")
+    known = width.isdigit() and height.isdigit() and int(width) * int(height)
+    return Fraction(int(width), int(height)) if known else Fraction(1)
+
+
 def seconds(text):
     """Seconds of a Matroska tag such as 00:00:02.040000000; 0 for other texts."""
     parts = (text or "").split(":")

@@ -1,18 +1,25 @@
 #!/usr/bin/python3
-"""Files in segments, as regions-transcode puts them together: what a run over the whole file makes, in every container,
-with filters that learn nothing; and tracks that go on."""
+"""Files in segments (regions-transcode --segments): equal to a run over the whole file, failures, workers, and recipes."""
 
+import collections
+import fcntl
 import json
+import os
+import pathlib
+import re
 import shutil
-import unittest
+import subprocess
+import unittest.mock
 
 import media
-from transcoding import TranscodeCase, sound_sum
+from cases import FRAMES, KEYS, PROGRAM, SMALL, UNTOUCHED, StandInCase, TranscodeCase, main
+from transcode import manifest, processes, progress, scheduling  # after cases, which sets the path
+
 
 MOVING = "testsrc2=size=160x120:rate=25:duration=4"
 TONE = ("-f", "lavfi", "-i", "sine=duration=4:frequency=500")
 CHAINS = {"cclabel": "cclabel output=none ! regionoverlay",
-          "slicsuperpixel": "slicsuperpixel superpixels=40 output=none"}
+          "slicsuperpixel": "slicsuperpixel superpixels=24 output=none"}
 YUV = ("-pix_fmt", "yuv420p", "-g", "20")
 # Names of clips, and how they are coded; all have key frames each second or oftener.
 KINDS = {
@@ -30,7 +37,7 @@ KINDS = {
 
 
 def streams(path):
-    """What ffprobe tells of a file, but for its size and what says how often frames are coded alone."""
+    """Everything that ffprobe reports of a file, except its size and bit rate."""
     found = json.loads(media.run("ffprobe", "-v", "error", "-show_streams", "-show_chapters", "-show_format", "-of",
                                  "json", path))
     for part in (found["format"], *found["streams"]):
@@ -39,18 +46,12 @@ def streams(path):
     return found
 
 
-def pictures(path):
-    """The decoded frames of all videos, with their times."""
-    return media.run("ffmpeg", "-v", "error", "-i", path, "-map", "0:v", "-fps_mode", "passthrough", "-copyts", "-f",
-                     "framemd5", "-")
-
-
 class Equality(TranscodeCase):
     def both(self, clip, *arguments, chain, seconds="0.7", more=()):
-        """Runs over the whole and in segments; returns what the second said, and how many segments there were."""
+        """Runs over the whole file and in segments. Returns the folder of the first run, the number of segments, and the
+        output of the second run."""
         plain = self.folder / "plain"
-        media.run(media.ROOT / "pipelines/transcode/regions-transcode", clip, "-o", plain, "--filter", chain, "--force",
-                  *arguments)
+        self.transcode(clip, "--force", *arguments, chain=chain, out=plain)
         text = self.transcode(clip, "--segments", seconds, "-j", "2", "--force", *arguments, *more, chain=chain)
         summary = json.loads((self.out / "summary.json").read_text())
         self.assertEqual(self.written(), sorted([*(path.name for path in plain.iterdir()
@@ -58,8 +59,8 @@ class Equality(TranscodeCase):
                                                  "job.json", "summary.json"]))
         return plain, summary["inputs"][str(clip)]["segments"], text
 
-    def test_kinds_of_files(self):
-        """In the lossless profile: every pixel, and where a player finds what."""
+    def test_segments_lossless_equal_the_whole_run(self):
+        """In the lossless profile: every pixel, all streams and times."""
         for name, options in KINDS.items():
             with self.subTest(name):
                 clip = self.clip(name, MOVING, *options)
@@ -69,17 +70,17 @@ class Equality(TranscodeCase):
                 else:
                     self.assertGreater(segments, 2, text)
                 out = clip.stem + ".mkv"
-                self.assertEqual(pictures(self.out / out), pictures(plain / out))
+                self.assertEqual(media.pictures(self.out / out), media.pictures(plain / out))
                 self.assertEqual(streams(self.out / out), streams(plain / out))
                 self.assertEqual((self.out / (clip.stem + ".jsonl")).read_bytes(),
                                  (plain / (clip.stem + ".jsonl")).read_bytes())
                 if "-c:a" in options:
-                    self.assertEqual(sound_sum(self.out / out), sound_sum(plain / out))
+                    self.assertEqual(media.sound_sum(self.out / out), media.sound_sum(plain / out))
                 shutil.rmtree(plain)
                 shutil.rmtree(self.out)
 
-    def test_what_is_written_beside(self):
-        """Tables, masks and labels, byte for byte; and what encoders of the usual profile are given."""
+    def test_segments_tables_masks_and_labels_equal_the_whole_run(self):
+        """Tables, masks and labels byte for byte, and times of the usual profile."""
         clip = self.clip("in.mkv", MOVING, *KINDS["open.mkv"], "-metadata", "title=Here")
         for name, chain in CHAINS.items():
             with self.subTest(name):
@@ -88,11 +89,11 @@ class Equality(TranscodeCase):
                 self.assertGreater(segments, 2, text)
                 for kind in ("jsonl", "csv", "coco.json"):
                     self.assertEqual((self.out / f"in.{kind}").read_bytes(), (plain / f"in.{kind}").read_bytes(), kind)
-                self.assertEqual(pictures(self.out / "in.labels.mkv"), pictures(plain / "in.labels.mkv"))
+                self.assertEqual(media.pictures(self.out / "in.labels.mkv"), media.pictures(plain / "in.labels.mkv"))
                 self.assertEqual(media.times(self.out / "in.mp4"), media.times(plain / "in.mp4"))
                 self.assertEqual(streams(self.out / "in.mp4"), streams(plain / "in.mp4"))
 
-    def test_tracks_go_on(self):
+    def test_segments_with_warm_up_continue_tracks(self):
         """With a second of warm-up, each region has one track through all segments, as in a run over the whole."""
         boxes = "nullsrc=size=160x120:rate=25:duration=4,format=gray,geq=lum='255*(between(X-mod(N*5\\,200)+20\\,0\\,12)" \
                 "*between(Y\\,20\\,30)+between(X\\,100-N\\,112-N)*between(Y\\,60\\,75))'"
@@ -106,6 +107,257 @@ class Equality(TranscodeCase):
         self.assertEqual((self.out / "in.jsonl").read_text(), (plain / "in.jsonl").read_text())
 
 
+REFUSES_LONG = "identity error-after=30 ! " + UNTOUCHED  # what has more than 30 frames
+
+
+class Runs(TranscodeCase):
+
+    def segment(self, name, number):
+        return json.loads((self.out / f"{name}.segments" / f"{number:04}.json").read_text())
+
+    def test_segment_failing_always_is_quarantined_and_tried_again(self):
+        """A segment that always fails holds up neither its file nor others, and is tried again by the next run."""
+        bad = self.clip("bad.mp4", SMALL, *KEYS)
+        good = self.clip("good.mp4", SMALL, "-pix_fmt", "yuv420p", "-g", "20")
+        text = self.segments(bad, good, "--attempts", "2", chain=REFUSES_LONG, status=1)
+        self.assertRegex(text, r"bad.mp4: segment 3 of 3: quarantined after 2 attempts: .*; finished segments are kept in \S+")
+        self.assertEqual(self.written(), ["bad.mp4.segments", "good.jsonl", "good.mp4", "job.json", "summary.json"])
+        told = self.summary()
+        self.assertEqual(told["files"], {"done": 1, "quarantined": 1})
+        self.assertRegex(self.status(1), r"bad.mp4: 2 done, 1 quarantined\n  segment 3 of 3 quarantined: ")
+        self.assertEqual([told["inputs"][str(clip)]["attempts"] for clip in (bad, good)], [4, 4])
+        self.assertEqual([self.segment("bad.mp4", number)["state"] for number in range(3)],
+                         ["done", "done", "quarantined"])
+        # A finished segment is done again only where its files are not as they were.
+        with open(self.out / "bad.mp4.segments" / "0000.jsonl", "a", encoding="utf-8") as file:
+            file.write("{}\n")
+        text = self.segments(bad, good, "--attempts", "2", chain=REFUSES_LONG, status=1)
+        self.assertIn("good.mp4: skipped", text)
+        self.assertEqual([self.segment("bad.mp4", number)["attempts"] for number in range(3)], [2, 1, 4])
+        self.assertEqual(self.summary()["files"], {"quarantined": 1, "skipped": 1})
+
+    def test_status_of_failed_files_has_the_reason(self):
+        """Inputs that could not be cut, and inputs whose segments could not be joined."""
+        text, whole = self.folder / "text.mp4", self.clip("in.mp4", SMALL, *KEYS)
+        text.write_text("no video")
+        damaged = self.clip("damaged.mkv", SMALL, *KEYS)
+        with open(damaged, "rb+") as file:
+            file.truncate(damaged.stat().st_size * 2 // 3)
+        self.segments(text, whole, damaged, self.folder / "none.mp4", "--attempts", "1", chain=UNTOUCHED, status=1)
+        told = self.status(1)
+        self.assertRegex(told, r"text.mp4: quarantined after 1 attempts?: holds no video")
+        self.assertIn("in.mp4: done\n", told)
+        self.assertRegex(told, r"damaged.mkv: \d done; quarantined after 1 attempts?: .*cut off or damaged")
+        self.assertIn("none.mp4: cannot be read: No such file", told)
+        self.segments(text, "--plan", chain=UNTOUCHED, status=1)
+        self.assertIn("text.mp4: waiting\n", self.status(1), "the result of an earlier job is not reported for this job")
+
+    def test_filter_changing_the_frame_count_is_a_problem(self):
+        text = self.segments(self.clip("in.mp4", SMALL, *KEYS), "--attempts", "1", status=1,
+                        chain="videorate ! video/x-raw,framerate=10/1 ! " + UNTOUCHED)
+        self.assertRegex(text, r"the filter made \d+ frames of \d+: it can not be cut; --exact transcodes files in one segment")
+
+    def test_pictures_depending_on_the_start_of_decoding_are_refused(self):
+        """A camera stream without whole key frames: the check finds that its seams differ."""
+        clip = self.clip("in.mp4", SMALL, "-pix_fmt", "yuv420p", "-x264-params", "intra-refresh=1:keyint=20:scenecut=0")
+        text = self.segments(clip, status=1, chain=UNTOUCHED)
+        self.assertIn("its pictures depend on where decoding begins", text)
+        self.segments(clip, "--exact", chain=UNTOUCHED)
+        self.assertEqual(len(media.times(self.out / "in.mp4")), FRAMES)
+
+    def test_workers_share_the_segments(self):
+        """As in a Slurm array: a plan, its shares at the same time, and a command that joins."""
+        clip, short = self.clip("in.mp4", SMALL, *KEYS), self.clip("short.mp4", SMALL, "-pix_fmt", "yuv420p")
+        self.segments(clip, short)
+        names = ("in.mp4", "in.jsonl", "short.mp4", "short.jsonl")
+        wanted = [(self.out / name).read_bytes() for name in names]
+        for path in self.out.iterdir():
+            path.unlink()
+        self.assertIn("contains no valid job.json", self.status(2))
+        self.assertIn("run the same command with --plan first", self.segments(clip, "--segment", "1/2", status=1))
+        self.assertIn("in.mp4: 3 segments\n", self.segments(clip, short, "--plan"))
+        self.assertEqual(self.written(), ["in.mp4.segments", "job.json", "short.mp4.segments"])
+        self.assertIn("in.mp4: 3 waiting\n", self.status(1))
+        command = [str(word) for word in (PROGRAM, "-o", self.out, "--filter", UNTOUCHED, clip, short, "--segments", "0.7",
+                                          "--json", "--segment")]
+        workers = [subprocess.Popen([*command, f"{number}/2"], stdout=subprocess.DEVNULL) for number in (1, 2)]
+        self.assertEqual([worker.wait() for worker in workers], [0, 0])
+        text = self.status(1)
+        self.assertIn("in.mp4: 3 done\n", text)
+        self.assertIn("short.mp4: 1 done\n0 of 2 files are done, and 4 of 4 segments of the other files; failed attempts: 0; the job is not running", text)
+        text = self.segments(clip, short)
+        self.assertEqual([(self.out / name).read_bytes() for name in names], wanted)
+        self.assertEqual([each["attempts"] for each in self.summary()["inputs"].values()], [3, 1], "each once")
+        self.assertIn("2 of 2 files", self.status(0))
+
+    def test_folder_of_a_running_job_is_refused(self):
+        clip = self.clip("in.mp4", SMALL, *KEYS)
+        self.out.mkdir()
+        with open(self.out / ".regions-job.lock", "w", encoding="utf-8") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            text = self.segments(clip, status=2)
+        self.assertIn(f"another job is working in {self.out}", text)
+        self.assertEqual([path.name for path in self.out.iterdir()], [".regions-job.lock"])
+
+
+SEGMENTS = 3
+DEEP = "[" * 200_000  # Python's reader of JSON calls itself for each
+
+
+class Attempts(StandInCase):
+    """Failures of planning, of joining and of records, with stand-ins for jobs."""
+
+    def setUp(self):
+        super().setUp()
+        self.replace(processes, "run", self.job)
+        self.problems = collections.defaultdict(list)  # of attempts, by kind and input
+        self.began, self.devices = collections.Counter(), []
+        self.source, self.other = self.inputs("one.mp4", "two.mp4")
+
+    async def job(self, kind, settings, hear, *_):
+        """Replaces processes.run."""
+        what = kind, os.path.basename(settings["source"])
+        self.began[what] += 1
+        self.devices.append(settings.get("device"))
+        if self.problems[what]:
+            return self.problems[what].pop(0)
+        if what[0] == "plan":
+            hear({"plan": {"why": None, "spans": [{"packets": 10}] * SEGMENTS, "probed": None}})
+            return None
+        for path in settings["outputs"].values():
+            pathlib.Path(path).write_text(what[0])
+        hear({"done": {"frames": 10, "seconds": 1, "length": 1}})
+        return None
+
+    def run_on(self, *sources, status=0):
+        said = self.ran(*sources, "--segments", "1")
+        self.assertEqual(said.status, status, said.err)
+        told = json.loads((self.out / "summary.json").read_text())["inputs"]
+        return said, [told[source] for source in sources]
+
+    def test_planning_and_joining_fail_twice_then_succeed(self):
+        for kind in ("plan", "join"):
+            self.problems[kind, "one.mp4"] = ["fails", "fails again"]
+        _, (told,) = self.run_on(self.source)
+        self.assertEqual((told["state"], told["segments"], told["attempts"]), ("done", SEGMENTS, SEGMENTS))
+        self.assertEqual([self.began[name, "one.mp4"] for name in ("plan", "segment", "join")],
+                         [3, SEGMENTS, 3])
+
+    def test_planning_or_joining_failing_always_is_quarantined(self):
+        """The file is quarantined, other files continue, and the next run tries again."""
+        for kind in ("plan", "join"):
+            self.problems[kind, "one.mp4"] = ["fails"] * 3
+            said, told = self.run_on(self.source, self.other, status=1)
+            self.assertIn(f"{self.source}: quarantined after 3 attempts: fails\n", said.err)
+            self.assertEqual([one["state"] for one in told], ["quarantined", "done" if kind == "plan" else "skipped"])
+            self.assertIn("fails", told[0]["problem"])
+        self.run_on(self.source)
+        self.assertEqual(self.began["segment", "one.mp4"], SEGMENTS, "none was repeated")
+
+    def test_records_unwritable_for_a_while_are_attempted_again(self):
+        """For example because the storage is unreachable for a while."""
+        write, refused = manifest.Manifest.write, []
+
+        def failing(known, number, told):
+            if "one.mp4" in known.folder and (len(refused) < times):
+                refused.append(number)
+                raise OSError(5, "out of reach")
+            return write(known, number, told)
+
+        for times, state in ((2, "done"), (10**6, "quarantined")):
+            refused.clear()
+            with unittest.mock.patch.object(manifest.Manifest, "write", failing):
+                said = self.ran(self.source, self.other, "--segments", "1", "--force")
+            told = json.loads((self.out / "summary.json").read_text())["inputs"]
+            self.assertEqual([told[source]["state"] for source in (self.source, self.other)], [state, "done"], said.err)
+        self.assertIn("quarantined after 3 attempts: out of reach", said.err)
+        self.assertGreater(len(refused), 3 * SEGMENTS)
+
+    def test_records_damaged_count_as_missing(self):
+        """They are made again."""
+        self.problems["join", "one.mp4"] = ["fails"] * 3
+        self.run_on(self.source, status=1)
+        folder = self.out / "one.mp4.segments"
+        for text in ("", "{", "{}", "[]", "3", '{"state": "done"}', '{"state": "done", "attempts": 1, "problems": [], "done": {},'
+                     ' "checksums": {}}', '{"state": "failed", "attempts": "x", "problems": []}', '{"state": 3}', "\0\xff",
+                     '{"state": "failed", "attempts": 1, "problems": []}', DEEP):
+            self.began.clear()
+            (folder / "0001.json").write_text(text)
+            self.problems["join", "one.mp4"] = ["fails"] * 3
+            self.run_on(self.source, status=1)
+            self.assertEqual((self.began["plan", "one.mp4"], self.began["segment", "one.mp4"]), (0, 1), text)
+        plan = json.loads((folder / "plan.json").read_text())
+        of_this = [json.dumps(plan | {"spans": spans}) for spans in ([3, 3], [{}, {}], [{"packets": "x"}] * 2, [None] * 2, 3, {})]
+        for text in ("", "{}", '{"spans": 3, "made": {}}', '{"spans": [], "made": 3}', '{"spans": [null]}', DEEP, *of_this):
+            self.began.clear()
+            (folder / "plan.json").write_text(text)
+            self.problems["join", "one.mp4"] = ["fails"] * 3
+            self.run_on(self.source, status=1)
+            self.assertEqual((self.began["plan", "one.mp4"], self.began["segment", "one.mp4"]), (1, SEGMENTS), text)
+
+    def test_segments_are_spread_over_devices(self):
+        self.replace(scheduling, "cuda_devices", lambda: 2)
+        self.assertEqual(self.ran(self.source, "--segments", "1", "-j", "2").status, 0)
+        self.assertEqual(set(self.devices) - {None}, {0, 1})
+
+    def test_job_json_unwritable_ends_the_run(self):
+        with unittest.mock.patch.object(progress, "write_json", side_effect=OSError(28, "No space left on device")):
+            said = self.ran(self.source, "--segments", "1")
+        self.assertEqual((said.status, said.err), (1, "regions-transcode: No space left on device\n"))
+
+
+PAGE = (media.ROOT / "docs" / "archives.md").read_text(encoding="utf-8")
+# Slurm gives its words to a shell on a node, once for each number of the array.
+SBATCH = """#!/bin/sh -e
+[ "$1 $2 $3 $4" = "--wait --array=1-3 --cpus-per-task=4 --wrap" ]
+for number in 1 2 3; do
+  SLURM_ARRAY_TASK_ID=$number sh -ec "$5"
+done
+"""
+
+
+class Recipes(TranscodeCase):
+    """The commands of docs/archives.md for Slurm and Kubernetes, with fewer workers and a stand-in for sbatch."""
+
+    def setUp(self):
+        super().setUp()
+        (self.folder / "in").mkdir()
+        for name in ("in/one.mp4", "in/two.mp4"):
+            self.clip(name, SMALL, *KEYS)
+
+    def here(self, text):
+        """A recipe with the folders of this machine."""
+        text = text.replace("/archive/", f"{self.folder}/").replace("--segments 120", "--segments 0.7")
+        return re.sub(r"\b100\b", "3", text)
+
+    def shell(self, text, **more):
+        return media.run("sh", "-ec", text, cwd=media.ROOT,
+                         env=os.environ | {"PATH": f"{self.folder}:{os.environ['PATH']}"} | more)
+
+    def expect_same(self):
+        self.transcode(*sorted((self.folder / "in").iterdir()), "--json", chain="cclabel", out=self.folder / "plain")
+        for name in ("one.jsonl", "two.jsonl"):
+            self.assertEqual((self.out / name).read_bytes(), (self.folder / "plain" / name).read_bytes())
+        self.assertIn('"attempts": 3', (self.out / "summary.json").read_text(), "workers made the segments")
+
+    def test_slurm_recipe_makes_the_outputs(self):
+        recipe, = re.findall(r"## Slurm\n\n```sh\n(.*?)```", PAGE, re.S)
+        sbatch = self.folder / "sbatch"
+        sbatch.write_text(SBATCH)
+        sbatch.chmod(0o755)
+        self.shell(self.here(recipe))
+        self.expect_same()
+
+    def test_kubernetes_recipe_makes_the_outputs(self):
+        command, = re.findall(r'command: \[sh, -c, "(.*?)"\]', PAGE, re.S)
+        command = self.here(" ".join(command.split()))
+        job = command.removeprefix("exec ").partition(" --segment ")[0]
+        self.shell(job + " --plan")
+        for number in range(3):
+            self.shell(command, JOB_COMPLETION_INDEX=str(number))
+        self.shell(job)
+        self.expect_same()
+
+
 if __name__ == "__main__":
-    media.expect_tools()
-    unittest.main(verbosity=2)
+    main()

@@ -6,54 +6,32 @@ import os
 import re
 import tempfile
 import time
-import traceback
 
-import inside
-import stand_in_jobs
+import cases
 from inspection import Inspection
 from judge import judge, judge_refusal
-
-import assembly  # after inside, which sets the path
-import cutting
-import job
-import processes
-import segment
-from profiles import PROFILES
+from transcode import command, job, processes, scheduling, segments  # after cases, which sets the path
+from transcode.profiles import PROFILES
 
 SECONDS = 0.35  # of segments
-MAINS = {"job.py": job.main, "cutting.py": cutting.main,
-         "segment.py": lambda channel, settings: job.main(channel, settings, segment.Segment),
-         "assembly.py": lambda channel, settings: job.main(channel, settings, assembly.Assembly)}
 SLOW = 20  # seconds
 
 
-class Cells(inside.Case):
+class Cells(cases.Case):
     def setUp(self):
         super().setUp()
-        self.program = stand_in_jobs.loaded()
-        self.replace(self.program, "cuda_devices", lambda: 0)
+        self.replace(scheduling, "cuda_devices", lambda: 0)
         self.replace(processes, "run", self.run_here)
         self.replace(job, "PATIENCE", SLOW / 2)
-        self.out = self.folder / "out"
 
-    async def run_here(self, program, settings, hear, _begun=None, _wrapper=()):
-        """As processes.run, in this process."""
-        with tempfile.TemporaryFile() as channel:
-            try:
-                status = MAINS[os.path.basename(program)](os.dup(channel.fileno()), json.dumps(settings))
-            except Exception:  # whatever it is, it is a fault of the program
-                return traceback.format_exc()
-            channel.seek(0)
-            lines = [json.loads(line) for line in channel]
-        problem = None
-        for said in lines:
+    async def run_here(self, kind, settings, hear, *_):
+        """As cases.run_here. Keeps the notes."""
+        def heard(said):
             if "note" in said and said["note"] not in self.notes:
                 self.notes.append(said["note"])
-            if "problem" in said:
-                problem = said["problem"]
-            elif "part" not in said:
-                hear(said)
-        return problem or (f"the job ended with status {status}" if status else None)
+            hear(said)
+
+        return await cases.run_here(kind, settings, heard)
 
     def transcode(self, clip, profile, *options):
         """Runs the program. Returns the output or None, and the problem that the program reported or None."""
@@ -61,7 +39,7 @@ class Cells(inside.Case):
         for path in sorted(self.out.rglob("*"), reverse=True) if self.out.exists() else ():
             path.unlink() if path.is_file() else path.rmdir()
         words = [str(clip), "-o", str(self.out), "--filter", "identity", "--profile", profile, "--force", *options]
-        said = inside.called(self.program.main, self.program.parse(words))
+        said = cases.called(command.main, command.parse(words))
         problem = "\n".join(line for line in said.err.splitlines() if line.startswith("regions-transcode: "))
         video = self.out / (clip.stem + PROFILES[profile].suffix)
         if said.status == 0 and video.exists():
@@ -90,7 +68,7 @@ class Cells(inside.Case):
     def segments(self, clip, profile, **options):
         """As cell(), in segments. A file that is one segment is not transcoded again."""
         with tempfile.TemporaryFile() as channel, contextlib.suppress(Exception):  # the program will meet it again
-            cutting.main(os.dup(channel.fileno()), json.dumps({"source": str(clip.path), "seconds": SECONDS,
+            segments.plan_job(os.dup(channel.fileno()), json.dumps({"source": str(clip.path), "seconds": SECONDS,
                                                                "warm_up": 0}))
             channel.seek(0)
             plan = json.loads(channel.read()).get("plan", {"spans": []})

@@ -1,32 +1,30 @@
 #!/usr/bin/python3
-"""regions-transcode on a cluster of Ray that it starts itself. Skipped where pipelines/cluster_requirements.txt is not
-installed into .venv/cluster."""
+"""regions-transcode on a cluster of Ray that it starts itself or joins. Most tests are skipped if Ray is not installed into
+.venv/cluster."""
 
 import contextlib
-import json
 import os
 import pathlib
+import random
 import secrets
 import signal
 import socket
 import subprocess
 import sys
 import time
-import unittest
 import unittest.mock
 
 import media
-from archive_runs_test import KEYS, LABELS, SMALL
-from killed_test import kill_session
-from transcode_runs_test import family
-from transcoding import PROGRAM, TranscodeCase
+from cases import KEYS, PROGRAM, SMALL, UNTOUCHED, TranscodeCase, family, kill_session, main
+from transcode import cluster  # after cases, which sets the path
+
 
 PYTHON = media.ROOT / ".venv" / "cluster" / "bin" / "python"
-SLOW = "identity sleep-time=60000 ! " + LABELS  # seconds for a segment
+SLOW = "identity sleep-time=40000 ! " + UNTOUCHED  # seconds for a segment
 
 
 def listening(numbers):
-    """The addresses at which processes accept connections, as the kernel has them."""
+    """The addresses at which processes accept connections, in the kernel's notation."""
     inodes = set()
     for number in numbers:
         for link in pathlib.Path(f"/proc/{number}/fd").iterdir():
@@ -46,6 +44,8 @@ class OnCluster(TranscodeCase):
     WORDS = ("--segments", "0.7")
 
     def setUp(self):
+        if not PYTHON.with_name("ray").exists():
+            self.skipTest("pipelines/cluster_requirements.txt is not installed into .venv/cluster")
         super().setUp()
         self.source = self.clip(*self.CLIP)
 
@@ -68,25 +68,24 @@ class OnCluster(TranscodeCase):
         return text
 
     def attempts(self):
-        told = json.loads((self.out / "summary.json").read_text())["inputs"][str(self.source)]
+        told = self.summary()["inputs"][str(self.source)]
         return told["segments"], told["attempts"]
-
 
     def expect_same(self, chain):
         plain = self.folder / "plain"
-        media.run(PROGRAM, self.source, "-o", plain, "--filter", chain, "--json")
+        self.transcode(self.source, "--json", chain=chain, out=plain)
         self.assertEqual((self.out / "in.jsonl").read_bytes(), (plain / "in.jsonl").read_bytes())
         self.assertEqual(media.times(self.out / "in.mp4"), media.times(plain / "in.mp4"))
 
 
 class OnRay(OnCluster):
-    def test_workers_that_die(self):
+    def test_worker_killed_is_attempted_again(self):
         """Their segments are attempted again; meanwhile no other machine reaches the cluster."""
         work = self.start(SLOW)
-        self.wait_for(work, "segment.py")
+        self.wait_for(work, "regions-segment")
         found = listening(family(work.pid))
         self.assertTrue(found)
-        self.assertEqual(os.getpriority(os.PRIO_PROCESS, self.wait_for(work, "segment.py")), os.nice(0),
+        self.assertEqual(os.getpriority(os.PRIO_PROCESS, self.wait_for(work, "regions-segment")), os.nice(0),
                          "as without Ray")
         self.assertLessEqual(found, {"0100007F", "0000000000000000FFFF00000100007F",
                                      "00000000000000000000000001000000"}, "127.0.0.1 and ::1 alone")
@@ -95,43 +94,43 @@ class OnRay(OnCluster):
         self.assertEqual(self.attempts(), (3, 4))
         self.expect_same(SLOW)
 
-    def test_a_cluster_that_dies(self):
+    def test_cluster_lost_ends_the_run_and_it_continues(self):
         work = self.start(SLOW)
-        self.wait_for(work, "segment.py")
+        self.wait_for(work, "regions-segment")
         os.kill(self.wait_for(work, "raylet/raylet"), signal.SIGKILL)
         self.assertIn("the connection to the cluster is lost; run the same command again to continue", self.finished(work, 1))
         self.finished(self.start(SLOW))
         self.expect_same(SLOW)
 
-    def test_a_run_that_is_killed(self):
+    def test_run_killed_continues_without_loss(self):
         work = self.start(SLOW)
-        self.wait_for(work, "segment.py")
+        self.wait_for(work, "regions-segment")
         kill_session(work.pid)
         work.communicate()
         self.finished(self.start(SLOW))
         self.assertEqual(self.attempts(), (3, 3))
         self.expect_same(SLOW)
 
-    def test_addresses(self):
+    def test_cluster_address_wrong_is_refused(self):
         for address, why in (("127.0.0.1:1", "--cluster 127.0.0.1:1: cannot connect to a Ray cluster: .*refused"),
                              ("head", "'head': expected HOST:PORT"), ("head:x", "'head:x': expected HOST:PORT")):
-            said = media.run(PYTHON, PROGRAM, self.source, "-o", self.out, "--filter", LABELS, "--segments", "1",
+            said = media.run(PYTHON, PROGRAM, self.source, "-o", self.out, "--filter", UNTOUCHED, "--segments", "1",
                              "--cluster", address, status=2)
             self.assertRegex(said, why)
 
-    def test_interrupted(self):
-        self.source = self.source.rename(self.folder / "in \udce9'%d.mp4")  # bytes that are no UTF-8
+    def test_run_interrupted_on_a_cluster_continues(self):
+        self.source = self.source.rename(self.folder / "in \udce9'%d.mp4")  # bytes that are not UTF-8
         work = self.start(SLOW)
-        self.wait_for(work, "segment.py")
+        self.wait_for(work, "regions-segment")
         work.send_signal(signal.SIGINT)
         self.finished(work, 130)
         self.assertFalse((self.out / self.source.name).exists())
-        self.finished(self.start(LABELS.replace("none", "none ! " + SLOW.split(" ! ", maxsplit=1)[0])))
+        self.finished(self.start(UNTOUCHED.replace("none", "none ! " + SLOW.split(" ! ", maxsplit=1)[0])))
         self.assertTrue((self.out / self.source.name).exists())
 
 
 class OnNodes(OnCluster):
-    """A job that joins a cluster of two nodes, each of which does a segment at a time."""
+    """A job that joins a cluster of two nodes. Each node processes one segment at a time."""
 
     def setUp(self):
         super().setUp()
@@ -145,7 +144,7 @@ class OnNodes(OnCluster):
         self.addCleanup(self.stop)
 
     def node(self):
-        """Begins a node more; returns its process."""
+        """Starts a further node. Returns its process."""
         where = ("--address", f"127.0.0.1:{self.port}") if self.nodes else (
             "--head", "--port", str(self.port), "--include-dashboard", "false")
         self.nodes.append(subprocess.Popen(
@@ -166,12 +165,12 @@ class OnNodes(OnCluster):
                     os.kill(number, signal.SIGKILL)
             node.wait()
 
-    def test_a_node_that_vanishes(self):
-        """Its segment is done by the other, and no other segment again."""
+    def test_node_lost_its_segment_is_attempted_again(self):
+        """The other node processes its segment, and no finished segment is repeated."""
         self.node()
         other = self.node()
         work = self.start(SLOW, f"127.0.0.1:{self.port}", env=self.environment)
-        while not family(other.pid, "segment.py"):
+        while not family(other.pid, "regions-segment"):
             self.assertIsNone(work.poll())
             time.sleep(0.01)
         for number in family(other.pid):
@@ -183,12 +182,8 @@ class OnNodes(OnCluster):
 
 
 class WithoutRay(unittest.TestCase):
-    def setUp(self):
-        sys.path[:0] = [str(PROGRAM.parent), str(PROGRAM.parent.parent)]
-
-    def test_ray_that_does_not_start(self):
-        """On a machine that has too much to do Ray raises an Exception that is nothing more special."""
-        import cluster
+    def test_ray_not_starting_is_an_error(self):
+        """On a loaded machine, Ray raises a plain Exception."""
         ray = unittest.mock.MagicMock()
         ray.init.side_effect = Exception("The node timed out")
         modules = {"ray": ray, "ray._private": ray._private, "ray._private.utils": ray._private.utils}
@@ -196,16 +191,53 @@ class WithoutRay(unittest.TestCase):
               self.assertRaisesRegex(cluster.NoCluster, "Ray does not start on this machine: The node timed out")):
             cluster.Cluster("", 1, 0)
 
-    def test_what_is_said(self):
-        import cluster
+    def test_ray_missing_is_an_error(self):
         with unittest.mock.patch.dict(sys.modules, {"ray": None}), self.assertRaisesRegex(
                 cluster.NoCluster, r"--cluster requires Ray .*Python 3\.\d+\): run pipelines/setup --cluster,"):
             cluster.Cluster("", 1, 0)
 
 
+# What is killed: words of a command line, or None for the program and all that it started.
+VICTIMS = ["regions-segment"] * 4 + ["ray::in.mkv"] * 3 + ["raylet/raylet", None, None]
+CHAIN = "identity sleep-time=20000 ! cclabel output=none"
+
+
+class Kills(OnCluster):
+    """One job with ten random kills: processes of segments, workers, the node, and the whole run."""
+
+    CLIP = ("in.mkv", "testsrc2=size=64x48:rate=25:duration=7.68", "-pix_fmt", "yuv420p", "-g", "8")
+    WORDS = ("--segments", "0.3", "--attempts", "20", "--profile", "lossless")
+
+    def test_job_with_ten_kills_equals_the_whole_run(self):
+        plain = self.folder / "plain"
+        self.transcode(self.source, "--json", "--profile", "lossless", chain=CHAIN, out=plain)
+        seed = int(os.environ.get("REGIONS_SEED", "7"))
+        print(f"seed {seed}", file=sys.stderr)
+        numbers, work = random.Random(seed), None
+        for victim in numbers.sample(VICTIMS, len(VICTIMS)):
+            if not work or work.poll() is not None:
+                work = self.start(CHAIN)
+            found = self.wait_for(work, victim or "regions-segment")
+            time.sleep(numbers.uniform(0, 0.3))
+            if not victim:
+                kill_session(work.pid)
+                work.communicate()
+                continue
+            try:
+                os.kill(found, signal.SIGKILL)
+            except ProcessLookupError:  # it ended meanwhile
+                os.kill(self.wait_for(work, victim), signal.SIGKILL)
+            if victim.startswith("raylet"):
+                self.assertIn("the connection to the cluster is lost", self.finished(work, 1))
+        if work.poll() is not None:
+            work = self.start(CHAIN)
+        self.finished(work)
+        segments, attempts = self.attempts()
+        self.assertEqual(segments, 24)
+        self.assertLessEqual(attempts, segments + 20, f"seed {seed}: finished segments were repeated")
+        self.assertEqual((self.out / "in.jsonl").read_bytes(), (plain / "in.jsonl").read_bytes(), f"seed {seed}")
+        self.assertEqual(media.pictures(self.out / "in.mkv"), media.pictures(plain / "in.mkv"), f"seed {seed}")
+
+
 if __name__ == "__main__":
-    media.expect_tools()
-    if not PYTHON.with_name("ray").exists():
-        print("pipelines/cluster_requirements.txt is not installed into .venv/cluster")
-        sys.exit(media.SKIPPED)
-    unittest.main(verbosity=2)
+    main()

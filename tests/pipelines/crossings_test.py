@@ -57,7 +57,7 @@ def overlap(a, b):
 
 
 def regions_of_clip(clip, frames):
-    """[{id: box}] of so many frames."""
+    """The boxes by id of this number of frames."""
     Gst.init(None)
     pipeline = Gst.parse_launch(CHAIN.format(clip=clip))
     sink, bus = pipeline.get_by_name("frames"), pipeline.get_bus()
@@ -77,7 +77,7 @@ def regions_of_clip(clip, frames):
 
 
 def nearest(frames, reach, memory):
-    """The same boxes, each with the id of the nearest one before: pairs of least distance first."""
+    """The boxes with the ids of the nearest previous boxes, pairs with the least distance first."""
     def centre(box):
         return box[0] + box[2] / 2, box[1] + box[3] / 2
 
@@ -138,7 +138,7 @@ class Crossings(unittest.TestCase):
         self.assertGreater(ours, peers[best])
 
     def test_measure(self):
-        """Two people who swap ids half-way have half of their frames; one box for both, fewer."""
+        """Two people who swap their ids have half of their frames. With one box for both people, they have fewer."""
         people = {"a": {"0": [0, 0, 10, 10], "9": [90, 0, 10, 10]},
                   "b": {"0": [0, 50, 10, 10], "9": [90, 50, 10, 10]}}
         crossing = {"frames": [0, 9], "people": people}
@@ -153,7 +153,7 @@ class Crossings(unittest.TestCase):
         self.assertEqual(counts(crossing, far), (0, 20, 0))
 
     def test_nearest_box(self):
-        """It follows what moves within reach, and calls the rest new."""
+        """Boxes within reach keep their ids, and other boxes get new ids."""
         steps = [{7: [0, 0, 10, 10]}, {8: [5, 0, 10, 10]}, {9: [100, 0, 10, 10]}]
         self.assertEqual([list(boxes) for boxes in nearest(steps, 20, 1)], [[1], [1], [2]])
 

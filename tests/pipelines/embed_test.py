@@ -20,7 +20,7 @@ PYTHON = (sys.executable, media.ROOT / "pipelines" / "embed" / "regions.py")
 
 
 def expected(picture, threshold):
-    """Regions, and the size of the largest."""
+    """The number of regions, and the size of the largest region."""
     labels, count = ndimage.label(picture >= threshold, numpy.ones((3, 3)))
     return count, numpy.bincount(labels.flat)[1:].max(initial=0)
 
@@ -66,7 +66,7 @@ class Embed(unittest.TestCase):
                 self.run_program(*program, status=2)
 
     def test_python_reads_without_a_copy(self):
-        """What NumPy sees lies at the address that the label map is mapped to."""
+        """NumPy's array is at the address of the mapped label map."""
         text = self.run_program(sys.executable, "-c", """
 import ctypes, runpy, sys
 module = runpy.run_path(sys.argv[1])
@@ -85,7 +85,7 @@ pipeline.set_state(gst.State.NULL)
         self.assertEqual(text.split("\n")[0], "(240, 320) True False False True")
 
     def test_an_error_where_another_unwinder_was_loaded_first(self):
-        """PyAV brings libstdc++ before GStreamer brings libunwind, which catches what it did not throw."""
+        """PyAV loads libstdc++ before GStreamer loads libunwind, which would catch exceptions that it did not throw."""
         text = self.run_program(sys.executable, "-c", """
 import av
 import gi

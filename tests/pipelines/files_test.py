@@ -1,20 +1,25 @@
 #!/usr/bin/python3
-"""files.py and screen.py: which inputs can be read, outputs that are whole or not there, and what is said."""
+"""Files that programs read and write: files.py, and names that look like options, pipelines, commands or patterns, as input
+and as output of every program. The right file is written, and nothing else in the folder changes."""
 
-import io
 import os
+import pathlib
+import shutil
 import stat
-import unittest
+import subprocess
+import sys
+import tempfile
 import unittest.mock
 
-import inside
 import media
-import files
-import screen
+from cases import UNTOUCHED, Case, Said, called, main, program, run_here
+import files  # after cases, which sets the path
+import objects
+from transcode import command, processes
 
 
-class Files(inside.Case):
-    def test_inputs_that_cannot_be_read(self):
+class Files(Case):
+    def test_input_unreadable_has_a_reason(self):
         (self.folder / "empty").write_bytes(b"")
         (self.folder / "one").write_bytes(b"x")
         os.mkfifo(self.folder / "pipe")
@@ -34,7 +39,7 @@ class Files(inside.Case):
         (self.folder / "a:" / "b").write_text("x")
         self.assertIsNone(files.unreadable("a://b"), "a file of such a name is one")
 
-    def test_objects_in_json(self):
+    def test_json_of_returns_whole_objects_only(self):
         path = self.folder / "one.json"
         for text, found in (("{}", {}), ('{"a": [1]}', {"a": [1]}), ("", None), ("3", None), ("[]", None), ("{", None),
                             ("\0\xff", None), ("[" * 200_000, None), ('{"a": 1}' + " " * 100, None)):
@@ -46,8 +51,8 @@ class Files(inside.Case):
         with self.assertRaises(FileNotFoundError):
             files.json_of(self.folder / "none")
 
-    def test_what_killed_programs_left(self):
-        """All of it goes, but for what a living one has, and what is no file of ours."""
+    def test_remains_of_killed_programs_are_removed(self):
+        """All of it is removed, except files of a running program and files of other programs."""
         left = [".regions-0.part", ".regions-a b.lock", ".regions-_9.part"]
         mine = ["x.part", "regions-a.part", ".regions-a.parts", ".regions-a b.part", "a.lock"]
         for name in left + mine:
@@ -59,17 +64,17 @@ class Files(inside.Case):
             self.assertEqual(self.files(), sorted([*mine, ".regions-pipe.part", ".regions-link.part",
                                                    os.path.basename(output.part)]))
 
-    def test_what_a_terminal_obeys_is_escaped(self):
+    def test_printable_escapes_control_characters(self):
         for text, shown in (("", ""), ("plain é 漢.mp4", "plain é 漢.mp4"), ("a\nb", "a\\nb"),
                             ("\x1b[31m", "\\x1b[31m"), ("\udcff", "\\udcff"), ("tab\t", "tab\\t"),
                             ("\u202e", "\\u202e"), ("'\"\\", "'\"\\")):
             self.assertEqual(files.printable(text), shown)
 
-    def test_command_lines_that_are_refused(self):
-        """By each program: what stands in a message is no name that a terminal obeys."""
-        for program, words in (("wand", ("a", "1", "2", "b", "1", "seed", "\x1b[31m")), ("objects.py", ("--\x1b[31m",)),
+    def test_command_line_refused_prints_no_control_characters(self):
+        """Messages of all programs escape control characters in names."""
+        for name, words in (("wand", ("a", "1", "2", "b", "1", "seed", "\x1b[31m")), ("objects.py", ("--\x1b[31m",)),
                                ("transcode/regions-transcode", ("a", "--\x1b[31m", "-o", "b"))):
-            said = inside.program(media.ROOT / "pipelines" / program, *words)
+            said = program(media.script(name), *words)
             self.assertEqual(said.status, 2)
             self.assertNotIn("\x1b", said.err)
             self.assertIn("\\x1b[31m", said.err)
@@ -77,7 +82,7 @@ class Files(inside.Case):
     def mode(self, path):
         return stat.S_IMODE(os.stat(path).st_mode)
 
-    def test_an_output_has_its_name_when_it_is_whole(self):
+    def test_output_kept_gets_its_name(self):
         path = self.folder / "out.mp4"
         path.write_text("earlier")
         mask = os.umask(0o026)
@@ -99,13 +104,13 @@ class Files(inside.Case):
             self.replace(os, "replace", lambda *names: (steps.append(names), replace(*names)))
             output.keep()
             self.assertEqual(steps, [output.fd, (str(self.folder / part), str(path))],
-                             "it is on the disk before it has its name")
+                             "its content is on the disk when it gets its name")
             self.assertIsNone(output.part)
         self.assertEqual((path.read_text(), self.files()), ("one two", ["out.mp4"]))
         with self.assertRaises(OSError):
             os.fstat(output.fd)
 
-    def test_an_output_that_is_not_kept_leaves_nothing(self):
+    def test_output_not_kept_leaves_nothing(self):
         path = self.folder / "out.mp4"
         path.write_text("earlier")
         for end in (None, ValueError):
@@ -121,7 +126,7 @@ class Files(inside.Case):
             os.remove(output.part)
         self.assertEqual(self.files(), ["out.mp4"])
 
-    def test_outputs_that_cannot_be(self):
+    def test_output_impossible_is_refused(self):
         os.mkfifo(self.folder / "pipe")
         for name, number, why in ((self.folder, 0, f"cannot write {self.folder}: it exists and is not a regular file"),
                                   (self.folder / "pipe", 0,
@@ -133,7 +138,7 @@ class Files(inside.Case):
             self.assertEqual((refused.exception.errno, refused.exception.strerror), (number, why))
         self.assertEqual(self.files(), ["pipe"])
 
-    def test_a_name_alone_is_in_the_working_folder(self):
+    def test_output_without_folder_is_in_the_working_folder(self):
         before = os.getcwd()
         os.chdir(self.folder)
         self.addCleanup(os.chdir, before)
@@ -142,104 +147,168 @@ class Files(inside.Case):
             output.keep()
         self.assertEqual(self.files(), ["out"])
 
-    def test_standard_output_is_kept_as_it_is(self):
-        with files.StandardOutput() as output:
-            output.keep()
-            self.assertEqual((output.fd, output.part, output.path), (1, None, "standard output"))
-        os.fstat(1)
 
 
-class Stream(io.StringIO):
-    """What a reader at the other end has got: what was flushed."""
-    seen = ""
 
-    def flush(self):
-        self.seen += self.getvalue()
-        self.seek(0)
-        self.truncate()
-
-
-class Terminal(Stream):
-    def __init__(self, columns):
-        super().__init__()
-        self.columns = columns
-
-    def isatty(self):
-        return True
-
-    def fileno(self):
-        return 2
+# Each holds several dangers: whichever acts, the file is not found, or others change.
+NAMES = (b"-q $(touch made)`touch made`;touch made y ! filesink location=victim ! new\nline %s \xff\xfe",
+         b"concat:a|b %05d two  words 'quoted' x\" ! filesink location=\"victim back\\slash\\")
+FRAMES = 3
+# Links at names at which a careless program would write its unfinished file.
+PARTS = (b"%s.part", b".%s.part", b"%s.silent.part")
 
 
-class Screens(inside.Case):
-    def screen(self, out, err=None):
-        self.out, self.err = out, err or Stream()
-        for name, stream in (("stdout", self.out), ("stderr", self.err)):
-            self.replace(screen.sys, name, stream)
-        self.replace(screen.os, "get_terminal_size", lambda _: self.err)
-        return screen.Screen("program")
+def video(name, *more):
+    return lambda source, out: program(media.script(name), source, out, *more)
 
-    def said(self):
-        texts = [stream.seen for stream in (self.out, self.err)]
-        self.out.seen = self.err.seen = ""
-        return texts
 
-    def test_sentences(self):
-        told = self.screen(Stream())
-        told.hear("in\n", {"note": "odd"})
-        self.assertEqual(self.said(), ["", "in\\n: note: odd\n"])
-        told.hear("in", {"problem": "bad\x1b"})
-        self.assertEqual(self.said(), ["", "program: in: bad\\x1b\n"])
-        told.hear("in", {"done": {"frames": 50, "seconds": 4.0, "length": 2.0}}, ["a.mp4", "b\n"])
-        self.assertEqual(self.said(), ["in: 50 frames in 4.0 s (12 frames/s, 0.5 times playing speed); wrote a.mp4,"
-                                       " b\\n\n", ""])
-        told.hear("in", {"part": "x"})
-        self.assertEqual(self.said(), ["", ""])
+def quickstart(source, out):
+    """Its results have their own names, in a folder that has the name."""
+    return called(objects.main, ["--out=" + os.fsdecode(out), "--", os.fsdecode(source)])
 
-    def test_progress_on_a_terminal_of_no_width(self):
-        told = self.screen(Stream(), Terminal(0))
-        told.hear("in", {"progress": {"frame": 1, "of": 0, "rate": 2}})
-        self.assertEqual(self.said(), ["in: frame 1, 2 frames/s\n", ""])
 
-    def test_progress_in_lines(self):
-        told = self.screen(Stream())
-        now = self.replace(screen.time, "monotonic", unittest.mock.Mock())
-        for at, said, text in (
-                (100, (10, 40, 5.0), "in\\n: frame 10 of about 40, 25 %, 5 frames/s, 0:00:06 left\n"),
-                (104.9, (20, 40, 5.0), ""),
-                (105, (39, 40, 0.4), "in\\n: frame 39 of about 40, 97 %, 0 frames/s, 0:00:02 left\n"),
-                (110, (7, 0, 5.0), "in\\n: frame 7, 5 frames/s\n"),
-                (115, (0, 40, 0.0), "in\\n: frame 0 of about 40, 0 %, 0 frames/s\n"),
-                (120, (1, 1, 1.0), "in\\n: frame 1 of about 1, 100 %, 1 frames/s, 0:00:00 left\n")):
-            now.return_value = at
-            told.hear("/folder/in\n", {"progress": dict(zip(("frame", "of", "rate"), said))})
-            self.assertEqual(self.said(), [text, ""])
-        now.return_value = 121
-        told.hear("other", {"progress": {"frame": 1, "of": 0, "rate": 2}})
-        self.assertEqual(self.said()[0], "other: frame 1, 2 frames/s\n", "each input has its own time")
+def transcode(source, out):
+    words = ["--json", "--labels", "--filter", UNTOUCHED, "--out=" + os.fsdecode(out), "--", os.fsdecode(source)]
+    with unittest.mock.patch.object(processes, "run", run_here):  # a process of jobs would stay in the first folder
+        return called(lambda: command.main(command.parse(words)))
 
-    def test_progress_on_a_terminal(self):
-        """Bars stand on standard error, sentences above them, each on its stream."""
-        told = self.screen(Stream(), Terminal(100))
-        told.line("hello")
-        self.assertEqual(self.said(), ["hello\n", ""])
-        told.hear("/folder/a\n", {"progress": {"frame": 10, "of": 40, "rate": 2}})
-        told.hear("b", {"progress": {"frame": 3, "of": 0, "rate": 4}})
-        out, err = self.said()
-        self.assertEqual(out, "")
-        self.assertRegex(err, r"a\\n:  25%.*10/40 .* frames/s")
-        self.assertRegex(err, r"b: 3 frames")
-        told.hear("b", {"note": "odd"})
-        out, err = self.said()
-        self.assertEqual(out, "")
-        self.assertIn("b: note: odd\n", err)
-        self.assertRegex(err.split("odd")[1], "25%")
-        told.hear("/folder/a\n", {"done": {"frames": 50, "seconds": 4.0, "length": 2.0}}, ["o"])
-        self.assertEqual(self.said()[0], "/folder/a\\n: 50 frames in 4.0 s (12 frames/s, 0.5 times playing speed); wrote o\n")
-        told.forget("b")
-        told.forget("b")
-        self.assertEqual(told.bars, {})
+
+def embedded(source):
+    done = subprocess.run([media.script("with-plugin"), sys.executable, media.script("embed/regions.py"), source],
+                          capture_output=True, check=False, timeout=300)
+    return Said(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+VIDEOS = {"overlay": video("overlay"), "background": video("background"), "labels": video("labels")}
+PHOTOS = {"difference": video("difference"), "depth-objects": video("depth-objects"),
+          "wand": lambda source, out: program(media.script("wand"), source, "5", "5", out)}
+READERS = {"table": lambda source: program(media.script("table"), source),
+           "live": lambda source: program(media.script("live"), source), "regions.py": embedded}
+FOLDERS = {"quickstart": quickstart, "regions-transcode": transcode}
+
+
+def contents(folder):
+    return {os.path.relpath(os.path.join(place, name), folder):
+            pathlib.Path(os.fsdecode(os.path.join(place, name))).read_bytes()
+            for place, _, names in os.walk(folder) for name in names}
+
+
+class Names(Case):
+    """Each program, with two names as input and as output."""
+
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.made = pathlib.Path(folder.name)
+        media.make(cls.made / "video", f"testsrc2=size=32x32:rate=25:duration={FRAMES / 25}", "-f", "lavfi",
+                   "-i", f"sine=duration={FRAMES / 25}", "-pix_fmt", "yuv420p", "-f", "matroska")
+        media.make(cls.made / "photo", "testsrc2=size=32x32", "-frames:v", "1", "-f", "image2", "-c:v",
+                   "png")
+
+    def in_folder(self, kind, name, *outputs):
+        """A new folder with an input of that name, a file that must stay unchanged, and links to it at names that an
+        unfinished output could have. The real names cannot be guessed."""
+        made = tempfile.TemporaryDirectory()
+        self.addCleanup(made.cleanup)
+        folder = os.fsencode(made.name)
+        shutil.copy(self.made / kind, os.path.join(folder, name))
+        with open(os.path.join(folder, b"victim"), "wb") as victim:
+            victim.write(b"as it was")
+        for out in outputs:
+            os.makedirs(os.path.join(folder, os.path.dirname(out)), exist_ok=True)
+            for part in PARTS:
+                path, name = os.path.split(os.path.join(folder, out))
+                os.symlink(os.path.join(folder, b"victim"), os.path.join(path, part % name))
+        return folder
+
+    def run_in(self, folder, call, *words):
+        before = os.getcwd()
+        os.chdir(folder)
+        try:
+            done = call(*words)
+        finally:
+            os.chdir(before)
+        self.assertIn(done.status, (0, None), done.out + done.err)
+        self.assertNotIn("Traceback", done.err)
+        return done.out
+
+    def expect_written(self, folder, before, outputs):
+        """The outputs are there and are pictures; the rest is as it was."""
+        after = contents(folder)
+        for out in outputs:
+            plain = pathlib.Path(os.fsdecode(folder)) / "plain"
+            plain.write_bytes(after.pop(out))
+            self.assertTrue(media.stream(plain, "codec_name"), out)
+        self.assertEqual(after, before)
+
+    def each(self, scripts, check):
+        for script, call in scripts.items():
+            for name in NAMES:
+                with self.subTest(script, name=name):
+                    check(call, name)
+
+    def test_scripts_dangerous_names_write_only_their_output(self):
+        for kind, scripts in (("video", VIDEOS), ("photo", PHOTOS)):
+            def check(call, name, kind=kind):
+                source, out = name + b".png", name + b".out"  # with this suffix, FFmpeg reads %05d as a counter
+                folder = self.in_folder(kind, source, out)
+                before = contents(folder)
+                self.run_in(folder, call, source, out)
+                self.expect_written(folder, before, [out])
+
+            self.each(scripts, check)
+
+    def test_folders_dangerous_names_get_only_outputs(self):
+        def check(call, name):
+            folder = self.in_folder("video", name + b".in", *(name + b".d/" + out for out in (
+                b"overlay.mp4", b"still.png", name + b".mp4", name + b".jsonl", name + b".labels.mkv")))
+            before = contents(folder)
+            self.run_in(folder, call, name + b".in", name + b".d")
+            made = {out: data for out, data in contents(folder).items() if out not in before}
+            self.assertIn(len(made), (2, 4))
+            pictures = [out for out in made if not out.endswith((b".jsonl", b".made.json"))]
+            self.expect_written(folder, before | {out: made[out] for out in made if out not in pictures}, pictures)
+
+        self.each(FOLDERS, check)
+
+    def test_readers_dangerous_names_write_nothing(self):
+        def check(call, name):
+            folder = self.in_folder("video", name)
+            before = contents(folder)
+            with unittest.mock.patch.dict(os.environ, {"SINK": "fakesink"}):
+                text = self.run_in(folder, call, name)
+            self.assertGreater(len(text.splitlines()), 0)
+            self.expect_written(folder, before, [])
+
+        self.each(READERS, check)
+
+    def test_background_dangerous_image_name_is_read(self):
+        for name in NAMES:
+            with self.subTest(name=name):
+                folder = self.in_folder("video", b"in")
+                shutil.copy(self.made / "photo", os.path.join(folder, name))
+                before = contents(folder)
+                self.run_in(folder, video("background", "replace-with=image", b"replace-image=" + name), b"in", b"out")
+                self.expect_written(folder, before, [b"out"])
+
+    def test_output_link_is_replaced_and_pipe_refused(self):
+        folder = self.in_folder("video", b"in")
+        os.symlink(b"victim", os.path.join(folder, b"link"))
+        os.mkfifo(os.path.join(folder, b"pipe"))
+        self.run_in(folder, video("labels"), b"in", b"link")
+        self.assertFalse(os.path.islink(os.path.join(folder, b"link")))
+        with open(os.path.join(folder, b"victim"), "rb") as victim:
+            self.assertEqual(victim.read(), b"as it was")
+        for out, reason in ((b"pipe", "not a regular file"), (b".", "not a regular file"),
+                            (b"in", "is the input"), (b"missing/out", "cannot write into")):
+            before = os.getcwd()
+            os.chdir(folder)
+            done = program(media.script("labels"), b"in", out)
+            os.chdir(before)
+            self.assertNotEqual(done.status, 0)
+            self.assertIn(reason, done.err)
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    main()

@@ -1,23 +1,30 @@
 #!/usr/bin/python3
-"""filters.py: filters as the operator writes them, with properties, devices and label maps; what cannot be
-made is refused in words that say what would do."""
+"""filters.py and gstreamer.py: filters as users write them, metadata as programs read it, messages and threads."""
 
 import os
-import unittest
+import struct
+import subprocess
+import sys
+import unittest.mock
 
-import inside
-import filters
-from gstreamer import Gst
+import numpy
+
+import media
+from cases import Case, called, main
+import filters  # after cases, which sets the path
+import gstreamer
+from gstreamer import GLib, Gst
+
 
 PADS = "expected exactly one unlinked sink pad and one unlinked source pad, as in 'cclabel ! regionoverlay'"
 
 
-class Filters(inside.Case):
+class Filters(Case):
     def of(self, filtered, *names):
         """Properties of the element called `a`."""
         return [filtered.get_by_name("a").get_property(name) for name in names]
 
-    def test_values_reach_the_first_element_of_ours(self):
+    def test_properties_are_set_on_the_first_own_element(self):
         made = filters.made("videoconvert ! cclabel name=a threshold=0.25 ! cclabel name=b ! regionoverlay",
                             ["min-area=5", "track=true", "output=none"])
         self.assertEqual(self.of(made, "threshold", "min-area", "track"), [0.25, 5, True])
@@ -28,7 +35,7 @@ class Filters(inside.Case):
         # In the order they are given, the last one stays.
         self.assertEqual(self.of(filters.made("cclabel name=a", ["min-area=5", "min-area=6"]), "min-area"), [6])
 
-    def test_devices(self):
+    def test_device_is_set_unless_the_line_sets_one(self):
         line = "cclabel name=a ! videoconvert ! regionoverlay name=b"
         for device, more, ids in ((2, "", (2, 2)), (0, "", (0, 0)), (-1, "", (-1, -1)),
                                   (2, " cuda-device-id=1", (-1, 1))):
@@ -36,7 +43,7 @@ class Filters(inside.Case):
             self.assertEqual(tuple(made.get_by_name(name).get_property("cuda-device-id") for name in "ab"), ids)
         self.assertEqual(self.of(filters.made("cclabel name=a"), "cuda-device-id"), [-1])
 
-    def test_label_maps(self):
+    def test_label_maps_are_attached_on_request(self):
         line = "cclabel name=b ! slicsuperpixel name=a ! regionoverlay ! identity"
         for wanted, nick in ((True, "always"), (False, None)):
             made = filters.made(line, (), -1, wanted)
@@ -46,7 +53,7 @@ class Filters(inside.Case):
                 self.assertEqual(found, nick or default)
                 self.assertNotEqual(default, "always")
 
-    def test_filters_that_cannot_be_made(self):
+    def test_filter_wrong_names_the_accepted_values(self):
         for line, named, why in (
                 ("cclabel ! nonsense", "nonsense", 'no element "nonsense"'),
                 ("cclabel ! fakesink", "", PADS), ("videotestsrc ! cclabel", "", PADS),
@@ -69,7 +76,7 @@ class Filters(inside.Case):
         with self.assertRaises(filters.BadFilter):
             filters.made("")
 
-    def test_properties_that_cannot_be_set(self):
+    def test_property_wrong_names_the_accepted_values(self):
         for assignment, why in (
                 ("threshold", "'threshold': expected PROPERTY=VALUE"),
                 ("colour=3", "cclabel has no property 'colour': run 'gst-inspect-1.0 cclabel' for a list of its properties"),
@@ -97,7 +104,7 @@ class Filters(inside.Case):
                 filters.made("videoconvert ! cclabel", [assignment])
             self.assertEqual(str(bad.exception), why)
 
-    def test_values_of_every_kind(self):
+    def test_property_values_of_every_kind_are_set(self):
         for assignment, value in (("threshold=0", 0.0), ("threshold=1", 1.0), ("threshold=.5", 0.5),
                                   ("threshold=1e-1", 0.1), ("max-regions=1", 1), ("max-regions=65536", 65536),
                                   ("max-regions=0x10", 16), ("track=true", True), ("track=TRUE", True),
@@ -120,5 +127,189 @@ class Filters(inside.Case):
             self.of(made, "model-location")
 
 
+def buffers(line):
+    """The buffers of a pipeline that ends by itself."""
+    pipeline = Gst.parse_launch(line + " ! appsink name=frames sync=false")
+    pipeline.set_state(Gst.State.PLAYING)
+    frames, found = pipeline.get_by_name("frames"), []
+    while sample := frames.emit("pull-sample"):
+        found.append(sample.get_buffer())
+    pipeline.set_state(Gst.State.NULL)
+    return found
+
+
+SOURCE = "videotestsrc num-buffers=1 pattern=smpte ! video/x-raw,format=GRAY8,width=64,height=48"
+
+
+class Metadata(Case):
+    def test_table_of_regions_agrees_with_runs(self):
+        buffer, = buffers(SOURCE + " ! cclabel output=none attach-runs=true attach-labels=always")
+        table = gstreamer.regions_table(buffer)
+        self.assertEqual(gstreamer.regions_total(buffer), table["regions-total"])
+        self.assertEqual(len(table["regions"]), table["regions-total"])
+        self.assertGreater(table["regions-total"], 0)
+        self.assertEqual((table["width"], table["height"]), (64, 48))
+        for hidden in ("labels", "labels-format", "labels-width", "labels-height", "adjacency"):
+            self.assertNotIn(hidden, table)
+        for region in (dict(zip(table["columns"], row, strict=True)) for row in table["regions"]):
+            self.assertLessEqual({"id", "track", "x", "y", "width", "height", "area", "cx", "cy"}, set(region))
+            runs = [run for run in table["runs"] if run[0] == region["id"]]
+            self.assertEqual(sum(width for *_, width in runs), region["area"])
+            self.assertEqual(min(x for _, x, *_ in runs), region["x"])
+            self.assertEqual(min(y for _, _, y, _ in runs), region["y"])
+
+    def test_table_equals_the_structures(self):
+        """With every kind of field. After an element has moved the regions, there are only structures."""
+        for line in ("cclabel output=none", "cclabel output=none track=true", "cclabel output=none thresholds=<0.2,0.6>",
+                     "cclabel output=none min-area=5000", "slicsuperpixel output=none attach-covariance=true",
+                     "cclabel output=none ! videoscale method=nearest-neighbour ! video/x-raw,width=32,height=24"):
+            buffer, = buffers(f"{SOURCE} ! {line}")
+            table, structure = gstreamer.regions_table(buffer), buffer.get_custom_meta("regions").get_structure()
+            wanted = [gstreamer.fields(region) for region in structure.get_value("regions")]
+            self.assertEqual([dict(zip(table["columns"], row, strict=True)) for row in table["regions"]], wanted)
+            self.assertEqual(len(wanted) > 0, "min-area" not in line, line)
+            self.assertEqual(structure.has_field("table"), "videoscale" not in line and "min-area" not in line)
+            if structure.has_field("table"):  # as the documentation shows for NumPy
+                found = numpy.frombuffer(gstreamer.bytes_in(structure, "table"), [
+                    tuple(column.split(":")) for column in structure.get_value("table-columns").split()])
+                self.assertEqual([dict(zip(found.dtype.names, row)) for row in found.tolist()], wanted)
+
+    def test_table_of_superpixels_has_adjacency(self):
+        buffer, = buffers(SOURCE + " ! slicsuperpixel output=none region-size=16 attach-adjacency=true")
+        table = gstreamer.regions_table(buffer)
+        ids = {row[table["columns"].index("id")] for row in table["regions"]}
+        self.assertGreater(len(table["adjacency"]), 3)
+        for pair in table["adjacency"]:
+            self.assertEqual(len(pair), 3)
+            self.assertLess(pair[0], pair[1])
+            self.assertLessEqual({*pair[:2]}, ids)
+            self.assertTrue(1 <= pair[2] <= 64, pair)
+        self.assertNotIn("runs", table)
+
+    def test_table_without_metadata_is_none(self):
+        buffer, = buffers(SOURCE)
+        self.assertEqual(gstreamer.regions_total(buffer), 0)
+        self.assertIsNone(gstreamer.regions_table(buffer))
+
+    def test_fields_are_a_dictionary(self):
+        structure = Gst.Structure.new_from_string("x, a=(int)1, b=(string)two, c=(double)0.5;")
+        self.assertEqual(gstreamer.fields(structure), {"a": 1, "b": "two", "c": 0.5})
+        self.assertEqual(gstreamer.fields(structure, ("a", "c")), {"b": "two"})
+
+    def test_table_lists_are_little_endian(self):
+        """Little-endian on every machine."""
+        packed = Gst.Buffer.new_wrapped(struct.pack("<8I", 1, 2, 3, 4, 5, 6, 7, 1 << 31))
+        pairs = Gst.Buffer.new_wrapped(struct.pack("<3I", 1, 2, 1 << 24))
+
+        class Structure:
+            values = {"regions": [], "runs": packed, "adjacency": pairs}
+
+            def n_fields(self):
+                return len(self.values)
+
+            def nth_field_name(self, i):
+                return list(self.values)[i]
+
+            def get_value(self, name):
+                return self.values[name]
+
+            def has_field(self, name):
+                return name in self.values
+
+        class Buffer:
+            def get_custom_meta(self, name):
+                return self if name == "regions" else None
+
+            def get_structure(self):
+                return Structure()
+
+        self.assertEqual(gstreamer.regions_table(Buffer()), {"runs": [[1, 2, 3, 4], [5, 6, 7, 1 << 31]],
+                                                             "adjacency": [[1, 2, 1 << 24]], "columns": [],
+                                                             "regions": []})
+
+
+class Messages(Case):
+    def error(self, domain, code, detail="detail", source=None):
+        error = GLib.Error.new_literal(domain.quark(), "what happened", code)
+        return Gst.Message.new_error(source or Gst.ElementFactory.make("identity"), error, detail)
+
+    def test_error_text_has_the_cause(self):
+        for detail, text in ((None, "what happened"), ("", "what happened"), ("one line", "what happened"),
+                             ("file.c(7): f (): /a/b:\nthe cause", "what happened (the cause)"),
+                             ("a\nb\nc", "what happened (c)")):
+            message = self.error(Gst.ResourceError, Gst.ResourceError.READ, detail or "")
+            if detail is None:
+                message = unittest.mock.Mock(parse_error=lambda told=message.parse_error()[0]: (told, None))
+            self.assertEqual(gstreamer.error_text(message), text)
+
+    def test_first_structure_is_a_copy_in_every_version(self):
+        """The bindings of each version return caps in another way."""
+        for prepare in (lambda: None, self.give_contexts):
+            prepare()
+            caps = Gst.Caps.from_string("video/x-raw,width=3,framerate=30/1;video/x-raw,width=4")
+            found = gstreamer.first_structure(caps)
+            self.assertEqual((found.get_name(), found.get_value("width")), ("video/x-raw", 3))
+            del caps
+            self.assertTrue(found.has_name("video/x-raw"))
+            self.assertEqual(found.get_value("width"), 3, "a copy")
+            self.assertEqual(found.get_value("framerate").num, 30)
+
+    def test_fault_in_a_callback_ends_the_program(self):
+        heard = []
+
+        def fail():
+            gstreamer.stop_at_faults(heard.append)
+            try:
+                raise ValueError("of mine")
+            except ValueError:
+                sys.excepthook(*sys.exc_info())
+
+        said = called(fail)
+        self.assertEqual(heard, ["internal error of this program (the input is not the cause): ValueError: of mine"])
+        self.assertRegex(said.err, r"(?s)^Traceback .*ValueError: of mine\n$")
+        self.assertIs(sys.excepthook, sys.__excepthook__)
+
+
+# A thread that meets PyGObject in the middle of making the enumeration, at each of its lines.
+MEET = """
+import sys, threading
+from gstreamer import GstVideo
+
+def meet():
+    GstVideo.VideoFormat.get_info(GstVideo.VideoFormat.from_string("I420"))
+
+def trace(frame, event, _):
+    if not frame.f_code.co_filename.endswith("gi/module.py"):
+        return None
+    if event == "line" and frame.f_locals.get("wrapper"):
+        thread = threading.Thread(target=meet)
+        thread.start()
+        thread.join()
+    return trace
+
+sys.settrace(trace)
+GstVideo.VideoFormat
+sys.settrace(None)
+meet()
+"""
+
+
+class Threads(Case):
+    def test_video_formats_are_complete_before_threads_begin(self):
+        done = subprocess.run([sys.executable, "-c", MEET], cwd=media.ROOT / "pipelines", capture_output=True,
+                              text=True, check=False)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+    def test_limit_threads_reaches_elements_in_bins(self):
+        """Also in bins. Without a number, an element would have one thread per processor."""
+        line = "cclabel name=a ! videoconvert n-threads=2 name=b ! cclabel cpu-threads=3 name=c ! x264enc name=d"
+        properties = {"a": "cpu-threads", "b": "n-threads", "c": "cpu-threads", "d": "threads", "e": "cpu-threads"}
+        for most, expected in ((0, (0, 2, 3, 0, 0)), (1, (1, 1, 1, 1, 1)), (2, (2, 2, 2, 2, 2)), (5, (5, 2, 3, 5, 5))):
+            made = Gst.parse_bin_from_description(line, False)
+            made.add(Gst.parse_bin_from_description("identity ! cclabel name=e", True))
+            gstreamer.limit_threads(made, most)
+            self.assertEqual(tuple(made.get_by_name(name).get_property(key) for name, key in properties.items()), expected)
+
+
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    main()

@@ -3,11 +3,11 @@
 import os
 
 import media
-import streams_test
 from situations import ALL, SOUND, Row
 
 VIDEO = "testsrc2=size=128x96:rate={rate}:duration=0.6"
 TONE = ("-f", "lavfi", "-i", SOUND.format(length=0.6))
+SHORT = "testsrc2=size=128x96:rate=25:duration=0.6"
 I420 = ("-pix_fmt", "yuv420p")
 FULL = ("-vf", "scale=out_range=pc", "-color_range", "pc")
 BT709 = ("-colorspace", "bt709", "-color_primaries", "bt709", "-color_trc", "bt709", "-color_range", "tv")
@@ -91,12 +91,26 @@ KINDS = {
 }
 
 
+def rich(folder, name, *options):
+    """A file with two sounds, subtitles, chapters and a cover."""
+    (folder / "in.srt").write_text("1\n00:00:00,000 --> 00:00:00,300\nhello\n")
+    (folder / "in.txt").write_text(
+        ";FFMETADATA1\ntitle=T\n" + "".join(f"[CHAPTER]\nTIMEBASE=1/1000\nSTART={at}\nEND={at + 300}\ntitle={title}\n"
+                                             for at, title in ((0, "one"), (300, "two"))))
+    cover = media.make(folder / "cover.jpg", "testsrc2=size=64x48", "-frames:v", "1")
+    sine = ("-f", "lavfi", "-i", "sine=duration=0.6")
+    path = folder / name
+    media.run("ffmpeg", "-v", "error", "-y", "-f", "lavfi", "-i", SHORT, *sine, *sine, "-i", folder / "in.srt", "-i",
+              folder / "in.txt", "-i", cover, "-map", "0", "-map", "1", "-map", "2", "-map", "3",
+              "-map_metadata", "4", "-map_chapters", "4", "-metadata:s:a:1", "language=ger", "-pix_fmt", "yuv420p",
+              *options, path)
+    return path, cover
+
+
 def make(folder, name, rate, options):
     words = [word for word in options if word not in ("tone", "rich", "turned")]
     if "rich" in options:
-        case = streams_test.Rich()
-        case.folder = folder.path
-        return case.rich(name, *words)[0]
+        return rich(folder.path, name, *words)[0]
     clip = media.make(folder.path / name, VIDEO.format(rate=rate), *(TONE if "tone" in options else ()), *words)
     if "turned" in options:
         os.rename(media.turned(folder.path / "turned.mp4", clip, 90), clip)

@@ -1,36 +1,33 @@
 #!/usr/bin/python3
 """A job of 1200 segments whose attempts fail, whose workers die and whose program dies at random: the program's own
-scheduling, attempts and manifests, with jobs that are stand-ins. No segment is lost or repeated, attempts are bounded."""
+scheduling, attempts and manifests, with stand-ins for jobs. No segment is lost or repeated, and attempts are limited."""
 
 import collections
 import json
 import os
 import random
-import unittest
 
-import stand_in_jobs  # which names the folder of the others
-import attempts
-import manifest
-import processes
+from cases import StandInCase, main
+from transcode import cluster, manifest, processes  # after cases, which sets the path
+
 
 FILES, SEGMENTS, ATTEMPTS, RUNS = 4, 300, 8, 4  # one in 10^8 segments fails so often by chance
 POISONED = {("2", 17), ("3", 299)}  # file and segment
 
 
-class Simulation(stand_in_jobs.Case):
+class Simulation(StandInCase):
     # In memory: thousands of files are written and replaced, and ext4 without a journal passes over the inodes of those
     # removed in the last minutes one by one, so that each new file took longer.
     within = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 
-    async def job(self, program, settings, hear, *_):
-        """In place of processes.run."""
-        program = os.path.basename(program)
-        if program == "cutting.py":
+    async def job(self, kind, settings, hear, *_):
+        """Replaces processes.run."""
+        if kind == "plan":
             hear({"plan": {"why": None, "spans": [{"packets": 1, "number": number} for number in range(SEGMENTS)],
                            "probed": None}})
             return None
         name = os.path.basename(settings["source"]).removesuffix(".mp4")
-        if program == "assembly.py":
+        if kind == "join":
             known = manifest.Manifest(settings["outputs"])
             texts = []
             for number in range(SEGMENTS):
@@ -52,7 +49,7 @@ class Simulation(stand_in_jobs.Case):
         return None
 
     def say(self, *words):
-        """What outlives the program."""
+        """Writes a line to a file, which outlives the program."""
         with open(self.folder / "said", "a", encoding="utf-8") as file:
             print(*words, file=file)
 
@@ -61,10 +58,10 @@ class Simulation(stand_in_jobs.Case):
         return collections.Counter((name, int(number)) for what, name, number in rows if what == word)
 
     async def attempt(self, task, _name, _stopped):
-        """In place of Cluster.attempt."""
+        """Replaces Cluster.attempt."""
         if self.random.random() < 0.05:
-            return attempts.lost(task, "its worker died")
-        after = await attempts.attempt(task)
+            return cluster.lost(task, "its worker died")
+        after = await cluster.attempt(task)
         if after["state"] == manifest.DONE:
             self.say("finished", os.path.basename(task["source"]).removesuffix(".mp4"), task["number"])
             self.left -= 1
@@ -72,11 +69,11 @@ class Simulation(stand_in_jobs.Case):
                 os._exit(9)
         return after
 
-    def test_many_segments(self):
+    def test_job_of_1200_segments_with_failures_loses_and_repeats_none(self):
         seed = int(os.environ.get("REGIONS_SEED", "22"))
         self.random = random.Random(seed)
         self.replace(processes, "run", self.job)
-        self.replace(self.program.cluster, "Cluster", lambda *_: self)
+        self.replace(cluster, "Cluster", lambda *_: self)
         sources = self.inputs(*(f"{number}.mp4" for number in range(FILES)))
         for run in range(RUNS):
             self.left = 250 if run < RUNS - 1 else -1  # segments until the program dies
@@ -103,4 +100,4 @@ class Simulation(stand_in_jobs.Case):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    main()

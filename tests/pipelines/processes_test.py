@@ -1,19 +1,20 @@
 #!/usr/bin/python3
-"""Jobs as processes (pipelines/transcode/processes.py and starter.py)."""
+"""Jobs as processes and the starter that forks them (transcode/processes.py)."""
 
 import asyncio
 import os
 import signal
 import tempfile
-import unittest
+import unittest.mock
 
-import inside  # noqa: F401  (the path of the programs)
-import processes
+from cases import main
+from transcode import processes  # after cases, which sets the path
 
-# Tells the settings that it was given, its starter and what its environment says, and does what they ask for.
+
+# Reports its settings, its starter and its environment, and then ends as the settings say.
 JOB = """import json, os, signal, sys
-channel, settings = int(sys.argv[1]), json.loads(sys.argv[2])
-os.write(channel, json.dumps({"length": len(sys.argv[2]), "starter": os.getppid(), "word": os.environ.get("WORD"),
+channel, settings = int(sys.argv[1]), json.loads(sys.argv[3])
+os.write(channel, json.dumps({"length": len(sys.argv[3]), "starter": os.getppid(), "word": os.environ.get("WORD"),
                               "sockets": sum(os.readlink(f"/proc/self/fd/{number}").startswith("socket:")
                                              for number in os.listdir("/proc/self/fd")
                                              if os.path.exists(f"/proc/self/fd/{number}"))}).encode() + b"\\n")
@@ -33,12 +34,13 @@ class Jobs(unittest.TestCase):
         self.program = os.path.join(folder, "job.py")
         with open(self.program, "w", encoding="utf-8") as file:
             file.write(JOB)
+        self.enterContext(unittest.mock.patch.object(processes, "JOB", self.program))
 
     def run_jobs(self, *settings, begun=lambda process: None, wrapper=()):
-        """What each told, and its problem."""
+        """The messages and the problem of each job."""
         async def run_all():
             told = [[] for _ in settings]
-            problems = await asyncio.gather(*(processes.run(self.program, one, heard.append, begun, wrapper)
+            problems = await asyncio.gather(*(processes.run("file", one, heard.append, begun, wrapper)
                                               for one, heard in zip(settings, told, strict=True)))
             return list(zip(told, problems, strict=True))
         return asyncio.run(run_all())
@@ -47,7 +49,7 @@ class Jobs(unittest.TestCase):
         (told, problem), = self.run_jobs(settings or {}, **options)
         return told[0], problem
 
-    def test_many_begin_in_one_process(self):
+    def test_jobs_have_one_starter(self):
         jobs = self.run_jobs(*[{}] * 20)
         self.assertEqual({problem for _, problem in jobs}, {None})
         self.assertEqual(len({told[0]["starter"] for told, _ in jobs}), 1)
@@ -55,15 +57,15 @@ class Jobs(unittest.TestCase):
         self.assertEqual((told["starter"], problem), (jobs[0][0][0]["starter"], None))
 
     def run_while_one_waits(self, between=lambda: None):
-        """What a job told, and another that ran to its end meanwhile."""
+        """The messages of a job, and of another job that ran to its end meanwhile."""
         async def run_both():
             begun = asyncio.get_running_loop().create_future()
-            first = asyncio.ensure_future(processes.run(self.program, {"end": "waits"}, told.append, begun.set_result))
+            first = asyncio.ensure_future(processes.run("file", {"end": "waits"}, told.append, begun.set_result))
             process = await begun
             while not told:
                 await asyncio.sleep(0.01)
             between()
-            self.assertIsNone(await processes.run(self.program, {}, told.append))
+            self.assertIsNone(await processes.run("file", {}, told.append))
             process.send_signal(signal.SIGTERM)
             self.assertEqual(await first, "the job was ended by SIGTERM")
 
@@ -71,49 +73,49 @@ class Jobs(unittest.TestCase):
         asyncio.run(run_both())
         return told
 
-    def test_no_socket_of_others_reaches_a_job(self):
+    def test_job_inherits_no_socket_of_others(self):
         """The ends of jobs that run at once would not be seen, nor the end of the program."""
         self.assertEqual([job["sockets"] for job in self.run_while_one_waits()], [0, 0])
 
-    def test_settings_larger_than_a_socket_takes(self):
+    def test_job_settings_may_be_megabytes(self):
         text = "x" * 2**22
         told, problem = self.run_job({"text": text})
         self.assertEqual((told["length"], problem), (len(text) + len('{"text": ""}'), None))
 
-    def test_a_job_that_is_killed(self):
+    def test_job_killed_names_the_signal(self):
         for number in (signal.SIGKILL, signal.SIGSEGV):
             (_, problem), = self.run_jobs({"end": "waits"}, begun=lambda process, sent=number: process.send_signal(sent))
             self.assertEqual(problem, f"the job was ended by {number.name}")
         self.assertEqual(self.run_job({"end": "killed"})[1], "the job was ended by SIGKILL")
 
-    def test_a_starter_that_dies(self):
+    def test_starter_killed_is_started_again(self):
         told, problem = self.run_job({"end": "orphaned"})
         self.assertEqual(problem, "the job ended because the process that started it ended")
         after, problem = self.run_job()
         self.assertIsNone(problem)
         self.assertNotEqual(after["starter"], told["starter"])
 
-    def test_another_environment(self):
-        """A job that still runs is told of to its end."""
+    def test_environment_changed_starts_another_starter(self):
+        """A job of the previous starter is still reported to its end."""
         self.addCleanup(os.environ.pop, "WORD", None)
         before, after = self.run_while_one_waits(lambda: os.environ.update(WORD="another"))
         self.assertEqual((before["word"], after["word"]), (None, "another"))
         wrapped, _ = self.run_job(wrapper=("/usr/bin/env", "WORD=wrapped"))
         self.assertEqual(wrapped["word"], "wrapped")
 
-    def test_a_wrapper_that_does_not_run(self):
+    def test_wrapper_failing_is_a_problem(self):
         for wrapper in (("/usr/bin/false",), ("/usr/bin/sleep", "0.1", "--help")):
             asked = self.run_jobs({}, {}, wrapper=wrapper)
             self.assertEqual([problem for _, problem in asked], ["the job ended because the process that started it ended"] * 2)
 
-    def test_jobs_that_a_dead_starter_left_unread(self):
-        """A request after them is told that the connection was reset, a further one that it is broken."""
+    def test_requests_to_a_dead_starter_end(self):
+        """A request after them gets the error ECONNRESET, and later requests get EPIPE."""
         starter = processes.Starter(("/bin/sh", "-c", "sleep 0.2"))
         self.addCleanup(starter.requests.close)
         channel = os.open(os.devnull, os.O_WRONLY)
         self.addCleanup(os.close, channel)
         for _ in range(3):
-            process = starter.start([self.program, "{}"], channel)
+            process = starter.start([processes.JOB, "file", "{}"], channel)
             self.addCleanup(process.close)
             starter.process.wait()
             asyncio.run(process.begun())
@@ -121,4 +123,4 @@ class Jobs(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

@@ -1,4 +1,4 @@
-"""What programs of others read in exports of regions-transcode: run by exports_judged_test.py in .venv/exports.
+"""Reads exports of regions-transcode with other programs. exports_test.py runs it in .venv/exports.
 
   read_exports.py TABLE.csv TRACKS.mot.txt MASKS.coco.json OUT.npz
 """

@@ -1,28 +1,83 @@
 #!/usr/bin/python3
-"""Inputs and outputs on object storage, with a server of S3 in a process of its own. Skipped where `tests/run --all` did
-not fill .venv/cluster."""
+"""Inputs and outputs on object storage, with a server of S3 (moto) in its own process. Skipped unless `tests/run --all`
+filled .venv/cluster."""
 
+import contextlib
 import json
 import os
 import pathlib
+import socket
 import subprocess
 import sys
+import threading
 import unittest
 
 import media
-from archive_runs_test import KEYS, LABELS, SMALL
-from cluster_test import PYTHON
-from killed_test import kill_session
-from transcoding import PROGRAM, TranscodeCase
+from cases import KEYS, PROGRAM, SEGMENTS, SMALL, UNTOUCHED, TranscodeCase, kill_session
 
-CUT = ("--segments", "0.7", "-j", "2")
+PYTHON = media.ROOT / ".venv" / "cluster" / "bin" / "python"
 NAMES = ("a b%#.mp4", "a b%#.jsonl")
+SERVE = """import sys
+from moto.server import ThreadedMotoServer
+server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+server.start()
+print("%s:%d" % server.get_host_and_port(), flush=True)
+sys.stdin.read()
+"""
+
+
+class Server:
+    """Runs until stop(). Programs with its `environment` use it."""
+
+    def __init__(self):
+        self.process = subprocess.Popen([sys.executable, "-c", SERVE], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.DEVNULL, text=True)
+        self.address = self.process.stdout.readline().strip()
+        self.environment = environment(self.address)
+
+    def stop(self):
+        self.process.communicate()
+
+
+def environment(address):
+    return {"AWS_ENDPOINT_URL": f"http://{address}", "AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret",
+            "AWS_DEFAULT_REGION": "us-east-1", "AWS_EC2_METADATA_DISABLED": "true", "AWS_CONFIG_FILE": os.devnull,
+            "AWS_SHARED_CREDENTIALS_FILE": os.devnull}
+
+
+class Wire:
+    """Forwards the data of programs to a server, until a request begins with the bytes `stop_at`: a little of its body
+    is passed on, `stopped` is set, and then that request is stopped."""
+
+    def __init__(self, server, stop_at):
+        self.server, self.stop_at, self.stopped = server, stop_at, threading.Event()
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.address = "127.0.0.1:%d" % self.listener.getsockname()[1]
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        while True:
+            client = self.listener.accept()[0]
+            host, port = self.server.address.split(":")
+            server = socket.create_connection((host, int(port)))
+            threading.Thread(target=self.pass_on, args=(client, server, self.stop_at), daemon=True).start()
+            threading.Thread(target=self.pass_on, args=(server, client, None), daemon=True).start()
+
+    def pass_on(self, one, other, stop_at):
+        with one, contextlib.suppress(OSError):  # the other end is gone
+            while data := one.recv(2**16):
+                other.sendall(data)
+                if stop_at and data.startswith(stop_at):
+                    other.sendall(one.recv(100))  # of the body, which a client sends after the server's go-ahead
+                    self.stopped.set()
+                    return
+            other.shutdown(socket.SHUT_WR)
 
 
 class Stored(TranscodeCase):
     @classmethod
     def setUpClass(cls):
-        cls.server = s3_server.Server()
+        cls.server = Server()
         cls.addClassCleanup(cls.server.stop)
         os.environ.update(cls.server.environment)
 
@@ -36,7 +91,7 @@ class Stored(TranscodeCase):
         self.files.put_file(str(self.source), f"{self.bucket}/in/{self.source.name}")
 
     def command(self, *arguments):
-        return [str(word) for word in (PYTHON, PROGRAM, "--filter", LABELS, "--json", *arguments)]
+        return [str(word) for word in (PYTHON, PROGRAM, "--filter", UNTOUCHED, "--json", *arguments)]
 
     def run_on(self, *arguments, status=0, **changed):
         return media.run(*self.command(*arguments), status=status, env=self.environment | changed)
@@ -51,8 +106,8 @@ class Stored(TranscodeCase):
         return [self.files.cat_file(f"{self.bucket}/{folder}/{name}") for name in NAMES]
 
     def wanted(self, *how):
-        """What a run over files makes."""
-        media.run(*self.command(self.source, "-o", self.out, *how))
+        """The outputs of a run over local files."""
+        self.transcode(self.source, "--json", *how)
         return [(self.out / name).read_bytes() for name in NAMES]
 
     def expect_clean(self):
@@ -61,7 +116,7 @@ class Stored(TranscodeCase):
                 and "in" not in path.relative_to(self.folder).parts]
         self.assertEqual([path for path in left if path.is_file()], [])
 
-    def test_whole_files(self):
+    def test_storage_whole_files_equal_local_ones(self):
         text = self.run_on(self.address("in/*.mp4"), "-o", self.address("out/"))
         self.assertIn(f"wrote {self.address('out/a b%#.mp4')}", text)
         self.assertEqual(self.stored("out"), sorted([*NAMES, "a b%#.mp4.made.json"]))
@@ -80,9 +135,9 @@ class Stored(TranscodeCase):
         text = self.run_on(self.address("in/a b%#.mp4"), "-o", self.address("out"), status=1)
         self.assertRegex(text, r"exists, but size was \d+ and is now \d+; --force writes it again")
 
-    def test_segments_of_several_machines(self):
-        """Each command has a TMPDIR of its own, as on machines that share nothing but the storage."""
-        job, wanted = (self.address("in/*.mp4"), "-o", self.address("out"), *CUT), self.wanted(*CUT)
+    def test_storage_segments_of_several_machines_are_joined(self):
+        """Each command has its own TMPDIR, as on machines that share only the storage."""
+        job, wanted = (self.address("in/*.mp4"), "-o", self.address("out"), *SEGMENTS), self.wanted(*SEGMENTS)
         self.assertIn("3 segments", self.run_on(*job, "--plan"))
         for number in (1, 2):
             (self.folder / f"worker{number}").mkdir()
@@ -98,16 +153,16 @@ class Stored(TranscodeCase):
         self.assertIn("1 of 1 files", self.run_on("-o", self.address("out"), "--status"))
         self.expect_clean()
 
-    def test_cluster(self):
-        self.run_on(self.address("in/*.mp4"), "-o", self.address("out"), *CUT, "--cluster")
-        self.assertEqual(self.contents("out"), self.wanted(*CUT))
+    def test_storage_on_a_cluster_equals_a_local_run(self):
+        self.run_on(self.address("in/*.mp4"), "-o", self.address("out"), *SEGMENTS, "--cluster")
+        self.assertEqual(self.contents("out"), self.wanted(*SEGMENTS))
         self.expect_clean()
 
-    def test_an_upload_that_is_cut_off(self):
+    def test_storage_upload_cut_off_leaves_no_output(self):
         """Its output is not there, and the next run, on another machine, repeats no segment."""
-        wire = s3_server.Wire(self.server, f"PUT /{self.bucket}/out/a%20b%25%23.mp4 ".encode())
-        job = self.command(self.address("in/*.mp4"), "-o", self.address("out"), *CUT)
-        with subprocess.Popen(job, env=self.environment | s3_server.environment(wire.address), start_new_session=True,
+        wire = Wire(self.server, f"PUT /{self.bucket}/out/a%20b%25%23.mp4 ".encode())
+        job = self.command(self.address("in/*.mp4"), "-o", self.address("out"), *SEGMENTS)
+        with subprocess.Popen(job, env=self.environment | environment(wire.address), start_new_session=True,
                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as work:
             cut_off = wire.stopped.wait(60 * media.PATIENCE)
             kill_session(work.pid)
@@ -119,21 +174,20 @@ class Stored(TranscodeCase):
         self.run_on(*job[5:], TMPDIR=str(self.folder / "second"))
         told = json.loads(self.files.cat_file(f"{self.bucket}/out/summary.json"))
         self.assertEqual([file["attempts"] for file in told["inputs"].values()], [3], "none was repeated")
-        self.assertEqual(self.contents("out"), self.wanted(*CUT))
+        self.assertEqual(self.contents("out"), self.wanted(*SEGMENTS))
 
-    def test_a_damaged_segment(self):
-        """What is stored is compared with its checksum, and made again."""
-        job = (self.address("in/*.mp4"), "-o", self.address("out"), *CUT)
+    def test_storage_segment_damaged_is_made_again(self):
+        """A segment in the storage that differs from its checksum is made again."""
+        job = (self.address("in/*.mp4"), "-o", self.address("out"), *SEGMENTS)
         self.run_on(*job, "--plan")
         self.run_on(*job, "--segment", "1/1")
         self.files.pipe_file(f"{self.bucket}/out/a b%#.mp4.segments/0001.jsonl", b"{}\n")
         self.run_on(*job)
         told = json.loads(self.files.cat_file(f"{self.bucket}/out/summary.json"))
         self.assertEqual([file["attempts"] for file in told["inputs"].values()], [4])
-        self.assertEqual(self.contents("out"), self.wanted(*CUT))
+        self.assertEqual(self.contents("out"), self.wanted(*SEGMENTS))
 
-    def test_refusals(self):
-        """One line each."""
+    def test_storage_errors_are_one_line(self):
         here, out = self.address("in/a b%#.mp4"), self.address("out")
         for arguments, changed, status, why in (
                 ((here, "-o", "s3://no-such-bucket/out"), {}, 2, "s3://no-such-bucket/out: The specified bucket does not"),
@@ -150,8 +204,8 @@ class Stored(TranscodeCase):
                 self.assertLessEqual(text.count("\n"), 2)
         self.assertEqual(self.stored("out"), [])
 
-    def test_without_fsspec(self):
-        text = media.run(sys.base_prefix + "/bin/python3", PROGRAM, "--filter", LABELS, self.source, "-o",
+    def test_storage_without_fsspec_is_an_error(self):
+        text = media.run(sys.base_prefix + "/bin/python3", PROGRAM, "--filter", UNTOUCHED, self.source, "-o",
                          self.address("out"), status=2)
         self.assertRegex(text, r"^regions-transcode: s3://\S+ requires the Python packages fsspec and s3fs \(.*\): run"
                          r" pipelines/setup --cluster, and start regions-transcode with \S+\n$")
@@ -165,5 +219,4 @@ if __name__ == "__main__":
     if pathlib.Path(sys.prefix) != PYTHON.parent.parent:
         os.execv(PYTHON, [str(PYTHON), *sys.argv])
     import fsspec
-    import s3_server
     unittest.main(verbosity=2)

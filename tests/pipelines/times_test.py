@@ -1,23 +1,21 @@
 #!/usr/bin/python3
-"""When frames and sound are shown: transcode/timeline.py, and the times that decoding.py and joining.py give to the output.
-The distance between sound and picture stays as ffprobe finds it in the input."""
+"""Times of frames and sound: jumps that decode.Timeline closes, frames without times, and the distance of sound and
+picture, which stays as ffprobe finds it in the input."""
 
+import fractions
 import itertools
 import re
 import types
-import unittest
 import unittest.mock
 from fractions import Fraction
 
-import inside  # first: it adds the programs to the path
-import cutting
-import decoding
-import media
 import numpy
-import timeline
-from gstreamer import Gst
-from jobs import JobCase
-from transcoding import TranscodeCase
+
+import media
+from cases import JobCase, TranscodeCase, main
+from gstreamer import Gst  # after cases, which sets the path
+from transcode import decode, segments
+
 
 SHORT = "testsrc2=size=64x48:rate=25:duration={}"
 SINE = ("-f", "lavfi", "-i", "sine=duration={}")
@@ -50,7 +48,7 @@ class Offsets(JobCase):
         times = times[:len(expected)]
         numpy.testing.assert_allclose(numpy.subtract(times, times[0]), numpy.subtract(expected, expected[0]), atol=1.1e-3)
 
-    def test_late_sound_stays_late(self):
+    def test_sound_begins_late_stays_late(self):
         for name in ("a.ts", "b.mpg", "c.mkv", "d.mp4"):
             with self.subTest(name):
                 sine = [word.format(2) for word in SINE]
@@ -58,7 +56,7 @@ class Offsets(JobCase):
                 clip = self.clip(name, SHORT.format(3), "-itsoffset", "0.6", *sine, *codecs)
                 self.expect_offset(clip)
 
-    def test_late_picture_stays_late(self):
+    def test_picture_begins_late_stays_late(self):
         """With sound, and with an earlier stream that is not copied."""
         sine = [word.format(3) for word in SINE]
         early = media.make(self.folder / "early.ts", "sine=duration=4", "-c:a", "mp2")
@@ -73,7 +71,7 @@ class Offsets(JobCase):
                 self.assertAlmostEqual(shown(self.video())[0], shown(clip)[0] - float(begin), delta=2e-3)
                 self.assertGreater(shown(self.video())[0], 0.5)
 
-    def test_first_decodable_frame_keeps_its_time(self):
+    def test_recording_between_key_frames_keeps_its_times(self):
         """Captures that begin between key frames."""
         sine = [word.format(4) for word in SINE]
         full = self.clip("full.ts", SHORT.format(4), *sine, *MPEG2, "-g", "25")
@@ -88,7 +86,7 @@ class Offsets(JobCase):
             self.assertGreater(shown(remuxed)[0] - heard(remuxed)[0], 0.1)
             self.expect_offset(remuxed)
 
-    def test_hidden_sound_stays_hidden(self):
+    def test_sound_hidden_by_edit_list_stays_hidden(self):
         """MP4 hides the sound before an edit. Matroska has no edit list, so that sound is left out."""
         full = self.clip("full.mp4", SHORT.format(4), *[word.format(4) for word in SINE], "-pix_fmt", "yuv420p", "-g", "50",
                          "-c:a", "aac")
@@ -111,8 +109,7 @@ class Jumps(JobCase):
         return clip
 
     def test_jumps_are_closed_in_picture_and_sound(self):
-        for suffix, offsets in (("ts", (0, 3600)), ("ts", (3600, 0)), ("ts", (0, 3600, 0)), ("mpg", (0, 3600)), ("ts", (0, 0)),
-                                ("mpg", (0, 0))):
+        for suffix, offsets in (("ts", (0, 3600, 0)), ("mpg", (3600, 0)), ("ts", (0, 0))):
             with self.subTest(f"{suffix} {offsets}"):
                 clip = self.joined(*offsets, suffix=suffix)
                 notes = [one["note"] for one in self.job(clip, profile="mkv") if "note" in one]
@@ -126,7 +123,7 @@ class Jumps(JobCase):
                 self.assertEqual(len(sound), len(offsets) * len(heard(parts)))
 
     def test_file_with_jumps_is_one_segment(self):
-        self.assertEqual(cutting.plan(str(self.joined(0, 3600)), 0.5, 0)["why"], "its times jump")
+        self.assertEqual(segments.plan(str(self.joined(0, 3600)), 0.5, 0)["why"], "its times jump")
 
 
 class Packet(types.SimpleNamespace):
@@ -137,45 +134,45 @@ class Packet(types.SimpleNamespace):
 
 class Timeline(unittest.TestCase):
     def corrected(self, *packets):
-        times = timeline.Timeline()
+        times = decode.Timeline()
         for packet in packets:
             times.correct(packet)
         return [packet.pts for packet in packets], [(float(at), float(by)) for at, by in times.jumps]
 
-    def test_gaps_below_ten_seconds_stay(self):
+    def test_timeline_gap_below_ten_seconds_stays(self):
         self.assertEqual(self.corrected(*(Packet("video", stamp) for stamp in (0, 1, 90, 91))), ([0, 1, 90, 91], []))
 
-    def test_sparse_pictures_are_no_jump_while_sound_goes_on(self):
+    def test_timeline_sparse_pictures_with_sound_are_no_jump(self):
         sound = [Packet("audio", stamp, 1) for stamp in range(0, 400, 50)]
         self.assertEqual(self.corrected(Packet("video", 0), *sound, Packet("video", 390))[1], [])
 
-    def test_forward_jump(self):
+    def test_timeline_forward_jump_is_closed(self):
         self.assertEqual(self.corrected(*(Packet("video", stamp) for stamp in (5, 6, 700, 701))), ([5, 6, 7, 8], [(0.7, 69.3)]))
 
-    def test_backward_jump(self):
+    def test_timeline_backward_jump_is_closed(self):
         self.assertEqual(self.corrected(*(Packet("video", stamp) for stamp in (50, 51, 5, 6))), ([50, 51, 52, 53], [(5.2, -4.7)]))
 
-    def test_backward_jump_of_less_than_a_second(self):
+    def test_timeline_short_backward_jump_is_closed(self):
         self.assertEqual(self.corrected(*(Packet("video", stamp) for stamp in (0, 1, 2, 3, 0, 1))),
                          ([0, 1, 2, 3, 4, 5], [(0.4, -0.4)]))
 
-    def test_late_rest_of_another_stream(self):
+    def test_timeline_late_packets_use_the_earlier_shift(self):
         """The last sound of the first recording comes after the first picture of the second one."""
         packets = [Packet("video", 0), Packet("audio", 0, 1), Packet("video", 700), Packet("audio", 1, 1), Packet("audio", 700, 1),
                    Packet("video", 701)]
         self.assertEqual(self.corrected(*packets), ([0, 0, 1, 1, 1, 2], [(0.1, 69.9)]))
 
-    def test_subtitles_use_the_shift_of_the_picture(self):
+    def test_timeline_subtitles_use_the_shift_of_the_picture(self):
         self.assertEqual(self.corrected(Packet("video", 0), Packet("video", 700), Packet("subtitle", 705, 2))[0], [0, 1, 6])
 
-    def test_time_of_the_last_packet_before_a_jump(self):
+    def test_timeline_last_packet_before_a_jump_is_corrected(self):
         """It is decoded before the jump, and FFmpeg says that it is shown after the jump."""
         packets = [Packet("video", stamp) for stamp in (0, 1, 2, 700, 701)]
         for packet, shown in zip(packets, (1, 2, 700, 701, 702)):
             packet.pts = shown
         self.assertEqual(self.corrected(*packets)[0], [1, 2, 3, 4, 5])
 
-    def test_packets_without_times(self):
+    def test_timeline_packet_without_time_stays(self):
         nothing = Packet("video", None)
         self.assertEqual(self.corrected(Packet("video", 0), nothing, Packet("video", 1)), ([0, None, 1], []))
 
@@ -184,43 +181,43 @@ class FrameTimes(unittest.TestCase):
     def given(self, *stamps, start=1.0, delay=0.5, form="mkv"):
         source = unittest.mock.Mock(rate=25, start=start, delay=delay, format={"format_name": form})
         source.begin_at = lambda first: vars(source).update(delay=float(first) - source.start)
-        one = decoding.Decoder(source, None)
+        one = decode.Decoder(source, None)
         return [one.time(stamp, Fraction(1, 1000)) // (Gst.SECOND // 1000) for stamp in stamps]
 
-    def test_missing_times_follow_the_previous_frame(self):
+    def test_frame_time_missing_follows_the_previous_frame(self):
         self.assertEqual(self.given(1500, None, None, 1700), [500, 540, 580, 700])
         self.assertEqual(self.given(None, None), [500, 540])
 
-    def test_equal_times_move_no_later_frame(self):
+    def test_frame_times_equal_move_no_later_frame(self):
         self.assertEqual(self.given(1500, 1500, 1500, 1501, 1540), [500, 501, 502, 503, 540])
         self.assertEqual(self.given(1600, 1590, 1640), [600, 601, 640])
 
-    def test_time_that_jumps_back_moves_all_later_frames(self):
+    def test_frame_time_jumping_back_moves_all_later_frames(self):
         self.assertEqual(self.given(9000, 9040, 1000, 1040), [8000, 8040, 8080, 8120])
         self.assertEqual(self.given(1600, 1640, 1530, 1570), [600, 640, 680, 720])
 
-    def test_first_frame_has_its_own_time(self):
+    def test_frame_time_first_is_its_own(self):
         self.assertEqual(self.given(1800, 1840), [800, 840])
 
-    def test_decoding_times_begin_where_the_file_says(self):
+    def test_frame_times_of_avi_begin_where_the_file_says(self):
         self.assertEqual(self.given(1080, 1120, form="avi"), [500, 540])
 
 
 class EqualTimes(JobCase):
-    def test_matroska_with_equal_times(self):
+    def test_matroska_equal_times_keep_later_times(self):
         """Each fifth frame has the time of the previous one. Frames after twenty seconds keep their times."""
         clip = self.folder / "in.mkv"
         media.run("ffmpeg", "-v", "error", "-f", "lavfi", "-i", SHORT.format(20), "-c:v", "ffv1", "-bsf:v",
                   "setts=pts='if(eq(mod(N,5),4),PREV_OUTPTS,PTS)':dts='if(eq(mod(N,5),4),PREV_OUTDTS,DTS)'", clip)
         before = shown(clip)
         self.assertEqual(sum(one == other for one, other in itertools.pairwise(before)), 100)
-        for profile in ("mp4", "mkv", "lossless"):
+        for profile in ("mp4", "mkv"):
             self.job(clip, profile=profile)
             numpy.testing.assert_allclose(shown(self.video()), before, atol=2.1e-3)
 
 
 class Segments(TranscodeCase):
-    def test_segments_have_the_times_of_the_whole(self):
+    def test_segments_have_the_times_of_the_whole_file(self):
         """Sound that begins late, and a first frame that can be decoded late."""
         sine = [word.format(4) for word in SINE]
         late = self.clip("late.mkv", SHORT.format(4), "-itsoffset", "0.6", *sine, *H264, "-c:a", "flac")
@@ -236,8 +233,44 @@ class Segments(TranscodeCase):
                 self.assertAlmostEqual(heard(out)[0] - shown(out)[0], heard(clip)[0] - shown(clip)[0], delta=2e-3)
 
 
+class Rates(JobCase):
+    def test_frames_without_times_follow_the_rate(self):
+        """AVI stores no presentation times, MPEG-PS few. No frame with a later reference is lost."""
+        for name, options in (("a.avi", ("-c:v", "mpeg4", "-bf", "2")), ("b.avi", ("-c:v", "libx264", "-bf", "3")),
+                              ("c.mpg", ("-c:v", "mpeg2video", "-bf", "2")),
+                              ("d.h264", ("-c:v", "libx264", "-bf", "3"))):
+            clip = self.clip(name, "testsrc2=size=64x48:rate=25:duration=2", "-pix_fmt", "yuv420p", *options)
+            for profile in ("mp4", "mkv") if name == "b.avi" else ("mp4",):
+                with self.subTest(f"{name} {profile}"):
+                    messages = self.job(clip, profile=profile)
+                    self.assertEqual([one["done"]["frames"] for one in messages if "done" in one], [50])
+                    numpy.testing.assert_allclose(media.times(self.video()), numpy.arange(50) * 0.04, atol=1.1e-3)
+
+    def test_frame_times_of_rare_pictures_are_kept(self):
+        times = (0, 30.58, 60.246, 90.825, 120.491)
+        plain = self.clip("plain.mkv", "testsrc2=size=64x48:rate=25:duration=0.2", "-c:v", "ffv1")
+        clip = self.folder / "in.mp4"
+        media.run("ffmpeg", "-v", "error", "-i", plain, "-vf", "settb=1/1000,setpts='" + "+".join(
+            f"eq(N,{number})*{round(1000 * time)}" for number, time in enumerate(times)) + "'", "-fps_mode", "passthrough",
+            "-c:v", "libx264", "-bf", "0", "-enc_time_base", "1:1000", "-video_track_timescale", "1000", clip)
+        numpy.testing.assert_allclose(media.times(clip), times, atol=1e-3)
+        for profile in ("mp4", "webm"):
+            with self.subTest(profile):
+                self.job(clip, profile=profile)
+                numpy.testing.assert_allclose(media.times(self.video()), times, atol=1.1e-3)
+
+    def test_frame_rate_of_mp4_stays_exact(self):
+        for rate in ("25", "30000/1001", "1/30", "1000"):
+            with self.subTest(rate):
+                clip = self.clip("in.mp4", f"testsrc2=size=64x48:rate={rate}", "-frames:v", "5", "-pix_fmt", "yuv420p")
+                self.job(clip)
+                self.assertEqual(media.stream(self.video(), "avg_frame_rate"), media.stream(clip, "avg_frame_rate"))
+                base = fractions.Fraction(media.stream(self.video(), "time_base")["time_base"])
+                self.assertEqual((1 / (fractions.Fraction(rate) * base)).denominator, 1, "frames last whole units")
+
+
 class FirstFrame(JobCase):
-    def test_colours_and_fields_of_the_first_decodable_frame(self):
+    def test_recording_between_key_frames_keeps_colours_and_fields(self):
         """No picture can be decoded from the first packets of a recording that begins between key frames."""
         full = self.clip("full.ts", SHORT.format(3), "-pix_fmt", "yuv420p", "-vf", "setfield=tff", "-flags", "+ildct+ilme",
                          "-c:v", "mpeg2video", "-g", "25", "-colorspace", "bt709", "-color_primaries", "bt709", "-color_trc", "bt709")
@@ -253,5 +286,4 @@ class FirstFrame(JobCase):
 
 
 if __name__ == "__main__":
-    media.expect_tools()
-    unittest.main(verbosity=2)
+    main()

@@ -1,0 +1,201 @@
+#!/usr/bin/python3
+"""How ffprobe and ffmpeg are called, and how their answers are read (transcode/probe.py, encode.py). Programs that record
+their command line replace both."""
+
+import json
+import os
+import unittest.mock
+
+from cases import Case, main
+from transcode import encode, probe, profiles, verify  # after cases, which sets the path
+
+
+PICTURE = {"codec_type": "video", "codec_name": "h264", "index": 0}
+
+
+class Tools(Case):
+    def setUp(self):
+        super().setUp()
+        self.tools = self.folder / "tools"
+        self.tools.mkdir()
+        path = unittest.mock.patch.dict(os.environ, {"PATH": str(self.tools)})
+        path.start()
+        self.addCleanup(path.stop)
+
+    def tool(self, name, prints="", errors="", status=0):
+        """Makes a program that prints these texts, and writes its arguments into a file."""
+        program, texts = self.tools / name, (self.tools / f"{name}.out", self.tools / f"{name}.err")
+        for path, text in zip(texts, (prints, errors)):
+            path.write_text(text)
+        program.write_text(f"#!/bin/sh\nprintf '%s\\0' \"$@\" >'{self.tools}/called'\n/bin/cat '{texts[0]}'\n"
+                           f"/bin/cat '{texts[1]}' >&2\nexit {status}\n")
+        program.chmod(0o755)
+
+    def called(self):
+        return (self.tools / "called").read_text().split("\0")[:-1]
+
+    def input(self, *streams, start=None, **told):
+        told = {"streams": streams, "format": {"start_time": start} if start else {}} | told
+        self.tool("ffprobe", json.dumps(told))
+        return probe.Input("in")
+
+
+class Probe(Tools):
+    def refused(self):
+        with self.assertRaises(probe.InputProblem) as problem:
+            probe.Input("in")
+        return str(problem.exception)
+
+    def test_input_start_delay_and_length(self):
+        audio = {"codec_type": "audio", "codec_name": "aac", "index": 1}
+        picture = PICTURE | {"start_time": "0.75", "duration": "4.5"}
+        counted = picture | {"nb_frames": "300", "avg_frame_rate": "30000/1001"}
+        late = {"codec_type": "video", "index": 0}
+        for streams, start, delay, length in (
+                ([picture, audio], "0.25", 0.5, 4.5), ([picture], "1.25", 0.0, 4.5), ([picture], None, 0.75, 4.5),
+                ([PICTURE | {"duration": "4.5"}], "0.5", 0.0, 4.5), ([counted, picture | {"duration": "99"}], None, 0.75, 4.5),
+                ([late | {"avg_frame_rate": "25/1"}], None, 0.0, 0.0),
+                ([late | {"tags": {"DURATION": "00:01:02.500000000"}}], None, 0.0, 62.5)):
+            found = self.input(*streams, start=start)
+            self.assertEqual((found.delay, found.length), (delay, length))
+        for begins, start, found in (("0.75", "0.25", (0.25, 0.5)), ("0", "-0.25", (0, 0)), ("0.5", "-0.25", (0, 0.5)),
+                                     ("-0.25", "-0.25", (-0.25, 0)), ("-0.25", "-0.75", (-0.25, 0))):
+            told = self.input(PICTURE | {"start_time": begins}, audio, start=start)
+            self.assertEqual((told.start, told.delay), found)
+        self.assertEqual(self.input(PICTURE, format={"duration": "7.5"}).length, 7.5)
+        self.assertEqual(self.input(PICTURE, audio, format={"duration": "7.5"}).length, 0.0, "it may be the sound's")
+        self.assertEqual(self.called()[-1], "file:in")
+
+    def test_input_picture_is_the_first_video_without_cover(self):
+        cover = PICTURE | {"disposition": {"attached_pic": 1}}
+        found = self.input(cover, {"codec_type": "audio"}, PICTURE | {"index": 2}, PICTURE | {"index": 3})
+        self.assertEqual((found.picture["index"], [stream.get("index") for stream in found.others]), (2, [0, None, 3]))
+        audio, texts = {"codec_type": "audio"}, {"codec_type": "subtitle"}
+        for streams, told in (([], "holds no stream that FFmpeg recognises"),
+                              ([cover], "holds no video stream: only a cover picture"),
+                              ([audio, cover, audio], "holds no video stream: only a cover picture and audio"),
+                              ([audio, {}], "holds no video stream: only audio and unknown streams"),
+                              ([audio, texts, cover], "holds no video stream: only a cover picture, audio and subtitles")):
+            with self.assertRaisesRegex(probe.InputProblem, f"^{told}$"):
+                self.input(*streams)
+
+    def test_input_unreadable_has_the_last_line(self):
+        self.assertEqual(self.refused(), "ffprobe, a part of ffmpeg, is not installed: run pipelines/setup")
+        self.tool("ffprobe", errors="first\nlast\n", status=1)
+        self.assertEqual(self.refused(), "holds no video that can be decoded here: last")
+        self.tool("ffprobe", status=1)
+        self.assertEqual(self.refused(), "holds no video that can be decoded here: no reason was given")
+
+    def test_input_turn_follows_matrix_or_exif(self):
+        def matrix(*numbers):
+            rows = "".join(f"\n0000000{row}: {numbers[2 * row]} {numbers[2 * row + 1]} 0" for row in range(2))
+            return [{"side_data_type": "Display Matrix", "displaymatrix": rows + "\n00000002: 0 0 1073741824\n"}]
+
+        one = 65536
+        for numbers, turn in (((one, 0, 0, one), None), ((0, one, -one, 0), "90r"), ((-one, 0, 0, -one), "180"),
+                              ((0, -one, one, 0), "90l"), ((-one, 0, 0, one), "horiz"), ((one, 0, 0, -one), "vert"),
+                              ((0, one, one, 0), "ul-lr"), ((0, -one, -one, 0), "ur-ll")):
+            self.assertEqual(self.input(PICTURE | {"side_data_list": matrix(*numbers)}).turn, turn)
+        for number, turn in (("1", None), ("3", "180"), ("6", "90r"), ("8", "90l")):
+            self.assertEqual(self.input(PICTURE, frames=[{"tags": {"Orientation": f"    {number}"}}]).turn, turn)
+
+    def test_input_colours_stated_or_assumed(self):
+        for frame, form, height, told, guessed in (
+                ({}, "I420", 576, "2:0:0:0", "2:4:0:0"), ({}, "I420", 577, "2:0:0:0", "2:3:0:0"),
+                ({"color_range": "pc", "color_space": "bt709", "color_transfer": "bt709", "color_primaries": "bt709"},
+                 "I420", 10, "1:3:5:1", "1:3:5:1"), ({}, "RGB", 10, "1:1:0:0", "1:1:0:0")):
+            found = self.input(PICTURE, frames=[frame])
+            self.assertEqual(found.colorimetry(form, height, guess=False), told)
+            self.assertEqual(found.colorimetry(form, height), guessed)
+        gray = PICTURE | {"pix_fmt": "gray"}
+        self.assertEqual(self.input(gray).colorimetry("GRAY8", 720), "1:4:0:0")
+        self.assertEqual(self.input(gray, frames=[{"color_range": "tv"}]).colorimetry("GRAY8", 720), "2:4:0:0")
+        self.assertEqual(self.input(PICTURE | {"pix_fmt": "yuvj420p"}).iso_colors("I420", 10, guess=False), (2, 2, 2, True))
+
+    def test_packet_count_skips_hidden_packets(self):
+        """Packets before the first key frame, hidden packets and empty packets are not shown."""
+        self.tool("ffprobe", "5,__\n10,K_\n0,__\n12,_D\n\n8,__,x\n8,K__\n", "[h264 @ 0x1] odd\n[avi @ 0x2] bad\n")
+        packets = verify.PacketCount("in", 3)
+        self.assertEqual((packets.result(), packets.damage("avi"), packets.damage("mov")), ((6, 3), "bad", None))
+        packets.close()
+        self.assertIn("3", self.called())
+
+
+class Joining(Tools):
+    def joined(self, profile, *others, with_sound=True, colors=None, **told):
+        """The options of ffmpeg without its constant options, and the notes."""
+        source = self.input(PICTURE, *({"index": number} | stream for number, stream in enumerate(others, 1)), **told)
+        source.path, source.delay, source.start = "a|b", 0.25, 0.5
+        self.tool("ffmpeg")
+        picture, out = os.memfd_create("picture"), os.memfd_create("out")
+        with open(self.folder / "errors", "w", encoding="utf-8") as errors:
+            process, notes = encode.join(picture, source, profiles.PROFILES[profile], out, errors, with_sound, colors)
+            self.assertEqual(os.getpgid(process.pid), process.pid, "Ctrl-C does not reach it")
+            self.assertEqual(process.wait(), 0)
+        words = self.called()
+        begin = ["-v", "error", "-nostdin", "-y", "-copyts", "-itsoffset", "0.250000", "-i", f"/proc/self/fd/{picture}",
+                 "-itsoffset", "-0.500000", "-i", "file:a|b", "-map", "0:v", "-c", "copy", "-map_metadata", "1", "-map_chapters", "1"]
+        end = ["-avoid_negative_ts", "disabled", "-f", profiles.PROFILES[profile].container, f"/proc/self/fd/{out}"]
+        self.assertEqual((words[:len(begin)], words[-len(end):]), (begin, end))
+        os.close(picture)
+        os.close(out)
+        tags = ["-metadata:s:v:0", "language=", "-metadata:s:v:0", "title="]
+        rest = words[len(begin):-len(end)]
+        at = rest.index(tags[0])
+        self.assertEqual(rest[at:at + 4], tags)
+        return rest[:at] + rest[at + 4:], notes
+
+    def sounds(self, profile, *codecs):
+        return self.joined(profile, *({"codec_type": "audio", "codec_name": codec} for codec in codecs))
+
+    def test_join_sound_is_copied_or_encoded(self):
+        """Each stream is copied if the container can hold it, else encoded."""
+        def note(codec, encoder, container):
+            why = "few players play it in mp4 files" if container == "mp4" else "webm files cannot hold it"
+            return f"its {codec} sound is encoded as {encoder}: {why}"
+
+        for codec in ("aac", "mp3", "ac3", "eac3", "alac", "opus"):
+            self.assertEqual(self.sounds("mp4", codec), (["-map", "1:1", "-c:1", "copy"], []))
+        self.assertEqual(self.sounds("mp4", "mp2", "aac"), (
+            ["-map", "1:1", "-c:1", "aac", "-b:1", "192k", "-map", "1:2", "-c:2", "copy"], [note("mp2", "aac", "mp4")]))
+        self.assertEqual(self.sounds("mp4", "flac"), (["-map", "1:1", "-c:1", "copy", "-strict", "experimental"], []))
+        self.assertEqual(self.sounds("webm", "opus", "aac"), (
+            ["-map", "1:1", "-c:1", "copy", "-map", "1:2", "-c:2", "libopus", "-b:2", "128k", "-filter:2",
+             "aformat=channel_layouts=mono|stereo|3.0|quad|5.0|5.1|6.1|7.1"],
+            [note("aac", "libopus", "webm")]))
+        for profile in ("mkv", "lossless"):
+            self.assertEqual(self.sounds(profile, "pcm_s16le"), (["-map", "1:1", "-c:1", "copy"], []))
+        self.assertEqual(self.joined("mp4", {"codec_type": "audio", "codec_name": "aac"}, with_sound=False), ([], []))
+
+    def test_join_other_streams_are_copied_converted_or_noted(self):
+        def left(what, container):
+            return [f"its {what} is left out: {container} files cannot hold it"]
+
+        text, bitmap = ({"codec_type": "subtitle", "codec_name": name} for name in ("subrip", "hdmv_pgs_subtitle"))
+        self.assertEqual(self.joined("mkv", text, bitmap), (
+            ["-map", "1:1", "-c:1", "copy", "-map", "1:2", "-c:2", "copy"], []))
+        self.assertEqual(self.joined("mp4", text, bitmap), (
+            ["-map", "1:1", "-c:1", "mov_text"], left("track of subtitles (hdmv_pgs_subtitle)", "mp4")))
+        self.assertEqual(self.joined("mkv", {"codec_type": "subtitle", "codec_name": "mov_text"})[0][-1], "srt")
+        self.assertEqual(self.joined("mp4", {"codec_type": "subtitle", "codec_name": "ass"}), (
+            ["-map", "1:1", "-c:1", "mov_text"],
+            ["its ass track of subtitles is encoded as mov_text: mp4 files cannot hold it"]))
+        data = {"codec_type": "data", "codec_name": "klv"}
+        for profile in profiles.PROFILES:
+            self.assertEqual(self.joined(profile, data),
+                             ([], ["its data track (klv) is left out: data tracks are not copied"]))
+        bitmap = {"codec_type": "subtitle", "codec_name": "dvd_subtitle"}
+        self.assertEqual(self.joined("mp4", bitmap), (["-map", "1:1", "-c:1", "copy"], []))
+        code = {"codec_type": "data", "codec_tag_string": "tmcd", "tags": {"timecode": "01:00:00:00"}}
+        self.assertEqual(self.joined("mp4", code), (["-metadata", "timecode=01:00:00:00"], []))
+
+    def test_join_colours_are_options_of_ffmpeg(self):
+        for profile, words in (("mp4", ["-bsf:v:0", "h264_metadata=video_full_range_flag=1:colour_primaries=1"
+                                        ":transfer_characteristics=13:matrix_coefficients=5"]),
+                               ("webm", ["-bsf:v:0", "vp9_metadata=color_space=bt601:color_range=pc"]), ("lossless", [])):
+            stored = ["-color_primaries:v:0", "1", "-color_trc:v:0", "13", "-colorspace:v:0", "5", "-color_range:v:0", "2"]
+            self.assertEqual(self.joined(profile, colors=(1, 13, 5, True)), (stored + words, []))
+
+
+if __name__ == "__main__":
+    main()
