@@ -74,7 +74,7 @@ class CutAlgorithm {
   int64_t run(const CutTask& task, bool is_warm) {
     auto* const result = new (result_.data()) CutResult;
     queue_.run(task.target, [&](Queue& queue) {
-      cut_->enqueue(task.graph, task.foreground, {.warm = is_warm}, result, 0, queue);
+      cut_->enqueue(task.graph, task.foreground, {.warm_start = is_warm}, result, 0, queue);
     });
     queue_.wait();
     if (task.target.is_cpu()) {

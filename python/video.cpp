@@ -205,7 +205,7 @@ class BackgroundCut : public VideoAlgorithm<GraphCutBgParams> {
   GraphCutBg& cut() { return static_cast<GraphCutBg&>(algorithm()); }
 
   void pass_stored_pictures() {
-    for (const auto kind : {GraphCutPicture::background, GraphCutPicture::exclusion}) {
+    for (const auto kind : {GraphCutPicture::background_image, GraphCutPicture::exclusion_image}) {
       const StoredPicture& stored = stored_[static_cast<size_t>(kind)];
       if (stored.bytes.empty()) continue;
       cut().set_picture(kind, frame_at(stored.bytes.data(), stored.format, stored.size));
@@ -274,11 +274,11 @@ void bind_video(nb::module_& module) {
       .def("reset", &BackgroundCut::reset)
       .def("give_background",
            [](BackgroundCut& cut, const Pixels& pixels, bool is_bgr) {
-             cut.store_picture(GraphCutPicture::background, pixels, is_bgr);
+             cut.store_picture(GraphCutPicture::background_image, pixels, is_bgr);
            })
       .def("give_exclusion",
            [](BackgroundCut& cut, const Pixels& pixels) {
-             cut.store_picture(GraphCutPicture::exclusion, pixels, false);
+             cut.store_picture(GraphCutPicture::exclusion_image, pixels, false);
            })
       .def("report", &BackgroundCut::report)
       .def("apply", &BackgroundCut::apply, nb::arg("pixels"), nb::arg("is_bgr"),

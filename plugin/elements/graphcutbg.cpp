@@ -110,9 +110,9 @@ class GraphCutBgElement final : public ElementAlgorithmOf<GraphCutBgParams> {
 
   void load_pictures() {
     const GraphCutBgParams params = session().active();
-    load(GraphCutPicture::background, params.background_image, {});
-    load(GraphCutPicture::exclusion, params.exclusion_image, {});
-    load(GraphCutPicture::replacement, params.replace_image, work_area().picture);
+    load(GraphCutPicture::background_image, params.background_image, {});
+    load(GraphCutPicture::exclusion_image, params.exclusion_image, {});
+    load(GraphCutPicture::replace_image, params.replace_image, work_area().picture);
   }
   // Loads a picture file and passes the part inside the work area to the algorithm. If
   // `target_size` is not empty, the picture is first scaled to this size.

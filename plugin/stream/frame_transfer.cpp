@@ -258,7 +258,7 @@ VolumeTransfer::VolumeTransfer(StreamResources& resources, const SharedPlan& pla
   }
   if (plan->attaches_label_map()) {
     labels_ =
-        backend.allocate(slice_label_map_bytes(*plan) * static_cast<size_t>(full_volume.depth()));
+        backend.allocate(slice_label_map_bytes(*plan) * static_cast<size_t>(full_volume.total_slices()));
   }
 }
 

@@ -22,7 +22,7 @@ class Flood {
     const bool is_mask = params.source == Source::mask, is_alpha = params.source == Source::alpha;
     const bool is_rgb = in.layout.model == ColorModel::rgb && params.source == Source::image;
     is_named_ = is_mask && mask.layout.format == PixelFormat::labels32;
-    full_ = (1 << (is_mask ? mask : in).layout.depth % 32) - 1.0;
+    full_ = (1 << (is_mask ? mask : in).layout.sample_bits % 32) - 1.0;
     const double step = full_ > 255 ? (full_ + 1) / 256 : 1;  // one code of 8 bits
     const bool limited = in.layout.model == ColorModel::yuv && !in.color.full_range && !is_mask;
     const double black = limited ? 16 * step : 0, white = limited ? 235 * step : full_;

@@ -321,16 +321,16 @@ TEST(CcLabelLevels, EveryFormatAndFraction_AreTheLeastValuesThatReach) {
     const Layout& layout = layout_of(static_cast<PixelFormat>(f));
     for (const bool full : {true, false}) {
       const bool limited = layout.model == ColorModel::yuv && !full;
-      const double step = limited ? (layout.depth == 10 ? 4 : 1) : 0;
+      const double step = limited ? (layout.sample_bits == 10 ? 4 : 1) : 0;
       const double black = 16 * step, white = limited ? 235 * step : layout.max_value();
       for (const double fraction : {0.0, 0.001, 0.1234, 1 / 3.0, 0.5, 0.87, 0.999, 1.0}) {
         int least = 0;
         while (fraction > 0 && (least - black) / (white - black) < fraction - 1e-12) ++least;
-        EXPECT_EQ(foreground_level(fraction, layout, {YuvMatrix::bt601, full}), least)
+        EXPECT_EQ(threshold_level(fraction, layout, {YuvMatrix::bt601, full}), least)
             << name_of(layout.format) << " " << full << " " << fraction;
         int linked = 0;
         while (linked < 3 * fraction * layout.max_value() - 1e-9) ++linked;
-        EXPECT_EQ(difference_level(3 * fraction, layout), linked) << name_of(layout.format);
+        EXPECT_EQ(tolerance_level(3 * fraction, layout), linked) << name_of(layout.format);
       }
     }
   }

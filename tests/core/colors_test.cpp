@@ -122,7 +122,7 @@ TEST(Colors, Decoders_EqualTheEquations) {
     const Layout& layout = equations.layout;
     const auto cutout = graphcutbg::decoder_of(layout, equations.color);
     const auto& tables = lab_tables();
-    const PixelFormat bytes = layout.depth == 8    ? layout.format
+    const PixelFormat bytes = layout.sample_bits == 8    ? layout.format
                               : equations.is_yuv() ? PixelFormat::nv12
                                                    : PixelFormat::gray8;
     const Equations as_bytes(bytes, equations.color);
@@ -133,12 +133,12 @@ TEST(Colors, Decoders_EqualTheEquations) {
         const auto at = static_cast<size_t>(c);
         pixel.frame().set_sample(c, 0, 0, stored[at]);
         exact[at] = stored[at];
-        eight_bits[at] = stored[at] >> (layout.depth - 8);
+        eight_bits[at] = stored[at] >> (layout.sample_bits - 8);
       }
       const Triple wanted = equations.rgb(exact);
       int rgb[3];
       cutout.decode(std::as_const(pixel).frame(), 0, 0, rgb);
-      const double near = layout.depth == 16 ? 1.51 : 0.6;
+      const double near = layout.sample_bits == 16 ? 1.51 : 0.6;
       for (int c = 0; c < 3; ++c) {
         ASSERT_NEAR(rgb[c], wanted[static_cast<size_t>(c)], near)
             << c << " of a pixel of the cut-out";
@@ -157,7 +157,7 @@ TEST(Colors, Decoders_EqualTheEquations) {
       ASSERT_EQ(seen(ColorSpace::lab), lab_of(tables, level[0], level[1], level[2]));
       const int luma =
           equations.is_yuv()
-              ? stored[0] >> (layout.depth - 8)
+              ? stored[0] >> (layout.sample_bits - 8)
               : static_cast<int>(0.299 * level[0] + 0.587 * level[1] + 0.114 * level[2] + 0.5);
       ASSERT_NEAR(color_component(seen(ColorSpace::luma), 0) + 128, luma,
                   equations.is_yuv() ? 0 : 1);

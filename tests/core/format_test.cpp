@@ -83,7 +83,7 @@ TEST(Formats, EachSample_IsWhereTheDefinitionPutsIt) {
     const std::string components = definition.components;
     EXPECT_EQ(layout.planes, definition.planes.size());
     EXPECT_EQ(layout.sample_bytes, definition.bytes);
-    EXPECT_EQ(layout.depth, definition.depth);
+    EXPECT_EQ(layout.sample_bits, definition.depth);
     EXPECT_EQ(layout.low_bits, definition.low_bits);
     EXPECT_EQ(layout.alpha, components.ends_with('A'));
     EXPECT_EQ(layout.channels, static_cast<int>(components.size()) - layout.alpha);

@@ -268,24 +268,24 @@ TEST_P(GraphCutFrames, Pictures_RemainAfterReset) {
   const auto found = masks_of(plain, 0, 8);
 
   Camera excluded = on_backend(clip, masks());
-  excluded.algorithm().set_picture(GraphCutPicture::exclusion, all.frame());
+  excluded.algorithm().set_picture(GraphCutPicture::exclusion_image, all.frame());
   const std::vector<std::vector<uint8_t>> nothing(8, std::vector<uint8_t>(64 * 48));
   EXPECT_EQ(masks_of(excluded, 0, 8), nothing);
   excluded.algorithm().reset();
   EXPECT_EQ(masks_of(excluded, 0, 8), nothing) << "reset() removed the picture";
-  excluded.algorithm().set_picture(GraphCutPicture::exclusion, {});
+  excluded.algorithm().set_picture(GraphCutPicture::exclusion_image, {});
   excluded.algorithm().reset();
   EXPECT_EQ(masks_of(excluded, 0, 8), found);
 
   Clip still = clip;
   still.empty = true;
   Camera known = on_backend(clip, masks());
-  known.algorithm().set_picture(GraphCutPicture::background, still.frame(0).frame());
+  known.algorithm().set_picture(GraphCutPicture::background_image, still.frame(0).frame());
   const auto from_picture = masks_of(known, 1, 4);
   EXPECT_GT(std::count(from_picture[0].begin(), from_picture[0].end(), 255), 100);
   known.algorithm().reset();
   EXPECT_EQ(masks_of(known, 1, 4), from_picture) << "reset() removed the picture";
-  known.algorithm().set_picture(GraphCutPicture::background, {});
+  known.algorithm().set_picture(GraphCutPicture::background_image, {});
   EXPECT_EQ(masks_of(known, 0, 8), found);
 }
 
@@ -300,12 +300,12 @@ TEST_P(GraphCutFrames, Pictures_AreRemovedByConfigure) {
   const auto answer = [&] { return complaint([&] { replaced.shoot(0); }); };
   const std::string none = "replace-with=image requires replace-image";
   EXPECT_EQ(answer(), none);
-  replaced.algorithm().set_picture(GraphCutPicture::replacement, all.frame());
+  replaced.algorithm().set_picture(GraphCutPicture::replace_image, all.frame());
   EXPECT_EQ(answer(), "");
-  replaced.algorithm().set_picture(GraphCutPicture::replacement, {});
+  replaced.algorithm().set_picture(GraphCutPicture::replace_image, {});
   EXPECT_EQ(answer(), none);
   for (const auto which :
-       {GraphCutPicture::replacement, GraphCutPicture::exclusion, GraphCutPicture::background}) {
+       {GraphCutPicture::replace_image, GraphCutPicture::exclusion_image, GraphCutPicture::background_image}) {
     replaced.algorithm().set_picture(which, all.frame());
   }
   replaced.algorithm().configure(
@@ -416,9 +416,9 @@ TEST_P(GraphCutFrames, PicturesAndModelOfOtherBackend_EqualCpu) {
   empty.empty = true;
   for (Camera* each : {&cpu, &other}) {
     GraphCutBg& algorithm = each->algorithm();
-    algorithm.set_picture(GraphCutPicture::replacement, shown.frame(3).frame());
-    algorithm.set_picture(GraphCutPicture::background, empty.frame(9).frame());
-    algorithm.set_picture(GraphCutPicture::exclusion, shown.frame(30).frame());
+    algorithm.set_picture(GraphCutPicture::replace_image, shown.frame(3).frame());
+    algorithm.set_picture(GraphCutPicture::background_image, empty.frame(9).frame());
+    algorithm.set_picture(GraphCutPicture::exclusion_image, shown.frame(30).frame());
   }
   for (int i = 0; i < 6; ++i) {
     if (i == 4) {

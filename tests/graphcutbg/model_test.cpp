@@ -34,7 +34,7 @@ Color color_of_frame(uint32_t pixel, uint32_t frame) {
 
 TEST(GraphCutModel, TwoColorsAndObject_FollowOracle) {
   const GraphCutBgParams params;
-  const ScenePlan scene_plan = scene_plan_of(params);
+  const FramePlan scene_plan = frame_plan_of(params);
   for (uint32_t pixel = 0; pixel < 40; ++pixel) {
     Model model;
     oracle::Mixture expected(params.var_threshold);
@@ -47,12 +47,12 @@ TEST(GraphCutModel, TwoColorsAndObject_FollowOracle) {
       if (i > 0) {
         const double wanted = expected.evidence(plain) * kUnitsPerNat;
         int32_t match;
-        ASSERT_NEAR(evidence(model, color, frame.model, match), wanted, 8 + 0.03 * std::abs(wanted))
+        ASSERT_NEAR(evidence(model, color, frame, match), wanted, 8 + 0.03 * std::abs(wanted))
             << "pixel " << pixel << ", frame " << i;
       }
       const bool foreground = i >= 60 && i < 68;
-      update_modes(model, color, foreground, frame.model, static_cast<int32_t>(pixel));
-      expected.learn(plain, foreground, frame.model.alpha / 65536.0, params.learning_rate);
+      update_modes(model, color, foreground, frame, static_cast<int32_t>(pixel));
+      expected.learn(plain, foreground, frame.alpha / 65536.0, params.learning_rate);
       const Mode heaviest = model.heaviest();
       const oracle::Gaussian* most = &expected.modes()[0];
       for (const auto& mode : expected.modes()) {
@@ -65,7 +65,7 @@ TEST(GraphCutModel, TwoColorsAndObject_FollowOracle) {
 
 TEST(GraphCutModel, MissedObject_KeepsEvidenceForTenFrames) {
   const GraphCutBgParams params;
-  const ScenePlan scene_plan = scene_plan_of(params);
+  const FramePlan scene_plan = frame_plan_of(params);
   const Color grass{90, 110, 120}, person{110, 125, 112};
   Model model;
   Scene scene;
@@ -75,9 +75,9 @@ TEST(GraphCutModel, MissedObject_KeepsEvidenceForTenFrames) {
     const FramePlan frame = plan_frame(scene, survey, medians_of(survey), scene_plan);
     const bool passes = i >= 100;
     if (passes) {
-      EXPECT_GT(evidence(model, person, frame.model, match), frame.model.threshold / 2) << i;
+      EXPECT_GT(evidence(model, person, frame, match), frame.var_threshold / 2) << i;
     }
-    update_modes(model, passes ? person : grass, false, frame.model, 7);
+    update_modes(model, passes ? person : grass, false, frame, 7);
   }
 }
 
@@ -111,7 +111,7 @@ TEST(GraphCutEnergy, Links_FollowOracle) {
   params.lambda = 10;
   params.sigma = 12;
   const EnergyPlan plan = energy_plan_of(params, {8, 8});
-  const uint32_t scale = scene_plan_of(params).contrast_scale;
+  const uint32_t scale = static_cast<uint32_t>(frame_plan_of(params).contrasts.scale);
   for (int contrast = 0; contrast < 1500; contrast += 7) {
     for (const bool diagonal : {false, true}) {
       const double wanted = oracle::link(10, 12, contrast, diagonal) * kUnitsPerNat;
@@ -130,7 +130,7 @@ TEST(GraphCutEnergy, LargestWeights_FitIntoSixteenBits) {
   EXPECT_LT(all, kCertainWeight);
   EXPECT_LT(all + kCertainWeight, 32768);
   params.var_threshold = 200;
-  EXPECT_LT(all + scene_plan_of(params).threshold, 32768);
+  EXPECT_LT(all + frame_plan_of(params).var_threshold, 32768);
 }
 
 TEST(GraphCutEnergy, Shadow_LosesEvidenceAndOtherColorsKeepIt) {
@@ -202,7 +202,7 @@ TEST(GraphCutEnergy, BackgroundMovedByTwoPixels_HasNoEvidence) {
   canvas.background = background.data();
   for (int x = 0; x < kWidth; ++x) background[canvas.at(x, 2)] = tape.packed();
   FramePlan frame;
-  frame.model.threshold = 6 * kUnitsPerNat;
+  frame.var_threshold = 6 * kUnitsPerNat;
   const Mode mode = new_mode(grass, Mode::kFullWeight);
   constexpr int kStrong = 5 * kUnitsPerNat;
   const auto evidence_of = [&](const Color& color, int y) {
@@ -279,30 +279,30 @@ TEST(GraphCutPlan, SceneParameters_AreConverted) {
   params.learning_rate = 0.25;
   params.history = 500;
   params.sigma = 0;
-  ScenePlan plan = scene_plan_of(params);
-  EXPECT_EQ(plan.threshold, 6 * 64);   // half the squared distance in 1/64 nat
-  EXPECT_EQ(plan.match, 12 * 16);      // in 1/16
-  EXPECT_EQ(plan.min_alpha, 43u);      // 65536 * 0.325 / 500 = 42.6
-  EXPECT_EQ(plan.rate, 1024);          // in 1/4096
-  EXPECT_EQ(plan.contrast_scale, 0u);  // computed for each frame
-  EXPECT_FALSE(plan.freezes);
+  FramePlan plan = frame_plan_of(params);
+  EXPECT_EQ(plan.var_threshold, 6 * 64);   // half the squared distance in 1/64 nat
+  EXPECT_EQ(plan.match_distance, 12 * 16);      // in 1/16
+  EXPECT_EQ(plan.alpha, 43);      // 65536 * 0.325 / 500 = 42.6
+  EXPECT_EQ(plan.learning_rate, 1024);          // in 1/4096
+  EXPECT_EQ(plan.contrasts.scale, 0);  // computed for each frame
+  EXPECT_TRUE(plan.learns);
   params.var_threshold = 4;
   params.history = 10000;
   params.sigma = 10;
   params.freeze = true;
-  plan = scene_plan_of(params);
-  EXPECT_EQ(plan.threshold, 128);
-  EXPECT_EQ(plan.match, 9 * 16) << "the minimum is three deviations";
-  EXPECT_EQ(plan.min_alpha, 2u) << "65536 * 0.325 / 10000 = 2.1";
-  EXPECT_EQ(plan.contrast_scale, 5242u);  // 16 * 65536 / (2 * 10^2)
-  EXPECT_TRUE(plan.freezes);
+  plan = frame_plan_of(params);
+  EXPECT_EQ(plan.var_threshold, 128);
+  EXPECT_EQ(plan.match_distance, 9 * 16) << "the minimum is three deviations";
+  EXPECT_EQ(plan.alpha, 2) << "65536 * 0.325 / 10000 = 2.1";
+  EXPECT_EQ(plan.contrasts.scale, 5242);  // 16 * 65536 / (2 * 10^2)
+  EXPECT_FALSE(plan.learns);
   params.history = 1;
   params.sigma = 0.5;
-  plan = scene_plan_of(params);
-  EXPECT_EQ(plan.min_alpha, 21299u);
-  EXPECT_EQ(plan.contrast_scale, 65536u * 16) << "the maximum is 16 steps per unit";
+  plan = frame_plan_of(params);
+  EXPECT_EQ(plan.alpha, 21299);
+  EXPECT_EQ(plan.contrasts.scale, 65536 * 16) << "the maximum is 16 steps per unit";
   params.sigma = 255;
-  EXPECT_EQ(scene_plan_of(params).contrast_scale, 8u);
+  EXPECT_EQ(frame_plan_of(params).contrasts.scale, 8);
 }
 
 TEST(GraphCutPlan, EnergyParameters_AreConverted) {
@@ -314,14 +314,14 @@ TEST(GraphCutPlan, EnergyParameters_AreConverted) {
   params.mask_background = 17;
   const EnergyPlan plan = energy_plan_of(params, {64, 32}, {16, 64});
   for (int i = 0; i < 128; ++i) {
-    ASSERT_EQ(plan.link[i], std::max(38L, std::lround(320 * std::exp(-i / 16.0)))) << i;
+    ASSERT_EQ(plan.lambda_table[i], std::max(38L, std::lround(320 * std::exp(-i / 16.0)))) << i;
   }
-  EXPECT_EQ(plan.link[128], 38) << "larger contrasts than in the table";
+  EXPECT_EQ(plan.lambda_table[128], 38) << "larger contrasts than in the table";
   params.source = GraphCutSource::mask;
-  EXPECT_EQ(energy_plan_of(params, {64, 32}).link[128], 0) << "a mask is refined along edges";
+  EXPECT_EQ(energy_plan_of(params, {64, 32}).lambda_table[128], 0) << "a mask is refined along edges";
   params.source = GraphCutSource::image;
   EXPECT_EQ(plan.shadow, 192);
-  EXPECT_EQ(plan.darkest, 192);
+  EXPECT_EQ(plan.shadow_darkest, 192);
   EXPECT_EQ(plan.mask_foreground, 201);
   EXPECT_EQ(plan.mask_background, 17);
   EXPECT_EQ(plan.mask_scale.across, uint64_t{1} << 30);
@@ -331,7 +331,7 @@ TEST(GraphCutPlan, EnergyParameters_AreConverted) {
     bool learns_colors, image, mask, colors;
   };
   using enum GraphCutSource;
-  for (const auto& [source, learns, uses_image, uses_mask, uses_colors] :
+  for (const auto& [source, learns, uses_image, uses_mask, uses_foreground_colors] :
        {Case{image, false, true, false, false},
         {image, true, true, false, true},
         {mask, false, false, true, false},
@@ -343,7 +343,7 @@ TEST(GraphCutPlan, EnergyParameters_AreConverted) {
     const EnergyPlan uses = energy_plan_of(params, {8, 8});
     EXPECT_EQ(uses.uses_image, uses_image) << static_cast<int>(source) << learns;
     EXPECT_EQ(uses.uses_mask, uses_mask) << static_cast<int>(source) << learns;
-    EXPECT_EQ(uses.uses_colors, uses_colors) << static_cast<int>(source) << learns;
+    EXPECT_EQ(uses.uses_foreground_colors, uses_foreground_colors) << static_cast<int>(source) << learns;
   }
 }
 
@@ -351,16 +351,16 @@ TEST(GraphCutPlan, CutParameters_AreConverted) {
   GraphCutBgParams params;
   CutLimits limits = cut_limits_of(params, false);
   EXPECT_EQ(limits.max_iterations, 0);
-  EXPECT_EQ(limits.time_budget_us, 0) << "the element replaces -1";
-  EXPECT_FALSE(limits.warm);
+  EXPECT_EQ(limits.time_budget, 0) << "the element replaces -1";
+  EXPECT_FALSE(limits.warm_start);
   params.max_iterations = 7;
   params.time_budget = 1;
   params.warm_start = true;
   limits = cut_limits_of(params, false);
   EXPECT_EQ(limits.max_iterations, 7);
-  EXPECT_EQ(limits.time_budget_us, 1);
-  EXPECT_TRUE(limits.warm);
-  EXPECT_FALSE(cut_limits_of(params, true).warm) << "the previous solution is missing";
+  EXPECT_EQ(limits.time_budget, 1);
+  EXPECT_TRUE(limits.warm_start);
+  EXPECT_FALSE(cut_limits_of(params, true).warm_start) << "the previous solution is missing";
 }
 
 // ---- error messages

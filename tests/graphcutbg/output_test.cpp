@@ -28,7 +28,7 @@ GuardedFrame noise(PixelFormat format, Colorimetry color) {
   for (int y = 0; y < kSize.height; ++y) {
     for (int x = 0; x < kSize.width; ++x) {
       for (int c = 0; c < layout.channels + layout.alpha; ++c) {
-        picture.frame().set_sample(c, x, y, level_at(c, x, y) << (layout.depth - 8));
+        picture.frame().set_sample(c, x, y, level_at(c, x, y) << (layout.sample_bits - 8));
       }
     }
   }
@@ -150,7 +150,7 @@ Shot shoot(const GuardedFrame& in, const GraphCutBgParams& params, bool in_place
                  .color = picture.color,
                  .padding = picture.layout.format == PixelFormat::p010 ? 4 : 5},
                 params, in_place ? 1 : 3);
-  camera.algorithm().set_picture(GraphCutPicture::replacement, scenery().frame());
+  camera.algorithm().set_picture(GraphCutPicture::replace_image, scenery().frame());
   GuardedFrame mask(PixelFormat::gray8, kSize);
   for (int y = 0; y < kSize.height; ++y) {
     for (int x = 0; x < kSize.width; ++x) {

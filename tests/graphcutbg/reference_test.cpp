@@ -50,8 +50,8 @@ class Reference {
     });
     survey.foreground = foreground_;
     survey.pixels = seen_;
-    const FramePlan plan = plan_frame(scene_, survey, medians_of(survey), scene_plan_of(params));
-    if (energy.uses_colors) {
+    const FramePlan plan = plan_frame(scene_, survey, medians_of(survey), frame_plan_of(params));
+    if (energy.uses_foreground_colors) {
       finalize_totals(*colors_);
       for (int bin = 0; bin < ColorHistograms::kBins; ++bin) finalize_bin(*colors_, bin);
     }
@@ -63,8 +63,8 @@ class Reference {
       const bool in_front = mask[canvas.at(x, y)] != 0;
       foreground_ += in_front;
       if (!is_updated(canvas, plan, x, y)) return;
-      update_all_modes<int32_t>(canvas, plan.model, in_front, canvas.at(x, y));
-      if (energy.uses_colors) count_color(canvas, in_front, x, y, add);
+      update_all_modes<int32_t>(canvas, plan, in_front, canvas.at(x, y));
+      if (energy.uses_foreground_colors) count_color(canvas, in_front, x, y, add);
     });
   }
 
@@ -165,12 +165,12 @@ TEST_P(GraphCutReference, ChangingScene_EqualsSinglePixels) {
     Clip empty = clip;
     empty.empty = true;
     const GuardedFrame picture = empty.frame(50);
-    camera.algorithm().set_picture(GraphCutPicture::background, picture.frame());
+    camera.algorithm().set_picture(GraphCutPicture::background_image, picture.frame());
     reference.set_background(background_of(picture.frame(), setup));
   }
   if (test.has_exclusion) {
     const Picture blobs = make_picture("blobs", clip.size);
-    camera.algorithm().set_picture(GraphCutPicture::exclusion, blobs.frame());
+    camera.algorithm().set_picture(GraphCutPicture::exclusion_image, blobs.frame());
     reference.set_exclusion(exclusion_of(blobs.frame(), setup));
   }
   int restarts = 0;

@@ -86,11 +86,11 @@ struct Round {
     Scene scene;
     scene.age = one_in(5, 11) ? 0 : 200;
     scene.frame = number;
-    frame = plan_frame(scene, Survey(), Medians(), scene_plan_of(params));
-    if (one_in(3, 12)) frame.model.light = {5000, -3000};
-    if (one_in(3, 13)) frame.model.light = {2500, 9000};
-    if (frame.model.starts) frame.model.light = {};
-    if (one_in(9, 14)) frame.model.learns = frame.model.starts;
+    frame = plan_frame(scene, Survey(), Medians(), frame_plan_of(params));
+    if (one_in(3, 12)) frame.light = {5000, -3000};
+    if (one_in(3, 13)) frame.light = {2500, 9000};
+    if (frame.starts) frame.light = {};
+    if (one_in(9, 14)) frame.learns = frame.starts;
   }
 };
 

@@ -46,7 +46,7 @@ GuardedFrame Clip::frame(int i) const {
                 static_cast<int>(hash(ux, uy, seed + uc + 10 * static_cast<uint32_t>(i)) % spread) -
                 noise;
         const int level = std::clamp(static_cast<int>(value), 0, 255);
-        frame.set_sample(c, x, y, level << (layout.depth - 8));
+        frame.set_sample(c, x, y, level << (layout.sample_bits - 8));
       }
     }
   }

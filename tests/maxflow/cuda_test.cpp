@@ -59,7 +59,7 @@ TEST_F(CudaMaxflow, EverySolverAndIntegerWidth_EqualsCpu) {
           gpu.solve(first);
           expect_optimum(gpu, cpu, first, name);
           CutLimits limits;
-          limits.warm = true;
+          limits.warm_start = true;
           gpu.solve(second, limits);
           expect_optimum(gpu, cpu_second, second, name + ", warm");
           limits = {};
@@ -68,7 +68,7 @@ TEST_F(CudaMaxflow, EverySolverAndIntegerWidth_EqualsCpu) {
           EXPECT_EQ(gpu.report().gap, gpu.mask_value(first) - gpu.report().flow) << name;
           EXPECT_EQ(gpu.report().exact, gpu.report().gap == 0) << name;
           limits = {};
-          limits.warm = true;
+          limits.warm_start = true;
           gpu.solve(first, limits);
           expect_optimum(gpu, cpu, first, name + ", continued");
         }
@@ -122,7 +122,7 @@ TEST_F(CudaMaxflow, WarmStartAfterOtherSolver_EqualsCpu) {
         Cutter cpu = on_cpu(size, neighbours);
         cpu.solve(graph);
         CutLimits limits;
-        limits.warm = frame % 4 != 0;
+        limits.warm_start = frame % 4 != 0;
         // Without a limit, the solver may ignore `warm`.
         limits.max_iterations = frame % 2 == 0 ? INT32_MAX : 0;
         gpu.solve(graph, limits);
@@ -175,7 +175,7 @@ TEST_F(CudaMaxflow, TimeBudget_StopsAfterOneIteration) {
   for (const CutTier tier : {CutTier::resident, CutTier::sparse}) {
     Cutter gpu = on_gpu(size, Neighbours::four, tier);
     CutLimits limits;
-    limits.time_budget_us = 1;
+    limits.time_budget = 1;
     gpu.solve(graph, limits);
     EXPECT_EQ(gpu.report().iterations, 1);
     EXPECT_FALSE(gpu.report().exact);

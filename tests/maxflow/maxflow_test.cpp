@@ -346,8 +346,8 @@ TEST(ComputedLinks, SameCapacitiesAsImages_GiveSameCut) {
           for (const OwnedGraph& owned : graphs) {
             const GridGraph graph = owned.graph(neighbours);
             const ImageLinks links(graph);
-            whole.solve(graph, {.warm = warm});
-            late.solve(computed(graph, links), {.warm = warm});
+            whole.solve(graph, {.warm_start = warm});
+            late.solve(computed(graph, links), {.warm_start = warm});
             ASSERT_EQ(whole.mask, late.mask) << size.width << "x" << size.height << ", " << threads;
             ASSERT_EQ(whole.report().flow, late.report().flow);
             ASSERT_TRUE(late.report().exact);

@@ -45,7 +45,7 @@ class OnCluster(TranscodeCase):
 
     def setUp(self):
         if not PYTHON.with_name("ray").exists():
-            self.skipTest("pipelines/cluster_requirements.txt is not installed into .venv/cluster")
+            self.skipTest("requirements/cluster.txt is not installed into .venv/cluster")
         super().setUp()
         self.source = self.clip(*self.CLIP)
 

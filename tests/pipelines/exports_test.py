@@ -270,7 +270,7 @@ class LabelVideos(Case):
         video.write(0, 0, Gst.Buffer.new(), caps)  # 65535 itself is held
 
 
-PYTHON = media.ROOT / ".venv" / "exports" / "bin" / "python"
+PYTHON = media.ROOT / ".venv" / "python" / "bin" / "python"
 READER = media.ROOT / "tests" / "pipelines" / "read_exports.py"
 
 
@@ -278,7 +278,7 @@ class OtherReaders(TranscodeCase):
     def test_exports_are_read_by_other_programs(self):
         if not PYTHON.exists() or subprocess.run([PYTHON, "-c", "import motmetrics, pandas, pycocotools, supervision"],
                                                  capture_output=True, check=False).returncode:
-            self.skipTest("missing in .venv/exports, which `tests/run --all` fills: motmetrics, pandas, pycocotools,"
+            self.skipTest("missing in .venv/python, which `tests/run --all` fills: motmetrics, pandas, pycocotools,"
                           " supervision")
         clip = self.clip("in.mp4", "testsrc2=size=161x121:rate=25:duration=1")
         self.transcode(clip, "--labels", *(word for kind in ("csv", "mot", "coco-rle") for word in ("--export", kind)),

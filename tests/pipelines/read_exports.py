@@ -1,4 +1,4 @@
-"""Reads exports of regions-transcode with other programs. exports_test.py runs it in .venv/exports.
+"""Reads exports of regions-transcode with other programs. exports_test.py runs it in .venv/python.
 
   read_exports.py TABLE.csv TRACKS.mot.txt MASKS.coco.json OUT.npz
 """

@@ -214,7 +214,7 @@ class Stored(TranscodeCase):
 if __name__ == "__main__":
     media.expect_tools()
     if not PYTHON.with_name("moto_server").exists():
-        print("tests/pipelines/cluster_requirements.txt is not installed into .venv/cluster")
+        print("requirements/storage.txt is not installed into .venv/cluster")
         sys.exit(media.SKIPPED)
     if pathlib.Path(sys.prefix) != PYTHON.parent.parent:
         os.execv(PYTHON, [str(PYTHON), *sys.argv])

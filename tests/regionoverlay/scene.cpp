@@ -199,7 +199,7 @@ double mixed_slowly(const Touch& touch, double old, int c, const Layout& layout,
     const double luma = r * rgb[0] + (1 - r - b) * rgb[1] + b * rgb[2];
     const double chroma =
         c == 1 ? (rgb[2] - luma) / (2 * (1 - b)) : (rgb[0] - luma) / (2 * (1 - r));
-    const double one = layout.depth > 8 ? 1 << (layout.depth - 8) : 1;
+    const double one = layout.sample_bits > 8 ? 1 << (layout.sample_bits - 8) : 1;
     const bool limited = layout.model == ColorModel::yuv && !color.full_range;
     if (c == 0) wanted = limited ? one * (16 + luma * 219 / 255) : luma / 255 * max;
     if (c > 0) wanted = 128 * one + chroma * (limited ? one * 224 / 255 : max / 255);

@@ -71,7 +71,7 @@ GuardedFrame SlicCase::frame(int padding) const {
   for (int y = 0; y < size.height; ++y) {
     for (int x = 0; x < size.width; ++x) {
       for (int c = 0; c < to.layout.channels; ++c) {
-        to.set_sample(c, x, y, from.sample(c, x, y) << (to.layout.depth - 8));
+        to.set_sample(c, x, y, from.sample(c, x, y) << (to.layout.sample_bits - 8));
       }
       if (to.layout.alpha) to.set_sample(3, x, y, 255);
     }

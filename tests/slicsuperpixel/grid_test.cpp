@@ -122,7 +122,7 @@ TEST(SlicScales, AnyParameters_FollowFormula) {
                         1e-5 * scale);
           }
           const double first = std::max(compactness, 1.0);
-          EXPECT_EQ(found.reach, adapts ? static_cast<uint32_t>(64 * first * first) : 0);
+          EXPECT_EQ(found.initial_max_distance, adapts ? static_cast<uint32_t>(64 * first * first) : 0);
           EXPECT_NEAR(found.adaptive, adapts ? scale * 1600 : 0, near * scale * 1600);
         }
       }
@@ -134,24 +134,24 @@ TEST(SlicScales, Limits_DependOnCellsAndPixels) {
   const SlicGrid grid = {{100, 60}, 20, 15, 5, 4};
   SlicParams params;
   params.tolerance = 0;
-  EXPECT_EQ(movement_limit(grid, params), 0u);
+  EXPECT_EQ(movement_tolerance(grid, params), 0u);
   params.tolerance = 0.75;  // pixels, stored in sixteenths, for 20 cells
-  EXPECT_EQ(movement_limit(grid, params), 240u);
+  EXPECT_EQ(movement_tolerance(grid, params), 240u);
   params.min_size = 0;
-  EXPECT_EQ(retention_rule(grid, params).min_area, 0u);
+  EXPECT_EQ(retention_rule(grid, params).min_size, 0u);
   params.min_size = 0.25;
-  EXPECT_EQ(retention_rule(grid, params).min_area, 75u);
+  EXPECT_EQ(retention_rule(grid, params).min_size, 75u);
   params.min_size = 0.005;
-  EXPECT_EQ(retention_rule(grid, params).min_area, 2u) << "1.5 is rounded";
-  EXPECT_EQ(retention_rule(grid, params).requested, 0u);
+  EXPECT_EQ(retention_rule(grid, params).min_size, 2u) << "1.5 is rounded";
+  EXPECT_EQ(retention_rule(grid, params).superpixels, 0u);
   params.superpixels = 19;
-  EXPECT_EQ(retention_rule(grid, params).requested, 19u);
-  EXPECT_EQ(retention_rule(grid, params).min_area, 1u) << "0.4 * 1.5 is 0.6";
+  EXPECT_EQ(retention_rule(grid, params).superpixels, 19u);
+  EXPECT_EQ(retention_rule(grid, params).min_size, 1u) << "0.4 * 1.5 is 0.6";
   EXPECT_EQ(retention_rule(grid, params).certain, Fragment::kRetained) << "20 cells";
   params.superpixels = 20;
   EXPECT_EQ(retention_rule(grid, params).certain, 300u) << "a cell";
   params.min_size = 0;
-  EXPECT_EQ(retention_rule(grid, params).requested, 0u) << "min-size=0 keeps all fragments";
+  EXPECT_EQ(retention_rule(grid, params).superpixels, 0u) << "min-size=0 keeps all fragments";
 }
 
 }  // namespace

@@ -380,7 +380,7 @@ Superpixels oracle_superpixels(const ConstFrame& in, const SlicParams& params) {
       }
     }
     add(clusters[k], best.first, best.second);
-    clusters[k].reach = scale.reach;
+    clusters[k].reach = scale.initial_max_distance;
     compute_mean(clusters[k]);
   }
   // The candidates of each cell, for the current clusters.
