@@ -110,7 +110,7 @@ class Suite:
                 elif test.get("result") in ("SKIPPED", "SUPPRESSED"):
                     self.counts["skipped"] += 1
                     self.skips.append(title)
-                    if "cuda" in name and "WithoutDevice" not in test["classname"]:
+                    if "cuda" in title.lower() and "WithoutDevice" not in test["classname"]:
                         self.fail(title + " was skipped, although there is a GPU")
                 else:
                     self.counts["passed"] += 1
