@@ -20,8 +20,9 @@ class GraphCache final : private LaunchRecorder {
   GraphCache& operator=(const GraphCache&) = delete;
 
   // Runs the kernels that work() launches on the queue's stream. work() may enqueue work only by
-  // launch() and SideStream, without cooperative launches and clusters. All calls must use the same queue, so that the frames run one after
-  // another. CUDA keeps the arguments of a running graph, and frees it only after it has ended.
+  // launch() and SideStream, without cooperative launches and clusters. All calls must use the same
+  // queue, so that the frames run one after another. CUDA keeps the arguments of a running graph,
+  // and frees it only after it has ended.
   //
   // If the kernels or launch configurations differ from the previous frame's, work() is
   // called again and its kernels are launched one by one. After kFramesBeforeCapture frames with

@@ -257,8 +257,8 @@ VolumeTransfer::VolumeTransfer(StreamResources& resources, const SharedPlan& pla
     if (backend.memory() == Memory::device) staged_masks_ = backend.allocate_pinned(mask_bytes);
   }
   if (plan->attaches_label_map()) {
-    labels_ =
-        backend.allocate(slice_label_map_bytes(*plan) * static_cast<size_t>(full_volume.total_slices()));
+    labels_ = backend.allocate(slice_label_map_bytes(*plan) *
+                               static_cast<size_t>(full_volume.total_slices()));
   }
 }
 
@@ -339,8 +339,8 @@ void VolumeTransfer::enqueue_outputs(std::span<FrameBuffers> frames, const Frame
   if (!resources_.label_map_pool) return;
   const size_t bytes = slice_label_map_bytes(*plan_);
   // k counts the slices of all layers: index in the volume plus layer * frames.size().
-  const auto depth = static_cast<size_t>(volume_layout(frames.size()).depth());
-  for (size_t k = 0; k < depth; ++k) {
+  const auto total_slices = static_cast<size_t>(volume_layout(frames.size()).total_slices());
+  for (size_t k = 0; k < total_slices; ++k) {
     void* label_map = device_data(frames[k % frames.size()].label_map.get()).data;
     queue_.copy_bytes(labels_.as<std::byte>() + k * bytes,
                       static_cast<std::byte*>(label_map) + k / frames.size() * bytes, bytes);

@@ -122,9 +122,9 @@ TEST(Colors, Decoders_EqualTheEquations) {
     const Layout& layout = equations.layout;
     const auto cutout = graphcutbg::decoder_of(layout, equations.color);
     const auto& tables = lab_tables();
-    const PixelFormat bytes = layout.sample_bits == 8    ? layout.format
-                              : equations.is_yuv() ? PixelFormat::nv12
-                                                   : PixelFormat::gray8;
+    const PixelFormat bytes = layout.sample_bits == 8 ? layout.format
+                              : equations.is_yuv()    ? PixelFormat::nv12
+                                                      : PixelFormat::gray8;
     const Equations as_bytes(bytes, equations.color);
     GuardedFrame pixel(layout.format, {1, 1}, 0, equations.color);
     for_all_stored(equations, [&](const std::array<int, 3>& stored) {

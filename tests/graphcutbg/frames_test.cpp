@@ -304,8 +304,8 @@ TEST_P(GraphCutFrames, Pictures_AreRemovedByConfigure) {
   EXPECT_EQ(answer(), "");
   replaced.algorithm().set_picture(GraphCutPicture::replace_image, {});
   EXPECT_EQ(answer(), none);
-  for (const auto which :
-       {GraphCutPicture::replace_image, GraphCutPicture::exclusion_image, GraphCutPicture::background_image}) {
+  for (const auto which : {GraphCutPicture::replace_image, GraphCutPicture::exclusion_image,
+                           GraphCutPicture::background_image}) {
     replaced.algorithm().set_picture(which, all.frame());
   }
   replaced.algorithm().configure(

@@ -280,11 +280,11 @@ TEST(GraphCutPlan, SceneParameters_AreConverted) {
   params.history = 500;
   params.sigma = 0;
   FramePlan plan = frame_plan_of(params);
-  EXPECT_EQ(plan.var_threshold, 6 * 64);   // half the squared distance in 1/64 nat
-  EXPECT_EQ(plan.match_distance, 12 * 16);      // in 1/16
-  EXPECT_EQ(plan.alpha, 43);      // 65536 * 0.325 / 500 = 42.6
-  EXPECT_EQ(plan.learning_rate, 1024);          // in 1/4096
-  EXPECT_EQ(plan.contrasts.scale, 0);  // computed for each frame
+  EXPECT_EQ(plan.var_threshold, 6 * 64);    // half the squared distance in 1/64 nat
+  EXPECT_EQ(plan.match_distance, 12 * 16);  // in 1/16
+  EXPECT_EQ(plan.alpha, 43);                // 65536 * 0.325 / 500 = 42.6
+  EXPECT_EQ(plan.learning_rate, 1024);      // in 1/4096
+  EXPECT_EQ(plan.contrasts.scale, 0);       // computed for each frame
   EXPECT_TRUE(plan.learns);
   params.var_threshold = 4;
   params.history = 10000;
@@ -318,7 +318,8 @@ TEST(GraphCutPlan, EnergyParameters_AreConverted) {
   }
   EXPECT_EQ(plan.lambda_table[128], 38) << "larger contrasts than in the table";
   params.source = GraphCutSource::mask;
-  EXPECT_EQ(energy_plan_of(params, {64, 32}).lambda_table[128], 0) << "a mask is refined along edges";
+  EXPECT_EQ(energy_plan_of(params, {64, 32}).lambda_table[128], 0)
+      << "a mask is refined along edges";
   params.source = GraphCutSource::image;
   EXPECT_EQ(plan.shadow, 192);
   EXPECT_EQ(plan.shadow_darkest, 192);
@@ -343,7 +344,8 @@ TEST(GraphCutPlan, EnergyParameters_AreConverted) {
     const EnergyPlan uses = energy_plan_of(params, {8, 8});
     EXPECT_EQ(uses.uses_image, uses_image) << static_cast<int>(source) << learns;
     EXPECT_EQ(uses.uses_mask, uses_mask) << static_cast<int>(source) << learns;
-    EXPECT_EQ(uses.uses_foreground_colors, uses_foreground_colors) << static_cast<int>(source) << learns;
+    EXPECT_EQ(uses.uses_foreground_colors, uses_foreground_colors)
+        << static_cast<int>(source) << learns;
   }
 }
 

@@ -122,7 +122,8 @@ TEST(SlicScales, AnyParameters_FollowFormula) {
                         1e-5 * scale);
           }
           const double first = std::max(compactness, 1.0);
-          EXPECT_EQ(found.initial_max_distance, adapts ? static_cast<uint32_t>(64 * first * first) : 0);
+          EXPECT_EQ(found.initial_max_distance,
+                    adapts ? static_cast<uint32_t>(64 * first * first) : 0);
           EXPECT_NEAR(found.adaptive, adapts ? scale * 1600 : 0, near * scale * 1600);
         }
       }
