@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "core/error.hpp"
-#include "core/workers.hpp"
 
 namespace regions {
 namespace {
@@ -30,19 +29,7 @@ bool start_task(GstPad* pad, GstTaskFunction run, gpointer pipeline) {
 
 FramePipeline::FramePipeline(GstPad* source_pad, std::vector<std::unique_ptr<InFlightFrame>> frames,
                              Callbacks callbacks)
-    : pad_(source_pad), callbacks_(std::move(callbacks)), frames_(std::move(frames)) {
-  finisher_ = start_thread([this] { run_finisher(); });
-}
-
-FramePipeline::~FramePipeline() {
-  flush();
-  {
-    const std::lock_guard lock(mutex_);
-    is_ending_ = true;
-  }
-  work_started_.notify_one();
-  finisher_.join();
-}
+    : pad_(source_pad), callbacks_(std::move(callbacks)), frames_(std::move(frames)) {}
 
 // ---- the streaming thread
 
@@ -129,21 +116,19 @@ void FramePipeline::interrupt() {
   is_interrupted_ = true;
   slot_freed_.notify_all();
   work_started_.notify_all();
-  push_ready_.notify_all();
 }
 
 void FramePipeline::flush() {
   interrupt();
   if (is_task_started_) gst_pad_stop_task(pad_);
-  std::unique_lock lock(mutex_);
-  slot_freed_.wait(lock, [&] { return !is_finishing_; });
+  const std::lock_guard lock(mutex_);
   size_t dropped = 0;
   for (const auto& frame : frames_) {
     dropped += frame->frame_count();
     frame->discard();
   }
   callbacks_.on_dropped(dropped);
-  oldest_ = in_flight_ = finished_ = 0;
+  oldest_ = in_flight_ = 0;
   is_task_started_ = is_interrupted_ = false;
   flow_ = GST_FLOW_OK;
   last_pushed_ = G_MAXINT64;
@@ -167,47 +152,26 @@ void FramePipeline::finish_inline(InFlightFrame& frame) {
   if (frame.state() == InFlightFrame::State::done) push(frame);
 }
 
-// ---- the finisher thread and the task of the source pad
-
-void FramePipeline::run_finisher() {
-  std::unique_lock lock(mutex_);
-  for (;;) {
-    work_started_.wait(lock,
-                       [&] { return is_ending_ || (finished_ < in_flight_ && !is_interrupted_); });
-    if (is_ending_) return;
-    InFlightFrame& next = frame_at(finished_);
-    is_finishing_ = true;
-    const bool is_dropping = flow_ != GST_FLOW_OK;
-    lock.unlock();
-    if (!is_dropping) next.finish();
-    lock.lock();
-    is_finishing_ = false;
-    ++finished_;
-    const bool is_flush_waiting = is_interrupted_;
-    lock.unlock();  // before notify_one(), because the woken thread locks the same mutex
-    push_ready_.notify_one();
-    if (is_flush_waiting) slot_freed_.notify_all();
-    lock.lock();
-  }
-}
+// ---- the task of the source pad
 
 void FramePipeline::run_task(gpointer self) { static_cast<FramePipeline*>(self)->push_oldest(); }
 
-// One iteration of the source pad's task: waits for the oldest frame to finish and pushes it.
+// One iteration of the source pad's task: finishes and pushes the oldest frame.
 void FramePipeline::push_oldest() {
   std::unique_lock lock(mutex_);
-  push_ready_.wait(lock, [&] { return finished_ > 0 || is_interrupted_; });
+  work_started_.wait(lock, [&] { return in_flight_ > 0 || is_interrupted_; });
   if (is_interrupted_) {
     gst_pad_pause_task(pad_);
     return;
   }
   InFlightFrame& oldest = frame_at(0);
+  const bool is_dropping = flow_ != GST_FLOW_OK;
   lock.unlock();
+  if (!is_dropping) oldest.finish();
   push(oldest);
   lock.lock();
   oldest_ = (oldest_ + 1) % frames_.size();
   --in_flight_;
-  --finished_;
   lock.unlock();
   slot_freed_.notify_all();
 }

@@ -1,20 +1,17 @@
 // FramePipeline: the in-flight frames of one stream, in order, and the threads that work on them:
 //
 // - The streaming thread submits frames: it adds them to a free slot and enqueues their work.
-// - The finisher thread of the pipeline waits for the work of the oldest frame and attaches the
-//   results. It is a separate thread because describing many regions takes as long as pushing the
-//   frame.
-// - A task on the source pad pushes finished frames. It never waits for later input.
+// - A task on the source pad waits for the work of the oldest frame, attaches the results, and
+//   pushes the frame. It never waits for later input.
 //
 // If a frame arrives long after the previous frame was pushed, for example from a camera, there is
 // never more than one frame in flight. The streaming thread then finishes and pushes the frame
-// itself, because waking two threads would take longer.
+// itself, because waking another thread would take longer.
 #pragma once
 
 #include <condition_variable>
 #include <functional>
 #include <mutex>
-#include <thread>
 #include <vector>
 
 #include "plugin/stream/in_flight_frame.hpp"
@@ -39,7 +36,7 @@ class FramePipeline {
   };
   FramePipeline(GstPad* source_pad, std::vector<std::unique_ptr<InFlightFrame>> frames,
                 Callbacks callbacks);
-  ~FramePipeline();
+  ~FramePipeline() { flush(); }
 
   // Only the streaming thread calls submit(), end_volume() and drain().
 
@@ -71,7 +68,6 @@ class FramePipeline {
   void finish_inline(InFlightFrame& frame);
   void push_oldest();
   void push(InFlightFrame& frame);
-  void run_finisher();
   // The frame in the slot i positions after the oldest in-flight frame. After the in-flight frames
   // comes the frame that is filled next.
   InFlightFrame& frame_at(size_t i) { return *frames_[(oldest_ + i) % frames_.size()]; }
@@ -80,26 +76,20 @@ class FramePipeline {
   const Callbacks callbacks_;
   const std::vector<std::unique_ptr<InFlightFrame>> frames_;  // circular buffer, see frame_at()
 
-  // Guards the members below except finisher_. It is not held while a frame is added, finished or
-  // pushed, nor during callbacks, except in flush(). Meanwhile the counters below determine which
-  // thread may use a frame.
+  // Guards the members below. It is not held while a frame is added, finished or pushed, nor during
+  // callbacks, except in flush(). Meanwhile in_flight_ determines which thread may use a frame.
   std::mutex mutex_;
-  // Three conditions, so that each wakes only one thread: waking threads is a large part of the
-  // cost of a small frame.
-  std::condition_variable work_started_;  // wakes the finisher
-  std::condition_variable push_ready_;    // wakes the task
-  std::condition_variable slot_freed_;    // wakes submit(), drain() and flush()
+  // Two conditions, so that each wakes only one thread: waking threads is a large part of the cost
+  // of a small frame.
+  std::condition_variable work_started_;  // wakes the task
+  std::condition_variable slot_freed_;    // wakes submit() and drain()
   size_t oldest_ = 0;                     // index of the oldest in-flight frame
   size_t in_flight_ = 0;  // number of frames whose work has started and that are not pushed yet
-  size_t finished_ = 0;   // number of in-flight frames whose work has finished; the oldest ones
-  bool is_finishing_ = false;        // the finisher is working on frame `finished_`
   gint64 last_pushed_ = G_MAXINT64;  // monotonic time at the end of the last push, µs
   gint64 last_duration_ = 0;         // duration of the last frame's work and push, µs
   bool is_interrupted_ = false;
   bool is_task_started_ = false;
-  bool is_ending_ = false;  // the finisher must return
   GstFlowReturn flow_ = GST_FLOW_OK;
-  std::thread finisher_;
 };
 
 }  // namespace regions

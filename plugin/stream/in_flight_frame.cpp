@@ -148,7 +148,7 @@ bool InFlightFrame::finish_early() {
     return false;
   }
   ready_count_ = 1;
-  record_latency();
+  record_latency(0);
   return true;
 }
 
@@ -158,9 +158,14 @@ void InFlightFrame::finish() {
   work_time_ = 0;
   latency_ = {};
   try {
+    gint64 wait_time = 0;  // time since the end of the work, during which earlier frames left
     if (has_picture_) {
+      // While a fence is pending, the thread of the next element may use the queue.
+      const bool was_done = !is_pushed_early_ && queue_->done();
       fence_->wait();
       work_time_ = queue_->elapsed();
+      const gint64 end_of_work = start_time_ + work_time_ / 1000;
+      if (was_done) wait_time = std::max<gint64>(g_get_monotonic_time() - end_of_work, 0);
       transfer_->complete_buffers({buffers_.data(), is_pushed_early_ ? 1 : frame_count_});
       if (plan_->attaches_metadata()) collect_results();
       // The facts can no longer be attached, but facts() also checks them and throws if they
@@ -178,7 +183,7 @@ void InFlightFrame::finish() {
       }
       ++ready_count_;
     }
-    record_latency();
+    record_latency(wait_time);
   } catch (...) {
     error_ = std::current_exception();
   }
@@ -246,9 +251,9 @@ void InFlightFrame::attach_results(size_t index) {
   buffers.label_map.reset();
 }
 
-// Measures the latency of the ready frames.
-void InFlightFrame::record_latency() {
-  done_time_ = g_get_monotonic_time();
+// Measures the latency of the ready frames. `wait_time` (µs) is not part of it.
+void InFlightFrame::record_latency(gint64 wait_time) {
+  done_time_ = g_get_monotonic_time() - wait_time;
   latency_ = {full_time_ - begin_time_, done_time_ - full_time_ + slot_wait_};
 }
 

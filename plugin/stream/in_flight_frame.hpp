@@ -94,7 +94,7 @@ class InFlightFrame {
   void enqueue_work(const FrameTask& task);
   void collect_results();
   void attach_results(size_t index);
-  void record_latency();
+  void record_latency(gint64 wait_time);
   void release();
 
   StreamResources& resources_;
