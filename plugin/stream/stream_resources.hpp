@@ -4,6 +4,7 @@
 #include <gst/gst.h>
 
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "core/workers.hpp"
@@ -20,9 +21,21 @@ class PreparedQueues {
  public:
   // Replaces the prepared queues by `count` queues of a GPU. Prepares no queues for a null backend
   // or for the CPU, because creating a CPU queue is fast.
-  void prepare(const std::shared_ptr<Backend>& backend, int count, int priority);
+  void prepare(const std::shared_ptr<Backend>& backend, int count, int priority) {
+    queues_.clear();
+    backend_ = backend;
+    priority_ = priority;
+    if (!backend || backend->kind() != BackendKind::cuda) return;
+    for (int i = 0; i < count; ++i) queues_.push_back(backend->make_queue(priority));
+  }
   // Returns a prepared queue, or a new one if none has this backend and priority.
-  std::unique_ptr<Queue> take(const std::shared_ptr<Backend>& backend, int priority);
+  std::unique_ptr<Queue> take(const std::shared_ptr<Backend>& backend, int priority) {
+    if (queues_.empty() || backend != backend_ || priority != priority_)
+      return backend->make_queue(priority);
+    std::unique_ptr<Queue> queue = std::move(queues_.back());
+    queues_.pop_back();
+    return queue;
+  }
 
  private:
   std::shared_ptr<Backend> backend_;
