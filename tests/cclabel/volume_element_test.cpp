@@ -275,7 +275,7 @@ Volume masks_of(uint32_t seed, int slices = kDepth) {
   return volume;
 }
 
-// A black picture: all regions are those of the masks.
+// A black picture, so that all regions are from the masks.
 GstBuffer* black(int index) {
   return Harness::buffer(std::vector<uint8_t>(40 * static_cast<size_t>(kSize.height)), index);
 }

@@ -374,7 +374,7 @@ TEST_F(WindowOfColors, UnsuitableFrames_AreNamed) {
   EXPECT_EQ(configure(), "settings: track=true supports max-regions up to 65535, not 65536");
   large.max_regions = kMax;
   large.size = {1, 65534};
-  large.depth = 16400;  // 2 of which have more rows than an int counts
+  large.depth = 16400;  // two copies have more rows than an int counts
   EXPECT_EQ(configure(), "a window of 16400 frames has too many pixels");
 }
 

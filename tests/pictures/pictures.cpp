@@ -126,7 +126,7 @@ int blob(int x, int y, int channel) {
 
 // Something like a frame of a camera: soft shapes in light that changes slowly, fine texture here
 // and there, and noise in grains of some pixels, as is left of a sensor's. Texture and noise are
-// such that superpixels of 16 pixels come in about as many pieces as those of a photograph.
+// such that superpixels of 16 pixels have about as many pieces as in a photograph.
 int footage(int x, int y, int channel) {
   const auto hue = static_cast<uint32_t>(channel);
   const int shape = value_noise(x, y, 72, 40) + value_noise(x, y, 36, 41) / 2;

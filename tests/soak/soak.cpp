@@ -146,7 +146,7 @@ std::vector<std::string> growth(const std::vector<Resources>& rounds) {
                       std::to_string(after));
     }
   };
-  if (quarter == 0) return {"too few rounds to tell whether anything grows"};
+  if (quarter == 0) return {"too few rounds to detect growth"};
   if (dlsym(RTLD_DEFAULT, "__tsan_init")) {
     std::fputs("host memory is not judged: ThreadSanitizer's own grows\n", stderr);
   } else {
