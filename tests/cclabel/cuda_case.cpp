@@ -1,1 +1,0 @@
-// Moved to tests/pictures/device_frame.cpp.

@@ -1,4 +1,0 @@
-// Moved: include tests/pictures/device_frame.hpp instead.
-#pragma once
-
-#include "tests/pictures/device_frame.hpp"
