@@ -216,7 +216,7 @@ class Plain {
     }
   }
   RegionsPicture& get() { return picture_; }
-  int depth() const { return layout_.depth; }
+  int depth() const { return layout_.sample_bits; }
   int sample(int c, int x, int y) const {
     const Component& k = layout_.component[c];
     const uint8_t* p = planes_[k.plane].data() + (y >> k.y_shift) * picture_.pitch[k.plane] +
