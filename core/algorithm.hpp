@@ -21,7 +21,7 @@ struct Setup {
   Layout mask;  // layout of the attached mask, if `has_mask`: gray8, gray16 or labels32
   bool has_mask = false;
   int slots = 1;        // maximum number of frames (or volumes, if depth > 1) in flight
-  int depth = 1;        // frames per volume
+  int depth = 1;        // frames per volume or sliding window
   bool slides = false;  // sliding window: each frame completes a volume of the last `depth` frames
   int layers = 1;       // output pictures per frame, one per threshold; see VolumeLayout
   bool has_background = false;  // connected background is labelled too
@@ -48,7 +48,7 @@ struct FrameTask {
   // cclabel on the CPU supports this.
   bool mask_is_small = false;
   Frame out;                  // output picture, may be `in` itself; empty if not requested
-  LabelMap labels;            // output for dense labels; empty if not requested
+  LabelMap labels;            // output for the labels 1, 2, …; empty if not requested
   Image<uint8_t> foreground;  // output for the foreground mask, 0..255; empty if not requested
   RegionTable table;  // memory for region records, in pinned host memory; `regions` is null if they
                       // are not requested
@@ -70,7 +70,8 @@ class Algorithm {
   virtual void configure(const Setup& setup) = 0;
   // Puts the work of one frame on the queue. Neither allocates nor waits. Copies `params`.
   virtual void enqueue(const FrameTask& task, const P& params, Queue& queue) = 0;
-  // Forgets all state from earlier frames: the next frame is the first of a stream.
+  // Forgets all state from earlier frames, so that the next frame is treated as the first of a
+  // stream.
   virtual void reset() {}
   // Starts a new scene of the same stream: forgets all state except the numbering of tracks. Track
   // ids continue, so that no id is used twice. Also implied by configure().

@@ -17,7 +17,8 @@ namespace regions {
 // Blocks that are requested within one second share chunks. A chunk is freed when its last block is
 // released. Until then, no part of a chunk is reused, because pending work may still write to a
 // released block. Therefore one long-lived stream can keep the memory of all streams that started
-// at the same time, and up to twice as much, because chunk sizes grow.
+// at the same time. Because chunk sizes grow, it can keep up to twice the memory that these streams
+// requested.
 class Arena {
  public:
   using Clock = std::chrono::steady_clock;
@@ -30,9 +31,9 @@ class Arena {
   // allocated without a chunk.
   Arena(size_t min_bytes, size_t max_bytes) : min_bytes_(min_bytes), max_bytes_(max_bytes) {}
 
-  // Returns a block of `bytes`. If no chunk has enough space, calls request(bytes), which must
-  // return a Block, and throws what request() throws. May be called by several threads; only one of
-  // them is inside request() at a time.
+  // Returns a block of `bytes`. If no chunk has enough space, calls request(n), which must return a
+  // Block of n bytes. Exceptions of the last request() reach the caller. May be called by several
+  // threads; only one of them is inside request() at a time.
   template <class Request>
   Block allocate(size_t bytes, const Request& request, Clock::time_point now = Clock::now()) {
     if (bytes == 0 || bytes >= max_bytes_ || faults::separate_allocations) return request(bytes);
@@ -82,7 +83,7 @@ class Arena {
     explicit Chunk(Block block) : memory(std::move(block)) {}
     size_t free_bytes() const { return memory.bytes() - used; }
     Block memory;
-    size_t used = 0;  // bytes
+    size_t used = 0;  // bytes that have been given to blocks
   };
 
   // Returns a reserved chunk with at least this many free bytes, or null.
@@ -99,7 +100,7 @@ class Arena {
   std::mutex mutex_;  // guards the members below
   std::vector<std::weak_ptr<Chunk>> reserved_;
   std::weak_ptr<Chunk> current_;    // the chunk with the most free space
-  Clock::time_point window_start_;  // start of the current kSharingTime
+  Clock::time_point window_start_;  // when the current period of kSharingTime began
   size_t allocated_ = 0;            // bytes allocated since window_start_
 };
 

@@ -76,16 +76,17 @@ class Queue {
   // throws DeviceError.
   virtual void wait() = 0;
   // Nanoseconds between start() and the following record(), valid after wait() has returned. A
-  // backend that cannot cheaply time every frame returns the time of a recent one.
+  // backend that cannot cheaply time every frame returns the time of a recent frame.
   virtual int64_t elapsed() const = 0;
   // The backend's stream: a cudaStream_t, or null on the CPU.
   virtual void* native() const { return nullptr; }
   // Returns the stream that the queue itself created, even if move_to() has selected another
   // stream.
   virtual void* owned_stream() const { return native(); }
-  // Submits all later work to the given stream, ordered after the work before the last record().
-  // The stream must belong to the same device and context. While that stream is being captured into
-  // a CUDA graph, the work becomes part of the graph and cannot be waited for.
+  // Submits all later work to the given stream. The later work starts after the work before the
+  // last record() has finished. The stream must belong to the same device and context. While the
+  // given stream is being captured into a CUDA graph, the work becomes part of the graph and cannot
+  // be waited for.
   virtual void move_to(void* /*native*/) {}
   // Later work of this queue waits for all work that was submitted to the given stream so far
   // (cudaStreamWaitEvent). The stream must belong to the same device and context.
@@ -98,7 +99,7 @@ class Queue {
   // The two pictures are in the backend's memory and have the same format; `to` has at most the
   // size of `from`. See core/resampling.hpp.
   virtual void shrink(const ConstFrame& from, const Frame& to) = 0;
-  // Applies the changes from the small picture `before` to the small picture `after` to the larger
+  // Compares the small pictures `before` and `after`, and makes the same changes to the larger
   // picture `to`. `is_tint` is explained at changed_sample() in core/resampling.hpp.
   virtual void transfer_changes(const ConstFrame& before, const ConstFrame& after, const Frame& to,
                                 bool is_tint) = 0;

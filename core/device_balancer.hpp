@@ -8,8 +8,8 @@ namespace regions {
 
 class DeviceBalancer {
  public:
-  // Returns the device with the fewest elements, the first one if several are equal, and counts the
-  // new element there.
+  // Chooses a device 0 .. devices - 1 for a new element: the device with the fewest elements, or
+  // the first such device. Counts the new element on this device.
   int choose(int devices) {
     const std::lock_guard lock(mutex_);
     int best = 0;
@@ -19,7 +19,8 @@ class DeviceBalancer {
     ++elements(best);
     return best;
   }
-  // Count an element whose device the user selected, and remove an element that stops.
+  // add_element() counts an element whose device the user selected. remove_element() is called when
+  // an element stops, and counts one element less.
   void add_element(int device) {
     const std::lock_guard lock(mutex_);
     ++elements(device);

@@ -19,13 +19,13 @@ constexpr int kFaultKinds = 3;
 
 struct Plan {
   std::string text;
-  int failure_interval[kFaultKinds] = {};  // every Nth step of this kind fails; 0: none fails
-  int call_count[kFaultKinds] = {};
+  int failure_interval[kFaultKinds] = {};  // [kind] every Nth step fails; 0: none
+  int call_count[kFaultKinds] = {};        // [kind] number of steps so far
   // Number of the first step that fails because the device is lost; 0: none.
   int first_lost_step = 0;
   int skips_launches = 0;         // not 0: launches are skipped
   int separates_allocations = 0;  // not 0: allocations go to the system
-  int step_count = 0;
+  int step_count = 0;             // number of steps of all kinds so far
 };
 
 std::mutex mutex;  // guards the plan

@@ -24,6 +24,7 @@ namespace faults {
 inline std::atomic<bool> enabled = false;
 inline std::atomic<bool> skip_launches = false;
 inline std::atomic<bool> separate_allocations = false;
+// Counts a step of this kind. Throws if the step is selected to fail.
 void count(Fault kind);
 }  // namespace faults
 

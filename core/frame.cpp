@@ -27,8 +27,8 @@ constexpr Layout packed_rgb(PixelFormat format, uint8_t step, uint8_t r, uint8_t
           alpha,
           {{0, r, step}, {0, g, step}, {0, b, step}, {0, 3, step}}};
 }
-// Two pixels in four bytes, which share their chroma. The parameters are byte offsets of the
-// components.
+// The layout of a format that stores two pixels in four bytes with common chroma. The parameters
+// are the byte offsets of the components.
 constexpr Layout packed_yuv(PixelFormat format, uint8_t y, uint8_t u, uint8_t v) {
   return {format, ColorModel::yuv, 1, 1, 0, 8, 3, false, {{0, y, 2}, {0, u, 4, 1}, {0, v, 4, 1}}};
 }

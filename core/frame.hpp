@@ -46,7 +46,8 @@ inline constexpr int kPixelFormats = 14;
 enum class ColorModel : uint8_t { gray, yuv, rgb, labels };
 
 // Describes one component (Y, U, V or R, G, B, A) of a format. The value for pixel (x, y) is stored
-// at byte offset + (x >> x_shift) * step of row (y >> y_shift) of the plane.
+// in row y >> y_shift of the plane. It begins offset + (x >> x_shift) * step bytes after the start
+// of this row.
 struct Component {
   uint8_t plane = 0;
   uint8_t offset = 0;   // bytes from the start of a row to the first sample
@@ -59,7 +60,7 @@ struct Layout {
   PixelFormat format = PixelFormat::gray8;
   ColorModel model = ColorModel::gray;
   uint8_t planes = 1;
-  uint8_t sample_bytes = 1;  // 1, 2 or 4, little endian
+  uint8_t sample_bytes = 1;  // bytes per sample: 1, 2 or 4, little endian
   uint8_t low_bits = 0;      // unused low bits per sample (6 in P010)
   uint8_t sample_bits = 8;   // significant bits per sample
   uint8_t channels = 1;      // colour components without alpha
@@ -179,10 +180,10 @@ struct BasicFrame {
 using Frame = BasicFrame<std::byte>;
 using ConstFrame = BasicFrame<const std::byte>;
 
-// Check a frame that a caller describes. They throw an InputError that calls the frame `name`.
-// expects_planes() requires that every plane is present, that its rows do not overlap, and that its
-// pitch is below 2 GiB. expects_aligned() requires that rows start at multiples of the sample size;
-// input pictures do not need this.
+// These two functions check a frame whose planes and pitches a caller provides. They throw an
+// InputError that calls the frame `name`. expects_planes() requires that every plane is present,
+// that its rows do not overlap, and that its pitch is below 2 GiB. expects_aligned() requires that
+// rows start at multiples of the sample size; input pictures do not need this.
 void expects_planes(const ConstFrame& frame, const std::string& name);
 void expects_aligned(const ConstFrame& frame, const std::string& name);
 
@@ -203,7 +204,7 @@ size_t packed_bytes(const Layout& layout, Size size);
 struct VolumeLayout {
   Size slice;      // size of one frame
   int slices = 1;  // slices per volume
-  int layers = 1;  // number of volumes
+  int layers = 1;  // number of volumes, one per threshold
 
   // Number of slices in all volumes together.
   REGIONS_HD constexpr int total_slices() const { return slices * layers; }
@@ -219,7 +220,7 @@ struct VolumeLayout {
     const int k = row / slice.height;
     return {row - k * slice.height, k % slices, k / slices};
   }
-  // Index of the row with these coordinates.
+  // Index of the row with these coordinates in the tall picture.
   REGIONS_HD constexpr int row(const Position& at) const {
     return (at.layer * slices + at.z) * slice.height + at.y;
   }

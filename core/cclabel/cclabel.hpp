@@ -122,8 +122,9 @@ void expects_method(const Setup& setup, const CcLabelParams& params, BackendKind
 void expects_trackable(const Setup& setup);
 void expects_trackable(const Setup& setup, const FrameTask& task, const CcLabelParams& params);
 
-// The areas whose regions keep their label, from the properties min-area and max-area. A region has
-// fewer than 2^32 pixels, because expects_labellable() refuses larger pictures and volumes.
+// The range of areas that the properties min-area and max-area allow. Regions with another area
+// become background. A region has fewer than 2^32 pixels, because expects_labellable() refuses
+// larger pictures and volumes.
 struct AreaBounds {
   uint32_t min_area = 0;  // pixels
   uint32_t max_area = UINT32_MAX;
@@ -165,7 +166,8 @@ REGIONS_HD inline int distance_at(const BasicFrame<Byte>& frame, int x, int y, i
   return sum;
 }
 
-// The value that label-values=track writes for a label. `limit` is the largest value of the format.
+// The value that label-values=track writes for a label. `limit` is the largest value of the output
+// format.
 REGIONS_HD inline uint32_t track_value(const Region* regions, uint32_t count, uint32_t label,
                                        uint32_t limit, Overflow overflow) {
   if (label == 0 || label > count)
@@ -194,7 +196,8 @@ size_t drop_value_bytes(size_t pixels);
 
 // Removes the regions whose pixels have this value, and renumbers the other regions 1, 2, … in
 // raster order. CUDA only. The frame has one component of 1 or 2 bytes. The label map has no
-// padding. Writes the new number of regions to `total`, which is in pinned host memory.
+// padding between rows. `memory` is device memory of drop_value_bytes() bytes. Writes the new
+// number of regions to `total`, which is in pinned host memory.
 void drop_value(const ConstFrame& frame, uint32_t value, const LabelMap& labels, void* memory,
                 uint32_t* total, Queue& queue);
 

@@ -16,8 +16,9 @@
 namespace regions {
 
 // Computes where the frames of a window are stored. The buffer has space for twice as many frames
-// as the window. The frames are consecutive, newest first. Each new frame is stored before the
-// previous one. When the window reaches the start of the buffer, it is moved to the end.
+// as the window. The frames are consecutive, newest first. Each new frame is stored at the position
+// before the previous frame. When the window reaches the start of the buffer, it is moved to the
+// end.
 class WindowPositions {
  public:
   explicit WindowPositions(int depth = 1) : depth_(depth), newest_(2 * depth) {}
@@ -25,8 +26,8 @@ class WindowPositions {
   struct Step {
     int position = 0;  // position of the new frame in the buffer, frames
     int slices = 1;    // frames in the window, including the new one
-    int moved = 0;     // number of frames to copy first, from position 0 to position `moved_to`
-    int moved_to = 0;  // first destination of these copies
+    int moved = 0;     // number of frames from position 0 on to move before the new frame is stored
+    int moved_to = 0;  // new position of the first moved frame
   };
   Step next();
 
@@ -37,7 +38,7 @@ class WindowPositions {
 };
 
 // The labels of a window, newest frame first, and the labels of the previous window. Slice z + 1 of
-// the new window is slice z of the previous one, for `shared` slices.
+// this window is slice z of the previous window, for z = 0 .. shared - 1.
 struct WindowLabels {
   LabelMap now;          // labels of this window
   ConstLabelMap before;  // labels of the previous window
@@ -47,6 +48,7 @@ struct WindowLabels {
   LabelMap newest() const { return rows_of(now, 0, picture.height); }
   // Number of pixels in the shared slices, which are contiguous.
   size_t shared_pixels() const { return static_cast<size_t>(shared) * picture.area(); }
+  // The labels of the shared slices in this window and in the previous window.
   const uint32_t* now_shared() const { return now.data + picture.area(); }
   const uint32_t* before_shared() const { return before.data; }
 };
@@ -68,13 +70,14 @@ class SlidingWindow : public CcLabel {
   uint32_t passes(int slot) const override { return setup_.slides ? 0 : volumes_->passes(slot); }
 
  protected:
-  // Backend-specific parts of the functions above.
+  // The backend-specific parts: allocate() of configure(), slide() of enqueue(), forget() of
+  // reset() and begin_scene(), and window_events() of track_events().
   virtual void allocate(const Setup& setup) = 0;
   virtual void slide(const FrameTask& task, const CcLabelParams& params, Queue& queue) = 0;
   virtual void forget(IdNumbering ids) = 0;
   virtual TrackEvents window_events(int slot) const = 0;
 
-  // Puts the work on the queue that adds the frame to the window and labels the window. Must be
+  // Adds the frame to the window and labels the window. Only puts this work on the queue. Must be
   // called in frame order, by one thread at a time.
   WindowLabels label_window(const FrameTask& task, const CcLabelParams& params, Queue& queue);
   Backend& backend() const { return *backend_; }
@@ -85,14 +88,14 @@ class SlidingWindow : public CcLabel {
   Frame frames_at(int first, int count) const;
 
   const std::shared_ptr<Backend> backend_;
-  const std::unique_ptr<CcLabel> volumes_;
+  const std::unique_ptr<CcLabel> volumes_;  // labels single frames, volumes and whole windows
   Setup setup_;
   WindowPositions window_;
-  Layout labelled_;  // layout of the window's frames, which are pictures or masks
-  bool is_mask_ = false;
-  Block frames_;     // [2 * depth] frames
-  Block labels_[2];  // label maps of the current and the previous window, used alternately
-  int current_ = 0;  // index of the next window in labels_
+  Layout labelled_;       // layout of the window's frames, which are pictures or masks
+  bool is_mask_ = false;  // true: the window consists of masks
+  Block frames_;          // [2 * depth] frames
+  Block labels_[2];       // label maps of the current and the previous window, used alternately
+  int current_ = 0;       // index in labels_ of the map for the next window
 };
 
 }  // namespace regions

@@ -13,7 +13,7 @@ namespace regions {
 namespace {
 
 // Returns the pitch in bytes of a row of 32-bit words. Rows consist of whole 128-byte cache lines,
-// so that two tiles never share a line.
+// so that two tiles of Ink never share a cache line.
 ptrdiff_t pitch_of(int words) { return (static_cast<ptrdiff_t>(words) * 4 + 127) / 128 * 128; }
 
 // Takes `width` x `height` words from `memory` at `offset`, and advances `offset`.
@@ -83,8 +83,9 @@ ColorEncoder encoder_of(const Layout& layout, const Colorimetry& color) {
     set_weights(2, 0, 0, 1, full, 0);
     return encoder;
   }
-  // ITU-R BT.601-7, 2.5.1: Y = Kr R + Kg G + Kb B, Cb = (B - Y) / (2 - 2 Kb), Cr = (R - Y) / (2 - 2
-  // Kr).
+  // ITU-R BT.601-7, 2.5.1: Y = Kr R + Kg G + Kb B,
+  //   Cb = (B - Y) / (2 - 2 Kb),
+  //   Cr = (R - Y) / (2 - 2 Kr).
   const auto [kr, kb] = luma_weights(color.matrix);
   const double kg = 1 - kr - kb;
   const bool limited = layout.model == ColorModel::yuv && !color.full_range;

@@ -63,7 +63,7 @@ REGIONS_HD constexpr Rgb track_color(uint32_t track) {
 struct LabelView {
   const std::byte* data = nullptr;
   ptrdiff_t pitch = 0;  // bytes
-  int bytes = 4;        // per label
+  int bytes = 4;        // bytes per label
   int width = 0;        // pixels
   int height = 0;       // pixels
 
@@ -91,7 +91,8 @@ struct Ink {
   // Size of a tile in pixels. Backends skip tiles without ink.
   static constexpr int kTileWidth = 64;
   static constexpr int kTileHeight = 16;
-  // Height of a band of rows, pixels. Bands contain whole tiles and whole chroma samples.
+  // Height of a band, pixels: the rows that one CPU thread draws. Bands contain whole tiles and
+  // whole chroma samples.
   static constexpr int kBandHeight = 64;
 
   Image<uint32_t> codes;  // [height][width], ink code of each pixel, see stamp.hpp
@@ -100,10 +101,11 @@ struct Ink {
       edges;  // [height][width / 32], one bit per pixel: borders of regions, see paint.hpp
   Image<uint32_t> crowded;  // [1][1], GPU only: nonzero while regions remain to be stamped
   // Pixels that stamps have already covered, for pictures with many overlapping regions. CPU only,
-  // see cpu/drawing/drawing.hpp.
-  Image<uint32_t> taken;  // [height / 64 * 128][width / 32], one bit per pixel
-  Image<uint32_t> full;  // [height / 64 * 128][width / 1024], one bit per word of `taken`: all bits
-                         // of the word are set
+  // see cpu/drawing/drawing.hpp. Each band has a segment tree over its rows, whose nodes 0 .. 2 *
+  // kBandHeight - 1 have one row each in `taken` and `full`.
+  Image<uint32_t> taken;  // [bands * 2 * kBandHeight][width / 32], one bit per column
+  Image<uint32_t> full;   // [bands * 2 * kBandHeight][width / 1024], one bit per word of `taken`:
+                          // all bits of the word are set
 };
 
 // ink_bytes() returns the size of the workspace for pictures of this size, in bytes. ink_in()

@@ -11,7 +11,7 @@ struct ColorEncoder {
   static constexpr int kShift = 14;
   int32_t weight[3][3] = {};  // [component][red, green, blue], in units of 1 / (1 << kShift)
   int32_t offset[3] = {};     // [component], added to the weighted sum; includes 0.5 for rounding
-  int max = 255;
+  int max = 255;              // largest value of a stored component
 
   REGIONS_HD void encode(Rgb color, int (&value)[3]) const {
     for (int c = 0; c < 3; ++c) {
@@ -27,8 +27,8 @@ ColorEncoder encoder_of(const Layout& layout, const Colorimetry& color);
 // Reads the label that is nearest to a pixel of the picture.
 struct LabelSampler {
   LabelView view;
-  uint32_t step_x = 0;  // label pixels per picture pixel, times 1 << 16
-  uint32_t step_y = 0;
+  uint32_t step_x = 0;  // label columns per picture column, times 1 << 16
+  uint32_t step_y = 0;  // label rows per picture row, times 1 << 16
 
   // Index of the label nearest to picture coordinate n. The position (n + 0.5) * step stays below
   // 2^32 and inside the view for all sizes up to 65535.
@@ -109,7 +109,7 @@ struct Tracks {
 // Caches the encoded colour of the last track, because neighbouring pixels usually have the same
 // track.
 struct TrackColor {
-  bool known = false;
+  bool known = false;  // false: no colour is cached yet
   uint32_t track = 0;
   int value[3] = {};
 
@@ -136,8 +136,8 @@ inline constexpr Rgb kDark = {12, 12, 16};
 inline constexpr int kShadowAlpha = 150;  // opacity of shadows, 0..256
 inline constexpr int kTagAlpha = 205;     // opacity of the background of tags, 0..256
 
-// Returns the paint of one pixel: that of the topmost layer there. From top to bottom, the layers
-// are tag, box, outline, shadow of box or outline, and fill.
+// Returns the paint of the topmost layer at one pixel. From top to bottom, the layers are tag, box,
+// outline, shadow of box or outline, and fill.
 REGIONS_HD inline Paint paint_of(const Painter& painter, const Tracks& tracks, uint32_t code,
                                  bool outline, bool shadow, uint32_t label, TrackColor& color) {
   const InkKind kind = kind_of(code);
@@ -168,6 +168,7 @@ struct BlockInk {
   unsigned outline = 0;     // bit i: pixel i belongs to an outline
   unsigned shadow = 0;      // bit i: pixel i belongs to an outline's shadow
 
+  // True if pixels i and j get the same paint.
   REGIONS_HD bool alike(int i, int j) const {
     return codes[i] == codes[j] && labels[i] == labels[j] &&
            ((outline >> i ^ outline >> j) & 1) == 0 && ((shadow >> i ^ shadow >> j) & 1) == 0;

@@ -1,7 +1,8 @@
-// Stamping: computes the ink codes that the box and the id of a region write, and their pixels. An
-// ink code contains the kind in its upper 3 bits, the index of the region's record in the next 21
-// bits, and the coverage of the glyph in the lower 8 bits. If several regions write to one pixel,
-// the largest code remains. So neither the number nor the order of threads changes the picture.
+// Stamping: computes the ink codes that the box and the id of a region write, and the pixels that
+// get them. An ink code contains the kind in its upper 3 bits, the index of the region's record in
+// the next 21 bits, and the coverage of the glyph in the lower 8 bits. If several regions write to
+// one pixel, the largest code remains. So neither the number nor the order of threads changes the
+// picture.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@ struct GlyphSize {
   int em = 0;          // nominal font height, pixels
   int width = 0;       // pixels of a digit's cell, equal for all digits
   int height = 0;      // pixels of a digit's cell, without margins
-  uint32_t start = 0;  // index of the first cell in the coverage table: [10][height][width], 0..255
+  uint32_t start = 0;  // index of the first of [10][height][width] values in the coverage table
 };
 
 // The glyph size for a picture with this many rows.
@@ -27,7 +28,7 @@ const uint8_t* glyph_coverage();
 // box_edge (see paint.hpp).
 enum class InkKind : uint8_t { none, box_shadow, box_edge, tag };
 
-// Maximum number of stamped records; later ones are not drawn.
+// Maximum number of records that are drawn; later records are not drawn.
 inline constexpr uint32_t kMaxStamped = 1u << 21;
 
 REGIONS_HD constexpr uint32_t ink_code(InkKind kind, uint32_t index, uint32_t coverage) {
@@ -113,8 +114,8 @@ class Stamp {
     return !box_.within(pixels).empty() || !tag_.within(pixels).empty();
   }
 
-  // The pixels of part k inside the picture. Parts of one region do not overlap, except for the
-  // tag.
+  // The pixels of part k inside the picture. The bars of a region do not overlap each other. Its
+  // tag may overlap them.
   REGIONS_HD Rect part(int k) const {
     // The innermost line of a bar is its shadow.
     return k == kTagPart ? tag_.within(plan_.picture) : bar(box_, plan_.thickness + 1, k);
@@ -143,8 +144,8 @@ class Stamp {
   REGIONS_HD static constexpr int smaller(int a, int b) { return a < b ? a : b; }
   REGIONS_HD static constexpr int larger(int a, int b) { return a > b ? a : b; }
 
-  // Bar k of a box outline: the pixels of `box` whose distance from its border is below
-  // `thickness`.
+  // Bar k of a box: 0 is the top, 1 the bottom, 2 the left and 3 the right bar. Together, the bars
+  // contain the pixels of `box` whose distance from its border is below `thickness`.
   REGIONS_HD Rect bar(const Rect& box, int thickness, int k) const {
     if (!visible_ || !(plan_.style & static_cast<uint32_t>(Style::boxes))) return {};
     Rect bar = box;
@@ -163,7 +164,7 @@ class Stamp {
   // otherwise inside the box at its top.
   REGIONS_HD void place_tag() {
     digits_ = 1;
-    for (uint32_t rest = track_ / 10; rest != 0; rest /= 10) ++digits_;
+    for (uint32_t higher = track_ / 10; higher != 0; higher /= 10) ++digits_;
     const int width = plan_.tag_width(digits_);
     const int height = plan_.tag_height();
     const Rect& picture = plan_.picture;
