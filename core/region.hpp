@@ -13,7 +13,7 @@ struct Region {
   // Track id, which stays the same from frame to frame; equals `id` without tracking.
   uint32_t track = 0;
   int32_t first_x = 0;  // column of the first pixel in raster order
-  int32_t first_y = 0;  // row of this pixel
+  int32_t first_y = 0;  // row of the first pixel
   int32_t left = 0;     // bounding box in pixels; right and bottom are inclusive
   int32_t top = 0;
   int32_t right = 0;
@@ -23,7 +23,7 @@ struct Region {
   int32_t back = 0;     // last slice of the region (inclusive); 0 in a picture
   uint32_t layer = 0;   // index of the threshold in `thresholds`; 0 with a single threshold
   uint64_t area = 0;    // number of pixels or voxels
-  uint64_t sum_x = 0;   // sums of the coordinates of the region's pixels
+  uint64_t sum_x = 0;   // sums of the coordinates x, y and z of the region's pixels
   uint64_t sum_y = 0;
   uint64_t sum_z = 0;
   // Sums of stored colour components; chroma is that of the nearest sample.
@@ -68,16 +68,16 @@ struct PixelRun {
 };
 
 // Memory for an algorithm's results. `total` receives the number of all regions of the frame. Only
-// the first `capacity` regions, in order of labels, are recorded.
+// the first `capacity` regions, in order of labels, get a record.
 struct RegionTable {
   Region* regions = nullptr;  // [capacity]
   uint32_t capacity = 0;
   uint32_t* total = nullptr;
   Moments* moments = nullptr;  // [capacity]; null if the algorithm does not compute moments
-  // [max_borders(capacity)], borders between recorded regions, sorted by labels.
+  // [max_borders(capacity)], borders between regions with a record, sorted by labels.
   Border* borders = nullptr;
-  uint32_t* border_count = nullptr;
-  // [run_capacity], runs of the recorded regions, sorted by label and then in raster order.
+  uint32_t* border_count = nullptr;  // receives the number of borders
+  // [run_capacity], runs of the regions with a record, sorted by label and then in raster order.
   // `run_total` counts all runs; only the first `run_capacity` in raster order are stored.
   PixelRun* runs = nullptr;
   uint32_t run_capacity = 0;

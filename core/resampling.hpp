@@ -7,9 +7,9 @@
 
 namespace regions {
 
-// Divide an axis of `pixels` pixels into `cells` cells. Cell i begins at pixel first_of(i). Pixel x
-// belongs to cell cell_of(x), the last cell that begins at or before x. Products fit in 32 bits for
-// lengths up to 65535.
+// first_of() and cell_of() divide an axis of `pixels` pixels into `cells` cells. Cell i begins at
+// pixel first_of(i). Pixel x belongs to cell cell_of(x), the last cell that begins at or before x.
+// Products fit in 32 bits for lengths up to 65535.
 REGIONS_HD inline int first_of(int i, int cells, int pixels) {
   return static_cast<int>(static_cast<uint32_t>(i) * static_cast<uint32_t>(pixels) /
                           static_cast<uint32_t>(cells));
@@ -21,18 +21,21 @@ REGIONS_HD inline int cell_of(int x, int cells, int pixels) {
 
 // Number of components including alpha. The unused fourth byte of RGBx does not count.
 REGIONS_HD inline int components(const Layout& layout) { return layout.channels + layout.alpha; }
-// Number of samples of a component along an axis of this many pixels.
+// Number of samples of a component along an axis of this many pixels. `shift` is log2 of the
+// subsampling.
 REGIONS_HD inline int samples(int pixels, int shift) {
   return (pixels + (1 << shift) - 1) >> shift;
 }
 
+// Reads a little-endian word of 1 or 2 bytes.
 template <int bytes>
 REGIONS_HD inline uint32_t word_at(const std::byte* at) {
   const auto* p = reinterpret_cast<const uint8_t*>(at);
   return bytes == 1 ? p[0] : static_cast<uint32_t>(p[0] | p[1] << 8);
 }
 
-// Read and write the value of a component sample at this address. `bytes` is the size of a sample.
+// value_in() reads and put_value() writes the value of a component sample at this address. `bytes`
+// is the size of a sample.
 template <int bytes>
 REGIONS_HD inline int value_in(const std::byte* at, const Layout& layout) {
   return static_cast<int>(word_at<bytes>(at) >> layout.low_bits);
@@ -44,7 +47,7 @@ REGIONS_HD inline void put_value(std::byte* at, const Layout& layout, int value)
   if (bytes == 2) at[1] = static_cast<std::byte>(stored >> 8);
 }
 
-// The samples first .. end - 1 of an axis.
+// The pixels or samples first .. end - 1 of an axis.
 struct PixelInterval {
   int first, end;
 };
@@ -95,15 +98,16 @@ struct PixelMapping {
   AxisMapping x, y;
 };
 
-// Maps pixels of the whole picture to pixels of the working picture, along one axis. The rectangle
-// that the working picture shows begins at pixel `first` and is `pixels` pixels long; the working
-// picture is `cells` pixels long.
+// Returns the mapping that fills the whole picture with pixels of the working picture, along one
+// axis. The rectangle that the working picture shows begins at pixel `first` and is `pixels` pixels
+// long; the working picture is `cells` pixels long.
 REGIONS_HD inline AxisMapping mapping_to_picture(int first, int pixels, int cells) {
   return {cells, static_cast<int64_t>(1 - first) * cells - 1, pixels};
 }
-// Maps pixels of the working picture to pixels of another picture that shows the whole scene, along
-// one axis. Each pixel takes the value at its centre. The whole picture is `whole` pixels long, the
-// other picture `other_length`. See mapping_to_picture() for the other parameters.
+// Returns the mapping that fills the working picture with pixels of another picture, which shows
+// the whole scene, along one axis. Each pixel takes the value at its centre. The whole picture is
+// `whole` pixels long, the other picture `other_length`. See mapping_to_picture() for the other
+// parameters.
 REGIONS_HD inline AxisMapping mapping_to_work_area(int first, int pixels, int cells, int whole,
                                                    int other_length) {
   return {2ll * pixels * other_length, (pixels + 2ll * cells * first) * other_length,
@@ -116,10 +120,10 @@ template <int bytes>
 REGIONS_HD inline void pick_pixel(const ConstFrame& from, int u, int v, const Frame& to, int x,
                                   int y) {
   std::byte* pixel = to.plane[0] + y * to.pitch[0] + static_cast<ptrdiff_t>(x) * bytes;
-  const bool found = u >= 0 && v >= 0;
+  const bool has_source = u >= 0 && v >= 0;
   const std::byte* source =
-      found ? from.plane[0] + v * from.pitch[0] + static_cast<ptrdiff_t>(u) * bytes : nullptr;
-  for (int b = 0; b < bytes; ++b) pixel[b] = found ? source[b] : std::byte{0};
+      has_source ? from.plane[0] + v * from.pitch[0] + static_cast<ptrdiff_t>(u) * bytes : nullptr;
+  for (int b = 0; b < bytes; ++b) pixel[b] = has_source ? source[b] : std::byte{0};
 }
 
 // Calls run.operator()<bytes>(), where `bytes` is the number of bytes per pixel of this layout.

@@ -46,8 +46,8 @@ void enqueue_or_drain(Queue& queue, const Enqueue& enqueue) {
 // parameters. commit() copies the pending parameters to the active ones, and rollback() undoes
 // this. Each frame in flight has its own copy, because live fields change during its work.
 //
-// The session enters the backend where necessary, except in enqueue(), whose caller has entered it
-// for the queue.
+// Every function creates a Backend::Entry if it requires one. Only enqueue() does not: its caller
+// must hold an Entry, which the queue requires anyway.
 template <class P>
 class Session {
  public:
@@ -70,9 +70,10 @@ class Session {
   // Without an algorithm, every field takes effect at once.
   void set(const Field& field, const Value& value) { set_by(assign, field, value); }
   void set_text(const Field& field, std::string_view text) { set_by(assign_text, field, text); }
-  // Sets a field while a stream runs. First calls check(changed parameters, active parameters,
-  // setup), unless the field takes effect only in another stream. The setup is null if the field
-  // takes effect at the next configure(). If check() throws, nothing changes.
+  // Sets a field while a stream runs. Before anything changes, calls check(changed parameters,
+  // active parameters, setup), except for a field that may change only while the element is
+  // stopped. The setup is null if the field takes effect at the next configure(). If check()
+  // throws, nothing changes.
   template <class Check>
   void set_while_running(const Field& field, const Value& value, const Check& check) {
     const std::lock_guard lock(mutex_);
@@ -97,7 +98,8 @@ class Session {
       if (field.change == Change::renegotiated) field.set(&pending_, field.get(&previous_));
     }
   }
-  // Whether commit() would change a field. Fields that are not `renegotiated` can be left out.
+  // Whether commit() would change a field. `only_renegotiated` ignores all fields that are not
+  // `renegotiated`.
   bool has_pending_changes(bool only_renegotiated = false) const {
     const std::lock_guard lock(mutex_);
     return std::ranges::any_of(fields(), [&](const Field& field) {
@@ -148,7 +150,8 @@ class Session {
   // The setup of the last configure().
   const Setup& setup() const { return setup_.value(); }
 
-  // Enqueues a frame with the active parameters, after adjust(the frame's copy of them).
+  // Copies the active parameters for the frame, calls adjust(copy), and enqueues the frame with
+  // this copy.
   template <class Adjust = void (*)(P&)>
   void enqueue(
       const FrameTask& task, Queue& queue, const Adjust& adjust = [](P&) {}) {
@@ -170,7 +173,7 @@ class Session {
     }
   }
 
-  // Like the functions of Algorithm. Do nothing without an algorithm.
+  // Like the functions of Algorithm with the same names. They do nothing without an algorithm.
   void reset() { forget(&Algorithm<P>::reset); }
   void begin_scene() { forget(&Algorithm<P>::begin_scene); }
 
@@ -191,7 +194,7 @@ class Session {
   P pending_;                    // set by the user
   P active_;                     // used by the running stream
   P previous_;                   // active before the last commit(), for rollback()
-  std::vector<P> frame_params_;  // [slot] parameters of the slot's frame
+  std::vector<P> frame_params_;  // [slot], parameters of the frame in the slot
   std::optional<Setup> setup_;   // setup of the running stream; empty before configure()
   std::shared_ptr<Backend> backend_;
   std::shared_ptr<Algorithm<P>> algorithm_;  // shared only with the caller of move_to()

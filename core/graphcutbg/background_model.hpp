@@ -57,8 +57,8 @@ REGIONS_HD inline Color color_of(const Layout& layout, bool full_range, const in
           static_cast<uint8_t>(component[2] >> shift)};
 }
 
-// The stored components of a pixel before conversion to a colour. Converting later lets a GPU issue
-// further reads first.
+// The stored components of a pixel before conversion to a colour. A GPU can start further reads
+// before it converts them.
 template <class Byte>
 struct StoredColor {
   const BasicFrame<Byte>& frame;
@@ -179,16 +179,16 @@ struct Variances {
   static constexpr int32_t kMax = 16 * 600;
 };
 
-// The table of link weights, EnergyPlan::lambda_table, contains kLinkSteps entries per unit of the
-// exponent.
+// Sizes of the table of link weights, EnergyPlan::lambda_table. Entry i is proportional to exp(-i /
+// kLinkSteps); the last entry is kLinkEntries.
 inline constexpr int kLinkSteps = 16;
 inline constexpr int kLinkEntries = 128;
 inline constexpr double kMaxContrastScale = 65536.0 * kLinkSteps;
 
 // Converts squared contrasts to entries of the table of link weights.
 struct ContrastScale {
-  int32_t scale = 0;  // entries per squared level, 1/65536
-  int32_t end = 0;    // squared contrasts from here on exceed the table
+  int32_t scale = 0;  // table entries per squared level of contrast, 1/65536
+  int32_t end = 0;    // squared contrasts from this value on exceed the table
 
   REGIONS_HD static ContrastScale scaled(uint32_t scale) {
     constexpr uint32_t kEnd = kLinkEntries << 16;
@@ -206,7 +206,8 @@ struct ContrastScale {
 // Settings of one frame, equal for all pixels. frame_plan_of() derives some of them from the
 // parameters, and plan_frame() derives the rest from the survey of the frame.
 struct FramePlan {
-  int var_threshold = 0;  // property `var-threshold`, halved: evidence threshold, units
+  // Evidence threshold, units. In nats, it is half of the property `var-threshold`.
+  int var_threshold = 0;
   int32_t match_distance =
       0;  // squared distance below which a colour matches a mode, 1/16 variances
   // Weight of the frame in the weights of the modes, 1/65536. Before plan_frame(), its lower limit,
@@ -214,17 +215,17 @@ struct FramePlan {
   int32_t alpha = 0;
   int32_t alpha_slow = 0;     // `alpha` for foreground pixels
   int32_t alpha_fast = 0;     // `alpha` for a colour that is new but that the cut labels background
-  int32_t learning_rate = 0;  // minimum weight of the frame in the mean of its mode, 1/4096
+  int32_t learning_rate = 0;  // minimum weight of a matching colour in its mode's mean, 1/4096
   bool learns = true;         // false: the model does not change, as the property `freeze` demands
   bool starts = false;        // the model starts with this frame
   uint32_t frame = 0;         // frame number, for dithering
-  Light light;
-  // Before plan_frame(), its scale is 0 unless the property `sigma` determines it.
+  Light light;                // change of light from the model to this frame
+  // Before plan_frame(), its member `scale` is 0 unless the property `sigma` determines it.
   ContrastScale contrasts;
 };
 
 // A mode with at least kUpperShare of the frames is background; a mode with at most kLowerShare is
-// not. Between these shares, the penalty changes linearly.
+// not. Between these shares, background_penalty() changes linearly.
 inline constexpr int32_t kLowerShare = Mode::kFullWeight * 6 / 100;
 inline constexpr int32_t kUpperShare = Mode::kFullWeight * 24 / 100;
 
@@ -232,10 +233,10 @@ inline constexpr int32_t kUpperShare = Mode::kFullWeight * 24 / 100;
 template <class Int>
 struct BasicModel {
   static constexpr int kModes = 3;
-  static constexpr int kWords = kModes * Mode::kWords;  // per pixel
+  static constexpr int kWords = kModes * Mode::kWords;  // number of words per pixel
   BasicMode<Int> mode[kModes];
   bool may_exist[kModes] = {true, true,
-                            true};  // false: no lane has this mode; it is not stored either
+                            true};  // [mode], false: no lane has this mode, and store() skips it
 
   // Reads the first words of all modes, which contain the weights, and then the other words of the
   // existing modes. So the thread waits for memory only twice.
@@ -300,9 +301,9 @@ struct BasicModel {
 };
 using Model = BasicModel<int32_t>;
 
-// Squared distance between a colour and a mode, in 1/16 of the mode's variances, or `limit` if it
-// is not smaller. Most results equal `limit`, which needs no division. Limits are below 2^13,
-// variances below 2^16.
+// Squared distance between a colour and a mode, in 1/16 of the mode's variances. Returns `limit` if
+// the distance is not below `limit`. Most colours are that far away, and then no division is
+// needed. Limits are below 2^13, variances below 2^16.
 template <class Int>
 REGIONS_LANES Int squared_distance(const BasicMode<Int>& mode, const BasicColor<Int>& color,
                                    const Int& limit) {
@@ -340,7 +341,7 @@ REGIONS_LANES Int evidence(const BasicModel<Int>& model, const BasicColor<Int>& 
                            const FramePlan& frame, Int& match) {
   Int min_cost = 2 * frame.var_threshold, closest = frame.match_distance;
   match = -1;
-  // At a squared distance of the threshold or more, the cost is at least 2 * threshold.
+  // If the distance is at least var_threshold, the cost is at least 2 * var_threshold.
   const Int limit =
       frame.match_distance < frame.var_threshold ? frame.var_threshold : frame.match_distance;
   REGIONS_UNROLL

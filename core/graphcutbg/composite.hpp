@@ -32,7 +32,7 @@ struct RgbDecoder {
   int32_t weight[3][3] = {};  // [red, green, blue][component], in units of 1 / (1 << kShift)
   int black = 0;              // value of black luma
   int middle = 0;             // value of neutral chroma
-  int components = 1;
+  int components = 1;         // number of components of the format: 1 or 3
   bool is_rgb = false;
 
   template <class Byte>
@@ -75,15 +75,17 @@ REGIONS_HD inline uint8_t soften(const Image<const uint8_t>& counts, int feather
 }
 
 // Weighted sums of the picture over square cells, used to blur the background. Foreground pixels
-// have a very low weight, so that they leave no halo. The weight is not zero, so that cells with
-// only foreground have a mean.
+// have a very low weight, so that their colours do not spread into the background. The weight is
+// not zero, so that cells with only foreground have a mean.
 struct BlurCells {
+  // Weights of background pixels and of foreground pixels.
   static constexpr uint32_t kBackground = 256, kForeground = 1;
   int columns = 0, rows = 0;
-  int side = 1;                // pixels
-  uint64_t* sum = nullptr;     // [3][rows][columns]
-  uint32_t* weight = nullptr;  // [rows][columns]
+  int side = 1;                // side of a cell, pixels
+  uint64_t* sum = nullptr;     // [3][rows][columns], weighted sums of the components
+  uint32_t* weight = nullptr;  // [rows][columns], sums of the weights
 
+  // Returns the number of cells in a picture of this size.
   static size_t count(Size size, int side) {
     const auto cells = [&](int pixels) { return static_cast<size_t>((pixels + side - 1) / side); };
     return cells(size.width) * cells(size.height);
@@ -142,7 +144,7 @@ REGIONS_HD inline int blurred(const Image<const uint16_t>& smooth, int side, int
             v = 2 * y + 1 - side;  // distance from the centre of the first cell, half pixels
   const int i = u < 0 ? -1 : u / (2 * side), j = v < 0 ? -1 : v / (2 * side);
   const int x_fraction = u - i * 2 * side,
-            y_fraction = v - j * 2 * side;  // position between the two cells, half pixels
+            y_fraction = v - j * 2 * side;  // position between cell centres, half pixels
   const int cell_width = 2 * side;
   const auto at = [&](int a, int b) {
     return static_cast<int64_t>(
@@ -161,7 +163,7 @@ struct Composition {
   Frame picture;                    // changed in place
   Image<const uint8_t> alpha;       // opacity of the foreground, 0..255
   const uint16_t* image = nullptr;  // [3][height][width], components of the new background picture
-  Image<const uint16_t> smooth[3];  // [rows][columns], blurred cells, see BlurCells
+  Image<const uint16_t> smooth[3];  // [component], [rows][columns] results of smooth_cell()
 
   // The value of component c that is mixed into pixel (x, y).
   REGIONS_HD int replacement_at(int c, int x, int y) const {
@@ -181,8 +183,8 @@ struct Composition {
   }
 };
 
-// Composites the samples whose first pixel is (x, y). A chroma sample uses the mean strength of its
-// pixels.
+// Composites the samples that begin at pixel (x, y). A chroma sample begins at the upper left one
+// of its pixels, and uses the mean strength of all its pixels.
 REGIONS_HD inline void composite_pixel(const Composition& composition, int x, int y) {
   const Frame& picture = composition.picture;
   for (int c = 0; c < picture.layout.channels; ++c) {

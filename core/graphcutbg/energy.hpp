@@ -25,8 +25,8 @@ struct MaskScale {
 // centres. The mask has `count` pixels along the axis. Masks are interpolated, so that the edge of
 // a coarse mask becomes uncertain and the cut finds the edge in the picture.
 struct MaskPosition {
-  int first, second;
-  int part;  // weight of the second pixel, 1/256
+  int first, second;  // indices of the two mask pixels
+  int part;           // weight of the second pixel, 1/256
 
   REGIONS_HD MaskPosition(int n, uint64_t step, int count) {
     // The value is at most 2^48, because sides are below 2^16.
@@ -115,10 +115,10 @@ REGIONS_LANES Int squared_edge_contrast(const BasicColor<Int>& a, const BasicCol
 // this, the evidence is reduced to that of chroma and texture only, but not below
 // -kMaxShadowEvidence, which neighbours can easily outweigh.
 inline constexpr int kMaxShadowEvidence = kUnitsPerNat;
-// Weight of a squared texture difference, in 1/16 variances of 1/16. The value would be 256 if the
-// noise of neighbours were independent, but all differences share the pixel's own noise, and
-// shadows have soft borders. F-measure for the values 64 and 10: .955 and .978 on composites with
-// soft shadows, .815 and .810 on camouflage.
+// Factor that converts a squared texture difference, divided by a stored variance, to 1/16
+// variances. It would be 256 if the noise of neighbours were independent, but all differences share
+// the pixel's own noise, and shadows have soft borders. F-measure for the values 64 and 10: .955
+// and .978 on composites with soft shadows, .815 and .810 on camouflage.
 inline constexpr int kTextureScale = 10;
 // True if suppress_jitter() or suppress_shadow() can change this evidence.
 template <class Int>
@@ -185,11 +185,11 @@ REGIONS_LANES BasicColor<Int> apply_illumination(BasicColor<Int> color, const Li
 }
 
 // Reduces the evidence of jitter. Background that moves a little, such as leaves, shows colours of
-// nearby pixels (Elgammal et al. 2000). If the background within kMaxDistance pixels has the
-// pixel's colour, the evidence becomes zero; for similar colours it is reduced. It never becomes
-// negative. Mixtures of both background colours count, too, because a camera may move by a fraction
-// of a pixel. For SIMD lanes, kMaxDistance pixels on both sides of all lanes must be inside the
-// picture.
+// nearby pixels (Elgammal et al. 2000). If the background up to kMaxDistance pixels to the left,
+// right, top or bottom has the pixel's colour, the evidence becomes zero; for similar colours it is
+// reduced. It never becomes negative. Mixtures of this colour and of the pixel's own background
+// colour count, too, because a camera may move by a fraction of a pixel. For SIMD lanes,
+// kMaxDistance pixels on both sides of all lanes must be inside the picture.
 inline constexpr int kMaxDistance = 2;  // pixels
 template <class Int>
 REGIONS_LANES Int suppress_jitter(Int evidence, const ModelArrays& arrays, const FramePlan& frame,
@@ -217,9 +217,8 @@ REGIONS_LANES Int suppress_jitter(Int evidence, const ModelArrays& arrays, const
 
 // Measures how much the texture differs from that of the background under a shadow. A shadow dims
 // all its pixels by the same factor, so neighbours should have `ratio` / 256 of the background's
-// brightness. On each axis, the kMaxDistance pixels before and
-// the kMaxDistance pixels after the pixel are
-// compared, and only the smaller error counts, because the border of the shadow may cross one side.
+// brightness. On each axis, the error is measured for the kMaxDistance pixels on either side of the
+// pixel. Only the smaller error counts, because the border of the shadow may cross the other side.
 struct ShadingError {
   const ModelArrays& arrays;
   const FramePlan& frame;
@@ -285,9 +284,10 @@ REGIONS_LANES Int refine_evidence(Int evidence, const ModelArrays& arrays, const
   return suppress_shadow(evidence, now, heaviest, plan, ShadingError{arrays, frame, x, y});
 }
 
-// The match cache: stores the matched mode of a pixel in the upper byte of its colour word. 0 means
-// unknown, 1 no mode, otherwise it is the mode's index + 2. So update_matched_modes() need not
-// search for the mode again, and accesses only the weights of the other modes.
+// The match cache: stores the matched mode of a pixel in the upper byte of its colour word. The
+// byte is 0 if the mode is unknown, 1 if no mode matches, and k + 2 for mode k. So
+// update_matched_modes() need not search for the mode again, and accesses only the weights of the
+// other modes.
 template <class Int>
 REGIONS_LANES void store_match(const ModelArrays& arrays, size_t i, const Int& match) {
   Int word;
@@ -331,9 +331,9 @@ struct EdgeSample {
   }
 };
 
-// Computes and writes all weights of pixel (x, y). All inputs of links are read without branches
-// before anything is written, because a GPU can have many reads in flight and each read has a high
-// latency.
+// Computes and writes all weights of pixel (x, y). The inputs of all links are read without
+// branches, and the inputs of the right and lower link before anything is written. So a GPU has
+// many reads in flight at once, which hides their high latency.
 REGIONS_HD inline void compute_weights(const ModelArrays& arrays, const ConstFrame& mask,
                                        const FramePlan& frame, const EnergyPlan& plan, int x,
                                        int y) {
@@ -355,8 +355,8 @@ REGIONS_HD inline void compute_weights(const ModelArrays& arrays, const ConstFra
   arrays.down[i] = down;
 }
 
-// The part of the capacity of the cut defined by `mask` that belongs to pixel (x, y): its terminal
-// edge and its links to the right and down.
+// The share of pixel (x, y) in the capacity of the cut that `mask` defines: its terminal edge, and
+// its links to the right, down and diagonally down.
 REGIONS_HD inline int64_t cut_value_at(const ModelArrays& arrays, const Image<const uint8_t>& mask,
                                        int x, int y) {
   const size_t i = arrays.at(x, y);

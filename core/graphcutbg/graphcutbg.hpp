@@ -106,7 +106,7 @@ class GraphCutBg : public Algorithm<GraphCutBgParams> {
   virtual void set_picture(GraphCutPicture which, const ConstFrame& picture) = 0;
 
   // Returns the model as bytes, which restore() can read on any backend and machine. Call while no
-  // frame is in flight. Returns nothing before the first frame.
+  // frame is in flight. Returns an empty vector before the first frame.
   virtual std::vector<std::byte> state() = 0;
   // Restores a model. Call after configure(). Throws InputError for another version or frame size;
   // the current model then stays unchanged.

@@ -40,8 +40,8 @@ REGIONS_HD inline int32_t quotient(int32_t a, int32_t b) {
   float reciprocal;
   asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(reciprocal) : "f"(static_cast<float>(b)));
   const auto near = static_cast<int32_t>(__int2float_rz(a) * reciprocal);
-  const int32_t rest = a - near * b;
-  return near + (rest >= b ? 1 : 0) - (rest < 0 ? 1 : 0);
+  const int32_t remainder = a - near * b;
+  return near + (remainder >= b ? 1 : 0) - (remainder < 0 ? 1 : 0);
 #else
   return a / b;
 #endif

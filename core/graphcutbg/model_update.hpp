@@ -148,8 +148,9 @@ REGIONS_LANES void update_modes(BasicModel<Int>& model, const BasicColor<Int>& c
   }
 }
 
-// Does the same as update_all_modes(), but faster, with the match cache. If a pixel matches no mode
-// or the light has changed, it changes nothing and returns false.
+// Does the same as update_all_modes(), but faster, with the match cache. Changes nothing and
+// returns false if a pixel matches no mode, the light has changed, or the model starts with this
+// frame.
 template <class Int>
 REGIONS_LANES bool update_matched_modes(const ModelArrays& arrays, const FramePlan& frame,
                                         const LaneBool<Int>& foreground, size_t i) {
@@ -271,8 +272,8 @@ REGIONS_LANES void update_all_modes(const ModelArrays& arrays, const FramePlan& 
   write_words(arrays.background + i, model.heaviest().color().packed());
 }
 
-// Adds the colour of pixel (x, y) to the histogram of its label. add(address, amount) must be
-// atomic if several threads call this function.
+// Adds the colour of pixel (x, y) to the histogram of its label, if the survey reads this pixel.
+// add(address, amount) must be atomic if several threads call this function.
 template <class Add>
 REGIONS_HD void count_color(const ModelArrays& arrays, bool foreground, int x, int y, Add add) {
   if (x % Survey::kStep != 0 || y % Survey::kStep != 0) return;
@@ -298,7 +299,7 @@ REGIONS_HD void update_model(const ModelArrays& arrays, const FramePlan& frame,
   if (plan.uses_foreground_colors) count_color(arrays, foreground, x, y, add);
 }
 
-// The age of a model that starts from a background picture, in frames.
+// Scene::age of a model that starts from a background picture, in frames.
 inline constexpr uint32_t kKnownAge = 50;
 // Sets the model of pixel i to the colour of a background picture.
 REGIONS_HD inline void start_model_from(const ModelArrays& arrays, const uint32_t* picture,

@@ -17,12 +17,13 @@ struct ColorHistograms {
   static constexpr uint32_t kMin = 16 * 256;     // a histogram with a smaller total is not used
   static constexpr int kMax = 2 * kUnitsPerNat;  // maximum additional evidence of a colour, units
 
-  uint32_t
-      fresh[2][kBins];  // [background, foreground], counts of the last frame that updated the model
-  uint32_t count[2][kBins];  // counts of earlier frames, times 16; they lose 1/16 per frame
-  uint32_t total[2];
-  uint32_t fresh_total[2];
-  int32_t bias[kBins];  // additional evidence, units
+  uint32_t fresh[2][kBins];  // [background, foreground][bin], counts of the last frame that updated
+                             // the model
+  // [background, foreground][bin], counts of earlier frames, times 16; they lose 1/16 per frame.
+  uint32_t count[2][kBins];
+  uint32_t total[2];        // [background, foreground], sums of `count`
+  uint32_t fresh_total[2];  // [background, foreground], sums of `fresh`
+  int32_t bias[kBins];      // [bin], additional evidence, units
 
   // The index of the bin of a colour: 16 steps of luma, and 16 steps for the middle half of the
   // range of each chroma component.
@@ -33,15 +34,16 @@ struct ColorHistograms {
   }
 };
 
-// Natural logarithm of x > 0 in units of 1 / kUnitsPerNat, interpolated linearly between powers of
-// two.
+// Natural logarithm of x > 0 in units of 1 / kUnitsPerNat nats, interpolated linearly between
+// powers of two.
 REGIONS_HD inline int log_units(uint32_t x) {
   int power = 0;
-  for (uint32_t rest = x; rest > 1; rest >>= 1) ++power;
+  for (uint32_t higher = x; higher > 1; higher >>= 1) ++power;
   const auto part = static_cast<int>((static_cast<uint64_t>(x) << 6 >> power) - 64);
   return (power * 64 + part) * 45426 >> 16;  // 45426 / 2^16 = ln 2
 }
 
+// Adds the counts of the last frame to a sum in which old frames fade.
 REGIONS_HD inline void fade(uint32_t& count, uint32_t& fresh) {
   count += fresh * 16 - count / 16;
   fresh = 0;
@@ -77,7 +79,7 @@ struct ModelArrays {
   uint32_t* background = nullptr;  // [height][width], colours of the model's heaviest modes
   uint32_t* model = nullptr;       // [Model::kWords][model_plane()], see Model
   int32_t* terminal = nullptr;     // [height][width], terminal weights, see GridGraph
-  int32_t* right = nullptr;
+  int32_t* right = nullptr;        // [height][width], link capacities, see GridGraph
   int32_t* down = nullptr;
   int32_t* down_right = nullptr;  // null for four neighbours
   int32_t* down_left = nullptr;
@@ -85,6 +87,7 @@ struct ModelArrays {
   // [height][width], nonzero for pixels that are always background. Null: no pixel is excluded.
   const uint8_t* excluded = nullptr;
 
+  // Number of pixels of the frame.
   REGIONS_HD size_t plane() const {
     return static_cast<size_t>(width) * static_cast<size_t>(height);
   }
@@ -112,7 +115,7 @@ struct SurveySums {
   uint64_t squared_contrast = 0;  // sum of squared contrasts over pairs of neighbours
   uint32_t pairs = 0;             // number of pairs
   uint32_t count[kHalves] = {};   // [half], number of pixels that are used to measure light
-  uint32_t luma[kHalves] = {};    // [half], sum of the background's luma at these pixels
+  uint32_t luma[kHalves] = {};    // [half], sum of the background's luma at the pixels in `count`
 
   // Adds the sums over other pixels.
   REGIONS_HD void add(const SurveySums& other) {
@@ -134,7 +137,7 @@ struct Survey {
   SurveySums sums;
   uint32_t foreground = 0;  // number of foreground pixels in the previous frame
   uint32_t pixels = 0;      // number of pixels in the previous frame
-  // [half][bin], histogram of the difference from the background's luma; bin 0 is the difference
+  // [half][bin], histogram of the frame's luma minus the background's luma; bin 0 is the difference
   // -kBins / 2.
   uint32_t change[kHalves][kBins] = {};
 
@@ -148,11 +151,11 @@ struct Survey {
 
 // State of the scene, which changes from frame to frame. Each model has one.
 struct Scene {
-  uint32_t age = 0;      // number of frames that have updated the model since it started
-  uint32_t frame = 0;    // number of frames seen
-  uint32_t busy = 0;     // number of consecutive frames that were mostly foreground
-  uint32_t split = 128;  // luma between the dark and the bright half of the background
-  uint32_t restarted = 0;
+  uint32_t age = 0;        // number of frames that have updated the model since it started
+  uint32_t frame = 0;      // number of frames seen
+  uint32_t busy = 0;       // number of consecutive frames that were mostly foreground
+  uint32_t split = 128;    // luma between the dark and the bright half of the background
+  uint32_t restarted = 0;  // 1: the model restarted with the last frame
 };
 
 // Position of the median in a histogram: its bin, and the number of values in lower bins.
@@ -261,8 +264,9 @@ REGIONS_HD void survey_light(SurveySums& sums, const Color& now, const Color& ba
 // scene.
 REGIONS_HD inline FramePlan plan_frame(Scene& scene, const Survey& survey, const Medians& medians,
                                        FramePlan frame) {
-  // Number of frames until the model restarts. If the camera jumps, or if the light changes in a
-  // way that is not linear, nearly all pixels become foreground.
+  // Number of consecutive frames that are mostly foreground until the model restarts. If the camera
+  // jumps, or if the light changes in a way that is not linear, nearly all pixels become
+  // foreground.
   constexpr uint32_t kBusyFrames = 8;
   const bool busy =
       scene.age > 1 && survey.pixels > 0 &&
@@ -302,7 +306,7 @@ REGIONS_HD inline FramePlan plan_frame(Scene& scene, const Survey& survey, const
 }
 
 // Adds pixel (x, y) to the survey. at(x, y) returns a colour of the frame. All colours are read
-// before the first one is used, because reads on a GPU have a high latency.
+// before any of them is used, because reads on a GPU have a high latency.
 template <class Tally, class At>
 REGIONS_HD void survey_pixel(const ModelArrays& arrays, const Scene& scene, int x, int y,
                              SurveySums& sums, Tally tally, At at) {

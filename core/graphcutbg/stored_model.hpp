@@ -27,9 +27,9 @@ inline size_t state_bytes(Size size) {
 // and contains valid modes.
 StateHeader checked_header(std::span<const std::byte> state, Size size);
 
-// Check and convert a picture that the user provides. They throw InputError for a wrong size.
-// background_of() returns packed colours of the model, replacement_of() components
-// [3][height][width] in the frames' format, and exclusion_of() 1 for pixels that are always
+// These functions check and convert a picture that the user provides. They throw InputError for a
+// wrong size. background_of() returns packed colours of the model, replacement_of() components
+// [3][height][width] in the frames' format, and exclusion_of() returns 1 for pixels that are always
 // background.
 void expects_picture(const ConstFrame& picture, const Setup& setup);
 std::vector<uint32_t> background_of(const ConstFrame& picture, const Setup& setup);

@@ -16,14 +16,14 @@ class WarmStartTuner {
   // Number of cuts between trials; trials are repeated because scenes change.
   static constexpr int kCutsBetweenTrials = 64;
 
-  // Returns true if the next cut should start warm. Call it only if both kinds of start are
-  // possible.
+  // Counts the next cut, and returns true if it should start warm. Call it only if both kinds of
+  // start are possible.
   bool use_warm_start() {
     if (cuts_ == kCutsBetweenTrials + kTrialCuts) cuts_ = 0;
     return ++cuts_ > kCutsBetweenTrials ? !prefers_warm_ : prefers_warm_;
   }
-  // Records the time of a cut with a warm or cold start. Not every cut needs to be recorded. A
-  // trial ends when a cut after the trial is recorded.
+  // Records the time of a cut with a warm or cold start. Times of some cuts may be missing. A trial
+  // ends with the first recorded time of a cut after the trial.
   void record_time(bool warm, Duration took) {
     if (warm != prefers_warm_) {
       trial_time_ += took;
