@@ -51,6 +51,7 @@ class Workers::Pool {
  public:
   ~Pool() { end_threads(); }
 
+  // Starts threads until the pool has at least this many.
   void grow(size_t threads) {
     const std::lock_guard lock(mutex_);
     thread_count_ = std::max(thread_count_, threads);
@@ -136,6 +137,7 @@ class Workers::Pool {
     while (threads_.size() < thread_count_) threads_.push_back(start_thread([this] { serve(); }));
   }
 
+  // Executes indices of the loop until none is left.
   void work(Loop& loop) {
     try {
       for (int i; (i = loop.next.fetch_add(1, std::memory_order_relaxed)) < loop.count;) {
@@ -148,6 +150,7 @@ class Workers::Pool {
     }
   }
 
+  // Runs on each thread of the pool: helps with running loops until the threads must end.
   void serve() {
     std::unique_lock lock(mutex_);
     while (!ending_) {
@@ -178,7 +181,7 @@ class Workers::Pool {
                                        // and end_threads(); written under mutex_
   Loop* first_loop_ = nullptr;         // list of running loops; guarded by mutex_
   bool ending_ = false;                // true: threads must return; guarded by mutex_
-  size_t thread_count_ = 0;            // number of threads
+  size_t thread_count_ = 0;            // number of threads that the pool should have
   std::vector<std::thread> threads_;
 
   inline static std::mutex shared_mutex;

@@ -1,5 +1,5 @@
-// Suballocator: divides one allocation of a backend into typed arrays. Used by configure() only,
-// never per frame.
+// Workspace: divides one allocation of a backend into typed arrays. Used by configure() only, never
+// per frame.
 #pragma once
 
 #include <utility>
@@ -10,7 +10,7 @@
 namespace regions {
 
 // One allocation of a backend, divided into typed arrays. The memory is uninitialised: kernels must
-// not depend on its first contents.
+// not depend on its initial contents.
 class Workspace {
  public:
   // Plans an array of `count` elements. allocate() stores the array's address in the variable
@@ -32,10 +32,10 @@ class Workspace {
     arrays_.clear();
   }
 
-  // Total size of the planned arrays.
   // Gives up the memory. The arrays are valid as long as the returned block exists.
   Block release() { return std::move(block_); }
 
+  // Total size of the planned arrays, bytes.
   size_t bytes() const { return bytes_; }
 
  private:

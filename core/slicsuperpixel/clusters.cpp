@@ -49,8 +49,8 @@ LabTables make_tables() {
 // Ratio of the number of cells to the requested number of superpixels. It is below 1, because some
 // clusters in photographs have a second fragment that is worth keeping.
 constexpr double kCellRatio = 0.94;
-// Cost of a grid with fewer than 90 % of the requested number of cells. Flat pictures need enough
-// cells, because their clusters have no second fragments.
+// Added to the error of a grid in grid_of() if it has fewer than 90 % of the requested number of
+// cells. Flat pictures need enough cells, because their clusters have no second fragments.
 constexpr double kFewCellsCost = 0.1;
 
 int ceil_div(int a, int b) { return (a + b - 1) / b; }
@@ -130,9 +130,9 @@ size_t max_cells(Size size) {
 }
 
 SlicScale scale_of(const SlicGrid& grid, const SlicParams& params) {
-  // A squared distance of one Lab unit counts 8, or less if the compactness is so high that
-  // integers would overflow. Centres are at most 2.5 cells away from a pixel's cell. So slopes are
-  // at most 2047 and scores are below 2^24.
+  // A distance of one Lab unit adds 8 to a sixteenth of the score, or less if the compactness is so
+  // high that integers would overflow. Centres are at most 2.5 cells away from a pixel's cell. So
+  // slopes are at most 2047 and scores are below 2^24.
   const double area = static_cast<double>(grid.width) * grid.height;
   const double side = std::max(grid.width, grid.height);
   // slico uses only the ratio of position and colour. The value 40 gives scores enough resolution.
@@ -180,7 +180,7 @@ RetentionRule retention_rule(const SlicGrid& grid, const SlicParams& params) {
   if (!is_number_requested) return rule;
   rule.superpixels = params.superpixels;
   // If the grid has no more cells than requested superpixels, all fragments with the area of a cell
-  // can be retained, because there are at most as many as cells.
+  // can be retained, because there cannot be more such fragments than cells.
   rule.certain =
       grid.cells() <= rule.superpixels ? static_cast<uint32_t>(cell) : Fragment::kRetained;
   // Step 0 of the merge costs begins at the cost of a fragment with 1/32 of a cell's area, whose

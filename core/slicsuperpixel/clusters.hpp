@@ -68,6 +68,7 @@ struct YuvDecoder {
   bool is_yuv = false;
   int drop = 0;   // bits per sample beyond 8
   int black = 0;  // luma value of black
+  // Weights of Y, U and V in R, G and B, in units of 1 / (1 << kShift).
   int32_t luma = 1 << kShift;
   int32_t red_v = 0, green_u = 0, green_v = 0, blue_u = 0;
 
@@ -128,17 +129,18 @@ SlicGrid grid_of(Size size, const SlicParams& params);
 size_t max_cells(Size size);
 
 // A score says how badly a candidate fits a pixel. It is 16 times an integer plus the candidate's
-// index 0..15, so the minimum identifies its candidate, and ties go to the first candidate in
-// raster order. Its magnitude is below 2^24, so a float stores it exactly.
+// index 0..8, so the minimum identifies its candidate, and ties go to the first candidate in raster
+// order. Its magnitude is below 2^24, so a float stores it exactly.
 inline constexpr int kCandidates = 9;
-// Number of rows in a patch, which use the same rounded slope of a candidate.
+// Height of a patch, pixels. A patch consists of consecutive rows of a cell. Within a patch, the
+// score of a candidate changes by the same rounded amount from row to row.
 inline constexpr int kPatchRows = 16;
 // Maximum side of a cell, pixels; sums over nine such cells fit in 32 bits.
 inline constexpr int kMaxCell = 512;
 inline constexpr int kMaxRowStep = 4;
 // Score of a candidate that is outside the grid or has no pixels.
 inline constexpr int kNoScore = (1 << 24) - 32;
-// Score of the cluster of the pixel's own cell if it has no pixels.
+// Score of the cluster of the pixel's own cell if this cluster has no pixels.
 inline constexpr int kOwnScore = (1 << 24) - 64;
 inline constexpr int kColorBias = 128;  // added to each component before summation
 
@@ -148,12 +150,13 @@ inline constexpr int kColorBias = 128;  // added to each component before summat
 //
 //   score = 16 scale (sum w (p - c)^2 + compactness^2 |(x, y) - (cx, cy)|^2 / cell area)
 //
-// without the terms that are equal for all candidates of the pixel.
+// without the terms that are equal for all candidates of the pixel. The coefficients of a cluster
+// are the factors of the pixel's components p in this score, divided by 16: -2 scale w c.
 struct SlicScale {
-  float gain[3] = {};    // coefficient of a component per 1/16 of its mean
+  float gain[3] = {};    // size of a coefficient per 1/16 of the component's mean
   float square[3] = {};  // contribution to the score per squared coefficient
-  float slope = 0;       // score per pixel, for a distance of 1/16 pixel
-  float curvature = 0;   // score per squared distance of 1/256 square pixel
+  float slope = 0;       // change of the score per pixel, for each 1/16 pixel of distance
+  float curvature = 0;   // score per 1/256 square pixel of squared distance
   int weight[3] = {};    // weights of components when mean colours of fragments are compared
   // Only used by slico (see AdaptiveCandidate); 0 for slic.
   // Value of ClusterColor::max_distance of all clusters in the first iteration.
@@ -162,10 +165,10 @@ struct SlicScale {
 };
 SlicScale scale_of(const SlicGrid& grid, const SlicParams& params);
 
-// Sums over the pixels of a cluster. Coordinates are relative to the top left corner of the cell to
-// the upper left of the cluster's cell, so they are never negative.
+// Sums over the pixels of a cluster. Coordinates are relative to the top left corner of the upper
+// left neighbour of the cluster's cell, so they are never negative.
 struct ClusterSums {
-  uint32_t color[3] = {};
+  uint32_t color[3] = {};  // sums of component + kColorBias
   uint32_t x = 0;
   uint32_t y = 0;
   uint32_t count = 0;
@@ -196,7 +199,7 @@ struct Center {
   int color[3];  // coefficients of the colour, -2047..2047
   int base;      // contribution of the colour to the score
   int x;         // horizontal position relative to the centre of the cluster's cell, 1/16 pixel
-  int y;         // vertical position relative to it, 1/16 pixel
+  int y;         // vertical position relative to the centre of the cluster's cell, 1/16 pixel
   bool alive;    // false: the cluster has no pixels
 };
 
@@ -231,12 +234,13 @@ REGIONS_HD inline Center center_of(const ClusterSums& sums, const SlicGrid& grid
 // multiple of 16; the candidate's index; and 16 (color . pixel + row v), with the dot product of
 // the colours.
 struct Candidate {
-  int color[3];
-  int row;     // `down` / 16, rounded
-  int down;    // score per row, before rounding
-  int column;  // score per column
-  int base;
+  int color[3];  // coefficients of the colour
+  int row;       // `down` / 16, rounded
+  int down;      // score per row, before rounding
+  int column;    // score per column
+  int base;      // part of the score that is equal for all pixels of the cell
 
+  // The first two terms of the score.
   REGIONS_HD int start(int u, int patch, int neighbour) const {
     return ((base + kPatchRows * patch * down + column * u) & ~15) | neighbour;
   }
@@ -277,12 +281,12 @@ REGIONS_HD inline Candidate candidate_of(const Center& center, bool inside, int 
 // has pixels and that its centre is at most one cell away from the centre of its cell, so that
 // every part of the picture has a nearby centre.
 REGIONS_HD inline bool can_warm_start(const Center& center, const SlicGrid& grid) {
-  const int reach_x = 16 * grid.width, reach_y = 16 * grid.height;
-  return center.alive && center.x >= -reach_x && center.x <= reach_x && center.y >= -reach_y &&
-         center.y <= reach_y;
+  const int max_x = 16 * grid.width, max_y = 16 * grid.height;
+  return center.alive && center.x >= -max_x && center.x <= max_x && center.y >= -max_y &&
+         center.y <= max_y;
 }
-// True if the new frame has another colour at the centre of the cluster, because of a scene cut or
-// fast motion.
+// True if the colour of the new frame at the centre of the cluster differs clearly from the
+// cluster's mean colour, because of a scene cut or fast motion.
 template <class ColorAt>
 REGIONS_HD bool has_changed(const ClusterSums& sums, int column, int row, const SlicGrid& grid,
                             ColorAt color_at) {

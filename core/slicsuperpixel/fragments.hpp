@@ -10,8 +10,8 @@
 // raster order of first pixels.
 //
 // If a number of superpixels is requested, there are usually more fragments than requested after
-// these rounds. All fragments choose a neighbour. The requested number of fragments is retained:
-// those that are large and differ clearly from their neighbours (see RetentionRule). All other
+// these rounds. All fragments choose a neighbour. The requested number of fragments is retained, as
+// RetentionRule decides: large fragments that differ clearly from their neighbours. All other
 // fragments merge in the same way, until each is part of a retained fragment.
 #pragma once
 
@@ -64,11 +64,11 @@ inline constexpr uint64_t kNoChoice = UINT64_MAX;
 struct RetentionRule {
   // Fragments are ranked by the cost of merging them. The cost is divided into logarithmic steps of
   // an eighth of an octave. Within a step, fragments are ranked pseudo-randomly into classes,
-  // because patterns contain many equal fragments.
+  // because regular patterns contain many equal fragments.
   static constexpr uint32_t kSteps = 128, kClasses = 32, kRanks = kSteps * kClasses;
   uint32_t min_size = 0;     // property `min-size`, in pixels: smaller fragments merge first
-  uint32_t superpixels = 0;  // number of fragments to retain after this; 0: all
-  // Pixels: fragments with at least this area are always retained and choose no neighbour.
+  uint32_t superpixels = 0;  // number of fragments to retain after these merges; 0: all
+  // Fragments with at least this area (pixels) are always retained and choose no neighbour.
   uint32_t certain = 0;
   uint32_t lowest = 0;  // cost at which the first step begins, eighths of octaves
 
@@ -86,8 +86,9 @@ struct RetentionRule {
            (hash ^ hash >> 16) % kClasses;
   }
   // Returns the smallest rank that is retained. At least the requested number of fragments have a
-  // rank >= `rank`. `fragments_from_step` fragments have at least the first rank of the same step;
-  // if they are only a few more than requested, the whole step is retained.
+  // rank >= `rank`. `fragments_from_step` is the number of fragments with at least the first rank
+  // of the step that contains `rank`. If this number is only a little higher than requested, the
+  // whole step is retained.
   REGIONS_HD uint32_t bound(uint32_t rank, uint32_t fragments_from_step) const {
     return fragments_from_step <= superpixels + superpixels / 32 ? first_of_step(rank) : rank;
   }
@@ -117,8 +118,9 @@ REGIONS_HD inline uint32_t claimed_area(uint64_t claim) {
   return static_cast<uint32_t>(claim >> 32);
 }
 REGIONS_HD inline uint32_t claimed_first(uint64_t claim) { return ~static_cast<uint32_t>(claim); }
+// Used instead of a key of a claim, for a superpixel that no cluster claims.
 inline constexpr uint32_t kNoTrack = UINT32_MAX;
-// Bit of a claim: the largest fragment of the cluster merged into another one.
+// Bit of a claim: the largest fragment of the cluster merged into another fragment.
 inline constexpr uint32_t kMerged = 1u << 31;
 // The key of a claim by the cluster with index `cell`. The smallest key wins. `stayed` is false if
 // the fragment merged.

@@ -9,7 +9,7 @@ namespace regions {
 // Counts of events between the previous and the current frame.
 struct TrackEvents {
   uint32_t births = 0;  // number of new ids, except for regions that split off another region
-  uint32_t deaths = 0;  // number of ids that are no longer remembered
+  uint32_t deaths = 0;  // number of ids that were forgotten in this frame
   // Number of regions that split off another region, and of tracks that are visible again after an
   // occlusion.
   uint32_t splits = 0;
@@ -71,16 +71,16 @@ struct PairTable {
     if (Atomics::read(used_count) > max_pairs) return;
     uint32_t slot = (pair * 2654435769u) >> 7 & (slots - 1);  // Fibonacci hashing
     for (uint32_t i = 0; i < slots; ++i, slot = (slot + 1) & (slots - 1)) {
-      uint32_t found = Atomics::read(key + slot);
-      if (found == 0) {
-        found = Atomics::exchange_if(key + slot, 0, pair);
-        if (found == 0) {
+      uint32_t stored = Atomics::read(key + slot);
+      if (stored == 0) {
+        stored = Atomics::exchange_if(key + slot, 0, pair);
+        if (stored == 0) {
           const uint32_t index = Atomics::add(used_count, 1);
           if (index < max_pairs) used[index] = slot;
-          found = pair;
+          stored = pair;
         }
       }
-      if (found != pair) continue;
+      if (stored != pair) continue;
       Atomics::add(count + slot, pixels);
       return;
     }
@@ -89,12 +89,13 @@ struct PairTable {
 
 // The numbers of tracks, which change from frame to frame.
 struct TrackCounts {
-  // Index in `visible` and `lost` of the buffers that contain the previous frame's tracks.
+  // Index (0 or 1) of the buffers in TrackMemory::visible and TrackMemory::lost that contain the
+  // tracks of the last frame. The next frame writes its tracks to the other buffers.
   uint32_t front = 0;
   uint32_t visible = 0;  // number of visible tracks
   uint32_t lost = 0;     // number of lost tracks
   // The last id that was given to a track. Must be the last member: a reset with
-  // IdNumbering::continued clears the memory up to here.
+  // IdNumbering::continued clears the memory before this member.
   uint32_t last_id = 0;
 };
 
@@ -117,18 +118,18 @@ struct TrackMemory {
 
   // Arrays for one step. Track indices count the visible tracks first and then the lost tracks.
   // Keys are computed by key_of() in tracking_step.hpp.
-  uint64_t* best_of_region = nullptr;  // [capacity], key of the best track
-  uint64_t* best_of_track = nullptr;   // [2 capacity], key of the best region
-  // [capacity], 1 + index of the track with the most shared pixels; 0: none.
+  uint64_t* best_of_region = nullptr;  // [capacity], for each region: key of its best track
+  uint64_t* best_of_track = nullptr;   // [2 capacity], for each track: key of its best region
+  // [capacity], for each region: 1 + index of the track with the most shared pixels; 0: none.
   uint32_t* origin = nullptr;
   uint32_t* track_of = nullptr;   // [capacity], 1 + index of the track of the region; 0: none
   uint32_t* region_of = nullptr;  // [2 capacity], 1 + index of the region of the track; 0: none
   uint32_t* claims = nullptr;     // [2 capacity], number of regions whose `origin` is this track
-  // [2 capacity], 1 + index of the region with the most shared pixels, or of the region that hides
-  // the track; 0: none.
+  // [2 capacity], for each track: 1 + index of the region with the most shared pixels, or of the
+  // region that hides the track; 0: none.
   uint32_t* destination = nullptr;
-  // [capacity], number of lost tracks inside the region, plus kOneOccluded for each of them that
-  // has a record.
+  // [capacity], for each region: number of lost tracks inside the region, plus kOneOccluded for
+  // each such track that has a record.
   uint32_t* tracks_inside = nullptr;
   uint32_t* lost_indices = nullptr;  // [capacity], indices of the tracks that are lost now
   // [capacity], positions in lost_indices of the tracks that get a record.

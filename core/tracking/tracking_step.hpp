@@ -4,10 +4,10 @@
 // minima of keys, sums, and positions by rank.
 //
 // First, a region and a track match if they look alike and each shares more pixels with the other
-// than with any third one. The remaining regions and tracks are matched by predicted position, size
-// and colour, best pairs first, and then by shared pixels alone. If the pixels of a track are now
-// part of a region that belongs to another track, this region hides the track. The hidden track
-// moves as predicted and stays inside the region, until the region splits.
+// than with any other track or region. The remaining regions and tracks are matched by predicted
+// position, size and colour, best pairs first, and then by shared pixels alone. If the pixels of a
+// track are now part of a region that belongs to another track, this region hides the track. The
+// hidden track moves as predicted and stays inside the region, until the region splits.
 #pragma once
 
 #include "core/tracking/tracking.hpp"
@@ -112,6 +112,7 @@ REGIONS_HD inline uint32_t misfit(const Track& track, const Track& region, bool 
   return static_cast<uint32_t>(smaller_of(distance_cost, 1024) + size / 4 + color);
 }
 
+// The value of Track::seen after one more frame in which the track has a region.
 REGIONS_HD inline uint16_t seen_again(const Track& track) {
   return static_cast<uint16_t>(smaller_of(track.seen + 1, UINT16_MAX));
 }
@@ -131,9 +132,10 @@ REGIONS_HD inline Track followed(const Track& track, const Track& now) {
   next.vx = track.vx;
   next.vy = track.vy;
   if (!is_whole) next.area = track.area - (track.area - now.area) / 4;
-  // The velocity is the mean of the first steps. Later, it is corrected by 1/8 of the difference in
-  // each frame. It is not updated after a frame in which the track shared its region, because its
-  // position was only assumed.
+  // In the first frames, the velocity is the mean of all movements. Later, each frame corrects it
+  // by 1/8 of the difference between the observed and the predicted position. The
+  // velocity is not updated after a frame in which the track shared its region, because the track's
+  // position was only assumed in that frame.
   const bool was_alone = track.occluded_count == 0 && track.host == 0;
   if (was_alone && is_whole) {
     const int sightings = static_cast<int>(smaller_of(track.seen, 8));
@@ -224,6 +226,7 @@ REGIONS_HD inline void set_box(Region& record, const Track& track, const Region&
   record.bottom = static_cast<int32_t>(smaller_of(track.bottom, region.bottom));
 }
 
+// Returns the record of an occluded track inside `region`, the region that hides it.
 REGIONS_HD inline Region record_of(const Track& track, const Region& region, uint32_t color_bits) {
   Region record;
   record.id = region.id;
@@ -247,12 +250,12 @@ REGIONS_HD inline Region record_of(const Track& track, const Region& region, uin
 // then the lost tracks.
 struct StepTracks {
   const TrackMemory& memory;
-  const uint32_t visible;  // number of previously visible tracks
-  const uint32_t all;      // number of previously visible and lost tracks
-  Track* const previous;
-  Track* const lost_previous;
-  Track* const now;
-  Track* const lost_now;
+  const uint32_t visible;      // number of previously visible tracks
+  const uint32_t all;          // number of previously visible and lost tracks
+  Track* const previous;       // [visible], visible tracks of the previous frame
+  Track* const lost_previous;  // [all - visible], lost tracks of the previous frame
+  Track* const now;            // [number of regions], tracks of this frame's regions
+  Track* const lost_now;       // lost tracks of this frame
 
   REGIONS_TEAM StepTracks(const TrackMemory& track_memory, const TrackCounts& counts)
       : memory(track_memory),
@@ -278,7 +281,8 @@ struct StepTracks {
 };
 
 // Matching by motion, for the regions and tracks that are still unmatched after matching by shared
-// pixels. All threads of the team must call match(). TrackStep describes the functions of a team.
+// pixels. Rows are unmatched tracks, and columns are unmatched regions. All threads of the team
+// must call match(). TrackStep describes the functions of a team.
 template <class Team>
 class MotionMatcher {
  public:
@@ -296,8 +300,8 @@ class MotionMatcher {
   }
 
   // Matches in rounds: a track and a region match if each is the best choice of the other. The
-  // result is the same as if all pairs were sorted and the best pairs were matched first. Returns
-  // the number of matches.
+  // result is the same as if all pairs were sorted and the best pairs were matched first.
+  // `free_regions` is the number of regions that add_region() added. Returns the number of matches.
   REGIONS_TEAM uint32_t match(uint32_t free_regions) const {
     const uint32_t limit = TrackMemory::kMaxUnmatched;
     const uint32_t free_tracks = team_.compact(
@@ -334,7 +338,8 @@ class MotionMatcher {
     });
   }
 
-  // Executes one round. Returns the number of matches.
+  // Executes one round: finds the best choice of each row and column, and matches the pairs that
+  // choose each other. Returns the number of matches.
   REGIONS_TEAM uint32_t bid(uint32_t rows, uint32_t columns) const {
     team_.for_each_pair(
         rows, columns, [&](uint32_t row) { return memory_.row_summary[row].area != 0; },
@@ -384,6 +389,7 @@ class SharedRegions {
         count_(count),
         color_bits_(color_bits) {}
 
+  // Returns the track, moved into the region that it shares with other tracks.
   REGIONS_TEAM Track track_in(uint32_t track_index, uint32_t region_index) const {
     return track_inside(load_track(tracks_.track(track_index)), track_index, regions_[region_index],
                         [&](int side) { return memory_.outermost[side][region_index]; });
@@ -422,12 +428,14 @@ class SharedRegions {
   }
 
  private:
-  // Maximum number of missed frames of an occluded track that gets a record in any case.
+  // An occluded track with more missed frames gets a record only if its region has enough area for
+  // both tracks.
   static constexpr uint32_t kMaxHiddenFrames = 2;
-  // Maximum number of tracks of equal size in a region.
+  // An occluded track gets no record if the area of its region is more than this many times its own
+  // area.
   static constexpr uint32_t kMaxTracksPerRegion = 5;
 
-  // Records the sides of a track as candidates for the outermost sides in a region.
+  // Offers the sides of a track as candidates for the outermost sides in a region.
   REGIONS_TEAM void mark_sides(uint32_t track_index, uint32_t region_index) const {
     const Track track = load_track(tracks_.track(track_index));
     for (int side = 0; side < kSides; ++side) {
@@ -435,7 +443,8 @@ class SharedRegions {
     }
   }
 
-  // True if the region is large enough to contain both its own track and the occluded track.
+  // True if the region probably contains both its own track and the occluded track: its area is
+  // more than 1.5 times the area of the larger track.
   REGIONS_TEAM bool has_area_for_both(uint32_t region_index, uint32_t occluded_area) const {
     const uint32_t owner = memory_.track_of[region_index];
     const uint64_t area = owner != 0 ? tracks_.track(owner - 1).area : 0;
@@ -467,12 +476,12 @@ struct TwoCounts {
 // One step of tracking. `track_index` is the index of any track, and `visible_index` that of a
 // visible track. A team provides these functions: for_each(count, f(i)); for_each_pair(rows,
 // columns, is_active(row), f(row, column)); count(count, f(i)), which returns how often f()
-// returned true; and once(f). All threads of the team synchronise at the end of each function.
-// compact(count, selects(i), use(i, rank)) calls use() for each selected index with its rank among
-// the selected indices, and returns their number; compact_two() does this for two lists at once.
-// raise(), lower() and add() are the atomic maximum, minimum and sum. Only match() requires all of
-// these functions. The other functions of TrackStep use only for_each() and raise(), and do not
-// require that the team synchronises.
+// returned true; and once(f), which calls f() in one thread. All threads of the team synchronise at
+// the end of each function. compact(count, selects(i), use(i, rank)) calls use() for each selected
+// index with its rank among the selected indices, and returns their number; compact_two() does this
+// for two lists at once. raise(), lower() and add() are the atomic maximum, minimum and sum. Only
+// match() requires all of these functions. The other functions of TrackStep use only for_each() and
+// raise(), and do not require that the team synchronises.
 template <class Team>
 class TrackStep {
  public:
@@ -695,8 +704,9 @@ class TrackStep {
            old.seen < kMinSeen;
   }
 
-  // Gives new ids, and lists the lost tracks that are remembered. Returns the number of new ids and
-  // of these lost tracks. Lost tracks beyond the capacity are counted but not listed.
+  // Gives new ids, and lists the lost tracks that are remembered. Returns the number of new ids,
+  // and the number of lost tracks that are remembered. Lost tracks beyond the capacity are counted
+  // but not listed.
   REGIONS_TEAM TwoCounts collect_new_and_lost() const {
     return team_.compact_two(
         count_ > tracks_.all ? count_ : tracks_.all,
@@ -717,7 +727,7 @@ class TrackStep {
         });
   }
 
-  // True if the track of region `b` gets its id in this frame.
+  // True if the track of this region gets its id in this frame.
   REGIONS_TEAM bool gets_id(uint32_t region_index) const {
     const uint32_t owner = memory_.track_of[region_index];
     if (owner == 0) return rules_.track_birth <= 1;
@@ -728,18 +738,18 @@ class TrackStep {
   // Updates a track that has no region: finds the region that probably hides it, and counts a merge
   // or a death. Returns true if the track is remembered.
   REGIONS_TEAM bool update_lost_track(uint32_t track_index) const {
-    const bool is_born = tracks_.track(track_index).id != 0;
+    const bool has_id = tracks_.track(track_index).id != 0;
     if (track_index >= tracks_.visible) {
       const uint32_t host = tracks_.track(track_index).host,
                      host_region = host ? memory_.region_of[host - 1] : 0;
       memory_.destination[track_index] =
           host_region || host == 0 ? host_region : memory_.destination[host - 1];
     } else if (memory_.destination[track_index] != 0) {
-      if (is_born) team_.add(&memory_.report->merges, 1);
+      if (has_id) team_.add(&memory_.report->merges, 1);
     }
     const bool is_over = is_forgotten(track_index);
     if (is_over) {
-      if (is_born) team_.add(&memory_.report->deaths, 1);
+      if (has_id) team_.add(&memory_.report->deaths, 1);
     } else if (memory_.destination[track_index] != 0) {
       team_.add(memory_.tracks_inside + memory_.destination[track_index] - 1, 1);
     }
