@@ -30,7 +30,8 @@ class Runner {
   virtual AlgorithmOutputs outputs() const = 0;
   virtual std::span<const Field> fields() const = 0;
   virtual Value get(const Field& field) const = 0;
-  // A live field takes effect at the next enqueue(). Any other field needs configure() first.
+  // A live field takes effect at the next enqueue(). Any other field takes effect at the next
+  // configure().
   virtual void set(const Field& field, std::string_view text) = 0;
   // Adds the values that follow from the parameters to `setup`, then configures the algorithm.
   virtual void configure(Setup& setup) = 0;
@@ -44,8 +45,8 @@ class Runner {
 std::unique_ptr<Runner> make_runner(const std::string& algorithm,
                                     const std::shared_ptr<Backend>& backend);
 
-// `device` is "auto", "cpu", "cuda" or "cuda:N". Throws InputError for another text and DeviceError
-// if the device cannot be used.
+// Opens a device: `device` is "auto", "cpu", "cuda" or "cuda:N". Throws InputError for another text
+// and DeviceError if the device cannot be used.
 std::shared_ptr<Backend> open_backend(const std::string& device, int threads);
 
 // The pictures of a RegionsFrame. A picture that the caller left out is empty.
@@ -87,8 +88,8 @@ class Filter {
   const std::string device_;
   std::string returned_text_;  // the text that get() returned last
 
-  // The setup of the last configure(), without the values that the parameters determine. A frame
-  // calls configure() if it has another setup, or if this member is empty.
+  // The setup of the last configure(), without the values that the parameters determine. process()
+  // calls configure() if the frame has another setup, or if this member is empty.
   std::optional<Setup> requested_;
   // Memory for copies of the pictures that the backend cannot access directly.
   struct {

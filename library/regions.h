@@ -71,10 +71,10 @@ typedef struct {
   RegionsColor color;   /* matrix and range, for YUV formats only */
 } RegionsPicture;
 
-/* The measurements of one region. All coordinates and sums are in pixels, from the top left. */
+/* The measurements of one region. Coordinates are in pixels from the top left of the picture. */
 typedef struct {
   uint32_t id;              /* label in this frame, 1..total, in raster order of first pixels */
-  uint32_t track;           /* number that a region keeps from frame to frame; else equal to id */
+  uint32_t track;           /* number kept from frame to frame; equal to id without tracking */
   int32_t first_x, first_y; /* the region's first pixel in raster order */
   int32_t left, top, right, bottom; /* bounding box; right and bottom are inclusive */
   int32_t first_z, front, back;     /* slice numbers in volumes; always 0 in this library */

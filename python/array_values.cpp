@@ -18,7 +18,8 @@ std::string nan_error_at(int row, int column) {
          "; without threshold, the image must not contain NaN";
 }
 
-// Returns the number of each element's value. Stores the number of distinct values in `count`.
+// Returns for each element a number that identifies its value. Distinct values are numbered 0, 1, …
+// in order of appearance. Stores the number of distinct values in `count`.
 template <class T>
 std::vector<uint32_t> number_elements(const Voxels& voxels, uint32_t& count) {
   std::unordered_map<T, uint32_t> number_of_value;  // -0.0 and 0.0 are equal and have equal hashes
@@ -43,8 +44,9 @@ std::vector<uint32_t> number_elements(const Voxels& voxels, uint32_t& count) {
   return numbers;
 }
 
-// Adds 1 to the rank of each element that is at least the threshold. The comparison is the same as
-// in NumPy: floating-point values in the array's precision, integers exactly.
+// Adds 1 to the rank of each element that is at least the threshold. The rank of an element is the
+// number of thresholds that it reaches. The comparison is the same as in NumPy: floating-point
+// values in the array's precision, integers exactly.
 template <class T>
 void raise_ranks(const T* row, int width, double threshold, uint8_t* ranks) {
   T lowest = static_cast<T>(0);  // the lowest value that reaches the threshold

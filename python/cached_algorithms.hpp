@@ -44,8 +44,8 @@ struct CacheKey {
   };
   Work work;
   Setup setup;
-  int threads, device;  // of the Target
-  int variant = 0;      // distinguishes algorithms that differ in other properties of the work
+  int threads, device;  // as in the Target
+  int variant = 0;      // distinguishes algorithms with other differences, such as counting regions
   bool operator==(const CacheKey&) const = default;
 };
 
@@ -115,8 +115,9 @@ class ParametrisedAlgorithm {
   }
 
   // Runs the task as DeviceQueue::run() does. After the algorithm's enqueue() it calls
-  // after_work(total, extra memory, queue), which may enqueue more work. Returns the number of
-  // regions. On a device, returns nothing unless `returns_total` is set.
+  // after_work(total, extra memory, queue), which may enqueue more work. `total` is the address to
+  // which the number of regions is written. Returns the number of regions. On a device, returns
+  // nothing unless `returns_total` is set.
   template <class AfterWork = void (*)(uint32_t*, void*, Queue&)>
   std::optional<uint32_t> run(
       const Target& target, FrameTask task, const P& params, bool returns_total,

@@ -72,8 +72,8 @@ class DeviceQueue {
     if (target.is_cpu()) queue_->wait();
   }
 
-  // Destroys objects that use the queue, and waits for their work before. In a child process of
-  // fork(), which cannot access the device, the objects are leaked instead.
+  // Waits for the work on the queue, then destroys objects that use the queue. In a child process
+  // of fork(), which cannot access the device, the objects are leaked instead.
   template <class... Objects>
   void destroy(Objects&... objects) noexcept {
     if (backend_->kind() == BackendKind::cuda && getpid() != process_) {

@@ -26,8 +26,8 @@ struct InputPicture {
   }
 };
 
-// Returns the threshold (as a fraction of 255) that bytes of at least `level` reach and lower bytes
-// do not reach.
+// Returns a threshold (fraction of 255). Bytes of at least `level` reach it, and lower bytes do
+// not.
 double threshold_at(int level) { return (level - 0.5) / 255; }
 
 // Returns the parameters for an image whose elements are foreground if they are not 0.
@@ -65,7 +65,8 @@ size_t remove_value_bytes([[maybe_unused]] const Voxels& voxels) {
 #endif
 }
 
-// Labels `frame`. Returns the number of regions, or nothing if it is not counted.
+// Labels `frame`. Returns the number of regions. On a device, returns nothing unless
+// `outputs.counts` is set.
 std::optional<uint32_t> run_cclabel(const Voxels& voxels, const ConstFrame& frame,
                                     const CcLabelParams& params, const LabelOutputs& outputs,
                                     const Target& target) {
@@ -297,12 +298,12 @@ class DeviceLabelling {
   const int device_, bits_;
   const bool counts_;
   const std::optional<uint32_t> background_;
-  Shape batch_axes_;        // lengths of the axes of the batch
-  Shape item_axes_;         // lengths of the axes of one picture or volume
-  Strides packed_strides_;  // strides of a contiguous array
-  int64_t item_count_ = 1,
-          item_elements_ = 1;          // number of pictures or volumes; number of elements of each
-  std::vector<CcLabelParams> passes_;  // [label map of one picture or volume] its parameters
+  Shape batch_axes_;                   // lengths of the axes of the batch
+  Shape item_axes_;                    // lengths of the axes of one picture or volume
+  Strides packed_strides_;             // strides of a contiguous array
+  int64_t item_count_ = 1;             // number of pictures or volumes
+  int64_t item_elements_ = 1;          // number of elements of one picture or volume
+  std::vector<CcLabelParams> passes_;  // parameters of each label map of one picture or volume
 };
 
 using Bools = HostArray<nb::ro, bool>;
@@ -338,7 +339,7 @@ void fill_holes(const Bools& image, const Mask& mask, const Settings& settings, 
   std::vector<int32_t> labels(mask.size());
   const uint32_t count = *run_cclabel(voxels, picture.frame, parameters_of_mask(settings),
                                       {.labels = labels.data()}, Target{threads});
-  std::vector<uint8_t> is_filled(size_t{count} + 1, 1);  // [background region]; [0] is foreground
+  std::vector<uint8_t> is_filled(size_t{count} + 1, 1);  // [label], 1: a hole or the foreground
   const int32_t* label = labels.data();
   const auto is_border = [](int index, int side) { return index == 0 || index == side - 1; };
   for (int row = 0; row < voxels.rows(); ++row, label += width) {
@@ -346,7 +347,7 @@ void fill_holes(const Bools& image, const Mask& mask, const Settings& settings, 
     const bool is_border_row =
         is_border(row % height, height) || (is_volume && is_border(row / height, voxels.slices));
     const int step =
-        is_border_row ? 1 : std::max(width - 1, 1);  // if not, only the first and last element
+        is_border_row ? 1 : std::max(width - 1, 1);  // other rows: only the first and last element
     for (int x = 0; x < width; x += step) {
       if (label[x] != 0) is_filled[static_cast<size_t>(label[x])] = 0;
     }

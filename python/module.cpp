@@ -1,5 +1,5 @@
-// The compiled module gst_regions._core, which the Python code of the package calls. The caller
-// also passes the arrays to which results are written.
+// The compiled module gst_regions._core, which the Python code of the package calls. The Python
+// code also allocates and passes the arrays to which the module writes results.
 #include "python/module.hpp"
 
 #include <nanobind/nanobind.h>

@@ -141,8 +141,8 @@ constexpr const char* kBackgroundFields[] = {
     "learning-rate",   "history",    "freeze",         "mask-foreground",
     "mask-background", "warm-start", "max-iterations", "time-budget"};
 
-// A copy of a picture that the caller passes only once. The algorithm needs it again after each
-// configure().
+// A copy of a picture that the caller passes only once. The algorithm requires the picture again
+// after each configure().
 struct StoredPicture {
   std::vector<std::byte> bytes;
   PixelFormat format = PixelFormat::gray8;
@@ -212,7 +212,7 @@ class BackgroundCut : public VideoAlgorithm<GraphCutBgParams> {
     }
   }
 
-  StoredPicture stored_[3];  // [GraphCutPicture]
+  StoredPicture stored_[3];  // [GraphCutPicture], empty if the caller passed no picture
 };
 
 // The fields of cclabel that Tracker offers.

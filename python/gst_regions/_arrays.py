@@ -22,7 +22,7 @@ CPU_TARGET = (-1, 0)  # device and stream of a `Target` for work on the CPU
 HOST_DEVICES = (1, 3)  # DLPack's device types kDLCPU and kDLCUDAHost
 
 CPU_CORES = os.cpu_count() or 1
-PIXELS_PER_THREAD = 1 << 15  # one thread processes fewer pixels faster than another thread wakes up
+PIXELS_PER_THREAD = 1 << 15  # for fewer pixels, one thread finishes before another thread wakes up
 
 # An array of NumPy, or of a library that supports DLPack and has a function from_dlpack().
 Array = Any
@@ -31,20 +31,20 @@ Array = Any
 def as_numpy(array: Array, name: str) -> NDArray[Any]:
     """Converts the array to a NumPy array. Only lists are copied."""
     if isinstance(array, np.ndarray):
-        found = array
+        converted = array
     elif hasattr(array, "__dlpack__"):
         device = array.__dlpack_device__()[0]
         if device not in HOST_DEVICES:
             raise ValueError(f"{name} is on a device that the CPU cannot read (DLPack device type {int(device)}); "
                              "copy it to the host")
         try:
-            found = np.from_dlpack(array)
+            converted = np.from_dlpack(array)
         except (RuntimeError, BufferError) as error:
             raise TypeError(f"{name} cannot be read by DLPack: {error}") from error
     else:
-        found = np.asarray(array)
-    expect_type(found.dtype, name)
-    return found
+        converted = np.asarray(array)
+    expect_type(converted.dtype, name)
+    return converted
 
 
 def expect_type(dtype: np.dtype[Any], name: str) -> None:
@@ -102,19 +102,19 @@ def output_array(out: Array | None, shape: tuple[int, ...], dtype: Any) -> NDArr
     """Returns the array to which results are written: `out` as a NumPy array, or a new array."""
     if out is None:
         return np.empty(shape, dtype)
-    found = as_numpy(out, "out")
-    if not found.flags.writeable and type(out).__module__.partition(".")[0] == "torch" and found.flags.c_contiguous:
+    output = as_numpy(out, "out")
+    if not output.flags.writeable and type(out).__module__.partition(".")[0] == "torch" and output.flags.c_contiguous:
         # PyTorch uses an old version of DLPack (before 1.0) without a flag for writeable memory, so NumPy assumes that
         # the memory is read-only. This view of the same memory is writeable.
-        memory = (ctypes.c_uint8 * found.nbytes).from_address(found.ctypes.data)
-        found = np.ctypeslib.as_array(memory).view(found.dtype).reshape(found.shape)
-    if found.dtype != dtype:
-        raise TypeError(f"out has elements of type {found.dtype}, must have {np.dtype(dtype)}")
-    if found.shape != shape:
-        raise ValueError(f"out has shape {found.shape}, must have {shape}")
-    if not (found.flags.c_contiguous and found.flags.writeable and found.dtype.isnative and found.flags.aligned):
+        memory = (ctypes.c_uint8 * output.nbytes).from_address(output.ctypes.data)
+        output = np.ctypeslib.as_array(memory).view(output.dtype).reshape(output.shape)
+    if output.dtype != dtype:
+        raise TypeError(f"out has elements of type {output.dtype}, must have {np.dtype(dtype)}")
+    if output.shape != shape:
+        raise ValueError(f"out has shape {output.shape}, must have {shape}")
+    if not (output.flags.c_contiguous and output.flags.writeable and output.dtype.isnative and output.flags.aligned):
         raise ValueError("out must be C-contiguous, writeable, aligned and in native byte order")
-    return found
+    return output
 
 
 def separate_output(out: Array | None, shape: tuple[int, ...], dtype: Any, source: NDArray[Any],
@@ -122,18 +122,18 @@ def separate_output(out: Array | None, shape: tuple[int, ...], dtype: Any, sourc
     """Like output_array(), but `out` must not share memory with the array `source`, the argument named `name`."""
     if out is None:
         return np.empty(shape, dtype)
-    found = output_array(out, shape, dtype)
-    if np.may_share_memory(found, source):
+    output = output_array(out, shape, dtype)
+    if np.may_share_memory(output, source):
         raise ValueError(f"out shares memory with {name}; pass separate memory")
-    return found
+    return output
 
 
 def as_picture(array: Array, name: str, channels: tuple[int, ...] = (3, 4),
             types: tuple[type[np.generic], ...] = (np.uint8,)) -> NDArray[Any]:
     """Converts the array to a C-contiguous picture. `channels` are the lengths that a third axis may have."""
-    found = as_numpy(array, name)
-    expect_picture(found, name, channels, types)
-    return np.ascontiguousarray(with_native_bytes(found))
+    picture = as_numpy(array, name)
+    expect_picture(picture, name, channels, types)
+    return np.ascontiguousarray(with_native_bytes(picture))
 
 
 def expect_picture(array: Any, name: str, channels: tuple[int, ...] = (3, 4),

@@ -1,5 +1,5 @@
-# Type hints of the compiled module, which python/*.cpp implement. The caller also passes the arrays to which results
-# are written.
+# Type hints of the compiled module, which python/*.cpp implement. The callers also pass the arrays to which the module
+# writes results.
 from collections.abc import Sequence
 from typing import Any
 

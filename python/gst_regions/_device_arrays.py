@@ -34,7 +34,7 @@ class Library:
     can_write = True  # whether existing arrays can be written
     # is_packed and address are the library's own functions if it has them. A wrapper around them would double the time
     # of the call.
-    is_packed: Callable[[Array], bool]
+    is_packed: Callable[[Array], bool]  # returns whether the array is contiguous
     address: Callable[[Array], int]  # returns the address of the first element, for work on the stream of stream()
 
     def __init__(self, module: Any) -> None:
@@ -69,7 +69,7 @@ class Library:
         return array.__dlpack__(stream=NO_WAIT)
 
     def finished(self, array: Array, target: Target) -> Array:
-        """Returns the array for use by the library, which first waits for the work on `target`."""
+        """Makes the library wait for the work on `target` before it uses the array. Returns the array."""
         return array
 
     def stream(self, device: int) -> int:
@@ -363,7 +363,7 @@ class DeviceArray:
         return library.finished(labels, target), counts
 
     def finished(self, target: Target) -> Array:
-        """Returns the library's own array. The library first waits for the work that was enqueued on `target`."""
+        """Returns the library's own array. The library waits for the work on `target` before it uses the array."""
         return self.library.finished(self.array, target)
 
 
@@ -377,7 +377,7 @@ def _library_of(array_class: Any) -> Library | None:
     return libraries[name](sys.modules[name])
 
 
-def on_device(array: Array) -> DeviceArray | None:
+def as_device_array(array: Array) -> DeviceArray | None:
     """Converts the array to a DeviceArray if it is on a CUDA device. Returns None for other arrays."""
     if isinstance(array, np.ndarray):
         return None
@@ -389,24 +389,27 @@ def on_device(array: Array) -> DeviceArray | None:
         for name, converter in (("cupy", "asarray"), ("torch", "as_tensor")):
             if name in sys.modules:
                 options = {"device": "cuda"} if name == "torch" else {}
-                return on_device(getattr(sys.modules[name], converter)(array, **options))
+                return as_device_array(getattr(sys.modules[name], converter)(array, **options))
         raise TypeError(f"an array of {type(array).__module__} is on a CUDA device; import CuPy or PyTorch, "
                         "through which gst_regions reads it")
     return None
 
 
-def on_same_device(array: Array, name: str, other: DeviceArray, other_name: str) -> DeviceArray:
-    """Converts the array to a DeviceArray. Raises ValueError if it is not on the device of `other`."""
-    found = on_device(array)
-    if found is None or found.device != other.device:
+def expect_same_device(array: Array, name: str, other: DeviceArray, other_name: str) -> DeviceArray:
+    """Converts the array to a DeviceArray. Raises ValueError if it is not on the device of `other`.
+
+    `name` and `other_name` are the arguments that the error names.
+    """
+    device_array = as_device_array(array)
+    if device_array is None or device_array.device != other.device:
         raise ValueError(f"{name} is not on the device of {other_name}, CUDA device {other.device}")
-    return found
+    return device_array
 
 
 def to_host(array: Array) -> Array:
     """Returns the array itself, or a copy in host memory if it is on a CUDA device."""
-    found = on_device(array)
-    return found.host() if found else array
+    device_array = as_device_array(array)
+    return device_array.host() if device_array else array
 
 
 def handle_of(stream: Any) -> int:
@@ -439,7 +442,7 @@ def separate_output(out: Array | None, shape: tuple[int, ...], dtype: np.dtype[A
         return like.library.empty(shape, dtype, like.array)
     library = like.library
     if out.__class__ is not like.array.__class__ or library.device_of(out) != like.device:
-        library = on_same_device(out, "out", like, name).library
+        library = expect_same_device(out, "out", like, name).library
     if not library.can_write:
         raise ValueError("out is an immutable array; omit it and use the returned array")
     if library is not like.library:

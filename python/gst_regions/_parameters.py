@@ -17,8 +17,8 @@ FLAG, INTEGER, REAL = range(3)  # the first values of enum class Kind in core/fi
 
 def python_name(name: str) -> str:
     """Converts the name of a field to the name of a Python argument, such as `var_threshold` or `lambda_`."""
-    found = name.replace("-", "_")
-    return found + "_" if keyword.iskeyword(found) else found
+    argument = name.replace("-", "_")
+    return argument + "_" if keyword.iskeyword(argument) else argument
 
 
 def field_name(name: str) -> str:

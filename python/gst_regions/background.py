@@ -102,9 +102,9 @@ class BackgroundCut(Parameters):
         ValueError
             An array has another shape than stated, or `background` or `exclusion` has another size than `image`.
         """
-        if device := _device_arrays.on_device(image):
-            with _device_arrays.on_stream(device, stream):
-                return self._apply_on_device(device, out, mask)
+        if device_array := _device_arrays.as_device_array(image):
+            with _device_arrays.on_stream(device_array, stream):
+                return self._apply_on_device(device_array, out, mask)
         pixels = _arrays.as_picture(image, "image")
         foreground = _arrays.separate_output(out, pixels.shape[:2], np.uint8, pixels, "image")
         estimate = None if mask is None else _arrays.as_picture(mask, "mask", channels=())
@@ -116,7 +116,7 @@ class BackgroundCut(Parameters):
         target = image.target()
         estimate = None
         if mask is not None:
-            device_mask = _device_arrays.on_same_device(mask, "mask", image, "image")
+            device_mask = _device_arrays.expect_same_device(mask, "mask", image, "image")
             _arrays.expect_picture(device_mask, "mask", channels=())
             estimate = device_mask.packed().capsule(target)
         foreground = _device_arrays.separate_output(out, image.shape[:2], np.dtype(np.uint8), image, "image")

@@ -54,8 +54,8 @@ def mincut(terminal: Array, right: Array | int, down: Array | int, down_right: A
         Shapes differ, a capacity is negative or does not fit in int32, or the picture has no pixels or more than 2**29.
     """
     graph = (terminal, right, down, down_right, down_left)
-    if device := _device_arrays.on_device(terminal):
-        return _cut_on_device(device, graph, out, stream, _core.mincut)
+    if device_array := _device_arrays.as_device_array(terminal):
+        return _cut_on_device(device_array, graph, out, stream, _core.mincut)
     return _cut(graph, out, _core.mincut, threads)
 
 
@@ -80,8 +80,8 @@ class WarmCut:
             down_left: Array | int | None = None, *, out: Array | None = None, stream: Any = None) -> tuple[Array, int]:
         """Computes the minimum cut of the next graph. Arguments, results and errors are the same as for `mincut`."""
         graph = (terminal, right, down, down_right, down_left)
-        if device := _device_arrays.on_device(terminal):
-            return _cut_on_device(device, graph, out, stream, self._cut.cut)
+        if device_array := _device_arrays.as_device_array(terminal):
+            return _cut_on_device(device_array, graph, out, stream, self._cut.cut)
         return _cut(graph, out, self._cut.cut, self._threads)
 
 
@@ -119,28 +119,28 @@ def named_arrays(graph: Graph) -> Iterator[tuple[str, Any]]:
 
 def _capacities_on_device(array: Any, name: str, like: _device_arrays.DeviceArray) -> _device_arrays.DeviceArray:
     if isinstance(array, (int, np.integer)):
-        found = like.empty(like.shape, INT32)
-        return like.wrap(like.library.ops.full_like(found.array, array))
-    found = _device_arrays.on_same_device(array, name, like, "terminal")
-    _arrays.expect_axes(found, name, 2)
-    if not np.can_cast(found.dtype, np.int32) or found.dtype.kind not in "iu":
-        raise TypeError(f"{name} has elements of type {found.dtype}, must have integers that fit in int32")
-    if found.shape != like.shape:
-        raise ValueError(f"{name} has shape {found.shape}, must have {like.shape}, the shape of terminal")
-    if found.dtype != np.int32:
-        found = found.wrap(found.library.cast(found.array, INT32))
-    return found.packed()
+        capacities = like.empty(like.shape, INT32)
+        return like.wrap(like.library.ops.full_like(capacities.array, array))
+    capacities = _device_arrays.expect_same_device(array, name, like, "terminal")
+    _arrays.expect_axes(capacities, name, 2)
+    if not np.can_cast(capacities.dtype, np.int32) or capacities.dtype.kind not in "iu":
+        raise TypeError(f"{name} has elements of type {capacities.dtype}, must have integers that fit in int32")
+    if capacities.shape != like.shape:
+        raise ValueError(f"{name} has shape {capacities.shape}, must have {like.shape}, the shape of terminal")
+    if capacities.dtype != np.int32:
+        capacities = capacities.wrap(capacities.library.cast(capacities.array, INT32))
+    return capacities.packed()
 
 
 def _capacities(array: Any, name: str, shape: tuple[int, ...] | None) -> NDArray[np.int32]:
-    found = _arrays.as_numpy(array, name)
-    if found.dtype.kind not in "iu":
-        raise TypeError(f"{name} has elements of type {found.dtype}, must have integers")
+    capacities = _arrays.as_numpy(array, name)
+    if capacities.dtype.kind not in "iu":
+        raise TypeError(f"{name} has elements of type {capacities.dtype}, must have integers")
     if shape is None:
-        _arrays.expect_axes(found, name, 2)
-    elif found.shape not in ((), shape):
-        raise ValueError(f"{name} has shape {found.shape}, must have {shape}, the shape of terminal")
+        _arrays.expect_axes(capacities, name, 2)
+    elif capacities.shape not in ((), shape):
+        raise ValueError(f"{name} has shape {capacities.shape}, must have {shape}, the shape of terminal")
     limits = np.iinfo(np.int32)
-    if not np.can_cast(found.dtype, np.int32) and (found.min() < limits.min or found.max() > limits.max):
-        raise ValueError(f"{name} has capacities from {found.min()} to {found.max()}, must fit in int32")
-    return np.ascontiguousarray(np.broadcast_to(found, shape or found.shape), np.int32)
+    if not np.can_cast(capacities.dtype, np.int32) and (capacities.min() < limits.min or capacities.max() > limits.max):
+        raise ValueError(f"{name} has capacities from {capacities.min()} to {capacities.max()}, must fit in int32")
+    return np.ascontiguousarray(np.broadcast_to(capacities, shape or capacities.shape), np.int32)

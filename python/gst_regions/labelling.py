@@ -19,8 +19,8 @@ from .tables import table_of
 LARGE_SIZE = 1 << 16  # minimum number of elements of a large array
 INT32 = np.dtype(np.int32)
 
-# [number of axes][connectivity - 1] The number of neighbours. As in scikit-image, the connectivity is the number of
-# axes along which neighbours may differ.
+# NEIGHBOURS[number of axes][connectivity - 1] is the number of neighbours. As in scikit-image, the connectivity is the
+# number of axes along which neighbours may differ.
 NEIGHBOURS = {2: (4, 8), 3: (6, 18, 26)}
 
 Settings = list[tuple[str, str]]
@@ -140,18 +140,18 @@ def label(image: Array, background: float | None = None, return_num: bool = Fals
     if return_table and (batch or several):
         raise ValueError("return_table cannot be combined with batch or several thresholds; use regionprops_table on "
                          "each result")
-    if device := None if isinstance(image, np.ndarray) else _device_arrays.on_device(image):
+    if device_array := None if isinstance(image, np.ndarray) else _device_arrays.as_device_array(image):
         needs_counts = return_num or return_table
-        arguments = device, background, connectivity, thresholds, several, batch, out, needs_counts
+        arguments = device_array, background, connectivity, thresholds, several, batch, out, needs_counts
         if stream is None:
             labels, device_counts = label_on_device(*arguments)
         else:
-            with _device_arrays.on_stream(device, stream):
+            with _device_arrays.on_stream(device_array, stream):
                 labels, device_counts = label_on_device(*arguments)
         if not needs_counts:
             return labels
-        leading_axes = device.shape[:batch] + ((len(thresholds),) if several else ())
-        return _results_on_device(device, labels, device_counts, leading_axes, return_num, return_table,
+        leading_axes = device_array.shape[:batch] + ((len(thresholds),) if several else ())
+        return _results_on_device(device_array, labels, device_counts, leading_axes, return_num, return_table,
                                   intensity_image)
     values = _arrays.as_numpy(image, "image")
     settings = settings_of(values.shape, batch, connectivity)
@@ -183,7 +183,7 @@ def _results_on_device(image: DeviceArray, labels: Array, counts: list[int], lea
     if return_num:
         results.append(np.array(counts, np.int64).reshape(leading_axes) if leading_axes else counts[0])
     if return_table:
-        device_intensity = image if intensity_image is None else _device_arrays.on_device(intensity_image)
+        device_intensity = image if intensity_image is None else _device_arrays.as_device_array(intensity_image)
         intensity = (device_intensity.host() if device_intensity
                      else _arrays.as_numpy(intensity_image, "intensity_image"))
         results.append(table_of(image.wrap(labels).host(), counts[0], intensity))
@@ -236,12 +236,12 @@ def background_of(value: float | None, dtype: np.dtype[Any]) -> NDArray[Any]:
 
 def thresholds_of(threshold: float | Sequence[float] | NDArray[Any]) -> tuple[float, ...]:
     """Returns the argument `threshold` as a tuple of floats."""
-    found = np.atleast_1d(np.asarray(threshold, np.float64))
-    if found.ndim != 1 or found.size == 0:
-        raise ValueError(f"threshold has shape {found.shape}, must be a number or a list of numbers")
-    if np.isnan(found).any():
+    numbers = np.atleast_1d(np.asarray(threshold, np.float64))
+    if numbers.ndim != 1 or numbers.size == 0:
+        raise ValueError(f"threshold has shape {numbers.shape}, must be a number or a list of numbers")
+    if np.isnan(numbers).any():
         raise ValueError("threshold is NaN, must be a number")
-    return tuple(float(number) for number in found)
+    return tuple(float(number) for number in numbers)
 
 
 def neighbours(shape: tuple[int, ...], connectivity: int | None) -> str:

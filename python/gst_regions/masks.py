@@ -14,7 +14,7 @@ from ._device_arrays import DeviceArray
 from .labelling import neighbours
 
 BOOL = np.dtype(np.bool_)
-# [number of neighbours in the holes] The number of neighbours in the foreground around them, both as text.
+# Maps the number of neighbours of hole pixels to the number of neighbours of foreground pixels; both as text.
 DUAL_NEIGHBOURS = {"4": "8", "8": "4", "6": "26", "26": "6"}
 
 
@@ -46,8 +46,8 @@ def remove_small_objects(ar: Array, max_size: int = 64, connectivity: int = 1, *
     ValueError
         As for `label`; also if `max_size` is negative.
     """
-    if device := _device_arrays.on_device(ar):
-        return _large_regions_on_device(device, max_size, connectivity, out, stream, of_holes=False)
+    if device_array := _device_arrays.as_device_array(ar):
+        return _large_regions_on_device(device_array, max_size, connectivity, out, stream, of_holes=False)
     mask = _mask(ar)
     output = _arrays.separate_output(out, mask.shape, np.bool_, mask, "ar")
     _keep_large_regions(mask, max_size, connectivity, output, threads)
@@ -61,8 +61,8 @@ def remove_small_holes(ar: Array, max_size: int = 64, connectivity: int = 1, *, 
     Background regions at the border of the picture are filled too. Parameters, result and errors are the same as for
     `remove_small_objects`, but `max_size` and `connectivity` apply to the background.
     """
-    if device := _device_arrays.on_device(ar):
-        return _large_regions_on_device(device, max_size, connectivity, out, stream, of_holes=True)
+    if device_array := _device_arrays.as_device_array(ar):
+        return _large_regions_on_device(device_array, max_size, connectivity, out, stream, of_holes=True)
     mask = _mask(ar)
     output = _arrays.output_array(out, mask.shape, np.bool_)
     _keep_large_regions(~mask, max_size, connectivity, output, threads)
@@ -97,8 +97,8 @@ def fill_holes(ar: Array, connectivity: int = 1, *, out: Array | None = None, th
     ValueError
         As for `label`.
     """
-    if device := _device_arrays.on_device(ar):
-        return _filled_on_device(device, connectivity, out, stream)
+    if device_array := _device_arrays.as_device_array(ar):
+        return _filled_on_device(device_array, connectivity, out, stream)
     mask = _mask(ar)
     output = _arrays.separate_output(out, mask.shape, np.bool_, mask, "ar")
     settings = [("connectivity", neighbours(mask.shape, connectivity)), ("output", "none")]

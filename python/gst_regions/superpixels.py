@@ -97,10 +97,10 @@ def slic(image: Array, n_segments: int = 100, compactness: float = 10.0, max_num
     ValueError
         The image has another shape, an axis has no elements or more than 65535, or a parameter is out of range.
     """
-    device = _device_arrays.on_device(image)
-    pixels: Any = device or _arrays.as_picture(image, "image", channels=(3,))
-    if device:
-        _arrays.expect_picture(device, "image", channels=(3,))
+    device_array = _device_arrays.as_device_array(image)
+    pixels: Any = device_array or _arrays.as_picture(image, "image", channels=(3,))
+    if device_array:
+        _arrays.expect_picture(device_array, "image", channels=(3,))
     if n_segments < 1:
         raise ValueError(f"n_segments is {n_segments}, must be at least 1")
     settings = [("superpixels", str(n_segments)), ("compactness", repr(float(compactness))),
@@ -108,15 +108,15 @@ def slic(image: Array, n_segments: int = 100, compactness: float = 10.0, max_num
                 ("min-size", repr(float(min_size_factor))), ("variant", "slico" if slic_zero else "slic"),
                 ("output", "none")]
     needs_count = return_table or return_adjacency
-    if device:
-        with _device_arrays.on_stream(device, stream):
-            labels = _device_arrays.separate_output(out, pixels.shape[:2], np.dtype(np.int32), device, "image")
-            target = device.target()
-            count = _core.slic(device.packed().capsule(target), device.library.capsule(labels, target), settings,
-                               needs_count, target)
-            results = [device.library.finished(labels, target) if out is None else out]
+    if device_array:
+        with _device_arrays.on_stream(device_array, stream):
+            labels = _device_arrays.separate_output(out, pixels.shape[:2], np.dtype(np.int32), device_array, "image")
+            target = device_array.target()
+            count = _core.slic(device_array.packed().capsule(target), device_array.library.capsule(labels, target),
+                               settings, needs_count, target)
+            results = [device_array.library.finished(labels, target) if out is None else out]
         if needs_count:
-            host_labels, pixels = device.wrap(results[0]).host(), device.host()
+            host_labels, pixels = device_array.wrap(results[0]).host(), device_array.host()
     else:
         host_labels = _arrays.output_array(out, pixels.shape[:2], np.int32)
         target = (threads_for(host_labels, threads), *_arrays.CPU_TARGET)

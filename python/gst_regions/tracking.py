@@ -78,9 +78,9 @@ class Tracker(Parameters):
         ValueError
             The image has another shape.
         """
-        if device := _device_arrays.on_device(image):
-            with _device_arrays.on_stream(device, stream):
-                return self._apply_on_device(device, out)
+        if device_array := _device_arrays.as_device_array(image):
+            with _device_arrays.on_stream(device_array, stream):
+                return self._apply_on_device(device_array, out)
         values = _arrays.as_numpy(image, "image")
         pixels = values.view(np.uint8) * np.uint8(255) if values.dtype == np.bool_ else values
         pixels = _arrays.as_picture(pixels, "image", types=(np.uint8, np.uint16) if values.ndim == 2 else (np.uint8,))
