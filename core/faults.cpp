@@ -32,7 +32,7 @@ std::mutex mutex;  // guards the plan
 Plan plan;
 
 // Returns the member that stores the number after this name, or null if the name is unknown.
-int* number_of(std::string_view name, Plan& next) {
+int* member_named(std::string_view name, Plan& next) {
   if (name == "gone") return &next.first_lost_step;
   if (name == "idle") return &next.skips_launches;
   if (name == "apart") return &next.separates_allocations;
@@ -42,15 +42,15 @@ int* number_of(std::string_view name, Plan& next) {
   return nullptr;
 }
 
-void read(std::string_view part, Plan& next) {
+void parse_fault(std::string_view part, Plan& next) {
   const size_t equals = part.find('=');
-  int* to = equals == part.npos ? nullptr : number_of(part.substr(0, equals), next);
-  if (to) {
+  int* member = equals == part.npos ? nullptr : member_named(part.substr(0, equals), next);
+  if (member) {
     int number = 0;
     const char* end = part.data() + part.size();
     const auto [at, error] = std::from_chars(part.data() + equals + 1, end, number);
     if (error == std::errc() && at == end && number > 0) {
-      *to = number;
+      *member = number;
       return;
     }
   }
@@ -66,10 +66,10 @@ void inject_faults(const char* text) {
   next.text = text ? text : "";
   const std::lock_guard lock(mutex);
   if (next.text == plan.text) return;
-  for (std::string_view rest = next.text; !rest.empty();) {
-    const size_t comma = std::min(rest.find(','), rest.size());
-    read(rest.substr(0, comma), next);
-    rest.remove_prefix(std::min(comma + 1, rest.size()));
+  for (std::string_view unparsed = next.text; !unparsed.empty();) {
+    const size_t comma = std::min(unparsed.find(','), unparsed.size());
+    parse_fault(unparsed.substr(0, comma), next);
+    unparsed.remove_prefix(std::min(comma + 1, unparsed.size()));
   }
   plan = next;
   faults::enabled = !plan.text.empty();

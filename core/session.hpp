@@ -174,8 +174,8 @@ class Session {
   }
 
   // Like the functions of Algorithm with the same names. They do nothing without an algorithm.
-  void reset() { forget(&Algorithm<P>::reset); }
-  void begin_scene() { forget(&Algorithm<P>::begin_scene); }
+  void reset() { call_on_algorithm(&Algorithm<P>::reset); }
+  void begin_scene() { call_on_algorithm(&Algorithm<P>::begin_scene); }
 
  private:
   template <class Assign, class NewValue>
@@ -184,7 +184,7 @@ class Session {
     assign_to(field, &pending_, value);
     if (field.live() || !algorithm_) field.set(&active_, field.get(&pending_));
   }
-  void forget(void (Algorithm<P>::*function)()) {
+  void call_on_algorithm(void (Algorithm<P>::*function)()) {
     if (!algorithm_) return;
     const Backend::Entry entry(*backend_);
     (*algorithm_.*function)();

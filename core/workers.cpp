@@ -80,7 +80,7 @@ class Workers::Pool {
       ++changes_;
     }
     for (int i = std::min(loop.max_helpers, loop.count - 1); i > 0; --i) wake_.notify_one();
-    work(loop);
+    execute(loop);
     {
       const std::lock_guard lock(mutex_);
       Loop** link = &first_loop_;
@@ -134,11 +134,12 @@ class Workers::Pool {
 
   void start_threads() {
     threads_.reserve(thread_count_);
-    while (threads_.size() < thread_count_) threads_.push_back(start_thread([this] { serve(); }));
+    while (threads_.size() < thread_count_)
+      threads_.push_back(start_thread([this] { help_with_loops(); }));
   }
 
   // Executes indices of the loop until none is left.
-  void work(Loop& loop) {
+  void execute(Loop& loop) {
     try {
       for (int i; (i = loop.next.fetch_add(1, std::memory_order_relaxed)) < loop.count;) {
         loop.call(loop.body, i);
@@ -151,7 +152,7 @@ class Workers::Pool {
   }
 
   // Runs on each thread of the pool: helps with running loops until the threads must end.
-  void serve() {
+  void help_with_loops() {
     std::unique_lock lock(mutex_);
     while (!ending_) {
       Loop* loop = first_loop_;
@@ -162,7 +163,7 @@ class Workers::Pool {
       if (loop) {
         ++loop->helpers;
         lock.unlock();
-        work(*loop);
+        execute(*loop);
         lock.lock();
         if (--loop->helpers == 0) helpers_left_.notify_all();
       } else {

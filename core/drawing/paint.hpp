@@ -113,7 +113,7 @@ struct TrackColor {
   uint32_t track = 0;
   int value[3] = {};
 
-  REGIONS_HD void choose(const ColorEncoder& encoder, uint32_t requested) {
+  REGIONS_HD void set_track(const ColorEncoder& encoder, uint32_t requested) {
     if (known && track == requested) return;
     known = true;
     track = requested;
@@ -145,18 +145,18 @@ REGIONS_HD inline Paint paint_of(const Painter& painter, const Tracks& tracks, u
     Paint paint(painter.dark, kTagAlpha);
     const int cover = coverage_of(code);
     if (cover == 0) return paint;
-    color.choose(painter.encoder, tracks.of_code(code));
+    color.set_track(painter.encoder, tracks.of_code(code));
     for (int c = 0; c < 3; ++c) paint.value[c] += (color.value[c] - paint.value[c]) * cover / 255;
     paint.alpha += (256 - paint.alpha) * cover / 255;
     return paint;
   }
   if (kind == InkKind::box_edge) {
-    color.choose(painter.encoder, tracks.of_code(code));
+    color.set_track(painter.encoder, tracks.of_code(code));
     return {color.value, 256};
   }
   if (!outline && (shadow || kind == InkKind::box_shadow)) return {painter.dark, kShadowAlpha};
   if (!outline && (label == 0 || painter.fill_opacity == 0)) return {};
-  color.choose(painter.encoder, tracks.of_label(label));
+  color.set_track(painter.encoder, tracks.of_label(label));
   return {color.value, outline ? 256 : painter.fill_opacity};
 }
 
@@ -169,7 +169,7 @@ struct BlockInk {
   unsigned shadow = 0;      // bit i: pixel i belongs to an outline's shadow
 
   // True if pixels i and j get the same paint.
-  REGIONS_HD bool alike(int i, int j) const {
+  REGIONS_HD bool are_equal(int i, int j) const {
     return codes[i] == codes[j] && labels[i] == labels[j] &&
            ((outline >> i ^ outline >> j) & 1) == 0 && ((shadow >> i ^ shadow >> j) & 1) == 0;
   }
@@ -239,7 +239,7 @@ REGIONS_HD void paint_block(const Painter& painter, const Tracks& tracks, int x0
   Paint paint[4];
   int alpha_sum = 0;
   for (int i = 0; i < 4; ++i) {
-    if (i > 0 && ink.alike(i, i - 1)) {
+    if (i > 0 && ink.are_equal(i, i - 1)) {
       paint[i] = paint[i - 1];
     } else {
       const uint32_t label = ink.labels[i];

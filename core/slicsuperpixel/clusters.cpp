@@ -185,8 +185,8 @@ RetentionRule retention_rule(const SlicGrid& grid, const SlicParams& params) {
       grid.cells() <= rule.superpixels ? static_cast<uint32_t>(cell) : Fragment::kRetained;
   // Step 0 of the merge costs begins at the cost of a fragment with 1/32 of a cell's area, whose
   // colour differs from its neighbour's colour by 1, the smallest difference.
-  rule.lowest = RetentionRule::eighths_of_octaves(static_cast<uint32_t>(cell)) - 5 * 8 +
-                RetentionRule::eighths_of_octaves(1) / 8;
+  rule.lowest_cost = RetentionRule::eighths_of_octaves(static_cast<uint32_t>(cell)) - 5 * 8 +
+                     RetentionRule::eighths_of_octaves(1) / 8;
   return rule;
 }
 

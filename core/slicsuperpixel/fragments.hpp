@@ -70,7 +70,7 @@ struct RetentionRule {
   uint32_t superpixels = 0;  // number of fragments to retain after these merges; 0: all
   // Fragments with at least this area (pixels) are always retained and choose no neighbour.
   uint32_t certain = 0;
-  uint32_t lowest = 0;  // cost at which the first step begins, eighths of octaves
+  uint32_t lowest_cost = 0;  // cost at which the first step begins, eighths of octaves
 
   // The rank of a fragment; the highest ranks are retained. `choice` is the key that the fragment
   // chose, or kNoChoice. (x, y) is its first pixel.
@@ -79,7 +79,7 @@ struct RetentionRule {
     // areas, too.
     const uint32_t cost =
         eighths_of_octaves(area) + eighths_of_octaves(static_cast<uint32_t>(choice >> 32)) / 8;
-    const uint32_t relative_cost = cost > lowest ? cost - lowest : 0;
+    const uint32_t relative_cost = cost > lowest_cost ? cost - lowest_cost : 0;
     uint32_t hash = x * 0x9E3779B1u + y * 0x85EBCA77u;
     hash = (hash ^ hash >> 15) * 0x2C1B3C6Du;
     return (relative_cost < kSteps ? relative_cost : kSteps - 1) * kClasses +

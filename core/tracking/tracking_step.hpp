@@ -402,13 +402,13 @@ class SharedRegions {
         count_ > lost ? count_ : lost,
         [&](uint32_t i) {
           if (i < count_ && memory_.tracks_inside[i] > 0 && memory_.track_of[i] != 0)
-            mark_sides(memory_.track_of[i] - 1, i);
+            offer_sides(memory_.track_of[i] - 1, i);
           if (i >= lost) return false;
           const uint32_t track_index = memory_.lost_indices[i],
                          host = memory_.destination[track_index];
           memory_.occluded_rank[i] = 0;
           if (host == 0 || !is_reported(track_index, host - 1)) return false;
-          mark_sides(track_index, host - 1);
+          offer_sides(track_index, host - 1);
           team_.add(memory_.tracks_inside + host - 1, TrackMemory::kOneOccluded);
           return true;
         },
@@ -436,7 +436,7 @@ class SharedRegions {
   static constexpr uint32_t kMaxTracksPerRegion = 5;
 
   // Offers the sides of a track as candidates for the outermost sides in a region.
-  REGIONS_TEAM void mark_sides(uint32_t track_index, uint32_t region_index) const {
+  REGIONS_TEAM void offer_sides(uint32_t track_index, uint32_t region_index) const {
     const Track track = load_track(tracks_.track(track_index));
     for (int side = 0; side < kSides; ++side) {
       team_.raise(memory_.outermost[side] + region_index, side_key(side, track, track_index));

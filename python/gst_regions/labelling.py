@@ -133,16 +133,16 @@ def label(image: Array, background: float | None = None, return_num: bool = Fals
     """
     if threads:
         max_threads(threads)
-    several = threshold is not None and isinstance(threshold, (Sequence, np.ndarray))
+    is_threshold_list = threshold is not None and isinstance(threshold, (Sequence, np.ndarray))
     thresholds = () if threshold is None else thresholds_of(threshold)
     if thresholds and background is not None:
         raise ValueError("background and threshold cannot be combined; pass only one of them")
-    if return_table and (batch or several):
+    if return_table and (batch or is_threshold_list):
         raise ValueError("return_table cannot be combined with batch or several thresholds; use regionprops_table on "
                          "each result")
     if device_array := None if isinstance(image, np.ndarray) else _device_arrays.as_device_array(image):
         needs_counts = return_num or return_table
-        arguments = device_array, background, connectivity, thresholds, several, batch, out, needs_counts
+        arguments = device_array, background, connectivity, thresholds, is_threshold_list, batch, out, needs_counts
         if stream is None:
             labels, device_counts = label_on_device(*arguments)
         else:
@@ -150,13 +150,13 @@ def label(image: Array, background: float | None = None, return_num: bool = Fals
                 labels, device_counts = label_on_device(*arguments)
         if not needs_counts:
             return labels
-        leading_axes = device_array.shape[:batch] + ((len(thresholds),) if several else ())
+        leading_axes = device_array.shape[:batch] + ((len(thresholds),) if is_threshold_list else ())
         return _results_on_device(device_array, labels, device_counts, leading_axes, return_num, return_table,
                                   intensity_image)
     values = _arrays.as_numpy(image, "image")
     settings = settings_of(values.shape, batch, connectivity)
     shape = values.shape[1:] if batch else values.shape
-    leading_axes = values.shape[:batch] + ((len(thresholds),) if several else ())
+    leading_axes = values.shape[:batch] + ((len(thresholds),) if is_threshold_list else ())
     counts: Any = 0
     is_blank = out is None and not (batch or thresholds or background) and _is_large_and_blank(values)
     # For a blank image np.zeros() is enough. It needs neither memory nor time until the array is written.
@@ -273,15 +273,15 @@ class Plan(NamedTuple):
 
 
 def label_on_device(image: DeviceArray, background: float | None, connectivity: int | None,
-                    thresholds: tuple[float, ...], several: bool, batch: bool, out: Array | None,
+                    thresholds: tuple[float, ...], is_threshold_list: bool, batch: bool, out: Array | None,
                     counts: bool) -> tuple[Array, list[int]]:
     """Returns the labels and the number of regions for each picture and threshold.
 
     Without `counts`, the list of these numbers is empty.
     """
     array, library, device = image.array, image.library, image.device
-    plan = _plan_of(library, device, array.dtype, array.shape, batch, background, connectivity, thresholds, several,
-                    counts)
+    plan = _plan_of(library, device, array.dtype, array.shape, batch, background, connectivity, thresholds,
+                    is_threshold_list, counts)
     if plan.prepare or not library.can_write or not library.is_packed(array):
         labels = _device_arrays.separate_output(out, plan.shape, INT32, image, "image")
         return (plan.prepare(image) if plan.prepare else image).run_labelling(plan.work, plan.leading, labels)
@@ -313,21 +313,21 @@ def _address_of(out: Array, image_address: int, plan: Plan, image: DeviceArray) 
 @functools.lru_cache(maxsize=256)
 def _plan_of(library: Library, device: int, image_type: Any, shape: tuple[int, ...], batch: bool,
              background: float | None,
-             connectivity: int | None, thresholds: tuple[float, ...], several: bool, counts: bool) -> Plan:
+             connectivity: int | None, thresholds: tuple[float, ...], is_threshold_list: bool, counts: bool) -> Plan:
     """Makes a Plan. `image_type` is the library's type object for the elements of the image."""
     shape, leading = tuple(shape), int(batch)
     settings = settings_of(shape, batch, connectivity)
     dtype = library.dtype_of(image_type)
     expect_type(dtype, "image")
-    label_shape = shape[:leading] + ((len(thresholds),) if several else ()) + shape[leading:]
+    label_shape = shape[:leading] + ((len(thresholds),) if is_threshold_list else ()) + shape[leading:]
     work_shape, bits, background_value = shape, 8 * dtype.itemsize, None
     levels: list[int] = []
     prepare: Callable[[DeviceArray], DeviceArray] | None = None
     if thresholds:
         levels = [math.ceil(number) if math.isfinite(number) else 0 for number in thresholds]
         if dtype.char not in "?BH" or not all(1 <= level <= max_of(dtype) for level in levels):
-            prepare = functools.partial(_reached, thresholds=thresholds, axis=leading if several else None)
-            work_shape, leading, levels, bits = label_shape, leading + several, [1], 8
+            prepare = functools.partial(_reached, thresholds=thresholds, axis=leading if is_threshold_list else None)
+            work_shape, leading, levels, bits = label_shape, leading + is_threshold_list, [1], 8
     elif dtype == np.bool_:
         levels = [1]
         if background:
