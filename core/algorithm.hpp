@@ -50,8 +50,9 @@ struct FrameTask {
   Frame out;                  // output picture, may be `in` itself; empty if not requested
   LabelMap labels;            // output for the labels 1, 2, …; empty if not requested
   Image<uint8_t> foreground;  // output for the foreground mask, 0..255; empty if not requested
-  RegionTable table;  // memory for region records, in pinned host memory; `regions` is null if they
-                      // are not requested
+  // Memory for region records, in pinned host memory. Its member `regions` is null if no records
+  // are requested.
+  RegionTable table;
   // Regions attached to the input frame, for algorithms that read them. Host memory that stays
   // valid until the task is done.
   const Region* attached = nullptr;

@@ -95,9 +95,10 @@ constexpr Kind kind_of() {
 struct Limits {
   double min = 0, max = 0;
 };
-// Makes one entry of a parameter table. Example: field<CcLabelParams,
-// &CcLabelParams::threshold>("threshold", "… (fraction)", {0, 1}). The member may belong to a base
-// class of P. An integer with choices is a set of flags.
+// Makes one entry of a parameter table. The member may belong to a base class of P. An integer with
+// choices is a set of flags. Example:
+//
+//   field<CcLabelParams, &CcLabelParams::threshold>("threshold", "… (fraction)", {0, 1})
 template <class P, auto Member>
 Field field(const char* name, const char* blurb, Limits limits = {},
             std::span<const Choice> choices = {}, Change change = Change::live) {

@@ -120,8 +120,9 @@ class Session {
 
   // ---- algorithm. One thread at a time may call these functions.
 
-  // Makes the algorithm for this backend. A null backend only removes the former algorithm. Returns
-  // the former algorithm; the caller must hold an Entry of its backend when it destroys it.
+  // Makes the algorithm for this backend. A null backend only removes the previous algorithm.
+  // Returns the previous algorithm; the caller must hold an Entry of its backend when it destroys
+  // it.
   std::shared_ptr<void> move_to(const std::shared_ptr<Backend>& backend) {
     std::shared_ptr<Algorithm<P>> created;
     if (backend) {

@@ -50,8 +50,8 @@ uint64_t sum_of_products(double covariance, uint64_t a, uint64_t b, uint64_t are
 
 // Sum of a coordinate over `area` pixels of the picture, from its mean in the working picture.
 uint64_t sum_of(double mean, int first, int cells, int pixels, uint64_t area) {
-  const double center = first + (mean + 0.5) * pixels / cells -
-                        0.5;  // + 0.5 and - 0.5: positions are measured at pixel centres
+  // Positions are measured at pixel centres, so 0.5 is added before and subtracted after scaling.
+  const double center = first + (mean + 0.5) * pixels / cells - 0.5;
   return static_cast<uint64_t>(std::llround(std::max(0.0, center) * static_cast<double>(area)));
 }
 

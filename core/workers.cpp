@@ -121,8 +121,8 @@ class Workers::Pool {
     if (is_unlocked) {
       std::shared_ptr<Pool> pool = shared_pool.lock();
       if (!pool || pool->is_idle()) return;
-      new std::shared_ptr<Pool>(
-          std::move(pool));  // leaked on purpose: ~Pool() would wait for threads that do not exist
+      // Leaked on purpose: ~Pool() would wait for threads that do not exist.
+      new std::shared_ptr<Pool>(std::move(pool));
     }
     new (&shared_pool) std::weak_ptr<Pool>;
   }
@@ -178,11 +178,12 @@ class Workers::Pool {
   std::mutex mutex_;
   std::condition_variable wake_;          // signals that changes_ changed
   std::condition_variable helpers_left_;  // signals that a loop has no more helpers
-  std::atomic<unsigned> changes_ = 0;  // number of changes that threads must notice: started loops
-                                       // and end_threads(); written under mutex_
-  Loop* first_loop_ = nullptr;         // list of running loops; guarded by mutex_
-  bool ending_ = false;                // true: threads must return; guarded by mutex_
-  size_t thread_count_ = 0;            // number of threads that the pool should have
+  // Number of changes that threads must notice: started loops and calls of end_threads(). Written
+  // under mutex_.
+  std::atomic<unsigned> changes_ = 0;
+  Loop* first_loop_ = nullptr;  // list of running loops; guarded by mutex_
+  bool ending_ = false;         // true: threads must return; guarded by mutex_
+  size_t thread_count_ = 0;     // number of threads that the pool should have
   std::vector<std::thread> threads_;
 
   inline static std::mutex shared_mutex;

@@ -125,7 +125,7 @@ OwnedPicture rank_values(const Voxels& voxels, std::span<const double> threshold
 
 uint32_t remove_background(const Voxels& voxels, const void* background, int32_t* labels,
                            uint32_t count) {
-  std::vector<int32_t> new_label(size_t{count} + 1);  // [old label]
+  std::vector<int32_t> new_label(size_t{count} + 1);  // [old label], its new label
   int32_t max_seen = 0, remaining = 0;
   with_type(voxels.type, [&](auto type) {
     using T = decltype(type);

@@ -38,7 +38,7 @@ struct Voxels {
   nb::dlpack::dtype type;
   Size slice;
   int slices;
-  ptrdiff_t pitch;  // bytes
+  ptrdiff_t pitch;  // bytes from one row to the next
   Memory memory;
 
   int rows() const { return slice.height * slices; }

@@ -143,7 +143,7 @@ class ParametrisedAlgorithm {
  private:
   DeviceQueue queue_;
   Session<P> session_;
-  RegionRecords records_;  // for one region
+  RegionRecords records_;  // memory for one record and for the counts
   Block extra_memory_;     // in the backend's memory, or empty
 };
 

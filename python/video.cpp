@@ -227,8 +227,8 @@ class Tracker : public VideoAlgorithm<CcLabelParams> {
       : VideoAlgorithm(kTrackerFields,
                        parameters<CcLabelParams>({{"output", "none"}, {"track", "true"}})) {}
 
-  // Labels the next picture. Returns the number of regions, the track of each recorded region, and
-  // the numbers of births, deaths, splits, merges and lost tracks.
+  // Labels the next picture. Returns the number of regions, the track of each region with a record,
+  // and the numbers of births, deaths, splits, merges and lost tracks.
   nb::tuple apply(const Pixels& pixels, const Labels& labels, const TargetTuple& target_tuple) {
     const Target target = target_of(target_tuple);
     target.expect_arrays(pixels, labels);

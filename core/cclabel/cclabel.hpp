@@ -170,8 +170,8 @@ REGIONS_HD inline int distance_at(const BasicFrame<Byte>& frame, int x, int y, i
 // format.
 REGIONS_HD inline uint32_t track_value(const Region* regions, uint32_t count, uint32_t label,
                                        uint32_t limit, Overflow overflow) {
-  if (label == 0 || label > count)
-    return 0;  // a region that has no record in the table has no track
+  // A region that has no record in the table has no track.
+  if (label == 0 || label > count) return 0;
   const uint32_t track = regions[label - 1].track;
   if (track <= limit) return track;
   return overflow == Overflow::saturate ? limit : 0;

@@ -25,7 +25,7 @@ class WindowPositions {
 
   struct Step {
     int position = 0;  // position of the new frame in the buffer, frames
-    int slices = 1;    // frames in the window, including the new one
+    int slices = 1;    // number of frames in the window, including the new frame
     int moved = 0;     // number of frames from position 0 on to move before the new frame is stored
     int moved_to = 0;  // new position of the first moved frame
   };

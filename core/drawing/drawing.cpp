@@ -55,7 +55,7 @@ GlyphSize glyphs_for(int picture_height) {
   GlyphSize best = kGlyphSizes[0];
   for (const GlyphSize& size : kGlyphSizes) {
     if (size.em * 45 <= picture_height)
-      best = size;  // this gives 24 pixels for a picture of 1080 rows
+      best = size;  // a picture of 1080 rows gets glyphs of 24 pixels
   }
   return best;
 }

@@ -97,8 +97,8 @@ struct Ink {
 
   Image<uint32_t> codes;  // [height][width], ink code of each pixel, see stamp.hpp
   Image<uint32_t> tiles;  // [height / 16][width / 64], nonzero if the tile contains a nonzero code
-  Image<uint32_t>
-      edges;  // [height][width / 32], one bit per pixel: borders of regions, see paint.hpp
+  // [height][width / 32], one bit per pixel: the inner borders of regions, see paint.hpp.
+  Image<uint32_t> edges;
   Image<uint32_t> crowded;  // [1][1], GPU only: nonzero while regions remain to be stamped
   // Pixels that stamps have already covered, for pictures with many overlapping regions. CPU only,
   // see cpu/drawing/drawing.hpp. Each band has a segment tree over its rows, whose nodes 0 .. 2 *

@@ -65,8 +65,9 @@ REGIONS_HD inline uint32_t dilated_word(const uint32_t (&around)[5], int radius)
   if ((around[0] | around[1] | around[2] | around[3] | around[4]) == 0) return 0;
   uint32_t bits[5];
   for (int i = 0; i < 5; ++i) bits[i] = around[i];
-  for (int covered = 0;
-       covered < radius;) {  // the steps 1, 3, 9, 27 and 24 are smaller than the 32 bits of a word
+  // For radius 64, the steps are 1, 3, 9, 27 and 24. They must be smaller than the 32 bits of a
+  // word.
+  for (int covered = 0; covered < radius;) {
     const int step = 2 * covered + 1 < radius - covered ? 2 * covered + 1 : radius - covered;
     uint32_t next[5];
     for (int i = 0; i < 5; ++i) {

@@ -172,15 +172,15 @@ inline constexpr int kUnitsPerNat = 64;
 
 // Initial values and limits of variances, 1/16 (levels squared).
 struct Variances {
-  static constexpr int32_t kInitialLuma = 16 * 64,
-                           kInitialChroma = 16 * 24;  // variances of a new mode
-  static constexpr int32_t kMinLuma = 16 * 8,
-                           kMinChroma = 16 * 4;  // minimum: the noise of a camera
-  static constexpr int32_t kMax = 16 * 600;
+  // Variances of a new mode.
+  static constexpr int32_t kInitialLuma = 16 * 64, kInitialChroma = 16 * 24;
+  // Minimum variances: the noise of a camera.
+  static constexpr int32_t kMinLuma = 16 * 8, kMinChroma = 16 * 4;
+  static constexpr int32_t kMax = 16 * 600;  // maximum of both variances
 };
 
-// Sizes of the table of link weights, EnergyPlan::lambda_table. Entry i is proportional to exp(-i /
-// kLinkSteps); the last entry is kLinkEntries.
+// Sizes of the table of link weights, EnergyPlan::lambda_table. Entry i, 0 ..
+// kLinkEntries, is the weight of a link for the similarity exp(-i / kLinkSteps).
 inline constexpr int kLinkSteps = 16;
 inline constexpr int kLinkEntries = 128;
 inline constexpr double kMaxContrastScale = 65536.0 * kLinkSteps;
@@ -204,12 +204,12 @@ struct ContrastScale {
 };
 
 // Settings of one frame, equal for all pixels. frame_plan_of() derives some of them from the
-// parameters, and plan_frame() derives the rest from the survey of the frame.
+// parameters. plan_frame() derives the other settings from the survey of the frame.
 struct FramePlan {
   // Evidence threshold, units. In nats, it is half of the property `var-threshold`.
   int var_threshold = 0;
-  int32_t match_distance =
-      0;  // squared distance below which a colour matches a mode, 1/16 variances
+  // Squared distance below which a colour matches a mode, 1/16 variances.
+  int32_t match_distance = 0;
   // Weight of the frame in the weights of the modes, 1/65536. Before plan_frame(), its lower limit,
   // which the property `history` determines.
   int32_t alpha = 0;
@@ -235,8 +235,8 @@ struct BasicModel {
   static constexpr int kModes = 3;
   static constexpr int kWords = kModes * Mode::kWords;  // number of words per pixel
   BasicMode<Int> mode[kModes];
-  bool may_exist[kModes] = {true, true,
-                            true};  // [mode], false: no lane has this mode, and store() skips it
+  // [mode], false: no lane has this mode, and store() skips it.
+  bool may_exist[kModes] = {true, true, true};
 
   // Reads the first words of all modes, which contain the weights, and then the other words of the
   // existing modes. So the thread waits for memory only twice.

@@ -140,11 +140,11 @@ REGIONS_HD inline int smooth_cell(const BlurCells& cells, int c, int i, int j) {
 
 // The blurred value at a pixel, interpolated between the four nearest cells.
 REGIONS_HD inline int blurred(const Image<const uint16_t>& smooth, int side, int x, int y) {
-  const int u = 2 * x + 1 - side,
-            v = 2 * y + 1 - side;  // distance from the centre of the first cell, half pixels
+  // Distance of the pixel from the centre of the first cell, half pixels.
+  const int u = 2 * x + 1 - side, v = 2 * y + 1 - side;
   const int i = u < 0 ? -1 : u / (2 * side), j = v < 0 ? -1 : v / (2 * side);
-  const int x_fraction = u - i * 2 * side,
-            y_fraction = v - j * 2 * side;  // position between cell centres, half pixels
+  // Distance of the pixel from the centre of cell (i, j), half pixels.
+  const int x_fraction = u - i * 2 * side, y_fraction = v - j * 2 * side;
   const int cell_width = 2 * side;
   const auto at = [&](int a, int b) {
     return static_cast<int64_t>(

@@ -1,6 +1,6 @@
 // The energy of a frame, which the minimum cut minimises: terminal weights (evidence of each pixel)
 // and link weights (similarity of neighbours). Evidence also considers attached masks, shadows and
-// moving background. Contains the match cache, too.
+// moving background. This file also contains the match cache.
 #pragma once
 
 #include "core/graphcutbg/graphcutbg.hpp"

@@ -17,8 +17,8 @@ struct ColorHistograms {
   static constexpr uint32_t kMin = 16 * 256;     // a histogram with a smaller total is not used
   static constexpr int kMax = 2 * kUnitsPerNat;  // maximum additional evidence of a colour, units
 
-  uint32_t fresh[2][kBins];  // [background, foreground][bin], counts of the last frame that updated
-                             // the model
+  // [background, foreground][bin], counts of the last frame that updated the model.
+  uint32_t fresh[2][kBins];
   // [background, foreground][bin], counts of earlier frames, times 16; they lose 1/16 per frame.
   uint32_t count[2][kBins];
   uint32_t total[2];        // [background, foreground], sums of `count`

@@ -37,12 +37,12 @@ struct GridGraph {
   // Terminal weight t of each pixel. t > 0: link from the source with capacity t; t < 0: link to
   // the sink with capacity -t.
   Image<const int32_t> terminal;
-  Image<const int32_t> right;  // capacity of (x, y) <-> (x + 1, y)
-  Image<const int32_t> down;   // capacity of (x, y) <-> (x, y + 1)
-  Image<const int32_t>
-      down_right;  // capacity of (x, y) <-> (x + 1, y + 1); for eight neighbours only
-  Image<const int32_t>
-      down_left;  // capacity of (x, y) <-> (x - 1, y + 1); for eight neighbours only
+  Image<const int32_t> right;  // capacity of the link (x, y) <-> (x + 1, y)
+  Image<const int32_t> down;   // capacity of the link (x, y) <-> (x, y + 1)
+  // Capacities of the links (x, y) <-> (x + 1, y + 1) and (x, y) <-> (x - 1, y + 1). Only for eight
+  // neighbours.
+  Image<const int32_t> down_right;
+  Image<const int32_t> down_left;
   Neighbours neighbours = Neighbours::four;
   // Upper bound of |terminal| plus the link capacities of a pixel, for all pixels. A value above 0
   // also promises that no capacity is negative; solvers then need not read weights that no flow
@@ -56,7 +56,7 @@ struct GridGraph {
 // Limits of one cut. If a limit stops the solver early, it keeps the flow found so far, and a warm
 // start continues from this flow.
 struct CutLimits {
-  int max_iterations = 0;   // 0: no limit; the backend defines what one iteration is
+  int max_iterations = 0;   // limit of iterations, as the backend counts them; 0: no limit
   int64_t time_budget = 0;  // microseconds; 0: no limit
   // Start from the previous solution of the same GridCut: its residual graph is re-parameterised to
   // the new weights, so the cut stays exact (Kohli and Torr 2007). Without limits, the solver uses
@@ -68,7 +68,7 @@ struct CutLimits {
 struct CutResult {
   int64_t flow = 0;        // value of the flow
   int64_t gap = 0;         // capacity of the mask's cut minus the flow: 0 if the cut is exact
-  int32_t iterations = 0;  // the backend defines what one iteration is
+  int32_t iterations = 0;  // number of iterations, as the backend counts them
   bool exact = false;      // true if no limit stopped the solver early
 };
 

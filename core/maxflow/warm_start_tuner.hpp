@@ -52,8 +52,8 @@ class WarmStartTuner {
   }
 
   bool prefers_warm_ = false;  // preferred kind of start, used outside trials
-  Duration
-      recent_time_{};  // mean time of recent cuts with the preferred kind of start; zero: unknown
+  // Mean time of recent cuts with the preferred kind of start; zero: unknown.
+  Duration recent_time_{};
   Duration trial_time_{};          // total time of the recorded cuts of the trial
   int trial_cuts_ = 0;             // number of recorded cuts of the trial
   int cuts_ = kCutsBetweenTrials;  // cuts since the end of the last trial; the initial value starts

@@ -3,8 +3,8 @@
 //
 // A cluster's pixels may form several fragments, each 4-connected. Fragments below the minimum area
 // merge into a neighbour, in rounds: each small fragment chooses the neighbouring fragment with the
-// most similar mean colour. If several are equally similar, it chooses the one whose first pixel
-// comes first in raster order. Then all fragments that are connected by choices become one
+// most similar mean colour. If several are equally similar, it chooses the fragment whose first
+// pixel comes first in raster order. Then all fragments that are connected by choices become one
 // fragment. Each round at least halves the number of small fragments, so a few rounds are
 // sufficient. The result does not depend on the order of work. Finally, fragments are numbered in
 // raster order of first pixels.

@@ -107,8 +107,8 @@ struct TrackMemory {
   static constexpr uint32_t kOneOccluded = 1 << 16;
 
   uint32_t capacity = 0;                 // maximum number of regions per frame, and of lost tracks
-  TrackCounts* counts = nullptr;         // counts after this frame
-  TrackCounts* counts_before = nullptr;  // counts before this frame
+  TrackCounts* counts = nullptr;         // numbers of tracks after this frame
+  TrackCounts* counts_before = nullptr;  // numbers of tracks before this frame
   TrackEvents* report = nullptr;         // events of this frame
   Track* visible[2] = {};                // [capacity], tracks of the regions with labels 1, 2, …
   Track* lost[2] = {};                   // [capacity], tracks without a region

@@ -149,10 +149,10 @@ class Torch(Library):
         self.is_packed = module.Tensor.is_contiguous
         self.address = module.Tensor.data_ptr
         # PyTorch functions that code of torch.compile calls. They may be missing in some versions of PyTorch.
-        # Returns the stream as a number, in 1/10 of the time of torch.cuda.current_stream().
+        # raw_stream returns the stream as a number. It takes 1/10 of the time of torch.cuda.current_stream().
         self.raw_stream = getattr(module._C, "_cuda_getCurrentRawStream", None)
         self.current_device = getattr(module._C, "_cuda_getDevice", lambda: -1)
-        # Allocates on the current device in half the time of PyTorch's public functions.
+        # new_array allocates on the current device in half the time of PyTorch's public functions.
         guards = getattr(getattr(module._C, "_dynamo", None), "guards", None)
         self.new_array = getattr(guards, "_empty_strided_cuda", None)
 
