@@ -97,8 +97,8 @@ REGIONS_LANES Int squared_contrast(const BasicColor<Int>& a, const BasicColor<In
 struct Light {
   static constexpr int kGainBits = 12;
   static constexpr int kOne = 1 << kGainBits;
-  int gain = kOne;
-  int offset = 0;  // added to luma, 1/256 levels
+  int gain = kOne;  // factor of luma and chroma, in units of 1 / kOne
+  int offset = 0;   // added to luma, 1/256 levels
 
   REGIONS_HD bool is_unchanged() const { return gain == kOne && offset == 0; }
   // Returns the component after the change. `value` has 8 fraction bits. The products fit in 32
@@ -126,9 +126,9 @@ struct ModeScale {
 template <class Int>
 struct BasicMode : ModeScale {
   Int weight = 0;  // share of the frames that matched this mode, in units of 1 / kFullWeight
-  Int mean[3] = {0, 0, 0};
-  Int var_luma = 0;    // variance of luma, 1/16 (levels squared)
-  Int var_chroma = 0;  // variance of each chroma component, 1/16 (levels squared)
+  Int mean[3] = {0, 0, 0};  // mean luma and chroma, 1/256 levels
+  Int var_luma = 0;         // variance of luma, 1/16 (levels squared)
+  Int var_chroma = 0;       // variance of each chroma component, 1/16 (levels squared)
 
   // Unpacks the three words of a mode.
   REGIONS_LANES static BasicMode unpacked(const Int& first, const Int& second, const Int& third) {
@@ -179,8 +179,8 @@ struct Variances {
   static constexpr int32_t kMax = 16 * 600;  // maximum of both variances
 };
 
-// Sizes of the table of link weights, EnergyPlan::lambda_table. Entry i, 0 ..
-// kLinkEntries, is the weight of a link for the similarity exp(-i / kLinkSteps).
+// Sizes of the table of link weights, EnergyPlan::lambda_table. Entry i, 0 .. kLinkEntries, is the
+// weight of a link for the similarity exp(-i / kLinkSteps).
 inline constexpr int kLinkSteps = 16;
 inline constexpr int kLinkEntries = 128;
 inline constexpr double kMaxContrastScale = 65536.0 * kLinkSteps;
@@ -214,7 +214,7 @@ struct FramePlan {
   // which the property `history` determines.
   int32_t alpha = 0;
   int32_t alpha_slow = 0;     // `alpha` for foreground pixels
-  int32_t alpha_fast = 0;     // `alpha` for a colour that is new but that the cut labels background
+  int32_t alpha_fast = 0;     // `alpha` for background pixels whose colour is new to the model
   int32_t learning_rate = 0;  // minimum weight of a matching colour in its mode's mean, 1/4096
   bool learns = true;         // false: the model does not change, as the property `freeze` demands
   bool starts = false;        // the model starts with this frame
@@ -225,7 +225,7 @@ struct FramePlan {
 };
 
 // A mode with at least kUpperShare of the frames is background; a mode with at most kLowerShare is
-// not. Between these shares, background_penalty() changes linearly.
+// not background. Between these shares, background_penalty() changes linearly.
 inline constexpr int32_t kLowerShare = Mode::kFullWeight * 6 / 100;
 inline constexpr int32_t kUpperShare = Mode::kFullWeight * 24 / 100;
 

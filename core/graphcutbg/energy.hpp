@@ -82,8 +82,8 @@ struct EnergyPlan {
   uint16_t lambda_table[kLinkEntries + 1] = {};
   int shadow = 0;             // property `shadow`, 1/256
   int shadow_darkest = 0;     // property `shadow-darkest`, 1/256
-  int mask_foreground = 256;  // mask values from here on are certain foreground
-  int mask_background = -1;   // mask values up to here are certain background
+  int mask_foreground = 256;  // mask values of at least this are certain foreground
+  int mask_background = -1;   // mask values of at most this are certain background
   MaskScale mask_scale;
   bool uses_image = true;               // the background model gives evidence
   bool uses_mask = false;               // an attached mask gives evidence
@@ -143,7 +143,8 @@ REGIONS_LANES Int suppress_shadow(const Int& evidence, const BasicColor<Int>& no
     const Int d = ((now[c] - 128) << 4) - expected;  // 1/16 levels
     square = square + d * d;
   }
-  // Maximum squared difference of chroma, 1/16 variances; beyond it, the hue differs.
+  // Maximum squared difference of chroma, 1/16 variances. A pixel with a larger difference has
+  // another hue than the background.
   constexpr int kMax = 1 << 14;
   const Int d2 = smaller(quotient(square, background.var_chroma), Int(kMax + 1));  // 1/16 variances
   const LaneBool<Int> keeps_hue =
@@ -157,8 +158,8 @@ REGIONS_LANES Int suppress_shadow(const Int& evidence, const BasicColor<Int>& no
                 evidence);
 }
 
-// Evidence from the value of an attached mask: certain at both ends of its range, and linear in
-// between.
+// Evidence from the value of an attached mask: certain at both ends of the range of values, and
+// linear between them.
 REGIONS_HD inline int mask_evidence(int value, int var_threshold, const EnergyPlan& plan) {
   if (value >= plan.mask_foreground) return kCertainWeight;
   if (value <= plan.mask_background) return -kCertainWeight;
@@ -167,7 +168,7 @@ REGIONS_HD inline int mask_evidence(int value, int var_threshold, const EnergyPl
 
 // The part of a frame's plan that the parameters determine; plan_frame() completes it.
 FramePlan frame_plan_of(const GraphCutBgParams& params);
-// `size` is the size of the frames, `mask` that of the attached mask.
+// `size` is the size of the frames, and `mask` is the size of the attached mask.
 EnergyPlan energy_plan_of(const GraphCutBgParams& params, Size size, Size mask = {});
 
 // False for pixels that the exclusion picture marks as always background.

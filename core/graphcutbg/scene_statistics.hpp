@@ -49,8 +49,8 @@ REGIONS_HD inline void fade(uint32_t& count, uint32_t& fresh) {
   fresh = 0;
 }
 
-// Compute the additional evidence of each bin after a frame. finalize_totals() must be called once
-// before finalize_bin() is called for each bin.
+// These functions compute the additional evidence of each bin after a frame. finalize_totals() must
+// be called once before finalize_bin() is called for each bin.
 REGIONS_HD inline void finalize_totals(ColorHistograms& colors) {
   for (int k = 0; k < 2; ++k) fade(colors.total[k], colors.fresh_total[k]);
 }
@@ -81,7 +81,7 @@ struct ModelArrays {
   int32_t* terminal = nullptr;     // [height][width], terminal weights, see GridGraph
   int32_t* right = nullptr;        // [height][width], link capacities, see GridGraph
   int32_t* down = nullptr;
-  int32_t* down_right = nullptr;  // null for four neighbours
+  int32_t* down_right = nullptr;  // link capacities; null for four neighbours
   int32_t* down_left = nullptr;
   ColorHistograms* colors = nullptr;
   // [height][width], nonzero for pixels that are always background. Null: no pixel is excluded.
@@ -260,8 +260,8 @@ REGIONS_HD void survey_light(SurveySums& sums, const Color& now, const Color& ba
   sums.luma[1] += bright ? luma : 0;
 }
 
-// Completes this frame's plan, which frame_plan_of() has begun, from its survey, and advances the
-// scene.
+// Completes the plan that frame_plan_of() has begun, with the results of the frame's survey.
+// Advances the scene.
 REGIONS_HD inline FramePlan plan_frame(Scene& scene, const Survey& survey, const Medians& medians,
                                        FramePlan frame) {
   // Number of consecutive frames that are mostly foreground until the model restarts. If the camera

@@ -10,7 +10,8 @@
 
 namespace regions::graphcutbg {
 
-// Header of a stored model. The words of the model and of the background picture follow it.
+// Header of a stored model. After the header follow the words of ModelArrays::model, and then the
+// words of ModelArrays::background.
 struct StateHeader {
   static constexpr uint32_t kMagic = 0x4D424347;  // "GCBM"
   static constexpr uint32_t kVersion = 1;

@@ -66,7 +66,7 @@ REGIONS_HD uint32_t lab_of(const Tables& tables, int red, int green, int blue) {
 struct YuvDecoder {
   static constexpr int kShift = 14;
   bool is_yuv = false;
-  int drop = 0;   // bits per sample beyond 8
+  int drop = 0;   // number of bits per sample beyond 8
   int black = 0;  // luma value of black
   // Weights of Y, U and V in R, G and B, in units of 1 / (1 << kShift).
   int32_t luma = 1 << kShift;
@@ -155,7 +155,7 @@ inline constexpr int kColorBias = 128;  // added to each component before summat
 struct SlicScale {
   float gain[3] = {};    // size of a coefficient per 1/16 of the component's mean
   float square[3] = {};  // contribution to the score per squared coefficient
-  float slope = 0;       // change of the score per pixel, for each 1/16 pixel of distance
+  float slope = 0;       // change of the score per pixel, per 1/16 pixel of distance to the cluster
   float curvature = 0;   // score per 1/256 square pixel of squared distance
   int weight[3] = {};    // weights of components when mean colours of fragments are compared
   // Only used by slico (see AdaptiveCandidate); 0 for slic.
@@ -277,9 +277,9 @@ REGIONS_HD inline Candidate candidate_of(const Center& center, bool inside, int 
                       grid, scale);
 }
 
-// Warm start: clusters start from the centres of the previous frame. This requires that the cluster
-// has pixels and that its centre is at most one cell away from the centre of its cell, so that
-// every part of the picture has a nearby centre.
+// Warm start: clusters start from the centres of the previous frame. A cluster can do so if it has
+// pixels and its centre is at most one cell away from the centre of its cell. This limit ensures
+// that every part of the picture has a nearby centre.
 REGIONS_HD inline bool can_warm_start(const Center& center, const SlicGrid& grid) {
   const int max_x = 16 * grid.width, max_y = 16 * grid.height;
   return center.alive && center.x >= -max_x && center.x <= max_x && center.y >= -max_y &&
@@ -303,7 +303,7 @@ REGIONS_HD bool has_changed(const ClusterSums& sums, int column, int row, const 
   return change > kChange;
 }
 // True if all clusters must restart from the grid, because more than a third of the clusters cannot
-// start warm or have changed. `unfit` is their number.
+// start warm or have changed. `unfit` is the number of these clusters.
 REGIONS_HD inline bool is_scene_cut(uint32_t unfit, const SlicGrid& grid) {
   return static_cast<uint64_t>(unfit) * 3 > grid.cells();
 }

@@ -31,7 +31,7 @@ struct alignas(16) Track {
   // For a visible track: number of lost tracks that are hidden in its region.
   uint32_t occluded_count = 0;
   int32_t x = 0, y = 0;    // centre
-  int32_t vx = 0, vy = 0;  // velocity of the centre, per frame
+  int32_t vx = 0, vy = 0;  // velocity of the centre, 1/16 pixel per frame
   // Bounding box, pixels; all sides are inclusive.
   int32_t left = 0, top = 0, right = 0, bottom = 0;
   uint32_t area = 0;      // pixels
@@ -112,8 +112,8 @@ struct TrackMemory {
   TrackEvents* report = nullptr;         // events of this frame
   Track* visible[2] = {};                // [capacity], tracks of the regions with labels 1, 2, …
   Track* lost[2] = {};                   // [capacity], tracks without a region
-  Image<uint16_t> labels;  // [height][width], labels of the previous frame; 0: not tracked. Rows
-                           // are multiples of 256 bytes
+  Image<uint16_t> labels;  // [height][width], labels of the previous frame; 0: not tracked. The
+                           // pitch is a multiple of 256 bytes
   PairTable pairs;
 
   // Arrays for one step. Track indices count the visible tracks first and then the lost tracks.

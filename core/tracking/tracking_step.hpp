@@ -96,8 +96,8 @@ inline constexpr uint32_t kNoFit = UINT32_MAX;
 // `is_split` is true, the region split off another region that contained the track. Then a larger
 // region and any distance are accepted.
 REGIONS_HD inline uint32_t misfit(const Track& track, const Track& region, bool is_split) {
-  // A region with less than a quarter or more than four times the area is not the track, whatever
-  // its position is.
+  // A region with less than a quarter or more than four times the area of the track does not match
+  // the track, whatever its position is.
   if (uint64_t{region.area} * 4 < track.area) return kNoFit;
   if (!is_split && region.area > uint64_t{track.area} * 4) return kNoFit;
   const int64_t reach = reach_of(track);
@@ -133,9 +133,9 @@ REGIONS_HD inline Track followed(const Track& track, const Track& now) {
   next.vy = track.vy;
   if (!is_whole) next.area = track.area - (track.area - now.area) / 4;
   // In the first frames, the velocity is the mean of all movements. Later, each frame corrects it
-  // by 1/8 of the difference between the observed and the predicted position. The
-  // velocity is not updated after a frame in which the track shared its region, because the track's
-  // position was only assumed in that frame.
+  // by 1/8 of the difference between the observed and the predicted position. The velocity is not
+  // updated after a frame in which the track shared its region, because the track's position was
+  // only assumed in that frame.
   const bool was_alone = track.occluded_count == 0 && track.host == 0;
   if (was_alone && is_whole) {
     const int sightings = static_cast<int>(smaller_of(track.seen, 8));
@@ -327,7 +327,8 @@ class MotionMatcher {
   }
 
  private:
-  // Maximum number of rounds. Regions that are still unmatched get new tracks.
+  // Maximum number of rounds. Regions that are still unmatched are matched by shared pixels alone,
+  // or get new tracks.
   static constexpr uint32_t kRounds = 16;
 
   // Resets the best choices before the next round.
@@ -396,7 +397,7 @@ class SharedRegions {
   }
 
   // Places the tracks that share a region inside this region. `lost` is the number of lost tracks.
-  // Returns how many of them get a record.
+  // Returns how many lost tracks get a record.
   REGIONS_TEAM uint32_t place_occluded(uint32_t lost) const {
     const uint32_t record_count = team_.compact(
         count_ > lost ? count_ : lost,
@@ -428,8 +429,8 @@ class SharedRegions {
   }
 
  private:
-  // An occluded track with more missed frames gets a record only if its region has enough area for
-  // both tracks.
+  // An occluded track with more missed frames than this gets a record only if its region has enough
+  // area for both tracks.
   static constexpr uint32_t kMaxHiddenFrames = 2;
   // An occluded track gets no record if the area of its region is more than this many times its own
   // area.
@@ -473,8 +474,8 @@ struct TwoCounts {
   uint32_t first = 0, second = 0;
 };
 
-// One step of tracking. `track_index` is the index of any track, and `visible_index` that of a
-// visible track. A team provides these functions: for_each(count, f(i)); for_each_pair(rows,
+// One step of tracking. `track_index` is the index of any track, and `visible_index` is the index
+// of a visible track. A team provides these functions: for_each(count, f(i)); for_each_pair(rows,
 // columns, is_active(row), f(row, column)); count(count, f(i)), which returns how often f()
 // returned true; and once(f), which calls f() in one thread. All threads of the team synchronise at
 // the end of each function. compact(count, selects(i), use(i, rank)) calls use() for each selected
