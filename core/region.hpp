@@ -26,7 +26,7 @@ struct Region {
   uint64_t sum_x = 0;   // sums of the coordinates x, y and z of the region's pixels
   uint64_t sum_y = 0;
   uint64_t sum_z = 0;
-  // Sums of stored colour components; chroma is that of the nearest sample.
+  // Sums of stored colour components. A pixel has the chroma of the nearest sample.
   uint64_t sum_value[3] = {};
 
   REGIONS_HD int width() const { return right - left + 1; }

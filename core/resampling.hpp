@@ -55,7 +55,7 @@ REGIONS_HD inline PixelInterval pixels_of_cell(int i, int cells, int pixels) {
   return {first_of(i, cells, pixels), first_of(i + 1, cells, pixels)};
 }
 
-// The rounded mean of component c over the rectangle x, y of samples.
+// The rounded mean of component c over the samples in the intervals x and y.
 template <int bytes>
 REGIONS_HD inline int mean_of(const ConstFrame& from, int c, const PixelInterval& x,
                               const PixelInterval& y) {

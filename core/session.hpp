@@ -44,7 +44,8 @@ void enqueue_or_drain(Queue& queue, const Enqueue& enqueue) {
 //
 // The user can set the pending parameters at any time. The running stream uses the active
 // parameters. commit() copies the pending parameters to the active ones, and rollback() undoes
-// this. Each frame in flight has its own copy, because live fields change during its work.
+// this. Each frame in flight has its own copy of the active parameters, because live fields may
+// change during its work.
 //
 // Every function creates a Backend::Entry if it requires one. Only enqueue() does not: its caller
 // must hold an Entry, which the queue requires anyway.

@@ -56,7 +56,7 @@ void remove_value([[maybe_unused]] const FrameTask& task, [[maybe_unused]] uint3
   cclabel::drop_value(task.in, value, task.labels, memory, total, queue);
 #endif
 }
-// The size of the memory that remove_value() requires.
+// The size in bytes of the memory that remove_value() requires.
 size_t remove_value_bytes([[maybe_unused]] const Voxels& voxels) {
 #if REGIONS_CUDA
   return cclabel::drop_value_bytes(Size{voxels.slice.width, voxels.rows()}.area());
@@ -147,7 +147,7 @@ uint32_t label_equal(const AnyArray& image, const AnyArray& background, const La
   const bool is_bool =
       static_cast<nb::dlpack::dtype_code>(voxels.type.code) == nb::dlpack::dtype_code::Bool;
   // If the image is a mask, labelling its foreground gives the same labels without a second pass
-  // over them.
+  // over the labels.
   if (voxels.element_bytes() == 1 && background.size() == 1 &&
       *static_cast<const uint8_t*>(background.data()) == 0 && (is_bool || is_mask(voxels))) {
     return *run_cclabel(voxels, voxels.frame(PixelFormat::gray8), parameters_of_mask(settings),

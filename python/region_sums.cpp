@@ -20,7 +20,7 @@ struct Extent {
 };
 constexpr size_t kExtentColumns = sizeof(Extent) / sizeof(int64_t);
 
-// Adds the elements x to end - 1 of one row.
+// Adds the elements x to end - 1 of row y in slice z.
 void add_run(Extent& extent, int64_t z, int64_t y, int64_t x, int64_t end) {
   const int64_t run_begin[] = {z, y, x}, run_end[] = {z + 1, y + 1, end}, count = end - x;
   const int64_t run_sum[] = {z * count, y * count, (x + end - 1) * count / 2};
@@ -67,7 +67,7 @@ void measure(const ConstLabels& labels, const Numbers& extents) {
   });
 }
 
-// Adds each element's channels to row `label - 1` of `sums`.
+// Adds the channel values of each element to row `label - 1` of `sums`.
 void add_values(const ConstLabels& labels, const HostArray<nb::ro, nb::c_contig>& values,
                 const Sums& sums) {
   const Voxels voxels{AnyArray(labels)};

@@ -91,15 +91,15 @@ struct Ink {
   // Size of a tile in pixels. Backends skip tiles without ink.
   static constexpr int kTileWidth = 64;
   static constexpr int kTileHeight = 16;
-  // Height of a band, pixels: the rows that one CPU thread draws. Bands contain whole tiles and
-  // whole chroma samples.
+  // Height of a band, pixels. A band consists of the rows that one CPU thread draws at a time.
+  // Bands contain whole tiles and whole chroma samples.
   static constexpr int kBandHeight = 64;
 
   Image<uint32_t> codes;  // [height][width], ink code of each pixel, see stamp.hpp
   Image<uint32_t> tiles;  // [height / 16][width / 64], nonzero if the tile contains a nonzero code
   // [height][width / 32], one bit per pixel: the inner borders of regions, see paint.hpp.
   Image<uint32_t> edges;
-  Image<uint32_t> crowded;  // [1][1], GPU only: nonzero while regions remain to be stamped
+  Image<uint32_t> crowded;  // [1][1], GPU only: nonzero if stamp_tiles_kernel() must draw regions
   // Pixels that stamps have already covered, for pictures with many overlapping regions. CPU only,
   // see cpu/drawing/drawing.hpp. Each band has a segment tree over its rows, whose nodes 0 .. 2 *
   // kBandHeight - 1 have one row each in `taken` and `full`.

@@ -104,9 +104,10 @@ RetentionRule retention_rule(const SlicGrid& grid, const SlicParams& params);
 // If warm-start=true, the track id of a superpixel is the number of a cluster. Each cluster claims
 // the superpixel that its largest fragment became or merged into. If several clusters claim the
 // same superpixel, clusters whose largest fragment did not merge have priority, and then clusters
-// with lower numbers. Some superpixels are not claimed. The first of them whose first pixel belongs
-// to a cluster becomes the spare superpixel of this cluster; each cluster has a second number for
-// its spare. All other superpixels get higher numbers, which are valid for this frame only.
+// with lower numbers. Some superpixels are not claimed. A cluster also has a spare superpixel: the
+// first unclaimed superpixel whose first pixel belongs to the cluster. Its track id is a second
+// number of the cluster. All other superpixels get higher numbers, which are valid for this frame
+// only.
 //
 // The key of a fragment of a cluster. The largest key belongs to the largest fragment, and to the
 // first of several equal fragments. 0 means no fragment. `first` identifies the first pixel of the
