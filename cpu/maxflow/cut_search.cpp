@@ -4,19 +4,20 @@
 // Incremental breadth-first search with excesses: Goldberg, Hed, Kaplan, Kohli, Tarjan and Werneck,
 // "Faster and more dynamic maximum flow by incremental breadth-first search", ESA 2015. One side
 // grows at a time, level by level. When it meets the other side at a link, all flow that the path
-// to this link can carry is pushed across the link and on towards the root of the other side. If a
-// link on the way becomes full, the rest of the flow stays in its node as a surplus. If this node
-// finds no other parent, it becomes a root of the growing side.
+// to this link can carry is pushed across the link and on towards the root of the other side's
+// tree. If a link on the way becomes full, the remaining flow stays as a surplus in the node before
+// that link. If this node finds no other parent, it becomes a root of the growing side.
 //
-// When one side has no active nodes, no residual path leads from the source trees to the sink trees
-// and the cut is minimal: a node becomes inactive only after all its links out of the trees are
-// full, flow never returns between the sides, and the neighbours of a freed node are activated
-// again.
+// A node is active if it must still be scanned for links out of its trees. When one side has no
+// active nodes, no residual path leads from the source trees to the sink trees, so the cut is
+// minimal. There are three reasons: a node becomes inactive only after all its links out of the
+// trees are full; flow never returns between the sides; and if a node leaves the trees, its
+// neighbours are activated again.
 //
-// One frame is cut by several threads in two steps. First, each thread solves a chunk of rows
-// without the links between chunks. Then the links at the seams are restored, and one search
-// continues from the state of the chunks. The method follows Liu and Sun, "Parallel graph-cuts by
-// adaptive bottom-up merging", CVPR 2010.
+// One frame is cut by several threads in two steps. First, each thread solves chunks of rows
+// without the links at the seams, which are the borders between chunks. Then the links at the seams
+// are restored, and one search continues from the state of the chunks. The method follows Liu and
+// Sun, "Parallel graph-cuts by adaptive bottom-up merging", CVPR 2010.
 #include "cpu/maxflow/cut_search.hpp"
 
 #include <algorithm>
@@ -112,7 +113,7 @@ class CutSearch : private OrphanAdoption<Grid> {
   using SearchTrees::source_;
   using SearchTrees::surplus_nodes_;
   using SearchTrees::work_;
-  static constexpr int64_t kWorkPerClockCheck = 4096;  // number of visited neighbours
+  static constexpr int64_t kWorkPerClockCheck = 4096;  // clock is read after this increase of work_
 
   // Returns whether a node has a residual link to a neighbour with another label.
   bool has_other_neighbour(int32_t index) const {
@@ -159,7 +160,7 @@ class CutSearch : private OrphanAdoption<Grid> {
       }
       const int32_t index = SearchTrees::template pop_active<s>();
       scan_node<s>(index);
-      if (SearchTrees::template depth<s>(grid_[index]) > side.level) {
+      if (SearchTrees::template level_of<s>(grid_[index]) > side.level) {
         SearchTrees::template activate<s>(index);
       }
     }
@@ -168,16 +169,17 @@ class CutSearch : private OrphanAdoption<Grid> {
     return true;
   }
 
-  // Adds the free neighbours of a node to its tree, and augments the flow to neighbours of the
-  // other side.
+  // Adds the neighbours that are in no tree to the tree of a node, and augments the flow to
+  // neighbours of the other side.
   template <Side s>
   void scan_node(int32_t index) {
     SideState& side = SearchTrees::template state<s>();
     Node& node = grid_[index];
-    // An augmentation can make the node an orphan, which then rises or leaves the trees.
+    // An augmentation can make the node an orphan, which then gets a higher level or leaves the
+    // trees.
     const auto is_in_scanned_levels = [&] {
-      const int32_t depth = SearchTrees::template depth<s>(node);
-      return depth > 0 && depth <= side.level;
+      const int32_t level = SearchTrees::template level_of<s>(node);
+      return level > 0 && level <= side.level;
     };
     if (!is_in_scanned_levels()) return;
     work_ += kNeighbours;
@@ -185,19 +187,20 @@ class CutSearch : private OrphanAdoption<Grid> {
       const int32_t neighbour = grid_.neighbour(index, k);
       Node& next = grid_[neighbour];
       const auto& capacity = SearchTrees::template outward_residual<s>(node, k, next);
-      while (capacity != 0 && SearchTrees::template depth<s>(next) < 0) {
+      while (capacity != 0 && SearchTrees::template level_of<s>(next) < 0) {
         augment<s>(index, k, neighbour);
         if (!is_in_scanned_levels()) return;
       }
       if (capacity == 0 || next.label != 0) continue;
-      SearchTrees::template set_depth<s>(next, SearchTrees::template depth<s>(node) + 1);
+      SearchTrees::template set_level<s>(next, SearchTrees::template level_of<s>(node) + 1);
       next.parent = static_cast<uint8_t>(opposite(k));
       SearchTrees::template activate<s>(neighbour);
     }
   }
 
-  // Pushes flow over the link between a node of side s and its neighbour in direction k, which is
-  // its child or a node of the other side.
+  // Pushes flow, in the direction from source to sink, over the link between a node of side s and
+  // its neighbour in direction k. The neighbour is a child of the node or belongs to the other
+  // side.
   template <Side s>
   static void push_flow(Node& node, int k, Node& neighbour, Amount amount) {
     using Residual = typename Grid::Numbers::Residual;
@@ -218,8 +221,9 @@ class CutSearch : private OrphanAdoption<Grid> {
         static_cast<Excess>(s == Side::source ? node.excess - amount : node.excess + amount);
   }
 
-  // Pushes the flow that the path from the node's root can carry over link k to `to`, a node of the
-  // other side, and on towards the root of `to`.
+  // Augments the flow over the link in direction k from `node` to `to`, a node of the other side.
+  // The amount is the flow that the path from the root of `node` to `to` can carry. Then pushes
+  // this amount on towards the root of `to`.
   template <Side s>
   void augment(int32_t node, int k, int32_t to) {
     auto amount =
@@ -253,7 +257,7 @@ class CutSearch : private OrphanAdoption<Grid> {
     push_surpluses<other(s)>();
   }
 
-  // Pushes the surpluses of nodes that have found new parents, until none is left.
+  // Pushes the surpluses of nodes that have found new parents, until no such node is left.
   template <Side s>
   void push_surpluses() {
     for (this->template adopt_orphans<s>(); !surplus_nodes_.empty();
@@ -310,7 +314,7 @@ struct RowChunk {
 // Calls f(upper, k, lower) for each link between the rows y - 1 and y.
 template <ResidualGraph Grid, std::invocable<int32_t, int, int32_t> F>
 void for_each_seam_link(const Grid& grid, int y, F f) {
-  for (int k = kDown; k < Grid::kNeighbours; k += 2) {  // all directions downwards
+  for (int k = kDown; k < Grid::kNeighbours; k += 2) {  // all directions to the next row
     for (int x = 0; x < grid.size().width; ++x) {
       const int32_t upper = grid.index(x, y - 1);
       f(upper, k, grid.neighbour(upper, k));
@@ -354,8 +358,9 @@ struct ParallelSearch {
     return {result, search.take_active_nodes()};
   }
 
-  // Sets the capacities of the links at a seam to 0 and stores the previous values. Also loads the
-  // tiles on both sides, so that no thread loads tiles of another chunk later.
+  // Sets the residual capacities of the links at the upper seam of chunk i to 0 and stores the
+  // previous values. Also loads the tiles on both sides of the seam, so that no thread loads tiles
+  // of another chunk later.
   void remove_seam(int i, const RowChunk<Grid>& chunk) {
     grid.ensure_rows_loaded(chunk.first_tile_row - 1, chunk.first_tile_row + 1);
     int64_t* capacity =

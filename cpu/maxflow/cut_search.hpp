@@ -21,9 +21,9 @@ struct Deadline {
 // The state of a search when it stopped. If the search has finished, only one side has active
 // nodes.
 struct SearchResult {
-  int32_t source_level = 1;  // level that the source trees have reached
-  int32_t sink_level = 1;    // level that the sink trees have reached
-  int passes = 0;            // number of passes; Deadline::max_iterations limits it
+  int32_t source_level = 1;  // highest level of the source trees
+  int32_t sink_level = 1;    // highest level of the sink trees
+  int passes = 0;            // number of passes, at most Deadline::max_iterations
   bool finished = true;      // whether the cut is minimal
 
   void add(const SearchResult& other) {
@@ -34,8 +34,8 @@ struct SearchResult {
   }
 };
 
-// Maximum number of chunks. With more chunks, the last search takes more additional time than the
-// chunks save.
+// Maximum number of chunks of rows. With more chunks, the final search over all rows takes more
+// additional time than the chunks save.
 inline constexpr int kMaxChunks = 8;
 inline constexpr int kMinRowsPerChunk = 16;  // a chunk of fewer rows is not worth a thread
 
@@ -46,8 +46,8 @@ inline int chunk_count(Size size, const Workers& workers) {
   return std::clamp(size.height / kMinRowsPerChunk, 1, std::min(2 * workers.threads(), kMaxChunks));
 }
 
-// Returns the number of residual capacities at one seam between chunks: three links per pixel to
-// the row above, in two directions.
+// Returns the maximum number of residual capacities at a seam, which is the border between two
+// chunks. Each pixel has up to three links to the row above, in two directions.
 inline size_t seam_size(Size size) { return static_cast<size_t>(size.width) * 3 * 2; }
 
 // The memory of a search.
@@ -56,10 +56,10 @@ struct SearchBuffers {
   int64_t* seam_residuals;  // [chunk_count - 1][seam_size]
 };
 
-// Pushes flow until the cut is minimal or the deadline has passed. `mask` marks the roots: pixels
-// with an excess are kInSource, pixels that can send flow to the sink kInSink, all others kFree.
-// The flow and the labels are valid in both cases. Instantiated for all number types, with 4 and 8
-// neighbours.
+// Pushes flow until the cut is minimal or the deadline has passed. `mask` marks the roots:
+// kInSource for pixels with an excess, kInSink for pixels that can send flow to the sink, else
+// kFree. The flow and the labels are valid in both cases. Instantiated for all number types, with 4
+// and 8 neighbours.
 template <ResidualGraph Grid>
 SearchResult find_minimum_cut(const Grid& grid, Image<const uint8_t> mask,
                               const SearchBuffers& buffers, const Workers& workers,

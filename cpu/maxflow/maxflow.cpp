@@ -21,7 +21,8 @@
 namespace regions::maxflow {
 namespace {
 
-// Sets the mask values of a row before any flow is pushed: the sign of the terminal weight decides.
+// Sets the mask values of a row before any flow is pushed, according to the sign of each pixel's
+// terminal weight.
 REGIONS_CLONES void mark_roots(const int32_t* terminal, int width, uint8_t* marks) {
   std::transform(terminal, terminal + width, marks, [](int32_t t) -> uint8_t {
     return t > 0 ? kInSource : t < 0 ? kInSink : kFree;
@@ -31,8 +32,8 @@ REGIONS_CLONES void mark_roots(const int32_t* terminal, int width, uint8_t* mark
 REGIONS_CLONES WeightSums sums_of(const WeightRow<4>& row) { return row.sums(); }
 REGIONS_CLONES WeightSums sums_of(const WeightRow<8>& row) { return row.sums(); }
 
-// Writes the mask values of a tile from its labels. Returns the flow from the source that left the
-// tile's pixels: the terminal weights minus the excess that did not reach the sink.
+// Writes the mask values of a tile from its labels. Returns the tile's contribution to the flow:
+// the sum of its positive terminal weights minus the excess that did not reach the sink.
 template <ResidualGraph Grid>
 int64_t write_tile(const Grid& grid, int32_t tile, const GridGraph& graph,
                    Image<uint8_t> foreground) {
@@ -44,9 +45,9 @@ int64_t write_tile(const Grid& grid, int32_t tile, const GridGraph& graph,
   return flow;
 }
 
-// Assigns the pixels that are in no tree. Pixels from which flow can reach the sink become
-// background, the others foreground, which gives the largest possible source side. `pixels` is
-// workspace with one entry per pixel.
+// Assigns the pixels that are in no tree to foreground or background. Pixels from which flow can
+// reach the sink become background. All others become foreground, which gives the largest possible
+// source side. `pixels` is workspace with one entry per pixel.
 template <ResidualGraph Grid>
 void assign_free_pixels(const Grid& grid, Image<uint8_t> mask, int32_t* pixels) {
   constexpr int kNeighbours = Grid::kNeighbours;
@@ -101,8 +102,8 @@ void assign_free_pixels(const Grid& grid, Image<uint8_t> mask, int32_t* pixels) 
   for_each_free([&](int x, int y) { mask(x, y) = kInSource; });
 }
 
-// Returns by how much the value of the mask's cut exceeds the flow in a tile: the residual capacity
-// of links from foreground to background.
+// Returns the contribution of a tile to the difference between the value of the mask's cut and the
+// flow: the sum of the residual capacities of links from foreground to background.
 template <ResidualGraph Grid>
 int64_t gap_of_tile(const Grid& grid, int32_t tile, Image<const uint8_t> foreground) {
   int64_t gap = 0;
@@ -127,7 +128,7 @@ namespace {
 using maxflow::ResidualGrid;
 using maxflow::WeightSums;
 
-// The sum of this many int32 values fits into an int64 with a wide margin.
+// Maximum size of a picture. The sum of this many int32 values fits into an int64.
 constexpr size_t kMaxPixels = size_t{1} << 29;
 
 // The grid type that is used to count nodes and tiles. All grid types have the same number of nodes
@@ -137,7 +138,8 @@ using NarrowestGrid = ResidualGrid<maxflow::NumberTypes<int16_t>, 4>;
 template <int kNeighbours>
 constexpr size_t kMaxNodeBytes = sizeof(maxflow::Node<maxflow::NumberTypes<int64_t>, kNeighbours>);
 
-// The rows or tiles first..last - 1 of chunk i. `count` chunks contain `all` rows or tiles.
+// Chunk i of `count` chunks, which divide `all` rows (or tiles) evenly. The chunk consists of the
+// rows (or tiles) first..last - 1.
 struct ChunkRange {
   ChunkRange(int all, int count, int i)
       : first(static_cast<int>(static_cast<int64_t>(all) * i / count)),
@@ -164,9 +166,9 @@ class CpuGridCut final : public GridCut {
     size_ = size;
     neighbours_ = neighbours;
     const bool eight = neighbours == Neighbours::eight;
-    // With a warm start, a frame is solved in the graph that does not contain the last frame. The
-    // memory that only wider number types use, and the memory of tiles that are not loaded, is
-    // never touched.
+    // A warm start reads the last frame's graph and solves the new frame in the other graph. Some
+    // memory of the graphs is never touched: memory that only wider number types use, and the
+    // memory of tiles that are not loaded.
     for (Block& graph : graphs_) {
       graph = backend_->allocate(nodes * (eight ? kMaxNodeBytes<8> : kMaxNodeBytes<4>));
     }
@@ -263,8 +265,8 @@ class CpuGridCut final : public GridCut {
   template <maxflow::ResidualGraph Grid>
   bool solve_in(const Task& task, CutResult& report) {
     const bool may_start_warm = task.warm_start && solved_number_size_ == number_size_;
-    // A cut that stopped early is always continued. The tuner does not get its time, which says
-    // little about complete cuts.
+    // If the last cut stopped early, the new cut always continues from its flow. The tuner does not
+    // receive the time of such a continuation, because it says little about complete cuts.
     const bool warm = may_start_warm && (!solved_exactly_ || warm_start_tuner_.use_warm_start());
     if (!warm) solved_number_size_ = kUnsolved;
     const maxflow::Clock::time_point start = maxflow::Clock::now();
@@ -391,7 +393,7 @@ class CpuGridCut final : public GridCut {
   std::mutex mutex_;  // held while a frame is solved; guards all following members
   Size size_;
   Neighbours neighbours_ = Neighbours::four;
-  Block graphs_[2];   // nodes of the last frame's graph and of the next frame's graph
+  Block graphs_[2];   // nodes of two graphs: of the last frame and, after a warm start, of the next
   Block node_lists_;  // lists of nodes for the search trees
   std::vector<int64_t> seam_residuals_;        // [seams][seam_size], see SearchBuffers
   std::vector<int32_t> zeros_;                 // [width], all zero

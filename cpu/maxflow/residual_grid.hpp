@@ -1,7 +1,7 @@
 // Stores the residual graph of a pixel grid, and loads it from a frame's weights. Links are
 // implicit: a node stores the residual capacity towards each neighbour, and the neighbours are at
-// constant distances in memory. The graph is loaded in tiles of 8x8 pixels when a search first
-// reaches them.
+// constant distances in memory. The graph is loaded in tiles of 8x8 pixels: a tile is loaded when a
+// search visits one of its nodes for the first time.
 #pragma once
 
 #include <algorithm>
@@ -19,14 +19,14 @@
 
 namespace regions::maxflow {
 
-// The number types of a graph in which |terminal| + capacities of all links is at most kMaxSum at
-// each pixel. Residual is unsigned, because flow in one direction can double the residual capacity
-// of the other direction.
+// The number types of a graph. They are wide enough if, for each pixel, the sum of |terminal| and
+// the capacities of all its links is at most kMaxSum. Residual is unsigned, because flow in one
+// direction can double the residual capacity of the other direction.
 template <class Signed>
 struct NumberTypes {
   using Excess = Signed;
   using Residual = std::make_unsigned_t<Signed>;
-  // Can represent all values of Excess and Residual.
+  // A type that can represent all values of Excess and of Residual.
   using Amount = std::conditional_t<sizeof(Signed) == 2, int32_t, int64_t>;
   static constexpr int64_t kMaxSum = std::numeric_limits<Signed>::max();
 };
@@ -42,7 +42,7 @@ struct Node {
   typename N::Excess excess;  // > 0: flow that came from the source and can continue
                               // < 0: flow that the sink can still receive
   uint8_t parent;             // direction of the parent, or kRoot, kOrphan or kNoParent
-  uint8_t marks;              // set of bits, see SearchTrees::kActiveInSource and following
+  uint8_t marks;              // set of the bits kActiveInSource, ... of SearchTrees
   // Level in the trees of the source (1, 2, ...) or the sink (-1, -2, ...); 0: in no tree.
   int32_t label;
 };
@@ -53,7 +53,7 @@ struct Node {
 // all its neighbours in memory.
 //
 // A tile is loaded when neighbour() first returns one of its nodes, or by ensure_loaded(). In most
-// frames, few tiles are reached by any flow; the others are never loaded.
+// frames, the search visits only few tiles, and the other tiles are never loaded.
 template <class N, int kDirections>
 class ResidualGrid {
  public:
@@ -97,7 +97,8 @@ class ResidualGrid {
     return static_cast<size_t>(tiles_along(size.width)) *
            static_cast<size_t>(tiles_along(size.height));
   }
-  // Returns the number of nodes, including the border and padding.
+  // Returns the number of nodes, including the border of the picture and the padding to whole
+  // tiles.
   static size_t count_nodes(Size size) { return count_tiles(size) * (kTileSize * kTileSize); }
   // Returns the number of rows of tiles.
   static int tile_rows(Size size) { return tiles_along(size.height); }
@@ -140,7 +141,8 @@ class ResidualGrid {
   int32_t neighbour_index(int32_t node, int k) const {
     return node + neighbour_offset_[static_cast<uint32_t>(node) % (kTileSize * kTileSize)][k];
   }
-  // Returns the neighbour in direction k, and loads its tile.
+  // Returns the neighbour in direction k, and loads the neighbour's tile unless it is loaded
+  // already.
   int32_t neighbour(int32_t node, int k) const {
     const int32_t next = neighbour_index(node, k);
     ensure_loaded(next);
@@ -165,7 +167,8 @@ class ResidualGrid {
   }
 
  private:
-  // Returns the number of tiles along a side of this many pixels, including the border.
+  // Returns the number of tiles along a side of the picture. `pixels` is the length of the side;
+  // the border is added.
   static int tiles_along(int pixels) {
     return static_cast<int>((static_cast<int64_t>(pixels) + 2 + kTileSize - 1) / kTileSize);
   }
@@ -177,13 +180,13 @@ class ResidualGrid {
   Node* nodes_;  // [count_nodes(size)]
   Size size_;
   int32_t nodes_per_tile_row_ = 0;
-  // Index of each neighbour of a node minus the index of the node, by position in the tile.
+  // [position of a node in its tile][direction]: index of the neighbour minus index of the node.
   int32_t neighbour_offset_[kTileSize * kTileSize][kDirections] = {};
   uint8_t* is_loaded_;  // [count_tiles(size)]
   const TileLoader* loader_;
 };
 
-// The operations that the search requires.
+// The operations that CutSearch requires from a graph.
 template <class Grid>
 concept ResidualGraph = requires(const Grid& grid, int32_t node, int k) {
   typename Grid::Numbers;
@@ -196,7 +199,8 @@ concept ResidualGraph = requires(const Grid& grid, int32_t node, int k) {
 
 // Statistics of the weights of several rows.
 struct WeightSums {
-  int64_t max_sum = 0;        // largest |terminal| + capacities of all links of a pixel
+  // Maximum over all pixels: sum of |terminal| and the capacities of all links of the pixel.
+  int64_t max_sum = 0;
   bool has_negative = false;  // whether any capacity is negative
 
   void add(const WeightSums& other) {
@@ -205,7 +209,7 @@ struct WeightSums {
   }
 };
 
-// The capacities of the links in and around a tile, computed by a LinkSource.
+// The capacities of all links of a tile's pixels, computed by a LinkSource.
 template <ResidualGraph Grid>
 class TileLinks {
  public:
@@ -339,7 +343,7 @@ class WeightRow {
   int width_;
   int first_x_;
   const int32_t* terminal_;
-  Capacities here_, above_;  // of this row and of the row above
+  Capacities here_, above_;  // capacities that are stored for this row and for the row above
 };
 
 // Returns the last frame's flow from a node over the link in direction k, clamped to the link's new

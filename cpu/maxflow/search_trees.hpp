@@ -74,7 +74,8 @@ enum class Side : uint8_t { source, sink };
 
 constexpr Side other(Side s) { return s == Side::source ? Side::sink : Side::source; }
 
-// The trees, the lists of nodes that await processing, and the operations that depend on the side.
+// The search trees and the lists of nodes that await processing. Most functions have the side s as
+// template argument.
 template <ResidualGraph Grid>
 class SearchTrees {
  public:
@@ -90,13 +91,13 @@ class SearchTrees {
     }
   };
 
-  // Bytes of working memory for a grid of `nodes` nodes.
+  // Returns the size of the working memory for a grid of `nodes` nodes, in bytes.
   static constexpr size_t bytes(size_t nodes) {
     return nodes * (kNodeLists * sizeof(int32_t) + sizeof(DeferredOrphan));
   }
 
-  // The object uses only the nodes first..first + count - 1 and the part of the memory for these
-  // nodes. Objects for other nodes may use the same memory concurrently.
+  // The object uses only the nodes first..first + count - 1 and the part of `memory` for these
+  // nodes. Objects for other nodes may use the other parts of `memory` concurrently.
   SearchTrees(const Grid& grid, int32_t first, int32_t count, std::byte* memory) : grid_(grid) {
     const size_t all = Grid::count_nodes(grid.size());
     deferred_orphans_ = reinterpret_cast<DeferredOrphan*>(memory) + first;
@@ -110,7 +111,7 @@ class SearchTrees {
 
  protected:
   static constexpr int kNeighbours = Grid::kNeighbours;
-  // Bits of Node::marks.
+  // Bits of Node::marks. kDetached: see detach_orphan_trees().
   static constexpr uint8_t kActiveInSource = 1;
   static constexpr uint8_t kActiveInSink = 2;
   static constexpr uint8_t kDetached = 4;
@@ -118,8 +119,8 @@ class SearchTrees {
   struct SideState {
     NodeQueue active;   // nodes that must be scanned
     int32_t level = 1;  // nodes of lower levels have been scanned
-    int32_t limit = 1;  // highest level that nodes may get
-    int64_t work = 0;   // neighbours visited in this side's passes so far
+    int32_t limit = 1;  // highest level that nodes may get in the current pass
+    int64_t work = 0;   // number of neighbours visited in this side's passes so far
   };
 
   template <Side s>
@@ -128,22 +129,23 @@ class SearchTrees {
   }
   // The level of a node in the trees of side s; 0 or less if it is not in these trees.
   template <Side s>
-  static int32_t depth(const Node& node) {
+  static int32_t level_of(const Node& node) {
     return s == Side::source ? node.label : -node.label;
   }
   template <Side s>
-  static void set_depth(Node& node, int32_t depth) {
-    node.label = s == Side::source ? depth : -depth;
+  static void set_level(Node& node, int32_t level) {
+    node.label = s == Side::source ? level : -level;
   }
-  // The residual capacity of the link between a node and its neighbour in direction k, in the
-  // direction in which a tree of side s carries flow if the neighbour is the child: flow leaves the
-  // roots of the source side and enters the roots of the sink side.
+  // Flow leaves the roots of the source side and enters the roots of the sink side. This function
+  // returns the residual capacity that a tree of side s would use if the neighbour in direction k
+  // were a child of the node: from the node to the neighbour on the source side, and from the
+  // neighbour to the node on the sink side.
   template <Side s>
   static auto& outward_residual(Node& node, int k, Node& neighbour) {
     return s == Side::source ? node.residual[k] : neighbour.residual[opposite(k)];
   }
-  // Returns whether a tree of side s could carry flow over this link if the neighbour were the
-  // parent.
+  // Returns whether a tree of side s could carry flow over this link if the neighbour in direction
+  // k were the parent of the node.
   template <Side s>
   static bool has_inward_residual(const Node& node, int k, const Node& neighbour) {
     return (s == Side::source ? neighbour.residual[opposite(k)] : node.residual[k]) != 0;
@@ -195,18 +197,19 @@ class SearchTrees {
   NodeList next_orphans_;             // orphans of the next level
   DeferredOrphan* deferred_orphans_;  // heap of orphans of higher levels, the lowest level first
   int32_t deferred_orphan_count_ = 0;
-  int64_t work_ = 0;  // neighbours visited so far
+  int64_t work_ = 0;  // number of neighbours visited so far
 
  private:
   static constexpr int kNodeLists = 6;
 };
 
-// Adoption: finds new parents for nodes whose link to the parent has become full.
+// Adoption: finds new parents for orphans, which are nodes whose link to the parent has become
+// full.
 //
-// An orphan gets a parent on a lower level if there is one. Otherwise it rises to one level above
-// its lowest neighbour (Goldberg et al. 2011, section 3). Orphans are processed in the order of
-// their levels, so all lower levels are final when an orphan searches a parent, and no cycles
-// arise.
+// An orphan gets a parent on a lower level if there is one. Otherwise it rises, which means that
+// its level becomes one more than the level of its lowest neighbour (Goldberg et al. 2011, section
+// 3). Orphans are processed in the order of their levels. All lower levels are therefore final when
+// an orphan searches for a parent, and no cycles arise.
 template <ResidualGraph Grid>
 class OrphanAdoption : protected SearchTrees<Grid> {
  protected:
@@ -227,15 +230,18 @@ class OrphanAdoption : protected SearchTrees<Grid> {
   using SearchTrees::surplus_nodes_;
   using SearchTrees::work_;
 
-  // Finds parents for all nodes of new_orphans_, or frees them. A node with a surplus is added to
-  // surplus_nodes_ if it found a parent, else it becomes a root of the other side.
+  // Finds parents for all nodes of new_orphans_, or removes the nodes from the trees. A node with a
+  // surplus is added to surplus_nodes_ if it has found a parent. Otherwise it becomes a root of the
+  // other side.
   template <Side s>
   void adopt_orphans() {
     if (new_orphans_.empty()) return;
     const auto by_decreasing_level = [this](int32_t a, int32_t b) {
-      return SearchTrees::template depth<s>(grid_[a]) > SearchTrees::template depth<s>(grid_[b]);
+      return SearchTrees::template level_of<s>(grid_[a]) >
+             SearchTrees::template level_of<s>(grid_[b]);
     };
-    // The orphans of a single augmented path are in order of falling levels, as required.
+    // The list must be sorted by decreasing levels. The orphans of a single augmented path already
+    // are in this order.
     if (!std::is_sorted(new_orphans_.begin(), new_orphans_.end(), by_decreasing_level)) {
       std::sort(new_orphans_.begin(), new_orphans_.end(), by_decreasing_level);
     }
@@ -245,12 +251,12 @@ class OrphanAdoption : protected SearchTrees<Grid> {
       if (orphans_.empty()) {
         level = std::numeric_limits<int32_t>::max();
         if (!new_orphans_.empty())
-          level = SearchTrees::template depth<s>(grid_[new_orphans_.back()]);
+          level = SearchTrees::template level_of<s>(grid_[new_orphans_.back()]);
         if (deferred_orphan_count_ != 0) level = std::min(level, deferred_orphans_[0].level);
         if (level == std::numeric_limits<int32_t>::max()) return;
       }
       while (!new_orphans_.empty() &&
-             SearchTrees::template depth<s>(grid_[new_orphans_.back()]) == level) {
+             SearchTrees::template level_of<s>(grid_[new_orphans_.back()]) == level) {
         orphans_.push(new_orphans_.pop());
       }
       // NOLINTNEXTLINE(bugprone-infinite-loop): pop_deferred() changes the condition
@@ -264,44 +270,45 @@ class OrphanAdoption : protected SearchTrees<Grid> {
   }
 
  private:
-  // Minimum of max_rises_: the number of rises by more than one level in one call of
-  // adopt_orphans() after which the trees of all orphans are rebuilt. Without this limit, nodes
-  // that are disconnected from all roots would raise each other by one or two levels at a time, up
-  // to the highest level. A rebuild sets max_rises_ to the number of nodes that it connected again,
-  // because the next rebuild should be rarer if they are many.
+  // The minimum of max_rises_. One call of adopt_orphans() rebuilds the trees of all orphans when
+  // more than max_rises_ orphans have risen without finding a parent on their own level. Without
+  // this limit, nodes that are disconnected from all roots would raise each other by one or two
+  // levels at a time, up to the highest level. A rebuild sets max_rises_ to the number of nodes
+  // that it connected again: if they are many, the next rebuild should come later.
   static constexpr int32_t kMinRises = 512;
 
   static unsigned bit(bool value, int k) { return static_cast<unsigned>(value) << k; }
 
-  // Finds a parent for an orphan at `level`; all lower levels are final. If no residual
-  // link connects a neighbour with the orphan, only the neighbour's residual capacities are read:
-  // another thread may change its other members concurrently.
+  // Finds a parent for an orphan at `level`, raises the orphan, or removes it from the trees. All
+  // lower levels are final. If no residual link connects a neighbour with the orphan, only the
+  // neighbour's residual capacities are read, because another thread may change its other members
+  // concurrently.
   template <Side s>
   void find_parent(int32_t index, int32_t level) {
     const int32_t limit = SearchTrees::template state<s>().limit;
     work_ += kNeighbours;
     Node& orphan = grid_[index];
-    unsigned same_level = 0, children = 0;  // bit k: neighbour in direction k
+    unsigned same_level = 0, children = 0;  // bit k represents the neighbour in direction k
     for (int k = 0; k < kNeighbours; ++k) {
       Node& node = grid_[grid_.neighbour(index, k)];
       const bool can_be_parent = SearchTrees::template has_inward_residual<s>(orphan, k, node);
       if (!can_be_parent && SearchTrees::template outward_residual<s>(orphan, k, node) == 0)
         continue;
-      const int32_t neighbour_level = SearchTrees::template depth<s>(node);
+      const int32_t neighbour_level = SearchTrees::template level_of<s>(node);
       if (can_be_parent && neighbour_level > 0 && neighbour_level < level)
         return set_parent<s>(index, k);
       same_level |= bit(can_be_parent && neighbour_level == level && node.parent != kOrphan, k);
       children |= bit(node.parent == opposite(k), k);
     }
     if (same_level != 0 && level < limit) {
-      SearchTrees::template set_depth<s>(orphan, level + 1);
+      SearchTrees::template set_level<s>(orphan, level + 1);
       set_parent<s>(index, __builtin_ctz(same_level));
       return make_children_orphans<s>(index, children, level, level + 1);
     }
     const int32_t lowest = lowest_level_of_neighbours<s>(index);
     if (lowest < limit) {
       ++rises_;
-      SearchTrees::template set_depth<s>(orphan, lowest + 1);
+      SearchTrees::template set_level<s>(orphan, lowest + 1);
       defer_to_level(index, lowest + 1, level);
       return make_children_orphans<s>(index, children, level, lowest + 1);
     }
@@ -324,13 +331,13 @@ class OrphanAdoption : protected SearchTrees<Grid> {
     for (int k = 0; k < kNeighbours; ++k) {
       const Node& node = grid_[grid_.neighbour(index, k)];
       if (!SearchTrees::template has_inward_residual<s>(grid_[index], k, node)) continue;
-      const int32_t neighbour_level = SearchTrees::template depth<s>(node);
+      const int32_t neighbour_level = SearchTrees::template level_of<s>(node);
       if (neighbour_level > 0 && neighbour_level < lowest) lowest = neighbour_level;
     }
     return lowest;
   }
 
-  // Schedules an orphan for `level`, which is above the current level.
+  // Schedules an orphan for processing at `level`, which is above the current level.
   void defer_to_level(int32_t index, int32_t level, int32_t current_level) {
     if (level == current_level + 1) {
       next_orphans_.push(index);
@@ -346,7 +353,7 @@ class OrphanAdoption : protected SearchTrees<Grid> {
                              int32_t new_level) {
     for (; children != 0; children &= children - 1) {
       const int32_t child = grid_.neighbour(index, __builtin_ctz(children));
-      const int32_t child_level = SearchTrees::template depth<s>(grid_[child]);
+      const int32_t child_level = SearchTrees::template level_of<s>(grid_[child]);
       if (child_level > new_level) continue;
       grid_[child].parent = kOrphan;
       defer_to_level(child, child_level, current_level);
@@ -363,17 +370,17 @@ class OrphanAdoption : protected SearchTrees<Grid> {
     for (int k = 0; k < kNeighbours; ++k) {
       const int32_t neighbour = grid_.neighbour(index, k);
       if (SearchTrees::template has_inward_residual<s>(node, k, grid_[neighbour]) &&
-          SearchTrees::template depth<s>(grid_[neighbour]) > 0) {
+          SearchTrees::template level_of<s>(grid_[neighbour]) > 0) {
         SearchTrees::template activate<s>(neighbour);
       }
     }
     if (SearchTrees::template surplus<s>(node) <= 0) return;
     node.parent = kRoot;
-    SearchTrees::template set_depth<other(s)>(node, SearchTrees::template state<other(s)>().limit);
+    SearchTrees::template set_level<other(s)>(node, SearchTrees::template state<other(s)>().limit);
     SearchTrees::template activate<other(s)>(index);
   }
 
-  // Removes all orphans and their descendants from the trees. Marks them with kDetached and adds
+  // Removes all orphans and their descendants from the trees, marks them with kDetached and adds
   // them to orphans_.
   template <Side s>
   void detach_orphan_trees() {
@@ -397,8 +404,9 @@ class OrphanAdoption : protected SearchTrees<Grid> {
     }
   }
 
-  // Removes all orphans and their descendants from the trees. Then adds the removed nodes that the
-  // remaining trees reach, breadth first, so that each node gets its final level immediately.
+  // Removes all orphans and their descendants from the trees. Then adds the removed nodes to the
+  // remaining trees again as far as residual links exist. The order is breadth first, so that each
+  // node gets its final level immediately.
   template <Side s>
   void rebuild_trees() {
     const int32_t limit = SearchTrees::template state<s>().limit;
@@ -414,20 +422,20 @@ class OrphanAdoption : protected SearchTrees<Grid> {
       const bool has_queued_node = head != new_orphans_.size();
       if (deferred_orphan_count_ != 0 &&
           (!has_queued_node || deferred_orphans_[0].level <=
-                                   SearchTrees::template depth<s>(grid_[new_orphans_[head]]))) {
+                                   SearchTrees::template level_of<s>(grid_[new_orphans_[head]]))) {
         const int32_t level = deferred_orphans_[0].level;
         const int32_t index = pop_deferred();
         if (grid_[index].label == 0) add_to_tree<s>(index, level);
       } else if (has_queued_node) {
         const int32_t index = new_orphans_[head++];
         Node& node = grid_[index];
-        if (SearchTrees::template depth<s>(node) == limit) continue;
+        if (SearchTrees::template level_of<s>(node) == limit) continue;
         for (int k = 0; k < kNeighbours; ++k) {
           const int32_t neighbour = grid_.neighbour(index, k);
           Node& next = grid_[neighbour];
           if (SearchTrees::template outward_residual<s>(node, k, next) != 0 && next.label == 0 &&
               (next.marks & kDetached)) {
-            add_to_tree<s>(neighbour, SearchTrees::template depth<s>(node) + 1);
+            add_to_tree<s>(neighbour, SearchTrees::template level_of<s>(node) + 1);
           }
         }
       } else {
@@ -450,11 +458,11 @@ class OrphanAdoption : protected SearchTrees<Grid> {
   template <Side s>
   void add_to_tree(int32_t index, int32_t level) {
     Node& node = grid_[index];
-    SearchTrees::template set_depth<s>(node, level);
+    SearchTrees::template set_level<s>(node, level);
     for (int k = 0; k < kNeighbours; ++k) {
       const Node& neighbour = grid_[grid_.neighbour(index, k)];
       if (!SearchTrees::template has_inward_residual<s>(node, k, neighbour)) continue;
-      const int32_t neighbour_level = SearchTrees::template depth<s>(neighbour);
+      const int32_t neighbour_level = SearchTrees::template level_of<s>(neighbour);
       if (neighbour_level <= 0 || neighbour_level >= level) continue;
       set_parent<s>(index, k);
       break;
