@@ -87,9 +87,9 @@ CpuQueue::Task& CpuQueue::wait_for_free_task(std::unique_lock<std::mutex>& lock)
   return task_ring_[submitted_tasks_ % kMaxTasks];
 }
 
-// Makes the submitted task available to the queue's thread. Wakes the thread once per frame instead
-// of once per task, because it would finish each task before the next one is submitted and then
-// sleep again.
+// Makes the submitted task available to the queue's thread. Wakes the thread once per frame. If it
+// were woken for each task, it would finish the task and sleep again before the next task is
+// submitted.
 void CpuQueue::publish_task(std::unique_lock<std::mutex>& lock) {
   ++submitted_tasks_;
   if (!thread_.joinable()) return run_next_task(lock);
@@ -193,7 +193,8 @@ void CpuQueue::run_next_task(std::unique_lock<std::mutex>& lock) {
     if (error && !error_) error_ = error;
   }
   ++finished_tasks_;
-  // Other threads wait only for the end of a frame or for a free entry of the ring.
+  // Other threads wait only for the end of a frame or for a free entry of task_ring_, so they are
+  // notified only of these two events.
   if (finished_tasks_ >= recorded_tasks_ || submitted_tasks_ - finished_tasks_ == kMaxTasks - 1)
     state_changed_.notify_all();
 }

@@ -24,7 +24,7 @@ const Workers& workers_of(const Backend& backend);
 
 class CpuQueue final : public Queue {
  public:
-  static constexpr size_t kMaxTaskBytes = 3072;  // maximum size of a task's closure
+  static constexpr size_t kMaxTaskBytes = 3072;  // maximum size of a task's closure, bytes
   // Maximum number of tasks that wait or run at the same time.
   static constexpr size_t kMaxTasks = 64;
 
@@ -88,15 +88,15 @@ class CpuQueue final : public Queue {
   std::unique_ptr<Task[]> task_ring_;  // [kMaxTasks]
   mutable std::mutex mutex_;           // guards all following members; not held while a task runs
   std::condition_variable state_changed_;
-  // The next four members count tasks since the queue was created.
+  // The four counters ..._tasks_ count tasks since the queue was created.
   uint64_t submitted_tasks_ = 0;
-  uint64_t ready_tasks_ = 0;  // tasks that may begin; an incomplete frame waits for record()
+  uint64_t ready_tasks_ = 0;  // tasks that may begin; the tasks of a frame wait for record()
   uint64_t finished_tasks_ = 0;
   uint64_t recorded_tasks_ = 0;  // value of submitted_tasks_ immediately after the last record()
   std::exception_ptr error_;     // the first exception of a task; wait() throws it
-  std::chrono::steady_clock::time_point start_time_, end_time_;  // of the last frame's work
+  std::chrono::steady_clock::time_point start_time_, end_time_;  // of the work of the last frame
   bool is_collecting_ = false;  // between start() and record(): tasks are submitted but not ready
-  bool is_skipping_ = false;    // a task threw; ends with the task's frame
+  bool is_skipping_ = false;    // a task has thrown; the other tasks of its frame are skipped
   bool is_stopping_ = false;
   std::thread thread_;
 };

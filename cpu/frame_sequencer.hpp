@@ -28,8 +28,9 @@ class FrameSequencer {
     turn_changed_.notify_all();
   }
 
-  // Called at the end of every frame, also after a failure. If the frame has not called advance(),
-  // finish() waits for the frame's turn, calls on_missed_turn() and ends the turn.
+  // Must be called at the end of every frame, also after a failure. If advance() has not been
+  // called for the frame, finish() waits for the frame's turn, calls on_missed_turn() and ends the
+  // turn.
   template <class F>
   void finish(uint64_t ticket, F on_missed_turn) {
     std::unique_lock lock(mutex_);

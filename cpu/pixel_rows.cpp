@@ -177,7 +177,7 @@ void pack_at_least(const std::byte* values, int bytes, int width, int level, Wor
 
 namespace {
 
-constexpr int kMaxRowChunks = 64;  // maximum number of chunks of rows in RunList::fill()
+constexpr int kMaxRowChunks = 64;  // maximum number of chunks of rows that RunList::fill() uses
 
 }  // namespace
 
@@ -194,14 +194,14 @@ void RunList::fill(ConstLabelMap labels, const RegionTable& table, const Workers
   const auto for_each_in_chunk = [&](int chunk, auto visit) {
     for (int y = begin_of(chunk); y < begin_of(chunk + 1); ++y) {
       for_each_label_run(labels.row(y), labels.width, [&](uint32_t label, int begin, int end) {
-        if (label - 1 >= table.capacity) return;  // also background: 0 - 1 wraps around
+        if (label - 1 >= table.capacity) return;  // also true for background: 0 - 1 wraps around
         visit(PixelRun{label, static_cast<uint32_t>(begin), static_cast<uint32_t>(y),
                        static_cast<uint32_t>(end - begin)});
       });
     }
   };
-  // Counts the runs of each chunk, lists all runs in raster order, and sorts them by label with a
-  // counting sort.
+  // Counts the runs of each chunk, then lists all runs in raster order, then sorts them by label
+  // with a counting sort.
   uint32_t runs_before[kMaxRowChunks + 1] = {};  // [chunk], number of runs in earlier chunks
   workers.parallel_for(chunks, [&](int chunk) {
     for_each_in_chunk(chunk, [&](const PixelRun&) { ++runs_before[chunk + 1]; });

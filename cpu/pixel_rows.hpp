@@ -12,9 +12,10 @@
 
 namespace regions {
 
-// Returns the values of component c in row y, one per pixel at full width: uint8_t, or uint16_t for
-// samples of 2 bytes, or uint32_t for labels32. The result points into the frame if the values are
-// contiguous there, else to `scratch`, which has memory for one row of uint32_t.
+// Returns the values of component c in row y. Each pixel has one value, so samples that several
+// pixels share are repeated. The values are uint8_t, or uint16_t for samples of 2 bytes, or
+// uint32_t for the format labels32. The result points into the frame if the values are contiguous
+// there, else to `scratch`, which has memory for one row of uint32_t.
 const std::byte* channel_row(const ConstFrame& frame, int c, int y, std::byte* scratch);
 
 // Returns the values of row y that are compared with a threshold: luma of RGB frames, else
@@ -28,8 +29,8 @@ void pack_at_least(const std::byte* values, int bytes, int width, int level, Wor
 // Maps each row of a binary image to the picture rows that it represents: one row, or several
 // consecutive rows if the bits come from a mask that is smaller than the picture.
 struct RowSpans {
-  int spans = 0;  // rows of the binary image
-  int rows = 0;   // rows of the picture, at least `spans`
+  int spans = 0;  // number of rows of the binary image
+  int rows = 0;   // number of rows of the picture, at least `spans`
 
   // The picture rows begin(span)..end(span) - 1 show row `span` of the binary image.
   int begin(int span) const { return spans == rows ? span : first_of(span, spans, rows); }
@@ -58,8 +59,9 @@ class RunList {
   // Allocates workspace for the setup's max_runs and max_regions.
   void allocate(Backend& backend, const Setup& setup);
 
-  // Writes table.run_total and up to table.run_capacity runs of the labels 1..table.capacity to
-  // table.runs. Runs are sorted by label, and runs of one label are in raster order.
+  // Lists the runs of the labels 1..table.capacity in table.runs, but at most table.run_capacity
+  // runs. Writes the number of all these runs to table.run_total. The runs are sorted by label, and
+  // the runs of one label are in raster order.
   void fill(ConstLabelMap labels, const RegionTable& table, const Workers& workers) const;
 
  private:

@@ -12,7 +12,7 @@
 namespace regions {
 namespace {
 
-constexpr int kRowsPerChunk = 16;  // number of rows that a thread processes at a time
+constexpr int kRowsPerChunk = 16;  // maximum number of rows that a thread processes at a time
 
 // Calls row(c, j, width) for each row j of each component c of the frame. `width` is the number of
 // samples in the row.
@@ -30,10 +30,10 @@ void for_each_row(const Frame& frame, const Workers& workers, Row row) {
 }
 
 constexpr int kMaxSummedBytes = 65535 / 255;  // maximum number of bytes whose sum fits into 16 bits
-constexpr int kMaxColumnSums = 4096;          // number of column sums that are computed at a time
+constexpr int kMaxColumnSums = 4096;          // maximum number of column sums computed at a time
 
-// Computes `count` sums over the rows. sums[kStep * x + c] is the sum of sample(row, x, c) over all
-// rows.
+// Computes `count` sums, each over `rows` rows. sums[kStep * x + c] is the sum of sample(row, x, c)
+// over the rows.
 template <int kStep, class Sample>
 REGIONS_INLINE void sum_rows(const uint8_t* row, ptrdiff_t pitch, int rows, int count,
                              uint16_t* sums, Sample sample) {
@@ -50,8 +50,9 @@ REGIONS_INLINE void sum_rows(const uint8_t* row, ptrdiff_t pitch, int rows, int 
     }
   }
 }
-// The next three functions compute sums over the rows: of single bytes, of pairs of 1-byte pixels,
-// and of pairs of 2-byte pixels.
+// These functions compute sums over the rows with sum_rows(): sum_columns() of single bytes,
+// sum_pairs_of_1_byte() of pairs of 1-byte pixels, sum_pairs_of_2_bytes() of pairs of 2-byte
+// pixels.
 REGIONS_CLONES
 void sum_columns(const uint8_t* row, ptrdiff_t pitch, int rows, int count, uint16_t* sums) {
   sum_rows<1>(row, pitch, rows, count, sums, [](const uint8_t* at, int x, int) { return +at[x]; });
@@ -68,27 +69,28 @@ void sum_pairs_of_2_bytes(const uint8_t* row, ptrdiff_t pitch, int rows, int cou
               [](const uint8_t* at, int x, int c) { return at[4 * x + c] + at[4 * x + 2 + c]; });
 }
 
-// Iterates over the first samples of `few` steps that cover `many` samples. at() is first_of(i,
-// few, many) for i = 0, 1, ..., computed without a division per step.
+// Iterates over the `few` steps that cover `many` samples. at() returns the index of the first
+// sample of the current step i, which is first_of(i, few, many). next() needs no division.
 class StepIterator {
  public:
   StepIterator(int few, int many) : few_(few), quotient_(many / few), remainder_(many % few) {}
   int at() const { return at_; }
   void next() {
     at_ += quotient_;
-    rest_ += remainder_;
-    if (rest_ < few_) return;
-    rest_ -= few_;
+    fraction_ += remainder_;
+    if (fraction_ < few_) return;
+    fraction_ -= few_;
     ++at_;
   }
 
  private:
   int few_, quotient_, remainder_;
-  int at_ = 0, rest_ = 0;
+  int at_ = 0;
+  int fraction_ = 0;  // the step begins at sample at_ + fraction_ / few_ before rounding down
 };
 
-// Computes the rounded mean by a multiplication with the inverse of the count. Stores the inverse,
-// because most consecutive counts are equal.
+// Computes rounded means by a multiplication with the inverse of the count. Keeps the inverse for
+// the next call, because most consecutive counts are equal.
 class RoundedMean {
  public:
   uint32_t operator()(uint32_t sum, uint32_t count) {
@@ -99,7 +101,8 @@ class RoundedMean {
     // The result is exact if sum * count < 2^40.
     return static_cast<uint32_t>((sum + count / 2) * inverse_ >> kShift);
   }
-  static constexpr uint32_t kMaxCount = 1 << 15;  // for sums of bytes: 256 * count^2 < 2^40
+  // Maximum count for sums of bytes: then sum * count < 256 * count^2 <= 2^38.
+  static constexpr uint32_t kMaxCount = 1 << 15;
 
  private:
   static constexpr int kShift = 40;
@@ -126,10 +129,10 @@ bool are_interleaved(const Component& a, const Component& b) {
   return a.plane == b.plane && a.step == b.step;
 }
 
-// Row j of the small frame and the rows of the large frame that it covers, for interleaved 8-bit
-// components.
+// Row j of the small frame, and the rows of the large frame that row j covers. Only for interleaved
+// 8-bit components.
 struct ByteRow {
-  int width, large_width;  // samples in a row of the small frame and of the large frame
+  int width, large_width;  // number of samples in a row of the small and of the large frame
   int rows;                // number of rows of the large frame that are averaged
   const uint8_t* from;
   ptrdiff_t pitch;
@@ -165,8 +168,8 @@ REGIONS_INLINE void write_means(const ByteRow& row, int i, const uint16_t* sums,
   }
 }
 
-// Scales a row down if all its steps have the same width. Sums columns, or pairs of columns, over
-// the rows of the step. Then adds the sums that belong to one pixel.
+// Scales a row down if all its steps have the same width. First sums columns, or pairs of columns,
+// over the rows of the step. Then adds the sums that belong to one pixel.
 template <int kStep>
 void shrink_evenly(const ByteRow& row) {
   const int step_width = row.large_width / row.width;
@@ -289,23 +292,23 @@ void transfer_row(const ConstFrame& before, const ConstFrame& after, const Frame
   }
 }
 
-// Fills row y of `to` from row v of `from`. The source column u is advanced by quotient and
-// remainder: a division per pixel would take longer than copying the pixel.
+// Fills row y of `to` from row v of `from`. Computes the source column u of the next pixel by
+// additions, because a division per pixel would take longer than copying the pixel.
 template <int bytes>
 void pick_row(const ConstFrame& from, int v, const Frame& to, int y, const AxisMapping& picking) {
   int x = 0;
   for (; x < to.width && picking.at(x, from.width) < 0; ++x)
     pick_pixel<bytes>(from, -1, v, to, x, y);
   int64_t u = (x * picking.factor + picking.offset) / picking.divisor;
-  int64_t rest = (x * picking.factor + picking.offset) % picking.divisor;
+  int64_t fraction = (x * picking.factor + picking.offset) % picking.divisor;
   const int64_t quotient = picking.factor / picking.divisor,
                 remainder = picking.factor % picking.divisor;
   for (; x < to.width && u < from.width; ++x) {
     pick_pixel<bytes>(from, static_cast<int>(u), v, to, x, y);
     u += quotient;
-    rest += remainder;
-    if (rest >= picking.divisor) {
-      rest -= picking.divisor;
+    fraction += remainder;
+    if (fraction >= picking.divisor) {
+      fraction -= picking.divisor;
       ++u;
     }
   }
@@ -317,7 +320,9 @@ void pick_pixels(const ConstFrame& from, const Frame& to, const PixelMapping& pi
                  const Workers& workers) {
   const size_t row_length = static_cast<size_t>(to.width) * bytes;
   workers.parallel_for((to.height + kRowsPerChunk - 1) / kRowsPerChunk, [&](int chunk) {
-    int last = -2;  // row of `from` that the previous row was copied from; -1: none
+    // The row of `from` that was copied to the previous row; -1: that row was set to 0; -2: this is
+    // the first row of the chunk.
+    int last = -2;
     for (int y = chunk * kRowsPerChunk; y < std::min(to.height, (chunk + 1) * kRowsPerChunk); ++y) {
       const int v = picking.y.at(y, from.height);
       std::byte* row = to.plane[0] + y * to.pitch[0];

@@ -53,7 +53,7 @@ struct VectorTypes<16> {
   typedef int8_t Bytes __attribute__((vector_size(16)));
 };
 
-using Word = uint64_t;  // bits of 64 pixels, the leftmost pixel in the lowest bit
+using Word = uint64_t;  // one bit for each of 64 pixels, the leftmost pixel in the lowest bit
 inline constexpr int kWordBits = 64;
 
 constexpr int words_for(int width) { return (width + kWordBits - 1) / kWordBits; }
@@ -69,10 +69,10 @@ struct BitImage {
 
 // Sets the bits of all pixels of a width x height image.
 inline void set_all_pixels(const BitImage& image, int width, int height) {
-  const int rest = width % kWordBits;
+  const int last_word_bits = width % kWordBits;
   for (int y = 0; y < height; ++y) {
     for (int w = 0; w < image.words; ++w) image.row(y)[w] = ~Word{0};
-    if (rest) image.row(y)[image.words - 1] = (Word{1} << rest) - 1;
+    if (last_word_bits) image.row(y)[image.words - 1] = (Word{1} << last_word_bits) - 1;
   }
 }
 
@@ -82,8 +82,8 @@ REGIONS_INLINE uint32_t count_bits(Word word) {
 REGIONS_INLINE int lowest_bit(Word word) { return __builtin_ctzll(word); }
 // Returns a mask of the lowest set bit and all bits below it.
 REGIONS_INLINE Word mask_up_to_lowest(Word word) { return word ^ (word - 1); }
-// Returns word w of the row shifted by one pixel to the right: bit x of the result is the row's bit
-// x - 1.
+// Returns word w of the row after a shift by one pixel to the right: bit x of the shifted row is
+// bit x - 1 of `row`.
 REGIONS_INLINE Word left_neighbour_bits(const Word* row, int w) {
   return row[w] << 1 | (w > 0 ? row[w - 1] >> (kWordBits - 1) : 0);
 }
@@ -119,10 +119,10 @@ inline bool has_bits(const Word* row, int words) {
   return any != 0;
 }
 
-// Splits a row into segments from left to right; a segment belongs to one run or is background.
+// Splits a row into segments from left to right. A segment belongs to one run or is background.
 // Calls visit(begin, end, run) for each segment. `run` is the index of the run in its band, or -1
-// for background. `pixels` has the row's foreground bits, `starts` a bit for the first pixel of
-// each run of the band (a band is one or two rows, see cpu/cclabel/run_forest.hpp).
+// for background. A band is one or two rows, see cpu/cclabel/run_forest.hpp. `pixels` contains the
+// foreground bits of the row. `starts` has a set bit at the first pixel of each run of the band.
 template <std::invocable<int, int, int64_t> Visit>
 REGIONS_INLINE void for_each_segment(const Word* pixels, const Word* starts, int width,
                                      Visit visit) {

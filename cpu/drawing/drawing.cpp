@@ -1,5 +1,6 @@
 // Draws regions in two loops over bands of rows. The first loop finds the edges of labels. The
-// second loop copies the rows of each band, stamps the ink of boxes and tags, and paints.
+// second loop copies the rows of each band, stamps the ink of boxes and tags, and paints the ink,
+// outlines and fill colours.
 #include "cpu/drawing/drawing.hpp"
 
 #include <algorithm>
@@ -37,12 +38,12 @@ uint32_t nonzero_pairs(const uint32_t* words) {
   return bits;
 }
 
-// The ink, outlines and labels of 32 columns of two rows.
+// The ink, outlines and labels of 32 columns of two image rows. The index [2] is the row.
 struct Patch {
   uint32_t* codes[2];              // [2][32]; null if the row has no ink here
   uint32_t outline[2], shadow[2];  // one bit per column
   bool has_labels;
-  uint32_t labels[2][32];  // valid if has_labels
+  uint32_t labels[2][32];  // valid if has_labels is true
 
   void load_labels(const LabelSampler& sampler, Size picture, int x, int y) {
     has_labels = true;

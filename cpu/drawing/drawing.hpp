@@ -30,12 +30,12 @@ void find_label_edges(const LabelSampler& labels, Image<uint32_t> edges, Size pi
 // only pixels with a label are painted.
 class OutlineRow {
  public:
-  // Computes row y by dilating `edges` (see paint.hpp). Returns false if the row is empty; then its
-  // bits are undefined.
+  // Computes the outlines in row y by dilating `edges` (see paint.hpp). Returns false if the row
+  // has no outlines; then the bits of this object are undefined.
   bool compute(Image<const uint32_t> edges, int thickness, int y);
 
   uint32_t outline(int word) const { return outline_[word]; }
-  uint32_t shadow(int word) const { return shadow_[word]; }  // includes the outline
+  uint32_t shadow(int word) const { return shadow_[word]; }  // includes the outline's bits
 
  private:
   static constexpr int kMaxWords = 65536 / 32;
@@ -43,10 +43,10 @@ class OutlineRow {
   uint32_t shadow_[kMaxWords];
 };
 
-// Writes the ink of all regions in band `band`, which has Ink::kBandHeight rows: codes, and marks
-// of the tiles that contain ink. A small amount of ink is written region by region. For many
-// overlapping regions the time is bounded by the area of the band plus a small constant time for
-// each region.
+// Writes the ink of all regions in band `band`, which has Ink::kBandHeight rows: writes the codes
+// of pixels and marks the tiles that contain ink. A small amount of ink is written region by
+// region. For many overlapping regions, the time is proportional to the area of the band plus a
+// small constant time for each region.
 void stamp_band(const StampPlan& plan, std::span<const Region> regions, const Ink& ink, int band);
 
 }  // namespace regions

@@ -23,10 +23,11 @@ constexpr int kSegment = 256;  // length of a segment, pixels
 // label of the nearest pixel inside, so they do not create edges.
 struct RowSegment {
   uint32_t label[kSegment + 2];
-  // All bits are set if the left and right neighbours of the pixel have the same label.
+  // For each pixel: all bits are set if the pixel and its left and right neighbours have the same
+  // label, else 0.
   uint32_t uniform[kSegment];
   uint32_t any;      // bitwise OR of all labels
-  bool is_compared;  // `uniform` is valid
+  bool is_compared;  // whether compare() has computed `uniform`
 
   void load(const LabelSampler& labels, Size picture, int x0, int y) {
     y = std::clamp(y, 0, picture.height - 1);
@@ -56,7 +57,7 @@ struct RowSegment {
     return any == 0;
   }
 
-  // Computes `uniform`.
+  // Computes `uniform` unless it has been computed already.
   void compare() {
     if (is_compared) return;
     is_compared = true;
@@ -117,8 +118,9 @@ void find_label_edges(const LabelSampler& labels, Image<uint32_t> edges, Size pi
 }
 
 bool OutlineRow::compute(Image<const uint32_t> edges, int thickness, int y) {
-  // `inner` is the union of the rows of edges less than `thickness` rows away, `outer` also
-  // includes the rows that are exactly `thickness` rows away. Both have two zero words at each end.
+  // `inner` is the union of the rows of `edges` that are less than `thickness` rows away from row
+  // y. `outer` also includes the rows that are exactly `thickness` rows away. Each array has two
+  // zero words at each end.
   uint32_t inner[kMaxWords + 4];
   uint32_t outer[kMaxWords + 4];
   const int words = edges.width;

@@ -1,10 +1,12 @@
-// Stamps the ink of boxes and tags into a band of the picture. Each pixel keeps its greatest code.
+// Stamps the ink of boxes and tags into a band of the picture: writes a code (see ink_code()) to
+// each pixel of the ink. If several regions cover a pixel, it keeps the greatest code.
 //
 // Regions are first stamped one by one. If this writes too many pixels, all regions are stamped
 // again in decreasing order of their codes. The rows of each rectangle are then divided into nodes
 // of a segment tree (core/drawing/stamp.hpp). Each node has one bit per column, which is set when
 // the column is covered. Later codes are smaller, so they skip covered columns. Each column of a
-// node is written at most once, and each pixel at most once per tree level: 7 times.
+// node is written at most once. Each pixel is written at most once per level of the tree, which has
+// 7 levels.
 #include <algorithm>
 #include <bit>
 
@@ -143,7 +145,7 @@ class OrderedStamper {
   int first_row_;
 };
 
-// Stamps the ink of one kind for all regions, in decreasing order of their indices.
+// Stamps the ink of one kind for all regions, in decreasing order of the regions' indices.
 void stamp_all(StampPlan plan, std::span<const Region> regions, const Rect& band,
                const OrderedStamper& stamper, InkKind kind) {
   const bool is_tag = kind == InkKind::tag;

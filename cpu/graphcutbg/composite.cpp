@@ -42,7 +42,8 @@ Image<const uint8_t> soften_mask(const CompositePlan& plan, FrameWorkspace& work
   return alpha;
 }
 
-// Computes the averages of square cells of the background for composition.smooth.
+// Computes the blurred background: the mean colour of each blur cell, smoothed over neighbouring
+// cells. Stores the colours in the workspace and refers to them in composition.smooth.
 void blur(const ConstFrame& in, Composition& composition, FrameWorkspace& workspace,
           const Workers& workers) {
   const BlurCells cells = blur_cells_of(in.size(), composition.plan.blur_cell,
@@ -103,7 +104,7 @@ void composite_output(const FrameTask& task, const CompositePlan& plan, const ui
   Composition composition{plan, task.out, alpha, image, {}};
   if (plan.blurs()) blur(task.in, composition, workspace, workers);
   copy_rows(task.in, task.out);
-  // One thread processes both rows that share chroma samples.
+  // Two rows may share chroma samples, so one thread processes both.
   for_each_row(workers, (size.height + 1) / 2, [&](int pair) {
     for (int y = 2 * pair; y < std::min(size.height, 2 * pair + 2); ++y) {
       for (int x = 0; x < size.width; ++x) composite_pixel(composition, x, y);

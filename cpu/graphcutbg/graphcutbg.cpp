@@ -14,18 +14,18 @@ namespace regions {
 namespace graphcutbg {
 namespace {
 
-constexpr int kMinCell = 1;  // pixels, side of the smallest cells for replace-with=blur
+constexpr int kMinCell = 1;  // side of the smallest blur cells (replace-with=blur), pixels
 
 REGIONS_CLONES uint32_t count_nonzero(const uint8_t* bytes, int count) {
-  uint32_t found = 0;
-  for (int i = 0; i < count; ++i) found += bytes[i] != 0;
-  return found;
+  uint32_t nonzero = 0;
+  for (int i = 0; i < count; ++i) nonzero += bytes[i] != 0;
+  return nonzero;
 }
 
 // The data that the tasks of a frame read when the queue runs them.
 struct QueuedFrame {
   FrameTask task;
-  FramePlan frame;  // before plan_frame()
+  FramePlan frame;  // incomplete; plan_frame() completes it
   EnergyPlan energy;
   CompositePlan output;
   uint64_t ticket = 0;    // the frame's place in sequencer_
@@ -75,8 +75,8 @@ class GraphCutBgCpu final : public GraphCutBg {
       sequencer_.wait_for_turn(queued.ticket);
       compute_frame_weights(queued);
     });
-    // Verification sums the capacities of all links. Otherwise the cut computes only the capacities
-    // that it reads.
+    // Verification sums the capacities of all links, so they have been stored in arrays. Without
+    // verification, the cut calls links_, which computes only the capacities that the cut reads.
     cut_->enqueue(model_.graph(queued.verifies ? nullptr : &links_), mask_of(workspace),
                   cut_limits_of(params, queued.resets), &workspace.report.cut, task.slot, queue);
     queue_of(queue).submit([this, queued] {
@@ -276,7 +276,7 @@ class GraphCutBgCpu final : public GraphCutBg {
   ModelState model_;
   const Links links_{*this};
   std::vector<FrameWorkspace> workspaces_;  // [slots]
-  // Pictures set by the user; empty if not set.
+  // The pictures of set_picture(); empty if not set.
   std::vector<uint32_t> background_image_;  // [height][width], packed colours
   std::vector<uint16_t> replace_image_;     // [3][height][width]
   std::vector<uint8_t> exclusion_image_;    // [height][width]

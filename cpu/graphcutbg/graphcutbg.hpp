@@ -18,31 +18,32 @@ struct ModelState {
   Size size;
   Neighbours neighbours = Neighbours::eight;
   std::vector<uint32_t> current, background;  // [height][width], packed colours
-  std::vector<uint32_t> model;                // see Model
+  std::vector<uint32_t> model;                // the modes of all pixels, stored as in Model
   // [height][width], capacities of the links to the terminals and to the neighbours.
   std::vector<int32_t> terminal, right, down, down_right, down_left;
-  std::vector<ColorHistograms> colors;  // one element
-  std::vector<Survey> surveys;          // [row_chunks]
-  std::vector<uint32_t> foreground;     // [row_chunks], number of foreground pixels
-  std::vector<int64_t> cut_values;      // [row_chunks], value of the mask's cut
+  std::vector<ColorHistograms> colors;  // one element, the histograms of the whole picture
+  std::vector<Survey> surveys;          // [row_chunks], survey of each chunk of rows
+  std::vector<uint32_t> foreground;     // [row_chunks], number of foreground pixels in a chunk
+  std::vector<int64_t> cut_values;      // [row_chunks], part of the cut's value from a chunk
   Scene scene;
   FramePlan frame;               // plan of the current frame
-  EnergyPlan energy;             // parameters of its energy
+  EnergyPlan energy;             // parameters of the current frame's energy
   uint32_t last_foreground = 0;  // number of foreground pixels of the last frame
   uint32_t last_pixels = 0;      // number of all pixels of the last frame
 
   void allocate(Size picture, Neighbours neighbourhood, int row_chunks);
   ModelArrays arrays(const uint8_t* excluded);
-  // Returns the graph of the current frame. If `links` is not null, it computes the link
-  // capacities, and the arrays of capacities are not read.
+  // Returns the graph of the current frame. If `links` is not null, the cut gets the capacities of
+  // links from it instead of reading the arrays `right`, `down`, `down_right` and `down_left`.
   GridGraph graph(const LinkSource* links) const;
 };
 
 // The memory of one in-flight frame.
-struct FrameWorkspace {                      // NOLINT(bugprone-reserved-identifier): implicit copy
-  std::vector<uint8_t> mask, counts, alpha;  // [height][width]
-  std::vector<uint64_t> cell_sums;           // see BlurCells
-  std::vector<uint32_t> cell_weights;        // see BlurCells
+struct FrameWorkspace {  // NOLINT(bugprone-reserved-identifier): implicit copy
+  // [height][width]: the mask of the cut, the counts of count_across(), and the softened mask.
+  std::vector<uint8_t> mask, counts, alpha;
+  std::vector<uint64_t> cell_sums;     // memory of BlurCells
+  std::vector<uint32_t> cell_weights;  // memory of BlurCells
   // [component][row][column] of the cells of BlurCells: smoothed mean colours of the background.
   std::vector<uint16_t> smooth[3];
   GraphCutResult report;

@@ -6,7 +6,7 @@
 namespace regions::graphcutbg {
 namespace {
 
-// For each component, the address of the byte with the upper eight bits of the first sample.
+// For each component, the address of the byte with the upper eight bits of the row's first sample.
 struct Samples {
   const uint8_t* first[3] = {};
   int black = 0;  // the luma value of black

@@ -44,9 +44,10 @@ REGIONS_INLINE void store(int32_t* to, Lanes<kLanes> value) {
   write_words(reinterpret_cast<uint32_t*>(to), value);
 }
 
-// Computes the capacities of the links from pixels begin..end - 1 to the pixels `step` later in
-// memory. `row` is the index of the row's first pixel; to[0] belongs to pixel `first`. Writes table
-// indices first, then replaces them by the capacities in the plan's table.
+// Computes the capacities of the links from pixels begin..end - 1 to the pixels with an index
+// greater by `step`. `row` is the index of the row's first pixel. Writes the capacity of pixel x to
+// to[x - first]: first writes the index of an entry of the lambda table, then replaces the index by
+// the entry.
 template <int kLanes>
 REGIONS_INLINE void compute_links_in_direction(const ModelArrays& arrays, const FramePlan& frame,
                                                const EnergyPlan& plan, size_t row, int begin,
@@ -73,7 +74,8 @@ REGIONS_INLINE void compute_links_with(const ModelArrays arrays, const FramePlan
                                        const LinkRow& to) {
   const size_t row = arrays.at(0, y);
   const auto width = static_cast<size_t>(arrays.width);
-  const int inner = std::min(last, arrays.width - 1);  // end of the pixels with a right neighbour
+  const int inner =
+      std::min(last, arrays.width - 1);  // pixels before `inner` have a right neighbour
   const auto compute = [&](int begin, int end, size_t step, bool diagonal, int32_t* links)
       __attribute__((always_inline)) {
     compute_links_in_direction<kLanes>(arrays, frame, plan, row, begin, end, step, diagonal, first,
@@ -111,8 +113,8 @@ REGIONS_INLINE void compute_terminals_with(const ModelArrays arrays, const Const
               Int match = -2;
               const Int evidence = model_evidence(arrays, frame, i, match);
               store_match(arrays, i, match);
-              // Near the ends of the row, neighbours of some lanes are missing, so the evidence is
-              // refined pixel by pixel.
+              // Near the ends of the row, some lanes have neighbours outside the picture. There,
+              // the evidence is refined pixel by pixel.
               const bool inside = x >= kMaxDistance && x + lanes + kMaxDistance <= arrays.width;
               if (inside || lanes == 1) {
                 store(terminal + x, refine_evidence(evidence, arrays, frame, plan, x, y));

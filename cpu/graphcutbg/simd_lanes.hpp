@@ -46,7 +46,7 @@ struct VectorOps {
 
   REGIONS_INLINE static Signed fill(int32_t all) {
     if (__builtin_constant_p(all) && all == 0) return Signed{};
-    if constexpr (kLanes == 8) {  // g++ 12 would generate eight insertions
+    if constexpr (kLanes == 8) {  // for the expression below, g++ 12 would insert lane by lane
       Signed v;
       asm("vmovd %1, %x0\n\tvpbroadcastd %x0, %0" : "=x"(v) : "r"(all));
       return v;
@@ -92,8 +92,8 @@ struct VectorOps {
 };
 
 #if REGIONS_WIDE_LANES
-// Suppresses a warning of g++ 16 about a changed calling convention. It does not apply: all
-// functions with Lanes are inlined, so no call passes Lanes.
+// Suppresses a warning of g++ 16 about a changed calling convention. The warning does not apply:
+// all functions with parameters or results of type Lanes are inlined, so no call passes Lanes.
 #pragma GCC diagnostic ignored "-Wpsabi"
 
 // AVX-512: a comparison sets one bit per lane in a mask register. g++ 12 expands such masks to
@@ -223,12 +223,12 @@ class Lanes {
   REGIONS_INLINE friend Lanes upper_bits(Lanes a, int first) {
     return Lanes(reinterpret_cast<Signed>(a.bits() >> first));
   }
-  // Returns a / b, rounded down. The ratio of floats differs from it by at most one; the remainder
-  // shows in which direction.
+  // Returns a / b, rounded down. The ratio of floats, `near`, differs from the result by at most
+  // one. The remainder a - near * b shows in which direction.
   REGIONS_INLINE friend Lanes quotient(Lanes a, Lanes b) {
     const Lanes near(Ops::ratio(a.vector_, b.vector_));
-    const Lanes rest = a - near * b;
-    return select(rest < 0, near - 1, select(rest < b, near, near + 1));
+    const Lanes remainder = a - near * b;
+    return select(remainder < 0, near - 1, select(remainder < b, near, near + 1));
   }
   REGIONS_INLINE friend Lanes small_quotient(Lanes a, Lanes b) {
     return Lanes(Ops::ratio(a.vector_, b.vector_));
@@ -240,9 +240,9 @@ class Lanes {
     std::memcpy(to, &lanes.vector_, sizeof lanes.vector_);
   }
   REGIONS_INLINE friend Lanes look_up(const int32_t* table, Lanes index) {
-    Signed found{};
-    for (int i = 0; i < kLanes; ++i) found[i] = table[index[i]];
-    return Lanes(found);
+    Signed entries{};
+    for (int i = 0; i < kLanes; ++i) entries[i] = table[index[i]];
+    return Lanes(entries);
   }
   REGIONS_INLINE friend void count_up(int32_t first, Lanes& lanes) {
     Signed steps{};
