@@ -19,7 +19,8 @@ namespace {
 
 using Params = CcLabelParams;
 
-// With smaller chunks, merging their seams costs more time than the additional threads save.
+// Chunks of rows are labelled in parallel and then merged at the borders between them (seams). With
+// smaller chunks, merging the seams costs more time than the additional threads save.
 constexpr int kMinRowsPerChunk = 32;
 constexpr int kChunksPerThread = 4;  // more than 1, because the work per row differs
 
@@ -59,8 +60,8 @@ class CcLabelCpu final : public CcLabel {
 
  private:
   struct Counts {
-    uint32_t total;     // regions that passed the area filter
-    uint32_t recorded;  // regions that get a record
+    uint32_t total;     // number of regions that passed the filters
+    uint32_t recorded;  // number of regions that get a record
   };
   void check(const FrameTask& task, const Params& params) const;
 
@@ -98,7 +99,8 @@ class CcLabelCpu final : public CcLabel {
     return number_regions(task, params, buffers);
   }
 
-  // Writes the outputs that require complete labels.
+  // Writes the outputs that require complete labels: the overlay, the run lengths and the total
+  // number of regions.
   void finish_outputs(const FrameTask& task, const Params& params, LabelBuffers& buffers,
                       const Counts& counts) const {
     if (params.output == CcOutput::overlay && !task.out.empty()) {
@@ -286,7 +288,7 @@ void LabelBuffers::allocate(Backend& backend, const Setup& setup, int max_chunks
   memory.allocate(backend);
   memory_ = memory.release();
   if (may_draw_) {
-    std::memset(ink_memory, 0, ink_size);  // draw() requires zeros
+    std::memset(ink_memory, 0, ink_size);  // draw() requires ink without any codes
     ink = ink_in(ink_memory, setup.size);
   }
   forest.allocate(backend, max_volume);

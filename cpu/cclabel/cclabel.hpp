@@ -16,20 +16,22 @@ namespace regions {
 // The memory of one in-flight frame.
 struct LabelBuffers {
   RunForest forest;
-  BitImage pixels;  // bits of the foreground; all bits are set if every pixel is in a region
-  // Bits of the background while holes are filled. If the background is labelled too, bits of the
+  // The bits of all pixels that belong to a region: the foreground, or every pixel of the picture.
+  BitImage pixels;
+  // While holes are filled: bits of the background. If the background is labelled too: bits of the
   // foreground.
   BitImage background;
-  // The next three arrays have one entry per chunk of rows.
+  // The arrays links, value and records have one entry per chunk of rows.
   LinkBuffers links[RunForest::kMaxChunks];
   uint32_t* value[RunForest::kMaxChunks];  // [width], the output values of a band's runs
   Region* records[RunForest::kMaxChunks];  // [max_regions], records of the pixels in the chunk
-  // Used if the frame task has no label map, but labels are drawn or listed as runs.
+  // The labels of the frame, if the frame task has no label map but labels are drawn or listed as
+  // runs.
   LabelMap labels;
   RunList runs;
   std::vector<std::byte> full_size_mask;  // a small mask, scaled up to the size of the picture
   Ink ink;
-  Tracks tracks;  // tracks of this frame's labels; empty until they are assigned
+  Tracks tracks;  // the tracks of this frame's regions; empty until they have been assigned
 
   // Allocates the memory for pictures that are divided into at most `max_chunks` chunks.
   void allocate(Backend& backend, const Setup& setup, int max_chunks);
@@ -38,7 +40,7 @@ struct LabelBuffers {
   Region* table_of(const FrameTask& task) const {
     return task.table.regions ? task.table.regions : records[0];
   }
-  // Returns the number of regions that get a record.
+  // Returns the maximum number of regions that get a record.
   uint32_t capacity_of(const FrameTask& task) const {
     if (task.table.regions) return task.table.capacity;
     return may_draw_ || may_track_ ? max_regions_ : 0;
@@ -60,8 +62,9 @@ struct LabelBuffers {
 void build_forest(const FrameTask& task, const CcLabelParams& params, const Setup& setup,
                   int max_chunks, LabelBuffers& buffers, const Workers& workers);
 
-// The following functions process one row. `pixels` contains the row's foreground bits and `starts`
-// the run starts of the row's band. `label` and `value` have one entry per run of the band.
+// measure_row(), write_row() and count_shared_in_row() process one row. `pixels` contains the row's
+// foreground bits. `starts` marks the first pixels of the runs of the row's band (see
+// run_forest.hpp). `label` and `value` have one entry per run of the band.
 
 // The colour components of one row, as channel_row() returns them.
 struct ChannelRows {
@@ -71,13 +74,13 @@ struct ChannelRows {
 };
 
 // Adds the pixels of a row to the records of the labels 1..count. A record with area 0 is
-// initialised first.
+// initialised before the first pixel is added.
 void measure_row(const Word* pixels, const Word* starts, const uint32_t* label, int width,
                  const VolumeLayout::Position& position, const ChannelRows& values, Region* records,
                  uint32_t count);
 
-// Adds `lower` to `record`. Both describe parts of the same region; `lower` belongs to a chunk of
-// rows further down.
+// Adds `lower` to `record`. Both describe parts of the same region. `lower` describes the part in a
+// later chunk of rows.
 void add_record(const Region& lower, Region& record);
 
 // Returns the values that the output picture shows for `runs` runs, according to the parameters:
@@ -93,9 +96,9 @@ void write_row(const Word* pixels, const Word* starts, const uint32_t* value, in
                std::byte* out);
 
 // Adds to `pairs` how many pixels each label 1..count shares with each label of the previous frame.
-// The row represents `rows` equal rows, so each pixel counts `rows` times. `previous` holds the
+// The row represents `rows` equal rows, so each pixel counts `rows` times. `previous` contains the
 // labels of the previous frame in this row; they are replaced by the labels of this frame.
-// `labelled` has a set bit for each label that is not 0, and possibly others.
+// `labelled` has a set bit at each pixel with a label other than 0. Other bits may be set too.
 void count_shared_in_row(const Word* pixels, const Word* starts, const uint32_t* label, int width,
                          uint32_t count, int rows, const PairTable& pairs, uint16_t* previous,
                          Word* labelled);

@@ -21,7 +21,7 @@ struct BinaryImage {
   Connectivity connectivity = Connectivity::eight;
 
   int band_rows() const { return within_slice(connectivity) == Connectivity::eight ? 2 : 1; }
-  // The second row of the band that begins with `row`; null if the band has one row.
+  // Returns the second row of the band that begins with row `row`; null if the band has one row.
   const Word* lower_row(int row) const {
     const bool has_two_rows =
         band_rows() == 2 && row % volume.slice.height + 1 < volume.slice.height;
@@ -44,24 +44,26 @@ Adjacency adjacency_of(Connectivity connectivity) {
                                                            : Adjacency::straight;
 }
 
-// Returns which voxels of the previous slice, `rows` rows above or below a voxel, are its
-// neighbours. Voxels that share only a corner are neighbours with 26-connectivity; voxels that
-// share an edge also with 18-connectivity.
+// Returns which voxels of a row of the previous slice are neighbours of a voxel. `rows` is 0 if the
+// row is at the voxel's height, and -1 or 1 if it is one row above or below. Voxels that share only
+// a corner are neighbours with 26-connectivity; voxels that share an edge also with
+// 18-connectivity.
 Adjacency adjacency_across(Connectivity connectivity, int rows) {
   const bool joins_corners = connectivity == Connectivity::twenty_six;
   const bool joins_edges = joins_corners || connectivity == Connectivity::eighteen;
   return joins_corners || (joins_edges && rows == 0) ? Adjacency::diagonal : Adjacency::straight;
 }
 
-// Calls merge(earlier band, adjacency) for the bands of the previous slice that are adjacent to the
-// band that begins with `row`.
+// Calls merge(earlier, adjacency) for each band `earlier` of the previous slice that is adjacent to
+// the band that begins with row `row`.
 template <std::invocable<int, const RunAdjacency&> Merge>
 void merge_previous_slice(const BinaryImage& image, const RunForest& forest, int row,
                           LinkBuffers& buffers, Merge merge) {
   const int height = image.volume.slice.height, y = row % height, words = image.pixels.words;
   const int band = forest.band_of(row);
   const bool has_diagonals = image.connectivity != Connectivity::six;
-  // Merges row `row` + i of the band with the row of the previous slice that is `step` rows lower.
+  // Merges row `row` + i of the band with a row of the previous slice: `step` is 0 for the row at
+  // the same height, -1 for the row above it and 1 for the row below it.
   const auto merge_rows = [&](int i, int step) {
     const int other_y = y + i + step;
     if (other_y < 0 || other_y >= height) return;
@@ -73,8 +75,8 @@ void merge_previous_slice(const BinaryImage& image, const RunForest& forest, int
   };
   const int last = image.lower_row(row) ? 1 : 0;
   if (last == 1 && image.connectivity == Connectivity::twenty_six) {
-    // Two rows by two slices: any two voxels in adjacent columns are neighbours, so the rows of
-    // each slice are combined.
+    // Two rows in each of two slices: any two voxels in the same or adjacent columns are
+    // neighbours, so the two rows of each slice are combined by OR.
     const int other_row = row - height, earlier = forest.band_of(other_row);
     for (int w = 0; w < words; ++w) {
       buffers.adjacency[1][w] = image.pixels.row(row)[w] | image.pixels.row(row + 1)[w];
@@ -96,8 +98,8 @@ void merge_previous_slice(const BinaryImage& image, const RunForest& forest, int
   }
 }
 
-// Does the same for a linked image as merge_previous_slice() above does for a binary image. Buffer
-// row `i` contains the values of row `row`.
+// Calls merge(earlier, adjacency) for each row `earlier` of the previous slice that is adjacent to
+// row `row` of a linked image. Buffer row `i` contains the values of row `row`.
 template <std::invocable<int, const RunAdjacency&> Merge>
 void merge_previous_slice(const LinkedImage& image, const RunForest& forest, int row, int i,
                           LinkBuffers& buffers, Merge merge) {
@@ -214,15 +216,15 @@ void merge_seam(const LinkedImage& image, RunForest& forest, int s, LinkBuffers&
   }
 }
 
-// Turns background regions of at most `max_hole_area` pixels that touch no side of the picture or
-// volume into foreground. Background pixels are connected as dual() defines. `background` is
-// workspace, and `buffers` has an entry for each chunk.
+// Fills holes: background regions of at most `max_hole_area` pixels that touch no side of the
+// picture or volume become foreground. Background pixels are connected as dual() defines.
+// `background` is workspace, and `buffers` has an entry for each chunk.
 void fill_holes(const BinaryImage& image, uint32_t max_hole_area, RunForest& forest,
                 const BitImage& background, int max_chunks, LinkBuffers* buffers,
                 const Workers& workers) {
   const Size size = image.volume.slice;
-  const int words = background.words, rest = size.width % kWordBits;
-  const Word last_word_mask = rest ? (Word{1} << rest) - 1 : ~Word{0};
+  const int words = background.words, last_word_bits = size.width % kWordBits;
+  const Word last_word_mask = last_word_bits ? (Word{1} << last_word_bits) - 1 : ~Word{0};
   const BinaryImage holes{background, image.volume, image.spans, dual(image.connectivity)};
   forest.reset(holes.volume, holes.spans, holes.band_rows(), max_chunks);
   workers.parallel_for(forest.chunks(), [&](int s) {
@@ -235,8 +237,9 @@ void fill_holes(const BinaryImage& image, uint32_t max_hole_area, RunForest& for
     add_chunk(holes, forest, s, buffers[s]);
   });
   forest.for_each_seam(workers, [&](int s) { merge_seam(holes, forest, s, buffers[s]); });
-  // This value is added to the area of each run that touches a side. It is greater than any area of
-  // a hole, and the sum over the maximum of 2^31 runs still fits into 63 bits.
+  // This value is added to a region's area for each run that touches a side of the picture or
+  // volume. It is greater than the area of any hole. There are at most 2^31 runs, so the sum of
+  // their values still fits into 63 bits.
   constexpr uint64_t kBorderArea = uint64_t{1} << 32;
   forest.compute_areas(background, kBorderArea, is_spatial(image.connectivity), workers);
   forest.number_regions(workers, {1, max_hole_area}, false);
@@ -261,7 +264,7 @@ void fill_holes(const BinaryImage& image, uint32_t max_hole_area, RunForest& for
 
 constexpr int kAlphaComponent = 3;  // index of the alpha component
 
-// The image that is labelled: a frame, and the first component whose values are used.
+// The image that is labelled: a frame or a mask, and the first component whose values are used.
 struct LabelInput {
   ConstFrame frame;
   int component = 0;
@@ -298,7 +301,8 @@ class ForestBuilder {
   void build_binary();
   void build_linked();
 
-  // Computes the foreground bits of rows begin..end - 1 of a small mask, at the picture's width.
+  // Computes the foreground bits of rows begin..end - 1 of a small mask. Each row is scaled up to
+  // the picture's width.
   void threshold_small_mask(const BitImage& bits, int begin, int end, std::byte* scratch) const;
   // Computes the foreground bits of rows begin..end - 1 of the volume.
   void threshold(const BitImage& bits, int begin, int end, std::byte* scratch) const;
@@ -321,7 +325,7 @@ class ForestBuilder {
 
   const CcLabelParams& params_;
   LabelInput input_;
-  VolumeLayout volume_;  // its heights count rows of bits
+  VolumeLayout volume_;  // heights are numbers of rows of `buffers_.pixels`
   RowSpans spans_;
   const int max_chunks_;
   LabelBuffers& buffers_;
@@ -402,7 +406,7 @@ void ForestBuilder::build_linked() {
   if (params_.criterion == Criterion::difference && frame.layout.sample_bytes < 4) {
     image.rule.tolerance_level = tolerance_level(params_.tolerance, frame.layout);
   }
-  // All pixels are in a region.
+  // In a linked image, every pixel belongs to a region.
   set_all_pixels(buffers_.pixels, volume_.slice.width, volume_.rows());
   add_chunks(image, [&](int s) {
     if (labels_background) threshold(buffers_.background, s);

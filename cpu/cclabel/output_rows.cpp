@@ -16,8 +16,8 @@ typedef uint32_t Lanes __attribute__((vector_size(4 * kLanes)));
 typedef uint16_t Shorts __attribute__((vector_size(2 * kLanes)));
 typedef uint8_t Bytes __attribute__((vector_size(kLanes)));
 
-// kRunOf[starts][i]: the index of pixel i's run minus the index of pixel 0's run, for eight pixels
-// whose run-start bits are `starts`.
+// For eight pixels: kRunOf[starts][i] is the index of pixel i's run minus the index of pixel 0's
+// run. Bit i of `starts` is set if pixel i is the first pixel of a run.
 constexpr auto kRunOf = [] {
   std::array<std::array<uint32_t, kLanes>, 256> table{};
   for (unsigned starts = 0; starts < 256; ++starts) {
@@ -28,9 +28,9 @@ constexpr auto kRunOf = [] {
   return table;
 }();
 
-// Byte i of the result is the number of bits set in bytes 0..i - 1 of `word`.
+// Counts set bits: byte i of the result is the number of bits set in bytes 0..i - 1 of `word`.
 REGIONS_INLINE Word count_preceding_bits(Word word) {
-  constexpr Word kOneInEachByte = ~Word{0} / 255;  // a 1 in each byte
+  constexpr Word kOneInEachByte = ~Word{0} / 255;  // 0x0101...01
   word -= word >> 1 & kOneInEachByte * 0x55;
   word = (word & kOneInEachByte * 0x33) + (word >> 2 & kOneInEachByte * 0x33);
   word = (word + (word >> 4)) & kOneInEachByte * 0x0f;
@@ -73,7 +73,8 @@ REGIONS_INLINE void store(const Lanes& values, std::byte* out) {
   }
 }
 
-// Writes the 64 pixels of a word. `run` points to the value of the previous pixel's run.
+// Writes the 64 pixels of a word. `run` points to the value of the run that contains the pixel
+// before the word.
 template <int kBytes>
 REGIONS_INLINE void write_word(Word pixels, Word starts, const uint32_t* run, std::byte* out) {
   if (starts == 0 && (pixels == 0 || pixels == ~Word{0})) {
@@ -96,16 +97,16 @@ template <int kBytes>
 REGIONS_INLINE void write_pixels(const Word* pixels, const Word* starts, const uint32_t* value,
                                  int width, std::byte* out) {
   constexpr size_t kWordBytes = kWordBits * kBytes;
-  const uint32_t* run = value - 1;  // the value of the previous pixel's run
+  const uint32_t* run = value - 1;  // address of the value of the previous pixel's run
   const int whole_words = width / kWordBits;
   for (int w = 0; w < whole_words; ++w, out += kWordBytes) {
     write_word<kBytes>(pixels[w], starts[w], run, out);
     run += count_bits(starts[w]);
   }
-  if (const int rest_pixels = width % kWordBits) {
+  if (const int last_pixels = width % kWordBits) {
     std::byte last[kWordBytes];
     write_word<kBytes>(pixels[whole_words], starts[whole_words], run, last);
-    std::memcpy(out, last, static_cast<size_t>(rest_pixels) * kBytes);
+    std::memcpy(out, last, static_cast<size_t>(last_pixels) * kBytes);
   }
 }
 
@@ -128,7 +129,8 @@ void write_row(const Word* pixels, const Word* starts, const uint32_t* value, in
 
 namespace {
 
-// The colour of a label as a packed pixel. The fourth byte (alpha or unused) is 255; label 0 is 0.
+// Returns the colour of a label as a packed pixel. The fourth byte (alpha or unused) is 255. The
+// pixel of label 0 is 0.
 uint32_t packed_color(uint32_t label, const Layout& layout) {
   const Rgb color = track_color(label);
   const uint32_t channel[4] = {color.red, color.green, color.blue, 255};

@@ -10,8 +10,8 @@
 namespace regions {
 namespace {
 
-// The parallel primitives that TrackStep uses, executed by one thread. A tracking step takes much
-// less time than the labelling of the frame.
+// The parallel primitives that TrackStep uses, executed by one thread. One thread suffices, because
+// a tracking step takes much less time than the labelling of the frame.
 struct SingleThread {
   template <class F>
   void for_each(uint32_t count, F f) const {
@@ -34,8 +34,8 @@ struct SingleThread {
     for (uint32_t i = 0; i < count; ++i) sum += f(i);
     return sum;
   }
-  // Calls store(i, rank) for each selected i, where rank counts the selected i from 0. Returns the
-  // number of selected i.
+  // Calls store(i, rank) for each i with is_selected(i). `rank` is the number of smaller selected
+  // i. Returns the number of selected i.
   template <class IsSelected, class Store>
   uint32_t compact(uint32_t count, IsSelected is_selected, Store store) const {
     uint32_t rank = 0;
@@ -44,7 +44,7 @@ struct SingleThread {
     }
     return rank;
   }
-  // Does the same as compact(), for two selections at once.
+  // Like compact(), for two selections at once. Returns the number of selected i of each selection.
   template <class IsFirst, class StoreFirst, class IsSecond, class StoreSecond>
   TwoCounts compact_two(uint32_t count, IsFirst is_first, StoreFirst store_first,
                         IsSecond is_second, StoreSecond store_second) const {

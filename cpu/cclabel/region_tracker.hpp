@@ -38,7 +38,7 @@ class Tracker {
   // the frame's tasks pass it to the functions below.
   struct Ticket {
     uint64_t number = 0;
-    size_t bytes_to_clear = 0;  // bytes at the start of block_ that begin() clears, may be 0
+    size_t bytes_to_clear = 0;  // number of bytes at the start of block_ that begin() clears
   };
   Ticket take_ticket() { return {sequencer_.take_ticket(), std::exchange(bytes_to_clear_, 0)}; }
   // Blocks until all earlier frames have finished.
@@ -51,15 +51,17 @@ class Tracker {
     sequencer_.advance();
   }
 
-  // In a frame's turn, call begin(), then write the frame's labels into memory().labels and the
-  // shared pixels into memory().pairs, then call assign_tracks().
+  // In a frame's turn, call begin(). Then write the frame's labels into memory().labels, and write
+  // the numbers of pixels that regions share with the previous frame's regions into memory().pairs.
+  // Then call assign_tracks().
   void begin(const Ticket& ticket);
   const TrackMemory& memory() const { return memory_; }
-  // Sets which rows of the frame are equal. Called before its labels are written. Returns true if
-  // the previous frame had the same spans: then memory().labels and labelled_pixels() contain valid
-  // data only in the first row of each span, and the frame writes only these rows.
+  // Sets which rows of the frame are equal: all picture rows of a span. Called before the frame's
+  // labels are written. Returns true if the previous frame had the same spans: then memory().labels
+  // and labelled_pixels() contain valid data only in the first row of each span, and the frame must
+  // write only these rows.
   bool set_row_spans(const RowSpans& spans);
-  // One bit per pixel of memory().labels, set if the label is not 0.
+  // Returns one bit per pixel of memory().labels. The bit is set if the label is not 0.
   BitImage labelled_pixels() { return {labelled_pixels_.data(), words_for(memory_.labels.width)}; }
   // Assigns tracks to the regions 1..count and writes them to table.regions.
   void assign_tracks(const TrackRules& rules, const RegionTable& table, uint32_t count, int slot);
@@ -67,7 +69,7 @@ class Tracker {
   const TrackEvents& report(int slot) const { return reports_.at(static_cast<size_t>(slot)); }
 
  private:
-  // The number of bytes at the start of block_ to clear in order to forget all tracks.
+  // Returns how many bytes at the start of block_ must be cleared to forget all tracks.
   size_t reset_bytes(IdNumbering ids) const {
     return tracking_reset_bytes(memory_.labels.size(), memory_.capacity, ids);
   }
@@ -78,7 +80,7 @@ class Tracker {
   RowSpans spans_;                     // row spans of the last frame
   std::vector<TrackEvents> reports_;   // [slots]
   FrameSequencer sequencer_;
-  size_t bytes_to_clear_ = 0;   // copied into the next frame's ticket
+  size_t bytes_to_clear_ = 0;   // for the ticket of the next frame
   uint64_t next_to_begin_ = 0;  // 1 + ticket number of the last frame that called begin()
 };
 

@@ -18,10 +18,10 @@ void find_run_starts(const Word* upper, const Word* lower, int words, Word* star
   }
 }
 
-// Runs that touch along an edge have a common column. For runs that touch at a corner, bit x
-// represents the corner left of pixel x, and the runs have a common corner. The columns in which
-// two runs touch are consecutive. Only the first of these columns is kept: either the runs do not
-// touch in the previous column, or one of the runs starts in this column.
+// Straight adjacency: two runs touch if they have a common column, and bit x represents column x.
+// Diagonal adjacency: two runs also touch at corners, and bit x represents the corner left of pixel
+// x. The bits at which two runs touch are consecutive. Only the first of these bits is kept: either
+// the runs do not touch at the previous bit, or one of the runs starts here.
 REGIONS_CLONES
 void find_adjacency(Adjacency adjacency, const Word* row, const Word* above, const Word* starts,
                     const Word* starts_above, int words, Word* up) {
@@ -90,7 +90,8 @@ void flag_links(Values a, Values b, int bytes, int channels, int count, int tole
 
 namespace {
 
-// Sets bit x if pixel x of one row has the same class as pixel x + shift of the other row.
+// Sets bit x if pixel x of `row` has the same voxel class (foreground or background) as pixel
+// x + shift of `other`.
 void set_same_class_bits(const LinkRule& rule, const Word* row, const Word* other, int shift,
                          Word* bits) {
   const int width = rule.frame.width, words = words_for(width);
@@ -102,7 +103,7 @@ void set_same_class_bits(const LinkRule& rule, const Word* row, const Word* othe
     }
     bits[w] = ~(row[w] ^ neighbours);
   }
-  if (const int rest = width % kWordBits) bits[words - 1] &= (Word{1} << rest) - 1;
+  if (const int last_bits = width % kWordBits) bits[words - 1] &= (Word{1} << last_bits) - 1;
   if (shift < 0) bits[0] &= ~Word{1};
   if (shift > 0) bits[words - 1] &= ~(Word{1} << (width - 1) % kWordBits);
 }
@@ -144,7 +145,8 @@ void find_link_starts(const LinkRule& rule, int i, const LinkBuffers& buffers, W
   const int width = rule.frame.width;
   set_link_bits(rule, buffers, i, i, -1, starts);
   for (int w = 0; w < words_for(width); ++w) starts[w] = ~starts[w];
-  if (const int rest = width % kWordBits) starts[width / kWordBits] &= (Word{1} << rest) - 1;
+  if (const int last_bits = width % kWordBits)
+    starts[width / kWordBits] &= (Word{1} << last_bits) - 1;
 }
 
 RunAdjacency find_link_adjacency(const LinkRule& rule, Adjacency adjacency, int i, int above,
@@ -163,14 +165,15 @@ RunAdjacency find_link_adjacency(const LinkRule& rule, Adjacency adjacency, int 
   const auto right_neighbour_bits = [words](const Word* bits, int w) {
     return bits[w] >> 1 | (w + 1 < words ? bits[w + 1] << (kWordBits - 1) : 0);
   };
-  // The loop starts at the last word, because each word needs the unchanged word to its left.
+  // The loop goes from the last word to the first, because each word needs the unchanged word to
+  // its left.
   Word next_up = 0;  // the value of up[w + 1] before the loop changed it
   for (int w = words - 1; w >= 0; --w) {
     const Word straight = up[w];
     const Word up_of_left = left_neighbour_bits(up, w);
     if (is_diagonal) {
-      // A diagonal adjacency is redundant if a pixel of the same run is linked to a pixel of the
-      // same earlier run straight above it: this pixel, or the pixel to its left (or right).
+      // A diagonal adjacency of pixel x to x - 1 (or x + 1) is redundant if a straight adjacency
+      // connects the same two runs: in column x, or in column x - 1 (or x + 1).
       up_left[w] &= ~(straight & ~starts_above[w]) & ~(up_of_left & ~starts[w]);
       const Word up_of_right = straight >> 1 | next_up << (kWordBits - 1);
       up_right[w] &= ~(straight & ~right_neighbour_bits(starts_above, w)) &

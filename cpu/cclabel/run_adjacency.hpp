@@ -11,10 +11,10 @@
 
 namespace regions {
 
-// Stores which runs of a row touch runs of an earlier row. Bit x of `up` is set if the run with
-// pixel x in the row touches the run with pixel x in the earlier row. Bit x of `up_left` means the
-// earlier run with pixel x - 1, and bit x of `up_right` the earlier run with pixel x + 1. One bit
-// is enough for each pair of runs.
+// Stores which runs of a row touch runs of an earlier row. If bit x of `up` is set, the run that
+// contains pixel x of the row touches the run that contains pixel x of the earlier row. Bit x of
+// `up_left` refers to pixel x - 1 of the earlier row, bit x of `up_right` to pixel x + 1. At least
+// one bit is set for each pair of runs that touch.
 struct RunAdjacency {
   const Word* up = nullptr;
   const Word* up_left = nullptr;   // may be null
@@ -25,9 +25,11 @@ struct RunAdjacency {
 // pixels in adjacent columns (diagonal).
 enum class Adjacency : uint8_t { straight, diagonal };
 
-// The next two functions process binary images. A band has one or two rows, see run_forest.hpp.
+// find_run_starts() and find_adjacency() process binary images. A band has one or two rows, see
+// run_forest.hpp.
 
-// Sets the bits of the first pixels of a band's runs. `lower` is null if the band has one row.
+// Sets the bits of the first pixels of a band's runs and clears all others. `lower` is null if the
+// band has one row.
 void find_run_starts(const Word* upper, const Word* lower, int words, Word* starts);
 
 // Sets in `up` one bit for each pair of touching runs of `row` and `above`. `above` is a row of an
@@ -42,20 +44,20 @@ struct LinkRule {
   ConstFrame frame;
   int first_channel = 0;
   int channels = 1;
-  // Pixels are linked if the sum of |difference| over the channels is below it; see
-  // tolerance_level(). 1: only equal pixels are linked.
+  // Pixels are linked if their difference, the sum of the absolute differences of the channels, is
+  // less than this level (see tolerance_level()). 1: only equal pixels are linked.
   int tolerance_level = 1;
-  // If not empty, pixels are linked if their bits in `classes` are equal, and the frame is not
-  // read.
+  // The voxel class of each pixel: foreground or background. If `classes` is not empty, pixels are
+  // linked if their classes are equal, and the frame is not read.
   BitImage classes;
 };
 
-// Buffers of one thread for the rows that are compared.
+// Buffers of one thread for the rows that are compared. A "buffer row" is an index below kRows.
 struct LinkBuffers {
   static constexpr int kRows = 3;
   const std::byte* row[kRows][3] = {};  // [row][channel], points into the frame or to `values`
   std::byte* values[kRows][3] = {};     // [row][channel], memory for one row of values
-  uint8_t* flags = nullptr;             // [width], one byte per pixel
+  uint8_t* flags = nullptr;             // [width], 1 if a pixel is linked to the compared pixel
   Word* adjacency[3] = {};              // [up, up left, up right][words]
 };
 
@@ -63,9 +65,8 @@ struct LinkBuffers {
 void load_link_row(const LinkRule& rule, int y, int i, LinkBuffers& buffers);
 // Sets the bits of the first pixels of the runs in buffer row `i`.
 void find_link_starts(const LinkRule& rule, int i, const LinkBuffers& buffers, Word* starts);
-// Finds the adjacency of buffer row `i` and buffer row `above`, which is a row of an earlier band.
-// Leaves out redundant adjacencies: the other adjacencies and the links within the rows already
-// connect their runs.
+// Finds the adjacency of buffer row `i` and buffer row `above`, which contains a row of an earlier
+// band. Omits some redundant bits, if other bits already connect the same two runs.
 RunAdjacency find_link_adjacency(const LinkRule& rule, Adjacency adjacency, int i, int above,
                                  const Word* starts, const Word* starts_above,
                                  const LinkBuffers& buffers);

@@ -12,15 +12,16 @@
 namespace regions {
 namespace {
 
-// Calls merge(node, other) for each pair of runs whose adjacency bit is set. `lower` and
-// `upper` are the run starts of the later and the earlier band. A set bit x means that the run at
-// column x touches the earlier run at column x + kShift. If all runs of a word touch pairwise in
-// order, calls merge(node, other, count) once, provided that `merge` has such an overload.
+// Calls merge(node, other) for each pair of runs whose adjacency bit is set. `lower` contains the
+// run starts of the later band, `upper` the run starts of the earlier band. A set bit x means that
+// the run at column x touches the earlier run at column x + kShift. If the runs in a word of both
+// bands touch pairwise in order, calls merge(node, other, count) once for the word, provided that
+// `merge` has such an overload.
 template <int kShift, std::invocable<uint32_t, uint32_t> Merge>
 REGIONS_INLINE void for_each_shifted_pair(const Word* adjacency, const Word* lower,
                                           const Word* upper, uint32_t lower_first,
                                           uint32_t upper_first, int words, Merge merge) {
-  // Indices of the last runs that start left of the current word.
+  // For the later and the earlier band: index of the last run that starts left of the current word.
   uint32_t last_lower_run = lower_first - 1, last_upper_run = upper_first - 1;
   for (int w = 0; w < words; ++w) {
     Word bits = adjacency[w];
@@ -79,14 +80,14 @@ REGIONS_INLINE uint32_t find_root_and_halve_path(uint32_t* parent, uint32_t node
   return node;
 }
 
-// Merges a run of the new band with a run of an earlier band. The greater root gets the smaller
-// root as parent, so a root is the first run of its region.
+// Merges run `node` of the new band with run `other` of an earlier band. The greater root gets the
+// smaller root as parent, so a root is the first run of its region.
 struct RunMerger {
   uint32_t* parent;
 
   REGIONS_INLINE void operator()(uint32_t node, uint32_t other) const {
     const uint32_t upper_root = find_root_and_halve_path(parent, other);
-    if (parent[node] == node) {  // not merged yet
+    if (parent[node] == node) {  // the run has not been merged yet
       parent[node] = upper_root;
       return;
     }
@@ -99,7 +100,8 @@ struct RunMerger {
     }
   }
   // Merges the runs node + k and other + k for k = 0..count - 1. A run that is not merged yet gets
-  // the parent of the other run. This parent may be no root; halve_paths() shortens the path later.
+  // the parent of the other run. This parent is not always a root; halve_paths() shortens the path
+  // later.
   REGIONS_INLINE void operator()(uint32_t node, uint32_t other, uint32_t count) const {
     for (; count >= kLanes && are_unmerged(node);
          count -= kLanes, node += kLanes, other += kLanes) {
@@ -127,8 +129,8 @@ uint32_t count_row_bits(const Word* row, int words) {
   return count;
 }
 
-// Merges all adjacent runs of two bands. `lower` and `upper` are the run starts of the later and
-// the earlier band, `lower_first` and `upper_first` the indices of their first runs.
+// Merges all adjacent runs of two bands. `lower` and `lower_first` are the run starts and the index
+// of the first run of the later band, `upper` and `upper_first` of the earlier band.
 REGIONS_CLONES
 void merge_adjacent_runs(uint32_t* parent, const RunAdjacency& adjacency, const Word* lower,
                          const Word* upper, uint32_t lower_first, uint32_t upper_first, int words) {
@@ -163,8 +165,8 @@ void order_roots(uint32_t* roots, uint32_t count, uint32_t first_run, const Word
          ++next) {
       const uint32_t rank = roots[next] - first_run_of_word - (runs_in_word - count_bits(bits));
       for (uint32_t k = 0; k < rank; ++k) bits &= bits - 1;
-      // The sum clears the bits of the run, because the run's first bit is added and carries to the
-      // bit after the run's last bit in this word.
+      // `run` gets the bits of the run in this word. Adding the run's first bit to `band` clears
+      // the run's bits, because the addition carries to the bit after the run's last bit.
       const Word band = upper[w] | lower[w];
       Word run = band & ~(band + (bits & -bits));
       bool has_upper = (run & upper[w]) != 0;
@@ -193,8 +195,9 @@ void label_runs(const uint32_t* parent, uint32_t* label, uint32_t first, uint32_
 }  // namespace
 
 void RunForest::allocate(Backend& backend, const VolumeLayout& max_volume) {
-  // There are at most as many runs as pixels. The system provides pages only when they are touched,
-  // so the unused part of the arrays takes no memory.
+  // The arrays have one entry per pixel, because there are at most as many runs as pixels. The
+  // system provides pages only when they are touched, so the unused part of the arrays takes no
+  // memory.
   const Size size = max_volume.size();
   const size_t nodes = size.area(), bands = static_cast<size_t>(size.height) + 1;
   Workspace memory;
@@ -216,7 +219,7 @@ void RunForest::reset(const VolumeLayout& volume, const RowSpans& spans, int ban
   band_rows_ = band_rows;
   starts_.words = words_for(volume.slice.width);
   bands_per_slice_ = (volume.slice.height + band_rows - 1) / band_rows;
-  // A chunk consists of whole units: bands of a single slice, or whole slices.
+  // A chunk consists of whole units. A unit is a band if there is only one slice, else a slice.
   const bool is_flat = volume.total_slices() == 1;
   pixels_beside_seam_ = is_flat ? static_cast<size_t>(volume.slice.width) : volume.slice.area();
   const int units = is_flat ? bands_per_slice_ : volume.total_slices();
@@ -255,7 +258,7 @@ void RunForest::sort_roots(RowChunk& chunk, int band, uint32_t roots_before, con
                            const Word* lower) {
   uint32_t* roots = root_ + chunk.first_run + roots_before;
   const uint32_t count = chunk.roots - roots_before;
-  // The labels of later bands are not in use yet, so their memory serves as workspace.
+  // The labels of the chunk's later bands are not in use yet, so their memory serves as workspace.
   uint32_t* below = label_ + chunk.first_run + chunk.runs;
   if (count > 1) {
     order_roots(roots, count, first_run_[band], run_starts(band), upper, lower, starts_.words,
@@ -278,8 +281,8 @@ void RunForest::merge_seam(int s, int band, int earlier, const RunAdjacency& adj
 }
 
 void RunForest::clear_areas() {
-  // Every root is in a chunk's list of roots or in its list of merged roots, also after
-  // number_regions() has removed roots from the list of roots.
+  // Every root is in a chunk's list of roots or, if a seam has merged it, in a list of merged
+  // roots. This is also true after number_regions(workers), which removes only merged roots.
   for (int s = 0; s < chunk_count_; ++s) {
     const RowChunk& chunk = chunks_[s];
     for (uint32_t k = 0; k < chunk.roots; ++k) area_[root_[chunk.first_run + k]] = 0;
@@ -344,7 +347,7 @@ uint32_t RunForest::number_regions(const Workers& workers, const AreaBounds& bou
   });
 }
 
-// Numbers the regions for whose area is_kept(area) is true.
+// Numbers the regions for which is_kept(area) is true; `area` may include the bit kSeeded.
 template <std::predicate<uint64_t> IsKept>
 uint32_t RunForest::number_regions_if(const Workers& workers, IsKept is_kept) {
   workers.parallel_for(chunk_count_, [&](int s) {
@@ -374,8 +377,9 @@ uint32_t RunForest::number_regions_if(const Workers& workers, IsKept is_kept) {
 }
 
 void RunForest::keep_largest(uint32_t limit) {
-  // Radix selection, one byte per pass. `min_kept` becomes the area of the smallest region that is
-  // kept, `ties` the number of regions with exactly this area that are kept.
+  // Radix selection of the `limit` largest areas, one byte per pass. `min_kept` becomes the area of
+  // the smallest region that is kept. `ties` becomes the number of kept regions with exactly this
+  // area.
   uint64_t min_kept = 0, ties = limit;
   for (int shift = 24; shift >= 0; shift -= 8) {
     uint32_t histogram[256] = {};

@@ -1,13 +1,14 @@
 // A union-find forest of the runs of a binary or linked image: nodes are runs, trees are
-// regions. Several threads build the forest in chunks of rows, then merge the chunks at their
-// seams, then number the roots.
+// regions. Several threads build the forest in chunks of rows, then merge the chunks at the seams
+// (the borders between chunks), then number the roots.
 //
 // Rows are added in bands. With 8-connectivity a binary image has bands of two rows, because all
 // pixels of two rows that belong to one run of (upper | lower) are connected. Otherwise a band is
 // one row. The rows of a volume are the rows of its slices one after another. No band extends over
 // two slices, and a chunk of a volume consists of whole slices.
 //
-// If the bits come from a mask smaller than the picture, "row" means a row of the mask here.
+// If the bits come from a mask that is smaller than the picture, a "row" in this file is a row of
+// the mask.
 #pragma once
 
 #include "core/backend.hpp"
@@ -19,7 +20,8 @@
 
 namespace regions {
 
-// Number of entries that must be readable before and after an array of run values, see write_row().
+// Number of additional entries that must be readable before the first and after the last entry of
+// an array with one value per run, see write_row().
 inline constexpr size_t kValuePadding = 16;
 
 // A chunk of rows, added to the forest by one thread. Aligned to a cache line, because its
@@ -27,13 +29,13 @@ inline constexpr size_t kValuePadding = 16;
 struct alignas(64) RowChunk {
   int begin = 0;  // rows begin..end - 1
   int end = 0;
-  int end_band = 0;           // one past the last band of the chunk
-  uint32_t first_run = 0;     // index of the first run in the forest's arrays
+  int end_band = 0;           // index of the chunk's last band, plus 1
+  uint32_t first_run = 0;     // index of the chunk's first run in the forest's arrays
   uint32_t runs = 0;          // number of runs in the chunk
-  uint32_t roots = 0;         // runs that touched no earlier run when they were added
-  uint32_t regions = 0;       // regions whose first run is in this chunk
-  uint32_t label_offset = 0;  // number of regions in earlier chunks
-  uint32_t merged = 0;        // roots that were merged into earlier chunks at the seam
+  uint32_t roots = 0;         // number of runs that were roots after their band had been added
+  uint32_t regions = 0;       // number of numbered regions whose first run is in this chunk
+  uint32_t label_offset = 0;  // number of numbered regions of earlier chunks
+  uint32_t merged = 0;        // number of roots that merge_seam() of this chunk made children
 };
 
 class RunForest {
@@ -43,8 +45,8 @@ class RunForest {
   // Allocates workspace for volumes up to this size.
   void allocate(Backend& backend, const VolumeLayout& max_volume);
 
-  // Empties the forest and divides the rows into at most `max_chunks` chunks. `volume` counts rows
-  // of bits, `spans` maps them to rows of the picture.
+  // Empties the forest and divides the rows into at most `max_chunks` chunks. The heights in
+  // `volume` are numbers of rows of bits. `spans` maps these rows to rows of the picture.
   void reset(const VolumeLayout& volume, const RowSpans& spans, int band_rows, int max_chunks);
   int chunks() const { return chunk_count_; }
   RowChunk& chunk(int s) { return chunks_[s]; }
@@ -71,8 +73,9 @@ class RunForest {
                   const Word* lower);
   // Merges the trees of a band of chunk s with the trees of a band of the previous chunk.
   void merge_seam(int s, int band, int earlier, const RunAdjacency& adjacency);
-  // Calls merge(s) for the seam between each chunk s and its predecessor. Merges pairs of chunks
-  // first, then pairs of merged pairs, and so on, so that concurrent calls change different trees.
+  // Calls merge(s) for the seam between each chunk s and the previous chunk. First merges pairs of
+  // chunks, then pairs of merged pairs, and so on. Concurrent calls therefore change different
+  // trees.
   template <std::invocable<int> Merge>
   void for_each_seam(const Workers& workers, Merge merge) const {
     for (int step = 1; step < chunk_count_; step *= 2) {
@@ -82,8 +85,9 @@ class RunForest {
   }
 
   // Computes the area of each region in pixels. All seams must have been merged. `pixels`
-  // contains the foreground. Adds `border` to the area for each run that touches a side of the
-  // picture or volume. The first and last slices are sides only if `is_spatial`.
+  // contains the foreground. For each run that touches a side of the picture or volume, adds
+  // `border` to the area of the run's region. The first and last slices are sides only if
+  // `is_spatial` is true.
   void compute_areas(const BitImage& pixels, uint64_t border, bool is_spatial,
                      const Workers& workers);
   // Sets kSeeded in the areas of regions that contain a seed. Requires compute_areas().
@@ -91,18 +95,19 @@ class RunForest {
 
   // Numbers all regions 1..n in raster order and returns n.
   uint32_t number_regions(const Workers& workers);
-  // Does the same for the regions whose area is within the bounds and, if `only_seeded`, that
-  // contain a seed. All other regions get label 0. Requires compute_areas().
+  // Numbers the regions whose area is within the bounds, and returns their number. If `only_seeded`
+  // is true, a region must also contain a seed. All other regions get label 0. Requires
+  // compute_areas(), and mark_seeded() if `only_seeded` is true.
   uint32_t number_regions(const Workers& workers, const AreaBounds& bounds, bool only_seeded);
-  // Keeps the `limit` largest regions and numbers them again. Of regions with equal areas, it keeps
+  // Keeps the `limit` largest regions and numbers them again. Among regions with equal areas, keeps
   // the regions with the smallest numbers. Requires compute_areas() and more than `limit` regions.
   void keep_largest(uint32_t limit);
   // Separates the trees of the chunks, so that labels of different chunks can be resolved
   // concurrently. Afterwards only resolve_labels(), run_count(), reset() and the simple accessors
   // may be called.
   void detach_chunks(const Workers& workers);
-  // Returns the labels of the band's runs from left to right. Bands of a chunk are resolved from
-  // top to bottom, each by the same thread.
+  // Computes and returns the labels of the band's runs, from left to right. One thread must resolve
+  // all bands of a chunk, from top to bottom.
   const uint32_t* resolve_labels(const RowChunk& chunk, int band);
   uint32_t run_count(const RowChunk& chunk, int band) const {
     const bool is_last = band + 1 == chunk.end_band;
@@ -130,9 +135,9 @@ class RunForest {
   }
   void add_merged_areas();
 
-  // Returns the start of the chunk's part of merged_. A seam merges fewer roots than the two rows
-  // (or slices) at the seam have runs. Each row (or slice) has memory for twice its runs, so the
-  // parts of its two seams do not overlap.
+  // Returns the start of the chunk's part of merged_. A seam merges fewer roots than there are runs
+  // in the two rows (or slices) at the seam. Each row (or slice) has memory for twice as many
+  // entries as it has pixels, so the parts of the seams above and below it do not overlap.
   uint32_t* merged_of(const RowChunk& chunk) const {
     return merged_ + 2 * (static_cast<size_t>(chunk.first_run) - pixels_beside_seam_);
   }
@@ -155,13 +160,13 @@ class RunForest {
   BitImage starts_;      // [bands][words], bits of the first pixels of runs
   uint32_t* first_run_;  // [bands + 1], index of each band's first run
   uint32_t* parent_;     // [runs], index of the parent, never greater than the run's own index
-  uint32_t* label_;      // [runs], label of each run
-  // [runs]; each chunk's roots begin at its first_run. number_regions() removes the roots that have
-  // no region number.
+  uint32_t* label_;      // [runs], label of each run that has been resolved, and of each root
+  // [runs], indices of roots. The roots of a chunk begin at entry first_run. number_regions()
+  // removes the roots that have no region number.
   uint32_t* root_;
   uint64_t* area_;    // [runs], areas in pixels, valid for roots only
   uint32_t* merged_;  // [2 * runs], roots that were merged into other chunks
-  // Number of pixels of the row (or of the slice, in a volume) on each side of a seam.
+  // Number of pixels in the row (or slice, in a volume) above a seam.
   size_t pixels_beside_seam_ = 0;
   Block memory_;
 };

@@ -60,7 +60,7 @@ REGIONS_INLINE void measure_runs(const Word* pixels, const Word* starts, const u
   for_each_segment(
       pixels, starts, width, [&](int begin, int end, int64_t run) __attribute__((always_inline)) {
         const uint32_t id = run < 0 ? 0 : label[run];
-        if (id - 1 >= count) return;  // also background: 0 - 1 wraps around
+        if (id - 1 >= count) return;  // also true for background: 0 - 1 wraps around
         Region& record = records[id - 1];
         if (record.area == 0) {
           record.id = record.track = id;
@@ -119,7 +119,8 @@ void add_record(const Region& lower, Region& record) {
 
 namespace {
 
-// Returns the end of the run of values that are equal to *first. Compares four values at a time.
+// Returns the end of the consecutive values from `first` on that are equal to *first. Compares four
+// values at a time.
 REGIONS_INLINE uint16_t* end_of_equal(uint16_t* first, uint16_t* last) {
   uint16_t* p = first + 1;
   uint64_t four_equal, four;

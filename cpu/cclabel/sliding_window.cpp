@@ -14,7 +14,7 @@
 namespace regions {
 namespace {
 
-constexpr int kChunks = 8;  // number of chunks of rows, which are processed concurrently
+constexpr int kChunks = 8;  // number of chunks of rows that are processed concurrently
 
 // The region records of each chunk of rows.
 struct ChunkRecords {
@@ -91,8 +91,8 @@ void count_shared_pixels(const WindowLabels& window, uint32_t count, uint32_t co
   });
 }
 
-// Writes the output picture unless it is an overlay, which draw() writes. `values` is workspace for
-// kChunks rows.
+// Writes the output picture, unless it is an overlay (draw() writes overlays). `values` is
+// workspace for kChunks rows.
 void write_output(ConstLabelMap labels, const FrameTask& task, const CcLabelParams& params,
                   std::span<const Region> regions, uint32_t* values, const Workers& workers) {
   const Tracks tracks{regions.data(), static_cast<uint32_t>(regions.size())};
