@@ -9,9 +9,10 @@
 namespace regions {
 namespace {
 
-// Counts the pixel sides at which two labels touch, for each pair of labels, in a hash table with
-// linear probing. An entry with length 0 is free. The table always has a free entry: it has at
-// least four entries per label, and regions of a plane have fewer than three borders per region.
+// For each pair of labels, counts the pixel sides at which the labels touch. The counts are in a
+// hash table with linear probing. An entry with length 0 is free. The table always has a free
+// entry: it has at least four entries per label, and regions of a plane have fewer than three
+// borders per region.
 class BorderCounter {
  public:
   BorderCounter(Border* table, uint32_t recorded_count)

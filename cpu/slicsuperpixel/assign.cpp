@@ -10,8 +10,9 @@
 namespace regions {
 namespace {
 
-// The nine candidate clusters of kLanes cells, as vectors with one cell per lane. `row` is the
-// score per row, and `color` is the score per unit of a colour component.
+// The nine candidate clusters of kLanes cells, as vectors with one cell per lane. The members are
+// those of Candidate, but `row` and `color` are multiplied by 16: `row` is the score per row, and
+// `color` is the score per unit of a colour component.
 template <int lanes>
 struct Candidates {
   static constexpr int kLanes = lanes;
@@ -96,9 +97,9 @@ class Strip {
   }
   using Slope = std::conditional_t<content == LaneContent::pixels, float, Floats>;
   const View view_;
-  // score of each candidate in the next row, without the terms for the pixel's colour
+  // The score of each candidate in the next row, without the terms for the pixel's colour.
   Floats next_row_score_[kCandidates];
-  Slope score_per_step_[kCandidates];  // change of the score between used rows
+  Slope score_per_step_[kCandidates];  // change of the score from a used row to the next used row
 };
 
 using Passes = PassDispatch<Strip>;

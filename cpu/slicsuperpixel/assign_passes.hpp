@@ -1,6 +1,9 @@
 // The passes over the pixels of one row of cells. They assign each pixel to a cluster, add it to
 // the cluster's sums, or write its cluster code.
 //
+// The rows of a cell are divided into patches of kPatchRows rows. A strip is a vector of pixels
+// that moves down the rows of one patch.
+//
 // The passes are templates. The parameter `Strip` computes the distance to a cluster (for SLIC in
 // assign.cpp, for SLICO in slico.cpp). `kLanes` is the number of lanes of a vector, and
 // `LaneContent` says whether a lane holds a pixel or a cell.
@@ -28,7 +31,8 @@ struct CellRow {
         centers{cells.memory.center_row(cells.center_set, cell_row - 1, grid),
                 cells.memory.center_row(cells.center_set, cell_row, grid),
                 cells.memory.center_row(cells.center_set, cell_row + 1, grid)} {}
-  // First image row of the cells, and number of their image rows inside the picture.
+  // top() returns the first image row of the cells, rows() the number of their image rows inside
+  // the picture.
   int top() const { return row * grid.height; }
   int rows() const { return std::min(grid.height, grid.size.height - top()); }
 };
@@ -128,7 +132,7 @@ struct CandidateView {
   }
 };
 
-inline constexpr int kNoCandidate = 15;  // candidate number of a lane without a pixel of the cell
+inline constexpr int kNoCandidate = 15;  // candidate number in lanes whose pixel is not in the cell
 
 // The sums of the pixels that chose each candidate, for at most kRows rows of a strip. Two integers
 // per lane and candidate hold all sums in bit fields.
@@ -136,10 +140,11 @@ template <int kLanes>
 struct StripSums {
   using Ints = typename Vectors<kLanes>::Ints;
   static constexpr int kRows = 16;
-  // Lowest bit of the number of pixels. The bits below hold the sum of component 2, which is less
-  // than 1 << 12 for 16 pixels of at most 255.
+  // Bit fields of third_count_rows. kCountShift is the lowest bit of the number of pixels. The bits
+  // below hold the sum of component 2, which is less than 1 << 12 for 16 pixels of at most 255.
   static constexpr int kCountShift = 12;
-  // Lowest bit of the sum of row numbers. The number of pixels, at most 16, fits in bits 12 to 16.
+  // The lowest bit of the sum of row numbers. The number of pixels, at most 16, fits in bits 12 to
+  // 16.
   static constexpr int kRowShift = 17;
 
   Ints first_second[kCandidates];      // sums of components 0 and 1, 16 bits each
@@ -198,10 +203,10 @@ REGIONS_INLINE void load_pixels(const ColorPlanes& colors, int x, int y,
   }
 }
 
-// A strip is a vector of pixels that moves down the rows of one patch. choose() returns the nearest
-// candidate for the pixel of each lane. It is called once per used row, from top to bottom. SLICO
-// also computes the largest colour distances: it needs a call of record_distances() after each row,
-// and a call of merge_distances() per candidate at the end.
+// The interface of a strip. choose() returns the nearest candidate for the pixel of each lane. It
+// is called once per used row (see RowSubset), from top to bottom. SLICO also computes the largest
+// colour distances: record_distances() must be called after each row, and merge_distances() once
+// per candidate at the end.
 template <class S>
 concept ChoosingStrip = std::constructible_from<S, const typename S::View&, int, int, RowSubset> &&
     requires(S strip, const typename Vectors<S::kLanes>::Ints& candidates,
@@ -284,8 +289,8 @@ REGIONS_INLINE void sum_row(const AssignInput& input, int row, RowSubset row_sub
       });
 }
 
-// The candidates that the pixels of a strip chose in up to kPatchRows rows. A bit per pixel is set
-// if the choice differs from the choice in the previous pass.
+// The candidates that the pixels of a strip chose in up to kPatchRows rows. Each pixel also has a
+// bit that is set if the choice differs from the pixel's choice in the previous pass.
 template <int kLanes>
 struct StripChoices {
   // Number of bytes that are compared at once.
@@ -334,8 +339,9 @@ REGIONS_INLINE void reassign_row(const AssignInput& input, int row, RowSubset ro
   const CellRow cells(input.cells, row);
   const SlicGrid& grid = cells.grid;
   const int height = cells.rows();
-  // Positions in the sums of a candidate are relative to the corner of its search window. For each
-  // candidate, this is the offset from that corner to the corner of the current cell.
+  // Positions in the sums of a candidate are relative to the upper left corner of its search
+  // window. window_offset contains, for each candidate, the offset from that corner to the upper
+  // left corner of the current cell: x in entry 3, y in entry 4.
   Sums window_offset[kNoCandidate + 1] = {};
   for (int candidate = 0; candidate < kCandidates; ++candidate) {
     window_offset[candidate][3] = static_cast<uint32_t>((2 - candidate % 3) * grid.width);
@@ -427,13 +433,15 @@ REGIONS_INLINE void write_row_codes(const AssignInput& input, int row, Image<uin
 }
 
 // The sums of the pixels that chose each candidate, for kLanes cells with one cell per lane. Three
-// words per lane and candidate hold all sums, two sums of 16 bits per word. The sums of three cells
-// can be added without overflow: they contain at most 192 pixels of at most 255.
+// words per lane and candidate hold six sums of 16 bits. The sums of three cells can be added
+// without overflow, because three cells have at most 192 pixels of at most 255.
 template <int kLanes>
 struct CellSums {
   using Ints = typename Vectors<kLanes>::Ints;
   using Words = typename Vectors<kLanes>::Unsigned;
-  // The words hold components 0 and 1, component 2 and the number of pixels, and columns and rows.
+  // Word 0 contains the sums of components 0 and 1. Word 1 contains the sum of component 2 and the
+  // number of pixels. Word 2 contains the sums of columns and rows. The first sum is in the low
+  // bits.
   static constexpr int kWords = 3;
   static_assert(3 * kMaxSmallCell * kMaxSmallCell * 255 < 1 << 16);
   Words word[kWords][kCandidates] = {};
@@ -465,7 +473,7 @@ struct CellSums {
 };
 
 // The CellSums of up to kCells consecutive cells. They are added to the clusters only after all of
-// them have been stored. Each cluster receives sums from three cells of a row, and loading a vector
+// them have been stored: each cluster receives sums from three cells of a row, and loading a vector
 // that overlaps a recently stored vector is slow.
 template <int kLanes, bool kIsSlico>
 class CellBlock {
@@ -501,8 +509,9 @@ class CellBlock {
           return words_at(left, w, i + 1) + words_at(middle, w, i) + words_at(right, w, i - 1);
         };
         const Words first = all(0), second = all(1), third = all(2);
-        // Sum over the pixels of the number of cells between the left edge of the cluster's search
-        // window and the pixel's cell.
+        // A pixel's column in the search window is its column in the cell, plus the width of the
+        // cells between the window's left edge and the pixel's cell. This is the number of these
+        // cells, summed over the pixels.
         const Words columns_across =
             2 * (words_at(left, 1, i + 1) >> 16) + (words_at(middle, 1, i) >> 16);
         const Words counted = second >> 16;
@@ -537,7 +546,7 @@ class CellBlock {
   }
 
  private:
-  // Number of zeros before the first cell and after the last cell.
+  // Number of zeros before the first cell and after the last cell of each array.
   static constexpr int kPadding = kCellMargin + 2;
   static constexpr int kPitch = kCells + 2 * kPadding;
 

@@ -21,7 +21,8 @@ struct Centers {
   REGIONS_INLINE Centers(const uint32_t (*sum)[kLanes], const SlicGrid& grid,
                          const SlicScale& scale) {
     uint32_t count[kLanes];
-    // Selects by a vector operation, because g++ would compile a loop with a condition to branches.
+    // Replaces counts of 0 by 1, so that no division by 0 occurs. Uses a vector operation, because
+    // g++ would compile a loop with a condition to branches.
     const Ints pixel_counts = load(sum[5]), divisor = pixel_counts == 0 ? Ints{} + 1 : pixel_counts;
     std::memcpy(count, &divisor, sizeof count);
     for (int i = 0; i < kLanes; ++i) {
@@ -73,7 +74,7 @@ REGIONS_INLINE uint64_t update_centers_in(const CellInput& input, int row, const
   const CellCenterRow from = input.memory.center_row(input.center_set, row, grid);
   const CellCenterRow to = input.memory.center_row(1 - input.center_set, row, grid);
   for (uint32_t* part : sums.part) {
-    std::fill_n(part + grid.columns, kLanes, 0u);  // the cells after the last column are empty
+    std::fill_n(part + grid.columns, kLanes, 0u);  // vectors also read cells after the last column
   }
   uint64_t total_movement = 0;
   for (int column = 0; column < grid.columns; column += kLanes) {
@@ -110,7 +111,7 @@ uint64_t update_centers_4(const CellInput& input, int row, const CellSumRow& sum
   return update_centers_in<4>(input, row, sums);
 }
 
-// The sums of a batch of cells.
+// The sums of a batch of kCellBatch consecutive cells.
 using BatchSums = uint32_t[CellSumRow::kParts][kCellBatch];
 template <int kLanes>
 REGIONS_INLINE void store_centers_in(const CellCenterRow& to, int column, const BatchSums& sums,

@@ -21,11 +21,11 @@ void convert_row(const Sample* const (&value)[3], int width, const ColorReader& 
   }
 }
 
-// The conversion of 8-bit RGB to CIELAB, which is the usual case, works on chunks of a row. The
-// lookup tables are read pixel by pixel, because the CPU's gather instructions are slower. Vector
-// instructions then compute the colours from the table values.
+// The conversion of 8-bit RGB to CIELAB, which is the usual case, processes a row in chunks of
+// kChunkPixels pixels. First the lookup tables are read pixel by pixel, because the CPU's gather
+// instructions are slower. Then vector instructions compute the colours from the table values.
 constexpr int kChunkPixels = 512;
-// CIELAB function f() of X, Y and Z; f() is mostly a cube root.
+// [axis][pixel]: the CIELAB function f() of X, Y and Z. f() is a cube root except for small values.
 using CubeRoots = uint16_t[3][kChunkPixels];
 
 void look_up_roots(const uint8_t* const (&value)[3], int begin, int count, CubeRoots& roots) {

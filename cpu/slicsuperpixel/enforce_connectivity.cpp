@@ -1,5 +1,6 @@
-// Enforces the connectivity of superpixels on the CPU. Finds the runs and contacts of fragments,
-// then merges small fragments into neighbours in several rounds.
+// Enforces the connectivity of superpixels on the CPU. Finds the runs of fragments and their
+// contacts (pairs of touching fragments), then merges small fragments into neighbours in several
+// rounds. A fragment that chooses a neighbour in a round is a "chooser".
 //
 // Labels are compared one image row at a time, and only pixels whose label differs from a
 // neighbour's label are visited. A round visits only the contacts of fragments that still choose a
@@ -60,8 +61,9 @@ class RowEdges {
     for (int w = 0; w < words_; ++w) for_each_bit(w, differs_from_left_[w], visit);
   }
   // Calls visit_left(x) for pixels whose left neighbour has another label, and visit_above(x) for
-  // pixels whose upper neighbour has another label. Skips a pair of pixels if the adjacent pair,
-  // above or to the left, has the same two labels.
+  // pixels whose upper neighbour has another label. Skips a pixel and its left neighbour if the two
+  // pixels above them have the same labels, and a pixel and its upper neighbour if the two pixels
+  // to the left of them have the same labels.
   template <class VisitLeft, class VisitAbove>
   void for_each_contact(VisitLeft visit_left, VisitAbove visit_above) const {
     for (int w = 0; w < words_; ++w) {
@@ -129,7 +131,7 @@ class FragmentMerger {
                  const SlicScale& scale, const Workers& workers)
       : graph_(graph), bands_(bands), scale_(scale), workers_(workers) {
     for_each_run(bands, [&](const FragmentRun& run) {
-      // New labels appear in ascending order: each one is the previous new label plus 1.
+      // Labels first occur in ascending order: a new label is the previous new label plus 1.
       if (run.label > fragment_count_) {
         graph.fragment[++fragment_count_] = {};
         graph.first_pixel[fragment_count_] = {run.x, run.y};
@@ -145,7 +147,7 @@ class FragmentMerger {
     });
   }
 
-  // Merges fragments of fewer than `min_size` pixels.
+  // Merges all fragments of fewer than `min_size` pixels into neighbours.
   void merge_small(uint32_t min_size) {
     find_choosers(min_size);
     merge_choosers(min_size);
@@ -236,9 +238,9 @@ void FragmentMerger::choose() {
   }
 }
 
-// Offers the fragments of each contact to each other as choices. Moves the contacts of fragments
-// that choose a neighbour to the front of the list and returns them. kSingleThread is true if no
-// other thread changes choices at the same time.
+// For each contact, updates the choices of its two fragments: each is a possible choice of the
+// other. Moves the contacts of choosers to the front of the list and returns these contacts.
+// kSingleThread is true if no other thread changes choices at the same time.
 template <bool kSingleThread>
 std::span<FragmentContact> FragmentMerger::choose_among(std::span<FragmentContact> contacts) const {
   const FragmentGraph graph = graph_;

@@ -1,8 +1,8 @@
 // The assignment step of SLICO on the CPU: each pixel chooses the nearest cluster. The header
 // core/slicsuperpixel/clusters.hpp describes SLICO.
 //
-// Squared colour distances are integers below 2^24 and therefore exact in a float. A colour score
-// is rounded to an integer, and then other scores are added to the integer.
+// Squared colour distances are integers below 2^24 and therefore exact in a float. The score of the
+// colour is rounded to an integer, and then the integer score of the position is added.
 #include <algorithm>
 
 #include "cpu/slicsuperpixel/assign_passes.hpp"
@@ -119,7 +119,7 @@ class SlicoStrip {
   const View view_;
   Ints start_score_[kCandidates];
   Floats max_distance_[kCandidates];
-  Floats distance_ = {};  // colour distance of each pixel to the candidate that it chose last
+  Floats distance_ = {};  // colour distance of each pixel to the result of the last choose()
 };
 
 using Passes = PassDispatch<SlicoStrip>;

@@ -17,8 +17,8 @@ namespace {
 
 using Params = SlicParams;
 
-constexpr int kMinRowsPerBand = 16;  // with fewer rows, a further thread does not save time
-constexpr int kBandsPerThread = 4;   // more than one, because rows take unequal time
+constexpr int kMinRowsPerBand = 16;  // with smaller bands, additional threads save no time
+constexpr int kBandsPerThread = 4;   // more than 1, because the work per row differs
 
 // Returns the parameters with which cclabel finds fragments, the 4-connected components of pixels
 // with equal cluster codes.
@@ -140,7 +140,8 @@ class SlicCpu final : public Algorithm<Params> {
   std::unique_ptr<Algorithm<CcLabelParams>> labeller_;
   Setup setup_;
   std::vector<SuperpixelBuffers> buffers_;
-  // The clusters of the previous frame. Only the frame that `sequencer_` admits may use them.
+  // The clusters of the previous frame, for a warm start. A frame uses them only in its turn, which
+  // `sequencer_` determines.
   struct {
     std::vector<ClusterSums> sums;       // [cells]
     std::vector<uint32_t> max_distance;  // [cells]
@@ -148,7 +149,9 @@ class SlicCpu final : public Algorithm<Params> {
     ColorSpace color_space = ColorSpace::lab;
     SlicVariant variant = SlicVariant::slic;
   } previous_;
-  bool is_reset_ = true;  // used only by the thread that calls enqueue()
+  // Whether the next frame must not start from earlier clusters. Only the thread that calls
+  // enqueue() uses this member.
+  bool is_reset_ = true;
   FrameSequencer sequencer_;
 };
 
@@ -250,7 +253,8 @@ void SlicCpu::measure_regions(const FrameTask& task, SuperpixelBuffers& buffers,
 
 void SlicCpu::measure_moments(const FrameTask& task, const Params& params,
                               SuperpixelBuffers& buffers, std::span<Moments> moments) const {
-  // Later steps do not need the colours of the clustering.
+  // Moments are in CIELAB. If the clustering used other colours, they are overwritten, because
+  // later steps do not need them.
   if (params.color_space != ColorSpace::lab) {
     const ColorReader lab = reader_of(task.in.layout, task.in.color, ColorSpace::lab);
     workers_.parallel_for(band_count(), [&](int band) {
@@ -294,7 +298,8 @@ void SuperpixelBuffers::allocate(Backend& backend, const Setup& setup) {
     const size_t bytes = pitch * static_cast<size_t>(size.height);
     plane = {allocate_array<int8_t>(backend, bytes), size.width, size.height,
              static_cast<ptrdiff_t>(pitch)};
-    // Vectors read the padding to the right of the picture, although its values do not matter.
+    // Initialises the padding to the right of the picture, because vectors read it. The values do
+    // not affect the result.
     for (int y = 0; y < size.height; ++y) std::memset(plane.row(y) + size.width, 0, pitch - width_);
   }
   const size_t cell_capacity = max_cells(size);
@@ -332,14 +337,15 @@ void SuperpixelBuffers::allocate(Backend& backend, const Setup& setup) {
   for (std::byte*& memory : scratch) memory = allocate_array<std::byte>(backend, scratch_bytes);
   const size_t ink_size = ink_bytes(size);
   auto* memory = allocate_array<std::byte>(backend, ink_size);
-  std::memset(memory, 0, ink_size);  // draw() expects zeros
+  std::memset(memory, 0, ink_size);  // draw() requires ink without any codes
   ink = ink_in(memory, size);
 }
 
 void SuperpixelBuffers::allocate_sums(Backend& backend, Size size) {
   const auto sum_entries = [](size_t columns, size_t rows) { return 3 * (columns + 2) * rows; };
-  // The arrays are large enough for the smallest cells, 2x2 pixels, and for cells of kPatchRows
-  // rows, which are the lowest cells whose iterations skip rows.
+  // The arrays are large enough for the smallest cells, which have 2x2 pixels and use all rows, and
+  // for cells of kPatchRows rows. Iterations skip rows (RowSubset) only if cells have at least
+  // kPatchRows rows.
   const size_t max_columns = width_ / 2 + 1, height = static_cast<size_t>(size.height);
   const size_t pixels = size.area(), max_contacts = kMaxContactsPerPixel * pixels;
   const size_t contact_bytes =

@@ -24,7 +24,7 @@ struct FragmentRun {
   uint32_t color[3];  // sums of (component + 128)
 };
 
-// The labels of two touching pixels of different fragments.
+// A contact of two fragments: the labels of two touching pixels of different fragments.
 struct FragmentContact {
   uint32_t a, b;
 };
@@ -45,7 +45,9 @@ void for_each_run(std::span<const FragmentBand> bands, Visit visit) {
   }
 }
 
-inline constexpr size_t kMaxContactsPerPixel = 2;  // with the left and the upper neighbour
+// Maximum number of contacts per pixel: one with the left neighbour and one with the upper
+// neighbour.
+inline constexpr size_t kMaxContactsPerPixel = 2;
 // Returns the size of the scratch memory that find_runs() requires for a picture of this width.
 size_t run_scratch_bytes(int width);
 
@@ -64,11 +66,12 @@ struct FragmentGraph {
   struct Pixel {
     uint16_t x, y;
   };
-  Fragment* fragment;       // areas and colour sums
-  FragmentColor* color;     // mean colours
-  Pixel* first_pixel;       // first pixels in raster order
-  uint32_t* parent;         // union-find forest of merged fragments
-  uint64_t* choice;         // choice_of() the best neighbour; 0: does not choose a neighbour
+  Fragment* fragment;    // areas and colour sums
+  FragmentColor* color;  // mean colours
+  Pixel* first_pixel;    // first pixels in raster order
+  uint32_t* parent;      // union-find forest of merged fragments
+  // choice_of() for the best neighbour of a fragment; 0: the fragment does not choose a neighbour.
+  uint64_t* choice;
   uint32_t* chooser;        // list of the fragments that choose a neighbour in this round
   uint32_t* superpixel_of;  // the result: superpixel labels, starting with 1
 };
@@ -88,7 +91,7 @@ struct RunValues {
 // The memory of one frame in flight.
 struct SuperpixelBuffers {
   ColorPlanes colors;
-  PackedSums* sums;        // [RowSubset::row_step][rows][3][columns + 2]
+  PackedSums* sums;  // [RowSubset::row_step][rows][3][columns + 2], see Clustering::sums_row()
   uint32_t* max_distance;  // largest colour distances (SLICO), same shape as `sums`
   CellBuffers cells;
   // The cluster code of each pixel. During the iterations over large cells it contains the
@@ -98,11 +101,14 @@ struct SuperpixelBuffers {
   LabelMap labels;            // superpixel labels, used if the caller provides no label map
   FragmentRun* runs;          // [height][width]; a band starts at the entry of its first row
   FragmentContact* contacts;  // [height][width][kMaxContactsPerPixel]; shares memory with `sums`
-  RunValues* values;          // [height][width]
+  RunValues* values;          // [height][width], arranged like `runs`; one entry per run
   FragmentGraph graph;
-  uint64_t* largest_fragment;  // [rows][columns] fragment_claim() of each cluster, for tracks
-  uint32_t* spares;            // [rows][columns] superpixel id or kNoTrack, for tracks
-  Region* records;             // [max_regions], used if the caller provides no table
+  // Used to assign tracks. [rows][columns], fragment_claim() of each cluster's largest fragment.
+  uint64_t* largest_fragment;
+  // Used to assign tracks. [rows][columns], the id of each cluster's spare superpixel, or kNoTrack;
+  // see core/slicsuperpixel/fragments.hpp.
+  uint32_t* spares;
+  Region* records;  // [max_regions], used if the caller provides no table
   Border* borders;  // [border_table_size(max_regions)], null if borders are not configured
   std::byte* scratch[FragmentBand::kMaxBands];
   FragmentBand bands[FragmentBand::kMaxBands];
@@ -138,7 +144,7 @@ void read_colors(const ConstFrame& frame, const ColorReader& reader, const Color
 // The clusters of a frame, which are saved so that the next frame can start from them (warm start).
 struct SavedClusters {
   ClusterSums* sums = nullptr;       // [rows][columns]; null without warm start
-  uint32_t* max_distance = nullptr;  // [rows][columns], used by SLICO only
+  uint32_t* max_distance = nullptr;  // [rows][columns], largest colour distances (SLICO only)
 };
 
 // Computes the clusters of one frame.

@@ -29,13 +29,13 @@ struct RowBands {
   }
 };
 
-// Indices of a band's rows of sums for clusters that receive pixels from two bands. They are the
-// row above the band, its first and last rows, and the row below the band. Indices 0 to 2 are the
-// rows to which pixels are currently added.
+// Each band has kBandRows rows of sums. Rows 0 to 2 are the rows to which pixels are currently
+// added. The other rows save the sums of clusters that receive pixels from two bands: clusters in
+// the row above the band, in its first and last rows, and in the row below the band.
 enum SharedRow { above_first = 3, first, last, below_last };
 
 void clear(const CellSumRow& row, const SlicGrid& grid) {
-  // The parts of a row are contiguous.
+  // The arrays of a row are contiguous in memory.
   std::fill_n(row.part[0] - kCellMargin, CellSumRow::kParts * cell_stride(grid.columns), 0u);
 }
 
@@ -77,8 +77,9 @@ class Iteration {
     total_movement_ += total_movement;
   }
 
-  // Updates the centres of a row of clusters to which all cells of the band have been added. If
-  // another band adds pixels to the same row, saves the sums for combine_shared_rows() instead.
+  // Updates the centres of a row of clusters after all cells of the band have been added to it. If
+  // another band also adds pixels to the row, saves the sums for combine_shared_rows() instead.
+  // Returns the sum of the centres' movements.
   uint64_t finish_row(int band, int row) const {
     if (row < 0 || row >= input_.grid.rows) return 0;
     const int begin = bands_.begin(band), end = bands_.begin(band + 1);

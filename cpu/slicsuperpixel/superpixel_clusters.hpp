@@ -20,7 +20,7 @@ namespace regions {
 inline constexpr int kCellBatch = 16;
 
 // Number of unused entries before the first cell of a row, and minimum number of unused entries
-// after the last cell. A whole vector can be read there.
+// after the last cell. The margins are large enough to read a whole vector.
 inline constexpr int kCellMargin = 16;
 // Returns the number of entries in the array for one row of cells, including both margins.
 inline size_t cell_stride(int columns) {
@@ -33,7 +33,8 @@ inline size_t cell_stride(int columns) {
 struct CellCenterRow {
   static constexpr int kParts = 5;
   static constexpr int32_t kEmpty = -1;
-  // For SLIC: Center::color, Center::x and Center::y. For SLICO: ClusterColor::mean, x and y.
+  // For SLIC: Center::color, Center::x and Center::y. For SLICO: ClusterColor::mean, Center::x and
+  // Center::y.
   int16_t* part[kParts];
   int32_t* base;  // for SLIC: Center::base; for SLICO: the largest colour distance
 };
@@ -41,7 +42,7 @@ struct CellCenterRow {
 // The sums of one row of clusters, with one array per component.
 struct CellSumRow {
   static constexpr int kParts = 7;
-  // the six numbers in ClusterSums, then the largest colour distance (used by SLICO only)
+  // The six numbers in ClusterSums, then the largest colour distance (used by SLICO only).
   uint32_t* part[kParts];
 };
 
@@ -53,8 +54,8 @@ struct CellBuffers {
   static constexpr int kBandRows = 7;
 
   int8_t* colors;       // [rows][columns / kCellBatch][height][width][component][kCellBatch]
-  int16_t* centers[2];  // [rows + 2][kParts][stride]
-  int32_t* bases[2];    // [rows + 2][stride]
+  int16_t* centers[2];  // two sets: [rows + 2][kParts][stride], CellCenterRow::part
+  int32_t* bases[2];    // two sets: [rows + 2][stride], CellCenterRow::base
   uint32_t* sums;       // [bands][kBandRows][kParts][stride]
 
   static size_t color_bytes(Size size);
@@ -68,8 +69,8 @@ struct CellBuffers {
                        static_cast<size_t>(v * grid.width + u);
     return colors + pixel * (3 * kCellBatch) + column % kCellBatch;
   }
-  // Returns a row of centres of set `center_set`. `row` is -1 to grid.rows, because there is one
-  // row above and one below the grid.
+  // Returns a row of centres of set `center_set`. `row` is in the range -1 to grid.rows, because
+  // there is one additional row above the grid and one below it.
   CellCenterRow center_row(int center_set, int row, const SlicGrid& grid) const;
   CellSumRow sum_row(int band, int row, const SlicGrid& grid) const;
 };
@@ -104,7 +105,7 @@ struct AssignInput {
 
 // The numbers of ClusterSums, padded to the size of a vector.
 struct alignas(32) PackedSums {
-  uint32_t part[8];  // three colour components, x, y, count, and two unused
+  uint32_t part[8];  // sums of three colour components, x and y; count; two unused entries
 
   ClusterSums unpacked() const { return {{part[0], part[1], part[2]}, part[3], part[4], part[5]}; }
 };
@@ -122,10 +123,10 @@ struct RowSums {
 void assign_and_sum(const AssignInput& input, int row, RowSubset row_subset, Image<uint8_t> chosen,
                     const RowSums& sums);
 
-// Does the same as assign_and_sum(), but `sums` and `chosen` must contain the result of an earlier
-// pass over the same image rows. Changes the sums only for pixels that now choose another
-// candidate: subtracts such a pixel from the sum of its old candidate, and adds it to the sum of
-// its new one. Does not support SLICO.
+// Like assign_and_sum(), but `sums` and `chosen` must contain the result of an earlier pass over
+// the same image rows. Changes the sums only for pixels that now choose another candidate:
+// subtracts such a pixel from the sums of its old candidate, and adds it to the sums of its new
+// candidate. Does not support SLICO.
 void reassign_pixels(const AssignInput& input, int row, RowSubset row_subset, Image<uint8_t> chosen,
                      const RowSums& sums);
 
@@ -138,8 +139,9 @@ void slico_assign_and_sum(const AssignInput& input, int row, RowSubset row_subse
 void write_slico_codes(const AssignInput& input, int row, Image<uint8_t> codes);
 
 inline constexpr int kMaxSmallCell = 8;  // maximum width and height of a small cell, in pixels
-// Returns true if the passes process one cell per vector lane. The packed sums of a cell must not
-// overflow, and more lanes must be in use than with one pixel per lane.
+// Returns true if the passes process one cell per vector lane instead of one pixel per lane. The
+// cells must be so small that the packed sums of a cell cannot overflow. There must be so many
+// cells that more lanes are in use than with one pixel per lane.
 inline bool has_small_cells(const SlicGrid& grid) {
   return grid.width <= kMaxSmallCell && grid.height <= kMaxSmallCell && grid.columns >= grid.width;
 }
@@ -161,7 +163,7 @@ uint64_t update_centers(const CellInput& input, int row, const CellSumRow& sums,
                         ClusterSums* saved_sums, uint32_t* saved_max_distance);
 
 // Runs one iteration over all small cells. Returns the sum of the centres' movements in sixteenths
-// of a pixel. `saved_sums` has the shape [rows][columns] or is null.
+// of a pixel. `saved_sums` and `saved_max_distance` have the shape [rows][columns] or are null.
 uint64_t iterate_cells(const CellInput& input, const Workers& workers, ClusterSums* saved_sums,
                        uint32_t* saved_max_distance);
 

@@ -13,9 +13,9 @@ namespace {
 // Finds the largest fragment of each cluster and stores its fragment_claim().
 void find_largest_fragments(const SuperpixelBuffers& buffers, std::span<const FragmentBand> bands,
                             const SlicGrid& grid) {
-  // Enforce_connectivity() has finished with this array.
+  // Uses the memory of graph.chooser, which enforce_connectivity() no longer needs.
   uint32_t* const area = buffers.graph.chooser;
-  // New labels appear in ascending order: each one is the previous new label plus 1.
+  // Labels first occur in ascending order: a new label is the previous new label plus 1.
   uint32_t label_count = 0;
   for_each_run(bands, [&](const FragmentRun& run) {
     if (run.label > label_count) area[++label_count] = 0;
