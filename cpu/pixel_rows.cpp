@@ -160,9 +160,9 @@ void pack(const std::byte* values, int width, uint32_t level, Word* bits) {
       bits[w] = pack_word<T>(p, level);
     }
   }
-  if (const int rest = width - whole_count * kWordBits; rest > 0) {
+  if (const int last_pixels = width - whole_count * kWordBits; last_pixels > 0) {
     const std::byte* p = values + static_cast<ptrdiff_t>(whole_count) * kWordBits * int{sizeof(T)};
-    bits[whole_count] = pack_values<T>(p, rest, level);
+    bits[whole_count] = pack_values<T>(p, last_pixels, level);
   }
 }
 

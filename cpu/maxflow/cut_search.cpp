@@ -64,7 +64,7 @@ class CutSearch : private OrphanAdoption<Grid> {
       for (const int end = inside ? x + kPixelsAtOnce : x + 1; x < end; ++x) {
         const int32_t index = grid_.index(x, y);
         grid_.ensure_loaded(index);
-        if (has_other_neighbour(index)) activate(index);
+        if (has_neighbour_with_other_label(index)) activate(index);
       }
     }
   }
@@ -112,11 +112,12 @@ class CutSearch : private OrphanAdoption<Grid> {
   using SearchTrees::sink_;
   using SearchTrees::source_;
   using SearchTrees::surplus_nodes_;
-  using SearchTrees::work_;
-  static constexpr int64_t kWorkPerClockCheck = 4096;  // clock is read after this increase of work_
+  using SearchTrees::visits_;
+  // The clock is read each time visits_ has increased by this number.
+  static constexpr int64_t kVisitsPerClockCheck = 4096;
 
   // Returns whether a node has a residual link to a neighbour with another label.
-  bool has_other_neighbour(int32_t index) const {
+  bool has_neighbour_with_other_label(int32_t index) const {
     const Node& node = grid_[index];
     const int32_t label = node.label;
     for (int k = 0; k < kNeighbours; ++k) {
@@ -129,17 +130,17 @@ class CutSearch : private OrphanAdoption<Grid> {
     return false;
   }
 
-  // Runs passes until the cut is minimal. In each pass, the side grows that will have less total
-  // work after the pass. Therefore a small object is cut with work inside the object only, and each
-  // side grows half of a long path. Returns false if the deadline has passed.
+  // Runs passes until the cut is minimal. In each pass, the side grows that will have visited fewer
+  // neighbours after the pass. Therefore a small object is cut with work inside the object only,
+  // and each side grows half of a long path. Returns false if the deadline has passed.
   bool grow_alternately(const Deadline& deadline) {
     while (!source_.active.empty() && !sink_.active.empty()) {
       if (passes_ >= deadline.max_iterations || Clock::now() >= deadline.time) return false;
       ++passes_;
-      const auto work_after_pass = [](const SideState& side) {
-        return side.work + int64_t{side.active.size()} * kNeighbours;
+      const auto visits_after_pass = [](const SideState& side) {
+        return side.visits + int64_t{side.active.size()} * kNeighbours;
       };
-      const bool in_time = work_after_pass(source_) <= work_after_pass(sink_)
+      const bool in_time = visits_after_pass(source_) <= visits_after_pass(sink_)
                                ? grow_level<Side::source>(deadline)
                                : grow_level<Side::sink>(deadline);
       if (!in_time) return false;
@@ -152,11 +153,11 @@ class CutSearch : private OrphanAdoption<Grid> {
   bool grow_level(const Deadline& deadline) {
     SideState& side = SearchTrees::template state<s>();
     side.limit = side.level + 1;
-    const int64_t work_before = work_;
+    const int64_t visits_before = visits_;
     for (int32_t remaining = side.active.size(); remaining != 0; --remaining) {
-      if (work_ >= next_clock_check_) {
+      if (visits_ >= next_clock_check_) {
         if (Clock::now() >= deadline.time) return false;
-        next_clock_check_ = work_ + kWorkPerClockCheck;
+        next_clock_check_ = visits_ + kVisitsPerClockCheck;
       }
       const int32_t index = SearchTrees::template pop_active<s>();
       scan_node<s>(index);
@@ -165,7 +166,7 @@ class CutSearch : private OrphanAdoption<Grid> {
       }
     }
     side.level = side.limit;
-    side.work += work_ - work_before;
+    side.visits += visits_ - visits_before;
     return true;
   }
 
@@ -182,7 +183,7 @@ class CutSearch : private OrphanAdoption<Grid> {
       return level > 0 && level <= side.level;
     };
     if (!is_in_scanned_levels()) return;
-    work_ += kNeighbours;
+    visits_ += kNeighbours;
     for (int k = 0; k < kNeighbours; ++k) {
       const int32_t neighbour = grid_.neighbour(index, k);
       Node& next = grid_[neighbour];
@@ -234,7 +235,7 @@ class CutSearch : private OrphanAdoption<Grid> {
       root = grid_.neighbour(root, child.parent);
       amount = std::min(amount, static_cast<Amount>(SearchTrees::template outward_residual<s>(
                                     grid_[root], opposite(child.parent), child)));
-      work_ += 2;
+      visits_ += 2;
     }
     amount = std::min(amount, -SearchTrees::template surplus<s>(grid_[root]));
 
@@ -286,12 +287,12 @@ class CutSearch : private OrphanAdoption<Grid> {
       add_surplus<s>(node, -amount);
       add_surplus<s>(grid_[parent], amount);
       if (capacity == 0) make_orphan(index);
-      ++work_;
+      ++visits_;
       index = parent;
     }
   }
 
-  int64_t next_clock_check_ = 0;  // value of work_ at which the clock is read next
+  int64_t next_clock_check_ = 0;  // value of visits_ at which the clock is read next
   int passes_ = 0;
   bool finished_ = true;
 };
@@ -335,12 +336,12 @@ struct ParallelSearch {
 
   SearchResult solve() {
     const int chunks = chunk_count(grid.size(), workers);
-    for (int i = 1; i < chunks; ++i) remove_seam(i, RowChunk<Grid>(grid.size(), chunks, i));
+    for (int i = 1; i < chunks; ++i) remove_seam_links(i, RowChunk<Grid>(grid.size(), chunks, i));
     std::array<ChunkResult, kMaxChunks> results;
     workers.parallel_for(chunks, [&](int i) {
       results[static_cast<size_t>(i)] = solve_chunk(RowChunk<Grid>(grid.size(), chunks, i));
     });
-    return chunks == 1 ? results[0].result : solve_all(chunks, results);
+    return chunks == 1 ? results[0].result : solve_whole_frame(chunks, results);
   }
 
  private:
@@ -361,7 +362,7 @@ struct ParallelSearch {
   // Sets the residual capacities of the links at the upper seam of chunk i to 0 and stores the
   // previous values. Also loads the tiles on both sides of the seam, so that no thread loads tiles
   // of another chunk later.
-  void remove_seam(int i, const RowChunk<Grid>& chunk) {
+  void remove_seam_links(int i, const RowChunk<Grid>& chunk) {
     grid.ensure_rows_loaded(chunk.first_tile_row - 1, chunk.first_tile_row + 1);
     int64_t* capacity =
         buffers.seam_residuals + static_cast<size_t>(i - 1) * seam_size(grid.size());
@@ -374,7 +375,7 @@ struct ParallelSearch {
 
   // Restores the links at the seams. One search continues with the nodes that are active in the
   // chunks and with the nodes at the seams.
-  SearchResult solve_all(int chunks, const std::array<ChunkResult, kMaxChunks>& results) {
+  SearchResult solve_whole_frame(int chunks, const std::array<ChunkResult, kMaxChunks>& results) {
     SearchResult all;
     for (int i = 0; i < chunks; ++i) all.add(results[static_cast<size_t>(i)].result);
     CutSearch<Grid> search(grid, 0, static_cast<int32_t>(Grid::count_nodes(grid.size())),

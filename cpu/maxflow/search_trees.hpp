@@ -117,10 +117,10 @@ class SearchTrees {
   static constexpr uint8_t kDetached = 4;
 
   struct SideState {
-    NodeQueue active;   // nodes that must be scanned
-    int32_t level = 1;  // nodes of lower levels have been scanned
-    int32_t limit = 1;  // highest level that nodes may get in the current pass
-    int64_t work = 0;   // number of neighbours visited in this side's passes so far
+    NodeQueue active;    // nodes that must be scanned
+    int32_t level = 1;   // nodes of lower levels have been scanned
+    int32_t limit = 1;   // highest level that nodes may get in the current pass
+    int64_t visits = 0;  // number of neighbours visited in this side's passes so far
   };
 
   template <Side s>
@@ -197,7 +197,7 @@ class SearchTrees {
   NodeList next_orphans_;             // orphans of the next level
   DeferredOrphan* deferred_orphans_;  // heap of orphans of higher levels, the lowest level first
   int32_t deferred_orphan_count_ = 0;
-  int64_t work_ = 0;  // number of neighbours visited so far
+  int64_t visits_ = 0;  // number of neighbours visited so far
 
  private:
   static constexpr int kNodeLists = 6;
@@ -228,7 +228,7 @@ class OrphanAdoption : protected SearchTrees<Grid> {
   using SearchTrees::orphans_;
   using SearchTrees::pop_deferred;
   using SearchTrees::surplus_nodes_;
-  using SearchTrees::work_;
+  using SearchTrees::visits_;
 
   // Finds parents for all nodes of new_orphans_, or removes the nodes from the trees. A node with a
   // surplus is added to surplus_nodes_ if it has found a parent. Otherwise it becomes a root of the
@@ -286,7 +286,7 @@ class OrphanAdoption : protected SearchTrees<Grid> {
   template <Side s>
   void find_parent(int32_t index, int32_t level) {
     const int32_t limit = SearchTrees::template state<s>().limit;
-    work_ += kNeighbours;
+    visits_ += kNeighbours;
     Node& orphan = grid_[index];
     unsigned same_level = 0, children = 0;  // bit k represents the neighbour in direction k
     for (int k = 0; k < kNeighbours; ++k) {
@@ -411,7 +411,7 @@ class OrphanAdoption : protected SearchTrees<Grid> {
   void rebuild_trees() {
     const int32_t limit = SearchTrees::template state<s>().limit;
     detach_orphan_trees<s>();
-    work_ += orphans_.size() * int64_t{3 * kNeighbours};
+    visits_ += orphans_.size() * int64_t{3 * kNeighbours};
     for (const int32_t index : orphans_) {
       const int32_t level = lowest_level_of_neighbours<s>(index) + 1;
       if (level <= limit) deferred_orphans_[deferred_orphan_count_++] = {level, index};

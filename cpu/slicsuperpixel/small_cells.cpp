@@ -101,11 +101,11 @@ class Iteration {
   void combine_shared_rows(int band, int below) {
     const SlicGrid& grid = input_.grid;
     const CellSumRow sums = input_.memory.sum_row(band, below ? below_last : last, grid);
-    const CellSumRow more = input_.memory.sum_row(band + 1, below ? first : above_first, grid);
+    const CellSumRow next = input_.memory.sum_row(band + 1, below ? first : above_first, grid);
     for (int p = 0; p < CellSumRow::kParts; ++p) {
       for (int c = 0; c < grid.columns; ++c) {
         uint32_t& sum = sums.part[p][c];
-        sum = p == 6 ? std::max(sum, more.part[p][c]) : sum + more.part[p][c];
+        sum = p == 6 ? std::max(sum, next.part[p][c]) : sum + next.part[p][c];
       }
     }
     total_movement_ += update_row(bands_.begin(band + 1) - 1 + below, sums);
