@@ -14,14 +14,16 @@ struct Case {
   Size size;
   PixelFormat format = PixelFormat::gray8;
   CcLabelParams params;
-  bool table = false;  // true: labels and the table of regions; false: only labels
+  bool table = false;  // whether the task includes the table of regions, in addition to the labels
 
-  // The name of a parameter's value: chosen("criterion") returns "binary".
+  // Returns the name of a parameter's value: value_name("criterion") may return "binary".
   std::string value_name(std::string_view parameter) const;
-  std::string name() const;  // "binary-8-table/maze/1920x1080"
-  size_t min_bytes() const;  // bytes if the input is read once and the labels are written once
-  int frames_beyond_l2()
-      const;  // number of frames whose data exceeds a 60 MB cache, from 1920x1080 on
+  std::string name() const;  // for example "binary-8-table/maze/1920x1080"
+  // Returns the memory traffic if each pixel is read once and each label is written once, in bytes.
+  size_t min_bytes() const;
+  // Returns the number of frames for timings. From 1920x1080 pixels on, the frames' data together
+  // exceeds a cache of 60 MB.
+  int frames_beyond_l2() const;
   Row row(const char* what, const std::string& implementation, const std::string& backend,
           int threads, uint32_t regions, bool correct, bool json) const;
 };
@@ -55,7 +57,7 @@ struct Options {
 // Throws InputError for an invalid command line.
 Options options_of(int argc, char** argv);
 std::vector<Case> cases_of(const Options& options);
-// The requested numbers of threads, without duplicates and without numbers above `cores`.
+// Returns the requested numbers of threads, without duplicates and without numbers above `cores`.
 std::vector<int> threads_of(const Options& options, int cores);
 
 }  // namespace regions

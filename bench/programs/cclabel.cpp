@@ -1,5 +1,5 @@
-// Times cclabel on the CPU and on the GPU for every content, size, connectivity and task of
-// cases.hpp. Before the timing, each result is compared with the CPU's.
+// Times cclabel on the CPU and on the GPU for each Case (content, size, connectivity, ...) that the
+// command line selects. Before the timing, each result is compared with the result of the CPU.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -10,8 +10,8 @@
 namespace regions {
 namespace {
 
-// Computes the expected answer expected answer for each variant of the picture on the CPU, with all
-// cores and with the table of regions.
+// Computes the expected answer for each variant of the picture, on the CPU with all cores. The
+// answers include the table of regions.
 std::vector<Answer> answers_of(Case test_case, std::span<const Picture> variants) {
   test_case.table = true;
   CcLabelTestStand test_stand =
@@ -69,8 +69,8 @@ class CaseRunner {
     return wrong_answers_;
   }
 
-  // Makes the input pictures and the expected answers of a case, unless the previous case had the
-  // same ones.
+  // Makes the input pictures and the expected answers of a case, unless they equal the pictures and
+  // answers of the previous case.
   void prepare(const Case& test_case) {
     const bool same_picture =
         test_case.content == prepared_.content && test_case.size == prepared_.size;
@@ -82,7 +82,7 @@ class CaseRunner {
     prepared_ = test_case;
   }
 
-  // Runs all frames `times` times. Returns false and prints a line at the first wrong answer.
+  // Runs all frames `times` times. At the first wrong answer, prints a line and returns false.
   bool answers_are_correct(CcLabelTestStand& test_stand, const Case& test_case,
                            const std::string& where, int times) {
     for (int time = 0; time < times; ++time) {

@@ -1,12 +1,12 @@
-// Times the labelling methods of earlier papers on the GPU, variant by variant, and union-find for
-// comparison. It also prints the number of passes of each variant. The pictures have the papers'
-// sizes. Every answer is compared with the CPU's.
+// Times each variant of the labelling methods of earlier papers on the GPU, and union-find for
+// comparison. Also prints the number of passes of each variant. The pictures have the papers'
+// sizes. Every answer is compared with the answer of the CPU.
 //
-// Inputs of label propagation (GTC 2010, 2013): a maze of 512x512, noise of 300x100 and 1024x768,
-// and smooth regions of 4096x4096, all 8-connected; and a head-like volume of 256x256x100,
-// 6-connected, with criterion=equal. Inputs of sweeps (GTC 2015): smooth and uniformly random
-// cubes, 26-connected, with 64 thresholds at once. To count the passes, each threshold is also
-// labelled separately.
+// Label propagation (GTC 2010, 2013) has these inputs: a maze of 512x512, noise of 300x100 and
+// 1024x768, and smooth regions of 4096x4096, all 8-connected; and a head-like volume of
+// 256x256x100, 6-connected, with criterion=equal. Sweeps (GTC 2015) have smooth and uniformly
+// random cubes as inputs, 26-connected, with 64 thresholds at once. To count the passes, each
+// threshold is also labelled separately.
 #include <algorithm>
 #include <cstdio>
 
@@ -147,9 +147,9 @@ class Ablation {
     const bool correct = test_stand.has_labels(0, expected.labels);
     const uint32_t passes = passes_of(test_stand);
     all_correct_ &= correct;
-    // Work of up to 3 ms is timed as a CUDA graph, which has no launch gaps. Longer work is timed
-    // by the wall clock, because launch gaps do not matter there. The run that checked the answer
-    // was the warm-up.
+    // A run of up to 3 ms is timed as a CUDA graph, which has no launch gaps. A longer run is timed
+    // by the wall clock, because launch gaps hardly change its time. The run above, which checks
+    // the answer, is the warm-up.
     const Timing single_run = time_calls(1, [&](int) { test_stand.run(0); }, {3, 0.05, 0, 1});
     const bool is_slow = single_run.median > 3e3;
     Row row("ablation", json_);

@@ -1,6 +1,7 @@
-// Times cclabel on cubes of gray values, with 6, 18 and 26 neighbours, and with 64 thresholds at
-// once. Before the timing, every answer of the GPU is compared with the CPU's. With --raw, the
-// program only writes a cube's bytes to standard output, as input for other programs.
+// Times cclabel on cubes of gray values, with 6, 18 and 26 neighbours and, if requested, with 64
+// thresholds at once. Before the timing, every answer of the GPU is compared with the answer of the
+// CPU. With --raw, the program only writes a cube's bytes to standard output, as input for other
+// programs.
 #include <algorithm>
 #include <cstdio>
 #include <optional>
@@ -33,7 +34,7 @@ class CubeBenchmark {
     std::vector<double> thresholds;
     for (int k = 0; k < 64 && options.thresholds; ++k) thresholds.push_back((4 * k + 2) / 255.0);
     params_.thresholds = thresholds;
-    // This connectivity needs the largest workspace.
+    // The test stands are configured for 26-connectivity, which requires the largest workspace.
     params_.connectivity = Connectivity::twenty_six;
     all_cores_.emplace(make_test_stand(make_cpu_backend(), 1));
     if (gpu) gpu_.emplace(make_test_stand(gpu, options.thresholds ? 1 : side <= 128 ? 16 : 4));

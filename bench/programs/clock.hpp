@@ -7,16 +7,16 @@
 namespace regions {
 
 struct Timing {
-  double median = 0;   // microseconds
-  double fastest = 0;  // microseconds
-  int runs = 0;        // number of timings
+  double median = 0;   // median time, microseconds
+  double fastest = 0;  // lowest time, microseconds
+  int runs = 0;        // number of measured calls
   // Median CPU time of all threads of the process, microseconds; 0 if not measured.
   double cpu_median = 0;
   double cpu_fastest = 0;  // lowest CPU time, microseconds; 0 if not measured
 };
 
-// How often to measure: `max_timings` times, but not longer than `seconds`, and at least
-// `min_timings` times in any case.
+// How often to measure: until `max_timings` calls have been timed or `seconds` have passed, but at
+// least `min_timings` times.
 struct Effort {
   int max_timings = 30;
   double seconds = 1;
@@ -35,7 +35,7 @@ Timing summarise(std::vector<double>& samples);
 Timing time_calls(int frames, const FrameWork& work, const Effort& effort,
                   const std::function<void()>& prepare = {});
 
-// CPU time of all threads of the process so far, in microseconds.
+// Returns the CPU time of all threads of the process so far, in microseconds.
 double cpu_time_us();
 
 }  // namespace regions

@@ -13,7 +13,7 @@ Picture make_cube(const std::string& content, int side) {
   const auto noise = [](int x, int y, int z, uint32_t seed) {
     return hash(static_cast<uint32_t>(x), static_cast<uint32_t>(z * 4099 + y), seed);
   };
-  // Trilinear interpolation of the noise.
+  // Returns noise(), interpolated trilinearly between integer coordinates.
   const auto interpolated = [&](double x, double y, double z, uint32_t seed) {
     const int cx = static_cast<int>(x), cy = static_cast<int>(y), cz = static_cast<int>(z);
     double sum = 0;
@@ -37,7 +37,7 @@ Picture make_cube(const std::string& content, int side) {
       sum += interpolated(x / cell, y / cell, z / cell, static_cast<uint32_t>(octave)) *
              (8 >> octave) / 15;
     }
-    // Interpolated values are close to the middle of 0..255, so stretch them to the whole range.
+    // Interpolated values are close to the middle of 0..255, so the contrast is doubled.
     return static_cast<uint8_t>(std::min(std::max((sum - 128) * 2 + 128, 0.0), 255.0));
   };
   const auto side_length = static_cast<size_t>(side);

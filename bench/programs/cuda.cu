@@ -26,7 +26,7 @@ class Stopwatch {
   Stopwatch& operator=(const Stopwatch&) = delete;
 
   void start() { check(cudaEventRecord(start_, stream_), "recording an event"); }
-  // Microseconds since start(). Waits for all work that was enqueued before.
+  // Waits for all work that was enqueued before. Returns the microseconds since start().
   double stop() {
     check(cudaEventRecord(stop_, stream_), "recording an event");
     check(cudaEventSynchronize(stop_), "waiting for the timed work");
@@ -65,8 +65,8 @@ class GraphReplay {
   cudaGraphExec_t graph_ = nullptr;
 };
 
-// Measures each call of work(run) with a pair of events. A call processes `frames` frames; the
-// result is the time per frame.
+// Measures `runs` calls of work(run), each with a pair of events. Each call processes `frames`
+// frames; the result is the time per frame.
 Timing time_events(cudaStream_t stream, int frames, int runs, const FrameWork& work) {
   Stopwatch stopwatch(stream);
   std::vector<double> samples;

@@ -9,13 +9,13 @@
 
 namespace regions {
 
-// Time of one frame whose data is on the GPU. `graph`: time of a CUDA graph that contains `frames`
-// consecutive calls, divided by `frames`; it has no launch gaps. `stream`: time of one call without
-// a graph, between a pair of events.
+// The time of one frame whose data is on the GPU, measured in two ways. `graph` is the time of a
+// CUDA graph with the work of several frames, divided by their number; a graph has no launch gaps.
+// `stream` is the time of one call without a graph, between a pair of events.
 struct CudaTimes {
   Timing graph, stream;
 };
-// Times of single copies from pinned host memory to the device (`up`) and back (`down`).
+// The times of single copies: from pinned host memory to the device (`up`) and back (`down`).
 struct CopyTimes {
   Timing up, down;
 };

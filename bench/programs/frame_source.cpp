@@ -22,7 +22,7 @@ struct State {
   bool offered_pool = false;
   int created = 0;  // number of frames created so far
 
-  std::mutex mutex;  // guards the members below
+  std::mutex mutex;  // guards all following members
   std::condition_variable changed;
   bool holding = false;
   bool stopping = false;
@@ -43,7 +43,7 @@ G_DEFINE_TYPE(FrameSource, frame_source, GST_TYPE_PUSH_SRC)
 
 State& state_of(void* source) { return *static_cast<FrameSource*>(source)->state; }
 
-// Key of the mark on pool memory that already contains the picture.
+// Returns the key under which pool memory is marked if it already contains the picture.
 GQuark painted_mark() { return g_quark_from_static_string("regions-bench-painted"); }
 
 void paint(State& state, GstBuffer* buffer) {

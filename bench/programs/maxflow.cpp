@@ -1,9 +1,9 @@
 // Times minimum cuts of instances in files (*.gcg, or *.gcg.xz through the program xz). Prints one
-// row for each solver, for 4 and 8 neighbours, with a cold start and with a warm start. Warm starts
-// (", warm") begin with the solution of a frame that differs by noise. `ms` is the time from the
-// weights to the mask, both in the backend's memory. `expected` is true if the flow and the number
-// of source pixels equal the values in the file. With --streams, the program also measures the
-// total rate of several solvers that run at the same time.
+// row for each solver, for 4 and 8 neighbours, with a cold start and with a warm start. A warm
+// start (solver name + ", warm") begins with the solution of a frame that differs by noise. `ms` is
+// the time from the weights to the mask, both in the backend's memory. `expected` is true if the
+// flow and the number of source pixels equal the values in the file. With --streams, the program
+// also measures the total rate of several solvers that run at the same time.
 #include "core/maxflow/maxflow.hpp"
 
 #include <algorithm>
@@ -61,8 +61,9 @@ Instance load(const std::string& file) {
   expects(bytes.size() >= kHeaderBytes && bytes.compare(0, 4, "GCG1") == 0,
           file + ": not an instance: expected a header that begins with GCG1");
   int32_t words[5];
-  int64_t header_values[6];  // flow, pixels of the smallest and of the largest source side; for 4,
-                             // then 8 neighbours
+  // For 4 and then for 8 neighbours: the flow, and the number of pixels of the smallest and of the
+  // largest source side.
+  int64_t header_values[6];
   std::memcpy(words, &bytes[4], sizeof words);
   std::memcpy(header_values, &bytes[4 + sizeof words], sizeof header_values);
   Instance instance{file,
@@ -101,8 +102,8 @@ struct Weights {
   std::array<Image<const int32_t>, kWeightArrays> views;
 };
 
-// Makes an instance like a previous frame: the terminal weights of a quarter of the pixels differ
-// by up to 3.
+// Returns an instance that could be the previous frame of `instance`: the terminal weights of a
+// quarter of the pixels differ by up to 3.
 Instance make_previous_frame(Instance instance) {
   uint32_t noise = 1;
   for (int32_t& terminal : instance.weights[0]) {
@@ -212,7 +213,7 @@ void time_one(const Instance& instance, Neighbours neighbours, const CutSolver& 
 // Measures the total cuts per second of `streams` streams, each with its own solver and thread.
 void time_streams(const Instance& instance, Neighbours neighbours, const CutSolver& solver,
                   int streams, double seconds) {
-  constexpr int kFramesInFlight = 16;  // frames in flight per stream
+  constexpr int kFramesInFlight = 16;  // number of frames in flight per stream
   const auto backend = solver.make_backend();
   const Backend::Entry entry(*backend);
   std::vector<std::unique_ptr<Cut>> cuts;

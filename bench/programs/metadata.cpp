@@ -37,7 +37,7 @@ void measure(int count, int threads, bool json) {
   results.total = static_cast<uint32_t>(count);
   results.regions = regions;
   results.layout = layout_of(PixelFormat::nv12);
-  GstBuffer* ring[4] = {};  // the last four buffers, which are still in use
+  GstBuffer* ring[4] = {};  // the last four buffers; older buffers have been freed
   int next = 0;
   const int frames = std::max(1, 20000 / count);
   const auto attach_all = [&](int) {

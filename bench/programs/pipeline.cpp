@@ -16,9 +16,10 @@ struct Options {
   std::vector<std::string>
       source_descriptions;  // sources in gst-launch syntax; streams use them in turn
   std::string chain = "cclabel output=none frames-in-flight=%d";
-  // Numbers of frames in flight, which replace "%d" in the chain.
+  // Each number of frames in flight that is measured. The number replaces "%d" in the chain.
   std::vector<int> in_flight = {1, 2, 3, 4, 5, 6, 7, 8};
-  std::vector<int> streams;  // numbers of equal streams in one process; empty: one stream
+  // Each number of equal streams that is measured in one process; empty: one stream.
+  std::vector<int> streams;
   Size size = {1920, 1080};
   PixelFormat format = PixelFormat::nv12;
   std::string content = "smooth";

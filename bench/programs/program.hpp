@@ -16,8 +16,8 @@ namespace regions {
 // arguments or files, and 1 for other failures.
 int run_program(const char* name, int (*run)(int, char**), int argc, char** argv);
 
-// Parse a value. They throw InputError if the text is invalid; numbers must be above 0. A list
-// contains values separated by commas.
+// The functions read() parse a value. They throw InputError if the text is invalid. Numbers must be
+// above 0. A list contains values separated by commas.
 void read(const std::string& text, int& value);
 void read(const std::string& text, double& value);
 void read(const std::string& text, Size& value);  // WIDTHxHEIGHT
@@ -46,8 +46,8 @@ template <class T>
 std::function<void(const std::string&)> into(T& value) {
   return [&value](const std::string& text) { read(text, value); };
 }
-// Parses NAME=VALUE and sets the parameter of that name. setting() returns a function that does
-// this for `params`.
+// set_parameter() parses the text NAME=VALUE and sets the parameter NAME. setting() returns a
+// function that calls set_parameter() for `params`.
 void set_parameter(std::span<const Field> fields, void* params, const std::string& text);
 template <class P>
 std::function<void(const std::string&)> setting(P& params) {

@@ -1,7 +1,7 @@
 // Runs slicsuperpixel on packed RGB pictures from standard input. Writes the labels of each picture
-// (uint32) to standard output; with --tracks, it writes track ids instead. With --time, it only
-// times the first picture and prints one row: the number of superpixels, the median and the lowest
-// time of one frame, and the lowest CPU time of one frame, summed over all threads.
+// (uint32) to standard output, or track ids with --tracks. With --time, only times the first
+// picture and prints one row: the number of superpixels, the median and the lowest time of one
+// frame, and the lowest CPU time of one frame, summed over all threads.
 #include <cstdio>
 
 #include "bench/programs/program.hpp"

@@ -1,5 +1,6 @@
-// Times method=report of slicsuperpixel on CUDA: each kernel, at each of the seven optimisation
-// steps. Then times the default method. Reads a packed RGB picture from standard input.
+// Times slicsuperpixel's method=report on CUDA: each kernel at each of the report's seven
+// optimisation steps. Then times the default method. Reads a packed RGB picture from standard
+// input.
 //
 // The default settings come from the ECE1782 course report "Superpixels" (2020): 4096x2048 pixels,
 // cells of 128x128, ten iterations. Writes one line of JSON per step. All times are medians of CUDA
@@ -77,7 +78,7 @@ class StepTimer {
       for (int i = 0; i < kIterations; ++i) iterate();
     });
     // Each kernel is timed on the result of ten iterations. The sum kernel is timed last, because
-    // it changes the sums in memory.
+    // it adds to the sums in memory.
     const double averaging_us = time(kCallsPerGraph, [&] { average_sums(work, stream()); });
     const double ownership_us = time(kCallsPerGraph, [&] { choose_owners(work, stream()); });
     const double reset_us = time(kCallsPerGraph, [&] { reset_sums(work, stream()); });

@@ -14,12 +14,12 @@ namespace {
 
 constexpr int kSingleFrames = 50;             // number of frames that are pushed one at a time
 constexpr int kArrivalTimeoutUs = 5'000'000;  // maximum time until a frame arrives, microseconds
-constexpr int kReadyMadeFrames = 16;          // number of frames on the GPU; 48 MB at 1080p NV12
+constexpr int kReadyMadeFrames = 16;          // number of uploaded frames; 48 MB at 1080p NV12
 constexpr const char* kCudaContext = "gst.cuda.context";
 
 struct Arrival {
   int64_t time;  // arrival at the sink, microseconds of the monotonic clock
-  double cpu;    // CPU time of all threads until then, microseconds
+  double cpu;    // CPU time of all threads until the arrival, microseconds
 };
 
 // Arrival times of frames at the sinks. Thread-safe.
@@ -30,7 +30,8 @@ class Arrivals {
     all_.push_back({g_get_monotonic_time(), cpu_time_us()});
     changed_.notify_all();
   }
-  // The arrival time of frame `index`; -1 if it does not arrive within kArrivalTimeoutUs.
+  // Waits for frame `index` and returns its arrival time; -1 if it does not arrive within
+  // kArrivalTimeoutUs.
   int64_t wait_for(size_t index) {
     std::unique_lock lock(mutex_);
     const bool arrived = changed_.wait_for(lock, std::chrono::microseconds(kArrivalTimeoutUs),
@@ -104,7 +105,7 @@ class BenchPipeline {
     if (!problem.empty()) throw DeviceError(problem);
   }
 
-  // The active-device of the first element that has this property.
+  // Returns the property `active-device` of the first element that has this property.
   std::string active_device() const {
     std::string device;
     for_each_plugin_element([&](GObject* element) {
@@ -116,7 +117,7 @@ class BenchPipeline {
     });
     return device;
   }
-  // Nanoseconds of device time of all elements so far.
+  // Returns the sum of the device times of all elements so far, in nanoseconds.
   double work_time() const {
     double sum = 0;
     for_each_plugin_element([&](GObject* element) {
@@ -217,8 +218,8 @@ class ReadyMadeFrames {
   GstContext* context_ = nullptr;
 };
 
-// Computes rates from the arrival times. Ignores the first tenth of the frames, because it includes
-// the start of the pipeline.
+// Computes the rate and the CPU time per frame from the arrivals. Ignores the first tenth of the
+// frames, because it includes the start of the pipeline.
 void measure(const std::vector<Arrival>& arrivals, Outcome& outcome) {
   outcome.frames = static_cast<int>(arrivals.size());
   const size_t first = arrivals.size() / 10;
@@ -239,8 +240,9 @@ Outcome outcome_of(BenchPipeline& bench_pipeline) {
   return outcome;
 }
 
-// Median latency of single frames, in microseconds; -1 if a frame does not arrive. Each frame is
-// pushed after the previous frame has arrived, so no element may hold a frame until the next one.
+// Returns the median latency of single frames, in microseconds; -1 if a frame does not arrive. Each
+// frame is pushed after the previous frame has arrived, so elements must not hold a frame until the
+// next frame comes.
 double single_frame_latency(FrameSupply supply, const std::string& chain, GstContext* context) {
   constexpr int kWarmUp = 5;
   supply.frames = kSingleFrames + kWarmUp;

@@ -15,7 +15,7 @@ namespace regions {
 // The origin of the frames' memory.
 enum class FrameOrigin : uint8_t {
   own_pool,       // pageable system memory, as from most sources
-  proposed_pool,  // the pool that the next element proposes
+  proposed_pool,  // memory of the pool that the next element proposes
   ready_made      // buffers that were made in advance, for example in CUDA memory
 };
 
@@ -23,11 +23,12 @@ struct FrameSupply {
   FrameOrigin origin = FrameOrigin::own_pool;
   GstCaps* caps = nullptr;  // borrowed
   ConstFrame picture;       // picture that is written into buffers from pools
-  // [ready_count], borrowed; buffers that are sent in turn for FrameOrigin::ready_made.
+  // [ready_count], borrowed. With FrameOrigin::ready_made, the source sends these buffers in turn.
   GstBuffer* const* ready = nullptr;
   int ready_count = 0;
   int frames = 0;  // number of frames before EOS
-  // Write the picture into each frame again, because a later element draws on it.
+  // Whether the picture must be written into each buffer again, because a later element draws on
+  // it.
   bool refill = false;
 };
 
@@ -37,9 +38,9 @@ GstElement* make_frame_source(const FrameSupply& supply);
 // Returns true if the next element proposed a buffer pool. Valid after the first frame.
 bool was_offered_pool(GstElement* source);
 
-// Push frames one at a time: after hold_frames(), the source waits before each frame for a call of
-// push_one_frame(). push_one_frame() returns the monotonic time of the push in microseconds, or -1
-// if no element takes the frame.
+// These functions push frames one at a time: after hold_frames(), the source waits before each
+// frame for a call of push_one_frame(). push_one_frame() returns the monotonic time of the push in
+// microseconds, or -1 if no element takes the frame.
 void hold_frames(GstElement* source);
 int64_t push_one_frame(GstElement* source);
 
@@ -57,12 +58,13 @@ class Caps {
 };
 
 struct Outcome {
-  int frames = 0;                // number of frames that arrived, in all streams
+  int frames = 0;                // number of frames that arrived, summed over all streams
   double frames_per_second = 0;  // total rate of all streams, without the first tenth of the frames
-  double latency_us = 0;      // median latency of frames that are pushed one at a time; -1: a frame
-                              // did not arrive; 0: not measured
-  double work_us = 0;         // device time of the chain's elements per frame, from `stats`
-  double cpu_us = 0;          // CPU time of all threads per frame
+  // Median latency of frames that are pushed one at a time, microseconds; -1: a frame did not
+  // arrive; 0: not measured.
+  double latency_us = 0;
+  double work_us = 0;  // device time of all elements per frame (property `stats`), microseconds
+  double cpu_us = 0;   // CPU time of all threads per frame, microseconds
   bool offered_pool = false;  // true if the first element of the chain proposed a buffer pool
   std::string device;         // active-device of the chain's first element that has one
 };

@@ -11,7 +11,7 @@
 namespace regions {
 namespace {
 
-constexpr int kOverwriteByte = 0xA5;  // value that replaces old outputs
+constexpr int kOverwriteByte = 0xA5;  // value of all bytes after overwrite_outputs()
 
 }  // namespace
 

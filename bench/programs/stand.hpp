@@ -20,7 +20,7 @@ struct Outputs {
 
 struct Answer {
   std::vector<uint32_t> labels;  // [rows][width]
-  std::vector<Region> regions;   // recorded regions
+  std::vector<Region> regions;   // the region table
   uint32_t total = 0;            // number of regions; without a region table, the largest label
 };
 // Describes the first difference between two answers. Returns an empty string if they are equal.
@@ -54,9 +54,9 @@ class Frames {
   // Waits for the last run of this frame and returns its outputs.
   Answer answer(int frame);
   // Returns true if the frame's labels equal the expected labels. Compares them in the staging
-  // memory, because a copy of many layers would need gigabytes.
+  // memory, because another copy of the labels of many layers would need gigabytes.
   bool has_labels(int frame, std::span<const uint32_t> expected);
-  // The frame's foreground mask. It is valid until the next output is read.
+  // Returns the frame's foreground mask. The result is valid until the next output is read.
   std::span<const uint8_t> mask(int frame);
   uint32_t total(int frame) const { return *task(frame).table.total; }
 
