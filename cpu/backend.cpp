@@ -12,7 +12,7 @@ namespace {
 
 // Size of a cache line and of the widest SIMD vector, in bytes.
 constexpr std::align_val_t kAlignment{64};
-constexpr size_t kCopyBytes = 1 << 18;  // number of bytes that a thread copies at a time
+constexpr size_t kCopyBytes = 1 << 18;  // maximum number of bytes that a thread copies at a time
 
 class CpuBackend final : public Backend {
  public:

@@ -66,7 +66,7 @@ class CpuQueue final : public Queue {
  private:
   struct Task {
     alignas(std::max_align_t) std::byte closure[kMaxTaskBytes];
-    void (*run)(void* closure);  // null: marks the end of a frame's work
+    void (*run)(void* closure);  // null in a task that marks the end of a frame's work
     bool runs_after_failure;
   };
   template <class F>
@@ -85,7 +85,7 @@ class CpuQueue final : public Queue {
   void run_next_task(std::unique_lock<std::mutex>& lock);
 
   Workers workers_;
-  std::unique_ptr<Task[]> task_ring_;  // [kMaxTasks]
+  std::unique_ptr<Task[]> task_ring_;  // [kMaxTasks], ring buffer of the pending tasks
   mutable std::mutex mutex_;           // guards all following members; not held while a task runs
   std::condition_variable state_changed_;
   // The four counters ..._tasks_ count tasks since the queue was created.
@@ -94,7 +94,8 @@ class CpuQueue final : public Queue {
   uint64_t finished_tasks_ = 0;
   uint64_t recorded_tasks_ = 0;  // value of submitted_tasks_ immediately after the last record()
   std::exception_ptr error_;     // the first exception of a task; wait() throws it
-  std::chrono::steady_clock::time_point start_time_, end_time_;  // of the work of the last frame
+  // The start and the end of the last frame's work.
+  std::chrono::steady_clock::time_point start_time_, end_time_;
   bool is_collecting_ = false;  // between start() and record(): tasks are submitted but not ready
   bool is_skipping_ = false;    // a task has thrown; the other tasks of its frame are skipped
   bool is_stopping_ = false;

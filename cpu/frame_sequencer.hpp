@@ -43,7 +43,7 @@ class FrameSequencer {
 
  private:
   uint64_t next_ticket_ = 0;
-  std::mutex mutex_;  // guards current_
+  std::mutex mutex_;  // guards current_; held while finish() calls on_missed_turn()
   std::condition_variable turn_changed_;
   uint64_t current_ = 0;  // ticket of the frame whose turn it is
 };

@@ -137,7 +137,7 @@ struct ByteRow {
   const uint8_t* from;
   ptrdiff_t pitch;
   std::byte* to;
-  int offset[4], channels = 0;  // bytes from the start of a pixel to each component
+  int offset[4], channels = 0;  // offset of each component in a pixel, bytes
 
   ByteRow(const ConstFrame& large, const Frame& small, int first, int j) {
     const Layout& layout = small.layout;

@@ -61,7 +61,7 @@ constexpr int words_for(int width) { return (width + kWordBits - 1) / kWordBits;
 // A binary image. Bit x % 64 of word x / 64 of row y is pixel (x, y). Bits beyond the width are
 // zero.
 struct BitImage {
-  Word* data = nullptr;  // [rows][words]
+  Word* data = nullptr;  // [height][words]
   int words = 0;
 
   Word* row(int y) const { return data + static_cast<size_t>(y) * static_cast<size_t>(words); }

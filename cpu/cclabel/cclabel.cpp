@@ -22,7 +22,7 @@ using Params = CcLabelParams;
 // Chunks of rows are labelled in parallel and then merged at the borders between them (seams). With
 // smaller chunks, merging the seams costs more time than the additional threads save.
 constexpr int kMinRowsPerChunk = 32;
-constexpr int kChunksPerThread = 4;  // more than 1, because the work per row differs
+constexpr int kChunksPerThread = 4;  // several chunks per thread, because the work per row differs
 
 class CcLabelCpu final : public CcLabel {
  public:
@@ -132,7 +132,7 @@ class CcLabelCpu final : public CcLabel {
   std::shared_ptr<Backend> backend_;
   Workers workers_;
   Setup setup_;
-  std::vector<LabelBuffers> buffers_;  // [slots]
+  std::vector<LabelBuffers> buffers_;  // [slots], memory of each frame in flight
   Tracker tracker_;
 };
 

@@ -23,7 +23,7 @@ struct LabelBuffers {
   BitImage background;
   // The arrays links, value and records have one entry per chunk of rows.
   LinkBuffers links[RunForest::kMaxChunks];
-  uint32_t* value[RunForest::kMaxChunks];  // [width], the output values of a band's runs
+  uint32_t* value[RunForest::kMaxChunks];  // [width], output_values() of a band's runs
   Region* records[RunForest::kMaxChunks];  // [max_regions], records of the pixels in the chunk
   // The labels of the frame, if the frame task has no label map but labels are drawn or listed as
   // runs.

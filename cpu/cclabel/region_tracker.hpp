@@ -47,7 +47,7 @@ class Tracker {
   void finish(const Ticket& ticket) {
     wait_for_turn(ticket);
     if (next_to_begin_ != ticket.number + 1)
-      begin(ticket);  // clears the tracks of a failed frame too
+      begin(ticket);  // the frame has failed before begin(); clears its tracks too
     sequencer_.advance();
   }
 
@@ -76,11 +76,11 @@ class Tracker {
 
   Block block_;
   TrackMemory memory_;
-  std::vector<Word> labelled_pixels_;  // [height][words]
+  std::vector<Word> labelled_pixels_;  // [height][words], see labelled_pixels()
   RowSpans spans_;                     // row spans of the last frame
-  std::vector<TrackEvents> reports_;   // [slots]
+  std::vector<TrackEvents> reports_;   // [slots], track events of each frame in flight
   FrameSequencer sequencer_;
-  size_t bytes_to_clear_ = 0;   // for the ticket of the next frame
+  size_t bytes_to_clear_ = 0;   // the next ticket gets this value of Ticket::bytes_to_clear
   uint64_t next_to_begin_ = 0;  // 1 + ticket number of the last frame that called begin()
 };
 

@@ -11,14 +11,15 @@
 
 namespace regions {
 
-// Stores which runs of a row touch runs of an earlier row. If bit x of `up` is set, the run that
-// contains pixel x of the row touches the run that contains pixel x of the earlier row. Bit x of
-// `up_left` refers to pixel x - 1 of the earlier row, bit x of `up_right` to pixel x + 1. At least
-// one bit is set for each pair of runs that touch.
+// Stores which runs of a row touch runs of an earlier row. "The run at x" is the last run of a row
+// that starts at or before pixel x. If bit x of `up` is set, the run at x of the row touches the
+// run at x of the earlier row. Bit x of `up_left` refers to the run at x - 1 of the earlier row,
+// and bit x of `up_right` to the run at x + 1. At least one bit is set for each pair of runs that
+// touch.
 struct RunAdjacency {
   const Word* up = nullptr;
-  const Word* up_left = nullptr;   // may be null
-  const Word* up_right = nullptr;  // may be null
+  const Word* up_left = nullptr;   // null: no bit is set
+  const Word* up_right = nullptr;  // null: no bit is set
 };
 
 // Which pixels of two adjacent rows are neighbours: pixels in the same column (straight), or also
@@ -58,7 +59,7 @@ struct LinkBuffers {
   const std::byte* row[kRows][3] = {};  // [row][channel], points into the frame or to `values`
   std::byte* values[kRows][3] = {};     // [row][channel], memory for one row of values
   uint8_t* flags = nullptr;             // [width], 1 if a pixel is linked to the compared pixel
-  Word* adjacency[3] = {};              // [up, up left, up right][words]
+  Word* adjacency[3] = {};  // [up, up_left, up_right][words], the bits of a RunAdjacency
 };
 
 // Loads row y of the image into buffer row `i`.

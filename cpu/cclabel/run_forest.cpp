@@ -25,7 +25,7 @@ REGIONS_INLINE void for_each_shifted_pair(const Word* adjacency, const Word* low
   uint32_t last_lower_run = lower_first - 1, last_upper_run = upper_first - 1;
   for (int w = 0; w < words; ++w) {
     Word bits = adjacency[w];
-    if (kShift == 0 && bits == lower[w] && bits == upper[w]) {  // the runs touch pairwise
+    if (kShift == 0 && bits == lower[w] && bits == upper[w]) {  // all runs touch pairwise
       const uint32_t count = count_bits(bits);
       if constexpr (std::invocable<Merge, uint32_t, uint32_t, uint32_t>) {
         merge(last_lower_run + 1, last_upper_run + 1, count);

@@ -27,7 +27,7 @@ inline constexpr size_t kValuePadding = 16;
 // A chunk of rows, added to the forest by one thread. Aligned to a cache line, because its
 // thread changes it for each band while other threads change other chunks.
 struct alignas(64) RowChunk {
-  int begin = 0;  // rows begin..end - 1
+  int begin = 0;  // the chunk consists of rows begin..end - 1
   int end = 0;
   int end_band = 0;           // index of the chunk's last band, plus 1
   uint32_t first_run = 0;     // index of the chunk's first run in the forest's arrays
@@ -165,7 +165,7 @@ class RunForest {
   // removes the roots that have no region number.
   uint32_t* root_;
   uint64_t* area_;    // [runs], areas in pixels, valid for roots only
-  uint32_t* merged_;  // [2 * runs], roots that were merged into other chunks
+  uint32_t* merged_;  // [2 * runs], roots that merge_seam() has made children
   // Number of pixels in the row (or slice, in a volume) above a seam.
   size_t pixels_beside_seam_ = 0;
   Block memory_;

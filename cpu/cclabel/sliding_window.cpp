@@ -18,7 +18,7 @@ constexpr int kChunks = 8;  // number of chunks of rows that are processed concu
 
 // The region records of each chunk of rows.
 struct ChunkRecords {
-  Region* records[kChunks] = {};  // [kChunks][max_regions]
+  Region* records[kChunks] = {};  // [kChunks][max_regions], by label - 1
 };
 
 // Calls body(chunk, y) for all rows. Different chunks run concurrently.
@@ -128,7 +128,7 @@ class SlidingWindowCpu final : public SlidingWindow {
     if (setup.max_runs > 0) runs_.allocate(backend(), setup);
     if (setup.has_output && setup.out.format == setup.in.format) {
       ink_ = backend().allocate(ink_bytes(setup.size));
-      // draw() requires zeros.
+      // draw() requires ink without any codes.
       std::fill_n(ink_.as<std::byte>(), ink_bytes(setup.size), std::byte{0});
     }
     tracker_.allocate(backend(), setup);
@@ -182,8 +182,8 @@ class SlidingWindowCpu final : public SlidingWindow {
   // Region[1 + kChunks][max_regions]: a table for frame tasks without a table, then the tables of
   // the chunks.
   Block records_;
-  ChunkRecords chunk_records_;  // points into records_
-  Block values_;                // uint32_t[kChunks][width]
+  ChunkRecords chunk_records_;  // its tables are in the memory of records_
+  Block values_;                // uint32_t[kChunks][width], workspace of write_output()
   Block ink_;
   RunList runs_;
 };

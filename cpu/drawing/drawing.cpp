@@ -40,8 +40,8 @@ uint32_t nonzero_pairs(const uint32_t* words) {
 
 // The ink, outlines and labels of 32 columns of two image rows. The index [2] is the row.
 struct Patch {
-  uint32_t* codes[2];              // [2][32]; null if the row has no ink here
-  uint32_t outline[2], shadow[2];  // one bit per column
+  uint32_t* codes[2];              // [2][32], ink codes; null if the row has no ink here
+  uint32_t outline[2], shadow[2];  // one bit per column, as in OutlineRow
   bool has_labels;
   uint32_t labels[2][32];  // valid if has_labels is true
 
@@ -81,7 +81,7 @@ void paint_rows(const Painter& painter, const Tracks& tracks, const Ink& ink,
   Patch patch;
   for (int word = 0; word * 32 < size.width; ++word) {
     const int x0 = word * 32;
-    uint32_t columns = 0;  // columns that may contain something to paint
+    uint32_t columns = 0;  // one bit per column that may contain something to paint
     for (int r = 0; r < 2; ++r) {
       patch.outline[r] = outlines[r] ? outlines[r]->outline(word) : 0;
       patch.shadow[r] = outlines[r] ? outlines[r]->shadow(word) : 0;

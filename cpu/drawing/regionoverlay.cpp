@@ -39,7 +39,7 @@ class RegionOverlayCpu final : public Algorithm<RegionOverlayParams> {
 
  private:
   std::shared_ptr<Backend> backend_;
-  std::vector<Block> ink_;  // [slots], see Ink in core/drawing/drawing.hpp
+  std::vector<Block> ink_;  // [slots], memory of Ink (core/drawing/drawing.hpp)
   Size size_;
   uint32_t max_regions_ = 0;
 };

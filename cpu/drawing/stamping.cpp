@@ -57,7 +57,7 @@ bool stamp_one_by_one(const StampPlan& plan, std::span<const Region> regions, co
 
 // The columns of one segment-tree node that are covered by greater codes.
 struct CoveredColumns {
-  uint32_t* words;  // one bit per column
+  uint32_t* words;  // one bit per column, set if the column is covered
   uint32_t* full;   // one bit per word, set if all columns of the word are covered
 
   // Returns a mask of the columns first..last in the word that begins with column `start`.

@@ -28,7 +28,7 @@ struct QueuedFrame {
   FramePlan frame;  // incomplete; plan_frame() completes it
   EnergyPlan energy;
   CompositePlan output;
-  uint64_t ticket = 0;    // the frame's place in sequencer_
+  uint64_t ticket = 0;    // determines the frame's turn in sequencer_
   bool resets = false;    // whether the model is reset before this frame
   bool verifies = false;  // whether the value of the cut is computed
 };
@@ -275,11 +275,11 @@ class GraphCutBgCpu final : public GraphCutBg {
   Setup setup_;
   ModelState model_;
   const Links links_{*this};
-  std::vector<FrameWorkspace> workspaces_;  // [slots]
+  std::vector<FrameWorkspace> workspaces_;  // [slots], memory of each frame in flight
   // The pictures of set_picture(); empty if not set.
   std::vector<uint32_t> background_image_;  // [height][width], packed colours
-  std::vector<uint16_t> replace_image_;     // [3][height][width]
-  std::vector<uint8_t> exclusion_image_;    // [height][width]
+  std::vector<uint16_t> replace_image_;     // [component][height][width]
+  std::vector<uint8_t> exclusion_image_;    // [height][width], not 0: the pixel is excluded
   bool resets_ = false;                     // whether the model is reset before the next frame
   FrameSequencer sequencer_;
 };

@@ -61,7 +61,8 @@ REGIONS_INLINE void compute_links_in_direction(const ModelArrays& arrays, const 
   int x = begin;
   for (; x + kLanes <= end; x += kLanes) link.template operator()<Lanes<kLanes>>(x);
   if (x < end && end - begin >= kLanes) {
-    link.template operator()<Lanes<kLanes>>(end - kLanes);  // computes some pixels again
+    // Computes the links of the last kLanes pixels; some of them have been computed already.
+    link.template operator()<Lanes<kLanes>>(end - kLanes);
   } else {
     for (; x < end; ++x) link.template operator()<int32_t>(x);
   }

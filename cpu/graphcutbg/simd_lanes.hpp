@@ -46,7 +46,7 @@ struct VectorOps {
 
   REGIONS_INLINE static Signed fill(int32_t all) {
     if (__builtin_constant_p(all) && all == 0) return Signed{};
-    if constexpr (kLanes == 8) {  // for the expression below, g++ 12 would insert lane by lane
+    if constexpr (kLanes == 8) {  // g++ 12 would compile `Signed{} + all` to one insertion per lane
       Signed v;
       asm("vmovd %1, %x0\n\tvpbroadcastd %x0, %0" : "=x"(v) : "r"(all));
       return v;
@@ -57,7 +57,7 @@ struct VectorOps {
   REGIONS_INLINE static Mask less(Signed a, Signed b) { return {a < b}; }
   REGIONS_INLINE static Mask equal(Signed a, Signed b) { return {a == b}; }
   REGIONS_INLINE static Signed select(Mask first, Signed a, Signed b) {
-    return first.bits < 0 ? a : b;  // blend instructions use the sign bit
+    return first.bits < 0 ? a : b;  // a test of the sign compiles to one blend instruction
   }
   REGIONS_INLINE static Signed smaller(Signed a, Signed b) {
     if constexpr (kLanes == 8) {

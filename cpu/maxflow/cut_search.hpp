@@ -37,7 +37,7 @@ struct SearchResult {
 // Maximum number of chunks of rows. With more chunks, the final search over all rows takes more
 // additional time than the chunks save.
 inline constexpr int kMaxChunks = 8;
-inline constexpr int kMinRowsPerChunk = 16;  // a chunk of fewer rows is not worth a thread
+inline constexpr int kMinRowsPerChunk = 16;  // for smaller chunks, another thread saves no time
 
 // Returns the number of chunks of rows that are solved separately at first: two per thread, because
 // the work per chunk differs.
@@ -52,8 +52,8 @@ inline size_t seam_size(Size size) { return static_cast<size_t>(size.width) * 3 
 
 // The memory of a search.
 struct SearchBuffers {
-  std::byte* trees;         // [SearchTrees::bytes(nodes)]
-  int64_t* seam_residuals;  // [chunk_count - 1][seam_size]
+  std::byte* trees;         // [SearchTrees::bytes(nodes)], memory of SearchTrees
+  int64_t* seam_residuals;  // [chunk_count - 1][seam_size], stored while the seams have no links
 };
 
 // Pushes flow until the cut is minimal or the deadline has passed. `mask` marks the roots:

@@ -396,11 +396,11 @@ class CpuGridCut final : public GridCut {
   Block graphs_[2];   // nodes of two graphs: of the last frame and, after a warm start, of the next
   Block node_lists_;  // lists of nodes for the search trees
   std::vector<int64_t> seam_residuals_;        // [seams][seam_size], see SearchBuffers
-  std::vector<int32_t> zeros_;                 // [width], all zero
-  std::vector<WeightSums> sums_;               // [chunks]
-  std::vector<int64_t> tile_values_;           // [chunks]
+  std::vector<int32_t> zeros_;                 // [width], a row of zeros, see WeightRow
+  std::vector<WeightSums> sums_;               // [chunks], statistics of a chunk of rows
+  std::vector<int64_t> tile_values_;           // [chunks], sum over a chunk of tiles
   std::vector<uint8_t> is_loaded_[2];          // [tiles] for each graph, 1 if the tile is loaded
-  int current_ = 0;                            // index of the last frame's graph
+  int current_ = 0;                            // index of the last frame's graph in graphs_
   NumberSize number_size_ = k16Bits;           // number types that the next frame tries first
   NumberSize solved_number_size_ = kUnsolved;  // number types of the last frame's graph
   bool solved_exactly_ = false;

@@ -42,7 +42,7 @@ struct Node {
   typename N::Excess excess;  // > 0: flow that came from the source and can continue
                               // < 0: flow that the sink can still receive
   uint8_t parent;             // direction of the parent, or kRoot, kOrphan or kNoParent
-  uint8_t marks;              // set of the bits kActiveInSource, ... of SearchTrees
+  uint8_t marks;              // set of bits: kActiveInSource, kActiveInSink, kDetached
   // Level in the trees of the source (1, 2, ...) or the sink (-1, -2, ...); 0: in no tree.
   int32_t label;
 };
@@ -177,12 +177,12 @@ class ResidualGrid {
     return static_cast<int32_t>(at / kTileSize * (kTileSize * kTileSize) + at % kTileSize);
   }
 
-  Node* nodes_;  // [count_nodes(size)]
+  Node* nodes_;  // [count_nodes(size)], tile by tile
   Size size_;
   int32_t nodes_per_tile_row_ = 0;
   // [position of a node in its tile][direction]: index of the neighbour minus index of the node.
   int32_t neighbour_offset_[kTileSize * kTileSize][kDirections] = {};
-  uint8_t* is_loaded_;  // [count_tiles(size)]
+  uint8_t* is_loaded_;  // [count_tiles(size)], 0 if the tile must be loaded
   const TileLoader* loader_;
 };
 
@@ -424,7 +424,7 @@ class WeightLoader final : public Grid::TileLoader {
   }
 
   const GridGraph& graph_;
-  const int32_t* zeros_;  // [width], all zero
+  const int32_t* zeros_;  // [width], a row of zeros, see WeightRow
   const Grid* last_;
 };
 

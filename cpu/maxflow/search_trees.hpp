@@ -118,7 +118,7 @@ class SearchTrees {
 
   struct SideState {
     NodeQueue active;    // nodes that must be scanned
-    int32_t level = 1;   // nodes of lower levels have been scanned
+    int32_t level = 1;   // all nodes of lower levels have been scanned
     int32_t limit = 1;   // highest level that nodes may get in the current pass
     int64_t visits = 0;  // number of neighbours visited in this side's passes so far
   };
@@ -417,7 +417,7 @@ class OrphanAdoption : protected SearchTrees<Grid> {
       if (level <= limit) deferred_orphans_[deferred_orphan_count_++] = {level, index};
     }
     std::make_heap(deferred_orphans_, deferred_orphans_ + deferred_orphan_count_);
-    int32_t head = 0;  // first entry of new_orphans_, which serves as a queue of added nodes
+    int32_t head = 0;  // start of the queue of added nodes, which uses the memory of new_orphans_
     for (;;) {
       const bool has_queued_node = head != new_orphans_.size();
       if (deferred_orphan_count_ != 0 &&

@@ -44,7 +44,7 @@ template <int kLanes>
 struct CandidateVectors {
   using Ints = typename Vectors<kLanes>::Ints;
   Ints base, column, down, row, color[3];
-  Ints alive;                   // -1 if the cluster has pixels, else 0
+  Ints alive;                   // -1 in lanes whose cluster has pixels, else 0
   Ints stored[3], stored_base;  // colour and `base`, copied from CellCenterRow
 
   template <std::invocable<const Center&, int, int> Make>

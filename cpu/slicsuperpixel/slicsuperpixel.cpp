@@ -18,7 +18,7 @@ namespace {
 using Params = SlicParams;
 
 constexpr int kMinRowsPerBand = 16;  // with smaller bands, additional threads save no time
-constexpr int kBandsPerThread = 4;   // more than 1, because the work per row differs
+constexpr int kBandsPerThread = 4;   // several bands per thread, because the work per row differs
 
 // Returns the parameters with which cclabel finds fragments, the 4-connected components of pixels
 // with equal cluster codes.
@@ -143,8 +143,8 @@ class SlicCpu final : public Algorithm<Params> {
   // The clusters of the previous frame, for a warm start. A frame uses them only in its turn, which
   // `sequencer_` determines.
   struct {
-    std::vector<ClusterSums> sums;       // [cells]
-    std::vector<uint32_t> max_distance;  // [cells]
+    std::vector<ClusterSums> sums;       // [cells], sums of each cluster
+    std::vector<uint32_t> max_distance;  // [cells], largest colour distances (SLICO only)
     SlicGrid grid;
     ColorSpace color_space = ColorSpace::lab;
     SlicVariant variant = SlicVariant::slic;

@@ -21,7 +21,7 @@ struct FragmentRun {
   uint32_t label;
   uint16_t x, y;
   uint32_t length;
-  uint32_t color[3];  // sums of (component + 128)
+  uint32_t color[3];  // sum of (component + 128) for each colour component
 };
 
 // A contact of two fragments: the labels of two touching pixels of different fragments.
@@ -66,14 +66,14 @@ struct FragmentGraph {
   struct Pixel {
     uint16_t x, y;
   };
-  Fragment* fragment;    // areas and colour sums
-  FragmentColor* color;  // mean colours
-  Pixel* first_pixel;    // first pixels in raster order
-  uint32_t* parent;      // union-find forest of merged fragments
+  Fragment* fragment;    // area and colour sums of each fragment
+  FragmentColor* color;  // mean colour of each fragment
+  Pixel* first_pixel;    // first pixel of each fragment in raster order
+  uint32_t* parent;      // parent of each fragment in the union-find forest
   // choice_of() for the best neighbour of a fragment; 0: the fragment does not choose a neighbour.
   uint64_t* choice;
   uint32_t* chooser;        // list of the fragments that choose a neighbour in this round
-  uint32_t* superpixel_of;  // the result: superpixel labels, starting with 1
+  uint32_t* superpixel_of;  // the result: superpixel label (1, 2, ...) of each fragment
 };
 
 // Merges small fragments into neighbours by the rule of core/slicsuperpixel/fragments.hpp and fills
@@ -92,15 +92,15 @@ struct RunValues {
 struct SuperpixelBuffers {
   ColorPlanes colors;
   PackedSums* sums;  // [RowSubset::row_step][rows][3][columns + 2], see Clustering::sums_row()
-  uint32_t* max_distance;  // largest colour distances (SLICO), same shape as `sums`
+  uint32_t* max_distance;  // largest colour distances (SLICO only), same shape as `sums`
   CellBuffers cells;
   // The cluster code of each pixel. During the iterations over large cells it contains the
   // candidate that each pixel chose. A vector can be read after the end of the last row.
   Image<uint8_t> codes;
   LabelMap fragments;         // label of each pixel's fragment before merging
   LabelMap labels;            // superpixel labels, used if the caller provides no label map
-  FragmentRun* runs;          // [height][width]; a band starts at the entry of its first row
-  FragmentContact* contacts;  // [height][width][kMaxContactsPerPixel]; shares memory with `sums`
+  FragmentRun* runs;          // [height][width]; a band's runs start at the entry of its first row
+  FragmentContact* contacts;  // [height][width][kMaxContactsPerPixel], memory shared with `sums`
   RunValues* values;          // [height][width], arranged like `runs`; one entry per run
   FragmentGraph graph;
   // Used to assign tracks. [rows][columns], fragment_claim() of each cluster's largest fragment.

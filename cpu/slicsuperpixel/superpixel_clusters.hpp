@@ -56,7 +56,7 @@ struct CellBuffers {
   int8_t* colors;       // [rows][columns / kCellBatch][height][width][component][kCellBatch]
   int16_t* centers[2];  // two sets: [rows + 2][kParts][stride], CellCenterRow::part
   int32_t* bases[2];    // two sets: [rows + 2][stride], CellCenterRow::base
-  uint32_t* sums;       // [bands][kBandRows][kParts][stride]
+  uint32_t* sums;       // [bands][kBandRows][kParts][stride], CellSumRow::part
 
   static size_t color_bytes(Size size);
   // Returns the address of the colour of pixel (u, v) in cell `column`. The next bytes are the
