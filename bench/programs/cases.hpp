@@ -37,9 +37,9 @@ CcLabelTestStand make_test_stand(const Case& test_case, const std::shared_ptr<Ba
 std::vector<Picture> mirrored(const Picture& picture);
 
 struct Options {
-  std::vector<std::string>
-      backends;  // "cpu" and "cuda"; empty: all backends that this machine supports
-  std::vector<int> threads = {1, 2, 0};  // numbers of CPU threads; 0: all cores
+  // "cpu", "cuda" or both; empty: all backends that this machine supports.
+  std::vector<std::string> backends;
+  std::vector<int> threads = {1, 2, 0};  // each number of CPU threads to measure; 0: all cores
   std::vector<std::string> content;      // names of pictures; empty: all pictures for the criterion
   std::vector<Size> sizes = {{512, 512}, {1024, 768}, {1920, 1080}, {3840, 2160}, {4096, 4096}};
   std::vector<Connectivity> connectivity = {Connectivity::four, Connectivity::eight};

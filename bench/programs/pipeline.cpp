@@ -13,8 +13,8 @@ namespace {
 
 struct Options {
   std::string source = "system";
-  std::vector<std::string>
-      source_descriptions;  // sources in gst-launch syntax; streams use them in turn
+  // Sources in gst-launch syntax. Streams use them in turn.
+  std::vector<std::string> source_descriptions;
   std::string chain = "cclabel output=none frames-in-flight=%d";
   // Each number of frames in flight that is measured. The number replaces "%d" in the chain.
   std::vector<int> in_flight = {1, 2, 3, 4, 5, 6, 7, 8};
