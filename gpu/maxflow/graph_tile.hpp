@@ -15,7 +15,7 @@
 namespace regions::maxflow {
 
 constexpr int kTileWidth = 32;   // one lane per column
-constexpr int kTileHeight = 16;  // half a warp per row
+constexpr int kTileHeight = 16;  // two lanes per row, one for each half of the row
 // Cells per row. The number is odd, so that the lanes of a warp access different banks of shared
 // memory, both if they access a row and if they access the left and right halves of 16 rows.
 constexpr int kTilePitch = kTileWidth + 3;
@@ -88,7 +88,7 @@ __device__ constexpr int cell_step(int d) { return step_y(d) * kTilePitch + step
 
 // The pixels that a lane of the warp processes.
 struct Lane {
-  int index;  // 0..31, index of the lane and of the column that it owns
+  int index;  // 0..31, index of the lane, and of the tile's column that it processes
   int row;    // 0..15, the row that it shares with another lane
   int half;   // the lane's half of this row: 0 for the left half, 1 for the right half
 };
@@ -102,23 +102,26 @@ __device__ inline bool is_active(uint32_t pixel) {
   return excess_of(pixel) > 0 && height_of(pixel) != kUnreachable;
 }
 
-// The capacities of the links that a pixel owns, and the flows along these links.
+// The links that are stored at one pixel: their capacities, and the flows along them. A link is
+// stored at the pixel from which it leads to the right, down, down-right or down-left, see
+// Direction in core/maxflow/maxflow.hpp.
 template <int kNeighbours>
 struct OwnedLinks {
   static constexpr int count = kNeighbours / 2;
   int32_t capacity[count] = {}, flow[count] = {};
 };
 
-// Reads the links that the pixels of a column of the picture own, row by row. Each lane has one
-// column. Links that neighbouring pixels own come from the neighbouring lane or the previous row,
-// so that no link is read twice. Coordinates outside of the picture are clamped, and the values
-// read there are replaced by 0. A branch that skips such a read would delay the next read.
+// Reads the links that are stored at the pixels of a column of the picture, row by row. Each lane
+// has one column. Callers get links that are stored at neighbouring pixels from the neighbouring
+// lane or the previous row, so that no link is read twice. Coordinates outside of the picture are
+// clamped, and the values read there are replaced by 0. A branch that skips such a read would delay
+// the next read.
 template <int kNeighbours, bool kWarm>
 class LinkColumnReader {
  public:
   using Links = OwnedLinks<kNeighbours>;
 
-  // Reads only the links whose bits are set in `links`.
+  // Selects the column x. Only the links whose bits are set in `links` are read; others are 0.
   __device__ LinkColumnReader(const Problem& problem, int x, unsigned links = ~0u)
       : problem_(problem), x_(max(0, min(x, problem.size().width - 1))) {
     const int width = problem.size().width;
@@ -177,9 +180,9 @@ __device__ void for_rows_in_batches(const Read& read, const Use& use) {
   }
 }
 
-// Writes a pixel and its links to the tile. `own` are the links that lead to the right and down,
-// `incoming` the links that lead into the pixel. Combines the bits of all capacities in `all_bits`,
-// and returns their sum.
+// Writes a pixel and its links to the tile. `own` are the links that are stored at the pixel,
+// `incoming` are the links that lead into the pixel. Returns the sum of the absolute capacities of
+// the pixel, and sets the bits of these capacities in `all_bits`.
 template <int kNeighbours, class Links>
 __device__ unsigned store_pixel(Tile<kNeighbours>& tile, int cell_index, int32_t terminal,
                                 const Links& own, const Links& incoming, unsigned& all_bits) {
@@ -201,8 +204,9 @@ __device__ unsigned store_pixel(Tile<kNeighbours>& tile, int cell_index, int32_t
 }
 
 // Loads the pixels of tile (tile_x, tile_y) without the halo. Returns whether 16 bits suffice for
-// the lane's pixels for all possible flows. For this, the sum of all capacities at a pixel limits
-// |excess|, and twice a link's capacity limits its residual capacities.
+// the lane's pixels, whatever the flows are. This is true if the sum of all absolute capacities at
+// each pixel is below 2^15: |excess| is at most this sum, and a residual capacity is at most twice
+// the link's capacity.
 template <int kNeighbours, bool kWarm>
 __device__ bool load_pixels(Tile<kNeighbours>& tile, const Problem& problem, int tile_x, int tile_y,
                             Lane lane) {
@@ -212,15 +216,17 @@ __device__ bool load_pixels(Tile<kNeighbours>& tile, const Problem& problem, int
   const int rows = x < problem.size().width ? problem.size().height - first_y : 0;
   const bool is_first_lane = lane.index == 0, is_last_lane = lane.index == 31;
   const Column column(problem, x);
-  // The columns next to the tile. The first lane needs the links to the right of the column at its
-  // left side; the last lane needs the links to the left of the column at its right side.
+  // A column next to the tile. The first lane reads the links that lead to the right from the
+  // column on its left. The last lane reads the links that lead to the left from the column on its
+  // right. Other lanes read no links.
   const Column edge(problem, is_first_lane ? x - 1 : x + 1,
                     is_first_lane  ? 0b0101
                     : is_last_lane ? 0b1000
                                    : 0);
   Links above = column.read(first_y - 1), above_edge;
   if constexpr (kNeighbours == 8) above_edge = edge.read(first_y - 1);
-  unsigned all_bits = 0, max_sum = 0;  // OR of all capacities; largest sum of capacities at a pixel
+  unsigned all_bits = 0;  // OR of all capacities; detects capacities whose sum overflows
+  unsigned max_sum = 0;   // largest sum of capacities at a pixel
   struct Row {
     Links own, edge;
     int32_t terminal;
@@ -274,16 +280,16 @@ __device__ bool load_tile(Tile<kNeighbours>& tile, const Problem& problem, int t
   return __all_sync(~0u, fits);
 }
 
-// A tile's contribution to the results of the frame.
+// The contribution of a lane's pixels to the results of the frame.
 struct TileSums {
   long long sink_flow = 0;         // flow into the sink
   long long gap = 0;               // excess that could still reach the sink
   long long remaining_demand = 0;  // minus the unused capacity to the sink
-  bool has_flow = false;
+  bool has_flow = false;           // whether any link stored at these pixels has flow
 };
 
-// Writes the mask, which follows from the heights, and the flows along the links that the tile's
-// pixels own. Returns the lane's contribution to the results.
+// Writes the mask, which follows from the heights, and the flows along the links that are stored at
+// the tile's pixels. Returns the lane's contribution to the results.
 template <int kNeighbours>
 __device__ TileSums write_tile_results(const Tile<kNeighbours>& tile, const Problem& problem,
                                        int tile_x, int tile_y, Lane lane) {
@@ -320,7 +326,7 @@ __device__ TileSums write_tile_results(const Tile<kNeighbours>& tile, const Prob
 
 // ---- halo buffers
 
-// Entries of a tile's halo buffers: heights, and flows per direction.
+// Numbers of entries of a tile's halo buffers: for its heights, and for its flows in one direction.
 constexpr int kHeightHaloSize = 2 * kTileWidth + 2 * kTileHeight;
 constexpr int kFlowHaloSize = kTileWidth + kTileHeight;
 
@@ -399,8 +405,8 @@ struct EdgeHeights {
         bottom(tile.height(cell(lane.index, kTileHeight - 1))),
         side(tile.height(cell(lane.half ? kTileWidth - 1 : 0, lane.row))) {}
 
-  // Returns the directions of the neighbouring tiles that see other edge heights than `before`, one
-  // bit per direction. All lanes must call this function.
+  // Returns the directions of the neighbouring tiles that border on a pixel whose height differs
+  // from `before`, one bit per direction. All lanes must call this function.
   template <int kNeighbours>
   __device__ unsigned changed_directions(const EdgeHeights& before) const {
     const unsigned above = __ballot_sync(~0u, top != before.top);
@@ -525,11 +531,13 @@ __device__ unsigned publish_flows(Tile<kNeighbours>& tile, const HaloBuffers& ha
   return receivers;
 }
 
-// Flow that neighbouring tiles have pushed to the lane's edge pixels, separately for each arc. Each
-// edge is crossed by one straight arc and, with 8 neighbours, by two diagonal arcs.
+// Flow that neighbouring tiles have pushed to the lane's edge pixels, separately for each arc. One
+// straight arc and, with 8 neighbours, two diagonal arcs lead over an edge to each edge pixel.
 template <int kNeighbours>
 struct Inflow {
   static constexpr int arcs = kNeighbours == 4 ? 1 : 3;
+  // Each of these functions returns the direction of arc `a` over an edge: for arcs that lead down,
+  // up, to the right, or to the left.
   __device__ static constexpr int down(int a) {
     return a == 0 ? kDown : a == 1 ? kDownRight : kDownLeft;
   }

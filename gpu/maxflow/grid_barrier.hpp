@@ -65,6 +65,8 @@ class GridBarrier {
   static constexpr int kVoteBits = 4, kBlockCountBits = 16, kVoteCountBits = 12;
   using Count = unsigned long long;
 
+  // Announces the block's votes and waits for all blocks. Returns the OR of the votes of all
+  // blocks. Only one thread of each block calls this function.
   __device__ unsigned sync_blocks(unsigned bits) const {
     Count increment = 1;
 #pragma unroll
@@ -129,8 +131,9 @@ class WorklistBarrier {
 
  private:
   GridBarrier grid_barrier_;
-  unsigned*
-      votes_;  // [epoch % 2]; two words, so that a late thread reads no votes of the next epoch
+  // [epoch % 2], OR of the votes. There are two words, so that a late thread of one epoch does not
+  // read votes of the next epoch.
+  unsigned* votes_;
   unsigned epoch_ = 0;
   unsigned all_votes_ = 0;  // OR of the votes at all barriers so far
   bool is_cluster_ = false;
@@ -146,7 +149,7 @@ struct BlockSums {
     if (threadIdx.x == 0) sink_flow = gap = 0;
     __syncthreads();  // the sums are zero before any thread adds
   }
-  // Adds the numbers of all lanes of the warp, which must all call this function.
+  // Adds the numbers of all lanes of the warp to the sums. All lanes must call this function.
   __device__ void add(long long lane_sink_flow, long long lane_gap) {
     lane_sink_flow = warp_sum64(lane_sink_flow);
     lane_gap = warp_sum64(lane_gap);
@@ -157,7 +160,8 @@ struct BlockSums {
 };
 
 // Writes the results of the cut. If distances needed more than 16 bits, it instead makes the plain
-// solver continue from the flows in link_flow. All threads of all blocks must call this function.
+// solver continue from the flows in link_flow. `active`: whether a limit left active pixels. All
+// threads of all blocks must call this function.
 template <class Barrier>
 __device__ void write_cut_results(const Problem& problem, const BlockSums& sums, Barrier& barrier,
                                   int iterations, unsigned votes, bool active) {

@@ -22,7 +22,8 @@ constexpr int kThreads = 256;
 __global__ void __launch_bounds__(kThreads)
     plain_kernel(const __grid_constant__ Problem problem, const PlainArrays arrays) {
   __shared__ GridBarrier::SharedWords words;
-  // An earlier kernel wrote is_solved, so all blocks take the same branch.
+  // No block of this kernel writes is_solved before all blocks have read it, so all blocks take the
+  // same branch.
   if (problem.progress->is_solved) return;
   PlainPushRelabel(problem, arrays, &words).run();
 }
@@ -48,7 +49,8 @@ void PlainSolver::enqueue(const Problem& problem, cudaStream_t stream) const {
 
 namespace {
 
-// Returns halo buffers with the numbers of tiles. Their memory is not allocated yet.
+// Returns halo buffers whose numbers of tile columns and rows are set. Their memory is not
+// allocated yet.
 HaloBuffers tile_layout(Size size) {
   HaloBuffers halos{};
   halos.columns = (size.width + kTileWidth - 1) / kTileWidth;
@@ -78,7 +80,7 @@ class TileSolvers {
   ResidentSolver<kNeighbours> resident_solver_;
   SparseSolver<kNeighbours> sparse_solver_;
   bool has_resident_ = false;        // whether the picture fits into shared memory
-  bool is_always_resident_ = false;  // whether CutTier::resident was requested
+  bool is_always_resident_ = false;  // whether every frame uses the resident solver
 };
 
 // Minimum cuts on a CUDA backend. A frame may start from the flows of the previous frame, so all
@@ -190,8 +192,8 @@ class GridCutCuda : public GridCut {
   }
   Progress* progress_of(uint32_t cut) const { return progress_ + cut % 2; }
 
-  static inline std::atomic<int> object_count_ =
-      0;  // number of objects of this class in the process
+  // Number of objects of this class in the process.
+  static inline std::atomic<int> object_count_ = 0;
 
   std::shared_ptr<Backend> backend_;
   const CutTier tier_;
@@ -203,7 +205,7 @@ class GridCutCuda : public GridCut {
   WarmStartSelector warm_starts_[2];  // for the sparse and the resident solver
   Block statistics_;                  // CutStatistics [2], for the sparse and the resident solver
   Workspace memory_;
-  int32_t* link_flow_ = nullptr;  // [links][height][width]
+  int32_t* link_flow_ = nullptr;  // [links][height][width], flow along each link
   Progress* progress_ = nullptr;  // [2], for even and odd cuts
   uint32_t cut_count_ = 0;        // number of cuts so far
   // Whether the sparse solver processed the previous frame. Its kernels then have already cleared

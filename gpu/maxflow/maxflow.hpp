@@ -12,9 +12,10 @@
 // Then no residual path connects source and sink, so the flow is maximum. The pixels that cannot
 // reach the sink are the foreground. These are the kernels of each solver (files in brackets):
 //
-//   sparse     load_kernel: each warp loads one tile of 32x16 pixels in 16 bits and discharges it
-//              locally. worklist_kernel: a few blocks process worklists of the tiles that still
-//              have work [sparse.cu]; they use the plain algorithm if 16 bits do not suffice
+//   sparse     load_kernel: each warp loads one tile of 32x16 pixels, with 16 bits per number, and
+//              discharges it locally. worklist_kernel: a few blocks process worklists of the tiles
+//              that still have work [sparse.cu]; they use the plain algorithm if 16 bits do not
+//              suffice
 //   resident   resident_kernel: all tiles are kept in the shared memory of all multiprocessors
 //              [resident.cu]. plain_kernel: does nothing if the frame is already solved
 //   plain      plain_kernel: heights, flows and excess in arrays of 32 and 64 bits [plain.hpp]

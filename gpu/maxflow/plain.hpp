@@ -1,9 +1,9 @@
 // The plain solver of minimum cuts: push-relabel with the passes of Intel's C for Media tutorial on
-// graph cuts. Each pass processes the whole picture. The passes mark busy tiles, relabel pixels,
-// push excess in waves along columns, rows and diagonals, and from time to time compute exact
-// heights. Heights and flows have 32 bits and the excess has 64 bits, which suffices for every
-// frame. The plain solver is the reference for the faster solvers. It also solves the frames for
-// which their 16-bit numbers do not suffice.
+// graph cuts. Each pass processes the whole picture. The passes find the tiles with active pixels
+// (busy tiles), relabel pixels, push excess in waves along columns, rows and diagonals, and from
+// time to time compute exact heights. Heights and flows have 32 bits and the excess has 64 bits,
+// which suffices for every frame. The plain solver is the reference for the faster solvers. It also
+// solves the frames for which the 16-bit numbers of the faster solvers do not suffice.
 #pragma once
 
 #include "gpu/maxflow/grid_barrier.hpp"
@@ -11,12 +11,13 @@
 
 namespace regions::maxflow {
 
-// The work of the plain solver's kernel.
+// The algorithm of the plain solver. All threads of a grid execute it together.
 class PlainPushRelabel {
  public:
-  static constexpr int kTileSide = 32;   // side of a tile and length of a wave, pixels
-  static constexpr int kMinRounds = 32;  // minimum rounds of pushes between global relabels
-  static constexpr unsigned kInfiniteHeight = ~0u;  // of pixels that cannot reach the sink
+  static constexpr int kTileSide = 32;  // side of a tile and length of a wave, pixels
+  // A global relabel of n sweeps is followed by at most max(kMinRounds, n) rounds of pushes.
+  static constexpr int kMinRounds = 32;
+  static constexpr unsigned kInfiniteHeight = ~0u;  // height of pixels that cannot reach the sink
 
   // All threads of the block must construct it together.
   __device__ PlainPushRelabel(const Problem& problem, const PlainArrays& arrays,
@@ -51,8 +52,8 @@ class PlainPushRelabel {
   }
 
  private:
-  // Number of links that are stored at one of their two pixels: half of its neighbours, see
-  // Directions in core/maxflow/maxflow.hpp.
+  // Number of links that are stored at each pixel: half the number of its neighbours, because each
+  // link is stored at one of its two pixels. See Direction in core/maxflow/maxflow.hpp.
   __device__ int link_count() const { return static_cast<int>(problem_.graph.neighbours) / 2; }
   __device__ size_t pixel_index(int x, int y) const {
     return static_cast<size_t>(y) * size_.width + x;
@@ -110,8 +111,8 @@ class PlainPushRelabel {
     }
   }
 
-  // Computes the excess of each pixel. A warm start uses the flows in link_flow; otherwise all
-  // flows are 0.
+  // Computes the excess of each pixel. The flows come from link_flow if the cut has a warm start or
+  // continues the work of another solver; otherwise all flows are 0.
   __device__ void load_flows() {
     for (int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x); i < problem_.tiles;
          i += static_cast<int>(gridDim.x * blockDim.x)) {
@@ -122,7 +123,7 @@ class PlainPushRelabel {
       long long excess = problem_.graph.terminal(x, y);
       for (int d = 0; d < 2 * link_count(); ++d) {
         const int k = d / 2;
-        const bool is_owner = d % 2 == 0;
+        const bool is_owner = d % 2 == 0;  // whether the link is stored at this pixel
         const int owner_x = is_owner ? x : x + step_x(d), owner_y = is_owner ? y : y + step_y(d);
         const int32_t link_capacity = capacity(problem_.graph, k, owner_x, owner_y);
         const int32_t link_flow =
@@ -161,7 +162,8 @@ class PlainPushRelabel {
     bool changed = false;
     visit_lines(d, [&](int x, int y) {
       unsigned previous = kInfiniteHeight;
-      // Takes one step more than the line's length, to the first pixel of the next line.
+      // The loop also visits the first pixel of the next line, to which heights of this line
+      // spread.
       for (int i = 0; i <= kTileSide; ++i, x += step_x(d), y += step_y(d)) {
         if (!is_inside(x, y)) {
           previous = kInfiniteHeight;
@@ -285,8 +287,8 @@ class PlainPushRelabel {
       if (!foreground) gap += max(excess, 0ll);
     });
     Progress& progress = *problem_.progress;
-    atomicAdd(&progress.sink_flow,
-              static_cast<unsigned long long>(sink_flow));  // integers: any order gives this sum
+    // The numbers are integers, so the order of the additions does not matter.
+    atomicAdd(&progress.sink_flow, static_cast<unsigned long long>(sink_flow));
     atomicAdd(&progress.gap, static_cast<unsigned long long>(gap));
     barrier_.sync_or(0);
     if (blockIdx.x == 0 && threadIdx.x == 0) problem_.write_results(iterations_, !active);

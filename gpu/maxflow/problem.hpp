@@ -7,9 +7,9 @@
 
 namespace regions::maxflow {
 
-// Indices of the worklists of tiles, see TileLists. There are three lists of the tiles of a pass,
-// three lists of the tiles of a relabel, two lists of active tiles, and one list of touched tiles.
-// A touched tile has been on any of the other lists.
+// Indices of the worklists of tiles, see TileLists in sparse.cu. There are three lists for passes,
+// three lists for relabels, two lists of tiles with active pixels, and one list of touched tiles. A
+// touched tile is one that was on any of the other lists during the frame.
 enum WorklistIndex : int {
   kPassWorklists = 0,
   kRelabelWorklists = 3,
@@ -29,20 +29,22 @@ __device__ inline long long global_time_ns() {
 
 // Progress of a frame's solution, in device memory. All fields are zero at the start of the frame.
 struct Progress {
-  // State of a barrier of all blocks of a kernel.
+  // State of a GridBarrier: `tiles` for the resident and the sparse solver, `plain` for the plain
+  // solver.
   struct BarrierState {
-    // [epoch % 3], number of blocks that have arrived and number of blocks for each vote.
+    // [epoch % 3]. A word counts the blocks that have arrived and, for each vote bit, the blocks
+    // that have set it.
     unsigned long long words[3];
   } tiles, plain;
   long long start_time;             // start of the frame's first kernel, ns
   unsigned list_sizes[kWorklists];  // number of tiles on each worklist
   unsigned votes[2];                // [epoch % 2], votes at the barrier of the worklist kernel
-  int exceeds_16_bits;              // whether the capacities of a pixel need more than 16 bits
+  int exceeds_16_bits;              // whether the capacities of any pixel need more than 16 bits
   int is_solved;                    // whether the results are written
   int must_continue;  // whether the plain solver must continue from the flows in link_flow
   int iterations;     // number of rounds of pushes so far
   unsigned long long sink_flow;  // flow into the sink
-  unsigned long long gap;        // excess that could still reach the sink
+  unsigned long long gap;        // total excess that could still reach the sink
 };
 
 // The minimum cut of one frame. Kernels receive it as a parameter.
@@ -52,8 +54,8 @@ struct Problem {
   int32_t* link_flow;  // [links][height][width], flow along each link; kept for the next frame
   Progress* progress;  // [1]
   CutResult* result;   // in pinned memory, written by a kernel; may be null
-  CutStatistics* statistics;  // in pinned memory, for the solver that is used; may be null
-  uint32_t cut;               // number of this cut, from 1
+  CutStatistics* statistics;  // measurements of the used solver, in pinned memory; may be null
+  uint32_t cut;               // number of this cut; the first cut has number 1
   int max_iterations;         // limit on rounds of pushes; 0: no limit
   long long time_budget_ns;   // limit on the time, ns; 0: no limit
   bool warm_start;            // whether the cut starts from the flows in link_flow
@@ -69,8 +71,8 @@ struct Problem {
   }
 
 #ifdef __CUDACC__
-  // Stores the start time. Every kernel calls this function at its start; only one thread of the
-  // frame's first kernel stores the time.
+  // Stores the start time of the frame. Has no effect if an earlier kernel of the frame has stored
+  // it.
   __device__ void record_start_time() const {
     const bool is_first_thread = blockIdx.x == 0 && threadIdx.x == 0;
     if (is_first_thread && progress->start_time == 0) progress->start_time = global_time_ns();
@@ -78,8 +80,8 @@ struct Problem {
   __device__ bool is_out_of_time() const {
     return time_budget_ns > 0 && global_time_ns() - progress->start_time > time_budget_ns;
   }
-  // Writes the result and the statistics. One thread calls this function after all sums are
-  // complete.
+  // Writes the result and the statistics. One thread calls this function after progress->sink_flow
+  // and progress->gap are complete.
   __device__ void write_results(int iterations, bool exact) const {
     if (result) {
       *result = {static_cast<int64_t>(__ldcg(&progress->sink_flow)),

@@ -31,7 +31,7 @@ struct TileBlock {
 //     16        0.35         2.4           0.65            5.2
 constexpr int kPushRounds = 12;
 
-// The part of one warp and its tile in the cut of the whole picture.
+// The work of one warp on its tile, as a part of the cut of the whole picture.
 template <int kNeighbours>
 class ResidentCut {
  public:
@@ -65,7 +65,7 @@ class ResidentCut {
   }
 
  private:
-  static constexpr unsigned kAllNeighbours = ~0u;  // mask of directions
+  static constexpr unsigned kAllNeighbours = ~0u;  // mask with the bits of all directions
 
   // Calls visit(index) for the warp's tile, if the warp has one. Neighbouring tiles are on
   // different multiprocessors, which balances the work.
@@ -148,6 +148,8 @@ class ResidentCut {
     }
   }
 
+  // One round of pushes in the warp's tile. Returns the tile's votes. `first`: whether this is the
+  // first round after a relabel.
   __device__ unsigned push_tile(int index, bool first) {
     const unsigned epoch = barrier_.epoch();
     const TilePosition position(halos_, index);
@@ -175,7 +177,7 @@ class ResidentCut {
   }
 
   // Writes the mask, the flows, and the results of the cut. If distances needed more than 16 bits,
-  // the plain solver must_continue from these flows.
+  // the plain solver must continue from these flows.
   __device__ void finish(unsigned relabel_votes) {
     shared_->sums.clear();
     visit_tile([&](int index) -> unsigned {

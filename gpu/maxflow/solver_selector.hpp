@@ -27,7 +27,7 @@ inline uint32_t nanoseconds_of(CutTime time) { return static_cast<uint32_t>(time
 // Measurements of the cuts of one solver, in pinned memory.
 struct CutStatistics {
   int32_t rounds;   // number of rounds of pushes of the last cut
-  CutTime time[2];  // durations of the last cold cut and of the last warm cut
+  CutTime time[2];  // numbers and durations of the last cold cut and of the last warm cut
 };
 
 // Selects the resident or the sparse solver if the process has only one cut. With 4 neighbours the

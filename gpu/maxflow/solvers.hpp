@@ -19,12 +19,13 @@ void allow_shared_memory(Kernel* kernel, size_t bytes) {
 // The size of a launch.
 struct LaunchShape {
   unsigned blocks, threads;
-  size_t shared_bytes;  // per block
+  size_t shared_bytes;  // bytes of dynamic shared memory per block
 };
 
-// Launches a kernel of a few blocks that has a barrier of all blocks. If the device supports it,
-// the kernel is launched as one cluster, and kernels of several streams run concurrently. Otherwise
-// it is launched as a cooperative grid, and such kernels run one after another.
+// Launches a kernel that has few blocks, which wait for each other at barriers. If the device
+// supports it, the kernel is launched as one cluster, and kernels of several streams run
+// concurrently. Otherwise it is launched as a cooperative grid, and such kernels run one after
+// another.
 class ClusterLauncher {
  public:
   // Plans a launch of at most max_shape.blocks blocks on the current device.
@@ -51,8 +52,8 @@ class ClusterLauncher {
   }
 
  private:
-  static constexpr unsigned kMaxPortableBlocks =
-      8;  // number of blocks per cluster that all devices support
+  // Maximum number of blocks per cluster that all devices with clusters support.
+  static constexpr unsigned kMaxPortableBlocks = 8;
 
   LaunchShape shape_{};
   bool is_cluster_ = false;
@@ -71,30 +72,34 @@ class ResidentSolver {
  private:
   HaloBuffers halos_{};
   int blocks_ = 0;
-  int threads_ = 0;          // per block
-  size_t shared_bytes_ = 0;  // per block
+  int threads_ = 0;          // threads per block
+  size_t shared_bytes_ = 0;  // bytes of shared memory per block
 };
 
 // Device arrays of the plain solver.
 struct PlainArrays {
-  long long* excess;  // [height][width]
-  unsigned* height;   // [height][width]
-  uint8_t* busy;      // [height / 32][width / 32], whether a tile of 32x32 pixels has active pixels
+  long long* excess;  // [height][width], excess of each pixel
+  unsigned* height;   // [height][width], height of each pixel
+  uint8_t* busy;      // [tile row][tile column], whether a tile of 32x32 pixels has active pixels
 };
 
 // State of a tile in global memory during a frame. All fields are zero at the start of the frame. A
-// stamp contains the number of a pass or relabel plus 1; 0 means that none has occurred.
+// stamp is the number of a pass or relabel, plus 1. A stamp of 0 means that there was no such pass
+// or relabel.
 struct alignas(16) TileState {
-  // The warps of neighbouring tiles read these fields as two vectors of four words.
+  // The warps of neighbouring tiles read the fields heights_epoch to is_stored as two vectors of
+  // four words.
   unsigned heights_epoch[2];  // [set of halo buffers], epoch in which heights were published
   unsigned flow_epoch[2];     // [epoch % 2], epoch in which neighbours receive the published flow
   unsigned relabel_stamp[2];  // [relabel % 2], relabel in which the tile takes part
-  unsigned unsettled_stamp;   // last relabel whose start left pixels without a height
-  unsigned is_stored;         // whether the tile is in memory; otherwise the weights define it
-  unsigned pass_stamp[2];     // [pass % 2], pass whose worklist contains the tile
-  unsigned active_stamp;      // last relabel that found active excess in the tile
-  unsigned touched_stamp;     // 1 if the tile is on the worklist of touched tiles
-  int remaining_demand;       // minus the unused capacity to the sink after the load kernel
+  // Last relabel at whose start some pixels could not reach the sink inside the tile.
+  unsigned unsettled_stamp;
+  // Whether SparseStore::tiles contains the tile. If not, the tile is loaded from the weights.
+  unsigned is_stored;
+  unsigned pass_stamp[2];  // [pass % 2], pass whose worklist contains the tile
+  unsigned active_stamp;   // last relabel that found active pixels in the tile
+  unsigned touched_stamp;  // 1 if the tile is on the worklist of touched tiles
+  int remaining_demand;    // minus the unused capacity to the sink after the load kernel
 };
 
 // Device memory of the sparse solver of a cut.
@@ -104,7 +109,7 @@ struct SparseStore {
   Tile<kNeighbours>* tiles;    // [tiles]
   TileState* state;            // [tiles]
   int* lists;                  // [kWorklists][tiles], indices of tiles
-  uint8_t* has_no_flow;        // [tiles], whether link_flow is 0 on all links that the tile owns
+  uint8_t* has_no_flow;        // [tiles], whether all links stored at the tile's pixels have flow 0
   const uint8_t* had_no_flow;  // [tiles], has_no_flow of the previous frame; null if unknown
 };
 
@@ -123,9 +128,9 @@ class SparseSolver {
 
  private:
   SparseStore<kNeighbours> store_{};
-  uint8_t* has_no_flow_[2] = {};  // arrays [tiles] for even and odd frames
+  uint8_t* has_no_flow_[2] = {};  // SparseStore::has_no_flow of even and of odd frames
   unsigned frame_count_ = 0;      // number of frames so far
-  // Launchers for a cut that is the only one of the process, and for one of several cuts.
+  // exclusive_launcher_ is used if the process has only one cut, concurrent_launcher_ otherwise.
   ClusterLauncher exclusive_launcher_, concurrent_launcher_;
 };
 
@@ -134,7 +139,7 @@ class SparseSolver {
 class PlainSolver {
  public:
   void reserve(Workspace& memory, Size size);
-  // The kernel does nothing if the frame is already solved.
+  // Enqueues a kernel that solves the frame. It does nothing if the frame is already solved.
   void enqueue(const Problem& problem, cudaStream_t stream) const;
   const PlainArrays& arrays() const { return arrays_; }
 

@@ -38,7 +38,7 @@ struct SparseBlock {
   static constexpr unsigned exclusive_cluster_blocks = 16;
   static constexpr int max_warps = kNeighbours == 4 ? 12 : 8;
   static constexpr int max_threads = 32 * max_warps;
-  static constexpr int resident_blocks = kNeighbours == 4 ? 1 : 2;  // per multiprocessor
+  static constexpr int resident_blocks = kNeighbours == 4 ? 1 : 2;  // blocks per multiprocessor
   // Number of warps per block for a picture of `tiles` tiles.
   static constexpr int warps(size_t tiles) { return tiles < 1024 ? 8 : max_warps; }
 };
@@ -49,7 +49,7 @@ struct SparseBlock {
 template <int kNeighbours>
 struct LoadBlock {
   static constexpr int threads = 32;
-  static constexpr int resident_blocks = 16;  // per multiprocessor
+  static constexpr int resident_blocks = 16;  // blocks per multiprocessor
   static constexpr size_t shared_bytes = sizeof(Tile<kNeighbours>);
 };
 
@@ -91,9 +91,9 @@ struct TileList {
   __device__ int size() const { return static_cast<int>(__ldcg(count)); }
 };
 
-// A request of a lane to add a tile to a list. The tile is added if `is_selected` is true and the
-// tile is not on the list yet, which its stamp shows: a tile on the list stores `stamp` in
-// *tile_stamp.
+// A request of a lane to add a tile to a list. The tile is added if `is_selected` is true and
+// *tile_stamp differs from `stamp`. Adding the tile sets *tile_stamp to `stamp`, so that a tile is
+// added only once.
 struct ListEntry {
   TileList list;
   bool is_selected;
@@ -103,7 +103,8 @@ struct ListEntry {
 
 // The worklists of a frame. There are three lists for passes and three lists for relabels: one is
 // being processed, one is being filled, and one is being cleared. In addition there are two lists
-// of active tiles and one list of touched tiles.
+// of tiles with active pixels, and one list of touched tiles, whose results the worklist kernel
+// must write.
 template <int kNeighbours>
 class TileLists {
  public:
@@ -122,8 +123,7 @@ class TileLists {
   __device__ TileList touched() const { return list(kTouchedWorklist); }
 
   // Each of these functions returns an entry that adds the lane's tile to a list: of the next pass,
-  // of the next relabel, of tiles in which this relabel found active excess, or of touched tiles,
-  // whose results the worklist kernel must write.
+  // of the next relabel, of tiles in which this relabel found active pixels, or of touched tiles.
   __device__ ListEntry next_pass_entry(const Epochs& epochs, int tile, bool is_selected) const {
     const unsigned next = epochs.pass + 1;
     return {pass(next), is_selected, &store_.state[tile].pass_stamp[next % 2], next + 1};
@@ -271,11 +271,11 @@ class StagedTile {
   // the same time. A mask of directions has one bit per neighbour.
   struct NeighbourState {
     HaloHeights<kNeighbours> halo[2];  // [set of halo buffers]
-    unsigned newer_in_second;  // directions of neighbours whose second set of buffers is newer
+    unsigned newer_in_second;  // directions of neighbours with newer heights in the second set
     unsigned sending;          // directions of neighbours that send flow in this epoch
     unsigned relabelling;      // directions of neighbours that take part in this relabel
-    unsigned unsettled;        // directions of neighbours that have pixels without a height
-    bool is_stored;            // whether the tile itself is in memory
+    unsigned unsettled;        // directions of neighbours whose unsettled_stamp is this relabel's
+    bool is_stored;            // TileState::is_stored of the tile itself
     unsigned older_buffer;     // set of halo buffers that the tile writes next
     Lane lane;
 
@@ -459,7 +459,8 @@ class LoadPass {
   __device__ bool starts_without_flow() const {
     if (!problem_.warm_start) return true;
     if (!store_.had_no_flow) return false;
-    // Checks the links that the tile owns, and the links into the tile that neighbouring tiles own.
+    // Checks the links that are stored at the tile's pixels, and the links into the tile, which are
+    // stored at pixels of neighbouring tiles.
     constexpr int kOwners[] = {kLeft, kUp, kUpLeft, kUpRight};
     bool links_have_no_flow = true;
     if (lane_.index < kNeighbours / 2) {
@@ -494,8 +495,8 @@ class LoadPass {
     state().heights_epoch[0] = 1;
   }
 
-  // Pushes excess to the tile's pixels with capacity to the sink, until these can take no more
-  // excess or the limit of rounds is reached. Heights are then the exact distances within the tile.
+  // Pushes excess to the tile's pixels with capacity to the sink, until no pixel is active or the
+  // limit of rounds is reached. Heights are then the exact distances within the tile.
   __device__ TileStatus discharge() {
     for (int round = 0;; ++round) {
       reset_heights(tile_, lane_);
@@ -536,7 +537,7 @@ class LoadPass {
   const Lane lane_ = this_lane();
   const TilePosition position_;
   const int x_, y_;        // first pixel of the lane's column, in the picture
-  const int rows_;         // rows of the column that are inside of the picture
+  const int rows_;         // number of rows of the column that are inside of the picture
   bool all_sinks_ = true;  // whether all pixels of the column have capacity to the sink
   long long demand_ = 0;   // minus the capacity of the column's pixels to the sink
 };
@@ -590,7 +591,8 @@ class WorklistPass {
     int count;  // number of tiles on the whole list
     int tile;   // first tile of the share, if the share is not empty
   };
-  // Returns the warp's share of `list`. Loads the first entry together with the number of tiles.
+  // Returns the warp's share of `list`. Loads the first entry and the number of tiles at the same
+  // time.
   __device__ Share share_of(const TileList& list) const {
     return {list.size(), __ldcg(list.tiles + min(first_index(), store_.halos.tiles() - 1))};
   }
@@ -766,15 +768,15 @@ class WorklistPass {
     return staged_tile_.exceeds_16_bits() ? kExceeds16Bits : 0;
   }
 
-  // Returns the neighbouring tile in the lane's direction if `directions` contains this direction,
-  // otherwise any tile.
+  // Returns the neighbouring tile in the lane's direction if `directions` contains this direction.
+  // Otherwise returns tile 0, which the caller does not use.
   __device__ int target_neighbour(const TilePosition& position, unsigned directions) const {
     if (lane_.index >= kNeighbours || !(directions >> lane_.index & 1)) return 0;
     return max(position.neighbour(store_.halos, step_x(lane_.index), step_y(lane_.index)), 0);
   }
 
   // Writes the mask, the flows, and the results of the cut. If distances needed more than 16 bits,
-  // the plain algorithm must_continue from these flows.
+  // the plain algorithm must continue from these flows.
   __device__ void finish(unsigned votes, bool active) {
     shared_->sums.clear();
     const TileList touched = lists_.touched();
@@ -804,7 +806,7 @@ class WorklistPass {
   WorklistBarrier barrier_;
   const Lane lane_;
   Epochs epochs_{.pass = 1, .relabel = 0, .flow = 1};
-  int relabel_passes_ = 0;   // number of passes of the last relabel
+  int relabel_passes_ = 0;   // number of passes of the last relabel, except its first pass
   int iterations_ = 0;       // number of rounds of pushes so far
   bool is_stopped_ = false;  // whether a limit on iterations or time was reached
 };

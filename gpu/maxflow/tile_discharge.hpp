@@ -25,16 +25,16 @@ constexpr int kLongRelabel = 64;
 template <int kNeighbours>
 constexpr int kBatchLength = kNeighbours == 4 ? 8 : 4;
 
-// Returns the flow that a pixel pushes along an arc: the smaller one of its excess plus inflow and
-// of the arc's residual capacity, but at least 0.
+// Returns the flow that a pixel pushes along an arc: min(excess + inflow, residual), but at
+// least 0.
 __device__ inline int pushed_amount(int excess, int inflow, int residual) {
   return __viaddmin_s32_relu(excess, inflow, residual);
 }
 
 // Relabels every active pixel (Goldberg and Tarjan). Each lane goes down its column and uses the
 // new height of the pixel above. One pass therefore raises a whole region of equal heights. Heights
-// of other neighbours may be old. This is harmless: they are too low, but still lower bounds of the
-// distances. Returns in all lanes whether any pixel was active.
+// of other neighbours may be out of date. This is harmless: such heights are too low, but still
+// lower bounds of the distances. Returns in all lanes whether any pixel was active.
 template <int kNeighbours>
 __device__ bool relabel_active(Tile<kNeighbours>& tile, Lane lane) {
   constexpr int kLength = kBatchLength<kNeighbours>;
@@ -92,8 +92,8 @@ __device__ bool relabel_active(Tile<kNeighbours>& tile, Lane lane) {
   return any_in_tile;
 }
 
-// Reads pixels of the tile, one per step, starting with cell `start`. Returns in all lanes whether
-// any lane has read an active pixel.
+// Reads kLength pixels of the tile. Their cells are `start`, start + kStep, start + 2 * kStep and
+// so on. Returns in all lanes whether any lane has read an active pixel.
 template <int kStep, int kNeighbours, int kLength>
 __device__ bool read_pixels(const Tile<kNeighbours>& tile, int start, uint32_t (&pixel)[kLength]) {
   bool active = false;
@@ -121,8 +121,8 @@ __device__ void find_downhill_arcs(const uint32_t (&pixel)[kLength],
   }
 }
 
-// Pushes one wave along a line, forth or back. The capacities in `arcs` become the pushed flows.
-// Returns the flow that leaves the line.
+// Pushes one wave along a line, forth or back. Replaces the residual capacities in `arcs` by the
+// flows that were pushed. Returns the flow that leaves the line at its end.
 template <bool kForth, int kLength>
 __device__ int push_wave(int (&excess)[kLength], int (&arcs)[kLength]) {
   int flow = 0;
@@ -185,7 +185,7 @@ __device__ void push_lines(Tile<kNeighbours>& tile, Lane lane) {
   }
 }
 
-// Pushes waves downwards (or upwards) through the tile, one row at a time. Each pixel pushes flow
+// Pushes a wave downwards (or upwards) through the tile, one row at a time. Each pixel pushes flow
 // straight on and along both diagonals. All lanes work together.
 template <bool kDownwards>
 __device__ void push_between_rows(Tile<8>& tile, Lane lane) {
@@ -195,8 +195,8 @@ __device__ void push_between_rows(Tile<8>& tile, Lane lane) {
                               kDownwards ? kDownLeft : kUpLeft};
   constexpr int kShift[] = {0, 1, -1};
   constexpr int kLength = kBatchLength<8>;
-  // Shift a flow to the half of the link's word that contains the residual capacity along the arc,
-  // or against the arc.
+  // These functions shift a flow to the half of the link's word that contains a residual capacity:
+  // forward() to the capacity along the arc, back() to the capacity against the arc.
   constexpr auto forward = [](int a, int flow) {
     return static_cast<uint32_t>(flow) << 16 * (kForward[a] % 2);
   };
@@ -299,7 +299,8 @@ __device__ inline unsigned swap_halves(unsigned pair) { return __byte_perm(pair,
 
 template <int kNeighbours>
 __device__ ResidualArcs<kNeighbours> find_residual_arcs(const Tile<kNeighbours>& tile, Lane lane) {
-  // For each link, arcs along the link in the lower half and against the link in the upper half.
+  // For each link k: bit i is set if pixel i has residual capacity along the link, bit 16 + i is
+  // set if it has residual capacity against the link.
   unsigned has_capacity[kNeighbours / 2] = {};
 #pragma unroll
   for (int i = 0; i < 16; ++i) {
@@ -323,12 +324,14 @@ __device__ ResidualArcs<kNeighbours> find_residual_arcs(const Tile<kNeighbours>&
   return arcs;
 }
 
-// Returns the length of an arc: 1 if it has residual capacity, otherwise more than any height.
+// Returns the length of the arc of bit `bit`: 1 if the arc has residual capacity, otherwise more
+// than any height.
 __device__ inline int arc_length(unsigned arcs, int bit) { return arcs >> bit & 1 ? 1 : 0x10000; }
 
 // relax_line() sweeps along a line from both ends at the same time. A word has two heights: the
 // lower half belongs to the sweep forth, the upper half to the sweep back. Heights of
-// kPackedUnreachable or more count as unreachable.
+// kPackedUnreachable or more count as unreachable. From a height of at most kMaxPackedHeight, no
+// path through the tile leads to kPackedUnreachable.
 constexpr unsigned kPackedUnreachable = 0x7f00,
                    kMaxPackedHeight = kPackedUnreachable - kTileWidth * kTileHeight - 1;
 // Returns the lengths of the two arcs of bits `bit` and `bit` + 16: 1 for arcs with residual
@@ -339,7 +342,8 @@ __device__ inline unsigned arc_lengths(unsigned arcs, int bit) {
 }
 
 // Lowers the heights of the lane's line of 16 pixels by sweeps in both directions. Returns whether
-// any height was lowered. Raises `highest` to the largest reachable height that was read, plus 1.
+// any height was lowered. Raises each half of `highest` to the largest height that was read for
+// this half and is not kUnreachable, plus 1.
 template <int kStep, int kNeighbours>
 __device__ bool relax_line(Tile<kNeighbours>& tile, int start, unsigned arcs, unsigned& highest) {
   constexpr int kLast = 15, kHalf = 8;
@@ -444,7 +448,8 @@ __device__ bool relax_between_rows(Tile<8>& tile, const ResidualArcs<8>& arcs, L
   return changed;
 }
 
-// Whether a height at the middle of the lane's row can still lower a height in the other half.
+// Whether the neighbouring pixel in the other half of the row can still lower the height of the
+// lane's pixel at the middle of the row.
 template <int kNeighbours>
 __device__ bool crosses_row_middle(const Tile<kNeighbours>& tile,
                                    const ResidualArcs<kNeighbours>& arcs, Lane lane) {
@@ -467,16 +472,17 @@ __device__ void sweep_tile(Tile<kNeighbours>& tile, const ResidualArcs<kNeighbou
                            Lane lane, unsigned axes, unsigned& highest, Sweeps& sweeps) {
   constexpr int kSweepKinds = kNeighbours == 4 ? 2 : 3, kMaxSweeps = 64;
   int idle_sweeps = kNeighbours == 4 && axes != kBothAxes ? 1 : 0;
-  // Counts consecutive sweeps that have lowered no height. Returns whether all kinds of sweeps have
-  // lowered none, so that the heights have converged.
-  const auto converged = [&](bool changed, const auto& continues_in_row) {
+  // Ends a sweep and counts consecutive sweeps that have lowered no height. Returns whether no kind
+  // of sweep has lowered a height, so that the heights have converged. continues_in_row() returns
+  // whether another sweep of the same kind could lower more heights.
+  const auto finish_sweep = [&](bool changed, const auto& continues_in_row) {
     __syncwarp();  // the heights written by this sweep are visible to the next sweep
     if (!__any_sync(~0u, changed)) return sweeps.converged = ++idle_sweeps == kSweepKinds;
     sweeps.lowered = true;
     idle_sweeps = __any_sync(~0u, continues_in_row()) ? 0 : 1;
     return false;
   };
-  const auto line = [&](auto step, int start, unsigned along) {
+  const auto sweep_line = [&](auto step, int start, unsigned along) {
     if constexpr (kLong) {
       return relax_long_line<step()>(tile, start, along);
     } else {
@@ -488,17 +494,17 @@ __device__ void sweep_tile(Tile<kNeighbours>& tile, const ResidualArcs<kNeighbou
     if constexpr (kNeighbours == 4) {
       using Down = std::integral_constant<int, kTilePitch>;
       if (axes != kRowAxis &&
-          converged(line(Down(), cell(lane.index, 0), arcs.columns[0]), never_continues)) {
+          finish_sweep(sweep_line(Down(), cell(lane.index, 0), arcs.columns[0]), never_continues)) {
         return;
       }
       axes = kBothAxes;
     } else {
-      if (converged(relax_between_rows<true>(tile, arcs, lane), never_continues)) return;
-      if (converged(relax_between_rows<false>(tile, arcs, lane), never_continues)) return;
+      if (finish_sweep(relax_between_rows<true>(tile, arcs, lane), never_continues)) return;
+      if (finish_sweep(relax_between_rows<false>(tile, arcs, lane), never_continues)) return;
     }
     using Right = std::integral_constant<int, 1>;
-    if (converged(line(Right(), cell(lane.half * 16, lane.row), arcs.rows),
-                  [&] { return crosses_row_middle(tile, arcs, lane); })) {
+    if (finish_sweep(sweep_line(Right(), cell(lane.half * 16, lane.row), arcs.rows),
+                     [&] { return crosses_row_middle(tile, arcs, lane); })) {
       return;
     }
   }
@@ -533,8 +539,8 @@ __device__ Sweeps relax_tile(Tile<kNeighbours>& tile, const ResidualArcs<kNeighb
   return sweeps;
 }
 
-// Sets `active` and `saturated`: whether the tile has active pixels, and pixels whose distance to
-// the sink needs more than 16 bits. The heights must be exact.
+// Sets `active` to whether the tile has active pixels. Sets `saturated` to whether it has pixels
+// whose distance to the sink needs more than 16 bits. The heights must be exact.
 template <int kNeighbours>
 __device__ void gather_status(const Tile<kNeighbours>& tile, Lane lane, bool& active,
                               bool& saturated) {
