@@ -46,7 +46,7 @@ class FrameBuffers {
             static_cast<ptrdiff_t>(sizeof(uint16_t)) * cells.columns};
   }
   FrameStatistics* statistics() const { return statistics_; }
-  // These results are in pinned host memory.
+  // The frame's results in pinned host memory.
   CutResult* host_cut() const { return reinterpret_cast<CutResult*>(host_results_); }
   FrameStatistics* host_statistics() const {
     return reinterpret_cast<FrameStatistics*>(host_results_ + kStatisticsOffset);
@@ -64,7 +64,7 @@ class FrameBuffers {
   uint8_t *mask_ = nullptr, *counts_ = nullptr, *alpha_ = nullptr;  // [height][width]
   uint64_t* sums_ = nullptr;                                        // [3][cells], see BlurCells
   uint32_t* weights_ = nullptr;                                     // [cells], see BlurCells
-  uint16_t* smooth_[3] = {};               // [component], array [cells] of smoothed averages
+  uint16_t* smooth_[3] = {};               // [component][cells], smoothed averages
   FrameStatistics* statistics_ = nullptr;  // [1]
   std::byte* host_results_ = nullptr;      // [kPinnedBytes], pinned
 };
@@ -292,7 +292,7 @@ class GraphCutBgCuda final : public GraphCutBg {
           "copying a mask");
   }
 
-  // Runs copies between host and device after the last frame, and waits until they are complete.
+  // Runs `copies` between host and device after the last frame, and waits until they are complete.
   template <class Copies>
   void transfer(Copies copies) const {
     const std::unique_ptr<Queue> queue = backend_->make_queue();

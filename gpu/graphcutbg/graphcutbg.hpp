@@ -2,11 +2,9 @@
 //
 //   1. enqueue_model_reset()          only after a reset: restarts the model
 //   2. enqueue_survey()               computes the frame's colours, statistics and plan
-//   3. enqueue_color_evidence()       optional: updates colour histograms of foreground and
-//   background
+//   3. enqueue_color_evidence()       optional: updates the evidence of each colour
 //   4. enqueue_weights()              computes the capacities of the cut's graph
-//   5. GridCut::enqueue()             computes the minimum cut (gpu/maxflow); the result is the
-//   mask
+//   5. GridCut::enqueue()             computes the minimum cut (gpu/maxflow), which is the mask
 //   6. enqueue_cut_value()            optional: computes the value of the cut, for verification
 //   7. enqueue_model_update()         updates the model with the mask; writes FrameStatistics
 //   8. enqueue_mask_softening(), enqueue_background_blur(), enqueue_composite() or
@@ -24,7 +22,8 @@ namespace regions::graphcutbg {
 
 // Device memory of the scene's state, which consecutive frames share.
 struct SceneState {
-  Survey survey;             // statistics of the current frame; zero between frames
+  // Statistics of the current frame. Between frames, all fields except `foreground` are zero.
+  Survey survey;
   Scene scene;               // history of the scene
   FramePlan frame;           // plan of the current frame, the result of the survey
   uint32_t surveyed_blocks;  // number of thread blocks that have added their sums to `survey`
@@ -33,7 +32,7 @@ struct SceneState {
 
 // Results of a frame in addition to the CutResult of the solver.
 struct FrameStatistics {
-  long long cut_value;  // sum of the capacities that the mask's cut severs, if verified
+  long long cut_value;  // capacity of the cut that the mask describes; 0 if not computed
   uint32_t foreground;  // number of foreground pixels
   uint32_t restarted;   // whether the model was restarted, for example after a scene change
 };
@@ -42,9 +41,9 @@ struct FrameStatistics {
 // the model starts from this picture.
 void enqueue_model_reset(const ModelArrays& arrays, const uint32_t* background, SceneState* state,
                          cudaStream_t stream);
-// Converts the frame to the model's colours, gathers statistics of the scene, and completes
-// `frame`, the result of frame_plan_of(), from them. Initialises *statistics; the foreground is
-// counted later.
+// Converts the frame to the model's colours and gathers statistics of the scene. From these
+// statistics and from `frame`, the result of frame_plan_of(), it computes state->frame. Initialises
+// *statistics; the foreground is counted later.
 void enqueue_survey(const ModelArrays& arrays, const ConstFrame& in, const FramePlan& frame,
                     SceneState* state, FrameStatistics* statistics, cudaStream_t stream);
 // Adds the previous frame's colours to the histograms of foreground and background, in which the
@@ -69,8 +68,8 @@ void enqueue_cut_value(const ModelArrays& arrays, const Image<const uint8_t>& ma
 void enqueue_mask_softening(const Image<const uint8_t>& mask, int feather,
                             const Image<uint8_t>& counts, const Image<uint8_t>& alpha,
                             cudaStream_t stream);
-// Averages the background over square cells, and then smooths these averages. Processes each colour
-// component.
+// Averages the background over square cells, and then smooths these averages. Writes one array of
+// smoothed averages per colour component.
 void enqueue_background_blur(const BlurCells& cells, const ConstFrame& in,
                              const Image<const uint8_t>& mask, const Image<uint16_t> (&smooth)[3],
                              cudaStream_t stream);

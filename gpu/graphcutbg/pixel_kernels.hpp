@@ -7,7 +7,8 @@
 
 namespace regions::graphcutbg {
 
-// Shape of the thread blocks of these kernels, in pixels.
+// Shape of the thread blocks of these kernels, in threads. A block processes as many pixels at a
+// time.
 struct PixelBlock {
   static constexpr unsigned width = 32, height = 8;
   static constexpr unsigned threads = width * height;
@@ -22,8 +23,8 @@ inline dim3 pixel_block() { return {PixelBlock::width, PixelBlock::height}; }
 // A grid with fewer blocks than pixel_grid(): each thread processes several pixels of its column,
 // every stride() rows.
 struct StridedPixelGrid {
-  // Resident blocks per multiprocessor. A 1080p frame of moving boxes, including the cut, takes
-  // 1.01 ms with 4 blocks, 0.98 ms with 5 or 6 blocks, and 1.08 ms with pixel_grid() (H100,
+  // Number of resident blocks per multiprocessor. A 1080p frame of moving boxes, including the cut,
+  // takes 1.01 ms with 4 blocks, 0.98 ms with 5 or 6 blocks, and 1.08 ms with pixel_grid() (H100,
   // 2026-11-25).
   static constexpr unsigned blocks = 5;
 
@@ -52,7 +53,7 @@ class SharedPlans {
     FramePlan frame;
     EnergyPlan energy;
   };
-  // Copies the plans to shared memory. All threads of the block must call it.
+  // Copies the plans to shared memory. All threads of the block must call this function.
   __device__ const Plans& load(const FramePlan& frame, const EnergyPlan& energy) {
     auto& plans = reinterpret_cast<Plans&>(words_);
     copy(frame, plans.frame);

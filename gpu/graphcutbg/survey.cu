@@ -1,7 +1,7 @@
 // Kernels of the first passes of a frame: reset of the model, survey of the frame, and evidence of
 // colours. In the survey, most thread blocks convert the frame to the model's colours. The other
-// blocks gather statistics of the scene in shared memory. The last of these blocks to end computes
-// the frame's plan.
+// blocks (the survey blocks) gather statistics of the scene in shared memory. The survey block that
+// ends last computes the frame's plan.
 #include "gpu/graphcutbg/graphcutbg.hpp"
 #include "gpu/primitives/integer_math.hpp"
 #include "gpu/primitives/warp.hpp"
@@ -17,8 +17,8 @@ struct SurveyBlock {
   static constexpr unsigned threads = 512;
   static constexpr unsigned blocks = 3;  // resident blocks per multiprocessor
 
-  // Number of blocks of the grid.
-  static unsigned all() { return multiprocessors() * blocks; }
+  // Maximum number of blocks of the grid.
+  static unsigned max_grid_blocks() { return multiprocessors() * blocks; }
 };
 // The numbers of survey blocks were tuned for an H200, whose 132 multiprocessors run 396 blocks. On
 // other devices, the survey blocks are the same share of all blocks.
@@ -87,11 +87,11 @@ class Surveyor {
   const ModelArrays& arrays_;
   const ConstFrame& in_;
   Survey& survey_;   // statistics of the block, in shared memory
-  SurveySums sums_;  // sums of this thread
+  SurveySums sums_;  // sums over the pixels of this thread
 };
 
-// Does the same as rank_of(), by all lanes of a warp: finds the histogram bin that contains the
-// median, and the number of pixels below this bin.
+// Version of rank_of() for all lanes of a warp. Returns the histogram bin that contains the median,
+// and the number of pixels in lower bins.
 __device__ Rank warp_rank(const uint32_t* bins, uint32_t count) {
   constexpr int kBinsPerLane = Survey::kBins / 32;
   const auto lane = static_cast<int>(threadIdx.x % 32);
@@ -108,7 +108,7 @@ __device__ Rank warp_rank(const uint32_t* bins, uint32_t count) {
 }
 
 // Completes the frame's plan from the statistics of all survey blocks, and clears the statistics
-// for the next frame. All threads of the last survey block call it.
+// for the next frame. All threads of the survey block that ends last call this function.
 __device__ void finalize_statistics(SceneState& state, Scene scene, const FramePlan& frame,
                                     uint32_t pixels, Survey& survey, FrameStatistics* statistics) {
   __shared__ Medians medians;
@@ -139,7 +139,7 @@ constexpr auto kThreads = static_cast<int>(SurveyBlock::threads);  // threads pe
 
 // Converts frames of any format to the model's colours, row by row.
 struct AnyReader {
-  static constexpr unsigned survey_blocks = 136;  // share of kTunedBlocks
+  static constexpr unsigned survey_blocks = 136;  // number of survey blocks among kTunedBlocks
 
   __device__ static void read(const ModelArrays& arrays, const ConstFrame& in, int block,
                               int blocks) {
@@ -169,7 +169,7 @@ struct AnyReader {
 // Converts NV12 frames to the model's colours, reading 32-bit words. A thread reads blocks of 4x2
 // pixels: two words of luma and one word of chroma.
 struct Nv12Reader {
-  static constexpr unsigned survey_blocks = 270;  // share of kTunedBlocks
+  static constexpr unsigned survey_blocks = 270;  // number of survey blocks among kTunedBlocks
 
   static bool can_read(const ConstFrame& in) {
     const auto is_aligned = [](const std::byte* plane, ptrdiff_t pitch) {
@@ -198,7 +198,7 @@ struct Nv12Reader {
 
  private:
   struct Words {
-    int x, y;  // position of the first pixel
+    int x, y;  // position of the upper left pixel of the block
     uint32_t luma[2], chroma;
   };
   __device__ static Words words_at(const ConstFrame& in, int columns, int index) {
@@ -279,7 +279,7 @@ void enqueue_survey(const ModelArrays& arrays, const ConstFrame& in, const Frame
                     SceneState* state, FrameStatistics* statistics, cudaStream_t stream) {
   const auto survey = [&]<class Reader>(Reader) {
     const unsigned rows = blocks_for(static_cast<size_t>(arrays.height), Survey::kStep);
-    const unsigned all_blocks = SurveyBlock::all();
+    const unsigned all_blocks = SurveyBlock::max_grid_blocks();
     const unsigned survey_share = std::max(Reader::survey_blocks * all_blocks / kTunedBlocks, 1u);
     const unsigned survey_blocks = std::min(rows, survey_share);
     const unsigned conversion_blocks =
