@@ -10,7 +10,7 @@ namespace {
 using Uint64 = unsigned long long;
 constexpr int kThreads = 256;
 constexpr int kScanThreads = 1024;
-constexpr int kRows = 8;  // rows of the picture per warp of count_kernel()
+constexpr int kRows = 8;  // number of rows that a warp of count_kernel() processes
 
 __global__ __launch_bounds__(kThreads) void clear_kernel(Borders borders) {
   const uint32_t i = blockIdx.x * kThreads + threadIdx.x;
@@ -19,7 +19,7 @@ __global__ __launch_bounds__(kThreads) void clear_kernel(Borders borders) {
 }
 
 // Returns the key of a pair of labels in the hash table. Returns 0 if the labels are equal, or if
-// one of them is not recorded because it is greater than `capacity`.
+// one of the labels has no record because it is greater than `capacity`.
 __device__ inline Uint64 key_of(uint32_t a, uint32_t b, uint32_t capacity) {
   const uint32_t low = min(a, b), high = max(a, b);
   return low == high || high > capacity ? 0 : static_cast<Uint64>(low) << 32 | high;
@@ -33,9 +33,9 @@ __device__ void add_sides(const Borders& borders, Uint64 key, uint32_t sides) {
   const Uint64 hash = key * 0x9E3779B97F4A7C15ull;
   for (auto entry = static_cast<uint32_t>(hash >> 32);; ++entry) {
     entry &= borders.table_size - 1;
-    const Uint64 found = atomicCAS(borders.key + entry, Uint64{0}, key);
-    if (found != 0 && found != key) continue;
-    if (found == 0) atomicAdd(borders.degree + (key >> 32) - 1, 1u);
+    const Uint64 old_key = atomicCAS(borders.key + entry, Uint64{0}, key);
+    if (old_key != 0 && old_key != key) continue;
+    if (old_key == 0) atomicAdd(borders.degree + (key >> 32) - 1, 1u);
     atomicAdd(borders.length + entry, sides);
     return;
   }
@@ -49,7 +49,8 @@ __global__ __launch_bounds__(kThreads) void count_kernel(ConstLabelMap labels, B
   const int top = (static_cast<int>(blockIdx.y) * (kThreads / 32) + warp) * kRows;
   const int end = min(top + kRows, labels.height);
   const bool inside = x < labels.width;
-  // Labels of the pixel and its left neighbour; mostly equal in the next row.
+  // The pair of labels of the pixel and its left neighbour, and the number of consecutive rows that
+  // have had this pair. The next row mostly has the same pair.
   Uint64 current_pair = 0;
   uint32_t sides = 0;
   for (int y = top; y < end; ++y) {  // all lanes have the same `end`
@@ -144,7 +145,7 @@ __global__ __launch_bounds__(kThreads) void publish_kernel(const uint32_t* total
 
 void find_borders(ConstLabelMap labels, const uint32_t* total, const Borders& borders,
                   const RegionTable& table, cudaStream_t stream) {
-  constexpr unsigned kBlocks = 256;  // for kernels that process the borders in the lists
+  constexpr unsigned kBlocks = 256;  // number of blocks of kernels that process sorted lists
   launch(clear_kernel, blocks_for(borders.table_size, kThreads), kThreads, 0, stream, borders);
   launch(count_kernel,
          dim3(blocks_for(static_cast<size_t>(labels.width), 32),

@@ -2,10 +2,10 @@
 // pixels, and the final assignment.
 //
 // A block computes candidates from the sums of its clusters. Each lane finds the best of nine
-// candidates for its pixels and adds the pixels to its own counters. The counters of a warp are
-// summed, then added to the sums of the block, which are added to the sums of the picture. The
-// atomics add integers, so their order does not matter. The file assign_narrow.cu does the same for
-// cells up to 16 pixels wide.
+// candidates for its pixels and adds the pixels to its own counters. The counters of a warp's lanes
+// are added up and added to the sums of the block. At the end, the sums of the block are added to
+// the sums of the picture. The atomics add integers, so their order does not matter. The file
+// assign_narrow.cu does the same for cells up to 16 pixels wide and 32 pixels high.
 #include "gpu/primitives/warp.hpp"
 #include "gpu/slicsuperpixel/assign.hpp"
 
@@ -14,9 +14,9 @@ namespace {
 
 constexpr int kMovementThreads = 256;
 
-// The sums of one lane's pixels that chose one candidate, for at most `pixels` pixels in `strips`
-// strips. `even` contains the sums of components 0 and 2. `odd` contains the sum of component 1,
-// the sum of the row numbers in the strip, and the number of pixels in the highest bits.
+// The sums over those pixels of one lane that chose one candidate: at most `pixels` pixels in
+// `strips` strips. `even` contains the sums of colour components 0 and 2. `odd` contains the sum of
+// component 1, the sum of the row numbers in the strip, and the number of pixels (highest bits).
 template <int pixels, int strips>
 struct alignas(8) Counter {  // aligned, so that it is loaded and stored by one instruction
   static_assert(pixels <= 32 && strips <= 2);
@@ -36,12 +36,13 @@ struct alignas(8) Counter {  // aligned, so that it is loaded and stored by one 
   __device__ uint32_t below_count() const { return odd & ((1u << kCountShift) - 1); }
 };
 
-// The sums of one warp's pixels that chose one candidate, in as few words as possible. The
-// parameter `column` is 1 + (the lane's column << 16). Multiplied by a number of pixels, it gives
-// both the number and the sum of the pixels' columns.
+// The sums over those pixels of one warp that chose one candidate, in as few words as possible. The
+// constructor's parameter `column` is 1 + (the lane's column << 16). Multiplied by a lane's number
+// of pixels, it gives this number in the lower half and the sum of the pixels' columns in the upper
+// half.
 template <class Counter>
 struct WarpSums {
-  static constexpr int kRowShift = 18;  // 1024 pixels of at most 255 sum to less than 2^18
+  static constexpr int kRowShift = 18;  // the sum of 1024 values of at most 255 is below 2^18
   uint32_t counts = 0;                  // number of pixels | sum of their columns << 16
   uint32_t even = 0, odd = 0, third = 0;
 
@@ -70,8 +71,8 @@ struct WarpSums {
   }
 };
 
-// Adds the counters of all lanes of a warp to the block's sums. They count the pixels of strips
-// that start at row `top` of the cell or below it.
+// Adds the counters of all lanes of a warp to the block's sums. The counted pixels are in a stack
+// of strips whose first strip starts at row `top` of the cell.
 template <class Shape, class LaneCounter>
 __device__ void add_to_block(const LaneCounter (*counter)[32], const Strip<Shape>& strip, int top,
                              const Geometry<Shape>& geometry, BlockSums<Shape>& block) {
@@ -123,7 +124,9 @@ __global__ __launch_bounds__(Shape::threads, Shape::blocks) void iterate_kernel(
 
   for_each_strip<Shape, Shape::stack>(
       grid, first_cell_column, first_cell_row, [&](Strip<Shape> strip) {
-        const int first = phase + lane / Shape::lanes * kStep;  // a strip is as high as a patch
+        // The first row of the strip that this lane uses. A strip is as high as a patch, so `phase`
+        // is the same in all strips.
+        const int first = phase + lane / Shape::lanes * kStep;
         const int top = strip.top;
 #pragma unroll
         for (int candidate = 0; candidate < kCandidates; ++candidate)

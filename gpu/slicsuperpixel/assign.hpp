@@ -3,7 +3,8 @@
 // assignment use them.
 //
 // A block processes a few neighbouring cells. Its pixels can choose the clusters of these cells and
-// of the cells around them (the halo).
+// of the cells around them (the halo). A cell is divided into strips: a strip is a part of the cell
+// that is as high as a patch (kPatchRows rows) and is processed by one warp at a time.
 #pragma once
 
 #include <type_traits>
@@ -15,9 +16,9 @@ namespace regions::slicsuperpixel {
 // The shape of a thread block. It is a type, because kernels take it as a template argument.
 //
 // A block processes cells_x x cells_y cells. A warp processes one strip of a cell at a time, which
-// has `lanes` columns and kPatchRows rows. An iteration processes a stack of `stack` strips, one
-// below another, and then adds up the sums of the warp's lanes. `side` is the width and height of a
-// cell in pixels if they are known at compile time, else 0.
+// has `lanes` columns and kPatchRows rows. A stack consists of `stack` strips, one below another.
+// In an iteration, the sums of the warp's lanes are added up once per stack. `side` is the width
+// and height of a cell in pixels if they are known at compile time, else 0.
 template <int side_, int lanes_, int cells_x_, int cells_y_, int warps_, int stack_ = 1>
 struct BlockShape {
   static constexpr int side = side_;
@@ -27,12 +28,12 @@ struct BlockShape {
   static constexpr int warps = warps_;
   static constexpr int stack = stack_;
   static constexpr int threads = 32 * warps;
-  // minimum number of blocks per multiprocessor; it leaves 64 registers per thread
+  // minimum number of resident blocks per multiprocessor; it allows 64 registers per thread
   static constexpr int blocks = 1024 / threads;
   static constexpr int rows = kPatchRows;          // number of rows of a strip
   static constexpr int rows_at_once = 32 / lanes;  // number of rows that a warp processes at once
-  static constexpr int halo_x = cells_x + 2;  // number of columns of clusters, including the halo
-  // number of clusters that the pixels of a block can choose
+  static constexpr int halo_x = cells_x + 2;       // number of columns of cells, including the halo
+  // number of cells including the halo, whose clusters the pixels of a block can choose
   static constexpr int halo = halo_x * (cells_y + 2);
   static constexpr int cells = cells_x * cells_y;
 };
@@ -74,6 +75,7 @@ void with_row_step(RowSubset rows, Use use) {
   }
 }
 
+// Returns the dimensions of a CUDA grid whose blocks together process all cells.
 template <class Shape>
 dim3 blocks_of(const SlicGrid& grid) {
   return {blocks_for(static_cast<size_t>(grid.columns), Shape::cells_x),
@@ -81,7 +83,8 @@ dim3 blocks_of(const SlicGrid& grid) {
 }
 
 inline constexpr int kSumWords = sizeof(ClusterSums) / sizeof(uint32_t);
-// Candidate number of pixels that are not counted. Counters have an additional entry for them.
+// Candidate number that is given to pixels that do not take part in the iteration. Counters have an
+// additional entry for these pixels, whose sums are not used.
 inline constexpr int kNoCandidate = kCandidates;
 
 // The three arrays of sums that an iteration uses. It reads `from`, adds to `to`, and sets `clear`
@@ -100,20 +103,20 @@ struct IterationSums {
 
 #ifdef __CUDACC__
 
-// A candidate in the form that the dot-product instruction dp2a needs: two 16-bit coefficients per
-// word.
+// A Candidate in the form that the dot-product instruction dp2a needs: two 16-bit coefficients of
+// the score per word.
 struct PackedCandidate {
-  int first_second;  // coefficients of components 0 and 1
-  int third_row;     // coefficients of component 2 and of the row
-  int base;
-  int column;
+  int first_second;  // coefficients of colour components 0 and 1
+  int third_row;     // coefficients of colour component 2 and of the row in the patch
+  int base;          // Candidate::base, adapted to the bias of stored colours
+  int column;        // coefficient of the column in the cell
 };
 
-// A Center that several threads compute, one mean value per thread.
+// The parts of a Center. Several threads compute them, one mean value per thread.
 struct CenterWords {
   int mean[5];   // three colour coefficients, then x and y
-  int share[3];  // shares of the three colour coefficients in the score
-  int alive;
+  int share[3];  // color_share() of each colour component; the sum is Center::base
+  int alive;     // whether the cluster has pixels
 
   __device__ operator Center() const {
     return {
@@ -126,7 +129,7 @@ template <class Shape>
 struct Candidates {
   std::conditional_t<Shape::lanes == 16, CenterWords, Center> center[Shape::halo];
   PackedCandidate packed[Shape::cells][kCandidates];
-  int down[Shape::cells][kCandidates];
+  int down[Shape::cells][kCandidates];  // Candidate::down, the score per row of the cell
 };
 
 // The size of a cell, known at compile time if possible.
@@ -136,6 +139,7 @@ struct Geometry {
   __device__ explicit Geometry(const SlicGrid& grid)
       : width(Shape::side ? Shape::side : grid.width),
         height(Shape::side ? Shape::side : grid.height) {}
+  // The numbers of strips of a cell next to each other, and one below another.
   __device__ int strips_x() const { return (width + Shape::lanes - 1) / Shape::lanes; }
   __device__ int strips_y() const { return (height + Shape::rows - 1) / Shape::rows; }
 };
@@ -217,8 +221,8 @@ __device__ void find_centers(const Clusters& clusters, const ClusterSums* sums,
   });
 }
 
-// Computes the candidates of all cells of the block in shared memory. All threads of the block call
-// it. It ends with a barrier.
+// Computes the candidates of all cells of the block in shared memory. All threads of the block must
+// call this function, which ends with a barrier.
 template <class Shape>
 __device__ void make_candidates(const Clusters& clusters, const ClusterSums* sums,
                                 int first_cell_column, int first_cell_row,
@@ -230,14 +234,14 @@ __device__ void make_candidates(const Clusters& clusters, const ClusterSums* sum
     const int cell = i / kCandidates, candidate = i % kCandidates;
     const int cx = cell % Shape::cells_x + candidate % 3,
               cy = cell / Shape::cells_x + candidate / 3;
-    // For clusters outside the grid, find_centers() has set `alive` to false.
+    // For clusters outside the grid, find_centers() has set Center::alive to false.
     const Candidate c = candidate_of(candidates.center[cy * Shape::halo_x + cx], true, candidate,
                                      grid, clusters.scale);
     PackedCandidate& packed = candidates.packed[cell][candidate];
     packed.first_second = pack(c.color[0], c.color[1]);
     packed.third_row = pack(c.color[2], c.row);
-    // The stored colour components of pixels are increased by kColorBias. The base compensates for
-    // it.
+    // The stored colour components of pixels are increased by kColorBias. The base is reduced to
+    // compensate for the increase.
     packed.base = c.base - 16 * kColorBias * (c.color[0] + c.color[1] + c.color[2]);
     packed.column = c.column;
     candidates.down[cell][candidate] = c.down;
@@ -252,11 +256,11 @@ struct Strip {
   int left, top;          // position of the strip in the cell
   int x, y;               // this lane's column and the strip's first row in the picture
   int end;                // number of the cell's rows inside the picture, from `top` on
-  bool inside;            // this lane's column is in the cell and in the picture
-  bool whole;             // the whole strip is in the cell and in the picture
+  bool inside;            // whether this lane's column is in the cell and in the picture
+  bool whole;             // whether the whole strip is in the cell and in the picture
 
-  // Moves to the next strip below. This strip is in the cell and in the picture only if `end` is
-  // positive.
+  // Moves to the next strip below. The new strip has rows in the cell and in the picture only if
+  // `end` is still positive.
   __device__ void move_down() {
     top += Shape::rows, y += Shape::rows, end -= Shape::rows;
     whole = whole && end >= Shape::rows;
@@ -264,7 +268,7 @@ struct Strip {
 };
 
 // Calls visit(strip) for each strip of the block that starts in the picture. One warp handles each
-// strip. If `stack` strips are processed together, calls it only for the first strip of each stack.
+// strip. If `stack` is greater than 1, calls visit() only for the first strip of each stack.
 template <class Shape, int stack = 1, class Visit>
 __device__ void for_each_strip(const SlicGrid& grid, int first_cell_column, int first_cell_row,
                                Visit visit) {
@@ -316,7 +320,8 @@ __device__ inline int dot_high(int halves, uint32_t bytes, int sum) {
   return sum;
 }
 
-// Finds the lowest score of each pixel. The lowest four bits of a score are the candidate number.
+// Finds the lowest score of each pixel and writes it to `best`. The lowest four bits of a score are
+// the number of the candidate.
 template <class Shape, int kCount>
 __device__ void choose(const Candidates<Shape>& candidates, const Strip<Shape>& strip,
                        const uint32_t (&color)[kCount], int (&best)[kCount]) {
@@ -350,18 +355,18 @@ template <class Shape>
 struct BlockSums {
   uint32_t word[Shape::halo][kSumWords];
 
-  // All threads of the block call clear() and add_to().
+  // Sets the sums to zero. All threads of the block must call clear() and add_to().
   __device__ void clear() {
     for_each_in_block<Shape, Shape::halo * kSumWords>(
         [&](int i) { word[i / kSumWords][i % kSumWords] = 0; });
   }
-  // Returns the sums of candidate 0 of a cell. Candidate c is (c / 3) * halo_x + c % 3 clusters
-  // further on.
+  // Returns the sums of candidate 0 of a cell. The sums of candidate c are stored
+  // (c / 3) * halo_x + c % 3 clusters after them.
   __device__ uint32_t* of(int cell) {
     return word[cell / Shape::cells_x * Shape::halo_x + cell % Shape::cells_x];
   }
   // Adds the block's sums to the clusters in global memory. The caller must execute a barrier
-  // first. The order of atomics does not matter, because integers are added.
+  // before the call. The order of atomics does not matter, because integers are added.
   __device__ void add_to(const SlicGrid& grid, int first_cell_column, int first_cell_row,
                          ClusterSums* sums) const {
     auto* const to = reinterpret_cast<uint32_t*>(sums);

@@ -1,6 +1,6 @@
-// The iterations of SLIC for cells up to 16 pixels wide. Unlike in assign.cu, a warp processes two
-// neighbouring cells, each lane processes one column of a cell, and tensor cores sum the counters
-// of the lanes.
+// The iterations of SLIC for cells up to 16 pixels wide and 32 pixels high. Unlike in assign.cu, a
+// warp processes two neighbouring cells, each lane processes one column of a cell, and tensor cores
+// sum the counters of the lanes.
 //
 // A counter has 16-bit fields that contain small integers. If the bits of an integer from 0 to 2047
 // are read as a half-precision float, the value is exactly the integer times 2^-24. The products of
@@ -14,11 +14,14 @@ namespace {
 
 // Candidate 8 is handled separately from candidates 0..7.
 constexpr int kLastCandidate = kCandidates - 1;
-constexpr int kCountedAtOnce = 8;  // pixels per lane; 8 values of at most 255 sum to less than 2048
+// Number of pixels that a lane counts before its counters are summed and cleared. The sum of 8
+// values of at most 255 is below 2048, so that it is exact in half precision.
+constexpr int kCountedAtOnce = 8;
 
-// The sums of one lane's pixels that chose one candidate. `even` contains the sums of components 0
-// and 2. `odd` contains the sum of component 1, the sum of rows, and the number of pixels. The
-// struct is aligned, so that a single instruction can load or store a counter.
+// The sums over those pixels of one lane that chose one candidate. `even` contains the sums of
+// colour components 0 and 2. `odd` contains the sum of component 1 (lowest 16 bits), the sum of row
+// numbers (8 bits), and the number of pixels (8 bits). The struct is aligned, so that a single
+// instruction can load or store a counter.
 struct alignas(8) LaneCounter {
   uint32_t even, odd;
 };
@@ -42,7 +45,7 @@ struct alignas(16) WarpCounters {
 };
 
 // Access to one lane's counters by their addresses in shared memory. The compiler generates two
-// instructions for an access, instead of four for an array index.
+// instructions for such an access; for an access by array index it generates four.
 class LaneCounters {
  public:
   __device__ LaneCounters(WarpCounters& counters, int lane)
@@ -70,8 +73,9 @@ class LaneCounters {
 };
 
 // Matrix multiplication sum += a b on tensor cores. Matrix a has 16 x 8 and matrix b has 8 x 8
-// half-precision elements. `upper` holds two elements of row lane / 4 of a, and `lower` holds two
-// elements of row lane / 4 + 8. `sum` holds two elements of each of these two rows of the sum.
+// half-precision elements. Each lane passes a few elements of each matrix: two elements of row
+// lane / 4 of a in `upper`, and two elements of row lane / 4 + 8 of a in `lower`. `sum` holds two
+// elements of each of these two rows of the sum.
 __device__ inline void multiply(float (&sum)[4], uint32_t upper, uint32_t lower, uint32_t b) {
   asm("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5}, {%6}, "
       "{%0,%1,%2,%3};"
@@ -98,26 +102,28 @@ __device__ inline uint32_t integer_of(float sum) {
 }
 
 // The two words that a lane adds to the sums of a cluster. In each group of four lanes, the first
-// three lanes add words.
+// three lanes add one LaneShare each; the fourth lane adds nothing.
 struct LaneShare {
-  uint32_t color;              // sum of component 0, 2 or 1
+  uint32_t color;              // sum of colour component 0, 2 or 1 (first, second or third lane)
   uint32_t position_or_count;  // sum of rows, sum of columns, or number of pixels
 };
 
 // A lane's role in the matrix products. A matrix row contains the counters of one candidate in one
 // half warp. Four lanes hold the elements of the row, and each of them gets a share of the result.
 struct LaneRole {
-  int half, candidate, share;
+  int half;       // the half warp whose counters the lane handles, 0 or 1
+  int candidate;  // the lane's first candidate, 0..3; candidate + 4 is its second candidate
+  int share;      // position of the lane in its group of four lanes, 0..3
 
   REGIONS_HD constexpr explicit LaneRole(int lane)
       : half(lane >> 2 & 1), candidate(lane >> 3), share(lane & 3) {}
-  // The lane in the half warp whose counter of the last candidate this lane reads. It is also the
-  // column of that lane's pixels in the cell.
+  // The position, in the half warp, of the lane whose counter of the last candidate this lane
+  // reads. It is also the column of that other lane's pixels in the cell.
   REGIONS_HD constexpr int column() const { return 4 * share + candidate; }
 };
 
-// A lane's elements of the second matrices. They determine the sums in columns 0..7 of a product,
-// which the comments below list; "-" is an unused column.
+// A lane's elements of matrix b in the calls of multiply(). They determine which sums are in
+// columns 0..7 of the product. The comments list these columns; "-" is an unused column.
 struct alignas(16) Factors {
   uint32_t components;           // component 0 or 1, -, component 2, -, component 0 or 1, -, -, -
   uint32_t rows;                 // -, sum of rows, -, -, -, -, -, -
@@ -131,9 +137,10 @@ template <class Shape>
 struct SumPlan {
   Factors factors[32];
   // Entries [0] and [1] are for the lane's two candidates, entry [2] is for the last candidate.
-  // `color` and `rest` are the indices of the words to which the lane adds LaneShare::color and
-  // LaneShare::rest, relative to BlockSums::of() the strip's cell. `window_cells` is the number of
-  // cells between the corner of the search window and the corner of the cell.
+  // `color` and `position_or_count` are the indices of the words to which the lane adds the
+  // LaneShare members of the same names, relative to BlockSums::of() the strip's cell.
+  // `window_cells` is the number of cells between the corner of the candidate's search window and
+  // the corner of the strip's cell: vertically for sums of rows, horizontally for sums of columns.
   int color[3][32], position_or_count[3][32], window_cells[3][32];
 
   constexpr SumPlan() : factors(), color(), position_or_count(), window_cells() {
@@ -163,7 +170,8 @@ struct SumPlan {
     }
   }
 
-  // Copies the constants. All threads of the block call it, and a barrier must follow.
+  // Copies the constants. All threads of the block must call this function, and a barrier must
+  // follow.
   __device__ void copy(const SumPlan& from) {
     constexpr int kChunks = sizeof(SumPlan) / sizeof(uint4);
     static_assert(sizeof(SumPlan) % sizeof(uint4) == 0);
@@ -185,9 +193,9 @@ struct SumPlan {
 template <class Shape>
 __device__ const SumPlan<Shape> kSumPlan;
 
-// Selects one byte from the counter words of each of two lanes and extends the bytes to 16 bits.
-// The upper bytes of the result must be 0. The instruction prmt can produce them by replicating the
-// highest bit of byte 1, which is always 0. __byte_perm() does not guarantee this mode.
+// Selects one byte from each of the counter words `one` and `other` of two lanes, and extends both
+// bytes to 16 bits with zeros. For the zeros, `choice` makes the instruction prmt replicate the
+// highest bit of byte 1 of the word, which is always 0. __byte_perm() does not guarantee this mode.
 __device__ inline uint32_t select_bytes(uint32_t choice, uint32_t one, uint32_t other) {
   uint32_t bytes;
   asm("prmt.b32 %0, %1, %2, %3;" : "=r"(bytes) : "r"(one), "r"(other), "r"(choice));
@@ -200,7 +208,7 @@ struct HalfWarpSums {
   float position_or_count[4] = {};
 
   __device__ void add(const WarpCounters& counters, const LaneRole& role, const Factors& factors) {
-    uint4 pair[2][2];  // each element contains the counters of two lanes
+    uint4 pair[2][2];  // [candidate][k], the counters of two lanes in each element
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
 #pragma unroll
@@ -246,8 +254,8 @@ struct LastSums {
   }
 };
 
-// Finds the strip of a warp. It covers two neighbouring cells, one per half warp, and each lane has
-// one column of pixels. Returns false if the strip is outside the picture.
+// Finds the strips of a warp. The warp has one strip in each of two neighbouring cells, one per
+// half warp, and each lane has one column of pixels. Returns false if both are outside the picture.
 template <class Shape>
 __device__ bool find_strip(const SlicGrid& grid, int first_cell_column, int first_cell_row,
                            Strip<Shape>& strip) {
@@ -274,7 +282,7 @@ __device__ bool find_strip(const SlicGrid& grid, int first_cell_column, int firs
 }
 
 // Assigns the pixels of a strip, whose colours are in `color`, and adds them to the sums of the
-// candidates that they choose. All lanes of the warp call it.
+// candidates that they choose. All lanes of the warp must call this function.
 template <class Shape, int kStep, int kParts, int kPixels>
 __device__ void sum_strip(const Candidates<Shape>& candidates, const Strip<Shape>& strip,
                           const uint32_t (&color)[kParts][kPixels], int phase,
@@ -355,12 +363,12 @@ __global__ __launch_bounds__(Shape::threads,
   uint32_t color[kParts][kPixels];
   const auto read = [&] {
 #pragma unroll
-    for (int part = 0; part < kParts; ++part) {  // a strip is as high as a patch
+    for (int part = 0; part < kParts; ++part) {
       read_strip<kStep>(clusters.colors, strip, phase + part * kPixels * kStep, color[part]);
     }
   };
-  // Colours may be read before pdl_wait(): the kernel of seed(), the first of the chain, has
-  // already waited until they were written.
+  // Colours may be read before pdl_wait(). They were written before the kernel of seed() started,
+  // because that kernel is launched without programmatic dependent launch.
   if (is_inside) read();
   pdl_trigger_and_wait();
   // All threads of the grid take the same branch.

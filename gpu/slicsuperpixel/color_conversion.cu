@@ -6,7 +6,7 @@
 namespace regions::slicsuperpixel {
 namespace {
 
-constexpr int kThreads = 1024;  // large, because each block must load the tables
+constexpr int kThreads = 1024;  // threads per block; many, because each block must load the tables
 // Two blocks fit on each multiprocessor.
 int color_blocks() { return 2 * static_cast<int>(multiprocessors()); }
 
@@ -18,9 +18,9 @@ struct InterleavedTables {
   static constexpr int kEntry = sizeof(uint64_t) * kCopies;  // bytes for all copies of one level
   static constexpr size_t kShareBytes = static_cast<size_t>(kEntry) * kLevels;
   static constexpr size_t kBytes = kShareBytes + sizeof(LabTables::root);
-  const std::byte* share;  // uint64_t [red, green, blue][level][copy]
-  const std::byte* root;
-  uint32_t copy;  // byte offset of this lane's copy, times kOffsetScale
+  const std::byte* share;  // uint64_t [red, green, blue][level][copy], LabTables::share
+  const std::byte* root;   // copy of LabTables::root
+  uint32_t copy;           // byte offset of this lane's copy in an entry, times kOffsetScale
 
   // A scaled offset is a 16-bit number with the level in its upper byte and `copy` in its lower
   // byte. Divided by kOffsetScale, it is the byte offset of the lane's copy of the level's entry.
@@ -41,8 +41,8 @@ struct InterleavedTables {
     return *reinterpret_cast<const uint16_t*>(root + (offset & (2 * LabTables::kRoots - 2)));
   }
 
-  // Copies the tables to the shared memory at `to`. All threads of the block call it, and a barrier
-  // must follow.
+  // Copies the tables to the shared memory at `to`. All threads of the block must call this
+  // constructor, and a barrier must follow.
   __device__ InterleavedTables(const LabTables& from, std::byte* to)
       : share(to),
         root(to + kShareBytes),
@@ -67,7 +67,8 @@ struct InterleavedTables {
   }
 };
 
-// Access to InterleavedTables in which share_of() takes a scaled offset instead of a level.
+// Access to InterleavedTables by scaled offsets: share_of() takes a scaled offset instead of a
+// level.
 template <int kCopies>
 struct OffsetTables {
   const InterleavedTables<kCopies>& tables;
@@ -77,15 +78,15 @@ struct OffsetTables {
   __device__ int f(uint64_t sums, int axis) const { return tables.f(sums, axis); }
 };
 
-// Pixel source for frames in any format.
+// Reads and converts the pixels of frames in any format.
 struct AnyPixels {
   ConstFrame frame;
   ColorReader reader;
 
   struct Raw {};
   __device__ Raw fetch(int, int) const { return {}; }
-  // Converts four pixels, starting at (x, y), to the format of Clusters::colors. Stores `row`, the
-  // row in the patch, in the highest byte.
+  // Reads four pixels, starting at (x, y), and converts them to the format of Clusters::colors.
+  // `row` is the pixels' row in their patch, which becomes the highest byte.
   template <class Tables>
   __device__ void convert(const Tables& tables, Raw, int x, int y, uint32_t row,
                           uint32_t (&color)[4]) const {
@@ -97,17 +98,17 @@ struct AnyPixels {
   }
 };
 
-// Returns the byte offset of row y. Unlike a signed 64-bit product, it needs only one
-// multiplication instruction.
+// Returns the byte offset of row y. The unsigned 32-bit factors need one multiplication
+// instruction; a signed 64-bit product would need several.
 __device__ inline uint64_t row_start(ptrdiff_t pitch, int y) {
   return static_cast<uint64_t>(static_cast<uint32_t>(pitch)) * static_cast<uint32_t>(y);
 }
 
-// Pixel source for RGB pixels of four bytes, which it converts to CIELAB. Rows must be 16-byte
-// aligned.
+// Reads RGB pixels of four bytes and converts them to CIELAB. Rows must be 16-byte aligned.
 struct FourBytePixels {
   ConstFrame frame;
-  uint32_t red, green, blue;  // selectors for __byte_perm() that build a scaled offset from a pixel
+  // Selectors for __byte_perm(), which build the scaled offset of a colour channel from a pixel.
+  uint32_t red, green, blue;
 
   explicit FourBytePixels(const ConstFrame& in) : frame(in) {
     const auto selector = [&](int c) {
@@ -146,7 +147,7 @@ struct FourBytePixels {
       };
       const LabTerms terms =
           lab_terms(OffsetTables<kCopies>{tables}, offset(red), offset(green), offset(blue));
-      // The colour consists of byte 2 of each component, and byte 3 of the last component.
+      // The colour consists of byte 2 of each of the three terms, and of byte 3 of the last term.
       const uint32_t first_two =
           __byte_perm(static_cast<uint32_t>(terms.component[0] + kBias),
                       static_cast<uint32_t>(terms.component[1] + kBias), 0x62);

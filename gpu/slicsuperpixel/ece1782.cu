@@ -45,15 +45,15 @@ __device__ inline Owner owner_at(const Image<Owner>& owners, int x, int y) {
   }
 }
 
-constexpr int kThreads = 256;
-constexpr int kSumThreads = 128;  // threads per cell, from step kAccumulators on
+constexpr int kThreads = 256;     // threads per block, except for sum_in_accumulators_kernel()
+constexpr int kSumThreads = 128;  // threads per block of sum_in_accumulators_kernel()
 constexpr int kWords = sizeof(ClusterSums) / sizeof(uint32_t);
-constexpr int kSums = kCandidates * kWords;
+constexpr int kSums = kCandidates * kWords;  // number of words of nine accumulators
 
 // The pixel of the current thread. A warp has 32 neighbouring pixels of a row.
 struct Pixel {
   int x, y;
-  bool inside;  // true if the pixel is in the picture
+  bool inside;  // whether the pixel is in the picture
 
   __device__ explicit Pixel(Size size)
       : x(static_cast<int>(blockIdx.x * 32 + threadIdx.x % 32)),
@@ -69,16 +69,16 @@ dim3 cell_grid(const SlicGrid& grid) {
 }
 
 // Assigns each pixel to the superpixel of the cell that contains it.
-__global__ __launch_bounds__(kThreads) void assign_own_cells_kernel(Ece1782 work) {
-  const Pixel pixel(work.grid.size);
+__global__ __launch_bounds__(kThreads) void assign_own_cells_kernel(Ece1782 state) {
+  const Pixel pixel(state.grid.size);
   if (!pixel.inside) return;
-  work.owners(pixel.x, pixel.y) = {static_cast<uint16_t>(pixel.x / work.grid.width),
-                                   static_cast<uint16_t>(pixel.y / work.grid.height)};
+  state.owners(pixel.x, pixel.y) = {static_cast<uint16_t>(pixel.x / state.grid.width),
+                                    static_cast<uint16_t>(pixel.y / state.grid.height)};
 }
 
-__global__ __launch_bounds__(kThreads) void reset_kernel(Ece1782 work) {
+__global__ __launch_bounds__(kThreads) void reset_kernel(Ece1782 state) {
   const size_t i = static_cast<size_t>(blockIdx.x) * kThreads + threadIdx.x;
-  if (i < work.grid.cells() * kCandidates) work.sums[i] = {};
+  if (i < state.grid.cells() * kCandidates) state.sums[i] = {};
 }
 
 // The words that pixel (x, y) adds to the ClusterSums of its owner.
@@ -94,26 +94,28 @@ struct PixelWords {
              1} {}
 };
 
-// Returns the accumulator of superpixel (column, row) for the pixels of a neighbouring cell. The
-// cell has the position `neighbour` (0..8, in raster order) around the superpixel's own cell.
-__device__ inline uint32_t* accumulator(const Ece1782& work, int column, int row, int neighbour) {
+// Returns the accumulator of superpixel (column, row) for the pixels of one cell: of the
+// superpixel's own cell or of a cell around it. `neighbour` is the position of this cell among the
+// nine cells, 0..8 in raster order.
+__device__ inline uint32_t* accumulator(const Ece1782& state, int column, int row, int neighbour) {
   ClusterSums& sums =
-      work.sums[work.grid.index(column, row) * kCandidates + static_cast<size_t>(neighbour)];
+      state.sums[state.grid.index(column, row) * kCandidates + static_cast<size_t>(neighbour)];
   return reinterpret_cast<uint32_t*>(&sums);
 }
 
 // Step kAtomics: each thread adds one pixel to global memory.
-__global__ __launch_bounds__(kThreads) void sum_pixels_kernel(Ece1782 work) {
-  const Pixel pixel(work.grid.size);
+__global__ __launch_bounds__(kThreads) void sum_pixels_kernel(Ece1782 state) {
+  const Pixel pixel(state.grid.size);
   if (!pixel.inside) return;
-  const Owner owner = owner_at<false>(work.owners, pixel.x, pixel.y);
-  const PixelWords words(work.grid, color_at<false>(work.colors, pixel.x, pixel.y), owner, pixel.x,
-                         pixel.y);
-  uint32_t* const to = accumulator(work, owner.column, owner.row, 0);
+  const Owner owner = owner_at<false>(state.owners, pixel.x, pixel.y);
+  const PixelWords words(state.grid, color_at<false>(state.colors, pixel.x, pixel.y), owner,
+                         pixel.x, pixel.y);
+  uint32_t* const to = accumulator(state, owner.column, owner.row, 0);
   for (int w = 0; w < kWords; ++w) atomicAdd(to + w, words.word[w]);
 }
 
-// The cell of the current block, whose pixels are added to superpixels.
+// The cell of the current block. Its pixels are added to the sums of nine superpixels: of the
+// superpixel of this cell and of the cells around it.
 struct SourceCell {
   int column, row;
   __device__ SourceCell()
@@ -126,43 +128,43 @@ struct SourceCell {
     const int x = column + neighbour % 3 - 1, y = row + neighbour / 3 - 1;
     return x >= 0 && y >= 0 && x < grid.columns && y < grid.rows;
   }
-  __device__ uint32_t* accumulator_of(const Ece1782& work, int neighbour, int from) const {
-    return accumulator(work, column + neighbour % 3 - 1, row + neighbour / 3 - 1, from);
+  __device__ uint32_t* accumulator_of(const Ece1782& state, int neighbour, int from) const {
+    return accumulator(state, column + neighbour % 3 - 1, row + neighbour / 3 - 1, from);
   }
 };
 
 // Step kCells: a block sums the pixels of one cell in shared memory, then adds the sums to global
 // memory.
 template <bool kWideAccess>
-__global__ __launch_bounds__(kThreads) void sum_cell_kernel(Ece1782 work) {
+__global__ __launch_bounds__(kThreads) void sum_cell_kernel(Ece1782 state) {
   __shared__ uint32_t sums[kSums];
   const SourceCell source;
-  const CellPixels pixels(work.grid, source.column, source.row);
+  const CellPixels pixels(state.grid, source.column, source.row);
   for (int i = static_cast<int>(threadIdx.x); i < kSums; i += kThreads) sums[i] = 0;
   __syncthreads();  // all sums in shared memory are zero
   for (int p = static_cast<int>(threadIdx.x); p < pixels.count; p += kThreads) {
     const int x = pixels.x(p), y = pixels.y(p);
-    const Owner owner = owner_at<kWideAccess>(work.owners, x, y);
-    const PixelWords words(work.grid, color_at<kWideAccess>(work.colors, x, y), owner, x, y);
+    const Owner owner = owner_at<kWideAccess>(state.owners, x, y);
+    const PixelWords words(state.grid, color_at<kWideAccess>(state.colors, x, y), owner, x, y);
     uint32_t* const to = sums + source.neighbour_of(owner) * kWords;
     for (int w = 0; w < kWords; ++w) atomicAdd(to + w, words.word[w]);
   }
   __syncthreads();  // all pixels are added to the sums
   for (int i = static_cast<int>(threadIdx.x); i < kSums; i += kThreads) {
     const int neighbour = i / kWords;
-    if (!source.inside(work.grid, neighbour)) continue;
-    atomicAdd(source.accumulator_of(work, neighbour, 0) + i % kWords, sums[i]);
+    if (!source.inside(state.grid, neighbour)) continue;
+    atomicAdd(source.accumulator_of(state, neighbour, 0) + i % kWords, sums[i]);
   }
 }
 
-// From step kAccumulators on: every thread has nine accumulators in shared memory, which the block
-// adds up in a binary tree. Every superpixel has one accumulator in global memory for each cell
-// that adds to it, so no atomics are needed.
+// From step kAccumulators on: every thread has nine accumulators in shared memory. The block adds
+// up the accumulators of its threads in a binary tree. Every superpixel has one accumulator in
+// global memory for each cell that adds to it, so no atomics are needed.
 template <int kPixels>
-__global__ __launch_bounds__(kSumThreads) void sum_in_accumulators_kernel(Ece1782 work) {
+__global__ __launch_bounds__(kSumThreads) void sum_in_accumulators_kernel(Ece1782 state) {
   __shared__ uint32_t sums[kSums][kSumThreads];
   const SourceCell source;
-  const CellPixels pixels(work.grid, source.column, source.row);
+  const CellPixels pixels(state.grid, source.column, source.row);
   const int thread = static_cast<int>(threadIdx.x);
   for (int i = 0; i < kSums; ++i) sums[i][thread] = 0;
   for (int first = thread; first < pixels.count; first += kPixels * kSumThreads) {
@@ -171,14 +173,14 @@ __global__ __launch_bounds__(kSumThreads) void sum_in_accumulators_kernel(Ece178
 #pragma unroll
     for (int k = 0; k < kPixels; ++k) {
       const int p = min(first + k * kSumThreads, pixels.count - 1);
-      owner[k] = owner_at<true>(work.owners, pixels.x(p), pixels.y(p));
-      color[k] = color_at<true>(work.colors, pixels.x(p), pixels.y(p));
+      owner[k] = owner_at<true>(state.owners, pixels.x(p), pixels.y(p));
+      color[k] = color_at<true>(state.colors, pixels.x(p), pixels.y(p));
     }
 #pragma unroll
     for (int k = 0; k < kPixels; ++k) {
       const int p = first + k * kSumThreads;
       if (p >= pixels.count) continue;
-      const PixelWords words(work.grid, color[k], owner[k], pixels.x(p), pixels.y(p));
+      const PixelWords words(state.grid, color[k], owner[k], pixels.x(p), pixels.y(p));
       const int to = source.neighbour_of(owner[k]) * kWords;
       for (int w = 0; w < kWords; ++w) sums[to + w][thread] += words.word[w];
     }
@@ -192,20 +194,20 @@ __global__ __launch_bounds__(kSumThreads) void sum_in_accumulators_kernel(Ece178
   __syncthreads();  // the sums are complete
   for (int i = thread; i < kSums; i += kSumThreads) {
     const int neighbour = i / kWords;
-    if (!source.inside(work.grid, neighbour)) continue;
-    source.accumulator_of(work, neighbour, 8 - neighbour)[i % kWords] = sums[i][0];
+    if (!source.inside(state.grid, neighbour)) continue;
+    source.accumulator_of(state, neighbour, 8 - neighbour)[i % kWords] = sums[i][0];
   }
 }
 
 // Computes the means of all superpixels from their accumulators.
-__global__ __launch_bounds__(kThreads) void average_kernel(Ece1782 work) {
-  const SlicGrid& grid = work.grid;
+__global__ __launch_bounds__(kThreads) void average_kernel(Ece1782 state) {
+  const SlicGrid& grid = state.grid;
   const size_t superpixel = static_cast<size_t>(blockIdx.x) * kThreads + threadIdx.x;
   if (superpixel >= grid.cells()) return;
-  ClusterSums all = work.sums[superpixel * kCandidates];
-  if (work.ece1782_step >= kAccumulators) {
+  ClusterSums all = state.sums[superpixel * kCandidates];
+  if (state.ece1782_step >= kAccumulators) {
     for (int neighbour = 1; neighbour < kCandidates; ++neighbour) {
-      all.add(work.sums[superpixel * kCandidates + static_cast<size_t>(neighbour)]);
+      all.add(state.sums[superpixel * kCandidates + static_cast<size_t>(neighbour)]);
     }
   }
   Ece1782Mean mean = {};
@@ -217,16 +219,16 @@ __global__ __launch_bounds__(kThreads) void average_kernel(Ece1782 work) {
     mean.y = (row - 1) * grid.height + static_cast<int>(all.y / all.count);
     mean.alive = 1;
   }
-  work.means[superpixel] = mean;
+  state.means[superpixel] = mean;
 }
 
 // Writes the cluster_code() of each pixel and clears the counts of the merge lists.
-__global__ __launch_bounds__(kThreads) void codes_kernel(Ece1782 work, Image<uint8_t> codes,
+__global__ __launch_bounds__(kThreads) void codes_kernel(Ece1782 state, Image<uint8_t> codes,
                                                          MergeCounts* counts) {
-  const Pixel pixel(work.grid.size);
+  const Pixel pixel(state.grid.size);
   if (blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0) *counts = {};
   if (!pixel.inside) return;
-  const Owner owner = work.owners(pixel.x, pixel.y);
+  const Owner owner = state.owners(pixel.x, pixel.y);
   codes(pixel.x, pixel.y) = cluster_code(owner.column, owner.row);
 }
 
@@ -280,36 +282,36 @@ __device__ inline Owner owner_of(int column, int row, int neighbour) {
 }
 
 // The ownership kernel before step kNeighbours. It reads all means from global memory.
-__global__ __launch_bounds__(kThreads) void choose_per_pixel_kernel(Ece1782 work) {
-  const SlicGrid& grid = work.grid;
+__global__ __launch_bounds__(kThreads) void choose_per_pixel_kernel(Ece1782 state) {
+  const SlicGrid& grid = state.grid;
   const int x = static_cast<int>(blockIdx.x * 32 + threadIdx.x % 32);
   const int y = static_cast<int>(blockIdx.y * (kThreads / 32) + threadIdx.x / 32);
   if (x >= grid.size.width || y >= grid.size.height) return;
   const int column = x / grid.width, row = y / grid.height;
-  const uchar4 color = color_at<false>(work.colors, x, y);
+  const uchar4 color = color_at<false>(state.colors, x, y);
   Nearest nearest;
   for (int neighbour = 0; neighbour < kCandidates; ++neighbour) {
     const int cx = column + neighbour % 3 - 1, cy = row + neighbour / 3 - 1;
     if (cx < 0 || cy < 0 || cx >= grid.columns || cy >= grid.rows) continue;
-    const Ece1782Mean& mean = work.means[grid.index(cx, cy)];
+    const Ece1782Mean& mean = state.means[grid.index(cx, cy)];
     if (mean.alive)
-      nearest.keep_if_nearer(distance_to<false>(mean, color, x, y, work.factor), neighbour);
+      nearest.keep_if_nearer(distance_to<false>(mean, color, x, y, state.factor), neighbour);
   }
-  store<false>(work.owners(x, y), owner_of(column, row, nearest.neighbour));
+  store<false>(state.owners(x, y), owner_of(column, row, nearest.neighbour));
 }
 
 // The ownership kernel from step kNeighbours on. A block processes kPixels * kThreads pixels of one
 // cell.
 template <bool kWideAccess, int kPixels, bool kUseFloats>
-__global__ __launch_bounds__(kThreads) void choose_per_cell_kernel(Ece1782 work) {
+__global__ __launch_bounds__(kThreads) void choose_per_cell_kernel(Ece1782 state) {
   __shared__ Ece1782Mean means[kCandidates];
-  const SlicGrid& grid = work.grid;
+  const SlicGrid& grid = state.grid;
   const int column = static_cast<int>(blockIdx.x), row = static_cast<int>(blockIdx.y);
   if (threadIdx.x < kCandidates) {
     const int cx = column + static_cast<int>(threadIdx.x) % 3 - 1;
     const int cy = row + static_cast<int>(threadIdx.x) / 3 - 1;
     const bool inside = cx >= 0 && cy >= 0 && cx < grid.columns && cy < grid.rows;
-    means[threadIdx.x] = inside ? work.means[grid.index(cx, cy)] : Ece1782Mean{};
+    means[threadIdx.x] = inside ? state.means[grid.index(cx, cy)] : Ece1782Mean{};
   }
   __syncthreads();  // the nine means are loaded
   const CellPixels pixels(grid, column, row);
@@ -323,7 +325,7 @@ __global__ __launch_bounds__(kThreads) void choose_per_cell_kernel(Ece1782 work)
     const int p = min(first + k * kThreads, pixels.count - 1);
     x[k] = pixels.x(p);
     y[k] = pixels.y(p);
-    color[k] = color_at<kWideAccess>(work.colors, x[k], y[k]);
+    color[k] = color_at<kWideAccess>(state.colors, x[k], y[k]);
   }
 #pragma unroll
   for (int neighbour = 0; neighbour < kCandidates; ++neighbour) {
@@ -331,76 +333,76 @@ __global__ __launch_bounds__(kThreads) void choose_per_cell_kernel(Ece1782 work)
     if (!mean.alive) continue;
 #pragma unroll
     for (int k = 0; k < kPixels; ++k) {
-      nearest[k].keep_if_nearer(distance_to<kUseFloats>(mean, color[k], x[k], y[k], work.factor),
+      nearest[k].keep_if_nearer(distance_to<kUseFloats>(mean, color[k], x[k], y[k], state.factor),
                                 neighbour);
     }
   }
 #pragma unroll
   for (int k = 0; k < kPixels; ++k) {
     if (first + k * kThreads >= pixels.count) continue;
-    store<kWideAccess>(work.owners(x[k], y[k]), owner_of(column, row, nearest[k].neighbour));
+    store<kWideAccess>(state.owners(x[k], y[k]), owner_of(column, row, nearest[k].neighbour));
   }
 }
 
 template <bool kWideAccess, int kPixels, bool kUseFloats>
-void launch_per_cell(const Ece1782& work, cudaStream_t stream) {
-  const SlicGrid& grid = work.grid;
+void launch_per_cell(const Ece1782& state, cudaStream_t stream) {
+  const SlicGrid& grid = state.grid;
   const auto pixels = static_cast<size_t>(grid.width) * static_cast<size_t>(grid.height);
   launch(choose_per_cell_kernel<kWideAccess, kPixels, kUseFloats>,
          dim3(static_cast<unsigned>(grid.columns), static_cast<unsigned>(grid.rows),
               blocks_for(pixels, kPixels * kThreads)),
-         kThreads, 0, stream, work);
+         kThreads, 0, stream, state);
 }
 
 }  // namespace
 
-void assign_own_cells(const Ece1782& work, cudaStream_t stream) {
-  launch(assign_own_cells_kernel, pixel_grid(work.grid.size), kThreads, 0, stream, work);
+void assign_own_cells(const Ece1782& state, cudaStream_t stream) {
+  launch(assign_own_cells_kernel, pixel_grid(state.grid.size), kThreads, 0, stream, state);
 }
 
-void reset_sums(const Ece1782& work, cudaStream_t stream) {
-  launch(reset_kernel, blocks_for(work.grid.cells() * kCandidates, kThreads), kThreads, 0, stream,
-         work);
+void reset_sums(const Ece1782& state, cudaStream_t stream) {
+  launch(reset_kernel, blocks_for(state.grid.cells() * kCandidates, kThreads), kThreads, 0, stream,
+         state);
 }
 
-void sum_owned_pixels(const Ece1782& work, cudaStream_t stream) {
-  const SlicGrid& grid = work.grid;
-  if (work.ece1782_step < kCells) {
-    launch(sum_pixels_kernel, pixel_grid(grid.size), kThreads, 0, stream, work);
-  } else if (work.ece1782_step < kAccumulators) {
-    launch(work.ece1782_step < kWideLoads ? sum_cell_kernel<false> : sum_cell_kernel<true>,
-           cell_grid(grid), kThreads, 0, stream, work);
+void sum_owned_pixels(const Ece1782& state, cudaStream_t stream) {
+  const SlicGrid& grid = state.grid;
+  if (state.ece1782_step < kCells) {
+    launch(sum_pixels_kernel, pixel_grid(grid.size), kThreads, 0, stream, state);
+  } else if (state.ece1782_step < kAccumulators) {
+    launch(state.ece1782_step < kWideLoads ? sum_cell_kernel<false> : sum_cell_kernel<true>,
+           cell_grid(grid), kThreads, 0, stream, state);
   } else {
-    launch(work.ece1782_step < kSeveralPixels ? sum_in_accumulators_kernel<1>
-                                              : sum_in_accumulators_kernel<8>,
-           cell_grid(grid), kSumThreads, 0, stream, work);
+    launch(state.ece1782_step < kSeveralPixels ? sum_in_accumulators_kernel<1>
+                                               : sum_in_accumulators_kernel<8>,
+           cell_grid(grid), kSumThreads, 0, stream, state);
   }
 }
 
-void average_sums(const Ece1782& work, cudaStream_t stream) {
-  launch(average_kernel, blocks_for(work.grid.cells(), kThreads), kThreads, 0, stream, work);
+void average_sums(const Ece1782& state, cudaStream_t stream) {
+  launch(average_kernel, blocks_for(state.grid.cells(), kThreads), kThreads, 0, stream, state);
 }
 
-void write_owner_codes(const Ece1782& work, Image<uint8_t> codes, MergeCounts* counts,
+void write_owner_codes(const Ece1782& state, Image<uint8_t> codes, MergeCounts* counts,
                        cudaStream_t stream) {
-  launch(codes_kernel, pixel_grid(work.grid.size), kThreads, 0, stream, work, codes, counts);
+  launch(codes_kernel, pixel_grid(state.grid.size), kThreads, 0, stream, state, codes, counts);
 }
 
-void choose_owners(const Ece1782& work, cudaStream_t stream) {
-  const Size size = work.grid.size;
-  if (work.ece1782_step < kNeighbours) {
+void choose_owners(const Ece1782& state, cudaStream_t stream) {
+  const Size size = state.grid.size;
+  if (state.ece1782_step < kNeighbours) {
     launch(choose_per_pixel_kernel,
            dim3(blocks_for(static_cast<size_t>(size.width), 32),
                 blocks_for(static_cast<size_t>(size.height), kThreads / 32)),
-           kThreads, 0, stream, work);
-  } else if (work.ece1782_step < kWideLoads) {
-    launch_per_cell<false, 1, false>(work, stream);
-  } else if (work.ece1782_step < kSeveralPixels) {
-    launch_per_cell<true, 1, false>(work, stream);
-  } else if (work.ece1782_step < kFloatDistances) {
-    launch_per_cell<true, 8, false>(work, stream);
+           kThreads, 0, stream, state);
+  } else if (state.ece1782_step < kWideLoads) {
+    launch_per_cell<false, 1, false>(state, stream);
+  } else if (state.ece1782_step < kSeveralPixels) {
+    launch_per_cell<true, 1, false>(state, stream);
+  } else if (state.ece1782_step < kFloatDistances) {
+    launch_per_cell<true, 8, false>(state, stream);
   } else {
-    launch_per_cell<true, 8, true>(work, stream);
+    launch_per_cell<true, 8, true>(state, stream);
   }
 }
 

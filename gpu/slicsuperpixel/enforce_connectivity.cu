@@ -13,9 +13,9 @@ namespace {
 constexpr int kThreads = MergeRounds::threads;
 constexpr int kFinishThreads = MergeRounds::last_threads;
 
-// Merges every small fragment into the end of its chain of choices. The counts and the first list
-// entries are loaded at the same time, because each wait for memory takes a tenth of the kernel's
-// time.
+// Merges every small fragment into the end of its chain of choices, see MergePass. The counts and
+// the first list entries are loaded at the same time, because each wait for memory takes a tenth of
+// the kernel's time.
 __global__ __launch_bounds__(kThreads) void follow_choices_kernel(MergePass pass, int round) {
   pdl_trigger_and_wait();
   const Fragments& fragments = pass.fragments;
@@ -31,10 +31,10 @@ __global__ __launch_bounds__(kThreads) void follow_choices_kernel(MergePass pass
   }
 }
 
-// Updates an edge after a round. Returns the current roots of its two fragments, and offers the
-// fragments to each other as choices. Returns two equal values if the edge is no longer needed. The
-// parent of a fragment is its root: the fragment was a root when the edge was written and has been
-// merged at most once.
+// Updates an edge after a round: finds the current roots of its two fragments, and offers the
+// fragments to each other as choices. Returns the two roots, or two equal values if the edge is no
+// longer needed. The parent of a fragment is its root: the fragment was a root when the edge was
+// written and has been merged at most once.
 __device__ uint2 update_edge(const MergePass& pass, const uint2& edge, int parity) {
   if (edge.x == edge.y) return {};
   const uint32_t* const parent = pass.fragments.parent;
@@ -42,8 +42,8 @@ __device__ uint2 update_edge(const MergePass& pass, const uint2& edge, int parit
   return now.x != now.y && pass.offer_choices(now.x, now.y, parity) ? now : uint2{};
 }
 
-// Deletes the choice of a fragment after the fragment was merged with it. Returns true if the
-// fragment is still a root and still small.
+// Deletes the choice of a fragment after a round has used it. Returns true if the fragment is still
+// a root and still small.
 __device__ bool is_still_small(const MergePass& pass, uint32_t id, int parity) {
   const Fragments& fragments = pass.fragments;
   fragments.choice[parity][id] = kNoChoice;
@@ -51,11 +51,11 @@ __device__ bool is_still_small(const MergePass& pass, uint32_t id, int parity) {
   return parent == id && area < pass.min_size;
 }
 
-// Reserves one list entry for each thread of a block that needs an entry.
+// Shared memory by which a block reserves one list entry for each thread that needs an entry.
 class BlockReservation {
  public:
-  // Returns the index of this thread's entry in a list of *count entries, and increases *count. All
-  // threads of the block call it.
+  // Reserves entries in a list of *count entries, and increases *count. Returns the index of this
+  // thread's entry, if it needs one. All threads of the block must call this function.
   __device__ uint32_t reserve(bool needs_entry, uint32_t* count) {
     const unsigned lanes = __ballot_sync(kAllLanes, needs_entry);
     const int warp = static_cast<int>(threadIdx.x / 32);
@@ -78,9 +78,10 @@ class BlockReservation {
   uint32_t start_;
 };
 
-// Prepares the next round: remaining small fragments choose a neighbour again. An item of work is
-// kThreads edges or kThreads small fragments. Edges come first. The edges and small fragments that
-// are still needed are written to the lists of the next round.
+// Prepares the next round: remaining small fragments choose a neighbour again. The edges and small
+// fragments that are still needed are written to the lists of the next round. A block processes one
+// item at a time: kThreads edges or kThreads small fragments. The items with edges come first, then
+// the items with small fragments.
 __global__ __launch_bounds__(kThreads) void choose_again_kernel(MergePass pass, int round) {
   __shared__ BlockReservation reservation;
   pdl_trigger_and_wait();
@@ -113,7 +114,8 @@ __global__ __launch_bounds__(kThreads) void choose_again_kernel(MergePass pass, 
   }
 }
 
-// A barrier for all blocks that take part in a cooperative launch.
+// A barrier for the first `blocks` blocks of a cooperative launch. `arrivals` counts the arrivals
+// of these blocks; it is zero before the first barrier.
 class GridBarrier {
  public:
   __device__ GridBarrier(uint32_t* arrivals, uint32_t blocks)
@@ -139,8 +141,9 @@ class GridBarrier {
   uint32_t expected_ = 0;
 };
 
-// Runs the remaining rounds with `thread_count` threads. wait_for_all(chose) waits until all of
-// these threads have called it, and returns true if any thread passed true.
+// Runs the remaining rounds with `thread_count` threads, until no fragment chooses a neighbour any
+// more. wait_for_all(chose) waits until all of these threads have called it, and returns true if
+// any thread passed true.
 template <class Wait>
 __device__ void run_rounds(const MergePass& pass, const MergeLists& lists, int parity,
                            uint32_t thread, uint32_t thread_count, Wait wait_for_all) {
@@ -192,7 +195,7 @@ __global__ __launch_bounds__(kFinishThreads) void remaining_rounds_kernel(MergeP
              });
 }
 
-// Runs the rounds that follow the first choices.
+// Runs all merge rounds, after make_first_choices().
 void merge_small(const MergePass& pass, cudaStream_t stream) {
   for (int round = 0; round < MergeRounds::wide; ++round) {
     launch_pdl(follow_choices_kernel, MergeRounds::follow_blocks(), kThreads, 0, stream, pass,

@@ -4,8 +4,9 @@
 // A thread handles a segment of 16 neighbouring pixels of a row. Two words with one bit per pixel
 // say where runs of equal codes start, and which pixels have the same code as the pixel above. Runs
 // are numbered in raster order, so that threads can share them evenly. A run is linked to the first
-// run that it touches in the row above. Only if it touches further runs there (like the bottom of a
-// U), two trees have to be united.
+// run that it touches in the row above. Trees have to be united only if the run touches further
+// runs there, like the bottom of a U. A contact is a place where two runs, or two components of
+// neighbouring tiles, touch.
 #include <cuda/atomic>
 
 #include "gpu/primitives/union_find.hpp"
@@ -27,23 +28,24 @@ static_assert(Tile::threads * kSegmentPixels == Tile::pixels);
 // The runs of a tile and their union-find forest, in shared memory.
 struct TileForest {
   alignas(16) uint8_t codes[Tile::rows][Tile::width];
-  uint32_t parent[Tile::pixels];  // by run: parent run | component number << 16 (when numbered)
-  uint16_t start_pixel[Tile::pixels];  // by run: its first pixel in the tile, in raster order
-  uint16_t starts[Tile::threads];      // by segment: one bit per pixel, set at first pixels of runs
-  uint16_t runs_before[Tile::threads];  // by segment: number of runs that start in earlier segments
-  // By component number: area << 20 | sum of colour component 1, then the sums of colour components
-  // 0 and 2.
+  // [run], number of the parent run; number_roots() adds the component number << 16
+  uint32_t parent[Tile::pixels];
+  uint16_t start_pixel[Tile::pixels];  // [run], first pixel of the run, as raster index in the tile
+  uint16_t starts[Tile::threads];      // [segment], one bit per pixel, set at first pixels of runs
+  uint16_t runs_before[Tile::threads];  // [segment], number of runs that start in earlier segments
+  // [..][component]. Row 0 contains area << 20 | sum of colour component 1. Rows 1 and 2 contain
+  // the sums of colour components 0 and 2.
   uint32_t component_sums[3][Tile::max_shared_sums];
-  uint32_t warp_runs[Tile::threads / 32];  // number of runs that start in each warp's segments
+  uint32_t warp_runs[Tile::threads / 32];  // [warp], number of runs that start in its segments
   uint32_t run_count;                      // number of runs in the tile
-  uint32_t component_count;                // number of components
+  uint32_t component_count;                // number of components in the tile
 
   __device__ bool is_root(int run) const {
     return (parent[run] & 0xffff) == static_cast<uint32_t>(run);
   }
   __device__ int component(int run) const { return static_cast<int>(parent[run] >> 16); }
-  // Returns the number of the run that contains pixel `bit` of the segment of thread `thread`. If
-  // the run starts to the left of the segment, it is the last run that starts before the segment.
+  // Returns the number of the run that contains pixel `bit` of the segment of thread `thread`. The
+  // run may start to the left of the segment.
   __device__ int run_at(int thread, int bit) const {
     return runs_before[thread] + __popc(starts[thread] & bits_up_to(bit)) - 1;
   }
@@ -105,7 +107,7 @@ struct Segment : SegmentPosition {
   }
 };
 
-// Numbers the runs. All threads of the block call it; it ends with a barrier.
+// Numbers the runs. All threads of the block must call this function, which ends with a barrier.
 __device__ inline void find_runs(TileForest& forest, const Segment& segment) {
   const int thread = static_cast<int>(threadIdx.x);
   const auto run_count = static_cast<uint32_t>(__popc(segment.starts));
@@ -129,8 +131,8 @@ __device__ inline void find_runs(TileForest& forest, const Segment& segment) {
   __syncthreads();  // starts, runs_before, start_pixel and run_count are written
 }
 
-// Calls visit(run, exists) for every Tile::threads-th run. All lanes of a warp make the same number
-// of calls. `exists` is false for numbers after the last run.
+// Distributes the runs over the threads of the block and calls visit(run, exists) for each run. All
+// lanes of a warp make the same number of calls; `exists` is false for numbers after the last run.
 template <class Visit>
 __device__ void for_each_run(const TileForest& forest, Visit visit) {
   const auto lane = threadIdx.x % 32;
@@ -139,8 +141,9 @@ __device__ void for_each_run(const TileForest& forest, Visit visit) {
   }
 }
 
-// Links each run that starts in the segment to the first run that it touches in the row above, or
-// makes it a root. Returns a word with the bits of the remaining contacts with the row above.
+// Links each run that starts in the segment to the first run that it touches in the row above. If
+// it touches none, it becomes a root. Returns the remaining contacts with the row above, as one bit
+// per pixel of the segment.
 __device__ inline uint32_t link_runs(TileForest& forest, const Segment& segment) {
   const int thread = static_cast<int>(threadIdx.x), above = thread - kSegmentsPerRow;
   // Has one bit per pair of touching runs, at the first pixel where they touch.
@@ -151,11 +154,12 @@ __device__ inline uint32_t link_runs(TileForest& forest, const Segment& segment)
     if (segment.continues_left) contacts &= ~1u;
   }
   int run = forest.runs_before[thread];
-  for (uint32_t rest = segment.starts; rest != 0; ++run) {
-    const uint32_t from_here = ~(rest & ~(rest - 1)) + 1;  // the lowest set bit and all higher bits
-    rest &= rest - 1;
+  for (uint32_t starts = segment.starts; starts != 0; ++run) {
+    // The bit of this run's first pixel and all higher bits.
+    const uint32_t from_here = ~(starts & ~(starts - 1)) + 1;
+    starts &= starts - 1;
     const uint32_t run_bits =
-        from_here & (rest ? (rest & ~(rest - 1)) - 1 : bits_below(kSegmentPixels));
+        from_here & (starts ? (starts & ~(starts - 1)) - 1 : bits_below(kSegmentPixels));
     int parent = run;
     if (const uint32_t touched = contacts & run_bits; touched != 0) {
       parent = forest.run_at(above, __ffs(static_cast<int>(touched)) - 1);
@@ -166,11 +170,11 @@ __device__ inline uint32_t link_runs(TileForest& forest, const Segment& segment)
   return contacts;
 }
 
-// Links each run directly to its root and copies the upper bits of the root's entry, by pointer
-// jumping. A thread writes only the entries of the runs that it handles. Writes of other threads
-// can only shorten its path to the root. A thread handles kBatch runs at a time, because it mostly
-// waits for memory. Entries are written by atomics, because other threads read them at the same
-// time.
+// Links each run directly to its root by pointer jumping. Also copies the upper bits of the root's
+// entry in TileForest::parent, which contain the component number. A thread writes only the entries
+// of the runs that it handles. Writes of other threads can only shorten its path to the root. A
+// thread handles kBatch runs at a time, because it mostly waits for memory. Entries are written by
+// atomics, because other threads read them at the same time.
 __device__ inline void flatten_runs(TileForest& forest) {
   constexpr uint32_t kBatch = 4, kThreads = Tile::threads, kRunMask = 0xffff;
   const volatile uint32_t* const parent = forest.parent;
@@ -198,7 +202,7 @@ __device__ inline void flatten_runs(TileForest& forest) {
 }
 
 // Unites the trees of the runs that touch at `contacts`, the result of link_runs(). All lanes of a
-// warp call it.
+// warp must call this function.
 __device__ inline void unite_runs(TileForest& forest, uint32_t contacts) {
   const int thread = static_cast<int>(threadIdx.x);
   while (__any_sync(kAllLanes, contacts != 0)) {
@@ -213,17 +217,18 @@ __device__ inline void unite_runs(TileForest& forest, uint32_t contacts) {
 
 // A pixel at the edge of the tile, its neighbour in the next tile, and the components and codes of
 // both pixels.
-struct SeamContact {
-  bool exists;         // true if both pixels are in the picture
-  uint32_t component;  // id of the pixel's component
-  const uint32_t* other_component;
-  uint8_t code;
-  const uint8_t* other_code;
+struct TileEdgeContact {
+  bool exists;                      // true if both pixels are in the picture
+  uint32_t component;               // id of the pixel's component
+  const uint32_t* other_component;  // id of the neighbour's component, in global memory
+  uint8_t code;                     // cluster code of the pixel
+  const uint8_t* other_code;        // cluster code of the neighbour, in global memory
 
   // Finds the contact of the current thread. Writes the id of the pixel's component to global
-  // memory for the neighbouring tile. All threads of the block call it, one thread per edge pixel.
-  __device__ SeamContact(const TileForest& forest, Image<const uint8_t> codes,
-                         const Fragments& fragments, const TileOfBlock& tile) {
+  // memory for the neighbouring tile. All threads of the block must call this constructor, one
+  // thread per edge pixel.
+  __device__ TileEdgeContact(const TileForest& forest, Image<const uint8_t> codes,
+                             const Fragments& fragments, const TileOfBlock& tile) {
     const int thread = static_cast<int>(threadIdx.x), side = thread / Tile::width;
     static_assert(Tile::threads == TileEdge::kSides * Tile::width && Tile::width == Tile::rows);
     const TileEdge edge(fragments, tile.column, tile.row, side, thread % Tile::width);
@@ -262,24 +267,27 @@ __device__ inline bool announce_tile(const Fragments& fragments, const TileOfBlo
   return true;
 }
 
-// Merges components along one side of the tile if `is_second` is true. `is_second` is the result of
-// announce_tile() for this side. All lanes of a warp call it for the same side.
-__device__ inline void merge_seam(const Fragments& fragments, const SeamContact& contact,
-                                  bool is_second) {
+// Merges touching components of this tile and of the tile on one side if `is_second` is true.
+// `is_second` is the result of announce_tile() for this side. All lanes of a warp must call this
+// function for the same side.
+__device__ inline void merge_across_edge(const Fragments& fragments, const TileEdgeContact& contact,
+                                         bool is_second) {
   bool is_merged = is_second && contact.exists;
   uint32_t other = 0;
   if (is_merged) {  // loads bypass the L1 cache, because another block wrote the values
     other = __ldcg(contact.other_component);
     is_merged = __ldcg(contact.other_code) == contact.code;
   }
-  // Skips pairs that the previous lane also has. No component touches itself, so 0 is not a pair.
+  // Skips pairs that the previous lane also has. No component touches itself, so 0 can mark lanes
+  // without a pair.
   const uint64_t pair = is_merged ? static_cast<uint64_t>(contact.component) << 32 | other : 0;
   const uint64_t previous_pair = __shfl_up_sync(kAllLanes, pair, 1);
   if (threadIdx.x % 32 > 0 && previous_pair == pair) is_merged = false;
   unite(fragments.parent, contact.component, other, is_merged);
 }
 
-// A source of cluster codes that loads the codes which an earlier kernel wrote.
+// A source of cluster codes for find_fragments_kernel(). It loads codes that an earlier kernel
+// wrote.
 struct WrittenCodes {
   Image<const uint8_t> codes;
 
@@ -296,8 +304,8 @@ struct WrittenCodes {
   }
 };
 
-// A source of cluster codes that computes the codes by the final assignment. A tile must have the
-// size of a block of cells.
+// A source of cluster codes for find_fragments_kernel(). It computes the codes by the final
+// assignment and writes them. A tile must have the size of a block of cells.
 template <class Shape>
 struct AssignedCodes {
   static_assert(Shape::side * Shape::cells_x == Tile::width &&
@@ -310,7 +318,7 @@ struct AssignedCodes {
 
   struct Shared {
     Candidates<Shape> candidates;
-    uint64_t codes[Shape::cells];  // by cell: the codes of its nine candidates, four bits each
+    uint64_t codes[Shape::cells];  // [cell], the codes of its nine candidates, four bits each
   };
   __device__ void load(Shared& shared, TileForest& forest, const TileOfBlock& tile) const {
     pdl_trigger_and_wait();
@@ -396,8 +404,8 @@ struct RunSums {
 static_assert(kSegmentPixels * 255 < 1 << 16 && Tile::pixels * 255 < 1 << 20 &&
               Tile::pixels == 1 << 12);
 
-// Adds the sums of pixels to the sums of component `number`. kAllMeasured is true if the sums of
-// all components of the tile are in shared memory.
+// Adds `run_sums` to the sums of component `number`. kAllInShared is true if the sums of all
+// components of the tile are in shared memory.
 template <bool kAllInShared>
 __device__ void add_run_sums(TileForest& forest, const Fragments& fragments,
                              const TileOfBlock& tile, int number, const RunSums& run_sums) {
@@ -473,7 +481,7 @@ __device__ void store_components(const TileForest& forest, const Fragments& frag
   });
 }
 
-// Sets the bits and counters that number_labels() increases to zero.
+// Clears the bits that number_labels() sets and the counters that it increases.
 __device__ void clear_counts(const Fragments& fragments, const TileOfBlock& tile) {
   const int thread = static_cast<int>(threadIdx.x);
   const int words = fragments.stride / 32;
@@ -521,7 +529,7 @@ __global__ __launch_bounds__(Tile::threads,
   if (threadIdx.x == 0) fragments.count[tile.tile] = forest.component_count;
   flatten_runs(forest);
   __syncthreads();  // every run's parent is its root, and its entry contains the component number
-  const SeamContact contact(forest, source.codes, fragments, tile);
+  const TileEdgeContact contact(forest, source.codes, fragments, tile);
   __syncthreads();  // ids at the edges and the data of components are in global memory
   const bool second = announce_tile(fragments, tile);
   if (threadIdx.x < TileEdge::kSides) is_second[threadIdx.x] = second;
@@ -532,10 +540,11 @@ __global__ __launch_bounds__(Tile::threads,
   }
   __syncthreads();  // component_sums and is_second are complete
   store_components(forest, fragments, tile);
-  merge_seam(fragments, contact, is_second[threadIdx.x / Tile::width]);
+  merge_across_edge(fragments, contact, is_second[threadIdx.x / Tile::width]);
 }
 
-// Adds the sums of each component to the sums of its fragment's root and links it to the root.
+// Adds the sums of each component to the sums of its fragment's root, and links the component to
+// the root.
 __global__ __launch_bounds__(kGatherThreads) void gather_fragments_kernel(Fragments fragments) {
   pdl_trigger_and_wait();
   const TileOfBlock tile(fragments);

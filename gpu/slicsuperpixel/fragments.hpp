@@ -1,5 +1,8 @@
 // The fragments of superpixels on the GPU, and the data of the rounds that merge small fragments. A
-// fragment is a connected set of a cluster's pixels.
+// fragment is a connected set of a cluster's pixels. In a merge round, each small fragment chooses
+// a neighbouring fragment and merges into it. An edge is a pair of fragments that touch; the rounds
+// process lists of edges and lists of small fragments. The edges of a tile are its outermost rows
+// and columns of pixels.
 //
 // The picture is divided into tiles. A fragment consists of one or more components in each tile
 // that it touches. The components of a tile are numbered from 0, in arbitrary order. The id of a
@@ -24,19 +27,22 @@ struct FragmentTile {
   static constexpr int rows = 64;
   static constexpr int pixels = width * rows;
   static constexpr int threads = 256;
-  // Number of components whose sums are in shared memory.
+  // Maximum number of components whose sums are in shared memory.
   static constexpr int max_shared_sums = 512;
 };
 
-// Launch parameters of the merge rounds. The first rounds are wide: each one runs two kernels with
-// many blocks, which first follow the choices and then choose again. A single kernel runs the
-// remaining rounds. It uses one block if few fragments remain, else several blocks (for noise).
+// Launch parameters of the merge rounds. The first rounds are wide: each of them runs two kernels
+// with many blocks. The first kernel merges fragments into the fragments that they have chosen, the
+// second kernel chooses again. A single kernel runs the remaining rounds. It uses one block if few
+// fragments remain, else several blocks, for example in noise.
 struct MergeRounds {
-  static constexpr int wide = 2;  // maximum number of wide rounds
-  static constexpr int threads = 256;
+  static constexpr int wide = 2;       // maximum number of wide rounds
+  static constexpr int threads = 256;  // threads per block of wide rounds
+  // Numbers of blocks of the first and of the second kernel of a wide round.
   static unsigned follow_blocks() { return 4 * multiprocessors(); }
   static unsigned choose_blocks() { return 8 * multiprocessors(); }
-  // No further wide round is run if at most this number of edges and of small fragments remain.
+  // No further wide round is run if at most `few_edges` edges and `few_small` small fragments
+  // remain.
   static constexpr int few_edges = 4096, few_small = 2048;
   static constexpr int last_threads = 1024;  // threads per block for the remaining rounds
   static constexpr int last_edges = 1024;    // edges per block for the remaining rounds
@@ -48,13 +54,14 @@ struct MergeRounds {
 // Number of lists of small fragments, and number of lists of edges. make_first_choices() writes the
 // first list, and each wide round writes the list for the next round.
 inline constexpr int kMergeLists = MergeRounds::wide + 1;
-// The lengths of the lists, and counters of the last rounds. The kernel that writes the cluster
-// codes clears them.
+// The lengths of the lists, and counters of the remaining rounds. The kernel that writes the
+// cluster codes sets them to zero.
 struct MergeCounts {
-  // May exceed edge_capacity(), because entries that do not fit are counted but not stored.
+  // Number of edges on each list. It may exceed edge_capacity(), because edges that do not fit are
+  // counted but not stored.
   uint32_t edges[kMergeLists] = {};
-  uint32_t small[kMergeLists] = {};
-  uint32_t last_choice = 0;  // number of the latest grid barrier before which a fragment chose
+  uint32_t small[kMergeLists] = {};  // number of small fragments on each list
+  uint32_t last_choice = 0;  // number of the last grid barrier before which a fragment chose
   uint32_t arrivals = 0;     // number of arrivals of blocks at grid barriers
 
   REGIONS_HD bool has_few(int round) const {
@@ -84,9 +91,9 @@ struct Fragments {
   uint32_t* left;    // [columns][height]
   uint32_t* right;   // [columns][height]
 
-  // For the left and the upper edge of each tile: the number of adjacent tiles that are announced.
-  // It is 0 before and after a frame.
-  uint32_t* arrivals;  // [tiles][2]
+  // [tiles][2], for the left and the upper edge of each tile: how many of the two tiles at this
+  // edge have called announce_tile(). It is 0 before and after a frame.
+  uint32_t* arrivals;
 
   // Arrays indexed by id. `parent` is a union-find forest. At first each tree contains the
   // components of one fragment; when fragments are merged, their trees are joined. The sums of a
@@ -97,20 +104,21 @@ struct Fragments {
   // [RetentionRule::kRanks] number of fragments of each rank; 0 between frames
   uint32_t* rank_histogram;
   uint32_t* min_rank;  // lowest retained rank, see RetentionRule::bound()
-  // choice_of() a neighbour, with its first pixel as index; even and odd rounds use different
-  // arrays
+  // Key of the best choice of a fragment so far, see choice_of(). Even and odd rounds use different
+  // arrays.
   unsigned long long* choice[2];
 
   MergeCounts* counts;
-  uint2* edges[kMergeLists];     // [edge_capacity()] touching roots; equal if no longer needed
+  uint2* edges[kMergeLists];     // [edge_capacity()] roots of two fragments; equal if not needed
   uint32_t* small[kMergeLists];  // [small_capacity()] roots of small fragments
-  int merge_blocks;              // result of max_merge_blocks()
+  int merge_blocks;              // maximum number of blocks of the remaining merge rounds
 
   // [height][stride / 32] one bit per pixel, set at the first pixels of superpixels
   uint32_t* first_pixel_bits;
-  uint32_t* tile_row_counts;  // [height][tile_row_pitch()] bytes: first pixels per row and tile
-  uint32_t* row_counts;       // [height] number of first pixels in each row
-  uint32_t* total;            // number of superpixels
+  // [height][tile_row_pitch()] bytes, number of first pixels in each row of each tile
+  uint32_t* tile_row_counts;
+  uint32_t* row_counts;  // [height] number of first pixels in each row
+  uint32_t* total;       // [1] number of superpixels
 
   REGIONS_HD size_t tiles() const {
     return static_cast<size_t>(columns) * static_cast<size_t>(rows);
@@ -152,7 +160,7 @@ struct Fragments {
     const int x = static_cast<int>(pixel % width), y = static_cast<int>(pixel / width);
     return id(y / FragmentTile::rows * columns + x / FragmentTile::width, component[pixel]);
   }
-  // Returns the root of `id`. Other threads may link roots at the same time.
+  // Returns the root of component `id`. Other threads may link roots at the same time.
   __device__ uint32_t find_root(uint32_t id) const {
     const volatile uint32_t* up = parent;
     uint32_t above = up[id];
@@ -168,7 +176,8 @@ struct Fragments {
     const uint4 words = __ldcg(reinterpret_cast<const uint4*>(sums + id));
     return {words.x, {words.y, words.z, words.w}};
   }
-  // Adds to the sums of a root. Integers are added, so the order of atomics does not matter.
+  // Adds `more` to the sums of root `id`. Integers are added, so the order of atomics does not
+  // matter.
   __device__ void add(uint32_t id, const Fragment& more) const {
     atomicAdd(&sums[id].area, more.area);
     for (int c = 0; c < 3; ++c) atomicAdd(&sums[id].color[c], more.color[c]);
@@ -183,7 +192,7 @@ struct TileOfBlock {
   int column, row;
   int left, top;   // position of the tile in the picture
   int tile;        // index of the tile
-  uint32_t count;  // number of components
+  uint32_t count;  // number of components of the tile
 
   __device__ explicit TileOfBlock(const Fragments& fragments)
       : column(static_cast<int>(blockIdx.x)), row(static_cast<int>(blockIdx.y)) {
@@ -204,8 +213,8 @@ inline dim3 tile_grid(const Fragments& fragments) {
   return {static_cast<unsigned>(fragments.columns), static_cast<unsigned>(fragments.rows)};
 }
 
-// A pixel at the edge of a tile and its neighbour in the next tile. The sides 0..3 are left, right,
-// above and below.
+// A pixel at the edge of a tile and its neighbour in the next tile. The sides 0..3 of a tile are
+// left, right, above and below. `i` is the position of the pixel along the side.
 struct TileEdge {
   static constexpr int kSides = 4;
   int x, y;             // position of the pixel in the tile
@@ -242,13 +251,14 @@ struct TileEdge {
 // A series of merge rounds that merges all fragments with an area below `min_size`, by the rule of
 // core/slicsuperpixel/fragments.hpp.
 //
-// The choices of a round form chains. A chain ends in a fragment that is not small, or in two
-// fragments that chose each other. (Longer cycles are impossible, because the distance is the same
-// in both directions, and the first pixel decides a tie.) The thread of a small fragment follows
-// the chain to its end without writing. It then adds the fragment's sums to the last fragment and
-// makes the last fragment the parent. Other threads may do this at the same time; their links can
-// only shorten the path to the end. The order of threads therefore does not change which fragments
-// are merged.
+// The choices of a round form chains: a small fragment chooses a second fragment, which chooses a
+// third one, and so on. A chain ends in a fragment that is not small, or in two fragments that
+// chose each other. (Longer cycles are impossible, because the distance is the same in both
+// directions, and the first pixel decides a tie.) The thread of a small fragment follows the chain
+// to its end without writing. It then adds the fragment's sums to the last fragment and makes the
+// last fragment the parent. Other threads may do this at the same time; their links can only
+// shorten the path to the end. The order of threads therefore does not change which fragments are
+// merged.
 struct MergePass {
   Fragments fragments;
   SlicScale scale;
@@ -272,7 +282,7 @@ struct MergePass {
     return true;
   }
 
-  // A root in a chain of choices, and its choice.
+  // The root of a fragment in a chain, and the choice of the fragment.
   struct ChainLink {
     uint32_t id;
     unsigned long long choice;
@@ -280,8 +290,8 @@ struct MergePass {
   __device__ ChainLink link_at(uint32_t id, int parity) const {
     return {id, __ldcg(fragments.choice[parity] + id)};
   }
-  // Returns the next link of the chain. Returns `link` itself if it has no choice, or if the
-  // fragment that it chose has already been merged into it.
+  // Returns the next link of the chain. Returns `link` itself if its fragment has no choice, or if
+  // the fragment that it chose has already been merged into it.
   __device__ ChainLink next_link(const ChainLink& link, int parity) const {
     if (link.choice == kNoChoice) return link;
     const volatile uint32_t* const parent = fragments.parent;
@@ -321,14 +331,15 @@ struct MergePass {
 #endif
 };
 
-// The edges and small fragments that a round reads.
+// The lists of edges and of small fragments that a round reads.
 struct MergeLists {
   uint2* edges;
   uint32_t* small;
   uint32_t edge_count, small_count;
 
 #ifdef __CUDACC__
-  // If a list of edges has overflowed, uses the latest earlier list that is complete.
+  // Selects the lists of round `round`. If its list of edges has overflowed, uses the latest
+  // earlier list that has not.
   __device__ MergeLists(const Fragments& fragments, const MergeCounts& counts, int round) {
     small = fragments.small[round];
     small_count = counts.small[round];
@@ -340,8 +351,8 @@ struct MergeLists {
 #endif
 };
 
-// Links every component directly to its root and empties the lists, because make_first_choices()
-// requires this. Called between two series of merge rounds.
+// Links every component directly to its root and empties the lists of edges and small fragments,
+// because make_first_choices() requires this. Called between two series of merge rounds.
 void flatten_fragments(const Fragments& fragments, cudaStream_t stream);
 // Marks the fragments that `rule` retains and deletes their choices. Before the call, all fragments
 // smaller than rule.certain must have chosen a neighbour.

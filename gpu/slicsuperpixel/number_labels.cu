@@ -1,5 +1,7 @@
-// Writes the final labels. Superpixels are numbered in raster order of their first pixels. Each
-// block sums the counts of all rows itself, so that no block has to wait for another block.
+// Writes the final labels. Superpixels are numbered in raster order of their first pixels: the
+// label of a superpixel is 1 plus the number of first pixels before its own first pixel. Each block
+// sums the counts of first pixels of all rows itself, so that no block has to wait for another
+// block.
 #include "gpu/primitives/warp.hpp"
 #include "gpu/slicsuperpixel/slicsuperpixel.hpp"
 
@@ -9,10 +11,10 @@ namespace {
 using Tile = FragmentTile;
 constexpr int kThreads = 128;
 
-// Links components to their roots, and marks and counts the first pixels of superpixels. The number
-// of the tile's components may be read before pdl_wait(). It was complete before the first merge
-// kernel started, because that kernel is launched without programmatic dependent launch. Atomics
-// set bits and add integers, so their order does not matter.
+// Links components to their roots. Sets the bits of the first pixels of superpixels, and counts the
+// first pixels. The number of the tile's components may be read before pdl_wait(). It was complete
+// before the first merge kernel started, because that kernel is launched without programmatic
+// dependent launch. Atomics set bits and add integers, so their order does not matter.
 __global__ __launch_bounds__(kThreads) void mark_first_pixels_kernel(Fragments fragments) {
   pdl_trigger();
   const TileOfBlock tile(fragments);
@@ -24,7 +26,7 @@ __global__ __launch_bounds__(kThreads) void mark_first_pixels_kernel(Fragments f
     __syncwarp();
     if (start + lane >= tile.count) continue;
     const uint32_t id = tile.id(fragments, start + lane);
-    // Loaded early, before the search for the root.
+    // The first pixel is loaded early, before the search for the root.
     const uint32_t first = fragments.first_pixel[id];
     const uint32_t root = fragments.find_root(id);
     if (root != id) {
@@ -40,7 +42,7 @@ __global__ __launch_bounds__(kThreads) void mark_first_pixels_kernel(Fragments f
   }
 }
 
-// Returns the number of first pixels to the left of pixel `first` in its row y.
+// Returns the number of first pixels of superpixels to the left of pixel `first` in its row y.
 __device__ uint32_t count_before_in_row(const Fragments& fragments, uint32_t first, uint32_t y) {
   const uint32_t x = first - y * static_cast<uint32_t>(fragments.stride);
   const uint2 words =
@@ -65,14 +67,14 @@ __device__ uint32_t count_before_in_row(const Fragments& fragments, uint32_t fir
   return count;
 }
 
-// For every (1 << shift)-th row of the picture, the number of first pixels in all earlier rows. The
-// shift is chosen so that the numbers fit in shared memory.
+// The number of first pixels in all earlier rows, for every (1 << shift)-th row of the picture. An
+// entry stands for 1 << shift rows. The shift is chosen so that all entries fit in shared memory.
 struct RowPrefixSums {
   static constexpr int kMaxEntries = 4096;  // maximum number of entries
-  static constexpr int kBatch = 8;          // number of entries per thread
-  uint32_t* row_prefix;    // by entry: first pixels in earlier rows of the same batch
-  uint32_t* batch_prefix;  // by batch of kBatch entries: first pixels in earlier batches
-  int shift;
+  static constexpr int kBatch = 8;  // number of entries in a batch, which one thread computes
+  uint32_t* row_prefix;    // [entry], number of first pixels in earlier entries of the same batch
+  uint32_t* batch_prefix;  // [batch], number of first pixels in all earlier batches
+  int shift;               // base-2 logarithm of the number of rows per entry
 
   __device__ RowPrefixSums(const Fragments& fragments, uint32_t* memory)
       : row_prefix(memory + kMaxEntries / kBatch),
@@ -94,7 +96,7 @@ struct RowPrefixSums {
     for (uint32_t row = y >> shift << shift; row < y; ++row) sum += fragments.row_counts[row];
     return sum;
   }
-  // Loads the number of first pixels in the rows of `entry` and of the following entries.
+  // Loads the numbers of first pixels in kCount entries, starting with `entry`.
   template <int kCount>
   __device__ void fetch(const Fragments& fragments, int entry, uint32_t (&count)[kCount]) const {
     const int height = fragments.size.height;
@@ -115,9 +117,9 @@ struct RowPrefixSums {
       }
     }
   }
-  // Computes the prefix sums. All threads of the block call it, and each handles some of the rows.
-  // It ends with a barrier. Calls overlapped_work() after the loads of the first rows, so that this
-  // work can wait for memory at the same time.
+  // Computes the prefix sums. All threads of the block must call this function, which ends with a
+  // barrier. Each thread handles some of the rows. Calls overlapped_work() after the loads of the
+  // first rows, so that loads of overlapped_work() wait for memory at the same time.
   template <class OverlappedWork>
   __device__ void compute(const Fragments& fragments, uint32_t (&warp_sums)[Tile::threads / 32],
                           OverlappedWork overlapped_work) {
@@ -162,8 +164,8 @@ struct RootTable {
   uint32_t label[kEntries];
 
   // Inserts the roots of components 0..count-1 and writes the table position of each component's
-  // root to position[]. Returns false if there are too many roots. All threads of the block call
-  // it.
+  // root to position[]. Returns false if there are too many roots. All threads of the block must
+  // call this function.
   template <class RootOf>
   __device__ bool insert(uint32_t count, RootOf root_of, uint32_t* position) {
     for (uint32_t i = threadIdx.x; i < kEntries; i += Tile::threads) key[i] = kNone;
@@ -181,7 +183,8 @@ struct RootTable {
     }
     return !__syncthreads_or(is_full);
   }
-  // Computes the labels of all roots. All threads of the block call it. It ends with a barrier.
+  // Computes the labels of all roots. All threads of the block must call this function, which ends
+  // with a barrier.
   template <class LabelOf>
   __device__ void assign_labels(LabelOf label_of) {
     for (uint32_t i = threadIdx.x; i < kEntries; i += Tile::threads) {
@@ -191,8 +194,8 @@ struct RootTable {
   }
 };
 
-// Writes the labels of four neighbouring pixels, unless they are outside the picture. `component`
-// has the component numbers of the pixels.
+// Writes the labels of four neighbouring pixels, except of pixels outside the picture. `component`
+// contains the component numbers of the pixels.
 __device__ void write_four(const LabelMap& to, bool is_aligned, int x, int y,
                            const uint32_t (&label)[Tile::pixels], const ushort4& component) {
   if (x >= to.width || y >= to.height) return;

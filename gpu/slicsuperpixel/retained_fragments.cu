@@ -1,7 +1,7 @@
-// Selects the fragments that are retained if a number of superpixels is requested. It retains the
-// fragments whose merging would cost most. After all fragments have chosen a neighbour, the kernels
-// count the fragments of each rank, find the lowest retained rank, and mark the fragments that have
-// this rank or a higher one.
+// Selects the fragments that are retained if a number of superpixels is requested: the fragments
+// whose merging would cost most. A fragment's rank grows with its merge cost. After all fragments
+// have chosen a neighbour, the kernels count the fragments of each rank, find the lowest retained
+// rank, and mark the fragments that have this rank or a higher one.
 #include "gpu/primitives/warp.hpp"
 #include "gpu/slicsuperpixel/slicsuperpixel.hpp"
 
@@ -19,7 +19,7 @@ __device__ uint32_t rank_of(const Fragments& fragments, uint32_t id, const Reten
                       first / stride);
 }
 
-// Links each component directly to its root and empties the lists.
+// Links each component directly to its root and empties the lists of edges and small fragments.
 __global__ __launch_bounds__(kThreads) void flatten_kernel(Fragments fragments) {
   pdl_trigger_and_wait();
   const TileOfBlock tile(fragments);
@@ -44,7 +44,7 @@ __global__ __launch_bounds__(kThreads) void count_ranks_kernel(Fragments fragmen
   const TileOfBlock tile(fragments);
   for (uint32_t i = threadIdx.x; i < tile.count; i += kThreads) {
     const uint32_t id = tile.id(fragments, i);
-    // Here and below, integers are added, so the order of atomics does not matter.
+    // In both loops, integers are added, so the order of atomics does not matter.
     if (fragments.parent[id] == id) atomicAdd(count + rank_of(fragments, id, rule), 1u);
   }
   __syncthreads();  // all fragments of the tile are counted in `count`

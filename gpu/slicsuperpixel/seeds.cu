@@ -7,9 +7,9 @@
 namespace regions::slicsuperpixel {
 namespace {
 
-// Small blocks, because there are few threads, which mostly wait for memory.
+// Threads per block. Blocks are small, because there are few threads, which mostly wait for memory.
 constexpr int kThreads = 64;
-constexpr int kSeedLanes = 16;  // lanes per seed; nine of them handle a pixel each
+constexpr int kSeedLanes = 16;  // lanes per seed; nine of these lanes handle one pixel each
 
 __device__ inline size_t thread_index() {
   return static_cast<size_t>(blockIdx.x) * kThreads + threadIdx.x;
@@ -34,8 +34,9 @@ __global__ __launch_bounds__(kThreads) void count_rejected_kernel(Clusters clust
   }
 }
 
-// Finds the seed of each cell. A group of kSeedLanes lanes handles a cell, with one lane per pixel
-// that can be the seed.
+// Finds the seed of each cell, from which its cluster starts. A group of kSeedLanes lanes handles a
+// cell, with one lane per pixel that can be the seed. In a warm start, the cluster of the previous
+// frame replaces the seed if possible.
 __global__ __launch_bounds__(kThreads) void seed_kernel(Clusters clusters, int iterations) {
   static_assert(SeedCandidates::kCount <= kSeedLanes && 32 % kSeedLanes == 0);
   const SlicGrid& grid = clusters.grid;

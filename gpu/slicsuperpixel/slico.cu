@@ -1,6 +1,6 @@
 // The iterations and the final assignment of SLICO on the GPU. The kernels differ from the SLIC
-// kernels (assign.cu) in the distance of colours, and they also find the largest colour distance of
-// each cluster. The header core/slicsuperpixel/clusters.hpp describes SLICO.
+// kernels (assign.cu) in two ways: they use another colour distance, and they also find the largest
+// colour distance of each cluster. The header core/slicsuperpixel/clusters.hpp describes SLICO.
 #include "core/slicsuperpixel/clusters.hpp"
 #include "gpu/primitives/warp.hpp"
 #include "gpu/slicsuperpixel/assign.hpp"
@@ -16,8 +16,8 @@ struct SlicoCandidates {
   AdaptiveCandidate of[Shape::cells][kCandidates];
 };
 
-// Computes the candidates of all cells of the block in shared memory. All threads of the block call
-// it. It ends with a barrier.
+// Computes the candidates of all cells of the block in shared memory. All threads of the block must
+// call this function, which ends with a barrier.
 template <class Shape>
 __device__ void make_candidates(const Clusters& clusters, int sums_index, int first_cell_column,
                                 int first_cell_row, SlicoCandidates<Shape>& candidates) {
@@ -44,7 +44,7 @@ struct Choice {
 };
 
 // Returns the best candidate for a pixel of the strip. The highest byte of `color` is the pixel's
-// row in the patch.
+// row in its patch (kPatchRows rows).
 template <class Shape>
 __device__ Choice choose(const SlicoCandidates<Shape>& candidates, const SlicScale& scale,
                          const Strip<Shape>& strip, uint32_t color) {
@@ -145,7 +145,7 @@ __global__ __launch_bounds__(Shape::threads) void iterate_slico_kernel(Clusters 
                                                                        RowSubset rows) {
   constexpr int kPixels = Shape::rows / Shape::rows_at_once;
   __shared__ SlicoCandidates<Shape> candidates;
-  // The last word of each row is the largest colour distance of a cluster.
+  // [cluster][word], the words of ClusterSums and then the largest colour distance of the cluster.
   __shared__ uint32_t block_sums[Shape::halo][kSumWords + 1];
   // All threads of the grid take the same branch.
   if (clusters.executed_iterations(iteration) < iteration) return;

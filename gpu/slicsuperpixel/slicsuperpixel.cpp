@@ -39,11 +39,12 @@ class FrameSequencer {
   FrameSequencer(const FrameSequencer&) = delete;
   FrameSequencer& operator=(const FrameSequencer&) = delete;
 
-  // Makes later work of the stream wait for the work before the previous frame's admit_next().
+  // Makes later work of the stream wait until the shared state is free: for all work that was
+  // enqueued before the previous frame's call of admit_next().
   void wait_for_previous(cudaStream_t stream) const {
     if (has_event_) check(cudaStreamWaitEvent(stream, event_, 0), "waiting for the last frame");
   }
-  // Lets the next frame use the shared state after the work that is on the stream now.
+  // Lets the next frame use the shared state as soon as the work that is now on the stream is done.
   void admit_next(cudaStream_t stream) {
     check(cudaEventRecord(event_, stream), "recording an event");
     has_event_ = true;
@@ -150,17 +151,17 @@ class SlicCuda final : public Algorithm<Params> {
   // has an owner from the start.
   void cluster_by_ece1782(const FrameTask& task, const Params& params, const Clusters& clusters,
                           const SuperpixelBuffers& buffers, cudaStream_t stream) const {
-    const Ece1782 work = buffers.ece1782(clusters.grid, params);
+    const Ece1782 state = buffers.ece1782(clusters.grid, params);
     read_colors(task.in, reader_of(task.in.layout, task.in.color, params.color_space),
                 color_tables(), clusters, stream);
-    assign_own_cells(work, stream);
+    assign_own_cells(state, stream);
     for (int i = 0; i < params.iterations; ++i) {
-      reset_sums(work, stream);
-      sum_owned_pixels(work, stream);
-      average_sums(work, stream);
-      choose_owners(work, stream);
+      reset_sums(state, stream);
+      sum_owned_pixels(state, stream);
+      average_sums(state, stream);
+      choose_owners(state, stream);
     }
-    write_owner_codes(work, buffers.codes(), buffers.fragments().counts, stream);
+    write_owner_codes(state, buffers.codes(), buffers.fragments().counts, stream);
     find_fragments(buffers.codes(), clusters, buffers.fragments(), stream);
   }
 
@@ -217,7 +218,8 @@ class SlicCuda final : public Algorithm<Params> {
   SlicMethod method_ = SlicMethod::fused;
   Block tables_;
   bool has_16_table_copies_ = false;
-  // Warm start: the clusters of the previous frame, and the order of the frames that use them.
+  // Data of the warm start: the previous frame's clusters, and the parameters by which they were
+  // computed. The frame sequencer sets the order in which frames use the clusters.
   Block saved_sums_;
   Block saved_max_distance_;
   Block rejected_;
@@ -239,8 +241,8 @@ void SuperpixelBuffers::allocate(const std::shared_ptr<Backend>& backend, const 
   }
   const size_t cells = max_cells(size_);
   const auto rows = static_cast<size_t>(size_.height);
-  // Kernels may read whole patches that start inside the picture, and a few more rows if iterations
-  // skip rows.
+  // Kernels may read whole patches (kPatchRows rows) that start inside the picture, and a few more
+  // rows if iterations skip rows.
   memory_.reserve(colors_, color_stride(size_.width) * (rows + 2 * kPatchRows));
   for (ClusterSums*& sums : sums_) memory_.reserve(sums, cells);
   for (uint32_t*& distances : max_distance_) memory_.reserve(distances, cells);
@@ -259,7 +261,8 @@ void SuperpixelBuffers::allocate(const std::shared_ptr<Backend>& backend, const 
   memory_.reserve(moments_, setup.max_regions);
   if (setup.has_borders) reserve_borders(setup.max_regions);
   memory_.allocate(*backend);
-  // The two arrays must be zero before each frame, and each frame sets them to zero again.
+  // The arrays `arrivals` and `rank_histogram` must be zero before each frame, and each frame sets
+  // them to zero again.
   fill_with_zeros(*backend, fragments_.arrivals, 2 * fragments_.tiles() * sizeof(uint32_t));
   fill_with_zeros(*backend, fragments_.rank_histogram, RetentionRule::kRanks * sizeof(uint32_t));
   if (setup.has_output && setup.out.format == setup.in.format) {

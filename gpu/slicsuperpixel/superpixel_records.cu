@@ -10,12 +10,12 @@ namespace {
 constexpr int kThreads = 256;
 
 // The size of the walks by which records are measured. Each thread walks down one column of the
-// label map and sums in registers while the label stays the same. A walk has as many rows as most
-// superpixels are high or more, so that few atomics are needed.
+// label map and sums in registers while the label stays the same. Most superpixels are not higher
+// than a walk, so that few atomics are needed.
 struct ColumnWalk {
-  static constexpr int threads = 128;
-  static constexpr int rows = 32;
-  static constexpr int batch = 8;  // number of rows that are loaded together
+  static constexpr int threads = 128;  // threads per block
+  static constexpr int rows = 32;      // number of rows of a walk
+  static constexpr int batch = 8;      // number of rows that are loaded together
 };
 
 // The walk of one thread: rows y..end-1 of column x. `inside` is false if the column is to the
@@ -115,7 +115,7 @@ __device__ inline void add_moments(Moments& moments, int column, int top, int bo
             squares_to(bottom) - (top > 0 ? squares_to(top - 1) : 0));
 }
 
-// The samples of a pixel of the frame, and the pixel's converted colour.
+// The samples of a pixel of the frame, and the pixel's colour in the format of Clusters::colors.
 struct Sample {
   ushort4 value;
   uint32_t color;
@@ -232,7 +232,8 @@ __global__ __launch_bounds__(kThreads) void clear_tracks_kernel(Records records)
   if (i < recorded_count(records)) records.region[i].track = kNoTrack;
 }
 
-// Lets each cluster claim the superpixel that contains its largest fragment.
+// Lets each cluster claim the superpixel that contains its largest fragment. The track of a record
+// then contains claimed_by() of the cluster with the highest priority, or kNoTrack.
 __global__ __launch_bounds__(kThreads) void claim_kernel(SlicGrid grid, uint32_t min_size,
                                                          int stride, Tracks tracks,
                                                          ConstLabelMap labels, Records records) {
