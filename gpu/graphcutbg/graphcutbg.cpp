@@ -54,7 +54,7 @@ class FrameBuffers {
   bool is_verified = false;  // whether the cut's value was computed for the slot's last frame
 
  private:
-  static constexpr size_t kStatisticsOffset = 256;  // bytes
+  static constexpr size_t kStatisticsOffset = 256;  // position of FrameStatistics, bytes
   static_assert(sizeof(CutResult) <= kStatisticsOffset &&
                 kStatisticsOffset + sizeof(FrameStatistics) <= kPinnedBytes);
   Image<uint8_t> plane_of(uint8_t* pixels) const {
@@ -65,7 +65,7 @@ class FrameBuffers {
   uint64_t* sums_ = nullptr;                                        // [3][cells], see BlurCells
   uint32_t* weights_ = nullptr;                                     // [cells], see BlurCells
   uint16_t* smooth_[3] = {};               // [component][cells], smoothed averages
-  FrameStatistics* statistics_ = nullptr;  // [1]
+  FrameStatistics* statistics_ = nullptr;  // [1], in device memory
   std::byte* host_results_ = nullptr;      // [kPinnedBytes], pinned
 };
 

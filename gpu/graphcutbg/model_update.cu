@@ -19,7 +19,7 @@ __global__ void __launch_bounds__(PixelBlock::threads, StridedPixelGrid::blocks)
   pdl_trigger_and_wait();
   // The barrier in load() also makes the initial zero of block_count visible to all threads.
   const auto& plans = shared.load(state->frame, energy);
-  uint32_t count = 0;  // foreground pixels
+  uint32_t count = 0;  // number of foreground pixels of this thread
   for (auto [x, y] = thread_position(); y < arrays.height; y += StridedPixelGrid::stride()) {
     if (x >= arrays.width) continue;
     const bool foreground = mask(x, y) != 0;

@@ -14,8 +14,8 @@
 
 namespace regions::maxflow {
 
-constexpr int kTileWidth = 32;   // one lane per column
-constexpr int kTileHeight = 16;  // two lanes per row, one for each half of the row
+constexpr int kTileWidth = 32;   // pixels; one lane per column
+constexpr int kTileHeight = 16;  // pixels; two lanes per row, one for each half of the row
 // Cells per row. The number is odd, so that the lanes of a warp access different banks of shared
 // memory, both if they access a row and if they access the left and right halves of 16 rows.
 constexpr int kTilePitch = kTileWidth + 3;
@@ -89,8 +89,8 @@ __device__ constexpr int cell_step(int d) { return step_y(d) * kTilePitch + step
 // The pixels that a lane of the warp processes.
 struct Lane {
   int index;  // 0..31, index of the lane, and of the tile's column that it processes
-  int row;    // 0..15, the row that it shares with another lane
-  int half;   // the lane's half of this row: 0 for the left half, 1 for the right half
+  int row;    // 0..15, the tile's row of which it processes one half
+  int half;   // which half of the row the lane processes: 0 left half, 1 right half
 };
 __device__ inline Lane this_lane() {
   const int index = static_cast<int>(threadIdx.x % 32);
@@ -337,7 +337,7 @@ struct HaloBuffers {
   // [epoch % 2][tiles][directions][48], flow over the upper or lower edge (32 entries), and over
   // the left or right edge (16 entries).
   uint16_t* flows;
-  int columns;  // number of tiles in a row of the picture
+  int columns;  // number of columns of tiles
   int rows;     // number of rows of tiles
 
   REGIONS_HD int tiles() const { return columns * rows; }

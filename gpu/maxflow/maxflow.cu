@@ -208,8 +208,8 @@ class GridCutCuda : public GridCut {
   int32_t* link_flow_ = nullptr;  // [links][height][width], flow along each link
   Progress* progress_ = nullptr;  // [2], for even and odd cuts
   uint32_t cut_count_ = 0;        // number of cuts so far
-  // Whether the sparse solver processed the previous frame. Its kernels then have already cleared
-  // the progress of this frame.
+  // Whether the sparse solver processed the previous frame. If so, the sparse solver's kernels have
+  // already cleared the progress of this frame.
   bool previous_was_sparse_ = false;
   bool has_link_flow_ = false;  // whether link_flow_ contains the flows of a frame of this size
 };

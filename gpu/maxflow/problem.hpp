@@ -40,7 +40,7 @@ struct Progress {
   unsigned list_sizes[kWorklists];  // number of tiles on each worklist
   unsigned votes[2];                // [epoch % 2], votes at the barrier of the worklist kernel
   int exceeds_16_bits;              // whether the capacities of any pixel need more than 16 bits
-  int is_solved;                    // whether the results are written
+  int is_solved;                    // whether the frame's results are written
   int must_continue;  // whether the plain solver must continue from the flows in link_flow
   int iterations;     // number of rounds of pushes so far
   unsigned long long sink_flow;  // flow into the sink
@@ -52,14 +52,14 @@ struct Problem {
   GridGraph graph;
   Image<uint8_t> foreground;
   int32_t* link_flow;  // [links][height][width], flow along each link; kept for the next frame
-  Progress* progress;  // [1]
+  Progress* progress;  // [1], progress of this frame's solution
   CutResult* result;   // in pinned memory, written by a kernel; may be null
   CutStatistics* statistics;  // measurements of the used solver, in pinned memory; may be null
   uint32_t cut;               // number of this cut; the first cut has number 1
   int max_iterations;         // limit on rounds of pushes; 0: no limit
   long long time_budget_ns;   // limit on the time, ns; 0: no limit
   bool warm_start;            // whether the cut starts from the flows in link_flow
-  uint8_t* has_no_flow;       // [tiles], see SparseStore; the plain solver clears it; may be null
+  uint8_t* has_no_flow;       // [tiles], see SparseStore; cleared by the plain solver; may be null
   int tiles;                  // number of entries of has_no_flow
 
   REGIONS_HD Size size() const { return graph.terminal.size(); }

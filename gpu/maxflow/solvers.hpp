@@ -106,9 +106,9 @@ struct alignas(16) TileState {
 template <int kNeighbours>
 struct SparseStore {
   HaloBuffers halos;
-  Tile<kNeighbours>* tiles;    // [tiles]
-  TileState* state;            // [tiles]
-  int* lists;                  // [kWorklists][tiles], indices of tiles
+  Tile<kNeighbours>* tiles;    // [tiles], the tiles in global memory
+  TileState* state;            // [tiles], state of each tile
+  int* lists;                  // [kWorklists][tiles], indices of the tiles on each worklist
   uint8_t* has_no_flow;        // [tiles], whether all links stored at the tile's pixels have flow 0
   const uint8_t* had_no_flow;  // [tiles], has_no_flow of the previous frame; null if unknown
 };

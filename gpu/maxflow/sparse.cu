@@ -85,7 +85,7 @@ struct Epochs {
 // A worklist of tiles in device memory.
 struct TileList {
   unsigned* count;  // number of tiles on the list
-  int* tiles;       // indices of these tiles
+  int* tiles;       // indices of the tiles on the list
 
   // Number of tiles. Valid after the barrier that ends the pass in which the list was filled.
   __device__ int size() const { return static_cast<int>(__ldcg(count)); }
@@ -186,7 +186,7 @@ __device__ void add_to_lists(int tile, ListEntry (&entries)[kCount]) {
 
 // Status of a tile whose heights are exact.
 struct TileStatus {
-  bool has_active = false;     // whether there is excess that can reach the sink
+  bool has_active = false;     // whether any pixel has excess that can reach the sink
   bool has_reachable = false;  // whether any pixel can reach the sink
   bool all_reachable = true;   // whether all pixels can reach the sink
   bool is_saturated = false;   // whether distances need more than 16 bits
@@ -270,7 +270,7 @@ class StagedTile {
   // State of a tile's neighbours and of the tile itself in global memory. All of it is loaded at
   // the same time. A mask of directions has one bit per neighbour.
   struct NeighbourState {
-    HaloHeights<kNeighbours> halo[2];  // [set of halo buffers]
+    HaloHeights<kNeighbours> halo[2];  // [set of halo buffers], heights that the set contains
     unsigned newer_in_second;  // directions of neighbours with newer heights in the second set
     unsigned sending;          // directions of neighbours that send flow in this epoch
     unsigned relabelling;      // directions of neighbours that take part in this relabel

@@ -53,7 +53,7 @@ __global__ __launch_bounds__(kThreads) void count_kernel(ConstLabelMap labels, B
   // have had this pair. The next row mostly has the same pair.
   Uint64 current_pair = 0;
   uint32_t sides = 0;
-  for (int y = top; y < end; ++y) {  // all lanes have the same `end`
+  for (int y = top; y < end; ++y) {  // all lanes have the same `end`, as the shuffle requires
     const uint32_t label = inside ? labels(x, y) : 0;
     const Uint64 left_pair =
         inside && x > 0 ? key_of(label, labels(x - 1, y), borders.capacity) : 0;

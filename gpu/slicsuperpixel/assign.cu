@@ -21,14 +21,14 @@ template <int pixels, int strips>
 struct alignas(8) Counter {  // aligned, so that it is loaded and stored by one instruction
   static_assert(pixels <= 32 && strips <= 2);
   // With at most 8 pixels per lane, the sums of a whole warp (256 pixels in 16 rows) fit in the
-  // same bit fields: sums of components are below 2^16, and sums of rows are below 2^12. Only the
-  // number of pixels does not fit.
+  // bit fields of a Counter: sums of components are below 2^16, and sums of rows are below 2^12.
+  // Only the number of pixels does not fit.
   static constexpr bool kHasFewPixels = pixels <= 8 && strips == 1;
   static constexpr int kCountShift = kHasFewPixels ? 28 : 25;  // lowest bit of the number of pixels
   uint32_t even, odd;
 
   __device__ void add(uint32_t color, int row) {
-    const uint32_t second_row = __byte_perm(color, 0, 0x4341);  // component 1, row
+    const uint32_t second_row = __byte_perm(color, 0, 0x4341);  // component 1 | row << 16
     *this = Counter{even + (color & 0x00ff00ffu),
                     odd + second_row + (1u << kCountShift) + (static_cast<uint32_t>(row) << 16)};
   }

@@ -114,7 +114,7 @@ struct PackedCandidate {
 
 // The parts of a Center. Several threads compute them, one mean value per thread.
 struct CenterWords {
-  int mean[5];   // three colour coefficients, then x and y
+  int mean[5];   // Center::color[0..2], then Center::x and Center::y
   int share[3];  // color_share() of each colour component; the sum is Center::base
   int alive;     // whether the cluster has pixels
 
@@ -253,7 +253,7 @@ __device__ void make_candidates(const Clusters& clusters, const ClusterSums* sum
 template <class Shape>
 struct Strip {
   int cell, column, row;  // index of the cell in the block; its column and row in the grid
-  int left, top;          // position of the strip in the cell
+  int left, top;          // position of the strip in the cell, in pixels
   int x, y;               // this lane's column and the strip's first row in the picture
   int end;                // number of the cell's rows inside the picture, from `top` on
   bool inside;            // whether this lane's column is in the cell and in the picture

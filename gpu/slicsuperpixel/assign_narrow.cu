@@ -15,7 +15,7 @@ namespace {
 // Candidate 8 is handled separately from candidates 0..7.
 constexpr int kLastCandidate = kCandidates - 1;
 // Number of pixels that a lane counts before its counters are summed and cleared. The sum of 8
-// values of at most 255 is below 2048, so that it is exact in half precision.
+// values of at most 255 is below 2048, as the method described above requires.
 constexpr int kCountedAtOnce = 8;
 
 // The sums over those pixels of one lane that chose one candidate. `even` contains the sums of
@@ -62,7 +62,7 @@ class LaneCounters {
                  : "r"(at)
                  : "memory");
     sum.even += color & 0x00ff00ffu;
-    sum.odd += __byte_perm(color, 0, 0x4341) + (1u << 24);  // component 1, row, count
+    sum.odd += __byte_perm(color, 0, 0x4341) + (1u << 24);  // component 1 | row << 16 | 1 << 24
     asm volatile("st.shared.v2.u32 [%0], {%1, %2};" ::"r"(at), "r"(sum.even), "r"(sum.odd)
                  : "memory");
   }
@@ -340,9 +340,10 @@ __global__ __launch_bounds__(Shape::threads,
                              Shape::blocks) void iterate_narrow_kernel(Clusters clusters,
                                                                        IterationSums sums,
                                                                        int phase) {
-  constexpr int kRows = (Shape::rows + kStep - 1) / kStep;  // number of used rows of a strip
+  constexpr int kRows = (Shape::rows + kStep - 1) / kStep;  // number of used rows per strip
+  // The used rows of a strip are processed in parts of at most kCountedAtOnce rows.
   constexpr int kParts = (kRows + kCountedAtOnce - 1) / kCountedAtOnce;
-  constexpr int kPixels = kRows / kParts;  // pixels per lane and part
+  constexpr int kPixels = kRows / kParts;  // pixels per lane in a part
   static_assert(kPixels * kParts == kRows);
   __shared__ Candidates<Shape> candidates;
   __shared__ BlockSums<Shape> block;

@@ -40,7 +40,7 @@ struct Ece1782Mean {
 // The data of the method for one frame.
 struct Ece1782 {
   SlicGrid grid;
-  Image<uint32_t> colors;  // in the format of Clusters::colors
+  Image<uint32_t> colors;  // colours of the pixels, in the format of Clusters::colors
   float factor;            // weight of squared position distances relative to colour distances
   int ece1782_step;        // the Ece1782Step that is used
   Image<Owner> owners;

@@ -19,7 +19,7 @@ struct ChoiceTile {
   static constexpr int threads = 256;
   // Maximum number of components whose fragments' data are in shared memory.
   static constexpr int max_shared_summaries = 512;
-  static constexpr int pairs = 1024;  // size of the hash table of component pairs
+  static constexpr int pairs = 1024;  // number of entries of the hash table of component pairs
   static constexpr int probes = 4;    // maximum number of entries that are tried per pair
 };
 constexpr int kThreads = ChoiceTile::threads;
@@ -32,8 +32,8 @@ constexpr int kThreadsPerRow = Tile::width / kSegmentPixels;
 struct alignas(16) FragmentSummary {
   uint32_t root;         // id of the fragment's root
   uint32_t first;        // first pixel of the fragment, y * stride + x
-  uint32_t color;        // means of components 0 and 1, 16 bits each
-  uint32_t color_small;  // mean of component 2; bit 16 is set if the fragment is small
+  uint32_t color;        // means of colour components 0 and 1, 16 bits each
+  uint32_t color_small;  // mean of colour component 2; bit 16 is set if the fragment is small
 
   __device__ bool is_small() const { return color_small >> 16 != 0; }
   __device__ FragmentColor mean() const {
@@ -74,7 +74,7 @@ struct TileFragments {
   uint32_t contacts;  // number of contacts in the list
   static constexpr uint32_t kNoPair = UINT32_MAX;
   uint32_t pair[ChoiceTile::pairs];  // hash table of component pairs that touch
-  uint32_t edge_contacts;            // number of contacts across the tile's edges
+  uint32_t edge_contacts;            // number of listed contacts across the tile's edges
   // Indices of the tile's first entries in the global lists of edges and of small fragments.
   uint32_t edge_start, small_start;
 

@@ -63,14 +63,14 @@ struct SegmentPosition {
   }
 };
 
-// The segment of a thread. Its words have one bit per pixel.
+// The segment of a thread.
 struct Segment : SegmentPosition {
-  uint32_t starts;         // set at pixels where a run starts
-  uint32_t same_as_above;  // set if the pixel above is in this tile and has the same code
+  uint32_t starts;         // one bit per pixel, set if a run starts there
+  uint32_t same_as_above;  // one bit per pixel, set if the tile has a pixel above with this code
   // True if the first pixel, its left neighbour, and the pixels above these two have the same code.
   bool continues_left;
 
-  using Codes = uint4;  // the 16 pixels of a segment
+  using Codes = uint4;  // the cluster codes of the 16 pixels of a segment
   static_assert(sizeof(Codes) == kSegmentPixels);
 
   // Returns a word in which bit k is set if byte k of a differs from byte k of b. Codes have four
@@ -507,7 +507,7 @@ __global__ __launch_bounds__(Tile::threads,
                                                            Fragments fragments) {
   __shared__ TileForest forest;
   __shared__ typename Source::Shared shared;
-  __shared__ bool is_second[TileEdge::kSides];  // results of announce_tile()
+  __shared__ bool is_second[TileEdge::kSides];  // [side], results of announce_tile()
   for (int i = static_cast<int>(threadIdx.x); i < 3 * Tile::max_shared_sums; i += Tile::threads) {
     forest.component_sums[i / Tile::max_shared_sums][i % Tile::max_shared_sums] = 0;
   }

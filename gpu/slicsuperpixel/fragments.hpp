@@ -100,7 +100,7 @@ struct Fragments {
   // fragment are stored at its root.
   uint32_t* parent;
   uint32_t* first_pixel;  // first pixel of the fragment, y * stride + x
-  Fragment* sums;         // area and colour sums
+  Fragment* sums;         // area and colour sums of the fragment
   // [RetentionRule::kRanks] number of fragments of each rank; 0 between frames
   uint32_t* rank_histogram;
   uint32_t* min_rank;  // lowest retained rank, see RetentionRule::bound()

@@ -57,7 +57,7 @@ __device__ uint32_t count_before_in_row(const Fragments& fragments, uint32_t fir
     const uint32_t counts[] = {four.x, four.y, four.z, four.w};
 #pragma unroll
     for (uint32_t j = 0; j < 4; ++j) {
-      const uint32_t at = 4 * (word + j);  // the first tile whose count is in the word
+      const uint32_t at = 4 * (word + j);  // column of the first tile whose count is in counts[j]
       const uint32_t masked = at >= column       ? 0
                               : column - at >= 4 ? counts[j]
                                                  : counts[j] & ((1u << 8 * (column - at)) - 1);
@@ -102,7 +102,7 @@ struct RowPrefixSums {
     const int height = fragments.size.height;
 #pragma unroll
     for (int k = 0; k < kCount; k += 4) {
-      if (shift == 0 && entry + k < height) {  // the array is padded to a multiple of four
+      if (shift == 0 && entry + k < height) {  // row_counts is padded to a multiple of four
         const uint4 four = *reinterpret_cast<const uint4*>(fragments.row_counts + entry + k);
         const uint32_t counts[] = {four.x, four.y, four.z, four.w};
 #pragma unroll

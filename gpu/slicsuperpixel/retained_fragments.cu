@@ -58,7 +58,7 @@ __global__ __launch_bounds__(kThreads) void count_ranks_kernel(Fragments fragmen
 __global__ __launch_bounds__(kRankThreads) void find_min_rank_kernel(Fragments fragments,
                                                                      RetentionRule rule) {
   __shared__ uint32_t warp_sums[kRankThreads / 32];
-  __shared__ uint32_t count[kRanks];  // number of fragments with at least this rank
+  __shared__ uint32_t count[kRanks];  // [rank], number of fragments of at least this rank
   __shared__ uint32_t rank;
   const int last = kRanks - 1 - kRanksPerThread * static_cast<int>(threadIdx.x);
   uint32_t up_to[kRanksPerThread], thread_sum = 0;

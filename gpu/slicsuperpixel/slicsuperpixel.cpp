@@ -39,8 +39,8 @@ class FrameSequencer {
   FrameSequencer(const FrameSequencer&) = delete;
   FrameSequencer& operator=(const FrameSequencer&) = delete;
 
-  // Makes later work of the stream wait until the shared state is free: for all work that was
-  // enqueued before the previous frame's call of admit_next().
+  // Makes later work of the stream wait for all work that was on the previous frame's stream when
+  // that frame called admit_next().
   void wait_for_previous(cudaStream_t stream) const {
     if (has_event_) check(cudaStreamWaitEvent(stream, event_, 0), "waiting for the last frame");
   }
