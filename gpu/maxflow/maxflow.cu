@@ -168,7 +168,7 @@ class GridCutCuda : public GridCut {
   template <int kNeighbours>
   bool enqueue_on(TileSolvers<kNeighbours>& solvers, Problem& problem, bool is_exclusive,
                   bool follows_sparse, cudaStream_t stream) {
-    if (solvers.uses_resident(is_exclusive && selector_.prefers_resident())) {
+    if (solvers.uses_resident(is_exclusive && selector_.choose_resident())) {
       choose_warm_start(true, problem);
       solvers.resident().enqueue(problem, stream);
       plain_solver_.enqueue(problem, stream);

@@ -49,8 +49,8 @@ class SolverSelector {
     statistics_ = statistics;
     store_choice(false);
   }
-  // Whether the next cut should use the resident solver.
-  bool prefers_resident() {
+  // Chooses the solver of the next cut. Returns whether it is the resident solver.
+  bool choose_resident() {
     if (neighbours_ == Neighbours::eight) return true;
     constexpr int kManyRoundsSparse = 45, kManyRoundsResident = 110;
     const int rounds =

@@ -35,13 +35,13 @@ class ClusterLauncher {
     const int resident =
         resident_blocks(kernel, static_cast<int>(shape_.threads), shape_.shared_bytes);
     shape_.blocks = std::min(shape_.blocks, static_cast<unsigned>(resident));
-    const auto fits = [&] {
+    const auto try_cluster = [&] {
       return enable_cluster(kernel, shape_.blocks, shape_.threads, shape_.shared_bytes);
     };
     is_cluster_ = device_attribute(cudaDevAttrClusterLaunch) != 0;
-    if (is_cluster_ && !fits()) {
+    if (is_cluster_ && !try_cluster()) {
       shape_.blocks = std::min(shape_.blocks, kMaxPortableBlocks);
-      is_cluster_ = fits();
+      is_cluster_ = try_cluster();
     }
   }
   template <class Kernel, class... Given>

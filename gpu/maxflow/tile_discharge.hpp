@@ -205,7 +205,7 @@ __device__ void push_between_rows(Tile<8>& tile, Lane lane) {
   };
   int start = cell(lane.index, kDownwards ? 0 : kTileHeight - 1);
 #pragma unroll 1
-  for (int done = 0; done < kTileHeight; done += kLength, start += kLength * kStep) {
+  for (int rows_done = 0; rows_done < kTileHeight; rows_done += kLength, start += kLength * kStep) {
     uint32_t pixel[kLength];
     if (!read_pixels<kStep>(tile, start, pixel)) continue;
     int residual[3][kLength];  // residual capacities; 0 for arcs that do not lead downhill
@@ -244,7 +244,7 @@ __device__ void push_between_rows(Tile<8>& tile, Lane lane) {
     const int next = start + kLength * kStep;
 #pragma unroll
     for (int a = 0; a < 3; ++a) tile.link(kForward[a] / 2, next) += back(a, inflow[a]);
-    if (done + kLength < kTileHeight) {
+    if (rows_done + kLength < kTileHeight) {
       tile.pixel(next) = add_excess(tile.pixel(next), inflow[0] + inflow[1] + inflow[2]);
     }
   }

@@ -69,9 +69,9 @@ __global__ __launch_bounds__(kThreads) void count_kernel(ConstLabelMap labels, B
         inside && y > 0 ? key_of(label, labels(x, y - 1), borders.capacity) : 0;
     const Uint64 previous_pair = __shfl_up_sync(kAllLanes, above_pair, 1);
     const bool begins = lane == 0 || previous_pair != above_pair;
-    const unsigned begin = __ballot_sync(kAllLanes, begins);
+    const unsigned begin_lanes = __ballot_sync(kAllLanes, begins);
     if (!begins) continue;
-    const unsigned later = begin & ~((2u << lane) - 1);
+    const unsigned later = begin_lanes & ~((2u << lane) - 1);
     const int next = later ? __ffs(static_cast<int>(later)) - 1 : 32;
     add_sides(borders, above_pair, static_cast<uint32_t>(next - lane));
   }
@@ -84,8 +84,9 @@ __global__ __launch_bounds__(kScanThreads) void list_starts_kernel(const uint32_
                                                                    Borders borders) {
   __shared__ uint32_t sums[kScanThreads];
   const uint32_t recorded = min(*total, borders.capacity);
-  const uint32_t share = (recorded + kScanThreads - 1) / kScanThreads;
-  const uint32_t first = threadIdx.x * share, end = min(first + share, recorded);
+  const uint32_t labels_per_thread = (recorded + kScanThreads - 1) / kScanThreads;
+  const uint32_t first = threadIdx.x * labels_per_thread,
+                 end = min(first + labels_per_thread, recorded);
   uint32_t thread_sum = 0;
   for (uint32_t i = first; i < end; ++i) thread_sum += borders.degree[i];
   sums[threadIdx.x] = thread_sum;

@@ -87,7 +87,8 @@ __device__ void add_to_block(const LaneCounter (*counter)[32], const Strip<Shape
   }
   const ClusterSums lane_sums = packed.sums();
   if (lane < kCandidates && lane_sums.count > 0) {
-    uint32_t* const to = block.of(strip.cell) + (lane / 3 * Shape::halo_x + lane % 3) * kSumWords;
+    uint32_t* const to =
+        block.of_cell(strip.cell) + (lane / 3 * Shape::halo_x + lane % 3) * kSumWords;
     const auto window_x = static_cast<uint32_t>(strip.left + (2 - lane % 3) * geometry.width);
     const auto window_y = static_cast<uint32_t>(top + (2 - lane / 3) * geometry.height);
     for (int c = 0; c < 3; ++c) atomicAdd(to + c, lane_sums.color[c]);

@@ -362,7 +362,7 @@ struct BlockSums {
   }
   // Returns the sums of candidate 0 of a cell. The sums of candidate c are stored
   // (c / 3) * halo_x + c % 3 clusters after them.
-  __device__ uint32_t* of(int cell) {
+  __device__ uint32_t* of_cell(int cell) {
     return word[cell / Shape::cells_x * Shape::halo_x + cell % Shape::cells_x];
   }
   // Adds the block's sums to the clusters in global memory. The caller must execute a barrier

@@ -138,7 +138,7 @@ struct SumPlan {
   Factors factors[32];
   // Entries [0] and [1] are for the lane's two candidates, entry [2] is for the last candidate.
   // `color` and `position_or_count` are the indices of the words to which the lane adds the
-  // LaneShare members of the same names, relative to BlockSums::of() the strip's cell.
+  // LaneShare members of the same names, in the array that BlockSums::of_cell() returns.
   // `window_cells` is the number of cells between the corner of the candidate's search window and
   // the corner of the strip's cell: vertically for sums of rows, horizontally for sums of columns.
   int color[3][32], position_or_count[3][32], window_cells[3][32];
@@ -291,7 +291,7 @@ __device__ void sum_strip(const Candidates<Shape>& candidates, const Strip<Shape
   const int lane = static_cast<int>(threadIdx.x % 32);
   const LaneCounters lane_counters(counters, lane);
   // The block's sums for candidate 0 of the cell whose pixels this lane adds up.
-  uint32_t* const sums = block.of((strip.cell & ~1) | role.half);
+  uint32_t* const sums = block.of_cell((strip.cell & ~1) | role.half);
   const int side = role.share == 0 ? geometry.height : geometry.width;
   const auto add_to_block = [&](int i, const LaneShare& share) {
     atomicAdd(sums + plan.color[i][lane], share.color);

@@ -44,7 +44,7 @@ __device__ uint2 update_edge(const MergePass& pass, const uint2& edge, int parit
 
 // Deletes the choice of a fragment after a round has used it. Returns true if the fragment is still
 // a root and still small.
-__device__ bool is_still_small(const MergePass& pass, uint32_t id, int parity) {
+__device__ bool delete_choice(const MergePass& pass, uint32_t id, int parity) {
   const Fragments& fragments = pass.fragments;
   fragments.choice[parity][id] = kNoChoice;
   const uint32_t parent = __ldcg(fragments.parent + id), area = __ldcg(&fragments.sums[id].area);
@@ -107,7 +107,7 @@ __global__ __launch_bounds__(kThreads) void choose_again_kernel(MergePass pass, 
     } else {
       const uint32_t i = (item - edge_items) * kThreads + threadIdx.x;
       const uint32_t id = i < lists.small_count ? lists.small[i] : 0;
-      const bool is_needed = i < lists.small_count && is_still_small(pass, id, round % 2);
+      const bool is_needed = i < lists.small_count && delete_choice(pass, id, round % 2);
       const uint32_t index = reservation.reserve(is_needed, &fragments.counts->small[next]);
       if (is_needed) fragments.small[next][index] = id;
     }

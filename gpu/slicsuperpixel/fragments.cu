@@ -65,8 +65,9 @@ struct SegmentPosition {
 
 // The segment of a thread.
 struct Segment : SegmentPosition {
-  uint32_t starts;         // one bit per pixel, set if a run starts there
-  uint32_t same_as_above;  // one bit per pixel, set if the tile has a pixel above with this code
+  uint32_t starts;  // one bit per pixel, set if a run starts there
+  // One bit per pixel, set if the pixel above is in this tile and has the same code.
+  uint32_t same_as_above;
   // True if the first pixel, its left neighbour, and the pixels above these two have the same code.
   bool continues_left;
 

@@ -176,11 +176,11 @@ struct Fragments {
     const uint4 words = __ldcg(reinterpret_cast<const uint4*>(sums + id));
     return {words.x, {words.y, words.z, words.w}};
   }
-  // Adds `more` to the sums of root `id`. Integers are added, so the order of atomics does not
+  // Adds `other` to the sums of root `id`. Integers are added, so the order of atomics does not
   // matter.
-  __device__ void add(uint32_t id, const Fragment& more) const {
-    atomicAdd(&sums[id].area, more.area);
-    for (int c = 0; c < 3; ++c) atomicAdd(&sums[id].color[c], more.color[c]);
+  __device__ void add(uint32_t id, const Fragment& other) const {
+    atomicAdd(&sums[id].area, other.area);
+    for (int c = 0; c < 3; ++c) atomicAdd(&sums[id].color[c], other.color[c]);
   }
 #endif
 };

@@ -204,8 +204,8 @@ __device__ void write_four(const LabelMap& to, bool is_aligned, int x, int y,
                                                 label[component.z], label[component.w]};
     return;
   }
-  const uint16_t inside[4] = {component.x, component.y, component.z, component.w};
-  for (int j = 0; j < 4 && x + j < to.width; ++j) to(x + j, y) = label[inside[j]];
+  const uint16_t numbers[4] = {component.x, component.y, component.z, component.w};
+  for (int j = 0; j < 4 && x + j < to.width; ++j) to(x + j, y) = label[numbers[j]];
 }
 
 // Writes the label of each pixel. Loads the component numbers while the previous kernel still marks

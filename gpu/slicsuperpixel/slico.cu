@@ -13,7 +13,7 @@ constexpr int kNotCounted = 15;  // candidate number of a pixel that is not coun
 // The candidates of a block's cells, in shared memory.
 template <class Shape>
 struct SlicoCandidates {
-  AdaptiveCandidate of[Shape::cells][kCandidates];
+  AdaptiveCandidate by_cell[Shape::cells][kCandidates];
 };
 
 // Computes the candidates of all cells of the block in shared memory. All threads of the block must
@@ -29,7 +29,7 @@ __device__ void make_candidates(const Clusters& clusters, int sums_index, int fi
     const bool inside = x >= 0 && y >= 0 && x < grid.columns && y < grid.rows;
     const size_t grid_index = inside ? grid.index(x, y) : 0;
     const ClusterSums sums = clusters.sums[sums_index][grid_index];
-    candidates.of[cell][candidate] =
+    candidates.by_cell[cell][candidate] =
         adaptive_candidate_of(center_of(sums, grid, clusters.scale),
                               color_of(sums, clusters.max_distance[sums_index][grid_index]), inside,
                               candidate, grid, clusters.scale);
@@ -56,7 +56,7 @@ __device__ Choice choose(const SlicoCandidates<Shape>& candidates, const SlicSca
   int best = INT32_MAX, best_distance = 0;
 #pragma unroll
   for (int candidate = 0; candidate < kCandidates; ++candidate) {
-    const AdaptiveCandidate& c = candidates.of[strip.cell][candidate];
+    const AdaptiveCandidate& c = candidates.by_cell[strip.cell][candidate];
     const int distance = color_distance(quarters, c.color, scale);
     const int score = c.place.start(u, strip.top / kPatchRows, candidate) +
                       16 * (c.place.row * v + color_score(distance, c.factor));
