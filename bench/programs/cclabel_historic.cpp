@@ -75,7 +75,7 @@ class Ablation {
       measure(task, name_of(variant),
               make_test_stand(
                   gpu_, task,
-                  propagation::make_propagation_labeller(gpu_, Method::propagation, variant)),
+                  propagation::make_propagation_variant(gpu_, Method::propagation, variant)),
               expected);
     };
     for (const Exchange exchange : {Exchange::global, Exchange::shared, Exchange::shuffle}) {

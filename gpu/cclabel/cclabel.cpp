@@ -114,7 +114,7 @@ class CcLabelCuda final : public CcLabel {
     try {
       if (params.track) return label_image(task, params, buffers, stream);
       tracker_.forget(IdNumbering::continued);
-      if (fits_small_image_ && needs_labels_only(task, params)) {
+      if (fits_small_image_ && small_image_suffices(task, params)) {
         const Records records = records_of(task, params, buffers);
         return label_small_image(label_input_of(task, params), params.connectivity, task.in,
                                  {task.labels, records, task.table}, stream);
@@ -143,9 +143,10 @@ class CcLabelCuda final : public CcLabel {
     measure_and_write(task, params, tiles, records, buffers, stream);
     if (draws_overlay(task, params)) draw_overlay(task, params, tiles, buffers, stream);
   }
-  // Measures the regions and writes the label map and the picture. One stream is faster with few
-  // tiles, two streams are faster with many tiles. A 1920x1080 image takes 33 µs on one stream and
-  // 39 µs on two; a 4096x4096 image takes 129 µs on one and 119 µs on two (H200, 2026-11-26).
+  // Measures the regions, publishes the table, and writes the label map and the picture. One stream
+  // is faster with few tiles, two streams are faster with many tiles. A 1920x1080 image takes 33 µs
+  // on one stream and 39 µs on two; a 4096x4096 image takes 129 µs on one and 119 µs on two (H200,
+  // 2026-11-26).
   void measure_and_write(const FrameTask& task, const Params& params, const ImageTiles& tiles,
                          const Records& records, const ImageBuffers& buffers,
                          cudaStream_t stream) const {
@@ -209,7 +210,7 @@ class CcLabelCuda final : public CcLabel {
   }
 
   // Returns whether label_small_image() can write all outputs that the task requests.
-  static bool needs_labels_only(const FrameTask& task, const Params& params) {
+  static bool small_image_suffices(const FrameTask& task, const Params& params) {
     return params.criterion == Criterion::binary && params.fill_holes == 0 &&
            params.seeds.count == 0 && !area_bounds_of(params).exclude_any() &&
            !task.labels.empty() && (task.out.empty() || params.output == CcOutput::none);
@@ -236,8 +237,8 @@ class CcLabelCuda final : public CcLabel {
   static bool draws_overlay(const FrameTask& task, const Params& params) {
     return params.output == CcOutput::overlay && !task.out.empty();
   }
-  // Returns the records that must be measured. Drawing and tracking need the records of all
-  // regions, even if the task has no table or a smaller table.
+  // Returns the records that must be measured: up to max_regions for drawing, otherwise as many as
+  // the table can hold. Without a table, only tracking needs records, also up to max_regions.
   Records records_of(const FrameTask& task, const Params& params,
                      const ImageBuffers& buffers) const {
     if (draws_overlay(task, params)) return {buffers.records(), setup_.max_regions};
@@ -257,8 +258,8 @@ class CcLabelCuda final : public CcLabel {
     write_picture(task, params, tiles, {}, stream);
   }
 
-  // Writes the output picture. Pictures of colours show `tracks`, or labels if `tracks` is empty.
-  // Pictures of labels show tracks only with label-values=track.
+  // Writes the output picture. With output=colors, a region has the colour of its track, or of its
+  // label if `tracks` is empty. With output=labels, pixels are tracks only if label-values=track.
   static void write_picture(const FrameTask& task, const Params& params, const ImageTiles& tiles,
                             ShownValues tracks, cudaStream_t stream) {
     if (task.out.empty()) return;
@@ -289,7 +290,7 @@ class CcLabelCuda final : public CcLabel {
   Setup setup_;
   Workspace memory_;                   // owns the device memory of buffers_
   std::vector<ImageBuffers> buffers_;  // [slots] buffers for images, one per in-flight frame
-  std::unique_ptr<VolumeLabeller> volume_labeller_;  // null unless needs_volume_labeller()
+  std::unique_ptr<VolumeLabeller> volume_labeller_;  // labels volumes by union-find; may be null
   std::unique_ptr<CcLabel> propagation_;  // null unless the method is propagation or sweep
   std::vector<RunLengths> run_lengths_;   // [slots], empty unless runs are requested
   Method method_ = Method::automatic;     // set by prepare()

@@ -34,14 +34,14 @@ struct ScanMemory {
   }
 };
 
-// Calls work(x, y) for each pixel. A thread has one column x. Blocks process every gridDim.y-th
-// row, from row blockIdx.y on.
-template <class Work>
-__device__ void for_each_pixel(const LabelMap& labels, Work work) {
+// Calls visit(x, y) for each pixel. A thread processes one column x. Blocks process every
+// gridDim.y-th row, from row blockIdx.y on.
+template <class Visit>
+__device__ void for_each_pixel(const LabelMap& labels, Visit visit) {
   const int x = static_cast<int>(blockIdx.x * kThreads + threadIdx.x);
   if (x >= labels.width) return;
   for (int y = static_cast<int>(blockIdx.y); y < labels.height; y += static_cast<int>(gridDim.y)) {
-    work(x, y);
+    visit(x, y);
   }
 }
 

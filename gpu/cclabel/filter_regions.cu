@@ -64,7 +64,7 @@ __device__ void pick_digit(LargestSelection* selection, int shift) {
   uint32_t count[kDigitsPerThread], sum = 0;
   const int highest_digit = kDigits - 1 - static_cast<int>(threadIdx.x) * kDigitsPerThread;
   for (int i = 0; i < kDigitsPerThread; ++i) {
-    // Clears it for the next digit.
+    // Clears the count for the next digit.
     count[i] = atomicExch(&selection->count[highest_digit - i], 0u);
     sum += count[i];
   }
@@ -215,7 +215,7 @@ __global__ void drop_regions_kernel(ImageTiles tiles, RegionAreas areas, IsKept 
     // Only one thread handles each region, so the count is exact in any order of the atomics. An
     // earlier filter may already have removed the region.
     const uint32_t bit = 1u << (id & 31);
-    if (atomicAnd(tiles.region_bits + (id >> 5), ~bit) & bit)
+    if (atomicAnd(tiles.region_starts + (id >> 5), ~bit) & bit)
       atomicSub(tiles.region_count + position.tile_index, 1u);
   });
 }
@@ -271,14 +271,14 @@ template <class Visit>
 __device__ void for_each_region(const FirstPixelBitmap& bitmap, Visit visit) {
   const uint32_t word = blockIdx.x * kThreads + threadIdx.x;
   if (word >= bitmap.words) return;
-  for (uint32_t bits = bitmap.bits[bitmap.index_of(word)]; bits; bits &= bits - 1) {
+  for (uint32_t bits = bitmap.region_starts[bitmap.index_of(word)]; bits; bits &= bits - 1) {
     visit(word * 32 + static_cast<uint32_t>(__ffs(static_cast<int>(bits)) - 1));
   }
 }
 
 __device__ void drop(const FirstPixelBitmap& bitmap, uint32_t region) {
   // No other thread writes this word.
-  bitmap.bits[bitmap.index_of(region / 32)] &= ~(1u << region % 32);
+  bitmap.region_starts[bitmap.index_of(region / 32)] &= ~(1u << region % 32);
   atomicSub(bitmap.region_counts + region / 32 / FirstPixelBitmap::kWordsPerCount, 1u);
 }
 
@@ -306,7 +306,8 @@ __global__ __launch_bounds__(kThreads) void drop_smallest_kernel(
 // the copy later.
 __global__ __launch_bounds__(kThreads) void sort_words_kernel(FirstPixelBitmap bitmap) {
   const uint32_t word = blockIdx.x * kThreads + threadIdx.x;
-  if (word < bitmap.words) bitmap.regions_before[word] = bitmap.bits[bitmap.index_of(word)];
+  if (word < bitmap.words)
+    bitmap.regions_before[word] = bitmap.region_starts[bitmap.index_of(word)];
 }
 
 }  // namespace
@@ -332,7 +333,7 @@ void keep_seeded(const ImageTiles& tiles, const RegionAreas& areas, const Seeds&
 
 void keep_largest(const ImageTiles& tiles, const RegionAreas& areas, LargestSelection* selection,
                   cudaStream_t stream) {
-  select_largest(tiles.region_bits, tiles.words(), tiles.total, areas, selection, stream);
+  select_largest(tiles.region_starts, tiles.words(), tiles.total, areas, selection, stream);
   launch(drop_regions_kernel<AmongLargest>, grid_of(tiles), kThreads, 0, stream, tiles, areas,
          AmongLargest{areas, selection});
 }

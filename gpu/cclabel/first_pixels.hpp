@@ -25,7 +25,7 @@ enum class Totals : uint8_t { both, labelled };
 struct RegionAreas {
   uint32_t* area;      // [id] valid only for ids of regions
   int id_bits;         // number of bits that an id, and an area, can have
-  uint32_t limit = 0;  // areas are needed only if there are more regions; 0: always
+  uint32_t limit = 0;  // areas are needed only for more than `limit` regions; 0: always
 
   // If `limit` is not 0, a numbering pass must have written `total`.
   REGIONS_HD bool are_needed(const uint32_t* total) const { return limit == 0 || *total > limit; }
@@ -35,10 +35,10 @@ struct RegionAreas {
 struct LargestSelection {
   static constexpr int kDigitBits = 11;
   static constexpr int kDigits = 1 << kDigitBits;
-  uint64_t min_key;  // smallest key of the largest regions; contains only its higher digits during
-                     // the search
-  uint32_t rank;     // rank of this key among all keys with the same higher digits; the largest key
-                     // has rank 1
+  // Smallest key of the largest regions. During the search, only its higher digits are known.
+  uint64_t min_key;
+  uint32_t rank;  // rank of this key among all keys with the same higher digits; the largest key
+                  // has rank 1
   uint32_t arrived_blocks;  // number of blocks that have added their counts
   uint32_t count[kDigits];  // number of keys by digit value
 };
@@ -70,23 +70,23 @@ using VoxelRows = InterleavedRows<16>;  // layout of rows of voxels
 using BandRows = InterleavedRows<8>;    // layout of bands, see volume/volume.hpp
 
 // A bitmap with one bit per voxel, set at the first voxel of each region, and the numbers of
-// regions that are derived from it. This is a view: Volume::regions() and CellArrays::regions()
-// return it for their own arrays (`bits` is called region_firsts there). The id of a voxel is its
-// index in raster order; rows of volumes are padded to whole words. For label propagation, voxels
-// are called cells and rows are not padded.
+// regions that are derived from it. This is a view: VolumeArrays::regions() and
+// CellArrays::regions() return it for their own arrays. The id of a voxel is its index in raster
+// order; rows of volumes are padded to whole words. For label propagation, voxels are called cells
+// and rows are not padded.
 struct FirstPixelBitmap {
   VolumeLayout volume_layout;  // width, height and slices of the volume
   uint32_t words_per_row;      // words of a row in VoxelRows layout; 1: words are in raster order
   uint32_t pitch;              // difference of ids from one row to the next
-  uint32_t words;              // number of words of `bits`
-  uint32_t* bits;              // [words]
+  uint32_t words;              // number of words of `region_starts`
+  uint32_t* region_starts;     // [words] bits: first voxels of regions
   uint32_t* regions_before;    // [words] number of labelled regions that start in earlier words;
                                // drop_smallest() uses it as scratch memory
-  uint32_t* region_counts;     // [words / kWordsPerCount] regions that start in these words
+  uint32_t* region_counts;     // [words / kWordsPerCount] regions per group of words
   uint32_t* area;              // [id] area in voxels; valid only for regions, and only for filters
   uint32_t* total;             // [2] number of regions, number of regions that have a label
 
-  static constexpr uint32_t kWordsPerCount = 1024;
+  static constexpr uint32_t kWordsPerCount = 1024;  // words of a group
 
   // Returns the memory index of a word, from its index in raster order.
   REGIONS_HD uint32_t index_of(uint32_t word) const {
@@ -140,8 +140,8 @@ void filter_and_number_regions(const FrameTask& task, const CcLabelParams& param
 }
 
 // The filter and numbering passes for volumes and cells, as filter_and_number_regions() requires
-// them. `Labelled` is Volume or CellArrays: it must have a member function regions() that returns a
-// FirstPixelBitmap, and a function sum_areas(labelled, stream).
+// them. `Labelled` is VolumeArrays or CellArrays: it must have a member function regions() that
+// returns a FirstPixelBitmap, and a function sum_areas(labelled, stream).
 template <class Labelled>
 struct FirstPixelRegions {
   const Labelled& labelled;
@@ -166,17 +166,18 @@ struct FirstPixelRegions {
 
 // Returns the label of the region with this id. The region's bitmap word is at `index`. Returns 0
 // if the bit is not set, because no region starts at this voxel or a filter removed the region.
-__device__ inline uint32_t label_at_first_pixel(const uint32_t* bits,
+__device__ inline uint32_t label_at_first_pixel(const uint32_t* region_starts,
                                                 const uint32_t* regions_before, uint32_t index,
                                                 uint32_t id) {
-  const uint32_t word = bits[index],
+  const uint32_t word = region_starts[index],
                  earlier = regions_before[index];  // both loads are issued at once
   const auto bit = static_cast<int>(id % 32);
   const uint32_t label = earlier + static_cast<uint32_t>(__popc(word & bits_below(bit))) + 1;
   return label & (0u - (word >> bit & 1));
 }
 
-// Volumes with at most this many tiles use other block shapes and memory settings.
+// Volumes with at most this many tiles use other block shapes and memory settings than larger
+// volumes.
 inline constexpr uint32_t kFewTiles = 1024;
 
 // Sets the carveout of a kernel: the share of a multiprocessor's memory that is shared memory; the

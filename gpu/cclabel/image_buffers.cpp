@@ -59,7 +59,7 @@ void ImageBuffers::reserve(Workspace& memory, const std::shared_ptr<Backend>& ba
   reserve_both(tiles_.counts, tile_count);
   reserve_both(tiles_.region_count, tile_count);
   reserve_both(tiles_.parent, pixels);
-  reserve_both(tiles_.region_bits, words);
+  reserve_both(tiles_.region_starts, words);
   reserve_both(tiles_.regions_before, words);
   reserve_both(tiles_.top_edge, tile_rows);
   reserve_both(tiles_.bottom_edge, tile_rows);

@@ -41,7 +41,7 @@ class ImageBuffers {
   uint32_t* area_ = nullptr;  // [height][stride] areas of regions, by id of the first pixel
   // [height][stride / 32] one bit per pixel: foreground with filled holes.
   uint32_t* filled_bits_ = nullptr;
-  uint32_t* labels_ = nullptr;  // [height][width]
+  uint32_t* labels_ = nullptr;  // [height][width] label map, only for overlays
   Region* records_ = nullptr;   // [max_regions]
   LargestSelection* selection_ = nullptr;
   Block ink_;

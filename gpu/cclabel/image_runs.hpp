@@ -61,8 +61,9 @@ struct TileRuns {
   __device__ int run_at(int x, int y) const { return runs_up_to(x, y) - 1; }
 };
 
-// RunsToMerge marks starts of runs. Numbers of marked starts: in the words of threads with a lower
-// index, and in all words.
+// A run is marked if it must be merged with the previous run of its row. `before` is the number of
+// marked runs that start in the words of threads with a lower index. `all` is the number of all
+// marked runs.
 struct MarkedCounts {
   uint32_t before, all;
 };
@@ -121,7 +122,7 @@ __device__ inline MarkedCounts number_runs(TileRuns<Shape>& runs,
 // half a word.
 struct ByteReader {
   Image<const uint8_t> image;
-  int level;          // 1..255; 256: no pixel is foreground
+  int level;          // minimum value of a foreground pixel, 0..255
   uint32_t xor_mask;  // XORed to the bits: 0, or all ones to label the background
 
   explicit ByteReader(const LabelInput& input)
@@ -272,7 +273,8 @@ class ForegroundAdjacency {
 
   __device__ uint32_t marked_starts() const { return marked_; }
 
-  // Also fills the list of runs that must be merged with the previous run of their row.
+  // Sets the parent of each run, and lists the runs that must be merged with the previous run of
+  // their row.
   __device__ void link_to_first_neighbour(uint32_t* parent, const MarkedCounts& marked) const {
     if (threadIdx.x == 0) to_merge_.count = static_cast<int>(marked.all);
     const int w = static_cast<int>(threadIdx.x);
@@ -340,7 +342,7 @@ class ForegroundAdjacency {
     return kDiagonal > 0 ? covered : covered & runs_.foreground[w + Shape::words];
   }
   // Returns the carry that the previous words of the row pass to word `w`. The first run of a row
-  // has no previous run. A carry of 1 at the begin of the row marks the first gap as uncovered.
+  // has no previous run. A carry of 1 at the start of the row marks the first gap as uncovered.
   __device__ uint32_t carry_into(int w) const {
     while (w % Shape::words) {
       const Gaps gaps(runs_, --w, 0);
@@ -353,7 +355,7 @@ class ForegroundAdjacency {
   static constexpr int kDiagonal = connectivity == Connectivity::eight ? 1 : 0;
   TileRuns<Shape>& runs_;
   Shared& to_merge_;
-  // bits: run starts of the thread's word; the run must be merged with the previous run of its row
+  // Bits: starts of marked runs in the thread's word (see MarkedCounts).
   uint32_t marked_ = 0;
 };
 

@@ -2,10 +2,10 @@
 // data. The buffers contain the runs and components of each tile, component ids along tile edges,
 // the union-find forest that merges components across tiles, and the first pixels of regions.
 //
-// The id of a pixel is y * stride + x, its index in raster order. In `region_bits`, the bit of this
-// pixel is bit (id & 31) of word id >> 5. A component is identified by the id of its first pixel in
-// its tile. A region is identified by the smallest id of its components, which is the id of the
-// region's first pixel.
+// The id of a pixel is y * stride + x, its index in raster order. In `region_starts`, the bit of
+// this pixel is bit (id & 31) of word id >> 5. A component is identified by the id of its first
+// pixel in its tile. A region is identified by the smallest id of its components, which is the id
+// of the region's first pixel.
 #pragma once
 
 #include "core/cclabel/cclabel.hpp"
@@ -33,9 +33,10 @@ struct TileShape {
   static_assert(max_runs <= width * rows && max_runs % 32 == 0 && width * rows <= 1 << 15);
 };
 
-// Measured on an H200: 128x64 pixels with 512 threads, 128x32 with 256 threads, and tiles of 64
-// pixels per row were within 1% of each other at 1920x1080 and 4096x4096. 1024 threads were 30%
-// slower at 4096x4096, because one block fills a multiprocessor.
+// Measured on an H200 with images of 1920x1080 and 4096x4096 pixels: tiles of 128x64 pixels with
+// 512 threads, tiles of 128x32 pixels with 256 threads, and tiles with a width of 64 pixels differ
+// by less than 1%. With 1024 threads, 4096x4096 pixels take 30% longer, because one block fills a
+// multiprocessor.
 
 // The tile for criterion=binary. A run takes at least two pixels of a row: a pixel of the run and
 // the gap after the run.
@@ -57,7 +58,7 @@ void with_connectivity(Connectivity connectivity, const Launch& launch) {
 struct TileCounts {
   uint16_t runs;
   uint16_t components;
-  uint16_t border;  // number of components that touch another tile; they have the lowest indices
+  uint16_t border;  // number of border components, which have the lowest indices
   uint16_t unused;
 };
 
@@ -73,22 +74,25 @@ struct ImageTiles {
   int max_tile_runs;    // maximum number of runs, and of components, per tile
   int stride;           // difference of ids from one row to the next: tile_columns * tile_width
 
-  // The runs of each tile, written by label_tiles().
+  // The runs of each tile, written by label_tiles(). `runs_before` is the number of runs of the
+  // tile that start before each word.
   uint32_t* foreground;   // [tile][tile_height][tile_width / 32] bits: pixels in any region
   uint32_t* run_starts;   // [tile][tile_height][tile_width / 32] bits: first pixels of runs
-  uint16_t* runs_before;  // [tile][tile_height][tile_width / 32] runs of the tile before the word
+  uint16_t* runs_before;  // [tile][tile_height][tile_width / 32] runs before the word
 
-  // The components of each tile, written by label_tiles(). Runs are in raster order.
-  uint16_t* component_of_run;  // [tile][max_tile_runs] by run
-  uint16_t* first_pixel;       // [tile][max_tile_runs] by component: y * tile_width + x in the tile
+  // The components of each tile, written by label_tiles(). Runs are in raster order. The first
+  // pixel of a component is an index in the tile.
+  uint16_t* component_of_run;  // [tile][max_tile_runs] component of each run
+  uint16_t* first_pixel;       // [tile][max_tile_runs] y * tile_width + x of each component
   TileCounts* counts;          // [tile]
 
-  // The regions. label_tiles() writes `region_count`, `parent` and `region_bits`, merge_tiles() and
-  // the filters change them, and number_regions() writes `regions_before` and `total`.
+  // The regions. label_tiles() writes `region_count`, `parent` and `region_starts`, merge_tiles()
+  // and the filters change them, and number_regions() writes `regions_before` and `total`.
+  // `regions_before` is the number of labelled regions that start before each word.
   uint32_t* region_count;    // [tile] number of regions whose first pixel is in the tile
-  uint32_t* parent;          // [size.height][stride] by id of a border component, otherwise invalid
-  uint32_t* region_bits;     // [size.height][stride / 32] bits: first pixels of regions
-  uint32_t* regions_before;  // [size.height][stride / 32] labelled regions that start before a word
+  uint32_t* parent;          // [size.height][stride] by id; only valid for border components
+  uint32_t* region_starts;   // [size.height][stride / 32] bits: first pixels of regions
+  uint32_t* regions_before;  // [size.height][stride / 32] labelled regions before the word
 
   // Component ids of the first and last pixel rows and pixel columns of all tiles; kNone for
   // background. Written by label_tiles(), read by merge_tiles().
@@ -109,7 +113,7 @@ struct ImageTiles {
   // Whether the device can process all tiles at once (one block per tile, 4 blocks per
   // multiprocessor). On an H200 true for 1920x1080, false for 3840x2160.
   bool are_few() const { return tiles() <= size_t{multiprocessors()} * 4; }
-  // Number of words of a bitmap of the image, such as `region_bits`.
+  // Number of words of a bitmap of the image, such as `region_starts`.
   REGIONS_HD size_t words() const { return static_cast<size_t>(stride / 32) * size.height; }
 };
 
@@ -141,15 +145,15 @@ __device__ inline TilePosition tile_of_block(const ImageTiles& tiles) {
 __device__ inline uint32_t label_of_root(const ImageTiles& tiles, uint32_t root) {
   const uint32_t word = root >> 5;
   const int bit = static_cast<int>(root & 31);
-  const uint32_t region_bits = tiles.region_bits[word];
-  if (!(region_bits >> bit & 1)) return 0;
-  return tiles.regions_before[word] + static_cast<uint32_t>(__popc(region_bits & bits_below(bit))) +
-         1;
+  const uint32_t region_starts = tiles.region_starts[word];
+  if (!(region_starts >> bit & 1)) return 0;
+  return tiles.regions_before[word] +
+         static_cast<uint32_t>(__popc(region_starts & bits_below(bit))) + 1;
 }
 
-// Returns the id of the region that contains component `c` of a tile. number_regions() must have
-// made the forest flat. `border`: TileCounts::border of the tile. `first_pixel`: index in the tile
-// of the component's first pixel.
+// Returns the id of the region that contains component `c` of a tile, which is the root of the
+// component. number_regions() must have made the forest flat. `border`: TileCounts::border of the
+// tile. `first_pixel`: index in the tile of the component's first pixel.
 __device__ inline uint32_t root_of_component(const ImageTiles& tiles, const TilePosition& position,
                                              int c, int border, uint16_t first_pixel) {
   const uint32_t id = position.id(tiles, first_pixel);

@@ -8,14 +8,15 @@
 namespace regions::cclabel {
 
 // Which value of a pixel is compared. `value`: gray, luma or colour. `alpha`: the alpha channel.
-// `nonzero`: 1 if the pixel of a mask is not zero. `bits`: the pixel's bit in LabelInput::bits.
+// `nonzero`: a positive number if the pixel of a mask is not zero. `bits`: the pixel's bit in
+// LabelInput::bits.
 enum class ComparedValue : uint8_t { value, alpha, nonzero, bits };
 
 struct LabelInput {
   ConstFrame frame;
   Criterion criterion = Criterion::binary;
   ComparedValue compared = ComparedValue::value;
-  int level = 0;            // result of threshold_level() or tolerance_level()
+  int level = 0;            // threshold_level() or tolerance_level(); 1 for criterion=equal
   bool complement = false;  // true: label the background instead of the foreground
   // [height][bits_stride] one bit per pixel, for ComparedValue::bits.
   const uint32_t* bits = nullptr;
@@ -66,7 +67,7 @@ struct PixelAddresses {
   ptrdiff_t pitch;
   int width, height;
   int step;             // bytes from one pixel to the next
-  int channels;         // number of channels, which are adjacent in memory
+  int channels;         // number of compared channels, which are adjacent in memory
   int tolerance_level;  // pixels are linked if their distance is less than this
 
   explicit PixelAddresses(const LabelInput& input)
@@ -123,9 +124,9 @@ class ByteLinks {
   bool are_triples_;  // three bytes per pixel, each row begins at a multiple of four bytes
 };
 
-// Decides whether two pixels with one number each are linked. Numbers of two bytes are linked if
-// their absolute difference is below the tolerance level. Numbers of four bytes are labels, and are
-// linked if they are equal.
+// Decides whether two pixels are linked whose values are single numbers of two or four bytes.
+// Numbers of two bytes are linked if their absolute difference is below the tolerance level.
+// Numbers of four bytes are labels, and are linked if they are equal.
 class NumberLinks {
  public:
   explicit NumberLinks(const LabelInput& input)
@@ -149,8 +150,8 @@ class NumberLinks {
 
  private:
   PixelAddresses addresses_;
-  int low_bits_;  // number of unused low bits of a sample
-  bool is_label_;
+  int low_bits_;   // number of unused low bits of a sample
+  bool is_label_;  // whether the numbers are labels of four bytes
 };
 
 #endif

@@ -62,7 +62,7 @@ class LinkAdjacency {
     alignas(8) uint32_t up[Shape::all_words];
     alignas(8) uint32_t up_left[Shape::all_words];
     alignas(8) uint32_t up_right[Shape::all_words];
-    int remaining;  // number of pairs of touching runs, except the first pair of each run
+    int remaining;  // number of pairs of touching runs, without the first pair of each run
     uint32_t pair[kMaxPairs];  // run | run above << 16; complete if remaining <= kMaxPairs
   };
 
@@ -87,7 +87,8 @@ class LinkAdjacency {
 
   __device__ uint32_t marked_starts() const { return 0; }
 
-  // Also lists all other pairs of a run and a run above that touches it.
+  // Sets the parent of each run to the first run above that touches it. Lists all other pairs of a
+  // run and a run above that touches it.
   __device__ void link_to_first_neighbour(uint32_t* parent, const MarkedCounts&) const {
     runs_.for_each([&](int r, bool exists) {
       NeighbourIterator neighbours(*this, r, exists);
@@ -95,9 +96,9 @@ class LinkAdjacency {
       if (exists) parent[r] = static_cast<uint32_t>(first < 0 ? r : first);
       while (true) {
         const int run = neighbours.next();
-        const uint32_t found = __ballot_sync(kAllLanes, run >= 0);
-        if (found == 0) return;
-        append_pairs(found, static_cast<uint32_t>(r) | static_cast<uint32_t>(run) << 16);
+        const uint32_t lanes_with_pair = __ballot_sync(kAllLanes, run >= 0);
+        if (lanes_with_pair == 0) return;
+        append_pairs(lanes_with_pair, static_cast<uint32_t>(r) | static_cast<uint32_t>(run) << 16);
       }
     });
   }
@@ -114,12 +115,12 @@ class LinkAdjacency {
   }
 
  private:
-  // Appends the pairs of the lanes whose bit is set in `found` to the list.
-  __device__ void append_pairs(uint32_t found, uint32_t pair) const {
+  // Appends the pairs of the lanes whose bit is set in `lanes_with_pair` to the list.
+  __device__ void append_pairs(uint32_t lanes_with_pair, uint32_t pair) const {
     const int lane = static_cast<int>(threadIdx.x % 32);
-    int index = lane == 0 ? atomicAdd(&link_bits_.remaining, __popc(found)) : 0;
-    index = __shfl_sync(kAllLanes, index, 0) + __popc(found & bits_below(lane));
-    if ((found >> lane & 1) && index < kMaxPairs) link_bits_.pair[index] = pair;
+    int index = lane == 0 ? atomicAdd(&link_bits_.remaining, __popc(lanes_with_pair)) : 0;
+    index = __shfl_sync(kAllLanes, index, 0) + __popc(lanes_with_pair & bits_below(lane));
+    if ((lanes_with_pair >> lane & 1) && index < kMaxPairs) link_bits_.pair[index] = pair;
   }
   // Merges run `r` with all runs above that it touches. A lane has one run and merges one pair per
   // step.
@@ -178,7 +179,7 @@ class LinkAdjacency {
   template <class Rows>
   __device__ void read_rows(const Rows& rows, const Links& links, int x, int y) {
     constexpr int kRows = Shape::rows / (Shape::threads / 32),
-                  kWords = kRows * Shape::words;  // rows and words that a warp reads
+                  kWords = kRows * Shape::words;  // numbers of rows and words that a warp reads
     static_assert(kWords <= 32);
     const int lane = static_cast<int>(threadIdx.x % 32);
     const int first = static_cast<int>(threadIdx.x / 32) * kRows;
@@ -215,8 +216,8 @@ class LinkAdjacency {
     const int row = word / Shape::words, w = word % Shape::words;
     const int width = y + row < links.height() ? min(links.width() - x, Shape::width) : 0;
     const auto existing = [&](int at) {
-      const int rest = width - at * 32;
-      return rest <= 0 ? 0 : rest >= 32 ? 0xffffffffu : bits_below(rest);
+      const int remaining = width - at * 32;
+      return remaining <= 0 ? 0 : remaining >= 32 ? 0xffffffffu : bits_below(remaining);
     };
     const uint32_t here = existing(w), up = row > 0 ? here : 0;
     const uint32_t left = w > 0 ? here : here & ~1u;
@@ -260,12 +261,12 @@ struct TileForest {
   // [run] union-find forest; a root is the first run of its component.
   uint32_t parent[Shape::max_runs];
   uint32_t roots[Shape::max_runs / 32];  // bits by run: roots
-  // Bits by run: roots whose component touches another tile.
+  // Bits by run: roots of border components.
   uint32_t borders[Shape::max_runs / 32];
   // By word of `roots`: number of earlier roots of border components | number of other earlier
   // roots << 16.
   uint32_t roots_before[Shape::max_runs / 32];
-  uint32_t first_bits[Shape::all_words];  // bits: first pixels of components
+  uint32_t component_starts[Shape::all_words];  // bits: first pixels of components
   uint32_t warp_sums[Shape::threads / 32];
 };
 
@@ -333,7 +334,7 @@ __device__ void write_runs(TileForest<Adjacency>& shared, const ImageTiles& tile
     if (!exists || root != static_cast<uint32_t>(r)) return;
     const int first = shared.runs.first(r);
     tiles.first_pixel[tile_begin + component] = static_cast<uint16_t>(first);
-    atomicOr(&shared.first_bits[first / 32], 1u << first % 32);
+    atomicOr(&shared.component_starts[first / 32], 1u << first % 32);
     const uint32_t id = position.id(tiles, first);
     if (is_border) tiles.parent[id] = id;
   });
@@ -372,7 +373,7 @@ __device__ void write_edges(const TileForest<Adjacency>& shared, const ImageTile
   }
 }
 
-// Writes foreground, run_starts, runs_before and region_bits of each word to `tiles`, and the
+// Writes foreground, run_starts, runs_before and region_starts of each word to `tiles`, and the
 // counts of the tile.
 template <RunAdjacency Adjacency>
 __device__ void write_words_of_tile(const TileForest<Adjacency>& shared, const ImageTiles& tiles,
@@ -387,7 +388,7 @@ __device__ void write_words_of_tile(const TileForest<Adjacency>& shared, const I
     if (y >= tiles.size.height) continue;
     const size_t word =
         static_cast<size_t>(y) * (tiles.stride / 32) + position.x / 32 + w % Shape::words;
-    tiles.region_bits[word] = shared.first_bits[w];
+    tiles.region_starts[word] = shared.component_starts[w];
   }
   if (threadIdx.x != 0) return;
   const uint32_t border = counts & 0xffffu, components = border + (counts >> 16);
@@ -406,7 +407,7 @@ __global__ __launch_bounds__(Adjacency::Tile::threads,
   const TilePosition position = tile_of_block(tiles);
   Adjacency adjacency(shared.runs, shared.adjacency);
   for (int w = static_cast<int>(threadIdx.x); w < Shape::all_words; w += Shape::threads)
-    shared.first_bits[w] = 0;
+    shared.component_starts[w] = 0;
   for (int w = static_cast<int>(threadIdx.x); w < Shape::max_runs / 32; w += Shape::threads)
     shared.borders[w] = 0;
   pdl_trigger();
@@ -415,7 +416,7 @@ __global__ __launch_bounds__(Adjacency::Tile::threads,
   find_roots(shared, tiles, position);
   const uint32_t counts = number_components(shared);
   write_runs(shared, tiles, position, counts);
-  __syncthreads();  // first_bits is complete
+  __syncthreads();  // component_starts is complete
   write_words_of_tile(shared, tiles, position, counts);
   write_edges(shared, tiles, position);
 }

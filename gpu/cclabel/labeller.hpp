@@ -22,12 +22,12 @@ class VolumeLabeller {
  public:
   virtual ~VolumeLabeller() = default;
 
-  // Allocates the buffers for the setup, for every connectivity. Throws InputError if there are too
-  // many voxels or slices. Must be called before enqueue().
+  // Allocates buffers that are large enough for every connectivity. Throws InputError if there are
+  // too many voxels or slices. Must be called before enqueue().
   virtual void configure(const Setup& setup) = 0;
   // Enqueues all kernels that label the frame and write the task's outputs. Neither allocates nor
   // waits. task.slot is the index of the in-flight frame, below Setup::slots. `input` selects the
-  // compared values; its level is ignored, because the thresholds come from `params`. Throws
+  // compared values. Its level is ignored, because the thresholds come from `params`. Throws
   // InputError if the criterion is not `binary`, or if an overlay is requested.
   virtual void enqueue(const FrameTask& task, const LabelInput& input, const CcLabelParams& params,
                        cudaStream_t stream) = 0;

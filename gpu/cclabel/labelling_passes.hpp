@@ -25,8 +25,10 @@
 //   tile              a rectangle of pixels; a thread block processes one tile
 //   run               consecutive linked pixels of one row of a tile
 //   component         connected runs of one tile
-//   border component  a component that touches another tile
-//   region            connected components of all tiles; its label is its number in raster order
+//   border component  a component with a pixel next to another tile
+//   inner component   any other component; it is a region by itself
+//   region            one component, or components of several tiles that touch each other; its
+//                     label is its number in raster order
 //   parent            the union-find forest of border components; each root represents a region
 //
 // Passes for images, in the order in which CcLabelCuda::label_image() calls them. Buffers in lower
@@ -37,16 +39,16 @@
 //   1. label_tiles() (label_tiles.cu) finds the runs and components of each tile.
 //        reads:  the image
 //        writes: foreground, run_starts, runs_before, component_of_run, first_pixel, counts,
-//                top_edge, bottom_edge, left_edge, right_edge, parent, region_bits, region_count
+//                top_edge, bottom_edge, left_edge, right_edge, parent, region_starts, region_count
 //   2. merge_tiles() (merge_tiles.cu) merges components across tile edges into regions.
 //        reads:  the four edge buffers; also the image, unless criterion=binary
-//        writes: parent, region_bits, region_count; clears Records
+//        writes: parent, region_starts, region_count; clears Records
 //   3. measure_areas(), drop_by_area(), keep_seeded() (filter_regions.cu), only if a filter is set,
 //      remove regions.
 //        reads:  the tiles' runs and components, parent
-//        writes: RegionAreas; clears bits in region_bits, reduces region_count
+//        writes: RegionAreas; clears bits in region_starts, reduces region_count
 //   4. number_regions() (number_regions.cu) numbers the regions in raster order.
-//        reads:  counts, first_pixel, region_bits, region_count, parent
+//        reads:  counts, first_pixel, region_starts, region_count, parent
 //        writes: regions_before, total; sets each parent to the root
 //      If the output format is too small for all labels, keep_largest() (filter_regions.cu) then
 //      removes the smallest regions, and pass 4 runs again.
@@ -72,14 +74,15 @@
 // methods. With many tiles, passes 5 and 7 run at the same time on two streams.
 //
 // ImageBuffers::graph_cache() launches all passes of an image as one CUDA graph (GraphCache in
-// gpu/runtime), unless regions are tracked. The other methods launch their kernels one by one.
+// gpu/runtime), unless regions are tracked. The kernels of the other methods are launched one by
+// one.
 //
 // Union-find connects the runs of a tile (image_runs.hpp), border components (merge_tiles.cu), the
 // strips of small images (small_image.cu), and components of volumes (merge_volume_tiles.cu). They
 // all use gpu/primitives/union_find.hpp. The nodes of one tile of a volume have their own
 // implementation in label_volume_tiles.cu, in which the lanes of a warp advance together.
 //
-// No list of work in device memory exists. A thread block keeps its lists in shared memory, for
+// There are no work lists in device memory. A thread block keeps its lists in shared memory, for
 // example the pairs of runs that it must still merge (RunsToMerge in image_runs.hpp).
 //
 // With fill-holes, passes 1 and 2 and measure_areas() first label the background. fill_holes()
@@ -94,8 +97,8 @@
 //   memory.
 //
 //   Volumes (folder volume, overview in volume/volume.hpp): similar passes, on tiles of voxels. The
-//   buffers are members of Volume. A FirstPixelBitmap (first_pixels.hpp) marks the first voxel of
-//   each region. It has the role of region_bits, region_count, regions_before and total.
+//   buffers are members of VolumeArrays. A FirstPixelBitmap (first_pixels.hpp) marks the first
+//   voxel of each region. It has the role of region_starts, region_count, regions_before and total.
 //
 //   Propagation and sweep (folder propagation, overview in propagation/cell_arrays.hpp): labels
 //   move between neighbouring pixels until none changes. The later passes use a FirstPixelBitmap
@@ -171,7 +174,8 @@ void count_shared_pixels(const ImageTiles& tiles, const TrackMemory& memory,
 
 // Writes the label of each pixel to a label map.
 void write_labels(const ImageTiles& tiles, LabelMap labels, cudaStream_t stream);
-// Writes the shown value of each pixel's region, at most `limit`, to an output picture.
+// Writes the shown value (label or track) of each pixel's region to an output picture. Values are
+// at most `limit`.
 void write_labels(const ImageTiles& tiles, const Frame& out, uint32_t limit,
                   const ShownValues& shown, cudaStream_t stream);
 // Writes the colour of each pixel's shown value.

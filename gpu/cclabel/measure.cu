@@ -10,11 +10,11 @@ namespace regions::cclabel {
 namespace {
 
 // Block shape of this pass. A block sums at most `components` components of a tile at a time. 1024
-// are enough for sparse noise, which has 650 per tile. For images with many tiles, 512 allow more
-// blocks per multiprocessor. Each thread sums 32 pixels, or 16 pixels with 512 threads. If
-// `loads_early`, the block loads colours while regions are still being numbered. Otherwise it loads
-// colours later, and only if the tile contains a region that has a record; this is better for
-// colour images with many tiles.
+// components are enough for sparse noise, which has 650 components per tile. For images with many
+// tiles, 512 components are better, because more blocks fit on a multiprocessor. Each thread sums
+// 32 pixels, or 16 pixels with 512 threads. If `loads_early`, the block loads colours while regions
+// are still being numbered. Otherwise it loads colours later, and only if the tile contains a
+// region that has a record; this is better for colour images with many tiles.
 template <int threads_, int components_, bool loads_early_, int min_blocks_ = 1>
 struct MeasureBlock {
   static constexpr int threads = threads_, components = components_;
@@ -146,9 +146,9 @@ __device__ void sum_words(TileSums<kComponents>& shared, const ThreadWord<kThrea
       const int b = __ffs(static_cast<int>(remaining)) - 1;
       const uint32_t mask = thread.word.rest_of_run(b);
       remaining &= ~mask;
-      const uint16_t found = shared.component[thread.word.run_at(b)];
-      if (found != kNoRecord) {
-        component = found;
+      const uint16_t stored = shared.component[thread.word.run_at(b)];
+      if (stored != kNoRecord) {
+        component = stored;
         run.area = static_cast<uint32_t>(__popc(mask));
         run.left = static_cast<uint32_t>(thread.x + b);
         run.right = run.left + run.area - 1;

@@ -10,6 +10,7 @@
 namespace regions::cclabel {
 namespace {
 
+// Block shape of merge_tiles_kernel(), in which each thread has one pixel of a seam.
 struct SeamBlock {
   static constexpr int threads = 128;
   // If a warp gives at least `min_links` roots a new parent in one step, it halves their paths
@@ -25,9 +26,9 @@ struct SeamBlock {
 // tiles. `here` is the line of pixels below or right of the seam. `opposite` is the line of pixels
 // above or left of it. (x, y) is the first pixel of `here`.
 struct Seam {
-  const uint32_t* here;  // [length] component ids, kNone for background
-  const uint32_t* opposite;
-  int length;
+  const uint32_t* here;      // [length] component ids, kNone for background
+  const uint32_t* opposite;  // [length] component ids of the opposite pixels
+  int length;                // pixels
   int x, y;
   int along_x, along_y;  // (1, 0) or (0, 1): step from one pixel of the seam to the next
 };
@@ -56,7 +57,7 @@ __device__ Seam seam_of_block(const ImageTiles& tiles) {
           1};
 }
 
-// Classes that find links across a seam. linked_directions() returns to which opposite pixels the
+// Classes that find links across a seam. linked_directions() returns the opposite pixels to which
 // pixel i of `here` is linked. Bit 0: opposite pixel i; bit 1: pixel i - 1; bit 2: pixel i + 1. All
 // lanes of a warp must call this function for consecutive i. Bits for pixels beyond the ends of the
 // seam are arbitrary.
@@ -113,8 +114,8 @@ __device__ unsigned without_repeats(unsigned linked, uint32_t here, const uint32
 }
 
 // Merges the components a and b if they are linked, unless the previous lane has the same pair. A
-// root that gets a parent no longer represents a region, so its bit in region_bits is cleared. All
-// lanes of the warp must call this function.
+// root that gets a parent no longer represents a region, so its bit in region_starts is cleared.
+// All lanes of the warp must call this function.
 __device__ void merge(const ImageTiles& tiles, bool is_linked, uint32_t a, uint32_t b) {
   constexpr uint64_t kNoPair = ~0ull;
   const uint64_t pair = is_linked && a != b ? static_cast<uint64_t>(a) << 32 | b : kNoPair;
@@ -129,7 +130,7 @@ __device__ void merge(const ImageTiles& tiles, bool is_linked, uint32_t a, uint3
   // A root gets a parent only once. Each bit is therefore cleared once and each count is exact at
   // the end, in any order of the atomics.
   const uint32_t word = former_root >> 5;
-  atomicAnd(tiles.region_bits + word, ~(1u << (former_root & 31)));
+  atomicAnd(tiles.region_starts + word, ~(1u << (former_root & 31)));
   const uint32_t words = static_cast<uint32_t>(tiles.stride / 32);
   const uint32_t row = word / words / static_cast<uint32_t>(tiles.tile_height);
   const uint32_t column = word % words / static_cast<uint32_t>(tiles.tile_width / 32);

@@ -11,7 +11,7 @@ namespace {
 
 struct NumberBlock {
   static constexpr int threads = 512;
-  static constexpr int tile_warps = 4;  // warps that flatten the border components of one tile
+  static constexpr int tile_warps = 4;  // number of warps that flatten one tile
 };
 constexpr int kThreads = NumberBlock::threads;
 
@@ -19,14 +19,14 @@ constexpr int kThreads = NumberBlock::threads;
 struct FourWords {
   uint32_t count[4];
 
-  __device__ FourWords(const uint32_t* region_bits, size_t w, size_t end) {
+  __device__ FourWords(const uint32_t* region_starts, size_t w, size_t end) {
     uint4 bits = {};
     if (w + 4 <= end) {
-      bits = *reinterpret_cast<const uint4*>(region_bits + w);
+      bits = *reinterpret_cast<const uint4*>(region_starts + w);
     } else {
-      if (w < end) bits.x = region_bits[w];
-      if (w + 1 < end) bits.y = region_bits[w + 1];
-      if (w + 2 < end) bits.z = region_bits[w + 2];
+      if (w < end) bits.x = region_starts[w];
+      if (w + 1 < end) bits.y = region_starts[w + 1];
+      if (w + 2 < end) bits.z = region_starts[w + 2];
     }
     const uint32_t words[4] = {bits.x, bits.y, bits.z, bits.w};
 #pragma unroll
@@ -51,7 +51,7 @@ __device__ void number_rows(const ImageTiles& tiles, Totals totals, int tile_row
   block_exclusive_sum<kThreads>(sum, warp_sums, before);
   for (size_t start = begin; start < end; start += 4 * kThreads) {
     const size_t w = start + 4 * threadIdx.x;
-    const FourWords four_words(tiles.region_bits, w, end);
+    const FourWords four_words(tiles.region_starts, w, end);
     __syncthreads();  // all threads have read warp_sums; it may be overwritten
     uint32_t total;
     uint32_t rank = before + block_exclusive_sum<kThreads>(four_words.sum(), warp_sums, total);
@@ -113,13 +113,13 @@ __global__ __launch_bounds__(kBitmapThreads) void number_bitmap_kernel(FirstPixe
   const uint32_t word = blockIdx.x * kBitmapThreads + threadIdx.x;
   const uint32_t index = bitmap.index_of(word);
   // This load overlaps with the loads of region_counts below.
-  const uint32_t first_bits = word < bitmap.words ? bitmap.bits[index] : 0;
+  const uint32_t starts = word < bitmap.words ? bitmap.region_starts[index] : 0;
   uint32_t earlier = 0;
   for (uint32_t k = threadIdx.x; k < blockIdx.x; k += kBitmapThreads)
     earlier += bitmap.region_counts[k];
   uint32_t regions_before_block;
   block_exclusive_sum<kBitmapThreads>(earlier, warp_sums, regions_before_block);
-  const auto count = static_cast<uint32_t>(__popc(first_bits));
+  const auto count = static_cast<uint32_t>(__popc(starts));
   __syncthreads();  // all threads have read warp_sums; it may be overwritten
   uint32_t block_regions;
   uint32_t label =
@@ -134,7 +134,7 @@ __global__ __launch_bounds__(kBitmapThreads) void number_bitmap_kernel(FirstPixe
   pdl_trigger();
   if (word >= bitmap.words) return;
   bitmap.regions_before[index] = label;
-  for (uint32_t bits = first_bits; bits && label < records.capacity; bits &= bits - 1) {
+  for (uint32_t bits = starts; bits && label < records.capacity; bits &= bits - 1) {
     const uint32_t id = word * 32 + static_cast<uint32_t>(__ffs(static_cast<int>(bits)) - 1);
     ++label;
     records.region[label - 1] =

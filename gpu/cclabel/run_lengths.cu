@@ -1,5 +1,5 @@
 // The kernels of RunLengths. Listing: counts the runs that begin in each chunk of a row, sums the
-// counts, and then writes the begin and end of each run. Sorting by label: two passes of counting
+// counts, and then writes the start and end of each run. Sorting by label: two passes of counting
 // sort, by the low byte of the label and then by the high byte. Each pass keeps the order of runs
 // with equal bytes, so the runs of a label stay in raster order.
 #include "core/error.hpp"
@@ -79,8 +79,8 @@ __global__ __launch_bounds__(kScanThreads) void sum_counts_kernel(uint32_t* coun
   if (threadIdx.x == 0) *total = before;
 }
 
-// Writes the begin and the end of each run to the list. Runs do not overlap, so their ends are in
-// the same order as their begins.
+// Writes the start and the end of each run to the list. Runs do not overlap, so their ends are in
+// the same order as their starts.
 __global__ __launch_bounds__(kThreads) void write_runs_kernel(ConstLabelMap labels,
                                                               uint32_t max_label, RunBuffers runs) {
   const RowChunk chunk(labels, max_label);
@@ -139,8 +139,8 @@ __global__ __launch_bounds__(kSortThreads) void count_digits_kernel(RunBuffers r
   }
 }
 
-// Executed by one block. Computes the offset in the sorted list of the runs of each digit and
-// block.
+// Executed by one block. Computes, for each digit and block, the index in the sorted list at which
+// the runs with this digit begin.
 __global__ __launch_bounds__(kSortThreads) void sum_digits_kernel(RunBuffers runs) {
   __shared__ uint32_t warp_sums[kSortWarps];
   const uint32_t count = kDigits * blocks_in_use(stored_runs(runs));

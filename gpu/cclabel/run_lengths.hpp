@@ -18,7 +18,7 @@ struct RunBuffers {
   static constexpr int kSortBlock = 1024;  // number of runs per thread block when sorting
 
   uint32_t capacity;
-  uint32_t* runs_before;    // [chunks] number of runs in each chunk, later in all earlier chunks
+  uint32_t* runs_before;    // [chunks] number of runs per chunk, later in earlier chunks
   uint32_t* total;          // [1] number of runs, including those beyond the capacity
   PixelRun* list[2];        // [capacity] `width` contains the end of the run until publish_runs()
   uint32_t* digit_offsets;  // [kDigits][blocks in use] number of runs by digit, later their offset

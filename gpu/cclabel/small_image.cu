@@ -198,10 +198,10 @@ __device__ RegionCounts region_counts(const Strip<Shape>& shared, uint32_t strip
   return {warp_sum(count), warp_sum(lane < strip ? count : 0)};
 }
 
-// Writes the label of the first run of each component to `parent`, and calls found(run, label) for
+// Writes the label of the first run of each component to `parent`, and calls visit(run, label) for
 // each of these runs. The steps after this function do not read the memory of other strips.
-template <class Shape, class Found>
-__device__ void label_components(Strip<Shape>& shared, const Found& found) {
+template <class Shape, class Visit>
+__device__ void label_components(Strip<Shape>& shared, const Visit& visit) {
   const int lane = static_cast<int>(threadIdx.x % 32);
   const uint32_t count = lane < kStrips ? shared.regions[lane] : 0;
   // Number of regions that begin in strips 0..lane - 1.
@@ -220,7 +220,7 @@ __device__ void label_components(Strip<Shape>& shared, const Found& found) {
     __syncwarp();  // all lanes have read the parents that the next lines overwrite
     if (!is_root) return;
     shared.parent[w * 32 + lane] = label;
-    found(static_cast<uint32_t>(w * 32 + lane), label);
+    visit(static_cast<uint32_t>(w * 32 + lane), label);
   });
 }
 
@@ -239,8 +239,8 @@ __device__ void label_runs(Strip<Shape>& shared) {
 
 #endif
 
-// Sums of one lane over the pixels of one region or component in the lane's words. The sums fit in
-// 32 bits because a lane has only a few words.
+// The sums of one lane over those of its pixels that belong to one region or component. The sums
+// fit in 32 bits because a lane has only a few words.
 struct LaneSums {
   uint32_t key = 0;  // identifies the region or component; 0: no sums
   uint32_t area = 0, x = 0, y = 0;
@@ -267,8 +267,9 @@ struct LaneSums {
   }
 };
 
-// Calls add(key, sums) for the sums of all lanes. If enough lanes have the same key, the warp sums
-// them first and calls add() once; this is tried for at most kMaxGroups keys.
+// Calls add(key, sums) for the sums of all lanes. If at least kMinLanesPerSum lanes have the same
+// key, the warp adds up their sums first and calls add() once. This is tried for at most kMaxGroups
+// keys.
 template <class Add>
 __device__ void flush_warp(LaneSums& sums, const Add& add) {
   constexpr int kMaxGroups = 4;
@@ -358,7 +359,7 @@ struct StripSums {
   // By word of `roots`: index of the first component whose root is in the word.
   uint32_t first_component[Shape::max_runs / 32];
   uint32_t count;     // number of components
-  bool are_by_label;  // any strip cannot use component sums, so all strips sum by label
+  bool are_by_label;  // some strip cannot sum by component, so all strips sum by label
   // First runs of the regions that begin in this strip, in label order.
   uint16_t first_runs[capacity];
   uint64_t staged[staging_warps][32 * record_words];
@@ -387,8 +388,9 @@ struct StripSums {
       if constexpr (!is_one_byte) value_high[k][i] = 0;
     }
   }
-  // Adds to component `i` of this strip. Sums fit in 32 bits: a strip has fewer than 2^16 pixels of
-  // 16 bits. The order of the atomics does not matter, because they are sums, minima and maxima.
+  // Adds sums to component `i` of this strip. Sums fit in 32 bits: a strip has fewer than 2^16
+  // pixels of 16 bits. The order of the atomics does not matter, because they are sums, minima and
+  // maxima.
   __device__ void add(uint32_t i, const LaneSums& sums) {
     atomicAdd(&area[i], sums.area);
     atomicAdd(&x[i], sums.x);
@@ -398,8 +400,8 @@ struct StripSums {
     atomicMax(&bottom[i], sums.bottom);
     for (int k = 0; k < channels; ++k) atomicAdd(&value[k][i], sums.value[k]);
   }
-  // Adds to component `i` of any strip, in any order. Small images have fewer than 2^19 pixels, so
-  // only sums of 16-bit samples can exceed 32 bits.
+  // Adds sums to component `i` of any strip. The order of the atomics does not matter. Small images
+  // have fewer than 2^19 pixels, so only sums of 16-bit samples can exceed 32 bits.
   __device__ void add_in_strip(uint32_t strip, uint32_t i, const LaneSums& sums) {
     atomicAdd(address_in(&area[i], strip), sums.area);
     atomicAdd(address_in(&x[i], strip), sums.x);
@@ -498,7 +500,7 @@ __device__ void measure_components(MeasuredStrip<Shape, Values>& shared, int y0,
       [&](uint32_t key, const LaneSums& lane_sums) { sums.add(key - 1, lane_sums); });
 }
 
-// If this strip cannot use component sums, sets are_by_label in all strips. A cluster barrier is
+// If this strip cannot sum by component, sets are_by_label in all strips. A cluster barrier is
 // required before and after this function.
 template <class Shape, class Values>
 __device__ void request_sums_by_label(MeasuredStrip<Shape, Values>& shared) {
@@ -581,8 +583,8 @@ template <class Shape>
 struct SharedMemory<Shape, NoValues> : Strip<Shape> {};
 
 #if __CUDA_ARCH__ >= 900
-// Labels the runs, and sums the regions by label in records in device memory. Then copies the
-// records to the table. Used if any strip cannot use component sums.
+// Labels the runs, and sums the pixels of each label in its record in device memory. Then copies
+// the records to the table. Used if some strip cannot sum by component.
 template <class Shape, class Values>
 __device__ void measure_by_label(Strip<Shape>& shared, uint32_t strip, int y0, int rows,
                                  const Values& values, const Records& records,

@@ -36,7 +36,7 @@ constexpr int kThreads = 256;
 constexpr int kRowsPerLane = 16;  // number of rows that a lane processes
 constexpr int kRowsInFlight = 4;  // number of rows that are loaded in advance
 
-__global__ __launch_bounds__(kThreads) void clear_kernel(WindowFrame frame) {
+__global__ __launch_bounds__(kThreads) void clear_window_kernel(WindowFrame frame) {
   const uint32_t i = blockIdx.x * kThreads + threadIdx.x;
   if (i == 0) frame.total[0] = 0;
   if (i >= frame.capacity) return;
@@ -48,19 +48,19 @@ __global__ __launch_bounds__(kThreads) void clear_kernel(WindowFrame frame) {
 // Consecutive pixels of one label in a column.
 struct ColumnRun {
   uint32_t label = 0;
-  uint32_t area = 0, sum_y = 0, value[3] = {};
-  int top = 0;
+  uint32_t area = 0, sum_y = 0, value[3] = {};  // sums over the pixels
+  int top = 0;                                  // row of the first pixel
 
   __device__ int bottom() const { return top + static_cast<int>(area) - 1; }
 };
 
-// Adds each lane's column to the record of its label `key`; 0: the lane has no column. The whole
+// Adds each lane's run to the record of its label `key`. A lane with key 0 has no run. The whole
 // warp must call this function. The order of the atomics does not matter: they are sums, minima and
 // maxima of integers.
 __device__ void add_column_runs(const ColumnRun& column, uint32_t key, int x, int width,
                                 int channels, const WindowFrame& frame) {
   const auto as_unsigned = [](int value) { return static_cast<uint32_t>(value); };
-  // No overflow: sides are below 2^16 and a column has at most 16 pixels, so sums over a warp
+  // No overflow: coordinates are below 2^16 and a run has at most 16 pixels, so sums over a warp
   // stay below 2^25.
   for_each_key(key, [&](uint32_t common_key, bool takes_part) {
     const uint32_t area = warp_sum(takes_part ? column.area : 0);
@@ -110,8 +110,9 @@ struct Pixel {
 };
 
 // Each lane processes kRowsPerLane pixels of one column. A warp processes 32 adjacent columns.
-__global__ __launch_bounds__(kThreads) void measure_kernel(ConstLabelMap labels,
-                                                           SampleValues colors, WindowFrame frame) {
+__global__ __launch_bounds__(kThreads) void measure_window_kernel(ConstLabelMap labels,
+                                                                  SampleValues colors,
+                                                                  WindowFrame frame) {
   const int x = static_cast<int>(blockIdx.x * 32 + threadIdx.x % 32);
   const int begin =
       static_cast<int>(blockIdx.y * (kThreads / 32) + threadIdx.x / 32) * kRowsPerLane;
@@ -130,18 +131,18 @@ __global__ __launch_bounds__(kThreads) void measure_kernel(ConstLabelMap labels,
 #pragma unroll
     for (int k = 1; k < kRowsInFlight; ++k) loaded[k - 1] = loaded[k];
     max_label = max(max_label, pixel.label);
-    const uint32_t recorded = pixel.label <= frame.capacity ? pixel.label : 0;
-    const bool changes = recorded != column.label;
+    const uint32_t label = pixel.label <= frame.capacity ? pixel.label : 0;
+    const bool changes = label != column.label;
     const uint32_t finished_label = changes ? column.label : 0;
     if (__any_sync(kAllLanes, finished_label != 0)) {
       add_column_runs(column, finished_label, x, labels.width, channels, frame);
     }
     if (changes) {
       column = {};
-      column.label = recorded;
+      column.label = label;
       column.top = y;
     }
-    if (recorded == 0) continue;
+    if (label == 0) continue;
     ++column.area;
     column.sum_y += static_cast<uint32_t>(y);
     for (int c = 0; c < 3; ++c) column.value[c] += pixel.value[c];
@@ -151,7 +152,8 @@ __global__ __launch_bounds__(kThreads) void measure_kernel(ConstLabelMap labels,
   if (is_first_lane()) atomicMax(frame.total, max_label);
 }
 
-__global__ __launch_bounds__(kThreads) void finish_kernel(WindowFrame frame, uint32_t width) {
+__global__ __launch_bounds__(kThreads) void finish_window_kernel(WindowFrame frame,
+                                                                 uint32_t width) {
   const uint32_t i = blockIdx.x * kThreads + threadIdx.x;
   if (i == 0) frame.total[1] = frame.total[0];
   if (i >= min(frame.total[0], frame.capacity)) return;
@@ -162,11 +164,12 @@ __global__ __launch_bounds__(kThreads) void finish_kernel(WindowFrame frame, uin
 void measure_frame(ConstLabelMap labels, const ConstFrame& in, const WindowFrame& frame,
                    cudaStream_t stream) {
   const unsigned blocks = blocks_for(size_t{frame.capacity} + 1, kThreads);
-  launch(clear_kernel, blocks, kThreads, 0, stream, frame);
+  launch(clear_window_kernel, blocks, kThreads, 0, stream, frame);
   const dim3 grid(blocks_for(static_cast<size_t>(labels.width), 32),
                   blocks_for(static_cast<size_t>(labels.height), kThreads / 32 * kRowsPerLane));
-  launch(measure_kernel, grid, kThreads, 0, stream, labels, SampleValues(in), frame);
-  launch(finish_kernel, blocks, kThreads, 0, stream, frame, static_cast<uint32_t>(labels.width));
+  launch(measure_window_kernel, grid, kThreads, 0, stream, labels, SampleValues(in), frame);
+  launch(finish_window_kernel, blocks, kThreads, 0, stream, frame,
+         static_cast<uint32_t>(labels.width));
 }
 
 constexpr int kWordsPerWarp = 64;  // a warp processes 64 words of 32 pixels
@@ -176,10 +179,11 @@ constexpr int kWordsInFlight = 8;  // number of words that are loaded in advance
 // `now` and `before` are the label maps of the frames that both windows contain. A warp processes
 // 32 pixels at a time. As long as all 32 pixels have the same pair, the warp only increases a
 // counter.
-__global__ __launch_bounds__(kThreads) void count_shared_kernel(const uint32_t* now,
-                                                                const uint32_t* before,
-                                                                size_t pixels, WindowFrame frame,
-                                                                TrackMemory memory) {
+__global__ __launch_bounds__(kThreads) void count_shared_in_window_kernel(const uint32_t* now,
+                                                                          const uint32_t* before,
+                                                                          size_t pixels,
+                                                                          WindowFrame frame,
+                                                                          TrackMemory memory) {
   __shared__ BlockPairs pairs;
   pairs.clear();
   __syncthreads();  // the pairs are empty
@@ -232,13 +236,13 @@ __global__ __launch_bounds__(kThreads) void count_shared_kernel(const uint32_t* 
 void count_shared_pixels(const WindowLabels& window, const WindowFrame& frame,
                          const TrackMemory& memory, cudaStream_t stream) {
   const size_t pixels = window.shared_pixels();
-  launch(count_shared_kernel, blocks_for(pixels, size_t{kThreads} * kWordsPerWarp), kThreads, 0,
-         stream, window.now_shared(), window.before_shared(), pixels, frame, memory);
+  launch(count_shared_in_window_kernel, blocks_for(pixels, size_t{kThreads} * kWordsPerWarp),
+         kThreads, 0, stream, window.now_shared(), window.before_shared(), pixels, frame, memory);
 }
 
 template <PixelWriter Writer>
-__global__ __launch_bounds__(kThreads) void write_kernel(ConstLabelMap labels, Writer writer,
-                                                         ShownValues shown) {
+__global__ __launch_bounds__(kThreads) void write_window_kernel(ConstLabelMap labels, Writer writer,
+                                                                ShownValues shown) {
   const auto quads_per_row = (static_cast<uint32_t>(labels.width) + 3) / 4;
   const uint32_t i = blockIdx.x * kThreads + threadIdx.x;
   if (i >= quads_per_row * static_cast<uint32_t>(labels.height)) return;
@@ -258,7 +262,7 @@ struct WriteLaunch {
   template <PixelWriter Writer>
   void operator()(const Writer& writer) const {
     const size_t quads_per_row = (static_cast<size_t>(labels.width) + 3) / 4;
-    launch(write_kernel<Writer>,
+    launch(write_window_kernel<Writer>,
            blocks_for(quads_per_row * static_cast<size_t>(labels.height), kThreads), kThreads, 0,
            stream, labels, writer, shown);
   }

@@ -165,8 +165,8 @@ class HistoricCuda : public CudaTest {
  protected:
   void use(const Variant& variant) {
     make_ = [variant](std::shared_ptr<Backend> backend) {
-      return propagation::make_propagation_labeller(std::move(backend), Method::propagation,
-                                                    variant);
+      return propagation::make_propagation_variant(std::move(backend), Method::propagation,
+                                                   variant);
     };
   }
   static CcLabelParams params_of(Method method, Connectivity connectivity) {

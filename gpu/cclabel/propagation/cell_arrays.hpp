@@ -2,7 +2,9 @@
 // they exchange data (CellArrays).
 //
 // A cell is a pixel or voxel. Its number is its index in raster order of the output, in which all
-// slices and layers are stacked below each other.
+// slices and layers are stacked below each other. In the end, all cells of a region have the same
+// label: 1 + the number of one of these cells, the representative cell. Propagation selects the
+// last cell of the region, sweeps select the first.
 //
 // PropagationLabeller::enqueue() (propagation.cpp) calls the passes in this order. All buffers are
 // members of CellArrays.
@@ -28,19 +30,19 @@
 //   With both methods (number_cells.cu, unless noted):
 //   4. find_first_cells() finds the first cell of each region and counts the regions.
 //        reads:  label
-//        writes: first_cell, region_firsts, region_counts
+//        writes: first_cell, region_starts, region_counts
 //   5. filter_and_number_regions() (first_pixels.hpp) calls sum_areas() and the filters, if a
 //      filter is set, and number_first_pixels().
-//        reads:  label, first_cell, region_firsts, region_counts
-//        writes: area, region_firsts, region_counts, regions_before, total; initializes Records
+//        reads:  label, first_cell, region_starts, region_counts
+//        writes: area, region_starts, region_counts, regions_before, total; initializes Records
 //   6. measure_regions() sums the records, if the frame has a table.
-//        reads:  the image, label, first_cell, region_firsts, regions_before
+//        reads:  the image, label, first_cell, region_starts, regions_before
 //        writes: Records
 //   7. publish_table() (cclabel/write.cu) copies the table to the host.
 //        reads:  total, Records
 //        writes: RegionTable, in pinned host memory
 //   8. write_labels(), write_colors() write the outputs.
-//        reads:  label, first_cell, region_firsts, regions_before
+//        reads:  label, first_cell, region_starts, regions_before
 //        writes: the label map, the output picture
 //   9. The number of passes is copied to pinned host memory.
 #pragma once
@@ -84,10 +86,10 @@ struct CellArrays {
                              // for pointer doubling
   uint32_t* sweep_labels;    // [rows][stride] labels during sweep()
   uint32_t* first_cell;      // [cells] by representative cell: first cell of the region
-  uint32_t* region_firsts;   // [words] bits: first cells of regions
+  uint32_t* region_starts;   // [words] bits: first cells of regions
   uint32_t* regions_before;  // [words] regions whose first cell precedes the word
   uint32_t* region_counts;   // [words / FirstPixelBitmap::kWordsPerCount] regions that start in
-                             // these words
+                             // each group of words
   uint32_t* area;            // [cells] by first cell: number of cells of the region, for filters
   uint32_t* total;           // [2] number of regions, and of regions that have a label
   Progress* progress;
@@ -98,7 +100,7 @@ struct CellArrays {
             .words_per_row = 1,
             .pitch = pitch,
             .words = words(),
-            .bits = region_firsts,
+            .region_starts = region_starts,
             .regions_before = regions_before,
             .region_counts = region_counts,
             .area = area,
@@ -163,8 +165,8 @@ int sweep_blocks(int width);
 // regions. Supports only criterion=binary, connectivity=26, and widths up to 1024 cells.
 void sweep(const CellInput& input, const CellArrays& cells, int blocks, cudaStream_t stream);
 
-// Finds the first cell of each region in raster order, and counts the regions in each block of
-// words.
+// Finds the first cell of each region in raster order, and counts the regions that start in each
+// group of words.
 void find_first_cells(const CellArrays& cells, cudaStream_t stream);
 // Writes the area of each region.
 void sum_areas(const CellArrays& cells, cudaStream_t stream);

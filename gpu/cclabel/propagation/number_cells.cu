@@ -1,5 +1,5 @@
 // The passes after propagation or sweeps. At this point, the label of a cell is 1 + the number of
-// some representative cell of its region. These passes find the first cell of each region, measure
+// the representative cell of its region. These passes find the first cell of each region, measure
 // the regions and write the outputs.
 #include "gpu/cclabel/device_records.hpp"
 #include "gpu/cclabel/pixel_writers.hpp"
@@ -15,7 +15,7 @@ struct CountBlock {
 constexpr int kThreads = CellBlock::threads;
 constexpr int kCountThreads = CountBlock::threads;
 static_assert(kCountThreads == cclabel::FirstPixelBitmap::kWordsPerCount,
-              "a block counts one block of words");
+              "a block counts one group of words");
 
 // Writes first_cell. Skips cells whose left neighbour has the same label, because they are not the
 // first cell of their region.
@@ -33,7 +33,7 @@ __global__ __launch_bounds__(kThreads) void find_first_kernel(CellArrays cells) 
 __global__ __launch_bounds__(kCountThreads) void count_kernel(CellArrays cells) {
   __shared__ uint32_t warp_sums[kCountThreads / 32];
   const int lane = static_cast<int>(threadIdx.x % 32);
-  // The block's first word.
+  // Index of the first word that the block counts.
   const uint32_t start = blockIdx.x * cclabel::FirstPixelBitmap::kWordsPerCount;
   uint32_t count = 0;
   for (uint32_t w = threadIdx.x / 32; w < cclabel::FirstPixelBitmap::kWordsPerCount;
@@ -43,7 +43,7 @@ __global__ __launch_bounds__(kCountThreads) void count_kernel(CellArrays cells) 
     const uint32_t label = cell < cells.count() ? cells.label[cell] : 0;
     const bool is_first = label && cells.first_cell[label - 1] == cell;
     const uint32_t firsts = __ballot_sync(kAllLanes, is_first);
-    if (lane == 0) cells.region_firsts[start + w] = firsts;
+    if (lane == 0) cells.region_starts[start + w] = firsts;
     if (lane == 0) count += static_cast<uint32_t>(__popc(firsts));
   }
   uint32_t all;
@@ -56,7 +56,7 @@ __device__ uint32_t region_number(const CellArrays& cells, uint32_t cell) {
   const uint32_t label = cells.label[cell];
   if (!label) return 0;
   const uint32_t first = cells.first_cell[label - 1];
-  return cclabel::label_at_first_pixel(cells.region_firsts, cells.regions_before, first / 32,
+  return cclabel::label_at_first_pixel(cells.region_starts, cells.regions_before, first / 32,
                                        first);
 }
 

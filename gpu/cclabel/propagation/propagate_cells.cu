@@ -77,8 +77,8 @@ __global__ __launch_bounds__(kThreads) void link_kernel(Reader reader, CellArray
   cells.first_cell[cell] = kNone;
 }
 
-// Sets each distance to the farthest linked cell to 1 if the cell is linked to the neighbour in
-// this direction, otherwise to 0.
+// Sets the distance from each cell to the farthest linked cell, for each direction: 1 if the cell
+// is linked to its neighbour in this direction, otherwise 0.
 __global__ __launch_bounds__(kThreads) void begin_farthest_kernel(CellArrays cells) {
   const uint32_t cell = blockIdx.x * kThreads + threadIdx.x;
   if (cell >= cells.count()) return;
@@ -90,7 +90,7 @@ __global__ __launch_bounds__(kThreads) void begin_farthest_kernel(CellArrays cel
 }
 
 // Doubles the maximum distance of farthest cells from `length` to 2 * length: if the farthest cell
-// of a cell is `length` away, the farthest cell's own distance is added.
+// of a cell is at distance `length`, the farthest cell's own distance is added.
 __global__ __launch_bounds__(kThreads) void double_farthest_kernel(CellArrays cells, int length,
                                                                    const uint16_t* from,
                                                                    uint16_t* to) {
@@ -109,7 +109,8 @@ __global__ __launch_bounds__(kThreads) void double_farthest_kernel(CellArrays ce
 // row.
 struct CellTile {
   static constexpr int side = 32;
-  // Cells from the begin of a tile to the begin of the next; they overlap by one.
+  // Number of cells from the start of a tile to the start of the next. Adjacent tiles share one
+  // cell.
   static constexpr int pitch = 31;
   static constexpr int colors = 4;
 };

@@ -93,7 +93,7 @@ class PropagationLabeller final : public CcLabel {
       }
     }
     memory.reserve(cells.first_cell, count);
-    memory.reserve(cells.region_firsts, words);
+    memory.reserve(cells.region_starts, words);
     memory.reserve(cells.regions_before, words);
     memory.reserve(cells.region_counts, words / cclabel::FirstPixelBitmap::kWordsPerCount + 1);
     memory.reserve(cells.area, count);
@@ -125,8 +125,8 @@ class PropagationLabeller final : public CcLabel {
 
 }  // namespace
 
-std::unique_ptr<CcLabel> make_propagation_labeller(std::shared_ptr<Backend> backend, Method method,
-                                                   const Variant& variant) {
+std::unique_ptr<CcLabel> make_propagation_variant(std::shared_ptr<Backend> backend, Method method,
+                                                  const Variant& variant) {
   expects(uses_propagation(method), "method must be propagation or sweep");
   return std::make_unique<PropagationLabeller>(std::move(backend), method, variant);
 }
@@ -137,7 +137,7 @@ namespace regions {
 
 std::unique_ptr<CcLabel> cclabel::make_propagation(std::shared_ptr<Backend> backend,
                                                    Method method) {
-  return propagation::make_propagation_labeller(std::move(backend), method);
+  return propagation::make_propagation_variant(std::move(backend), method);
 }
 
 }  // namespace regions

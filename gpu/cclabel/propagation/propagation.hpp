@@ -32,14 +32,14 @@ struct Variant {
   Exchange exchange = Exchange::shuffle;
   Gather gather = Gather::neighbours;
   int link_length = 0;  // maximum distance of farthest cells, a power of two; 0: no limit
-  // A cell also takes the label of the cell whose number is in its label.
+  // A cell with label n also reads the label of cell number n - 1.
   bool looks_up_roots = true;
 };
 
 // Returns a labeller for `method`, which must be Method::propagation (in this variant) or
 // Method::sweep; throws InputError otherwise. Its configure() throws InputError for 2^31 cells or
 // more. passes() of the labeller returns the number of passes of a frame.
-std::unique_ptr<CcLabel> make_propagation_labeller(std::shared_ptr<Backend> backend, Method method,
-                                                   const Variant& variant = {});
+std::unique_ptr<CcLabel> make_propagation_variant(std::shared_ptr<Backend> backend, Method method,
+                                                  const Variant& variant = {});
 
 }  // namespace regions::propagation

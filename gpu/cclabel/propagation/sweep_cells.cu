@@ -1,9 +1,9 @@
 // Sweeps (GTC 2015, "Binary Segmentation of Many 3D Cubes in CUDA"). They label only binary volumes
-// with connectivity=26 and rows of at most 1024 voxels. A sweep carries the smallest
-// label of linked cells from row to row, forwards and backwards, and scans each row along x in
-// registers. Each pass sweeps along y and then along z. Passes repeat until none changes a label.
-// For the sweep along y, a warp has one slice; for the sweep along z, it has the rows with the same
-// y of all slices. A lane has 4 to 32 adjacent cells of a row.
+// with connectivity=26 and rows of at most 1024 voxels. A sweep carries the smallest label of
+// linked cells from row to row, forwards and backwards, and scans each row along x in registers.
+// Each pass sweeps along y and then along z. Passes repeat until none changes a label. For the
+// sweep along y, a warp has one slice; for the sweep along z, it has the rows of all slices that
+// have the same y. A lane has 4 to 32 adjacent cells of a row.
 //
 // The highest bit of a label is the class of the cell: foreground (0) or background (1). Neighbours
 // of the same class are linked. No atomics are needed: labels only become smaller, only one warp at

@@ -3,6 +3,7 @@
 //
 // "Earlier" means earlier in raster order: above in the same slice, or in the previous slice.
 // Operations on whole words of 32 columns find all pairs of adjacent nodes of two words at once.
+// Bands and nodes are explained in volume.hpp.
 #pragma once
 
 #include <concepts>
@@ -26,17 +27,17 @@ __device__ inline uint32_t ends_of_segments(uint32_t bits, uint32_t begins) {
 }
 
 // Returns the lowest bit of `bits` in each segment. Segments begin at the bits of `begins`. The
-// addition produces a carry from the begin of a segment up to its first bit of `bits`, or to the
+// addition produces a carry from the start of a segment up to its first bit of `bits`, or to the
 // end of the segment.
 __device__ inline uint32_t first_of_segments(uint32_t bits, uint32_t begins) {
   return ((~bits & ~(begins >> 1)) + begins) & bits;
 }
 
-// How voxels of rows of two bands are connected.
+// Which voxels of the compared rows of two bands are connected.
 enum class Adjacency : uint8_t {
   same_column,  // voxels of the same column; one row of each band is compared
   diagonal,     // also voxels of adjacent columns; the rows of a band are combined by OR
-  crossed,  // two rows face two rows: diagonal between rows that face each other, else same_column
+  crossed,  // two rows of each band: `diagonal` for rows that face each other, else `same_column`
 };
 
 // Which rows of a band touch which rows of one earlier band. Positions are relative to the first
@@ -50,8 +51,8 @@ struct BandNeighbour {
 };
 
 // The four earlier bands to which a band can be adjacent with 18- and 26-connectivity: the band
-// above, the band in the previous slice, and the two bands diagonally opposite in the previous
-// slice. For 6-connectivity, see FaceAdjacency in label_volume_tiles.cu.
+// above in the same slices, and in the previous slice the band with the same rows, the band above
+// it and the band below it. For 6-connectivity, see FaceAdjacency in label_volume_tiles.cu.
 template <Connectivity connectivity>
 struct BandNeighbours;
 template <>
@@ -129,17 +130,20 @@ struct RowPair {
 // to a set voxel.
 __device__ inline uint32_t corners_of(uint32_t row) { return row | row << 1; }
 
-// The pairs of adjacent nodes of one word of a band and of the same word of one earlier band. Each
-// run of columns in which the pair of nodes does not change has one bit in `adjacent`, at the last
-// column of the run, including columns without voxels. With diagonal adjacency, a bit represents
-// the corner to the left of its column instead of the column. The node at a corner is then the node
-// of the column to the right of the corner if this column has a voxel, otherwise the node of the
-// column to the left. Corner 32 is not needed: voxels that meet there also meet at corner 31.
+// The pairs of adjacent nodes of one word of a band and of the same word of one earlier band. The
+// starts of the nodes of both bands divide the word into segments of columns; within a segment, the
+// pair of nodes is the same. If these two nodes are adjacent, `adjacent` has a bit at the last
+// column of the segment, even if this column has no voxel. With diagonal adjacency, a bit
+// represents the corner to the left of its column instead of the column. The node at a corner is
+// then the node of the column to the right of the corner if this column has a voxel, otherwise the
+// node of the column to the left. Corner 32 is not needed: voxels that meet there also meet at
+// corner 31.
 struct NodeAdjacency {
   uint32_t adjacent = 0;
-  // The band: set columns of the compared rows, first columns of nodes, index of the first node.
+  // Of the band: columns with voxels in the compared rows, first columns of the nodes, index of the
+  // first node.
   uint32_t columns = 0, starts = 0, first = 0;
-  // Columns, starts and first of the earlier band.
+  // Of the earlier band: the same three values.
   uint32_t other_columns = 0, other_starts = 0, other_first = 0;
 
   NodeAdjacency() = default;
@@ -214,8 +218,8 @@ struct NodeAdjacency {
 
   // Removes a pair and returns its nodes.
   __device__ uint2 pop() {
-    const uint32_t rest = adjacent & (adjacent - 1), bit = adjacent ^ rest;
-    adjacent = rest;
+    const uint32_t remaining = adjacent & (adjacent - 1), bit = adjacent ^ remaining;
+    adjacent = remaining;
     // The index of a node follows from the number of nodes that start up to its column.
     const uint32_t before = bit - 1;
     const auto node = [&](uint32_t first_node, uint32_t node_starts, uint32_t row_columns) {
@@ -246,7 +250,7 @@ struct SharedTile {
   static constexpr int kRows = Shape::rows;
   static constexpr int kSlices = Shape::slices;
   static constexpr bool kIsFaceConnected = connectivity == Connectivity::six;
-  // Threads that share the nodes of a word.
+  // Number of threads that share the nodes of a word.
   static constexpr int kThreadsPerWord = Shape::threads / kBands;
 
   static constexpr int kPitch = Shape::rows + 2;
@@ -255,9 +259,10 @@ struct SharedTile {
                 kPitch];          // rows, with a halo of zeros so that row() needs no bounds check
   uint32_t node_starts[kBands];   // [band] first columns of nodes
   uint16_t nodes_before[kBands];  // [band] number of nodes in earlier bands of the tile
-  uint32_t component_firsts[Shape::words];  // bits: first voxels of components
-  uint32_t parent[kNodes];                  // [node] finally, roots contain numbered_root()
-  // [node] first voxel in the tile; for roots finally of the component.
+  uint32_t component_starts[Shape::words];  // bits: first voxels of components
+  uint32_t parent[kNodes];                  // [node] parent; in the end, numbered_root() for roots
+  // [node] index in the tile of the node's first voxel; in the end, for roots, of the component's
+  // first voxel.
   uint16_t first_voxel[kNodes];
   uint32_t warp_sums[Shape::threads / 32];
   uint32_t pair_count, component_count;

@@ -29,13 +29,14 @@ __global__ __launch_bounds__(kThreads) void rank_background_kernel(LabelInput in
 }
 
 // Returns the id of the region that contains the foreground voxel at bit b.
-__device__ uint32_t region_of(const Volume& v, const RowWord& row, int b) {
+__device__ uint32_t region_of(const VolumeArrays& v, const RowWord& row, int b) {
   return region_of_node(v, row.node_at(0, b));
 }
 
-// Sets the area of each region that touches a side of the volume to the maximum. Each thread has
-// one word. All threads write the same value, so their order does not matter.
-__global__ __launch_bounds__(kThreads) void mark_sides_kernel(Volume v) {
+// Sets the area of each region that touches a side of the volume to the maximum, so that the region
+// is not a hole. Each thread has one word. All threads write the same value, so their order does
+// not matter.
+__global__ __launch_bounds__(kThreads) void mark_sides_kernel(VolumeArrays v) {
   const uint32_t word = blockIdx.x * kThreads + threadIdx.x;
   if (word >= v.all_words()) return;
   const RowWord row(v, word);
@@ -53,7 +54,7 @@ __global__ __launch_bounds__(kThreads) void mark_sides_kernel(Volume v) {
 }
 
 // Returns the voxels of a word that belong to small regions. `v` and `row` describe the background.
-__device__ uint32_t holes_of(const Volume& v, const RowWord& row, uint32_t max_hole_area) {
+__device__ uint32_t holes_of(const VolumeArrays& v, const RowWord& row, uint32_t max_hole_area) {
   uint32_t holes = 0;
   for (uint32_t remaining = row.bits; remaining;) {
     const int b = __ffs(static_cast<int>(remaining)) - 1;
@@ -66,7 +67,7 @@ __device__ uint32_t holes_of(const Volume& v, const RowWord& row, uint32_t max_h
 
 // Each thread processes the 32 voxels of one word in all layers. A voxel gets the highest rank over
 // all layers, so the order of layers does not matter.
-__global__ __launch_bounds__(kThreads) void fill_ranks_kernel(Volume v, ThresholdRanks ranks,
+__global__ __launch_bounds__(kThreads) void fill_ranks_kernel(VolumeArrays v, ThresholdRanks ranks,
                                                               uint32_t max_hole_area,
                                                               Image<uint8_t> voxels) {
   constexpr uint32_t kOnes = 0x01010101u;
@@ -102,8 +103,8 @@ ThresholdRanks::ThresholdRanks(const ThresholdLevels& thresholds, int layers) {
   std::sort(level, level + layers);
   count = static_cast<int>(std::unique(level, level + layers) - level);
   for (int layer = 0; layer < layers; ++layer) {
-    const int* found = std::lower_bound(level, level + count, thresholds.level[layer]);
-    of_layer[layer] = static_cast<int>(found - level) + 1;
+    const int* position = std::lower_bound(level, level + count, thresholds.level[layer]);
+    of_layer[layer] = static_cast<int>(position - level) + 1;
   }
 }
 
@@ -128,7 +129,7 @@ void rank_background_voxels(const LabelInput& input, const ThresholdRanks& ranks
          stream, input, ranks, voxels);
 }
 
-void fill_ranks(const Volume& background, const ThresholdRanks& ranks, uint32_t max_hole_area,
+void fill_ranks(const VolumeArrays& background, const ThresholdRanks& ranks, uint32_t max_hole_area,
                 const Image<uint8_t>& voxels, cudaStream_t stream) {
   launch(mark_sides_kernel, blocks_for(background.all_words(), kThreads), kThreads, 0, stream,
          background);

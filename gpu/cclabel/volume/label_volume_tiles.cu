@@ -14,21 +14,21 @@ namespace {
 
 // For 6-connected volumes with few tiles: 512 threads are 3% to 4% faster for 128^3 voxels (noise
 // with 20% to 50% foreground). With many tiles, 512 threads are not faster (H200, 2026-11-22).
-using ManyThreadsTile = TileShape<16, 16, 512>;
+using ManyThreadsTile = VolumeTileShape<16, 16, 512>;
 // For 18- and 26-connected volumes with many tiles: with at most 32 registers per thread, 256^3
 // voxels take 0.7 to 1.7 µs less (of 23 to 36 µs; noise with 20% to 70% foreground), but 128^3
 // voxels take 0.4 to 0.6 µs more (of 7 to 11 µs; H200, 2026-11-22).
-using FewRegistersTile = TileShape<16, 16, 256, 8>;
+using FewRegistersTile = VolumeTileShape<16, 16, 256, 8>;
 
 // Readers threshold the block's tile. They call put(i, word) for each row i of the tile; `word` has
 // one bit per voxel, and is 0 for rows outside the volume.
 
 // Reads formats with one byte per voxel and 16-byte aligned rows. Two adjacent threads read the 32
 // voxels of a row.
-struct ByteReader {
+struct VoxelByteReader {
   Image<const uint8_t> image;
 
-  explicit ByteReader(const LabelInput& input)
+  explicit VoxelByteReader(const LabelInput& input)
       : image(input.frame.plane_as<const uint8_t>(0, input.frame.width, input.frame.height)) {}
   static bool can_read(const LabelInput& input) {
     const Layout& pixels = input.frame.layout;
@@ -38,7 +38,8 @@ struct ByteReader {
            (address | static_cast<uintptr_t>(input.frame.pitch[0])) % 16 == 0;
   }
   template <class Shape, class Put>
-  __device__ void read(Put put, const Volume& v, const TilePosition& tile, int level) const {
+  __device__ void read(Put put, const VolumeArrays& v, const VolumeTilePosition& tile,
+                       int level) const {
     constexpr int kRows = Shape::threads / 2, kSteps = Shape::words / kRows;
     static_assert(Shape::words % kRows == 0 && (kSteps == 1 || kSteps % 2 == 0),
                   "two threads per row, and all threads have equally many rows");
@@ -70,10 +71,10 @@ struct ByteReader {
   // Returns 16 bits, one per voxel from `x` on. Bits outside the row are 0.
   __device__ uint32_t half_word(int x, int row, int level) const {
     const uint8_t* pixels = image.row(row) + x;
-    const int rest = image.width - x;
+    const int inside = image.width - x;
     uint32_t bits = 0;
-    if (rest < 16) {
-      for (int k = 0; k < rest; ++k) bits |= static_cast<uint32_t>(pixels[k] >= level) << k;
+    if (inside < 16) {
+      for (int k = 0; k < inside; ++k) bits |= static_cast<uint32_t>(pixels[k] >= level) << k;
       return bits;
     }
     const uint4 quads = *reinterpret_cast<const uint4*>(pixels);
@@ -95,7 +96,8 @@ struct VoxelReader {
   explicit VoxelReader(const LabelInput& labelled) : input(labelled) {}
 
   template <class Shape, class Put>
-  __device__ void read(Put put, const Volume& v, const TilePosition& tile, int level) const {
+  __device__ void read(Put put, const VolumeArrays& v, const VolumeTilePosition& tile,
+                       int level) const {
     const int lane = static_cast<int>(threadIdx.x % 32), x = tile.w * 32 + lane;
     for (int i = static_cast<int>(threadIdx.x / 32); i < Shape::words; i += Shape::threads / 32) {
       const int y = tile.y + i % Shape::rows, z = tile.z + i / Shape::rows;
@@ -243,7 +245,7 @@ struct FaceAdjacency {
 // Merges the trees of nodes `a` and `b` in each lane with `is_needed`. The whole warp must call
 // this function. Rem's algorithm with splicing: the larger of the two parents becomes a child of
 // the smaller one, and the search for the roots continues from both. Measured with 6-connected
-// noise with 50% foreground, 256^3 voxels (H200, 2026-11-22): lanes that advance in step take 112
+// noise with 50% foreground, 256^3 voxels (H200, 2026-11-22): lanes that advance together take 112
 // µs (was 117 µs); one code path for linking and splicing takes 103.5 µs (was 109 µs). Voting only
 // after every second step is 0.5% to 1% faster with 18 and 26 neighbours.
 __device__ inline void merge_trees(uint32_t* parent, uint32_t a, uint32_t b, bool is_needed) {
@@ -327,18 +329,18 @@ __device__ void shorten_paths(Tile& shared, uint32_t nodes) {
   }
 }
 
-// The pairs of a thread that are not yet in the list.
+// The pairs of a thread that are not yet in the list of pairs (SharedTile::pairs).
 template <class C>
 concept PairSource = requires(C& pairs) {
   { pairs.count() } -> std::convertible_to<int>;
   { pop_entry(pairs) } -> std::convertible_to<ushort2>;
 };
 
-// Merges the trees of the pairs of all threads. All threads put their pairs into a list, whose
-// entries are then divided evenly among the threads. This is repeated if the list cannot hold all
-// pairs. The list must be empty before. Trees of 6-connected nodes are high, so their paths are
-// shortened first if there are many pairs. Measured for 256^3 voxels (H200, 2026-11-22): 35.2 µs
-// (was 36.3 µs) with 20% foreground; 46 µs (was 49 µs) with 50% foreground.
+// Merges the trees of the pairs of all threads. All threads put their pairs into the list
+// SharedTile::pairs, which must be empty before. The entries are then divided evenly among the
+// threads. This is repeated if the list cannot hold all pairs. Trees of 6-connected nodes are high,
+// so their paths are shortened first if there are many pairs. Measured for 256^3 voxels (H200,
+// 2026-11-22): 35.2 µs (was 36.3 µs) with 20% foreground; 46 µs (was 49 µs) with 50% foreground.
 template <TileNodes Tile, PairSource Pairs>
 __device__ void merge_pairs(Tile& shared, uint32_t nodes, Pairs& pairs) {
   constexpr uint32_t kFewPairs = 256;
@@ -477,16 +479,17 @@ __device__ uint32_t find_nodes(Tile& shared) {
 
 // Returns the id of a voxel, from its index in raster order of the tile.
 template <class Shape>
-__device__ uint32_t id_of_tile_voxel(const Volume& v, const TilePosition& tile, uint32_t voxel) {
+__device__ uint32_t id_of_tile_voxel(const VolumeArrays& v, const VolumeTilePosition& tile,
+                                     uint32_t voxel) {
   const auto row = static_cast<int>(voxel / 32);
   return v.id_of(tile.layer, tile.w, tile.y + row % Shape::rows, tile.z + row / Shape::rows,
                  static_cast<int>(voxel % 32));
 }
 
-// Writes the nodes of a class and their components to the buffers of Volume, and a root entry for
-// each component.
+// Writes the nodes of a class and their components to the buffers of VolumeArrays, and a root entry
+// for each component.
 template <class Shape, TileNodes Tile>
-__device__ void write_nodes(Tile& shared, const Volume& v, const TilePosition& position,
+__device__ void write_nodes(Tile& shared, const VolumeArrays& v, const VolumeTilePosition& position,
                             int voxel_class, uint32_t nodes) {
   const uint32_t tile = tile_class_index(v, position.index, voxel_class),
                  begin = tile * Tile::kNodes;
@@ -498,7 +501,7 @@ __device__ void write_nodes(Tile& shared, const Volume& v, const TilePosition& p
     const uint32_t voxel = shared.first_voxel[root], index = begin + number;
     v.forest[index] = make_entry(id_of_tile_voxel<Shape>(v, position, voxel), index);
     // Each thread sets a different bit, so the order of the atomics does not matter.
-    atomicOr(&shared.component_firsts[voxel / 32], 1u << voxel % 32);
+    atomicOr(&shared.component_starts[voxel / 32], 1u << voxel % 32);
   }
   const auto i = static_cast<int>(threadIdx.x);
   if (i == 0) {
@@ -513,9 +516,9 @@ __device__ void write_nodes(Tile& shared, const Volume& v, const TilePosition& p
 
 // Clears region_counts for merge_tiles(). All blocks of the grid share the work.
 template <class Shape>
-__device__ void clear_region_counts(const Volume& v, const TilePosition& tile) {
+__device__ void clear_region_counts(const VolumeArrays& v, const VolumeTilePosition& tile) {
   const uint32_t step = gridDim.x * gridDim.y * gridDim.z * Shape::threads;
-  for (uint32_t k = tile.index * Shape::threads + threadIdx.x; k < v.block_count(); k += step) {
+  for (uint32_t k = tile.index * Shape::threads + threadIdx.x; k < v.word_groups(); k += step) {
     v.region_counts[k] = 0;
   }
 }
@@ -524,17 +527,17 @@ template <class Shape, Connectivity connectivity, class Reader>
 __global__ __launch_bounds__(Shape::threads,
                              Shape::min_blocks) void label_tiles_kernel(Reader reader,
                                                                         ThresholdLevels thresholds,
-                                                                        Volume v) {
+                                                                        VolumeArrays v) {
   using Tile = SharedTile<Shape, connectivity>;
   __shared__ Tile shared;
-  const TilePosition tile(v);
+  const VolumeTilePosition tile(v);
   const int i = static_cast<int>(threadIdx.x);
   pdl_trigger();
   clear_region_counts<Shape>(v, tile);
   shared.clear_halo();
   reader.template read<Shape>([&](int row, uint32_t word) { shared.tile_row(row) = word; }, v, tile,
                               thresholds.level[tile.layer]);
-  if (i < Shape::words) shared.component_firsts[i] = 0;
+  if (i < Shape::words) shared.component_starts[i] = 0;
   __syncthreads();  // the tile's bits are complete
   const int y = tile.y + i % Shape::rows, z = tile.z + i / Shape::rows;
   const bool exists = i < Shape::words && y < v.layout.slice.height && z < v.layout.slices;
@@ -551,20 +554,21 @@ __global__ __launch_bounds__(Shape::threads,
     find_components<Tile, connectivity>(shared, nodes);
     write_nodes<Shape>(shared, v, tile, c, nodes);
   }
-  __syncthreads();  // component_firsts is complete
+  __syncthreads();  // component_starts is complete
   if (!exists) return;
-  v.component_firsts[index] = shared.component_firsts[i];
-  v.region_firsts[index] = shared.component_firsts[i];
+  v.component_starts[index] = shared.component_starts[i];
+  v.region_starts[index] = shared.component_starts[i];
 }
 
 template <class Shape, Connectivity connectivity>
-void launch_tiles(const LabelInput& input, const ThresholdLevels& thresholds, const Volume& volume,
-                  cudaStream_t stream) {
+void launch_tiles(const LabelInput& input, const ThresholdLevels& thresholds,
+                  const VolumeArrays& volume, cudaStream_t stream) {
   const dim3 grid = tile_grid(volume);
-  if (ByteReader::can_read(input)) {
-    cclabel::set_carveout(label_tiles_kernel<Shape, connectivity, ByteReader>, volume.all_tiles());
-    launch(label_tiles_kernel<Shape, connectivity, ByteReader>, grid, Shape::threads, 0, stream,
-           ByteReader(input), thresholds, volume);
+  if (VoxelByteReader::can_read(input)) {
+    cclabel::set_carveout(label_tiles_kernel<Shape, connectivity, VoxelByteReader>,
+                          volume.all_tiles());
+    launch(label_tiles_kernel<Shape, connectivity, VoxelByteReader>, grid, Shape::threads, 0,
+           stream, VoxelByteReader(input), thresholds, volume);
   } else {
     cclabel::set_carveout(label_tiles_kernel<Shape, connectivity, VoxelReader>, volume.all_tiles());
     launch(label_tiles_kernel<Shape, connectivity, VoxelReader>, grid, Shape::threads, 0, stream,
@@ -575,7 +579,7 @@ void launch_tiles(const LabelInput& input, const ThresholdLevels& thresholds, co
 // Launches the kernel for 18- and 26-connectivity, with bands of two by two rows.
 template <Connectivity connectivity>
 void launch_diagonal_tiles(const LabelInput& input, const ThresholdLevels& thresholds,
-                           const Volume& volume, cudaStream_t stream) {
+                           const VolumeArrays& volume, cudaStream_t stream) {
   if (volume.all_tiles() <= cclabel::kFewTiles) {
     launch_tiles<VolumeTile, connectivity>(input, thresholds, volume, stream);
   } else {
@@ -585,7 +589,8 @@ void launch_diagonal_tiles(const LabelInput& input, const ThresholdLevels& thres
 
 }  // namespace
 
-Volume with_geometry(Volume volume, const VolumeLayout& layout, Connectivity connectivity) {
+VolumeArrays with_geometry(VolumeArrays volume, const VolumeLayout& layout,
+                           Connectivity connectivity) {
   const bool is_flat = !is_spatial(connectivity);
   const auto divide_up = [](int whole, int part) { return (whole + part - 1) / part; };
   volume.layout = layout;
@@ -602,8 +607,8 @@ Volume with_geometry(Volume volume, const VolumeLayout& layout, Connectivity con
   return volume;
 }
 
-void label_tiles(const LabelInput& input, const ThresholdLevels& thresholds, const Volume& volume,
-                 cudaStream_t stream) {
+void label_tiles(const LabelInput& input, const ThresholdLevels& thresholds,
+                 const VolumeArrays& volume, cudaStream_t stream) {
   switch (volume.connectivity) {
     // In a single slice, 6-connectivity is 4-connectivity, and 18 is 8.
     case Connectivity::four:

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kThreads = cclabel::BitmapBlock::threads;
 
-__global__ __launch_bounds__(kThreads) void measure_kernel(Volume v, ConstFrame frame,
+__global__ __launch_bounds__(kThreads) void measure_kernel(VolumeArrays v, ConstFrame frame,
                                                            Records records) {
   const uint32_t word = blockIdx.x * kThreads + threadIdx.x;
   const bool exists = word < v.all_words();
@@ -52,7 +52,7 @@ __global__ __launch_bounds__(kThreads) void measure_kernel(Volume v, ConstFrame 
 }
 
 // Adds the voxels of each word to the areas of their regions. Each thread has one word.
-__global__ __launch_bounds__(kThreads) void sum_areas_kernel(Volume v) {
+__global__ __launch_bounds__(kThreads) void sum_areas_kernel(VolumeArrays v) {
   const uint32_t word = blockIdx.x * kThreads + threadIdx.x;
   const bool exists = word < v.all_words();
   const RowWord row(v, exists ? word : 0);
@@ -78,12 +78,12 @@ __global__ __launch_bounds__(kThreads) void sum_areas_kernel(Volume v) {
 
 }  // namespace
 
-void sum_areas(const Volume& volume, cudaStream_t stream) {
+void sum_areas(const VolumeArrays& volume, cudaStream_t stream) {
   clear_areas(volume.regions(), stream);
   launch(sum_areas_kernel, blocks_for(volume.all_words(), kThreads), kThreads, 0, stream, volume);
 }
 
-void measure_regions(const Volume& volume, const ConstFrame& frame, const Records& records,
+void measure_regions(const VolumeArrays& volume, const ConstFrame& frame, const Records& records,
                      cudaStream_t stream) {
   launch(measure_kernel, blocks_for(volume.all_words(), kThreads), kThreads, 0, stream, volume,
          frame, records);

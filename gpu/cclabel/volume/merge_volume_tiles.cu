@@ -55,8 +55,8 @@ struct HaloTile {
   uint32_t node_starts[kBandsZ * kBandsY * kWords];
   uint32_t first_node[kBandsZ * kBandsY * kWords];
 
-  // The whole block calls it.
-  __device__ void load(const Volume& v, const TilePosition& tile) {
+  // The whole block must call this function.
+  __device__ void load(const VolumeArrays& v, const VolumeTilePosition& tile) {
     const Size slice = v.layout.slice;
     const auto exists = [&](int w, int y, int z) {
       return w >= 0 && w < v.words && y >= 0 && y < slice.height && z >= 0 && z < v.layout.slices;
@@ -168,18 +168,21 @@ struct FaceBorder {
     const int warps = static_cast<int>(blockDim.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
     // Consecutive words are assigned to different warps, because they often have many pairs each.
     const int i = lane * warps + static_cast<int>(threadIdx.x) / 32;
-    WordAdjacency found;
-    if (i < kWords) found = adjacency_of_word(i);
+    WordAdjacency pairs_of_word;
+    if (i < kWords) pairs_of_word = adjacency_of_word(i);
     uint32_t continued = 0;  // bit k: continues_from_word_before(k * threads + thread)
     for (int k = 0, b = static_cast<int>(threadIdx.x); b < kBands; b += blockDim.x, ++k) {
       continued |= static_cast<uint32_t>(continues_from_word_before(b)) << k;
     }
-    const auto count_of_thread = static_cast<uint32_t>(__popc(found.adjacent) + __popc(continued));
+    const auto count_of_thread =
+        static_cast<uint32_t>(__popc(pairs_of_word.adjacent) + __popc(continued));
     uint2* to = pairs + reserve_entries(count, count_of_thread);
-    for (uint32_t remaining = found.adjacent; remaining; remaining &= remaining - 1) {
+    for (uint32_t remaining = pairs_of_word.adjacent; remaining; remaining &= remaining - 1) {
       const uint32_t up_to = remaining ^ (remaining - 1);
-      *to++ = {found.nodes.first + static_cast<uint32_t>(__popc(found.nodes.starts & up_to)) - 1,
-               found.other.first + static_cast<uint32_t>(__popc(found.other.starts & up_to)) - 1};
+      *to++ = {pairs_of_word.nodes.first +
+                   static_cast<uint32_t>(__popc(pairs_of_word.nodes.starts & up_to)) - 1,
+               pairs_of_word.other.first +
+                   static_cast<uint32_t>(__popc(pairs_of_word.other.starts & up_to)) - 1};
     }
     for (; continued; continued &= continued - 1) {
       const int k = __ffs(static_cast<int>(continued)) - 1;
@@ -212,7 +215,7 @@ struct SideColumns {
   __device__ uint32_t inside() const { return bits; }
   __device__ uint32_t outside() const { return bits >> 1; }
   __device__ uint32_t any() const { return bits | bits >> 1; }
-  // Returns whether both rows, this and `other`, have both columns at the begin of the word.
+  // Returns whether both rows, this and `other`, have both columns at the start of the word.
   __device__ bool has_both(SideColumns other) const { return (bits & other.bits & 3) == 3; }
 };
 
@@ -275,7 +278,8 @@ struct DiagonalBorder {
         row3(shared, y + 1, z + 1);
     const SideColumns above1(shared, y - 1, z), above3(shared, y - 1, z + 1);
     const SideColumns back2(shared, y, z - 1), back3(shared, y + 1, z - 1);
-    // Returns the pairs of two rows a and b that face two rows of the other band.
+    // Returns the pairs between two rows `a` and `b` of the band and the two rows of the other band
+    // that they face.
     const auto pair_of_rows = [&](const SideColumns& a, const SideColumns& b,
                                   const SideColumns& other_a, const SideColumns& other_b) {
       const SideColumns here = a | b, other = other_a | other_b;
@@ -369,25 +373,25 @@ struct ComponentPairs {
 // does not matter, because they are sums.
 template <class Block>
 struct CountChanges {
-  // The last one belongs to the tile's last word.
+  // Number of counts. The last count includes the tile's last word.
   static constexpr uint32_t kCounts = Block::counts;
   uint32_t change[kCounts];
   uint32_t begin;  // index in region_counts of change[0]
 
   // The whole block must call this function. A barrier must follow before add().
-  __device__ void clear(const Volume& v, const TilePosition& tile) {
+  __device__ void clear(const VolumeArrays& v, const VolumeTilePosition& tile) {
     const int last = min(tile.z + v.tile_slices, v.layout.slices) - 1;
     const uint32_t end = v.id_of(tile.layer, v.words - 1, v.layout.slice.height - 1, last, 0) / 32 /
                          FirstPixelBitmap::kWordsPerCount;
     if (threadIdx.x == 0) begin = end < kCounts ? 0 : end - kCounts + 1;
     for (uint32_t i = threadIdx.x; i < kCounts; i += Block::threads) change[i] = 0;
   }
-  __device__ void add(const Volume& v, uint32_t word, uint32_t value) {
+  __device__ void add(const VolumeArrays& v, uint32_t word, uint32_t value) {
     const uint32_t index = word / FirstPixelBitmap::kWordsPerCount;
     atomicAdd(index - begin < kCounts ? change + (index - begin) : v.region_counts + index, value);
   }
-  // The whole block calls it.
-  __device__ void flush(const Volume& v) const {
+  // The whole block must call this function.
+  __device__ void flush(const VolumeArrays& v) const {
     __syncthreads();  // all changes are added
     for (uint32_t i = threadIdx.x; i < kCounts; i += Block::threads) {
       if (change[i]) atomicAdd(v.region_counts + begin + i, change[i]);
@@ -396,17 +400,17 @@ struct CountChanges {
 };
 
 // Merges two components in each lane with `is_needed`. `pair` contains the indices of their
-// entries. If a root gets a parent, clears its bit in region_firsts. The whole warp must call this
+// entries. If a root gets a parent, clears its bit in region_starts. The whole warp must call this
 // function.
 template <class Block>
-__device__ void merge(const Volume& v, uint64_t pair, bool is_needed,
+__device__ void merge(const VolumeArrays& v, uint64_t pair, bool is_needed,
                       CountChanges<Block>& changes) {
   const ForestEntry former_root = unite<LinkRule::larger_root>(
       v.forest, static_cast<uint32_t>(pair >> 32), static_cast<uint32_t>(pair), is_needed);
   if (former_root == kNoEntry) return;
   const uint32_t id = id_of_entry(former_root);
   // Each thread clears a different bit, so the order of the atomics does not matter.
-  atomicAnd(v.region_firsts + v.index_of_raster_word(id / 32), ~(1u << id % 32));
+  atomicAnd(v.region_starts + v.index_of_raster_word(id / 32), ~(1u << id % 32));
   changes.add(v, id / 32, ~0u);
 }
 
@@ -419,7 +423,7 @@ struct ComponentStarts {
   uint32_t word[kSteps];    // indices of the rows' words in raster order
   uint32_t firsts[kSteps];  // bits: first voxels
 
-  __device__ ComponentStarts(const Volume& v, const TilePosition& tile) {
+  __device__ ComponentStarts(const VolumeArrays& v, const VolumeTilePosition& tile) {
 #pragma unroll
     for (int k = 0; k < kSteps; ++k) {
       const int i = k * threads + static_cast<int>(threadIdx.x);
@@ -427,10 +431,10 @@ struct ComponentStarts {
       const bool exists = tile.voxel_class == 0 && y < v.layout.slice.height && z < v.layout.slices;
       word[k] = v.id_of(tile.layer, tile.w, y, z, 0) / 32;
       firsts[k] =
-          exists ? v.component_firsts[v.word_index(v.layout.row({y, z, tile.layer}), tile.w)] : 0;
+          exists ? v.component_starts[v.word_index(v.layout.row({y, z, tile.layer}), tile.w)] : 0;
     }
   }
-  __device__ void count(const Volume& v, CountChanges<Block>& changes) const {
+  __device__ void count(const VolumeArrays& v, CountChanges<Block>& changes) const {
 #pragma unroll
     for (int k = 0; k < kSteps; ++k) {
       if (firsts[k]) changes.add(v, word[k], static_cast<uint32_t>(__popc(firsts[k])));
@@ -480,14 +484,14 @@ __device__ void for_each_face_pair(const Tile& tile, uint32_t& count, const Add&
 // across the borders, and then merges the pairs of their components.
 template <class Shape, Connectivity connectivity, class Block>
 __global__ __launch_bounds__(Block::threads, Block::min_blocks)  //
-    void merge_tiles_kernel(Volume v) {
+    void merge_tiles_kernel(VolumeArrays v) {
   constexpr int kThreads = Block::threads;
   __shared__ ComponentPairs<Block> pairs;
   __shared__ CountChanges<Block> changes;
   __shared__ uint32_t pair_count;
   using Tile = HaloTile<Shape, connectivity, kThreads>;
   __shared__ Tile shared;
-  const TilePosition tile(v);
+  const VolumeTilePosition tile(v);
   pairs.clear();
   changes.clear(v, tile);
   if (threadIdx.x == 0) pair_count = 0;
@@ -523,11 +527,11 @@ __global__ __launch_bounds__(Block::threads, Block::min_blocks)  //
 
 // Links each component that is not a root directly to its root. A thread processes the components
 // whose first voxels are in one word.
-__global__ __launch_bounds__(cclabel::BitmapBlock::threads) void flatten_kernel(Volume v) {
+__global__ __launch_bounds__(cclabel::BitmapBlock::threads) void flatten_kernel(VolumeArrays v) {
   const uint32_t word = blockIdx.x * cclabel::BitmapBlock::threads + threadIdx.x;
   const bool exists = word < v.all_words();
   const RowWord row(v, exists ? word : 0);
-  uint32_t merged = exists ? v.component_firsts[row.index] & ~v.region_firsts[row.index] : 0;
+  uint32_t merged = exists ? v.component_starts[row.index] & ~v.region_starts[row.index] : 0;
   while (const uint32_t lanes = __ballot_sync(kAllLanes, merged != 0)) {
     const bool has_component = merged != 0;
     uint32_t entry = 0;
@@ -543,14 +547,14 @@ __global__ __launch_bounds__(cclabel::BitmapBlock::threads) void flatten_kernel(
 }
 
 template <class Shape, Connectivity connectivity, class Block>
-void launch_blocks(const Volume& v, cudaStream_t stream) {
+void launch_blocks(const VolumeArrays& v, cudaStream_t stream) {
   cclabel::set_carveout(merge_tiles_kernel<Shape, connectivity, Block>, v.all_tiles());
   launch_pdl(merge_tiles_kernel<Shape, connectivity, Block>, tile_grid(v, v.classes),
              Block::threads, 0, stream, v);
 }
 
 template <class Shape, Connectivity connectivity>
-void launch_merges(const Volume& v, cudaStream_t stream) {
+void launch_merges(const VolumeArrays& v, cudaStream_t stream) {
   if (v.all_tiles() <= cclabel::kFewTiles) {
     launch_blocks<Shape, connectivity, LargeBlock>(v, stream);
   } else {
@@ -563,7 +567,7 @@ void launch_merges(const Volume& v, cudaStream_t stream) {
 
 }  // namespace
 
-void merge_tiles(const Volume& volume, cudaStream_t stream) {
+void merge_tiles(const VolumeArrays& volume, cudaStream_t stream) {
   switch (volume.connectivity) {
     // In a single slice, 6-connectivity is 4-connectivity, and 18 is 8.
     case Connectivity::four:

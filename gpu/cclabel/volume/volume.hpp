@@ -1,33 +1,33 @@
 // Overview of labelling volumes on CUDA: the passes, and the buffers through which they exchange
-// data (Volume). The method is union-find over nodes, which are groups of adjacent columns. Images
-// with several thresholds or with background regions are labelled as volumes of one slice. Each
-// threshold is a layer. The tiles of all layers are blocks of the same launches.
+// data (VolumeArrays). The method is union-find over nodes, which are groups of adjacent columns.
+// Images with several thresholds or with background regions are labelled as volumes of one slice.
+// Each threshold is a layer. The tiles of all layers are blocks of the same launches.
 //
 // CudaVolumeLabeller::enqueue() (volume_labeller.cpp) calls the passes in this order. All buffers
-// are members of Volume.
+// are members of VolumeArrays.
 //
 //   1. label_tiles() (label_volume_tiles.cu) thresholds each tile, and finds its nodes and
 //      components in shared memory.
 //        reads:  the image
-//        writes: bits, nodes, component_of_node, forest, counts, component_firsts, region_firsts;
+//        writes: bits, nodes, component_of_node, forest, counts, component_starts, region_starts;
 //                clears region_counts
 //   2. merge_tiles() (merge_volume_tiles.cu) merges components that touch across tiles into
 //      regions, and counts the regions. A second kernel then links each component to its root, if
 //      records or filters need it (needs_flat_forest).
-//        reads:  bits, nodes, component_of_node, forest, component_firsts, region_firsts
-//        writes: forest, region_firsts, region_counts
+//        reads:  bits, nodes, component_of_node, forest, component_starts, region_starts
+//        writes: forest, region_starts, region_counts
 //   3. filter_and_number_regions() (first_pixels.hpp) calls sum_areas() (measure_volume.cu) and the
 //      filters, if a filter is set, and number_first_pixels().
-//        reads:  bits, nodes, component_of_node, forest, region_firsts, region_counts
-//        writes: area, region_firsts, region_counts, regions_before, total; initializes Records
+//        reads:  bits, nodes, component_of_node, forest, region_starts, region_counts
+//        writes: area, region_starts, region_counts, regions_before, total; initializes Records
 //   4. measure_regions() (measure_volume.cu) sums the records, if the frame has a table.
-//        reads:  the image, bits, nodes, component_of_node, forest, region_firsts, regions_before
+//        reads:  the image, bits, nodes, component_of_node, forest, region_starts, regions_before
 //        writes: Records
 //   5. publish_table() (cclabel/write.cu) copies the table to the host.
 //        reads:  total, Records
 //        writes: RegionTable, in pinned host memory
 //   6. write_labels(), write_mask(), write_colors() (write_volume_labels.cu) write the outputs.
-//        reads:  bits, nodes, component_of_node, forest, counts, region_firsts, regions_before
+//        reads:  bits, nodes, component_of_node, forest, counts, region_starts, regions_before
 //        writes: the label map, the output picture
 //
 // With fill-holes (fill_volume_holes.cu), rank_background_voxels() first writes an image of ranks.
@@ -88,7 +88,7 @@ REGIONS_HD constexpr int max_nodes_of_word(Connectivity c) {
 // The size of a tile: one word (32 voxels) wide, `rows` rows high and `slices` slices deep. A
 // thread block of `threads` threads labels it.
 template <int rows_, int slices_, int threads_ = 256, int min_blocks_ = 1536 / threads_>
-struct TileShape {
+struct VolumeTileShape {
   static constexpr int rows = rows_;
   static constexpr int slices = slices_;
   static constexpr int words = rows * slices;
@@ -97,14 +97,15 @@ struct TileShape {
   // per thread, but are 1% to 3% slower for volumes with many nodes.
   static constexpr int min_blocks = min_blocks_;
 };
-using VolumeTile = TileShape<16, 16>;  // tiles of volumes
-using FlatTile = TileShape<256, 1>;    // tiles of images
+using VolumeTile = VolumeTileShape<16, 16>;  // tiles of volumes
+using FlatTile = VolumeTileShape<256, 1>;    // tiles of images
 
 // An entry of the forest of union-find that merges components of tiles into regions: the id of the
-// parent's first voxel in the upper 32 bits, and the index of the parent's entry in the lower ones.
-// Comparing two entries compares their ids, so that the smaller id becomes the parent. Entries of
-// neighbours are close in memory. Each step towards the root costs one read, and a thread that has
-// found a root also has the id of the region's first voxel. The entry of a root is its own.
+// parent's first voxel in the upper 32 bits, and the index of the parent's entry in the lower 32
+// bits. Comparing two entries compares their ids, so that the smaller id becomes the parent.
+// Entries of neighbours are close in memory. Each step towards the root costs one read, and a
+// thread that has found a root also has the id of the region's first voxel. The entry of a root is
+// its own.
 using ForestEntry = unsigned long long;
 
 // The nodes of one word of a band.
@@ -114,12 +115,12 @@ struct alignas(8) WordNodes {
 };
 
 // Numbers of nodes and components of one class in a tile.
-struct alignas(4) TileCounts {
+struct alignas(4) TileClassCounts {
   uint16_t nodes, components;
 };
 
 // The sizes of one in-flight volume and its buffers in device memory. Copied to kernels by value.
-struct Volume {
+struct VolumeArrays {
   VolumeLayout layout;       // width, height, slices; one layer per threshold
   int words;                 // number of words per row
   Divisor row_word_divisor;  // divides by `words`
@@ -140,16 +141,16 @@ struct Volume {
   WordNodes* nodes;             // [class][layer][bands_z][bands_y][words] of bands
   uint16_t* component_of_node;  // [layer][tile][class][max_tile_nodes()] by node: component number
   ForestEntry* forest;          // [layer][tile][class][max_tile_nodes()] by component number
-  TileCounts* counts;           // [layer][tile][class]
+  TileClassCounts* counts;      // [layer][tile][class]
   uint32_t* area;               // [id] number of voxels of each region, for filters
-  uint32_t* component_firsts;   // [layer][z][y][words] bits: first voxels of components
-  uint32_t* region_firsts;      // [layer][z][y][words] bits: first voxels of regions
+  uint32_t* component_starts;   // [layer][z][y][words] bits: first voxels of components
+  uint32_t* region_starts;      // [layer][z][y][words] bits: first voxels of regions
   uint32_t* regions_before;     // [layer][z][y][words] regions that start in earlier words
-  uint32_t* region_counts;      // [block_count()] regions that start in each block of words
+  uint32_t* region_counts;      // [word_groups()] number of regions per group of words
   uint32_t* total;              // [2] number of regions, and of regions that have a label
 
-  // Number of blocks of kWordsPerCount words.
-  REGIONS_HD uint32_t block_count() const {
+  // Number of groups of kWordsPerCount words.
+  REGIONS_HD uint32_t word_groups() const {
     return (all_words() + FirstPixelBitmap::kWordsPerCount - 1) / FirstPixelBitmap::kWordsPerCount;
   }
   // Number of words of all rows.
@@ -160,13 +161,13 @@ struct Volume {
             .words_per_row = words_per_row,
             .pitch = words_per_row * 32,
             .words = all_words(),
-            .bits = region_firsts,
+            .region_starts = region_starts,
             .regions_before = regions_before,
             .region_counts = region_counts,
             .area = area,
             .total = total};
   }
-  // Number of tiles of one layer; number of tiles of all layers.
+  // tiles() returns the number of tiles of one layer, all_tiles() of all layers.
   REGIONS_HD uint32_t tiles() const { return static_cast<uint32_t>(words * tiles_y * tiles_z); }
   uint32_t all_tiles() const { return tiles() * static_cast<uint32_t>(layout.layers); }
   // Returns the id of the voxel at bit `bit` of word w of a row.
@@ -199,7 +200,8 @@ struct Volume {
 
 // Implemented in label_volume_tiles.cu. Returns a copy of `volume` with the sizes (words, bands,
 // tiles) for this layout and connectivity. Does not change `classes` and the buffers.
-Volume with_geometry(Volume volume, const VolumeLayout& layout, Connectivity connectivity);
+VolumeArrays with_geometry(VolumeArrays volume, const VolumeLayout& layout,
+                           Connectivity connectivity);
 
 // The ranks by which holes are filled at several thresholds at once. The foreground rank of a voxel
 // is the number of thresholds at which the voxel is foreground. Its background rank is the number
@@ -225,28 +227,29 @@ void rank_background_voxels(const LabelInput& input, const ThresholdRanks& ranks
 // Turns background ranks into foreground ranks, in place. Background regions that have at most
 // `max_hole_area` voxels and touch no side of the volume become foreground. label_tiles(),
 // merge_tiles() and sum_areas() must have run on `background`. Overwrites its areas.
-void fill_ranks(const Volume& background, const ThresholdRanks& ranks, uint32_t max_hole_area,
+void fill_ranks(const VolumeArrays& background, const ThresholdRanks& ranks, uint32_t max_hole_area,
                 const Image<uint8_t>& voxels, cudaStream_t stream);
 
 // Thresholds `input` once per layer, and finds the components of each tile. Writes all buffers
 // except `area`, `regions_before` and `total`.
-void label_tiles(const LabelInput& input, const ThresholdLevels& thresholds, const Volume& volume,
-                 cudaStream_t stream);
-// Merges components of adjacent tiles into regions, and counts the regions of each block of words.
+void label_tiles(const LabelInput& input, const ThresholdLevels& thresholds,
+                 const VolumeArrays& volume, cudaStream_t stream);
+// Merges components of adjacent tiles into regions, and counts the regions of each group of words.
 // Links every component directly to its root if the volume needs a flat forest.
-void merge_tiles(const Volume& volume, cudaStream_t stream);
+void merge_tiles(const VolumeArrays& volume, cudaStream_t stream);
 // Writes the area of each region. Requires needs_flat_forest.
-void sum_areas(const Volume& volume, cudaStream_t stream);
+void sum_areas(const VolumeArrays& volume, cudaStream_t stream);
 // Adds the voxels of `frame` to the records. number_first_pixels() must have initialized the
 // records. Requires needs_flat_forest.
-void measure_regions(const Volume& volume, const ConstFrame& frame, const Records& records,
+void measure_regions(const VolumeArrays& volume, const ConstFrame& frame, const Records& records,
                      cudaStream_t stream);
 // Write the outputs: for each voxel its label (at most `limit`), a mask, or the colour of its
 // region.
-void write_labels(const Volume& volume, LabelMap labels, cudaStream_t stream);
-void write_labels(const Volume& volume, const Frame& out, uint32_t limit, cudaStream_t stream);
-void write_mask(const Volume& volume, const Frame& out, cudaStream_t stream);
-void write_colors(const Volume& volume, const Frame& out, cudaStream_t stream);
+void write_labels(const VolumeArrays& volume, LabelMap labels, cudaStream_t stream);
+void write_labels(const VolumeArrays& volume, const Frame& out, uint32_t limit,
+                  cudaStream_t stream);
+void write_mask(const VolumeArrays& volume, const Frame& out, cudaStream_t stream);
+void write_colors(const VolumeArrays& volume, const Frame& out, cudaStream_t stream);
 
 #ifdef __CUDACC__
 
@@ -262,9 +265,9 @@ __device__ inline uint32_t index_of_entry(ForestEntry entry) {
 inline constexpr ForestEntry kNoEntry = ~0ull;
 
 // Returns a mask of the bits of word w of a row that are inside the volume.
-__device__ inline uint32_t valid_bits(const Volume& v, int w) {
-  const int rest = v.layout.slice.width - w * 32;
-  return rest >= 32 ? 0xffffffffu : bits_below(rest);
+__device__ inline uint32_t valid_bits(const VolumeArrays& v, int w) {
+  const int columns = v.layout.slice.width - w * 32;
+  return columns >= 32 ? 0xffffffffu : bits_below(columns);
 }
 
 // Returns the index of the node that contains column `b` of a word of a band.
@@ -279,7 +282,7 @@ __device__ inline uint32_t run_from(uint32_t bits, int b) {
 }
 
 // Returns the index in `nodes` of word w of the band that contains row (y, z).
-__device__ inline uint32_t band_word_index(const Volume& v, int voxel_class, int layer, int w,
+__device__ inline uint32_t band_word_index(const VolumeArrays& v, int voxel_class, int layer, int w,
                                            int y, int z) {
   // A slab contains the bands with the same z, of one layer and class.
   const int slab = (voxel_class * v.layout.layers + layer) * v.bands_z + (z >> (v.band_slices - 1));
@@ -290,39 +293,39 @@ __device__ inline uint32_t band_word_index(const Volume& v, int voxel_class, int
 // Returns the index in `forest` of the component of a node. A tile has room for max_tile_nodes()
 // nodes and as many entries for each class of voxels. This number is a power of 2, so the indices
 // of a node and of its component's entry differ only in the lower bits.
-__device__ inline uint32_t entry_index_of_node(const Volume& v, uint32_t node) {
+__device__ inline uint32_t entry_index_of_node(const VolumeArrays& v, uint32_t node) {
   return (node & ~(static_cast<uint32_t>(v.max_tile_nodes()) - 1)) + v.component_of_node[node];
 }
 
 // Returns the label of the region with this id; 0 if a filter removed the region or the id belongs
 // to no region.
-__device__ inline uint32_t label_of_region(const Volume& v, uint32_t id) {
-  return cclabel::label_at_first_pixel(v.region_firsts, v.regions_before,
+__device__ inline uint32_t label_of_region(const VolumeArrays& v, uint32_t id) {
+  return cclabel::label_at_first_pixel(v.region_starts, v.regions_before,
                                        v.index_of_raster_word(id / 32), id);
 }
 
 // Returns the id of the region of a node. Requires a flat forest.
-__device__ inline uint32_t region_of_node(const Volume& v, uint32_t node) {
+__device__ inline uint32_t region_of_node(const VolumeArrays& v, uint32_t node) {
   return id_of_entry(v.forest[entry_index_of_node(v, node)]);
 }
 
 // Returns the index in `counts` of a class of a tile. This index * max_tile_nodes() is the index of
 // the class's first node.
-__device__ inline uint32_t tile_class_index(const Volume& v, uint32_t tile, int voxel_class) {
+__device__ inline uint32_t tile_class_index(const VolumeArrays& v, uint32_t tile, int voxel_class) {
   return tile * static_cast<uint32_t>(v.classes) + static_cast<uint32_t>(voxel_class);
 }
 
 // Returns a grid with one block per tile, layer and class; the classes are 0..classes - 1.
-inline dim3 tile_grid(const Volume& v, int classes = 1) {
+inline dim3 tile_grid(const VolumeArrays& v, int classes = 1) {
   return dim3(static_cast<unsigned>(v.words), static_cast<unsigned>(v.tiles_y),
               static_cast<unsigned>(v.tiles_z * v.layout.layers * classes));
 }
 
 // The position of the block's tile: its first word, row and slice, its layer and its class.
-struct TilePosition {
+struct VolumeTilePosition {
   int w, y, z, layer, voxel_class;
   uint32_t index;  // index of the tile, counted through all layers
-  __device__ explicit TilePosition(const Volume& v) {
+  __device__ explicit VolumeTilePosition(const VolumeArrays& v) {
     // Usually there is only one layer and class. Then no division is needed.
     const auto row = static_cast<int>(blockIdx.z);
     const int volume = row < v.tiles_z ? 0 : row / v.tiles_z;
@@ -344,8 +347,8 @@ struct BandWords {
   uint32_t row[4] = {};
 
   __device__ uint32_t columns() const { return row[0] | row[1] | row[2] | row[3]; }
-  // Returns the columns that are linked to the column to their left. `left` contains the voxels of
-  // the left column at the same bit.
+  // Returns the columns that are linked to the column to their left. Bit b of `left` is the voxel
+  // to the left of the voxel at bit b of this object.
   __device__ uint32_t linked_to(const BandWords& left, Connectivity connectivity) const {
     const uint32_t(&l)[4] = left.row;
     switch (connectivity) {
@@ -368,7 +371,8 @@ struct BandWords {
   }
 };
 
-// Word w of a row, and for each class the nodes of the word of the band that contains it.
+// Word w of a row. For each class, also the nodes of the same word of the band that contains the
+// row.
 struct RowWord {
   int row, w;
   uint32_t index;  // memory index, from word_index()
@@ -376,10 +380,10 @@ struct RowWord {
   uint32_t bits;       // foreground, one bit per voxel
   WordNodes nodes[2];  // [class]
 
-  __device__ RowWord(const Volume& v, uint32_t word)
+  __device__ RowWord(const VolumeArrays& v, uint32_t word)
       : RowWord(v, static_cast<int>(word / static_cast<uint32_t>(v.words)),
                 static_cast<int>(word % static_cast<uint32_t>(v.words))) {}
-  __device__ RowWord(const Volume& v, int row_, int w_)
+  __device__ RowWord(const VolumeArrays& v, int row_, int w_)
       : row(row_),
         w(w_),
         index(v.word_index(row, w)),
@@ -390,7 +394,7 @@ struct RowWord {
     }
   }
   // Returns the voxels of a class, one bit per voxel.
-  __device__ uint32_t class_bits(const Volume& v, int c) const {
+  __device__ uint32_t class_bits(const VolumeArrays& v, int c) const {
     return c == 0 ? bits : ~bits & valid_bits(v, w);
   }
   __device__ uint32_t node_at(int c, int b) const { return node_of(nodes[c], b); }

@@ -15,17 +15,17 @@ namespace {
 // The buffers of one in-flight volume.
 struct VolumeBuffers {
   Workspace memory;
-  Volume arrays = {};
+  VolumeArrays arrays = {};
   Region* records = nullptr;  // [max_regions]
   uint8_t* ranks = nullptr;   // [volume rows][words * 32] ranks of voxels, see ThresholdRanks
   cclabel::LargestSelection* selection = nullptr;
 };
 
 // Returns the maximum number of nodes of all tiles together, over all connectivities.
-size_t max_nodes(const Volume& arrays, const VolumeLayout& maximum) {
+size_t max_nodes(const VolumeArrays& arrays, const VolumeLayout& maximum) {
   size_t count = 0;
   for (const Connectivity connectivity : {Connectivity::four, Connectivity::six}) {
-    const Volume v = with_geometry(arrays, maximum, connectivity);
+    const VolumeArrays v = with_geometry(arrays, maximum, connectivity);
     count = std::max(count, static_cast<size_t>(v.tiles()) * static_cast<size_t>(maximum.layers) *
                                 static_cast<size_t>(v.classes) *
                                 static_cast<size_t>(v.max_tile_nodes()));
@@ -38,10 +38,10 @@ size_t max_nodes(const Volume& arrays, const VolumeLayout& maximum) {
 void allocate(VolumeBuffers& buffers, Backend& backend, const Setup& setup) {
   const VolumeLayout maximum{setup.size, setup.depth, setup.layers};
   Workspace& memory = buffers.memory;
-  Volume& arrays = buffers.arrays;
+  VolumeArrays& arrays = buffers.arrays;
   arrays.classes = setup.has_background ? 2 : 1;
   // With 6-connectivity a band has one slice, so the number of bands is greatest.
-  const Volume geometry = with_geometry(arrays, maximum, Connectivity::six);
+  const VolumeArrays geometry = with_geometry(arrays, maximum, Connectivity::six);
   const size_t words =
       VoxelRows::words(static_cast<size_t>(maximum.rows()), static_cast<size_t>(geometry.words));
   const size_t nodes = max_nodes(arrays, maximum);
@@ -63,8 +63,8 @@ void allocate(VolumeBuffers& buffers, Backend& backend, const Setup& setup) {
   memory.reserve(arrays.forest, nodes);
   memory.reserve(arrays.counts, nodes / static_cast<size_t>(geometry.max_tile_nodes()));
   memory.reserve(arrays.area, words * 32);
-  memory.reserve(arrays.component_firsts, words);
-  memory.reserve(arrays.region_firsts, words);
+  memory.reserve(arrays.component_starts, words);
+  memory.reserve(arrays.region_starts, words);
   memory.reserve(arrays.regions_before, words);
   memory.reserve(arrays.region_counts, words / FirstPixelBitmap::kWordsPerCount + 1);
   memory.reserve(arrays.total, 2);
@@ -78,8 +78,8 @@ void allocate(VolumeBuffers& buffers, Backend& backend, const Setup& setup) {
 // Fills the holes of `input`. Returns an image of foreground ranks, which must be labelled instead
 // of `input`.
 LabelInput fill_holes(const VolumeBuffers& buffers, const LabelInput& input,
-                      const ThresholdRanks& ranks, const Volume& volume, uint32_t max_hole_area,
-                      cudaStream_t stream) {
+                      const ThresholdRanks& ranks, const VolumeArrays& volume,
+                      uint32_t max_hole_area, cudaStream_t stream) {
   const Image<uint8_t> voxels{buffers.ranks, volume.layout.slice.width, volume.layout.volume_rows(),
                               ptrdiff_t{32} * volume.words};
   LabelInput ranked;
@@ -89,7 +89,8 @@ LabelInput fill_holes(const VolumeBuffers& buffers, const LabelInput& input,
   ranked.frame.width = voxels.width;
   ranked.frame.height = voxels.height;
   ranked.frame.memory = Memory::device;
-  const Volume background = with_geometry(buffers.arrays, volume.layout, dual(volume.connectivity));
+  const VolumeArrays background =
+      with_geometry(buffers.arrays, volume.layout, dual(volume.connectivity));
   rank_background_voxels(input, ranks, voxels, stream);
   label_tiles(ranked, ranks.background(volume.layout.layers), background, stream);
   merge_tiles(background, stream);
@@ -117,7 +118,7 @@ class CudaVolumeLabeller final : public cclabel::VolumeLabeller {
             "on CUDA, output=overlay requires label-background=false");
     const VolumeBuffers& buffers = buffers_.at(static_cast<size_t>(task.slot));
     const VolumeLayout layout = volume_layout_of(setup_, task);
-    Volume volume = with_geometry(buffers.arrays, layout, params.connectivity);
+    VolumeArrays volume = with_geometry(buffers.arrays, layout, params.connectivity);
     const ThresholdLevels thresholds = threshold_levels_of(input, params);
     Records records;
     if (task.table.regions) records = {buffers.records, task.table.capacity};
@@ -134,7 +135,7 @@ class CudaVolumeLabeller final : public cclabel::VolumeLabeller {
     merge_tiles(volume, stream);
     filter_and_number_regions(
         task, params, layout,
-        cclabel::FirstPixelRegions<Volume>{volume, buffers.selection, records, stream});
+        cclabel::FirstPixelRegions<VolumeArrays>{volume, buffers.selection, records, stream});
     if (records.capacity > 0) measure_regions(volume, task.in, records, stream);
     if (task.table.regions) {
       cclabel::publish_table(volume.total, records, task.table, stream);
@@ -144,7 +145,7 @@ class CudaVolumeLabeller final : public cclabel::VolumeLabeller {
 
  private:
   static void write_outputs(const FrameTask& task, const CcLabelParams& params,
-                            const Volume& volume, cudaStream_t stream) {
+                            const VolumeArrays& volume, cudaStream_t stream) {
     if (!task.labels.empty()) write_labels(volume, task.labels, stream);
     if (task.out.empty()) return;
     if (params.output == CcOutput::labels) {

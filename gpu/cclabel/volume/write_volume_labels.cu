@@ -12,6 +12,7 @@
 namespace regions::volume {
 namespace {
 
+// Block shape of write_kernel().
 template <int threads_>
 struct WriteBlock {
   static constexpr int threads = threads_;
@@ -40,14 +41,14 @@ struct TileGeometry {
   int band_bits;      // log2 of the bands of a slice of the tile
   int bands;          // number of bands of the tile
   uint32_t capacity;  // maximum number of nodes per class in shared memory
-  explicit TileGeometry(const Volume& v)
+  explicit TileGeometry(const VolumeArrays& v)
       : row_bits(std::countr_zero(static_cast<unsigned>(v.tile_rows))),
         band_bits(row_bits - 1),
         bands(v.max_tile_bands()),
         capacity(std::min(static_cast<uint32_t>(v.max_tile_nodes()), Block::max_nodes)) {}
   // Bytes of shared memory: one 32-bit word per row; for each class, two words per band and two
   // words per node.
-  size_t shared_bytes(const Volume& v) const {
+  size_t shared_bytes(const VolumeArrays& v) const {
     return kRows * sizeof(uint32_t) +
            static_cast<size_t>(v.classes) * (2 * static_cast<size_t>(bands) * sizeof(uint32_t) +
                                              size_t{capacity} * 2 * sizeof(uint32_t));
@@ -57,7 +58,8 @@ struct TileGeometry {
 // Returns the label of a component's region. `index` is the index of the component's entry;
 // `parent` is this entry's value. Follows parents until it finds a component that has a label.
 // Loads the grandparent while it looks up the parent's label, because memory latency dominates.
-__device__ inline uint32_t label_of_component(const Volume& v, uint32_t index, ForestEntry parent) {
+__device__ inline uint32_t label_of_component(const VolumeArrays& v, uint32_t index,
+                                              ForestEntry parent) {
   while (true) {
     const bool is_root = index_of_entry(parent) == index;
     const ForestEntry grandparent = is_root ? parent : v.forest[index_of_entry(parent)];
@@ -76,16 +78,16 @@ template <class Block>
 struct TileLabels {
   using Geometry = TileGeometry<Block>;
   static constexpr int kThreads = Block::threads, kRows = Geometry::kRows;
-  const Volume& v;
+  const VolumeArrays& v;
   const Geometry& geometry;
-  const TilePosition tile;
+  const VolumeTilePosition tile;
   uint32_t* bits;           // [kRows] foreground
   uint32_t* starts;         // [class][bands] first columns of nodes
-  uint32_t* nodes_before;   // [class][bands] nodes of the tile before the band's word
+  uint32_t* nodes_before;   // [class][bands] number of nodes of the tile before the band
   uint32_t* label_of;       // [class][capacity] by component: label of its region
   uint32_t* label_of_node;  // [class][capacity] by node: label of its region
 
-  __device__ TileLabels(const Volume& volume, const Geometry& tile_geometry, uint4* shared)
+  __device__ TileLabels(const VolumeArrays& volume, const Geometry& tile_geometry, uint4* shared)
       : v(volume), geometry(tile_geometry), tile(volume) {
     bits = reinterpret_cast<uint32_t*>(shared);
     starts = bits + kRows;
@@ -255,10 +257,10 @@ struct TileLabels {
                             nodes_before[voxel_class * geometry.bands + band] +
                             static_cast<uint32_t>(__popc(node_starts & bits_up_to(b + k))) - 1;
       const uint32_t component = entry_index_of_node(v, node);
-      const uint32_t found = label_of_component(v, component, v.forest[component]);
+      const uint32_t component_label = label_of_component(v, component, v.forest[component]);
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
-        if (i == k) label[i] = found;
+        if (i == k) label[i] = component_label;
       }
     }
   }
@@ -266,14 +268,14 @@ struct TileLabels {
 
 template <class Block, cclabel::PixelWriter Writer>
 __global__ __launch_bounds__(Block::threads, kThreadsPerMultiprocessor<Writer> / Block::threads)  //
-    void write_kernel(Volume v, TileGeometry<Block> geometry, Writer writer) {
+    void write_kernel(VolumeArrays v, TileGeometry<Block> geometry, Writer writer) {
   extern __shared__ uint4 shared[];
   const TileLabels<Block> labels(v, geometry, shared);
   pdl_wait();
   labels.load_rows();
   bool all_fit = true;  // whether the nodes of all classes fit into shared memory
   for (int voxel_class = 0; voxel_class < v.classes; ++voxel_class) {
-    const TileCounts counts = v.counts[tile_class_index(v, labels.tile.index, voxel_class)];
+    const TileClassCounts counts = v.counts[tile_class_index(v, labels.tile.index, voxel_class)];
     labels.load_nodes(voxel_class);
     const bool fits = counts.nodes <= geometry.capacity;
     all_fit &= fits;
@@ -329,7 +331,7 @@ __global__ __launch_bounds__(Block::threads, kThreadsPerMultiprocessor<Writer> /
 
 // Launches write_kernel() with a writer.
 struct WriteLaunch {
-  const Volume& volume;
+  const VolumeArrays& volume;
   cudaStream_t stream;
   template <cclabel::PixelWriter Writer>
   void operator()(const Writer& writer) const {
@@ -347,7 +349,7 @@ struct WriteLaunch {
     const auto kernel = write_kernel<Block, Writer>;
     cclabel::set_carveout(kernel, volume.all_tiles());
     const size_t bytes = geometry.shared_bytes(volume);
-    // In bytes; a kernel must set an attribute to use more.
+    // Bytes of shared memory; a kernel must set an attribute to use more.
     constexpr size_t kDefaultLimit = 48 * 1024;
     if (bytes > kDefaultLimit) {
       check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
@@ -360,20 +362,21 @@ struct WriteLaunch {
 
 }  // namespace
 
-void write_labels(const Volume& volume, LabelMap labels, cudaStream_t stream) {
+void write_labels(const VolumeArrays& volume, LabelMap labels, cudaStream_t stream) {
   cclabel::with_label_writer(labels, 1, UINT32_MAX, WriteLaunch{volume, stream});
 }
 
-void write_labels(const Volume& volume, const Frame& out, uint32_t limit, cudaStream_t stream) {
+void write_labels(const VolumeArrays& volume, const Frame& out, uint32_t limit,
+                  cudaStream_t stream) {
   cclabel::with_label_writer(out, 1, limit, WriteLaunch{volume, stream});
 }
 
-void write_mask(const Volume& volume, const Frame& out, cudaStream_t stream) {
+void write_mask(const VolumeArrays& volume, const Frame& out, cudaStream_t stream) {
   const uint32_t full = max_label_of(out.layout);
   cclabel::with_label_writer(out, full, full, WriteLaunch{volume, stream});
 }
 
-void write_colors(const Volume& volume, const Frame& out, cudaStream_t stream) {
+void write_colors(const VolumeArrays& volume, const Frame& out, cudaStream_t stream) {
   WriteLaunch{volume, stream}(cclabel::ColorWriter{out});
 }
 
