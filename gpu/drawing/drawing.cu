@@ -1,6 +1,7 @@
 // Draws one picture. This file contains the last pass, paint(): one thread block per tile of the
 // ink, one thread per 2x2 pixels. If a tile has nothing to draw, its thread block ends after it has
-// read the mark and the edges of the tile.
+// read the tile's mark (Ink::tiles, which says whether the tile has ink) and the label edges near
+// the tile.
 #include "gpu/drawing/drawing.hpp"
 #include "gpu/runtime/launch.hpp"
 
@@ -9,15 +10,15 @@ namespace drawing {
 namespace {
 
 constexpr int kTileWords = Ink::kTileWidth / 32;
-// Number of words on each side of a tile whose outlines can extend into the tile.
+// Number of words to the left and to the right of a tile whose outlines can extend into the tile.
 constexpr int kMarginWords = 2;
 constexpr dim3 kBlock(Ink::kTileWidth / 2, Ink::kTileHeight / 2);
 constexpr int kGatheredWords = kTileWords + 2 * kMarginWords;
 static_assert(kGatheredWords * Ink::kTileHeight <= Ink::kTileWidth * Ink::kTileHeight / 4,
               "one thread per word");
 
-// The outlines of a tile, one bit per pixel. First the edges of nearby rows are combined by OR,
-// then they are dilated along the row.
+// The outlines of a tile, one bit per pixel. First the label edges of nearby rows are combined by
+// OR, then the result is dilated along the row.
 struct TileOutlines {
   uint32_t line_edges[Ink::kTileHeight][kGatheredWords];    // edges at most thickness - 1 rows away
   uint32_t shadow_edges[Ink::kTileHeight][kGatheredWords];  // edges at most thickness rows away

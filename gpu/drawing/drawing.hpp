@@ -1,8 +1,9 @@
 // Draws regions on a picture on the GPU: boxes, outlines, fill and track ids.
 //
 // The passes, in the order in which draw() enqueues them:
-//   1. prepare()  copies the picture to the output unless it is drawn in place, marks the pixels
-//                 where labels end, and stamps boxes and ids (glyphs) as codes into the ink.
+//   1. prepare()  copies the picture to the output unless it is drawn in place, marks the border
+//                 pixels of regions (edges), and stamps boxes and ids (glyphs) as codes into the
+//                 ink.
 //   2. paint()    paints the ink, the outlines and the fill, and clears the ink.
 // The ink is a workspace with one code per pixel (core/drawing/drawing.hpp,
 // core/drawing/stamp.hpp).
@@ -16,11 +17,11 @@
 
 namespace regions {
 
-// Region records in device memory. Their number is also in device memory, because the host may not
-// have it yet.
+// Region records in device memory. The number of records is also in device memory, because the host
+// may not have it yet.
 struct DeviceRegions {
   const Region* regions = nullptr;  // [capacity]
-  const uint32_t* count = nullptr;  // in device memory; more than `capacity` counts as `capacity`
+  const uint32_t* count = nullptr;  // [1]; a count above `capacity` means `capacity`
   uint32_t capacity = 0;
 };
 
@@ -51,6 +52,7 @@ struct Preparation {
 };
 void prepare(const Preparation& preparation, const DeviceRegions& regions, cudaStream_t stream);
 
+// Whether and how outlines are drawn.
 struct Outlines {
   bool drawn = false;
   int thickness = 1;  // pixels

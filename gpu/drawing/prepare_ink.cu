@@ -1,7 +1,7 @@
-// The first pass of drawing: copies the picture, marks where labels end, and stamps boxes and ids
-// into the ink. The thread blocks of one launch divide this work, because its parts are
-// independent. If the first launch had too many pixels to stamp, a second launch stamps again, by
-// another method.
+// The first pass of drawing: copies the picture, marks the border pixels of regions (edges), and
+// stamps boxes and ids into the ink. The thread blocks of one launch divide this work, because its
+// parts are independent. If the first launch had too many pixels to stamp, a second launch stamps
+// again, by another method.
 #include <algorithm>
 
 #include "core/drawing/glyph_table.hpp"
@@ -22,8 +22,8 @@ struct PrepareBlock {
   // Maximum number of pixels that a stamping block stamps. If a block has more,
   // stamp_tiles_kernel() stamps all regions again.
   static constexpr size_t max_stamped_pixels = 1 << 18;
-  static constexpr int edge_rows = 16;    // rows of 32 columns in which a warp marks edges
-  static constexpr int copy_vectors = 4;  // vectors of 16 bytes that a thread copies
+  static constexpr int edge_rows = 16;    // number of rows of 32 pixels in which a warp marks edges
+  static constexpr int copy_vectors = 4;  // number of vectors of 16 bytes that a thread copies
 };
 constexpr int kThreads = PrepareBlock::threads;
 constexpr int kWarps = kThreads / 32;
@@ -35,7 +35,7 @@ struct PlaneCopy {
   ptrdiff_t from_pitch, to_pitch;  // bytes
   size_t row_bytes;
   int rows;
-  unsigned blocks;
+  unsigned blocks;  // number of thread blocks that copy this plane
 
   REGIONS_HD size_t vectors_per_row() const { return (row_bytes + 15) / 16; }
 };
@@ -48,7 +48,7 @@ struct WorkPlan {
   Ink ink;
   StampPlan stamps;
   DeviceRegions regions;
-  unsigned copy_blocks, edge_blocks;
+  unsigned copy_blocks, edge_blocks;  // numbers of blocks
 };
 
 __device__ void copy_vector(const PlaneCopy& copy, size_t index, bool aligned) {

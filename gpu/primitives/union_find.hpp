@@ -18,14 +18,17 @@ inline constexpr uint32_t kNone = 0xffffffffu;
 
 #ifdef __CUDACC__
 
-// Reads a node's entry. While several threads work on a forest, entries are written by atomic
-// operations only, so that the tool racecheck accepts these races as intended. Entries are read by
-// volatile loads; an outdated value only makes the path to the root longer. In all functions below,
-// the lanes of a warp iterate together, because lanes that diverge would remain diverged. `Forest`
-// is a pointer to the entries, or a type whose sum with a node is the address of the node's entry.
+// While several threads work on a forest, entries are written by atomic operations only, so that
+// the tool racecheck accepts these races as intended. Entries are read by volatile loads; an
+// outdated value only makes the path to the root longer. In all functions below, the lanes of a
+// warp iterate together, because lanes that diverge would remain diverged.
+
+// The type of the entries of a forest. `Forest` is a pointer to the entries, or a type whose sum
+// with a node is the address of the node's entry.
 template <class Forest>
 using ForestEntryOf =
     std::remove_cv_t<std::remove_pointer_t<decltype(std::declval<Forest>() + uint32_t{})>>;
+// Reads a node's entry.
 template <class Forest>
 __device__ inline ForestEntryOf<Forest> load_parent(Forest forest, uint32_t node) {
   return *static_cast<const volatile ForestEntryOf<Forest>*>(forest + node);
@@ -37,11 +40,12 @@ __device__ inline uint32_t parent_index(Entry entry) {
   return static_cast<uint32_t>(entry);
 }
 
-// Makes each lane's node a child of its root, and returns the root's entry. Each lane writes the
-// entry of that node only, so the result does not depend on other warps. Other lanes shorten the
+// Makes each lane's node a child of its root, and returns the root's entry. Each lane writes only
+// the entry of its own node, so the result does not depend on other warps. Other lanes shorten the
 // paths of their nodes at the same time, so the number of steps is logarithmic in the depth of the
-// tree (pointer jumping). Writes nothing in lanes where `exists` is false. Stops after `max_steps`
-// steps, unless `max_steps` is 0. Must not run concurrently with unite().
+// tree (pointer jumping). Lanes where `exists` is false write nothing. Stops after `max_steps`
+// steps, possibly before the root is reached; 0 means no limit. Must not run concurrently with
+// unite().
 template <int max_steps = 0, class Forest>
 __device__ inline ForestEntryOf<Forest> flatten(Forest forest, uint32_t node, bool exists) {
   auto parent = load_parent(forest, node);
@@ -76,12 +80,12 @@ enum class LinkRule : uint8_t {
 };
 
 // Merges the trees of `a` and `b` under the root with the smaller entry, in each selected lane.
-// Returns the entry of the node that is no longer a root, or an entry of ones (kNone). The order of
-// calls affects the shape of the trees, but neither the sets nor their roots. The function halves
-// the paths that it walks along: a node that is not a root gets its grandparent as parent. The
-// parent of a root changes only when the root is linked. As in the algorithms of Rem and Komura,
-// roots are linked by compare-and-swap; if this fails, the search continues from the value that was
-// read.
+// Returns the entry of the node that is no longer a root. If the lane linked nothing, all bits of
+// the result are set (kNone). The order of calls affects the shape of the trees, but neither the
+// sets nor their roots. The function halves the paths that it walks along: a node that is not a
+// root gets its grandparent as parent. The parent of a root changes only when the root is linked.
+// As in the algorithms of Rem and Komura, roots are linked by compare-and-swap; if this fails, the
+// search continues from the value that was read.
 template <LinkRule rule = LinkRule::both_roots, class Forest>
 __device__ inline ForestEntryOf<Forest> unite(Forest forest, uint32_t a, uint32_t b,
                                               bool is_selected) {

@@ -21,11 +21,11 @@ __device__ inline bool is_first_lane() { return threadIdx.x % 32 == 0; }
 
 // ---- bit masks
 
-// Masks in which bits 0 to b are set, and in which bits 0 to b - 1 are set.
+// bits_up_to() returns a mask in which bits 0 to b are set; bits_below(), bits 0 to b - 1.
 __device__ inline uint32_t bits_up_to(int b) { return 0xffffffffu >> (31 - b); }
 __device__ inline uint32_t bits_below(int b) { return (1u << b) - 1; }
 
-// ---- reductions and prefix sums (every thread gets the result)
+// ---- reductions and prefix sums (every thread gets its result)
 
 // Combines the values of all lanes.
 template <class T, class Combine>

@@ -35,10 +35,11 @@ class PreciseSleep {
   PreciseSleep& operator=(const PreciseSleep&) = delete;
 
  private:
-  const int previous_slack_;  // timer slack of the thread before, ns
+  const int previous_slack_;  // timer slack of the thread before the construction, ns
 };
 
-// A queue whose work is on a CUDA stream and is marked by events.
+// A queue that enqueues its work on a CUDA stream. Events mark the beginning and the end of the
+// work of a frame.
 class CudaQueue : public Queue {
  public:
   CudaQueue(std::shared_ptr<Backend> backend, int priority)

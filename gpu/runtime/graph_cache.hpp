@@ -21,14 +21,14 @@ class GraphCache final : private LaunchRecorder {
 
   // Runs the kernels that work() launches on the queue's stream. work() may enqueue work only by
   // launch() and SideStream, without cooperative launches and clusters. All calls must use the same
-  // queue, so that the frames run one after another. CUDA keeps the arguments of a running graph,
-  // and frees it only after it has ended.
+  // queue, so that the frames run one after another. Graphs may be changed or destroyed while they
+  // run: CUDA has a copy of their arguments, and frees a graph only after it has ended.
   //
-  // If the kernels or launch configurations differ from the previous frame's, work() is
-  // called again and its kernels are launched one by one. After kFramesBeforeCapture frames with
-  // the same kernels, the kernels are captured into a graph. The capture uses the queue's own
-  // stream, because other threads may use the queue's current stream. Later frames launch this
-  // graph with their own arguments.
+  // If the kernels or launch configurations differ from the previous frame's, work() is called
+  // again and its kernels are launched one by one. After kFramesBeforeCapture frames with the same
+  // kernels, the kernels are captured into a graph, which is launched instead of them. The capture
+  // uses the queue's own stream, because other threads may use the queue's current stream. Later
+  // frames launch this graph with their own arguments.
   //
   // If the caller is capturing the stream into its own graph, work() is called once and its kernels
   // become part of the caller's graph.
@@ -126,8 +126,8 @@ class GraphCache final : private LaunchRecorder {
   std::vector<KernelNode> nodes_;  // the launches of the previous frame
   Pass pass_ = Pass::compare;
   size_t launch_count_ = 0;             // number of launches in this pass so far
-  bool differs_from_previous_ = false;  // whether a launch differs from the previous frame
-  int equal_frames_ = 0;  // consecutive frames with the same kernels before the capture
+  bool differs_from_previous_ = false;  // whether a launch differs from the previous frame's
+  int equal_frames_ = 0;  // number of consecutive frames with the same kernels, before the capture
   cudaStream_t intended_stream_ = nullptr, capture_stream_ = nullptr;  // both set by Capture
   cudaGraph_t graph_ = nullptr;
   cudaGraphExec_t executable_graph_ = nullptr;

@@ -127,7 +127,7 @@ struct KernelLaunch {
   dim3 grid, block;
   size_t shared_bytes;
   cudaStream_t stream;
-  void** arguments;
+  void** arguments;               // [arguments], address of each argument
   std::span<const size_t> sizes;  // [arguments], size of each argument, bytes
   GridKind grid_kind = GridKind::independent;
   Dependency dependency = Dependency::full;
@@ -157,8 +157,8 @@ struct KernelLaunch {
   }
 };
 
-// Interface of an object that receives all kernel launches of a thread, instead of the streams.
-// GraphCache implements it to build CUDA graphs.
+// Interface of an object that receives the kernel launches of a thread instead of the streams. It
+// does not receive cooperative and cluster launches. GraphCache implements it to build CUDA graphs.
 class LaunchRecorder {
  public:
   virtual void record(const KernelLaunch& launch) = 0;
@@ -173,9 +173,9 @@ class LaunchRecorder {
 // The recorder that receives this thread's launches; null if launches go to their streams.
 inline thread_local LaunchRecorder* launch_recorder = nullptr;
 
-// Returns whether kernels may run: false under the fault injection `idle`. Throws if fault
-// injection makes this launch fail.
-inline bool is_launch_allowed() {
+// Applies fault injection to a launch. Throws if this launch must fail. Returns whether the kernel
+// may run: false if the fault `idle` is injected.
+inline bool apply_launch_faults() {
   fail_if_injected(Fault::launch);
   return !faults::skip_launches.load(std::memory_order_relaxed);
 }
@@ -185,7 +185,7 @@ template <class... Declared, class... Given>
 void launch_as(GridKind grid_kind, Dependency dependency, void (*kernel)(Declared...), dim3 grid,
                dim3 block, size_t shared_bytes, cudaStream_t stream, Given&&... given) {
   if (grid.x == 0 || grid.y == 0 || grid.z == 0) return;
-  if (!is_launch_allowed()) return;
+  if (!apply_launch_faults()) return;
   [&](Declared... arguments) {
     void* pointers[] = {const_cast<void*>(static_cast<const void*>(&arguments))...};
     static constexpr size_t kSizes[] = {sizeof(Declared)...};

@@ -70,13 +70,13 @@ class BlockTeam {
   }
   template <class F>
   __device__ uint32_t count(uint32_t count, F f) const {
-    int found = 0;
+    int sum = 0;
 #pragma unroll 1
     for (uint32_t start = 0; start < count; start += MatchBlock::threads) {
       const uint32_t i = start + threadIdx.x;
-      found += __syncthreads_count(i < count && f(i));  // also the barrier before the next phase
+      sum += __syncthreads_count(i < count && f(i));  // also the barrier before the next phase
     }
-    return static_cast<uint32_t>(found);
+    return static_cast<uint32_t>(sum);
   }
   template <class IsSelected, class Take>
   __device__ uint32_t compact(uint32_t count, IsSelected is_selected, Take take) const {
@@ -129,8 +129,8 @@ class BlockTeam {
     return static_cast<uint32_t>(__popc(votes)) +
            kSecondList * static_cast<uint32_t>(__popc(also_votes));
   }
-  // Ranks the threads for which is_first or is_second is true. All threads of the block must call
-  // it.
+  // Ranks the threads for which is_first is true in the first list, and the threads for which
+  // is_second is true in the second list. All threads of the block must call this function.
   __device__ __noinline__ static Ranks rank_in_block(bool is_first, bool is_second) {
     constexpr uint32_t kWarps = MatchBlock::threads / 32;
     static_assert(kWarps == 32, "the lanes of one warp sum the counts of all warps");

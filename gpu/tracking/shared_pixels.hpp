@@ -26,12 +26,12 @@ struct CudaAtomics {
 
 // The pairs of one thread block: a hash table in shared memory with linear probing. The key of a
 // pair is (label in the previous frame << 16 | label in this frame); 0 marks a free entry. A pair
-// that finds no entry after kProbes steps is added directly to the picture's table.
+// for which none of kProbes entries is free is added directly to the picture's table.
 struct BlockPairs {
   static constexpr uint32_t kEntries = 512;  // number of entries, a power of two
-  static constexpr int kProbes = 16;
+  static constexpr int kProbes = 16;         // maximum number of entries that are tried
   uint32_t key[kEntries];
-  uint32_t count[kEntries];  // pixels
+  uint32_t count[kEntries];  // number of pixels
 
   // Clears the table. All threads of the block must call it. A barrier is required before add().
   __device__ void clear() {
@@ -41,8 +41,8 @@ struct BlockPairs {
   __device__ void add(uint32_t pair, uint32_t pixels, const PairTable& picture_pairs) {
     uint32_t entry = (pair * 2654435769u) >> 7 & (kEntries - 1);  // Fibonacci hashing
     for (int i = 0; i < kProbes; ++i, entry = (entry + 1) & (kEntries - 1)) {
-      const uint32_t found = atomicCAS(key + entry, 0u, pair);
-      if (found != 0 && found != pair) continue;
+      const uint32_t stored = atomicCAS(key + entry, 0u, pair);
+      if (stored != 0 && stored != pair) continue;
       atomicAdd(count + entry, pixels);
       return;
     }

@@ -22,7 +22,7 @@ namespace regions {
 // The records of the regions of one frame, in device memory.
 struct TrackedRecords {
   Region* regions = nullptr;        // [capacity], the records of the labels 1, 2, …
-  const uint32_t* total = nullptr;  // in device memory: number of regions, may exceed `capacity`
+  const uint32_t* total = nullptr;  // [1] number of regions, may exceed `capacity`
   uint32_t capacity = 0;
 };
 
@@ -49,13 +49,14 @@ class Tracker {
   // Allocates the memory for this setup and forgets all tracks; new ids continue the old ones. No
   // frame may be in flight. Waits for the device. Throws MemoryError.
   void allocate(const Setup& setup);
-  // The next frame starts without tracks.
+  // The next frame starts without tracks. `ids`: whether new track ids continue or restart at 1.
   void forget(IdNumbering ids) { bytes_to_clear_ = std::max(bytes_to_clear_, reset_bytes(ids)); }
 
-  // Work that is enqueued on `stream` after this call runs after the previous frame's finish().
+  // Makes `stream` wait for the previous frame's finish(). Returns the memory of the tracks.
   const TrackMemory& begin(cudaStream_t stream);
-  // Used by the kernels that count shared pixels. These kernels store labels in TrackMemory::labels
-  // only at the first pixels of segments.
+  // The foreground and the segments of the previous frame. The kernels that count shared pixels
+  // read and replace them. These kernels store labels in TrackMemory::labels only at the first
+  // pixels of segments.
   const Image<PreviousFrameWord>& previous_words() const { return previous_words_; }
   // Rates the pairs of regions and tracks that share pixels, from the records and from the counts
   // in the memory that begin() returned.
@@ -81,14 +82,14 @@ class Tracker {
   std::shared_ptr<Backend> backend_;
   Block block_;                 // holds memory_
   Block previous_words_block_;  // holds previous_words_
-  Block reports_;               // pinned, [slots]
+  Block reports_;               // [slots] TrackEvents, in pinned memory
   size_t previous_words_bytes_ = 0;
   Image<PreviousFrameWord> previous_words_;  // [height][width / 32]
   TrackMemory memory_;
   cudaEvent_t finished_ = nullptr;      // recorded after the last frame's finish()
   cudaStream_t last_stream_ = nullptr;  // stream of the last frame
   bool has_previous_frame_ = false;
-  size_t bytes_to_clear_ = 0;  // bytes of block_ that the next frame clears first
+  size_t bytes_to_clear_ = 0;  // number of bytes of block_ that the next frame clears first
 };
 
 // These functions enqueue the kernels of collect_pairs(), match() and finish(). `report` and
