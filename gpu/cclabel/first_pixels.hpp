@@ -24,7 +24,7 @@ enum class Totals : uint8_t { both, labelled };
 // raster order.
 struct RegionAreas {
   uint32_t* area;      // [id] valid only for ids of regions
-  int id_bits;         // number of bits that an id, and an area, can have
+  int id_bits;         // maximum number of bits of an id, and of an area
   uint32_t limit = 0;  // areas are needed only for more than `limit` regions; 0: always
 
   // If `limit` is not 0, a numbering pass must have written `total`.

@@ -28,7 +28,8 @@ struct TileShape {
   static constexpr int max_runs = max_runs_;  // per tile; also the maximum number of components
   // Capacity of RunsToMerge; images of noise need up to 1,100.
   static constexpr int max_runs_to_merge = 1536;
-  // Resident blocks per multiprocessor. The limit is the number of threads or the shared memory.
+  // Number of resident blocks per multiprocessor, for __launch_bounds__. It is limited by the
+  // number of threads or the shared memory.
   static constexpr int min_blocks = threads == 512 ? 4 : 6;
   static_assert(max_runs <= width * rows && max_runs % 32 == 0 && width * rows <= 1 << 15);
 };

@@ -103,7 +103,7 @@ constexpr uint16_t kNoRecord = 0xffff;
 template <int kComponents>
 struct TileSums {
   ComponentSums<kComponents> sums;
-  // [run] component, relative to the first component of this round; or kNoRecord
+  // [run] index in `sums` of the run's component; kNoRecord: the run is not summed now.
   uint16_t component[BinaryTile::max_runs];
 };
 

@@ -16,10 +16,10 @@ struct NumberBlock {
 constexpr int kThreads = NumberBlock::threads;
 
 // Loads four words of first-pixel bits and counts the first pixels in each.
-struct FourWords {
+struct FourWordCounts {
   uint32_t count[4];
 
-  __device__ FourWords(const uint32_t* region_starts, size_t w, size_t end) {
+  __device__ FourWordCounts(const uint32_t* region_starts, size_t w, size_t end) {
     uint4 bits = {};
     if (w + 4 <= end) {
       bits = *reinterpret_cast<const uint4*>(region_starts + w);
@@ -51,14 +51,14 @@ __device__ void number_rows(const ImageTiles& tiles, Totals totals, int tile_row
   block_exclusive_sum<kThreads>(sum, warp_sums, before);
   for (size_t start = begin; start < end; start += 4 * kThreads) {
     const size_t w = start + 4 * threadIdx.x;
-    const FourWords four_words(tiles.region_starts, w, end);
+    const FourWordCounts word_counts(tiles.region_starts, w, end);
     __syncthreads();  // all threads have read warp_sums; it may be overwritten
     uint32_t total;
-    uint32_t rank = before + block_exclusive_sum<kThreads>(four_words.sum(), warp_sums, total);
+    uint32_t rank = before + block_exclusive_sum<kThreads>(word_counts.sum(), warp_sums, total);
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
       if (w + k < end) tiles.regions_before[w + k] = rank;
-      rank += four_words.count[k];
+      rank += word_counts.count[k];
     }
     before += total;
   }

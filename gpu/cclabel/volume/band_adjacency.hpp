@@ -171,8 +171,8 @@ struct NodeAdjacency {
         bits = columns & other_columns;
     }
     if (neighbour.y != neighbour.other_y && neighbour.z != neighbour.other_z) {
-      // The two bands touch only along an edge. A voxel that is adjacent to both voxels already
-      // connects them.
+      // The two bands touch only along an edge. If a voxel of a third band is adjacent to a voxel
+      // of each band, it already connects these two voxels.
       const uint32_t middle = shared.row(0, other_y, z) | shared.row(0, y, other_z);
       implied = corners_of(middle) | (neighbour.is_diagonal() ? 0 : middle >> 1);
     } else if (neighbour.z != neighbour.other_z) {

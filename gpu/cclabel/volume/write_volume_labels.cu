@@ -37,8 +37,8 @@ template <class Block>
 struct TileGeometry {
   static constexpr int kRows = VolumeTile::words;
   static_assert(FlatTile::words == kRows && kRows <= Block::threads, "one row per thread");
-  int row_bits;       // log2 of the rows of a slice of the tile
-  int band_bits;      // log2 of the bands of a slice of the tile
+  int row_bits;       // log2 of the number of rows per slice of the tile
+  int band_bits;      // log2 of the number of bands per slice of the tile
   int bands;          // number of bands of the tile
   uint32_t capacity;  // maximum number of nodes per class in shared memory
   explicit TileGeometry(const VolumeArrays& v)
