@@ -292,10 +292,10 @@ class CcLabelCuda final : public CcLabel {
   std::vector<ImageBuffers> buffers_;  // [slots] buffers for images, one per in-flight frame
   std::unique_ptr<VolumeLabeller> volume_labeller_;  // labels volumes by union-find; may be null
   std::unique_ptr<CcLabel> propagation_;  // null unless the method is propagation or sweep
-  std::vector<RunLengths> run_lengths_;   // [slots], empty unless runs are requested
+  std::vector<RunLengths> run_lengths_;   // [slots], empty unless max_runs is set
   Method method_ = Method::automatic;     // set by prepare()
   bool is_binary_ = true;                 // set by prepare()
-  bool fits_small_image_ = false;         // label_small_image() supports images of this size
+  bool fits_small_image_ = false;         // whether label_small_image() supports this size
   tracking::Tracker tracker_;
 };
 

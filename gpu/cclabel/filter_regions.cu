@@ -252,9 +252,8 @@ __global__ __launch_bounds__(kThreads) void fill_holes_kernel(ImageTiles tiles, 
   for (int w = static_cast<int>(threadIdx.x / 32); w < words * tiles.tile_height; w += warps) {
     const int y = position.y + w / words;
     if (y >= tiles.size.height) break;
-    const RunWord word =
-        load_run_word(tiles, position.tile_index,
-                      w);  // the foreground bits of these tiles are the background of the image
+    // The foreground bits of these tiles are the background of the image.
+    const RunWord word = load_run_word(tiles, position.tile_index, w);
     const bool is_set = !word.is_foreground(lane) || filled[component_of[word.run_at(lane)]];
     const uint32_t set = __ballot_sync(kAllLanes, is_set);
     const size_t at = static_cast<size_t>(y) * (tiles.stride / 32) + position.x / 32 + w % words;
@@ -277,7 +276,7 @@ __device__ void for_each_region(const FirstPixelBitmap& bitmap, Visit visit) {
 }
 
 __device__ void drop(const FirstPixelBitmap& bitmap, uint32_t region) {
-  // No other thread writes this word.
+  // Needs no atomic operation, because only this thread writes the word.
   bitmap.region_starts[bitmap.index_of(region / 32)] &= ~(1u << region % 32);
   atomicSub(bitmap.region_counts + region / 32 / FirstPixelBitmap::kWordsPerCount, 1u);
 }

@@ -82,11 +82,11 @@ struct FirstPixelBitmap {
   uint32_t* region_starts;     // [words] bits: first voxels of regions
   uint32_t* regions_before;    // [words] number of labelled regions that start in earlier words;
                                // drop_smallest() uses it as scratch memory
-  uint32_t* region_counts;     // [words / kWordsPerCount] regions per group of words
+  uint32_t* region_counts;     // [words / kWordsPerCount] number of regions per group of words
   uint32_t* area;              // [id] area in voxels; valid only for regions, and only for filters
   uint32_t* total;             // [2] number of regions, number of regions that have a label
 
-  static constexpr uint32_t kWordsPerCount = 1024;  // words of a group
+  static constexpr uint32_t kWordsPerCount = 1024;  // number of words per group
 
   // Returns the memory index of a word, from its index in raster order.
   REGIONS_HD uint32_t index_of(uint32_t word) const {

@@ -133,7 +133,7 @@ struct ByteReader {
   static bool can_read(const LabelInput& input) {
     const Layout& layout = input.frame.layout;
     const auto address = reinterpret_cast<uintptr_t>(input.frame.plane[0]);
-    const bool is_first =  // whether the first component is compared
+    const bool is_first =  // whether the first channel is compared
         input.compared == ComparedValue::value || input.compared == ComparedValue::nonzero;
     return is_first && layout.model != ColorModel::rgb && layout.sample_bytes == 1 &&
            layout.component[0].step == 1 && input.level <= 255 &&
@@ -251,7 +251,8 @@ class ForegroundAdjacency {
  public:
   using Tile = Shape;
   using Shared = RunsToMerge<Shape>;
-  static constexpr int min_blocks = Shape::min_blocks;  // resident blocks per multiprocessor
+  static constexpr int min_blocks =
+      Shape::min_blocks;  // number of resident blocks per multiprocessor
 
   __device__ ForegroundAdjacency(TileRuns<Shape>& runs, Shared& to_merge)
       : runs_(runs), to_merge_(to_merge) {}

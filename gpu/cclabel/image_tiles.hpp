@@ -91,7 +91,7 @@ struct ImageTiles {
   // and the filters change them, and number_regions() writes `regions_before` and `total`.
   // `regions_before` is the number of labelled regions that start before each word.
   uint32_t* region_count;    // [tile] number of regions whose first pixel is in the tile
-  uint32_t* parent;          // [size.height][stride] by id; only valid for border components
+  uint32_t* parent;          // [size.height][stride] parent by id; valid for border components
   uint32_t* region_starts;   // [size.height][stride / 32] bits: first pixels of regions
   uint32_t* regions_before;  // [size.height][stride / 32] labelled regions before the word
 

@@ -18,7 +18,7 @@ namespace {
 template <int threads_, int components_, bool loads_early_, int min_blocks_ = 1>
 struct MeasureBlock {
   static constexpr int threads = threads_, components = components_;
-  static constexpr int min_blocks = min_blocks_;  // resident blocks per multiprocessor
+  static constexpr int min_blocks = min_blocks_;  // number of resident blocks per multiprocessor
   static constexpr bool loads_early = loads_early_;
 };
 using FewTilesBlock = MeasureBlock<256, 1024, true>;

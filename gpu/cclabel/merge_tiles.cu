@@ -144,8 +144,8 @@ __device__ void clear_records(const Records& records, size_t first) {
   __shared__ uint64_t initial[kWords];
   if (threadIdx.x == 0) {
     Region region{};
-    region.left =
-        INT32_MAX;  // a minimum starts at the greatest value; all other members start at 0
+    // A minimum starts at the greatest value. All other members start at 0.
+    region.left = INT32_MAX;
     memcpy(initial, &region, sizeof region);
   }
   __syncthreads();  // the initial record is complete

@@ -43,7 +43,7 @@ class RunLengths {
  private:
   Workspace memory_;
   RunBuffers runs_ = {};
-  uint32_t* labels_ = nullptr;  // [height][width]
+  uint32_t* labels_ = nullptr;  // [height][width] the label map that labels() returns
 };
 
 }  // namespace regions::cclabel

@@ -10,7 +10,7 @@ namespace {
 
 template <class Shape>
 struct SharedMemory {
-  BlockPairs pairs;                           // pixels by pair of labels
+  BlockPairs pairs;                           // number of pixels of each pair of labels
   uint16_t component_label[Shape::max_runs];  // [component] label of its region; 0: no label
 };
 

@@ -67,9 +67,9 @@ struct Strip {
   uint32_t roots[Shape::max_runs / 32];  // bits by run: first runs of components of the strip
   // Bits by run: first runs of regions; a subset of `roots`.
   uint32_t region_runs[Shape::max_runs / 32];
-  uint32_t regions_before[Shape::max_runs /
-                          32];  // number of the strip's regions that begin before the word
-  uint32_t regions[kStrips];    // number of regions that begin in each strip
+  // By word of `region_runs`: number of regions of the strip that begin in earlier words.
+  uint32_t regions_before[Shape::max_runs / 32];
+  uint32_t regions[kStrips];  // number of regions that begin in each strip
   uint32_t warp_sums[Shape::threads / 32];
 };
 
@@ -93,7 +93,7 @@ __device__ Value* address_in(Value* local, uint32_t strip) {
   return strip == cluster.block_rank() ? local : cluster.map_shared_rank(local, strip);
 }
 
-// The forest over the runs of all strips, as unite() and flatten() expect it.
+// The forest over the runs of all strips, in the form that unite() and flatten() require.
 struct StripForest {
   uint32_t* parent;  // Strip::parent of this strip
 

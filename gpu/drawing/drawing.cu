@@ -23,7 +23,7 @@ struct TileOutlines {
   uint32_t line_edges[Ink::kTileHeight][kGatheredWords];    // edges at most thickness - 1 rows away
   uint32_t shadow_edges[Ink::kTileHeight][kGatheredWords];  // edges at most thickness rows away
   uint32_t line[Ink::kTileHeight][kTileWords];              // bright line
-  uint32_t shadow[Ink::kTileHeight][kTileWords];            // dark line, one pixel wider
+  uint32_t shadow[Ink::kTileHeight][kTileWords];  // dark line, one pixel wider on each side
 };
 
 // Computes one word of `line_edges` and one of `shadow_edges`. Returns whether any bit is set.

@@ -220,8 +220,8 @@ class CudaQueue : public Queue {
   const cudaStream_t own_stream_;
   cudaStream_t current_stream_;  // receives the work: own_stream_ or a stream given to move_to()
   bool is_capturing_ = false;    // whether current_stream_ is being captured into a graph
-  mutable bool is_end_event_pending_ =
-      false;  // whether end_event_ must still be recorded on the default stream
+  // Whether end_event_ must still be recorded on the default stream.
+  mutable bool is_end_event_pending_ = false;
   cudaEvent_t begin_event_ = nullptr, timed_end_event_ = nullptr, end_event_ = nullptr;
   cudaEvent_t followed_event_ = nullptr;  // marks the work that follow() waits for
   uint64_t frame_count_ = 0;              // number of frames started so far

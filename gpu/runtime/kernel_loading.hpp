@@ -44,8 +44,8 @@ class KernelRegistration {
   }
 
  private:
-  static inline const KernelRegistration* first_ =
-      nullptr;  // head of the linked list of registrations
+  // Head of the linked list of registrations.
+  static inline const KernelRegistration* first_ = nullptr;
 
   const void* const kernel_;
   const KernelRegistration* const next_;

@@ -87,9 +87,8 @@ struct CellArrays {
   uint32_t* sweep_labels;    // [rows][stride] labels during sweep()
   uint32_t* first_cell;      // [cells] by representative cell: first cell of the region
   uint32_t* region_starts;   // [words] bits: first cells of regions
-  uint32_t* regions_before;  // [words] regions whose first cell precedes the word
-  uint32_t* region_counts;   // [words / FirstPixelBitmap::kWordsPerCount] regions that start in
-                             // each group of words
+  uint32_t* regions_before;  // [words] number of labelled regions that start in earlier words
+  uint32_t* region_counts;   // [words / kWordsPerCount] number of regions per group of words
   uint32_t* area;            // [cells] by first cell: number of cells of the region, for filters
   uint32_t* total;           // [2] number of regions, and of regions that have a label
   Progress* progress;

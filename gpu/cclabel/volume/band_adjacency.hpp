@@ -255,10 +255,10 @@ struct SharedTile {
 
   static constexpr int kPitch = Shape::rows + 2;
 
-  uint32_t bits[(Shape::slices + 2) *
-                kPitch];          // rows, with a halo of zeros so that row() needs no bounds check
-  uint32_t node_starts[kBands];   // [band] first columns of nodes
-  uint16_t nodes_before[kBands];  // [band] number of nodes in earlier bands of the tile
+  // Rows of the tile, with a halo of zeros so that row() needs no bounds check.
+  uint32_t bits[(Shape::slices + 2) * kPitch];
+  uint32_t node_starts[kBands];             // [band] first columns of nodes
+  uint16_t nodes_before[kBands];            // [band] number of nodes in earlier bands of the tile
   uint32_t component_starts[Shape::words];  // bits: first voxels of components
   uint32_t parent[kNodes];                  // [node] parent; in the end, numbered_root() for roots
   // [node] index in the tile of the node's first voxel; in the end, for roots, of the component's

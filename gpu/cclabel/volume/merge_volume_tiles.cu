@@ -20,7 +20,7 @@ namespace {
 template <int threads_, int min_blocks_, int pairs_>
 struct MergeBlock {
   static constexpr int threads = threads_;
-  static constexpr int min_blocks = min_blocks_;  // resident blocks per multiprocessor
+  static constexpr int min_blocks = min_blocks_;  // number of resident blocks per multiprocessor
   static constexpr int pairs = pairs_;  // maximum number of pairs of components in shared memory
   // Capacity of the list of pairs of adjacent nodes. Twice the capacity allows fewer blocks per
   // multiprocessor, and adds 2.3 to 3.9 µs to 14 to 21 µs (256^3 voxels, noise with 20% to 70%
@@ -347,8 +347,8 @@ template <class Block>
 struct ComponentPairs {
   static constexpr uint32_t kCapacity = Block::pairs;
   static constexpr uint64_t kFreeEntry = ~0ull;
-  unsigned long long seen[kCapacity];  // hash table
-  unsigned long long list[kCapacity];
+  unsigned long long seen[kCapacity];  // hash table of listed pairs
+  unsigned long long list[kCapacity];  // the pairs to merge
   uint32_t count;  // number of pairs, including pairs that the list could not hold
 
   __device__ void clear() {
@@ -421,7 +421,7 @@ struct ComponentStarts {
   static constexpr int threads = Block::threads, kSteps = Shape::words / threads;
   static_assert(Shape::words % threads == 0, "all threads have equally many rows");
   uint32_t word[kSteps];    // indices of the rows' words in raster order
-  uint32_t firsts[kSteps];  // bits: first voxels
+  uint32_t firsts[kSteps];  // bits: first voxels of components
 
   __device__ ComponentStarts(const VolumeArrays& v, const VolumeTilePosition& tile) {
 #pragma unroll
@@ -496,9 +496,8 @@ __global__ __launch_bounds__(Block::threads, Block::min_blocks)  //
   changes.clear(v, tile);
   if (threadIdx.x == 0) pair_count = 0;
   pdl_trigger_and_wait();
-  const ComponentStarts<Shape, Block> starts(
-      v,
-      tile);  // these loads overlap with the loads of the tile
+  // The loads of ComponentStarts overlap with the loads of the tile.
+  const ComponentStarts<Shape, Block> starts(v, tile);
   shared.load(v, tile);
   __syncthreads();  // pairs and changes are empty, and the tile is loaded
   starts.count(v, changes);

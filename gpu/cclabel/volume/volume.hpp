@@ -138,14 +138,14 @@ struct VolumeArrays {
   // word_index() returns the index of a word of a row, band_word_index() the index of a word of a
   // band.
   uint32_t* bits;               // [layer][z][y][words] bits: foreground
-  WordNodes* nodes;             // [class][layer][bands_z][bands_y][words] of bands
+  WordNodes* nodes;             // [class][layer][bands_z][bands_y][words] nodes of each word
   uint16_t* component_of_node;  // [layer][tile][class][max_tile_nodes()] by node: component number
   ForestEntry* forest;          // [layer][tile][class][max_tile_nodes()] by component number
-  TileClassCounts* counts;      // [layer][tile][class]
+  TileClassCounts* counts;      // [layer][tile][class] numbers of nodes and components
   uint32_t* area;               // [id] number of voxels of each region, for filters
   uint32_t* component_starts;   // [layer][z][y][words] bits: first voxels of components
   uint32_t* region_starts;      // [layer][z][y][words] bits: first voxels of regions
-  uint32_t* regions_before;     // [layer][z][y][words] regions that start in earlier words
+  uint32_t* regions_before;     // [layer][z][y][words] labelled regions that start in earlier words
   uint32_t* region_counts;      // [word_groups()] number of regions per group of words
   uint32_t* total;              // [2] number of regions, and of regions that have a label
 
@@ -378,7 +378,7 @@ struct RowWord {
   uint32_t index;  // memory index, from word_index()
   VolumeLayout::Position position;
   uint32_t bits;       // foreground, one bit per voxel
-  WordNodes nodes[2];  // [class]
+  WordNodes nodes[2];  // [class] nodes of the word of the band
 
   __device__ RowWord(const VolumeArrays& v, uint32_t word)
       : RowWord(v, static_cast<int>(word / static_cast<uint32_t>(v.words)),
