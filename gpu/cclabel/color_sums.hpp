@@ -13,7 +13,7 @@ namespace regions::cclabel {
 // Spreads four bits to four bytes: copies bit k to bit 8 * k.
 __device__ inline uint32_t spread_bits(uint32_t four) { return four * 0x00204081u & 0x01010101u; }
 
-// Sums images with one byte per pixel and 16-byte aligned rows.
+// Sums the pixels of images with one byte per pixel and 16-byte aligned rows.
 struct ByteValues {
   static constexpr int channels = 1;
   Image<const uint8_t> image;
@@ -53,8 +53,8 @@ struct ByteValues {
   }
 };
 
-// Sums images of any format. The constructor computes the address parameters of each component, so
-// that kernels do not read a Layout.
+// Sums the pixels of images of any format. The constructor computes the address parameters of each
+// component, so that kernels do not read a Layout.
 class SampleValues {
  public:
   const uint8_t* start[3] = {};
@@ -118,9 +118,9 @@ class SampleValues {
   }
 };
 
-// Sums images with three components of one byte and 16-byte aligned rows. Supports packed pixels of
-// three bytes (RGB, BGR) or four bytes (RGBA and similar), and Y, U, V with chroma of half the
-// width, in two planes (NV12) or three planes (I420).
+// Sums the pixels of images with three components of one byte and 16-byte aligned rows. Supports
+// packed pixels of three bytes (RGB, BGR) or four bytes (RGBA and similar), and Y, U, V with chroma
+// of half the width, in two planes (NV12) or three planes (I420).
 class ColorWords {
  public:
   static constexpr int channels = 3;

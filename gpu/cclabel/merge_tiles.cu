@@ -24,7 +24,7 @@ struct SeamBlock {
 
 // A seam is the border between two adjacent rows of tiles, or between two adjacent columns of
 // tiles. `here` is the line of pixels below or right of the seam. `opposite` is the line of pixels
-// above or left of it. (x, y) is the first pixel of `here`.
+// above or left of the seam. (x, y) is the first pixel of `here`.
 struct Seam {
   const uint32_t* here;      // [length] component ids, kNone for background
   const uint32_t* opposite;  // [length] component ids of the opposite pixels

@@ -239,8 +239,8 @@ __device__ void label_runs(Strip<Shape>& shared) {
 
 #endif
 
-// The sums of one lane over those of its pixels that belong to one region or component. The sums
-// fit in 32 bits because a lane has only a few words.
+// The sums of one lane over its pixels of one region or component. The sums fit in 32 bits because
+// a lane has only a few words.
 struct LaneSums {
   uint32_t key = 0;  // identifies the region or component; 0: no sums
   uint32_t area = 0, x = 0, y = 0;
@@ -342,8 +342,8 @@ __device__ Region initial_image_record(uint32_t label, int x, int y) {
 }
 
 // The sums of a strip's components, in shared memory. The sums of a region are collected in the
-// strip in which the region begins. This strip's block writes them to the table. Components have
-// indices in arbitrary order.
+// strip in which the region begins. The block of this strip writes them to the table as a record.
+// Components have indices in arbitrary order.
 template <class Shape, class Values>
 struct StripSums {
   static constexpr bool is_one_byte = std::is_same_v<Values, ByteValues>;
@@ -475,7 +475,7 @@ __device__ void measure_components(MeasuredStrip<Shape, Values>& shared, int y0,
     const uint32_t root_count = w < words ? static_cast<uint32_t>(__popc(shared.roots[w])) : 0;
     const uint32_t inclusive = warp_inclusive_sum(root_count);
     uint32_t start = 0;
-    // The order of the warps does not matter.
+    // The order of the warps decides only the order of the components, which is arbitrary.
     if (lane == 31) start = atomicAdd(&sums.count, inclusive);
     start = __shfl_sync(kAllLanes, start, 31);
     if (w < words) sums.first_component[w] = start + inclusive - root_count;

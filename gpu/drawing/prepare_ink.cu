@@ -83,8 +83,9 @@ struct LabelPixel {
   bool is_uniform;  // whether both neighbours in the row have the same label
 };
 
-// Reads the labels of 32 pixels of row y. All lanes of the warp must call it, each with its own x.
-// Pixels outside the picture get the label of the nearest pixel inside, so they create no edges.
+// Reads the labels of 32 pixels of row y. All lanes of the warp must call this function, each with
+// its own x. Pixels outside the picture get the label of the nearest pixel inside, so they create
+// no edges.
 __device__ LabelPixel read_label_pixel(const LabelSampler& labels, Size size, int x, int y) {
   const int lane = static_cast<int>(threadIdx.x % 32);
   const int row = min(max(y, 0), size.height - 1);
@@ -99,8 +100,8 @@ __device__ LabelPixel read_label_pixel(const LabelSampler& labels, Size size, in
   return {label, label == left && label == right};
 }
 
-// Marks the edges of labels in some rows, with the same result as cpu/drawing/label_edges.cpp.
-// Each warp processes 32 columns.
+// Marks the edges of labels, with the same result as cpu/drawing/label_edges.cpp. Each warp
+// processes 32 columns in edge_rows rows.
 __device__ void find_label_edges(const LabelSampler& labels, Image<uint32_t> edges, Size size,
                                  unsigned block) {
   const auto words = static_cast<unsigned>(edges.width);
@@ -127,7 +128,8 @@ __device__ uint32_t stamped_count(const DeviceRegions& regions) {
   return min(min(*regions.count, regions.capacity), kMaxStamped);
 }
 
-// Stamps the pixels of part k of a region. All threads of the block must call it.
+// Stamps the pixels of part k of a region: a bar of its box, or its id. All threads of the block
+// must call this function.
 __device__ void stamp_part(const Stamp& stamp, int k, const Rect& part, const Ink& ink) {
   const int width = part.right - part.left + 1;
   const int count = width * (part.bottom - part.top + 1);

@@ -162,7 +162,8 @@ struct KernelLaunch {
 class LaunchRecorder {
  public:
   virtual void record(const KernelLaunch& launch) = 0;
-  // Whether recorded launches are also enqueued, so that streams must wait for each other.
+  // Whether the launches that record() receives are also enqueued. If so, streams must wait for
+  // each other.
   virtual bool enqueues_launches() const = 0;
   // Returns the stream that receives the work intended for `stream`.
   virtual cudaStream_t capture_stream_for(cudaStream_t stream) const { return stream; }
@@ -234,7 +235,7 @@ __device__ inline void pdl_trigger() {
 #endif
 }
 
-// Waits until all earlier kernels of the stream are complete. All blocks must call it.
+// Waits until all earlier kernels of the stream are complete. All blocks must call this function.
 __device__ inline void pdl_wait() {
 #if __CUDA_ARCH__ >= 900
   cudaGridDependencySynchronize();
@@ -248,7 +249,8 @@ __device__ inline void pdl_trigger_and_wait() {
 }
 
 // Waits for the earlier kernels, then lets the next kernel's blocks start. The next kernel may
-// therefore read results of kernels before the current one even before its own pdl_wait().
+// therefore read the results of kernels that precede the current kernel, even before it calls
+// pdl_wait().
 __device__ inline void pdl_wait_and_trigger() {
   pdl_wait();
   pdl_trigger();

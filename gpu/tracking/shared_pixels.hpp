@@ -33,7 +33,8 @@ struct BlockPairs {
   uint32_t key[kEntries];
   uint32_t count[kEntries];  // number of pixels
 
-  // Clears the table. All threads of the block must call it. A barrier is required before add().
+  // Clears the table. All threads of the block must call this function. A barrier is required
+  // before add().
   __device__ void clear() {
     for (uint32_t i = threadIdx.x; i < kEntries; i += blockDim.x) key[i] = count[i] = 0;
   }
@@ -48,8 +49,8 @@ struct BlockPairs {
     }
     picture_pairs.add<CudaAtomics>(pair >> 16, pair & 0xffff, pixels);
   }
-  // Adds all pairs to the picture's table. All threads of the block must call it, after a barrier
-  // that completes the sums.
+  // Adds all pairs to the picture's table. All threads of the block must call this function, after
+  // a barrier that completes the sums.
   __device__ void flush(const PairTable& picture_pairs) const {
     for (uint32_t i = threadIdx.x; i < kEntries; i += blockDim.x) {
       if (count[i]) picture_pairs.add<CudaAtomics>(key[i] >> 16, key[i] & 0xffff, count[i]);

@@ -50,7 +50,7 @@ void Tracker::write_last_id(uint32_t last_id) const {
 }
 
 const TrackMemory& Tracker::begin(cudaStream_t stream) {
-  // Work on one stream is in order without an event.
+  // Frames on the same stream run in order without an event.
   if (has_previous_frame_ && stream != last_stream_) {
     check(cudaStreamWaitEvent(stream, finished_, 0), "waiting for the last frame's tracks");
   }

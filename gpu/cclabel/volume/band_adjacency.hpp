@@ -189,8 +189,8 @@ struct NodeAdjacency {
     other_starts = shared.starts(other);
     other_first = shared.first_of(other);
     if (!neighbour.is_diagonal()) {
-      // The columns alone determine the nodes. There are few bits, so only repetitions of a pair in
-      // adjacent columns are removed; other repetitions may remain.
+      // Here the column of a bit determines both nodes. There are few bits, so only repetitions of
+      // a pair in adjacent columns are removed; other repetitions may remain.
       columns = other_columns = ~0u;
       adjacent = bits & ~(bits << 1 & ~(starts | other_starts));
       return;
@@ -230,8 +230,8 @@ struct NodeAdjacency {
   }
 
  private:
-  // Returns the columns or corners from which on each node applies: its first column, or one column
-  // later if no compared row has a voxel in its first column.
+  // Returns the first column or corner of each node: the node's first column, or the next column if
+  // no compared row has a voxel in the first one.
   __device__ static uint32_t begins_of(uint32_t node_starts, uint32_t row_columns) {
     return (node_starts & row_columns) | (node_starts & ~row_columns) << 1;
   }

@@ -226,7 +226,7 @@ template <class Shape, Connectivity connectivity, class Tile>
 struct DiagonalBorder {
   static constexpr int kBandsY = Tile::Inner::kBandsY, kBandsZ = Tile::Inner::kBandsZ;
   static constexpr int kBands = Tile::Inner::kBands;
-  // In an image, the only neighbour is in the same slice: the first one of BandNeighbours.
+  // In an image, a band has only one neighbour band, in the same slice: number 0 of BandNeighbours.
   static constexpr int kNeighbours = Shape::slices == 1 ? 1 : BandNeighbours<connectivity>::count;
 
   NodeAdjacency facing_pairs;  // pairs in words that face an earlier tile
