@@ -18,7 +18,7 @@ namespace regions {
 // The properties of an element that follow from its parameters.
 struct ElementTraits {
   Output output = Output::untouched;
-  Setup setup;                     // only with the values that the parameters determine
+  Setup setup;                     // contains only the values that the parameters determine
   bool makes_regions = false;      // fills FrameTask.table and FrameTask.labels
   bool makes_mask = false;         // fills FrameTask.foreground
   bool reads_mask = false;         // reads FrameTask.mask and FrameTask.attached
@@ -47,7 +47,7 @@ class ElementAlgorithm {
   // Sets a parameter while a stream runs. If the stream cannot run with the value, throws and
   // changes nothing. A renegotiated field takes effect at the next commit().
   virtual void set_while_running(const Field& field, const Value& value) = 0;
-  // Returns the values that `field`, if it is a preset, gives to other properties of the element.
+  // If `field` is a preset, returns the values that it gives to other properties of the element.
   virtual std::span<const PresetValue> preset_values(const Field& /*field*/) { return {}; }
   // Throws SettingsError, MissingFile or UnreadableFile if no stream can run with the pending
   // parameters.
@@ -58,7 +58,8 @@ class ElementAlgorithm {
   int pending_layers() { return read_traits(true).setup.layers; }
   ElementTraits traits() { return read_traits(false); }
   Output output_in_use() { return traits().output; }
-  int layers_in_use() { return traits().setup.layers; }  // pictures one below another, per frame
+  // Number of layers, which are stored one below another in each output picture.
+  int layers_in_use() { return traits().setup.layers; }
   bool makes_regions() { return traits().makes_regions; }
   bool makes_mask() { return traits().makes_mask; }
   bool reads_mask() { return traits().reads_mask; }
@@ -75,14 +76,14 @@ class ElementAlgorithm {
     const Setup setup = traits().setup;
     return setup.slides ? 1 : setup.depth;
   }
-  // Whether the last frame came without a mask. Parameters that need a mask are then refused.
+  // Sets whether the last frame came without a mask. Parameters that need a mask are then refused.
   void set_mask_missing(bool is_missing) { is_mask_missing_ = is_missing; }
 
   // Handles a click of the user at a pixel of the output, with the button 1 (left), 2 (middle) or 3
   // (right). Returns the name of the parameter that changed, or null.
   virtual const char* handle_click(int /*button*/, double /*x*/, double /*y*/) { return nullptr; }
 
-  // The members below require a live Backend::Entry of the algorithm's backend.
+  // The caller of a member below must hold a Backend::Entry of the algorithm's backend.
 
   // See Session::move_to().
   virtual std::shared_ptr<void> create_algorithm(const std::shared_ptr<Backend>& backend) = 0;
@@ -98,8 +99,9 @@ class ElementAlgorithm {
   virtual void reset() = 0;
   virtual void begin_scene() = 0;
   TrackTimes& track_times() { return track_times_; }
-  // While flushing, configure() does not wait for a picture file, and a call that waits gives up.
-  // Any thread may pass true. Pass false only while no configure() is running.
+  // While flushing, configure() does not wait for a picture file. A configure() call that is
+  // already waiting for one gives up. Any thread may pass true. Pass false only while no
+  // configure() is running.
   virtual void set_flushing(bool /*flushing*/) {}
   // Saves and restores the background model, so that it survives a configure() for pictures of the
   // same size. No frame may be in flight.
@@ -112,8 +114,9 @@ class ElementAlgorithm {
   virtual void end_stream() {}
 
   // check_result() and facts() refer to the frame that has just finished in the slot.
-  // check_result() compares the number of regions with the capacity of the output's layout. Throws
-  // InputError if the parameters forbid such a frame.
+  // check_result() returns how many of the `total` regions get a label in the output layout `out`,
+  // and a warning if the result is incomplete or not exact. Throws InputError if the parameters do
+  // not allow such a frame.
   virtual LabelCapacity check_result(int slot, uint32_t total, const Layout& out) = 0;
   // Additional fields for the `regions` metadata of the frame.
   virtual std::vector<Fact> facts(int /*slot*/) { return {}; }

@@ -24,10 +24,10 @@ struct FilterSettings : WorkAreaParams {
   // CUDA device index. -1 selects the device of the input memory, or else of neighbouring elements,
   // or else the least used device.
   int cuda_device_id = -1;
-  // Number of CPU threads that share the work on a frame. 0: one per core.
+  // Maximum number of CPU threads that share the work on a frame. 0: one per core.
   int cpu_threads = 0;
-  // Number of frames or volumes that are processed at the same time. 0 means 1 in live pipelines,
-  // else 4 frames or 2 volumes.
+  // Maximum number of frames or volumes that are processed at the same time. 0 means 1 in live
+  // pipelines, else 4 frames or 2 volumes.
   int frames_in_flight = 0;
   // Priority of the GPU work, 0 (lowest) to 5.
   int priority = 0;

@@ -108,7 +108,7 @@ GstFlowReturn FilterStream::submit(BufferPtr input, BufferPtr output) {
     return GST_FLOW_ERROR;
   }
   const SharedPlan current_plan = plan();
-  late_frames_.accept(output ? output.get() : input.get());
+  late_frames_.count_processed(output ? output.get() : input.get());
   resources_.algorithm->set_mask_missing(!has_labels(input.get()));
   const bool has_picture = holds_picture(input.get(), current_plan->in);
   GstFlowReturn flow = GST_FLOW_OK;
@@ -267,8 +267,8 @@ bool FilterStream::accepts_fences_from(const std::shared_ptr<Backend>& other) co
   return pipeline_ && plan_->accepts_fences_from(other);
 }
 
-// Whether frames may be pushed with a fence. They may not if a pad probe sees them, because probes
-// expect complete frames.
+// Whether frames may be pushed with a fence. They may not if a pad probe sees them or if messages
+// describe them, because both require complete results.
 bool FilterStream::next_element_accepts_fences() const {
   if (settings().post_messages) return false;
   GstPad* const pad = GST_BASE_TRANSFORM_SRC_PAD(element_);
@@ -284,7 +284,7 @@ bool FilterStream::next_element_accepts_fences() const {
 unsigned FilterStream::max_held_frames() const {
   const std::lock_guard lock(mutex_);
   if (!pipeline_) return 0;
-  // One frame waits for a free slot.
+  // The 1 is for a frame that waits for a free slot.
   return static_cast<unsigned>(plan_->setup.slots) * static_cast<unsigned>(plan_->slices()) + 1;
 }
 
@@ -364,8 +364,8 @@ void FilterStream::post_latency() {
   gst_element_post_message(GST_ELEMENT(element_), gst_message_new_latency(GST_OBJECT(element_)));
 }
 
-// Posts a warning about a frame without a picture, as GstVideoFilter does. Gaps without bytes are
-// normal and cause no warning.
+// Posts a warning about a frame without a picture, as GstVideoFilter does. Later warnings of the
+// stream are only logged. Gaps without bytes are normal and cause no warning.
 void FilterStream::warn_of_missing_picture(GstBuffer* frame) {
   const size_t bytes = gst_buffer_get_size(frame);
   GST_DEBUG_OBJECT(element_,

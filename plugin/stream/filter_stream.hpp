@@ -36,7 +36,7 @@ class FilterStream {
   // MemoryError if device=cuda and no device works. With device=auto it falls back to the CPU.
   void open();
   void close();
-  // From READY to PAUSED: resets the counts and allows waiting.
+  // From READY to PAUSED: resets the counts of stats(), and undoes prepare_stop().
   void allow_waiting();
   // From PAUSED to READY: ends all waits, including waits for buffers that downstream elements
   // hold. Until allow_waiting(), no thread waits for a free slot, not even in a pipeline that is
@@ -48,7 +48,8 @@ class FilterStream {
 
   // ---- caps
 
-  // Sets new caps. Throws InputError, MemoryError or DeviceError.
+  // Sets new caps: starts a stream, or continues the current stream if the pictures, the settings
+  // and the device are the same. Throws InputError, MemoryError or DeviceError.
   void configure(const GstCaps* in, const GstCaps* out);
   // Whether configure() has succeeded for the current stream.
   bool is_configured() const { return pipeline() != nullptr; }
@@ -85,13 +86,14 @@ class FilterStream {
   PoolShortage pool_shortage() const {
     return plan()->slices() > 1 ? PoolShortage::stalls : PoolShortage::slows;
   }
-  // Sets the number of buffers that downstream needs from a pool whose buffers are passed on.
+  // Sets how many buffers of the upstream element's pool the downstream elements need. They use
+  // this pool if the element passes its input buffers on. 0: they do not use it.
   void set_downstream_needs(unsigned buffers) { downstream_needs_ = buffers; }
   // Returns a pool for the frames of the upstream element, or null if any memory is suitable. The
   // caller owns the pool.
   GstBufferPool* propose_pool(GstCaps* caps, size_t bytes, unsigned min_buffers);
   // Returns a pool for replaced pictures, or null if any memory is suitable. The caller owns the
-  // pool. `bytes` receives the size of its buffers.
+  // pool. `bytes` receives the size of one buffer.
   GstBufferPool* output_pool(GstCaps* caps, size_t* bytes);
 
   // ---- reports
@@ -106,10 +108,11 @@ class FilterStream {
   // Posts why configure() failed. Upstream elements try refused caps several times, so the same
   // error is posted only once until configure() succeeds or the stream is flushed or stopped.
   void post_caps_error(const std::exception& error);
-  // Reports why a property keeps its former value: by an element warning while the stream runs.
+  // Reports why a property keeps its former value: by an element warning while the stream runs,
+  // else by g_warning().
   void warn_of_refused_value(const char* property, const std::exception& error);
 
-  // Whether frames whose work runs on that backend may arrive with a fence.
+  // Whether this element accepts frames with a fence if their work runs on the backend `other`.
   bool accepts_fences_from(const std::shared_ptr<Backend>& other) const;
 
  private:
@@ -164,10 +167,11 @@ class FilterStream {
   mutable std::mutex mutex_;
   FilterSettings settings_;  // as the user set them
   std::shared_ptr<Backend> backend_;
-  SharedPlan plan_ = std::make_shared<StreamPlan>();  // of the last start(); never null
-  std::shared_ptr<FramePipeline> pipeline_;           // null if no stream is configured
-  bool is_stopping_ = false;                          // true from prepare_stop() to allow_waiting()
-  std::string caps_error_;                            // the text that post_caps_error() posted last
+  // The plan of the newest frames, made by start() or a later change of the stream; never null.
+  SharedPlan plan_ = std::make_shared<StreamPlan>();
+  std::shared_ptr<FramePipeline> pipeline_;  // null if no stream is configured
+  bool is_stopping_ = false;                 // true from prepare_stop() to allow_waiting()
+  std::string caps_error_;                   // the text that post_caps_error() posted last
 
   std::atomic<unsigned> downstream_needs_{0};
   Latency latency_;
@@ -175,7 +179,8 @@ class FilterStream {
   bool has_warned_of_missing_picture_ = false;
   TimeJumps time_jumps_;
   LateFrames late_frames_;
-  int frames_to_skip_ = 0;  // remaining late frames of the current volume
+  int frames_to_skip_ = 0;  // number of further frames to skip, because their volume is late
+  // See stats(). `work_time` is in ns, the other members are numbers of frames.
   struct Counts {
     std::atomic<guint64> in{0}, out{0}, late{0}, dropped{0}, work_time{0};
   } counts_;

@@ -107,7 +107,8 @@ CapsOwner caps_that_downstream_accepts(GstPad* source, GstCaps* possible) {
   return caps;
 }
 
-constexpr size_t kRecordBytesPerFrame = size_t{1} << 20;  // pinned memory for records of regions
+// Pinned memory that is reserved for the records of the regions of one frame (bytes).
+constexpr size_t kRecordBytesPerFrame = size_t{1} << 20;
 
 }  // namespace
 
@@ -147,9 +148,9 @@ void FilterStream::use_backend(std::shared_ptr<Backend> new_backend) {
   if (new_backend) {
     const Backend::Entry entry(*new_backend);
     old_algorithm = algorithm.create_algorithm(new_backend);
-    const FilterSettings now = settings();
-    const int frames = std::max(now.frames_in_flight, 1);
-    resources_.queues.prepare(new_backend, frames, now.priority);
+    const FilterSettings current_settings = settings();
+    const int frames = std::max(current_settings.frames_in_flight, 1);
+    resources_.queues.prepare(new_backend, frames, current_settings.priority);
     if (algorithm.makes_regions() || algorithm.reads_mask()) {
       resources_.reserved_pinned =
           new_backend->reserve_pinned(static_cast<size_t>(frames) * kRecordBytesPerFrame);
@@ -229,6 +230,8 @@ bool FilterStream::is_live() const {
   return live;
 }
 
+// Updates the times that follow from the plan: the reported latency, and the frame duration of the
+// algorithm. Posts a latency message if the latency changes or `is_latency_changed` is set.
 void FilterStream::update_timing(bool is_latency_changed) {
   const SharedPlan current_plan = plan();
   is_latency_changed |=
@@ -268,12 +271,13 @@ void FilterStream::configure(const GstCaps* in, const GstCaps* out) {
   caps_error_.clear();
 }
 
-// Whether any setting except the live ones differs from the last start().
+// Whether any setting differs from its value in the current plan. Settings whose changes take
+// effect at once (Field::live()) do not count.
 bool FilterStream::has_changed_settings() const {
-  const FilterSettings now = settings();
+  const FilterSettings current_settings = settings();
   const SharedPlan current_plan = plan();
-  return std::ranges::any_of(fields_of(now), [&](const Field& field) {
-    return !field.live() && field.get(&now) != field.get(&current_plan->settings);
+  return std::ranges::any_of(fields_of(current_settings), [&](const Field& field) {
+    return !field.live() && field.get(&current_settings) != field.get(&current_plan->settings);
   });
 }
 
@@ -298,8 +302,9 @@ void FilterStream::start(const PictureCaps& in, const PictureCaps& out) {
 
 void FilterStream::start_on_backend(const PictureCaps& in, const PictureCaps& out) {
   ElementAlgorithm& algorithm = *resources_.algorithm;
-  const FilterSettings now = settings();
-  const SharedPlan new_plan = make_stream_plan(algorithm, backend(), now, in, out, slot_count(now));
+  const FilterSettings current_settings = settings();
+  const SharedPlan new_plan = make_stream_plan(algorithm, backend(), current_settings, in, out,
+                                               slot_count(current_settings));
   {
     const Backend::Entry entry(*new_plan->backend);
     algorithm.set_work_area(new_plan->work_area);
@@ -320,14 +325,14 @@ void FilterStream::start_on_backend(const PictureCaps& in, const PictureCaps& ou
   if (is_stopping_) pipeline_->interrupt();
 }
 
-// Makes the resources of one stream. If label maps or masks are attached to frames, they include a
-// pool of buffers for them.
+// Makes the resources of one stream. They include a pool of label map buffers if label maps or
+// masks are attached to frames.
 void FilterStream::prepare_resources(const StreamPlan& plan) {
   // More than two threads gain little (H200 host, 1080p).
   const unsigned cores = std::thread::hardware_concurrency();
   resources_.workers =
       Workers(plan.settings.cpu_threads == 1 ? 1 : static_cast<int>(std::clamp(cores, 1U, 2U)));
-  resources_.structures = std::make_shared<StructurePool>();
+  resources_.structure_pool = std::make_shared<StructurePool>();
   if (!plan.attaches_label_map()) return;
   const auto maps = static_cast<unsigned>(plan.setup.slots * plan.slices());
   GST_DEBUG_OBJECT(element_, "pool for label maps: %u of %zu bytes", maps, plan.label_map_bytes());
@@ -357,9 +362,9 @@ std::shared_ptr<FramePipeline> FilterStream::make_pipeline(const SharedPlan& pla
 
 // ---- changes while the stream runs
 
-// Applies a new rectangle, and moves to the device of the frame. A new rectangle starts a new scene
-// with the same caps. Memory is reallocated only if its sizes change. Frames on another device
-// start a new stream.
+// Applies a new rectangle, and moves to the device of the frame. If the rectangle has moved without
+// a change of its sizes, a new scene begins. A rectangle of another size or a frame on another
+// device starts a new stream with the same caps, which reallocates the memory.
 bool FilterStream::adapt_to_frame(GstBuffer* input) {
   const FilterSettings requested = settings();
   const SharedPlan old_plan = plan();

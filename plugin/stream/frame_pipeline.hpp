@@ -27,7 +27,7 @@ class FramePipeline {
     // Called when the work of a frame or volume is done, before its frames are pushed. If a frame
     // was pushed early, it is called after the push.
     std::function<void(const InFlightFrame&)> on_processed;
-    // Pushes one of the ready frames. Takes its output buffer.
+    // Pushes one of the ready frames: takes the output buffer out of its FrameBuffers.
     std::function<GstFlowReturn(const InFlightFrame&, FrameBuffers&)> push;
     // Posts the exception's text as an element error.
     std::function<void(const std::exception&)> on_error;
@@ -40,15 +40,16 @@ class FramePipeline {
 
   // Only the streaming thread calls submit(), end_volume() and drain().
 
-  // Calls `add` with a frame that is filling, after waiting for a free slot if necessary. `add`
-  // returns whether the frame is full; its work then starts. Returns the flow of earlier pushes,
-  // without calling `add`, if it is not OK.
+  // Waits for a free slot, then calls `add` with the frame in the state `filling`. `add` returns
+  // whether the frame is full. If it is, its work starts. If an earlier push failed, this function
+  // does not call `add` and returns the flow of that push. If `add` or the start of the work
+  // throws, it posts the error and returns GST_FLOW_ERROR.
   using Add = std::function<bool(InFlightFrame&)>;
   GstFlowReturn submit(const Add& add);
-  // Starts the work of an incomplete volume.
+  // Starts the work of an incomplete volume, if there is one.
   GstFlowReturn end_volume();
-  // Ends an incomplete volume and waits until all frames have been pushed or the flow is no longer
-  // OK. Returns the flow.
+  // Starts the work of an incomplete volume and waits until no frame is in flight. Returns the flow
+  // of the pushes, or GST_FLOW_FLUSHING after interrupt().
   GstFlowReturn drain();
   // Whether a volume has been begun and is not full yet.
   bool has_incomplete_volume();
@@ -76,17 +77,20 @@ class FramePipeline {
   const Callbacks callbacks_;
   const std::vector<std::unique_ptr<InFlightFrame>> frames_;  // circular buffer, see frame_at()
 
-  // Guards the members below. It is not held while a frame is added, finished or pushed, nor during
-  // callbacks, except in flush(). Meanwhile in_flight_ determines which thread may use a frame.
+  // Guards the members below. Except in flush(), it is not held while a frame is added, finished or
+  // pushed, nor during callbacks. Instead, in_flight_ determines which thread may use a frame: the
+  // task uses the oldest in-flight frame, the streaming thread uses the frame that is filled next.
   std::mutex mutex_;
   // Two conditions, so that each wakes only one thread: waking threads is a large part of the cost
   // of a small frame.
   std::condition_variable work_started_;  // wakes the task
   std::condition_variable slot_freed_;    // wakes submit() and drain()
   size_t oldest_ = 0;                     // index of the oldest in-flight frame
-  size_t in_flight_ = 0;  // number of frames whose work has started and that are not pushed yet
-  gint64 last_pushed_ = G_MAXINT64;  // monotonic time at the end of the last push, µs
-  gint64 last_duration_ = 0;         // duration of the last frame's work and push, µs
+  // Number of elements of frames_ whose work has started and that are not pushed yet.
+  size_t in_flight_ = 0;
+  // Monotonic time at the end of the last push (µs). G_MAXINT64 if no frame was pushed yet.
+  gint64 last_pushed_ = G_MAXINT64;
+  gint64 last_duration_ = 0;  // duration of the last frame's work and push, µs
   bool is_interrupted_ = false;
   bool is_task_started_ = false;
   GstFlowReturn flow_ = GST_FLOW_OK;

@@ -77,7 +77,7 @@ class PictureTransfer final : public FrameTransfer {
 
   Block pinned_in_, device_in_, pinned_out_, device_out_;
   Block pinned_mask_, device_mask_;
-  AttachedRegions attached_;  // regions and mask from an upstream element
+  AttachedRegions attached_;  // the frame's regions and mask from an upstream element
 };
 
 PictureTransfer::PictureTransfer(StreamResources& resources, const SharedPlan& plan, Queue& queue)
@@ -151,7 +151,7 @@ ConstFrame PictureTransfer::mask_on_backend(AttachedMask& attached_mask) {
   if (mask.empty()) mask = attached_mask.map(attached_, backend);
   if (mask.memory == backend.memory()) return mask;
   const size_t bytes = static_cast<size_t>(mask.pitch[0]) * static_cast<size_t>(mask.height);
-  if (device_mask_.bytes() < bytes) {  // true only for the first mask of this size
+  if (device_mask_.bytes() < bytes) {  // the first mask, or a larger one than before
     pinned_mask_ = backend.allocate_pinned(bytes);
     device_mask_ = backend.allocate(bytes);
   }
@@ -197,7 +197,7 @@ void PictureTransfer::complete_buffers(std::span<FrameBuffers> frames) {
 
 // ---- volumes
 
-// Size of the label map of one slice in one layer.
+// Size of the label map of one slice in one layer (bytes).
 size_t slice_label_map_bytes(const StreamPlan& plan) {
   return plan.in.size.area() * sizeof(uint32_t);
 }
@@ -213,11 +213,12 @@ class VolumeTransfer final : public FrameTransfer {
   void complete_buffers(std::span<FrameBuffers> frames) override;
 
  private:
-  // Adds the mask of the newest frame below the masks of earlier frames.
+  // Copies the mask of the newest frame to masks_, below the masks of earlier frames.
   void add_mask(std::span<FrameBuffers> frames);
-  // Copies a picture or mask of the newest frame to its rows of the volume. `staging` is pinned
-  // memory, if the volume is on a GPU. Returns whether the picture may be released; otherwise it
-  // must stay mapped until the work is done.
+  // Copies the picture or mask of the newest frame to its rows of the volume. `frames` is the
+  // number of frames that have been added, including the newest. If the volume is on a GPU,
+  // `staging` is pinned memory of the same size. Returns whether the picture may be released now.
+  // Otherwise it must stay mapped until the work is done.
   bool append(const ConstFrame& picture, size_t frames, const Layout& layout,
               const Colorimetry& color, const Block& volume, const Block& staging);
   VolumeLayout volume_layout(size_t frames) const {
@@ -230,10 +231,12 @@ class VolumeTransfer final : public FrameTransfer {
         volume_layout(frames).rows());
   }
 
-  Size in_size_, out_size_;  // sizes of the pictures of a full volume
+  // Sizes of the tall input and output pictures of a full volume (pixels).
+  Size in_size_, out_size_;
+  // The tall pictures on the backend, and copies of them in pinned memory (`staged`).
   Block in_, staged_in_, out_, staged_out_, labels_;
   Block masks_, staged_masks_;
-  Layout mask_layout_;     // all masks of a volume have the same layout
+  Layout mask_layout_;     // layout of the masks, the same for all masks of a volume
   size_t mask_count_ = 0;  // number of frames whose mask has been added
 };
 
@@ -338,7 +341,7 @@ void VolumeTransfer::enqueue_outputs(std::span<FrameBuffers> frames, const Frame
     queue_.copy(task.out, volume_output(Memory::host, staged_out_, frames.size()));
   if (!resources_.label_map_pool) return;
   const size_t bytes = slice_label_map_bytes(*plan_);
-  // k counts the slices of all layers: index in the volume plus layer * frames.size().
+  // k counts the slices of all layers. Slice z of layer n has k = n * frames.size() + z.
   const auto total_slices = static_cast<size_t>(volume_layout(frames.size()).total_slices());
   for (size_t k = 0; k < total_slices; ++k) {
     void* label_map = device_data(frames[k % frames.size()].label_map.get()).data;

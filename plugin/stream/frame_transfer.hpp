@@ -14,11 +14,11 @@ namespace regions {
 // The buffers of one picture of an in-flight frame, and their mappings. Members are destroyed in
 // reverse order, so each mapping ends before its buffer is released.
 struct FrameBuffers {
-  BufferPtr input;      // held while its memory is read; null if the input buffer itself is pushed
+  BufferPtr input;      // input buffer, held while it is read; null if this buffer itself is pushed
   BufferPtr output;     // the buffer that is pushed; null after the push
   BufferPtr label_map;  // the label map or mask to attach
   AttachedMask mask;    // the mask that upstream attached
-  MappedPicture in, out;
+  MappedPicture in, out;                    // mappings of the input and output picture
   const GstStructure* structure = nullptr;  // the `regions` metadata of `output`, or null
 
   // `new_output` is the buffer for a replaced picture. It is null if `from` itself is pushed.
@@ -32,15 +32,15 @@ struct FrameBuffers {
 };
 
 // Transfers the pictures of one slot between GstBuffers and the backend's memory. `frames` are the
-// buffers of the added frames: one, or up to the depth of the volume. All members and the
-// destructor require a live Backend::Entry.
+// buffers of the added frames: one, or up to the depth of the volume. The caller of a member or of
+// the destructor must hold a Backend::Entry.
 class FrameTransfer {
  public:
   virtual ~FrameTransfer() = default;
   // Sets the plan of the next frame. Only its rectangle may differ from the former plan.
-  void use(const SharedPlan& plan) { plan_ = plan; }
+  void set_plan(const SharedPlan& plan) { plan_ = plan; }
 
-  // Called for each frame, when it is the last of `frames`.
+  // Called for each added frame. At that time it is the last element of `frames`.
   virtual void add(std::span<FrameBuffers> /*frames*/) {}
   // Enqueues the copies of the pictures to the backend, and sets the members of the task except its
   // region table.
@@ -64,8 +64,8 @@ std::unique_ptr<FrameTransfer> make_transfer(StreamResources& resources, const S
                                              Queue& queue);
 
 // The working pictures of a frame, if only a work area or a smaller picture is processed. To the
-// algorithm, they are ordinary, smaller pictures. All members and the destructor require a live
-// Backend::Entry.
+// algorithm, they are ordinary, smaller pictures. The caller of a member or of the destructor must
+// hold a Backend::Entry.
 class WorkAreaPictures {
  public:
   // Allocates the memory of the working pictures.
@@ -75,7 +75,7 @@ class WorkAreaPictures {
   // working pictures instead of the whole pictures.
   FrameTask enqueue_shrinking(const StreamPlan& plan, const FrameTask& whole);
   // Enqueues the enlargement of the results in `small` to the pictures of `whole`. `is_tint` is
-  // explained at Queue::transfer_changes().
+  // explained at changed_sample() in core/resampling.hpp.
   void enqueue_enlarging(const StreamPlan& plan, const FrameTask& small, const FrameTask& whole,
                          bool is_tint);
 
@@ -83,6 +83,8 @@ class WorkAreaPictures {
   ConstFrame small_mask(const StreamPlan& plan, const ConstFrame& mask);
 
   Queue& queue_;
+  // The working pictures and their label map and mask, without padding between rows.
+  // `in_before_drawing_` is a copy of `in_` for Queue::transfer_changes().
   Block in_, in_before_drawing_, out_, label_map_, mask_;
 };
 

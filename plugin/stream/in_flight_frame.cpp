@@ -28,7 +28,7 @@ InFlightFrame::InFlightFrame(StreamResources& resources, SharedPlan plan, int sl
 InFlightFrame::~InFlightFrame() {
   const Backend::Entry entry(*plan_->backend);
   discard();
-  // These members require the Entry.
+  // The destructors of these members require the Entry.
   work_pictures_.reset();
   transfer_.reset();
   records_ = {};
@@ -78,7 +78,7 @@ FrameBuffers& InFlightFrame::hold(BufferPtr input, BufferPtr output) {
 bool InFlightFrame::add(const SharedPlan& plan, BufferPtr input, BufferPtr output) {
   if (frame_count_ == 0 && plan != plan_) {
     plan_ = plan;
-    transfer_->use(plan);
+    transfer_->set_plan(plan);
   }
   hold(std::move(input), std::move(output));
   discard_on_error([&] { transfer_->add(added()); });
@@ -89,7 +89,7 @@ bool InFlightFrame::add_without_picture(BufferPtr input, BufferPtr output) {
   wait_for_fence(input.get());
   FrameBuffers& buffers = hold(std::move(input), std::move(output));
   has_picture_ = false;
-  total_ = 0;
+  total_regions_ = 0;
   if (!buffers.input) return true;
   buffers.input.reset();
   GstBuffer* blank = buffers.output.get();
@@ -158,7 +158,7 @@ void InFlightFrame::finish() {
   work_time_ = 0;
   latency_ = {};
   try {
-    gint64 wait_time = 0;  // time since the end of the work, during which earlier frames left
+    gint64 wait_time = 0;  // time since the end of the work, during which earlier frames left, µs
     if (has_picture_) {
       // While a fence is pending, the thread of the next element may use the queue.
       const bool was_done = !is_pushed_early_ && queue_->done();
@@ -168,8 +168,8 @@ void InFlightFrame::finish() {
       if (was_done) wait_time = std::max<gint64>(g_get_monotonic_time() - end_of_work, 0);
       transfer_->complete_buffers({buffers_.data(), is_pushed_early_ ? 1 : frame_count_});
       if (plan_->attaches_metadata()) collect_results();
-      // The facts can no longer be attached, but facts() also checks them and throws if they
-      // contradict each other.
+      // The frame has left, so the facts can no longer be attached. facts() is still called,
+      // because it throws InputError if the parameters do not allow the results of the frame.
       if (is_pushed_early_) resources_.algorithm->facts(slot_);
     }
     is_processed_ = true;
@@ -192,14 +192,14 @@ void InFlightFrame::finish() {
 
 void InFlightFrame::collect_results() {
   const Setup& setup = plan_->setup;
-  total_ = records_.total();
+  total_regions_ = records_.total();
   const LabelCapacity capacity =
-      resources_.algorithm->check_result(slot_, total_, plan_->out.layout);
+      resources_.algorithm->check_result(slot_, total_regions_, plan_->out.layout);
   warning_ = capacity.warning;
   record_count_ = records_.empty() ? 0 : std::min(capacity.labelled, setup.max_regions);
   // The records of occluded tracks follow the records of the regions. They are attached only if the
   // records of all regions are attached.
-  if (record_count_ >= total_) record_count_ = total_ + records_.occluded_tracks();
+  if (record_count_ >= total_regions_) record_count_ = total_regions_ + records_.occluded_tracks();
   runs_ = records_.runs();
   if (plan_->slices() > 1)
     slice_runs_.sort(runs_, {plan_->in.size, static_cast<int>(frame_count_), setup.layers});
@@ -216,7 +216,7 @@ void InFlightFrame::attach_results(size_t index) {
   FrameResults results;
   results.algorithm = algorithm.name();
   results.size = plan_->in.size;
-  results.total = total_;
+  results.total = total_regions_;
   results.details = algorithm.details();
   results.regions = records_.regions(record_count_);
   results.runs = runs_;
@@ -247,18 +247,19 @@ void InFlightFrame::attach_results(size_t index) {
   results.labels_format = plan_->label_map_format();
   if (!is_pushed_early_) results.facts = algorithm.facts(slot_);
   buffers.structure =
-      attach_regions(buffers.output.get(), results, resources_.workers, *resources_.structures);
+      attach_regions(buffers.output.get(), results, resources_.workers, *resources_.structure_pool);
   buffers.label_map.reset();
 }
 
-// Measures the latency of the ready frames. `wait_time` (µs) is not part of it.
+// Measures the latency of the ready frames. It does not include `wait_time`, the time during which
+// the finished frame waited for earlier frames (µs).
 void InFlightFrame::record_latency(gint64 wait_time) {
   done_time_ = g_get_monotonic_time() - wait_time;
   latency_ = {full_time_ - begin_time_, done_time_ - full_time_ + slot_wait_};
 }
 
 void InFlightFrame::set_pushed() {
-  if (state_ == State::queued) {  // pushed early; finish() is still to come
+  if (state_ == State::queued) {  // the frame was pushed early, and finish() comes later
     assert(is_pushed_early_);
     frame_count_ = ready_count_ = 0;
     return;

@@ -22,14 +22,14 @@ namespace regions {
 class InFlightFrame {
  public:
   enum class State : uint8_t {
-    pushed,   // has no buffers; the first state
-    filling,  // waits for the further frames of its volume
-    queued,   // the backend works on it
-    done      // has its results, or an error
+    pushed,   // the frame has no buffers; the first state
+    filling,  // the frame gets its buffer, or waits for further frames of its volume
+    queued,   // the frame's work is on the queue
+    done      // the frame has its results, or an error
   };
 
-  // Allocates all memory. `slot` is the index among the stream's in-flight frames. Requires a live
-  // Backend::Entry.
+  // Allocates all memory. `slot` is the index among the stream's in-flight frames. The caller must
+  // hold a Backend::Entry.
   InFlightFrame(StreamResources& resources, SharedPlan plan, int slot);
   ~InFlightFrame();
   InFlightFrame(const InFlightFrame&) = delete;
@@ -46,7 +46,8 @@ class InFlightFrame {
   void begin(gint64 arrival_time);
   // Adds a frame. `output` is the buffer to fill if the picture is replaced, else null. Returns
   // whether the volume is full; a single frame is always full. If it throws, all frames are
-  // released. `plan` is the stream's plan, which may have another rectangle than earlier frames.
+  // released. `plan` is the stream's plan. Its rectangle may differ from the rectangle of earlier
+  // frames.
   bool add(const SharedPlan& plan, BufferPtr input, BufferPtr output);
   // Adds a frame without a picture, which must be the only frame. It is pushed unchanged, or as a
   // blank picture with the flag GAP.
@@ -58,10 +59,10 @@ class InFlightFrame {
 
   // Whether finish_early() may be called.
   bool can_push_early() const { return has_picture_ && plan_->can_push_early(); }
-  // Makes the frame ready with a fence while its work is running. Returns false if that failed; the
-  // state is then `done`.
+  // Attaches a fence and makes the frame ready to be pushed while its work is running. Returns
+  // false if this failed; the state is then `done`.
   bool finish_early();
-  // Waits for the work, and makes the frames ready or sets error().
+  // Waits for the work. Then makes the frames ready to be pushed, or sets error().
   void finish();
   // Waits for the work and releases all frames.
   void discard();
@@ -70,19 +71,20 @@ class InFlightFrame {
 
   // The frames to push, in order. The caller takes `output`.
   std::span<FrameBuffers> ready() { return {buffers_.data(), ready_count_}; }
-  // The error of the work, or null. The frames that it concerns are not ready.
+  // The error of the work, or null. ready() does not include the frames that it concerns.
   const std::exception_ptr& error() const { return error_; }
-  // Releases the frames that were not pushed.
+  // Called after the push. Releases the frames that were not pushed.
   void set_pushed();
 
   // ---- results, between finish() and the next begin()
 
-  bool is_processed() const { return is_processed_; }  // the work succeeded
-  uint32_t total_regions() const { return total_; }
-  const std::string& warning() const { return warning_; }  // usually empty
-  int64_t work_time() const { return work_time_; }         // time that the backend worked on it, ns
-  GstClockTime time() const { return time_; }              // timestamp of the first frame, ns
-  gint64 start_time() const { return start_time_; }        // monotonic time of start(), µs
+  bool is_processed() const { return is_processed_; }  // whether the work succeeded
+  uint32_t total_regions() const { return total_regions_; }
+  // A warning about the results for the user; empty if there is none.
+  const std::string& warning() const { return warning_; }
+  int64_t work_time() const { return work_time_; }  // time that the backend worked on the frame, ns
+  GstClockTime time() const { return time_; }       // timestamp of the first frame, ns
+  gint64 start_time() const { return start_time_; }  // monotonic time of start(), µs
   const FrameLatency& latency() const { return latency_; }
 
  private:
@@ -111,7 +113,7 @@ class InFlightFrame {
   size_t frame_count_ = 0;             // see frame_count()
   size_t ready_count_ = 0;             // number of frames to push, at most frame_count_
   bool has_picture_ = true;
-  bool is_pushed_early_ = false;
+  bool is_pushed_early_ = false;  // pushed with a fence, before its work was finished
 
   // Results.
   bool is_processed_ = false;
@@ -121,17 +123,17 @@ class InFlightFrame {
   SliceRuns slice_runs_;               // runs of a volume, sorted by slices
   std::vector<Region> slice_regions_;  // regions whose boxes include the slice of the current frame
   uint32_t record_count_ = 0;          // number of records to attach: regions, then occluded tracks
-  uint32_t total_ = 0;                 // number of regions found
+  uint32_t total_regions_ = 0;         // number of regions found
   std::string warning_;
   GstClockTime time_ = 0;  // ns
   int64_t work_time_ = 0;  // ns
 
   // Monotonic times, µs.
   gint64 slot_wait_ = 0;   // duration for which the first frame waited for this slot
-  gint64 begin_time_ = 0;  // the first add()
-  gint64 full_time_ = 0;   // the last add(), or start() if a volume ends early
-  gint64 start_time_ = 0;
-  gint64 done_time_ = 0;
+  gint64 begin_time_ = 0;  // time of the first add()
+  gint64 full_time_ = 0;   // time of the last add(), or of start() if a volume ends early
+  gint64 start_time_ = 0;  // time of start()
+  gint64 done_time_ = 0;   // time at which the frame was ready, without its wait for earlier frames
   FrameLatency latency_;
 };
 

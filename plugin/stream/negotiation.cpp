@@ -23,7 +23,7 @@ GstCaps* raw_caps(const std::string& formats) {
       ("video/x-raw, format=(string)" + formats + ", " + kSizeFields).c_str());
 }
 
-// Returns all possible caps of a pad with ordinary pictures.
+// Returns all possible caps of a sink pad, or of a source pad whose picture is not replaced.
 GstCaps* picture_caps(bool with_cuda) {
   GstCaps* caps = raw_caps(kPictureFormats);
   if (with_cuda && built_with_cuda_memory()) {
@@ -55,7 +55,8 @@ GstCaps* replaced_caps(Output output) {
   return caps;
 }
 
-// Whether the caps field describes the storage or the meaning of pixel values.
+// Whether the caps field describes the storage or the meaning of pixel values. The colorimetry does
+// so only if `keep_colorimetry` is false.
 bool describes_pixels(const char* field, bool keep_colorimetry) {
   if (g_str_equal(field, "colorimetry")) return !keep_colorimetry;
   constexpr const char* kPixelFields[] = {"format", "drm-format", "chroma-site",

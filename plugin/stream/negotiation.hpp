@@ -44,7 +44,8 @@ void add_held_buffers(GstQuery* query, unsigned held_frames, PoolShortage shorta
 // Returns the largest minimum of the pools in the answer, or 0 without pools.
 unsigned max_of_min_buffers(GstQuery* query);
 
-// Whether the pool of the buffer has at most `count` buffers. False for pools without a maximum.
+// Whether the pool of the buffer is limited to `count` buffers or fewer. False for pools without a
+// maximum.
 bool is_from_short_pool(GstBuffer* buffer, size_t count);
 
 }  // namespace regions

@@ -53,8 +53,8 @@ struct StreamPlan {
   }
 
   // Whether frames may be pushed with a fence while their work is still running, if the next
-  // element accepts fences. This is possible only if the host needs no results except the metadata,
-  // which the next element replaces.
+  // element accepts fences. This is possible only if the host needs no results of the work. The
+  // frame's metadata is then incomplete, but the next element replaces it.
   bool can_push_early() const;
   // Whether the element accepts frames with a fence if their work runs on the backend `other`.
   bool accepts_fences_from(const std::shared_ptr<Backend>& other) const;
@@ -69,9 +69,9 @@ SharedPlan make_stream_plan(ElementAlgorithm& algorithm, std::shared_ptr<Backend
                             const FilterSettings& settings, const PictureCaps& in,
                             const PictureCaps& out, int slots);
 
-// Returns the plan with another rectangle. Throws like make_stream_plan().
+// Returns a copy of the plan with another rectangle. Throws like make_stream_plan().
 SharedPlan with_rectangle(const StreamPlan& plan, const WorkAreaParams& rectangle);
-// Returns the plan for caps with the same pictures, for example with another frame rate.
+// Returns a copy of the plan for caps with the same pictures, for example with another frame rate.
 SharedPlan with_caps(const StreamPlan& plan, const PictureCaps& in, const PictureCaps& out);
 
 }  // namespace regions

@@ -55,7 +55,7 @@ struct StreamResources {
 
   // For one stream.
   Workers workers{1};  // CPU threads that copy frames and write their metadata
-  std::shared_ptr<StructurePool> structures;
+  std::shared_ptr<StructurePool> structure_pool;
   std::shared_ptr<GstBufferPool> label_map_pool;  // null if no label map or mask is attached
 };
 

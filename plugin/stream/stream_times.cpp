@@ -70,7 +70,7 @@ void LateFrames::skip(GstElement* element, const GstSegment& segment, const GstB
   gst_element_post_message(element, message);
 }
 
-void LateFrames::accept(GstBuffer* frame) {
+void LateFrames::count_processed(GstBuffer* frame) {
   ++processed_;
   if (std::exchange(is_after_skipped_, false)) GST_BUFFER_FLAG_SET(frame, GST_BUFFER_FLAG_DISCONT);
 }

@@ -29,8 +29,8 @@ class TimeJumps {
 };
 
 // Skips frames that are too late according to downstream's QoS events. GstBaseTransform can
-// do this too, but it would skip single frames of a volume, and it counts only frames that leave at
-// once as processed.
+// do this too, but it would skip single frames of a volume. Besides, it counts a frame as processed
+// only if the frame leaves the element at once.
 class LateFrames {
  public:
   // Any thread may call this.
@@ -46,7 +46,7 @@ class LateFrames {
   void skip(GstElement* element, const GstSegment& segment, const GstBuffer* frame);
   // Counts a frame that is processed. If the previous frame was skipped, sets the flag DISCONT of
   // `frame`, which must be writable.
-  void accept(GstBuffer* frame);
+  void count_processed(GstBuffer* frame);
 
  private:
   mutable std::mutex mutex_;  // guards earliest_ and proportion_, which QoS events set
@@ -69,8 +69,8 @@ class TrackTimes {
 
  private:
   struct Seen {
-    GstClockTime first = GST_CLOCK_TIME_NONE;  // timestamp of the first frame, ns
-    uint64_t last_frame = 0;                   // value of frame_ at the last frame
+    GstClockTime first = GST_CLOCK_TIME_NONE;  // timestamp of the track's first frame, ns
+    uint64_t last_frame = 0;  // value of TrackTimes::frame_ when the track was last seen
   };
   // Keeps about `remaining` tracks and forgets the tracks that were not seen for the longest time.
   void forget_longest_unseen(size_t remaining);
@@ -94,15 +94,15 @@ struct FrameLatency {
 class Latency {
  public:
   // Called for new caps: a frame lasts `frame_duration` ns (0: unknown), a volume has `depth`
-  // frames, and `slots` volumes or frames are in flight.
+  // frames, and at most `slots` frames or volumes are in flight.
   bool configure(GstClockTime frame_duration, int depth, int slots);
   // Adds the measurement of one frame.
   bool record(const FrameLatency& measured);
-  // Discards the measurements, because the work changes.
+  // Called when the work changes. Discards the measurements.
   bool reset();
 
   // Returns the latency in ns, with a margin of a quarter of the measurement. It is at most the
-  // duration of all frames in flight.
+  // duration of the frames that can be in flight at once.
   GstClockTime reported() const;
 
  private:
