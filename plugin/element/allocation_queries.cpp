@@ -53,9 +53,9 @@ void remove_offered_metas(GstBaseTransform* base, GstQuery* query) {
   }
 }
 
-// Answers an allocation query of the upstream element. `decide_query` is this element's own query
-// with the downstream element's answer. It is null if frames pass unchanged, because `query` itself
-// is then forwarded downstream.
+// Answers the upstream element's allocation query `query`. `decide_query` is this element's own
+// query with the downstream element's answer. It is null if frames pass unchanged, because
+// GstBaseTransform then forwards `query` itself to the downstream element.
 gboolean propose_allocation(GstBaseTransform* base, GstQuery* decide_query, GstQuery* query) {
   base_transform_class()->propose_allocation(base, decide_query, query);
   remove_offered_metas(base, query);

@@ -28,8 +28,8 @@ std::string camel_case(const char* name) {
   return text;
 }
 
-// Returns the field's choices, as an array that ends with zeros. It is not freed, because GObject
-// never frees a type.
+// Returns an array of the field's choices and of one more element, which is zero and marks the end.
+// The array is not freed, because GObject never frees a type.
 template <class ChoiceValue>
 ChoiceValue* choices_of(const Field& field) {
   auto* values = g_new0(ChoiceValue, field.choices.size() + 1);
@@ -157,7 +157,7 @@ Value from_gvalue(const Field& field, const GValue* value) {
       }
       return list;
     }
-    default: {  // a GObject type of integers
+    default: {  // kinds whose GObject type is an integer type
       GValue number = G_VALUE_INIT;
       g_value_init(&number, G_TYPE_INT64);
       g_value_transform(value, &number);
@@ -184,7 +184,7 @@ void to_gvalue(const Field& field, const Value& value, GValue* out) {
         number = G_VALUE_INIT;
       }
       return;
-    default:  // a GObject type of integers
+    default:  // kinds whose GObject type is an integer type
       g_value_init(&number, G_TYPE_INT64);
       g_value_set_int64(&number, std::get<int64_t>(value));
       g_value_transform(&number, out);

@@ -1,5 +1,5 @@
-// Handles the frames, events and queries of an element. Unlike in GstBaseTransform, another thread
-// pushes the frames, some time after they arrived.
+// Handles the frames, events and queries of an element. Unlike in GstBaseTransform, frames are
+// pushed some time after they arrived, usually by another thread.
 #include <gst/video/navigation.h>
 
 #include <cmath>
@@ -54,8 +54,8 @@ bool ensure_configured(GstBaseTransform* base) {
   return is_accepted;
 }
 
-// Applies a changed `output` property before each frame. GstBaseTransform does not call set_caps if
-// the caps stay equal, for example when drawing begins.
+// Before each frame, applies a change of the property `output`. GstBaseTransform does not call
+// set_caps if the caps stay equal, for example when drawing begins.
 GstFlowReturn submit_input_buffer(GstBaseTransform* base, gboolean is_discont, GstBuffer* input) {
   if (!ensure_configured(base)) {
     gst_buffer_unref(input);

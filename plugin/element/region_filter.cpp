@@ -170,7 +170,7 @@ void class_init(gpointer klass, gpointer data) {
   install_frame_functions(base);
 }
 
-// Returns null for an element of another plugin, whose class register_element() has not registered.
+// Returns the stream of an element of this plugin, or null for an element of another plugin.
 FilterStream* find_stream(GstElement* element) {
   const bool is_registered = g_type_get_qdata(G_OBJECT_TYPE(element), spec_key()) != nullptr;
   return is_registered ? &stream_of(element) : nullptr;

@@ -35,7 +35,8 @@ void install_properties(GObjectClass* klass, const ElementSpec& spec);
 void set_element_property(FilterStream& stream, GObject* element, guint id, const GValue* value);
 // Reads a property by its id.
 void get_element_property(FilterStream& stream, guint id, GValue* value);
-// Sets the properties that have a control binding to their values at the frame's stream time.
+// For each property that a GstControlBinding controls, sets the value that the binding has at the
+// frame's stream time.
 void sync_controlled_properties(GstBaseTransform* element, GstBuffer* frame);
 
 }  // namespace regions

@@ -28,7 +28,7 @@ class CcLabelElement final : public ElementAlgorithmOf<CcLabelParams> {
     auto seeds = button == kRightButton ? std::get<std::vector<double>>(get(seeds_field))
                                         : std::vector<double>();
     if (button == kLeftButton || button == kRightButton) {
-      // Seeds::kMax clicks are stored. A further click replaces the oldest.
+      // At most Seeds::kMax clicks are stored. A further click replaces the oldest click.
       if (seeds.size() >= 2 * Seeds::kMax) seeds.erase(seeds.begin(), seeds.begin() + 2);
       seeds.push_back(std::floor(std::clamp(x, seeds_field.min, seeds_field.max)));
       seeds.push_back(std::floor(std::clamp(y, seeds_field.min, seeds_field.max)));

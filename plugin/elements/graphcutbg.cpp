@@ -76,7 +76,7 @@ class GraphCutBgElement final : public ElementAlgorithmOf<GraphCutBgParams> {
     if (const auto model = graph_cut().state(); !model.empty()) write_file(path, model);
   }
 
-  // In a live stream a cut may take as long as 8 frames, or 1 s if the frame rate is unknown.
+  // In a live stream a cut may take the duration of 8 frames, or 1 s if the frame rate is unknown.
   void set_frame_duration(int64_t microseconds) override {
     constexpr int64_t kBudgetFrames = 8, kUnknownDurationBudget = 1000000;
     live_budget_ = microseconds < 0    ? 0

@@ -15,8 +15,8 @@
 namespace regions {
 namespace {
 
-constexpr size_t kMaxFileBytes = size_t{256} << 20;
-constexpr int kMaxSide = 16384;  // maximum width and height (pixels)
+constexpr size_t kMaxFileBytes = size_t{256} << 20;  // maximum size of a picture file
+constexpr int kMaxSide = 16384;                      // maximum width and height (pixels)
 
 // Deleters for GStreamer objects.
 struct Unref {
@@ -61,12 +61,12 @@ void expects_readable(bool is_readable, const std::string& message) {
   if (!is_readable) throw UnreadableFile(message);
 }
 
-std::vector<std::byte> picture_bytes(const std::string& path) {
+std::vector<std::byte> read_picture_file(const std::string& path) {
   const std::string too_large =
       "the picture '" + path + "' is larger than " + std::to_string(kMaxFileBytes >> 20) + " MiB";
   std::error_code error;
   const auto size = std::filesystem::file_size(path, error);
-  expects_readable(error || size <= kMaxFileBytes, too_large);  // checks before reading the file
+  expects_readable(error || size <= kMaxFileBytes, too_large);  // before the file is read
   auto bytes = read_file(path, kMaxFileBytes + 1);
   if (!bytes) throw missing_picture(path);
   expects_readable(bytes->size() <= kMaxFileBytes, too_large);
@@ -87,8 +87,9 @@ std::string decoder_description(const PictureKind& kind, const std::string& path
          " ! video/x-raw,width=" + side_range + ",height=" + side_range + " ! videoconvert";
 }
 
-// Appends scaling to `target_size` (unless it is empty), conversion to RGB and a sink. `source`
-// describes the first elements in gst-launch syntax and begins with an appsrc named `file`.
+// Makes a pipeline that begins with the elements in `source`, scales pictures to `target_size`
+// unless that is empty, converts them to RGB and ends in a sink. `source` has gst-launch syntax and
+// begins with an appsrc named `file`.
 Pipeline make_pipeline(const std::string& source, Size target_size) {
   std::string description = source + " ! videoscale add-borders=false ! video/x-raw,format=RGB";
   if (target_size.area() > 0) {
@@ -128,13 +129,13 @@ std::string failure_reason(GstMessage* message) {
 
 // Runs the pipeline until its sink has the first picture. Gives up after 30 seconds or if `stop` is
 // requested.
-std::unique_ptr<GstSample, Unref> first_sample(GstElement* pipeline, const std::string& path,
-                                               std::stop_token stop) {
+std::unique_ptr<GstSample, Unref> decode_first_sample(GstElement* pipeline, const std::string& path,
+                                                      std::stop_token stop) {
   const std::unique_ptr<GstBus, Unref> bus(gst_element_get_bus(pipeline));
   const std::stop_callback wake_bus(std::move(stop), [&] {
     gst_bus_post(bus.get(), gst_message_new_application(nullptr, gst_structure_new_empty("stop")));
   });
-  gst_element_set_state(pipeline, GST_STATE_PAUSED);  // the sink accepts only one picture
+  gst_element_set_state(pipeline, GST_STATE_PAUSED);  // the sink then accepts one picture
   const std::unique_ptr<GstMessage, Unref> message(gst_bus_timed_pop_filtered(
       bus.get(), 30 * GST_SECOND,
       static_cast<GstMessageType>(GST_MESSAGE_ASYNC_DONE | GST_MESSAGE_ERROR | GST_MESSAGE_EOS |
@@ -198,7 +199,8 @@ class AnymapReader {
     }
     return value;
   }
-  // Reads one pixel of a P1 file. White space between its digits is optional.
+  // Reads one pixel of a P1 file, in which each pixel is a digit 0 or 1, with or without white
+  // space between the digits. Returns -1 if neither digit follows.
   int read_bit() {
     const int digit = read_first_digit();
     return digit == '0' || digit == '1' ? digit - '0' : -1;
@@ -265,7 +267,7 @@ void expect_picture(const std::string& path) {
 }
 
 PictureFile load_picture(const std::string& path, Size target_size, std::stop_token stop) {
-  std::vector<std::byte> bytes = picture_bytes(path);
+  std::vector<std::byte> bytes = read_picture_file(path);
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   std::string source_description;
   if (is_anymap(text)) {
@@ -284,7 +286,7 @@ PictureFile load_picture(const std::string& path, Size target_size, std::stop_to
   }
   const Pipeline pipeline = make_pipeline(source_description, target_size);
   push_bytes(pipeline.get(), bytes);
-  return picture_of(first_sample(pipeline.get(), path, std::move(stop)).get(), path);
+  return picture_of(decode_first_sample(pipeline.get(), path, std::move(stop)).get(), path);
 }
 
 std::optional<Anymap> read_anymap(std::span<const std::byte> bytes, int max_side) {

@@ -43,9 +43,9 @@ struct PictureFile {
 };
 
 // Decodes the first picture of the file and scales it to `target_size`, if that is not empty. Takes
-// at most 30 seconds, and returns early if `stop` is requested. The content of the file determines
-// its format, not its name. Refuses other formats, files of more than 256 MiB, and pictures with a
-// side of more than 16384 pixels. Throws MissingFile or UnreadableFile, which name the file.
+// at most 30 seconds, and returns early if `stop` is requested. The content of the file, not its
+// name, determines the format. Refuses other formats, files of more than 256 MiB, and pictures with
+// a side of more than 16384 pixels. Throws MissingFile or UnreadableFile, which name the file.
 PictureFile load_picture(const std::string& path, Size target_size, std::stop_token stop);
 
 // Throws MissingFile or UnreadableFile if the file does not exist or cannot be opened.

@@ -89,7 +89,8 @@ std::optional<std::vector<std::byte>> read_file(const std::string& path, size_t 
   struct stat status = {};
   if (::fstat(file.get(), &status) != 0) fail_to_read(path, errno);
   if (!S_ISREG(status.st_mode)) throw UnreadableFile("'" + path + "' is not a regular file");
-  // Another process may change the length of the file during the loop.
+  // Another process may shorten the file during the loop. Therefore the loop also ends if the file
+  // does.
   std::vector<std::byte> bytes(std::min(max_bytes, static_cast<size_t>(status.st_size)));
   size_t filled = 0;
   while (filled < bytes.size()) {

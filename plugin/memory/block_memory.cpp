@@ -18,13 +18,13 @@ constexpr const char* kSmallMapType = "RegionsSmallMap";
 struct BlockMemory {
   GstMemory parent;
   Block* block;
-  // A copy that readers on the CPU map: of a device block, or of a small map in enlarged form. It
-  // is allocated when a reader first maps the memory.
+  // Host memory that readers on the CPU map: a copy of the device block, or the small map enlarged
+  // to the size of the whole picture. It is allocated when a reader first maps the memory.
   Block* host_copy;
   bool is_copy_current;  // host_copy has the content of the current frame
   bool is_copy_changed;  // host_copy of a small map was mapped for writing
   WorkArea* area;        // the work area of a small map; null for other memory types
-  std::mutex* mutex;     // guards host_copy and both flags
+  std::mutex* mutex;     // guards host_copy, is_copy_current and is_copy_changed
 };
 
 struct RegionsBlockAllocator {

@@ -24,13 +24,13 @@ GstBufferPool* make_device_pool(const std::shared_ptr<Backend>& backend, size_t 
                                 unsigned min_buffers);
 
 // Creates a pool of small maps: label maps or masks (one plane) in host memory at the size of the
-// working picture. When a reader first maps such a buffer, it is enlarged to the size of the whole
-// picture, without padding between rows.
+// working picture. When a reader first maps such a buffer, the map is enlarged to the size of the
+// whole picture, without padding between rows.
 GstBufferPool* make_small_map_pool(const std::shared_ptr<Backend>& backend, const Layout& layout,
                                    const WorkArea& area, unsigned min_buffers);
 
-// Sets the work area of a small map, which can differ from frame to frame. Returns the address to
-// which the small map must be written.
+// Sets the work area of a small map. The work area can differ from frame to frame. Returns the
+// address to which the small map must be written.
 void* begin_small_map(GstBuffer* buffer, const WorkArea& area);
 
 // A small map at its original size.

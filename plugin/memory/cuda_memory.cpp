@@ -67,7 +67,7 @@ void* primary_context(int) { return nullptr; }
 void use_blocking_sync(int) {}
 #endif
 
-// Counts the elements of this process on each device.
+// Returns the balancer that counts this plugin's elements on each device.
 DeviceBalancer& device_balancer() {
   static DeviceBalancer balancer;
   return balancer;
@@ -153,8 +153,8 @@ int64_t reported_device(GstElement* element) {
 }
 
 // Predicts the device of the frames: the device of the nearest upstream element that reports one,
-// or -1 if no element does. Frames of a decoder are on the decoder's device, even if it is offered
-// the context of another device.
+// or -1 if no element does. Frames of a decoder are on the decoder's device, even if the decoder
+// is offered the context of another device.
 int device_upstream(GstElement* element, int device_count) {
   constexpr int kMaxElements = 32;  // maximum number of elements to search
   ObjectPtr<GstElement> upstream = upstream_of(element);
@@ -183,8 +183,8 @@ bool built_with_cuda_memory() {
 #endif
 }
 const CudaLibrary* cuda_library() {
-  static const std::optional<CudaLibrary> found = load_cuda_library();
-  return found ? &*found : nullptr;
+  static const std::optional<CudaLibrary> library = load_cuda_library();
+  return library ? &*library : nullptr;
 }
 
 bool supports_cuda_memory() { return built_with_cuda_memory() && cuda_library(); }
@@ -278,8 +278,8 @@ CudaContextRef CudaContext::context_on_other_device(GstPad* pad) const {
     }
   }
   gst_query_unref(query);
-  CudaContextRef found = owned(context);
-  return found && device_of(found.get()) != device() ? found : nullptr;
+  CudaContextRef peer_context = owned(context);
+  return peer_context && device_of(peer_context.get()) != device() ? peer_context : nullptr;
 }
 
 CudaContextRef CudaContext::context_on_other_device(GstBuffer* buffer) const {

@@ -84,8 +84,8 @@ int device_of(GstObject* cuda_context);
 void* handle_of(GstObject* cuda_context);  // returns the CUcontext
 
 // The CUDA context of one element. If other elements or the application offer a context, it is
-// used. Otherwise the device's primary context is used, which is wrapped once per process and
-// offered to other elements. Any thread may call any member.
+// used. Otherwise the device's primary context is used. It is wrapped in a GstCudaContext once per
+// process and offered to other elements. Any thread may call any member.
 class CudaContext {
  public:
   CudaContext() = default;
@@ -104,8 +104,8 @@ class CudaContext {
   void* acquire(GstElement* element, int device_id);
   void release();
 
-  // Return the context of the pad's peer, or of the buffer's memory, if it is on another device
-  // than the context in use. Otherwise they return null.
+  // Return the context of the pad's peer, or the context of the buffer's memory. Return null if
+  // this context is on the same device as the context in use, or if there is none.
   CudaContextRef context_on_other_device(GstPad* pad) const;
   CudaContextRef context_on_other_device(GstBuffer* buffer) const;
   // Replaces the context in use.
@@ -124,6 +124,8 @@ class CudaContext {
 
  private:
   CudaContextRef context() const;
+  // Sets the device in use, and makes the device balancer count this element there.
+  // `is_already_counted`: DeviceBalancer::choose() has counted it already.
   void set_device(int device, bool is_already_counted);
 
   mutable std::mutex mutex_;  // guards all members below
@@ -132,8 +134,8 @@ class CudaContext {
   bool is_counted_ = false;  // the device balancer counts this element on device_
 };
 
-// Marks the work of the buffer's producer, and all other work on the buffer, as finished, so that
-// downstream elements do not wait for it.
+// Marks all work on the buffer as finished, including its producer's work. Downstream elements then
+// do not wait for it.
 void mark_complete(GstBuffer* buffer);
 
 }  // namespace regions

@@ -24,7 +24,8 @@ YuvMatrix matrix_of(const GstVideoInfo& info) {
 // Throws InputError if a row of the plane is outside of the mapped memory. The offsets and strides
 // of a GstVideoMeta can have any value.
 void expects_mapped(const ConstFrame& frame, int plane, const GstMapInfo& map) {
-  // Without an address, the memory type has its own map function, which checks the bounds.
+  // `map` has no address if the memory type maps planes with its own function. That function checks
+  // the bounds.
   if (!map.data) return;
   const int64_t last_row = int64_t{row_count(frame.layout, plane, frame.size()) - 1};
   const int64_t last_row_offset = last_row * frame.pitch[plane];
@@ -52,8 +53,8 @@ std::string text_of(GstVideoFormat format) {
   return name ? name : "number " + std::to_string(static_cast<int>(format));
 }
 
-// Throws InputError if a GstVideoMeta contradicts its caps. gst_video_frame_map() makes the
-// same checks, but reports each contradiction as a programming error (g_critical).
+// Throws InputError if a GstVideoMeta contradicts the caps of its buffer. gst_video_frame_map()
+// makes the same checks, but reports each contradiction as a programming error (g_critical).
 void expects_consistent(const GstVideoMeta& meta, const PictureCaps& caps) {
   const std::string name = "a buffer's GstVideoMeta ";
   expects(meta.format == GST_VIDEO_INFO_FORMAT(&caps.info), [&] {
@@ -100,7 +101,8 @@ Origin visible_origin(GstBuffer* buffer, const GstVideoMeta* meta, const Picture
   expects(x + width <= int64_t{meta->width} && y + height <= int64_t{meta->height}, [&] {
     return refusal_text(", outside of the whole picture of " + text_of(meta->width, meta->height));
   });
-  // In YUY2 and UYVY two pixels share their chroma.
+  // In YUY2 and UYVY two pixels share their chroma, so the visible picture must begin at an even
+  // column.
   const Component* const component = caps.layout.component;
   const bool has_pairs =
       component[1].plane == component[0].plane && component[1].x_shift > component[0].x_shift;

@@ -19,16 +19,16 @@ struct PictureCaps {
   Size size;
   Colorimetry color;
   bool cuda = false;  // the caps have the feature memory:CUDAMemory
-  size_t bytes = 0;   // size of a buffer without padding
+  size_t bytes = 0;   // size of a buffer whose rows have GStreamer's default pitches
 };
-// Throws InputError, which names the unsupported value.
+// Parses fixed caps. If a value is not supported, throws InputError, which names the value.
 PictureCaps parse_caps(const GstCaps* caps);
 
 // Whether both caps describe pictures of the same size, memory layout and colours. Frame rates and
 // pixel aspect ratios may differ.
 bool have_same_pictures(const PictureCaps& a, const PictureCaps& b);
 
-// Whether the buffer has as many bytes as its caps require.
+// Whether the buffer has at least as many bytes as its caps require.
 bool holds_picture(GstBuffer* buffer, const PictureCaps& caps);
 
 // The visible picture of a mapped buffer: the rectangle of its GstVideoCropMeta if the buffer has
