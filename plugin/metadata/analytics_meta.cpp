@@ -64,12 +64,13 @@ std::optional<AnalyticsLibrary> load_analytics_library() {
 }
 
 // A label map or mask, and the GRAY8 picture of indices that is made from it when a reader first
-// maps the picture.
+// maps the picture. The index of a pixel is i in the i-th largest region, 1 in the foreground of a
+// mask, and 0 elsewhere.
 struct IndexMap {
   GstBuffer* labels;
   PixelFormat format;
   size_t pixel_count;
-  std::vector<uint8_t> index_of_label;  // [label], for a label map
+  std::vector<uint8_t> index_of_label;  // [label], for a label map; empty for a mask
   std::mutex mutex;                     // guards indices
   std::vector<uint8_t> indices;         // [pixel]; empty until a reader maps the memory
 
@@ -311,8 +312,8 @@ void attach_analytics(GstBuffer* buffer, const LargestRegions& largest) {
   RelationMeta* meta = library->get(buffer);
   if (!meta) {
     constexpr gsize kEntryBytes = 80;  // approximate size of an entry
-    // The number must be exact, because the library clears a matrix of entries × entries
-    // relations.
+    // The number should be no larger than necessary, because the library clears a matrix of
+    // entries × entries relations.
     const gsize entries = largest.regions.size() + largest.first_seen.size() + (has_map ? 1 : 0);
     const RelationSpace space = {entries, entries * kEntryBytes};
     meta = library->add(buffer, &space);

@@ -12,7 +12,8 @@
 // | regions-total   | uint          | number of regions found; the array may contain fewer
 // | regions         | GstValueArray | structures named "region", see the next table
 // | table           | GstBuffer     | the regions as a binary table: one row per region, no gaps.
-// |                 |               | Absent if there are no regions or an element moved them
+// |                 |               | Absent if there are no regions or an element scaled, cropped
+// |                 |               | or rotated the picture
 // | table-columns   | string        | names and NumPy types of the columns of `table`:
 // |                 |               | "id:<u4 track:<u4 x:<i4 …"
 // |                 |               | if a label map or mask is attached:
@@ -28,11 +29,11 @@
 // | layers          | int           | number of thresholds. Picture and label map consist of this
 // |                 |               | number of layers, one below another
 // |                 |               | on request (attach-adjacency):
-// | adjacency       | GstBuffer     | pairs of recorded superpixels that touch, three U32_LE each:
-// |                 |               | lower id, higher id, number of common pixel sides; in order
-// |                 |               | of ids
+// | adjacency       | GstBuffer     | pairs of superpixels in `regions` that touch, three U32_LE
+// |                 |               | each: lower id, higher id, number of common pixel sides; in
+// |                 |               | order of ids
 // |                 |               | on request (attach-runs):
-// | runs            | GstBuffer     | pixels of the recorded regions as horizontal runs, four
+// | runs            | GstBuffer     | pixels of the regions in `regions` as horizontal runs, four
 // |                 |               | U32_LE each: id, x and y of the first pixel, width; in order
 // |                 |               | of id, y, x. In a volume: only the runs of this frame. With
 // |                 |               | several layers, the field `layer` of the region with this id
@@ -118,23 +119,23 @@ struct RegionDetails {
 // The results of an element for one frame.
 struct FrameResults {
   const char* algorithm = "";
-  Size size;
+  Size size;                                 // picture size that all coordinates refer to
   uint32_t total = 0;                        // number of regions found
   std::span<const Region> regions;           // the regions to attach; may be fewer than `total`
   RegionDetails details;                     // which of the optional results to attach
-  std::span<const Moments> moments;          // [region], or empty
+  std::span<const Moments> moments;          // [region] sums over its pixels, or empty
   std::span<const GstClockTime> first_seen;  // [region] time of the track's first frame, or empty
-  std::span<const Border> borders;
+  std::span<const Border> borders;           // pairs of regions that touch
   std::span<const PixelRun> runs;
-  bool runs_truncated = false;
-  int slice = 0;   // index of this frame in its volume
+  bool runs_truncated = false;  // there were more runs than RegionDetails::runs
+  int slice = 0;                // index of this frame in its volume
   int slices = 0;  // number of frames of the volume; 0: the frame is not part of a volume
   int layers = 1;  // number of thresholds
   // Whether the frame belongs to a volume or consists of several layers.
   bool is_stacked() const { return slices > 0 || layers > 1; }
   Layout layout;                // format of the picture whose colours were summed
-  Colorimetry color;            // colorimetry of that picture
-  GstBuffer* labels = nullptr;  // borrowed; null if not attached
+  Colorimetry color;            // colorimetry of the picture whose colours were summed
+  GstBuffer* labels = nullptr;  // label map or mask, borrowed; null if none is attached
   PixelFormat labels_format = PixelFormat::labels32;
   std::vector<Fact> facts;
 };
@@ -165,7 +166,7 @@ struct AttachedRegions {
   // [region] time of the track's first frame. Empty if nothing is tracked, or if the regions were
   // read from the table of a StructurePool.
   std::vector<GstClockTime> first_seen;
-  GstBuffer* labels = nullptr;  // belongs to the meta
+  GstBuffer* labels = nullptr;  // borrowed from the metadata; null if none is attached
   PixelFormat labels_format = PixelFormat::labels32;
   Size labels_size;
 };
@@ -190,10 +191,10 @@ class AttachedMask {
   ConstFrame map(const AttachedRegions& attached, const Backend& backend);
   // Returns the attached map at the size of its working picture, in host memory. The result is
   // empty if the map is not a small map (see block_memory.hpp), or if an element with the work area
-  // `area` cannot use it. The element can use it if `area` has the same working picture or is the
-  // whole picture.
+  // `area` cannot use it. The element can use it if both work areas cover the whole picture, and
+  // `area` has either the same scale or no scaling.
   ConstFrame map_small(const AttachedRegions& attached, const WorkArea& area);
-  bool is_small() const { return is_small_; }  // map_small() returned a map
+  bool is_small() const { return is_small_; }  // the current map is from map_small()
   void unmap();
 
  private:
@@ -203,9 +204,9 @@ class AttachedMask {
 };
 
 // The GstCustomMetaTransformFunction of the metadata, called when a frame is copied, scaled,
-// cropped, rotated or encoded; see region_transform.cpp. Attaches to the
-// buffer `to` the parts of the metadata of `from` that are valid for its picture, and the matching
-// standard metas. If the new position of the pixels is unknown, it attaches nothing.
+// cropped, rotated or encoded; see region_transform.cpp. It attaches metadata of `from` to `to`:
+// the parts that are valid for the picture in `to`, and the matching standard metas. If the new
+// position of the pixels is unknown, it attaches nothing.
 gboolean transform_region_meta(GstBuffer* to, GstCustomMeta* meta, GstBuffer* from, GQuark type,
                                gpointer data, gpointer unused);
 

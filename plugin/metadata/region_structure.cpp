@@ -57,7 +57,7 @@ const RegionWriter& region_writer(const FrameResults& results) {
       StructureField("first-seen", [](S s) { return uint64_t{s.first_seen}; }));
   static const FieldGroup<RegionSource>* const optional_groups[] = {
       &volume_fields, &track_fields, &lab_fields, &covariance_fields};
-  // [bit mask of the optional groups that a writer includes]
+  // The index is a bit mask. Bit i is set if the writer includes optional group i.
   static const std::vector<RegionWriter> writers = [] {
     std::vector<RegionWriter> all;
     for (size_t bits = 0; bits < size_t{1} << std::size(optional_groups); ++bits) {
@@ -91,7 +91,7 @@ RegionSource source_of(const FrameResults& results, const MeanColors& means, siz
 // Maximum number of idle items that a pool keeps, about the number of frames in flight. Further
 // items are freed.
 constexpr size_t kMaxIdle = 16;
-// A reused table may have twice its needed size and this number of additional bytes.
+// A reused table may have up to twice its needed size plus this number of bytes.
 constexpr size_t kMaxUnusedBytes = 1 << 14;
 
 // Returns how many of the `available` structures a frame with `needed` regions keeps. If an earlier

@@ -39,10 +39,9 @@ using ParametersPtr = std::unique_ptr<GList, FreeParameters>;
 
 // The pooled structures of one frame.
 struct PooledStructures {
-  std::vector<StructurePtr> regions;      // entries of the `regions` metadata; may be null
+  std::vector<StructurePtr> regions;      // structures of the regions; elements may be null
   std::vector<ParametersPtr> parameters;  // unused parameters of regions of interest
-  std::vector<Region> table;              // the regions that the entries describe, for downstream
-                                          // elements of this plugin
+  std::vector<Region> table;  // the same regions, for downstream elements of this plugin
 };
 
 // Keeps the structures and tables of freed buffers for later frames.
@@ -71,7 +70,7 @@ class StructurePool : public std::enable_shared_from_this<StructurePool> {
   struct ReturnMeta;
   struct Structures : PooledStructures {
     std::weak_ptr<StructurePool> pool;
-    ReturnMeta* return_meta = nullptr;  // the meta on the buffer that has these structures
+    ReturnMeta* return_meta = nullptr;  // a meta of the buffer to which these structures belong
   };
   struct Table {
     std::weak_ptr<StructurePool> pool;
@@ -110,8 +109,7 @@ void write_structures(const FrameResults& results, const Workers& workers,
 void add_fact(GstStructure* structure, const Fact& fact);
 
 // A field of a structure: its name, and a function that returns its value from a `Source`. The
-// result type of the function determines the type of the field. Strings must be
-// interned by GLib.
+// result type of the function determines the type of the field. Strings must be interned by GLib.
 template <class Value>
 struct StructureField {
   const char* name;

@@ -16,15 +16,15 @@
 namespace regions {
 namespace {
 
-// How an element transforms the coordinates along one axis of its output picture: an edge between
-// pixels at position e of the input moves to scale * e + shift. The input is visible
-// between the positions `low` and `high` of the output; the rest of the output is border. A
-// negative scale mirrors.
+// How an element transforms the coordinates along one axis of its output picture. An edge between
+// two pixels that is at position e of the input gets the position scale * e + shift of the output.
+// A negative scale mirrors. The input is visible between the positions `low` and `high` of the
+// output. The remaining pixels of the output are borders.
 struct AxisMapping {
   double scale = 1;
-  double shift = 0;
-  int low = 0;
-  int high = 0;
+  double shift = 0;  // pixels of the output
+  int low = 0;       // pixels of the output
+  int high = 0;      // pixels of the output
 };
 
 // How an element scales, crops, pads, mirrors or transposes pictures, as far as GStreamer reports
@@ -40,8 +40,8 @@ struct PictureMapping {
 };
 
 // GstVideoMetaTransformMatrix of GStreamer 1.28, which older headers lack. `matrix` transforms the
-// coordinates of pixels in the rectangle `in` to coordinates in the rectangle `out`. Both
-// are relative to the top left corner of their rectangle.
+// coordinates of pixels in the rectangle `in` to coordinates in the rectangle `out`. The
+// coordinates are relative to the top left corner of the respective rectangle.
 struct MatrixTransform {
   const GstVideoInfo* in_info;
   GstVideoRectangle in;
@@ -67,7 +67,8 @@ AxisMapping axis_of(double scale, double translation, int in_offset, int out_off
           clamp_to_picture(int64_t{out_offset} + out_size)};
 }
 
-// Returns nothing if the matrix rotates by other angles than multiples of 90°, shears or projects.
+// Returns the mapping of a matrix. Returns nothing if the matrix rotates by another angle than a
+// multiple of 90°, shears or projects.
 std::optional<PictureMapping> mapping_of(const MatrixTransform& matrix_transform) {
   const auto& matrix = matrix_transform.matrix;
   const bool is_affine = matrix[2][0] == 0 && matrix[2][1] == 0 && matrix[2][2] == 1;
@@ -111,7 +112,8 @@ int likely_borders(const GstVideoInfo* in, const GstVideoInfo* out) {
                                                                  ratio_n, ratio_d));
 }
 
-// Returns nothing if the element probably adds borders, because their position is unknown.
+// Returns the mapping of an element that scales. Returns nothing if the element probably adds
+// borders, because their position is unknown.
 std::optional<PictureMapping> mapping_of(const GstVideoMetaTransform& scale_transform) {
   const Size in = size_of(scale_transform.in_info), out = size_of(scale_transform.out_info);
   constexpr int kMaxRoundingError = 1;  // pixels
@@ -170,8 +172,9 @@ std::optional<PictureMapping> mapping_of(GQuark type, gpointer data, Size from, 
   return mapping;
 }
 
-// Whether the copied buffer also has the picture, uncompressed. An encoder copies metadata to its
-// output, which has fewer bytes. A copy without any bytes may get the bytes of the picture later.
+// Whether the buffer `copy` contains the uncompressed picture of the buffer `picture`. It does not
+// if an encoder copied the metadata to its output, which has fewer bytes. A copy without any bytes
+// may get the bytes of the picture later.
 bool has_picture(GstBuffer* copy, GstBuffer* picture) {
   const gsize bytes = gst_buffer_get_size(copy);
   return bytes == 0 || bytes >= gst_buffer_get_size(picture) || gst_buffer_get_video_meta(copy);

@@ -15,8 +15,8 @@ GQuark roi_type() {
   return kType;
 }
 
-// The input of the writers below. They write the parameters (GstStructures) of the
-// region-of-interest meta of one region.
+// The input of detection_writer() and object_writer(), which write the parameters (GstStructures)
+// of the region-of-interest meta of one region.
 struct RoiSource {
   const Region& region;
   Size size;

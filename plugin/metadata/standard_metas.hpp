@@ -98,7 +98,7 @@ struct AnalyticsType {
 // The initial capacity of a relation meta (GstAnalyticsRelationMetaInitParams).
 struct RelationSpace {
   gsize entries;  // number of entries
-  gsize bytes;    // bytes of all entries
+  gsize bytes;    // total size of all entries
 };
 
 // The functions of GStreamer's analytics library (libgstanalytics) that this plugin uses. The
