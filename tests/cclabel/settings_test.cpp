@@ -1,7 +1,7 @@
 // Errors and warnings of cclabel's settings, the nearest settings that are accepted, and the levels
 // that thresholds and tolerances become.
 #include "core/cclabel/cclabel.hpp"
-#include "tests/core/complaint.hpp"
+#include "tests/core/error_message.hpp"
 #include "tests/pictures/backend_test.hpp"
 
 namespace regions {
@@ -36,7 +36,7 @@ struct Request {
     task.in.layout = setup.in;
     task.in.width += setup.size.width;
     task.in.height += setup.size.height * slices;
-    return complaint([&] {
+    return error_message_of([&] {
       expects_labellable(setup);
       expects_trackable(setup);
       expects_method(setup, params, backend);
@@ -256,7 +256,7 @@ TEST_P(CcLabelChecks, UnsuitableSetupOrFrame_Throws) {
     const Size size = {40, 30 * std::max(a.slices, 1)};
     const DeviceFrame picture(*backend_, *queue_, PixelFormat::gray8, size, 0);
     FrameTask task{.slot = a.task.slot, .slices = a.slices, .in = picture.frame()};
-    return complaint([&] {
+    return error_message_of([&] {
       algorithm->configure(a.setup);
       EXPECT_TRUE(is_frame) << "configure() has accepted the setup";
       algorithm->enqueue(task, a.params, *queue_);
@@ -307,7 +307,7 @@ TEST(CcLabelOverflow, MoreRegionsThanTheFormatHolds_FollowsTheRule) {
     params.sliding = sliding;
     LabelCapacity found;
     const std::string thrown =
-        complaint([&] { found = label_capacity(params, total, layout_of(format)); });
+        error_message_of([&] { found = label_capacity(params, total, layout_of(format)); });
     EXPECT_EQ(found.labelled, kept) << text;
     EXPECT_EQ(thrown + found.warning, text);
     EXPECT_EQ(thrown.empty(), kept > 0) << text;

@@ -8,7 +8,7 @@
 #include "cpu/backend.hpp"
 #include "cpu/drawing/drawing.hpp"
 #include "tests/cclabel/run.hpp"
-#include "tests/core/complaint.hpp"
+#include "tests/core/error_message.hpp"
 #include "tests/pictures/pictures.hpp"
 
 namespace regions {
@@ -181,7 +181,7 @@ TEST_F(CcLabelSlots, UnsuitableFrames_AreNamed) {
   FrameTask good{.in = in.frame()};
   const auto answer = [&](Algorithm<CcLabelParams>& asked, const FrameTask& task,
                           const CcLabelParams& params) {
-    return complaint([&] {
+    return error_message_of([&] {
       asked.enqueue(task, params, *queue_);
       queue_->record();
       queue_->wait();

@@ -7,7 +7,7 @@
 #include "cpu/drawing/drawing.hpp"
 #include "tests/cclabel/run.hpp"
 #include "tests/cclabel/scenes.hpp"
-#include "tests/core/complaint.hpp"
+#include "tests/core/error_message.hpp"
 
 namespace regions {
 namespace {
@@ -341,7 +341,7 @@ TEST_F(WindowOfColors, UnsuitableFrames_AreNamed) {
     task.mask = pictures_[0].frame();
     CcLabelParams params = window_params(3);
     ask(task, params);
-    return complaint([&] {
+    return error_message_of([&] {
       algorithm->enqueue(task, params, *queue_);
       queue_->record();
       queue_->wait();
@@ -369,7 +369,7 @@ TEST_F(WindowOfColors, UnsuitableFrames_AreNamed) {
             "a volume of 2 slices; configured for 3");
 
   regions::Setup large = setup(PixelFormat::gray8);
-  const auto configure = [&] { return complaint([&] { algorithm->configure(large); }); };
+  const auto configure = [&] { return error_message_of([&] { algorithm->configure(large); }); };
   large.max_regions = 65536;
   EXPECT_EQ(configure(), "settings: track=true supports max-regions up to 65535, not 65536");
   large.max_regions = kMax;

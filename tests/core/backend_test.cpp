@@ -13,7 +13,7 @@
 
 #include "core/device_balancer.hpp"
 #include "core/faults.hpp"
-#include "tests/core/complaint.hpp"
+#include "tests/core/error_message.hpp"
 #include "tests/pictures/backend_test.hpp"
 #include "tests/pictures/guarded.hpp"
 #include "tests/pictures/pictures.hpp"
@@ -280,7 +280,8 @@ class OtherBackend final : public Backend {
 };
 
 TEST(CpuBackend, OtherBackend_IsRefused) {
-  EXPECT_EQ(complaint([] { workers_of(OtherBackend()); }), "this is not a CPU backend: another");
+  EXPECT_EQ(error_message_of([] { workers_of(OtherBackend()); }),
+            "this is not a CPU backend: another");
 }
 
 TEST(CpuBackend, AllocationFault_Throws) {

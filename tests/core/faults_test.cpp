@@ -5,7 +5,7 @@
 
 #include <cstdlib>
 
-#include "tests/core/complaint.hpp"
+#include "tests/core/error_message.hpp"
 
 namespace regions {
 namespace {
@@ -78,7 +78,7 @@ TEST_F(FaultPlan, UnknownTexts_AreNamedAndChangeNothing) {
                                                        {"gone=99999999999", "gone=99999999999"}};
   for (const auto& [text, named] : texts) {
     EXPECT_EQ(
-        complaint([&] { inject_faults(text); }),
+        error_message_of([&] { inject_faults(text); }),
         std::string("REGIONS_FAULTS: '") + named +
             "' is unknown; expected allocation=N, launch=N, work=N, gone=N, idle=1 or apart=1");
     EXPECT_EQ(step(Fault::launch), "") << text;

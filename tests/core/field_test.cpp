@@ -10,7 +10,7 @@
 
 #include "core/error.hpp"
 #include "tests/algorithms.hpp"
-#include "tests/core/complaint.hpp"
+#include "tests/core/error_message.hpp"
 #include "tests/element_pages.hpp"
 
 namespace regions {
@@ -160,11 +160,11 @@ TEST(Fields, InvalidValue_MessageNamesFieldAndValue) {
         {"list", "<1,10>", "list is 10; it must be in 0..9"},
         {"list", "<-1,2>", "list is -1; it must be in 0..9"}}) {
     Sample sample;
-    EXPECT_EQ(complaint([&] { assign_text(find(fields, name), &sample, text); }), message);
+    EXPECT_EQ(error_message_of([&] { assign_text(find(fields, name), &sample, text); }), message);
   }
   Sample sample;
   const auto give = [&](const char* name, const Value& value) {
-    return complaint([&] { assign(find(fields, name), &sample, value); });
+    return error_message_of([&] { assign(find(fields, name), &sample, value); });
   };
   EXPECT_EQ(give("fruit", int64_t{2}), "fruit is 2; it must be one of: apple, pear");
   EXPECT_EQ(give("fruit", int64_t{-1}), "fruit is -1; it must be one of: apple, pear");
@@ -172,7 +172,7 @@ TEST(Fields, InvalidValue_MessageNamesFieldAndValue) {
   EXPECT_EQ(give("bits", int64_t{-1}), "bits is -1; it must be one of: one, two, four");
   EXPECT_EQ(give("bits", int64_t{7}), "");
   EXPECT_EQ(give("number", 3.0), "number: the value has the wrong type");
-  EXPECT_EQ(complaint([&] { find(fields, "nummer"); }),
+  EXPECT_EQ(error_message_of([&] { find(fields, "nummer"); }),
             "unknown parameter 'nummer'; the parameters are: flag, number, real, fruit, bits, "
             "color, text, "
             "list");
@@ -184,7 +184,8 @@ TEST(Fields, NumberList_TooMany_Throws) {
   const std::vector<double> full = {5, 6, 7};
   EXPECT_EQ(std::vector<double>(List(full)), full);
   EXPECT_EQ(List(full).count, 3);
-  EXPECT_EQ(complaint([] { List(std::vector<double>(4)); }), "a list holds up to 3 numbers, not 4");
+  EXPECT_EQ(error_message_of([] { List(std::vector<double>(4)); }),
+            "a list holds up to 3 numbers, not 4");
 }
 
 TEST(Fields, OtherType_Throws) {

@@ -5,7 +5,7 @@
 
 #include "core/error.hpp"
 #include "core/frame.hpp"
-#include "tests/core/complaint.hpp"
+#include "tests/core/error_message.hpp"
 #include "tests/pictures/guarded.hpp"
 
 namespace regions {
@@ -144,11 +144,11 @@ TEST(Formats, SixteenBits_AreLittleEndianAndP010UsesTheHighBits) {
 }
 
 TEST(Formats, UnknownFormat_IsNamed) {
-  EXPECT_EQ(complaint([] { layout_of(static_cast<PixelFormat>(14)); }),
+  EXPECT_EQ(error_message_of([] { layout_of(static_cast<PixelFormat>(14)); }),
             "unknown pixel format number 14");
-  EXPECT_EQ(complaint([] { name_of(static_cast<PixelFormat>(255)); }),
+  EXPECT_EQ(error_message_of([] { name_of(static_cast<PixelFormat>(255)); }),
             "unknown pixel format number 255");
-  EXPECT_EQ(complaint([] { format_named("nv12"); }), "unknown pixel format: nv12");
+  EXPECT_EQ(error_message_of([] { format_named("nv12"); }), "unknown pixel format: nv12");
   EXPECT_EQ(row_bytes(layout_of(PixelFormat::nv12), 2, {4, 4}), 0u);
   EXPECT_EQ(row_count(layout_of(PixelFormat::nv12), 2, {4, 4}), 0);
 }
@@ -159,8 +159,8 @@ TEST(Frames, InvalidPlane_IsNamed) {
     GuardedFrame guarded(static_cast<PixelFormat>(f), {6, 4});
     const ConstFrame good = std::as_const(guarded).frame();
     const int bytes = good.layout.sample_bytes;
-    EXPECT_EQ(complaint([&] { expects_planes(good, "it"); }), "");
-    EXPECT_EQ(complaint([&] { expects_aligned(good, "it"); }), "");
+    EXPECT_EQ(error_message_of([&] { expects_planes(good, "it"); }), "");
+    EXPECT_EQ(error_message_of([&] { expects_aligned(good, "it"); }), "");
     for (int p = 0; p < good.layout.planes; ++p) {
       const std::string plane = "plane " + std::to_string(p) + " of it";
       const auto least = static_cast<ptrdiff_t>(row_bytes(good.layout, p, good.size()));
@@ -168,7 +168,7 @@ TEST(Frames, InvalidPlane_IsNamed) {
         ConstFrame frame = good;
         frame.pitch[p] = pitch;
         frame.height = height;
-        return complaint([&] { expects_planes(frame, "it"); });
+        return error_message_of([&] { expects_planes(frame, "it"); });
       };
       const std::string far = "rows of " + plane + " are 2 GiB or more apart";
       const std::string overlap = "rows of " + plane + " overlap";
@@ -184,7 +184,7 @@ TEST(Frames, InvalidPlane_IsNamed) {
       EXPECT_EQ(with_pitch(-ptrdiff_t{INT32_MAX} - 1), far);
       ConstFrame missing = good;
       missing.plane[p] = nullptr;
-      EXPECT_EQ(complaint([&] { expects_planes(missing, "it"); }), plane + " is missing");
+      EXPECT_EQ(error_message_of([&] { expects_planes(missing, "it"); }), plane + " is missing");
       ConstFrame shifted = good;
       shifted.plane[p] += 1;
       ConstFrame odd = good;
@@ -193,8 +193,8 @@ TEST(Frames, InvalidPlane_IsNamed) {
                                       ? ""
                                       : "rows of " + plane + " must begin at multiples of " +
                                             std::to_string(bytes) + " bytes, the size of a sample";
-      EXPECT_EQ(complaint([&] { expects_aligned(shifted, "it"); }), refused);
-      EXPECT_EQ(complaint([&] { expects_aligned(odd, "it"); }), refused);
+      EXPECT_EQ(error_message_of([&] { expects_aligned(shifted, "it"); }), refused);
+      EXPECT_EQ(error_message_of([&] { expects_aligned(odd, "it"); }), refused);
     }
   }
 }

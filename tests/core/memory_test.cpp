@@ -29,11 +29,11 @@ constexpr size_t kMega = size_t{1} << 20;
 // Allocates up to `most` bytes per request.
 struct System {
   size_t most = SIZE_MAX;
-  std::vector<size_t> asked;
+  std::vector<size_t> requested;
   int pieces = 0;  // not freed
 
   Block operator()(size_t bytes) {
-    asked.push_back(bytes);
+    requested.push_back(bytes);
     if (bytes > most) throw MemoryError(std::to_string(bytes) + " bytes wanted");
     ++pieces;
     const auto free = [](void* owner, void* data) {
@@ -82,22 +82,22 @@ TEST_F(ArenaTest, SixteenStreamsAtOnce_RequestsFewPieces) {
       given += size;
     }
   }
-  EXPECT_LE(system.asked.size(), 12u);
-  size_t asked = 0;
-  for (const size_t size : system.asked) asked += size;
-  EXPECT_LE(asked, 2 * given);
+  EXPECT_LE(system.requested.size(), 12u);
+  size_t requested = 0;
+  for (const size_t size : system.requested) requested += size;
+  EXPECT_LE(requested, 2 * given);
 }
 
 TEST_F(ArenaTest, Pieces_AreAsLargeAsTheBlocksSoFar) {
   const Block first = take(10 * kMega), small = take(1000), third = take(15 * kMega),
               of_second_piece = take(9 * kMega);
-  EXPECT_EQ(system.asked, (std::vector<size_t>{10 * kMega, 10 * kMega, 15 * kMega}));
+  EXPECT_EQ(system.requested, (std::vector<size_t>{10 * kMega, 10 * kMega, 15 * kMega}));
 }
 
 TEST_F(ArenaTest, Pieces_HaveAMinimumAndAMaximum) {
   const Block small = take(1), large = take(63 * kMega), next = take(3 * kMega),
               own = take(65 * kMega);
-  EXPECT_EQ(system.asked,
+  EXPECT_EQ(system.requested,
             (std::vector<size_t>{2 * kMega, 63 * kMega, 63 * kMega + 256, 65 * kMega}));
   const Block none = take(0);
   EXPECT_EQ(none.bytes(), 0u);
@@ -123,7 +123,7 @@ TEST_F(ArenaTest, LaterStreams_HaveOtherPieces) {
   const Block first = take(100), second = take(40 * kMega);
   now += Arena::kSharingTime + std::chrono::milliseconds(1);
   const Block later = take(100), too = take(100);
-  EXPECT_EQ(system.asked, (std::vector<size_t>{2 * kMega, 40 * kMega, 2 * kMega}));
+  EXPECT_EQ(system.requested, (std::vector<size_t>{2 * kMega, 40 * kMega, 2 * kMega}));
 }
 
 // A long stream keeps only the pieces of its first second, however many other streams start.
@@ -141,7 +141,7 @@ TEST_F(ArenaTest, LittleMemory_RequestsSingleBlocks) {
   system.most = 10 * kMega;
   const Block first = take(9 * kMega), second = take(9 * kMega);
   const Block third = take(1000);  // would begin a piece of 18 MB
-  EXPECT_EQ(system.asked.back(), 1000u);
+  EXPECT_EQ(system.requested.back(), 1000u);
   EXPECT_EQ(third.bytes(), 1000u);
   try {
     take(11 * kMega);
@@ -156,7 +156,7 @@ TEST_F(ArenaTest, ApartFault_RequestsEachBlock) {
   const Block first = take(1), second = take(2);
   EXPECT_EQ(reserve(kMega), nullptr);
   inject_faults("");
-  EXPECT_EQ(system.asked, (std::vector<size_t>{1, 2}));
+  EXPECT_EQ(system.requested, (std::vector<size_t>{1, 2}));
 }
 
 TEST_F(ArenaTest, ReservedMemory_IsUsedFirst) {
@@ -164,11 +164,11 @@ TEST_F(ArenaTest, ReservedMemory_IsUsedFirst) {
   const std::shared_ptr<void> kept = reserve(kMega), more = reserve(3 * kMega);
   now += 10 * Arena::kSharingTime;  // caps may arrive late
   const Block a = take(kMega / 2), b = take(2 * kMega), c = take(kMega / 2), d = take(kMega);
-  EXPECT_EQ(system.asked, (std::vector<size_t>{2 * kMega, kMega, 3 * kMega}));
+  EXPECT_EQ(system.requested, (std::vector<size_t>{2 * kMega, kMega, 3 * kMega}));
   EXPECT_EQ(c.as<char>(), a.as<char>() + kMega / 2);
   EXPECT_EQ(d.as<char>(), b.as<char>() + 2 * kMega);
   const Block e = take(100);  // the reserved memory is used up
-  EXPECT_EQ(system.asked.size(), 4u);
+  EXPECT_EQ(system.requested.size(), 4u);
 }
 
 TEST_F(ArenaTest, ReservedMemory_LastHolder_FreesIt) {
@@ -181,7 +181,7 @@ TEST_F(ArenaTest, ReservedMemory_LastHolder_FreesIt) {
   a = Block();
   EXPECT_EQ(system.pieces, 0);
   const Block b = take(1000);
-  EXPECT_EQ(system.asked.back(), 2 * kMega);
+  EXPECT_EQ(system.requested.back(), 2 * kMega);
 }
 
 TEST_F(ArenaTest, LittleMemory_ReservesNothing) {

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "cpu/resampling.hpp"
-#include "tests/core/complaint.hpp"
+#include "tests/core/error_message.hpp"
 #include "tests/pictures/backend_test.hpp"
 #include "tests/pictures/guarded.hpp"
 #include "tests/pictures/pictures.hpp"
@@ -269,7 +269,7 @@ TEST(WorkArea, Reduce_PointGoesToTheCellThatContainsIt) {
 TEST(WorkArea, RectangleOutsideThePicture_IsNamed) {
   const Layout& gray = layout_of(PixelFormat::gray8);
   const auto answer = [&](int left, int top) {
-    return complaint([&] { work_area_of({left, top, 0, 0, 1}, gray, {21, 13}); });
+    return error_message_of([&] { work_area_of({left, top, 0, 0, 1}, gray, {21, 13}); });
   };
   EXPECT_EQ(answer(20, 12), "");
   EXPECT_EQ(answer(21, 0),

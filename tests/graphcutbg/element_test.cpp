@@ -4,9 +4,9 @@
 #include <random>
 #include <thread>
 
-#include "tests/graphcutbg/room.hpp"
+#include "tests/graphcutbg/room_with_square.hpp"
+#include "tests/plugin/error_details.hpp"
 #include "tests/plugin/region_structures.hpp"
-#include "tests/plugin/told.hpp"
 
 namespace regions::test {
 namespace {
@@ -57,7 +57,7 @@ TEST(GraphCutElement, AlphaOfColors_IsOpacity) {
   EXPECT_EQ(picture("output=overlay opacity=0.75 color=0x00ff0000"), picture("output=none"));
   EXPECT_EQ(picture("output=overlay opacity=1 color=0x80ff0000"),
             picture("output=overlay opacity=0.502 color=0xffff0000"));
-  const std::vector<uint8_t> before = room(true);
+  const std::vector<uint8_t> before = room_picture(true);
   const auto half = picture("output=replace replace-with=color replace-color=0x800000ff");
   ASSERT_EQ(half.size(), 3 * before.size());
   EXPECT_NEAR(half[0], before[0] / 2, 1);
@@ -71,7 +71,7 @@ TEST(GraphCutElement, OutputNone_AttachesMaskForCclabel) {
   h.video("GRAY8", kWidth, kHeight);
   const BufferPtr out = last_of(h);
   ASSERT_TRUE(out);
-  EXPECT_EQ(bytes_of(out.get()), room(true));
+  EXPECT_EQ(bytes_of(out.get()), room_picture(true));
   const GstStructure* regions = regions_of(out.get());
   ASSERT_TRUE(regions);
   ASSERT_EQ(region_count(regions), 1u);
@@ -162,10 +162,10 @@ TEST(GraphCutElement, StoppedCut_WarnsWithGap) {
     const GstStructure* s = regions_of(out.get());
     gint64 gap = 0, flow = 0;
     if (s) gst_structure_get(s, "gap", G_TYPE_INT64, &gap, "flow", G_TYPE_INT64, &flow, nullptr);
-    EXPECT_EQ(told(message).text, "a cut was stopped early and is not exact: it costs at most " +
-                                      std::to_string(gap) +
-                                      " more than the minimum, which is at least " +
-                                      std::to_string(flow) + " (time-budget, max-iterations)");
+    EXPECT_EQ(error_details(message).text,
+              "a cut was stopped early and is not exact: it costs at most " + std::to_string(gap) +
+                  " more than the minimum, which is at least " + std::to_string(flow) +
+                  " (time-budget, max-iterations)");
     EXPECT_GT(gap, 0);
     return;
   }
@@ -176,7 +176,7 @@ TEST(GraphCutElement, StoppedCut_WarnsWithGap) {
 TEST(GraphCutElement, MaskOfCclabel_IsRefined) {
   Harness h("cclabel threshold=0.5 output=none ! graphcutbg source=mask output=mask");
   h.video("GRAY8", kWidth, kHeight);
-  ASSERT_EQ(h.push(room(true)), GST_FLOW_OK);
+  ASSERT_EQ(h.push(room_picture(true)), GST_FLOW_OK);
   const BufferPtr out = h.pull();
   ASSERT_TRUE(out);
   EXPECT_GT(foreground_share(bytes_of(out.get()), true), 0.98);
@@ -189,7 +189,7 @@ TEST(GraphCutElement, MaskOfOtherSize_IsRefined) {
       "cclabel threshold=0.5 output=none ! videoscale ! video/x-raw,width=192,height=128"
       " ! graphcutbg source=mask output=mask");
   h.video("GRAY8", kWidth, kHeight);
-  ASSERT_EQ(h.push(room(true)), GST_FLOW_OK);
+  ASSERT_EQ(h.push(room_picture(true)), GST_FLOW_OK);
   const BufferPtr out = h.pull();
   ASSERT_TRUE(out);
   const auto mask = bytes_of(out.get());
@@ -208,7 +208,7 @@ TEST(GraphCutElement, MaskOfOtherSize_IsRefined) {
 TEST(GraphCutElement, MissingMask_IsErrorForSourceMaskOnly) {
   Harness needs("graphcutbg source=mask output=mask");
   needs.video("GRAY8", kWidth, kHeight);
-  EXPECT_NE(needs.push(room(true)), GST_FLOW_OK);
+  EXPECT_NE(needs.push(room_picture(true)), GST_FLOW_OK);
   EXPECT_NE(needs.error_text().find("mask"), std::string::npos);
 
   Harness takes("graphcutbg source=both output=mask");
@@ -228,7 +228,7 @@ TEST(GraphCutElement, PropertiesChangedWhilePlaying_CauseNoError) {
     }
   });
   for (int i = 0; i < 60; ++i) {
-    std::vector<uint8_t> nv12 = room(i > 5, i % 8);
+    std::vector<uint8_t> nv12 = room_picture(i > 5, i % 8);
     nv12.resize(kWidth * kHeight * 3 / 2, 128);
     ASSERT_EQ(h.push(nv12, i), GST_FLOW_OK);
     ASSERT_TRUE(h.pull());
@@ -273,7 +273,7 @@ TEST(GraphCutElement, Flush_ForgetsModel) {
   GstSegment segment;
   gst_segment_init(&segment, GST_FORMAT_TIME);
   gst_harness_push_event(h.get(), gst_event_new_segment(&segment));
-  ASSERT_EQ(h.push(room(true)), GST_FLOW_OK);
+  ASSERT_EQ(h.push(room_picture(true)), GST_FLOW_OK);
   const BufferPtr out = h.pull();
   ASSERT_TRUE(out);
   EXPECT_EQ(foreground_share(bytes_of(out.get()), true), 0);  // it is the first frame again

@@ -12,8 +12,8 @@
 
 #include "core/error.hpp"
 #include "plugin/files/property_files.hpp"
-#include "tests/graphcutbg/room.hpp"
-#include "tests/plugin/told.hpp"
+#include "tests/graphcutbg/room_with_square.hpp"
+#include "tests/plugin/error_details.hpp"
 
 namespace regions::test {
 namespace {
@@ -140,7 +140,7 @@ class PropertyFiles : public testing::Test {
       gst_util_set_object_arg(G_OBJECT(h.element()), "replace-with", "image");
     }
     h.video("GRAY8", kWidth, kHeight);
-    EXPECT_NE(h.push(room(false)), GST_FLOW_OK) << property << "=" << file;
+    EXPECT_NE(h.push(room_picture(false)), GST_FLOW_OK) << property << "=" << file;
     return h.error_text();
   }
   // A grey picture of 32x16 pixels, encoded by GStreamer.
@@ -299,7 +299,7 @@ std::string error_with(const std::string& settings) {
   Harness h("graphcutbg " + settings);
   h.video("RGB", kVideoWidth, kVideoHeight);
   h.push(std::vector<uint8_t>(kVideoWidth * kVideoHeight * 3));
-  return told(h.message(GST_MESSAGE_ERROR)).text;
+  return error_details(h.message(GST_MESSAGE_ERROR)).text;
 }
 
 TEST_F(PropertyFiles, UnsuitablePicture_IsNamed) {
@@ -343,7 +343,7 @@ TEST_F(PropertyFiles, Model_IsWrittenAndReadAgain) {
   ASSERT_TRUE(fs::exists(file));
   Harness h("graphcutbg output=mask model-location=" + file);
   h.video("GRAY8", kWidth, kHeight);
-  ASSERT_EQ(h.push(room(true)), GST_FLOW_OK);
+  ASSERT_EQ(h.push(room_picture(true)), GST_FLOW_OK);
   const BufferPtr out = h.pull();
   ASSERT_TRUE(out);
   EXPECT_GT(foreground_share(bytes_of(out.get()), true), 0.98);  // in the first frame

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "core/faults.hpp"
-#include "tests/core/complaint.hpp"
+#include "tests/core/error_message.hpp"
 #include "tests/graphcutbg/scene.hpp"
 #include "tests/pictures/backend_test.hpp"
 
@@ -297,7 +297,7 @@ TEST_P(GraphCutFrames, Pictures_AreRemovedByConfigure) {
   params.output = GraphCutOutput::replace;
   params.replace_with = Replacement::image;
   Camera replaced = on_backend(clip, params);
-  const auto answer = [&] { return complaint([&] { replaced.shoot(0); }); };
+  const auto answer = [&] { return error_message_of([&] { replaced.shoot(0); }); };
   const std::string none = "replace-with=image requires replace-image";
   EXPECT_EQ(answer(), none);
   replaced.algorithm().set_picture(GraphCutPicture::replace_image, all.frame());

@@ -12,7 +12,7 @@
 #include "core/graphcutbg/energy.hpp"
 #include "core/graphcutbg/model_update.hpp"
 #include "core/graphcutbg/stored_model.hpp"
-#include "tests/core/complaint.hpp"
+#include "tests/core/error_message.hpp"
 #include "tests/graphcutbg/oracle.hpp"
 #include "tests/pictures/guarded.hpp"
 #include "tests/pictures/pictures.hpp"
@@ -370,7 +370,7 @@ TEST(GraphCutPlan, CutParameters_AreConverted) {
 TEST(GraphCutErrors, InvalidSetupOrFrame_IsNamed) {
   const regions::Setup setup{.in = layout_of(PixelFormat::gray8), .size = {8, 6}, .slots = 2};
   const auto configure = [](regions::Setup wanted) {
-    return complaint([&] { expects_cuttable(wanted); });
+    return error_message_of([&] { expects_cuttable(wanted); });
   };
   EXPECT_EQ(configure(setup), "");
   EXPECT_EQ(configure({.size = {1, 1}}), "");
@@ -386,7 +386,9 @@ TEST(GraphCutErrors, InvalidSetupOrFrame_IsNamed) {
       color(PixelFormat::rgb, {8, 6}), large(PixelFormat::gray8, {65535, 1});
   GraphCutBgParams params;
   FrameTask task{.in = frame.frame()};
-  const auto enqueue = [&] { return complaint([&] { expects_cuttable(setup, task, params); }); };
+  const auto enqueue = [&] {
+    return error_message_of([&] { expects_cuttable(setup, task, params); });
+  };
   EXPECT_EQ(enqueue(), "");
   task.slot = 1;
   EXPECT_EQ(enqueue(), "");
@@ -454,7 +456,7 @@ TEST(StoredModel, InvalidBytes_AreRefused) {
   }
   for (size_t i = 0; i < kPixels; ++i) model.store(words(good) + i, kPixels);
   const auto answer = [&](std::span<const std::byte> state, Size size) {
-    return complaint([&] { checked_header(state, size); });
+    return error_message_of([&] { checked_header(state, size); });
   };
   EXPECT_EQ(answer(good, kSize), "");
   EXPECT_EQ(checked_header(good, kSize).width, 3);
@@ -548,9 +550,9 @@ TEST(UserPicture, ExclusionAndUnsuitablePictures_AreChecked) {
   const auto excluded = exclusion_of(std::as_const(picture).frame(), setup);
   EXPECT_EQ(excluded, (std::vector<uint8_t>{0, 0, 1, 1}));
   const auto answers = [&](const ConstFrame& given, const char* text) {
-    EXPECT_EQ(complaint([&] { exclusion_of(given, setup); }), text);
-    EXPECT_EQ(complaint([&] { background_of(given, setup); }), text);
-    EXPECT_EQ(complaint([&] { replacement_of(given, setup); }), text);
+    EXPECT_EQ(error_message_of([&] { exclusion_of(given, setup); }), text);
+    EXPECT_EQ(error_message_of([&] { background_of(given, setup); }), text);
+    EXPECT_EQ(error_message_of([&] { replacement_of(given, setup); }), text);
   };
   const GuardedFrame tall(PixelFormat::gray8, {4, 2}), labels(PixelFormat::labels32, {4, 1});
   answers(tall.frame(), "the picture has 4x2 pixels; the frames have 4x1");

@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <thread>
 
-#include "tests/library/kinds.hpp"
+#include "tests/library/frame_settings.hpp"
 
 namespace regions::test {
 namespace {
@@ -334,7 +334,7 @@ TEST(LibraryErrors, PropertiesOfElements_AreRefused) {
 
 TEST(LibraryErrors, OutputOfOtherAlgorithm_IsRefused) {
   for (const KnownAlgorithm& known : kAlgorithms) {
-    const Gives gives = gives_of(known.name);
+    const OutputKinds produced = output_kinds_of(known.name);
     const Filter filter = open(known.name);
     std::vector<uint8_t> in = rectangles(), foreground(kWidth * kHeight), out(kWidth * kHeight);
     std::vector<uint32_t> labels(kWidth * kHeight);
@@ -349,7 +349,7 @@ TEST(LibraryErrors, OutputOfOtherAlgorithm_IsRefused) {
       ask(frame);
       const RegionsStatus status = regions_process(filter.get(), &frame);
       if (given) {
-        EXPECT_EQ(status, REGIONS_OK) << gives.algorithm << ": " << regions_error();
+        EXPECT_EQ(status, REGIONS_OK) << produced.algorithm << ": " << regions_error();
       } else {
         expect_refused(status, why);
       }
@@ -360,17 +360,17 @@ TEST(LibraryErrors, OutputOfOtherAlgorithm_IsRefused) {
     const char* const no_moments =
         "moments and borders must be null: this algorithm does not produce them";
     expect(true, "", [](Frame) {});
-    expect(gives.regions, no_regions, [&](Frame f) { f.labels = picture("U32_LE", labels); });
-    const RegionsFrame counted = expect(gives.regions, no_regions, [&](Frame f) {
+    expect(produced.regions, no_regions, [&](Frame f) { f.labels = picture("U32_LE", labels); });
+    const RegionsFrame counted = expect(produced.regions, no_regions, [&](Frame f) {
       f.regions = regions.data();
       f.capacity = 100;
     });
-    EXPECT_EQ(counted.count > 0, gives.regions) << gives.algorithm;
-    expect(gives.foreground, "foreground must be zero: this algorithm does not produce it",
+    EXPECT_EQ(counted.count > 0, produced.regions) << produced.algorithm;
+    expect(produced.foreground, "foreground must be zero: this algorithm does not produce it",
            [&](Frame f) { f.foreground = picture("GRAY8", foreground); });
-    expect(gives.moments, no_moments, [&](Frame f) { f.moments = moments.data(); });
-    expect(gives.moments, no_moments, [&](Frame f) { f.borders = borders.data(); });
-    expect(gives.runs, "runs must be null: this algorithm does not produce them", [&](Frame f) {
+    expect(produced.moments, no_moments, [&](Frame f) { f.moments = moments.data(); });
+    expect(produced.moments, no_moments, [&](Frame f) { f.borders = borders.data(); });
+    expect(produced.runs, "runs must be null: this algorithm does not produce them", [&](Frame f) {
       f.runs = runs.data();
       f.run_capacity = 100;
     });

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <map>
 
-#include "tests/library/kinds.hpp"
+#include "tests/library/frame_settings.hpp"
 
 namespace regions::test {
 namespace {
@@ -501,12 +501,12 @@ TEST(LibraryCuda, EveryAlgorithm_EqualsCpu) {
     }
     Labelled l;
     std::vector<uint8_t> out(kWidth * kHeight), foreground(kWidth * kHeight);
-    const Gives gives = gives_of(algorithm);
-    if (!gives.regions) {
+    const OutputKinds produced = output_kinds_of(algorithm);
+    if (!produced.regions) {
       l.frame.labels = {};
       l.frame.capacity = 0;
     }
-    if (gives.foreground) l.frame.foreground = picture("GRAY8", foreground);
+    if (produced.foreground) l.frame.foreground = picture("GRAY8", foreground);
     if (std::strcmp(output, "none") != 0) l.frame.out = picture("GRAY8", out);
     for (int i = 0; i < 3; ++i) {
       l.in[static_cast<size_t>(i)] = 200;

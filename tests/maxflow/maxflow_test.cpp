@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "core/maxflow/warm_start_tuner.hpp"
-#include "tests/core/complaint.hpp"
+#include "tests/core/error_message.hpp"
 #include "tests/maxflow/cutter.hpp"
 #include "tests/maxflow/graphs.hpp"
 #include "tests/maxflow/oracle.hpp"
@@ -250,7 +250,7 @@ TEST(CpuMaxflow, InvalidArguments_AreRefused) {
   const OwnedGraph good = random_graph(kSize, 10, 0, false, 1);
   CutResult report;
   const auto answer = [&](const GridGraph& weights, Image<uint8_t> foreground) {
-    return complaint([&] {
+    return error_message_of([&] {
       cutter.cut().enqueue(weights, foreground, {}, &report, 0, cutter.queue());
       cutter.queue().record();
       cutter.queue().wait();
@@ -287,7 +287,7 @@ TEST(CpuMaxflow, InvalidArguments_AreRefused) {
   EXPECT_EQ(answer(graph, {}), "pixels of the foreground mask are missing or have the wrong size");
 
   const auto configure = [&](Size size, int slots) {
-    return complaint([&] { cutter.cut().configure(size, Neighbours::four, slots); });
+    return error_message_of([&] { cutter.cut().configure(size, Neighbours::four, slots); });
   };
   for (const Size size : {Size{0, 4}, {4, 0}}) {
     EXPECT_EQ(configure(size, 1),
@@ -399,7 +399,7 @@ TEST(ComputedLinks, MissingMaximum_IsRefused) {
   GridGraph unknown = computed(graph, links);
   unknown.max_weight = 0;
   Cutter cutter = on_cpu({8, 8}, Neighbours::four);
-  EXPECT_EQ(complaint([&] { cutter.solve(unknown); }),
+  EXPECT_EQ(error_message_of([&] { cutter.solve(unknown); }),
             "computed capacities require `most`, their maximum");
 }
 

@@ -5,8 +5,8 @@
 #include <future>
 #include <thread>
 
+#include "tests/plugin/error_details.hpp"
 #include "tests/plugin/moving_square.hpp"
-#include "tests/plugin/told.hpp"
 
 namespace regions::test {
 namespace {
@@ -256,7 +256,7 @@ TEST(Flow, DownstreamRefusedAFrame_IsReportedAtTheEnd) {
     h.video("GRAY8", kWidth, kHeight);
     EXPECT_EQ(h.push(gray_with_square(), 0), GST_FLOW_OK);
     h.eos();
-    const Told error = told(h.error_so_far());
+    const ErrorDetails error = error_details(h.error_so_far());
     EXPECT_EQ(error.domain, code ? GST_STREAM_ERROR : 0u) << gst_flow_get_name(flow);
     EXPECT_EQ(error.code, code) << gst_flow_get_name(flow);
     EXPECT_EQ(h.push(gray_with_square(), 1), GST_FLOW_EOS) << "after the end";
@@ -398,7 +398,7 @@ TEST_P(ShortFrame, PictureIsKept_PassesUnchanged) {
     EXPECT_EQ(h.waiting(), 0u);
     EXPECT_EQ(stat(h, "frames-in"), 5u);
     EXPECT_EQ(stat(h, "frames-out"), 5u);
-    EXPECT_PRED2(contains, told(h.message(GST_MESSAGE_WARNING)).text, "100 bytes");
+    EXPECT_PRED2(contains, error_details(h.message(GST_MESSAGE_WARNING)).text, "100 bytes");
     EXPECT_FALSE(h.has_warning()) << "one warning per stream";
     EXPECT_FALSE(h.has_error());
   }

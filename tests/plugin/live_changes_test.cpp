@@ -7,8 +7,8 @@
 #include <map>
 
 #include "tests/plugin/elements.hpp"
+#include "tests/plugin/error_details.hpp"
 #include "tests/plugin/moving_square.hpp"
-#include "tests/plugin/told.hpp"
 
 namespace regions::test {
 namespace {
@@ -419,7 +419,7 @@ std::string expect_refused(const std::string& line, const char* format, const ch
   for (int i = 1; i < 4; ++i) EXPECT_EQ(h.push(picture, i), GST_FLOW_OK);
   h.eos();
   const std::string result = notified;
-  const Told warning = told(h.message(GST_MESSAGE_WARNING));
+  const ErrorDetails warning = error_details(h.message(GST_MESSAGE_WARNING));
   EXPECT_EQ(warning.domain, GST_LIBRARY_ERROR);
   EXPECT_EQ(warning.code, GST_LIBRARY_ERROR_SETTINGS);
   // "THE SETTING kept as it was: THE REASON"

@@ -10,7 +10,7 @@
 #include "core/faults.hpp"
 #include "cpu/backend.hpp"
 #include "cpu/drawing/drawing.hpp"
-#include "tests/core/complaint.hpp"
+#include "tests/core/error_message.hpp"
 #include "tests/slicsuperpixel/run.hpp"
 
 namespace regions {
@@ -251,7 +251,7 @@ TEST_F(SlicFrames, InvalidFrame_IsNamed) {
   SlicParams params;
   params.output = SlicOutput::none;
   const auto answer = [&] {
-    return complaint([&] {
+    return error_message_of([&] {
       algorithm->enqueue(job, params, *queue_);
       queue_->record();
       queue_->wait();

@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "tests/plugin/elements.hpp"
+#include "tests/plugin/error_details.hpp"
 #include "tests/plugin/fake_gpu/producer.hpp"
 #include "tests/plugin/log.hpp"
-#include "tests/plugin/told.hpp"
 
 namespace regions::test {
 namespace {
@@ -180,7 +180,7 @@ TEST(CudaDeviceId, DeviceDoesNotExist_RunsOnTheCpuOrIsAnError) {
   EXPECT_TRUE(any.ready().starts_with("cpu: "));
   EXPECT_EQ(cuda.ready(), "none");
   EXPECT_EQ(GST_STATE(cuda.get()), GST_STATE_NULL);
-  const Told error = told(cuda.message(GST_MESSAGE_ERROR));
+  const ErrorDetails error = error_details(cuda.message(GST_MESSAGE_ERROR));
   EXPECT_EQ(error.domain, GST_RESOURCE_ERROR);
   EXPECT_EQ(error.code, GST_RESOURCE_ERROR_FAILED);
   EXPECT_PRED2(contains, error.text, "no fake device 7");
@@ -426,7 +426,7 @@ std::string with_device(const std::string& line, const char* device) {
 }
 
 void expect_warning(Harness& h, const std::string& where) {
-  const Told warning = told(h.message_so_far(GST_MESSAGE_WARNING));
+  const ErrorDetails warning = error_details(h.message_so_far(GST_MESSAGE_WARNING));
   EXPECT_EQ(warning.domain, GST_RESOURCE_ERROR) << where;
   EXPECT_EQ(warning.code, GST_RESOURCE_ERROR_NO_SPACE_LEFT) << where;
   for (const char* part : {"device=auto", "CPU", "cuda:0", "bytes", "free"}) {
@@ -471,7 +471,7 @@ TEST(LittleMemory, Cuda_IsAnError) {
       GstFlowReturn flow = GST_FLOW_OK;
       for (int i = 0; i < 4 && flow == GST_FLOW_OK; ++i) flow = h.push(squares(i), i);
       EXPECT_NE(flow, GST_FLOW_OK) << line;
-      const Told error = told(h.message(GST_MESSAGE_ERROR));
+      const ErrorDetails error = error_details(h.message(GST_MESSAGE_ERROR));
       EXPECT_EQ(error.code, GST_RESOURCE_ERROR_NO_SPACE_LEFT) << line << error.text;
       EXPECT_PRED2(contains, error.text, "cuda:0");
       EXPECT_FALSE(h.has_warning()) << line;
@@ -487,7 +487,7 @@ TEST(LittleMemory, FramesInCudaMemory_IsAnErrorThatNamesCudadownload) {
   const FreeMemory little(kNoFrames);
   h.caps(kCudaCaps);
   EXPECT_NE(gst_harness_push(h.get(), producer.frame(0, squares(1))), GST_FLOW_OK);
-  const Told error = told(h.message(GST_MESSAGE_ERROR));
+  const ErrorDetails error = error_details(h.message(GST_MESSAGE_ERROR));
   EXPECT_EQ(error.code, GST_RESOURCE_ERROR_NO_SPACE_LEFT) << error.text;
   for (const char* part : {"cuda:0", "bytes", "free", "cudadownload"}) {
     EXPECT_PRED2(contains, error.text, part);
