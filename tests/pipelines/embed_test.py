@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""The programs of pipelines/embed, judged by SciPy on frames that ffmpeg decodes.
+"""The programs of pipelines/embed, compared with SciPy on frames that ffmpeg decodes.
 
   embed_test.py PROGRAM…
 """

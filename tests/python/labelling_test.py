@@ -287,11 +287,11 @@ class Tables(unittest.TestCase):
         choose = numpy.random.default_rng(data.draw(st.integers(0, 99)))
         channels = data.draw(st.sampled_from([(), (3,)]))
         intensity = choose.integers(0, 100, labels.shape + channels).astype(kind)
-        judged = labels
+        compacted = labels
         if labels.max(initial=0) > 10**6:  # scikit-image makes a list as long as the greatest label
-            values, judged = numpy.unique(labels, return_inverse=True)
-            judged = judged.reshape(labels.shape) + int(values[0] != 0)
-        want = measure.regionprops_table(judged.astype(numpy.int64), intensity, PROPERTIES)
+            values, compacted = numpy.unique(labels, return_inverse=True)
+            compacted = compacted.reshape(labels.shape) + int(values[0] != 0)
+        want = measure.regionprops_table(compacted.astype(numpy.int64), intensity, PROPERTIES)
         want["label"] = numpy.unique(labels[labels != 0])
         expect_equal(self, gst_regions.regionprops_table(view_of(data.draw, labels), view_of(data.draw, intensity)), want)
 

@@ -3,7 +3,7 @@
 "Performance Measures and a Data Set for Multi-Target, Multi-Camera Tracking", 2016, section 3) on
 labelled crossings, against nearest-box matching of the same regions.
 
-crossings.json lists them: `frames` are the first and the last, `people` hold a box (x, y, width,
+crossing_people.json lists them: `frames` are the first and the last, `people` hold a box (x, y, width,
 height) at key frames, between which people walk straight. Where people touch, their boxes were drawn
 by eye; where they are apart, the silhouettes' boxes were taken and looked at.
 """
@@ -30,7 +30,7 @@ MEMORIES = (1, 10, 50)  # frames that it waits for a lost box
 
 
 def crossings():
-    return json.loads((pathlib.Path(__file__).parent / "crossings.json").read_text())
+    return json.loads((pathlib.Path(__file__).parent / "crossing_people.json").read_text())
 
 
 def boxes_of(person, frame):

@@ -6,7 +6,7 @@ import re
 
 import media
 from cases import JobCase, main, notes
-from kinds import SHORT, rich
+from file_kinds import SHORT, rich
 from transcode import encode, probe, profiles
 
 
