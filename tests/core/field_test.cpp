@@ -54,7 +54,7 @@ std::vector<Field> sample_fields() {
           field<Sample, &Sample::list>("list", "A list (pixels)", {0, 9})};
 }
 
-TEST(Fields, EveryKind_IsEqualAfterConversionToText) {
+TEST(Fields, EveryValueType_ConvertedToTextAndBack_IsEqual) {
   Sample sample;
   expect_round_trip(sample_fields(), sample);
   sample = {false, -5, 1.0 / 3, Sample::Fruit::pear, 6, {7}, "", {}};
@@ -63,7 +63,7 @@ TEST(Fields, EveryKind_IsEqualAfterConversionToText) {
   expect_round_trip(sample_fields(), sample);
 }
 
-TEST(Fields, ToText_IsTheTextOfAProperty) {
+TEST(Fields, ToText_EveryValueType_ReturnsThePropertyText) {
   const Sample sample;
   const auto fields = sample_fields();
   const char* expected[] = {"true",     "3",          "0.25",   "apple",
@@ -73,7 +73,7 @@ TEST(Fields, ToText_IsTheTextOfAProperty) {
   }
 }
 
-TEST(Fields, InvalidText_ThrowsAndKeepsTheValue) {
+TEST(Fields, AssignText_InvalidText_ThrowsAndKeepsTheValue) {
   struct Case {
     const char *name, *text;
   };
@@ -100,7 +100,7 @@ TEST(Fields, InvalidText_ThrowsAndKeepsTheValue) {
   }
 }
 
-TEST(Fields, ValidText_IsAssigned) {
+TEST(Fields, AssignText_ValidText_ChangesTheValue) {
   struct Case {
     const char *name, *text, *kept;
   };
@@ -179,7 +179,7 @@ TEST(Fields, InvalidValue_MessageNamesFieldAndValue) {
   EXPECT_EQ(to_text(find(fields, "fruit"), int64_t{7}), "7") << "an unknown value";
 }
 
-TEST(Fields, NumberList_TooMany_Throws) {
+TEST(Fields, NumberList_TooManyNumbers_Throws) {
   using List = NumberList<3>;
   const std::vector<double> full = {5, 6, 7};
   EXPECT_EQ(std::vector<double>(List(full)), full);
@@ -188,7 +188,7 @@ TEST(Fields, NumberList_TooMany_Throws) {
             "a list holds up to 3 numbers, not 4");
 }
 
-TEST(Fields, OtherType_Throws) {
+TEST(Fields, Assign_ValueOfAnotherType_Throws) {
   Sample sample;
   EXPECT_THROW(assign(find(sample_fields(), "number"), &sample, 3.0), InputError);
   EXPECT_THROW(assign(find(sample_fields(), "real"), &sample, int64_t{0}), InputError);
@@ -239,7 +239,7 @@ using AllParams = AllBut<void REGIONS_ALGORITHMS>::Types;
 #undef X
 TYPED_TEST_SUITE(ParameterTable, AllParams, ElementNames);
 
-TYPED_TEST(ParameterTable, NamesBlurbsAndDefaults_AreValid) {
+TYPED_TEST(ParameterTable, EveryAlgorithm_NamesBlurbsAndDefaultsAreValid) {
   const TypeParam params;
   std::set<std::string> names;
   for (const Field& field : fields_of(params)) {
@@ -259,7 +259,7 @@ TYPED_TEST(ParameterTable, NamesBlurbsAndDefaults_AreValid) {
   expect_round_trip(fields_of(params), params);
 }
 
-TYPED_TEST(ParameterTable, LimitsAndChoices_AreAccepted) {
+TYPED_TEST(ParameterTable, LimitOrChoiceOfAField_IsAccepted) {
   const TypeParam defaults{};
   for (const Field& field : fields_of(defaults)) {
     TypeParam params;

@@ -11,7 +11,7 @@
 namespace regions {
 namespace {
 
-TEST(Outputs, EachKind_HasItsFormatsBestFirst) {
+TEST(Outputs, EachOutputKind_ListsItsFormatsBestFirst) {
   using enum PixelFormat;
   const std::pair<Output, std::vector<PixelFormat>> lists[] = {
       {Output::untouched, {}},
@@ -27,7 +27,7 @@ TEST(Outputs, EachKind_HasItsFormatsBestFirst) {
   }
 }
 
-TEST(Outputs, OtherFormat_IsRefused) {
+TEST(Outputs, UnsupportedOutputFormat_IsRefused) {
   const char* const kNone =
       "`output` requires a picture, but `out` is not set; set it or use output=none";
   const std::pair<Output, std::string> lists[] = {
@@ -61,7 +61,7 @@ TEST(Outputs, OtherFormat_IsRefused) {
 }
 
 // Setups of drawing and of superpixels.
-TEST(Setups, UnsuitableSizeOrFormat_IsNamed) {
+TEST(Setups, UnsuitableSizeOrFormat_MessageNamesIt) {
   const auto drawable = [](const regions::Setup& s) {
     return error_message_of([&] { expects_drawable(s); });
   };
@@ -95,7 +95,7 @@ TEST(Setups, UnsuitableSizeOrFormat_IsNamed) {
   }
 }
 
-TEST(Superpixels, MoreThanTheFormatHolds_IsRefused) {
+TEST(Superpixels, MoreSuperpixelsThanTheFormatHolds_AreRefused) {
   SlicParams params;
   const Layout& gray = layout_of(PixelFormat::gray8);
   const auto answer = [&](uint32_t total) {

@@ -11,7 +11,7 @@
 namespace regions::test {
 namespace {
 
-TEST(GraphCutElement, OutputMask_ShowsNewObject) {
+TEST(GraphCutElement, OutputMask_NewObject_IsForeground) {
   Harness h("graphcutbg output=mask", "video/x-raw,format=GRAY8");
   h.video("GRAY8", kWidth, kHeight);
   const BufferPtr out = last_of(h);
@@ -21,7 +21,7 @@ TEST(GraphCutElement, OutputMask_ShowsNewObject) {
   EXPECT_LT(foreground_share(mask, false), 0.01);
 }
 
-TEST(GraphCutElement, OutputCutout_HasMaskAsAlpha) {
+TEST(GraphCutElement, OutputCutout_HasTheMaskAsAlpha) {
   Harness h("graphcutbg output=cutout", "video/x-raw,format=RGBA");
   h.video("GRAY8", kWidth, kHeight);
   const BufferPtr out = last_of(h);
@@ -47,7 +47,7 @@ TEST(GraphCutElement, OutputReplace_ShowsColorInBackground) {
   EXPECT_EQ(at(kLeft + kSide / 2, kTop + kSide / 2)[0], 220);
 }
 
-TEST(GraphCutElement, AlphaOfColors_IsOpacity) {
+TEST(GraphCutElement, ColorProperty_WithAlpha_AlphaIsOpacity) {
   const auto picture = [](const char* properties) {
     Harness h(std::string("graphcutbg ") + properties);
     h.video("RGB", kWidth, kHeight);
@@ -80,7 +80,7 @@ TEST(GraphCutElement, OutputNone_AttachesMaskForCclabel) {
 }
 
 // 6 units of 1/64 nat for each neighbour, and 181 / 256 of this for each diagonal neighbour.
-TEST(GraphCutElement, Metadata_ContainsMinimumCut) {
+TEST(GraphCutElement, Metadata_EachFrame_ContainsTheMinimumCut) {
   for (const auto& [neighbours, expected] :
        {std::pair{"4", gint64{4 * 6}}, {"8", gint64{4 * 6 + 4 * 4}}}) {
     Harness h(
@@ -116,7 +116,7 @@ TEST(GraphCutElement, Metadata_ContainsMinimumCut) {
 }
 
 // Frames have a duration of 1 µs, so a live cut stops early.
-TEST(GraphCutElement, LiveStream_StopsCutWithinFrameDuration) {
+TEST(GraphCutElement, LiveStream_LongCut_StopsWithinTheFrameDuration) {
   struct Case {
     const char* properties;
     bool live, exact;
@@ -147,7 +147,7 @@ TEST(GraphCutElement, LiveStream_StopsCutWithinFrameDuration) {
   }
 }
 
-TEST(GraphCutElement, StoppedCut_WarnsWithGap) {
+TEST(GraphCutElement, CutStoppedEarly_WarningStatesTheGap) {
   Harness h("graphcutbg output=mask max-iterations=1 lambda=32 neighbours=8 device=cpu");
   h.video("RGB", kWidth, kHeight);
   std::mt19937 random(3);
@@ -173,7 +173,7 @@ TEST(GraphCutElement, StoppedCut_WarnsWithGap) {
 }
 
 // cclabel finds the bright square. Its label map marks certain pixels.
-TEST(GraphCutElement, MaskOfCclabel_IsRefined) {
+TEST(GraphCutElement, SourceMask_LabelsFromCclabel_AreRefined) {
   Harness h("cclabel threshold=0.5 output=none ! graphcutbg source=mask output=mask");
   h.video("GRAY8", kWidth, kHeight);
   ASSERT_EQ(h.push(room_picture(true)), GST_FLOW_OK);
@@ -183,7 +183,7 @@ TEST(GraphCutElement, MaskOfCclabel_IsRefined) {
   EXPECT_LT(foreground_share(bytes_of(out.get()), false), 0.01);
 }
 
-TEST(GraphCutElement, MaskOfOtherSize_IsRefined) {
+TEST(GraphCutElement, SourceMask_MaskOfOtherSize_IsRefined) {
   // videoscale does not change the metadata, so the mask has half the size of the frame.
   Harness h(
       "cclabel threshold=0.5 output=none ! videoscale ! video/x-raw,width=192,height=128"
@@ -205,7 +205,7 @@ TEST(GraphCutElement, MaskOfOtherSize_IsRefined) {
   EXPECT_LE(wrong, 200) << "the border has 192 pixels, with a tolerance of one pixel on each side";
 }
 
-TEST(GraphCutElement, MissingMask_IsErrorForSourceMaskOnly) {
+TEST(GraphCutElement, MissingMask_SourceMaskOnly_IsAnError) {
   Harness needs("graphcutbg source=mask output=mask");
   needs.video("GRAY8", kWidth, kHeight);
   EXPECT_NE(needs.push(room_picture(true)), GST_FLOW_OK);
@@ -239,7 +239,7 @@ TEST(GraphCutElement, PropertiesChangedWhilePlaying_CauseNoError) {
 }
 
 // A preset sets properties as if each one was set at this position.
-TEST(GraphCutElement, Preset_SetsAndNotifiesProperties) {
+TEST(GraphCutElement, Preset_Chosen_SetsAndNotifiesProperties) {
   Harness h("graphcutbg output=mask cpu-threads=3 preset=motion process-scale=0.25");
   EXPECT_EQ(h.property("preset"), "motion");
   EXPECT_EQ(h.property("output"), "none");
@@ -264,7 +264,7 @@ TEST(GraphCutElement, Preset_SetsAndNotifiesProperties) {
   gst_object_unref(other);
 }
 
-TEST(GraphCutElement, Flush_ForgetsModel) {
+TEST(GraphCutElement, Flush_LearnedModel_IsForgotten) {
   Harness h("graphcutbg output=mask");
   h.video("GRAY8", kWidth, kHeight);
   ASSERT_TRUE(last_of(h));

@@ -32,7 +32,7 @@ Color color_of_frame(uint32_t pixel, uint32_t frame) {
           static_cast<uint8_t>(140 + noise(3))};
 }
 
-TEST(GraphCutModel, TwoColorsAndObject_FollowOracle) {
+TEST(GraphCutModel, BackgroundOfTwoColorsAndObject_EqualsOracle) {
   const GraphCutBgParams params;
   const FramePlan scene_plan = frame_plan_of(params);
   for (uint32_t pixel = 0; pixel < 40; ++pixel) {
@@ -81,7 +81,7 @@ TEST(GraphCutModel, MissedObject_KeepsEvidenceForTenFrames) {
   }
 }
 
-TEST(GraphCutModel, StoredModes_AreLoaded) {
+TEST(GraphCutModel, StoredModel_IsLoadedWithAllModes) {
   Model model;
   for (int k = 0; k < Model::kModes; ++k) {
     model.mode[k].weight = 1000 + k;
@@ -106,7 +106,7 @@ TEST(GraphCutModel, StoredModes_AreLoaded) {
   }
 }
 
-TEST(GraphCutEnergy, Links_FollowOracle) {
+TEST(GraphCutEnergy, LinkWeights_RandomPictures_EqualOracle) {
   GraphCutBgParams params;
   params.lambda = 10;
   params.sigma = 12;
@@ -122,7 +122,7 @@ TEST(GraphCutEnergy, Links_FollowOracle) {
   }
 }
 
-TEST(GraphCutEnergy, LargestWeights_FitIntoSixteenBits) {
+TEST(GraphCutEnergy, LargestParameters_WeightsFitInto16Bits) {
   GraphCutBgParams params;
   params.lambda = 32;
   const EnergyPlan plan = energy_plan_of(params, {8, 8});
@@ -133,7 +133,7 @@ TEST(GraphCutEnergy, LargestWeights_FitIntoSixteenBits) {
   EXPECT_LT(all + frame_plan_of(params).var_threshold, 32768);
 }
 
-TEST(GraphCutEnergy, Shadow_LosesEvidenceAndOtherColorsKeepIt) {
+TEST(GraphCutEnergy, ShadowOfABackgroundColor_LosesEvidenceOthersKeepIt) {
   GraphCutBgParams params;
   params.shadow_darkest = 0.3;
   const EnergyPlan plan = energy_plan_of(params, {8, 8});
@@ -154,7 +154,7 @@ TEST(GraphCutEnergy, Shadow_LosesEvidenceAndOtherColorsKeepIt) {
   EXPECT_EQ(remaining({30, 124, 126}, 0), strong) << "too dark";
 }
 
-TEST(GraphCutEnergy, ShadingError_FollowsOracle) {
+TEST(GraphCutEnergy, ShadingError_RandomColors_EqualsOracle) {
   constexpr size_t kSide = 24, kBorder = 12;  // a shadow on the left, a flat object on the right
   oracle::Levels now(kSide, std::vector<double>(kSide)), background = now;
   std::vector<uint32_t> words[2] = {std::vector<uint32_t>(kSide * kSide), words[0]};
@@ -220,13 +220,13 @@ TEST(GraphCutEnergy, BackgroundMovedByTwoPixels_HasNoEvidence) {
   EXPECT_EQ(evidence_of(person, 3), kStrong) << "another colour than the background";
 }
 
-TEST(ForegroundColors, Logarithm_HasSmallError) {
+TEST(ForegroundColors, LogarithmOfAnyCount_ErrorIsSmall) {
   for (const uint32_t x : {1u, 2u, 3u, 100u, 65535u, 1000000u, 0xFFFFFFFFu}) {
     EXPECT_NEAR(log_units(x), std::log(double(x)) * kUnitsPerNat, 0.07 * kUnitsPerNat) << x;
   }
 }
 
-TEST(ForegroundColors, SeenColors_GainBiasAndFade) {
+TEST(ForegroundColors, ColorsSeenInForeground_GainBiasWhichFades) {
   const auto colors = std::make_unique<ColorHistograms>();
   const int red = ColorHistograms::bin_of(Color{80, 110, 200}),
             green = ColorHistograms::bin_of(Color{120, 100, 100});
@@ -260,7 +260,7 @@ TEST(GraphCutScene, LinearLightChange_IsFound) {
   EXPECT_NEAR(light.apply(0, 100 << 8) / 256.0, 131, 2);
 }
 
-TEST(GraphCutScene, Noise_IsNotLightChange) {
+TEST(GraphCutScene, NoiseOnly_IsNotALightChange) {
   Survey survey;
   const auto tally = [&](int half, int bin) { ++survey.change[half][bin]; };
   for (uint32_t i = 0; i < 4000; ++i) {
@@ -273,7 +273,7 @@ TEST(GraphCutScene, Noise_IsNotLightChange) {
 
 // ---- values that are derived from parameters
 
-TEST(GraphCutPlan, SceneParameters_AreConverted) {
+TEST(GraphCutPlan, SceneParameters_AnyValue_AreConvertedToUnits) {
   GraphCutBgParams params;
   params.var_threshold = 12;
   params.learning_rate = 0.25;
@@ -305,7 +305,7 @@ TEST(GraphCutPlan, SceneParameters_AreConverted) {
   EXPECT_EQ(frame_plan_of(params).contrasts.scale, 8);
 }
 
-TEST(GraphCutPlan, EnergyParameters_AreConverted) {
+TEST(GraphCutPlan, EnergyParameters_AnyValue_AreConvertedToUnits) {
   GraphCutBgParams params;
   params.lambda = 5;
   params.shadow = 0.75;
@@ -349,7 +349,7 @@ TEST(GraphCutPlan, EnergyParameters_AreConverted) {
   }
 }
 
-TEST(GraphCutPlan, CutParameters_AreConverted) {
+TEST(GraphCutPlan, CutParameters_AnyValue_AreConvertedToUnits) {
   GraphCutBgParams params;
   CutLimits limits = cut_limits_of(params, false);
   EXPECT_EQ(limits.max_iterations, 0);
@@ -367,7 +367,7 @@ TEST(GraphCutPlan, CutParameters_AreConverted) {
 
 // ---- error messages
 
-TEST(GraphCutErrors, InvalidSetupOrFrame_IsNamed) {
+TEST(GraphCutErrors, InvalidSetupOrFrame_MessageNamesTheProblem) {
   const regions::Setup setup{.in = layout_of(PixelFormat::gray8), .size = {8, 6}, .slots = 2};
   const auto configure = [](regions::Setup wanted) {
     return error_message_of([&] { expects_cuttable(wanted); });
@@ -437,7 +437,7 @@ TEST(GraphCutErrors, InvalidSetupOrFrame_IsNamed) {
   EXPECT_EQ(enqueue(), "the foreground mask must have the size of the frame");
 }
 
-TEST(StoredModel, InvalidBytes_AreRefused) {
+TEST(StoredModel, FileWithInvalidBytes_IsRefused) {
   static constexpr Size kSize{3, 2};
   constexpr size_t kPixels = 6;
   std::vector<std::byte> good(state_bytes(kSize));
@@ -498,7 +498,7 @@ TEST(StoredModel, InvalidBytes_AreRefused) {
 
 // ---- pictures of users
 
-TEST(UserPicture, AnyFrameFormat_IsConverted) {
+TEST(UserPicture, EveryFrameFormat_PictureIsConvertedToIt) {
   constexpr Size kSize{5, 3};
   GuardedFrame picture(PixelFormat::bgr, kSize, 2);
   for (int y = 0; y < kSize.height; ++y) {
@@ -542,7 +542,7 @@ TEST(UserPicture, AnyFrameFormat_IsConverted) {
   }
 }
 
-TEST(UserPicture, ExclusionAndUnsuitablePictures_AreChecked) {
+TEST(UserPicture, ExclusionPicture_IsThresholdedUnsuitableOnesAreRefused) {
   const regions::Setup setup{.in = layout_of(PixelFormat::nv12), .size = {4, 1}};
   GuardedFrame picture(PixelFormat::gray8, {4, 1});
   const int levels[] = {0, 127, 128, 255};

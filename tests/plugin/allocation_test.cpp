@@ -89,7 +89,7 @@ Pool announced(const std::string& line, const Pool& downstream = {}) {
   return answer;
 }
 
-TEST(AllocationQuery, MinimumOfPool_CountsHeldFrames) {
+TEST(AllocationQuery, FramesInFlight_PoolMinimumCountsHeldFrames) {
   for (const auto& [line, min] :
        {std::pair{"cclabel output=none frames-in-flight=3", 4u},
         {"cclabel output=overlay frames-in-flight=3", 4u},
@@ -133,7 +133,7 @@ TEST(AllocationQuery, PoolSmallerThanAVolume_IsNotPassedUpstream) {
   EXPECT_EQ(answer.max, 0u);
 }
 
-TEST(AllocationQuery, Device_OffersPinnedMemory) {
+TEST(AllocationQuery, CudaDevice_OffersPinnedMemoryUpstream) {
   SKIP_WITHOUT_CUDA();
   for (const char* output : {"none", "overlay", "labels"}) {
     for (const guint min : {0u, 3u}) {
@@ -221,7 +221,7 @@ class FourBuffers : public ::testing::TestWithParam<const char*> {
   }
 };
 
-TEST_P(FourBuffers, Stream_ReachesItsEnd) {
+TEST_P(FourBuffers, PoolOfFourBuffers_StreamReachesItsEnd) {
   GstElement* pipeline = this->pipeline(20);
   gst_element_set_state(pipeline, GST_STATE_PLAYING);
   GstBus* bus = gst_element_get_bus(pipeline);
@@ -234,7 +234,7 @@ TEST_P(FourBuffers, Stream_ReachesItsEnd) {
   gst_object_unref(pipeline);
 }
 
-TEST_P(FourBuffers, SeeksWhilePaused_Complete) {
+TEST_P(FourBuffers, PoolOfFourBuffers_SeekWhilePausedCompletes) {
   GstElement* pipeline = this->pipeline(-1);
   gst_element_set_state(pipeline, GST_STATE_PAUSED);
   ASSERT_EQ(gst_element_get_state(pipeline, nullptr, nullptr, 20 * GST_SECOND),
@@ -286,7 +286,7 @@ struct OwnPool {
 
 class OwnPoolOfSize : public ::testing::TestWithParam<int> {};
 
-TEST_P(OwnPoolOfSize, Volume_IsCompleted) {
+TEST_P(OwnPoolOfSize, PoolNotLargerThanAVolume_VolumeIsCompleted) {
   for (const char* output : {"none", "mask"}) {
     GrayHarness h(std::string("cclabel depth=8 connectivity=26 threshold=0 output=") + output);
     const OwnPool own(h, static_cast<guint>(GetParam()));
@@ -428,7 +428,7 @@ void run(const MappedCase& c, End end) {
   EXPECT_GT(CountedMemory::most_maps(), 0);
 }
 
-TEST(MappedBuffers, EndFlushOrError_ReleasesAll) {
+TEST(MappedBuffers, EosFlushOrError_UnmapsAllBuffers) {
   std::vector<MappedCase> cases = kCases;
   std::vector<std::string> lines;
   for (const MappedCase& c : kCases) lines.push_back(c.line);

@@ -121,7 +121,7 @@ ErrorDetails error_of_stream(const std::string& line, const std::string& format,
   return error_details(h.message(GST_MESSAGE_ERROR));
 }
 
-TEST(ErrorInStream, EachKind_HasItsDomainAndCode) {
+TEST(ErrorInStream, EachCause_HasItsDomainAndCode) {
   const std::string path = std::string(g_get_tmp_dir()) + "/regions-no-picture";
   ASSERT_TRUE(g_file_set_contents(path.c_str(), "no picture", -1, nullptr));
   struct Case {
@@ -160,7 +160,7 @@ TEST(ErrorInStream, EachKind_HasItsDomainAndCode) {
 }
 
 // After a flush the element works like a new element.
-TEST(ErrorInStream, Flush_EndsTheError) {
+TEST(ErrorInStream, FlushAfterAnError_StreamWorksAgain) {
   for (const char* line :
        {"cclabel output=labels overflow=error frames-in-flight=2 device=cpu",
         "cclabel output=labels overflow=error track=true device=cpu",
@@ -212,7 +212,7 @@ TEST(Warning, TooManyRegions_IsPostedOncePerStream) {
 }
 
 // The folder of the model is removed while the stream runs.
-TEST(Warning, ModelCannotBeWritten_IsPosted) {
+TEST(Warning, ModelFileCannotBeWritten_IsPosted) {
   gchar* folder = g_dir_make_tmp("regions-XXXXXX", nullptr);
   const std::string path = folder + std::string("/model");
   Harness h("graphcutbg output=mask model-location=" + path);
@@ -477,7 +477,7 @@ TEST_P(Faults, FailureAtAnyStep_EndsInAnElementError) {
 
 // A removed GPU: this stream and the next one end in an error. When the device is back, the element
 // works.
-TEST_P(Faults, DeviceIsGone_EndsStreamsInErrorsUntilItIsBack) {
+TEST_P(Faults, DeviceLost_StreamsEndInErrorsUntilItReturns) {
   const std::string line = GetParam();
   for (const int step : {1, 2, 5, 9, 14, 20}) {
     const std::string text = "gone=" + std::to_string(step);

@@ -20,7 +20,7 @@ class FramesInFlight : public ::testing::TestWithParam<int> {
   }
 };
 
-TEST_P(FramesInFlight, Frames_LeaveInOrderWithTheirTimestamps) {
+TEST_P(FramesInFlight, SeveralFrames_LeaveInOrderWithTheirTimestamps) {
   GrayHarness h(line("output=labels"), "video/x-raw,format=GRAY16_LE");
   for (int i = 0; i < 40; ++i) ASSERT_EQ(h.push(gray_with_square(i), i), GST_FLOW_OK);
   h.eos();
@@ -34,7 +34,7 @@ TEST_P(FramesInFlight, Frames_LeaveInOrderWithTheirTimestamps) {
   EXPECT_EQ(h.waiting(), 0u);
 }
 
-TEST_P(FramesInFlight, WorkTime_IsMeasured) {
+TEST_P(FramesInFlight, EachFrame_WorkTimeIsMeasured) {
   GrayHarness h(line("output=none"));
   EXPECT_EQ(stat(h, "work-time"), 0u);
   const gint64 begin = g_get_monotonic_time();
@@ -46,7 +46,7 @@ TEST_P(FramesInFlight, WorkTime_IsMeasured) {
   EXPECT_LT(stat(h, "work-time"), took * 8);
 }
 
-TEST_P(FramesInFlight, Frame_LeavesWithoutALaterFrame) {
+TEST_P(FramesInFlight, SingleFrame_LeavesWithoutALaterFrame) {
   GrayHarness h(line("output=none"));
   for (int i = 0; i < 5; ++i) {
     ASSERT_EQ(h.push(gray_with_square(), i), GST_FLOW_OK);
@@ -80,7 +80,7 @@ TEST_P(FramesInFlight, DownstreamBlocks_AcceptsAsManyFramesAsSlots) {
   gst_object_unref(pad);
 }
 
-TEST_P(FramesInFlight, Eos_FollowsTheLastFrame) {
+TEST_P(FramesInFlight, EosWhileFramesWait_FollowsTheLastFrame) {
   GrayHarness h(line("output=none"));
   for (int i = 0; i < 3; ++i) h.push(gray_with_square(), i);
   h.eos();
@@ -143,7 +143,7 @@ TEST(Flow, OutputNone_PassesTheSameMemory) {
   EXPECT_EQ(bytes_of(out.get()), gray_with_square());
 }
 
-TEST(Flow, SharedInput_IsNotDrawnOn) {
+TEST(Flow, InputBufferIsShared_IsNotDrawnOn) {
   GrayHarness h("cclabel output=overlay");
   GstBuffer* in = Harness::buffer(gray_with_square());
   const BufferPtr kept(gst_buffer_ref(in));
@@ -154,7 +154,7 @@ TEST(Flow, SharedInput_IsNotDrawnOn) {
 }
 
 // Metas that describe the bytes of the input are kept only if the bytes are.
-TEST(Flow, EachOutput_KeepsMetasAndFlags) {
+TEST(Flow, EveryOutput_KeepsMetasAndFlags) {
   for (const char* output : {"none", "overlay", "labels", "mask", "colors"}) {
     Harness h(std::string("cclabel output=") + output);
     h.video("RGB", kWidth, kHeight);
@@ -309,7 +309,7 @@ const EventCase kEvents[] = {
     {"out of band", [] { return custom(GST_EVENT_CUSTOM_DOWNSTREAM_OOB); }, true},
 };
 
-TEST(Events, IncompleteVolume_IsEndedOrOvertaken) {
+TEST(Events, EventDuringAVolume_EndsOrOvertakesIt) {
   for (const EventCase& c : kEvents) {
     GrayHarness h("cclabel output=none depth=4 connectivity=26");
     for (int i = 0; i < 2; ++i) ASSERT_EQ(h.push(gray_with_square(), i), GST_FLOW_OK);
@@ -337,7 +337,7 @@ TEST(Events, IncompleteVolume_IsEndedOrOvertaken) {
   }
 }
 
-TEST(Events, SingleFrames_AreNotOvertaken) {
+TEST(Events, EventAfterSingleFrames_FollowsThemAll) {
   for (const EventCase& c : kEvents) {
     if (std::string(c.name) == "out of band") continue;
     GrayHarness h("cclabel output=none frames-in-flight=8");

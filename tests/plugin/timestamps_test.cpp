@@ -194,7 +194,7 @@ guint64 number(const GstStructure* s, const char* name) {
   return value;
 }
 
-TEST(RegionMessage, Frame_HasItsTimesAndRegions) {
+TEST(RegionMessage, PostMessages_EachMessageHasTimesAndRegions) {
   Harness h("cclabel output=none post-messages=true");
   begin_shifted(h);
   for (int i = 25; i < 28; ++i) ASSERT_EQ(h.push(gray_with_square(), i), GST_FLOW_OK);

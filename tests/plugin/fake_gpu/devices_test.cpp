@@ -163,7 +163,7 @@ TEST(CudaContext, OfferedByANeighbour_IsUsed) {
   }
 }
 
-TEST(CudaContext, StateNull_ReleasesIt) {
+TEST(CudaContext, StateNull_ReleasesTheContext) {
   NEEDS_LIBRARY();
   const Producer producers[] = {Producer(0), Producer(1)};
   const Alone alone("cclabel");
@@ -255,7 +255,7 @@ TEST(FollowedFrames, DeviceOfAnUpstreamElement_IsUsed) {
   }
 }
 
-TEST(FollowedFrames, Moves_AreLogged) {
+TEST(FollowedFrames, ElementMovesToAnotherDevice_IsLogged) {
   const Log log(GST_LEVEL_DEBUG);
   Harness h("cclabel output=none");
   EXPECT_TRUE(log.has("runs on cuda:0 fake"));
@@ -299,7 +299,7 @@ TEST(FollowedFrames, DeviceWithoutMemory_DropsTheFrameWithoutALeak) {
   }
 }
 
-TEST(FollowedFrames, Chain_MovesAndStaysAfterNewCaps) {
+TEST(FollowedFrames, ChainOfElements_MovesAndStaysAfterNewCaps) {
   NEEDS_LIBRARY();
   const Producer second(1);
   Harness h(
@@ -354,7 +354,7 @@ TEST(FollowedFrames, CudaDeviceIdIsSet_IsAnError) {
   EXPECT_EQ(device_of(h.element()), "cuda:0 fake");
 }
 
-TEST(FollowedFrames, ContextOfUpstream_IsUsedBeforeTheFirstFrame) {
+TEST(FollowedFrames, UpstreamCudaContext_IsUsedBeforeTheFirstFrame) {
   NEEDS_LIBRARY();
   const Producer second(1);
   Harness h("cclabel output=none");
@@ -435,7 +435,7 @@ void expect_warning(Harness& h, const std::string& where) {
   EXPECT_FALSE(h.has_warning()) << where;
 }
 
-TEST(LittleMemory, Auto_RunsOnTheCpuAndWarnsOnce) {
+TEST(LittleMemory, DeviceAuto_RunsOnTheCpuAndWarnsOnce) {
   for (const size_t bytes : {kNoContext, kNoFrames}) {
     for (const std::string& line : lines()) {
       const std::string where = line + " with " + std::to_string(bytes);
@@ -462,7 +462,7 @@ TEST(LittleMemory, Auto_RunsOnTheCpuAndWarnsOnce) {
   }
 }
 
-TEST(LittleMemory, Cuda_IsAnError) {
+TEST(LittleMemory, DeviceCuda_IsAnError) {
   for (const size_t bytes : {kNoContext, kNoFrames}) {
     for (const std::string& line : lines()) {
       const FreeMemory little(bytes);
@@ -495,7 +495,7 @@ TEST(LittleMemory, FramesInCudaMemory_IsAnErrorThatNamesCudadownload) {
   EXPECT_FALSE(h.has_warning());
 }
 
-TEST(LittleMemory, LargerFrames_ContinueOnTheCpu) {
+TEST(LittleMemory, CapsWithLargerFrames_ContinueOnTheCpu) {
   Harness h("cclabel output=mask frames-in-flight=2");
   h.video("RGBA", kWidth, kHeight);
   for (int i = 0; i < 3; ++i) ASSERT_EQ(h.push(squares(i), i), GST_FLOW_OK);
