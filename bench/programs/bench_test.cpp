@@ -75,7 +75,7 @@ TEST(TestStand, VolumeInput_IsOneFrame) {
   EXPECT_EQ(test_stand.answer(0).total, 1u);
 }
 
-TEST(Answer, Difference_WrongLabelRegionOrTotal_IsReported) {
+TEST(BenchAnswer, Difference_WrongLabelRegionOrTotal_IsReported) {
   Answer expected{.labels = {0, 1, 2}, .regions = {Region{.id = 1}, Region{.id = 2}}, .total = 2};
   EXPECT_EQ(difference(expected, expected), "");
   Answer wrong = expected;
@@ -90,7 +90,7 @@ TEST(Answer, Difference_WrongLabelRegionOrTotal_IsReported) {
   EXPECT_NE(difference(expected, wrong).find("region 2"), std::string::npos);
 }
 
-TEST(Mirrored, RgbPicture_MovesWholePixels) {
+TEST(MirroredPictures, RgbPicture_MovesWholePixels) {
   const Picture picture{.size = {2, 2},
                         .format = PixelFormat::rgb,
                         .pixels = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}};

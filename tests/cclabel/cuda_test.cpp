@@ -161,7 +161,7 @@ TEST_P(CcLabelCuda, LargeVolume_LabelledEightTimes_LabelsAreEqual) {
   }
 }
 
-class HistoricCuda : public CudaTest {
+class HistoricMethodsCuda : public CudaTest {
  protected:
   void use(const Variant& variant) {
     make_ = [variant](std::shared_ptr<Backend> backend) {
@@ -213,7 +213,7 @@ std::vector<Variant> variants() {
   return all;
 }
 
-TEST_F(HistoricCuda, Propagation_EveryVariant_EqualsUnionFind) {
+TEST_F(HistoricMethodsCuda, Propagation_EveryVariant_EqualsUnionFind) {
   for (const Variant& variant : variants()) {
     SCOPED_TRACE(name_of(variant));
     use(variant);
@@ -230,7 +230,7 @@ TEST_F(HistoricCuda, Propagation_EveryVariant_EqualsUnionFind) {
   }
 }
 
-TEST_F(HistoricCuda, Propagation_EveryCriterion_EqualsUnionFind) {
+TEST_F(HistoricMethodsCuda, Propagation_EveryCriterion_EqualsUnionFind) {
   for (const PixelFormat format : {PixelFormat::gray8, PixelFormat::gray16, PixelFormat::bgrx}) {
     for (const int slices : {1, 9}) {
       const Volume volume = make_volume("clouds", {45, 37}, slices, format);
@@ -251,7 +251,7 @@ TEST_F(HistoricCuda, Propagation_EveryCriterion_EqualsUnionFind) {
   }
 }
 
-TEST_F(HistoricCuda, Sweep_EveryContentAndSize_EqualsUnionFind) {
+TEST_F(HistoricMethodsCuda, Sweep_EveryContentAndSize_EqualsUnionFind) {
   CcLabelParams params = params_of(Method::sweep, Connectivity::twenty_six);
   for (Volume volume : volume_cases()) {
     params.label_background = false;
@@ -268,7 +268,7 @@ TEST_F(HistoricCuda, Sweep_EveryContentAndSize_EqualsUnionFind) {
   check(make_volume("clouds", {70, 21}, 11), params);
 }
 
-TEST_F(HistoricCuda, EveryOutputAndOverflow_EqualsUnionFind) {
+TEST_F(HistoricMethodsCuda, EveryOutputAndOverflow_EqualsUnionFind) {
   for (const Method method : {Method::propagation, Method::sweep}) {
     CcLabelParams params = params_of(method, Connectivity::twenty_six);
     params.overflow = Overflow::saturate;
@@ -288,7 +288,7 @@ TEST_F(HistoricCuda, EveryOutputAndOverflow_EqualsUnionFind) {
 }
 
 // Long paths require many passes, but never more than the number of cells.
-TEST_F(HistoricCuda, Propagation_LongWindingRegion_Terminates) {
+TEST_F(HistoricMethodsCuda, Propagation_LongWindingRegion_Terminates) {
   for (const Variant& variant :
        {Variant{Exchange::global, Gather::neighbours, 0, false},
         Variant{Exchange::shared, Gather::neighbours, 0, false}, Variant{}}) {
@@ -305,7 +305,7 @@ TEST_F(HistoricCuda, Propagation_LongWindingRegion_Terminates) {
   EXPECT_GT(passes_, 64u);  // a path of 2,000 cells
 }
 
-TEST_F(HistoricCuda, Sweep_StairPattern_EndsAfterOnePassPerStep) {
+TEST_F(HistoricMethodsCuda, Sweep_StairPattern_EndsAfterOnePassPerStep) {
   for (const int side : {32, 64, 128}) {
     const CcLabelParams params = params_of(Method::sweep, Connectivity::twenty_six);
     check(make_volume("stairs", {40, side}, side), params);
@@ -314,7 +314,7 @@ TEST_F(HistoricCuda, Sweep_StairPattern_EndsAfterOnePassPerStep) {
   }
 }
 
-TEST_F(HistoricCuda, MethodProperty_EachValue_SelectsTheMethod) {
+TEST_F(HistoricMethodsCuda, MethodProperty_EachValue_SelectsTheMethod) {
   for (const Method method :
        {Method::automatic, Method::union_find, Method::propagation, Method::sweep}) {
     check(make_volume("noise", {45, 20}, 11), params_of(method, Connectivity::twenty_six));
@@ -322,7 +322,7 @@ TEST_F(HistoricCuda, MethodProperty_EachValue_SelectsTheMethod) {
   }
 }
 
-TEST_F(HistoricCuda, RunOutput_WithAndWithoutLabelMap_EqualsUnionFind) {
+TEST_F(HistoricMethodsCuda, RunOutput_WithAndWithoutLabelMap_EqualsUnionFind) {
   const Volume volume = make_volume("noise", {70, 20}, 9);
   for (const Method method : {Method::propagation, Method::sweep}) {
     CcLabelParams params = params_of(method, Connectivity::twenty_six);

@@ -71,7 +71,7 @@ constexpr const char* kSeeds =
     "settings: seeds require depth=1, no thresholds and label-background=false";
 const std::vector<double> kTwo = {0.25, 0.75}, kPoint = {1, 2}, kThree = {1, 2, 3};
 
-TEST(CcLabelRefusals, ContradictingSettings_MessageNamesThem) {
+TEST(CcLabelErrors, ContradictingSettings_MessageNamesThem) {
   static constexpr Refusal kRefusals[] = {
       {"", [](Request&) {}},
       {"", [](Request& a) { a.volume(5); }},
@@ -118,7 +118,7 @@ TEST(CcLabelRefusals, ContradictingSettings_MessageNamesThem) {
 constexpr const char* kOverlay =
     "settings: output=overlay requires depth=1 and no thresholds; choose another output";
 
-TEST(CcLabelRefusals, FrameUnlikeTheSetup_MessageNamesTheDifference) {
+TEST(CcLabelErrors, FrameUnlikeTheSetup_MessageNamesTheDifference) {
   static constexpr Refusal kRefusals[] = {
       {"the frame differs from the configured size or format",
        [](Request& a) { a.task.in.width = 1; }},
@@ -171,7 +171,7 @@ TEST(CcLabelRefusals, FrameUnlikeTheSetup_MessageNamesTheDifference) {
   expect_answers(kRefusals);
 }
 
-TEST(CcLabelRefusals, SizeBeyondTheLimits_MessageNamesTheSize) {
+TEST(CcLabelErrors, SizeBeyondTheLimits_MessageNamesTheSize) {
   static constexpr Refusal kRefusals[] = {
       {"depth and the number of layers must be at least 1", [](Request& a) { a.setup.depth = 0; }},
       {"depth and the number of layers must be at least 1", [](Request& a) { a.setup.layers = 0; }},
@@ -198,7 +198,7 @@ TEST(CcLabelRefusals, SizeBeyondTheLimits_MessageNamesTheSize) {
   expect_answers(kRefusals);
 }
 
-TEST(CcLabelRefusals, HistoricMethodWithUnsupportedSetting_MessageNamesIt) {
+TEST(CcLabelErrors, HistoricMethodWithUnsupportedSetting_MessageNamesIt) {
   static constexpr auto kSweep = [](Request& a, BackendKind backend) {
     a.volume(2);
     a.params.method = Method::sweep;
@@ -316,7 +316,7 @@ TEST(CcLabelOverflow, MoreRegionsThanTheFormatHolds_FollowsTheProperty) {
 
 // A sample is foreground if its position between black and white reaches the threshold. Neighbours
 // are linked if their distance is less than the tolerance, a fraction of full scale.
-TEST(CcLabelLevels, EveryFormatAndFraction_IsTheLeastSampleNotBelowIt) {
+TEST(CcLabelThreshold, EveryFormatAndFraction_IsTheLeastSampleNotBelowIt) {
   for (int f = 0; f + 1 < kPixelFormats; ++f) {
     const Layout& layout = layout_of(static_cast<PixelFormat>(f));
     for (const bool full : {true, false}) {

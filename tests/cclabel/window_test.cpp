@@ -166,9 +166,9 @@ struct Outcome {
   uint32_t total = 0, total_runs = 0;
 };
 
-class WindowOfColors : public testing::Test {
+class ColorWindow : public testing::Test {
  protected:
-  WindowOfColors() {
+  ColorWindow() {
     for (int t = 0; t < kFrames; ++t) {
       frames_.push_back(
           convert(pictures_[static_cast<size_t>(t)].frame(), PixelFormat::nv12, kColor, 3));
@@ -243,7 +243,7 @@ class WindowOfColors : public testing::Test {
   std::unique_ptr<Queue> queue_ = backend_->make_queue();
 };
 
-TEST_F(WindowOfColors, EveryOutput_ShowsTheRegionsOfTheNewestFrame) {
+TEST_F(ColorWindow, EveryOutput_ShowsTheRegionsOfTheNewestFrame) {
   for (const CcOutput output : {CcOutput::overlay, CcOutput::colors, CcOutput::mask}) {
     const PixelFormat format = output == CcOutput::overlay  ? PixelFormat::nv12
                                : output == CcOutput::colors ? PixelFormat::bgrx
@@ -286,7 +286,7 @@ TEST_F(WindowOfColors, EveryOutput_ShowsTheRegionsOfTheNewestFrame) {
   }
 }
 
-TEST_F(WindowOfColors, MoreRegionsThanRecords_RecordsStopAtTheCapacity) {
+TEST_F(ColorWindow, MoreRegionsThanRecords_RecordsStopAtTheCapacity) {
   const auto algorithm = configured(PixelFormat::gray8);
   CcLabelParams params = window_params(3);
   params.output = CcOutput::none;
@@ -297,7 +297,7 @@ TEST_F(WindowOfColors, MoreRegionsThanRecords_RecordsStopAtTheCapacity) {
   }
 }
 
-TEST_F(WindowOfColors, SourcePropertyChanges_StartsANewWindow) {
+TEST_F(ColorWindow, SourcePropertyChanges_StartsANewWindow) {
   const auto algorithm = configured(PixelFormat::gray8);
   CcLabelParams params = window_params(3);
   for (int t = 0; t < kFrames; ++t) {
@@ -308,7 +308,7 @@ TEST_F(WindowOfColors, SourcePropertyChanges_StartsANewWindow) {
   }
 }
 
-TEST_F(WindowOfColors, ResetOrNewScene_StartsANewWindow) {
+TEST_F(ColorWindow, ResetOrNewScene_StartsANewWindow) {
   const auto algorithm = configured(PixelFormat::gray8);
   const CcLabelParams params = window_params(3);
   const auto least_track = [](const Outcome& outcome) {
@@ -334,7 +334,7 @@ TEST_F(WindowOfColors, ResetOrNewScene_StartsANewWindow) {
   }
 }
 
-TEST_F(WindowOfColors, UnsuitableFrame_MessageNamesTheProblem) {
+TEST_F(ColorWindow, UnsuitableFrame_MessageNamesTheProblem) {
   const auto algorithm = configured(PixelFormat::gray8);
   const auto answer = [&](void (*ask)(FrameTask & task, CcLabelParams & params)) {
     FrameTask task{.in = std::as_const(frames_[0]).frame()};

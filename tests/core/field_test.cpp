@@ -54,7 +54,7 @@ std::vector<Field> sample_fields() {
           field<Sample, &Sample::list>("list", "A list (pixels)", {0, 9})};
 }
 
-TEST(Fields, EveryValueType_ConvertedToTextAndBack_IsEqual) {
+TEST(ParameterFields, EveryValueType_ConvertedToTextAndBack_IsEqual) {
   Sample sample;
   expect_round_trip(sample_fields(), sample);
   sample = {false, -5, 1.0 / 3, Sample::Fruit::pear, 6, {7}, "", {}};
@@ -63,7 +63,7 @@ TEST(Fields, EveryValueType_ConvertedToTextAndBack_IsEqual) {
   expect_round_trip(sample_fields(), sample);
 }
 
-TEST(Fields, ToText_EveryValueType_ReturnsThePropertyText) {
+TEST(ParameterFields, ToText_EveryValueType_ReturnsThePropertyText) {
   const Sample sample;
   const auto fields = sample_fields();
   const char* expected[] = {"true",     "3",          "0.25",   "apple",
@@ -73,7 +73,7 @@ TEST(Fields, ToText_EveryValueType_ReturnsThePropertyText) {
   }
 }
 
-TEST(Fields, AssignText_InvalidText_ThrowsAndKeepsTheValue) {
+TEST(ParameterFields, AssignText_InvalidText_ThrowsAndKeepsTheValue) {
   struct Case {
     const char *name, *text;
   };
@@ -100,7 +100,7 @@ TEST(Fields, AssignText_InvalidText_ThrowsAndKeepsTheValue) {
   }
 }
 
-TEST(Fields, AssignText_ValidText_ChangesTheValue) {
+TEST(ParameterFields, AssignText_ValidText_ChangesTheValue) {
   struct Case {
     const char *name, *text, *kept;
   };
@@ -133,7 +133,7 @@ TEST(Fields, AssignText_ValidText_ChangesTheValue) {
   }
 }
 
-TEST(Fields, InvalidValue_MessageNamesFieldAndValue) {
+TEST(ParameterFields, InvalidValue_MessageNamesFieldAndValue) {
   struct Case {
     const char *name, *text, *message;
   };
@@ -179,7 +179,7 @@ TEST(Fields, InvalidValue_MessageNamesFieldAndValue) {
   EXPECT_EQ(to_text(find(fields, "fruit"), int64_t{7}), "7") << "an unknown value";
 }
 
-TEST(Fields, NumberList_TooManyNumbers_Throws) {
+TEST(ParameterFields, NumberList_TooManyNumbers_Throws) {
   using List = NumberList<3>;
   const std::vector<double> full = {5, 6, 7};
   EXPECT_EQ(std::vector<double>(List(full)), full);
@@ -188,7 +188,7 @@ TEST(Fields, NumberList_TooManyNumbers_Throws) {
             "a list holds up to 3 numbers, not 4");
 }
 
-TEST(Fields, Assign_ValueOfAnotherType_Throws) {
+TEST(ParameterFields, Assign_ValueOfAnotherType_Throws) {
   Sample sample;
   EXPECT_THROW(assign(find(sample_fields(), "number"), &sample, 3.0), InputError);
   EXPECT_THROW(assign(find(sample_fields(), "real"), &sample, int64_t{0}), InputError);

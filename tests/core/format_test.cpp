@@ -11,7 +11,7 @@
 namespace regions {
 namespace {
 
-TEST(Formats, FormatName_SelectsItsFormat) {
+TEST(PixelFormats, FormatName_SelectsItsFormat) {
   std::set<std::string_view> names;
   for (int f = 0; f < kPixelFormats; ++f) {
     const auto format = static_cast<PixelFormat>(f);
@@ -24,7 +24,7 @@ TEST(Formats, FormatName_SelectsItsFormat) {
 }
 
 // Bytes of a 5x3 picture, from the definitions of the formats (GStreamer's list of video formats).
-TEST(Formats, OddPictureSize_ChromaSizeIsRoundedUp) {
+TEST(PixelFormats, OddPictureSize_ChromaSizeIsRoundedUp) {
   struct Case {
     PixelFormat format;
     int plane;
@@ -75,7 +75,7 @@ const Definition kDefinitions[] = {{PixelFormat::gray8, "Y", {"Y"}, 1, 1},
                                    {PixelFormat::bgr, "RGB", {"BGR"}, 1, 1},
                                    {PixelFormat::labels32, "L", {"L"}, 1, 1, 4, 32}};
 
-TEST(Formats, EveryFormat_SamplesAreAtTheDefinedOffsets) {
+TEST(PixelFormats, EveryFormat_SamplesAreAtTheDefinedOffsets) {
   constexpr int kWidth = 8, kHeight = 4;
   for (const Definition& definition : kDefinitions) {
     SCOPED_TRACE(name_of(definition.format));
@@ -132,7 +132,7 @@ TEST(Formats, EveryFormat_SamplesAreAtTheDefinedOffsets) {
   }
 }
 
-TEST(Formats, SixteenBitSamples_AreLittleEndianAndP010UsesHighBits) {
+TEST(PixelFormats, SixteenBitSamples_AreLittleEndianAndP010UsesHighBits) {
   GuardedFrame gray(PixelFormat::gray16, {2, 1}), p010(PixelFormat::p010, {2, 1});
   gray.frame().set_sample(0, 1, 0, 0x1234);
   EXPECT_EQ(static_cast<int>(gray.frame().plane[0][2]), 0x34);
@@ -143,7 +143,7 @@ TEST(Formats, SixteenBitSamples_AreLittleEndianAndP010UsesHighBits) {
   EXPECT_EQ(p010.frame().sample(0, 1, 0), 1023);
 }
 
-TEST(Formats, UnknownFormat_MessageNamesIt) {
+TEST(PixelFormats, UnknownFormat_MessageNamesIt) {
   EXPECT_EQ(error_message_of([] { layout_of(static_cast<PixelFormat>(14)); }),
             "unknown pixel format number 14");
   EXPECT_EQ(error_message_of([] { name_of(static_cast<PixelFormat>(255)); }),
@@ -154,7 +154,7 @@ TEST(Formats, UnknownFormat_MessageNamesIt) {
 }
 
 // Every plane of every format, with pitches at both limits.
-TEST(Frames, InvalidPlane_MessageNamesIt) {
+TEST(FrameChecks, InvalidPlane_MessageNamesIt) {
   for (int f = 0; f < kPixelFormats; ++f) {
     GuardedFrame guarded(static_cast<PixelFormat>(f), {6, 4});
     const ConstFrame good = std::as_const(guarded).frame();

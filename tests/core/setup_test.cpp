@@ -11,7 +11,7 @@
 namespace regions {
 namespace {
 
-TEST(Outputs, EachOutputKind_ListsItsFormatsBestFirst) {
+TEST(OutputFormats, EachOutputKind_ListsItsFormatsBestFirst) {
   using enum PixelFormat;
   const std::pair<Output, std::vector<PixelFormat>> lists[] = {
       {Output::untouched, {}},
@@ -27,7 +27,7 @@ TEST(Outputs, EachOutputKind_ListsItsFormatsBestFirst) {
   }
 }
 
-TEST(Outputs, UnsupportedOutputFormat_IsRefused) {
+TEST(OutputFormats, UnsupportedOutputFormat_IsRefused) {
   const char* const kNone =
       "`output` requires a picture, but `out` is not set; set it or use output=none";
   const std::pair<Output, std::string> lists[] = {
@@ -61,7 +61,7 @@ TEST(Outputs, UnsupportedOutputFormat_IsRefused) {
 }
 
 // Setups of drawing and of superpixels.
-TEST(Setups, UnsuitableSizeOrFormat_MessageNamesIt) {
+TEST(SetupChecks, UnsuitableSizeOrFormat_MessageNamesIt) {
   const auto drawable = [](const regions::Setup& s) {
     return error_message_of([&] { expects_drawable(s); });
   };

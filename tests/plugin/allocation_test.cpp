@@ -202,7 +202,7 @@ bool ends(Work work) {
   return end.wait_for(std::chrono::seconds(20)) == std::future_status::ready;
 }
 
-class FourBuffers : public ::testing::TestWithParam<const char*> {
+class SmallDownstreamPool : public ::testing::TestWithParam<const char*> {
  protected:
   // The tests unreference the pipeline only if it can stop.
   GstElement* pipeline(int frames) const {
@@ -221,7 +221,7 @@ class FourBuffers : public ::testing::TestWithParam<const char*> {
   }
 };
 
-TEST_P(FourBuffers, PoolOfFourBuffers_StreamReachesItsEnd) {
+TEST_P(SmallDownstreamPool, PoolOfFourBuffers_StreamReachesItsEnd) {
   GstElement* pipeline = this->pipeline(20);
   gst_element_set_state(pipeline, GST_STATE_PLAYING);
   GstBus* bus = gst_element_get_bus(pipeline);
@@ -234,7 +234,7 @@ TEST_P(FourBuffers, PoolOfFourBuffers_StreamReachesItsEnd) {
   gst_object_unref(pipeline);
 }
 
-TEST_P(FourBuffers, PoolOfFourBuffers_SeekWhilePausedCompletes) {
+TEST_P(SmallDownstreamPool, PoolOfFourBuffers_SeekWhilePausedCompletes) {
   GstElement* pipeline = this->pipeline(-1);
   gst_element_set_state(pipeline, GST_STATE_PAUSED);
   ASSERT_EQ(gst_element_get_state(pipeline, nullptr, nullptr, 20 * GST_SECOND),
@@ -250,7 +250,7 @@ TEST_P(FourBuffers, PoolOfFourBuffers_SeekWhilePausedCompletes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Elements, FourBuffers,
+    Elements, SmallDownstreamPool,
     ::testing::Values(
         "cclabel output=none depth=8 connectivity=26", "cclabel output=mask depth=8 connectivity=6",
         "identity ! cclabel output=none depth=8 connectivity=26",

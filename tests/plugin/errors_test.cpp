@@ -95,7 +95,7 @@ TEST(ErrorAtStart, CudaWithoutAGpu_IsAResourceError) {
                "CUDA", "device=cuda");
 }
 
-TEST(Start, AutoWithoutAGpu_RunsOnTheCpuWithoutAWarning) {
+TEST(ElementStart, AutoWithoutAGpu_RunsOnTheCpuWithoutAWarning) {
   if (have_cuda()) GTEST_SKIP() << "this machine has a CUDA device";
   for (const std::string& line : with_all_elements({"cclabel output=none"})) {
     Harness h(line);

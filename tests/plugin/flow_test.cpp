@@ -126,14 +126,14 @@ INSTANTIATE_TEST_SUITE_P(All, FramesInFlight, ::testing::Values(0, 1, 2, 3, 8));
 
 // ---- one stream
 
-TEST(Flow, EosBeforeTheFirstFrame_IsForwarded) {
+TEST(StreamFlow, EosBeforeTheFirstFrame_IsForwarded) {
   GrayHarness h("cclabel");
   h.eos();
   EXPECT_EQ(h.waiting(), 0u);
   EXPECT_FALSE(h.has_error());
 }
 
-TEST(Flow, OutputNone_PassesTheSameMemory) {
+TEST(StreamFlow, OutputNone_PassesTheSameMemory) {
   GrayHarness h("cclabel output=none");
   GstBuffer* in = Harness::buffer(gray_with_square());
   GstMemory* memory = gst_buffer_peek_memory(in, 0);
@@ -143,7 +143,7 @@ TEST(Flow, OutputNone_PassesTheSameMemory) {
   EXPECT_EQ(bytes_of(out.get()), gray_with_square());
 }
 
-TEST(Flow, InputBufferIsShared_IsNotDrawnOn) {
+TEST(StreamFlow, InputBufferIsShared_IsNotDrawnOn) {
   GrayHarness h("cclabel output=overlay");
   GstBuffer* in = Harness::buffer(gray_with_square());
   const BufferPtr kept(gst_buffer_ref(in));
@@ -154,7 +154,7 @@ TEST(Flow, InputBufferIsShared_IsNotDrawnOn) {
 }
 
 // Metas that describe the bytes of the input are kept only if the bytes are.
-TEST(Flow, EveryOutput_KeepsMetasAndFlags) {
+TEST(StreamFlow, EveryOutput_KeepsMetasAndFlags) {
   for (const char* output : {"none", "overlay", "labels", "mask", "colors"}) {
     Harness h(std::string("cclabel output=") + output);
     h.video("RGB", kWidth, kHeight);
@@ -180,7 +180,7 @@ TEST(Flow, EveryOutput_KeepsMetasAndFlags) {
   }
 }
 
-TEST(Flow, PropertiesSetByAnotherThread_LosesNoFrame) {
+TEST(StreamFlow, PropertiesSetByAnotherThread_LosesNoFrame) {
   GrayHarness h("cclabel output=none frames-in-flight=3");
   std::atomic<bool> stop = false;
   std::thread changer([&] {
@@ -198,7 +198,7 @@ TEST(Flow, PropertiesSetByAnotherThread_LosesNoFrame) {
   EXPECT_FALSE(h.has_error());
 }
 
-TEST(Flow, StatesUpAndDown_Succeed) {
+TEST(StreamFlow, StatesUpAndDown_Succeed) {
   const Pipeline pipeline(
       "videotestsrc num-buffers=200 ! video/x-raw,width=160,height=120 ! cclabel output=none ! "
       "regionoverlay ! fakesink");
@@ -210,7 +210,7 @@ TEST(Flow, StatesUpAndDown_Succeed) {
   }
 }
 
-TEST(Flow, SeekWhilePlaying_Succeeds) {
+TEST(StreamFlow, SeekWhilePlaying_Succeeds) {
   const Pipeline pipeline(
       "videotestsrc num-buffers=2000 ! video/x-raw,width=160,height=120,framerate=100/1 ! "
       "cclabel frames-in-flight=4 ! fakesink");
@@ -226,7 +226,7 @@ TEST(Flow, SeekWhilePlaying_Succeeds) {
   }
 }
 
-TEST(Flow, DownstreamError_ReachesUpstream) {
+TEST(StreamFlow, DownstreamError_ReachesUpstream) {
   GrayHarness h("cclabel output=none ! identity error-after=2");
   GstFlowReturn flow = GST_FLOW_OK;
   for (int i = 0; i < 50 && flow == GST_FLOW_OK; ++i) flow = h.push(gray_with_square(), i);
@@ -234,7 +234,7 @@ TEST(Flow, DownstreamError_ReachesUpstream) {
 }
 
 // After the end of the stream, downstream's refusals are reported as an error.
-TEST(Flow, DownstreamRefusedAFrame_IsReportedAtTheEnd) {
+TEST(StreamFlow, DownstreamRefusedAFrame_IsReportedAtTheEnd) {
   struct Refusal {
     GstFlowReturn flow;
     int code;  // of the stream error at the end; 0: none
@@ -309,7 +309,7 @@ const EventCase kEvents[] = {
     {"out of band", [] { return custom(GST_EVENT_CUSTOM_DOWNSTREAM_OOB); }, true},
 };
 
-TEST(Events, EventDuringAVolume_EndsOrOvertakesIt) {
+TEST(StreamEvents, EventDuringAVolume_EndsOrOvertakesIt) {
   for (const EventCase& c : kEvents) {
     GrayHarness h("cclabel output=none depth=4 connectivity=26");
     for (int i = 0; i < 2; ++i) ASSERT_EQ(h.push(gray_with_square(), i), GST_FLOW_OK);
@@ -337,7 +337,7 @@ TEST(Events, EventDuringAVolume_EndsOrOvertakesIt) {
   }
 }
 
-TEST(Events, EventAfterSingleFrames_FollowsThemAll) {
+TEST(StreamEvents, EventAfterSingleFrames_FollowsThemAll) {
   for (const EventCase& c : kEvents) {
     if (std::string(c.name) == "out of band") continue;
     GrayHarness h("cclabel output=none frames-in-flight=8");
@@ -347,7 +347,7 @@ TEST(Events, EventAfterSingleFrames_FollowsThemAll) {
   }
 }
 
-TEST(Events, DrainQuery_EndsAVolume) {
+TEST(StreamEvents, DrainQuery_EndsAVolume) {
   GrayHarness h("cclabel output=none depth=4 connectivity=26");
   for (int i = 0; i < 3; ++i) ASSERT_EQ(h.push(gray_with_square(), i), GST_FLOW_OK);
   const QueryPtr query(gst_query_new_drain());
@@ -466,7 +466,7 @@ TEST(ShortFrame, WithAVideoMeta_PassesWithAWarning) {
 }
 
 // Rows with a GstVideoMeta may be closer together than in the default layout.
-TEST(TightRows, WholeOrShortFrame_IsReadOrPassesWithAWarning) {
+TEST(UnpaddedRows, WholeOrShortFrame_IsReadOrPassesWithAWarning) {
   struct Case {
     const char* format;
     std::vector<int> rows;    // bytes per row of each plane

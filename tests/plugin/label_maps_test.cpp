@@ -146,7 +146,7 @@ GstPadProbeReturn touch_mask(GstPad*, GstPadProbeInfo* info, gpointer) {
   return GST_PAD_PROBE_OK;
 }
 
-TEST(SmallMask, ReadByTheNextElement_GivesTheSameAsTheEnlargedMask) {
+TEST(ReducedMask, ReadByTheNextElement_GivesTheSameAsTheEnlargedMask) {
   const Scene scene;
   for (const char* scale : {"0.5", "0.3", "0.09"}) {
     for (const char* second :
@@ -191,7 +191,7 @@ TEST(SmallMask, ReadByTheNextElement_GivesTheSameAsTheEnlargedMask) {
   }
 }
 
-TEST(SmallMap, MappedByAnApplication_IsEnlarged) {
+TEST(ReducedLabelMap, MappedByAnApplication_IsEnlarged) {
   const Scene scene;
   const Area r = {12, 8, 64, 48};
   for (const auto& [line, bytes] : {std::pair{"graphcutbg device=cpu frames-in-flight=1", 1},

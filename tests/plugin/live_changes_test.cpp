@@ -476,7 +476,7 @@ TEST(RefusedSetting, ValidValueLater_IsUsed) {
 
 // ---- clicks set seeds
 
-TEST(Click, MouseOrTouch_SetsSeedsAndGoesUpstream) {
+TEST(MouseClick, MouseOrTouch_SetsSeedsAndGoesUpstream) {
   GrayHarness h("cclabel output=mask click-seeds=true");
   int notified = 0;
   g_signal_connect(h.element(), "notify::seeds",

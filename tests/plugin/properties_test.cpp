@@ -353,9 +353,9 @@ std::string area_on(const BufferPtr& frame) {
   return region_field(regions_of(frame.get()), 0, "area");
 }
 
-class Control : public ::testing::TestWithParam<const char*> {};
+class ControlledProperty : public ::testing::TestWithParam<const char*> {};
 
-TEST_P(Control, ControlledThreshold_HasTheValueAtTheStreamTime) {
+TEST_P(ControlledProperty, ThresholdChanges_HasTheValueAtTheStreamTime) {
   Harness h(GetParam());
   h.video("GRAY8", kColumns, kRows);
   GstSegment shifted;  // stream time 10 s is at timestamp 1 s
@@ -374,14 +374,14 @@ TEST_P(Control, ControlledThreshold_HasTheValueAtTheStreamTime) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Elements, Control,
+INSTANTIATE_TEST_SUITE_P(Elements, ControlledProperty,
                          ::testing::Values("cclabel output=none frames-in-flight=1",
                                            "cclabel output=none frames-in-flight=4",
                                            "cclabel output=labels frames-in-flight=8",
                                            "cclabel output=overlay frames-in-flight=3"));
 
 // The overflow policy is applied when a frame is done. Later frames are then already in flight.
-TEST(Control, ControlledOverflow_HasTheValueAtTheFramesTime) {
+TEST(ControlledProperty, OverflowChanges_HasTheValueAtTheFramesTime) {
   GrayHarness h("cclabel output=labels frames-in-flight=8", "video/x-raw,format=GRAY8");
   std::vector<std::pair<GstClockTime, double>> values;
   for (int i = 0; i < 40; ++i) values.emplace_back(time_of(i), i % 2 ? 0.6 : 0);
@@ -393,7 +393,7 @@ TEST(Control, ControlledOverflow_HasTheValueAtTheFramesTime) {
   }
 }
 
-TEST(Control, Volume_UsesTheValuesOfItsLastFrame) {
+TEST(ControlledProperty, Volume_UsesTheValuesOfItsLastFrame) {
   Harness h("cclabel output=none depth=5 connectivity=6 frames-in-flight=2");
   h.video("GRAY8", kColumns, kRows);
   control_threshold(h, 0);
@@ -404,7 +404,7 @@ TEST(Control, Volume_UsesTheValuesOfItsLastFrame) {
   }
 }
 
-TEST(Control, ControlledRectangle_HasTheValueAtTheFramesTime) {
+TEST(ControlledProperty, RectangleChanges_HasTheValueAtTheFramesTime) {
   Harness h("cclabel output=none frames-in-flight=4 threshold=0");
   h.video("GRAY8", kColumns, kRows);
   std::vector<std::pair<GstClockTime, double>> values;
@@ -417,7 +417,7 @@ TEST(Control, ControlledRectangle_HasTheValueAtTheFramesTime) {
   }
 }
 
-TEST(Control, FrameWithoutTimestamp_KeepsThePreviousValue) {
+TEST(ControlledProperty, FrameWithoutTimestamp_KeepsThePreviousValue) {
   Harness h("cclabel output=none");
   h.video("GRAY8", kColumns, kRows);
   control_threshold(h, 0);

@@ -444,7 +444,7 @@ double seconds_of(const Scene& scene, const DrawingParams& params) {
 }
 
 // Thick lines cost little more than thin lines.
-TEST(Crowd, Thickness64_TakesLessThanSixTimesTheTimeOfThickness1) {
+TEST(DrawingTime, Thickness64_TakesLessThanSixTimesTheTimeOfThickness1) {
   const Scene scene = make_scene({960, 540}, 10000);
   EXPECT_LT(seconds_of(scene, {1, 0.4, 64}), 6 * seconds_of(scene, {1, 0.4, 1}));
 }

@@ -211,7 +211,7 @@ TEST(DeviceBalancer, ElementsStartAndStop_UsesTheDeviceWithTheFewestElements) {
 
 // ---- frames in the memory of another device
 
-TEST(FollowedFrames, FramesChangeDevices_LeaveInOrder) {
+TEST(DeviceOfFrames, FramesChangeDevices_LeaveInOrder) {
   NEEDS_LIBRARY();
   const Producer producers[] = {Producer(0), Producer(1)};
   for (const char* line :
@@ -244,7 +244,7 @@ TEST(FollowedFrames, FramesChangeDevices_LeaveInOrder) {
   }
 }
 
-TEST(FollowedFrames, DeviceOfAnUpstreamElement_IsUsed) {
+TEST(DeviceOfFrames, DeviceOfAnUpstreamElement_IsUsed) {
   for (const char* line : {"graphcutbg output=none cuda-device-id=1 ! slicsuperpixel output=none ! "
                            "cclabel output=none",
                            "( graphcutbg output=none cuda-device-id=1 ) ! cclabel output=none"}) {
@@ -255,7 +255,7 @@ TEST(FollowedFrames, DeviceOfAnUpstreamElement_IsUsed) {
   }
 }
 
-TEST(FollowedFrames, ElementMovesToAnotherDevice_IsLogged) {
+TEST(DeviceOfFrames, ElementMovesToAnotherDevice_IsLogged) {
   const Log log(GST_LEVEL_DEBUG);
   Harness h("cclabel output=none");
   EXPECT_TRUE(log.has("runs on cuda:0 fake"));
@@ -277,7 +277,7 @@ int references_of_output_pool(Harness& h) {
   return count;
 }
 
-TEST(FollowedFrames, DeviceWithoutMemory_DropsTheFrameWithoutALeak) {
+TEST(DeviceOfFrames, DeviceWithoutMemory_DropsTheFrameWithoutALeak) {
   NEEDS_LIBRARY();
   const Producer producers[] = {Producer(0), Producer(1)};
   for (const char* line :
@@ -299,7 +299,7 @@ TEST(FollowedFrames, DeviceWithoutMemory_DropsTheFrameWithoutALeak) {
   }
 }
 
-TEST(FollowedFrames, ChainOfElements_MovesAndStaysAfterNewCaps) {
+TEST(DeviceOfFrames, ChainOfElements_MovesAndStaysAfterNewCaps) {
   NEEDS_LIBRARY();
   const Producer second(1);
   Harness h(
@@ -320,7 +320,7 @@ TEST(FollowedFrames, ChainOfElements_MovesAndStaysAfterNewCaps) {
   }
 }
 
-TEST(FollowedFrames, BackgroundModel_IsLearnedAgainOnAnotherDevice) {
+TEST(DeviceOfFrames, BackgroundModel_IsLearnedAgainOnAnotherDevice) {
   NEEDS_LIBRARY();
   const Producer producers[] = {Producer(0), Producer(1)};
   Harness h("graphcutbg output=mask");
@@ -342,7 +342,7 @@ TEST(FollowedFrames, BackgroundModel_IsLearnedAgainOnAnotherDevice) {
   EXPECT_TRUE(foreground(1, 4, 24));
 }
 
-TEST(FollowedFrames, CudaDeviceIdIsSet_IsAnError) {
+TEST(DeviceOfFrames, CudaDeviceIdIsSet_IsAnError) {
   NEEDS_LIBRARY();
   const Producer second(1);
   Harness h("cclabel output=none cuda-device-id=0");
@@ -354,7 +354,7 @@ TEST(FollowedFrames, CudaDeviceIdIsSet_IsAnError) {
   EXPECT_EQ(device_of(h.element()), "cuda:0 fake");
 }
 
-TEST(FollowedFrames, UpstreamCudaContext_IsUsedBeforeTheFirstFrame) {
+TEST(DeviceOfFrames, UpstreamCudaContext_IsUsedBeforeTheFirstFrame) {
   NEEDS_LIBRARY();
   const Producer second(1);
   Harness h("cclabel output=none");
@@ -368,7 +368,7 @@ TEST(FollowedFrames, UpstreamCudaContext_IsUsedBeforeTheFirstFrame) {
   EXPECT_EQ(device_of(h.element()), "cuda:1 fake");
 }
 
-TEST(FollowedFrames, MovedElement_CountsOnItsNewDevice) {
+TEST(DeviceOfFrames, MovedElement_CountsOnItsNewDevice) {
   NEEDS_LIBRARY();
   const Producer second(1);
   Harness first("cclabel output=none");
@@ -380,7 +380,7 @@ TEST(FollowedFrames, MovedElement_CountsOnItsNewDevice) {
 }
 
 // Memory is used again: each frame must have its own mask.
-TEST(FollowedFrames, MaskOnAnotherDevice_IsCopied) {
+TEST(DeviceOfFrames, MaskOnAnotherDevice_IsCopied) {
   const auto line = [](const char* second) {
     return std::string("graphcutbg cuda-device-id=0 output=none frames-in-flight=1 ! ") +
            "cclabel cuda-device-id=" + second + " source=mask output=none frames-in-flight=1";
@@ -435,7 +435,7 @@ void expect_warning(Harness& h, const std::string& where) {
   EXPECT_FALSE(h.has_warning()) << where;
 }
 
-TEST(LittleMemory, DeviceAuto_RunsOnTheCpuAndWarnsOnce) {
+TEST(LowDeviceMemory, DeviceAuto_RunsOnTheCpuAndWarnsOnce) {
   for (const size_t bytes : {kNoContext, kNoFrames}) {
     for (const std::string& line : lines()) {
       const std::string where = line + " with " + std::to_string(bytes);
@@ -462,7 +462,7 @@ TEST(LittleMemory, DeviceAuto_RunsOnTheCpuAndWarnsOnce) {
   }
 }
 
-TEST(LittleMemory, DeviceCuda_IsAnError) {
+TEST(LowDeviceMemory, DeviceCuda_IsAnError) {
   for (const size_t bytes : {kNoContext, kNoFrames}) {
     for (const std::string& line : lines()) {
       const FreeMemory little(bytes);
@@ -480,7 +480,7 @@ TEST(LittleMemory, DeviceCuda_IsAnError) {
 }
 
 // The CPU cannot read CUDA memory.
-TEST(LittleMemory, FramesInCudaMemory_IsAnErrorThatNamesCudadownload) {
+TEST(LowDeviceMemory, FramesInCudaMemory_IsAnErrorThatNamesCudadownload) {
   NEEDS_LIBRARY();
   const Producer producer(0);
   Harness h("cclabel output=mask");
@@ -495,7 +495,7 @@ TEST(LittleMemory, FramesInCudaMemory_IsAnErrorThatNamesCudadownload) {
   EXPECT_FALSE(h.has_warning());
 }
 
-TEST(LittleMemory, CapsWithLargerFrames_ContinueOnTheCpu) {
+TEST(LowDeviceMemory, CapsWithLargerFrames_ContinueOnTheCpu) {
   Harness h("cclabel output=mask frames-in-flight=2");
   h.video("RGBA", kWidth, kHeight);
   for (int i = 0; i < 3; ++i) ASSERT_EQ(h.push(squares(i), i), GST_FLOW_OK);
@@ -516,7 +516,7 @@ TEST(LittleMemory, CapsWithLargerFrames_ContinueOnTheCpu) {
   EXPECT_FALSE(h.has_error());
 }
 
-TEST(LittleMemory, MemoryIsFreeAgain_UsesTheGpuAfterTheNextStart) {
+TEST(LowDeviceMemory, MemoryIsFreeAgain_UsesTheGpuAfterTheNextStart) {
   Harness h("cclabel output=none");
   gst_element_set_state(h.element(), GST_STATE_NULL);
   {

@@ -97,7 +97,7 @@ TEST(CudaLibrary, GstCudaLibraryMissing_CudaMemoryIsNotOffered) {
   expect_frame(h, 0, 3);
 }
 
-TEST(Priority, PriorityProperty_IsUsedForQueuesAndAlgorithms) {
+TEST(PriorityProperty, AnyValue_IsUsedForQueuesAndAlgorithms) {
   for (const int priority : {3, 0, 5}) {
     Harness h("graphcutbg output=none priority=" + std::to_string(priority));
     h.video("RGBA", kWidth, kHeight);
