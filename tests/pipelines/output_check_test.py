@@ -15,7 +15,7 @@ YUV = ("-pix_fmt", "yuv420p")
 CODED = (*YUV, "-c:v", "libx264", "-qp", "12", "-preset", "ultrafast", "-bf", "0")
 
 
-class JudgeCase(Case):
+class OutputCheckCase(Case):
     def kinds(self, before, after, **options):
         return sorted({one.kind for one in output_check.differences(before, after, **options)})
 
@@ -29,21 +29,21 @@ class JudgeCase(Case):
         return self.clip(name, PICTURE, *RISING, *CODED, "-c:a", "flac", *options)
 
 
-class Faults(JudgeCase):
-    def test_check_equal_files_have_no_difference(self):
+class Faults(OutputCheckCase):
+    def test_check_equal_files_find_no_difference(self):
         base = self.base("base.mkv", "-metadata", "title=T", "-metadata:s:a", "language=ger")
         for name in ("copy.mkv", "copy.mp4"):
             self.assertEqual(output_check.differences(base, self.changed(name, base, "-strict", "-2"), "mkv"), [])
         self.assertEqual(output_check.output_faults(base, self.changed("copy.mkv", base), [], "lossless"), [])
 
-    def test_check_dropped_frame_is_found(self):
+    def test_check_frame_dropped_is_found(self):
         base = self.base()
         for chosen in ("not(eq(n,0))", "not(eq(n,7))"):
             after = self.changed("after.mkv", base, *CODED, "-vf", f"select='{chosen}'", "-fps_mode", "passthrough")
             self.assertEqual(self.kinds(base, after), ["frames"])
         self.assertEqual([one.text for one in output_check.differences(base, after)], ["14 of 15 frames"])
 
-    def test_check_moved_time_is_found(self):
+    def test_check_timestamp_moved_is_found(self):
         base = self.base()
         for moved, at in ((0.03, "eq(N,9)"), (0.002, "gt(N,3)")):
             after = self.changed("after.mkv", base, *CODED, "-vf", f"setpts='PTS+({at})*{moved}/TB'", "-fps_mode",
@@ -51,7 +51,7 @@ class Faults(JudgeCase):
             self.assertEqual(self.kinds(base, after), ["times"])
         self.assertRegex(output_check.differences(base, after)[0].text, "11 frames have other times, frame 4 by 2 ms")
 
-    def test_check_one_other_value_is_found_if_lossless(self):
+    def test_check_one_sample_changed_is_found_if_lossless(self):
         clip = self.clip("in.mkv", PICTURE, *YUV, "-c:v", "ffv1")
         self.assertEqual(self.kinds(clip, self.changed("same.mkv", clip, "-c:v", "ffv1", "-level", "3"),
                                     profile="lossless"), [])
@@ -60,7 +60,7 @@ class Faults(JudgeCase):
         self.assertEqual(self.kinds(clip, other, profile="lossless"), ["quality"])
         self.assertEqual(self.kinds(clip, other), [])
 
-    def test_check_shifted_sound_is_found(self):
+    def test_check_sound_shifted_is_found(self):
         for name, codec in (("base.mkv", "flac"), ("base.mp4", "aac")):
             base = self.base(name, "-c:a", codec)
             for shift in ("-0.1", "0.005"):
