@@ -115,7 +115,7 @@ class Answers(unittest.TestCase):
                 numpy.testing.assert_array_equal(library.host(foreground), want)
                 self.assertEqual(flow, most)
 
-    def test_streams_equal_cpu(self):
+    def test_video_streams_on_the_device_equal_cpu(self):
         for library in LIBRARIES.values():
             cuts = gst_regions.BackgroundCut(), gst_regions.BackgroundCut()
             trackers = gst_regions.Tracker(), gst_regions.Tracker()
@@ -136,7 +136,7 @@ class Answers(unittest.TestCase):
                 numpy.testing.assert_array_equal(library.host(got), want)
             self.assertGreater(want.sum(), 0)
 
-    def test_stream_host_after_device_equals_cpu(self):
+    def test_video_stream_host_frame_after_device_frame_equals_cpu(self):
         for library in LIBRARIES.values():
             cut = gst_regions.BackgroundCut(background=library.to(scene(0)))
             fresh = gst_regions.BackgroundCut(background=scene(0))
@@ -146,7 +146,7 @@ class Answers(unittest.TestCase):
             want = gst_regions.BackgroundCut(background=scene(0)).apply(scene(5))
             numpy.testing.assert_array_equal(cut.apply(scene(5)), want)
 
-    def test_invalid_arguments_are_named(self):
+    def test_device_invalid_argument_error_names_it(self):
         for name, library in LIBRARIES.items():
             image = library.to(levels((30, 40), 9))
             for kind, words, call in (
@@ -173,7 +173,7 @@ class Answers(unittest.TestCase):
 
 @unittest.skipUnless(STREAMED, "no library of arrays with streams sees a CUDA device")
 class Memory(unittest.TestCase):
-    def test_views_equal_cpu(self):
+    def test_device_array_views_equal_cpu(self):
         mask = noise((60, 90, 2))
         for library in STREAMED.values():
             there = library.to(mask)
@@ -183,7 +183,7 @@ class Memory(unittest.TestCase):
             for view, host in ((wide[3:40, 5:77], mask[3:40, 5:77, 0]), (wide.T, mask[..., 0].T), (wide[::2], mask[::2, :, 0])):
                 numpy.testing.assert_array_equal(library.host(gst_regions.label(view)), gst_regions.label(host))
 
-    def test_out_is_written_in_place(self):
+    def test_device_out_argument_is_written_in_place(self):
         mask = noise((480, 640))
         for library in STREAMED.values():
             image, out = library.to(mask), library.to(numpy.full(mask.shape, 7, numpy.int32))
@@ -203,7 +203,7 @@ class Memory(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, "shape"):
                 gst_regions.label(image, out=out[:9])
 
-    def test_label_allocates_only_labels(self):
+    def test_label_device_call_allocates_only_labels(self):
         """PyTorch counts allocated memory; a copy of the picture would be counted, too."""
         torch = STREAMED.get("Torch")
         if not torch:
@@ -215,7 +215,7 @@ class Memory(unittest.TestCase):
         self.assertEqual(torch.module.cuda.memory_allocated() - before, labels.nelement() * 4)
         self.assertEqual(torch.module.cuda.max_memory_allocated() - before, labels.nelement() * 4)
 
-    def test_label_passes_addresses_of_arrays(self):
+    def test_label_device_arrays_kernels_receive_their_addresses(self):
         """The addresses that the kernels receive."""
         passed = []
         real = gst_regions._core.DeviceLabelling
@@ -234,7 +234,7 @@ class Memory(unittest.TestCase):
                         self.assertEqual(passed[-1], (library.pointer(image), library.pointer(labels)))
         self.assertEqual(len(passed), 6 * len(STREAMED))
 
-    def test_label_copies_nothing(self):
+    def test_label_device_arrays_copies_nothing(self):
         torch = STREAMED.get("Torch")
         if not torch:
             self.skipTest("PyTorch, whose profiler is asked, sees no device")
@@ -260,7 +260,7 @@ class Memory(unittest.TestCase):
                       if "memcpy" in what.lower()]
             self.assertGreater(len(copies), 0, "the profiler sees no copies")
 
-    def test_cuda_array_interface_is_read(self):
+    def test_input_with_cuda_array_interface_is_read(self):
         class Foreign:
             def __init__(self, array):
                 self.__cuda_array_interface__ = array.__cuda_array_interface__
@@ -273,7 +273,7 @@ class Memory(unittest.TestCase):
 
 @unittest.skipUnless(STREAMED, "no library of arrays with streams sees a CUDA device")
 class Order(unittest.TestCase):
-    def test_graph_contains_calls(self):
+    def test_cuda_graph_capture_records_the_calls(self):
         torch = STREAMED.get("Torch")
         if not torch:
             self.skipTest("PyTorch, which makes graphs, sees no device")
@@ -290,7 +290,7 @@ class Order(unittest.TestCase):
             numpy.testing.assert_array_equal(torch.host(labels), gst_regions.label(mask))
             numpy.testing.assert_array_equal(torch.host(gst_regions.label(image)), gst_regions.label(mask))
 
-    def test_two_devices_equal_cpu(self):
+    def test_two_gpus_each_equals_cpu(self):
         torch = STREAMED.get("Torch")
         if not torch or torch.module.cuda.device_count() < 2:
             self.skipTest("PyTorch sees one device")
@@ -309,7 +309,7 @@ class Order(unittest.TestCase):
         return (gst_regions.label, gst_regions.remove_small_objects, gst_regions.fill_holes,
                 lambda mask: gst_regions.label(mask, batch=False, threshold=[1]))
 
-    def test_current_stream_orders_work_without_waiting(self):
+    def test_current_cuda_stream_orders_work_without_host_waits(self):
         mask = noise((300, 400))
         for name, library in STREAMED.items():
             source = library.to(mask)
@@ -329,7 +329,7 @@ class Order(unittest.TestCase):
                 # Only the last call is checked, because earlier calls allocate memory and make graphs.
                 self.assertFalse(waited, f"{name}: the call waited")
 
-    def test_stream_argument_orders_work(self):
+    def test_stream_argument_orders_work_on_the_device(self):
         mask = noise((300, 400))
         for library in STREAMED.values():
             source = library.to(mask)
@@ -353,7 +353,7 @@ class Order(unittest.TestCase):
                 library.to(numpy.ones((200, 300), bool))  # reuses the memory of the mask
                 numpy.testing.assert_array_equal(library.host(labels), gst_regions.label(mask))
 
-    def test_two_streams_share_memory_in_order(self):
+    def test_two_cuda_streams_reuse_memory_in_order(self):
         """The streams share one workspace, so work on one stream waits for the other stream."""
         masks = [noise((700, 900), seed=seed) for seed in range(2)]
         wanted = [gst_regions.label(mask) for mask in masks]
@@ -368,7 +368,7 @@ class Order(unittest.TestCase):
                     numpy.testing.assert_array_equal(library.host(gst_regions.label(images[1])), wanted[1])
                 numpy.testing.assert_array_equal(library.host(first), wanted[0])
 
-    def test_threads_equal_cpu(self):
+    def test_concurrent_threads_equal_cpu(self):
         for library in STREAMED.values():
             faults = []
 
@@ -388,7 +388,7 @@ class Order(unittest.TestCase):
                 worker.join()
             self.assertEqual(faults, [])
 
-    def test_fork_child_fails_and_parent_continues(self):
+    def test_fork_after_cuda_use_child_fails_and_parent_continues(self):
         """A child cannot use the device. It ends normally, and its parent continues."""
         library = next(iter(STREAMED.values()))
         mask = noise((30, 40))
@@ -426,7 +426,7 @@ moving = cut.apply(library.to(device_libraries.levels((30, 40), 9)))
 
 @unittest.skipUnless(STREAMED, "no library of arrays with streams sees a CUDA device")
 class Leaks(unittest.TestCase):
-    def test_process_end_reports_no_leaks(self):
+    def test_process_exit_reports_no_leaks(self):
         for kind in STREAMED:
             with self.subTest(kind):
                 done = subprocess.run([sys.executable, "-W", "ignore", "-c", PROGRAM.format(kind=kind)], check=True,

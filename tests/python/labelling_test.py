@@ -44,7 +44,7 @@ class EqualValues(unittest.TestCase):
         numpy.testing.assert_array_equal(labels, in_raster_order(want))
 
     @given(st.data())
-    def test_label_background_equals_scikit_image(self, data):
+    def test_label_background_value_equals_scikit_image(self, data):
         measure = reference("skimage.measure")
         image = data.draw(pictures(kinds=("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64")))
         background = data.draw(st.sampled_from([int(image.flat[0]), -1, 0, 300, 2**40]))
@@ -66,7 +66,7 @@ class EqualValues(unittest.TestCase):
         self.assertEqual(pairs.shape[1], len(numpy.unique(want)))
         numpy.testing.assert_array_equal(labels == 0, want == 0)
 
-    def test_label_large_image_with_at_most_one_pixel(self):
+    def test_label_large_image_with_zero_or_one_pixel_is_exact(self):
         for kind in ("bool", "uint16", "float64"):
             image = numpy.zeros((300, 401), kind)
             labels, num, table = gst_regions.label(image, return_num=True, return_table=True)
@@ -81,7 +81,7 @@ class EqualValues(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "65536 elements"):
             gst_regions.label(numpy.zeros((1, 65536), bool))
 
-    def test_label_more_than_65536_values_are_separate(self):
+    def test_label_image_of_more_than_65536_values_keeps_them_separate(self):
         image = numpy.arange(300 * 301, dtype=numpy.float32).reshape(300, 301) + 1
         image[7, 8] = image[7, 7]
         image.flat[65538] = image.flat[0]  # after value number 2**16
@@ -112,7 +112,7 @@ class Thresholds(unittest.TestCase):
         numpy.testing.assert_array_equal(labels, want)
 
     @given(st.data())
-    def test_several_thresholds_equal_single_ones(self, data):
+    def test_several_thresholds_equal_calls_with_one_threshold(self, data):
         image = data.draw(pictures(kinds=("uint8", "int16", "float32", "float64"), values=6))
         thresholds = data.draw(st.lists(st.sampled_from([*map(float, numpy.unique(image)), 0.5]), min_size=1,
                                         max_size=5))
@@ -130,7 +130,7 @@ class Thresholds(unittest.TestCase):
 
 class Batches(unittest.TestCase):
     @given(st.data())
-    def test_batch_equals_single_images(self, data):
+    def test_batch_of_images_equals_calls_with_single_images(self, data):
         image = data.draw(pictures(least=3, most=4))
         if image.ndim == 2:
             image = image[:, None]
@@ -203,7 +203,7 @@ class Floods(unittest.TestCase):
         self.assertEqual(gst_regions.flood(PICTURE, (0, 0), tolerance=2).tolist(),
                          [[True, True, False], [True, False, True], [False] * 3])
 
-    def test_flood_invalid_arguments_are_named(self):
+    def test_flood_invalid_argument_error_names_it(self):
         for error, words, arguments, named in (
                 (ValueError, r"seed_point is \(3, 0\)", (PICTURE, (3, 0)), {}),
                 (ValueError, "must be a point inside the image of shape", (PICTURE, (0, 0, 0)), {}),
@@ -248,7 +248,7 @@ class Holes(unittest.TestCase):
         hollow[0, 2, 3] = False
         numpy.testing.assert_array_equal(gst_regions.fill_holes(hollow), hollow)
 
-    def test_fill_holes_invalid_arguments_are_named(self):
+    def test_fill_holes_invalid_argument_error_names_it(self):
         with self.assertRaisesRegex(TypeError, "ar has elements of type uint8"):
             gst_regions.fill_holes(PICTURE)
         mask = PICTURE > 2
@@ -312,7 +312,7 @@ class Tables(unittest.TestCase):
                 self.assertEqual(row[f"bbox-{axis + image.ndim}"], place.max() + 1)
                 self.assertAlmostEqual(row[f"centroid-{axis}"], place.mean())
 
-    def test_label_table_intensity_of_other_image(self):
+    def test_label_table_intensity_image_given_means_are_of_it(self):
         mask = numpy.array([[1, 1, 0, 1]], bool)
         _, table = gst_regions.label(mask, return_table=True, intensity_image=numpy.array([[2, 4, 9, 5]]))
         numpy.testing.assert_array_equal(table["intensity_mean"], [3, 5])

@@ -38,7 +38,7 @@ def mixed(labels, which):
 
 class Superpixels(unittest.TestCase):
     @given(st.data())
-    def test_slic_labels_are_connected_and_numbered(self, data):
+    def test_slic_any_image_labels_are_connected_and_consecutive(self, data):
         image = data.draw(photographs())
         wanted = data.draw(st.integers(1, 60))
         zero = data.draw(st.booleans())
@@ -71,7 +71,7 @@ class Superpixels(unittest.TestCase):
         numpy.testing.assert_array_equal(alone, labels)
         numpy.testing.assert_array_equal(again, pairs)
 
-    def test_slic_borders_are_as_good_as_scikit_image(self):
+    def test_slic_borders_of_four_areas_are_as_good_as_scikit_image(self):
         segmentation = reference("skimage.segmentation")
         image, which = quarters(150, 210)
         for wanted in (30, 100, 300):
@@ -80,7 +80,7 @@ class Superpixels(unittest.TestCase):
             self.assertLess(abs(labels.max() / wanted - 1), 0.25)
             self.assertLessEqual(mixed(labels, which), mixed(theirs, which) + 0.002 * which.size, wanted)
 
-    def test_slic_each_parameter_changes_labels(self):
+    def test_slic_each_parameter_changed_changes_labels(self):
         image, which = quarters(150, 210)
         image = image.astype(int) + numpy.random.default_rng(1).normal(0, 40, image.shape)
         image = numpy.clip(image, 0, 255).astype(numpy.uint8)
