@@ -38,7 +38,7 @@ class Tables(unittest.TestCase):
         self.assertEqual(pivot(["name", "n"], cells).splitlines()[2:],
                          ["| a | 1 | new | – |", "| b | 2 | – | other |"])
 
-    def test_noise_any_timing_is_the_median_above_the_fastest(self):
+    def test_timing_noise_is_the_distance_of_median_and_fastest(self):
         for median, fastest, text in ((110.0, 100.0, "10 %"), (101.5, 100.0, "1.5 %"), (5.0, None, "–"),
                                       (None, 5.0, "–")):
             self.assertEqual(noise(median, fastest), text)
@@ -50,12 +50,12 @@ class Labels(unittest.TestCase):
     def test_geomean_three_values_is_the_cube_root_of_their_product(self):
         self.assertAlmostEqual(geomean([1, 10, 100]), 10)
 
-    def test_mean_one_content_missing_is_none(self):
+    def test_mean_time_one_picture_content_missing_is_none(self):
         rows = [row(content, 20) for content in CONTENTS]
         self.assertAlmostEqual(gpu(rows).ours("1920x1080", 8), 20)
         self.assertIsNone(gpu(rows[1:]).ours("1920x1080", 8))
 
-    def test_noise_fastest_time_missing_is_none(self):
+    def test_timing_noise_fastest_time_missing_is_none(self):
         rows = [row(content, 22, fastest_us=20) for content in CONTENTS]
         self.assertEqual(gpu(rows).noise("1920x1080", 8), "10 %")
         self.assertEqual(gpu([row("maze", 22), *rows[:-1]]).noise("1920x1080", 8), "–")

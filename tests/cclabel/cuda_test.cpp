@@ -58,7 +58,7 @@ constexpr Size kStripSizes[] = {{512, 512}, {513, 512}, {512, 513}, {640, 480}, 
                                 {641, 512}, {640, 513}, {1, 512},   {640, 1},   {600, 17},
                                 {33, 15},   {33, 16},   {33, 17},   {1, 1},     {31, 257}};
 
-TEST_P(CcLabelCuda, SmallImage_SizesAroundStrips_LabelsAreExact) {
+TEST_P(CcLabelCuda, SmallImage_SizesNearStripLimits_LabelsAreExact) {
   for (const Size size : kStripSizes) {
     for (const std::string content :
          {"rand_g1_d50", "rand_g1_d20", "maze", "spiral", "frame", "full"}) {

@@ -207,7 +207,7 @@ TEST_P(CcLabelPicture, SourceMask_LabelsTheMaskAndMeasuresThePicture) {
 }
 
 // A low-resolution mask gives the same result as the mask at the picture's size.
-TEST(CcLabelMask, LowResolution_EqualsTheEnlargedMask) {
+TEST(CcLabelMask, LowResolutionMask_EqualsTheEnlargedMask) {
   for (uint32_t n = 0; n < 120; ++n) {
     uint32_t draw = 0;
     const auto below = [&](uint32_t end) { return hash(++draw, n, 5) % end; };

@@ -291,7 +291,7 @@ TEST_P(Tracking, OccludedTracks_RecordsAreConsistent) {
 
 // The visible part of a disc that passes behind a post shrinks, disappears and grows again. Its
 // centre seems to move slower than the disc, and its area is smaller.
-TEST_P(Tracking, DiscBehindAPost_KeepsItsId) {
+TEST_P(Tracking, DiscHiddenByAPost_KeepsItsId) {
   for (const double speed : {3.0, 5.0}) {
     std::vector<Picture> pictures;
     std::vector<Disc> discs;
@@ -568,7 +568,7 @@ GuardedFrame small_mask(const ConstFrame& picture, Size few) {
 }
 
 // The size of the mask changes from frame to frame; sometimes it is the size of the picture.
-TEST(TrackingMask, LowResolution_GivesTheTracksOfTheEnlargedMask) {
+TEST(TrackingMask, LowResolutionMask_GivesTheTracksOfTheEnlargedMask) {
   const Scene scene = crowd_scene(kSize, 25, 60, 3);
   const std::vector<Picture> pictures = painted(scene);
   const Size sizes[] = {{80, 45}, {80, 45}, {96, 54}, kSize, {31, 17}};

@@ -165,7 +165,7 @@ class Runs(TranscodeCase):
         self.segments(clip, "--exact", chain=UNTOUCHED)
         self.assertEqual(len(media.times(self.out / "in.mp4")), FRAMES)
 
-    def test_segments_several_workers_share_them(self):
+    def test_segments_with_several_workers_are_shared(self):
         """As in a Slurm array: a plan, its shares at the same time, and a command that joins."""
         clip, short = self.clip("in.mp4", SMALL, *KEYS), self.clip("short.mp4", SMALL, "-pix_fmt", "yuv420p")
         self.segments(clip, short)

@@ -60,23 +60,23 @@ class Guides(unittest.TestCase):
 
 
 class ExpectedOutput(unittest.TestCase):
-    def test_matches_equal_text_returns_true(self):
+    def test_text_comparison_equal_text_returns_true(self):
         self.assertTrue(matches("3 regions\n", "3 regions\n"))
 
-    def test_matches_other_number_returns_false(self):
+    def test_text_comparison_other_number_returns_false(self):
         self.assertFalse(matches("3 regions\n", "4 regions\n"))
         self.assertFalse(matches("3 regions\n", "13 regions\n"))
 
-    def test_matches_missing_or_additional_line_returns_false(self):
+    def test_text_comparison_missing_or_additional_line_returns_false(self):
         self.assertFalse(matches("one\ntwo\n", "one\n"))
         self.assertFalse(matches("one\n", "one\ntwo\n"))
         self.assertFalse(matches("one\n", ""))
 
-    def test_matches_ellipsis_in_a_line_stands_for_text_of_that_line(self):
+    def test_text_comparison_ellipsis_in_a_line_stands_for_text_of_that_line(self):
         self.assertTrue(matches("at … frames/s\n", "at 41.5 frames/s\n"))
         self.assertFalse(matches("at … frames/s\n", "at 41.5\nframes/s\n"))
 
-    def test_matches_line_of_ellipsis_stands_for_any_lines(self):
+    def test_text_comparison_line_of_ellipsis_stands_for_any_lines(self):
         for printed in ("first\nlast\n", "first\na\nb\nlast\n"):
             self.assertTrue(matches("first\n…\nlast\n", printed), printed)
         self.assertFalse(matches("first\n…\nlast\n", "first\na\n"))

@@ -456,7 +456,7 @@ class Calls(Case):
         self.assertEqual(media.stream(self.out, "codec_name"), {"codec_name": "h264"})
         self.assertIn("required: FILE", media.run(media.script("overlay"), status=2, cwd=self.folder))
 
-    def test_script_without_plugin_path_restarts_itself_once(self):
+    def test_script_without_plugin_path_starts_again_with_it_once(self):
         """The program starts again through with-plugin, with all its words."""
         calls = []
 

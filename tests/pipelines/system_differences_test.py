@@ -38,14 +38,14 @@ sys.exit(job.main(1, sys.argv[1]))
 
 
 class QuickstartCaps(cases.QuickstartCase):
-    def test_quickstart_bindings_return_caps_as_contexts_are_read(self):
+    def test_caps_returned_as_python_contexts_are_read_by_quickstart(self):
         self.give_contexts()
         said = self.job(self.clip("in.mp4"))
         self.assertEqual((said.status, said.err), (0, ""))
 
 
 class TranscodeCaps(cases.JobCase):
-    def test_transcode_bindings_return_caps_as_contexts_are_read(self):
+    def test_caps_returned_as_python_contexts_are_read_by_transcode(self):
         self.give_contexts()
         self.job(self.clip("in.mp4"), "video", "jsonl", "labels")
         self.assertEqual(len(self.files(self.out)), 3)

@@ -198,7 +198,7 @@ TEST(StreamFlow, PropertiesSetByAnotherThread_LosesNoFrame) {
   EXPECT_FALSE(h.has_error());
 }
 
-TEST(StreamFlow, StatesUpAndDown_Succeed) {
+TEST(StreamFlow, RepeatedStateChanges_Succeed) {
   const Pipeline pipeline(
       "videotestsrc num-buffers=200 ! video/x-raw,width=160,height=120 ! cclabel output=none ! "
       "regionoverlay ! fakesink");

@@ -49,7 +49,7 @@ TEST(LabelMap, MemoryUsedAgain_ContainsTheLabelsOfItsFrame) {
   }
 }
 
-TEST(LabelMap, AttachLabelsNever_IsNotAttachedOrRemoved) {
+TEST(LabelMap, AttachLabelsIsNever_NoMapIsAttachedOrRemoved) {
   GrayHarness first("cclabel output=none");
   for (const bool removed : {false, true}) {
     ASSERT_EQ(first.push(gray_with_square()), GST_FLOW_OK);

@@ -273,7 +273,7 @@ TEST(Track, LostAndFoundAgain_KeepsItsFirstTime) {
 }
 
 // Before its birth a track has number 0 and is as old as the frame.
-TEST(Track, BeforeItsBirth_HasNoNumber) {
+TEST(Track, RegionBeforeItsTrackBirth_HasNoTrackNumber) {
   GrayHarness h("cclabel output=none track=true track-birth=3 device=cpu");
   for (int t = 1; t < 6; ++t) {
     ASSERT_EQ(h.push(gray_with_square(t), t), GST_FLOW_OK);

@@ -382,7 +382,7 @@ TEST(DrawingDetails, LabelMapsOfOtherFormatsAndSizes_DrawTheSame) {
   }
 }
 
-TEST(DilatedWord, EachBit_ReachesTheBitsWithinTheRadius) {
+TEST(DilatedWord, EachBit_SetsTheBitsWithinTheRadius) {
   for (int radius = 0; radius <= 64; ++radius) {
     for (int from = 0; from < 160; ++from) {
       uint32_t around[5] = {};
