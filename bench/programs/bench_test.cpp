@@ -126,7 +126,7 @@ TEST(Options, Filter_RegularExpression_SelectsMatchingNames) {
   EXPECT_EQ(cases.front().format, PixelFormat::rgb);
 }
 
-TEST(Options, Help_ReturnsZeroAndListsOptions) {
+TEST(Options, HelpOption_ReturnsZeroAndListsOptions) {
   testing::internal::CaptureStdout();
   std::vector<std::string> words = {"program", "--help"};
   std::vector<char*> pointers = {words[0].data(), words[1].data()};
@@ -137,7 +137,7 @@ TEST(Options, Help_ReturnsZeroAndListsOptions) {
   EXPECT_NE(text.find("  --size LIST"), text.npos);
 }
 
-TEST(Options, Invalid_ThrowsInputError) {
+TEST(Options, InvalidOption_ThrowsInputError) {
   for (const std::vector<std::string>& words :
        std::vector<std::vector<std::string>>{{"--nonsense"},
                                              {"word"},

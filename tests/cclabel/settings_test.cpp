@@ -246,7 +246,7 @@ TEST(CcLabelErrors, HistoricMethodWithUnsupportedSetting_MessageNamesIt) {
 using CcLabelChecks = BackendTest;
 TEST_ON_BACKENDS(CcLabelChecks);
 
-TEST_P(CcLabelChecks, UnsuitableSetupOrFrame_Throws) {
+TEST_P(CcLabelChecks, UnsuitableSetupOrFrame_ThrowsInputError) {
   const auto answer = [&](void (*change)(Request & a), bool is_frame) {
     Request a;
     a.volume(3);

@@ -129,7 +129,7 @@ TEST_P(CcLabelWindow, EveryOutput_ShowsLabelsOrTracks) {
   }
 }
 
-TEST_P(CcLabelWindow, Reset_StartsANewWindow) {
+TEST_P(CcLabelWindow, ResetCalled_StartsANewWindow) {
   const std::vector<Picture> pictures = noise_pictures({37, 21}, 6, 0.7);
   const CcLabelParams params = window_params(4);
   CcLabelStream stream(backend_, layout_of(PixelFormat::gray8), {37, 21}, params);

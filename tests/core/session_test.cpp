@@ -194,7 +194,7 @@ TEST_F(SessionParameters, SetWhileRunning_ChecksLiveFieldWithRunningSetup) {
   EXPECT_EQ(session_.active().memory, 1);
 }
 
-TEST_F(SessionParameters, SetWhileRunningRefused_ChangesNothing) {
+TEST_F(SessionParameters, SetRefusedWhileRunning_ChangesNothing) {
   const auto refuse = [](const P&, const P&, const auto*) { throw SettingsError("refused"); };
   configure();
   for (const char* name : {"level", "format"}) {

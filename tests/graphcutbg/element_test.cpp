@@ -35,7 +35,7 @@ TEST(GraphCutElement, OutputCutout_HasTheMaskAsAlpha) {
   EXPECT_EQ(at(2, 2)[3], 0);
 }
 
-TEST(GraphCutElement, OutputReplace_ShowsColorInBackground) {
+TEST(GraphCutElement, OutputReplaceWithColor_BackgroundHasTheColor) {
   Harness h("graphcutbg output=replace replace-with=color replace-color=0xff0000ff");
   h.video("RGB", kWidth, kHeight);
   const BufferPtr out = last_of(h, 12, 3);

@@ -63,7 +63,7 @@ TEST(GraphCutModel, BackgroundOfTwoColorsAndObject_EqualsOracle) {
   }
 }
 
-TEST(GraphCutModel, MissedObject_KeepsEvidenceForTenFrames) {
+TEST(GraphCutModel, ObjectMissedByTheCut_KeepsEvidenceForTenFrames) {
   const GraphCutBgParams params;
   const FramePlan scene_plan = frame_plan_of(params);
   const Color grass{90, 110, 120}, person{110, 125, 112};
@@ -191,7 +191,7 @@ TEST(GraphCutEnergy, ShadingError_RandomColors_EqualsOracle) {
   EXPECT_GT(in_object / static_cast<double>(kSide * (kSide - kBorder)), 400);
 }
 
-TEST(GraphCutEnergy, BackgroundMovedByTwoPixels_HasNoEvidence) {
+TEST(GraphCutEnergy, BackgroundShiftedByTwoPixels_HasNoForegroundEvidence) {
   constexpr int kWidth = 9, kHeight = 7;
   const Color grass{90, 110, 120}, tape{220, 128, 128}, person{40, 160, 110};
   std::vector<uint32_t> now(kWidth * kHeight, grass.packed()), background = now;

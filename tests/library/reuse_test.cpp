@@ -90,7 +90,7 @@ TEST(LibraryReuse, SettingChanged_GivesTheSameAsANewFilter) {
   }
 }
 
-TEST(LibraryReuse, UnsuitableOutput_IsRefusedEachTime) {
+TEST(LibraryReuse, UnsuitableOutputRepeated_IsRefusedEachTime) {
   const Filter filter = open("cclabel");
   FrameSettings none;
   none.has_out = none.has_mask = false;

@@ -125,7 +125,7 @@ class Streams(JobCase):
         text = media.run("ffprobe", "-v", "error", "-show_entries", "frame_side_data=side_data_type", path)
         return text.count("Closed Captions")
 
-    def test_closed_captions_are_kept_or_noted(self):
+    def test_closed_captions_every_container_are_kept_or_noted(self):
         clip = self.captioned()
         self.assertEqual(self.captions(clip), 10)
         for chain in ("identity", "cclabel output=none ! regionoverlay", "slicsuperpixel superpixels=9 output=mean"):

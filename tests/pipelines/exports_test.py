@@ -60,7 +60,7 @@ class Exports(Case):
                 file.seek(0)
                 self.assertEqual(file.read().decode(), wanted)
 
-    def test_json_lines_equal_the_metadata(self):
+    def test_json_lines_any_frame_equal_the_metadata(self):
         buffers = self.samples()
         rows = media.tables(self.written("jsonl", buffers))
         self.assertEqual([(row["frame"], row["time"]) for row in rows], [(0, 0.0), (1, 0.333333)])

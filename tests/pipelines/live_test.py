@@ -275,7 +275,7 @@ class Parts(Case):
             self.assertEqual((pauses, played), ([], 1))
             os.environ.pop("FRAMES", None)
 
-    def test_live_help_states_usage(self):
+    def test_live_help_option_prints_usage(self):
         said = self.live("--help")
         self.assertEqual((said.status, said.err), (0, ""))
         text = re.sub(r"\s+", " ", said.out)

@@ -75,7 +75,7 @@ class Colours(JobCase):
                     after = media.rgb(self.video()).reshape(shape)
                     self.assertLess(abs(after - before).mean(), 6)
 
-    def test_hdr_metadata_is_kept(self):
+    def test_hdr_metadata_every_profile_is_kept(self):
         clip = self.clip("in.mkv", SHORT, "-pix_fmt", "yuv420p10le", "-color_range", "tv", "-colorspace", "bt2020nc",
                          "-vf", "setparams=color_primaries=bt2020:color_trc=smpte2084", "-c:v", "libx265", "-x265-params",
                          "log-level=none:hdr10=1:master-display=G(13250,34500)B(7500,3000)R(34000,16000)"

@@ -134,7 +134,7 @@ class Files(QuickstartCase):
         self.refused(2, "quickstart: cannot read /missing: No such file or directory\n", "--check", "/missing")
         self.assertFalse(self.out.exists())
 
-    def test_quickstart_options_are_parsed(self):
+    def test_quickstart_every_option_is_parsed(self):
         options = objects.parse([])
         self.assertEqual((options.source, options.out, options.check),
                          ("/usr/share/doc/opencv-doc/examples/data/vtest.avi", "out", False))

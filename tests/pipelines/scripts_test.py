@@ -420,7 +420,7 @@ class Calls(Case):
         self.assertEqual((said.status, said.out), (1, ""))
         self.assertIn(f"difference: {text}: holds no video that can be decoded here", said.err)
 
-    def test_scripts_help_states_usage(self):
+    def test_scripts_help_option_prints_usage(self):
         for name, usage, words in (
                 ("overlay", "overlay FILE OUT.mp4 [PROPERTY=VALUE ...]",
                  "of cclabel; gst-inspect-1.0 cclabel lists them"),

@@ -146,10 +146,10 @@ class Timeline(unittest.TestCase):
         sound = [Packet("audio", stamp, 1) for stamp in range(0, 400, 50)]
         self.assertEqual(self.corrected(Packet("video", 0), *sound, Packet("video", 390))[1], [])
 
-    def test_timeline_forward_jump_is_closed(self):
+    def test_timeline_forward_time_jump_is_closed(self):
         self.assertEqual(self.corrected(*(Packet("video", stamp) for stamp in (5, 6, 700, 701))), ([5, 6, 7, 8], [(0.7, 69.3)]))
 
-    def test_timeline_backward_jump_is_closed(self):
+    def test_timeline_backward_time_jump_is_closed(self):
         self.assertEqual(self.corrected(*(Packet("video", stamp) for stamp in (50, 51, 5, 6))), ([50, 51, 52, 53], [(5.2, -4.7)]))
 
     def test_timeline_short_backward_jump_is_closed(self):
@@ -162,7 +162,7 @@ class Timeline(unittest.TestCase):
                    Packet("video", 701)]
         self.assertEqual(self.corrected(*packets), ([0, 0, 1, 1, 1, 2], [(0.1, 69.9)]))
 
-    def test_timeline_subtitles_use_the_shift_of_the_picture(self):
+    def test_timeline_subtitles_after_a_jump_use_the_shift_of_the_picture(self):
         self.assertEqual(self.corrected(Packet("video", 0), Packet("video", 700), Packet("subtitle", 705, 2))[0], [0, 1, 6])
 
     def test_timeline_last_packet_before_a_jump_is_corrected(self):

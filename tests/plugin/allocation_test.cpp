@@ -24,7 +24,7 @@ int video_metas(GstQuery* query) {
 }
 
 // Pictures that pass must also suit downstream.
-TEST(AllocationQuery, VideoMeta_IsOfferedIfDownstreamAcceptsItOrPictureIsReplaced) {
+TEST(AllocationQuery, DownstreamAcceptsVideoMetaOrPictureIsReplaced_IsOffered) {
   for (const std::string& line :
        with_all_elements({"cclabel output=none", "cclabel output=overlay", "cclabel output=labels",
                           "graphcutbg output=mask", "slicsuperpixel output=mean"})) {
@@ -101,7 +101,7 @@ TEST(AllocationQuery, FramesInFlight_PoolMinimumCountsHeldFrames) {
   }
 }
 
-TEST(AllocationQuery, DownstreamMinimum_IsAddedIfThePicturePasses) {
+TEST(AllocationQuery, PictureIsPassedOn_DownstreamMinimumIsAdded) {
   for (const bool is_offered : {false, true}) {
     const Pool unbounded = {3, 0, is_offered};
     for (const char* output : {"none", "overlay"}) {
@@ -308,7 +308,7 @@ TEST_P(OwnPoolOfSize, PoolNotLargerThanAVolume_VolumeIsCompleted) {
 }
 
 // A shallow copy keeps the pool's buffer in use.
-TEST_P(OwnPoolOfSize, ShallowCopies_CountAsTheirParents) {
+TEST_P(OwnPoolOfSize, ShallowCopiesOfBuffers_CountAsTheirParents) {
   GrayHarness h("cclabel depth=8 connectivity=26 output=none");
   const OwnPool own(h, static_cast<guint>(GetParam()));
   for (int i = 0; i < 8; ++i) {
@@ -325,7 +325,7 @@ INSTANTIATE_TEST_SUITE_P(Sizes, OwnPoolOfSize, ::testing::Values(1, 2, 4, 8));
 
 // A frame keeps its memory if upstream then still has a buffer to fill and downstream as many as it
 // needs.
-TEST(OwnPool, TooFewBuffersLeft_FramesAreCopied) {
+TEST(OwnPool, TooFewFreeBuffers_FramesAreCopied) {
   for (const guint needs : {0u, 1u, 3u}) {
     for (guint buffers = 1; buffers < 10; ++buffers) {
       Harness h("cclabel output=none depth=4 connectivity=26 frames-in-flight=1");

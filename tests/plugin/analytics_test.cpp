@@ -129,7 +129,7 @@ const std::set<std::string> kBoxes = {"region 3 2 6 4", "region 20 12 10 5"};
 
 // ---- objects and tracks
 
-TEST(AnalyticsObject, NoTracking_HasNoTrack) {
+TEST(AnalyticsObject, TrackingDisabled_ObjectHasNoTrack) {
   NEEDS_ANALYTICS(library);
   const BufferPtr out = after("cclabel output=none attach-labels=never");
   const Entries entries(*library, out.get());

@@ -197,7 +197,7 @@ TEST(ErrorInStream, FlushAfterAnError_StreamWorksAgain) {
   }
 }
 
-TEST(Warning, TooManyRegions_IsPostedOncePerStream) {
+TEST(Warning, MoreRegionsThanLabels_IsPostedOncePerStream) {
   Harness h("cclabel output=labels", "video/x-raw,format=GRAY8");
   for (const char* shape : {"", ",interlace-mode=interleaved"}) {
     h.video("GRAY8", kWidth, kHeight, shape);

@@ -434,7 +434,7 @@ INSTANTIATE_TEST_SUITE_P(All, ShortFrame,
                          ::testing::Values("cclabel", "cclabel frames-in-flight=1",
                                            "cclabel width=40"));
 
-TEST(ShortFrame, InAVolume_EndsTheVolume) {
+TEST(ShortFrame, FrameOfAVolume_EndsTheVolume) {
   GrayHarness h("cclabel output=labels depth=3 connectivity=6", "video/x-raw,format=GRAY16_LE");
   for (int i = 0; i < 8; ++i) {
     ASSERT_EQ(

@@ -325,7 +325,7 @@ TEST(Qos, LateVolume_IsDroppedAsAWhole) {
 }
 
 // Frames 0 and 1 begin a volume of four that is dropped. It ends as other volumes do.
-TEST(Qos, DroppedVolume_EndsWithCapsSegmentFlushOrJump) {
+TEST(Qos, VolumeBeingDropped_EndsAtCapsSegmentFlushOrTimeJump) {
   for (const char* end : {"caps", "segment", "flush", "jump"}) {
     GrayHarness h("cclabel output=none depth=4 connectivity=26");
     report_late(h, 0, 0);
@@ -443,7 +443,7 @@ TEST(StreamingThread, PauseShorterThanThreeLatencies_LeavesOnTheElementsThread) 
 }
 
 // The next volume fills while the previous volume is processed.
-TEST(StreamingThread, Volumes_LeaveOnTheElementsThread) {
+TEST(StreamingThread, CompletedVolumes_LeaveOnTheElementsThread) {
   GrayHarness h("cclabel output=none depth=2 connectivity=26");
   LeavingThreads leaving(h);
   for (int i = 0; i < 6; ++i) {

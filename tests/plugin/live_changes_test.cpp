@@ -177,7 +177,7 @@ TEST(SettingChange, SettingForNewCaps_WaitsForThem) {
   expect(2, 768, true);
 }
 
-TEST(CapsChange, OtherSizes_HaveTheirSizeInTheMetadata) {
+TEST(CapsChange, OtherPictureSize_MetadataHasTheNewSize) {
   for (const char* line : {"cclabel output=none", "cclabel output=labels process-scale=0.5",
                            "slicsuperpixel output=mean", "graphcutbg output=cutout"}) {
     Harness h(line);
@@ -250,7 +250,7 @@ TEST(SettingChange, RectangleMovesWithEachFrame_IsUsedForThatFrame) {
 }
 
 // READY ends a stream. The counts stay readable until the next stream starts.
-TEST(StateChange, Ready_RestartsCounts) {
+TEST(StateChange, ReadyAndPlayingAgain_CountersRestart) {
   GrayHarness h("cclabel output=none depth=2 connectivity=6");
   for (int i = 0; i < 3; ++i) ASSERT_EQ(h.push(gray_with_square(), i), GST_FLOW_OK);
   for (int i = 0; i < 2; ++i) ASSERT_TRUE(h.pull());
@@ -311,7 +311,7 @@ TEST_F(ChangeWithLearnedBackground, RectangleAndOutputChange_IsLearnedAgain) {
 
 // ---- outputs that change
 
-TEST(OutputChange, SameCaps_TakesEffectWithTheNextFrame) {
+TEST(OutputChange, OutputPropertyWithSameCaps_TakesEffectWithTheNextFrame) {
   GrayHarness h("cclabel output=none frames-in-flight=3");
   EXPECT_EQ(next(h, 0), gray_with_square());
   h.set("output", "overlay");

@@ -289,7 +289,7 @@ TEST(Track, RegionBeforeItsTrackBirth_HasNoTrackNumber) {
   }
 }
 
-TEST(Track, LabelsThatShowTracks_ShowThemFromTheirBirth) {
+TEST(Track, LabelsShowTrackNumbers_TracksAppearFromTheirBirth) {
   GrayHarness h("cclabel output=labels label-values=track track=true track-birth=2 device=cpu",
                 "video/x-raw,format=GRAY8");
   for (int t = 0; t < 3; ++t) {
@@ -353,7 +353,7 @@ class RegionTable : public testing::Test {
   }
 };
 
-TEST_F(RegionTable, StructuresChanged_DrawsTheStructures) {
+TEST_F(RegionTable, RegionStructuresEdited_OverlayDrawsTheEditedRegions) {
   struct Case {
     const char* name;
     void (*change)(GstStructure* metadata);
@@ -517,7 +517,7 @@ TEST_F(RegionLifetime, ParameterChangedDownstream_NextFrameIsUnchanged) {
   }
 }
 
-TEST_F(RegionLifetime, BufferOfAPool_IsUsedAgainWithOtherRegions) {
+TEST_F(RegionLifetime, BufferReusedByItsPool_HasOtherRegions) {
   GstBufferPool* pool = gst_buffer_pool_new();
   GstStructure* config = gst_buffer_pool_get_config(pool);
   gst_buffer_pool_config_set_params(config, nullptr, kWidth * kHeight, 1, 1);

@@ -43,7 +43,7 @@ class Answers(unittest.TestCase):
                     if isinstance(before, numpy.ndarray):
                         numpy.testing.assert_array_equal(library.host(array), before)
 
-    def test_label_masks_equal_cpu(self):
+    def test_label_device_masks_equal_cpu(self):
         for shape in ((1, 1), (1, 70), (65, 1), (33, 47), (480, 640), (9, 33, 47), (1, 20, 30)):
             for connectivity in range(1, len(shape) + 1):
                 self.check(gst_regions.label, noise(shape), connectivity=connectivity)
@@ -51,7 +51,7 @@ class Answers(unittest.TestCase):
         self.check(gst_regions.label, noise((50, 60)), background=1)
         self.check(gst_regions.label, noise((50, 60)), background=-1, return_num=True)
 
-    def test_label_equal_values_equal_cpu(self):
+    def test_label_device_equal_value_regions_equal_cpu(self):
         for dtype in (numpy.uint8, numpy.int8, numpy.uint16, numpy.int16):
             for background in (0, 2, -1, 70000):
                 for shape in ((90, 70), (5, 30, 40)):
@@ -59,7 +59,7 @@ class Answers(unittest.TestCase):
         self.check(gst_regions.label, numpy.zeros((40, 50), numpy.uint8), return_num=True)
         self.check(gst_regions.label, numpy.full((40, 50), 9, numpy.uint8), return_num=True)
 
-    def test_label_thresholds_equal_cpu(self):
+    def test_label_device_thresholds_equal_cpu(self):
         values = [-1.0, 0, 0.5, 1, 7, 7.5, 250, 255, 256, 1e9, float("inf"), float("-inf")]
         for dtype in (numpy.uint8, numpy.int8, numpy.uint16, numpy.int16, numpy.int32, numpy.float32, numpy.float64):
             image = levels((60, 70), 120, dtype)
@@ -71,18 +71,18 @@ class Answers(unittest.TestCase):
         self.check(gst_regions.label, broken, threshold=1)
         self.check(gst_regions.label, noise((40, 50)), threshold=[0.2, 1, 2])
 
-    def test_label_batches_equal_cpu(self):
+    def test_label_device_batches_equal_cpu(self):
         for how in ({}, {"threshold": 40}, {"threshold": [20, 60, 100.5]}):
             for dtype in (numpy.uint8, numpy.uint16, numpy.float32):
                 if how or dtype != numpy.float32:
                     self.check(gst_regions.label, levels((3, 40, 50), 120, dtype), batch=True, return_num=True, **how)
         self.check(gst_regions.label, noise((4, 5, 20, 30)), batch=True, return_num=True)
 
-    def test_label_tables_equal_cpu(self):
+    def test_label_device_tables_equal_cpu(self):
         self.check(gst_regions.label, noise((60, 70)), return_table=True, return_num=True)
         self.check(gst_regions.label, levels((60, 70), 9), threshold=4, return_table=True)
 
-    def test_small_objects_and_holes_equal_cpu(self):
+    def test_remove_small_objects_and_holes_device_arrays_equal_cpu(self):
         for shape in ((90, 80), (6, 30, 40), (1, 30, 40)):
             for connectivity in range(1, len(shape) + 1):
                 for function in (gst_regions.remove_small_objects, gst_regions.remove_small_holes):
@@ -90,14 +90,14 @@ class Answers(unittest.TestCase):
                 if connectivity in (1, 2 if shape[0] == 1 else len(shape)):
                     self.check(gst_regions.fill_holes, noise(shape, 0.6), connectivity)
 
-    def test_slic_equals_cpu(self):
+    def test_slic_device_array_equals_cpu(self):
         smooth = numpy.add.outer(numpy.arange(90), numpy.arange(120))
         image = numpy.stack([smooth, smooth[::-1], smooth[:, ::-1]], -1).astype(numpy.uint8)
         self.check(gst_regions.slic, image, 60)
         self.check(gst_regions.slic, image[..., 0].copy(), 40, compactness=3.0, return_table=True)
         self.check(gst_regions.slic, image, 50, return_table=True, return_adjacency=True)
 
-    def test_mincut_equals_cpu(self):
+    def test_mincut_device_arrays_equal_cpu(self):
         terminal = levels((40, 60), 41, numpy.int32) - 20
         links = [levels(terminal.shape, 12, numpy.int32, seed) for seed in range(4)]
         self.check(gst_regions.mincut, terminal, *links[:2])

@@ -52,7 +52,7 @@ class EqualValues(unittest.TestCase):
         numpy.testing.assert_array_equal(gst_regions.label(image, background=background), in_raster_order(want))
 
     @given(st.data())
-    def test_label_equals_cc3d(self, data):
+    def test_label_random_volume_equals_cc3d(self, data):
         cc3d = reference("cc3d")
         # cc3d 4.1.1 errs with bool and 8 neighbours (SciPy does not), with fractions and with values beyond int64.
         image = data.draw(pictures(kinds=("uint8", "uint16", "int32")))
@@ -99,7 +99,7 @@ class EqualValues(unittest.TestCase):
 
 class Thresholds(unittest.TestCase):
     @given(st.data())
-    def test_threshold_equals_scipy(self, data):
+    def test_threshold_any_value_equals_scipy(self, data):
         ndimage = reference("scipy.ndimage")
         image = data.draw(pictures())
         threshold = data.draw(st.sampled_from([float(image.flat[0]), 0.0, 0.5, 1.5, -1e300, 2.0**64]))
@@ -123,7 +123,7 @@ class Thresholds(unittest.TestCase):
             self.assertEqual(num, count)
             numpy.testing.assert_array_equal(layer, want)
 
-    def test_threshold_nan_is_background(self):
+    def test_threshold_nan_pixels_are_background(self):
         image = numpy.array([[numpy.nan, 1, numpy.nan, 2]], numpy.float32)
         numpy.testing.assert_array_equal(gst_regions.label(image, threshold=-numpy.inf), [[0, 1, 0, 2]])
 
@@ -144,7 +144,7 @@ class Batches(unittest.TestCase):
 
 class Small(unittest.TestCase):
     @given(st.data())
-    def test_small_objects_and_holes_equal_scikit_image(self, data):
+    def test_remove_small_objects_and_holes_equals_scikit_image(self, data):
         morphology = reference("skimage.morphology")
         image = data.draw(pictures(kinds=("bool",)))
         connectivity = data.draw(st.integers(1, image.ndim))
@@ -167,7 +167,7 @@ def seeds(draw, image):
 
 class Floods(unittest.TestCase):
     @given(st.data())
-    def test_flood_equals_scikit_image(self, data):
+    def test_flood_any_seed_equals_scikit_image(self, data):
         morphology = reference("skimage.morphology")
         image = data.draw(pictures(kinds=(*WHOLE, "float32", "float64"), values=5))
         if image.dtype.kind == "f":
@@ -183,7 +183,7 @@ class Floods(unittest.TestCase):
         numpy.testing.assert_array_equal(found, want)
 
     @given(st.data())
-    def test_flood_fill_equals_scikit_image(self, data):
+    def test_flood_fill_any_seed_equals_scikit_image(self, data):
         morphology = reference("skimage.morphology")
         image = data.draw(pictures(kinds=("uint8", "int32", "float32")))
         seed = seeds(data.draw, image)
@@ -229,7 +229,7 @@ class Floods(unittest.TestCase):
 
 class Holes(unittest.TestCase):
     @given(st.data())
-    def test_fill_holes_equals_scipy(self, data):
+    def test_fill_holes_random_mask_equals_scipy(self, data):
         ndimage = reference("scipy.ndimage")
         image = data.draw(pictures(kinds=("bool",)))
         if data.draw(st.booleans()):  # with equal shares, few background pixels are enclosed

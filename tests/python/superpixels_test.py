@@ -49,7 +49,7 @@ class Superpixels(unittest.TestCase):
         numpy.testing.assert_array_equal(labels, gst_regions.slic(image, wanted, slic_zero=zero, threads=1))
 
     @given(photographs())
-    def test_slic_table_describes_labels(self, image):
+    def test_slic_table_any_image_describes_the_labels(self, image):
         labels, table = gst_regions.slic(image, 20, return_table=True)
         numpy.testing.assert_array_equal(table["label"], numpy.arange(1, labels.max() + 1))
         for row in table:
@@ -59,7 +59,7 @@ class Superpixels(unittest.TestCase):
             numpy.testing.assert_allclose([row[name] for name in names], numpy.atleast_1d(inside.mean(0)), rtol=1e-12)
 
     @given(photographs(), st.integers(1, 40))
-    def test_slic_adjacency_equals_touching_labels(self, image, wanted):
+    def test_slic_adjacency_any_image_equals_the_touching_labels(self, image, wanted):
         labels, table, pairs = gst_regions.slic(image, wanted, return_table=True, return_adjacency=True)
         touching = set()
         for one, other in ((labels[1:], labels[:-1]), (labels[:, 1:], labels[:, :-1])):
