@@ -42,7 +42,7 @@ class Pipelines(unittest.TestCase):
         self.assertEqual(runner.failures, [])
         return runner.commands
 
-    def test_pipelines_commands_are_texts_with_a_device(self):
+    def test_pipeline_commands_any_machine_are_strings_with_a_device(self):
         for cuda in (False, True):
             for command in self.commands(cuda, {"people": "/clips/people.mp4"} if cuda else None):
                 self.assertEqual([word for word in command if not isinstance(word, str)], [], command)
@@ -51,7 +51,7 @@ class Pipelines(unittest.TestCase):
                 if chain != "identity":
                     self.assertIn("device=cuda" if cuda else "device=cpu", chain)
 
-    def test_pipelines_people_pass_all_chains_by_streams_and_connections(self):
+    def test_people_clip_given_is_measured_with_every_chain(self):
         several = [command for command in self.commands(True, {"people": "/clips/people.mp4"})
                    if "1,4,8" in command or ("1,8,16" in command and "--from" in command)]
         chains = {command[command.index("--chain") + 1] for command in several}

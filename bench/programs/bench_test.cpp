@@ -33,7 +33,7 @@ TEST(Clock, TimeCalls_NoTime_MakesMinTimingsAndPreparesEach) {
   EXPECT_EQ(ran, 3);
 }
 
-TEST(Row, Json_PrintsOneObject) {
+TEST(Row, Json_SeveralFields_PrintsOneObject) {
   testing::internal::CaptureStdout();
   Row row("kind", true);
   row.add("text", "a \"b\" \\").add("whole", 3).add("part", 2.0 / 3, 2).add("fact", false);
@@ -62,7 +62,7 @@ TEST(TestStand, SeveralFrames_KeepsOutputsApartAndFindsWrongLabels) {
   EXPECT_NE(difference(maze, test_stand.answer(0)), "");
 }
 
-TEST(TestStand, Volume_IsOneFrame) {
+TEST(TestStand, VolumeInput_IsOneFrame) {
   regions::Setup setup{.in = layout_of(PixelFormat::gray8), .size = {5, 5}};
   setup.depth = 2;
   CcLabelParams params;
@@ -75,7 +75,7 @@ TEST(TestStand, Volume_IsOneFrame) {
   EXPECT_EQ(test_stand.answer(0).total, 1u);
 }
 
-TEST(Answer, Difference_FindsEachKind) {
+TEST(BenchAnswer, Difference_WrongLabelRegionOrTotal_IsReported) {
   Answer expected{.labels = {0, 1, 2}, .regions = {Region{.id = 1}, Region{.id = 2}}, .total = 2};
   EXPECT_EQ(difference(expected, expected), "");
   Answer wrong = expected;
@@ -90,7 +90,7 @@ TEST(Answer, Difference_FindsEachKind) {
   EXPECT_NE(difference(expected, wrong).find("region 2"), std::string::npos);
 }
 
-TEST(Mirrored, Colours_MovesWholePixels) {
+TEST(MirroredPictures, RgbPicture_MovesWholePixels) {
   const Picture picture{.size = {2, 2},
                         .format = PixelFormat::rgb,
                         .pixels = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}};
@@ -107,7 +107,7 @@ Options parse_words(std::vector<std::string> words) {
   return options_of(static_cast<int>(pointers.size()), pointers.data());
 }
 
-TEST(Options, Lists_GiveAllCombinations) {
+TEST(Options, SeveralLists_GiveAllCombinations) {
   const Options options =
       parse_words({"--size", "64x32,8x8", "--content", "maze", "--task", "labels", "--criterion",
                    "binary", "--set", "threshold=0.25"});
@@ -119,14 +119,14 @@ TEST(Options, Lists_GiveAllCombinations) {
   EXPECT_EQ(cases.front().min_bytes(), size_t{64 * 32 * 5});
 }
 
-TEST(Options, Filter_IsRegularExpressionOverNames) {
+TEST(Options, Filter_RegularExpression_SelectsMatchingNames) {
   const Options options = parse_words({"--filter", "^difference-8-table/blobs/512x512$"});
   const std::vector<Case> cases = cases_of(options);
   ASSERT_EQ(cases.size(), 1u);
   EXPECT_EQ(cases.front().format, PixelFormat::rgb);
 }
 
-TEST(Options, Help_ReturnsZeroAndListsOptions) {
+TEST(Options, HelpOption_ReturnsZeroAndListsOptions) {
   testing::internal::CaptureStdout();
   std::vector<std::string> words = {"program", "--help"};
   std::vector<char*> pointers = {words[0].data(), words[1].data()};
@@ -137,7 +137,7 @@ TEST(Options, Help_ReturnsZeroAndListsOptions) {
   EXPECT_NE(text.find("  --size LIST"), text.npos);
 }
 
-TEST(Options, Invalid_ThrowsInputError) {
+TEST(Options, InvalidOption_ThrowsInputError) {
   for (const std::vector<std::string>& words :
        std::vector<std::vector<std::string>>{{"--nonsense"},
                                              {"word"},

@@ -16,19 +16,19 @@ class PublishedKernels(unittest.TestCase):
                     / PUBLISHED["floor_us"][SIZE]) for content in CONTENTS]
         return gpu([*rows, {"what": "floor", "clock": "graph", "us": floor, **HD}])
 
-    def test_behind_counts_in_multiples_of_the_floor(self):
+    def test_slower_contents_any_machine_are_in_multiples_of_the_floor_kernel(self):
         for floor in (2.0, 50.0):
             self.assertEqual(self.labels({}, floor).behind(SIZE), {})
             found = self.labels({"maze": 1.25}, floor).behind(SIZE)
             self.assertEqual({content: round(share, 6) for content, share in found.items()}, {"maze": 1.25})
         self.assertEqual(gpu([]).behind(SIZE), {})
 
-    def test_lead_does_not_depend_on_the_machine(self):
+    def test_lead_slow_or_fast_machine_is_the_same(self):
         slow, fast = (self.labels({}, floor).lead(SIZE, 8) for floor in (2.0, 50.0))
         self.assertAlmostEqual(slow, fast)
         self.assertIsNone(gpu([]).lead(SIZE, 8))
 
-    def test_waiting_names_measured_peers_only(self):
+    def test_note_on_waiting_peers_names_measured_ones_only(self):
         self.assertEqual(labelling.waiting(["cclabel", "CuPy 14.2.0", "bkeccl 0.1.0"]),
                          " The calls of CuPy wait for the GPU.")
         self.assertEqual(labelling.waiting(["cclabel"]), "")

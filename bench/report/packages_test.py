@@ -11,17 +11,17 @@ class Packages(unittest.TestCase):
         return {"what": "python", "task": "label", "content": "maze", "size": "1920x1080", "neighbours": 8,
                 "threads": 1, "peer": peer, "us": us, "peer_us": peer_us, "correct": True, **more}
 
-    def test_cells_show_ratio_largest_noise_and_other_answers(self):
+    def test_package_table_shows_ratio_largest_noise_and_wrong_answers(self):
         rows = [self.row("cv2 5.0", 10e3, 40e3, fastest_us=9e3, fastest_peer_us=32e3),
                 self.row("cc3d 4", 10e3, 20e3, correct=False)]
         text = "".join(packages.Cpu(figures(rows)).part())
         self.assertIn("| content | size | neighbours | cv2 5.0 | cc3d 4 | noise |", text)
         self.assertIn("| maze | 1920x1080 | 8 | 10 / 40 = 4.00× | 10 / 20 = 2.00× **other answer** | 25 % |", text)
 
-    def test_records_without_fastest_have_no_noise(self):
+    def test_package_table_record_without_fastest_time_shows_no_noise(self):
         self.assertIn("= 4.00× | – |", "".join(packages.Cpu(figures([self.row("cv2 5.0", 10, 40)])).part()))
 
-    def test_gpu_rows_include_the_program_of_the_same_run(self):
+    def test_package_table_gpu_includes_the_cpp_program_of_the_same_run(self):
         device = {"what": "python device", "content": "maze", "connectivity": 8, "correct": True}
         rows = [row("maze", 20.0, fastest_us=19.0), row("maze", 1.0, clock="stream"),
                 {**device, "by": "gst_regions, CuPy", "us": 25.0},
@@ -33,7 +33,7 @@ class Packages(unittest.TestCase):
                      "| maze | 8 | C++ | 20 | 5.3 % | 0.80× |", "| gst_regions, CuPy | 9 | 12 % |"):
             self.assertIn(line, text)
 
-    def test_no_records_give_no_section(self):
+    def test_package_section_without_records_is_empty(self):
         for kind in (packages.Cpu, packages.Gpu):
             self.assertEqual(kind(figures([])).part(), [])
 

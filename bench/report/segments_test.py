@@ -18,16 +18,16 @@ def turns(how, *seconds):
 
 
 class Archives(unittest.TestCase):
-    def test_nodes_use_medians_and_show_noise(self):
+    def test_node_rows_several_runs_use_medians_and_show_noise(self):
         text = "".join(archives(cluster=[turns("plain", 33.0, 1.0, 99.0), turns("two nodes", 22.0, 20.0, 99.0)]).part())
         self.assertIn("| two nodes | 24 | 22.0 | 10 % | 1.50× |", text)
 
-    def test_gpus_have_a_row_each(self):
+    def test_device_rows_each_number_of_gpus_has_one(self):
         rows = [{"what": "devices", "gpus": gpus, "jobs": 8, "seconds": 10.0, "frames": 100, "frames_per_second": 10,
                  "busy": [97.5] * gpus} for gpus in (1, 2)]
         self.assertIn("| 2 | 100 | 10.0 | 10.0 | 98 %, 98 % |", "".join(archives(devices=rows).part()))
 
-    def test_cost_model_uses_the_costs_of_segments(self):
+    def test_cost_model_uses_the_measured_costs_of_segments(self):
         rows = [{"what": "costs", "size": "64x48", "frames": 800, "segments": count,
                  "cpu_seconds": [0.0, seconds, 99.0]} for count, seconds in ((1, 2.0), (2, 4.0), (16, 11.0))]
         text = "".join(archives(cluster=rows).part())
@@ -36,7 +36,7 @@ class Archives(unittest.TestCase):
         self.assertIn("| warm-up, time per node | 0 | 2.1 h | 25.0 min |", text)
         self.assertIn("Planning and joining files of one hour needs 2.8 h of CPU time", text)
 
-    def test_no_records_give_no_section(self):
+    def test_segments_section_without_records_is_empty(self):
         self.assertEqual(archives().part(), [])
 
 

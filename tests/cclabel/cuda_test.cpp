@@ -58,7 +58,7 @@ constexpr Size kStripSizes[] = {{512, 512}, {513, 512}, {512, 513}, {640, 480}, 
                                 {641, 512}, {640, 513}, {1, 512},   {640, 1},   {600, 17},
                                 {33, 15},   {33, 16},   {33, 17},   {1, 1},     {31, 257}};
 
-TEST_P(CcLabelCuda, SmallImage_SizesAroundStrips_LabelsAreExact) {
+TEST_P(CcLabelCuda, SmallImage_SizesNearStripLimits_LabelsAreExact) {
   for (const Size size : kStripSizes) {
     for (const std::string content :
          {"rand_g1_d50", "rand_g1_d20", "maze", "spiral", "frame", "full"}) {
@@ -75,7 +75,7 @@ TEST_P(CcLabelCuda, SmallImage_SizesAroundStrips_LabelsAreExact) {
 
 // Sums of one 8-bit component and of three 16-bit components, which exceed 32 bits. With 4
 // neighbours, a checkerboard has more components than shared memory has sums.
-TEST_P(CcLabelCuda, ManyRegions_RecordsAreExact) {
+TEST_P(CcLabelCuda, PictureWithManyRegions_RecordsAreExact) {
   for (const PixelFormat format : {PixelFormat::gray8, PixelFormat::gray16, PixelFormat::rgb}) {
     for (const std::string content : {"full", "checkerboard", "rand_g1_d30", "smooth"}) {
       for (const Size size : {Size{512, 512}, {640, 512}, {637, 100}, {700, 500}}) {
@@ -91,19 +91,19 @@ TEST_P(CcLabelCuda, ManyRegions_RecordsAreExact) {
 }
 
 // One run rarely shows a race.
-TEST_P(CcLabelCuda, SmallImage_HundredRepeats_AreEqual) {
+TEST_P(CcLabelCuda, SmallImage_LabelledHundredTimes_LabelsAreEqual) {
   for (const std::string_view content : contents()) {
     for (const Size size : {Size{512, 512}, {640, 480}}) expect_equal_repeats(content, size);
   }
 }
 
-TEST_P(CcLabelCuda, LargePicture_HundredRepeats_AreEqual) {
+TEST_P(CcLabelCuda, LargePicture_LabelledHundredTimes_LabelsAreEqual) {
   for (const std::string_view content : {"maze", "rand_g1_d50", "rand_g1_d60"}) {
     expect_equal_repeats(content, {3840, 2160});
   }
 }
 
-TEST_P(CcLabelCuda, SmallImage_RequiresClustersOfTheDevice) {
+TEST_P(CcLabelCuda, SmallImage_DeviceWithoutClusters_IsNotUsed) {
   int major = 0;
   ASSERT_EQ(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0), cudaSuccess);
   EXPECT_EQ(cclabel::fits_small_image({512, 512}), major >= 9);
@@ -136,7 +136,7 @@ TEST_P(CcLabelCuda, VolumeOfManyTiles_LabelsAreExact) {
 }
 
 // One run, or a small volume, rarely shows a race.
-TEST_P(CcLabelCuda, LargeVolume_EightRepeats_AreEqual) {
+TEST_P(CcLabelCuda, LargeVolume_LabelledEightTimes_LabelsAreEqual) {
   for (const char* content : {"noise", "sparse", "helix", "comb", "clouds"}) {
     const Volume volume = make_volume(content, {200, 190}, 130);
     for (const Connectivity connectivity : kSpatial) {
@@ -161,7 +161,7 @@ TEST_P(CcLabelCuda, LargeVolume_EightRepeats_AreEqual) {
   }
 }
 
-class HistoricCuda : public CudaTest {
+class HistoricMethodsCuda : public CudaTest {
  protected:
   void use(const Variant& variant) {
     make_ = [variant](std::shared_ptr<Backend> backend) {
@@ -213,7 +213,7 @@ std::vector<Variant> variants() {
   return all;
 }
 
-TEST_F(HistoricCuda, Propagation_EveryVariant_EqualsUnionFind) {
+TEST_F(HistoricMethodsCuda, Propagation_EveryVariant_EqualsUnionFind) {
   for (const Variant& variant : variants()) {
     SCOPED_TRACE(name_of(variant));
     use(variant);
@@ -230,7 +230,7 @@ TEST_F(HistoricCuda, Propagation_EveryVariant_EqualsUnionFind) {
   }
 }
 
-TEST_F(HistoricCuda, Propagation_EveryCriterion_EqualsUnionFind) {
+TEST_F(HistoricMethodsCuda, Propagation_EveryCriterion_EqualsUnionFind) {
   for (const PixelFormat format : {PixelFormat::gray8, PixelFormat::gray16, PixelFormat::bgrx}) {
     for (const int slices : {1, 9}) {
       const Volume volume = make_volume("clouds", {45, 37}, slices, format);
@@ -251,7 +251,7 @@ TEST_F(HistoricCuda, Propagation_EveryCriterion_EqualsUnionFind) {
   }
 }
 
-TEST_F(HistoricCuda, Sweep_EveryContentAndSize_EqualsUnionFind) {
+TEST_F(HistoricMethodsCuda, Sweep_EveryContentAndSize_EqualsUnionFind) {
   CcLabelParams params = params_of(Method::sweep, Connectivity::twenty_six);
   for (Volume volume : volume_cases()) {
     params.label_background = false;
@@ -268,7 +268,7 @@ TEST_F(HistoricCuda, Sweep_EveryContentAndSize_EqualsUnionFind) {
   check(make_volume("clouds", {70, 21}, 11), params);
 }
 
-TEST_F(HistoricCuda, Outputs_EqualUnionFind) {
+TEST_F(HistoricMethodsCuda, EveryOutputAndOverflow_EqualsUnionFind) {
   for (const Method method : {Method::propagation, Method::sweep}) {
     CcLabelParams params = params_of(method, Connectivity::twenty_six);
     params.overflow = Overflow::saturate;
@@ -288,7 +288,7 @@ TEST_F(HistoricCuda, Outputs_EqualUnionFind) {
 }
 
 // Long paths require many passes, but never more than the number of cells.
-TEST_F(HistoricCuda, Propagation_LongPaths_Terminates) {
+TEST_F(HistoricMethodsCuda, Propagation_LongWindingRegion_Terminates) {
   for (const Variant& variant :
        {Variant{Exchange::global, Gather::neighbours, 0, false},
         Variant{Exchange::shared, Gather::neighbours, 0, false}, Variant{}}) {
@@ -305,7 +305,7 @@ TEST_F(HistoricCuda, Propagation_LongPaths_Terminates) {
   EXPECT_GT(passes_, 64u);  // a path of 2,000 cells
 }
 
-TEST_F(HistoricCuda, Sweep_Stairs_TerminatesAfterOnePassPerStep) {
+TEST_F(HistoricMethodsCuda, Sweep_StairPattern_EndsAfterOnePassPerStep) {
   for (const int side : {32, 64, 128}) {
     const CcLabelParams params = params_of(Method::sweep, Connectivity::twenty_six);
     check(make_volume("stairs", {40, side}, side), params);
@@ -314,7 +314,7 @@ TEST_F(HistoricCuda, Sweep_Stairs_TerminatesAfterOnePassPerStep) {
   }
 }
 
-TEST_F(HistoricCuda, Method_EachValue_SelectsTheMethod) {
+TEST_F(HistoricMethodsCuda, MethodProperty_EachValue_SelectsTheMethod) {
   for (const Method method :
        {Method::automatic, Method::union_find, Method::propagation, Method::sweep}) {
     check(make_volume("noise", {45, 20}, 11), params_of(method, Connectivity::twenty_six));
@@ -322,7 +322,7 @@ TEST_F(HistoricCuda, Method_EachValue_SelectsTheMethod) {
   }
 }
 
-TEST_F(HistoricCuda, Runs_EqualUnionFind) {
+TEST_F(HistoricMethodsCuda, RunOutput_WithAndWithoutLabelMap_EqualsUnionFind) {
   const Volume volume = make_volume("noise", {70, 20}, 9);
   for (const Method method : {Method::propagation, Method::sweep}) {
     CcLabelParams params = params_of(method, Connectivity::twenty_six);
@@ -437,7 +437,7 @@ class GraphReplay : public CudaTest {
   void TearDown() override { inject_faults(""); }
 };
 
-TEST_F(GraphReplay, OtherPicturesAndMaps_LabelsAreExact) {
+TEST_F(GraphReplay, OtherInputAndOutputBuffers_LabelsAreExact) {
   const std::vector<Shot> all = shots();
   Stream stream(plain_, all);
   for (size_t i = 0; i < 90; ++i) EXPECT_EQ(stream.play(i, i % 7 % 3), "");
@@ -454,7 +454,7 @@ TEST_F(GraphReplay, SettingsChange_LabelsAreExact) {
 }
 
 // The graphs run on other streams, including the default stream, which cannot be captured.
-TEST_F(GraphReplay, OtherStreams_LabelsAreExact) {
+TEST_F(GraphReplay, OtherCudaStreams_LabelsAreExact) {
   const std::vector<Shot> all = shots();
   const auto other = plain_->make_queue();
   for (void* place : {static_cast<void*>(nullptr), other->native()}) {
@@ -469,7 +469,7 @@ TEST_F(GraphReplay, OtherStreams_LabelsAreExact) {
   }
 }
 
-TEST_F(GraphReplay, SixteenStreamsAtOnce_LabelsAreExact) {
+TEST_F(GraphReplay, SixteenConcurrentCudaStreams_LabelsAreExact) {
   const std::vector<Shot> all = shots();
   std::vector<std::string> wrong(16);
   std::vector<std::thread> threads;
@@ -486,7 +486,7 @@ TEST_F(GraphReplay, SixteenStreamsAtOnce_LabelsAreExact) {
 }
 
 // A failure leaves no trace, whatever the state of the slot's graph was.
-TEST_F(GraphReplay, FailedLaunch_SpoilsOnlyItsFrame) {
+TEST_F(GraphReplay, FailedLaunch_OnlyItsFrameFails) {
   const std::vector<Shot> all = shots();
   Stream stream(plain_, all);
   int failed = 0;
@@ -506,7 +506,7 @@ TEST_F(GraphReplay, FailedLaunch_SpoilsOnlyItsFrame) {
 }
 
 // bench/programs/pipeline --idle uses this fault.
-TEST_F(GraphReplay, IdleFault_LeavesOutLaunches) {
+TEST_F(GraphReplay, IdleFaultInjected_SkipsKernelLaunches) {
   const std::vector<Shot> all = shots();
   Stream stream(plain_, all);
   for (size_t i = 0; i < 90; ++i) {

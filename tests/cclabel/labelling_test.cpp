@@ -26,7 +26,7 @@ CcLabelParams params_of(Connectivity connectivity, Criterion criterion = Criteri
   return params;
 }
 
-TEST_P(CcLabelPicture, EveryContent_AllCriteria_LabelsAreExact) {
+TEST_P(CcLabelPicture, EveryContentAndCriterion_LabelsAreExact) {
   std::vector<Size> sizes = {{1, 1},   {1, 67},  {67, 1},  {2, 2},    {31, 9},   {32, 8},  {33, 7},
                              {63, 31}, {64, 32}, {65, 33}, {127, 20}, {128, 21}, {129, 64}};
   sizes.push_back(is_cuda() ? Size{517, 389} : Size{300, 129});
@@ -42,7 +42,7 @@ TEST_P(CcLabelPicture, EveryContent_AllCriteria_LabelsAreExact) {
   }
 }
 
-TEST_P(CcLabelPicture, SizesAroundWordsAndTiles_LabelsAreExact) {
+TEST_P(CcLabelPicture, SizesNearMultiplesOf32_LabelsAreExact) {
   const int sides[] = {1, 2, 31, 32, 33, 63, 64, 65, 127, 128, 129, 257};
   for (const int width : sides) {
     for (const int height : sides) {
@@ -57,7 +57,7 @@ TEST_P(CcLabelPicture, SizesAroundWordsAndTiles_LabelsAreExact) {
 // Every second row has single pixels at a fixed distance; the rows between have holes at another
 // distance, or none. Runs of one row are joined below, or almost joined, over gaps of any length.
 // At the smallest distances a tile has more runs than its list holds.
-TEST_P(CcLabelPicture, RunsJoinedByTheNextRow_LabelsAreExact) {
+TEST_P(CcLabelPicture, RunsThatTheNextRowConnects_LabelsAreExact) {
   const auto sizes = is_cuda() ? std::vector<Size>{{517, 389}, {512, 512}, {640, 480}}
                                : std::vector<Size>{{301, 40}};
   for (const Size size : sizes) {
@@ -79,7 +79,7 @@ TEST_P(CcLabelPicture, RunsJoinedByTheNextRow_LabelsAreExact) {
   }
 }
 
-TEST_P(CcLabelPicture, Tolerances_LinkNeighboursBelowThem) {
+TEST_P(CcLabelPicture, DifferenceCriterion_AnyTolerance_LinksNeighboursBelowIt) {
   for (const std::string_view content : tone_contents()) {
     for (const Size size : {Size{1, 1}, {65, 3}, {64, 64}, {63, 129}, {200, 131}}) {
       const Picture picture = make_picture(content, size);
@@ -97,7 +97,7 @@ TEST_P(CcLabelPicture, Tolerances_LinkNeighboursBelowThem) {
 }
 
 // Almost every pixel is a run, and touches two runs above.
-TEST_P(CcLabelPicture, FinePatterns_CriterionEqual_LabelsAreExact) {
+TEST_P(CcLabelPicture, FinePatternsWithCriterionEqual_LabelsAreExact) {
   for (const std::string content : {"checkerboard", "rand_g1_d50", "comb", "spiral"}) {
     const Picture picture = make_picture(content, {200, 131});
     for (const PixelFormat format : {PixelFormat::gray8, PixelFormat::rgb, PixelFormat::rgbx}) {
@@ -109,7 +109,7 @@ TEST_P(CcLabelPicture, FinePatterns_CriterionEqual_LabelsAreExact) {
   }
 }
 
-TEST_P(CcLabelPicture, EveryFormatAndRange_LabelsAreExact) {
+TEST_P(CcLabelPicture, EveryPixelFormatAndColorRange_LabelsAreExact) {
   constexpr Size kSize = {93, 77};
   for (int f = 0; f + 1 < kPixelFormats; ++f) {
     const auto format = static_cast<PixelFormat>(f);
@@ -141,7 +141,7 @@ TEST_P(CcLabelPicture, EveryFormatAndRange_LabelsAreExact) {
 }
 
 // Aligned rows are read 16 bytes at a time, in words that reach beyond the end of the row.
-TEST_P(CcLabelPicture, AlignedRows_EveryFormat_LabelsAreExact) {
+TEST_P(CcLabelPicture, EveryFormatWithAlignedRows_LabelsAreExact) {
   for (const Size size : {Size{31, 5}, {160, 67}, {131, 9}, {210, 130}}) {
     for (int f = 0; f + 1 < kPixelFormats; ++f) {
       const auto format = static_cast<PixelFormat>(f);
@@ -207,7 +207,7 @@ TEST_P(CcLabelPicture, SourceMask_LabelsTheMaskAndMeasuresThePicture) {
 }
 
 // A low-resolution mask gives the same result as the mask at the picture's size.
-TEST(CcLabelMask, LowResolution_EqualsTheEnlargedMask) {
+TEST(CcLabelMask, LowResolutionMask_EqualsTheEnlargedMask) {
   for (uint32_t n = 0; n < 120; ++n) {
     uint32_t draw = 0;
     const auto below = [&](uint32_t end) { return hash(++draw, n, 5) % end; };
@@ -260,14 +260,14 @@ TEST(CcLabelMask, LowResolution_EqualsTheEnlargedMask) {
   }
 }
 
-TEST_P(CcLabelPicture, Seeds_KeepTheRegionsThatContainThem) {
+TEST_P(CcLabelPicture, SeedsSet_OnlyRegionsThatContainASeedRemain) {
   for (uint32_t seed = 0; seed < 200; ++seed) {
     const SeededCase made = seeded_case(seed);
     check(make_picture(made.content, made.size).frame(), made.params, made.content);
   }
 }
 
-TEST_P(CcLabelPicture, AreaFiltersAndHoles_LabelsAreExact) {
+TEST_P(CcLabelPicture, AreaBoundsAndHoleFilling_LabelsAreExact) {
   for (const std::string content :
        {"frame", "rand_g1_d60", "rand_g4_d60", "smooth", "maze", "checkerboard", "full"}) {
     const Picture picture = make_picture(content, {210, 130});
@@ -306,7 +306,7 @@ TEST_P(CcLabelPicture, RandomSettings_LabelsAreExact) {
   }
 }
 
-TEST_P(CcLabelPicture, LongestSides_LabelsAreExact) {
+TEST_P(CcLabelPicture, SidesOf65535Pixels_LabelsAreExact) {
   for (const Size size : {Size{65535, 3}, {3, 65535}, {65535, 1}, {1, 65535}}) {
     for (const std::string content : {"rand_g3_d55", "maze", "stripes_v"}) {
       const Picture picture = make_picture(content, size);
@@ -337,7 +337,7 @@ TEST_P(CcLabelPicture, FullHdAnd4K_LabelsAreExact) {
   }
 }
 
-TEST(CcLabelThreads, AnyNumber_GivesTheSameLabels) {
+TEST(CcLabelThreads, AnyThreadCount_GivesTheSameLabels) {
   const std::pair<int, std::shared_ptr<Backend>> teams[] = {
       {2, make_cpu_backend(2)}, {3, make_cpu_backend(3)}, {7, make_cpu_backend(7)}};
   for (const std::string_view content : all_contents()) {
@@ -395,7 +395,7 @@ TEST_P(CcLabelPicture, OutputMaskOrColors_EveryPixelShowsItsLabel) {
 }
 
 // More regions than the format holds, also after other rules have dropped regions.
-TEST_P(CcLabelPicture, OutputLabels_Overflow_FollowsTheRule) {
+TEST_P(CcLabelPicture, OutputLabels_MoreRegionsThanLabels_FollowsOverflow) {
   struct Case {
     std::string content;
     Size size;
@@ -437,7 +437,7 @@ TEST_P(CcLabelPicture, OutputLabels_Overflow_FollowsTheRule) {
 }
 
 // The drawing itself has its own tests (tests/regionoverlay).
-TEST_P(CcLabelPicture, OutputOverlay_WithAndWithoutRecords_IsTheSame) {
+TEST_P(CcLabelPicture, OutputOverlay_WithOrWithoutRecords_IsTheSame) {
   const Picture picture = make_picture("rand_g16_d40", {333, 211});
   for (const PixelFormat format : {PixelFormat::gray8, PixelFormat::nv12, PixelFormat::p010,
                                    PixelFormat::yuy2, PixelFormat::bgra, PixelFormat::rgb}) {
@@ -456,14 +456,14 @@ TEST_P(CcLabelPicture, OutputOverlay_WithAndWithoutRecords_IsTheSame) {
   }
 }
 
-TEST_P(CcLabelPicture, FewRecords_StopAtTheCapacity) {
+TEST_P(CcLabelPicture, MoreRegionsThanRecords_RecordsStopAtTheCapacity) {
   for (const uint32_t capacity : {0u, 1u, 40u, 4096u}) {
     check(make_picture("checkerboard", {300, 200}).frame(), params_of(Connectivity::four), "few",
           {.capacity = capacity});
   }
 }
 
-TEST_P(CcLabelPicture, MissingSource_IsRefused) {
+TEST_P(CcLabelPicture, MissingMaskOrAlpha_IsRefused) {
   const Picture picture = make_picture("smooth", {64, 48});
   CcLabelParams params;
   params.source = Source::alpha;

@@ -27,7 +27,7 @@ TEST_P(CcLabelRuns, EveryContent_RunsCoverTheLabelMap) {
   }
 }
 
-TEST_P(CcLabelRuns, SizesAroundWordsAndBlocks_RunsCoverTheLabelMap) {
+TEST_P(CcLabelRuns, SizesNearMultiplesOf32_RunsCoverTheLabelMap) {
   for (const Size size :
        {Size{1, 1}, {31, 3}, {32, 1}, {33, 70}, {1023, 5}, {1024, 4}, {1025, 3}, {2100, 40}}) {
     for (const char* content : {"noise", "clouds", "full", "empty", "corners"}) {
@@ -44,7 +44,7 @@ TEST_P(CcLabelRuns, SizesAroundWordsAndBlocks_RunsCoverTheLabelMap) {
 }
 
 // Adjacent pixels that are only linked through other rows are one run.
-TEST_P(CcLabelRuns, Tones_AllCriteria_RunsCoverTheLabelMap) {
+TEST_P(CcLabelRuns, GrayPictureAndEveryCriterion_RunsCoverTheLabelMap) {
   for (const std::string_view content : tone_contents()) {
     for (const Size size : {Size{1, 1}, {65, 3}, {200, 131}}) {
       const Picture picture = make_picture(content, size);
@@ -68,7 +68,7 @@ TEST_P(CcLabelRuns, VolumesAndThresholds_RunsCoverTheLabelMap) {
   }
 }
 
-TEST_P(CcLabelRuns, MoreThanTheCapacity_CountsAllAndStoresTheFirst) {
+TEST_P(CcLabelRuns, MoreRunsThanTheCapacity_CountsAllAndStoresTheFirst) {
   const Volume picture = make_volume("noise", {300, 61}, 1);
   CcLabelParams params;
   params.connectivity = Connectivity::four;
@@ -80,7 +80,7 @@ TEST_P(CcLabelRuns, MoreThanTheCapacity_CountsAllAndStoresTheFirst) {
   check(make_picture("empty", {90, 61}).frame(), {}, "empty", {.most_runs = 5});
 }
 
-TEST_P(CcLabelRuns, WithoutLabelMap_RunsAreTheSame) {
+TEST_P(CcLabelRuns, NoLabelMapRequested_RunsAreTheSame) {
   const Picture picture = make_picture("clouds", {90, 61});
   struct Kind {
     CcOutput output;

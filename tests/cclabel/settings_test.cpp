@@ -1,7 +1,7 @@
 // Errors and warnings of cclabel's settings, the nearest settings that are accepted, and the levels
 // that thresholds and tolerances become.
 #include "core/cclabel/cclabel.hpp"
-#include "tests/core/complaint.hpp"
+#include "tests/core/error_message.hpp"
 #include "tests/pictures/backend_test.hpp"
 
 namespace regions {
@@ -36,7 +36,7 @@ struct Request {
     task.in.layout = setup.in;
     task.in.width += setup.size.width;
     task.in.height += setup.size.height * slices;
-    return complaint([&] {
+    return error_message_of([&] {
       expects_labellable(setup);
       expects_trackable(setup);
       expects_method(setup, params, backend);
@@ -71,7 +71,7 @@ constexpr const char* kSeeds =
     "settings: seeds require depth=1, no thresholds and label-background=false";
 const std::vector<double> kTwo = {0.25, 0.75}, kPoint = {1, 2}, kThree = {1, 2, 3};
 
-TEST(CcLabelRefusals, SettingsThatContradictEachOther_AreNamed) {
+TEST(CcLabelErrors, ContradictingSettings_MessageNamesThem) {
   static constexpr Refusal kRefusals[] = {
       {"", [](Request&) {}},
       {"", [](Request& a) { a.volume(5); }},
@@ -118,7 +118,7 @@ TEST(CcLabelRefusals, SettingsThatContradictEachOther_AreNamed) {
 constexpr const char* kOverlay =
     "settings: output=overlay requires depth=1 and no thresholds; choose another output";
 
-TEST(CcLabelRefusals, FramesUnlikeTheSetup_AreNamed) {
+TEST(CcLabelErrors, FrameUnlikeTheSetup_MessageNamesTheDifference) {
   static constexpr Refusal kRefusals[] = {
       {"the frame differs from the configured size or format",
        [](Request& a) { a.task.in.width = 1; }},
@@ -171,7 +171,7 @@ TEST(CcLabelRefusals, FramesUnlikeTheSetup_AreNamed) {
   expect_answers(kRefusals);
 }
 
-TEST(CcLabelRefusals, SizesBeyondTheLimits_AreNamed) {
+TEST(CcLabelErrors, SizeBeyondTheLimits_MessageNamesTheSize) {
   static constexpr Refusal kRefusals[] = {
       {"depth and the number of layers must be at least 1", [](Request& a) { a.setup.depth = 0; }},
       {"depth and the number of layers must be at least 1", [](Request& a) { a.setup.layers = 0; }},
@@ -198,7 +198,7 @@ TEST(CcLabelRefusals, SizesBeyondTheLimits_AreNamed) {
   expect_answers(kRefusals);
 }
 
-TEST(CcLabelRefusals, HistoricMethods_NameWhatTheyDoNotSupport) {
+TEST(CcLabelErrors, HistoricMethodWithUnsupportedSetting_MessageNamesIt) {
   static constexpr auto kSweep = [](Request& a, BackendKind backend) {
     a.volume(2);
     a.params.method = Method::sweep;
@@ -246,7 +246,7 @@ TEST(CcLabelRefusals, HistoricMethods_NameWhatTheyDoNotSupport) {
 using CcLabelChecks = BackendTest;
 TEST_ON_BACKENDS(CcLabelChecks);
 
-TEST_P(CcLabelChecks, UnsuitableSetupOrFrame_Throws) {
+TEST_P(CcLabelChecks, UnsuitableSetupOrFrame_ThrowsInputError) {
   const auto answer = [&](void (*change)(Request & a), bool is_frame) {
     Request a;
     a.volume(3);
@@ -256,7 +256,7 @@ TEST_P(CcLabelChecks, UnsuitableSetupOrFrame_Throws) {
     const Size size = {40, 30 * std::max(a.slices, 1)};
     const DeviceFrame picture(*backend_, *queue_, PixelFormat::gray8, size, 0);
     FrameTask task{.slot = a.task.slot, .slices = a.slices, .in = picture.frame()};
-    return complaint([&] {
+    return error_message_of([&] {
       algorithm->configure(a.setup);
       EXPECT_TRUE(is_frame) << "configure() has accepted the setup";
       algorithm->enqueue(task, a.params, *queue_);
@@ -274,7 +274,7 @@ TEST_P(CcLabelChecks, UnsuitableSetupOrFrame_Throws) {
             "65535x65535, depth 3 and 1 thresholds have more voxels than labels can count (2^32)");
 }
 
-TEST(CcLabelOverflow, MoreRegionsThanTheFormatHolds_FollowsTheRule) {
+TEST(CcLabelOverflow, MoreRegionsThanTheFormatHolds_FollowsTheProperty) {
   struct Case {
     CcOutput output;
     PixelFormat format;
@@ -307,7 +307,7 @@ TEST(CcLabelOverflow, MoreRegionsThanTheFormatHolds_FollowsTheRule) {
     params.sliding = sliding;
     LabelCapacity found;
     const std::string thrown =
-        complaint([&] { found = label_capacity(params, total, layout_of(format)); });
+        error_message_of([&] { found = label_capacity(params, total, layout_of(format)); });
     EXPECT_EQ(found.labelled, kept) << text;
     EXPECT_EQ(thrown + found.warning, text);
     EXPECT_EQ(thrown.empty(), kept > 0) << text;
@@ -316,7 +316,7 @@ TEST(CcLabelOverflow, MoreRegionsThanTheFormatHolds_FollowsTheRule) {
 
 // A sample is foreground if its position between black and white reaches the threshold. Neighbours
 // are linked if their distance is less than the tolerance, a fraction of full scale.
-TEST(CcLabelLevels, EveryFormatAndFraction_AreTheLeastValuesThatReach) {
+TEST(CcLabelThreshold, EveryFormatAndFraction_IsTheLeastSampleNotBelowIt) {
   for (int f = 0; f + 1 < kPixelFormats; ++f) {
     const Layout& layout = layout_of(static_cast<PixelFormat>(f));
     for (const bool full : {true, false}) {

@@ -8,7 +8,7 @@
 #include "cpu/backend.hpp"
 #include "cpu/drawing/drawing.hpp"
 #include "tests/cclabel/run.hpp"
-#include "tests/core/complaint.hpp"
+#include "tests/core/error_message.hpp"
 #include "tests/pictures/pictures.hpp"
 
 namespace regions {
@@ -90,7 +90,7 @@ CcLabelParams params_of(uint32_t number) {
   return params;
 }
 
-TEST_F(CcLabelSlots, FramesOfManyKinds_AreIndependentOfEarlierFrames) {
+TEST_F(CcLabelSlots, SlotReusedForOtherFrames_EqualsANewAlgorithm) {
   struct Kind {
     CcOutput output;
     PixelFormat out;
@@ -135,7 +135,7 @@ TEST_F(CcLabelSlots, FramesOfManyKinds_AreIndependentOfEarlierFrames) {
 }
 
 // Complete and incomplete volumes, alternating between pictures and masks.
-TEST_F(CcLabelSlots, VolumesOfManyKinds_AreIndependentOfEarlierVolumes) {
+TEST_F(CcLabelSlots, SlotReusedForOtherVolumes_EqualsANewAlgorithm) {
   const auto shared = make_algorithm<CcLabelParams, BackendKind::cpu>(backend_);
   regions::Setup setup{.in = layout_of(PixelFormat::gray8), .size = {40, 22}, .slots = 2};
   setup.mask = layout_of(PixelFormat::gray8);
@@ -170,7 +170,7 @@ TEST_F(CcLabelSlots, VolumesOfManyKinds_AreIndependentOfEarlierVolumes) {
   }
 }
 
-TEST_F(CcLabelSlots, UnsuitableFrames_AreNamed) {
+TEST_F(CcLabelSlots, UnsuitableFrame_MessageNamesTheProblem) {
   const GuardedFrame in(PixelFormat::rgba, kSize), narrow(PixelFormat::gray8, {92, 77});
   const GuardedFrame nv12(PixelFormat::nv12, kSize);
   const auto algorithm = configured(PixelFormat::gray8);
@@ -181,7 +181,7 @@ TEST_F(CcLabelSlots, UnsuitableFrames_AreNamed) {
   FrameTask good{.in = in.frame()};
   const auto answer = [&](Algorithm<CcLabelParams>& asked, const FrameTask& task,
                           const CcLabelParams& params) {
-    return complaint([&] {
+    return error_message_of([&] {
       asked.enqueue(task, params, *queue_);
       queue_->record();
       queue_->wait();
@@ -272,7 +272,7 @@ TEST_F(CcLabelSlots, FailedFrame_TracksContinue) {
 using CcLabelConcurrentSlots = BackendTest;
 TEST_ON_BACKENDS(CcLabelConcurrentSlots);
 
-TEST_P(CcLabelConcurrentSlots, OtherParametersEachFrame_AreIndependent) {
+TEST_P(CcLabelConcurrentSlots, EachFrameHasOtherParameters_ResultsAreIndependent) {
   constexpr Size kLarge = {501, 333};
   const auto algorithm = make_algorithm_on<CcLabelParams>(backend_);
   const Layout& gray = layout_of(PixelFormat::gray8);

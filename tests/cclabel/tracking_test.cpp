@@ -120,7 +120,7 @@ Score score(const Scene& scene, const std::vector<StreamFrame>& frames) {
   return score;
 }
 
-TEST_P(Tracking, CrowdWithoutContact_KeepsIds) {
+TEST_P(Tracking, MovingRegionsThatNeverTouch_KeepIds) {
   Score all;
   for (uint32_t seed = 0; seed < 5; ++seed) {
     const Scene scene = crowd_scene(kSize, 25, 100, seed);
@@ -134,7 +134,7 @@ TEST_P(Tracking, CrowdWithoutContact_KeepsIds) {
 }
 
 // Each disc moves to the previous position of its neighbour. Only the motion distinguishes them.
-TEST_P(Tracking, QueueMovingByItsOwnSpacing_KeepsIds) {
+TEST_P(Tracking, EquallySpacedRowMovingByItsSpacing_KeepsIds) {
   Scene scene;
   for (int t = 0; t < 40; ++t) {
     std::vector<Disc> queue;
@@ -156,7 +156,7 @@ TEST_P(Tracking, QueueMovingByItsOwnSpacing_KeepsIds) {
   }
 }
 
-TEST_P(Tracking, Crossing_KeepsIdsAndCountsTheMergeAndTheSplit) {
+TEST_P(Tracking, TwoDiscsCross_KeepIdsAndCountOneMergeAndSplit) {
   const Scene scene = crossing();
   const auto frames = track(scene, tracked());
   for (size_t disc = 0; disc < 2; ++disc) {
@@ -221,7 +221,7 @@ TEST_P(Tracking, SharedRegion_HasARecordForEachTrack) {
 
 // If a region is not larger than one of its tracks, the other tracks keep their records for some
 // frames, because they may be hidden. Then the region has the box of that track again.
-TEST_P(Tracking, SharedRegionAfterATrackHasGone_LosesItsRecord) {
+TEST_P(Tracking, SharedRegionAfterATrackDied_HasNoRecordForIt) {
   Scene scene;
   const Disc stays = {.x = 160, .y = 90, .radius = 20, .green = 60, .blue = 60};
   constexpr int kGone = 32;
@@ -245,7 +245,7 @@ TEST_P(Tracking, SharedRegionAfterATrackHasGone_LosesItsRecord) {
 
 // An object that enters the picture in two pieces is one object once it is much larger than the
 // pieces.
-TEST_P(Tracking, FragmentOfAGrowingRegion_HasNoRecord) {
+TEST_P(Tracking, RegionAbsorbedByAGrowingRegion_HasNoRecord) {
   Scene scene;
   for (int t = 0; t < 30; ++t) {
     const double radius = 6 + std::max(0, t - 5) * 2;
@@ -263,7 +263,7 @@ TEST_P(Tracking, FragmentOfAGrowingRegion_HasNoRecord) {
 
 // The records of occluded tracks are inside the picture, belong to regions of the frame, and
 // require free places in the table.
-TEST_P(Tracking, OccludedRecords_AreConsistent) {
+TEST_P(Tracking, OccludedTracks_RecordsAreConsistent) {
   for (const uint32_t capacity : {12u, 4096u}) {
     size_t occluded = 0;
     const auto pictures = painted(colliding_scene(kSize, 25, 60, 8));
@@ -291,7 +291,7 @@ TEST_P(Tracking, OccludedRecords_AreConsistent) {
 
 // The visible part of a disc that passes behind a post shrinks, disappears and grows again. Its
 // centre seems to move slower than the disc, and its area is smaller.
-TEST_P(Tracking, DiscBehindAPost_KeepsItsId) {
+TEST_P(Tracking, DiscHiddenByAPost_KeepsItsId) {
   for (const double speed : {3.0, 5.0}) {
     std::vector<Picture> pictures;
     std::vector<Disc> discs;
@@ -340,7 +340,7 @@ TEST_P(Tracking, Gap_WithinTrackMemory_KeepsTheId) {
   }
 }
 
-TEST_P(Tracking, TrackMemory0_LostTrackDies) {
+TEST_P(Tracking, TrackMemoryIsZero_LostTrackDiesAtOnce) {
   Scene scene(4, {{.x = 60, .y = 60, .radius = 8}});
   scene[1][0].x = -100;
   CcLabelParams params = tracked();
@@ -355,7 +355,7 @@ TEST_P(Tracking, TrackMemory0_LostTrackDies) {
 
 // Disc 0 is always visible, disc 1 from frame 5 on except in frame 6. The other two discs are
 // visible for one and for two frames.
-TEST_P(Tracking, TrackBirth3_GivesIdsAfterThreeConsecutiveFrames) {
+TEST_P(Tracking, TrackBirthIs3_GivesIdsAfterThreeConsecutiveFrames) {
   Scene scene;
   for (int t = 0; t < 14; ++t) {
     const auto shown = [&](bool is_shown, Disc disc) {
@@ -381,7 +381,7 @@ TEST_P(Tracking, TrackBirth3_GivesIdsAfterThreeConsecutiveFrames) {
 }
 
 // Discs that are always visible have the same tracks, but later.
-TEST_P(Tracking, TrackBirth4_OnlyDelaysTheIds) {
+TEST_P(Tracking, TrackBirthIs4_OnlyDelaysTheIds) {
   const Scene scene = crowd_scene(kSize, 25, 40, 11);
   const auto at_once = track(scene, tracked());
   CcLabelParams params = tracked();
@@ -410,7 +410,7 @@ std::vector<StreamFrame> renumbered(uint32_t last_id, std::vector<StreamFrame> f
   return frames;
 }
 
-TEST_P(Tracking, ResetAndNewScene_ForgetTracksAndOnlyANewSceneContinuesIds) {
+TEST_P(Tracking, ResetOrNewScene_ForgetsTracksAndOnlyResetRestartsIds) {
   const std::vector<Picture> pictures = painted(crowd_scene(kSize, 10, 6, 7));
   const std::vector<ConstFrame> frames = frames_of(pictures);
   CcLabelStream one = stream(backend_, frames[0], tracked(), {.slots = 2});
@@ -435,7 +435,7 @@ TEST_P(Tracking, ResetAndNewScene_ForgetTracksAndOnlyANewSceneContinuesIds) {
   expect_ids_after(0);
 }
 
-TEST_P(Tracking, CollidingCrowds_BackendsAgree) {
+TEST_P(Tracking, ManyCollidingRegions_BackendsAgree) {
   track(painted(crowd_scene({321, 179}, 25, 60, 2), {321, 179}), tracked(4), {.slots = 4});
   track(painted(colliding_scene({320, 180}, 40, 60, 3)), tracked(4), {.wants_labels = false});
   const Size large = {1000, 700};
@@ -449,7 +449,7 @@ TEST_P(Tracking, CollidingCrowds_BackendsAgree) {
 }
 
 // Few records, more pairs of regions than the hash table holds, more lost tracks than fit.
-TEST_P(Tracking, NoiseOfAllSizes_BackendsAgree) {
+TEST_P(Tracking, NoiseWithAnyRecordCapacity_BackendsAgree) {
   for (const uint32_t capacity : {1u, 40u, 4096u, 65535u}) {
     std::vector<Picture> pictures;
     for (int t = 0; t < 12; ++t) {
@@ -492,7 +492,7 @@ TEST_P(Tracking, CriterionChanges_TracksContinue) {
 }
 
 // Each region has a track once it is born, no track has two regions, and the counts add up.
-TEST_P(Tracking, Noise_GivesEachRegionOneTrack) {
+TEST_P(Tracking, NoisePicture_GivesEachRegionOneTrack) {
   for (const uint32_t capacity : {40u, 4096u}) {
     for (const int birth : {1, 2}) {
       std::vector<Picture> pictures;
@@ -523,7 +523,7 @@ TEST_P(Tracking, Noise_GivesEachRegionOneTrack) {
 }
 
 // From the second frame on, a new disc comes first in raster order: label 1, track 2.
-TEST_P(Tracking, Outputs_ShowTracks) {
+TEST_P(Tracking, TrackingEnabled_EveryOutputShowsTracks) {
   const Size size = {64, 32};
   std::vector<Picture> pictures;
   const Disc first = {.x = 40, .y = 20, .radius = 5}, second = {.x = 10, .y = 8, .radius = 4};
@@ -568,7 +568,7 @@ GuardedFrame small_mask(const ConstFrame& picture, Size few) {
 }
 
 // The size of the mask changes from frame to frame; sometimes it is the size of the picture.
-TEST(TrackingMask, LowResolution_GivesTheTracksOfTheEnlargedMask) {
+TEST(TrackingMask, LowResolutionMask_GivesTheTracksOfTheEnlargedMask) {
   const Scene scene = crowd_scene(kSize, 25, 60, 3);
   const std::vector<Picture> pictures = painted(scene);
   const Size sizes[] = {{80, 45}, {80, 45}, {96, 54}, kSize, {31, 17}};
@@ -597,7 +597,7 @@ TEST(TrackingMask, LowResolution_GivesTheTracksOfTheEnlargedMask) {
 }
 
 // The tracker stores equal rows once. It expands them when the rows of a frame differ.
-TEST(TrackerRows, OtherRowSpans_ExpandTheStoredRows) {
+TEST(TrackerRows, OtherRowSpansAreSet_StoredRowsAreExpanded) {
   constexpr Size kFew = {70, 23};
   constexpr RowSpans kAlike = {7, kFew.height}, kWhole = {kFew.height, kFew.height};
   const auto backend = make_cpu_backend(1);
@@ -627,7 +627,7 @@ TEST(TrackerRows, OtherRowSpans_ExpandTheStoredRows) {
 }
 
 // count_shared_in_row() against plain loops over the pixels.
-TEST(SharedPixels, RandomRows_CountsPairsAndStoresTheLabels) {
+TEST(SharedPixels, RandomLabelRows_CountsEachPairAndStoresTheLabels) {
   constexpr uint32_t kSlots = 1 << 12, kCount = 40;
   for (const int width : {1, 63, 64, 65, 200}) {
     const int rows = 1 + width % 3;

@@ -60,7 +60,7 @@ TEST_P(CcLabelVolume, RandomSettings_LabelsAreExact) {
   }
 }
 
-TEST(CcLabelVolumeThreads, AnyNumber_GivesTheSameLabels) {
+TEST(CcLabelVolumeThreads, AnyThreadCount_GivesTheSameLabels) {
   for (uint32_t seed = 0; seed < 60; ++seed) {
     const auto [volume, params, choice] = random_volume(seed, {90, 12}, 12);
     const RunOptions options{.slices = volume.slices, .depth = std::max(volume.slices, 2)};
@@ -70,7 +70,7 @@ TEST(CcLabelVolumeThreads, AnyNumber_GivesTheSameLabels) {
   }
 }
 
-TEST_P(CcLabelVolume, Thresholds_EachGivesALayer) {
+TEST_P(CcLabelVolume, SeveralThresholds_EachGivesALayer) {
   std::vector<double> many;
   for (int k = 0; k < 64; ++k) many.push_back((4 * k + 2) / 255.0);
   for (const auto& list :
@@ -95,7 +95,7 @@ TEST_P(CcLabelVolume, Thresholds_EachGivesALayer) {
 }
 
 // Dark voxels in white noise form holes of one or more voxels; some touch a side of the volume.
-TEST_P(CcLabelVolume, FillHoles_FillsClosedHolesUpToTheArea) {
+TEST_P(CcLabelVolume, FillHoles_ClosedHolesUpToTheArea_AreFilled) {
   int cases_with_holes = 0;
   for (const Volume& volume : volume_cases()) {
     if (volume.content != "noise" && volume.content != "clouds") continue;
@@ -120,7 +120,7 @@ TEST_P(CcLabelVolume, FillHoles_FillsClosedHolesUpToTheArea) {
   EXPECT_GT(cases_with_holes, 15) << "the volumes have too few holes";
 }
 
-TEST_P(CcLabelVolume, FillHoles_EachThresholdHasItsOwnHoles) {
+TEST_P(CcLabelVolume, FillHoles_SeveralThresholds_FillTheirOwnHoles) {
   for (const Connectivity connectivity :
        {Connectivity::four, Connectivity::eight, Connectivity::six, Connectivity::eighteen,
         Connectivity::twenty_six}) {
@@ -168,7 +168,7 @@ TEST_P(CcLabelVolume, FewerSlicesThanDepth_LabelsAreExact) {
   }
 }
 
-TEST_P(CcLabelVolume, FormatsAndOutputs_ShowEveryVoxel) {
+TEST_P(CcLabelVolume, EveryFormatAndOutput_ShowsEveryVoxel) {
   struct Kind {
     CcOutput output;
     PixelFormat format;
@@ -191,7 +191,7 @@ TEST_P(CcLabelVolume, FormatsAndOutputs_ShowEveryVoxel) {
 }
 
 // Label pictures of more regions than GRAY8 holds, of fewer, and in layers.
-TEST_P(CcLabelVolume, OutputLabels_Overflow_DropsTheSmallestRegions) {
+TEST_P(CcLabelVolume, OutputLabels_MoreRegionsThanLabels_DropsTheSmallest) {
   for (const Connectivity connectivity : kSpatial) {
     for (const Volume& volume : {make_volume("noise", {50, 14}, 6), make_volume("full", {50, 9}, 6),
                                  make_volume("clouds", {65, 20}, 11)}) {

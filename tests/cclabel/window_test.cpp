@@ -7,7 +7,7 @@
 #include "cpu/drawing/drawing.hpp"
 #include "tests/cclabel/run.hpp"
 #include "tests/cclabel/scenes.hpp"
-#include "tests/core/complaint.hpp"
+#include "tests/core/error_message.hpp"
 
 namespace regions {
 namespace {
@@ -56,7 +56,7 @@ class CcLabelWindow : public BackendTest {
 };
 TEST_ON_BACKENDS(CcLabelWindow);
 
-TEST_P(CcLabelWindow, DepthsConnectivitiesAndFilters_EachFrameIsTheLastSlice) {
+TEST_P(CcLabelWindow, AnyDepthAndFilter_EqualsTheLastSliceOfAVolume) {
   for (const WindowCase& one : window_cases()) {
     check(one.pictures, one.params, {.slots = one.slots});
   }
@@ -79,7 +79,7 @@ TEST_P(CcLabelWindow, SourceMask_LabelsTheMasksAndMeasuresThePictures) {
 }
 
 // More regions than records; large frames that are labelled while others are in flight.
-TEST_P(CcLabelWindow, LargeFramesAndFewRecords_EachFrameIsTheLastSlice) {
+TEST_P(CcLabelWindow, LargeFramesWithFewRecords_EqualTheLastSliceOfAVolume) {
   const CcLabelParams params = window_params(5);
   const bool is_large = is_cuda();
   check(noise_pictures(is_large ? Size{320, 180} : Size{160, 90}, 12, 0.9), params,
@@ -106,7 +106,7 @@ TEST_P(CcLabelWindow, TwoSquaresThatTouch_KeepTheirIds) {
   EXPECT_EQ(found[kMeetingTouches].events.merges, 1u);
 }
 
-TEST_P(CcLabelWindow, Outputs_ShowLabelsOrTracks) {
+TEST_P(CcLabelWindow, EveryOutput_ShowsLabelsOrTracks) {
   for (const CcOutput output :
        {CcOutput::labels, CcOutput::mask, CcOutput::colors, CcOutput::overlay}) {
     for (const LabelValues values : {LabelValues::dense, LabelValues::track}) {
@@ -129,7 +129,7 @@ TEST_P(CcLabelWindow, Outputs_ShowLabelsOrTracks) {
   }
 }
 
-TEST_P(CcLabelWindow, Reset_StartsANewWindow) {
+TEST_P(CcLabelWindow, ResetCalled_StartsANewWindow) {
   const std::vector<Picture> pictures = noise_pictures({37, 21}, 6, 0.7);
   const CcLabelParams params = window_params(4);
   CcLabelStream stream(backend_, layout_of(PixelFormat::gray8), {37, 21}, params);
@@ -139,7 +139,7 @@ TEST_P(CcLabelWindow, Reset_StartsANewWindow) {
 }
 
 // The window stores its frames in a ring with two copies. Each frame keeps its position.
-TEST(WindowPositions, EachStep_KeepsTheEarlierFrames) {
+TEST(WindowPositions, AnyDepth_EachStepKeepsTheEarlierFrames) {
   for (const int depth : {2, 3, 5}) {
     WindowPositions places(depth);
     std::vector<int> memory(static_cast<size_t>(2 * depth), -1);
@@ -166,9 +166,9 @@ struct Outcome {
   uint32_t total = 0, total_runs = 0;
 };
 
-class WindowOfColors : public testing::Test {
+class ColorWindow : public testing::Test {
  protected:
-  WindowOfColors() {
+  ColorWindow() {
     for (int t = 0; t < kFrames; ++t) {
       frames_.push_back(
           convert(pictures_[static_cast<size_t>(t)].frame(), PixelFormat::nv12, kColor, 3));
@@ -243,7 +243,7 @@ class WindowOfColors : public testing::Test {
   std::unique_ptr<Queue> queue_ = backend_->make_queue();
 };
 
-TEST_F(WindowOfColors, Outputs_ShowTheRegionsOfTheNewestFrame) {
+TEST_F(ColorWindow, EveryOutput_ShowsTheRegionsOfTheNewestFrame) {
   for (const CcOutput output : {CcOutput::overlay, CcOutput::colors, CcOutput::mask}) {
     const PixelFormat format = output == CcOutput::overlay  ? PixelFormat::nv12
                                : output == CcOutput::colors ? PixelFormat::bgrx
@@ -286,7 +286,7 @@ TEST_F(WindowOfColors, Outputs_ShowTheRegionsOfTheNewestFrame) {
   }
 }
 
-TEST_F(WindowOfColors, FewRecords_StopAtTheCapacity) {
+TEST_F(ColorWindow, MoreRegionsThanRecords_RecordsStopAtTheCapacity) {
   const auto algorithm = configured(PixelFormat::gray8);
   CcLabelParams params = window_params(3);
   params.output = CcOutput::none;
@@ -297,7 +297,7 @@ TEST_F(WindowOfColors, FewRecords_StopAtTheCapacity) {
   }
 }
 
-TEST_F(WindowOfColors, OtherSource_StartsANewWindow) {
+TEST_F(ColorWindow, SourcePropertyChanges_StartsANewWindow) {
   const auto algorithm = configured(PixelFormat::gray8);
   CcLabelParams params = window_params(3);
   for (int t = 0; t < kFrames; ++t) {
@@ -308,7 +308,7 @@ TEST_F(WindowOfColors, OtherSource_StartsANewWindow) {
   }
 }
 
-TEST_F(WindowOfColors, ResetOrNewScene_StartsANewWindow) {
+TEST_F(ColorWindow, ResetOrNewScene_StartsANewWindow) {
   const auto algorithm = configured(PixelFormat::gray8);
   const CcLabelParams params = window_params(3);
   const auto least_track = [](const Outcome& outcome) {
@@ -334,14 +334,14 @@ TEST_F(WindowOfColors, ResetOrNewScene_StartsANewWindow) {
   }
 }
 
-TEST_F(WindowOfColors, UnsuitableFrames_AreNamed) {
+TEST_F(ColorWindow, UnsuitableFrame_MessageNamesTheProblem) {
   const auto algorithm = configured(PixelFormat::gray8);
   const auto answer = [&](void (*ask)(FrameTask & task, CcLabelParams & params)) {
     FrameTask task{.in = std::as_const(frames_[0]).frame()};
     task.mask = pictures_[0].frame();
     CcLabelParams params = window_params(3);
     ask(task, params);
-    return complaint([&] {
+    return error_message_of([&] {
       algorithm->enqueue(task, params, *queue_);
       queue_->record();
       queue_->wait();
@@ -369,7 +369,7 @@ TEST_F(WindowOfColors, UnsuitableFrames_AreNamed) {
             "a volume of 2 slices; configured for 3");
 
   regions::Setup large = setup(PixelFormat::gray8);
-  const auto configure = [&] { return complaint([&] { algorithm->configure(large); }); };
+  const auto configure = [&] { return error_message_of([&] { algorithm->configure(large); }); };
   large.max_regions = 65536;
   EXPECT_EQ(configure(), "settings: track=true supports max-regions up to 65535, not 65536");
   large.max_regions = kMax;
@@ -409,7 +409,7 @@ class Window final : public SlidingWindow {
   WindowLabels last_;
 };
 
-TEST(SlidingWindow, EachFrame_LabelsAVolumeOfTheWholeWindow) {
+TEST(SlidingWindow, EachFrame_EqualsAVolumeOfTheWholeWindow) {
   const auto backend = make_cpu_backend(1);
   const auto queue = make_immediate_queue(*backend);
   std::vector<FrameTask> tasks;

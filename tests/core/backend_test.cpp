@@ -13,7 +13,7 @@
 
 #include "core/device_balancer.hpp"
 #include "core/faults.hpp"
-#include "tests/core/complaint.hpp"
+#include "tests/core/error_message.hpp"
 #include "tests/pictures/backend_test.hpp"
 #include "tests/pictures/guarded.hpp"
 #include "tests/pictures/pictures.hpp"
@@ -24,7 +24,7 @@ namespace {
 using BackendQueue = BackendTest;
 TEST_ON_BACKENDS(BackendQueue);
 
-TEST_P(BackendQueue, CopyToTheBackendAndBack_EveryFormat_IsExact) {
+TEST_P(BackendQueue, FrameOfEveryFormat_CopiedToBackendAndBack_IsExact) {
   for (const Size size : {Size{1, 1}, {5, 3}, {641, 481}}) {
     const Picture clouds = make_picture("clouds", size);
     for (int f = 0; f + 1 < kPixelFormats; ++f) {
@@ -43,7 +43,7 @@ TEST_P(BackendQueue, CopyToTheBackendAndBack_EveryFormat_IsExact) {
   }
 }
 
-TEST_P(BackendQueue, CopyBytesToTheBackendAndBack_IsExact) {
+TEST_P(BackendQueue, BytesCopiedToBackendAndBack_AreExact) {
   constexpr size_t kBytes = 1 << 20;
   const Block host = backend_->allocate_pinned(2 * kBytes), there = backend_->allocate(kBytes);
   std::memset(host.data(), 7, kBytes);
@@ -54,7 +54,7 @@ TEST_P(BackendQueue, CopyBytesToTheBackendAndBack_IsExact) {
   EXPECT_EQ(std::memcmp(host.data(), host.as<std::byte>() + kBytes, kBytes), 0);
 }
 
-TEST_P(BackendQueue, TooMuchMemory_ThrowsAndTheBackendContinues) {
+TEST_P(BackendQueue, MoreMemoryThanAvailable_ThrowsAndBackendStillWorks) {
   try {
     const Block block = plain_->allocate(size_t{1} << 50);
     FAIL() << "a petabyte was allocated";
@@ -64,7 +64,7 @@ TEST_P(BackendQueue, TooMuchMemory_ThrowsAndTheBackendContinues) {
   EXPECT_NO_THROW(plain_->allocate(1000));
 }
 
-TEST(CpuQueue, MoreTasksThanTheRing_RunInOrder) {
+TEST(CpuQueue, MoreTasksThanTheRingBufferHolds_RunInOrder) {
   const auto backend = make_cpu_backend(2);
   const auto queue = backend->make_queue();
   std::vector<int> order;
@@ -79,7 +79,7 @@ TEST(CpuQueue, MoreTasksThanTheRing_RunInOrder) {
   EXPECT_EQ(order, expected);
 }
 
-TEST(CpuQueue, Immediate_RunsTasksOnTheCallersThread) {
+TEST(CpuQueue, ImmediateMode_RunsTasksOnTheCallersThread) {
   const auto backend = make_cpu_backend(2);
   const auto queue = make_immediate_queue(*backend);
   std::vector<std::thread::id> seen;
@@ -101,7 +101,7 @@ TEST(CpuQueue, Immediate_RunsTasksOnTheCallersThread) {
   EXPECT_TRUE(queue->done() && seen.empty());
 }
 
-TEST(CpuQueue, Done_IsFalseUntilTheWorkIsDone) {
+TEST(CpuQueue, IsDone_WhileWorkRuns_ReturnsFalse) {
   const auto backend = make_cpu_backend(1);
   const auto queue = backend->make_queue();
   EXPECT_TRUE(queue->done());  // nothing was recorded
@@ -116,7 +116,7 @@ TEST(CpuQueue, Done_IsFalseUntilTheWorkIsDone) {
   EXPECT_TRUE(queue->done());
 }
 
-TEST(CpuQueue, FrameGuard_FailedTask_RunsTheLastTask) {
+TEST(CpuQueue, FrameGuard_TaskFailed_StillRunsTheLastTask) {
   const auto backend = make_cpu_backend(2);
   const auto queue = backend->make_queue();
   int ran = 0;
@@ -159,7 +159,7 @@ TEST(CpuQueue, FailedTask_DropsTheRestOfItsFrame) {
   EXPECT_EQ(ran, 7);
 }
 
-TEST(CpuQueue, Destructor_FinishesAllTasks) {
+TEST(CpuQueue, Destructor_TasksPending_FinishesAllTasks) {
   const auto backend = make_cpu_backend(1);
   std::atomic<int> ran = 0;
   auto* out = &ran;
@@ -170,7 +170,7 @@ TEST(CpuQueue, Destructor_FinishesAllTasks) {
   EXPECT_EQ(ran, 50);
 }
 
-TEST(CpuQueue, Copy_UpsideDownOrInPlace_IsExact) {
+TEST(CpuQueue, Copy_NegativePitchOrSameBuffer_IsExact) {
   const auto backend = make_cpu_backend(2);
   const auto queue = backend->make_queue();
   for (const PixelFormat format : {PixelFormat::labels32, PixelFormat::i420, PixelFormat::rgb}) {
@@ -203,7 +203,7 @@ TEST(CpuQueue, Copy_UpsideDownOrInPlace_IsExact) {
   }
 }
 
-TEST(CpuQueue, Elapsed_IsTheTimeFromStartToRecord) {
+TEST(CpuQueue, Elapsed_AfterTasks_IsTheTimeFromStartToRecord) {
   using std::chrono::steady_clock;
   const auto backend = make_cpu_backend(1);
   const auto queue = backend->make_queue();
@@ -229,7 +229,7 @@ TEST(CpuQueue, Elapsed_IsTheTimeFromStartToRecord) {
 }
 
 // The thread is woken once per frame, not once per task.
-TEST(CpuQueue, Start_TasksRunAfterRecord) {
+TEST(CpuQueue, Start_TasksSubmitted_RunAfterRecord) {
   const auto backend = make_cpu_backend(1);
   const auto queue = backend->make_queue();
   std::atomic<int> ran = 0;
@@ -279,11 +279,12 @@ class OtherBackend final : public Backend {
   Block allocate_pinned(size_t) override { return {}; }
 };
 
-TEST(CpuBackend, OtherBackend_IsRefused) {
-  EXPECT_EQ(complaint([] { workers_of(OtherBackend()); }), "this is not a CPU backend: another");
+TEST(CpuBackend, WorkersOfAnotherBackend_AreRefused) {
+  EXPECT_EQ(error_message_of([] { workers_of(OtherBackend()); }),
+            "this is not a CPU backend: another");
 }
 
-TEST(CpuBackend, AllocationFault_Throws) {
+TEST(CpuBackend, AllocationFaultInjected_Throws) {
   const auto backend = make_cpu_backend(1);
   inject_faults("allocation=2");
   EXPECT_NO_THROW(backend->allocate(1));
@@ -293,7 +294,7 @@ TEST(CpuBackend, AllocationFault_Throws) {
   inject_faults(nullptr);
 }
 
-TEST(CpuBackend, Allocate_IsAlignedAndNamesTheSizeOfAFailure) {
+TEST(CpuBackend, Allocate_AnySize_IsAlignedOrNamesTheSizeInTheError) {
   const auto backend = make_cpu_backend(2);
   EXPECT_EQ(workers_of(*backend).threads(), 2);
   EXPECT_EQ(backend->kind(), BackendKind::cpu);
@@ -313,14 +314,14 @@ TEST(CpuBackend, Allocate_IsAlignedAndNamesTheSizeOfAFailure) {
   }
 }
 
-TEST(DeviceBalancer, Choose_SpreadsEvenlyInOrder) {
+TEST(DeviceBalancer, Choose_ManyElements_SpreadsThemEvenlyInDeviceOrder) {
   DeviceBalancer balancer;
   std::vector<int> places;
   for (int i = 0; i < 7; ++i) places.push_back(balancer.choose(3));
   EXPECT_EQ(places, (std::vector<int>{0, 1, 2, 0, 1, 2, 0}));
 }
 
-TEST(DeviceBalancer, RemovedElements_TheirDeviceIsChosen) {
+TEST(DeviceBalancer, ElementsRemoved_TheirDeviceIsChosenNext) {
   DeviceBalancer balancer;
   for (int i = 0; i < 6; ++i) balancer.choose(3);
   balancer.remove_element(1);
@@ -330,7 +331,7 @@ TEST(DeviceBalancer, RemovedElements_TheirDeviceIsChosen) {
   EXPECT_EQ(balancer.choose(3), 0);
 }
 
-TEST(DeviceBalancer, AddedElements_Count) {
+TEST(DeviceBalancer, ElementsAdded_TheirDeviceIsAvoided) {
   DeviceBalancer balancer;
   balancer.add_element(0);
   balancer.add_element(0);

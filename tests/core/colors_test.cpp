@@ -85,7 +85,7 @@ void for_all_colors(Use use) {
   }
 }
 
-TEST(Colors, Encoder_EqualsTheEquations) {
+TEST(Colors, Encoder_EveryMatrixAndRange_EqualsTheEquations) {
   for_all_equations([](const Equations& equations) {
     const ColorEncoder encoder = encoder_of(equations.layout, equations.color);
     for_all_colors([&](const Triple& rgb) {
@@ -117,7 +117,7 @@ void for_all_stored(const Equations& equations, Use use) {
   }
 }
 
-TEST(Colors, Decoders_EqualTheEquations) {
+TEST(Colors, Decoders_EveryMatrixAndRange_EqualTheEquations) {
   for_all_equations([](const Equations& equations) {
     const Layout& layout = equations.layout;
     const auto cutout = graphcutbg::decoder_of(layout, equations.color);
@@ -166,7 +166,7 @@ TEST(Colors, Decoders_EqualTheEquations) {
   });
 }
 
-TEST(Colors, MeanColor_EqualsTheEquations) {
+TEST(Colors, MeanColor_EveryMatrixAndRange_EqualsTheEquations) {
   for_all_equations([](const Equations& equations) {
     for_all_stored(equations, [&](const std::array<int, 3>& stored) {
       Region region;
@@ -218,7 +218,7 @@ TEST(Colors, LabTables_EveryLevel_AreCloseToCielab) {
   }
 }
 
-TEST(Colors, PrimariesOfTheRecommendations_HaveTheirMeanColor) {
+TEST(Colors, PrimaryColorsOfTheItuStandards_HaveTheirMeanColor) {
   struct Case {
     PixelFormat format;
     Colorimetry color;
@@ -249,7 +249,7 @@ TEST(Colors, PrimariesOfTheRecommendations_HaveTheirMeanColor) {
   EXPECT_EQ(none.red + none.green + none.blue, 0);
 }
 
-TEST(Colors, MeanLab_HasNoOffsets) {
+TEST(Colors, MeanLab_SumsWithOffsets_ReturnsPlainCielab) {
   Region region;
   region.area = 8;
   Moments moments;

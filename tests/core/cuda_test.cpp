@@ -13,7 +13,7 @@
 namespace regions {
 namespace {
 
-TEST(CudaBackendWithoutDevice, MakeBackend_Throws) {
+TEST(CudaBackendWithoutDevice, MakeBackend_NoGpu_Throws) {
   if (cuda_device_count() > 0) GTEST_SKIP() << "a CUDA device is here";
   try {
     make_cuda_backend();
@@ -26,18 +26,18 @@ TEST(CudaBackendWithoutDevice, MakeBackend_Throws) {
 
 using CudaBackend = CudaTest;
 
-TEST_F(CudaBackend, Description_NamesTheDevice) {
+TEST_F(CudaBackend, Description_AnyDevice_NamesIt) {
   EXPECT_EQ(plain_->kind(), BackendKind::cuda);
   EXPECT_EQ(plain_->memory(), Memory::device);
   EXPECT_EQ(plain_->description().substr(0, 7), "cuda:0 ");
 }
 
-TEST_F(CudaBackend, UnknownDevice_Throws) {
+TEST_F(CudaBackend, MakeBackend_UnknownDeviceIndex_Throws) {
   EXPECT_THROW(make_cuda_backend(-1), DeviceError);
   EXPECT_THROW(make_cuda_backend(cuda_device_count()), DeviceError);
 }
 
-TEST_F(CudaBackend, Entries_NestOnEveryThread) {
+TEST_F(CudaBackend, Entry_NestedOnTwoThreads_AllocationsSucceed) {
   const auto work = [&] {
     const Backend::Entry outer(*plain_);
     const Backend::Entry inner(*plain_);
@@ -49,7 +49,7 @@ TEST_F(CudaBackend, Entries_NestOnEveryThread) {
   other.join();
 }
 
-TEST_F(CudaBackend, ReservedPinnedMemory_IsUsedByAllocations) {
+TEST_F(CudaBackend, PinnedMemoryReserved_LaterAllocationsUseIt) {
   constexpr size_t kBytes = 3 << 20;  // without the reservation each is a single request
   const std::shared_ptr<void> room = plain_->reserve_pinned(2 * kBytes);
   ASSERT_TRUE(room);
@@ -57,7 +57,7 @@ TEST_F(CudaBackend, ReservedPinnedMemory_IsUsedByAllocations) {
   EXPECT_EQ(second.as<std::byte>(), first.as<std::byte>() + kBytes);
 }
 
-TEST_F(CudaBackend, LastBlock_KeepsTheBackendAlive) {
+TEST_F(CudaBackend, BackendReleasedBeforeItsLastBlock_StaysAlive) {
   Block block = plain_->allocate(1000);
   queue_.reset();
   backend_.reset();
@@ -66,7 +66,7 @@ TEST_F(CudaBackend, LastBlock_KeepsTheBackendAlive) {
   block = {};
 }
 
-TEST_F(CudaBackend, Queue_FollowsAndLeadsOtherStreams) {
+TEST_F(CudaBackend, Queue_WithOtherStreams_KeepsTheOrderOfCopies) {
   constexpr size_t kBytes = size_t{64} << 20;
   const Block from = plain_->allocate_pinned(kBytes), to = plain_->allocate_pinned(kBytes);
   const Block there = plain_->allocate(kBytes);
@@ -92,7 +92,7 @@ TEST_F(CudaBackend, Queue_FollowsAndLeadsOtherStreams) {
   }
 }
 
-TEST_F(CudaBackend, Queue_MoveTo_KeepsTheOrder) {
+TEST_F(CudaBackend, Queue_MovedToAnotherStream_KeepsTheOrder) {
   constexpr size_t kBytes = size_t{64} << 20;
   const Block from = plain_->allocate_pinned(kBytes), to = plain_->allocate_pinned(kBytes);
   const Block there = plain_->allocate(kBytes);
@@ -119,7 +119,7 @@ TEST_F(CudaBackend, Queue_MoveTo_KeepsTheOrder) {
   }
 }
 
-TEST(CudaKernels, MachineCode_RunsOnLaterDevicesOfItsMajorVersion) {
+TEST(CudaKernels, MachineCode_LaterDeviceOfSameMajorVersion_Runs) {
   EXPECT_TRUE(is_binary_compatible(90, {80, 90}));
   EXPECT_TRUE(is_binary_compatible(89, {80, 90}));
   EXPECT_TRUE(is_binary_compatible(121, {120}));
@@ -136,7 +136,7 @@ Function* call(const char* name) {
 
 // Kernels are loaded when a backend is made, not with the first frame. This test asks the driver
 // for the kernels of each file, because load_kernels() ignores kernels that it cannot find.
-TEST_F(CudaBackend, MakeBackend_LoadsAllKernels) {
+TEST_F(CudaBackend, MakeBackend_FirstCall_LoadsAllKernels) {
   auto* const module_of = call<decltype(cuFuncGetModule)>("cuFuncGetModule");
   auto* const count_of = call<decltype(cuModuleGetFunctionCount)>("cuModuleGetFunctionCount");
   auto* const list = call<decltype(cuModuleEnumerateFunctions)>("cuModuleEnumerateFunctions");

@@ -5,7 +5,7 @@
 
 #include <cstdlib>
 
-#include "tests/core/complaint.hpp"
+#include "tests/core/error_message.hpp"
 
 namespace regions {
 namespace {
@@ -27,7 +27,7 @@ std::string step(Fault kind) {
   return {};
 }
 
-TEST_F(FaultPlan, CountPerKind_EveryNthStepFails) {
+TEST_F(FaultPlan, CountForAFaultKind_EveryNthStepFails) {
   inject_faults("allocation=2,launch=3,work=1");
   EXPECT_TRUE(faults::enabled);
   EXPECT_FALSE(faults::skip_launches);
@@ -46,7 +46,7 @@ TEST_F(FaultPlan, CountPerKind_EveryNthStepFails) {
   EXPECT_EQ(step(Fault::allocation), "");
 }
 
-TEST_F(FaultPlan, GoneDevice_StaysGone) {
+TEST_F(FaultPlan, DeviceLossInjected_EveryLaterStepFails) {
   inject_faults("gone=3");
   EXPECT_EQ(step(Fault::allocation), "");
   EXPECT_EQ(step(Fault::launch), "");
@@ -55,7 +55,7 @@ TEST_F(FaultPlan, GoneDevice_StaysGone) {
   }
 }
 
-TEST_F(FaultPlan, Idle_SkipsLaunches) {
+TEST_F(FaultPlan, IdleFaultInjected_SkipsKernelLaunches) {
   inject_faults("idle=1,");
   EXPECT_TRUE(faults::skip_launches);
   EXPECT_EQ(step(Fault::launch), "");
@@ -63,7 +63,7 @@ TEST_F(FaultPlan, Idle_SkipsLaunches) {
   EXPECT_FALSE(faults::skip_launches);
 }
 
-TEST_F(FaultPlan, UnknownTexts_AreNamedAndChangeNothing) {
+TEST_F(FaultPlan, UnknownText_IsNamedAndChangesNothing) {
   inject_faults("work=1");
   const std::pair<const char*, const char*> texts[] = {{"x=1", "x=1"},
                                                        {"launch", "launch"},
@@ -78,7 +78,7 @@ TEST_F(FaultPlan, UnknownTexts_AreNamedAndChangeNothing) {
                                                        {"gone=99999999999", "gone=99999999999"}};
   for (const auto& [text, named] : texts) {
     EXPECT_EQ(
-        complaint([&] { inject_faults(text); }),
+        error_message_of([&] { inject_faults(text); }),
         std::string("REGIONS_FAULTS: '") + named +
             "' is unknown; expected allocation=N, launch=N, work=N, gone=N, idle=1 or apart=1");
     EXPECT_EQ(step(Fault::launch), "") << text;
@@ -86,7 +86,7 @@ TEST_F(FaultPlan, UnknownTexts_AreNamedAndChangeNothing) {
   }
 }
 
-TEST_F(FaultPlan, Environment_InjectsFaults) {
+TEST_F(FaultPlan, EnvironmentVariableIsSet_InjectsFaults) {
   setenv("REGIONS_FAULTS", "launch=1", 1);
   inject_faults_from_environment();
   EXPECT_NE(step(Fault::launch), "");

@@ -10,7 +10,7 @@
 
 #include "core/error.hpp"
 #include "tests/algorithms.hpp"
-#include "tests/core/complaint.hpp"
+#include "tests/core/error_message.hpp"
 #include "tests/element_pages.hpp"
 
 namespace regions {
@@ -54,7 +54,7 @@ std::vector<Field> sample_fields() {
           field<Sample, &Sample::list>("list", "A list (pixels)", {0, 9})};
 }
 
-TEST(Fields, EveryKind_IsEqualAfterConversionToText) {
+TEST(ParameterFields, EveryValueType_ConvertedToTextAndBack_IsEqual) {
   Sample sample;
   expect_round_trip(sample_fields(), sample);
   sample = {false, -5, 1.0 / 3, Sample::Fruit::pear, 6, {7}, "", {}};
@@ -63,7 +63,7 @@ TEST(Fields, EveryKind_IsEqualAfterConversionToText) {
   expect_round_trip(sample_fields(), sample);
 }
 
-TEST(Fields, ToText_IsTheTextOfAProperty) {
+TEST(ParameterFields, ToText_EveryValueType_ReturnsThePropertyText) {
   const Sample sample;
   const auto fields = sample_fields();
   const char* expected[] = {"true",     "3",          "0.25",   "apple",
@@ -73,7 +73,7 @@ TEST(Fields, ToText_IsTheTextOfAProperty) {
   }
 }
 
-TEST(Fields, InvalidText_ThrowsAndKeepsTheValue) {
+TEST(ParameterFields, AssignText_InvalidText_ThrowsAndKeepsTheValue) {
   struct Case {
     const char *name, *text;
   };
@@ -100,7 +100,7 @@ TEST(Fields, InvalidText_ThrowsAndKeepsTheValue) {
   }
 }
 
-TEST(Fields, ValidText_IsAssigned) {
+TEST(ParameterFields, AssignText_ValidText_ChangesTheValue) {
   struct Case {
     const char *name, *text, *kept;
   };
@@ -133,7 +133,7 @@ TEST(Fields, ValidText_IsAssigned) {
   }
 }
 
-TEST(Fields, InvalidValue_MessageNamesFieldAndValue) {
+TEST(ParameterFields, InvalidValue_MessageNamesFieldAndValue) {
   struct Case {
     const char *name, *text, *message;
   };
@@ -160,11 +160,11 @@ TEST(Fields, InvalidValue_MessageNamesFieldAndValue) {
         {"list", "<1,10>", "list is 10; it must be in 0..9"},
         {"list", "<-1,2>", "list is -1; it must be in 0..9"}}) {
     Sample sample;
-    EXPECT_EQ(complaint([&] { assign_text(find(fields, name), &sample, text); }), message);
+    EXPECT_EQ(error_message_of([&] { assign_text(find(fields, name), &sample, text); }), message);
   }
   Sample sample;
   const auto give = [&](const char* name, const Value& value) {
-    return complaint([&] { assign(find(fields, name), &sample, value); });
+    return error_message_of([&] { assign(find(fields, name), &sample, value); });
   };
   EXPECT_EQ(give("fruit", int64_t{2}), "fruit is 2; it must be one of: apple, pear");
   EXPECT_EQ(give("fruit", int64_t{-1}), "fruit is -1; it must be one of: apple, pear");
@@ -172,22 +172,23 @@ TEST(Fields, InvalidValue_MessageNamesFieldAndValue) {
   EXPECT_EQ(give("bits", int64_t{-1}), "bits is -1; it must be one of: one, two, four");
   EXPECT_EQ(give("bits", int64_t{7}), "");
   EXPECT_EQ(give("number", 3.0), "number: the value has the wrong type");
-  EXPECT_EQ(complaint([&] { find(fields, "nummer"); }),
+  EXPECT_EQ(error_message_of([&] { find(fields, "nummer"); }),
             "unknown parameter 'nummer'; the parameters are: flag, number, real, fruit, bits, "
             "color, text, "
             "list");
   EXPECT_EQ(to_text(find(fields, "fruit"), int64_t{7}), "7") << "an unknown value";
 }
 
-TEST(Fields, NumberList_TooMany_Throws) {
+TEST(ParameterFields, NumberList_TooManyNumbers_Throws) {
   using List = NumberList<3>;
   const std::vector<double> full = {5, 6, 7};
   EXPECT_EQ(std::vector<double>(List(full)), full);
   EXPECT_EQ(List(full).count, 3);
-  EXPECT_EQ(complaint([] { List(std::vector<double>(4)); }), "a list holds up to 3 numbers, not 4");
+  EXPECT_EQ(error_message_of([] { List(std::vector<double>(4)); }),
+            "a list holds up to 3 numbers, not 4");
 }
 
-TEST(Fields, OtherType_Throws) {
+TEST(ParameterFields, Assign_ValueOfAnotherType_Throws) {
   Sample sample;
   EXPECT_THROW(assign(find(sample_fields(), "number"), &sample, 3.0), InputError);
   EXPECT_THROW(assign(find(sample_fields(), "real"), &sample, int64_t{0}), InputError);
@@ -238,7 +239,7 @@ using AllParams = AllBut<void REGIONS_ALGORITHMS>::Types;
 #undef X
 TYPED_TEST_SUITE(ParameterTable, AllParams, ElementNames);
 
-TYPED_TEST(ParameterTable, NamesBlurbsAndDefaults_AreValid) {
+TYPED_TEST(ParameterTable, EveryAlgorithm_NamesBlurbsAndDefaultsAreValid) {
   const TypeParam params;
   std::set<std::string> names;
   for (const Field& field : fields_of(params)) {
@@ -258,7 +259,7 @@ TYPED_TEST(ParameterTable, NamesBlurbsAndDefaults_AreValid) {
   expect_round_trip(fields_of(params), params);
 }
 
-TYPED_TEST(ParameterTable, LimitsAndChoices_AreAccepted) {
+TYPED_TEST(ParameterTable, LimitOrChoiceOfAField_IsAccepted) {
   const TypeParam defaults{};
   for (const Field& field : fields_of(defaults)) {
     TypeParam params;

@@ -5,13 +5,13 @@
 
 #include "core/error.hpp"
 #include "core/frame.hpp"
-#include "tests/core/complaint.hpp"
+#include "tests/core/error_message.hpp"
 #include "tests/pictures/guarded.hpp"
 
 namespace regions {
 namespace {
 
-TEST(Formats, Names_SelectTheirFormat) {
+TEST(PixelFormats, FormatName_SelectsItsFormat) {
   std::set<std::string_view> names;
   for (int f = 0; f < kPixelFormats; ++f) {
     const auto format = static_cast<PixelFormat>(f);
@@ -24,7 +24,7 @@ TEST(Formats, Names_SelectTheirFormat) {
 }
 
 // Bytes of a 5x3 picture, from the definitions of the formats (GStreamer's list of video formats).
-TEST(Formats, OddSize_RowsAndColumnsAreRoundedUp) {
+TEST(PixelFormats, OddPictureSize_ChromaSizeIsRoundedUp) {
   struct Case {
     PixelFormat format;
     int plane;
@@ -75,7 +75,7 @@ const Definition kDefinitions[] = {{PixelFormat::gray8, "Y", {"Y"}, 1, 1},
                                    {PixelFormat::bgr, "RGB", {"BGR"}, 1, 1},
                                    {PixelFormat::labels32, "L", {"L"}, 1, 1, 4, 32}};
 
-TEST(Formats, EachSample_IsWhereTheDefinitionPutsIt) {
+TEST(PixelFormats, EveryFormat_SamplesAreAtTheDefinedOffsets) {
   constexpr int kWidth = 8, kHeight = 4;
   for (const Definition& definition : kDefinitions) {
     SCOPED_TRACE(name_of(definition.format));
@@ -132,7 +132,7 @@ TEST(Formats, EachSample_IsWhereTheDefinitionPutsIt) {
   }
 }
 
-TEST(Formats, SixteenBits_AreLittleEndianAndP010UsesTheHighBits) {
+TEST(PixelFormats, SixteenBitSamples_AreLittleEndianAndP010UsesHighBits) {
   GuardedFrame gray(PixelFormat::gray16, {2, 1}), p010(PixelFormat::p010, {2, 1});
   gray.frame().set_sample(0, 1, 0, 0x1234);
   EXPECT_EQ(static_cast<int>(gray.frame().plane[0][2]), 0x34);
@@ -143,24 +143,24 @@ TEST(Formats, SixteenBits_AreLittleEndianAndP010UsesTheHighBits) {
   EXPECT_EQ(p010.frame().sample(0, 1, 0), 1023);
 }
 
-TEST(Formats, UnknownFormat_IsNamed) {
-  EXPECT_EQ(complaint([] { layout_of(static_cast<PixelFormat>(14)); }),
+TEST(PixelFormats, UnknownFormat_MessageNamesIt) {
+  EXPECT_EQ(error_message_of([] { layout_of(static_cast<PixelFormat>(14)); }),
             "unknown pixel format number 14");
-  EXPECT_EQ(complaint([] { name_of(static_cast<PixelFormat>(255)); }),
+  EXPECT_EQ(error_message_of([] { name_of(static_cast<PixelFormat>(255)); }),
             "unknown pixel format number 255");
-  EXPECT_EQ(complaint([] { format_named("nv12"); }), "unknown pixel format: nv12");
+  EXPECT_EQ(error_message_of([] { format_named("nv12"); }), "unknown pixel format: nv12");
   EXPECT_EQ(row_bytes(layout_of(PixelFormat::nv12), 2, {4, 4}), 0u);
   EXPECT_EQ(row_count(layout_of(PixelFormat::nv12), 2, {4, 4}), 0);
 }
 
 // Every plane of every format, with pitches at both limits.
-TEST(Frames, InvalidPlane_IsNamed) {
+TEST(FrameChecks, InvalidPlane_MessageNamesIt) {
   for (int f = 0; f < kPixelFormats; ++f) {
     GuardedFrame guarded(static_cast<PixelFormat>(f), {6, 4});
     const ConstFrame good = std::as_const(guarded).frame();
     const int bytes = good.layout.sample_bytes;
-    EXPECT_EQ(complaint([&] { expects_planes(good, "it"); }), "");
-    EXPECT_EQ(complaint([&] { expects_aligned(good, "it"); }), "");
+    EXPECT_EQ(error_message_of([&] { expects_planes(good, "it"); }), "");
+    EXPECT_EQ(error_message_of([&] { expects_aligned(good, "it"); }), "");
     for (int p = 0; p < good.layout.planes; ++p) {
       const std::string plane = "plane " + std::to_string(p) + " of it";
       const auto least = static_cast<ptrdiff_t>(row_bytes(good.layout, p, good.size()));
@@ -168,7 +168,7 @@ TEST(Frames, InvalidPlane_IsNamed) {
         ConstFrame frame = good;
         frame.pitch[p] = pitch;
         frame.height = height;
-        return complaint([&] { expects_planes(frame, "it"); });
+        return error_message_of([&] { expects_planes(frame, "it"); });
       };
       const std::string far = "rows of " + plane + " are 2 GiB or more apart";
       const std::string overlap = "rows of " + plane + " overlap";
@@ -184,7 +184,7 @@ TEST(Frames, InvalidPlane_IsNamed) {
       EXPECT_EQ(with_pitch(-ptrdiff_t{INT32_MAX} - 1), far);
       ConstFrame missing = good;
       missing.plane[p] = nullptr;
-      EXPECT_EQ(complaint([&] { expects_planes(missing, "it"); }), plane + " is missing");
+      EXPECT_EQ(error_message_of([&] { expects_planes(missing, "it"); }), plane + " is missing");
       ConstFrame shifted = good;
       shifted.plane[p] += 1;
       ConstFrame odd = good;
@@ -193,8 +193,8 @@ TEST(Frames, InvalidPlane_IsNamed) {
                                       ? ""
                                       : "rows of " + plane + " must begin at multiples of " +
                                             std::to_string(bytes) + " bytes, the size of a sample";
-      EXPECT_EQ(complaint([&] { expects_aligned(shifted, "it"); }), refused);
-      EXPECT_EQ(complaint([&] { expects_aligned(odd, "it"); }), refused);
+      EXPECT_EQ(error_message_of([&] { expects_aligned(shifted, "it"); }), refused);
+      EXPECT_EQ(error_message_of([&] { expects_aligned(odd, "it"); }), refused);
     }
   }
 }

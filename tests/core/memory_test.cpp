@@ -29,11 +29,11 @@ constexpr size_t kMega = size_t{1} << 20;
 // Allocates up to `most` bytes per request.
 struct System {
   size_t most = SIZE_MAX;
-  std::vector<size_t> asked;
+  std::vector<size_t> requested;
   int pieces = 0;  // not freed
 
   Block operator()(size_t bytes) {
-    asked.push_back(bytes);
+    requested.push_back(bytes);
     if (bytes > most) throw MemoryError(std::to_string(bytes) + " bytes wanted");
     ++pieces;
     const auto free = [](void* owner, void* data) {
@@ -53,7 +53,7 @@ struct ArenaTest : testing::Test {
   std::shared_ptr<void> reserve(size_t bytes) { return arena.reserve(bytes, std::ref(system)); }
 };
 
-TEST_F(ArenaTest, ManySizes_BlocksAreAlignedAndDisjoint) {
+TEST_F(ArenaTest, BlocksOfManySizes_AreAlignedAndDisjoint) {
   constexpr size_t kSizes[] = {1, 255, 256, 257, 4097, kMega, 3 * kMega, 5};
   std::vector<Block> blocks;
   for (int turn = 0; turn < 3; ++turn) {
@@ -71,7 +71,7 @@ TEST_F(ArenaTest, ManySizes_BlocksAreAlignedAndDisjoint) {
   }
 }
 
-TEST_F(ArenaTest, SixteenStreamsAtOnce_RequestsFewPieces) {
+TEST_F(ArenaTest, SixteenStreamsStartTogether_ShareFewLargeAllocations) {
   constexpr size_t kOfStream[] = {80 * kMega / 16, 120 * kMega / 16, kMega / 8, kMega / 8,
                                   50 * kMega / 16, kMega / 2,        kMega / 2};
   std::vector<Block> blocks;
@@ -82,28 +82,28 @@ TEST_F(ArenaTest, SixteenStreamsAtOnce_RequestsFewPieces) {
       given += size;
     }
   }
-  EXPECT_LE(system.asked.size(), 12u);
-  size_t asked = 0;
-  for (const size_t size : system.asked) asked += size;
-  EXPECT_LE(asked, 2 * given);
+  EXPECT_LE(system.requested.size(), 12u);
+  size_t requested = 0;
+  for (const size_t size : system.requested) requested += size;
+  EXPECT_LE(requested, 2 * given);
 }
 
-TEST_F(ArenaTest, Pieces_AreAsLargeAsTheBlocksSoFar) {
+TEST_F(ArenaTest, NewAllocation_IsAsLargeAsAllEarlierBlocks) {
   const Block first = take(10 * kMega), small = take(1000), third = take(15 * kMega),
               of_second_piece = take(9 * kMega);
-  EXPECT_EQ(system.asked, (std::vector<size_t>{10 * kMega, 10 * kMega, 15 * kMega}));
+  EXPECT_EQ(system.requested, (std::vector<size_t>{10 * kMega, 10 * kMega, 15 * kMega}));
 }
 
-TEST_F(ArenaTest, Pieces_HaveAMinimumAndAMaximum) {
+TEST_F(ArenaTest, NewAllocation_AnyBlockSize_StaysWithinItsLimits) {
   const Block small = take(1), large = take(63 * kMega), next = take(3 * kMega),
               own = take(65 * kMega);
-  EXPECT_EQ(system.asked,
+  EXPECT_EQ(system.requested,
             (std::vector<size_t>{2 * kMega, 63 * kMega, 63 * kMega + 256, 65 * kMega}));
   const Block none = take(0);
   EXPECT_EQ(none.bytes(), 0u);
 }
 
-TEST_F(ArenaTest, LastBlockFreed_FreesThePiece) {
+TEST_F(ArenaTest, LastBlockFreed_FreesTheAllocation) {
   Block first = take(100), second = take(100);
   EXPECT_EQ(system.pieces, 1);
   const void* const place = first.data();
@@ -119,15 +119,15 @@ TEST_F(ArenaTest, LastBlockFreed_FreesThePiece) {
   EXPECT_EQ(system.pieces, 1);
 }
 
-TEST_F(ArenaTest, LaterStreams_HaveOtherPieces) {
+TEST_F(ArenaTest, StreamStartedLater_HasItsOwnAllocation) {
   const Block first = take(100), second = take(40 * kMega);
   now += Arena::kSharingTime + std::chrono::milliseconds(1);
   const Block later = take(100), too = take(100);
-  EXPECT_EQ(system.asked, (std::vector<size_t>{2 * kMega, 40 * kMega, 2 * kMega}));
+  EXPECT_EQ(system.requested, (std::vector<size_t>{2 * kMega, 40 * kMega, 2 * kMega}));
 }
 
 // A long stream keeps only the pieces of its first second, however many other streams start.
-TEST_F(ArenaTest, LongStream_KeepsOnlyItsPieces) {
+TEST_F(ArenaTest, LongStreamWithOtherStreams_KeepsOnlyOneAllocation) {
   std::vector<Block> kept;
   for (int second = 0; second < 20; ++second) {
     const Block dropped = take(8 * kMega), more = take(8 * kMega);
@@ -137,11 +137,11 @@ TEST_F(ArenaTest, LongStream_KeepsOnlyItsPieces) {
   EXPECT_EQ(system.pieces, 1);
 }
 
-TEST_F(ArenaTest, LittleMemory_RequestsSingleBlocks) {
+TEST_F(ArenaTest, LargeAllocationFails_AllocatesSingleBlocks) {
   system.most = 10 * kMega;
   const Block first = take(9 * kMega), second = take(9 * kMega);
   const Block third = take(1000);  // would begin a piece of 18 MB
-  EXPECT_EQ(system.asked.back(), 1000u);
+  EXPECT_EQ(system.requested.back(), 1000u);
   EXPECT_EQ(third.bytes(), 1000u);
   try {
     take(11 * kMega);
@@ -151,27 +151,27 @@ TEST_F(ArenaTest, LittleMemory_RequestsSingleBlocks) {
   }
 }
 
-TEST_F(ArenaTest, ApartFault_RequestsEachBlock) {
+TEST_F(ArenaTest, ApartFaultInjected_AllocatesEachBlockSeparately) {
   inject_faults("apart=1");
   const Block first = take(1), second = take(2);
   EXPECT_EQ(reserve(kMega), nullptr);
   inject_faults("");
-  EXPECT_EQ(system.asked, (std::vector<size_t>{1, 2}));
+  EXPECT_EQ(system.requested, (std::vector<size_t>{1, 2}));
 }
 
-TEST_F(ArenaTest, ReservedMemory_IsUsedFirst) {
+TEST_F(ArenaTest, MemoryReserved_BlocksUseItFirst) {
   const Block before = take(100);
   const std::shared_ptr<void> kept = reserve(kMega), more = reserve(3 * kMega);
   now += 10 * Arena::kSharingTime;  // caps may arrive late
   const Block a = take(kMega / 2), b = take(2 * kMega), c = take(kMega / 2), d = take(kMega);
-  EXPECT_EQ(system.asked, (std::vector<size_t>{2 * kMega, kMega, 3 * kMega}));
+  EXPECT_EQ(system.requested, (std::vector<size_t>{2 * kMega, kMega, 3 * kMega}));
   EXPECT_EQ(c.as<char>(), a.as<char>() + kMega / 2);
   EXPECT_EQ(d.as<char>(), b.as<char>() + 2 * kMega);
   const Block e = take(100);  // the reserved memory is used up
-  EXPECT_EQ(system.asked.size(), 4u);
+  EXPECT_EQ(system.requested.size(), 4u);
 }
 
-TEST_F(ArenaTest, ReservedMemory_LastHolder_FreesIt) {
+TEST_F(ArenaTest, ReservedMemory_LastHolderReleased_IsFreed) {
   std::shared_ptr<void> kept = reserve(kMega), unused = reserve(kMega);
   Block a = take(1000);
   unused.reset();
@@ -181,16 +181,16 @@ TEST_F(ArenaTest, ReservedMemory_LastHolder_FreesIt) {
   a = Block();
   EXPECT_EQ(system.pieces, 0);
   const Block b = take(1000);
-  EXPECT_EQ(system.asked.back(), 2 * kMega);
+  EXPECT_EQ(system.requested.back(), 2 * kMega);
 }
 
-TEST_F(ArenaTest, LittleMemory_ReservesNothing) {
+TEST_F(ArenaTest, LargeAllocationFails_ReservesNothing) {
   system.most = kMega;
   EXPECT_EQ(reserve(2 * kMega), nullptr);
   EXPECT_EQ(take(1000).bytes(), 1000u);
 }
 
-TEST_F(ArenaTest, EightThreads_BlocksAreDisjoint) {
+TEST_F(ArenaTest, EightThreadsAllocate_BlocksAreDisjoint) {
   std::atomic<int> pieces = 0;
   const auto request = [&](size_t bytes) {
     ++pieces;
@@ -238,7 +238,7 @@ void expect_filled(const std::byte* start, size_t bytes, size_t alignment,
 
 constexpr Size kSizes[] = {{1, 1}, {31, 15}, {32, 16}, {33, 65}, {64, 64}, {1025, 129}, {2048, 3}};
 
-TEST(TrackingMemory, AnySize_PartsFillTheBlock) {
+TEST(TrackingMemory, AnyPictureSize_ArraysFillTheBlockExactly) {
   for (const Size size : kSizes) {
     for (const uint32_t regions : {1u, 63u, 64u, 1000u, 65535u}) {
       const size_t bytes = tracking_bytes(size, regions);
@@ -304,7 +304,7 @@ TEST(TrackingMemory, AnySize_PartsFillTheBlock) {
   }
 }
 
-TEST(DrawingMemory, AnySize_PartsFillTheBlock) {
+TEST(DrawingMemory, AnyPictureSize_ArraysFillTheBlockExactly) {
   for (const Size size : kSizes) {
     const size_t bytes = ink_bytes(size);
     const auto memory = std::make_unique<std::byte[]>(bytes);
@@ -333,7 +333,7 @@ TEST(DrawingMemory, AnySize_PartsFillTheBlock) {
   }
 }
 
-TEST(PackedFrame, EveryFormat_PlanesFillTheBlock) {
+TEST(PackedFrame, EveryFormat_PlanesFillTheBlockExactly) {
   std::byte memory[1];  // never touched
   const Colorimetry color{YuvMatrix::bt2020, false};
   for (int f = 0; f < kPixelFormats; ++f) {
@@ -384,7 +384,7 @@ REGIONS_ALGORITHMS
 #undef X
 
 // The limits are a few percent above the values of 2026. Labels alone are 4 bytes per pixel.
-TEST(AlgorithmMemory, PictureOf640x480_StaysBelowTheLimit) {
+TEST(AlgorithmMemory, PictureOf640x480_BytesPerPixelStayBelowTheLimit) {
   regions::Setup plain{.in = layout_of(PixelFormat::nv12), .size = {640, 480}};
   regions::Setup drawn = plain, runs = plain, tracked = plain, borders = plain, volume = plain,
                  window = plain, masked;
@@ -419,7 +419,7 @@ TEST(AlgorithmMemory, PictureOf640x480_StaysBelowTheLimit) {
 }
 
 // The largest size up to 1/45 of the height (24 pixels at 1080 rows), but at least 11 pixels.
-TEST(Glyphs, PictureHeight_SelectsTheSize) {
+TEST(Glyphs, AnyPictureHeight_SelectsTheGlyphSize) {
   for (int height = 1; height < 4000; ++height) {
     int em = 11;
     for (const int larger : {13, 16, 20, 24, 30, 38, 48, 64}) {

@@ -11,7 +11,7 @@
 namespace regions {
 namespace {
 
-TEST(RegionRecords, AnyLists_AreStoredSeparately) {
+TEST(RegionRecords, AnyCombinationOfLists_IsStoredSeparately) {
   const auto backend = make_cpu_backend(1);
   EXPECT_TRUE(RegionRecords().empty());
   EXPECT_EQ(RegionRecords().total(), 0u);
@@ -58,7 +58,7 @@ using Row = std::tuple<uint32_t, uint32_t, uint32_t, uint32_t>;
 Row row_of(const PixelRun& run) { return {run.label, run.x, run.row, run.width}; }
 
 // Compares with a search through all runs.
-TEST(SliceRuns, VolumesAndLayers_EachSliceHasItsRunsInOrder) {
+TEST(SliceRuns, VolumeWithLayers_EachSliceHasItsRunsInOrder) {
   std::mt19937 random(7);
   SliceRuns sorted;  // reused for more and for fewer runs
   for (const int count : {500, 0, 1, 3000, 40}) {

@@ -12,7 +12,7 @@
 namespace regions {
 namespace {
 
-TEST(ReleaseFaults, AnyText_InjectsNothing) {
+TEST(ReleaseFaults, ReleaseBuild_AnyFaultText_InjectsNothing) {
   for (const char* text : {"allocation=1,launch=1,work=1,gone=1,idle=1", "nonsense"}) {
     setenv("REGIONS_FAULTS", text, 1);
     EXPECT_NO_THROW(inject_faults_from_environment());
@@ -25,7 +25,7 @@ TEST(ReleaseFaults, AnyText_InjectsNothing) {
 }
 
 // packaging/deb recognises builds with faults by this text.
-TEST(ReleaseFaults, Program_DoesNotContainTheText) {
+TEST(ReleaseFaults, ReleaseBuild_ProgramDoesNotContainTheFaultMessage) {
   std::ifstream program("/proc/self/exe", std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(program), {}};
   ASSERT_GT(bytes.size(), 1000u);

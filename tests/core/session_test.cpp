@@ -119,7 +119,7 @@ class SessionParameters : public testing::Test {
   Session<TestParams> session_;
 };
 
-TEST_F(SessionParameters, Set_ChangesActiveLiveFieldsOnly) {
+TEST_F(SessionParameters, Set_WithAlgorithm_ChangesActiveLiveFieldsOnly) {
   for (const char* name : {"level", "format", "memory"}) set(name, 5);
   session_.set_text(field("level"), "6");
   EXPECT_EQ(pending("level"), 6);
@@ -129,7 +129,7 @@ TEST_F(SessionParameters, Set_ChangesActiveLiveFieldsOnly) {
   EXPECT_EQ(session_.active().memory, 1);
 }
 
-TEST(SessionWithoutAlgorithm, Set_ChangesAllActiveFields) {
+TEST(SessionWithoutAlgorithm, Set_BeforeStart_ChangesAllActiveFields) {
   Session<TestParams> session;
   for (const Field& field : session.fields()) session.set(field, int64_t{5});
   EXPECT_EQ(session.active().level, 5);
@@ -147,7 +147,7 @@ TEST_F(SessionParameters, SetOutOfRange_ThrowsAndChangesNothing) {
   EXPECT_EQ(session_.active().level, 1);
 }
 
-TEST_F(SessionParameters, Commit_MakesPendingFieldsActive) {
+TEST_F(SessionParameters, Commit_PendingFields_BecomeActive) {
   set("memory", 5);
   EXPECT_TRUE(session_.has_pending_changes());
   EXPECT_FALSE(session_.has_pending_changes(true));
@@ -160,7 +160,7 @@ TEST_F(SessionParameters, Commit_MakesPendingFieldsActive) {
   EXPECT_EQ(session_.active().memory, 5);
 }
 
-TEST_F(SessionParameters, Rollback_RestoresActiveAndRenegotiatedFields) {
+TEST_F(SessionParameters, Rollback_AfterSet_RestoresActiveAndRenegotiatedFields) {
   set("format", 5);
   set("memory", 5);
   session_.commit();
@@ -194,7 +194,7 @@ TEST_F(SessionParameters, SetWhileRunning_ChecksLiveFieldWithRunningSetup) {
   EXPECT_EQ(session_.active().memory, 1);
 }
 
-TEST_F(SessionParameters, SetWhileRunningRefused_ChangesNothing) {
+TEST_F(SessionParameters, SetRefusedWhileRunning_ChangesNothing) {
   const auto refuse = [](const P&, const P&, const auto*) { throw SettingsError("refused"); };
   configure();
   for (const char* name : {"level", "format"}) {
@@ -221,7 +221,7 @@ TEST_F(SessionParameters, LiveChangeDuringFrame_FrameKeepsItsParameters) {
   EXPECT_EQ(session_.check_capacity(1, 7, {}).labelled, 7u);
 }
 
-TEST(SessionAlgorithm, Calls_EnterBackendAndUseActiveParameters) {
+TEST(SessionAlgorithm, EveryCall_EntersTheBackendAndUsesActiveParameters) {
   calls.clear();
   const auto backend = std::make_shared<CountingBackend>();
   {
@@ -237,7 +237,7 @@ TEST(SessionAlgorithm, Calls_EnterBackendAndUseActiveParameters) {
   EXPECT_EQ(backend->entries, 0);
 }
 
-TEST(SessionAlgorithm, MoveTo_ReturnsFormerAlgorithm) {
+TEST(SessionAlgorithm, MoveTo_AnotherBackend_ReturnsTheFormerAlgorithm) {
   const auto backend = std::make_shared<CountingBackend>(BackendKind::cuda);
   Session<TestParams> session;
   EXPECT_EQ(session.move_to(backend), nullptr);
@@ -249,13 +249,13 @@ TEST(SessionAlgorithm, MoveTo_ReturnsFormerAlgorithm) {
   EXPECT_EQ(calls, "destroy 0, ");
 }
 
-TEST(EnqueueOrDrain, Success_DoesNotWait) {
+TEST(EnqueueOrDrain, EnqueueSucceeds_DoesNotWait) {
   TestQueue queue;
   enqueue_or_drain(queue, [] {});
   EXPECT_EQ(queue.records + queue.waits, 0);
 }
 
-TEST(EnqueueOrDrain, Failure_WaitsAndReportsFirstError) {
+TEST(EnqueueOrDrain, EnqueueFails_WaitsAndReportsTheFirstError) {
   for (const bool queue_fails : {false, true}) {
     TestQueue queue;
     queue.fails = queue_fails;

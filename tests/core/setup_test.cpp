@@ -6,12 +6,12 @@
 
 #include "core/drawing/regionoverlay.hpp"
 #include "core/slicsuperpixel/slicsuperpixel.hpp"
-#include "tests/core/complaint.hpp"
+#include "tests/core/error_message.hpp"
 
 namespace regions {
 namespace {
 
-TEST(Outputs, EachKind_HasItsFormatsBestFirst) {
+TEST(OutputFormats, EachOutputKind_ListsItsFormatsBestFirst) {
   using enum PixelFormat;
   const std::pair<Output, std::vector<PixelFormat>> lists[] = {
       {Output::untouched, {}},
@@ -27,7 +27,7 @@ TEST(Outputs, EachKind_HasItsFormatsBestFirst) {
   }
 }
 
-TEST(Outputs, OtherFormat_IsRefused) {
+TEST(OutputFormats, UnsupportedOutputFormat_IsRefused) {
   const char* const kNone =
       "`output` requires a picture, but `out` is not set; set it or use output=none";
   const std::pair<Output, std::string> lists[] = {
@@ -42,31 +42,31 @@ TEST(Outputs, OtherFormat_IsRefused) {
       setup.out = layout_of(static_cast<PixelFormat>(f));
       const std::string name(name_of(setup.out.format));
       const bool taken = (", " + names + ",").find(", " + name + ",") != std::string::npos;
-      EXPECT_EQ(complaint([&] { expects_output(setup, output); }),
+      EXPECT_EQ(error_message_of([&] { expects_output(setup, output); }),
                 taken ? "" : "`output` supports " + names + "; the output format is " + name);
     }
     setup.has_output = false;
-    EXPECT_EQ(complaint([&] { expects_output(setup, output); }), kNone);
+    EXPECT_EQ(error_message_of([&] { expects_output(setup, output); }), kNone);
   }
-  EXPECT_EQ(complaint([&] { expects_output(setup, Output::drawn_on); }), kNone);
-  EXPECT_EQ(complaint([&] { expects_output(setup, Output::untouched); }), "");
+  EXPECT_EQ(error_message_of([&] { expects_output(setup, Output::drawn_on); }), kNone);
+  EXPECT_EQ(error_message_of([&] { expects_output(setup, Output::untouched); }), "");
   setup.has_output = true;
   setup.out = setup.in;
-  EXPECT_EQ(complaint([&] { expects_output(setup, Output::drawn_on); }), "");
-  EXPECT_EQ(complaint([&] { expects_output(setup, Output::untouched); }),
+  EXPECT_EQ(error_message_of([&] { expects_output(setup, Output::drawn_on); }), "");
+  EXPECT_EQ(error_message_of([&] { expects_output(setup, Output::untouched); }),
             "output=none writes no picture, but `out` is set");
   setup.out = layout_of(PixelFormat::i420);
-  EXPECT_EQ(complaint([&] { expects_output(setup, Output::drawn_on); }),
+  EXPECT_EQ(error_message_of([&] { expects_output(setup, Output::drawn_on); }),
             "drawing keeps the pixel format; it cannot write I420 from NV12");
 }
 
 // Setups of drawing and of superpixels.
-TEST(Setups, UnsuitableSizeOrFormat_IsNamed) {
+TEST(SetupChecks, UnsuitableSizeOrFormat_MessageNamesIt) {
   const auto drawable = [](const regions::Setup& s) {
-    return complaint([&] { expects_drawable(s); });
+    return error_message_of([&] { expects_drawable(s); });
   };
   const auto superpixels = [](const regions::Setup& s) {
-    return complaint([&] { expects_superpixels(s); });
+    return error_message_of([&] { expects_superpixels(s); });
   };
   for (const Size size : {Size{0, 1}, {1, 0}, {65536, 1}, {1, 65536}, {-1, 5}}) {
     const std::string refused = "pictures must have sides of 1 to 65535 pixels; this one has " +
@@ -95,12 +95,13 @@ TEST(Setups, UnsuitableSizeOrFormat_IsNamed) {
   }
 }
 
-TEST(Superpixels, MoreThanTheFormatHolds_IsRefused) {
+TEST(Superpixels, MoreSuperpixelsThanTheFormatHolds_AreRefused) {
   SlicParams params;
   const Layout& gray = layout_of(PixelFormat::gray8);
   const auto answer = [&](uint32_t total) {
     LabelCapacity verdict;
-    const std::string text = complaint([&] { verdict = label_capacity(params, total, gray); });
+    const std::string text =
+        error_message_of([&] { verdict = label_capacity(params, total, gray); });
     EXPECT_EQ(verdict.labelled, text.empty() ? total : 0);
     EXPECT_EQ(verdict.warning, "");
     return text;

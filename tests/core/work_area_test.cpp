@@ -9,7 +9,7 @@
 #include <string>
 
 #include "cpu/resampling.hpp"
-#include "tests/core/complaint.hpp"
+#include "tests/core/error_message.hpp"
 #include "tests/pictures/backend_test.hpp"
 #include "tests/pictures/guarded.hpp"
 #include "tests/pictures/pictures.hpp"
@@ -73,7 +73,7 @@ struct ResamplingCase {
   }
 };
 
-TEST(WorkArea, Rectangle_IsExtendedToWholeSamples) {
+TEST(WorkArea, RectangleBetweenChromaSamples_IsExtendedToWholeSamples) {
   const Layout& nv12 = layout_of(PixelFormat::nv12);
   const WorkArea odd = work_area_of({3, 5, 4, 2, 1}, nv12, {21, 13});
   EXPECT_EQ(odd.left, 2);
@@ -90,7 +90,7 @@ TEST(WorkArea, Rectangle_IsExtendedToWholeSamples) {
   EXPECT_TRUE(work_area_of({0, 0, 0, 0, 1.0 / 16}, nv12, {3, 3}).work == (Size{1, 1}));
 }
 
-TEST(WorkArea, Enlarge_RegionCoversThePixelsOfItsCells) {
+TEST(WorkArea, Enlarge_ScaledRegion_CoversThePixelsOfItsCells) {
   for (int n = 0; n < kCases; ++n) {
     const WorkArea place = ResamplingCase(n).place;
     // One region: a rectangle of the working picture.
@@ -199,7 +199,7 @@ TEST(WorkArea, Enlarge_EmptyRegion_StaysEmpty) {
   EXPECT_EQ(moments.sum_xx + moments.sum_xy + moments.sum_yy + moments.sum_lab[0], 0u);
 }
 
-TEST(WorkArea, Scale_SizesAreRounded) {
+TEST(WorkArea, ProcessScale_AnyRectangle_SizeIsRounded) {
   const auto work_of = [](int left, int top, int width, int height, double scale, Size picture) {
     return work_area_of({left, top, width, height, scale}, layout_of(PixelFormat::i420), picture);
   };
@@ -222,7 +222,7 @@ TEST(WorkArea, Scale_SizesAreRounded) {
 }
 
 // The working picture has half the width and a third of the height.
-TEST(WorkArea, Enlarge_MomentsKeepColoursAndScaleTheSpread) {
+TEST(WorkArea, Enlarge_Moments_KeepColoursAndScaleTheCovariance) {
   const WorkArea place = {{200, 300}, 20, 30, {120, 240}, {60, 80}};
   Region region;
   Moments moments;
@@ -252,7 +252,7 @@ TEST(WorkArea, Enlarge_MomentsKeepColoursAndScaleTheSpread) {
   EXPECT_NEAR(after.b, before.b, 1e-3);
 }
 
-TEST(WorkArea, Reduce_PointGoesToTheCellThatContainsIt) {
+TEST(WorkArea, Reduce_Point_MovesToTheCellThatContainsIt) {
   const WorkArea place = {{50, 40}, 10, 4, {30, 20}, {10, 7}};
   for (int y = 0; y < 40; ++y) {
     for (int x = 0; x < 50; ++x) {
@@ -266,10 +266,10 @@ TEST(WorkArea, Reduce_PointGoesToTheCellThatContainsIt) {
   }
 }
 
-TEST(WorkArea, RectangleOutsideThePicture_IsNamed) {
+TEST(WorkArea, RectangleOutsideThePicture_MessageNamesIt) {
   const Layout& gray = layout_of(PixelFormat::gray8);
   const auto answer = [&](int left, int top) {
-    return complaint([&] { work_area_of({left, top, 0, 0, 1}, gray, {21, 13}); });
+    return error_message_of([&] { work_area_of({left, top, 0, 0, 1}, gray, {21, 13}); });
   };
   EXPECT_EQ(answer(20, 12), "");
   EXPECT_EQ(answer(21, 0),
@@ -302,7 +302,7 @@ int value_of(const ConstFrame& frame, int c, int i, int j) {
                       j << frame.layout.component[c].y_shift);
 }
 
-TEST(Resampling, Cells_CoverAllPixels) {
+TEST(Resampling, AnyWorkArea_CellsCoverAllPixels) {
   for (const auto& [few, many] :
        {std::pair{1, 1}, {1, 7}, {3, 7}, {7, 7}, {100, 333}, {4096, 65535}, {65535, 65535}}) {
     for (int x = 0; x < many; x += 1 + many / 500) {
@@ -314,7 +314,7 @@ TEST(Resampling, Cells_CoverAllPixels) {
   }
 }
 
-TEST(Resampling, Shrink_EachPixelIsTheMeanOfItsCell) {
+TEST(Resampling, Shrink_AnyWorkArea_EachPixelIsTheMeanOfItsCell) {
   for (int n = 0; n < kCases; ++n) {
     const ResamplingCase trial(n);
     const WorkArea& place = trial.place;
@@ -347,7 +347,7 @@ TEST(Resampling, Shrink_EachPixelIsTheMeanOfItsCell) {
 }
 
 // Rows with more bytes than are summed at once, and cells whose sums exceed 16 bits.
-TEST(Resampling, Shrink_LongRowsAndHighCells_AreMeans) {
+TEST(Resampling, Shrink_LongRowsAndHighCells_PixelsAreMeans) {
   struct Case {
     Size whole, small;
   };
@@ -468,7 +468,7 @@ TEST(Resampling, Pick_MaskOfAnotherSize_TakesThePixelAtTheCentre) {
   }
 }
 
-TEST(Resampling, TransferChanges_ChangesOnlyTheChangedCells) {
+TEST(Resampling, TransferChanges_SomeCellsDrawn_ChangesOnlyTheirPixels) {
   for (int n = 0; n < kCases; ++n) {
     const ResamplingCase trial(n);
     const WorkArea& place = trial.place;
@@ -513,7 +513,7 @@ TEST(Resampling, TransferChanges_ChangesOnlyTheChangedCells) {
 using BackendResampling = BackendTest;
 TEST_ON_BACKENDS(BackendResampling);
 
-TEST_P(BackendResampling, RandomWorkAreas_EqualTheCpu) {
+TEST_P(BackendResampling, RandomWorkAreas_ResampledPicturesEqualTheCpu) {
   std::vector<std::unique_ptr<DeviceFrame>> frames;
   const auto there = [&](GuardedFrame& host) {
     const ConstFrame from = std::as_const(host).frame();

@@ -16,7 +16,7 @@
 namespace regions {
 namespace {
 
-TEST(Workers, ParallelFor_CallsEachIndexOnce) {
+TEST(Workers, ParallelFor_AnyRange_CallsEachIndexOnce) {
   for (const int threads : {1, 2, 3, 8}) {
     const Workers workers(threads);
     EXPECT_EQ(workers.threads(), threads);
@@ -29,7 +29,7 @@ TEST(Workers, ParallelFor_CallsEachIndexOnce) {
 }
 
 // Bodies that wait for each other return only if all threads run at the same time.
-TEST(Workers, ParallelFor_UsesExactlyTheRequestedThreads) {
+TEST(Workers, ParallelFor_AnyThreadCount_UsesExactlyThatMany) {
   const Workers large(6);  // the pool keeps its threads
   for (const int threads : {2, 6, 3, 2}) {
     const Workers workers(threads);
@@ -57,13 +57,13 @@ TEST(Workers, ParallelFor_UsesExactlyTheRequestedThreads) {
   }
 }
 
-TEST(Workers, ZeroThreads_UsesAllOfTheMachine) {
+TEST(Workers, ZeroThreadsRequested_UsesAllProcessors) {
   const auto all = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   EXPECT_EQ(Workers(0).threads(), all);
   EXPECT_EQ(Workers(-1).threads(), all);
 }
 
-TEST(Workers, NestedLoopsInManyQueues_Terminate) {
+TEST(Workers, NestedParallelLoopsInManyQueues_Terminate) {
   const auto backend = make_cpu_backend(3);
   const Workers* workers = &workers_of(*backend);
   std::vector<std::unique_ptr<Queue>> queues;
@@ -82,7 +82,7 @@ TEST(Workers, NestedLoopsInManyQueues_Terminate) {
   EXPECT_EQ(sum, 6 * 20 * 5 * 4);
 }
 
-TEST(Workers, EndThreads_NextLoopStartsThemAgain) {
+TEST(Workers, EndThreads_NextLoop_StartsThreadsAgain) {
   Workers::end_threads();  // there may be none
   const Workers workers(3);
   for (int round = 0; round < 20; ++round) {
@@ -97,7 +97,7 @@ TEST(Workers, EndThreads_NextLoopStartsThemAgain) {
   }
 }
 
-TEST(Workers, Exception_ReachesTheCaller) {
+TEST(Workers, ExceptionInALoopBody_ReachesTheCaller) {
   for (const int threads : {1, 4}) {
     const Workers workers(threads);
     for (int round = 0; round < 50; ++round) {
@@ -135,7 +135,7 @@ bool uses_threads(const Workers& workers) {
   return there == workers.threads();
 }
 
-TEST(WorkersFork, NewWorkersInAChild_HaveThreads) {
+TEST(WorkersFork, WorkersMadeInTheChildProcess_HaveThreads) {
   NEEDS_THREADS_AFTER_FORK();
   const Workers workers(3);
   ASSERT_TRUE(uses_threads(workers));
@@ -146,7 +146,7 @@ TEST(WorkersFork, NewWorkersInAChild_HaveThreads) {
   EXPECT_TRUE(uses_threads(workers));
 }
 
-TEST(WorkersFork, WorkersWhoseThreadsEndedBefore_GoOnInTheChild) {
+TEST(WorkersFork, WorkersWithThreadsEndedBeforeTheFork_WorkInTheChild) {
   NEEDS_THREADS_AFTER_FORK();
   const Workers workers(3);
   ASSERT_TRUE(uses_threads(workers));
@@ -160,7 +160,7 @@ TEST(WorkersFork, WorkersWhoseThreadsEndedBefore_GoOnInTheChild) {
 }
 
 // At the time of fork() another thread often holds a lock of the pool. The child lacks this thread.
-TEST(WorkersFork, WhileLoopsRun_ChildrenNeverHang) {
+TEST(WorkersFork, ForkWhileLoopsRun_ChildrenNeverHang) {
   NEEDS_THREADS_AFTER_FORK();
   std::atomic<bool> ends = false;
   std::vector<std::thread> threads;

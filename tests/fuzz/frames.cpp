@@ -94,8 +94,8 @@ GstBuffer* labels_of(const Making& m, gsize bytes) {
 void set(GstStructure* s, const Entry& entry, const Making& m) {
   Input& in = m.in;
   const Type type = in.one_in(24) ? static_cast<Type>(in.below(7)) : entry.type;
-  const bool strange = in.one_in(8);
-  const int number = strange ? in.integer() : in.below(80);
+  const bool is_invalid = in.one_in(8);
+  const int number = is_invalid ? in.integer() : in.below(80);
   switch (type) {
     case Type::integer:
       return gst_structure_set(s, entry.name, G_TYPE_INT, number, nullptr);
@@ -103,11 +103,11 @@ void set(GstStructure* s, const Entry& entry, const Making& m) {
       return gst_structure_set(s, entry.name, G_TYPE_UINT, static_cast<guint>(number), nullptr);
     case Type::large:
       return gst_structure_set(s, entry.name, G_TYPE_UINT64,
-                               strange ? in.word(8) : static_cast<guint64>(number), nullptr);
+                               is_invalid ? in.word(8) : static_cast<guint64>(number), nullptr);
     case Type::real: {
-      constexpr double kStrange[] = {1e300, -1e300, 1e-300, -0.0};
+      constexpr double kInvalid[] = {1e300, -1e300, 1e-300, -0.0};
       return gst_structure_set(s, entry.name, G_TYPE_DOUBLE,
-                               strange ? kStrange[in.below(4)] : in.fraction() * 100, nullptr);
+                               is_invalid ? kInvalid[in.below(4)] : in.fraction() * 100, nullptr);
     }
     case Type::flag:
       return gst_structure_set(s, entry.name, G_TYPE_BOOLEAN, in.one_in(2), nullptr);

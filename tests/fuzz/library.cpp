@@ -36,12 +36,12 @@ RegionsRegion any_region(Size size, Input& in) {
   RegionsRegion region = {};
   region.id = static_cast<uint32_t>(in.one_in(8) ? in.integer() : in.below(200));
   region.track = static_cast<uint32_t>(in.one_in(8) ? in.integer() : in.below(2000));
-  const bool strange = in.one_in(8);
-  const auto place = [&](int length) { return strange ? in.integer() : in.below(length); };
+  const bool is_invalid = in.one_in(8);
+  const auto place = [&](int length) { return is_invalid ? in.integer() : in.below(length); };
   region.left = place(size.width);
   region.top = place(size.height);
-  region.right = strange ? in.integer() : region.left + in.below(20);
-  region.bottom = strange ? in.integer() : region.top + in.below(20);
+  region.right = is_invalid ? in.integer() : region.left + in.below(20);
+  region.bottom = is_invalid ? in.integer() : region.top + in.below(20);
   region.first_x = region.left;
   region.first_y = region.top;
   region.area = in.word(2);

@@ -7,7 +7,7 @@ namespace regions::fuzz {
 namespace {
 
 // GLib's own way to end a program is a signal that libFuzzer does not see.
-void judge(const gchar* domain, GLogLevelFlags level, const gchar* message, gpointer) {
+void abort_on_critical(const gchar* domain, GLogLevelFlags level, const gchar* message, gpointer) {
   if (!(level & (G_LOG_LEVEL_ERROR | G_LOG_LEVEL_CRITICAL))) return;
   const std::string text = message ? message : "";
   // Values of properties that GObject refuses are given on purpose. GLib's newer versions call that
@@ -29,7 +29,7 @@ void start_gstreamer(bool others) {
   }
   gst_init(nullptr, nullptr);
   if (others) return;
-  g_log_set_default_handler(judge, nullptr);
+  g_log_set_default_handler(abort_on_critical, nullptr);
   const GstPluginDesc* ours = gst_plugin_regions_get_desc();
   gst_plugin_register_static(ours->major_version, ours->minor_version, ours->name,
                              ours->description, ours->plugin_init, ours->version, ours->license,

@@ -4,14 +4,14 @@
 #include <random>
 #include <thread>
 
-#include "tests/graphcutbg/room.hpp"
+#include "tests/graphcutbg/room_with_square.hpp"
+#include "tests/plugin/error_details.hpp"
 #include "tests/plugin/region_structures.hpp"
-#include "tests/plugin/told.hpp"
 
 namespace regions::test {
 namespace {
 
-TEST(GraphCutElement, OutputMask_ShowsNewObject) {
+TEST(GraphCutElement, OutputMask_NewObject_IsForeground) {
   Harness h("graphcutbg output=mask", "video/x-raw,format=GRAY8");
   h.video("GRAY8", kWidth, kHeight);
   const BufferPtr out = last_of(h);
@@ -21,7 +21,7 @@ TEST(GraphCutElement, OutputMask_ShowsNewObject) {
   EXPECT_LT(foreground_share(mask, false), 0.01);
 }
 
-TEST(GraphCutElement, OutputCutout_HasMaskAsAlpha) {
+TEST(GraphCutElement, OutputCutout_HasTheMaskAsAlpha) {
   Harness h("graphcutbg output=cutout", "video/x-raw,format=RGBA");
   h.video("GRAY8", kWidth, kHeight);
   const BufferPtr out = last_of(h);
@@ -35,7 +35,7 @@ TEST(GraphCutElement, OutputCutout_HasMaskAsAlpha) {
   EXPECT_EQ(at(2, 2)[3], 0);
 }
 
-TEST(GraphCutElement, OutputReplace_ShowsColorInBackground) {
+TEST(GraphCutElement, OutputReplaceWithColor_BackgroundHasTheColor) {
   Harness h("graphcutbg output=replace replace-with=color replace-color=0xff0000ff");
   h.video("RGB", kWidth, kHeight);
   const BufferPtr out = last_of(h, 12, 3);
@@ -47,7 +47,7 @@ TEST(GraphCutElement, OutputReplace_ShowsColorInBackground) {
   EXPECT_EQ(at(kLeft + kSide / 2, kTop + kSide / 2)[0], 220);
 }
 
-TEST(GraphCutElement, AlphaOfColors_IsOpacity) {
+TEST(GraphCutElement, ColorProperty_WithAlpha_AlphaIsOpacity) {
   const auto picture = [](const char* properties) {
     Harness h(std::string("graphcutbg ") + properties);
     h.video("RGB", kWidth, kHeight);
@@ -57,7 +57,7 @@ TEST(GraphCutElement, AlphaOfColors_IsOpacity) {
   EXPECT_EQ(picture("output=overlay opacity=0.75 color=0x00ff0000"), picture("output=none"));
   EXPECT_EQ(picture("output=overlay opacity=1 color=0x80ff0000"),
             picture("output=overlay opacity=0.502 color=0xffff0000"));
-  const std::vector<uint8_t> before = room(true);
+  const std::vector<uint8_t> before = room_picture(true);
   const auto half = picture("output=replace replace-with=color replace-color=0x800000ff");
   ASSERT_EQ(half.size(), 3 * before.size());
   EXPECT_NEAR(half[0], before[0] / 2, 1);
@@ -71,7 +71,7 @@ TEST(GraphCutElement, OutputNone_AttachesMaskForCclabel) {
   h.video("GRAY8", kWidth, kHeight);
   const BufferPtr out = last_of(h);
   ASSERT_TRUE(out);
-  EXPECT_EQ(bytes_of(out.get()), room(true));
+  EXPECT_EQ(bytes_of(out.get()), room_picture(true));
   const GstStructure* regions = regions_of(out.get());
   ASSERT_TRUE(regions);
   ASSERT_EQ(region_count(regions), 1u);
@@ -80,7 +80,7 @@ TEST(GraphCutElement, OutputNone_AttachesMaskForCclabel) {
 }
 
 // 6 units of 1/64 nat for each neighbour, and 181 / 256 of this for each diagonal neighbour.
-TEST(GraphCutElement, Metadata_ContainsMinimumCut) {
+TEST(GraphCutElement, Metadata_EachFrame_ContainsTheMinimumCut) {
   for (const auto& [neighbours, expected] :
        {std::pair{"4", gint64{4 * 6}}, {"8", gint64{4 * 6 + 4 * 4}}}) {
     Harness h(
@@ -116,7 +116,7 @@ TEST(GraphCutElement, Metadata_ContainsMinimumCut) {
 }
 
 // Frames have a duration of 1 µs, so a live cut stops early.
-TEST(GraphCutElement, LiveStream_StopsCutWithinFrameDuration) {
+TEST(GraphCutElement, LiveStream_LongCut_StopsWithinTheFrameDuration) {
   struct Case {
     const char* properties;
     bool live, exact;
@@ -147,7 +147,7 @@ TEST(GraphCutElement, LiveStream_StopsCutWithinFrameDuration) {
   }
 }
 
-TEST(GraphCutElement, StoppedCut_WarnsWithGap) {
+TEST(GraphCutElement, CutStoppedEarly_WarningStatesTheGap) {
   Harness h("graphcutbg output=mask max-iterations=1 lambda=32 neighbours=8 device=cpu");
   h.video("RGB", kWidth, kHeight);
   std::mt19937 random(3);
@@ -162,10 +162,10 @@ TEST(GraphCutElement, StoppedCut_WarnsWithGap) {
     const GstStructure* s = regions_of(out.get());
     gint64 gap = 0, flow = 0;
     if (s) gst_structure_get(s, "gap", G_TYPE_INT64, &gap, "flow", G_TYPE_INT64, &flow, nullptr);
-    EXPECT_EQ(told(message).text, "a cut was stopped early and is not exact: it costs at most " +
-                                      std::to_string(gap) +
-                                      " more than the minimum, which is at least " +
-                                      std::to_string(flow) + " (time-budget, max-iterations)");
+    EXPECT_EQ(error_details(message).text,
+              "a cut was stopped early and is not exact: it costs at most " + std::to_string(gap) +
+                  " more than the minimum, which is at least " + std::to_string(flow) +
+                  " (time-budget, max-iterations)");
     EXPECT_GT(gap, 0);
     return;
   }
@@ -173,23 +173,23 @@ TEST(GraphCutElement, StoppedCut_WarnsWithGap) {
 }
 
 // cclabel finds the bright square. Its label map marks certain pixels.
-TEST(GraphCutElement, MaskOfCclabel_IsRefined) {
+TEST(GraphCutElement, SourceMask_LabelsFromCclabel_AreRefined) {
   Harness h("cclabel threshold=0.5 output=none ! graphcutbg source=mask output=mask");
   h.video("GRAY8", kWidth, kHeight);
-  ASSERT_EQ(h.push(room(true)), GST_FLOW_OK);
+  ASSERT_EQ(h.push(room_picture(true)), GST_FLOW_OK);
   const BufferPtr out = h.pull();
   ASSERT_TRUE(out);
   EXPECT_GT(foreground_share(bytes_of(out.get()), true), 0.98);
   EXPECT_LT(foreground_share(bytes_of(out.get()), false), 0.01);
 }
 
-TEST(GraphCutElement, MaskOfOtherSize_IsRefined) {
+TEST(GraphCutElement, SourceMask_MaskOfOtherSize_IsRefined) {
   // videoscale does not change the metadata, so the mask has half the size of the frame.
   Harness h(
       "cclabel threshold=0.5 output=none ! videoscale ! video/x-raw,width=192,height=128"
       " ! graphcutbg source=mask output=mask");
   h.video("GRAY8", kWidth, kHeight);
-  ASSERT_EQ(h.push(room(true)), GST_FLOW_OK);
+  ASSERT_EQ(h.push(room_picture(true)), GST_FLOW_OK);
   const BufferPtr out = h.pull();
   ASSERT_TRUE(out);
   const auto mask = bytes_of(out.get());
@@ -205,10 +205,10 @@ TEST(GraphCutElement, MaskOfOtherSize_IsRefined) {
   EXPECT_LE(wrong, 200) << "the border has 192 pixels, with a tolerance of one pixel on each side";
 }
 
-TEST(GraphCutElement, MissingMask_IsErrorForSourceMaskOnly) {
+TEST(GraphCutElement, MissingMask_SourceMaskOnly_IsAnError) {
   Harness needs("graphcutbg source=mask output=mask");
   needs.video("GRAY8", kWidth, kHeight);
-  EXPECT_NE(needs.push(room(true)), GST_FLOW_OK);
+  EXPECT_NE(needs.push(room_picture(true)), GST_FLOW_OK);
   EXPECT_NE(needs.error_text().find("mask"), std::string::npos);
 
   Harness takes("graphcutbg source=both output=mask");
@@ -228,7 +228,7 @@ TEST(GraphCutElement, PropertiesChangedWhilePlaying_CauseNoError) {
     }
   });
   for (int i = 0; i < 60; ++i) {
-    std::vector<uint8_t> nv12 = room(i > 5, i % 8);
+    std::vector<uint8_t> nv12 = room_picture(i > 5, i % 8);
     nv12.resize(kWidth * kHeight * 3 / 2, 128);
     ASSERT_EQ(h.push(nv12, i), GST_FLOW_OK);
     ASSERT_TRUE(h.pull());
@@ -239,7 +239,7 @@ TEST(GraphCutElement, PropertiesChangedWhilePlaying_CauseNoError) {
 }
 
 // A preset sets properties as if each one was set at this position.
-TEST(GraphCutElement, Preset_SetsAndNotifiesProperties) {
+TEST(GraphCutElement, Preset_Chosen_SetsAndNotifiesProperties) {
   Harness h("graphcutbg output=mask cpu-threads=3 preset=motion process-scale=0.25");
   EXPECT_EQ(h.property("preset"), "motion");
   EXPECT_EQ(h.property("output"), "none");
@@ -264,7 +264,7 @@ TEST(GraphCutElement, Preset_SetsAndNotifiesProperties) {
   gst_object_unref(other);
 }
 
-TEST(GraphCutElement, Flush_ForgetsModel) {
+TEST(GraphCutElement, Flush_LearnedModel_IsForgotten) {
   Harness h("graphcutbg output=mask");
   h.video("GRAY8", kWidth, kHeight);
   ASSERT_TRUE(last_of(h));
@@ -273,7 +273,7 @@ TEST(GraphCutElement, Flush_ForgetsModel) {
   GstSegment segment;
   gst_segment_init(&segment, GST_FORMAT_TIME);
   gst_harness_push_event(h.get(), gst_event_new_segment(&segment));
-  ASSERT_EQ(h.push(room(true)), GST_FLOW_OK);
+  ASSERT_EQ(h.push(room_picture(true)), GST_FLOW_OK);
   const BufferPtr out = h.pull();
   ASSERT_TRUE(out);
   EXPECT_EQ(foreground_share(bytes_of(out.get()), true), 0);  // it is the first frame again

@@ -12,8 +12,8 @@
 
 #include "core/error.hpp"
 #include "plugin/files/property_files.hpp"
-#include "tests/graphcutbg/room.hpp"
-#include "tests/plugin/told.hpp"
+#include "tests/graphcutbg/room_with_square.hpp"
+#include "tests/plugin/error_details.hpp"
 
 namespace regions::test {
 namespace {
@@ -103,7 +103,7 @@ TEST(Netpbm, DamagedFile_IsRefused) {
   }
 }
 
-TEST(Netpbm, TooLargeSide_IsRefused) {
+TEST(Netpbm, PictureSideTooLarge_IsRefused) {
   const std::string wide = "P5 3 1 255 abc", high = "P5 1 3 255 abc";
   EXPECT_EQ(read_netpbm(wide, 3).substr(0, 3), "3x1");
   EXPECT_EQ(read_netpbm(high, 3).substr(0, 3), "1x3");
@@ -140,7 +140,7 @@ class PropertyFiles : public testing::Test {
       gst_util_set_object_arg(G_OBJECT(h.element()), "replace-with", "image");
     }
     h.video("GRAY8", kWidth, kHeight);
-    EXPECT_NE(h.push(room(false)), GST_FLOW_OK) << property << "=" << file;
+    EXPECT_NE(h.push(room_picture(false)), GST_FLOW_OK) << property << "=" << file;
     return h.error_text();
   }
   // A grey picture of 32x16 pixels, encoded by GStreamer.
@@ -260,7 +260,7 @@ TEST_F(PropertyFiles, BackgroundImage_IsCroppedAndScaledLikeFrames) {
 
 // White pixels of the exclusion picture are never foreground. The replacement picture is visible in
 // the background.
-TEST_F(PropertyFiles, ExclusionAndReplacement_ApplyToTheirPixels) {
+TEST_F(PropertyFiles, ExclusionAndReplacementPictures_ApplyToTheirPixels) {
   std::string left_white(kVideoWidth * kVideoHeight * 3, '\0');
   for (size_t i = 0; i < left_white.size(); ++i) {
     if (i / 3 % kVideoWidth < kVideoWidth / 2) left_white[i] = '\xff';
@@ -299,10 +299,10 @@ std::string error_with(const std::string& settings) {
   Harness h("graphcutbg " + settings);
   h.video("RGB", kVideoWidth, kVideoHeight);
   h.push(std::vector<uint8_t>(kVideoWidth * kVideoHeight * 3));
-  return told(h.message(GST_MESSAGE_ERROR)).text;
+  return error_details(h.message(GST_MESSAGE_ERROR)).text;
 }
 
-TEST_F(PropertyFiles, UnsuitablePicture_IsNamed) {
+TEST_F(PropertyFiles, UnsuitablePicture_ErrorNamesTheFile) {
   const std::string small = pixmap("small.ppm", 5, 3, blocks(5, 3));
   for (const char* property : {"background-image", "exclusion-image"}) {
     EXPECT_EQ(error_with(std::string(property) + "=" + small),
@@ -324,7 +324,7 @@ TEST_F(PropertyFiles, UnsuitablePicture_IsNamed) {
             std::string::npos);
 }
 
-TEST_F(PropertyFiles, ReplacementOfOtherSize_IsScaled) {
+TEST_F(PropertyFiles, ReplacementPictureOfOtherSize_IsScaled) {
   const std::string path = encoded("replacement.png", "pngenc");
   Harness h("graphcutbg output=replace replace-with=image replace-image=" + path);
   h.video("GRAY8", kWidth, kHeight);
@@ -333,7 +333,7 @@ TEST_F(PropertyFiles, ReplacementOfOtherSize_IsScaled) {
   EXPECT_NEAR(bytes_of(out.get())[kWidth * 2 + 2], 0x3f, 2);
 }
 
-TEST_F(PropertyFiles, Model_IsWrittenAndReadAgain) {
+TEST_F(PropertyFiles, ModelFile_NextStart_ContinuesTheModel) {
   const std::string file = this->path("model");
   {
     Harness h("graphcutbg output=mask model-location=" + file);
@@ -343,7 +343,7 @@ TEST_F(PropertyFiles, Model_IsWrittenAndReadAgain) {
   ASSERT_TRUE(fs::exists(file));
   Harness h("graphcutbg output=mask model-location=" + file);
   h.video("GRAY8", kWidth, kHeight);
-  ASSERT_EQ(h.push(room(true)), GST_FLOW_OK);
+  ASSERT_EQ(h.push(room_picture(true)), GST_FLOW_OK);
   const BufferPtr out = h.pull();
   ASSERT_TRUE(out);
   EXPECT_GT(foreground_share(bytes_of(out.get()), true), 0.98);  // in the first frame
@@ -358,7 +358,7 @@ TEST_F(PropertyFiles, StreamWithoutFrames_WritesNoModel) {
   EXPECT_FALSE(fs::exists(file));
 }
 
-TEST_F(PropertyFiles, ModelOfOtherSize_IsRefused) {
+TEST_F(PropertyFiles, ModelFileOfOtherSize_IsRefused) {
   const std::string file = this->path("model");
   {
     Harness h("graphcutbg output=mask model-location=" + file);
@@ -371,7 +371,7 @@ TEST_F(PropertyFiles, ModelOfOtherSize_IsRefused) {
   EXPECT_NE(h.error_text(), "");
 }
 
-TEST_F(PropertyFiles, FifoLinkAndFolder_AreRefused) {
+TEST_F(PropertyFiles, FifoLinkOrFolderAsFile_IsRefused) {
   ASSERT_EQ(mkfifo(path("fifo").c_str(), 0600), 0);
   fs::create_symlink("/dev/zero", path("endless.png"));
   for (const char* property : kProperties) {
@@ -420,7 +420,7 @@ TEST_F(PropertyFiles, PlaylistOrUnknownFormat_IsRefusedWithoutRequest) {
   close(server);
 }
 
-TEST_F(PropertyFiles, FormatOfPicture_IsDetectedByContent) {
+TEST_F(PropertyFiles, PictureWithWrongSuffix_FormatIsDetectedByContent) {
   for (const char* encoder : {"pngenc", "jpegenc", "webpenc", "pnmenc"}) {
     GstElementFactory* factory = gst_element_factory_find(encoder);
     if (!factory) continue;
@@ -452,7 +452,7 @@ TEST_F(PropertyFiles, PictureWithTooManyPixels_IsRefused) {
   EXPECT_NE(error_of("replace-image", file).find("16384"), std::string::npos);
 }
 
-TEST_F(PropertyFiles, StopRequest_InterruptsLoading) {
+TEST_F(PropertyFiles, StopRequestDuringLoading_InterruptsIt) {
   std::stop_source stop;
   stop.request_stop();
   const std::string file = encoded("picture.png", "pngenc");
@@ -466,7 +466,7 @@ TEST_F(PropertyFiles, StopRequest_InterruptsLoading) {
 }
 
 // Links have the names of possible temporary files and of the model.
-TEST_F(PropertyFiles, Model_IsNotWrittenThroughSymbolicLink) {
+TEST_F(PropertyFiles, ModelFileIsSymbolicLink_IsNotWritten) {
   const std::string model = path("model"), victim = write("victim", "precious");
   for (const char* name : {"model.part", "model.tmp", "model~", "model"}) {
     fs::create_symlink(victim, path(name));
@@ -493,7 +493,7 @@ TEST_F(PropertyFiles, Model_IsNotWrittenThroughSymbolicLink) {
   EXPECT_GT(fs::file_size(model), 1000u);
 }
 
-TEST_F(PropertyFiles, UnwritableModel_IsErrorAndLeavesNoFile) {
+TEST_F(PropertyFiles, ModelFileUnwritable_IsAnErrorAndLeavesNoFile) {
   const std::vector<std::byte> bytes(10, std::byte{7});
   EXPECT_THROW(write_file(path("no/such/folder"), bytes), InputError);
   fs::create_directory(path("folder"));

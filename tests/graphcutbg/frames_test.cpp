@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "core/faults.hpp"
-#include "tests/core/complaint.hpp"
+#include "tests/core/error_message.hpp"
 #include "tests/graphcutbg/scene.hpp"
 #include "tests/pictures/backend_test.hpp"
 
@@ -133,7 +133,7 @@ TEST_P(GraphCutFrames, SinglePixelsAndLines_OnlyLinesAreForeground) {
   EXPECT_EQ(camera.shoot(frame.frame()).mask, thin);
 }
 
-TEST_P(GraphCutFrames, SuddenLight_IsNotForeground) {
+TEST_P(GraphCutFrames, SuddenLightChange_IsNotForeground) {
   for (const double gain : {0.7, 1.35}) {
     Clip clip;
     clip.noise = 2;
@@ -146,7 +146,7 @@ TEST_P(GraphCutFrames, SuddenLight_IsNotForeground) {
   }
 }
 
-TEST_P(GraphCutFrames, CameraJump_RestartsModel) {
+TEST_P(GraphCutFrames, CameraMovesSuddenly_RestartsTheModel) {
   Clip clip;
   clip.empty = true;
   Camera camera = on_backend(clip, masks());
@@ -183,7 +183,7 @@ TEST_P(GraphCutFrames, StillObject_BecomesBackgroundWithinHistory) {
   EXPECT_EQ(still(75).report.foreground, 0u);
 }
 
-TEST_P(GraphCutFrames, Freeze_KeepsModel) {
+TEST_P(GraphCutFrames, FreezeEnabled_ModelIsUnchanged) {
   Camera camera = on_backend({}, masks());
   camera.shoot(0, 10);
   camera.params.freeze = true;
@@ -195,7 +195,7 @@ TEST_P(GraphCutFrames, Freeze_KeepsModel) {
   EXPECT_TRUE(std::equal(before.begin() + 64, before.end(), after.begin() + 64));
 }
 
-TEST_P(GraphCutFrames, Result_DescribesMaskAndCut) {
+TEST_P(GraphCutFrames, AnyFrame_ResultDescribesMaskAndCut) {
   for (const Neighbours neighbours : {Neighbours::four, Neighbours::eight}) {
     for (const bool verifies : {false, true}) {
       const Clip clip;
@@ -220,7 +220,7 @@ TEST_P(GraphCutFrames, Result_DescribesMaskAndCut) {
 }
 
 // Only one pixel of the mask is certain, so the links decide about its neighbours.
-TEST_P(GraphCutFrames, EightNeighbours_AddDiagonalLinks) {
+TEST_P(GraphCutFrames, EightNeighbours_DiagonalLinksAddFlow) {
   const Clip clip{.size = {5, 5}};
   GuardedFrame mask(PixelFormat::gray8, clip.size);
   for (int i = 0; i < 25; ++i) mask.frame().set_sample(0, i % 5, i / 5, i == 12 ? 255 : 120);
@@ -241,7 +241,7 @@ TEST_P(GraphCutFrames, EightNeighbours_AddDiagonalLinks) {
   EXPECT_EQ(flow[1], 4 * 6 + 4 * 4);
 }
 
-TEST_P(GraphCutFrames, StoredModel_ContinuesStream) {
+TEST_P(GraphCutFrames, StoredModelLoaded_ContinuesTheStream) {
   Camera camera = on_backend({}, masks()), other = on_backend({}, masks());
   EXPECT_TRUE(camera.algorithm().state().empty());
   camera.shoot(0, 6);
@@ -261,7 +261,7 @@ TEST_P(GraphCutFrames, StoredModel_ContinuesStream) {
   EXPECT_EQ(masks_of(camera, 6, 12), rest) << "the model changed";
 }
 
-TEST_P(GraphCutFrames, Pictures_RemainAfterReset) {
+TEST_P(GraphCutFrames, UserPictures_AfterReset_Remain) {
   const Clip clip;
   const GuardedFrame all = white(clip.size);
   Camera plain = on_backend(clip, masks());
@@ -289,7 +289,7 @@ TEST_P(GraphCutFrames, Pictures_RemainAfterReset) {
   EXPECT_EQ(masks_of(known, 0, 8), found);
 }
 
-TEST_P(GraphCutFrames, Pictures_AreRemovedByConfigure) {
+TEST_P(GraphCutFrames, UserPictures_AfterConfigure_AreRemoved) {
   const Clip clip;
   const GuardedFrame all = white(clip.size);
   const auto found = masks_of(*std::make_unique<Camera>(clip, masks(), 1), 0, 8);
@@ -297,7 +297,7 @@ TEST_P(GraphCutFrames, Pictures_AreRemovedByConfigure) {
   params.output = GraphCutOutput::replace;
   params.replace_with = Replacement::image;
   Camera replaced = on_backend(clip, params);
-  const auto answer = [&] { return complaint([&] { replaced.shoot(0); }); };
+  const auto answer = [&] { return error_message_of([&] { replaced.shoot(0); }); };
   const std::string none = "replace-with=image requires replace-image";
   EXPECT_EQ(answer(), none);
   replaced.algorithm().set_picture(GraphCutPicture::replace_image, all.frame());
@@ -367,7 +367,7 @@ TEST_P(GraphCutFrames, ParametersChangedWhilePlaying_EqualCpu) {
   }
 }
 
-TEST_P(GraphCutFrames, CameraJumpAndDarkness_EqualCpu) {
+TEST_P(GraphCutFrames, CameraJumpOrDarkness_EqualsCpu) {
   expect_cpu_results({.size = {96, 64}, .empty = true}, masks(), 34,
                      [](int i, Clip& clip, GraphCutBgParams&) {
                        clip.other = i >= 16;
@@ -375,7 +375,7 @@ TEST_P(GraphCutFrames, CameraJumpAndDarkness_EqualCpu) {
                      });
 }
 
-TEST_P(GraphCutFrames, OddSizes_EqualCpu) {
+TEST_P(GraphCutFrames, OddFrameSize_EqualsCpu) {
   for (const Size size :
        {Size{1, 1}, Size{2, 2}, Size{1, 40}, Size{40, 1}, Size{33, 9}, Size{257, 65}}) {
     expect_cpu_results({.size = size, .format = PixelFormat::i420}, {}, 4);
@@ -405,7 +405,7 @@ TEST_P(GraphCutFrames, MaskOfAnySize_EqualsCpu) {
   }
 }
 
-TEST_P(GraphCutFrames, PicturesAndModelOfOtherBackend_EqualCpu) {
+TEST_P(GraphCutFrames, PicturesOrModelOfOtherBackend_EqualCpu) {
   const Clip clip{.size = {80, 60}};
   GraphCutBgParams params = params_with(GraphCutOutput::replace);
   params.replace_with = Replacement::image;

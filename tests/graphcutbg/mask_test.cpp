@@ -39,7 +39,7 @@ double interpolated(const std::vector<double>& mask, Size size, double x, double
          (at(i, j + 1) * (1 - s) + at(i + 1, j + 1) * s) * t;
 }
 
-TEST(GraphCutMask, AnySize_IsInterpolated) {
+TEST(GraphCutMask, MaskOfAnySize_IsInterpolated) {
   const Size frames[] = {{1, 1}, {64, 48}, {37, 29}, {5, 90}};
   const Size masks[] = {{1, 1}, {2, 1}, {16, 12}, {7, 31}, {129, 95}, {64, 48}};
   for (const Size frame : frames) {
@@ -84,7 +84,7 @@ TEST(GraphCutMask, AnySize_IsInterpolated) {
   }
 }
 
-TEST(GraphCutMask, LargestSides_StayInsideMask) {
+TEST(GraphCutMask, LargestPictureSides_ReadsStayInsideTheMask) {
   for (const int count : {1, 2, 65535}) {
     for (const int frame : {1, 3, 65535}) {
       const uint64_t step = graphcutbg::MaskScale::between({count, 1}, {frame, 1}).across;
@@ -129,7 +129,7 @@ TEST(GraphCutMask, CoarseMask_IsRefinedAlongEdges) {
   EXPECT_LE(wrong_pixels(clip, 4, shot.mask), before / 4);
 }
 
-TEST(GraphCutMask, CertainPixels_KeepTheirSide) {
+TEST(GraphCutMask, PixelsCertainInTheMask_KeepTheirSide) {
   const Clip clip;
   GraphCutBgParams params = params_with(GraphCutOutput::mask);
   params.source = GraphCutSource::both;

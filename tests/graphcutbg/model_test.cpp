@@ -12,7 +12,7 @@
 #include "core/graphcutbg/energy.hpp"
 #include "core/graphcutbg/model_update.hpp"
 #include "core/graphcutbg/stored_model.hpp"
-#include "tests/core/complaint.hpp"
+#include "tests/core/error_message.hpp"
 #include "tests/graphcutbg/oracle.hpp"
 #include "tests/pictures/guarded.hpp"
 #include "tests/pictures/pictures.hpp"
@@ -32,7 +32,7 @@ Color color_of_frame(uint32_t pixel, uint32_t frame) {
           static_cast<uint8_t>(140 + noise(3))};
 }
 
-TEST(GraphCutModel, TwoColorsAndObject_FollowOracle) {
+TEST(GraphCutModel, BackgroundOfTwoColorsAndObject_EqualsOracle) {
   const GraphCutBgParams params;
   const FramePlan scene_plan = frame_plan_of(params);
   for (uint32_t pixel = 0; pixel < 40; ++pixel) {
@@ -63,7 +63,7 @@ TEST(GraphCutModel, TwoColorsAndObject_FollowOracle) {
   }
 }
 
-TEST(GraphCutModel, MissedObject_KeepsEvidenceForTenFrames) {
+TEST(GraphCutModel, ObjectMissedByTheCut_KeepsEvidenceForTenFrames) {
   const GraphCutBgParams params;
   const FramePlan scene_plan = frame_plan_of(params);
   const Color grass{90, 110, 120}, person{110, 125, 112};
@@ -81,7 +81,7 @@ TEST(GraphCutModel, MissedObject_KeepsEvidenceForTenFrames) {
   }
 }
 
-TEST(GraphCutModel, StoredModes_AreLoaded) {
+TEST(GraphCutModel, StoredModel_IsLoadedWithAllModes) {
   Model model;
   for (int k = 0; k < Model::kModes; ++k) {
     model.mode[k].weight = 1000 + k;
@@ -106,7 +106,7 @@ TEST(GraphCutModel, StoredModes_AreLoaded) {
   }
 }
 
-TEST(GraphCutEnergy, Links_FollowOracle) {
+TEST(GraphCutEnergy, LinkWeights_RandomPictures_EqualOracle) {
   GraphCutBgParams params;
   params.lambda = 10;
   params.sigma = 12;
@@ -122,7 +122,7 @@ TEST(GraphCutEnergy, Links_FollowOracle) {
   }
 }
 
-TEST(GraphCutEnergy, LargestWeights_FitIntoSixteenBits) {
+TEST(GraphCutEnergy, LargestParameters_WeightsFitInto16Bits) {
   GraphCutBgParams params;
   params.lambda = 32;
   const EnergyPlan plan = energy_plan_of(params, {8, 8});
@@ -133,7 +133,7 @@ TEST(GraphCutEnergy, LargestWeights_FitIntoSixteenBits) {
   EXPECT_LT(all + frame_plan_of(params).var_threshold, 32768);
 }
 
-TEST(GraphCutEnergy, Shadow_LosesEvidenceAndOtherColorsKeepIt) {
+TEST(GraphCutEnergy, ShadowOfABackgroundColor_LosesEvidenceOthersKeepIt) {
   GraphCutBgParams params;
   params.shadow_darkest = 0.3;
   const EnergyPlan plan = energy_plan_of(params, {8, 8});
@@ -154,7 +154,7 @@ TEST(GraphCutEnergy, Shadow_LosesEvidenceAndOtherColorsKeepIt) {
   EXPECT_EQ(remaining({30, 124, 126}, 0), strong) << "too dark";
 }
 
-TEST(GraphCutEnergy, ShadingError_FollowsOracle) {
+TEST(GraphCutEnergy, ShadingError_RandomColors_EqualsOracle) {
   constexpr size_t kSide = 24, kBorder = 12;  // a shadow on the left, a flat object on the right
   oracle::Levels now(kSide, std::vector<double>(kSide)), background = now;
   std::vector<uint32_t> words[2] = {std::vector<uint32_t>(kSide * kSide), words[0]};
@@ -191,7 +191,7 @@ TEST(GraphCutEnergy, ShadingError_FollowsOracle) {
   EXPECT_GT(in_object / static_cast<double>(kSide * (kSide - kBorder)), 400);
 }
 
-TEST(GraphCutEnergy, BackgroundMovedByTwoPixels_HasNoEvidence) {
+TEST(GraphCutEnergy, BackgroundShiftedByTwoPixels_HasNoForegroundEvidence) {
   constexpr int kWidth = 9, kHeight = 7;
   const Color grass{90, 110, 120}, tape{220, 128, 128}, person{40, 160, 110};
   std::vector<uint32_t> now(kWidth * kHeight, grass.packed()), background = now;
@@ -220,13 +220,13 @@ TEST(GraphCutEnergy, BackgroundMovedByTwoPixels_HasNoEvidence) {
   EXPECT_EQ(evidence_of(person, 3), kStrong) << "another colour than the background";
 }
 
-TEST(ForegroundColors, Logarithm_HasSmallError) {
+TEST(ForegroundColors, LogarithmOfAnyCount_ErrorIsSmall) {
   for (const uint32_t x : {1u, 2u, 3u, 100u, 65535u, 1000000u, 0xFFFFFFFFu}) {
     EXPECT_NEAR(log_units(x), std::log(double(x)) * kUnitsPerNat, 0.07 * kUnitsPerNat) << x;
   }
 }
 
-TEST(ForegroundColors, SeenColors_GainBiasAndFade) {
+TEST(ForegroundColors, ColorsSeenInForeground_GainBiasWhichFades) {
   const auto colors = std::make_unique<ColorHistograms>();
   const int red = ColorHistograms::bin_of(Color{80, 110, 200}),
             green = ColorHistograms::bin_of(Color{120, 100, 100});
@@ -260,7 +260,7 @@ TEST(GraphCutScene, LinearLightChange_IsFound) {
   EXPECT_NEAR(light.apply(0, 100 << 8) / 256.0, 131, 2);
 }
 
-TEST(GraphCutScene, Noise_IsNotLightChange) {
+TEST(GraphCutScene, NoiseOnly_IsNotALightChange) {
   Survey survey;
   const auto tally = [&](int half, int bin) { ++survey.change[half][bin]; };
   for (uint32_t i = 0; i < 4000; ++i) {
@@ -273,7 +273,7 @@ TEST(GraphCutScene, Noise_IsNotLightChange) {
 
 // ---- values that are derived from parameters
 
-TEST(GraphCutPlan, SceneParameters_AreConverted) {
+TEST(GraphCutPlan, SceneParameters_AnyValue_AreConvertedToUnits) {
   GraphCutBgParams params;
   params.var_threshold = 12;
   params.learning_rate = 0.25;
@@ -305,7 +305,7 @@ TEST(GraphCutPlan, SceneParameters_AreConverted) {
   EXPECT_EQ(frame_plan_of(params).contrasts.scale, 8);
 }
 
-TEST(GraphCutPlan, EnergyParameters_AreConverted) {
+TEST(GraphCutPlan, EnergyParameters_AnyValue_AreConvertedToUnits) {
   GraphCutBgParams params;
   params.lambda = 5;
   params.shadow = 0.75;
@@ -349,7 +349,7 @@ TEST(GraphCutPlan, EnergyParameters_AreConverted) {
   }
 }
 
-TEST(GraphCutPlan, CutParameters_AreConverted) {
+TEST(GraphCutPlan, CutParameters_AnyValue_AreConvertedToUnits) {
   GraphCutBgParams params;
   CutLimits limits = cut_limits_of(params, false);
   EXPECT_EQ(limits.max_iterations, 0);
@@ -367,10 +367,10 @@ TEST(GraphCutPlan, CutParameters_AreConverted) {
 
 // ---- error messages
 
-TEST(GraphCutErrors, InvalidSetupOrFrame_IsNamed) {
+TEST(GraphCutErrors, InvalidSetupOrFrame_MessageNamesTheProblem) {
   const regions::Setup setup{.in = layout_of(PixelFormat::gray8), .size = {8, 6}, .slots = 2};
   const auto configure = [](regions::Setup wanted) {
-    return complaint([&] { expects_cuttable(wanted); });
+    return error_message_of([&] { expects_cuttable(wanted); });
   };
   EXPECT_EQ(configure(setup), "");
   EXPECT_EQ(configure({.size = {1, 1}}), "");
@@ -386,7 +386,9 @@ TEST(GraphCutErrors, InvalidSetupOrFrame_IsNamed) {
       color(PixelFormat::rgb, {8, 6}), large(PixelFormat::gray8, {65535, 1});
   GraphCutBgParams params;
   FrameTask task{.in = frame.frame()};
-  const auto enqueue = [&] { return complaint([&] { expects_cuttable(setup, task, params); }); };
+  const auto enqueue = [&] {
+    return error_message_of([&] { expects_cuttable(setup, task, params); });
+  };
   EXPECT_EQ(enqueue(), "");
   task.slot = 1;
   EXPECT_EQ(enqueue(), "");
@@ -435,7 +437,7 @@ TEST(GraphCutErrors, InvalidSetupOrFrame_IsNamed) {
   EXPECT_EQ(enqueue(), "the foreground mask must have the size of the frame");
 }
 
-TEST(StoredModel, InvalidBytes_AreRefused) {
+TEST(StoredModel, FileWithInvalidBytes_IsRefused) {
   static constexpr Size kSize{3, 2};
   constexpr size_t kPixels = 6;
   std::vector<std::byte> good(state_bytes(kSize));
@@ -454,7 +456,7 @@ TEST(StoredModel, InvalidBytes_AreRefused) {
   }
   for (size_t i = 0; i < kPixels; ++i) model.store(words(good) + i, kPixels);
   const auto answer = [&](std::span<const std::byte> state, Size size) {
-    return complaint([&] { checked_header(state, size); });
+    return error_message_of([&] { checked_header(state, size); });
   };
   EXPECT_EQ(answer(good, kSize), "");
   EXPECT_EQ(checked_header(good, kSize).width, 3);
@@ -496,7 +498,7 @@ TEST(StoredModel, InvalidBytes_AreRefused) {
 
 // ---- pictures of users
 
-TEST(UserPicture, AnyFrameFormat_IsConverted) {
+TEST(UserPicture, EveryFrameFormat_PictureIsConvertedToIt) {
   constexpr Size kSize{5, 3};
   GuardedFrame picture(PixelFormat::bgr, kSize, 2);
   for (int y = 0; y < kSize.height; ++y) {
@@ -540,7 +542,7 @@ TEST(UserPicture, AnyFrameFormat_IsConverted) {
   }
 }
 
-TEST(UserPicture, ExclusionAndUnsuitablePictures_AreChecked) {
+TEST(UserPicture, ExclusionPicture_IsThresholdedUnsuitableOnesAreRefused) {
   const regions::Setup setup{.in = layout_of(PixelFormat::nv12), .size = {4, 1}};
   GuardedFrame picture(PixelFormat::gray8, {4, 1});
   const int levels[] = {0, 127, 128, 255};
@@ -548,9 +550,9 @@ TEST(UserPicture, ExclusionAndUnsuitablePictures_AreChecked) {
   const auto excluded = exclusion_of(std::as_const(picture).frame(), setup);
   EXPECT_EQ(excluded, (std::vector<uint8_t>{0, 0, 1, 1}));
   const auto answers = [&](const ConstFrame& given, const char* text) {
-    EXPECT_EQ(complaint([&] { exclusion_of(given, setup); }), text);
-    EXPECT_EQ(complaint([&] { background_of(given, setup); }), text);
-    EXPECT_EQ(complaint([&] { replacement_of(given, setup); }), text);
+    EXPECT_EQ(error_message_of([&] { exclusion_of(given, setup); }), text);
+    EXPECT_EQ(error_message_of([&] { background_of(given, setup); }), text);
+    EXPECT_EQ(error_message_of([&] { replacement_of(given, setup); }), text);
   };
   const GuardedFrame tall(PixelFormat::gray8, {4, 2}), labels(PixelFormat::labels32, {4, 1});
   answers(tall.frame(), "the picture has 4x2 pixels; the frames have 4x1");

@@ -174,7 +174,7 @@ struct View {
 
 class GraphCutView : public testing::TestWithParam<View> {};
 
-TEST_P(GraphCutView, EveryFormat_FollowsEquations) {
+TEST_P(GraphCutView, EveryFormat_PixelsFollowTheEquations) {
   const View& view = GetParam();
   GraphCutBgParams params;
   params.source = GraphCutSource::mask;
@@ -226,7 +226,7 @@ size_t index(const Clip& clip, int x, int y) {
   return static_cast<size_t>(y) * static_cast<size_t>(clip.size.width) + static_cast<size_t>(x);
 }
 
-TEST(GraphCutOutputs, Feather_SmoothsOutputMaskOnly) {
+TEST(GraphCutOutputs, FeatherSet_SmoothsTheOutputMaskOnly) {
   const Clip clip;
   Camera hard(clip, params_with(GraphCutOutput::mask));
   GraphCutBgParams params = params_with(GraphCutOutput::mask);
@@ -249,7 +249,7 @@ TEST(GraphCutOutputs, Feather_SmoothsOutputMaskOnly) {
   }
 }
 
-TEST(GraphCutOutputs, Cutout_HasMaskAsAlpha) {
+TEST(GraphCutOutputs, OutputCutout_HasTheMaskAsAlpha) {
   const Clip clip;
   Camera camera(clip, params_with(GraphCutOutput::cutout));
   const Shot shot = camera.shoot(0, 11);

@@ -150,7 +150,7 @@ struct Case {
 
 class GraphCutReference : public testing::TestWithParam<Case> {};
 
-TEST_P(GraphCutReference, ChangingScene_EqualsSinglePixels) {
+TEST_P(GraphCutReference, ChangingScene_EqualsThePerPixelReference) {
   const Case& test = GetParam();
   GraphCutBgParams params;
   params.output = GraphCutOutput::mask;

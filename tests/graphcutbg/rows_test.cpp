@@ -94,7 +94,7 @@ struct Round {
   }
 };
 
-TEST(GraphCutRows, EveryVectorLength_EqualsSinglePixels) {
+TEST(GraphCutRows, EveryVectorLength_EqualsThePerPixelReference) {
   const Size sizes[] = {{1, 1}, {3, 5}, {8, 3}, {9, 4}, {40, 6}, {67, 9}};
   for (const RowPasses& passes : row_passes()) {
     for (uint32_t number = 0; number < 240; ++number) {
@@ -139,7 +139,7 @@ TEST(GraphCutRows, EveryVectorLength_EqualsSinglePixels) {
 }
 
 // Dividends and quotients exceed the precision of floats.
-TEST(GraphCutRows, Quotients_AreExact) {
+TEST(GraphCutRows, VectorDivision_RandomOperands_IsExact) {
   for (uint32_t i = 0; i < 200000; ++i) {
     uint32_t a[4], b[4], ratio[4];
     for (uint32_t lane = 0; lane < 4; ++lane) {
@@ -166,7 +166,7 @@ TEST(GraphCutRows, Quotients_AreExact) {
   }
 }
 
-TEST(GraphCutRows, EveryFormat_IsReadLikeSinglePixels) {
+TEST(GraphCutRows, EveryFormat_IsReadLikeThePerPixelReference) {
   for (int f = 0; f < kPixelFormats; ++f) {
     const auto format = static_cast<PixelFormat>(f);
     if (format == PixelFormat::labels32) continue;

@@ -216,7 +216,7 @@ TEST(LibraryDevice, DevicePictures_AreNotCopied) {
   EXPECT_EQ(static_cast<const void*>(calls.job.in.plane[0]), p.in.data());
 }
 
-TEST(LibraryDevice, PictureInPlace_IsCopiedBackInPlace) {
+TEST(LibraryDevice, InPlacePicture_IsCopiedBackInPlace) {
   calls = {};
   regions::Filter filter("test", "cpu", 1);
   Pictures p;
@@ -227,7 +227,7 @@ TEST(LibraryDevice, PictureInPlace_IsCopiedBackInPlace) {
   EXPECT_EQ(calls.copies, 5);
 }
 
-TEST(LibraryDevice, FailedFrame_LeavesNoWork) {
+TEST(LibraryDevice, FailedFrame_LeavesNoWorkOnTheDevice) {
   calls = {};
   regions::Filter filter("test", "cpu", 1);
   Pictures p;

@@ -31,17 +31,17 @@ def exported(file):
 class Exports(unittest.TestCase):
     plugin = library = header = None
 
-    def test_plugin_exports_only_entry_points_of_gstreamer(self):
+    def test_plugin_symbols_are_only_gstreamer_entry_points(self):
         name = self.plugin.stem.removeprefix("libgst")
         self.assertEqual(exported(self.plugin),
                          [f"gst_plugin_{name}_get_desc", f"gst_plugin_{name}_register"])
 
-    def test_library_exports_only_functions_of_header(self):
+    def test_library_symbols_are_only_functions_of_the_header(self):
         declared = re.findall(r"^REGIONS_API [^;(]*?(\w+)\(", self.header.read_text(), re.M)
         self.assertGreater(len(declared), 5)
         self.assertEqual(exported(self.library), sorted(declared))
 
-    def test_library_soname_has_major_version(self):
+    def test_library_soname_contains_the_major_version(self):
         version = self.library.name.split(".so.")[1]
         text = output_of("objdump", "-p", self.library)
         self.assertRegex(text, rf"SONAME +libregions\.so\.{version.split('.')[0]}\n")

@@ -76,7 +76,7 @@ bool says_fork() {
   return text.find("fork") != text.npos && text.find("open") != text.npos;
 }
 
-TEST(LibraryFork, FilterOfTheParent_IsRefusedByEveryCall) {
+TEST(LibraryFork, ParentsFilterInTheChild_IsRefusedByEveryCall) {
   for (const char* algorithm : {"cclabel", "graphcutbg", "slicsuperpixel", "regionoverlay"}) {
     for (const int threads : {1, 4}) {
       RegionsFilter* const filter = regions_open(algorithm, "cpu", threads);
@@ -100,7 +100,7 @@ TEST(LibraryFork, FilterOfTheParent_IsRefusedByEveryCall) {
   }
 }
 
-TEST(LibraryFork, UsedFilterOfTheParent_StillWorksInTheParent) {
+TEST(LibraryFork, ParentsFilterAfterTheFork_WorksInTheParent) {
   const Filter filter = open("cclabel");
   ASSERT_TRUE(finds_both(filter.get())) << regions_error();
   EXPECT_EQ(in_child([&](Checks& checks) {
@@ -135,7 +135,7 @@ TEST(LibraryFork, FilterOpenedInTheChild_Works) {
 }
 
 // Locks that other threads hold at the time of fork() stay locked in the child.
-TEST(LibraryFork, OtherThreadsWork_ChildrenNeverHang) {
+TEST(LibraryFork, ForkWhileOtherThreadsWork_ChildrenNeverHang) {
   NEEDS_THREADS_AFTER_FORK();
   NEEDS_ALLOCATOR_AFTER_FORK();
   std::atomic<bool> ends = false;

@@ -95,7 +95,7 @@ TEST(LibraryFormats, EveryPairOfFormats_IsProcessedOrRefused) {
   }
 }
 
-TEST(LibraryFormats, Masks_AreGrayOrLabels) {
+TEST(LibraryFormats, MaskOfAnyFormat_OnlyGrayOrLabelsIsAccepted) {
   for (const auto& [algorithm, output] :
        {std::pair("cclabel", "mask"), std::pair("graphcutbg", "mask"),
         std::pair("regionoverlay", "")}) {
@@ -121,7 +121,7 @@ TEST(LibraryFormats, Masks_AreGrayOrLabels) {
 }
 
 // One invalid plane in each picture of a frame.
-TEST(LibraryFormats, InvalidPlane_IsNamed) {
+TEST(LibraryFormats, InvalidPlane_ErrorNamesIt) {
   const Filter filter = open("cclabel");
   ASSERT_EQ(regions_set(filter.get(), "output", "labels"), REGIONS_OK);
   const auto text_of = [&](auto spoil) {
@@ -158,7 +158,7 @@ TEST(LibraryFormats, InvalidPlane_IsNamed) {
             "rows of plane 0 of mask must begin at multiples of 4 bytes, the size of a sample");
 }
 
-TEST(LibraryFormats, PictureInPlaceWithOtherLayout_IsRefused) {
+TEST(LibraryFormats, InPlacePictureWithOtherLayout_IsRefused) {
   const Filter filter = open("cclabel");
   const auto status_of = [&](auto spoil) {
     GuardedPicture in(PixelFormat::nv12, 90), other(PixelFormat::nv12, 90);
@@ -276,7 +276,7 @@ TEST(LibraryColors, DrawnColor_HasMatrixAndRangeOfPicture) {
   }
 }
 
-TEST(LibraryColors, DefaultMatrix_DependsOnHeight) {
+TEST(LibraryColors, UnknownColorimetry_MatrixDependsOnHeight) {
   const Filter filter = painter();
   for (const Named& how : kColors) {
     expect_color(drawn(filter, PixelFormat::yuy2, 720, how.color), track_color(kTrack), how,
@@ -289,7 +289,7 @@ TEST(LibraryColors, DefaultMatrix_DependsOnHeight) {
   }
 }
 
-TEST(LibraryColors, GrayAndRgb_IgnoreMatrix) {
+TEST(LibraryColors, GrayOrRgbPicture_IgnoresTheMatrix) {
   const Filter filter = painter();
   const Rgb rgb = track_color(kTrack);
   for (int color = REGIONS_COLOR_DEFAULT; color <= REGIONS_COLOR_BT2020_FULL; ++color) {
@@ -305,7 +305,7 @@ TEST(LibraryColors, GrayAndRgb_IgnoreMatrix) {
 }
 
 // The smallest luma that threshold=0.25 accepts as foreground.
-TEST(LibraryColors, Threshold_DependsOnRange) {
+TEST(LibraryColors, FullOrLimitedRange_ThresholdFollowsTheRange) {
   const Filter filter = open("cclabel");
   ASSERT_EQ(regions_set(filter.get(), "output", "none"), REGIONS_OK);
   ASSERT_EQ(regions_set(filter.get(), "threshold", "0.25"), REGIONS_OK);

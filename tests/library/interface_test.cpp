@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <thread>
 
-#include "tests/library/kinds.hpp"
+#include "tests/library/frame_settings.hpp"
 
 namespace regions::test {
 namespace {
@@ -18,7 +18,7 @@ struct Member {
 #define MEMBER(type, name) \
   { #type "." #name, offsetof(type, name), sizeof(type::name) }
 
-TEST(LibraryAbi, Members_KeepOffsetAndSize) {
+TEST(LibraryAbi, StructMembers_KeepOffsetAndSizeOfReleases) {
   const std::pair<Member, Member> table[] = {
       {MEMBER(RegionsPicture, format), {"", 0, 8}},
       {MEMBER(RegionsPicture, width), {"", 8, 4}},
@@ -87,7 +87,7 @@ TEST(LibraryAbi, Members_KeepOffsetAndSize) {
   EXPECT_EQ(sizeof(RegionsFrame), 456u);
 }
 
-TEST(LibraryAbi, Enumerators_KeepValues) {
+TEST(LibraryAbi, Enumerators_KeepValuesOfReleases) {
   const std::pair<int, int> table[] = {
       {REGIONS_OK, 0},
       {REGIONS_ERROR_INPUT, 1},
@@ -107,7 +107,7 @@ TEST(LibraryAbi, Enumerators_KeepValues) {
   for (const auto& [found, expected] : table) EXPECT_EQ(found, expected);
 }
 
-TEST(LibraryAbi, FrameInit_SetsSizeOnly) {
+TEST(LibraryAbi, FrameInitMacro_SetsTheSizeOnly) {
   const RegionsFrame frame = REGIONS_FRAME_INIT;
   RegionsFrame zero;
   std::memset(&zero, 0, sizeof zero);
@@ -122,7 +122,7 @@ void expect_open_refused(const char* algorithm, const char* device, int threads,
   EXPECT_STREQ(regions_error(), why);
 }
 
-TEST(LibraryOpen, InvalidArgument_IsNamed) {
+TEST(LibraryOpen, InvalidArgument_ErrorNamesIt) {
   expect_open_refused(nullptr, "cpu", 0, "algorithm is null, must be the name of an algorithm");
   expect_open_refused("cclabel", "cpu", -1,
                       "threads is -1, must be at least 0 (0: one per CPU core)");
@@ -151,7 +151,7 @@ TEST(LibraryOpen, InvalidArgument_IsNamed) {
   }
 }
 
-TEST(LibraryOpen, Device_IsDescribed) {
+TEST(LibraryOpen, OpenedFilter_DescribesItsDevice) {
   const auto device_of = [](const char* device, int threads) {
     const Filter filter(regions_open("cclabel", device, threads));
     EXPECT_TRUE(filter) << regions_error();
@@ -169,7 +169,7 @@ TEST(LibraryOpen, Device_IsDescribed) {
   EXPECT_EQ(device_of("auto", 2), cuda ? regions_device(cuda.get()) : "cpu: 2 threads");
 }
 
-TEST(LibraryOpen, Version_HasThreeNumbers) {
+TEST(LibraryOpen, VersionText_HasThreeNumbers) {
   int numbers[3] = {-1, -1, -1}, length = 0;
   const int read =
       std::sscanf(regions_version(), "%d.%d.%d%n", &numbers[0], &numbers[1], &numbers[2], &length);
@@ -201,7 +201,7 @@ TEST(LibraryInterface, OtherFrameSize_IsRefusedWithoutWriting) {
   EXPECT_EQ(regions_process(filter.get(), &l.frame), REGIONS_OK) << regions_error();
 }
 
-TEST(LibraryInterface, ErrorText_RemainsUntilNextFailureOfThread) {
+TEST(LibraryInterface, ErrorText_LaterSuccess_RemainsUntilNextFailureOfThread) {
   const Filter filter = open("cclabel");
   EXPECT_EQ(regions_set(filter.get(), "threshold", "2"), REGIONS_ERROR_INPUT);
   const char* const text = regions_error();
@@ -232,7 +232,7 @@ TEST(LibraryInterface, ErrorText_RemainsUntilNextFailureOfThread) {
   EXPECT_EQ(std::strlen(regions_error()), 1023u);
 }
 
-TEST(LibraryInterface, ValueText_RemainsUntilNextValue) {
+TEST(LibraryInterface, ValueText_OtherCalls_RemainsUntilNextValueIsRead) {
   const Filter filter = open("cclabel"), other = open("cclabel");
   const char* const text = regions_get(filter.get(), "connectivity");
   ASSERT_NE(text, nullptr);
@@ -261,7 +261,7 @@ void expect_refused(RegionsStatus status, const std::string& why) {
   EXPECT_EQ(regions_error(), why);
 }
 
-TEST(LibraryErrors, NullArgument_IsNamed) {
+TEST(LibraryErrors, NullArgument_ErrorNamesIt) {
   const Filter filter = open("cclabel");
   Labelled l;
   expect_refused(regions_set(nullptr, "depth", "1"), kNoFilter);
@@ -318,7 +318,7 @@ TEST(LibraryErrors, InvalidValue_KeepsPreviousValue) {
   }
 }
 
-TEST(LibraryErrors, PropertiesOfElements_AreRefused) {
+TEST(LibraryErrors, PropertyThatOnlyElementsHave_IsRefused) {
   const Filter filter = open("graphcutbg");
   for (const std::string name :
        {"model-location", "background-image", "exclusion-image", "replace-image"}) {
@@ -332,9 +332,9 @@ TEST(LibraryErrors, PropertiesOfElements_AreRefused) {
   EXPECT_STREQ(regions_get(filter.get(), "preset"), "none");
 }
 
-TEST(LibraryErrors, OutputOfOtherAlgorithm_IsRefused) {
+TEST(LibraryErrors, OutputOfAnotherAlgorithm_IsRefused) {
   for (const KnownAlgorithm& known : kAlgorithms) {
-    const Gives gives = gives_of(known.name);
+    const OutputKinds produced = output_kinds_of(known.name);
     const Filter filter = open(known.name);
     std::vector<uint8_t> in = rectangles(), foreground(kWidth * kHeight), out(kWidth * kHeight);
     std::vector<uint32_t> labels(kWidth * kHeight);
@@ -349,7 +349,7 @@ TEST(LibraryErrors, OutputOfOtherAlgorithm_IsRefused) {
       ask(frame);
       const RegionsStatus status = regions_process(filter.get(), &frame);
       if (given) {
-        EXPECT_EQ(status, REGIONS_OK) << gives.algorithm << ": " << regions_error();
+        EXPECT_EQ(status, REGIONS_OK) << produced.algorithm << ": " << regions_error();
       } else {
         expect_refused(status, why);
       }
@@ -360,24 +360,24 @@ TEST(LibraryErrors, OutputOfOtherAlgorithm_IsRefused) {
     const char* const no_moments =
         "moments and borders must be null: this algorithm does not produce them";
     expect(true, "", [](Frame) {});
-    expect(gives.regions, no_regions, [&](Frame f) { f.labels = picture("U32_LE", labels); });
-    const RegionsFrame counted = expect(gives.regions, no_regions, [&](Frame f) {
+    expect(produced.regions, no_regions, [&](Frame f) { f.labels = picture("U32_LE", labels); });
+    const RegionsFrame counted = expect(produced.regions, no_regions, [&](Frame f) {
       f.regions = regions.data();
       f.capacity = 100;
     });
-    EXPECT_EQ(counted.count > 0, gives.regions) << gives.algorithm;
-    expect(gives.foreground, "foreground must be zero: this algorithm does not produce it",
+    EXPECT_EQ(counted.count > 0, produced.regions) << produced.algorithm;
+    expect(produced.foreground, "foreground must be zero: this algorithm does not produce it",
            [&](Frame f) { f.foreground = picture("GRAY8", foreground); });
-    expect(gives.moments, no_moments, [&](Frame f) { f.moments = moments.data(); });
-    expect(gives.moments, no_moments, [&](Frame f) { f.borders = borders.data(); });
-    expect(gives.runs, "runs must be null: this algorithm does not produce them", [&](Frame f) {
+    expect(produced.moments, no_moments, [&](Frame f) { f.moments = moments.data(); });
+    expect(produced.moments, no_moments, [&](Frame f) { f.borders = borders.data(); });
+    expect(produced.runs, "runs must be null: this algorithm does not produce them", [&](Frame f) {
       f.runs = runs.data();
       f.run_capacity = 100;
     });
   }
 }
 
-TEST(LibraryErrors, EveryMemberOfFrame_IsChecked) {
+TEST(LibraryErrors, InvalidMemberOfTheFrame_IsRefused) {
   const Filter filter = open("cclabel");
   ASSERT_EQ(regions_set(filter.get(), "output", "labels"), REGIONS_OK);
   std::vector<uint8_t> wide(kWidth * kHeight * 4);
@@ -511,7 +511,7 @@ TEST(LibraryErrors, SmallestAndLargestSides_AreAccepted) {
   }
 }
 
-TEST(LibraryErrors, SettingsOfVolumes_AreRefused) {
+TEST(LibraryErrors, VolumeSettings_AreRefused) {
   const Filter filter = open("cclabel");
   const auto expect = [&](const char* property, const char* value, const std::string& why) {
     const std::string before = regions_get(filter.get(), property);

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <map>
 
-#include "tests/library/kinds.hpp"
+#include "tests/library/frame_settings.hpp"
 
 namespace regions::test {
 namespace {
@@ -50,7 +50,7 @@ void join(const Figures& figures, std::vector<uint32_t>& labels, int x, int y, u
   for (int i = 0; i < 9; ++i) join(figures, labels, x + i % 3 - 1, y + i / 3 - 1, label);
 }
 
-TEST(LibraryFrames, Regions_EqualFloodFill) {
+TEST(LibraryFrames, RandomPicture_RegionsEqualAFloodFill) {
   Figures figures;
   std::vector<uint32_t> expected(kWidth * kHeight), labels(kWidth * kHeight, 77);
   std::vector<RegionsRegion> regions;
@@ -117,7 +117,7 @@ TEST(LibraryFrames, Regions_EqualFloodFill) {
 }
 
 // Rows may have padding or be stored from bottom to top.
-TEST(LibraryFrames, PitchOfAnySign_IsUsed) {
+TEST(LibraryFrames, PositiveOrNegativePitch_RowsAreRead) {
   Figures figures;
   const Filter filter = open("cclabel");
   ASSERT_EQ(regions_set(filter.get(), "output", "labels"), REGIONS_OK);
@@ -166,7 +166,7 @@ std::array<double, 3> stored_lab(double red, double green, double blue) {
   return {2 * (116 * fy - 16) + 28, 500 * (fx - fy) + 128, 200 * (fy - fz) + 128};
 }
 
-TEST(LibraryFrames, MomentsAndBorders_FollowLabels) {
+TEST(LibraryFrames, MomentsAndBorders_AnyPicture_FollowFromTheLabels) {
   constexpr int kBand = 11;  // height of a band of one colour in pixels
   const std::array<uint8_t, 3> colors[] = {{200, 40, 30}, {20, 180, 60}, {30, 60, 190}, {9, 9, 9}};
   std::vector<uint8_t> pixels;
@@ -254,7 +254,7 @@ TEST(LibraryFrames, MomentsAndBorders_FollowLabels) {
   EXPECT_EQ(borders[among - 1].second, 7u);
 }
 
-TEST(LibraryFrames, Overlay_DrawsFirst65536Regions) {
+TEST(LibraryFrames, OverlayOfMoreRegions_DrawsTheFirst65536) {
   constexpr uint32_t kMax = 1 << 16;
   const Filter filter = open("regionoverlay");
   ASSERT_EQ(regions_set(filter.get(), "style", "boxes"), REGIONS_OK);
@@ -281,7 +281,7 @@ TEST(LibraryFrames, Overlay_DrawsFirst65536Regions) {
   EXPECT_EQ(pixels, std::vector<uint8_t>(pixels.size(), 20)) << "no region";
 }
 
-TEST(LibraryFrames, SourceMask_LabelsMask) {
+TEST(LibraryFrames, SourceMask_AnyMask_IsLabelled) {
   const Filter filter = open("cclabel");
   ASSERT_EQ(regions_set(filter.get(), "source", "mask"), REGIONS_OK);
   ASSERT_EQ(regions_set(filter.get(), "output", "mask"), REGIONS_OK);
@@ -297,7 +297,7 @@ TEST(LibraryFrames, SourceMask_LabelsMask) {
   EXPECT_EQ(out, mask);
 }
 
-TEST(LibraryFrames, Graphcutbg_GivesForeground) {
+TEST(LibraryFrames, Graphcutbg_MovingSquare_IsForeground) {
   const Filter filter = open("graphcutbg");
   ASSERT_EQ(regions_set(filter.get(), "output", "none"), REGIONS_OK);
   std::vector<uint8_t> empty(kWidth * kHeight, 20), picture_now = rectangles(),
@@ -382,7 +382,7 @@ TEST(LibraryFrames, OverlayInOtherPicture_EqualsInPlace) {
 }
 
 // The first rectangle has four rows of six pixels, the second one five rows of ten.
-TEST(LibraryFrames, Runs_AreRowsOfRegions) {
+TEST(LibraryFrames, RunOutput_AnyPicture_CoversTheRegions) {
   const Filter filter = open("cclabel");
   ASSERT_EQ(regions_set(filter.get(), "output", "none"), REGIONS_OK);
   Labelled l;
@@ -456,9 +456,9 @@ void join_windows(const Filter& filter) {
   EXPECT_EQ(show(false), 2u);
 }
 
-TEST(LibraryFrames, Window_JoinsRegionsOfItsFrames) { join_windows(open("cclabel")); }
+TEST(LibraryFrames, SlidingWindow_JoinsRegionsOfItsFrames) { join_windows(open("cclabel")); }
 
-TEST(LibraryFrames, WindowOfMasks_JoinsRegions) {
+TEST(LibraryFrames, SlidingWindowOfMasks_JoinsRegions) {
   const Filter filter = open("cclabel");
   for (const auto& [name, value] :
        {std::pair("output", "none"), std::pair("depth", "2"), std::pair("connectivity", "26"),
@@ -485,7 +485,7 @@ TEST(LibraryFrames, WindowOfMasks_JoinsRegions) {
   EXPECT_EQ(show(mask), 2u);
 }
 
-TEST(LibraryCuda, Window_JoinsRegionsOfItsFrames) {
+TEST(LibraryCuda, SlidingWindow_JoinsRegionsOfItsFrames) {
   const Filter filter(regions_open("cclabel", "cuda", 0));
   if (!filter) GTEST_SKIP() << "no CUDA device: " << regions_error();
   join_windows(filter);
@@ -501,12 +501,12 @@ TEST(LibraryCuda, EveryAlgorithm_EqualsCpu) {
     }
     Labelled l;
     std::vector<uint8_t> out(kWidth * kHeight), foreground(kWidth * kHeight);
-    const Gives gives = gives_of(algorithm);
-    if (!gives.regions) {
+    const OutputKinds produced = output_kinds_of(algorithm);
+    if (!produced.regions) {
       l.frame.labels = {};
       l.frame.capacity = 0;
     }
-    if (gives.foreground) l.frame.foreground = picture("GRAY8", foreground);
+    if (produced.foreground) l.frame.foreground = picture("GRAY8", foreground);
     if (std::strcmp(output, "none") != 0) l.frame.out = picture("GRAY8", out);
     for (int i = 0; i < 3; ++i) {
       l.in[static_cast<size_t>(i)] = 200;

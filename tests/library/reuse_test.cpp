@@ -8,53 +8,55 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "tests/library/kinds.hpp"
+#include "tests/library/frame_settings.hpp"
 
 namespace regions::test {
 namespace {
 
-// The default kind, and kinds that differ from it in one property.
-std::vector<Kind> kinds_for(const Settings& settings) {
-  std::vector<Kind> kinds(1);
+// The default settings, and variants that differ from them in one property.
+std::vector<FrameSettings> frame_variants(const Settings& settings) {
+  std::vector<FrameSettings> variants(1);
   const auto add = [&](const char* name, auto change) {
-    Kind kind;
+    FrameSettings kind;
     kind.name = name;
     change(kind);
-    kinds.push_back(kind);
+    variants.push_back(kind);
   };
-  add("wider", [](Kind& k) { k.width = 71; });
-  add("narrower", [](Kind& k) { k.width = 21; });
-  add("higher", [](Kind& k) { k.height = 64; });
-  add("lower", [](Kind& k) { k.height = 13; });
-  add("another matrix", [](Kind& k) { k.color = REGIONS_COLOR_BT2020; });
-  add("another range", [](Kind& k) { k.color = REGIONS_COLOR_BT601_FULL; });
-  add("another format", [](Kind& k) { k.in = k.out = PixelFormat::bgra; });
-  add("16 bits", [](Kind& k) { k.in = k.out = PixelFormat::gray16; });
-  add("a mask of labels", [](Kind& k) { k.mask = PixelFormat::labels32; });
-  if (settings.has_borders) add("borders", [](Kind& k) { k.borders = true; });
-  if (settings.has_runs) add("runs", [](Kind& k) { k.runs = 3000; });
-  if (settings.has_runs) add("few runs", [](Kind& k) { k.runs = 20; });
-  return kinds;
+  add("wider", [](FrameSettings& k) { k.width = 71; });
+  add("narrower", [](FrameSettings& k) { k.width = 21; });
+  add("higher", [](FrameSettings& k) { k.height = 64; });
+  add("lower", [](FrameSettings& k) { k.height = 13; });
+  add("another matrix", [](FrameSettings& k) { k.color = REGIONS_COLOR_BT2020; });
+  add("another range", [](FrameSettings& k) { k.color = REGIONS_COLOR_BT601_FULL; });
+  add("another format", [](FrameSettings& k) { k.in = k.out = PixelFormat::bgra; });
+  add("16 bits", [](FrameSettings& k) { k.in = k.out = PixelFormat::gray16; });
+  add("a mask of labels", [](FrameSettings& k) { k.mask = PixelFormat::labels32; });
+  if (settings.has_borders) add("borders", [](FrameSettings& k) { k.borders = true; });
+  if (settings.has_runs) add("runs", [](FrameSettings& k) { k.runs = 3000; });
+  if (settings.has_runs) add("few runs", [](FrameSettings& k) { k.runs = 20; });
+  return variants;
 }
 
-TEST(LibraryReuse, OtherFrameBefore_ChangesNothing) {
+TEST(LibraryReuse, FilterUsedForOtherFrames_GivesTheSameAsANewFilter) {
   for (const Settings& settings : kSettings) {
-    const std::vector<Kind> kinds = kinds_for(settings);
-    const Left first = left_by(opened(settings).get(), settings.algorithm, kinds[0]);
+    const std::vector<FrameSettings> variants = frame_variants(settings);
+    const FrameOutputs first = outputs_of(opened(settings).get(), settings.algorithm, variants[0]);
     ASSERT_EQ(first.status, REGIONS_OK) << regions_error();
-    for (size_t i = 1; i < kinds.size(); ++i) {
-      const std::string where = settings.algorithm + ", " + kinds[i].name;
-      const Left alone = left_by(opened(settings).get(), settings.algorithm, kinds[i]);
+    for (size_t i = 1; i < variants.size(); ++i) {
+      const std::string where = settings.algorithm + ", " + variants[i].name;
+      const FrameOutputs alone =
+          outputs_of(opened(settings).get(), settings.algorithm, variants[i]);
       ASSERT_EQ(alone.status, REGIONS_OK) << where << ": " << regions_error();
       const Filter filter = opened(settings);
-      EXPECT_EQ(left_by(filter.get(), settings.algorithm, kinds[0]), first) << where;
-      EXPECT_EQ(left_by(filter.get(), settings.algorithm, kinds[i]), alone) << where;
-      EXPECT_EQ(left_by(filter.get(), settings.algorithm, kinds[0]), first) << where << ", back";
+      EXPECT_EQ(outputs_of(filter.get(), settings.algorithm, variants[0]), first) << where;
+      EXPECT_EQ(outputs_of(filter.get(), settings.algorithm, variants[i]), alone) << where;
+      EXPECT_EQ(outputs_of(filter.get(), settings.algorithm, variants[0]), first)
+          << where << ", back";
     }
   }
 }
 
-TEST(LibraryReuse, ChangedSetting_AppliesAsInNewFilter) {
+TEST(LibraryReuse, SettingChanged_GivesTheSameAsANewFilter) {
   const Settings cclabel = {"cclabel", {{"threshold", "0.6"}}}, cut = {"graphcutbg", {}},
                  slic = {"slicsuperpixel", {{"region-size", "7"}}};
   for (const auto& [settings, name, value] :
@@ -67,19 +69,19 @@ TEST(LibraryReuse, ChangedSetting_AppliesAsInNewFilter) {
         std::tuple(slic, "superpixels", "9"), std::tuple(slic, "variant", "slico"),
         std::tuple(slic, "output", "mean")}) {
     const std::string where = settings.algorithm + " " + name + "=" + value;
-    const Kind kind;
+    const FrameSettings kind;
     const std::string algorithm = settings.algorithm;
     const bool cuts = algorithm == "graphcutbg";
     const auto last_of = [&](const Filter& filter) {
       if (cuts) {  // otherwise, the first frame is background
         EXPECT_EQ(regions_set(filter.get(), "source", "mask"), REGIONS_OK);
       }
-      return left_by(filter.get(), algorithm, kind);
+      return outputs_of(filter.get(), algorithm, kind);
     };
     const Filter plain = opened(settings), fresh = opened(settings);
-    const Left before = last_of(plain);
+    const FrameOutputs before = last_of(plain);
     ASSERT_EQ(regions_set(fresh.get(), name, value), REGIONS_OK) << regions_error();
-    const Left expected = last_of(fresh);
+    const FrameOutputs expected = last_of(fresh);
     EXPECT_EQ(expected.status, REGIONS_OK) << where << ": " << regions_error();
     EXPECT_NE(expected, before) << where;
     ASSERT_EQ(regions_set(plain.get(), name, value), REGIONS_OK) << regions_error();
@@ -88,40 +90,40 @@ TEST(LibraryReuse, ChangedSetting_AppliesAsInNewFilter) {
   }
 }
 
-TEST(LibraryReuse, UnsuitableOutput_IsRefusedEachTime) {
+TEST(LibraryReuse, UnsuitableOutputRepeated_IsRefusedEachTime) {
   const Filter filter = open("cclabel");
-  Kind none;
+  FrameSettings none;
   none.has_out = none.has_mask = false;
-  Kind labels = none, colors = none;
+  FrameSettings labels = none, colors = none;
   labels.has_out = colors.has_out = true;
   labels.out = PixelFormat::gray16;
   colors.out = PixelFormat::bgra;
-  const auto expect_refused = [&](const Kind& kind, const char* why) {
-    EXPECT_EQ(left_by(filter.get(), "cclabel", kind).status, REGIONS_ERROR_INPUT) << why;
+  const auto expect_refused = [&](const FrameSettings& kind, const char* why) {
+    EXPECT_EQ(outputs_of(filter.get(), "cclabel", kind).status, REGIONS_ERROR_INPUT) << why;
     EXPECT_STREQ(regions_error(), why);
   };
-  const Left untouched = [&] {
+  const FrameOutputs untouched = [&] {
     EXPECT_EQ(regions_set(filter.get(), "output", "none"), REGIONS_OK);
-    return left_by(filter.get(), "cclabel", none);
+    return outputs_of(filter.get(), "cclabel", none);
   }();
   EXPECT_EQ(untouched.status, REGIONS_OK);
   for (int time = 0; time < 2; ++time) {
     expect_refused(labels, "output=none writes no picture, but `out` is set");
   }
-  EXPECT_EQ(left_by(filter.get(), "cclabel", none), untouched);
+  EXPECT_EQ(outputs_of(filter.get(), "cclabel", none), untouched);
   EXPECT_EQ(regions_set(filter.get(), "output", "labels"), REGIONS_OK);
-  const Left labelled = left_by(filter.get(), "cclabel", labels);
+  const FrameOutputs labelled = outputs_of(filter.get(), "cclabel", labels);
   EXPECT_EQ(labelled.status, REGIONS_OK);
   for (int time = 0; time < 2; ++time) {
     expect_refused(none,
                    "`output` requires a picture, but `out` is not set; set it or use output=none");
     expect_refused(colors, "`output` supports GRAY16_LE, GRAY8, U32_LE; the output format is BGRA");
   }
-  EXPECT_EQ(left_by(filter.get(), "cclabel", labels), labelled);
+  EXPECT_EQ(outputs_of(filter.get(), "cclabel", labels), labelled);
 }
 
 // Two regions. The region that appears later has the smaller label, so labels and tracks differ.
-TEST(LibraryReuse, Tracks_RemainUntilReset) {
+TEST(LibraryReuse, Tracks_NextFrames_RemainUntilReset) {
   const Filter filter = open("cclabel");
   ASSERT_EQ(regions_set(filter.get(), "output", "none"), REGIONS_OK);
   ASSERT_EQ(regions_set(filter.get(), "track", "true"), REGIONS_OK);
@@ -175,7 +177,7 @@ class LittleMemory {
   rlimit before_;
 };
 
-TEST(LibraryFailures, LackOfMemory_IsNamed) {
+TEST(LibraryFailures, OutOfMemory_ErrorNamesIt) {
   if (dlsym(RTLD_DEFAULT, "__asan_init") || dlsym(RTLD_DEFAULT, "__tsan_init")) {
     GTEST_SKIP() << "the sanitizer's memory takes more address space than the limit leaves";
   }
@@ -221,9 +223,10 @@ void inject_library_faults(const std::string& text) {
 
 // Each step of a frame that can fail does so once. The frame returns an error, and the next frame
 // is correct.
-TEST(LibraryFailures, FrameAfterFailure_IsUnchanged) {
+TEST(LibraryFailures, FrameAfterAFailedFrame_IsAsWithoutTheFailure) {
   for (const Settings& settings : kSettings) {
-    const Left expected = left_by(opened(settings).get(), settings.algorithm, Kind());
+    const FrameOutputs expected =
+        outputs_of(opened(settings).get(), settings.algorithm, FrameSettings());
     for (const auto& [kind, status] :
          {std::pair("allocation", REGIONS_ERROR_MEMORY), std::pair("launch", REGIONS_ERROR_DEVICE),
           std::pair("work", REGIONS_ERROR_DEVICE)}) {
@@ -233,7 +236,7 @@ TEST(LibraryFailures, FrameAfterFailure_IsUnchanged) {
             settings.algorithm + ", " + kind + "=" + std::to_string(step) + ": ";
         const Filter filter = opened(settings);
         inject_library_faults(std::string(kind) + "=" + std::to_string(step));
-        const Left left = left_by(filter.get(), settings.algorithm, Kind());
+        const FrameOutputs left = outputs_of(filter.get(), settings.algorithm, FrameSettings());
         const std::string text = regions_error();
         inject_library_faults("");
         reached = left.status != REGIONS_OK;
@@ -244,7 +247,8 @@ TEST(LibraryFailures, FrameAfterFailure_IsUnchanged) {
           EXPECT_EQ(text, "injected failure of " + std::string(kind)) << where;
           // The failed frame may have updated the background model.
           if (settings.algorithm == "graphcutbg") regions_reset(filter.get());
-          EXPECT_EQ(left_by(filter.get(), settings.algorithm, Kind()), expected) << where;
+          EXPECT_EQ(outputs_of(filter.get(), settings.algorithm, FrameSettings()), expected)
+              << where;
         } else {
           EXPECT_EQ(left, expected) << where;
         }
@@ -253,15 +257,16 @@ TEST(LibraryFailures, FrameAfterFailure_IsUnchanged) {
   }
   // Two failures in one frame.
   for (const Settings& settings : kSettings) {
-    const Left expected = left_by(opened(settings).get(), settings.algorithm, Kind());
+    const FrameOutputs expected =
+        outputs_of(opened(settings).get(), settings.algorithm, FrameSettings());
     for (const char* fault : {"work=1,launch=2", "work=1,launch=3"}) {
       const Filter filter = opened(settings);
       inject_library_faults(fault);
-      const Left left = left_by(filter.get(), settings.algorithm, Kind());
+      const FrameOutputs left = outputs_of(filter.get(), settings.algorithm, FrameSettings());
       inject_library_faults("");
       EXPECT_EQ(left.status, REGIONS_ERROR_DEVICE) << fault;
       if (settings.algorithm == "graphcutbg") regions_reset(filter.get());
-      EXPECT_EQ(left_by(filter.get(), settings.algorithm, Kind()), expected)
+      EXPECT_EQ(outputs_of(filter.get(), settings.algorithm, FrameSettings()), expected)
           << settings.algorithm << " after " << fault << ": " << regions_error();
     }
   }

@@ -90,7 +90,7 @@ TEST_F(CudaMaxflow, GraphLargerThanSharedMemory_EqualsCpu) {
 }
 
 // Heights of the smaller corridor just fit into 16 bits; heights of the larger corridor do not.
-TEST_F(CudaMaxflow, PathsLongerThan16BitHeights_EqualCpu) {
+TEST_F(CudaMaxflow, PathsLongerThan16BitDistances_EqualCpu) {
   for (const Size size : {Size{301, 399}, {401, 399}}) {
     const OwnedGraph owned = corridor(size);
     const GridGraph graph = owned.graph(Neighbours::four);
@@ -134,7 +134,7 @@ TEST_F(CudaMaxflow, WarmStartAfterOtherSolver_EqualsCpu) {
 }
 
 // The only cut of a process changes to the solver that was faster for its last frames.
-TEST_F(CudaMaxflow, SingleCut_ChangesToFasterSolver) {
+TEST_F(CudaMaxflow, SlowerSolverChosen_ChangesToTheFasterSolver) {
   const Size size{200, 151};
   const OwnedGraph easy_graph = island(size, 60, 50, size.width), hard_graph = corridor(size);
   const GridGraph easy = easy_graph.graph(Neighbours::four);

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "core/maxflow/warm_start_tuner.hpp"
-#include "tests/core/complaint.hpp"
+#include "tests/core/error_message.hpp"
 #include "tests/maxflow/cutter.hpp"
 #include "tests/maxflow/graphs.hpp"
 #include "tests/maxflow/oracle.hpp"
@@ -66,7 +66,7 @@ TEST_P(Maxflow, RandomGraphs_EqualOracle) {
   }
 }
 
-TEST_P(Maxflow, ExtremeWeights_EqualOracle) {
+TEST_P(Maxflow, LargestAndSmallestWeights_EqualOracle) {
   constexpr int32_t kLow = std::numeric_limits<int32_t>::min();
   constexpr int32_t kHigh = std::numeric_limits<int32_t>::max();
   OwnedGraph graph({9, 40});
@@ -92,7 +92,7 @@ TEST_P(Maxflow, TypicalGraphs_EqualOracle) {
 }
 
 // Heights around multiples of 16, the number of rows per strip of the CPU and per tile of CUDA.
-TEST_P(Maxflow, AnyHeight_EqualsOracle) {
+TEST_P(Maxflow, HeightsNearMultiplesOf16_EqualOracle) {
   for (const int height : {1, 15, 16, 17, 31, 32, 33, 48, 129, 140}) {
     const Size size{5, height};
     const OwnedGraph graph = random_graph(size, 20, 1, false, static_cast<uint64_t>(height));
@@ -102,7 +102,7 @@ TEST_P(Maxflow, AnyHeight_EqualsOracle) {
   }
 }
 
-TEST_P(Maxflow, LargerGraphs_EqualOneCpuThread) {
+TEST_P(Maxflow, LargeGraphs_EqualOneCpuThread) {
   const Size size{203, 151};
   for (const Neighbours neighbours : kBothNeighbours) {
     for (const auto& owned : {background_difference(size, 1), grabcut(size, 2), corridor(size),
@@ -146,7 +146,7 @@ TEST_P(Maxflow, WarmStart_EqualsColdStart) {
 
 // Sums of weights just below and above the largest 16-bit and 32-bit numbers. The next frame has
 // small weights again.
-TEST_P(Maxflow, SumsAtLimitsOfIntegers_GiveExactFlow) {
+TEST_P(Maxflow, WeightSumsNearIntegerLimits_GiveTheExactFlow) {
   const int64_t limits[] = {(1 << 15) - 1, int64_t{std::numeric_limits<int32_t>::max()}};
   for (const Neighbours neighbours : kBothNeighbours) {
     for (const int64_t limit : limits) {
@@ -192,7 +192,7 @@ TEST(WarmStartTuner, ChangedTimes_SelectFasterStart) {
 }
 
 // A cut that stops early bounds the optimum from both sides. Warm calls continue up to the optimum.
-TEST(CpuMaxflow, StoppedCut_BoundsFlowAndContinues) {
+TEST(CpuMaxflow, CutStoppedEarly_BoundsTheFlowAndCanContinue) {
   const Size size{120, 90};
   const OwnedGraph owned = grabcut(size, 3);
   for (const Neighbours neighbours : kBothNeighbours) {
@@ -230,7 +230,7 @@ TEST(CpuMaxflow, TimeBudget_StopsCut) {
   EXPECT_EQ(report.flow + report.gap, cutter.mask_value(graph));
 }
 
-TEST(CpuMaxflow, Reset_ForgetsPreviousSolution) {
+TEST(CpuMaxflow, Reset_NextCut_StartsWithoutThePreviousSolution) {
   const Size size{64, 48};
   Cutter cutter = on_cpu(size, Neighbours::four);
   const OwnedGraph owned = grabcut(size, 4);
@@ -250,7 +250,7 @@ TEST(CpuMaxflow, InvalidArguments_AreRefused) {
   const OwnedGraph good = random_graph(kSize, 10, 0, false, 1);
   CutResult report;
   const auto answer = [&](const GridGraph& weights, Image<uint8_t> foreground) {
-    return complaint([&] {
+    return error_message_of([&] {
       cutter.cut().enqueue(weights, foreground, {}, &report, 0, cutter.queue());
       cutter.queue().record();
       cutter.queue().wait();
@@ -287,7 +287,7 @@ TEST(CpuMaxflow, InvalidArguments_AreRefused) {
   EXPECT_EQ(answer(graph, {}), "pixels of the foreground mask are missing or have the wrong size");
 
   const auto configure = [&](Size size, int slots) {
-    return complaint([&] { cutter.cut().configure(size, Neighbours::four, slots); });
+    return error_message_of([&] { cutter.cut().configure(size, Neighbours::four, slots); });
   };
   for (const Size size : {Size{0, 4}, {4, 0}}) {
     EXPECT_EQ(configure(size, 1),
@@ -334,7 +334,7 @@ GridGraph computed(const GridGraph& whole, const LinkSource& links) {
   return graph;
 }
 
-TEST(ComputedLinks, SameCapacitiesAsImages_GiveSameCut) {
+TEST(ComputedLinks, CapacitiesEqualToStoredOnes_GiveTheSameCut) {
   for (const Size size : {Size{1, 1}, {7, 9}, {8, 8}, {1, 40}, {40, 1}, {63, 70}, {203, 51}}) {
     for (const Neighbours neighbours : kBothNeighbours) {
       for (const int threads : {1, 3}) {
@@ -358,7 +358,7 @@ TEST(ComputedLinks, SameCapacitiesAsImages_GiveSameCut) {
   }
 }
 
-TEST(ComputedLinks, StoppedCut_HasGapOfAllTiles) {
+TEST(ComputedLinks, CutStoppedEarly_GapEqualsThatOfStoredLinks) {
   const Size size{90, 60};
   const OwnedGraph owned = random_graph(size, 900, 0, false, 8);
   for (const Neighbours neighbours : kBothNeighbours) {
@@ -372,7 +372,7 @@ TEST(ComputedLinks, StoppedCut_HasGapOfAllTiles) {
   }
 }
 
-TEST(ComputedLinks, PixelsWithoutFlow_AreNotComputed) {
+TEST(ComputedLinks, PixelsWithoutFlow_LinksAreNotComputed) {
   const Size size{320, 240};
   OwnedGraph owned(size);
   for (int y = 0; y < size.height; ++y) {
@@ -392,14 +392,14 @@ TEST(ComputedLinks, PixelsWithoutFlow_AreNotComputed) {
   EXPECT_LT(links.written(), 320 * 240 / 10);
 }
 
-TEST(ComputedLinks, MissingMaximum_IsRefused) {
+TEST(ComputedLinks, MaximumWeightMissing_IsRefused) {
   const OwnedGraph owned = random_graph({8, 8}, 9, 0, false, 1);
   const GridGraph graph = owned.graph(Neighbours::four);
   const ImageLinks links(graph);
   GridGraph unknown = computed(graph, links);
   unknown.max_weight = 0;
   Cutter cutter = on_cpu({8, 8}, Neighbours::four);
-  EXPECT_EQ(complaint([&] { cutter.solve(unknown); }),
+  EXPECT_EQ(error_message_of([&] { cutter.solve(unknown); }),
             "computed capacities require `most`, their maximum");
 }
 

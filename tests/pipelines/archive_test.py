@@ -59,7 +59,7 @@ class Equality(TranscodeCase):
                                                  "job.json", "summary.json"]))
         return plain, summary["inputs"][str(clip)]["segments"], text
 
-    def test_segments_lossless_equal_the_whole_run(self):
+    def test_segments_lossless_output_equals_a_run_without_segments(self):
         """In the lossless profile: every pixel, all streams and times."""
         for name, options in KINDS.items():
             with self.subTest(name):
@@ -79,7 +79,7 @@ class Equality(TranscodeCase):
                 shutil.rmtree(plain)
                 shutil.rmtree(self.out)
 
-    def test_segments_tables_masks_and_labels_equal_the_whole_run(self):
+    def test_segments_tables_masks_and_labels_equal_a_run_without_segments(self):
         """Tables, masks and labels byte for byte, and times of the usual profile."""
         clip = self.clip("in.mkv", MOVING, *KINDS["open.mkv"], "-metadata", "title=Here")
         for name, chain in CHAINS.items():
@@ -115,7 +115,7 @@ class Runs(TranscodeCase):
     def segment(self, name, number):
         return json.loads((self.out / f"{name}.segments" / f"{number:04}.json").read_text())
 
-    def test_segment_failing_always_is_quarantined_and_tried_again(self):
+    def test_segment_that_always_fails_is_quarantined_and_retried_next_run(self):
         """A segment that always fails holds up neither its file nor others, and is tried again by the next run."""
         bad = self.clip("bad.mp4", SMALL, *KEYS)
         good = self.clip("good.mp4", SMALL, "-pix_fmt", "yuv420p", "-g", "20")
@@ -136,7 +136,7 @@ class Runs(TranscodeCase):
         self.assertEqual([self.segment("bad.mp4", number)["attempts"] for number in range(3)], [2, 1, 4])
         self.assertEqual(self.summary()["files"], {"quarantined": 1, "skipped": 1})
 
-    def test_status_of_failed_files_has_the_reason(self):
+    def test_status_command_failed_files_prints_the_reason(self):
         """Inputs that could not be cut, and inputs whose segments could not be joined."""
         text, whole = self.folder / "text.mp4", self.clip("in.mp4", SMALL, *KEYS)
         text.write_text("no video")
@@ -157,7 +157,7 @@ class Runs(TranscodeCase):
                         chain="videorate ! video/x-raw,framerate=10/1 ! " + UNTOUCHED)
         self.assertRegex(text, r"the filter made \d+ frames of \d+: it can not be cut; --exact transcodes files in one segment")
 
-    def test_pictures_depending_on_the_start_of_decoding_are_refused(self):
+    def test_segments_decoding_depends_on_the_start_are_refused(self):
         """A camera stream without whole key frames: the check finds that its seams differ."""
         clip = self.clip("in.mp4", SMALL, "-pix_fmt", "yuv420p", "-x264-params", "intra-refresh=1:keyint=20:scenecut=0")
         text = self.segments(clip, status=1, chain=UNTOUCHED)
@@ -165,7 +165,7 @@ class Runs(TranscodeCase):
         self.segments(clip, "--exact", chain=UNTOUCHED)
         self.assertEqual(len(media.times(self.out / "in.mp4")), FRAMES)
 
-    def test_workers_share_the_segments(self):
+    def test_segments_with_several_workers_are_shared(self):
         """As in a Slurm array: a plan, its shares at the same time, and a command that joins."""
         clip, short = self.clip("in.mp4", SMALL, *KEYS), self.clip("short.mp4", SMALL, "-pix_fmt", "yuv420p")
         self.segments(clip, short)
@@ -190,7 +190,7 @@ class Runs(TranscodeCase):
         self.assertEqual([each["attempts"] for each in self.summary()["inputs"].values()], [3, 1], "each once")
         self.assertIn("2 of 2 files", self.status(0))
 
-    def test_folder_of_a_running_job_is_refused(self):
+    def test_output_folder_of_a_running_job_is_refused(self):
         clip = self.clip("in.mp4", SMALL, *KEYS)
         self.out.mkdir()
         with open(self.out / ".regions-job.lock", "w", encoding="utf-8") as file:
@@ -235,7 +235,7 @@ class Attempts(StandInCase):
         told = json.loads((self.out / "summary.json").read_text())["inputs"]
         return said, [told[source] for source in sources]
 
-    def test_planning_and_joining_fail_twice_then_succeed(self):
+    def test_planning_or_joining_that_fails_twice_is_retried_and_succeeds(self):
         for kind in ("plan", "join"):
             self.problems[kind, "one.mp4"] = ["fails", "fails again"]
         _, (told,) = self.run_on(self.source)
@@ -243,7 +243,7 @@ class Attempts(StandInCase):
         self.assertEqual([self.began[name, "one.mp4"] for name in ("plan", "segment", "join")],
                          [3, SEGMENTS, 3])
 
-    def test_planning_or_joining_failing_always_is_quarantined(self):
+    def test_planning_or_joining_that_always_fails_is_quarantined(self):
         """The file is quarantined, other files continue, and the next run tries again."""
         for kind in ("plan", "join"):
             self.problems[kind, "one.mp4"] = ["fails"] * 3
@@ -254,7 +254,7 @@ class Attempts(StandInCase):
         self.run_on(self.source)
         self.assertEqual(self.began["segment", "one.mp4"], SEGMENTS, "none was repeated")
 
-    def test_records_unwritable_for_a_while_are_attempted_again(self):
+    def test_job_records_temporarily_unwritable_are_written_later(self):
         """For example because the storage is unreachable for a while."""
         write, refused = manifest.Manifest.write, []
 
@@ -273,7 +273,7 @@ class Attempts(StandInCase):
         self.assertIn("quarantined after 3 attempts: out of reach", said.err)
         self.assertGreater(len(refused), 3 * SEGMENTS)
 
-    def test_records_damaged_count_as_missing(self):
+    def test_job_records_damaged_count_as_missing(self):
         """They are made again."""
         self.problems["join", "one.mp4"] = ["fails"] * 3
         self.run_on(self.source, status=1)
@@ -295,12 +295,12 @@ class Attempts(StandInCase):
             self.run_on(self.source, status=1)
             self.assertEqual((self.began["plan", "one.mp4"], self.began["segment", "one.mp4"]), (1, SEGMENTS), text)
 
-    def test_segments_are_spread_over_devices(self):
+    def test_segments_several_gpus_are_spread_over_them(self):
         self.replace(scheduling, "cuda_devices", lambda: 2)
         self.assertEqual(self.ran(self.source, "--segments", "1", "-j", "2").status, 0)
         self.assertEqual(set(self.devices) - {None}, {0, 1})
 
-    def test_job_json_unwritable_ends_the_run(self):
+    def test_job_json_unwritable_ends_the_run_with_an_error(self):
         with unittest.mock.patch.object(progress, "write_json", side_effect=OSError(28, "No space left on device")):
             said = self.ran(self.source, "--segments", "1")
         self.assertEqual((said.status, said.err), (1, "regions-transcode: No space left on device\n"))
@@ -340,7 +340,7 @@ class Recipes(TranscodeCase):
             self.assertEqual((self.out / name).read_bytes(), (self.folder / "plain" / name).read_bytes())
         self.assertIn('"attempts": 3', (self.out / "summary.json").read_text(), "workers made the segments")
 
-    def test_slurm_recipe_makes_the_outputs(self):
+    def test_slurm_recipe_from_the_guide_makes_the_outputs(self):
         recipe, = re.findall(r"## Slurm\n\n```sh\n(.*?)```", PAGE, re.S)
         sbatch = self.folder / "sbatch"
         sbatch.write_text(SBATCH)
@@ -348,7 +348,7 @@ class Recipes(TranscodeCase):
         self.shell(self.here(recipe))
         self.expect_same()
 
-    def test_kubernetes_recipe_makes_the_outputs(self):
+    def test_kubernetes_recipe_from_the_guide_makes_the_outputs(self):
         command, = re.findall(r'command: \[sh, -c, "(.*?)"\]', PAGE, re.S)
         command = self.here(" ".join(command.split()))
         job = command.removeprefix("exec ").partition(" --segment ")[0]

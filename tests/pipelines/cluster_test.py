@@ -79,7 +79,7 @@ class OnCluster(TranscodeCase):
 
 
 class OnRay(OnCluster):
-    def test_worker_killed_is_attempted_again(self):
+    def test_cluster_worker_killed_its_segment_is_retried(self):
         """Their segments are attempted again; meanwhile no other machine reaches the cluster."""
         work = self.start(SLOW)
         self.wait_for(work, "regions-segment")
@@ -94,7 +94,7 @@ class OnRay(OnCluster):
         self.assertEqual(self.attempts(), (3, 4))
         self.expect_same(SLOW)
 
-    def test_cluster_lost_ends_the_run_and_it_continues(self):
+    def test_cluster_lost_ends_the_run_and_the_next_run_continues(self):
         work = self.start(SLOW)
         self.wait_for(work, "regions-segment")
         os.kill(self.wait_for(work, "raylet/raylet"), signal.SIGKILL)
@@ -102,7 +102,7 @@ class OnRay(OnCluster):
         self.finished(self.start(SLOW))
         self.expect_same(SLOW)
 
-    def test_run_killed_continues_without_loss(self):
+    def test_cluster_run_killed_next_run_continues_without_loss(self):
         work = self.start(SLOW)
         self.wait_for(work, "regions-segment")
         kill_session(work.pid)
@@ -111,14 +111,14 @@ class OnRay(OnCluster):
         self.assertEqual(self.attempts(), (3, 3))
         self.expect_same(SLOW)
 
-    def test_cluster_address_wrong_is_refused(self):
+    def test_cluster_wrong_address_is_refused(self):
         for address, why in (("127.0.0.1:1", "--cluster 127.0.0.1:1: cannot connect to a Ray cluster: .*refused"),
                              ("head", "'head': expected HOST:PORT"), ("head:x", "'head:x': expected HOST:PORT")):
             said = media.run(PYTHON, PROGRAM, self.source, "-o", self.out, "--filter", UNTOUCHED, "--segments", "1",
                              "--cluster", address, status=2)
             self.assertRegex(said, why)
 
-    def test_run_interrupted_on_a_cluster_continues(self):
+    def test_cluster_run_interrupted_next_run_continues(self):
         self.source = self.source.rename(self.folder / "in \udce9'%d.mp4")  # bytes that are not UTF-8
         work = self.start(SLOW)
         self.wait_for(work, "regions-segment")
@@ -165,7 +165,7 @@ class OnNodes(OnCluster):
                     os.kill(number, signal.SIGKILL)
             node.wait()
 
-    def test_node_lost_its_segment_is_attempted_again(self):
+    def test_cluster_node_lost_its_segment_is_retried(self):
         """The other node processes its segment, and no finished segment is repeated."""
         self.node()
         other = self.node()
@@ -208,7 +208,7 @@ class Kills(OnCluster):
     CLIP = ("in.mkv", "testsrc2=size=64x48:rate=25:duration=7.68", "-pix_fmt", "yuv420p", "-g", "8")
     WORDS = ("--segments", "0.3", "--attempts", "20", "--profile", "lossless")
 
-    def test_job_with_ten_kills_equals_the_whole_run(self):
+    def test_cluster_job_killed_ten_times_equals_an_undisturbed_run(self):
         plain = self.folder / "plain"
         self.transcode(self.source, "--json", "--profile", "lossless", chain=CHAIN, out=plain)
         seed = int(os.environ.get("REGIONS_SEED", "7"))

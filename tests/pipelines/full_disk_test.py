@@ -61,7 +61,7 @@ cp "$0"/in.* "$0/.."
 
 
 class SmallFileSystem(TranscodeCase):
-    def test_folder_filling_up_ends_the_job_and_it_continues(self):
+    def test_disk_full_ends_the_job_and_the_next_run_continues(self):
         (self.folder / "source").mkdir()
         clip = self.clip("source/in.mkv", "testsrc2=size=160x120:rate=25:duration=3.2", *KEYS)
         self.out.mkdir()

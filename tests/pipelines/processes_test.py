@@ -49,7 +49,7 @@ class Jobs(unittest.TestCase):
         (told, problem), = self.run_jobs(settings or {}, **options)
         return told[0], problem
 
-    def test_jobs_have_one_starter(self):
+    def test_jobs_many_at_once_are_forked_by_one_starter(self):
         jobs = self.run_jobs(*[{}] * 20)
         self.assertEqual({problem for _, problem in jobs}, {None})
         self.assertEqual(len({told[0]["starter"] for told, _ in jobs}), 1)
@@ -73,29 +73,29 @@ class Jobs(unittest.TestCase):
         asyncio.run(run_both())
         return told
 
-    def test_job_inherits_no_socket_of_others(self):
+    def test_job_process_inherits_no_socket_of_other_jobs(self):
         """The ends of jobs that run at once would not be seen, nor the end of the program."""
         self.assertEqual([job["sockets"] for job in self.run_while_one_waits()], [0, 0])
 
-    def test_job_settings_may_be_megabytes(self):
+    def test_job_settings_of_megabytes_arrive_complete(self):
         text = "x" * 2**22
         told, problem = self.run_job({"text": text})
         self.assertEqual((told["length"], problem), (len(text) + len('{"text": ""}'), None))
 
-    def test_job_killed_names_the_signal(self):
+    def test_job_killed_problem_names_the_signal(self):
         for number in (signal.SIGKILL, signal.SIGSEGV):
             (_, problem), = self.run_jobs({"end": "waits"}, begun=lambda process, sent=number: process.send_signal(sent))
             self.assertEqual(problem, f"the job was ended by {number.name}")
         self.assertEqual(self.run_job({"end": "killed"})[1], "the job was ended by SIGKILL")
 
-    def test_starter_killed_is_started_again(self):
+    def test_starter_killed_next_job_starts_another(self):
         told, problem = self.run_job({"end": "orphaned"})
         self.assertEqual(problem, "the job ended because the process that started it ended")
         after, problem = self.run_job()
         self.assertIsNone(problem)
         self.assertNotEqual(after["starter"], told["starter"])
 
-    def test_environment_changed_starts_another_starter(self):
+    def test_environment_changed_next_job_starts_another_starter(self):
         """A job of the previous starter is still reported to its end."""
         self.addCleanup(os.environ.pop, "WORD", None)
         before, after = self.run_while_one_waits(lambda: os.environ.update(WORD="another"))
@@ -103,12 +103,12 @@ class Jobs(unittest.TestCase):
         wrapped, _ = self.run_job(wrapper=("/usr/bin/env", "WORD=wrapped"))
         self.assertEqual(wrapped["word"], "wrapped")
 
-    def test_wrapper_failing_is_a_problem(self):
+    def test_wrapper_command_fails_is_a_problem(self):
         for wrapper in (("/usr/bin/false",), ("/usr/bin/sleep", "0.1", "--help")):
             asked = self.run_jobs({}, {}, wrapper=wrapper)
             self.assertEqual([problem for _, problem in asked], ["the job ended because the process that started it ended"] * 2)
 
-    def test_requests_to_a_dead_starter_end(self):
+    def test_starter_dead_requests_to_it_end(self):
         """A request after them gets the error ECONNRESET, and later requests get EPIPE."""
         starter = processes.Starter(("/bin/sh", "-c", "sleep 0.2"))
         self.addCleanup(starter.requests.close)

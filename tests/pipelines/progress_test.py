@@ -47,7 +47,7 @@ class Screens(Case):
         self.out.seen = self.err.seen = ""
         return texts
 
-    def test_screen_message_is_one_line(self):
+    def test_screen_message_of_many_lines_is_printed_as_one(self):
         told = self.screen(Stream())
         told.hear("in\n", {"note": "odd"})
         self.assertEqual(self.said(), ["", "in\\n: note: odd\n"])
@@ -64,7 +64,7 @@ class Screens(Case):
         told.hear("in", {"progress": {"frame": 1, "of": 0, "rate": 2}})
         self.assertEqual(self.said(), ["in: frame 1, 2 frames/s\n", ""])
 
-    def test_screen_no_terminal_prints_a_line_every_five_seconds(self):
+    def test_screen_without_terminal_prints_a_line_every_five_seconds(self):
         told = self.screen(Stream())
         now = self.replace(progress.time, "monotonic", unittest.mock.Mock())
         for at, said, text in (
@@ -81,7 +81,7 @@ class Screens(Case):
         told.hear("other", {"progress": {"frame": 1, "of": 0, "rate": 2}})
         self.assertEqual(self.said()[0], "other: frame 1, 2 frames/s\n", "each input has its own time")
 
-    def test_screen_terminal_shows_bars(self):
+    def test_screen_on_a_terminal_shows_bars(self):
         """Bars are on standard error. Messages appear above them, each on its stream."""
         told = self.screen(Stream(), Terminal(100))
         told.line("hello")
@@ -115,7 +115,7 @@ class JobProgress(Case):
         """The latest progress of a file and of the whole job."""
         return tuple(call.args for call in self.screen.show.call_args_list[-2:])
 
-    def test_progress_of_segments_adds_up(self):
+    def test_progress_of_several_segments_adds_up(self):
         known = progress.Progress(self.screen, 3)
         known.begin("a", [{"packets": 40}, {"packets": 60}])
         self.now += 2
@@ -134,7 +134,7 @@ class JobProgress(Case):
         known.hear("c", 0, 25, 50)
         self.assertEqual(self.shown(), (("c", 25, 50, 12.5), ("", 125, 150, 62.5, "2 of 3 files, 2 of 3 segments, 2 retries")))
 
-    def test_progress_of_an_earlier_run_counts_without_speed(self):
+    def test_progress_of_an_earlier_run_counts_but_not_for_speed(self):
         """Frames of an earlier run count as done, and the rate ignores them."""
         known = progress.Progress(self.screen, 1)
         known.begin("a", [{"packets": 40}, {"packets": 60}])
@@ -145,7 +145,7 @@ class JobProgress(Case):
 
 
 class Terminals(TranscodeCase):
-    def test_program_on_a_terminal_shows_progress(self):
+    def test_transcode_on_a_terminal_shows_progress(self):
         clip = self.clip("in.mp4", "testsrc2=size=64x48:rate=25:duration=2", "-pix_fmt", "yuv420p")
         # The run takes at least a second, so that progress is reported.
         slow = f"identity sleep-time=20000 ! {UNTOUCHED}"
@@ -171,7 +171,7 @@ class Terminals(TranscodeCase):
 
 
 class Status(TranscodeCase):
-    def test_status_without_a_valid_job_exits_with_2(self):
+    def test_status_command_folder_without_a_job_exits_with_2(self):
         self.out.mkdir()
         for text in ("", "3", "[" * 200_000, '{"outputs": 3}', '{"outputs": {"a": 3}}', '{"outputs": {"a": {}}}',
                      '{"outputs": {"a": {"video": 3}}}', '{"outputs": {"a": {"video": "\\u0000"}}}',
@@ -183,7 +183,7 @@ class Status(TranscodeCase):
             self.assertIn("not a regular file" if text is None else "contains no valid job.json", said)
             self.assertNotIn("Traceback", said)
 
-    def test_status_damaged_summary_exits_with_2(self):
+    def test_status_command_damaged_summary_exits_with_2(self):
         self.out.mkdir()
         (self.out / "job.json").write_text('{"outputs": {"a.mp4": {"video": "a.mp4"}}, "began": 1}')
         for text in ('{"began": 2, "inputs": 3}', '{"began": 2, "inputs": ["a.mp4"]}', '{"began": 2, "inputs": {"a.mp4": 3}}',

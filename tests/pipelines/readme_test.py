@@ -61,7 +61,7 @@ class Readme(unittest.TestCase):
         return media.run("bash", "-c", line, status=status, cwd=self.folder,
                          env=os.environ | environment)
 
-    def test_blocks_with_expected_output_print_it(self):
+    def test_readme_blocks_with_expected_output_print_it(self):
         shown = [block for block in BLOCKS if block.expected is not None]
         self.assertGreaterEqual(len(shown), 1, "README.md shows no expected output")
         for block in shown:
@@ -72,7 +72,7 @@ class Readme(unittest.TestCase):
                 shell = Shell(self.folder, os.environ, timeout=300)
                 expect(block, shell.run("\n".join(map(without_build_and_window, lines_of_block))))
 
-    def test_lines_all_are_run_by_a_test(self):
+    def test_readme_every_command_line_is_run_by_a_test(self):
         tested = ("pipelines/live", "pipelines/transcode/regions-transcode", "cc pipelines/embed", "cc library/",
                   "pipelines/with-plugin", "export PKG_CONFIG_PATH", "./label_image",
                   "meson devenv -C build gst-launch-1.0", "meson devenv -C build gst-inspect-1.0", *PREPARATIONS)
@@ -80,7 +80,7 @@ class Readme(unittest.TestCase):
         for line in LINES:
             self.assertTrue(line.startswith(tested) or line in shown, f"no test runs '{line}'")
 
-    def test_live_lines_play_cameras_and_files(self):
+    def test_readme_live_lines_play_cameras_and_files(self):
         addresses = []
         for line in lines("pipelines/live"):
             camera = shlex.split(line)[1]
@@ -92,7 +92,7 @@ class Readme(unittest.TestCase):
             self.assertIn(f"live: {camera}: cannot be played" if absent else "live: ended after", text)
         self.assertEqual(addresses, ["/dev/video0", "rtsp", "in.mp4"])
 
-    def test_transcode_line_writes_video_and_regions(self):
+    def test_readme_transcode_line_writes_video_and_regions(self):
         line, = lines("pipelines/transcode/regions-transcode")
         self.run_line(line)
         self.assertEqual(sorted(path.name for path in (self.folder / "out").iterdir()),
@@ -101,7 +101,7 @@ class Readme(unittest.TestCase):
         rows = (self.folder / "out" / "in.jsonl").read_text().splitlines()
         self.assertEqual([json.loads(row)["frame"] for row in rows], list(range(25)))
 
-    def test_embed_lines_print_the_regions_of_each_frame(self):
+    def test_readme_embed_lines_print_the_regions_of_each_frame(self):
         compiler, = lines("cc pipelines/embed")
         self.run_line(compiler)
         runs = lines("pipelines/with-plugin")
@@ -114,7 +114,7 @@ class Readme(unittest.TestCase):
         # The frame at which the new threshold applies depends on the number of frames in flight.
         self.assertEqual(outputs[0][:10], outputs[1][:10])
 
-    def test_library_lines_write_a_label_picture(self):
+    def test_readme_library_lines_write_a_label_picture(self):
         export, = lines("export PKG_CONFIG_PATH")
         compiler, = lines("cc library/")
         program, = lines("./label_image")
@@ -125,11 +125,11 @@ class Readme(unittest.TestCase):
         self.assertRegex(text, r"^\d+ regions")
         self.assertTrue((self.folder / "labels.pgm").exists())
 
-    def test_inspect_lines_print_the_element(self):
+    def test_readme_gst_inspect_lines_print_the_element(self):
         for line in lines("meson devenv -C build gst-inspect-1.0"):
             self.assertIn("Factory Details", self.run_line(without_build_and_window(line)))
 
-    def test_launch_lines_run_without_windows(self):
+    def test_readme_gst_launch_lines_without_windows_run(self):
         launches = lines("meson devenv -C build gst-launch-1.0")
         self.assertGreaterEqual(len(launches), 3)
         for line in launches:
@@ -138,7 +138,7 @@ class Readme(unittest.TestCase):
             self.run_line(line.replace("videotestsrc", "videotestsrc num-buffers=10") if endless else line)
         self.assertEqual(len(media.frames(self.folder / "labels.mkv", "gray16le")), 25)
 
-    def test_window_line_without_display_names_the_display(self):
+    def test_readme_window_line_without_display_error_names_the_display(self):
         """An error names the display. GStreamer's automatic choice of a sink would crash."""
         window = next(line for line in lines("meson devenv -C build gst-launch-1.0") if "ximagesink" in line)
         line = window.replace("meson devenv -C build", "pipelines/with-plugin")

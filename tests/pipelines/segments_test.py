@@ -33,7 +33,7 @@ class Plans(Case):
 
         return [(*(time(span, name) for name in ("key", "from", "until")), span["packets"]) for span in found["spans"]]
 
-    def test_plan_cuts_at_key_frames(self):
+    def test_segment_plan_cuts_at_key_frames(self):
         clip = self.clip("in.mp4", *YUV, *KEYS, "-bf", "2")
         self.assertEqual(self.spans(clip, 0.79), [(None, 0, 0.8, 20), (0.8, 0.8, 1.6, 20), (1.6, 1.6, 2.4, 20),
                                                  (2.4, 2.4, None, 20)])
@@ -43,14 +43,14 @@ class Plans(Case):
         self.assertEqual(self.spans(clip, 1.59), [(None, 0, 1.6, 40), (1.6, 1.6, None, 40)])
         self.assertEqual(self.spans(clip, 1.5), [(None, 0, 1.6, 40), (1.6, 1.6, None, 40)])
 
-    def test_plan_warm_up_begins_at_an_earlier_key_frame(self):
+    def test_segment_plan_warm_up_begins_at_an_earlier_key_frame(self):
         """Decoding begins at a key frame at least this much earlier, or at the beginning of the file."""
         clip = self.clip("in.mkv", *YUV, *KEYS)
         self.assertEqual([span[0] for span in self.spans(clip, 0.79, 0.5)], [None, None, 0.8, 1.6])
         self.assertEqual([span[0] for span in self.spans(clip, 0.79, 0.8)], [None, None, 0.8, 1.6])
         self.assertEqual([span[0] for span in self.spans(clip, 0.79, 0.9)], [None, None, None, 0.8])
 
-    def test_plan_open_groups_are_not_cut(self):
+    def test_segment_plan_open_gop_is_not_cut(self):
         """No cut where frames that come before a key frame are coded after it."""
         clip = self.clip("in.mkv", *YUV, "-g", "20", "-bf", "2", "-x264-params", "open-gop=1:scenecut=0")
         spans = self.spans(clip, 0.5)
@@ -60,7 +60,7 @@ class Plans(Case):
     def why(self, name, *options):
         return segments.plan(str(self.clip(name, *options)), 0.5, 0)
 
-    def test_plan_uncuttable_file_is_one_segment(self):
+    def test_segment_plan_file_that_cannot_be_cut_is_one_segment(self):
         for name, options, why in (
                 ("a.mp4", (*YUV, "-g", "1000"), "no key frame is far enough from its ends"),
                 ("b.avi", (*YUV, "-c:v", "mpeg4", "-bf", "2", "-g", "10"), "its container has no times of frames"),
@@ -83,7 +83,7 @@ class Plans(Case):
         self.assertEqual(status, 1 if "problem" in found else 0)
         return found
 
-    def test_plan_job_reports_plan_or_problem(self):
+    def test_segment_plan_job_reports_a_plan_or_a_problem(self):
         clip = self.clip("in.mp4", *YUV, *KEYS)
         self.assertEqual(len(self.told(clip)["plan"]["spans"]), 4)
         for name, text in (("text.mp4", b"no video"), ("zeros.mp4", bytes(4096)), ("random.mp4", os.urandom(4096))):
@@ -92,7 +92,7 @@ class Plans(Case):
             self.assertEqual(list(self.told(path)), ["problem"], name)
         self.assertEqual(list(self.told(self.folder / "missing.mp4")), ["problem"])
 
-    def test_plan_damaged_file_prints_nothing(self):
+    def test_segment_plan_damaged_file_prints_nothing(self):
         """FFmpeg would print messages about damage without the name of the file."""
         clip = self.clip("in.mp4", *YUV, *KEYS)
         data = bytearray(clip.read_bytes())
@@ -102,7 +102,7 @@ class Plans(Case):
         said = called(self.told, clip)
         self.assertEqual((said.out, said.err), ("", ""))
 
-    def test_warm_up_follows_the_filter(self):
+    def test_warm_up_length_follows_the_filter(self):
         for line, seconds in (
                 ("cclabel ! regionoverlay", 0), ("slicsuperpixel ! identity ! queue", 0), ("videoscale ! videoconvert", 0),
                 ("cclabel track=true", 20), ("slicsuperpixel warm-start=true", 20), ("graphcutbg ! cclabel source=mask", 20),
@@ -149,7 +149,7 @@ class EncoderFrames(Case):
         self.assertEqual(said.status, 0, said.err)
         return list(self.given)
 
-    def test_segments_encoder_gets_the_frames_of_the_whole_run(self):
+    def test_segments_encoder_receives_the_frames_of_an_undivided_run(self):
         for number, options in enumerate(CLIPS):
             clip = self.clip(f"{number}.mkv", "testsrc2=size=96x72:rate=25:duration=3", *options)
             plan = segments.plan(str(clip), 0.7, 0)
@@ -178,11 +178,11 @@ class Tracks(Case):
         places = [one["columns"].index(name) for name in ("track", "first-seen")]
         return [tuple(region[place] for place in places) for region in one["regions"]]
 
-    def test_overlap_is_intersection_over_union(self):
+    def test_overlap_of_two_boxes_is_intersection_over_union(self):
         for x, y, share in ((10, 10, 1), (15, 10, 1 / 3), (10, 19, 1 / 19), (20, 10, 0), (0, 10, 0), (11, 30, 0)):
             self.assertAlmostEqual(segments.overlap(region(1, 10), region(1, x, y)), share)
 
-    def test_tracks_overlapping_in_the_warm_up_continue(self):
+    def test_tracks_that_overlap_during_the_warm_up_keep_their_ids(self):
         known = segments.Tracks()
         known.begin([])
         self.assertEqual(self.renamed(known, table(0.0, region(1, 10), region(2, 50))), [(1, 0), (2, 0)])
@@ -194,7 +194,7 @@ class Tracks(Case):
         self.assertEqual(self.renamed(known, after), [(2, 0), (3, 1), (4, 2)])
         self.assertEqual(after["last-track"], 4)
 
-    def test_tracks_lost_at_the_end_are_found_earlier(self):
+    def test_tracks_lost_before_the_boundary_are_matched_in_earlier_frames(self):
         """A track that was lost in the last frames is found in earlier frames. Each track continues once. A region elsewhere is a
         new track."""
         known = segments.Tracks()
@@ -205,14 +205,14 @@ class Tracks(Case):
         after = table(0.2, region(4, 11), region(5, 50), region(6, 52), region(8, 99, first=2))
         self.assertEqual([track for track, _ in self.renamed(known, after)], [1, 2, 3, 4])
 
-    def test_track_with_little_overlap_is_new(self):
+    def test_track_with_little_overlap_gets_a_new_id(self):
         known = segments.Tracks()
         known.begin([])
         known.rename(table(0.0, region(1, 10)))
         known.begin([table(0.0, region(4, 16))])  # a quarter
         self.assertEqual(self.renamed(known, table(0.1, region(4, 16))), [(2, 0)])
 
-    def test_tracks_sharing_a_region_continue(self):
+    def test_tracks_sharing_a_region_keep_their_ids(self):
         """Each track of a shared region continues."""
         known = segments.Tracks()
         known.begin([])

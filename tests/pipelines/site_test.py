@@ -36,12 +36,12 @@ class Site(unittest.TestCase):
     def text(self, name):
         return (self.folder / name).read_text(encoding="utf-8")
 
-    def test_pages_all_sources_have_html(self):
+    def test_site_every_document_has_an_html_page(self):
         self.assertGreater(len(self.pages), 20)
         for page in self.pages:
             self.assertTrue((self.folder / page).with_suffix(".html").exists(), page)
 
-    def test_links_all_files_exist(self):
+    def test_site_links_lead_to_existing_files(self):
         """Links in the HTML, followed the way a browser follows them in a file system."""
         for page in self.pages:
             html = self.text(page.removesuffix(".md") + ".html")
@@ -50,7 +50,7 @@ class Site(unittest.TestCase):
                     target = (self.folder / page).parent / address
                     self.assertTrue(target.exists(), f"{page}: {address}")
 
-    def test_search_index_has_all_pages_and_words_of_their_text(self):
+    def test_site_search_index_has_all_pages_and_their_words(self):
         index = self.text("searchindex.js")
         names = re.search(r'"?docnames"?:\s*\[(.*?)\]', index)[1]
         for page in self.pages:
@@ -59,7 +59,7 @@ class Site(unittest.TestCase):
         for word in ("superpixel", "threshold", "appsink"):  # word stems
             self.assertRegex(terms, rf'"?{word}"?:')
 
-    def test_c_library_functions_of_the_header_are_described(self):
+    def test_site_c_library_page_describes_all_functions(self):
         header = (ROOT / "library" / "regions.h").read_text(encoding="utf-8")
         functions = re.findall(r"^REGIONS_API [^;]*?\b(regions_\w+)\(", header, re.M)
         self.assertGreater(len(functions), 5)
@@ -69,7 +69,7 @@ class Site(unittest.TestCase):
         described = re.sub(r"<[^>]*>", "", html)
         self.assertIn("Processes one frame and returns when all", described)
 
-    def test_llms_txt_lists_every_page(self):
+    def test_site_llms_txt_lists_every_page(self):
         text = self.text("llms.txt")
         self.assertTrue(text.startswith("# gst-regions\n\n> "))
         self.assertEqual(sorted({"index.md", *re.findall(r"\]\(([^)#]+\.md)\)", text)}), self.pages)
@@ -96,7 +96,7 @@ class Links(unittest.TestCase):
         site = builder.Site({"b.md": self.root / "docs" / "b.md", "c/d.md": self.root / "docs" / "c" / "d.md"})
         return site.text(page), site
 
-    def test_link_to_page_stays(self):
+    def test_link_to_page_of_the_site_is_unchanged(self):
         text, site = self.resolve("[b](../b.md#part)")
         self.assertEqual(text, "[b](../b.md#part)")
         self.assertEqual(site.links["c/d.md"], ["b.md"])
@@ -113,19 +113,19 @@ class Links(unittest.TestCase):
     def test_link_to_folder_becomes_text(self):
         self.assertEqual(self.resolve("see [the core](../../core)")[0], "see the core (`core`)")
 
-    def test_link_in_code_stays(self):
+    def test_link_in_code_is_unchanged(self):
         self.assertEqual(self.resolve("```sh\n[x](nothing)\n```\n")[0], "```sh\n[x](nothing)\n```\n")
 
-    def test_link_without_target_raises(self):
+    def test_link_without_target_raises_an_error(self):
         with self.assertRaisesRegex(builder.BadPage, "c/d.md: the link to '../nothing.md' has no target"):
             self.resolve("[x](../nothing.md)")
 
-    def test_page_without_link_to_it_raises(self):
+    def test_page_that_no_page_links_to_raises_an_error(self):
         _, site = self.resolve("nothing")
         with self.assertRaisesRegex(builder.BadPage, "no page links to c/d.md"):
             builder.children(site, "b.md")
 
-    def test_navigation_page_is_below_the_page_with_most_links_into_its_folder(self):
+    def test_navigation_page_is_below_the_page_that_links_most_to_its_folder(self):
         """Page a links to one page of the folder f, page b to two."""
         links = {"index.md": ["a.md", "b.md"], "a.md": ["b.md", "f/x.md"], "b.md": ["f/x.md", "f/y.md"],
                  "f/x.md": ["f/y.md", "index.md"], "f/y.md": ["f/x.md"]}
@@ -134,12 +134,12 @@ class Links(unittest.TestCase):
         self.assertEqual(builder.children(site), {"index.md": ["a.md", "b.md"], "a.md": [],
                                                   "b.md": ["f/x.md", "f/y.md"], "f/x.md": [], "f/y.md": []})
 
-    def test_comment_becomes_directive(self):
+    def test_comment_with_a_site_directive_becomes_a_sphinx_directive(self):
         self.assertEqual(self.resolve("<!-- site: doxygenfile regions.h -->")[0], "```{doxygenfile} regions.h\n```")
 
 
 class Program(unittest.TestCase):
-    def test_out_folder_with_other_files_is_refused(self):
+    def test_output_folder_with_other_files_is_refused(self):
         with tempfile.TemporaryDirectory() as folder:
             kept = pathlib.Path(folder) / "kept.txt"
             kept.write_text("mine", encoding="utf-8")

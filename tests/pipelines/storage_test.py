@@ -116,7 +116,7 @@ class Stored(TranscodeCase):
                 and "in" not in path.relative_to(self.folder).parts]
         self.assertEqual([path for path in left if path.is_file()], [])
 
-    def test_storage_whole_files_equal_local_ones(self):
+    def test_storage_remote_files_equal_local_ones(self):
         text = self.run_on(self.address("in/*.mp4"), "-o", self.address("out/"))
         self.assertIn(f"wrote {self.address('out/a b%#.mp4')}", text)
         self.assertEqual(self.stored("out"), sorted([*NAMES, "a b%#.mp4.made.json"]))
@@ -135,7 +135,7 @@ class Stored(TranscodeCase):
         text = self.run_on(self.address("in/a b%#.mp4"), "-o", self.address("out"), status=1)
         self.assertRegex(text, r"exists, but size was \d+ and is now \d+; --force writes it again")
 
-    def test_storage_segments_of_several_machines_are_joined(self):
+    def test_storage_segments_made_by_several_machines_are_joined(self):
         """Each command has its own TMPDIR, as on machines that share only the storage."""
         job, wanted = (self.address("in/*.mp4"), "-o", self.address("out"), *SEGMENTS), self.wanted(*SEGMENTS)
         self.assertIn("3 segments", self.run_on(*job, "--plan"))
@@ -158,7 +158,7 @@ class Stored(TranscodeCase):
         self.assertEqual(self.contents("out"), self.wanted(*SEGMENTS))
         self.expect_clean()
 
-    def test_storage_upload_cut_off_leaves_no_output(self):
+    def test_storage_upload_interrupted_leaves_no_output(self):
         """Its output is not there, and the next run, on another machine, repeats no segment."""
         wire = Wire(self.server, f"PUT /{self.bucket}/out/a%20b%25%23.mp4 ".encode())
         job = self.command(self.address("in/*.mp4"), "-o", self.address("out"), *SEGMENTS)
@@ -176,7 +176,7 @@ class Stored(TranscodeCase):
         self.assertEqual([file["attempts"] for file in told["inputs"].values()], [3], "none was repeated")
         self.assertEqual(self.contents("out"), self.wanted(*SEGMENTS))
 
-    def test_storage_segment_damaged_is_made_again(self):
+    def test_storage_damaged_segment_is_made_again(self):
         """A segment in the storage that differs from its checksum is made again."""
         job = (self.address("in/*.mp4"), "-o", self.address("out"), *SEGMENTS)
         self.run_on(*job, "--plan")
@@ -187,7 +187,7 @@ class Stored(TranscodeCase):
         self.assertEqual([file["attempts"] for file in told["inputs"].values()], [4])
         self.assertEqual(self.contents("out"), self.wanted(*SEGMENTS))
 
-    def test_storage_errors_are_one_line(self):
+    def test_storage_error_message_is_one_line(self):
         here, out = self.address("in/a b%#.mp4"), self.address("out")
         for arguments, changed, status, why in (
                 ((here, "-o", "s3://no-such-bucket/out"), {}, 2, "s3://no-such-bucket/out: The specified bucket does not"),

@@ -24,7 +24,7 @@ int video_metas(GstQuery* query) {
 }
 
 // Pictures that pass must also suit downstream.
-TEST(AllocationQuery, VideoMeta_IsOfferedIfDownstreamAcceptsItOrPictureIsReplaced) {
+TEST(AllocationQuery, DownstreamAcceptsVideoMetaOrPictureIsReplaced_IsOffered) {
   for (const std::string& line :
        with_all_elements({"cclabel output=none", "cclabel output=overlay", "cclabel output=labels",
                           "graphcutbg output=mask", "slicsuperpixel output=mean"})) {
@@ -89,7 +89,7 @@ Pool announced(const std::string& line, const Pool& downstream = {}) {
   return answer;
 }
 
-TEST(AllocationQuery, MinimumOfPool_CountsHeldFrames) {
+TEST(AllocationQuery, FramesInFlight_PoolMinimumCountsHeldFrames) {
   for (const auto& [line, min] :
        {std::pair{"cclabel output=none frames-in-flight=3", 4u},
         {"cclabel output=overlay frames-in-flight=3", 4u},
@@ -101,7 +101,7 @@ TEST(AllocationQuery, MinimumOfPool_CountsHeldFrames) {
   }
 }
 
-TEST(AllocationQuery, DownstreamMinimum_IsAddedIfThePicturePasses) {
+TEST(AllocationQuery, PictureIsPassedOn_DownstreamMinimumIsAdded) {
   for (const bool is_offered : {false, true}) {
     const Pool unbounded = {3, 0, is_offered};
     for (const char* output : {"none", "overlay"}) {
@@ -133,7 +133,7 @@ TEST(AllocationQuery, PoolSmallerThanAVolume_IsNotPassedUpstream) {
   EXPECT_EQ(answer.max, 0u);
 }
 
-TEST(AllocationQuery, Device_OffersPinnedMemory) {
+TEST(AllocationQuery, CudaDevice_OffersPinnedMemoryUpstream) {
   SKIP_WITHOUT_CUDA();
   for (const char* output : {"none", "overlay", "labels"}) {
     for (const guint min : {0u, 3u}) {
@@ -202,7 +202,7 @@ bool ends(Work work) {
   return end.wait_for(std::chrono::seconds(20)) == std::future_status::ready;
 }
 
-class FourBuffers : public ::testing::TestWithParam<const char*> {
+class SmallDownstreamPool : public ::testing::TestWithParam<const char*> {
  protected:
   // The tests unreference the pipeline only if it can stop.
   GstElement* pipeline(int frames) const {
@@ -221,7 +221,7 @@ class FourBuffers : public ::testing::TestWithParam<const char*> {
   }
 };
 
-TEST_P(FourBuffers, Stream_ReachesItsEnd) {
+TEST_P(SmallDownstreamPool, PoolOfFourBuffers_StreamReachesItsEnd) {
   GstElement* pipeline = this->pipeline(20);
   gst_element_set_state(pipeline, GST_STATE_PLAYING);
   GstBus* bus = gst_element_get_bus(pipeline);
@@ -234,7 +234,7 @@ TEST_P(FourBuffers, Stream_ReachesItsEnd) {
   gst_object_unref(pipeline);
 }
 
-TEST_P(FourBuffers, SeeksWhilePaused_Complete) {
+TEST_P(SmallDownstreamPool, PoolOfFourBuffers_SeekWhilePausedCompletes) {
   GstElement* pipeline = this->pipeline(-1);
   gst_element_set_state(pipeline, GST_STATE_PAUSED);
   ASSERT_EQ(gst_element_get_state(pipeline, nullptr, nullptr, 20 * GST_SECOND),
@@ -250,7 +250,7 @@ TEST_P(FourBuffers, SeeksWhilePaused_Complete) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Elements, FourBuffers,
+    Elements, SmallDownstreamPool,
     ::testing::Values(
         "cclabel output=none depth=8 connectivity=26", "cclabel output=mask depth=8 connectivity=6",
         "identity ! cclabel output=none depth=8 connectivity=26",
@@ -286,7 +286,7 @@ struct OwnPool {
 
 class OwnPoolOfSize : public ::testing::TestWithParam<int> {};
 
-TEST_P(OwnPoolOfSize, Volume_IsCompleted) {
+TEST_P(OwnPoolOfSize, PoolNotLargerThanAVolume_VolumeIsCompleted) {
   for (const char* output : {"none", "mask"}) {
     GrayHarness h(std::string("cclabel depth=8 connectivity=26 threshold=0 output=") + output);
     const OwnPool own(h, static_cast<guint>(GetParam()));
@@ -308,7 +308,7 @@ TEST_P(OwnPoolOfSize, Volume_IsCompleted) {
 }
 
 // A shallow copy keeps the pool's buffer in use.
-TEST_P(OwnPoolOfSize, ShallowCopies_CountAsTheirParents) {
+TEST_P(OwnPoolOfSize, ShallowCopiesOfBuffers_CountAsTheirParents) {
   GrayHarness h("cclabel depth=8 connectivity=26 output=none");
   const OwnPool own(h, static_cast<guint>(GetParam()));
   for (int i = 0; i < 8; ++i) {
@@ -325,7 +325,7 @@ INSTANTIATE_TEST_SUITE_P(Sizes, OwnPoolOfSize, ::testing::Values(1, 2, 4, 8));
 
 // A frame keeps its memory if upstream then still has a buffer to fill and downstream as many as it
 // needs.
-TEST(OwnPool, TooFewBuffersLeft_FramesAreCopied) {
+TEST(OwnPool, TooFewFreeBuffers_FramesAreCopied) {
   for (const guint needs : {0u, 1u, 3u}) {
     for (guint buffers = 1; buffers < 10; ++buffers) {
       Harness h("cclabel output=none depth=4 connectivity=26 frames-in-flight=1");
@@ -428,7 +428,7 @@ void run(const MappedCase& c, End end) {
   EXPECT_GT(CountedMemory::most_maps(), 0);
 }
 
-TEST(MappedBuffers, EndFlushOrError_ReleasesAll) {
+TEST(MappedBuffers, EosFlushOrError_UnmapsAllBuffers) {
   std::vector<MappedCase> cases = kCases;
   std::vector<std::string> lines;
   for (const MappedCase& c : kCases) lines.push_back(c.line);

@@ -129,7 +129,7 @@ const std::set<std::string> kBoxes = {"region 3 2 6 4", "region 20 12 10 5"};
 
 // ---- objects and tracks
 
-TEST(AnalyticsObject, NoTracking_HasNoTrack) {
+TEST(AnalyticsObject, TrackingDisabled_ObjectHasNoTrack) {
   NEEDS_ANALYTICS(library);
   const BufferPtr out = after("cclabel output=none attach-labels=never");
   const Entries entries(*library, out.get());
@@ -137,7 +137,7 @@ TEST(AnalyticsObject, NoTracking_HasNoTrack) {
   EXPECT_EQ(entries.count(), 2u);
 }
 
-TEST(AnalyticsTrack, Region_IsTrackedSinceItsFirstFrame) {
+TEST(AnalyticsTrack, TrackedRegion_HasTheTimeOfItsFirstFrame) {
   NEEDS_ANALYTICS(library);
   Harness h("cclabel output=none track=true device=cpu");
   h.video("GRAY8", kWidth, kHeight);
@@ -302,7 +302,7 @@ TEST(Segmentation, MoreThan255Regions_ContainsTheLargest) {
   }
 }
 
-TEST(Segmentation, Map_IsReadOnlyAndCanBeCopiedInPart) {
+TEST(Segmentation, SegmentationMap_IsReadOnlyAndCanBeCopiedInPart) {
   NEEDS_SEGMENTATION(library);
   const BufferPtr out = after("cclabel output=none");
   const Entries entries(*library, out.get());
@@ -321,7 +321,7 @@ TEST(Segmentation, Map_IsReadOnlyAndCanBeCopiedInPart) {
   EXPECT_EQ(bytes_of(part.get())[5], 1);
 }
 
-TEST(Segmentation, Mask_IsASegmentation) {
+TEST(Segmentation, ForegroundMask_IsAttachedAsASegmentation) {
   NEEDS_SEGMENTATION(library);
   Harness h("graphcutbg output=none device=cpu");
   h.video("GRAY8", kWidth, kHeight);
@@ -339,7 +339,7 @@ TEST(Segmentation, Mask_IsASegmentation) {
   EXPECT_NE(std::count(expected.begin(), expected.end(), 1), 0);
 }
 
-TEST(Segmentation, LabelMapRemoved_IsRemoved) {
+TEST(Segmentation, LabelMapRemoved_SegmentationIsRemovedToo) {
   NEEDS_SEGMENTATION(library);
   const auto maps_after = [&](const std::string& rest) {
     const BufferPtr out = after("cclabel output=none ! " + rest);

@@ -202,7 +202,7 @@ std::vector<uint8_t> drawn(const std::string& line, GstBuffer* frame) {
   return out ? bytes_of(out.get()) : std::vector<uint8_t>(kWidth * kHeight);
 }
 
-TEST(BoxInMetadata, OtherPictureSize_IsScaled) {
+TEST(BoxInMetadata, MetadataOfOtherPictureSize_BoxIsScaled) {
   struct Case {
     Box box;
     int width, height;
@@ -239,7 +239,7 @@ TEST(BoxInMetadata, RegionWithATrack_ShowsTheTrack) {
 }
 
 // A box with extreme numbers looks the same as a box that ends far outside the picture.
-TEST(BoxInMetadata, ExtremeNumbers_IsClippedToThePicture) {
+TEST(BoxInMetadata, ExtremeCoordinates_BoxIsClippedToThePicture) {
   constexpr int kFar = 4 * kWidth;
   const std::pair<Box, Box> boxes[] = {
       {{10, 10, G_MAXINT, 5}, {10, 10, kFar, 5}},
@@ -314,7 +314,7 @@ TEST(LabelMapInMetadata, ImpossibleSize_IsAnErrorForReaders) {
 
 // ---- pictures
 
-TEST(SmallestPicture, EveryFormatAndOutput_IsOneRegion) {
+TEST(SmallestPicture, OnePixelOfEveryFormatAndOutput_IsOneRegion) {
   for (const char* output : {"overlay", "labels", "mask", "colors", "none"}) {
     Harness h(std::string("cclabel threshold=0 output=") + output);
     for (const auto& [width, height] : {std::pair{1, 1}, {1, 9}, {9, 1}, {2, 2}, {3, 5}}) {

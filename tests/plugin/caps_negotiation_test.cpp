@@ -150,7 +150,7 @@ TEST(TransformCaps, CudaMemory_IsOfferedUntilTheDeviceIsChosen) {
               GST_STATE_NULL);
 }
 
-TEST(TransformCaps, Filter_DeterminesTheOrder) {
+TEST(TransformCaps, FilterCaps_DetermineTheOrderOfTheResult) {
   const std::string size = ",width=16,height=8,framerate=25/1";
   const std::string gray8 = "video/x-raw,format=GRAY8" + size,
                     gray16 = "video/x-raw,format=GRAY16_LE" + size;

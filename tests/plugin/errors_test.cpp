@@ -4,17 +4,17 @@
 
 #include <set>
 
-#include "tests/plugin/asked_failure.hpp"
 #include "tests/plugin/counted_memory.hpp"
 #include "tests/plugin/elements.hpp"
+#include "tests/plugin/error_details.hpp"
+#include "tests/plugin/injected_fault.hpp"
 #include "tests/plugin/moving_square.hpp"
 #include "tests/plugin/region_structures.hpp"
-#include "tests/plugin/told.hpp"
 
 namespace regions::test {
 namespace {
 
-void expect_error(const Told& error, GQuark domain, int code, const std::string& part,
+void expect_error(const ErrorDetails& error, GQuark domain, int code, const std::string& part,
                   const std::string& where) {
   EXPECT_EQ(error.domain, domain) << where << ": " << error.text;
   EXPECT_EQ(error.code, code) << where << ": " << error.text;
@@ -24,10 +24,10 @@ void expect_error(const Told& error, GQuark domain, int code, const std::string&
 // ---- at the start
 
 // The error of an element that does not start.
-Told error_at_start(const std::string& line) {
+ErrorDetails error_at_start(const std::string& line) {
   Harness h(line);
   EXPECT_FALSE(h.starts()) << line;
-  return told(h.message(GST_MESSAGE_ERROR));
+  return error_details(h.message(GST_MESSAGE_ERROR));
 }
 
 // A model is written at the end of the stream, which is too late for an error.
@@ -55,7 +55,7 @@ TEST(ErrorAtStart, FileThatCannotBeUsed_IsAResourceError) {
         {"model-location", "/proc/model", "no file can be created in the folder '/proc/'", kWrite},
         {"model-location", "/sys/model", "no file can be created in the folder '/sys/'", kWrite}}) {
     const std::string line = std::string("graphcutbg ") + property + "=" + path;
-    const Told error = error_at_start(line);
+    const ErrorDetails error = error_at_start(line);
     expect_error(error, GST_RESOURCE_ERROR, code, says, line);
     EXPECT_PRED2(contains, error.text, path);
   }
@@ -95,7 +95,7 @@ TEST(ErrorAtStart, CudaWithoutAGpu_IsAResourceError) {
                "CUDA", "device=cuda");
 }
 
-TEST(Start, AutoWithoutAGpu_RunsOnTheCpuWithoutAWarning) {
+TEST(ElementStart, AutoWithoutAGpu_RunsOnTheCpuWithoutAWarning) {
   if (have_cuda()) GTEST_SKIP() << "this machine has a CUDA device";
   for (const std::string& line : with_all_elements({"cclabel output=none"})) {
     Harness h(line);
@@ -108,8 +108,8 @@ TEST(Start, AutoWithoutAGpu_RunsOnTheCpuWithoutAWarning) {
 // ---- while frames flow
 
 // The first error of a stream of three frames.
-Told error_of_stream(const std::string& line, const std::string& format,
-                     const std::string& sink = "", const std::string& fault = "") {
+ErrorDetails error_of_stream(const std::string& line, const std::string& format,
+                             const std::string& sink = "", const std::string& fault = "") {
   const Fault injected(fault);
   Harness h(line, sink);
   h.video(format, kWidth, kHeight);
@@ -118,10 +118,10 @@ Told error_of_stream(const std::string& line, const std::string& format,
     if (h.push(gray ? dots() : std::vector<uint8_t>(kWidth * kHeight * 3), i) != GST_FLOW_OK) break;
   }
   h.eos();
-  return told(h.message(GST_MESSAGE_ERROR));
+  return error_details(h.message(GST_MESSAGE_ERROR));
 }
 
-TEST(ErrorInStream, EachKind_HasItsDomainAndCode) {
+TEST(ErrorInStream, EachCause_HasItsDomainAndCode) {
   const std::string path = std::string(g_get_tmp_dir()) + "/regions-no-picture";
   ASSERT_TRUE(g_file_set_contents(path.c_str(), "no picture", -1, nullptr));
   struct Case {
@@ -160,7 +160,7 @@ TEST(ErrorInStream, EachKind_HasItsDomainAndCode) {
 }
 
 // After a flush the element works like a new element.
-TEST(ErrorInStream, Flush_EndsTheError) {
+TEST(ErrorInStream, FlushAfterAnError_StreamWorksAgain) {
   for (const char* line :
        {"cclabel output=labels overflow=error frames-in-flight=2 device=cpu",
         "cclabel output=labels overflow=error track=true device=cpu",
@@ -197,7 +197,7 @@ TEST(ErrorInStream, Flush_EndsTheError) {
   }
 }
 
-TEST(Warning, TooManyRegions_IsPostedOncePerStream) {
+TEST(Warning, MoreRegionsThanLabels_IsPostedOncePerStream) {
   Harness h("cclabel output=labels", "video/x-raw,format=GRAY8");
   for (const char* shape : {"", ",interlace-mode=interleaved"}) {
     h.video("GRAY8", kWidth, kHeight, shape);
@@ -205,14 +205,14 @@ TEST(Warning, TooManyRegions_IsPostedOncePerStream) {
       ASSERT_EQ(h.push(dots(), i), GST_FLOW_OK);
       ASSERT_TRUE(h.pull());
     }
-    expect_error(told(h.message_so_far(GST_MESSAGE_WARNING)), GST_STREAM_ERROR,
+    expect_error(error_details(h.message_so_far(GST_MESSAGE_WARNING)), GST_STREAM_ERROR,
                  GST_STREAM_ERROR_FORMAT, "768", shape);
     EXPECT_FALSE(h.has_warning()) << shape;
   }
 }
 
 // The folder of the model is removed while the stream runs.
-TEST(Warning, ModelCannotBeWritten_IsPosted) {
+TEST(Warning, ModelFileCannotBeWritten_IsPosted) {
   gchar* folder = g_dir_make_tmp("regions-XXXXXX", nullptr);
   const std::string path = folder + std::string("/model");
   Harness h("graphcutbg output=mask model-location=" + path);
@@ -222,7 +222,7 @@ TEST(Warning, ModelCannotBeWritten_IsPosted) {
   ASSERT_EQ(h.push(gray_with_square()), GST_FLOW_OK);
   ASSERT_TRUE(h.pull());
   h.video("GRAY8", kWidth / 2, kHeight);
-  expect_error(told(h.message_so_far(GST_MESSAGE_WARNING)), GST_RESOURCE_ERROR,
+  expect_error(error_details(h.message_so_far(GST_MESSAGE_WARNING)), GST_RESOURCE_ERROR,
                GST_RESOURCE_ERROR_WRITE, path, "model");
   EXPECT_FALSE(h.has_error());
 }
@@ -303,7 +303,7 @@ TEST(ErrorText, MalformedMetadata_NamesTheField) {
     change(metadata_of(frame), first_region(frame));
     gst_harness_push(h.get(), frame);
     h.eos();
-    const Told error = told(h.error_so_far());
+    const ErrorDetails error = error_details(h.error_so_far());
     if (says[0] == 0) {
       EXPECT_EQ(error.text, "");
     } else {
@@ -325,7 +325,7 @@ TEST(ErrorText, OutOfMemory_NamesThePurpose) {
       GrayHarness h(line);
       for (int i = 0; i < 8 && h.push(gray_with_square(), i) == GST_FLOW_OK; ++i) continue;
       h.eos();
-      const Told error = told(h.error_so_far());
+      const ErrorDetails error = error_details(h.error_so_far());
       if (error.text.empty()) break;
       texts.insert(error.text);
     }
@@ -343,7 +343,7 @@ TEST(ErrorText, BufferThatCannotBeMapped_NamesTheBuffer) {
     h.video("GRAY8", kWidth, kHeight);
     CountedMemory::refuse_maps(true);
     EXPECT_EQ(gst_harness_push(h.get(), frame), GST_FLOW_ERROR) << line;
-    EXPECT_PRED2(contains, told(h.message(GST_MESSAGE_ERROR)).text, says);
+    EXPECT_PRED2(contains, error_details(h.message(GST_MESSAGE_ERROR)).text, says);
     CountedMemory::refuse_maps(false);
   };
   const std::vector<uint8_t> picture(kWidth * kHeight, 20);
@@ -434,7 +434,7 @@ Outcome play(const std::string& line, const std::string& fault) {
   if (message) {
     GError* error = nullptr;
     gst_message_parse_error(message.get(), &error, nullptr);
-    EXPECT_TRUE(is_asked_failure(*error)) << fault << ": " << error->message;
+    EXPECT_TRUE(is_injected_fault(*error)) << fault << ": " << error->message;
     EXPECT_EQ(error->domain, GST_RESOURCE_ERROR) << fault;
     g_error_free(error);
   } else {
@@ -477,7 +477,7 @@ TEST_P(Faults, FailureAtAnyStep_EndsInAnElementError) {
 
 // A removed GPU: this stream and the next one end in an error. When the device is back, the element
 // works.
-TEST_P(Faults, DeviceIsGone_EndsStreamsInErrorsUntilItIsBack) {
+TEST_P(Faults, DeviceLost_StreamsEndInErrorsUntilItReturns) {
   const std::string line = GetParam();
   for (const int step : {1, 2, 5, 9, 14, 20}) {
     const std::string text = "gone=" + std::to_string(step);

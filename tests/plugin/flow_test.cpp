@@ -5,8 +5,8 @@
 #include <future>
 #include <thread>
 
+#include "tests/plugin/error_details.hpp"
 #include "tests/plugin/moving_square.hpp"
-#include "tests/plugin/told.hpp"
 
 namespace regions::test {
 namespace {
@@ -20,7 +20,7 @@ class FramesInFlight : public ::testing::TestWithParam<int> {
   }
 };
 
-TEST_P(FramesInFlight, Frames_LeaveInOrderWithTheirTimestamps) {
+TEST_P(FramesInFlight, SeveralFrames_LeaveInOrderWithTheirTimestamps) {
   GrayHarness h(line("output=labels"), "video/x-raw,format=GRAY16_LE");
   for (int i = 0; i < 40; ++i) ASSERT_EQ(h.push(gray_with_square(i), i), GST_FLOW_OK);
   h.eos();
@@ -34,7 +34,7 @@ TEST_P(FramesInFlight, Frames_LeaveInOrderWithTheirTimestamps) {
   EXPECT_EQ(h.waiting(), 0u);
 }
 
-TEST_P(FramesInFlight, WorkTime_IsMeasured) {
+TEST_P(FramesInFlight, EachFrame_WorkTimeIsMeasured) {
   GrayHarness h(line("output=none"));
   EXPECT_EQ(stat(h, "work-time"), 0u);
   const gint64 begin = g_get_monotonic_time();
@@ -46,7 +46,7 @@ TEST_P(FramesInFlight, WorkTime_IsMeasured) {
   EXPECT_LT(stat(h, "work-time"), took * 8);
 }
 
-TEST_P(FramesInFlight, Frame_LeavesWithoutALaterFrame) {
+TEST_P(FramesInFlight, SingleFrame_LeavesWithoutALaterFrame) {
   GrayHarness h(line("output=none"));
   for (int i = 0; i < 5; ++i) {
     ASSERT_EQ(h.push(gray_with_square(), i), GST_FLOW_OK);
@@ -80,7 +80,7 @@ TEST_P(FramesInFlight, DownstreamBlocks_AcceptsAsManyFramesAsSlots) {
   gst_object_unref(pad);
 }
 
-TEST_P(FramesInFlight, Eos_FollowsTheLastFrame) {
+TEST_P(FramesInFlight, EosWhileFramesWait_FollowsTheLastFrame) {
   GrayHarness h(line("output=none"));
   for (int i = 0; i < 3; ++i) h.push(gray_with_square(), i);
   h.eos();
@@ -126,14 +126,14 @@ INSTANTIATE_TEST_SUITE_P(All, FramesInFlight, ::testing::Values(0, 1, 2, 3, 8));
 
 // ---- one stream
 
-TEST(Flow, EosBeforeTheFirstFrame_IsForwarded) {
+TEST(StreamFlow, EosBeforeTheFirstFrame_IsForwarded) {
   GrayHarness h("cclabel");
   h.eos();
   EXPECT_EQ(h.waiting(), 0u);
   EXPECT_FALSE(h.has_error());
 }
 
-TEST(Flow, OutputNone_PassesTheSameMemory) {
+TEST(StreamFlow, OutputNone_PassesTheSameMemory) {
   GrayHarness h("cclabel output=none");
   GstBuffer* in = Harness::buffer(gray_with_square());
   GstMemory* memory = gst_buffer_peek_memory(in, 0);
@@ -143,7 +143,7 @@ TEST(Flow, OutputNone_PassesTheSameMemory) {
   EXPECT_EQ(bytes_of(out.get()), gray_with_square());
 }
 
-TEST(Flow, SharedInput_IsNotDrawnOn) {
+TEST(StreamFlow, InputBufferIsShared_IsNotDrawnOn) {
   GrayHarness h("cclabel output=overlay");
   GstBuffer* in = Harness::buffer(gray_with_square());
   const BufferPtr kept(gst_buffer_ref(in));
@@ -154,7 +154,7 @@ TEST(Flow, SharedInput_IsNotDrawnOn) {
 }
 
 // Metas that describe the bytes of the input are kept only if the bytes are.
-TEST(Flow, EachOutput_KeepsMetasAndFlags) {
+TEST(StreamFlow, EveryOutput_KeepsMetasAndFlags) {
   for (const char* output : {"none", "overlay", "labels", "mask", "colors"}) {
     Harness h(std::string("cclabel output=") + output);
     h.video("RGB", kWidth, kHeight);
@@ -180,7 +180,7 @@ TEST(Flow, EachOutput_KeepsMetasAndFlags) {
   }
 }
 
-TEST(Flow, PropertiesSetByAnotherThread_LosesNoFrame) {
+TEST(StreamFlow, PropertiesSetByAnotherThread_LosesNoFrame) {
   GrayHarness h("cclabel output=none frames-in-flight=3");
   std::atomic<bool> stop = false;
   std::thread changer([&] {
@@ -198,7 +198,7 @@ TEST(Flow, PropertiesSetByAnotherThread_LosesNoFrame) {
   EXPECT_FALSE(h.has_error());
 }
 
-TEST(Flow, StatesUpAndDown_Succeed) {
+TEST(StreamFlow, RepeatedStateChanges_Succeed) {
   const Pipeline pipeline(
       "videotestsrc num-buffers=200 ! video/x-raw,width=160,height=120 ! cclabel output=none ! "
       "regionoverlay ! fakesink");
@@ -210,7 +210,7 @@ TEST(Flow, StatesUpAndDown_Succeed) {
   }
 }
 
-TEST(Flow, SeekWhilePlaying_Succeeds) {
+TEST(StreamFlow, SeekWhilePlaying_Succeeds) {
   const Pipeline pipeline(
       "videotestsrc num-buffers=2000 ! video/x-raw,width=160,height=120,framerate=100/1 ! "
       "cclabel frames-in-flight=4 ! fakesink");
@@ -226,7 +226,7 @@ TEST(Flow, SeekWhilePlaying_Succeeds) {
   }
 }
 
-TEST(Flow, DownstreamError_ReachesUpstream) {
+TEST(StreamFlow, DownstreamError_ReachesUpstream) {
   GrayHarness h("cclabel output=none ! identity error-after=2");
   GstFlowReturn flow = GST_FLOW_OK;
   for (int i = 0; i < 50 && flow == GST_FLOW_OK; ++i) flow = h.push(gray_with_square(), i);
@@ -234,7 +234,7 @@ TEST(Flow, DownstreamError_ReachesUpstream) {
 }
 
 // After the end of the stream, downstream's refusals are reported as an error.
-TEST(Flow, DownstreamRefusedAFrame_IsReportedAtTheEnd) {
+TEST(StreamFlow, DownstreamRefusedAFrame_IsReportedAtTheEnd) {
   struct Refusal {
     GstFlowReturn flow;
     int code;  // of the stream error at the end; 0: none
@@ -256,7 +256,7 @@ TEST(Flow, DownstreamRefusedAFrame_IsReportedAtTheEnd) {
     h.video("GRAY8", kWidth, kHeight);
     EXPECT_EQ(h.push(gray_with_square(), 0), GST_FLOW_OK);
     h.eos();
-    const Told error = told(h.error_so_far());
+    const ErrorDetails error = error_details(h.error_so_far());
     EXPECT_EQ(error.domain, code ? GST_STREAM_ERROR : 0u) << gst_flow_get_name(flow);
     EXPECT_EQ(error.code, code) << gst_flow_get_name(flow);
     EXPECT_EQ(h.push(gray_with_square(), 1), GST_FLOW_EOS) << "after the end";
@@ -309,7 +309,7 @@ const EventCase kEvents[] = {
     {"out of band", [] { return custom(GST_EVENT_CUSTOM_DOWNSTREAM_OOB); }, true},
 };
 
-TEST(Events, IncompleteVolume_IsEndedOrOvertaken) {
+TEST(StreamEvents, EventDuringAVolume_EndsOrOvertakesIt) {
   for (const EventCase& c : kEvents) {
     GrayHarness h("cclabel output=none depth=4 connectivity=26");
     for (int i = 0; i < 2; ++i) ASSERT_EQ(h.push(gray_with_square(), i), GST_FLOW_OK);
@@ -337,7 +337,7 @@ TEST(Events, IncompleteVolume_IsEndedOrOvertaken) {
   }
 }
 
-TEST(Events, SingleFrames_AreNotOvertaken) {
+TEST(StreamEvents, EventAfterSingleFrames_FollowsThemAll) {
   for (const EventCase& c : kEvents) {
     if (std::string(c.name) == "out of band") continue;
     GrayHarness h("cclabel output=none frames-in-flight=8");
@@ -347,7 +347,7 @@ TEST(Events, SingleFrames_AreNotOvertaken) {
   }
 }
 
-TEST(Events, DrainQuery_EndsAVolume) {
+TEST(StreamEvents, DrainQuery_EndsAVolume) {
   GrayHarness h("cclabel output=none depth=4 connectivity=26");
   for (int i = 0; i < 3; ++i) ASSERT_EQ(h.push(gray_with_square(), i), GST_FLOW_OK);
   const QueryPtr query(gst_query_new_drain());
@@ -398,7 +398,7 @@ TEST_P(ShortFrame, PictureIsKept_PassesUnchanged) {
     EXPECT_EQ(h.waiting(), 0u);
     EXPECT_EQ(stat(h, "frames-in"), 5u);
     EXPECT_EQ(stat(h, "frames-out"), 5u);
-    EXPECT_PRED2(contains, told(h.message(GST_MESSAGE_WARNING)).text, "100 bytes");
+    EXPECT_PRED2(contains, error_details(h.message(GST_MESSAGE_WARNING)).text, "100 bytes");
     EXPECT_FALSE(h.has_warning()) << "one warning per stream";
     EXPECT_FALSE(h.has_error());
   }
@@ -434,7 +434,7 @@ INSTANTIATE_TEST_SUITE_P(All, ShortFrame,
                          ::testing::Values("cclabel", "cclabel frames-in-flight=1",
                                            "cclabel width=40"));
 
-TEST(ShortFrame, InAVolume_EndsTheVolume) {
+TEST(ShortFrame, FrameOfAVolume_EndsTheVolume) {
   GrayHarness h("cclabel output=labels depth=3 connectivity=6", "video/x-raw,format=GRAY16_LE");
   for (int i = 0; i < 8; ++i) {
     ASSERT_EQ(
@@ -466,7 +466,7 @@ TEST(ShortFrame, WithAVideoMeta_PassesWithAWarning) {
 }
 
 // Rows with a GstVideoMeta may be closer together than in the default layout.
-TEST(TightRows, WholeOrShortFrame_IsReadOrPassesWithAWarning) {
+TEST(UnpaddedRows, WholeOrShortFrame_IsReadOrPassesWithAWarning) {
   struct Case {
     const char* format;
     std::vector<int> rows;    // bytes per row of each plane

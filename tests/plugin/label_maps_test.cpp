@@ -30,7 +30,7 @@ TEST(LabelMap, ElementIsGone_StillContainsTheLabels) {
 }
 
 // A map's memory is used again after the frame is gone. It must not keep the previous labels.
-TEST(LabelMap, MemoryUsedAgain_ContainsTheLabelsOfItsFrame) {
+TEST(LabelMap, MemoryReusedForAnotherFrame_ContainsThatFramesLabels) {
   GrayHarness h("cclabel output=none frames-in-flight=1");
   const bool on_cpu = device_of(h.element()).starts_with("cpu");
   const void* first = nullptr;
@@ -49,7 +49,7 @@ TEST(LabelMap, MemoryUsedAgain_ContainsTheLabelsOfItsFrame) {
   }
 }
 
-TEST(LabelMap, AttachLabelsNever_IsNotAttachedOrRemoved) {
+TEST(LabelMap, AttachLabelsIsNever_NoMapIsAttachedOrRemoved) {
   GrayHarness first("cclabel output=none");
   for (const bool removed : {false, true}) {
     ASSERT_EQ(first.push(gray_with_square()), GST_FLOW_OK);
@@ -93,7 +93,7 @@ TEST(LabelPicture, MoreRegionsThanLabels_DropsTheSmallestAndWarns) {
 
 // ---- sharing
 
-TEST(LabelMap, CopiedInPart_SharesTheMapReadOnly) {
+TEST(LabelMap, PartOfTheMapCopied_SharesTheMapReadOnly) {
   const BufferPtr labels = map_after("cclabel output=none");
   const std::vector<uint8_t> whole = bytes_of(labels.get());
   const size_t row = kWidth * 4, begin = 9 * row + 20, bytes = 3 * row;
@@ -146,7 +146,7 @@ GstPadProbeReturn touch_mask(GstPad*, GstPadProbeInfo* info, gpointer) {
   return GST_PAD_PROBE_OK;
 }
 
-TEST(SmallMask, ReadByTheNextElement_GivesTheSameAsTheEnlargedMask) {
+TEST(ReducedMask, ReadByTheNextElement_GivesTheSameAsTheEnlargedMask) {
   const Scene scene;
   for (const char* scale : {"0.5", "0.3", "0.09"}) {
     for (const char* second :
@@ -191,7 +191,7 @@ TEST(SmallMask, ReadByTheNextElement_GivesTheSameAsTheEnlargedMask) {
   }
 }
 
-TEST(SmallMap, MappedByAnApplication_IsEnlarged) {
+TEST(ReducedLabelMap, MappedByAnApplication_IsEnlarged) {
   const Scene scene;
   const Area r = {12, 8, 64, 48};
   for (const auto& [line, bytes] : {std::pair{"graphcutbg device=cpu frames-in-flight=1", 1},

@@ -84,7 +84,7 @@ TEST(Latency, FramesAndVolumes_ReportsTheMeasuredMaximum) {
   EXPECT_EQ(latency.reported(), 200 * GST_MSECOND);
 }
 
-TEST(ReportedLatency, SingleFrames_IsMeasured) {
+TEST(ReportedLatency, SingleFrames_ReportsTheMeasuredLatency) {
   GrayHarness h("cclabel output=none");
   h.push(gray_with_square());
   ASSERT_TRUE(h.pull());
@@ -94,7 +94,7 @@ TEST(ReportedLatency, SingleFrames_IsMeasured) {
   EXPECT_LE(latency, 4 * kFrame);
 }
 
-TEST(ReportedLatency, Volumes_FollowsFromTheCaps) {
+TEST(ReportedLatency, Volumes_ReportsTheLatencyThatFollowsFromTheCaps) {
   GrayHarness h("cclabel output=none depth=8 connectivity=26");
   EXPECT_TRUE(h.message(GST_MESSAGE_LATENCY));
   EXPECT_EQ(stat(h, "latency"), 7 * kFrame);
@@ -109,14 +109,14 @@ TEST(ReportedLatency, Volumes_FollowsFromTheCaps) {
   EXPECT_GE(stat(h, "latency"), 7 * 200 * GST_MSECOND);
 }
 
-TEST(ReportedLatency, SlidingWindow_IsZero) {
+TEST(ReportedLatency, SlidingWindow_ReportsZero) {
   GrayHarness h("cclabel output=none depth=8 sliding=true connectivity=26");
   EXPECT_EQ(stat(h, "latency"), 0u);
 }
 
 // While downstream takes a second for the first frame, the other frames wait, although their work
 // is done. That is no latency of the element.
-TEST(ReportedLatency, SlowSink_IsNotCounted) {
+TEST(ReportedLatency, SlowSink_ReportedLatencyExcludesIt) {
   constexpr int kFrames = 4;
   constexpr gulong kTimeForWork = 300000;  // µs; the frames are tiny
   Harness h("cclabel output=labels frames-in-flight=4", "video/x-raw,format=GRAY16_LE");
@@ -193,7 +193,7 @@ TEST(LatencyQuery, LiveUpstream_KeepsOneFrameInFlight) {
   }
 }
 
-TEST(LatencyMessage, LatencyChanges_IsPosted) {
+TEST(LatencyMessage, LatencyChanges_MessageIsPosted) {
   GrayHarness h("cclabel output=none depth=4 connectivity=26");
   EXPECT_TRUE(h.message_so_far(GST_MESSAGE_LATENCY));
   EXPECT_FALSE(h.message_so_far(GST_MESSAGE_LATENCY));
@@ -309,7 +309,7 @@ TEST(Qos, ReportedTimeAndDelay_DetermineLateFrames) {
 }
 
 // A volume is dropped if its first frame is late: frames 4 to 7, but not frames 0 to 3.
-TEST(Qos, Volumes_AreDroppedWhole) {
+TEST(Qos, LateVolume_IsDroppedAsAWhole) {
   GrayHarness h("cclabel output=none depth=4 connectivity=26");
   for (int i = 0; i < 2; ++i) ASSERT_EQ(h.push(gray_with_square(i), i), GST_FLOW_OK);
   report_late(h, 0, 5);
@@ -325,7 +325,7 @@ TEST(Qos, Volumes_AreDroppedWhole) {
 }
 
 // Frames 0 and 1 begin a volume of four that is dropped. It ends as other volumes do.
-TEST(Qos, DroppedVolume_EndsWithCapsSegmentFlushOrJump) {
+TEST(Qos, VolumeBeingDropped_EndsAtCapsSegmentFlushOrTimeJump) {
   for (const char* end : {"caps", "segment", "flush", "jump"}) {
     GrayHarness h("cclabel output=none depth=4 connectivity=26");
     report_late(h, 0, 0);
@@ -346,7 +346,7 @@ TEST(Qos, DroppedVolume_EndsWithCapsSegmentFlushOrJump) {
   }
 }
 
-TEST(Qos, Event_IsForwardedUpstreamOnce) {
+TEST(Qos, QosEvent_IsForwardedUpstreamOnce) {
   GrayHarness h("cclabel output=none");
   while (GstEvent* event = gst_harness_try_pull_upstream_event(h.get())) gst_event_unref(event);
   gst_harness_push_upstream_event(
@@ -443,7 +443,7 @@ TEST(StreamingThread, PauseShorterThanThreeLatencies_LeavesOnTheElementsThread) 
 }
 
 // The next volume fills while the previous volume is processed.
-TEST(StreamingThread, Volumes_LeaveOnTheElementsThread) {
+TEST(StreamingThread, CompletedVolumes_LeaveOnTheElementsThread) {
   GrayHarness h("cclabel output=none depth=2 connectivity=26");
   LeavingThreads leaving(h);
   for (int i = 0; i < 6; ++i) {

@@ -7,8 +7,8 @@
 #include <map>
 
 #include "tests/plugin/elements.hpp"
+#include "tests/plugin/error_details.hpp"
 #include "tests/plugin/moving_square.hpp"
-#include "tests/plugin/told.hpp"
 
 namespace regions::test {
 namespace {
@@ -177,7 +177,7 @@ TEST(SettingChange, SettingForNewCaps_WaitsForThem) {
   expect(2, 768, true);
 }
 
-TEST(CapsChange, OtherSizes_HaveTheirSizeInTheMetadata) {
+TEST(CapsChange, OtherPictureSize_MetadataHasTheNewSize) {
   for (const char* line : {"cclabel output=none", "cclabel output=labels process-scale=0.5",
                            "slicsuperpixel output=mean", "graphcutbg output=cutout"}) {
     Harness h(line);
@@ -250,7 +250,7 @@ TEST(SettingChange, RectangleMovesWithEachFrame_IsUsedForThatFrame) {
 }
 
 // READY ends a stream. The counts stay readable until the next stream starts.
-TEST(StateChange, Ready_RestartsCounts) {
+TEST(StateChange, ReadyAndPlayingAgain_CountersRestart) {
   GrayHarness h("cclabel output=none depth=2 connectivity=6");
   for (int i = 0; i < 3; ++i) ASSERT_EQ(h.push(gray_with_square(), i), GST_FLOW_OK);
   for (int i = 0; i < 2; ++i) ASSERT_TRUE(h.pull());
@@ -311,7 +311,7 @@ TEST_F(ChangeWithLearnedBackground, RectangleAndOutputChange_IsLearnedAgain) {
 
 // ---- outputs that change
 
-TEST(OutputChange, SameCaps_TakesEffectWithTheNextFrame) {
+TEST(OutputChange, OutputPropertyWithSameCaps_TakesEffectWithTheNextFrame) {
   GrayHarness h("cclabel output=none frames-in-flight=3");
   EXPECT_EQ(next(h, 0), gray_with_square());
   h.set("output", "overlay");
@@ -419,7 +419,7 @@ std::string expect_refused(const std::string& line, const char* format, const ch
   for (int i = 1; i < 4; ++i) EXPECT_EQ(h.push(picture, i), GST_FLOW_OK);
   h.eos();
   const std::string result = notified;
-  const Told warning = told(h.message(GST_MESSAGE_WARNING));
+  const ErrorDetails warning = error_details(h.message(GST_MESSAGE_WARNING));
   EXPECT_EQ(warning.domain, GST_LIBRARY_ERROR);
   EXPECT_EQ(warning.code, GST_LIBRARY_ERROR_SETTINGS);
   // "THE SETTING kept as it was: THE REASON"
@@ -476,7 +476,7 @@ TEST(RefusedSetting, ValidValueLater_IsUsed) {
 
 // ---- clicks set seeds
 
-TEST(Click, MouseOrTouch_SetsSeedsAndGoesUpstream) {
+TEST(MouseClick, MouseOrTouch_SetsSeedsAndGoesUpstream) {
   GrayHarness h("cclabel output=mask click-seeds=true");
   int notified = 0;
   g_signal_connect(h.element(), "notify::seeds",

@@ -519,7 +519,7 @@ TEST(MatrixTransform, StackedLayers_AreScaledTogetherOrDropped) {
   EXPECT_EQ(regions_on(cut.get()), Texts{"4 3 12 6, 72 9.5 5.5, 4 4, 4 1 2"});
 }
 
-TEST(MatrixTransform, Identity_KeepsAllFields) {
+TEST(MatrixTransform, IdentityMatrix_KeepsAllFields) {
   const BufferPtr from = picture({structure_of(kInside, 1), structure_of(kAtTheEdge, 2)});
   auto* roi = gst_buffer_add_video_region_of_interest_meta(from.get(), "region", 9, 8, 7, 6);
   roi->id = 5;
@@ -533,7 +533,7 @@ TEST(MatrixTransform, Identity_KeepsAllFields) {
 }
 
 // Regions of interest get an object id if their region has a first time, which only tracks have.
-TEST(ScaleTransform, Tracks_KeepTheirObjectIds) {
+TEST(ScaleTransform, TrackedRegions_KeepTheirObjectIds) {
   for (const bool tracked : {true, false}) {
     std::vector<GstStructure*> regions = {structure_of(kInside, 1), structure_of(kAtTheEdge, 2)};
     for (guint i = 0; i < 2; ++i) {

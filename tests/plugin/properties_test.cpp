@@ -160,7 +160,7 @@ TEST(Properties, EveryElement_AgreesWithItsPageAndKeepsValues) {
 }
 
 // Bindings distinguish the types of choices by their names.
-TEST(Properties, TypesOfChoices_AreNamedAfterTheirElement) {
+TEST(Properties, EnumTypes_AreNamedAfterTheirElement) {
   start_gstreamer();
   GstElement* element = gst_element_factory_make("cclabel", nullptr);
   for (const auto& [property, type] : {std::pair{"label-values", "GstCclabelLabelValues"},
@@ -196,7 +196,7 @@ TEST(Properties, ActiveDevice_IsSetFromReadyOnAndNotified) {
   gst_object_unref(element);
 }
 
-TEST(Plugin, GstInspect_ShowsTitlesAndClasses) {
+TEST(Plugin, GstInspect_EveryElement_ShowsTitleAndClass) {
   start_gstreamer();
   const std::map<std::string, std::pair<const char*, const char*>> expected = {
       {"cclabel", {"Connected-component labeller", "Filter/Analyzer/Video"}},
@@ -294,7 +294,7 @@ TEST(ListProperty, EveryNumericType_IsAccepted) {
   }
 }
 
-TEST(ListProperty, ArrayOfInts_SelectsRegions) {
+TEST(ListProperty, ArrayOfIntegers_SelectsRegions) {
   Harness h("cclabel output=mask", "video/x-raw,format=GRAY8");
   h.video("GRAY8", 8, 1);
   set_seeds(h, Pair<int>(G_TYPE_INT, g_value_set_int, 7, 0).get());
@@ -353,9 +353,9 @@ std::string area_on(const BufferPtr& frame) {
   return region_field(regions_of(frame.get()), 0, "area");
 }
 
-class Control : public ::testing::TestWithParam<const char*> {};
+class ControlledProperty : public ::testing::TestWithParam<const char*> {};
 
-TEST_P(Control, Threshold_IsThatOfTheStreamTime) {
+TEST_P(ControlledProperty, ThresholdChanges_HasTheValueAtTheStreamTime) {
   Harness h(GetParam());
   h.video("GRAY8", kColumns, kRows);
   GstSegment shifted;  // stream time 10 s is at timestamp 1 s
@@ -374,14 +374,14 @@ TEST_P(Control, Threshold_IsThatOfTheStreamTime) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Elements, Control,
+INSTANTIATE_TEST_SUITE_P(Elements, ControlledProperty,
                          ::testing::Values("cclabel output=none frames-in-flight=1",
                                            "cclabel output=none frames-in-flight=4",
                                            "cclabel output=labels frames-in-flight=8",
                                            "cclabel output=overlay frames-in-flight=3"));
 
 // The overflow policy is applied when a frame is done. Later frames are then already in flight.
-TEST(Control, Overflow_IsThatOfTheFrame) {
+TEST(ControlledProperty, OverflowChanges_HasTheValueAtTheFramesTime) {
   GrayHarness h("cclabel output=labels frames-in-flight=8", "video/x-raw,format=GRAY8");
   std::vector<std::pair<GstClockTime, double>> values;
   for (int i = 0; i < 40; ++i) values.emplace_back(time_of(i), i % 2 ? 0.6 : 0);
@@ -393,7 +393,7 @@ TEST(Control, Overflow_IsThatOfTheFrame) {
   }
 }
 
-TEST(Control, Volume_UsesTheValuesOfItsLastFrame) {
+TEST(ControlledProperty, Volume_UsesTheValuesOfItsLastFrame) {
   Harness h("cclabel output=none depth=5 connectivity=6 frames-in-flight=2");
   h.video("GRAY8", kColumns, kRows);
   control_threshold(h, 0);
@@ -404,7 +404,7 @@ TEST(Control, Volume_UsesTheValuesOfItsLastFrame) {
   }
 }
 
-TEST(Control, Rectangle_IsThatOfTheFrame) {
+TEST(ControlledProperty, RectangleChanges_HasTheValueAtTheFramesTime) {
   Harness h("cclabel output=none frames-in-flight=4 threshold=0");
   h.video("GRAY8", kColumns, kRows);
   std::vector<std::pair<GstClockTime, double>> values;
@@ -417,7 +417,7 @@ TEST(Control, Rectangle_IsThatOfTheFrame) {
   }
 }
 
-TEST(Control, FrameWithoutTimestamp_KeepsThePreviousValue) {
+TEST(ControlledProperty, FrameWithoutTimestamp_KeepsThePreviousValue) {
   Harness h("cclabel output=none");
   h.video("GRAY8", kColumns, kRows);
   control_threshold(h, 0);

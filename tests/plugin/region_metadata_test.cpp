@@ -104,7 +104,7 @@ TEST(RegionMetadata, EachElementAndOption_HasTheDocumentedFields) {
   }
 }
 
-TEST(RegionMetadata, Region_HasGeometryAndColor) {
+TEST(RegionMetadata, AnyRegion_HasGeometryAndColor) {
   const BufferPtr out = after("cclabel output=none", two_rectangles());
   const GstStructure* regions = regions_of(out.get());
   ASSERT_TRUE(regions);
@@ -119,7 +119,7 @@ TEST(RegionMetadata, Region_HasGeometryAndColor) {
   for (const auto& [name, value] : second) EXPECT_EQ(region_field(regions, 1, name), value) << name;
 }
 
-TEST(RegionMetadata, LayersAndSlices_AreNumbered) {
+TEST(RegionMetadata, SeveralThresholdsOrVolume_LayersAndSlicesAreNumbered) {
   const BufferPtr layers = after("cclabel output=none thresholds=<0.2,0.6>", gray_with_square());
   EXPECT_EQ(field_of(regions_of(layers.get()), "layers"), "2");
   EXPECT_EQ(region_field(regions_of(layers.get()), 1, "layer"), "1");
@@ -154,7 +154,7 @@ TEST(RegionMetadata, MoreRunsThanMaxRuns_AreTruncated) {
 }
 
 // Each half of the picture is a superpixel of 32×32 pixels.
-TEST(RegionMetadata, Superpixels_HaveAdjacencyAndCovariance) {
+TEST(RegionMetadata, Slicsuperpixel_RegionsHaveAdjacencyAndCovariance) {
   Harness h(
       "slicsuperpixel output=none region-size=32 iterations=0 min-size=0 attach-adjacency=true "
       "attach-covariance=true device=cpu");
@@ -193,7 +193,7 @@ double real_in(const GstStructure* s, const char* name) {
 }
 
 // DL Streamer's elements read these parameters.
-TEST(RegionOfInterest, Region_HasItsIdBoxAndParameters) {
+TEST(RegionOfInterest, EachRegion_HasItsIdBoxAndParameters) {
   for (const bool tracked : {false, true}) {
     const BufferPtr out =
         after(tracked ? "cclabel output=none track=true" : "cclabel output=none", two_rectangles());
@@ -220,7 +220,7 @@ TEST(RegionOfInterest, Region_HasItsIdBoxAndParameters) {
 }
 
 // The largest regions come first. Regions of equal size are in the order of their ids.
-TEST(RegionOfInterest, ManyRegions_AreThe256Largest) {
+TEST(RegionOfInterest, MoreThan256Regions_KeepsThe256Largest) {
   for (const int dots : {256, 257, 300}) {
     GrayHarness h("cclabel output=none connectivity=4 device=cpu");
     std::vector<uint8_t> picture(kWidth * kHeight);
@@ -273,7 +273,7 @@ TEST(Track, LostAndFoundAgain_KeepsItsFirstTime) {
 }
 
 // Before its birth a track has number 0 and is as old as the frame.
-TEST(Track, BeforeItsBirth_HasNoNumber) {
+TEST(Track, RegionBeforeItsTrackBirth_HasNoTrackNumber) {
   GrayHarness h("cclabel output=none track=true track-birth=3 device=cpu");
   for (int t = 1; t < 6; ++t) {
     ASSERT_EQ(h.push(gray_with_square(t), t), GST_FLOW_OK);
@@ -289,7 +289,7 @@ TEST(Track, BeforeItsBirth_HasNoNumber) {
   }
 }
 
-TEST(Track, LabelsThatShowTracks_ShowThemFromTheirBirth) {
+TEST(Track, LabelsShowTrackNumbers_TracksAppearFromTheirBirth) {
   GrayHarness h("cclabel output=labels label-values=track track=true track-birth=2 device=cpu",
                 "video/x-raw,format=GRAY8");
   for (int t = 0; t < 3; ++t) {
@@ -317,7 +317,7 @@ TEST(RegionMetadata, LabelMap_IsTheMaskOfTheNextElement) {
   EXPECT_EQ(region_field(regions_of(out.get()), 0, "x"), "3");
 }
 
-TEST(RegionOverlay, Regions_AreDrawnAndKept) {
+TEST(RegionOverlay, RegionsFromUpstream_AreDrawnAndKept) {
   const BufferPtr out =
       after("cclabel output=none ! regionoverlay style=boxes thickness=1", two_rectangles());
   EXPECT_EQ(region_count(regions_of(out.get())), 2u);
@@ -353,7 +353,7 @@ class RegionTable : public testing::Test {
   }
 };
 
-TEST_F(RegionTable, StructuresChanged_DrawsTheStructures) {
+TEST_F(RegionTable, RegionStructuresEdited_OverlayDrawsTheEditedRegions) {
   struct Case {
     const char* name;
     void (*change)(GstStructure* metadata);
@@ -517,7 +517,7 @@ TEST_F(RegionLifetime, ParameterChangedDownstream_NextFrameIsUnchanged) {
   }
 }
 
-TEST_F(RegionLifetime, BufferOfAPool_IsUsedAgainWithOtherRegions) {
+TEST_F(RegionLifetime, BufferReusedByItsPool_HasOtherRegions) {
   GstBufferPool* pool = gst_buffer_pool_new();
   GstStructure* config = gst_buffer_pool_get_config(pool);
   gst_buffer_pool_config_set_params(config, nullptr, kWidth * kHeight, 1, 1);

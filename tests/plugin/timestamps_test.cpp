@@ -98,9 +98,9 @@ TEST(TrackTimes, MoreThan4096Tracks_ForgetsThoseNotSeenForLongest) {
 
 // ---- scenes: after a gap, tracks end and the background model is learned again
 
-class Tracked : public ::testing::TestWithParam<const char*> {
+class TrackedElement : public ::testing::TestWithParam<const char*> {
  protected:
-  Tracked() : h_(GetParam()) { h_.video("GRAY8", kWidth, kHeight); }
+  TrackedElement() : h_(GetParam()) { h_.video("GRAY8", kWidth, kHeight); }
   std::string track_at(int index, guint flags = 0) {
     GstBuffer* frame = Harness::buffer(gray_with_square(), index);
     GST_BUFFER_FLAG_SET(frame, flags);
@@ -110,7 +110,7 @@ class Tracked : public ::testing::TestWithParam<const char*> {
   Harness h_;
 };
 
-TEST_P(Tracked, FramesLost_ContinuesTracks) {
+TEST_P(TrackedElement, FramesLost_ContinuesTracks) {
   EXPECT_EQ(track_at(0, GST_BUFFER_FLAG_DISCONT), "1");
   EXPECT_EQ(track_at(1), "1");
   EXPECT_EQ(track_at(3, GST_BUFFER_FLAG_DISCONT), "1");
@@ -121,7 +121,7 @@ TEST_P(Tracked, FramesLost_ContinuesTracks) {
   EXPECT_EQ(track_at(15), "1") << "and back";
 }
 
-TEST_P(Tracked, TimestampsJump_StartsNewTracksWithNewIds) {
+TEST_P(TrackedElement, TimestampsJump_StartsNewTracksWithNewIds) {
   EXPECT_EQ(track_at(1000), "1");
   EXPECT_EQ(track_at(1000 + 150), "2") << "5.96 s later";
   EXPECT_EQ(track_at(1000), "3");
@@ -130,7 +130,7 @@ TEST_P(Tracked, TimestampsJump_StartsNewTracksWithNewIds) {
   EXPECT_EQ(track_at(2000), "3");
 }
 
-TEST_P(Tracked, OtherSizeOrRectangle_StartsNewTracksWithNewIds) {
+TEST_P(TrackedElement, OtherSizeOrRectangle_StartsNewTracksWithNewIds) {
   EXPECT_EQ(track_at(0), "1");
   h_.video("GRAY8", kWidth / 2, kHeight * 2);
   EXPECT_EQ(h_.push(std::vector<uint8_t>(kWidth * kHeight, 200), 1), GST_FLOW_OK);
@@ -144,14 +144,14 @@ TEST_P(Tracked, OtherSizeOrRectangle_StartsNewTracksWithNewIds) {
   EXPECT_FALSE(h_.has_error());
 }
 
-TEST_P(Tracked, Flush_RestartsIds) {
+TEST_P(TrackedElement, Flush_RestartsIds) {
   EXPECT_EQ(track_at(0), "1");
   EXPECT_EQ(track_at(1000), "2");
   h_.flush();
   EXPECT_EQ(track_at(1001), "1");
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Tracked,
+INSTANTIATE_TEST_SUITE_P(All, TrackedElement,
                          ::testing::Values("cclabel output=none track=true",
                                            "cclabel output=none depth=2 sliding=true "
                                            "connectivity=6"));
@@ -194,7 +194,7 @@ guint64 number(const GstStructure* s, const char* name) {
   return value;
 }
 
-TEST(RegionMessage, Frame_HasItsTimesAndRegions) {
+TEST(RegionMessage, PostMessages_EachMessageHasTimesAndRegions) {
   Harness h("cclabel output=none post-messages=true");
   begin_shifted(h);
   for (int i = 25; i < 28; ++i) ASSERT_EQ(h.push(gray_with_square(), i), GST_FLOW_OK);

@@ -75,7 +75,7 @@ TEST(WorkArea, LabelsAndMasksOfEveryElement_AreEnlarged) {
   }
 }
 
-TEST(WorkArea, DrawnPictures_AreUnchangedOutside) {
+TEST(WorkArea, DrawnPicture_OutsideTheAreaIsUnchanged) {
   const Scene scene;
   const Area r = {12, 8, 72, 48};
   for (const std::string& line :
@@ -118,7 +118,7 @@ TEST(WorkArea, LargerThanThePicture_ChangesNothing) {
   }
 }
 
-TEST(WorkArea, MaskFromUpstream_IsCroppedToIt) {
+TEST(WorkArea, MaskFromUpstream_IsCroppedToTheArea) {
   const Scene scene;
   Harness chain(
       "graphcutbg output=none ! cclabel source=mask output=labels left=12 top=8 width=72 "
@@ -144,7 +144,7 @@ TEST(WorkArea, MaskFromUpstream_IsCroppedToIt) {
   EXPECT_GT(foreground, 1000u);
 }
 
-TEST(WorkArea, MovesWhilePlaying_IsUsedForTheNextFrame) {
+TEST(WorkArea, AreaMovesWhilePlaying_IsUsedForTheNextFrame) {
   const Scene scene;
   Harness h("cclabel output=mask");
   h.video("GRAY8", scene.width, scene.height);

@@ -37,7 +37,7 @@ Foreign.__module__ = "foreign_library.tensors"
 
 
 class Out(unittest.TestCase):
-    def test_out_any_function_is_written_and_returned(self):
+    def test_out_argument_every_function_writes_and_returns_it(self):
         for function, arguments, dtype in (
                 (gst_regions.label, (IMAGE,), numpy.int32), (gst_regions.slic, (IMAGE, 2), numpy.int32),
                 (gst_regions.remove_small_objects, (IMAGE > 0, 2), bool),
@@ -52,7 +52,7 @@ class Out(unittest.TestCase):
         self.assertIs(foreground, out)
         numpy.testing.assert_array_equal(out, gst_regions.mincut(terminal, 1, 1)[0])
 
-    def test_out_batch_and_thresholds_is_written(self):
+    def test_out_argument_batch_and_thresholds_is_written(self):
         out = numpy.empty((2, 3, 3, 4), numpy.int32)
         pair = numpy.stack([IMAGE, IMAGE.max() - IMAGE])
         self.assertIs(gst_regions.label(pair, threshold=[1, 4, 7], batch=True, out=out), out)
@@ -70,7 +70,7 @@ class Out(unittest.TestCase):
         begins = {gst_regions.label(image).ctypes.data for _ in range(6)}
         self.assertEqual(len(begins), 1)
 
-    def test_out_part_of_array_leaves_rest_unchanged(self):
+    def test_out_argument_part_of_an_array_leaves_the_rest_unchanged(self):
         holder = numpy.full((5, 3, 4), -5, numpy.int32)
         gst_regions.label(IMAGE, out=holder[2])
         numpy.testing.assert_array_equal(holder[2], LABELS)
@@ -90,10 +90,10 @@ class Reading(unittest.TestCase):
         numpy.testing.assert_array_equal(image, IMAGE)
         numpy.testing.assert_array_equal(mask, IMAGE > 0)
 
-    def test_list_is_converted(self):
+    def test_list_as_input_is_converted_to_an_array(self):
         numpy.testing.assert_array_equal(gst_regions.label(IMAGE.tolist()), LABELS)
 
-    def test_unaligned_array_is_read(self):
+    def test_input_array_unaligned_is_read(self):
         memory = numpy.zeros(IMAGE.size * 8 + 1, numpy.uint8)
         image = memory[1:].view(numpy.float64).reshape(IMAGE.shape)
         image[...] = IMAGE
@@ -101,7 +101,7 @@ class Reading(unittest.TestCase):
         numpy.testing.assert_array_equal(gst_regions.label(image), LABELS)
         numpy.testing.assert_array_equal(gst_regions.label(image, threshold=3), LABELS)
 
-    def test_axis_of_one_element_any_stride_is_read(self):
+    def test_axis_of_length_one_with_any_stride_is_read(self):
         row = numpy.array([1, 0, 1, 1], numpy.uint8)
         for shape in ((4, 1, 1), (1, 4, 1), (1, 1, 4), (4, 1), (1, 4)):
             strides = tuple(1 if side == 4 else 977 for side in shape)
@@ -111,7 +111,7 @@ class Reading(unittest.TestCase):
             self.assertEqual(gst_regions.remove_small_objects(image > 0, 1).ravel().tolist(), [0, 0, 1, 1])
             self.assertEqual(gst_regions.regionprops_table(image)["area"].tolist(), [3])
 
-    def test_overlapping_rows_are_read(self):
+    def test_input_rows_that_overlap_are_read(self):
         image = numpy.lib.stride_tricks.as_strided(IMAGE, (6, 4), (2, 1))  # rows that overlap
         numpy.testing.assert_array_equal(gst_regions.label(image[:5]), gst_regions.label(image[:5].copy()))
         numpy.testing.assert_array_equal(gst_regions.label(numpy.broadcast_to(IMAGE[0], (3, 4)), connectivity=1),
@@ -119,7 +119,7 @@ class Reading(unittest.TestCase):
 
 
 class Dlpack(unittest.TestCase):
-    def test_dlpack_result_has_library_of_input(self):
+    def test_dlpack_result_is_an_array_of_the_input_library(self):
         labels, num, table = gst_regions.label(Foreign(IMAGE), return_num=True, return_table=True)
         self.assertIsInstance(labels, Foreign)
         self.assertIsInstance(table, numpy.ndarray)
@@ -128,7 +128,7 @@ class Dlpack(unittest.TestCase):
         self.assertIsInstance(gst_regions.mincut(Foreign(IMAGE.astype(numpy.int32)), 1, 1)[0], Foreign)
         self.assertIsInstance(gst_regions.slic(Foreign(IMAGE), 2), Foreign)
 
-    def test_dlpack_out_is_written_in_place(self):
+    def test_dlpack_out_argument_is_written_in_place(self):
         out = Foreign(numpy.zeros(IMAGE.shape, numpy.int32))
         self.assertIs(gst_regions.label(Foreign(IMAGE), out=out), out)
         numpy.testing.assert_array_equal(out.array, LABELS)
@@ -137,7 +137,7 @@ class Dlpack(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, r"image is on a device .*\(DLPack device type 2\)"):
             gst_regions.label(Foreign(IMAGE, (2, 0)))
 
-    def test_dlpack_torch_is_read_and_returned(self):
+    def test_dlpack_torch_tensor_is_read_and_returned(self):
         torch = reference("torch")
         image = torch.tensor(IMAGE.tolist(), dtype=torch.uint8)
         labels = gst_regions.label(image)
@@ -162,7 +162,7 @@ class Dlpack(unittest.TestCase):
         self.assertIs(gst_regions.label(image.T.contiguous().T, out=out), out)
         self.assertEqual((out.tolist(), out.data_ptr()), (LABELS, where))
 
-    def test_dlpack_jax_is_read_and_returned(self):
+    def test_dlpack_jax_array_is_read_and_returned(self):
         jax = reference("jax")
         labels = gst_regions.label(jax.numpy.asarray(IMAGE))
         self.assertIsInstance(labels, jax.Array)
@@ -270,7 +270,7 @@ class Calls(unittest.TestCase):
                 self.check(image, threshold=threshold, batch=True)
         self.check(noise((3, 4, 10, 12)), batch=True)
 
-    def test_device_calls_with_one_other_argument_equal_cpu(self):
+    def test_device_calls_one_argument_changed_equal_cpu(self):
         image = levels((20, 31), 200)
         for how in ({"threshold": 1}, {"threshold": 2}, {"threshold": [2]}, {"threshold": 2, "connectivity": 1},
                     {"threshold": 1}):
@@ -278,7 +278,7 @@ class Calls(unittest.TestCase):
             self.check(image[:, 1:].copy(), **how)
             self.check(image.astype(numpy.uint16), **how)
 
-    def test_device_views_are_read_in_place(self):
+    def test_device_array_views_are_read_in_place(self):
         wide = noise((3, 40, 60))
         for view in (wide[0, 3:30, 5:41], wide[0, ::2], wide[1:]):
             self.check(view)
@@ -288,7 +288,7 @@ class Calls(unittest.TestCase):
         self.check(wide[:, 3:30, 5:41])  # slices with gaps
         self.assertEqual(self.library.copied, 8)
 
-    def test_device_call_allocates_labels_only(self):
+    def test_device_call_without_out_allocates_labels_only(self):
         gst_regions.label(Elsewhere(noise((20, 30))))
         self.assertEqual(self.library.made, [(20, 30)])
         gst_regions.label(Elsewhere(levels((2, 20, 30), 99)), threshold=[1, 2, 3], batch=True)
@@ -314,7 +314,7 @@ class Calls(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "is not C-contiguous"):
             gst_regions.label(Elsewhere(noise((20, 20))), out=Elsewhere(numpy.zeros((20, 40), numpy.int32)[:, ::2]))
 
-    def test_device_stream_is_passed(self):
+    def test_device_stream_argument_is_passed_to_the_kernels(self):
         runs = []
         real = gst_regions._core.DeviceLabelling
 
@@ -329,7 +329,7 @@ class Calls(unittest.TestCase):
                                                                         __cuda_stream__=lambda: (0, 78)))
         self.assertEqual(runs, [(77, ()), (78, (30, 1))])
 
-    def test_device_invalid_arguments_are_named(self):
+    def test_device_invalid_argument_error_names_it(self):
         for kind, words, image, how in (
                 (ValueError, "axes", noise(4), {}), (ValueError, "no elements", noise((0, 4)), {}),
                 (ValueError, "65536 elements", noise((1, 65536)), {}),

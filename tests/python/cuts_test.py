@@ -55,7 +55,7 @@ class Cuts(unittest.TestCase):
         self.assertEqual(graph.maxflow(), flow)
 
     @given(st.data())
-    def test_mincut_foreground_is_largest_source_side(self, data):
+    def test_mincut_several_minimum_cuts_foreground_is_the_largest(self, data):
         sparse, csgraph = reference("scipy.sparse"), reference("scipy.sparse.csgraph")
         terminal, capacities = data.draw(grids())
         foreground, flow = gst_regions.mincut(terminal, **capacities)
@@ -76,7 +76,7 @@ class Cuts(unittest.TestCase):
         numpy.testing.assert_array_equal(foreground.view(numpy.uint8).ravel(), want[:-2].view(numpy.uint8))
 
     @given(st.data())
-    def test_warm_cut_changing_grid_equals_cold_cut(self, data):
+    def test_warm_start_changing_grid_equals_cold_start(self, data):
         warm = gst_regions.WarmCut(threads=data.draw(st.sampled_from([1, 2])))
         terminal, capacities = data.draw(grids())
         choose = numpy.random.default_rng(data.draw(st.integers(0, 2**32)))
@@ -90,7 +90,7 @@ class Cuts(unittest.TestCase):
             capacities = {name: numpy.where(here, choose.integers(0, 9, here.shape), capacity)
                           for name, capacity in capacities.items()}
 
-    def test_warm_cut_other_size_or_failed_call_equals_cold_cut(self):
+    def test_warm_start_other_size_or_failed_call_equals_cold_start(self):
         warm = gst_regions.WarmCut()
         terminal = numpy.array([[5, -3, 0], [2, -9, 1]])
         out = numpy.ones((2, 3), bool)

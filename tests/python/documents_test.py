@@ -25,7 +25,7 @@ PAGE = ROOT / "docs" / "guides" / "python-arrays.md"
 
 
 class Guide(unittest.TestCase):
-    def test_guide_python_arrays_prints_expected_output(self):
+    def test_guide_python_arrays_code_prints_the_expected_output(self):
         with tempfile.TemporaryDirectory() as folder:
             python = pathlib.Path(folder) / "out" / "venv" / "bin" / "python"  # the guide's environment
             python.parent.mkdir(parents=True)
@@ -33,7 +33,7 @@ class Guide(unittest.TestCase):
             python.chmod(0o755)
             self.assertEqual(run_page(PAGE.read_text(encoding="utf-8"), folder, os.environ), (3, 3))
 
-    def test_readme_and_package_page_python_runs(self):
+    def test_readme_and_package_page_python_code_runs(self):
         for name in ("README.md", "docs/python.md"):
             blocks = [block for block in blocks_of((ROOT / name).read_text(encoding="utf-8"))
                       if block.language == "python" and "cupy" not in block.text]
@@ -59,20 +59,20 @@ MASK = CHOOSE.integers(0, 2, (30, 40)).astype(numpy.uint8) * 255
 
 
 class Reference(unittest.TestCase):
-    def test_reference_is_up_to_date(self):
+    def test_api_reference_page_equals_the_generated_one(self):
         printed = subprocess.run([sys.executable, ROOT / "docs" / "python_reference.py"], capture_output=True, text=True,
                                  check=True).stdout
         written = (ROOT / "docs" / "python-reference.md").read_text(encoding="utf-8")
         self.assertEqual(written, printed, "run docs/python_reference.py > docs/python-reference.md")
 
-    def test_gallery_prints_expected_output(self):
+    def test_gallery_page_code_prints_the_expected_output(self):
         for name in ("skimage", "PIL"):
             reference(name)
         done = subprocess.run([sys.executable, ROOT / "docs" / "python_gallery.py"], capture_output=True, text=True,
                               check=False)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 
-    def test_reference_describes_every_parameter(self):
+    def test_api_reference_describes_every_parameter(self):
         for name in gst_regions.__all__:
             function = getattr(gst_regions, name)
             if not callable(function) or name == "remove_small_holes":  # its documentation refers to another function
@@ -84,7 +84,7 @@ class Reference(unittest.TestCase):
 
 
 class Comparisons(unittest.TestCase):
-    def test_comparison_cv2_statistics_are_equal(self):
+    def test_comparison_page_cv2_statistics_are_equal(self):
         cv2 = reference("cv2")
         for theirs, ours in ((4, 1), (8, 2)):
             count, want, stats, centroids = cv2.connectedComponentsWithStats(MASK, connectivity=theirs)
@@ -98,7 +98,7 @@ class Comparisons(unittest.TestCase):
                                              stats[1:, cv2.CC_STAT_WIDTH][order])
             numpy.testing.assert_allclose(table["centroid-1"], centroids[1:, 0][order])
 
-    def test_comparison_cc3d_dust_is_equal(self):
+    def test_comparison_page_cc3d_dust_is_equal(self):
         cc3d = reference("cc3d")
         volume = CHOOSE.integers(0, 4, (9, 10, 11)) == 0
         numpy.testing.assert_array_equal(gst_regions.remove_small_objects(volume, 4, connectivity=3),
@@ -136,11 +136,11 @@ class Types(unittest.TestCase):
         cls.addClassCleanup(folder.cleanup)
         cls.folder = folder.name
 
-    def test_types_package_passes_mypy(self):
+    def test_type_hints_of_the_package_pass_mypy(self):
         run = self.mypy("gst_regions", "--exclude", "pipelines")  # separate scripts
         self.assertEqual(run.returncode, 0, run.stdout)
 
-    def test_types_misuse_is_found_by_mypy(self):
+    def test_type_hints_misuse_is_found_by_mypy(self):
         run = self.mypy("-c", USE)
         self.assertEqual(run.returncode, 0, run.stdout)
         run = self.mypy("-c", USE + "\n".join(MISUSE))

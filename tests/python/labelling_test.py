@@ -44,7 +44,7 @@ class EqualValues(unittest.TestCase):
         numpy.testing.assert_array_equal(labels, in_raster_order(want))
 
     @given(st.data())
-    def test_label_background_equals_scikit_image(self, data):
+    def test_label_background_value_equals_scikit_image(self, data):
         measure = reference("skimage.measure")
         image = data.draw(pictures(kinds=("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64")))
         background = data.draw(st.sampled_from([int(image.flat[0]), -1, 0, 300, 2**40]))
@@ -52,7 +52,7 @@ class EqualValues(unittest.TestCase):
         numpy.testing.assert_array_equal(gst_regions.label(image, background=background), in_raster_order(want))
 
     @given(st.data())
-    def test_label_equals_cc3d(self, data):
+    def test_label_random_volume_equals_cc3d(self, data):
         cc3d = reference("cc3d")
         # cc3d 4.1.1 errs with bool and 8 neighbours (SciPy does not), with fractions and with values beyond int64.
         image = data.draw(pictures(kinds=("uint8", "uint16", "int32")))
@@ -66,7 +66,7 @@ class EqualValues(unittest.TestCase):
         self.assertEqual(pairs.shape[1], len(numpy.unique(want)))
         numpy.testing.assert_array_equal(labels == 0, want == 0)
 
-    def test_label_large_image_with_at_most_one_pixel(self):
+    def test_label_large_image_with_zero_or_one_pixel_is_exact(self):
         for kind in ("bool", "uint16", "float64"):
             image = numpy.zeros((300, 401), kind)
             labels, num, table = gst_regions.label(image, return_num=True, return_table=True)
@@ -81,7 +81,7 @@ class EqualValues(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "65536 elements"):
             gst_regions.label(numpy.zeros((1, 65536), bool))
 
-    def test_label_more_than_65536_values_are_separate(self):
+    def test_label_image_of_more_than_65536_values_keeps_them_separate(self):
         image = numpy.arange(300 * 301, dtype=numpy.float32).reshape(300, 301) + 1
         image[7, 8] = image[7, 7]
         image.flat[65538] = image.flat[0]  # after value number 2**16
@@ -99,7 +99,7 @@ class EqualValues(unittest.TestCase):
 
 class Thresholds(unittest.TestCase):
     @given(st.data())
-    def test_threshold_equals_scipy(self, data):
+    def test_threshold_any_value_equals_scipy(self, data):
         ndimage = reference("scipy.ndimage")
         image = data.draw(pictures())
         threshold = data.draw(st.sampled_from([float(image.flat[0]), 0.0, 0.5, 1.5, -1e300, 2.0**64]))
@@ -112,7 +112,7 @@ class Thresholds(unittest.TestCase):
         numpy.testing.assert_array_equal(labels, want)
 
     @given(st.data())
-    def test_several_thresholds_equal_single_ones(self, data):
+    def test_several_thresholds_equal_calls_with_one_threshold(self, data):
         image = data.draw(pictures(kinds=("uint8", "int16", "float32", "float64"), values=6))
         thresholds = data.draw(st.lists(st.sampled_from([*map(float, numpy.unique(image)), 0.5]), min_size=1,
                                         max_size=5))
@@ -123,14 +123,14 @@ class Thresholds(unittest.TestCase):
             self.assertEqual(num, count)
             numpy.testing.assert_array_equal(layer, want)
 
-    def test_threshold_nan_is_background(self):
+    def test_threshold_nan_pixels_are_background(self):
         image = numpy.array([[numpy.nan, 1, numpy.nan, 2]], numpy.float32)
         numpy.testing.assert_array_equal(gst_regions.label(image, threshold=-numpy.inf), [[0, 1, 0, 2]])
 
 
 class Batches(unittest.TestCase):
     @given(st.data())
-    def test_batch_equals_single_images(self, data):
+    def test_batch_of_images_equals_calls_with_single_images(self, data):
         image = data.draw(pictures(least=3, most=4))
         if image.ndim == 2:
             image = image[:, None]
@@ -144,7 +144,7 @@ class Batches(unittest.TestCase):
 
 class Small(unittest.TestCase):
     @given(st.data())
-    def test_small_objects_and_holes_equal_scikit_image(self, data):
+    def test_remove_small_objects_and_holes_equals_scikit_image(self, data):
         morphology = reference("skimage.morphology")
         image = data.draw(pictures(kinds=("bool",)))
         connectivity = data.draw(st.integers(1, image.ndim))
@@ -167,7 +167,7 @@ def seeds(draw, image):
 
 class Floods(unittest.TestCase):
     @given(st.data())
-    def test_flood_equals_scikit_image(self, data):
+    def test_flood_any_seed_equals_scikit_image(self, data):
         morphology = reference("skimage.morphology")
         image = data.draw(pictures(kinds=(*WHOLE, "float32", "float64"), values=5))
         if image.dtype.kind == "f":
@@ -183,7 +183,7 @@ class Floods(unittest.TestCase):
         numpy.testing.assert_array_equal(found, want)
 
     @given(st.data())
-    def test_flood_fill_equals_scikit_image(self, data):
+    def test_flood_fill_any_seed_equals_scikit_image(self, data):
         morphology = reference("skimage.morphology")
         image = data.draw(pictures(kinds=("uint8", "int32", "float32")))
         seed = seeds(data.draw, image)
@@ -203,7 +203,7 @@ class Floods(unittest.TestCase):
         self.assertEqual(gst_regions.flood(PICTURE, (0, 0), tolerance=2).tolist(),
                          [[True, True, False], [True, False, True], [False] * 3])
 
-    def test_flood_invalid_arguments_are_named(self):
+    def test_flood_invalid_argument_error_names_it(self):
         for error, words, arguments, named in (
                 (ValueError, r"seed_point is \(3, 0\)", (PICTURE, (3, 0)), {}),
                 (ValueError, "must be a point inside the image of shape", (PICTURE, (0, 0, 0)), {}),
@@ -229,7 +229,7 @@ class Floods(unittest.TestCase):
 
 class Holes(unittest.TestCase):
     @given(st.data())
-    def test_fill_holes_equals_scipy(self, data):
+    def test_fill_holes_random_mask_equals_scipy(self, data):
         ndimage = reference("scipy.ndimage")
         image = data.draw(pictures(kinds=("bool",)))
         if data.draw(st.booleans()):  # with equal shares, few background pixels are enclosed
@@ -248,7 +248,7 @@ class Holes(unittest.TestCase):
         hollow[0, 2, 3] = False
         numpy.testing.assert_array_equal(gst_regions.fill_holes(hollow), hollow)
 
-    def test_fill_holes_invalid_arguments_are_named(self):
+    def test_fill_holes_invalid_argument_error_names_it(self):
         with self.assertRaisesRegex(TypeError, "ar has elements of type uint8"):
             gst_regions.fill_holes(PICTURE)
         mask = PICTURE > 2
@@ -287,11 +287,11 @@ class Tables(unittest.TestCase):
         choose = numpy.random.default_rng(data.draw(st.integers(0, 99)))
         channels = data.draw(st.sampled_from([(), (3,)]))
         intensity = choose.integers(0, 100, labels.shape + channels).astype(kind)
-        judged = labels
+        compacted = labels
         if labels.max(initial=0) > 10**6:  # scikit-image makes a list as long as the greatest label
-            values, judged = numpy.unique(labels, return_inverse=True)
-            judged = judged.reshape(labels.shape) + int(values[0] != 0)
-        want = measure.regionprops_table(judged.astype(numpy.int64), intensity, PROPERTIES)
+            values, compacted = numpy.unique(labels, return_inverse=True)
+            compacted = compacted.reshape(labels.shape) + int(values[0] != 0)
+        want = measure.regionprops_table(compacted.astype(numpy.int64), intensity, PROPERTIES)
         want["label"] = numpy.unique(labels[labels != 0])
         expect_equal(self, gst_regions.regionprops_table(view_of(data.draw, labels), view_of(data.draw, intensity)), want)
 
@@ -312,7 +312,7 @@ class Tables(unittest.TestCase):
                 self.assertEqual(row[f"bbox-{axis + image.ndim}"], place.max() + 1)
                 self.assertAlmostEqual(row[f"centroid-{axis}"], place.mean())
 
-    def test_label_table_intensity_of_other_image(self):
+    def test_label_table_intensity_image_given_means_are_of_it(self):
         mask = numpy.array([[1, 1, 0, 1]], bool)
         _, table = gst_regions.label(mask, return_table=True, intensity_image=numpy.array([[2, 4, 9, 5]]))
         numpy.testing.assert_array_equal(table["intensity_mean"], [3, 5])

@@ -40,20 +40,20 @@ class Setup(unittest.TestCase):
         self.assertEqual(gst_regions.setup(), self.folder)
         self.assertEqual([os.environ[name] for name in PATHS], [want] * 2)
 
-    def test_setup_sets_plugin_paths_once(self):
+    def test_plugin_setup_called_twice_sets_paths_once(self):
         self.expect_paths(self.folder)
         self.expect_paths(self.folder)  # the second call changes nothing
         os.environ["GST_PLUGIN_PATH_1_0"] = ""  # hides GST_PLUGIN_PATH, even if empty
         os.environ["GST_PLUGIN_PATH"] = "/hidden"
         self.expect_paths(self.folder)
 
-    def test_setup_keeps_paths_of_user(self):
+    def test_plugin_setup_user_paths_are_kept(self):
         os.environ["GST_PLUGIN_PATH"] = "/one:/two"
         self.expect_paths(f"{self.folder}:/one:/two")
         os.environ["GST_PLUGIN_PATH_1_0"] = "/three"
         self.expect_paths(f"{self.folder}:/three")
 
-    def test_setup_missing_gstreamer_or_plugin_is_named(self):
+    def test_plugin_setup_missing_gstreamer_or_plugin_error_names_it(self):
         for version, words in ((None, "GStreamer is not installed; on Debian"),
                                ((1, 20), "GStreamer is 1.20, must be 1.22 or later")):
             with mock.patch.object(gstreamer, "_version", return_value=version):
@@ -62,7 +62,7 @@ class Setup(unittest.TestCase):
             self.assertRaisesRegex(RuntimeError, "this build of gst_regions has no GStreamer plugin", gst_regions.setup)
         self.assertNotIn("GST_PLUGIN_PATH", os.environ)
 
-    def test_version_of_gstreamer_is_found(self):
+    def test_gstreamer_version_installed_is_found(self):
         mock.patch.stopall()
         found = gstreamer._version()
         if found is None:
@@ -71,7 +71,7 @@ class Setup(unittest.TestCase):
 
 
 class Commands(unittest.TestCase):
-    def test_commands_each_script_has_one(self):
+    def test_commands_every_script_has_one(self):
         project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
         scripts = {path.name for path in (ROOT / "pipelines").iterdir()
                    if path.is_file() and path.suffix == "" and os.access(path, os.X_OK)}
@@ -91,7 +91,7 @@ class Commands(unittest.TestCase):
         self.assertEqual((run.returncode, run.stdout), (1, ""))
         self.assertIn("usage", run.stderr)
 
-    def test_commands_gst_inspect_finds_elements(self):
+    def test_commands_gst_inspect_finds_the_elements(self):
         if not is_wheel():
             self.skipTest("only a wheel holds the plugin")
         if shutil.which("gst-inspect-1.0") is None:
@@ -102,7 +102,7 @@ class Commands(unittest.TestCase):
         self.assertEqual(run.returncode, 1)
         self.assertRegex(run.stderr, "^gst_regions: command gst-no-such-thing not found; on Debian")
 
-    def test_commands_missing_bindings_are_named(self):
+    def test_commands_missing_python_bindings_error_names_them(self):
         with tempfile.TemporaryDirectory() as folder:
             pathlib.Path(folder, "toy").write_text("#!/no/such/python3\n", encoding="utf-8")
             with mock.patch.object(commands, "SCRIPTS", pathlib.Path(folder)), mock.patch("sys.stderr") as stderr:
@@ -116,7 +116,7 @@ class Commands(unittest.TestCase):
         self.assertFalse(commands.has_bindings("false"))
         self.assertTrue(commands.has_bindings("true"))
 
-    def test_commands_scripts_run(self):
+    def test_commands_every_script_runs(self):
         if not is_wheel() or gstreamer._version() is None:
             self.skipTest("needs a wheel, and GStreamer")
         for name, usage in (("regions-overlay", "usage: overlay"), ("regions-transcode", "usage: regions-transcode")):

@@ -46,7 +46,7 @@ class Threads(unittest.TestCase):
                     numpy.full(source.shape, 3, numpy.int32)
                 numpy.testing.assert_array_equal(call.result(), want)
 
-    def test_label_releases_interpreter_lock(self):
+    def test_label_during_the_call_releases_the_interpreter_lock(self):
         image = CHOOSE.integers(0, 2, (3000, 3000)).astype(numpy.float64)
         seen, begin = [], threading.Event()
         thread = threading.Thread(target=lambda: (begin.wait(), seen.append(None)))
@@ -65,7 +65,7 @@ class Threads(unittest.TestCase):
 
 
 class Processes(unittest.TestCase):
-    def test_fork_child_labels(self):
+    def test_fork_child_process_can_label(self):
         for _ in range(5):
             label_all()
             child = os.fork()
@@ -78,7 +78,7 @@ class Processes(unittest.TestCase):
             self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0)
             label_all()
 
-    def test_fork_during_calls_of_other_threads_child_labels(self):
+    def test_fork_during_calls_of_other_threads_child_can_label(self):
         stop = threading.Event()
 
         def work():
@@ -100,7 +100,7 @@ class Processes(unittest.TestCase):
         for thread in threads:
             thread.join()
 
-    def test_process_end_during_call_prints_nothing(self):
+    def test_process_exit_during_a_call_prints_nothing(self):
         program = ("import gst_regions, numpy, threading, time\n"
                    "image = numpy.random.default_rng(0).integers(0, 2, (400, 400), numpy.uint8)\n"
                    "gst_regions.label(image)\n"
@@ -114,7 +114,7 @@ class Processes(unittest.TestCase):
         for _ in range(5):
             self.assertEqual(stderr_of(program), "")
 
-    def test_process_end_with_objects_prints_nothing(self):
+    def test_process_exit_with_live_objects_prints_nothing(self):
         """nanobind reports no leaks."""
         self.assertEqual(stderr_of("import gst_regions, numpy\n"
                                  "cut, tracker, graph = gst_regions.BackgroundCut(), gst_regions.Tracker(), gst_regions.WarmCut()\n"

@@ -54,7 +54,7 @@ def by_element(element, frames, out_type):
 
 
 class Background(unittest.TestCase):
-    def test_background_equals_element(self):
+    def test_background_cut_any_clip_equals_the_element(self):
         frames = video(12)
         for parameters, text in (({}, ""), ({"lambda_": 3.0, "var_threshold": 20, "warm_start": True, "neighbours": "8"},
                                             "lambda=3 var-threshold=20 warm-start=true neighbours=8")):
@@ -82,7 +82,7 @@ class Background(unittest.TestCase):
         cut.reset()
         self.assertFalse(cut.apply(frames[8]).any())
 
-    def test_background_channel_order_and_threads_change_nothing(self):
+    def test_background_other_channel_order_or_threads_is_the_same(self):
         frames = video(8)
         right, left = gst_regions.BackgroundCut(threads=1), gst_regions.BackgroundCut(channels="BGR", threads=2)
         for frame in frames:
@@ -110,7 +110,7 @@ class Background(unittest.TestCase):
             cut.apply(frames[5])
         self.assertTrue(cut.apply(frames[5], mask=exclusion).any())
 
-    def test_background_out_is_written_and_size_may_change(self):
+    def test_background_out_argument_is_written_and_size_may_change(self):
         cut = gst_regions.BackgroundCut()
         out = numpy.full(SIZE, 7, numpy.uint8)
         for frame in video(4):
@@ -124,7 +124,7 @@ class Background(unittest.TestCase):
             gst_regions.Tracker().apply(numpy.ones((1, 1, 3), numpy.uint16))
 
     @given(st.data())
-    def test_streams_any_array_is_accepted_or_refused(self, data):
+    def test_streams_random_array_is_accepted_or_refused_with_an_error(self, data):
         shape = data.draw(st.lists(st.integers(0, 5), max_size=4))
         kind = data.draw(st.sampled_from(["uint8", "bool", "uint16", "float64"]))
         image = numpy.ones(shape, kind)
@@ -136,7 +136,7 @@ class Background(unittest.TestCase):
 
 
 class Parameters(unittest.TestCase):
-    def test_parameters_have_values_and_documentation(self):
+    def test_stream_parameters_have_values_and_documentation(self):
         cut = gst_regions.BackgroundCut(lambda_=4, freeze=True)
         self.assertEqual((cut.parameters["lambda_"], cut.parameters["freeze"]), (4.0, True))
         self.assertEqual(cut.parameters["history"], 500)
@@ -144,7 +144,7 @@ class Parameters(unittest.TestCase):
         self.assertEqual(cut.parameters["history"], 20)
         self.assertIn("learning_rate : float, 0 to 1", gst_regions.BackgroundCut.__doc__)
 
-    def test_parameters_invalid_value_is_named(self):
+    def test_stream_parameters_invalid_value_error_names_it(self):
         for error, words, named in ((TypeError, "unknown parameter 'lambada'; expected one of", {"lambada": 3}),
                                     (TypeError, "unknown parameter 'output'", {"output": "mask"}),
                                     (TypeError, "unknown parameter 'model_location'", {"model_location": "x"}),
@@ -161,7 +161,7 @@ class Parameters(unittest.TestCase):
 
 
 class Tracks(unittest.TestCase):
-    def test_tracker_equals_element(self):
+    def test_tracker_any_clip_equals_the_element(self):
         frames = [frame[..., 0] for frame in video(12)]
         want = by_element("cclabel device=cpu threshold=0.7 track=true output=labels label-values=track ! "
                           "video/x-raw,format=GRAY8", frames, numpy.uint8)
@@ -196,7 +196,7 @@ class Tracks(unittest.TestCase):
 
 
 class Sharing(unittest.TestCase):
-    def test_streams_shared_by_threads_work(self):
+    def test_streams_shared_by_threads_give_correct_results(self):
         cut, tracker = gst_regions.BackgroundCut(threads=2), gst_regions.Tracker()
         frames = video(6)
 

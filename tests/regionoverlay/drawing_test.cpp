@@ -164,7 +164,7 @@ class Drawing : public BackendTest {
 };
 TEST_ON_BACKENDS(Drawing);
 
-TEST_P(Drawing, EveryFormat_IsExact) {
+TEST_P(Drawing, EveryPixelFormat_EqualsTheReference) {
   for (const PixelFormat format : drawable_formats()) {
     for (const Size size : {Size{131, 97}, {128, 64}, {7, 5}}) {
       check(format, make_scene(size, 12), {15, 0.4, 2});
@@ -173,7 +173,7 @@ TEST_P(Drawing, EveryFormat_IsExact) {
   }
 }
 
-TEST_P(Drawing, EveryStyleAndThickness_IsExact) {
+TEST_P(Drawing, EveryStyleAndThickness_EqualsTheReference) {
   const Size size = is_cuda() ? Size{231, 197} : Size{131, 97};
   for (const DrawingParams& params : scene_params()) {
     check(PixelFormat::bgra, make_scene(size, 12, 1), params);
@@ -182,7 +182,7 @@ TEST_P(Drawing, EveryStyleAndThickness_IsExact) {
   }
 }
 
-TEST_P(Drawing, EverySize_IsExact) {
+TEST_P(Drawing, EveryPictureSize_EqualsTheReference) {
   for (const Size size : scene_sizes()) {
     check(PixelFormat::i420, make_scene(size, 5, 3), {15, 0.6, 3});
     check(PixelFormat::uyvy, make_scene(size, 5, 4), {7, 0.6, 1});
@@ -193,7 +193,7 @@ TEST_P(Drawing, EverySize_IsExact) {
   }
 }
 
-TEST_P(Drawing, EveryColorimetry_IsExact) {
+TEST_P(Drawing, EveryColorimetry_EqualsTheReference) {
   for (const YuvMatrix matrix : {YuvMatrix::bt601, YuvMatrix::bt709, YuvMatrix::bt2020}) {
     for (const bool full_range : {false, true}) {
       for (const PixelFormat format : {PixelFormat::p010, PixelFormat::yuy2}) {
@@ -203,17 +203,17 @@ TEST_P(Drawing, EveryColorimetry_IsExact) {
   }
 }
 
-TEST_P(Drawing, WithoutLabels_DrawsOnlyBoxesAndIds) {
+TEST_P(Drawing, NoLabelMap_DrawsOnlyBoxesAndIds) {
   check(PixelFormat::rgb, make_scene({131, 97}, 6, 6), {15, 0.5, 2}, {.with_labels = false});
 }
 
-TEST_P(Drawing, LabelsOf8And16Bits_IsExact) {
+TEST_P(Drawing, LabelMapsOf8Or16Bits_EqualTheReference) {
   for (const PixelFormat labels : {PixelFormat::gray8, PixelFormat::gray16}) {
     check(PixelFormat::rgb, make_scene({131, 97}, 12, 5), {15, 0.4, 2}, {.label_format = labels});
   }
 }
 
-TEST_P(Drawing, ThousandsOfRegions_IsExact) {
+TEST_P(Drawing, ThousandsOfRegions_EqualTheReference) {
   for (const Size size : {Size{131, 97}, {64, 64}, {1100, 7}, {5, 300}}) {
     for (const uint32_t style : {1u, 8u, 9u}) {
       for (const int thickness : {1, 3, 8, 64}) {
@@ -232,7 +232,7 @@ TEST_P(Drawing, ThousandsOfRegions_IsExact) {
   check(PixelFormat::nv12, make_scene({3840, 2160}, 20, 7), {11, 0.4, 2});
 }
 
-TEST_P(Drawing, ThousandsOfEqualBoxes_ShowTheLast) {
+TEST_P(Drawing, ThousandsOfBoxesAtOnePlace_ShowTheLast) {
   for (const Size size : {Size{131, 97}, {1100, 7}}) {
     for (const int thickness : {1, 8, 64}) {
       Scene scene = make_scene(size, 2500);
@@ -247,7 +247,7 @@ TEST_P(Drawing, ThousandsOfEqualBoxes_ShowTheLast) {
 }
 
 // Lines at every position in few colours, with gaps.
-TEST_P(Drawing, ThousandsOfBoxesOnAGrid_IsExact) {
+TEST_P(Drawing, ThousandsOfBoxesOnAGrid_EqualTheReference) {
   Scene scene = make_scene({131, 97}, 3000);
   for (size_t i = 0; i < scene.regions.size(); ++i) {
     Region& r = scene.regions[i];
@@ -261,7 +261,7 @@ TEST_P(Drawing, ThousandsOfBoxesOnAGrid_IsExact) {
   }
 }
 
-TEST_P(Drawing, NothingToDraw_ChangesNothing) {
+TEST_P(Drawing, NoRegions_ChangesNothing) {
   for (const PixelFormat format : drawable_formats()) {
     Scene scene = make_scene({65, 33}, 0);
     std::fill(scene.labels.begin(), scene.labels.end(), 0);
@@ -274,7 +274,7 @@ TEST_P(Drawing, NothingToDraw_ChangesNothing) {
 }
 
 // The picture is larger than a thread's share of rows.
-TEST(DrawingThreads, AnyNumber_DrawsTheSame) {
+TEST(DrawingThreads, AnyThreadCount_DrawsTheSame) {
   const Scene scene = make_scene({200, 333}, 40, 7);
   const GuardedFrame in = noisy_picture(PixelFormat::nv12, scene.size);
   for (const DrawingParams& params : scene_params()) {
@@ -382,7 +382,7 @@ TEST(DrawingDetails, LabelMapsOfOtherFormatsAndSizes_DrawTheSame) {
   }
 }
 
-TEST(DilatedWord, EachBit_ReachesTheBitsWithinTheRadius) {
+TEST(DilatedWord, EachBit_SetsTheBitsWithinTheRadius) {
   for (int radius = 0; radius <= 64; ++radius) {
     for (int from = 0; from < 160; ++from) {
       uint32_t around[5] = {};
@@ -397,7 +397,7 @@ TEST(DilatedWord, EachBit_ReachesTheBitsWithinTheRadius) {
 }
 
 // Equal sizes read the map one to one.
-TEST(LabelSampler, ExtremeSizes_StayInTheMap) {
+TEST(LabelSampler, ExtremeSizes_ReadsStayInTheLabelMap) {
   for (const int labels : {1, 2, 3, 640, 1000, 65535}) {
     for (const int pixels : {1, 2, 3, 641, 999, 65535}) {
       const uint32_t step =
@@ -444,7 +444,7 @@ double seconds_of(const Scene& scene, const DrawingParams& params) {
 }
 
 // Thick lines cost little more than thin lines.
-TEST(Crowd, ThicknessOf64_TakesLessThanSixTimesAsLong) {
+TEST(DrawingTime, Thickness64_TakesLessThanSixTimesTheTimeOfThickness1) {
   const Scene scene = make_scene({960, 540}, 10000);
   EXPECT_LT(seconds_of(scene, {1, 0.4, 64}), 6 * seconds_of(scene, {1, 0.4, 1}));
 }
@@ -475,7 +475,7 @@ class RegionOverlayAlgorithm : public testing::Test {
       make_algorithm<RegionOverlayParams, BackendKind::cpu>(backend_);
 };
 
-TEST_F(RegionOverlayAlgorithm, ThreeSlots_DrawTheirRegions) {
+TEST_F(RegionOverlayAlgorithm, ThreeFramesInFlight_EachDrawsItsRegions) {
   const Size size{130, 75};
   regions::Setup setup = setup_for(PixelFormat::bgrx, size);
   setup.max_regions = 9;
@@ -507,7 +507,7 @@ TEST_F(RegionOverlayAlgorithm, ThreeSlots_DrawTheirRegions) {
   }
 }
 
-TEST_F(RegionOverlayAlgorithm, AttachedLabels_AreDrawn) {
+TEST_F(RegionOverlayAlgorithm, LabelMapFromUpstream_IsDrawn) {
   const Scene scene = make_scene({64, 40}, 4);
   regions::Setup setup = setup_for(PixelFormat::gray8, scene.size);
   setup.has_mask = true;

@@ -25,7 +25,7 @@ class SlicBackends : public BackendTest {
 };
 TEST_ON_BACKENDS(SlicBackends);
 
-TEST_P(SlicBackends, LargeCases_EqualCpu) {
+TEST_P(SlicBackends, LargePictures_EqualOneCpuThread) {
   for (const SlicCase& task : large_cases()) {
     const bool is_large = task.size.area() > 800000;
     if (is_cuda() || !is_large) expect_cpu_results(task);
@@ -33,7 +33,7 @@ TEST_P(SlicBackends, LargeCases_EqualCpu) {
 }
 
 // Cells of 16x21, 16x17 and 15x17 pixels.
-TEST_P(SlicBackends, CellsHigherThanPatches_EqualCpu) {
+TEST_P(SlicBackends, CellsHigherThanAWorkPatch_EqualOneCpuThread) {
   for (const char* number : {"superpixels=53", "superpixels=61", "superpixels=72"}) {
     for (const char* step : {"row-step=1", "row-step=2", "row-step=3", "row-step=4"}) {
       for (const char* variant : {"variant=slic", "variant=slico"}) {
@@ -43,7 +43,7 @@ TEST_P(SlicBackends, CellsHigherThanPatches_EqualCpu) {
   }
 }
 
-TEST_P(SlicBackends, OutputPictures_EqualCpu) {
+TEST_P(SlicBackends, EveryOutputPicture_EqualsOneCpuThread) {
   for (const auto& [output, format] : std::initializer_list<std::pair<SlicOutput, PixelFormat>>{
            {SlicOutput::labels, PixelFormat::gray16},
            {SlicOutput::labels, PixelFormat::labels32},
@@ -68,7 +68,7 @@ TEST_P(SlicBackends, OutputPictures_EqualCpu) {
   }
 }
 
-TEST_P(SlicBackends, RecordCapacity_LimitsRecordsOnly) {
+TEST_P(SlicBackends, FewRecords_LabelsAreComplete) {
   const SlicCase task = {"scene", {333, 211}};
   const GuardedFrame picture = task.frame();
   const SlicResult all = run_slic_on_cpu(1, picture.frame(), task.params());

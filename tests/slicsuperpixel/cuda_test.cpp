@@ -9,7 +9,7 @@ namespace {
 using SlicCuda = CudaTest;
 using SlicCudaEce1782 = CudaTest;
 
-TEST_F(SlicCuda, SmallCases_EqualCpu) {
+TEST_F(SlicCuda, SmallPictures_EqualCpu) {
   for (const SlicCase& task : small_cases()) {
     SCOPED_TRACE(task.name());
     const GuardedFrame picture = task.frame();
@@ -21,7 +21,7 @@ TEST_F(SlicCuda, SmallCases_EqualCpu) {
   }
 }
 
-TEST_F(SlicCuda, RepeatedRuns_GiveSameResult) {
+TEST_F(SlicCuda, SamePictureRepeated_GivesTheSameResult) {
   for (const SlicCase& task : {large_cases()[0], large_cases()[4]}) {
     const GuardedFrame picture = task.frame();
     const SlicResult expected = run_slic_on_cpu(2, picture.frame(), task.params());
@@ -67,7 +67,7 @@ TEST_F(SlicCudaEce1782, EveryStep_EqualsOracle) {
 }
 
 // The steps process the pixels in different orders.
-TEST_F(SlicCudaEce1782, PictureOfReport_IsEqualForEveryStep) {
+TEST_F(SlicCudaEce1782, PictureSizeOfTheReport_EveryStepIsEqual) {
   const SlicCase task = {"scene", {4096, 2048}, {"region-size=128"}, PixelFormat::rgbx};
   const GuardedFrame picture = task.frame();
   SlicParams params = task.params();

@@ -25,7 +25,7 @@ std::vector<uint8_t> bytes_of(GstBuffer* buffer) {
   return bytes;
 }
 
-TEST(SlicElement, OutputLabels_EqualAlgorithm) {
+TEST(SlicElement, OutputLabels_EqualTheAlgorithm) {
   const GuardedFrame picture = kScene.frame();
   Harness h("slicsuperpixel device=cpu output=labels region-size=12",
             "video/x-raw,format=GRAY16_LE");
@@ -47,7 +47,7 @@ TEST(SlicElement, OutputLabels_EqualAlgorithm) {
   }
 }
 
-TEST(SlicElement, OutputMean_EqualsAlgorithmAfterChangesOfSize) {
+TEST(SlicElement, OutputMean_FrameSizeChanges_EqualsTheAlgorithm) {
   Harness h("slicsuperpixel device=cpu output=mean region-size=12");
   for (const Size size : {Size{160, 96}, {64, 48}, {1, 1}, {160, 96}}) {
     SlicCase task = kScene;
@@ -69,7 +69,7 @@ TEST(SlicElement, OutputMean_EqualsAlgorithmAfterChangesOfSize) {
   }
 }
 
-TEST(SlicElement, TooManyLabels_AreError) {
+TEST(SlicElement, MoreSuperpixelsThanLabels_IsAnError) {
   const GuardedFrame picture = kScene.frame();
   Harness h("slicsuperpixel device=cpu output=labels region-size=4", "video/x-raw,format=GRAY8");
   h.video("RGBA", 160, 96);
@@ -77,7 +77,7 @@ TEST(SlicElement, TooManyLabels_AreError) {
   EXPECT_NE(h.error_text().find("GRAY8 holds labels up to 255"), std::string::npos);
 }
 
-TEST(SlicElement, CudaMethodOnCpu_IsError) {
+TEST(SlicElement, CudaOnlyMethodOnCpu_IsAnError) {
   const GuardedFrame picture = kScene.frame();
   Harness h("slicsuperpixel device=cpu output=none method=report");
   h.video("RGBA", 160, 96);
@@ -85,7 +85,7 @@ TEST(SlicElement, CudaMethodOnCpu_IsError) {
   EXPECT_NE(h.error_text().find("CUDA"), std::string::npos);
 }
 
-TEST(SlicElement, Variant_ChangesWhilePlaying) {
+TEST(SlicElement, VariantChangedWhilePlaying_AppliesToTheNextFrame) {
   const GuardedFrame picture = kScene.frame();
   Harness h("slicsuperpixel device=cpu output=labels region-size=12",
             "video/x-raw,format=GRAY16_LE");
@@ -102,7 +102,7 @@ TEST(SlicElement, Variant_ChangesWhilePlaying) {
   EXPECT_EQ(seen[0], seen[2]);
 }
 
-TEST(SlicElement, Metadata_ContainsColorsCovarianceAndAdjacency) {
+TEST(SlicElement, AllMetadataRequested_HasColorsCovarianceAdjacency) {
   const GuardedFrame picture = kScene.frame();
   const Superpixels expected = run_slic_on_cpu(1, picture.frame(), kScene.params()).superpixels;
   Harness h(
@@ -137,7 +137,7 @@ TEST(SlicElement, Metadata_ContainsColorsCovarianceAndAdjacency) {
   EXPECT_EQ(std::memcmp(bytes.data(), expected.borders.data(), bytes.size()), 0);
 }
 
-TEST(SlicElement, Metadata_ContainsAdjacencyOnRequestOnly) {
+TEST(SlicElement, AdjacencyNotRequested_IsNotInTheMetadata) {
   const GuardedFrame picture = kScene.frame();
   Harness h("slicsuperpixel device=cpu output=none");
   h.video("RGBA", 160, 96);

@@ -10,7 +10,7 @@
 #include "core/faults.hpp"
 #include "cpu/backend.hpp"
 #include "cpu/drawing/drawing.hpp"
-#include "tests/core/complaint.hpp"
+#include "tests/core/error_message.hpp"
 #include "tests/slicsuperpixel/run.hpp"
 
 namespace regions {
@@ -75,7 +75,7 @@ class SlicFrames : public testing::Test {
   std::unique_ptr<Queue> queue_ = backend_->make_queue();
 };
 
-TEST_F(SlicFrames, SharedSlots_GiveResultsOfSeparateFrames) {
+TEST_F(SlicFrames, SlotsReusedByOtherFrames_EqualSeparateFrames) {
   const auto shared = configured(2);
   int number = 0;
   for (const SlicCase& task : small_cases()) {
@@ -108,7 +108,7 @@ TEST_F(SlicFrames, SharedSlots_GiveResultsOfSeparateFrames) {
 
 // Superpixels without a record keep their pixels. A frame without a table records as many
 // superpixels as configured.
-TEST_F(SlicFrames, OutputMean_ChangesRecordedSuperpixelsOnly) {
+TEST_F(SlicFrames, OutputMean_FewRecords_ChangesOnlyRecordedSuperpixels) {
   const GuardedFrame in = SlicCase{"scene", kSize}.frame();
   SlicParams params;
   params.output = SlicOutput::mean;
@@ -144,7 +144,7 @@ TEST_F(SlicFrames, OutputMean_ChangesRecordedSuperpixelsOnly) {
 
 // A warm start continues from the previous frame, except after a change of the grid, the colour
 // space or the variant, after reset() and after a failed frame.
-TEST_F(SlicFrames, ChangedGridOrColors_MakeWarmStartCold) {
+TEST_F(SlicFrames, GridOrColorsChange_NextFrameStartsCold) {
   struct Change {
     const char* setting;  // of the second frame
     bool is_cold;
@@ -188,7 +188,7 @@ TEST_F(SlicFrames, ChangedGridOrColors_MakeWarmStartCold) {
 }
 
 // While no cluster leaves its cell, iterations of consecutive frames equal iterations of one frame.
-TEST_F(SlicFrames, WarmStartsOfStillPicture_ContinueIterations) {
+TEST_F(SlicFrames, StillPictureWithWarmStart_ContinuesTheIterations) {
   const GuardedFrame in = SlicCase{"scene", kSize}.frame();
   using Settings = std::vector<std::string>;
   for (Settings settings : {Settings{"region-size=16"},
@@ -243,7 +243,7 @@ TEST_F(SlicFrames, FlatPicture_HasOneTrackPerCell) {
   }
 }
 
-TEST_F(SlicFrames, InvalidFrame_IsNamed) {
+TEST_F(SlicFrames, InvalidFrame_MessageNamesTheProblem) {
   const auto algorithm = configured(1, false);
   const GuardedFrame in(PixelFormat::rgb, kSize), gray(PixelFormat::gray8, kSize),
       narrow(PixelFormat::rgb, {kSize.width - 1, kSize.height});
@@ -251,7 +251,7 @@ TEST_F(SlicFrames, InvalidFrame_IsNamed) {
   SlicParams params;
   params.output = SlicOutput::none;
   const auto answer = [&] {
-    return complaint([&] {
+    return error_message_of([&] {
       algorithm->enqueue(job, params, *queue_);
       queue_->record();
       queue_->wait();
@@ -315,7 +315,7 @@ double kept_tracks(const Superpixels& before, const Superpixels& after, int step
   return static_cast<double>(kept) / all;
 }
 
-TEST(SlicVideo, Tracks_FollowMotion) {
+TEST(SlicVideo, MovingPicture_TracksFollowTheMotion) {
   const auto frames = panned(8, 1);
   const auto results = run_video(frames, warm(2));
   double kept = 0;
@@ -330,7 +330,7 @@ TEST(SlicVideo, Tracks_FollowMotion) {
   EXPECT_GT(kept, 2 * kept_cold);
 }
 
-TEST(SlicVideo, Tracks_AreUnique) {
+TEST(SlicVideo, AnyFrame_EachTrackOccursOnce) {
   for (const Superpixels& frame : run_video(panned(4, 2), warm(3))) {
     std::vector<uint32_t> tracks;
     for (const Region& r : frame.regions) tracks.push_back(r.track);
@@ -341,7 +341,7 @@ TEST(SlicVideo, Tracks_AreUnique) {
 
 // Two cells with one colour each, and a corner of the first cell in the colour of the second one.
 // The first superpixel is a small fragment of the second cluster.
-TEST(SlicVideo, FragmentedCluster_GivesTrackToLargestFragment) {
+TEST(SlicVideo, ClusterSplitsIntoFragments_LargestKeepsTheTrack) {
   std::vector<GuardedFrame> frames;
   for (int i = 0; i < 2; ++i) {
     GuardedFrame& picture = frames.emplace_back(PixelFormat::rgb, Size{32, 16});
@@ -363,7 +363,7 @@ TEST(SlicVideo, FragmentedCluster_GivesTrackToLargestFragment) {
   }
 }
 
-TEST(SlicVideo, SceneCut_StartsCold) {
+TEST(SlicVideo, SceneCut_NextFrameStartsCold) {
   std::vector<GuardedFrame> frames = panned(2, 1);
   frames.push_back(panned_frame(kVideoSize, 3, true));
   std::vector<GuardedFrame> alone;
@@ -372,7 +372,7 @@ TEST(SlicVideo, SceneCut_StartsCold) {
 }
 
 // SLICO stores the largest distance of each cluster. A frame of SLIC discards them.
-TEST(SlicVideo, SlicoDistances_ContinueWithWarmStart) {
+TEST(SlicVideo, SlicoWithWarmStart_KeepsItsColorDistances) {
   SlicParams adaptive = warm(1), plain = warm(1);
   adaptive.variant = SlicVariant::slico;
   const auto frames = panned(3, 0);
@@ -403,7 +403,7 @@ double seconds_of(const SlicCase& task) {
 }
 
 // A picture of 8K with cells of 2 pixels once took more than 100 s.
-TEST(SlicTime, SmallestCells_TakeLessThanFiveTimesOrdinaryCells) {
+TEST(SlicTime, SmallestCells_TakeLessThanFiveTimesTheUsualTime) {
   for (const char* content : {"noise", "scene"}) {
     const double small = seconds_of({content, {320, 180}, {"region-size=2"}}),
                  usual = seconds_of({content, {320, 180}, {"region-size=16"}});

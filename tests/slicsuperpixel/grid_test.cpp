@@ -21,7 +21,7 @@ double deviation_of(Size size, int wanted, int w, int h) {
          0.1 * std::abs(std::log(1.0 * w / h));
 }
 
-TEST(SlicGrid, GivenSide_CoversPicture) {
+TEST(SlicGrid, GivenCellSide_CellsCoverThePicture) {
   for (const Size size : {Size{1, 1}, {100, 40}, {101, 39}, {65535, 3}}) {
     for (const int side : {2, 3, 50, 512}) {
       SlicParams params;
@@ -37,7 +37,7 @@ TEST(SlicGrid, GivenSide_CoversPicture) {
 }
 
 // The search tries few cell sizes, but its result is almost as good as the best one.
-TEST(SlicGrid, RequestedNumber_GivesAlmostBestCells) {
+TEST(SlicGrid, RequestedNumber_CellsAreNearlyTheBestGrid) {
   for (const Size size : {Size{481, 321}, {321, 481}, {100, 100}, {1920, 1080}}) {
     for (const int wanted : {7, 20, 37, 100, 330, 1000, 5000}) {
       SlicParams params;
@@ -58,7 +58,7 @@ TEST(SlicGrid, RequestedNumber_GivesAlmostBestCells) {
 }
 
 // Other cells would change the labels of existing applications.
-TEST(SlicGrid, RequestedNumber_GivesCellsOfEarlierVersions) {
+TEST(SlicGrid, RequestedNumber_GridEqualsThatOfEarlierReleases) {
   struct Case {
     Size size;
     int wanted, width, height;
@@ -87,7 +87,7 @@ TEST(SlicGrid, RequestedNumber_GivesCellsOfEarlierVersions) {
   }
 }
 
-TEST(SlicScales, AnyParameters_FollowFormula) {
+TEST(SlicScales, AnyParameters_ScalesFollowTheFormula) {
   for (const auto& [width, height] : {std::pair{2, 2}, {16, 16}, {8, 20}, {20, 8}, {512, 512}}) {
     for (const double compactness : {0.0, 0.5, 8.0, 40.0, 1000.0}) {
       for (const ColorSpace space : {ColorSpace::lab, ColorSpace::rgb, ColorSpace::luma}) {
@@ -131,7 +131,7 @@ TEST(SlicScales, AnyParameters_FollowFormula) {
   }
 }
 
-TEST(SlicScales, Limits_DependOnCellsAndPixels) {
+TEST(SlicScales, LimitParameters_AnyGrid_AreConvertedToInternalUnits) {
   const SlicGrid grid = {{100, 60}, 20, 15, 5, 4};
   SlicParams params;
   params.tolerance = 0;

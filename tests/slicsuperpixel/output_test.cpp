@@ -10,7 +10,7 @@ namespace {
 
 const SlicCase kScene = {"scene", {203, 117}, {"region-size=12"}};
 
-TEST(SlicOutput, Labels_ArePixelValues) {
+TEST(SlicOutput, OutputLabels_PixelsAreTheLabels) {
   const GuardedFrame picture = kScene.frame();
   SlicParams params = kScene.params();
   params.output = SlicOutput::labels;
@@ -33,7 +33,7 @@ TEST(SlicOutput, Labels_ArePixelValues) {
   }
 }
 
-TEST(SlicOutput, Boundaries_AreBetweenDifferentLabels) {
+TEST(SlicOutput, OutputBoundaries_LinesSeparateDifferentLabels) {
   const GuardedFrame picture = kScene.frame();
   SlicParams params = kScene.params();
   params.output = SlicOutput::boundaries;
@@ -54,7 +54,7 @@ TEST(SlicOutput, Boundaries_AreBetweenDifferentLabels) {
   EXPECT_EQ(wrong, 0u);
 }
 
-TEST(SlicOutput, Mean_IsColorOfSuperpixel) {
+TEST(SlicOutput, OutputMean_PixelsHaveTheMeanOfTheirSuperpixel) {
   for (const PixelFormat format : {PixelFormat::gray8, PixelFormat::nv12, PixelFormat::i420,
                                    PixelFormat::p010, PixelFormat::yuy2, PixelFormat::bgra}) {
     SlicCase task = kScene;
@@ -83,7 +83,7 @@ TEST(SlicOutput, Mean_IsColorOfSuperpixel) {
   }
 }
 
-TEST(SlicOutput, LabelImageAsInput_IsRefused) {
+TEST(SlicOutput, LabelPictureAsInput_IsRefused) {
   const GuardedFrame labels(PixelFormat::labels32, {16, 16});
   EXPECT_THROW(run_slic_on_cpu(1, labels.frame(), {}), InputError);
 }

@@ -12,7 +12,7 @@ namespace {
 
 class SlicOracle : public testing::TestWithParam<SlicCase> {};
 
-TEST_P(SlicOracle, AnyCase_EqualsOracle) {
+TEST_P(SlicOracle, AnyPictureAndParameters_EqualsOracle) {
   const SlicCase& task = GetParam();
   SCOPED_TRACE(task.name());
   const GuardedFrame picture = task.frame(3 * layout_of(task.format).sample_bytes);
@@ -71,7 +71,7 @@ TEST(Slic, RequestedNumber_GivesSimilarNumberOfSuperpixels) {
 }
 
 // A picture of two flat halves.
-TEST(Slic, StraightEdge_IsBoundary) {
+TEST(Slic, StraightEdgeInThePicture_IsASuperpixelBoundary) {
   GuardedFrame picture(PixelFormat::rgb, {200, 120});
   for (int y = 0; y < 120; ++y) {
     for (int x = 0; x < 200; ++x) {
@@ -94,7 +94,7 @@ TEST(Slic, StraightEdge_IsBoundary) {
 
 // A textured half and a smooth half with a faint edge. With one compactness for all superpixels,
 // SLIC has ragged borders in the texture or misses the edge. SLICO avoids both.
-TEST(Slic, Slico_SuitsTextureAndFaintEdge) {
+TEST(Slic, Slico_TextureNextToAFaintEdge_FollowsTheEdge) {
   GuardedFrame picture(PixelFormat::gray8, {256, 128});
   const auto is_upper = [](int x, int y) { return y < 70 + (x % 32) / 4; };
   for (int y = 0; y < 128; ++y) {
@@ -138,7 +138,7 @@ TEST(Slic, Slico_SuitsTextureAndFaintEdge) {
   EXPECT_LT(adaptive.missed, 0.8 * strict.missed);
 }
 
-TEST(Slic, Lab_FollowsCie15) {
+TEST(Slic, LabConversion_AnyColor_FollowsCie15) {
   double worst = 0;
   for (int red = 0; red < 256; red += 5) {
     for (int green = 0; green < 256; green += 5) {

@@ -4,7 +4,7 @@
 #include <array>
 #include <stdexcept>
 
-#include "tests/plugin/asked_failure.hpp"
+#include "tests/plugin/injected_fault.hpp"
 
 namespace regions::soak {
 namespace {
@@ -121,7 +121,7 @@ void Stream::begin_stretch() {
   at_end_ = false;
 }
 
-void Stream::judge_end() {
+void Stream::check_end() {
   tally_.frames_in += in_;
   tally_.frames_out += out_;
   ++tally_.ends;
@@ -275,13 +275,13 @@ void Stream::live(int64_t deadline) {
     if (GST_MESSAGE_TYPE(message) == GST_MESSAGE_EOS) {
       // A flush or a new start may have overtaken the message: then the stream goes on.
       ended = at_end_;
-      if (ended) judge_end();
+      if (ended) check_end();
     } else {
       ended = true;
       GError* error = nullptr;
       gchar* detail = nullptr;
       gst_message_parse_error(message, &error, &detail);
-      if (is_asked_failure(*error) && g_getenv("REGIONS_FAULTS")) {
+      if (is_injected_fault(*error) && g_getenv("REGIONS_FAULTS")) {
         ++tally_.failures;
       } else {
         problem(std::string("error: ") + error->message + ": " + (detail ? detail : ""));

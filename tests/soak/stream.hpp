@@ -38,7 +38,7 @@ class Stream {
   static GstPadProbeReturn enter(GstPad*, GstPadProbeInfo* info, gpointer self);
   static GstPadProbeReturn leave(GstPad*, GstPadProbeInfo* info, gpointer self);
   void begin_stretch();
-  void judge_end();
+  void check_end();
   void problem(const std::string& what);
   void act();
   void change_caps();

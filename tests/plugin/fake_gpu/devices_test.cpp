@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "tests/plugin/elements.hpp"
+#include "tests/plugin/error_details.hpp"
 #include "tests/plugin/fake_gpu/producer.hpp"
 #include "tests/plugin/log.hpp"
-#include "tests/plugin/told.hpp"
 
 namespace regions::test {
 namespace {
@@ -163,7 +163,7 @@ TEST(CudaContext, OfferedByANeighbour_IsUsed) {
   }
 }
 
-TEST(CudaContext, StateNull_ReleasesIt) {
+TEST(CudaContext, StateNull_ReleasesTheContext) {
   NEEDS_LIBRARY();
   const Producer producers[] = {Producer(0), Producer(1)};
   const Alone alone("cclabel");
@@ -180,7 +180,7 @@ TEST(CudaDeviceId, DeviceDoesNotExist_RunsOnTheCpuOrIsAnError) {
   EXPECT_TRUE(any.ready().starts_with("cpu: "));
   EXPECT_EQ(cuda.ready(), "none");
   EXPECT_EQ(GST_STATE(cuda.get()), GST_STATE_NULL);
-  const Told error = told(cuda.message(GST_MESSAGE_ERROR));
+  const ErrorDetails error = error_details(cuda.message(GST_MESSAGE_ERROR));
   EXPECT_EQ(error.domain, GST_RESOURCE_ERROR);
   EXPECT_EQ(error.code, GST_RESOURCE_ERROR_FAILED);
   EXPECT_PRED2(contains, error.text, "no fake device 7");
@@ -211,7 +211,7 @@ TEST(DeviceBalancer, ElementsStartAndStop_UsesTheDeviceWithTheFewestElements) {
 
 // ---- frames in the memory of another device
 
-TEST(FollowedFrames, FramesChangeDevices_LeaveInOrder) {
+TEST(DeviceOfFrames, FramesChangeDevices_LeaveInOrder) {
   NEEDS_LIBRARY();
   const Producer producers[] = {Producer(0), Producer(1)};
   for (const char* line :
@@ -244,7 +244,7 @@ TEST(FollowedFrames, FramesChangeDevices_LeaveInOrder) {
   }
 }
 
-TEST(FollowedFrames, DeviceOfAnUpstreamElement_IsUsed) {
+TEST(DeviceOfFrames, DeviceOfAnUpstreamElement_IsUsed) {
   for (const char* line : {"graphcutbg output=none cuda-device-id=1 ! slicsuperpixel output=none ! "
                            "cclabel output=none",
                            "( graphcutbg output=none cuda-device-id=1 ) ! cclabel output=none"}) {
@@ -255,7 +255,7 @@ TEST(FollowedFrames, DeviceOfAnUpstreamElement_IsUsed) {
   }
 }
 
-TEST(FollowedFrames, Moves_AreLogged) {
+TEST(DeviceOfFrames, ElementMovesToAnotherDevice_IsLogged) {
   const Log log(GST_LEVEL_DEBUG);
   Harness h("cclabel output=none");
   EXPECT_TRUE(log.has("runs on cuda:0 fake"));
@@ -277,7 +277,7 @@ int references_of_output_pool(Harness& h) {
   return count;
 }
 
-TEST(FollowedFrames, DeviceWithoutMemory_DropsTheFrameWithoutALeak) {
+TEST(DeviceOfFrames, DeviceWithoutMemory_DropsTheFrameWithoutALeak) {
   NEEDS_LIBRARY();
   const Producer producers[] = {Producer(0), Producer(1)};
   for (const char* line :
@@ -299,7 +299,7 @@ TEST(FollowedFrames, DeviceWithoutMemory_DropsTheFrameWithoutALeak) {
   }
 }
 
-TEST(FollowedFrames, Chain_MovesAndStaysAfterNewCaps) {
+TEST(DeviceOfFrames, ChainOfElements_MovesAndStaysAfterNewCaps) {
   NEEDS_LIBRARY();
   const Producer second(1);
   Harness h(
@@ -320,7 +320,7 @@ TEST(FollowedFrames, Chain_MovesAndStaysAfterNewCaps) {
   }
 }
 
-TEST(FollowedFrames, BackgroundModel_IsLearnedAgainOnAnotherDevice) {
+TEST(DeviceOfFrames, BackgroundModel_IsLearnedAgainOnAnotherDevice) {
   NEEDS_LIBRARY();
   const Producer producers[] = {Producer(0), Producer(1)};
   Harness h("graphcutbg output=mask");
@@ -342,7 +342,7 @@ TEST(FollowedFrames, BackgroundModel_IsLearnedAgainOnAnotherDevice) {
   EXPECT_TRUE(foreground(1, 4, 24));
 }
 
-TEST(FollowedFrames, CudaDeviceIdIsSet_IsAnError) {
+TEST(DeviceOfFrames, CudaDeviceIdIsSet_IsAnError) {
   NEEDS_LIBRARY();
   const Producer second(1);
   Harness h("cclabel output=none cuda-device-id=0");
@@ -354,7 +354,7 @@ TEST(FollowedFrames, CudaDeviceIdIsSet_IsAnError) {
   EXPECT_EQ(device_of(h.element()), "cuda:0 fake");
 }
 
-TEST(FollowedFrames, ContextOfUpstream_IsUsedBeforeTheFirstFrame) {
+TEST(DeviceOfFrames, UpstreamCudaContext_IsUsedBeforeTheFirstFrame) {
   NEEDS_LIBRARY();
   const Producer second(1);
   Harness h("cclabel output=none");
@@ -368,7 +368,7 @@ TEST(FollowedFrames, ContextOfUpstream_IsUsedBeforeTheFirstFrame) {
   EXPECT_EQ(device_of(h.element()), "cuda:1 fake");
 }
 
-TEST(FollowedFrames, MovedElement_CountsOnItsNewDevice) {
+TEST(DeviceOfFrames, MovedElement_CountsOnItsNewDevice) {
   NEEDS_LIBRARY();
   const Producer second(1);
   Harness first("cclabel output=none");
@@ -380,7 +380,7 @@ TEST(FollowedFrames, MovedElement_CountsOnItsNewDevice) {
 }
 
 // Memory is used again: each frame must have its own mask.
-TEST(FollowedFrames, MaskOnAnotherDevice_IsCopied) {
+TEST(DeviceOfFrames, MaskOnAnotherDevice_IsCopied) {
   const auto line = [](const char* second) {
     return std::string("graphcutbg cuda-device-id=0 output=none frames-in-flight=1 ! ") +
            "cclabel cuda-device-id=" + second + " source=mask output=none frames-in-flight=1";
@@ -426,7 +426,7 @@ std::string with_device(const std::string& line, const char* device) {
 }
 
 void expect_warning(Harness& h, const std::string& where) {
-  const Told warning = told(h.message_so_far(GST_MESSAGE_WARNING));
+  const ErrorDetails warning = error_details(h.message_so_far(GST_MESSAGE_WARNING));
   EXPECT_EQ(warning.domain, GST_RESOURCE_ERROR) << where;
   EXPECT_EQ(warning.code, GST_RESOURCE_ERROR_NO_SPACE_LEFT) << where;
   for (const char* part : {"device=auto", "CPU", "cuda:0", "bytes", "free"}) {
@@ -435,7 +435,7 @@ void expect_warning(Harness& h, const std::string& where) {
   EXPECT_FALSE(h.has_warning()) << where;
 }
 
-TEST(LittleMemory, Auto_RunsOnTheCpuAndWarnsOnce) {
+TEST(LowDeviceMemory, DeviceAuto_RunsOnTheCpuAndWarnsOnce) {
   for (const size_t bytes : {kNoContext, kNoFrames}) {
     for (const std::string& line : lines()) {
       const std::string where = line + " with " + std::to_string(bytes);
@@ -462,7 +462,7 @@ TEST(LittleMemory, Auto_RunsOnTheCpuAndWarnsOnce) {
   }
 }
 
-TEST(LittleMemory, Cuda_IsAnError) {
+TEST(LowDeviceMemory, DeviceCuda_IsAnError) {
   for (const size_t bytes : {kNoContext, kNoFrames}) {
     for (const std::string& line : lines()) {
       const FreeMemory little(bytes);
@@ -471,7 +471,7 @@ TEST(LittleMemory, Cuda_IsAnError) {
       GstFlowReturn flow = GST_FLOW_OK;
       for (int i = 0; i < 4 && flow == GST_FLOW_OK; ++i) flow = h.push(squares(i), i);
       EXPECT_NE(flow, GST_FLOW_OK) << line;
-      const Told error = told(h.message(GST_MESSAGE_ERROR));
+      const ErrorDetails error = error_details(h.message(GST_MESSAGE_ERROR));
       EXPECT_EQ(error.code, GST_RESOURCE_ERROR_NO_SPACE_LEFT) << line << error.text;
       EXPECT_PRED2(contains, error.text, "cuda:0");
       EXPECT_FALSE(h.has_warning()) << line;
@@ -480,14 +480,14 @@ TEST(LittleMemory, Cuda_IsAnError) {
 }
 
 // The CPU cannot read CUDA memory.
-TEST(LittleMemory, FramesInCudaMemory_IsAnErrorThatNamesCudadownload) {
+TEST(LowDeviceMemory, FramesInCudaMemory_IsAnErrorThatNamesCudadownload) {
   NEEDS_LIBRARY();
   const Producer producer(0);
   Harness h("cclabel output=mask");
   const FreeMemory little(kNoFrames);
   h.caps(kCudaCaps);
   EXPECT_NE(gst_harness_push(h.get(), producer.frame(0, squares(1))), GST_FLOW_OK);
-  const Told error = told(h.message(GST_MESSAGE_ERROR));
+  const ErrorDetails error = error_details(h.message(GST_MESSAGE_ERROR));
   EXPECT_EQ(error.code, GST_RESOURCE_ERROR_NO_SPACE_LEFT) << error.text;
   for (const char* part : {"cuda:0", "bytes", "free", "cudadownload"}) {
     EXPECT_PRED2(contains, error.text, part);
@@ -495,7 +495,7 @@ TEST(LittleMemory, FramesInCudaMemory_IsAnErrorThatNamesCudadownload) {
   EXPECT_FALSE(h.has_warning());
 }
 
-TEST(LittleMemory, LargerFrames_ContinueOnTheCpu) {
+TEST(LowDeviceMemory, CapsWithLargerFrames_ContinueOnTheCpu) {
   Harness h("cclabel output=mask frames-in-flight=2");
   h.video("RGBA", kWidth, kHeight);
   for (int i = 0; i < 3; ++i) ASSERT_EQ(h.push(squares(i), i), GST_FLOW_OK);
@@ -516,7 +516,7 @@ TEST(LittleMemory, LargerFrames_ContinueOnTheCpu) {
   EXPECT_FALSE(h.has_error());
 }
 
-TEST(LittleMemory, MemoryIsFreeAgain_UsesTheGpuAfterTheNextStart) {
+TEST(LowDeviceMemory, MemoryIsFreeAgain_UsesTheGpuAfterTheNextStart) {
   Harness h("cclabel output=none");
   gst_element_set_state(h.element(), GST_STATE_NULL);
   {

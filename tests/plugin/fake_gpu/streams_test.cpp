@@ -22,7 +22,7 @@ GstBuffer* unfinished(const Producer& producer) {
   return buffer;
 }
 
-TEST(CudaStream, ProducerStillWorks_IsWaitedForOnTheDevice) {
+TEST(CudaStream, ProducerStillWorks_WaitHappensOnTheDevice) {
   NEEDS_STREAMS();
   for (const char* line : {"cclabel output=none", "cclabel output=overlay",
                            "cclabel output=none ! cclabel output=none"}) {
@@ -48,7 +48,7 @@ TEST(CudaStream, ProducerStillWorks_IsWaitedForOnTheDevice) {
   }
 }
 
-TEST(CudaStream, OtherContextOfTheDevice_IsWaitedForOnTheHost) {
+TEST(CudaStream, OtherContextOfTheDevice_WaitHappensOnTheHost) {
   NEEDS_STREAMS();
   int other = 0;
   const Producer producer(0, &other);
@@ -64,7 +64,7 @@ TEST(CudaStream, OtherContextOfTheDevice_IsWaitedForOnTheHost) {
 }
 
 // Encoders cannot use memory that was allocated in stream order.
-TEST(CudaStream, PoolForUpstream_HasAStreamIfTheLibraryHasStreams) {
+TEST(CudaStream, PoolOfferedUpstream_HasAStreamIfGstCudaSupportsIt) {
   NEEDS_LIBRARY();
   for (const bool replaces : {false, true}) {
     Harness h(std::string("cclabel output=") + (replaces ? "mask" : "overlay"));
@@ -84,7 +84,7 @@ TEST(CudaStream, PoolForUpstream_HasAStreamIfTheLibraryHasStreams) {
   }
 }
 
-TEST(CudaLibrary, Missing_OffersNoCudaMemory) {
+TEST(CudaLibrary, GstCudaLibraryMissing_CudaMemoryIsNotOffered) {
   Harness h("cclabel output=none");
   EXPECT_EQ(device_of(h.element()), "cuda:0 fake");
   GstPad* pad = gst_element_get_static_pad(h.element(), "sink");
@@ -97,7 +97,7 @@ TEST(CudaLibrary, Missing_OffersNoCudaMemory) {
   expect_frame(h, 0, 3);
 }
 
-TEST(Priority, Property_IsUsedForQueuesAndAlgorithms) {
+TEST(PriorityProperty, AnyValue_IsUsedForQueuesAndAlgorithms) {
   for (const int priority : {3, 0, 5}) {
     Harness h("graphcutbg output=none priority=" + std::to_string(priority));
     h.video("RGBA", kWidth, kHeight);
@@ -108,7 +108,7 @@ TEST(Priority, Property_IsUsedForQueuesAndAlgorithms) {
   }
 }
 
-TEST(PinnedMemory, StateReady_ReservesItBeforeTheCaps) {
+TEST(PinnedMemory, StateReady_ReservesMemoryBeforeTheCaps) {
   constexpr size_t kPerFrame = size_t{1} << 20;
   for (const char* name : {"cclabel", "slicsuperpixel", "regionoverlay"}) {
     GstElement* element = gst_element_factory_make(name, nullptr);
@@ -190,7 +190,7 @@ TEST(Fence, NextElementOfThisPlugin_ContinuesWithoutAWaitOnTheHost) {
   EXPECT_EQ(fake::leads() - before, 4);
 }
 
-TEST(Fence, OtherElements_GetFinishedFrames) {
+TEST(Fence, ElementOfAnotherPlugin_GetsFinishedFrames) {
   NEEDS_STREAMS();
   const Producer producer(0);
   for (const char* line :
@@ -238,7 +238,7 @@ TEST(Fence, RefusedFrame_KeepsItsMemoryUntilItsWorkIsDone) {
 
 // ---- frames with a crop rectangle
 
-TEST(Crop, CudaMemory_GivesTheSameAsACroppedCopy) {
+TEST(Crop, CudaMemoryWithACropMeta_GivesTheSameAsACroppedCopy) {
   NEEDS_LIBRARY();
   const Rectangle rectangle = {13, 7, 45, 37};
   const GstVideoInfo info = info_of("RGBA", kWidth, kHeight);

@@ -1,4 +1,4 @@
-// Kinds of frames, and everything that a filter writes for a frame.
+// Settings of frames, and everything that a filter writes for a frame.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace regions::test {
 using Bytes = std::vector<uint8_t>;
 
 // The pictures and tables of a frame.
-struct Kind {
+struct FrameSettings {
   std::string name = "default";
   PixelFormat in = PixelFormat::nv12;
   PixelFormat out = PixelFormat::nv12;
@@ -26,18 +26,18 @@ struct Kind {
 };
 
 // The outputs of an algorithm other than the picture.
-struct Gives {
+struct OutputKinds {
   std::string_view algorithm;
   bool regions, foreground, moments, runs;
 };
-inline Gives gives_of(std::string_view algorithm) {
-  for (const Gives& gives :
-       {Gives{"cclabel", true, false, false, true}, Gives{"graphcutbg", false, true, false, false},
-        Gives{"slicsuperpixel", true, false, true, false},
-        Gives{"regionoverlay", false, false, false, false}}) {
-    if (gives.algorithm == algorithm) return gives;
+inline OutputKinds output_kinds_of(std::string_view algorithm) {
+  for (const OutputKinds& produced : {OutputKinds{"cclabel", true, false, false, true},
+                                      OutputKinds{"graphcutbg", false, true, false, false},
+                                      OutputKinds{"slicsuperpixel", true, false, true, false},
+                                      OutputKinds{"regionoverlay", false, false, false, false}}) {
+    if (produced.algorithm == algorithm) return produced;
   }
-  ADD_FAILURE() << "tests/library/kinds.hpp does not list the outputs of " << algorithm;
+  ADD_FAILURE() << "tests/library/frame_settings.hpp does not list the outputs of " << algorithm;
   return {algorithm, false, false, false, false};
 }
 
@@ -72,12 +72,13 @@ class Pixels {
 };
 
 // The status of a frame, and the bytes of all outputs.
-struct Left {
+struct FrameOutputs {
   RegionsStatus status;
   Bytes bytes;
-  bool operator==(const Left&) const = default;
+  bool operator==(const FrameOutputs&) const = default;
 };
-inline Left left_by(RegionsFilter* filter, const std::string& algorithm, const Kind& kind) {
+inline FrameOutputs outputs_of(RegionsFilter* filter, const std::string& algorithm,
+                               const FrameSettings& kind) {
   constexpr uint32_t kMax = 300;
   const Pixels in(kind.in, kind.width, kind.height, true);
   const Pixels out(kind.out, kind.width, kind.height, false);
@@ -92,9 +93,9 @@ inline Left left_by(RegionsFilter* filter, const std::string& algorithm, const K
   frame.in.color = kind.color;
   if (kind.has_out) frame.out = out.get();
   if (kind.has_mask) frame.mask = mask.get();
-  const Gives gives = gives_of(algorithm);
-  if (gives.foreground) frame.foreground = foreground.get();
-  if (gives.regions) {
+  const OutputKinds produced = output_kinds_of(algorithm);
+  if (produced.foreground) frame.foreground = foreground.get();
+  if (produced.regions) {
     frame.labels = labels.get();
     frame.regions = regions.data();
     frame.capacity = kMax;

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""The judge of docs/media.md finds faults of the kinds that matter most, and reports equal files as equal. Without these
-tests a judge that accepts everything would go unnoticed."""
+"""output_check.py, which docs/media.md relies on, finds the most important faults and reports equal files as equal. Without
+these tests, a check that accepts everything would not be noticed."""
 
-import judge
+import output_check
 import media
 from cases import Case, main
 from inspection import Inspection
@@ -15,9 +15,9 @@ YUV = ("-pix_fmt", "yuv420p")
 CODED = (*YUV, "-c:v", "libx264", "-qp", "12", "-preset", "ultrafast", "-bf", "0")
 
 
-class JudgeCase(Case):
+class OutputCheckCase(Case):
     def kinds(self, before, after, **options):
-        return sorted({one.kind for one in judge.differences(before, after, **options)})
+        return sorted({one.kind for one in output_check.differences(before, after, **options)})
 
     def changed(self, name, before, *options):
         """A file made from another. Streams are copied unless the options change them."""
@@ -29,29 +29,29 @@ class JudgeCase(Case):
         return self.clip(name, PICTURE, *RISING, *CODED, "-c:a", "flac", *options)
 
 
-class Faults(JudgeCase):
-    def test_judge_equal_files_have_no_difference(self):
+class Faults(OutputCheckCase):
+    def test_output_check_equal_files_find_no_difference(self):
         base = self.base("base.mkv", "-metadata", "title=T", "-metadata:s:a", "language=ger")
         for name in ("copy.mkv", "copy.mp4"):
-            self.assertEqual(judge.differences(base, self.changed(name, base, "-strict", "-2"), "mkv"), [])
-        self.assertEqual(judge.judge(base, self.changed("copy.mkv", base), [], "lossless"), [])
+            self.assertEqual(output_check.differences(base, self.changed(name, base, "-strict", "-2"), "mkv"), [])
+        self.assertEqual(output_check.output_faults(base, self.changed("copy.mkv", base), [], "lossless"), [])
 
-    def test_judge_dropped_frame_is_found(self):
+    def test_output_check_frame_dropped_is_found(self):
         base = self.base()
         for chosen in ("not(eq(n,0))", "not(eq(n,7))"):
             after = self.changed("after.mkv", base, *CODED, "-vf", f"select='{chosen}'", "-fps_mode", "passthrough")
             self.assertEqual(self.kinds(base, after), ["frames"])
-        self.assertEqual([one.text for one in judge.differences(base, after)], ["14 of 15 frames"])
+        self.assertEqual([one.text for one in output_check.differences(base, after)], ["14 of 15 frames"])
 
-    def test_judge_moved_time_is_found(self):
+    def test_output_check_timestamp_moved_is_found(self):
         base = self.base()
         for moved, at in ((0.03, "eq(N,9)"), (0.002, "gt(N,3)")):
             after = self.changed("after.mkv", base, *CODED, "-vf", f"setpts='PTS+({at})*{moved}/TB'", "-fps_mode",
                                  "passthrough", "-enc_time_base", "1:1000")
             self.assertEqual(self.kinds(base, after), ["times"])
-        self.assertRegex(judge.differences(base, after)[0].text, "11 frames have other times, frame 4 by 2 ms")
+        self.assertRegex(output_check.differences(base, after)[0].text, "11 frames have other times, frame 4 by 2 ms")
 
-    def test_judge_one_other_value_is_found_if_lossless(self):
+    def test_output_check_one_sample_changed_is_found_if_lossless(self):
         clip = self.clip("in.mkv", PICTURE, *YUV, "-c:v", "ffv1")
         self.assertEqual(self.kinds(clip, self.changed("same.mkv", clip, "-c:v", "ffv1", "-level", "3"),
                                     profile="lossless"), [])
@@ -60,7 +60,7 @@ class Faults(JudgeCase):
         self.assertEqual(self.kinds(clip, other, profile="lossless"), ["quality"])
         self.assertEqual(self.kinds(clip, other), [])
 
-    def test_judge_shifted_sound_is_found(self):
+    def test_output_check_sound_shifted_is_found(self):
         for name, codec in (("base.mkv", "flac"), ("base.mp4", "aac")):
             base = self.base(name, "-c:a", codec)
             for shift in ("-0.1", "0.005"):
@@ -70,34 +70,34 @@ class Faults(JudgeCase):
                 self.assertEqual(self.kinds(base, after), ["sound offset"], (name, shift))
             self.assertEqual(self.kinds(base, self.changed(f"same.{name[5:]}", base)), [])
 
-    def test_judge_note_false_or_missing_is_a_fault(self):
+    def test_output_check_note_false_or_missing_is_a_fault(self):
         base = self.base()
         after = self.changed("after.mp4", base, "-c:a", "aac")
         said = "its flac sound is encoded as aac: mp4 files cannot hold it"
-        self.assertEqual(judge.judge(base, after, [said]), [])
-        self.assertEqual(judge.judge(base, after), ["silent: flac became aac"])
-        self.assertEqual(judge.judge(base, after, [said, "its order of fields is lost"]),
+        self.assertEqual(output_check.output_faults(base, after, [said]), [])
+        self.assertEqual(output_check.output_faults(base, after), ["silent: flac became aac"])
+        self.assertEqual(output_check.output_faults(base, after, [said, "its order of fields is lost"]),
                          ["false note: its order of fields is lost"])
         silent = self.changed("silent.mkv", base, "-an")
-        self.assertEqual(judge.judge(base, silent, ["its sound (flac) is left out: no reason"]), [])
-        self.assertEqual(len(judge.judge(base, self.changed("whole.mkv", base), ["its sound (flac) is left out"])), 1)
+        self.assertEqual(output_check.output_faults(base, silent, ["its sound (flac) is left out: no reason"]), [])
+        self.assertEqual(len(output_check.output_faults(base, self.changed("whole.mkv", base), ["its sound (flac) is left out"])), 1)
 
-    def test_judge_refusal_of_a_whole_input_is_a_fault(self):
+    def test_output_check_refusal_of_a_whole_input_is_a_fault(self):
         base = self.base()
         problem = "ends after 0.3 s of 0.6 s: it is cut off or damaged"
-        self.assertRegex(judge.judge_refusal(Inspection(base), problem)[0], "refused though ffmpeg plays it whole")
+        self.assertRegex(output_check.refusal_faults(Inspection(base), problem)[0], "refused though ffmpeg plays it whole")
         short = self.folder / "short.mkv"
         short.write_bytes(base.read_bytes()[:-9000])
         decoded = Inspection(short)
         self.assertGreater(len(decoded.frames), 3)
         self.assertLess(len(decoded.frames), 15)
-        self.assertEqual(judge.judge_refusal(decoded, problem, short), [])
-        self.assertRegex(judge.judge_refusal(decoded, problem)[0], "no partial output")
+        self.assertEqual(output_check.refusal_faults(decoded, problem, short), [])
+        self.assertRegex(output_check.refusal_faults(decoded, problem)[0], "no partial output")
         fewer = self.changed("fewer.mkv", short, "-frames:v", "3")
-        self.assertRegex(judge.judge_refusal(decoded, problem, fewer)[0], "partial output has 3 of")
-        self.assertRegex(judge.judge_refusal(decoded, problem, short, whole=True)[0], "refused though")
-        self.assertEqual(judge.judge_refusal(Inspection(base), "sizes change", holdable=False), [])
-        self.assertRegex(judge.judge_refusal(decoded, "Traceback (most recent call last)\nKeyError: 1", short)[0],
+        self.assertRegex(output_check.refusal_faults(decoded, problem, fewer)[0], "partial output has 3 of")
+        self.assertRegex(output_check.refusal_faults(decoded, problem, short, whole=True)[0], "refused though")
+        self.assertEqual(output_check.refusal_faults(Inspection(base), "sizes change", holdable=False), [])
+        self.assertRegex(output_check.refusal_faults(decoded, "Traceback (most recent call last)\nKeyError: 1", short)[0],
                          "no clear error")
 
 

@@ -1,5 +1,5 @@
 """Compares an output with its input by what ffprobe and ffmpeg find in both, and with the notes that the program
-printed. No code of the product is used. judge() returns faults as sentences. An empty list means that the output is
+printed. No code of the product is used. output_faults() returns faults as sentences. An empty list means that the output is
 right.
 
 The rules:
@@ -95,7 +95,7 @@ def names_kind(note, kind):
     return re.search(pattern, note, re.I) and ("left out" not in note or kind not in ("sound", "texts"))
 
 
-def judge(before, after, notes=(), profile="mp4", reference=None):
+def output_faults(before, after, notes=(), profile="mp4", reference=None):
     """Faults of an output: differences that no note names, and notes that name no difference."""
     before, after = (one if isinstance(one, Inspection) else Inspection(one) for one in (before, after))
     found = differences(before, after, profile, notes, reference)
@@ -118,7 +118,7 @@ def is_true(note, before, after):
     return bool(re.search(NAMED_BY["times"], note)) and bool((numpy.diff(before.times) < 1e-6).any())
 
 
-def judge_refusal(before, problem, partial=None, holdable=True, whole=False):
+def refusal_faults(before, problem, partial=None, holdable=True, whole=False):
     """Faults of an error: the input plays whole, or what can be decoded is not in the partial output. `holdable`: False
     where the profile may refuse the input. `whole`: nothing lacks, whatever ffmpeg complains of."""
     faults = []

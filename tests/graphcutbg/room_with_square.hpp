@@ -9,7 +9,7 @@ constexpr int kWidth = 96, kHeight = 64;
 constexpr int kLeft = 30, kTop = 20, kSide = 24;  // of the square
 
 // A textured grey room, with a bright square if `square` is set.
-inline std::vector<uint8_t> room(bool square, int shift = 0) {
+inline std::vector<uint8_t> room_picture(bool square, int shift = 0) {
   std::vector<uint8_t> gray(kWidth * kHeight);
   for (int y = 0; y < kHeight; ++y) {
     for (int x = 0; x < kWidth; ++x) {
@@ -28,7 +28,7 @@ inline BufferPtr last_of(Harness& h, int frames = 12, int repeats = 1) {
   BufferPtr out;
   for (int i = 0; i < frames; ++i) {
     std::vector<uint8_t> bytes;
-    for (const uint8_t g : room(i == frames - 1)) {
+    for (const uint8_t g : room_picture(i == frames - 1)) {
       bytes.insert(bytes.end(), static_cast<size_t>(repeats), g);
     }
     if (h.push(std::move(bytes), i) != GST_FLOW_OK) return nullptr;

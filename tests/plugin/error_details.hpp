@@ -5,14 +5,14 @@
 
 namespace regions::test {
 
-struct Told {
+struct ErrorDetails {
   GQuark domain = 0;
   int code = 0;
   std::string text;
 };
 
 // All zero and empty for no message.
-inline Told told(const MessagePtr& message) {
+inline ErrorDetails error_details(const MessagePtr& message) {
   if (!message) return {};
   GError* error = nullptr;
   if (GST_MESSAGE_TYPE(message.get()) == GST_MESSAGE_ERROR) {
@@ -20,9 +20,9 @@ inline Told told(const MessagePtr& message) {
   } else {
     gst_message_parse_warning(message.get(), &error, nullptr);
   }
-  const Told told = {error->domain, error->code, error->message};
+  const ErrorDetails details = {error->domain, error->code, error->message};
   g_error_free(error);
-  return told;
+  return details;
 }
 
 }  // namespace regions::test

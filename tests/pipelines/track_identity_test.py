@@ -3,7 +3,7 @@
 "Performance Measures and a Data Set for Multi-Target, Multi-Camera Tracking", 2016, section 3) on
 labelled crossings, against nearest-box matching of the same regions.
 
-crossings.json lists them: `frames` are the first and the last, `people` hold a box (x, y, width,
+crossing_people.json lists them: `frames` are the first and the last, `people` hold a box (x, y, width,
 height) at key frames, between which people walk straight. Where people touch, their boxes were drawn
 by eye; where they are apart, the silhouettes' boxes were taken and looked at.
 """
@@ -30,7 +30,7 @@ MEMORIES = (1, 10, 50)  # frames that it waits for a lost box
 
 
 def crossings():
-    return json.loads((pathlib.Path(__file__).parent / "crossings.json").read_text())
+    return json.loads((pathlib.Path(__file__).parent / "crossing_people.json").read_text())
 
 
 def boxes_of(person, frame):
@@ -124,7 +124,7 @@ def idf1(frames):
 
 
 class Crossings(unittest.TestCase):
-    def test_people_keep_their_ids(self):
+    def test_crossing_people_tracked_idf1_is_above_nearest_box_matching(self):
         self.assertGreaterEqual(len(crossings()), 10)
         last = max(crossing["frames"][1] for crossing in crossings())
         frames = regions_of_clip(media.CLIP, last + 1)
@@ -137,7 +137,7 @@ class Crossings(unittest.TestCase):
               f"waiting {best[1]} frames)")
         self.assertGreater(ours, peers[best])
 
-    def test_measure(self):
+    def test_idf1_swapped_ids_or_shared_box_is_lower(self):
         """Two people who swap their ids have half of their frames. With one box for both people, they have fewer."""
         people = {"a": {"0": [0, 0, 10, 10], "9": [90, 0, 10, 10]},
                   "b": {"0": [0, 50, 10, 10], "9": [90, 50, 10, 10]}}
@@ -152,7 +152,7 @@ class Crossings(unittest.TestCase):
         far = [{1: [300, 300, 10, 10]} for _ in range(10)]
         self.assertEqual(counts(crossing, far), (0, 20, 0))
 
-    def test_nearest_box(self):
+    def test_nearest_box_matching_within_reach_keeps_ids(self):
         """Boxes within reach keep their ids, and other boxes get new ids."""
         steps = [{7: [0, 0, 10, 10]}, {8: [5, 0, 10, 10]}, {9: [100, 0, 10, 10]}]
         self.assertEqual([list(boxes) for boxes in nearest(steps, 20, 1)], [[1], [1], [2]])

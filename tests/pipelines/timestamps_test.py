@@ -48,7 +48,7 @@ class Offsets(JobCase):
         times = times[:len(expected)]
         numpy.testing.assert_allclose(numpy.subtract(times, times[0]), numpy.subtract(expected, expected[0]), atol=1.1e-3)
 
-    def test_sound_begins_late_stays_late(self):
+    def test_sound_that_begins_late_keeps_its_delay(self):
         for name in ("a.ts", "b.mpg", "c.mkv", "d.mp4"):
             with self.subTest(name):
                 sine = [word.format(2) for word in SINE]
@@ -56,7 +56,7 @@ class Offsets(JobCase):
                 clip = self.clip(name, SHORT.format(3), "-itsoffset", "0.6", *sine, *codecs)
                 self.expect_offset(clip)
 
-    def test_picture_begins_late_stays_late(self):
+    def test_picture_that_begins_late_keeps_its_delay(self):
         """With sound, and with an earlier stream that is not copied."""
         sine = [word.format(3) for word in SINE]
         early = media.make(self.folder / "early.ts", "sine=duration=4", "-c:a", "mp2")
@@ -71,7 +71,7 @@ class Offsets(JobCase):
                 self.assertAlmostEqual(shown(self.video())[0], shown(clip)[0] - float(begin), delta=2e-3)
                 self.assertGreater(shown(self.video())[0], 0.5)
 
-    def test_recording_between_key_frames_keeps_its_times(self):
+    def test_recording_that_begins_between_key_frames_keeps_its_times(self):
         """Captures that begin between key frames."""
         sine = [word.format(4) for word in SINE]
         full = self.clip("full.ts", SHORT.format(4), *sine, *MPEG2, "-g", "25")
@@ -86,7 +86,7 @@ class Offsets(JobCase):
             self.assertGreater(shown(remuxed)[0] - heard(remuxed)[0], 0.1)
             self.expect_offset(remuxed)
 
-    def test_sound_hidden_by_edit_list_stays_hidden(self):
+    def test_sound_hidden_by_an_edit_list_stays_hidden(self):
         """MP4 hides the sound before an edit. Matroska has no edit list, so that sound is left out."""
         full = self.clip("full.mp4", SHORT.format(4), *[word.format(4) for word in SINE], "-pix_fmt", "yuv420p", "-g", "50",
                          "-c:a", "aac")
@@ -108,7 +108,7 @@ class Jumps(JobCase):
         clip.write_bytes(b"".join(parts))
         return clip
 
-    def test_jumps_are_closed_in_picture_and_sound(self):
+    def test_time_jumps_are_closed_in_picture_and_sound(self):
         for suffix, offsets in (("ts", (0, 3600, 0)), ("mpg", (3600, 0)), ("ts", (0, 0))):
             with self.subTest(f"{suffix} {offsets}"):
                 clip = self.joined(*offsets, suffix=suffix)
@@ -122,7 +122,7 @@ class Jumps(JobCase):
                 parts = self.clip("one.ts", SHORT.format(2), *[word.format(2) for word in SINE], *MPEG2)
                 self.assertEqual(len(sound), len(offsets) * len(heard(parts)))
 
-    def test_file_with_jumps_is_one_segment(self):
+    def test_file_with_time_jumps_is_one_segment(self):
         self.assertEqual(segments.plan(str(self.joined(0, 3600)), 0.5, 0)["why"], "its times jump")
 
 
@@ -139,30 +139,30 @@ class Timeline(unittest.TestCase):
             times.correct(packet)
         return [packet.pts for packet in packets], [(float(at), float(by)) for at, by in times.jumps]
 
-    def test_timeline_gap_below_ten_seconds_stays(self):
+    def test_timeline_gap_below_ten_seconds_is_kept(self):
         self.assertEqual(self.corrected(*(Packet("video", stamp) for stamp in (0, 1, 90, 91))), ([0, 1, 90, 91], []))
 
-    def test_timeline_sparse_pictures_with_sound_are_no_jump(self):
+    def test_timeline_sparse_pictures_with_continuous_sound_are_no_jump(self):
         sound = [Packet("audio", stamp, 1) for stamp in range(0, 400, 50)]
         self.assertEqual(self.corrected(Packet("video", 0), *sound, Packet("video", 390))[1], [])
 
-    def test_timeline_forward_jump_is_closed(self):
+    def test_timeline_forward_time_jump_is_closed(self):
         self.assertEqual(self.corrected(*(Packet("video", stamp) for stamp in (5, 6, 700, 701))), ([5, 6, 7, 8], [(0.7, 69.3)]))
 
-    def test_timeline_backward_jump_is_closed(self):
+    def test_timeline_backward_time_jump_is_closed(self):
         self.assertEqual(self.corrected(*(Packet("video", stamp) for stamp in (50, 51, 5, 6))), ([50, 51, 52, 53], [(5.2, -4.7)]))
 
     def test_timeline_short_backward_jump_is_closed(self):
         self.assertEqual(self.corrected(*(Packet("video", stamp) for stamp in (0, 1, 2, 3, 0, 1))),
                          ([0, 1, 2, 3, 4, 5], [(0.4, -0.4)]))
 
-    def test_timeline_late_packets_use_the_earlier_shift(self):
+    def test_timeline_packets_from_before_a_jump_use_the_earlier_shift(self):
         """The last sound of the first recording comes after the first picture of the second one."""
         packets = [Packet("video", 0), Packet("audio", 0, 1), Packet("video", 700), Packet("audio", 1, 1), Packet("audio", 700, 1),
                    Packet("video", 701)]
         self.assertEqual(self.corrected(*packets), ([0, 0, 1, 1, 1, 2], [(0.1, 69.9)]))
 
-    def test_timeline_subtitles_use_the_shift_of_the_picture(self):
+    def test_timeline_subtitles_after_a_jump_use_the_shift_of_the_picture(self):
         self.assertEqual(self.corrected(Packet("video", 0), Packet("video", 700), Packet("subtitle", 705, 2))[0], [0, 1, 6])
 
     def test_timeline_last_packet_before_a_jump_is_corrected(self):
@@ -172,7 +172,7 @@ class Timeline(unittest.TestCase):
             packet.pts = shown
         self.assertEqual(self.corrected(*packets)[0], [1, 2, 3, 4, 5])
 
-    def test_timeline_packet_without_time_stays(self):
+    def test_timeline_packet_without_time_is_unchanged(self):
         nothing = Packet("video", None)
         self.assertEqual(self.corrected(Packet("video", 0), nothing, Packet("video", 1)), ([0, None, 1], []))
 
@@ -188,7 +188,7 @@ class FrameTimes(unittest.TestCase):
         self.assertEqual(self.given(1500, None, None, 1700), [500, 540, 580, 700])
         self.assertEqual(self.given(None, None), [500, 540])
 
-    def test_frame_times_equal_move_no_later_frame(self):
+    def test_frame_times_repeated_later_frames_are_not_moved(self):
         self.assertEqual(self.given(1500, 1500, 1500, 1501, 1540), [500, 501, 502, 503, 540])
         self.assertEqual(self.given(1600, 1590, 1640), [600, 601, 640])
 
@@ -196,15 +196,15 @@ class FrameTimes(unittest.TestCase):
         self.assertEqual(self.given(9000, 9040, 1000, 1040), [8000, 8040, 8080, 8120])
         self.assertEqual(self.given(1600, 1640, 1530, 1570), [600, 640, 680, 720])
 
-    def test_frame_time_first_is_its_own(self):
+    def test_frame_time_of_the_first_frame_is_its_own(self):
         self.assertEqual(self.given(1800, 1840), [800, 840])
 
-    def test_frame_times_of_avi_begin_where_the_file_says(self):
+    def test_frame_times_of_avi_begin_at_the_start_in_its_header(self):
         self.assertEqual(self.given(1080, 1120, form="avi"), [500, 540])
 
 
 class EqualTimes(JobCase):
-    def test_matroska_equal_times_keep_later_times(self):
+    def test_matroska_repeated_times_later_times_are_kept(self):
         """Each fifth frame has the time of the previous one. Frames after twenty seconds keep their times."""
         clip = self.folder / "in.mkv"
         media.run("ffmpeg", "-v", "error", "-f", "lavfi", "-i", SHORT.format(20), "-c:v", "ffv1", "-bsf:v",
@@ -217,7 +217,7 @@ class EqualTimes(JobCase):
 
 
 class Segments(TranscodeCase):
-    def test_segments_have_the_times_of_the_whole_file(self):
+    def test_segments_frame_times_equal_those_of_the_whole_file(self):
         """Sound that begins late, and a first frame that can be decoded late."""
         sine = [word.format(4) for word in SINE]
         late = self.clip("late.mkv", SHORT.format(4), "-itsoffset", "0.6", *sine, *H264, "-c:a", "flac")
@@ -246,7 +246,7 @@ class Rates(JobCase):
                     self.assertEqual([one["done"]["frames"] for one in messages if "done" in one], [50])
                     numpy.testing.assert_allclose(media.times(self.video()), numpy.arange(50) * 0.04, atol=1.1e-3)
 
-    def test_frame_times_of_rare_pictures_are_kept(self):
+    def test_frame_times_of_a_slide_show_are_kept(self):
         times = (0, 30.58, 60.246, 90.825, 120.491)
         plain = self.clip("plain.mkv", "testsrc2=size=64x48:rate=25:duration=0.2", "-c:v", "ffv1")
         clip = self.folder / "in.mp4"
@@ -259,7 +259,7 @@ class Rates(JobCase):
                 self.job(clip, profile=profile)
                 numpy.testing.assert_allclose(media.times(self.video()), times, atol=1.1e-3)
 
-    def test_frame_rate_of_mp4_stays_exact(self):
+    def test_frame_rate_of_mp4_output_is_exact(self):
         for rate in ("25", "30000/1001", "1/30", "1000"):
             with self.subTest(rate):
                 clip = self.clip("in.mp4", f"testsrc2=size=64x48:rate={rate}", "-frames:v", "5", "-pix_fmt", "yuv420p")
@@ -270,7 +270,7 @@ class Rates(JobCase):
 
 
 class FirstFrame(JobCase):
-    def test_recording_between_key_frames_keeps_colours_and_fields(self):
+    def test_recording_begins_between_key_frames_keeps_colours_and_fields(self):
         """No picture can be decoded from the first packets of a recording that begins between key frames."""
         full = self.clip("full.ts", SHORT.format(3), "-pix_fmt", "yuv420p", "-vf", "setfield=tff", "-flags", "+ildct+ilme",
                          "-c:v", "mpeg2video", "-g", "25", "-colorspace", "bt709", "-color_primaries", "bt709", "-color_trc", "bt709")

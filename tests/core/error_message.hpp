@@ -9,7 +9,7 @@ namespace regions {
 
 // Empty if nothing is thrown; settings that contradict each other begin with "settings: ".
 template <class Act>
-std::string complaint(Act act) {
+std::string error_message_of(Act act) {
   try {
     act();
   } catch (const SettingsError& error) {

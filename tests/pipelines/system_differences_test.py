@@ -38,14 +38,14 @@ sys.exit(job.main(1, sys.argv[1]))
 
 
 class QuickstartCaps(cases.QuickstartCase):
-    def test_quickstart_caps_only_in_contexts_are_read(self):
+    def test_caps_returned_as_python_contexts_are_read_by_quickstart(self):
         self.give_contexts()
         said = self.job(self.clip("in.mp4"))
         self.assertEqual((said.status, said.err), (0, ""))
 
 
 class TranscodeCaps(cases.JobCase):
-    def test_transcode_caps_only_in_contexts_are_read(self):
+    def test_caps_returned_as_python_contexts_are_read_by_transcode(self):
         self.give_contexts()
         self.job(self.clip("in.mp4"), "video", "jsonl", "labels")
         self.assertEqual(len(self.files(self.out)), 3)
@@ -76,7 +76,7 @@ class Systems(unittest.TestCase):
     def clip(self):
         return media.make(self.folder / "in.mp4", SOURCE, "-pix_fmt", "yuv420p")
 
-    def test_programs_internal_error_is_not_reported_as_a_fault_of_the_file(self):
+    def test_programs_internal_error_is_not_blamed_on_the_file(self):
         clip = self.clip()
         settings = (f'{{"source": "{clip}", "outputs": {{"video": "{self.out}/in.mp4"}},'
                     ' "filter": "cclabel output=none", "profile": "mp4"}')
@@ -142,7 +142,7 @@ class Systems(unittest.TestCase):
         lines = media.run(*command, "env", env=self.environment()).splitlines()
         return dict(line.split("=", 1) for line in lines if line.startswith("GST_"))
 
-    def test_with_plugin_callers_variables_come_after_its_own(self):
+    def test_with_plugin_path_variables_of_the_caller_come_last(self):
         """Runs a copy of with-plugin in a folder with this build's plugin."""
         (self.folder / "pipelines").mkdir()
         (self.folder / "build").mkdir()
@@ -156,7 +156,7 @@ class Systems(unittest.TestCase):
             self.assertEqual(found["GST_PLUGIN_PATH" + end], f"{self.folder}/build/plugin:/elsewhere/1.0")
             self.assertEqual(found["GST_REGISTRY" + end], f"{self.folder}/build/gst-registry.bin")
 
-    def test_devenv_callers_variables_come_after_its_own(self):
+    def test_meson_devenv_path_variables_of_the_caller_come_last(self):
         found = self.variables("meson", "devenv", "-C", PLUGIN.parent)
         for end in ("", "_1_0"):
             self.assertEqual(found["GST_PLUGIN_PATH" + end].split(":")[0], str(PLUGIN))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""little_memory.py LIBRARY ELEMENT...: runs pipelines with 60 to 600 MB of memory.
+"""low_memory.py LIBRARY ELEMENT...: runs pipelines with 60 to 600 MB of memory.
 
 Each pipeline plays, or ends in a clear element error. None crashes, hangs, or silently drops a frame. GLib and the
 C library end the process with their own message if they get no memory or thread. GLib's message needs memory, too,

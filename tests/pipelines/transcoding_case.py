@@ -1,4 +1,4 @@
-"""Cells of docs/media.md: runs regions-transcode in this process, and judges the output of an input."""
+"""A test case that runs regions-transcode in this process and checks the output: one entry of docs/media.md."""
 
 import contextlib
 import json
@@ -9,7 +9,7 @@ import time
 
 import cases
 from inspection import Inspection
-from judge import judge, judge_refusal
+from output_check import output_faults, refusal_faults
 from transcode import command, job, processes, scheduling, segments  # after cases, which sets the path
 from transcode.profiles import PROFILES
 
@@ -17,7 +17,7 @@ SECONDS = 0.35  # of segments
 SLOW = 20  # seconds
 
 
-class Cells(cases.Case):
+class TranscodingCase(cases.Case):
     def setUp(self):
         super().setUp()
         self.replace(scheduling, "cuda_devices", lambda: 0)
@@ -48,25 +48,25 @@ class Cells(cases.Case):
         text = problem.removeprefix(f"regions-transcode: {clip}: ") or said.err
         return (partial if partial.exists() else None), text.splitlines()[0] if "Traceback" not in text else text
 
-    def cell(self, clip, profile, *options, truncated=False, holdable=True, whole=False):
-        """Transcodes an Inspection. Returns the words of its cell, and its faults."""
+    def checked_result(self, clip, profile, *options, truncated=False, holdable=True, whole=False):
+        """Transcodes an Inspection. Returns the words of its table entry, and its faults."""
         began = time.monotonic()
         out, problem = self.transcode(clip.path, profile, *options)
         if problem:
-            faults = judge_refusal(clip, problem, out, holdable, whole)
+            faults = refusal_faults(clip, problem, out, holdable, whole)
             if time.monotonic() - began > SLOW:
                 faults.append("the error comes late")
             return "error: " + short(problem), faults
         if out is None:
             return "nothing", ["no output and no error"]
         after = Inspection(out)
-        faults = judge(clip, after, self.notes, profile)
+        faults = output_faults(clip, after, self.notes, profile)
         if truncated and clip.complaints:
             faults.append("a damaged input is taken for whole")
         return ("; ".join(counted(short(note) for note in self.notes)) or "all"), faults
 
     def segments(self, clip, profile, **options):
-        """As cell(), in segments. A file that is one segment is not transcoded again."""
+        """As checked_result(), in segments. A file that is one segment is not transcoded again."""
         with tempfile.TemporaryFile() as channel, contextlib.suppress(Exception):  # the program will meet it again
             segments.plan_job(os.dup(channel.fileno()), json.dumps({"source": str(clip.path), "seconds": SECONDS,
                                                                "warm_up": 0}))
@@ -74,7 +74,7 @@ class Cells(cases.Case):
             plan = json.loads(channel.read()).get("plan", {"spans": []})
             if len(plan["spans"]) == 1:
                 return f"one segment: {plan['why']}", []
-        return self.cell(clip, profile, "--segments", str(SECONDS), "--attempts", "1", **options)
+        return self.checked_result(clip, profile, "--segments", str(SECONDS), "--attempts", "1", **options)
 
 
 def short(note):

@@ -6,7 +6,7 @@ import re
 
 import media
 from cases import JobCase, main, notes
-from kinds import SHORT, rich
+from file_kinds import SHORT, rich
 from transcode import encode, probe, profiles
 
 
@@ -17,7 +17,7 @@ class Streams(JobCase):
         return ([(stream["codec_type"], stream["codec_name"] if "codec_name" in stream else None)
                  for stream in found["streams"]], [chapter["tags"]["title"] for chapter in found["chapters"]], found)
 
-    def test_streams_of_matroska_are_kept_or_noted(self):
+    def test_matroska_streams_every_kind_are_kept_or_noted(self):
         (self.folder / "font.ttf").write_bytes(b"no font" * 100)
         clip, cover = rich(self.folder, "in.mkv", "-c:a", "flac", "-attach", self.folder / "font.ttf", "-metadata:s:t",
                            "mimetype=font/ttf", "-attach", self.folder / "cover.jpg", "-metadata:s:t:1",
@@ -46,7 +46,7 @@ class Streams(JobCase):
             self.assertEqual(len(said), 5 if profile == "webm" else 2, said)
             self.assertEqual(("video", "mjpeg") in kinds, profile == "mp4")
 
-    def test_streams_of_mp4_are_kept(self):
+    def test_mp4_streams_every_kind_are_kept(self):
         clip, _ = rich(self.folder, "in.mp4", "-map", "5", "-c:s", "mov_text", "-c:v:1", "mjpeg", "-disposition:v:1",
                             "attached_pic", "-timecode", "01:02:03:04")
         self.assertEqual(notes(self.job(clip)), [])
@@ -59,20 +59,20 @@ class Streams(JobCase):
         self.assertEqual([kind for kind, _ in kinds], ["video", "audio", "audio", "subtitle", "video"])
         self.assertEqual(found["format"]["tags"]["TIMECODE"], "01:02:03:04")
 
-    def test_second_video_is_noted(self):
+    def test_second_video_stream_is_noted(self):
         first = self.clip("in.mp4", SHORT, "-pix_fmt", "yuv420p")
         two = self.folder / "two.mkv"
         media.run("ffmpeg", "-v", "error", "-i", first, "-i", first, "-map", "0", "-map", "1", "-c", "copy", two)
         self.assertEqual(notes(self.job(two)), ["its second video (h264) is left out: one video is kept"])
         self.assertEqual(len(media.probe(self.video(), "stream=index")["streams"]), 1)
 
-    def test_timecode_of_mpeg2_is_kept(self):
+    def test_timecode_in_mpeg2_is_kept(self):
         clip = self.clip("in.mpg", SHORT, "-pix_fmt", "yuv420p", "-c:v", "mpeg2video", "-gop_timecode", "01:02:03:04")
         for profile, tags in (("mp4", "stream_tags"), ("mkv", "format_tags"), ("webm", "format_tags")):
             self.assertEqual(notes(self.job(clip, profile=profile)), [])
             self.assertIn("01:02:03:04", media.run("ffprobe", "-v", "error", "-show_entries", tags, self.video()))
 
-    def test_side_data_lost_is_noted(self):
+    def test_side_data_that_is_lost_is_noted(self):
         clip = self.clip("in.mkv", SHORT, "-pix_fmt", "yuv420p", "-c:v", "libx264", "-x264-params", "frame-packing=3")
         self.assertEqual(notes(self.job(clip)), ["its Stereo 3D is left out"])
 
@@ -88,7 +88,7 @@ class Streams(JobCase):
         return {key.lower(): value for key, value in (line.removeprefix("TAG:").split("=", 1) for line in text.split("\n")
                                                       if "=" in line)}
 
-    def test_tags_of_quicktime_are_kept(self):
+    def test_tags_in_quicktime_are_kept(self):
         apple = {"com.apple.quicktime.make": "Apple", "com.apple.quicktime.model": "iPhone",
                  "com.apple.quicktime.location.iso6709": "+37.0-122.0/"}
         clip = self.tagged("in.mov", *(f"{key}={value}" for key, value in apple.items()))
@@ -98,7 +98,7 @@ class Streams(JobCase):
                 self.assertEqual({key: value for key, value in self.tags().items() if key in apple}, apple)
                 self.assertNotIn("qt  ", self.tags().values())
 
-    def test_tags_lost_are_noted(self):
+    def test_tags_that_are_lost_are_noted(self):
         clip = self.tagged("in.mkv", "title=T", "custom=X", "artist=A", "com.apple.quicktime.make=Apple", stream=("reel=7",))
         self.assertEqual(notes(self.job(clip)),
                          ["its tags COM.APPLE.QUICKTIME.MAKE, CUSTOM, REEL cannot be stored by H.264 in MP4"])
@@ -125,7 +125,7 @@ class Streams(JobCase):
         text = media.run("ffprobe", "-v", "error", "-show_entries", "frame_side_data=side_data_type", path)
         return text.count("Closed Captions")
 
-    def test_closed_captions_are_kept_or_noted(self):
+    def test_closed_captions_every_container_are_kept_or_noted(self):
         clip = self.captioned()
         self.assertEqual(self.captions(clip), 10)
         for chain in ("identity", "cclabel output=none ! regionoverlay", "slicsuperpixel superpixels=9 output=mean"):
@@ -153,7 +153,7 @@ class Sound(JobCase):
         return self.clip(name, "testsrc2=size=64x48:rate=25:duration=0.5", "-f", "lavfi", "-i",
                          f"{source},aformat=channel_layouts={layout}", "-pix_fmt", "yuv420p", *options)
 
-    def test_surround_sound_in_webm_is_opus(self):
+    def test_surround_sound_in_webm_is_encoded_as_opus(self):
         for name, layout, options, channels in (("in.mp4", "5.1(side)", ("-c:a", "ac3"), "6"),
                                                 ("in.mkv", "5.1(side)", ("-c:a", "dca", "-strict", "-2"), "6"),
                                                 ("in.mov", "7.1(wide)", ("-c:a", "pcm_s16le"), None)):
@@ -165,7 +165,7 @@ class Sound(JobCase):
                 (codec, found), = sounds(self.video(), "codec_name", "channels")
                 self.assertEqual((codec, channels or found), ("opus", found))
 
-    def test_channel_layouts_fit_each_container(self):
+    def test_sound_channel_layouts_fit_each_container(self):
         for layout in LAYOUTS:
             clip = self.with_sound("in.mov", layout, "-c:a", "pcm_s16le")
             source = probe.Input(str(clip))
@@ -174,7 +174,7 @@ class Sound(JobCase):
                     options, note = encode.sound_way(source, source.others[0], profiles.PROFILES[profile])
                     self.assertIsNotNone(options, note)
 
-    def test_low_frequency_channel_is_kept(self):
+    def test_surround_sound_low_frequency_channel_is_kept(self):
         """Opus has no layout 2.1. The layout 5.1 has silent channels then."""
         clip = self.with_sound("in.mov", "2.1", "-c:a", "pcm_s16le", source="aevalsrc=0|0|sin(2*PI*50*t):c=2.1:d=0.5")
         self.job(clip, profile="webm")
@@ -182,7 +182,7 @@ class Sound(JobCase):
         peak = float(said.split("Peak level dB: ")[1].split()[0])
         self.assertGreater(peak, -6)
 
-    def test_bit_rate_follows_the_channels(self):
+    def test_sound_bit_rate_follows_the_number_of_channels(self):
         for layout, channels in (("mono", 1), ("7.1", 8)):
             noise = "|".join(f"random({number})-0.5" for number in range(channels))
             clip = self.with_sound("in.mov", layout, "-c:a", "pcm_s16le", source=f"aevalsrc={noise}:c={layout}:d=0.5")
@@ -194,7 +194,7 @@ class Sound(JobCase):
                         self.video()).replace(",", "").split())
                     self.assertAlmostEqual(size * 8 / 1000 / channels / 0.5, expected, delta=expected / 2)
 
-    def test_sound_undecodable_is_left_out_with_note(self):
+    def test_sound_that_cannot_be_decoded_is_left_out_with_a_note(self):
         clip = self.with_sound("in.mkv", "stereo", "-c:a", "flac")
         data = clip.read_bytes()
         self.assertEqual(data.count(b"A_FLAC"), 1)

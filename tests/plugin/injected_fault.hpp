@@ -7,7 +7,7 @@
 
 namespace regions {
 
-inline bool is_asked_failure(const GError& error) {
+inline bool is_injected_fault(const GError& error) {
   // The base class reports that it cannot start a pool, but not the reason.
   return strstr(error.message, "injected failure") || strstr(error.message, "activate bufferpool");
 }
