@@ -41,7 +41,7 @@ __device__ inline uint32_t parent_index(Entry entry) {
 }
 
 // Makes each lane's node a child of its root, and returns the root's entry. Each lane writes only
-// the entry of its own node, so the result does not depend on other warps. Other lanes shorten the
+// the entry of its node, so the result does not depend on other warps. Other lanes shorten the
 // paths of their nodes at the same time, so the number of steps is logarithmic in the depth of the
 // tree (pointer jumping). Lanes where `exists` is false write nothing. Stops after `max_steps`
 // steps, possibly before the root is reached; 0 means no limit. Must not run concurrently with
