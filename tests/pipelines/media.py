@@ -26,7 +26,8 @@ CLIP = EXAMPLES / "vtest.avi"
 signal.signal(signal.SIGINT, signal.default_int_handler)
 PATIENCE = float(os.environ.get("REGIONS_PATIENCE", "1"))  # more under sanitizers
 # Clips of all test programs of a build. Each is made once, by the program that needs it first.
-CACHE = pathlib.Path(os.environ["GST_PLUGIN_PATH_1_0"].split(":")[0]).parent / "media"
+PLUGIN = pathlib.Path(os.environ.get("GST_PLUGIN_PATH_1_0", f"{ROOT}/build/plugin").split(":")[0])
+CACHE = PLUGIN.parent / "media"
 COLORS = ("color_range", "color_space", "color_transfer", "color_primaries")
 
 
