@@ -87,7 +87,8 @@ RunResult run(Backend& backend, Algorithm<CcLabelParams>& algorithm, const Const
   setup.layers = layers_of(params);
   setup.has_background = params.label_background;
   const Size outcome = {in.width, in.height * setup.layers};
-  const auto capacity = static_cast<uint32_t>(std::min<size_t>(options.capacity, outcome.area()));
+  auto capacity = static_cast<uint32_t>(std::min<size_t>(options.capacity, outcome.area()));
+  if (options.most_runs > 0) capacity = std::min(capacity, 65536u);  // the limit of attach-runs
   setup.max_regions = std::max(capacity, 1u);
   setup.max_runs = options.most_runs;
   setup.has_output = options.out.has_value();
@@ -244,6 +245,7 @@ CcLabelStream::CcLabelStream(std::shared_ptr<Backend> backend, const Layout& lay
   setup_.has_output = options_.out.has_value();
   if (options_.out) setup_.out = layout_of(*options_.out);
   algorithm_ = make_algorithm_on<CcLabelParams>(backend_);
+  algorithm_->prepare(params);
   algorithm_->configure(setup_);
   for (int i = 0; i < options_.slots; ++i) {
     slots_.push_back(std::make_unique<Slot>(*backend_, setup_, options_, i));

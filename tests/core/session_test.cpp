@@ -107,8 +107,8 @@ std::unique_ptr<Algorithm<TestParams>> make_algorithm<TestParams, BackendKind::c
 #if REGIONS_CUDA
 template <>
 std::unique_ptr<Algorithm<TestParams>> make_algorithm<TestParams, BackendKind::cuda>(
-    std::shared_ptr<Backend> /*backend*/) {
-  return nullptr;  // not called: the tests use the CPU
+    std::shared_ptr<Backend> backend) {
+  return std::make_unique<TestAlgorithm>(std::move(backend));
 }
 #endif
 

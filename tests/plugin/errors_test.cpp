@@ -89,7 +89,7 @@ TEST(ErrorAtStart, ContradictorySettings_AreASettingsError) {
   EXPECT_EQ(gst_element_set_state(h.element(), GST_STATE_PAUSED), GST_STATE_CHANGE_SUCCESS);
 }
 
-TEST(ErrorAtStart, CudaWithoutAGpu_IsAResourceError) {
+TEST(ErrorAtStart, NoGpuForTheDevice_IsAResourceError) {
   if (have_cuda()) GTEST_SKIP() << "this machine has a CUDA device";
   expect_error(error_at_start("cclabel device=cuda"), GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_FAILED,
                "CUDA", "device=cuda");
