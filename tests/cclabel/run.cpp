@@ -87,8 +87,7 @@ RunResult run(Backend& backend, Algorithm<CcLabelParams>& algorithm, const Const
   setup.layers = layers_of(params);
   setup.has_background = params.label_background;
   const Size outcome = {in.width, in.height * setup.layers};
-  auto capacity = static_cast<uint32_t>(std::min<size_t>(options.capacity, outcome.area()));
-  if (options.most_runs > 0) capacity = std::min(capacity, 65536u);  // the limit of attach-runs
+  const auto capacity = static_cast<uint32_t>(std::min<size_t>(options.capacity, outcome.area()));
   setup.max_regions = std::max(capacity, 1u);
   setup.max_runs = options.most_runs;
   setup.has_output = options.out.has_value();

@@ -29,7 +29,7 @@ TEST_P(CcLabelRuns, EveryContent_RunsCoverTheLabelMap) {
 
 TEST_P(CcLabelRuns, SizesNearMultiplesOf32_RunsCoverTheLabelMap) {
   for (const Size size :
-       {Size{1, 1}, {31, 3}, {32, 1}, {33, 70}, {1023, 5}, {1024, 4}, {1025, 3}, {2100, 40}}) {
+       {Size{1, 1}, {31, 3}, {32, 1}, {33, 70}, {1023, 5}, {1024, 4}, {1025, 3}, {2100, 31}}) {
     for (const char* content : {"noise", "clouds", "full", "empty", "corners"}) {
       const Volume picture = make_volume(content, size, 1);
       for (const Criterion criterion : kCriteria) {
