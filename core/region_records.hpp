@@ -68,7 +68,8 @@ class SliceRuns {
 
  private:
   std::vector<PixelRun> sorted_;
-  // [slices + 1], start of the runs of each slice in sorted_, and the end of the last slice.
+  // [slices + 2], start of the runs of each slice in sorted_, and the end of the last slice. The
+  // last entry is used only while sorting.
   std::vector<size_t> begin_;
 };
 

@@ -73,8 +73,8 @@ REGIONS_INLINE void store(const Lanes& values, std::byte* out) {
   }
 }
 
-// Writes the 64 pixels of a word. `run` points to the value of the run that contains the pixel
-// before the word.
+// Writes the 64 pixels of a word. `run` points to the value of the last run that starts before the
+// word.
 template <int kBytes>
 REGIONS_INLINE void write_word(Word pixels, Word starts, const uint32_t* run, std::byte* out) {
   if (starts == 0 && (pixels == 0 || pixels == ~Word{0})) {
@@ -97,7 +97,9 @@ template <int kBytes>
 REGIONS_INLINE void write_pixels(const Word* pixels, const Word* starts, const uint32_t* value,
                                  int width, std::byte* out) {
   constexpr size_t kWordBytes = kWordBits * kBytes;
-  const uint32_t* run = value - 1;  // address of the value of the previous pixel's run
+  // Address of the value of the last run that started so far. Before the first run, an unused
+  // entry.
+  const uint32_t* run = value - 1;
   const int whole_words = width / kWordBits;
   for (int w = 0; w < whole_words; ++w, out += kWordBytes) {
     write_word<kBytes>(pixels[w], starts[w], run, out);

@@ -323,8 +323,8 @@ class OrphanAdoption : protected SearchTrees<Grid> {
     if (SearchTrees::template surplus<s>(node) > 0) surplus_nodes_.push(index);
   }
 
-  // Returns the lowest level of all possible parents of a node, or the limit if
-  // no neighbour can be its parent.
+  // Returns the lowest level of all possible parents of a node. Returns SideState::limit if no
+  // neighbour can be its parent.
   template <Side s>
   int32_t lowest_level_of_neighbours(int32_t index) {
     int32_t lowest = SearchTrees::template state<s>().limit;

@@ -284,7 +284,7 @@ __device__ bool load_tile(Tile<kNeighbours>& tile, const Problem& problem, int t
 struct TileSums {
   long long sink_flow = 0;         // flow into the sink
   long long gap = 0;               // excess that could still reach the sink
-  long long remaining_demand = 0;  // minus the unused capacity to the sink
+  long long remaining_demand = 0;  // unused capacity to the sink, as a negative number
   bool has_flow = false;           // whether any link stored at these pixels has flow
 };
 

@@ -99,7 +99,7 @@ struct alignas(16) TileState {
   unsigned pass_stamp[2];  // [pass % 2], pass whose worklist contains the tile
   unsigned active_stamp;   // last relabel that found active pixels in the tile
   unsigned touched_stamp;  // 1 if the tile is on the worklist of touched tiles
-  int remaining_demand;    // minus the unused capacity to the sink after the load kernel
+  int remaining_demand;    // negated unused capacity to the sink after the load kernel
 };
 
 // Device memory of the sparse solver of a cut.

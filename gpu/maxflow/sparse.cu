@@ -274,9 +274,9 @@ class StagedTile {
     unsigned newer_in_second;  // directions of neighbours with newer heights in the second set
     unsigned sending;          // directions of neighbours that send flow in this epoch
     unsigned relabelling;      // directions of neighbours that take part in this relabel
-    unsigned unsettled;        // directions of neighbours whose unsettled_stamp is this relabel's
-    bool is_stored;            // TileState::is_stored of the tile itself
-    unsigned older_buffer;     // set of halo buffers that the tile writes next
+    unsigned unsettled;  // directions of neighbours that were marked as unsettled in this relabel
+    bool is_stored;      // TileState::is_stored of the tile itself
+    unsigned older_buffer;  // set of halo buffers that the tile writes next
     Lane lane;
 
     // Returns the newest heights of the neighbours in the directions `from`; other heights are -1.
@@ -539,7 +539,7 @@ class LoadPass {
   const int x_, y_;        // first pixel of the lane's column, in the picture
   const int rows_;         // number of rows of the column that are inside of the picture
   bool all_sinks_ = true;  // whether all pixels of the column have capacity to the sink
-  long long demand_ = 0;   // minus the capacity of the column's pixels to the sink
+  long long demand_ = 0;   // negated capacity of the column's pixels to the sink
 };
 
 // ---- the worklist kernel

@@ -2,10 +2,10 @@
 // warp processes two neighbouring cells, each lane processes one column of a cell, and tensor cores
 // sum the counters of the lanes.
 //
-// A counter has 16-bit fields that contain small integers. If the bits of an integer from 0 to 2047
-// are read as a half-precision float, the value is exactly the integer times 2^-24. The products of
-// these floats with ones and with column numbers are therefore exact when they are summed in single
-// precision.
+// A counter has fields of 16 or 8 bits that contain small integers. If the bits of an integer from
+// 0 to 2047 are read as a half-precision float, the value is exactly the integer times 2^-24. The
+// products of these floats with ones and with column numbers are therefore exact when they are
+// summed in single precision.
 #include "gpu/primitives/warp.hpp"
 #include "gpu/slicsuperpixel/assign.hpp"
 

@@ -24,7 +24,8 @@ struct ChoiceTile {
 };
 constexpr int kThreads = ChoiceTile::threads;
 
-constexpr int kSegmentPixels = Tile::pixels / ChoiceTile::threads;  // pixels per thread
+constexpr int kSegmentPixels =
+    Tile::pixels / ChoiceTile::threads;  // pixels per segment, that is, per thread
 static_assert(kSegmentPixels == 16 && Tile::width % kSegmentPixels == 0);
 constexpr int kThreadsPerRow = Tile::width / kSegmentPixels;
 
