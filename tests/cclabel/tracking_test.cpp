@@ -263,7 +263,7 @@ TEST_P(Tracking, RegionAbsorbedByAGrowingRegion_HasNoRecord) {
 
 // The records of occluded tracks are inside the picture, belong to regions of the frame, and
 // require free places in the table.
-TEST_P(Tracking, OccludedTracks_RecordsAreConsistent) {
+TEST_P(Tracking, CollidingDiscs_RecordsFitTheCapacityAndTracksAreUnique) {
   for (const uint32_t capacity : {12u, 4096u}) {
     size_t occluded = 0;
     const auto pictures = painted(colliding_scene(kSize, 25, 60, 8));

@@ -305,7 +305,7 @@ TEST(GraphCutPlan, SceneParameters_AnyValue_AreConvertedToUnits) {
   EXPECT_EQ(frame_plan_of(params).contrasts.scale, 8);
 }
 
-TEST(GraphCutPlan, EnergyParameters_AnyValue_AreConvertedToUnits) {
+TEST(GraphCutPlan, EnergyParameters_Converted_AreInIntegerUnits) {
   GraphCutBgParams params;
   params.lambda = 5;
   params.shadow = 0.75;

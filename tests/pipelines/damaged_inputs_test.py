@@ -81,7 +81,7 @@ class Whole(JobCase):
                                          "-of", "csv=p=0", split)), decodable(split))
         self.expect_whole(split, 50)
 
-    def test_mp4_fragments_wrong_length_count_as_undamaged(self):
+    def test_fragmented_mp4_with_wrong_length_in_header_counts_as_undamaged(self):
         clip = self.clip("in.mp4", MOVING.format(2), *H264, "-movflags", "frag_keyframe+empty_moov")
         data = bytearray(clip.read_bytes())
         for name, offset in ((b"mvhd", 20), (b"tkhd", 24), (b"mdhd", 20)):

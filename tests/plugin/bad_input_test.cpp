@@ -223,7 +223,7 @@ TEST(BoxInMetadata, MetadataOfOtherPictureSize_BoxIsScaled) {
 }
 
 // The number next to a box is the track, or the id of a region without a track.
-TEST(BoxInMetadata, RegionWithATrack_ShowsTheTrack) {
+TEST(NumberAtBox, RegionWithTrack_IsTheTrackElseTheId) {
   const auto with = [](guint id, int track) {
     GstBuffer* frame = frame_with({20, 20, 20, 20});
     auto* region = const_cast<GstStructure*>(region_of(regions_of(frame), 0));

@@ -64,7 +64,7 @@ TEST(LabelMap, AttachLabelsIsNever_NoMapIsAttachedOrRemoved) {
   }
 }
 
-TEST(LabelPicture, EveryDepth_ContainsTheLabels) {
+TEST(LabelPicture, EveryPixelFormat_ContainsTheLabels) {
   for (const auto& [caps, bytes] : {std::pair{"video/x-raw,format=GRAY8", size_t{1}},
                                     {"video/x-raw,format=GRAY16_LE", size_t{2}},
                                     {"video/x-region-labels,format=U32_LE", size_t{4}}}) {

@@ -30,7 +30,7 @@ void run_short_stream() {
   h.eos();
 }
 
-TEST(LogMessages, LevelLog_ReportsEachFrame) {
+TEST(LogMessages, LevelLog_ReportsFramesAndStreamEvents) {
   const Log log(GST_LEVEL_LOG);
   run_short_stream();
   expect_logged(

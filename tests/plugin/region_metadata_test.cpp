@@ -289,7 +289,7 @@ TEST(Track, RegionBeforeItsTrackBirth_HasNoTrackNumber) {
   }
 }
 
-TEST(Track, LabelsShowTrackNumbers_TracksAppearFromTheirBirth) {
+TEST(Track, LabelsWithTrackNumbers_AreZeroBeforeTheTracksBirth) {
   GrayHarness h("cclabel output=labels label-values=track track=true track-birth=2 device=cpu",
                 "video/x-raw,format=GRAY8");
   for (int t = 0; t < 3; ++t) {
