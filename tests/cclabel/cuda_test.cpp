@@ -58,7 +58,7 @@ constexpr Size kStripSizes[] = {{512, 512}, {513, 512}, {512, 513}, {640, 480}, 
                                 {641, 512}, {640, 513}, {1, 512},   {640, 1},   {600, 17},
                                 {33, 15},   {33, 16},   {33, 17},   {1, 1},     {31, 257}};
 
-TEST_P(CcLabelCuda, SmallImage_SizesNearStripLimits_LabelsAreExact) {
+TEST_P(CcLabelCuda, SmallImage_SizesNearStripLimits_LabelsAndRecordsEqualReference) {
   for (const Size size : kStripSizes) {
     for (const std::string content :
          {"rand_g1_d50", "rand_g1_d20", "maze", "spiral", "frame", "full"}) {
@@ -75,7 +75,7 @@ TEST_P(CcLabelCuda, SmallImage_SizesNearStripLimits_LabelsAreExact) {
 
 // Sums of one 8-bit component and of three 16-bit components, which exceed 32 bits. With 4
 // neighbours, a checkerboard has more components than shared memory has sums.
-TEST_P(CcLabelCuda, PictureWithManyRegions_RecordsAreExact) {
+TEST_P(CcLabelCuda, PictureWithManyRegions_RecordsEqualReference) {
   for (const PixelFormat format : {PixelFormat::gray8, PixelFormat::gray16, PixelFormat::rgb}) {
     for (const std::string content : {"full", "checkerboard", "rand_g1_d30", "smooth"}) {
       for (const Size size : {Size{512, 512}, {640, 512}, {637, 100}, {700, 500}}) {
@@ -103,7 +103,7 @@ TEST_P(CcLabelCuda, LargePicture_LabelledHundredTimes_LabelsAreEqual) {
   }
 }
 
-TEST_P(CcLabelCuda, SmallImage_DeviceWithoutClusters_IsNotUsed) {
+TEST_P(CcLabelCuda, SmallImageKernel_DeviceWithoutClusters_IsNotUsed) {
   int major = 0;
   ASSERT_EQ(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0), cudaSuccess);
   EXPECT_EQ(cclabel::fits_small_image({512, 512}), major >= 9);
@@ -114,7 +114,7 @@ TEST_P(CcLabelCuda, SmallImage_DeviceWithoutClusters_IsNotUsed) {
 
 // With a thousand tiles or more, thread blocks have another shape
 // (gpu/cclabel/volume/label_volume_tiles.cu).
-TEST_P(CcLabelCuda, VolumeOfManyTiles_LabelsAreExact) {
+TEST_P(CcLabelCuda, VolumeOfManyTiles_LabelsAndRecordsEqualReference) {
   for (const char* content : {"noise", "clouds"}) {
     const Volume volume = make_volume(content, {8261, 17}, 17);  // 259 x 2 x 2 tiles
     const RunOptions options{.slices = volume.slices, .depth = volume.slices};
@@ -213,7 +213,7 @@ std::vector<Variant> variants() {
   return all;
 }
 
-TEST_F(HistoricMethodsCuda, Propagation_EveryVariant_EqualsUnionFind) {
+TEST_F(HistoricMethodsCuda, Propagation_EveryKernelVariant_LabelsEqualUnionFind) {
   for (const Variant& variant : variants()) {
     SCOPED_TRACE(name_of(variant));
     use(variant);
@@ -230,7 +230,7 @@ TEST_F(HistoricMethodsCuda, Propagation_EveryVariant_EqualsUnionFind) {
   }
 }
 
-TEST_F(HistoricMethodsCuda, Propagation_EveryCriterion_EqualsUnionFind) {
+TEST_F(HistoricMethodsCuda, Propagation_EveryCriterion_LabelsEqualUnionFind) {
   for (const PixelFormat format : {PixelFormat::gray8, PixelFormat::gray16, PixelFormat::bgrx}) {
     for (const int slices : {1, 9}) {
       const Volume volume = make_volume("clouds", {45, 37}, slices, format);
@@ -251,7 +251,7 @@ TEST_F(HistoricMethodsCuda, Propagation_EveryCriterion_EqualsUnionFind) {
   }
 }
 
-TEST_F(HistoricMethodsCuda, Sweep_EveryContentAndSize_EqualsUnionFind) {
+TEST_F(HistoricMethodsCuda, Sweep_EveryContentAndSize_LabelsEqualUnionFind) {
   CcLabelParams params = params_of(Method::sweep, Connectivity::twenty_six);
   for (Volume volume : volume_cases()) {
     params.label_background = false;
@@ -268,7 +268,7 @@ TEST_F(HistoricMethodsCuda, Sweep_EveryContentAndSize_EqualsUnionFind) {
   check(make_volume("clouds", {70, 21}, 11), params);
 }
 
-TEST_F(HistoricMethodsCuda, EveryOutputAndOverflow_EqualsUnionFind) {
+TEST_F(HistoricMethodsCuda, EveryOutputAndOverflow_PicturesEqualUnionFind) {
   for (const Method method : {Method::propagation, Method::sweep}) {
     CcLabelParams params = params_of(method, Connectivity::twenty_six);
     params.overflow = Overflow::saturate;
@@ -305,7 +305,7 @@ TEST_F(HistoricMethodsCuda, Propagation_LongWindingRegion_Terminates) {
   EXPECT_GT(passes_, 64u);  // a path of 2,000 cells
 }
 
-TEST_F(HistoricMethodsCuda, Sweep_StairPattern_EndsAfterOnePassPerStep) {
+TEST_F(HistoricMethodsCuda, Sweep_StairPattern_EndsAfterAtMostOnePassPerStep) {
   for (const int side : {32, 64, 128}) {
     const CcLabelParams params = params_of(Method::sweep, Connectivity::twenty_six);
     check(make_volume("stairs", {40, side}, side), params);
@@ -322,7 +322,7 @@ TEST_F(HistoricMethodsCuda, MethodProperty_EachValue_SelectsTheMethod) {
   }
 }
 
-TEST_F(HistoricMethodsCuda, RunOutput_WithAndWithoutLabelMap_EqualsUnionFind) {
+TEST_F(HistoricMethodsCuda, RunLists_WithAndWithoutLabelMap_EqualUnionFind) {
   const Volume volume = make_volume("noise", {70, 20}, 9);
   for (const Method method : {Method::propagation, Method::sweep}) {
     CcLabelParams params = params_of(method, Connectivity::twenty_six);
@@ -437,13 +437,13 @@ class GraphReplay : public CudaTest {
   void TearDown() override { inject_faults(""); }
 };
 
-TEST_F(GraphReplay, OtherInputAndOutputBuffers_LabelsAreExact) {
+TEST_F(GraphReplay, OtherInputAndOutputBuffers_LabelsAndRecordsEqualReference) {
   const std::vector<Shot> all = shots();
   Stream stream(plain_, all);
   for (size_t i = 0; i < 90; ++i) EXPECT_EQ(stream.play(i, i % 7 % 3), "");
 }
 
-TEST_F(GraphReplay, SettingsChange_LabelsAreExact) {
+TEST_F(GraphReplay, SettingsChange_LabelsAndRecordsEqualReference) {
   const std::vector<Shot> all = shots();
   Stream stream(plain_, all);
   for (size_t i = 0; i < 600; ++i) {
@@ -454,7 +454,7 @@ TEST_F(GraphReplay, SettingsChange_LabelsAreExact) {
 }
 
 // The graphs run on other streams, including the default stream, which cannot be captured.
-TEST_F(GraphReplay, OtherCudaStreams_LabelsAreExact) {
+TEST_F(GraphReplay, OtherCudaStreams_LabelsAndRecordsEqualReference) {
   const std::vector<Shot> all = shots();
   const auto other = plain_->make_queue();
   for (void* place : {static_cast<void*>(nullptr), other->native()}) {
@@ -469,7 +469,7 @@ TEST_F(GraphReplay, OtherCudaStreams_LabelsAreExact) {
   }
 }
 
-TEST_F(GraphReplay, SixteenConcurrentCudaStreams_LabelsAreExact) {
+TEST_F(GraphReplay, SixteenConcurrentCudaStreams_LabelsAndRecordsEqualReference) {
   const std::vector<Shot> all = shots();
   std::vector<std::string> wrong(16);
   std::vector<std::thread> threads;

@@ -146,7 +146,7 @@ TEST(CcLabelElement, ClickSeeds_MoreThan64_KeepsTheLast64) {
 }
 
 // GRAY8 cannot show 300 ids. An id that does not fit is never shown as another id.
-TEST(CcLabelElement, TrackLabels_MoreIdsThanTheFormatHolds_FollowsOverflow) {
+TEST(CcLabelElement, TrackLabels_MoreIdsThanGray8Holds_Show0Or255OrPostAnError) {
   for (const std::string overflow : {"drop-smallest", "saturate", "error"}) {
     Harness h(
         "cclabel track=true track-memory=0 label-values=track output=labels overflow=" + overflow,
@@ -207,7 +207,7 @@ int pushed(Harness& h, int frame) {
 constexpr const char* kSliding =
     "cclabel device=cpu output=none depth=3 sliding=true connectivity=6";
 
-TEST(CcLabelElement, SlidingWindow_ConnectsFramesWithoutDelay) {
+TEST(CcLabelElement, SlidingWindow_SplitRegion_IsOneWhileAWholeFrameIsInTheWindow) {
   Harness h(kSliding);
   h.video("GRAY8", kWidth, kHeight);
   EXPECT_EQ(pushed(h, 1), 2);  // the first frame
@@ -219,7 +219,7 @@ TEST(CcLabelElement, SlidingWindow_ConnectsFramesWithoutDelay) {
   EXPECT_EQ(h.waiting(), 0u);
 }
 
-TEST(CcLabelElement, SlidingWindow_BoxesAreOfTheNewestFrameAndTracksStay) {
+TEST(CcLabelElement, SlidingWindow_BlinkingRegion_BoxIsOfTheNewestFrameAndTrackStays) {
   Harness h(kSliding);
   h.video("GRAY8", kWidth, kHeight);
   std::string track;
@@ -265,7 +265,7 @@ TEST(CcLabelElement, SlidingWindow_RegionsThatMerge_HaveOneBox) {
 
 // A flush and a jump in time start a new window. Gaps, lost frames, tags and caps with another
 // pixel aspect ratio do not.
-TEST(CcLabelElement, SlidingWindow_FlushOrTimeJump_StartsANewWindow) {
+TEST(CcLabelElement, SlidingWindow_FlushOrTimeJump_ForgetsEarlierFrames) {
   Harness h(kSliding);
   h.video("GRAY8", kWidth, kHeight);
   EXPECT_EQ(pushed(h, 0), 1);
@@ -287,7 +287,7 @@ TEST(CcLabelElement, SlidingWindow_FlushOrTimeJump_StartsANewWindow) {
   EXPECT_EQ(pushed(h, 7), 2);
 }
 
-TEST(CcLabelElement, SlidingWindow_OverlayOrWorkArea_FindsTheRegion) {
+TEST(CcLabelElement, SlidingWindow_EveryOutputOrWorkArea_FindsOneRegion) {
   for (const char* more : {"output=overlay", "output=none left=4 width=40",
                            "output=none process-scale=0.5", "output=labels label-values=track"}) {
     Harness h(std::string("cclabel device=cpu depth=3 sliding=true connectivity=6 ") + more);
@@ -314,7 +314,7 @@ TEST(CcLabelElement, SlidingWindow_SourceMask_ConnectsMasks) {
 }
 
 // Windows cannot drop their smallest regions, which would renumber them.
-TEST(CcLabelElement, SlidingWindow_MoreRegionsThanTheFormatHolds_FollowsOverflow) {
+TEST(CcLabelElement, SlidingWindow_MoreRegionsThanGray8Holds_SaturatesOrIsAnError) {
   std::vector<uint8_t> dots(kWidth * kHeight);
   for (size_t y = 0; y < kHeight; y += 2) {
     for (size_t x = 0; x < kWidth; x += 2) dots[y * kWidth + x] = 255;

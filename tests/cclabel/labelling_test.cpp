@@ -26,7 +26,7 @@ CcLabelParams params_of(Connectivity connectivity, Criterion criterion = Criteri
   return params;
 }
 
-TEST_P(CcLabelPicture, EveryContentAndCriterion_LabelsAreExact) {
+TEST_P(CcLabelPicture, EveryContentAndCriterion_LabelsAndRecordsEqualReference) {
   std::vector<Size> sizes = {{1, 1},   {1, 67},  {67, 1},  {2, 2},    {31, 9},   {32, 8},  {33, 7},
                              {63, 31}, {64, 32}, {65, 33}, {127, 20}, {128, 21}, {129, 64}};
   sizes.push_back(is_cuda() ? Size{517, 389} : Size{300, 129});
@@ -42,7 +42,7 @@ TEST_P(CcLabelPicture, EveryContentAndCriterion_LabelsAreExact) {
   }
 }
 
-TEST_P(CcLabelPicture, SizesNearMultiplesOf32_LabelsAreExact) {
+TEST_P(CcLabelPicture, SizesNearMultiplesOf32_LabelsAndRecordsEqualReference) {
   const int sides[] = {1, 2, 31, 32, 33, 63, 64, 65, 127, 128, 129, 257};
   for (const int width : sides) {
     for (const int height : sides) {
@@ -57,7 +57,7 @@ TEST_P(CcLabelPicture, SizesNearMultiplesOf32_LabelsAreExact) {
 // Every second row has single pixels at a fixed distance; the rows between have holes at another
 // distance, or none. Runs of one row are joined below, or almost joined, over gaps of any length.
 // At the smallest distances a tile has more runs than its list holds.
-TEST_P(CcLabelPicture, RunsThatTheNextRowConnects_LabelsAreExact) {
+TEST_P(CcLabelPicture, RunsThatTheNextRowConnects_LabelsAndRecordsEqualReference) {
   const auto sizes = is_cuda() ? std::vector<Size>{{517, 389}, {512, 512}, {640, 480}}
                                : std::vector<Size>{{301, 40}};
   for (const Size size : sizes) {
@@ -97,7 +97,7 @@ TEST_P(CcLabelPicture, DifferenceCriterion_AnyTolerance_LinksNeighboursBelowIt) 
 }
 
 // Almost every pixel is a run, and touches two runs above.
-TEST_P(CcLabelPicture, FinePatternsWithCriterionEqual_LabelsAreExact) {
+TEST_P(CcLabelPicture, FinePatternsWithCriterionEqual_LabelsAndRecordsEqualReference) {
   for (const std::string content : {"checkerboard", "rand_g1_d50", "comb", "spiral"}) {
     const Picture picture = make_picture(content, {200, 131});
     for (const PixelFormat format : {PixelFormat::gray8, PixelFormat::rgb, PixelFormat::rgbx}) {
@@ -109,7 +109,7 @@ TEST_P(CcLabelPicture, FinePatternsWithCriterionEqual_LabelsAreExact) {
   }
 }
 
-TEST_P(CcLabelPicture, EveryPixelFormatAndColorRange_LabelsAreExact) {
+TEST_P(CcLabelPicture, EveryPixelFormatAndColorRange_LabelsAndRecordsEqualReference) {
   constexpr Size kSize = {93, 77};
   for (int f = 0; f + 1 < kPixelFormats; ++f) {
     const auto format = static_cast<PixelFormat>(f);
@@ -141,7 +141,7 @@ TEST_P(CcLabelPicture, EveryPixelFormatAndColorRange_LabelsAreExact) {
 }
 
 // Aligned rows are read 16 bytes at a time, in words that reach beyond the end of the row.
-TEST_P(CcLabelPicture, EveryFormatWithAlignedRows_LabelsAreExact) {
+TEST_P(CcLabelPicture, RowsReadInAlignedWords_EveryFormat_LabelsAndRecordsEqualReference) {
   for (const Size size : {Size{31, 5}, {160, 67}, {131, 9}, {210, 130}}) {
     for (int f = 0; f + 1 < kPixelFormats; ++f) {
       const auto format = static_cast<PixelFormat>(f);
@@ -156,7 +156,7 @@ TEST_P(CcLabelPicture, EveryFormatWithAlignedRows_LabelsAreExact) {
   }
 }
 
-TEST_P(CcLabelPicture, SourceAlpha_ComparesAlphaOnly) {
+TEST_P(CcLabelPicture, SourceAlpha_EveryFormatWithAlpha_RegionsDependOnAlphaOnly) {
   for (int f = 0; f < kPixelFormats; ++f) {
     const auto format = static_cast<PixelFormat>(f);
     if (!layout_of(format).alpha) continue;
@@ -267,7 +267,7 @@ TEST_P(CcLabelPicture, SeedsSet_OnlyRegionsThatContainASeedRemain) {
   }
 }
 
-TEST_P(CcLabelPicture, AreaBoundsAndHoleFilling_LabelsAreExact) {
+TEST_P(CcLabelPicture, AreaBoundsAndHoleFilling_LabelsAndRecordsEqualReference) {
   for (const std::string content :
        {"frame", "rand_g1_d60", "rand_g4_d60", "smooth", "maze", "checkerboard", "full"}) {
     const Picture picture = make_picture(content, {210, 130});
@@ -290,7 +290,7 @@ TEST_P(CcLabelPicture, AreaBoundsAndHoleFilling_LabelsAreExact) {
   }
 }
 
-TEST_P(CcLabelPicture, RandomSettings_LabelsAreExact) {
+TEST_P(CcLabelPicture, RandomSettings_LabelsAndRecordsEqualReference) {
   for (uint32_t seed = 0; seed < 400; ++seed) {
     const auto draw = [&](uint32_t what, int limit) {
       return static_cast<int>(hash(seed, what) % static_cast<uint32_t>(limit));
@@ -306,7 +306,7 @@ TEST_P(CcLabelPicture, RandomSettings_LabelsAreExact) {
   }
 }
 
-TEST_P(CcLabelPicture, SidesOf65535Pixels_LabelsAreExact) {
+TEST_P(CcLabelPicture, SidesOf65535Pixels_LabelsAndRecordsEqualReference) {
   for (const Size size : {Size{65535, 3}, {3, 65535}, {65535, 1}, {1, 65535}}) {
     for (const std::string content : {"rand_g3_d55", "maze", "stripes_v"}) {
       const Picture picture = make_picture(content, size);
@@ -320,7 +320,7 @@ TEST_P(CcLabelPicture, SidesOf65535Pixels_LabelsAreExact) {
   }
 }
 
-TEST_P(CcLabelPicture, FullHdAnd4K_LabelsAreExact) {
+TEST_P(CcLabelPicture, FullHdAnd4K_LabelsAndRecordsEqualReference) {
   struct Case {
     std::string content;
     Size size;
@@ -395,7 +395,7 @@ TEST_P(CcLabelPicture, OutputMaskOrColors_EveryPixelShowsItsLabel) {
 }
 
 // More regions than the format holds, also after other rules have dropped regions.
-TEST_P(CcLabelPicture, OutputLabels_MoreRegionsThanLabels_FollowsOverflow) {
+TEST_P(CcLabelPicture, OutputLabels_MoreRegionsThanLabels_DropsSmallestOrSaturates) {
   struct Case {
     std::string content;
     Size size;
@@ -437,7 +437,7 @@ TEST_P(CcLabelPicture, OutputLabels_MoreRegionsThanLabels_FollowsOverflow) {
 }
 
 // The drawing itself has its own tests (tests/regionoverlay).
-TEST_P(CcLabelPicture, OutputOverlay_WithOrWithoutRecords_IsTheSame) {
+TEST_P(CcLabelPicture, OutputOverlay_WithOrWithoutRecords_HasTheSamePixels) {
   const Picture picture = make_picture("rand_g16_d40", {333, 211});
   for (const PixelFormat format : {PixelFormat::gray8, PixelFormat::nv12, PixelFormat::p010,
                                    PixelFormat::yuy2, PixelFormat::bgra, PixelFormat::rgb}) {
@@ -464,7 +464,7 @@ TEST_P(CcLabelPicture, MoreRegionsThanRecords_RecordsStopAtTheCapacity) {
   }
 }
 
-TEST_P(CcLabelPicture, MissingMaskOrAlpha_IsRefused) {
+TEST_P(CcLabelPicture, SourceMaskOrAlpha_FrameWithoutIt_IsRefused) {
   const Picture picture = make_picture("smooth", {64, 48});
   CcLabelParams params;
   params.source = Source::alpha;

@@ -80,7 +80,7 @@ TEST_P(CcLabelRuns, MoreRunsThanTheCapacity_CountsAllAndStoresTheFirst) {
   check(make_picture("empty", {90, 61}).frame(), {}, "empty", {.most_runs = 5});
 }
 
-TEST_P(CcLabelRuns, NoLabelMapRequested_RunsAreTheSame) {
+TEST_P(CcLabelRuns, NoLabelMapRequested_RunsEqualThoseWithALabelMap) {
   const Picture picture = make_picture("clouds", {90, 61});
   struct Kind {
     CcOutput output;

@@ -71,7 +71,7 @@ constexpr const char* kSeeds =
     "settings: seeds require depth=1, no thresholds and label-background=false";
 const std::vector<double> kTwo = {0.25, 0.75}, kPoint = {1, 2}, kThree = {1, 2, 3};
 
-TEST(CcLabelErrors, ContradictingSettings_MessageNamesThem) {
+TEST(CcLabelErrors, ContradictingSettings_ErrorNamesThem) {
   static constexpr Refusal kRefusals[] = {
       {"", [](Request&) {}},
       {"", [](Request& a) { a.volume(5); }},
@@ -118,7 +118,7 @@ TEST(CcLabelErrors, ContradictingSettings_MessageNamesThem) {
 constexpr const char* kOverlay =
     "settings: output=overlay requires depth=1 and no thresholds; choose another output";
 
-TEST(CcLabelErrors, FrameUnlikeTheSetup_MessageNamesTheDifference) {
+TEST(CcLabelErrors, FrameUnlikeTheSetup_ErrorNamesTheDifference) {
   static constexpr Refusal kRefusals[] = {
       {"the frame differs from the configured size or format",
        [](Request& a) { a.task.in.width = 1; }},
@@ -171,7 +171,7 @@ TEST(CcLabelErrors, FrameUnlikeTheSetup_MessageNamesTheDifference) {
   expect_answers(kRefusals);
 }
 
-TEST(CcLabelErrors, SizeBeyondTheLimits_MessageNamesTheSize) {
+TEST(CcLabelErrors, SizeBeyondTheLimits_ErrorNamesTheSize) {
   static constexpr Refusal kRefusals[] = {
       {"depth and the number of layers must be at least 1", [](Request& a) { a.setup.depth = 0; }},
       {"depth and the number of layers must be at least 1", [](Request& a) { a.setup.layers = 0; }},
@@ -198,7 +198,7 @@ TEST(CcLabelErrors, SizeBeyondTheLimits_MessageNamesTheSize) {
   expect_answers(kRefusals);
 }
 
-TEST(CcLabelErrors, HistoricMethodWithUnsupportedSetting_MessageNamesIt) {
+TEST(CcLabelErrors, HistoricMethodWithUnsupportedSetting_ErrorNamesTheSetting) {
   static constexpr auto kSweep = [](Request& a, BackendKind backend) {
     a.volume(2);
     a.params.method = Method::sweep;
@@ -246,7 +246,7 @@ TEST(CcLabelErrors, HistoricMethodWithUnsupportedSetting_MessageNamesIt) {
 using CcLabelChecks = BackendTest;
 TEST_ON_BACKENDS(CcLabelChecks);
 
-TEST_P(CcLabelChecks, UnsuitableSetupOrFrame_ThrowsInputError) {
+TEST_P(CcLabelChecks, UnsuitableSetupOrFrame_ConfigureOrEnqueueThrowsTheReason) {
   const auto answer = [&](void (*change)(Request & a), bool is_frame) {
     Request a;
     a.volume(3);
@@ -274,7 +274,7 @@ TEST_P(CcLabelChecks, UnsuitableSetupOrFrame_ThrowsInputError) {
             "65535x65535, depth 3 and 1 thresholds have more voxels than labels can count (2^32)");
 }
 
-TEST(CcLabelOverflow, MoreRegionsThanTheFormatHolds_FollowsTheProperty) {
+TEST(CcLabelOverflow, MoreRegionsThanTheFormatHolds_KeptAndTextFollowOverflow) {
   struct Case {
     CcOutput output;
     PixelFormat format;

@@ -90,7 +90,7 @@ CcLabelParams params_of(uint32_t number) {
   return params;
 }
 
-TEST_F(CcLabelSlots, SlotReusedForOtherFrames_EqualsANewAlgorithm) {
+TEST_F(CcLabelSlots, SlotReusedForOtherFrames_ResultsEqualThoseOfANewAlgorithm) {
   struct Kind {
     CcOutput output;
     PixelFormat out;
@@ -135,7 +135,7 @@ TEST_F(CcLabelSlots, SlotReusedForOtherFrames_EqualsANewAlgorithm) {
 }
 
 // Complete and incomplete volumes, alternating between pictures and masks.
-TEST_F(CcLabelSlots, SlotReusedForOtherVolumes_EqualsANewAlgorithm) {
+TEST_F(CcLabelSlots, SlotReusedForOtherVolumes_ResultsEqualThoseOfANewAlgorithm) {
   const auto shared = make_algorithm<CcLabelParams, BackendKind::cpu>(backend_);
   regions::Setup setup{.in = layout_of(PixelFormat::gray8), .size = {40, 22}, .slots = 2};
   setup.mask = layout_of(PixelFormat::gray8);
@@ -170,7 +170,7 @@ TEST_F(CcLabelSlots, SlotReusedForOtherVolumes_EqualsANewAlgorithm) {
   }
 }
 
-TEST_F(CcLabelSlots, UnsuitableFrame_MessageNamesTheProblem) {
+TEST_F(CcLabelSlots, UnsuitableFrame_ErrorNamesTheProblem) {
   const GuardedFrame in(PixelFormat::rgba, kSize), narrow(PixelFormat::gray8, {92, 77});
   const GuardedFrame nv12(PixelFormat::nv12, kSize);
   const auto algorithm = configured(PixelFormat::gray8);
@@ -222,7 +222,7 @@ TEST_F(CcLabelSlots, UnsuitableFrame_MessageNamesTheProblem) {
 
 // A frame whose work fails does not change the tracks, but a pending reset or new scene takes
 // effect.
-TEST_F(CcLabelSlots, FailedFrame_TracksContinue) {
+TEST_F(CcLabelSlots, FailedFrame_TracksContinueAndPendingResetTakesEffect) {
   const auto block = [](int left) {
     GuardedFrame picture(PixelFormat::rgba, kSize);
     for (int y = 0; y < kSize.height; ++y) {
@@ -272,7 +272,7 @@ TEST_F(CcLabelSlots, FailedFrame_TracksContinue) {
 using CcLabelConcurrentSlots = BackendTest;
 TEST_ON_BACKENDS(CcLabelConcurrentSlots);
 
-TEST_P(CcLabelConcurrentSlots, EachFrameHasOtherParameters_ResultsAreIndependent) {
+TEST_P(CcLabelConcurrentSlots, EachFrameHasOtherParameters_ResultsFollowItsOwn) {
   constexpr Size kLarge = {501, 333};
   const auto algorithm = make_algorithm_on<CcLabelParams>(backend_);
   const Layout& gray = layout_of(PixelFormat::gray8);

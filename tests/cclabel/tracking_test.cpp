@@ -381,7 +381,7 @@ TEST_P(Tracking, TrackBirthIs3_GivesIdsAfterThreeConsecutiveFrames) {
 }
 
 // Discs that are always visible have the same tracks, but later.
-TEST_P(Tracking, TrackBirthIs4_OnlyDelaysTheIds) {
+TEST_P(Tracking, TrackBirthIs4_TracksAreThoseOfBirth1ButStartLater) {
   const Scene scene = crowd_scene(kSize, 25, 40, 11);
   const auto at_once = track(scene, tracked());
   CcLabelParams params = tracked();
@@ -435,7 +435,7 @@ TEST_P(Tracking, ResetOrNewScene_ForgetsTracksAndOnlyResetRestartsIds) {
   expect_ids_after(0);
 }
 
-TEST_P(Tracking, ManyCollidingRegions_BackendsAgree) {
+TEST_P(Tracking, ManyCollidingRegions_CudaTracksEqualCpu) {
   track(painted(crowd_scene({321, 179}, 25, 60, 2), {321, 179}), tracked(4), {.slots = 4});
   track(painted(colliding_scene({320, 180}, 40, 60, 3)), tracked(4), {.wants_labels = false});
   const Size large = {1000, 700};
@@ -449,7 +449,7 @@ TEST_P(Tracking, ManyCollidingRegions_BackendsAgree) {
 }
 
 // Few records, more pairs of regions than the hash table holds, more lost tracks than fit.
-TEST_P(Tracking, NoiseWithAnyRecordCapacity_BackendsAgree) {
+TEST_P(Tracking, NoiseWithAnyRecordCapacity_CudaTracksEqualCpu) {
   for (const uint32_t capacity : {1u, 40u, 4096u, 65535u}) {
     std::vector<Picture> pictures;
     for (int t = 0; t < 12; ++t) {
@@ -523,7 +523,7 @@ TEST_P(Tracking, NoisePicture_GivesEachRegionOneTrack) {
 }
 
 // From the second frame on, a new disc comes first in raster order: label 1, track 2.
-TEST_P(Tracking, TrackingEnabled_EveryOutputShowsTracks) {
+TEST_P(Tracking, LabelValuesTrack_EveryOutput_ShowsTrackNumbers) {
   const Size size = {64, 32};
   std::vector<Picture> pictures;
   const Disc first = {.x = 40, .y = 20, .radius = 5}, second = {.x = 10, .y = 8, .radius = 4};
@@ -597,7 +597,7 @@ TEST(TrackingMask, LowResolutionMask_GivesTheTracksOfTheEnlargedMask) {
 }
 
 // The tracker stores equal rows once. It expands them when the rows of a frame differ.
-TEST(TrackerRows, OtherRowSpansAreSet_StoredRowsAreExpanded) {
+TEST(TrackerRows, EqualRowsStoredOnce_OtherRowSpansSet_EachRowGetsACopy) {
   constexpr Size kFew = {70, 23};
   constexpr RowSpans kAlike = {7, kFew.height}, kWhole = {kFew.height, kFew.height};
   const auto backend = make_cpu_backend(1);

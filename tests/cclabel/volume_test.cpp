@@ -17,7 +17,7 @@ class CcLabelVolume : public CcLabelTest {
 };
 TEST_ON_BACKENDS(CcLabelVolume);
 
-TEST_P(CcLabelVolume, EveryContentAndSize_LabelsAreExact) {
+TEST_P(CcLabelVolume, EveryContentAndSize_LabelsAndRecordsEqualReference) {
   for (const Volume& volume : volume_cases()) {
     for (const Connectivity connectivity : kSpatial) {
       CcLabelParams params;
@@ -29,7 +29,7 @@ TEST_P(CcLabelVolume, EveryContentAndSize_LabelsAreExact) {
   }
 }
 
-TEST_P(CcLabelVolume, CriterionEqualOrDifference_LabelsAreExact) {
+TEST_P(CcLabelVolume, CriterionEqualOrDifference_LabelsAndRecordsEqualReference) {
   const auto check_criteria = [&](const Volume& volume, Connectivity connectivity, int padding) {
     CcLabelParams params;
     params.connectivity = connectivity;
@@ -53,7 +53,7 @@ TEST_P(CcLabelVolume, CriterionEqualOrDifference_LabelsAreExact) {
   }
 }
 
-TEST_P(CcLabelVolume, RandomSettings_LabelsAreExact) {
+TEST_P(CcLabelVolume, RandomSettings_LabelsAndRecordsEqualReference) {
   for (uint32_t seed = 0; seed < 300; ++seed) {
     const auto [volume, params, choice] = random_volume(seed, {150, 20}, 20);
     check_volume(volume, params, {.padding = choice});
@@ -70,7 +70,7 @@ TEST(CcLabelVolumeThreads, AnyThreadCount_GivesTheSameLabels) {
   }
 }
 
-TEST_P(CcLabelVolume, SeveralThresholds_EachGivesALayer) {
+TEST_P(CcLabelVolume, SeveralThresholds_EachLayerEqualsReference) {
   std::vector<double> many;
   for (int k = 0; k < 64; ++k) many.push_back((4 * k + 2) / 255.0);
   for (const auto& list :
@@ -95,7 +95,7 @@ TEST_P(CcLabelVolume, SeveralThresholds_EachGivesALayer) {
 }
 
 // Dark voxels in white noise form holes of one or more voxels; some touch a side of the volume.
-TEST_P(CcLabelVolume, FillHoles_ClosedHolesUpToTheArea_AreFilled) {
+TEST_P(CcLabelVolume, FillHoles_NoiseVolumes_ClosedHolesUpToTheVoxelLimitAreFilled) {
   int cases_with_holes = 0;
   for (const Volume& volume : volume_cases()) {
     if (volume.content != "noise" && volume.content != "clouds") continue;
@@ -159,7 +159,7 @@ TEST_P(CcLabelVolume, SourceMask_LabelsTheMaskAndMeasuresThePicture) {
 }
 
 // A volume of one slice has the same regions as a picture.
-TEST_P(CcLabelVolume, FewerSlicesThanDepth_LabelsAreExact) {
+TEST_P(CcLabelVolume, FewerSlicesThanTheDepthProperty_LabelsAndRecordsEqualReference) {
   for (const int depth : {2, 7, 40}) {
     CcLabelParams params;
     params.connectivity = Connectivity::eighteen;
@@ -168,7 +168,7 @@ TEST_P(CcLabelVolume, FewerSlicesThanDepth_LabelsAreExact) {
   }
 }
 
-TEST_P(CcLabelVolume, EveryFormatAndOutput_ShowsEveryVoxel) {
+TEST_P(CcLabelVolume, EveryFormatAndOutput_EachVoxelShowsItsLabel) {
   struct Kind {
     CcOutput output;
     PixelFormat format;

@@ -56,7 +56,7 @@ class CcLabelWindow : public BackendTest {
 };
 TEST_ON_BACKENDS(CcLabelWindow);
 
-TEST_P(CcLabelWindow, AnyDepthAndFilter_EqualsTheLastSliceOfAVolume) {
+TEST_P(CcLabelWindow, AnyNumberOfFramesAndFilter_LabelsEqualTheLastSliceOfAVolume) {
   for (const WindowCase& one : window_cases()) {
     check(one.pictures, one.params, {.slots = one.slots});
   }
@@ -79,7 +79,7 @@ TEST_P(CcLabelWindow, SourceMask_LabelsTheMasksAndMeasuresThePictures) {
 }
 
 // More regions than records; large frames that are labelled while others are in flight.
-TEST_P(CcLabelWindow, LargeFramesWithFewRecords_EqualTheLastSliceOfAVolume) {
+TEST_P(CcLabelWindow, LargeFramesWithFewRecords_LabelsEqualTheLastSliceOfAVolume) {
   const CcLabelParams params = window_params(5);
   const bool is_large = is_cuda();
   check(noise_pictures(is_large ? Size{320, 180} : Size{160, 90}, 12, 0.9), params,
@@ -106,7 +106,7 @@ TEST_P(CcLabelWindow, TwoSquaresThatTouch_KeepTheirIds) {
   EXPECT_EQ(found[kMeetingTouches].events.merges, 1u);
 }
 
-TEST_P(CcLabelWindow, EveryOutput_ShowsLabelsOrTracks) {
+TEST_P(CcLabelWindow, OutputLabels_LabelValuesDenseOrTrack_ShowsLabelsOrTrackNumbers) {
   for (const CcOutput output :
        {CcOutput::labels, CcOutput::mask, CcOutput::colors, CcOutput::overlay}) {
     for (const LabelValues values : {LabelValues::dense, LabelValues::track}) {
@@ -129,7 +129,7 @@ TEST_P(CcLabelWindow, EveryOutput_ShowsLabelsOrTracks) {
   }
 }
 
-TEST_P(CcLabelWindow, ResetCalled_StartsANewWindow) {
+TEST_P(CcLabelWindow, ResetCalled_ForgetsEarlierFrames) {
   const std::vector<Picture> pictures = noise_pictures({37, 21}, 6, 0.7);
   const CcLabelParams params = window_params(4);
   CcLabelStream stream(backend_, layout_of(PixelFormat::gray8), {37, 21}, params);
@@ -139,7 +139,7 @@ TEST_P(CcLabelWindow, ResetCalled_StartsANewWindow) {
 }
 
 // The window stores its frames in a ring with two copies. Each frame keeps its position.
-TEST(WindowPositions, AnyDepth_EachStepKeepsTheEarlierFrames) {
+TEST(WindowPositions, AnyWindowLength_EachStepKeepsTheEarlierFramesInOrder) {
   for (const int depth : {2, 3, 5}) {
     WindowPositions places(depth);
     std::vector<int> memory(static_cast<size_t>(2 * depth), -1);
@@ -297,7 +297,7 @@ TEST_F(ColorWindow, MoreRegionsThanRecords_RecordsStopAtTheCapacity) {
   }
 }
 
-TEST_F(ColorWindow, SourcePropertyChanges_StartsANewWindow) {
+TEST_F(ColorWindow, SourcePropertyChanges_ForgetsEarlierFrames) {
   const auto algorithm = configured(PixelFormat::gray8);
   CcLabelParams params = window_params(3);
   for (int t = 0; t < kFrames; ++t) {
@@ -308,7 +308,7 @@ TEST_F(ColorWindow, SourcePropertyChanges_StartsANewWindow) {
   }
 }
 
-TEST_F(ColorWindow, ResetOrNewScene_StartsANewWindow) {
+TEST_F(ColorWindow, ResetOrNewScene_ForgetsEarlierFrames) {
   const auto algorithm = configured(PixelFormat::gray8);
   const CcLabelParams params = window_params(3);
   const auto least_track = [](const Outcome& outcome) {
@@ -334,7 +334,7 @@ TEST_F(ColorWindow, ResetOrNewScene_StartsANewWindow) {
   }
 }
 
-TEST_F(ColorWindow, UnsuitableFrame_MessageNamesTheProblem) {
+TEST_F(ColorWindow, UnsuitableFrame_ErrorNamesTheProblem) {
   const auto algorithm = configured(PixelFormat::gray8);
   const auto answer = [&](void (*ask)(FrameTask & task, CcLabelParams & params)) {
     FrameTask task{.in = std::as_const(frames_[0]).frame()};
@@ -409,7 +409,7 @@ class Window final : public SlidingWindow {
   WindowLabels last_;
 };
 
-TEST(SlidingWindow, EachFrame_EqualsAVolumeOfTheWholeWindow) {
+TEST(SlidingWindow, EachFrame_IsEnqueuedAsAVolumeOfTheWholeWindow) {
   const auto backend = make_cpu_backend(1);
   const auto queue = make_immediate_queue(*backend);
   std::vector<FrameTask> tasks;

@@ -24,7 +24,7 @@ namespace {
 using BackendQueue = BackendTest;
 TEST_ON_BACKENDS(BackendQueue);
 
-TEST_P(BackendQueue, FrameOfEveryFormat_CopiedToBackendAndBack_IsExact) {
+TEST_P(BackendQueue, FrameOfEveryFormat_CopiedToBackendAndBack_IsUnchanged) {
   for (const Size size : {Size{1, 1}, {5, 3}, {641, 481}}) {
     const Picture clouds = make_picture("clouds", size);
     for (int f = 0; f + 1 < kPixelFormats; ++f) {
@@ -43,7 +43,7 @@ TEST_P(BackendQueue, FrameOfEveryFormat_CopiedToBackendAndBack_IsExact) {
   }
 }
 
-TEST_P(BackendQueue, BytesCopiedToBackendAndBack_AreExact) {
+TEST_P(BackendQueue, BytesCopiedToBackendAndBack_AreUnchanged) {
   constexpr size_t kBytes = 1 << 20;
   const Block host = backend_->allocate_pinned(2 * kBytes), there = backend_->allocate(kBytes);
   std::memset(host.data(), 7, kBytes);
@@ -170,7 +170,7 @@ TEST(CpuQueue, Destructor_TasksPending_FinishesAllTasks) {
   EXPECT_EQ(ran, 50);
 }
 
-TEST(CpuQueue, Copy_NegativePitchOrSameBuffer_IsExact) {
+TEST(CpuQueue, Copy_NegativePitchOrSameBuffer_KeepsEverySample) {
   const auto backend = make_cpu_backend(2);
   const auto queue = backend->make_queue();
   for (const PixelFormat format : {PixelFormat::labels32, PixelFormat::i420, PixelFormat::rgb}) {
@@ -229,7 +229,7 @@ TEST(CpuQueue, Elapsed_AfterTasks_IsTheTimeFromStartToRecord) {
 }
 
 // The thread is woken once per frame, not once per task.
-TEST(CpuQueue, Start_TasksSubmitted_RunAfterRecord) {
+TEST(CpuQueue, Start_TasksSubmittedAfterIt_RunOnlyAfterRecord) {
   const auto backend = make_cpu_backend(1);
   const auto queue = backend->make_queue();
   std::atomic<int> ran = 0;
@@ -255,7 +255,7 @@ TEST(CpuQueue, Start_TasksSubmitted_RunAfterRecord) {
   EXPECT_EQ(ran, 1) << "tasks before start() continue";
 }
 
-TEST(CpuQueue, Wait_IgnoresTasksAfterTheLastRecord) {
+TEST(CpuQueue, Wait_TaskAfterTheLastRecordStillRuns_Returns) {
   std::atomic<bool> gate = false;
   auto* open = &gate;
   const auto backend = make_cpu_backend(1);
@@ -294,7 +294,7 @@ TEST(CpuBackend, AllocationFaultInjected_Throws) {
   inject_faults(nullptr);
 }
 
-TEST(CpuBackend, Allocate_AnySize_IsAlignedOrNamesTheSizeInTheError) {
+TEST(CpuBackend, Allocate_AnySize_IsAlignedAndTooLargeThrowsWithTheSize) {
   const auto backend = make_cpu_backend(2);
   EXPECT_EQ(workers_of(*backend).threads(), 2);
   EXPECT_EQ(backend->kind(), BackendKind::cpu);

@@ -187,7 +187,7 @@ TEST(Colors, MeanColor_EveryMatrixAndRange_EqualsTheEquations) {
 }
 
 // The sums of the tables are rounded down three times, each by less than 2^-20 of white.
-TEST(Colors, LabTables_EveryLevel_AreCloseToCielab) {
+TEST(Colors, LabTables_EveryRgbLevel_DeviateFromCielabByRoundingOnly) {
   const auto linear = [](int level) {
     const double v = level / 255.0;
     return v <= 0.04045 ? v / 12.92 : std::pow((v + 0.055) / 1.055, 2.4);
@@ -249,7 +249,7 @@ TEST(Colors, PrimaryColorsOfTheItuStandards_HaveTheirMeanColor) {
   EXPECT_EQ(none.red + none.green + none.blue, 0);
 }
 
-TEST(Colors, MeanLab_SumsWithOffsets_ReturnsPlainCielab) {
+TEST(Colors, MeanLab_SumsOfOffsetValues_ReturnsCielabWithoutOffsets) {
   Region region;
   region.area = 8;
   Moments moments;

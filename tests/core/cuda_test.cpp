@@ -26,7 +26,7 @@ TEST(CudaBackendWithoutDevice, MakeBackend_NoGpu_Throws) {
 
 using CudaBackend = CudaTest;
 
-TEST_F(CudaBackend, Description_AnyDevice_NamesIt) {
+TEST_F(CudaBackend, Description_FirstDevice_BeginsWithCuda0) {
   EXPECT_EQ(plain_->kind(), BackendKind::cuda);
   EXPECT_EQ(plain_->memory(), Memory::device);
   EXPECT_EQ(plain_->description().substr(0, 7), "cuda:0 ");

@@ -63,7 +63,7 @@ TEST_F(FaultPlan, IdleFaultInjected_SkipsKernelLaunches) {
   EXPECT_FALSE(faults::skip_launches);
 }
 
-TEST_F(FaultPlan, UnknownText_IsNamedAndChangesNothing) {
+TEST_F(FaultPlan, UnknownText_ErrorNamesItAndThePlanStays) {
   inject_faults("work=1");
   const std::pair<const char*, const char*> texts[] = {{"x=1", "x=1"},
                                                        {"launch", "launch"},

@@ -133,7 +133,7 @@ TEST(ParameterFields, AssignText_ValidText_ChangesTheValue) {
   }
 }
 
-TEST(ParameterFields, InvalidValue_MessageNamesFieldAndValue) {
+TEST(ParameterFields, InvalidValue_ErrorNamesFieldAndValue) {
   struct Case {
     const char *name, *text, *message;
   };
@@ -239,7 +239,7 @@ using AllParams = AllBut<void REGIONS_ALGORITHMS>::Types;
 #undef X
 TYPED_TEST_SUITE(ParameterTable, AllParams, ElementNames);
 
-TYPED_TEST(ParameterTable, EveryAlgorithm_NamesBlurbsAndDefaultsAreValid) {
+TYPED_TEST(ParameterTable, EachField_NameIsUniqueBlurbHasAUnitDefaultIsAccepted) {
   const TypeParam params;
   std::set<std::string> names;
   for (const Field& field : fields_of(params)) {
@@ -259,7 +259,7 @@ TYPED_TEST(ParameterTable, EveryAlgorithm_NamesBlurbsAndDefaultsAreValid) {
   expect_round_trip(fields_of(params), params);
 }
 
-TYPED_TEST(ParameterTable, LimitOrChoiceOfAField_IsAccepted) {
+TYPED_TEST(ParameterTable, EachField_LowestHighestAndEachNamedValue_AreAccepted) {
   const TypeParam defaults{};
   for (const Field& field : fields_of(defaults)) {
     TypeParam params;
@@ -280,7 +280,7 @@ TYPED_TEST(ParameterTable, LimitOrChoiceOfAField_IsAccepted) {
 }
 
 // The suite is named "ParameterTable/" and the element.
-TYPED_TEST(ParameterTable, EachField_EqualsItsDocumentation) {
+TYPED_TEST(ParameterTable, EachField_DefaultRangeAndBlurb_EqualTheDocumentedOnes) {
   std::string element = testing::UnitTest::GetInstance()->current_test_suite()->name();
   element.erase(0, element.find('/') + 1);
   const TypeParam defaults{};

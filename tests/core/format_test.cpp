@@ -11,7 +11,7 @@
 namespace regions {
 namespace {
 
-TEST(PixelFormats, FormatName_SelectsItsFormat) {
+TEST(PixelFormats, FormatName_KnownSelectsItsFormatUnknownThrows) {
   std::set<std::string_view> names;
   for (int f = 0; f < kPixelFormats; ++f) {
     const auto format = static_cast<PixelFormat>(f);
@@ -143,7 +143,7 @@ TEST(PixelFormats, SixteenBitSamples_AreLittleEndianAndP010UsesHighBits) {
   EXPECT_EQ(p010.frame().sample(0, 1, 0), 1023);
 }
 
-TEST(PixelFormats, UnknownFormat_MessageNamesIt) {
+TEST(PixelFormats, UnknownFormat_ErrorNamesIt) {
   EXPECT_EQ(error_message_of([] { layout_of(static_cast<PixelFormat>(14)); }),
             "unknown pixel format number 14");
   EXPECT_EQ(error_message_of([] { name_of(static_cast<PixelFormat>(255)); }),
@@ -154,7 +154,7 @@ TEST(PixelFormats, UnknownFormat_MessageNamesIt) {
 }
 
 // Every plane of every format, with pitches at both limits.
-TEST(FrameChecks, InvalidPlane_MessageNamesIt) {
+TEST(FrameChecks, InvalidPlane_ErrorNamesIt) {
   for (int f = 0; f < kPixelFormats; ++f) {
     GuardedFrame guarded(static_cast<PixelFormat>(f), {6, 4});
     const ConstFrame good = std::as_const(guarded).frame();

@@ -419,7 +419,7 @@ TEST(AlgorithmMemory, PictureOf640x480_BytesPerPixelStayBelowTheLimit) {
 }
 
 // The largest size up to 1/45 of the height (24 pixels at 1080 rows), but at least 11 pixels.
-TEST(Glyphs, AnyPictureHeight_SelectsTheGlyphSize) {
+TEST(Glyphs, AnyPictureHeight_GlyphIsTheLargestUpToOne45thOfTheHeight) {
   for (int height = 1; height < 4000; ++height) {
     int em = 11;
     for (const int larger : {13, 16, 20, 24, 30, 38, 48, 64}) {

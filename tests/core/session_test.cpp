@@ -228,7 +228,7 @@ TEST_F(SessionParameters, LiveChangeDuringFrame_FrameKeepsItsParameters) {
   EXPECT_EQ(session_.check_capacity(1, 7, {}).labelled, 7u);
 }
 
-TEST(SessionAlgorithm, EveryCall_EntersTheBackendAndUsesActiveParameters) {
+TEST(SessionAlgorithm, EveryCall_RunsInsideTheBackendWithActiveParameters) {
   calls.clear();
   const auto backend = std::make_shared<CountingBackend>();
   {

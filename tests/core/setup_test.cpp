@@ -11,7 +11,7 @@
 namespace regions {
 namespace {
 
-TEST(OutputFormats, EachOutputKind_ListsItsFormatsBestFirst) {
+TEST(OutputFormats, EachOutputKind_ListsItsFormatsInOrderOfPreference) {
   using enum PixelFormat;
   const std::pair<Output, std::vector<PixelFormat>> lists[] = {
       {Output::untouched, {}},
@@ -61,7 +61,7 @@ TEST(OutputFormats, UnsupportedOutputFormat_IsRefused) {
 }
 
 // Setups of drawing and of superpixels.
-TEST(SetupChecks, UnsuitableSizeOrFormat_MessageNamesIt) {
+TEST(SetupChecks, UnsuitableSizeOrFormat_ErrorNamesIt) {
   const auto drawable = [](const regions::Setup& s) {
     return error_message_of([&] { expects_drawable(s); });
   };

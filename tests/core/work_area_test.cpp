@@ -266,7 +266,7 @@ TEST(WorkArea, Reduce_Point_MovesToTheCellThatContainsIt) {
   }
 }
 
-TEST(WorkArea, RectangleOutsideThePicture_MessageNamesIt) {
+TEST(WorkArea, RectangleOutsideThePicture_ErrorNamesIt) {
   const Layout& gray = layout_of(PixelFormat::gray8);
   const auto answer = [&](int left, int top) {
     return error_message_of([&] { work_area_of({left, top, 0, 0, 1}, gray, {21, 13}); });
@@ -302,7 +302,7 @@ int value_of(const ConstFrame& frame, int c, int i, int j) {
                       j << frame.layout.component[c].y_shift);
 }
 
-TEST(Resampling, AnyWorkArea_CellsCoverAllPixels) {
+TEST(Resampling, AnySizes_EachPixelLiesInExactlyOneCell) {
   for (const auto& [few, many] :
        {std::pair{1, 1}, {1, 7}, {3, 7}, {7, 7}, {100, 333}, {4096, 65535}, {65535, 65535}}) {
     for (int x = 0; x < many; x += 1 + many / 500) {
@@ -347,7 +347,7 @@ TEST(Resampling, Shrink_AnyWorkArea_EachPixelIsTheMeanOfItsCell) {
 }
 
 // Rows with more bytes than are summed at once, and cells whose sums exceed 16 bits.
-TEST(Resampling, Shrink_LongRowsAndHighCells_PixelsAreMeans) {
+TEST(Resampling, Shrink_LongRowsAndHighCells_EachPixelIsTheMeanOfItsCell) {
   struct Case {
     Size whole, small;
   };

@@ -29,7 +29,7 @@ TEST(Workers, ParallelFor_AnyRange_CallsEachIndexOnce) {
 }
 
 // Bodies that wait for each other return only if all threads run at the same time.
-TEST(Workers, ParallelFor_AnyThreadCount_UsesExactlyThatMany) {
+TEST(Workers, ParallelFor_AnyThreadCount_UsesThatManyThreads) {
   const Workers large(6);  // the pool keeps its threads
   for (const int threads : {2, 6, 3, 2}) {
     const Workers workers(threads);
@@ -160,7 +160,7 @@ TEST(WorkersFork, WorkersWithThreadsEndedBeforeTheFork_WorkInTheChild) {
 }
 
 // At the time of fork() another thread often holds a lock of the pool. The child lacks this thread.
-TEST(WorkersFork, ForkWhileLoopsRun_ChildrenNeverHang) {
+TEST(WorkersFork, ForkWhileLoopsRun_ChildrenUseThreadsWithoutHanging) {
   NEEDS_THREADS_AFTER_FORK();
   std::atomic<bool> ends = false;
   std::vector<std::thread> threads;

@@ -58,7 +58,7 @@ class Ends(unittest.TestCase):
         _, (told,) = self.fuzzed("", "kill -KILL $$")
         self.assertIn("models: ended by SIGKILL after no executions", told)
 
-    def test_fuzz_replay_seeds_missing_is_a_problem(self):
+    def test_fuzz_replay_killed_incomplete_or_failed_is_one_problem(self):
         for says, end, told in (("Running: a\n", "kill -KILL $$", 1), ("Running: a\n", "exit 0", 1),
                                 ("Executed x in 1 ms\n" * 500, "exit 1", 1)):
             self.program.write_text(f"#!/bin/sh\nprintf '{says}'\n{end}\n", encoding="utf-8")

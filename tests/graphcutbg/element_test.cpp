@@ -80,7 +80,7 @@ TEST(GraphCutElement, OutputNone_AttachesMaskForCclabel) {
 }
 
 // 6 units of 1/64 nat for each neighbour, and 181 / 256 of this for each diagonal neighbour.
-TEST(GraphCutElement, Metadata_EachFrame_ContainsTheMinimumCut) {
+TEST(GraphCutElement, Metadata_OneForegroundPixel_FlowIsTheSumOfItsLinks) {
   for (const auto& [neighbours, expected] :
        {std::pair{"4", gint64{4 * 6}}, {"8", gint64{4 * 6 + 4 * 4}}}) {
     Harness h(
@@ -205,7 +205,7 @@ TEST(GraphCutElement, SourceMask_MaskOfOtherSize_IsRefined) {
   EXPECT_LE(wrong, 200) << "the border has 192 pixels, with a tolerance of one pixel on each side";
 }
 
-TEST(GraphCutElement, MissingMask_SourceMaskOnly_IsAnError) {
+TEST(GraphCutElement, MissingMask_SourceMaskIsAnErrorSourceBothUsesTheImage) {
   Harness needs("graphcutbg source=mask output=mask");
   needs.video("GRAY8", kWidth, kHeight);
   EXPECT_NE(needs.push(room_picture(true)), GST_FLOW_OK);
@@ -217,7 +217,7 @@ TEST(GraphCutElement, MissingMask_SourceMaskOnly_IsAnError) {
   EXPECT_FALSE(takes.has_error());
 }
 
-TEST(GraphCutElement, PropertiesChangedWhilePlaying_CauseNoError) {
+TEST(GraphCutElement, PropertiesChangedByAnotherThread_AllFramesLeaveWithoutError) {
   Harness h("graphcutbg output=overlay frames-in-flight=3");
   h.video("NV12", kWidth, kHeight);
   std::atomic<bool> stop = false;

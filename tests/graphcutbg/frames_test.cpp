@@ -195,7 +195,7 @@ TEST_P(GraphCutFrames, FreezeEnabled_ModelIsUnchanged) {
   EXPECT_TRUE(std::equal(before.begin() + 64, before.end(), after.begin() + 64));
 }
 
-TEST_P(GraphCutFrames, AnyFrame_ResultDescribesMaskAndCut) {
+TEST_P(GraphCutFrames, AnyFrame_ReportHasItsForegroundPixelsAndExactCut) {
   for (const Neighbours neighbours : {Neighbours::four, Neighbours::eight}) {
     for (const bool verifies : {false, true}) {
       const Clip clip;
@@ -405,7 +405,7 @@ TEST_P(GraphCutFrames, MaskOfAnySize_EqualsCpu) {
   }
 }
 
-TEST_P(GraphCutFrames, PicturesOrModelOfOtherBackend_EqualCpu) {
+TEST_P(GraphCutFrames, UserPicturesAndModelOfOtherBackend_OutputEqualsCpu) {
   const Clip clip{.size = {80, 60}};
   GraphCutBgParams params = params_with(GraphCutOutput::replace);
   params.replace_with = Replacement::image;

@@ -39,7 +39,7 @@ double interpolated(const std::vector<double>& mask, Size size, double x, double
          (at(i, j + 1) * (1 - s) + at(i + 1, j + 1) * s) * t;
 }
 
-TEST(GraphCutMask, MaskOfAnySize_IsInterpolated) {
+TEST(GraphCutMask, MaskOfAnySizeAndFormat_IsInterpolatedToTheFrame) {
   const Size frames[] = {{1, 1}, {64, 48}, {37, 29}, {5, 90}};
   const Size masks[] = {{1, 1}, {2, 1}, {16, 12}, {7, 31}, {129, 95}, {64, 48}};
   for (const Size frame : frames) {

@@ -81,7 +81,7 @@ TEST(GraphCutModel, ObjectMissedByTheCut_KeepsEvidenceForTenFrames) {
   }
 }
 
-TEST(GraphCutModel, StoredModel_IsLoadedWithAllModes) {
+TEST(GraphCutModel, StoredModel_Loaded_EqualsTheOriginal) {
   Model model;
   for (int k = 0; k < Model::kModes; ++k) {
     model.mode[k].weight = 1000 + k;
@@ -220,7 +220,7 @@ TEST(GraphCutEnergy, BackgroundShiftedByTwoPixels_HasNoForegroundEvidence) {
   EXPECT_EQ(evidence_of(person, 3), kStrong) << "another colour than the background";
 }
 
-TEST(ForegroundColors, LogarithmOfAnyCount_ErrorIsSmall) {
+TEST(ForegroundColors, LogarithmOfAnyCount_DeviatesByLessThan7PercentOfANat) {
   for (const uint32_t x : {1u, 2u, 3u, 100u, 65535u, 1000000u, 0xFFFFFFFFu}) {
     EXPECT_NEAR(log_units(x), std::log(double(x)) * kUnitsPerNat, 0.07 * kUnitsPerNat) << x;
   }
@@ -246,7 +246,7 @@ TEST(ForegroundColors, ColorsSeenInForeground_GainBiasWhichFades) {
   EXPECT_EQ(colors->bias[red], 0) << "forgotten";
 }
 
-TEST(GraphCutScene, LinearLightChange_IsFound) {
+TEST(GraphCutScene, LinearLightChange_GainAndOffsetAreFound) {
   Survey survey;
   const auto tally = [&](int half, int bin) { ++survey.change[half][bin]; };
   for (int i = 0; i < 4000; ++i) {
@@ -273,7 +273,7 @@ TEST(GraphCutScene, NoiseOnly_IsNotALightChange) {
 
 // ---- values that are derived from parameters
 
-TEST(GraphCutPlan, SceneParameters_AnyValue_AreConvertedToUnits) {
+TEST(GraphCutPlan, SceneParameters_Converted_AreInFixedPointUnits) {
   GraphCutBgParams params;
   params.var_threshold = 12;
   params.learning_rate = 0.25;
@@ -305,7 +305,7 @@ TEST(GraphCutPlan, SceneParameters_AnyValue_AreConvertedToUnits) {
   EXPECT_EQ(frame_plan_of(params).contrasts.scale, 8);
 }
 
-TEST(GraphCutPlan, EnergyParameters_Converted_AreInIntegerUnits) {
+TEST(GraphCutPlan, EnergyParameters_Converted_AreInFixedPointUnits) {
   GraphCutBgParams params;
   params.lambda = 5;
   params.shadow = 0.75;
@@ -349,7 +349,7 @@ TEST(GraphCutPlan, EnergyParameters_Converted_AreInIntegerUnits) {
   }
 }
 
-TEST(GraphCutPlan, CutParameters_AnyValue_AreConvertedToUnits) {
+TEST(GraphCutPlan, CutParameters_AreCopiedWarmStartIsOffWithoutASolution) {
   GraphCutBgParams params;
   CutLimits limits = cut_limits_of(params, false);
   EXPECT_EQ(limits.max_iterations, 0);
@@ -367,7 +367,7 @@ TEST(GraphCutPlan, CutParameters_AnyValue_AreConvertedToUnits) {
 
 // ---- error messages
 
-TEST(GraphCutErrors, InvalidSetupOrFrame_MessageNamesTheProblem) {
+TEST(GraphCutErrors, InvalidSetupOrFrame_ErrorNamesTheProblem) {
   const regions::Setup setup{.in = layout_of(PixelFormat::gray8), .size = {8, 6}, .slots = 2};
   const auto configure = [](regions::Setup wanted) {
     return error_message_of([&] { expects_cuttable(wanted); });
@@ -542,7 +542,7 @@ TEST(UserPicture, EveryFrameFormat_PictureIsConvertedToIt) {
   }
 }
 
-TEST(UserPicture, ExclusionPicture_IsThresholdedUnsuitableOnesAreRefused) {
+TEST(UserPicture, ExclusionPicture_IsThresholdedAt128OtherSizesAreRefused) {
   const regions::Setup setup{.in = layout_of(PixelFormat::nv12), .size = {4, 1}};
   GuardedFrame picture(PixelFormat::gray8, {4, 1});
   const int levels[] = {0, 127, 128, 255};

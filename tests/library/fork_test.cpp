@@ -135,7 +135,7 @@ TEST(LibraryFork, FilterOpenedInTheChild_Works) {
 }
 
 // Locks that other threads hold at the time of fork() stay locked in the child.
-TEST(LibraryFork, ForkWhileOtherThreadsWork_ChildrenNeverHang) {
+TEST(LibraryFork, ForkWhileOtherThreadsWork_ChildOpensAndUsesItsOwnFilter) {
   NEEDS_THREADS_AFTER_FORK();
   NEEDS_ALLOCATOR_AFTER_FORK();
   std::atomic<bool> ends = false;

@@ -107,7 +107,7 @@ TEST(LibraryAbi, Enumerators_KeepValuesOfReleases) {
   for (const auto& [found, expected] : table) EXPECT_EQ(found, expected);
 }
 
-TEST(LibraryAbi, FrameInitMacro_SetsTheSizeOnly) {
+TEST(LibraryAbi, FrameInitMacro_SetsTheSizeAndZeroesTheRest) {
   const RegionsFrame frame = REGIONS_FRAME_INIT;
   RegionsFrame zero;
   std::memset(&zero, 0, sizeof zero);
@@ -151,7 +151,7 @@ TEST(LibraryOpen, InvalidArgument_ErrorNamesIt) {
   }
 }
 
-TEST(LibraryOpen, OpenedFilter_DescribesItsDevice) {
+TEST(LibraryOpen, OpenedFilter_AnyDevice_TextNamesDeviceAndThreads) {
   const auto device_of = [](const char* device, int threads) {
     const Filter filter(regions_open("cclabel", device, threads));
     EXPECT_TRUE(filter) << regions_error();
@@ -511,7 +511,7 @@ TEST(LibraryErrors, SmallestAndLargestSides_AreAccepted) {
   }
 }
 
-TEST(LibraryErrors, VolumeSettings_AreRefused) {
+TEST(LibraryErrors, VolumeOrCudaOnlySetting_RefusesTheFrameUntilItIsSetBack) {
   const Filter filter = open("cclabel");
   const auto expect = [&](const char* property, const char* value, const std::string& why) {
     const std::string before = regions_get(filter.get(), property);

@@ -166,7 +166,7 @@ std::array<double, 3> stored_lab(double red, double green, double blue) {
   return {2 * (116 * fy - 16) + 28, 500 * (fx - fy) + 128, 200 * (fy - fz) + 128};
 }
 
-TEST(LibraryFrames, MomentsAndBorders_AnyPicture_FollowFromTheLabels) {
+TEST(LibraryFrames, MomentsAndBorders_Superpixels_EqualThoseCountedFromTheLabels) {
   constexpr int kBand = 11;  // height of a band of one colour in pixels
   const std::array<uint8_t, 3> colors[] = {{200, 40, 30}, {20, 180, 60}, {30, 60, 190}, {9, 9, 9}};
   std::vector<uint8_t> pixels;
@@ -315,7 +315,7 @@ TEST(LibraryFrames, Graphcutbg_MovingSquare_IsForeground) {
   EXPECT_EQ(foreground[30 * kWidth + 45], 0);
 }
 
-TEST(LibraryFrames, TooManyLabels_FollowOverflowProperty) {
+TEST(LibraryFrames, TooManyLabels_DropSaturateOrFailAsOverflowSays) {
   std::vector<uint8_t> dots(kWidth * kHeight), out(kWidth * kHeight);
   for (size_t y = 0; y < kHeight; y += 2) {
     for (size_t x = 0; x < kWidth; x += 2) dots[y * kWidth + x] = 255;
@@ -346,7 +346,7 @@ TEST(LibraryFrames, TooManyLabels_FollowOverflowProperty) {
   EXPECT_EQ(process("slicsuperpixel", {{"region-size", "16"}, {"color-space", "luma"}}), "");
 }
 
-TEST(LibraryFrames, OverlayInPlace_DrawsBox) {
+TEST(LibraryFrames, OverlayInPlace_ChangesOnlyTheEdgeOfTheBox) {
   const Filter filter = open("regionoverlay");
   ASSERT_EQ(regions_set(filter.get(), "style", "boxes"), REGIONS_OK);
   std::vector<uint8_t> pixels(kWidth * kHeight, 20);
@@ -366,7 +366,7 @@ TEST(LibraryFrames, OverlayInPlace_DrawsBox) {
   EXPECT_EQ(pixels[5 * kWidth + 20], 20);   // outside
 }
 
-TEST(LibraryFrames, OverlayInOtherPicture_EqualsInPlace) {
+TEST(LibraryFrames, OverlayInOtherPicture_PixelsEqualThoseDrawnInPlace) {
   const Filter filter = open("cclabel");
   Labelled l;
   const std::vector<uint8_t> before = l.in;

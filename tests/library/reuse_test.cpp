@@ -37,7 +37,7 @@ std::vector<FrameSettings> frame_variants(const Settings& settings) {
   return variants;
 }
 
-TEST(LibraryReuse, FilterUsedForOtherFrames_GivesTheSameAsANewFilter) {
+TEST(LibraryReuse, FilterUsedForOtherFrames_OutputsEqualThoseOfANewFilter) {
   for (const Settings& settings : kSettings) {
     const std::vector<FrameSettings> variants = frame_variants(settings);
     const FrameOutputs first = outputs_of(opened(settings).get(), settings.algorithm, variants[0]);
@@ -56,7 +56,7 @@ TEST(LibraryReuse, FilterUsedForOtherFrames_GivesTheSameAsANewFilter) {
   }
 }
 
-TEST(LibraryReuse, SettingChanged_GivesTheSameAsANewFilter) {
+TEST(LibraryReuse, SettingChanged_OutputsEqualThoseOfANewFilter) {
   const Settings cclabel = {"cclabel", {{"threshold", "0.6"}}}, cut = {"graphcutbg", {}},
                  slic = {"slicsuperpixel", {{"region-size", "7"}}};
   for (const auto& [settings, name, value] :

@@ -168,7 +168,7 @@ TEST_F(CudaMaxflow, SlowerSolverChosen_ChangesToTheFasterSolver) {
   }
 }
 
-TEST_F(CudaMaxflow, TimeBudget_StopsAfterOneIteration) {
+TEST_F(CudaMaxflow, TimeBudgetTooShort_StopsAfterOneIterationAndStatesItsGap) {
   const Size size{1280, 720};
   const OwnedGraph owned = sparse_graph(size, 3000, 5);
   const GridGraph graph = owned.graph(Neighbours::four);
@@ -209,7 +209,7 @@ namespace maxflow {
 namespace {
 
 // Kernels report the time of every cut or of every third cut. Requires no GPU.
-TEST(WarmStartSelector, ReportedTimes_SelectFasterStart) {
+TEST(WarmStartSelector, MeasuredCutTimes_ClearlyFasterOfColdAndWarmStartIsUsed) {
   for (const int period : {1, 3}) {
     CutStatistics statistics{};
     WarmStartSelector starts;

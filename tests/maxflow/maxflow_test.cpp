@@ -123,7 +123,7 @@ TEST_P(Maxflow, LargeGraphs_EqualOneCpuThread) {
 }
 
 // The weights change completely now and then, also to numbers that require more bits.
-TEST_P(Maxflow, WarmStart_EqualsColdStart) {
+TEST_P(Maxflow, WarmStart_ChangedGraph_CutEqualsThatOfAColdStart) {
   const Size size{90, 70};
   for (const Neighbours neighbours : kBothNeighbours) {
     for (const int threads : {1, 2}) {
@@ -172,7 +172,7 @@ TEST_P(Maxflow, WeightSumsNearIntegerLimits_GiveTheExactFlow) {
 
 // ---- the CPU
 
-TEST(WarmStartTuner, ChangedTimes_SelectFasterStart) {
+TEST(WarmStartTuner, MeasuredTimesChange_FasterOfColdAndWarmStartIsUsed) {
   using std::chrono::milliseconds;
   maxflow::WarmStartTuner choice;
   const auto share_of_warm = [&](int cold, int warm) {
@@ -220,7 +220,7 @@ TEST(CpuMaxflow, CutStoppedEarly_BoundsTheFlowAndCanContinue) {
   }
 }
 
-TEST(CpuMaxflow, TimeBudget_StopsCut) {
+TEST(CpuMaxflow, TimeBudgetTooShort_CutIsInexactAndStatesItsGap) {
   const Size size{400, 300};
   const OwnedGraph owned = random_graph(size, 100, 0, false, 8);
   const GridGraph graph = owned.graph(Neighbours::eight);

@@ -93,7 +93,7 @@ class Equality(TranscodeCase):
                 self.assertEqual(media.times(self.out / "in.mp4"), media.times(plain / "in.mp4"))
                 self.assertEqual(streams(self.out / "in.mp4"), streams(plain / "in.mp4"))
 
-    def test_segments_with_warm_up_continue_tracks(self):
+    def test_segments_with_warm_up_have_the_tracks_of_an_undivided_run(self):
         """With a second of warm-up, each region has one track through all segments, as in a run over the whole."""
         boxes = "nullsrc=size=160x120:rate=25:duration=4,format=gray,geq=lum='255*(between(X-mod(N*5\\,200)+20\\,0\\,12)" \
                 "*between(Y\\,20\\,30)+between(X\\,100-N\\,112-N)*between(Y\\,60\\,75))'"
@@ -165,7 +165,7 @@ class Runs(TranscodeCase):
         self.segments(clip, "--exact", chain=UNTOUCHED)
         self.assertEqual(len(media.times(self.out / "in.mp4")), FRAMES)
 
-    def test_segments_with_several_workers_are_shared(self):
+    def test_segments_planned_shared_and_joined_outputs_equal_a_single_run(self):
         """As in a Slurm array: a plan, its shares at the same time, and a command that joins."""
         clip, short = self.clip("in.mp4", SMALL, *KEYS), self.clip("short.mp4", SMALL, "-pix_fmt", "yuv420p")
         self.segments(clip, short)
@@ -295,7 +295,7 @@ class Attempts(StandInCase):
             self.run_on(self.source, status=1)
             self.assertEqual((self.began["plan", "one.mp4"], self.began["segment", "one.mp4"]), (1, SEGMENTS), text)
 
-    def test_segments_several_gpus_are_spread_over_them(self):
+    def test_segments_with_several_gpus_are_spread_over_the_gpus(self):
         self.replace(scheduling, "cuda_devices", lambda: 2)
         self.assertEqual(self.ran(self.source, "--segments", "1", "-j", "2").status, 0)
         self.assertEqual(set(self.devices) - {None}, {0, 1})

@@ -231,7 +231,7 @@ class JobsOfARun(StandInCase):
             self.interrupted("polite.avi", number)
         self.interrupted("deaf.avi", signal.SIGINT, signal.SIGTERM)
 
-    def test_concurrent_jobs_several_gpus_are_spread_over_them(self):
+    def test_jobs_with_several_gpus_are_spread_over_the_gpus(self):
         """At most --jobs inputs at the same time. With several devices, each slot has its own device."""
         names = self.inputs(*(f"good{i}.avi" for i in range(5)))
         self.replace(scheduling, "cuda_devices", lambda: 2)

@@ -75,7 +75,7 @@ class Exports(Case):
         with self.assertRaisesRegex(SidecarProblem, "^frame 0 has no `regions` metadata: add an element to the filter that finds regions, such as cclabel$"):
             self.written("jsonl", self.samples("identity"))
 
-    def test_json_lines_many_regions_stay_small(self):
+    def test_json_lines_of_25000_regions_are_below_2500000_bytes(self):
         """90 VGA frames of people, with some 300 regions each."""
         with open(self.folder / "out", "w+b") as file:
             lines = exports.JsonLines(file.fileno())

@@ -142,7 +142,7 @@ SOURCE = "videotestsrc num-buffers=1 pattern=smpte ! video/x-raw,format=GRAY8,wi
 
 
 class Metadata(Case):
-    def test_region_table_with_runs_agrees_with_them(self):
+    def test_region_table_areas_and_positions_equal_those_of_the_runs(self):
         buffer, = buffers(SOURCE + " ! cclabel output=none attach-runs=true attach-labels=always")
         table = gstreamer.regions_table(buffer)
         self.assertEqual(gstreamer.regions_total(buffer), table["regions-total"])
@@ -295,12 +295,12 @@ meet()
 
 
 class Threads(Case):
-    def test_video_formats_are_loaded_before_threads_start(self):
+    def test_video_formats_first_used_by_a_thread_cause_no_error(self):
         done = subprocess.run([sys.executable, "-c", MEET], cwd=media.ROOT / "pipelines", capture_output=True,
                               text=True, check=False)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 
-    def test_limit_threads_reaches_elements_in_bins(self):
+    def test_limit_threads_lowers_thread_properties_also_in_bins(self):
         """Also in bins. Without a number, an element would have one thread per processor."""
         line = "cclabel name=a ! videoconvert n-threads=2 name=b ! cclabel cpu-threads=3 name=c ! x264enc name=d"
         properties = {"a": "cpu-threads", "b": "n-threads", "c": "cpu-threads", "d": "threads", "e": "cpu-threads"}

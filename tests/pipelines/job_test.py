@@ -339,7 +339,7 @@ class Trouble(JobCase):
         one.stop("a later one")
         self.assertEqual(one.problem, "bad (cause)")
 
-    def test_job_no_frame_for_120_s_ends(self):
+    def test_job_no_frame_for_120_s_ends_with_a_problem(self):
         """The first frame, a frame after others, and the first frame that the filter passes."""
         stuck = "no frame left the filter for 120 s: {} frames were decoded, {} filtered"
         for waited, decoded, frames, problem in (

@@ -104,7 +104,7 @@ class Colours(JobCase):
             self.job(clip, profile=profile)
             self.assertEqual(media.first_frame(self.video(), "chroma_location"), {"chroma_location": "left"})
 
-    def test_colours_of_padded_rgb_state_nothing_new(self):
+    def test_colours_stated_for_padded_rgb_equal_those_without_padding(self):
         """A padded picture states no more colours than one of an even size."""
         names = ("color_range", "color_space", "color_transfer", "color_primaries")
         for profile in ("mp4", "mkv", "webm"):
@@ -224,7 +224,7 @@ class Formats(JobCase):
         self.job(clip, profile="webm")
         self.assertEqual(len(media.times(self.video())), 25)
 
-    def test_frame_sizes_odd_or_small_are_padded(self):
+    def test_frame_sizes_the_encoder_refuses_are_padded_with_black(self):
         """Sides that the encoder does not accept get black columns and rows."""
         for size, pixels, profile, written, form in (
                 ("63x47", "yuv420p", "mp4", (64, 48), "yuv420p"),

@@ -66,7 +66,7 @@ class Probe(Tools):
         self.assertEqual(self.input(PICTURE, audio, format={"duration": "7.5"}).length, 0.0, "it may be the sound's")
         self.assertEqual(self.called()[-1], "file:in")
 
-    def test_probe_file_with_cover_picture_is_the_first_real_video(self):
+    def test_probe_file_with_cover_picture_selects_the_first_real_video(self):
         cover = PICTURE | {"disposition": {"attached_pic": 1}}
         found = self.input(cover, {"codec_type": "audio"}, PICTURE | {"index": 2}, PICTURE | {"index": 3})
         self.assertEqual((found.picture["index"], [stream.get("index") for stream in found.others]), (2, [0, None, 3]))

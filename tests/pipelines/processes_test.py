@@ -103,12 +103,12 @@ class Jobs(unittest.TestCase):
         wrapped, _ = self.run_job(wrapper=("/usr/bin/env", "WORD=wrapped"))
         self.assertEqual(wrapped["word"], "wrapped")
 
-    def test_wrapper_command_fails_is_a_problem(self):
+    def test_job_wrapper_command_fails_problem_says_the_starter_ended(self):
         for wrapper in (("/usr/bin/false",), ("/usr/bin/sleep", "0.1", "--help")):
             asked = self.run_jobs({}, {}, wrapper=wrapper)
             self.assertEqual([problem for _, problem in asked], ["the job ended because the process that started it ended"] * 2)
 
-    def test_starter_dead_requests_to_it_end(self):
+    def test_starter_dead_later_requests_to_it_end_without_hanging(self):
         """A request after them gets the error ECONNRESET, and later requests get EPIPE."""
         starter = processes.Starter(("/bin/sh", "-c", "sleep 0.2"))
         self.addCleanup(starter.requests.close)

@@ -47,7 +47,7 @@ class Screens(Case):
         self.out.seen = self.err.seen = ""
         return texts
 
-    def test_screen_message_of_many_lines_is_printed_as_one(self):
+    def test_screen_control_characters_in_names_and_messages_are_escaped(self):
         told = self.screen(Stream())
         told.hear("in\n", {"note": "odd"})
         self.assertEqual(self.said(), ["", "in\\n: note: odd\n"])
@@ -115,7 +115,7 @@ class JobProgress(Case):
         """The latest progress of a file and of the whole job."""
         return tuple(call.args for call in self.screen.show.call_args_list[-2:])
 
-    def test_progress_of_several_segments_adds_up(self):
+    def test_progress_of_several_segments_is_the_sum_of_their_frames(self):
         known = progress.Progress(self.screen, 3)
         known.begin("a", [{"packets": 40}, {"packets": 60}])
         self.now += 2

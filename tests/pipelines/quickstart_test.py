@@ -134,7 +134,7 @@ class Files(QuickstartCase):
         self.refused(2, "quickstart: cannot read /missing: No such file or directory\n", "--check", "/missing")
         self.assertFalse(self.out.exists())
 
-    def test_quickstart_every_option_is_parsed(self):
+    def test_quickstart_options_missing_use_defaults_extra_exit_with_2(self):
         options = objects.parse([])
         self.assertEqual((options.source, options.out, options.check),
                          ("/usr/share/doc/opencv-doc/examples/data/vtest.avi", "out", False))
@@ -211,7 +211,7 @@ class Cameras(QuickstartCase):
         camera.on_message(None, Gst.Message.new_eos(element))
         self.assertTrue(camera.whole)
 
-    def test_camera_name_given_is_opened(self):
+    def test_camera_device_or_address_selects_source_element_and_name(self):
         for source, kind, name in (("/dev/video3", "v4l2src", "device"), ("/dev/a ! b", "v4l2src", "device"),
                                    ("rtsp://127.0.0.1:9/a ! b", "uridecodebin", "uri")):
             camera = self.camera(source)

@@ -359,7 +359,7 @@ class Calls(Case):
         self.assertIsNone(calls[1]["profile"])
         self.assertEqual(calls[1]["outputs"], {"jsonl": files.StandardOutput})
 
-    def test_table_script_prints_only_results(self):
+    def test_scripts_stdout_has_only_results_and_notes_go_to_stderr(self):
         clip = self.clip("in.mkv", "testsrc2=size=64x48:rate=25:duration=0.4", "-c:v", "ffv1")
         said = self.run_script("table", clip)
         self.assertEqual((said.status, said.err), (0, ""))

@@ -196,7 +196,7 @@ class FrameTimes(unittest.TestCase):
         self.assertEqual(self.given(9000, 9040, 1000, 1040), [8000, 8040, 8080, 8120])
         self.assertEqual(self.given(1600, 1640, 1530, 1570), [600, 640, 680, 720])
 
-    def test_frame_time_of_the_first_frame_is_its_own(self):
+    def test_frame_times_first_frame_late_keep_its_delay(self):
         self.assertEqual(self.given(1800, 1840), [800, 840])
 
     def test_frame_times_of_avi_begin_at_the_start_in_its_header(self):

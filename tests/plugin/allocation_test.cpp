@@ -24,7 +24,7 @@ int video_metas(GstQuery* query) {
 }
 
 // Pictures that pass must also suit downstream.
-TEST(AllocationQuery, DownstreamAcceptsVideoMetaOrPictureIsReplaced_IsOffered) {
+TEST(AllocationQuery, VideoMeta_AcceptedDownstreamOrPictureReplaced_IsOfferedUpstream) {
   for (const std::string& line :
        with_all_elements({"cclabel output=none", "cclabel output=overlay", "cclabel output=labels",
                           "graphcutbg output=mask", "slicsuperpixel output=mean"})) {
@@ -89,7 +89,7 @@ Pool announced(const std::string& line, const Pool& downstream = {}) {
   return answer;
 }
 
-TEST(AllocationQuery, FramesInFlight_PoolMinimumCountsHeldFrames) {
+TEST(AllocationQuery, AnyFramesInFlightAndDepth_PoolMinimumIsHeldFramesPlusOne) {
   for (const auto& [line, min] :
        {std::pair{"cclabel output=none frames-in-flight=3", 4u},
         {"cclabel output=overlay frames-in-flight=3", 4u},
@@ -172,7 +172,7 @@ TEST(AllocationQuery, CudaDevice_OffersPinnedMemoryUpstream) {
   }
 }
 
-TEST(OutputMemory, ReplacedPictureOnADevice_IsPinned) {
+TEST(OutputMemory, DeviceCuda_OnlyReplacedPicturesAreInPinnedMemory) {
   SKIP_WITHOUT_CUDA();
   for (const auto& [output, pinned] : {std::pair{"labels", true},
                                        {"mask", true},
@@ -308,7 +308,7 @@ TEST_P(OwnPoolOfSize, PoolNotLargerThanAVolume_VolumeIsCompleted) {
 }
 
 // A shallow copy keeps the pool's buffer in use.
-TEST_P(OwnPoolOfSize, ShallowCopiesOfBuffers_CountAsTheirParents) {
+TEST_P(OwnPoolOfSize, ShallowCopiesOfPoolBuffers_VolumeIsCompleted) {
   GrayHarness h("cclabel depth=8 connectivity=26 output=none");
   const OwnPool own(h, static_cast<guint>(GetParam()));
   for (int i = 0; i < 8; ++i) {

@@ -200,7 +200,7 @@ TEST(AnalyticsObject, EntriesOfOtherElements_AreKept) {
   EXPECT_EQ(found.id, entries.of_type(library->tracking_type())[0].id);
 }
 
-TEST(AnalyticsObject, TransformedFrame_MovesWithTheRegions) {
+TEST(AnalyticsObject, TransformedFrame_BoxesOfObjectsEqualThoseOfRegions) {
   NEEDS_ANALYTICS(library);
   for (const char* rest : {"videoscale ! video/x-raw,width=82,height=60,pixel-aspect-ratio=1/1",
                            "videoscale ! video/x-raw,width=90,height=40,pixel-aspect-ratio=1/1",

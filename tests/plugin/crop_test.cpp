@@ -71,7 +71,7 @@ void expect_same_as_copies(const std::string& line, const CropCase& c,
 }
 
 // Each format with elements that read, draw and replace pictures; each element with three formats.
-TEST(Crop, FrameWithACropMeta_GivesTheSameAsACroppedCopy) {
+TEST(Crop, FrameWithACropMeta_OutputEqualsThatOfACroppedCopy) {
   const std::vector<std::string> with_all_formats = {"cclabel output=none attach-labels=always",
                                                      "graphcutbg output=overlay",
                                                      "slicsuperpixel output=mean"};
@@ -87,7 +87,7 @@ TEST(Crop, FrameWithACropMeta_GivesTheSameAsACroppedCopy) {
 }
 
 // Rows then begin at any address of the device's memory.
-TEST(RealGpu, CropMetaInCudaMemory_GivesTheSameAsTheCpu) {
+TEST(RealGpu, CropMetaInCudaMemory_OutputEqualsCpu) {
   SKIP_WITHOUT_CUDA();
   if (!have_element("cudaupload")) GTEST_SKIP() << "GStreamer's nvcodec plugin is not here";
   for (const std::string& line : lines()) {
@@ -271,7 +271,7 @@ TEST(OfferedMetas, SinkOffersAll_UpstreamGetsThoseThatDoNotChangePixels) {
 }
 
 // videocrop and textoverlay attach a meta, if downstream offers it, instead of changing pixels.
-TEST(OfferedMetas, SinkOffersAll_GivesTheSameAsASinkThatOffersNone) {
+TEST(OfferedMetas, SinkOffersAll_FramesEqualThoseOfASinkThatOffersNone) {
   std::vector<std::string> all_lines = lines();
   all_lines.emplace_back(
       "tee name=t ! queue ! fakesink async=false sync=false t. ! cclabel output=none");

@@ -119,7 +119,7 @@ void expect_same_results(const std::string& cpu, const std::string& gpu, const s
   EXPECT_TRUE(run(cpu, format, "") == run(gpu, format, out, pause)) << format << ": " << gpu;
 }
 
-TEST(RealGpu, SystemMemory_GivesTheSameAsTheCpu) {
+TEST(RealGpu, SystemMemory_OutputEqualsCpu) {
   SKIP_WITHOUT_CUDA();
   for (const char* format : {"GRAY8", "GRAY16_LE", "NV12", "I420", "P010_10LE", "YUY2", "UYVY",
                              "RGBA", "BGRA", "RGBx", "BGRx", "RGB", "BGR"}) {
@@ -134,7 +134,7 @@ TEST(RealGpu, SystemMemory_GivesTheSameAsTheCpu) {
   }
 }
 
-TEST(RealGpu, WorkArea_GivesTheSameAsTheCpu) {
+TEST(RealGpu, WorkArea_OutputEqualsCpu) {
   SKIP_WITHOUT_CUDA();
   for (const char* format : {"GRAY8", "NV12", "I420", "P010_10LE", "YUY2", "RGBA", "BGR"}) {
     for (const std::string& element : with_all_elements(
@@ -150,7 +150,7 @@ TEST(RealGpu, WorkArea_GivesTheSameAsTheCpu) {
   }
 }
 
-TEST(RealGpu, CudaMemory_GivesTheSameAsTheCpu) {
+TEST(RealGpu, CudaMemory_OutputEqualsCpu) {
   SKIP_WITHOUT_CUDA_MEMORY();
   const std::string cuda = "video/x-raw(memory:CUDAMemory)",
                     upload = "cudaupload ! " + cuda + " ! ";
@@ -171,7 +171,7 @@ TEST(RealGpu, CudaMemory_GivesTheSameAsTheCpu) {
 }
 
 // Such frames leave an element while the device still works on them.
-TEST(CudaDevice, SingleFramesInAChain_GiveTheSameAsTheCpu) {
+TEST(CudaDevice, SingleFramesInAChain_OutputEqualsCpu) {
   SKIP_WITHOUT_CUDA_MEMORY();
   const std::string cut = "graphcutbg output=none", overlay = " ! regionoverlay";
   for (const std::string next : {" ! cclabel source=mask output=none", " ! cclabel output=none",
@@ -183,7 +183,7 @@ TEST(CudaDevice, SingleFramesInAChain_GiveTheSameAsTheCpu) {
   }
 }
 
-TEST(CudaDevice, ManyElementsAtOnce_Play) {
+TEST(CudaDevice, EightElementsInParallel_ReachTheEndOfTheStream) {
   SKIP_WITHOUT_CUDA();
   std::string line;
   for (int i = 0; i < 4; ++i) {
@@ -218,7 +218,7 @@ bool have_second_device() {
   if (!have_second_device()) GTEST_SKIP() << "fewer than two CUDA devices here"
 
 // Initialisation that is needed once per device must not be done once per process.
-TEST(RealGpu, SecondDevice_GivesTheSameAsTheFirst) {
+TEST(RealGpu, SecondDevice_OutputEqualsThatOfTheFirst) {
   SKIP_WITHOUT_SECOND_DEVICE();
   for (const std::string& line : with_all_elements(
            {"cclabel output=labels", "cclabel output=labels depth=3 connectivity=26",
@@ -249,7 +249,7 @@ class Uploader {
   Harness harness_;
 };
 
-TEST(RealGpu, FramesChangeDevices_GivesTheSameAsTheCpu) {
+TEST(RealGpu, FramesChangeDevices_OutputEqualsCpu) {
   SKIP_WITHOUT_CUDA_MEMORY();
   SKIP_WITHOUT_SECOND_DEVICE();
   Uploader uploaders[] = {Uploader(0), Uploader(1)};
@@ -273,7 +273,7 @@ TEST(RealGpu, FramesChangeDevices_GivesTheSameAsTheCpu) {
   }
 }
 
-TEST(RealGpu, MaskOnAnotherDevice_GivesTheSameAsTheCpu) {
+TEST(RealGpu, MaskOnAnotherDevice_OutputEqualsCpu) {
   SKIP_WITHOUT_SECOND_DEVICE();
   expect_same_results(
       "graphcutbg device=cpu output=none ! cclabel device=cpu source=mask output=none",
@@ -281,7 +281,7 @@ TEST(RealGpu, MaskOnAnotherDevice_GivesTheSameAsTheCpu) {
       "NV12");
 }
 
-TEST(RealGpu, DecoderOnTheSecondDevice_IsFollowed) {
+TEST(RealGpu, DecoderOnTheSecondDevice_ElementsRunOnTheSecondDevice) {
   SKIP_WITHOUT_SECOND_DEVICE();
   for (const char* element : {"x264enc", "h264parse", "nvh264device1dec"}) {
     if (!have_element(element)) GTEST_SKIP() << element << " is not here";

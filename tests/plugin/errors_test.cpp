@@ -121,7 +121,7 @@ ErrorDetails error_of_stream(const std::string& line, const std::string& format,
   return error_details(h.message(GST_MESSAGE_ERROR));
 }
 
-TEST(ErrorInStream, EachCause_HasItsDomainAndCode) {
+TEST(ErrorInStream, EachCause_ErrorHasTheExpectedDomainCodeAndText) {
   const std::string path = std::string(g_get_tmp_dir()) + "/regions-no-picture";
   ASSERT_TRUE(g_file_set_contents(path.c_str(), "no picture", -1, nullptr));
   struct Case {
@@ -455,7 +455,7 @@ Outcome run(const std::string& line, const std::string& text) {
 
 class Faults : public ::testing::TestWithParam<std::string> {};
 
-TEST_P(Faults, FailureAtAnyStep_EndsInAnElementError) {
+TEST_P(Faults, FailureAtAnyStep_PostsAnErrorAndTheNextStreamWorks) {
   const std::string line = GetParam();
   EXPECT_FALSE(run(line, "").failed);
   for (const char* kind : {"allocation", "launch", "work"}) {

@@ -34,7 +34,7 @@ TEST_P(FramesInFlight, SeveralFrames_LeaveInOrderWithTheirTimestamps) {
   EXPECT_EQ(h.waiting(), 0u);
 }
 
-TEST_P(FramesInFlight, EachFrame_WorkTimeIsMeasured) {
+TEST_P(FramesInFlight, EightFrames_WorkTimeInStatsGrowsWithinPlausibleLimits) {
   GrayHarness h(line("output=none"));
   EXPECT_EQ(stat(h, "work-time"), 0u);
   const gint64 begin = g_get_monotonic_time();
@@ -234,7 +234,7 @@ TEST(StreamFlow, DownstreamError_ReachesUpstream) {
 }
 
 // After the end of the stream, downstream's refusals are reported as an error.
-TEST(StreamFlow, DownstreamRefusedAFrame_IsReportedAtTheEnd) {
+TEST(StreamFlow, DownstreamNotLinkedOrNegotiated_ErrorIsPostedAtTheEnd) {
   struct Refusal {
     GstFlowReturn flow;
     int code;  // of the stream error at the end; 0: none
@@ -309,7 +309,7 @@ const EventCase kEvents[] = {
     {"out of band", [] { return custom(GST_EVENT_CUSTOM_DOWNSTREAM_OOB); }, true},
 };
 
-TEST(StreamEvents, EventDuringAVolume_EndsOrOvertakesIt) {
+TEST(StreamEvents, EventDuringAVolume_OvertakesItOrPushesItOutFirst) {
   for (const EventCase& c : kEvents) {
     GrayHarness h("cclabel output=none depth=4 connectivity=26");
     for (int i = 0; i < 2; ++i) ASSERT_EQ(h.push(gray_with_square(), i), GST_FLOW_OK);
@@ -374,7 +374,7 @@ void expect_whole(GstBuffer* out, int index) {
 
 class ShortFrame : public ::testing::TestWithParam<const char*> {};
 
-TEST_P(ShortFrame, PictureIsKept_PassesUnchanged) {
+TEST_P(ShortFrame, OutputKeepsThePicture_ShortFramePassesUnchanged) {
   for (const char* output : {"none", "overlay"}) {
     GrayHarness h(std::string(GetParam()) + " output=" + output);
     ASSERT_EQ(h.push(gray_with_square(), 0), GST_FLOW_OK);
@@ -404,7 +404,7 @@ TEST_P(ShortFrame, PictureIsKept_PassesUnchanged) {
   }
 }
 
-TEST_P(ShortFrame, PictureIsReplaced_BecomesABlankGap) {
+TEST_P(ShortFrame, OutputReplacesThePicture_ShortFrameBecomesABlankGap) {
   for (const char* output : {"labels", "mask", "colors"}) {
     GrayHarness h(std::string(GetParam()) + " output=" + output);
     for (int i = 0; i < 4; ++i) {
@@ -454,7 +454,7 @@ TEST(ShortFrame, FrameOfAVolume_EndsTheVolume) {
   EXPECT_FALSE(h.has_error());
 }
 
-TEST(ShortFrame, WithAVideoMeta_PassesWithAWarning) {
+TEST(ShortFrame, TooFewBytesForItsVideoMeta_PassesWithoutRegionsAndWarns) {
   GrayHarness h("cclabel output=none");
   GstBuffer* in = short_frame(0, 100);
   gst_buffer_add_video_meta(in, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_FORMAT_GRAY8, kWidth, kHeight);
@@ -466,7 +466,7 @@ TEST(ShortFrame, WithAVideoMeta_PassesWithAWarning) {
 }
 
 // Rows with a GstVideoMeta may be closer together than in the default layout.
-TEST(UnpaddedRows, WholeOrShortFrame_IsReadOrPassesWithAWarning) {
+TEST(UnpaddedRows, WholeFrame_IsReadFrameOneByteShort_PassesWithAWarning) {
   struct Case {
     const char* format;
     std::vector<int> rows;    // bytes per row of each plane

@@ -49,7 +49,7 @@ TEST(LabelMap, MemoryReusedForAnotherFrame_ContainsThatFramesLabels) {
   }
 }
 
-TEST(LabelMap, AttachLabelsIsNever_NoMapIsAttachedOrRemoved) {
+TEST(LabelMap, AttachLabelsNever_MapFromUpstreamIsRemovedElseItStays) {
   GrayHarness first("cclabel output=none");
   for (const bool removed : {false, true}) {
     ASSERT_EQ(first.push(gray_with_square()), GST_FLOW_OK);
@@ -146,7 +146,7 @@ GstPadProbeReturn touch_mask(GstPad*, GstPadProbeInfo* info, gpointer) {
   return GST_PAD_PROBE_OK;
 }
 
-TEST(ReducedMask, ReadByTheNextElement_GivesTheSameAsTheEnlargedMask) {
+TEST(ReducedMask, ReadByTheNextElement_OutputEqualsThatOfTheEnlargedMask) {
   const Scene scene;
   for (const char* scale : {"0.5", "0.3", "0.09"}) {
     for (const char* second :

@@ -44,7 +44,7 @@ void advance_clock(gint64 us) { clock_offset += us; }
 
 // ---- the reported latency
 
-TEST(Latency, FramesAndVolumes_ReportsTheMeasuredMaximum) {
+TEST(Latency, FramesAndVolumes_ReportedFollowsTheLongestMeasuredTime) {
   Latency latency;
   EXPECT_EQ(latency.reported(), 0u);
   EXPECT_FALSE(latency.configure(kFrame, 1, 4)) << "single frames do not wait";
@@ -84,7 +84,7 @@ TEST(Latency, FramesAndVolumes_ReportsTheMeasuredMaximum) {
   EXPECT_EQ(latency.reported(), 200 * GST_MSECOND);
 }
 
-TEST(ReportedLatency, SingleFrames_ReportsTheMeasuredLatency) {
+TEST(ReportedLatency, SingleFrames_LatencyIsMeasuredPostedAndAtMostFourFrames) {
   GrayHarness h("cclabel output=none");
   h.push(gray_with_square());
   ASSERT_TRUE(h.pull());
@@ -94,7 +94,7 @@ TEST(ReportedLatency, SingleFrames_ReportsTheMeasuredLatency) {
   EXPECT_LE(latency, 4 * kFrame);
 }
 
-TEST(ReportedLatency, Volumes_ReportsTheLatencyThatFollowsFromTheCaps) {
+TEST(ReportedLatency, Volumes_LatencyBeforeTheFirstFrameIsDepthMinusOneFrames) {
   GrayHarness h("cclabel output=none depth=8 connectivity=26");
   EXPECT_TRUE(h.message(GST_MESSAGE_LATENCY));
   EXPECT_EQ(stat(h, "latency"), 7 * kFrame);
@@ -193,7 +193,7 @@ TEST(LatencyQuery, LiveUpstream_KeepsOneFrameInFlight) {
   }
 }
 
-TEST(LatencyMessage, LatencyChanges_MessageIsPosted) {
+TEST(LatencyMessage, FrameRateChanges_LatencyMessageIsPosted) {
   GrayHarness h("cclabel output=none depth=4 connectivity=26");
   EXPECT_TRUE(h.message_so_far(GST_MESSAGE_LATENCY));
   EXPECT_FALSE(h.message_so_far(GST_MESSAGE_LATENCY));
@@ -267,7 +267,7 @@ TEST(Qos, LateFrames_AreDroppedAndReported) {
   }
 }
 
-TEST(Qos, SwitchedOffOrSlidingWindow_DropsNoFrame) {
+TEST(Qos, QosFalseOrSlidingWindow_LateFramesAreNotDropped) {
   for (const char* line : {"cclabel output=none qos=false",
                            "cclabel output=none depth=3 sliding=true connectivity=6"}) {
     GrayHarness h(line);
@@ -285,7 +285,7 @@ TEST(Qos, Flush_ForgetsTheLateTime) {
 
 // All frames up to the reported time plus the delay are late. No frame is late after an early frame
 // or a report without a time.
-TEST(Qos, ReportedTimeAndDelay_DetermineLateFrames) {
+TEST(Qos, QosEvent_FramesUpToItsTimePlusDelayAreDropped) {
   struct Case {
     GstClockTime time;
     GstClockTimeDiff late;
@@ -456,7 +456,7 @@ TEST(StreamingThread, CompletedVolumes_LeaveOnTheElementsThread) {
   EXPECT_EQ(leaving.here(), std::vector<bool>(6, false));
 }
 
-TEST(StreamingThread, PausesAndBursts_KeepTheOrder) {
+TEST(StreamingThread, PausesAndBursts_FramesLeaveInOrder) {
   constexpr int kFrames = 90;
   GrayHarness h("cclabel output=labels frames-in-flight=3", "video/x-raw,format=GRAY16_LE");
   for (int i = 0; i < kFrames; ++i) {
@@ -493,7 +493,7 @@ TEST(StreamingThread, MoreRegionsThanLabels_PostsAnError) {
   EXPECT_EQ(stat(h, "frames-dropped"), 1u);
 }
 
-TEST(StreamingThread, FlushWhileDownstreamBlocks_Returns) {
+TEST(StreamingThread, FlushWhileDownstreamBlocks_PushReturns) {
   GrayHarness h("cclabel output=none");
   push_with_pauses(h, 0, 2);
   GstPad* pad = gst_element_get_static_pad(h.element(), "src");

@@ -78,7 +78,7 @@ void expect_as_new(const std::string& line, const std::vector<Step>& steps) {
   }
 }
 
-TEST(CapsChange, Colorimetry_GivesTheSameAsANewStream) {
+TEST(CapsChange, Colorimetry_OutputEqualsThatOfANewStream) {
   std::vector<Step> steps;
   for (const char* colorimetry :
        {"bt601", "1:4:0:0", "bt709", "bt601", "1:3:5:1", "bt2020", "1:6:0:0", "bt709"}) {
@@ -94,7 +94,7 @@ TEST(CapsChange, Colorimetry_GivesTheSameAsANewStream) {
   }
 }
 
-TEST(SettingChange, AnySetting_GivesTheSameAsANewStream) {
+TEST(SettingChange, AnySetting_OutputEqualsThatOfANewStream) {
   expect_as_new("cclabel output=none",
                 {{"", {}},
                  {"", {{"threshold", "0.1"}}},
@@ -158,7 +158,7 @@ TEST(CapsChange, FrameRateOrPixelAspectRatio_KeepsTracks) {
 }
 
 // A caps query must not make a setting take effect early.
-TEST(SettingChange, SettingForNewCaps_WaitsForThem) {
+TEST(SettingChange, MaxRegionsOrAttachLabels_TakesEffectWithTheNextCaps) {
   GrayHarness h("cclabel output=none attach-labels=never max-regions=1 device=cpu");
   const auto expect = [&](int index, guint regions, bool has_labels) {
     EXPECT_EQ(h.push(dots(), index), GST_FLOW_OK);
@@ -230,7 +230,7 @@ TEST(CapsChange, SameSize_AllocatesNothing) {
 }
 
 // Regions have the coordinates of the whole picture.
-TEST(SettingChange, RectangleMovesWithEachFrame_IsUsedForThatFrame) {
+TEST(SettingChange, RectangleMovesWithEachFrame_EachFrameUsesItsOwnRectangle) {
   Harness h("cclabel output=none width=40 process-scale=0.5 frames-in-flight=4");
   h.caps(std::string(kSize) + "framerate=25/1");
   for (int i = 0; i < 12; ++i) {
@@ -286,7 +286,7 @@ class ChangeWithLearnedBackground : public testing::Test {
   Harness h_{"graphcutbg output=mask width=48"};
 };
 
-TEST_F(ChangeWithLearnedBackground, FrameRateOrOutputChanges_IsKept) {
+TEST_F(ChangeWithLearnedBackground, FrameRateOrOutputChanges_BackgroundIsKept) {
   h_.caps(std::string(kSize) + "framerate=50/1");
   EXPECT_GT(foreground(h_, gray_with_square(), 31), 200u);
   h_.set("output", "overlay");
@@ -296,12 +296,12 @@ TEST_F(ChangeWithLearnedBackground, FrameRateOrOutputChanges_IsKept) {
   EXPECT_FALSE(h_.has_error());
 }
 
-TEST_F(ChangeWithLearnedBackground, RectangleMoves_IsLearnedAgain) {
+TEST_F(ChangeWithLearnedBackground, RectangleMoves_BackgroundIsLearnedAgain) {
   h_.set("left", "8");
   EXPECT_EQ(foreground(h_, gray_with_square(), 31), 0u);
 }
 
-TEST_F(ChangeWithLearnedBackground, RectangleAndOutputChange_IsLearnedAgain) {
+TEST_F(ChangeWithLearnedBackground, RectangleAndOutputChange_BackgroundIsLearnedAgain) {
   h_.set("output", "overlay");
   next(h_, 31);
   h_.set("left", "4");
@@ -341,7 +341,7 @@ void expect_shown(const std::string& element, const std::vector<Shown>& steps) {
   EXPECT_FALSE(h.has_error());
 }
 
-TEST(OutputChange, OtherFormat_NegotiatesItsCaps) {
+TEST(OutputChange, OutputOfAnotherFormat_CapsAndFrameSizeChangeToIt) {
   expect_shown("cclabel", {{"labels", "GRAY16_LE", 2},
                            {"overlay", "GRAY8", 1},
                            {"colors", "BGRx", 4},
@@ -372,7 +372,7 @@ TEST(OutputChange, FramesInFlight_LeaveInOrderWithTheirOutput) {
   }
 }
 
-TEST(OutputChange, RefusedByDownstream_IsUndoneWithOneWarning) {
+TEST(OutputChange, RefusedByDownstream_OutputPropertyIsUndoneWithOneWarning) {
   GrayHarness h("cclabel output=none", "video/x-raw,format=GRAY8");
   next(h, 0);
   h.set("output", "colors");
@@ -387,7 +387,7 @@ TEST(OutputChange, RefusedByDownstream_IsUndoneWithOneWarning) {
   EXPECT_FALSE(h.has_error());
 }
 
-TEST(OutputChange, SeveralThresholds_StackPictures) {
+TEST(OutputChange, ThresholdsChange_OutputHasOneStackedPicturePerThreshold) {
   GrayHarness h("cclabel output=labels", "video/x-raw,format=GRAY8");
   EXPECT_EQ(next(h, 0).size(), size_t{kWidth * kHeight});
   h.set("thresholds", "<0.2,0.5,0.9>");
@@ -464,7 +464,7 @@ TEST(RefusedSetting, DetectedWithTheNextFrame_NotifiesThePreviousValue) {
   }
 }
 
-TEST(RefusedSetting, ValidValueLater_IsUsed) {
+TEST(RefusedSetting, ValidValueAfterARefusedOne_IsUsed) {
   GrayHarness h("cclabel output=none threshold=0");
   const std::pair<int, const char*> lefts[] = {{0, "0"}, {64, "0"}, {60, "60"}};
   for (const auto& [left, x] : lefts) {
@@ -476,7 +476,7 @@ TEST(RefusedSetting, ValidValueLater_IsUsed) {
 
 // ---- clicks set seeds
 
-TEST(MouseClick, MouseOrTouch_SetsSeedsAndGoesUpstream) {
+TEST(MouseClick, ClickOrTouch_SetsAddsOrClearsSeedsAndGoesUpstream) {
   GrayHarness h("cclabel output=mask click-seeds=true");
   int notified = 0;
   g_signal_connect(h.element(), "notify::seeds",

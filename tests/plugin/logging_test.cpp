@@ -30,7 +30,7 @@ void run_short_stream() {
   h.eos();
 }
 
-TEST(LogMessages, LevelLog_ReportsFramesAndStreamEvents) {
+TEST(LogMessages, LevelLog_ContainsFramesCapsPoolsFlushesAndTimeJumps) {
   const Log log(GST_LEVEL_LOG);
   run_short_stream();
   expect_logged(
@@ -42,14 +42,14 @@ TEST(LogMessages, LevelLog_ReportsFramesAndStreamEvents) {
        "frame at 0:00:00.000000000: 1 regions, worked on for 0:00:0"});
 }
 
-TEST(LogMessages, LevelDebug_ReportsNoSingleFrame) {
+TEST(LogMessages, LevelDebug_ContainsCapsButNoSingleFrame) {
   const Log log(GST_LEVEL_DEBUG);
   run_short_stream();
   expect_logged(log, {"caps in video/x-raw"});
   EXPECT_FALSE(log.has("worked on for"));
 }
 
-TEST(LogMessages, Pools_AreReportedWithTheirSizes) {
+TEST(LogMessages, LevelDebug_ContainsProposedAndOutputPoolsWithTheirSizes) {
   const Log log(GST_LEVEL_DEBUG);
   Harness h("cclabel output=labels device=cpu frames-in-flight=3");
   h.answer_allocation([](GstQuery* query) {
@@ -63,7 +63,7 @@ TEST(LogMessages, Pools_AreReportedWithTheirSizes) {
                       "pool of the output", "of 6144 bytes, "});
 }
 
-TEST(LogMessages, PoolOfDownstream_IsReportedWithCopiedFrames) {
+TEST(LogMessages, LevelDebug_ContainsDownstreamPoolAndWhyAFrameIsCopied) {
   const Log log(GST_LEVEL_DEBUG);
   Harness h("cclabel output=none frames-in-flight=1 depth=3 connectivity=6");
   GstBufferPool* pool = gst_buffer_pool_new();
@@ -88,7 +88,7 @@ TEST(LogMessages, PoolOfDownstream_IsReportedWithCopiedFrames) {
 }
 
 // GStreamer reports that a pool has no memory, but not the reason.
-TEST(LogMessages, OutOfMemory_ReportsTheReason) {
+TEST(LogMessages, LevelError_OutOfMemory_ContainsTheReason) {
   const Log log(GST_LEVEL_ERROR);
   for (int n = 1; n < 40; ++n) {
     const Fault fault("allocation=" + std::to_string(n));
@@ -99,7 +99,7 @@ TEST(LogMessages, OutOfMemory_ReportsTheReason) {
   const Harness works("cclabel");  // removes the fault from this process
 }
 
-TEST(LogMessages, ChangedSettings_AreReported) {
+TEST(LogMessages, LevelDebug_ContainsTheEffectOfEachChangedSetting) {
   const Log log(GST_LEVEL_DEBUG);
   GrayHarness h("cclabel output=none frames-in-flight=3 width=40 process-scale=0.5");
   const auto push = [&] {

@@ -429,7 +429,7 @@ const MoveCase kMoves[] = {
      false},
 };
 
-TEST(MatrixTransform, ScaledCroppedOrTurned_MovesRegionsWithTheirPixels) {
+TEST(MatrixTransform, ScaledCroppedOrTurned_RegionsMoveWithTheirPixels) {
   for (const MoveCase& c : kMoves) {
     for (const bool inside : {true, false}) {
       SCOPED_TRACE(std::string(c.name) + (inside ? ", inside" : ", at the edge"));
@@ -606,7 +606,7 @@ TEST(ScaleTransform, MalformedMetadata_IsDropped) {
   }
 }
 
-TEST(ScaleTransform, RegionWithFewerFields_KeepsThese) {
+TEST(ScaleTransform, RegionWithFewerFields_HasNoOtherFieldsAfterScaling) {
   const BufferPtr from = picture({gst_structure_new(
       "region", "id", G_TYPE_UINT, 1u, "x", G_TYPE_INT, 4, "y", G_TYPE_INT, 2, "width", G_TYPE_INT,
       3, "height", G_TYPE_INT, 5, "cx", G_TYPE_DOUBLE, 1.0, nullptr)});

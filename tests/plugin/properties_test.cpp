@@ -136,7 +136,7 @@ void expect_documented(GstElement* element, const DocumentedProperty& property) 
   expect_keeps(element, spec);
 }
 
-TEST(Properties, EveryElement_AgreesWithItsPageAndKeepsValues) {
+TEST(Properties, EveryElement_PropertiesEqualItsPageAndReturnSetValues) {
   start_gstreamer();
   const auto of_all = documented_properties("all-elements");
   ASSERT_FALSE(of_all.empty());
@@ -174,7 +174,7 @@ TEST(Properties, EnumTypes_AreNamedAfterTheirElement) {
   gst_object_unref(element);
 }
 
-TEST(Properties, ActiveDevice_IsSetFromReadyOnAndNotified) {
+TEST(Properties, ActiveDevice_NullToReadyAndBack_ChangesAndNotifiesOnce) {
   start_gstreamer();
   GstElement* element = gst_element_factory_make("slicsuperpixel", nullptr);
   g_object_set(element, "device", 2, nullptr);
@@ -271,7 +271,7 @@ void expect_taken(const Harness& h, GType type, void (*set)(GValue*, T), T value
       << g_type_name(type);
 }
 
-TEST(ListProperty, EveryNumericType_IsAccepted) {
+TEST(ListProperty, EveryNumericType_IsAcceptedOtherTypesKeepTheList) {
   const Harness h("cclabel output=none");
   expect_taken(h, G_TYPE_INT, g_value_set_int, 15, "15");
   expect_taken(h, G_TYPE_DOUBLE, g_value_set_double, 1.5, "1.5");
@@ -355,7 +355,7 @@ std::string area_on(const BufferPtr& frame) {
 
 class ControlledProperty : public ::testing::TestWithParam<const char*> {};
 
-TEST_P(ControlledProperty, ThresholdChanges_HasTheValueAtTheStreamTime) {
+TEST_P(ControlledProperty, Threshold_SegmentShifted_HasTheValueAtTheStreamTime) {
   Harness h(GetParam());
   h.video("GRAY8", kColumns, kRows);
   GstSegment shifted;  // stream time 10 s is at timestamp 1 s
@@ -381,7 +381,7 @@ INSTANTIATE_TEST_SUITE_P(Elements, ControlledProperty,
                                            "cclabel output=overlay frames-in-flight=3"));
 
 // The overflow policy is applied when a frame is done. Later frames are then already in flight.
-TEST(ControlledProperty, OverflowChanges_HasTheValueAtTheFramesTime) {
+TEST(ControlledProperty, Overflow_EightFramesInFlight_EachFrameUsesTheValueOfItsTime) {
   GrayHarness h("cclabel output=labels frames-in-flight=8", "video/x-raw,format=GRAY8");
   std::vector<std::pair<GstClockTime, double>> values;
   for (int i = 0; i < 40; ++i) values.emplace_back(time_of(i), i % 2 ? 0.6 : 0);
@@ -404,7 +404,7 @@ TEST(ControlledProperty, Volume_UsesTheValuesOfItsLastFrame) {
   }
 }
 
-TEST(ControlledProperty, RectangleChanges_HasTheValueAtTheFramesTime) {
+TEST(ControlledProperty, Rectangle_FourFramesInFlight_EachFrameUsesTheValueOfItsTime) {
   Harness h("cclabel output=none frames-in-flight=4 threshold=0");
   h.video("GRAY8", kColumns, kRows);
   std::vector<std::pair<GstClockTime, double>> values;

@@ -104,7 +104,7 @@ TEST(RegionMetadata, EachElementAndOption_HasTheDocumentedFields) {
   }
 }
 
-TEST(RegionMetadata, AnyRegion_HasGeometryAndColor) {
+TEST(RegionMetadata, TwoRectangles_EachHasBoxAreaCentroidColorIdAndTrack) {
   const BufferPtr out = after("cclabel output=none", two_rectangles());
   const GstStructure* regions = regions_of(out.get());
   ASSERT_TRUE(regions);
@@ -517,7 +517,7 @@ TEST_F(RegionLifetime, ParameterChangedDownstream_NextFrameIsUnchanged) {
   }
 }
 
-TEST_F(RegionLifetime, BufferReusedByItsPool_HasOtherRegions) {
+TEST_F(RegionLifetime, BufferReusedByItsPool_HasOnlyTheRegionsOfItsNewFrame) {
   GstBufferPool* pool = gst_buffer_pool_new();
   GstStructure* config = gst_buffer_pool_get_config(pool);
   gst_buffer_pool_config_set_params(config, nullptr, kWidth * kHeight, 1, 1);

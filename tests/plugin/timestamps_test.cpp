@@ -18,7 +18,7 @@ struct Frame {
 };
 
 // A jump is a gap of more than two seconds. Frames without a duration last 100 ms.
-TEST(TimeJumps, GapLongerThanTheLimit_IsAJump) {
+TEST(TimeJumps, GapAboveTwoSeconds_IsATimeJumpShorterGapIsNot) {
   constexpr GstClockTime kMax = 2 * GST_SECOND, kUsual = 100 * GST_MSECOND,
                          kNone = GST_CLOCK_TIME_NONE;
   const GstClockTime start = 100 * GST_SECOND;
@@ -110,7 +110,7 @@ class TrackedElement : public ::testing::TestWithParam<const char*> {
   Harness h_;
 };
 
-TEST_P(TrackedElement, FramesLost_ContinuesTracks) {
+TEST_P(TrackedElement, FramesLostOrGapBelowTheJumpLimit_TracksContinue) {
   EXPECT_EQ(track_at(0, GST_BUFFER_FLAG_DISCONT), "1");
   EXPECT_EQ(track_at(1), "1");
   EXPECT_EQ(track_at(3, GST_BUFFER_FLAG_DISCONT), "1");
@@ -253,7 +253,7 @@ TEST(RegionMessage, SegmentInBytes_HasNoTimes) {
   gst_harness_teardown(h);
 }
 
-TEST(QosMessage, LateFrame_HasItsTimes) {
+TEST(QosMessage, LateFrame_MessageHasRunningStreamTimestampAndDuration) {
   Harness h("cclabel output=none");
   begin_shifted(h);
   ASSERT_EQ(h.push(gray_with_square(), 25), GST_FLOW_OK);

@@ -56,7 +56,7 @@ void expect_enlarged(const std::string& line, const std::string& sink, int pixel
 
 constexpr Area kAreas[] = {{0, 0, 96, 64}, {12, 8, 64, 48}, {16, 0, 80, 60}};
 
-TEST(WorkArea, LabelsAndMasksOfEveryElement_AreEnlarged) {
+TEST(WorkArea, LabelsAndMasksOfEveryElement_AreEnlargedToTheWholePicture) {
   struct Line {
     const char* line;
     const char* sink;
@@ -105,7 +105,7 @@ TEST(WorkArea, DrawnPicture_OutsideTheAreaIsUnchanged) {
   }
 }
 
-TEST(WorkArea, LargerThanThePicture_ChangesNothing) {
+TEST(WorkArea, LargerThanThePicture_OutputEqualsThatWithoutAWorkArea) {
   const Scene scene;
   for (const std::string& line : all_elements()) {
     Harness plain(line), placed_one(placed(line, {0, 0, 500, 500}, 1));
@@ -164,7 +164,7 @@ TEST(WorkArea, AreaMovesWhilePlaying_IsUsedForTheNextFrame) {
 }
 
 // Masks are used from the next frame on, like in a stream that always used them.
-TEST(WorkArea, SourceBecomesMaskWhilePlaying_GivesTheSameAsFromTheStart) {
+TEST(WorkArea, SourceBecomesMaskWhilePlaying_OutputEqualsSourceMaskFromStart) {
   const Scene scene;
   for (const char* place : {"process-scale=0.5", "left=12 top=8 width=72 height=48"}) {
     for (const char* line : {"cclabel output=mask", "graphcutbg output=mask"}) {

@@ -58,7 +58,7 @@ class Out(unittest.TestCase):
         self.assertIs(gst_regions.label(pair, threshold=[1, 4, 7], batch=True, out=out), out)
         numpy.testing.assert_array_equal(out, gst_regions.label(pair, threshold=[1, 4, 7], batch=True))
 
-    def test_memory_of_freed_labels_is_reused(self):
+    def test_label_memory_is_reused_only_after_all_its_views_are_freed(self):
         """Memory of an array is not reused while the array or a view of it exists."""
         image = numpy.random.default_rng(8).random((300, 310)) < 0.5
         want, other = gst_regions.label(image).copy(), gst_regions.label(~image).copy()
@@ -270,7 +270,7 @@ class Calls(unittest.TestCase):
                 self.check(image, threshold=threshold, batch=True)
         self.check(noise((3, 4, 10, 12)), batch=True)
 
-    def test_device_calls_one_argument_changed_equal_cpu(self):
+    def test_device_label_arguments_change_between_calls_labels_equal_cpu(self):
         image = levels((20, 31), 200)
         for how in ({"threshold": 1}, {"threshold": 2}, {"threshold": [2]}, {"threshold": 2, "connectivity": 1},
                     {"threshold": 1}):

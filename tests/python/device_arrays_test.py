@@ -273,7 +273,7 @@ class Memory(unittest.TestCase):
 
 @unittest.skipUnless(STREAMED, "no library of arrays with streams sees a CUDA device")
 class Order(unittest.TestCase):
-    def test_cuda_graph_capture_records_the_calls(self):
+    def test_cuda_graph_replayed_with_other_images_labels_equal_cpu(self):
         torch = STREAMED.get("Torch")
         if not torch:
             self.skipTest("PyTorch, which makes graphs, sees no device")
@@ -290,7 +290,7 @@ class Order(unittest.TestCase):
             numpy.testing.assert_array_equal(torch.host(labels), gst_regions.label(mask))
             numpy.testing.assert_array_equal(torch.host(gst_regions.label(image)), gst_regions.label(mask))
 
-    def test_two_gpus_each_equals_cpu(self):
+    def test_two_gpus_labels_equal_cpu_and_mixed_devices_are_refused(self):
         torch = STREAMED.get("Torch")
         if not torch or torch.module.cuda.device_count() < 2:
             self.skipTest("PyTorch sees one device")

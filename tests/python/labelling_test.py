@@ -296,7 +296,7 @@ class Tables(unittest.TestCase):
         expect_equal(self, gst_regions.regionprops_table(view_of(data.draw, labels), view_of(data.draw, intensity)), want)
 
     @given(st.data())
-    def test_label_table_describes_labels(self, data):
+    def test_label_table_areas_boxes_and_means_equal_those_of_the_labels(self, data):
         image = data.draw(pictures(kinds=("bool", "uint8", "float32")))
         image = numpy.clip(image, -1e6, 1e6).astype(image.dtype)  # or sums of squares in the reference overflow
         threshold = data.draw(st.sampled_from([None, 1.0]))

@@ -71,7 +71,7 @@ class Setup(unittest.TestCase):
 
 
 class Commands(unittest.TestCase):
-    def test_commands_every_script_has_one(self):
+    def test_commands_every_executable_script_has_a_regions_command(self):
         project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
         scripts = {path.name for path in (ROOT / "pipelines").iterdir()
                    if path.is_file() and path.suffix == "" and os.access(path, os.X_OK)}
@@ -116,7 +116,7 @@ class Commands(unittest.TestCase):
         self.assertFalse(commands.has_bindings("false"))
         self.assertTrue(commands.has_bindings("true"))
 
-    def test_commands_every_script_runs(self):
+    def test_commands_overlay_and_transcode_help_option_prints_usage(self):
         if not is_wheel() or gstreamer._version() is None:
             self.skipTest("needs a wheel, and GStreamer")
         for name, usage in (("regions-overlay", "usage: overlay"), ("regions-transcode", "usage: regions-transcode")):

@@ -54,7 +54,7 @@ def by_element(element, frames, out_type):
 
 
 class Background(unittest.TestCase):
-    def test_background_cut_any_clip_equals_the_element(self):
+    def test_background_cut_any_clip_masks_equal_those_of_the_element(self):
         frames = video(12)
         for parameters, text in (({}, ""), ({"lambda_": 3.0, "var_threshold": 20, "warm_start": True, "neighbours": "8"},
                                             "lambda=3 var-threshold=20 warm-start=true neighbours=8")):
@@ -82,7 +82,7 @@ class Background(unittest.TestCase):
         cut.reset()
         self.assertFalse(cut.apply(frames[8]).any())
 
-    def test_background_other_channel_order_or_threads_is_the_same(self):
+    def test_background_other_channel_order_or_threads_gives_equal_masks(self):
         frames = video(8)
         right, left = gst_regions.BackgroundCut(threads=1), gst_regions.BackgroundCut(channels="BGR", threads=2)
         for frame in frames:
@@ -92,7 +92,7 @@ class Background(unittest.TestCase):
         for frame in frames:
             numpy.testing.assert_array_equal(with_alpha.apply(numpy.dstack([frame, frame[..., 0]])), want.apply(frame))
 
-    def test_background_user_pictures_are_used(self):
+    def test_background_and_exclusion_pictures_given_change_the_mask(self):
         frames = video(8)
         cut = gst_regions.BackgroundCut(background=video(1)[0])
         self.assertTrue(cut.apply(frames[5])[12:24, 18:28].all())
@@ -110,7 +110,7 @@ class Background(unittest.TestCase):
             cut.apply(frames[5])
         self.assertTrue(cut.apply(frames[5], mask=exclusion).any())
 
-    def test_background_out_argument_is_written_and_size_may_change(self):
+    def test_background_out_argument_is_written_other_size_starts_a_new_stream(self):
         cut = gst_regions.BackgroundCut()
         out = numpy.full(SIZE, 7, numpy.uint8)
         for frame in video(4):
@@ -136,7 +136,7 @@ class Background(unittest.TestCase):
 
 
 class Parameters(unittest.TestCase):
-    def test_stream_parameters_have_values_and_documentation(self):
+    def test_stream_parameters_given_or_set_are_returned_and_documented(self):
         cut = gst_regions.BackgroundCut(lambda_=4, freeze=True)
         self.assertEqual((cut.parameters["lambda_"], cut.parameters["freeze"]), (4.0, True))
         self.assertEqual(cut.parameters["history"], 500)
@@ -161,7 +161,7 @@ class Parameters(unittest.TestCase):
 
 
 class Tracks(unittest.TestCase):
-    def test_tracker_any_clip_equals_the_element(self):
+    def test_tracker_any_clip_tracks_equal_those_of_the_element(self):
         frames = [frame[..., 0] for frame in video(12)]
         want = by_element("cclabel device=cpu threshold=0.7 track=true output=labels label-values=track ! "
                           "video/x-raw,format=GRAY8", frames, numpy.uint8)
@@ -196,7 +196,7 @@ class Tracks(unittest.TestCase):
 
 
 class Sharing(unittest.TestCase):
-    def test_streams_shared_by_threads_give_correct_results(self):
+    def test_streams_shared_by_threads_finish_all_calls(self):
         cut, tracker = gst_regions.BackgroundCut(threads=2), gst_regions.Tracker()
         frames = video(6)
 
@@ -212,7 +212,7 @@ class Sharing(unittest.TestCase):
         for thread in threads:
             thread.join()
 
-    def test_background_after_fork_continues_in_both_processes(self):
+    def test_background_after_fork_masks_are_right_in_both_processes(self):
         frames = video(8)
         cut, want = gst_regions.BackgroundCut(threads=2), gst_regions.BackgroundCut(threads=1)
         for frame in frames[:5]:

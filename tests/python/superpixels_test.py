@@ -49,7 +49,7 @@ class Superpixels(unittest.TestCase):
         numpy.testing.assert_array_equal(labels, gst_regions.slic(image, wanted, slic_zero=zero, threads=1))
 
     @given(photographs())
-    def test_slic_table_any_image_describes_the_labels(self, image):
+    def test_slic_table_areas_and_means_equal_those_of_the_labels(self, image):
         labels, table = gst_regions.slic(image, 20, return_table=True)
         numpy.testing.assert_array_equal(table["label"], numpy.arange(1, labels.max() + 1))
         for row in table:

@@ -232,7 +232,7 @@ TEST_P(Drawing, ThousandsOfRegions_EqualTheReference) {
   check(PixelFormat::nv12, make_scene({3840, 2160}, 20, 7), {11, 0.4, 2});
 }
 
-TEST_P(Drawing, ThousandsOfBoxesAtOnePlace_ShowTheLast) {
+TEST_P(Drawing, ThousandsOfBoxesAtOnePlace_EqualTheReference) {
   for (const Size size : {Size{131, 97}, {1100, 7}}) {
     for (const int thickness : {1, 8, 64}) {
       Scene scene = make_scene(size, 2500);
@@ -274,7 +274,7 @@ TEST_P(Drawing, NoRegions_ChangesNothing) {
 }
 
 // The picture is larger than a thread's share of rows.
-TEST(DrawingThreads, AnyThreadCount_DrawsTheSame) {
+TEST(DrawingThreads, AnyThreadCount_DrawsTheSamePixels) {
   const Scene scene = make_scene({200, 333}, 40, 7);
   const GuardedFrame in = noisy_picture(PixelFormat::nv12, scene.size);
   for (const DrawingParams& params : scene_params()) {
@@ -349,7 +349,7 @@ TEST(DrawingDetails, BoxLargerThanThePicture_ShowsOnlyItsId) {
 }
 
 // Label maps of 1 and 2 bytes per pixel and of half the size equal a plain map.
-TEST(DrawingDetails, LabelMapsOfOtherFormatsAndSizes_DrawTheSame) {
+TEST(DrawingDetails, LabelMapsOfOtherFormatsAndSizes_DrawTheSamePixels) {
   const Size size{90, 70};
   const Size half{45, 35};
   const Scene coarse = make_scene(half, 9, 8);
@@ -416,7 +416,7 @@ TEST(LabelSampler, ExtremeSizes_ReadsStayInTheLabelMap) {
   }
 }
 
-TEST(TrackColor, ConsecutiveTracks_AreBrightAndDiffer) {
+TEST(TrackColor, ConsecutiveTracks_ColorsAreBrightAndDiffer) {
   for (uint32_t track = 0; track < 5000; ++track) {
     const Rgb a = track_color(track);
     EXPECT_GE(77 * a.red + 150 * a.green + 29 * a.blue, 130 * 256) << track;

@@ -81,7 +81,7 @@ TEST_P(SlicBackends, FewRecords_LabelsAreComplete) {
   }
 }
 
-TEST_P(SlicBackends, WarmStartWithAnyNumberOfSlots_EqualsCpu) {
+TEST_P(SlicBackends, WarmStartWithAnyNumberOfSlots_SuperpixelsEqualCpu) {
   std::vector<GuardedFrame> frames;
   for (int i = 0; i < 7; ++i) frames.push_back(panned_frame({320, 200}, 2 * i, i >= 5));
   SlicParams params;

@@ -21,7 +21,7 @@ TEST_F(SlicCuda, SmallPictures_EqualCpu) {
   }
 }
 
-TEST_F(SlicCuda, SamePictureRepeated_GivesTheSameResult) {
+TEST_F(SlicCuda, SamePictureRepeated_HasTheSameSuperpixels) {
   for (const SlicCase& task : {large_cases()[0], large_cases()[4]}) {
     const GuardedFrame picture = task.frame();
     const SlicResult expected = run_slic_on_cpu(2, picture.frame(), task.params());
@@ -50,7 +50,7 @@ std::vector<SlicCase> ece1782_cases() {
   return cases;
 }
 
-TEST_F(SlicCudaEce1782, EveryStep_EqualsOracle) {
+TEST_F(SlicCudaEce1782, EachOptimisationStep_SuperpixelsEqualOracle) {
   for (const SlicCase& task : ece1782_cases()) {
     const GuardedFrame picture = task.frame();
     SlicParams params = task.params();
@@ -67,7 +67,7 @@ TEST_F(SlicCudaEce1782, EveryStep_EqualsOracle) {
 }
 
 // The steps process the pixels in different orders.
-TEST_F(SlicCudaEce1782, PictureSizeOfTheReport_EveryStepIsEqual) {
+TEST_F(SlicCudaEce1782, PictureOf4096x2048_AllOptimisationStepsHaveEqualSuperpixels) {
   const SlicCase task = {"scene", {4096, 2048}, {"region-size=128"}, PixelFormat::rgbx};
   const GuardedFrame picture = task.frame();
   SlicParams params = task.params();

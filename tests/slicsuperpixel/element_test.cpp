@@ -25,7 +25,7 @@ std::vector<uint8_t> bytes_of(GstBuffer* buffer) {
   return bytes;
 }
 
-TEST(SlicElement, OutputLabels_EqualTheAlgorithm) {
+TEST(SlicElement, OutputLabels_PixelsEqualTheLabelsOfTheAlgorithm) {
   const GuardedFrame picture = kScene.frame();
   Harness h("slicsuperpixel device=cpu output=labels region-size=12",
             "video/x-raw,format=GRAY16_LE");
@@ -47,7 +47,7 @@ TEST(SlicElement, OutputLabels_EqualTheAlgorithm) {
   }
 }
 
-TEST(SlicElement, OutputMean_FrameSizeChanges_EqualsTheAlgorithm) {
+TEST(SlicElement, OutputMean_FrameSizeChanges_PixelsEqualThoseOfTheAlgorithm) {
   Harness h("slicsuperpixel device=cpu output=mean region-size=12");
   for (const Size size : {Size{160, 96}, {64, 48}, {1, 1}, {160, 96}}) {
     SlicCase task = kScene;
@@ -102,7 +102,7 @@ TEST(SlicElement, VariantChangedWhilePlaying_AppliesToTheNextFrame) {
   EXPECT_EQ(seen[0], seen[2]);
 }
 
-TEST(SlicElement, AllMetadataRequested_HasColorsCovarianceAdjacency) {
+TEST(SlicElement, AllMetadataRequested_ColorCovarianceAdjacencyEqualAlgorithm) {
   const GuardedFrame picture = kScene.frame();
   const Superpixels expected = run_slic_on_cpu(1, picture.frame(), kScene.params()).superpixels;
   Harness h(

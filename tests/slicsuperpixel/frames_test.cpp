@@ -75,7 +75,7 @@ class SlicFrames : public testing::Test {
   std::unique_ptr<Queue> queue_ = backend_->make_queue();
 };
 
-TEST_F(SlicFrames, SlotsReusedByOtherFrames_EqualSeparateFrames) {
+TEST_F(SlicFrames, SlotsReusedByOtherFrames_ResultsEqualThoseOfNewAlgorithms) {
   const auto shared = configured(2);
   int number = 0;
   for (const SlicCase& task : small_cases()) {
@@ -144,7 +144,7 @@ TEST_F(SlicFrames, OutputMean_FewRecords_ChangesOnlyRecordedSuperpixels) {
 
 // A warm start continues from the previous frame, except after a change of the grid, the colour
 // space or the variant, after reset() and after a failed frame.
-TEST_F(SlicFrames, GridOrColorsChange_NextFrameStartsCold) {
+TEST_F(SlicFrames, WarmStart_GridColorSpaceOrVariantChange_NextFrameStartsCold) {
   struct Change {
     const char* setting;  // of the second frame
     bool is_cold;
@@ -188,7 +188,7 @@ TEST_F(SlicFrames, GridOrColorsChange_NextFrameStartsCold) {
 }
 
 // While no cluster leaves its cell, iterations of consecutive frames equal iterations of one frame.
-TEST_F(SlicFrames, StillPictureWithWarmStart_ContinuesTheIterations) {
+TEST_F(SlicFrames, WarmStart_StillPicture_IterationsAddUpOverFrames) {
   const GuardedFrame in = SlicCase{"scene", kSize}.frame();
   using Settings = std::vector<std::string>;
   for (Settings settings : {Settings{"region-size=16"},
@@ -243,7 +243,7 @@ TEST_F(SlicFrames, FlatPicture_HasOneTrackPerCell) {
   }
 }
 
-TEST_F(SlicFrames, InvalidFrame_MessageNamesTheProblem) {
+TEST_F(SlicFrames, InvalidFrame_ErrorNamesTheProblem) {
   const auto algorithm = configured(1, false);
   const GuardedFrame in(PixelFormat::rgb, kSize), gray(PixelFormat::gray8, kSize),
       narrow(PixelFormat::rgb, {kSize.width - 1, kSize.height});
@@ -315,7 +315,7 @@ double kept_tracks(const Superpixels& before, const Superpixels& after, int step
   return static_cast<double>(kept) / all;
 }
 
-TEST(SlicVideo, MovingPicture_TracksFollowTheMotion) {
+TEST(SlicVideo, MovingPicture_TracksStayOnOver70PercentOfTheMovedPixels) {
   const auto frames = panned(8, 1);
   const auto results = run_video(frames, warm(2));
   double kept = 0;
@@ -372,7 +372,7 @@ TEST(SlicVideo, SceneCut_NextFrameStartsCold) {
 }
 
 // SLICO stores the largest distance of each cluster. A frame of SLIC discards them.
-TEST(SlicVideo, SlicoWithWarmStart_KeepsItsColorDistances) {
+TEST(SlicVideo, SlicoWithWarmStart_ContinuesAndStartsColdAfterSlicFrames) {
   SlicParams adaptive = warm(1), plain = warm(1);
   adaptive.variant = SlicVariant::slico;
   const auto frames = panned(3, 0);

@@ -37,7 +37,7 @@ TEST(SlicGrid, GivenCellSide_CellsCoverThePicture) {
 }
 
 // The search tries few cell sizes, but its result is almost as good as the best one.
-TEST(SlicGrid, RequestedNumber_CellsAreNearlyTheBestGrid) {
+TEST(SlicGrid, RequestedNumber_CellCountIsNearlyAsCloseAsInTheBestGrid) {
   for (const Size size : {Size{481, 321}, {321, 481}, {100, 100}, {1920, 1080}}) {
     for (const int wanted : {7, 20, 37, 100, 330, 1000, 5000}) {
       SlicParams params;

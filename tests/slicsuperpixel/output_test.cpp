@@ -101,7 +101,7 @@ GuardedFrame two_rectangles() {
   return picture;
 }
 
-TEST(SlicDetails, TwoRectangles_HaveKnownColorsAndCovariance) {
+TEST(SlicDetails, TwoRectangles_ColorCovarianceAndBorderEqualComputedValues) {
   for (const ColorSpace space : {ColorSpace::lab, ColorSpace::rgb, ColorSpace::luma}) {
     SlicParams params;
     params.output = SlicOutput::none;

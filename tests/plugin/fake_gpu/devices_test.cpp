@@ -175,7 +175,7 @@ TEST(CudaContext, StateNull_ReleasesTheContext) {
   }
 }
 
-TEST(CudaDeviceId, DeviceDoesNotExist_RunsOnTheCpuOrIsAnError) {
+TEST(CudaDeviceId, DeviceDoesNotExist_AutoRunsOnTheCpuCudaIsAnError) {
   const Alone any("cclabel cuda-device-id=7"), cuda("cclabel cuda-device-id=7 device=cuda");
   EXPECT_TRUE(any.ready().starts_with("cpu: "));
   EXPECT_EQ(cuda.ready(), "none");
@@ -244,7 +244,7 @@ TEST(DeviceOfFrames, FramesChangeDevices_LeaveInOrder) {
   }
 }
 
-TEST(DeviceOfFrames, DeviceOfAnUpstreamElement_IsUsed) {
+TEST(DeviceOfFrames, UpstreamElementOnDevice1_DownstreamUsesDevice1) {
   for (const char* line : {"graphcutbg output=none cuda-device-id=1 ! slicsuperpixel output=none ! "
                            "cclabel output=none",
                            "( graphcutbg output=none cuda-device-id=1 ) ! cclabel output=none"}) {
@@ -299,7 +299,7 @@ TEST(DeviceOfFrames, DeviceWithoutMemory_DropsTheFrameWithoutALeak) {
   }
 }
 
-TEST(DeviceOfFrames, ChainOfElements_MovesAndStaysAfterNewCaps) {
+TEST(DeviceOfFrames, ChainOfElements_MovesToTheFramesDeviceAndStaysAfterNewCaps) {
   NEEDS_LIBRARY();
   const Producer second(1);
   Harness h(
@@ -342,7 +342,7 @@ TEST(DeviceOfFrames, BackgroundModel_IsLearnedAgainOnAnotherDevice) {
   EXPECT_TRUE(foreground(1, 4, 24));
 }
 
-TEST(DeviceOfFrames, CudaDeviceIdIsSet_IsAnError) {
+TEST(DeviceOfFrames, FramesOnAnotherDeviceThanCudaDeviceId_AreAnError) {
   NEEDS_LIBRARY();
   const Producer second(1);
   Harness h("cclabel output=none cuda-device-id=0");

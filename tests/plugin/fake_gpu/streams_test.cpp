@@ -22,7 +22,7 @@ GstBuffer* unfinished(const Producer& producer) {
   return buffer;
 }
 
-TEST(CudaStream, ProducerStillWorks_WaitHappensOnTheDevice) {
+TEST(CudaStream, ProducerStillWorks_DeviceWaitsAndHostDoesNot) {
   NEEDS_STREAMS();
   for (const char* line : {"cclabel output=none", "cclabel output=overlay",
                            "cclabel output=none ! cclabel output=none"}) {
@@ -48,7 +48,7 @@ TEST(CudaStream, ProducerStillWorks_WaitHappensOnTheDevice) {
   }
 }
 
-TEST(CudaStream, OtherContextOfTheDevice_WaitHappensOnTheHost) {
+TEST(CudaStream, ProducerInAnotherCudaContext_HostWaits) {
   NEEDS_STREAMS();
   int other = 0;
   const Producer producer(0, &other);
@@ -64,7 +64,7 @@ TEST(CudaStream, OtherContextOfTheDevice_WaitHappensOnTheHost) {
 }
 
 // Encoders cannot use memory that was allocated in stream order.
-TEST(CudaStream, PoolOfferedUpstream_HasAStreamIfGstCudaSupportsIt) {
+TEST(CudaStream, PoolOfferedUpstream_HasACudaStreamIfGstCudaSupportsIt) {
   NEEDS_LIBRARY();
   for (const bool replaces : {false, true}) {
     Harness h(std::string("cclabel output=") + (replaces ? "mask" : "overlay"));
@@ -97,7 +97,7 @@ TEST(CudaLibrary, GstCudaLibraryMissing_CudaMemoryIsNotOffered) {
   expect_frame(h, 0, 3);
 }
 
-TEST(PriorityProperty, AnyValue_IsUsedForQueuesAndAlgorithms) {
+TEST(PriorityProperty, AnyValue_QueuesAndAlgorithmsHaveThisPriority) {
   for (const int priority : {3, 0, 5}) {
     Harness h("graphcutbg output=none priority=" + std::to_string(priority));
     h.video("RGBA", kWidth, kHeight);
@@ -175,7 +175,7 @@ void count_exact(Harness& h, int& count) {
   gst_object_unref(pad);
 }
 
-TEST(Fence, NextElementOfThisPlugin_ContinuesWithoutAWaitOnTheHost) {
+TEST(Fence, NextElementOfThisPlugin_GetsUnfinishedFramesWithoutHostWait) {
   NEEDS_STREAMS();
   const Producer producer(0);
   Harness direct(kDirect);
@@ -238,7 +238,7 @@ TEST(Fence, RefusedFrame_KeepsItsMemoryUntilItsWorkIsDone) {
 
 // ---- frames with a crop rectangle
 
-TEST(Crop, CudaMemoryWithACropMeta_GivesTheSameAsACroppedCopy) {
+TEST(Crop, CudaMemoryWithACropMeta_OutputEqualsThatOfACroppedCopy) {
   NEEDS_LIBRARY();
   const Rectangle rectangle = {13, 7, 45, 37};
   const GstVideoInfo info = info_of("RGBA", kWidth, kHeight);
