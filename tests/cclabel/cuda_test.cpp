@@ -506,7 +506,7 @@ TEST_F(GraphReplay, FailedLaunch_OnlyItsFrameFails) {
 }
 
 // bench/programs/pipeline --idle uses this fault.
-TEST_F(GraphReplay, IdleFaultInjected_SkipsKernelLaunches) {
+TEST_F(GraphReplay, IdleFaultInjected_LabelsAreNotComputedUntilItEnds) {
   const std::vector<Shot> all = shots();
   Stream stream(plain_, all);
   for (size_t i = 0; i < 90; ++i) {

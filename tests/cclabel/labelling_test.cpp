@@ -79,7 +79,7 @@ TEST_P(CcLabelPicture, RunsThatTheNextRowConnects_LabelsAndRecordsEqualReference
   }
 }
 
-TEST_P(CcLabelPicture, DifferenceCriterion_AnyTolerance_LinksNeighboursBelowIt) {
+TEST_P(CcLabelPicture, DifferenceOrEqualCriterion_LabelsAndRecordsEqualReference) {
   for (const std::string_view content : tone_contents()) {
     for (const Size size : {Size{1, 1}, {65, 3}, {64, 64}, {63, 129}, {200, 131}}) {
       const Picture picture = make_picture(content, size);
@@ -207,7 +207,7 @@ TEST_P(CcLabelPicture, SourceMask_LabelsTheMaskAndMeasuresThePicture) {
 }
 
 // A low-resolution mask gives the same result as the mask at the picture's size.
-TEST(CcLabelMask, LowResolutionMask_EqualsTheEnlargedMask) {
+TEST(CcLabelMask, LowResolutionMask_LabelsEqualThoseOfTheEnlargedMask) {
   for (uint32_t n = 0; n < 120; ++n) {
     uint32_t draw = 0;
     const auto below = [&](uint32_t end) { return hash(++draw, n, 5) % end; };
@@ -357,7 +357,7 @@ TEST(CcLabelThreads, AnyThreadCount_GivesTheSameLabels) {
   }
 }
 
-TEST_P(CcLabelPicture, OutputMaskOrColors_EveryPixelShowsItsLabel) {
+TEST_P(CcLabelPicture, OutputMaskOrColors_EachPixelIs255OrTheColorOfItsLabel) {
   const Picture picture = make_picture("rand_g4_d50", {205, 99});
   for (int f = 0; f < kPixelFormats; ++f) {
     const auto format = static_cast<PixelFormat>(f);

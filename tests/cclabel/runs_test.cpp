@@ -11,7 +11,7 @@ TEST_ON_BACKENDS(CcLabelRuns);
 
 constexpr uint32_t kEnough = 1 << 17;
 
-TEST_P(CcLabelRuns, EveryContent_RunsCoverTheLabelMap) {
+TEST_P(CcLabelRuns, EveryContent_RunsEqualThoseOfTheLabelMap) {
   for (const auto list : {contents(), edge_contents()}) {
     for (const std::string_view content : list) {
       const Picture picture = make_picture(content, {131, 77});
@@ -27,7 +27,7 @@ TEST_P(CcLabelRuns, EveryContent_RunsCoverTheLabelMap) {
   }
 }
 
-TEST_P(CcLabelRuns, SizesNearMultiplesOf32_RunsCoverTheLabelMap) {
+TEST_P(CcLabelRuns, SizesNearMultiplesOf32_RunsEqualThoseOfTheLabelMap) {
   for (const Size size :
        {Size{1, 1}, {31, 3}, {32, 1}, {33, 70}, {1023, 5}, {1024, 4}, {1025, 3}, {2100, 31}}) {
     for (const char* content : {"noise", "clouds", "full", "empty", "corners"}) {
@@ -44,7 +44,7 @@ TEST_P(CcLabelRuns, SizesNearMultiplesOf32_RunsCoverTheLabelMap) {
 }
 
 // Adjacent pixels that are only linked through other rows are one run.
-TEST_P(CcLabelRuns, GrayPictureAndEveryCriterion_RunsCoverTheLabelMap) {
+TEST_P(CcLabelRuns, GrayPictureAndEveryCriterion_RunsEqualThoseOfTheLabelMap) {
   for (const std::string_view content : tone_contents()) {
     for (const Size size : {Size{1, 1}, {65, 3}, {200, 131}}) {
       const Picture picture = make_picture(content, size);
@@ -59,7 +59,7 @@ TEST_P(CcLabelRuns, GrayPictureAndEveryCriterion_RunsCoverTheLabelMap) {
   }
 }
 
-TEST_P(CcLabelRuns, VolumesAndThresholds_RunsCoverTheLabelMap) {
+TEST_P(CcLabelRuns, VolumesAndThresholds_RunsEqualThoseOfTheLabelMap) {
   for (uint32_t seed = 0; seed < 60; ++seed) {
     const auto [volume, params, choice] = random_volume(seed, {150, 20}, 20);
     const RunOptions options{
@@ -80,7 +80,7 @@ TEST_P(CcLabelRuns, MoreRunsThanTheCapacity_CountsAllAndStoresTheFirst) {
   check(make_picture("empty", {90, 61}).frame(), {}, "empty", {.most_runs = 5});
 }
 
-TEST_P(CcLabelRuns, NoLabelMapRequested_RunsEqualThoseWithALabelMap) {
+TEST_P(CcLabelRuns, WithoutLabelMap_RunsEqualThoseWithALabelMap) {
   const Picture picture = make_picture("clouds", {90, 61});
   struct Kind {
     CcOutput output;

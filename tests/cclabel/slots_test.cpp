@@ -272,7 +272,7 @@ TEST_F(CcLabelSlots, FailedFrame_TracksContinueAndPendingResetTakesEffect) {
 using CcLabelConcurrentSlots = BackendTest;
 TEST_ON_BACKENDS(CcLabelConcurrentSlots);
 
-TEST_P(CcLabelConcurrentSlots, EachFrameHasOtherParameters_ResultsFollowItsOwn) {
+TEST_P(CcLabelConcurrentSlots, EachFrameHasOtherParameters_LabelsEqualOracle) {
   constexpr Size kLarge = {501, 333};
   const auto algorithm = make_algorithm_on<CcLabelParams>(backend_);
   const Layout& gray = layout_of(PixelFormat::gray8);

@@ -492,7 +492,7 @@ TEST_P(Tracking, CriterionChanges_TracksContinue) {
 }
 
 // Each region has a track once it is born, no track has two regions, and the counts add up.
-TEST_P(Tracking, NoisePicture_GivesEachRegionOneTrack) {
+TEST_P(Tracking, NoisePictures_EachBornRegionHasItsOwnTrack) {
   for (const uint32_t capacity : {40u, 4096u}) {
     for (const int birth : {1, 2}) {
       std::vector<Picture> pictures;

@@ -64,7 +64,7 @@ TEST_P(BackendQueue, MoreMemoryThanAvailable_ThrowsAndBackendStillWorks) {
   EXPECT_NO_THROW(plain_->allocate(1000));
 }
 
-TEST(CpuQueue, MoreTasksThanTheRingBufferHolds_RunInOrder) {
+TEST(CpuQueue, MoreTasksThanTheQueueHolds_RunInOrder) {
   const auto backend = make_cpu_backend(2);
   const auto queue = backend->make_queue();
   std::vector<int> order;
@@ -331,7 +331,7 @@ TEST(DeviceBalancer, ElementsRemoved_TheirDeviceIsChosenNext) {
   EXPECT_EQ(balancer.choose(3), 0);
 }
 
-TEST(DeviceBalancer, ElementsAdded_TheirDeviceIsAvoided) {
+TEST(DeviceBalancer, ElementsAdded_LeastUsedDeviceIsChosen) {
   DeviceBalancer balancer;
   balancer.add_element(0);
   balancer.add_element(0);

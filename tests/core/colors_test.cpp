@@ -85,7 +85,7 @@ void for_all_colors(Use use) {
   }
 }
 
-TEST(Colors, Encoder_EveryMatrixAndRange_EqualsTheEquations) {
+TEST(Colors, RgbToSamples_EveryMatrixAndRange_EqualsTheItuEquations) {
   for_all_equations([](const Equations& equations) {
     const ColorEncoder encoder = encoder_of(equations.layout, equations.color);
     for_all_colors([&](const Triple& rgb) {
@@ -117,7 +117,7 @@ void for_all_stored(const Equations& equations, Use use) {
   }
 }
 
-TEST(Colors, Decoders_EveryMatrixAndRange_EqualTheEquations) {
+TEST(Colors, SamplesToRgbAndLab_EveryMatrixAndRange_EqualTheItuEquations) {
   for_all_equations([](const Equations& equations) {
     const Layout& layout = equations.layout;
     const auto cutout = graphcutbg::decoder_of(layout, equations.color);

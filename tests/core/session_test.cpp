@@ -126,7 +126,7 @@ class SessionParameters : public testing::Test {
   Session<TestParams> session_;
 };
 
-TEST_F(SessionParameters, Set_WithAlgorithm_ChangesActiveLiveFieldsOnly) {
+TEST_F(SessionParameters, Set_AlgorithmExists_OnlyLiveFieldsBecomeActive) {
   for (const char* name : {"level", "format", "memory"}) set(name, 5);
   session_.set_text(field("level"), "6");
   EXPECT_EQ(pending("level"), 6);
@@ -256,7 +256,7 @@ TEST(SessionAlgorithm, MoveTo_AnotherBackend_ReturnsTheFormerAlgorithm) {
   EXPECT_EQ(calls, "destroy 0, ");
 }
 
-TEST(EnqueueOrDrain, EnqueueSucceeds_DoesNotWait) {
+TEST(EnqueueOrDrain, EnqueueSucceeds_NeitherRecordsNorWaits) {
   TestQueue queue;
   enqueue_or_drain(queue, [] {});
   EXPECT_EQ(queue.records + queue.waits, 0);

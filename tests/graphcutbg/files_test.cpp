@@ -32,7 +32,7 @@ std::string read_netpbm(const std::string& file, int most = 100) {
   return text;
 }
 
-TEST(Netpbm, EachFormat_IsDecoded) {
+TEST(Netpbm, FormatsP1ToP6_PixelsAreDecoded) {
   const std::pair<std::string, std::string> cases[] = {
       // Bits: 1 is black. P1 needs no spaces between digits. Rows of P4 begin at a byte.
       {"P1 2 2 1001", "2x2: 0 0 0 255 255 255 0 0 255 255 255 0 0 0 0 0"},
@@ -333,7 +333,7 @@ TEST_F(PropertyFiles, ReplacementPictureOfOtherSize_IsScaled) {
   EXPECT_NEAR(bytes_of(out.get())[kWidth * 2 + 2], 0x3f, 2);
 }
 
-TEST_F(PropertyFiles, ModelFile_NextStart_ContinuesTheModel) {
+TEST_F(PropertyFiles, ModelFile_NextStart_FirstFrameHasForeground) {
   const std::string file = this->path("model");
   {
     Harness h("graphcutbg output=mask model-location=" + file);
@@ -452,7 +452,7 @@ TEST_F(PropertyFiles, PictureWithTooManyPixels_IsRefused) {
   EXPECT_NE(error_of("replace-image", file).find("16384"), std::string::npos);
 }
 
-TEST_F(PropertyFiles, StopRequestDuringLoading_InterruptsIt) {
+TEST_F(PropertyFiles, StopRequestDuringLoading_ThrowsInterrupted) {
   std::stop_source stop;
   stop.request_stop();
   const std::string file = encoded("picture.png", "pngenc");

@@ -72,7 +72,7 @@ class GraphCutFrames : public BackendTest {
 };
 TEST_ON_BACKENDS(GraphCutFrames);
 
-TEST_P(GraphCutFrames, MovingBlock_IsFoundByExactCut) {
+TEST_P(GraphCutFrames, MovingBlock_IsForegroundAndCutIsExact) {
   for (const Neighbours neighbours : {Neighbours::four, Neighbours::eight}) {
     GraphCutBgParams params = masks();
     params.verify = true;
@@ -92,7 +92,7 @@ TEST_P(GraphCutFrames, MovingBlock_IsFoundByExactCut) {
   }
 }
 
-TEST_P(GraphCutFrames, EveryFormat_FindsMovingBlock) {
+TEST_P(GraphCutFrames, EveryFormat_MovingBlockIsForeground) {
   for (int f = 0; f < kPixelFormats; ++f) {
     const auto format = static_cast<PixelFormat>(f);
     if (format == PixelFormat::labels32) continue;
@@ -241,7 +241,7 @@ TEST_P(GraphCutFrames, EightNeighbours_DiagonalLinksAddFlow) {
   EXPECT_EQ(flow[1], 4 * 6 + 4 * 4);
 }
 
-TEST_P(GraphCutFrames, StoredModelLoaded_ContinuesTheStream) {
+TEST_P(GraphCutFrames, StoredModelLoaded_MasksEqualThoseOfTheUninterruptedStream) {
   Camera camera = on_backend({}, masks()), other = on_backend({}, masks());
   EXPECT_TRUE(camera.algorithm().state().empty());
   camera.shoot(0, 6);

@@ -129,7 +129,7 @@ TEST(GraphCutMask, CoarseMask_IsRefinedAlongEdges) {
   EXPECT_LE(wrong_pixels(clip, 4, shot.mask), before / 4);
 }
 
-TEST(GraphCutMask, PixelsCertainInTheMask_KeepTheirSide) {
+TEST(GraphCutMask, MaskPixels0And255_StayBackgroundAndForeground) {
   const Clip clip;
   GraphCutBgParams params = params_with(GraphCutOutput::mask);
   params.source = GraphCutSource::both;

@@ -166,7 +166,7 @@ TEST(GraphCutRows, VectorDivision_RandomOperands_IsExact) {
   }
 }
 
-TEST(GraphCutRows, EveryFormat_IsReadLikeThePerPixelReference) {
+TEST(GraphCutRows, EveryFormat_ReadColorsEqualThePerPixelReference) {
   for (int f = 0; f < kPixelFormats; ++f) {
     const auto format = static_cast<PixelFormat>(f);
     if (format == PixelFormat::labels32) continue;

@@ -100,7 +100,7 @@ TEST(LibraryFork, ParentsFilterInTheChild_IsRefusedByEveryCall) {
   }
 }
 
-TEST(LibraryFork, ParentsFilterAfterTheFork_WorksInTheParent) {
+TEST(LibraryFork, ParentsFilterAfterTheFork_FindsTheRegionsInTheParent) {
   const Filter filter = open("cclabel");
   ASSERT_TRUE(finds_both(filter.get())) << regions_error();
   EXPECT_EQ(in_child([&](Checks& checks) {
@@ -111,7 +111,7 @@ TEST(LibraryFork, ParentsFilterAfterTheFork_WorksInTheParent) {
   EXPECT_TRUE(finds_both(filter.get())) << regions_error();
 }
 
-TEST(LibraryFork, FilterOpenedInTheChild_Works) {
+TEST(LibraryFork, FilterOpenedInTheChild_FindsTheRegions) {
   NEEDS_THREADS_AFTER_FORK();
   const Filter filter = open("cclabel");
   ASSERT_TRUE(finds_both(filter.get())) << regions_error();

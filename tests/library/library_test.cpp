@@ -491,7 +491,7 @@ TEST(LibraryCuda, SlidingWindow_JoinsRegionsOfItsFrames) {
   join_windows(filter);
 }
 
-TEST(LibraryCuda, EveryAlgorithm_EqualsCpu) {
+TEST(LibraryCuda, EveryAlgorithm_OutputsEqualCpu) {
   const Filter cuda(regions_open("cclabel", "cuda", 0));
   if (!cuda) GTEST_SKIP() << "no CUDA device: " << regions_error();
   const auto run = [](const char* algorithm, const char* output, const char* device) {

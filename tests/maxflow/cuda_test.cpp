@@ -40,7 +40,7 @@ std::string named(Size size, int32_t most, Neighbours neighbours, CutTier tier) 
 
 // A cold start, a warm start from another frame, a cut that stops after one round, and its
 // continuation.
-TEST_F(CudaMaxflow, EverySolverAndIntegerWidth_EqualsCpu) {
+TEST_F(CudaMaxflow, EverySolverAndIntegerWidth_CutEqualsCpu) {
   unsigned seed = 1;
   for (const Size size :
        {Size{1, 1}, {1, 40}, {67, 1}, {31, 15}, {32, 16}, {33, 17}, {65, 49}, {130, 75}}) {

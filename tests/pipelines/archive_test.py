@@ -157,7 +157,7 @@ class Runs(TranscodeCase):
                         chain="videorate ! video/x-raw,framerate=10/1 ! " + UNTOUCHED)
         self.assertRegex(text, r"the filter made \d+ frames of \d+: it can not be cut; --exact transcodes files in one segment")
 
-    def test_segments_decoding_depends_on_the_start_are_refused(self):
+    def test_segments_pictures_depending_on_decoding_start_are_refused(self):
         """A camera stream without whole key frames: the check finds that its seams differ."""
         clip = self.clip("in.mp4", SMALL, "-pix_fmt", "yuv420p", "-x264-params", "intra-refresh=1:keyint=20:scenecut=0")
         text = self.segments(clip, status=1, chain=UNTOUCHED)

@@ -91,7 +91,7 @@ class CommandLine(StandInCase):
             "filter": UNTOUCHED, "profile": "mp4", "device": -1, "with_sound": True,
             "accept_partial": False})
 
-    def test_job_settings_every_option_is_passed_on(self):
+    def test_job_settings_contain_every_command_line_option(self):
         good, = self.inputs("good.avi")
         before = os.getcwd()
         os.chdir(self.folder)

@@ -242,7 +242,7 @@ class Messages(Case):
                 message = unittest.mock.Mock(parse_error=lambda told=message.parse_error()[0]: (told, None))
             self.assertEqual(gstreamer.error_text(message), text)
 
-    def test_first_structure_every_binding_version_is_a_copy(self):
+    def test_first_structure_of_caps_stays_valid_after_the_caps(self):
         """The bindings of each version return caps in another way."""
         for prepare in (lambda: None, self.give_contexts):
             prepare()

@@ -97,7 +97,7 @@ class Colours(JobCase):
                 self.assertRegex(text, value.replace("[", r"\[").replace("]", r"\]"))
             self.assertEqual(media.stream(self.video(), "color_transfer"), {"color_transfer": "smpte2084"})
 
-    def test_chroma_location_not_stated_padded_picture_stays_left(self):
+    def test_chroma_location_not_stated_padded_output_says_left(self):
         """A place that the input does not state stays the usual one, left."""
         clip = self.clip("in.mkv", SHORT + ",crop=63:47:exact=1", "-pix_fmt", "yuv420p", "-c:v", "ffv1")
         for profile in ("mp4", "mkv"):

@@ -445,7 +445,7 @@ class Calls(Case):
             self.assertEqual((said.status, said.out), (2, ""))
             self.assertIn(f"the following arguments are required: {lacking}", said.err)
 
-    def test_scripts_started_from_any_folder_find_their_modules(self):
+    def test_scripts_started_from_another_folder_run_without_import_error(self):
         """Each script finds its modules from any working folder."""
         for name in ("overlay", "wand", "live"):
             self.assertIn(f"usage: {name} ", media.run(media.script(name), "--help", cwd=self.folder))

@@ -50,7 +50,7 @@ class Plans(Case):
         self.assertEqual([span[0] for span in self.spans(clip, 0.79, 0.8)], [None, None, 0.8, 1.6])
         self.assertEqual([span[0] for span in self.spans(clip, 0.79, 0.9)], [None, None, None, 0.8])
 
-    def test_segment_plan_open_gop_is_not_cut(self):
+    def test_segment_plan_open_gop_loses_no_frame_at_cuts(self):
         """No cut where frames that come before a key frame are coded after it."""
         clip = self.clip("in.mkv", *YUV, "-g", "20", "-bf", "2", "-x264-params", "open-gop=1:scenecut=0")
         spans = self.spans(clip, 0.5)
@@ -178,7 +178,7 @@ class Tracks(Case):
         places = [one["columns"].index(name) for name in ("track", "first-seen")]
         return [tuple(region[place] for place in places) for region in one["regions"]]
 
-    def test_overlap_of_two_boxes_is_intersection_over_union(self):
+    def test_overlap_of_two_boxes_equals_intersection_over_union(self):
         for x, y, share in ((10, 10, 1), (15, 10, 1 / 3), (10, 19, 1 / 19), (20, 10, 0), (0, 10, 0), (11, 30, 0)):
             self.assertAlmostEqual(segments.overlap(region(1, 10), region(1, x, y)), share)
 

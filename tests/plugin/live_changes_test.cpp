@@ -158,7 +158,7 @@ TEST(CapsChange, FrameRateOrPixelAspectRatio_KeepsTracks) {
 }
 
 // A caps query must not make a setting take effect early.
-TEST(SettingChange, MaxRegionsOrAttachLabels_TakesEffectWithTheNextCaps) {
+TEST(SettingChange, MaxRegionsOrAttachLabels_AreUsedFromTheNextCapsOn) {
   GrayHarness h("cclabel output=none attach-labels=never max-regions=1 device=cpu");
   const auto expect = [&](int index, guint regions, bool has_labels) {
     EXPECT_EQ(h.push(dots(), index), GST_FLOW_OK);

@@ -140,7 +140,7 @@ class Types(unittest.TestCase):
         run = self.mypy("gst_regions", "--exclude", "pipelines")  # separate scripts
         self.assertEqual(run.returncode, 0, run.stdout)
 
-    def test_type_hints_misuse_is_found_by_mypy(self):
+    def test_type_hints_each_wrong_call_is_an_error_of_mypy(self):
         run = self.mypy("-c", USE)
         self.assertEqual(run.returncode, 0, run.stdout)
         run = self.mypy("-c", USE + "\n".join(MISUSE))

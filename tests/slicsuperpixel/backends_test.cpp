@@ -43,7 +43,7 @@ TEST_P(SlicBackends, CellsHigherThanAWorkPatch_EqualOneCpuThread) {
   }
 }
 
-TEST_P(SlicBackends, EveryOutputPicture_EqualsOneCpuThread) {
+TEST_P(SlicBackends, EveryOutputPicture_PixelsEqualThoseOfOneCpuThread) {
   for (const auto& [output, format] : std::initializer_list<std::pair<SlicOutput, PixelFormat>>{
            {SlicOutput::labels, PixelFormat::gray16},
            {SlicOutput::labels, PixelFormat::labels32},

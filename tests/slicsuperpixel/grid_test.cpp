@@ -87,7 +87,7 @@ TEST(SlicGrid, RequestedNumber_GridEqualsThatOfEarlierReleases) {
   }
 }
 
-TEST(SlicScales, AnyParameters_ScalesFollowTheFormula) {
+TEST(SlicScales, AnyParameters_DistanceScalesEqualTheFormula) {
   for (const auto& [width, height] : {std::pair{2, 2}, {16, 16}, {8, 20}, {20, 8}, {512, 512}}) {
     for (const double compactness : {0.0, 0.5, 8.0, 40.0, 1000.0}) {
       for (const ColorSpace space : {ColorSpace::lab, ColorSpace::rgb, ColorSpace::luma}) {
@@ -131,7 +131,7 @@ TEST(SlicScales, AnyParameters_ScalesFollowTheFormula) {
   }
 }
 
-TEST(SlicScales, LimitParameters_AnyGrid_AreConvertedToInternalUnits) {
+TEST(SlicScales, ToleranceAndMinSize_AreConvertedToFixedPointUnits) {
   const SlicGrid grid = {{100, 60}, 20, 15, 5, 4};
   SlicParams params;
   params.tolerance = 0;

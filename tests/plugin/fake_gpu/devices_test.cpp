@@ -163,7 +163,7 @@ TEST(CudaContext, OfferedByANeighbour_IsUsed) {
   }
 }
 
-TEST(CudaContext, StateNull_ReleasesTheContext) {
+TEST(CudaContext, StateNull_ReleasesTheContextAndTheNextStartMayUseAnother) {
   NEEDS_LIBRARY();
   const Producer producers[] = {Producer(0), Producer(1)};
   const Alone alone("cclabel");
