@@ -114,7 +114,7 @@ TEST(CcLabelElement, ClickSeeds_TouchEvent_CountsAsALeftClick) {
   EXPECT_EQ(mask[4 * kWidth + 42], 255);
 }
 
-// The coordinates are those of the whole picture, whatever the work area.
+// The coordinates refer to the whole picture, whatever the work area.
 TEST(CcLabelElement, Seeds_WithWorkArea_ArePictureCoordinates) {
   for (const char* more : {"", " process-scale=0.5", " left=8", " left=20",
                            " left=4 top=0 width=50"
@@ -193,7 +193,7 @@ std::vector<uint8_t> blinking(int frame) {
   return bytes;
 }
 
-// Number of regions of the next frame; -1 if there is no frame.
+// Number of regions of the next frame; -1 without a frame.
 int regions_of_next(Harness& h) {
   const BufferPtr out = h.pull();
   return out ? static_cast<int>(region_count(regions_of(out.get()))) : -1;

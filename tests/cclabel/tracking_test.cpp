@@ -54,7 +54,7 @@ std::vector<Picture> painted(const Scene& scene, Size size = kSize) {
   return pictures;
 }
 
-// The track of the region whose centre is the centre of the disc; 0 if there is none.
+// The track of the region whose centre is the centre of the disc; 0 without such a region.
 uint32_t track_of(const StreamFrame& frame, const Disc& disc) {
   for (const Region& region : frame.labelling.regions) {
     if (std::abs(region.centroid_x() - disc.x) < 1.5 &&
@@ -71,8 +71,8 @@ class Tracking : public BackendTest {
                        const CcLabelParams& params, const StreamOptions& options) const {
     return {backend, frame.layout, frame.size(), params, options};
   }
-  // Tracks the regions of all frames, and compares them with those of the CPU with one thread and
-  // one frame in flight.
+  // Tracks the regions of all frames, and compares them with the regions of the CPU with one thread
+  // and one frame in flight.
   std::vector<StreamFrame> track(const std::vector<Picture>& pictures, const CcLabelParams& params,
                                  StreamOptions options = {.slots = 2}) {
     const std::vector<ConstFrame> frames = frames_of(pictures);

@@ -205,7 +205,7 @@ DEEP = "[" * 200_000  # Python's reader of JSON calls itself for each
 
 
 class Attempts(StandInCase):
-    """Failures of planning, of joining and of records, with stand-ins for jobs."""
+    """Failures of planning, of joining and of records, with fake jobs."""
 
     def setUp(self):
         super().setUp()
@@ -317,7 +317,7 @@ done
 
 
 class Recipes(TranscodeCase):
-    """The commands of docs/archives.md for Slurm and Kubernetes, with fewer workers and a stand-in for sbatch."""
+    """The commands of docs/archives.md for Slurm and Kubernetes, with fewer workers and a fake sbatch."""
 
     def setUp(self):
         super().setUp()

@@ -369,7 +369,7 @@ sys.exit(1 if name in ("bad", "noted") else 7 if name == "silent" else 0)
 
 
 class StandInCase(Case):
-    """regions-transcode with stand-ins for its jobs."""
+    """regions-transcode with fake jobs."""
 
     def setUp(self):
         super().setUp()

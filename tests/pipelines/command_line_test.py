@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""The command line of regions-transcode, with stand-ins for jobs: options, refusals, skipped outputs, messages, signals."""
+"""The command line of regions-transcode, with fake jobs: options, refusals, skipped outputs, messages, signals."""
 
 import asyncio
 import json
