@@ -97,6 +97,13 @@ auto with_kind_of([[maybe_unused]] const Backend& backend, const Make& make) {
   return make.template operator()<BackendKind::cpu>();
 }
 
+// Makes the implementation of the algorithm for this backend.
+template <class P>
+std::unique_ptr<Algorithm<P>> make_algorithm_on(const std::shared_ptr<Backend>& backend) {
+  return with_kind_of(*backend,
+                      [&]<BackendKind kind>() { return make_algorithm<P, kind>(backend); });
+}
+
 // The kind of output picture of an algorithm. output_of(parameters) returns it.
 enum class Output : uint8_t {
   untouched,  // the input picture, unchanged, with metadata

@@ -128,8 +128,7 @@ class Session {
     std::shared_ptr<Algorithm<P>> created;
     if (backend) {
       const Backend::Entry entry(*backend);
-      created = with_kind_of(*backend,
-                             [&]<BackendKind kind>() { return make_algorithm<P, kind>(backend); });
+      created = make_algorithm_on<P>(backend);
     }
     const std::lock_guard lock(mutex_);
     setup_.reset();

@@ -40,13 +40,4 @@ inline CopyTimes time_copies(Backend&, Queue&, size_t, int) { return {}; }
 inline void enqueue_lower_bound(Image<const uint8_t>, Image<uint32_t>, Queue&) {}
 #endif
 
-// Makes the implementation of the algorithm for this backend.
-template <class P>
-std::unique_ptr<Algorithm<P>> make_algorithm_on(const std::shared_ptr<Backend>& backend) {
-#if REGIONS_CUDA
-  if (backend->kind() == BackendKind::cuda) return make_algorithm<P, BackendKind::cuda>(backend);
-#endif
-  return make_algorithm<P, BackendKind::cpu>(backend);
-}
-
 }  // namespace regions

@@ -25,14 +25,6 @@ inline std::shared_ptr<Backend> make_backend(BackendKind kind, int cpu_threads =
   return nullptr;
 }
 
-template <class P>
-std::unique_ptr<Algorithm<P>> make_algorithm_on(const std::shared_ptr<Backend>& backend) {
-#if REGIONS_CUDA
-  if (backend->kind() == BackendKind::cuda) return make_algorithm<P, BackendKind::cuda>(backend);
-#endif
-  return make_algorithm<P, BackendKind::cpu>(backend);
-}
-
 // Enters a backend and makes a queue. New CUDA memory is poisoned;
 // tests/pictures/watched_memory.cpp poisons the CPU's. Skips the test if there is no such backend.
 class OnBackend : public testing::Test {
