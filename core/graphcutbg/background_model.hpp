@@ -216,7 +216,7 @@ struct FramePlan {
   int32_t alpha_slow = 0;     // `alpha` for foreground pixels
   int32_t alpha_fast = 0;     // `alpha` for background pixels whose colour is new to the model
   int32_t learning_rate = 0;  // minimum weight of a matching colour in its mode's mean, 1/4096
-  bool learns = true;         // false: the model does not change, as the property `freeze` demands
+  bool learns = true;         // false: the model does not change (property `freeze`)
   bool starts = false;        // the model starts with this frame
   uint32_t frame = 0;         // frame number, for dithering
   Light light;                // change of light from the model to this frame

@@ -56,7 +56,7 @@ struct GridGraph {
 // Limits of one cut. If a limit stops the solver early, it keeps the flow found so far, and a warm
 // start continues from this flow.
 struct CutLimits {
-  int max_iterations = 0;   // limit of iterations, as the backend counts them; 0: no limit
+  int max_iterations = 0;   // limit of iterations in the unit of the backend; 0: no limit
   int64_t time_budget = 0;  // microseconds; 0: no limit
   // Start from the previous solution of the same GridCut: its residual graph is re-parameterised to
   // the new weights, so the cut stays exact (Kohli and Torr 2007). Without limits, the solver uses
@@ -68,7 +68,7 @@ struct CutLimits {
 struct CutResult {
   int64_t flow = 0;        // value of the flow
   int64_t gap = 0;         // capacity of the mask's cut minus the flow: 0 if the cut is exact
-  int32_t iterations = 0;  // number of iterations, as the backend counts them
+  int32_t iterations = 0;  // number of iterations in the unit of the backend
   bool exact = false;      // true if no limit stopped the solver early
 };
 

@@ -89,7 +89,7 @@ __device__ constexpr int cell_step(int d) { return step_y(d) * kTilePitch + step
 // The pixels that a lane of the warp processes.
 struct Lane {
   int index;  // 0..31, index of the lane, and of the tile's column that it processes
-  int row;    // 0..15, the tile's row of which it processes one half
+  int row;    // 0..15, row of the tile; the lane processes one half of it
   int half;   // which half of the row the lane processes: 0 left half, 1 right half
 };
 __device__ inline Lane this_lane() {
@@ -284,7 +284,7 @@ __device__ bool load_tile(Tile<kNeighbours>& tile, const Problem& problem, int t
 struct TileSums {
   long long sink_flow = 0;         // flow into the sink
   long long gap = 0;               // excess that could still reach the sink
-  long long remaining_demand = 0;  // unused capacity to the sink, as a negative number
+  long long remaining_demand = 0;  // negated unused capacity to the sink
   bool has_flow = false;           // whether any link stored at these pixels has flow
 };
 

@@ -115,7 +115,7 @@ TEST(ReportedLatency, SlidingWindow_ReportsZero) {
 }
 
 // While downstream takes a second for the first frame, the other frames wait, although their work
-// is done. That is no latency of the element.
+// is done. This wait is not a latency of the element.
 TEST(ReportedLatency, SlowSink_ReportedLatencyExcludesIt) {
   constexpr int kFrames = 4;
   constexpr gulong kTimeForWork = 300000;  // µs; the frames are tiny

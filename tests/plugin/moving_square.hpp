@@ -27,7 +27,7 @@ inline std::vector<uint8_t> dots() {
   return bytes;
 }
 
-// A harness whose input caps are those of the pictures above.
+// A harness with the input caps of the pictures above.
 struct GrayHarness : Harness {
   explicit GrayHarness(const std::string& line, const std::string& sink_caps = "")
       : Harness(line, sink_caps) {

@@ -124,7 +124,7 @@ class Suite:
             return
         walk = [self.program("cclabel"), "--backend", "cuda", "--check", "1"]
         few = "maze,spiral,smooth,rand_g1_d50,rand_g16_d50"
-        # Racecheck takes too long for a picture that one cluster labels: 129x65 pixels took more than 36 s.
+        # Racecheck takes too long for a picture labelled by a single cluster: 129x65 pixels took more than 36 s.
         plans = {"memcheck": {"binary,equal,difference": SMALL_SIZES},
                  "racecheck": {"equal,difference": "129x65,259x131", "binary": "641x35,659x131"}}
         commands = []

@@ -140,10 +140,10 @@ __device__ inline uint32_t corners_of(uint32_t row) { return row | row << 1; }
 // corner 31.
 struct NodeAdjacency {
   uint32_t adjacent = 0;
-  // Of the band: columns with voxels in the compared rows, first columns of the nodes, index of the
-  // first node.
+  // Values of the band: columns with voxels in the compared rows, first columns of the nodes, index
+  // of the first node.
   uint32_t columns = 0, starts = 0, first = 0;
-  // Of the earlier band: the same three values.
+  // The same three values of the earlier band.
   uint32_t other_columns = 0, other_starts = 0, other_first = 0;
 
   NodeAdjacency() = default;
