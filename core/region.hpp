@@ -67,8 +67,8 @@ struct PixelRun {
   uint32_t width = 0;  // pixels
 };
 
-// Memory for an algorithm's results. `total` receives the number of all regions of the frame. Only
-// the first `capacity` regions, in order of labels, get a record.
+// Memory for an algorithm's results. Only the first `capacity` regions, in order of labels, get a
+// record. `total` receives the number of all regions of the frame; it must be set if `regions` is.
 struct RegionTable {
   Region* regions = nullptr;  // [capacity]
   uint32_t capacity = 0;

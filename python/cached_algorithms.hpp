@@ -122,18 +122,12 @@ class ParametrisedAlgorithm {
   std::optional<uint32_t> run(
       const Target& target, FrameTask task, const P& params, bool returns_total,
       const AfterWork& after_work = [](uint32_t*, void*, Queue&) {}) {
-    const RegionTable table = records_.table();
-    task.table.total = table.total;
-    // On a device the algorithm writes the number of regions only together with region records, so
-    // the task gets memory for one record. If there is extra memory, after_work() writes the number
-    // instead.
-    if (!target.is_cpu() && returns_total && !extra_memory_.data()) {
-      task.table.regions = table.regions;
-      task.table.capacity = table.capacity;
-    }
+    uint32_t* const total = records_.table().total;
+    // If there is extra memory, after_work() writes the number of regions.
+    if (target.is_cpu() || (returns_total && !extra_memory_.data())) task.table.total = total;
     queue_.run(target, [&](Queue& queue) {
       session_.enqueue(task, queue, [&](P& frame_params) { frame_params = params; });
-      after_work(table.total, extra_memory_.data(), queue);
+      after_work(total, extra_memory_.data(), queue);
     });
     if (!target.is_cpu() && !returns_total) return {};
     queue_.wait();

@@ -139,7 +139,10 @@ class CcLabelCuda final : public CcLabel {
     filter_and_number_regions(task, params, volume_layout_of(setup_, task),
                               ImageRegions{tiles, buffers, params, stream});
     if (params.track) return track(task, params, tiles, records, buffers, stream);
-    if (!records.capacity) return write(task, params, tiles, stream);
+    if (!records.capacity) {
+      write(task, params, tiles, stream);
+      return publish(task, tiles, records, stream);
+    }
     measure_and_write(task, params, tiles, records, buffers, stream);
     if (draws_overlay(task, params)) draw_overlay(task, params, tiles, buffers, stream);
   }
@@ -249,7 +252,7 @@ class CcLabelCuda final : public CcLabel {
 
   static void publish(const FrameTask& task, const ImageTiles& tiles, const Records& records,
                       cudaStream_t stream) {
-    if (task.table.regions) publish_table(tiles.total, records, task.table, stream);
+    if (task.table.total) publish_table(tiles.total, records, task.table, stream);
   }
 
   static void write(const FrameTask& task, const Params& params, const ImageTiles& tiles,

@@ -641,6 +641,10 @@ __global__ __launch_bounds__(Shape::threads) void label_small_image_kernel(
 
   const Size written{writer.image.width, min(writer.image.height, y0 + rows)};
   if constexpr (!has_values<Values>) {
+    if (strip == 0 && threadIdx.x < 32 && table.total) {
+      const uint32_t total = region_counts(shared, strip).all;
+      if (threadIdx.x == 0) *table.total = total;
+    }
     label_components(shared, [](uint32_t, uint32_t) {});
     cluster.barrier_arrive();
     label_runs(shared);

@@ -354,7 +354,7 @@ class SlidingCuda final : public SlidingWindow {
   }
 
   static void publish(const FrameTask& task, const WindowFrame& frame, cudaStream_t stream) {
-    if (!task.table.regions) return;
+    if (!task.table.total) return;
     publish_table(frame.total, {frame.records, frame.capacity}, task.table, stream);
   }
 

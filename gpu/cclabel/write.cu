@@ -1,5 +1,7 @@
 // Passes 7 and 8 for images: write the label, mask or colour of each pixel's region, and copy the
 // records of the regions to the host.
+#include <algorithm>
+
 #include "gpu/cclabel/labelling_passes.hpp"
 #include "gpu/cclabel/pixel_writers.hpp"
 #include "gpu/runtime/launch.hpp"
@@ -112,8 +114,8 @@ void write_colors(const ImageTiles& tiles, const Frame& out, const ShownValues& 
 void publish_table(const uint32_t* total, const Records& records, const RegionTable& table,
                    cudaStream_t stream) {
   const size_t words = static_cast<size_t>(table.capacity) * (sizeof(Region) / sizeof(uint64_t));
-  launch_pdl(publish_kernel, blocks_for(words, kPublishThreads), kPublishThreads, 0, stream, total,
-             records.region, table);
+  const unsigned blocks = std::max(blocks_for(words, kPublishThreads), 1u);
+  launch_pdl(publish_kernel, blocks, kPublishThreads, 0, stream, total, records.region, table);
 }
 
 }  // namespace regions::cclabel

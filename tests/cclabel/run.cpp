@@ -424,8 +424,9 @@ void CcLabelTest::check_other_methods(const ConstFrame& in, const CcLabelParams&
     RunOptions bare = options;
     bare.wants_records = false;
     bare.most_runs = 0;
-    EXPECT_EQ(run(in, mask, params, bare).labelling.labels, expected.labelling.labels)
-        << "without records";
+    const RunResult found = run(in, mask, params, bare);
+    EXPECT_EQ(found.labelling.labels, expected.labelling.labels) << "without records";
+    EXPECT_EQ(found.total, expected.total) << "without records";
   }
   if (options.most_runs == 0) return;
   options.wants_labels = false;

@@ -64,9 +64,7 @@ class PropagationLabeller final : public CcLabel {
         task, params, cells.layout,
         cclabel::FirstPixelRegions<CellArrays>{cells, buffers.selection, records, stream});
     if (records.capacity > 0) measure_regions(cells, task.in, records, stream);
-    if (task.table.regions) {
-      cclabel::publish_table(cells.total, records, task.table, stream);
-    }
+    if (task.table.total) cclabel::publish_table(cells.total, records, task.table, stream);
     write_outputs(task, params, cells, stream);
     queue.copy_bytes(&cells.progress->passes, buffers.passes.data(), sizeof(uint32_t));
   }

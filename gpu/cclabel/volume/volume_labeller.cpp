@@ -137,9 +137,7 @@ class CudaVolumeLabeller final : public cclabel::VolumeLabeller {
         task, params, layout,
         cclabel::FirstPixelRegions<VolumeArrays>{volume, buffers.selection, records, stream});
     if (records.capacity > 0) measure_regions(volume, task.in, records, stream);
-    if (task.table.regions) {
-      cclabel::publish_table(volume.total, records, task.table, stream);
-    }
+    if (task.table.total) cclabel::publish_table(volume.total, records, task.table, stream);
     write_outputs(task, params, volume, stream);
   }
 
