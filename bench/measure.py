@@ -1,5 +1,7 @@
 """Runs the benchmark programs, collects their rows, and records the machine. bench/run uses it on any machine,
 tools/gpu/suite on a GPU host."""
+import glob
+import itertools
 import json
 import os
 import platform
@@ -105,7 +107,8 @@ def machine():
         models = [line.split(":", 1)[1].strip() for line in file if line.startswith("model name")]
     facts = {"cpu": models[0] if models else platform.machine(), "cores": os.cpu_count(),
              "kernel": platform.release(), "date": time.strftime("%Y-%m-%d", time.gmtime()),
-             "load_before": os.getloadavg()[0]}
+             "load_before": os.getloadavg()[0],
+             "numa_nodes": len(glob.glob("/sys/devices/system/node/node[0-9]*"))}
     gpu = first_line(QUERY_GPUS)
     if gpu.count(",") == 2:
         facts.update(zip(("gpu", "driver", "gpu_memory"), map(str.strip, gpu.split(","))))
@@ -224,11 +227,6 @@ def pipelines(runner, programs, cuda, clips=None, quick=False):
                 for what, chain in chains.items():
                     play(f"{name} decoded, {what}, {connections} connections", chain, "2", "--from",
                          source, "--streams", several, connections=connections)
-            if len(lines(QUERY_GPUS)) > 1:
-                play(f"{name} decoded, cut, labelled, drawn, on two GPUs", FLAGSHIP, "2", "--from", source, "--from",
-                     source.replace("nvh264dec", "nvh264device1dec"), "--streams", "16", connections=32)
-            else:
-                runner.say("  on two GPUs: skipped, because there is only one")
             live = source.replace(" ! nvh264dec", f" ! identity eos-after={LIVE_FRAMES + 1} ! nvh264dec") + LIVE
             for turn in LIVE_TURNS:
                 for what in ("nothing more", "cut, labelled, drawn"):
@@ -241,6 +239,28 @@ def pipelines(runner, programs, cuda, clips=None, quick=False):
             row["frames_expected"] = decoded * row["streams"]
             if row["frames"] != row["frames_expected"] and not live:
                 runner.failures.append(f"{row['frames']} of {name}'s {decoded} frames arrived")
+
+
+def gpus(runner, programs, clip, turns=3):
+    """Times many streams in one process on 1, 2, 4, … GPUs of this host, with 16 streams on each GPU."""
+    most = len(lines(QUERY_GPUS))
+    counts = sorted({1 << power for power in range(most.bit_length())} | {most})
+    env = dict(programs.env, **{CONNECTIONS: "32"})
+    first = len(runner.rows)
+    for _ in range(turns):
+        for chain, count in itertools.product(("identity", FLAGSHIP), counts):
+            before = len(runner.rows)
+            decoders = ["nvh264dec", *(f"nvh264device{number}dec" for number in range(1, count))]
+            sources = [word for decoder in decoders
+                       for word in ("--from", f"filesrc location={clip} ! qtdemux ! h264parse ! {decoder}")]
+            runner.run([programs.of("pipeline"), "--json", "--chain", chain.format(device=" device=cuda"),
+                        "--in-flight", "2", *sources, "--streams", str(16 * count)],
+                       f"{16 * count} streams on {count} GPUs, {chain.split()[0]}", env=env)
+            for row in runner.rows[before:]:
+                row.update({"what": "gpus", "from": row["from"].replace(os.path.dirname(clip) + "/", ""),
+                            "frames_expected": runner.rows[first]["frames"] * count})
+                if row["frames"] != row["frames_expected"]:
+                    runner.failures.append(f"{row['frames']} of {row['frames_expected']} frames arrived from {count} GPUs")
 
 
 # Name, size and settings: the whole frame (Lab, iterations, merging) and its parts; the last cases are ECE1782's,

@@ -3,6 +3,7 @@
 
 import sys
 import unittest
+import unittest.mock
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -56,6 +57,18 @@ class Pipelines(unittest.TestCase):
                    if "1,4,8" in command or ("1,8,16" in command and "--from" in command)]
         chains = {command[command.index("--chain") + 1] for command in several}
         self.assertEqual((len(several), len(chains)), (12, 6))
+
+    def test_four_gpus_lost_frame_is_a_failure(self):
+        class Losing(Runner):
+            def run(self, command, name, env=None):
+                super().run(command, name, env)
+                if "64" in command and command.count("--from") == 4:
+                    self.rows[-1]["frames"] -= 1
+        for runner, lost in (Runner(), 0), (Losing(), 2):
+            with unittest.mock.patch.object(measure, "lines", return_value=["GPU"] * 4):
+                measure.gpus(runner, Programs(), "/clips/people.mp4", turns=1)
+            self.assertEqual([command[-1] for command in runner.commands], ["16", "32", "64"] * 2)
+            self.assertEqual(len(runner.failures), lost)
 
 
 if __name__ == "__main__":

@@ -165,7 +165,7 @@ def parts(report):
         "The next plot shows frames per second of whole pipelines by frames in flight. *System* frames are in pageable "
         "memory, *pinned* frames in the pool that cclabel proposes, and *cuda* frames in CUDA memory.\n",
         "![Frames per second by frames in flight](plots/pipelines.svg)\n",
-        *many_streams(report.gpu),
+        *many_streams(report.gpu), *pipelines.on_gpus(report.on_gpus),
         "## Known limits\n", "\n".join(f"- {each}" for each in limits(report)) + "\n",
         "## Benchmarks\n",
         "`bench/run` measures on your machine, together with the peers that are installed. `tools/gpu/pack` packs the "

@@ -1,4 +1,5 @@
 """The tables on whole pipelines and on transcoding."""
+import collections
 import statistics
 
 from tables import machine_of, noise, number, pivot, table, times
@@ -45,23 +46,40 @@ def is_after_decoder(row):
     return row["source"] == "launch" and not is_live(row)
 
 
-def gpus(row):
-    """How many GPUs the streams use: each GPU has its own decoder."""
-    return max(1, row.get("sources", 1))
-
-
 def after_decoder(figures):
     """One row per chain after the decoder, one column per number of streams; empty if the record has no streams."""
     rows = [row for row in figures.select(what="streams") if is_after_decoder(row)]
     cells = []
     for row in rows:
         chain = "nothing" if row["chain"] == "identity" else f"`{chain_of(row)}`"
-        key = (chain, gpus(row), row.get("connections", 8))
+        key = (chain, row.get("connections", 8))
         cells.append((key, row["streams"], number(row["frames_per_second"])))
         if row["streams"] == 8:
             cells.append((key, CPU_TIME, number(row["cpu_us"] / 1000)))
     counts = sorted({row["streams"] for row in rows})
-    return rows and [pivot(["after nvh264dec", "GPUs", "connections"], cells, [*counts, CPU_TIME])]
+    return rows and [pivot(["after nvh264dec", "connections"], cells, [*counts, CPU_TIME])]
+
+
+def on_gpus(figures):
+    """The section on streams that are spread over the GPUs of one host. Rates and times are medians of the runs."""
+    taken = collections.defaultdict(list)
+    for row in figures.select(what="gpus"):
+        taken[row["chain"], row["sources"]].append(row)
+    rates, rows = {}, []
+    for (chain, count), runs in taken.items():
+        rates[chain, count] = rate = statistics.median(run["frames_per_second"] for run in runs)
+        rows.append(["nothing" if chain == "identity" else f"`{chain_of(runs[0])}`", str(count), str(runs[0]["streams"]),
+                     number(rate), noise(max(run["frames_per_second"] for run in runs), rate),
+                     times(rate / rates[chain, 1]),
+                     number(statistics.median(run["cpu_us"] for run in runs) / 1000)])
+    failures = [failure for part in figures.record.get("parts", []) for failure in part["failures"]]
+    return rows and [
+        "## Many streams on several GPUs\n", machine_of(figures),
+        "One process decodes the streams of the previous table, 16 on each GPU, with 32 connections "
+        f"(`tools/gpu/suite --gpus`). The host has {figures.record['numa_nodes']} NUMA node(s). "
+        + ("; ".join(failures) or "All frames arrived, and each GPU gave the bytes of the first") + ".\n",
+        table(["after nvh264dec", "GPUs", "streams", "frames/s", "noise", "compared with one GPU",
+               "CPU time per frame (ms)"], rows)]
 
 
 def rates(figures, idle=False, **which):

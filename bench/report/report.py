@@ -37,7 +37,7 @@ class Report:
         self.package = packages.Cpu(of_suite("python"))
         has_python = self.gpu and self.gpu.select(what="python device")
         self.package_on_gpu = packages.Gpu(self.gpu if has_python else of_suite("python-gpu"))
-        self.archives = segments.Archives()
+        self.archives, self.on_gpus = segments.Archives(), of_suite("gpus")
 
     def pages(self):
         """{file below docs/benchmarks: (title, first sentence, parts)}."""

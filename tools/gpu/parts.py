@@ -82,18 +82,22 @@ class Suite:
     # The parts, in the order they run.
 
     def tests(self):
-        def run(name):
-            return name, *self.call([self.program(name), "--gtest_brief=1",
-                                     "--gtest_output=json:" + self.report(name)], name, 300)
-
         with ThreadPoolExecutor(AT_ONCE) as pool:
-            done = list(pool.map(run, self.pack["tests"]))
-        for name, status, text in done:
-            if not os.path.exists(self.report(name)):
-                self.fail(f"{name}: no report, status {status}: {text.strip()[-200:]}")
-                continue
-            with open(self.report(name)) as file:
-                self.count(name, json.load(file), status)
+            done = list(pool.map(self.run_tests, self.pack["tests"]))
+        for each in done:
+            self.count_tests(*each)
+
+    def run_tests(self, name, only="*"):
+        """(name, exit status, output) of a GoogleTest program."""
+        return name, *self.call([self.program(name), "--gtest_brief=1", "--gtest_filter=" + only,
+                                 "--gtest_output=json:" + self.report(name)], name, 300)
+
+    def count_tests(self, name, status, text):
+        if not os.path.exists(self.report(name)):
+            self.fail(f"{name}: no report, status {status}: {text.strip()[-200:]}")
+            return
+        with open(self.report(name)) as file:
+            self.count(name, json.load(file), status)
 
     def report(self, name):
         return os.path.join(self.folder, name + ".json")
@@ -366,6 +370,25 @@ class Suite:
         clips = {name: os.path.join(HERE, file) for name, file in self.pack["clips"].items()
                  if name != "walkers"}
         measure.pipelines(self.runner, self.programs(), True, clips, self.quick)
+
+    # On a host with several GPUs.
+
+    def gpus(self):
+        """Each GPU gives the first GPU's bytes; frames follow their GPU; and many streams on all GPUs."""
+        clip = os.path.join(HERE, self.pack["clips"]["people"])
+        count = len(measure.lines(measure.QUERY_GPUS))
+        decoders = ["nvh264dec", *(f"nvh264device{number}dec" for number in range(1, count))]
+        digests = [self.digest(f"the people with {decoder}",
+                               f"filesrc location={clip} ! qtdemux ! h264parse ! {decoder} ! " +
+                               FLAGSHIP.format(d="device=cuda") + " ! cudadownload ! video/x-raw")
+                   for decoder in decoders]
+        for decoder, digest in zip(decoders, digests):
+            if digest is None or digest != digests[0]:
+                self.fail(f"the bytes with {decoder} differ from those with nvh264dec")
+            else:
+                self.counts["passed"] += 1
+        self.count_tests(*self.run_tests("plugin-tests", "*Device*"))
+        measure.gpus(self.runner, self.programs(), clip)
 
 
 PARTS = ("tests", "sanitizer", "repeats", "whole", "superpixels", "volumes", "pipelines", "cuts",
