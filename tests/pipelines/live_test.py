@@ -201,18 +201,24 @@ class Parts(Case):
         self.assertEqual((said.status, said.err), (None, "live: slow\\n\n"))
         self.assertEqual(messages, [])
 
-    def signalled(self, numbers, *arguments):
-        """A run that gets signals a little after it began to play."""
-        pop = Gst.Bus.timed_pop_filtered
-        numbers, waits = list(numbers), []
+    def signalled(self, numbers, *arguments, has_frames=True):
+        """A run that gets signals a little after its first frame, or a little after its start without frames."""
+        pop, state = Gst.Bus.timed_pop_filtered, Gst.Pipeline.set_state
+        numbers, waits, pipelines = list(numbers), [], []
+
+        def set_state(made, wanted):
+            pipelines[:] = [made]
+            return state(made, wanted)
 
         def wait(bus, time, kinds):
             waits.append(time)
-            if numbers and len(waits) >= 3:
+            began = not has_frames or pipelines[0].get_by_name("before").sinkpads[0].get_current_caps()
+            if numbers and began and len(waits) >= 3:
                 os.kill(os.getpid(), numbers.pop(0))
             return pop(bus, time, kinds)
 
-        with unittest.mock.patch.object(Gst.Bus, "timed_pop_filtered", wait):
+        with (unittest.mock.patch.object(Gst.Bus, "timed_pop_filtered", wait),
+              unittest.mock.patch.object(Gst.Pipeline, "set_state", set_state)):
             return self.live(*arguments), numbers, waits
 
     def test_live_interrupted_finishes_the_output_file(self):
@@ -237,7 +243,7 @@ class Parts(Case):
         refuse = unittest.mock.Mock(side_effect=AssertionError("there is no stream to end"))
         with (unittest.mock.patch.object(Gst.Pipeline, "set_state", lambda *_: Gst.StateChangeReturn.ASYNC),
               unittest.mock.patch.object(Gst.Element, "send_event", refuse)):
-            said, left, _ = self.signalled([signal.SIGINT], "test", "identity")
+            said, left, _ = self.signalled([signal.SIGINT], "test", "identity", has_frames=False)
         self.assertEqual((said.status, said.err, left), (None, "", []))
 
     def again(self, camera, frames=None):
