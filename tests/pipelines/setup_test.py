@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""pipelines/setup finds the architectures of the GPUs, with fake programs nvcc and nvidia-smi."""
+"""pipelines/setup with fake programs: it finds the architectures of the GPUs, and waits for the locks of apt."""
 
 import os
 import subprocess
@@ -33,6 +33,38 @@ class Architectures(unittest.TestCase):
         self.assertEqual(self.found("6.1\n"), "")
         self.assertEqual(self.found("[N/A]\n"), "")
         self.assertEqual(self.found(None), "")
+
+
+class Packages(unittest.TestCase):
+    def after_failures(self, error, count):
+        """The end of `apt update` if apt-get fails so often with this error: (exit status, messages, calls)."""
+        with tempfile.TemporaryDirectory() as folder:
+            programs = {"sudo": 'exec "$@"\n', "sleep": "",
+                        "apt-get": f"""echo "$@" >> {folder}/calls
+[ $(wc -l < {folder}/calls) -gt {count} ] || {{ echo '{error}' >&2; exit 100; }}
+"""}
+            for name, text in programs.items():
+                path = os.path.join(folder, name)
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write("#!/bin/sh\n" + text)
+                os.chmod(path, 0o755)
+            script = ("set -euo pipefail; say() { echo \"setup: $*\" >&2; }; "
+                      f"source <(sed -n '/^as_root()/,/^}}/p; /^apt()/,/^}}/p' {media.script('setup')}); apt update -qq")
+            done = subprocess.run(["bash", "-c", script], check=False, capture_output=True, text=True,
+                                  env={**os.environ, "PATH": folder + ":" + os.environ["PATH"]})
+            with open(os.path.join(folder, "calls"), encoding="utf-8") as file:
+                return done.returncode, done.stderr, file.read().splitlines()
+
+    def test_apt_lock_held_by_another_program_is_waited_for(self):
+        lock = "E: Could not get lock /var/lib/apt/lists/lock. It is held by process 123 (apt-get)"
+        status, said, calls = self.after_failures(lock, 2)
+        self.assertEqual((status, len(calls)), (0, 3), said)
+        self.assertEqual(said.count("setup: waiting for another program that installs packages: " + lock), 2)
+        self.assertIn("DPkg::Lock::Timeout=600", calls[0])
+
+    def test_apt_other_error_fails_at_once_with_the_message(self):
+        status, said, calls = self.after_failures("E: Unable to locate package nothing", 9)
+        self.assertEqual((status, said, len(calls)), (100, "E: Unable to locate package nothing\n", 1))
 
 
 if __name__ == "__main__":
