@@ -168,7 +168,7 @@ TEST_P(CcLabelVolume, FewerSlicesThanTheDepthProperty_LabelsAndRecordsEqualRefer
   }
 }
 
-TEST_P(CcLabelVolume, EveryFormatAndOutput_EachVoxelShowsItsLabel) {
+TEST_P(CcLabelVolume, EveryFormatAndOutput_LabelsAndRecordsEqualReference) {
   struct Kind {
     CcOutput output;
     PixelFormat format;
