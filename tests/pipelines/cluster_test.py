@@ -94,7 +94,7 @@ class OnRay(OnCluster):
         self.assertEqual(self.attempts(), (3, 4))
         self.expect_same(SLOW)
 
-    def test_cluster_run_when_the_cluster_is_lost_fails_and_the_next_run_writes_equal_outputs(self):
+    def test_run_when_its_cluster_is_lost_fails_and_the_next_run_writes_equal_outputs(self):
         work = self.start(SLOW)
         self.wait_for(work, "regions-segment")
         os.kill(self.wait_for(work, "raylet/raylet"), signal.SIGKILL)

@@ -85,7 +85,7 @@ class Outputs(JobCase):
         self.assertEqual(self.files(self.out), ["out.jsonl"])
 
     def test_gray_output_of_a_filter_is_stored_as_gray16_or_yuv420(self):
-        """A filter's gray pictures have no colours of the input."""
+        """Gray pictures of a filter are stored as gray16 in the lossless profile and as yuv420p in MP4."""
         clip = self.clip("in.mkv", PLAIN, "-c:v", "ffv1", "-pix_fmt", "yuv420p", "-colorspace", "bt709", "-color_range",
                          "tv", "-color_primaries", "bt709", "-color_trc", "bt709")
         self.job(clip, filter="cclabel output=labels", profile="lossless")
@@ -95,9 +95,8 @@ class Outputs(JobCase):
         self.assertEqual({*numpy.unique(media.frames(self.video(), "gray") // 128)}, {0, 1})
 
     def test_output_has_the_size_that_the_filter_gives(self):
-        """A file has one size: later frames are scaled into it, with borders."""
+        """The video has the size of the filter's pictures."""
         clip = self.clip("in.mkv", PLAIN, "-c:v", "ffv1")
-        # A filter that crops every frame but the first.
         self.job(clip, filter="videocrop name=a ! " + LABELLED)
         self.assertEqual(media.stream(self.video(), "width")["width"], "64")
         self.job(clip, filter="videoscale ! video/x-raw,width=32,height=32 ! " + LABELLED)
