@@ -43,7 +43,7 @@ class Pipelines(unittest.TestCase):
         self.assertEqual(runner.failures, [])
         return runner.commands
 
-    def test_pipeline_commands_any_machine_are_strings_with_a_device(self):
+    def test_pipeline_commands_with_or_without_cuda_are_strings_with_a_device(self):
         for cuda in (False, True):
             for command in self.commands(cuda, {"people": "/clips/people.mp4"} if cuda else None):
                 self.assertEqual([word for word in command if not isinstance(word, str)], [], command)
@@ -52,13 +52,13 @@ class Pipelines(unittest.TestCase):
                 if chain != "identity":
                     self.assertIn("device=cuda" if cuda else "device=cpu", chain)
 
-    def test_people_clip_given_is_measured_with_every_chain(self):
+    def test_pipelines_with_a_people_clip_measure_every_chain(self):
         several = [command for command in self.commands(True, {"people": "/clips/people.mp4"})
                    if "1,4,8" in command or ("1,8,16" in command and "--from" in command)]
         chains = {command[command.index("--chain") + 1] for command in several}
         self.assertEqual((len(several), len(chains)), (12, 6))
 
-    def test_four_gpus_lost_frame_is_a_failure(self):
+    def test_gpus_with_a_lost_frame_report_a_failure(self):
         class Losing(Runner):
             def run(self, command, name, env=None):
                 super().run(command, name, env)

@@ -43,7 +43,7 @@ TEST(Row, Json_SeveralFields_PrintsOneObject) {
             "\"fact\": false, \"width\": 4, \"height\": 5, \"list\": [1,2]}\n");
 }
 
-TEST(TestStand, SeveralFrames_KeepsOutputsApartAndFindsWrongLabels) {
+TEST(TestStand, SeveralFrames_EachHasItsOwnAnswerAndWrongLabelsAreFound) {
   Case test_case{.content = "maze", .size = {33, 9}, .table = true};
   const std::vector<Picture> pictures = {make_picture("maze", test_case.size),
                                          make_picture("empty", test_case.size)};
@@ -62,7 +62,7 @@ TEST(TestStand, SeveralFrames_KeepsOutputsApartAndFindsWrongLabels) {
   EXPECT_NE(difference(maze, test_stand.answer(0)), "");
 }
 
-TEST(TestStand, VolumeInput_IsOneFrame) {
+TEST(TestStand, VolumeInput_RegionIsConnectedInDepth) {
   regions::Setup setup{.in = layout_of(PixelFormat::gray8), .size = {5, 5}};
   setup.depth = 2;
   CcLabelParams params;
