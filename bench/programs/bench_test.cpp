@@ -7,7 +7,7 @@
 namespace regions {
 namespace {
 
-TEST(Clock, Summarise_OddAndEvenCounts_ReturnsMedian) {
+TEST(BenchTimings, Summarise_OddAndEvenCounts_ReturnsMedian) {
   std::vector<double> odd = {9, 1, 5};
   EXPECT_EQ(summarise(odd).median, 5);
   std::vector<double> even = {8, 1, 3, 5};
@@ -16,7 +16,7 @@ TEST(Clock, Summarise_OddAndEvenCounts_ReturnsMedian) {
   EXPECT_EQ(summarise(even).runs, 4);
 }
 
-TEST(Clock, TimeCalls_EnoughTime_MakesMaxTimingsAfterWarmUp) {
+TEST(BenchTimings, TimeCalls_EnoughTime_MakesMaxTimingsAfterWarmUp) {
   std::vector<int> frames;
   const Timing timing =
       time_calls(3, [&](int frame) { frames.push_back(frame); }, {.max_timings = 5, .seconds = 60});
@@ -24,7 +24,7 @@ TEST(Clock, TimeCalls_EnoughTime_MakesMaxTimingsAfterWarmUp) {
   EXPECT_EQ(frames, (std::vector{0, 1, 2, 0, 1, 2, 0}));
 }
 
-TEST(Clock, TimeCalls_NoTime_MakesMinTimingsAndPreparesEach) {
+TEST(BenchTimings, TimeCalls_NoTime_MakesMinTimingsAndPreparesEach) {
   int prepared = 0, ran = 0;
   const Effort effort{.max_timings = 9, .seconds = 0, .warm_up = 1, .min_timings = 2};
   const Timing timing = time_calls(
@@ -33,7 +33,7 @@ TEST(Clock, TimeCalls_NoTime_MakesMinTimingsAndPreparesEach) {
   EXPECT_EQ(ran, 3);
 }
 
-TEST(Row, Json_SeveralFields_PrintsOneObject) {
+TEST(BenchRow, Json_SeveralFields_PrintsOneObject) {
   testing::internal::CaptureStdout();
   Row row("kind", true);
   row.add("text", "a \"b\" \\").add("whole", 3).add("part", 2.0 / 3, 2).add("fact", false);
@@ -43,7 +43,7 @@ TEST(Row, Json_SeveralFields_PrintsOneObject) {
             "\"fact\": false, \"width\": 4, \"height\": 5, \"list\": [1,2]}\n");
 }
 
-TEST(TestStand, SeveralFrames_EachHasItsOwnAnswerAndWrongLabelsAreFound) {
+TEST(BenchFrames, SeveralFrames_EachHasItsOwnAnswerAndWrongLabelsAreFound) {
   Case test_case{.content = "maze", .size = {33, 9}, .table = true};
   const std::vector<Picture> pictures = {make_picture("maze", test_case.size),
                                          make_picture("empty", test_case.size)};
@@ -62,7 +62,7 @@ TEST(TestStand, SeveralFrames_EachHasItsOwnAnswerAndWrongLabelsAreFound) {
   EXPECT_NE(difference(maze, test_stand.answer(0)), "");
 }
 
-TEST(TestStand, VolumeInput_RegionIsConnectedInDepth) {
+TEST(BenchFrames, VolumeInput_RegionIsConnectedInDepth) {
   regions::Setup setup{.in = layout_of(PixelFormat::gray8), .size = {5, 5}};
   setup.depth = 2;
   CcLabelParams params;
@@ -107,7 +107,7 @@ Options parse_words(std::vector<std::string> words) {
   return options_of(static_cast<int>(pointers.size()), pointers.data());
 }
 
-TEST(Options, SeveralLists_GiveAllCombinations) {
+TEST(BenchOptions, SeveralLists_GiveAllCombinations) {
   const Options options =
       parse_words({"--size", "64x32,8x8", "--content", "maze", "--task", "labels", "--criterion",
                    "binary", "--set", "threshold=0.25"});
@@ -119,14 +119,14 @@ TEST(Options, SeveralLists_GiveAllCombinations) {
   EXPECT_EQ(cases.front().min_bytes(), size_t{64 * 32 * 5});
 }
 
-TEST(Options, Filter_RegularExpression_SelectsMatchingNames) {
+TEST(BenchOptions, Filter_RegularExpression_SelectsMatchingNames) {
   const Options options = parse_words({"--filter", "^difference-8-table/blobs/512x512$"});
   const std::vector<Case> cases = cases_of(options);
   ASSERT_EQ(cases.size(), 1u);
   EXPECT_EQ(cases.front().format, PixelFormat::rgb);
 }
 
-TEST(Options, HelpOption_ReturnsZeroAndListsOptions) {
+TEST(BenchOptions, HelpOption_ReturnsZeroAndListsOptions) {
   testing::internal::CaptureStdout();
   std::vector<std::string> words = {"program", "--help"};
   std::vector<char*> pointers = {words[0].data(), words[1].data()};
@@ -137,7 +137,7 @@ TEST(Options, HelpOption_ReturnsZeroAndListsOptions) {
   EXPECT_NE(text.find("  --size LIST"), text.npos);
 }
 
-TEST(Options, InvalidOption_ThrowsInputError) {
+TEST(BenchOptions, InvalidOption_ThrowsInputError) {
   for (const std::vector<std::string>& words :
        std::vector<std::vector<std::string>>{{"--nonsense"},
                                              {"word"},
