@@ -257,7 +257,7 @@ class JobsOfARun(StandInCase):
         self.assertEqual([scheduling.device_for(slot, 3) for slot in range(5)], [0, 1, 2, 0, 1])
         self.assertEqual([scheduling.device_for(4, devices) for devices in (0, 1, 2)], [-1, -1, 0])
 
-    def test_inputs_with_several_files_are_processed_in_the_given_order(self):
+    def test_several_inputs_are_processed_in_the_given_order(self):
         names = self.inputs("good3.avi", "good1.avi", "good2.avi")
         lines = self.ran(*names).out.splitlines()
         self.assertEqual([line.split(":")[0] for line in lines], names)

@@ -19,7 +19,7 @@ from transcode import command, processes
 
 
 class Files(Case):
-    def test_unreadable_of_any_path_returns_the_reason_or_none(self):
+    def test_unreadable_returns_the_reason_or_none_for_any_path(self):
         (self.folder / "empty").write_bytes(b"")
         (self.folder / "one").write_bytes(b"x")
         os.mkfifo(self.folder / "pipe")

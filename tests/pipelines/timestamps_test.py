@@ -139,40 +139,40 @@ class Timeline(unittest.TestCase):
             times.correct(packet)
         return [packet.pts for packet in packets], [(float(at), float(by)) for at, by in times.jumps]
 
-    def test_timeline_gap_below_ten_seconds_is_kept(self):
+    def test_gap_of_less_than_ten_seconds_in_the_timeline_is_kept(self):
         self.assertEqual(self.corrected(*(Packet("video", stamp) for stamp in (0, 1, 90, 91))), ([0, 1, 90, 91], []))
 
-    def test_timeline_of_sparse_pictures_with_continuous_sound_has_no_jump(self):
+    def test_timeline_of_sparse_pictures_with_continuous_sound_has_no_time_jump(self):
         sound = [Packet("audio", stamp, 1) for stamp in range(0, 400, 50)]
         self.assertEqual(self.corrected(Packet("video", 0), *sound, Packet("video", 390))[1], [])
 
-    def test_timeline_forward_time_jump_is_closed(self):
+    def test_forward_time_jump_in_the_timeline_is_closed(self):
         self.assertEqual(self.corrected(*(Packet("video", stamp) for stamp in (5, 6, 700, 701))), ([5, 6, 7, 8], [(0.7, 69.3)]))
 
-    def test_timeline_backward_time_jump_is_closed(self):
+    def test_backward_time_jump_in_the_timeline_is_closed(self):
         self.assertEqual(self.corrected(*(Packet("video", stamp) for stamp in (50, 51, 5, 6))), ([50, 51, 52, 53], [(5.2, -4.7)]))
 
-    def test_timeline_short_backward_jump_is_closed(self):
+    def test_backward_jump_of_less_than_a_second_is_closed(self):
         self.assertEqual(self.corrected(*(Packet("video", stamp) for stamp in (0, 1, 2, 3, 0, 1))),
                          ([0, 1, 2, 3, 4, 5], [(0.4, -0.4)]))
 
-    def test_timeline_packets_from_before_a_jump_use_the_earlier_shift(self):
+    def test_late_sound_packets_from_before_a_time_jump_are_not_shifted(self):
         """The last sound of the first recording comes after the first picture of the second one."""
         packets = [Packet("video", 0), Packet("audio", 0, 1), Packet("video", 700), Packet("audio", 1, 1), Packet("audio", 700, 1),
                    Packet("video", 701)]
         self.assertEqual(self.corrected(*packets), ([0, 0, 1, 1, 1, 2], [(0.1, 69.9)]))
 
-    def test_timeline_subtitles_after_a_jump_use_the_shift_of_the_picture(self):
+    def test_subtitles_after_a_time_jump_are_shifted_like_the_pictures(self):
         self.assertEqual(self.corrected(Packet("video", 0), Packet("video", 700), Packet("subtitle", 705, 2))[0], [0, 1, 6])
 
-    def test_timeline_last_packet_before_a_jump_is_corrected(self):
+    def test_packet_shown_after_a_time_jump_but_decoded_before_it_is_shifted(self):
         """It is decoded before the jump, and FFmpeg says that it is shown after the jump."""
         packets = [Packet("video", stamp) for stamp in (0, 1, 2, 700, 701)]
         for packet, shown in zip(packets, (1, 2, 700, 701, 702)):
             packet.pts = shown
         self.assertEqual(self.corrected(*packets)[0], [1, 2, 3, 4, 5])
 
-    def test_timeline_packet_without_time_is_unchanged(self):
+    def test_packet_without_time_in_the_timeline_is_unchanged(self):
         nothing = Packet("video", None)
         self.assertEqual(self.corrected(Packet("video", 0), nothing, Packet("video", 1)), ([0, None, 1], []))
 
