@@ -27,15 +27,15 @@ class Interpreters(unittest.TestCase):
             self.program.with_numpy()
         return begun.call_args and begun.call_args.args
 
-    def test_bench_run_interpreter_with_numpy_continues(self):
+    def test_bench_run_with_numpy_does_not_restart(self):
         self.assertIsNone(self.chosen("/opt/bin/python3", True))
         self.assertIsNone(self.chosen(self.program.DEBIANS, True))
 
-    def test_bench_run_interpreter_without_numpy_restarts_in_debian_python(self):
+    def test_bench_run_without_numpy_restarts_in_debian_python(self):
         self.assertEqual(self.chosen("/opt/bin/python3", False),
                          (self.program.DEBIANS, [self.program.DEBIANS, "bench/run", "--quick"]))
 
-    def test_bench_run_numpy_missing_everywhere_exits_with_advice(self):
+    def test_bench_run_without_numpy_anywhere_exits_with_advice(self):
         with self.assertRaisesRegex(SystemExit, "NumPy is not installed for /usr/bin/python3; pipelines/setup"):
             self.chosen(self.program.DEBIANS, False)
 

@@ -65,11 +65,11 @@ def problems(check, more):
 
 
 class Lint(unittest.TestCase):
-    def test_lint_correct_tree_passes(self):
+    def test_lint_of_a_correct_tree_reports_nothing(self):
         for check in ("rules", "layout", "prose"):
             self.assertEqual(problems(check, {"tests/prose.cpp": f"// {IDIOM}\n"}), "")
 
-    def test_lint_each_fault_is_reported(self):
+    def test_lint_reports_each_fault(self):
         for check, name, text, message in FAULTS:
             with self.subTest(name=name, text=text):
                 self.assertIn(message, problems(check, {name: GOOD.get(name, "") + text}))
@@ -78,7 +78,7 @@ class Lint(unittest.TestCase):
         found = problems("rules", {"meson.build": "algorithms = {'other': 'other'}\n"})
         self.assertEqual(found.count("other is missing"), 3)
 
-    def test_layout_too_many_files_is_reported(self):
+    def test_layout_with_too_many_files_is_reported(self):
         short = {f"cpu/cclabel/file{i}.cpp": "//\n" for i in range(lint.MAX_FILES)}
         headers = {f"cpu/cclabel/file{i}.hpp": LONG for i in range(lint.MAX_SINGLE_HEADERS + 1)}
         user = "".join(f'#include "{name}"\n' for name in headers)
@@ -86,7 +86,7 @@ class Lint(unittest.TestCase):
         for message in ("the product has", "lines or fewer", "have a single includer"):
             self.assertIn(message, found)
 
-    def test_subject_too_long_or_two_changes_is_reported(self):
+    def test_commit_subject_that_is_too_long_or_has_two_changes_is_reported(self):
         self.assertEqual(list(lint.check_subjects(["abc cclabel: merge seams", "abc " + "x" * 72])), [])
         self.assertEqual(len(list(lint.check_subjects(["abc " + "x" * 73, "abc one; two"]))), 2)
 

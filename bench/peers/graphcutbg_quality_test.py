@@ -99,13 +99,13 @@ class CountedByHand(unittest.TestCase):
         for name, value in figures.items():
             self.assertAlmostEqual(value, wanted[name], places=4, msg=f"{name} with {region}")
 
-    def test_f_measure_roi_bitmap_equals_hand_count(self):
+    def test_f_measure_with_roi_bitmap_equals_hand_count(self):
         self.check_region("ROI.bmp")
 
-    def test_f_measure_roi_jpeg_equals_hand_count(self):
+    def test_f_measure_with_roi_jpeg_equals_hand_count(self):
         self.check_region("ROI.jpg")
 
-    def test_graphcutbg_moving_square_is_found(self):
+    def test_scores_of_graphcutbg_with_a_new_square_are_1(self):
         folder = Folder(self, (8, 9), (32, 40))
         room = (90 + np.arange(40)[None, :] % 5 * 4 + np.arange(32)[:, None] % 3 * 6)
         for number in range(1, 10):
@@ -120,7 +120,7 @@ class CountedByHand(unittest.TestCase):
             self.assertEqual((figures.pop("specks"), figures.pop("boxes")), (0, 1))
         self.assertEqual(figures, {"precision": 1, "recall": 1, "f": 1})
 
-    def test_dataset_folder_without_frames_error_names_the_frame(self):
+    def test_dataset_folder_without_frames_raises_an_error_that_names_the_frame(self):
         folder = Folder(self, (1, 2), (4, 6))
         with self.assertRaisesRegex(AssertionError, "in000001"):
             folder.figures(TOOL)

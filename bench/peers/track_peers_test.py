@@ -21,7 +21,7 @@ def quietly(function, request):
 
 
 class Peers(unittest.TestCase):
-    def test_peers_missing_packages_are_named_and_skipped(self):
+    def test_peers_without_packages_are_named_and_skipped(self):
         with mock.patch.dict(sys.modules, {"trackers": None, "trackeval": None, "trackeval.metrics": None}):
             found, messages = quietly(track_peers.follow, {"memory": 30, "clips": []})
             self.assertEqual(found, {})
@@ -31,18 +31,18 @@ class Peers(unittest.TestCase):
             self.assertEqual(found, {})
             self.assertIn("HOTA is skipped", messages)
 
-    def test_peers_one_tracker_missing_is_named_and_others_run(self):
+    def test_peers_with_one_missing_tracker_name_it_and_run_the_others(self):
         package = mock.Mock(spec=["SORTTracker"])
         with mock.patch.dict(sys.modules, {"trackers": package}):
             found, messages = quietly(track_peers.follow, {"memory": 30, "clips": []})
         self.assertEqual(found, {"SORT": []})
         self.assertIn("C-BIoU is skipped: this version of the package trackers has no CBIoUTracker", messages)
 
-    def test_track_ids_any_names_become_numbers_from_zero(self):
+    def test_track_ids_become_consecutive_numbers_from_zero(self):
         ids, count = track_peers.numbers([[(40, 0), (7, 0)], [], [(7, 0), (8, 0)]])
         self.assertEqual(([each.tolist() for each in ids], count), ([[0, 1], [], [1, 2]], 3))
 
-    def test_hota_equal_tracks_is_1_and_broken_tracks_less(self):
+    def test_hota_of_equal_tracks_is_1_and_of_broken_tracks_less(self):
         try:
             import trackeval  # noqa: F401
         except ImportError as reason:

@@ -16,14 +16,14 @@ class PublishedKernels(unittest.TestCase):
                     / PUBLISHED["floor_us"][SIZE]) for content in CONTENTS]
         return gpu([*rows, {"what": "floor", "clock": "graph", "us": floor, **HD}])
 
-    def test_slower_contents_any_machine_are_in_multiples_of_the_floor_kernel(self):
+    def test_slower_contents_are_given_in_multiples_of_the_floor_kernel(self):
         for floor in (2.0, 50.0):
             self.assertEqual(self.labels({}, floor).behind(SIZE), {})
             found = self.labels({"maze": 1.25}, floor).behind(SIZE)
             self.assertEqual({content: round(share, 6) for content, share in found.items()}, {"maze": 1.25})
         self.assertEqual(gpu([]).behind(SIZE), {})
 
-    def test_lead_slow_or_fast_machine_is_the_same(self):
+    def test_lead_on_a_slow_machine_equals_that_on_a_fast_one(self):
         slow, fast = (self.labels({}, floor).lead(SIZE, 8) for floor in (2.0, 50.0))
         self.assertAlmostEqual(slow, fast)
         self.assertIsNone(gpu([]).lead(SIZE, 8))

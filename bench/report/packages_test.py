@@ -18,10 +18,10 @@ class Packages(unittest.TestCase):
         self.assertIn("| content | size | neighbours | cv2 5.0 | cc3d 4 | noise |", text)
         self.assertIn("| maze | 1920x1080 | 8 | 10 / 40 = 4.00× | 10 / 20 = 2.00× **other answer** | 25 % |", text)
 
-    def test_package_table_record_without_fastest_time_shows_no_noise(self):
+    def test_package_table_of_a_record_without_fastest_time_shows_no_noise(self):
         self.assertIn("= 4.00× | – |", "".join(packages.Cpu(figures([self.row("cv2 5.0", 10, 40)])).part()))
 
-    def test_package_table_gpu_includes_the_cpp_program_of_the_same_run(self):
+    def test_gpu_package_table_includes_the_cpp_program_of_the_same_run(self):
         device = {"what": "python device", "content": "maze", "connectivity": 8, "correct": True}
         rows = [row("maze", 20.0, fastest_us=19.0), row("maze", 1.0, clock="stream"),
                 {**device, "by": "gst_regions, CuPy", "us": 25.0},

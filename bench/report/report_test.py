@@ -33,7 +33,7 @@ def gpu(rows):
 
 
 class Tables(unittest.TestCase):
-    def test_pivot_table_repeated_or_missing_cell_shows_the_last_or_a_dash(self):
+    def test_pivot_table_with_repeated_or_missing_cell_shows_the_last_or_a_dash(self):
         cells = [(("a", 1), "x", "old"), (("a", 1), "x", "new"), (("b", 2), "y", "other")]
         self.assertEqual(pivot(["name", "n"], cells).splitlines()[2:],
                          ["| a | 1 | new | – |", "| b | 2 | – | other |"])
@@ -47,30 +47,30 @@ class Tables(unittest.TestCase):
 
 
 class Labels(unittest.TestCase):
-    def test_geomean_three_values_is_the_cube_root_of_their_product(self):
+    def test_geomean_of_three_values_is_the_cube_root_of_their_product(self):
         self.assertAlmostEqual(geomean([1, 10, 100]), 10)
 
-    def test_mean_time_one_picture_content_missing_is_none(self):
+    def test_mean_time_with_one_content_missing_is_none(self):
         rows = [row(content, 20) for content in CONTENTS]
         self.assertAlmostEqual(gpu(rows).ours("1920x1080", 8), 20)
         self.assertIsNone(gpu(rows[1:]).ours("1920x1080", 8))
 
-    def test_timing_noise_fastest_time_missing_is_none(self):
+    def test_timing_noise_without_a_fastest_time_is_a_dash(self):
         rows = [row(content, 22, fastest_us=20) for content in CONTENTS]
         self.assertEqual(gpu(rows).noise("1920x1080", 8), "10 %")
         self.assertEqual(gpu([row("maze", 22), *rows[:-1]]).noise("1920x1080", 8), "–")
 
-    def test_peer_rows_wrong_answers_are_counted(self):
+    def test_correctness_with_one_wrong_answer_of_two_says_1_of_2(self):
         self.assertTrue(gpu([row("maze", 1), row("spiral", 1, correct=False)]).correctness().startswith("1 of 2 "))
 
-    def test_peer_rows_each_peer_shows_noise_and_wrong_answers(self):
+    def test_peer_rows_show_noise_and_wrong_answers(self):
         rows = [row(content, us, by=by, clock="stream", fastest_us=fastest, correct=by == "cclabel")
                 for content in CONTENTS for by, us, fastest in (("cclabel", 20, 20), ("CuPy 14", 60, 50))]
         self.assertEqual([line[3:] for line in gpu(rows).peers()],
                          [["cclabel", "20.0", "0.0 %", "1.00×", "none"],
                           ["CuPy 14", "60.0", "20 %", "3.00×", "21 of 21"]])
 
-    def test_equal_colour_rows_each_peer_has_one(self):
+    def test_equal_colour_table_has_one_row_per_peer(self):
         self.assertEqual(gpu([]).equal_part(), [])
         of = {"criterion": "equal", "clock": "stream", "format": "RGB"}
         text = gpu([row("blobs", 300.0, by="colorcc 1", correct=False, **of),
@@ -78,13 +78,13 @@ class Labels(unittest.TestCase):
         self.assertEqual(text.splitlines()[2:], ["| 1920x1080 | blobs | 1 | cclabel | 60.0 | – | 1.00× |",
                                                  "| 1920x1080 | blobs | 1 | colorcc 1 | 300 **wrong** | – | 5.00× |"])
 
-    def test_published_figures_every_size_have_every_content(self):
+    def test_published_figures_of_every_size_have_every_content(self):
         for size, best in PUBLISHED["best_us"].items():
             self.assertEqual(set(best), set(CONTENTS), size)
 
 
 class Pipelines(unittest.TestCase):
-    def test_live_rows_several_runs_show_medians_and_ranges(self):
+    def test_live_rows_of_several_runs_show_medians_and_ranges(self):
         def of(chain, frames, cpu):
             return {"what": "streams", "source": "launch", "from": "clip ! identity sync=true", "chain": chain,
                     "streams": 16, "frames_per_second": 30.0, "frames": frames, "frames_expected": 100,
@@ -104,7 +104,7 @@ class Pipelines(unittest.TestCase):
         rows = [of("graphcutbg output=none", 700.0), of("graphcutbg warm-start=true output=none", 9e9)]
         self.assertEqual(pipelines.frame_of_graphcutbg(figures(rows)), 1000 / 700)
 
-    def test_limits_live_streams_and_other_chains_are_ignored(self):
+    def test_stream_sentence_ignores_live_streams_and_other_chains(self):
         def of(chain, streams, rate, clip="clip"):
             return {"what": "streams", "source": "launch", "from": clip, "chain": chain, "streams": streams,
                     "frames_per_second": rate, "connections": 8}
@@ -115,7 +115,7 @@ class Pipelines(unittest.TestCase):
         for part in ("690 frames/s in one stream and 2800 in eight", "700 and 4800"):
             self.assertIn(part, found[0])
 
-    def test_transcode_part_several_runs_uses_the_median_run(self):
+    def test_transcode_table_with_several_runs_uses_the_median_run(self):
         record = Figures({**MACHINE, "figures": [
             {"what": "transcode", "clip": "a.avi", "filter": "cclabel", "frames": 300, "seconds": [8.0, 30.0, 10.0]}]})
         self.assertIn("| a.avi | `cclabel` | 300 | 30.0 | 25 % |", pipelines.transcode_part(record)[-1])
@@ -131,7 +131,7 @@ class SuperpixelTables(unittest.TestCase):
         self.assertIn("| 1 | fast-slic AVX2 | 8000 | 100 | – | 100 | 2.50× | 2.50× |", text)
         self.assertIn("| 2 | fast-slic AVX2 | 8000 | 60.0 | – | 60.0 | 3.00× | 3.00× |", text)
 
-    def test_superpixel_steps_recorded_in_any_order_are_sorted(self):
+    def test_superpixel_steps_in_any_order_are_sorted(self):
         rows = [{"what": "superpixel-ablation", "width": 64, "height": 32, "side": 8, "step": step,
                  "name": name, "us": us} for step, name, us in ((8, "ours", 10.0), (1, "naive", 80.0))]
         text = superpixels.ladder_part(figures(rows))[-1]
@@ -139,7 +139,7 @@ class SuperpixelTables(unittest.TestCase):
         self.assertIn("8.00×", text)
         self.assertIn("GTX 980", text)
 
-    def test_published_quality_other_pictures_is_not_shown(self):
+    def test_published_quality_of_other_pictures_is_not_shown(self):
         ours = {"by": "slicsuperpixel", "wanted": 200, "superpixels": 200.0, "br": 0.86, "ue": 0.11,
                 "asa": 0.945, "ev": 0.8, "co": 0.2}
         for images, named in ((20, True), (10, False)):
@@ -179,7 +179,7 @@ class Documents(unittest.TestCase):
         self.assertEqual(sorted(os.listdir(os.path.join(report.DOCS, "benchmarks"))),
                          sorted(os.path.basename(name) for name in self.texts if "/" in name))
 
-    def test_pages_first_sentence_names_subject_and_device(self):
+    def test_first_sentence_of_pages_names_subject_and_device(self):
         for name, text in self.texts.items():
             first = text.splitlines()[2]
             self.assertRegex(first, r"^This page shows .* on [A-Z]", name)
@@ -192,7 +192,7 @@ class Documents(unittest.TestCase):
         for element in performance.ELEMENTS:
             self.assertIn(f"| {element} | ", page)
 
-    def test_pages_links_lead_to_existing_files(self):
+    def test_links_of_pages_lead_to_existing_files(self):
         for name, text in self.texts.items():
             for link in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", text):
                 path = os.path.join(report.DOCS, os.path.dirname(name), link)

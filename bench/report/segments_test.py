@@ -18,11 +18,11 @@ def turns(how, *seconds):
 
 
 class Archives(unittest.TestCase):
-    def test_node_rows_several_runs_use_medians_and_show_noise(self):
+    def test_node_rows_of_several_runs_use_medians_and_show_noise(self):
         text = "".join(archives(cluster=[turns("plain", 33.0, 1.0, 99.0), turns("two nodes", 22.0, 20.0, 99.0)]).part())
         self.assertIn("| two nodes | 24 | 22.0 | 10 % | 1.50× |", text)
 
-    def test_device_rows_each_number_of_gpus_has_one(self):
+    def test_device_table_has_one_row_per_number_of_gpus(self):
         rows = [{"what": "devices", "gpus": gpus, "jobs": 8, "seconds": 10.0, "frames": 100, "frames_per_second": 10,
                  "busy": [97.5] * gpus} for gpus in (1, 2)]
         self.assertIn("| 2 | 100 | 10.0 | 10.0 | 98 %, 98 % |", "".join(archives(devices=rows).part()))

@@ -75,7 +75,7 @@ TEST_P(CcLabelCuda, SmallImage_SizesNearStripLimits_LabelsAndRecordsEqualReferen
 
 // Sums of one 8-bit component and of three 16-bit components, which exceed 32 bits. With 4
 // neighbours, a checkerboard has more components than shared memory has sums.
-TEST_P(CcLabelCuda, PictureWithManyRegions_RecordsEqualReference) {
+TEST_P(CcLabelCuda, PicturesWithLargeSumsOrManyRegions_LabelsAndRecordsEqualReference) {
   for (const PixelFormat format : {PixelFormat::gray8, PixelFormat::gray16, PixelFormat::rgb}) {
     for (const std::string content : {"full", "checkerboard", "rand_g1_d30", "smooth"}) {
       for (const Size size : {Size{512, 512}, {640, 512}, {637, 100}, {700, 500}}) {
@@ -91,19 +91,19 @@ TEST_P(CcLabelCuda, PictureWithManyRegions_RecordsEqualReference) {
 }
 
 // One run rarely shows a race.
-TEST_P(CcLabelCuda, SmallImage_LabelledHundredTimes_LabelsAreEqual) {
+TEST_P(CcLabelCuda, SmallImage_LabelledHundredTimes_LabelsEqualTheCpuEachTime) {
   for (const std::string_view content : contents()) {
     for (const Size size : {Size{512, 512}, {640, 480}}) expect_equal_repeats(content, size);
   }
 }
 
-TEST_P(CcLabelCuda, LargePicture_LabelledHundredTimes_LabelsAreEqual) {
+TEST_P(CcLabelCuda, LargePicture_LabelledHundredTimes_LabelsEqualTheCpuEachTime) {
   for (const std::string_view content : {"maze", "rand_g1_d50", "rand_g1_d60"}) {
     expect_equal_repeats(content, {3840, 2160});
   }
 }
 
-TEST_P(CcLabelCuda, SmallImageKernel_DeviceWithoutClusters_IsNotUsed) {
+TEST_P(CcLabelCuda, FitsSmallImage_SizesNearTheLimit_TrueOnlyUpTo640x512OnDevicesWithClusters) {
   int major = 0;
   ASSERT_EQ(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0), cudaSuccess);
   EXPECT_EQ(cclabel::fits_small_image({512, 512}), major >= 9);
@@ -114,7 +114,7 @@ TEST_P(CcLabelCuda, SmallImageKernel_DeviceWithoutClusters_IsNotUsed) {
 
 // With a thousand tiles or more, thread blocks have another shape
 // (gpu/cclabel/volume/label_volume_tiles.cu).
-TEST_P(CcLabelCuda, VolumeOfManyTiles_LabelsAndRecordsEqualReference) {
+TEST_P(CcLabelCuda, VolumeOrLayersOfManyTiles_LabelsAndRecordsEqualReference) {
   for (const char* content : {"noise", "clouds"}) {
     const Volume volume = make_volume(content, {8261, 17}, 17);  // 259 x 2 x 2 tiles
     const RunOptions options{.slices = volume.slices, .depth = volume.slices};
@@ -136,7 +136,7 @@ TEST_P(CcLabelCuda, VolumeOfManyTiles_LabelsAndRecordsEqualReference) {
 }
 
 // One run, or a small volume, rarely shows a race.
-TEST_P(CcLabelCuda, LargeVolume_LabelledEightTimes_LabelsAreEqual) {
+TEST_P(CcLabelCuda, LargeVolume_LabelledEightTimes_LabelsEqualTheCpuEachTime) {
   for (const char* content : {"noise", "sparse", "helix", "comb", "clouds"}) {
     const Volume volume = make_volume(content, {200, 190}, 130);
     for (const Connectivity connectivity : kSpatial) {
@@ -268,7 +268,7 @@ TEST_F(HistoricMethodsCuda, Sweep_EveryContentAndSize_LabelsEqualUnionFind) {
   check(make_volume("clouds", {70, 21}, 11), params);
 }
 
-TEST_F(HistoricMethodsCuda, EveryOutputAndOverflow_PicturesEqualUnionFind) {
+TEST_F(HistoricMethodsCuda, OutputPictures_EveryOutputAndOverflow_EqualUnionFind) {
   for (const Method method : {Method::propagation, Method::sweep}) {
     CcLabelParams params = params_of(method, Connectivity::twenty_six);
     params.overflow = Overflow::saturate;
@@ -288,7 +288,7 @@ TEST_F(HistoricMethodsCuda, EveryOutputAndOverflow_PicturesEqualUnionFind) {
 }
 
 // Long paths require many passes, but never more than the number of cells.
-TEST_F(HistoricMethodsCuda, Propagation_LongWindingRegion_Terminates) {
+TEST_F(HistoricMethodsCuda, Propagation_LongWindingRegion_EndsAfterAtMostOnePassPerCell) {
   for (const Variant& variant :
        {Variant{Exchange::global, Gather::neighbours, 0, false},
         Variant{Exchange::shared, Gather::neighbours, 0, false}, Variant{}}) {
@@ -432,18 +432,18 @@ std::vector<Shot> shots() {
           {"rand_g1_d60", filled}, {"smooth", plain, false}};
 }
 
-class GraphReplay : public CudaTest {
+class CcLabelGraphCache : public CudaTest {
  protected:
   void TearDown() override { inject_faults(""); }
 };
 
-TEST_F(GraphReplay, OtherInputAndOutputBuffers_LabelsAndRecordsEqualReference) {
+TEST_F(CcLabelGraphCache, BuffersChangeBetweenFrames_LabelsAndRecordsEqualReference) {
   const std::vector<Shot> all = shots();
   Stream stream(plain_, all);
   for (size_t i = 0; i < 90; ++i) EXPECT_EQ(stream.play(i, i % 7 % 3), "");
 }
 
-TEST_F(GraphReplay, SettingsChange_LabelsAndRecordsEqualReference) {
+TEST_F(CcLabelGraphCache, SettingsChangeBetweenFrames_LabelsAndRecordsEqualReference) {
   const std::vector<Shot> all = shots();
   Stream stream(plain_, all);
   for (size_t i = 0; i < 600; ++i) {
@@ -454,7 +454,7 @@ TEST_F(GraphReplay, SettingsChange_LabelsAndRecordsEqualReference) {
 }
 
 // The graphs run on other streams, including the default stream, which cannot be captured.
-TEST_F(GraphReplay, OtherCudaStreams_LabelsAndRecordsEqualReference) {
+TEST_F(CcLabelGraphCache, FramesOnOtherCudaStreams_LabelsAndRecordsEqualReference) {
   const std::vector<Shot> all = shots();
   const auto other = plain_->make_queue();
   for (void* place : {static_cast<void*>(nullptr), other->native()}) {
@@ -469,7 +469,7 @@ TEST_F(GraphReplay, OtherCudaStreams_LabelsAndRecordsEqualReference) {
   }
 }
 
-TEST_F(GraphReplay, SixteenConcurrentCudaStreams_LabelsAndRecordsEqualReference) {
+TEST_F(CcLabelGraphCache, SixteenConcurrentCudaStreams_LabelsAndRecordsEqualReference) {
   const std::vector<Shot> all = shots();
   std::vector<std::string> wrong(16);
   std::vector<std::thread> threads;
@@ -486,7 +486,7 @@ TEST_F(GraphReplay, SixteenConcurrentCudaStreams_LabelsAndRecordsEqualReference)
 }
 
 // A failure leaves no trace, whatever the state of the slot's graph was.
-TEST_F(GraphReplay, FailedLaunch_OnlyItsFrameFails) {
+TEST_F(CcLabelGraphCache, FailedLaunch_OtherFrames_LabelsAndRecordsEqualReference) {
   const std::vector<Shot> all = shots();
   Stream stream(plain_, all);
   int failed = 0;
@@ -506,7 +506,7 @@ TEST_F(GraphReplay, FailedLaunch_OnlyItsFrameFails) {
 }
 
 // bench/programs/pipeline --idle uses this fault.
-TEST_F(GraphReplay, IdleFaultInjected_LabelsAreNotComputedUntilItEnds) {
+TEST_F(CcLabelGraphCache, IdleFaultInjected_LabelsDifferFromReferenceOnlyWhileItLasts) {
   const std::vector<Shot> all = shots();
   Stream stream(plain_, all);
   for (size_t i = 0; i < 90; ++i) {

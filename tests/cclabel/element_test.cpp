@@ -28,7 +28,7 @@ int64_t fact(GstBuffer* buffer, const char* name) {
   return value;
 }
 
-TEST(CcLabelElement, TrackEnabled_MetadataAndLabelsKeepIds) {
+TEST(CcLabelElement, Track_SquareMoves_KeepsItsNumberInMetadataAndLabelMap) {
   Harness h("cclabel track=true label-values=track output=labels", "video/x-raw,format=GRAY16_LE");
   h.video("GRAY8", kWidth, kHeight);
   for (int frame = 0; frame < 5; ++frame) {
@@ -50,7 +50,7 @@ TEST(CcLabelElement, TrackEnabled_MetadataAndLabelsKeepIds) {
   }
 }
 
-TEST(CcLabelElement, TrackEnabled_FlushRestartsIds) {
+TEST(CcLabelElement, Track_AfterFlush_NumbersRestart) {
   Harness h("cclabel track=true output=none");
   h.video("GRAY8", kWidth, kHeight);
   for (int time = 0; time < 2; ++time) {
@@ -66,7 +66,7 @@ TEST(CcLabelElement, TrackEnabled_FlushRestartsIds) {
 }
 
 // The squares of scene(2): one at (13, 20), one at (40, 2).
-TEST(CcLabelElement, ClickSeeds_LeftClicks_KeepTheClickedRegions) {
+TEST(CcLabelElement, ClickSeeds_LeftRightOrMiddleClick_SelectsAddsOrClearsSeeds) {
   Harness h("cclabel output=mask click-seeds=true", "video/x-raw,format=GRAY8");
   h.video("GRAY8", kWidth, kHeight);
   int frame = 0;
@@ -98,7 +98,7 @@ TEST(CcLabelElement, ClickSeeds_LeftClicks_KeepTheClickedRegions) {
   shows(true, true, "a click after click-seeds was disabled");
 }
 
-TEST(CcLabelElement, ClickSeeds_TouchEvent_CountsAsALeftClick) {
+TEST(CcLabelElement, ClickSeeds_TouchDown_KeepsOnlyTheTouchedRegion) {
   Harness h("cclabel output=mask click-seeds=true", "video/x-raw,format=GRAY8");
   h.video("GRAY8", kWidth, kHeight);
   const auto send = [&](GstEvent* event) { gst_harness_push_upstream_event(h.get(), event); };
@@ -115,7 +115,7 @@ TEST(CcLabelElement, ClickSeeds_TouchEvent_CountsAsALeftClick) {
 }
 
 // The coordinates refer to the whole picture, whatever the work area.
-TEST(CcLabelElement, Seeds_WithWorkArea_ArePictureCoordinates) {
+TEST(CcLabelElement, Seeds_WithWorkArea_SelectByPictureCoordinates) {
   for (const char* more : {"", " process-scale=0.5", " left=8", " left=20",
                            " left=4 top=0 width=50"
                            " process-scale=0.5"}) {
@@ -132,7 +132,7 @@ TEST(CcLabelElement, Seeds_WithWorkArea_ArePictureCoordinates) {
   }
 }
 
-TEST(CcLabelElement, ClickSeeds_MoreThan64_KeepsTheLast64) {
+TEST(CcLabelElement, ClickSeeds_HundredClicks_RegionOfTheLastClickIsKept) {
   Harness h("cclabel output=mask click-seeds=true", "video/x-raw,format=GRAY8");
   h.video("GRAY8", kWidth, kHeight);
   for (int i = 0; i < 100; ++i) {
@@ -146,7 +146,7 @@ TEST(CcLabelElement, ClickSeeds_MoreThan64_KeepsTheLast64) {
 }
 
 // GRAY8 cannot show 300 ids. An id that does not fit is never shown as another id.
-TEST(CcLabelElement, TrackLabels_MoreIdsThanGray8Holds_Show0Or255OrPostAnError) {
+TEST(CcLabelElement, TrackLabels_MoreTracksThanGray8Holds_Show0Or255OrPostAnError) {
   for (const std::string overflow : {"drop-smallest", "saturate", "error"}) {
     Harness h(
         "cclabel track=true track-memory=0 label-values=track output=labels overflow=" + overflow,
@@ -171,7 +171,7 @@ TEST(CcLabelElement, TrackLabels_MoreIdsThanGray8Holds_Show0Or255OrPostAnError) 
   }
 }
 
-TEST(CcLabelElement, DefaultProperties_AttachNeitherEventsNorRuns) {
+TEST(CcLabelElement, RegionMetadata_DefaultProperties_HasNeitherBirthsNorRuns) {
   Harness h("cclabel output=none");
   h.video("GRAY8", kWidth, kHeight);
   h.push(scene(0));
@@ -219,7 +219,7 @@ TEST(CcLabelElement, SlidingWindow_SplitRegion_IsOneWhileAWholeFrameIsInTheWindo
   EXPECT_EQ(h.waiting(), 0u);
 }
 
-TEST(CcLabelElement, SlidingWindow_BlinkingRegion_BoxIsOfTheNewestFrameAndTrackStays) {
+TEST(CcLabelElement, SlidingWindow_RegionSplitInOddFrames_HasNewestFramesAreaAndOneTrack) {
   Harness h(kSliding);
   h.video("GRAY8", kWidth, kHeight);
   std::string track;
@@ -250,7 +250,7 @@ std::vector<uint8_t> joining(int frame) {
   return bytes;
 }
 
-TEST(CcLabelElement, SlidingWindow_RegionsThatMerge_HaveOneBox) {
+TEST(CcLabelElement, SlidingWindow_TwoRegionsMerge_OneRegionHasTheBoxOfBoth) {
   Harness h(kSliding);
   h.video("GRAY8", kWidth, kHeight);
   for (int frame = 0; frame < 7; ++frame) {
@@ -287,7 +287,7 @@ TEST(CcLabelElement, SlidingWindow_FlushOrTimeJump_ForgetsEarlierFrames) {
   EXPECT_EQ(pushed(h, 7), 2);
 }
 
-TEST(CcLabelElement, SlidingWindow_EveryOutputOrWorkArea_FindsOneRegion) {
+TEST(CcLabelElement, SlidingWindow_EveryOutputOrWorkArea_OneSquareIsOneRegion) {
   for (const char* more : {"output=overlay", "output=none left=4 width=40",
                            "output=none process-scale=0.5", "output=labels label-values=track"}) {
     Harness h(std::string("cclabel device=cpu depth=3 sliding=true connectivity=6 ") + more);
@@ -300,7 +300,7 @@ TEST(CcLabelElement, SlidingWindow_EveryOutputOrWorkArea_FindsOneRegion) {
 }
 
 // The window contains label maps from upstream instead of pictures.
-TEST(CcLabelElement, SlidingWindow_SourceMask_ConnectsMasks) {
+TEST(CcLabelElement, SlidingWindow_SourceMask_SplitRegionIsOneWhileAWholeMaskIsInTheWindow) {
   Harness h(
       "cclabel name=first device=cpu output=none connectivity=4 ! "
       "cclabel name=cclabel device=cpu source=mask output=none depth=3 sliding=true "
@@ -314,7 +314,7 @@ TEST(CcLabelElement, SlidingWindow_SourceMask_ConnectsMasks) {
 }
 
 // Windows cannot drop their smallest regions, which would renumber them.
-TEST(CcLabelElement, SlidingWindow_MoreRegionsThanGray8Holds_SaturatesOrIsAnError) {
+TEST(CcLabelElement, SlidingWindow_MoreRegionsThanGray8Holds_LabelsSaturateOrAnErrorIsPosted) {
   std::vector<uint8_t> dots(kWidth * kHeight);
   for (size_t y = 0; y < kHeight; y += 2) {
     for (size_t x = 0; x < kWidth; x += 2) dots[y * kWidth + x] = 255;
@@ -377,7 +377,7 @@ std::vector<uint32_t> painted(const GstStructure* s, int layers = 1) {
   return map;
 }
 
-TEST(CcLabelElement, AttachRuns_RunsPainted_EqualTheLabelMap) {
+TEST(CcLabelElement, AttachRuns_AnySetting_PaintedRunsEqualTheLabelMap) {
   for (const char* more :
        {"", " connectivity=4 min-area=3", " criterion=equal", " track=true",
         " left=3 top=5 width=30 height=20", " process-scale=0.4 left=2 width=31"}) {
@@ -394,7 +394,7 @@ TEST(CcLabelElement, AttachRuns_RunsPainted_EqualTheLabelMap) {
   }
 }
 
-TEST(CcLabelElement, AttachRuns_Volume_EachFrameHasItsOwnRuns) {
+TEST(CcLabelElement, AttachRuns_Volume_PaintedRunsOfEachFrameEqualItsLabelMap) {
   for (const auto& [more, layers] :
        {std::pair("connectivity=26", 1), std::pair("connectivity=6 thresholds=<0.5,0.9>", 2)}) {
     Harness h(std::string("cclabel device=cpu depth=3 output=none attach-runs=true ") + more);
@@ -410,7 +410,7 @@ TEST(CcLabelElement, AttachRuns_Volume_EachFrameHasItsOwnRuns) {
   }
 }
 
-TEST(CcLabelElement, AttachRuns_MoreThanMaxRuns_SetsRunsTruncated) {
+TEST(CcLabelElement, AttachRuns_MoreThanMaxRuns_AttachesTheFirstAndSetsRunsTruncated) {
   Harness h("cclabel device=cpu output=none attach-runs=true max-runs=7");
   h.video("GRAY8", kWidth, kHeight);
   h.push(noise(1, 6));

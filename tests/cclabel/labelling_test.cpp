@@ -156,7 +156,7 @@ TEST_P(CcLabelPicture, RowsReadInAlignedWords_EveryFormat_LabelsAndRecordsEqualR
   }
 }
 
-TEST_P(CcLabelPicture, SourceAlpha_EveryFormatWithAlpha_RegionsDependOnAlphaOnly) {
+TEST_P(CcLabelPicture, SourceAlpha_EveryFormatWithAlpha_LabelsAndRecordsEqualReference) {
   for (int f = 0; f < kPixelFormats; ++f) {
     const auto format = static_cast<PixelFormat>(f);
     if (!layout_of(format).alpha) continue;
@@ -174,7 +174,7 @@ TEST_P(CcLabelPicture, SourceAlpha_EveryFormatWithAlpha_RegionsDependOnAlphaOnly
 }
 
 // Masks of values and of names: large labels differ in their upper bytes only.
-TEST_P(CcLabelPicture, SourceMask_LabelsTheMaskAndMeasuresThePicture) {
+TEST_P(CcLabelPicture, SourceMask_EveryMaskFormat_LabelsAndRecordsEqualReference) {
   constexpr Size kSize = {93, 77};
   const Picture noise = make_picture("rand_g3_d55", kSize);
   for (const PixelFormat format : {PixelFormat::gray8, PixelFormat::nv12, PixelFormat::rgba}) {
@@ -260,7 +260,7 @@ TEST(CcLabelMask, LowResolutionMask_LabelsEqualThoseOfTheEnlargedMask) {
   }
 }
 
-TEST_P(CcLabelPicture, SeedsSet_OnlyRegionsThatContainASeedRemain) {
+TEST_P(CcLabelPicture, RandomSeeds_LabelsAndRecordsEqualReference) {
   for (uint32_t seed = 0; seed < 200; ++seed) {
     const SeededCase made = seeded_case(seed);
     check(make_picture(made.content, made.size).frame(), made.params, made.content);
@@ -337,7 +337,7 @@ TEST_P(CcLabelPicture, FullHdAnd4K_LabelsAndRecordsEqualReference) {
   }
 }
 
-TEST(CcLabelThreads, AnyThreadCount_GivesTheSameLabels) {
+TEST(CcLabelThreads, AnyThreadCount_LabelsAndRecordsEqualThoseOfOneThread) {
   const std::pair<int, std::shared_ptr<Backend>> teams[] = {
       {2, make_cpu_backend(2)}, {3, make_cpu_backend(3)}, {7, make_cpu_backend(7)}};
   for (const std::string_view content : all_contents()) {
@@ -395,7 +395,7 @@ TEST_P(CcLabelPicture, OutputMaskOrColors_EachPixelIs255OrTheColorOfItsLabel) {
 }
 
 // More regions than the format holds, also after other rules have dropped regions.
-TEST_P(CcLabelPicture, OutputLabels_MoreRegionsThanLabels_DropsSmallestOrSaturates) {
+TEST_P(CcLabelPicture, OutputLabels_MoreRegionsThanTheFormatHolds_PixelsAreLabelsUpToItsLargest) {
   struct Case {
     std::string content;
     Size size;

@@ -101,7 +101,7 @@ TEST_P(CcLabelRuns, WithoutLabelMap_RunsEqualThoseWithALabelMap) {
 }
 
 // The runs of a smaller picture, enlarged, paint the larger picture with its nearest labels.
-TEST(CcLabelRunsEnlarge, WorkAreaWithScale_PaintsTheNearestLabels) {
+TEST(CcLabelRunsEnlarge, ScaledWorkArea_PaintedRunsEqualTheNearestLabels) {
   const WorkArea place{{90, 61}, 7, 4, {70, 50}, {23, 31}};
   const Picture picture = make_picture("rand_g1_d50", place.work);
   const RunResult small = run_on_cpu(1, picture.frame(), {}, {}, {.most_runs = 5000});

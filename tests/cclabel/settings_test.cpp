@@ -274,7 +274,7 @@ TEST_P(CcLabelChecks, UnsuitableSetupOrFrame_ConfigureOrEnqueueThrowsTheReason) 
             "65535x65535, depth 3 and 1 thresholds have more voxels than labels can count (2^32)");
 }
 
-TEST(CcLabelOverflow, MoreRegionsThanTheFormatHolds_KeptOrWarnedOrRefused) {
+TEST(CcLabelOverflow, MoreRegionsThanTheFormatHolds_AreKeptWithAWarningOrRefused) {
   struct Case {
     CcOutput output;
     PixelFormat format;
@@ -316,7 +316,7 @@ TEST(CcLabelOverflow, MoreRegionsThanTheFormatHolds_KeptOrWarnedOrRefused) {
 
 // A sample is foreground if its position between black and white reaches the threshold. Neighbours
 // are linked if their distance is less than the tolerance, a fraction of full scale.
-TEST(CcLabelThreshold, ThresholdAndTolerance_EveryFormat_AreTheLeastSampleNotBelow) {
+TEST(CcLabelThreshold, ThresholdAndToleranceLevel_EveryFormat_AreTheLeastSampleNotBelow) {
   for (int f = 0; f + 1 < kPixelFormats; ++f) {
     const Layout& layout = layout_of(static_cast<PixelFormat>(f));
     for (const bool full : {true, false}) {

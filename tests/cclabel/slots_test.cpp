@@ -170,7 +170,7 @@ TEST_F(CcLabelSlots, SlotReusedForOtherVolumes_ResultsEqualThoseOfANewAlgorithm)
   }
 }
 
-TEST_F(CcLabelSlots, UnsuitableFrame_ErrorNamesTheProblem) {
+TEST_F(CcLabelSlots, Enqueue_UnsuitableFrame_ErrorNamesTheProblem) {
   const GuardedFrame in(PixelFormat::rgba, kSize), narrow(PixelFormat::gray8, {92, 77});
   const GuardedFrame nv12(PixelFormat::nv12, kSize);
   const auto algorithm = configured(PixelFormat::gray8);
@@ -272,7 +272,7 @@ TEST_F(CcLabelSlots, FailedFrame_TracksContinueAndPendingResetTakesEffect) {
 using CcLabelConcurrentSlots = BackendTest;
 TEST_ON_BACKENDS(CcLabelConcurrentSlots);
 
-TEST_P(CcLabelConcurrentSlots, EachFrameHasOtherParameters_LabelsEqualOracle) {
+TEST_P(CcLabelConcurrentSlots, EachFrameHasOtherParameters_LabelsEqualReference) {
   constexpr Size kLarge = {501, 333};
   const auto algorithm = make_algorithm_on<CcLabelParams>(backend_);
   const Layout& gray = layout_of(PixelFormat::gray8);

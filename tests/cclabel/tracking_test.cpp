@@ -120,7 +120,7 @@ Score score(const Scene& scene, const std::vector<StreamFrame>& frames) {
   return score;
 }
 
-TEST_P(Tracking, MovingRegionsThatNeverTouch_KeepIds) {
+TEST_P(Tracking, MovingRegionsThatNeverTouch_ChangeTrackAtMostOncePer5000Positions) {
   Score all;
   for (uint32_t seed = 0; seed < 5; ++seed) {
     const Scene scene = crowd_scene(kSize, 25, 100, seed);
@@ -134,7 +134,7 @@ TEST_P(Tracking, MovingRegionsThatNeverTouch_KeepIds) {
 }
 
 // Each disc moves to the previous position of its neighbour. Only the motion distinguishes them.
-TEST_P(Tracking, EquallySpacedRowMovingByItsSpacing_KeepsIds) {
+TEST_P(Tracking, EquallySpacedDiscsMoveByTheirSpacing_KeepTheirTracks) {
   Scene scene;
   for (int t = 0; t < 40; ++t) {
     std::vector<Disc> queue;
@@ -156,7 +156,7 @@ TEST_P(Tracking, EquallySpacedRowMovingByItsSpacing_KeepsIds) {
   }
 }
 
-TEST_P(Tracking, TwoDiscsCross_KeepIdsAndCountOneMergeAndSplit) {
+TEST_P(Tracking, TwoDiscsCross_KeepTheirTracksAndCountOneMergeAndOneSplit) {
   const Scene scene = crossing();
   const auto frames = track(scene, tracked());
   for (size_t disc = 0; disc < 2; ++disc) {
@@ -221,7 +221,7 @@ TEST_P(Tracking, SharedRegion_HasARecordForEachTrack) {
 
 // If a region is not larger than one of its tracks, the other tracks keep their records for some
 // frames, because they may be hidden. Then the region has the box of that track again.
-TEST_P(Tracking, SharedRegionAfterATrackDied_HasNoRecordForIt) {
+TEST_P(Tracking, SharedRegion_OneDiscLeaves_HasNoOccludedRecordFromTheFourthFrameOn) {
   Scene scene;
   const Disc stays = {.x = 160, .y = 90, .radius = 20, .green = 60, .blue = 60};
   constexpr int kGone = 32;
@@ -245,7 +245,7 @@ TEST_P(Tracking, SharedRegionAfterATrackDied_HasNoRecordForIt) {
 
 // An object that enters the picture in two pieces is one object once it is much larger than the
 // pieces.
-TEST_P(Tracking, RegionAbsorbedByAGrowingRegion_HasNoRecord) {
+TEST_P(Tracking, RegionAbsorbedByAGrowingRegion_HasNoOccludedRecord) {
   Scene scene;
   for (int t = 0; t < 30; ++t) {
     const double radius = 6 + std::max(0, t - 5) * 2;
@@ -291,7 +291,7 @@ TEST_P(Tracking, CollidingDiscs_RecordsFitTheCapacityAndTracksAreUnique) {
 
 // The visible part of a disc that passes behind a post shrinks, disappears and grows again. Its
 // centre seems to move slower than the disc, and its area is smaller.
-TEST_P(Tracking, DiscHiddenByAPost_KeepsItsId) {
+TEST_P(Tracking, DiscHiddenByAPost_KeepsItsTrack) {
   for (const double speed : {3.0, 5.0}) {
     std::vector<Picture> pictures;
     std::vector<Disc> discs;
@@ -313,7 +313,7 @@ TEST_P(Tracking, DiscHiddenByAPost_KeepsItsId) {
   }
 }
 
-TEST_P(Tracking, Gap_WithinTrackMemory_KeepsTheId) {
+TEST_P(Tracking, RegionMissing_WithinOrBeyondTrackMemory_KeepsItsTrackOrGetsANewOne) {
   for (const int gap : {1, 5, 6}) {
     Scene scene;
     for (int t = 0; t < 30; ++t) {
@@ -355,7 +355,7 @@ TEST_P(Tracking, TrackMemoryIsZero_LostTrackDiesAtOnce) {
 
 // Disc 0 is always visible, disc 1 from frame 5 on except in frame 6. The other two discs are
 // visible for one and for two frames.
-TEST_P(Tracking, TrackBirthIs3_GivesIdsAfterThreeConsecutiveFrames) {
+TEST_P(Tracking, TrackBirthIs3_RegionsGetTracksInTheirThirdConsecutiveFrame) {
   Scene scene;
   for (int t = 0; t < 14; ++t) {
     const auto shown = [&](bool is_shown, Disc disc) {
@@ -381,7 +381,7 @@ TEST_P(Tracking, TrackBirthIs3_GivesIdsAfterThreeConsecutiveFrames) {
 }
 
 // Discs that are always visible have the same tracks, but later.
-TEST_P(Tracking, TrackBirthIs4_TracksAreThoseOfBirth1ButStartLater) {
+TEST_P(Tracking, TrackBirthIs4_TracksEqualThoseOfTrackBirth1ButBeginLater) {
   const Scene scene = crowd_scene(kSize, 25, 40, 11);
   const auto at_once = track(scene, tracked());
   CcLabelParams params = tracked();
@@ -410,7 +410,7 @@ std::vector<StreamFrame> renumbered(uint32_t last_id, std::vector<StreamFrame> f
   return frames;
 }
 
-TEST_P(Tracking, ResetOrNewScene_ForgetsTracksAndOnlyResetRestartsIds) {
+TEST_P(Tracking, ResetOrBeginScene_EndsAllTracksAndOnlyResetRestartsNumbers) {
   const std::vector<Picture> pictures = painted(crowd_scene(kSize, 10, 6, 7));
   const std::vector<ConstFrame> frames = frames_of(pictures);
   CcLabelStream one = stream(backend_, frames[0], tracked(), {.slots = 2});
@@ -435,7 +435,7 @@ TEST_P(Tracking, ResetOrNewScene_ForgetsTracksAndOnlyResetRestartsIds) {
   expect_ids_after(0);
 }
 
-TEST_P(Tracking, ManyCollidingRegions_CudaTracksEqualCpu) {
+TEST_P(Tracking, ManyCollidingRegions_TracksEqualThoseOfOneCpuThread) {
   track(painted(crowd_scene({321, 179}, 25, 60, 2), {321, 179}), tracked(4), {.slots = 4});
   track(painted(colliding_scene({320, 180}, 40, 60, 3)), tracked(4), {.wants_labels = false});
   const Size large = {1000, 700};
@@ -449,7 +449,7 @@ TEST_P(Tracking, ManyCollidingRegions_CudaTracksEqualCpu) {
 }
 
 // Few records, more pairs of regions than the hash table holds, more lost tracks than fit.
-TEST_P(Tracking, NoiseWithAnyRecordCapacity_CudaTracksEqualCpu) {
+TEST_P(Tracking, NoiseWithAnyRecordCapacity_TracksEqualThoseOfOneCpuThread) {
   for (const uint32_t capacity : {1u, 40u, 4096u, 65535u}) {
     std::vector<Picture> pictures;
     for (int t = 0; t < 12; ++t) {
@@ -474,7 +474,7 @@ TEST_P(Tracking, NoiseWithAnyRecordCapacity_CudaTracksEqualCpu) {
 
 // The stored labels of the previous frame do not depend on the criterion of the next frame, which
 // decides how CUDA divides it into tiles.
-TEST_P(Tracking, CriterionChanges_TracksContinue) {
+TEST_P(Tracking, CriterionChangesBetweenFrames_TracksEqualThoseOfOneCpuThread) {
   const auto pictures = painted(colliding_scene({300, 200}, 30, 24, 7), {300, 200});
   CcLabelStream found = stream(backend_, pictures[0].frame(), tracked(4), {});
   CcLabelStream expected = stream(make_cpu_backend(1), pictures[0].frame(), tracked(4), {});
@@ -523,7 +523,7 @@ TEST_P(Tracking, NoisePictures_EachBornRegionHasItsOwnTrack) {
 }
 
 // From the second frame on, a new disc comes first in raster order: label 1, track 2.
-TEST_P(Tracking, LabelValuesTrack_EveryOutput_ShowsTrackNumbers) {
+TEST_P(Tracking, LabelValuesTrack_LabelsOrColorsOutput_ShowsTrackNumbers) {
   const Size size = {64, 32};
   std::vector<Picture> pictures;
   const Disc first = {.x = 40, .y = 20, .radius = 5}, second = {.x = 10, .y = 8, .radius = 4};
@@ -568,7 +568,7 @@ GuardedFrame small_mask(const ConstFrame& picture, Size few) {
 }
 
 // The size of the mask changes from frame to frame; sometimes it is the size of the picture.
-TEST(TrackingMask, LowResolutionMask_GivesTheTracksOfTheEnlargedMask) {
+TEST(TrackingMask, LowResolutionMask_TracksEqualThoseOfTheEnlargedMask) {
   const Scene scene = crowd_scene(kSize, 25, 60, 3);
   const std::vector<Picture> pictures = painted(scene);
   const Size sizes[] = {{80, 45}, {80, 45}, {96, 54}, kSize, {31, 17}};
@@ -627,7 +627,7 @@ TEST(TrackerRows, EqualRowsStoredOnce_OtherRowSpansSet_EachRowGetsACopy) {
 }
 
 // count_shared_in_row() against plain loops over the pixels.
-TEST(SharedPixels, RandomLabelRows_CountsEachPairAndStoresTheLabels) {
+TEST(SharedPixels, CountSharedInRow_RandomLabels_CountsEachPairAndStoresTheLabels) {
   constexpr uint32_t kSlots = 1 << 12, kCount = 40;
   for (const int width : {1, 63, 64, 65, 200}) {
     const int rows = 1 + width % 3;

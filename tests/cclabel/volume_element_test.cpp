@@ -87,7 +87,7 @@ Labelling expected_of(const Volume& volume, Connectivity connectivity,
 
 const std::string kLabels = "video/x-region-labels,format=U32_LE";
 
-TEST(CcLabelElement, Volume_Complete_EachFrameHasItsSlice) {
+TEST(CcLabelElement, Volume_Complete_EachFrameHasLabelsAndRegionsOfItsSlice) {
   Harness h("cclabel depth=5 connectivity=26 output=labels", kLabels);
   h.video("GRAY8", kSize.width, kSize.height);
   for (uint32_t seed = 0; seed < 6; ++seed) {
@@ -103,7 +103,7 @@ TEST(CcLabelElement, Volume_Complete_EachFrameHasItsSlice) {
   }
 }
 
-TEST(CcLabelElement, Volume_IncompleteAtEos_IsLabelled) {
+TEST(CcLabelElement, Volume_IncompleteAtEos_EachFrameHasLabelsAndRegionsOfItsSlice) {
   for (const int frames : {1, 3, 8}) {
     Harness h("cclabel depth=5 connectivity=6 output=labels", kLabels);
     h.video("GRAY8", kSize.width, kSize.height);
@@ -128,7 +128,7 @@ TEST(CcLabelElement, Volume_IncompleteAtEos_IsLabelled) {
   }
 }
 
-TEST(CcLabelElement, Volume_NewCaps_EndTheVolume) {
+TEST(CcLabelElement, Volume_NewCaps_IncompleteVolumeIsLabelledAndAnotherBegins) {
   Harness h("cclabel depth=4 connectivity=18 output=labels", kLabels);
   h.video("GRAY8", kSize.width, kSize.height);
   const Volume volume = make_volume("noise", kSize, 4);
@@ -196,7 +196,7 @@ TEST(CcLabelElement, Volume_OutputNone_AttachesTheLabelMap) {
 }
 
 // The label map of each frame is a slice of the mask.
-TEST(CcLabelElement, Volume_LabelMapsFromUpstream_AreUsedAsMasks) {
+TEST(CcLabelElement, Volume_SourceMaskWithUpstreamLabelMaps_LabelsEqualReference) {
   Harness h(
       "cclabel name=first output=none ! "
       "cclabel name=cclabel source=mask depth=3 connectivity=26 output=labels fill-holes=5",
@@ -215,7 +215,7 @@ TEST(CcLabelElement, Volume_LabelMapsFromUpstream_AreUsedAsMasks) {
   }
 }
 
-TEST(CcLabelElement, SeveralThresholds_StackLayersAndSetCaps) {
+TEST(CcLabelElement, SeveralThresholds_OutputLabels_LayersAreStackedAndInTheCaps) {
   for (const int depth : {1, 2}) {
     Harness h("cclabel output=labels thresholds=<0.8,0.2,0.5> depth=" + std::to_string(depth) +
                   " connectivity=" + (depth > 1 ? "26" : "8"),
@@ -321,7 +321,7 @@ std::string line(int slots) {
          std::to_string(slots);
 }
 
-TEST(CcLabelElement, MaskVolumes_MoreVolumesThanSlots_ReuseTheSlots) {
+TEST(CcLabelElement, MaskVolumes_MoreVolumesThanSlots_LabelsOfEachEqualReference) {
   for (const Words& words : kFormats) {
     for (const int slots : {1, 2}) {
       Harness h(line(slots), kLabels);
@@ -340,7 +340,7 @@ TEST(CcLabelElement, MaskVolumes_MoreVolumesThanSlots_ReuseTheSlots) {
 }
 
 // Volumes with two mask formats in the same slot.
-TEST(CcLabelElement, MaskVolumes_MaskFormatChanges_EachVolumeUsesItsFormat) {
+TEST(CcLabelElement, MaskVolumes_MaskFormatChanges_LabelsOfEachEqualReference) {
   Harness h(line(1), kLabels);
   h.video("GRAY8", kSize.width, kSize.height);
   for (int n = 0; n < 4; ++n) {
@@ -352,7 +352,7 @@ TEST(CcLabelElement, MaskVolumes_MaskFormatChanges_EachVolumeUsesItsFormat) {
   }
 }
 
-TEST(CcLabelElement, MaskVolumes_Flush_DropsAnIncompleteVolume) {
+TEST(CcLabelElement, MaskVolumes_AfterFlush_LabelsOfEachEqualReference) {
   for (const int before : {1, 2, 4}) {
     Harness h(line(2), kLabels);
     h.video("GRAY8", kSize.width, kSize.height);
@@ -373,7 +373,7 @@ TEST(CcLabelElement, MaskVolumes_Flush_DropsAnIncompleteVolume) {
 }
 
 // EOS and a frame without picture complete the volume with fewer slices.
-TEST(CcLabelElement, MaskVolumes_EosOrGap_LabelsAnIncompleteVolume) {
+TEST(CcLabelElement, MaskVolumes_IncompleteAtEosOrGap_LabelsEqualReference) {
   for (const int slices : {1, 2}) {
     Harness h(line(1), kLabels);
     h.video("GRAY8", kSize.width, kSize.height);
@@ -407,7 +407,7 @@ TEST(CcLabelElement, MaskVolumes_EosOrGap_LabelsAnIncompleteVolume) {
 }
 
 // An unsuitable mask is an error. After a flush, the same slot labels a new volume.
-TEST(CcLabelElement, MaskVolumes_UnsuitableMask_PostsAnError) {
+TEST(CcLabelElement, MaskVolumes_UnsuitableMask_PostsAnErrorAndVolumeAfterFlushIsLabelled) {
   struct Case {
     const char* name;
     GstBuffer* (*frame)();
@@ -454,7 +454,7 @@ TEST(CcLabelElement, MaskVolumes_UnsuitableMask_PostsAnError) {
 }
 
 // A flush drops the frames of an incomplete volume.
-TEST(CcLabelElement, MaskVolumes_Flush_CountsDroppedFrames) {
+TEST(CcLabelElement, Stats_FlushOfAnIncompleteVolume_CountItsFramesAsDropped) {
   Harness h(line(2), kLabels);
   h.video("GRAY8", kSize.width, kSize.height);
   for (int i = 0; i < 2; ++i) ASSERT_EQ(push(h, masks_of(1), i, i, kFormats[0]), GST_FLOW_OK);

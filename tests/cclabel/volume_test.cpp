@@ -60,7 +60,7 @@ TEST_P(CcLabelVolume, RandomSettings_LabelsAndRecordsEqualReference) {
   }
 }
 
-TEST(CcLabelVolumeThreads, AnyThreadCount_GivesTheSameLabels) {
+TEST(CcLabelVolumeThreads, AnyThreadCount_LabelsAndRecordsEqualThoseOfOneThread) {
   for (uint32_t seed = 0; seed < 60; ++seed) {
     const auto [volume, params, choice] = random_volume(seed, {90, 12}, 12);
     const RunOptions options{.slices = volume.slices, .depth = std::max(volume.slices, 2)};
@@ -95,7 +95,7 @@ TEST_P(CcLabelVolume, SeveralThresholds_EachLayerEqualsReference) {
 }
 
 // Dark voxels in white noise form holes of one or more voxels; some touch a side of the volume.
-TEST_P(CcLabelVolume, FillHoles_NoiseVolumes_ClosedHolesUpToTheVoxelLimitAreFilled) {
+TEST_P(CcLabelVolume, FillHoles_NoiseVolumesWithHoles_LabelsAndRecordsEqualReference) {
   int cases_with_holes = 0;
   for (const Volume& volume : volume_cases()) {
     if (volume.content != "noise" && volume.content != "clouds") continue;
@@ -120,7 +120,7 @@ TEST_P(CcLabelVolume, FillHoles_NoiseVolumes_ClosedHolesUpToTheVoxelLimitAreFill
   EXPECT_GT(cases_with_holes, 15) << "the volumes have too few holes";
 }
 
-TEST_P(CcLabelVolume, FillHoles_SeveralThresholds_FillTheirOwnHoles) {
+TEST_P(CcLabelVolume, FillHoles_SeveralThresholds_LabelsAndRecordsEqualReference) {
   for (const Connectivity connectivity :
        {Connectivity::four, Connectivity::eight, Connectivity::six, Connectivity::eighteen,
         Connectivity::twenty_six}) {
@@ -136,7 +136,7 @@ TEST_P(CcLabelVolume, FillHoles_SeveralThresholds_FillTheirOwnHoles) {
   }
 }
 
-TEST_P(CcLabelVolume, SourceMask_LabelsTheMaskAndMeasuresThePicture) {
+TEST_P(CcLabelVolume, SourceMask_GrayOrLabelMask_LabelsAndRecordsEqualReference) {
   const Volume volume = make_volume("clouds", {70, 20}, 9, PixelFormat::rgb);
   for (const PixelFormat format : {PixelFormat::gray8, PixelFormat::labels32}) {
     Volume mask = make_volume("sparse", {70, 20}, 9);
@@ -168,7 +168,7 @@ TEST_P(CcLabelVolume, FewerSlicesThanTheDepthProperty_LabelsAndRecordsEqualRefer
   }
 }
 
-TEST_P(CcLabelVolume, EveryFormatAndOutput_EachVoxelShowsItsLabel) {
+TEST_P(CcLabelVolume, EveryFormatAndOutput_LabelsAndRecordsEqualReference) {
   struct Kind {
     CcOutput output;
     PixelFormat format;
@@ -191,7 +191,7 @@ TEST_P(CcLabelVolume, EveryFormatAndOutput_EachVoxelShowsItsLabel) {
 }
 
 // Label pictures of more regions than GRAY8 holds, of fewer, and in layers.
-TEST_P(CcLabelVolume, OutputLabels_MoreRegionsThanLabels_DropsTheSmallest) {
+TEST_P(CcLabelVolume, OutputLabels_MoreRegionsThanGray8Holds_PixelsEqualTheKeptLabels) {
   for (const Connectivity connectivity : kSpatial) {
     for (const Volume& volume : {make_volume("noise", {50, 14}, 6), make_volume("full", {50, 9}, 6),
                                  make_volume("clouds", {65, 20}, 11)}) {

@@ -71,7 +71,7 @@ TEST_P(CcLabelWindow, AnyNumberOfFramesAndFilter_LabelsEqualTheLastSliceOfAVolum
   }
 }
 
-TEST_P(CcLabelWindow, SourceMask_LabelsTheMasksAndMeasuresThePictures) {
+TEST_P(CcLabelWindow, SourceMask_LabelsAndRecordsEqualReference) {
   CcLabelParams params = window_params(3);
   params.source = Source::mask;
   const std::vector<Picture> masks = noise_pictures({77, 31}, 9, 0.9);
@@ -89,7 +89,7 @@ TEST_P(CcLabelWindow, LargeFramesWithFewRecords_LabelsEqualTheLastSliceOfAVolume
 
 // While the window contains a frame in which the squares touch, they are one region. Before and
 // after, both have their own ids.
-TEST_P(CcLabelWindow, TwoSquaresThatTouch_KeepTheirIds) {
+TEST_P(CcLabelWindow, TwoSquaresTouchAndPart_KeepTheirTracks) {
   const CcLabelParams params = window_params(4);
   const std::vector<StreamFrame> found = check(meeting_pictures(), params);
   for (int t = 0; t < kMeetingFrames; ++t) {
@@ -129,7 +129,7 @@ TEST_P(CcLabelWindow, OutputLabels_LabelValuesDenseOrTrack_ShowsLabelsOrTrackNum
   }
 }
 
-TEST_P(CcLabelWindow, ResetCalled_ForgetsEarlierFrames) {
+TEST_P(CcLabelWindow, Reset_SameFramesAgain_ResultsEqualThoseOfTheFirstTime) {
   const std::vector<Picture> pictures = noise_pictures({37, 21}, 6, 0.7);
   const CcLabelParams params = window_params(4);
   CcLabelStream stream(backend_, layout_of(PixelFormat::gray8), {37, 21}, params);
@@ -166,9 +166,9 @@ struct Outcome {
   uint32_t total = 0, total_runs = 0;
 };
 
-class ColorWindow : public testing::Test {
+class CcLabelNv12Window : public testing::Test {
  protected:
-  ColorWindow() {
+  CcLabelNv12Window() {
     for (int t = 0; t < kFrames; ++t) {
       frames_.push_back(
           convert(pictures_[static_cast<size_t>(t)].frame(), PixelFormat::nv12, kColor, 3));
@@ -243,7 +243,7 @@ class ColorWindow : public testing::Test {
   std::unique_ptr<Queue> queue_ = backend_->make_queue();
 };
 
-TEST_F(ColorWindow, EveryOutput_ShowsTheRegionsOfTheNewestFrame) {
+TEST_F(CcLabelNv12Window, EveryOutput_ShowsTheRegionsOfTheNewestFrame) {
   for (const CcOutput output : {CcOutput::overlay, CcOutput::colors, CcOutput::mask}) {
     const PixelFormat format = output == CcOutput::overlay  ? PixelFormat::nv12
                                : output == CcOutput::colors ? PixelFormat::bgrx
@@ -286,7 +286,7 @@ TEST_F(ColorWindow, EveryOutput_ShowsTheRegionsOfTheNewestFrame) {
   }
 }
 
-TEST_F(ColorWindow, MoreRegionsThanRecords_RecordsStopAtTheCapacity) {
+TEST_F(CcLabelNv12Window, MoreRegionsThanRecords_RecordsStopAtTheCapacity) {
   const auto algorithm = configured(PixelFormat::gray8);
   CcLabelParams params = window_params(3);
   params.output = CcOutput::none;
@@ -297,7 +297,7 @@ TEST_F(ColorWindow, MoreRegionsThanRecords_RecordsStopAtTheCapacity) {
   }
 }
 
-TEST_F(ColorWindow, SourcePropertyChanges_ForgetsEarlierFrames) {
+TEST_F(CcLabelNv12Window, SourcePropertyChanges_ForgetsEarlierFrames) {
   const auto algorithm = configured(PixelFormat::gray8);
   CcLabelParams params = window_params(3);
   for (int t = 0; t < kFrames; ++t) {
@@ -308,7 +308,7 @@ TEST_F(ColorWindow, SourcePropertyChanges_ForgetsEarlierFrames) {
   }
 }
 
-TEST_F(ColorWindow, ResetOrNewScene_ForgetsEarlierFrames) {
+TEST_F(CcLabelNv12Window, ResetOrNewScene_ForgetsEarlierFrames) {
   const auto algorithm = configured(PixelFormat::gray8);
   const CcLabelParams params = window_params(3);
   const auto least_track = [](const Outcome& outcome) {
@@ -334,7 +334,7 @@ TEST_F(ColorWindow, ResetOrNewScene_ForgetsEarlierFrames) {
   }
 }
 
-TEST_F(ColorWindow, UnsuitableFrame_ErrorNamesTheProblem) {
+TEST_F(CcLabelNv12Window, UnsuitableFrameOrSetup_ErrorNamesTheProblem) {
   const auto algorithm = configured(PixelFormat::gray8);
   const auto answer = [&](void (*ask)(FrameTask & task, CcLabelParams & params)) {
     FrameTask task{.in = std::as_const(frames_[0]).frame()};

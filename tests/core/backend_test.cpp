@@ -54,7 +54,7 @@ TEST_P(BackendQueue, BytesCopiedToBackendAndBack_AreUnchanged) {
   EXPECT_EQ(std::memcmp(host.data(), host.as<std::byte>() + kBytes, kBytes), 0);
 }
 
-TEST_P(BackendQueue, MoreMemoryThanAvailable_ThrowsAndBackendStillWorks) {
+TEST_P(BackendQueue, Allocate_MoreThanAvailable_ErrorNamesTheSizeAndNextAllocationSucceeds) {
   try {
     const Block block = plain_->allocate(size_t{1} << 50);
     FAIL() << "a petabyte was allocated";
@@ -64,7 +64,7 @@ TEST_P(BackendQueue, MoreMemoryThanAvailable_ThrowsAndBackendStillWorks) {
   EXPECT_NO_THROW(plain_->allocate(1000));
 }
 
-TEST(CpuQueue, MoreTasksThanTheQueueHolds_RunInOrder) {
+TEST(CpuQueue, Submit_MoreTasksThanTheQueueHolds_AllRunInOrder) {
   const auto backend = make_cpu_backend(2);
   const auto queue = backend->make_queue();
   std::vector<int> order;
@@ -79,7 +79,7 @@ TEST(CpuQueue, MoreTasksThanTheQueueHolds_RunInOrder) {
   EXPECT_EQ(order, expected);
 }
 
-TEST(CpuQueue, ImmediateMode_RunsTasksOnTheCallersThread) {
+TEST(CpuQueue, ImmediateQueue_Submit_RunsTaskOnCallersThreadUnlessAnEarlierOneFailed) {
   const auto backend = make_cpu_backend(2);
   const auto queue = make_immediate_queue(*backend);
   std::vector<std::thread::id> seen;
@@ -101,7 +101,7 @@ TEST(CpuQueue, ImmediateMode_RunsTasksOnTheCallersThread) {
   EXPECT_TRUE(queue->done() && seen.empty());
 }
 
-TEST(CpuQueue, IsDone_WhileWorkRuns_ReturnsFalse) {
+TEST(CpuQueue, Done_WhileRecordedWorkRuns_ReturnsFalse) {
   const auto backend = make_cpu_backend(1);
   const auto queue = backend->make_queue();
   EXPECT_TRUE(queue->done());  // nothing was recorded
@@ -116,7 +116,7 @@ TEST(CpuQueue, IsDone_WhileWorkRuns_ReturnsFalse) {
   EXPECT_TRUE(queue->done());
 }
 
-TEST(CpuQueue, FrameGuard_TaskFailed_StillRunsTheLastTask) {
+TEST(CpuQueue, FrameGuard_TaskOrSubmissionFails_StillRunsItsLastTask) {
   const auto backend = make_cpu_backend(2);
   const auto queue = backend->make_queue();
   int ran = 0;
@@ -134,7 +134,7 @@ TEST(CpuQueue, FrameGuard_TaskFailed_StillRunsTheLastTask) {
   EXPECT_EQ(ran, 2000);
 }
 
-TEST(CpuQueue, FailedTask_DropsTheRestOfItsFrame) {
+TEST(CpuQueue, Submit_TaskFails_DropsOnlyTheLaterTasksOfItsFrame) {
   const auto backend = make_cpu_backend(2);
   const auto queue = backend->make_queue();
   int ran = 0;
@@ -203,7 +203,7 @@ TEST(CpuQueue, Copy_NegativePitchOrSameBuffer_KeepsEverySample) {
   }
 }
 
-TEST(CpuQueue, Elapsed_AfterTasks_IsTheTimeFromStartToRecord) {
+TEST(CpuQueue, Elapsed_AfterTasks_IsAtLeastTheirTimeAndAtMostTheTimeUntilWaitReturns) {
   using std::chrono::steady_clock;
   const auto backend = make_cpu_backend(1);
   const auto queue = backend->make_queue();
@@ -229,7 +229,7 @@ TEST(CpuQueue, Elapsed_AfterTasks_IsTheTimeFromStartToRecord) {
 }
 
 // The thread is woken once per frame, not once per task.
-TEST(CpuQueue, Start_TasksSubmittedAfterIt_RunOnlyAfterRecord) {
+TEST(CpuQueue, Start_FewTasksSubmittedAfterIt_RunOnlyAfterRecord) {
   const auto backend = make_cpu_backend(1);
   const auto queue = backend->make_queue();
   std::atomic<int> ran = 0;
@@ -255,7 +255,7 @@ TEST(CpuQueue, Start_TasksSubmittedAfterIt_RunOnlyAfterRecord) {
   EXPECT_EQ(ran, 1) << "tasks before start() continue";
 }
 
-TEST(CpuQueue, Wait_TaskAfterTheLastRecordStillRuns_Returns) {
+TEST(CpuQueue, Wait_TaskSubmittedAfterTheLastRecordRuns_ReturnsBeforeItEnds) {
   std::atomic<bool> gate = false;
   auto* open = &gate;
   const auto backend = make_cpu_backend(1);
@@ -279,12 +279,12 @@ class OtherBackend final : public Backend {
   Block allocate_pinned(size_t) override { return {}; }
 };
 
-TEST(CpuBackend, WorkersOfAnotherBackend_AreRefused) {
+TEST(CpuBackend, WorkersOf_BackendOfAnotherKind_ErrorNamesTheBackend) {
   EXPECT_EQ(error_message_of([] { workers_of(OtherBackend()); }),
             "this is not a CPU backend: another");
 }
 
-TEST(CpuBackend, AllocationFaultInjected_Throws) {
+TEST(CpuBackend, Allocate_FaultInjectedForEverySecondCall_EverySecondCallThrows) {
   const auto backend = make_cpu_backend(1);
   inject_faults("allocation=2");
   EXPECT_NO_THROW(backend->allocate(1));
@@ -294,7 +294,7 @@ TEST(CpuBackend, AllocationFaultInjected_Throws) {
   inject_faults(nullptr);
 }
 
-TEST(CpuBackend, Allocate_AnySize_IsAlignedAndTooLargeThrowsWithTheSize) {
+TEST(CpuBackend, Allocate_AnySize_BlockIsAlignedAndErrorNamesATooLargeSize) {
   const auto backend = make_cpu_backend(2);
   EXPECT_EQ(workers_of(*backend).threads(), 2);
   EXPECT_EQ(backend->kind(), BackendKind::cpu);
@@ -321,7 +321,7 @@ TEST(DeviceBalancer, Choose_ManyElements_SpreadsThemEvenlyInDeviceOrder) {
   EXPECT_EQ(places, (std::vector<int>{0, 1, 2, 0, 1, 2, 0}));
 }
 
-TEST(DeviceBalancer, ElementsRemoved_TheirDeviceIsChosenNext) {
+TEST(DeviceBalancer, Choose_TwoElementsRemovedFromADevice_ReturnsThatDeviceTwice) {
   DeviceBalancer balancer;
   for (int i = 0; i < 6; ++i) balancer.choose(3);
   balancer.remove_element(1);
@@ -331,7 +331,7 @@ TEST(DeviceBalancer, ElementsRemoved_TheirDeviceIsChosenNext) {
   EXPECT_EQ(balancer.choose(3), 0);
 }
 
-TEST(DeviceBalancer, ElementsAdded_LeastUsedDeviceIsChosen) {
+TEST(DeviceBalancer, Choose_ElementsAdded_ReturnsTheLeastUsedDevice) {
   DeviceBalancer balancer;
   balancer.add_element(0);
   balancer.add_element(0);

@@ -166,7 +166,7 @@ TEST(Colors, SamplesToRgbAndLab_EveryMatrixAndRange_EqualTheItuEquations) {
   });
 }
 
-TEST(Colors, MeanColor_EveryMatrixAndRange_EqualsTheEquations) {
+TEST(Colors, MeanColor_EveryMatrixAndRange_EqualsTheItuEquations) {
   for_all_equations([](const Equations& equations) {
     for_all_stored(equations, [&](const std::array<int, 3>& stored) {
       Region region;
@@ -187,7 +187,7 @@ TEST(Colors, MeanColor_EveryMatrixAndRange_EqualsTheEquations) {
 }
 
 // The sums of the tables are rounded down three times, each by less than 2^-20 of white.
-TEST(Colors, LabTables_EveryRgbLevel_DeviateFromCielabByRoundingOnly) {
+TEST(Colors, LabTables_EveryLevelOfOneRgbChannel_DifferFromCielabByRoundingOnly) {
   const auto linear = [](int level) {
     const double v = level / 255.0;
     return v <= 0.04045 ? v / 12.92 : std::pow((v + 0.055) / 1.055, 2.4);
@@ -218,7 +218,7 @@ TEST(Colors, LabTables_EveryRgbLevel_DeviateFromCielabByRoundingOnly) {
   }
 }
 
-TEST(Colors, PrimaryColorsOfTheItuStandards_HaveTheirMeanColor) {
+TEST(Colors, MeanColor_SamplesOfAPrimaryColor_IsThatColor) {
   struct Case {
     PixelFormat format;
     Colorimetry color;

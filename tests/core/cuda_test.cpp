@@ -49,7 +49,7 @@ TEST_F(CudaBackend, Entry_NestedOnTwoThreads_AllocationsSucceed) {
   other.join();
 }
 
-TEST_F(CudaBackend, PinnedMemoryReserved_LaterAllocationsUseIt) {
+TEST_F(CudaBackend, AllocatePinned_MemoryReserved_BlocksAreConsecutiveInIt) {
   constexpr size_t kBytes = 3 << 20;  // without the reservation each is a single request
   const std::shared_ptr<void> room = plain_->reserve_pinned(2 * kBytes);
   ASSERT_TRUE(room);
@@ -57,7 +57,7 @@ TEST_F(CudaBackend, PinnedMemoryReserved_LaterAllocationsUseIt) {
   EXPECT_EQ(second.as<std::byte>(), first.as<std::byte>() + kBytes);
 }
 
-TEST_F(CudaBackend, BackendReleasedBeforeItsLastBlock_StaysAlive) {
+TEST_F(CudaBackend, Block_FreedAfterItsBackendWasReleased_DoesNotCrash) {
   Block block = plain_->allocate(1000);
   queue_.reset();
   backend_.reset();
@@ -66,7 +66,7 @@ TEST_F(CudaBackend, BackendReleasedBeforeItsLastBlock_StaysAlive) {
   block = {};
 }
 
-TEST_F(CudaBackend, Queue_WithOtherStreams_KeepsTheOrderOfCopies) {
+TEST_F(CudaBackend, Queue_FollowsOrLeadsAnotherStream_CopiesRunInOrder) {
   constexpr size_t kBytes = size_t{64} << 20;
   const Block from = plain_->allocate_pinned(kBytes), to = plain_->allocate_pinned(kBytes);
   const Block there = plain_->allocate(kBytes);
@@ -92,7 +92,7 @@ TEST_F(CudaBackend, Queue_WithOtherStreams_KeepsTheOrderOfCopies) {
   }
 }
 
-TEST_F(CudaBackend, Queue_MovedToAnotherStream_KeepsTheOrder) {
+TEST_F(CudaBackend, Queue_MovedToAnotherStream_CopiesRunInOrder) {
   constexpr size_t kBytes = size_t{64} << 20;
   const Block from = plain_->allocate_pinned(kBytes), to = plain_->allocate_pinned(kBytes);
   const Block there = plain_->allocate(kBytes);
@@ -119,7 +119,7 @@ TEST_F(CudaBackend, Queue_MovedToAnotherStream_KeepsTheOrder) {
   }
 }
 
-TEST(CudaKernels, MachineCode_LaterDeviceOfSameMajorVersion_Runs) {
+TEST(CudaKernels, IsBinaryCompatible_AnyDevice_TrueIfSameMajorAndNoEarlierMinorVersion) {
   EXPECT_TRUE(is_binary_compatible(90, {80, 90}));
   EXPECT_TRUE(is_binary_compatible(89, {80, 90}));
   EXPECT_TRUE(is_binary_compatible(121, {120}));
@@ -136,7 +136,7 @@ Function* call(const char* name) {
 
 // Kernels are loaded when a backend is made, not with the first frame. This test asks the driver
 // for the kernels of each file, because load_kernels() ignores kernels that it cannot find.
-TEST_F(CudaBackend, MakeBackend_FirstCall_LoadsAllKernels) {
+TEST_F(CudaBackend, Kernels_AfterABackendIsMade_AreAllLoaded) {
   auto* const module_of = call<decltype(cuFuncGetModule)>("cuFuncGetModule");
   auto* const count_of = call<decltype(cuModuleGetFunctionCount)>("cuModuleGetFunctionCount");
   auto* const list = call<decltype(cuModuleEnumerateFunctions)>("cuModuleEnumerateFunctions");

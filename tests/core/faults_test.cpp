@@ -10,9 +10,9 @@
 namespace regions {
 namespace {
 
-class FaultPlan : public testing::Test {
+class InjectedFaults : public testing::Test {
  protected:
-  ~FaultPlan() override { inject_faults(nullptr); }
+  ~InjectedFaults() override { inject_faults(nullptr); }
 };
 
 // The kind and the text of the failure of one step; empty if it succeeds.
@@ -27,7 +27,7 @@ std::string step(Fault kind) {
   return {};
 }
 
-TEST_F(FaultPlan, CountForAFaultKind_EveryNthStepFails) {
+TEST_F(InjectedFaults, StepsOfAKind_CountNInjected_EveryNthStepFails) {
   inject_faults("allocation=2,launch=3,work=1");
   EXPECT_TRUE(faults::enabled);
   EXPECT_FALSE(faults::skip_launches);
@@ -46,7 +46,7 @@ TEST_F(FaultPlan, CountForAFaultKind_EveryNthStepFails) {
   EXPECT_EQ(step(Fault::allocation), "");
 }
 
-TEST_F(FaultPlan, DeviceLossInjected_EveryLaterStepFails) {
+TEST_F(InjectedFaults, DeviceLoss_InjectedAtTheThirdStep_ThisAndAllLaterStepsFail) {
   inject_faults("gone=3");
   EXPECT_EQ(step(Fault::allocation), "");
   EXPECT_EQ(step(Fault::launch), "");
@@ -55,7 +55,7 @@ TEST_F(FaultPlan, DeviceLossInjected_EveryLaterStepFails) {
   }
 }
 
-TEST_F(FaultPlan, IdleFaultInjected_SkipsKernelLaunches) {
+TEST_F(InjectedFaults, IdleFault_Injected_SetsSkipLaunchesAndFailsNoLaunch) {
   inject_faults("idle=1,");
   EXPECT_TRUE(faults::skip_launches);
   EXPECT_EQ(step(Fault::launch), "");
@@ -63,7 +63,7 @@ TEST_F(FaultPlan, IdleFaultInjected_SkipsKernelLaunches) {
   EXPECT_FALSE(faults::skip_launches);
 }
 
-TEST_F(FaultPlan, UnknownText_ErrorNamesItAndThePlanStays) {
+TEST_F(InjectedFaults, FaultText_Unknown_ErrorNamesItAndEarlierFaultsStillOccur) {
   inject_faults("work=1");
   const std::pair<const char*, const char*> texts[] = {{"x=1", "x=1"},
                                                        {"launch", "launch"},
@@ -86,7 +86,7 @@ TEST_F(FaultPlan, UnknownText_ErrorNamesItAndThePlanStays) {
   }
 }
 
-TEST_F(FaultPlan, EnvironmentVariableIsSet_InjectsFaults) {
+TEST_F(InjectedFaults, RegionsFaultsVariable_SetThenUnset_FaultsOccurOnlyWhileItIsSet) {
   setenv("REGIONS_FAULTS", "launch=1", 1);
   inject_faults_from_environment();
   EXPECT_NE(step(Fault::launch), "");

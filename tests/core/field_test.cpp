@@ -133,7 +133,7 @@ TEST(ParameterFields, AssignText_ValidText_ChangesTheValue) {
   }
 }
 
-TEST(ParameterFields, InvalidValue_ErrorNamesFieldAndValue) {
+TEST(ParameterFields, Assign_InvalidValue_ErrorNamesFieldAndValue) {
   struct Case {
     const char *name, *text, *message;
   };
@@ -179,7 +179,7 @@ TEST(ParameterFields, InvalidValue_ErrorNamesFieldAndValue) {
   EXPECT_EQ(to_text(find(fields, "fruit"), int64_t{7}), "7") << "an unknown value";
 }
 
-TEST(ParameterFields, NumberList_TooManyNumbers_Throws) {
+TEST(ParameterFields, NumberList_MoreNumbersThanItHolds_Throws) {
   using List = NumberList<3>;
   const std::vector<double> full = {5, 6, 7};
   EXPECT_EQ(std::vector<double>(List(full)), full);

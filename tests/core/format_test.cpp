@@ -11,7 +11,7 @@
 namespace regions {
 namespace {
 
-TEST(PixelFormats, FormatName_KnownSelectsItsFormatUnknownThrows) {
+TEST(PixelFormats, FormatNamed_KnownOrUnknownName_ReturnsTheFormatOrThrows) {
   std::set<std::string_view> names;
   for (int f = 0; f < kPixelFormats; ++f) {
     const auto format = static_cast<PixelFormat>(f);
@@ -24,7 +24,7 @@ TEST(PixelFormats, FormatName_KnownSelectsItsFormatUnknownThrows) {
 }
 
 // Bytes of a 5x3 picture, from the definitions of the formats (GStreamer's list of video formats).
-TEST(PixelFormats, OddPictureSize_ChromaSizeIsRoundedUp) {
+TEST(PixelFormats, RowBytesAndRowCount_OddPictureSize_ChromaIsRoundedUp) {
   struct Case {
     PixelFormat format;
     int plane;
@@ -132,7 +132,7 @@ TEST(PixelFormats, EveryFormat_SamplesAreAtTheDefinedOffsets) {
   }
 }
 
-TEST(PixelFormats, SixteenBitSamples_AreLittleEndianAndP010UsesHighBits) {
+TEST(PixelFormats, SetSample_SixteenBitFormats_StoresLittleEndianAndP010InTheHighBits) {
   GuardedFrame gray(PixelFormat::gray16, {2, 1}), p010(PixelFormat::p010, {2, 1});
   gray.frame().set_sample(0, 1, 0, 0x1234);
   EXPECT_EQ(static_cast<int>(gray.frame().plane[0][2]), 0x34);
@@ -154,7 +154,7 @@ TEST(PixelFormats, UnknownFormat_ErrorNamesIt) {
 }
 
 // Every plane of every format, with pitches at both limits.
-TEST(FrameChecks, InvalidPlane_ErrorNamesIt) {
+TEST(FrameChecks, InvalidPlane_ErrorNamesThePlane) {
   for (int f = 0; f < kPixelFormats; ++f) {
     GuardedFrame guarded(static_cast<PixelFormat>(f), {6, 4});
     const ConstFrame good = std::as_const(guarded).frame();

@@ -53,7 +53,7 @@ struct ArenaTest : testing::Test {
   std::shared_ptr<void> reserve(size_t bytes) { return arena.reserve(bytes, std::ref(system)); }
 };
 
-TEST_F(ArenaTest, BlocksOfManySizes_AreAlignedAndDisjoint) {
+TEST_F(ArenaTest, Allocate_BlocksOfManySizes_AreAlignedAndDisjoint) {
   constexpr size_t kSizes[] = {1, 255, 256, 257, 4097, kMega, 3 * kMega, 5};
   std::vector<Block> blocks;
   for (int turn = 0; turn < 3; ++turn) {
@@ -71,7 +71,7 @@ TEST_F(ArenaTest, BlocksOfManySizes_AreAlignedAndDisjoint) {
   }
 }
 
-TEST_F(ArenaTest, SixteenStreamsStartTogether_ShareFewLargeAllocations) {
+TEST_F(ArenaTest, Allocate_SixteenStreamsStartTogether_BlocksShareAtMostTwelvePieces) {
   constexpr size_t kOfStream[] = {80 * kMega / 16, 120 * kMega / 16, kMega / 8, kMega / 8,
                                   50 * kMega / 16, kMega / 2,        kMega / 2};
   std::vector<Block> blocks;
@@ -88,13 +88,13 @@ TEST_F(ArenaTest, SixteenStreamsStartTogether_ShareFewLargeAllocations) {
   EXPECT_LE(requested, 2 * given);
 }
 
-TEST_F(ArenaTest, NewAllocation_IsAsLargeAsAllEarlierBlocks) {
+TEST_F(ArenaTest, NewPiece_AfterEarlierBlocks_IsAtLeastAsLargeAsAllOfThem) {
   const Block first = take(10 * kMega), small = take(1000), third = take(15 * kMega),
               of_second_piece = take(9 * kMega);
   EXPECT_EQ(system.requested, (std::vector<size_t>{10 * kMega, 10 * kMega, 15 * kMega}));
 }
 
-TEST_F(ArenaTest, NewAllocation_AnyBlockSize_StaysWithinItsLimits) {
+TEST_F(ArenaTest, NewPiece_AnyBlockSize_StaysWithinTheLimitsUnlessTheBlockIsLarger) {
   const Block small = take(1), large = take(63 * kMega), next = take(3 * kMega),
               own = take(65 * kMega);
   EXPECT_EQ(system.requested,
@@ -103,7 +103,7 @@ TEST_F(ArenaTest, NewAllocation_AnyBlockSize_StaysWithinItsLimits) {
   EXPECT_EQ(none.bytes(), 0u);
 }
 
-TEST_F(ArenaTest, LastBlockFreed_FreesTheAllocation) {
+TEST_F(ArenaTest, Piece_BlocksFreed_IsFreedOnlyWithItsLastBlock) {
   Block first = take(100), second = take(100);
   EXPECT_EQ(system.pieces, 1);
   const void* const place = first.data();
@@ -119,7 +119,7 @@ TEST_F(ArenaTest, LastBlockFreed_FreesTheAllocation) {
   EXPECT_EQ(system.pieces, 1);
 }
 
-TEST_F(ArenaTest, StreamStartedLater_HasItsOwnAllocation) {
+TEST_F(ArenaTest, Allocate_AfterTheSharingTime_UsesANewPiece) {
   const Block first = take(100), second = take(40 * kMega);
   now += Arena::kSharingTime + std::chrono::milliseconds(1);
   const Block later = take(100), too = take(100);
@@ -127,7 +127,7 @@ TEST_F(ArenaTest, StreamStartedLater_HasItsOwnAllocation) {
 }
 
 // A long stream keeps only the pieces of its first second, however many other streams start.
-TEST_F(ArenaTest, LongStreamWithOtherStreams_KeepsOnlyOneAllocation) {
+TEST_F(ArenaTest, LongStream_OtherStreamsStartAndEnd_KeepsOnlyOnePiece) {
   std::vector<Block> kept;
   for (int second = 0; second < 20; ++second) {
     const Block dropped = take(8 * kMega), more = take(8 * kMega);
@@ -137,7 +137,7 @@ TEST_F(ArenaTest, LongStreamWithOtherStreams_KeepsOnlyOneAllocation) {
   EXPECT_EQ(system.pieces, 1);
 }
 
-TEST_F(ArenaTest, LargeAllocationFails_AllocatesSingleBlocks) {
+TEST_F(ArenaTest, Allocate_LargePieceFails_AllocatesTheBlockAlone) {
   system.most = 10 * kMega;
   const Block first = take(9 * kMega), second = take(9 * kMega);
   const Block third = take(1000);  // would begin a piece of 18 MB
@@ -151,7 +151,7 @@ TEST_F(ArenaTest, LargeAllocationFails_AllocatesSingleBlocks) {
   }
 }
 
-TEST_F(ArenaTest, ApartFaultInjected_AllocatesEachBlockSeparately) {
+TEST_F(ArenaTest, Allocate_ApartFaultInjected_AllocatesEachBlockSeparately) {
   inject_faults("apart=1");
   const Block first = take(1), second = take(2);
   EXPECT_EQ(reserve(kMega), nullptr);
@@ -159,7 +159,7 @@ TEST_F(ArenaTest, ApartFaultInjected_AllocatesEachBlockSeparately) {
   EXPECT_EQ(system.requested, (std::vector<size_t>{1, 2}));
 }
 
-TEST_F(ArenaTest, MemoryReserved_BlocksUseItFirst) {
+TEST_F(ArenaTest, Allocate_MemoryReserved_UsesTheReservedMemoryFirst) {
   const Block before = take(100);
   const std::shared_ptr<void> kept = reserve(kMega), more = reserve(3 * kMega);
   now += 10 * Arena::kSharingTime;  // caps may arrive late
@@ -184,13 +184,13 @@ TEST_F(ArenaTest, ReservedMemory_LastHolderReleased_IsFreed) {
   EXPECT_EQ(system.requested.back(), 2 * kMega);
 }
 
-TEST_F(ArenaTest, LargeAllocationFails_ReservesNothing) {
+TEST_F(ArenaTest, Reserve_SystemAllocationFails_ReturnsNull) {
   system.most = kMega;
   EXPECT_EQ(reserve(2 * kMega), nullptr);
   EXPECT_EQ(take(1000).bytes(), 1000u);
 }
 
-TEST_F(ArenaTest, EightThreadsAllocate_BlocksAreDisjoint) {
+TEST_F(ArenaTest, Allocate_FromEightThreads_BlocksAreDisjoint) {
   std::atomic<int> pieces = 0;
   const auto request = [&](size_t bytes) {
     ++pieces;

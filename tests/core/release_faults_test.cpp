@@ -25,7 +25,7 @@ TEST(ReleaseFaults, ReleaseBuild_AnyFaultText_InjectsNothing) {
 }
 
 // packaging/deb recognises builds with faults by this text.
-TEST(ReleaseFaults, ReleaseBuild_ProgramDoesNotContainTheFaultMessage) {
+TEST(ReleaseFaults, ReleaseBuild_ProgramFile_DoesNotContainTheFaultMessage) {
   std::ifstream program("/proc/self/exe", std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(program), {}};
   ASSERT_GT(bytes.size(), 1000u);

@@ -136,7 +136,7 @@ TEST_F(SessionParameters, Set_AlgorithmExists_OnlyLiveFieldsBecomeActive) {
   EXPECT_EQ(session_.active().memory, 1);
 }
 
-TEST(SessionWithoutAlgorithm, Set_BeforeStart_ChangesAllActiveFields) {
+TEST(SessionWithoutAlgorithm, Set_EachField_ChangesTheActiveValueAtOnce) {
   Session<TestParams> session;
   for (const Field& field : session.fields()) session.set(field, int64_t{5});
   EXPECT_EQ(session.active().level, 5);
@@ -145,7 +145,7 @@ TEST(SessionWithoutAlgorithm, Set_BeforeStart_ChangesAllActiveFields) {
   EXPECT_FALSE(session.has_pending_changes());
 }
 
-TEST_F(SessionParameters, SetOutOfRange_ThrowsAndChangesNothing) {
+TEST_F(SessionParameters, Set_ValueOutOfRange_ThrowsAndKeepsTheValue) {
   EXPECT_THROW(set("level", 10), InputError);
   EXPECT_THROW(session_.set_text(field("level"), "ten"), InputError);
   const auto accept = [](const P&, const P&, const auto*) {};
@@ -167,7 +167,7 @@ TEST_F(SessionParameters, Commit_PendingFields_BecomeActive) {
   EXPECT_EQ(session_.active().memory, 5);
 }
 
-TEST_F(SessionParameters, Rollback_AfterSet_RestoresActiveAndRenegotiatedFields) {
+TEST_F(SessionParameters, Rollback_AfterCommit_RestoresActiveAndKeepsStoppedFieldsPending) {
   set("format", 5);
   set("memory", 5);
   session_.commit();
@@ -179,7 +179,7 @@ TEST_F(SessionParameters, Rollback_AfterSet_RestoresActiveAndRenegotiatedFields)
   EXPECT_FALSE(session_.has_pending_changes(true));
 }
 
-TEST_F(SessionParameters, SetWhileRunning_ChecksLiveFieldWithRunningSetup) {
+TEST_F(SessionParameters, SetWhileRunning_LiveField_IsCheckedWithTheRunningSetupAndActive) {
   const regions::Setup* checked_setup = nullptr;
   P checked;
   const auto check = [&](const P& changed, const P& active, const auto* setup) {
@@ -201,7 +201,7 @@ TEST_F(SessionParameters, SetWhileRunning_ChecksLiveFieldWithRunningSetup) {
   EXPECT_EQ(session_.active().memory, 1);
 }
 
-TEST_F(SessionParameters, SetRefusedWhileRunning_ChangesNothing) {
+TEST_F(SessionParameters, SetWhileRunning_CheckRefuses_ThrowsAndKeepsTheValue) {
   const auto refuse = [](const P&, const P&, const auto*) { throw SettingsError("refused"); };
   configure();
   for (const char* name : {"level", "format"}) {
@@ -213,7 +213,7 @@ TEST_F(SessionParameters, SetRefusedWhileRunning_ChangesNothing) {
   EXPECT_EQ(pending("memory"), 2) << "a stopped field is checked when the next stream starts";
 }
 
-TEST_F(SessionParameters, LiveChangeDuringFrame_FrameKeepsItsParameters) {
+TEST_F(SessionParameters, Frame_LiveFieldSetAfterEnqueue_KeepsItsParameters) {
   TestQueue queue;
   configure(2);
   const Backend::Entry entry(*backend_);
@@ -244,7 +244,7 @@ TEST(SessionAlgorithm, EveryCall_RunsInsideTheBackendWithActiveParameters) {
   EXPECT_EQ(backend->entries, 0);
 }
 
-TEST(SessionAlgorithm, MoveTo_AnotherBackend_ReturnsTheFormerAlgorithm) {
+TEST(SessionAlgorithm, MoveTo_NoBackend_ReturnsTheFormerAlgorithm) {
   const auto backend = std::make_shared<CountingBackend>(BackendKind::cuda);
   Session<TestParams> session;
   EXPECT_EQ(session.move_to(backend), nullptr);

@@ -27,7 +27,7 @@ TEST(OutputFormats, EachOutputKind_ListsItsFormatsInOrderOfPreference) {
   }
 }
 
-TEST(OutputFormats, UnsupportedOutputFormat_IsRefused) {
+TEST(OutputFormats, UnsupportedOutputFormat_ErrorNamesTheSupportedFormats) {
   const char* const kNone =
       "`output` requires a picture, but `out` is not set; set it or use output=none";
   const std::pair<Output, std::string> lists[] = {
@@ -95,7 +95,7 @@ TEST(SetupChecks, UnsuitableSizeOrFormat_ErrorNamesIt) {
   }
 }
 
-TEST(Superpixels, MoreSuperpixelsThanTheFormatHolds_AreRefused) {
+TEST(Superpixels, LabelCapacity_MoreSuperpixelsThanGray8Holds_ErrorNamesBothNumbers) {
   SlicParams params;
   const Layout& gray = layout_of(PixelFormat::gray8);
   const auto answer = [&](uint32_t total) {

@@ -199,7 +199,7 @@ TEST(WorkArea, Enlarge_EmptyRegion_StaysEmpty) {
   EXPECT_EQ(moments.sum_xx + moments.sum_xy + moments.sum_yy + moments.sum_lab[0], 0u);
 }
 
-TEST(WorkArea, ProcessScale_AnyRectangle_SizeIsRounded) {
+TEST(WorkArea, ProcessScale_AnyRectangle_WorkingPictureSizeIsRounded) {
   const auto work_of = [](int left, int top, int width, int height, double scale, Size picture) {
     return work_area_of({left, top, width, height, scale}, layout_of(PixelFormat::i420), picture);
   };
@@ -266,7 +266,7 @@ TEST(WorkArea, Reduce_Point_MovesToTheCellThatContainsIt) {
   }
 }
 
-TEST(WorkArea, RectangleOutsideThePicture_ErrorNamesIt) {
+TEST(WorkArea, RectangleOutsideThePicture_ErrorNamesItsEdge) {
   const Layout& gray = layout_of(PixelFormat::gray8);
   const auto answer = [&](int left, int top) {
     return error_message_of([&] { work_area_of({left, top, 0, 0, 1}, gray, {21, 13}); });
@@ -302,7 +302,7 @@ int value_of(const ConstFrame& frame, int c, int i, int j) {
                       j << frame.layout.component[c].y_shift);
 }
 
-TEST(Resampling, AnySizes_EachPixelLiesInExactlyOneCell) {
+TEST(Resampling, CellOf_AnySizes_EachPixelIsInExactlyOneCell) {
   for (const auto& [few, many] :
        {std::pair{1, 1}, {1, 7}, {3, 7}, {7, 7}, {100, 333}, {4096, 65535}, {65535, 65535}}) {
     for (int x = 0; x < many; x += 1 + many / 500) {

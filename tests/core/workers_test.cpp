@@ -57,13 +57,13 @@ TEST(Workers, ParallelFor_AnyThreadCount_UsesThatManyThreads) {
   }
 }
 
-TEST(Workers, ZeroThreadsRequested_UsesAllProcessors) {
+TEST(Workers, ZeroOrNegativeThreadsRequested_UseOneThreadPerProcessor) {
   const auto all = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   EXPECT_EQ(Workers(0).threads(), all);
   EXPECT_EQ(Workers(-1).threads(), all);
 }
 
-TEST(Workers, NestedParallelLoopsInManyQueues_Terminate) {
+TEST(Workers, ParallelFor_NestedLoopsInManyQueues_RunEveryIteration) {
   const auto backend = make_cpu_backend(3);
   const Workers* workers = &workers_of(*backend);
   std::vector<std::unique_ptr<Queue>> queues;
@@ -82,7 +82,7 @@ TEST(Workers, NestedParallelLoopsInManyQueues_Terminate) {
   EXPECT_EQ(sum, 6 * 20 * 5 * 4);
 }
 
-TEST(Workers, EndThreads_NextLoop_StartsThreadsAgain) {
+TEST(Workers, EndThreads_BeforeALoop_LoopStartsThreadsAgain) {
   Workers::end_threads();  // there may be none
   const Workers workers(3);
   for (int round = 0; round < 20; ++round) {
@@ -97,7 +97,7 @@ TEST(Workers, EndThreads_NextLoop_StartsThreadsAgain) {
   }
 }
 
-TEST(Workers, ExceptionInALoopBody_ReachesTheCaller) {
+TEST(Workers, ParallelFor_BodyThrows_CallerGetsTheExceptionAndNextLoopRuns) {
   for (const int threads : {1, 4}) {
     const Workers workers(threads);
     for (int round = 0; round < 50; ++round) {
@@ -135,7 +135,7 @@ bool uses_threads(const Workers& workers) {
   return there == workers.threads();
 }
 
-TEST(WorkersFork, WorkersMadeInTheChildProcess_HaveThreads) {
+TEST(WorkersFork, WorkersMadeInTheChildProcess_ParallelFor_UsesAllTheirThreads) {
   NEEDS_THREADS_AFTER_FORK();
   const Workers workers(3);
   ASSERT_TRUE(uses_threads(workers));
@@ -146,7 +146,7 @@ TEST(WorkersFork, WorkersMadeInTheChildProcess_HaveThreads) {
   EXPECT_TRUE(uses_threads(workers));
 }
 
-TEST(WorkersFork, WorkersWithThreadsEndedBeforeTheFork_WorkInTheChild) {
+TEST(WorkersFork, ThreadsEndedBeforeTheFork_ParallelForInTheChild_UsesAllThreads) {
   NEEDS_THREADS_AFTER_FORK();
   const Workers workers(3);
   ASSERT_TRUE(uses_threads(workers));
@@ -160,7 +160,7 @@ TEST(WorkersFork, WorkersWithThreadsEndedBeforeTheFork_WorkInTheChild) {
 }
 
 // At the time of fork() another thread often holds a lock of the pool. The child lacks this thread.
-TEST(WorkersFork, ForkWhileLoopsRun_ChildrenUseThreadsWithoutHanging) {
+TEST(WorkersFork, ForkWhileLoopsRun_ParallelForInEachChild_UsesAllThreads) {
   NEEDS_THREADS_AFTER_FORK();
   std::atomic<bool> ends = false;
   std::vector<std::thread> threads;

@@ -34,19 +34,19 @@ class Ends(unittest.TestCase):
         self.program.chmod(0o755)
         return self.run_.fuzz(self.kind, "models", 0.1, jobs)
 
-    def test_fuzz_run_normal_end_records_executions(self):
+    def test_fuzz_run_with_a_normal_end_records_executions(self):
         result, told = self.fuzzed(DONE, "exit 0", jobs=2)
         self.assertEqual(told, [])
         self.assertEqual((result["executions"], result["coverage"], result["features"], result["findings"]), (14, 5, 9, 0))
 
-    def test_fuzz_run_crash_found_report_names_input_and_cause(self):
+    def test_fuzz_run_with_a_crash_reports_input_and_cause(self):
         says = "==1==ERROR: libFuzzer: out-of-memory (malloc(9))\nTest unit written to /tmp/models-oom-1\n"
         result, (told,) = self.fuzzed(says, "exit 71")
         self.assertEqual(result["findings"], 1)
         self.assertIn("found by /tmp/models-oom-1", told)
         self.assertIn("out-of-memory", told)
 
-    def test_fuzz_run_killed_or_failed_report_has_the_last_output(self):
+    def test_fuzz_run_when_killed_or_failed_reports_the_last_output(self):
         half = "#3\\tNEW    cov: 5 ft: 9 corp: 1/1b\nlast words\n"
         for end, how in (("kill -KILL $$", "by SIGKILL"), ("kill -SEGV $$", "by SIGSEGV"), ("exit 72", "with status 72"),
                          ("exit 0", "with status 0")):
@@ -58,7 +58,7 @@ class Ends(unittest.TestCase):
         _, (told,) = self.fuzzed("", "kill -KILL $$")
         self.assertIn("models: ended by SIGKILL after no executions", told)
 
-    def test_fuzz_replay_killed_incomplete_or_failed_is_one_problem(self):
+    def test_fuzz_replay_when_killed_incomplete_or_failed_reports_one_problem(self):
         for says, end, told in (("Running: a\n", "kill -KILL $$", 1), ("Running: a\n", "exit 0", 1),
                                 ("Executed x in 1 ms\n" * 500, "exit 1", 1)):
             self.program.write_text(f"#!/bin/sh\nprintf '{says}'\n{end}\n", encoding="utf-8")

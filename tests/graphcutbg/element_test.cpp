@@ -21,7 +21,7 @@ TEST(GraphCutElement, OutputMask_NewObject_IsForeground) {
   EXPECT_LT(foreground_share(mask, false), 0.01);
 }
 
-TEST(GraphCutElement, OutputCutout_HasTheMaskAsAlpha) {
+TEST(GraphCutElement, OutputCutout_NewObject_IsOpaqueAndBackgroundIsTransparent) {
   Harness h("graphcutbg output=cutout", "video/x-raw,format=RGBA");
   h.video("GRAY8", kWidth, kHeight);
   const BufferPtr out = last_of(h);
@@ -66,7 +66,7 @@ TEST(GraphCutElement, ColorProperty_WithAlpha_AlphaIsOpacity) {
             picture("output=replace replace-with=blur"));
 }
 
-TEST(GraphCutElement, OutputNone_AttachesMaskForCclabel) {
+TEST(GraphCutElement, OutputNone_CclabelWithSourceMask_FindsTheObject) {
   Harness h("graphcutbg output=none ! cclabel source=mask min-area=20 output=none");
   h.video("GRAY8", kWidth, kHeight);
   const BufferPtr out = last_of(h);
@@ -116,7 +116,7 @@ TEST(GraphCutElement, Metadata_OneForegroundPixel_FlowIsTheSumOfItsLinks) {
 }
 
 // Frames have a duration of 1 µs, so a live cut stops early.
-TEST(GraphCutElement, LiveStream_LongCut_StopsWithinTheFrameDuration) {
+TEST(GraphCutElement, LiveStream_CutLongerThanAFrame_IsNotExactAndWarnsOnce) {
   struct Case {
     const char* properties;
     bool live, exact;
@@ -173,7 +173,7 @@ TEST(GraphCutElement, CutStoppedEarly_WarningStatesTheGap) {
 }
 
 // cclabel finds the bright square. Its label map marks certain pixels.
-TEST(GraphCutElement, SourceMask_LabelsFromCclabel_AreRefined) {
+TEST(GraphCutElement, SourceMask_LabelMapOfCclabel_ForegroundIsTheObject) {
   Harness h("cclabel threshold=0.5 output=none ! graphcutbg source=mask output=mask");
   h.video("GRAY8", kWidth, kHeight);
   ASSERT_EQ(h.push(room_picture(true)), GST_FLOW_OK);
@@ -183,7 +183,7 @@ TEST(GraphCutElement, SourceMask_LabelsFromCclabel_AreRefined) {
   EXPECT_LT(foreground_share(bytes_of(out.get()), false), 0.01);
 }
 
-TEST(GraphCutElement, SourceMask_MaskOfOtherSize_IsRefined) {
+TEST(GraphCutElement, SourceMask_MaskOfHalfSize_ForegroundIsTheObjectUpToItsBorder) {
   // videoscale does not change the metadata, so the mask has half the size of the frame.
   Harness h(
       "cclabel threshold=0.5 output=none ! videoscale ! video/x-raw,width=192,height=128"
@@ -205,7 +205,7 @@ TEST(GraphCutElement, SourceMask_MaskOfOtherSize_IsRefined) {
   EXPECT_LE(wrong, 200) << "the border has 192 pixels, with a tolerance of one pixel on each side";
 }
 
-TEST(GraphCutElement, MissingMask_SourceMaskIsAnErrorSourceBothUsesTheImage) {
+TEST(GraphCutElement, MissingMask_SourceMaskOrBoth_OnlySourceMaskIsAnError) {
   Harness needs("graphcutbg source=mask output=mask");
   needs.video("GRAY8", kWidth, kHeight);
   EXPECT_NE(needs.push(room_picture(true)), GST_FLOW_OK);

@@ -113,7 +113,7 @@ TEST(Netpbm, PictureSideTooLarge_IsRefused) {
 
 // ---- pictures and models in a folder of each test
 
-class PropertyFiles : public testing::Test {
+class GraphCutPropertyFiles : public testing::Test {
  protected:
   void SetUp() override {
     start_gstreamer();
@@ -197,7 +197,7 @@ constexpr const char* kProperties[] = {"model-location", "background-image", "ex
 
 constexpr int kVideoWidth = 64, kVideoHeight = 48;
 
-TEST_F(PropertyFiles, PixmapAndPng_AreReadExactly) {
+TEST_F(GraphCutPropertyFiles, LoadPicture_PpmOrPng_PixelsEqualTheEncodedOnes) {
   for (const auto& [width, height] : {std::pair{5, 3}, {31, 17}, {64, 48}, {1, 1}}) {
     const std::string rgb = blocks(width, height);
     const PictureFile map = load_picture(pixmap("a.ppm", width, height, rgb), {}, {});
@@ -229,7 +229,7 @@ TEST_F(PropertyFiles, PixmapAndPng_AreReadExactly) {
   }
 }
 
-TEST_F(PropertyFiles, SmallPicture_IsScaledWithoutBorders) {
+TEST_F(GraphCutPropertyFiles, LoadPicture_SmallerThanWanted_IsScaledWithoutBorders) {
   const std::string halves("\0\0\0\xff\xff\xff", 6);
   const PictureFile picture = load_picture(pixmap("halves.ppm", 2, 1, halves), {8, 6}, {});
   ASSERT_EQ(picture.size, (Size{8, 6}));
@@ -240,7 +240,7 @@ TEST_F(PropertyFiles, SmallPicture_IsScaledWithoutBorders) {
   }
 }
 
-TEST_F(PropertyFiles, BackgroundImage_IsCroppedAndScaledLikeFrames) {
+TEST_F(GraphCutPropertyFiles, BackgroundImage_AnyWorkArea_FrameEqualToItHasNoForeground) {
   const std::string rgb = blocks(kVideoWidth, kVideoHeight);
   const std::string path = pixmap("background.ppm", kVideoWidth, kVideoHeight, rgb);
   for (const char* place : {"", "left=16 top=8 width=32 height=24", "process-scale=0.5",
@@ -260,7 +260,7 @@ TEST_F(PropertyFiles, BackgroundImage_IsCroppedAndScaledLikeFrames) {
 
 // White pixels of the exclusion picture are never foreground. The replacement picture is visible in
 // the background.
-TEST_F(PropertyFiles, ExclusionAndReplacementPictures_ApplyToTheirPixels) {
+TEST_F(GraphCutPropertyFiles, ExclusionOrReplaceImage_HidesForegroundOrIsVisibleInBackground) {
   std::string left_white(kVideoWidth * kVideoHeight * 3, '\0');
   for (size_t i = 0; i < left_white.size(); ++i) {
     if (i / 3 % kVideoWidth < kVideoWidth / 2) left_white[i] = '\xff';
@@ -302,7 +302,7 @@ std::string error_with(const std::string& settings) {
   return error_details(h.message(GST_MESSAGE_ERROR)).text;
 }
 
-TEST_F(PropertyFiles, UnsuitablePicture_ErrorNamesTheFile) {
+TEST_F(GraphCutPropertyFiles, UnsuitablePicture_ErrorNamesTheFile) {
   const std::string small = pixmap("small.ppm", 5, 3, blocks(5, 3));
   for (const char* property : {"background-image", "exclusion-image"}) {
     EXPECT_EQ(error_with(std::string(property) + "=" + small),
@@ -324,7 +324,7 @@ TEST_F(PropertyFiles, UnsuitablePicture_ErrorNamesTheFile) {
             std::string::npos);
 }
 
-TEST_F(PropertyFiles, ReplacementPictureOfOtherSize_IsScaled) {
+TEST_F(GraphCutPropertyFiles, ReplaceImageOfOtherSize_BackgroundHasItsColor) {
   const std::string path = encoded("replacement.png", "pngenc");
   Harness h("graphcutbg output=replace replace-with=image replace-image=" + path);
   h.video("GRAY8", kWidth, kHeight);
@@ -333,7 +333,7 @@ TEST_F(PropertyFiles, ReplacementPictureOfOtherSize_IsScaled) {
   EXPECT_NEAR(bytes_of(out.get())[kWidth * 2 + 2], 0x3f, 2);
 }
 
-TEST_F(PropertyFiles, ModelFile_NextStart_FirstFrameHasForeground) {
+TEST_F(GraphCutPropertyFiles, ModelFile_NextStart_FirstFrameHasForeground) {
   const std::string file = this->path("model");
   {
     Harness h("graphcutbg output=mask model-location=" + file);
@@ -349,7 +349,7 @@ TEST_F(PropertyFiles, ModelFile_NextStart_FirstFrameHasForeground) {
   EXPECT_GT(foreground_share(bytes_of(out.get()), true), 0.98);  // in the first frame
 }
 
-TEST_F(PropertyFiles, StreamWithoutFrames_WritesNoModel) {
+TEST_F(GraphCutPropertyFiles, StreamWithoutFrames_WritesNoModelFile) {
   const std::string file = this->path("model");
   {
     Harness h("graphcutbg output=mask model-location=" + file);
@@ -358,7 +358,7 @@ TEST_F(PropertyFiles, StreamWithoutFrames_WritesNoModel) {
   EXPECT_FALSE(fs::exists(file));
 }
 
-TEST_F(PropertyFiles, ModelFileOfOtherSize_IsRefused) {
+TEST_F(GraphCutPropertyFiles, ModelFileOfAnotherFrameSize_PostsAnError) {
   const std::string file = this->path("model");
   {
     Harness h("graphcutbg output=mask model-location=" + file);
@@ -371,7 +371,7 @@ TEST_F(PropertyFiles, ModelFileOfOtherSize_IsRefused) {
   EXPECT_NE(h.error_text(), "");
 }
 
-TEST_F(PropertyFiles, FifoLinkOrFolderAsFile_IsRefused) {
+TEST_F(GraphCutPropertyFiles, FifoLinkOrFolderAsFile_ErrorSaysNotARegularFile) {
   ASSERT_EQ(mkfifo(path("fifo").c_str(), 0600), 0);
   fs::create_symlink("/dev/zero", path("endless.png"));
   for (const char* property : kProperties) {
@@ -383,7 +383,7 @@ TEST_F(PropertyFiles, FifoLinkOrFolderAsFile_IsRefused) {
   }
 }
 
-TEST_F(PropertyFiles, LargeSparseFile_IsNotReadCompletely) {
+TEST_F(GraphCutPropertyFiles, FileOf4GiB_PostsAnErrorAndIsReadOnlyUpToTheLimit) {
   const std::string picture = write("large.png", "\x89PNG\r\n\x1a\n"),
                     model = write("model", "GCBM");
   fs::resize_file(picture, uintmax_t{1} << 32);
@@ -394,7 +394,7 @@ TEST_F(PropertyFiles, LargeSparseFile_IsNotReadCompletely) {
   EXPECT_FALSE(read_file(path("none"), 7));
 }
 
-TEST_F(PropertyFiles, PlaylistOrUnknownFormat_IsRefusedWithoutRequest) {
+TEST_F(GraphCutPropertyFiles, PlaylistOrUnknownFormat_IsRefusedWithoutNetworkRequest) {
   const int server = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
   sockaddr_in address = {};
   address.sin_family = AF_INET;
@@ -420,7 +420,7 @@ TEST_F(PropertyFiles, PlaylistOrUnknownFormat_IsRefusedWithoutRequest) {
   close(server);
 }
 
-TEST_F(PropertyFiles, PictureWithWrongSuffix_FormatIsDetectedByContent) {
+TEST_F(GraphCutPropertyFiles, PictureWithWrongSuffix_FormatIsDetectedByContent) {
   for (const char* encoder : {"pngenc", "jpegenc", "webpenc", "pnmenc"}) {
     GstElementFactory* factory = gst_element_factory_find(encoder);
     if (!factory) continue;
@@ -441,18 +441,18 @@ TEST_F(PropertyFiles, PictureWithWrongSuffix_FormatIsDetectedByContent) {
 }
 
 // GStreamer's decoder would search for the end of this picture forever.
-TEST_F(PropertyFiles, JpegWithoutEnd_IsError) {
+TEST_F(GraphCutPropertyFiles, LoadPicture_JpegWithoutEnd_Throws) {
   const std::string file =
       write("endless.jpg", "\xff\xd8\xff\xd8\xff\x4e\x6c\x4e\x6c\xaf\xff\xff\xff");
   EXPECT_THROW(load_picture(file, {}, {}), InputError);
 }
 
-TEST_F(PropertyFiles, PictureWithTooManyPixels_IsRefused) {
+TEST_F(GraphCutPropertyFiles, PictureWithTooManyPixels_IsRefused) {
   const std::string file = write("wide.pnm", "P5 40000 40000 255\n" + std::string(40000, 'x'));
   EXPECT_NE(error_of("replace-image", file).find("16384"), std::string::npos);
 }
 
-TEST_F(PropertyFiles, StopRequestDuringLoading_ThrowsInterrupted) {
+TEST_F(GraphCutPropertyFiles, LoadPicture_StopRequestedBefore_ThrowsInterrupted) {
   std::stop_source stop;
   stop.request_stop();
   const std::string file = encoded("picture.png", "pngenc");
@@ -466,7 +466,7 @@ TEST_F(PropertyFiles, StopRequestDuringLoading_ThrowsInterrupted) {
 }
 
 // Links have the names of possible temporary files and of the model.
-TEST_F(PropertyFiles, ModelFileIsSymbolicLink_IsNotWritten) {
+TEST_F(GraphCutPropertyFiles, ModelFileIsSymbolicLink_LinkIsReplacedAndItsTargetUnchanged) {
   const std::string model = path("model"), victim = write("victim", "precious");
   for (const char* name : {"model.part", "model.tmp", "model~", "model"}) {
     fs::create_symlink(victim, path(name));
@@ -493,7 +493,7 @@ TEST_F(PropertyFiles, ModelFileIsSymbolicLink_IsNotWritten) {
   EXPECT_GT(fs::file_size(model), 1000u);
 }
 
-TEST_F(PropertyFiles, ModelFileUnwritable_IsAnErrorAndLeavesNoFile) {
+TEST_F(GraphCutPropertyFiles, WriteFile_UnwritablePath_ThrowsAndLeavesNoTemporaryFile) {
   const std::vector<std::byte> bytes(10, std::byte{7});
   EXPECT_THROW(write_file(path("no/such/folder"), bytes), InputError);
   fs::create_directory(path("folder"));

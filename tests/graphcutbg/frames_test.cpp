@@ -133,7 +133,7 @@ TEST_P(GraphCutFrames, SinglePixelsAndLines_OnlyLinesAreForeground) {
   EXPECT_EQ(camera.shoot(frame.frame()).mask, thin);
 }
 
-TEST_P(GraphCutFrames, SuddenLightChange_IsNotForeground) {
+TEST_P(GraphCutFrames, SuddenLightChange_OnlyTheMovingBlockIsForeground) {
   for (const double gain : {0.7, 1.35}) {
     Clip clip;
     clip.noise = 2;
@@ -146,7 +146,7 @@ TEST_P(GraphCutFrames, SuddenLightChange_IsNotForeground) {
   }
 }
 
-TEST_P(GraphCutFrames, CameraMovesSuddenly_RestartsTheModel) {
+TEST_P(GraphCutFrames, CameraMovesSuddenly_RestartsTheModelOnce) {
   Clip clip;
   clip.empty = true;
   Camera camera = on_backend(clip, masks());
@@ -261,7 +261,7 @@ TEST_P(GraphCutFrames, StoredModelLoaded_MasksEqualThoseOfTheUninterruptedStream
   EXPECT_EQ(masks_of(camera, 6, 12), rest) << "the model changed";
 }
 
-TEST_P(GraphCutFrames, UserPictures_AfterReset_Remain) {
+TEST_P(GraphCutFrames, ExclusionOrBackgroundImage_AfterReset_MasksEqualThoseBefore) {
   const Clip clip;
   const GuardedFrame all = white(clip.size);
   Camera plain = on_backend(clip, masks());
@@ -289,7 +289,7 @@ TEST_P(GraphCutFrames, UserPictures_AfterReset_Remain) {
   EXPECT_EQ(masks_of(known, 0, 8), found);
 }
 
-TEST_P(GraphCutFrames, UserPictures_AfterConfigure_AreRemoved) {
+TEST_P(GraphCutFrames, PicturesSet_AfterConfigure_MasksEqualThoseOfANewAlgorithm) {
   const Clip clip;
   const GuardedFrame all = white(clip.size);
   const auto found = masks_of(*std::make_unique<Camera>(clip, masks(), 1), 0, 8);
@@ -315,7 +315,7 @@ TEST_P(GraphCutFrames, UserPictures_AfterConfigure_AreRemoved) {
   EXPECT_EQ(masks_of(replaced, 0, 8), found) << "configure() kept the model";
 }
 
-TEST_P(GraphCutFrames, EveryFormatAndOutput_EqualsCpu) {
+TEST_P(GraphCutFrames, EveryFormatAndOutput_ResultsEqualThoseOfOneCpuThread) {
   for (int f = 0; f < kPixelFormats; ++f) {
     const auto format = static_cast<PixelFormat>(f);
     if (format == PixelFormat::labels32) continue;
@@ -334,7 +334,7 @@ TEST_P(GraphCutFrames, EveryFormatAndOutput_EqualsCpu) {
 }
 
 // CUDA reads aligned NV12 pictures in words of four pixels.
-TEST_P(GraphCutFrames, Nv12WithAnyAlignment_EqualsCpu) {
+TEST_P(GraphCutFrames, Nv12WithAnyAlignment_ResultsEqualThoseOfOneCpuThread) {
   for (const Size size : {Size{4, 2}, {132, 1}, {128, 65}, {2052, 7}, {130, 64}}) {
     for (const bool full_range : {true, false}) {
       for (const int padding : {0, 2, 4}) {
@@ -348,7 +348,7 @@ TEST_P(GraphCutFrames, Nv12WithAnyAlignment_EqualsCpu) {
   }
 }
 
-TEST_P(GraphCutFrames, ParametersChangedWhilePlaying_EqualCpu) {
+TEST_P(GraphCutFrames, ParametersChangeBetweenFrames_ResultsEqualThoseOfOneCpuThread) {
   for (const Neighbours neighbours : {Neighbours::four, Neighbours::eight}) {
     GraphCutBgParams params;
     params.neighbours = neighbours;
@@ -367,7 +367,7 @@ TEST_P(GraphCutFrames, ParametersChangedWhilePlaying_EqualCpu) {
   }
 }
 
-TEST_P(GraphCutFrames, CameraJumpOrDarkness_EqualsCpu) {
+TEST_P(GraphCutFrames, CameraJumpOrDarkness_ResultsEqualThoseOfOneCpuThread) {
   expect_cpu_results({.size = {96, 64}, .empty = true}, masks(), 34,
                      [](int i, Clip& clip, GraphCutBgParams&) {
                        clip.other = i >= 16;
@@ -375,19 +375,19 @@ TEST_P(GraphCutFrames, CameraJumpOrDarkness_EqualsCpu) {
                      });
 }
 
-TEST_P(GraphCutFrames, OddFrameSize_EqualsCpu) {
+TEST_P(GraphCutFrames, OddFrameSize_ResultsEqualThoseOfOneCpuThread) {
   for (const Size size :
        {Size{1, 1}, Size{2, 2}, Size{1, 40}, Size{40, 1}, Size{33, 9}, Size{257, 65}}) {
     expect_cpu_results({.size = size, .format = PixelFormat::i420}, {}, 4);
   }
 }
 
-TEST_P(GraphCutFrames, LargePicture_EqualsCpu) {
+TEST_P(GraphCutFrames, LargePicture_ResultsEqualThoseOfOneCpuThread) {
   const Size size = is_cuda() ? Size{1920, 1080} : Size{640, 360};
   expect_cpu_results({.size = size, .format = PixelFormat::nv12}, masks(), 4);
 }
 
-TEST_P(GraphCutFrames, MaskOfAnySize_EqualsCpu) {
+TEST_P(GraphCutFrames, MaskOfAnySize_ResultsEqualThoseOfOneCpuThread) {
   const Clip clip{.size = {80, 60}};
   for (const Size size : {clip.size, Size{1, 1}, Size{13, 9}, Size{160, 45}}) {
     GuardedFrame mask(PixelFormat::gray8, size);
@@ -405,7 +405,7 @@ TEST_P(GraphCutFrames, MaskOfAnySize_EqualsCpu) {
   }
 }
 
-TEST_P(GraphCutFrames, UserPicturesAndModelOfOtherBackend_OutputEqualsCpu) {
+TEST_P(GraphCutFrames, PicturesAndModelOfOtherBackend_ResultsEqualThoseOfOneCpuThread) {
   const Clip clip{.size = {80, 60}};
   GraphCutBgParams params = params_with(GraphCutOutput::replace);
   params.replace_with = Replacement::image;
@@ -433,7 +433,7 @@ TEST_P(GraphCutFrames, UserPicturesAndModelOfOtherBackend_OutputEqualsCpu) {
 
 // ---- the CPU
 
-TEST(CpuGraphCut, FailedFrame_LeavesModelUnchanged) {
+TEST(CpuGraphCut, FailedFrame_LaterMasksEqualThoseWithoutIt) {
   Camera camera({}, masks()), other({}, masks());
   const auto fail = [&] {
     inject_faults("work=1");
@@ -450,7 +450,7 @@ TEST(CpuGraphCut, FailedFrame_LeavesModelUnchanged) {
   EXPECT_EQ(masks_of(other, 0, 8), first) << "the failed frame must not undo the reset";
 }
 
-TEST(CpuGraphCut, SlotsOnSeparateQueues_KeepFrameOrder) {
+TEST(CpuGraphCut, SlotsOnSeparateQueues_MasksEqualThoseOfOneSlot) {
   Clip clip{.size = {160, 120}};
   constexpr int kFrames = 24, kSlots = 3;
   Camera serial(clip, masks());

@@ -102,7 +102,7 @@ TEST(GraphCutMask, LargestPictureSides_ReadsStayInsideTheMask) {
 
 // A mask with a sixteenth of the pixels, as from a neural network. Its border is up to three pixels
 // off.
-TEST(GraphCutMask, CoarseMask_IsRefinedAlongEdges) {
+TEST(GraphCutMask, CoarseMask_Refined_HasAtMostAQuarterOfTheWrongPixels) {
   const Clip clip{.size = {128, 96}};
   GraphCutBgParams params = params_with(GraphCutOutput::mask);
   params.source = GraphCutSource::mask;

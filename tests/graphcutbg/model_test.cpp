@@ -32,7 +32,7 @@ Color color_of_frame(uint32_t pixel, uint32_t frame) {
           static_cast<uint8_t>(140 + noise(3))};
 }
 
-TEST(GraphCutModel, BackgroundOfTwoColorsAndObject_EqualsOracle) {
+TEST(GraphCutModel, Evidence_TwoBackgroundColorsAndPassingObject_IsNearReference) {
   const GraphCutBgParams params;
   const FramePlan scene_plan = frame_plan_of(params);
   for (uint32_t pixel = 0; pixel < 40; ++pixel) {
@@ -106,7 +106,7 @@ TEST(GraphCutModel, StoredModel_Loaded_EqualsTheOriginal) {
   }
 }
 
-TEST(GraphCutEnergy, LinkWeights_RandomPictures_EqualOracle) {
+TEST(GraphCutEnergy, LinkWeights_AnyContrast_AreNearReference) {
   GraphCutBgParams params;
   params.lambda = 10;
   params.sigma = 12;
@@ -133,7 +133,7 @@ TEST(GraphCutEnergy, LargestParameters_WeightsFitInto16Bits) {
   EXPECT_LT(all + frame_plan_of(params).var_threshold, 32768);
 }
 
-TEST(GraphCutEnergy, ShadowOfABackgroundColor_LosesEvidenceOthersKeepIt) {
+TEST(GraphCutEnergy, ShadowOfABackgroundColor_LosesEvidenceOtherColorsKeepIt) {
   GraphCutBgParams params;
   params.shadow_darkest = 0.3;
   const EnergyPlan plan = energy_plan_of(params, {8, 8});
@@ -154,7 +154,7 @@ TEST(GraphCutEnergy, ShadowOfABackgroundColor_LosesEvidenceOthersKeepIt) {
   EXPECT_EQ(remaining({30, 124, 126}, 0), strong) << "too dark";
 }
 
-TEST(GraphCutEnergy, ShadingError_RandomColors_EqualsOracle) {
+TEST(GraphCutEnergy, ShadingError_ShadowAndFlatObject_IsNearReference) {
   constexpr size_t kSide = 24, kBorder = 12;  // a shadow on the left, a flat object on the right
   oracle::Levels now(kSide, std::vector<double>(kSide)), background = now;
   std::vector<uint32_t> words[2] = {std::vector<uint32_t>(kSide * kSide), words[0]};
@@ -191,7 +191,7 @@ TEST(GraphCutEnergy, ShadingError_RandomColors_EqualsOracle) {
   EXPECT_GT(in_object / static_cast<double>(kSide * (kSide - kBorder)), 400);
 }
 
-TEST(GraphCutEnergy, BackgroundShiftedByTwoPixels_HasNoForegroundEvidence) {
+TEST(GraphCutEnergy, BackgroundShiftedByUpToTwoPixels_HasNoForegroundEvidence) {
   constexpr int kWidth = 9, kHeight = 7;
   const Color grass{90, 110, 120}, tape{220, 128, 128}, person{40, 160, 110};
   std::vector<uint32_t> now(kWidth * kHeight, grass.packed()), background = now;
@@ -349,7 +349,7 @@ TEST(GraphCutPlan, EnergyParameters_Converted_AreInFixedPointUnits) {
   }
 }
 
-TEST(GraphCutPlan, CutParameters_AreCopiedWarmStartIsOffWithoutASolution) {
+TEST(GraphCutPlan, CutLimits_AnyParameters_AreCopiedButNoWarmStartWithoutASolution) {
   GraphCutBgParams params;
   CutLimits limits = cut_limits_of(params, false);
   EXPECT_EQ(limits.max_iterations, 0);
@@ -437,7 +437,7 @@ TEST(GraphCutErrors, InvalidSetupOrFrame_ErrorNamesTheProblem) {
   EXPECT_EQ(enqueue(), "the foreground mask must have the size of the frame");
 }
 
-TEST(StoredModel, FileWithInvalidBytes_IsRefused) {
+TEST(StoredModel, FileWithInvalidBytes_ErrorNamesTheProblem) {
   static constexpr Size kSize{3, 2};
   constexpr size_t kPixels = 6;
   std::vector<std::byte> good(state_bytes(kSize));
@@ -498,7 +498,7 @@ TEST(StoredModel, FileWithInvalidBytes_IsRefused) {
 
 // ---- pictures of users
 
-TEST(UserPicture, EveryFrameFormat_PictureIsConvertedToIt) {
+TEST(GraphCutPictureProperty, BackgroundOrReplaceImage_EveryFrameFormat_IsConvertedToIt) {
   constexpr Size kSize{5, 3};
   GuardedFrame picture(PixelFormat::bgr, kSize, 2);
   for (int y = 0; y < kSize.height; ++y) {
@@ -542,7 +542,7 @@ TEST(UserPicture, EveryFrameFormat_PictureIsConvertedToIt) {
   }
 }
 
-TEST(UserPicture, ExclusionPicture_IsThresholdedAt128OtherSizesAreRefused) {
+TEST(GraphCutPictureProperty, ExclusionImage_IsThresholdedAt128AndOtherSizeIsRefused) {
   const regions::Setup setup{.in = layout_of(PixelFormat::nv12), .size = {4, 1}};
   GuardedFrame picture(PixelFormat::gray8, {4, 1});
   const int levels[] = {0, 127, 128, 255};

@@ -172,9 +172,9 @@ struct View {
   int blur = 24;
 };
 
-class GraphCutView : public testing::TestWithParam<View> {};
+class GraphCutOutputPicture : public testing::TestWithParam<View> {};
 
-TEST_P(GraphCutView, EveryFormat_PixelsFollowTheEquations) {
+TEST_P(GraphCutOutputPicture, EveryFormat_PixelsEqualTheEquations) {
   const View& view = GetParam();
   GraphCutBgParams params;
   params.source = GraphCutSource::mask;
@@ -211,7 +211,7 @@ TEST_P(GraphCutView, EveryFormat_PixelsFollowTheEquations) {
 
 using enum GraphCutOutput;
 INSTANTIATE_TEST_SUITE_P(
-    Views, GraphCutView,
+    Views, GraphCutOutputPicture,
     testing::Values(View{"tint", overlay}, View{"faint_tint", overlay, {}, 0, 0.3, 0xC0FFFFFF},
                     View{"soft_tint", overlay, {}, 4, 0.5}, View{"color", replace},
                     View{"faint_color", replace, {}, 1, 0.2, 0x60102030},

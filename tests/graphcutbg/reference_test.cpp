@@ -150,7 +150,7 @@ struct Case {
 
 class GraphCutReference : public testing::TestWithParam<Case> {};
 
-TEST_P(GraphCutReference, ChangingScene_EqualsThePerPixelReference) {
+TEST_P(GraphCutReference, ChangingScene_MaskAndModelEqualThePerPixelReference) {
   const Case& test = GetParam();
   GraphCutBgParams params;
   params.output = GraphCutOutput::mask;

@@ -94,7 +94,7 @@ struct Round {
   }
 };
 
-TEST(GraphCutRows, EveryVectorLength_EqualsThePerPixelReference) {
+TEST(GraphCutRows, EveryVectorLength_WeightsAndModelEqualThePerPixelReference) {
   const Size sizes[] = {{1, 1}, {3, 5}, {8, 3}, {9, 4}, {40, 6}, {67, 9}};
   for (const RowPasses& passes : row_passes()) {
     for (uint32_t number = 0; number < 240; ++number) {
@@ -166,7 +166,7 @@ TEST(GraphCutRows, VectorDivision_RandomOperands_IsExact) {
   }
 }
 
-TEST(GraphCutRows, EveryFormat_ReadColorsEqualThePerPixelReference) {
+TEST(GraphCutRows, ReadRow_EveryFormat_ColorsEqualThePerPixelReference) {
   for (int f = 0; f < kPixelFormats; ++f) {
     const auto format = static_cast<PixelFormat>(f);
     if (format == PixelFormat::labels32) continue;

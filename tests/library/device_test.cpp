@@ -165,7 +165,7 @@ struct Pictures {
   }
 };
 
-TEST(LibraryDevice, HostPictures_AreCopiedToDeviceAndBack) {
+TEST(CLibraryDevice, HostPictures_AreCopiedToDeviceAndBack) {
   calls = {};
   {
     regions::Filter filter("test", "cpu", 1);
@@ -201,7 +201,7 @@ TEST(LibraryDevice, HostPictures_AreCopiedToDeviceAndBack) {
   EXPECT_EQ(calls.entered, 0);
 }
 
-TEST(LibraryDevice, DevicePictures_AreNotCopied) {
+TEST(CLibraryDevice, DevicePictures_AreNotCopied) {
   calls = {};
   regions::Filter filter("test", "cpu", 1);
   Pictures p;
@@ -216,7 +216,7 @@ TEST(LibraryDevice, DevicePictures_AreNotCopied) {
   EXPECT_EQ(static_cast<const void*>(calls.job.in.plane[0]), p.in.data());
 }
 
-TEST(LibraryDevice, InPlacePicture_IsCopiedBackInPlace) {
+TEST(CLibraryDevice, InPlacePicture_IsCopiedBackInPlace) {
   calls = {};
   regions::Filter filter("test", "cpu", 1);
   Pictures p;
@@ -227,7 +227,7 @@ TEST(LibraryDevice, InPlacePicture_IsCopiedBackInPlace) {
   EXPECT_EQ(calls.copies, 5);
 }
 
-TEST(LibraryDevice, FailedFrame_LeavesNoWorkOnTheDevice) {
+TEST(CLibraryDevice, FailedFrame_NextFrame_HasCorrectOutputs) {
   calls = {};
   regions::Filter filter("test", "cpu", 1);
   Pictures p;

@@ -28,7 +28,7 @@ class Example(unittest.TestCase):
         self.assertEqual(done.returncode, status, done.stdout + done.stderr)
         return done.stderr if status else done.stdout
 
-    def test_label_image_any_picture_prints_regions_and_writes_labels(self):
+    def test_label_image_with_a_pgm_picture_prints_regions_and_writes_labels(self):
         out = self.folder / "out.pgm"
         printed = self.label(self.picture, out, "threshold=0.5").splitlines()
         self.assertRegex(printed[0], "^2 regions, on ")
@@ -38,17 +38,17 @@ class Example(unittest.TestCase):
         self.assertEqual(head, b"P5\n4 3\n65535\n" + struct.pack(">H", 1))
         self.assertEqual(struct.unpack(">11H", labels), (1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2))
 
-    def test_label_image_netpbm_pixmap_is_labelled(self):
+    def test_label_image_with_a_ppm_picture_finds_its_region(self):
         self.picture.write_bytes(b"P6 2 1 255\n" + bytes([255, 255, 255, 0, 0, 0]))
         self.assertRegex(self.label(self.picture), "^1 regions")
 
-    def test_label_image_unreadable_file_is_an_error(self):
+    def test_label_image_with_unreadable_file_prints_an_error(self):
         for data in (b"", b"P5 4 3 255\n123", b"P5 4 3 65535\n" + bytes(24), b"P4 4 3\n", b"P5 0 3 255\n"):
             self.picture.write_bytes(data)
             self.assertIn("cannot be read as a binary PGM or PPM with 8 bits per sample", self.label(self.picture, status=1))
         self.assertIn("cannot be read as", self.label(self.folder / "none.pgm", status=1))
 
-    def test_label_image_invalid_argument_is_an_error(self):
+    def test_label_image_with_invalid_argument_prints_an_error(self):
         out = self.folder / "out.pgm"
         self.assertIn("usage: label_image IN.pgm", self.label(status=1))
         self.assertIn("threshold: expected PROPERTY=VALUE", self.label(self.picture, out, "threshold", status=1))

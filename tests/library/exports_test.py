@@ -46,7 +46,7 @@ class Exports(unittest.TestCase):
         text = output_of("objdump", "-p", self.library)
         self.assertRegex(text, rf"SONAME +libregions\.so\.{version.split('.')[0]}\n")
 
-    def test_plugin_and_library_loaded_together_do_not_call_each_other(self):
+    def test_plugin_and_library_when_loaded_together_do_not_call_each_other(self):
         for preloaded, other in ((self.library, self.plugin), (self.plugin, self.library)):
             program = ("import ctypes, os, sys; "
                        "ctypes.CDLL(sys.argv[1], mode=os.RTLD_NOW | os.RTLD_GLOBAL); "

@@ -76,7 +76,7 @@ bool says_fork() {
   return text.find("fork") != text.npos && text.find("open") != text.npos;
 }
 
-TEST(LibraryFork, ParentsFilterInTheChild_IsRefusedByEveryCall) {
+TEST(CLibraryFork, ParentsFilterInTheChild_IsRefusedByEveryCall) {
   for (const char* algorithm : {"cclabel", "graphcutbg", "slicsuperpixel", "regionoverlay"}) {
     for (const int threads : {1, 4}) {
       RegionsFilter* const filter = regions_open(algorithm, "cpu", threads);
@@ -100,7 +100,7 @@ TEST(LibraryFork, ParentsFilterInTheChild_IsRefusedByEveryCall) {
   }
 }
 
-TEST(LibraryFork, ParentsFilterAfterTheFork_FindsTheRegionsInTheParent) {
+TEST(CLibraryFork, ParentsFilterAfterTheFork_FindsTheRegionsInTheParent) {
   const Filter filter = open("cclabel");
   ASSERT_TRUE(finds_both(filter.get())) << regions_error();
   EXPECT_EQ(in_child([&](Checks& checks) {
@@ -111,7 +111,7 @@ TEST(LibraryFork, ParentsFilterAfterTheFork_FindsTheRegionsInTheParent) {
   EXPECT_TRUE(finds_both(filter.get())) << regions_error();
 }
 
-TEST(LibraryFork, FilterOpenedInTheChild_FindsTheRegions) {
+TEST(CLibraryFork, FilterOpenedInTheChild_FindsTheRegions) {
   NEEDS_THREADS_AFTER_FORK();
   const Filter filter = open("cclabel");
   ASSERT_TRUE(finds_both(filter.get())) << regions_error();
@@ -135,7 +135,7 @@ TEST(LibraryFork, FilterOpenedInTheChild_FindsTheRegions) {
 }
 
 // Locks that other threads hold at the time of fork() stay locked in the child.
-TEST(LibraryFork, ForkWhileOtherThreadsWork_ChildOpensAndUsesItsOwnFilter) {
+TEST(CLibraryFork, ForkWhileOtherThreadsWork_ChildOpensAndUsesItsOwnFilter) {
   NEEDS_THREADS_AFTER_FORK();
   NEEDS_ALLOCATOR_AFTER_FORK();
   std::atomic<bool> ends = false;

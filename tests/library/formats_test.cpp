@@ -66,7 +66,7 @@ bool fits(const std::string& output, PixelFormat in, PixelFormat out) {
   return out == in;
 }
 
-TEST(LibraryFormats, EveryPairOfFormats_IsProcessedOrRefused) {
+TEST(CLibraryFormats, EveryPairOfFormats_IsRefusedUnlessTheOutputSupportsIt) {
   for (const KnownAlgorithm& algorithm : kAlgorithms) {
     std::vector<std::string> outputs = choices_of(algorithm, "output");
     if (outputs.empty()) outputs = {""};  // draws
@@ -95,7 +95,7 @@ TEST(LibraryFormats, EveryPairOfFormats_IsProcessedOrRefused) {
   }
 }
 
-TEST(LibraryFormats, MaskOfAnyFormat_OnlyGrayOrLabelsIsAccepted) {
+TEST(CLibraryFormats, MaskOfAnyFormat_OnlyGrayOrLabelsIsAccepted) {
   for (const auto& [algorithm, output] :
        {std::pair("cclabel", "mask"), std::pair("graphcutbg", "mask"),
         std::pair("regionoverlay", "")}) {
@@ -121,7 +121,7 @@ TEST(LibraryFormats, MaskOfAnyFormat_OnlyGrayOrLabelsIsAccepted) {
 }
 
 // One invalid plane in each picture of a frame.
-TEST(LibraryFormats, InvalidPlane_ErrorNamesIt) {
+TEST(CLibraryFormats, InvalidPlane_ErrorNamesThePlane) {
   const Filter filter = open("cclabel");
   ASSERT_EQ(regions_set(filter.get(), "output", "labels"), REGIONS_OK);
   const auto text_of = [&](auto spoil) {
@@ -158,7 +158,7 @@ TEST(LibraryFormats, InvalidPlane_ErrorNamesIt) {
             "rows of plane 0 of mask must begin at multiples of 4 bytes, the size of a sample");
 }
 
-TEST(LibraryFormats, InPlacePictureWithOtherLayout_IsRefused) {
+TEST(CLibraryFormats, InPlaceOutputWithOtherPlaneOrPitch_IsRefused) {
   const Filter filter = open("cclabel");
   const auto status_of = [&](auto spoil) {
     GuardedPicture in(PixelFormat::nv12, 90), other(PixelFormat::nv12, 90);
@@ -263,7 +263,7 @@ void expect_color(const Plain& plain, Rgb rgb, const Named& how, const std::stri
   }
 }
 
-TEST(LibraryColors, DrawnColor_HasMatrixAndRangeOfPicture) {
+TEST(CLibraryColors, DrawnColor_HasMatrixAndRangeOfPicture) {
   // One filter for all pictures, so that it must notice changes of the colorimetry.
   const Filter filter = painter();
   for (const PixelFormat format : {PixelFormat::nv12, PixelFormat::i420, PixelFormat::p010,
@@ -276,7 +276,7 @@ TEST(LibraryColors, DrawnColor_HasMatrixAndRangeOfPicture) {
   }
 }
 
-TEST(LibraryColors, UnknownColorimetry_MatrixDependsOnHeight) {
+TEST(CLibraryColors, UnknownColorimetry_MatrixDependsOnHeight) {
   const Filter filter = painter();
   for (const Named& how : kColors) {
     expect_color(drawn(filter, PixelFormat::yuy2, 720, how.color), track_color(kTrack), how,
@@ -289,7 +289,7 @@ TEST(LibraryColors, UnknownColorimetry_MatrixDependsOnHeight) {
   }
 }
 
-TEST(LibraryColors, GrayOrRgbPicture_IgnoresTheMatrix) {
+TEST(CLibraryColors, GrayOrRgbPicture_IgnoresTheMatrix) {
   const Filter filter = painter();
   const Rgb rgb = track_color(kTrack);
   for (int color = REGIONS_COLOR_DEFAULT; color <= REGIONS_COLOR_BT2020_FULL; ++color) {
@@ -305,7 +305,7 @@ TEST(LibraryColors, GrayOrRgbPicture_IgnoresTheMatrix) {
 }
 
 // The smallest luma that threshold=0.25 accepts as foreground.
-TEST(LibraryColors, FullOrLimitedRange_ThresholdFollowsTheRange) {
+TEST(CLibraryColors, FullOrLimitedRange_ThresholdFollowsTheRange) {
   const Filter filter = open("cclabel");
   ASSERT_EQ(regions_set(filter.get(), "output", "none"), REGIONS_OK);
   ASSERT_EQ(regions_set(filter.get(), "threshold", "0.25"), REGIONS_OK);

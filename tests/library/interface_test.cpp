@@ -18,7 +18,7 @@ struct Member {
 #define MEMBER(type, name) \
   { #type "." #name, offsetof(type, name), sizeof(type::name) }
 
-TEST(LibraryAbi, StructMembers_KeepOffsetAndSizeOfReleases) {
+TEST(CLibraryAbi, StructMembers_KeepOffsetAndSizeOfReleases) {
   const std::pair<Member, Member> table[] = {
       {MEMBER(RegionsPicture, format), {"", 0, 8}},
       {MEMBER(RegionsPicture, width), {"", 8, 4}},
@@ -87,7 +87,7 @@ TEST(LibraryAbi, StructMembers_KeepOffsetAndSizeOfReleases) {
   EXPECT_EQ(sizeof(RegionsFrame), 456u);
 }
 
-TEST(LibraryAbi, Enumerators_KeepValuesOfReleases) {
+TEST(CLibraryAbi, Enumerators_KeepValuesOfReleases) {
   const std::pair<int, int> table[] = {
       {REGIONS_OK, 0},
       {REGIONS_ERROR_INPUT, 1},
@@ -107,7 +107,7 @@ TEST(LibraryAbi, Enumerators_KeepValuesOfReleases) {
   for (const auto& [found, expected] : table) EXPECT_EQ(found, expected);
 }
 
-TEST(LibraryAbi, FrameInitMacro_SetsTheSizeAndZeroesTheRest) {
+TEST(CLibraryAbi, FrameInitMacro_SetsTheSizeAndZeroesTheRest) {
   const RegionsFrame frame = REGIONS_FRAME_INIT;
   RegionsFrame zero;
   std::memset(&zero, 0, sizeof zero);
@@ -122,7 +122,7 @@ void expect_open_refused(const char* algorithm, const char* device, int threads,
   EXPECT_STREQ(regions_error(), why);
 }
 
-TEST(LibraryOpen, InvalidArgument_ErrorNamesIt) {
+TEST(CLibraryOpen, InvalidArgument_ErrorNamesIt) {
   expect_open_refused(nullptr, "cpu", 0, "algorithm is null, must be the name of an algorithm");
   expect_open_refused("cclabel", "cpu", -1,
                       "threads is -1, must be at least 0 (0: one per CPU core)");
@@ -151,7 +151,7 @@ TEST(LibraryOpen, InvalidArgument_ErrorNamesIt) {
   }
 }
 
-TEST(LibraryOpen, OpenedFilter_AnyDevice_TextNamesDeviceAndThreads) {
+TEST(CLibraryOpen, DeviceText_OpenedFilter_NamesDeviceAndThreads) {
   const auto device_of = [](const char* device, int threads) {
     const Filter filter(regions_open("cclabel", device, threads));
     EXPECT_TRUE(filter) << regions_error();
@@ -169,7 +169,7 @@ TEST(LibraryOpen, OpenedFilter_AnyDevice_TextNamesDeviceAndThreads) {
   EXPECT_EQ(device_of("auto", 2), cuda ? regions_device(cuda.get()) : "cpu: 2 threads");
 }
 
-TEST(LibraryOpen, VersionText_HasThreeNumbers) {
+TEST(CLibraryOpen, VersionText_HasThreeNumbers) {
   int numbers[3] = {-1, -1, -1}, length = 0;
   const int read =
       std::sscanf(regions_version(), "%d.%d.%d%n", &numbers[0], &numbers[1], &numbers[2], &length);
@@ -180,7 +180,7 @@ TEST(LibraryOpen, VersionText_HasThreeNumbers) {
 
 // ---- texts that calls return
 
-TEST(LibraryInterface, OtherFrameSize_IsRefusedWithoutWriting) {
+TEST(CLibraryInterface, WrongSizeOfTheFrameStruct_ErrorNamesItAndFrameIsUnchanged) {
   const Filter filter = open("cclabel");
   ASSERT_EQ(regions_set(filter.get(), "output", "none"), REGIONS_OK);
   Labelled l;
@@ -201,7 +201,7 @@ TEST(LibraryInterface, OtherFrameSize_IsRefusedWithoutWriting) {
   EXPECT_EQ(regions_process(filter.get(), &l.frame), REGIONS_OK) << regions_error();
 }
 
-TEST(LibraryInterface, ErrorText_LaterSuccess_RemainsUntilNextFailureOfThread) {
+TEST(CLibraryInterface, ErrorText_LaterSuccess_RemainsUntilNextFailureOfThread) {
   const Filter filter = open("cclabel");
   EXPECT_EQ(regions_set(filter.get(), "threshold", "2"), REGIONS_ERROR_INPUT);
   const char* const text = regions_error();
@@ -232,7 +232,7 @@ TEST(LibraryInterface, ErrorText_LaterSuccess_RemainsUntilNextFailureOfThread) {
   EXPECT_EQ(std::strlen(regions_error()), 1023u);
 }
 
-TEST(LibraryInterface, ValueText_OtherCalls_RemainsUntilNextValueIsRead) {
+TEST(CLibraryInterface, ValueText_OtherCalls_RemainsUntilNextValueIsRead) {
   const Filter filter = open("cclabel"), other = open("cclabel");
   const char* const text = regions_get(filter.get(), "connectivity");
   ASSERT_NE(text, nullptr);
@@ -261,7 +261,7 @@ void expect_refused(RegionsStatus status, const std::string& why) {
   EXPECT_EQ(regions_error(), why);
 }
 
-TEST(LibraryErrors, NullArgument_ErrorNamesIt) {
+TEST(CLibraryErrors, NullArgument_ErrorNamesIt) {
   const Filter filter = open("cclabel");
   Labelled l;
   expect_refused(regions_set(nullptr, "depth", "1"), kNoFilter);
@@ -284,7 +284,7 @@ TEST(LibraryErrors, NullArgument_ErrorNamesIt) {
 }
 
 // One property of each type.
-TEST(LibraryErrors, InvalidValue_KeepsPreviousValue) {
+TEST(CLibraryErrors, InvalidValue_KeepsPreviousValue) {
   for (const auto& [algorithm, property, first, value, refused, why] :
        {std::tuple("cclabel", "threshold", "0.5", "0.125", "1.5",
                    "threshold is 1.5; it must be in 0..1"),
@@ -318,7 +318,7 @@ TEST(LibraryErrors, InvalidValue_KeepsPreviousValue) {
   }
 }
 
-TEST(LibraryErrors, PropertyThatOnlyElementsHave_IsRefused) {
+TEST(CLibraryErrors, PropertyThatOnlyElementsHave_IsRefused) {
   const Filter filter = open("graphcutbg");
   for (const std::string name :
        {"model-location", "background-image", "exclusion-image", "replace-image"}) {
@@ -332,7 +332,7 @@ TEST(LibraryErrors, PropertyThatOnlyElementsHave_IsRefused) {
   EXPECT_STREQ(regions_get(filter.get(), "preset"), "none");
 }
 
-TEST(LibraryErrors, OutputOfAnotherAlgorithm_IsRefused) {
+TEST(CLibraryErrors, OutputOfAnotherAlgorithm_IsRefused) {
   for (const KnownAlgorithm& known : kAlgorithms) {
     const OutputKinds produced = output_kinds_of(known.name);
     const Filter filter = open(known.name);
@@ -377,7 +377,7 @@ TEST(LibraryErrors, OutputOfAnotherAlgorithm_IsRefused) {
   }
 }
 
-TEST(LibraryErrors, InvalidMemberOfTheFrame_IsRefused) {
+TEST(CLibraryErrors, InvalidMemberOfTheFrame_ErrorNamesIt) {
   const Filter filter = open("cclabel");
   ASSERT_EQ(regions_set(filter.get(), "output", "labels"), REGIONS_OK);
   std::vector<uint8_t> wide(kWidth * kHeight * 4);
@@ -488,7 +488,7 @@ TEST(LibraryErrors, InvalidMemberOfTheFrame_IsRefused) {
   expect_refused(regions_process(cut.get(), &frame), "foreground has format RGBx, must have GRAY8");
 }
 
-TEST(LibraryErrors, SmallestAndLargestSides_AreAccepted) {
+TEST(CLibraryErrors, SmallestAndLargestSides_AreAccepted) {
   const Filter filter = open("cclabel");
   ASSERT_EQ(regions_set(filter.get(), "output", "none"), REGIONS_OK);
   std::vector<uint8_t> pixels(65535, 200);
@@ -511,7 +511,7 @@ TEST(LibraryErrors, SmallestAndLargestSides_AreAccepted) {
   }
 }
 
-TEST(LibraryErrors, VolumeOrCudaOnlySetting_RefusesTheFrameUntilItIsSetBack) {
+TEST(CLibraryErrors, VolumeOrCudaOnlySetting_RefusesTheFrameUntilItIsSetBack) {
   const Filter filter = open("cclabel");
   const auto expect = [&](const char* property, const char* value, const std::string& why) {
     const std::string before = regions_get(filter.get(), property);

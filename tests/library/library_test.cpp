@@ -50,7 +50,7 @@ void join(const Figures& figures, std::vector<uint32_t>& labels, int x, int y, u
   for (int i = 0; i < 9; ++i) join(figures, labels, x + i % 3 - 1, y + i / 3 - 1, label);
 }
 
-TEST(LibraryFrames, RandomPicture_RegionsEqualAFloodFill) {
+TEST(CLibraryFrames, Cclabel_Nv12Picture_LabelsAndRecordsEqualAFloodFill) {
   Figures figures;
   std::vector<uint32_t> expected(kWidth * kHeight), labels(kWidth * kHeight, 77);
   std::vector<RegionsRegion> regions;
@@ -117,7 +117,7 @@ TEST(LibraryFrames, RandomPicture_RegionsEqualAFloodFill) {
 }
 
 // Rows may have padding or be stored from bottom to top.
-TEST(LibraryFrames, PositiveOrNegativePitch_RowsAreRead) {
+TEST(CLibraryFrames, LabelsPicture_PositiveOrNegativePitch_RowsHaveTheSameLabels) {
   Figures figures;
   const Filter filter = open("cclabel");
   ASSERT_EQ(regions_set(filter.get(), "output", "labels"), REGIONS_OK);
@@ -166,7 +166,7 @@ std::array<double, 3> stored_lab(double red, double green, double blue) {
   return {2 * (116 * fy - 16) + 28, 500 * (fx - fy) + 128, 200 * (fy - fz) + 128};
 }
 
-TEST(LibraryFrames, MomentsAndBorders_Superpixels_EqualThoseCountedFromTheLabels) {
+TEST(CLibraryFrames, MomentsAndBorders_Superpixels_EqualThoseCountedFromTheLabels) {
   constexpr int kBand = 11;  // height of a band of one colour in pixels
   const std::array<uint8_t, 3> colors[] = {{200, 40, 30}, {20, 180, 60}, {30, 60, 190}, {9, 9, 9}};
   std::vector<uint8_t> pixels;
@@ -254,7 +254,7 @@ TEST(LibraryFrames, MomentsAndBorders_Superpixels_EqualThoseCountedFromTheLabels
   EXPECT_EQ(borders[among - 1].second, 7u);
 }
 
-TEST(LibraryFrames, OverlayOfMoreRegions_DrawsTheFirst65536) {
+TEST(CLibraryFrames, Regionoverlay_65537Regions_DrawsOnlyTheFirst65536) {
   constexpr uint32_t kMax = 1 << 16;
   const Filter filter = open("regionoverlay");
   ASSERT_EQ(regions_set(filter.get(), "style", "boxes"), REGIONS_OK);
@@ -281,7 +281,7 @@ TEST(LibraryFrames, OverlayOfMoreRegions_DrawsTheFirst65536) {
   EXPECT_EQ(pixels, std::vector<uint8_t>(pixels.size(), 20)) << "no region";
 }
 
-TEST(LibraryFrames, SourceMask_AnyMask_IsLabelled) {
+TEST(CLibraryFrames, SourceMask_TwoRectangles_AreTwoRegionsAndTheOutputMask) {
   const Filter filter = open("cclabel");
   ASSERT_EQ(regions_set(filter.get(), "source", "mask"), REGIONS_OK);
   ASSERT_EQ(regions_set(filter.get(), "output", "mask"), REGIONS_OK);
@@ -297,7 +297,7 @@ TEST(LibraryFrames, SourceMask_AnyMask_IsLabelled) {
   EXPECT_EQ(out, mask);
 }
 
-TEST(LibraryFrames, Graphcutbg_MovingSquare_IsForeground) {
+TEST(CLibraryFrames, Graphcutbg_NewRectangle_IsForeground) {
   const Filter filter = open("graphcutbg");
   ASSERT_EQ(regions_set(filter.get(), "output", "none"), REGIONS_OK);
   std::vector<uint8_t> empty(kWidth * kHeight, 20), picture_now = rectangles(),
@@ -315,7 +315,7 @@ TEST(LibraryFrames, Graphcutbg_MovingSquare_IsForeground) {
   EXPECT_EQ(foreground[30 * kWidth + 45], 0);
 }
 
-TEST(LibraryFrames, TooManyLabels_DropSaturateOrFailAsOverflowSays) {
+TEST(CLibraryFrames, MoreLabelsThanGray8Holds_FrameIsProcessedOrRefusedAsOverflowSays) {
   std::vector<uint8_t> dots(kWidth * kHeight), out(kWidth * kHeight);
   for (size_t y = 0; y < kHeight; y += 2) {
     for (size_t x = 0; x < kWidth; x += 2) dots[y * kWidth + x] = 255;
@@ -346,7 +346,7 @@ TEST(LibraryFrames, TooManyLabels_DropSaturateOrFailAsOverflowSays) {
   EXPECT_EQ(process("slicsuperpixel", {{"region-size", "16"}, {"color-space", "luma"}}), "");
 }
 
-TEST(LibraryFrames, OverlayInPlace_ChangesOnlyTheEdgeOfTheBox) {
+TEST(CLibraryFrames, OverlayInPlace_ChangesOnlyTheEdgeOfTheBox) {
   const Filter filter = open("regionoverlay");
   ASSERT_EQ(regions_set(filter.get(), "style", "boxes"), REGIONS_OK);
   std::vector<uint8_t> pixels(kWidth * kHeight, 20);
@@ -366,7 +366,7 @@ TEST(LibraryFrames, OverlayInPlace_ChangesOnlyTheEdgeOfTheBox) {
   EXPECT_EQ(pixels[5 * kWidth + 20], 20);   // outside
 }
 
-TEST(LibraryFrames, OverlayInOtherPicture_PixelsEqualThoseDrawnInPlace) {
+TEST(CLibraryFrames, OverlayInOtherPicture_PixelsEqualThoseDrawnInPlace) {
   const Filter filter = open("cclabel");
   Labelled l;
   const std::vector<uint8_t> before = l.in;
@@ -382,7 +382,7 @@ TEST(LibraryFrames, OverlayInOtherPicture_PixelsEqualThoseDrawnInPlace) {
 }
 
 // The first rectangle has four rows of six pixels, the second one five rows of ten.
-TEST(LibraryFrames, RunOutput_AnyPicture_CoversTheRegions) {
+TEST(CLibraryFrames, Runs_TwoRectangles_AreTheirRowsUpToTheCapacity) {
   const Filter filter = open("cclabel");
   ASSERT_EQ(regions_set(filter.get(), "output", "none"), REGIONS_OK);
   Labelled l;
@@ -456,9 +456,11 @@ void join_windows(const Filter& filter) {
   EXPECT_EQ(show(false), 2u);
 }
 
-TEST(LibraryFrames, SlidingWindow_JoinsRegionsOfItsFrames) { join_windows(open("cclabel")); }
+TEST(CLibraryFrames, SlidingWindow_RegionsJoinedInAnEarlierFrame_AreOneRegion) {
+  join_windows(open("cclabel"));
+}
 
-TEST(LibraryFrames, SlidingWindowOfMasks_JoinsRegions) {
+TEST(CLibraryFrames, SlidingWindow_MasksJoinedInAnEarlierFrame_AreOneRegion) {
   const Filter filter = open("cclabel");
   for (const auto& [name, value] :
        {std::pair("output", "none"), std::pair("depth", "2"), std::pair("connectivity", "26"),
@@ -485,13 +487,13 @@ TEST(LibraryFrames, SlidingWindowOfMasks_JoinsRegions) {
   EXPECT_EQ(show(mask), 2u);
 }
 
-TEST(LibraryCuda, SlidingWindow_JoinsRegionsOfItsFrames) {
+TEST(CLibraryCuda, SlidingWindow_RegionsJoinedInAnEarlierFrame_AreOneRegion) {
   const Filter filter(regions_open("cclabel", "cuda", 0));
   if (!filter) GTEST_SKIP() << "no CUDA device: " << regions_error();
   join_windows(filter);
 }
 
-TEST(LibraryCuda, EveryAlgorithm_OutputsEqualCpu) {
+TEST(CLibraryCuda, EveryAlgorithm_OutputsEqualCpu) {
   const Filter cuda(regions_open("cclabel", "cuda", 0));
   if (!cuda) GTEST_SKIP() << "no CUDA device: " << regions_error();
   const auto run = [](const char* algorithm, const char* output, const char* device) {

@@ -37,7 +37,7 @@ std::vector<FrameSettings> frame_variants(const Settings& settings) {
   return variants;
 }
 
-TEST(LibraryReuse, FilterUsedForOtherFrames_OutputsEqualThoseOfANewFilter) {
+TEST(CLibraryReuse, FilterUsedForOtherFrames_OutputsEqualThoseOfANewFilter) {
   for (const Settings& settings : kSettings) {
     const std::vector<FrameSettings> variants = frame_variants(settings);
     const FrameOutputs first = outputs_of(opened(settings).get(), settings.algorithm, variants[0]);
@@ -56,7 +56,7 @@ TEST(LibraryReuse, FilterUsedForOtherFrames_OutputsEqualThoseOfANewFilter) {
   }
 }
 
-TEST(LibraryReuse, SettingChanged_OutputsEqualThoseOfANewFilter) {
+TEST(CLibraryReuse, SettingChanged_OutputsEqualThoseOfANewFilter) {
   const Settings cclabel = {"cclabel", {{"threshold", "0.6"}}}, cut = {"graphcutbg", {}},
                  slic = {"slicsuperpixel", {{"region-size", "7"}}};
   for (const auto& [settings, name, value] :
@@ -90,7 +90,7 @@ TEST(LibraryReuse, SettingChanged_OutputsEqualThoseOfANewFilter) {
   }
 }
 
-TEST(LibraryReuse, UnsuitableOutputRepeated_IsRefusedEachTime) {
+TEST(CLibraryReuse, UnsuitableOutputRepeated_IsRefusedEachTime) {
   const Filter filter = open("cclabel");
   FrameSettings none;
   none.has_out = none.has_mask = false;
@@ -123,7 +123,7 @@ TEST(LibraryReuse, UnsuitableOutputRepeated_IsRefusedEachTime) {
 }
 
 // Two regions. The region that appears later has the smaller label, so labels and tracks differ.
-TEST(LibraryReuse, Tracks_NextFrames_RemainUntilReset) {
+TEST(CLibraryReuse, Tracks_LaterFrames_AreKeptUntilResetOrANewSetup) {
   const Filter filter = open("cclabel");
   ASSERT_EQ(regions_set(filter.get(), "output", "none"), REGIONS_OK);
   ASSERT_EQ(regions_set(filter.get(), "track", "true"), REGIONS_OK);
@@ -177,7 +177,7 @@ class LittleMemory {
   rlimit before_;
 };
 
-TEST(LibraryFailures, OutOfMemory_ErrorNamesIt) {
+TEST(CLibraryFailures, OutOfMemory_CallsReturnMemoryErrorsAndNextFrameSucceeds) {
   if (dlsym(RTLD_DEFAULT, "__asan_init") || dlsym(RTLD_DEFAULT, "__tsan_init")) {
     GTEST_SKIP() << "the sanitizer's memory takes more address space than the limit leaves";
   }
@@ -223,7 +223,7 @@ void inject_library_faults(const std::string& text) {
 
 // Each step of a frame that can fail does so once. The frame returns an error, and the next frame
 // is correct.
-TEST(LibraryFailures, FrameAfterAFailedFrame_IsAsWithoutTheFailure) {
+TEST(CLibraryFailures, FrameAfterFailureAndModelReset_OutputsEqualThoseOfANewFilter) {
   for (const Settings& settings : kSettings) {
     const FrameOutputs expected =
         outputs_of(opened(settings).get(), settings.algorithm, FrameSettings());

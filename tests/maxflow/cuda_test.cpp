@@ -40,7 +40,7 @@ std::string named(Size size, int32_t most, Neighbours neighbours, CutTier tier) 
 
 // A cold start, a warm start from another frame, a cut that stops after one round, and its
 // continuation.
-TEST_F(CudaMaxflow, EverySolverAndIntegerWidth_CutEqualsCpu) {
+TEST_F(CudaMaxflow, EverySolverAndIntegerWidth_MaskAndFlowEqualTheCpu) {
   unsigned seed = 1;
   for (const Size size :
        {Size{1, 1}, {1, 40}, {67, 1}, {31, 15}, {32, 16}, {33, 17}, {65, 49}, {130, 75}}) {
@@ -77,7 +77,7 @@ TEST_F(CudaMaxflow, EverySolverAndIntegerWidth_CutEqualsCpu) {
   }
 }
 
-TEST_F(CudaMaxflow, GraphLargerThanSharedMemory_EqualsCpu) {
+TEST_F(CudaMaxflow, GraphLargerThanSharedMemory_MaskAndFlowEqualTheCpu) {
   for (const Neighbours neighbours : kBothNeighbours) {
     const Size size = neighbours == Neighbours::four ? Size{2500, 1300} : Size{1500, 1000};
     const OwnedGraph owned = sparse_graph(size, 200, 7);
@@ -90,7 +90,7 @@ TEST_F(CudaMaxflow, GraphLargerThanSharedMemory_EqualsCpu) {
 }
 
 // Heights of the smaller corridor just fit into 16 bits; heights of the larger corridor do not.
-TEST_F(CudaMaxflow, PathsLongerThan16BitDistances_EqualCpu) {
+TEST_F(CudaMaxflow, PathsLongerThan16BitDistances_MaskAndFlowEqualTheCpu) {
   for (const Size size : {Size{301, 399}, {401, 399}}) {
     const OwnedGraph owned = corridor(size);
     const GridGraph graph = owned.graph(Neighbours::four);
@@ -107,7 +107,7 @@ TEST_F(CudaMaxflow, PathsLongerThan16BitDistances_EqualCpu) {
 
 // A moving object, with alternating warm and cold starts. Other cuts of the process come and go,
 // which changes the solver of a frame. Each solver continues from the flow of the previous solver.
-TEST_F(CudaMaxflow, WarmStartAfterOtherSolver_EqualsCpu) {
+TEST_F(CudaMaxflow, WarmStartAfterOtherSolver_MaskAndFlowEqualTheCpu) {
   const Size size{423, 301};
   for (const Neighbours neighbours : kBothNeighbours) {
     for (const CutTier tier : {CutTier::sparse, CutTier::automatic}) {
@@ -134,7 +134,7 @@ TEST_F(CudaMaxflow, WarmStartAfterOtherSolver_EqualsCpu) {
 }
 
 // The only cut of a process changes to the solver that was faster for its last frames.
-TEST_F(CudaMaxflow, SlowerSolverChosen_ChangesToTheFasterSolver) {
+TEST_F(CudaMaxflow, AutomaticSolver_OtherSolverIsFaster_ChangesToIt) {
   const Size size{200, 151};
   const OwnedGraph easy_graph = island(size, 60, 50, size.width), hard_graph = corridor(size);
   const GridGraph easy = easy_graph.graph(Neighbours::four);
@@ -184,7 +184,7 @@ TEST_F(CudaMaxflow, TimeBudgetTooShort_StopsAfterOneIterationAndStatesItsGap) {
 }
 
 // Each cut fills the device with a kernel whose blocks wait for each other.
-TEST_F(CudaMaxflow, ConcurrentCuts_EqualCpu) {
+TEST_F(CudaMaxflow, ConcurrentCuts_MasksAndFlowsEqualTheCpu) {
   const Size size{640, 480};
   const OwnedGraph owned = sparse_graph(size, 300, 3);
   const GridGraph graph = owned.graph(Neighbours::eight);
@@ -209,7 +209,7 @@ namespace maxflow {
 namespace {
 
 // Kernels report the time of every cut or of every third cut. Requires no GPU.
-TEST(WarmStartSelector, MeasuredCutTimes_ClearlyFasterOfColdAndWarmStartIsUsed) {
+TEST(WarmStartSelector, MeasuredCutTimes_MostCutsUseTheClearlyFasterStart) {
   for (const int period : {1, 3}) {
     CutStatistics statistics{};
     WarmStartSelector starts;

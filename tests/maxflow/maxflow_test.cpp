@@ -53,7 +53,7 @@ class Maxflow : public BackendTest {
 };
 TEST_ON_BACKENDS(Maxflow);
 
-TEST_P(Maxflow, RandomGraphs_EqualOracle) {
+TEST_P(Maxflow, RandomGraphs_MaskAndFlowEqualReference) {
   constexpr int32_t kHuge = std::numeric_limits<int32_t>::max();
   constexpr int32_t kMax[] = {2, 9, 300, 3000, 40000, 200000000, kHuge};
   Dice dice(1);
@@ -66,7 +66,7 @@ TEST_P(Maxflow, RandomGraphs_EqualOracle) {
   }
 }
 
-TEST_P(Maxflow, LargestAndSmallestWeights_EqualOracle) {
+TEST_P(Maxflow, LargestAndSmallestWeights_MaskAndFlowEqualReference) {
   constexpr int32_t kLow = std::numeric_limits<int32_t>::min();
   constexpr int32_t kHigh = std::numeric_limits<int32_t>::max();
   OwnedGraph graph({9, 40});
@@ -80,7 +80,7 @@ TEST_P(Maxflow, LargestAndSmallestWeights_EqualOracle) {
   for (const Neighbours neighbours : kBothNeighbours) expect_as_oracle(graph, neighbours, {2});
 }
 
-TEST_P(Maxflow, TypicalGraphs_EqualOracle) {
+TEST_P(Maxflow, TypicalGraphs_MaskAndFlowEqualReference) {
   for (const Size size : {Size{47, 35}, Size{1, 70}, Size{70, 1}, Size{33, 64}}) {
     for (const Neighbours neighbours : kBothNeighbours) {
       expect_as_oracle(background_difference(size, 11), neighbours, {1, 2, 3});
@@ -92,7 +92,7 @@ TEST_P(Maxflow, TypicalGraphs_EqualOracle) {
 }
 
 // Heights around multiples of 16, the number of rows per strip of the CPU and per tile of CUDA.
-TEST_P(Maxflow, HeightsNearMultiplesOf16_EqualOracle) {
+TEST_P(Maxflow, HeightsNearMultiplesOf16_MaskAndFlowEqualReference) {
   for (const int height : {1, 15, 16, 17, 31, 32, 33, 48, 129, 140}) {
     const Size size{5, height};
     const OwnedGraph graph = random_graph(size, 20, 1, false, static_cast<uint64_t>(height));
@@ -102,7 +102,7 @@ TEST_P(Maxflow, HeightsNearMultiplesOf16_EqualOracle) {
   }
 }
 
-TEST_P(Maxflow, LargeGraphs_EqualOneCpuThread) {
+TEST_P(Maxflow, LargeGraphs_MasksEqualThoseOfOneCpuThread) {
   const Size size{203, 151};
   for (const Neighbours neighbours : kBothNeighbours) {
     for (const auto& owned : {background_difference(size, 1), grabcut(size, 2), corridor(size),
@@ -123,7 +123,7 @@ TEST_P(Maxflow, LargeGraphs_EqualOneCpuThread) {
 }
 
 // The weights change completely now and then, also to numbers that require more bits.
-TEST_P(Maxflow, WarmStart_ChangedGraph_CutEqualsThatOfAColdStart) {
+TEST_P(Maxflow, WarmStart_ChangedGraph_MaskAndFlowEqualThoseOfAColdStart) {
   const Size size{90, 70};
   for (const Neighbours neighbours : kBothNeighbours) {
     for (const int threads : {1, 2}) {
@@ -172,7 +172,7 @@ TEST_P(Maxflow, WeightSumsNearIntegerLimits_GiveTheExactFlow) {
 
 // ---- the CPU
 
-TEST(WarmStartTuner, MeasuredTimesChange_FasterOfColdAndWarmStartIsUsed) {
+TEST(WarmStartTuner, MeasuredTimesChange_MostCutsUseTheFasterStart) {
   using std::chrono::milliseconds;
   maxflow::WarmStartTuner choice;
   const auto share_of_warm = [&](int cold, int warm) {
@@ -192,7 +192,7 @@ TEST(WarmStartTuner, MeasuredTimesChange_FasterOfColdAndWarmStartIsUsed) {
 }
 
 // A cut that stops early bounds the optimum from both sides. Warm calls continue up to the optimum.
-TEST(CpuMaxflow, CutStoppedEarly_BoundsTheFlowAndCanContinue) {
+TEST(CpuMaxflow, CutStoppedEarly_BoundsTheFlowAndWarmStartsReachTheOptimum) {
   const Size size{120, 90};
   const OwnedGraph owned = grabcut(size, 3);
   for (const Neighbours neighbours : kBothNeighbours) {
@@ -230,7 +230,7 @@ TEST(CpuMaxflow, TimeBudgetTooShort_CutIsInexactAndStatesItsGap) {
   EXPECT_EQ(report.flow + report.gap, cutter.mask_value(graph));
 }
 
-TEST(CpuMaxflow, Reset_NextCut_StartsWithoutThePreviousSolution) {
+TEST(CpuMaxflow, Reset_NextWarmStart_HasAsManyIterationsAsAColdStart) {
   const Size size{64, 48};
   Cutter cutter = on_cpu(size, Neighbours::four);
   const OwnedGraph owned = grabcut(size, 4);
@@ -242,7 +242,7 @@ TEST(CpuMaxflow, Reset_NextCut_StartsWithoutThePreviousSolution) {
   EXPECT_LT(cutter.solve(graph, kWarm).iterations, cold.iterations);
 }
 
-TEST(CpuMaxflow, InvalidArguments_AreRefused) {
+TEST(CpuMaxflow, InvalidArguments_ErrorNamesTheProblem) {
   constexpr Size kSize{8, 6};
   Cutter cutter = on_cpu(kSize, Neighbours::eight);
   std::vector<uint8_t> pixels(kSize.area());
@@ -334,7 +334,7 @@ GridGraph computed(const GridGraph& whole, const LinkSource& links) {
   return graph;
 }
 
-TEST(ComputedLinks, CapacitiesEqualToStoredOnes_GiveTheSameCut) {
+TEST(ComputedLinks, EqualCapacities_MaskAndFlowEqualThoseOfStoredLinks) {
   for (const Size size : {Size{1, 1}, {7, 9}, {8, 8}, {1, 40}, {40, 1}, {63, 70}, {203, 51}}) {
     for (const Neighbours neighbours : kBothNeighbours) {
       for (const int threads : {1, 3}) {
@@ -372,7 +372,7 @@ TEST(ComputedLinks, CutStoppedEarly_GapEqualsThatOfStoredLinks) {
   }
 }
 
-TEST(ComputedLinks, PixelsWithoutFlow_LinksAreNotComputed) {
+TEST(ComputedLinks, SmallForeground_LinksOfLessThanATenthOfThePixelsAreComputed) {
   const Size size{320, 240};
   OwnedGraph owned(size);
   for (int y = 0; y < size.height; ++y) {

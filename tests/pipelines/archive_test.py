@@ -59,7 +59,7 @@ class Equality(TranscodeCase):
                                                  "job.json", "summary.json"]))
         return plain, summary["inputs"][str(clip)]["segments"], text
 
-    def test_segments_lossless_output_equals_a_run_without_segments(self):
+    def test_lossless_output_with_segments_equals_that_without_segments(self):
         """In the lossless profile: every pixel, all streams and times."""
         for name, options in KINDS.items():
             with self.subTest(name):
@@ -79,7 +79,7 @@ class Equality(TranscodeCase):
                 shutil.rmtree(plain)
                 shutil.rmtree(self.out)
 
-    def test_segments_tables_masks_and_labels_equal_a_run_without_segments(self):
+    def test_tables_labels_and_times_with_segments_equal_those_without_segments(self):
         """Tables, masks and labels byte for byte, and times of the usual profile."""
         clip = self.clip("in.mkv", MOVING, *KINDS["open.mkv"], "-metadata", "title=Here")
         for name, chain in CHAINS.items():
@@ -93,7 +93,7 @@ class Equality(TranscodeCase):
                 self.assertEqual(media.times(self.out / "in.mp4"), media.times(plain / "in.mp4"))
                 self.assertEqual(streams(self.out / "in.mp4"), streams(plain / "in.mp4"))
 
-    def test_segments_with_warm_up_have_the_tracks_of_an_undivided_run(self):
+    def test_tracks_with_segments_and_warm_up_equal_those_without_segments(self):
         """With a second of warm-up, each region has one track through all segments, as in a run over the whole."""
         boxes = "nullsrc=size=160x120:rate=25:duration=4,format=gray,geq=lum='255*(between(X-mod(N*5\\,200)+20\\,0\\,12)" \
                 "*between(Y\\,20\\,30)+between(X\\,100-N\\,112-N)*between(Y\\,60\\,75))'"
@@ -115,7 +115,7 @@ class Runs(TranscodeCase):
     def segment(self, name, number):
         return json.loads((self.out / f"{name}.segments" / f"{number:04}.json").read_text())
 
-    def test_segment_that_always_fails_is_quarantined_and_retried_next_run(self):
+    def test_segment_when_it_always_fails_is_quarantined_and_tried_again_by_the_next_run(self):
         """A segment that always fails holds up neither its file nor others, and is tried again by the next run."""
         bad = self.clip("bad.mp4", SMALL, *KEYS)
         good = self.clip("good.mp4", SMALL, "-pix_fmt", "yuv420p", "-g", "20")
@@ -136,7 +136,7 @@ class Runs(TranscodeCase):
         self.assertEqual([self.segment("bad.mp4", number)["attempts"] for number in range(3)], [2, 1, 4])
         self.assertEqual(self.summary()["files"], {"quarantined": 1, "skipped": 1})
 
-    def test_status_command_failed_files_prints_the_reason(self):
+    def test_status_with_failed_files_prints_each_reason(self):
         """Inputs that could not be cut, and inputs whose segments could not be joined."""
         text, whole = self.folder / "text.mp4", self.clip("in.mp4", SMALL, *KEYS)
         text.write_text("no video")
@@ -152,12 +152,12 @@ class Runs(TranscodeCase):
         self.segments(text, "--plan", chain=UNTOUCHED, status=1)
         self.assertIn("text.mp4: waiting\n", self.status(1), "the result of an earlier job is not reported for this job")
 
-    def test_filter_changing_the_frame_count_is_a_problem(self):
+    def test_segments_with_a_filter_that_changes_the_frame_count_fail_with_the_reason(self):
         text = self.segments(self.clip("in.mp4", SMALL, *KEYS), "--attempts", "1", status=1,
                         chain="videorate ! video/x-raw,framerate=10/1 ! " + UNTOUCHED)
         self.assertRegex(text, r"the filter made \d+ frames of \d+: it can not be cut; --exact transcodes files in one segment")
 
-    def test_segments_pictures_depending_on_decoding_start_are_refused(self):
+    def test_input_without_whole_key_frames_is_refused_with_segments_unless_exact(self):
         """A camera stream without whole key frames: the check finds that its seams differ."""
         clip = self.clip("in.mp4", SMALL, "-pix_fmt", "yuv420p", "-x264-params", "intra-refresh=1:keyint=20:scenecut=0")
         text = self.segments(clip, status=1, chain=UNTOUCHED)
@@ -165,7 +165,7 @@ class Runs(TranscodeCase):
         self.segments(clip, "--exact", chain=UNTOUCHED)
         self.assertEqual(len(media.times(self.out / "in.mp4")), FRAMES)
 
-    def test_segments_planned_shared_and_joined_outputs_equal_a_single_run(self):
+    def test_outputs_of_planned_shared_and_joined_segments_equal_those_of_one_run(self):
         """As in a Slurm array: a plan, its shares at the same time, and a command that joins."""
         clip, short = self.clip("in.mp4", SMALL, *KEYS), self.clip("short.mp4", SMALL, "-pix_fmt", "yuv420p")
         self.segments(clip, short)
@@ -190,7 +190,7 @@ class Runs(TranscodeCase):
         self.assertEqual([each["attempts"] for each in self.summary()["inputs"].values()], [3, 1], "each once")
         self.assertIn("2 of 2 files", self.status(0))
 
-    def test_output_folder_of_a_running_job_is_refused(self):
+    def test_output_folder_when_another_job_uses_it_is_refused(self):
         clip = self.clip("in.mp4", SMALL, *KEYS)
         self.out.mkdir()
         with open(self.out / ".regions-job.lock", "w", encoding="utf-8") as file:
@@ -235,7 +235,7 @@ class Attempts(StandInCase):
         told = json.loads((self.out / "summary.json").read_text())["inputs"]
         return said, [told[source] for source in sources]
 
-    def test_planning_or_joining_that_fails_twice_is_retried_and_succeeds(self):
+    def test_planning_or_joining_when_it_fails_twice_is_tried_again_and_succeeds(self):
         for kind in ("plan", "join"):
             self.problems[kind, "one.mp4"] = ["fails", "fails again"]
         _, (told,) = self.run_on(self.source)
@@ -243,7 +243,7 @@ class Attempts(StandInCase):
         self.assertEqual([self.began[name, "one.mp4"] for name in ("plan", "segment", "join")],
                          [3, SEGMENTS, 3])
 
-    def test_planning_or_joining_that_always_fails_is_quarantined(self):
+    def test_file_when_planning_or_joining_always_fails_is_quarantined(self):
         """The file is quarantined, other files continue, and the next run tries again."""
         for kind in ("plan", "join"):
             self.problems[kind, "one.mp4"] = ["fails"] * 3
@@ -254,7 +254,7 @@ class Attempts(StandInCase):
         self.run_on(self.source)
         self.assertEqual(self.began["segment", "one.mp4"], SEGMENTS, "none was repeated")
 
-    def test_job_records_temporarily_unwritable_are_written_later(self):
+    def test_file_when_its_job_records_cannot_be_written_is_done_later_or_quarantined(self):
         """For example because the storage is unreachable for a while."""
         write, refused = manifest.Manifest.write, []
 
@@ -273,7 +273,7 @@ class Attempts(StandInCase):
         self.assertIn("quarantined after 3 attempts: out of reach", said.err)
         self.assertGreater(len(refused), 3 * SEGMENTS)
 
-    def test_job_records_damaged_count_as_missing(self):
+    def test_segments_with_damaged_job_records_are_processed_again(self):
         """They are made again."""
         self.problems["join", "one.mp4"] = ["fails"] * 3
         self.run_on(self.source, status=1)
@@ -295,12 +295,12 @@ class Attempts(StandInCase):
             self.run_on(self.source, status=1)
             self.assertEqual((self.began["plan", "one.mp4"], self.began["segment", "one.mp4"]), (1, SEGMENTS), text)
 
-    def test_segments_with_several_gpus_are_spread_over_the_gpus(self):
+    def test_segments_with_two_gpus_run_on_both(self):
         self.replace(scheduling, "cuda_devices", lambda: 2)
         self.assertEqual(self.ran(self.source, "--segments", "1", "-j", "2").status, 0)
         self.assertEqual(set(self.devices) - {None}, {0, 1})
 
-    def test_job_json_unwritable_ends_the_run_with_an_error(self):
+    def test_run_when_job_json_cannot_be_written_ends_with_an_error(self):
         with unittest.mock.patch.object(progress, "write_json", side_effect=OSError(28, "No space left on device")):
             said = self.ran(self.source, "--segments", "1")
         self.assertEqual((said.status, said.err), (1, "regions-transcode: No space left on device\n"))
@@ -340,7 +340,7 @@ class Recipes(TranscodeCase):
             self.assertEqual((self.out / name).read_bytes(), (self.folder / "plain" / name).read_bytes())
         self.assertIn('"attempts": 3', (self.out / "summary.json").read_text(), "workers made the segments")
 
-    def test_slurm_recipe_from_the_guide_makes_the_outputs(self):
+    def test_slurm_recipe_of_the_guide_writes_the_tables_of_a_plain_run(self):
         recipe, = re.findall(r"## Slurm\n\n```sh\n(.*?)```", PAGE, re.S)
         sbatch = self.folder / "sbatch"
         sbatch.write_text(SBATCH)
@@ -348,7 +348,7 @@ class Recipes(TranscodeCase):
         self.shell(self.here(recipe))
         self.expect_same()
 
-    def test_kubernetes_recipe_from_the_guide_makes_the_outputs(self):
+    def test_kubernetes_recipe_of_the_guide_writes_the_tables_of_a_plain_run(self):
         command, = re.findall(r'command: \[sh, -c, "(.*?)"\]', PAGE, re.S)
         command = self.here(" ".join(command.split()))
         job = command.removeprefix("exec ").partition(" --segment ")[0]

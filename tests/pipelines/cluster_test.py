@@ -79,7 +79,7 @@ class OnCluster(TranscodeCase):
 
 
 class OnRay(OnCluster):
-    def test_cluster_worker_killed_its_segment_is_retried(self):
+    def test_cluster_run_when_a_worker_is_killed_tries_its_segment_again(self):
         """Their segments are attempted again; meanwhile no other machine reaches the cluster."""
         work = self.start(SLOW)
         self.wait_for(work, "regions-segment")
@@ -94,7 +94,7 @@ class OnRay(OnCluster):
         self.assertEqual(self.attempts(), (3, 4))
         self.expect_same(SLOW)
 
-    def test_cluster_lost_ends_the_run_and_the_next_run_continues(self):
+    def test_run_when_its_cluster_is_lost_fails_and_the_next_run_writes_equal_outputs(self):
         work = self.start(SLOW)
         self.wait_for(work, "regions-segment")
         os.kill(self.wait_for(work, "raylet/raylet"), signal.SIGKILL)
@@ -102,7 +102,7 @@ class OnRay(OnCluster):
         self.finished(self.start(SLOW))
         self.expect_same(SLOW)
 
-    def test_cluster_run_killed_next_run_continues_without_loss(self):
+    def test_cluster_run_after_a_killed_run_repeats_no_segment_and_writes_equal_outputs(self):
         work = self.start(SLOW)
         self.wait_for(work, "regions-segment")
         kill_session(work.pid)
@@ -111,14 +111,14 @@ class OnRay(OnCluster):
         self.assertEqual(self.attempts(), (3, 3))
         self.expect_same(SLOW)
 
-    def test_cluster_wrong_address_is_refused(self):
+    def test_cluster_option_with_wrong_address_is_refused(self):
         for address, why in (("127.0.0.1:1", "--cluster 127.0.0.1:1: cannot connect to a Ray cluster: .*refused"),
                              ("head", "'head': expected HOST:PORT"), ("head:x", "'head:x': expected HOST:PORT")):
             said = media.run(PYTHON, PROGRAM, self.source, "-o", self.out, "--filter", UNTOUCHED, "--segments", "1",
                              "--cluster", address, status=2)
             self.assertRegex(said, why)
 
-    def test_cluster_run_interrupted_next_run_continues(self):
+    def test_cluster_run_after_an_interrupted_run_writes_the_output(self):
         self.source = self.source.rename(self.folder / "in \udce9'%d.mp4")  # bytes that are not UTF-8
         work = self.start(SLOW)
         self.wait_for(work, "regions-segment")
@@ -165,7 +165,7 @@ class OnNodes(OnCluster):
                     os.kill(number, signal.SIGKILL)
             node.wait()
 
-    def test_cluster_node_lost_its_segment_is_retried(self):
+    def test_cluster_run_when_a_node_is_lost_tries_its_segment_again(self):
         """The other node processes its segment, and no finished segment is repeated."""
         self.node()
         other = self.node()
@@ -182,7 +182,7 @@ class OnNodes(OnCluster):
 
 
 class WithoutRay(unittest.TestCase):
-    def test_ray_not_starting_is_an_error(self):
+    def test_cluster_when_ray_does_not_start_raises_an_error(self):
         """On a loaded machine, Ray raises a plain Exception."""
         ray = unittest.mock.MagicMock()
         ray.init.side_effect = Exception("The node timed out")
@@ -191,7 +191,7 @@ class WithoutRay(unittest.TestCase):
               self.assertRaisesRegex(cluster.NoCluster, "Ray does not start on this machine: The node timed out")):
             cluster.Cluster("", 1, 0)
 
-    def test_ray_missing_is_an_error(self):
+    def test_cluster_without_ray_raises_an_error(self):
         with unittest.mock.patch.dict(sys.modules, {"ray": None}), self.assertRaisesRegex(
                 cluster.NoCluster, r"--cluster requires Ray .*Python 3\.\d+\): run pipelines/setup --cluster,"):
             cluster.Cluster("", 1, 0)
@@ -208,7 +208,7 @@ class Kills(OnCluster):
     CLIP = ("in.mkv", "testsrc2=size=64x48:rate=25:duration=7.68", "-pix_fmt", "yuv420p", "-g", "8")
     WORDS = ("--segments", "0.3", "--attempts", "20", "--profile", "lossless")
 
-    def test_cluster_job_killed_ten_times_equals_an_undisturbed_run(self):
+    def test_cluster_run_after_ten_kills_writes_the_outputs_of_an_undisturbed_run(self):
         plain = self.folder / "plain"
         self.transcode(self.source, "--json", "--profile", "lossless", chain=CHAIN, out=plain)
         seed = int(os.environ.get("REGIONS_SEED", "7"))

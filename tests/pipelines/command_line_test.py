@@ -16,7 +16,7 @@ from transcode import command, manifest, scheduling
 
 
 class CommandLine(StandInCase):
-    def test_command_line_invalid_exits_with_2(self):
+    def test_command_line_when_invalid_exits_with_2(self):
         self.assertEqual(command.parse(["a", "--out", "b", "--filter", "c", "--jobs", "4"]).jobs, 4)
         said = called(command.parse, ["--help"])
         self.assertEqual(said.status, 0)
@@ -27,7 +27,7 @@ class CommandLine(StandInCase):
                           ["a", "-o", "b", "--filter", "c", "-j", "many"]):
             self.assertEqual(called(command.parse, arguments).status, 2)
 
-    def test_outputs_any_input_are_named_after_it(self):
+    def test_output_names_of_any_input_begin_with_its_name(self):
         options = self.parsed("x", "--json", "--labels", "--profile", "webm")
         self.assertEqual(scheduling.outputs_of("/a/b.c.avi", options), {
             "video": f"{self.out}/b.c.webm", "jsonl": f"{self.out}/b.c.jsonl", "labels": f"{self.out}/b.c.labels.mkv"})
@@ -35,7 +35,7 @@ class CommandLine(StandInCase):
         self.assertEqual(scheduling.outputs_of("x.mp4", self.parsed("x", "--json")),
                          {"video": f"{self.out}/x.mp4", "jsonl": f"{self.out}/x.jsonl"})
 
-    def test_command_invalid_number_or_output_over_input_is_refused(self):
+    def test_command_with_invalid_number_or_output_over_an_input_is_refused(self):
         (self.folder / "twin").mkdir()
         one, twin = self.inputs("one.mp4", "twin/one.mkv")
         out = str(self.folder)
@@ -57,7 +57,7 @@ class CommandLine(StandInCase):
                      " different folders", labels, mkv, "--labels", "--profile", "mkv")
         self.assertEqual([pathlib.Path(path).read_text() for path in (one, twin)], ["x", "x"])
 
-    def test_output_folder_unwritable_error_names_it(self):
+    def test_output_folder_when_unwritable_is_named_in_the_error(self):
         """The error names the folder, once, and no input."""
         inputs = self.inputs("one.mp4", "two.mp4")
         why = "cannot write into the folder /proc: No such file or directory"
@@ -68,7 +68,7 @@ class CommandLine(StandInCase):
         with self.assertRaisesRegex(OSError, why), manifest.locked("/proc/one.mp4"):
             pass
 
-    def test_job_results_each_state_is_printed_and_counted(self):
+    def test_job_results_of_each_kind_are_printed_and_counted(self):
         good, bad, silent, noted, better = self.inputs("good.avi", "bad.avi", "silent.avi", "noted.avi", "good2.avi")
         empty = self.input("empty.avi")
         pathlib.Path(empty).write_text("")
@@ -91,7 +91,7 @@ class CommandLine(StandInCase):
             "filter": UNTOUCHED, "profile": "mp4", "device": -1, "with_sound": True,
             "accept_partial": False})
 
-    def test_job_settings_contain_every_command_line_option(self):
+    def test_job_settings_contain_the_command_line_options(self):
         good, = self.inputs("good.avi")
         before = os.getcwd()
         os.chdir(self.folder)
@@ -104,7 +104,7 @@ class CommandLine(StandInCase):
             "filter": UNTOUCHED, "profile": "mkv", "device": -1, "with_sound": False,
             "accept_partial": False})
 
-    def test_output_finished_with_same_settings_is_skipped(self):
+    def test_existing_output_with_equal_settings_is_skipped_and_any_other_is_refused(self):
         """An output of the same input and settings is skipped. Any other output stays, and an error names the difference."""
         good, = self.inputs("good.avi")
         video, made = self.out / "good.mp4", self.out / "good.mp4.made.json"
@@ -159,7 +159,7 @@ class CommandLine(StandInCase):
         said = self.ran(good)
         self.assertEqual(said.status, 1, "a missing input is not skipped")
 
-    def test_output_locked_by_another_run_is_not_touched(self):
+    def test_output_when_another_run_writes_it_is_refused(self):
         """An output that another run writes is left alone. The lock of a run that has ended does not count."""
         good, other = self.inputs("good.avi", "good2.avi")
         self.out.mkdir()
@@ -172,7 +172,7 @@ class CommandLine(StandInCase):
         self.assertEqual(self.ran(good).status, 0)
         self.assertEqual(len(self.files(self.out)), 4)
 
-    def test_temporary_files_of_killed_runs_are_removed(self):
+    def test_temporary_files_after_a_killed_run_are_removed(self):
         self.out.mkdir()
         (self.out / ".regions-abc.part").touch()
         (self.out / ".regions-a.mp4.lock").touch()
@@ -184,13 +184,13 @@ class CommandLine(StandInCase):
             self.assertEqual(self.files(self.out), sorted([os.path.basename(open_one.part), ".regions-pipe.part", "good.mp4",
                                                            ".regions-link.part", "good.mp4.made.json", "mine.part"]))
 
-    def test_transcode_invalid_filter_exits_with_2(self):
+    def test_transcode_with_invalid_filter_exits_with_2(self):
         said = media.run(PROGRAM, self.input("bad.txt"), "-o", self.out, "--filter", "nonsense", status=2)
         self.assertEqual(said, "regions-transcode: the filter 'nonsense' cannot be made: no element \"nonsense\"\n")
 
 
 class JobsOfARun(StandInCase):
-    def test_job_killed_is_reported_and_other_jobs_continue(self):
+    def test_job_when_killed_is_reported_and_the_next_job_succeeds(self):
         killed, good = self.inputs("killed.avi", "good.avi")
         said = self.ran(killed, good)
         self.assertEqual(said.status, 1)
@@ -226,12 +226,12 @@ class JobsOfARun(StandInCase):
         self.assertFalse(os.path.exists(second + ".settings"), "no other job begins")
         self.assertEqual(self.files(self.out), [])
 
-    def test_transcode_interrupted_ends_its_jobs(self):
+    def test_transcode_when_interrupted_exits_with_130_and_leaves_no_file(self):
         for number in (signal.SIGINT, signal.SIGTERM):
             self.interrupted("polite.avi", number)
         self.interrupted("deaf.avi", signal.SIGINT, signal.SIGTERM)
 
-    def test_jobs_with_several_gpus_are_spread_over_the_gpus(self):
+    def test_jobs_with_two_gpus_alternate_between_them(self):
         """At most --jobs inputs at the same time. With several devices, each slot has its own device."""
         names = self.inputs(*(f"good{i}.avi" for i in range(5)))
         self.replace(scheduling, "cuda_devices", lambda: 2)
@@ -257,12 +257,12 @@ class JobsOfARun(StandInCase):
         self.assertEqual([scheduling.device_for(slot, 3) for slot in range(5)], [0, 1, 2, 0, 1])
         self.assertEqual([scheduling.device_for(4, devices) for devices in (0, 1, 2)], [-1, -1, 0])
 
-    def test_inputs_several_files_are_processed_in_order(self):
+    def test_several_inputs_are_processed_in_the_given_order(self):
         names = self.inputs("good3.avi", "good1.avi", "good2.avi")
         lines = self.ran(*names).out.splitlines()
         self.assertEqual([line.split(":")[0] for line in lines], names)
 
-    def test_cuda_devices_count_comes_from_the_driver(self):
+    def test_cuda_devices_returns_the_count_of_the_driver_or_0(self):
         unittest.mock.patch.stopall()
         for starts, counts, number, expected in ((0, 0, 3, 3), (1, 0, 3, 0), (0, 1, 3, 0), (0, 0, 0, 0)):
             def count(pointer, counts=counts, number=number):
@@ -285,7 +285,7 @@ class Refusals(StandInCase):
         self.assertEqual(said.status, 2)
         return said.err
 
-    def test_segment_options_invalid_are_refused(self):
+    def test_segment_options_when_invalid_are_refused(self):
         for words, why in ((("--segments", "0"), "--segments 0: expected a number of seconds above 0"),
                            (("--segments", "nan"), "--segments nan: expected a number of seconds above 0"),
                            (("--segments", "1", "--attempts", "0"), "--attempts 0: expected a whole number, 1 or more"),
@@ -299,7 +299,7 @@ class Refusals(StandInCase):
             self.assertIn(why, self.run_parsed("in.mp4", *words))
         self.assertFalse(self.out.exists())
 
-    def test_filter_property_value_invalid_error_lists_accepted_values(self):
+    def test_filter_when_invalid_is_refused_with_the_reason(self):
         source = self.input("in.mp4")
         for chain, reason in (
                 ("cclabel ! nonsense", 'no element "nonsense"'),

@@ -17,7 +17,7 @@ class Streams(JobCase):
         return ([(stream["codec_type"], stream["codec_name"] if "codec_name" in stream else None)
                  for stream in found["streams"]], [chapter["tags"]["title"] for chapter in found["chapters"]], found)
 
-    def test_matroska_streams_every_kind_are_kept_or_noted(self):
+    def test_matroska_streams_of_every_kind_are_kept_or_named_in_a_note(self):
         (self.folder / "font.ttf").write_bytes(b"no font" * 100)
         clip, cover = rich(self.folder, "in.mkv", "-c:a", "flac", "-attach", self.folder / "font.ttf", "-metadata:s:t",
                            "mimetype=font/ttf", "-attach", self.folder / "cover.jpg", "-metadata:s:t:1",
@@ -46,7 +46,7 @@ class Streams(JobCase):
             self.assertEqual(len(said), 5 if profile == "webm" else 2, said)
             self.assertEqual(("video", "mjpeg") in kinds, profile == "mp4")
 
-    def test_mp4_streams_every_kind_are_kept(self):
+    def test_mp4_streams_of_every_kind_are_kept(self):
         clip, _ = rich(self.folder, "in.mp4", "-map", "5", "-c:s", "mov_text", "-c:v:1", "mjpeg", "-disposition:v:1",
                             "attached_pic", "-timecode", "01:02:03:04")
         self.assertEqual(notes(self.job(clip)), [])
@@ -59,7 +59,7 @@ class Streams(JobCase):
         self.assertEqual([kind for kind, _ in kinds], ["video", "audio", "audio", "subtitle", "video"])
         self.assertEqual(found["format"]["tags"]["TIMECODE"], "01:02:03:04")
 
-    def test_second_video_stream_is_noted(self):
+    def test_second_video_stream_is_left_out_with_a_note(self):
         first = self.clip("in.mp4", SHORT, "-pix_fmt", "yuv420p")
         two = self.folder / "two.mkv"
         media.run("ffmpeg", "-v", "error", "-i", first, "-i", first, "-map", "0", "-map", "1", "-c", "copy", two)
@@ -72,7 +72,7 @@ class Streams(JobCase):
             self.assertEqual(notes(self.job(clip, profile=profile)), [])
             self.assertIn("01:02:03:04", media.run("ffprobe", "-v", "error", "-show_entries", tags, self.video()))
 
-    def test_side_data_that_is_lost_is_noted(self):
+    def test_side_data_that_is_left_out_is_named_in_a_note(self):
         clip = self.clip("in.mkv", SHORT, "-pix_fmt", "yuv420p", "-c:v", "libx264", "-x264-params", "frame-packing=3")
         self.assertEqual(notes(self.job(clip)), ["its Stereo 3D is left out"])
 
@@ -88,7 +88,7 @@ class Streams(JobCase):
         return {key.lower(): value for key, value in (line.removeprefix("TAG:").split("=", 1) for line in text.split("\n")
                                                       if "=" in line)}
 
-    def test_tags_in_quicktime_are_kept(self):
+    def test_quicktime_tags_are_kept_in_every_profile(self):
         apple = {"com.apple.quicktime.make": "Apple", "com.apple.quicktime.model": "iPhone",
                  "com.apple.quicktime.location.iso6709": "+37.0-122.0/"}
         clip = self.tagged("in.mov", *(f"{key}={value}" for key, value in apple.items()))
@@ -98,7 +98,7 @@ class Streams(JobCase):
                 self.assertEqual({key: value for key, value in self.tags().items() if key in apple}, apple)
                 self.assertNotIn("qt  ", self.tags().values())
 
-    def test_tags_that_are_lost_are_noted(self):
+    def test_tags_that_mp4_cannot_store_are_named_in_a_note(self):
         clip = self.tagged("in.mkv", "title=T", "custom=X", "artist=A", "com.apple.quicktime.make=Apple", stream=("reel=7",))
         self.assertEqual(notes(self.job(clip)),
                          ["its tags COM.APPLE.QUICKTIME.MAKE, CUSTOM, REEL cannot be stored by H.264 in MP4"])
@@ -125,7 +125,7 @@ class Streams(JobCase):
         text = media.run("ffprobe", "-v", "error", "-show_entries", "frame_side_data=side_data_type", path)
         return text.count("Closed Captions")
 
-    def test_closed_captions_every_container_are_kept_or_noted(self):
+    def test_closed_captions_in_every_container_are_kept_or_named_in_a_note(self):
         clip = self.captioned()
         self.assertEqual(self.captions(clip), 10)
         for chain in ("identity", "cclabel output=none ! regionoverlay", "slicsuperpixel superpixels=9 output=mean"):
@@ -165,7 +165,7 @@ class Sound(JobCase):
                 (codec, found), = sounds(self.video(), "codec_name", "channels")
                 self.assertEqual((codec, channels or found), ("opus", found))
 
-    def test_sound_channel_layouts_fit_each_container(self):
+    def test_sound_with_any_channel_layout_gets_encoder_options(self):
         for layout in LAYOUTS:
             clip = self.with_sound("in.mov", layout, "-c:a", "pcm_s16le")
             source = probe.Input(str(clip))
@@ -174,7 +174,7 @@ class Sound(JobCase):
                     options, note = encode.sound_way(source, source.others[0], profiles.PROFILES[profile])
                     self.assertIsNotNone(options, note)
 
-    def test_surround_sound_low_frequency_channel_is_kept(self):
+    def test_low_frequency_channel_of_2_1_sound_is_kept_in_webm(self):
         """Opus has no layout 2.1. The layout 5.1 has silent channels then."""
         clip = self.with_sound("in.mov", "2.1", "-c:a", "pcm_s16le", source="aevalsrc=0|0|sin(2*PI*50*t):c=2.1:d=0.5")
         self.job(clip, profile="webm")
@@ -182,7 +182,7 @@ class Sound(JobCase):
         peak = float(said.split("Peak level dB: ")[1].split()[0])
         self.assertGreater(peak, -6)
 
-    def test_sound_bit_rate_follows_the_number_of_channels(self):
+    def test_sound_bit_rate_is_proportional_to_the_number_of_channels(self):
         for layout, channels in (("mono", 1), ("7.1", 8)):
             noise = "|".join(f"random({number})-0.5" for number in range(channels))
             clip = self.with_sound("in.mov", layout, "-c:a", "pcm_s16le", source=f"aevalsrc={noise}:c={layout}:d=0.5")

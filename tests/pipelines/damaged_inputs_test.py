@@ -37,13 +37,13 @@ class Whole(JobCase):
         self.assertEqual([one["note"] for one in messages if "note" in one], [])
         self.assertEqual(self.files(self.out), ["out.mp4"])
 
-    def test_mp4_edit_list_hides_packets_counts_as_undamaged(self):
+    def test_mp4_with_packets_hidden_by_an_edit_list_counts_as_undamaged(self):
         full = self.clip("full.mp4", MOVING.format(4), *TONE, *H264, "-c:a", "aac")
         clip = self.folder / "trimmed.mp4"
         media.run("ffmpeg", "-v", "error", "-ss", "1.5", "-i", full, "-c", "copy", clip)
         self.expect_whole(clip, 62)
 
-    def test_mp4_edit_list_ends_early_counts_as_undamaged(self):
+    def test_mp4_with_an_edit_list_that_ends_early_counts_as_undamaged(self):
         """The container's reader leaves packets after the end of an edit out."""
         clip = self.clip("in.mp4", MOVING.format(2), *H264)
         data = bytearray(clip.read_bytes())
@@ -53,7 +53,7 @@ class Whole(JobCase):
         self.expect_whole(clip, decodable(clip))
         self.assertLess(decodable(clip), 40)
 
-    def test_matroska_begins_late_counts_as_undamaged(self):
+    def test_matroska_that_begins_at_a_late_time_counts_as_undamaged(self):
         """Chunks of a recording: the header holds the time of the end, not the length."""
         for suffix, codec in (("mkv", H264), ("webm", ("-c:v", "libvpx", "-deadline", "realtime", "-g", "25"))):
             full = self.clip("full." + suffix, MOVING.format(3), *codec)
@@ -90,7 +90,7 @@ class Whole(JobCase):
         clip.write_bytes(data)
         self.expect_whole(clip, 50)
 
-    def test_mpegts_begins_between_key_frames_counts_as_undamaged(self):
+    def test_mpegts_that_begins_between_key_frames_counts_as_undamaged(self):
         full = self.clip("full.ts", MOVING.format(4), "-pix_fmt", "yuv420p", "-c:v", "mpeg2video", "-g", "25", "-bf", "2")
         data = full.read_bytes()
         clip = self.folder / "cut.ts"
@@ -111,7 +111,7 @@ class Truncated(JobCase):
         self.assertEqual(decodable(partial), decodable(clip))
         os.remove(partial)
 
-    def test_files_cut_off_every_container_give_a_partial_output(self):
+    def test_cut_off_file_in_every_container_gives_a_partial_output(self):
         for name, options, lacks in (
                 ("a.mp4", ("-movflags", "+faststart"), "packets: it is cut off or damaged"),
                 ("b.mp4", ("-movflags", "frag_keyframe+empty_moov"), "it is cut off"),
@@ -127,7 +127,7 @@ class Truncated(JobCase):
                 self.assertEqual(self.files(self.out), ["out.mp4"])
                 os.remove(self.video())
 
-    def test_frames_damaged_all_other_frames_are_kept(self):
+    def test_file_with_damaged_frames_gives_a_partial_output_with_all_other_frames(self):
         """Threads of a decoder finish frames after a damaged one, and PyAV drops them."""
         clip = self.clip("in.mkv", "testsrc2=size=320x240:rate=25:duration=1.16", "-c:v", "png")
         data = bytearray(clip.read_bytes())
@@ -147,7 +147,7 @@ class Lack(JobCase):
             setattr(one.decoder if name in ("frames", "problem", "damaged") else one.input, name, value)
         return one.lack(packets)
 
-    def test_verify_shorter_than_header_by_2_percent_counts_as_undamaged(self):
+    def test_length_below_the_header_by_a_second_or_2_percent_counts_as_undamaged(self):
         """One second or a fiftieth of the length may be missing."""
         for end, length, lacks in ((0.4, 0.0, False), (0.4, 1.39, False), (0.4, 1.45, True), (0.4, 60.0, True),
                                    (98.1, 100.0, False), (97.9, 100.0, True)):
@@ -155,7 +155,7 @@ class Lack(JobCase):
             self.assertEqual(found, f"ends after {end:.1f} s of {length:.1f} s: it is cut off or damaged" if lacks else None)
         self.assertIsNone(self.lack(end=1.0, length=60.0, format={"format_name": "mpegts"}), "it is computed from times")
 
-    def test_verify_fewer_frames_than_packets_is_reported(self):
+    def test_fewer_frames_than_packets_are_reported_as_damage(self):
         for codec, frames, packets, problem, damaged, lacks in (
                 ("ffv1", 9, 9, None, 0, False), ("ffv1", 9, 10, None, 0, True), ("ffv1", 10, 9, None, 0, False),
                 ("h264", 5, 10, None, 0, False), ("h264", 4, 10, None, 0, True), ("vp8", 9, 10, None, 0, False),
@@ -165,15 +165,15 @@ class Lack(JobCase):
             self.assertEqual(found, f"{frames} frames could be decoded of {packets} packets: it is cut off or damaged"
                              if lacks else None)
 
-    def test_verify_fewer_packets_than_header_is_reported(self):
+    def test_fewer_packets_than_in_the_header_are_reported_as_damage(self):
         three = {"codec_name": "ffv1", "nb_frames": "3"}
         self.assertEqual(self.lack((2, 1), picture=three), "2 packets are there of 3: it is cut off or damaged")
         self.assertIsNone(self.lack((3, 1), picture=three))
 
-    def test_verify_reader_found_damage_is_reported(self):
+    def test_damage_found_by_the_packet_reader_is_reported(self):
         self.assertEqual(self.lack(damage="odd"), "it is damaged: odd")
 
-    def test_missing_bytes_mp4_boxes_too_long_are_counted(self):
+    def test_missing_bytes_of_mp4_boxes_returns_the_bytes_beyond_the_end_of_the_file(self):
         path = self.folder / "boxes"
         for data, missing in ((b"", 0), (struct.pack(">I4s", 8, b"ftyp"), 0), (struct.pack(">I4s", 20, b"mdat") + bytes(5), 7),
                               (struct.pack(">I4sQ", 1, b"mdat", 30), 14), (struct.pack(">I4s", 0, b"mdat") + bytes(9), 0),
@@ -181,7 +181,7 @@ class Lack(JobCase):
             path.write_bytes(data)
             self.assertEqual(verify.missing_bytes(path), missing, data)
 
-    def test_avi_chunks_nested_lists_are_counted(self):
+    def test_chunks_of_avi_file_returns_the_sizes_of_video_chunks_in_nested_lists(self):
         path = self.folder / "lists"
 
         def chunk(name, data):
@@ -197,7 +197,7 @@ class Lack(JobCase):
 
 
 class Counts(JobCase):
-    def test_packets_that_are_no_frames_count_as_undamaged(self):
+    def test_file_with_packets_that_are_no_frames_counts_as_undamaged(self):
         """Fields of H.264, pictures of VP8 that are never shown, frames that an edit list hides."""
         fields = self.clip("fields.mkv", MOVING.format(0.6), "-vf", "setfield=tff", "-pix_fmt", "yuv420p", "-c:v", "libx264",
                            "-x264-params", "tff=1")
@@ -211,7 +211,7 @@ class Counts(JobCase):
                 self.job(clip)
                 self.assertEqual(len(media.times(self.video())), number)
 
-    def test_frames_lost_in_the_output_are_a_problem(self):
+    def test_lost_frames_in_input_or_output_are_reported_as_a_problem(self):
         clip = self.clip("in.mkv", MOVING.format(0.6), "-c:v", "ffv1")
         results = [(16, 16), (15, 15)]
         self.replace(job.PacketCount, "result", lambda _: results.pop(0))
@@ -221,7 +221,7 @@ class Counts(JobCase):
 
 
 class Program(TranscodeCase):
-    def test_transcode_some_inputs_unreadable_others_succeed(self):
+    def test_transcode_with_some_unreadable_inputs_succeeds_for_the_others(self):
         good = self.clip("good.mp4", CLIP, "-pix_fmt", "yuv420p")
         also = self.clip("also.mkv", CLIP, "-pix_fmt", "yuv420p")
         (self.folder / "empty.mp4").write_bytes(b"")
@@ -239,7 +239,7 @@ class Program(TranscodeCase):
         for clip in (good, also):
             self.expect_same_times(clip, self.out / (clip.stem + ".mp4"))
 
-    def test_transcode_damaged_input_is_partial_unless_accepted(self):
+    def test_transcode_with_damaged_input_writes_a_partial_output_unless_accepted(self):
         whole = self.clip("whole.avi", CLIP, "-c:v", "mjpeg")
         data = bytearray(whole.read_bytes())
         middle = len(data) // 2
@@ -257,7 +257,7 @@ class Program(TranscodeCase):
         text = self.transcode(ended, status=1)
         self.assertRegex(text, r"ended.avi: \d+ packets are there of 50: it is cut off")
 
-    def test_filter_prints_to_stdout_job_messages_stay_readable(self):
+    def test_transcode_with_a_filter_that_prints_to_stdout_succeeds(self):
         """Elements may print to standard output. Messages of jobs have their own channel."""
         clips = [self.clip(name, "testsrc2=size=32x32:rate=25:duration=0.2", "-pix_fmt", "yuv420p")
                  for name in ("one.mp4", "two.mp4")]
@@ -266,7 +266,7 @@ class Program(TranscodeCase):
         self.assertNotIn("Traceback", text)
         self.assertEqual(self.written(), ["one.mp4", "two.mp4"])
 
-    def test_cuda_device_lost_fails_one_input_only(self):
+    def test_transcode_when_the_device_is_lost_fails_for_one_input_only(self):
         """Finished outputs stay, and the failed input is named."""
         short = self.clip("short.mp4", "testsrc2=size=64x48:rate=25:duration=1",
                           "-pix_fmt", "yuv420p")

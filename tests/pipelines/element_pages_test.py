@@ -13,7 +13,7 @@ PAGES = sorted((media.ROOT / "docs" / "elements").glob("*.md"))
 
 
 class LaunchLines(unittest.TestCase):
-    def test_element_pages_launch_lines_run_without_errors(self):
+    def test_launch_lines_of_element_pages_run_without_errors(self):
         with tempfile.TemporaryDirectory() as folder:
             media.make(pathlib.Path(folder, "video.mp4"), "testsrc2=size=160x120:rate=25:duration=0.4",
                        "-pix_fmt", "yuv420p")

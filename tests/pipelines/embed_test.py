@@ -44,7 +44,7 @@ class Embed(unittest.TestCase):
     def run_program(self, *arguments, status=0):
         return media.run(media.script("with-plugin"), *arguments, status=status)
 
-    def test_embed_programs_any_clip_print_regions_and_change_threshold(self):
+    def test_embed_programs_with_a_clip_print_the_regions_of_both_thresholds(self):
         for name, program in self.programs.items():
             with self.subTest(name):
                 rows = [tuple(map(int, LINE.fullmatch(line).groups()))
@@ -58,14 +58,14 @@ class Embed(unittest.TestCase):
                 self.assertLess(changed, FRAMES - 10)
                 self.assertEqual(found, self.before[:changed] + self.after[changed:])
 
-    def test_embed_programs_missing_file_or_argument_exit_with_an_error(self):
+    def test_embed_programs_with_missing_file_or_argument_exit_with_an_error(self):
         for name, program in self.programs.items():
             with self.subTest(name):
                 self.assertIn("Resource not found",
                               self.run_program(*program, "missing.avi", status=1))
                 self.run_program(*program, status=2)
 
-    def test_embed_python_label_map_is_read_without_a_copy(self):
+    def test_label_map_in_embed_python_is_read_without_a_copy(self):
         """NumPy's array is at the address of the mapped label map."""
         text = self.run_program(sys.executable, "-c", """
 import ctypes, runpy, sys
@@ -84,7 +84,7 @@ pipeline.set_state(gst.State.NULL)
 """, PYTHON[1])
         self.assertEqual(text.split("\n")[0], "(240, 320) True False False True")
 
-    def test_plugin_error_after_pyav_was_loaded_ends_without_a_crash(self):
+    def test_plugin_error_after_pyav_was_loaded_is_posted_without_a_crash(self):
         """PyAV loads libstdc++ before GStreamer loads libunwind, which would catch exceptions that it did not throw."""
         text = self.run_program(sys.executable, "-c", """
 import av

@@ -60,7 +60,7 @@ class Exports(Case):
                 file.seek(0)
                 self.assertEqual(file.read().decode(), wanted)
 
-    def test_json_lines_any_frame_equal_the_metadata(self):
+    def test_json_lines_of_any_frame_equal_its_metadata(self):
         buffers = self.samples()
         rows = media.tables(self.written("jsonl", buffers))
         self.assertEqual([(row["frame"], row["time"]) for row in rows], [(0, 0.0), (1, 0.333333)])
@@ -75,7 +75,7 @@ class Exports(Case):
         with self.assertRaisesRegex(SidecarProblem, "^frame 0 has no `regions` metadata: add an element to the filter that finds regions, such as cclabel$"):
             self.written("jsonl", self.samples("identity"))
 
-    def test_json_lines_of_25000_regions_are_below_2500000_bytes(self):
+    def test_json_lines_of_25000_regions_take_less_than_2500000_bytes(self):
         """90 VGA frames of people, with some 300 regions each."""
         with open(self.folder / "out", "w+b") as file:
             lines = exports.JsonLines(file.fileno())
@@ -93,7 +93,7 @@ class Exports(Case):
             self.assertGreater(sum(len(row["regions"]) for row in media.tables((self.folder / "out").read_text())), 25000)
             self.assertLess(file.seek(0, 2), 2_500_000)
 
-    def test_json_lines_any_region_match_the_schema(self):
+    def test_json_lines_match_the_schema_and_changed_lines_do_not(self):
         """docs/regions.schema.json accepts the written lines and refuses others."""
         schema = json.loads((media.ROOT / "docs" / "regions.schema.json").read_text())
         lines = [self.written("jsonl", self.samples(line)).splitlines()[0] for line in (
@@ -124,7 +124,7 @@ class Exports(Case):
         with self.assertRaisesRegex(SidecarProblem, "track=true"):
             self.written("mot", self.samples("cclabel output=none"))
 
-    def test_coco_export_masks_match_areas_and_boxes(self):
+    def test_masks_in_coco_export_have_the_area_and_box_of_their_annotation(self):
         buffers = self.samples()
         found = json.loads(self.written("coco-rle", buffers))
         self.assertEqual([image["id"] for image in found["images"]], [1, 2])
@@ -136,7 +136,7 @@ class Exports(Case):
             rows, columns = numpy.nonzero(mask)
             self.assertEqual(annotation["bbox"], [columns.min(), rows.min(), numpy.ptp(columns) + 1, numpy.ptp(rows) + 1])
 
-    def test_coco_export_region_shared_by_tracks_has_one_mask(self):
+    def test_coco_export_of_a_region_shared_by_tracks_has_one_mask(self):
         """Each region has one mask with the region's box, because tracks share its pixels."""
         labels = numpy.array([[0, 1, 1, 1, 1, 0, 0], [0, 1, 1, 1, 1, 0, 2]])
         columns = ["id", "track", "first-seen", "x", "y", "width", "height", "area"]
@@ -148,7 +148,7 @@ class Exports(Case):
         self.assertEqual([(one["track_id"], one["bbox"], one["area"]) for one in found],
                          [(5, [1, 0, 4, 2], 8), (6, [6, 1, 1, 1], 1)])
 
-    def test_mot_export_regions_without_track_are_left_out(self):
+    def test_mot_export_leaves_out_regions_without_a_track(self):
         columns = ["id", "track", "first-seen", "x", "y", "width", "height", "area"]
         table = {"frame": 0, "columns": columns, "regions": [(1, 0, 0, 1, 0, 2, 2, 4), (2, 6, 0, 6, 1, 1, 1, 1)]}
         labels = numpy.array([[0, 1, 1, 0, 0, 0, 0], [0, 1, 1, 0, 0, 0, 2]])
@@ -158,7 +158,7 @@ class Exports(Case):
             found = json.loads(self.written("coco-rle", [None]))["annotations"]
         self.assertEqual([one.get("track_id") for one in found], [None, 6])
 
-    def test_coco_run_lengths_begin_with_background(self):
+    def test_coco_run_lengths_begin_with_a_background_run(self):
         self.assertEqual(exports.runs_of(numpy.array([[1, 0], [1, 1]], bool)), [0, 2, 1, 1])
 
 
@@ -204,7 +204,7 @@ class LabelVideos(Case):
         mask = self.frames("graphcutbg output=none")
         self.assertEqual(exports.label_map(mask[0].get_buffer(), 0).shape, (30, 53))
 
-    def test_label_video_frame_without_label_map_is_a_problem(self):
+    def test_label_map_of_a_frame_without_one_raises_an_error(self):
         for line in ("identity", "cclabel output=none attach-labels=never"):
             buffer = self.frames(line)[0].get_buffer()
             self.assertEqual(self.refused(exports.label_map, buffer, 7),
@@ -215,7 +215,7 @@ class LabelVideos(Case):
         structure = unittest.mock.Mock(get_value=values.get, has_field=values.__contains__)
         return unittest.mock.Mock(get_custom_meta=lambda _: unittest.mock.Mock(get_structure=lambda: structure))
 
-    def test_label_video_label_map_of_wrong_size_is_a_problem(self):
+    def test_label_map_that_is_unreadable_or_too_small_raises_an_error(self):
         unreadable = unittest.mock.Mock(map=lambda _: (False, None))
         self.assertEqual(self.refused(exports.label_map, self.buffer_with(unreadable), 5),
                          "the label map of frame 5 cannot be mapped for reading")
@@ -228,7 +228,7 @@ class LabelVideos(Case):
         self.assertEqual(exports.label_map(self.buffer_with(Gst.Buffer.new_wrapped(bytes(48)), **other), 0).shape,
                          (2, 6))
 
-    def test_label_video_encoded_keeps_labels_and_times(self):
+    def test_label_video_has_the_labels_and_times_of_its_frames(self):
         """Odd widths, and labels of two bytes. Times equal the frames' times."""
         path = self.folder / "labels.mkv"
         with open(path, "wb") as file:
@@ -275,7 +275,7 @@ READER = media.ROOT / "tests" / "pipelines" / "read_exports.py"
 
 
 class OtherReaders(TranscodeCase):
-    def test_exports_every_format_is_read_by_other_programs(self):
+    def test_exports_in_every_format_have_equal_regions_in_other_programs(self):
         if not PYTHON.exists() or subprocess.run([PYTHON, "-c", "import motmetrics, pandas, pycocotools, supervision"],
                                                  capture_output=True, check=False).returncode:
             self.skipTest("missing in .venv/python, which `tests/run --all` fills: motmetrics, pandas, pycocotools,"

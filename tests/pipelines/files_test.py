@@ -19,7 +19,7 @@ from transcode import command, processes
 
 
 class Files(Case):
-    def test_input_unreadable_error_has_a_reason(self):
+    def test_unreadable_returns_the_reason_or_none_for_any_path(self):
         (self.folder / "empty").write_bytes(b"")
         (self.folder / "one").write_bytes(b"x")
         os.mkfifo(self.folder / "pipe")
@@ -51,7 +51,7 @@ class Files(Case):
         with self.assertRaises(FileNotFoundError):
             files.json_of(self.folder / "none")
 
-    def test_temporary_files_of_killed_programs_are_removed(self):
+    def test_remove_remains_deletes_only_temporary_files_of_ended_programs(self):
         """All of it is removed, except files of a running program and files of other programs."""
         left = [".regions-0.part", ".regions-a b.lock", ".regions-_9.part"]
         mine = ["x.part", "regions-a.part", ".regions-a.parts", ".regions-a b.part", "a.lock"]
@@ -64,13 +64,13 @@ class Files(Case):
             self.assertEqual(self.files(), sorted([*mine, ".regions-pipe.part", ".regions-link.part",
                                                    os.path.basename(output.part)]))
 
-    def test_printable_text_control_characters_are_escaped(self):
+    def test_printable_escapes_control_characters(self):
         for text, shown in (("", ""), ("plain é 漢.mp4", "plain é 漢.mp4"), ("a\nb", "a\\nb"),
                             ("\x1b[31m", "\\x1b[31m"), ("\udcff", "\\udcff"), ("tab\t", "tab\\t"),
                             ("\u202e", "\\u202e"), ("'\"\\", "'\"\\")):
             self.assertEqual(files.printable(text), shown)
 
-    def test_refused_command_line_prints_no_control_characters(self):
+    def test_error_of_a_refused_command_line_contains_no_control_characters(self):
         """Messages of all programs escape control characters in names."""
         for name, words in (("wand", ("a", "1", "2", "b", "1", "seed", "\x1b[31m")), ("objects.py", ("--\x1b[31m",)),
                                ("transcode/regions-transcode", ("a", "--\x1b[31m", "-o", "b"))):
@@ -82,7 +82,7 @@ class Files(Case):
     def mode(self, path):
         return stat.S_IMODE(os.stat(path).st_mode)
 
-    def test_output_completed_gets_its_final_name(self):
+    def test_output_after_keep_has_its_final_name_and_content(self):
         path = self.folder / "out.mp4"
         path.write_text("earlier")
         mask = os.umask(0o026)
@@ -110,7 +110,7 @@ class Files(Case):
         with self.assertRaises(OSError):
             os.fstat(output.fd)
 
-    def test_output_abandoned_leaves_no_file(self):
+    def test_output_without_keep_leaves_no_file(self):
         path = self.folder / "out.mp4"
         path.write_text("earlier")
         for end in (None, ValueError):
@@ -126,7 +126,7 @@ class Files(Case):
             os.remove(output.part)
         self.assertEqual(self.files(), ["out.mp4"])
 
-    def test_output_path_that_cannot_be_written_is_refused(self):
+    def test_output_with_unwritable_path_raises_an_error(self):
         os.mkfifo(self.folder / "pipe")
         for name, number, why in ((self.folder, 0, f"cannot write {self.folder}: it exists and is not a regular file"),
                                   (self.folder / "pipe", 0,
@@ -138,7 +138,7 @@ class Files(Case):
             self.assertEqual((refused.exception.errno, refused.exception.strerror), (number, why))
         self.assertEqual(self.files(), ["pipe"])
 
-    def test_output_name_without_folder_is_in_the_working_folder(self):
+    def test_output_with_a_name_without_folder_is_in_the_working_folder(self):
         before = os.getcwd()
         os.chdir(self.folder)
         self.addCleanup(os.chdir, before)
@@ -248,7 +248,7 @@ class Names(Case):
                 with self.subTest(script, name=name):
                     check(call, name)
 
-    def test_scripts_file_name_like_an_option_write_only_their_output(self):
+    def test_scripts_with_file_names_like_options_or_commands_write_only_their_output(self):
         for kind, scripts in (("video", VIDEOS), ("photo", PHOTOS)):
             def check(call, name, kind=kind):
                 source, out = name + b".png", name + b".out"  # with this suffix, FFmpeg reads %05d as a counter
@@ -259,7 +259,7 @@ class Names(Case):
 
             self.each(scripts, check)
 
-    def test_folders_name_like_an_option_get_only_outputs(self):
+    def test_output_folder_with_a_name_like_an_option_or_command_gets_only_outputs(self):
         def check(call, name):
             folder = self.in_folder("video", name + b".in", *(name + b".d/" + out for out in (
                 b"overlay.mp4", b"still.png", name + b".mp4", name + b".jsonl", name + b".labels.mkv")))
@@ -272,7 +272,7 @@ class Names(Case):
 
         self.each(FOLDERS, check)
 
-    def test_readers_file_name_like_an_option_write_nothing(self):
+    def test_readers_with_file_names_like_options_or_commands_write_no_file(self):
         def check(call, name):
             folder = self.in_folder("video", name)
             before = contents(folder)
@@ -283,7 +283,7 @@ class Names(Case):
 
         self.each(READERS, check)
 
-    def test_background_image_name_like_an_option_is_read(self):
+    def test_replace_image_with_a_name_like_an_option_or_command_is_read(self):
         for name in NAMES:
             with self.subTest(name=name):
                 folder = self.in_folder("video", b"in")
@@ -292,7 +292,7 @@ class Names(Case):
                 self.run_in(folder, video("background", "replace-with=image", b"replace-image=" + name), b"in", b"out")
                 self.expect_written(folder, before, [b"out"])
 
-    def test_output_symbolic_link_is_replaced_and_pipe_is_refused(self):
+    def test_output_at_a_symbolic_link_replaces_it_and_at_a_pipe_is_refused(self):
         folder = self.in_folder("video", b"in")
         os.symlink(b"victim", os.path.join(folder, b"link"))
         os.mkfifo(os.path.join(folder, b"pipe"))

@@ -24,7 +24,7 @@ class Filters(Case):
         """Properties of the element called `a`."""
         return [filtered.get_by_name("a").get_property(name) for name in names]
 
-    def test_filter_properties_are_set_on_the_first_regions_element(self):
+    def test_property_arguments_are_set_on_the_first_element_of_this_plugin(self):
         made = filters.made("videoconvert ! cclabel name=a threshold=0.25 ! cclabel name=b ! regionoverlay",
                             ["min-area=5", "track=true", "output=none"])
         self.assertEqual(self.of(made, "threshold", "min-area", "track"), [0.25, 5, True])
@@ -35,7 +35,7 @@ class Filters(Case):
         # In the order they are given, the last one stays.
         self.assertEqual(self.of(filters.made("cclabel name=a", ["min-area=5", "min-area=6"]), "min-area"), [6])
 
-    def test_filter_device_is_set_unless_the_filter_line_sets_one(self):
+    def test_device_is_set_on_elements_unless_the_filter_sets_one(self):
         line = "cclabel name=a ! videoconvert ! regionoverlay name=b"
         for device, more, ids in ((2, "", (2, 2)), (0, "", (0, 0)), (-1, "", (-1, -1)),
                                   (2, " cuda-device-id=1", (-1, 1))):
@@ -43,7 +43,7 @@ class Filters(Case):
             self.assertEqual(tuple(made.get_by_name(name).get_property("cuda-device-id") for name in "ab"), ids)
         self.assertEqual(self.of(filters.made("cclabel name=a"), "cuda-device-id"), [-1])
 
-    def test_filter_label_maps_are_attached_only_on_request(self):
+    def test_attach_labels_is_set_to_always_only_on_request(self):
         line = "cclabel name=b ! slicsuperpixel name=a ! regionoverlay ! identity"
         for wanted, nick in ((True, "always"), (False, None)):
             made = filters.made(line, (), -1, wanted)
@@ -53,7 +53,7 @@ class Filters(Case):
                 self.assertEqual(found, nick or default)
                 self.assertNotEqual(default, "always")
 
-    def test_filter_invalid_error_names_the_accepted_elements(self):
+    def test_filter_when_invalid_raises_an_error_with_the_reason(self):
         for line, named, why in (
                 ("cclabel ! nonsense", "nonsense", 'no element "nonsense"'),
                 ("cclabel ! fakesink", "", PADS), ("videotestsrc ! cclabel", "", PADS),
@@ -76,7 +76,7 @@ class Filters(Case):
         with self.assertRaises(filters.BadFilter):
             filters.made("")
 
-    def test_property_value_invalid_error_names_the_accepted_values(self):
+    def test_property_argument_when_invalid_raises_an_error_with_the_accepted_values(self):
         for assignment, why in (
                 ("threshold", "'threshold': expected PROPERTY=VALUE"),
                 ("colour=3", "cclabel has no property 'colour': run 'gst-inspect-1.0 cclabel' for a list of its properties"),
@@ -104,7 +104,7 @@ class Filters(Case):
                 filters.made("videoconvert ! cclabel", [assignment])
             self.assertEqual(str(bad.exception), why)
 
-    def test_property_values_of_every_type_are_set(self):
+    def test_property_arguments_of_every_type_are_set(self):
         for assignment, value in (("threshold=0", 0.0), ("threshold=1", 1.0), ("threshold=.5", 0.5),
                                   ("threshold=1e-1", 0.1), ("max-regions=1", 1), ("max-regions=65536", 65536),
                                   ("max-regions=0x10", 16), ("track=true", True), ("track=TRUE", True),
@@ -158,7 +158,7 @@ class Metadata(Case):
             self.assertEqual(min(x for _, x, *_ in runs), region["x"])
             self.assertEqual(min(y for _, _, y, _ in runs), region["y"])
 
-    def test_region_table_any_frame_equals_the_structures(self):
+    def test_region_table_of_any_frame_equals_the_region_structures(self):
         """With every kind of field. After an element has moved the regions, there are only structures."""
         for line in ("cclabel output=none", "cclabel output=none track=true", "cclabel output=none thresholds=<0.2,0.6>",
                      "cclabel output=none min-area=5000", "slicsuperpixel output=none attach-covariance=true",
@@ -186,17 +186,17 @@ class Metadata(Case):
             self.assertTrue(1 <= pair[2] <= 64, pair)
         self.assertNotIn("runs", table)
 
-    def test_region_table_frame_without_metadata_is_none(self):
+    def test_region_table_of_a_frame_without_metadata_is_none(self):
         buffer, = buffers(SOURCE)
         self.assertEqual(gstreamer.regions_total(buffer), 0)
         self.assertIsNone(gstreamer.regions_table(buffer))
 
-    def test_structure_fields_any_bindings_are_a_dictionary(self):
+    def test_fields_of_a_structure_returns_a_dictionary(self):
         structure = Gst.Structure.new_from_string("x, a=(int)1, b=(string)two, c=(double)0.5;")
         self.assertEqual(gstreamer.fields(structure), {"a": 1, "b": "two", "c": 0.5})
         self.assertEqual(gstreamer.fields(structure, ("a", "c")), {"b": "two"})
 
-    def test_region_table_lists_are_little_endian(self):
+    def test_region_table_reads_runs_and_adjacency_as_little_endian(self):
         """Little-endian on every machine."""
         packed = Gst.Buffer.new_wrapped(struct.pack("<8I", 1, 2, 3, 4, 5, 6, 7, 1 << 31))
         pairs = Gst.Buffer.new_wrapped(struct.pack("<3I", 1, 2, 1 << 24))
@@ -233,7 +233,7 @@ class Messages(Case):
         error = GLib.Error.new_literal(domain.quark(), "what happened", code)
         return Gst.Message.new_error(source or Gst.ElementFactory.make("identity"), error, detail)
 
-    def test_error_text_element_error_has_the_cause(self):
+    def test_error_text_returns_the_message_and_its_cause(self):
         for detail, text in ((None, "what happened"), ("", "what happened"), ("one line", "what happened"),
                              ("file.c(7): f (): /a/b:\nthe cause", "what happened (the cause)"),
                              ("a\nb\nc", "what happened (c)")):
@@ -242,7 +242,7 @@ class Messages(Case):
                 message = unittest.mock.Mock(parse_error=lambda told=message.parse_error()[0]: (told, None))
             self.assertEqual(gstreamer.error_text(message), text)
 
-    def test_first_structure_of_caps_stays_valid_after_the_caps(self):
+    def test_first_structure_after_its_caps_are_deleted_has_its_values(self):
         """The bindings of each version return caps in another way."""
         for prepare in (lambda: None, self.give_contexts):
             prepare()
@@ -254,7 +254,7 @@ class Messages(Case):
             self.assertEqual(found.get_value("width"), 3, "a copy")
             self.assertEqual(found.get_value("framerate").num, 30)
 
-    def test_exception_in_a_callback_ends_the_program(self):
+    def test_exception_in_a_callback_is_passed_to_the_fault_handler_and_printed(self):
         heard = []
 
         def fail():
@@ -295,7 +295,7 @@ meet()
 
 
 class Threads(Case):
-    def test_video_formats_first_used_by_a_thread_cause_no_error(self):
+    def test_video_formats_when_first_used_by_a_thread_cause_no_error(self):
         done = subprocess.run([sys.executable, "-c", MEET], cwd=media.ROOT / "pipelines", capture_output=True,
                               text=True, check=False)
         self.assertEqual((done.returncode, done.stderr), (0, ""))

@@ -21,7 +21,7 @@ def small_files():
 
 
 class FileSizeLimit(TranscodeCase):
-    def test_transcode_file_size_limit_fails_one_input(self):
+    def test_transcode_with_a_file_size_limit_fails_for_the_large_input_only(self):
         clip = self.clip("in.mkv", "nullsrc=size=320x240:rate=25:duration=2,geq=random(1)*255:128:128",
                          "-c:v", "ffv1")
         small = self.clip("small.mkv", "color=size=64x48:rate=25:duration=1", "-c:v", "ffv1")
@@ -31,7 +31,7 @@ class FileSizeLimit(TranscodeCase):
         self.assertRegex(text, "in.mkv: .*(writing|File too large)")
         self.assertEqual(self.written(), ["small.mkv"])
 
-    def test_scripts_file_size_limit_leaves_nothing(self):
+    def test_scripts_with_a_file_size_limit_fail_and_leave_no_file(self):
         clip = self.clip("in.mkv", NOISE, "-c:v", "ffv1")
         self.out.mkdir()
         (self.out / "earlier").write_text("earlier")
@@ -61,7 +61,7 @@ cp "$0"/in.* "$0/.."
 
 
 class SmallFileSystem(TranscodeCase):
-    def test_disk_full_ends_the_job_and_the_next_run_continues(self):
+    def test_transcode_when_the_disk_is_full_fails_and_the_next_run_writes_equal_outputs(self):
         (self.folder / "source").mkdir()
         clip = self.clip("source/in.mkv", "testsrc2=size=160x120:rate=25:duration=3.2", *KEYS)
         self.out.mkdir()

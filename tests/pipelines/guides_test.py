@@ -39,19 +39,19 @@ class Guides(unittest.TestCase):
         self.assertGreaterEqual(ran, 3)
         self.assertGreaterEqual(compared, 3)
 
-    def test_guide_first_pipeline_commands_print_the_shown_output(self):
+    def test_commands_of_the_guide_first_pipeline_print_the_shown_output(self):
         self.run_guide("first-pipeline")
 
-    def test_guide_first_application_commands_print_the_shown_output(self):
+    def test_commands_of_the_guide_first_application_print_the_shown_output(self):
         self.run_guide("first-application")
 
-    def test_guide_tune_commands_print_the_shown_output(self):
+    def test_commands_of_the_guide_tune_print_the_shown_output(self):
         self.run_guide("tune")
 
-    def test_guide_archive_commands_print_the_shown_output(self):
+    def test_commands_of_the_guide_archive_print_the_shown_output(self):
         self.run_guide("archive")
 
-    def test_guides_setup_commands_are_run_by_other_tests(self):
+    def test_setup_commands_of_guides_are_in_the_list_of_commands_that_other_tests_run(self):
         for page in GUIDES.glob("*.md"):
             for block in blocks_of(page.read_text(encoding="utf-8")):
                 if block.section == PREPARATION:
@@ -60,37 +60,37 @@ class Guides(unittest.TestCase):
 
 
 class ExpectedOutput(unittest.TestCase):
-    def test_text_comparison_equal_text_returns_true(self):
+    def test_shown_output_matches_equal_text(self):
         self.assertTrue(matches("3 regions\n", "3 regions\n"))
 
-    def test_text_comparison_other_number_returns_false(self):
+    def test_shown_output_does_not_match_another_number(self):
         self.assertFalse(matches("3 regions\n", "4 regions\n"))
         self.assertFalse(matches("3 regions\n", "13 regions\n"))
 
-    def test_text_comparison_missing_or_additional_line_returns_false(self):
+    def test_shown_output_does_not_match_with_missing_or_additional_line(self):
         self.assertFalse(matches("one\ntwo\n", "one\n"))
         self.assertFalse(matches("one\n", "one\ntwo\n"))
         self.assertFalse(matches("one\n", ""))
 
-    def test_text_comparison_ellipsis_in_a_line_stands_for_text_of_that_line(self):
+    def test_shown_output_with_an_ellipsis_in_a_line_matches_any_text_there(self):
         self.assertTrue(matches("at … frames/s\n", "at 41.5 frames/s\n"))
         self.assertFalse(matches("at … frames/s\n", "at 41.5\nframes/s\n"))
 
-    def test_text_comparison_line_of_ellipsis_stands_for_any_lines(self):
+    def test_shown_output_with_a_line_of_only_an_ellipsis_matches_any_lines(self):
         for printed in ("first\nlast\n", "first\na\nb\nlast\n"):
             self.assertTrue(matches("first\n…\nlast\n", printed), printed)
         self.assertFalse(matches("first\n…\nlast\n", "first\na\n"))
 
-    def test_run_page_wrong_output_raises(self):
+    def test_run_page_with_wrong_output_raises_an_error(self):
         page = "Text.\n\n```sh\necho 3\n```\n\n```text\n4\n```\n"
         with tempfile.TemporaryDirectory() as folder, self.assertRaisesRegex(AssertionError, "the page expects\n4"):
             run_page(page, folder, os.environ)
 
-    def test_run_page_failing_command_raises(self):
+    def test_run_page_with_failing_command_raises_an_error(self):
         with tempfile.TemporaryDirectory() as folder, self.assertRaisesRegex(AssertionError, "exit status 1"):
             run_page("```sh\nfalse\n```\n", folder, os.environ)
 
-    def test_run_page_later_block_sees_earlier_files_and_variables(self):
+    def test_run_page_passes_files_and_variables_to_later_blocks(self):
         page = ("Save this as `out/a.txt`:\n\n```c\nhello\n```\n\n```sh\nexport NAME=out/a.txt\n```\n\n"
                 "```sh\ncat $NAME\n```\n\n```text\nhello\n```\n")
         with tempfile.TemporaryDirectory() as folder:

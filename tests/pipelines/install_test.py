@@ -70,7 +70,7 @@ class Install(unittest.TestCase):
         written = (self.folder / "out.pgm").read_bytes()[-2 * picture.size:]
         self.assertTrue((numpy.frombuffer(written, ">u2").reshape(picture.shape) == labels).all())
 
-    def test_meson_install_elements_work_and_uninstall_removes_all(self):
+    def test_meson_install_makes_elements_and_library_usable_and_uninstall_removes_all(self):
         stage = self.folder / "stage"
         output_of("meson", "install", "-C", self.build, "--no-rebuild", "--destdir", stage)
         prefix, = {path.parents[3].relative_to(stage) for path in stage.rglob("libgstregions.so")}
@@ -78,7 +78,7 @@ class Install(unittest.TestCase):
         output_of("ninja", "-C", self.build, "uninstall", env=dict(os.environ, DESTDIR=str(stage)))
         self.assertEqual(files_below(stage), [])
 
-    def test_deb_installed_elements_work_and_purge_removes_all(self):
+    def test_deb_package_makes_elements_and_library_usable_and_purge_removes_all(self):
         for program in ("dpkg", "dpkg-deb", "dpkg-shlibdeps"):
             if not shutil.which(program):
                 self.skipTest(f"{program} is missing: install dpkg-dev")
@@ -101,7 +101,7 @@ class Install(unittest.TestCase):
         output_of(*dpkg, "--purge", "gst-regions")
         self.assertEqual([name for name in files_below(root) if name.startswith("usr")], [])
 
-    def test_deb_script_wrong_folder_or_option_is_refused(self):
+    def test_deb_script_with_wrong_folder_or_option_exits_with_1(self):
         media.run(media.ROOT / "packaging" / "deb", "--build", self.folder, status=1)
         media.run(media.ROOT / "packaging" / "deb", "--bulid", status=1)
 

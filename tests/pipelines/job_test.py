@@ -21,7 +21,7 @@ from transcode import encode, exports, job, probe, run_job, segments
 
 
 class Outputs(JobCase):
-    def test_job_all_outputs_requested_video_gets_its_name_last(self):
+    def test_job_with_all_outputs_writes_them_and_names_the_video_last(self):
         clip = self.clip("in.mkv", PLAIN, "-c:v", "ffv1", "-pix_fmt", "yuv420p")
         jobs = []
         transcode = job.Job.transcode
@@ -57,7 +57,7 @@ class Outputs(JobCase):
         self.assertEqual(names[-1], self.outputs["video"])
         self.assertEqual(len(names), 3)
 
-    def test_thread_limit_reaches_decoder_filter_and_encoder(self):
+    def test_thread_limit_is_set_on_decoder_filter_and_encoder(self):
         """As many as a cluster gave to the job, in decoder, filter and encoder."""
         clip = self.clip("in.mkv", PLAIN, "-c:v", "ffv1")
         packets, add, seen = job.Decoder.packets, job.Job.add, []
@@ -79,13 +79,13 @@ class Outputs(JobCase):
             self.assertEqual(seen, [threads, threads])
             self.assertEqual(x264_settings(self.video())["threads"], str(threads))
 
-    def test_job_only_table_requested_makes_no_video(self):
+    def test_job_with_only_a_table_requested_writes_no_video(self):
         clip = self.clip("in.mkv", PLAIN, "-c:v", "ffv1")
         self.job(clip, "jsonl")
         self.assertEqual(self.files(self.out), ["out.jsonl"])
 
-    def test_filter_outputs_gray_video_drops_the_input_colours(self):
-        """A filter's gray pictures have no colours of the input."""
+    def test_gray_output_of_a_filter_is_stored_as_gray16_or_yuv420(self):
+        """Gray pictures of a filter are stored as gray16 in the lossless profile and as yuv420p in MP4."""
         clip = self.clip("in.mkv", PLAIN, "-c:v", "ffv1", "-pix_fmt", "yuv420p", "-colorspace", "bt709", "-color_range",
                          "tv", "-color_primaries", "bt709", "-color_trc", "bt709")
         self.job(clip, filter="cclabel output=labels", profile="lossless")
@@ -94,16 +94,15 @@ class Outputs(JobCase):
         self.assertEqual(media.stream(self.video(), "pix_fmt")["pix_fmt"], "yuv420p")
         self.assertEqual({*numpy.unique(media.frames(self.video(), "gray") // 128)}, {0, 1})
 
-    def test_filter_changes_size_output_keeps_the_first_size(self):
-        """A file has one size: later frames are scaled into it, with borders."""
+    def test_output_has_the_size_that_the_filter_gives(self):
+        """The video has the size of the filter's pictures."""
         clip = self.clip("in.mkv", PLAIN, "-c:v", "ffv1")
-        # A filter that crops every frame but the first.
         self.job(clip, filter="videocrop name=a ! " + LABELLED)
         self.assertEqual(media.stream(self.video(), "width")["width"], "64")
         self.job(clip, filter="videoscale ! video/x-raw,width=32,height=32 ! " + LABELLED)
         self.assertEqual(media.stream(self.video(), "width", "height"), {"width": "32", "height": "32"})
 
-    def test_sound_every_codec_is_copied_encoded_or_left_out(self):
+    def test_sound_of_aac_is_copied_and_of_wavpack_is_encoded_with_a_note(self):
         tone = ("-f", "lavfi", "-i", "sine=duration=0.4", "-pix_fmt", "yuv420p")
         clip = self.clip("in.mp4", PLAIN, *tone, "-c:a", "aac")
         messages = self.job(clip, "video", "jsonl")
@@ -124,7 +123,7 @@ class Outputs(JobCase):
 
 
 class Reasons(JobCase):
-    def test_job_error_during_writing_keeps_its_reason(self):
+    def test_job_when_writing_fails_reports_the_error_as_its_problem(self):
         clip = self.clip("in.mkv", PLAIN, "-c:v", "ffv1")
         for error, reason in ((OSError(5, "the reason"), "the reason"), (OSError("a text alone"), "a text alone"),
                               (OSError(5, "the reason", "a name"), "a name: the reason"), (OSError(), "OSError"),
@@ -133,7 +132,7 @@ class Reasons(JobCase):
             with unittest.mock.patch.object(exports.Lines, "write", unittest.mock.Mock(side_effect=error)):
                 self.assertEqual(self.problem(clip, "video", "jsonl"), reason)
 
-    def test_job_error_before_the_pipeline_keeps_its_reason(self):
+    def test_job_when_it_fails_before_the_pipeline_reports_the_error_as_its_problem(self):
         clip = self.clip("in.mkv", PLAIN, "-c:v", "ffv1")
         for error, reason in ((OSError(5, "the reason"), "the reason"), (OSError("a text alone"), "a text alone"),
                               (job.InputProblem("of the input"), "of the input"), (GLib.Error("of GLib"), "of GLib"),
@@ -141,7 +140,7 @@ class Reasons(JobCase):
             with unittest.mock.patch.object(job.Job, "transcode", unittest.mock.Mock(side_effect=error)):
                 self.assertEqual(self.problem(clip), reason)
 
-    def test_job_output_unwritable_error_names_the_file(self):
+    def test_job_with_unwritable_output_names_the_file_in_its_problem(self):
         clip = self.clip("in.mkv", PLAIN, "-c:v", "ffv1")
         with open("/dev/full", "wb") as full:
             for kind, line in (("jsonl", LABELLED), ("video", LABELLED), ("labels", LABELLED)):
@@ -154,19 +153,19 @@ class Reasons(JobCase):
                 problem = self.problem(clip, kind, filter=line)
                 self.assertRegex(problem, f"^{self.outputs[kind]} cannot be written: .*[Nn]o space left")
 
-    def test_job_filter_invalid_is_a_problem(self):
+    def test_job_with_invalid_filter_reports_a_problem(self):
         clip = self.clip("in.mkv", PLAIN, "-c:v", "ffv1")
         self.assertEqual(self.problem(clip, filter="nonsense"),
                          "the filter 'nonsense' cannot be made: no element \"nonsense\"")
 
-    def test_job_decoder_fails_its_message_is_the_reason(self):
+    def test_job_when_the_decoder_gives_no_frame_reports_its_message(self):
         for why, problem in (("of the container", "of the container"), (None, "why not")):
             one = self.half_done()
             one.decoder.frames, one.decoder.problem = 0, why
             self.replace(job, "why_no_frame", lambda _: "why not")
             self.assertEqual(one.why_empty(), f"holds no video frame that can be decoded: {problem}")
 
-    def test_job_frames_lost_in_joining_are_a_problem_with_reason(self):
+    def test_job_when_joining_loses_frames_reports_a_problem_with_the_reason(self):
         clip = self.clip("in.mkv", PLAIN, "-c:v", "ffv1")
         for errors, reason in (("echo first >&2; echo why >&2", ": why"), ("true", "")):
             def shortened(picture, _source, _profile, out, messages, *_, errors=errors):
@@ -179,7 +178,7 @@ class Reasons(JobCase):
 
 
 class Notes(JobCase):
-    def test_job_pixel_format_changed_has_a_note(self):
+    def test_job_that_changes_the_pixel_format_reports_a_note(self):
         for pixels, profile, messages in (
                 ("yuv420p", "mp4", []), ("yuv420p", "webm", []), ("yuv444p", "mp4", []), ("gray", "lossless", []),
                 ("yuv422p", "webm", ["its Y42B pixels are coded as I420"]),
@@ -190,12 +189,12 @@ class Notes(JobCase):
             for note, words in zip(found, messages):
                 self.assertEqual(note.rsplit(" ", 1)[0], words.rsplit(" ", 1)[0])
 
-    def test_job_pixels_converted_after_decoding_have_a_note(self):
+    def test_job_that_converts_pixels_after_decoding_reports_a_note(self):
         for pixels, count in (("yuv440p", 1), ("yuv420p", 0)):
             clip = self.clip(f"{pixels}.mkv", PLAIN, "-c:v", "ffv1", "-pix_fmt", pixels)
             self.assertEqual(len([note for note in notes(self.job(clip)) if note.startswith("its yuv440p pixels are ")]), count)
 
-    def test_job_damage_accepted_is_a_note(self):
+    def test_job_with_accepted_damage_reports_a_note_instead_of_a_problem(self):
         whole = self.clip("in.avi", PLAIN, "-c:v", "mjpeg", "-q:v", "2")
         cut = self.folder / "cut.avi"
         cut.write_bytes(whole.read_bytes()[:whole.stat().st_size // 2])
@@ -217,7 +216,7 @@ class Notes(JobCase):
 
 
 class Trouble(JobCase):
-    def test_job_joining_fails_is_a_problem(self):
+    def test_job_when_joining_fails_reports_a_problem_and_leaves_no_file(self):
         clip = self.clip("in.mp4", PLAIN, "-f", "lavfi", "-i", "sine=duration=0.4", "-pix_fmt", "yuv420p")
 
         def failing(_picture, _source, _profile, _out, errors, *_):
@@ -231,7 +230,7 @@ class Trouble(JobCase):
         self.replace(job, "Input", unittest.mock.Mock(side_effect=job.InputProblem("no ffprobe")))
         self.assertEqual(self.problem(clip), "no ffprobe")
 
-    def test_job_interrupted_leaves_no_file(self):
+    def test_job_when_interrupted_exits_with_130_and_leaves_no_file(self):
         clip = self.clip("in.mkv", "testsrc2=size=64x48:rate=25:duration=30", "-c:v", "rawvideo", "-f", "matroska")
         see = job.Job.see_frame
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -256,7 +255,7 @@ class Trouble(JobCase):
         self.assertEqual(self.problem(short, status=130), "interrupted")
         self.assertEqual(started[0].wait(10), -signal.SIGKILL)
 
-    def test_job_input_without_video_is_refused(self):
+    def test_job_with_input_without_video_reports_a_problem(self):
         text = self.folder / "text.avi"
         text.write_text("this is no video\n" * 100)
         self.assertRegex(self.problem(text), "^holds no video that can be decoded here: .+")
@@ -271,7 +270,7 @@ class Trouble(JobCase):
         with unittest.mock.patch.object(job.Job, "transcode", nothing):
             self.assertEqual(self.problem(clip), "holds no video frame that can be decoded: the decoder makes no picture of its 10 packets")
 
-    def test_job_input_is_a_playlist_opens_no_other_file(self):
+    def test_job_with_a_playlist_as_input_opens_no_other_file(self):
         """Neither the named files nor the network are accessed, whatever the list's name is."""
         clip = self.clip("other.ts", PLAIN, "-c:v", "mpeg2video")
         # ffmpeg 7.1 takes no file for one of hls by another name.
@@ -297,13 +296,13 @@ class Trouble(JobCase):
             server.settimeout(0)
             self.assertRaises(BlockingIOError, server.accept)
 
-    def test_job_internal_error_ends_the_job(self):
+    def test_job_with_an_internal_error_reports_it_as_its_problem(self):
         clip = self.clip("in.mkv", PLAIN, "-c:v", "ffv1")
         self.replace(job.Job, "see_frame", unittest.mock.Mock(side_effect=ValueError("of mine")))
         self.assertEqual(self.problem(clip, "video", "jsonl"),
                          "internal error of this program (the input is not the cause): ValueError: of mine")
 
-    def test_job_filter_fails_is_a_problem(self):
+    def test_job_when_its_filter_fails_reports_a_problem(self):
         clip = self.clip("in.mkv", PLAIN, "-c:v", "ffv1")
         self.assertEqual(self.problem(clip, "jsonl", filter="identity"),
                          "frame 0 has no `regions` metadata: add an element to the filter that finds regions, such as cclabel")
@@ -312,14 +311,14 @@ class Trouble(JobCase):
         self.assertIn("Failed after iterations as requested", self.problem(clip, filter="identity error-after=3"))
         self.assertEqual(self.problem(clip, filter="cclabel source=alpha").split(":")[0].count("\n"), 0)
 
-    def test_job_output_is_a_fifo_is_refused(self):
+    def test_job_with_a_fifo_as_output_reports_a_problem(self):
         clip = self.clip("in.mkv", PLAIN, "-c:v", "ffv1")
         os.mkfifo(self.out / "out.mp4")
         messages = self.job(clip, status=1)
         self.assertEqual(messages, [{"problem": f"cannot write {self.out / 'out.mp4'}: it exists and is not a regular file"}])
         self.assertEqual(self.files(self.out), ["out.mp4"])
 
-    def test_job_repeated_warnings_are_one_note(self):
+    def test_job_with_repeated_warnings_reports_each_once_with_its_count(self):
         clip = self.clip("in.mkv", PLAIN, "-c:v", "ffv1")
 
         def run(one, original=job.Job.transcode):
@@ -332,14 +331,14 @@ class Trouble(JobCase):
         messages = self.job(clip)
         self.assertEqual([line["note"] for line in messages if "note" in line], ["first (2 times)", "second"])
 
-    def test_job_several_element_errors_first_one_is_reported(self):
+    def test_job_with_several_errors_reports_the_first(self):
         one = self.half_done()
         error = GLib.Error.new_literal(Gst.StreamError.quark(), "bad", Gst.StreamError.DECODE)
         one.on_message(None, Gst.Message.new_error(Gst.ElementFactory.make("identity"), error, "line\ncause"))
         one.stop("a later one")
         self.assertEqual(one.problem, "bad (cause)")
 
-    def test_job_no_frame_for_120_s_ends_with_a_problem(self):
+    def test_job_without_a_frame_for_120_s_reports_a_problem(self):
         """The first frame, a frame after others, and the first frame that the filter passes."""
         stuck = "no frame left the filter for 120 s: {} frames were decoded, {} filtered"
         for waited, decoded, frames, problem in (
@@ -351,7 +350,7 @@ class Trouble(JobCase):
                 self.assertTrue(one.tick())
             self.assertEqual(one.problem, problem)
 
-    def test_job_filter_hangs_ends_with_a_problem(self):
+    def test_job_when_its_filter_hangs_reports_a_problem(self):
         clip = self.clip("in.mkv", PLAIN, "-c:v", "ffv1")
         self.replace(job, "PATIENCE", 1)
         see = job.Job.see_frame
@@ -363,7 +362,7 @@ class Trouble(JobCase):
         self.replace(job.Job, "see_frame", frame)
         self.assertRegex(self.problem(clip), r"^no frame left the filter for 1 s: \d+ frames were decoded, 1 filtered$")
 
-    def test_job_progress_reports_frames_total_and_rate(self):
+    def test_job_progress_has_frame_total_and_rate(self):
         for frames, length, seconds, progress in (
                 (30, 4.0, 2.0, {"frame": 30, "of": 100, "rate": 15.0}),
                 (130, 4.0, 4.0, {"frame": 130, "of": 130, "rate": 32.5}),
@@ -376,7 +375,7 @@ class Trouble(JobCase):
                 self.assertTrue(one.tick(), "it is asked again")
             self.assertEqual(messages, [{"progress": progress}])
 
-    def test_job_filter_gets_device_and_label_maps(self):
+    def test_job_passes_device_and_label_request_to_its_filter(self):
         made = job.filters.made
         calls = []
         self.replace(job.filters, "made", lambda *what: calls.append(what) or made(*what))
@@ -385,7 +384,7 @@ class Trouble(JobCase):
         self.job(clip, "jsonl", "labels", device=3, filter=LABELLED + " device=cpu")
         self.assertEqual(calls, [(LABELLED, (), -1, False), (LABELLED + " device=cpu", (), 3, True)])
 
-    def test_job_standard_input_closed_ends(self):
+    def test_job_when_its_standard_input_is_closed_exits_with_130(self):
         clip = self.clip("in.mkv", "testsrc2=size=64x48:rate=25:duration=30", "-c:v", "rawvideo", "-f", "matroska")
         reader, writer = os.pipe()
         settings = {"source": str(clip), "outputs": {"video": str(self.out / "out.mp4")}, "profile": "mp4",
@@ -426,7 +425,7 @@ decoder.thread.join()
 
 
 class Ends(Case):
-    def test_process_exit_with_frames_in_the_decoder_does_not_hang(self):
+    def test_process_with_frames_left_in_the_decoder_exits_without_an_error(self):
         """Otherwise Python waited for their threads in 2 to 4 of 10 runs."""
         clip = self.clip("in.mp4", "testsrc2=size=640x480:rate=25:duration=2", "-pix_fmt", "yuv420p")
         for _ in range(8):
@@ -506,7 +505,7 @@ class Undecodable(JobCase, TranscodeCase):
         self.assertLess(time.monotonic() - began, SOON)
         return found
 
-    def test_job_codec_without_decoder_is_named(self):
+    def test_job_with_a_codec_without_decoder_names_the_codec(self):
         for clip, codec in self.without_decoder():
             with self.subTest(clip.name):
                 self.assertIn(f"no decoder is installed for its video: {codec}", self.problem(clip, "video", "jsonl"))
@@ -514,21 +513,21 @@ class Undecodable(JobCase, TranscodeCase):
                 with self.assertRaisesRegex(probe.InputProblem, "^no decoder is installed for its video: "):
                     segments.plan(str(clip), 1, 0)
 
-    def test_job_decoder_gives_no_frame_ends_at_once_with_reason(self):
+    def test_job_when_the_decoder_gives_no_frame_ends_soon_with_the_reason(self):
         for clip in self.without_frames():
             with self.subTest(clip.name):
                 problem = self.soon(self.problem, clip, "video", "jsonl")
                 self.assertRegex(problem, REASONS[clip.name])
                 self.assertEqual(self.errors, "", "no traceback")
 
-    def test_job_video_encrypted_is_refused(self):
+    def test_job_with_encrypted_video_reports_a_problem(self):
         encrypted = self.folder / "encrypted.mp4"
         media.run("ffmpeg", "-v", "error", "-y", "-i", self.plain, "-c", "copy", "-encryption_scheme", "cenc-aes-ctr",
                   "-encryption_key", "76a6c65c5ea762046bd749a2e632ccbb", "-encryption_kid",
                   "a7e61c373e219033c21091fa607bf3b8", encrypted)
         self.assertEqual(self.soon(self.problem, encrypted), "its video is encrypted: decrypt it first")
 
-    def test_job_filter_drops_all_frames_is_a_problem(self):
+    def test_job_when_its_filter_drops_all_frames_reports_a_problem(self):
         for filter in ("identity drop-probability=1", "valve drop=true drop-mode=forward-sticky-events"):
             for kind in ("video", "jsonl"):
                 self.assertEqual(self.soon(self.problem, self.plain, kind, filter=filter),
@@ -537,7 +536,7 @@ class Undecodable(JobCase, TranscodeCase):
         self.assertEqual(self.problem(self.plain, filter="valve drop=true"),
                          "no frame left the filter for 1 s: 25 frames were decoded, 0 filtered")
 
-    def test_scripts_undecodable_input_print_one_line(self):
+    def test_scripts_with_undecodable_input_print_one_line(self):
         for clip in [next(self.without_frames()), next(self.without_decoder())[0]]:
             for name, out in (("overlay", [self.folder / "out.mp4"]), ("table", []),
                               ("difference", [self.folder / "out.png"])):
@@ -549,7 +548,7 @@ class Undecodable(JobCase, TranscodeCase):
     def errors_of(self, *arguments):
         return [line for line in self.transcode(*arguments, status=1).splitlines() if line.startswith("regions-transcode: ")]
 
-    def test_transcode_many_undecodable_inputs_end_soon(self):
+    def test_transcode_with_many_undecodable_inputs_ends_soon_with_their_reasons(self):
         clips = [*self.without_frames(), *(clip for clip, _ in self.without_decoder())]
         for number in range(4):
             clips.append(self.written(f"more{number}.mp4", clips[1].read_bytes()))
@@ -559,7 +558,7 @@ class Undecodable(JobCase, TranscodeCase):
             self.assertRegex(line, rf"{clip}: (holds no video frame that can be|no decoder is installed for its)")
         self.assertEqual(self.files(self.out), [])
 
-    def test_segments_undecodable_input_is_a_problem(self):
+    def test_segments_of_undecodable_input_report_a_problem(self):
         for clip in [*self.without_frames(), next(self.without_decoder())[0]]:
             lines = self.soon(self.errors_of, "--segments", "0.2", "--attempts", "1", clip)
             self.assertRegex(lines[0], rf"{clip}: .*(holds no video frame that can be decoded|no decoder is installed)")

@@ -15,7 +15,7 @@ from cases import DRAWN, FRAMES, KEYS, PROGRAM, SMALL, UNTOUCHED, TranscodeCase,
 
 
 class Runs(TranscodeCase):
-    def test_segments_run_killed_next_run_continues_without_loss(self):
+    def test_segments_run_after_killed_runs_repeats_none_and_writes_equal_outputs(self):
         """The next run writes the same bytes, and each segment once."""
         clip = self.clip("in.mp4", SMALL, "-f", "lavfi", "-i", f"sine=duration={FRAMES / 25}", *KEYS, "-c:a", "aac")
         self.segments(clip)
@@ -56,7 +56,7 @@ class Runs(TranscodeCase):
         self.assertEqual([(self.out / name).read_bytes() for name in names], wanted, f"seed {seed}")
         self.assertEqual(self.written(), ["in.jsonl", "in.mp4", "job.json", "summary.json"])
 
-    def test_segment_job_killed_is_retried(self):
+    def test_segment_when_its_job_is_killed_is_tried_again(self):
         """Its segment is attempted again by the same run."""
         clip = self.clip("in.mp4", SMALL, *KEYS)
         slow = "identity sleep-time=30000 ! " + UNTOUCHED
@@ -81,7 +81,7 @@ class Runs(TranscodeCase):
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         return work, work.stdout.readline()
 
-    def test_run_interrupted_same_command_continues(self):
+    def test_run_after_an_interrupted_run_skips_finished_files_and_writes_the_others(self):
         first, second = (self.clip(name, SMALL, "-pix_fmt", "yuv420p") for name in ("first.mp4", "second.mp4"))
         self.transcode(first, "--json")
         stamp = (self.out / "first.mp4").stat().st_mtime_ns
@@ -95,7 +95,7 @@ class Runs(TranscodeCase):
         self.assertEqual((self.out / "first.mp4").stat().st_mtime_ns, stamp)
         self.expect_same_times(second, self.out / "second.mp4")
 
-    def test_run_killed_without_its_jobs_ends_them(self):
+    def test_jobs_of_a_killed_run_end_and_leave_no_file(self):
         work, line = self.start(self.clip("in.mp4", SMALL, "-pix_fmt", "yuv420p"))
         self.assertIn("frame", line)
         work.kill()
@@ -127,7 +127,7 @@ class AtRandom(TranscodeCase):
                 self.assertEqual(len(media.times(path)), LENGTH, name)
                 self.assertEqual(media.run("ffmpeg", "-v", "error", "-i", path, "-f", "null", "-"), "", name)
 
-    def test_run_killed_at_random_leaves_complete_files_only(self):
+    def test_run_when_killed_at_random_leaves_only_complete_files(self):
         clip = self.clip("in.mkv", f"testsrc2=size=64x48:rate=25:duration={LENGTH / 25}", "-f", "lavfi", "-i",
                          f"sine=duration={LENGTH / 25}", "-c:v", "ffv1", "-c:a", "flac")
         lengths = []

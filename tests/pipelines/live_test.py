@@ -21,24 +21,24 @@ class Programs(Case):
     def live(self, *arguments, frames=20, status=0):
         return media.run("env", f"FRAMES={frames}", "SINK=fakesink", *arguments, status=status)
 
-    def test_live_test_picture_every_filter_plays(self):
+    def test_live_with_the_test_picture_and_any_filter_plays_to_the_end(self):
         for chain in (None, "slicsuperpixel"):
             with self.subTest(chain):
                 more = [chain] if chain else []
                 self.assertIn("live: ended after", self.live(media.script("live"), "test", *more))
         self.assertIn("live: ended after", self.live(media.script("live-superpixels"), "test", "region-size=12"))
 
-    def test_live_network_camera_plays(self):
+    def test_live_with_a_network_camera_plays_to_the_frame_limit(self):
         self.assertIn("live: ended after", self.live(media.script("live"), Camera(self).address))
 
-    def test_live_file_plays_at_normal_speed(self):
+    def test_live_with_a_file_of_one_second_plays_for_at_least_0_9_seconds(self):
         clip = media.make(self.folder / "in.mp4", "testsrc2=size=320x240:rate=25:duration=1",
                           "-pix_fmt", "yuv420p")
         text = media.run("env", "SINK=fakesink sync=false", media.script("live"), clip)
         seconds = float(re.search(r"live: ended after ([\d.]+) s", text)[1])
         self.assertGreater(seconds, 0.9)
 
-    def test_live_camera_returns_after_loss_is_played_again(self):
+    def test_live_when_a_lost_camera_returns_plays_it_again(self):
         camera = Camera(self)
         pipe = self.folder / "frames"
         os.mkfifo(pipe)
@@ -110,7 +110,7 @@ class Parts(Case):
         self.assertEqual((said.status, said.err), (None, ""))
         return found[0]
 
-    def test_live_camera_name_and_filter_are_set_as_properties(self):
+    def test_live_sets_camera_name_and_filter_arguments_as_properties(self):
         os.environ["FRAMES"] = "1"
         for camera, name, value in (("rtsp://127.0.0.1/a ! b", "location", "rtsp://127.0.0.1/a ! b"),
                                     ("/dev/video77", "device", "/dev/video77"),
@@ -130,7 +130,7 @@ class Parts(Case):
         filtered = made.get_by_name("before").get_static_pad("src").get_peer().get_parent_element()
         self.assertEqual([filtered.children[0].get_property(name) for name in ("threshold", "min-area")], [0.25, 3])
 
-    def test_live_several_video_sinks_first_one_that_opens_is_used(self):
+    def test_live_with_several_video_sinks_uses_the_first_that_opens(self):
         """The first sink that opens is used. An error names the missing package or display."""
         class Sink:
             def __init__(self, opens):
@@ -160,14 +160,14 @@ class Parts(Case):
                 for sink in sinks.values():
                     self.assertIn(sink.states, ([], [Gst.State.READY, Gst.State.NULL]))
 
-    def test_live_rotated_clip_is_shown_upright(self):
+    def test_live_with_a_rotated_clip_shows_it_upright(self):
         plain = self.clip("plain.mp4", "testsrc2=size=64x48:rate=25:duration=0.4", "-pix_fmt", "yuv420p")
         clip, path = media.turned(self.folder / "in.mp4", plain, 90), self.folder / "out.png"
         os.environ["SINK"] = f"pngenc snapshot=true ! filesink location={path}"
         self.assertEqual(self.live(clip, "cclabel output=none").err, "")
         self.assertEqual(media.stream(path, "width", "height"), {"width": "48", "height": "64"})
 
-    def test_live_frame_limit_set_ends_after_that_many_frames(self):
+    def test_live_with_a_frame_limit_ends_after_whole_frames(self):
         path = self.folder / "frames"
         os.environ["SINK"] = f"video/x-raw,format=GRAY8 ! filesink location={path}"
         said = self.live("test", "cclabel output=none", frames=3)
@@ -176,7 +176,7 @@ class Parts(Case):
         self.assertEqual(path.stat().st_size % (320 * 240), 0)
         self.assertGreater(path.stat().st_size, 0)
 
-    def test_live_unplayable_source_error_names_it(self):
+    def test_live_with_an_unplayable_source_prints_an_error_that_names_it(self):
         pipe = self.folder / "pipe"
         os.mkfifo(pipe)  # opening it would wait for a writer, also after Ctrl-C
         self.assertEqual(self.live(pipe), (1, "", f"live: {pipe}: cannot be read: not a regular file\n"))
@@ -193,7 +193,7 @@ class Parts(Case):
         self.assertEqual((said.status, said.out), (2, ""))
         self.assertIn('no element "nosink"', said.err)
 
-    def test_live_element_warning_is_printed(self):
+    def test_live_when_an_element_warns_prints_the_warning(self):
         warning = GLib.Error.new_literal(Gst.StreamError.quark(), "slow\n", Gst.StreamError.FAILED)
         messages = [Gst.Message.new_warning(None, warning, "detail"), None, Gst.Message.new_eos(None)]
         with unittest.mock.patch.object(Gst.Bus, "timed_pop_filtered", lambda *_: messages.pop(0)):
@@ -221,7 +221,7 @@ class Parts(Case):
               unittest.mock.patch.object(Gst.Pipeline, "set_state", set_state)):
             return self.live(*arguments), numbers, waits
 
-    def test_live_interrupted_finishes_the_output_file(self):
+    def test_live_when_interrupted_finishes_the_output_file(self):
         for number in (signal.SIGINT, signal.SIGTERM):
             path = self.folder / "out.mkv"
             os.environ["SINK"] = f"avenc_ffv1 ! matroskamux ! filesink location={path}"
@@ -232,14 +232,14 @@ class Parts(Case):
                                                "csv=p=0", path)), 0, "whole")
             self.assertLessEqual(max(waits), Gst.SECOND, "it looks often enough")
 
-    def test_live_interrupted_twice_ends_at_once(self):
+    def test_live_when_interrupted_twice_ends_without_waiting_for_the_sink(self):
         """The sink never finishes its file."""
         os.environ["SINK"] = "identity drop-probability=0 ! fakesink name=stuck"
         with unittest.mock.patch.object(Gst.Element, "send_event", lambda *_: True):
             said, left, _ = self.signalled([signal.SIGINT, signal.SIGINT], "test", "identity")
         self.assertEqual((said.status, said.err, left), (None, "", []))
 
-    def test_live_interrupted_before_the_first_frame_ends_at_once(self):
+    def test_live_when_interrupted_before_the_first_frame_ends_at_once(self):
         refuse = unittest.mock.Mock(side_effect=AssertionError("there is no stream to end"))
         with (unittest.mock.patch.object(Gst.Pipeline, "set_state", lambda *_: Gst.StateChangeReturn.ASYNC),
               unittest.mock.patch.object(Gst.Element, "send_event", refuse)):
@@ -268,7 +268,7 @@ class Parts(Case):
                                          lambda *_: Gst.Message.new_error(None, error, "detail"))):
             return self.live(camera, frames=frames), pauses, len(played)
 
-    def test_live_network_camera_unreachable_is_tried_again(self):
+    def test_live_with_an_unreachable_network_camera_tries_again(self):
         camera = "rtsp://127.0.0.1:9/a"
         said, pauses, played = self.again(camera)
         self.assertEqual(said.status, None)
@@ -281,7 +281,7 @@ class Parts(Case):
             self.assertEqual((pauses, played), ([], 1))
             os.environ.pop("FRAMES", None)
 
-    def test_live_help_option_prints_usage(self):
+    def test_live_with_help_option_prints_usage(self):
         said = self.live("--help")
         self.assertEqual((said.status, said.err), (0, ""))
         text = re.sub(r"\s+", " ", said.out)

@@ -69,7 +69,7 @@ class Simulation(StandInCase):
                 os._exit(9)
         return after
 
-    def test_job_1200_segments_with_failures_loses_and_repeats_none(self):
+    def test_job_of_1200_segments_with_failures_loses_and_repeats_no_segment(self):
         seed = int(os.environ.get("REGIONS_SEED", "22"))
         self.random = random.Random(seed)
         self.replace(processes, "run", self.job)

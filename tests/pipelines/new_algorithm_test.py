@@ -29,7 +29,7 @@ def copy_sources(folder):
 
 
 class Guide(unittest.TestCase):
-    def test_guide_add_an_algorithm_commands_print_the_shown_output(self):
+    def test_commands_of_the_guide_add_an_algorithm_print_the_shown_output(self):
         with tempfile.TemporaryDirectory() as folder:
             copy_sources(pathlib.Path(folder))
             self.assertEqual(run_page(PAGE.read_text(encoding="utf-8"), folder, os.environ, timeout=1800), (5, 4))

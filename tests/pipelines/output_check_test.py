@@ -30,20 +30,20 @@ class OutputCheckCase(Case):
 
 
 class Faults(OutputCheckCase):
-    def test_output_check_equal_files_find_no_difference(self):
+    def test_output_check_of_equal_files_finds_no_difference(self):
         base = self.base("base.mkv", "-metadata", "title=T", "-metadata:s:a", "language=ger")
         for name in ("copy.mkv", "copy.mp4"):
             self.assertEqual(output_check.differences(base, self.changed(name, base, "-strict", "-2"), "mkv"), [])
         self.assertEqual(output_check.output_faults(base, self.changed("copy.mkv", base), [], "lossless"), [])
 
-    def test_output_check_frame_dropped_is_found(self):
+    def test_output_check_of_a_file_with_a_dropped_frame_reports_it(self):
         base = self.base()
         for chosen in ("not(eq(n,0))", "not(eq(n,7))"):
             after = self.changed("after.mkv", base, *CODED, "-vf", f"select='{chosen}'", "-fps_mode", "passthrough")
             self.assertEqual(self.kinds(base, after), ["frames"])
         self.assertEqual([one.text for one in output_check.differences(base, after)], ["14 of 15 frames"])
 
-    def test_output_check_timestamp_moved_is_found(self):
+    def test_output_check_of_a_file_with_moved_timestamps_reports_them(self):
         base = self.base()
         for moved, at in ((0.03, "eq(N,9)"), (0.002, "gt(N,3)")):
             after = self.changed("after.mkv", base, *CODED, "-vf", f"setpts='PTS+({at})*{moved}/TB'", "-fps_mode",
@@ -51,7 +51,7 @@ class Faults(OutputCheckCase):
             self.assertEqual(self.kinds(base, after), ["times"])
         self.assertRegex(output_check.differences(base, after)[0].text, "11 frames have other times, frame 4 by 2 ms")
 
-    def test_output_check_one_sample_changed_is_found_if_lossless(self):
+    def test_output_check_of_a_file_with_one_changed_sample_reports_it_only_if_lossless(self):
         clip = self.clip("in.mkv", PICTURE, *YUV, "-c:v", "ffv1")
         self.assertEqual(self.kinds(clip, self.changed("same.mkv", clip, "-c:v", "ffv1", "-level", "3"),
                                     profile="lossless"), [])
@@ -60,7 +60,7 @@ class Faults(OutputCheckCase):
         self.assertEqual(self.kinds(clip, other, profile="lossless"), ["quality"])
         self.assertEqual(self.kinds(clip, other), [])
 
-    def test_output_check_sound_shifted_is_found(self):
+    def test_output_check_of_a_file_with_shifted_sound_reports_the_offset(self):
         for name, codec in (("base.mkv", "flac"), ("base.mp4", "aac")):
             base = self.base(name, "-c:a", codec)
             for shift in ("-0.1", "0.005"):
@@ -70,7 +70,7 @@ class Faults(OutputCheckCase):
                 self.assertEqual(self.kinds(base, after), ["sound offset"], (name, shift))
             self.assertEqual(self.kinds(base, self.changed(f"same.{name[5:]}", base)), [])
 
-    def test_output_check_note_false_or_missing_is_a_fault(self):
+    def test_output_check_with_a_false_or_missing_note_reports_a_fault(self):
         base = self.base()
         after = self.changed("after.mp4", base, "-c:a", "aac")
         said = "its flac sound is encoded as aac: mp4 files cannot hold it"
@@ -82,7 +82,7 @@ class Faults(OutputCheckCase):
         self.assertEqual(output_check.output_faults(base, silent, ["its sound (flac) is left out: no reason"]), [])
         self.assertEqual(len(output_check.output_faults(base, self.changed("whole.mkv", base), ["its sound (flac) is left out"])), 1)
 
-    def test_output_check_refusal_of_a_whole_input_is_a_fault(self):
+    def test_output_check_of_a_refused_input_reports_a_fault_unless_it_is_damaged(self):
         base = self.base()
         problem = "ends after 0.3 s of 0.6 s: it is cut off or damaged"
         self.assertRegex(output_check.refusal_faults(Inspection(base), problem)[0], "refused though ffmpeg plays it whole")

@@ -62,7 +62,7 @@ class OutputFolder(TranscodeCase):
         for victim in victims.iterdir():
             self.assertEqual(victim.read_text(), "as it was")
 
-    def test_output_folder_contains_links_replaces_them(self):
+    def test_links_in_the_output_folder_are_replaced_and_their_targets_unchanged(self):
         cut = ("--segments", "0.7")
         names = self.names("--segments", "0.7")
         for arguments, planned, taken in ((cut, True, names), (("--force", *cut), False, names), (("--force",), False, [
@@ -77,7 +77,7 @@ class OutputFolder(TranscodeCase):
             self.assertFalse([path for path in self.out.iterdir() if path.is_symlink()])
             self.assertEqual(len(media.times(self.out / "in.mp4")), 80)
 
-    def test_output_folder_lock_is_a_link_is_refused(self):
+    def test_output_folder_with_a_link_as_lock_file_is_refused(self):
         for name in LOCKS:
             self.forget()
             self.make("--segments", "0.7", "--plan")
@@ -87,7 +87,7 @@ class OutputFolder(TranscodeCase):
             self.assertIn("Too many levels of symbolic links", text)
             self.expect_untouched(victims)
 
-    def test_segments_folder_is_a_link_is_refused(self):
+    def test_segments_folder_that_is_a_link_is_refused(self):
         self.make("--segments", "0.7", "--plan")
         (self.out / SEGMENTS).rename(self.folder / "elsewhere")
         (self.out / SEGMENTS).symlink_to(self.folder / "elsewhere")
@@ -96,7 +96,7 @@ class OutputFolder(TranscodeCase):
         self.assertIn(f"{SEGMENTS}: ", text)
         self.assertEqual([path.name for path in (self.folder / "elsewhere").iterdir()], ["plan.json"])
 
-    def test_output_folder_contains_fifos_does_not_block(self):
+    def test_output_folder_with_fifos_or_links_to_devices_does_not_block_the_run(self):
         names = [*self.names("--segments", "0.7"), *LOCKS, SEGMENTS + "/plan.json", ".regions-x.part",
                  SEGMENTS + "/.regions-x.part"]
         self.make("--segments", "0.7", "--plan")

@@ -54,7 +54,7 @@ class Colours(JobCase):
                     self.assertLess(abs(difference.mean((0, 1, 2))).max(), 6)
                     self.assertLess(abs(difference).mean(), 6)
 
-    def test_colours_not_stated_and_height_changed_matrix_is_stated(self):
+    def test_colour_matrix_of_an_untagged_input_with_changed_height_is_stated(self):
         """Players assume a matrix by the height. If a clip without tags gets another height, the output states the matrix."""
         untagged, untold = ("-c:v", "libx264", "-qp", "4", "-vf"), "setparams=colorspace=unknown"
         large = self.clip("large.mp4", SHORT.replace("128x96", "1280x720"), *untagged,
@@ -75,7 +75,7 @@ class Colours(JobCase):
                     after = media.rgb(self.video()).reshape(shape)
                     self.assertLess(abs(after - before).mean(), 6)
 
-    def test_hdr_metadata_every_profile_is_kept(self):
+    def test_hdr_metadata_in_every_profile_is_kept(self):
         clip = self.clip("in.mkv", SHORT, "-pix_fmt", "yuv420p10le", "-color_range", "tv", "-colorspace", "bt2020nc",
                          "-vf", "setparams=color_primaries=bt2020:color_trc=smpte2084", "-c:v", "libx265", "-x265-params",
                          "log-level=none:hdr10=1:master-display=G(13250,34500)B(7500,3000)R(34000,16000)"
@@ -97,7 +97,7 @@ class Colours(JobCase):
                 self.assertRegex(text, value.replace("[", r"\[").replace("]", r"\]"))
             self.assertEqual(media.stream(self.video(), "color_transfer"), {"color_transfer": "smpte2084"})
 
-    def test_chroma_location_not_stated_padded_output_says_left(self):
+    def test_chroma_location_of_padded_output_without_one_in_the_input_is_left(self):
         """A place that the input does not state stays the usual one, left."""
         clip = self.clip("in.mkv", SHORT + ",crop=63:47:exact=1", "-pix_fmt", "yuv420p", "-c:v", "ffv1")
         for profile in ("mp4", "mkv"):
@@ -115,7 +115,7 @@ class Colours(JobCase):
                 stated.append(media.first_frame(self.video(), *names))
             self.assertEqual(stated[0], stated[1], profile)
 
-    def test_gray_pictures_encoded_stay_gray(self):
+    def test_gray_pictures_in_every_profile_stay_gray(self):
         """Decoders name no matrix of gray pictures; from GStreamer 1.26 on videoconvert made them green."""
         for pixels in ("gray", "gray16le"):
             clip = self.clip("in.mkv", f"nullsrc=size=64x48:rate=25:duration=0.12,format={pixels},geq=lum="
@@ -131,7 +131,7 @@ class Colours(JobCase):
                          f"setparams=colorspace={matrix}:color_trc={transfer}:color_primaries={primaries}", *more,
                          "-c:v", "libx264")
 
-    def test_colours_of_rare_standards_are_kept_or_noted(self):
+    def test_colours_of_rare_standards_are_kept_or_named_in_a_note(self):
         for case in COLOURED:
             clip = self.colored(*case)
             told = media.first_frame(clip, *media.COLORS)
@@ -145,7 +145,7 @@ class Colours(JobCase):
                     else:
                         self.assertEqual((said, found), ([], told))
 
-    def test_chroma_location_every_profile_is_kept_or_noted(self):
+    def test_chroma_location_in_mp4_and_webm_is_kept_or_named_in_a_note(self):
         for place in ("left", "center", "topleft", "top", "bottomleft"):
             clip = self.colored("bt709", "bt709", "bt709", "-chroma_sample_location", place)
             self.assertEqual(media.first_frame(clip, "chroma_location"), {"chroma_location": place})
@@ -158,7 +158,7 @@ class Colours(JobCase):
 
 
 class Formats(JobCase):
-    def test_field_order_interlaced_input_is_kept_or_noted(self):
+    def test_field_order_of_interlaced_input_is_kept_or_named_in_a_note(self):
         for first, flag in (("tff", 1), ("bff", 0)):
             filters = ("-vf", f"setfield={first}", *FIELDS)
             for name, options in ((f"{first}.mpg", ("-c:v", "mpeg2video", "-pix_fmt", "yuv420p")),
@@ -174,13 +174,13 @@ class Formats(JobCase):
                         self.assertEqual(found if profile != "webm" else told, told)
                         self.assertEqual(any("field order" in note for note in said), profile == "webm")
 
-    def test_transparency_in_the_input_is_noted(self):
+    def test_transparency_in_the_input_is_named_in_a_note(self):
         clip = self.clip("in.webm", SHORT + ",format=yuva420p", "-c:v", "libvpx-vp9", "-auto-alt-ref", "0", "-deadline",
                          "realtime", "-cpu-used", "8")
         self.assertEqual(notes(self.job(clip)), ["its transparency cannot be stored by H.264 in MP4"])
         self.assertEqual(len(media.times(self.video())), 10)
 
-    def test_pixel_format_not_encodable_is_converted_to_the_nearest(self):
+    def test_pixel_format_that_the_encoder_lacks_is_converted_to_the_nearest(self):
         """Each format that FFmpeg decodes reaches the filter, and is encoded in the nearest format of the profile."""
         for pixels, codec, written in (("gray10le", "ffv1", "yuv420p10le"), ("rgb48be", "png", "yuv420p10le"),
                                        ("pal8", "png", "yuv420p"), ("yuv422p12le", "ffv1", "yuv422p10le"),
@@ -194,7 +194,7 @@ class Formats(JobCase):
                 before, after = (media.rgb(path).astype(int) for path in (clip, self.video()))
                 self.assertLess(abs(after - before).mean(), 8)
 
-    def test_rotation_by_90_degrees_turns_pixels_and_labels(self):
+    def test_rotation_by_90_180_or_270_degrees_is_applied_to_the_pixels(self):
         plain = self.clip("plain.mp4", "testsrc2=size=64x48:rate=25:duration=0.2,format=yuv444p,crop=63:47:exact=1")
         for degrees in (90, 180, 270):
             clip = media.turned(self.folder / f"{degrees}.mp4", plain, degrees)
@@ -209,7 +209,7 @@ class Formats(JobCase):
             after = media.frames(self.video(), "rgb24")[:, :shape[1], :shape[2]]
             self.assertLess(abs(after - before).mean(), 6)
 
-    def test_still_picture_is_one_frame_and_animation_plays_once(self):
+    def test_still_picture_becomes_one_frame_and_animation_is_decoded_once(self):
         """A GIF that repeats for ever is decoded once; a picture becomes a video of one frame."""
         loop = self.clip("loop.gif", "testsrc2=size=64x48:rate=10:duration=0.5", "-loop", "0")
         self.job(loop)
@@ -219,12 +219,12 @@ class Formats(JobCase):
         self.assertEqual(len(media.times(self.video())), 1)
         self.assertGreater(float(media.stream(self.video(), "duration")["duration"]), 0.03)
 
-    def test_encoder_delays_frames_none_is_lost(self):
+    def test_webm_output_of_25_frames_has_25_frames(self):
         clip = self.clip("in.mkv", "testsrc2=size=128x96:rate=25:duration=1", "-c:v", "ffv1")
         self.job(clip, profile="webm")
         self.assertEqual(len(media.times(self.video())), 25)
 
-    def test_frame_sizes_the_encoder_refuses_are_padded_with_black(self):
+    def test_frame_sizes_that_the_encoder_refuses_are_padded_with_black(self):
         """Sides that the encoder does not accept get black columns and rows."""
         for size, pixels, profile, written, form in (
                 ("63x47", "yuv420p", "mp4", (64, 48), "yuv420p"),
@@ -247,14 +247,14 @@ class Formats(JobCase):
                 self.assertLess(picture[height + 2:].max(initial=0), 60)
                 self.assertLess(picture[:, width + 2:].max(initial=0), 60)
 
-    def test_padding_of_odd_sizes_is_noted(self):
+    def test_padding_of_odd_sizes_is_named_in_a_note(self):
         clip = self.clip("in.mkv", "testsrc2=size=64x48:rate=25:duration=0.1,crop=33:7:exact=1", "-pix_fmt", "yuv444p",
                          "-c:v", "ffv1")
         self.assertEqual(notes(self.job(clip)), ["its pictures of 33x7 get black pixels on the right and at the bottom, to"
                                                  " 34x16: H.264 in MP4 holds even sides from 16 on"])
         self.assertEqual(notes(self.job(clip, profile="lossless")), [])
 
-    def test_rotation_by_other_angles_is_noted(self):
+    def test_rotation_by_other_angles_is_not_applied_and_named_in_a_note(self):
         plain = self.clip("plain.mp4", SHORT, "-pix_fmt", "yuv420p")
         for matrix, size, said in (
                 ((46341, 46341, -46341, 46341), "128x96", ["its display matrix turns pictures by 45°, which is not a quarter"
@@ -304,7 +304,7 @@ class Quality(JobCase):
         return self.clip("in.mkv", f"testsrc2=size={width}x{height}:rate=25:duration={seconds},noise=alls=30:allf=t",
                          "-c:v", "ffv1", "-pix_fmt", form)
 
-    def test_quality_of_noisy_video_equals_that_of_ffmpeg(self):
+    def test_psnr_of_noisy_video_is_at_most_half_a_decibel_below_that_of_ffmpeg(self):
         for case in NOISY:
             clip = self.noisy(*case)
             for profile, options in REFERENCES.items():
@@ -319,7 +319,7 @@ class Quality(JobCase):
                     if not (profile == "webm" and "10" in case[3]):
                         self.assertLess(found, expected + MOST_DIFFERENCE)
 
-    def test_x264_settings_of_the_profile_equal_its_preset(self):
+    def test_x264_settings_in_the_output_equal_those_of_the_ffmpeg_command(self):
         clip = self.noisy(64, 48, 0.12, "yuv420p")
         reference = self.folder / "reference.mp4"
         media.run("ffmpeg", "-v", "error", "-y", "-i", clip, *X264, reference)
@@ -333,7 +333,7 @@ class Lossless(JobCase):
         return self.clip("in.mkv", f"testsrc2=size=64x48:rate=25:duration=0.08,noise=alls=60,scale={width}:{height}:flags="
                          "neighbor", "-c:v", "ffv1", "-level", "1", "-pix_fmt", form)
 
-    def test_lossless_profile_every_format_keeps_its_pixels(self):
+    def test_lossless_profile_keeps_the_pixels_of_every_format(self):
         for form, width, height in (("gray", 1, 1), ("gray16le", 2, 2), ("yuv420p", 1, 5), ("bgra", 5, 1),
                                     ("yuv422p10le", 17, 2), ("yuv420p", 64, 48),
                                     ("yuv420p10le", 64, 48), ("yuv420p", 63, 47)):
@@ -343,7 +343,7 @@ class Lossless(JobCase):
                 self.assertEqual(media.decoded(self.video(), form, "-fps_mode", "passthrough"),
                                  media.decoded(clip, form, "-fps_mode", "passthrough"))
 
-    def test_label_videos_of_small_sizes_keep_their_labels(self):
+    def test_label_videos_of_small_sizes_equal_the_label_output(self):
         for width, height in ((1, 1), (5, 1), (2, 9)):
             with self.subTest(f"{width}x{height}"):
                 clip = self.small(width, height, "gray")
@@ -402,7 +402,7 @@ class Shapes(JobCase):
         self.assertGreater(inner.min(), 200)
         self.assertEqual(numpy.count_nonzero(picture > 128), (picture[y - 2:y + height + 2, x - 2:x + width + 2] > 128).sum())
 
-    def test_size_changes_midstream_later_pictures_are_scaled(self):
+    def test_pictures_after_a_size_change_are_scaled_to_the_first_size(self):
         clips = [self.clips("h264.ts", SIZES, *H264), self.clips("mpeg2.ts", SIZES, "-c:v", "mpeg2video")]
         for clip in clips:
             for profile in ("mp4", "webm") if clip.name == "h264.ts" else ("mp4",):
@@ -413,7 +413,7 @@ class Shapes(JobCase):
                     self.expect_boxes(MIDDLE, MIDDLE, of=LENGTHS[clip.name])
                     self.expect_pixels(MIDDLE)
 
-    def test_aspect_ratio_changes_midstream_borders_are_added(self):
+    def test_pictures_after_an_aspect_ratio_change_get_borders(self):
         for clip in (self.clips("h264.ts", RATIOS, *H264), self.clips("mpeg4.ts", RATIOS, "-c:v", "mpeg4", "-g", "10", "-bf", "2"),
                      self.clips("mpeg2.ts", RATIOS, "-c:v", "mpeg2video")):
             with self.subTest(clip.name):
@@ -423,7 +423,7 @@ class Shapes(JobCase):
                 self.expect_pixels(FLAT)
                 self.assertEqual(said, [f"{WIDER}: they are scaled to 320x240 (pixel aspect ratio 1:1)"])
 
-    def test_pixel_aspect_stored_by_the_container_is_kept(self):
+    def test_pixel_aspect_ratio_stored_by_the_container_is_kept(self):
         """As in ffmpeg: MP4 and Matroska store a ratio that replaces the codec's ratio."""
         for name in ("in.mp4", "in.mkv"):
             clip = self.clips(name, RATIOS, *H264)
@@ -431,20 +431,20 @@ class Shapes(JobCase):
             self.expect_shape(320, 240)
             self.expect_boxes(SQUARE, SQUARE)
 
-    def test_size_changes_back_and_forth_are_one_note(self):
+    def test_size_changes_back_and_forth_are_named_in_one_note(self):
         clip = self.clips("in.ts", (*SIZES, SIZES[0]), *H264)
         self.assertEqual(notes(self.job(clip, "video", "jsonl", filter=FILTER)),
                          [f"{BIGGER} and once more: they are scaled to 320x180"])
         self.expect_boxes(MIDDLE, MIDDLE, MIDDLE)
 
-    def test_size_changes_in_rotated_video_scaling_precedes_rotation(self):
+    def test_size_change_in_rotated_video_is_scaled_before_the_rotation(self):
         plain = self.clips("plain.mkv", SIZES, *H264, "-x264-params", "repeat-headers=1")
         clip = media.turned(self.folder / "turned.mp4", plain, 90)
         self.assertEqual(notes(self.job(clip, "video", "jsonl", filter=FILTER)), [f"{BIGGER}: they are scaled to 320x180"])
         self.expect_shape(180, 320)
         self.expect_boxes([45, 80, 90, 160], [45, 80, 90, 160])
 
-    def test_size_changes_in_lossless_or_label_output_is_refused(self):
+    def test_size_change_with_lossless_or_label_output_is_refused(self):
         clip = self.clips("in.ts", SIZES, *H264)
         why = (f"{BIGGER}, and {{}} has one size: cut the file there, or use --profile mp4, mkv or webm without --labels,"
                " where pictures are scaled")
@@ -470,7 +470,7 @@ class Shapes(JobCase):
                 return said
         return said
 
-    def test_size_changes_with_segments_all_have_the_first_size(self):
+    def test_segments_after_a_size_change_have_the_first_size(self):
         for parts, height, first, second, sentence in ((SIZES, 180, MIDDLE, MIDDLE, f"{BIGGER}: they are scaled to 320x180"), (
                 RATIOS, 240, SQUARE, FLAT, f"{WIDER}: they are scaled to 320x240 (pixel aspect ratio 1:1)")):
             clip = self.clips("in.ts", parts, *H264)
@@ -517,7 +517,7 @@ class Profiles(Case):
         info = VideoFormat.get_info(VideoFormat.from_string(name))
         return profiles.coded_format(info, profiles.PROFILES[profile])
 
-    def test_encoder_pixel_format_is_the_nearest_supported(self):
+    def test_coded_format_returns_the_nearest_format_of_the_profile(self):
         for profile in profiles.PROFILES:
             for name, nearest in (EIGHT | TEN).items():
                 if profile == "webm" and nearest == "Y42B":
@@ -534,7 +534,7 @@ class Profiles(Case):
         info = VideoFormat.get_info(VideoFormat.I420)
         self.assertIsNone(profiles.coded_format(info, profiles.STILL))
 
-    def test_profile_encoders_accept_their_formats_and_sizes(self):
+    def test_encoder_lines_of_all_profiles_can_be_parsed_with_their_formats(self):
         """Elements are there, take every format of the list, and sizes from the smallest side on."""
         for name, profile in (profiles.PROFILES | {"still": profiles.STILL}).items():
             for form in profile.formats or ("RGB",):
@@ -543,7 +543,7 @@ class Profiles(Case):
                                  f" ! {profile.encoder} ! {profile.muxer} ! fakesink")
             self.assertRegex(profile.suffix, r"^\.[a-z0-9]+$", name)
 
-    def test_ffv1_smallest_pictures_keep_their_pixels(self):
+    def test_ffv1_encoding_of_the_smallest_pictures_keeps_their_pixels(self):
         """Tests each format of the profile in small sizes."""
         for form in profiles.PROFILES["lossless"].formats:
             for width, height in ((1, 1), (2, 1), (1, 7), (3, 2), (30, 2), (7, 7)):

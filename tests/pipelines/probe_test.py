@@ -46,7 +46,7 @@ class Probe(Tools):
             probe.Input("in")
         return str(problem.exception)
 
-    def test_probe_streams_with_offsets_start_delay_and_length_are_found(self):
+    def test_probe_of_streams_with_offsets_returns_start_delay_and_length(self):
         audio = {"codec_type": "audio", "codec_name": "aac", "index": 1}
         picture = PICTURE | {"start_time": "0.75", "duration": "4.5"}
         counted = picture | {"nb_frames": "300", "avg_frame_rate": "30000/1001"}
@@ -66,7 +66,7 @@ class Probe(Tools):
         self.assertEqual(self.input(PICTURE, audio, format={"duration": "7.5"}).length, 0.0, "it may be the sound's")
         self.assertEqual(self.called()[-1], "file:in")
 
-    def test_probe_file_with_cover_picture_selects_the_first_real_video(self):
+    def test_probe_of_a_file_with_a_cover_picture_selects_the_first_real_video(self):
         cover = PICTURE | {"disposition": {"attached_pic": 1}}
         found = self.input(cover, {"codec_type": "audio"}, PICTURE | {"index": 2}, PICTURE | {"index": 3})
         self.assertEqual((found.picture["index"], [stream.get("index") for stream in found.others]), (2, [0, None, 3]))
@@ -79,14 +79,14 @@ class Probe(Tools):
             with self.assertRaisesRegex(probe.InputProblem, f"^{told}$"):
                 self.input(*streams)
 
-    def test_probe_unreadable_input_error_is_the_last_line_of_ffprobe(self):
+    def test_probe_of_unreadable_input_raises_the_last_line_of_ffprobe(self):
         self.assertEqual(self.refused(), "ffprobe, a part of ffmpeg, is not installed: run pipelines/setup")
         self.tool("ffprobe", errors="first\nlast\n", status=1)
         self.assertEqual(self.refused(), "holds no video that can be decoded here: last")
         self.tool("ffprobe", status=1)
         self.assertEqual(self.refused(), "holds no video that can be decoded here: no reason was given")
 
-    def test_probe_display_matrix_or_exif_gives_the_rotation(self):
+    def test_probe_of_a_display_matrix_or_exif_tag_returns_the_rotation(self):
         def matrix(*numbers):
             rows = "".join(f"\n0000000{row}: {numbers[2 * row]} {numbers[2 * row + 1]} 0" for row in range(2))
             return [{"side_data_type": "Display Matrix", "displaymatrix": rows + "\n00000002: 0 0 1073741824\n"}]
@@ -99,7 +99,7 @@ class Probe(Tools):
         for number, turn in (("1", None), ("3", "180"), ("6", "90r"), ("8", "90l")):
             self.assertEqual(self.input(PICTURE, frames=[{"tags": {"Orientation": f"    {number}"}}]).turn, turn)
 
-    def test_probe_colours_missing_are_assumed_from_the_size(self):
+    def test_colorimetry_of_input_without_colours_is_assumed_from_the_height(self):
         for frame, form, height, told, guessed in (
                 ({}, "I420", 576, "2:0:0:0", "2:4:0:0"), ({}, "I420", 577, "2:0:0:0", "2:3:0:0"),
                 ({"color_range": "pc", "color_space": "bt709", "color_transfer": "bt709", "color_primaries": "bt709"},
@@ -112,7 +112,7 @@ class Probe(Tools):
         self.assertEqual(self.input(gray, frames=[{"color_range": "tv"}]).colorimetry("GRAY8", 720), "2:4:0:0")
         self.assertEqual(self.input(PICTURE | {"pix_fmt": "yuvj420p"}).iso_colors("I420", 10, guess=False), (2, 2, 2, True))
 
-    def test_packet_count_hidden_packets_are_skipped(self):
+    def test_packet_count_leaves_out_hidden_and_empty_packets(self):
         """Packets before the first key frame, hidden packets and empty packets are not shown."""
         self.tool("ffprobe", "5,__\n10,K_\n0,__\n12,_D\n\n8,__,x\n8,K__\n", "[h264 @ 0x1] odd\n[avi @ 0x2] bad\n")
         packets = verify.PacketCount("in", 3)
@@ -148,7 +148,7 @@ class Joining(Tools):
     def sounds(self, profile, *codecs):
         return self.joined(profile, *({"codec_type": "audio", "codec_name": codec} for codec in codecs))
 
-    def test_ffmpeg_join_sound_is_copied_or_encoded(self):
+    def test_ffmpeg_command_of_join_copies_or_encodes_each_sound_stream(self):
         """Each stream is copied if the container can hold it, else encoded."""
         def note(codec, encoder, container):
             why = "few players play it in mp4 files" if container == "mp4" else "webm files cannot hold it"
@@ -167,7 +167,7 @@ class Joining(Tools):
             self.assertEqual(self.sounds(profile, "pcm_s16le"), (["-map", "1:1", "-c:1", "copy"], []))
         self.assertEqual(self.joined("mp4", {"codec_type": "audio", "codec_name": "aac"}, with_sound=False), ([], []))
 
-    def test_ffmpeg_join_other_streams_are_copied_converted_or_noted(self):
+    def test_ffmpeg_command_of_join_copies_converts_or_leaves_out_other_streams(self):
         def left(what, container):
             return [f"its {what} is left out: {container} files cannot hold it"]
 
@@ -189,7 +189,7 @@ class Joining(Tools):
         code = {"codec_type": "data", "codec_tag_string": "tmcd", "tags": {"timecode": "01:00:00:00"}}
         self.assertEqual(self.joined("mp4", code), (["-metadata", "timecode=01:00:00:00"], []))
 
-    def test_ffmpeg_join_colours_become_its_options(self):
+    def test_ffmpeg_command_of_join_contains_the_colours_as_options(self):
         for profile, words in (("mp4", ["-bsf:v:0", "h264_metadata=video_full_range_flag=1:colour_primaries=1"
                                         ":transfer_characteristics=13:matrix_coefficients=5"]),
                                ("webm", ["-bsf:v:0", "vp9_metadata=color_space=bt601:color_range=pc"]), ("lossless", [])):

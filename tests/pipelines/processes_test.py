@@ -49,7 +49,7 @@ class Jobs(unittest.TestCase):
         (told, problem), = self.run_jobs(settings or {}, **options)
         return told[0], problem
 
-    def test_jobs_many_at_once_are_forked_by_one_starter(self):
+    def test_jobs_started_at_once_are_forked_by_one_starter(self):
         jobs = self.run_jobs(*[{}] * 20)
         self.assertEqual({problem for _, problem in jobs}, {None})
         self.assertEqual(len({told[0]["starter"] for told, _ in jobs}), 1)
@@ -82,20 +82,20 @@ class Jobs(unittest.TestCase):
         told, problem = self.run_job({"text": text})
         self.assertEqual((told["length"], problem), (len(text) + len('{"text": ""}'), None))
 
-    def test_job_killed_problem_names_the_signal(self):
+    def test_job_when_killed_has_a_problem_that_names_the_signal(self):
         for number in (signal.SIGKILL, signal.SIGSEGV):
             (_, problem), = self.run_jobs({"end": "waits"}, begun=lambda process, sent=number: process.send_signal(sent))
             self.assertEqual(problem, f"the job was ended by {number.name}")
         self.assertEqual(self.run_job({"end": "killed"})[1], "the job was ended by SIGKILL")
 
-    def test_starter_killed_next_job_starts_another(self):
+    def test_job_after_the_starter_was_killed_starts_another_starter(self):
         told, problem = self.run_job({"end": "orphaned"})
         self.assertEqual(problem, "the job ended because the process that started it ended")
         after, problem = self.run_job()
         self.assertIsNone(problem)
         self.assertNotEqual(after["starter"], told["starter"])
 
-    def test_environment_changed_next_job_starts_another_starter(self):
+    def test_job_after_a_change_of_the_environment_has_the_new_environment(self):
         """A job of the previous starter is still reported to its end."""
         self.addCleanup(os.environ.pop, "WORD", None)
         before, after = self.run_while_one_waits(lambda: os.environ.update(WORD="another"))
@@ -103,12 +103,12 @@ class Jobs(unittest.TestCase):
         wrapped, _ = self.run_job(wrapper=("/usr/bin/env", "WORD=wrapped"))
         self.assertEqual(wrapped["word"], "wrapped")
 
-    def test_job_wrapper_command_fails_problem_says_the_starter_ended(self):
+    def test_job_with_a_failing_wrapper_command_has_the_problem_that_its_starter_ended(self):
         for wrapper in (("/usr/bin/false",), ("/usr/bin/sleep", "0.1", "--help")):
             asked = self.run_jobs({}, {}, wrapper=wrapper)
             self.assertEqual([problem for _, problem in asked], ["the job ended because the process that started it ended"] * 2)
 
-    def test_starter_dead_later_requests_to_it_end_without_hanging(self):
+    def test_requests_to_a_dead_starter_end_without_hanging(self):
         """A request after them gets the error ECONNRESET, and later requests get EPIPE."""
         starter = processes.Starter(("/bin/sh", "-c", "sleep 0.2"))
         self.addCleanup(starter.requests.close)

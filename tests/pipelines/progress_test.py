@@ -47,7 +47,7 @@ class Screens(Case):
         self.out.seen = self.err.seen = ""
         return texts
 
-    def test_screen_control_characters_in_names_and_messages_are_escaped(self):
+    def test_screen_escapes_control_characters_in_names_and_messages(self):
         told = self.screen(Stream())
         told.hear("in\n", {"note": "odd"})
         self.assertEqual(self.said(), ["", "in\\n: note: odd\n"])
@@ -59,7 +59,7 @@ class Screens(Case):
         told.hear("in", {"part": "x"})
         self.assertEqual(self.said(), ["", ""])
 
-    def test_screen_terminal_without_width_prints_lines(self):
+    def test_screen_on_a_terminal_without_width_prints_lines(self):
         told = self.screen(Stream(), Terminal(0))
         told.hear("in", {"progress": {"frame": 1, "of": 0, "rate": 2}})
         self.assertEqual(self.said(), ["in: frame 1, 2 frames/s\n", ""])
@@ -134,7 +134,7 @@ class JobProgress(Case):
         known.hear("c", 0, 25, 50)
         self.assertEqual(self.shown(), (("c", 25, 50, 12.5), ("", 125, 150, 62.5, "2 of 3 files, 2 of 3 segments, 2 retries")))
 
-    def test_progress_of_an_earlier_run_counts_but_not_for_speed(self):
+    def test_frames_of_an_earlier_run_count_as_done_but_not_for_the_rate(self):
         """Frames of an earlier run count as done, and the rate ignores them."""
         known = progress.Progress(self.screen, 1)
         known.begin("a", [{"packets": 40}, {"packets": 60}])
@@ -171,7 +171,7 @@ class Terminals(TranscodeCase):
 
 
 class Status(TranscodeCase):
-    def test_status_command_folder_without_a_job_exits_with_2(self):
+    def test_status_of_a_folder_without_a_job_exits_with_2(self):
         self.out.mkdir()
         for text in ("", "3", "[" * 200_000, '{"outputs": 3}', '{"outputs": {"a": 3}}', '{"outputs": {"a": {}}}',
                      '{"outputs": {"a": {"video": 3}}}', '{"outputs": {"a": {"video": "\\u0000"}}}',
@@ -183,7 +183,7 @@ class Status(TranscodeCase):
             self.assertIn("not a regular file" if text is None else "contains no valid job.json", said)
             self.assertNotIn("Traceback", said)
 
-    def test_status_command_damaged_summary_exits_with_2(self):
+    def test_status_with_a_damaged_summary_exits_with_2(self):
         self.out.mkdir()
         (self.out / "job.json").write_text('{"outputs": {"a.mp4": {"video": "a.mp4"}}, "began": 1}')
         for text in ('{"began": 2, "inputs": 3}', '{"began": 2, "inputs": ["a.mp4"]}', '{"began": 2, "inputs": {"a.mp4": 3}}',

@@ -30,7 +30,7 @@ BOXES = ("nullsrc=size=160x120:rate=25:duration=1.6,format=gray,geq=lum='60"
 
 
 class Files(QuickstartCase):
-    def test_quickstart_any_clip_writes_video_still_and_report(self):
+    def test_quickstart_with_a_clip_writes_video_still_and_report(self):
         clip = self.clip("boxes.mkv", BOXES, "-c:v", "ffv1")
         said = self.job(clip)
         self.assertEqual((said.status, said.err), (0, ""))
@@ -63,7 +63,7 @@ class Files(QuickstartCase):
         os.umask(mask)
         return mask
 
-    def test_smallest_region_area_follows_the_picture_size(self):
+    def test_min_area_is_proportional_to_the_picture_size(self):
         """250 pixels of 768 x 576 count as an object, fewer do not."""
         made = filters.made(objects.FILTER)
         found = objects.Found(gstreamer)
@@ -78,7 +78,7 @@ class Files(QuickstartCase):
                 f"video/x-raw,format=I420,width={width},height={height}")))
             self.assertEqual([labeller.get_property(name) for name in ("min-area", "fill-holes")], [least, least])
 
-    def test_quickstart_clip_with_sound_keeps_sound_and_times(self):
+    def test_quickstart_with_a_clip_with_sound_keeps_sound_and_times(self):
         clip = self.clip("in.mkv", "sine=duration=0.4", "-f", "lavfi", "-i", PLAIN, "-c:v", "ffv1", "-c:a", "aac")
         self.assertEqual(self.job(clip).err, "")
         video = self.out / "overlay.mp4"
@@ -87,7 +87,7 @@ class Files(QuickstartCase):
         self.assertEqual(media.sound_sum(video), media.sound_sum(clip))
         numpy.testing.assert_allclose(media.times(video), media.times(clip), atol=1e-3)
 
-    def test_quickstart_input_cut_off_gives_a_partial_output(self):
+    def test_quickstart_with_a_cut_off_input_writes_a_partial_output(self):
         """The readable part has another name, as with the other programs."""
         whole = self.clip("whole.avi", PLAIN.replace("0.4", "4"), "-c:v", "mjpeg")
         cut = self.folder / "cut.avi"
@@ -98,7 +98,7 @@ class Files(QuickstartCase):
                          " part is in files with .partial in their names\n$")
         self.assertEqual(self.files(self.out), ["overlay.partial.mp4"])
 
-    def test_quickstart_unusable_input_is_refused_before_the_work(self):
+    def test_quickstart_with_unusable_input_exits_before_it_writes_anything(self):
         missing, empty = self.folder / "missing", self.folder / "empty"
         empty.write_bytes(b"")
         pipe = self.folder / "pipe"
@@ -123,7 +123,7 @@ class Files(QuickstartCase):
         name = self.folder / "new\nline"
         self.assertIn("new\\nline: No such file", self.job(name).err)
 
-    def test_quickstart_check_option_writes_nothing(self):
+    def test_quickstart_with_check_option_writes_nothing(self):
         clip = self.clip("in.mkv", PLAIN)
         for source in (clip, "/dev/null", "rtsp://127.0.0.1:9/none"):
             self.assertEqual(self.job("--check", source), (0, "", ""))
@@ -134,7 +134,7 @@ class Files(QuickstartCase):
         self.refused(2, "quickstart: cannot read /missing: No such file or directory\n", "--check", "/missing")
         self.assertFalse(self.out.exists())
 
-    def test_quickstart_options_missing_use_defaults_extra_exit_with_2(self):
+    def test_quickstart_without_options_uses_defaults_and_with_extra_words_exits_with_2(self):
         options = objects.parse([])
         self.assertEqual((options.source, options.out, options.check),
                          ("/usr/share/doc/opencv-doc/examples/data/vtest.avi", "out", False))
@@ -147,7 +147,7 @@ class Files(QuickstartCase):
         self.assertNotIn("--check", said.out)
         self.assertEqual(called(objects.main, ["a", "b"]).status, 2)
 
-    def test_quickstart_input_without_video_error_names_it(self):
+    def test_quickstart_with_input_without_video_prints_an_error_that_names_it(self):
         text = self.folder / "text.avi"
         text.write_text("this is no video\n" * 100)
         said = self.job(text)
@@ -177,7 +177,7 @@ class Cameras(QuickstartCase):
             setattr(self.found, name, value)
         return cameras.Camera(gstreamer, source, self.found)
 
-    def test_camera_recording_progress_states_the_rate(self):
+    def test_camera_progress_prints_frame_and_rate(self):
         for frames, seconds, text in ((30, 2.0, "b: frame 30, 15 frames/s\n"), (1, 2.0, "b: frame 1, 0 frames/s\n"),
                                       (0, 2.0, "")):
             camera = self.camera(frames=frames, started=100.0)
@@ -185,7 +185,7 @@ class Cameras(QuickstartCase):
                 said = called(camera.show_progress)
             self.assertEqual((said.status, said.out), (True, text), "it is asked again")
 
-    def test_report_frame_rate_counts_from_first_to_last_frame(self):
+    def test_report_computes_the_rate_from_the_first_to_the_last_frame(self):
         """The time is from the first input frame to the last output frame."""
         for ended, rate in ((104.0, "2.5"), (100.0, "10000000000.0")):
             self.camera(regions=25, frames=10, best=(4, 7, None), device="cpu: 3 threads", started=100.0, ended=ended)
@@ -193,7 +193,7 @@ class Cameras(QuickstartCase):
                 "25 regions in 10 frames (2.5 per frame, at most 4 in frame 7)",
                 f"{rate} frames/s including decoding and encoding; labelled on cpu: 3 threads"])
 
-    def test_camera_error_after_some_frames_keeps_them(self):
+    def test_camera_when_an_error_occurs_after_some_frames_ends_the_stream_once(self):
         """Before the first frame and after it. The recorded frames are kept."""
         element = Gst.ElementFactory.make("identity")
         for frames, problem, broken in ((0, "bad", None), (7, None, "stopped after 7 frames, which are kept: bad")):
@@ -211,7 +211,7 @@ class Cameras(QuickstartCase):
         camera.on_message(None, Gst.Message.new_eos(element))
         self.assertTrue(camera.whole)
 
-    def test_camera_device_or_address_selects_source_element_and_name(self):
+    def test_camera_with_device_or_address_uses_the_matching_source_element(self):
         for source, kind, name in (("/dev/video3", "v4l2src", "device"), ("/dev/a ! b", "v4l2src", "device"),
                                    ("rtsp://127.0.0.1:9/a ! b", "uridecodebin", "uri")):
             camera = self.camera(source)
@@ -225,14 +225,14 @@ class Cameras(QuickstartCase):
                 self.assertIs(camera.decoder, made["decodebin"])
                 self.assertIs(made[kind].get_static_pad("src").get_peer().get_parent_element(), camera.decoder)
 
-    def test_camera_without_video_stream_is_a_problem(self):
+    def test_camera_without_video_stream_has_a_problem(self):
         for linked, problem in ((False, "sends no video that GStreamer can decode here"), (True, None)):
             camera = self.camera()
             camera.entry = unittest.mock.Mock(is_linked=lambda linked=linked: linked)
             camera.expect_video(None)
             self.assertEqual(camera.problem, problem)
 
-    def test_camera_frames_without_times_follow_the_rate(self):
+    def test_camera_frames_without_times_get_times_by_the_rate(self):
         """They follow the previous frame at the known rate."""
         camera = self.camera()
         self.assertEqual(camera.frame_time, Gst.SECOND // 25, "of streams without a rate")
@@ -246,7 +246,7 @@ class Cameras(QuickstartCase):
             told.append(buffer.pts)
         self.assertEqual(told, [0, 5, 100, 105])
 
-    def test_recording_cut_off_is_reported_and_kept(self):
+    def test_recording_when_the_camera_stops_is_kept_and_the_stop_is_reported(self):
         def record(camera, part, _line):
             os.write(part.fd, b"x")
             part.keep()
@@ -262,7 +262,7 @@ class Cameras(QuickstartCase):
         self.assertTrue(said.out.startswith("the report\nwrote "))
         self.assertEqual(self.files(self.out), ["overlay.mp4"])
 
-    def test_quickstart_internal_error_ends_the_job(self):
+    def test_quickstart_with_an_internal_error_reports_it_and_writes_nothing(self):
         clip = self.clip("in.mkv", PLAIN, "-c:v", "ffv1")
         self.replace(objects.Found, "write", unittest.mock.Mock(side_effect=ValueError("of mine")))
         said = self.job(clip)
@@ -271,7 +271,7 @@ class Cameras(QuickstartCase):
             f"quickstart: {clip}: internal error of this program (the input is not the cause): ValueError: of mine\n"), said.err)
         self.assertEqual(self.files(self.out), [])
 
-    def test_recording_interrupted_is_finished_into_a_playable_file(self):
+    def test_interrupt_ends_the_stream_of_a_recording_and_stops_the_job_of_a_file(self):
         """The first interrupt finishes a recording, the second ends it at once. A file's job ends at once."""
         for frames, ends, leaves in ((5, 1, [False, True]), (0, 0, [True, True])):
             camera = self.camera(frames=frames)
@@ -304,12 +304,12 @@ class Cameras(QuickstartCase):
             self.assertEqual(self.files(self.out), ["overlay.mp4"])
             self.assertEqual(earlier.read_text(), "earlier")
 
-    def test_is_live_camera_or_file_is_true_for_cameras_only(self):
+    def test_is_live_returns_true_for_cameras_only(self):
         self.assertEqual([objects.is_live(source) for source in
                           ("rtsp://a", "/dev/video3", "/dev/null", "a.mp4", "videos/rtsp://")],
                          [True, True, False, False, False])
 
-    def test_camera_odd_size_is_made_even_and_its_rate_is_used(self):
+    def test_camera_with_odd_size_pads_it_to_even_and_uses_its_rate(self):
         for caps, right, bottom, frame_time in (
                 ("width=17,height=16,framerate=30000/1001", -1, 0, Gst.SECOND * 1001 // 30000),
                 ("width=3,height=5,framerate=0/1", -13, -11, Gst.SECOND // 25),
@@ -337,7 +337,7 @@ class Programs(QuickstartCase):
         expected = media.times(source)
         numpy.testing.assert_allclose(out, numpy.array(expected) - expected[0], atol=2e-3)
 
-    def test_clip_of_people_all_frames_are_kept_and_people_found(self):
+    def test_quickstart_with_a_clip_of_people_finds_2_to_10_regions_per_frame(self):
         clip = self.folder / "people.avi"
         media.run("ffmpeg", "-v", "error", "-i", media.CLIP, "-frames:v", "100", "-c", "copy", clip)
         text = media.objects(clip, "--out", self.out)
@@ -360,7 +360,7 @@ class Programs(QuickstartCase):
         self.assertGreater(numpy.median(changed), 1e-3)
         self.assertLess(changed.max(), 0.1)
 
-    def test_inputs_odd_size_gray_or_10_bit_keep_frames_and_times(self):
+    def test_quickstart_with_odd_gray_or_10_bit_input_keeps_frames_and_times(self):
         clips = {
             "odd.mkv": ("testsrc=size=321x241:rate=30000/1001:duration=1", "-c:v", "ffv1"),
             "gray.mkv": (SOURCE, "-pix_fmt", "gray", "-c:v", "ffv1"),
@@ -375,7 +375,7 @@ class Programs(QuickstartCase):
                 self.assertEqual(self.job(clip).status, 0)
                 self.expect_same_frames(clip)
 
-    def test_quickstart_unusable_input_keeps_earlier_results(self):
+    def test_quickstart_with_unusable_input_keeps_the_earlier_output(self):
         self.out.mkdir()
         (self.out / "overlay.mp4").write_text("earlier")
         (self.folder / "noise").write_bytes(numpy.random.default_rng(1).bytes(5000))
@@ -395,7 +395,7 @@ class Programs(QuickstartCase):
         job.send_signal(signal.SIGINT)
         return job, progress + job.communicate(timeout=100)[0]
 
-    def test_quickstart_camera_interrupted_output_is_finished(self):
+    def test_quickstart_when_interrupted_with_a_camera_finishes_the_video(self):
         address = Camera(self).address
         job, text = self.interrupted(address)
         self.assertEqual(job.returncode, 0, text)
@@ -405,13 +405,13 @@ class Programs(QuickstartCase):
         self.assertEqual(sorted(path.name for path in self.out.iterdir()),
                          ["overlay.mp4", "still.png"])
 
-    def test_quickstart_file_interrupted_leaves_no_output(self):
+    def test_quickstart_when_interrupted_with_a_file_leaves_no_output(self):
         job, text = self.interrupted()
         self.assertEqual(job.returncode, 130, text)
         self.assertIn("vtest.avi: interrupted", text)
         self.assertEqual(list(self.out.iterdir()), [])
 
-    def test_quickstart_camera_stops_recording_is_kept(self):
+    def test_quickstart_when_the_camera_stops_keeps_the_recording_and_exits_with_1(self):
         camera = Camera(self)
         out = self.folder / "out"
         job = subprocess.Popen([str(media.script("with-plugin")), sys.executable,

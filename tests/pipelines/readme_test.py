@@ -72,7 +72,7 @@ class Readme(unittest.TestCase):
                 shell = Shell(self.folder, os.environ, timeout=300)
                 expect(block, shell.run("\n".join(map(without_build_and_window, lines_of_block))))
 
-    def test_readme_every_command_line_is_run_by_a_test(self):
+    def test_readme_command_lines_are_all_in_the_list_of_tested_lines(self):
         tested = ("pipelines/live", "pipelines/transcode/regions-transcode", "cc pipelines/embed", "cc library/",
                   "pipelines/with-plugin", "export PKG_CONFIG_PATH", "./label_image",
                   "meson devenv -C build gst-launch-1.0", "meson devenv -C build gst-inspect-1.0", *PREPARATIONS)
@@ -129,7 +129,7 @@ class Readme(unittest.TestCase):
         for line in lines("meson devenv -C build gst-inspect-1.0"):
             self.assertIn("Factory Details", self.run_line(without_build_and_window(line)))
 
-    def test_readme_gst_launch_lines_without_windows_run(self):
+    def test_readme_gst_launch_lines_without_windows_succeed(self):
         launches = lines("meson devenv -C build gst-launch-1.0")
         self.assertGreaterEqual(len(launches), 3)
         for line in launches:
@@ -138,7 +138,7 @@ class Readme(unittest.TestCase):
             self.run_line(line.replace("videotestsrc", "videotestsrc num-buffers=10") if endless else line)
         self.assertEqual(len(media.frames(self.folder / "labels.mkv", "gray16le")), 25)
 
-    def test_readme_window_line_without_display_error_names_the_display(self):
+    def test_readme_window_line_without_display_prints_an_error_about_the_display(self):
         """An error names the display. GStreamer's automatic choice of a sink would crash."""
         window = next(line for line in lines("meson devenv -C build gst-launch-1.0") if "ximagesink" in line)
         line = window.replace("meson devenv -C build", "pipelines/with-plugin")

@@ -45,7 +45,7 @@ def flood(near, start):
 class Results(Case):
     """The outputs of scripts equal the results of ffmpeg, SciPy and a plain flood fill."""
 
-    def test_label_script_any_picture_equals_scipy(self):
+    def test_labels_script_output_equals_scipy(self):
         clip = media.make(self.folder / "noise.mkv", NOISE, "-c:v", "ffv1")
         pictures = media.frames(clip, "gray")
         for connectivity, shape in ((4, None), (8, numpy.ones((3, 3)))):
@@ -61,7 +61,7 @@ class Results(Case):
                 self.assertGreater(count, 10)
                 numpy.testing.assert_array_equal(labels, in_raster_order(expected))
 
-    def test_table_script_any_video_equals_scipy(self):
+    def test_table_script_output_equals_scipy(self):
         clip = media.make(self.folder / "noise.mkv", NOISE, "-c:v", "ffv1")
         rows = media.tables(script("table", clip))
         self.assertEqual([row["frame"] for row in rows], list(range(10)))
@@ -80,7 +80,7 @@ class Results(Case):
                                               ndimage.center_of_mass(inside), atol=0.00501)
                 self.assertAlmostEqual(region["red"], picture[inside].mean(), delta=0.0501)
 
-    def test_table_script_volumes_equal_scipy(self):
+    def test_table_script_output_with_volumes_equals_scipy(self):
         clip = media.make(self.folder / "volume.mkv", NOISE, "-c:v", "ffv1")
         lines = script("table", clip, "depth=5", "connectivity=26", "threshold=0.85")
         rows = media.tables(lines)
@@ -105,7 +105,7 @@ class Results(Case):
                     numpy.testing.assert_allclose(
                         [region[key] for key in ("cz", "cy", "cx")], ndimage.center_of_mass(inside), atol=0.00501)
 
-    def test_table_script_sliding_windows_equal_scipy(self):
+    def test_table_script_output_with_sliding_windows_equals_scipy(self):
         clip = media.make(self.folder / "window.mkv", NOISE, "-c:v", "ffv1")
         lines = script("table", clip, "depth=4", "sliding=true", "connectivity=26",
                           "threshold=0.85", "attach-runs=true")
@@ -125,7 +125,7 @@ class Results(Case):
                                  (xs.start, ys.start, xs.stop - xs.start, ys.stop - ys.start))
                 self.assertEqual(region["area"], (labels == region["id"]).sum())
 
-    def test_overlay_script_changes_pixels_of_regions_only(self):
+    def test_overlay_script_changes_only_pixels_near_regions(self):
         clip = media.make(self.folder / "balls.mkv", BALLS, "-pix_fmt", "yuv420p", "-c:v", "ffv1")
         out = self.folder / "overlay.mp4"
         script("overlay", clip, out)
@@ -145,7 +145,7 @@ class Results(Case):
             self.assertGreater(numpy.median(edges), 20)
             self.assertLess((abs(new - old)[~inside] > 40).mean() if not inside.all() else 0, 1e-3)
 
-    def test_background_script_moving_box_background_is_replaced(self):
+    def test_background_script_with_a_moving_box_replaces_only_the_background(self):
         # After a while a bright box appears and moves to the right.
         scene = ("nullsrc=size=160x120:rate=25:duration=3,format=yuv420p,geq=lum='80+mod(X*7+Y*13\\,8)"
                  "+140*between(X-4*N\\,-196\\,-157)*between(Y\\,40\\,79)*gt(N\\,49)':cb=128:cr=128")
@@ -161,7 +161,7 @@ class Results(Case):
         rest = numpy.concatenate([colors[:28].reshape(-1, 3), colors[92:].reshape(-1, 3)])
         self.assertTrue((abs(rest - (0, 255, 0)) < 25).all(), rest.mean(0))
 
-    def test_difference_criterion_photographs_separates_objects(self):
+    def test_difference_script_with_photographs_gives_objects_different_colors(self):
         """Edges are soft in photographs: neighbouring pixels differ little there. Regions end at them nevertheless."""
         out = self.folder / "colors.png"
         for name, apart in (("apple.jpg", [(256, 256), (40, 40), (40, 470)]),
@@ -180,7 +180,7 @@ class Results(Case):
         script("difference", photo, out, "0.08", str(least))
         return media.frames(out, "rgb24")[0]
 
-    def test_wand_script_any_seed_equals_a_flood_fill(self):
+    def test_wand_script_selection_equals_a_flood_fill(self):
         """By neighbours a selection follows a gradient to its end, by the seed's colour it ends on the way."""
         photo, out = self.folder / "photo.png", self.folder / "mask.png"
         media.run("ffmpeg", "-v", "error", "-f", "lavfi", "-i", "nullsrc=size=97x41,format=rgb24,geq=r='2*X':g='40+X':"
@@ -207,7 +207,7 @@ class Results(Case):
                     media.script("wand"), photo, x, y, out, 0.06, compare, status=2 if min(x, y) < 0 else 1))
                 self.assertFalse(out.exists())
 
-    def test_superpixel_script_clip_with_sound_has_flat_regions_and_sound(self):
+    def test_superpixels_script_output_has_flatter_pixels_and_the_sound_of_the_clip(self):
         silent = media.make(self.folder / "silent.mkv", BALLS, "-pix_fmt", "yuv420p", "-c:v", "ffv1")
         clip = self.folder / "sound.mkv"
         media.run("ffmpeg", "-v", "error", "-i", silent, "-f", "lavfi", "-i",
@@ -226,7 +226,7 @@ class Results(Case):
             smooth = [(abs(numpy.diff(p, axis=2)) > 4).mean() for p in (before, after)]
             self.assertLess(smooth[1], smooth[0])
 
-    def test_video_scripts_rotated_clip_with_sound_keep_both(self):
+    def test_video_scripts_with_a_rotated_clip_turn_it_and_keep_its_sound(self):
         plain = media.make(self.folder / "plain.mp4", BALLS, "-f", "lavfi", "-i", "sine=duration=1",
                            "-pix_fmt", "yuv420p", "-c:a", "aac")
         clip = media.turned(self.folder / "turned.mp4", plain, 90)
@@ -244,7 +244,7 @@ class Results(Case):
         row = json.loads(script("table", clip).splitlines()[0])
         self.assertEqual((row["width"], row["height"]), (240, 320))
 
-    def test_scripts_wrong_arguments_exit_with_2(self):
+    def test_scripts_with_wrong_arguments_exit_with_2(self):
         clip = media.make(self.folder / "in.mkv", BALLS)
         before = sorted(self.folder.iterdir())
         for name in ("live-superpixels", "quickstart", "setup", "with-plugin", "transcode/regions-transcode"):
@@ -307,7 +307,7 @@ class Calls(Case):
     def run_script(self, name, *arguments):
         return program(media.script(name), *arguments)
 
-    def test_video_scripts_filter_and_properties_given_are_used(self):
+    def test_video_scripts_pass_their_filter_and_properties_to_the_job(self):
         for name, (line, profile) in VIDEOS.items():
             for properties in ([], ["max-regions=3"] if name != "background" else ["feather=3"]):
                 calls = self.engine()
@@ -318,7 +318,7 @@ class Calls(Case):
                 self.assertEqual({kind: made.args for kind, made in told["outputs"].items()},
                                  {"video": (str(self.out),)})
 
-    def test_still_scripts_filter_and_properties_given_are_used(self):
+    def test_still_scripts_pass_their_filter_and_properties_to_the_job(self):
         for name, (place, line, properties) in STILLS.items():
             for more in ((), ("0.25",)):
                 expected = ["tolerance=0.25", *properties[1:]] if more else list(properties)
@@ -334,7 +334,7 @@ class Calls(Case):
         self.run_script("depth-objects", self.photo, self.out, "0.1", "7")
         self.assertEqual(calls[0][1], ["tolerance=0.1", "min-area=7"])
 
-    def test_still_scripts_without_options_use_defaults(self):
+    def test_still_scripts_without_options_use_default_files(self):
         before = os.getcwd()
         os.chdir(self.folder)
         self.addCleanup(os.chdir, before)
@@ -351,7 +351,7 @@ class Calls(Case):
         self.assertEqual(self.run_script("difference", self.photo, "plain.png").status, 17)
         self.assertEqual(self.files(), ["in.png", "out"])
 
-    def test_table_script_filter_and_properties_given_are_used(self):
+    def test_table_script_passes_its_filter_and_properties_to_the_job(self):
         clip = self.clip("in.mkv", "testsrc2=size=64x48:rate=25:duration=0.4", "-c:v", "ffv1")
         calls = self.engine()
         self.assertEqual(self.run_script("table", clip, "threshold=0.7", "min-area=3").status, 17)
@@ -359,7 +359,7 @@ class Calls(Case):
         self.assertIsNone(calls[1]["profile"])
         self.assertEqual(calls[1]["outputs"], {"jsonl": files.StandardOutput})
 
-    def test_scripts_stdout_has_only_results_and_notes_go_to_stderr(self):
+    def test_scripts_print_results_to_stdout_and_notes_to_stderr(self):
         clip = self.clip("in.mkv", "testsrc2=size=64x48:rate=25:duration=0.4", "-c:v", "ffv1")
         said = self.run_script("table", clip)
         self.assertEqual((said.status, said.err), (0, ""))
@@ -381,7 +381,7 @@ class Calls(Case):
 
         self.assertEqual(called(tell), (None, "", f"{clip}: note: odd\ntable: {clip}: bad\n"))
 
-    def test_still_scripts_any_picture_write_one_picture(self):
+    def test_still_scripts_with_a_picture_write_one_picture(self):
         """A photograph becomes one picture in the filter's format."""
         self.assertEqual(self.run_script("difference", self.photo, self.out).status, 0)
         self.assertEqual(media.frames(self.out, "rgb24").shape, (1, 48, 64, 3))
@@ -390,7 +390,7 @@ class Calls(Case):
         self.assertEqual({*numpy.unique(media.frames(self.out, "gray"))}, {0, 255})
         self.assertEqual(self.files(), ["in.png", "out"])
 
-    def test_scripts_wrong_inputs_are_refused(self):
+    def test_scripts_with_wrong_inputs_print_the_reason(self):
         def refused(status, why, name, *arguments):
             before = self.files()
             self.assertEqual(self.run_script(name, *arguments), (status, "", f"{name}: {why}\n"))
@@ -420,7 +420,7 @@ class Calls(Case):
         self.assertEqual((said.status, said.out), (1, ""))
         self.assertIn(f"difference: {text}: holds no video that can be decoded here", said.err)
 
-    def test_scripts_help_option_prints_usage(self):
+    def test_scripts_with_help_option_print_usage(self):
         for name, usage, words in (
                 ("overlay", "overlay FILE OUT.mp4 [PROPERTY=VALUE ...]",
                  "of cclabel; gst-inspect-1.0 cclabel lists them"),
@@ -456,7 +456,7 @@ class Calls(Case):
         self.assertEqual(media.stream(self.out, "codec_name"), {"codec_name": "h264"})
         self.assertIn("required: FILE", media.run(media.script("overlay"), status=2, cwd=self.folder))
 
-    def test_script_without_plugin_path_starts_again_with_it_once(self):
+    def test_script_without_plugin_path_starts_itself_again_through_with_plugin(self):
         """The program starts again through with-plugin, with all its words."""
         calls = []
 
@@ -495,7 +495,7 @@ class Selection(Case):
                   f"{SIDE}x{SIDE}", "-i", raw, path)
         return path
 
-    def test_wand_script_slow_gradient_is_selected_completely(self):
+    def test_wand_script_with_a_slow_gradient_selects_the_whole_disc(self):
         """A disc with a slow gradient is selected whole, without its twin and the background."""
         pixels = numpy.zeros((SIDE, SIDE, 3), numpy.uint8)
         pixels[..., 0] = numpy.arange(SIDE) * 2
@@ -509,7 +509,7 @@ class Selection(Case):
         narrow = media.frames(out, "gray")[0] > 0
         self.assertTrue((narrow.sum(axis=0) > 0).sum() == 1, "a column of equal colour alone")
 
-    def test_depth_objects_script_ramp_is_one_object(self):
+    def test_depth_objects_script_with_a_ramp_gives_it_one_color(self):
         """A ramp of any depth is one object. A disc in front of the ramp is another object. Specks are removed."""
         depth = numpy.tile(numpy.arange(SIDE, dtype=numpy.uint16) * 400, (SIDE, 1))
         near = disc(30, 30, 14)
@@ -538,7 +538,7 @@ class Damage(Case):
         clip.write_bytes(data)
         return clip
 
-    def test_scripts_damaged_input_gives_a_partial_output(self):
+    def test_scripts_with_damaged_input_write_a_partial_output(self):
         clip = self.damaged()
         for name, out in (("overlay", "o.mp4"), ("labels", "l.mkv")):
             text = script(name, clip, self.folder / out, status=1)

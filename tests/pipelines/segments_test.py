@@ -43,14 +43,14 @@ class Plans(Case):
         self.assertEqual(self.spans(clip, 1.59), [(None, 0, 1.6, 40), (1.6, 1.6, None, 40)])
         self.assertEqual(self.spans(clip, 1.5), [(None, 0, 1.6, 40), (1.6, 1.6, None, 40)])
 
-    def test_segment_plan_warm_up_begins_at_an_earlier_key_frame(self):
+    def test_segment_plan_with_warm_up_begins_at_an_earlier_key_frame(self):
         """Decoding begins at a key frame at least this much earlier, or at the beginning of the file."""
         clip = self.clip("in.mkv", *YUV, *KEYS)
         self.assertEqual([span[0] for span in self.spans(clip, 0.79, 0.5)], [None, None, 0.8, 1.6])
         self.assertEqual([span[0] for span in self.spans(clip, 0.79, 0.8)], [None, None, 0.8, 1.6])
         self.assertEqual([span[0] for span in self.spans(clip, 0.79, 0.9)], [None, None, None, 0.8])
 
-    def test_segment_plan_open_gop_loses_no_frame_at_cuts(self):
+    def test_segment_plan_of_open_gops_contains_every_packet(self):
         """No cut where frames that come before a key frame are coded after it."""
         clip = self.clip("in.mkv", *YUV, "-g", "20", "-bf", "2", "-x264-params", "open-gop=1:scenecut=0")
         spans = self.spans(clip, 0.5)
@@ -60,7 +60,7 @@ class Plans(Case):
     def why(self, name, *options):
         return segments.plan(str(self.clip(name, *options)), 0.5, 0)
 
-    def test_segment_plan_file_that_cannot_be_cut_is_one_segment(self):
+    def test_segment_plan_of_a_file_without_safe_cuts_has_one_segment(self):
         for name, options, why in (
                 ("a.mp4", (*YUV, "-g", "1000"), "no key frame is far enough from its ends"),
                 ("b.avi", (*YUV, "-c:v", "mpeg4", "-bf", "2", "-g", "10"), "its container has no times of frames"),
@@ -92,7 +92,7 @@ class Plans(Case):
             self.assertEqual(list(self.told(path)), ["problem"], name)
         self.assertEqual(list(self.told(self.folder / "missing.mp4")), ["problem"])
 
-    def test_segment_plan_damaged_file_prints_nothing(self):
+    def test_segment_plan_of_a_damaged_file_prints_nothing(self):
         """FFmpeg would print messages about damage without the name of the file."""
         clip = self.clip("in.mp4", *YUV, *KEYS)
         data = bytearray(clip.read_bytes())
@@ -102,7 +102,7 @@ class Plans(Case):
         said = called(self.told, clip)
         self.assertEqual((said.out, said.err), ("", ""))
 
-    def test_warm_up_length_follows_the_filter(self):
+    def test_warm_up_of_any_filter_returns_its_seconds(self):
         for line, seconds in (
                 ("cclabel ! regionoverlay", 0), ("slicsuperpixel ! identity ! queue", 0), ("videoscale ! videoconvert", 0),
                 ("cclabel track=true", 20), ("slicsuperpixel warm-start=true", 20), ("graphcutbg ! cclabel source=mask", 20),
@@ -149,7 +149,7 @@ class EncoderFrames(Case):
         self.assertEqual(said.status, 0, said.err)
         return list(self.given)
 
-    def test_segments_encoder_receives_the_frames_of_an_undivided_run(self):
+    def test_encoder_with_segments_receives_the_frames_of_a_run_without_segments(self):
         for number, options in enumerate(CLIPS):
             clip = self.clip(f"{number}.mkv", "testsrc2=size=96x72:rate=25:duration=3", *options)
             plan = segments.plan(str(clip), 0.7, 0)
@@ -194,7 +194,7 @@ class Tracks(Case):
         self.assertEqual(self.renamed(known, after), [(2, 0), (3, 1), (4, 2)])
         self.assertEqual(after["last-track"], 4)
 
-    def test_tracks_lost_before_the_boundary_are_matched_in_earlier_frames(self):
+    def test_tracks_lost_at_the_end_of_a_segment_are_matched_in_earlier_frames(self):
         """A track that was lost in the last frames is found in earlier frames. Each track continues once. A region elsewhere is a
         new track."""
         known = segments.Tracks()
@@ -212,7 +212,7 @@ class Tracks(Case):
         known.begin([table(0.0, region(4, 16))])  # a quarter
         self.assertEqual(self.renamed(known, table(0.1, region(4, 16))), [(2, 0)])
 
-    def test_tracks_sharing_a_region_keep_their_ids(self):
+    def test_tracks_that_share_a_region_keep_their_ids(self):
         """Each track of a shared region continues."""
         known = segments.Tracks()
         known.begin([])
@@ -222,7 +222,7 @@ class Tracks(Case):
         after = table(0.1, region(9, 10, width=20) | {"id": 1}, region(7, 50) | {"id": 2}, region(8, 25) | {"id": 1})
         self.assertEqual([track for track, _ in self.renamed(known, after)], [1, 2, 3])
 
-    def test_regions_without_track_stay_unchanged(self):
+    def test_regions_without_track_are_not_renumbered(self):
         known = segments.Tracks()
         known.begin([])
         for one in (table(0.0, {"track": 9, "id": 9}), table(0.1, {"track": 9, "first-seen": None})):

@@ -24,12 +24,12 @@ class Architectures(unittest.TestCase):
             return subprocess.run(["bash", "-c", script], check=True, stdout=subprocess.PIPE, text=True,
                                   env={**os.environ, "PATH": folder + ":" + os.environ["PATH"]}).stdout.strip()
 
-    def test_gpu_architectures_several_gpus_lists_those_nvcc_supports(self):
+    def test_gpu_architectures_with_several_gpus_are_those_that_nvcc_supports(self):
         self.assertEqual(self.found("8.9\n"), "89")
         self.assertEqual(self.found("12.0\n9.0\n9.0\n"), "90,120")
         self.assertEqual(self.found("6.1\n8.0\n"), "80")
 
-    def test_gpu_architectures_no_supported_gpu_is_empty(self):
+    def test_gpu_architectures_without_supported_gpu_are_empty(self):
         self.assertEqual(self.found("6.1\n"), "")
         self.assertEqual(self.found("[N/A]\n"), "")
         self.assertEqual(self.found(None), "")

@@ -36,12 +36,12 @@ class Site(unittest.TestCase):
     def text(self, name):
         return (self.folder / name).read_text(encoding="utf-8")
 
-    def test_site_every_document_has_an_html_page(self):
+    def test_documents_all_have_an_html_page_on_the_site(self):
         self.assertGreater(len(self.pages), 20)
         for page in self.pages:
             self.assertTrue((self.folder / page).with_suffix(".html").exists(), page)
 
-    def test_site_links_lead_to_existing_files(self):
+    def test_links_of_the_site_lead_to_existing_files(self):
         """Links in the HTML, followed the way a browser follows them in a file system."""
         for page in self.pages:
             html = self.text(page.removesuffix(".md") + ".html")
@@ -50,7 +50,7 @@ class Site(unittest.TestCase):
                     target = (self.folder / page).parent / address
                     self.assertTrue(target.exists(), f"{page}: {address}")
 
-    def test_site_search_index_has_all_pages_and_their_words(self):
+    def test_search_index_of_the_site_has_all_pages_and_their_words(self):
         index = self.text("searchindex.js")
         names = re.search(r'"?docnames"?:\s*\[(.*?)\]', index)[1]
         for page in self.pages:
@@ -59,7 +59,7 @@ class Site(unittest.TestCase):
         for word in ("superpixel", "threshold", "appsink"):  # word stems
             self.assertRegex(terms, rf'"?{word}"?:')
 
-    def test_site_c_library_page_describes_all_functions(self):
+    def test_c_library_page_of_the_site_describes_all_functions(self):
         header = (ROOT / "library" / "regions.h").read_text(encoding="utf-8")
         functions = re.findall(r"^REGIONS_API [^;]*?\b(regions_\w+)\(", header, re.M)
         self.assertGreater(len(functions), 5)
@@ -69,7 +69,7 @@ class Site(unittest.TestCase):
         described = re.sub(r"<[^>]*>", "", html)
         self.assertIn("Processes one frame and returns when all", described)
 
-    def test_site_llms_txt_lists_every_page(self):
+    def test_llms_txt_of_the_site_lists_every_page(self):
         text = self.text("llms.txt")
         self.assertTrue(text.startswith("# gst-regions\n\n> "))
         self.assertEqual(sorted({"index.md", *re.findall(r"\]\(([^)#]+\.md)\)", text)}), self.pages)

@@ -52,7 +52,7 @@ class StandardStreams(JobCase):
     def unwritable(self, program, why):
         return f"{program}: standard output cannot be written: {why}. The work goes on.\n"
 
-    def test_transcode_stdout_closed_still_makes_the_files(self):
+    def test_transcode_with_closed_or_full_stdout_writes_the_files(self):
         made = "in.mp4", "in.mp4.made.json"
         for redirection, why in ((">/dev/full", FULL), ("<&- >&-", CLOSED)):
             _, errors = self.run_shell(redirection, *self.transcode())
@@ -68,12 +68,12 @@ class StandardStreams(JobCase):
         self.assertIn(f"{self.input}: 10 frames in ", out)
         self.expect_whole("in.jsonl", *made)
 
-    def test_transcode_segments_stdout_closed_still_makes_the_files(self):
+    def test_transcode_with_segments_and_closed_streams_writes_the_files(self):
         for redirection in ("<&- >&- 2>&-",):
             self.run_shell(redirection, *self.transcode("--segments", "0.1", "--json"))
             self.expect_whole("in.jsonl", "in.mp4", "in.mp4.made.json", "job.json", "summary.json")
 
-    def test_transcode_failure_stdout_closed_keeps_its_exit_status(self):
+    def test_transcode_with_full_stdout_keeps_the_exit_status_of_its_failure(self):
         bad = self.folder / "bad.mp4"
         bad.write_text("no video\n" * 100)
         for redirection in (">/dev/full 2>&1",):
@@ -81,7 +81,7 @@ class StandardStreams(JobCase):
             self.expect_whole("in.mp4", "in.mp4.made.json")
             self.run_shell(redirection, PROGRAM, self.input, "-o", self.out, "--filter", "nonsense", status=2)
 
-    def test_status_command_stdout_closed_fails(self):
+    def test_status_with_closed_or_full_stdout_fails(self):
         self.run_shell("", *self.transcode("--segments", "0.1"))
         words = [PROGRAM, "-o", self.out, "--status"]
         self.assertIn("1 of 1 files", self.run_shell("", *words)[0])
@@ -91,7 +91,7 @@ class StandardStreams(JobCase):
         self.assertEqual(self.run_without_reader(*words, status=-signal.SIGPIPE), "")
         self.assertIn("1 of 1 files", self.run_shell("<&- 2>&-", *words)[0])
 
-    def test_table_script_stdout_closed_fails(self):
+    def test_table_script_with_closed_or_full_stdout_fails(self):
         words = [media.script("table"), self.input]
         for redirection, why in ((">&-", CLOSED), (">/dev/full", FULL)):
             self.assertEqual(self.run_shell(redirection, *words, status=1),
@@ -106,12 +106,12 @@ class StandardStreams(JobCase):
                                 status=128 + signal.SIGPIPE)
         self.assertEqual(len(media.tables(out)), 1)
 
-    def test_help_option_stdout_closed_fails(self):
+    def test_help_option_with_full_stdout_or_no_reader_fails(self):
         for program in (PROGRAM, media.script("table")):
             self.run_shell(">/dev/full", program, "--help", status=1)
             self.assertEqual(self.run_without_reader(program, "--help", status=-signal.SIGPIPE), "")
 
-    def test_scripts_stdout_closed_still_make_the_file(self):
+    def test_scripts_with_closed_or_full_stdout_write_the_file(self):
         photo = self.clip("in.png", "testsrc2=size=64x48", "-frames:v", "1")
         self.out.mkdir()
         words = [media.script("overlay"), self.input, self.out / "out.mp4"]
@@ -122,14 +122,14 @@ class StandardStreams(JobCase):
         self.run_shell("<&- >&- 2>&-", *words)
         self.expect_whole("out.png")
 
-    def test_quickstart_stdout_closed_still_makes_the_files(self):
+    def test_quickstart_with_closed_or_full_stdout_writes_the_files(self):
         words = [media.script("with-plugin"), "/usr/bin/python3", media.script("objects.py"), "--out", self.out, self.input]
         self.assertEqual(self.run_shell(">/dev/full", *words)[1], self.unwritable("quickstart", FULL))
         self.expect_whole("overlay.mp4", "still.png")
         self.run_shell("<&- >&- 2>&-", *words)
         self.expect_whole("overlay.mp4", "still.png")
 
-    def test_live_stdout_closed_still_plays(self):
+    def test_live_with_closed_streams_writes_its_frames(self):
         path = self.folder / "frames"
         environment = {"SINK": f"filesink location={path}", "FRAMES": "3"}
         words = ["env", *(f"{name}={value}" for name, value in environment.items()), media.script("live"), "test", "identity"]
@@ -140,7 +140,7 @@ class StandardStreams(JobCase):
             self.assertGreater(path.stat().st_size, 0)
             path.unlink()
 
-    def test_closed_standard_streams_numbers_are_not_used_for_files(self):
+    def test_numbers_of_closed_standard_streams_are_not_used_for_files(self):
         """A program that opens its input first would get number 0 for it."""
         for name in ("in.png", "out.png"):
             self.assertFalse((self.folder / name).exists())

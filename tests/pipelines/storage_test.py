@@ -116,7 +116,7 @@ class Stored(TranscodeCase):
                 and "in" not in path.relative_to(self.folder).parts]
         self.assertEqual([path for path in left if path.is_file()], [])
 
-    def test_storage_remote_files_equal_local_ones(self):
+    def test_outputs_on_storage_equal_those_of_a_local_run(self):
         text = self.run_on(self.address("in/*.mp4"), "-o", self.address("out/"))
         self.assertIn(f"wrote {self.address('out/a b%#.mp4')}", text)
         self.assertEqual(self.stored("out"), sorted([*NAMES, "a b%#.mp4.made.json"]))
@@ -135,7 +135,7 @@ class Stored(TranscodeCase):
         text = self.run_on(self.address("in/a b%#.mp4"), "-o", self.address("out"), status=1)
         self.assertRegex(text, r"exists, but size was \d+ and is now \d+; --force writes it again")
 
-    def test_storage_segments_made_by_several_machines_are_joined(self):
+    def test_outputs_on_storage_of_two_workers_equal_those_of_a_local_run(self):
         """Each command has its own TMPDIR, as on machines that share only the storage."""
         job, wanted = (self.address("in/*.mp4"), "-o", self.address("out"), *SEGMENTS), self.wanted(*SEGMENTS)
         self.assertIn("3 segments", self.run_on(*job, "--plan"))
@@ -153,12 +153,12 @@ class Stored(TranscodeCase):
         self.assertIn("1 of 1 files", self.run_on("-o", self.address("out"), "--status"))
         self.expect_clean()
 
-    def test_storage_on_a_cluster_equals_a_local_run(self):
+    def test_outputs_on_storage_of_a_cluster_run_equal_those_of_a_local_run(self):
         self.run_on(self.address("in/*.mp4"), "-o", self.address("out"), *SEGMENTS, "--cluster")
         self.assertEqual(self.contents("out"), self.wanted(*SEGMENTS))
         self.expect_clean()
 
-    def test_storage_upload_interrupted_leaves_no_output(self):
+    def test_run_when_killed_during_an_upload_leaves_no_output_and_loses_no_segment(self):
         """Its output is not there, and the next run, on another machine, repeats no segment."""
         wire = Wire(self.server, f"PUT /{self.bucket}/out/a%20b%25%23.mp4 ".encode())
         job = self.command(self.address("in/*.mp4"), "-o", self.address("out"), *SEGMENTS)
@@ -176,7 +176,7 @@ class Stored(TranscodeCase):
         self.assertEqual([file["attempts"] for file in told["inputs"].values()], [3], "none was repeated")
         self.assertEqual(self.contents("out"), self.wanted(*SEGMENTS))
 
-    def test_storage_damaged_segment_is_made_again(self):
+    def test_damaged_segment_on_storage_is_processed_again(self):
         """A segment in the storage that differs from its checksum is made again."""
         job = (self.address("in/*.mp4"), "-o", self.address("out"), *SEGMENTS)
         self.run_on(*job, "--plan")
@@ -187,7 +187,7 @@ class Stored(TranscodeCase):
         self.assertEqual([file["attempts"] for file in told["inputs"].values()], [4])
         self.assertEqual(self.contents("out"), self.wanted(*SEGMENTS))
 
-    def test_storage_error_message_is_one_line(self):
+    def test_storage_errors_give_the_reason_in_at_most_two_lines(self):
         here, out = self.address("in/a b%#.mp4"), self.address("out")
         for arguments, changed, status, why in (
                 ((here, "-o", "s3://no-such-bucket/out"), {}, 2, "s3://no-such-bucket/out: The specified bucket does not"),
@@ -204,7 +204,7 @@ class Stored(TranscodeCase):
                 self.assertLessEqual(text.count("\n"), 2)
         self.assertEqual(self.stored("out"), [])
 
-    def test_storage_without_fsspec_is_an_error(self):
+    def test_storage_address_without_fsspec_is_refused(self):
         text = media.run(sys.base_prefix + "/bin/python3", PROGRAM, "--filter", UNTOUCHED, self.source, "-o",
                          self.address("out"), status=2)
         self.assertRegex(text, r"^regions-transcode: s3://\S+ requires the Python packages fsspec and s3fs \(.*\): run"

@@ -76,7 +76,7 @@ class Systems(unittest.TestCase):
     def clip(self):
         return media.make(self.folder / "in.mp4", SOURCE, "-pix_fmt", "yuv420p")
 
-    def test_programs_internal_error_is_not_blamed_on_the_file(self):
+    def test_programs_with_an_internal_error_do_not_blame_the_input(self):
         clip = self.clip()
         settings = (f'{{"source": "{clip}", "outputs": {{"video": "{self.out}/in.mp4"}},'
                     ' "filter": "cclabel output=none", "profile": "mp4"}')
@@ -94,7 +94,7 @@ class Systems(unittest.TestCase):
                 self.assertNotIn("holds no video", text)
                 self.assertEqual(list(self.out.iterdir()), [])
 
-    def test_programs_normal_run_prints_no_deprecation_warning(self):
+    def test_programs_print_no_deprecation_warning(self):
         clip = self.clip()
         text = media.objects("--out", self.out, clip)
         text += media.run(media.script("transcode/regions-transcode"), "-o", self.out, "--labels",
@@ -103,7 +103,7 @@ class Systems(unittest.TestCase):
         self.assertNotIn("Warning", text)
         self.assertNotIn("eprecated", text)
 
-    def test_quickstart_interrupted_before_first_frame_writes_nothing(self):
+    def test_quickstart_when_interrupted_before_the_first_frame_writes_nothing(self):
         camera = SilentCamera(self)
         job = subprocess.Popen([str(media.script("with-plugin")), sys.executable,
                                 str(media.script("objects.py")), "--out", str(self.out), camera.address],
@@ -115,7 +115,7 @@ class Systems(unittest.TestCase):
         self.assertEqual((job.returncode, text), (130, "quickstart: interrupted; nothing was written\n"))
         self.assertEqual(list(self.out.iterdir()), [])
 
-    def test_live_interrupted_before_first_frame_ends_normally(self):
+    def test_live_when_interrupted_before_the_first_frame_exits_with_0(self):
         camera = SilentCamera(self)
         player = subprocess.Popen([str(media.script("live")), camera.address], text=True,
                                   env=os.environ | {"SINK": "fakesink"}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
@@ -142,7 +142,7 @@ class Systems(unittest.TestCase):
         lines = media.run(*command, "env", env=self.environment()).splitlines()
         return dict(line.split("=", 1) for line in lines if line.startswith("GST_"))
 
-    def test_with_plugin_path_variables_of_the_caller_come_last(self):
+    def test_path_variables_of_the_caller_come_last_in_with_plugin(self):
         """Runs a copy of with-plugin in a folder with this build's plugin."""
         (self.folder / "pipelines").mkdir()
         (self.folder / "build").mkdir()
@@ -156,7 +156,7 @@ class Systems(unittest.TestCase):
             self.assertEqual(found["GST_PLUGIN_PATH" + end], f"{self.folder}/build/plugin:/elsewhere/1.0")
             self.assertEqual(found["GST_REGISTRY" + end], f"{self.folder}/build/gst-registry.bin")
 
-    def test_meson_devenv_path_variables_of_the_caller_come_last(self):
+    def test_plugin_folder_comes_first_in_the_path_variables_of_meson_devenv(self):
         found = self.variables("meson", "devenv", "-C", PLUGIN.parent)
         for end in ("", "_1_0"):
             self.assertEqual(found["GST_PLUGIN_PATH" + end].split(":")[0], str(PLUGIN))

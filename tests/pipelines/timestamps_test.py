@@ -139,40 +139,40 @@ class Timeline(unittest.TestCase):
             times.correct(packet)
         return [packet.pts for packet in packets], [(float(at), float(by)) for at, by in times.jumps]
 
-    def test_timeline_gap_below_ten_seconds_is_kept(self):
+    def test_gap_of_less_than_ten_seconds_in_the_timeline_is_kept(self):
         self.assertEqual(self.corrected(*(Packet("video", stamp) for stamp in (0, 1, 90, 91))), ([0, 1, 90, 91], []))
 
-    def test_timeline_sparse_pictures_with_continuous_sound_are_no_jump(self):
+    def test_timeline_of_sparse_pictures_with_continuous_sound_has_no_time_jump(self):
         sound = [Packet("audio", stamp, 1) for stamp in range(0, 400, 50)]
         self.assertEqual(self.corrected(Packet("video", 0), *sound, Packet("video", 390))[1], [])
 
-    def test_timeline_forward_time_jump_is_closed(self):
+    def test_forward_time_jump_in_the_timeline_is_closed(self):
         self.assertEqual(self.corrected(*(Packet("video", stamp) for stamp in (5, 6, 700, 701))), ([5, 6, 7, 8], [(0.7, 69.3)]))
 
-    def test_timeline_backward_time_jump_is_closed(self):
+    def test_backward_time_jump_in_the_timeline_is_closed(self):
         self.assertEqual(self.corrected(*(Packet("video", stamp) for stamp in (50, 51, 5, 6))), ([50, 51, 52, 53], [(5.2, -4.7)]))
 
-    def test_timeline_short_backward_jump_is_closed(self):
+    def test_backward_jump_of_less_than_a_second_is_closed(self):
         self.assertEqual(self.corrected(*(Packet("video", stamp) for stamp in (0, 1, 2, 3, 0, 1))),
                          ([0, 1, 2, 3, 4, 5], [(0.4, -0.4)]))
 
-    def test_timeline_packets_from_before_a_jump_use_the_earlier_shift(self):
+    def test_late_sound_packets_from_before_a_time_jump_are_not_shifted(self):
         """The last sound of the first recording comes after the first picture of the second one."""
         packets = [Packet("video", 0), Packet("audio", 0, 1), Packet("video", 700), Packet("audio", 1, 1), Packet("audio", 700, 1),
                    Packet("video", 701)]
         self.assertEqual(self.corrected(*packets), ([0, 0, 1, 1, 1, 2], [(0.1, 69.9)]))
 
-    def test_timeline_subtitles_after_a_jump_use_the_shift_of_the_picture(self):
+    def test_subtitles_after_a_time_jump_are_shifted_like_the_pictures(self):
         self.assertEqual(self.corrected(Packet("video", 0), Packet("video", 700), Packet("subtitle", 705, 2))[0], [0, 1, 6])
 
-    def test_timeline_last_packet_before_a_jump_is_corrected(self):
+    def test_packet_shown_after_a_time_jump_but_decoded_before_it_is_shifted(self):
         """It is decoded before the jump, and FFmpeg says that it is shown after the jump."""
         packets = [Packet("video", stamp) for stamp in (0, 1, 2, 700, 701)]
         for packet, shown in zip(packets, (1, 2, 700, 701, 702)):
             packet.pts = shown
         self.assertEqual(self.corrected(*packets)[0], [1, 2, 3, 4, 5])
 
-    def test_timeline_packet_without_time_is_unchanged(self):
+    def test_packet_without_time_in_the_timeline_is_unchanged(self):
         nothing = Packet("video", None)
         self.assertEqual(self.corrected(Packet("video", 0), nothing, Packet("video", 1)), ([0, None, 1], []))
 
@@ -184,19 +184,19 @@ class FrameTimes(unittest.TestCase):
         one = decode.Decoder(source, None)
         return [one.time(stamp, Fraction(1, 1000)) // (Gst.SECOND // 1000) for stamp in stamps]
 
-    def test_frame_time_missing_follows_the_previous_frame(self):
+    def test_missing_frame_time_is_computed_from_the_previous_frame_and_the_rate(self):
         self.assertEqual(self.given(1500, None, None, 1700), [500, 540, 580, 700])
         self.assertEqual(self.given(None, None), [500, 540])
 
-    def test_frame_times_repeated_later_frames_are_not_moved(self):
+    def test_frames_after_repeated_frame_times_keep_their_times(self):
         self.assertEqual(self.given(1500, 1500, 1500, 1501, 1540), [500, 501, 502, 503, 540])
         self.assertEqual(self.given(1600, 1590, 1640), [600, 601, 640])
 
-    def test_frame_time_jumping_back_moves_all_later_frames(self):
+    def test_frames_after_a_backward_jump_are_all_moved(self):
         self.assertEqual(self.given(9000, 9040, 1000, 1040), [8000, 8040, 8080, 8120])
         self.assertEqual(self.given(1600, 1640, 1530, 1570), [600, 640, 680, 720])
 
-    def test_frame_times_first_frame_late_keep_its_delay(self):
+    def test_frame_times_with_a_late_first_frame_keep_its_delay(self):
         self.assertEqual(self.given(1800, 1840), [800, 840])
 
     def test_frame_times_of_avi_begin_at_the_start_in_its_header(self):
@@ -204,7 +204,7 @@ class FrameTimes(unittest.TestCase):
 
 
 class EqualTimes(JobCase):
-    def test_matroska_repeated_times_later_times_are_kept(self):
+    def test_frames_after_repeated_times_in_matroska_keep_their_times(self):
         """Each fifth frame has the time of the previous one. Frames after twenty seconds keep their times."""
         clip = self.folder / "in.mkv"
         media.run("ffmpeg", "-v", "error", "-f", "lavfi", "-i", SHORT.format(20), "-c:v", "ffv1", "-bsf:v",
@@ -217,7 +217,7 @@ class EqualTimes(JobCase):
 
 
 class Segments(TranscodeCase):
-    def test_segments_frame_times_equal_those_of_the_whole_file(self):
+    def test_frame_count_and_sound_offset_with_segments_equal_those_of_the_input(self):
         """Sound that begins late, and a first frame that can be decoded late."""
         sine = [word.format(4) for word in SINE]
         late = self.clip("late.mkv", SHORT.format(4), "-itsoffset", "0.6", *sine, *H264, "-c:a", "flac")
@@ -234,7 +234,7 @@ class Segments(TranscodeCase):
 
 
 class Rates(JobCase):
-    def test_frames_without_times_follow_the_rate(self):
+    def test_frames_without_times_get_times_by_the_rate(self):
         """AVI stores no presentation times, MPEG-PS few. No frame with a later reference is lost."""
         for name, options in (("a.avi", ("-c:v", "mpeg4", "-bf", "2")), ("b.avi", ("-c:v", "libx264", "-bf", "3")),
                               ("c.mpg", ("-c:v", "mpeg2video", "-bf", "2")),
@@ -259,7 +259,7 @@ class Rates(JobCase):
                 self.job(clip, profile=profile)
                 numpy.testing.assert_allclose(media.times(self.video()), times, atol=1.1e-3)
 
-    def test_frame_rate_of_mp4_output_is_exact(self):
+    def test_frame_rate_of_mp4_output_equals_that_of_the_input(self):
         for rate in ("25", "30000/1001", "1/30", "1000"):
             with self.subTest(rate):
                 clip = self.clip("in.mp4", f"testsrc2=size=64x48:rate={rate}", "-frames:v", "5", "-pix_fmt", "yuv420p")
@@ -270,7 +270,7 @@ class Rates(JobCase):
 
 
 class FirstFrame(JobCase):
-    def test_recording_begins_between_key_frames_keeps_colours_and_fields(self):
+    def test_recording_that_begins_between_key_frames_keeps_colours_and_field_order(self):
         """No picture can be decoded from the first packets of a recording that begins between key frames."""
         full = self.clip("full.ts", SHORT.format(3), "-pix_fmt", "yuv420p", "-vf", "setfield=tff", "-flags", "+ildct+ilme",
                          "-c:v", "mpeg2video", "-g", "25", "-colorspace", "bt709", "-color_primaries", "bt709", "-color_trc", "bt709")

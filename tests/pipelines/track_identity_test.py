@@ -124,7 +124,7 @@ def idf1(frames):
 
 
 class Crossings(unittest.TestCase):
-    def test_crossing_people_tracked_idf1_is_above_nearest_box_matching(self):
+    def test_idf1_of_crossing_people_is_above_that_of_nearest_box_matching(self):
         self.assertGreaterEqual(len(crossings()), 10)
         last = max(crossing["frames"][1] for crossing in crossings())
         frames = regions_of_clip(media.CLIP, last + 1)
@@ -137,7 +137,7 @@ class Crossings(unittest.TestCase):
               f"waiting {best[1]} frames)")
         self.assertGreater(ours, peers[best])
 
-    def test_idf1_swapped_ids_match_half_and_a_shared_box_matches_none(self):
+    def test_idf1_counts_with_swapped_ids_are_half_and_with_a_shared_box_none(self):
         """Two people who swap their ids have half of their frames. With one box for both people, they have fewer."""
         people = {"a": {"0": [0, 0, 10, 10], "9": [90, 0, 10, 10]},
                   "b": {"0": [0, 50, 10, 10], "9": [90, 50, 10, 10]}}
@@ -152,7 +152,7 @@ class Crossings(unittest.TestCase):
         far = [{1: [300, 300, 10, 10]} for _ in range(10)]
         self.assertEqual(counts(crossing, far), (0, 20, 0))
 
-    def test_nearest_box_matching_within_reach_keeps_ids_beyond_gets_new(self):
+    def test_nearest_box_matching_keeps_ids_within_reach_and_gives_new_ids_beyond(self):
         """Boxes within reach keep their ids, and other boxes get new ids."""
         steps = [{7: [0, 0, 10, 10]}, {8: [5, 0, 10, 10]}, {9: [100, 0, 10, 10]}]
         self.assertEqual([list(boxes) for boxes in nearest(steps, 20, 1)], [[1], [1], [2]])

@@ -261,13 +261,13 @@ INSTANTIATE_TEST_SUITE_P(
 
 // ---- sources that use only their own pool, like cameras
 
-struct OwnPool {
-  OwnPool(const Harness& h, guint buffers) {
+struct UpstreamPool {
+  UpstreamPool(const Harness& h, guint buffers) {
     const CapsPtr caps(gst_pad_get_current_caps(h.get()->srcpad));
     pool = make_pool(caps.get(), kBytes, buffers, buffers);
     EXPECT_TRUE(gst_buffer_pool_set_active(pool, TRUE));
   }
-  ~OwnPool() {
+  ~UpstreamPool() {
     gst_buffer_pool_set_active(pool, FALSE);
     gst_object_unref(pool);
   }
@@ -284,12 +284,12 @@ struct OwnPool {
   GstBufferPool* pool = nullptr;
 };
 
-class OwnPoolOfSize : public ::testing::TestWithParam<int> {};
+class UpstreamPoolOfSize : public ::testing::TestWithParam<int> {};
 
-TEST_P(OwnPoolOfSize, PoolNotLargerThanAVolume_VolumeIsCompleted) {
+TEST_P(UpstreamPoolOfSize, PoolNotLargerThanAVolume_VolumeIsCompleted) {
   for (const char* output : {"none", "mask"}) {
     GrayHarness h(std::string("cclabel depth=8 connectivity=26 threshold=0 output=") + output);
-    const OwnPool own(h, static_cast<guint>(GetParam()));
+    const UpstreamPool own(h, static_cast<guint>(GetParam()));
     for (int i = 0; i < 8; ++i) {
       GstBuffer* buffer = own.next(i);
       ASSERT_TRUE(buffer) << "no buffer is free for frame " << i << ", " << output;
@@ -308,9 +308,9 @@ TEST_P(OwnPoolOfSize, PoolNotLargerThanAVolume_VolumeIsCompleted) {
 }
 
 // A shallow copy keeps the pool's buffer in use.
-TEST_P(OwnPoolOfSize, ShallowCopiesOfPoolBuffers_VolumeIsCompleted) {
+TEST_P(UpstreamPoolOfSize, ShallowCopiesOfPoolBuffers_VolumeIsCompleted) {
   GrayHarness h("cclabel depth=8 connectivity=26 output=none");
-  const OwnPool own(h, static_cast<guint>(GetParam()));
+  const UpstreamPool own(h, static_cast<guint>(GetParam()));
   for (int i = 0; i < 8; ++i) {
     const BufferPtr buffer(own.next(i));
     ASSERT_TRUE(buffer) << i;
@@ -321,18 +321,18 @@ TEST_P(OwnPoolOfSize, ShallowCopiesOfPoolBuffers_VolumeIsCompleted) {
   for (int i = 0; i < 8; ++i) EXPECT_TRUE(h.pull());
 }
 
-INSTANTIATE_TEST_SUITE_P(Sizes, OwnPoolOfSize, ::testing::Values(1, 2, 4, 8));
+INSTANTIATE_TEST_SUITE_P(Sizes, UpstreamPoolOfSize, ::testing::Values(1, 2, 4, 8));
 
 // A frame keeps its memory if upstream then still has a buffer to fill and downstream as many as it
 // needs.
-TEST(OwnPool, TooFewFreeBuffers_FramesAreCopied) {
+TEST(UpstreamPool, TooFewFreeBuffers_FramesAreCopied) {
   for (const guint needs : {0u, 1u, 3u}) {
     for (guint buffers = 1; buffers < 10; ++buffers) {
       Harness h("cclabel output=none depth=4 connectivity=26 frames-in-flight=1");
       if (needs > 0) offer(h.get()->sinkpad, {needs, 0, false});
       h.video("GRAY8", kWidth, kHeight);
       h.allocation();
-      const OwnPool own(h, buffers);
+      const UpstreamPool own(h, buffers);
       std::vector<GstMemory*> memories;
       for (int i = 0; i < 4; ++i) {
         GstBuffer* buffer = own.next(i);

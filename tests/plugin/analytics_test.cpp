@@ -137,7 +137,7 @@ TEST(AnalyticsObject, TrackingDisabled_ObjectHasNoTrack) {
   EXPECT_EQ(entries.count(), 2u);
 }
 
-TEST(AnalyticsTrack, TrackedRegion_HasTheTimeOfItsFirstFrame) {
+TEST(AnalyticsTrack, TrackedRegion_HasTheTimesOfItsFirstAndLastFrame) {
   NEEDS_ANALYTICS(library);
   Harness h("cclabel output=none track=true device=cpu");
   h.video("GRAY8", kWidth, kHeight);
@@ -262,7 +262,7 @@ TEST(Segmentation, LabelMap_NumbersTheLargestRegionFirst) {
 }
 
 // A segmentation has one byte per pixel. Smaller regions become background.
-TEST(Segmentation, MoreThan255Regions_ContainsTheLargest) {
+TEST(Segmentation, MoreThan255Regions_ContainsOnlyTheLargest255) {
   NEEDS_SEGMENTATION(library);
   static auto* const count_of =
       in_library<gsize(const AnalyticsEntry*)>("gst_analytics_segmentation_mtd_get_region_count");

@@ -139,7 +139,7 @@ TEST(VideoMeta, OtherFormatOrSmallerPicture_IsAnErrorWithoutGLibCriticals) {
   }
 }
 
-TEST(VideoMeta, RowsFromBottomToTop_AreRead) {
+TEST(VideoMeta, NegativeStride_RowsAreReadFromBottomToTop) {
   GrayHarness h("cclabel output=mask threshold=0.5");
   GstBuffer* upwards =
       buffer_with_plane(info_of("GRAY8", kWidth, kHeight), 0, (kHeight - 1) * kWidth, -kWidth);
@@ -153,7 +153,7 @@ TEST(VideoMeta, RowsFromBottomToTop_AreRead) {
 }
 
 // If the padding were read, it would be a large region.
-TEST(VideoMeta, PaddedRows_IgnoresThePadding) {
+TEST(VideoMeta, PaddedRows_PaddingIsNotARegion) {
   constexpr size_t kPitch = 96;
   std::vector<uint8_t> padded(kPitch * kHeight, 255);
   const std::vector<uint8_t> plain = gray_with_square();

@@ -139,7 +139,7 @@ TEST(TransformCaps, SeveralThresholds_MultiplyTheHeight) {
 }
 
 // An element on the CPU does not accept CUDA memory. Before READY, its device is not yet chosen.
-TEST(TransformCaps, CudaMemory_IsOfferedUntilTheDeviceIsChosen) {
+TEST(TransformCaps, CudaMemory_DeviceIsCpu_IsOfferedOnlyBeforeReady) {
   const std::string plain = "video/x-raw,format=NV12,width=16,height=8",
                     cuda = "video/x-raw(memory:CUDAMemory),format=NV12,width=16,height=8";
   expect_rows({{"cclabel output=none", GST_PAD_SINK, cuda + ";" + plain, plain},
@@ -304,7 +304,7 @@ TEST(RefusedCaps, RefusedAgainAfterFlushOrOtherCaps_PostAnotherError) {
 }
 
 // GstBaseTransform skips set_caps for caps that its pads still have.
-TEST(RefusedCaps, FormerCapsAfterRefusedCaps_WorkAgain) {
+TEST(RefusedCaps, FormerCapsAfterRefusedCaps_FramesAreProcessed) {
   for (const char* line : {"cclabel output=none left=40", "cclabel output=mask left=40"}) {
     Harness h(line);
     for (int time = 0; time < 3; ++time) {

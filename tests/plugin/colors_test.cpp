@@ -167,7 +167,7 @@ Color lab_of(const Color& color) {
   return {116 * y - 16, 500 * (x - y), 200 * (y - z)};
 }
 
-TEST(Colors, MeanColorsInMetadata_AnyFormat_AreRgbAndCielab) {
+TEST(ElementColors, MeanColorsInMetadata_AnyFormat_AreRgbAndCielab) {
   for (const Kind& kind : kinds()) {
     const Color codes = some_codes(kind), color = kind.color_of(codes);
     for (const char* line : {"cclabel output=none threshold=0 device=cpu",
@@ -189,7 +189,7 @@ TEST(Colors, MeanColorsInMetadata_AnyFormat_AreRgbAndCielab) {
 
 // Drawings have the same colour in every format. The whole first frame is background, and one
 // region.
-TEST(Colors, DrawnColors_EveryFormat_HaveItsSampleValues) {
+TEST(ElementColors, DrawnColors_EveryFormat_HaveItsSampleValues) {
   const BufferPtr shown =
       after("cclabel output=colors threshold=0 device=cpu", {"RGB", {"sRGB", 0, 0, false}},
             {9, 9, 9}, "video/x-raw,format=RGB");
@@ -215,7 +215,7 @@ TEST(Colors, DrawnColors_EveryFormat_HaveItsSampleValues) {
 }
 
 // A flat picture is its own mean. Its cutout is its RGB colour and a mask.
-TEST(Colors, MeanOrCutoutOfAFlatPicture_HasItsColor) {
+TEST(ElementColors, MeanOrCutoutOfAFlatPicture_HasItsColor) {
   for (const Kind& kind : kinds()) {
     const Color codes = some_codes(kind), color = kind.color_of(codes);
     const BufferPtr mean = after("slicsuperpixel output=mean device=cpu", kind, codes);
@@ -233,7 +233,7 @@ TEST(Colors, MeanOrCutoutOfAFlatPicture_HasItsColor) {
 }
 
 // Thresholds are between black and white, which are codes 16 and 235 in the limited range.
-TEST(Colors, Threshold_EveryRange_IsRelativeToBlackAndWhite) {
+TEST(ElementColors, Threshold_EveryRange_IsRelativeToBlackAndWhite) {
   for (const Kind& kind : kinds()) {
     if (!kind.is_yuv() && kind.format != "RGB" && !kind.is_gray()) continue;
     for (const double threshold : {0.25, 0.6}) {

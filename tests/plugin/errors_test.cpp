@@ -95,7 +95,7 @@ TEST(ErrorAtStart, NoGpuForTheDevice_IsAResourceError) {
                "CUDA", "device=cuda");
 }
 
-TEST(ElementStart, AutoWithoutAGpu_RunsOnTheCpuWithoutAWarning) {
+TEST(ElementStart, DeviceAutoWithoutAGpu_ProcessesFramesWithoutAWarning) {
   if (have_cuda()) GTEST_SKIP() << "this machine has a CUDA device";
   for (const std::string& line : with_all_elements({"cclabel output=none"})) {
     Harness h(line);
@@ -160,7 +160,7 @@ TEST(ErrorInStream, EachCause_ErrorHasTheExpectedDomainCodeAndText) {
 }
 
 // After a flush the element works like a new element.
-TEST(ErrorInStream, FlushAfterAnError_StreamWorksAgain) {
+TEST(ErrorInStream, FlushAfterAnError_FramesEqualThoseOfANewElement) {
   for (const char* line :
        {"cclabel output=labels overflow=error frames-in-flight=2 device=cpu",
         "cclabel output=labels overflow=error track=true device=cpu",
@@ -197,7 +197,7 @@ TEST(ErrorInStream, FlushAfterAnError_StreamWorksAgain) {
   }
 }
 
-TEST(Warning, MoreRegionsThanLabels_IsPostedOncePerStream) {
+TEST(Warning, MoreRegionsThanGray8Holds_IsPostedOnceAfterEachNewCaps) {
   Harness h("cclabel output=labels", "video/x-raw,format=GRAY8");
   for (const char* shape : {"", ",interlace-mode=interleaved"}) {
     h.video("GRAY8", kWidth, kHeight, shape);
@@ -385,7 +385,7 @@ class NoThreads {
   GLogFunc previous_;
 };
 
-TEST(ErrorInStream, NoThreadForFrames_EndsInAnErrorAndWorksLater) {
+TEST(ErrorInStream, NoThreadForFrames_PostsAnErrorAndAFrameAfterFlushLeaves) {
   for (const std::string& line :
        with_all_elements({"cclabel", "cclabel depth=2 connectivity=6 output=labels"})) {
     Harness h(line);
@@ -453,9 +453,9 @@ Outcome run(const std::string& line, const std::string& text) {
   return play(line, text);
 }
 
-class Faults : public ::testing::TestWithParam<std::string> {};
+class ElementFaults : public ::testing::TestWithParam<std::string> {};
 
-TEST_P(Faults, FailureAtAnyStep_PostsAnErrorAndTheNextStreamWorks) {
+TEST_P(ElementFaults, FailureAtAnyStep_PostsAnErrorAndALaterStreamIsComplete) {
   const std::string line = GetParam();
   EXPECT_FALSE(run(line, "").failed);
   for (const char* kind : {"allocation", "launch", "work"}) {
@@ -477,7 +477,7 @@ TEST_P(Faults, FailureAtAnyStep_PostsAnErrorAndTheNextStreamWorks) {
 
 // A removed GPU: this stream and the next one end in an error. When the device is back, the element
 // works.
-TEST_P(Faults, DeviceLost_StreamsEndInErrorsUntilItReturns) {
+TEST_P(ElementFaults, DeviceLost_StreamsPostErrorsUntilItReturns) {
   const std::string line = GetParam();
   for (const int step : {1, 2, 5, 9, 14, 20}) {
     const std::string text = "gone=" + std::to_string(step);
@@ -495,7 +495,7 @@ TEST_P(Faults, DeviceLost_StreamsEndInErrorsUntilItReturns) {
 // With several frames in flight, later frames must not wait for a failed frame. An element that has
 // too few steps for these tests is tested in a chain.
 INSTANTIATE_TEST_SUITE_P(
-    Elements, Faults,
+    Elements, ElementFaults,
     ::testing::ValuesIn(with_all_elements(
         {"cclabel frames-in-flight=4", "cclabel frames-in-flight=4 output=labels track=true",
          "cclabel frames-in-flight=4 output=none", "graphcutbg frames-in-flight=4 output=replace",

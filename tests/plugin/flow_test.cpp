@@ -34,7 +34,7 @@ TEST_P(FramesInFlight, SeveralFrames_LeaveInOrderWithTheirTimestamps) {
   EXPECT_EQ(h.waiting(), 0u);
 }
 
-TEST_P(FramesInFlight, EightFrames_WorkTimeInStatsGrowsWithinPlausibleLimits) {
+TEST_P(FramesInFlight, EightFrames_WorkTimeInStatsIsAtMostEightTimesTheElapsedTime) {
   GrayHarness h(line("output=none"));
   EXPECT_EQ(stat(h, "work-time"), 0u);
   const gint64 begin = g_get_monotonic_time();
@@ -107,7 +107,7 @@ TEST_P(FramesInFlight, CapsChange_LosesNoFrame) {
   }
 }
 
-TEST_P(FramesInFlight, Flush_DropsFramesAndContinues) {
+TEST_P(FramesInFlight, Flush_LaterFramesLeaveAndAllFramesAreCounted) {
   GrayHarness h(line("output=none"));
   for (int i = 0; i < 4; ++i) h.push(gray_with_square(), i);
   gst_harness_push_event(h.get(), gst_event_new_flush_start());
@@ -126,7 +126,7 @@ INSTANTIATE_TEST_SUITE_P(All, FramesInFlight, ::testing::Values(0, 1, 2, 3, 8));
 
 // ---- one stream
 
-TEST(StreamFlow, EosBeforeTheFirstFrame_IsForwarded) {
+TEST(StreamFlow, EosBeforeTheFirstFrame_NoFrameLeavesAndNoErrorIsPosted) {
   GrayHarness h("cclabel");
   h.eos();
   EXPECT_EQ(h.waiting(), 0u);
@@ -347,7 +347,7 @@ TEST(StreamEvents, EventAfterSingleFrames_FollowsThemAll) {
   }
 }
 
-TEST(StreamEvents, DrainQuery_EndsAVolume) {
+TEST(StreamEvents, DrainQuery_PushesAnIncompleteVolumeOut) {
   GrayHarness h("cclabel output=none depth=4 connectivity=26");
   for (int i = 0; i < 3; ++i) ASSERT_EQ(h.push(gray_with_square(), i), GST_FLOW_OK);
   const QueryPtr query(gst_query_new_drain());
@@ -466,7 +466,7 @@ TEST(ShortFrame, TooFewBytesForItsVideoMeta_PassesWithoutRegionsAndWarns) {
 }
 
 // Rows with a GstVideoMeta may be closer together than in the default layout.
-TEST(UnpaddedRows, WholeFrame_IsReadFrameOneByteShort_PassesWithAWarning) {
+TEST(UnpaddedRows, WholeFrameOrOneByteShort_IsReadOrPassesWithAWarning) {
   struct Case {
     const char* format;
     std::vector<int> rows;    // bytes per row of each plane

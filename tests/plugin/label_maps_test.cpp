@@ -49,7 +49,7 @@ TEST(LabelMap, MemoryReusedForAnotherFrame_ContainsThatFramesLabels) {
   }
 }
 
-TEST(LabelMap, AttachLabelsNever_MapFromUpstreamIsRemovedElseItStays) {
+TEST(LabelMap, MapFromUpstream_IsRemovedOnlyWithAttachLabelsNever) {
   GrayHarness first("cclabel output=none");
   for (const bool removed : {false, true}) {
     ASSERT_EQ(first.push(gray_with_square()), GST_FLOW_OK);
@@ -76,7 +76,7 @@ TEST(LabelPicture, EveryPixelFormat_ContainsTheLabels) {
   }
 }
 
-TEST(LabelPicture, MoreRegionsThanLabels_DropsTheSmallestAndWarns) {
+TEST(LabelPicture, MoreRegionsThanGray8Holds_DropsTheSmallestAndWarns) {
   GrayHarness h("cclabel output=labels", "video/x-raw,format=GRAY8");
   std::vector<uint8_t> picture = dots();
   picture[47 * 64 + 63] = picture[47 * 64 + 62] = 255;  // the last region is the largest
@@ -146,7 +146,7 @@ GstPadProbeReturn touch_mask(GstPad*, GstPadProbeInfo* info, gpointer) {
   return GST_PAD_PROBE_OK;
 }
 
-TEST(ReducedMask, ReadByTheNextElement_OutputEqualsThatOfTheEnlargedMask) {
+TEST(SmallMask, ReadByTheNextElement_OutputEqualsThatOfTheEnlargedMask) {
   const Scene scene;
   for (const char* scale : {"0.5", "0.3", "0.09"}) {
     for (const char* second :
@@ -191,7 +191,7 @@ TEST(ReducedMask, ReadByTheNextElement_OutputEqualsThatOfTheEnlargedMask) {
   }
 }
 
-TEST(ReducedLabelMap, MappedByAnApplication_IsEnlarged) {
+TEST(SmallLabelMap, MappedByAnApplication_IsEnlarged) {
   const Scene scene;
   const Area r = {12, 8, 64, 48};
   for (const auto& [line, bytes] : {std::pair{"graphcutbg device=cpu frames-in-flight=1", 1},

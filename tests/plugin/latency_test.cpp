@@ -276,7 +276,7 @@ TEST(Qos, QosFalseOrSlidingWindow_LateFramesAreNotDropped) {
   }
 }
 
-TEST(Qos, Flush_ForgetsTheLateTime) {
+TEST(Qos, Flush_AfterALateReport_NoFrameIsDropped) {
   GrayHarness h("cclabel output=none");
   report_late(h, 0, 1000);
   h.flush();
@@ -482,7 +482,7 @@ TEST(StreamingThread, DownstreamError_IsReturnedForTheNextFrame) {
   EXPECT_EQ(h.push(gray_with_square(), 3), GST_FLOW_ERROR);
 }
 
-TEST(StreamingThread, MoreRegionsThanLabels_PostsAnError) {
+TEST(StreamingThread, MoreRegionsThanGray8Holds_PostsAnError) {
   GrayHarness h("cclabel output=labels connectivity=4 overflow=error", "video/x-raw,format=GRAY8");
   push_with_pauses(h, 0, 2);
   advance_clock(kPause);

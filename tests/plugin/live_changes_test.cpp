@@ -250,7 +250,7 @@ TEST(SettingChange, RectangleMovesWithEachFrame_EachFrameUsesItsOwnRectangle) {
 }
 
 // READY ends a stream. The counts stay readable until the next stream starts.
-TEST(StateChange, ReadyAndPlayingAgain_CountersRestart) {
+TEST(StateChange, ReadyAndPausedAgain_StatsRestart) {
   GrayHarness h("cclabel output=none depth=2 connectivity=6");
   for (int i = 0; i < 3; ++i) ASSERT_EQ(h.push(gray_with_square(), i), GST_FLOW_OK);
   for (int i = 0; i < 2; ++i) ASSERT_TRUE(h.pull());

@@ -173,7 +173,7 @@ TEST(MetadataTransform, RegionCutByTheEdge_KeepsItsAreaAndCentroid) {
   EXPECT_EQ(boxes_on(part.get(), {"id", "x", "width"}), (Boxes{"3 0 2"}));
 }
 
-TEST(MetadataTransform, ScaledLabelMap_KeepsItsSizeAndIsReadInIt) {
+TEST(MetadataTransform, ScaledFrame_LabelMapKeepsItsSizeAndIsDrawn) {
   const BufferPtr out = Chain("videoscale ! video/x-raw,width=160,height=120").frame();
   EXPECT_EQ(field_of(regions_of(out.get()), "labels-width"), std::to_string(kWidth));
   EXPECT_EQ(field_of(regions_of(out.get()), "labels-height"), std::to_string(kHeight));
@@ -188,7 +188,7 @@ TEST(MetadataTransform, ScaledLabelMap_KeepsItsSizeAndIsReadInIt) {
 }
 
 // Encoded frames may be queued for long. No queue counts the memory of their label maps.
-TEST(MetadataTransform, EncodedFrame_ReleasesItsLabelMap) {
+TEST(MetadataTransform, EncodedFramesHeld_LabelMapMemoryIsReused) {
   if (!have_element("jpegenc")) GTEST_SKIP() << "jpegenc is not installed here";
   Harness h(
       "cclabel output=none device=cpu frames-in-flight=1 ! jpegenc ! queue max-size-buffers=0");

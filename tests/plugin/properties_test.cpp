@@ -13,7 +13,7 @@
 namespace regions::test {
 namespace {
 
-// ---- specifications. tests/core/table_test.cpp compares choices and blurbs with the pages.
+// ---- specifications. tests/core/field_test.cpp compares choices and blurbs with the pages.
 
 std::string number(double value) {
   char text[64];
@@ -196,7 +196,7 @@ TEST(Properties, ActiveDevice_NullToReadyAndBack_ChangesAndNotifiesOnce) {
   gst_object_unref(element);
 }
 
-TEST(Plugin, GstInspect_EveryElement_ShowsTitleAndClass) {
+TEST(Plugin, Factory_EveryElement_HasItsTitleAndClass) {
   start_gstreamer();
   const std::map<std::string, std::pair<const char*, const char*>> expected = {
       {"cclabel", {"Connected-component labeller", "Filter/Analyzer/Video"}},
@@ -294,7 +294,7 @@ TEST(ListProperty, EveryNumericType_IsAcceptedOtherTypesKeepTheList) {
   }
 }
 
-TEST(ListProperty, ArrayOfIntegers_SelectsRegions) {
+TEST(ListProperty, SeedsAsArrayOfIntegers_SelectTheirRegion) {
   Harness h("cclabel output=mask", "video/x-raw,format=GRAY8");
   h.video("GRAY8", 8, 1);
   set_seeds(h, Pair<int>(G_TYPE_INT, g_value_set_int, 7, 0).get());

@@ -308,7 +308,7 @@ TEST(RegionMetadata, SecondElement_ReplacesTheMetadata) {
   EXPECT_EQ(gst_buffer_get_n_meta(out.get(), GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE), 1u);
 }
 
-TEST(RegionMetadata, LabelMap_IsTheMaskOfTheNextElement) {
+TEST(RegionMetadata, LabelMap_NextElementWithSourceMask_FindsOnlyItsRegions) {
   const BufferPtr out = after(
       "cclabel name=first output=none max-area=30 ! cclabel name=cclabel source=mask "
       "output=none",

@@ -18,7 +18,7 @@ struct Frame {
 };
 
 // A jump is a gap of more than two seconds. Frames without a duration last 100 ms.
-TEST(TimeJumps, GapAboveTwoSeconds_IsATimeJumpShorterGapIsNot) {
+TEST(TimeJumps, GapAboveOrBelowTwoSeconds_OnlyTheLongerIsATimeJump) {
   constexpr GstClockTime kMax = 2 * GST_SECOND, kUsual = 100 * GST_MSECOND,
                          kNone = GST_CLOCK_TIME_NONE;
   const GstClockTime start = 100 * GST_SECOND;
@@ -110,7 +110,7 @@ class TrackedElement : public ::testing::TestWithParam<const char*> {
   Harness h_;
 };
 
-TEST_P(TrackedElement, FramesLostOrGapBelowTheJumpLimit_TracksContinue) {
+TEST_P(TrackedElement, FramesLostOrGapBelowTheJumpLimit_TrackNumberIsKept) {
   EXPECT_EQ(track_at(0, GST_BUFFER_FLAG_DISCONT), "1");
   EXPECT_EQ(track_at(1), "1");
   EXPECT_EQ(track_at(3, GST_BUFFER_FLAG_DISCONT), "1");
@@ -121,7 +121,7 @@ TEST_P(TrackedElement, FramesLostOrGapBelowTheJumpLimit_TracksContinue) {
   EXPECT_EQ(track_at(15), "1") << "and back";
 }
 
-TEST_P(TrackedElement, TimestampsJump_StartsNewTracksWithNewIds) {
+TEST_P(TrackedElement, TimestampsJump_StartsATrackWithANewNumber) {
   EXPECT_EQ(track_at(1000), "1");
   EXPECT_EQ(track_at(1000 + 150), "2") << "5.96 s later";
   EXPECT_EQ(track_at(1000), "3");
@@ -130,7 +130,7 @@ TEST_P(TrackedElement, TimestampsJump_StartsNewTracksWithNewIds) {
   EXPECT_EQ(track_at(2000), "3");
 }
 
-TEST_P(TrackedElement, OtherSizeOrRectangle_StartsNewTracksWithNewIds) {
+TEST_P(TrackedElement, OtherSizeOrRectangle_StartsATrackWithANewNumber) {
   EXPECT_EQ(track_at(0), "1");
   h_.video("GRAY8", kWidth / 2, kHeight * 2);
   EXPECT_EQ(h_.push(std::vector<uint8_t>(kWidth * kHeight, 200), 1), GST_FLOW_OK);
@@ -144,7 +144,7 @@ TEST_P(TrackedElement, OtherSizeOrRectangle_StartsNewTracksWithNewIds) {
   EXPECT_FALSE(h_.has_error());
 }
 
-TEST_P(TrackedElement, Flush_RestartsIds) {
+TEST_P(TrackedElement, Flush_TrackNumbersRestart) {
   EXPECT_EQ(track_at(0), "1");
   EXPECT_EQ(track_at(1000), "2");
   h_.flush();

@@ -20,7 +20,7 @@ class Arguments(unittest.TestCase):
                 function(*arguments, **named)
             self.assertRegex(str(caught.exception), words)
 
-    def test_arguments_wrong_type_error_names_it(self):
+    def test_functions_with_wrong_argument_type_raise_an_error_that_names_it(self):
         label = gst_regions.label
         self.expect(TypeError, "image has elements of type complex128", label, BYTES * 1j)
         self.expect(TypeError, "image has elements of type float16", label, BYTES.astype(numpy.float16))
@@ -34,7 +34,7 @@ class Arguments(unittest.TestCase):
         self.expect(TypeError, "right has elements of type float64", gst_regions.mincut, WHOLE, 0.5, 1)
         self.expect(TypeError, "terminal has elements of type bool", gst_regions.mincut, BOOLS, 1, 1)
 
-    def test_arguments_wrong_shape_error_names_it(self):
+    def test_functions_with_wrong_argument_shape_raise_an_error_that_names_it(self):
         label = gst_regions.label
         self.expect(ValueError, "image has 1 axes, must have 2 or 3", label, BYTES[0])
         self.expect(ValueError, "image has 4 axes", label, BYTES[None, None])
@@ -59,7 +59,7 @@ class Arguments(unittest.TestCase):
         self.expect(ValueError, "down has shape", gst_regions.mincut, WHOLE, 1, WHOLE[1:])
         self.expect(ValueError, "terminal has 3 axes", gst_regions.mincut, WHOLE[None], 1, 1)
 
-    def test_arguments_invalid_value_error_names_it(self):
+    def test_functions_with_invalid_argument_value_raise_an_error_that_names_it(self):
         label = gst_regions.label
         self.expect(ValueError, "NaN at row 0, column 1", label, NAN)
         self.expect(ValueError, "NaN at row 0, column 1", label, NAN.astype(numpy.float64))
@@ -77,7 +77,7 @@ class Arguments(unittest.TestCase):
         self.expect(ValueError, "terminal has capacities from .* int32", gst_regions.mincut, WHOLE.astype(int) * 2**40, 1, 1)
         self.expect(ValueError, "terminal has capacities from .* int32", gst_regions.mincut, WHOLE.astype(int) * -2**40, 1, 1)
 
-    def test_parameters_outside_range_error_names_them(self):
+    def test_functions_with_parameters_out_of_range_raise_an_error_that_names_them(self):
         label, slic = gst_regions.label, gst_regions.slic
         self.expect(ValueError, "connectivity is 3, must be 1 to 2", label, BYTES, connectivity=3)
         self.expect(ValueError, "connectivity is 0, must be 1 to 3", label, BYTES[None], connectivity=0)
@@ -98,7 +98,7 @@ class Arguments(unittest.TestCase):
         self.expect(ValueError, "min-size", slic, COLOURS, min_size_factor=1.5)
         self.expect(ValueError, "down_right is missing; pass both", gst_regions.mincut, WHOLE, 1, 1, down_left=1)
 
-    def test_out_array_unsuitable_error_names_the_reason(self):
+    def test_functions_with_unsuitable_out_array_raise_an_error_with_the_reason(self):
         label = gst_regions.label
         right = numpy.empty((4, 4), numpy.int32)
         self.expect(TypeError, "out has elements of type int64", label, BYTES, out=right.astype(int))

@@ -37,7 +37,7 @@ Foreign.__module__ = "foreign_library.tensors"
 
 
 class Out(unittest.TestCase):
-    def test_out_argument_every_function_writes_and_returns_it(self):
+    def test_out_argument_of_every_function_is_written_and_returned(self):
         for function, arguments, dtype in (
                 (gst_regions.label, (IMAGE,), numpy.int32), (gst_regions.slic, (IMAGE, 2), numpy.int32),
                 (gst_regions.remove_small_objects, (IMAGE > 0, 2), bool),
@@ -52,7 +52,7 @@ class Out(unittest.TestCase):
         self.assertIs(foreground, out)
         numpy.testing.assert_array_equal(out, gst_regions.mincut(terminal, 1, 1)[0])
 
-    def test_out_argument_batch_and_thresholds_is_written(self):
+    def test_out_argument_with_batch_and_thresholds_is_written_and_returned(self):
         out = numpy.empty((2, 3, 3, 4), numpy.int32)
         pair = numpy.stack([IMAGE, IMAGE.max() - IMAGE])
         self.assertIs(gst_regions.label(pair, threshold=[1, 4, 7], batch=True, out=out), out)
@@ -70,7 +70,7 @@ class Out(unittest.TestCase):
         begins = {gst_regions.label(image).ctypes.data for _ in range(6)}
         self.assertEqual(len(begins), 1)
 
-    def test_out_argument_part_of_an_array_leaves_the_rest_unchanged(self):
+    def test_out_argument_that_is_part_of_an_array_leaves_the_rest_unchanged(self):
         holder = numpy.full((5, 3, 4), -5, numpy.int32)
         gst_regions.label(IMAGE, out=holder[2])
         numpy.testing.assert_array_equal(holder[2], LABELS)
@@ -90,10 +90,10 @@ class Reading(unittest.TestCase):
         numpy.testing.assert_array_equal(image, IMAGE)
         numpy.testing.assert_array_equal(mask, IMAGE > 0)
 
-    def test_list_as_input_is_converted_to_an_array(self):
+    def test_list_as_input_gives_the_labels_of_the_array(self):
         numpy.testing.assert_array_equal(gst_regions.label(IMAGE.tolist()), LABELS)
 
-    def test_input_array_unaligned_is_read(self):
+    def test_unaligned_input_array_gives_the_same_labels(self):
         memory = numpy.zeros(IMAGE.size * 8 + 1, numpy.uint8)
         image = memory[1:].view(numpy.float64).reshape(IMAGE.shape)
         image[...] = IMAGE
@@ -101,7 +101,7 @@ class Reading(unittest.TestCase):
         numpy.testing.assert_array_equal(gst_regions.label(image), LABELS)
         numpy.testing.assert_array_equal(gst_regions.label(image, threshold=3), LABELS)
 
-    def test_axis_of_length_one_with_any_stride_is_read(self):
+    def test_input_with_any_stride_of_an_axis_of_length_one_gives_the_same_results(self):
         row = numpy.array([1, 0, 1, 1], numpy.uint8)
         for shape in ((4, 1, 1), (1, 4, 1), (1, 1, 4), (4, 1), (1, 4)):
             strides = tuple(1 if side == 4 else 977 for side in shape)
@@ -111,7 +111,7 @@ class Reading(unittest.TestCase):
             self.assertEqual(gst_regions.remove_small_objects(image > 0, 1).ravel().tolist(), [0, 0, 1, 1])
             self.assertEqual(gst_regions.regionprops_table(image)["area"].tolist(), [3])
 
-    def test_input_rows_that_overlap_are_read(self):
+    def test_input_with_overlapping_rows_gives_the_labels_of_its_copy(self):
         image = numpy.lib.stride_tricks.as_strided(IMAGE, (6, 4), (2, 1))  # rows that overlap
         numpy.testing.assert_array_equal(gst_regions.label(image[:5]), gst_regions.label(image[:5].copy()))
         numpy.testing.assert_array_equal(gst_regions.label(numpy.broadcast_to(IMAGE[0], (3, 4)), connectivity=1),
@@ -119,7 +119,7 @@ class Reading(unittest.TestCase):
 
 
 class Dlpack(unittest.TestCase):
-    def test_dlpack_result_is_an_array_of_the_input_library(self):
+    def test_result_for_a_dlpack_input_is_an_array_of_its_library(self):
         labels, num, table = gst_regions.label(Foreign(IMAGE), return_num=True, return_table=True)
         self.assertIsInstance(labels, Foreign)
         self.assertIsInstance(table, numpy.ndarray)
@@ -133,11 +133,11 @@ class Dlpack(unittest.TestCase):
         self.assertIs(gst_regions.label(Foreign(IMAGE), out=out), out)
         numpy.testing.assert_array_equal(out.array, LABELS)
 
-    def test_dlpack_unreadable_device_is_refused(self):
+    def test_dlpack_input_on_an_unreadable_device_is_refused(self):
         with self.assertRaisesRegex(ValueError, r"image is on a device .*\(DLPack device type 2\)"):
             gst_regions.label(Foreign(IMAGE, (2, 0)))
 
-    def test_dlpack_torch_tensor_is_read_and_returned(self):
+    def test_torch_tensor_as_input_gives_a_torch_tensor_with_the_labels(self):
         torch = reference("torch")
         image = torch.tensor(IMAGE.tolist(), dtype=torch.uint8)
         labels = gst_regions.label(image)
@@ -162,7 +162,7 @@ class Dlpack(unittest.TestCase):
         self.assertIs(gst_regions.label(image.T.contiguous().T, out=out), out)
         self.assertEqual((out.tolist(), out.data_ptr()), (LABELS, where))
 
-    def test_dlpack_jax_array_is_read_and_returned(self):
+    def test_jax_array_as_input_gives_a_jax_array_with_the_labels(self):
         jax = reference("jax")
         labels = gst_regions.label(jax.numpy.asarray(IMAGE))
         self.assertIsInstance(labels, jax.Array)
@@ -254,14 +254,14 @@ class Calls(unittest.TestCase):
             self.assertIsInstance(labels, Elsewhere)
             numpy.testing.assert_array_equal(labels.hidden, want[0])
 
-    def test_device_pictures_and_volumes_equal_cpu(self):
+    def test_labels_of_device_pictures_and_volumes_equal_the_cpu(self):
         for shape in ((30, 41), (5, 20, 33), (1, 9, 8), (7, 1)):
             for connectivity in range(1, len(shape) + 1):
                 self.check(noise(shape), connectivity=connectivity)
         self.check(noise((30, 40)), background=True)
         self.check(noise((30, 40)), background=2)
 
-    def test_device_thresholds_and_batches_equal_cpu(self):
+    def test_labels_of_device_arrays_with_thresholds_and_batches_equal_the_cpu(self):
         for dtype in (numpy.uint8, numpy.uint16, numpy.int16, numpy.float32):
             image = levels((4, 20, 31), 120, dtype)
             for threshold in (40, 40.5, [20, 60, 100.5], [-1, 1e9], float("inf")):
@@ -270,7 +270,7 @@ class Calls(unittest.TestCase):
                 self.check(image, threshold=threshold, batch=True)
         self.check(noise((3, 4, 10, 12)), batch=True)
 
-    def test_device_label_arguments_change_between_calls_labels_equal_cpu(self):
+    def test_labels_of_device_arrays_after_changed_arguments_equal_the_cpu(self):
         image = levels((20, 31), 200)
         for how in ({"threshold": 1}, {"threshold": 2}, {"threshold": [2]}, {"threshold": 2, "connectivity": 1},
                     {"threshold": 1}):
@@ -278,7 +278,7 @@ class Calls(unittest.TestCase):
             self.check(image[:, 1:].copy(), **how)
             self.check(image.astype(numpy.uint16), **how)
 
-    def test_device_array_views_are_read_in_place(self):
+    def test_device_array_views_are_copied_only_if_transposed_or_with_gaps_between_slices(self):
         wide = noise((3, 40, 60))
         for view in (wide[0, 3:30, 5:41], wide[0, ::2], wide[1:]):
             self.check(view)
@@ -288,13 +288,13 @@ class Calls(unittest.TestCase):
         self.check(wide[:, 3:30, 5:41])  # slices with gaps
         self.assertEqual(self.library.copied, 8)
 
-    def test_device_call_without_out_allocates_labels_only(self):
+    def test_label_of_a_device_array_without_out_allocates_only_the_labels(self):
         gst_regions.label(Elsewhere(noise((20, 30))))
         self.assertEqual(self.library.made, [(20, 30)])
         gst_regions.label(Elsewhere(levels((2, 20, 30), 99)), threshold=[1, 2, 3], batch=True)
         self.assertEqual(self.library.made[1:], [(2, 3, 20, 30)])
 
-    def test_device_out_overlapping_image_is_refused(self):
+    def test_device_out_array_that_overlaps_the_image_is_refused(self):
         memory = numpy.zeros(4 * 800, numpy.uint8)
         out = Elsewhere(memory[400:2000].view(numpy.int32).reshape(20, 20))
         image = numpy.random.default_rng(3).random((20, 20)) < 0.5
@@ -329,7 +329,7 @@ class Calls(unittest.TestCase):
                                                                         __cuda_stream__=lambda: (0, 78)))
         self.assertEqual(runs, [(77, ()), (78, (30, 1))])
 
-    def test_device_invalid_argument_error_names_it(self):
+    def test_label_of_a_device_array_with_invalid_argument_raises_an_error_that_names_it(self):
         for kind, words, image, how in (
                 (ValueError, "axes", noise(4), {}), (ValueError, "no elements", noise((0, 4)), {}),
                 (ValueError, "65536 elements", noise((1, 65536)), {}),

@@ -41,7 +41,7 @@ def value_of(terminal, capacities, foreground):
 
 class Cuts(unittest.TestCase):
     @given(st.data())
-    def test_mincut_random_grid_equals_pymaxflow(self, data):
+    def test_flow_of_mincut_on_a_random_grid_equals_pymaxflow(self, data):
         maxflow = reference("maxflow")
         terminal, capacities = data.draw(grids())
         foreground, flow = gst_regions.mincut(view_of(data.draw, terminal), **capacities)
@@ -55,7 +55,7 @@ class Cuts(unittest.TestCase):
         self.assertEqual(graph.maxflow(), flow)
 
     @given(st.data())
-    def test_mincut_several_minimum_cuts_foreground_is_the_largest(self, data):
+    def test_foreground_of_mincut_with_several_minimum_cuts_is_the_largest(self, data):
         sparse, csgraph = reference("scipy.sparse"), reference("scipy.sparse.csgraph")
         terminal, capacities = data.draw(grids())
         foreground, flow = gst_regions.mincut(terminal, **capacities)
@@ -76,7 +76,7 @@ class Cuts(unittest.TestCase):
         numpy.testing.assert_array_equal(foreground.view(numpy.uint8).ravel(), want[:-2].view(numpy.uint8))
 
     @given(st.data())
-    def test_warm_start_changing_grid_equals_cold_start(self, data):
+    def test_warm_cut_of_a_changing_grid_equals_a_cold_start(self, data):
         warm = gst_regions.WarmCut(threads=data.draw(st.sampled_from([1, 2])))
         terminal, capacities = data.draw(grids())
         choose = numpy.random.default_rng(data.draw(st.integers(0, 2**32)))
@@ -90,7 +90,7 @@ class Cuts(unittest.TestCase):
             capacities = {name: numpy.where(here, choose.integers(0, 9, here.shape), capacity)
                           for name, capacity in capacities.items()}
 
-    def test_warm_start_other_size_or_failed_call_equals_cold_start(self):
+    def test_warm_cut_after_another_size_or_a_failed_call_equals_a_cold_start(self):
         warm = gst_regions.WarmCut()
         terminal = numpy.array([[5, -3, 0], [2, -9, 1]])
         out = numpy.ones((2, 3), bool)
@@ -107,7 +107,7 @@ class Cuts(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "threads is -1"):
             gst_regions.WarmCut(-1)
 
-    def test_mincut_number_as_capacity_applies_to_all_links(self):
+    def test_mincut_with_a_number_as_capacity_equals_that_with_an_array(self):
         terminal = numpy.array([[5, -3, 0], [2, -9, 1]])
         ones = numpy.ones((2, 3), int)
         foreground, flow = gst_regions.mincut(terminal, 1, 2 * ones, 3, ones)
@@ -115,7 +115,7 @@ class Cuts(unittest.TestCase):
         numpy.testing.assert_array_equal(foreground, want)
         self.assertEqual(flow, value)
 
-    def test_mincut_large_flow_is_exact(self):
+    def test_flow_of_mincut_beyond_32_bits_is_exact(self):
         most = 2**31 - 1
         terminal = numpy.array([[most, -most], [most, -most]])
         self.assertEqual(gst_regions.mincut(terminal, most, 0)[1], 2 * most)

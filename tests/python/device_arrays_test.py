@@ -43,7 +43,7 @@ class Answers(unittest.TestCase):
                     if isinstance(before, numpy.ndarray):
                         numpy.testing.assert_array_equal(library.host(array), before)
 
-    def test_label_device_masks_equal_cpu(self):
+    def test_labels_of_device_masks_equal_the_cpu(self):
         for shape in ((1, 1), (1, 70), (65, 1), (33, 47), (480, 640), (9, 33, 47), (1, 20, 30)):
             for connectivity in range(1, len(shape) + 1):
                 self.check(gst_regions.label, noise(shape), connectivity=connectivity)
@@ -51,7 +51,7 @@ class Answers(unittest.TestCase):
         self.check(gst_regions.label, noise((50, 60)), background=1)
         self.check(gst_regions.label, noise((50, 60)), background=-1, return_num=True)
 
-    def test_label_device_equal_value_regions_equal_cpu(self):
+    def test_labels_of_equal_values_on_the_device_equal_the_cpu(self):
         for dtype in (numpy.uint8, numpy.int8, numpy.uint16, numpy.int16):
             for background in (0, 2, -1, 70000):
                 for shape in ((90, 70), (5, 30, 40)):
@@ -59,7 +59,7 @@ class Answers(unittest.TestCase):
         self.check(gst_regions.label, numpy.zeros((40, 50), numpy.uint8), return_num=True)
         self.check(gst_regions.label, numpy.full((40, 50), 9, numpy.uint8), return_num=True)
 
-    def test_label_device_thresholds_equal_cpu(self):
+    def test_labels_of_device_arrays_with_thresholds_equal_the_cpu(self):
         values = [-1.0, 0, 0.5, 1, 7, 7.5, 250, 255, 256, 1e9, float("inf"), float("-inf")]
         for dtype in (numpy.uint8, numpy.int8, numpy.uint16, numpy.int16, numpy.int32, numpy.float32, numpy.float64):
             image = levels((60, 70), 120, dtype)
@@ -71,18 +71,18 @@ class Answers(unittest.TestCase):
         self.check(gst_regions.label, broken, threshold=1)
         self.check(gst_regions.label, noise((40, 50)), threshold=[0.2, 1, 2])
 
-    def test_label_device_batches_equal_cpu(self):
+    def test_labels_of_device_batches_equal_the_cpu(self):
         for how in ({}, {"threshold": 40}, {"threshold": [20, 60, 100.5]}):
             for dtype in (numpy.uint8, numpy.uint16, numpy.float32):
                 if how or dtype != numpy.float32:
                     self.check(gst_regions.label, levels((3, 40, 50), 120, dtype), batch=True, return_num=True, **how)
         self.check(gst_regions.label, noise((4, 5, 20, 30)), batch=True, return_num=True)
 
-    def test_label_device_tables_equal_cpu(self):
+    def test_label_tables_of_device_arrays_equal_the_cpu(self):
         self.check(gst_regions.label, noise((60, 70)), return_table=True, return_num=True)
         self.check(gst_regions.label, levels((60, 70), 9), threshold=4, return_table=True)
 
-    def test_remove_small_objects_and_holes_device_arrays_equal_cpu(self):
+    def test_remove_small_objects_and_holes_on_the_device_equal_the_cpu(self):
         for shape in ((90, 80), (6, 30, 40), (1, 30, 40)):
             for connectivity in range(1, len(shape) + 1):
                 for function in (gst_regions.remove_small_objects, gst_regions.remove_small_holes):
@@ -90,14 +90,14 @@ class Answers(unittest.TestCase):
                 if connectivity in (1, 2 if shape[0] == 1 else len(shape)):
                     self.check(gst_regions.fill_holes, noise(shape, 0.6), connectivity)
 
-    def test_slic_device_array_equals_cpu(self):
+    def test_slic_on_the_device_equals_the_cpu(self):
         smooth = numpy.add.outer(numpy.arange(90), numpy.arange(120))
         image = numpy.stack([smooth, smooth[::-1], smooth[:, ::-1]], -1).astype(numpy.uint8)
         self.check(gst_regions.slic, image, 60)
         self.check(gst_regions.slic, image[..., 0].copy(), 40, compactness=3.0, return_table=True)
         self.check(gst_regions.slic, image, 50, return_table=True, return_adjacency=True)
 
-    def test_mincut_device_arrays_equal_cpu(self):
+    def test_mincut_on_the_device_equals_the_cpu(self):
         terminal = levels((40, 60), 41, numpy.int32) - 20
         links = [levels(terminal.shape, 12, numpy.int32, seed) for seed in range(4)]
         self.check(gst_regions.mincut, terminal, *links[:2])
@@ -115,7 +115,7 @@ class Answers(unittest.TestCase):
                 numpy.testing.assert_array_equal(library.host(foreground), want)
                 self.assertEqual(flow, most)
 
-    def test_video_streams_on_the_device_equal_cpu(self):
+    def test_background_cut_and_tracker_on_the_device_equal_the_cpu(self):
         for library in LIBRARIES.values():
             cuts = gst_regions.BackgroundCut(), gst_regions.BackgroundCut()
             trackers = gst_regions.Tracker(), gst_regions.Tracker()
@@ -136,7 +136,7 @@ class Answers(unittest.TestCase):
                 numpy.testing.assert_array_equal(library.host(got), want)
             self.assertGreater(want.sum(), 0)
 
-    def test_video_stream_host_frame_after_device_frame_equals_cpu(self):
+    def test_background_cut_of_a_host_frame_after_device_frames_equals_a_new_stream(self):
         for library in LIBRARIES.values():
             cut = gst_regions.BackgroundCut(background=library.to(scene(0)))
             fresh = gst_regions.BackgroundCut(background=scene(0))
@@ -146,7 +146,7 @@ class Answers(unittest.TestCase):
             want = gst_regions.BackgroundCut(background=scene(0)).apply(scene(5))
             numpy.testing.assert_array_equal(cut.apply(scene(5)), want)
 
-    def test_device_invalid_argument_error_names_it(self):
+    def test_functions_with_invalid_device_arguments_raise_an_error_that_names_it(self):
         for name, library in LIBRARIES.items():
             image = library.to(levels((30, 40), 9))
             for kind, words, call in (
@@ -173,7 +173,7 @@ class Answers(unittest.TestCase):
 
 @unittest.skipUnless(STREAMED, "no library of arrays with streams sees a CUDA device")
 class Memory(unittest.TestCase):
-    def test_device_array_views_equal_cpu(self):
+    def test_labels_of_device_array_views_equal_the_cpu(self):
         mask = noise((60, 90, 2))
         for library in STREAMED.values():
             there = library.to(mask)
@@ -203,7 +203,7 @@ class Memory(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, "shape"):
                 gst_regions.label(image, out=out[:9])
 
-    def test_label_device_call_allocates_only_labels(self):
+    def test_label_on_the_device_allocates_only_the_labels(self):
         """PyTorch counts allocated memory; a copy of the picture would be counted, too."""
         torch = STREAMED.get("Torch")
         if not torch:
@@ -215,7 +215,7 @@ class Memory(unittest.TestCase):
         self.assertEqual(torch.module.cuda.memory_allocated() - before, labels.nelement() * 4)
         self.assertEqual(torch.module.cuda.max_memory_allocated() - before, labels.nelement() * 4)
 
-    def test_label_device_arrays_kernels_receive_their_addresses(self):
+    def test_kernels_of_label_on_the_device_receive_the_addresses_of_its_arrays(self):
         """The addresses that the kernels receive."""
         passed = []
         real = gst_regions._core.DeviceLabelling
@@ -234,7 +234,7 @@ class Memory(unittest.TestCase):
                         self.assertEqual(passed[-1], (library.pointer(image), library.pointer(labels)))
         self.assertEqual(len(passed), 6 * len(STREAMED))
 
-    def test_label_device_arrays_copies_nothing(self):
+    def test_label_on_the_device_copies_nothing(self):
         torch = STREAMED.get("Torch")
         if not torch:
             self.skipTest("PyTorch, whose profiler is asked, sees no device")
@@ -260,7 +260,7 @@ class Memory(unittest.TestCase):
                       if "memcpy" in what.lower()]
             self.assertGreater(len(copies), 0, "the profiler sees no copies")
 
-    def test_input_with_cuda_array_interface_is_read(self):
+    def test_labels_of_an_input_with_cuda_array_interface_equal_the_cpu(self):
         class Foreign:
             def __init__(self, array):
                 self.__cuda_array_interface__ = array.__cuda_array_interface__
@@ -273,7 +273,7 @@ class Memory(unittest.TestCase):
 
 @unittest.skipUnless(STREAMED, "no library of arrays with streams sees a CUDA device")
 class Order(unittest.TestCase):
-    def test_cuda_graph_replayed_with_other_images_labels_equal_cpu(self):
+    def test_labels_of_a_cuda_graph_replayed_with_other_images_equal_the_cpu(self):
         torch = STREAMED.get("Torch")
         if not torch:
             self.skipTest("PyTorch, which makes graphs, sees no device")
@@ -290,7 +290,7 @@ class Order(unittest.TestCase):
             numpy.testing.assert_array_equal(torch.host(labels), gst_regions.label(mask))
             numpy.testing.assert_array_equal(torch.host(gst_regions.label(image)), gst_regions.label(mask))
 
-    def test_two_gpus_labels_equal_cpu_and_mixed_devices_are_refused(self):
+    def test_labels_on_two_gpus_equal_the_cpu_and_mixed_devices_are_refused(self):
         torch = STREAMED.get("Torch")
         if not torch or torch.module.cuda.device_count() < 2:
             self.skipTest("PyTorch sees one device")
@@ -309,7 +309,7 @@ class Order(unittest.TestCase):
         return (gst_regions.label, gst_regions.remove_small_objects, gst_regions.fill_holes,
                 lambda mask: gst_regions.label(mask, batch=False, threshold=[1]))
 
-    def test_current_cuda_stream_orders_work_without_host_waits(self):
+    def test_results_on_the_current_cuda_stream_equal_the_cpu_without_a_host_wait(self):
         mask = noise((300, 400))
         for name, library in STREAMED.items():
             source = library.to(mask)
@@ -329,7 +329,7 @@ class Order(unittest.TestCase):
                 # Only the last call is checked, because earlier calls allocate memory and make graphs.
                 self.assertFalse(waited, f"{name}: the call waited")
 
-    def test_stream_argument_orders_work_on_the_device(self):
+    def test_labels_with_a_stream_argument_equal_the_cpu(self):
         mask = noise((300, 400))
         for library in STREAMED.values():
             source = library.to(mask)
@@ -345,7 +345,7 @@ class Order(unittest.TestCase):
                 with library.use(stream):
                     numpy.testing.assert_array_equal(library.host(labels), gst_regions.label(mask))
 
-    def test_arrays_released_before_end_of_work_stay_valid(self):
+    def test_labels_of_an_array_released_before_the_work_ends_equal_the_cpu(self):
         for library in STREAMED.values():
             for index in range(40):
                 mask = noise((200, 300), seed=index)
@@ -353,7 +353,7 @@ class Order(unittest.TestCase):
                 library.to(numpy.ones((200, 300), bool))  # reuses the memory of the mask
                 numpy.testing.assert_array_equal(library.host(labels), gst_regions.label(mask))
 
-    def test_two_cuda_streams_reuse_memory_in_order(self):
+    def test_labels_on_two_cuda_streams_equal_the_cpu(self):
         """The streams share one workspace, so work on one stream waits for the other stream."""
         masks = [noise((700, 900), seed=seed) for seed in range(2)]
         wanted = [gst_regions.label(mask) for mask in masks]
@@ -368,7 +368,7 @@ class Order(unittest.TestCase):
                     numpy.testing.assert_array_equal(library.host(gst_regions.label(images[1])), wanted[1])
                 numpy.testing.assert_array_equal(library.host(first), wanted[0])
 
-    def test_concurrent_threads_equal_cpu(self):
+    def test_labels_from_concurrent_threads_equal_the_cpu(self):
         for library in STREAMED.values():
             faults = []
 
@@ -388,7 +388,7 @@ class Order(unittest.TestCase):
                 worker.join()
             self.assertEqual(faults, [])
 
-    def test_fork_after_cuda_use_child_fails_and_parent_continues(self):
+    def test_label_of_a_device_array_after_fork_raises_only_in_the_child(self):
         """A child cannot use the device. It ends normally, and its parent continues."""
         library = next(iter(STREAMED.values()))
         mask = noise((30, 40))
@@ -426,7 +426,7 @@ moving = cut.apply(library.to(device_libraries.levels((30, 40), 9)))
 
 @unittest.skipUnless(STREAMED, "no library of arrays with streams sees a CUDA device")
 class Leaks(unittest.TestCase):
-    def test_process_exit_reports_no_leaks(self):
+    def test_process_exit_with_live_device_objects_reports_no_leaks(self):
         for kind in STREAMED:
             with self.subTest(kind):
                 done = subprocess.run([sys.executable, "-W", "ignore", "-c", PROGRAM.format(kind=kind)], check=True,

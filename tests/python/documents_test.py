@@ -25,7 +25,7 @@ PAGE = ROOT / "docs" / "guides" / "python-arrays.md"
 
 
 class Guide(unittest.TestCase):
-    def test_guide_python_arrays_code_prints_the_expected_output(self):
+    def test_code_of_the_guide_python_arrays_prints_the_expected_output(self):
         with tempfile.TemporaryDirectory() as folder:
             python = pathlib.Path(folder) / "out" / "venv" / "bin" / "python"  # the guide's environment
             python.parent.mkdir(parents=True)
@@ -33,7 +33,7 @@ class Guide(unittest.TestCase):
             python.chmod(0o755)
             self.assertEqual(run_page(PAGE.read_text(encoding="utf-8"), folder, os.environ), (3, 3))
 
-    def test_readme_and_package_page_python_code_runs(self):
+    def test_python_code_of_readme_and_package_page_runs_without_errors(self):
         for name in ("README.md", "docs/python.md"):
             blocks = [block for block in blocks_of((ROOT / name).read_text(encoding="utf-8"))
                       if block.language == "python" and "cupy" not in block.text]
@@ -65,7 +65,7 @@ class Reference(unittest.TestCase):
         written = (ROOT / "docs" / "python-reference.md").read_text(encoding="utf-8")
         self.assertEqual(written, printed, "run docs/python_reference.py > docs/python-reference.md")
 
-    def test_gallery_page_code_prints_the_expected_output(self):
+    def test_code_of_the_gallery_page_runs_without_errors(self):
         for name in ("skimage", "PIL"):
             reference(name)
         done = subprocess.run([sys.executable, ROOT / "docs" / "python_gallery.py"], capture_output=True, text=True,
@@ -84,7 +84,7 @@ class Reference(unittest.TestCase):
 
 
 class Comparisons(unittest.TestCase):
-    def test_comparison_page_cv2_statistics_are_equal(self):
+    def test_label_tables_equal_the_statistics_of_cv2(self):
         cv2 = reference("cv2")
         for theirs, ours in ((4, 1), (8, 2)):
             count, want, stats, centroids = cv2.connectedComponentsWithStats(MASK, connectivity=theirs)
@@ -98,7 +98,7 @@ class Comparisons(unittest.TestCase):
                                              stats[1:, cv2.CC_STAT_WIDTH][order])
             numpy.testing.assert_allclose(table["centroid-1"], centroids[1:, 0][order])
 
-    def test_comparison_page_cc3d_dust_is_equal(self):
+    def test_remove_small_objects_equals_dust_of_cc3d(self):
         cc3d = reference("cc3d")
         volume = CHOOSE.integers(0, 4, (9, 10, 11)) == 0
         numpy.testing.assert_array_equal(gst_regions.remove_small_objects(volume, 4, connectivity=3),
@@ -140,7 +140,7 @@ class Types(unittest.TestCase):
         run = self.mypy("gst_regions", "--exclude", "pipelines")  # separate scripts
         self.assertEqual(run.returncode, 0, run.stdout)
 
-    def test_type_hints_each_wrong_call_is_an_error_of_mypy(self):
+    def test_wrong_calls_are_errors_of_mypy(self):
         run = self.mypy("-c", USE)
         self.assertEqual(run.returncode, 0, run.stdout)
         run = self.mypy("-c", USE + "\n".join(MISUSE))

@@ -33,7 +33,7 @@ def in_raster_order(labels):
 
 class EqualValues(unittest.TestCase):
     @given(st.data())
-    def test_label_equal_values_equals_scikit_image(self, data):
+    def test_label_of_equal_values_equals_scikit_image(self, data):
         measure = reference("skimage.measure")
         image = data.draw(pictures())
         connectivity = data.draw(st.sampled_from([None, *range(1, image.ndim + 1)]))
@@ -44,7 +44,7 @@ class EqualValues(unittest.TestCase):
         numpy.testing.assert_array_equal(labels, in_raster_order(want))
 
     @given(st.data())
-    def test_label_background_value_equals_scikit_image(self, data):
+    def test_label_with_a_background_value_equals_scikit_image(self, data):
         measure = reference("skimage.measure")
         image = data.draw(pictures(kinds=("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64")))
         background = data.draw(st.sampled_from([int(image.flat[0]), -1, 0, 300, 2**40]))
@@ -52,7 +52,7 @@ class EqualValues(unittest.TestCase):
         numpy.testing.assert_array_equal(gst_regions.label(image, background=background), in_raster_order(want))
 
     @given(st.data())
-    def test_label_random_volume_equals_cc3d(self, data):
+    def test_label_of_a_random_array_equals_cc3d_up_to_numbering(self, data):
         cc3d = reference("cc3d")
         # cc3d 4.1.1 errs with bool and 8 neighbours (SciPy does not), with fractions and with values beyond int64.
         image = data.draw(pictures(kinds=("uint8", "uint16", "int32")))
@@ -66,7 +66,7 @@ class EqualValues(unittest.TestCase):
         self.assertEqual(pairs.shape[1], len(numpy.unique(want)))
         numpy.testing.assert_array_equal(labels == 0, want == 0)
 
-    def test_label_large_image_with_zero_or_one_pixel_is_exact(self):
+    def test_label_of_a_large_image_with_no_or_one_object_finds_exactly_that(self):
         for kind in ("bool", "uint16", "float64"):
             image = numpy.zeros((300, 401), kind)
             labels, num, table = gst_regions.label(image, return_num=True, return_table=True)
@@ -81,7 +81,7 @@ class EqualValues(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "65536 elements"):
             gst_regions.label(numpy.zeros((1, 65536), bool))
 
-    def test_label_image_of_more_than_65536_values_keeps_them_separate(self):
+    def test_label_of_an_image_with_more_than_65536_values_keeps_them_separate(self):
         image = numpy.arange(300 * 301, dtype=numpy.float32).reshape(300, 301) + 1
         image[7, 8] = image[7, 7]
         image.flat[65538] = image.flat[0]  # after value number 2**16
@@ -91,7 +91,7 @@ class EqualValues(unittest.TestCase):
         self.assertEqual(labels[7, 8], labels[7, 7])
         self.assertEqual(labels[-1, -1], num)
 
-    def test_label_negative_zero_equals_zero(self):
+    def test_label_treats_negative_zero_as_zero(self):
         image = numpy.array([[0.0, -0.0, 2.5], [2.5, -0.0, 2.5]], numpy.float32)
         numpy.testing.assert_array_equal(gst_regions.label(image, connectivity=1), [[0, 0, 1], [2, 0, 1]])
         numpy.testing.assert_array_equal(gst_regions.label(image, background=2.5), [[1, 1, 0], [0, 1, 0]])
@@ -99,7 +99,7 @@ class EqualValues(unittest.TestCase):
 
 class Thresholds(unittest.TestCase):
     @given(st.data())
-    def test_threshold_any_value_equals_scipy(self, data):
+    def test_label_with_any_threshold_equals_scipy(self, data):
         ndimage = reference("scipy.ndimage")
         image = data.draw(pictures())
         threshold = data.draw(st.sampled_from([float(image.flat[0]), 0.0, 0.5, 1.5, -1e300, 2.0**64]))
@@ -112,7 +112,7 @@ class Thresholds(unittest.TestCase):
         numpy.testing.assert_array_equal(labels, want)
 
     @given(st.data())
-    def test_several_thresholds_equal_calls_with_one_threshold(self, data):
+    def test_label_with_several_thresholds_equals_calls_with_one_threshold(self, data):
         image = data.draw(pictures(kinds=("uint8", "int16", "float32", "float64"), values=6))
         thresholds = data.draw(st.lists(st.sampled_from([*map(float, numpy.unique(image)), 0.5]), min_size=1,
                                         max_size=5))
@@ -123,14 +123,14 @@ class Thresholds(unittest.TestCase):
             self.assertEqual(num, count)
             numpy.testing.assert_array_equal(layer, want)
 
-    def test_threshold_nan_pixels_are_background(self):
+    def test_label_with_threshold_counts_nan_pixels_as_background(self):
         image = numpy.array([[numpy.nan, 1, numpy.nan, 2]], numpy.float32)
         numpy.testing.assert_array_equal(gst_regions.label(image, threshold=-numpy.inf), [[0, 1, 0, 2]])
 
 
 class Batches(unittest.TestCase):
     @given(st.data())
-    def test_batch_of_images_equals_calls_with_single_images(self, data):
+    def test_label_of_a_batch_equals_calls_with_single_images(self, data):
         image = data.draw(pictures(least=3, most=4))
         if image.ndim == 2:
             image = image[:, None]
@@ -144,7 +144,7 @@ class Batches(unittest.TestCase):
 
 class Small(unittest.TestCase):
     @given(st.data())
-    def test_remove_small_objects_and_holes_equals_scikit_image(self, data):
+    def test_remove_small_objects_and_holes_equal_scikit_image(self, data):
         morphology = reference("skimage.morphology")
         image = data.draw(pictures(kinds=("bool",)))
         connectivity = data.draw(st.integers(1, image.ndim))
@@ -167,7 +167,7 @@ def seeds(draw, image):
 
 class Floods(unittest.TestCase):
     @given(st.data())
-    def test_flood_any_seed_equals_scikit_image(self, data):
+    def test_flood_from_any_seed_equals_scikit_image(self, data):
         morphology = reference("skimage.morphology")
         image = data.draw(pictures(kinds=(*WHOLE, "float32", "float64"), values=5))
         if image.dtype.kind == "f":
@@ -183,7 +183,7 @@ class Floods(unittest.TestCase):
         numpy.testing.assert_array_equal(found, want)
 
     @given(st.data())
-    def test_flood_fill_any_seed_equals_scikit_image(self, data):
+    def test_flood_fill_from_any_seed_equals_scikit_image(self, data):
         morphology = reference("skimage.morphology")
         image = data.draw(pictures(kinds=("uint8", "int32", "float32")))
         seed = seeds(data.draw, image)
@@ -195,7 +195,7 @@ class Floods(unittest.TestCase):
         self.assertIs(gst_regions.flood_fill(seen, seed, 77, tolerance=tolerance, in_place=True), seen)
         numpy.testing.assert_array_equal(seen, want)
 
-    def test_flood_tolerance_of_large_integers_is_exact(self):
+    def test_flood_with_a_tolerance_on_large_integers_is_exact(self):
         great = numpy.array([[2**53, 2**53 + 1, 2**53 + 2, 2**63 - 1]], numpy.int64)
         self.assertEqual(gst_regions.flood(great, (0, 0), tolerance=1).tolist(), [[True, True, False, False]])
         self.assertEqual(gst_regions.flood(great, (0, 0), tolerance=1.9).tolist(), [[True, True, False, False]])
@@ -203,7 +203,7 @@ class Floods(unittest.TestCase):
         self.assertEqual(gst_regions.flood(PICTURE, (0, 0), tolerance=2).tolist(),
                          [[True, True, False], [True, False, True], [False] * 3])
 
-    def test_flood_invalid_argument_error_names_it(self):
+    def test_flood_with_invalid_argument_raises_an_error_that_names_it(self):
         for error, words, arguments, named in (
                 (ValueError, r"seed_point is \(3, 0\)", (PICTURE, (3, 0)), {}),
                 (ValueError, "must be a point inside the image of shape", (PICTURE, (0, 0, 0)), {}),
@@ -229,7 +229,7 @@ class Floods(unittest.TestCase):
 
 class Holes(unittest.TestCase):
     @given(st.data())
-    def test_fill_holes_random_mask_equals_scipy(self, data):
+    def test_fill_holes_of_a_random_mask_equals_scipy(self, data):
         ndimage = reference("scipy.ndimage")
         image = data.draw(pictures(kinds=("bool",)))
         if data.draw(st.booleans()):  # with equal shares, few background pixels are enclosed
@@ -241,14 +241,14 @@ class Holes(unittest.TestCase):
         self.assertEqual(found.dtype, bool)
         numpy.testing.assert_array_equal(found.view(numpy.uint8), want.view(numpy.uint8))
 
-    def test_fill_holes_hollow_volume_is_filled(self):
+    def test_fill_holes_of_a_hollow_volume_fills_it_only_if_closed(self):
         hollow = numpy.ones((5, 6, 7), bool)
         hollow[1:-1, 1:-1, 1:-1] = False
         self.assertTrue(gst_regions.fill_holes(hollow).all())
         hollow[0, 2, 3] = False
         numpy.testing.assert_array_equal(gst_regions.fill_holes(hollow), hollow)
 
-    def test_fill_holes_invalid_argument_error_names_it(self):
+    def test_fill_holes_with_invalid_argument_raises_an_error_that_names_it(self):
         with self.assertRaisesRegex(TypeError, "ar has elements of type uint8"):
             gst_regions.fill_holes(PICTURE)
         mask = PICTURE > 2
@@ -312,12 +312,12 @@ class Tables(unittest.TestCase):
                 self.assertEqual(row[f"bbox-{axis + image.ndim}"], place.max() + 1)
                 self.assertAlmostEqual(row[f"centroid-{axis}"], place.mean())
 
-    def test_label_table_intensity_image_given_means_are_of_it(self):
+    def test_label_table_with_an_intensity_image_has_its_means(self):
         mask = numpy.array([[1, 1, 0, 1]], bool)
         _, table = gst_regions.label(mask, return_table=True, intensity_image=numpy.array([[2, 4, 9, 5]]))
         numpy.testing.assert_array_equal(table["intensity_mean"], [3, 5])
 
-    def test_regionprops_table_large_labels_are_kept(self):
+    def test_regionprops_table_of_large_labels_keeps_them(self):
         labels = numpy.array([[2**62, 7], [7, 2**40]])
         table = gst_regions.regionprops_table(labels, numpy.array([[1, 2], [4, 8]]))
         numpy.testing.assert_array_equal(table["label"], [7, 2**40, 2**62])

@@ -40,20 +40,20 @@ class Setup(unittest.TestCase):
         self.assertEqual(gst_regions.setup(), self.folder)
         self.assertEqual([os.environ[name] for name in PATHS], [want] * 2)
 
-    def test_plugin_setup_called_twice_sets_paths_once(self):
+    def test_plugin_setup_when_called_twice_sets_the_paths_once(self):
         self.expect_paths(self.folder)
         self.expect_paths(self.folder)  # the second call changes nothing
         os.environ["GST_PLUGIN_PATH_1_0"] = ""  # hides GST_PLUGIN_PATH, even if empty
         os.environ["GST_PLUGIN_PATH"] = "/hidden"
         self.expect_paths(self.folder)
 
-    def test_plugin_setup_user_paths_are_kept(self):
+    def test_plugin_setup_keeps_the_paths_of_the_user(self):
         os.environ["GST_PLUGIN_PATH"] = "/one:/two"
         self.expect_paths(f"{self.folder}:/one:/two")
         os.environ["GST_PLUGIN_PATH_1_0"] = "/three"
         self.expect_paths(f"{self.folder}:/three")
 
-    def test_plugin_setup_missing_gstreamer_or_plugin_error_names_it(self):
+    def test_plugin_setup_without_gstreamer_or_plugin_raises_an_error_that_names_it(self):
         for version, words in ((None, "GStreamer is not installed; on Debian"),
                                ((1, 20), "GStreamer is 1.20, must be 1.22 or later")):
             with mock.patch.object(gstreamer, "_version", return_value=version):
@@ -62,7 +62,7 @@ class Setup(unittest.TestCase):
             self.assertRaisesRegex(RuntimeError, "this build of gst_regions has no GStreamer plugin", gst_regions.setup)
         self.assertNotIn("GST_PLUGIN_PATH", os.environ)
 
-    def test_gstreamer_version_installed_is_found(self):
+    def test_version_of_an_installed_gstreamer_is_found(self):
         mock.patch.stopall()
         found = gstreamer._version()
         if found is None:
@@ -71,7 +71,7 @@ class Setup(unittest.TestCase):
 
 
 class Commands(unittest.TestCase):
-    def test_commands_every_executable_script_has_a_regions_command(self):
+    def test_executable_scripts_all_have_a_regions_command(self):
         project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
         scripts = {path.name for path in (ROOT / "pipelines").iterdir()
                    if path.is_file() and path.suffix == "" and os.access(path, os.X_OK)}
@@ -85,13 +85,13 @@ class Commands(unittest.TestCase):
         return subprocess.run([sys.executable, "-m", "gst_regions", *arguments], capture_output=True, text=True,
                               check=False, env=os.environ | variables)
 
-    def test_commands_without_arguments_print_usage(self):
+    def test_package_command_without_arguments_prints_usage(self):
         self.assertIn("usage: python -m gst_regions COMMAND", self.module("--help").stdout)
         run = self.module()
         self.assertEqual((run.returncode, run.stdout), (1, ""))
         self.assertIn("usage", run.stderr)
 
-    def test_commands_gst_inspect_finds_the_elements(self):
+    def test_package_command_gst_inspect_finds_the_elements(self):
         if not is_wheel():
             self.skipTest("only a wheel holds the plugin")
         if shutil.which("gst-inspect-1.0") is None:
@@ -102,7 +102,7 @@ class Commands(unittest.TestCase):
         self.assertEqual(run.returncode, 1)
         self.assertRegex(run.stderr, "^gst_regions: command gst-no-such-thing not found; on Debian")
 
-    def test_commands_missing_python_bindings_error_names_them(self):
+    def test_regions_command_without_python_bindings_prints_an_error_that_names_them(self):
         with tempfile.TemporaryDirectory() as folder:
             pathlib.Path(folder, "toy").write_text("#!/no/such/python3\n", encoding="utf-8")
             with mock.patch.object(commands, "SCRIPTS", pathlib.Path(folder)), mock.patch("sys.stderr") as stderr:
@@ -116,7 +116,7 @@ class Commands(unittest.TestCase):
         self.assertFalse(commands.has_bindings("false"))
         self.assertTrue(commands.has_bindings("true"))
 
-    def test_commands_overlay_and_transcode_help_option_prints_usage(self):
+    def test_regions_overlay_and_transcode_with_help_option_print_usage(self):
         if not is_wheel() or gstreamer._version() is None:
             self.skipTest("needs a wheel, and GStreamer")
         for name, usage in (("regions-overlay", "usage: overlay"), ("regions-transcode", "usage: regions-transcode")):

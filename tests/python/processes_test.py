@@ -28,12 +28,12 @@ def label_all():
 
 
 class Threads(unittest.TestCase):
-    def test_label_parallel_calls_equal_single_calls(self):
+    def test_label_in_parallel_calls_equals_single_calls(self):
         with ThreadPoolExecutor(8) as pool:
             for future in [pool.submit(label_all) for _ in range(40)]:
                 future.result()
 
-    def test_label_arrays_released_during_call_stay_valid(self):
+    def test_label_of_arrays_released_during_the_call_returns_correct_labels(self):
         """Only the call holds references to its arrays while other arrays are allocated."""
         source = CHOOSE.integers(0, 2, (700, 900), numpy.uint8)
         want = gst_regions.label(source)
@@ -46,7 +46,7 @@ class Threads(unittest.TestCase):
                     numpy.full(source.shape, 3, numpy.int32)
                 numpy.testing.assert_array_equal(call.result(), want)
 
-    def test_label_during_the_call_releases_the_interpreter_lock(self):
+    def test_label_releases_the_interpreter_lock_during_the_call(self):
         image = CHOOSE.integers(0, 2, (3000, 3000)).astype(numpy.float64)
         seen, begin = [], threading.Event()
         thread = threading.Thread(target=lambda: (begin.wait(), seen.append(None)))
@@ -65,7 +65,7 @@ class Threads(unittest.TestCase):
 
 
 class Processes(unittest.TestCase):
-    def test_fork_child_process_can_label(self):
+    def test_label_in_a_child_of_fork_equals_that_in_the_parent(self):
         for _ in range(5):
             label_all()
             child = os.fork()
@@ -78,7 +78,7 @@ class Processes(unittest.TestCase):
             self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0)
             label_all()
 
-    def test_fork_during_calls_of_other_threads_child_can_label(self):
+    def test_label_in_a_child_forked_during_calls_of_other_threads_returns(self):
         stop = threading.Event()
 
         def work():

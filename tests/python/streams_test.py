@@ -54,7 +54,7 @@ def by_element(element, frames, out_type):
 
 
 class Background(unittest.TestCase):
-    def test_background_cut_any_clip_masks_equal_those_of_the_element(self):
+    def test_masks_of_background_cut_equal_those_of_the_element(self):
         frames = video(12)
         for parameters, text in (({}, ""), ({"lambda_": 3.0, "var_threshold": 20, "warm_start": True, "neighbours": "8"},
                                             "lambda=3 var-threshold=20 warm-start=true neighbours=8")):
@@ -64,7 +64,7 @@ class Background(unittest.TestCase):
             for i, frame in enumerate(frames):
                 numpy.testing.assert_array_equal(cut.apply(frame), want[i], f"frame {i} with {text}")
 
-    def test_background_moving_squares_are_foreground(self):
+    def test_background_cut_finds_moving_squares_as_foreground(self):
         frames = video(12)
         cut = gst_regions.BackgroundCut()
         # The maximum flow is unique, so warm starts and other threads give the same flow.
@@ -82,7 +82,7 @@ class Background(unittest.TestCase):
         cut.reset()
         self.assertFalse(cut.apply(frames[8]).any())
 
-    def test_background_other_channel_order_or_threads_gives_equal_masks(self):
+    def test_background_cut_with_other_channel_order_or_threads_returns_equal_masks(self):
         frames = video(8)
         right, left = gst_regions.BackgroundCut(threads=1), gst_regions.BackgroundCut(channels="BGR", threads=2)
         for frame in frames:
@@ -92,7 +92,7 @@ class Background(unittest.TestCase):
         for frame in frames:
             numpy.testing.assert_array_equal(with_alpha.apply(numpy.dstack([frame, frame[..., 0]])), want.apply(frame))
 
-    def test_background_and_exclusion_pictures_given_change_the_mask(self):
+    def test_background_cut_uses_background_exclusion_and_mask_pictures(self):
         frames = video(8)
         cut = gst_regions.BackgroundCut(background=video(1)[0])
         self.assertTrue(cut.apply(frames[5])[12:24, 18:28].all())
@@ -110,7 +110,7 @@ class Background(unittest.TestCase):
             cut.apply(frames[5])
         self.assertTrue(cut.apply(frames[5], mask=exclusion).any())
 
-    def test_background_out_argument_is_written_other_size_starts_a_new_stream(self):
+    def test_background_cut_writes_out_and_starts_a_new_stream_at_another_size(self):
         cut = gst_regions.BackgroundCut()
         out = numpy.full(SIZE, 7, numpy.uint8)
         for frame in video(4):
@@ -119,12 +119,12 @@ class Background(unittest.TestCase):
         self.assertFalse(cut.apply(video(4)[3][:40, :50]).any())  # another size starts a new stream
         self.assertEqual(cut.apply(numpy.zeros((1, 1), numpy.uint8)).tolist(), [[0]])
 
-    def test_tracker_colors_of_16_bits_are_refused(self):
+    def test_tracker_with_16_bit_colors_raises_an_error(self):
         with self.assertRaisesRegex(TypeError, "image has elements of type uint16, must have uint8"):
             gst_regions.Tracker().apply(numpy.ones((1, 1, 3), numpy.uint16))
 
     @given(st.data())
-    def test_streams_random_array_is_accepted_or_refused_with_an_error(self, data):
+    def test_background_cut_and_tracker_with_a_random_array_return_or_raise_an_error(self, data):
         shape = data.draw(st.lists(st.integers(0, 5), max_size=4))
         kind = data.draw(st.sampled_from(["uint8", "bool", "uint16", "float64"]))
         image = numpy.ones(shape, kind)
@@ -136,7 +136,7 @@ class Background(unittest.TestCase):
 
 
 class Parameters(unittest.TestCase):
-    def test_stream_parameters_given_or_set_are_returned_and_documented(self):
+    def test_parameters_of_background_cut_return_given_and_set_values(self):
         cut = gst_regions.BackgroundCut(lambda_=4, freeze=True)
         self.assertEqual((cut.parameters["lambda_"], cut.parameters["freeze"]), (4.0, True))
         self.assertEqual(cut.parameters["history"], 500)
@@ -144,7 +144,7 @@ class Parameters(unittest.TestCase):
         self.assertEqual(cut.parameters["history"], 20)
         self.assertIn("learning_rate : float, 0 to 1", gst_regions.BackgroundCut.__doc__)
 
-    def test_stream_parameters_invalid_value_error_names_it(self):
+    def test_background_cut_with_an_invalid_parameter_raises_an_error_that_names_it(self):
         for error, words, named in ((TypeError, "unknown parameter 'lambada'; expected one of", {"lambada": 3}),
                                     (TypeError, "unknown parameter 'output'", {"output": "mask"}),
                                     (TypeError, "unknown parameter 'model_location'", {"model_location": "x"}),
@@ -161,7 +161,7 @@ class Parameters(unittest.TestCase):
 
 
 class Tracks(unittest.TestCase):
-    def test_tracker_any_clip_tracks_equal_those_of_the_element(self):
+    def test_tracks_of_tracker_equal_those_of_the_element(self):
         frames = [frame[..., 0] for frame in video(12)]
         want = by_element("cclabel device=cpu threshold=0.7 track=true output=labels label-values=track ! "
                           "video/x-raw,format=GRAY8", frames, numpy.uint8)
@@ -172,7 +172,7 @@ class Tracks(unittest.TestCase):
             tracks = numpy.concatenate([[0], table["track"]])
             numpy.testing.assert_array_equal(tracks[labels], want[i], f"frame {i}")
 
-    def test_tracker_moving_regions_keep_tracks(self):
+    def test_tracker_keeps_the_tracks_of_moving_regions(self):
         tracker = gst_regions.Tracker()
         for i in range(10):
             mask = numpy.zeros((40, 60), bool)
@@ -187,7 +187,7 @@ class Tracks(unittest.TestCase):
         tracker.apply(numpy.zeros((40, 60), bool))
         self.assertEqual(tracker.changes["lost"], 2)
 
-    def test_tracker_more_regions_than_tracked_are_labelled(self):
+    def test_tracker_with_more_regions_than_max_regions_labels_all_and_tracks_ten(self):
         mask = numpy.zeros((8, 40), bool)
         mask[::2, ::2] = True
         labels, table = gst_regions.Tracker(max_regions=10).apply(mask)
@@ -196,7 +196,7 @@ class Tracks(unittest.TestCase):
 
 
 class Sharing(unittest.TestCase):
-    def test_streams_shared_by_threads_finish_all_calls(self):
+    def test_background_cut_and_tracker_when_shared_by_threads_finish_all_calls(self):
         cut, tracker = gst_regions.BackgroundCut(threads=2), gst_regions.Tracker()
         frames = video(6)
 
@@ -212,7 +212,7 @@ class Sharing(unittest.TestCase):
         for thread in threads:
             thread.join()
 
-    def test_background_after_fork_masks_are_right_in_both_processes(self):
+    def test_masks_of_background_cut_after_fork_are_equal_in_both_processes(self):
         frames = video(8)
         cut, want = gst_regions.BackgroundCut(threads=2), gst_regions.BackgroundCut(threads=1)
         for frame in frames[:5]:

@@ -38,7 +38,7 @@ def mixed(labels, which):
 
 class Superpixels(unittest.TestCase):
     @given(st.data())
-    def test_slic_any_image_labels_are_connected_and_consecutive(self, data):
+    def test_labels_of_slic_are_connected_and_in_raster_order(self, data):
         image = data.draw(photographs())
         wanted = data.draw(st.integers(1, 60))
         zero = data.draw(st.booleans())
@@ -49,7 +49,7 @@ class Superpixels(unittest.TestCase):
         numpy.testing.assert_array_equal(labels, gst_regions.slic(image, wanted, slic_zero=zero, threads=1))
 
     @given(photographs())
-    def test_slic_table_areas_and_means_equal_those_of_the_labels(self, image):
+    def test_table_of_slic_has_the_areas_and_means_of_its_labels(self, image):
         labels, table = gst_regions.slic(image, 20, return_table=True)
         numpy.testing.assert_array_equal(table["label"], numpy.arange(1, labels.max() + 1))
         for row in table:
@@ -59,7 +59,7 @@ class Superpixels(unittest.TestCase):
             numpy.testing.assert_allclose([row[name] for name in names], numpy.atleast_1d(inside.mean(0)), rtol=1e-12)
 
     @given(photographs(), st.integers(1, 40))
-    def test_slic_adjacency_any_image_equals_the_touching_labels(self, image, wanted):
+    def test_adjacency_of_slic_equals_the_pairs_of_touching_labels(self, image, wanted):
         labels, table, pairs = gst_regions.slic(image, wanted, return_table=True, return_adjacency=True)
         touching = set()
         for one, other in ((labels[1:], labels[:-1]), (labels[:, 1:], labels[:, :-1])):
@@ -80,7 +80,7 @@ class Superpixels(unittest.TestCase):
             self.assertLess(abs(labels.max() / wanted - 1), 0.25)
             self.assertLessEqual(mixed(labels, which), mixed(theirs, which) + 0.002 * which.size, wanted)
 
-    def test_slic_each_parameter_changed_changes_labels(self):
+    def test_slic_with_another_value_of_each_parameter_changes_the_labels(self):
         image, which = quarters(150, 210)
         image = image.astype(int) + numpy.random.default_rng(1).normal(0, 40, image.shape)
         image = numpy.clip(image, 0, 255).astype(numpy.uint8)

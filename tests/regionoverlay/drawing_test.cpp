@@ -203,7 +203,7 @@ TEST_P(Drawing, EveryColorimetry_EqualsTheReference) {
   }
 }
 
-TEST_P(Drawing, NoLabelMap_DrawsOnlyBoxesAndIds) {
+TEST_P(Drawing, WithoutLabelMap_EqualsTheReference) {
   check(PixelFormat::rgb, make_scene({131, 97}, 6, 6), {15, 0.5, 2}, {.with_labels = false});
 }
 
@@ -274,7 +274,7 @@ TEST_P(Drawing, NoRegions_ChangesNothing) {
 }
 
 // The picture is larger than a thread's share of rows.
-TEST(DrawingThreads, AnyThreadCount_DrawsTheSamePixels) {
+TEST(DrawingThreads, AnyThreadCount_PixelsEqualThoseOfOneThread) {
   const Scene scene = make_scene({200, 333}, 40, 7);
   const GuardedFrame in = noisy_picture(PixelFormat::nv12, scene.size);
   for (const DrawingParams& params : scene_params()) {
@@ -507,7 +507,7 @@ TEST_F(RegionOverlayAlgorithm, ThreeFramesInFlight_EachDrawsItsRegions) {
   }
 }
 
-TEST_F(RegionOverlayAlgorithm, LabelMapFromUpstream_IsDrawn) {
+TEST_F(RegionOverlayAlgorithm, LabelMapAttached_OutputDiffersFromThatWithoutIt) {
   const Scene scene = make_scene({64, 40}, 4);
   regions::Setup setup = setup_for(PixelFormat::gray8, scene.size);
   setup.has_mask = true;

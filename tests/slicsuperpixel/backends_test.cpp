@@ -25,7 +25,7 @@ class SlicBackends : public BackendTest {
 };
 TEST_ON_BACKENDS(SlicBackends);
 
-TEST_P(SlicBackends, LargePictures_EqualOneCpuThread) {
+TEST_P(SlicBackends, LargePictures_SuperpixelsEqualThoseOfOneCpuThread) {
   for (const SlicCase& task : large_cases()) {
     const bool is_large = task.size.area() > 800000;
     if (is_cuda() || !is_large) expect_cpu_results(task);
@@ -33,7 +33,7 @@ TEST_P(SlicBackends, LargePictures_EqualOneCpuThread) {
 }
 
 // Cells of 16x21, 16x17 and 15x17 pixels.
-TEST_P(SlicBackends, CellsHigherThanAWorkPatch_EqualOneCpuThread) {
+TEST_P(SlicBackends, GridCellsHigherThanAPatch_SuperpixelsEqualThoseOfOneCpuThread) {
   for (const char* number : {"superpixels=53", "superpixels=61", "superpixels=72"}) {
     for (const char* step : {"row-step=1", "row-step=2", "row-step=3", "row-step=4"}) {
       for (const char* variant : {"variant=slic", "variant=slico"}) {
@@ -68,7 +68,7 @@ TEST_P(SlicBackends, EveryOutputPicture_PixelsEqualThoseOfOneCpuThread) {
   }
 }
 
-TEST_P(SlicBackends, FewRecords_LabelsAreComplete) {
+TEST_P(SlicBackends, FewRecords_LabelsEqualThoseWithAllRecords) {
   const SlicCase task = {"scene", {333, 211}};
   const GuardedFrame picture = task.frame();
   const SlicResult all = run_slic_on_cpu(1, picture.frame(), task.params());
@@ -81,7 +81,7 @@ TEST_P(SlicBackends, FewRecords_LabelsAreComplete) {
   }
 }
 
-TEST_P(SlicBackends, WarmStartWithAnyNumberOfSlots_SuperpixelsEqualCpu) {
+TEST_P(SlicBackends, WarmStartWithAnyNumberOfSlots_SuperpixelsEqualThoseOfOneCpuThread) {
   std::vector<GuardedFrame> frames;
   for (int i = 0; i < 7; ++i) frames.push_back(panned_frame({320, 200}, 2 * i, i >= 5));
   SlicParams params;

@@ -9,7 +9,7 @@ namespace {
 using SlicCuda = CudaTest;
 using SlicCudaEce1782 = CudaTest;
 
-TEST_F(SlicCuda, SmallPictures_EqualCpu) {
+TEST_F(SlicCuda, SmallPictures_SuperpixelsEqualTheCpu) {
   for (const SlicCase& task : small_cases()) {
     SCOPED_TRACE(task.name());
     const GuardedFrame picture = task.frame();
@@ -21,7 +21,7 @@ TEST_F(SlicCuda, SmallPictures_EqualCpu) {
   }
 }
 
-TEST_F(SlicCuda, SamePictureRepeated_HasTheSameSuperpixels) {
+TEST_F(SlicCuda, SamePictureRepeated_SuperpixelsEqualTheCpuEachTime) {
   for (const SlicCase& task : {large_cases()[0], large_cases()[4]}) {
     const GuardedFrame picture = task.frame();
     const SlicResult expected = run_slic_on_cpu(2, picture.frame(), task.params());
@@ -50,7 +50,7 @@ std::vector<SlicCase> ece1782_cases() {
   return cases;
 }
 
-TEST_F(SlicCudaEce1782, EachOptimisationStep_SuperpixelsEqualOracle) {
+TEST_F(SlicCudaEce1782, EachOptimisationStep_SuperpixelsEqualReference) {
   for (const SlicCase& task : ece1782_cases()) {
     const GuardedFrame picture = task.frame();
     SlicParams params = task.params();

@@ -69,7 +69,7 @@ TEST(SlicElement, OutputMean_FrameSizeChanges_PixelsEqualThoseOfTheAlgorithm) {
   }
 }
 
-TEST(SlicElement, MoreSuperpixelsThanLabels_IsAnError) {
+TEST(SlicElement, MoreSuperpixelsThanGray8Holds_PostsAnError) {
   const GuardedFrame picture = kScene.frame();
   Harness h("slicsuperpixel device=cpu output=labels region-size=4", "video/x-raw,format=GRAY8");
   h.video("RGBA", 160, 96);
@@ -77,7 +77,7 @@ TEST(SlicElement, MoreSuperpixelsThanLabels_IsAnError) {
   EXPECT_NE(h.error_text().find("GRAY8 holds labels up to 255"), std::string::npos);
 }
 
-TEST(SlicElement, CudaOnlyMethodOnCpu_IsAnError) {
+TEST(SlicElement, CudaOnlyMethodOnCpu_PostsAnError) {
   const GuardedFrame picture = kScene.frame();
   Harness h("slicsuperpixel device=cpu output=none method=report");
   h.video("RGBA", 160, 96);
@@ -102,7 +102,7 @@ TEST(SlicElement, VariantChangedWhilePlaying_AppliesToTheNextFrame) {
   EXPECT_EQ(seen[0], seen[2]);
 }
 
-TEST(SlicElement, AllMetadataRequested_ColorCovarianceAdjacencyEqualAlgorithm) {
+TEST(SlicElement, Metadata_AllRequested_ColorCovarianceAndAdjacencyEqualTheAlgorithm) {
   const GuardedFrame picture = kScene.frame();
   const Superpixels expected = run_slic_on_cpu(1, picture.frame(), kScene.params()).superpixels;
   Harness h(
@@ -137,7 +137,7 @@ TEST(SlicElement, AllMetadataRequested_ColorCovarianceAdjacencyEqualAlgorithm) {
   EXPECT_EQ(std::memcmp(bytes.data(), expected.borders.data(), bytes.size()), 0);
 }
 
-TEST(SlicElement, AdjacencyNotRequested_IsNotInTheMetadata) {
+TEST(SlicElement, Metadata_DefaultProperties_HasNeitherAdjacencyNorCovariance) {
   const GuardedFrame picture = kScene.frame();
   Harness h("slicsuperpixel device=cpu output=none");
   h.video("RGBA", 160, 96);

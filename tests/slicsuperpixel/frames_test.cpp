@@ -224,7 +224,7 @@ TEST_F(SlicFrames, WarmStart_StillPicture_IterationsAddUpOverFrames) {
 }
 
 // Flat clusters have one piece each, so tracks are the clusters' numbers, each once.
-TEST_F(SlicFrames, FlatPicture_HasOneTrackPerCell) {
+TEST_F(SlicFrames, WarmStart_FlatPicture_HasOneTrackPerGridCell) {
   const GuardedFrame in = SlicCase{"empty", kSize}.frame();
   SlicParams params;
   params.output = SlicOutput::none;
@@ -363,7 +363,7 @@ TEST(SlicVideo, ClusterSplitsIntoFragments_LargestKeepsTheTrack) {
   }
 }
 
-TEST(SlicVideo, SceneCut_NextFrameStartsCold) {
+TEST(SlicVideo, WarmStart_SceneCut_LabelsEqualThoseOfAFirstFrame) {
   std::vector<GuardedFrame> frames = panned(2, 1);
   frames.push_back(panned_frame(kVideoSize, 3, true));
   std::vector<GuardedFrame> alone;

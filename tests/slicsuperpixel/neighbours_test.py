@@ -33,7 +33,7 @@ def borders_of(labels):
 
 
 class Adjacency(unittest.TestCase):
-    def test_adjacency_computed_from_label_map_equals_metadata(self):
+    def test_adjacency_and_covariance_in_metadata_equal_those_computed_from_the_label_map(self):
         count = 0
         for buffer in frames(PIPELINE):
             table = json.loads(json.dumps(gstreamer.regions_table(buffer)))

@@ -10,9 +10,9 @@
 namespace regions {
 namespace {
 
-class SlicOracle : public testing::TestWithParam<SlicCase> {};
+class SlicReference : public testing::TestWithParam<SlicCase> {};
 
-TEST_P(SlicOracle, AnyPictureAndParameters_EqualsOracle) {
+TEST_P(SlicReference, AnyPictureAndParameters_SuperpixelsEqualReference) {
   const SlicCase& task = GetParam();
   SCOPED_TRACE(task.name());
   const GuardedFrame picture = task.frame(3 * layout_of(task.format).sample_bytes);
@@ -40,10 +40,10 @@ std::string test_name(const testing::TestParamInfo<SlicCase>& info) {
   }
   return name;
 }
-INSTANTIATE_TEST_SUITE_P(Cases, SlicOracle, testing::ValuesIn(small_cases()), test_name);
+INSTANTIATE_TEST_SUITE_P(Cases, SlicReference, testing::ValuesIn(small_cases()), test_name);
 
 // Cells are large enough that pixels and the sides of the picture hardly matter.
-TEST(Slic, RequestedNumber_GivesSimilarNumberOfSuperpixels) {
+TEST(Slic, RequestedNumber_FoundNumberIsWithin10PercentExceptInNoise) {
   double sum = 0;
   int runs = 0;
   for (const Size size : {Size{321, 481}, {320, 240}, {131, 187}}) {
@@ -94,7 +94,7 @@ TEST(Slic, StraightEdgeInThePicture_IsASuperpixelBoundary) {
 
 // A textured half and a smooth half with a faint edge. With one compactness for all superpixels,
 // SLIC has ragged borders in the texture or misses the edge. SLICO avoids both.
-TEST(Slic, Slico_TextureNextToAFaintEdge_FollowsTheEdge) {
+TEST(Slic, Slico_TextureAndFaintEdge_IsLessRaggedOrMissesFewerPixelsThanSlic) {
   GuardedFrame picture(PixelFormat::gray8, {256, 128});
   const auto is_upper = [](int x, int y) { return y < 70 + (x % 32) / 4; };
   for (int y = 0; y < 128; ++y) {

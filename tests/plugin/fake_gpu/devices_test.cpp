@@ -163,7 +163,7 @@ TEST(CudaContext, OfferedByANeighbour_IsUsed) {
   }
 }
 
-TEST(CudaContext, StateNull_ReleasesTheContextAndTheNextStartMayUseAnother) {
+TEST(CudaContext, StateNull_ReleasesTheContextAndTheNextStartUsesAnother) {
   NEEDS_LIBRARY();
   const Producer producers[] = {Producer(0), Producer(1)};
   const Alone alone("cclabel");
@@ -277,7 +277,7 @@ int references_of_output_pool(Harness& h) {
   return count;
 }
 
-TEST(DeviceOfFrames, DeviceWithoutMemory_DropsTheFrameWithoutALeak) {
+TEST(DeviceOfFrames, DeviceWithoutMemory_PostsAnErrorAndReleasesTheFrame) {
   NEEDS_LIBRARY();
   const Producer producers[] = {Producer(0), Producer(1)};
   for (const char* line :
@@ -380,7 +380,7 @@ TEST(DeviceOfFrames, MovedElement_CountsOnItsNewDevice) {
 }
 
 // Memory is used again: each frame must have its own mask.
-TEST(DeviceOfFrames, MaskOnAnotherDevice_IsCopied) {
+TEST(DeviceOfFrames, MaskOnAnotherDevice_RegionCountEqualsThatOnOneDevice) {
   const auto line = [](const char* second) {
     return std::string("graphcutbg cuda-device-id=0 output=none frames-in-flight=1 ! ") +
            "cclabel cuda-device-id=" + second + " source=mask output=none frames-in-flight=1";

@@ -84,7 +84,7 @@ TEST(CudaStream, PoolOfferedUpstream_HasACudaStreamIfGstCudaSupportsIt) {
   }
 }
 
-TEST(CudaLibrary, GstCudaLibraryMissing_CudaMemoryIsNotOffered) {
+TEST(CudaLibrary, GstCudaLibrary_FoundOrMissing_CudaMemoryIsOfferedOnlyIfFound) {
   Harness h("cclabel output=none");
   EXPECT_EQ(device_of(h.element()), "cuda:0 fake");
   GstPad* pad = gst_element_get_static_pad(h.element(), "sink");
@@ -190,7 +190,7 @@ TEST(Fence, NextElementOfThisPlugin_GetsUnfinishedFramesWithoutHostWait) {
   EXPECT_EQ(fake::leads() - before, 4);
 }
 
-TEST(Fence, ElementOfAnotherPlugin_GetsFinishedFrames) {
+TEST(Fence, NextElementNeedsFinishedResults_NoFrameLeavesUnfinished) {
   NEEDS_STREAMS();
   const Producer producer(0);
   for (const char* line :
