@@ -170,7 +170,7 @@ TEST(CpuQueue, Destructor_TasksPending_FinishesAllTasks) {
   EXPECT_EQ(ran, 50);
 }
 
-TEST(CpuQueue, Copy_NegativePitchOrSameBuffer_KeepsEverySample) {
+TEST(CpuQueue, Copy_UpsideDownOrOntoItself_KeepsEverySample) {
   const auto backend = make_cpu_backend(2);
   const auto queue = backend->make_queue();
   for (const PixelFormat format : {PixelFormat::labels32, PixelFormat::i420, PixelFormat::rgb}) {

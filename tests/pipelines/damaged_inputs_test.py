@@ -155,7 +155,7 @@ class Lack(JobCase):
             self.assertEqual(found, f"ends after {end:.1f} s of {length:.1f} s: it is cut off or damaged" if lacks else None)
         self.assertIsNone(self.lack(end=1.0, length=60.0, format={"format_name": "mpegts"}), "it is computed from times")
 
-    def test_fewer_frames_than_packets_are_reported_as_damage(self):
+    def test_fewer_frames_than_packets_beyond_what_the_codec_allows_are_damage(self):
         for codec, frames, packets, problem, damaged, lacks in (
                 ("ffv1", 9, 9, None, 0, False), ("ffv1", 9, 10, None, 0, True), ("ffv1", 10, 9, None, 0, False),
                 ("h264", 5, 10, None, 0, False), ("h264", 4, 10, None, 0, True), ("vp8", 9, 10, None, 0, False),

@@ -259,7 +259,7 @@ class Names(Case):
 
             self.each(scripts, check)
 
-    def test_output_folder_with_a_name_like_an_option_or_command_gets_only_outputs(self):
+    def test_output_with_a_name_like_an_option_or_shell_command_changes_no_other_file(self):
         def check(call, name):
             folder = self.in_folder("video", name + b".in", *(name + b".d/" + out for out in (
                 b"overlay.mp4", b"still.png", name + b".mp4", name + b".jsonl", name + b".labels.mkv")))
@@ -283,7 +283,7 @@ class Names(Case):
 
         self.each(READERS, check)
 
-    def test_replace_image_with_a_name_like_an_option_or_command_is_read(self):
+    def test_replace_image_with_a_name_like_an_option_or_shell_command_is_read(self):
         for name in NAMES:
             with self.subTest(name=name):
                 folder = self.in_folder("video", b"in")

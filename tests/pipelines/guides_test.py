@@ -60,23 +60,23 @@ class Guides(unittest.TestCase):
 
 
 class ExpectedOutput(unittest.TestCase):
-    def test_shown_output_matches_equal_text(self):
+    def test_comparison_with_the_shown_output_accepts_equal_text(self):
         self.assertTrue(matches("3 regions\n", "3 regions\n"))
 
-    def test_shown_output_does_not_match_another_number(self):
+    def test_comparison_with_the_shown_output_refuses_another_number(self):
         self.assertFalse(matches("3 regions\n", "4 regions\n"))
         self.assertFalse(matches("3 regions\n", "13 regions\n"))
 
-    def test_shown_output_does_not_match_with_missing_or_additional_line(self):
+    def test_comparison_with_the_shown_output_refuses_a_missing_or_additional_line(self):
         self.assertFalse(matches("one\ntwo\n", "one\n"))
         self.assertFalse(matches("one\n", "one\ntwo\n"))
         self.assertFalse(matches("one\n", ""))
 
-    def test_shown_output_with_an_ellipsis_in_a_line_matches_any_text_there(self):
+    def test_comparison_with_an_ellipsis_in_a_shown_line_accepts_any_text_there(self):
         self.assertTrue(matches("at … frames/s\n", "at 41.5 frames/s\n"))
         self.assertFalse(matches("at … frames/s\n", "at 41.5\nframes/s\n"))
 
-    def test_shown_output_with_a_line_of_only_an_ellipsis_matches_any_lines(self):
+    def test_comparison_with_a_shown_line_of_only_an_ellipsis_accepts_any_lines(self):
         for printed in ("first\nlast\n", "first\na\nb\nlast\n"):
             self.assertTrue(matches("first\n…\nlast\n", printed), printed)
         self.assertFalse(matches("first\n…\nlast\n", "first\na\n"))

@@ -334,7 +334,7 @@ class Calls(Case):
         self.run_script("depth-objects", self.photo, self.out, "0.1", "7")
         self.assertEqual(calls[0][1], ["tolerance=0.1", "min-area=7"])
 
-    def test_still_scripts_without_options_use_default_files(self):
+    def test_still_scripts_without_file_arguments_use_default_files(self):
         before = os.getcwd()
         os.chdir(self.folder)
         self.addCleanup(os.chdir, before)

@@ -139,17 +139,17 @@ class Timeline(unittest.TestCase):
             times.correct(packet)
         return [packet.pts for packet in packets], [(float(at), float(by)) for at, by in times.jumps]
 
-    def test_gap_of_less_than_ten_seconds_in_the_timeline_is_kept(self):
+    def test_timeline_keeps_a_gap_of_less_than_ten_seconds(self):
         self.assertEqual(self.corrected(*(Packet("video", stamp) for stamp in (0, 1, 90, 91))), ([0, 1, 90, 91], []))
 
     def test_timeline_of_sparse_pictures_with_continuous_sound_has_no_time_jump(self):
         sound = [Packet("audio", stamp, 1) for stamp in range(0, 400, 50)]
         self.assertEqual(self.corrected(Packet("video", 0), *sound, Packet("video", 390))[1], [])
 
-    def test_forward_time_jump_in_the_timeline_is_closed(self):
+    def test_timeline_closes_a_forward_time_jump(self):
         self.assertEqual(self.corrected(*(Packet("video", stamp) for stamp in (5, 6, 700, 701))), ([5, 6, 7, 8], [(0.7, 69.3)]))
 
-    def test_backward_time_jump_in_the_timeline_is_closed(self):
+    def test_timeline_closes_a_backward_time_jump(self):
         self.assertEqual(self.corrected(*(Packet("video", stamp) for stamp in (50, 51, 5, 6))), ([50, 51, 52, 53], [(5.2, -4.7)]))
 
     def test_backward_jump_of_less_than_a_second_is_closed(self):
@@ -172,7 +172,7 @@ class Timeline(unittest.TestCase):
             packet.pts = shown
         self.assertEqual(self.corrected(*packets)[0], [1, 2, 3, 4, 5])
 
-    def test_packet_without_time_in_the_timeline_is_unchanged(self):
+    def test_timeline_leaves_a_packet_without_time_unchanged(self):
         nothing = Packet("video", None)
         self.assertEqual(self.corrected(Packet("video", 0), nothing, Packet("video", 1)), ([0, None, 1], []))
 

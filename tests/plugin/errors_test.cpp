@@ -250,7 +250,7 @@ GstStructure* first_region(GstBuffer* frame) {
   return const_cast<GstStructure*>(region_of(metadata_of(frame), 0));
 }
 
-TEST(ErrorText, MalformedMetadata_NamesTheField) {
+TEST(ErrorText, MalformedMetadata_NamesTheFaultyPart) {
   using Change = std::function<void(GstStructure * metadata, GstStructure * region)>;
   const auto without = [](const char* field) -> Change {
     return [field](GstStructure* s, GstStructure*) { gst_structure_remove_field(s, field); };

@@ -498,24 +498,28 @@ TEST(ScaleTransform, AspectRatioDiffers_DropsRegions) {
   }
 }
 
-TEST(MatrixTransform, StackedLayers_AreScaledTogetherOrDropped) {
+TEST(MatrixTransform, StackedLayersScaledByTwo_AreScaledTogether) {
   const BufferPtr from = picture(kInside, kWidth, kHeight, 3);
-  const auto after = [&](int width, int height, const Move& move) {
-    return moved(from.get(), move, width, height);
-  };
-  const GstVideoRectangle stack = {0, 0, 80, 180};
-  const BufferPtr twice =
-      after(80, 180, {stack, {0, 0, 160, 360}, 160, 360, {{2, 0, 0}, {0, 2, 0}}});
+  const BufferPtr twice = moved(
+      from.get(), {{0, 0, 80, 180}, {0, 0, 160, 360}, 160, 360, {{2, 0, 0}, {0, 2, 0}}}, 80, 180);
   EXPECT_EQ(regions_on(twice.get()), Texts{"28 16 24 12, 288 39.5 21.5, 28 18, 16 4 8"});
   EXPECT_EQ(fields_of(regions_of(twice.get()), {"width", "height", "layers"}), "160 120 3");
-  // A layer must have a whole number of rows.
-  EXPECT_FALSE(regions_of(
-      after(80, 180, {stack, {0, 0, 80, 91}, 80, 91, {{1, 0, 0}, {0, 91.0f / 180, 0}}}).get()));
-  EXPECT_FALSE(regions_of(
-      after(80, 180, {{0, 60, 80, 120}, {0, 0, 80, 120}, 80, 120, {{1, 0, 0}, {0, 1, 0}}}).get()));
-  // A picture that is not stacked.
+}
+
+TEST(MatrixTransform, StackedLayersCroppedOrWithFractionalRows_RegionsAreDropped) {
+  const BufferPtr from = picture(kInside, kWidth, kHeight, 3);
+  const Move fractional = {
+      {0, 0, 80, 180}, {0, 0, 80, 91}, 80, 91, {{1, 0, 0}, {0, 91.0f / 180, 0}}};
+  const Move crop = {{0, 60, 80, 120}, {0, 0, 80, 120}, 80, 120, {{1, 0, 0}, {0, 1, 0}}};
+  for (const Move& move : {fractional, crop}) {
+    EXPECT_FALSE(regions_of(moved(from.get(), move, 80, 180).get()));
+  }
+}
+
+TEST(MatrixTransform, CropInsideOfOneLayer_MovesTheRegions) {
+  const BufferPtr from = picture(kInside, kWidth, kHeight, 3);
   const BufferPtr cut =
-      after(80, 60, {{10, 5, 70, 55}, {0, 0, 70, 55}, 70, 55, {{1, 0, 0}, {0, 1, 0}}});
+      moved(from.get(), {{10, 5, 70, 55}, {0, 0, 70, 55}, 70, 55, {{1, 0, 0}, {0, 1, 0}}}, 80, 60);
   EXPECT_EQ(regions_on(cut.get()), Texts{"4 3 12 6, 72 9.5 5.5, 4 4, 4 1 2"});
 }
 

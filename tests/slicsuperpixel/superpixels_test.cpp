@@ -94,7 +94,7 @@ TEST(Slic, StraightEdgeInThePicture_IsASuperpixelBoundary) {
 
 // A textured half and a smooth half with a faint edge. With one compactness for all superpixels,
 // SLIC has ragged borders in the texture or misses the edge. SLICO avoids both.
-TEST(Slic, Slico_TextureAndFaintEdge_IsLessRaggedOrMissesFewerPixelsThanSlic) {
+TEST(Slic, Slico_TextureAndFaintEdge_IsSmootherThanLooseSlicAndCloserThanStrictSlic) {
   GuardedFrame picture(PixelFormat::gray8, {256, 128});
   const auto is_upper = [](int x, int y) { return y < 70 + (x % 32) / 4; };
   for (int y = 0; y < 128; ++y) {
