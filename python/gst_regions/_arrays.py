@@ -6,6 +6,7 @@ Arrays of other libraries are passed by DLPack.
 from __future__ import annotations
 
 import ctypes
+import functools
 import operator
 import os
 import sys
@@ -62,8 +63,27 @@ def result_of(array: NDArray[Any], out: Array | None, like: Array) -> Array:
         return out
     if isinstance(like, np.ndarray) or not hasattr(like, "__dlpack__"):
         return array
-    library = type(like).__module__.partition(".")[0]
-    return sys.modules["jax.numpy" if library == "jaxlib" else library].from_dlpack(array)
+    name = library_name(like)
+    return array if name is None else sys.modules["jax.numpy" if name == "jax" else name].from_dlpack(array)
+
+
+def library_name(array: Array) -> str | None:
+    """Returns the name of the library to which an array with DLPack belongs, or of the library of its base class.
+
+    Returns None for a class without such a library: results are then NumPy arrays.
+    """
+    array_class: Any = type(array)
+    return library_of_class(array_class)
+
+
+@functools.lru_cache(maxsize=64)
+def library_of_class(array_class: Any) -> str | None:
+    """Returns the name of the first imported library in the class's bases that has a function from_dlpack()."""
+    for base in array_class.__mro__:
+        name: str = base.__module__.partition(".")[0].replace("jaxlib", "jax")
+        if name == "jax" or hasattr(sys.modules.get(name), "from_dlpack"):
+            return name
+    return None
 
 
 def expect_axes(array: Any, name: str, *counts: int) -> None:
@@ -98,16 +118,25 @@ def in_rows(array: NDArray[Any]) -> NDArray[Any]:
     return np.ascontiguousarray(array)
 
 
+def writeable(values: NDArray[Any], array: Array) -> NDArray[Any]:
+    """Returns a writeable view of the memory of `array`, which as_numpy() has converted to `values`, if there is one.
+
+    PyTorch uses an old version of DLPack (before 1.0) without a flag for writeable memory, so NumPy assumes that the
+    memory is read-only.
+    """
+    if values.flags.writeable or library_name(array) != "torch" or not values.size:
+        return values
+    memory = (ctypes.c_uint8 * values.itemsize).from_address(values.ctypes.data)
+    first = np.ctypeslib.as_array(memory).view(values.dtype)
+    view: NDArray[Any] = np.lib.stride_tricks.as_strided(first, values.shape, values.strides)
+    return view
+
+
 def output_array(out: Array | None, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
     """Returns the array to which results are written: `out` as a NumPy array, or a new array."""
     if out is None:
         return np.empty(shape, dtype)
-    output = as_numpy(out, "out")
-    if not output.flags.writeable and type(out).__module__.partition(".")[0] == "torch" and output.flags.c_contiguous:
-        # PyTorch uses an old version of DLPack (before 1.0) without a flag for writeable memory, so NumPy assumes that
-        # the memory is read-only. This view of the same memory is writeable.
-        memory = (ctypes.c_uint8 * output.nbytes).from_address(output.ctypes.data)
-        output = np.ctypeslib.as_array(memory).view(output.dtype).reshape(output.shape)
+    output = writeable(as_numpy(out, "out"), out)
     if output.dtype != dtype:
         raise TypeError(f"out has elements of type {output.dtype}, must have {np.dtype(dtype)}")
     if output.shape != shape:
@@ -146,6 +175,19 @@ def expect_picture(array: Any, name: str, channels: tuple[int, ...] = (3, 4),
     if array.ndim == 3 and array.shape[2] not in channels:
         raise ValueError(f"{name} has {array.shape[2]} channels, must have {' or '.join(map(str, channels))}, "
                          "or two axes")
+
+
+def connectivity_of(connectivity: int | None, axes: int) -> int:
+    """Returns the number of axes along which neighbours may differ. None means all."""
+    if connectivity is None:
+        return axes
+    try:
+        number = operator.index(connectivity)
+    except TypeError:
+        raise TypeError(f"connectivity is {connectivity!r}, must be an int") from None
+    if not 1 <= number <= axes:
+        raise ValueError(f"connectivity is {connectivity}, must be 1 to {axes}")
+    return number
 
 
 def max_threads(threads: int) -> int:
