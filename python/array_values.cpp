@@ -79,8 +79,8 @@ REGIONS_INLINE uint64_t key_of(T value) {
 }
 
 // Writes the numbers of all elements. Returns the number of distinct values, including
-// `background`, which has the number 0. Returns nothing if so many values are distinct that another
-// method is faster.
+// `background`, which has the number 0. Returns nothing if another method is faster, because too
+// many values are distinct.
 template <class T>
 std::optional<size_t> number_elements(const Voxels& voxels, const T* background,
                                       std::span<uint16_t> out) {

@@ -70,7 +70,7 @@ class Library:
         return array.__dlpack__(stream=NO_WAIT)
 
     def finished(self, array: Array, target: Target) -> Array:
-        """Makes the library wait for the work on `target` before it uses the array. Returns the array."""
+        """Makes later work of the library wait for the work on `target`. Returns the array."""
         return array
 
     def stream(self, device: int) -> int:
@@ -401,7 +401,7 @@ class DeviceArray:
         return library.finished(labels, target), counts
 
     def finished(self, target: Target) -> Array:
-        """Returns the library's own array. The library waits for the work on `target` before it uses the array."""
+        """Returns the library's own array. Later work of the library waits for the work on `target`."""
         return self.library.finished(self.array, target)
 
 

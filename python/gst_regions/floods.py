@@ -149,7 +149,7 @@ def _steps_of(footprint: Array, axes: int) -> list[list[int]]:
     """Returns the steps from the centre of the footprint to its elements that are not 0."""
     shape = np.asarray(footprint)
     if shape.ndim != axes:
-        raise ValueError(f"footprint has {shape.ndim} axes, must have {axes}, as the image")
+        raise ValueError(f"footprint has {shape.ndim} axes, must have {axes} like the image")
     centre = np.array([side // 2 for side in shape.shape])
     steps: list[list[int]] = (np.argwhere(shape) - centre).tolist()
     return steps

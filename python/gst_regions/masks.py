@@ -38,7 +38,7 @@ def remove_small_objects(ar: Array, max_size: int | None = None, connectivity: i
         Deprecated in scikit-image: objects with fewer elements are removed.
     out : array of the same shape, optional
         C-contiguous array that is written and returned instead of a new array. It may be `ar` itself. Its type, bool or
-        integer, determines what is an object.
+        integer, defines the objects.
     threads, stream : optional
         As for `label`.
 
@@ -77,7 +77,7 @@ def remove_small_holes(ar: Array, max_size: int | None = None, connectivity: int
     """Fills background regions of up to `max_size` elements, like `skimage.morphology.remove_small_holes`.
 
     Background regions at the border of the picture are filled too. The result is bool. For an array of integers, all
-    elements that are not 0 are foreground, and a warning says so.
+    elements that are not 0 are foreground, and a warning is given.
 
     Parameters
     ----------

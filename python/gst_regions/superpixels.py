@@ -9,7 +9,11 @@ from numpy.typing import NDArray
 
 from . import _arrays, _core, _device_arrays
 from ._arrays import Array, threads_for
+from ._parameters import with_argument_names
 from .tables import table_of
+
+# The arguments of `slic` for the fields of the algorithm.
+FIELD_ARGUMENTS = {"superpixels": "n_segments", "iterations": "max_num_iter", "min-size": "min_size_factor"}
 
 
 class Options(TypedDict, total=False):
@@ -112,15 +116,17 @@ def slic(image: Array, n_segments: int = 100, compactness: float = 10.0, max_num
         with _device_arrays.on_stream(device_array, stream):
             labels = _device_arrays.separate_output(out, pixels.shape[:2], np.dtype(np.int32), device_array, "image")
             target = device_array.target()
-            count = _core.slic(device_array.packed().capsule(target), device_array.library.capsule(labels, target),
-                               settings, needs_count, target)
+            with with_argument_names(FIELD_ARGUMENTS):
+                count = _core.slic(device_array.packed().capsule(target), device_array.library.capsule(labels, target),
+                                   settings, needs_count, target)
             results = [device_array.library.finished(labels, target) if out is None else out]
         if needs_count:
             host_labels, pixels = device_array.wrap(results[0]).host(), device_array.host()
     else:
         host_labels = _arrays.output_array(out, pixels.shape[:2], np.int32)
         target = (threads_for(host_labels, threads), *_arrays.CPU_TARGET)
-        count = _core.slic(pixels, host_labels, settings, needs_count, target)
+        with with_argument_names(FIELD_ARGUMENTS):
+            count = _core.slic(pixels, host_labels, settings, needs_count, target)
         results = [_arrays.result_of(host_labels, out, image)]
     if return_table:
         results.append(table_of(host_labels, count, pixels))

@@ -31,7 +31,7 @@ class Arguments(unittest.TestCase):
         self.expect(TypeError, "ar has elements of type float64", gst_regions.remove_small_holes, BYTES * 1.0)
         self.expect(TypeError, "image has elements of type int64", gst_regions.slic, COLOURS.astype(int))
         self.expect(TypeError, "label_image has elements of type float64", gst_regions.regionprops_table, BYTES * 1.0)
-        self.expect(TypeError, "right has elements of type float64", gst_regions.mincut, WHOLE, 0.5, 1)
+        self.expect(TypeError, "right has elements of type complex128", gst_regions.mincut, WHOLE, 0.5j, 1)
         self.expect(TypeError, "terminal has elements of type bool", gst_regions.mincut, BOOLS, 1, 1)
 
     def test_arguments_wrong_shape_error_names_it(self):
@@ -96,11 +96,11 @@ class Arguments(unittest.TestCase):
         self.expect(TypeError, "float", label, BYTES, threads=1.5)
         label(BYTES, threads=10**10)
         self.expect(ValueError, "n_segments is 0", slic, COLOURS, 0)
-        self.expect(ValueError, "superpixels", slic, COLOURS, 2**24 + 1)
+        self.expect(ValueError, "n_segments", slic, COLOURS, 2**24 + 1)
         self.expect(ValueError, "compactness", slic, COLOURS, compactness=1001.0)
         self.expect(ValueError, "compactness", slic, COLOURS, compactness=float("nan"))
-        self.expect(ValueError, "iterations", slic, COLOURS, max_num_iter=101)
-        self.expect(ValueError, "min-size", slic, COLOURS, min_size_factor=1.5)
+        self.expect(ValueError, "max_num_iter", slic, COLOURS, max_num_iter=101)
+        self.expect(ValueError, "min_size_factor", slic, COLOURS, min_size_factor=1.5)
         self.expect(ValueError, "down_right is missing; pass both", gst_regions.mincut, WHOLE, 1, 1, down_left=1)
 
     def test_out_array_unsuitable_error_names_the_reason(self):
