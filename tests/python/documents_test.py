@@ -119,7 +119,9 @@ mask = gst_regions.BackgroundCut(lambda_=3).apply(image)
 MISUSE = {"gst_regions.flood(image, seed=1)": "call-arg",
           "gst_regions.fill_holes(image > 1, '2')": "arg-type",
           "text: str = gst_regions.label(image, return_num=True)[1]": "assignment",
-          "labels, num = gst_regions.label(image)[0], gst_regions.slic(image, return_table=True).shape": "attr-defined", 
+          "other, num = gst_regions.label(image)[0], gst_regions.slic(image, return_table=True).shape": "attr-defined",
+          "gst_regions.BackgroundCut(learning_rat=1)": "call-arg",
+          "gst_regions.Tracker(min_area='1')": "arg-type",
           "flow = gst_regions.mincut(labels, 1, 1)[1] + 'x'": "operator"}
 
 
