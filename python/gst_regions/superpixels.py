@@ -77,7 +77,7 @@ def slic(image: Array, n_segments: int = 100, compactness: float = 10.0, max_num
     slic_zero : bool
         Use SLICO, which adapts the compactness of each superpixel.
     return_table : bool
-        Also return the table of `regionprops_table` with mean gray, or with mean R, G, B (`intensity_mean-0` …).
+        Also return the table of `regionprops_table` with mean gray, or with mean R, G, B (`intensity_mean_0` …).
     return_adjacency : bool
         Also return the pairs of superpixels that have a common border.
     out : int32 array of shape (H, W), optional

@@ -141,10 +141,9 @@ class Tracker(Parameters):
         count, tracks, changes = tracking
         self._changes = dict(zip(CHANGE_NAMES, changes))
         measured = table_of(labels, count, values)
-        names = measured.dtype.names or ()
-        other_columns = [(name, measured.dtype[name]) for name in names[1:]]
-        table = np.zeros(count, [("label", np.int64), ("track", np.int64), *other_columns])
-        for name in names:
+        fields: Any = measured.dtype.descr
+        table = np.zeros(count, [fields[0], ("track", np.int64), *fields[1:]])
+        for name in measured.dtype.names or ():
             table[name] = measured[name]
         table["track"][:len(tracks)] = tracks
         return table
