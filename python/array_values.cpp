@@ -2,6 +2,8 @@
 // thresholds that they reach. Also contains other passes over all elements.
 #include <algorithm>
 #include <bit>
+#include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -19,6 +21,12 @@ class ValueNumbers {
 
   ValueNumbers() { slots_.resize(kFirstSlots); }
   size_t count() const { return count_; }
+  // Whether so many of `elements` elements are distinct that labelling by runs is faster.
+  bool is_worthless(size_t elements) const {
+    constexpr size_t kTolerated = 1024;  // number of distinct values that is never too large
+    constexpr size_t kRareness = 8;      // least average number of elements per distinct value
+    return count_ == kMaxValues || count_ > kTolerated + elements / kRareness;
+  }
 
   // Returns the number of a value, or kMaxValues if there are more distinct values than that.
   REGIONS_INLINE uint32_t number_of(uint64_t key) {
@@ -78,23 +86,17 @@ REGIONS_INLINE uint64_t key_of(T value) {
   }
 }
 
-// Writes the numbers of all elements. Returns the number of distinct values, including
-// `background`, which has the number 0. Returns nothing if another method is faster, because too
-// many values are distinct.
-template <class T>
-std::optional<size_t> number_elements(const Voxels& voxels, const T* background,
-                                      std::span<uint16_t> out) {
-  constexpr size_t kTolerated = 1024;  // number of distinct values that is never too large
-  constexpr size_t kRareness = 8;      // least average number of elements per distinct value
-  ValueNumbers numbers;
-  if (background) numbers.number_of(key_of(*background));
+// Writes the numbers of the rows from `begin` on, as values of type Out. Returns the row after the
+// last one whose numbers fit in Out: the number of rows, or less. Throws InputError for NaN.
+template <class Out, class T>
+int number_rows(const Voxels& voxels, int begin, ValueNumbers& numbers, Out* out) {
   const auto width = static_cast<size_t>(voxels.slice.width);
-  for (int y = 0; y < voxels.rows(); ++y) {
+  for (int y = begin; y < voxels.rows(); ++y) {
     const T* row = reinterpret_cast<const T*>(voxels.row(y));
-    uint16_t* number = out.data() + static_cast<size_t>(y) * width;
+    Out* const number = out + static_cast<size_t>(y) * width;
     bool has_nan = false;
     for (size_t x = 0; x < width; ++x) {
-      number[x] = static_cast<uint16_t>(numbers.number_of(key_of(row[x])));
+      number[x] = static_cast<Out>(numbers.number_of(key_of(row[x])));
       has_nan |= row[x] != row[x];
     }
     expects(!has_nan, [&] {
@@ -102,13 +104,12 @@ std::optional<size_t> number_elements(const Voxels& voxels, const T* background,
       return "NaN at row " + std::to_string(y) + ", column " + std::to_string(found - row) +
              "; without threshold, the image must not contain NaN";
     });
-    const size_t seen = (static_cast<size_t>(y) + 1) * width;
-    if (numbers.count() == ValueNumbers::kMaxValues ||
-        numbers.count() > kTolerated + seen / kRareness) {
-      return {};
+    if (numbers.count() > size_t{std::numeric_limits<Out>::max()} + 1 ||
+        numbers.is_worthless(static_cast<size_t>(y + 1) * width)) {
+      return y;
     }
   }
-  return numbers.count();
+  return voxels.rows();
 }
 
 // Adds 1 to the rank of each element that is at least `level`. The rank of an element is the number
@@ -121,18 +122,24 @@ void raise_ranks(const T* row, int width, T level, uint8_t* ranks) {
 }  // namespace
 
 std::optional<OwnedPicture> number_values(const Voxels& voxels, const void* background) {
-  const size_t elements = voxels.slice.area() * static_cast<size_t>(voxels.slices);
-  OwnedPicture picture{std::vector<std::byte>(2 * elements), PixelFormat::gray16};
-  const std::span<uint16_t> numbers{reinterpret_cast<uint16_t*>(picture.bytes.data()), elements};
-  const auto count = with_type(voxels.type, [&](auto type) {
-    return number_elements(voxels, static_cast<const decltype(type)*>(background), numbers);
+  const auto width = static_cast<size_t>(voxels.slice.width);
+  const size_t elements = width * static_cast<size_t>(voxels.rows());
+  ValueNumbers numbers;
+  return with_type(voxels.type, [&](auto type) -> std::optional<OwnedPicture> {
+    using T = decltype(type);
+    if (background) numbers.number_of(key_of(*static_cast<const T*>(background)));
+    auto bytes = std::make_unique_for_overwrite<std::byte[]>(elements);
+    const auto* narrow = reinterpret_cast<const uint8_t*>(bytes.get());
+    const int rows =
+        number_rows<uint8_t, T>(voxels, 0, numbers, reinterpret_cast<uint8_t*>(bytes.get()));
+    if (rows == voxels.rows()) return OwnedPicture{std::move(bytes), PixelFormat::gray8};
+    // There are more than 256 values. The numbers so far are widened.
+    auto words = std::make_unique_for_overwrite<std::byte[]>(2 * elements);
+    auto* wide = reinterpret_cast<uint16_t*>(words.get());
+    std::copy_n(narrow, static_cast<size_t>(rows) * width, wide);
+    if (number_rows<uint16_t, T>(voxels, rows, numbers, wide) < voxels.rows()) return {};
+    return OwnedPicture{std::move(words), PixelFormat::gray16};
   });
-  if (!count) return {};
-  if (*count <= 256) {  // bytes are labelled faster
-    for (size_t i = 0; i < elements; ++i) picture.bytes[i] = static_cast<std::byte>(numbers[i]);
-    picture.format = PixelFormat::gray8;
-  }
-  return picture;
 }
 
 bool is_mask(const ConstFrame& frame) {
@@ -153,9 +160,9 @@ bool is_mask(const ConstFrame& frame) {
 
 OwnedPicture rank_values(const Voxels& voxels, const void* levels, size_t count) {
   const auto width = static_cast<size_t>(voxels.slice.width);
-  OwnedPicture picture{std::vector<std::byte>(width * static_cast<size_t>(voxels.rows())),
+  OwnedPicture picture{std::make_unique<std::byte[]>(width * static_cast<size_t>(voxels.rows())),
                        PixelFormat::gray8};
-  auto* ranks = reinterpret_cast<uint8_t*>(picture.bytes.data());
+  auto* ranks = reinterpret_cast<uint8_t*>(picture.bytes.get());
   with_type(voxels.type, [&](auto type) {
     using T = decltype(type);
     const std::span<const T> lowest{static_cast<const T*>(levels), count};
@@ -167,24 +174,40 @@ OwnedPicture rank_values(const Voxels& voxels, const void* levels, size_t count)
   return picture;
 }
 
+namespace {
+
+// Sets is_excluded[label] to whether the pixels of the label equal `value`.
+template <class T>
+REGIONS_INLINE void find_excluded(const T* row, const int32_t* label, int width, T value,
+                                  uint8_t* is_excluded) {
+  for (int x = 0; x < width; ++x) is_excluded[label[x]] = row[x] == value;
+}
+
+REGIONS_CLONES
+void replace_labels(const int32_t* new_label, size_t count, int32_t* labels) {
+  for (size_t i = 0; i < count; ++i) labels[i] = new_label[labels[i]];
+}
+
+}  // namespace
+
 uint32_t remove_background(const ConstFrame& frame, uint32_t background, int32_t* labels,
                            uint32_t count) {
-  std::vector<int32_t> new_label(size_t{count} + 1);  // [old label], its new label
-  int32_t max_seen = 0, remaining = 0;
-  const auto remove = [&](auto type) {
-    using T = decltype(type);
-    for (int y = 0; y < frame.height; ++y) {
-      const T* row = reinterpret_cast<const T*>(frame.plane[0] + y * frame.pitch[0]);
-      for (int x = 0; x < frame.width; ++x, ++labels) {
-        if (*labels > max_seen) {  // the first element of a region
-          max_seen = *labels;
-          new_label[static_cast<size_t>(max_seen)] = row[x] == background ? 0 : ++remaining;
-        }
-        *labels = new_label[static_cast<size_t>(*labels)];
-      }
+  std::vector<uint8_t> is_excluded(size_t{count} + 1);  // [label]
+  for (int y = 0; y < frame.height; ++y) {
+    const std::byte* row = frame.plane[0] + y * frame.pitch[0];
+    const int32_t* label = labels + static_cast<size_t>(y) * static_cast<size_t>(frame.width);
+    if (frame.layout.sample_bytes == 1) {
+      find_excluded(reinterpret_cast<const uint8_t*>(row), label, frame.width,
+                    static_cast<uint8_t>(background), is_excluded.data());
+    } else {
+      find_excluded(reinterpret_cast<const uint16_t*>(row), label, frame.width,
+                    static_cast<uint16_t>(background), is_excluded.data());
     }
-  };
-  frame.layout.sample_bytes == 1 ? remove(uint8_t{}) : remove(uint16_t{});
+  }
+  std::vector<int32_t> new_label(size_t{count} + 1);
+  int32_t remaining = 0;
+  for (size_t k = 1; k <= count; ++k) new_label[k] = is_excluded[k] ? 0 : ++remaining;
+  replace_labels(new_label.data(), frame.size().area(), labels);
   return static_cast<uint32_t>(remaining);
 }
 

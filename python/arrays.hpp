@@ -7,6 +7,7 @@
 #include <nanobind/ndarray.h>
 
 #include <limits>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -122,7 +123,7 @@ auto with_type(nb::dlpack::dtype type, F f) {
 
 // A picture that owns its memory.
 struct OwnedPicture {
-  std::vector<std::byte> bytes;
+  std::unique_ptr<std::byte[]> bytes;
   PixelFormat format = PixelFormat::gray8;
 };
 

@@ -22,7 +22,7 @@ struct InputPicture {
 
   void set_owned(OwnedPicture&& picture, const Voxels& voxels) {
     owned = std::move(picture);
-    frame = frame_at(owned.bytes.data(), owned.format, {voxels.slice.width, voxels.rows()});
+    frame = frame_at(owned.bytes.get(), owned.format, {voxels.slice.width, voxels.rows()});
   }
 };
 
