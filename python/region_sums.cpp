@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
 #include <optional>
 #include <vector>
 
@@ -72,15 +73,13 @@ void measure(const ConstLabels& labels, const Numbers& extents) {
   });
 }
 
-// Adds the channel values of each element to row `label - 1` of `sums`.
-void add_values(const ConstLabels& labels, const HostArray<nb::ro, nb::c_contig>& values,
-                const Sums& sums) {
+// Calls add(label, row, x, end, sum, channel) with the sum of the values of each run and channel.
+template <class Add>
+void for_each_sum(const ConstLabels& labels, const HostArray<nb::ro, nb::c_contig>& values,
+                  size_t channels, int32_t max_label, Add add) {
   const Voxels voxels{AnyArray(labels)};
-  const size_t channels = sums.shape(1);
   expects(values.size() == labels.size() * channels,
           "values must have one element per label and channel");
-  const auto max_label = static_cast<int32_t>(sums.shape(0));
-  const Unlocked unlocked;
   with_type(values.dtype(), [&](auto type) {
     const auto* value = static_cast<const decltype(type)*>(values.data());
     for_each_run(voxels, max_label, [&](int32_t label, int row, int x, int end) {
@@ -92,10 +91,68 @@ void add_values(const ConstLabels& labels, const HostArray<nb::ro, nb::c_contig>
         for (int i = 0; i < end - x; ++i) {
           sum += static_cast<double>(first[static_cast<size_t>(i) * channels + c]);
         }
-        sums.data()[static_cast<size_t>(label - 1) * channels + c] += sum;
+        add(label, row, x, end, sum, c);
       }
     });
   });
+}
+
+// Adds the channel values of each element to row `label - 1` of `sums`.
+void add_values(const ConstLabels& labels, const HostArray<nb::ro, nb::c_contig>& values,
+                const Sums& sums) {
+  const size_t channels = sums.shape(1);
+  const Unlocked unlocked;
+  for_each_sum(labels, values, channels, static_cast<int32_t>(sums.shape(0)),
+               [&](int32_t label, int, int, int, double sum, size_t c) {
+                 sums.data()[static_cast<size_t>(label - 1) * channels + c] += sum;
+               });
+}
+
+// Appends the bytes of a number to the row of a table.
+template <class T>
+void append(std::byte*& out, T number) {
+  std::memcpy(out, &number, sizeof number);
+  out += sizeof number;
+}
+
+// Writes the rows of the labels from 1 on to `table`: the label and the area (int64), the bounding
+// box (int32), the centroid and the mean of each channel (double), without gaps. The number of rows
+// is the number of labels. The row of a label that does not occur has area 0.
+void fill_table(const ConstLabels& labels,
+                const std::optional<HostArray<nb::ro, nb::c_contig>>& values,
+                const HostArray<uint8_t, nb::ndim<2>, nb::c_contig>& table) {
+  const Voxels voxels{AnyArray(labels)};
+  const size_t axes = labels.ndim(), rows = table.shape(0),
+               channels = values ? values->size() / labels.size() : 0;
+  expects(table.shape(1) == 16 + axes * 16 + channels * 8, "table must have rows of another size");
+  const auto max_label = static_cast<int32_t>(rows);
+  const int height = voxels.slice.height;
+  const Unlocked unlocked;
+  std::vector<Extent> extents(rows);
+  std::vector<double> sums(rows * channels);
+  const auto add_extent = [&](int32_t label, int row, int x, int end) {
+    add_run(extents[static_cast<size_t>(label - 1)], row / height, row % height, x, end);
+  };
+  if (channels == 0) {
+    for_each_run(voxels, max_label, add_extent);
+  } else {
+    for_each_sum(labels, *values, channels, max_label,
+                 [&](int32_t label, int row, int x, int end, double sum, size_t c) {
+                   if (c == 0) add_extent(label, row, x, end);
+                   sums[static_cast<size_t>(label - 1) * channels + c] += sum;
+                 });
+  }
+  auto* out = reinterpret_cast<std::byte*>(table.data());
+  for (size_t k = 0; k < rows; ++k) {
+    const Extent& extent = extents[k];
+    append(out, static_cast<int64_t>(k + 1));
+    append(out, extent.area);
+    for (size_t i = 3 - axes; i < 3; ++i) append(out, static_cast<int32_t>(extent.begin[i]));
+    for (size_t i = 3 - axes; i < 3; ++i) append(out, static_cast<int32_t>(extent.end[i]));
+    const double area = extent.area ? static_cast<double>(extent.area) : 1;
+    for (size_t i = 3 - axes; i < 3; ++i) append(out, static_cast<double>(extent.sum[i]) / area);
+    for (size_t c = 0; c < channels; ++c) append(out, sums[k * channels + c] / area);
+  }
 }
 
 constexpr size_t kPowers = 4;  // moments have the powers 0 to 3 along each axis
@@ -344,6 +401,8 @@ nb::bytes touching(const ConstLabels& labels) {
 void bind_region_sums(nb::module_& module) {
   module.def("measure", measure);
   module.def("add_values", add_values);
+  module.def("fill_table", fill_table, nb::arg("labels"), nb::arg("values").none(),
+             nb::arg("table"));
   module.def("moments", moments, nb::arg("labels"), nb::arg("begins"), nb::arg("centers"),
              nb::arg("spacing"), nb::arg("values").none(), nb::arg("sums"));
   module.def("measure_spread", measure_spread);

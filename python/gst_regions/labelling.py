@@ -14,11 +14,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _arrays, _core, _device_arrays
-from ._arrays import Array, expect_shape, expect_type, max_threads, threads_for
+from ._arrays import TYPE_CODES, Array, expect_shape, expect_type, max_threads, threads_for
 from ._device_arrays import DeviceArray, Library, max_of, min_of
 from .tables import table_of
 
 LARGE_SIZE = 1 << 16  # minimum number of elements of a large array
+SMALL_SIZE = _arrays.PIXELS_PER_THREAD  # smaller arrays are labelled by one thread
 INT32 = np.dtype(np.int32)
 MAX_LABEL = 2**31 - 1  # the largest int32 label
 MAX_SIDE = 65535  # the longest axis that the algorithm for pictures and volumes supports
@@ -151,6 +152,22 @@ def label(image: Array, background: float | None = None, return_num: bool = Fals
         A shape or size is not supported; `image` (without `threshold`), `background` or `threshold` contains NaN;
         `connectivity` is out of range; or two arguments cannot be combined.
     """
+    if (image.__class__ is np.ndarray and threshold is None and delta is None and largest_k is None and out is None
+            and not (batch or periodic or return_areas) and 0 < image.size < SMALL_SIZE and image.flags.c_contiguous):
+        plan = _small_plan(image.shape, image.dtype, background, connectivity)
+        if plan and image.flags.aligned:
+            # This is the common case. It adds little to the time that the algorithm needs.
+            if threads:
+                max_threads(threads)
+            small_labels = np.empty(image.shape, INT32)
+            num = _core.label_equal(image, plan.background, small_labels, plan.settings, plan.reach, 1)
+            if not (return_num or return_table):
+                return small_labels
+            if not return_table:
+                return small_labels, num
+            intensity = image if intensity_image is None else _arrays.as_numpy(intensity_image, "intensity_image")
+            table = table_of(small_labels, num, intensity)
+            return (small_labels, num, table) if return_num else (small_labels, table)
     if threads:
         max_threads(threads)
     thresholds, is_threshold_list = thresholds_of(threshold)
@@ -198,18 +215,36 @@ def label(image: Array, background: float | None = None, return_num: bool = Fals
     else:
         array = _output_array(out, leading_axes + shape, values)
         counts = _label(values, background, thresholds, delta, periodic, array, reach, threads)
-    num: Any = np.array(counts, np.int64).reshape(leading_axes) if leading_axes else counts[0] if thresholds else counts
+    nums: Any = np.array(counts, np.int64).reshape(leading_axes) if leading_axes else counts[0] if thresholds else counts
     if largest_k is not None:
-        num = keep_largest(array, num, largest_k)
+        nums = keep_largest(array, nums, largest_k)
     results: list[Any] = [_arrays.result_of(array, out, image)]
     if return_num:
-        results.append(num)
+        results.append(nums)
     if return_areas:
         results.append(_arrays.result_of(_areas_of(array, len(leading_axes)), None, image))
     if return_table:
         intensity = values if intensity_image is None else _arrays.as_numpy(intensity_image, "intensity_image")
-        results.append(table_of(array, num, intensity))
+        results.append(table_of(array, nums, intensity))
     return results[0] if len(results) == 1 else tuple(results)
+
+
+class SmallPlan(NamedTuple):
+    """The prepared arguments of the compiled function for a small picture or volume."""
+
+    background: NDArray[Any]
+    settings: Settings
+    reach: int
+
+
+@functools.lru_cache(maxsize=256, typed=True)
+def _small_plan(shape: tuple[int, ...], dtype: np.dtype[Any], background: float | None,
+                connectivity: int | None) -> SmallPlan | None:
+    """Returns the plan for an image. Returns None if the image needs other preparations."""
+    if len(shape) not in NEIGHBOURS or dtype.char not in TYPE_CODES or not dtype.isnative:
+        return None
+    reach = _arrays.connectivity_of(connectivity, len(shape))
+    return SmallPlan(background_of(background, dtype), settings_of(shape, reach), reach)
 
 
 def _expect_combinable(background: float | None, thresholds: tuple[float, ...], is_threshold_list: bool, batch: bool,

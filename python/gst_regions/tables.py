@@ -150,22 +150,25 @@ class Extents:
 
 def table_of(labels: NDArray[np.int32], max_label: int, intensity: NDArray[Any] | None) -> NDArray[Any]:
     """Returns the table of the labels from 1 to `max_label` that occur in `labels`."""
-    if not labels.flags.c_contiguous:
-        labels = np.ascontiguousarray(labels)
-    extents = Extents(labels, max_label)
-    has_channels = intensity is not None and _has_channels(labels, intensity)
-    names = _table_type(labels.ndim, None if intensity is None else intensity.shape[-1] if has_channels else 0)
-    table = np.empty(len(extents.area), names)
-    table["label"], table["area"] = extents.labels, extents.area
-    for axis in range(labels.ndim):
-        table[f"bbox_{axis}"] = extents.begin[:, axis]
-        table[f"bbox_{axis + labels.ndim}"] = extents.end[:, axis]
-        table[f"centroid_{axis}"] = extents.total[:, axis] / extents.area
+    channels = None
     if intensity is not None:
-        means = _sums_of(labels, max_label, intensity)[extents.is_present] / extents.area[:, None]
-        for channel, mean in enumerate(means.T):
-            table[f"intensity_mean_{channel}" if has_channels else "intensity_mean"] = mean
+        channels = intensity.shape[-1] if _has_channels(labels, intensity) else 0
+        intensity = np.ascontiguousarray(_arrays.with_native_bytes(intensity))
+    kind = _table_type(labels.ndim, channels)
+    table = np.empty(max_label, kind)
+    if max_label:
+        contiguous = labels if labels.flags.c_contiguous else np.ascontiguousarray(labels)
+        _core.fill_table(contiguous, intensity, table.view(_row_type(kind.itemsize)))
+        area = table["area"]
+        if not area.all():
+            table = table[area > 0]
     return table
+
+
+@functools.lru_cache(maxsize=64)
+def _row_type(size: int) -> np.dtype[Any]:
+    """Returns the type of the bytes of a row."""
+    return np.dtype((np.uint8, (size,)))
 
 
 @functools.lru_cache(maxsize=64)
