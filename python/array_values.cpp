@@ -183,12 +183,12 @@ REGIONS_INLINE void find_excluded(const T* row, const int32_t* label, int width,
   for (int x = 0; x < width; ++x) is_excluded[label[x]] = row[x] == value;
 }
 
+}  // namespace
+
 REGIONS_CLONES
 void replace_labels(const int32_t* new_label, size_t count, int32_t* labels) {
   for (size_t i = 0; i < count; ++i) labels[i] = new_label[labels[i]];
 }
-
-}  // namespace
 
 uint32_t remove_background(const ConstFrame& frame, uint32_t background, int32_t* labels,
                            uint32_t count) {

@@ -131,9 +131,12 @@ uint32_t label_equal(const AnyArray& image, const AnyArray& background, const La
           labels.size() == image.size(),
       "background must have the type of the image and at most one element, and labels must have as "
       "many elements as the image");
-  std::optional<Unlocked> unlocked(std::in_place);
   const int bytes = voxels.element_bytes();
   const void* const excluded = background.size() ? background.data() : nullptr;
+  if (suits_runs(voxels, excluded, threads)) {
+    return label_values(image, background, labels, connectivity, false);
+  }
+  std::optional<Unlocked> unlocked(std::in_place);
   std::optional<uint32_t> excluded_value;  // the background in `picture`
   InputPicture picture;
   if (bytes <= 2) {

@@ -196,6 +196,26 @@ class EqualValues(unittest.TestCase):
             self.assertEqual(num, 90 * 1000 - 999)
             self.assertEqual(len(numpy.unique(labels[50:60, 100:200])), 1)
 
+    @given(st.data())
+    def test_label_long_runs_of_several_values_equal_cc3d(self, data):
+        cc3d = reference("cc3d")
+        axes = data.draw(st.sampled_from([2, 3]))
+        shape = data.draw(st.lists(st.integers(1, 5), min_size=axes, max_size=axes))
+        kind = data.draw(st.sampled_from(["uint8", "uint16", "int32", "int64"]))
+        blocks = numpy.random.default_rng(data.draw(st.integers(0, 99))).integers(0, 4, shape).astype(kind)
+        image = numpy.kron(blocks, numpy.ones((3,) * (axes - 1) + (40,), kind))
+        connectivity = data.draw(st.integers(1, axes))
+        named = {2: (4, 8), 3: (6, 18, 26)}[axes][connectivity - 1]
+        want, count = cc3d.connected_components(image, connectivity=named, return_N=True)
+        labels, num = gst_regions.label(image, connectivity=connectivity, return_num=True, threads=1)
+        self.assertEqual(num, count)
+        pairs = numpy.unique(numpy.stack([labels.ravel(), want.ravel().astype(numpy.int64)]), axis=1)
+        self.assertEqual(pairs.shape[1], len(numpy.unique(labels)))
+        numpy.testing.assert_array_equal(labels == 0, want == 0)
+        numpy.testing.assert_array_equal(gst_regions.label(image, connectivity=connectivity, threads=2), labels)
+        first = numpy.unique(labels, return_index=True)[1]  # labels are in raster order
+        self.assertEqual(sorted(first[1:] if not labels.all() else first), (first[1:] if not labels.all() else first).tolist())
+
     def test_label_largest_regions_are_kept_in_raster_order(self):
         image = numpy.array([[1, 0, 2, 2, 0, 3], [0, 0, 0, 0, 0, 3], [4, 4, 4, 0, 0, 0]])
         labels, num, table = gst_regions.label(image, largest_k=2, return_num=True, return_table=True)
