@@ -152,8 +152,8 @@ uint32_t remove_background(const ConstFrame& frame, uint32_t background, int32_t
 // Replaces each of `count` labels by its entry in `new_label`.
 void replace_labels(const int32_t* new_label, size_t count, int32_t* labels);
 
-// Returns whether label_values() is the fastest method for a picture or volume, judging from some of
-// its rows: their runs of equal values are long, and they are not a mask. The other method uses
+// Returns whether label_values() is the fastest method for a picture or volume, judging from some
+// of its rows: their runs of equal values are long, and they are not a mask. The other method uses
 // several threads. `background` may be null.
 bool suits_runs(const Voxels& voxels, const void* background, int threads);
 

@@ -10,6 +10,7 @@ import functools
 import operator
 import os
 import sys
+import warnings
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,7 @@ def as_numpy(array: Array, name: str) -> NDArray[Any]:
     if isinstance(array, np.ndarray):
         converted = array
     elif hasattr(array, "__dlpack__"):
+        expect_elements(array)
         device = array.__dlpack_device__()[0]
         if device not in HOST_DEVICES:
             raise ValueError(f"{name} is on a device that the CPU cannot read (DLPack device type {int(device)}); "
@@ -46,6 +48,22 @@ def as_numpy(array: Array, name: str) -> NDArray[Any]:
         converted = np.asarray(array)
     expect_type(converted.dtype, name)
     return converted
+
+
+def expect_elements(array: Array) -> None:
+    """Raises TypeError for the placeholder of an array during jax.jit or torch.compile, which has no elements."""
+    name = type(array).__name__
+    if name in ("FakeTensor", "FunctionalTensor") or (name.endswith("Tracer") and not hasattr(array, "__dlpack_device__")):
+        raise TypeError(f"an array is a {name} without elements; inside jax.jit, call this function by "
+                        "jax.pure_callback(), and inside torch.compile, wrap it with torch.compiler.disable() (see the "
+                        "guide on arrays)")
+
+
+def warn_of_dark_mask(values: NDArray[Any], name: str, level: float) -> None:
+    """Warns if the array is a mask of 0 and 1, and its pixels do not reach the foreground's level (0 to 255)."""
+    if values.dtype == np.uint8 and level > 1 and values.size and values.max() == 1:
+        warnings.warn(f"{name} has only the values 0 and 1, and foreground begins at {level:g}, so it is empty; multiply "
+                      "the mask by 255, or convert it to bool", UserWarning, stacklevel=3)
 
 
 def expect_type(dtype: np.dtype[Any], name: str) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _core
+from . import _arrays, _core
 from ._arrays import TYPES, library_of_class
 
 CUDA = 2  # DLPack's device type kDLCUDA
@@ -419,6 +419,7 @@ def as_device_array(array: Array) -> DeviceArray | None:
     """Converts the array to a DeviceArray if it is on a CUDA device. Returns None for other arrays."""
     if isinstance(array, np.ndarray):
         return None
+    _arrays.expect_elements(array)
     library = _library_of(array.__class__)
     if library:
         device = library.device_of(array)

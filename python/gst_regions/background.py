@@ -209,7 +209,10 @@ class BackgroundCut(Parameters):
                 return self._apply_on_device(device_array, out, mask)
         pixels = _arrays.as_picture(image, "image")
         foreground = _arrays.separate_output(out, pixels.shape[:2], np.uint8, pixels, "image")
-        estimate = None if mask is None else _arrays.as_picture(mask, "mask", channels=())
+        estimate = None
+        if mask is not None:
+            estimate = _arrays.as_picture(mask, "mask", channels=())
+            _arrays.warn_of_dark_mask(estimate, "mask", self.mask_foreground)
         self._algorithm.apply(pixels, self._is_bgr, estimate, foreground, (self._threads, *_arrays.CPU_TARGET))
         return _arrays.result_of(foreground, out, image)
 

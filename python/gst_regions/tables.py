@@ -103,6 +103,43 @@ def regionprops_table(label_image: Array, intensity_image: Array | None = None,
     return columns
 
 
+def to_supervision(table: NDArray[Any], labels: Array | None = None) -> Any:
+    """Converts a table of regions to `supervision.Detections`, whose annotators draw them.
+
+    Parameters
+    ----------
+    table : structured array
+        A table of `label`, `regionprops_table`, `slic` or `Tracker.apply` for a picture.
+    labels : integer array of shape (H, W), optional
+        The labels of the table. With them, the detections have masks.
+
+    Returns
+    -------
+    supervision.Detections
+        `xyxy` has the boxes: first column, first row, and the column and row after the last ones. `class_id` is 0, and
+        `data["area"]` has the areas. If the table has tracks, they are the `tracker_id`.
+
+    Raises
+    ------
+    ImportError
+        The package supervision is not installed.
+    ValueError
+        The table is about volumes.
+    """
+    names = table.dtype.names or ()
+    if "bbox_3" not in names or "bbox_4" in names:
+        raise ValueError("table has no boxes of pictures; pass a table of label, regionprops_table, slic or Tracker.apply")
+    supervision = importlib.import_module("supervision")
+    boxes = np.stack([table[f"bbox_{k}"] for k in (1, 0, 3, 2)], -1).astype(np.float32)
+    mask = None
+    if labels is not None:
+        values = _arrays.as_numpy(_device_arrays.to_host(labels), "labels")
+        mask = values[None] == table["label"][:, None, None]
+    return supervision.Detections(xyxy=boxes, mask=mask, class_id=np.zeros(len(table), int),
+                                  tracker_id=table["track"].astype(int) if "track" in names else None,
+                                  data={"area": table["area"]})
+
+
 def _compact_labels(label_image: Array) -> tuple[NDArray[np.int32], Column | None, int]:
     """Returns the labels as int32, the original labels if they have been renumbered, and the largest label."""
     labels = _arrays.as_numpy(_device_arrays.to_host(label_image), "label_image")

@@ -120,6 +120,8 @@ class Tracker(Parameters):
         values = _arrays.as_numpy(image, "image")
         pixels = values.view(np.uint8) * np.uint8(255) if values.dtype == np.bool_ else values
         pixels = _arrays.as_picture(pixels, "image", types=(np.uint8, np.uint16) if values.ndim == 2 else (np.uint8,))
+        if values.ndim == 2 and self.criterion == "binary":
+            _arrays.warn_of_dark_mask(values, "image", 255 * self.threshold)
         labels = _arrays.separate_output(out, pixels.shape[:2], np.int32, values, "image")
         tracking = self._algorithm.apply(pixels, labels, (self._threads, *_arrays.CPU_TARGET))
         return _arrays.result_of(labels, out, image), self._table(tracking, labels, values)

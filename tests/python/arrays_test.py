@@ -196,14 +196,21 @@ class Dlpack(unittest.TestCase):
     def test_dlpack_bfloat16_tensor_error_names_the_type(self):
         torch = reference("torch")
         library = _device_arrays.Torch(torch)
-        with self.assertRaisesRegex(TypeError, "elements of type bfloat16, must have bool"):
-            library.dtype_of(torch.bfloat16)
+        with self.assertRaisesRegex(TypeError, "elements of type bfloat16, must have"):
+            _arrays.expect_type(library.dtype_of(torch.bfloat16), "image")
 
     def test_dlpack_jax_array_is_read_and_returned(self):
         jax = reference("jax")
         labels = gst_regions.label(jax.numpy.asarray(IMAGE))
         self.assertIsInstance(labels, jax.Array)
         self.assertEqual(labels.tolist(), LABELS)
+
+
+    def test_dlpack_array_without_elements_in_jit_is_refused(self):
+        jax = reference("jax")
+        for function in (gst_regions.label, gst_regions.regionprops_table, gst_regions.slic, gst_regions.fill_holes):
+            with self.assertRaisesRegex(TypeError, "Tracer without elements; inside jax.jit, call this function by"):
+                jax.jit(function)(jax.numpy.asarray(IMAGE))
 
 
 HOST = -1  # the number of the fake device

@@ -26,12 +26,13 @@ PAGE = ROOT / "docs" / "guides" / "python-arrays.md"
 
 class Guide(unittest.TestCase):
     def test_guide_python_arrays_code_prints_the_expected_output(self):
+        reference("jax")
         with tempfile.TemporaryDirectory() as folder:
             python = pathlib.Path(folder) / "out" / "venv" / "bin" / "python"  # the guide's environment
             python.parent.mkdir(parents=True)
             python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n', encoding="utf-8")
             python.chmod(0o755)
-            self.assertEqual(run_page(PAGE.read_text(encoding="utf-8"), folder, os.environ), (3, 3))
+            self.assertEqual(run_page(PAGE.read_text(encoding="utf-8"), folder, os.environ | {"JAX_PLATFORMS": "cpu"}), (4, 4))
 
     def test_readme_and_package_page_python_code_runs(self):
         for name in ("README.md", "docs/python.md"):

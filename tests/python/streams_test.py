@@ -7,9 +7,13 @@ import pathlib
 import pickle
 import shutil
 import subprocess
+import sys
 import tempfile
 import threading
+import types
 import unittest
+import warnings
+from unittest import mock
 
 import gst_regions
 import numpy
@@ -279,6 +283,37 @@ class Tracks(unittest.TestCase):
         labels, table = gst_regions.Tracker(max_regions=10).apply(mask)
         self.assertEqual((labels.max(), len(table)), (80, 80))
         self.assertEqual((table["track"] > 0).sum(), 10)
+
+
+class Masks(unittest.TestCase):
+    def test_streams_mask_of_zeros_and_ones_gives_a_warning(self):
+        mask = (numpy.arange(48).reshape(6, 8) % 5 == 0).astype(numpy.uint8)
+        with self.assertWarnsRegex(UserWarning, "image has only the values 0 and 1, and foreground begins at 127.5"):
+            gst_regions.Tracker().apply(mask)
+        with self.assertWarnsRegex(UserWarning, "mask has only the values 0 and 1, and foreground begins at 250"):
+            gst_regions.BackgroundCut(source="mask").apply(mask, mask=mask)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            gst_regions.Tracker().apply(mask.astype(bool))
+            gst_regions.Tracker().apply(mask * 255)
+            gst_regions.Tracker(threshold=0.002).apply(mask)
+            gst_regions.Tracker(criterion="equal").apply(mask)
+            gst_regions.Tracker().apply(mask * 0)
+
+    def test_table_as_supervision_detections_has_boxes_masks_and_tracks(self):
+        module = types.ModuleType("supervision")
+        module.Detections = lambda **fields: types.SimpleNamespace(**fields)
+        mask = numpy.zeros((20, 30), bool)
+        mask[2:5, 7:17] = mask[10:12, 1:3] = True
+        with mock.patch.dict(sys.modules, supervision=module):
+            labels, table = gst_regions.Tracker().apply(mask)
+            found = gst_regions.to_supervision(table, labels)
+            self.assertEqual(found.xyxy.tolist(), [[7, 2, 17, 5], [1, 10, 3, 12]])
+            self.assertEqual((found.tracker_id.tolist(), found.data["area"].tolist()), ([1, 2], [30, 4]))
+            numpy.testing.assert_array_equal(found.mask.any(0), mask)
+            self.assertIsNone(gst_regions.to_supervision(gst_regions.regionprops_table(labels)).tracker_id)
+            with self.assertRaisesRegex(ValueError, "no boxes of pictures"):
+                gst_regions.to_supervision(gst_regions.regionprops_table(labels[None]))
 
 
 class Sharing(unittest.TestCase):
