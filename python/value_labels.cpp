@@ -104,6 +104,11 @@ class ValueRuns {
         rows_(grid.rows()) {
     first_run_.reserve(static_cast<size_t>(rows_) + 1);
     values_.reserve(static_cast<size_t>(rows_));
+    // The pages of unused entries are never touched.
+    constexpr int64_t kReserved = 1 << 26;  // runs
+    const auto runs = static_cast<size_t>(std::min(rows_ * grid.width(), kReserved));
+    begin_.reserve(runs);
+    parent_.reserve(runs);
     const auto width = static_cast<size_t>(grid.width());
     flags_.resize(width);
     bits_.resize(static_cast<size_t>(words_for(static_cast<int>(width))));
