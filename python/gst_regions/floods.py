@@ -129,7 +129,8 @@ def _flooded(values: NDArray[Any], seed_point: int | Sequence[int], footprint: A
     value = values[seed]
     if value != value:
         raise ValueError(f"image is NaN at seed_point {seed}, must be a number there")
-    interval = np.array([value, value] if tolerance is None else _interval(value, tolerance), values.dtype)
+    native = values.dtype if values.dtype.isnative else values.dtype.newbyteorder("=")
+    interval = np.array([value, value] if tolerance is None else _interval(value, tolerance), native)
     steps = None if footprint is None else _steps_of(footprint, values.ndim)
     reach = _arrays.connectivity_of(connectivity, values.ndim)
     values = _arrays.with_native_bytes(values)
@@ -139,9 +140,9 @@ def _flooded(values: NDArray[Any], seed_point: int | Sequence[int], footprint: A
         values = np.ascontiguousarray(values)
     flooded: NDArray[np.bool_] = np.zeros(values.shape, np.bool_, "F" if is_transposed else "C")
     if is_transposed:
-        _core.flood(values.T, flooded.T, interval.astype(values.dtype), seed[::-1], reach, steps)
+        _core.flood(values.T, flooded.T, interval, seed[::-1], reach, steps)
     else:
-        _core.flood(values, flooded, interval.astype(values.dtype), seed, reach, steps)
+        _core.flood(values, flooded, interval, seed, reach, steps)
     return flooded
 
 

@@ -102,7 +102,7 @@ class Processes(unittest.TestCase):
 
     def test_process_exit_during_a_call_prints_nothing(self):
         program = ("import gst_regions, numpy, threading, time\n"
-                   "image = numpy.random.default_rng(0).integers(0, 2, (400, 400), numpy.uint8)\n"
+                   "image = numpy.random.default_rng(0).random((400, 400)) < 0.5\n"
                    "gst_regions.label(image)\n"
                    "def work():\n"
                    "    tracker = gst_regions.Tracker()\n"
