@@ -97,7 +97,7 @@ def label(image: Array, background: float | None = None, return_num: bool = Fals
         Elements are bool, int8 to int64, uint8 to uint64, float32 or float64, at most 2147483647 of them. Arrays
         of other libraries are read by DLPack without a copy, on the CPU or on a CUDA device. The labels are then an
         array of the same library on the same device. The labels of an array in Fortran order are in Fortran order, too.
-        On a CUDA device, the image has shape (H, W) or (D, H, W) and axes of up to 65535 elements. Without `threshold`,
+        On a CUDA device, the image has 1 to 3 axes of up to 65535 elements. Without `threshold`,
         it may have at most 65536 distinct values there.
     background : number, optional
         Elements with this value get label 0. The default is 0. A value that the type of the image cannot hold, such as
@@ -176,6 +176,9 @@ def label(image: Array, background: float | None = None, return_num: bool = Fals
         if delta is not None or periodic:
             raise ValueError(f"{'periodic' if periodic else 'delta'} is set for an array on a CUDA device; copy the "
                              "array to the host")
+        if device_array.ndim == 1 + batch and not return_table:
+            return _label_lines(device_array, batch, out, connectivity, background=background, return_num=return_num,
+                                threshold=threshold, largest_k=largest_k, return_areas=return_areas, stream=stream)
         needs_counts = return_num or return_table or largest_k is not None
         with _device_arrays.on_stream(device_array, stream):
             labels, device_counts = label_on_device(device_array, background, connectivity, thresholds,
@@ -264,6 +267,24 @@ def _expect_combinable(background: float | None, thresholds: tuple[float, ...], 
                              "picture")
         if operator.index(largest_k) < 1:
             raise ValueError(f"largest_k is {largest_k}, must be at least 1")
+
+
+def _label_lines(lines: DeviceArray, batch: bool, out: Array | None, connectivity: int | None, **how: Any) -> Any:
+    """Labels an array with one axis, or a batch of them, on a CUDA device, as pictures of one row."""
+    _arrays.connectivity_of(connectivity, 1)
+
+    def as_rows(array: Array) -> Array:
+        shape = tuple(array.shape)
+        return array.reshape(*shape[:-1], 1, shape[-1])
+
+    found = label(as_rows(lines.array), batch=batch, out=None if out is None else as_rows(out), **how)
+    results = list(found) if isinstance(found, tuple) else [found]
+    for k, array in enumerate(results):
+        if not isinstance(array, (int, np.ndarray)):  # labels and areas; numbers of regions are on the host
+            results[k] = array.reshape(*array.shape[:-2], array.shape[-1])
+    if out is not None:
+        results[0] = out
+    return tuple(results) if isinstance(found, tuple) else results[0]
 
 
 def _results_on_device(image: DeviceArray, labels: Array, counts: list[int], leading_axes: tuple[int, ...],

@@ -357,6 +357,16 @@ class Calls(unittest.TestCase):
                 self.check(levels((20, 31), 5, dtype), background=background)
         self.check(levels((4, 20, 31), 5, numpy.int64), batch=True)
 
+    def test_device_arrays_with_one_axis_equal_cpu(self):
+        for how in ({}, {"connectivity": 1}, {"threshold": 1}, {"threshold": [0, 1]}):
+            self.check(noise((70,)), **how)
+            self.check(noise((3, 70)), batch=True, **how)
+        out = Elsewhere(numpy.zeros(70, numpy.int32))
+        self.assertIs(gst_regions.label(Elsewhere(noise((70,))), out=out), out)
+        numpy.testing.assert_array_equal(out.hidden, gst_regions.label(noise((70,))))
+        with self.assertRaisesRegex(ValueError, "connectivity is 2, must be 1 to 1"):
+            gst_regions.label(Elsewhere(noise((70,))), connectivity=2)
+
     def test_device_areas_and_largest_regions_equal_cpu(self):
         for image, how in ((noise((20, 31)), {}), (noise((3, 20, 31)), {"batch": True}),
                            (levels((20, 31), 99), {"threshold": [20, 60]}), (noise((20, 31)), {"largest_k": 3})):
@@ -419,7 +429,7 @@ class Calls(unittest.TestCase):
 
     def test_device_invalid_argument_error_names_it(self):
         for kind, words, image, how in (
-                (ValueError, "axes", noise(4), {}), (ValueError, "no elements", noise((0, 4)), {}),
+                (ValueError, "axes", noise((2, 2, 2, 2)), {}), (ValueError, "no elements", noise((0, 4)), {}),
                 (ValueError, "65536 elements", noise((1, 65536)), {}),
                 # The memory is never accessed, and no labels are allocated.
                 (ValueError, "must have at most 2147483647", numpy.zeros((50000, 43000), bool), {}),

@@ -65,6 +65,10 @@ class Answers(unittest.TestCase):
                 self.check(gst_regions.label, levels((40, 50), 5, dtype), background=background, return_num=True)
         self.check(gst_regions.label, levels((3, 40, 50), 5, numpy.int32), batch=True, return_num=True)
 
+    def test_label_device_arrays_with_one_axis_equal_cpu(self):
+        self.check(gst_regions.label, noise((70,)), return_num=True)
+        self.check(gst_regions.label, levels((3, 70), 4), batch=True)
+
     def test_label_device_areas_and_largest_regions_equal_cpu(self):
         self.check(gst_regions.label, noise((40, 50)), return_areas=True)
         self.check(gst_regions.label, noise((3, 1, 40, 50)), batch=True, return_areas=True, return_num=True)
@@ -187,7 +191,7 @@ class Answers(unittest.TestCase):
                         levels((30, 40), 9, numpy.float32) * numpy.float32(numpy.nan)))),
                     (TypeError, "type float16", lambda: gst_regions.label(library.to(
                         levels((30, 40), 9, numpy.float16)), threshold=1)),
-                    (ValueError, "axes", lambda: gst_regions.label(library.to(levels((3,), 9)))),
+                    (ValueError, "axes", lambda: gst_regions.label(library.to(levels((3, 3, 3, 3), 9)))),
                     (ValueError, "no elements", lambda: gst_regions.label(library.to(levels((0, 4), 9)))),
                     (ValueError, "threshold is NaN", lambda: gst_regions.label(image, threshold=float("nan"))),
                     (ValueError, "out is not on the device of image", lambda: gst_regions.label(
