@@ -21,7 +21,7 @@ class ValueNumbers {
 
   ValueNumbers() { slots_.resize(kFirstSlots); }
   size_t count() const { return count_; }
-  // Whether so many of `elements` elements are distinct that labelling by runs is faster.
+  // Whether labelling by runs is faster, because too many of `elements` elements are distinct.
   bool is_worthless(size_t elements) const {
     constexpr size_t kTolerated = 1024;  // number of distinct values that is never too large
     constexpr size_t kRareness = 8;      // least average number of elements per distinct value

@@ -253,7 +253,7 @@ void add_perimeters(const ConstLabels& labels, const Sums& perimeters) {
   const int height = voxels.slice.height, width = voxels.slice.width;
   const auto max_label = static_cast<int32_t>(perimeters.size());
   const Unlocked unlocked;
-  // Both arrays have a margin of one pixel.
+  // The arrays have a margin of one pixel.
   const size_t pitch = static_cast<size_t>(width) + 2;
   std::vector<int32_t> label((static_cast<size_t>(height) + 2) * pitch);
   std::vector<uint8_t> is_border(label.size());

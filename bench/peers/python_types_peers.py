@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Times the Python package gst_regions and other packages on arrays that python_peers.py does not have.
 
-These are label images of all element types, Fortran order, tables, small pictures and floods. The options and the rows are
-those of python_peers.py.
+These are label images of all element types, Fortran order, tables, small pictures and floods. Options and rows have the
+format of python_peers.py.
 """
 import numpy
 import python_peers

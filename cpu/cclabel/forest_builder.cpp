@@ -106,9 +106,9 @@ void merge_previous_slice(const BinaryImage& image, const RunForest& forest, int
 // Calls merge(earlier, adjacency) for each row `earlier` of the previous slice that is adjacent to
 // row `row` of a linked image. Buffer row `i` contains the values of row `row`.
 //
-// With 26-connectivity and equal values, a voxel that is linked to the voxel behind it, in the same
-// row and column of the previous slice, needs no further links: all its other earlier neighbours
-// are neighbours of the voxel behind it, and have been merged with it. Stores these voxels in
+// With 26-connectivity and equal values, a voxel that is linked to its counterpart, in the same row
+// and column of the previous slice, needs no further links: all its other earlier neighbours are
+// neighbours of the counterpart, and have been merged with it. Stores these voxels in
 // buffers.linked_behind.
 template <std::invocable<int, const RunAdjacency&> Merge>
 void merge_previous_slice(const LinkedImage& image, const RunForest& forest, int row, int i,

@@ -65,7 +65,7 @@ PARAMETERS_REFUSED = {("label", "label_image"): "the first argument is called `i
 
 class SciPy(unittest.TestCase):
     def run_tests(self, module, is_wanted):
-        """Runs SciPy's test functions. Returns the names of those that passed and of those that were refused."""
+        """Runs SciPy's test functions. Returns the names of passed tests and of refused tests."""
         ndimage = reference("scipy.ndimage")
         reference("pytest")
         try:
