@@ -1,6 +1,8 @@
 // Implements the CPU backend: memory allocation, task queues, and copies and scaling of frames.
 #include "cpu/backend.hpp"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -12,6 +14,10 @@ namespace {
 
 // Size of a cache line and of the widest SIMD vector, in bytes.
 constexpr std::align_val_t kAlignment{64};
+// Larger blocks are mapped without a reservation of memory. Algorithms allocate for the worst case,
+// and the system provides pages only when they are touched. With a reservation, the system refuses
+// blocks that are larger than its free memory, even if most of their pages are never touched.
+constexpr size_t kLargestReserved = size_t{64} << 20;
 constexpr size_t kCopyBytes = 1 << 18;  // maximum number of bytes that a thread copies at a time
 
 class CpuBackend final : public Backend {
@@ -28,6 +34,7 @@ class CpuBackend final : public Backend {
   }
   Block allocate(size_t bytes) override {
     fail_if_injected(Fault::allocation);
+    if (bytes > kLargestReserved) return map(bytes);
     void* data = ::operator new(bytes, kAlignment, std::nothrow);
     if (!data) throw MemoryError("out of memory: " + std::to_string(bytes) + " bytes");
     return {data, bytes, [](void*, void* memory) { ::operator delete(memory, kAlignment); },
@@ -37,6 +44,16 @@ class CpuBackend final : public Backend {
   const Workers& workers() const { return workers_; }
 
  private:
+  // Maps memory whose pages are provided when they are touched. The owner of the block is its size.
+  static Block map(size_t bytes) {
+    void* data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (data == MAP_FAILED) throw MemoryError("out of memory: " + std::to_string(bytes) + " bytes");
+    return {data, bytes,
+            [](void* size, void* memory) { munmap(memory, reinterpret_cast<uintptr_t>(size)); },
+            reinterpret_cast<void*>(bytes)};
+  }
+
   Workers workers_;
 };
 

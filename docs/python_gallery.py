@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Runs the Python blocks of docs/python-gallery.md in order, with shared variables.
 
-The output of a block must be equal to the text block that follows it. A block calls show(NAME, PICTURE…) for the picture
-that follows it, docs/pictures/NAME.jpg. With --pictures, this program makes these files. A file has the pictures of one
-call side by side: colour and gray pictures are copied, and each label gets a random colour.
+The output of a block must be equal to the text block that follows it. A comment "pictures:" lists the arrays that the
+picture below it shows side by side, docs/pictures/NAME.jpg. With --pictures, this program makes these files: colour and
+gray pictures are copied, and each label gets a random colour.
 """
 
 import contextlib
@@ -17,7 +17,8 @@ from PIL import Image
 
 HERE = pathlib.Path(__file__).resolve().parent
 PAGE = HERE / "python-gallery.md"
-BLOCKS = re.compile(r"```python\n(.*?)```\n(?:\n```text\n(.*?)```\n)?(?:\n!\[[^\]]*\]\(pictures/([\w-]+)\.jpg\)\n)?", re.S)
+BLOCKS = re.compile(r"```python\n(.*?)```\n(?:\n```text\n(.*?)```\n)?"
+                    r"(?:\n<!-- pictures: ([^\n]*) -->\n!\[[^\]]*\]\(pictures/([\w-]+)\.jpg\)\n)?", re.S)
 COLOURS = numpy.random.default_rng(7).integers(64, 256, (1 << 12, 3), numpy.uint8)
 WIDTH = 768  # width of a file (pixels)
 
@@ -39,24 +40,24 @@ def save(name, pictures):
 
 
 def main(makes_pictures):
-    namespace, shown = {}, []
-
-    def show(name, *pictures):
-        shown.append(name)
-        if makes_pictures:
-            save(name, pictures)
-    namespace["show"] = show
-    for code, wanted, picture in BLOCKS.findall(PAGE.read_text(encoding="utf-8")):
+    page = PAGE.read_text(encoding="utf-8")
+    blocks = BLOCKS.findall(page)
+    if page.count("](pictures/") != sum(bool(name) for *_, name in blocks):
+        sys.exit(f"{PAGE.name}: a picture has no comment \"pictures:\" above it")
+    namespace = {}
+    for code, wanted, arrays, name in blocks:
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
             exec(compile(code, PAGE.name, "exec"), namespace)
         if printed.getvalue() != wanted:
             sys.exit(f"{PAGE.name}: expected\n{wanted}but this was printed:\n{printed.getvalue()}by\n{code}")
-        if shown != [picture] * bool(picture):
-            sys.exit(f"{PAGE.name}: expected one call of show() for {picture!r}, not {shown}, by\n{code}")
-        shown.clear()
-        if picture and not (HERE / "pictures" / f"{picture}.jpg").exists():
-            sys.exit(f"docs/pictures/{picture}.jpg is missing: run docs/python_gallery.py --pictures")
+        if not name:
+            continue
+        pictures = eval(f"({arrays},)", namespace)
+        if makes_pictures:
+            save(name, pictures)
+        if not (HERE / "pictures" / f"{name}.jpg").exists():
+            sys.exit(f"docs/pictures/{name}.jpg is missing: run docs/python_gallery.py --pictures")
 
 
 if __name__ == "__main__":

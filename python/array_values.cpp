@@ -1,89 +1,152 @@
 // Replaces the elements of arrays by numbers that identify their values, or by the number of
 // thresholds that they reach. Also contains other passes over all elements.
 #include <algorithm>
-#include <cmath>
-#include <cstring>
+#include <bit>
+#include <limits>
+#include <memory>
+#include <optional>
 #include <string>
-#include <unordered_map>
 
+#include "cpu/simd.hpp"
 #include "python/arrays.hpp"
 
 namespace regions::python {
 namespace {
 
-constexpr uint32_t kMaxDistinctValues = 1 << 24;
+// Numbers distinct values in order of appearance, from 0 on: a hash table with linear probing. Keys
+// are the bits of values.
+class ValueNumbers {
+ public:
+  static constexpr size_t kMaxValues = 1 << 16;
 
-std::string nan_error_at(int row, int column) {
-  return "NaN at row " + std::to_string(row) + ", column " + std::to_string(column) +
-         "; without threshold, the image must not contain NaN";
-}
+  ValueNumbers() { slots_.resize(kFirstSlots); }
+  size_t count() const { return count_; }
+  // Whether labelling by runs is faster, because too many of `elements` elements are distinct.
+  bool is_worthless(size_t elements) const {
+    constexpr size_t kTolerated = 1024;  // number of distinct values that is never too large
+    constexpr size_t kRareness = 8;      // least average number of elements per distinct value
+    return count_ == kMaxValues || count_ > kTolerated + elements / kRareness;
+  }
 
-// Returns for each element a number that identifies its value. Distinct values are numbered 0, 1, …
-// in order of appearance. Stores the number of distinct values in `count`.
-template <class T>
-std::vector<uint32_t> number_elements(const Voxels& voxels, uint32_t& count) {
-  std::unordered_map<T, uint32_t> number_of_value;  // -0.0 and 0.0 are equal and have equal hashes
-  std::vector<uint32_t> numbers(voxels.slice.area() * static_cast<size_t>(voxels.slices));
-  uint32_t* out = numbers.data();
-  for (int y = 0; y < voxels.rows(); ++y) {
-    const T* row = reinterpret_cast<const T*>(voxels.row(y));
-    for (int x = 0; x < voxels.slice.width; ++x, ++out) {
-      if (x > 0 && row[x] == row[x - 1]) {
-        *out = out[-1];
-        continue;
-      }
-      if (row[x] != row[x]) throw InputError(nan_error_at(y, x));
-      *out = number_of_value.try_emplace(row[x], static_cast<uint32_t>(number_of_value.size()))
-                 .first->second;
+  // Returns the number of a value, or kMaxValues if there are more distinct values than that.
+  REGIONS_INLINE uint32_t number_of(uint64_t key) {
+    for (size_t slot = slot_of(key);; slot = (slot + 1) & (slots_.size() - 1)) {
+      if (slots_[slot].number == kEmpty) return insert(key, slot);
+      if (slots_[slot].key == key) return slots_[slot].number;
     }
-    expects(number_of_value.size() <= kMaxDistinctValues, "the image has more than " +
-                                                              std::to_string(kMaxDistinctValues) +
-                                                              " distinct values; pass threshold");
   }
-  count = static_cast<uint32_t>(number_of_value.size());
-  return numbers;
+
+ private:
+  static constexpr size_t kFirstSlots = 512;
+  static constexpr uint32_t kEmpty = ~uint32_t{0};
+  struct Slot {
+    uint64_t key = 0;
+    uint32_t number = kEmpty;
+  };
+
+  size_t slot_of(uint64_t key) const {
+    constexpr uint64_t kGolden = 0x9E3779B97F4A7C15;  // 2^64 divided by the golden ratio (Knuth)
+    return key * kGolden >> shift_;
+  }
+
+  [[gnu::noinline]] uint32_t insert(uint64_t key, size_t slot) {
+    if (count_ == kMaxValues) return kMaxValues;
+    const auto number = static_cast<uint32_t>(count_++);
+    slots_[slot] = {key, number};
+    if (2 * count_ > slots_.size()) grow();
+    return number;
+  }
+
+  void grow() {
+    std::vector<Slot> old(2 * slots_.size());
+    old.swap(slots_);
+    --shift_;
+    for (const Slot& entry : old) {
+      if (entry.number == kEmpty) continue;
+      size_t slot = slot_of(entry.key);
+      while (slots_[slot].number != kEmpty) slot = (slot + 1) & (slots_.size() - 1);
+      slots_[slot] = entry;
+    }
+  }
+
+  std::vector<Slot> slots_;  // its size is a power of two
+  int shift_ = 64 - 9;       // 64 minus the logarithm of the number of slots
+  size_t count_ = 0;
+};
+
+// Returns the bits that identify a value. 0.0 and -0.0 are equal and have the same bits.
+template <class T>
+REGIONS_INLINE uint64_t key_of(T value) {
+  if constexpr (std::is_same_v<T, float>) {
+    return std::bit_cast<uint32_t>(value + 0.0F);
+  } else if constexpr (std::is_same_v<T, double>) {
+    return std::bit_cast<uint64_t>(value + 0.0);
+  } else {
+    return static_cast<std::make_unsigned_t<T>>(value);
+  }
 }
 
-// Adds 1 to the rank of each element that is at least the threshold. The rank of an element is the
-// number of thresholds that it reaches. The comparison is the same as in NumPy: floating-point
-// values in the array's precision, integers exactly.
-template <class T>
-void raise_ranks(const T* row, int width, double threshold, uint8_t* ranks) {
-  T lowest = static_cast<T>(0);  // the lowest value that reaches the threshold
-  if constexpr (std::is_integral_v<T>) {
-    const double min_value = std::ceil(threshold);
-    if (min_value >= std::ldexp(1.0, std::numeric_limits<T>::digits)) return;
-    lowest = min_value <= static_cast<double>(std::numeric_limits<T>::min())
-                 ? std::numeric_limits<T>::min()
-                 : static_cast<T>(min_value);
-  } else {
-    lowest = static_cast<T>(threshold);
+// Writes the numbers of the rows from `begin` on, as values of type Out. Returns the row after the
+// last one whose numbers fit in Out: the number of rows, or less. Throws InputError for NaN.
+template <class Out, class T>
+int number_rows(const Voxels& voxels, int begin, ValueNumbers& numbers, Out* out) {
+  const auto width = static_cast<size_t>(voxels.slice.width);
+  for (int y = begin; y < voxels.rows(); ++y) {
+    const T* row = reinterpret_cast<const T*>(voxels.row(y));
+    Out* const number = out + static_cast<size_t>(y) * width;
+    bool has_nan = false;
+    for (size_t x = 0; x < width; ++x) {
+      number[x] = static_cast<Out>(numbers.number_of(key_of(row[x])));
+      has_nan |= row[x] != row[x];
+    }
+    expects(!has_nan, [&] {
+      const T* found = std::find_if(row, row + width, [](T value) { return value != value; });
+      return "NaN at row " + std::to_string(y) + ", column " + std::to_string(found - row) +
+             "; without threshold, the image must not contain NaN";
+    });
+    if (numbers.count() > size_t{std::numeric_limits<Out>::max()} + 1 ||
+        numbers.is_worthless(static_cast<size_t>(y + 1) * width)) {
+      return y;
+    }
   }
-  for (int x = 0; x < width; ++x) ranks[x] += row[x] >= lowest;
+  return voxels.rows();
+}
+
+// Adds 1 to the rank of each element that is at least `level`. The rank of an element is the number
+// of levels that it reaches.
+template <class T>
+void raise_ranks(const T* row, int width, T level, uint8_t* ranks) {
+  for (int x = 0; x < width; ++x) ranks[x] += row[x] >= level;
 }
 
 }  // namespace
 
-OwnedPicture number_values(const Voxels& voxels) {
-  uint32_t count = 0;
-  const std::vector<uint32_t> numbers = with_type(
-      voxels.type, [&](auto type) { return number_elements<decltype(type)>(voxels, count); });
-  const size_t bytes = count <= 1 << 16 ? 2 : 3;
-  OwnedPicture picture{std::vector<std::byte>(numbers.size() * bytes),
-                       bytes == 2 ? PixelFormat::gray16 : PixelFormat::rgb};
-  std::byte* out = picture.bytes.data();
-  for (const uint32_t value : numbers) {
-    std::memcpy(out, &value, bytes);
-    out += bytes;
-  }
-  return picture;
+std::optional<OwnedPicture> number_values(const Voxels& voxels, const void* background) {
+  const auto width = static_cast<size_t>(voxels.slice.width);
+  const size_t elements = width * static_cast<size_t>(voxels.rows());
+  ValueNumbers numbers;
+  return with_type(voxels.type, [&](auto type) -> std::optional<OwnedPicture> {
+    using T = decltype(type);
+    if (background) numbers.number_of(key_of(*static_cast<const T*>(background)));
+    auto bytes = std::make_unique_for_overwrite<std::byte[]>(elements);
+    const auto* narrow = reinterpret_cast<const uint8_t*>(bytes.get());
+    const int rows =
+        number_rows<uint8_t, T>(voxels, 0, numbers, reinterpret_cast<uint8_t*>(bytes.get()));
+    if (rows == voxels.rows()) return OwnedPicture{std::move(bytes), PixelFormat::gray8};
+    // There are more than 256 values. The numbers so far are widened.
+    auto words = std::make_unique_for_overwrite<std::byte[]>(2 * elements);
+    auto* wide = reinterpret_cast<uint16_t*>(words.get());
+    std::copy_n(narrow, static_cast<size_t>(rows) * width, wide);
+    if (number_rows<uint16_t, T>(voxels, rows, numbers, wide) < voxels.rows()) return {};
+    return OwnedPicture{std::move(words), PixelFormat::gray16};
+  });
 }
 
-bool is_mask(const Voxels& voxels) {
+bool is_mask(const ConstFrame& frame) {
   uint8_t value = 0;
-  for (int y = 0; y < voxels.rows(); ++y) {
-    const auto* row = reinterpret_cast<const uint8_t*>(voxels.row(y));
-    const auto* end = row + voxels.slice.width;
+  for (int y = 0; y < frame.height; ++y) {
+    const auto* row = reinterpret_cast<const uint8_t*>(frame.plane[0] + y * frame.pitch[0]);
+    const auto* end = row + frame.width;
     if (value == 0) {
       const auto* first = std::find_if(row, end, [](uint8_t v) { return v != 0; });
       if (first != end) value = *first;
@@ -95,52 +158,56 @@ bool is_mask(const Voxels& voxels) {
   return true;
 }
 
-bool is_blank(const Voxels& voxels) {
-  const size_t bytes =
-      static_cast<size_t>(voxels.slice.width) * static_cast<size_t>(voxels.element_bytes());
-  for (int y = 0; y < voxels.rows(); ++y) {
-    const auto* row = reinterpret_cast<const uint8_t*>(voxels.row(y));
-    uint8_t bits = 0;
-    for (size_t i = 0; i < bytes; ++i) bits |= row[i];
-    if (bits != 0) return false;
-  }
-  return true;
-}
-
-OwnedPicture rank_values(const Voxels& voxels, std::span<const double> thresholds) {
+OwnedPicture rank_values(const Voxels& voxels, const void* levels, size_t count) {
   const auto width = static_cast<size_t>(voxels.slice.width);
-  OwnedPicture picture{std::vector<std::byte>(width * static_cast<size_t>(voxels.rows())),
+  OwnedPicture picture{std::make_unique<std::byte[]>(width * static_cast<size_t>(voxels.rows())),
                        PixelFormat::gray8};
-  auto* ranks = reinterpret_cast<uint8_t*>(picture.bytes.data());
+  auto* ranks = reinterpret_cast<uint8_t*>(picture.bytes.get());
   with_type(voxels.type, [&](auto type) {
+    using T = decltype(type);
+    const std::span<const T> lowest{static_cast<const T*>(levels), count};
     for (int y = 0; y < voxels.rows(); ++y, ranks += width) {
-      const auto* row = reinterpret_cast<const decltype(type)*>(voxels.row(y));
-      for (const double threshold : thresholds) {
-        raise_ranks(row, voxels.slice.width, threshold, ranks);
-      }
+      const T* row = reinterpret_cast<const T*>(voxels.row(y));
+      for (const T level : lowest) raise_ranks(row, voxels.slice.width, level, ranks);
     }
   });
   return picture;
 }
 
-uint32_t remove_background(const Voxels& voxels, const void* background, int32_t* labels,
+namespace {
+
+// Sets is_excluded[label] to whether the pixels of the label equal `value`.
+template <class T>
+REGIONS_INLINE void find_excluded(const T* row, const int32_t* label, int width, T value,
+                                  uint8_t* is_excluded) {
+  for (int x = 0; x < width; ++x) is_excluded[label[x]] = row[x] == value;
+}
+
+}  // namespace
+
+REGIONS_CLONES
+void replace_labels(const int32_t* new_label, size_t count, int32_t* labels) {
+  for (size_t i = 0; i < count; ++i) labels[i] = new_label[labels[i]];
+}
+
+uint32_t remove_background(const ConstFrame& frame, uint32_t background, int32_t* labels,
                            uint32_t count) {
-  std::vector<int32_t> new_label(size_t{count} + 1);  // [old label], its new label
-  int32_t max_seen = 0, remaining = 0;
-  with_type(voxels.type, [&](auto type) {
-    using T = decltype(type);
-    const T value = *static_cast<const T*>(background);
-    for (int y = 0; y < voxels.rows(); ++y) {
-      const T* row = reinterpret_cast<const T*>(voxels.row(y));
-      for (int x = 0; x < voxels.slice.width; ++x, ++labels) {
-        if (*labels > max_seen) {  // the first element of a region
-          max_seen = *labels;
-          new_label[static_cast<size_t>(max_seen)] = row[x] == value ? 0 : ++remaining;
-        }
-        *labels = new_label[static_cast<size_t>(*labels)];
-      }
+  std::vector<uint8_t> is_excluded(size_t{count} + 1);  // [label]
+  for (int y = 0; y < frame.height; ++y) {
+    const std::byte* row = frame.plane[0] + y * frame.pitch[0];
+    const int32_t* label = labels + static_cast<size_t>(y) * static_cast<size_t>(frame.width);
+    if (frame.layout.sample_bytes == 1) {
+      find_excluded(reinterpret_cast<const uint8_t*>(row), label, frame.width,
+                    static_cast<uint8_t>(background), is_excluded.data());
+    } else {
+      find_excluded(reinterpret_cast<const uint16_t*>(row), label, frame.width,
+                    static_cast<uint16_t>(background), is_excluded.data());
     }
-  });
+  }
+  std::vector<int32_t> new_label(size_t{count} + 1);
+  int32_t remaining = 0;
+  for (size_t k = 1; k <= count; ++k) new_label[k] = is_excluded[k] ? 0 : ++remaining;
+  replace_labels(new_label.data(), frame.size().area(), labels);
   return static_cast<uint32_t>(remaining);
 }
 

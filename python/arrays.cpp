@@ -128,6 +128,63 @@ ConstFrame Voxels::frame(PixelFormat format) const {
   return frame;
 }
 
+Grid::Grid(const AnyArray& array)
+    : data(const_cast<std::byte*>(static_cast<const std::byte*>(array.data()))),
+      type(array.dtype()),
+      shape(array.shape_ptr(), array.shape_ptr() + array.ndim()),
+      strides(array.stride_ptr(), array.stride_ptr() + array.ndim()) {
+  expects(array.device_type() == nb::device::cpu::value, "an array is not in host memory");
+  expects(!shape.empty(), "an array has no axes, must have at least 1");
+  for (const int64_t side : shape) expects(side >= 1, "an array has no elements");
+}
+
+int64_t Grid::rows() const {
+  int64_t count = 1;
+  for (size_t axis = 0; axis < outer_axes(); ++axis) count *= shape[axis];
+  return count;
+}
+
+std::byte* Grid::row(int64_t index) const {
+  int64_t offset = 0;
+  for (size_t axis = outer_axes(); axis-- > 0; index /= shape[axis]) {
+    offset += index % shape[axis] * strides[axis];
+  }
+  return data + offset * (type.bits / 8);
+}
+
+std::vector<RowStep> row_steps(size_t outer_axes, int connectivity) {
+  std::vector<RowStep> steps{{{}, connectivity > 1}};
+  for (size_t axis = 0; axis < outer_axes; ++axis) {
+    std::vector<RowStep> longer;
+    for (const RowStep& step : steps) {
+      for (const int next : {-1, 0, 1}) {
+        longer.push_back(step);
+        longer.back().step.push_back(next);
+      }
+    }
+    steps = std::move(longer);
+  }
+  const auto axes_of = [](const RowStep& step) {
+    return step.step.size() - static_cast<size_t>(std::ranges::count(step.step, 0));
+  };
+  std::erase_if(steps, [&](const RowStep& step) {
+    return axes_of(step) > static_cast<size_t>(connectivity);
+  });
+  for (RowStep& step : steps) step.is_diagonal = axes_of(step) < static_cast<size_t>(connectivity);
+  return steps;
+}
+
+int64_t row_after(const Grid& grid, int64_t row, const RowStep& step, bool wraps) {
+  int64_t target = row, pitch = 1;  // `pitch` is the distance of neighbours along the axis, in rows
+  for (size_t axis = grid.outer_axes(); axis-- > 0; pitch *= grid.shape[axis]) {
+    const int64_t side = grid.shape[axis], index = row / pitch % side,
+                  next = index + step.step[axis];
+    if (!wraps && (next < 0 || next >= side)) return -1;
+    target += ((next + side) % side - index) * pitch;
+  }
+  return target;
+}
+
 ConstFrame picture_of(const Pixels& pixels, ColorOrder order) {
   expects(pixels.ndim() == 2 || pixels.ndim() == 3,
           "a picture must have 2 axes, or a third axis with colour channels");

@@ -7,6 +7,8 @@
 #include <nanobind/ndarray.h>
 
 #include <limits>
+#include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -49,6 +51,37 @@ struct Voxels {
   ConstFrame frame(PixelFormat format) const;
 };
 
+// A view of the elements of an array with any number of axes and any strides. A row consists of the
+// elements along the last axis. Rows are numbered in raster order.
+struct Grid {
+  explicit Grid(const AnyArray& array);
+
+  std::byte* data;
+  nb::dlpack::dtype type;
+  std::vector<int64_t> shape, strides;  // strides in elements
+
+  size_t outer_axes() const { return shape.size() - 1; }
+  int64_t width() const { return shape.back(); }
+  int64_t rows() const;
+  // Returns the address of a row's first element.
+  std::byte* row(int64_t index) const;
+};
+
+// A neighbour row of a row: the step to it along each outer axis, and whether elements of adjacent
+// columns are neighbours, too.
+struct RowStep {
+  std::vector<int> step;  // -1, 0 or 1
+  bool is_diagonal;
+};
+
+// Returns the steps to all neighbour rows, in raster order. Two elements are neighbours if their
+// indices differ by at most 1 along at most `connectivity` axes. The row itself is included.
+std::vector<RowStep> row_steps(size_t outer_axes, int connectivity);
+
+// Returns the row to which `step` leads from row `row`, or -1 outside the array. With `wraps`, the
+// first and the last index of each axis are neighbours.
+int64_t row_after(const Grid& grid, int64_t row, const RowStep& step, bool wraps = false);
+
 // Returns a frame that refers to contiguous memory, without gaps between rows.
 template <class Byte>
 BasicFrame<Byte> frame_at(Byte* data, PixelFormat format, Size size) {
@@ -90,7 +123,7 @@ auto with_type(nb::dlpack::dtype type, F f) {
 
 // A picture that owns its memory.
 struct OwnedPicture {
-  std::vector<std::byte> bytes;
+  std::unique_ptr<std::byte[]> bytes;
   PixelFormat format = PixelFormat::gray8;
 };
 
@@ -98,23 +131,36 @@ struct OwnedPicture {
 // supports. number_values() preserves which elements are equal. rank_values() preserves which
 // elements reach each threshold.
 
-// Replaces elements of 4 or 8 bytes by 16 or 24-bit numbers. Distinct values are numbered in order
-// of appearance. Throws InputError for NaN and for more than 2^24 distinct values.
-OwnedPicture number_values(const Voxels& voxels);
+// Replaces elements of 4 or 8 bytes by numbers of 8 or 16 bits. Distinct values are numbered in
+// order of appearance, after `background` (may be null), which has the number 0. Returns nothing if
+// there are too many distinct values; then label_values() is faster. Throws InputError for NaN.
+std::optional<OwnedPicture> number_values(const Voxels& voxels, const void* background);
 
-// Whether all elements that are not 0 have the same value. Elements must have one byte.
-bool is_mask(const Voxels& voxels);
+// Whether all elements of a picture with one byte per pixel that are not 0 have the same value.
+bool is_mask(const ConstFrame& frame);
 
-// Whether all bytes of all elements are 0.
-bool is_blank(const Voxels& voxels);
+// Replaces each element by the number of levels that it reaches; 0 for NaN. `levels` points to
+// `count` elements (at most 255) of the array's type.
+OwnedPicture rank_values(const Voxels& voxels, const void* levels, size_t count);
 
-// Replaces each element by the number of thresholds (at most 255) that it reaches; 0 for NaN.
-OwnedPicture rank_values(const Voxels& voxels, std::span<const double> thresholds);
-
-// Sets the labels of regions whose elements equal `*background` to 0 and renumbers the other
-// regions without gaps. The old labels must be 1..count in raster order. Returns the new number of
-// regions.
-uint32_t remove_background(const Voxels& voxels, const void* background, int32_t* labels,
+// Sets the labels of regions whose pixels equal `background` to 0 and renumbers the other regions
+// without gaps. The frame has 1 or 2 bytes per pixel. The old labels must be 1..count in raster
+// order. Returns the new number of regions.
+uint32_t remove_background(const ConstFrame& frame, uint32_t background, int32_t* labels,
                            uint32_t count);
+
+// Replaces each of `count` labels by its entry in `new_label`.
+void replace_labels(const int32_t* new_label, size_t count, int32_t* labels);
+
+// Returns whether label_values() is the fastest method for a picture or volume, judging from some
+// of its rows: their runs of equal values are long, and they are not a mask. The other method uses
+// several threads. `background` may be null.
+bool suits_runs(const Voxels& voxels, const void* background, int threads);
+
+// Labels the regions of equal values of an array with any number of axes, whose rows are
+// contiguous. Regions whose value equals the only element of `background` get label 0. With
+// `is_periodic`, opposite sides of the array are neighbours. Returns the number of regions.
+uint32_t label_values(const AnyArray& image, const AnyArray& background, const Labels& labels,
+                      int connectivity, bool is_periodic);
 
 }  // namespace regions::python

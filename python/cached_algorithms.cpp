@@ -12,6 +12,8 @@ namespace {
 
 // Maximum number of idle algorithms. Each one holds several times the memory of its pictures.
 constexpr size_t kMaxIdle = 4;
+// Algorithms for larger pictures and volumes are not kept, because of their memory.
+constexpr size_t kMaxPixels = size_t{1} << 26;
 
 }  // namespace
 
@@ -48,6 +50,7 @@ std::shared_ptr<void> AlgorithmCache::take(const CacheKey& key) {
 }
 
 void AlgorithmCache::put_back(const CacheKey& key, std::shared_ptr<void> algorithm) {
+  if (key.setup.size.area() * static_cast<size_t>(key.setup.depth) > kMaxPixels) return;
   std::list<Idle> removed;  // destroyed after the lock is released
   const std::lock_guard lock(mutex_);
   idle_.push_front({key, std::move(algorithm)});

@@ -22,7 +22,7 @@ struct InputPicture {
 
   void set_owned(OwnedPicture&& picture, const Voxels& voxels) {
     owned = std::move(picture);
-    frame = frame_at(owned.bytes.data(), owned.format, {voxels.slice.width, voxels.rows()});
+    frame = frame_at(owned.bytes.get(), owned.format, {voxels.slice.width, voxels.rows()});
   }
 };
 
@@ -42,7 +42,7 @@ struct LabelOutputs {
   int32_t* labels = nullptr;                // the label map, or null if `mask` is set
   bool* mask = nullptr;                     // the output mask, or null if `labels` is set
   bool counts = true;                       // whether to return the number of regions
-  std::optional<uint32_t> background = {};  // only on a device: regions of this value get label 0
+  std::optional<uint32_t> background = {};  // regions of this value get label 0
 };
 
 using LabelAlgorithm = ParametrisedAlgorithm<CcLabelParams>;
@@ -78,7 +78,7 @@ std::optional<uint32_t> run_cclabel(const Voxels& voxels, const ConstFrame& fram
   expects_consistent(setup, params);
   using Work = CacheKey::Work;
   const bool is_equal = params.criterion == Criterion::equal;
-  const bool algorithm_counts = outputs.counts && !outputs.background;
+  const bool algorithm_counts = outputs.counts && (!outputs.background || target.is_cpu());
   const CacheKey key{outputs.mask ? Work::select : Work::label, setup, target.threads,
                      target.device,
                      is_equal + 2 * outputs.background.has_value() + 4 * algorithm_counts};
@@ -93,48 +93,36 @@ std::optional<uint32_t> run_cclabel(const Voxels& voxels, const ConstFrame& fram
       task.out =
           frame_at(reinterpret_cast<std::byte*>(outputs.mask), PixelFormat::gray8, layout.size());
     }
-    return algorithm.run(target, task, params, outputs.counts,
-                         [&](uint32_t* total, void* memory, Queue& queue) {
-                           if (outputs.background)
-                             remove_value(task, *outputs.background, memory, total, queue);
-                         });
+    const auto count = algorithm.run(
+        target, task, params, outputs.counts, [&](uint32_t* total, void* memory, Queue& queue) {
+          if (outputs.background && !target.is_cpu())
+            remove_value(task, *outputs.background, memory, total, queue);
+        });
+    if (!outputs.background || !target.is_cpu()) return count;
+    return std::optional(remove_background(frame, *outputs.background, outputs.labels, *count));
   };
   return AlgorithmCache::instance().with<LabelAlgorithm>(
-      key, work, target, setup, params, outputs.background ? remove_value_bytes(voxels) : 0);
+      key, work, target, setup, params,
+      outputs.background && !target.is_cpu() ? remove_value_bytes(voxels) : 0);
 }
 
-// Returns the input for labelling regions of equal values.
-InputPicture picture_of_values(const Voxels& voxels) {
+// Returns the input for labelling the elements that reach a level, and sets the thresholds in
+// `params`. Each entry of `ranks` gives one layer of labels: the elements that reach at least so
+// many of the levels.
+InputPicture picture_of_ranks(const Voxels& voxels, const AnyArray& levels,
+                              const std::vector<int>& ranks, CcLabelParams& params) {
+  std::vector<double> thresholds;
+  for (const int rank : ranks) thresholds.push_back(threshold_at(rank));
+  params.thresholds = thresholds;
   InputPicture picture;
-  const int bytes = voxels.element_bytes();
-  if (bytes > 2) {
-    picture.set_owned(number_values(voxels), voxels);
-  } else {
-    picture.frame = voxels.frame(bytes == 1 ? PixelFormat::gray8 : PixelFormat::gray16);
-  }
+  picture.set_owned(rank_values(voxels, levels.data(), levels.size()), voxels);
   return picture;
 }
 
-// Returns the input for labelling the elements that reach a threshold, and sets the thresholds in
-// `params`. Each threshold gives one layer of labels, in the given order.
-InputPicture picture_of_ranks(const Voxels& voxels, const std::vector<double>& thresholds,
-                              CcLabelParams& params) {
-  std::vector<double> sorted_thresholds = thresholds;
-  std::ranges::sort(sorted_thresholds);
-  std::vector<double> levels;
-  for (const double threshold : thresholds) {
-    const auto rank =
-        std::ranges::lower_bound(sorted_thresholds, threshold) - sorted_thresholds.begin();
-    levels.push_back(threshold_at(static_cast<int>(rank) + 1));
-  }
-  params.thresholds = levels;
-  InputPicture picture;
-  picture.set_owned(rank_values(voxels, sorted_thresholds), voxels);
-  return picture;
-}
-
+// Labels the regions of equal values of a picture or volume. Regions whose value equals the only
+// element of `background` get label 0. Returns the number of regions.
 uint32_t label_equal(const AnyArray& image, const AnyArray& background, const Labels& labels,
-                     const Settings& settings, int threads) {
+                     const Settings& settings, int connectivity, int threads) {
   const Target target{threads};
   target.expect_arrays(image, background, labels);
   const Voxels voxels(image);
@@ -143,24 +131,42 @@ uint32_t label_equal(const AnyArray& image, const AnyArray& background, const La
           labels.size() == image.size(),
       "background must have the type of the image and at most one element, and labels must have as "
       "many elements as the image");
-  const Unlocked unlocked;
+  const int bytes = voxels.element_bytes();
+  const void* const excluded = background.size() ? background.data() : nullptr;
+  if (suits_runs(voxels, excluded, threads)) {
+    return label_values(image, background, labels, connectivity, false);
+  }
+  std::optional<Unlocked> unlocked(std::in_place);
+  std::optional<uint32_t> excluded_value;  // the background in `picture`
+  InputPicture picture;
+  if (bytes <= 2) {
+    picture.frame = voxels.frame(bytes == 1 ? PixelFormat::gray8 : PixelFormat::gray16);
+    if (excluded) {
+      excluded_value = bytes == 1 ? *static_cast<const uint8_t*>(excluded)
+                                  : *static_cast<const uint16_t*>(excluded);
+    }
+  } else {
+    auto numbers = number_values(voxels, excluded);
+    if (!numbers) {
+      unlocked.reset();
+      return label_values(image, background, labels, connectivity, false);
+    }
+    picture.set_owned(std::move(*numbers), voxels);
+    if (excluded) excluded_value = 0;
+  }
   const bool is_bool =
       static_cast<nb::dlpack::dtype_code>(voxels.type.code) == nb::dlpack::dtype_code::Bool;
   // If the image is a mask, labelling its foreground gives the same labels without a second pass
   // over the labels.
-  if (voxels.element_bytes() == 1 && background.size() == 1 &&
-      *static_cast<const uint8_t*>(background.data()) == 0 && (is_bool || is_mask(voxels))) {
-    return *run_cclabel(voxels, voxels.frame(PixelFormat::gray8), parameters_of_mask(settings),
+  if (picture.frame.layout.format == PixelFormat::gray8 && excluded_value == 0u &&
+      (is_bool || is_mask(picture.frame))) {
+    return *run_cclabel(voxels, picture.frame, parameters_of_mask(settings),
                         {.labels = labels.data()}, target);
   }
   auto params = parameters<CcLabelParams>(settings);
   params.criterion = Criterion::equal;
-  const InputPicture picture = picture_of_values(voxels);
-  const uint32_t count =
-      *run_cclabel(voxels, picture.frame, params, {.labels = labels.data()}, target);
-  return background.size() == 0
-             ? count
-             : remove_background(voxels, background.data(), labels.data(), count);
+  return *run_cclabel(voxels, picture.frame, params,
+                      {.labels = labels.data(), .background = excluded_value}, target);
 }
 
 // The labels of each layer continue after the labels of the previous layer. Renumbers them so that
@@ -180,27 +186,38 @@ std::vector<int32_t> renumber_layers(const std::span<int32_t> labels, size_t lay
   return counts;
 }
 
-std::vector<int32_t> label_above(const AnyArray& image, const std::vector<double>& thresholds,
-                                 const Labels& labels, const Settings& settings, int threads) {
+// Labels the elements that reach at least ranks[i] of the levels, for each layer i of `labels`.
+std::vector<int32_t> label_above(const AnyArray& image, const AnyArray& levels,
+                                 const std::vector<int>& ranks, const Labels& labels,
+                                 const Settings& settings, int threads) {
   const Target target{threads};
-  target.expect_arrays(image, labels);
+  target.expect_arrays(image, levels, labels);
   const Voxels voxels(image);
-  expects(!thresholds.empty() && labels.size() == thresholds.size() * image.size(),
+  expects(!ranks.empty() && labels.size() == ranks.size() * image.size(),
           "labels must have as many elements as the image for each threshold");
+  expects(levels.dtype() == image.dtype() && levels.size() <= ranks.size(),
+          "levels must have the type of the image, and at most one level per threshold");
   const Unlocked unlocked;
   auto params = parameters<CcLabelParams>(settings);
-  const InputPicture picture = picture_of_ranks(voxels, thresholds, params);
+  const InputPicture picture = picture_of_ranks(voxels, levels, ranks, params);
   const uint32_t total =
       *run_cclabel(voxels, picture.frame, params, {.labels = labels.data()}, target);
-  if (thresholds.size() == 1) return {static_cast<int32_t>(total)};
-  return renumber_layers({labels.data(), labels.size()}, thresholds.size());
+  if (ranks.size() == 1) return {static_cast<int32_t>(total)};
+  return renumber_layers({labels.data(), labels.size()}, ranks.size());
 }
 
-bool is_blank_array(const AnyArray& image) {
-  Target{}.expect_arrays(image);
-  const Voxels voxels(image);
+// Returns whether all bytes of all elements are 0.
+bool is_blank(const HostArray<nb::ro, nb::c_contig>& array) {
+  const std::span bytes(static_cast<const uint8_t*>(array.data()), array.nbytes());
   const Unlocked unlocked;
-  return is_blank(voxels);
+  constexpr size_t kBlock = 4096;  // bytes that are read before the result is tested
+  for (size_t begin = 0; begin < bytes.size(); begin += kBlock) {
+    uint8_t bits = 0;
+    for (const uint8_t byte : bytes.subspan(begin, std::min(kBlock, bytes.size() - begin)))
+      bits |= byte;
+    if (bits != 0) return false;
+  }
+  return true;
 }
 
 using Shape = std::vector<int64_t>;  // lengths of the axes
@@ -309,7 +326,8 @@ class DeviceLabelling {
 using Bools = HostArray<nb::ro, bool>;
 using Mask = HostArray<bool, nb::c_contig>;
 
-// Sets `mask` to the regions of `image` that the settings keep (min-area).
+// Sets `mask` to the regions of `image` that the settings keep (min-area), after filling holes
+// (fill-holes).
 void select(const Bools& image, const Mask& mask, const Settings& settings, int threads) {
   const Voxels voxels{AnyArray(image)};
   expects(mask.size() == image.size(), "mask must have as many elements as the image");
@@ -318,42 +336,6 @@ void select(const Bools& image, const Mask& mask, const Settings& settings, int 
               {.mask = mask.data()}, Target{threads});
   auto* bytes = reinterpret_cast<uint8_t*>(mask.data());
   for (size_t i = 0; i < mask.size(); ++i) bytes[i] &= 1;  // 255 becomes 1
-}
-
-// Sets `mask` to the image with its holes filled. A hole is a background region that does not touch
-// the border. The settings contain the connectivity of the background.
-void fill_holes(const Bools& image, const Mask& mask, const Settings& settings, int threads) {
-  const Voxels voxels{AnyArray(image)};
-  expects(mask.size() == image.size(), "mask must have as many elements as the image");
-  const bool is_volume = image.ndim() == 3;
-  const Unlocked unlocked;
-  OwnedPicture inverted_image{std::vector<std::byte>(mask.size()), PixelFormat::gray8};
-  const int width = voxels.slice.width;
-  auto* inverted = reinterpret_cast<uint8_t*>(inverted_image.bytes.data());
-  for (int row = 0; row < voxels.rows(); ++row, inverted += width) {
-    const auto* value = reinterpret_cast<const uint8_t*>(voxels.row(row));
-    for (int x = 0; x < width; ++x) inverted[x] = value[x] == 0;
-  }
-  InputPicture picture;
-  picture.set_owned(std::move(inverted_image), voxels);
-  std::vector<int32_t> labels(mask.size());
-  const uint32_t count = *run_cclabel(voxels, picture.frame, parameters_of_mask(settings),
-                                      {.labels = labels.data()}, Target{threads});
-  std::vector<uint8_t> is_filled(size_t{count} + 1, 1);  // [label], 1: a hole or the foreground
-  const int32_t* label = labels.data();
-  const auto is_border = [](int index, int side) { return index == 0 || index == side - 1; };
-  for (int row = 0; row < voxels.rows(); ++row, label += width) {
-    const int height = voxels.slice.height;
-    const bool is_border_row =
-        is_border(row % height, height) || (is_volume && is_border(row / height, voxels.slices));
-    const int step =
-        is_border_row ? 1 : std::max(width - 1, 1);  // other rows: only the first and last element
-    for (int x = 0; x < width; x += step) {
-      if (label[x] != 0) is_filled[static_cast<size_t>(label[x])] = 0;
-    }
-  }
-  for (size_t i = 0; i < labels.size(); ++i)
-    mask.data()[i] = is_filled[static_cast<size_t>(labels[i])];
 }
 
 using SlicAlgorithm = ParametrisedAlgorithm<SlicParams>;
@@ -385,9 +367,8 @@ std::optional<uint32_t> slic(const Pixels& image, const Labels& labels, const Se
 void bind_label(nb::module_& module) {
   module.def("label_equal", label_equal);
   module.def("label_above", label_above);
-  module.def("is_blank", is_blank_array);
+  module.def("is_blank", is_blank);
   module.def("select", select);
-  module.def("fill_holes", fill_holes);
   module.def("slic", slic);
   nb::class_<DeviceLabelling>(module, "DeviceLabelling")
       .def(nb::init<const Shape&, size_t, int, const std::vector<int>&, std::optional<uint32_t>,

@@ -68,6 +68,8 @@ class VideoAlgorithm {
     if (queue_) queue_->wait();
   }
   bool is_configured() const { return requested_.has_value(); }
+  // Makes run() configure the algorithm for the next picture, even if its setup is unchanged.
+  void forget_setup() { requested_.reset(); }
   Algorithm<P>& algorithm() { return session_.algorithm(); }
   const RegionRecords& records() const { return records_; }
 
@@ -183,8 +185,43 @@ class BackgroundCut : public VideoAlgorithm<GraphCutBgParams> {
     const AlgorithmCache::Use use;
     const std::lock_guard lock(mutex_);
     run(target, task, [&](bool is_new) {
-      if (is_new) pass_stored_pictures();
+      was_reconfigured_ = is_new && has_model_;
+      if (!is_new) return;
+      has_model_ = false;  // until the work has been enqueued
+      pass_stored_pictures();
+      if (!stored_model_.empty()) cut().restore(stored_model_);
+      stored_model_.clear();
     });
+    has_model_ = true;
+  }
+
+  // Returns the background model, or no bytes without a model. load() accepts the bytes on any
+  // machine.
+  nb::bytes model() {
+    std::vector<std::byte> bytes;
+    {
+      const Unlocked unlocked;
+      const AlgorithmCache::Use use;
+      const std::lock_guard lock(mutex_);
+      wait();
+      bytes = stored_model_;
+      if (bytes.empty() && has_model_ && is_configured()) bytes = cut().state();
+    }
+    return nb::bytes(bytes.data(), bytes.size());
+  }
+
+  // Continues with a model that model() has returned. The next picture must have the model's size.
+  // No bytes discard a model that no picture has used yet.
+  void load(const nb::bytes& model) {
+    const auto* first = static_cast<const std::byte*>(model.data());
+    std::vector<std::byte> bytes(first, first + model.size());
+    const Unlocked unlocked;
+    const std::lock_guard lock(mutex_);
+    wait();
+    stored_model_ = std::move(bytes);
+    if (stored_model_.empty()) return;
+    has_model_ = false;
+    forget_setup();
   }
 
   // Waits for the last picture. Returns the flow of its cut, whether the cut is exact, and whether
@@ -197,7 +234,7 @@ class BackgroundCut : public VideoAlgorithm<GraphCutBgParams> {
       wait();
       if (is_configured()) result = cut().result(0);
     }
-    return nb::make_tuple(result.cut.flow, result.cut.exact, result.restarted);
+    return nb::make_tuple(result.cut.flow, result.cut.exact, result.restarted || was_reconfigured_);
   }
 
  private:
@@ -212,7 +249,10 @@ class BackgroundCut : public VideoAlgorithm<GraphCutBgParams> {
     }
   }
 
-  StoredPicture stored_[3];  // [GraphCutPicture], empty if the caller passed no picture
+  StoredPicture stored_[3];              // [GraphCutPicture], empty if the caller passed no picture
+  std::vector<std::byte> stored_model_;  // the model of load(), until the next picture
+  bool has_model_ = false;               // whether a picture has been processed
+  bool was_reconfigured_ = false;  // whether the last picture had another size or type than before
 };
 
 // The fields of cclabel that Tracker offers.
@@ -281,6 +321,8 @@ void bind_video(nb::module_& module) {
              cut.store_picture(GraphCutPicture::exclusion_image, pixels, false);
            })
       .def("report", &BackgroundCut::report)
+      .def("model", &BackgroundCut::model)
+      .def("load", &BackgroundCut::load)
       .def("apply", &BackgroundCut::apply, nb::arg("pixels"), nb::arg("is_bgr"),
            nb::arg("mask").none(), nb::arg("foreground"), nb::arg("target"));
   module.def("tracker_fields", [] { return descriptions_of<CcLabelParams>(kTrackerFields); });

@@ -273,6 +273,7 @@ void LabelBuffers::allocate(Backend& backend, const Setup& setup, int max_chunks
       for (std::byte*& row : channels) memory.reserve(row, width * sizeof(uint32_t));
     }
     for (Word*& row : links[s].adjacency) memory.reserve(row, static_cast<size_t>(words));
+    memory.reserve(links[s].linked_behind, static_cast<size_t>(words));
     memory.reserve(links[s].flags, width);
     memory.reserve(value[s], width, kValuePadding);
     memory.reserve(records[s], setup.max_regions);

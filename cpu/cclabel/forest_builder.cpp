@@ -36,6 +36,11 @@ struct LinkedImage {
   Connectivity connectivity = Connectivity::eight;
 
   int band_rows() const { return 1; }
+  // Whether two voxels that are linked to a third voxel are linked too if they are neighbours, and
+  // all voxels around a common neighbour's column are neighbours of each other.
+  bool links_are_transitive() const {
+    return connectivity == Connectivity::twenty_six && rule.tolerance_level == 1;
+  }
 };
 
 // Returns which pixels of the next row in the same slice are neighbours of a pixel.
@@ -100,19 +105,26 @@ void merge_previous_slice(const BinaryImage& image, const RunForest& forest, int
 
 // Calls merge(earlier, adjacency) for each row `earlier` of the previous slice that is adjacent to
 // row `row` of a linked image. Buffer row `i` contains the values of row `row`.
+//
+// With 26-connectivity and equal values, a voxel that is linked to its counterpart, in the same row
+// and column of the previous slice, needs no further links: all its other earlier neighbours are
+// neighbours of the counterpart, and have been merged with it. Stores these voxels in
+// buffers.linked_behind.
 template <std::invocable<int, const RunAdjacency&> Merge>
 void merge_previous_slice(const LinkedImage& image, const RunForest& forest, int row, int i,
                           LinkBuffers& buffers, Merge merge) {
   constexpr int kOtherBufferRow = 2;
   const int height = image.volume.slice.height, y = row % height;
-  for (int step = -1; step <= 1; ++step) {
+  for (const int step : {0, -1, 1}) {
     if (step != 0 && image.connectivity == Connectivity::six) continue;
     if (y + step < 0 || y + step >= height) continue;
     const int other_row = row - height + step;
     load_link_row(image.rule, other_row, kOtherBufferRow, buffers);
-    merge(other_row, find_link_adjacency(image.rule, adjacency_across(image.connectivity, step), i,
-                                         kOtherBufferRow, forest.run_starts(row),
-                                         forest.run_starts(other_row), buffers));
+    Word* const linked_behind = image.links_are_transitive() ? buffers.linked_behind : nullptr;
+    merge(other_row, find_link_adjacency(
+                         image.rule, adjacency_across(image.connectivity, step), i, kOtherBufferRow,
+                         forest.run_starts(row), forest.run_starts(other_row), buffers,
+                         step == 0 ? nullptr : linked_behind, step == 0 ? linked_behind : nullptr));
   }
 }
 
@@ -180,17 +192,20 @@ void add_chunk(const LinkedImage& image, RunForest& forest, int s, LinkBuffers& 
     load_link_row(image.rule, row, i, buffers);
     find_link_starts(image.rule, i, buffers, forest.run_starts(row));
     forest.begin_band(chunk, row);
-    if (y > 0 && row > chunk.begin) {
-      forest.merge_bands(
-          row, row - 1,
-          find_link_adjacency(image.rule, adjacency_of(image.connectivity), i, 1 - i,
-                              forest.run_starts(row), forest.run_starts(row - 1), buffers));
-    }
-    if (row - y > chunk.begin && !image.volume.begins_volume(row / height)) {
+    const bool has_previous_slice =
+        row - y > chunk.begin && !image.volume.begins_volume(row / height);
+    if (has_previous_slice) {
       merge_previous_slice(image, forest, row, i, buffers,
                            [&](int earlier, const RunAdjacency& adjacency) {
                              forest.merge_bands(row, earlier, adjacency);
                            });
+    }
+    if (y > 0 && row > chunk.begin) {
+      const bool is_pruned = has_previous_slice && image.links_are_transitive();
+      forest.merge_bands(row, row - 1,
+                         find_link_adjacency(image.rule, adjacency_of(image.connectivity), i, 1 - i,
+                                             forest.run_starts(row), forest.run_starts(row - 1),
+                                             buffers, is_pruned ? buffers.linked_behind : nullptr));
     }
     forest.end_band(chunk, row);
   }

@@ -1,6 +1,7 @@
 // Finds run starts and run adjacencies of binary and linked images, 64 pixels at a time.
 #include "cpu/cclabel/run_adjacency.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
@@ -69,6 +70,14 @@ REGIONS_INLINE void flag_values(Values a, Values b, int count, int tolerance_lev
   }
 }
 
+// Sets flags[x] to 1 if a[x] and b[x] are equal, else to 0.
+template <class T>
+REGIONS_INLINE void flag_equal(Values a, Values b, int count, uint8_t* flags) {
+  const T* from = reinterpret_cast<const T*>(a[0]);
+  const T* to = reinterpret_cast<const T*>(b[0]);
+  for (int x = 0; x < count; ++x) flags[x] = from[x] == to[x];
+}
+
 }  // namespace
 
 // Sets flags[x] to 1 if the values a[x] and b[x] are linked, else to 0.
@@ -76,9 +85,9 @@ REGIONS_CLONES
 void flag_links(Values a, Values b, int bytes, int channels, int count, int tolerance_level,
                 uint8_t* flags) {
   if (bytes == 4) {  // labels are linked if they are equal
-    const auto* from = reinterpret_cast<const uint32_t*>(a[0]);
-    const auto* to = reinterpret_cast<const uint32_t*>(b[0]);
-    for (int x = 0; x < count; ++x) flags[x] = from[x] == to[x];
+    flag_equal<uint32_t>(a, b, count, flags);
+  } else if (tolerance_level == 1 && channels == 1) {
+    bytes == 2 ? flag_equal<uint16_t>(a, b, count, flags) : flag_equal<uint8_t>(a, b, count, flags);
   } else if (bytes == 2) {
     flag_values<uint16_t, 1>(a, b, count, tolerance_level, flags);
   } else if (channels == 1) {
@@ -151,13 +160,15 @@ void find_link_starts(const LinkRule& rule, int i, const LinkBuffers& buffers, W
 
 RunAdjacency find_link_adjacency(const LinkRule& rule, Adjacency adjacency, int i, int above,
                                  const Word* starts, const Word* starts_above,
-                                 const LinkBuffers& buffers) {
+                                 const LinkBuffers& buffers, const Word* connected,
+                                 Word* straight_links) {
   Word* up = buffers.adjacency[0];
   Word* up_left = buffers.adjacency[1];
   Word* up_right = buffers.adjacency[2];
   const int words = words_for(rule.frame.width);
   const bool is_diagonal = adjacency == Adjacency::diagonal;
   set_link_bits(rule, buffers, i, above, 0, up);
+  if (straight_links) std::copy_n(up, words, straight_links);
   if (is_diagonal) {
     set_link_bits(rule, buffers, i, above, -1, up_left);
     set_link_bits(rule, buffers, i, above, 1, up_right);
@@ -181,6 +192,13 @@ RunAdjacency find_link_adjacency(const LinkRule& rule, Adjacency adjacency, int 
     }
     next_up = straight;
     up[w] = straight & (~up_of_left | starts[w] | starts_above[w]);
+    if (is_diagonal && straight_links) {
+      up_left[w] &= ~straight;
+      up_right[w] &= ~straight;
+    }
+    if (connected) {
+      for (Word* bits : {up, up_left, up_right}) bits[w] &= ~connected[w];
+    }
   }
   return {up, is_diagonal ? up_left : nullptr, is_diagonal ? up_right : nullptr};
 }

@@ -60,6 +60,8 @@ struct LinkBuffers {
   std::byte* values[kRows][3] = {};     // [row][channel], memory for one row of values
   uint8_t* flags = nullptr;             // [width], 1 if a pixel is linked to the compared pixel
   Word* adjacency[3] = {};  // [up, up_left, up_right][words], the bits of a RunAdjacency
+  // [words], set if the voxel of the previous slice in the same row and column is linked.
+  Word* linked_behind = nullptr;
 };
 
 // Loads row y of the image into buffer row `i`.
@@ -67,9 +69,13 @@ void load_link_row(const LinkRule& rule, int y, int i, LinkBuffers& buffers);
 // Sets the bits of the first pixels of the runs in buffer row `i`.
 void find_link_starts(const LinkRule& rule, int i, const LinkBuffers& buffers, Word* starts);
 // Finds the adjacency of buffer row `i` and buffer row `above`, which contains a row of an earlier
-// band. Omits some redundant bits, if other bits already connect the same two runs.
+// band. Omits some redundant bits, if other bits already connect the same two runs. If `connected`
+// is not null, also omits all bits of the pixels whose bit is set there. If `straight` is not null,
+// stores there which pixels are linked to the pixel in the same column, and omits the diagonal bits
+// of these pixels.
 RunAdjacency find_link_adjacency(const LinkRule& rule, Adjacency adjacency, int i, int above,
                                  const Word* starts, const Word* starts_above,
-                                 const LinkBuffers& buffers);
+                                 const LinkBuffers& buffers, const Word* connected = nullptr,
+                                 Word* straight = nullptr);
 
 }  // namespace regions

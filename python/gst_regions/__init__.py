@@ -9,10 +9,10 @@ from .cuts import WarmCut, mincut
 from .floods import flood, flood_fill
 from .gstreamer import setup
 from .labelling import label
-from .masks import fill_holes, remove_small_holes, remove_small_objects
+from .masks import dust, fill_holes, remove_small_holes, remove_small_objects
 from .superpixels import slic
-from .tables import regionprops_table
+from .tables import regionprops_table, to_supervision
 from .tracking import Tracker
 
-__all__ = ["BackgroundCut", "Tracker", "WarmCut", "__version__", "fill_holes", "flood", "flood_fill", "label", "mincut",
-           "regionprops_table", "remove_small_holes", "remove_small_objects", "setup", "slic"]
+__all__ = ["BackgroundCut", "Tracker", "WarmCut", "__version__", "dust", "fill_holes", "flood", "flood_fill", "label",
+           "mincut", "regionprops_table", "remove_small_holes", "remove_small_objects", "setup", "slic", "to_supervision"]

@@ -6,9 +6,11 @@ Arrays of other libraries are passed by DLPack.
 from __future__ import annotations
 
 import ctypes
+import functools
 import operator
 import os
 import sys
+import warnings
 from typing import Any
 
 import numpy as np
@@ -33,6 +35,7 @@ def as_numpy(array: Array, name: str) -> NDArray[Any]:
     if isinstance(array, np.ndarray):
         converted = array
     elif hasattr(array, "__dlpack__"):
+        expect_elements(array)
         device = array.__dlpack_device__()[0]
         if device not in HOST_DEVICES:
             raise ValueError(f"{name} is on a device that the CPU cannot read (DLPack device type {int(device)}); "
@@ -45,6 +48,22 @@ def as_numpy(array: Array, name: str) -> NDArray[Any]:
         converted = np.asarray(array)
     expect_type(converted.dtype, name)
     return converted
+
+
+def expect_elements(array: Array) -> None:
+    """Raises TypeError for the placeholder of an array during jax.jit or torch.compile, which has no elements."""
+    name = type(array).__name__
+    if name in ("FakeTensor", "FunctionalTensor") or (name.endswith("Tracer") and not hasattr(array, "__dlpack_device__")):
+        raise TypeError(f"an array is a {name} without elements; inside jax.jit, call this function by "
+                        "jax.pure_callback(), and inside torch.compile, wrap it with torch.compiler.disable() (see the "
+                        "guide on arrays)")
+
+
+def warn_of_dark_mask(values: NDArray[Any], name: str, level: float) -> None:
+    """Warns if the array is a mask of 0 and 1, and its pixels do not reach the foreground's level (0 to 255)."""
+    if values.dtype == np.uint8 and level > 1 and values.size and values.max() == 1:
+        warnings.warn(f"{name} has only the values 0 and 1, and foreground begins at {level:g}, so it is empty; multiply "
+                      "the mask by 255, or convert it to bool", UserWarning, stacklevel=3)
 
 
 def expect_type(dtype: np.dtype[Any], name: str) -> None:
@@ -62,8 +81,27 @@ def result_of(array: NDArray[Any], out: Array | None, like: Array) -> Array:
         return out
     if isinstance(like, np.ndarray) or not hasattr(like, "__dlpack__"):
         return array
-    library = type(like).__module__.partition(".")[0]
-    return sys.modules["jax.numpy" if library == "jaxlib" else library].from_dlpack(array)
+    name = library_name(like)
+    return array if name is None else sys.modules["jax.numpy" if name == "jax" else name].from_dlpack(array)
+
+
+def library_name(array: Array) -> str | None:
+    """Returns the name of the library to which an array with DLPack belongs, or of the library of its base class.
+
+    Returns None for a class without such a library: results are then NumPy arrays.
+    """
+    array_class: Any = type(array)
+    return library_of_class(array_class)
+
+
+@functools.lru_cache(maxsize=64)
+def library_of_class(array_class: Any) -> str | None:
+    """Returns the name of the first imported library in the class's bases that has a function from_dlpack()."""
+    for base in array_class.__mro__:
+        name: str = base.__module__.partition(".")[0].replace("jaxlib", "jax")
+        if name == "jax" or hasattr(sys.modules.get(name), "from_dlpack"):
+            return name
+    return None
 
 
 def expect_axes(array: Any, name: str, *counts: int) -> None:
@@ -98,16 +136,25 @@ def in_rows(array: NDArray[Any]) -> NDArray[Any]:
     return np.ascontiguousarray(array)
 
 
+def writeable(values: NDArray[Any], array: Array) -> NDArray[Any]:
+    """Returns a writeable view of the memory of `array`, which as_numpy() has converted to `values`, if there is one.
+
+    PyTorch uses an old version of DLPack (before 1.0) without a flag for writeable memory, so NumPy assumes that the
+    memory is read-only.
+    """
+    if values.flags.writeable or library_name(array) != "torch" or not values.size:
+        return values
+    memory = (ctypes.c_uint8 * values.itemsize).from_address(values.ctypes.data)
+    first = np.ctypeslib.as_array(memory).view(values.dtype)
+    view: NDArray[Any] = np.lib.stride_tricks.as_strided(first, values.shape, values.strides)
+    return view
+
+
 def output_array(out: Array | None, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
     """Returns the array to which results are written: `out` as a NumPy array, or a new array."""
     if out is None:
         return np.empty(shape, dtype)
-    output = as_numpy(out, "out")
-    if not output.flags.writeable and type(out).__module__.partition(".")[0] == "torch" and output.flags.c_contiguous:
-        # PyTorch uses an old version of DLPack (before 1.0) without a flag for writeable memory, so NumPy assumes that
-        # the memory is read-only. This view of the same memory is writeable.
-        memory = (ctypes.c_uint8 * output.nbytes).from_address(output.ctypes.data)
-        output = np.ctypeslib.as_array(memory).view(output.dtype).reshape(output.shape)
+    output = writeable(as_numpy(out, "out"), out)
     if output.dtype != dtype:
         raise TypeError(f"out has elements of type {output.dtype}, must have {np.dtype(dtype)}")
     if output.shape != shape:
@@ -146,6 +193,19 @@ def expect_picture(array: Any, name: str, channels: tuple[int, ...] = (3, 4),
     if array.ndim == 3 and array.shape[2] not in channels:
         raise ValueError(f"{name} has {array.shape[2]} channels, must have {' or '.join(map(str, channels))}, "
                          "or two axes")
+
+
+def connectivity_of(connectivity: int | None, axes: int) -> int:
+    """Returns the number of axes along which neighbours may differ. None means all."""
+    if connectivity is None:
+        return axes
+    try:
+        number = operator.index(connectivity)
+    except TypeError:
+        raise TypeError(f"connectivity is {connectivity!r}, must be an int") from None
+    if not 1 <= number <= axes:
+        raise ValueError(f"connectivity is {connectivity}, must be 1 to {axes}")
+    return number
 
 
 def max_threads(threads: int) -> int:

@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from . import _core
+from . import _arrays, _core
+from ._arrays import TYPES, library_of_class
 
 CUDA = 2  # DLPack's device type kDLCUDA
 CURRENT_STREAM = contextlib.nullcontext()  # a context in which the library keeps its current stream
@@ -69,7 +70,7 @@ class Library:
         return array.__dlpack__(stream=NO_WAIT)
 
     def finished(self, array: Array, target: Target) -> Array:
-        """Makes the library wait for the work on `target` before it uses the array. Returns the array."""
+        """Makes later work of the library wait for the work on `target`. Returns the array."""
         return array
 
     def stream(self, device: int) -> int:
@@ -95,6 +96,32 @@ class Library:
     def host(self, array: Array) -> Any:
         """Copies the array to a NumPy array on the host."""
         return np.asarray(array)
+
+    def unique(self, array: Array) -> tuple[Array, Array]:
+        """Returns the distinct values, and the index of each element's value among them."""
+        values, numbers = self.ops.unique(array, return_inverse=True)
+        return values, numbers.reshape(array.shape)
+
+    def bincount(self, array: Array) -> Array:
+        """Returns how often each number occurs in an array with one axis."""
+        return self.ops.bincount(array)
+
+    def take(self, array: Array, indices: Array) -> Array:
+        """Returns the elements of `array` at the indices, as int32."""
+        return self.cast(array[indices], np.dtype(np.int32))
+
+    def from_host(self, array: Any, like: Array) -> Array:
+        """Copies a NumPy array to the device of `like`."""
+        with like.device:
+            return self.module.asarray(array)
+
+    def areas_of(self, labels: Array, leading: int) -> Array:
+        """Returns the area of the region of each element. The first `leading` axes hold separate label arrays."""
+        items = []
+        for item in labels.reshape(-1, *labels.shape[leading:]):
+            areas = self.bincount(item.reshape(-1))
+            items.append(self.take(areas, item) * self.cast(item != 0, np.dtype(np.int32)))
+        return self.ops.stack(items).reshape(labels.shape)
 
     def is_not_zero(self, array: Array, out: Array | None) -> Array:
         return self.module.not_equal(array, 0, out=out)
@@ -143,7 +170,7 @@ class Torch(Library):
     def __init__(self, module: Any) -> None:
         super().__init__(module)
         self.dtypes: dict[Any, np.dtype[Any]] = {}
-        self.torch_types = {np.dtype(name).char: getattr(module, name) for name in ("int32", "uint8")}
+        self.torch_types = {np.dtype(name).char: getattr(module, name) for name in ("int16", "int32", "uint8")}
         self.capsule_of = module.utils.dlpack.to_dlpack
         self.int32 = module.int32
         self.is_packed = module.Tensor.is_contiguous
@@ -160,7 +187,9 @@ class Torch(Library):
         if kind not in self.dtypes:
             with contextlib.suppress(TypeError):  # for bfloat16 and other types that NumPy does not have
                 self.dtypes[kind] = np.dtype(str(kind).removeprefix("torch."))
-        return self.dtypes.get(kind, np.dtype("V1"))
+        if kind not in self.dtypes:
+            raise TypeError(f"an array has elements of type {str(kind).removeprefix('torch.')}, must have {TYPES}")
+        return self.dtypes[kind]
 
     def device_of(self, array: Array) -> int | None:
         return array.get_device() if array.is_cuda else None
@@ -202,10 +231,16 @@ class Torch(Library):
         return like.new_empty(shape, dtype=kind)
 
     def cast(self, array: Array, dtype: np.dtype[Any]) -> Array:
-        return array.to(self.torch_types[dtype.char])
+        return array.to(getattr(self.module, dtype.name))
 
     def host(self, array: Array) -> Any:
         return array.cpu().numpy()
+
+    def from_host(self, array: Any, like: Array) -> Array:
+        return self.module.from_numpy(array).to(like.device)
+
+    def take(self, array: Array, indices: Array) -> Array:
+        return self.cast(array[indices.long()], np.dtype(np.int32))
 
     def is_not_zero(self, array: Array, out: Array | None) -> Array:
         return self.module.ne(array, 0, out=out)
@@ -246,6 +281,9 @@ class Jax(Library):
 
     def finished(self, array: Array, target: Target) -> Array:
         return self.module.dlpack.from_dlpack(_OrderedArray(array, target))
+
+    def from_host(self, array: Any, like: Array) -> Array:
+        return self.module.device_put(array, like.device)
 
     def is_not_zero(self, array: Array, out: Array | None) -> Array:
         return array != 0
@@ -363,16 +401,16 @@ class DeviceArray:
         return library.finished(labels, target), counts
 
     def finished(self, target: Target) -> Array:
-        """Returns the library's own array. The library waits for the work on `target` before it uses the array."""
+        """Returns the library's own array. Later work of the library waits for the work on `target`."""
         return self.library.finished(self.array, target)
 
 
 @functools.lru_cache(maxsize=64)
 def _library_of(array_class: Any) -> Library | None:
     """Returns the library to which arrays of the class `array_class` belong, or None for other classes."""
-    name = array_class.__module__.partition(".")[0].replace("jaxlib", "jax")
-    libraries: dict[str, type[Library]] = {"cupy": CuPy, "torch": Torch, "jax": Jax}
-    if name not in libraries or not hasattr(array_class, "__dlpack_device__"):
+    name = library_of_class(array_class)
+    libraries: dict[str | None, type[Library]] = {"cupy": CuPy, "torch": Torch, "jax": Jax}
+    if name is None or name not in libraries or not hasattr(array_class, "__dlpack_device__"):
         return None
     return libraries[name](sys.modules[name])
 
@@ -381,6 +419,7 @@ def as_device_array(array: Array) -> DeviceArray | None:
     """Converts the array to a DeviceArray if it is on a CUDA device. Returns None for other arrays."""
     if isinstance(array, np.ndarray):
         return None
+    _arrays.expect_elements(array)
     library = _library_of(array.__class__)
     if library:
         device = library.device_of(array)
@@ -440,6 +479,16 @@ def separate_output(out: Array | None, shape: tuple[int, ...], dtype: np.dtype[A
     """
     if out is None:
         return like.library.empty(shape, dtype, like.array)
+    output_array(out, shape, dtype, like, name)
+    begin, end = _extent(like)
+    first = like.library.address(out)
+    if first < end and begin < first + math.prod(shape) * dtype.itemsize:
+        raise ValueError(f"out shares memory with {name}; pass separate memory")
+    return out
+
+
+def output_array(out: Array, shape: tuple[int, ...], dtype: np.dtype[Any], like: DeviceArray, name: str) -> None:
+    """Raises TypeError or ValueError if results cannot be written to `out`, next to the argument `like` named `name`."""
     library = like.library
     if out.__class__ is not like.array.__class__ or library.device_of(out) != like.device:
         library = expect_same_device(out, "out", like, name).library
@@ -452,11 +501,8 @@ def separate_output(out: Array | None, shape: tuple[int, ...], dtype: np.dtype[A
         raise TypeError(f"out has elements of type {kind}, must have {dtype}")
     if tuple(out.shape) != shape:
         raise ValueError(f"out has shape {tuple(out.shape)}, must have {shape}")
-    begin, end = _extent(like)
-    first = library.address(out)
-    if not library.is_packed(out) or (first < end and begin < first + math.prod(shape) * dtype.itemsize):
-        raise ValueError(f"out shares memory with {name} or is not C-contiguous; pass separate, contiguous memory")
-    return out
+    if not library.is_packed(out):
+        raise ValueError("out is not C-contiguous; pass contiguous memory")
 
 
 def _extent(array: DeviceArray) -> tuple[int, int]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import keyword
+import re
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 Value = bool | int | float | str
@@ -55,6 +57,7 @@ def documents_parameters(fields: list[FieldDescription]) -> Callable[[type], typ
             items.append(f"{python_name(name)} : {type_name if kind == FLAG else f'{type_name}, {limits}'}\n"
                          + textwrap.indent(textwrap.fill(f"{blurb} Default: {value}.", 112), "    "))
             arguments.append(inspect.Parameter(python_name(name), inspect.Parameter.KEYWORD_ONLY, default=value))
+            setattr(owner, python_name(name), _property_of(python_name(name), blurb))
         owner.__doc__ = inspect.cleandoc(owner.__doc__ or "").replace("{parameters}", "\n".join(items))
         declared = inspect.signature(owner).parameters.values()
         explicit = [parameter for parameter in declared if parameter.kind is not inspect.Parameter.VAR_KEYWORD]
@@ -63,11 +66,45 @@ def documents_parameters(fields: list[FieldDescription]) -> Callable[[type], typ
     return add_documentation
 
 
+def _property_of(name: str, blurb: str) -> property:
+    """Returns a property that reads and writes the parameter `name`."""
+    return property(lambda owner: owner.parameters[name], lambda owner, value: owner.set(**{name: value}), doc=blurb)
+
+
+@contextlib.contextmanager
+def with_argument_names(names: Mapping[str, str]) -> Iterator[None]:
+    """Replaces the names of fields in the message of a ValueError by the names of arguments."""
+    try:
+        yield
+    except ValueError as error:
+        pattern = r"\b(" + "|".join(map(re.escape, sorted(names, key=len, reverse=True))) + r")\b(?!-)"
+        message = re.sub(pattern, lambda found: names[found[1]], str(error))
+        raise ValueError(message) from None
+
+
 class Parameters:
-    """Base class of the classes that have parameters. `_algorithm` is the object of the compiled module."""
+    """Base class of the classes that have parameters. `_algorithm` is the object of the compiled module.
+
+    Each parameter is also an attribute.
+    """
 
     _algorithm: Any
     _fields: list[FieldDescription]
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not name.startswith("_") and not hasattr(type(self), name):
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}; its parameters are "
+                                 + ", ".join(sorted(python_name(field[0]) for field in self._fields)))
+        super().__setattr__(name, value)
+
+    def _changed_parameters(self) -> dict[str, Value]:
+        """Returns the parameters whose values are not the defaults."""
+        defaults = {python_name(name): from_text(kind, text) for name, _, kind, text, *_ in self._fields}
+        return {name: value for name, value in self.parameters.items() if value != defaults[name]}
+
+    def __repr__(self) -> str:
+        changed = self._changed_parameters()
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in changed.items())})"
 
     def set(self, **parameters: Value) -> None:
         """Changes parameters. The new values apply from the next picture on.
@@ -83,7 +120,8 @@ class Parameters:
         for name, value in parameters.items():
             if name not in known:
                 raise TypeError(f"unknown parameter {name!r}; expected one of {', '.join(sorted(known))}")
-            self._algorithm.set(field_name(name), as_text(name, value))
+            with with_argument_names({field_name(name): name}):
+                self._algorithm.set(field_name(name), as_text(name, value))
 
     @property
     def parameters(self) -> dict[str, Value]:

@@ -2,15 +2,39 @@
 
 from __future__ import annotations
 
-from typing import Any
+import os
+import pathlib
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
+from numpy.typing import NDArray
 
 from . import _arrays, _core, _device_arrays
 from ._arrays import Array, max_threads
-from ._parameters import Parameters, Value, documents_parameters
+from ._parameters import Parameters, documents_parameters
 
 CHANNELS = ("RGB", "BGR")
+
+
+class BackgroundParameters(TypedDict, total=False):
+    """The parameters of BackgroundCut, for type checkers."""
+
+    source: str
+    lambda_: float
+    sigma: float
+    neighbours: str
+    var_threshold: float
+    shadow: float
+    shadow_darkest: float
+    foreground_colors: bool
+    learning_rate: float
+    history: int
+    freeze: bool
+    mask_foreground: int
+    mask_background: int
+    warm_start: bool
+    max_iterations: int
+    time_budget: int
 
 
 @documents_parameters(_core.background_fields())
@@ -38,7 +62,9 @@ class BackgroundCut(Parameters):
     ----------
     flow : value of the last cut, in the internal unit of the algorithm
     exact : True if the last cut is a minimum cut, False if `max_iterations` or `time_budget` stopped it early
-    restarted : True if the last picture restarted the model because the whole picture changed
+    restarted : True if the last picture restarted the model, because the whole picture changed, or because it had
+        another size or type than the picture before
+    Each parameter is also an attribute, and can be set between two pictures.
 
     Raises
     ------
@@ -50,20 +76,96 @@ class BackgroundCut(Parameters):
 
     _fields = _core.background_fields()
 
+    source: str
+    lambda_: float
+    sigma: float
+    neighbours: str
+    var_threshold: float
+    shadow: float
+    shadow_darkest: float
+    foreground_colors: bool
+    learning_rate: float
+    history: int
+    freeze: bool
+    mask_foreground: int
+    mask_background: int
+    warm_start: bool
+    max_iterations: int
+    time_budget: int
+
     def __init__(self, *, channels: str = "RGB", background: Array | None = None, exclusion: Array | None = None,
-                 threads: int = 0, **parameters: Value) -> None:
+                 threads: int = 0, **parameters: Unpack[BackgroundParameters]) -> None:
         if channels not in CHANNELS:
             raise ValueError(f"channels is {channels!r}, must be 'RGB' or 'BGR'")
+        self._channels = channels
         self._is_bgr = channels == "BGR"
         self._threads = max_threads(threads)
         self._algorithm = _core.BackgroundCut()
+        self._pictures: dict[str, NDArray[np.uint8]] = {}  # copies of `background` and `exclusion`
         self.set(**parameters)
         if background is not None:
-            picture = _arrays.as_picture(_device_arrays.to_host(background), "background")
-            self._algorithm.give_background(picture, self._is_bgr)
+            self._give("background", background)
         if exclusion is not None:
-            picture = _arrays.as_picture(_device_arrays.to_host(exclusion), "exclusion", channels=())
-            self._algorithm.give_exclusion(picture)
+            self._give("exclusion", exclusion)
+
+    def _give(self, name: str, picture: Array) -> None:
+        """Passes the picture `background` or `exclusion` to the algorithm."""
+        on_host = _device_arrays.to_host(picture)
+        if name == "background":
+            pixels = _arrays.as_picture(on_host, name)
+            self._algorithm.give_background(pixels, self._is_bgr)
+        else:
+            pixels = _arrays.as_picture(on_host, name, channels=())
+            self._algorithm.give_exclusion(pixels)
+        self._pictures[name] = pixels.copy()
+
+    @property
+    def channels(self) -> str:
+        """Order of the colour channels: "RGB" or "BGR"."""
+        return self._channels
+
+    def reset(self) -> None:
+        """Discards everything that was learned from earlier pictures. Parameters keep their values."""
+        self._algorithm.load(b"")
+        super().reset()
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the background model to a file.
+
+        Raises
+        ------
+        ValueError
+            A model does not exist yet, because no picture has been processed.
+        """
+        model = self._algorithm.model()
+        if not model:
+            raise ValueError("no background model exists yet; call apply() first")
+        pathlib.Path(path).write_bytes(model)
+
+    def load(self, path: str | os.PathLike[str]) -> None:
+        """Continues with a background model that save() has written, also on another machine.
+
+        The next picture must have the size of the pictures of the model; otherwise apply() raises ValueError.
+
+        Raises
+        ------
+        ValueError
+            The file is empty.
+        """
+        model = pathlib.Path(path).read_bytes()
+        if not model:
+            raise ValueError(f"{path} is empty, must contain a background model")
+        self._algorithm.load(model)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"channels": self._channels, "threads": self._threads, "parameters": self.parameters,
+                "pictures": self._pictures, "model": self._algorithm.model()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        BackgroundCut.__init__(self, channels=state["channels"], threads=state["threads"], **state["parameters"],
+                               **state["pictures"])
+        if state["model"]:
+            self._algorithm.load(state["model"])
 
     @property
     def flow(self) -> int:
@@ -107,7 +209,10 @@ class BackgroundCut(Parameters):
                 return self._apply_on_device(device_array, out, mask)
         pixels = _arrays.as_picture(image, "image")
         foreground = _arrays.separate_output(out, pixels.shape[:2], np.uint8, pixels, "image")
-        estimate = None if mask is None else _arrays.as_picture(mask, "mask", channels=())
+        estimate = None
+        if mask is not None:
+            estimate = _arrays.as_picture(mask, "mask", channels=())
+            _arrays.warn_of_dark_mask(estimate, "mask", self.mask_foreground)
         self._algorithm.apply(pixels, self._is_bgr, estimate, foreground, (self._threads, *_arrays.CPU_TARGET))
         return _arrays.result_of(foreground, out, image)
 

@@ -4,34 +4,37 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _arrays
+from . import _arrays, _core
 from ._arrays import Array
-from .labelling import label
 
 
-def flood(image: Array, seed_point: Sequence[int], *, connectivity: int | None = None,
-          tolerance: float | None = None, threads: int = 0) -> Array:
+def flood(image: Array, seed_point: int | Sequence[int], *, footprint: Array | None = None,
+          connectivity: int | None = None, tolerance: float | None = None, threads: int = 0) -> Array:
     """Finds the connected region of similar values around a point, like `skimage.morphology.flood`.
+
+    The work is proportional to the region, not to the image.
 
     Parameters
     ----------
-    image : array of shape (H, W) or (D, H, W)
-        Types and sizes as for `label`.
-    seed_point : sequence of ints, one for each axis of the image
+    image : array with at least 1 axis
+        Elements are bool, int8 to int64, uint8 to uint64, float32 or float64.
+    seed_point : sequence of ints, one for each axis of the image; for an image with one axis also an int
         The point where the region starts. Negative indices count from the end.
+    footprint : array with the axes of the image, optional
+        Elements that are not 0 define the neighbours of the element in the centre. Replaces `connectivity`.
     connectivity : int, optional
-        As for `label`.
+        Number of axes along which neighbours may differ. The default is the number of axes.
     tolerance : number, optional
         Maximum difference between a value of the region and the value of the point. By default the values are equal.
         Integers are compared exactly, floating-point values in the precision of the image.
     threads : int
-        Maximum number of CPU threads, as for `label`.
+        Accepted for uniformity with other functions. One thread does the work.
 
     Returns
     -------
@@ -40,28 +43,29 @@ def flood(image: Array, seed_point: Sequence[int], *, connectivity: int | None =
     Raises
     ------
     TypeError
-        `label` does not support the type of the image, or `seed_point` does not consist of ints.
+        The type of the image is not supported, or `seed_point` does not consist of ints.
     ValueError
-        As for `label`; also if the point is outside the image, or if its value or `tolerance` is NaN.
+        The point is outside the image, its value or `tolerance` is NaN, or `connectivity` or the number of the
+        footprint's axes does not suit the image.
     """
     values = _arrays.as_numpy(image, "image")
-    _arrays.expect_axes(values, "image", 2, 3)
-    return _arrays.result_of(_flooded(values, seed_point, connectivity, tolerance, threads), None, image)
+    return _arrays.result_of(_flooded(values, seed_point, footprint, connectivity, tolerance, threads), None, image)
 
 
-def flood_fill(image: Array, seed_point: Sequence[int], new_value: float, *, connectivity: int | None = None,
-               tolerance: float | None = None, in_place: bool = False, threads: int = 0) -> Array:
+def flood_fill(image: Array, seed_point: int | Sequence[int], new_value: float, *, footprint: Array | None = None,
+               connectivity: int | None = None, tolerance: float | None = None, in_place: bool = False,
+               threads: int = 0) -> Array:
     """Sets the connected region around a point to a new value, like `skimage.morphology.flood_fill`.
 
     Parameters
     ----------
-    image : array of shape (H, W) or (D, H, W)
+    image : array with at least 1 axis
         As for `flood`.
-    seed_point, connectivity, tolerance, threads : as for `flood`
+    seed_point, footprint, connectivity, tolerance, threads : as for `flood`
     new_value : number
         The value to write. The type of the image must be able to hold it.
     in_place : bool
-        Write into `image` and return it, instead of a copy.
+        Write into `image` and return it, instead of a copy. A list cannot be written: the result is a new array.
 
     Returns
     -------
@@ -70,46 +74,86 @@ def flood_fill(image: Array, seed_point: Sequence[int], new_value: float, *, con
     Raises
     ------
     TypeError
-        As for `flood`; also if the image has integers and `new_value` is not an int.
+        As for `flood`; also if the image has integers and `new_value` is not a whole number.
     ValueError
         As for `flood`; also if the type of the image cannot hold `new_value`, or `in_place` is set and the image is
         read-only.
     """
     values = _arrays.as_numpy(image, "image")
-    _arrays.expect_axes(values, "image", 2, 3)
-    dtype = values.dtype
-    if dtype.kind != "f":
-        min_value, max_value = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
-        if not isinstance(new_value, (int, np.integer)):
-            raise TypeError(f"new_value is a {type(new_value).__name__}, must be an int for an image of type {dtype}")
-        if not min_value <= new_value <= max_value:
-            raise ValueError(f"new_value is {new_value}, must be {min_value} to {max_value} for elements of "
-                             f"type {dtype}")
-    if in_place and not values.flags.writeable:
-        raise ValueError("image is read-only, must be writeable with in_place=True")
-    mask = _flooded(values, seed_point, connectivity, tolerance, threads)
+    value = _value_of(new_value, values.dtype)
+    if in_place:
+        values = _arrays.writeable(values, image)
+        if not values.flags.writeable:
+            raise ValueError("image is read-only, must be writeable with in_place=True")
+    mask = _flooded(values, seed_point, footprint, connectivity, tolerance, threads)
     filled = values if in_place else values.copy()
-    filled[mask] = new_value
-    return image if in_place else _arrays.result_of(filled, None, image)
+    filled[mask] = value
+    is_array = isinstance(image, np.ndarray) or hasattr(image, "__dlpack__")
+    return image if in_place and is_array else _arrays.result_of(filled, None, image)
 
 
-def _flooded(values: NDArray[Any], seed_point: Sequence[int], connectivity: int | None, tolerance: float | None,
-             threads: int) -> NDArray[np.bool_]:
+def _value_of(new_value: Any, dtype: np.dtype[Any]) -> Any:
+    """Converts the argument `new_value` to the type of the image."""
+    if dtype.kind == "f":
+        try:
+            with np.errstate(over="ignore"):
+                value = dtype.type(new_value)
+        except OverflowError:
+            value = dtype.type(math.inf)
+        if np.isinf(value) and not (isinstance(new_value, (float, np.floating)) and math.isinf(new_value)):
+            raise ValueError(f"new_value is {new_value}, must fit in elements of type {dtype}")
+        return value
+    if isinstance(new_value, (float, np.floating)) and float(new_value).is_integer():
+        new_value = int(new_value)
+    if not isinstance(new_value, (int, np.integer, np.bool_)):
+        raise TypeError(f"new_value is a {type(new_value).__name__}, must be an int for an image of type {dtype}")
+    min_value, max_value = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    if not min_value <= new_value <= max_value:
+        raise ValueError(f"new_value is {new_value}, must be {min_value} to {max_value} for elements of type {dtype}")
+    return dtype.type(new_value)
+
+
+def _flooded(values: NDArray[Any], seed_point: int | Sequence[int], footprint: Array | None,
+             connectivity: int | None, tolerance: float | None, threads: int) -> NDArray[np.bool_]:
     """Returns the mask of the region around the seed point."""
-    seed = tuple(map(operator.index, seed_point))
+    _arrays.max_threads(threads)
+    if values.ndim == 0:
+        raise ValueError("image has 0 axes, must have at least 1")
+    if values.size == 0:
+        return np.zeros(values.shape, np.bool_)
+    point = seed_point if isinstance(seed_point, Iterable) or values.ndim > 1 else (seed_point,)
+    seed = tuple(map(operator.index, point))  # type: ignore[arg-type]
     if len(seed) != values.ndim or not all(-side <= index < side for index, side in zip(seed, values.shape)):
         raise ValueError(f"seed_point is {seed}, must be a point inside the image of shape {values.shape}")
+    seed = tuple(index % side for index, side in zip(seed, values.shape))
     value = values[seed]
     if value != value:
         raise ValueError(f"image is NaN at seed_point {seed}, must be a number there")
-    if tolerance is None:
-        similar = values == value
+    native = values.dtype if values.dtype.isnative else values.dtype.newbyteorder("=")
+    interval = np.array([value, value] if tolerance is None else _interval(value, tolerance), native)
+    steps = None if footprint is None else _steps_of(footprint, values.ndim)
+    reach = _arrays.connectivity_of(connectivity, values.ndim)
+    values = _arrays.with_native_bytes(values)
+    # An image in Fortran order is processed as its transpose, whose rows are contiguous.
+    is_transposed = values.flags.f_contiguous and not values.flags.c_contiguous and steps is None
+    if values.strides[-1] != values.itemsize and not is_transposed:
+        values = np.ascontiguousarray(values)
+    flooded: NDArray[np.bool_] = np.zeros(values.shape, np.bool_, "F" if is_transposed else "C")
+    if is_transposed:
+        _core.flood(values.T, flooded.T, interval, seed[::-1], reach, steps)
     else:
-        low, high = _interval(value, tolerance)
-        similar = (values >= low) & (values <= high)
-    labels = label(similar, connectivity=connectivity, threads=threads)
-    flooded: NDArray[np.bool_] = labels == labels[seed]
+        _core.flood(values, flooded, interval, seed, reach, steps)
     return flooded
+
+
+def _steps_of(footprint: Array, axes: int) -> list[list[int]]:
+    """Returns the steps from the centre of the footprint to its elements that are not 0."""
+    shape = np.asarray(footprint)
+    if shape.ndim != axes:
+        raise ValueError(f"footprint has {shape.ndim} axes, must have {axes} like the image")
+    centre = np.array([side // 2 for side in shape.shape])
+    steps: list[list[int]] = (np.argwhere(shape) - centre).tolist()
+    return steps
 
 
 def _interval(value: Any, tolerance: float) -> tuple[Any, Any]:
@@ -119,8 +163,8 @@ def _interval(value: Any, tolerance: float) -> tuple[Any, Any]:
     dtype = value.dtype
     center, distance = value.item(), abs(tolerance)
     if dtype.kind == "f":
-        limits = np.finfo(dtype)
-        return dtype.type(max(limits.min, center - distance)), dtype.type(min(limits.max, center + distance))
-    low, high = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+        least, most = float(np.finfo(dtype).min), float(np.finfo(dtype).max)
+        return max(least, center - distance), min(most, center + distance)
+    low, high = (0, 1) if dtype.kind == "b" else (int(np.iinfo(dtype).min), int(np.iinfo(dtype).max))
     distance = high - low if math.isinf(distance) else math.floor(distance)
-    return dtype.type(max(low, int(center) - distance)), dtype.type(min(high, int(center) + distance))
+    return max(low, int(center) - distance), min(high, int(center) + distance)

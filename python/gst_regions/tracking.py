@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import _arrays, _core, _device_arrays
 from ._arrays import Array, max_threads
-from ._parameters import Parameters, Value, documents_parameters
+from ._parameters import Parameters, documents_parameters
 from .tables import table_of
 
 CHANGE_NAMES = ("births", "deaths", "splits", "merges", "lost")
+
+
+class TrackerParameters(TypedDict, total=False):
+    """The parameters of Tracker, for type checkers."""
+
+    criterion: str
+    threshold: float
+    tolerance: float
+    connectivity: str
+    min_area: int
+    max_area: int
+    fill_holes: int
+    max_regions: int
+    track_birth: int
+    track_memory: int
 
 
 @documents_parameters(_core.tracker_fields())
@@ -32,6 +47,7 @@ class Tracker(Parameters):
     Attributes
     ----------
     changes : dict with the numbers of births, deaths, splits and merges in the last picture, and of tracks now lost
+    Each parameter is also an attribute, and can be set between two pictures.
 
     Raises
     ------
@@ -43,11 +59,31 @@ class Tracker(Parameters):
 
     _fields = _core.tracker_fields()
 
-    def __init__(self, *, threads: int = 0, **parameters: Value) -> None:
+    criterion: str
+    threshold: float
+    tolerance: float
+    connectivity: str
+    min_area: int
+    max_area: int
+    fill_holes: int
+    max_regions: int
+    track_birth: int
+    track_memory: int
+
+    def __init__(self, *, threads: int = 0, **parameters: Unpack[TrackerParameters]) -> None:
         self._threads = max_threads(threads)
         self._algorithm = _core.Tracker()
-        self.changes = dict.fromkeys(CHANGE_NAMES, 0)
+        self._changes = dict.fromkeys(CHANGE_NAMES, 0)
         self.set(**parameters)
+
+    @property
+    def changes(self) -> dict[str, int]:
+        """The numbers of births, deaths, splits and merges in the last picture, and of tracks now lost."""
+        return self._changes
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a Tracker cannot be copied or pickled, because its tracks cannot be saved; make a new Tracker "
+                        "with the same parameters")
 
     def apply(self, image: Array, out: Array | None = None, *, stream: Any = None) -> tuple[Array, NDArray[Any]]:
         """Returns the regions of the next picture and updates the tracks.
@@ -84,6 +120,8 @@ class Tracker(Parameters):
         values = _arrays.as_numpy(image, "image")
         pixels = values.view(np.uint8) * np.uint8(255) if values.dtype == np.bool_ else values
         pixels = _arrays.as_picture(pixels, "image", types=(np.uint8, np.uint16) if values.ndim == 2 else (np.uint8,))
+        if values.ndim == 2 and self.criterion == "binary":
+            _arrays.warn_of_dark_mask(values, "image", 255 * self.threshold)
         labels = _arrays.separate_output(out, pixels.shape[:2], np.int32, values, "image")
         tracking = self._algorithm.apply(pixels, labels, (self._threads, *_arrays.CPU_TARGET))
         return _arrays.result_of(labels, out, image), self._table(tracking, labels, values)
@@ -103,12 +141,11 @@ class Tracker(Parameters):
     def _table(self, tracking: tuple[int, list[int], list[int]], labels: NDArray[np.int32],
                values: NDArray[Any]) -> NDArray[Any]:
         count, tracks, changes = tracking
-        self.changes = dict(zip(CHANGE_NAMES, changes))
+        self._changes = dict(zip(CHANGE_NAMES, changes))
         measured = table_of(labels, count, values)
-        names = measured.dtype.names or ()
-        other_columns = [(name, measured.dtype[name]) for name in names[1:]]
-        table = np.zeros(count, [("label", np.int64), ("track", np.int64), *other_columns])
-        for name in names:
+        fields: Any = measured.dtype.descr
+        table = np.zeros(count, [fields[0], ("track", np.int64), *fields[1:]])
+        for name in measured.dtype.names or ():
             table[name] = measured[name]
         table["track"][:len(tracks)] = tracks
         return table

@@ -9,7 +9,7 @@ from unittest import mock
 
 import gst_regions
 import numpy
-from gst_regions import _device_arrays
+from gst_regions import _arrays, _device_arrays
 from references import reference
 
 IMAGE = numpy.array([[0, 3, 3, 0], [3, 0, 0, 0], [0, 0, 7, 7]], numpy.uint8)
@@ -162,11 +162,55 @@ class Dlpack(unittest.TestCase):
         self.assertIs(gst_regions.label(image.T.contiguous().T, out=out), out)
         self.assertEqual((out.tolist(), out.data_ptr()), (LABELS, where))
 
-    def test_jax_array_as_input_gives_a_jax_array_with_the_labels(self):
+    def test_dlpack_subclass_of_a_library_gives_arrays_of_the_library(self):
+        torch = reference("torch")
+
+        class Mask(torch.Tensor):
+            """Like the masks of torchvision and MONAI."""
+
+        image = torch.tensor(IMAGE.tolist(), dtype=torch.uint8).as_subclass(Mask)
+        labels = gst_regions.label(image)
+        self.assertIsInstance(labels, torch.Tensor)
+        self.assertEqual(labels.tolist(), LABELS)
+        self.assertIsInstance(gst_regions.flood_fill(image, (0, 1), 9), torch.Tensor)
+
+    def test_dlpack_class_without_library_gives_numpy_arrays(self):
+        class Own(Foreign):
+            pass
+
+        Own.__module__ = "__main__"
+        Own.__mro__[1].__module__, module = "__main__", Foreign.__module__
+        self.addCleanup(setattr, Foreign, "__module__", module)
+        _arrays.library_of_class.cache_clear()
+        self.addCleanup(_arrays.library_of_class.cache_clear)
+        for labels in (gst_regions.label(Own(IMAGE)), gst_regions.slic(Own(IMAGE), 2)):
+            self.assertIsInstance(labels, numpy.ndarray)
+        self.assertEqual(gst_regions.label(Own(IMAGE)).tolist(), LABELS)
+
+    def test_dlpack_torch_tensor_is_filled_in_place(self):
+        torch = reference("torch")
+        image = torch.tensor(IMAGE.tolist(), dtype=torch.uint8)
+        self.assertIs(gst_regions.flood_fill(image, (0, 1), 9, in_place=True), image)
+        self.assertEqual(image.tolist(), numpy.where(IMAGE == 3, 9, IMAGE).tolist())
+
+    def test_dlpack_bfloat16_tensor_error_names_the_type(self):
+        torch = reference("torch")
+        library = _device_arrays.Torch(torch)
+        with self.assertRaisesRegex(TypeError, "elements of type bfloat16, must have"):
+            _arrays.expect_type(library.dtype_of(torch.bfloat16), "image")
+
+    def test_dlpack_jax_array_is_read_and_returned(self):
         jax = reference("jax")
         labels = gst_regions.label(jax.numpy.asarray(IMAGE))
         self.assertIsInstance(labels, jax.Array)
         self.assertEqual(labels.tolist(), LABELS)
+
+
+    def test_dlpack_array_without_elements_in_jit_is_refused(self):
+        jax = reference("jax")
+        for function in (gst_regions.label, gst_regions.regionprops_table, gst_regions.slic, gst_regions.fill_holes):
+            with self.assertRaisesRegex(TypeError, "Tracer without elements; inside jax.jit, call this function by"):
+                jax.jit(function)(jax.numpy.asarray(IMAGE))
 
 
 HOST = -1  # the number of the fake device
@@ -186,16 +230,39 @@ class Elsewhere:
         return Elsewhere(self.hidden == other.hidden)
 
     def __ne__(self, other):
-        return Elsewhere(self.hidden != other.hidden)
+        return Elsewhere(self.hidden != getattr(other, "hidden", other))
 
     def __invert__(self):
         return Elsewhere(~self.hidden)
+
+    def __add__(self, value):
+        return Elsewhere(self.hidden + value)
+
+    def __mul__(self, other):
+        return Elsewhere(self.hidden * other.hidden)
+
+    def __iter__(self):
+        return map(Elsewhere, self.hidden)
+
+    def __setitem__(self, index, other):
+        self.hidden[index] = other.hidden
+
+    def reshape(self, *shape):
+        return Elsewhere(self.hidden.reshape(*shape))
+
+    def __getitem__(self, indices):
+        return Elsewhere(self.hidden[indices.hidden])
+
+    def astype(self, dtype):
+        return Elsewhere(self.hidden.astype(dtype))
 
 
 class FakeLibrary(_device_arrays.Library):
     def __init__(self):
         super().__init__(types.SimpleNamespace(
-            stack=lambda arrays, axis: Elsewhere(numpy.stack([array.hidden for array in arrays], axis))))
+            stack=lambda arrays, axis=0: Elsewhere(numpy.stack([array.hidden for array in arrays], axis)),
+            unique=lambda array, return_inverse: map(Elsewhere, numpy.unique(array.hidden, return_inverse=True)),
+            bincount=lambda array: Elsewhere(numpy.bincount(array.hidden))))
         self.made, self.copied, self.on_streams = [], 0, []
 
     def device_of(self, array):
@@ -221,6 +288,12 @@ class FakeLibrary(_device_arrays.Library):
     def packed(self, array):
         self.copied += 1
         return Elsewhere(numpy.ascontiguousarray(array.hidden))
+
+    def host(self, array):
+        return array.hidden
+
+    def from_host(self, array, like):
+        return Elsewhere(array)
 
     def empty(self, shape, dtype, like):
         self.made.append(shape)
@@ -278,7 +351,32 @@ class Calls(unittest.TestCase):
             self.check(image[:, 1:].copy(), **how)
             self.check(image.astype(numpy.uint16), **how)
 
-    def test_device_array_views_are_copied_only_if_transposed_or_with_gaps_between_slices(self):
+    def test_device_equal_values_of_large_types_equal_cpu(self):
+        for dtype in ("int32", "uint32", "int64", "uint64", "float32", "float64"):
+            for background in (None, 2, -1, 99):
+                self.check(levels((20, 31), 5, dtype), background=background)
+        self.check(levels((4, 20, 31), 5, numpy.int64), batch=True)
+
+    def test_device_arrays_with_one_axis_equal_cpu(self):
+        for how in ({}, {"connectivity": 1}, {"threshold": 1}, {"threshold": [0, 1]}):
+            self.check(noise((70,)), **how)
+            self.check(noise((3, 70)), batch=True, **how)
+        out = Elsewhere(numpy.zeros(70, numpy.int32))
+        self.assertIs(gst_regions.label(Elsewhere(noise((70,))), out=out), out)
+        numpy.testing.assert_array_equal(out.hidden, gst_regions.label(noise((70,))))
+        with self.assertRaisesRegex(ValueError, "connectivity is 2, must be 1 to 1"):
+            gst_regions.label(Elsewhere(noise((70,))), connectivity=2)
+
+    def test_device_areas_and_largest_regions_equal_cpu(self):
+        for image, how in ((noise((20, 31)), {}), (noise((3, 20, 31)), {"batch": True}),
+                           (levels((20, 31), 99), {"threshold": [20, 60]}), (noise((20, 31)), {"largest_k": 3})):
+            want = gst_regions.label(image, return_num=True, return_areas=True, **how)
+            got = gst_regions.label(Elsewhere(image), return_num=True, return_areas=True, **how)
+            numpy.testing.assert_array_equal(got[0].hidden, want[0])
+            numpy.testing.assert_array_equal(got[1], want[1])
+            numpy.testing.assert_array_equal(got[2].hidden, want[2])
+
+    def test_device_array_views_are_read_in_place(self):
         wide = noise((3, 40, 60))
         for view in (wide[0, 3:30, 5:41], wide[0, ::2], wide[1:]):
             self.check(view)
@@ -331,7 +429,7 @@ class Calls(unittest.TestCase):
 
     def test_label_of_a_device_array_with_invalid_argument_raises_an_error_that_names_it(self):
         for kind, words, image, how in (
-                (ValueError, "axes", noise(4), {}), (ValueError, "no elements", noise((0, 4)), {}),
+                (ValueError, "axes", noise((2, 2, 2, 2)), {}), (ValueError, "no elements", noise((0, 4)), {}),
                 (ValueError, "65536 elements", noise((1, 65536)), {}),
                 # The memory is never accessed, and no labels are allocated.
                 (ValueError, "must have at most 2147483647", numpy.zeros((50000, 43000), bool), {}),
@@ -340,7 +438,10 @@ class Calls(unittest.TestCase):
                 (ValueError, "connectivity is 3", noise((4, 4)), {"connectivity": 3}),
                 (ValueError, "return_table cannot be combined", noise((4, 4, 4)),
                  {"return_table": True, "batch": True}),
-                (TypeError, "float32; without threshold, only bool", levels((4, 4), 9, numpy.float32), {}),
+                (ValueError, "image contains NaN", levels((4, 4), 9, numpy.float32) * numpy.nan, {}),
+                (ValueError, "90000 distinct values, must have at most 65536", numpy.arange(90000).reshape(300, 300), {}),
+                (ValueError, "periodic is set for an array on a CUDA device", noise((4, 4)), {"periodic": True}),
+                (ValueError, "delta is set for an array on a CUDA device", levels((4, 4), 9), {"delta": 1}),
                 (TypeError, "type float16", levels((4, 4), 9, numpy.float16), {"threshold": 1}),
                 (TypeError, "stream is 'x'", noise((4, 4)), {"stream": "x"})):
             for _ in range(2):

@@ -115,7 +115,58 @@ class Cuts(unittest.TestCase):
         numpy.testing.assert_array_equal(foreground, want)
         self.assertEqual(flow, value)
 
-    def test_flow_of_mincut_beyond_32_bits_is_exact(self):
+    def test_mincut_source_and_sink_capacities_equal_pymaxflow(self):
+        maxflow = reference("maxflow")
+        choose = numpy.random.default_rng(4)
+        for kind in ("uint8", "int16", "uint16", "int64"):
+            source, sink = choose.integers(0, 200, (2, 13, 17)).astype(kind)
+            graph = maxflow.GraphInt()
+            nodes = graph.add_grid_nodes(source.shape)
+            graph.add_grid_edges(nodes, 30)
+            graph.add_grid_tedges(nodes, source, sink)
+            foreground, flow = gst_regions.mincut((source, sink), 30, 30)
+            self.assertEqual(flow, graph.maxflow())
+            signed = source.astype(int) - sink
+            numpy.testing.assert_array_equal(foreground, gst_regions.mincut(signed, 30, 30)[0])
+            self.assertEqual(gst_regions.WarmCut().cut((source, sink), 30, 30)[1], flow)
+
+    def test_mincut_unsigned_terminal_is_refused(self):
+        source, sink = numpy.array([[1, 9]], numpy.uint8), numpy.array([[5, 2]], numpy.uint8)
+        for cut in (gst_regions.mincut, gst_regions.WarmCut().cut):
+            with self.assertRaisesRegex(TypeError, r"type uint8, which cannot be negative.*pass the tuple \(s, t\)"):
+                cut(source - sink, 1, 1)
+
+    def test_mincut_invalid_pair_or_number_error_names_it(self):
+        ones = numpy.ones((2, 3), int)
+        for words, terminal in (("shapes", (ones, ones.T)), ("negative capacity in its tuple", (ones, -ones)),
+                                ("up to 4294967296, must fit in int32", (ones * 2**32, ones)),
+                                ("NaN or infinite", ones * numpy.nan), ("NaN or infinite", (ones * numpy.inf, ones))):
+            with self.subTest(words), self.assertRaisesRegex(ValueError, words):
+                gst_regions.mincut(terminal, 1, 1)
+        rows = gst_regions.mincut(((1, -2, 3), (4, -5, 6)), 1, 1)  # a picture, not a pair
+        self.assertEqual(rows[0].shape, (2, 3))
+
+    @given(st.data())
+    def test_mincut_floating_point_capacities_equal_pymaxflow(self, data):
+        maxflow = reference("maxflow")
+        terminal, capacities = data.draw(grids())
+        scale = data.draw(st.sampled_from([1 / 3, 1e-9, 1e9, 0.125]))
+        kind = data.draw(st.sampled_from(["float32", "float64"]))
+        terminal = (terminal * scale).astype(kind)
+        capacities = {name: (capacity * scale).astype(kind) for name, capacity in capacities.items()}
+        foreground, flow = gst_regions.mincut(terminal, **capacities)
+        self.assertIsInstance(flow, float)
+        numpy.testing.assert_allclose(value_of(terminal.astype(float), capacities, foreground), flow, rtol=1e-6)
+        graph = maxflow.GraphFloat()
+        nodes = graph.add_nodes(terminal.size)
+        for node, t in zip(nodes, terminal.ravel().tolist()):
+            graph.add_tedge(node, max(t, 0), max(-t, 0))
+        for capacity, one, other in links(terminal.shape, capacities):
+            graph.add_edge(one, other, capacity, capacity)
+        most = max(abs(terminal).max(), *(capacity.max() for capacity in capacities.values()))
+        numpy.testing.assert_allclose(flow, graph.maxflow(), rtol=1e-6, atol=most * terminal.size * 2.0**-27)
+
+    def test_mincut_large_flow_is_exact(self):
         most = 2**31 - 1
         terminal = numpy.array([[most, -most], [most, -most]])
         self.assertEqual(gst_regions.mincut(terminal, most, 0)[1], 2 * most)

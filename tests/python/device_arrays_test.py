@@ -59,7 +59,22 @@ class Answers(unittest.TestCase):
         self.check(gst_regions.label, numpy.zeros((40, 50), numpy.uint8), return_num=True)
         self.check(gst_regions.label, numpy.full((40, 50), 9, numpy.uint8), return_num=True)
 
-    def test_labels_of_device_arrays_with_thresholds_equal_the_cpu(self):
+    def test_label_device_equal_values_of_large_types_equal_cpu(self):
+        for dtype in (numpy.int32, numpy.int64, numpy.float32, numpy.float64):
+            for background in (0, 2, -1):
+                self.check(gst_regions.label, levels((40, 50), 5, dtype), background=background, return_num=True)
+        self.check(gst_regions.label, levels((3, 40, 50), 5, numpy.int32), batch=True, return_num=True)
+
+    def test_label_device_arrays_with_one_axis_equal_cpu(self):
+        self.check(gst_regions.label, noise((70,)), return_num=True)
+        self.check(gst_regions.label, levels((3, 70), 4), batch=True)
+
+    def test_label_device_areas_and_largest_regions_equal_cpu(self):
+        self.check(gst_regions.label, noise((40, 50)), return_areas=True)
+        self.check(gst_regions.label, noise((3, 1, 40, 50)), batch=True, return_areas=True, return_num=True)
+        self.check(gst_regions.label, noise((40, 50), 0.4), largest_k=4, return_num=True, return_table=True)
+
+    def test_label_device_thresholds_equal_cpu(self):
         values = [-1.0, 0, 0.5, 1, 7, 7.5, 250, 255, 256, 1e9, float("inf"), float("-inf")]
         for dtype in (numpy.uint8, numpy.int8, numpy.uint16, numpy.int16, numpy.int32, numpy.float32, numpy.float64):
             image = levels((60, 70), 120, dtype)
@@ -90,7 +105,29 @@ class Answers(unittest.TestCase):
                 if connectivity in (1, 2 if shape[0] == 1 else len(shape)):
                     self.check(gst_regions.fill_holes, noise(shape, 0.6), connectivity)
 
-    def test_slic_on_the_device_equals_the_cpu(self):
+    def test_remove_small_labels_device_arrays_equal_cpu(self):
+        for dtype in (numpy.uint8, numpy.int32):
+            self.check(gst_regions.remove_small_objects, levels((40, 50), 30, dtype), 60)
+
+    def test_regionprops_table_device_arrays_equal_cpu(self):
+        labels = gst_regions.label(noise((40, 50), 0.3))
+        for library in LIBRARIES.values():
+            found = gst_regions.regionprops_table(library.to(labels), library.to(levels((40, 50), 9)))
+            numpy.testing.assert_array_equal(found, gst_regions.regionprops_table(labels, levels((40, 50), 9)))
+
+    def test_mincut_device_source_and_sink_equal_cpu(self):
+        source, sink = levels((40, 50), 200), levels((40, 50), 200, seed=9)
+        want, flow = gst_regions.mincut((source, sink), 30, 30)
+        for library in LIBRARIES.values():
+            found, value = gst_regions.mincut((library.to(source), library.to(sink)), 30, 30)
+            numpy.testing.assert_array_equal(library.host(found), want)
+            self.assertEqual(value, flow)
+
+    def test_slic_device_start_label_0_equals_cpu(self):
+        image = numpy.stack([levels((60, 70), 200, seed=k) for k in range(3)], -1)
+        self.check(gst_regions.slic, image, 20, start_label=0)
+
+    def test_slic_device_array_equals_cpu(self):
         smooth = numpy.add.outer(numpy.arange(90), numpy.arange(120))
         image = numpy.stack([smooth, smooth[::-1], smooth[:, ::-1]], -1).astype(numpy.uint8)
         self.check(gst_regions.slic, image, 60)
@@ -150,17 +187,17 @@ class Answers(unittest.TestCase):
         for name, library in LIBRARIES.items():
             image = library.to(levels((30, 40), 9))
             for kind, words, call in (
-                    (TypeError, "float32; without threshold, only bool", lambda: gst_regions.label(library.to(
-                        levels((30, 40), 9, numpy.float32)))),
+                    (ValueError, "image contains NaN", lambda: gst_regions.label(library.to(
+                        levels((30, 40), 9, numpy.float32) * numpy.float32(numpy.nan)))),
                     (TypeError, "type float16", lambda: gst_regions.label(library.to(
                         levels((30, 40), 9, numpy.float16)), threshold=1)),
-                    (ValueError, "axes", lambda: gst_regions.label(library.to(levels((3,), 9)))),
+                    (ValueError, "axes", lambda: gst_regions.label(library.to(levels((3, 3, 3, 3), 9)))),
                     (ValueError, "no elements", lambda: gst_regions.label(library.to(levels((0, 4), 9)))),
                     (ValueError, "threshold is NaN", lambda: gst_regions.label(image, threshold=float("nan"))),
                     (ValueError, "out is not on the device of image", lambda: gst_regions.label(
                         image, out=numpy.empty((30, 40), numpy.int32))),
-                    (TypeError, "must have bool", lambda: gst_regions.remove_small_objects(image)),
-                    (ValueError, "a device that the CPU cannot read", lambda: gst_regions.regionprops_table(image)),
+                    (TypeError, "must have bool", lambda: gst_regions.remove_small_holes(image)),
+                    (ValueError, "must be uint8 with 1 or 3 channels", lambda: gst_regions.slic(image, sigma=1)),
                     (ValueError, "a device that the CPU cannot read", lambda: gst_regions.flood(image, (1, 1))),
                     (ValueError, "right is not on the device of terminal", lambda: gst_regions.mincut(
                         library.to(levels((30, 40), 9, numpy.int32)), levels((30, 40), 9, numpy.int32), 3)),
@@ -194,7 +231,7 @@ class Memory(unittest.TestCase):
             kept = library.to(numpy.zeros(mask.shape, bool))
             self.assertIs(gst_regions.remove_small_objects(image, 9, out=kept), kept)
             numpy.testing.assert_array_equal(library.host(kept), gst_regions.remove_small_objects(mask, 9))
-            with self.assertRaisesRegex(ValueError, "shares memory"):
+            with self.assertRaisesRegex(ValueError, "not C-contiguous"):
                 gst_regions.label(library.to(levels((8, 40), 9)), out=out[:8, :40])
             with self.assertRaisesRegex(ValueError, "shares memory"):
                 gst_regions.BackgroundCut().apply(there := library.to(levels((8, 40), 9)), out=there)

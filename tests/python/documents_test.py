@@ -25,13 +25,14 @@ PAGE = ROOT / "docs" / "guides" / "python-arrays.md"
 
 
 class Guide(unittest.TestCase):
-    def test_code_of_the_guide_python_arrays_prints_the_expected_output(self):
+    def test_guide_python_arrays_code_prints_the_expected_output(self):
+        reference("jax")
         with tempfile.TemporaryDirectory() as folder:
             python = pathlib.Path(folder) / "out" / "venv" / "bin" / "python"  # the guide's environment
             python.parent.mkdir(parents=True)
             python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n', encoding="utf-8")
             python.chmod(0o755)
-            self.assertEqual(run_page(PAGE.read_text(encoding="utf-8"), folder, os.environ), (3, 3))
+            self.assertEqual(run_page(PAGE.read_text(encoding="utf-8"), folder, os.environ | {"JAX_PLATFORMS": "cpu"}), (4, 4))
 
     def test_python_code_of_readme_and_package_page_runs_without_errors(self):
         for name in ("README.md", "docs/python.md"):
@@ -119,7 +120,9 @@ mask = gst_regions.BackgroundCut(lambda_=3).apply(image)
 MISUSE = {"gst_regions.flood(image, seed=1)": "call-arg",
           "gst_regions.fill_holes(image > 1, '2')": "arg-type",
           "text: str = gst_regions.label(image, return_num=True)[1]": "assignment",
-          "labels, num = gst_regions.label(image)[0], gst_regions.slic(image, return_table=True).shape": "attr-defined", 
+          "other, num = gst_regions.label(image)[0], gst_regions.slic(image, return_table=True).shape": "attr-defined",
+          "gst_regions.BackgroundCut(learning_rat=1)": "call-arg",
+          "gst_regions.Tracker(min_area='1')": "arg-type",
           "flow = gst_regions.mincut(labels, 1, 1)[1] + 'x'": "operator"}
 
 

@@ -56,7 +56,7 @@ class Threads(unittest.TestCase):
         try:
             begin.set()
             gst_regions._core.label_equal(image, image[0, :0], numpy.empty(image.shape, numpy.int32),
-                                          [("output", "none")], 1)
+                                          [("output", "none")], 2, 1)
             during = len(seen)
         finally:
             sys.setswitchinterval(usual)
@@ -102,7 +102,7 @@ class Processes(unittest.TestCase):
 
     def test_process_exit_during_a_call_prints_nothing(self):
         program = ("import gst_regions, numpy, threading, time\n"
-                   "image = numpy.random.default_rng(0).integers(0, 2, (400, 400), numpy.uint8)\n"
+                   "image = numpy.random.default_rng(0).random((400, 400)) < 0.5\n"
                    "gst_regions.label(image)\n"
                    "def work():\n"
                    "    tracker = gst_regions.Tracker()\n"
@@ -120,6 +120,30 @@ class Processes(unittest.TestCase):
                                  "cut, tracker, graph = gst_regions.BackgroundCut(), gst_regions.Tracker(), gst_regions.WarmCut()\n"
                                  "masks = [cut.apply(numpy.zeros((9, 9, 3), numpy.uint8)), tracker.apply(numpy.eye(9, dtype=bool))]\n"
                                  "gst_regions.kept = masks, cut, tracker, graph\n"), "")
+
+
+class Memory(unittest.TestCase):
+    """Peak memory beyond the input, measured in a new process."""
+
+    def peak(self, call):
+        program = f"""
+import resource, numpy, gst_regions
+image = numpy.zeros((9000, 9000), bool)
+image[5, 5] = image[4000:4050, 700:2000] = True
+gst_regions.label(image[:100, :100])
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+kept = {call}
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024 / image.size)"""
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+        return float(done.stdout)
+
+    def test_memory_of_large_masks_is_at_most_8_bytes_per_pixel(self):
+        for call in ("gst_regions.label(image)", "gst_regions.label(image, connectivity=1)",
+                     "gst_regions.label(image.view('uint8'))", "gst_regions.remove_small_objects(image)",
+                     "gst_regions.remove_small_holes(image)", "gst_regions.fill_holes(image)",
+                     "gst_regions.flood(image, (0, 0))"):
+            with self.subTest(call):
+                self.assertLess(self.peak(call), 8)
 
 
 if __name__ == "__main__":

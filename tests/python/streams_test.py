@@ -1,16 +1,23 @@
 #!/usr/bin/env python3
 """BackgroundCut and Tracker against the elements that run the same algorithms, and on known videos."""
 
+import copy
 import os
 import pathlib
+import pickle
 import shutil
 import subprocess
+import sys
 import tempfile
 import threading
+import types
 import unittest
+import warnings
+from unittest import mock
 
 import gst_regions
 import numpy
+from gst_regions import background, tracking
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -119,7 +126,66 @@ class Background(unittest.TestCase):
         self.assertFalse(cut.apply(video(4)[3][:40, :50]).any())  # another size starts a new stream
         self.assertEqual(cut.apply(numpy.zeros((1, 1), numpy.uint8)).tolist(), [[0]])
 
-    def test_tracker_with_16_bit_colors_raises_an_error(self):
+    def test_background_copies_continue_independently(self):
+        frames = video(8)
+        still = video(1)[0]
+        exclusion = numpy.zeros(SIZE, numpy.uint8)
+        exclusion[:, :30] = 255
+        for how in ({}, {"channels": "BGR", "background": still, "exclusion": exclusion, "lambda_": 4, "threads": 1}):
+            cut = gst_regions.BackgroundCut(**how)
+            self.assertEqual(copy.copy(cut).parameters, cut.parameters)  # without a model
+            for frame in frames[:5]:
+                cut.apply(frame)
+            copies = [copy.copy(cut), copy.deepcopy(cut), pickle.loads(pickle.dumps(cut))]
+            want = [cut.apply(frame) for frame in frames[5:]]
+            for other in copies:
+                self.assertEqual((other.parameters, other.channels), (cut.parameters, cut.channels))
+                for frame, mask in zip(frames[5:], want):
+                    numpy.testing.assert_array_equal(other.apply(frame), mask)
+
+    def test_background_saved_model_continues(self):
+        frames = video(8)
+        cut = gst_regions.BackgroundCut()
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "model")
+            with self.assertRaisesRegex(ValueError, "no background model exists yet"):
+                cut.save(path)
+            for frame in frames[:5]:
+                cut.apply(frame)
+            cut.save(path)
+            want = [cut.apply(frame) for frame in frames[5:]]
+            other = gst_regions.BackgroundCut()
+            other.apply(frames[0][:20])  # another size; load() replaces this model
+            other.load(path)
+            for frame, mask in zip(frames[5:], want):
+                numpy.testing.assert_array_equal(other.apply(frame), mask)
+            other.load(path)
+            with self.assertRaises(ValueError):
+                other.apply(frames[0][:20])
+            path.write_bytes(b"")
+            with self.assertRaisesRegex(ValueError, "is empty"):
+                other.load(path)
+            path.write_bytes(b"no model")
+            other.load(path)
+            with self.assertRaises(ValueError):
+                other.apply(frames[0])
+
+    def test_background_other_size_restarts_and_reports_it(self):
+        cut = gst_regions.BackgroundCut()
+        frames = video(3)
+        seen = []
+        for frame in (frames[0], frames[1], frames[2][:40], frames[2][:40], frames[2][:40, :, 0]):
+            cut.apply(frame)
+            seen.append(cut.restarted)
+        self.assertEqual(seen, [False, False, True, False, True])
+
+    def test_tracker_and_warm_cut_cannot_be_copied(self):
+        for stream in (gst_regions.Tracker(), gst_regions.WarmCut()):
+            for function in (copy.copy, copy.deepcopy, pickle.dumps):
+                with self.assertRaisesRegex(TypeError, "cannot be copied or pickled"):
+                    function(stream)
+
+    def test_tracker_colors_of_16_bits_are_refused(self):
         with self.assertRaisesRegex(TypeError, "image has elements of type uint16, must have uint8"):
             gst_regions.Tracker().apply(numpy.ones((1, 1, 3), numpy.uint16))
 
@@ -144,7 +210,31 @@ class Parameters(unittest.TestCase):
         self.assertEqual(cut.parameters["history"], 20)
         self.assertIn("learning_rate : float, 0 to 1", gst_regions.BackgroundCut.__doc__)
 
-    def test_background_cut_with_an_invalid_parameter_raises_an_error_that_names_it(self):
+    def test_stream_parameters_are_attributes(self):
+        cut = gst_regions.BackgroundCut(history=20)
+        cut.learning_rate = 0.5
+        cut.lambda_ = 3
+        self.assertEqual((cut.parameters["learning_rate"], cut.lambda_, cut.history), (0.5, 3.0, 20))
+        self.assertEqual(repr(cut), "BackgroundCut(lambda_=3.0, learning_rate=0.5, history=20)")
+        self.assertEqual(repr(gst_regions.Tracker(min_area=4)), "Tracker(min_area=4)")
+        for stream in (cut, gst_regions.Tracker()):
+            with self.assertRaisesRegex(AttributeError, "no attribute 'learning_rat'; its parameters are"):
+                stream.learning_rat = 1
+        for name in ("flow", "exact", "restarted"):
+            with self.assertRaises(AttributeError):
+                setattr(cut, name, 1)
+        with self.assertRaisesRegex(ValueError, "history is 0"):
+            cut.history = 0
+
+    def test_stream_parameters_of_the_type_hints_are_the_fields(self):
+        for owner, hints in ((gst_regions.BackgroundCut, background.BackgroundParameters),
+                             (gst_regions.Tracker, tracking.TrackerParameters)):
+            types = {name: type(value).__name__ for name, value in owner().parameters.items()}
+            self.assertEqual(hints.__annotations__.keys(), types.keys())
+            declared = {name: hint for name, hint in owner.__annotations__.items() if not name.startswith("_")}
+            self.assertEqual(declared, types)
+
+    def test_stream_parameters_invalid_value_error_names_it(self):
         for error, words, named in ((TypeError, "unknown parameter 'lambada'; expected one of", {"lambada": 3}),
                                     (TypeError, "unknown parameter 'output'", {"output": "mask"}),
                                     (TypeError, "unknown parameter 'model_location'", {"model_location": "x"}),
@@ -156,7 +246,7 @@ class Parameters(unittest.TestCase):
                                     (ValueError, "threads is -1", {"threads": -1})):
             with self.subTest(words), self.assertRaisesRegex(error, words):
                 gst_regions.BackgroundCut(**named)
-        with self.assertRaisesRegex(ValueError, "track-memory"):
+        with self.assertRaisesRegex(ValueError, "track_memory is -1"):
             gst_regions.Tracker(track_memory=-1)
 
 
@@ -193,6 +283,37 @@ class Tracks(unittest.TestCase):
         labels, table = gst_regions.Tracker(max_regions=10).apply(mask)
         self.assertEqual((labels.max(), len(table)), (80, 80))
         self.assertEqual((table["track"] > 0).sum(), 10)
+
+
+class Masks(unittest.TestCase):
+    def test_streams_mask_of_zeros_and_ones_gives_a_warning(self):
+        mask = (numpy.arange(48).reshape(6, 8) % 5 == 0).astype(numpy.uint8)
+        with self.assertWarnsRegex(UserWarning, "image has only the values 0 and 1, and foreground begins at 127.5"):
+            gst_regions.Tracker().apply(mask)
+        with self.assertWarnsRegex(UserWarning, "mask has only the values 0 and 1, and foreground begins at 250"):
+            gst_regions.BackgroundCut(source="mask").apply(mask, mask=mask)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            gst_regions.Tracker().apply(mask.astype(bool))
+            gst_regions.Tracker().apply(mask * 255)
+            gst_regions.Tracker(threshold=0.002).apply(mask)
+            gst_regions.Tracker(criterion="equal").apply(mask)
+            gst_regions.Tracker().apply(mask * 0)
+
+    def test_table_as_supervision_detections_has_boxes_masks_and_tracks(self):
+        module = types.ModuleType("supervision")
+        module.Detections = lambda **fields: types.SimpleNamespace(**fields)
+        mask = numpy.zeros((20, 30), bool)
+        mask[2:5, 7:17] = mask[10:12, 1:3] = True
+        with mock.patch.dict(sys.modules, supervision=module):
+            labels, table = gst_regions.Tracker().apply(mask)
+            found = gst_regions.to_supervision(table, labels)
+            self.assertEqual(found.xyxy.tolist(), [[7, 2, 17, 5], [1, 10, 3, 12]])
+            self.assertEqual((found.tracker_id.tolist(), found.data["area"].tolist()), ([1, 2], [30, 4]))
+            numpy.testing.assert_array_equal(found.mask.any(0), mask)
+            self.assertIsNone(gst_regions.to_supervision(gst_regions.regionprops_table(labels)).tracker_id)
+            with self.assertRaisesRegex(ValueError, "no boxes of pictures"):
+                gst_regions.to_supervision(gst_regions.regionprops_table(labels[None]))
 
 
 class Sharing(unittest.TestCase):

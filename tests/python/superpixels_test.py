@@ -80,7 +80,73 @@ class Superpixels(unittest.TestCase):
             self.assertLess(abs(labels.max() / wanted - 1), 0.25)
             self.assertLessEqual(mixed(labels, which), mixed(theirs, which) + 0.002 * which.size, wanted)
 
-    def test_slic_with_another_value_of_each_parameter_changes_the_labels(self):
+    @given(st.data())
+    def test_slic_general_images_equal_scikit_image(self, data):
+        segmentation = reference("skimage.segmentation")
+        choose = numpy.random.default_rng(data.draw(st.integers(0, 10**6)))
+        shape = data.draw(st.sampled_from([(20, 27), (1, 30), (6, 9, 11), (3, 4, 30)]))
+        channels = data.draw(st.sampled_from([None, 1, 3, 4, 7]))
+        image = choose.random(shape + (() if channels is None else (channels,)))
+        image = numpy.round(image * 200).astype(data.draw(st.sampled_from(["float64", "uint16", "int32"])))
+        axis = None if channels is None else data.draw(st.sampled_from([-1, len(shape), 0]))
+        if axis == 0:
+            image = numpy.moveaxis(image, -1, 0)
+        how = {"n_segments": data.draw(st.integers(2, 60)), "channel_axis": axis,
+               "compactness": data.draw(st.sampled_from([0.05, 0.5, 10])),
+               "max_num_iter": data.draw(st.sampled_from([1, 10])), "slic_zero": data.draw(st.booleans()),
+               "sigma": data.draw(st.sampled_from([0, 1.5, (0.5,) * len(shape)])),
+               "spacing": data.draw(st.sampled_from([None, tuple(range(1, len(shape) + 1))])),
+               "enforce_connectivity": data.draw(st.booleans()), "start_label": data.draw(st.integers(0, 1)),
+               "min_size_factor": data.draw(st.sampled_from([0.1, 0.5])),
+               "max_size_factor": data.draw(st.sampled_from([1.3, 3])),
+               "convert2lab": data.draw(st.sampled_from([None, False]))}
+        want = segmentation.slic(image, **how)
+        labels = gst_regions.slic(image, **how)
+        self.assertEqual((labels.dtype, labels.shape), (numpy.int32, want.shape))
+        # A pixel that fits two superpixels equally well may differ by rounding, and change further pixels.
+        self.assertGreater((labels == want).mean(), 0.97 if how["max_num_iter"] == 1 else 0.8)
+
+    def test_slic_gallery_call_of_scikit_image_gives_equal_labels(self):
+        segmentation, skimage = reference("skimage.segmentation"), reference("skimage")
+        image = skimage.util.img_as_float(reference("skimage.data").astronaut()[::4, ::4])
+        how = {"n_segments": 250, "compactness": 10, "sigma": 1, "start_label": 1}
+        numpy.testing.assert_array_equal(gst_regions.slic(image, **how), segmentation.slic(image, **how))
+        numpy.testing.assert_array_equal(gst_regions.slic(image.astype("float32"), 250, 10, 10, 1).shape, (128, 128))
+
+    def test_slic_mask_limits_the_superpixels(self):
+        segmentation = reference("skimage.segmentation")
+        choose = numpy.random.default_rng(3)
+        image = choose.random((40, 50, 3))
+        mask = numpy.hypot(*(numpy.indices((40, 50)) - 22)) < 18
+        image[~mask] = numpy.nan
+        with numpy.errstate(invalid="ignore"):
+            want = segmentation.slic(numpy.nan_to_num(image), 30, mask=mask)
+        labels, table = gst_regions.slic(image, 30, mask=mask, return_table=True)
+        numpy.testing.assert_array_equal(labels > 0, mask)
+        self.assertLess(abs(int(labels.max()) - int(want.max())), 4)
+        self.assertGreater((labels == want).mean(), 0.8)
+        self.assertEqual(table["area"].sum(), mask.sum())
+        zero = gst_regions.slic(image, 30, mask=mask, start_label=0)
+        numpy.testing.assert_array_equal(zero, labels - 1)
+
+    def test_slic_start_label_0_shifts_labels_tables_and_pairs(self):
+        for image in (quarters(50, 70)[0], quarters(50, 70)[0] / 255):
+            want = gst_regions.slic(image, 20, return_table=True, return_adjacency=True)
+            out = numpy.empty((50, 70), numpy.int32)
+            got = gst_regions.slic(image, 20, return_table=True, return_adjacency=True, start_label=0, out=out)
+            self.assertIs(got[0], out)
+            numpy.testing.assert_array_equal(got[0], want[0] - 1)
+            numpy.testing.assert_array_equal(got[1]["label"], want[1]["label"] - 1)
+            numpy.testing.assert_array_equal(got[1]["area"], want[1]["area"])
+            numpy.testing.assert_array_equal(got[2], want[2] - 1)
+            numpy.testing.assert_array_equal(gst_regions.slic(image, 20, start_label=0), out)
+
+    def test_slic_half_precision_and_whole_numbers_are_accepted(self):
+        for kind in ("float16", "float32", "int64", "bool"):
+            image = (numpy.random.default_rng(2).random((28, 28)) * 9).astype(kind)
+            self.assertEqual(gst_regions.slic(image, channel_axis=None).shape, (28, 28))
+
+    def test_slic_each_parameter_changed_changes_labels(self):
         image, which = quarters(150, 210)
         image = image.astype(int) + numpy.random.default_rng(1).normal(0, 40, image.shape)
         image = numpy.clip(image, 0, 255).astype(numpy.uint8)
