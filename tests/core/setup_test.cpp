@@ -61,7 +61,7 @@ TEST(OutputFormats, UnsupportedOutputFormat_ErrorNamesTheSupportedFormats) {
 }
 
 // Setups of drawing and of superpixels.
-TEST(SetupChecks, UnsuitableSizeOrFormat_ErrorNamesIt) {
+TEST(SetupChecks, InvalidSizeOrFormat_IsRefusedWithTheReason) {
   const auto drawable = [](const regions::Setup& s) {
     return error_message_of([&] { expects_drawable(s); });
   };
