@@ -305,7 +305,7 @@ TEST(CLibraryColors, GrayOrRgbPicture_IgnoresTheMatrix) {
 }
 
 // The smallest luma that threshold=0.25 accepts as foreground.
-TEST(CLibraryColors, FullOrLimitedRange_ThresholdFollowsTheRange) {
+TEST(CLibraryColors, Threshold_FullAndLimitedRange_IsRelativeToBlackAndWhite) {
   const Filter filter = open("cclabel");
   ASSERT_EQ(regions_set(filter.get(), "output", "none"), REGIONS_OK);
   ASSERT_EQ(regions_set(filter.get(), "threshold", "0.25"), REGIONS_OK);
