@@ -71,7 +71,7 @@ TEST(Slic, RequestedNumber_FoundNumberIsWithin10PercentExceptInNoise) {
 }
 
 // A picture of two flat halves.
-TEST(Slic, StraightEdgeInThePicture_IsASuperpixelBoundary) {
+TEST(Slic, StraightEdge_SuperpixelsDoNotCrossIt) {
   GuardedFrame picture(PixelFormat::rgb, {200, 120});
   for (int y = 0; y < 120; ++y) {
     for (int x = 0; x < 200; ++x) {
@@ -94,7 +94,7 @@ TEST(Slic, StraightEdgeInThePicture_IsASuperpixelBoundary) {
 
 // A textured half and a smooth half with a faint edge. With one compactness for all superpixels,
 // SLIC has ragged borders in the texture or misses the edge. SLICO avoids both.
-TEST(Slic, Slico_TextureAndFaintEdge_IsSmootherThanLooseSlicAndCloserThanStrictSlic) {
+TEST(Slic, Slico_SmootherInTextureThanLooseSlicAndCloserToAFaintEdgeThanStrictSlic) {
   GuardedFrame picture(PixelFormat::gray8, {256, 128});
   const auto is_upper = [](int x, int y) { return y < 70 + (x % 32) / 4; };
   for (int y = 0; y < 128; ++y) {
