@@ -27,7 +27,7 @@ class CommandLine(StandInCase):
                           ["a", "-o", "b", "--filter", "c", "-j", "many"]):
             self.assertEqual(called(command.parse, arguments).status, 2)
 
-    def test_output_names_of_any_input_begin_with_its_name(self):
+    def test_output_names_begin_with_the_input_name_and_end_with_their_format(self):
         options = self.parsed("x", "--json", "--labels", "--profile", "webm")
         self.assertEqual(scheduling.outputs_of("/a/b.c.avi", options), {
             "video": f"{self.out}/b.c.webm", "jsonl": f"{self.out}/b.c.jsonl", "labels": f"{self.out}/b.c.labels.mkv"})

@@ -84,7 +84,7 @@ class Outputs(JobCase):
         self.job(clip, "jsonl")
         self.assertEqual(self.files(self.out), ["out.jsonl"])
 
-    def test_gray_output_of_a_filter_is_stored_as_gray16_or_yuv420(self):
+    def test_gray_output_of_a_filter_is_stored_as_gray16_in_lossless_and_as_yuv420_in_mp4(self):
         """Gray pictures of a filter are stored as gray16 in the lossless profile and as yuv420p in MP4."""
         clip = self.clip("in.mkv", PLAIN, "-c:v", "ffv1", "-pix_fmt", "yuv420p", "-colorspace", "bt709", "-color_range",
                          "tv", "-color_primaries", "bt709", "-color_trc", "bt709")

@@ -103,7 +103,7 @@ class Jobs(unittest.TestCase):
         wrapped, _ = self.run_job(wrapper=("/usr/bin/env", "WORD=wrapped"))
         self.assertEqual(wrapped["word"], "wrapped")
 
-    def test_job_with_a_failing_wrapper_command_has_the_problem_that_its_starter_ended(self):
+    def test_job_whose_wrapper_command_fails_reports_that_the_process_that_started_it_ended(self):
         for wrapper in (("/usr/bin/false",), ("/usr/bin/sleep", "0.1", "--help")):
             asked = self.run_jobs({}, {}, wrapper=wrapper)
             self.assertEqual([problem for _, problem in asked], ["the job ended because the process that started it ended"] * 2)

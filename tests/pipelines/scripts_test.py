@@ -509,7 +509,7 @@ class Selection(Case):
         narrow = media.frames(out, "gray")[0] > 0
         self.assertTrue((narrow.sum(axis=0) > 0).sum() == 1, "a column of equal colour alone")
 
-    def test_depth_objects_script_with_a_ramp_gives_it_one_color(self):
+    def test_depth_objects_script_with_a_ramp_gives_the_ramp_one_color(self):
         """A ramp of any depth is one object. A disc in front of the ramp is another object. Specks are removed."""
         depth = numpy.tile(numpy.arange(SIDE, dtype=numpy.uint16) * 400, (SIDE, 1))
         near = disc(30, 30, 14)
