@@ -103,7 +103,7 @@ TEST_P(CcLabelCuda, LargePicture_LabelledHundredTimes_LabelsEqualTheCpuEachTime)
   }
 }
 
-TEST_P(CcLabelCuda, FitsSmallImage_SizesNearTheLimit_TrueOnlyUpTo640x512OnDevicesWithClusters) {
+TEST_P(CcLabelCuda, SizesNear640x512_CountAsSmallImagesOnlyUpToItAndOnDevicesWithClusters) {
   int major = 0;
   ASSERT_EQ(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0), cudaSuccess);
   EXPECT_EQ(cclabel::fits_small_image({512, 512}), major >= 9);

@@ -198,7 +198,7 @@ TEST(CcLabelErrors, UnsupportedSizeDepthOrFormat_IsRefusedWithTheReason) {
   expect_answers(kRefusals);
 }
 
-TEST(CcLabelErrors, HistoricMethodWithUnsupportedSetting_ErrorNamesTheSetting) {
+TEST(CcLabelErrors, HistoricMethodThatDoesNotSupportTheSettings_IsRefusedWithTheReason) {
   static constexpr auto kSweep = [](Request& a, BackendKind backend) {
     a.volume(2);
     a.params.method = Method::sweep;

@@ -106,7 +106,7 @@ TEST_P(CcLabelWindow, TwoSquaresTouchAndPart_KeepTheirTracks) {
   EXPECT_EQ(found[kMeetingTouches].events.merges, 1u);
 }
 
-TEST_P(CcLabelWindow, OutputLabels_LabelValuesDenseOrTrack_ShowsLabelsOrTrackNumbers) {
+TEST_P(CcLabelWindow, OutputLabels_LabelValuesDenseShowsLabelsAndTrackShowsTrackNumbers) {
   for (const CcOutput output :
        {CcOutput::labels, CcOutput::mask, CcOutput::colors, CcOutput::overlay}) {
     for (const LabelValues values : {LabelValues::dense, LabelValues::track}) {
