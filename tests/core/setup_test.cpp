@@ -27,7 +27,7 @@ TEST(OutputFormats, EachOutputKind_ListsItsFormatsInOrderOfPreference) {
   }
 }
 
-TEST(OutputFormats, UnsupportedOutputFormat_ErrorNamesTheSupportedFormats) {
+TEST(OutputFormats, MissingOrUnsupportedOutputPicture_IsRefusedWithTheReason) {
   const char* const kNone =
       "`output` requires a picture, but `out` is not set; set it or use output=none";
   const std::pair<Output, std::string> lists[] = {
