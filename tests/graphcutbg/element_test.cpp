@@ -147,7 +147,7 @@ TEST(GraphCutElement, CutLongerThanAFrame_LiveStreamWithTimeBudget_IsNotExactAnd
   }
 }
 
-TEST(GraphCutElement, CutStoppedEarly_WarningStatesTheGap) {
+TEST(GraphCutElement, CutStoppedEarly_WarningStatesTheLargestPossibleDistanceToTheMinimum) {
   Harness h("graphcutbg output=mask max-iterations=1 lambda=32 neighbours=8 device=cpu");
   h.video("RGB", kWidth, kHeight);
   std::mt19937 random(3);

@@ -195,7 +195,7 @@ TEST_P(GraphCutFrames, FreezeEnabled_ModelIsUnchanged) {
   EXPECT_TRUE(std::equal(before.begin() + 64, before.end(), after.begin() + 64));
 }
 
-TEST_P(GraphCutFrames, AnyFrame_ReportHasItsForegroundPixelsAndExactCut) {
+TEST_P(GraphCutFrames, MovingBlock_ReportHasTheForegroundPixelsAndAnExactCut) {
   for (const Neighbours neighbours : {Neighbours::four, Neighbours::eight}) {
     for (const bool verifies : {false, true}) {
       const Clip clip;

@@ -437,7 +437,7 @@ TEST(GraphCutErrors, InvalidSetupOrFrame_IsRefusedWithTheReason) {
   EXPECT_EQ(enqueue(), "the foreground mask must have the size of the frame");
 }
 
-TEST(StoredModel, FileWithInvalidBytes_ErrorNamesTheProblem) {
+TEST(StoredModel, FileWithInvalidBytes_IsRefusedWithTheReason) {
   static constexpr Size kSize{3, 2};
   constexpr size_t kPixels = 6;
   std::vector<std::byte> good(state_bytes(kSize));
