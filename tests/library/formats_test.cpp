@@ -289,7 +289,7 @@ TEST(CLibraryColors, UnknownColorimetry_MatrixDependsOnHeight) {
   }
 }
 
-TEST(CLibraryColors, GrayOrRgbPicture_IgnoresTheMatrix) {
+TEST(CLibraryColors, GrayAndRgbPictures_MatrixIsIgnored) {
   const Filter filter = painter();
   const Rgb rgb = track_color(kTrack);
   for (int color = REGIONS_COLOR_DEFAULT; color <= REGIONS_COLOR_BT2020_FULL; ++color) {

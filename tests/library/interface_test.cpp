@@ -377,7 +377,7 @@ TEST(CLibraryErrors, OutputOfAnotherAlgorithm_IsRefused) {
   }
 }
 
-TEST(CLibraryErrors, InvalidMemberOfTheFrame_ErrorNamesIt) {
+TEST(CLibraryErrors, InvalidFrame_IsRefusedWithTheReason) {
   const Filter filter = open("cclabel");
   ASSERT_EQ(regions_set(filter.get(), "output", "labels"), REGIONS_OK);
   std::vector<uint8_t> wide(kWidth * kHeight * 4);
