@@ -242,7 +242,7 @@ TEST(CpuMaxflow, WarmStartAfterReset_HasAsManyIterationsAsAColdStart) {
   EXPECT_LT(cutter.solve(graph, kWarm).iterations, cold.iterations);
 }
 
-TEST(CpuMaxflow, InvalidArguments_ErrorNamesTheProblem) {
+TEST(CpuMaxflow, InvalidArguments_AreRefusedWithTheReason) {
   constexpr Size kSize{8, 6};
   Cutter cutter = on_cpu(kSize, Neighbours::eight);
   std::vector<uint8_t> pixels(kSize.area());
