@@ -162,7 +162,7 @@ TEST(AnalyticsTrack, TrackedRegion_HasTheTimesOfItsFirstAndLastFrame) {
   }
 }
 
-TEST(AnalyticsObject, SecondElement_ReplacesTheObjects) {
+TEST(AnalyticsObject, SecondElement_ReplacesTheObjectsOfTheFirst) {
   NEEDS_ANALYTICS(library);
   const BufferPtr out = after(
       "slicsuperpixel warm-start=true superpixels=60 output=none ! "

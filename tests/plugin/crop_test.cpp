@@ -205,7 +205,7 @@ TEST(Crop, RegionMetadataOfTheUncroppedSize_IsAnError) {
 }
 
 // Without a GstVideoMeta, the size of the whole picture is unknown.
-TEST(Crop, NoVideoMeta_AcceptsOnlyARectangleAtTheOrigin) {
+TEST(Crop, CropMetaWithoutVideoMeta_IsAcceptedOnlyForARectangleAtTheOrigin) {
   for (const guint x : {0u, 3u}) {
     Harness h("cclabel output=none");
     h.video("GRAY8", 61, 46);

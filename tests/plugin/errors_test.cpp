@@ -61,7 +61,7 @@ TEST(ErrorAtStart, UnusableFile_ElementPostsAResourceError) {
   }
 }
 
-TEST(ErrorAtStart, ModelThatDoesNotExistYet_IsNotAnError) {
+TEST(ErrorAtStart, ModelFileThatDoesNotExistYet_IsNotAnError) {
   gchar* folder = g_dir_make_tmp("regions-XXXXXX", nullptr);
   const std::string path = folder + std::string("/model");
   {
@@ -312,7 +312,7 @@ TEST(ErrorText, MalformedMetadata_NamesTheFaultyPart) {
   }
 }
 
-TEST(ErrorText, OutOfMemory_NamesThePurpose) {
+TEST(ErrorText, OutOfMemoryForLabelMaps_NamesThem) {
   for (const auto& [line, says] : {std::pair{"cclabel output=none frames-in-flight=1",
                                              "out of memory for label maps: injected"},
                                    {"cclabel output=none frames-in-flight=1",

@@ -80,14 +80,14 @@ TEST_P(FramesInFlight, DownstreamBlocks_ElementStillAcceptsAsManyFramesAsSlots) 
   gst_object_unref(pad);
 }
 
-TEST_P(FramesInFlight, EosWhileFramesWait_FollowsTheLastFrame) {
+TEST_P(FramesInFlight, EosWhileFramesAreInFlight_LeavesAfterTheLastFrame) {
   GrayHarness h(line("output=none"));
   for (int i = 0; i < 3; ++i) h.push(gray_with_square(), i);
   h.eos();
   EXPECT_EQ(h.waiting(), 3u);
 }
 
-TEST_P(FramesInFlight, CapsChange_LosesNoFrame) {
+TEST_P(FramesInFlight, CapsChange_NoFrameIsLost) {
   Harness h(line("output=labels"), "video/x-raw,format=GRAY16_LE");
   for (int round = 0; round < 3; ++round) {
     const int scale = 1 + round % 2;
@@ -143,7 +143,7 @@ TEST(StreamFlow, OutputNone_PassesTheSameMemory) {
   EXPECT_EQ(bytes_of(out.get()), gray_with_square());
 }
 
-TEST(StreamFlow, InputBufferIsShared_IsNotDrawnOn) {
+TEST(StreamFlow, SharedInputBuffer_IsNotDrawnOn) {
   GrayHarness h("cclabel output=overlay");
   GstBuffer* in = Harness::buffer(gray_with_square());
   const BufferPtr kept(gst_buffer_ref(in));
@@ -180,7 +180,7 @@ TEST(StreamFlow, EveryOutput_KeepsMetasAndFlags) {
   }
 }
 
-TEST(StreamFlow, PropertiesSetByAnotherThread_LosesNoFrame) {
+TEST(StreamFlow, PropertiesSetByAnotherThread_NoFrameIsLost) {
   GrayHarness h("cclabel output=none frames-in-flight=3");
   std::atomic<bool> stop = false;
   std::thread changer([&] {
@@ -234,7 +234,7 @@ TEST(StreamFlow, DownstreamError_ReachesUpstream) {
 }
 
 // After the end of the stream, downstream's refusals are reported as an error.
-TEST(StreamFlow, DownstreamNotLinkedOrNegotiated_ErrorIsPostedAtTheEnd) {
+TEST(StreamFlow, DownstreamReturnsNotLinkedOrNotNegotiated_ErrorIsPostedAtTheEnd) {
   struct Refusal {
     GstFlowReturn flow;
     int code;  // of the stream error at the end; 0: none

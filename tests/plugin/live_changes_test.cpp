@@ -136,7 +136,7 @@ std::string track_at(Harness& h, int index) {
   return track_on(h.pull());
 }
 
-TEST(CapsChange, FrameRateOrPixelAspectRatio_KeepsTracks) {
+TEST(CapsChange, NewFrameRateOrPixelAspectRatio_TracksContinue) {
   for (const char* output : {"none", "overlay", "labels"}) {
     Harness h(std::string("cclabel track=true frames-in-flight=3 output=") + output);
     h.caps(std::string(kSize) + "framerate=25/1");
@@ -353,7 +353,7 @@ TEST(OutputChange, OutputOfAnotherFormat_CapsAndFrameSizeChangeToIt) {
                {{"cutout", "RGBA", 4}, {"mask", "GRAY8", 1}, {"replace", "GRAY8", 1}});
 }
 
-TEST(OutputChange, FramesInFlight_LeaveInOrderWithTheirOutput) {
+TEST(OutputChange, OutputPropertyWithFramesInFlight_FramesBeforeTheChangeKeepTheFormerOutput) {
   for (const char* volume : {"", " depth=4 connectivity=26"}) {
     GrayHarness h("cclabel output=none frames-in-flight=4" + std::string(volume));
     constexpr int kFrames = 23;

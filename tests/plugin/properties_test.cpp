@@ -160,7 +160,7 @@ TEST(Properties, EveryElement_PropertiesEqualItsPageAndReturnSetValues) {
 }
 
 // Bindings distinguish the types of choices by their names.
-TEST(Properties, EnumTypes_AreNamedAfterTheirElementOrThePlugin) {
+TEST(Properties, EnumTypes_NamedAfterTheirElementAndSharedOnesAfterThePlugin) {
   start_gstreamer();
   GstElement* element = gst_element_factory_make("cclabel", nullptr);
   for (const auto& [property, type] : {std::pair{"label-values", "GstCclabelLabelValues"},

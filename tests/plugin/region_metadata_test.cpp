@@ -133,7 +133,7 @@ TEST(RegionMetadata, SeveralThresholdsOrVolume_LayersAndSlicesAreNumbered) {
   }
 }
 
-TEST(RegionMetadata, MoreRegionsThanMaxRegions_CountsAllInTheTotal) {
+TEST(RegionMetadata, MoreRegionsThanMaxRegions_TotalCountsThemAll) {
   const BufferPtr out = after("cclabel output=none max-regions=1", two_rectangles());
   EXPECT_EQ(field_of(regions_of(out.get()), "regions-total"), "2");
   EXPECT_EQ(region_count(regions_of(out.get())), 1u);
@@ -300,7 +300,7 @@ TEST(Track, LabelsWithTrackNumbers_AreZeroBeforeTheTracksBirth) {
 
 // ---- the metadata of earlier elements
 
-TEST(RegionMetadata, SecondElement_ReplacesTheMetadata) {
+TEST(RegionMetadata, SecondElement_ReplacesTheMetadataOfTheFirst) {
   const BufferPtr out =
       after("cclabel name=first output=none ! cclabel name=cclabel output=none min-area=30",
             two_rectangles());

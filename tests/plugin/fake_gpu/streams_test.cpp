@@ -97,7 +97,7 @@ TEST(CudaLibrary, CudaMemory_GstCudaLibraryFoundOrMissing_IsInTheCapsOnlyIfFound
   expect_frame(h, 0, 3);
 }
 
-TEST(PriorityProperty, AnyValue_QueuesAndAlgorithmsHaveThisPriority) {
+TEST(PriorityProperty, Set_QueuesAndAlgorithmsHaveThisPriority) {
   for (const int priority : {3, 0, 5}) {
     Harness h("graphcutbg output=none priority=" + std::to_string(priority));
     h.video("RGBA", kWidth, kHeight);
