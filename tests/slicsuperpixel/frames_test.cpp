@@ -188,7 +188,7 @@ TEST_F(SlicFrames, WarmStart_NewRegionSizeColorSpaceOrVariant_NextFrameStartsCol
 }
 
 // While no cluster leaves its cell, iterations of consecutive frames equal iterations of one frame.
-TEST_F(SlicFrames, WarmStart_StillPicture_IterationsAddUpOverFrames) {
+TEST_F(SlicFrames, WarmStart_StillPicture_TwoFramesEqualOneFrameWithTheSumOfTheirIterations) {
   const GuardedFrame in = SlicCase{"scene", kSize}.frame();
   using Settings = std::vector<std::string>;
   for (Settings settings : {Settings{"region-size=16"},
@@ -243,7 +243,7 @@ TEST_F(SlicFrames, WarmStart_FlatPicture_HasOneTrackPerGridCell) {
   }
 }
 
-TEST_F(SlicFrames, InvalidFrame_ErrorNamesTheProblem) {
+TEST_F(SlicFrames, InvalidFrame_IsRefusedWithTheReason) {
   const auto algorithm = configured(1, false);
   const GuardedFrame in(PixelFormat::rgb, kSize), gray(PixelFormat::gray8, kSize),
       narrow(PixelFormat::rgb, {kSize.width - 1, kSize.height});

@@ -138,7 +138,7 @@ TEST(Slic, Slico_SmootherInTextureThanLooseSlicAndCloserToAFaintEdgeThanStrictSl
   EXPECT_LT(adaptive.missed, 0.8 * strict.missed);
 }
 
-TEST(Slic, LabConversion_AnyColor_DeviatesLittleFromCie15) {
+TEST(Slic, LabConversion_RgbColors_DeviateByLessThan1_1FromTheCieFormula) {
   double worst = 0;
   for (int red = 0; red < 256; red += 5) {
     for (int green = 0; green < 256; green += 5) {
