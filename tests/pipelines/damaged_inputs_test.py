@@ -173,7 +173,7 @@ class Lack(JobCase):
     def test_damage_found_by_the_packet_reader_is_reported(self):
         self.assertEqual(self.lack(damage="odd"), "it is damaged: odd")
 
-    def test_missing_bytes_of_mp4_boxes_returns_the_bytes_beyond_the_end_of_the_file(self):
+    def test_missing_bytes_of_an_mp4_file_are_those_of_its_boxes_beyond_the_end_of_the_file(self):
         path = self.folder / "boxes"
         for data, missing in ((b"", 0), (struct.pack(">I4s", 8, b"ftyp"), 0), (struct.pack(">I4s", 20, b"mdat") + bytes(5), 7),
                               (struct.pack(">I4sQ", 1, b"mdat", 30), 14), (struct.pack(">I4s", 0, b"mdat") + bytes(9), 0),
@@ -181,7 +181,7 @@ class Lack(JobCase):
             path.write_bytes(data)
             self.assertEqual(verify.missing_bytes(path), missing, data)
 
-    def test_chunks_of_avi_file_returns_the_sizes_of_video_chunks_in_nested_lists(self):
+    def test_avi_reader_finds_the_sizes_of_video_chunks_in_nested_lists(self):
         path = self.folder / "lists"
 
         def chunk(name, data):

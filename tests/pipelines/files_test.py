@@ -39,7 +39,7 @@ class Files(Case):
         (self.folder / "a:" / "b").write_text("x")
         self.assertIsNone(files.unreadable("a://b"), "a file of such a name is one")
 
-    def test_json_of_damaged_or_too_large_file_returns_none(self):
+    def test_json_reader_returns_none_for_a_damaged_or_too_large_file(self):
         path = self.folder / "one.json"
         for text, found in (("{}", {}), ('{"a": [1]}', {"a": [1]}), ("", None), ("3", None), ("[]", None), ("{", None),
                             ("\0\xff", None), ("[" * 200_000, None), ('{"a": 1}' + " " * 100, None)):

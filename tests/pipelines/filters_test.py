@@ -191,7 +191,7 @@ class Metadata(Case):
         self.assertEqual(gstreamer.regions_total(buffer), 0)
         self.assertIsNone(gstreamer.regions_table(buffer))
 
-    def test_fields_of_a_structure_returns_a_dictionary(self):
+    def test_fields_of_a_structure_are_returned_as_a_dictionary(self):
         structure = Gst.Structure.new_from_string("x, a=(int)1, b=(string)two, c=(double)0.5;")
         self.assertEqual(gstreamer.fields(structure), {"a": 1, "b": "two", "c": 0.5})
         self.assertEqual(gstreamer.fields(structure, ("a", "c")), {"b": "two"})

@@ -132,7 +132,7 @@ class Reasons(JobCase):
             with unittest.mock.patch.object(exports.Lines, "write", unittest.mock.Mock(side_effect=error)):
                 self.assertEqual(self.problem(clip, "video", "jsonl"), reason)
 
-    def test_job_when_it_fails_before_the_pipeline_reports_the_error_as_its_problem(self):
+    def test_job_when_it_fails_before_the_pipeline_starts_reports_the_error_as_its_problem(self):
         clip = self.clip("in.mkv", PLAIN, "-c:v", "ffv1")
         for error, reason in ((OSError(5, "the reason"), "the reason"), (OSError("a text alone"), "a text alone"),
                               (job.InputProblem("of the input"), "of the input"), (GLib.Error("of GLib"), "of GLib"),

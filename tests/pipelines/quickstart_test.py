@@ -304,7 +304,7 @@ class Cameras(QuickstartCase):
             self.assertEqual(self.files(self.out), ["overlay.mp4"])
             self.assertEqual(earlier.read_text(), "earlier")
 
-    def test_is_live_returns_true_for_cameras_only(self):
+    def test_only_network_and_video_device_sources_count_as_live(self):
         self.assertEqual([objects.is_live(source) for source in
                           ("rtsp://a", "/dev/video3", "/dev/null", "a.mp4", "videos/rtsp://")],
                          [True, True, False, False, False])
