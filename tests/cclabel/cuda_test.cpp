@@ -75,7 +75,7 @@ TEST_P(CcLabelCuda, SmallImage_SizesNearStripLimits_LabelsAndRecordsEqualReferen
 
 // Sums of one 8-bit component and of three 16-bit components, which exceed 32 bits. With 4
 // neighbours, a checkerboard has more components than shared memory has sums.
-TEST_P(CcLabelCuda, PicturesWithLargeSumsOrManyRegions_LabelsAndRecordsEqualReference) {
+TEST_P(CcLabelCuda, OneRegionToManyRegions_GrayAndRgb_LabelsAndRecordsEqualReference) {
   for (const PixelFormat format : {PixelFormat::gray8, PixelFormat::gray16, PixelFormat::rgb}) {
     for (const std::string content : {"full", "checkerboard", "rand_g1_d30", "smooth"}) {
       for (const Size size : {Size{512, 512}, {640, 512}, {637, 100}, {700, 500}}) {
@@ -103,7 +103,7 @@ TEST_P(CcLabelCuda, LargePicture_LabelledHundredTimes_LabelsEqualTheCpuEachTime)
   }
 }
 
-TEST_P(CcLabelCuda, FitsSmallImage_SizesNearTheLimit_TrueOnlyUpTo640x512OnDevicesWithClusters) {
+TEST_P(CcLabelCuda, SizesNear640x512_CountAsSmallImagesOnlyUpToItAndOnDevicesWithClusters) {
   int major = 0;
   ASSERT_EQ(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0), cudaSuccess);
   EXPECT_EQ(cclabel::fits_small_image({512, 512}), major >= 9);
@@ -486,7 +486,7 @@ TEST_F(CcLabelGraphCache, SixteenConcurrentCudaStreams_LabelsAndRecordsEqualRefe
 }
 
 // A failure leaves no trace, whatever the state of the slot's graph was.
-TEST_F(CcLabelGraphCache, FailedLaunch_OtherFrames_LabelsAndRecordsEqualReference) {
+TEST_F(CcLabelGraphCache, FramesBetweenAndAfterFailedLaunches_LabelsAndRecordsEqualReference) {
   const std::vector<Shot> all = shots();
   Stream stream(plain_, all);
   int failed = 0;
@@ -506,7 +506,7 @@ TEST_F(CcLabelGraphCache, FailedLaunch_OtherFrames_LabelsAndRecordsEqualReferenc
 }
 
 // bench/programs/pipeline --idle uses this fault.
-TEST_F(CcLabelGraphCache, IdleFaultInjected_LabelsDifferFromReferenceOnlyWhileItLasts) {
+TEST_F(CcLabelGraphCache, FaultThatSkipsLaunches_OnlyFramesDuringItDifferFromReference) {
   const std::vector<Shot> all = shots();
   Stream stream(plain_, all);
   for (size_t i = 0; i < 90; ++i) {

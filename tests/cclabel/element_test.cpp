@@ -66,7 +66,7 @@ TEST(CcLabelElement, Track_AfterFlush_NumbersRestart) {
 }
 
 // The squares of scene(2): one at (13, 20), one at (40, 2).
-TEST(CcLabelElement, ClickSeeds_LeftRightOrMiddleClick_SelectsAddsOrClearsSeeds) {
+TEST(CcLabelElement, ClickSeeds_MouseClicks_LeftSelectsARegionRightAddsOneMiddleClearsSeeds) {
   Harness h("cclabel output=mask click-seeds=true", "video/x-raw,format=GRAY8");
   h.video("GRAY8", kWidth, kHeight);
   int frame = 0;
@@ -146,7 +146,8 @@ TEST(CcLabelElement, ClickSeeds_HundredClicks_RegionOfTheLastClickIsKept) {
 }
 
 // GRAY8 cannot show 300 ids. An id that does not fit is never shown as another id.
-TEST(CcLabelElement, TrackLabels_MoreTracksThanGray8Holds_Show0Or255OrPostAnError) {
+TEST(CcLabelElement,
+     TrackLabels_TrackAbove255InGray8_DropSmallestShows0SaturateShows255ErrorIsPosted) {
   for (const std::string overflow : {"drop-smallest", "saturate", "error"}) {
     Harness h(
         "cclabel track=true track-memory=0 label-values=track output=labels overflow=" + overflow,
@@ -207,7 +208,7 @@ int pushed(Harness& h, int frame) {
 constexpr const char* kSliding =
     "cclabel device=cpu output=none depth=3 sliding=true connectivity=6";
 
-TEST(CcLabelElement, SlidingWindow_SplitRegion_IsOneWhileAWholeFrameIsInTheWindow) {
+TEST(CcLabelElement, SlidingWindow_SplitRegion_IsOneRegionWhileTheWindowHasAFrameWhereItIsWhole) {
   Harness h(kSliding);
   h.video("GRAY8", kWidth, kHeight);
   EXPECT_EQ(pushed(h, 1), 2);  // the first frame
@@ -219,7 +220,7 @@ TEST(CcLabelElement, SlidingWindow_SplitRegion_IsOneWhileAWholeFrameIsInTheWindo
   EXPECT_EQ(h.waiting(), 0u);
 }
 
-TEST(CcLabelElement, SlidingWindow_RegionSplitInOddFrames_HasNewestFramesAreaAndOneTrack) {
+TEST(CcLabelElement, SlidingWindow_RegionSplitInOddFrames_AreaIsThatOfTheNewestFrameAndTrackStays) {
   Harness h(kSliding);
   h.video("GRAY8", kWidth, kHeight);
   std::string track;
@@ -287,7 +288,7 @@ TEST(CcLabelElement, SlidingWindow_FlushOrTimeJump_ForgetsEarlierFrames) {
   EXPECT_EQ(pushed(h, 7), 2);
 }
 
-TEST(CcLabelElement, SlidingWindow_EveryOutputOrWorkArea_OneSquareIsOneRegion) {
+TEST(CcLabelElement, SlidingWindow_VariousOutputsAndWorkAreas_SquareInAllFramesIsOneRegion) {
   for (const char* more : {"output=overlay", "output=none left=4 width=40",
                            "output=none process-scale=0.5", "output=labels label-values=track"}) {
     Harness h(std::string("cclabel device=cpu depth=3 sliding=true connectivity=6 ") + more);
@@ -300,7 +301,8 @@ TEST(CcLabelElement, SlidingWindow_EveryOutputOrWorkArea_OneSquareIsOneRegion) {
 }
 
 // The window contains label maps from upstream instead of pictures.
-TEST(CcLabelElement, SlidingWindow_SourceMask_SplitRegionIsOneWhileAWholeMaskIsInTheWindow) {
+TEST(CcLabelElement,
+     SlidingWindow_SourceMask_SplitRegionIsOneWhileTheWindowHasAMaskWhereItIsWhole) {
   Harness h(
       "cclabel name=first device=cpu output=none connectivity=4 ! "
       "cclabel name=cclabel device=cpu source=mask output=none depth=3 sliding=true "
@@ -314,7 +316,7 @@ TEST(CcLabelElement, SlidingWindow_SourceMask_SplitRegionIsOneWhileAWholeMaskIsI
 }
 
 // Windows cannot drop their smallest regions, which would renumber them.
-TEST(CcLabelElement, SlidingWindow_MoreRegionsThanGray8Holds_LabelsSaturateOrAnErrorIsPosted) {
+TEST(CcLabelElement, SlidingWindow_MoreRegionsThanGray8Holds_ErrorUnlessOverflowIsSaturate) {
   std::vector<uint8_t> dots(kWidth * kHeight);
   for (size_t y = 0; y < kHeight; y += 2) {
     for (size_t x = 0; x < kWidth; x += 2) dots[y * kWidth + x] = 255;

@@ -141,7 +141,7 @@ TEST_P(CcLabelPicture, EveryPixelFormatAndColorRange_LabelsAndRecordsEqualRefere
 }
 
 // Aligned rows are read 16 bytes at a time, in words that reach beyond the end of the row.
-TEST_P(CcLabelPicture, RowsReadInAlignedWords_EveryFormat_LabelsAndRecordsEqualReference) {
+TEST_P(CcLabelPicture, PicturesWithAlignedRows_EveryFormat_LabelsAndRecordsEqualReference) {
   for (const Size size : {Size{31, 5}, {160, 67}, {131, 9}, {210, 130}}) {
     for (int f = 0; f + 1 < kPixelFormats; ++f) {
       const auto format = static_cast<PixelFormat>(f);
@@ -357,7 +357,8 @@ TEST(CcLabelThreads, AnyThreadCount_LabelsAndRecordsEqualThoseOfOneThread) {
   }
 }
 
-TEST_P(CcLabelPicture, OutputMaskOrColors_EachPixelIs255OrTheColorOfItsLabel) {
+TEST_P(CcLabelPicture,
+       OutputMaskAndColors_RegionPixelsAre255InMasksAndTheColorOfTheirLabelInColors) {
   const Picture picture = make_picture("rand_g4_d50", {205, 99});
   for (int f = 0; f < kPixelFormats; ++f) {
     const auto format = static_cast<PixelFormat>(f);
@@ -395,7 +396,8 @@ TEST_P(CcLabelPicture, OutputMaskOrColors_EachPixelIs255OrTheColorOfItsLabel) {
 }
 
 // More regions than the format holds, also after other rules have dropped regions.
-TEST_P(CcLabelPicture, OutputLabels_MoreRegionsThanTheFormatHolds_PixelsAreLabelsUpToItsLargest) {
+TEST_P(CcLabelPicture,
+       OutputLabels_MoreRegionsThanTheFormatHolds_PixelIsItsLabelLimitedToTheLargestValue) {
   struct Case {
     std::string content;
     Size size;
@@ -465,7 +467,7 @@ TEST_P(CcLabelPicture, MoreRegionsThanRecords_RecordsStopAtTheCapacity) {
   }
 }
 
-TEST_P(CcLabelPicture, SourceMaskOrAlpha_FrameWithoutIt_IsRefused) {
+TEST_P(CcLabelPicture, Frame_WithoutTheAlphaOrMaskThatSourceSelects_IsRefused) {
   const Picture picture = make_picture("smooth", {64, 48});
   CcLabelParams params;
   params.source = Source::alpha;

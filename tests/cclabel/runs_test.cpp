@@ -68,7 +68,7 @@ TEST_P(CcLabelRuns, VolumesAndThresholds_RunsEqualThoseOfTheLabelMap) {
   }
 }
 
-TEST_P(CcLabelRuns, MoreRunsThanTheCapacity_CountsAllAndStoresTheFirst) {
+TEST_P(CcLabelRuns, MoreRunsThanTheCapacity_TotalCountsAllAndTheFirstAreStored) {
   const Volume picture = make_volume("noise", {300, 61}, 1);
   CcLabelParams params;
   params.connectivity = Connectivity::four;

@@ -71,7 +71,7 @@ constexpr const char* kSeeds =
     "settings: seeds require depth=1, no thresholds and label-background=false";
 const std::vector<double> kTwo = {0.25, 0.75}, kPoint = {1, 2}, kThree = {1, 2, 3};
 
-TEST(CcLabelErrors, ContradictingSettings_ErrorNamesThem) {
+TEST(CcLabelErrors, ContradictingSettings_AreRefusedWithTheReason) {
   static constexpr Refusal kRefusals[] = {
       {"", [](Request&) {}},
       {"", [](Request& a) { a.volume(5); }},
@@ -118,7 +118,7 @@ TEST(CcLabelErrors, ContradictingSettings_ErrorNamesThem) {
 constexpr const char* kOverlay =
     "settings: output=overlay requires depth=1 and no thresholds; choose another output";
 
-TEST(CcLabelErrors, FrameUnlikeTheSetup_ErrorNamesTheDifference) {
+TEST(CcLabelErrors, FrameUnlikeTheSetup_IsRefusedWithTheReason) {
   static constexpr Refusal kRefusals[] = {
       {"the frame differs from the configured size or format",
        [](Request& a) { a.task.in.width = 1; }},
@@ -171,7 +171,7 @@ TEST(CcLabelErrors, FrameUnlikeTheSetup_ErrorNamesTheDifference) {
   expect_answers(kRefusals);
 }
 
-TEST(CcLabelErrors, SizeBeyondTheLimits_ErrorNamesTheSize) {
+TEST(CcLabelErrors, UnsupportedSizeDepthOrFormat_IsRefusedWithTheReason) {
   static constexpr Refusal kRefusals[] = {
       {"depth and the number of layers must be at least 1", [](Request& a) { a.setup.depth = 0; }},
       {"depth and the number of layers must be at least 1", [](Request& a) { a.setup.layers = 0; }},
@@ -198,7 +198,7 @@ TEST(CcLabelErrors, SizeBeyondTheLimits_ErrorNamesTheSize) {
   expect_answers(kRefusals);
 }
 
-TEST(CcLabelErrors, HistoricMethodWithUnsupportedSetting_ErrorNamesTheSetting) {
+TEST(CcLabelErrors, HistoricMethodThatDoesNotSupportTheSettings_IsRefusedWithTheReason) {
   static constexpr auto kSweep = [](Request& a, BackendKind backend) {
     a.volume(2);
     a.params.method = Method::sweep;
@@ -246,7 +246,7 @@ TEST(CcLabelErrors, HistoricMethodWithUnsupportedSetting_ErrorNamesTheSetting) {
 using CcLabelChecks = BackendTest;
 TEST_ON_BACKENDS(CcLabelChecks);
 
-TEST_P(CcLabelChecks, UnsuitableSetupOrFrame_ConfigureOrEnqueueThrowsTheReason) {
+TEST_P(CcLabelChecks, Errors_InvalidSetupInConfigureAndInvalidFrameInEnqueue_StateTheReason) {
   const auto answer = [&](void (*change)(Request & a), bool is_frame) {
     Request a;
     a.volume(3);
@@ -274,7 +274,7 @@ TEST_P(CcLabelChecks, UnsuitableSetupOrFrame_ConfigureOrEnqueueThrowsTheReason) 
             "65535x65535, depth 3 and 1 thresholds have more voxels than labels can count (2^32)");
 }
 
-TEST(CcLabelOverflow, MoreRegionsThanTheFormatHolds_AreKeptWithAWarningOrRefused) {
+TEST(CcLabelOverflow, MoreRegionsThanTheFormatHolds_OverflowDecidesHowManyAreKept) {
   struct Case {
     CcOutput output;
     PixelFormat format;
@@ -316,7 +316,7 @@ TEST(CcLabelOverflow, MoreRegionsThanTheFormatHolds_AreKeptWithAWarningOrRefused
 
 // A sample is foreground if its position between black and white reaches the threshold. Neighbours
 // are linked if their distance is less than the tolerance, a fraction of full scale.
-TEST(CcLabelThreshold, ThresholdAndToleranceLevel_EveryFormat_AreTheLeastSampleNotBelow) {
+TEST(CcLabelThreshold, ThresholdAndToleranceLevel_EveryFormat_AreRoundedUpToTheNextSampleValue) {
   for (int f = 0; f + 1 < kPixelFormats; ++f) {
     const Layout& layout = layout_of(static_cast<PixelFormat>(f));
     for (const bool full : {true, false}) {

@@ -170,7 +170,7 @@ TEST_F(CcLabelSlots, SlotReusedForOtherVolumes_ResultsEqualThoseOfANewAlgorithm)
   }
 }
 
-TEST_F(CcLabelSlots, Enqueue_UnsuitableFrame_ErrorNamesTheProblem) {
+TEST_F(CcLabelSlots, Enqueue_InvalidFrame_ThrowsTheReason) {
   const GuardedFrame in(PixelFormat::rgba, kSize), narrow(PixelFormat::gray8, {92, 77});
   const GuardedFrame nv12(PixelFormat::nv12, kSize);
   const auto algorithm = configured(PixelFormat::gray8);
@@ -222,7 +222,7 @@ TEST_F(CcLabelSlots, Enqueue_UnsuitableFrame_ErrorNamesTheProblem) {
 
 // A frame whose work fails does not change the tracks, but a pending reset or new scene takes
 // effect.
-TEST_F(CcLabelSlots, FailedFrame_TracksContinueAndPendingResetTakesEffect) {
+TEST_F(CcLabelSlots, FailedFrame_NextFrameContinuesTracksUnlessResetOrNewSceneWasRequested) {
   const auto block = [](int left) {
     GuardedFrame picture(PixelFormat::rgba, kSize);
     for (int y = 0; y < kSize.height; ++y) {

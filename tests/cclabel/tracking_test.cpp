@@ -221,7 +221,7 @@ TEST_P(Tracking, SharedRegion_HasARecordForEachTrack) {
 
 // If a region is not larger than one of its tracks, the other tracks keep their records for some
 // frames, because they may be hidden. Then the region has the box of that track again.
-TEST_P(Tracking, SharedRegion_OneDiscLeaves_HasNoOccludedRecordFromTheFourthFrameOn) {
+TEST_P(Tracking, SharedRegion_OneOfTwoDiscsDisappears_HasNoOccludedRecordAfterFourFrames) {
   Scene scene;
   const Disc stays = {.x = 160, .y = 90, .radius = 20, .green = 60, .blue = 60};
   constexpr int kGone = 32;
@@ -313,7 +313,7 @@ TEST_P(Tracking, DiscHiddenByAPost_KeepsItsTrack) {
   }
 }
 
-TEST_P(Tracking, RegionMissing_WithinOrBeyondTrackMemory_KeepsItsTrackOrGetsANewOne) {
+TEST_P(Tracking, RegionMissing_KeepsItsTrackForTrackMemoryFramesThenGetsANewTrack) {
   for (const int gap : {1, 5, 6}) {
     Scene scene;
     for (int t = 0; t < 30; ++t) {
@@ -492,7 +492,7 @@ TEST_P(Tracking, CriterionChangesBetweenFrames_TracksEqualThoseOfOneCpuThread) {
 }
 
 // Each region has a track once it is born, no track has two regions, and the counts add up.
-TEST_P(Tracking, NoisePictures_EachBornRegionHasItsOwnTrack) {
+TEST_P(Tracking, NoisePictures_NoTwoRegionsOfAFrameShareATrack) {
   for (const uint32_t capacity : {40u, 4096u}) {
     for (const int birth : {1, 2}) {
       std::vector<Picture> pictures;
@@ -523,7 +523,7 @@ TEST_P(Tracking, NoisePictures_EachBornRegionHasItsOwnTrack) {
 }
 
 // From the second frame on, a new disc comes first in raster order: label 1, track 2.
-TEST_P(Tracking, LabelValuesTrack_LabelsOrColorsOutput_ShowsTrackNumbers) {
+TEST_P(Tracking, LabelValuesTrack_OutputLabelsHasTrackNumbersAndOutputColorsTheirColors) {
   const Size size = {64, 32};
   std::vector<Picture> pictures;
   const Disc first = {.x = 40, .y = 20, .radius = 5}, second = {.x = 10, .y = 8, .radius = 4};
@@ -597,7 +597,7 @@ TEST(TrackingMask, LowResolutionMask_TracksEqualThoseOfTheEnlargedMask) {
 }
 
 // The tracker stores equal rows once. It expands them when the rows of a frame differ.
-TEST(TrackerRows, EqualRowsStoredOnce_OtherRowSpansSet_EachRowGetsACopy) {
+TEST(TrackerRows, RowSpans_SetToOneSpanPerRow_EachRowGetsTheLabelsOfItsFormerSpan) {
   constexpr Size kFew = {70, 23};
   constexpr RowSpans kAlike = {7, kFew.height}, kWhole = {kFew.height, kFew.height};
   const auto backend = make_cpu_backend(1);

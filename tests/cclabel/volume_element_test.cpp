@@ -177,7 +177,7 @@ TEST(CcLabelElement, Volume_IncompleteAtFlush_IsDropped) {
 }
 
 // Pictures pass unchanged; the metadata contains their slice of the label map.
-TEST(CcLabelElement, Volume_OutputNone_AttachesTheLabelMap) {
+TEST(CcLabelElement, Volume_OutputNone_FramesAreUnchangedAndHaveTheLabelMapAttached) {
   Harness h("cclabel depth=3 connectivity=26 output=none thresholds=<0.3,0.7>");
   h.video("GRAY8", kSize.width, kSize.height);
   const Volume volume = make_volume("clouds", kSize, 3);
@@ -321,7 +321,7 @@ std::string line(int slots) {
          std::to_string(slots);
 }
 
-TEST(CcLabelElement, MaskVolumes_MoreVolumesThanSlots_LabelsOfEachEqualReference) {
+TEST(CcLabelElement, VolumesOfSourceMasks_MoreVolumesThanSlots_LabelsOfEachEqualReference) {
   for (const Words& words : kFormats) {
     for (const int slots : {1, 2}) {
       Harness h(line(slots), kLabels);
@@ -340,7 +340,7 @@ TEST(CcLabelElement, MaskVolumes_MoreVolumesThanSlots_LabelsOfEachEqualReference
 }
 
 // Volumes with two mask formats in the same slot.
-TEST(CcLabelElement, MaskVolumes_MaskFormatChanges_LabelsOfEachEqualReference) {
+TEST(CcLabelElement, VolumesOfSourceMasks_MaskFormatChanges_LabelsOfEachEqualReference) {
   Harness h(line(1), kLabels);
   h.video("GRAY8", kSize.width, kSize.height);
   for (int n = 0; n < 4; ++n) {
@@ -352,7 +352,7 @@ TEST(CcLabelElement, MaskVolumes_MaskFormatChanges_LabelsOfEachEqualReference) {
   }
 }
 
-TEST(CcLabelElement, MaskVolumes_AfterFlush_LabelsOfEachEqualReference) {
+TEST(CcLabelElement, VolumesOfSourceMasks_AfterFlush_LabelsOfEachEqualReference) {
   for (const int before : {1, 2, 4}) {
     Harness h(line(2), kLabels);
     h.video("GRAY8", kSize.width, kSize.height);
@@ -373,7 +373,7 @@ TEST(CcLabelElement, MaskVolumes_AfterFlush_LabelsOfEachEqualReference) {
 }
 
 // EOS and a frame without picture complete the volume with fewer slices.
-TEST(CcLabelElement, MaskVolumes_IncompleteAtEosOrGap_LabelsEqualReference) {
+TEST(CcLabelElement, VolumesOfSourceMasks_EndedEarlyByGapOrEos_LabelsEqualReference) {
   for (const int slices : {1, 2}) {
     Harness h(line(1), kLabels);
     h.video("GRAY8", kSize.width, kSize.height);
@@ -407,7 +407,8 @@ TEST(CcLabelElement, MaskVolumes_IncompleteAtEosOrGap_LabelsEqualReference) {
 }
 
 // An unsuitable mask is an error. After a flush, the same slot labels a new volume.
-TEST(CcLabelElement, MaskVolumes_UnsuitableMask_PostsAnErrorAndVolumeAfterFlushIsLabelled) {
+TEST(CcLabelElement,
+     VolumesOfSourceMasks_InvalidMask_PostsAnErrorAndTheVolumeAfterFlushIsLabelled) {
   struct Case {
     const char* name;
     GstBuffer* (*frame)();

@@ -191,7 +191,7 @@ TEST_P(CcLabelVolume, EveryFormatAndOutput_LabelsAndRecordsEqualReference) {
 }
 
 // Label pictures of more regions than GRAY8 holds, of fewer, and in layers.
-TEST_P(CcLabelVolume, OutputLabels_MoreRegionsThanGray8Holds_PixelsEqualTheKeptLabels) {
+TEST_P(CcLabelVolume, OutputLabelsInGray8_FewAndManyRegions_PixelsEqualTheReturnedLabels) {
   for (const Connectivity connectivity : kSpatial) {
     for (const Volume& volume : {make_volume("noise", {50, 14}, 6), make_volume("full", {50, 9}, 6),
                                  make_volume("clouds", {65, 20}, 11)}) {

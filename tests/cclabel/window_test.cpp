@@ -56,7 +56,7 @@ class CcLabelWindow : public BackendTest {
 };
 TEST_ON_BACKENDS(CcLabelWindow);
 
-TEST_P(CcLabelWindow, AnyNumberOfFramesAndFilter_LabelsEqualTheLastSliceOfAVolume) {
+TEST_P(CcLabelWindow, VariousDepthsAndFilters_LabelsEqualTheLastSliceOfTheFramesAsAVolume) {
   for (const WindowCase& one : window_cases()) {
     check(one.pictures, one.params, {.slots = one.slots});
   }
@@ -79,7 +79,7 @@ TEST_P(CcLabelWindow, SourceMask_LabelsAndRecordsEqualReference) {
 }
 
 // More regions than records; large frames that are labelled while others are in flight.
-TEST_P(CcLabelWindow, LargeFramesWithFewRecords_LabelsEqualTheLastSliceOfAVolume) {
+TEST_P(CcLabelWindow, LargeFramesWithFewRecords_LabelsEqualTheLastSliceOfTheFramesAsAVolume) {
   const CcLabelParams params = window_params(5);
   const bool is_large = is_cuda();
   check(noise_pictures(is_large ? Size{320, 180} : Size{160, 90}, 12, 0.9), params,
@@ -106,7 +106,7 @@ TEST_P(CcLabelWindow, TwoSquaresTouchAndPart_KeepTheirTracks) {
   EXPECT_EQ(found[kMeetingTouches].events.merges, 1u);
 }
 
-TEST_P(CcLabelWindow, OutputLabels_LabelValuesDenseOrTrack_ShowsLabelsOrTrackNumbers) {
+TEST_P(CcLabelWindow, OutputLabels_LabelValuesDenseShowsLabelsAndTrackShowsTrackNumbers) {
   for (const CcOutput output :
        {CcOutput::labels, CcOutput::mask, CcOutput::colors, CcOutput::overlay}) {
     for (const LabelValues values : {LabelValues::dense, LabelValues::track}) {
@@ -139,7 +139,7 @@ TEST_P(CcLabelWindow, Reset_SameFramesAgain_ResultsEqualThoseOfTheFirstTime) {
 }
 
 // The window stores its frames in a ring with two copies. Each frame keeps its position.
-TEST(WindowPositions, AnyWindowLength_EachStepKeepsTheEarlierFramesInOrder) {
+TEST(WindowPositions, AnyWindowLength_MemoryHasTheLatestFramesNewestFirst) {
   for (const int depth : {2, 3, 5}) {
     WindowPositions places(depth);
     std::vector<int> memory(static_cast<size_t>(2 * depth), -1);
@@ -297,7 +297,7 @@ TEST_F(CcLabelNv12Window, MoreRegionsThanRecords_RecordsStopAtTheCapacity) {
   }
 }
 
-TEST_F(CcLabelNv12Window, SourcePropertyChanges_ForgetsEarlierFrames) {
+TEST_F(CcLabelNv12Window, SourcePropertyChanges_WindowForgetsEarlierFrames) {
   const auto algorithm = configured(PixelFormat::gray8);
   CcLabelParams params = window_params(3);
   for (int t = 0; t < kFrames; ++t) {
@@ -308,7 +308,7 @@ TEST_F(CcLabelNv12Window, SourcePropertyChanges_ForgetsEarlierFrames) {
   }
 }
 
-TEST_F(CcLabelNv12Window, ResetOrNewScene_ForgetsEarlierFrames) {
+TEST_F(CcLabelNv12Window, ResetAndBeginScene_WindowForgetsEarlierFramesAndOnlyResetRestartsTracks) {
   const auto algorithm = configured(PixelFormat::gray8);
   const CcLabelParams params = window_params(3);
   const auto least_track = [](const Outcome& outcome) {
@@ -334,7 +334,7 @@ TEST_F(CcLabelNv12Window, ResetOrNewScene_ForgetsEarlierFrames) {
   }
 }
 
-TEST_F(CcLabelNv12Window, UnsuitableFrameOrSetup_ErrorNamesTheProblem) {
+TEST_F(CcLabelNv12Window, InvalidFrameOrSetup_IsRefusedWithTheReason) {
   const auto algorithm = configured(PixelFormat::gray8);
   const auto answer = [&](void (*ask)(FrameTask & task, CcLabelParams & params)) {
     FrameTask task{.in = std::as_const(frames_[0]).frame()};
@@ -409,7 +409,7 @@ class Window final : public SlidingWindow {
   WindowLabels last_;
 };
 
-TEST(SlidingWindow, EachFrame_IsEnqueuedAsAVolumeOfTheWholeWindow) {
+TEST(SlidingWindow, EachFrame_IsEnqueuedAsAVolumeOfAllFramesInTheWindow) {
   const auto backend = make_cpu_backend(1);
   const auto queue = make_immediate_queue(*backend);
   std::vector<FrameTask> tasks;

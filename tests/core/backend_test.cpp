@@ -79,7 +79,7 @@ TEST(CpuQueue, Submit_MoreTasksThanTheQueueHolds_AllRunInOrder) {
   EXPECT_EQ(order, expected);
 }
 
-TEST(CpuQueue, ImmediateQueue_Submit_RunsTaskOnCallersThreadUnlessAnEarlierOneFailed) {
+TEST(CpuQueue, ImmediateQueue_Submit_RunsTaskOnTheCallersThreadUnlessAnEarlierTaskFailed) {
   const auto backend = make_cpu_backend(2);
   const auto queue = make_immediate_queue(*backend);
   std::vector<std::thread::id> seen;
@@ -116,7 +116,7 @@ TEST(CpuQueue, Done_WhileRecordedWorkRuns_ReturnsFalse) {
   EXPECT_TRUE(queue->done());
 }
 
-TEST(CpuQueue, FrameGuard_TaskOrSubmissionFails_StillRunsItsLastTask) {
+TEST(CpuQueue, FrameGuard_FrameFails_StillRunsTheTaskOfTheGuard) {
   const auto backend = make_cpu_backend(2);
   const auto queue = backend->make_queue();
   int ran = 0;
@@ -170,7 +170,7 @@ TEST(CpuQueue, Destructor_TasksPending_FinishesAllTasks) {
   EXPECT_EQ(ran, 50);
 }
 
-TEST(CpuQueue, Copy_UpsideDownOrOntoItself_KeepsEverySample) {
+TEST(CpuQueue, Copy_WithNegativePitchAndInPlace_KeepsEverySample) {
   const auto backend = make_cpu_backend(2);
   const auto queue = backend->make_queue();
   for (const PixelFormat format : {PixelFormat::labels32, PixelFormat::i420, PixelFormat::rgb}) {
@@ -229,7 +229,7 @@ TEST(CpuQueue, Elapsed_AfterTasks_IsAtLeastTheirTimeAndAtMostTheTimeUntilWaitRet
 }
 
 // The thread is woken once per frame, not once per task.
-TEST(CpuQueue, Start_FewTasksSubmittedAfterIt_RunOnlyAfterRecord) {
+TEST(CpuQueue, Start_FewerTasksThanTheQueueHolds_RunOnlyAfterRecord) {
   const auto backend = make_cpu_backend(1);
   const auto queue = backend->make_queue();
   std::atomic<int> ran = 0;
@@ -255,7 +255,7 @@ TEST(CpuQueue, Start_FewTasksSubmittedAfterIt_RunOnlyAfterRecord) {
   EXPECT_EQ(ran, 1) << "tasks before start() continue";
 }
 
-TEST(CpuQueue, Wait_TaskSubmittedAfterTheLastRecordRuns_ReturnsBeforeItEnds) {
+TEST(CpuQueue, Wait_TaskSubmittedAfterTheLastRecord_IsNotWaitedFor) {
   std::atomic<bool> gate = false;
   auto* open = &gate;
   const auto backend = make_cpu_backend(1);
@@ -279,7 +279,7 @@ class OtherBackend final : public Backend {
   Block allocate_pinned(size_t) override { return {}; }
 };
 
-TEST(CpuBackend, WorkersOf_BackendOfAnotherKind_ErrorNamesTheBackend) {
+TEST(CpuBackend, CpuWorkers_OfABackendThatIsNotTheCpu_ErrorNamesTheBackend) {
   EXPECT_EQ(error_message_of([] { workers_of(OtherBackend()); }),
             "this is not a CPU backend: another");
 }
@@ -294,7 +294,7 @@ TEST(CpuBackend, Allocate_FaultInjectedForEverySecondCall_EverySecondCallThrows)
   inject_faults(nullptr);
 }
 
-TEST(CpuBackend, Allocate_AnySize_BlockIsAlignedAndErrorNamesATooLargeSize) {
+TEST(CpuBackend, Allocate_BlockIsAlignedAndTooLargeSizeIsNamedInTheError) {
   const auto backend = make_cpu_backend(2);
   EXPECT_EQ(workers_of(*backend).threads(), 2);
   EXPECT_EQ(backend->kind(), BackendKind::cpu);
@@ -321,7 +321,7 @@ TEST(DeviceBalancer, Choose_ManyElements_SpreadsThemEvenlyInDeviceOrder) {
   EXPECT_EQ(places, (std::vector<int>{0, 1, 2, 0, 1, 2, 0}));
 }
 
-TEST(DeviceBalancer, Choose_TwoElementsRemovedFromADevice_ReturnsThatDeviceTwice) {
+TEST(DeviceBalancer, Choose_TwoElementsRemovedFromADevice_NextTwoElementsGetThatDevice) {
   DeviceBalancer balancer;
   for (int i = 0; i < 6; ++i) balancer.choose(3);
   balancer.remove_element(1);

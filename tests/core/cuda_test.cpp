@@ -37,7 +37,7 @@ TEST_F(CudaBackend, MakeBackend_UnknownDeviceIndex_Throws) {
   EXPECT_THROW(make_cuda_backend(cuda_device_count()), DeviceError);
 }
 
-TEST_F(CudaBackend, Entry_NestedOnTwoThreads_AllocationsSucceed) {
+TEST_F(CudaBackend, Backend_EnteredTwiceOnTwoThreads_AllocatesMemory) {
   const auto work = [&] {
     const Backend::Entry outer(*plain_);
     const Backend::Entry inner(*plain_);
@@ -66,7 +66,7 @@ TEST_F(CudaBackend, Block_FreedAfterItsBackendWasReleased_DoesNotCrash) {
   block = {};
 }
 
-TEST_F(CudaBackend, Queue_FollowsOrLeadsAnotherStream_CopiesRunInOrder) {
+TEST_F(CudaBackend, TwoQueues_OneFollowsTheOther_CopiesRunInOrder) {
   constexpr size_t kBytes = size_t{64} << 20;
   const Block from = plain_->allocate_pinned(kBytes), to = plain_->allocate_pinned(kBytes);
   const Block there = plain_->allocate(kBytes);

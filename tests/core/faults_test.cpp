@@ -55,7 +55,7 @@ TEST_F(InjectedFaults, DeviceLoss_InjectedAtTheThirdStep_ThisAndAllLaterStepsFai
   }
 }
 
-TEST_F(InjectedFaults, IdleFault_Injected_SetsSkipLaunchesAndFailsNoLaunch) {
+TEST_F(InjectedFaults, IdleFault_Injected_SetsTheFlagThatSkipsLaunchesAndFailsNoLaunch) {
   inject_faults("idle=1,");
   EXPECT_TRUE(faults::skip_launches);
   EXPECT_EQ(step(Fault::launch), "");
@@ -63,7 +63,7 @@ TEST_F(InjectedFaults, IdleFault_Injected_SetsSkipLaunchesAndFailsNoLaunch) {
   EXPECT_FALSE(faults::skip_launches);
 }
 
-TEST_F(InjectedFaults, FaultText_Unknown_ErrorNamesItAndEarlierFaultsStillOccur) {
+TEST_F(InjectedFaults, FaultText_Unknown_ErrorNamesTheUnknownPartAndEarlierFaultsStillOccur) {
   inject_faults("work=1");
   const std::pair<const char*, const char*> texts[] = {{"x=1", "x=1"},
                                                        {"launch", "launch"},

@@ -133,7 +133,7 @@ TEST(ParameterFields, AssignText_ValidText_ChangesTheValue) {
   }
 }
 
-TEST(ParameterFields, Assign_InvalidValue_ErrorNamesFieldAndValue) {
+TEST(ParameterFields, Assign_InvalidValue_ErrorNamesTheField) {
   struct Case {
     const char *name, *text, *message;
   };

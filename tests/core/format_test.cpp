@@ -11,7 +11,7 @@
 namespace regions {
 namespace {
 
-TEST(PixelFormats, FormatNamed_KnownOrUnknownName_ReturnsTheFormatOrThrows) {
+TEST(PixelFormats, FormatNamed_ReturnsTheFormatOfAKnownNameAndThrowsForOtherNames) {
   std::set<std::string_view> names;
   for (int f = 0; f < kPixelFormats; ++f) {
     const auto format = static_cast<PixelFormat>(f);

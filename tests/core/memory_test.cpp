@@ -88,7 +88,7 @@ TEST_F(ArenaTest, Allocate_SixteenStreamsStartTogether_BlocksShareAtMostTwelvePi
   EXPECT_LE(requested, 2 * given);
 }
 
-TEST_F(ArenaTest, NewPiece_AfterEarlierBlocks_IsAtLeastAsLargeAsAllOfThem) {
+TEST_F(ArenaTest, NewPiece_AfterEarlierBlocks_IsAtLeastAsLargeAsTheirSum) {
   const Block first = take(10 * kMega), small = take(1000), third = take(15 * kMega),
               of_second_piece = take(9 * kMega);
   EXPECT_EQ(system.requested, (std::vector<size_t>{10 * kMega, 10 * kMega, 15 * kMega}));
@@ -127,7 +127,7 @@ TEST_F(ArenaTest, Allocate_AfterTheSharingTime_UsesANewPiece) {
 }
 
 // A long stream keeps only the pieces of its first second, however many other streams start.
-TEST_F(ArenaTest, LongStream_OtherStreamsStartAndEnd_KeepsOnlyOnePiece) {
+TEST_F(ArenaTest, BlockOfALongStream_OtherStreamsStartAndEnd_KeepsOnlyOnePieceAllocated) {
   std::vector<Block> kept;
   for (int second = 0; second < 20; ++second) {
     const Block dropped = take(8 * kMega), more = take(8 * kMega);

@@ -11,7 +11,7 @@
 namespace regions {
 namespace {
 
-TEST(RegionRecords, AnyCombinationOfLists_HasOnlyTheRequestedLists) {
+TEST(RegionRecords, AnyCombinationOfMomentsBordersAndRuns_HasOnlyTheRequestedLists) {
   const auto backend = make_cpu_backend(1);
   EXPECT_TRUE(RegionRecords().empty());
   EXPECT_EQ(RegionRecords().total(), 0u);

@@ -126,7 +126,7 @@ class SessionParameters : public testing::Test {
   Session<TestParams> session_;
 };
 
-TEST_F(SessionParameters, Set_AlgorithmExists_OnlyLiveFieldsBecomeActive) {
+TEST_F(SessionParameters, Set_WhileAnAlgorithmExists_OnlyLiveFieldsBecomeActiveAtOnce) {
   for (const char* name : {"level", "format", "memory"}) set(name, 5);
   session_.set_text(field("level"), "6");
   EXPECT_EQ(pending("level"), 6);
@@ -167,7 +167,8 @@ TEST_F(SessionParameters, Commit_PendingFields_BecomeActive) {
   EXPECT_EQ(session_.active().memory, 5);
 }
 
-TEST_F(SessionParameters, Rollback_AfterCommit_RestoresActiveAndKeepsStoppedFieldsPending) {
+TEST_F(SessionParameters,
+       Rollback_AfterCommit_RestoresActiveValuesAndKeepsFieldsOfTheNextStreamPending) {
   set("format", 5);
   set("memory", 5);
   session_.commit();
@@ -179,7 +180,7 @@ TEST_F(SessionParameters, Rollback_AfterCommit_RestoresActiveAndKeepsStoppedFiel
   EXPECT_FALSE(session_.has_pending_changes(true));
 }
 
-TEST_F(SessionParameters, SetWhileRunning_LiveField_IsCheckedWithTheRunningSetupAndActive) {
+TEST_F(SessionParameters, SetWhileRunning_LiveField_IsCheckedWithTheRunningSetupAndTakesEffect) {
   const regions::Setup* checked_setup = nullptr;
   P checked;
   const auto check = [&](const P& changed, const P& active, const auto* setup) {
@@ -213,7 +214,7 @@ TEST_F(SessionParameters, SetWhileRunning_CheckRefuses_ThrowsAndKeepsTheValue) {
   EXPECT_EQ(pending("memory"), 2) << "a stopped field is checked when the next stream starts";
 }
 
-TEST_F(SessionParameters, Frame_LiveFieldSetAfterEnqueue_KeepsItsParameters) {
+TEST_F(SessionParameters, FrameInFlight_LiveFieldSetAfterEnqueue_KeepsItsOwnParameters) {
   TestQueue queue;
   configure(2);
   const Backend::Entry entry(*backend_);

@@ -27,7 +27,7 @@ TEST(OutputFormats, EachOutputKind_ListsItsFormatsInOrderOfPreference) {
   }
 }
 
-TEST(OutputFormats, UnsupportedOutputFormat_ErrorNamesTheSupportedFormats) {
+TEST(OutputFormats, MissingOrUnsupportedOutputPicture_IsRefusedWithTheReason) {
   const char* const kNone =
       "`output` requires a picture, but `out` is not set; set it or use output=none";
   const std::pair<Output, std::string> lists[] = {
@@ -61,7 +61,7 @@ TEST(OutputFormats, UnsupportedOutputFormat_ErrorNamesTheSupportedFormats) {
 }
 
 // Setups of drawing and of superpixels.
-TEST(SetupChecks, UnsuitableSizeOrFormat_ErrorNamesIt) {
+TEST(SetupChecks, InvalidSizeOrFormat_IsRefusedWithTheReason) {
   const auto drawable = [](const regions::Setup& s) {
     return error_message_of([&] { expects_drawable(s); });
   };

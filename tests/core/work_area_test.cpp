@@ -90,7 +90,7 @@ TEST(WorkArea, RectangleBetweenChromaSamples_IsExtendedToWholeSamples) {
   EXPECT_TRUE(work_area_of({0, 0, 0, 0, 1.0 / 16}, nv12, {3, 3}).work == (Size{1, 1}));
 }
 
-TEST(WorkArea, Enlarge_ScaledRegion_CoversThePixelsOfItsCells) {
+TEST(WorkArea, Enlarge_RegionOfTheWorkingPicture_CoversItsPixelsInThePicture) {
   for (int n = 0; n < kCases; ++n) {
     const WorkArea place = ResamplingCase(n).place;
     // One region: a rectangle of the working picture.
@@ -160,7 +160,7 @@ TEST(WorkArea, Enlarge_ScaledRegion_CoversThePixelsOfItsCells) {
 }
 
 // Boxes at every position around the rectangle, and boxes that no picture has.
-TEST(WorkArea, Reduce_BoxesOutside_AreDroppedOrClipped) {
+TEST(WorkArea, Reduce_BoxesOutsideTheAreaAreDroppedAndBoxesAcrossItsEdgeAreClipped) {
   const WorkArea place = {{60, 50}, 10, 20, {30, 24}, {10, 6}};  // scaled to a third and a fourth
   for (const int left : {INT32_MIN, 0, 9, 10, 11, 39, 40, 59, INT32_MAX}) {
     for (const int right : {INT32_MIN, 0, 9, 10, 11, 39, 40, 59, INT32_MAX}) {
@@ -222,7 +222,7 @@ TEST(WorkArea, ProcessScale_AnyRectangle_WorkingPictureSizeIsRounded) {
 }
 
 // The working picture has half the width and a third of the height.
-TEST(WorkArea, Enlarge_Moments_KeepColoursAndScaleTheCovariance) {
+TEST(WorkArea, Enlarge_Moments_MeanColorIsKeptAndCovarianceIsScaled) {
   const WorkArea place = {{200, 300}, 20, 30, {120, 240}, {60, 80}};
   Region region;
   Moments moments;
@@ -252,7 +252,7 @@ TEST(WorkArea, Enlarge_Moments_KeepColoursAndScaleTheCovariance) {
   EXPECT_NEAR(after.b, before.b, 1e-3);
 }
 
-TEST(WorkArea, Reduce_Point_MovesToTheCellThatContainsIt) {
+TEST(WorkArea, Reduce_PointInTheArea_MovesToItsPixelOfTheWorkingPicture) {
   const WorkArea place = {{50, 40}, 10, 4, {30, 20}, {10, 7}};
   for (int y = 0; y < 40; ++y) {
     for (int x = 0; x < 50; ++x) {
@@ -394,7 +394,7 @@ TEST(Resampling, Shrink_LongRowsAndHighCells_EachPixelIsTheMeanOfItsCell) {
   }
 }
 
-TEST(Resampling, Pick_MapToPicture_TakesTheNearestPixel) {
+TEST(Resampling, Pick_FromWorkingPictureToPicture_TakesTheNearestPixel) {
   for (int n = 0; n < kCases; ++n) {
     const ResamplingCase trial(n);
     const WorkArea& place = trial.place;
@@ -430,7 +430,7 @@ TEST(Resampling, Pick_MapToPicture_TakesTheNearestPixel) {
   }
 }
 
-TEST(Resampling, Pick_MaskOfAnotherSize_TakesThePixelAtTheCentre) {
+TEST(Resampling, Pick_MaskOfAnotherSize_TakesTheMaskPixelAtTheCentreOfEachPixel) {
   for (int n = 0; n < kCases; ++n) {
     const ResamplingCase trial(n);
     const WorkArea& place = trial.place;
@@ -468,7 +468,7 @@ TEST(Resampling, Pick_MaskOfAnotherSize_TakesThePixelAtTheCentre) {
   }
 }
 
-TEST(Resampling, TransferChanges_SomeCellsDrawn_ChangesOnlyTheirPixels) {
+TEST(Resampling, TransferChanges_SomePixelsOfTheWorkingPictureDrawn_ChangesOnlyTheirPixels) {
   for (int n = 0; n < kCases; ++n) {
     const ResamplingCase trial(n);
     const WorkArea& place = trial.place;

@@ -46,7 +46,7 @@ class Ends(unittest.TestCase):
         self.assertIn("found by /tmp/models-oom-1", told)
         self.assertIn("out-of-memory", told)
 
-    def test_fuzz_run_when_killed_or_failed_reports_the_last_output(self):
+    def test_fuzz_run_that_ends_early_reports_its_end_and_last_output(self):
         half = "#3\\tNEW    cov: 5 ft: 9 corp: 1/1b\nlast words\n"
         for end, how in (("kill -KILL $$", "by SIGKILL"), ("kill -SEGV $$", "by SIGSEGV"), ("exit 72", "with status 72"),
                          ("exit 0", "with status 0")):
@@ -58,7 +58,7 @@ class Ends(unittest.TestCase):
         _, (told,) = self.fuzzed("", "kill -KILL $$")
         self.assertIn("models: ended by SIGKILL after no executions", told)
 
-    def test_fuzz_replay_when_killed_incomplete_or_failed_reports_one_problem(self):
+    def test_fuzz_replay_that_ends_early_or_fails_reports_one_problem(self):
         for says, end, told in (("Running: a\n", "kill -KILL $$", 1), ("Running: a\n", "exit 0", 1),
                                 ("Executed x in 1 ms\n" * 500, "exit 1", 1)):
             self.program.write_text(f"#!/bin/sh\nprintf '{says}'\n{end}\n", encoding="utf-8")

@@ -35,7 +35,7 @@ TEST(GraphCutElement, OutputCutout_NewObject_IsOpaqueAndBackgroundIsTransparent)
   EXPECT_EQ(at(2, 2)[3], 0);
 }
 
-TEST(GraphCutElement, OutputReplaceWithColor_BackgroundHasTheColor) {
+TEST(GraphCutElement, OutputReplaceWithColor_BackgroundHasTheColorAndTheObjectItsOwnColor) {
   Harness h("graphcutbg output=replace replace-with=color replace-color=0xff0000ff");
   h.video("RGB", kWidth, kHeight);
   const BufferPtr out = last_of(h, 12, 3);
@@ -80,7 +80,7 @@ TEST(GraphCutElement, OutputNone_CclabelWithSourceMask_FindsTheObject) {
 }
 
 // 6 units of 1/64 nat for each neighbour, and 181 / 256 of this for each diagonal neighbour.
-TEST(GraphCutElement, Metadata_OneForegroundPixel_FlowIsTheSumOfItsLinks) {
+TEST(GraphCutElement, Metadata_OneForegroundPixel_FlowIsTheSumOfTheWeightsOfItsLinks) {
   for (const auto& [neighbours, expected] :
        {std::pair{"4", gint64{4 * 6}}, {"8", gint64{4 * 6 + 4 * 4}}}) {
     Harness h(
@@ -116,7 +116,7 @@ TEST(GraphCutElement, Metadata_OneForegroundPixel_FlowIsTheSumOfItsLinks) {
 }
 
 // Frames have a duration of 1 µs, so a live cut stops early.
-TEST(GraphCutElement, LiveStream_CutLongerThanAFrame_IsNotExactAndWarnsOnce) {
+TEST(GraphCutElement, CutLongerThanAFrame_LiveStreamWithTimeBudget_IsNotExactAndWarnsOnce) {
   struct Case {
     const char* properties;
     bool live, exact;
@@ -147,7 +147,7 @@ TEST(GraphCutElement, LiveStream_CutLongerThanAFrame_IsNotExactAndWarnsOnce) {
   }
 }
 
-TEST(GraphCutElement, CutStoppedEarly_WarningStatesTheGap) {
+TEST(GraphCutElement, CutStoppedEarly_WarningStatesTheLargestPossibleDistanceToTheMinimum) {
   Harness h("graphcutbg output=mask max-iterations=1 lambda=32 neighbours=8 device=cpu");
   h.video("RGB", kWidth, kHeight);
   std::mt19937 random(3);
@@ -183,7 +183,7 @@ TEST(GraphCutElement, SourceMask_LabelMapOfCclabel_ForegroundIsTheObject) {
   EXPECT_LT(foreground_share(bytes_of(out.get()), false), 0.01);
 }
 
-TEST(GraphCutElement, SourceMask_MaskOfHalfSize_ForegroundIsTheObjectUpToItsBorder) {
+TEST(GraphCutElement, SourceMask_MaskOfHalfSize_ForegroundIsTheObjectExceptAtItsBorder) {
   // videoscale does not change the metadata, so the mask has half the size of the frame.
   Harness h(
       "cclabel threshold=0.5 output=none ! videoscale ! video/x-raw,width=192,height=128"
@@ -205,7 +205,7 @@ TEST(GraphCutElement, SourceMask_MaskOfHalfSize_ForegroundIsTheObjectUpToItsBord
   EXPECT_LE(wrong, 200) << "the border has 192 pixels, with a tolerance of one pixel on each side";
 }
 
-TEST(GraphCutElement, MissingMask_SourceMaskOrBoth_OnlySourceMaskIsAnError) {
+TEST(GraphCutElement, MissingMask_IsAnErrorWithSourceMaskButNotWithSourceBoth) {
   Harness needs("graphcutbg source=mask output=mask");
   needs.video("GRAY8", kWidth, kHeight);
   EXPECT_NE(needs.push(room_picture(true)), GST_FLOW_OK);

@@ -229,7 +229,8 @@ TEST_F(GraphCutPropertyFiles, LoadPicture_PpmOrPng_PixelsEqualTheEncodedOnes) {
   }
 }
 
-TEST_F(GraphCutPropertyFiles, LoadPicture_SmallerThanWanted_IsScaledWithoutBorders) {
+TEST_F(GraphCutPropertyFiles,
+       LoadPicture_SmallerThanRequested_FillsTheRequestedSizeWithoutBorders) {
   const std::string halves("\0\0\0\xff\xff\xff", 6);
   const PictureFile picture = load_picture(pixmap("halves.ppm", 2, 1, halves), {8, 6}, {});
   ASSERT_EQ(picture.size, (Size{8, 6}));
@@ -260,7 +261,7 @@ TEST_F(GraphCutPropertyFiles, BackgroundImage_AnyWorkArea_FrameEqualToItHasNoFor
 
 // White pixels of the exclusion picture are never foreground. The replacement picture is visible in
 // the background.
-TEST_F(GraphCutPropertyFiles, ExclusionOrReplaceImage_HidesForegroundOrIsVisibleInBackground) {
+TEST_F(GraphCutPropertyFiles, ExclusionImageHidesForegroundAndReplaceImageIsVisibleInBackground) {
   std::string left_white(kVideoWidth * kVideoHeight * 3, '\0');
   for (size_t i = 0; i < left_white.size(); ++i) {
     if (i / 3 % kVideoWidth < kVideoWidth / 2) left_white[i] = '\xff';
@@ -302,7 +303,7 @@ std::string error_with(const std::string& settings) {
   return error_details(h.message(GST_MESSAGE_ERROR)).text;
 }
 
-TEST_F(GraphCutPropertyFiles, UnsuitablePicture_ErrorNamesTheFile) {
+TEST_F(GraphCutPropertyFiles, UnusablePicture_IsRefusedWithTheReason) {
   const std::string small = pixmap("small.ppm", 5, 3, blocks(5, 3));
   for (const char* property : {"background-image", "exclusion-image"}) {
     EXPECT_EQ(error_with(std::string(property) + "=" + small),
@@ -333,7 +334,7 @@ TEST_F(GraphCutPropertyFiles, ReplaceImageOfOtherSize_BackgroundHasItsColor) {
   EXPECT_NEAR(bytes_of(out.get())[kWidth * 2 + 2], 0x3f, 2);
 }
 
-TEST_F(GraphCutPropertyFiles, ModelFile_NextStart_FirstFrameHasForeground) {
+TEST_F(GraphCutPropertyFiles, ModelFileOfAnEarlierRun_FirstFrameHasForeground) {
   const std::string file = this->path("model");
   {
     Harness h("graphcutbg output=mask model-location=" + file);
@@ -371,7 +372,7 @@ TEST_F(GraphCutPropertyFiles, ModelFileOfAnotherFrameSize_PostsAnError) {
   EXPECT_NE(h.error_text(), "");
 }
 
-TEST_F(GraphCutPropertyFiles, FifoLinkOrFolderAsFile_ErrorSaysNotARegularFile) {
+TEST_F(GraphCutPropertyFiles, FifoFolderOrLinkToADevice_GivenAsFile_ErrorSaysNotARegularFile) {
   ASSERT_EQ(mkfifo(path("fifo").c_str(), 0600), 0);
   fs::create_symlink("/dev/zero", path("endless.png"));
   for (const char* property : kProperties) {

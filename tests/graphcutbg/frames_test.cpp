@@ -113,7 +113,7 @@ TEST_P(GraphCutFrames, ConstantScene_HasNoForeground) {
   for (int i = 0; i < 20; ++i) EXPECT_EQ(camera.shoot(i).report.foreground, 0u);
 }
 
-TEST_P(GraphCutFrames, SinglePixelsAndLines_OnlyLinesAreForeground) {
+TEST_P(GraphCutFrames, NoisePixelsAndThinLines_OnlyTheLinesAreForeground) {
   Clip clip{.empty = true};
   Camera camera = on_backend(clip, masks());
   camera.shoot(0, 20);
@@ -146,7 +146,7 @@ TEST_P(GraphCutFrames, SuddenLightChange_OnlyTheMovingBlockIsForeground) {
   }
 }
 
-TEST_P(GraphCutFrames, CameraMovesSuddenly_RestartsTheModelOnce) {
+TEST_P(GraphCutFrames, CameraMovesSuddenly_ModelRestartsOnce) {
   Clip clip;
   clip.empty = true;
   Camera camera = on_backend(clip, masks());
@@ -195,7 +195,7 @@ TEST_P(GraphCutFrames, FreezeEnabled_ModelIsUnchanged) {
   EXPECT_TRUE(std::equal(before.begin() + 64, before.end(), after.begin() + 64));
 }
 
-TEST_P(GraphCutFrames, AnyFrame_ReportHasItsForegroundPixelsAndExactCut) {
+TEST_P(GraphCutFrames, MovingBlock_ReportHasTheForegroundPixelsAndAnExactCut) {
   for (const Neighbours neighbours : {Neighbours::four, Neighbours::eight}) {
     for (const bool verifies : {false, true}) {
       const Clip clip;
@@ -261,7 +261,7 @@ TEST_P(GraphCutFrames, StoredModelLoaded_MasksEqualThoseOfTheUninterruptedStream
   EXPECT_EQ(masks_of(camera, 6, 12), rest) << "the model changed";
 }
 
-TEST_P(GraphCutFrames, ExclusionOrBackgroundImage_AfterReset_MasksEqualThoseBefore) {
+TEST_P(GraphCutFrames, ExclusionAndBackgroundImage_Reset_BothStayInUse) {
   const Clip clip;
   const GuardedFrame all = white(clip.size);
   Camera plain = on_backend(clip, masks());
@@ -289,7 +289,7 @@ TEST_P(GraphCutFrames, ExclusionOrBackgroundImage_AfterReset_MasksEqualThoseBefo
   EXPECT_EQ(masks_of(known, 0, 8), found);
 }
 
-TEST_P(GraphCutFrames, PicturesSet_AfterConfigure_MasksEqualThoseOfANewAlgorithm) {
+TEST_P(GraphCutFrames, PicturesSet_AlgorithmConfiguredAgain_PicturesAreForgotten) {
   const Clip clip;
   const GuardedFrame all = white(clip.size);
   const auto found = masks_of(*std::make_unique<Camera>(clip, masks(), 1), 0, 8);

@@ -102,7 +102,7 @@ TEST(GraphCutMask, LargestPictureSides_ReadsStayInsideTheMask) {
 
 // A mask with a sixteenth of the pixels, as from a neural network. Its border is up to three pixels
 // off.
-TEST(GraphCutMask, CoarseMask_Refined_HasAtMostAQuarterOfTheWrongPixels) {
+TEST(GraphCutMask, CoarseMask_RefinedByTheCut_HasAtMostAQuarterOfTheWrongPixels) {
   const Clip clip{.size = {128, 96}};
   GraphCutBgParams params = params_with(GraphCutOutput::mask);
   params.source = GraphCutSource::mask;
@@ -129,7 +129,7 @@ TEST(GraphCutMask, CoarseMask_Refined_HasAtMostAQuarterOfTheWrongPixels) {
   EXPECT_LE(wrong_pixels(clip, 4, shot.mask), before / 4);
 }
 
-TEST(GraphCutMask, MaskPixels0And255_StayBackgroundAndForeground) {
+TEST(GraphCutMask, MaskPixels_Value0IsBackgroundAndValue255ForegroundDespiteTheirNeighbours) {
   const Clip clip;
   GraphCutBgParams params = params_with(GraphCutOutput::mask);
   params.source = GraphCutSource::both;

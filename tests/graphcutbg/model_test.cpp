@@ -63,7 +63,7 @@ TEST(GraphCutModel, Evidence_TwoBackgroundColorsAndPassingObject_IsNearReference
   }
 }
 
-TEST(GraphCutModel, ObjectMissedByTheCut_KeepsEvidenceForTenFrames) {
+TEST(GraphCutModel, ObjectMissedByTheCut_KeepsForegroundEvidenceForTenFrames) {
   const GraphCutBgParams params;
   const FramePlan scene_plan = frame_plan_of(params);
   const Color grass{90, 110, 120}, person{110, 125, 112};
@@ -133,7 +133,7 @@ TEST(GraphCutEnergy, LargestParameters_WeightsFitInto16Bits) {
   EXPECT_LT(all + frame_plan_of(params).var_threshold, 32768);
 }
 
-TEST(GraphCutEnergy, ShadowOfABackgroundColor_LosesEvidenceOtherColorsKeepIt) {
+TEST(GraphCutEnergy, ForegroundEvidence_ShadowOfABackgroundColorLosesItAndOtherColorsKeepIt) {
   GraphCutBgParams params;
   params.shadow_darkest = 0.3;
   const EnergyPlan plan = energy_plan_of(params, {8, 8});
@@ -226,7 +226,7 @@ TEST(ForegroundColors, LogarithmOfAnyCount_DeviatesByLessThan7PercentOfANat) {
   }
 }
 
-TEST(ForegroundColors, ColorsSeenInForeground_GainBiasWhichFades) {
+TEST(ForegroundColors, ColorSeenInForeground_GainsABiasThatFades) {
   const auto colors = std::make_unique<ColorHistograms>();
   const int red = ColorHistograms::bin_of(Color{80, 110, 200}),
             green = ColorHistograms::bin_of(Color{120, 100, 100});
@@ -349,7 +349,7 @@ TEST(GraphCutPlan, EnergyParameters_Converted_AreInFixedPointUnits) {
   }
 }
 
-TEST(GraphCutPlan, CutLimits_AnyParameters_AreCopiedButNoWarmStartWithoutASolution) {
+TEST(GraphCutPlan, CutLimits_EqualTheParametersButNoWarmStartWithoutAPreviousSolution) {
   GraphCutBgParams params;
   CutLimits limits = cut_limits_of(params, false);
   EXPECT_EQ(limits.max_iterations, 0);
@@ -367,7 +367,7 @@ TEST(GraphCutPlan, CutLimits_AnyParameters_AreCopiedButNoWarmStartWithoutASoluti
 
 // ---- error messages
 
-TEST(GraphCutErrors, InvalidSetupOrFrame_ErrorNamesTheProblem) {
+TEST(GraphCutErrors, InvalidSetupOrFrame_IsRefusedWithTheReason) {
   const regions::Setup setup{.in = layout_of(PixelFormat::gray8), .size = {8, 6}, .slots = 2};
   const auto configure = [](regions::Setup wanted) {
     return error_message_of([&] { expects_cuttable(wanted); });
@@ -437,7 +437,7 @@ TEST(GraphCutErrors, InvalidSetupOrFrame_ErrorNamesTheProblem) {
   EXPECT_EQ(enqueue(), "the foreground mask must have the size of the frame");
 }
 
-TEST(StoredModel, FileWithInvalidBytes_ErrorNamesTheProblem) {
+TEST(StoredModel, FileWithInvalidBytes_IsRefusedWithTheReason) {
   static constexpr Size kSize{3, 2};
   constexpr size_t kPixels = 6;
   std::vector<std::byte> good(state_bytes(kSize));

@@ -226,7 +226,7 @@ size_t index(const Clip& clip, int x, int y) {
   return static_cast<size_t>(y) * static_cast<size_t>(clip.size.width) + static_cast<size_t>(x);
 }
 
-TEST(GraphCutOutputs, FeatherSet_SmoothsTheOutputMaskOnly) {
+TEST(GraphCutOutputs, Feather_SmoothsTheOutputMaskButNotTheAttachedMask) {
   const Clip clip;
   Camera hard(clip, params_with(GraphCutOutput::mask));
   GraphCutBgParams params = params_with(GraphCutOutput::mask);

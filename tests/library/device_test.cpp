@@ -227,7 +227,7 @@ TEST(CLibraryDevice, InPlacePicture_IsCopiedBackInPlace) {
   EXPECT_EQ(calls.copies, 5);
 }
 
-TEST(CLibraryDevice, FailedFrame_NextFrame_HasCorrectOutputs) {
+TEST(CLibraryDevice, FrameAfterAFailedFrame_HasCorrectOutputs) {
   calls = {};
   regions::Filter filter("test", "cpu", 1);
   Pictures p;

@@ -289,7 +289,7 @@ TEST(CLibraryColors, UnknownColorimetry_MatrixDependsOnHeight) {
   }
 }
 
-TEST(CLibraryColors, GrayOrRgbPicture_IgnoresTheMatrix) {
+TEST(CLibraryColors, GrayAndRgbPictures_MatrixIsIgnored) {
   const Filter filter = painter();
   const Rgb rgb = track_color(kTrack);
   for (int color = REGIONS_COLOR_DEFAULT; color <= REGIONS_COLOR_BT2020_FULL; ++color) {
@@ -305,7 +305,7 @@ TEST(CLibraryColors, GrayOrRgbPicture_IgnoresTheMatrix) {
 }
 
 // The smallest luma that threshold=0.25 accepts as foreground.
-TEST(CLibraryColors, FullOrLimitedRange_ThresholdFollowsTheRange) {
+TEST(CLibraryColors, Threshold_FullAndLimitedRange_IsRelativeToBlackAndWhite) {
   const Filter filter = open("cclabel");
   ASSERT_EQ(regions_set(filter.get(), "output", "none"), REGIONS_OK);
   ASSERT_EQ(regions_set(filter.get(), "threshold", "0.25"), REGIONS_OK);

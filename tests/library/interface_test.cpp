@@ -201,7 +201,7 @@ TEST(CLibraryInterface, WrongSizeOfTheFrameStruct_ErrorNamesItAndFrameIsUnchange
   EXPECT_EQ(regions_process(filter.get(), &l.frame), REGIONS_OK) << regions_error();
 }
 
-TEST(CLibraryInterface, ErrorText_LaterSuccess_RemainsUntilNextFailureOfThread) {
+TEST(CLibraryInterface, ErrorText_LaterSuccess_RemainsUntilTheNextFailureInTheSameThread) {
   const Filter filter = open("cclabel");
   EXPECT_EQ(regions_set(filter.get(), "threshold", "2"), REGIONS_ERROR_INPUT);
   const char* const text = regions_error();
@@ -377,7 +377,7 @@ TEST(CLibraryErrors, OutputOfAnotherAlgorithm_IsRefused) {
   }
 }
 
-TEST(CLibraryErrors, InvalidMemberOfTheFrame_ErrorNamesIt) {
+TEST(CLibraryErrors, InvalidFrame_IsRefusedWithTheReason) {
   const Filter filter = open("cclabel");
   ASSERT_EQ(regions_set(filter.get(), "output", "labels"), REGIONS_OK);
   std::vector<uint8_t> wide(kWidth * kHeight * 4);
@@ -511,7 +511,7 @@ TEST(CLibraryErrors, SmallestAndLargestSides_AreAccepted) {
   }
 }
 
-TEST(CLibraryErrors, VolumeOrCudaOnlySetting_RefusesTheFrameUntilItIsSetBack) {
+TEST(CLibraryErrors, SettingForVolumesOrCudaOnly_FrameIsRefusedUntilItIsSetBack) {
   const Filter filter = open("cclabel");
   const auto expect = [&](const char* property, const char* value, const std::string& why) {
     const std::string before = regions_get(filter.get(), property);

@@ -281,7 +281,7 @@ TEST(CLibraryFrames, Regionoverlay_65537Regions_DrawsOnlyTheFirst65536) {
   EXPECT_EQ(pixels, std::vector<uint8_t>(pixels.size(), 20)) << "no region";
 }
 
-TEST(CLibraryFrames, SourceMask_TwoRectangles_AreTwoRegionsAndTheOutputMask) {
+TEST(CLibraryFrames, SourceMask_TwoRectangles_AreTwoRegionsAndOutputMaskEqualsTheMask) {
   const Filter filter = open("cclabel");
   ASSERT_EQ(regions_set(filter.get(), "source", "mask"), REGIONS_OK);
   ASSERT_EQ(regions_set(filter.get(), "output", "mask"), REGIONS_OK);
@@ -315,7 +315,7 @@ TEST(CLibraryFrames, Graphcutbg_NewRectangle_IsForeground) {
   EXPECT_EQ(foreground[30 * kWidth + 45], 0);
 }
 
-TEST(CLibraryFrames, MoreLabelsThanGray8Holds_FrameIsProcessedOrRefusedAsOverflowSays) {
+TEST(CLibraryFrames, MoreLabelsThanGray8Holds_OverflowDecidesIfTheFrameIsRefused) {
   std::vector<uint8_t> dots(kWidth * kHeight), out(kWidth * kHeight);
   for (size_t y = 0; y < kHeight; y += 2) {
     for (size_t x = 0; x < kWidth; x += 2) dots[y * kWidth + x] = 255;
@@ -382,7 +382,7 @@ TEST(CLibraryFrames, OverlayInOtherPicture_PixelsEqualThoseDrawnInPlace) {
 }
 
 // The first rectangle has four rows of six pixels, the second one five rows of ten.
-TEST(CLibraryFrames, Runs_TwoRectangles_AreTheirRowsUpToTheCapacity) {
+TEST(CLibraryFrames, Runs_TwoRectangles_AreTheRowsOfTheRectanglesUpToTheCapacity) {
   const Filter filter = open("cclabel");
   ASSERT_EQ(regions_set(filter.get(), "output", "none"), REGIONS_OK);
   Labelled l;

@@ -123,7 +123,7 @@ TEST(CLibraryReuse, UnsuitableOutputRepeated_IsRefusedEachTime) {
 }
 
 // Two regions. The region that appears later has the smaller label, so labels and tracks differ.
-TEST(CLibraryReuse, Tracks_LaterFrames_AreKeptUntilResetOrANewSetup) {
+TEST(CLibraryReuse, Tracks_ContinueUntilResetOrASettingThatNeedsANewSetup) {
   const Filter filter = open("cclabel");
   ASSERT_EQ(regions_set(filter.get(), "output", "none"), REGIONS_OK);
   ASSERT_EQ(regions_set(filter.get(), "track", "true"), REGIONS_OK);

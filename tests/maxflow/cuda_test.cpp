@@ -209,7 +209,7 @@ namespace maxflow {
 namespace {
 
 // Kernels report the time of every cut or of every third cut. Requires no GPU.
-TEST(WarmStartSelector, MeasuredCutTimes_MostCutsUseTheClearlyFasterStart) {
+TEST(WarmStartSelector, MeasuredCutTimes_MostCutsUseTheWarmStartOnlyIfItIsClearlyFaster) {
   for (const int period : {1, 3}) {
     CutStatistics statistics{};
     WarmStartSelector starts;

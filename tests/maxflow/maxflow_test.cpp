@@ -192,7 +192,7 @@ TEST(WarmStartTuner, MeasuredTimesChange_MostCutsUseTheFasterStart) {
 }
 
 // A cut that stops early bounds the optimum from both sides. Warm calls continue up to the optimum.
-TEST(CpuMaxflow, CutStoppedEarly_BoundsTheFlowAndWarmStartsReachTheOptimum) {
+TEST(CpuMaxflow, CutStoppedEarly_FlowAndGapBoundTheOptimumAndWarmStartsReachIt) {
   const Size size{120, 90};
   const OwnedGraph owned = grabcut(size, 3);
   for (const Neighbours neighbours : kBothNeighbours) {
@@ -230,7 +230,7 @@ TEST(CpuMaxflow, TimeBudgetTooShort_CutIsInexactAndStatesItsGap) {
   EXPECT_EQ(report.flow + report.gap, cutter.mask_value(graph));
 }
 
-TEST(CpuMaxflow, Reset_NextWarmStart_HasAsManyIterationsAsAColdStart) {
+TEST(CpuMaxflow, WarmStartAfterReset_HasAsManyIterationsAsAColdStart) {
   const Size size{64, 48};
   Cutter cutter = on_cpu(size, Neighbours::four);
   const OwnedGraph owned = grabcut(size, 4);
@@ -242,7 +242,7 @@ TEST(CpuMaxflow, Reset_NextWarmStart_HasAsManyIterationsAsAColdStart) {
   EXPECT_LT(cutter.solve(graph, kWarm).iterations, cold.iterations);
 }
 
-TEST(CpuMaxflow, InvalidArguments_ErrorNamesTheProblem) {
+TEST(CpuMaxflow, InvalidArguments_AreRefusedWithTheReason) {
   constexpr Size kSize{8, 6};
   Cutter cutter = on_cpu(kSize, Neighbours::eight);
   std::vector<uint8_t> pixels(kSize.area());

@@ -157,7 +157,7 @@ class Runs(TranscodeCase):
                         chain="videorate ! video/x-raw,framerate=10/1 ! " + UNTOUCHED)
         self.assertRegex(text, r"the filter made \d+ frames of \d+: it can not be cut; --exact transcodes files in one segment")
 
-    def test_input_without_whole_key_frames_is_refused_with_segments_unless_exact(self):
+    def test_segments_of_input_without_whole_key_frames_are_refused_unless_exact_is_set(self):
         """A camera stream without whole key frames: the check finds that its seams differ."""
         clip = self.clip("in.mp4", SMALL, "-pix_fmt", "yuv420p", "-x264-params", "intra-refresh=1:keyint=20:scenecut=0")
         text = self.segments(clip, status=1, chain=UNTOUCHED)
@@ -254,7 +254,7 @@ class Attempts(StandInCase):
         self.run_on(self.source)
         self.assertEqual(self.began["segment", "one.mp4"], SEGMENTS, "none was repeated")
 
-    def test_file_when_its_job_records_cannot_be_written_is_done_later_or_quarantined(self):
+    def test_file_when_writing_its_job_records_fails_is_tried_again_and_at_last_quarantined(self):
         """For example because the storage is unreachable for a while."""
         write, refused = manifest.Manifest.write, []
 

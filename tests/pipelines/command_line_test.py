@@ -27,7 +27,7 @@ class CommandLine(StandInCase):
                           ["a", "-o", "b", "--filter", "c", "-j", "many"]):
             self.assertEqual(called(command.parse, arguments).status, 2)
 
-    def test_output_names_of_any_input_begin_with_its_name(self):
+    def test_output_names_begin_with_the_input_name_and_end_with_their_format(self):
         options = self.parsed("x", "--json", "--labels", "--profile", "webm")
         self.assertEqual(scheduling.outputs_of("/a/b.c.avi", options), {
             "video": f"{self.out}/b.c.webm", "jsonl": f"{self.out}/b.c.jsonl", "labels": f"{self.out}/b.c.labels.mkv"})
@@ -35,7 +35,7 @@ class CommandLine(StandInCase):
         self.assertEqual(scheduling.outputs_of("x.mp4", self.parsed("x", "--json")),
                          {"video": f"{self.out}/x.mp4", "jsonl": f"{self.out}/x.jsonl"})
 
-    def test_command_with_invalid_number_or_output_over_an_input_is_refused(self):
+    def test_invalid_command_and_command_that_would_overwrite_a_file_are_refused(self):
         (self.folder / "twin").mkdir()
         one, twin = self.inputs("one.mp4", "twin/one.mkv")
         out = str(self.folder)
@@ -262,7 +262,7 @@ class JobsOfARun(StandInCase):
         lines = self.ran(*names).out.splitlines()
         self.assertEqual([line.split(":")[0] for line in lines], names)
 
-    def test_cuda_devices_returns_the_count_of_the_driver_or_0(self):
+    def test_cuda_device_count_is_that_of_the_driver_and_0_if_the_driver_fails(self):
         unittest.mock.patch.stopall()
         for starts, counts, number, expected in ((0, 0, 3, 3), (1, 0, 3, 0), (0, 1, 3, 0), (0, 0, 0, 0)):
             def count(pointer, counts=counts, number=number):

@@ -17,7 +17,7 @@ class Streams(JobCase):
         return ([(stream["codec_type"], stream["codec_name"] if "codec_name" in stream else None)
                  for stream in found["streams"]], [chapter["tags"]["title"] for chapter in found["chapters"]], found)
 
-    def test_matroska_streams_of_every_kind_are_kept_or_named_in_a_note(self):
+    def test_matroska_streams_are_all_kept_in_mkv_and_losses_in_mp4_and_webm_get_a_note(self):
         (self.folder / "font.ttf").write_bytes(b"no font" * 100)
         clip, cover = rich(self.folder, "in.mkv", "-c:a", "flac", "-attach", self.folder / "font.ttf", "-metadata:s:t",
                            "mimetype=font/ttf", "-attach", self.folder / "cover.jpg", "-metadata:s:t:1",
@@ -125,7 +125,7 @@ class Streams(JobCase):
         text = media.run("ffprobe", "-v", "error", "-show_entries", "frame_side_data=side_data_type", path)
         return text.count("Closed Captions")
 
-    def test_closed_captions_in_every_container_are_kept_or_named_in_a_note(self):
+    def test_closed_captions_are_kept_in_mp4_and_mkv_and_named_in_a_note_by_webm_and_lossless(self):
         clip = self.captioned()
         self.assertEqual(self.captions(clip), 10)
         for chain in ("identity", "cclabel output=none ! regionoverlay", "slicsuperpixel superpixels=9 output=mean"):
@@ -165,7 +165,7 @@ class Sound(JobCase):
                 (codec, found), = sounds(self.video(), "codec_name", "channels")
                 self.assertEqual((codec, channels or found), ("opus", found))
 
-    def test_sound_with_any_channel_layout_gets_encoder_options(self):
+    def test_sound_of_every_channel_layout_can_be_encoded_for_mp4_and_webm(self):
         for layout in LAYOUTS:
             clip = self.with_sound("in.mov", layout, "-c:a", "pcm_s16le")
             source = probe.Input(str(clip))

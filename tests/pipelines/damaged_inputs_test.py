@@ -147,7 +147,7 @@ class Lack(JobCase):
             setattr(one.decoder if name in ("frames", "problem", "damaged") else one.input, name, value)
         return one.lack(packets)
 
-    def test_length_below_the_header_by_a_second_or_2_percent_counts_as_undamaged(self):
+    def test_length_short_of_the_header_by_up_to_a_second_or_2_percent_counts_as_undamaged(self):
         """One second or a fiftieth of the length may be missing."""
         for end, length, lacks in ((0.4, 0.0, False), (0.4, 1.39, False), (0.4, 1.45, True), (0.4, 60.0, True),
                                    (98.1, 100.0, False), (97.9, 100.0, True)):
@@ -155,7 +155,7 @@ class Lack(JobCase):
             self.assertEqual(found, f"ends after {end:.1f} s of {length:.1f} s: it is cut off or damaged" if lacks else None)
         self.assertIsNone(self.lack(end=1.0, length=60.0, format={"format_name": "mpegts"}), "it is computed from times")
 
-    def test_fewer_frames_than_packets_beyond_what_the_codec_allows_are_damage(self):
+    def test_fewer_frames_than_the_codec_allows_for_the_packets_are_damage(self):
         for codec, frames, packets, problem, damaged, lacks in (
                 ("ffv1", 9, 9, None, 0, False), ("ffv1", 9, 10, None, 0, True), ("ffv1", 10, 9, None, 0, False),
                 ("h264", 5, 10, None, 0, False), ("h264", 4, 10, None, 0, True), ("vp8", 9, 10, None, 0, False),
@@ -173,7 +173,7 @@ class Lack(JobCase):
     def test_damage_found_by_the_packet_reader_is_reported(self):
         self.assertEqual(self.lack(damage="odd"), "it is damaged: odd")
 
-    def test_missing_bytes_of_mp4_boxes_returns_the_bytes_beyond_the_end_of_the_file(self):
+    def test_missing_bytes_of_an_mp4_file_are_those_of_its_boxes_beyond_the_end_of_the_file(self):
         path = self.folder / "boxes"
         for data, missing in ((b"", 0), (struct.pack(">I4s", 8, b"ftyp"), 0), (struct.pack(">I4s", 20, b"mdat") + bytes(5), 7),
                               (struct.pack(">I4sQ", 1, b"mdat", 30), 14), (struct.pack(">I4s", 0, b"mdat") + bytes(9), 0),
@@ -181,7 +181,7 @@ class Lack(JobCase):
             path.write_bytes(data)
             self.assertEqual(verify.missing_bytes(path), missing, data)
 
-    def test_chunks_of_avi_file_returns_the_sizes_of_video_chunks_in_nested_lists(self):
+    def test_avi_reader_finds_the_sizes_of_video_chunks_in_nested_lists(self):
         path = self.folder / "lists"
 
         def chunk(name, data):
@@ -197,7 +197,7 @@ class Lack(JobCase):
 
 
 class Counts(JobCase):
-    def test_file_with_packets_that_are_no_frames_counts_as_undamaged(self):
+    def test_file_with_more_packets_than_shown_frames_counts_as_undamaged(self):
         """Fields of H.264, pictures of VP8 that are never shown, frames that an edit list hides."""
         fields = self.clip("fields.mkv", MOVING.format(0.6), "-vf", "setfield=tff", "-pix_fmt", "yuv420p", "-c:v", "libx264",
                            "-x264-params", "tff=1")
@@ -239,7 +239,7 @@ class Program(TranscodeCase):
         for clip in (good, also):
             self.expect_same_times(clip, self.out / (clip.stem + ".mp4"))
 
-    def test_transcode_with_damaged_input_writes_a_partial_output_unless_accepted(self):
+    def test_transcode_with_damaged_input_fails_with_a_partial_output_unless_it_is_accepted(self):
         whole = self.clip("whole.avi", CLIP, "-c:v", "mjpeg")
         data = bytearray(whole.read_bytes())
         middle = len(data) // 2

@@ -44,7 +44,7 @@ class Exports(Case):
     def regions(self, buffer):
         return list(map(gstreamer.fields, buffer.get_custom_meta("regions").get_structure().get_value("regions")))
 
-    def test_json_lines_copied_from_segments_equal_written_ones(self):
+    def test_json_lines_copied_from_segments_equal_directly_written_lines(self):
         """A copied line equals a written line of that frame, also for frames of the warm-up."""
         for line in ("cclabel output=none track=true", "cclabel output=none"):
             buffers = self.samples(line)
@@ -93,7 +93,7 @@ class Exports(Case):
             self.assertGreater(sum(len(row["regions"]) for row in media.tables((self.folder / "out").read_text())), 25000)
             self.assertLess(file.seek(0, 2), 2_500_000)
 
-    def test_json_lines_match_the_schema_and_changed_lines_do_not(self):
+    def test_json_lines_match_the_schema_and_invalid_changes_of_them_do_not(self):
         """docs/regions.schema.json accepts the written lines and refuses others."""
         schema = json.loads((media.ROOT / "docs" / "regions.schema.json").read_text())
         lines = [self.written("jsonl", self.samples(line)).splitlines()[0] for line in (
@@ -275,7 +275,7 @@ READER = media.ROOT / "tests" / "pipelines" / "read_exports.py"
 
 
 class OtherReaders(TranscodeCase):
-    def test_exports_in_every_format_have_equal_regions_in_other_programs(self):
+    def test_exports_read_by_other_programs_have_equal_regions_in_every_format(self):
         if not PYTHON.exists() or subprocess.run([PYTHON, "-c", "import motmetrics, pandas, pycocotools, supervision"],
                                                  capture_output=True, check=False).returncode:
             self.skipTest("missing in .venv/python, which `tests/run --all` fills: motmetrics, pandas, pycocotools,"

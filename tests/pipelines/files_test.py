@@ -19,7 +19,7 @@ from transcode import command, processes
 
 
 class Files(Case):
-    def test_unreadable_returns_the_reason_or_none_for_any_path(self):
+    def test_path_that_cannot_be_read_gets_the_reason_and_readable_path_gets_none(self):
         (self.folder / "empty").write_bytes(b"")
         (self.folder / "one").write_bytes(b"x")
         os.mkfifo(self.folder / "pipe")
@@ -39,7 +39,7 @@ class Files(Case):
         (self.folder / "a:" / "b").write_text("x")
         self.assertIsNone(files.unreadable("a://b"), "a file of such a name is one")
 
-    def test_json_of_damaged_or_too_large_file_returns_none(self):
+    def test_json_reader_returns_none_for_a_damaged_or_too_large_file(self):
         path = self.folder / "one.json"
         for text, found in (("{}", {}), ('{"a": [1]}', {"a": [1]}), ("", None), ("3", None), ("[]", None), ("{", None),
                             ("\0\xff", None), ("[" * 200_000, None), ('{"a": 1}' + " " * 100, None)):
@@ -51,7 +51,7 @@ class Files(Case):
         with self.assertRaises(FileNotFoundError):
             files.json_of(self.folder / "none")
 
-    def test_remove_remains_deletes_only_temporary_files_of_ended_programs(self):
+    def test_temporary_files_of_ended_programs_are_removed_and_other_files_kept(self):
         """All of it is removed, except files of a running program and files of other programs."""
         left = [".regions-0.part", ".regions-a b.lock", ".regions-_9.part"]
         mine = ["x.part", "regions-a.part", ".regions-a.parts", ".regions-a b.part", "a.lock"]
@@ -64,7 +64,7 @@ class Files(Case):
             self.assertEqual(self.files(), sorted([*mine, ".regions-pipe.part", ".regions-link.part",
                                                    os.path.basename(output.part)]))
 
-    def test_printable_escapes_control_characters(self):
+    def test_control_characters_in_printed_names_are_escaped(self):
         for text, shown in (("", ""), ("plain é 漢.mp4", "plain é 漢.mp4"), ("a\nb", "a\\nb"),
                             ("\x1b[31m", "\\x1b[31m"), ("\udcff", "\\udcff"), ("tab\t", "tab\\t"),
                             ("\u202e", "\\u202e"), ("'\"\\", "'\"\\")):
@@ -82,7 +82,7 @@ class Files(Case):
     def mode(self, path):
         return stat.S_IMODE(os.stat(path).st_mode)
 
-    def test_output_after_keep_has_its_final_name_and_content(self):
+    def test_output_file_when_kept_gets_its_final_name_and_content(self):
         path = self.folder / "out.mp4"
         path.write_text("earlier")
         mask = os.umask(0o026)
@@ -110,7 +110,7 @@ class Files(Case):
         with self.assertRaises(OSError):
             os.fstat(output.fd)
 
-    def test_output_without_keep_leaves_no_file(self):
+    def test_output_file_when_not_kept_leaves_the_earlier_file_unchanged(self):
         path = self.folder / "out.mp4"
         path.write_text("earlier")
         for end in (None, ValueError):

@@ -191,7 +191,7 @@ class Metadata(Case):
         self.assertEqual(gstreamer.regions_total(buffer), 0)
         self.assertIsNone(gstreamer.regions_table(buffer))
 
-    def test_fields_of_a_structure_returns_a_dictionary(self):
+    def test_fields_of_a_structure_are_returned_as_a_dictionary(self):
         structure = Gst.Structure.new_from_string("x, a=(int)1, b=(string)two, c=(double)0.5;")
         self.assertEqual(gstreamer.fields(structure), {"a": 1, "b": "two", "c": 0.5})
         self.assertEqual(gstreamer.fields(structure, ("a", "c")), {"b": "two"})
@@ -242,7 +242,7 @@ class Messages(Case):
                 message = unittest.mock.Mock(parse_error=lambda told=message.parse_error()[0]: (told, None))
             self.assertEqual(gstreamer.error_text(message), text)
 
-    def test_first_structure_after_its_caps_are_deleted_has_its_values(self):
+    def test_first_structure_of_caps_remains_valid_after_the_caps_are_deleted(self):
         """The bindings of each version return caps in another way."""
         for prepare in (lambda: None, self.give_contexts):
             prepare()
@@ -295,12 +295,12 @@ meet()
 
 
 class Threads(Case):
-    def test_video_formats_when_first_used_by_a_thread_cause_no_error(self):
+    def test_video_formats_first_used_by_two_threads_at_once_cause_no_error(self):
         done = subprocess.run([sys.executable, "-c", MEET], cwd=media.ROOT / "pipelines", capture_output=True,
                               text=True, check=False)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 
-    def test_limit_threads_lowers_thread_properties_also_in_bins(self):
+    def test_thread_limit_lowers_the_thread_properties_of_all_elements_also_in_bins(self):
         """Also in bins. Without a number, an element would have one thread per processor."""
         line = "cclabel name=a ! videoconvert n-threads=2 name=b ! cclabel cpu-threads=3 name=c ! x264enc name=d"
         properties = {"a": "cpu-threads", "b": "n-threads", "c": "cpu-threads", "d": "threads", "e": "cpu-threads"}

@@ -81,16 +81,16 @@ class ExpectedOutput(unittest.TestCase):
             self.assertTrue(matches("first\n…\nlast\n", printed), printed)
         self.assertFalse(matches("first\n…\nlast\n", "first\na\n"))
 
-    def test_run_page_with_wrong_output_raises_an_error(self):
+    def test_guide_page_with_wrong_output_raises_an_error(self):
         page = "Text.\n\n```sh\necho 3\n```\n\n```text\n4\n```\n"
         with tempfile.TemporaryDirectory() as folder, self.assertRaisesRegex(AssertionError, "the page expects\n4"):
             run_page(page, folder, os.environ)
 
-    def test_run_page_with_failing_command_raises_an_error(self):
+    def test_guide_page_with_failing_command_raises_an_error(self):
         with tempfile.TemporaryDirectory() as folder, self.assertRaisesRegex(AssertionError, "exit status 1"):
             run_page("```sh\nfalse\n```\n", folder, os.environ)
 
-    def test_run_page_passes_files_and_variables_to_later_blocks(self):
+    def test_guide_page_passes_files_and_variables_to_later_blocks(self):
         page = ("Save this as `out/a.txt`:\n\n```c\nhello\n```\n\n```sh\nexport NAME=out/a.txt\n```\n\n"
                 "```sh\ncat $NAME\n```\n\n```text\nhello\n```\n")
         with tempfile.TemporaryDirectory() as folder:

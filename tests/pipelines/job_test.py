@@ -84,7 +84,7 @@ class Outputs(JobCase):
         self.job(clip, "jsonl")
         self.assertEqual(self.files(self.out), ["out.jsonl"])
 
-    def test_gray_output_of_a_filter_is_stored_as_gray16_or_yuv420(self):
+    def test_gray_output_of_a_filter_is_stored_as_gray16_in_lossless_and_as_yuv420_in_mp4(self):
         """Gray pictures of a filter are stored as gray16 in the lossless profile and as yuv420p in MP4."""
         clip = self.clip("in.mkv", PLAIN, "-c:v", "ffv1", "-pix_fmt", "yuv420p", "-colorspace", "bt709", "-color_range",
                          "tv", "-color_primaries", "bt709", "-color_trc", "bt709")
@@ -132,7 +132,7 @@ class Reasons(JobCase):
             with unittest.mock.patch.object(exports.Lines, "write", unittest.mock.Mock(side_effect=error)):
                 self.assertEqual(self.problem(clip, "video", "jsonl"), reason)
 
-    def test_job_when_it_fails_before_the_pipeline_reports_the_error_as_its_problem(self):
+    def test_job_when_it_fails_before_the_pipeline_starts_reports_the_error_as_its_problem(self):
         clip = self.clip("in.mkv", PLAIN, "-c:v", "ffv1")
         for error, reason in ((OSError(5, "the reason"), "the reason"), (OSError("a text alone"), "a text alone"),
                               (job.InputProblem("of the input"), "of the input"), (GLib.Error("of GLib"), "of GLib"),

@@ -54,7 +54,7 @@ class Colours(JobCase):
                     self.assertLess(abs(difference.mean((0, 1, 2))).max(), 6)
                     self.assertLess(abs(difference).mean(), 6)
 
-    def test_colour_matrix_of_an_untagged_input_with_changed_height_is_stated(self):
+    def test_output_states_the_colour_matrix_if_the_height_of_an_untagged_input_changes(self):
         """Players assume a matrix by the height. If a clip without tags gets another height, the output states the matrix."""
         untagged, untold = ("-c:v", "libx264", "-qp", "4", "-vf"), "setparams=colorspace=unknown"
         large = self.clip("large.mp4", SHORT.replace("128x96", "1280x720"), *untagged,
@@ -97,7 +97,7 @@ class Colours(JobCase):
                 self.assertRegex(text, value.replace("[", r"\[").replace("]", r"\]"))
             self.assertEqual(media.stream(self.video(), "color_transfer"), {"color_transfer": "smpte2084"})
 
-    def test_chroma_location_of_padded_output_without_one_in_the_input_is_left(self):
+    def test_chroma_location_of_padded_output_is_the_usual_value_left_if_input_states_none(self):
         """A place that the input does not state stays the usual one, left."""
         clip = self.clip("in.mkv", SHORT + ",crop=63:47:exact=1", "-pix_fmt", "yuv420p", "-c:v", "ffv1")
         for profile in ("mp4", "mkv"):
@@ -131,7 +131,7 @@ class Colours(JobCase):
                          f"setparams=colorspace={matrix}:color_trc={transfer}:color_primaries={primaries}", *more,
                          "-c:v", "libx264")
 
-    def test_colours_of_rare_standards_are_kept_or_named_in_a_note(self):
+    def test_colours_of_rare_standards_are_kept_except_ycgco_in_webm_which_gets_a_note(self):
         for case in COLOURED:
             clip = self.colored(*case)
             told = media.first_frame(clip, *media.COLORS)
@@ -145,7 +145,7 @@ class Colours(JobCase):
                     else:
                         self.assertEqual((said, found), ([], told))
 
-    def test_chroma_location_in_mp4_and_webm_is_kept_or_named_in_a_note(self):
+    def test_chroma_location_is_kept_in_mp4_and_a_change_in_webm_is_named_in_a_note(self):
         for place in ("left", "center", "topleft", "top", "bottomleft"):
             clip = self.colored("bt709", "bt709", "bt709", "-chroma_sample_location", place)
             self.assertEqual(media.first_frame(clip, "chroma_location"), {"chroma_location": place})
@@ -158,7 +158,7 @@ class Colours(JobCase):
 
 
 class Formats(JobCase):
-    def test_field_order_of_interlaced_input_is_kept_or_named_in_a_note(self):
+    def test_field_order_of_interlaced_input_is_kept_except_in_webm_which_gets_a_note(self):
         for first, flag in (("tff", 1), ("bff", 0)):
             filters = ("-vf", f"setfield={first}", *FIELDS)
             for name, options in ((f"{first}.mpg", ("-c:v", "mpeg2video", "-pix_fmt", "yuv420p")),
@@ -517,7 +517,7 @@ class Profiles(Case):
         info = VideoFormat.get_info(VideoFormat.from_string(name))
         return profiles.coded_format(info, profiles.PROFILES[profile])
 
-    def test_coded_format_returns_the_nearest_format_of_the_profile(self):
+    def test_encoder_pixel_format_is_the_nearest_one_of_the_profile(self):
         for profile in profiles.PROFILES:
             for name, nearest in (EIGHT | TEN).items():
                 if profile == "webm" and nearest == "Y42B":

@@ -148,7 +148,7 @@ class Joining(Tools):
     def sounds(self, profile, *codecs):
         return self.joined(profile, *({"codec_type": "audio", "codec_name": codec} for codec in codecs))
 
-    def test_ffmpeg_command_of_join_copies_or_encodes_each_sound_stream(self):
+    def test_ffmpeg_command_of_join_copies_sound_that_fits_the_container_and_encodes_other(self):
         """Each stream is copied if the container can hold it, else encoded."""
         def note(codec, encoder, container):
             why = "few players play it in mp4 files" if container == "mp4" else "webm files cannot hold it"
@@ -167,7 +167,7 @@ class Joining(Tools):
             self.assertEqual(self.sounds(profile, "pcm_s16le"), (["-map", "1:1", "-c:1", "copy"], []))
         self.assertEqual(self.joined("mp4", {"codec_type": "audio", "codec_name": "aac"}, with_sound=False), ([], []))
 
-    def test_ffmpeg_command_of_join_copies_converts_or_leaves_out_other_streams(self):
+    def test_ffmpeg_command_of_join_keeps_subtitles_and_timecode_that_fit_and_drops_data(self):
         def left(what, container):
             return [f"its {what} is left out: {container} files cannot hold it"]
 

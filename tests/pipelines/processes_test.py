@@ -49,7 +49,7 @@ class Jobs(unittest.TestCase):
         (told, problem), = self.run_jobs(settings or {}, **options)
         return told[0], problem
 
-    def test_jobs_started_at_once_are_forked_by_one_starter(self):
+    def test_jobs_started_at_once_are_forked_by_one_starter_process(self):
         jobs = self.run_jobs(*[{}] * 20)
         self.assertEqual({problem for _, problem in jobs}, {None})
         self.assertEqual(len({told[0]["starter"] for told, _ in jobs}), 1)
@@ -88,7 +88,7 @@ class Jobs(unittest.TestCase):
             self.assertEqual(problem, f"the job was ended by {number.name}")
         self.assertEqual(self.run_job({"end": "killed"})[1], "the job was ended by SIGKILL")
 
-    def test_job_after_the_starter_was_killed_starts_another_starter(self):
+    def test_job_after_the_starter_process_was_killed_gets_another_starter_process(self):
         told, problem = self.run_job({"end": "orphaned"})
         self.assertEqual(problem, "the job ended because the process that started it ended")
         after, problem = self.run_job()
@@ -103,12 +103,12 @@ class Jobs(unittest.TestCase):
         wrapped, _ = self.run_job(wrapper=("/usr/bin/env", "WORD=wrapped"))
         self.assertEqual(wrapped["word"], "wrapped")
 
-    def test_job_with_a_failing_wrapper_command_has_the_problem_that_its_starter_ended(self):
+    def test_job_whose_wrapper_command_fails_reports_that_the_process_that_started_it_ended(self):
         for wrapper in (("/usr/bin/false",), ("/usr/bin/sleep", "0.1", "--help")):
             asked = self.run_jobs({}, {}, wrapper=wrapper)
             self.assertEqual([problem for _, problem in asked], ["the job ended because the process that started it ended"] * 2)
 
-    def test_requests_to_a_dead_starter_end_without_hanging(self):
+    def test_requests_to_a_dead_starter_process_end_without_hanging(self):
         """A request after them gets the error ECONNRESET, and later requests get EPIPE."""
         starter = processes.Starter(("/bin/sh", "-c", "sleep 0.2"))
         self.addCleanup(starter.requests.close)

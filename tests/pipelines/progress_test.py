@@ -47,7 +47,7 @@ class Screens(Case):
         self.out.seen = self.err.seen = ""
         return texts
 
-    def test_screen_escapes_control_characters_in_names_and_messages(self):
+    def test_progress_escapes_control_characters_in_names_and_messages(self):
         told = self.screen(Stream())
         told.hear("in\n", {"note": "odd"})
         self.assertEqual(self.said(), ["", "in\\n: note: odd\n"])
@@ -59,12 +59,12 @@ class Screens(Case):
         told.hear("in", {"part": "x"})
         self.assertEqual(self.said(), ["", ""])
 
-    def test_screen_on_a_terminal_without_width_prints_lines(self):
+    def test_progress_on_a_terminal_without_width_prints_lines(self):
         told = self.screen(Stream(), Terminal(0))
         told.hear("in", {"progress": {"frame": 1, "of": 0, "rate": 2}})
         self.assertEqual(self.said(), ["in: frame 1, 2 frames/s\n", ""])
 
-    def test_screen_without_terminal_prints_a_line_every_five_seconds(self):
+    def test_progress_without_terminal_prints_a_line_every_five_seconds(self):
         told = self.screen(Stream())
         now = self.replace(progress.time, "monotonic", unittest.mock.Mock())
         for at, said, text in (
@@ -81,7 +81,7 @@ class Screens(Case):
         told.hear("other", {"progress": {"frame": 1, "of": 0, "rate": 2}})
         self.assertEqual(self.said()[0], "other: frame 1, 2 frames/s\n", "each input has its own time")
 
-    def test_screen_on_a_terminal_shows_bars(self):
+    def test_progress_on_a_terminal_shows_bars(self):
         """Bars are on standard error. Messages appear above them, each on its stream."""
         told = self.screen(Stream(), Terminal(100))
         told.line("hello")

@@ -63,7 +63,7 @@ class Files(QuickstartCase):
         os.umask(mask)
         return mask
 
-    def test_min_area_is_proportional_to_the_picture_size(self):
+    def test_quickstart_min_area_is_proportional_to_the_picture_size(self):
         """250 pixels of 768 x 576 count as an object, fewer do not."""
         made = filters.made(objects.FILTER)
         found = objects.Found(gstreamer)
@@ -185,7 +185,7 @@ class Cameras(QuickstartCase):
                 said = called(camera.show_progress)
             self.assertEqual((said.status, said.out), (True, text), "it is asked again")
 
-    def test_report_computes_the_rate_from_the_first_to_the_last_frame(self):
+    def test_quickstart_report_has_the_rate_from_the_first_input_to_the_last_output_frame(self):
         """The time is from the first input frame to the last output frame."""
         for ended, rate in ((104.0, "2.5"), (100.0, "10000000000.0")):
             self.camera(regions=25, frames=10, best=(4, 7, None), device="cpu: 3 threads", started=100.0, ended=ended)
@@ -232,7 +232,7 @@ class Cameras(QuickstartCase):
             camera.expect_video(None)
             self.assertEqual(camera.problem, problem)
 
-    def test_camera_frames_without_times_get_times_by_the_rate(self):
+    def test_camera_frames_without_times_follow_the_previous_frame_at_the_frame_rate(self):
         """They follow the previous frame at the known rate."""
         camera = self.camera()
         self.assertEqual(camera.frame_time, Gst.SECOND // 25, "of streams without a rate")
@@ -304,7 +304,7 @@ class Cameras(QuickstartCase):
             self.assertEqual(self.files(self.out), ["overlay.mp4"])
             self.assertEqual(earlier.read_text(), "earlier")
 
-    def test_is_live_returns_true_for_cameras_only(self):
+    def test_only_network_and_video_device_sources_count_as_live(self):
         self.assertEqual([objects.is_live(source) for source in
                           ("rtsp://a", "/dev/video3", "/dev/null", "a.mp4", "videos/rtsp://")],
                          [True, True, False, False, False])

@@ -318,7 +318,7 @@ class Calls(Case):
                 self.assertEqual({kind: made.args for kind, made in told["outputs"].items()},
                                  {"video": (str(self.out),)})
 
-    def test_still_scripts_pass_their_filter_and_properties_to_the_job(self):
+    def test_scripts_for_still_pictures_pass_their_filter_and_properties_to_the_job(self):
         for name, (place, line, properties) in STILLS.items():
             for more in ((), ("0.25",)):
                 expected = ["tolerance=0.25", *properties[1:]] if more else list(properties)
@@ -334,7 +334,7 @@ class Calls(Case):
         self.run_script("depth-objects", self.photo, self.out, "0.1", "7")
         self.assertEqual(calls[0][1], ["tolerance=0.1", "min-area=7"])
 
-    def test_still_scripts_without_file_arguments_use_default_files(self):
+    def test_scripts_for_still_pictures_without_file_arguments_use_default_files(self):
         before = os.getcwd()
         os.chdir(self.folder)
         self.addCleanup(os.chdir, before)
@@ -381,7 +381,7 @@ class Calls(Case):
 
         self.assertEqual(called(tell), (None, "", f"{clip}: note: odd\ntable: {clip}: bad\n"))
 
-    def test_still_scripts_with_a_picture_write_one_picture(self):
+    def test_scripts_for_still_pictures_write_one_picture(self):
         """A photograph becomes one picture in the filter's format."""
         self.assertEqual(self.run_script("difference", self.photo, self.out).status, 0)
         self.assertEqual(media.frames(self.out, "rgb24").shape, (1, 48, 64, 3))
@@ -509,7 +509,7 @@ class Selection(Case):
         narrow = media.frames(out, "gray")[0] > 0
         self.assertTrue((narrow.sum(axis=0) > 0).sum() == 1, "a column of equal colour alone")
 
-    def test_depth_objects_script_with_a_ramp_gives_it_one_color(self):
+    def test_depth_objects_script_with_a_ramp_gives_the_ramp_one_color(self):
         """A ramp of any depth is one object. A disc in front of the ramp is another object. Specks are removed."""
         depth = numpy.tile(numpy.arange(SIDE, dtype=numpy.uint16) * 400, (SIDE, 1))
         near = disc(30, 30, 14)

@@ -83,7 +83,7 @@ class Plans(Case):
         self.assertEqual(status, 1 if "problem" in found else 0)
         return found
 
-    def test_segment_plan_job_reports_a_plan_or_a_problem(self):
+    def test_segment_plan_job_reports_a_plan_for_a_video_and_a_problem_for_other_files(self):
         clip = self.clip("in.mp4", *YUV, *KEYS)
         self.assertEqual(len(self.told(clip)["plan"]["spans"]), 4)
         for name, text in (("text.mp4", b"no video"), ("zeros.mp4", bytes(4096)), ("random.mp4", os.urandom(4096))):
@@ -102,7 +102,7 @@ class Plans(Case):
         said = called(self.told, clip)
         self.assertEqual((said.out, said.err), ("", ""))
 
-    def test_warm_up_of_any_filter_returns_its_seconds(self):
+    def test_warm_up_is_0_seconds_for_stateless_filters_20_for_others_and_none_for_volumes(self):
         for line, seconds in (
                 ("cclabel ! regionoverlay", 0), ("slicsuperpixel ! identity ! queue", 0), ("videoscale ! videoconvert", 0),
                 ("cclabel track=true", 20), ("slicsuperpixel warm-start=true", 20), ("graphcutbg ! cclabel source=mask", 20),
@@ -205,14 +205,14 @@ class Tracks(Case):
         after = table(0.2, region(4, 11), region(5, 50), region(6, 52), region(8, 99, first=2))
         self.assertEqual([track for track, _ in self.renamed(known, after)], [1, 2, 3, 4])
 
-    def test_track_with_little_overlap_gets_a_new_id(self):
+    def test_track_with_little_overlap_across_a_segment_cut_gets_a_new_id(self):
         known = segments.Tracks()
         known.begin([])
         known.rename(table(0.0, region(1, 10)))
         known.begin([table(0.0, region(4, 16))])  # a quarter
         self.assertEqual(self.renamed(known, table(0.1, region(4, 16))), [(2, 0)])
 
-    def test_tracks_that_share_a_region_keep_their_ids(self):
+    def test_tracks_that_share_a_region_keep_their_ids_across_a_segment_cut(self):
         """Each track of a shared region continues."""
         known = segments.Tracks()
         known.begin([])

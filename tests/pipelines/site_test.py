@@ -101,16 +101,16 @@ class Links(unittest.TestCase):
         self.assertEqual(text, "[b](../b.md#part)")
         self.assertEqual(site.links["c/d.md"], ["b.md"])
 
-    def test_link_to_source_points_to_a_copy(self):
+    def test_link_to_source_file_points_to_its_copy_on_the_site(self):
         text, site = self.resolve("[`core/a.hpp`](../../core/a.hpp)")
         self.assertEqual(text, "[`core/a.hpp`](../sources/core/a.hpp.txt)")
         self.assertEqual(site.files, {"sources/core/a.hpp.txt": self.root / "core" / "a.hpp"})
 
-    def test_link_to_picture_is_copied(self):
+    def test_picture_of_a_page_is_copied_to_the_site(self):
         text, site = self.resolve("![e](../e.jpg)")
         self.assertEqual((text, list(site.files)), ("![e](../e.jpg)", ["e.jpg"]))
 
-    def test_link_to_folder_becomes_text(self):
+    def test_link_to_folder_becomes_text_with_the_folder_name(self):
         self.assertEqual(self.resolve("see [the core](../../core)")[0], "see the core (`core`)")
 
     def test_link_in_code_is_unchanged(self):

@@ -38,14 +38,14 @@ sys.exit(job.main(1, sys.argv[1]))
 
 
 class QuickstartCaps(cases.QuickstartCase):
-    def test_caps_returned_as_python_contexts_are_read_by_quickstart(self):
+    def test_quickstart_reads_caps_that_python_bindings_return_as_contexts(self):
         self.give_contexts()
         said = self.job(self.clip("in.mp4"))
         self.assertEqual((said.status, said.err), (0, ""))
 
 
 class TranscodeCaps(cases.JobCase):
-    def test_caps_returned_as_python_contexts_are_read_by_transcode(self):
+    def test_transcode_reads_caps_that_python_bindings_return_as_contexts(self):
         self.give_contexts()
         self.job(self.clip("in.mp4"), "video", "jsonl", "labels")
         self.assertEqual(len(self.files(self.out)), 3)
@@ -142,7 +142,7 @@ class Systems(unittest.TestCase):
         lines = media.run(*command, "env", env=self.environment()).splitlines()
         return dict(line.split("=", 1) for line in lines if line.startswith("GST_"))
 
-    def test_path_variables_of_the_caller_come_last_in_with_plugin(self):
+    def test_with_plugin_puts_the_path_variables_of_the_caller_last(self):
         """Runs a copy of with-plugin in a folder with this build's plugin."""
         (self.folder / "pipelines").mkdir()
         (self.folder / "build").mkdir()

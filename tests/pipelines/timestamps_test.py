@@ -122,7 +122,7 @@ class Jumps(JobCase):
                 parts = self.clip("one.ts", SHORT.format(2), *[word.format(2) for word in SINE], *MPEG2)
                 self.assertEqual(len(sound), len(offsets) * len(heard(parts)))
 
-    def test_file_with_time_jumps_is_one_segment(self):
+    def test_file_with_time_jumps_is_planned_as_one_segment(self):
         self.assertEqual(segments.plan(str(self.joined(0, 3600)), 0.5, 0)["why"], "its times jump")
 
 
@@ -188,7 +188,7 @@ class FrameTimes(unittest.TestCase):
         self.assertEqual(self.given(1500, None, None, 1700), [500, 540, 580, 700])
         self.assertEqual(self.given(None, None), [500, 540])
 
-    def test_frames_after_repeated_frame_times_keep_their_times(self):
+    def test_repeated_frame_times_get_small_steps_and_later_frames_keep_their_times(self):
         self.assertEqual(self.given(1500, 1500, 1500, 1501, 1540), [500, 501, 502, 503, 540])
         self.assertEqual(self.given(1600, 1590, 1640), [600, 601, 640])
 
@@ -234,7 +234,7 @@ class Segments(TranscodeCase):
 
 
 class Rates(JobCase):
-    def test_frames_without_times_get_times_by_the_rate(self):
+    def test_frames_of_files_without_times_get_times_from_the_frame_rate(self):
         """AVI stores no presentation times, MPEG-PS few. No frame with a later reference is lost."""
         for name, options in (("a.avi", ("-c:v", "mpeg4", "-bf", "2")), ("b.avi", ("-c:v", "libx264", "-bf", "3")),
                               ("c.mpg", ("-c:v", "mpeg2video", "-bf", "2")),

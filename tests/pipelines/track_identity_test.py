@@ -137,7 +137,7 @@ class Crossings(unittest.TestCase):
               f"waiting {best[1]} frames)")
         self.assertGreater(ours, peers[best])
 
-    def test_idf1_counts_with_swapped_ids_are_half_and_with_a_shared_box_none(self):
+    def test_idf1_counts_half_of_the_boxes_with_swapped_ids_and_none_with_a_shared_box(self):
         """Two people who swap their ids have half of their frames. With one box for both people, they have fewer."""
         people = {"a": {"0": [0, 0, 10, 10], "9": [90, 0, 10, 10]},
                   "b": {"0": [0, 50, 10, 10], "9": [90, 50, 10, 10]}}

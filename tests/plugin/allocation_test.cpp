@@ -24,7 +24,7 @@ int video_metas(GstQuery* query) {
 }
 
 // Pictures that pass must also suit downstream.
-TEST(AllocationQuery, VideoMeta_AcceptedDownstreamOrPictureReplaced_IsOfferedUpstream) {
+TEST(AllocationQuery, VideoMeta_IsOfferedUpstreamIfAcceptedDownstreamOrIfThePictureIsReplaced) {
   for (const std::string& line :
        with_all_elements({"cclabel output=none", "cclabel output=overlay", "cclabel output=labels",
                           "graphcutbg output=mask", "slicsuperpixel output=mean"})) {
@@ -101,7 +101,7 @@ TEST(AllocationQuery, AnyFramesInFlightAndDepth_PoolMinimumIsHeldFramesPlusOne) 
   }
 }
 
-TEST(AllocationQuery, PictureIsPassedOn_DownstreamMinimumIsAdded) {
+TEST(AllocationQuery, InputBufferIsPassedOn_PoolMinimumIncludesThatOfDownstream) {
   for (const bool is_offered : {false, true}) {
     const Pool unbounded = {3, 0, is_offered};
     for (const char* output : {"none", "overlay"}) {
@@ -115,7 +115,7 @@ TEST(AllocationQuery, PictureIsPassedOn_DownstreamMinimumIsAdded) {
 }
 
 // With fewer buffers, fewer frames are in flight. Each frame leaves without a later frame.
-TEST(AllocationQuery, BoundedPoolOfDownstream_IsPassedUpstream) {
+TEST(AllocationQuery, PoolOfDownstreamWithAMaximum_IsOfferedUpstream) {
   for (const guint max : {6u, 5u}) {
     const Pool answer = announced("cclabel output=none frames-in-flight=3", {2, max, true});
     EXPECT_TRUE(answer.is_offered);
@@ -286,7 +286,7 @@ struct UpstreamPool {
 
 class UpstreamPoolOfSize : public ::testing::TestWithParam<int> {};
 
-TEST_P(UpstreamPoolOfSize, PoolNotLargerThanAVolume_VolumeIsCompleted) {
+TEST_P(UpstreamPoolOfSize, PoolNoLargerThanAVolume_AllFramesOfTheVolumeLeave) {
   for (const char* output : {"none", "mask"}) {
     GrayHarness h(std::string("cclabel depth=8 connectivity=26 threshold=0 output=") + output);
     const UpstreamPool own(h, static_cast<guint>(GetParam()));
@@ -308,7 +308,7 @@ TEST_P(UpstreamPoolOfSize, PoolNotLargerThanAVolume_VolumeIsCompleted) {
 }
 
 // A shallow copy keeps the pool's buffer in use.
-TEST_P(UpstreamPoolOfSize, ShallowCopiesOfPoolBuffers_VolumeIsCompleted) {
+TEST_P(UpstreamPoolOfSize, CopiesThatShareMemoryOfPoolBuffers_AllFramesOfTheVolumeLeave) {
   GrayHarness h("cclabel depth=8 connectivity=26 output=none");
   const UpstreamPool own(h, static_cast<guint>(GetParam()));
   for (int i = 0; i < 8; ++i) {

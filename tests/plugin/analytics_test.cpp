@@ -162,7 +162,7 @@ TEST(AnalyticsTrack, TrackedRegion_HasTheTimesOfItsFirstAndLastFrame) {
   }
 }
 
-TEST(AnalyticsObject, SecondElement_ReplacesTheObjects) {
+TEST(AnalyticsObject, SecondElement_ReplacesTheObjectsOfTheFirst) {
   NEEDS_ANALYTICS(library);
   const BufferPtr out = after(
       "slicsuperpixel warm-start=true superpixels=60 output=none ! "
@@ -219,7 +219,7 @@ TEST(AnalyticsObject, TransformedFrame_BoxesOfObjectsEqualThoseOfRegions) {
 }
 
 // A library next to an older GStreamer belongs to another installation.
-TEST(AnalyticsLibrary, OlderGStreamer_IsNotUsed) {
+TEST(AnalyticsLibrary, GStreamerBefore1_24_LibraryIsNotUsedAndRegionsAreAttached) {
   start_gstreamer();
   if (required_minor() == 0 || required_minor() >= 24) {
     GTEST_SKIP() << "this GStreamer may have its own analytics library";
@@ -246,7 +246,7 @@ std::vector<uint8_t> map_on(const Library& library, const Entries& entries, size
   return bytes_of(map.get());
 }
 
-TEST(Segmentation, LabelMap_NumbersTheLargestRegionFirst) {
+TEST(Segmentation, SegmentationMap_LargestRegionHasNumber1) {
   NEEDS_SEGMENTATION(library);
   const BufferPtr out = after("cclabel output=none");
   const Entries entries(*library, out.get());

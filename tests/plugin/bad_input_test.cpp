@@ -223,7 +223,7 @@ TEST(BoxInMetadata, MetadataOfOtherPictureSize_BoxIsScaled) {
 }
 
 // The number next to a box is the track, or the id of a region without a track.
-TEST(NumberAtBox, RegionWithTrack_DrawsTheTrackRegionWithoutDrawsTheId) {
+TEST(NumberAtBox, DrawnNumber_IsTheTrackOfARegionWithATrackAndElseItsId) {
   const auto with = [](guint id, int track) {
     GstBuffer* frame = frame_with({20, 20, 20, 20});
     auto* region = const_cast<GstStructure*>(region_of(regions_of(frame), 0));
@@ -289,7 +289,7 @@ TEST(LabelMapInMetadata, UnalignedMemory_IsAnError) {
 }
 
 // The product of the sides can be as small as the map, and sides can be impossible.
-TEST(LabelMapInMetadata, ImpossibleSize_IsAnErrorForElementsThatReadTheMap) {
+TEST(LabelMapInMetadata, ImpossibleSize_ElementsThatReadTheMapPostAnError) {
   std::vector<std::string> lines(std::begin(kReadersOfLabels), std::end(kReadersOfLabels));
   lines.emplace_back("slicsuperpixel output=overlay left=8");
   for (const std::string& line : lines) {
@@ -314,7 +314,7 @@ TEST(LabelMapInMetadata, ImpossibleSize_IsAnErrorForElementsThatReadTheMap) {
 
 // ---- pictures
 
-TEST(SmallestPicture, OneToFifteenPixels_EveryFormatAndOutput_AreOneRegion) {
+TEST(SmallestPicture, BrightPicturesOf1To15Pixels_EveryFormatAndOutput_AreOneRegion) {
   for (const char* output : {"overlay", "labels", "mask", "colors", "none"}) {
     Harness h(std::string("cclabel threshold=0 output=") + output);
     for (const auto& [width, height] : {std::pair{1, 1}, {1, 9}, {9, 1}, {2, 2}, {3, 5}}) {
@@ -428,7 +428,7 @@ std::vector<uint8_t> roll_picture(const Shape& shape, Dice& dice) {
 
 class RandomStream : public ::testing::TestWithParam<int> {};
 
-TEST_P(RandomStream, RandomSettingsAndCaps_EachFrameLeavesOrAnErrorIsPosted) {
+TEST_P(RandomStream, RandomSettingsAndCaps_EachFrameLeavesUnlessAnErrorIsPosted) {
   for (int round = 0; round < 30; ++round) {
     Dice dice(static_cast<uint64_t>(GetParam() * 1000 + round));
     const bool chain = dice.below(2);

@@ -63,7 +63,7 @@ void expect_rows(const std::vector<Row>& rows, GstState state = GST_STATE_READY)
 }
 
 // Fields that describe how pixels are stored are dropped; other fields pass, also unknown ones.
-TEST(TransformCaps, OutputOfAnotherFormat_KeepsFieldsThatDescribeNoPixels) {
+TEST(TransformCaps, OutputOfAnotherFormat_CapsKeepOnlyTheFieldsThatStillApply) {
   const std::string about = ",width=16,height=8,framerate=25/1";
   const std::string in = "video/x-raw,format=NV12" + about +
                          ",colorimetry=bt709,chroma-site=mpeg2,drm-format=NV12,"
@@ -139,7 +139,7 @@ TEST(TransformCaps, SeveralThresholds_MultiplyTheHeight) {
 }
 
 // An element on the CPU does not accept CUDA memory. Before READY, its device is not yet chosen.
-TEST(TransformCaps, CudaMemory_DeviceIsCpu_IsOfferedOnlyBeforeReady) {
+TEST(TransformCaps, CudaMemory_RunsOnTheCpu_IsInTheCapsOnlyBeforeStateReady) {
   const std::string plain = "video/x-raw,format=NV12,width=16,height=8",
                     cuda = "video/x-raw(memory:CUDAMemory),format=NV12,width=16,height=8";
   expect_rows({{"cclabel output=none", GST_PAD_SINK, cuda + ";" + plain, plain},
@@ -150,7 +150,7 @@ TEST(TransformCaps, CudaMemory_DeviceIsCpu_IsOfferedOnlyBeforeReady) {
               GST_STATE_NULL);
 }
 
-TEST(TransformCaps, FilterCaps_DetermineTheOrderOfTheResult) {
+TEST(TransformCaps, FilterCaps_ResultHasTheOrderOfTheFilter) {
   const std::string size = ",width=16,height=8,framerate=25/1";
   const std::string gray8 = "video/x-raw,format=GRAY8" + size,
                     gray16 = "video/x-raw,format=GRAY16_LE" + size;
@@ -243,7 +243,7 @@ TEST(RefusedCaps, UnsupportedFormatOrSize_IsNotNegotiated) {
 }
 
 // Elements upstream negotiate again and again after a failure.
-TEST(RefusedCaps, RefusedManyTimes_PostOneError) {
+TEST(RefusedCaps, CapsRefusedManyTimes_ElementPostsOneError) {
   for (const char* line :
        {"cclabel left=640", "cclabel output=none left=640", "cclabel source=alpha",
         "graphcutbg top=480", "slicsuperpixel left=640", "regionoverlay left=640",
@@ -281,7 +281,7 @@ TEST(RefusedCaps, RefusedManyTimes_PostOneError) {
 }
 
 // After a flush, or after other caps that suit, the same error is posted again.
-TEST(RefusedCaps, RefusedAgainAfterFlushOrOtherCaps_PostAnotherError) {
+TEST(RefusedCaps, CapsRefusedAgainAfterFlushOrOtherCaps_ElementPostsAnotherError) {
   for (const bool flushes : {true, false}) {
     Harness h("cclabel output=none left=100");
     for (int time = 0; time < 2; ++time) {
@@ -304,7 +304,7 @@ TEST(RefusedCaps, RefusedAgainAfterFlushOrOtherCaps_PostAnotherError) {
 }
 
 // GstBaseTransform skips set_caps for caps that its pads still have.
-TEST(RefusedCaps, FormerCapsAfterRefusedCaps_FramesAreProcessed) {
+TEST(RefusedCaps, CapsRefusedThenFormerCapsAgain_FramesAreProcessed) {
   for (const char* line : {"cclabel output=none left=40", "cclabel output=mask left=40"}) {
     Harness h(line);
     for (int time = 0; time < 3; ++time) {

@@ -215,7 +215,7 @@ TEST(ElementColors, DrawnColors_EveryFormat_HaveItsSampleValues) {
 }
 
 // A flat picture is its own mean. Its cutout is its RGB colour and a mask.
-TEST(ElementColors, MeanOrCutoutOfAFlatPicture_HasItsColor) {
+TEST(ElementColors, FlatPicture_OutputMeanAndOutputCutout_HaveItsColor) {
   for (const Kind& kind : kinds()) {
     const Color codes = some_codes(kind), color = kind.color_of(codes);
     const BufferPtr mean = after("slicsuperpixel output=mean device=cpu", kind, codes);

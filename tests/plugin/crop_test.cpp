@@ -99,7 +99,7 @@ TEST(RealGpu, CropMetaInCudaMemory_OutputEqualsCpu) {
   }
 }
 
-TEST(Crop, DrawnInPlace_LeavesPixelsOutsideUnchanged) {
+TEST(Crop, DrawnInPlace_PixelsOutsideTheCropRectangleAreUnchanged) {
   for (const char* line :
        {"cclabel output=overlay", "graphcutbg output=overlay", "slicsuperpixel output=overlay",
         "cclabel output=none ! regionoverlay style=boxes"}) {
@@ -144,7 +144,7 @@ TEST(Crop, ReplacedPicture_HasNoCropOrOverlayMeta) {
   }
 }
 
-TEST(Crop, UntouchedFrame_KeepsItsCropMeta) {
+TEST(Crop, OutputNone_FrameKeepsItsCropMetaAndPixels) {
   Harness h("cclabel output=none");
   h.video("GRAY8", 61, 46);
   ASSERT_EQ(gst_harness_push(h.get(), gray_frame({21, 13, 61, 46})), GST_FLOW_OK);
@@ -184,7 +184,7 @@ TEST(Crop, RectangleThatDoesNotFit_IsAnError) {
 }
 
 // Elements that crop by a meta do not change other metas.
-TEST(Crop, RegionMetadataOfTheWholePicture_IsAnError) {
+TEST(Crop, RegionMetadataOfTheUncroppedSize_IsAnError) {
   for (const char* line : {"regionoverlay", "cclabel source=mask output=none"}) {
     for (const auto& [width, height] : {std::pair{61, 46}, {96, 80}}) {
       Harness h(line);
@@ -205,7 +205,7 @@ TEST(Crop, RegionMetadataOfTheWholePicture_IsAnError) {
 }
 
 // Without a GstVideoMeta, the size of the whole picture is unknown.
-TEST(Crop, NoVideoMeta_AcceptsOnlyARectangleAtTheOrigin) {
+TEST(Crop, CropMetaWithoutVideoMeta_IsAcceptedOnlyForARectangleAtTheOrigin) {
   for (const guint x : {0u, 3u}) {
     Harness h("cclabel output=none");
     h.video("GRAY8", 61, 46);
@@ -249,7 +249,7 @@ void offer_all(Harness& h) {
   }
 }
 
-TEST(OfferedMetas, SinkOffersAll_UpstreamGetsThoseThatDoNotChangePixels) {
+TEST(OfferedMetas, SinkOffersAllMetas_UpstreamIsNotOfferedThoseThatChangePixels) {
   for (const std::string& line : lines()) {
     Harness h(line);
     offer_all(h);
@@ -271,7 +271,7 @@ TEST(OfferedMetas, SinkOffersAll_UpstreamGetsThoseThatDoNotChangePixels) {
 }
 
 // videocrop and textoverlay attach a meta, if downstream offers it, instead of changing pixels.
-TEST(OfferedMetas, SinkOffersAll_FramesEqualThoseOfASinkThatOffersNone) {
+TEST(OfferedMetas, SinkOffersAllMetas_FramesEqualThoseOfASinkThatOffersNone) {
   std::vector<std::string> all_lines = lines();
   all_lines.emplace_back(
       "tee name=t ! queue ! fakesink async=false sync=false t. ! cclabel output=none");

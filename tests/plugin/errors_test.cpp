@@ -31,7 +31,7 @@ ErrorDetails error_at_start(const std::string& line) {
 }
 
 // A model is written at the end of the stream, which is too late for an error.
-TEST(ErrorAtStart, FileThatCannotBeUsed_IsAResourceError) {
+TEST(ErrorAtStart, UnusableFile_ElementPostsAResourceError) {
   struct Case {
     const char *property, *path, *says;
     int code;
@@ -61,7 +61,7 @@ TEST(ErrorAtStart, FileThatCannotBeUsed_IsAResourceError) {
   }
 }
 
-TEST(ErrorAtStart, ModelThatDoesNotExistYet_IsNotAnError) {
+TEST(ErrorAtStart, ModelFileThatDoesNotExistYet_IsNotAnError) {
   gchar* folder = g_dir_make_tmp("regions-XXXXXX", nullptr);
   const std::string path = folder + std::string("/model");
   {
@@ -74,7 +74,7 @@ TEST(ErrorAtStart, ModelThatDoesNotExistYet_IsNotAnError) {
   g_free(folder);
 }
 
-TEST(ErrorAtStart, ContradictorySettings_AreASettingsError) {
+TEST(ErrorAtStart, ContradictorySettings_ElementPostsASettingsError) {
   for (const char* line :
        {"cclabel depth=8 output=none", "cclabel connectivity=26 output=none",
         "cclabel depth=8 connectivity=6", "cclabel thresholds=<0.2,0.4>",
@@ -312,7 +312,7 @@ TEST(ErrorText, MalformedMetadata_NamesTheFaultyPart) {
   }
 }
 
-TEST(ErrorText, OutOfMemory_NamesThePurpose) {
+TEST(ErrorText, OutOfMemoryForLabelMaps_NamesThem) {
   for (const auto& [line, says] : {std::pair{"cclabel output=none frames-in-flight=1",
                                              "out of memory for label maps: injected"},
                                    {"cclabel output=none frames-in-flight=1",
@@ -385,7 +385,7 @@ class NoThreads {
   GLogFunc previous_;
 };
 
-TEST(ErrorInStream, NoThreadForFrames_PostsAnErrorAndAFrameAfterFlushLeaves) {
+TEST(ErrorInStream, ThreadCannotBeCreated_PostsAnErrorAndFramesLeaveAfterAFlush) {
   for (const std::string& line :
        with_all_elements({"cclabel", "cclabel depth=2 connectivity=6 output=labels"})) {
     Harness h(line);

@@ -46,7 +46,7 @@ TEST_P(FramesInFlight, EightFrames_WorkTimeInStatsIsAtMostEightTimesTheElapsedTi
   EXPECT_LT(stat(h, "work-time"), took * 8);
 }
 
-TEST_P(FramesInFlight, SingleFrame_LeavesWithoutALaterFrame) {
+TEST_P(FramesInFlight, EachFrame_LeavesBeforeTheNextFrameArrives) {
   GrayHarness h(line("output=none"));
   for (int i = 0; i < 5; ++i) {
     ASSERT_EQ(h.push(gray_with_square(), i), GST_FLOW_OK);
@@ -54,7 +54,7 @@ TEST_P(FramesInFlight, SingleFrame_LeavesWithoutALaterFrame) {
   }
 }
 
-TEST_P(FramesInFlight, DownstreamBlocks_AcceptsAsManyFramesAsSlots) {
+TEST_P(FramesInFlight, DownstreamBlocks_ElementStillAcceptsAsManyFramesAsSlots) {
   GrayHarness h(line("output=none"));
   GstPad* pad = gst_element_get_static_pad(h.element(), "src");
   const gulong probe = gst_pad_add_probe(
@@ -80,14 +80,14 @@ TEST_P(FramesInFlight, DownstreamBlocks_AcceptsAsManyFramesAsSlots) {
   gst_object_unref(pad);
 }
 
-TEST_P(FramesInFlight, EosWhileFramesWait_FollowsTheLastFrame) {
+TEST_P(FramesInFlight, EosWhileFramesAreInFlight_LeavesAfterTheLastFrame) {
   GrayHarness h(line("output=none"));
   for (int i = 0; i < 3; ++i) h.push(gray_with_square(), i);
   h.eos();
   EXPECT_EQ(h.waiting(), 3u);
 }
 
-TEST_P(FramesInFlight, CapsChange_LosesNoFrame) {
+TEST_P(FramesInFlight, CapsChange_NoFrameIsLost) {
   Harness h(line("output=labels"), "video/x-raw,format=GRAY16_LE");
   for (int round = 0; round < 3; ++round) {
     const int scale = 1 + round % 2;
@@ -107,7 +107,7 @@ TEST_P(FramesInFlight, CapsChange_LosesNoFrame) {
   }
 }
 
-TEST_P(FramesInFlight, Flush_LaterFramesLeaveAndAllFramesAreCounted) {
+TEST_P(FramesInFlight, Flush_FramesAfterItLeaveAndStatsCountAllFrames) {
   GrayHarness h(line("output=none"));
   for (int i = 0; i < 4; ++i) h.push(gray_with_square(), i);
   gst_harness_push_event(h.get(), gst_event_new_flush_start());
@@ -143,7 +143,7 @@ TEST(StreamFlow, OutputNone_PassesTheSameMemory) {
   EXPECT_EQ(bytes_of(out.get()), gray_with_square());
 }
 
-TEST(StreamFlow, InputBufferIsShared_IsNotDrawnOn) {
+TEST(StreamFlow, SharedInputBuffer_IsNotDrawnOn) {
   GrayHarness h("cclabel output=overlay");
   GstBuffer* in = Harness::buffer(gray_with_square());
   const BufferPtr kept(gst_buffer_ref(in));
@@ -180,7 +180,7 @@ TEST(StreamFlow, EveryOutput_KeepsMetasAndFlags) {
   }
 }
 
-TEST(StreamFlow, PropertiesSetByAnotherThread_LosesNoFrame) {
+TEST(StreamFlow, PropertiesSetByAnotherThread_NoFrameIsLost) {
   GrayHarness h("cclabel output=none frames-in-flight=3");
   std::atomic<bool> stop = false;
   std::thread changer([&] {
@@ -234,7 +234,7 @@ TEST(StreamFlow, DownstreamError_ReachesUpstream) {
 }
 
 // After the end of the stream, downstream's refusals are reported as an error.
-TEST(StreamFlow, DownstreamNotLinkedOrNegotiated_ErrorIsPostedAtTheEnd) {
+TEST(StreamFlow, DownstreamReturnsNotLinkedOrNotNegotiated_ErrorIsPostedAtTheEnd) {
   struct Refusal {
     GstFlowReturn flow;
     int code;  // of the stream error at the end; 0: none
@@ -309,7 +309,7 @@ const EventCase kEvents[] = {
     {"out of band", [] { return custom(GST_EVENT_CUSTOM_DOWNSTREAM_OOB); }, true},
 };
 
-TEST(StreamEvents, EventDuringAVolume_OvertakesItOrPushesItOutFirst) {
+TEST(StreamEvents, EventDuringAVolume_TagsAndMessagesOvertakeTheVolumeAndGapSegmentEosPushItOut) {
   for (const EventCase& c : kEvents) {
     GrayHarness h("cclabel output=none depth=4 connectivity=26");
     for (int i = 0; i < 2; ++i) ASSERT_EQ(h.push(gray_with_square(), i), GST_FLOW_OK);
@@ -337,7 +337,7 @@ TEST(StreamEvents, EventDuringAVolume_OvertakesItOrPushesItOutFirst) {
   }
 }
 
-TEST(StreamEvents, EventAfterSingleFrames_FollowsThemAll) {
+TEST(StreamEvents, SerializedEventAfterSingleFrames_FollowsThemAll) {
   for (const EventCase& c : kEvents) {
     if (std::string(c.name) == "out of band") continue;
     GrayHarness h("cclabel output=none frames-in-flight=8");
@@ -404,7 +404,7 @@ TEST_P(ShortFrame, OutputKeepsThePicture_ShortFramePassesUnchanged) {
   }
 }
 
-TEST_P(ShortFrame, OutputReplacesThePicture_ShortFrameBecomesABlankGap) {
+TEST_P(ShortFrame, OutputReplacesThePicture_ShortFrameBecomesAZeroPictureMarkedAsGap) {
   for (const char* output : {"labels", "mask", "colors"}) {
     GrayHarness h(std::string(GetParam()) + " output=" + output);
     for (int i = 0; i < 4; ++i) {
@@ -466,7 +466,7 @@ TEST(ShortFrame, TooFewBytesForItsVideoMeta_PassesWithoutRegionsAndWarns) {
 }
 
 // Rows with a GstVideoMeta may be closer together than in the default layout.
-TEST(UnpaddedRows, WholeFrameOrOneByteShort_IsReadOrPassesWithAWarning) {
+TEST(UnpaddedRows, UnpaddedFrame_IsReadIfWholeAndPassesWithAWarningIfOneByteIsMissing) {
   struct Case {
     const char* format;
     std::vector<int> rows;    // bytes per row of each plane

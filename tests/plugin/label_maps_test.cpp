@@ -30,7 +30,7 @@ TEST(LabelMap, ElementIsGone_StillContainsTheLabels) {
 }
 
 // A map's memory is used again after the frame is gone. It must not keep the previous labels.
-TEST(LabelMap, MemoryReusedForAnotherFrame_ContainsThatFramesLabels) {
+TEST(LabelMap, MemoryReusedForAnotherFrame_ContainsTheLabelsOfTheNewFrame) {
   GrayHarness h("cclabel output=none frames-in-flight=1");
   const bool on_cpu = device_of(h.element()).starts_with("cpu");
   const void* first = nullptr;
@@ -93,7 +93,7 @@ TEST(LabelPicture, MoreRegionsThanGray8Holds_DropsTheSmallestAndWarns) {
 
 // ---- sharing
 
-TEST(LabelMap, PartOfTheMapCopied_SharesTheMapReadOnly) {
+TEST(LabelMap, CopiedPartOfTheMap_SharesItsMemoryAndIsReadOnly) {
   const BufferPtr labels = map_after("cclabel output=none");
   const std::vector<uint8_t> whole = bytes_of(labels.get());
   const size_t row = kWidth * 4, begin = 9 * row + 20, bytes = 3 * row;

@@ -44,7 +44,7 @@ void advance_clock(gint64 us) { clock_offset += us; }
 
 // ---- the reported latency
 
-TEST(Latency, FramesAndVolumes_ReportedFollowsTheLongestMeasuredTime) {
+TEST(Latency, ReportedLatency_GrowsWithMeasuredTimesUpToTheTimeOfAllFramesInFlight) {
   Latency latency;
   EXPECT_EQ(latency.reported(), 0u);
   EXPECT_FALSE(latency.configure(kFrame, 1, 4)) << "single frames do not wait";
@@ -84,7 +84,7 @@ TEST(Latency, FramesAndVolumes_ReportedFollowsTheLongestMeasuredTime) {
   EXPECT_EQ(latency.reported(), 200 * GST_MSECOND);
 }
 
-TEST(ReportedLatency, SingleFrames_LatencyIsMeasuredPostedAndAtMostFourFrames) {
+TEST(ReportedLatency, SingleFrames_LatencyIsPostedAboveZeroAndAtMostFourFrames) {
   GrayHarness h("cclabel output=none");
   h.push(gray_with_square());
   ASSERT_TRUE(h.pull());
@@ -116,7 +116,7 @@ TEST(ReportedLatency, SlidingWindow_ReportsZero) {
 
 // While downstream takes a second for the first frame, the other frames wait, although their work
 // is done. This wait is not a latency of the element.
-TEST(ReportedLatency, SlowSink_ReportedLatencyExcludesIt) {
+TEST(ReportedLatency, SlowSink_ReportedLatencyExcludesTheTimeOfTheSink) {
   constexpr int kFrames = 4;
   constexpr gulong kTimeForWork = 300000;  // µs; the frames are tiny
   Harness h("cclabel output=labels frames-in-flight=4", "video/x-raw,format=GRAY16_LE");
@@ -177,7 +177,7 @@ TEST(LatencyQuery, LiveUpstream_AddsItsMinimumAndMaximum) {
 }
 
 // The number of frames in flight limits the latency of live sources.
-TEST(LatencyQuery, LiveUpstream_KeepsOneFrameInFlight) {
+TEST(LatencyQuery, LiveUpstream_ElementKeepsOnlyOneFrameOrVolumeInFlight) {
   for (const bool live : {true, false}) {
     for (const int depth : {1, 3}) {
       Harness h("cclabel output=none device=cpu depth=" + std::to_string(depth) +
@@ -325,7 +325,7 @@ TEST(Qos, LateVolume_IsDroppedAsAWhole) {
 }
 
 // Frames 0 and 1 begin a volume of four that is dropped. It ends as other volumes do.
-TEST(Qos, VolumeBeingDropped_EndsAtCapsSegmentFlushOrTimeJump) {
+TEST(Qos, LateVolume_CapsSegmentFlushOrTimeJump_EndsTheDropping) {
   for (const char* end : {"caps", "segment", "flush", "jump"}) {
     GrayHarness h("cclabel output=none depth=4 connectivity=26");
     report_late(h, 0, 0);
@@ -417,7 +417,7 @@ void push_with_pauses(Harness& h, int first, int count, gint64 pause = kPause) {
   }
 }
 
-TEST(StreamingThread, FrameAfterAPause_LeavesOnTheInputThread) {
+TEST(StreamingThread, FrameAfterAPause_IsPushedByTheInputThread) {
   for (const char* slots : {"0", "1", "4"}) {
     for (const char* output : {"none", "overlay", "labels", "mask"}) {
       GrayHarness h(std::string("cclabel frames-in-flight=") + slots + " output=" + output);
@@ -433,7 +433,7 @@ TEST(StreamingThread, FrameAfterAPause_LeavesOnTheInputThread) {
   }
 }
 
-TEST(StreamingThread, PauseShorterThanThreeLatencies_LeavesOnTheElementsThread) {
+TEST(StreamingThread, FrameAfterAPauseBelowThreeLatencies_IsPushedByTheElementsThread) {
   GrayHarness h("cclabel output=none");
   LeavingThreads leaving(h, [] { advance_clock(G_USEC_PER_SEC); });
   push_with_pauses(h, 0, 3, 2 * G_USEC_PER_SEC);
@@ -443,7 +443,7 @@ TEST(StreamingThread, PauseShorterThanThreeLatencies_LeavesOnTheElementsThread) 
 }
 
 // The next volume fills while the previous volume is processed.
-TEST(StreamingThread, CompletedVolumes_LeaveOnTheElementsThread) {
+TEST(StreamingThread, CompletedVolumes_ArePushedByTheElementsThread) {
   GrayHarness h("cclabel output=none depth=2 connectivity=26");
   LeavingThreads leaving(h);
   for (int i = 0; i < 6; ++i) {

@@ -136,7 +136,7 @@ std::string track_at(Harness& h, int index) {
   return track_on(h.pull());
 }
 
-TEST(CapsChange, FrameRateOrPixelAspectRatio_KeepsTracks) {
+TEST(CapsChange, NewFrameRateOrPixelAspectRatio_TracksContinue) {
   for (const char* output : {"none", "overlay", "labels"}) {
     Harness h(std::string("cclabel track=true frames-in-flight=3 output=") + output);
     h.caps(std::string(kSize) + "framerate=25/1");
@@ -158,7 +158,7 @@ TEST(CapsChange, FrameRateOrPixelAspectRatio_KeepsTracks) {
 }
 
 // A caps query must not make a setting take effect early.
-TEST(SettingChange, MaxRegionsOrAttachLabels_AreUsedFromTheNextCapsOn) {
+TEST(SettingChange, MaxRegionsAndAttachLabels_NewValuesApplyFromTheNextCaps) {
   GrayHarness h("cclabel output=none attach-labels=never max-regions=1 device=cpu");
   const auto expect = [&](int index, guint regions, bool has_labels) {
     EXPECT_EQ(h.push(dots(), index), GST_FLOW_OK);
@@ -212,7 +212,7 @@ class NoMemory {
   }
 };
 
-TEST(CapsChange, SameSize_AllocatesNothing) {
+TEST(CapsChange, NewCapsOrRectangleOfTheSameSize_AllocateNothing) {
   Harness h("cclabel output=overlay track=true attach-labels=never width=40");
   h.caps(std::string(kSize) + "framerate=25/1");
   EXPECT_EQ(track_at(h, 0), "1");
@@ -286,7 +286,7 @@ class ChangeWithLearnedBackground : public testing::Test {
   Harness h_{"graphcutbg output=mask width=48"};
 };
 
-TEST_F(ChangeWithLearnedBackground, FrameRateOrOutputChanges_BackgroundIsKept) {
+TEST_F(ChangeWithLearnedBackground, NewFrameRateOrOutput_LearnedBackgroundIsKept) {
   h_.caps(std::string(kSize) + "framerate=50/1");
   EXPECT_GT(foreground(h_, gray_with_square(), 31), 200u);
   h_.set("output", "overlay");
@@ -353,7 +353,7 @@ TEST(OutputChange, OutputOfAnotherFormat_CapsAndFrameSizeChangeToIt) {
                {{"cutout", "RGBA", 4}, {"mask", "GRAY8", 1}, {"replace", "GRAY8", 1}});
 }
 
-TEST(OutputChange, FramesInFlight_LeaveInOrderWithTheirOutput) {
+TEST(OutputChange, OutputPropertyWithFramesInFlight_FramesBeforeTheChangeKeepTheFormerOutput) {
   for (const char* volume : {"", " depth=4 connectivity=26"}) {
     GrayHarness h("cclabel output=none frames-in-flight=4" + std::string(volume));
     constexpr int kFrames = 23;
@@ -372,7 +372,7 @@ TEST(OutputChange, FramesInFlight_LeaveInOrderWithTheirOutput) {
   }
 }
 
-TEST(OutputChange, RefusedByDownstream_OutputPropertyIsUndoneWithOneWarning) {
+TEST(OutputChange, NewFormatRefusedByDownstream_OutputPropertyIsUndoneWithOneWarning) {
   GrayHarness h("cclabel output=none", "video/x-raw,format=GRAY8");
   next(h, 0);
   h.set("output", "colors");
@@ -434,7 +434,7 @@ std::string expect_refused(const std::string& line, const char* format, const ch
   return result;
 }
 
-TEST(RefusedSetting, ContradictsOtherSettings_KeepsThePreviousValue) {
+TEST(RefusedSetting, SettingThatContradictsOthers_PropertyKeepsThePreviousValue) {
   expect_refused("cclabel output=none", "GRAY8", "connectivity", "26");
   expect_refused("cclabel output=none depth=2 connectivity=6", "GRAY8", "connectivity", "8");
   expect_refused("cclabel output=none", "RGB", "source", "alpha");
@@ -450,7 +450,7 @@ TEST(RefusedSetting, ContradictsOtherSettings_KeepsThePreviousValue) {
 }
 
 // An application that shows the value must learn that it is the previous value again.
-TEST(RefusedSetting, DetectedWithTheNextFrame_NotifiesThePreviousValue) {
+TEST(RefusedSetting, SettingRefusedAtTheNextFrame_PropertyIsUndoneAndNotified) {
   struct Case {
     const char *line, *format, *property, *bad;
   };
@@ -476,7 +476,7 @@ TEST(RefusedSetting, ValidValueAfterARefusedOne_IsUsed) {
 
 // ---- clicks set seeds
 
-TEST(MouseClick, ClickOrTouch_SetsAddsOrClearsSeedsAndGoesUpstream) {
+TEST(MouseClick, ClicksAndTouches_ChangeTheSeedsAndAreForwardedUpstream) {
   GrayHarness h("cclabel output=mask click-seeds=true");
   int notified = 0;
   g_signal_connect(h.element(), "notify::seeds",

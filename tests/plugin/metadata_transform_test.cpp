@@ -129,7 +129,7 @@ Boxes found_in(GstBuffer* picture, GstCaps* caps) {
   return boxes_on(h.pull().get(), kCompared);
 }
 
-TEST(MetadataTransform, EachElementOfTheTable_KeepsOrDropsRegionsAsDocumented) {
+TEST(MetadataTransform, ElementsOfTheTableInTheDocumentation_TreatRegionsAsItSays) {
   start_gstreamer();
   const std::vector<Row> rows = table();
   ASSERT_GT(rows.size(), 20u) << "docs/metadata.md has no table";
@@ -462,7 +462,7 @@ TEST(MatrixTransform, ScaledCroppedOrTurned_RegionsMoveWithTheirPixels) {
   }
 }
 
-TEST(MatrixTransform, CoordinatesOfAnotherSize_AreScaled) {
+TEST(MatrixTransform, RegionsInCoordinatesOfHalfTheSize_AreScaledToTheFrame) {
   const BufferPtr half = picture(kInside, kWidth / 2, kHeight / 2);
   EXPECT_EQ(
       regions_on(moved(half.get(), {kWhole, {0, 0, 60, 80}, 60, 80, {{0, 1, 0}, {1, 0, 0}}}).get()),
@@ -498,7 +498,7 @@ TEST(ScaleTransform, AspectRatioDiffers_DropsRegions) {
   }
 }
 
-TEST(MatrixTransform, StackedLayersScaledByTwo_AreScaledTogether) {
+TEST(MatrixTransform, StackedLayersScaledByTwo_RegionsAndLayerHeightAreScaled) {
   const BufferPtr from = picture(kInside, kWidth, kHeight, 3);
   const BufferPtr twice = moved(
       from.get(), {{0, 0, 80, 180}, {0, 0, 160, 360}, 160, 360, {{2, 0, 0}, {0, 2, 0}}}, 80, 180);
@@ -506,7 +506,7 @@ TEST(MatrixTransform, StackedLayersScaledByTwo_AreScaledTogether) {
   EXPECT_EQ(fields_of(regions_of(twice.get()), {"width", "height", "layers"}), "160 120 3");
 }
 
-TEST(MatrixTransform, StackedLayersCroppedOrWithFractionalRows_RegionsAreDropped) {
+TEST(MatrixTransform, StackedLayersCroppedOrScaledToFractionalRows_RegionsAreDropped) {
   const BufferPtr from = picture(kInside, kWidth, kHeight, 3);
   const Move fractional = {
       {0, 0, 80, 180}, {0, 0, 80, 91}, 80, 91, {{1, 0, 0}, {0, 91.0f / 180, 0}}};
@@ -516,7 +516,7 @@ TEST(MatrixTransform, StackedLayersCroppedOrWithFractionalRows_RegionsAreDropped
   }
 }
 
-TEST(MatrixTransform, CropInsideOfOneLayer_MovesTheRegions) {
+TEST(MatrixTransform, CroppedToPartOfOneLayer_RegionsMove) {
   const BufferPtr from = picture(kInside, kWidth, kHeight, 3);
   const BufferPtr cut =
       moved(from.get(), {{10, 5, 70, 55}, {0, 0, 70, 55}, 70, 55, {{1, 0, 0}, {0, 1, 0}}}, 80, 60);
@@ -557,7 +557,7 @@ TEST(ScaleTransform, TrackedRegions_KeepTheirObjectIds) {
 
 // ---- unclear transforms and metadata
 
-TEST(MatrixTransform, UnknownOrSkewedTransform_DropsRegions) {
+TEST(MatrixTransform, SkewedSingularOrNonFiniteMatrix_RegionsAreDropped) {
   const BufferPtr from = picture(kInside);
   const Move unclear[] = {{kWhole, kWhole, 80, 60, {{1, 0.5, 0}, {0, 1, 0}}},
                           {kWhole, kWhole, 80, 60, {{1, 0, 0}, {0.5, 1, 0}}},

@@ -160,7 +160,7 @@ TEST(Properties, EveryElement_PropertiesEqualItsPageAndReturnSetValues) {
 }
 
 // Bindings distinguish the types of choices by their names.
-TEST(Properties, EnumTypes_AreNamedAfterTheirElementOrThePlugin) {
+TEST(Properties, EnumTypes_NamedAfterTheirElementAndSharedOnesAfterThePlugin) {
   start_gstreamer();
   GstElement* element = gst_element_factory_make("cclabel", nullptr);
   for (const auto& [property, type] : {std::pair{"label-values", "GstCclabelLabelValues"},
@@ -271,7 +271,7 @@ void expect_taken(const Harness& h, GType type, void (*set)(GValue*, T), T value
       << g_type_name(type);
 }
 
-TEST(ListProperty, EveryNumericType_IsAcceptedOtherTypesKeepTheList) {
+TEST(ListProperty, NumbersOfEveryType_AreAcceptedAndOtherTypesLeaveTheListUnchanged) {
   const Harness h("cclabel output=none");
   expect_taken(h, G_TYPE_INT, g_value_set_int, 15, "15");
   expect_taken(h, G_TYPE_DOUBLE, g_value_set_double, 1.5, "1.5");
@@ -355,7 +355,7 @@ std::string area_on(const BufferPtr& frame) {
 
 class ControlledProperty : public ::testing::TestWithParam<const char*> {};
 
-TEST_P(ControlledProperty, Threshold_SegmentShifted_HasTheValueAtTheStreamTime) {
+TEST_P(ControlledProperty, Threshold_TimestampsDifferFromStreamTime_HasTheValueAtTheStreamTime) {
   Harness h(GetParam());
   h.video("GRAY8", kColumns, kRows);
   GstSegment shifted;  // stream time 10 s is at timestamp 1 s

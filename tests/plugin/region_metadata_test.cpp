@@ -133,7 +133,7 @@ TEST(RegionMetadata, SeveralThresholdsOrVolume_LayersAndSlicesAreNumbered) {
   }
 }
 
-TEST(RegionMetadata, MoreRegionsThanMaxRegions_CountsAllInTheTotal) {
+TEST(RegionMetadata, MoreRegionsThanMaxRegions_TotalCountsThemAll) {
   const BufferPtr out = after("cclabel output=none max-regions=1", two_rectangles());
   EXPECT_EQ(field_of(regions_of(out.get()), "regions-total"), "2");
   EXPECT_EQ(region_count(regions_of(out.get())), 1u);
@@ -251,7 +251,7 @@ TEST(RegionOfInterest, MoreThan256Regions_KeepsThe256Largest) {
 
 // ---- tracks
 
-TEST(Track, LostAndFoundAgain_KeepsItsFirstTime) {
+TEST(Track, LostAndFoundAgain_KeepsItsFirstSeenTime) {
   GrayHarness h("cclabel output=none track=true device=cpu");
   const auto times = [&](const std::vector<uint8_t>& picture, int index) {
     EXPECT_EQ(h.push(picture, index), GST_FLOW_OK);
@@ -300,7 +300,7 @@ TEST(Track, LabelsWithTrackNumbers_AreZeroBeforeTheTracksBirth) {
 
 // ---- the metadata of earlier elements
 
-TEST(RegionMetadata, SecondElement_ReplacesTheMetadata) {
+TEST(RegionMetadata, SecondElement_ReplacesTheMetadataOfTheFirst) {
   const BufferPtr out =
       after("cclabel name=first output=none ! cclabel name=cclabel output=none min-area=30",
             two_rectangles());
@@ -308,7 +308,7 @@ TEST(RegionMetadata, SecondElement_ReplacesTheMetadata) {
   EXPECT_EQ(gst_buffer_get_n_meta(out.get(), GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE), 1u);
 }
 
-TEST(RegionMetadata, LabelMap_NextElementWithSourceMask_FindsOnlyItsRegions) {
+TEST(RegionMetadata, LabelMap_NextElementWithSourceMask_FindsOnlyTheRegionsOfTheMap) {
   const BufferPtr out = after(
       "cclabel name=first output=none max-area=30 ! cclabel name=cclabel source=mask "
       "output=none",
@@ -444,7 +444,7 @@ TEST_F(RegionLifetime, HeldFrames_KeepTheirRegions) {
   }
 }
 
-TEST_F(RegionLifetime, FrameFreed_CopiesKeepTheirRegions) {
+TEST_F(RegionLifetime, FrameFreed_CopiesOfFrameAndStructuresKeepTheirRegions) {
   BufferPtr frame = labelled(7, 2);
   const BufferPtr other(gst_buffer_copy(frame.get()));
   const StructureOwner structure(gst_structure_copy(regions_of(frame.get())));
@@ -456,7 +456,7 @@ TEST_F(RegionLifetime, FrameFreed_CopiesKeepTheirRegions) {
   EXPECT_EQ(field_of(region.get(), "x"), "11");
 }
 
-TEST_F(RegionLifetime, FrameFreed_HeldTableIsNotOverwritten) {
+TEST_F(RegionLifetime, FrameFreed_TableThatIsStillHeldIsNotOverwritten) {
   std::vector<BufferPtr> held;
   std::vector<std::vector<uint8_t>> bytes;
   for (int i = 0; i < 24; ++i) {
@@ -483,7 +483,7 @@ TEST_F(RegionLifetime, ElementFreed_FrameKeepsItsRegions) {
 }
 
 // An element downstream can write to the structures of a frame. The next frame must not show it.
-TEST_F(RegionLifetime, StructureChangedDownstream_NextFrameIsUnchanged) {
+TEST_F(RegionLifetime, StructureChangedDownstream_NextFrameHasUnchangedStructures) {
   const auto first_of = [](const BufferPtr& frame) {
     return const_cast<GstStructure*>(region_of(regions_of(frame.get()), 0));
   };
@@ -498,7 +498,7 @@ TEST_F(RegionLifetime, StructureChangedDownstream_NextFrameIsUnchanged) {
   }
 }
 
-TEST_F(RegionLifetime, ParameterChangedDownstream_NextFrameIsUnchanged) {
+TEST_F(RegionLifetime, ParameterChangedDownstream_NextFrameHasUnchangedParameters) {
   for (int round = 0; round < 4; ++round) {
     BufferPtr frame = labelled(5 + round, 1);
     auto* roi = gst_buffer_get_video_region_of_interest_meta_id(frame.get(), 1);

@@ -18,7 +18,7 @@ struct Frame {
 };
 
 // A jump is a gap of more than two seconds. Frames without a duration last 100 ms.
-TEST(TimeJumps, GapAboveOrBelowTwoSeconds_OnlyTheLongerIsATimeJump) {
+TEST(TimeJumps, TimestampGap_IsATimeJumpOnlyAboveTwoSeconds) {
   constexpr GstClockTime kMax = 2 * GST_SECOND, kUsual = 100 * GST_MSECOND,
                          kNone = GST_CLOCK_TIME_NONE;
   const GstClockTime start = 100 * GST_SECOND;
@@ -110,7 +110,7 @@ class TrackedElement : public ::testing::TestWithParam<const char*> {
   Harness h_;
 };
 
-TEST_P(TrackedElement, FramesLostOrGapBelowTheJumpLimit_TrackNumberIsKept) {
+TEST_P(TrackedElement, LostFramesAndGapsBelowTheJumpLimit_TrackNumberIsKept) {
   EXPECT_EQ(track_at(0, GST_BUFFER_FLAG_DISCONT), "1");
   EXPECT_EQ(track_at(1), "1");
   EXPECT_EQ(track_at(3, GST_BUFFER_FLAG_DISCONT), "1");
@@ -130,7 +130,7 @@ TEST_P(TrackedElement, TimestampsJump_StartsATrackWithANewNumber) {
   EXPECT_EQ(track_at(2000), "3");
 }
 
-TEST_P(TrackedElement, OtherSizeOrRectangle_StartsATrackWithANewNumber) {
+TEST_P(TrackedElement, NewPictureSizeOrRectangle_RegionGetsANewTrackNumber) {
   EXPECT_EQ(track_at(0), "1");
   h_.video("GRAY8", kWidth / 2, kHeight * 2);
   EXPECT_EQ(h_.push(std::vector<uint8_t>(kWidth * kHeight, 200), 1), GST_FLOW_OK);
@@ -220,7 +220,7 @@ TEST(RegionMessage, PostMessages_EachMessageHasTimesAndRegions) {
   EXPECT_FALSE(h.message_so_far(GST_MESSAGE_ELEMENT));
 }
 
-TEST(RegionMessage, SegmentInBytes_HasNoTimes) {
+TEST(RegionMessage, SegmentInBytes_MessageHasNoTimes) {
   start_gstreamer();
   GstHarness* h = gst_harness_new_parse("cclabel output=none post-messages=true");
   GstBus* bus = gst_bus_new();

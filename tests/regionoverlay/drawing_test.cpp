@@ -334,7 +334,7 @@ TEST(DrawingDetails, BoxesOutsideOrUpsideDown_DrawNothing) {
   EXPECT_TRUE(out.same_pixels(in));
 }
 
-TEST(DrawingDetails, BoxLargerThanThePicture_ShowsOnlyItsId) {
+TEST(DrawingDetails, BoxLargerThanThePicture_OnlyItsNumberIsDrawn) {
   Region region;
   region.left = region.top = INT32_MIN;
   region.right = region.bottom = INT32_MAX;
@@ -528,7 +528,7 @@ TEST_F(RegionOverlayAlgorithm, LabelMapAttached_OutputDiffersFromThatWithoutIt) 
   EXPECT_FALSE(with.same_pixels(without));
 }
 
-TEST_F(RegionOverlayAlgorithm, UnsuitableSetup_IsRefused) {
+TEST_F(RegionOverlayAlgorithm, InvalidSizeFormatOrMaskFormat_SetupIsRefused) {
   const regions::Setup good = setup_for(PixelFormat::nv12, {16, 16});
   EXPECT_NO_THROW(algorithm_->configure(good));
   for (const Size size : {Size{0, 4}, Size{4, 0}, Size{65536, 1}, Size{1, 65536}}) {

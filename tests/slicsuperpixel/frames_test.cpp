@@ -144,7 +144,7 @@ TEST_F(SlicFrames, OutputMean_FewRecords_ChangesOnlyRecordedSuperpixels) {
 
 // A warm start continues from the previous frame, except after a change of the grid, the colour
 // space or the variant, after reset() and after a failed frame.
-TEST_F(SlicFrames, WarmStart_GridColorSpaceOrVariantChange_NextFrameStartsCold) {
+TEST_F(SlicFrames, WarmStart_NewRegionSizeColorSpaceOrVariant_NextFrameStartsCold) {
   struct Change {
     const char* setting;  // of the second frame
     bool is_cold;
@@ -188,7 +188,7 @@ TEST_F(SlicFrames, WarmStart_GridColorSpaceOrVariantChange_NextFrameStartsCold) 
 }
 
 // While no cluster leaves its cell, iterations of consecutive frames equal iterations of one frame.
-TEST_F(SlicFrames, WarmStart_StillPicture_IterationsAddUpOverFrames) {
+TEST_F(SlicFrames, WarmStart_StillPicture_TwoFramesEqualOneFrameWithTheSumOfTheirIterations) {
   const GuardedFrame in = SlicCase{"scene", kSize}.frame();
   using Settings = std::vector<std::string>;
   for (Settings settings : {Settings{"region-size=16"},
@@ -243,7 +243,7 @@ TEST_F(SlicFrames, WarmStart_FlatPicture_HasOneTrackPerGridCell) {
   }
 }
 
-TEST_F(SlicFrames, InvalidFrame_ErrorNamesTheProblem) {
+TEST_F(SlicFrames, InvalidFrame_IsRefusedWithTheReason) {
   const auto algorithm = configured(1, false);
   const GuardedFrame in(PixelFormat::rgb, kSize), gray(PixelFormat::gray8, kSize),
       narrow(PixelFormat::rgb, {kSize.width - 1, kSize.height});
@@ -330,7 +330,7 @@ TEST(SlicVideo, MovingPicture_TracksStayOnOver70PercentOfTheMovedPixels) {
   EXPECT_GT(kept, 2 * kept_cold);
 }
 
-TEST(SlicVideo, AnyFrame_EachTrackOccursOnce) {
+TEST(SlicVideo, MovingPicture_EachTrackOccursOnceInAFrame) {
   for (const Superpixels& frame : run_video(panned(4, 2), warm(3))) {
     std::vector<uint32_t> tracks;
     for (const Region& r : frame.regions) tracks.push_back(r.track);
@@ -372,7 +372,7 @@ TEST(SlicVideo, WarmStart_SceneCut_LabelsEqualThoseOfAFirstFrame) {
 }
 
 // SLICO stores the largest distance of each cluster. A frame of SLIC discards them.
-TEST(SlicVideo, SlicoWithWarmStart_ContinuesAndStartsColdAfterSlicFrames) {
+TEST(SlicVideo, SlicoWithWarmStart_IteratesAcrossFramesButStartsColdAfterSlicFrames) {
   SlicParams adaptive = warm(1), plain = warm(1);
   adaptive.variant = SlicVariant::slico;
   const auto frames = panned(3, 0);

@@ -21,7 +21,7 @@ double deviation_of(Size size, int wanted, int w, int h) {
          0.1 * std::abs(std::log(1.0 * w / h));
 }
 
-TEST(SlicGrid, GivenCellSide_CellsCoverThePicture) {
+TEST(SlicGrid, RegionSizeGiven_GridHasCellsOfThisSideThatCoverThePicture) {
   for (const Size size : {Size{1, 1}, {100, 40}, {101, 39}, {65535, 3}}) {
     for (const int side : {2, 3, 50, 512}) {
       SlicParams params;

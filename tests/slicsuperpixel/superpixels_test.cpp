@@ -71,7 +71,7 @@ TEST(Slic, RequestedNumber_FoundNumberIsWithin10PercentExceptInNoise) {
 }
 
 // A picture of two flat halves.
-TEST(Slic, StraightEdgeInThePicture_IsASuperpixelBoundary) {
+TEST(Slic, StraightEdge_SuperpixelsDoNotCrossIt) {
   GuardedFrame picture(PixelFormat::rgb, {200, 120});
   for (int y = 0; y < 120; ++y) {
     for (int x = 0; x < 200; ++x) {
@@ -94,7 +94,7 @@ TEST(Slic, StraightEdgeInThePicture_IsASuperpixelBoundary) {
 
 // A textured half and a smooth half with a faint edge. With one compactness for all superpixels,
 // SLIC has ragged borders in the texture or misses the edge. SLICO avoids both.
-TEST(Slic, Slico_TextureAndFaintEdge_IsSmootherThanLooseSlicAndCloserThanStrictSlic) {
+TEST(Slic, Slico_SmootherInTextureThanLooseSlicAndCloserToAFaintEdgeThanStrictSlic) {
   GuardedFrame picture(PixelFormat::gray8, {256, 128});
   const auto is_upper = [](int x, int y) { return y < 70 + (x % 32) / 4; };
   for (int y = 0; y < 128; ++y) {
@@ -138,7 +138,7 @@ TEST(Slic, Slico_TextureAndFaintEdge_IsSmootherThanLooseSlicAndCloserThanStrictS
   EXPECT_LT(adaptive.missed, 0.8 * strict.missed);
 }
 
-TEST(Slic, LabConversion_AnyColor_DeviatesLittleFromCie15) {
+TEST(Slic, LabConversion_RgbColors_DeviateByLessThan1_1FromTheCieFormula) {
   double worst = 0;
   for (int red = 0; red < 256; red += 5) {
     for (int green = 0; green < 256; green += 5) {

@@ -117,7 +117,7 @@ TEST(CudaContext, OfAnotherDeviceThanCudaDeviceId_IsNotUsed) {
   EXPECT_EQ(later.ready(), "cuda:0 fake");
 }
 
-TEST(CudaContext, OtherKindOfContext_IsIgnored) {
+TEST(CudaContext, ContextForOpenGl_IsIgnored) {
   NEEDS_LIBRARY();
   const Alone alone("cclabel cuda-device-id=0");
   GstContext* other = gst_context_new("gst.gl.GLDisplay", TRUE);
@@ -163,7 +163,7 @@ TEST(CudaContext, OfferedByANeighbour_IsUsed) {
   }
 }
 
-TEST(CudaContext, StateNull_ReleasesTheContextAndTheNextStartUsesAnother) {
+TEST(CudaContext, StateNull_ContextIsReleasedAndTheNextStartUsesTheNewlyOfferedOne) {
   NEEDS_LIBRARY();
   const Producer producers[] = {Producer(0), Producer(1)};
   const Alone alone("cclabel");
@@ -175,7 +175,7 @@ TEST(CudaContext, StateNull_ReleasesTheContextAndTheNextStartUsesAnother) {
   }
 }
 
-TEST(CudaDeviceId, DeviceDoesNotExist_AutoRunsOnTheCpuCudaIsAnError) {
+TEST(CudaDeviceId, DeviceDoesNotExist_DeviceAutoRunsOnTheCpuAndDeviceCudaIsAnError) {
   const Alone any("cclabel cuda-device-id=7"), cuda("cclabel cuda-device-id=7 device=cuda");
   EXPECT_TRUE(any.ready().starts_with("cpu: "));
   EXPECT_EQ(cuda.ready(), "none");
@@ -368,7 +368,7 @@ TEST(DeviceOfFrames, UpstreamCudaContext_IsUsedBeforeTheFirstFrame) {
   EXPECT_EQ(device_of(h.element()), "cuda:1 fake");
 }
 
-TEST(DeviceOfFrames, MovedElement_CountsOnItsNewDevice) {
+TEST(DeviceOfFrames, ElementMovesToAnotherDevice_NextElementUsesTheFreedDevice) {
   NEEDS_LIBRARY();
   const Producer second(1);
   Harness first("cclabel output=none");

@@ -22,7 +22,7 @@ GstBuffer* unfinished(const Producer& producer) {
   return buffer;
 }
 
-TEST(CudaStream, ProducerStillWorks_DeviceWaitsAndHostDoesNot) {
+TEST(CudaStream, UpstreamStillWritesTheFrame_DeviceWaitsForItAndTheHostDoesNot) {
   NEEDS_STREAMS();
   for (const char* line : {"cclabel output=none", "cclabel output=overlay",
                            "cclabel output=none ! cclabel output=none"}) {
@@ -84,7 +84,7 @@ TEST(CudaStream, PoolOfferedUpstream_HasACudaStreamIfGstCudaSupportsIt) {
   }
 }
 
-TEST(CudaLibrary, GstCudaLibrary_FoundOrMissing_CudaMemoryIsOfferedOnlyIfFound) {
+TEST(CudaLibrary, CudaMemory_GstCudaLibraryFoundOrMissing_IsInTheCapsOnlyIfFound) {
   Harness h("cclabel output=none");
   EXPECT_EQ(device_of(h.element()), "cuda:0 fake");
   GstPad* pad = gst_element_get_static_pad(h.element(), "sink");
@@ -97,7 +97,7 @@ TEST(CudaLibrary, GstCudaLibrary_FoundOrMissing_CudaMemoryIsOfferedOnlyIfFound) 
   expect_frame(h, 0, 3);
 }
 
-TEST(PriorityProperty, AnyValue_QueuesAndAlgorithmsHaveThisPriority) {
+TEST(PriorityProperty, Set_QueuesAndAlgorithmsHaveThisPriority) {
   for (const int priority : {3, 0, 5}) {
     Harness h("graphcutbg output=none priority=" + std::to_string(priority));
     h.video("RGBA", kWidth, kHeight);
@@ -190,7 +190,7 @@ TEST(Fence, NextElementOfThisPlugin_GetsUnfinishedFramesWithoutHostWait) {
   EXPECT_EQ(fake::leads() - before, 4);
 }
 
-TEST(Fence, NextElementNeedsFinishedResults_NoFrameLeavesUnfinished) {
+TEST(Fence, NextElementNeedsFinishedResults_FramesLeaveOnlyWhenFinished) {
   NEEDS_STREAMS();
   const Producer producer(0);
   for (const char* line :
@@ -209,7 +209,7 @@ TEST(Fence, NextElementNeedsFinishedResults_NoFrameLeavesUnfinished) {
   }
 }
 
-TEST(Fence, RefusedFrame_KeepsItsMemoryUntilItsWorkIsDone) {
+TEST(Fence, FrameRefusedDownstream_KeepsItsMemoryUntilItsWorkIsDone) {
   NEEDS_STREAMS();
   const Producer producer(0);
   Harness h(kDirect);
