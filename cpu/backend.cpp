@@ -2,6 +2,7 @@
 #include "cpu/backend.hpp"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -44,10 +45,16 @@ class CpuBackend final : public Backend {
   const Workers& workers() const { return workers_; }
 
  private:
-  // Maps memory whose pages are provided when they are touched. The owner of the block is its size.
+  // Maps memory whose pages are provided when they are touched. A block may be larger than the
+  // system's memory by half, because an algorithm touches only a part of it. The owner of the block
+  // is its size.
   static Block map(size_t bytes) {
-    void* data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    static const auto memory =
+        static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+    void* data = bytes > memory + memory / 2
+                     ? MAP_FAILED
+                     : mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (data == MAP_FAILED) throw MemoryError("out of memory: " + std::to_string(bytes) + " bytes");
     return {data, bytes,
             [](void* size, void* memory) { munmap(memory, reinterpret_cast<uintptr_t>(size)); },

@@ -2,11 +2,13 @@
 #include "cpu/backend.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <fstream>
 #include <numeric>
 #include <thread>
 #include <vector>
@@ -62,6 +64,21 @@ TEST_P(BackendQueue, Allocate_MoreThanAvailable_ErrorNamesTheSizeAndNextAllocati
     EXPECT_NE(std::string(error.what()).find(std::to_string(size_t{1} << 50)), std::string::npos);
   }
   EXPECT_NO_THROW(plain_->allocate(1000));
+}
+
+// Algorithms allocate for the worst case, and touch only a part of it.
+TEST(CpuBackend, BlockLargerThanTheMemory_IsRefusedFromOneAndAHalfTimesItsSize) {
+  const auto memory =
+      static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  const auto backend = make_cpu_backend(1);
+  EXPECT_THROW(backend->allocate(memory / 8 * 13), MemoryError);
+  std::ifstream setting("/proc/sys/vm/overcommit_memory");
+  int policy = 2;
+  setting >> policy;
+  if (policy == 2) GTEST_SKIP() << "this system reserves memory for every block";
+  const Block block = backend->allocate(memory / 8 * 9);
+  block.as<char>()[block.bytes() - 1] = 1;
+  EXPECT_EQ(block.as<char>()[block.bytes() / 2], 0);
 }
 
 TEST(CpuQueue, Submit_MoreTasksThanTheQueueHolds_AllRunInOrder) {
