@@ -121,7 +121,7 @@ def label(image: Array, background: float | None = None, return_num: bool = Fals
     largest_k : int, optional
         Only the `largest_k` largest regions are labelled, in raster order. Of regions of equal size, the first remain.
     return_areas : bool
-        Also return the area of the region of each element, as an int32 array of the labels' shape; 0 in the background.
+        Also return the area of the region of each element: an int32 array of the labels' shape, 0 in the background.
     return_table : bool
         Also return a table of the regions, see `regionprops_table`. Cannot be combined with `batch` or several
         thresholds. The table is always a NumPy array. For an image on a device, the labels are copied to the host.
@@ -465,7 +465,7 @@ def levels_of(thresholds: tuple[float, ...], dtype: np.dtype[Any]) -> tuple[NDAr
 
     Returns
     -------
-    levels : the lowest values that reach each threshold, sorted, without those that no value of the type reaches
+    levels : the lowest values that reach each threshold, sorted; a threshold that no value of the type reaches has none
     ranks : the position of each threshold in `levels`, from 1 on
     """
     lowest: list[Any] = []

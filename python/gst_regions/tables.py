@@ -42,7 +42,7 @@ def regionprops_table(label_image: Array, intensity_image: Array | None = None,
     """Measures each region of a label image. The table has one row per label.
 
     With `properties`, this is `skimage.measure.regionprops_table`: the result is a dictionary of columns. Integer
-    measurements are equal to those of scikit-image, others differ by rounding. Without `properties`, the result is a
+    measurements equal scikit-image's, and others differ by rounding. Without `properties`, the result is a
     structured array with fixed columns.
 
     Parameters
