@@ -57,7 +57,7 @@ class CpuBackend final : public Backend {
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (data == MAP_FAILED) throw MemoryError("out of memory: " + std::to_string(bytes) + " bytes");
     return {data, bytes,
-            [](void* size, void* memory) { munmap(memory, reinterpret_cast<uintptr_t>(size)); },
+            [](void* size, void* block) { munmap(block, reinterpret_cast<uintptr_t>(size)); },
             reinterpret_cast<void*>(bytes)};
   }
 
