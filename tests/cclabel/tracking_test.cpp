@@ -449,7 +449,7 @@ TEST_P(Tracking, ManyCollidingRegions_TracksEqualThoseOfOneCpuThread) {
 }
 
 // Few records, more pairs of regions than the hash table holds, more lost tracks than fit.
-TEST_P(Tracking, NoiseWithAnyRecordCapacity_TracksEqualThoseOfOneCpuThread) {
+TEST_P(Tracking, NoisePicturesWithFewOrManyRecords_TracksEqualThoseOfOneCpuThread) {
   for (const uint32_t capacity : {1u, 40u, 4096u, 65535u}) {
     std::vector<Picture> pictures;
     for (int t = 0; t < 12; ++t) {

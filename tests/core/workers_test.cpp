@@ -63,7 +63,7 @@ TEST(Workers, ZeroOrNegativeThreadsRequested_UseOneThreadPerProcessor) {
   EXPECT_EQ(Workers(-1).threads(), all);
 }
 
-TEST(Workers, ParallelFor_NestedLoopsInManyQueues_RunEveryIteration) {
+TEST(Workers, ParallelFor_NestedLoopsInManyTaskQueues_RunEveryIterationOnce) {
   const auto backend = make_cpu_backend(3);
   const Workers* workers = &workers_of(*backend);
   std::vector<std::unique_ptr<Queue>> queues;
