@@ -13,9 +13,6 @@
 #include "cpu/backend.hpp"
 #include "tests/core/fork.hpp"
 
-// Writes the line counts of this process. Exists only in programs that tools/coverage builds.
-extern "C" [[gnu::weak]] void __gcov_dump();  // NOLINT(bugprone-reserved-identifier)
-
 namespace regions {
 namespace {
 
@@ -122,9 +119,7 @@ bool in_child(const Work& work) {
   const pid_t child = fork();
   if (child == 0) {
     alarm(10);
-    const bool passed = work();
-    if (__gcov_dump) __gcov_dump();
-    _exit(passed ? 0 : 1);
+    end_child(work());
   }
   int status = 0;
   return waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;

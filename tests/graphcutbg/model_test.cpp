@@ -349,7 +349,7 @@ TEST(GraphCutPlan, EnergyParameters_Converted_AreInFixedPointUnits) {
   }
 }
 
-TEST(GraphCutPlan, CutLimits_AfterAReset_EqualTheParametersExceptThatWarmStartIsOff) {
+TEST(GraphCutPlan, CutLimits_ResetOrNot_EqualTheParametersButAResetTurnsWarmStartOff) {
   GraphCutBgParams params;
   CutLimits limits = cut_limits_of(params, false);
   EXPECT_EQ(limits.max_iterations, 0);
