@@ -26,6 +26,7 @@
 #include <string>
 
 #include "core/events/detector.hpp"
+#include "plugin/elements/regionevents.hpp"
 #include "plugin/memory/cuda_memory.hpp"
 #include "plugin/stream/element_algorithm.hpp"
 #include "plugin/stream/element_settings.hpp"
@@ -294,6 +295,15 @@ Pages pages_from(const fs::path& docs) {
 #define X(name) add(name##_element());
   REGIONS_ALGORITHMS
 #undef X
+  const RegionEventsParams params;
+  const std::string events = std::string(kRegionEventsDescription) + ".";
+  index += "\n## regionevents\n\n" + events +
+           "\n\n[Properties, results and limits of regionevents](elements/regionevents.md)\n";
+  pages["elements/regionevents.md"] = filled(
+      docs / "elements" / "regionevents.md.in",
+      {{"@description@", events},
+       {"@properties@",
+        properties(fields_of(params), [&](const Field& field) { return field.get(&params); })}});
   const FilterSettings settings;
   const std::string all = std::string("elements/") + kAllElements + ".md";
   pages[all] = filled(docs / (all + ".in"),

@@ -1,9 +1,12 @@
-// Times the rules of a frame: tracked objects that walk through zones and across lines.
+// Times regionevents: the rules of a frame alone, and with reading and writing the metadata.
+// Tracked objects walk through zones and across lines.
 #include <cmath>
 
 #include "bench/programs/program.hpp"
 #include "bench/programs/row.hpp"
 #include "core/events/detector.hpp"
+#include "plugin/events/event_structures.hpp"
+#include "plugin/events/frame_reader.hpp"
 
 namespace regions {
 namespace {
@@ -44,46 +47,103 @@ std::vector<events::Object> objects_at(int count, int frame) {
   for (events::Object& object : objects) {
     object.id = ++id;
     object.track = id;
-    const double x = std::fmod(id * 137.5 + frame * (1 + id % 5), 1880);
-    const double y = std::fmod(id * 71.25 + frame * (id % 3), 1000);
+    const double x = std::fmod(id * 137.5 + frame * 0.5 * (id % 5), 1880);
+    const double y = std::fmod(id * 71.25 + frame * 0.5 * (id % 3), 1000);
     object.box = {x, y, x + 40, y + 80};
   }
   return objects;
 }
 
-void measure(int object_count, int zones, int lines, bool json) {
+constexpr Effort kEffort = {4000, 3, 500};  // each call is one frame
+constexpr int64_t kFrameTime = 40000000;    // ns
+
+void print(const char* part, int objects, int zones, int lines, const Timing& timing, size_t events,
+           bool json) {
+  Row row("events", json);
+  row.add("part", part).add("objects", objects).add("zones", zones).add("lines", lines);
+  row.add("us", timing.median, 3).add("cpu_us", timing.cpu_median, 3);
+  row.add("runs", timing.runs).remark(std::to_string(events) + " events").print();
+}
+
+void measure_rules(int object_count, int zones, int lines, bool json) {
   events::EventDetector detector;
   detector.set_rules(some_rules(zones, lines));
-  constexpr int kFrames = 1000;
-  std::vector<std::vector<events::Object>> frames;
-  for (int i = 0; i < kFrames; ++i) frames.push_back(objects_at(object_count, i));
+  std::vector<events::Object> objects;
   size_t events = 0;
-  int64_t time = 0;
-  const Timing timing = time_calls(1,
-                                   [&](int) {
-                                     for (const auto& objects : frames) {
-                                       detector.update({time += 40000000, objects, true, {}, {}});
-                                       events += detector.events().size();
-                                     }
-                                   },
-                                   {20, 2});
-  Row row("events", json);
-  row.add("objects", object_count).add("zones", zones).add("lines", lines);
-  row.add("us", timing.median / kFrames, 3).add("cpu_us", timing.cpu_median / kFrames, 3);
-  row.add("runs", timing.runs).remark(std::to_string(events) + " events").print();
+  int frame = 0;
+  const auto evaluate = [&](int) {
+    detector.update({frame * kFrameTime, objects, true, {}, {}});
+    events += detector.events().size();
+  };
+  const auto move = [&] { objects = objects_at(object_count, ++frame); };
+  const Timing timing = time_calls(1, evaluate, kEffort, move);
+  print("rules", object_count, zones, lines, timing, events, json);
+}
+
+// A buffer with the metadata that cclabel attaches for these objects.
+BufferPtr frame_of(const std::vector<events::Object>& objects, StructurePool& pool) {
+  std::vector<Region> regions;
+  for (const events::Object& object : objects) {
+    Region& region = regions.emplace_back();
+    region.id = object.id;
+    region.track = static_cast<uint32_t>(object.track);
+    region.left = static_cast<int>(object.box.left);
+    region.top = static_cast<int>(object.box.top);
+    region.right = region.left + 39;
+    region.bottom = region.top + 79;
+    region.area = 3200;
+  }
+  const std::vector<GstClockTime> first_seen(objects.size(), 0);
+  FrameResults results;
+  results.algorithm = "cclabel";
+  results.size = kPicture;
+  results.total = static_cast<uint32_t>(objects.size());
+  results.regions = regions;
+  results.first_seen = first_seen;
+  results.layout = layout_of(PixelFormat::nv12);
+  BufferPtr buffer(gst_buffer_new());
+  attach_regions(buffer.get(), results, Workers(1), pool);
+  return buffer;
+}
+
+void measure_frames(int object_count, int zones, int lines, bool json) {
+  const auto pool = std::make_shared<StructurePool>();
+  events::EventDetector detector;
+  detector.set_rules(some_rules(zones, lines));
+  events::FrameReader reader;
+  BufferPtr buffer;
+  size_t events = 0;
+  int frame = 0;
+  const auto process = [&](int) {
+    reader.read(buffer.get(), kPicture);
+    detector.update(reader.frame_at(frame * kFrameTime));
+    std::vector<StructurePtr> structures;
+    for (const events::Event& event : detector.events())
+      structures.push_back(events::structure_of(event, detector.rules(), {}));
+    events += structures.size();
+    events::add_events(reader.metadata(), detector, std::move(structures));
+  };
+  const auto label = [&] { buffer = frame_of(objects_at(object_count, ++frame), *pool); };
+  const Timing timing = time_calls(1, process, kEffort, label);
+  print("frame", object_count, zones, lines, timing, events, json);
 }
 
 int run(int argc, char** argv) {
   bool json = false;
   std::vector<int> objects = {10, 100, 1000}, zones = {1, 20, 100};
   int lines = 5;
-  parse(argc, argv, "[OPTION…]\nTimes the rules of a frame.",
+  parse(argc, argv, "[OPTION…]\nTimes the rules and the metadata of a frame.",
         {{"--json", nullptr, "print one JSON object per line", into(json)},
          {"--objects", "LIST", "objects per frame (default: 10,100,1000)", into(objects)},
          {"--zones", "LIST", "default: 1,20,100", into(zones)},
          {"--lines", "N", "default: 5", into(lines)}});
+  gst_init(nullptr, nullptr);
+  register_region_meta();
   for (const int object_count : objects) {
-    for (const int zone_count : zones) measure(object_count, zone_count, lines, json);
+    for (const int zone_count : zones) {
+      measure_rules(object_count, zone_count, lines, json);
+      measure_frames(object_count, zone_count, lines, json);
+    }
   }
   return 0;
 }

@@ -79,6 +79,7 @@ void EventDetector::set_rules(Rules rules) {
       scale(visit.direction_position);
     }
     track.visits = carry_over(rules.zones, rules_.zones, track.visits);
+    track.is_visiting = carry_over(rules.zones, rules_.zones, track.is_visiting);
     track.crossings = carry_over(rules.lines, rules_.lines, track.crossings);
   }
   zone_flags_ = carry_over(rules.zones, rules_.zones, zone_flags_);
@@ -86,14 +87,16 @@ void EventDetector::set_rules(Rules rules) {
   line_states_ = carry_over(rules.lines, rules_.lines, line_states_);
   rules_ = std::move(rules);
   zone_plans_.clear();
+  zone_reaches_.clear();
   retention_ = 0;
   for (const Zone& zone : rules_.zones) {
     const Area area = zone.area();
-    zone_plans_.push_back({area.bounds().grown(zone.hysteresis), zone.anchor,
-                           static_cast<size_t>(position_anchor(zone.anchor)), area,
-                           nanoseconds(zone.hysteresis_time), nanoseconds(zone.object_retention),
-                           nanoseconds(zone.loitering_time), nanoseconds(zone.stopped_time),
-                           nanoseconds(zone.abandoned_time), nanoseconds(zone.removed_time)});
+    zone_plans_.push_back({area, nanoseconds(zone.hysteresis_time),
+                           nanoseconds(zone.object_retention), nanoseconds(zone.loitering_time),
+                           nanoseconds(zone.stopped_time), nanoseconds(zone.abandoned_time),
+                           nanoseconds(zone.removed_time)});
+    zone_reaches_.push_back({area.bounds().grown(zone.hysteresis), zone.anchor,
+                             static_cast<uint8_t>(position_anchor(zone.anchor))});
     retention_ = std::max(retention_, zone_plans_.back().retention);
   }
   line_plans_.clear();
@@ -158,6 +161,7 @@ void EventDetector::update_track(const FrameObjects& frame, size_t index) {
     Track& created = tracks_.emplace_back();
     created.id = object.track;
     created.visits.resize(rules_.zones.size());
+    created.is_visiting.resize(rules_.zones.size());
     created.crossings.resize(rules_.lines.size());
   }
   Track& track = tracks_[entry->second];
@@ -169,8 +173,13 @@ void EventDetector::update_track(const FrameObjects& frame, size_t index) {
   track.last_frame = frame_number_;
   std::copy(std::begin(points), std::end(points), track.last);
   for (size_t zone = 0; zone < rules_.zones.size(); ++zone) {
+    const ZoneReach& reach = zone_reaches_[zone];
+    if (is_point(reach.anchor) && !track.is_visiting[zone] &&
+        !reach.reach.contains(track.last[reach.position_anchor])) {
+      continue;
+    }
     double share = -1;
-    if (zone_plans_[zone].anchor == Anchor::area) {
+    if (reach.anchor == Anchor::area) {
       if (frame.shares.empty() || frame.shares[zone].empty()) continue;
       share = frame.shares[zone][index];
     }
@@ -182,12 +191,11 @@ void EventDetector::update_track(const FrameObjects& frame, size_t index) {
 bool EventDetector::is_inside(size_t zone, const Object& object, Point position, double share,
                               bool was_inside) const {
   const ZonePlan& plan = zone_plans_[zone];
-  if (is_point(plan.anchor) && !plan.reach.contains(position)) return false;
   const Zone& rule = rules_.zones[zone];
-  if (plan.anchor == Anchor::area) {
+  if (rule.anchor == Anchor::area) {
     return share > 0 && share >= (was_inside ? rule.leave_share : rule.min_share);
   }
-  if (plan.anchor == Anchor::overlap) {
+  if (rule.anchor == Anchor::overlap) {
     constexpr double kTouch = 1e-6;  // pixels; a common edge is no overlap
     return plan.area.meets(object.box.grown((was_inside ? rule.hysteresis : 0) - kTouch));
   }
@@ -200,7 +208,7 @@ void EventDetector::update_visit(size_t zone, Track& track, const Object& object
                                  bool is_new) {
   const ZonePlan& plan = zone_plans_[zone];
   Visit& visit = track.visits[zone];
-  const Point position = track.last[plan.position_anchor];
+  const Point position = track.last[zone_reaches_[zone].position_anchor];
   const bool is_inside = this->is_inside(zone, object, position, share, visit.was_inside);
   if (!is_inside && !visit.was_inside && !visit.inside.is_set) return;
   if (is_inside && !visit.was_inside && !visit.inside.is_set) {
@@ -218,6 +226,7 @@ void EventDetector::update_visit(size_t zone, Track& track, const Object& object
   } else if (change) {
     end_visit(zone, track, visit, &object, *change - visit.entered);
   }
+  track.is_visiting[zone] = visit.was_inside || visit.inside.is_set;
   if (visit.inside.is_set) presences_.push_back({zone, object.id, track.id, now_ - visit.entered});
   if (is_inside && visit.inside.is_set) report_stay(zone, track, visit, object, position);
 }
@@ -299,8 +308,9 @@ void EventDetector::update_crossings(Track& track, const Object& object, const P
       net = 0;
       continue;
     }
-    const Point move[] = {from, to};
-    if (line_plans_[line].bounds.meets(bounds_of(move))) net += crossings_of(rule.points, from, to);
+    const Box move = {std::min(from.x, to.x), std::min(from.y, to.y), std::max(from.x, to.x),
+                      std::max(from.y, to.y)};
+    if (line_plans_[line].bounds.meets(move)) net += crossings_of(rule.points, from, to);
     if (net == 0) continue;
     if (rule.hysteresis > 0 && distance_to_line(rule.points, to) < rule.hysteresis) continue;
     const Side side = net > 0 ? Side::right : Side::left;
@@ -322,6 +332,7 @@ void EventDetector::end_lost_visits(Track& track) {
     const int64_t end = visit.was_inside ? track.last_seen : visit.inside.since;
     if (visit.inside.is_set) end_visit(zone, track, visit, nullptr, end - visit.entered);
     visit = {};
+    track.is_visiting[zone] = false;
   }
 }
 

@@ -154,16 +154,20 @@ class EventDetector {
     int64_t last_seen = 0;    // ns
     uint64_t last_frame = 0;  // number of the last frame with this track
     Point last[kAnchorPoints];
-    std::vector<Visit> visits;   // [zone]
-    std::vector<int> crossings;  // [line], to the right minus to the left, not yet reported
+    std::vector<Visit> visits;         // [zone]
+    std::vector<uint8_t> is_visiting;  // [zone], whether the visit has begun and not ended
+    std::vector<int> crossings;        // [line], to the right minus to the left, not yet reported
   };
   // Values that follow from the rules, in pixels and ns.
   struct ZonePlan {
-    Box reach;  // points outside of this box are outside, also with hysteresis
-    Anchor anchor;
-    size_t position_anchor;  // index in Track::last
     Area area;
     int64_t hysteresis_time, retention, loitering, stopped, abandoned, removed;
+  };
+  // The part of a zone that decides for most objects that they are far outside.
+  struct ZoneReach {
+    Box reach;  // points outside of this box are outside, also with hysteresis
+    Anchor anchor;
+    uint8_t position_anchor;  // index in Track::last
   };
   struct LinePlan {
     Box bounds;
@@ -192,6 +196,7 @@ class EventDetector {
 
   Rules rules_;
   std::vector<ZonePlan> zone_plans_;
+  std::vector<ZoneReach> zone_reaches_;
   std::vector<LinePlan> line_plans_;
   bool is_tracked_ = false;  // whether the previous frame was tracked
   uint64_t frame_number_ = 0;

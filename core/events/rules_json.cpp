@@ -172,7 +172,11 @@ std::string id_of(const Json& json, const std::string& kind, size_t index) {
             return name + R"( requires "id", a name of 1 to )" + std::to_string(kMaxIdBytes) +
                    " bytes";
           });
-  return *id;
+  const auto& text = id->get_ref<const std::string&>();
+  const bool has_control = std::ranges::any_of(
+      text, [](char c) { return static_cast<unsigned char>(c) < ' ' || c == 127; });
+  expects(!has_control, [&] { return name + ": the id contains a control character"; });
+  return text;
 }
 
 Zone zone_of(const Json& json, size_t index) {

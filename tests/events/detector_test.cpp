@@ -125,7 +125,7 @@ TEST(Zone, AreaAnchor_UsesTheShareOfPixels) {
     text += scene.frame({Scene::object_at(1, 0, 50)});
   }
   EXPECT_EQ(text, "enter:yard:1 leave:yard:1@0.3 ");
-  // Without shares, the zone is not evaluated: nobody leaves.
+  // A zone without shares is not evaluated, so no object leaves it.
   scene.shares = {{1.0}};
   EXPECT_EQ(scene.frame({Scene::object_at(1, 0, 50)}), "enter:yard:1 ");
   scene.shares = {{}};

@@ -86,6 +86,7 @@ TEST(Rules, InvalidTexts_NameTheFault) {
       {R"({"zones": [3]})", "rules: zone 1 is 3, not an object"},
       {R"({"zones": [{}]})", "rules: zone 1 requires \"id\", a name of 1 to 128 bytes"},
       {R"({"zones": [{"id": ""}]})", "rules: zone 1 requires \"id\""},
+      {R"({"zones": [{"id": "a\nb"}]})", "rules: zone 1: the id contains a control character"},
       {R"({"zones": [{"id": "z"}]})", R"(rules: zone 'z' requires "points" or "rings")"},
       {R"({"zones": [{"id": "z", "points": []}]})",
        "rules: zone 'z': ring 1 has 0 different points; an area requires at least 3"},
