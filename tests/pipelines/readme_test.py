@@ -73,7 +73,7 @@ class Readme(unittest.TestCase):
                 expect(block, shell.run("\n".join(map(without_build_and_window, lines_of_block))))
 
     def test_readme_every_command_line_is_run_by_a_test(self):
-        tested = ("pipelines/live", "pipelines/transcode/regions-transcode", "cc pipelines/embed", "cc library/",
+        tested = ("pipelines/live", "pipelines/events", "pipelines/transcode/regions-transcode", "cc pipelines/embed", "cc library/",
                   "pipelines/with-plugin", "export PKG_CONFIG_PATH", "./label_image",
                   "meson devenv -C build gst-launch-1.0", "meson devenv -C build gst-inspect-1.0", *PREPARATIONS)
         shown = {line.strip() for block in BLOCKS if block.expected is not None for line in block.text.splitlines()}
@@ -91,6 +91,14 @@ class Readme(unittest.TestCase):
             text = self.run_line(line, status=1 if absent else 0, SINK="fakesink", FRAMES="10")
             self.assertIn(f"live: {camera}: cannot be played" if absent else "live: ended after", text)
         self.assertEqual(addresses, ["/dev/video0", "rtsp", "in.mp4"])
+
+    def test_readme_events_line_reads_a_camera(self):
+        line, = lines("pipelines/events")
+        (self.folder / "rules.json").write_text(
+            '[{"id": "all", "points": [[0, 0], [320, 0], [320, 240], [0, 240]], "occupancy": true}]')
+        line = line.replace(shlex.split(line)[1], Camera(self).address)
+        self.assertIn('{"event": "occupancy", "zone": "all"', self.run_line(
+            line + " --filter 'cclabel track=true output=none'", FRAMES="20"))
 
     def test_readme_transcode_line_writes_video_and_regions(self):
         line, = lines("pipelines/transcode/regions-transcode")
