@@ -101,13 +101,24 @@ class Readme(unittest.TestCase):
             line + " --filter 'cclabel track=true output=none'", FRAMES="20"))
 
     def test_readme_transcode_line_writes_video_and_regions(self):
-        line, = lines("pipelines/transcode/regions-transcode")
+        line, *_ = lines("pipelines/transcode/regions-transcode")
         self.run_line(line)
         self.assertEqual(sorted(path.name for path in (self.folder / "out").iterdir()),
                          ["in.jsonl", "in.mp4", "in.mp4.made.json"])
         self.assertEqual(len(media.times(self.folder / "out" / "in.mp4")), 25)
         rows = (self.folder / "out" / "in.jsonl").read_text().splitlines()
         self.assertEqual([json.loads(row)["frame"] for row in rows], list(range(25)))
+
+    def test_readme_archive_lines_write_and_find_events(self):
+        (self.folder / "rules.json").write_text('{"units": "fractions", "zones": [{"id": "all", "points": [[0, 0], [1, 0],'
+                                                ' [1, 1], [0, 1]]}]}')
+        _, transcode, find = lines("pipelines/transcode/regions-transcode")
+        self.run_line(transcode)
+        self.assertEqual(sorted(path.name for path in (self.folder / "events").iterdir()),
+                         ["in.events.jsonl", "in.jsonl", "in.mp4", "in.mp4.made.json"])
+        written = (self.folder / "events" / "in.events.jsonl").read_text()
+        self.assertEqual(self.run_line(find).count('"enter"'), written.count('"enter"'))
+        self.assertIn('"enter"', written)
 
     def test_readme_embed_lines_print_the_regions_of_each_frame(self):
         compiler, = lines("cc pipelines/embed")
