@@ -298,7 +298,9 @@ Pages pages_from(const fs::path& docs) {
   const RegionEventsParams params;
   const std::string events = std::string(kRegionEventsDescription) + ".";
   index += "\n## regionevents\n\n" + events +
-           "\n\n[Properties, results and limits of regionevents](elements/regionevents.md)\n";
+           "\n\n![The output of `regionevents ! regionoverlay` for a clip]"
+           "(pictures/regionevents.jpg)\n\n[Properties, results and limits of "
+           "regionevents](elements/regionevents.md)\n";
   pages["elements/regionevents.md"] = filled(
       docs / "elements" / "regionevents.md.in",
       {{"@description@", events},

@@ -102,7 +102,7 @@ def regions_table(buffer):
     structure = meta.get_structure()
     lists = {"adjacency": "<3I", "runs": "<4I"}
     # The results of regionevents have their own file, see events_of().
-    results = [name + more for name in ("zones", "lines", "visits") for more in ("", "-columns")]
+    results = [name + more for name in ("zones", "lines", "visits", "shapes", "numbers") for more in ("", "-columns")]
     table = fields(structure, skip=("labels", "labels-format", "labels-width", "labels-height", "regions", "table",
                                     "table-columns", "events", "zone-ids", "line-ids", *results, *lists))
     for name, numbers in lists.items():

@@ -7,6 +7,7 @@
 #include "core/events/detector.hpp"
 #include "plugin/events/event_structures.hpp"
 #include "plugin/events/frame_reader.hpp"
+#include "plugin/events/shape_marks.hpp"
 
 namespace regions {
 namespace {
@@ -110,6 +111,7 @@ void measure_frames(int object_count, int zones, int lines, bool json) {
   const auto pool = std::make_shared<StructurePool>();
   events::EventDetector detector;
   detector.set_rules(some_rules(zones, lines));
+  const events::Shapes shapes = events::shapes_of(detector.rules());
   events::FrameReader reader;
   BufferPtr buffer;
   size_t events = 0;
@@ -122,6 +124,7 @@ void measure_frames(int object_count, int zones, int lines, bool json) {
       structures.push_back(events::structure_of(event, detector.rules(), {}));
     events += structures.size();
     events::add_events(reader.metadata(), detector, std::move(structures));
+    events::add_marks(reader.metadata(), shapes, detector);
   };
   const auto label = [&] { buffer = frame_of(objects_at(object_count, ++frame), *pool); };
   const Timing timing = time_calls(1, process, kEffort, label);

@@ -11,6 +11,7 @@
 #include "plugin/element/field_properties.hpp"
 #include "plugin/events/event_structures.hpp"
 #include "plugin/events/frame_reader.hpp"
+#include "plugin/events/shape_marks.hpp"
 #include "plugin/files/property_files.hpp"
 
 namespace regions {
@@ -118,12 +119,14 @@ class EventsElement {
     Size video_size;
     events::FrameReader reader;
     events::EventDetector detector;
+    events::Shapes shapes;  // of the detector's rules
     GstClockTime last_time = 0;
     std::string last_warning;
   };
-  bool posts_messages() const {
+  // The values of the properties, without the rules.
+  RegionEventsParams params() const {
     const std::lock_guard lock(mutex_);
-    return params_.post_messages;
+    return {{}, params_.post_messages, params_.attach_shapes};
   }
 
   void take_new_rules() {
@@ -145,6 +148,7 @@ class EventsElement {
     stream_.is_adapted = false;
     stream_.reader.forget_areas();
     stream_.detector.set_rules(events::rules_for(stream_.rules, size));
+    stream_.shapes = events::shapes_of(stream_.detector.rules());
     stream_.is_adapted = true;
     return true;
   }
@@ -160,9 +164,9 @@ class EventsElement {
     std::vector<StructurePtr> structures;
     for (const events::Event& event : stream_.detector.events())
       structures.push_back(events::structure_of(event, rules, utc));
-    const bool posts = posts_messages();
+    const RegionEventsParams params = this->params();
     for (const StructurePtr& structure : structures) {
-      if (!posts) break;
+      if (!params.post_messages) break;
       gst_element_post_message(
           GST_ELEMENT(element_),
           gst_message_new_element(GST_OBJECT(element_), gst_structure_copy(structure.get())));
@@ -170,6 +174,7 @@ class EventsElement {
     GstStructure* metadata = stream_.reader.metadata();
     if (!metadata) metadata = events::attach_empty_metadata(buffer, stream_.reader.size());
     events::add_events(metadata, stream_.detector, std::move(structures));
+    if (params.attach_shapes) events::add_marks(metadata, stream_.shapes, stream_.detector);
   }
 
   // The stream time of a frame. A frame without a timestamp has the time of the previous frame.
@@ -326,7 +331,10 @@ std::span<const Field> fields_of(const RegionEventsParams&) {
                           "Zones and lines: JSON text, or the path of a JSON file. Empty: frames "
                           "pass unchanged. See docs/events.md."),
       field<P, &P::post_messages>("post-messages",
-                                  "Post an element message for each event (boolean).")};
+                                  "Post an element message for each event (boolean)."),
+      field<P, &P::attach_shapes>("attach-shapes",
+                                  "Attach zones, lines and their counts, so that regionoverlay "
+                                  "draws them (boolean).")};
   return fields;
 }
 

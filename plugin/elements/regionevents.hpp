@@ -13,6 +13,7 @@ namespace regions {
 struct RegionEventsParams {
   std::string rules;
   bool post_messages = true;
+  bool attach_shapes = true;
 };
 std::span<const Field> fields_of(const RegionEventsParams&);
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "core/drawing/marks.hpp"
 #include "core/error.hpp"
 #include "plugin/memory/gst_object.hpp"
 #include "plugin/metadata/region_meta.hpp"
@@ -342,6 +343,36 @@ void map_events(GstStructure* result, const PictureMapping& mapping) {
   gst_structure_take_value(result, "events", &mapped_events);
 }
 
+// Maps the points of each row of a table of marks (see shape_marks.hpp): calls map(row) for the
+// rows.
+template <class Row, class Map>
+void map_rows(GstStructure* result, const char* name, const Map& map) {
+  const GValue* value = gst_structure_get_value(result, name);
+  if (!value || !G_VALUE_HOLDS(value, GST_TYPE_BUFFER) || !gst_value_get_buffer(value)) return;
+  GstBuffer* table = gst_value_get_buffer(value);
+  std::vector<Row> rows(gst_buffer_get_size(table) / sizeof(Row));
+  const gsize bytes = rows.size() * sizeof(Row);
+  gst_buffer_extract(table, 0, rows.data(), bytes);
+  for (Row& row : rows) map(row);
+  const BufferPtr mapped(gst_buffer_new_allocate(nullptr, bytes, nullptr));
+  gst_buffer_fill(mapped.get(), 0, rows.data(), bytes);
+  gst_structure_set(result, name, GST_TYPE_BUFFER, mapped.get(), nullptr);
+}
+
+void map_marks(GstStructure* result, const PictureMapping& mapping) {
+  const auto map_edge = [&](double& x, double& y) {
+    if (mapping.is_transposed) std::swap(x, y);
+    x = mapping.x.scale * x + mapping.x.shift;
+    y = mapping.y.scale * y + mapping.y.shift;
+  };
+  map_rows<LineMark>(result, "shapes", [&](LineMark& line) {
+    map_edge(line.x1, line.y1);
+    map_edge(line.x2, line.y2);
+  });
+  map_rows<NumberMark>(result, "numbers",
+                       [&](NumberMark& number) { map_edge(number.x, number.y); });
+}
+
 // Attaches the metadata to `to` and copies the fields, except the label map unless `with_labels` is
 // set.
 GstStructure* copy_fields(GstBuffer* to, const GstStructure* from, bool with_labels) {
@@ -364,6 +395,7 @@ void add_mapped_regions(GstBuffer* to, const GstStructure* from, const PictureMa
   set_int(result, "width", mapping.to.width);
   set_int(result, "height", mapping.to.height);
   map_events(result, mapping);
+  map_marks(result, mapping);
   // Removes fields that refer to single pixels, and the table, which has the old coordinates.
   gst_structure_remove_fields(result, "runs", "runs-truncated", "adjacency", "table",
                               "table-columns", nullptr);

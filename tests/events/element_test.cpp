@@ -2,6 +2,7 @@
 #include <gst/video/video.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -386,6 +387,65 @@ TEST(RegionEvents, PositionsOfEvents_AreMovedWithThePicture) {
   const GstStructure* event = gst_value_get_structure(gst_value_array_get_value(events, 0));
   EXPECT_EQ(field_of(event, "x"), "88");
   EXPECT_EQ(field_of(event, "y"), "55");
+}
+
+// The column of the first pixel of a row that has the colour, or -1.
+int column_of(const std::vector<uint8_t>& rgb, int width, int y,
+              const std::array<uint8_t, 3>& color) {
+  for (int x = 0; x < width; ++x) {
+    const size_t at = static_cast<size_t>((y * width + x) * 3);
+    if (std::equal(color.begin(), color.end(), &rgb[at])) return x;
+  }
+  return -1;
+}
+
+TEST(RegionEvents, ZonesLinesAndCounts_AreDrawnByRegionoverlay) {
+  const RulesFile file(
+      R"({"zones": [{"id": "z", "points": [[20.5, 10], [60, 10], [60, 90], [20.5, 90]], "color": {"r": 1, "g": 2, "b": 3}, "thickness": 1}],
+          "lines": [{"id": "l", "points": [[100.5, 0], [100.5, 100]], "color": {"r": 7, "g": 8, "b": 9}, "thickness": 1}]})");
+  const auto drawn = [&](const std::string& more, const std::string& rest, int width, int height) {
+    Harness h("regionevents rules=" + file.path() + " " + more + rest +
+              " ! regionoverlay device=cpu style=ids");
+    h.video("RGB", kWidth, kHeight);
+    GstBuffer* buffer = frame_with({}, 0);
+    gst_buffer_remove_all_memory(buffer);
+    gst_buffer_append_memory(buffer, gst_allocator_alloc(nullptr, kWidth * kHeight * 3, nullptr));
+    gst_buffer_memset(buffer, 0, 255, kWidth * kHeight * 3);
+    EXPECT_EQ(gst_harness_push(h.get(), buffer), GST_FLOW_OK);
+    h.eos();
+    const BufferPtr out = h.pull();
+    EXPECT_EQ(gst_buffer_get_size(out.get()), static_cast<size_t>(width * height * 3));
+    return bytes_of(out.get());
+  };
+  const std::vector<uint8_t> picture = drawn("", "", kWidth, kHeight);
+  EXPECT_EQ(column_of(picture, kWidth, 70, {1, 2, 3}), 20);
+  EXPECT_EQ(column_of(picture, kWidth, 70, {7, 8, 9}), 100);
+  EXPECT_EQ(column_of(picture, kWidth, 5, {1, 2, 3}), -1);
+  // The plates of the numbers are dark: one in the zone's corner, and one on each side of the line.
+  for (const auto& [x, y] : {std::pair{26, 21}, {88, 50}, {112, 50}})
+    EXPECT_LT(picture[static_cast<size_t>((y * kWidth + x) * 3)], 255) << x << "," << y;
+  const std::vector<uint8_t> scaled = drawn(
+      "", " ! videoscale method=nearest-neighbour ! video/x-raw,width=400,height=200", 400, 200);
+  EXPECT_EQ(column_of(scaled, 400, 140, {1, 2, 3}), 41);
+  EXPECT_EQ(column_of(scaled, 400, 140, {7, 8, 9}), 201);
+  const std::vector<uint8_t> blank = drawn("attach-shapes=false", "", kWidth, kHeight);
+  EXPECT_EQ(std::count(blank.begin(), blank.end(), 255), kWidth * kHeight * 3);
+}
+
+TEST(RegionEvents, MalformedMarks_AreIgnored) {
+  Harness h("regionoverlay device=cpu");
+  h.video("RGB", kWidth, kHeight);
+  for (const size_t bytes : {size_t{0}, size_t{39}, size_t{41}, size_t{200}}) {
+    GstBuffer* buffer = frame_with({}, 0);
+    gst_buffer_remove_all_memory(buffer);
+    gst_buffer_append_memory(buffer, gst_allocator_alloc(nullptr, kWidth * kHeight * 3, nullptr));
+    GstBuffer* table = Harness::buffer(std::vector<uint8_t>(bytes, 0xFF));
+    gst_structure_set(gst_custom_meta_get_structure(gst_buffer_get_custom_meta(buffer, "regions")),
+                      "shapes", GST_TYPE_BUFFER, table, "numbers", GST_TYPE_BUFFER, table, nullptr);
+    gst_buffer_unref(table);
+    EXPECT_EQ(gst_harness_push(h.get(), buffer), GST_FLOW_OK);
+  }
+  h.eos();
 }
 
 TEST(RegionEvents, ShareOfArea_ComesFromRunsOrLabels) {
