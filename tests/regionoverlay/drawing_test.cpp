@@ -287,6 +287,22 @@ TEST_P(Drawing, Marks_EqualTheReferenceInEveryStyle) {
   }
 }
 
+TEST_P(Drawing, ThousandsOfMarksAtOnePlace_EqualTheReferenceInEveryStyle) {
+  for (const Size size : {Size{131, 97}, {1100, 7}}) {
+    for (const uint32_t style : {1u, 2u, 4u, 8u}) {
+      const DrawingParams params = {style, 0.4, 8};
+      Scene scene = make_scene(size, 3);
+      const StampPlan plan = stamp_plan(size, params);
+      for (uint32_t i = 0; i < 1500; ++i) {
+        append(LineMark{0, 5, static_cast<double>(size.width), 5, i * 4099, 16}, plan,
+               scene.regions);
+        append(NumberMark{size.width / 2.0, size.height / 2.0, i, i * 257}, plan, scene.regions);
+      }
+      check(PixelFormat::rgb, scene, params, {.with_labels = false});
+    }
+  }
+}
+
 TEST_P(Drawing, NoRegions_ChangesNothing) {
   for (const PixelFormat format : drawable_formats()) {
     Scene scene = make_scene({65, 33}, 0);
