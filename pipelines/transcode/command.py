@@ -56,6 +56,12 @@ def parse(arguments):
     options.rules_text = None
     if bool(options.rules) != bool(options.events or options.find):
         parser.error("--rules FILE belongs to --events or --find")
+    if options.background and not options.heatmap:
+        parser.error("--background requires --heatmap")
+    if options.heatmap:
+        if not options.inputs or options.out or options.filter or options.events or options.find:
+            parser.error("--heatmap requires files of regions (.jsonl), and no -o, --filter, --events or --find")
+        return options
     if options.find:
         if not options.inputs or options.out or options.filter or options.events:
             parser.error("--find requires files of regions (.jsonl) and --rules, and no -o, --filter or --events")
@@ -76,6 +82,22 @@ def add_event_options(parser):
     group.add_argument("--find", nargs="?", const="all", metavar="EVENT,…",
                        help="print the events in files that --json wrote (IN.jsonl), without decoding any video, and exit;"
                        " default: all events; requires --rules")
+    group.add_argument("--heatmap", metavar="OUT.png", help="draw how often each pixel was foreground in the files that --json"
+                       " wrote (IN.jsonl, with cclabel attach-runs=true), and exit")
+    group.add_argument("--background", metavar="FILE", help="picture or video below the heat map; default: gray")
+
+
+def heat_map(options):
+    """Writes the heat map of stored regions. Returns the exit status."""
+    from standard_streams import print_line
+    from transcode import heat_map as heat
+
+    try:
+        print_line(heat.write(options.inputs, options.heatmap, options.background), "regions-transcode")
+    except heat.NoHeatMap as problem:
+        progress.complain(problem)
+        return 1
+    return 0
 
 
 def find(options):
@@ -212,6 +234,8 @@ def main(options):
     try:
         if options.find:
             return find(options)
+        if options.heatmap:
+            return heat_map(options)
         try:
             storage.resolve(options)
             if options.status:

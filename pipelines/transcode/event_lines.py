@@ -151,6 +151,7 @@ def writer_of(kind, file, rules):
 
 
 NUMBER = (int, float)
+LINE_ERRORS = ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError  # of table_in()
 
 
 def table_in(line):
@@ -184,5 +185,5 @@ def find(paths, rules, kinds):
             yield f"{path}: {problem}"
         except OSError as problem:
             yield f"{path} cannot be read: {problem.strerror}"
-        except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as problem:
+        except LINE_ERRORS as problem:
             yield f"{path}: line {number} is no frame of regions-transcode --json: {problem}"

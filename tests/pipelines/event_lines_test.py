@@ -5,6 +5,7 @@ import json
 
 import jsonschema
 import media
+import numpy
 from cases import PROGRAM, Case, main
 
 FILTER = "cclabel threshold=0.5 track=true output=none"
@@ -101,7 +102,7 @@ class Events(Archives):
         self.assertIn("No such file", self.transcode(status=2))
 
 
-class Find(Archives):
+class Stored(Archives):
     def stored(self, *lines):
         path = self.folder / "in.jsonl"
         path.write_text("\n".join(lines), encoding="utf-8")
@@ -113,6 +114,8 @@ class Find(Archives):
                            "regions-total": 1, "columns": ["id", "track", "x", "y", "width", "height", "first-seen"],
                            "regions": [[1, 1, x, 50, 10, 10, 0]]} | changes)
 
+
+class Find(Stored):
     def test_find_some_events_prints_only_these(self):
         path = self.stored(*(self.line(frame, 10 * frame) for frame in range(16)))
         self.assertEqual([event["event"] for event in self.find(path)], ["crossing", "enter"])
@@ -147,6 +150,53 @@ class Find(Archives):
                                ((path,), "required: -o/--out")):
             with self.subTest(words):
                 self.assertIn(message, media.run(PROGRAM, *words, status=2))
+
+
+class HeatMap(Stored):
+    def heat(self, *words, status=0):
+        return media.run(PROGRAM, "--heatmap", self.folder / "heat.png", *words, status=status)
+
+    def pixels(self):
+        """The picture as an array [height][width][3]."""
+        raw = self.folder / "heat.rgb"
+        media.run("ffmpeg", "-v", "error", "-y", "-i", self.folder / "heat.png", "-f", "rawvideo", "-pix_fmt", "rgb24", raw)
+        return numpy.fromfile(raw, numpy.uint8).reshape(120, 160, 3)
+
+    def test_heat_map_marks_the_pixels_that_were_foreground(self):
+        runs = [[1, 20, 30, 10]], [[1, 25, 30, 10], [1, 155, 119, 5]], []
+        path = self.stored(*(self.line(frame, 20, runs=found) for frame, found in enumerate(runs)))
+        said = self.heat(path)
+        self.assertIn("3 frames; foreground at 0.1% of the pixels, most often at 25, 30 (66.7% of the frames)", said)
+        pixels = self.pixels()
+        is_marked = (pixels != 96).any(axis=2)
+        expected = numpy.zeros((120, 160), bool)
+        expected[30, 20:35] = expected[119, 155:] = True
+        self.assertTrue((is_marked == expected).all())
+        self.assertGreater(pixels[30, 27, 0], pixels[30, 20, 0], "more frequent pixels are redder")
+
+    def test_heat_map_of_a_clip_is_drawn_over_its_picture(self):
+        self.transcode("--json", more=" attach-runs=true")
+        clip = self.square()
+        self.heat(self.out / "in.jsonl", "--background", clip)
+        pixels = self.pixels()
+        self.assertTrue((pixels[0, 0] == 0).all(), "black, as the clip")
+        self.assertTrue((pixels[58, 80] != 0).any(), "the square was here")
+
+    def test_heat_map_unusable_files_are_refused_with_the_reason(self):
+        good = self.line(0, 10, runs=[[1, 2, 3, 4]])
+        for line, message in ((self.line(1, 10), "line 2: the regions have no pixels: use cclabel attach-runs=true"),
+                              (self.line(1, 10, runs=[[1, 155, 3, 6]]), "line 2: a run is outside of the picture"),
+                              (self.line(1, 10, runs=[[1, 0, 120, 1]]), "line 2: a run is outside of the picture"),
+                              (self.line(1, 10, width=99, runs=[]), "99 x 120 pixels, but earlier frames have 160 x 120"),
+                              (self.line(1, 10, width=10 ** 9, runs=[]), "a side has at most 16384"),
+                              ("{", "line 2 is no frame of regions-transcode --json")):
+            with self.subTest(line):
+                self.assertIn(message, self.heat(self.stored(good, line), status=1))
+        self.assertIn("the files have no frames", self.heat(self.stored(), status=1))
+        self.assertIn("is no picture or video", self.heat(self.stored(good), "--background", self.rules, status=1))
+        self.assertIn("cannot be read", self.heat(self.folder / "none.jsonl", status=1))
+        self.assertEqual([name for name in self.files() if name.startswith("heat")], [])
+        self.assertIn("--background requires --heatmap", media.run(PROGRAM, "--background", "x", good, status=2))
 
 
 if __name__ == "__main__":
