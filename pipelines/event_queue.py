@@ -87,7 +87,7 @@ class Queue:
         if surplus <= 0:
             return 0
         last = self.value("SELECT number FROM events ORDER BY number LIMIT 1 OFFSET ?", surplus - 1)
-        # The events that a receiver has received already are no loss for it.
+        # Only events that a receiver has not received are lost for it.
         self.base.execute(
             "UPDATE receivers SET dropped = dropped + (SELECT count(*) FROM events WHERE number <= ?1 AND number >"
             " received), received = max(received, ?1), tried = max(tried, ?1)", (last,))
@@ -96,7 +96,7 @@ class Queue:
 
     def waiting(self, receiver, most):
         """Returns the next events for a receiver, as dictionaries with their `number`, up to `most`. `again` marks an
-        event that may have been received already. `dropped` counts the events that were dropped before it."""
+        event that may have been received already. `dropped` counts older events that were dropped."""
         with self.transaction():
             row = self.base.execute("SELECT received, tried, dropped FROM receivers WHERE name = ?", (receiver,)).fetchone()
             received, tried, dropped = row

@@ -196,7 +196,7 @@ bool EventDetector::is_inside(size_t zone, const Object& object, Point position,
     return share > 0 && share >= (was_inside ? rule.leave_share : rule.min_share);
   }
   if (rule.anchor == Anchor::overlap) {
-    constexpr double kTouch = 1e-6;  // pixels; a common edge is no overlap
+    constexpr double kTouch = 1e-6;  // pixels; a common edge does not count as overlap
     return plan.area.meets(object.box.grown((was_inside ? rule.hysteresis : 0) - kTouch));
   }
   return plan.area.contains(position) ||

@@ -19,7 +19,7 @@ constexpr size_t kMaxPoints = 4096;  // per rule
 constexpr size_t kMaxIdBytes = 128;
 constexpr double kMaxCoordinate = 1e6;
 
-// Refuses deep nesting and repeated keys, of which the JSON library would silently use the last.
+// Refuses deep nesting, and repeated keys, because the JSON library silently uses the last value.
 class StructureCheck {
  public:
   bool operator()(Json::parse_event_t event, const Json& parsed) {

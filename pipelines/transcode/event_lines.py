@@ -186,4 +186,4 @@ def find(paths, rules, kinds):
         except OSError as problem:
             yield f"{path} cannot be read: {problem.strerror}"
         except LINE_ERRORS as problem:
-            yield f"{path}: line {number} is no frame of regions-transcode --json: {problem}"
+            yield f"{path}: line {number} is not a frame of regions-transcode --json: {problem}"

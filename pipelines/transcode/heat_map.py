@@ -1,5 +1,5 @@
-"""How often each pixel was foreground, as a picture (regions-transcode --heatmap). The pixels come from the runs in stored
-JSON, so nothing is decoded except one picture of the background."""
+"""How often each pixel was foreground, drawn by regions-transcode --heatmap. The pixels come from the runs in stored JSON.
+Only the picture of the background is decoded."""
 
 import contextlib
 
@@ -34,7 +34,7 @@ class Heat:
         except OSError as problem:
             raise NoHeatMap(f"{path} cannot be read: {problem.strerror}") from problem
         except LINE_ERRORS as problem:
-            raise NoHeatMap(f"{path}: line {number} is no frame of regions-transcode --json: {problem}") from problem
+            raise NoHeatMap(f"{path}: line {number} is not a frame of regions-transcode --json: {problem}") from problem
         except NoHeatMap as problem:
             raise NoHeatMap(f"{path}: line {number}: {problem}") from problem
 
@@ -66,14 +66,14 @@ class Heat:
 
 
 def picture_of(path, shape):
-    """The first picture of a file, scaled to `shape`, as an array [height][width][3]."""
+    """Returns the first picture of a file, scaled to `shape`: an array [height][width][3]."""
     height, width = shape
     try:
         with av.open("file:" + path) as file:
             frame = next(file.decode(video=0))
             return frame.reformat(width, height, "rgb24").to_ndarray()
     except (*FILE_ERRORS, StopIteration, IndexError) as problem:
-        raise NoHeatMap(f"{path} is no picture or video: {error_reason(problem) or 'it is empty'}") from problem
+        raise NoHeatMap(f"{path} is not a picture or video: {error_reason(problem) or 'it is empty'}") from problem
 
 
 def colored(shares, background):
@@ -88,7 +88,7 @@ def colored(shares, background):
 
 
 def png_of(rgb):
-    """An array [height][width][3] as the bytes of a PNG file."""
+    """Encodes an array [height][width][3]. Returns the bytes of a PNG file."""
     height, width, _ = rgb.shape
     encoder = av.CodecContext.create("png", "w")
     encoder.width, encoder.height, encoder.pix_fmt, encoder.time_base = width, height, "rgb24", "1/25"

@@ -8,7 +8,7 @@
 namespace regions::events {
 namespace {
 
-// Rows of the tables. There are no gaps, so NumPy reads them with the columns below.
+// Rows of the tables. They have no gaps, so NumPy reads them with the columns below.
 struct ZoneRow {
   uint64_t count, entered, left;
   double foreground;

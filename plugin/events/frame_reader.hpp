@@ -15,14 +15,14 @@ namespace regions::events {
 class FrameReader {
  public:
   // Reads the objects of a frame. `video_size` is the size in the caps; empty if unknown. Returns
-  // false if nothing is known about the frame's objects: it has no region metadata although earlier
-  // frames had some, or it has detections without a known picture size. Throws InputError if the
-  // metadata is malformed.
+  // false if the frame's objects are unknown: it has no region metadata although earlier frames had
+  // some, or it has detections without a known picture size. Throws InputError if the metadata is
+  // malformed.
   bool read(GstBuffer* buffer, Size video_size);
   // The size of the picture that the objects' coordinates refer to.
   Size size() const { return size_; }
 
-  // The structure of the frame's region metadata; null if there is none.
+  // The structure of the frame's region metadata; null if the frame lacks it.
   GstStructure* metadata() const { return metadata_; }
 
   // Counts the pixels that the rules require. `rules` are in pixels of size(). Returns an empty

@@ -76,7 +76,7 @@ std::string yard(const std::string& keys) {
   return R"([{"id": "yard", "points": [[100, 0], [200, 0], [200, 100], [100, 100]], )" + keys +
          "}]";
 }
-// The events of one object that stands at each of these columns for one frame.
+// The events of one object that is at each of these columns for one frame.
 std::string walk(Scene& scene, const std::vector<double>& columns) {
   std::string text;
   for (const double x : columns) text += scene.frame({Scene::object_at(1, x, 50)});

@@ -99,7 +99,7 @@ TEST(Line, MoveAcross_CountsOnceAndWithItsDirection) {
   EXPECT_EQ(crossings_of(line, {5, 5}, {5, 15}), 1);
   EXPECT_EQ(crossings_of(line, {5, 15}, {5, 5}), -1);
   EXPECT_EQ(crossings_of(line, {25, 5}, {25, 15}), 0);
-  // A stop on the line is no second crossing.
+  // A stop on the line does not count as a second crossing.
   EXPECT_EQ(crossings_of(line, {5, 5}, {5, 10}) + crossings_of(line, {5, 10}, {5, 15}), 1);
   EXPECT_EQ(crossings_of(line, {5, 5}, {5, 10}) + crossings_of(line, {5, 10}, {5, 5}), 0);
 }

@@ -130,7 +130,7 @@ class Find(Stored):
                     self.line(1, 1, regions=[[1]]), self.line(1, 1, columns=["id, x=(int)3", *"abcdef"]),
                     self.line(1, 1, time=-1), self.line(1, 1, runs=[[1, 2, 3]]), self.line(1, 1, regions=3)):
             with self.subTest(bad):
-                self.assertIn("line 2 is no frame of regions-transcode --json",
+                self.assertIn("line 2 is not a frame of regions-transcode --json",
                               self.find(self.stored(good, bad, good), status=1))
 
     def test_find_goes_on_with_the_next_file(self):
@@ -189,11 +189,11 @@ class HeatMap(Stored):
                               (self.line(1, 10, runs=[[1, 0, 120, 1]]), "line 2: a run is outside of the picture"),
                               (self.line(1, 10, width=99, runs=[]), "99 x 120 pixels, but earlier frames have 160 x 120"),
                               (self.line(1, 10, width=10 ** 9, runs=[]), "a side has at most 16384"),
-                              ("{", "line 2 is no frame of regions-transcode --json")):
+                              ("{", "line 2 is not a frame of regions-transcode --json")):
             with self.subTest(line):
                 self.assertIn(message, self.heat(self.stored(good, line), status=1))
         self.assertIn("the files have no frames", self.heat(self.stored(), status=1))
-        self.assertIn("is no picture or video", self.heat(self.stored(good), "--background", self.rules, status=1))
+        self.assertIn("is not a picture or video", self.heat(self.stored(good), "--background", self.rules, status=1))
         self.assertIn("cannot be read", self.heat(self.folder / "none.jsonl", status=1))
         self.assertEqual([name for name in self.files() if name.startswith("heat")], [])
         self.assertIn("--background requires --heatmap", media.run(PROGRAM, "--background", "x", good, status=2))
