@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""regions-transcode --events and --find: events of archives, which equal those of a live pipeline."""
+"""regions-transcode --events and --find: events of archives, which equal the events of a live pipeline."""
 
 import json
 
