@@ -82,7 +82,7 @@ inline StampPlan stamp_plan(Size picture, const DrawingParams& params) {
 }
 
 // The ink of one region: the four bars of its box, and its tag (a plate with the id). Regions
-// without a track have no tag.
+// without a track have no tag. A mark has either bars or a tag, whatever the style.
 class Stamp {
  public:
   static constexpr int kParts = 5;  // four bars and the tag
@@ -99,13 +99,17 @@ class Stamp {
   }
 
   REGIONS_HD Stamp(const StampPlan& plan, const Region& region, uint32_t index)
-      : plan_(plan), index_(index), track_(region.track) {
+      : plan_(plan), index_(index), number_(region.track - (is_mark(region) ? 1 : 0)) {
     // Clamp coordinates far outside the picture to prevent overflow. This does not change the
     // result.
     box_ = Rect{region.left, region.top, region.right, region.bottom}.within(
         {-kMaxCoordinate, -kMaxCoordinate, kMaxCoordinate, kMaxCoordinate});
     visible_ = !box_.within(plan.picture).empty();
-    const bool has_tag = track_ != 0 && (plan.style & static_cast<uint32_t>(Style::ids));
+    const bool has_track = region.track != 0;
+    const bool has_tag =
+        has_track && (is_mark(region) || (plan.style & static_cast<uint32_t>(Style::ids)));
+    has_bars_ = visible_ &&
+                (is_mark(region) ? !has_track : (plan.style & static_cast<uint32_t>(Style::boxes)));
     if (visible_ && has_tag) place_tag();
   }
 
@@ -147,7 +151,7 @@ class Stamp {
   // Bar k of a box: 0 is the top, 1 the bottom, 2 the left and 3 the right bar. Together, the bars
   // contain the pixels of `box` whose distance from its border is below `thickness`.
   REGIONS_HD Rect bar(const Rect& box, int thickness, int k) const {
-    if (!visible_ || !(plan_.style & static_cast<uint32_t>(Style::boxes))) return {};
+    if (!has_bars_) return {};
     Rect bar = box;
     if (k == 0) bar.bottom = box.top + thickness - 1;
     if (k == 1) bar.top = larger(box.bottom - thickness + 1, box.top + thickness);
@@ -164,7 +168,7 @@ class Stamp {
   // otherwise inside the box at its top.
   REGIONS_HD void place_tag() {
     digits_ = 1;
-    for (uint32_t higher = track_ / 10; higher != 0; higher /= 10) ++digits_;
+    for (uint32_t higher = number_ / 10; higher != 0; higher /= 10) ++digits_;
     const int width = plan_.tag_width(digits_);
     const int height = plan_.tag_height();
     const Rect& picture = plan_.picture;
@@ -185,7 +189,7 @@ class Stamp {
     const int column = x - tag_.left - plan_.tag_margin();
     const int row = y - tag_.top - plan_.tag_margin();
     if (column < 0 || row < 0 || row >= g.height || column >= digits_ * g.width) return 0;
-    uint32_t digits = track_;
+    uint32_t digits = number_;
     for (int skipped = digits_ - 1 - column / g.width; skipped > 0; --skipped) digits /= 10;
     const auto cell = static_cast<uint32_t>(g.height * g.width) * (digits % 10);
     return coverage[g.start + cell + static_cast<uint32_t>(row * g.width + column % g.width)];
@@ -193,11 +197,12 @@ class Stamp {
 
   StampPlan plan_;
   uint32_t index_;
-  uint32_t track_;
+  uint32_t number_;  // shown on the tag
   Rect box_;
   Rect tag_;
   int digits_ = 0;
   bool visible_;
+  bool has_bars_;
 };
 
 // A node of a segment tree over the rows or columns 0..kLength-1. Node 1 is the root, and the

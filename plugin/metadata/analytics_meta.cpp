@@ -53,6 +53,10 @@ std::optional<AnalyticsLibrary> load_analytics_library() {
       find_symbol(library, "analytics_relation_meta_add_tracking_mtd", functions.add_tracking) &&
       find_symbol(library, "analytics_tracking_mtd_update_last_seen", functions.update_last_seen);
   if (!is_complete) return {};
+  const bool has_readers =
+      find_symbol(library, "analytics_od_mtd_get_location", functions.detection_box) &&
+      find_symbol(library, "analytics_tracking_mtd_get_info", functions.tracking_info);
+  if (!has_readers) functions.detection_box = nullptr;
   const bool has_segmentation =
       find_symbol(library, "analytics_segmentation_mtd_get_mtd_type",
                   functions.segmentation_type) &&

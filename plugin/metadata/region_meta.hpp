@@ -41,7 +41,8 @@
 // | runs-truncated  | gboolean      | there were more than max-runs runs: the last runs in raster
 // |                 |               | order are missing
 //
-// The element may add further fields about the frame, see docs/elements.md. The structure of
+// The element may add further fields about the frame, see docs/elements.md. regionevents adds events
+// and tables, see docs/elements/regionevents.md. The structure of
 // each region has these fields:
 //
 // | field           | type          | content

@@ -106,7 +106,7 @@ struct RelationSpace {
 // lacks it.
 struct AnalyticsLibrary {
   // Relations between two entries (GstAnalyticsRelTypes).
-  static constexpr int kNone = 0, kContain = 1 << 2, kRelateTo = 1 << 3;
+  static constexpr int kNone = 0, kContain = 1 << 2, kRelateTo = 1 << 3, kAny = G_MAXINT;
 
   RelationMeta* (*get)(GstBuffer* buffer);
   RelationMeta* (*add)(GstBuffer* buffer, const RelationSpace* space);
@@ -131,6 +131,12 @@ struct AnalyticsLibrary {
   gboolean (*add_tracking)(RelationMeta* meta, guint64 track, GstClockTime first_seen,
                            AnalyticsEntry* entry);
   gboolean (*update_last_seen)(AnalyticsEntry* entry, GstClockTime last_seen);
+
+  // These two functions read entries of other producers. Both are null if one is missing.
+  gboolean (*detection_box)(const AnalyticsEntry* entry, gint* x, gint* y, gint* width,
+                            gint* height, gfloat* confidence);
+  gboolean (*tracking_info)(const AnalyticsEntry* entry, guint64* track, GstClockTime* first_seen,
+                            GstClockTime* last_seen, gboolean* is_lost);
 
   // These three functions exist since GStreamer 1.26 and are null in older versions.
   // add_segmentation() takes ownership of the buffer.

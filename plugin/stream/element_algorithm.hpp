@@ -103,6 +103,10 @@ class ElementAlgorithm {
   // already waiting for one gives up. Any thread may pass true. Pass false only while no
   // configure() is running.
   virtual void set_flushing(bool /*flushing*/) {}
+  // Appends marks that the element draws in addition to the attached regions. `picture` is the size
+  // that their coordinates refer to.
+  virtual void add_marks(GstBuffer* /*frame*/, Size /*picture*/, std::vector<Region>& /*records*/) {
+  }
   // Saves and restores the background model, so that it survives a configure() for pictures of the
   // same size. No frame may be in flight.
   virtual std::vector<std::byte> save_model() { return {}; }

@@ -218,6 +218,41 @@ TEST(AnalyticsObject, TransformedFrame_BoxesOfObjectsEqualThoseOfRegions) {
   }
 }
 
+// A detection of another producer, such as a neural network, with a track unless that is 0.
+void add_foreign_detection(const Library& library, RelationMeta* meta, int x, guint64 track) {
+  AnalyticsEntry detection, tracking;
+  ASSERT_TRUE(
+      library.add_detection(meta, g_quark_from_string("person"), x, 2, 4, 9, 0.9F, &detection));
+  if (track == 0) return;
+  ASSERT_TRUE(library.add_tracking(meta, track, 0, &tracking));
+  library.set_relation(meta, Library::kRelateTo, detection.id, tracking.id);
+}
+
+TEST(RegionEvents, DetectionsOfAnotherProducer_AreItsObjects) {
+  NEEDS_ANALYTICS(library);
+  for (const guint64 track : {guint64{0}, guint64{5}}) {
+    Harness h(
+        R"(regionevents rules="[{\"id\":\"right\",\"points\":[[20,0],[41,0],[41,30],[20,30]],\"occupancy\":true}]")");
+    h.video("GRAY8", kWidth, kHeight);
+    std::string events;
+    for (const int x : {5, 25, 30}) {
+      GstBuffer* buffer = Harness::buffer(padded(two_rectangles()), x);
+      const RelationSpace space = {4, 400};
+      add_foreign_detection(*library, library->add(buffer, &space), x, track);
+      ASSERT_EQ(gst_harness_push(h.get(), buffer), GST_FLOW_OK);
+      const BufferPtr out = h.pull();
+      const GValue* list = gst_structure_get_value(regions_of(out.get()), "events");
+      for (guint i = 0; i < gst_value_array_get_size(list); ++i) {
+        const GValue* item = gst_value_array_get_value(list, i);
+        events += field_of(gst_value_get_structure(item), "event") + " ";
+      }
+      EXPECT_EQ(region_count(regions_of(out.get())), 0U);
+      EXPECT_EQ(Entries(*library, out.get()).of_type(library->detection_type()).size(), 1U);
+    }
+    EXPECT_EQ(events, track ? "enter occupancy " : "occupancy ");
+  }
+}
+
 // A library next to an older GStreamer belongs to another installation.
 TEST(AnalyticsLibrary, GStreamerBefore1_24_LibraryIsNotUsedAndRegionsAreAttached) {
   start_gstreamer();
