@@ -3,6 +3,8 @@
 // not matter. ModelArrays contains the arrays of a model.
 #pragma once
 
+#include <algorithm>
+
 #include "core/graphcutbg/background_model.hpp"
 #include "core/maxflow/maxflow.hpp"
 
@@ -71,21 +73,53 @@ REGIONS_HD inline void finalize_bin(ColorHistograms& colors, int bin) {
                                                      : bias;
 }
 
+// Sums of contrast along the outline of foreground that rests, see label_history.hpp.
+struct OutlineSums {
+  uint32_t in_picture = 0;  // sum of squared contrasts in the picture
+  uint32_t in_model = 0;    // sum of squared contrasts in the model
+};
+
+// Divides a picture into square cells.
+struct PictureCells {
+  static constexpr int kMax = 64;  // maximum number of columns and rows
+  int shift = 3;                   // binary logarithm of the side of a cell, in pixels
+  int columns = 0, rows = 0;
+
+  static PictureCells of(Size picture) {
+    PictureCells cells;
+    while ((std::max(picture.width, picture.height) - 1) >> cells.shift >= kMax) ++cells.shift;
+    cells.columns = ((picture.width - 1) >> cells.shift) + 1;
+    cells.rows = ((picture.height - 1) >> cells.shift) + 1;
+    return cells;
+  }
+  REGIONS_HD size_t count() const {
+    return static_cast<size_t>(columns) * static_cast<size_t>(rows);
+  }
+  REGIONS_HD int index_of(int x, int y) const { return (y >> shift) * columns + (x >> shift); }
+};
+
 // The arrays of one model and of the current frame. They have the frame's size, without padding.
 struct ModelArrays {
   int width = 0, height = 0;
-  // [height][width], colours of the frame (Color::packed) and the match cache.
+  // [height][width], colours of the frame (Color::packed), the match cache and the history
+  // of labels.
   uint32_t* current = nullptr;
-  uint32_t* background = nullptr;  // [height][width], colours of the model's heaviest modes
-  uint32_t* model = nullptr;       // [Model::kWords][model_plane()], see Model
-  int32_t* terminal = nullptr;     // [height][width], terminal weights, see GridGraph
-  int32_t* right = nullptr;        // [height][width], link capacities, see GridGraph
+  // [height][width], colours of the model's heaviest modes, and the history of labels.
+  uint32_t* background = nullptr;
+  uint32_t* model = nullptr;    // [Model::kWords][model_plane()], see Model
+  int32_t* terminal = nullptr;  // [height][width], terminal weights, see GridGraph
+  int32_t* right = nullptr;     // [height][width], link capacities, see GridGraph
   int32_t* down = nullptr;
   int32_t* down_right = nullptr;  // link capacities; null for four neighbours
   int32_t* down_left = nullptr;
   ColorHistograms* colors = nullptr;
   // [height][width], nonzero for pixels that are always background. Null: no pixel is excluded.
   const uint8_t* excluded = nullptr;
+  PictureCells cells;
+  OutlineSums* outline = nullptr;  // [cells.rows][cells.columns]
+  // [cells.rows][cells.columns] of even and odd frames, see count_spark(). Sums modulo 2^32.
+  uint32_t* sparks[2] = {};
+  int32_t* sparkle = nullptr;  // [cells.rows][cells.columns], see advance_cell()
 
   // Number of pixels of the frame.
   REGIONS_HD size_t plane() const {
@@ -116,11 +150,17 @@ struct SurveySums {
   uint32_t pairs = 0;             // number of pairs
   uint32_t count[kHalves] = {};   // [half], number of pixels that are used to measure light
   uint32_t luma[kHalves] = {};    // [half], sum of the background's luma at the pixels in `count`
+  uint32_t pixels = 0;            // number of pixels
+  uint32_t chroma[2] = {};        // sums of u and of v over the pixels
+  uint64_t squared_chroma = 0;    // sum of u * u + v * v over the pixels
 
   // Adds the sums over other pixels.
   REGIONS_HD void add(const SurveySums& other) {
     squared_contrast += other.squared_contrast;
     pairs += other.pairs;
+    pixels += other.pixels;
+    squared_chroma += other.squared_chroma;
+    for (int c = 0; c < 2; ++c) chroma[c] += other.chroma[c];
     for (int half = 0; half < kHalves; ++half) {
       count[half] += other.count[half];
       luma[half] += other.luma[half];
@@ -209,6 +249,22 @@ REGIONS_HD inline Medians medians_of(const Survey& survey) {
   return medians;
 }
 
+// Share of the shadow rule that the hues of this picture justify, 1/256. It is 0 for grey pictures,
+// for example from infrared cameras. It depends on the variance of chroma in the picture, so a tint
+// that all pixels share does not count. Noise has variances up to 3, and coloured scenes have 50 to
+// 1000.
+REGIONS_HD inline int colorfulness_of(const SurveySums& sums) {
+  constexpr uint64_t kMin = 9, kMax = 36;  // variances of grey and of coloured pictures
+  if (sums.pixels == 0) return 256;
+  const uint64_t pixels = sums.pixels, u = sums.chroma[0], v = sums.chroma[1];
+  const uint64_t squared_means =
+      u / pixels * u + v / pixels * v + (u % pixels * u + v % pixels * v) / pixels;
+  const uint64_t variance = (sums.squared_chroma - squared_means) * 16 / pixels;  // 1/16
+  if (variance <= kMin * 16) return 0;
+  if (variance >= kMax * 16) return 256;
+  return static_cast<int>((variance - kMin * 16) * 256 / ((kMax - kMin) * 16));
+}
+
 // Computes the change of light from the median differences of the dark and the bright half of the
 // background: a line through both. Medians are used because foreground that covers less than half
 // of the pixels hardly changes them.
@@ -260,6 +316,29 @@ REGIONS_HD void survey_light(SurveySums& sums, const Color& now, const Color& ba
   sums.luma[1] += bright ? luma : 0;
 }
 
+// Sets the rates at which a model learns that has been updated by `age` frames. Before, `alpha` and
+// `alpha_still` are their lower limits, which the property `history` determines.
+REGIONS_HD inline void set_rates(FramePlan& frame, uint32_t age) {
+  // All frames so far have equal weights, except that the first frame counts kFirstFrameWeight
+  // times. Otherwise objects that pass soon after the start would become background.
+  constexpr uint32_t kFirstFrameWeight = 12;
+  const auto average = static_cast<int32_t>(65536 / (age + kFirstFrameWeight));
+  frame.alpha = larger(average, frame.alpha);
+  frame.alpha_slow = larger(frame.alpha / 2, 1);
+  // Foreground that rests is learnt at its own rate once the model is old enough. In a young
+  // model it may be a ghost of an object that was present from the start.
+  constexpr int32_t kYoung = 60, kGrown = 100;  // frames
+  const int32_t grown = clamp(static_cast<int32_t>(age), kYoung, kGrown) - kYoung;
+  frame.alpha_still = frame.alpha_slow +
+                      (larger(frame.alpha_still, 1) - frame.alpha_slow) * grown / (kGrown - kYoung);
+  constexpr int32_t kGhostRate = 65536 / 32;  // a ghost is background after about ten frames
+  frame.alpha_ghost = larger(frame.alpha_slow, kGhostRate);
+  // The rate for new background is limited while the model is young. Otherwise an object that the
+  // cut missed would become background within a few frames.
+  constexpr int kMaxFastRate = 65536 / 128;
+  frame.alpha_fast = larger(frame.alpha, smaller(frame.alpha * 4, kMaxFastRate));
+}
+
 // Completes the plan that frame_plan_of() has begun, with the results of the frame's survey.
 // Advances the scene.
 REGIONS_HD inline FramePlan plan_frame(Scene& scene, const Survey& survey, const Medians& medians,
@@ -279,17 +358,9 @@ REGIONS_HD inline FramePlan plan_frame(Scene& scene, const Survey& survey, const
   frame.frame = scene.frame;
   frame.starts = scene.age == 0;
   frame.learns = frame.learns || frame.starts;
-  // All frames so far have equal weights, except that the first frame counts kFirstFrameWeight
-  // times. Otherwise objects that pass soon after the start would become background.
-  constexpr uint32_t kFirstFrameWeight = 12;
-  const auto average = static_cast<int32_t>(65536 / (scene.age + kFirstFrameWeight));
-  frame.alpha = larger(average, frame.alpha);
-  frame.alpha_slow = larger(frame.alpha / 2, 1);
-  // The rate for new background is limited while the model is young. Otherwise an object that the
-  // cut missed would become background within a few frames.
-  constexpr int kMaxFastRate = 65536 / 128;
-  frame.alpha_fast = larger(frame.alpha, smaller(frame.alpha * 4, kMaxFastRate));
+  set_rates(frame, scene.age);
   if (!frame.starts) frame.light = light_of(survey.sums, medians);
+  frame.colorfulness = colorfulness_of(survey.sums);
 
   const SurveySums& sums = survey.sums;
   const uint32_t count = sums.count[0] + sums.count[1];
@@ -315,6 +386,11 @@ REGIONS_HD void survey_pixel(const ModelArrays& arrays, const Scene& scene, int 
   const Color background = Color::load(arrays.background + arrays.at(x, y));
   const Color color = read, right_color = read_right, down_color = read_down;
   if (scene.age > 0) survey_light(sums, color, background, scene.split, tally);
+  const auto u = static_cast<uint32_t>(color.u), v = static_cast<uint32_t>(color.v);
+  ++sums.pixels;
+  sums.chroma[0] += u;
+  sums.chroma[1] += v;
+  sums.squared_chroma += u * u + v * v;
   const auto pair = [&](const Color& other) {
     sums.squared_contrast += static_cast<uint64_t>(squared_contrast(color, other));
     ++sums.pairs;

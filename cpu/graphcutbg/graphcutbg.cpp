@@ -135,6 +135,7 @@ class GraphCutBgCpu final : public GraphCutBg {
     std::memcpy(model_.background.data(), next, plane_bytes);
     model_.scene = header.scene;
     model_.last_foreground = model_.last_pixels = 0;
+    model_.clear_cells();
     resets_ = false;
   }
 
@@ -187,6 +188,9 @@ class GraphCutBgCpu final : public GraphCutBg {
     const int width = setup_.size.width;
     if (queued.resets) restart(arrays);
     std::fill(model_.surveys.begin(), model_.surveys.end(), Survey());
+    for (int i = 0; i < static_cast<int>(arrays.cells.count()); ++i) {
+      advance_cell(arrays, model_.scene.frame, i);
+    }
     const auto color = [&](int x, int y) { return Color::load(arrays.current + arrays.at(x, y)); };
     const int height = setup_.size.height;
     for_each_row([&](int chunk, int y) {
@@ -223,6 +227,7 @@ class GraphCutBgCpu final : public GraphCutBg {
     model_.scene = {};
     *arrays.colors = {};
     model_.last_foreground = model_.last_pixels = 0;
+    model_.clear_cells();
     if (background_image_.empty()) return;
     model_.scene.age = kKnownAge;
     for_each_row([&](int, int y) {
@@ -297,12 +302,20 @@ void ModelState::allocate(Size picture, Neighbours neighbourhood, int row_chunks
   const bool eight = neighbourhood == Neighbours::eight;
   for (auto* weights : {&down_right, &down_left}) weights->assign(eight ? pixels : 0, 0);
   colors.assign(1, ColorHistograms());
+  cells = PictureCells::of(picture);
+  outline.assign(cells.count(), {});
+  clear_cells();
   const auto count = static_cast<size_t>(row_chunks);
   surveys.assign(count, Survey());
   foreground.assign(count, 0);
   cut_values.assign(count, 0);
   scene = {};
   last_foreground = last_pixels = 0;
+}
+
+void ModelState::clear_cells() {
+  for (auto& counts : sparks) counts.assign(cells.count(), 0);
+  sparkle.assign(cells.count(), 0);
 }
 
 ModelArrays ModelState::arrays(const uint8_t* excluded) {
@@ -321,6 +334,10 @@ ModelArrays ModelState::arrays(const uint8_t* excluded) {
   }
   arrays.colors = colors.data();
   arrays.excluded = excluded;
+  arrays.cells = cells;
+  arrays.outline = outline.data();
+  for (int k = 0; k < 2; ++k) arrays.sparks[k] = sparks[k].data();
+  arrays.sparkle = sparkle.data();
   return arrays;
 }
 

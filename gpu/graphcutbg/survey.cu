@@ -2,6 +2,7 @@
 // colours. In the survey, most thread blocks convert the frame to the model's colours. The other
 // blocks (the survey blocks) gather statistics of the scene in shared memory. The survey block that
 // ends last computes the frame's plan.
+#include "core/graphcutbg/label_history.hpp"
 #include "gpu/graphcutbg/graphcutbg.hpp"
 #include "gpu/primitives/integer_math.hpp"
 #include "gpu/primitives/warp.hpp"
@@ -35,6 +36,10 @@ __global__ void reset_kernel(ModelArrays arrays, const uint32_t* background, Sce
   const size_t threads = static_cast<size_t>(gridDim.x) * blockDim.x;
   auto* colors = reinterpret_cast<uint32_t*>(arrays.colors);
   for (size_t k = i; k < sizeof(ColorHistograms) / sizeof(uint32_t); k += threads) colors[k] = 0;
+  for (size_t k = i; k < arrays.cells.count(); k += threads) {
+    arrays.sparks[0][k] = arrays.sparks[1][k] = 0;
+    arrays.sparkle[k] = 0;
+  }
   if (background && i < arrays.plane()) start_model_from(arrays, background, i);
 }
 
@@ -57,6 +62,9 @@ class Surveyor {
   __device__ void add_to_global(Survey& all) {
     add_warp_sum(sums_.squared_contrast, survey_.sums.squared_contrast);
     add_warp_sum(sums_.pairs, survey_.sums.pairs);
+    add_warp_sum(sums_.pixels, survey_.sums.pixels);
+    add_warp_sum(sums_.squared_chroma, survey_.sums.squared_chroma);
+    for (int c = 0; c < 2; ++c) add_warp_sum(sums_.chroma[c], survey_.sums.chroma[c]);
     for (int half = 0; half < Survey::kHalves; ++half) {
       add_warp_sum(sums_.count[half], survey_.sums.count[half]);
       add_warp_sum(sums_.luma[half], survey_.sums.luma[half]);
@@ -71,6 +79,9 @@ class Surveyor {
     if (threadIdx.x != 0) return;
     AtomicAdd()(&all.sums.squared_contrast, survey_.sums.squared_contrast);
     atomicAdd(&all.sums.pairs, survey_.sums.pairs);
+    atomicAdd(&all.sums.pixels, survey_.sums.pixels);
+    AtomicAdd()(&all.sums.squared_chroma, survey_.sums.squared_chroma);
+    for (int c = 0; c < 2; ++c) atomicAdd(&all.sums.chroma[c], survey_.sums.chroma[c]);
     for (int half = 0; half < Survey::kHalves; ++half) {
       atomicAdd(&all.sums.count[half], survey_.sums.count[half]);
       atomicAdd(&all.sums.luma[half], survey_.sums.luma[half]);
@@ -238,6 +249,11 @@ __global__ void __launch_bounds__(SurveyBlock::threads, SurveyBlock::blocks)
   __syncthreads();  // the block's survey is zero before any thread adds to it
   auto& survey = reinterpret_cast<Survey&>(survey_words);
   const Scene scene = state->scene;
+  const auto cells = static_cast<int>(arrays.cells.count());
+  for (int i = block * kThreads + static_cast<int>(threadIdx.x); i < cells;
+       i += survey_blocks * kThreads) {
+    advance_cell(arrays, scene.frame, i);
+  }
   Surveyor surveyor(arrays, in, survey);
   for (int y = block * Survey::kStep; y < arrays.height; y += survey_blocks * Survey::kStep) {
     surveyor.survey_row(scene, y);
