@@ -120,20 +120,22 @@ class LowRate(Baseline):
 
 
 class Stop(Baseline):
-    """Half of the actors stop at some time and stay."""
+    """Half of the actors come in from a side, stop and stay."""
 
     def prepare(self):
         for actor in self.cast[:2]:
-            stop = int(self.random.integers(70, 120))
+            first, stop = int(self.random.integers(20, 50)), int(self.random.integers(70, 120))
             x = self.random.uniform(10, SIZE[1] - actor.width - 10)
-            actor.x0, actor.dy = x - actor.dx * stop, 0.0
-            actor.rest = (stop, 10 * FRAMES)
+            outside = -actor.width if actor.dx > 0 else SIZE[1]
+            actor.dx, actor.rest = (x - outside) / (stop - first), (first, stop)
 
     def at(self, k, frame):
         actor = self.cast[k]
         if k >= 2:
             return actor.place(frame, SIZE)
-        return int(round(actor.x0 + actor.dx * min(frame, actor.rest[0]))), int(round(actor.y0))
+        first, stop = actor.rest
+        outside = -actor.width if actor.dx > 0 else SIZE[1]
+        return int(round(outside + actor.dx * (min(max(frame, first), stop) - first))), int(round(actor.y0))
 
 
 class Ghost(Baseline):
