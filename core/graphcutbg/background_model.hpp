@@ -231,6 +231,7 @@ struct FramePlan {
   bool starts = false;        // the model starts with this frame
   uint32_t frame = 0;         // frame number, for dithering
   int colorfulness = 256;     // share of the shadow rule that hue justifies, 1/256
+  bool is_night = false;      // the background is dark, so beams of light are visible
   Light light;                // change of light from the model to this frame
   // Before plan_frame(), its member `scale` is 0 unless the property `sigma` determines it.
   ContrastScale contrasts;

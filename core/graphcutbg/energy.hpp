@@ -161,6 +161,37 @@ REGIONS_LANES Int suppress_shadow(const Int& evidence, const BasicColor<Int>& no
                 evidence);
 }
 
+// Headlights brighten a dark background. Beams and halos keep its hue and texture, and are not
+// foreground. For pixels that look like this, the evidence is reduced to that of chroma and
+// texture. shading_error(256, rise) returns the texture difference in squared levels. It is
+// measured relative to the rise in brightness, because the brightness of a beam changes from pixel
+// to pixel.
+template <class Int, class Error>
+REGIONS_LANES Int suppress_beam(const Int& evidence, const BasicColor<Int>& now,
+                                const BasicMode<Int>& background, Error shading_error) {
+  constexpr int kMaxDark = 63, kMaxBeam = 199;  // lumas; lamps are brighter than beams
+  const Int background_luma = background.mean[0] >> Mode::kMeanShift;
+  const Int rise = now.y - background_luma;
+  const LaneBool<Int> brighter =
+      (evidence > 0) & (rise > 0) & (background_luma < kMaxDark + 1) & (now.y < kMaxBeam + 1);
+  if (!any(brighter)) return evidence;
+  Int square = 0;
+  REGIONS_UNROLL
+  for (int c = 1; c < 3; ++c) {
+    const Int d = (now[c] << 4) - (background.mean[c] >> 4);  // 1/16 levels
+    square = square + d * d;
+  }
+  constexpr int kMax = 1 << 14;  // maximum squared difference of chroma, 1/16 variances
+  const Int d2 = smaller(quotient(square, background.var_chroma), Int(kMax));
+  const LaneBool<Int> keeps_hue =
+      brighter & (d2 * (kUnitsPerNat / 32) - kMaxShadowEvidence < evidence);
+  if (!any(keeps_hue)) return evidence;
+  const Int error = smaller(shading_error(Int(256), rise), Int((1 << 24) / kTextureScale));
+  const Int texture = small_quotient(error * kTextureScale, background.var_luma + rise * rise);
+  const Int remaining_evidence = (d2 + texture) * (kUnitsPerNat / 32) - kMaxShadowEvidence;
+  return select(keeps_hue & (remaining_evidence < evidence), remaining_evidence, evidence);
+}
+
 // Evidence from the value of an attached mask: certain at both ends of the range of values, and
 // linear between them.
 REGIONS_HD inline int mask_evidence(int value, int var_threshold, const EnergyPlan& plan) {
@@ -218,10 +249,12 @@ REGIONS_LANES Int suppress_jitter(Int evidence, const ModelArrays& arrays, const
   return evidence;
 }
 
-// Measures how much the texture differs from that of the background under a shadow. A shadow dims
-// all its pixels by the same factor, so neighbours should have `ratio` / 256 of the background's
-// brightness. On each axis, the error is measured for the kMaxDistance pixels on either side of the
-// pixel. Only the smaller error counts, because the border of the shadow may cross the other side.
+// Measures how much the texture differs from that of the background in a shadow or in a beam of
+// light. A shadow dims all its pixels by the same factor, and a beam brightens them by the same
+// levels. So neighbours should have `ratio` / 256 of the background's
+// brightness, plus `rise`. On each axis, the error is measured for the kMaxDistance pixels on
+// either side of the pixel. Only the smaller error counts, because the border of the shadow may
+// cross the other side.
 struct ShadingError {
   const ModelArrays& arrays;
   const FramePlan& frame;
@@ -229,28 +262,29 @@ struct ShadingError {
 
   // Returns squared levels, below 2^18.
   template <class Int>
-  REGIONS_LANES Int operator()(const Int& ratio) const {
-    return axis(ratio, 1, 0) + axis(ratio, 0, 1);
+  REGIONS_LANES Int operator()(const Int& ratio, const Int& rise = Int(0)) const {
+    return axis(ratio, rise, 1, 0) + axis(ratio, rise, 0, 1);
   }
 
  private:
   template <class Int>
-  REGIONS_LANES Int axis(const Int& ratio, int dx, int dy) const {
+  REGIONS_LANES Int axis(const Int& ratio, const Int& rise, int dx, int dy) const {
     const bool before = x >= kMaxDistance * dx && y >= kMaxDistance * dy;
     const bool after =
         x + kMaxDistance * dx < arrays.width && y + kMaxDistance * dy < arrays.height;
-    if (before && after) return smaller(arm(ratio, -dx, -dy), arm(ratio, dx, dy));
-    if (before) return arm(ratio, -dx, -dy);
-    return after ? arm(ratio, dx, dy) : Int(0);
+    if (before && after) return smaller(arm(ratio, rise, -dx, -dy), arm(ratio, rise, dx, dy));
+    if (before) return arm(ratio, rise, -dx, -dy);
+    return after ? arm(ratio, rise, dx, dy) : Int(0);
   }
   template <class Int>
-  REGIONS_LANES Int arm(const Int& ratio, int dx, int dy) const {
+  REGIONS_LANES Int arm(const Int& ratio, const Int& rise, int dx, int dy) const {
     Int error = 0;
     for (int distance = 1; distance <= kMaxDistance; ++distance) {
       const size_t i = arrays.at(x + distance * dx, y + distance * dy);
       const auto background =
           apply_illumination(BasicColor<Int>::load(arrays.background + i), frame.light);
-      const Int d = BasicColor<Int>::load(arrays.current + i).y - (background.y * ratio >> 8);
+      const Int d =
+          BasicColor<Int>::load(arrays.current + i).y - (background.y * ratio >> 8) - rise;
       error = error + d * d;
     }
     return error;
@@ -284,6 +318,9 @@ REGIONS_LANES Int refine_evidence(Int evidence, const ModelArrays& arrays, const
   model.apply_light(frame.light);
   const BasicMode<Int> heaviest = model.heaviest();
   if (any(evidence > 0)) evidence = suppress_jitter(evidence, arrays, frame, heaviest, x, y);
+  if (frame.is_night) {
+    evidence = suppress_beam(evidence, now, heaviest, ShadingError{arrays, frame, x, y});
+  }
   const int shadow = plan.shadow * frame.colorfulness >> 8;
   return suppress_shadow(evidence, now, heaviest, shadow, plan.shadow_darkest,
                          ShadingError{arrays, frame, x, y});

@@ -365,6 +365,9 @@ REGIONS_HD inline FramePlan plan_frame(Scene& scene, const Survey& survey, const
   const SurveySums& sums = survey.sums;
   const uint32_t count = sums.count[0] + sums.count[1];
   if (count > 0) scene.split = (sums.luma[0] + sums.luma[1]) / count;
+  // Grey pictures are excluded: in infrared pictures, warm objects are as smooth as beams of light.
+  constexpr uint32_t kMaxNightLuma = 39;  // mean luma of the background
+  frame.is_night = scene.split <= kMaxNightLuma && frame.colorfulness > 0;
   auto contrast_scale = static_cast<uint32_t>(frame.contrasts.scale);
   if (contrast_scale == 0) {
     const uint64_t top = static_cast<uint64_t>(sums.pairs) * (65536 * kLinkSteps / 2);

@@ -168,6 +168,30 @@ TEST(GraphCutEnergy, DarkBackground_HasNoShadows) {
   }
 }
 
+TEST(GraphCutEnergy, BeamOnADarkBackground_LosesEvidenceOthersKeepIt) {
+  Mode road = new_mode({24, 126, 130}, Mode::kFullWeight);
+  road.var_luma = 16 * 16;
+  road.var_chroma = 16 * 8;
+  constexpr int kStrong = 4 * kUnitsPerNat;
+  const auto remaining = [&](const Color& now, int error, Mode background) {
+    return suppress_beam(kStrong, now, background, [&](int ratio, int rise) {
+      EXPECT_EQ(ratio, 256);
+      EXPECT_EQ(rise, now.y - (background.mean[0] >> Mode::kMeanShift));
+      return error;
+    });
+  };
+  const Color beam{90, 125, 131};
+  EXPECT_EQ(remaining(beam, 0, road), -kMaxShadowEvidence + 2 * 2 * 16 / 8);
+  EXPECT_LT(remaining(beam, 400, road), kStrong / 2) << "brightness that changes slowly";
+  EXPECT_EQ(remaining(beam, 1 << 18, road), kStrong) << "another texture";
+  EXPECT_EQ(remaining({90, 90, 160}, 0, road), kStrong) << "another hue";
+  EXPECT_EQ(remaining({20, 126, 130}, 0, road), kStrong) << "darker";
+  EXPECT_EQ(remaining({220, 126, 130}, 0, road), kStrong) << "a lamp";
+  Mode bright = road;
+  bright.mean[0] = 70 << Mode::kMeanShift;
+  EXPECT_EQ(remaining(beam, 0, bright), kStrong) << "a bright background";
+}
+
 TEST(GraphCutEnergy, ShadingError_RandomColors_EqualsOracle) {
   constexpr size_t kSide = 24, kBorder = 12;  // a shadow on the left, a flat object on the right
   oracle::Levels now(kSide, std::vector<double>(kSide)), background = now;
@@ -199,6 +223,9 @@ TEST(GraphCutEnergy, ShadingError_RandomColors_EqualsOracle) {
       const double wanted = oracle::shading_error(now, background, ux, uy);
       EXPECT_NEAR(found, wanted, 16 + 8 * std::sqrt(wanted))
           << x << ", " << y;  // 2 levels per pixel
+      const int rise = static_cast<int>(now[uy][ux] - background[uy][ux]);
+      EXPECT_EQ((ShadingError{canvas, frame, x, y}(256, rise)),
+                oracle::beam_error(now, background, ux, uy));
     }
   }
   EXPECT_LE(most_in_shadow, 16) << "up to its border";
@@ -275,6 +302,28 @@ TEST(GraphCutScene, LinearLightChange_GainAndOffsetAreFound) {
   const Light light = light_of(survey.sums, medians_of(survey));
   EXPECT_NEAR(light.gain / double(Light::kOne), 1.25, 0.03);
   EXPECT_NEAR(light.apply(0, 100 << 8) / 256.0, 131, 2);
+}
+
+TEST(GraphCutScene, DarkColoredBackground_IsNight) {
+  struct Case {
+    const char* name;
+    int luma, chroma;  // chroma: deviation from grey
+    bool is_night;
+  };
+  for (const auto& [name, luma, chroma, is_night] :
+       {Case{"night", 20, 12, true}, {"dusk", 45, 12, false}, {"infrared", 20, 0, false}}) {
+    Scene scene;
+    scene.age = 10;
+    Survey survey;
+    survey.sums.count[0] = survey.sums.pixels = 100;
+    survey.sums.luma[0] = static_cast<uint32_t>(100 * luma);
+    const auto u = static_cast<uint32_t>(128 + chroma), v = static_cast<uint32_t>(128 - chroma);
+    // Half of the pixels have u and v exchanged.
+    survey.sums.chroma[0] = survey.sums.chroma[1] = 50 * (u + v);
+    survey.sums.squared_chroma = uint64_t{100} * (u * u + v * v);
+    EXPECT_EQ(plan_frame(scene, survey, medians_of(survey), FramePlan()).is_night, is_night)
+        << name;
+  }
 }
 
 TEST(GraphCutScene, NoiseOnly_IsNotALightChange) {
