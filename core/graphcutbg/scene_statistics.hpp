@@ -168,6 +168,24 @@ struct SurveySums {
   }
 };
 
+// Sums of luma over the surveyed pixels of columns and of rows, in the frame and in the background.
+struct Profiles {
+  static constexpr int kBins = 128;
+  static constexpr int kAxes = 2;  // bins along a row, and bins along a column
+
+  uint32_t frame[kAxes][kBins] = {};
+  uint32_t background[kAxes][kBins] = {};
+
+  void add(const Profiles& other) {
+    for (int axis = 0; axis < kAxes; ++axis) {
+      for (int i = 0; i < kBins; ++i) {
+        frame[axis][i] += other.frame[axis][i];
+        background[axis][i] += other.background[axis][i];
+      }
+    }
+  }
+};
+
 // Statistics of every kStep-th pixel of every kStep-th row.
 struct Survey {
   static constexpr int kStep = 4;
@@ -180,9 +198,23 @@ struct Survey {
   // [half][bin], histogram of the frame's luma minus the background's luma; bin 0 is the difference
   // -kBins / 2.
   uint32_t change[kHalves][kBins] = {};
+  Profiles profiles;
+
+  // Binary logarithm of the number of surveyed pixels in a bin of a profile, for a side of the
+  // picture.
+  REGIONS_HD static int bin_shift_of(int side) {
+    int shift = 0;
+    while ((side - 1) / kStep >> shift >= Profiles::kBins) ++shift;
+    return shift;
+  }
+  // The index of the bin at a coordinate.
+  REGIONS_HD static int bin_of(int at, int bin_shift) { return at / kStep >> bin_shift; }
+  // Number of bins of a profile, for a side of the picture.
+  REGIONS_HD static int bins_of(int side) { return ((side - 1) / kStep >> bin_shift_of(side)) + 1; }
 
   void add(const Survey& other) {
     sums.add(other.sums);
+    profiles.add(other.profiles);
     for (int half = 0; half < kHalves; ++half) {
       for (int i = 0; i < kBins; ++i) change[half][i] += other.change[half][i];
     }
@@ -194,7 +226,8 @@ struct Scene {
   uint32_t age = 0;        // number of frames that have updated the model since it started
   uint32_t frame = 0;      // number of frames seen
   uint32_t busy = 0;       // number of consecutive frames that were mostly foreground
-  uint32_t split = 128;    // luma between the dark and the bright half of the background
+  uint16_t split = 128;    // luma between the dark and the bright half of the background
+  uint16_t turning = 0;    // number of frames in which the camera is still expected to turn
   uint32_t restarted = 0;  // 1: the model restarted with the last frame
 };
 
@@ -247,6 +280,71 @@ REGIONS_HD inline Medians medians_of(const Survey& survey) {
     medians.half[half] = median_of(bins, count, rank_of(bins, count));
   }
   return medians;
+}
+
+// The camera has turned if the profile of the frame is that of the background, shifted by some
+// bins. A shift must reduce the error to two thirds in three quarters of the picture, so that a
+// large object does not count as a shift. Differences of neighbouring bins are compared, because
+// the light may have changed.
+struct CameraShift {
+  static constexpr int kMax = 16;                // bins
+  static constexpr int kCount = 2 * kMax + 1;    // number of shifts
+  static constexpr uint32_t kMinError = 4 * 64;  // smaller errors are noise
+
+  static constexpr uint64_t kNone = UINT64_MAX;
+
+  // Rates a shift of the profile `frame` relative to `background`. The lowest rate is the best: its
+  // upper bits are the mean error, and its lower bits are the index of the shift. Returns kNone if
+  // the shift does not explain the profile.
+  REGIONS_HD static uint64_t rate(const uint32_t* frame, const uint32_t* background, int bins,
+                                  int index) {
+    const int shift = index - kMax;
+    if (shift == 0 || bins < 4 * kMax) return kNone;
+    const auto error = [&](int at, int other) {
+      const auto step = [](const uint32_t* sums, int i) {
+        return static_cast<int32_t>(sums[i + 1] - sums[i]);
+      };
+      const int32_t difference = step(frame, at) - step(background, other);
+      return static_cast<uint64_t>(difference < 0 ? -difference : difference);
+    };
+    int misfits = 0, count = 0;
+    uint64_t all = 0;
+    for (int quarter = 0; quarter < 4; ++quarter) {
+      uint64_t shifted = 0, unshifted = 0;
+      for (int i = quarter * bins / 4; i < smaller((quarter + 1) * bins / 4, bins - 1); ++i) {
+        if (i + shift < 0 || i + shift + 1 >= bins) continue;
+        shifted += error(i, i + shift);
+        unshifted += error(i, i);
+        ++count;
+      }
+      if (shifted * 3 >= unshifted * 2 || unshifted < kMinError) ++misfits;
+      if (misfits > 1) return kNone;
+      all += shifted;
+    }
+    return all * 16 / static_cast<uint64_t>(count) << 8 | static_cast<uint64_t>(index);
+  }
+  // The size of the shift with this rate, in bins.
+  REGIONS_HD static int size_of(uint64_t rate) {
+    if (rate == kNone) return 0;
+    const int shift = static_cast<int>(rate & 255) - kMax;
+    return shift < 0 ? -shift : shift;
+  }
+};
+
+// The shift of the camera in bins, along the axis with the larger shift; 0 if it has not turned.
+REGIONS_HD inline int camera_shift_of(const Profiles& profiles, int width, int height) {
+  int largest = 0;
+  for (int axis = 0; axis < Profiles::kAxes; ++axis) {
+    const int bins = Survey::bins_of(axis == 0 ? width : height);
+    uint64_t best = CameraShift::kNone;
+    for (int i = 0; i < CameraShift::kCount; ++i) {
+      const uint64_t rate =
+          CameraShift::rate(profiles.frame[axis], profiles.background[axis], bins, i);
+      best = rate < best ? rate : best;
+    }
+    largest = larger(largest, CameraShift::size_of(best));
+  }
+  return largest;
 }
 
 // Share of the shadow rule that the hues of this picture justify, 1/256. It is 0 for grey pictures,
@@ -341,8 +439,9 @@ REGIONS_HD inline void set_rates(FramePlan& frame, uint32_t age) {
 
 // Completes the plan that frame_plan_of() has begun, with the results of the frame's survey.
 // Advances the scene.
+// `camera_shift` is the result of camera_shift_of().
 REGIONS_HD inline FramePlan plan_frame(Scene& scene, const Survey& survey, const Medians& medians,
-                                       FramePlan frame) {
+                                       FramePlan frame, int camera_shift = 0) {
   // Number of consecutive frames that are mostly foreground until the model restarts. If the camera
   // jumps, or if the light changes in a way that is not linear, nearly all pixels become
   // foreground.
@@ -351,7 +450,12 @@ REGIONS_HD inline FramePlan plan_frame(Scene& scene, const Survey& survey, const
       scene.age > 1 && survey.pixels > 0 &&
       static_cast<uint64_t>(survey.foreground) * 10 > static_cast<uint64_t>(survey.pixels) * 7;
   scene.busy = busy ? scene.busy + 1 : 0;
-  scene.restarted = scene.busy >= kBusyFrames && frame.learns;
+  // A camera that shakes shifts by less than kMinShift bins. A camera that turns goes on turning.
+  constexpr int kMinShift = 3;
+  constexpr int kTurningFrames = 30;
+  const bool turned = scene.age > 0 && camera_shift >= (scene.turning > 0 ? 1 : kMinShift);
+  scene.turning = static_cast<uint16_t>(turned ? kTurningFrames : larger(scene.turning - 1, 0));
+  scene.restarted = (scene.busy >= kBusyFrames || turned) && frame.learns;
   if (scene.restarted) scene.age = scene.busy = 0;
   ++scene.frame;
 
@@ -364,7 +468,7 @@ REGIONS_HD inline FramePlan plan_frame(Scene& scene, const Survey& survey, const
 
   const SurveySums& sums = survey.sums;
   const uint32_t count = sums.count[0] + sums.count[1];
-  if (count > 0) scene.split = (sums.luma[0] + sums.luma[1]) / count;
+  if (count > 0) scene.split = static_cast<uint16_t>((sums.luma[0] + sums.luma[1]) / count);
   // Grey pictures are excluded: in infrared pictures, warm objects are as smooth as beams of light.
   constexpr uint32_t kMaxNightLuma = 39;  // mean luma of the background
   frame.is_night = scene.split <= kMaxNightLuma && frame.colorfulness > 0;
@@ -380,15 +484,19 @@ REGIONS_HD inline FramePlan plan_frame(Scene& scene, const Survey& survey, const
 }
 
 // Adds pixel (x, y) to the survey. at(x, y) returns a colour of the frame. All colours are read
-// before any of them is used, because reads on a GPU have a high latency.
-template <class Tally, class At>
+// before any of them is used, because reads on a GPU have a high latency. add_luma(frame,
+// background) adds to the entries of Survey::profiles for this pixel.
+template <class Tally, class AddLuma, class At>
 REGIONS_HD void survey_pixel(const ModelArrays& arrays, const Scene& scene, int x, int y,
-                             SurveySums& sums, Tally tally, At at) {
+                             SurveySums& sums, Tally tally, AddLuma add_luma, At at) {
   const int right = smaller(x + 1, arrays.width - 1), down = smaller(y + 1, arrays.height - 1);
   const auto read = at(x, y), read_right = at(right, y), read_down = at(x, down);
   const Color background = Color::load(arrays.background + arrays.at(x, y));
   const Color color = read, right_color = read_right, down_color = read_down;
-  if (scene.age > 0) survey_light(sums, color, background, scene.split, tally);
+  if (scene.age > 0) {
+    survey_light(sums, color, background, scene.split, tally);
+    add_luma(static_cast<uint32_t>(color.y), static_cast<uint32_t>(background.y));
+  }
   const auto u = static_cast<uint32_t>(color.u), v = static_cast<uint32_t>(color.v);
   ++sums.pixels;
   sums.chroma[0] += u;

@@ -192,7 +192,7 @@ class GraphCutBgCpu final : public GraphCutBg {
       advance_cell(arrays, model_.scene.frame, i);
     }
     const auto color = [&](int x, int y) { return Color::load(arrays.current + arrays.at(x, y)); };
-    const int height = setup_.size.height;
+    const int height = setup_.size.height, bin_shift = Survey::bin_shift_of(width);
     for_each_row([&](int chunk, int y) {
       read_row(queued.task.in, y, arrays.current + arrays.at(0, y));
       // A row is surveyed after the row below it has been read.
@@ -201,15 +201,23 @@ class GraphCutBgCpu final : public GraphCutBg {
       const int surveyed = y - step;
       Survey& survey = model_.surveys[static_cast<size_t>(chunk)];
       const auto tally = [&](int half, int bin) { ++survey.change[half][bin]; };
+      const int row_bin = Survey::bin_of(surveyed, Survey::bin_shift_of(height));
       for (int x = 0; x < width; x += Survey::kStep) {
-        survey_pixel(arrays, model_.scene, x, surveyed, survey.sums, tally, color);
+        const auto add_luma = [&, bin = Survey::bin_of(x, bin_shift)](uint32_t now, uint32_t was) {
+          survey.profiles.frame[0][bin] += now;
+          survey.profiles.background[0][bin] += was;
+          survey.profiles.frame[1][row_bin] += now;
+          survey.profiles.background[1][row_bin] += was;
+        };
+        survey_pixel(arrays, model_.scene, x, surveyed, survey.sums, tally, add_luma, color);
       }
     });
     Survey& survey = model_.surveys.front();
     for (size_t i = 1; i < model_.surveys.size(); ++i) survey.add(model_.surveys[i]);
     survey.foreground = model_.last_foreground;
     survey.pixels = model_.last_pixels;
-    model_.frame = plan_frame(model_.scene, survey, medians_of(survey), queued.frame);
+    model_.frame = plan_frame(model_.scene, survey, medians_of(survey), queued.frame,
+                              camera_shift_of(survey.profiles, width, height));
     if (queued.energy.uses_foreground_colors) {
       finalize_totals(*arrays.colors);
       for (int bin = 0; bin < ColorHistograms::kBins; ++bin) finalize_bin(*arrays.colors, bin);

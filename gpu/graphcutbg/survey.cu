@@ -52,10 +52,23 @@ class Surveyor {
   __device__ void survey_row(const Scene& scene, int y) {
     const auto count_bin = [&](int half, int bin) { atomicAdd(&survey_.change[half][bin], 1u); };
     const auto color = [&](int x, int pixel_y) { return stored_color_at(in_, x, pixel_y); };
+    Profiles& profiles = survey_.profiles;
+    const int column_shift = Survey::bin_shift_of(arrays_.width);
+    uint32_t row_frame = 0, row_background = 0;  // sums of luma over this thread's pixels
     for (int x = static_cast<int>(threadIdx.x) * Survey::kStep; x < arrays_.width;
          x += static_cast<int>(blockDim.x) * Survey::kStep) {
-      survey_pixel(arrays_, scene, x, y, sums_, count_bin, color);
+      const auto add_luma = [&](uint32_t frame, uint32_t background) {
+        const int bin = Survey::bin_of(x, column_shift);
+        atomicAdd(&profiles.frame[0][bin], frame);
+        atomicAdd(&profiles.background[0][bin], background);
+        row_frame += frame;
+        row_background += background;
+      };
+      survey_pixel(arrays_, scene, x, y, sums_, count_bin, add_luma, color);
     }
+    const int row_bin = Survey::bin_of(y, Survey::bin_shift_of(arrays_.height));
+    add_warp_sum(row_frame, profiles.frame[1][row_bin]);
+    add_warp_sum(row_background, profiles.background[1][row_bin]);
   }
   // Adds the block's statistics to the sums of all blocks, `all`. The numbers are integers, so the
   // order of the additions does not matter.
@@ -75,6 +88,11 @@ class Surveyor {
         const uint32_t count = survey_.change[half][bin];
         if (count) atomicAdd(&all.change[half][bin], count);
       }
+    }
+    const auto* profile_sums = reinterpret_cast<const uint32_t*>(&survey_.profiles);
+    for (unsigned i = threadIdx.x; i < sizeof(Profiles) / sizeof(uint32_t); i += blockDim.x) {
+      if (profile_sums[i])
+        atomicAdd(reinterpret_cast<uint32_t*>(&all.profiles) + i, profile_sums[i]);
     }
     if (threadIdx.x != 0) return;
     AtomicAdd()(&all.sums.squared_contrast, survey_.sums.squared_contrast);
@@ -118,18 +136,35 @@ __device__ Rank warp_rank(const uint32_t* bins, uint32_t count) {
   return {__shfl_sync(kAllLanes, rank.bin, owner), __shfl_sync(kAllLanes, rank.below, owner)};
 }
 
+// Version of camera_shift_of() for all threads of a block: each thread rates one shift. `best`
+// ([axis]) is CameraShift::kNone before the call, and the best rate after the next barrier. The
+// order of the minima does not matter.
+__device__ void rate_camera_shifts(const Profiles& profiles, int width, int height,
+                                   unsigned long long* best) {
+  const auto thread = static_cast<int>(threadIdx.x);
+  if (thread >= Profiles::kAxes * CameraShift::kCount) return;
+  const int axis = thread / CameraShift::kCount, index = thread % CameraShift::kCount;
+  const int bins = Survey::bins_of(axis == 0 ? width : height);
+  const uint64_t rate =
+      CameraShift::rate(profiles.frame[axis], profiles.background[axis], bins, index);
+  if (rate != CameraShift::kNone) atomicMin(best + axis, static_cast<unsigned long long>(rate));
+}
+
 // Completes the frame's plan from the statistics of all survey blocks, and clears the statistics
 // for the next frame. All threads of the survey block that ends last call this function.
 __device__ void finalize_statistics(SceneState& state, Scene scene, const FramePlan& frame,
-                                    uint32_t pixels, Survey& survey, FrameStatistics* statistics) {
+                                    Size size, Survey& survey, FrameStatistics* statistics) {
   __shared__ Medians medians;
+  __shared__ unsigned long long best_shift[Profiles::kAxes];
+  if (threadIdx.x < Profiles::kAxes) best_shift[threadIdx.x] = CameraShift::kNone;
   constexpr unsigned kWords = sizeof(Survey) / sizeof(uint32_t);
   auto* all = reinterpret_cast<uint32_t*>(&state.survey);
   for (unsigned i = threadIdx.x; i < kWords; i += blockDim.x) {
     reinterpret_cast<uint32_t*>(&survey)[i] = __ldcg(all + i);
     all[i] = 0;
   }
-  __syncthreads();  // the survey is copied to shared memory
+  __syncthreads();  // the survey is copied to shared memory, and best_shift is initialised
+  rate_camera_shifts(survey.profiles, size.width, size.height, best_shift);
   const unsigned warp = threadIdx.x / 32;
   if (warp < Survey::kHalves) {
     const uint32_t* bins = survey.change[warp];
@@ -137,11 +172,13 @@ __device__ void finalize_statistics(SceneState& state, Scene scene, const FrameP
     const Rank rank = warp_rank(bins, count);
     if (threadIdx.x % 32 == 0) medians.half[warp] = median_of(bins, count, rank);
   }
-  __syncthreads();  // both medians are written
+  __syncthreads();  // both medians and best_shift are written
   if (threadIdx.x != 0) return;
-  survey.pixels = pixels;
+  survey.pixels = static_cast<uint32_t>(size.area());
   state.surveyed_blocks = 0;
-  state.frame = plan_frame(scene, survey, medians, frame);
+  state.frame =
+      plan_frame(scene, survey, medians, frame,
+                 max(CameraShift::size_of(best_shift[0]), CameraShift::size_of(best_shift[1])));
   state.scene = scene;
   *statistics = {0, 0, scene.restarted};
 }
@@ -267,8 +304,7 @@ __global__ void __launch_bounds__(SurveyBlock::threads, SurveyBlock::blocks)
   __syncthreads();  // is_last is visible to all threads
   if (!is_last) return;
   __threadfence();  // makes the sums of all blocks visible to this block
-  finalize_statistics(*state, scene, frame, static_cast<uint32_t>(arrays.plane()), survey,
-                      statistics);
+  finalize_statistics(*state, scene, frame, {arrays.width, arrays.height}, survey, statistics);
 }
 
 __global__ void color_totals_kernel(ColorHistograms* colors) { finalize_totals(*colors); }

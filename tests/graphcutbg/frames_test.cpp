@@ -276,6 +276,37 @@ TEST_P(GraphCutFrames, GlintsOnWater_AreSoonBackgroundAndAnObjectAmongThemIsFore
   }
 }
 
+TEST_P(GraphCutFrames, CameraTurns_PictureIsBackgroundDuringAndAfterTheTurn) {
+  constexpr Size kSize{320, 240};
+  Camera camera = on_backend({.size = kSize}, masks());
+  // Smooth random columns and rows with noise, from which the camera sees a part.
+  const auto shoot = [&](int left, uint32_t seed) {
+    GuardedFrame frame(PixelFormat::rgb, kSize);
+    const auto level = [](int at, uint32_t axis) {
+      const auto knot = [&](int i) {
+        return static_cast<int>(hash(static_cast<uint32_t>(i + 9), axis) % 90);
+      };
+      return knot(at / 9) + (knot(at / 9 + 1) - knot(at / 9)) * (at % 9) / 9;
+    };
+    for (int y = 0; y < kSize.height; ++y) {
+      for (int x = 0; x < kSize.width; ++x) {
+        const uint32_t noise = hash(static_cast<uint32_t>(x), static_cast<uint32_t>(y), seed) % 5;
+        for (uint32_t c = 0; c < 3; ++c) {
+          frame.frame().set_sample(static_cast<int>(c), x, y,
+                                   30 + level(x + left, c) + level(y, 5) + static_cast<int>(noise));
+        }
+      }
+    }
+    return camera.shoot(std::as_const(frame).frame()).report.foreground;
+  };
+  uint32_t i = 0;
+  for (; i < 20; ++i) EXPECT_LT(shoot(0, i), 20u) << i;
+  uint32_t turning = 0;
+  for (int step = 1; step <= 20; ++step) turning += shoot(5 * step, ++i);
+  EXPECT_LT(turning / 20, kSize.area() / 10) << "during the turn";
+  for (int k = 0; k < 10; ++k) EXPECT_LT(shoot(100, ++i), kSize.area() / 50) << "after the turn";
+}
+
 TEST_P(GraphCutFrames, GreyPicture_DarkObjectIsForegroundInColorItIsAShadow) {
   for (const bool grey : {true, false}) {
     Clip clip{.format = grey ? PixelFormat::gray8 : PixelFormat::rgb, .empty = true, .noise = 2};

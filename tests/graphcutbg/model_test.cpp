@@ -352,7 +352,7 @@ SurveySums surveyed(Chroma chroma) {
   for (int y = 0; y < 64; y += Survey::kStep) {
     for (int x = 0; x < 64; x += Survey::kStep) {
       survey_pixel(
-          canvas, Scene(), x, y, sums, [](int, int) {}, color);
+          canvas, Scene(), x, y, sums, [](int, int) {}, [](uint32_t, uint32_t) {}, color);
     }
   }
   return sums;
@@ -375,6 +375,83 @@ TEST(GraphCutScene, GreyTintedAndColoredPictures_ColorfulnessIsThatOfTheirChroma
   // A variance of 5^2 is between 9 and 36: (25 - 9) / (36 - 9) = 0.59.
   EXPECT_NEAR(colorfulness([](int x, int) { return Chroma{128, x < 32 ? 123 : 133}; }), 152, 2);
   EXPECT_EQ(colorfulness_of(SurveySums()), 256) << "unknown";
+}
+
+// Profiles of random columns and rows that the camera has shifted by some bins.
+Profiles shifted_profiles(int bins, int right, int down, uint32_t seed) {
+  Profiles profiles;
+  for (int i = 0; i < bins; ++i) {
+    const auto luma = [&](int at, uint32_t axis) {
+      return 2000 + regions::hash(static_cast<uint32_t>(at + 100), axis, seed) % 2000;
+    };
+    profiles.background[0][i] = luma(i, 0);
+    profiles.background[1][i] = luma(i, 1);
+    profiles.frame[0][i] = luma(i + right, 0) + 300;  // another light
+    profiles.frame[1][i] = luma(i + down, 1) + 300;
+  }
+  return profiles;
+}
+
+TEST(CameraShift, ShiftedProfiles_LargestShiftIsFound) {
+  constexpr int kSide = 100 * Survey::kStep;  // 100 bins
+  for (uint32_t seed = 0; seed < 20; ++seed) {
+    for (const auto& [right, down] :
+         {std::pair{0, 0}, {1, 0}, {-1, 0}, {3, -7}, {-16, 2}, {0, 16}}) {
+      const Profiles profiles = shifted_profiles(100, right, down, seed);
+      EXPECT_EQ(camera_shift_of(profiles, kSide, kSide), std::max(std::abs(right), std::abs(down)))
+          << right << ", " << down << ", " << seed;
+    }
+    EXPECT_EQ(camera_shift_of(shifted_profiles(100, 17, 0, seed), kSide, kSide), 0) << "too far";
+    EXPECT_EQ(camera_shift_of(shifted_profiles(63, 4, 4, seed), 63 * Survey::kStep, 4), 0)
+        << "too small a picture";
+  }
+}
+
+TEST(CameraShift, OneObjectMovesOrPictureIsFlat_IsNotAShift) {
+  constexpr int kSide = 100 * Survey::kStep;
+  Profiles profiles = shifted_profiles(100, 0, 0, 1);
+  const Profiles turned = shifted_profiles(100, 5, 0, 1);
+  // An object covers 40 of 100 columns and moves by five.
+  for (int i = 30; i < 70; ++i) profiles.frame[0][i] = turned.frame[0][i];
+  EXPECT_EQ(camera_shift_of(profiles, kSide, kSide), 0);
+  for (int i = 0; i < 100; ++i) {
+    profiles.frame[0][i] = profiles.frame[1][i] = profiles.background[0][i] =
+        profiles.background[1][i] = 5000;
+  }
+  EXPECT_EQ(camera_shift_of(profiles, kSide, kSide), 0);
+}
+
+TEST(CameraShift, SidesOfAnyLength_FitIntoTheBins) {
+  for (const int side : {1, 4, 5, 512, 513, 1920, 3840, 8192, 65535}) {
+    const int shift = Survey::bin_shift_of(side);
+    EXPECT_LE(Survey::bins_of(side), Profiles::kBins) << side;
+    EXPECT_EQ(Survey::bin_of((side - 1) / Survey::kStep * Survey::kStep, shift) + 1,
+              Survey::bins_of(side))
+        << side;
+    if (shift > 0) {
+      EXPECT_GT(Survey::bins_of(side), Profiles::kBins / 2) << side;
+    }
+  }
+}
+
+TEST(CameraShift, CameraTurns_ModelRestartsAtSmallShiftsUntilItRests) {
+  Scene scene;
+  const auto restarts = [&](int shift) {
+    const Survey survey;
+    plan_frame(scene, survey, medians_of(survey), FramePlan(), shift);
+    return scene.restarted != 0;
+  };
+  EXPECT_FALSE(restarts(9)) << "the first frame";
+  for (int i = 0; i < 50; ++i) EXPECT_FALSE(restarts(i % 3)) << "a camera that shakes";
+  EXPECT_TRUE(restarts(3));
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(restarts(i % 2), i % 2 == 1) << "while it turns";
+  for (int i = 0; i < 30; ++i) EXPECT_FALSE(restarts(0));
+  EXPECT_FALSE(restarts(2)) << "it has rested";
+  FramePlan frozen;
+  frozen.learns = false;
+  const Survey survey;
+  plan_frame(scene, survey, medians_of(survey), frozen, 9);
+  EXPECT_EQ(scene.restarted, 0u) << "freeze";
 }
 
 // ---- the history of labels

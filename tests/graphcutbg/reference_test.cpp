@@ -52,11 +52,21 @@ class Reference {
     for_each([&](int x, int y) {
       write_words(canvas.current + canvas.at(x, y), color(x, y).packed());
       if (x % Survey::kStep != 0 || y % Survey::kStep != 0) return;
-      survey_pixel(canvas, scene_, x, y, survey.sums, tally, color);
+      const int bins[] = {Survey::bin_of(x, Survey::bin_shift_of(size_.width)),
+                          Survey::bin_of(y, Survey::bin_shift_of(size_.height))};
+      const auto add_luma = [&](uint32_t now, uint32_t was) {
+        for (int axis = 0; axis < 2; ++axis) {
+          survey.profiles.frame[axis][bins[axis]] += now;
+          survey.profiles.background[axis][bins[axis]] += was;
+        }
+      };
+      survey_pixel(canvas, scene_, x, y, survey.sums, tally, add_luma, color);
     });
     survey.foreground = foreground_;
     survey.pixels = seen_;
-    const FramePlan plan = plan_frame(scene_, survey, medians_of(survey), frame_plan_of(params));
+    const int shift = camera_shift_of(survey.profiles, size_.width, size_.height);
+    const FramePlan plan =
+        plan_frame(scene_, survey, medians_of(survey), frame_plan_of(params), shift);
     if (energy.uses_foreground_colors) {
       finalize_totals(*colors_);
       for (int bin = 0; bin < ColorHistograms::kBins; ++bin) finalize_bin(*colors_, bin);
