@@ -3,6 +3,8 @@
 // not matter. ModelArrays contains the arrays of a model.
 #pragma once
 
+#include <algorithm>
+
 #include "core/graphcutbg/background_model.hpp"
 #include "core/maxflow/maxflow.hpp"
 
@@ -71,21 +73,53 @@ REGIONS_HD inline void finalize_bin(ColorHistograms& colors, int bin) {
                                                      : bias;
 }
 
+// Sums of contrast along the outline of foreground that rests, see label_history.hpp.
+struct OutlineSums {
+  uint32_t in_picture = 0;  // sum of squared contrasts in the picture
+  uint32_t in_model = 0;    // sum of squared contrasts in the model
+};
+
+// Divides a picture into square cells.
+struct PictureCells {
+  static constexpr int kMax = 64;  // maximum number of columns and rows
+  int shift = 3;                   // binary logarithm of the side of a cell, in pixels
+  int columns = 0, rows = 0;
+
+  static PictureCells of(Size picture) {
+    PictureCells cells;
+    while ((std::max(picture.width, picture.height) - 1) >> cells.shift >= kMax) ++cells.shift;
+    cells.columns = ((picture.width - 1) >> cells.shift) + 1;
+    cells.rows = ((picture.height - 1) >> cells.shift) + 1;
+    return cells;
+  }
+  REGIONS_HD size_t count() const {
+    return static_cast<size_t>(columns) * static_cast<size_t>(rows);
+  }
+  REGIONS_HD int index_of(int x, int y) const { return (y >> shift) * columns + (x >> shift); }
+};
+
 // The arrays of one model and of the current frame. They have the frame's size, without padding.
 struct ModelArrays {
   int width = 0, height = 0;
-  // [height][width], colours of the frame (Color::packed) and the match cache.
+  // [height][width], colours of the frame (Color::packed), the match cache and the history
+  // of labels.
   uint32_t* current = nullptr;
-  uint32_t* background = nullptr;  // [height][width], colours of the model's heaviest modes
-  uint32_t* model = nullptr;       // [Model::kWords][model_plane()], see Model
-  int32_t* terminal = nullptr;     // [height][width], terminal weights, see GridGraph
-  int32_t* right = nullptr;        // [height][width], link capacities, see GridGraph
+  // [height][width], colours of the model's heaviest modes, and the history of labels.
+  uint32_t* background = nullptr;
+  uint32_t* model = nullptr;    // [Model::kWords][model_plane()], see Model
+  int32_t* terminal = nullptr;  // [height][width], terminal weights, see GridGraph
+  int32_t* right = nullptr;     // [height][width], link capacities, see GridGraph
   int32_t* down = nullptr;
   int32_t* down_right = nullptr;  // link capacities; null for four neighbours
   int32_t* down_left = nullptr;
   ColorHistograms* colors = nullptr;
   // [height][width], nonzero for pixels that are always background. Null: no pixel is excluded.
   const uint8_t* excluded = nullptr;
+  PictureCells cells;
+  OutlineSums* outline = nullptr;  // [cells.rows][cells.columns]
+  // [cells.rows][cells.columns] of even and odd frames, see count_spark(). Sums modulo 2^32.
+  uint32_t* sparks[2] = {};
+  int32_t* sparkle = nullptr;  // [cells.rows][cells.columns], see advance_cell()
 
   // Number of pixels of the frame.
   REGIONS_HD size_t plane() const {
@@ -116,14 +150,38 @@ struct SurveySums {
   uint32_t pairs = 0;             // number of pairs
   uint32_t count[kHalves] = {};   // [half], number of pixels that are used to measure light
   uint32_t luma[kHalves] = {};    // [half], sum of the background's luma at the pixels in `count`
+  uint32_t pixels = 0;            // number of pixels
+  uint32_t chroma[2] = {};        // sums of u and of v over the pixels
+  uint64_t squared_chroma = 0;    // sum of u * u + v * v over the pixels
 
   // Adds the sums over other pixels.
   REGIONS_HD void add(const SurveySums& other) {
     squared_contrast += other.squared_contrast;
     pairs += other.pairs;
+    pixels += other.pixels;
+    squared_chroma += other.squared_chroma;
+    for (int c = 0; c < 2; ++c) chroma[c] += other.chroma[c];
     for (int half = 0; half < kHalves; ++half) {
       count[half] += other.count[half];
       luma[half] += other.luma[half];
+    }
+  }
+};
+
+// Sums of luma over the surveyed pixels of columns and of rows, in the frame and in the background.
+struct Profiles {
+  static constexpr int kBins = 128;
+  static constexpr int kAxes = 2;  // bins along a row, and bins along a column
+
+  uint32_t frame[kAxes][kBins] = {};
+  uint32_t background[kAxes][kBins] = {};
+
+  void add(const Profiles& other) {
+    for (int axis = 0; axis < kAxes; ++axis) {
+      for (int i = 0; i < kBins; ++i) {
+        frame[axis][i] += other.frame[axis][i];
+        background[axis][i] += other.background[axis][i];
+      }
     }
   }
 };
@@ -140,9 +198,23 @@ struct Survey {
   // [half][bin], histogram of the frame's luma minus the background's luma; bin 0 is the difference
   // -kBins / 2.
   uint32_t change[kHalves][kBins] = {};
+  Profiles profiles;
+
+  // Binary logarithm of the number of surveyed pixels in a bin of a profile, for a side of the
+  // picture.
+  REGIONS_HD static int bin_shift_of(int side) {
+    int shift = 0;
+    while ((side - 1) / kStep >> shift >= Profiles::kBins) ++shift;
+    return shift;
+  }
+  // The index of the bin at a coordinate.
+  REGIONS_HD static int bin_of(int at, int bin_shift) { return at / kStep >> bin_shift; }
+  // Number of bins of a profile, for a side of the picture.
+  REGIONS_HD static int bins_of(int side) { return ((side - 1) / kStep >> bin_shift_of(side)) + 1; }
 
   void add(const Survey& other) {
     sums.add(other.sums);
+    profiles.add(other.profiles);
     for (int half = 0; half < kHalves; ++half) {
       for (int i = 0; i < kBins; ++i) change[half][i] += other.change[half][i];
     }
@@ -154,7 +226,8 @@ struct Scene {
   uint32_t age = 0;        // number of frames that have updated the model since it started
   uint32_t frame = 0;      // number of frames seen
   uint32_t busy = 0;       // number of consecutive frames that were mostly foreground
-  uint32_t split = 128;    // luma between the dark and the bright half of the background
+  uint16_t split = 128;    // luma between the dark and the bright half of the background
+  uint16_t turning = 0;    // number of frames in which the camera is still expected to turn
   uint32_t restarted = 0;  // 1: the model restarted with the last frame
 };
 
@@ -209,6 +282,87 @@ REGIONS_HD inline Medians medians_of(const Survey& survey) {
   return medians;
 }
 
+// The camera has turned if the profile of the frame is that of the background, shifted by some
+// bins. A shift must reduce the error to two thirds in three quarters of the picture, so that a
+// large object does not count as a shift. Differences of neighbouring bins are compared, because
+// the light may have changed.
+struct CameraShift {
+  static constexpr int kMax = 16;                // bins
+  static constexpr int kCount = 2 * kMax + 1;    // number of shifts
+  static constexpr uint32_t kMinError = 4 * 64;  // smaller errors are noise
+
+  static constexpr uint64_t kNone = UINT64_MAX;
+
+  // Rates a shift of the profile `frame` relative to `background`. The lowest rate is the best: its
+  // upper bits are the mean error, and its lower bits are the index of the shift. Returns kNone if
+  // the shift does not explain the profile.
+  REGIONS_HD static uint64_t rate(const uint32_t* frame, const uint32_t* background, int bins,
+                                  int index) {
+    const int shift = index - kMax;
+    if (shift == 0 || bins < 4 * kMax) return kNone;
+    const auto error = [&](int at, int other) {
+      const auto step = [](const uint32_t* sums, int i) {
+        return static_cast<int32_t>(sums[i + 1] - sums[i]);
+      };
+      const int32_t difference = step(frame, at) - step(background, other);
+      return static_cast<uint64_t>(difference < 0 ? -difference : difference);
+    };
+    int misfits = 0, count = 0;
+    uint64_t all = 0;
+    for (int quarter = 0; quarter < 4; ++quarter) {
+      uint64_t shifted = 0, unshifted = 0;
+      for (int i = quarter * bins / 4; i < smaller((quarter + 1) * bins / 4, bins - 1); ++i) {
+        if (i + shift < 0 || i + shift + 1 >= bins) continue;
+        shifted += error(i, i + shift);
+        unshifted += error(i, i);
+        ++count;
+      }
+      if (shifted * 3 >= unshifted * 2 || unshifted < kMinError) ++misfits;
+      if (misfits > 1) return kNone;
+      all += shifted;
+    }
+    return all * 16 / static_cast<uint64_t>(count) << 8 | static_cast<uint64_t>(index);
+  }
+  // The size of the shift with this rate, in bins.
+  REGIONS_HD static int size_of(uint64_t rate) {
+    if (rate == kNone) return 0;
+    const int shift = static_cast<int>(rate & 255) - kMax;
+    return shift < 0 ? -shift : shift;
+  }
+};
+
+// The shift of the camera in bins, along the axis with the larger shift; 0 if it has not turned.
+REGIONS_HD inline int camera_shift_of(const Profiles& profiles, int width, int height) {
+  int largest = 0;
+  for (int axis = 0; axis < Profiles::kAxes; ++axis) {
+    const int bins = Survey::bins_of(axis == 0 ? width : height);
+    uint64_t best = CameraShift::kNone;
+    for (int i = 0; i < CameraShift::kCount; ++i) {
+      const uint64_t rate =
+          CameraShift::rate(profiles.frame[axis], profiles.background[axis], bins, i);
+      best = rate < best ? rate : best;
+    }
+    largest = larger(largest, CameraShift::size_of(best));
+  }
+  return largest;
+}
+
+// Share of the shadow rule that the hues of this picture justify, 1/256. It is 0 for grey pictures,
+// for example from infrared cameras. It depends on the variance of chroma in the picture, so a tint
+// that all pixels share does not count. Noise has variances up to 3, and coloured scenes have 50 to
+// 1000.
+REGIONS_HD inline int colorfulness_of(const SurveySums& sums) {
+  constexpr uint64_t kMin = 9, kMax = 36;  // variances of grey and of coloured pictures
+  if (sums.pixels == 0) return 256;
+  const uint64_t pixels = sums.pixels, u = sums.chroma[0], v = sums.chroma[1];
+  const uint64_t squared_means =
+      u / pixels * u + v / pixels * v + (u % pixels * u + v % pixels * v) / pixels;
+  const uint64_t variance = (sums.squared_chroma - squared_means) * 16 / pixels;  // 1/16
+  if (variance <= kMin * 16) return 0;
+  if (variance >= kMax * 16) return 256;
+  return static_cast<int>((variance - kMin * 16) * 256 / ((kMax - kMin) * 16));
+}
+
 // Computes the change of light from the median differences of the dark and the bright half of the
 // background: a line through both. Medians are used because foreground that covers less than half
 // of the pixels hardly changes them.
@@ -260,10 +414,34 @@ REGIONS_HD void survey_light(SurveySums& sums, const Color& now, const Color& ba
   sums.luma[1] += bright ? luma : 0;
 }
 
+// Sets the rates at which a model learns that has been updated by `age` frames. Before, `alpha` and
+// `alpha_still` are their lower limits, which the property `history` determines.
+REGIONS_HD inline void set_rates(FramePlan& frame, uint32_t age) {
+  // All frames so far have equal weights, except that the first frame counts kFirstFrameWeight
+  // times. Otherwise objects that pass soon after the start would become background.
+  constexpr uint32_t kFirstFrameWeight = 12;
+  const auto average = static_cast<int32_t>(65536 / (age + kFirstFrameWeight));
+  frame.alpha = larger(average, frame.alpha);
+  frame.alpha_slow = larger(frame.alpha / 2, 1);
+  // Foreground that rests is learnt at its own rate once the model is old enough. In a young
+  // model it may be a ghost of an object that was present from the start.
+  constexpr int32_t kYoung = 60, kGrown = 100;  // frames
+  const int32_t grown = clamp(static_cast<int32_t>(age), kYoung, kGrown) - kYoung;
+  frame.alpha_still = frame.alpha_slow +
+                      (larger(frame.alpha_still, 1) - frame.alpha_slow) * grown / (kGrown - kYoung);
+  constexpr int32_t kGhostRate = 65536 / 32;  // a ghost is background after about ten frames
+  frame.alpha_ghost = larger(frame.alpha_slow, kGhostRate);
+  // The rate for new background is limited while the model is young. Otherwise an object that the
+  // cut missed would become background within a few frames.
+  constexpr int kMaxFastRate = 65536 / 128;
+  frame.alpha_fast = larger(frame.alpha, smaller(frame.alpha * 4, kMaxFastRate));
+}
+
 // Completes the plan that frame_plan_of() has begun, with the results of the frame's survey.
 // Advances the scene.
+// `camera_shift` is the result of camera_shift_of().
 REGIONS_HD inline FramePlan plan_frame(Scene& scene, const Survey& survey, const Medians& medians,
-                                       FramePlan frame) {
+                                       FramePlan frame, int camera_shift = 0) {
   // Number of consecutive frames that are mostly foreground until the model restarts. If the camera
   // jumps, or if the light changes in a way that is not linear, nearly all pixels become
   // foreground.
@@ -272,28 +450,28 @@ REGIONS_HD inline FramePlan plan_frame(Scene& scene, const Survey& survey, const
       scene.age > 1 && survey.pixels > 0 &&
       static_cast<uint64_t>(survey.foreground) * 10 > static_cast<uint64_t>(survey.pixels) * 7;
   scene.busy = busy ? scene.busy + 1 : 0;
-  scene.restarted = scene.busy >= kBusyFrames && frame.learns;
+  // A camera that shakes shifts by less than kMinShift bins. A camera that turns goes on turning.
+  constexpr int kMinShift = 3;
+  constexpr int kTurningFrames = 30;
+  const bool turned = scene.age > 0 && camera_shift >= (scene.turning > 0 ? 1 : kMinShift);
+  scene.turning = static_cast<uint16_t>(turned ? kTurningFrames : larger(scene.turning - 1, 0));
+  scene.restarted = (scene.busy >= kBusyFrames || turned) && frame.learns;
   if (scene.restarted) scene.age = scene.busy = 0;
   ++scene.frame;
 
   frame.frame = scene.frame;
   frame.starts = scene.age == 0;
   frame.learns = frame.learns || frame.starts;
-  // All frames so far have equal weights, except that the first frame counts kFirstFrameWeight
-  // times. Otherwise objects that pass soon after the start would become background.
-  constexpr uint32_t kFirstFrameWeight = 12;
-  const auto average = static_cast<int32_t>(65536 / (scene.age + kFirstFrameWeight));
-  frame.alpha = larger(average, frame.alpha);
-  frame.alpha_slow = larger(frame.alpha / 2, 1);
-  // The rate for new background is limited while the model is young. Otherwise an object that the
-  // cut missed would become background within a few frames.
-  constexpr int kMaxFastRate = 65536 / 128;
-  frame.alpha_fast = larger(frame.alpha, smaller(frame.alpha * 4, kMaxFastRate));
+  set_rates(frame, scene.age);
   if (!frame.starts) frame.light = light_of(survey.sums, medians);
+  frame.colorfulness = colorfulness_of(survey.sums);
 
   const SurveySums& sums = survey.sums;
   const uint32_t count = sums.count[0] + sums.count[1];
-  if (count > 0) scene.split = (sums.luma[0] + sums.luma[1]) / count;
+  if (count > 0) scene.split = static_cast<uint16_t>((sums.luma[0] + sums.luma[1]) / count);
+  // Grey pictures are excluded: in infrared pictures, warm objects are as smooth as beams of light.
+  constexpr uint32_t kMaxNightLuma = 39;  // mean luma of the background
+  frame.is_night = scene.split <= kMaxNightLuma && frame.colorfulness > 0;
   auto contrast_scale = static_cast<uint32_t>(frame.contrasts.scale);
   if (contrast_scale == 0) {
     const uint64_t top = static_cast<uint64_t>(sums.pairs) * (65536 * kLinkSteps / 2);
@@ -306,15 +484,24 @@ REGIONS_HD inline FramePlan plan_frame(Scene& scene, const Survey& survey, const
 }
 
 // Adds pixel (x, y) to the survey. at(x, y) returns a colour of the frame. All colours are read
-// before any of them is used, because reads on a GPU have a high latency.
-template <class Tally, class At>
+// before any of them is used, because reads on a GPU have a high latency. add_luma(frame,
+// background) adds to the entries of Survey::profiles for this pixel.
+template <class Tally, class AddLuma, class At>
 REGIONS_HD void survey_pixel(const ModelArrays& arrays, const Scene& scene, int x, int y,
-                             SurveySums& sums, Tally tally, At at) {
+                             SurveySums& sums, Tally tally, AddLuma add_luma, At at) {
   const int right = smaller(x + 1, arrays.width - 1), down = smaller(y + 1, arrays.height - 1);
   const auto read = at(x, y), read_right = at(right, y), read_down = at(x, down);
   const Color background = Color::load(arrays.background + arrays.at(x, y));
   const Color color = read, right_color = read_right, down_color = read_down;
-  if (scene.age > 0) survey_light(sums, color, background, scene.split, tally);
+  if (scene.age > 0) {
+    survey_light(sums, color, background, scene.split, tally);
+    add_luma(static_cast<uint32_t>(color.y), static_cast<uint32_t>(background.y));
+  }
+  const auto u = static_cast<uint32_t>(color.u), v = static_cast<uint32_t>(color.v);
+  ++sums.pixels;
+  sums.chroma[0] += u;
+  sums.chroma[1] += v;
+  sums.squared_chroma += u * u + v * v;
   const auto pair = [&](const Color& other) {
     sums.squared_contrast += static_cast<uint64_t>(squared_contrast(color, other));
     ++sums.pairs;

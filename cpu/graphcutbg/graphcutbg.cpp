@@ -135,6 +135,7 @@ class GraphCutBgCpu final : public GraphCutBg {
     std::memcpy(model_.background.data(), next, plane_bytes);
     model_.scene = header.scene;
     model_.last_foreground = model_.last_pixels = 0;
+    model_.clear_cells();
     resets_ = false;
   }
 
@@ -187,8 +188,11 @@ class GraphCutBgCpu final : public GraphCutBg {
     const int width = setup_.size.width;
     if (queued.resets) restart(arrays);
     std::fill(model_.surveys.begin(), model_.surveys.end(), Survey());
+    for (int i = 0; i < static_cast<int>(arrays.cells.count()); ++i) {
+      advance_cell(arrays, model_.scene.frame, i);
+    }
     const auto color = [&](int x, int y) { return Color::load(arrays.current + arrays.at(x, y)); };
-    const int height = setup_.size.height;
+    const int height = setup_.size.height, bin_shift = Survey::bin_shift_of(width);
     for_each_row([&](int chunk, int y) {
       read_row(queued.task.in, y, arrays.current + arrays.at(0, y));
       // A row is surveyed after the row below it has been read.
@@ -197,15 +201,23 @@ class GraphCutBgCpu final : public GraphCutBg {
       const int surveyed = y - step;
       Survey& survey = model_.surveys[static_cast<size_t>(chunk)];
       const auto tally = [&](int half, int bin) { ++survey.change[half][bin]; };
+      const int row_bin = Survey::bin_of(surveyed, Survey::bin_shift_of(height));
       for (int x = 0; x < width; x += Survey::kStep) {
-        survey_pixel(arrays, model_.scene, x, surveyed, survey.sums, tally, color);
+        const auto add_luma = [&, bin = Survey::bin_of(x, bin_shift)](uint32_t now, uint32_t was) {
+          survey.profiles.frame[0][bin] += now;
+          survey.profiles.background[0][bin] += was;
+          survey.profiles.frame[1][row_bin] += now;
+          survey.profiles.background[1][row_bin] += was;
+        };
+        survey_pixel(arrays, model_.scene, x, surveyed, survey.sums, tally, add_luma, color);
       }
     });
     Survey& survey = model_.surveys.front();
     for (size_t i = 1; i < model_.surveys.size(); ++i) survey.add(model_.surveys[i]);
     survey.foreground = model_.last_foreground;
     survey.pixels = model_.last_pixels;
-    model_.frame = plan_frame(model_.scene, survey, medians_of(survey), queued.frame);
+    model_.frame = plan_frame(model_.scene, survey, medians_of(survey), queued.frame,
+                              camera_shift_of(survey.profiles, width, height));
     if (queued.energy.uses_foreground_colors) {
       finalize_totals(*arrays.colors);
       for (int bin = 0; bin < ColorHistograms::kBins; ++bin) finalize_bin(*arrays.colors, bin);
@@ -223,6 +235,7 @@ class GraphCutBgCpu final : public GraphCutBg {
     model_.scene = {};
     *arrays.colors = {};
     model_.last_foreground = model_.last_pixels = 0;
+    model_.clear_cells();
     if (background_image_.empty()) return;
     model_.scene.age = kKnownAge;
     for_each_row([&](int, int y) {
@@ -297,12 +310,20 @@ void ModelState::allocate(Size picture, Neighbours neighbourhood, int row_chunks
   const bool eight = neighbourhood == Neighbours::eight;
   for (auto* weights : {&down_right, &down_left}) weights->assign(eight ? pixels : 0, 0);
   colors.assign(1, ColorHistograms());
+  cells = PictureCells::of(picture);
+  outline.assign(cells.count(), {});
+  clear_cells();
   const auto count = static_cast<size_t>(row_chunks);
   surveys.assign(count, Survey());
   foreground.assign(count, 0);
   cut_values.assign(count, 0);
   scene = {};
   last_foreground = last_pixels = 0;
+}
+
+void ModelState::clear_cells() {
+  for (auto& counts : sparks) counts.assign(cells.count(), 0);
+  sparkle.assign(cells.count(), 0);
 }
 
 ModelArrays ModelState::arrays(const uint8_t* excluded) {
@@ -321,6 +342,10 @@ ModelArrays ModelState::arrays(const uint8_t* excluded) {
   }
   arrays.colors = colors.data();
   arrays.excluded = excluded;
+  arrays.cells = cells;
+  arrays.outline = outline.data();
+  for (int k = 0; k < 2; ++k) arrays.sparks[k] = sparks[k].data();
+  arrays.sparkle = sparkle.data();
   return arrays;
 }
 

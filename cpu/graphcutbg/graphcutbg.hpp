@@ -22,9 +22,14 @@ struct ModelState {
   // [height][width], capacities of the links to the terminals and to the neighbours.
   std::vector<int32_t> terminal, right, down, down_right, down_left;
   std::vector<ColorHistograms> colors;  // one element, the histograms of the whole picture
-  std::vector<Survey> surveys;          // [row_chunks], survey of each chunk of rows
-  std::vector<uint32_t> foreground;     // [row_chunks], number of foreground pixels in a chunk
-  std::vector<int64_t> cut_values;      // [row_chunks], part of the cut's value from a chunk
+  PictureCells cells;
+  // [cells.rows][cells.columns], see ModelArrays.
+  std::vector<OutlineSums> outline;
+  std::vector<uint32_t> sparks[2];
+  std::vector<int32_t> sparkle;
+  std::vector<Survey> surveys;       // [row_chunks], survey of each chunk of rows
+  std::vector<uint32_t> foreground;  // [row_chunks], number of foreground pixels in a chunk
+  std::vector<int64_t> cut_values;   // [row_chunks], part of the cut's value from a chunk
   Scene scene;
   FramePlan frame;               // plan of the current frame
   EnergyPlan energy;             // parameters of the current frame's energy
@@ -32,6 +37,8 @@ struct ModelState {
   uint32_t last_pixels = 0;      // number of all pixels of the last frame
 
   void allocate(Size picture, Neighbours neighbourhood, int row_chunks);
+  // Forgets the sparkle of all cells.
+  void clear_cells();
   ModelArrays arrays(const uint8_t* excluded);
   // Returns the graph of the current frame. If `links` is not null, the cut gets the capacities of
   // links from it instead of reading the arrays `right`, `down`, `down_right` and `down_left`.

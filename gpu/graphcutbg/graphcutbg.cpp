@@ -87,6 +87,10 @@ void ModelBuffers::reserve(Workspace& memory, Size size, Neighbours neighbours) 
     memory.reserve(arrays_.down_left, pixels);
   }
   memory.reserve(arrays_.colors, 1);
+  arrays_.cells = PictureCells::of(size);
+  memory.reserve(arrays_.outline, arrays_.cells.count());
+  for (uint32_t*& sparks : arrays_.sparks) memory.reserve(sparks, arrays_.cells.count());
+  memory.reserve(arrays_.sparkle, arrays_.cells.count());
   memory.reserve(scene_, 1);
 }
 
@@ -239,6 +243,12 @@ class GraphCutBgCuda final : public GraphCutBg {
         queue.copy_bytes(words + k * plane, arrays.model + k * arrays.model_plane(), plane);
       }
       queue.copy_bytes(words + plane * Model::kWords, arrays.background, plane);
+      for (void* cells :
+           {static_cast<void*>(arrays.sparks[0]), static_cast<void*>(arrays.sparks[1]),
+            static_cast<void*>(arrays.sparkle)}) {
+        check(cudaMemsetAsync(cells, 0, arrays.cells.count() * sizeof(uint32_t), stream_of(queue)),
+              "clearing the cells of the picture");
+      }
     });
     is_reset_pending_ = false;
   }

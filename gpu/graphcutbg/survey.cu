@@ -2,6 +2,7 @@
 // colours. In the survey, most thread blocks convert the frame to the model's colours. The other
 // blocks (the survey blocks) gather statistics of the scene in shared memory. The survey block that
 // ends last computes the frame's plan.
+#include "core/graphcutbg/label_history.hpp"
 #include "gpu/graphcutbg/graphcutbg.hpp"
 #include "gpu/primitives/integer_math.hpp"
 #include "gpu/primitives/warp.hpp"
@@ -35,6 +36,10 @@ __global__ void reset_kernel(ModelArrays arrays, const uint32_t* background, Sce
   const size_t threads = static_cast<size_t>(gridDim.x) * blockDim.x;
   auto* colors = reinterpret_cast<uint32_t*>(arrays.colors);
   for (size_t k = i; k < sizeof(ColorHistograms) / sizeof(uint32_t); k += threads) colors[k] = 0;
+  for (size_t k = i; k < arrays.cells.count(); k += threads) {
+    arrays.sparks[0][k] = arrays.sparks[1][k] = 0;
+    arrays.sparkle[k] = 0;
+  }
   if (background && i < arrays.plane()) start_model_from(arrays, background, i);
 }
 
@@ -47,16 +52,32 @@ class Surveyor {
   __device__ void survey_row(const Scene& scene, int y) {
     const auto count_bin = [&](int half, int bin) { atomicAdd(&survey_.change[half][bin], 1u); };
     const auto color = [&](int x, int pixel_y) { return stored_color_at(in_, x, pixel_y); };
+    Profiles& profiles = survey_.profiles;
+    const int column_shift = Survey::bin_shift_of(arrays_.width);
+    uint32_t row_frame = 0, row_background = 0;  // sums of luma over this thread's pixels
     for (int x = static_cast<int>(threadIdx.x) * Survey::kStep; x < arrays_.width;
          x += static_cast<int>(blockDim.x) * Survey::kStep) {
-      survey_pixel(arrays_, scene, x, y, sums_, count_bin, color);
+      const auto add_luma = [&](uint32_t frame, uint32_t background) {
+        const int bin = Survey::bin_of(x, column_shift);
+        atomicAdd(&profiles.frame[0][bin], frame);
+        atomicAdd(&profiles.background[0][bin], background);
+        row_frame += frame;
+        row_background += background;
+      };
+      survey_pixel(arrays_, scene, x, y, sums_, count_bin, add_luma, color);
     }
+    const int row_bin = Survey::bin_of(y, Survey::bin_shift_of(arrays_.height));
+    add_warp_sum(row_frame, profiles.frame[1][row_bin]);
+    add_warp_sum(row_background, profiles.background[1][row_bin]);
   }
   // Adds the block's statistics to the sums of all blocks, `all`. The numbers are integers, so the
   // order of the additions does not matter.
   __device__ void add_to_global(Survey& all) {
     add_warp_sum(sums_.squared_contrast, survey_.sums.squared_contrast);
     add_warp_sum(sums_.pairs, survey_.sums.pairs);
+    add_warp_sum(sums_.pixels, survey_.sums.pixels);
+    add_warp_sum(sums_.squared_chroma, survey_.sums.squared_chroma);
+    for (int c = 0; c < 2; ++c) add_warp_sum(sums_.chroma[c], survey_.sums.chroma[c]);
     for (int half = 0; half < Survey::kHalves; ++half) {
       add_warp_sum(sums_.count[half], survey_.sums.count[half]);
       add_warp_sum(sums_.luma[half], survey_.sums.luma[half]);
@@ -68,9 +89,17 @@ class Surveyor {
         if (count) atomicAdd(&all.change[half][bin], count);
       }
     }
+    const auto* profile_sums = reinterpret_cast<const uint32_t*>(&survey_.profiles);
+    for (unsigned i = threadIdx.x; i < sizeof(Profiles) / sizeof(uint32_t); i += blockDim.x) {
+      if (profile_sums[i])
+        atomicAdd(reinterpret_cast<uint32_t*>(&all.profiles) + i, profile_sums[i]);
+    }
     if (threadIdx.x != 0) return;
     AtomicAdd()(&all.sums.squared_contrast, survey_.sums.squared_contrast);
     atomicAdd(&all.sums.pairs, survey_.sums.pairs);
+    atomicAdd(&all.sums.pixels, survey_.sums.pixels);
+    AtomicAdd()(&all.sums.squared_chroma, survey_.sums.squared_chroma);
+    for (int c = 0; c < 2; ++c) atomicAdd(&all.sums.chroma[c], survey_.sums.chroma[c]);
     for (int half = 0; half < Survey::kHalves; ++half) {
       atomicAdd(&all.sums.count[half], survey_.sums.count[half]);
       atomicAdd(&all.sums.luma[half], survey_.sums.luma[half]);
@@ -107,18 +136,35 @@ __device__ Rank warp_rank(const uint32_t* bins, uint32_t count) {
   return {__shfl_sync(kAllLanes, rank.bin, owner), __shfl_sync(kAllLanes, rank.below, owner)};
 }
 
+// Version of camera_shift_of() for all threads of a block: each thread rates one shift. `best`
+// ([axis]) is CameraShift::kNone before the call, and the best rate after the next barrier. The
+// order of the minima does not matter.
+__device__ void rate_camera_shifts(const Profiles& profiles, int width, int height,
+                                   unsigned long long* best) {
+  const auto thread = static_cast<int>(threadIdx.x);
+  if (thread >= Profiles::kAxes * CameraShift::kCount) return;
+  const int axis = thread / CameraShift::kCount, index = thread % CameraShift::kCount;
+  const int bins = Survey::bins_of(axis == 0 ? width : height);
+  const uint64_t rate =
+      CameraShift::rate(profiles.frame[axis], profiles.background[axis], bins, index);
+  if (rate != CameraShift::kNone) atomicMin(best + axis, static_cast<unsigned long long>(rate));
+}
+
 // Completes the frame's plan from the statistics of all survey blocks, and clears the statistics
 // for the next frame. All threads of the survey block that ends last call this function.
 __device__ void finalize_statistics(SceneState& state, Scene scene, const FramePlan& frame,
-                                    uint32_t pixels, Survey& survey, FrameStatistics* statistics) {
+                                    Size size, Survey& survey, FrameStatistics* statistics) {
   __shared__ Medians medians;
+  __shared__ unsigned long long best_shift[Profiles::kAxes];
+  if (threadIdx.x < Profiles::kAxes) best_shift[threadIdx.x] = CameraShift::kNone;
   constexpr unsigned kWords = sizeof(Survey) / sizeof(uint32_t);
   auto* all = reinterpret_cast<uint32_t*>(&state.survey);
   for (unsigned i = threadIdx.x; i < kWords; i += blockDim.x) {
     reinterpret_cast<uint32_t*>(&survey)[i] = __ldcg(all + i);
     all[i] = 0;
   }
-  __syncthreads();  // the survey is copied to shared memory
+  __syncthreads();  // the survey is copied to shared memory, and best_shift is initialised
+  rate_camera_shifts(survey.profiles, size.width, size.height, best_shift);
   const unsigned warp = threadIdx.x / 32;
   if (warp < Survey::kHalves) {
     const uint32_t* bins = survey.change[warp];
@@ -126,11 +172,13 @@ __device__ void finalize_statistics(SceneState& state, Scene scene, const FrameP
     const Rank rank = warp_rank(bins, count);
     if (threadIdx.x % 32 == 0) medians.half[warp] = median_of(bins, count, rank);
   }
-  __syncthreads();  // both medians are written
+  __syncthreads();  // both medians and best_shift are written
   if (threadIdx.x != 0) return;
-  survey.pixels = pixels;
+  survey.pixels = static_cast<uint32_t>(size.area());
   state.surveyed_blocks = 0;
-  state.frame = plan_frame(scene, survey, medians, frame);
+  state.frame =
+      plan_frame(scene, survey, medians, frame,
+                 max(CameraShift::size_of(best_shift[0]), CameraShift::size_of(best_shift[1])));
   state.scene = scene;
   *statistics = {0, 0, scene.restarted};
 }
@@ -238,6 +286,11 @@ __global__ void __launch_bounds__(SurveyBlock::threads, SurveyBlock::blocks)
   __syncthreads();  // the block's survey is zero before any thread adds to it
   auto& survey = reinterpret_cast<Survey&>(survey_words);
   const Scene scene = state->scene;
+  const auto cells = static_cast<int>(arrays.cells.count());
+  for (int i = block * kThreads + static_cast<int>(threadIdx.x); i < cells;
+       i += survey_blocks * kThreads) {
+    advance_cell(arrays, scene.frame, i);
+  }
   Surveyor surveyor(arrays, in, survey);
   for (int y = block * Survey::kStep; y < arrays.height; y += survey_blocks * Survey::kStep) {
     surveyor.survey_row(scene, y);
@@ -251,8 +304,7 @@ __global__ void __launch_bounds__(SurveyBlock::threads, SurveyBlock::blocks)
   __syncthreads();  // is_last is visible to all threads
   if (!is_last) return;
   __threadfence();  // makes the sums of all blocks visible to this block
-  finalize_statistics(*state, scene, frame, static_cast<uint32_t>(arrays.plane()), survey,
-                      statistics);
+  finalize_statistics(*state, scene, frame, {arrays.width, arrays.height}, survey, statistics);
 }
 
 __global__ void color_totals_kernel(ColorHistograms* colors) { finalize_totals(*colors); }

@@ -18,6 +18,7 @@ class Reference {
  public:
   Reference(Size size, Neighbours neighbours)
       : size_(size),
+        cells_(PictureCells::of(size)),
         neighbours_(neighbours),
         backend_(make_cpu_backend(1)),
         queue_(backend_->make_queue()),
@@ -29,6 +30,9 @@ class Reference {
     model_.resize(ModelArrays::plane_stride(pixels) * Model::kWords);
     for (auto& weights : weights_) weights.resize(pixels);
     mask.resize(pixels);
+    outline_.resize(cells_.count());
+    for (auto& counts : sparks_) counts.resize(cells_.count());
+    sparkle_.resize(cells_.count());
   }
   void set_background(const std::vector<uint32_t>& background) {
     scene_.age = kKnownAge;
@@ -40,30 +44,46 @@ class Reference {
     const ModelArrays canvas = this->canvas();
     const EnergyPlan energy = energy_plan_of(params, size_, given.size());
     const auto add = [](auto* sum, auto amount) { *sum += amount; };
+    for (int i = 0; i < static_cast<int>(cells_.count()); ++i)
+      advance_cell(canvas, scene_.frame, i);
     Survey survey;
     const auto tally = [&](int half, int bin) { ++survey.change[half][bin]; };
     const auto color = [&](int x, int y) { return color_at(frame, x, y); };
     for_each([&](int x, int y) {
       write_words(canvas.current + canvas.at(x, y), color(x, y).packed());
       if (x % Survey::kStep != 0 || y % Survey::kStep != 0) return;
-      survey_pixel(canvas, scene_, x, y, survey.sums, tally, color);
+      const int bins[] = {Survey::bin_of(x, Survey::bin_shift_of(size_.width)),
+                          Survey::bin_of(y, Survey::bin_shift_of(size_.height))};
+      const auto add_luma = [&](uint32_t now, uint32_t was) {
+        for (int axis = 0; axis < 2; ++axis) {
+          survey.profiles.frame[axis][bins[axis]] += now;
+          survey.profiles.background[axis][bins[axis]] += was;
+        }
+      };
+      survey_pixel(canvas, scene_, x, y, survey.sums, tally, add_luma, color);
     });
     survey.foreground = foreground_;
     survey.pixels = seen_;
-    const FramePlan plan = plan_frame(scene_, survey, medians_of(survey), frame_plan_of(params));
+    const int shift = camera_shift_of(survey.profiles, size_.width, size_.height);
+    const FramePlan plan =
+        plan_frame(scene_, survey, medians_of(survey), frame_plan_of(params), shift);
     if (energy.uses_foreground_colors) {
       finalize_totals(*colors_);
       for (int bin = 0; bin < ColorHistograms::kBins; ++bin) finalize_bin(*colors_, bin);
     }
-    for_each([&](int x, int y) { compute_weights(canvas, given, plan, energy, x, y); });
+    for_each([&](int x, int y) { compute_weights(canvas, given, plan, energy, x, y, add); });
     cut();
     foreground_ = 0;
     seen_ = static_cast<uint32_t>(size_.area());
     for_each([&](int x, int y) {
       const bool in_front = mask[canvas.at(x, y)] != 0;
       foreground_ += in_front;
-      if (!is_updated(canvas, plan, x, y)) return;
-      update_all_modes<int32_t>(canvas, plan, in_front, canvas.at(x, y));
+      if (!plan.starts && !is_included(canvas, x, y)) return;
+      const size_t i = canvas.at(x, y);
+      count_spark(canvas, plan, in_front, x, y, add);
+      if (!plan.learns) return remember_labels<int32_t>(canvas, in_front, i);
+      const int32_t rate = foreground_rate_at(canvas, plan, x, y);
+      update_all_modes<int32_t>(canvas, plan, in_front, rate, i);
       if (energy.uses_foreground_colors) count_color(canvas, in_front, x, y, add);
     });
   }
@@ -107,6 +127,10 @@ class Reference {
       canvas.down_left = weights_[4].data();
     }
     canvas.colors = colors_.get();
+    canvas.cells = cells_;
+    canvas.outline = outline_.data();
+    for (size_t k = 0; k < 2; ++k) canvas.sparks[k] = sparks_[k].data();
+    canvas.sparkle = sparkle_.data();
     if (!excluded_.empty()) canvas.excluded = excluded_.data();
     return canvas;
   }
@@ -129,6 +153,7 @@ class Reference {
   }
 
   Size size_;
+  PictureCells cells_;
   Neighbours neighbours_;
   std::shared_ptr<Backend> backend_;
   std::unique_ptr<Queue> queue_;
@@ -136,6 +161,9 @@ class Reference {
   std::vector<uint32_t> now_, background_, model_;
   std::vector<int32_t> weights_[5];
   std::vector<uint8_t> excluded_;
+  std::vector<OutlineSums> outline_;
+  std::vector<uint32_t> sparks_[2];
+  std::vector<int32_t> sparkle_;
   std::unique_ptr<ColorHistograms> colors_ = std::make_unique<ColorHistograms>();
   Scene scene_;
   uint32_t foreground_ = 0, seen_ = 0;
