@@ -4,6 +4,7 @@
 #pragma once
 
 #include "core/frame.hpp"
+#include "core/graphcutbg/graphcutbg.hpp"
 #include "core/graphcutbg/lanes.hpp"
 
 namespace regions::graphcutbg {
@@ -227,12 +228,17 @@ struct FramePlan {
   int32_t alpha_ghost = 0;    // `alpha` for the pixels of ghosts, see is_ghost()
   int32_t alpha_fast = 0;     // `alpha` for background pixels whose colour is new to the model
   int32_t learning_rate = 0;  // minimum weight of a matching colour in its mode's mean, 1/4096
-  bool learns = true;         // false: the model does not change (property `freeze`)
-  bool starts = false;        // the model starts with this frame
-  uint32_t frame = 0;         // frame number, for dithering
-  int colorfulness = 256;     // share of the shadow rule that hue justifies, 1/256
-  bool is_night = false;      // the background is dark, so beams of light are visible
-  Light light;                // change of light from the model to this frame
+  bool learns = true;         // false: the model does not change
+  // The change of the scene that the survey shows.
+  SceneChange change = SceneChange::none;
+  // False: foreground is shown even if the scene changes, because the property `freeze` is set or
+  // a mask determines the foreground.
+  bool may_change = true;
+  bool starts = false;     // the model starts with this frame
+  uint32_t frame = 0;      // frame number, for dithering
+  int colorfulness = 256;  // share of the shadow rule that hue justifies, 1/256
+  bool is_night = false;   // the background is dark, so beams of light are visible
+  Light light;             // change of light from the model to this frame
   // Before plan_frame(), its member `scale` is 0 unless the property `sigma` determines it.
   ContrastScale contrasts;
 };

@@ -227,6 +227,7 @@ FramePlan frame_plan_of(const GraphCutBgParams& params) {
     plan.contrasts.scale = static_cast<int32_t>(std::clamp(scale, 1.0, kMaxContrastScale));
   }
   plan.learns = !params.freeze;
+  plan.may_change = plan.learns && params.source == GraphCutSource::image;
   return plan;
 }
 

@@ -15,6 +15,18 @@ enum class GraphCutOutput : uint8_t { overlay, mask, cutout, replace, none };
 enum class GraphCutSource : uint8_t { image, mask, both };
 enum class Preset : uint8_t { none, motion };
 enum class Replacement : uint8_t { color, image, blur };
+// A sudden change of the whole picture. `other`: nearly all pixels are foreground, and the reason
+// is unknown.
+enum class SceneChange : uint8_t {
+  none,
+  light,
+  infrared,  // the camera began or ended to see infrared light: colours disappear or appear
+  covered,
+  moved,
+  defocused,
+  frozen,  // the camera repeats a frame
+  other
+};
 
 // The properties of the element. The parameter table in graphcutbg.cpp documents each of them.
 struct GraphCutBgParams {
@@ -83,8 +95,11 @@ struct GraphCutResult {
   CutResult cut;
   // Capacity of the mask's cut, computed from the weights if `verify` is set; otherwise -1.
   int64_t cut_value = -1;
-  uint32_t foreground = 0;  // number of foreground pixels
+  uint32_t foreground = 0;  // number of foreground pixels; 0 while the scene changes
   uint32_t pixels = 0;      // number of pixels
+  // The change of the scene in this frame. A frame with a change has no foreground, except with
+  // the parameter `freeze`.
+  SceneChange change = SceneChange::none;
   // True if the model restarted with this frame, because the light or the camera changed the whole
   // picture.
   bool restarted = false;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <utility>
 
 #include "core/graphcutbg/background_model.hpp"
 #include "core/maxflow/maxflow.hpp"
@@ -153,6 +154,7 @@ struct SurveySums {
   uint32_t pixels = 0;            // number of pixels
   uint32_t chroma[2] = {};        // sums of u and of v over the pixels
   uint64_t squared_chroma = 0;    // sum of u * u + v * v over the pixels
+  uint64_t digest = 0;            // two frames with the same digest are equal, see digest_of()
 
   // Adds the sums over other pixels.
   REGIONS_HD void add(const SurveySums& other) {
@@ -160,6 +162,7 @@ struct SurveySums {
     pairs += other.pairs;
     pixels += other.pixels;
     squared_chroma += other.squared_chroma;
+    digest += other.digest;
     for (int c = 0; c < 2; ++c) chroma[c] += other.chroma[c];
     for (int half = 0; half < kHalves; ++half) {
       count[half] += other.count[half];
@@ -186,6 +189,29 @@ struct Profiles {
   }
 };
 
+// Sums over the edges between pixels and their right neighbours, levels of luma.
+struct EdgeSums {
+  uint32_t frame = 0, background = 0;
+  uint32_t shared = 0;  // of the edges that frame and background have in common
+
+  // Adds the edge at one pixel, from the differences of luma in the frame and in the background.
+  // Small differences are noise and count as zero. add(address, amount) must be atomic if several
+  // threads call this function.
+  template <class Add>
+  REGIONS_HD void add(int difference, int background_difference, Add add) {
+    constexpr int kMaxNoise = 4;  // levels
+    const auto size_of = [](int d) {
+      const int size = d < 0 ? -d : d;
+      return static_cast<uint32_t>(size > kMaxNoise ? size : 0);
+    };
+    const uint32_t now = size_of(difference), was = size_of(background_difference);
+    const bool same_direction = (difference < 0) == (background_difference < 0);
+    if (now > 0) add(&frame, now);
+    if (was > 0) add(&background, was);
+    if (now > 0 && was > 0 && same_direction) add(&shared, now < was ? now : was);
+  }
+};
+
 // Statistics of every kStep-th pixel of every kStep-th row.
 struct Survey {
   static constexpr int kStep = 4;
@@ -193,13 +219,16 @@ struct Survey {
   static constexpr int kHalves = SurveySums::kHalves;
 
   SurveySums sums;
-  uint32_t foreground = 0;  // number of foreground pixels in the previous frame
-  uint32_t pixels = 0;      // number of pixels in the previous frame
   // [half][bin], histogram of the frame's luma minus the background's luma; bin 0 is the difference
   // -kBins / 2.
   uint32_t change[kHalves][kBins] = {};
   Profiles profiles;
+  static constexpr int kZones = 4;  // along each side of the picture
+  EdgeSums edges[kZones * kZones];  // [zone], the zones divide the picture into equal parts
 
+  REGIONS_HD static int zone_of(int x, int y, int width, int height) {
+    return y * kZones / height * kZones + x * kZones / width;
+  }
   // Binary logarithm of the number of surveyed pixels in a bin of a profile, for a side of the
   // picture.
   REGIONS_HD static int bin_shift_of(int side) {
@@ -215,6 +244,11 @@ struct Survey {
   void add(const Survey& other) {
     sums.add(other.sums);
     profiles.add(other.profiles);
+    for (int zone = 0; zone < kZones * kZones; ++zone) {
+      edges[zone].frame += other.edges[zone].frame;
+      edges[zone].background += other.edges[zone].background;
+      edges[zone].shared += other.edges[zone].shared;
+    }
     for (int half = 0; half < kHalves; ++half) {
       for (int i = 0; i < kBins; ++i) change[half][i] += other.change[half][i];
     }
@@ -225,10 +259,27 @@ struct Survey {
 struct Scene {
   uint32_t age = 0;        // number of frames that have updated the model since it started
   uint32_t frame = 0;      // number of frames seen
-  uint32_t busy = 0;       // number of consecutive frames that were mostly foreground
+  uint32_t busy = 0;       // number of frames since a change of the scene began, see finish_frame()
   uint16_t split = 128;    // luma between the dark and the bright half of the background
   uint16_t turning = 0;    // number of frames in which the camera is still expected to turn
   uint32_t restarted = 0;  // 1: the model restarted with the last frame
+};
+
+// What is usual in a scene, and the change that is in progress. It is not stored with the model.
+struct SceneWatch {
+  static constexpr uint32_t kSettled = 10;  // number of frames after which changes are noticed
+
+  SceneChange change = SceneChange::none;  // the change in progress
+  uint32_t frames = 0;                     // number of frames without a change
+  // Means over these frames. Old frames fade with a time constant of 8 frames.
+  int shared = 0;   // edges that frame and background share, per edge of the background, 1/65536
+  int texture = 0;  // edges of the frame, per edge of the background, 1/65536
+  int colorfulness = 0;           // see colorfulness_of(), 1/256
+  int equal_bins = 1 << 16;       // bins of a profile that equal those of the frame before, 1/65536
+  uint64_t digest = 0;            // digest of the last frame
+  uint32_t repeats = 0;           // number of frames in a row that equalled the frame before
+  uint32_t usual_repeats = 0;     // number of such frames that this video has regularly
+  uint32_t profile[2][128] = {};  // profiles of the last frame
 };
 
 // Position of the median in a histogram: its bin, and the number of values in lower bins.
@@ -281,6 +332,74 @@ REGIONS_HD inline Medians medians_of(const Survey& survey) {
   }
   return medians;
 }
+
+// Compares the coarse shapes of two profiles. They stay alike if the light changes or the picture
+// becomes blurred, but not if the camera moves or is covered.
+struct ProfileMatch {
+  static constexpr int kUnknown = 2;  // `correlation` if the background has no contrast
+  static constexpr int kOne = 256;
+
+  int correlation = kUnknown * kOne;  // from -kOne to kOne
+  int gain = kOne;                    // contrast of the frame per contrast of the background
+
+  // `bin_pixels` is the number of surveyed pixels in a bin. The last bin may have fewer pixels, and
+  // is not used.
+  REGIONS_HD static ProfileMatch of(const uint32_t* frame, const uint32_t* background, int bins,
+                                    int bin_pixels) {
+    constexpr int kMinBins = 16, kMinContrast = 2;  // kMinContrast: levels
+    const int count = bins - 1;
+    if (count < kMinBins) return {};
+    const auto deviations = [&](const uint32_t* profile) {
+      Deviations d{profile, count};
+      for (int i = 0; i < count; ++i) d.sum += profile[i];
+      for (int i = 0; i < count; ++i) {
+        const int64_t size = d.at(i) < 0 ? -d.at(i) : d.at(i);
+        d.total += size;
+        d.largest = size > d.largest ? size : d.largest;
+      }
+      return d;
+    };
+    const Deviations a = deviations(frame), b = deviations(background);
+    const int64_t level = static_cast<int64_t>(count) * bin_pixels;
+    if (b.largest < kMinContrast * level) return {};
+    ProfileMatch match;
+    const int64_t gain = a.total * kOne / b.total;
+    match.gain = static_cast<int>(gain < 16 * kOne ? gain : 16 * kOne);
+    match.correlation = a.largest * 8 < level ? 0 : correlation_of(a, b);
+    return match;
+  }
+
+ private:
+  // The differences of a profile's values from their mean, times the number of values.
+  struct Deviations {
+    const uint32_t* profile;
+    int count;
+    int64_t sum = 0, total = 0, largest = 0;  // of the values, and of the sizes of the deviations
+
+    REGIONS_HD int64_t at(int i) const { return static_cast<int64_t>(profile[i]) * count - sum; }
+    // From -1024 to 1024.
+    REGIONS_HD int64_t scaled(int i) const { return at(i) * 1024 / largest; }
+  };
+  REGIONS_HD static int correlation_of(const Deviations& a, const Deviations& b) {
+    int64_t product = 0, square_a = 1, square_b = 1;
+    for (int i = 0; i < a.count; ++i) {
+      const int64_t x = a.scaled(i), y = b.scaled(i);
+      product += x * y;
+      square_a += x * x;
+      square_b += y * y;
+    }
+    const auto root = static_cast<int64_t>(square_root(static_cast<uint64_t>(square_a * square_b)));
+    return static_cast<int>(product * kOne / root);
+  }
+  // The largest integer whose square is at most `x`.
+  REGIONS_HD static uint64_t square_root(uint64_t x) {
+    uint64_t root = 0;
+    for (uint64_t bit = 1ull << 31; bit > 0; bit >>= 1) {
+      if ((root | bit) * (root | bit) <= x) root |= bit;
+    }
+    return root;
+  }
+};
 
 // The camera has turned if the profile of the frame is that of the background, shifted by some
 // bins. A shift must reduce the error to two thirds in three quarters of the picture, so that a
@@ -345,6 +464,35 @@ REGIONS_HD inline int camera_shift_of(const Profiles& profiles, int width, int h
     largest = larger(largest, CameraShift::size_of(best));
   }
   return largest;
+}
+
+// Results of a survey.
+struct SceneMeasures {
+  Medians medians;
+  int camera_shift = 0;  // bins, see camera_shift_of()
+  ProfileMatch match[Profiles::kAxes];
+  int equal_bins = 0;  // number of bins of both profiles that equal those of the last frame
+};
+
+// Number of surveyed pixels in a bin of the profile along `axis`.
+REGIONS_HD inline int bin_pixels_of(int axis, int width, int height) {
+  const int side = axis == 0 ? width : height, other = axis == 0 ? height : width;
+  return ((other - 1) / Survey::kStep + 1) << Survey::bin_shift_of(side);
+}
+
+// Remembers the profiles in `watch`.
+inline SceneMeasures measures_of(const Survey& survey, SceneWatch& watch, int width, int height) {
+  SceneMeasures measures{medians_of(survey), camera_shift_of(survey.profiles, width, height)};
+  for (int axis = 0; axis < Profiles::kAxes; ++axis) {
+    const uint32_t* frame = survey.profiles.frame[axis];
+    measures.match[axis] = ProfileMatch::of(frame, survey.profiles.background[axis],
+                                            Survey::bins_of(axis == 0 ? width : height),
+                                            bin_pixels_of(axis, width, height));
+    for (int i = 0; i < Profiles::kBins; ++i) {
+      measures.equal_bins += frame[i] == std::exchange(watch.profile[axis][i], frame[i]);
+    }
+  }
+  return measures;
 }
 
 // Share of the shadow rule that the hues of this picture justify, 1/256. It is 0 for grey pictures,
@@ -437,36 +585,140 @@ REGIONS_HD inline void set_rates(FramePlan& frame, uint32_t age) {
   frame.alpha_fast = larger(frame.alpha, smaller(frame.alpha * 4, kMaxFastRate));
 }
 
+// Notices whether the frame equals the last frame, and how many of its bins do.
+REGIONS_HD inline void watch_repeats(SceneWatch& watch, const Survey& survey,
+                                     const SceneMeasures& measures) {
+  constexpr uint32_t kMaxUsual = 4;  // longer runs of equal frames are never usual
+  const bool repeats = survey.sums.digest == watch.digest;
+  if (!repeats && watch.repeats <= kMaxUsual) {
+    watch.usual_repeats = watch.repeats > watch.usual_repeats ? watch.repeats : watch.usual_repeats;
+  }
+  watch.repeats = repeats ? watch.repeats + 1 : 0;
+  watch.digest = survey.sums.digest;
+  constexpr int kBins = Profiles::kAxes * Profiles::kBins;
+  if (!repeats) watch.equal_bins += ((measures.equal_bins << 16) / kBins - watch.equal_bins) / 16;
+}
+
+// `part` per `whole`, 1/65536, at most 16.
+REGIONS_HD inline int ratio_of(uint32_t part, uint32_t whole) {
+  if (whole == 0) return 0;
+  const uint64_t ratio = (static_cast<uint64_t>(part) << 16) / whole;
+  return static_cast<int>(ratio < (16u << 16) ? ratio : 16u << 16);
+}
+
+// The change of the scene that explains what happened to the edges of the background: they are
+// still there, blurred, covered, or elsewhere. Three quarters of the zones that have edges must
+// agree, so that a large object is not a change of the scene.
+REGIONS_HD inline SceneChange edge_change_of(const SceneWatch& watch, const Survey& survey,
+                                             const SceneMeasures& measures) {
+  constexpr int kZones = Survey::kZones * Survey::kZones;
+  constexpr int kMinZones = 6;
+  const uint32_t min_edges = survey.sums.pixels / (2 * kZones);
+  int zones = 0, empty = 0, moved = 0, blurred = 0;
+  for (const EdgeSums& edges : survey.edges) {
+    if (edges.background <= min_edges) continue;
+    ++zones;
+    const int shared = ratio_of(edges.shared, edges.background);
+    const int texture = ratio_of(edges.frame, edges.background);
+    if (shared < watch.shared / 4 && texture < watch.texture / 2) ++empty;
+    if (shared < watch.shared * 2 / 5 && texture >= watch.texture * 4 / 5) ++moved;
+    if (shared < watch.shared / 2 && texture < watch.texture * 4 / 5) ++blurred;
+  }
+  if (zones < kMinZones) return SceneChange::none;
+  const auto are_most = [&](int count) { return count * 4 >= zones * 3; };
+  const ProfileMatch &across = measures.match[0], &along = measures.match[1];
+  const int correlation = smaller(across.correlation, along.correlation);
+  const int gain = larger(across.gain, along.gain);
+  constexpr int kOne = ProfileMatch::kOne;
+  if (are_most(empty) && correlation < kOne * 6 / 10) return SceneChange::covered;
+  if (are_most(moved)) return SceneChange::moved;
+  if (are_most(blurred) && gain >= kOne * 6 / 10 && correlation >= kOne * 7 / 10) {
+    return SceneChange::defocused;
+  }
+  return SceneChange::none;
+}
+
+// The change of the scene that the survey of a frame shows, compared with what is usual.
+REGIONS_HD inline SceneChange change_of(const SceneWatch& watch, const Survey& survey,
+                                        const SceneMeasures& measures, const Light& light,
+                                        int colorfulness) {
+  if (watch.frames < SceneWatch::kSettled) return SceneChange::none;
+  constexpr int kMaxEqualBins = (1 << 16) / 4;  // pictures without noise repeat more bins
+  if (watch.repeats > watch.usual_repeats && watch.equal_bins < kMaxEqualBins) {
+    return SceneChange::frozen;
+  }
+  constexpr int kGrey = 64, kColored = 192;
+  if ((watch.colorfulness >= kColored && colorfulness <= kGrey) ||
+      (watch.colorfulness <= kGrey && colorfulness >= kColored)) {
+    return SceneChange::infrared;
+  }
+  const SceneChange change = edge_change_of(watch, survey, measures);
+  if (change != SceneChange::none) return change;
+  // A change of at least kMinLight levels of a grey with a luma of 128.
+  constexpr int kMinLight = 12;
+  const int levels = (light.apply<int32_t>(0, 128 << 8) >> 8) - 128;
+  return levels >= kMinLight || levels <= -kMinLight ? SceneChange::light : SceneChange::none;
+}
+
+// Updates what is usual with a frame in which the scene does not change.
+REGIONS_HD inline void watch_steady_frame(SceneWatch& watch, const Survey& survey,
+                                          int colorfulness) {
+  const bool is_first = watch.frames == 0;
+  const auto follow = [&](int& mean, int value) {
+    mean = is_first ? value : mean + (value - mean) / 8;
+  };
+  EdgeSums all;
+  for (const EdgeSums& zone : survey.edges) {
+    all.frame += zone.frame;
+    all.background += zone.background;
+    all.shared += zone.shared;
+  }
+  follow(watch.shared, ratio_of(all.shared, all.background));
+  follow(watch.texture, ratio_of(all.frame, all.background));
+  follow(watch.colorfulness, colorfulness);
+  if (watch.frames < SceneWatch::kSettled) ++watch.frames;
+}
+
 // Completes the plan that frame_plan_of() has begun, with the results of the frame's survey.
 // Advances the scene.
-// `camera_shift` is the result of camera_shift_of().
-REGIONS_HD inline FramePlan plan_frame(Scene& scene, const Survey& survey, const Medians& medians,
-                                       FramePlan frame, int camera_shift = 0) {
-  // Number of consecutive frames that are mostly foreground until the model restarts. If the camera
-  // jumps, or if the light changes in a way that is not linear, nearly all pixels become
-  // foreground.
+REGIONS_HD inline FramePlan plan_frame(Scene& scene, SceneWatch& watch, const Survey& survey,
+                                       const SceneMeasures& measures, FramePlan frame) {
+  // Number of frames after which the model restarts if the scene stays changed.
   constexpr uint32_t kBusyFrames = 8;
-  const bool busy =
-      scene.age > 1 && survey.pixels > 0 &&
-      static_cast<uint64_t>(survey.foreground) * 10 > static_cast<uint64_t>(survey.pixels) * 7;
-  scene.busy = busy ? scene.busy + 1 : 0;
   // A camera that shakes shifts by less than kMinShift bins. A camera that turns goes on turning.
   constexpr int kMinShift = 3;
   constexpr int kTurningFrames = 30;
-  const bool turned = scene.age > 0 && camera_shift >= (scene.turning > 0 ? 1 : kMinShift);
+  const SurveySums& sums = survey.sums;
+  frame.colorfulness = colorfulness_of(sums);
+  if (scene.age > 0) frame.light = light_of(sums, measures.medians);
+  watch_repeats(watch, survey, measures);
+  frame.change = scene.age > 0 ? change_of(watch, survey, measures, frame.light, frame.colorfulness)
+                               : SceneChange::none;
+  const bool turned = scene.age > 0 && measures.camera_shift >= (scene.turning > 0 ? 1 : kMinShift);
+  if (turned) frame.change = SceneChange::moved;
   scene.turning = static_cast<uint16_t>(turned ? kTurningFrames : larger(scene.turning - 1, 0));
-  scene.restarted = (scene.busy >= kBusyFrames || turned) && frame.learns;
+  const bool is_new = turned || frame.change == SceneChange::infrared;
+  scene.restarted = (scene.busy >= kBusyFrames || is_new) && frame.learns;
   if (scene.restarted) scene.age = scene.busy = 0;
   ++scene.frame;
 
   frame.frame = scene.frame;
   frame.starts = scene.age == 0;
+  // The model does not learn from a changed scene, except changes of light that it can follow.
+  const SceneChange change = frame.change == SceneChange::none ? watch.change : frame.change;
+  if (change != SceneChange::none && change != SceneChange::light) {
+    frame.learns = false;
+    frame.light = Light();
+  }
   frame.learns = frame.learns || frame.starts;
+  if (frame.starts) {
+    frame.light = Light();
+    watch.frames = 0;
+  } else if (scene.age > 1 && frame.change == SceneChange::none && scene.busy == 0) {
+    watch_steady_frame(watch, survey, frame.colorfulness);
+  }
   set_rates(frame, scene.age);
-  if (!frame.starts) frame.light = light_of(survey.sums, medians);
-  frame.colorfulness = colorfulness_of(survey.sums);
 
-  const SurveySums& sums = survey.sums;
   const uint32_t count = sums.count[0] + sums.count[1];
   if (count > 0) scene.split = static_cast<uint16_t>((sums.luma[0] + sums.luma[1]) / count);
   // Grey pictures are excluded: in infrared pictures, warm objects are as smooth as beams of light.
@@ -483,20 +735,61 @@ REGIONS_HD inline FramePlan plan_frame(Scene& scene, const Survey& survey, const
   return frame;
 }
 
+// Decides after the cut of a frame whether the scene has changed. Then the frame has no foreground:
+// the caller clears its mask. If the scene stays changed, the model restarts. A scene has also
+// changed if nearly all pixels are foreground, whatever the reason is. `foreground` and `pixels`
+// are numbers of pixels.
+REGIONS_HD inline bool finish_frame(Scene& scene, SceneWatch& watch, const FramePlan& frame,
+                                    uint32_t foreground, uint32_t pixels) {
+  if (frame.starts || !frame.may_change) {
+    const bool keeps_reason = scene.restarted && frame.change == SceneChange::none;
+    if (!keeps_reason) watch.change = frame.change;
+    if (keeps_reason && watch.change == SceneChange::none) watch.change = SceneChange::other;
+    scene.busy = 0;
+    return false;
+  }
+  const auto covers = [&](uint32_t tenths) {
+    return static_cast<uint64_t>(foreground) * 10 > static_cast<uint64_t>(pixels) * tenths;
+  };
+  const bool changed =
+      frame.change != SceneChange::none || covers(7) || (scene.busy > 0 && covers(4));
+  if (!changed) {
+    scene.busy = 0;
+    watch.change = SceneChange::none;
+    return false;
+  }
+  if (frame.change != SceneChange::none) watch.change = frame.change;
+  if (watch.change == SceneChange::none) watch.change = SceneChange::other;
+  // The model waits for the picture to return after a change that hides it.
+  const bool waits = watch.change == SceneChange::covered || watch.change == SceneChange::frozen;
+  scene.busy = waits ? 1 : scene.busy + 1;
+  return true;
+}
+
+// A hash of the colour of pixel `i`. The sum over all surveyed pixels is the digest of a frame.
+REGIONS_HD inline uint64_t digest_of(const Color& color, size_t i) {
+  return (static_cast<uint64_t>(i) * 0x9E3779B97F4A7C15ull | 1) * color.packed();
+}
+
 // Adds pixel (x, y) to the survey. at(x, y) returns a colour of the frame. All colours are read
 // before any of them is used, because reads on a GPU have a high latency. add_luma(frame,
-// background) adds to the entries of Survey::profiles for this pixel.
-template <class Tally, class AddLuma, class At>
+// background) adds to the entries of Survey::profiles for this pixel, and add_edge(frame,
+// background) to the entry of Survey::edges.
+template <class Tally, class AddLuma, class AddEdge, class At>
 REGIONS_HD void survey_pixel(const ModelArrays& arrays, const Scene& scene, int x, int y,
-                             SurveySums& sums, Tally tally, AddLuma add_luma, At at) {
+                             SurveySums& sums, Tally tally, AddLuma add_luma, AddEdge add_edge,
+                             At at) {
   const int right = smaller(x + 1, arrays.width - 1), down = smaller(y + 1, arrays.height - 1);
   const auto read = at(x, y), read_right = at(right, y), read_down = at(x, down);
   const Color background = Color::load(arrays.background + arrays.at(x, y));
+  const Color right_background = Color::load(arrays.background + arrays.at(right, y));
   const Color color = read, right_color = read_right, down_color = read_down;
   if (scene.age > 0) {
     survey_light(sums, color, background, scene.split, tally);
+    add_edge(right_color.y - color.y, right_background.y - background.y);
     add_luma(static_cast<uint32_t>(color.y), static_cast<uint32_t>(background.y));
   }
+  sums.digest += digest_of(color, arrays.at(x, y));
   const auto u = static_cast<uint32_t>(color.u), v = static_cast<uint32_t>(color.v);
   ++sums.pixels;
   sums.chroma[0] += u;

@@ -134,7 +134,7 @@ class GraphCutBgCpu final : public GraphCutBg {
     }
     std::memcpy(model_.background.data(), next, plane_bytes);
     model_.scene = header.scene;
-    model_.last_foreground = model_.last_pixels = 0;
+    model_.watch = {};
     model_.clear_cells();
     resets_ = false;
   }
@@ -209,15 +209,18 @@ class GraphCutBgCpu final : public GraphCutBg {
           survey.profiles.frame[1][row_bin] += now;
           survey.profiles.background[1][row_bin] += was;
         };
-        survey_pixel(arrays, model_.scene, x, surveyed, survey.sums, tally, add_luma, color);
+        EdgeSums& edges = survey.edges[Survey::zone_of(x, surveyed, width, height)];
+        const auto add_edge = [&](int now, int was) {
+          edges.add(now, was, [](uint32_t* sum, uint32_t amount) { *sum += amount; });
+        };
+        survey_pixel(arrays, model_.scene, x, surveyed, survey.sums, tally, add_luma, add_edge,
+                     color);
       }
     });
     Survey& survey = model_.surveys.front();
     for (size_t i = 1; i < model_.surveys.size(); ++i) survey.add(model_.surveys[i]);
-    survey.foreground = model_.last_foreground;
-    survey.pixels = model_.last_pixels;
-    model_.frame = plan_frame(model_.scene, survey, medians_of(survey), queued.frame,
-                              camera_shift_of(survey.profiles, width, height));
+    model_.frame = plan_frame(model_.scene, model_.watch, survey,
+                              measures_of(survey, model_.watch, width, height), queued.frame);
     if (queued.energy.uses_foreground_colors) {
       finalize_totals(*arrays.colors);
       for (int bin = 0; bin < ColorHistograms::kBins; ++bin) finalize_bin(*arrays.colors, bin);
@@ -233,8 +236,8 @@ class GraphCutBgCpu final : public GraphCutBg {
   // Forgets the model, and starts it from the given background if there is one.
   void restart(const ModelArrays& arrays) {
     model_.scene = {};
+    model_.watch = {};
     *arrays.colors = {};
-    model_.last_foreground = model_.last_pixels = 0;
     model_.clear_cells();
     if (background_image_.empty()) return;
     model_.scene.age = kKnownAge;
@@ -275,9 +278,12 @@ class GraphCutBgCpu final : public GraphCutBg {
     for (const uint32_t pixels : model_.foreground) report.foreground += pixels;
     for (const int64_t value : model_.cut_values) report.cut_value += value;
     report.pixels = static_cast<uint32_t>(setup_.size.area());
+    if (finish_frame(model_.scene, model_.watch, model_.frame, report.foreground, report.pixels)) {
+      std::fill(workspace.mask.begin(), workspace.mask.end(), 0);
+      report.foreground = 0;
+    }
+    report.change = model_.watch.change;
     report.restarted = model_.scene.restarted != 0;
-    model_.last_foreground = report.foreground;
-    model_.last_pixels = report.pixels;
   }
 
   std::shared_ptr<Backend> backend_;
@@ -318,7 +324,7 @@ void ModelState::allocate(Size picture, Neighbours neighbourhood, int row_chunks
   foreground.assign(count, 0);
   cut_values.assign(count, 0);
   scene = {};
-  last_foreground = last_pixels = 0;
+  watch = {};
 }
 
 void ModelState::clear_cells() {

@@ -31,10 +31,9 @@ struct ModelState {
   std::vector<uint32_t> foreground;  // [row_chunks], number of foreground pixels in a chunk
   std::vector<int64_t> cut_values;   // [row_chunks], part of the cut's value from a chunk
   Scene scene;
-  FramePlan frame;               // plan of the current frame
-  EnergyPlan energy;             // parameters of the current frame's energy
-  uint32_t last_foreground = 0;  // number of foreground pixels of the last frame
-  uint32_t last_pixels = 0;      // number of all pixels of the last frame
+  SceneWatch watch;
+  FramePlan frame;    // plan of the current frame
+  EnergyPlan energy;  // parameters of the current frame's energy
 
   void allocate(Size picture, Neighbours neighbourhood, int row_chunks);
   // Forgets the sparkle of all cells.

@@ -261,6 +261,7 @@ class GraphCutBgCuda final : public GraphCutBg {
     result.cut_value = frame.is_verified ? statistics.cut_value : -1;
     result.foreground = statistics.foreground;
     result.pixels = static_cast<uint32_t>(setup_.size.area());
+    result.change = statistics.change;
     result.restarted = statistics.restarted != 0;
     return result;
   }

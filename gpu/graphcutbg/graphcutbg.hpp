@@ -22,9 +22,9 @@ namespace regions::graphcutbg {
 
 // Device memory of the scene's state, which consecutive frames share.
 struct SceneState {
-  // Statistics of the current frame. Between frames, all fields except `foreground` are zero.
-  Survey survey;
+  Survey survey;             // statistics of the current frame; between frames, all fields are zero
   Scene scene;               // history of the scene
+  SceneWatch watch;          // what is usual in the scene
   FramePlan frame;           // plan of the current frame, the result of the survey
   uint32_t surveyed_blocks;  // number of thread blocks that have added their sums to `survey`
   uint32_t updated_blocks;   // number of thread blocks that have updated their part of the model
@@ -35,6 +35,7 @@ struct FrameStatistics {
   long long cut_value;  // capacity of the cut that the mask describes; 0 if not computed
   uint32_t foreground;  // number of foreground pixels
   uint32_t restarted;   // whether the model was restarted, for example after a scene change
+  SceneChange change;   // the change of the scene in this frame
 };
 
 // Resets the model and the scene. If `background` ([height][width], packed colours) is not null,
@@ -54,9 +55,9 @@ void enqueue_color_evidence(const ModelArrays& arrays, cudaStream_t stream);
 // be empty.
 void enqueue_weights(const ModelArrays& arrays, const ConstFrame& mask, const EnergyPlan& energy,
                      const SceneState* state, cudaStream_t stream);
-// Updates the model with the cut's mask and counts the foreground. The last block copies
-// *statistics to `host_statistics` in pinned host memory.
-void enqueue_model_update(const ModelArrays& arrays, const Image<const uint8_t>& mask,
+// Updates the model with the cut's mask and counts the foreground. If the scene has changed, it
+// clears the mask. The last block copies *statistics to `host_statistics` in pinned host memory.
+void enqueue_model_update(const ModelArrays& arrays, const Image<uint8_t>& mask,
                           const EnergyPlan& energy, SceneState* state, FrameStatistics* statistics,
                           FrameStatistics* host_statistics, cudaStream_t stream);
 // Adds the value of the cut that the mask describes to statistics->cut_value.

@@ -29,6 +29,7 @@ __global__ void reset_kernel(ModelArrays arrays, const uint32_t* background, Sce
   const size_t i = static_cast<size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i == 0) {
     state->scene = Scene();
+    state->watch = SceneWatch();
     state->survey = Survey();
     state->surveyed_blocks = state->updated_blocks = 0;
     if (background) state->scene.age = kKnownAge;
@@ -64,7 +65,11 @@ class Surveyor {
         row_frame += frame;
         row_background += background;
       };
-      survey_pixel(arrays_, scene, x, y, sums_, count_bin, add_luma, color);
+      EdgeSums& edges = survey_.edges[Survey::zone_of(x, y, arrays_.width, arrays_.height)];
+      const auto add_edge = [&](int frame, int background) {
+        edges.add(frame, background, AtomicAdd());
+      };
+      survey_pixel(arrays_, scene, x, y, sums_, count_bin, add_luma, add_edge, color);
     }
     const int row_bin = Survey::bin_of(y, Survey::bin_shift_of(arrays_.height));
     add_warp_sum(row_frame, profiles.frame[1][row_bin]);
@@ -77,6 +82,7 @@ class Surveyor {
     add_warp_sum(sums_.pairs, survey_.sums.pairs);
     add_warp_sum(sums_.pixels, survey_.sums.pixels);
     add_warp_sum(sums_.squared_chroma, survey_.sums.squared_chroma);
+    add_warp_sum(sums_.digest, survey_.sums.digest);
     for (int c = 0; c < 2; ++c) add_warp_sum(sums_.chroma[c], survey_.sums.chroma[c]);
     for (int half = 0; half < Survey::kHalves; ++half) {
       add_warp_sum(sums_.count[half], survey_.sums.count[half]);
@@ -89,16 +95,20 @@ class Surveyor {
         if (count) atomicAdd(&all.change[half][bin], count);
       }
     }
-    const auto* profile_sums = reinterpret_cast<const uint32_t*>(&survey_.profiles);
-    for (unsigned i = threadIdx.x; i < sizeof(Profiles) / sizeof(uint32_t); i += blockDim.x) {
-      if (profile_sums[i])
-        atomicAdd(reinterpret_cast<uint32_t*>(&all.profiles) + i, profile_sums[i]);
-    }
+    const auto add_words = [](const auto& sums, auto& to) {
+      const auto* words = reinterpret_cast<const uint32_t*>(&sums);
+      for (unsigned i = threadIdx.x; i < sizeof sums / sizeof(uint32_t); i += blockDim.x) {
+        if (words[i]) atomicAdd(reinterpret_cast<uint32_t*>(&to) + i, words[i]);
+      }
+    };
+    add_words(survey_.profiles, all.profiles);
+    add_words(survey_.edges, all.edges);
     if (threadIdx.x != 0) return;
     AtomicAdd()(&all.sums.squared_contrast, survey_.sums.squared_contrast);
     atomicAdd(&all.sums.pairs, survey_.sums.pairs);
     atomicAdd(&all.sums.pixels, survey_.sums.pixels);
     AtomicAdd()(&all.sums.squared_chroma, survey_.sums.squared_chroma);
+    AtomicAdd()(&all.sums.digest, survey_.sums.digest);
     for (int c = 0; c < 2; ++c) atomicAdd(&all.sums.chroma[c], survey_.sums.chroma[c]);
     for (int half = 0; half < Survey::kHalves; ++half) {
       atomicAdd(&all.sums.count[half], survey_.sums.count[half]);
@@ -150,37 +160,57 @@ __device__ void rate_camera_shifts(const Profiles& profiles, int width, int heig
   if (rate != CameraShift::kNone) atomicMin(best + axis, static_cast<unsigned long long>(rate));
 }
 
+// Version of the loops over the profiles in measures_of() for all threads of a block: the last
+// warps compare the shapes of the profiles, and the other threads compare bins with the last frame.
+// `equal_bins` is zero before the call. Remembers the profiles.
+__device__ void compare_profiles(SceneState& state, const Profiles& profiles, Size size,
+                                 ProfileMatch* match, int* equal_bins) {
+  const auto thread = static_cast<int>(threadIdx.x), last = static_cast<int>(blockDim.x) - 1;
+  for (int axis = 0; axis < Profiles::kAxes; ++axis) {
+    if (thread == last - 32 * axis) {
+      match[axis] = ProfileMatch::of(profiles.frame[axis], profiles.background[axis],
+                                     Survey::bins_of(axis == 0 ? size.width : size.height),
+                                     bin_pixels_of(axis, size.width, size.height));
+    }
+    if (thread >= Profiles::kBins) continue;
+    uint32_t& before = state.watch.profile[axis][thread];
+    if (before == profiles.frame[axis][thread]) atomicAdd(equal_bins, 1);
+    before = profiles.frame[axis][thread];
+  }
+}
+
 // Completes the frame's plan from the statistics of all survey blocks, and clears the statistics
 // for the next frame. All threads of the survey block that ends last call this function.
 __device__ void finalize_statistics(SceneState& state, Scene scene, const FramePlan& frame,
                                     Size size, Survey& survey, FrameStatistics* statistics) {
-  __shared__ Medians medians;
+  __shared__ SceneMeasures measures;
   __shared__ unsigned long long best_shift[Profiles::kAxes];
   if (threadIdx.x < Profiles::kAxes) best_shift[threadIdx.x] = CameraShift::kNone;
+  if (threadIdx.x == 0) measures.equal_bins = 0;
   constexpr unsigned kWords = sizeof(Survey) / sizeof(uint32_t);
   auto* all = reinterpret_cast<uint32_t*>(&state.survey);
   for (unsigned i = threadIdx.x; i < kWords; i += blockDim.x) {
     reinterpret_cast<uint32_t*>(&survey)[i] = __ldcg(all + i);
     all[i] = 0;
   }
-  __syncthreads();  // the survey is copied to shared memory, and best_shift is initialised
+  __syncthreads();  // the survey is copied to shared memory, and the results are initialised
+  compare_profiles(state, survey.profiles, size, measures.match, &measures.equal_bins);
   rate_camera_shifts(survey.profiles, size.width, size.height, best_shift);
   const unsigned warp = threadIdx.x / 32;
   if (warp < Survey::kHalves) {
     const uint32_t* bins = survey.change[warp];
     const uint32_t count = survey.sums.count[warp];
     const Rank rank = warp_rank(bins, count);
-    if (threadIdx.x % 32 == 0) medians.half[warp] = median_of(bins, count, rank);
+    if (threadIdx.x % 32 == 0) measures.medians.half[warp] = median_of(bins, count, rank);
   }
-  __syncthreads();  // both medians and best_shift are written
+  __syncthreads();  // all measures are written
   if (threadIdx.x != 0) return;
-  survey.pixels = static_cast<uint32_t>(size.area());
+  measures.camera_shift =
+      max(CameraShift::size_of(best_shift[0]), CameraShift::size_of(best_shift[1]));
   state.surveyed_blocks = 0;
-  state.frame =
-      plan_frame(scene, survey, medians, frame,
-                 max(CameraShift::size_of(best_shift[0]), CameraShift::size_of(best_shift[1])));
+  state.frame = plan_frame(scene, state.watch, survey, measures, frame);
   state.scene = scene;
-  *statistics = {0, 0, scene.restarted};
+  *statistics = {0, 0, scene.restarted, SceneChange::none};
 }
 
 constexpr auto kThreads = static_cast<int>(SurveyBlock::threads);  // threads per block

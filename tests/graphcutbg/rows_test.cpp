@@ -99,7 +99,8 @@ struct Round {
     Scene scene;
     scene.age = one_in(5, 11) ? 0 : 200;
     scene.frame = number;
-    frame = plan_frame(scene, Survey(), Medians(), frame_plan_of(params));
+    SceneWatch watch;
+    frame = plan_frame(scene, watch, Survey(), SceneMeasures(), frame_plan_of(params));
     if (one_in(3, 12)) frame.light = {5000, -3000};
     if (one_in(3, 13)) frame.light = {2500, 9000};
     if (frame.starts) frame.light = {};
