@@ -231,6 +231,7 @@ struct FramePlan {
   bool learns = true;         // false: the model does not change
   // The change of the scene that the survey shows.
   SceneChange change = SceneChange::none;
+  bool keeps_edges = false;  // most edges of the background are visible in the frame
   // False: foreground is shown even if the scene changes, because the property `freeze` is set or
   // a mask determines the foreground.
   bool may_change = true;

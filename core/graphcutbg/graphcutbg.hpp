@@ -27,6 +27,8 @@ enum class SceneChange : uint8_t {
   frozen,  // the camera repeats a frame
   other
 };
+// The word for a change in metadata; "none" without a change.
+const char* name_of(SceneChange change);
 
 // The properties of the element. The parameter table in graphcutbg.cpp documents each of them.
 struct GraphCutBgParams {

@@ -299,7 +299,7 @@ REGIONS_HD inline int32_t foreground_rate_at(const ModelArrays& arrays, const Fr
 // add(address, amount) must be atomic if several threads call this function.
 template <class Add>
 REGIONS_HD void count_color(const ModelArrays& arrays, bool foreground, int x, int y, Add add) {
-  if (x % Survey::kStep != 0 || y % Survey::kStep != 0) return;
+  if (x % SurveyGrid::kMaxStep != 0 || y % SurveyGrid::kMaxStep != 0) return;
   const int bin = ColorHistograms::bin_of(Color::load(arrays.current + arrays.at(x, y)));
   add(&arrays.colors->fresh[foreground][bin], 1u);
   add(&arrays.colors->fresh_total[foreground], 1u);

@@ -189,32 +189,81 @@ struct Profiles {
   }
 };
 
-// Sums over the edges between pixels and their right neighbours, levels of luma.
-struct EdgeSums {
-  uint32_t frame = 0, background = 0;
-  uint32_t shared = 0;  // of the edges that frame and background have in common
+// Sums over the pixels of a zone of the picture, in the frame and in the background.
+struct ZoneSums {
+  // Edges between pixels and their right neighbours, levels of luma. `shared_edges` are the edges
+  // that frame and background have in common.
+  uint32_t frame_edges = 0, background_edges = 0, shared_edges = 0;
+  uint32_t frame_colors = 0, background_colors = 0;  // differences from grey, levels of chroma
 
-  // Adds the edge at one pixel, from the differences of luma in the frame and in the background.
-  // Small differences are noise and count as zero. add(address, amount) must be atomic if several
-  // threads call this function.
+  // Adds a pixel. `right` is its right neighbour. Small differences are noise and count as zero.
+  // add(address, amount) must be atomic if several threads call this function.
   template <class Add>
-  REGIONS_HD void add(int difference, int background_difference, Add add) {
-    constexpr int kMaxNoise = 4;  // levels
-    const auto size_of = [](int d) {
-      const int size = d < 0 ? -d : d;
-      return static_cast<uint32_t>(size > kMaxNoise ? size : 0);
+  REGIONS_HD void add_pixel(const Color& frame, const Color& frame_right, const Color& background,
+                            const Color& background_right, Add add) {
+    const auto add_size = [&](uint32_t* sum, int size) {
+      constexpr int kMaxNoise = 4;  // levels
+      if (size > kMaxNoise) add(sum, static_cast<uint32_t>(size));
     };
-    const uint32_t now = size_of(difference), was = size_of(background_difference);
-    const bool same_direction = (difference < 0) == (background_difference < 0);
-    if (now > 0) add(&frame, now);
-    if (was > 0) add(&background, was);
-    if (now > 0 && was > 0 && same_direction) add(&shared, now < was ? now : was);
+    const int now = frame_right.y - frame.y, was = background_right.y - background.y;
+    add_size(&frame_edges, size_of(now));
+    add_size(&background_edges, size_of(was));
+    if ((now < 0) == (was < 0)) add_size(&shared_edges, smaller(size_of(now), size_of(was)));
+    add_size(&frame_colors, size_of(frame.u - 128) + size_of(frame.v - 128));
+    add_size(&background_colors, size_of(background.u - 128) + size_of(background.v - 128));
+  }
+  REGIONS_HD void add(const ZoneSums& other) {
+    frame_edges += other.frame_edges;
+    background_edges += other.background_edges;
+    shared_edges += other.shared_edges;
+    frame_colors += other.frame_colors;
+    background_colors += other.background_colors;
+  }
+
+ private:
+  REGIONS_HD static int size_of(int difference) {
+    return difference < 0 ? -difference : difference;
   }
 };
 
-// Statistics of every kStep-th pixel of every kStep-th row.
+// The pixels that a survey reads: every `step`-th pixel of every `step`-th row. Axis 0 is along a
+// row, and axis 1 along a column.
+struct SurveyGrid {
+  static constexpr int kMaxStep = 4;
+  static constexpr int kZones = 4;  // along each side of the picture
+
+  int side[Profiles::kAxes];       // of the picture: width and height
+  int step;                        // pixels; small pictures have a small step
+  int bin_shift[Profiles::kAxes];  // binary logarithm of the number of surveyed pixels in a bin
+
+  REGIONS_HD static SurveyGrid of(int width, int height) {
+    constexpr int64_t kSmall = 1 << 16;  // pixels
+    SurveyGrid grid{
+        {width, height}, static_cast<int64_t>(width) * height < kSmall ? 2 : kMaxStep, {}};
+    for (int axis = 0; axis < Profiles::kAxes; ++axis) {
+      while ((grid.count(axis) - 1) >> grid.bin_shift[axis] >= Profiles::kBins) {
+        ++grid.bin_shift[axis];
+      }
+    }
+    return grid;
+  }
+  // Number of surveyed pixels along an axis.
+  REGIONS_HD int count(int axis) const { return (side[axis] - 1) / step + 1; }
+  REGIONS_HD bool includes(int x, int y) const { return x % step == 0 && y % step == 0; }
+  // The index of the bin at a coordinate.
+  REGIONS_HD int bin_of(int axis, int at) const { return at / step >> bin_shift[axis]; }
+  // Number of bins of a profile.
+  REGIONS_HD int bins(int axis) const { return ((count(axis) - 1) >> bin_shift[axis]) + 1; }
+  // Number of surveyed pixels in a bin.
+  REGIONS_HD int bin_pixels(int axis) const { return count(1 - axis) << bin_shift[axis]; }
+  // The zones divide the picture into equal parts.
+  REGIONS_HD int zone_of(int x, int y) const {
+    return y * kZones / side[1] * kZones + x * kZones / side[0];
+  }
+};
+
+// Statistics of the pixels of a SurveyGrid.
 struct Survey {
-  static constexpr int kStep = 4;
   static constexpr int kBins = 512;
   static constexpr int kHalves = SurveySums::kHalves;
 
@@ -223,32 +272,18 @@ struct Survey {
   // -kBins / 2.
   uint32_t change[kHalves][kBins] = {};
   Profiles profiles;
-  static constexpr int kZones = 4;  // along each side of the picture
-  EdgeSums edges[kZones * kZones];  // [zone], the zones divide the picture into equal parts
+  static constexpr int kZones = SurveyGrid::kZones * SurveyGrid::kZones;
+  ZoneSums zones[kZones];
 
-  REGIONS_HD static int zone_of(int x, int y, int width, int height) {
-    return y * kZones / height * kZones + x * kZones / width;
+  REGIONS_HD ZoneSums all_zones() const {
+    ZoneSums all;
+    for (const ZoneSums& zone : zones) all.add(zone);
+    return all;
   }
-  // Binary logarithm of the number of surveyed pixels in a bin of a profile, for a side of the
-  // picture.
-  REGIONS_HD static int bin_shift_of(int side) {
-    int shift = 0;
-    while ((side - 1) / kStep >> shift >= Profiles::kBins) ++shift;
-    return shift;
-  }
-  // The index of the bin at a coordinate.
-  REGIONS_HD static int bin_of(int at, int bin_shift) { return at / kStep >> bin_shift; }
-  // Number of bins of a profile, for a side of the picture.
-  REGIONS_HD static int bins_of(int side) { return ((side - 1) / kStep >> bin_shift_of(side)) + 1; }
-
   void add(const Survey& other) {
     sums.add(other.sums);
     profiles.add(other.profiles);
-    for (int zone = 0; zone < kZones * kZones; ++zone) {
-      edges[zone].frame += other.edges[zone].frame;
-      edges[zone].background += other.edges[zone].background;
-      edges[zone].shared += other.edges[zone].shared;
-    }
+    for (int zone = 0; zone < kZones; ++zone) zones[zone].add(other.zones[zone]);
     for (int half = 0; half < kHalves; ++half) {
       for (int i = 0; i < kBins; ++i) change[half][i] += other.change[half][i];
     }
@@ -275,6 +310,7 @@ struct SceneWatch {
   int shared = 0;   // edges that frame and background share, per edge of the background, 1/65536
   int texture = 0;  // edges of the frame, per edge of the background, 1/65536
   int colorfulness = 0;           // see colorfulness_of(), 1/256
+  int foreground = 0;             // foreground, per pixel, 1/65536
   int equal_bins = 1 << 16;       // bins of a profile that equal those of the frame before, 1/65536
   uint64_t digest = 0;            // digest of the last frame
   uint32_t repeats = 0;           // number of frames in a row that equalled the frame before
@@ -346,7 +382,7 @@ struct ProfileMatch {
   // is not used.
   REGIONS_HD static ProfileMatch of(const uint32_t* frame, const uint32_t* background, int bins,
                                     int bin_pixels) {
-    constexpr int kMinBins = 16, kMinContrast = 2;  // kMinContrast: levels
+    constexpr int kMinBins = 8, kMinContrast = 4;  // kMinContrast: levels
     const int count = bins - 1;
     if (count < kMinBins) return {};
     const auto deviations = [&](const uint32_t* profile) {
@@ -451,10 +487,10 @@ struct CameraShift {
 };
 
 // The shift of the camera in bins, along the axis with the larger shift; 0 if it has not turned.
-REGIONS_HD inline int camera_shift_of(const Profiles& profiles, int width, int height) {
+REGIONS_HD inline int camera_shift_of(const Profiles& profiles, const SurveyGrid& grid) {
   int largest = 0;
   for (int axis = 0; axis < Profiles::kAxes; ++axis) {
-    const int bins = Survey::bins_of(axis == 0 ? width : height);
+    const int bins = grid.bins(axis);
     uint64_t best = CameraShift::kNone;
     for (int i = 0; i < CameraShift::kCount; ++i) {
       const uint64_t rate =
@@ -471,24 +507,19 @@ struct SceneMeasures {
   Medians medians;
   int camera_shift = 0;  // bins, see camera_shift_of()
   ProfileMatch match[Profiles::kAxes];
-  int equal_bins = 0;  // number of bins of both profiles that equal those of the last frame
+  int bins = 1;        // number of bins of both profiles
+  int equal_bins = 0;  // number of bins that equal those of the last frame
 };
 
-// Number of surveyed pixels in a bin of the profile along `axis`.
-REGIONS_HD inline int bin_pixels_of(int axis, int width, int height) {
-  const int side = axis == 0 ? width : height, other = axis == 0 ? height : width;
-  return ((other - 1) / Survey::kStep + 1) << Survey::bin_shift_of(side);
-}
-
 // Remembers the profiles in `watch`.
-inline SceneMeasures measures_of(const Survey& survey, SceneWatch& watch, int width, int height) {
-  SceneMeasures measures{medians_of(survey), camera_shift_of(survey.profiles, width, height)};
+inline SceneMeasures measures_of(const Survey& survey, SceneWatch& watch, const SurveyGrid& grid) {
+  SceneMeasures measures{medians_of(survey), camera_shift_of(survey.profiles, grid)};
+  measures.bins = grid.bins(0) + grid.bins(1);
   for (int axis = 0; axis < Profiles::kAxes; ++axis) {
     const uint32_t* frame = survey.profiles.frame[axis];
     measures.match[axis] = ProfileMatch::of(frame, survey.profiles.background[axis],
-                                            Survey::bins_of(axis == 0 ? width : height),
-                                            bin_pixels_of(axis, width, height));
-    for (int i = 0; i < Profiles::kBins; ++i) {
+                                            grid.bins(axis), grid.bin_pixels(axis));
+    for (int i = 0; i < grid.bins(axis); ++i) {
       measures.equal_bins += frame[i] == std::exchange(watch.profile[axis][i], frame[i]);
     }
   }
@@ -595,8 +626,8 @@ REGIONS_HD inline void watch_repeats(SceneWatch& watch, const Survey& survey,
   }
   watch.repeats = repeats ? watch.repeats + 1 : 0;
   watch.digest = survey.sums.digest;
-  constexpr int kBins = Profiles::kAxes * Profiles::kBins;
-  if (!repeats) watch.equal_bins += ((measures.equal_bins << 16) / kBins - watch.equal_bins) / 16;
+  if (repeats) return;
+  watch.equal_bins += ((measures.equal_bins << 16) / measures.bins - watch.equal_bins) / 16;
 }
 
 // `part` per `whole`, 1/65536, at most 16.
@@ -611,17 +642,16 @@ REGIONS_HD inline int ratio_of(uint32_t part, uint32_t whole) {
 // agree, so that a large object is not a change of the scene.
 REGIONS_HD inline SceneChange edge_change_of(const SceneWatch& watch, const Survey& survey,
                                              const SceneMeasures& measures) {
-  constexpr int kZones = Survey::kZones * Survey::kZones;
-  constexpr int kMinZones = 6;
-  const uint32_t min_edges = survey.sums.pixels / (2 * kZones);
-  int zones = 0, empty = 0, moved = 0, blurred = 0;
-  for (const EdgeSums& edges : survey.edges) {
-    if (edges.background <= min_edges) continue;
+  constexpr int kMinZones = 5;
+  const uint32_t min_edges = survey.sums.pixels / (4 * Survey::kZones);
+  int zones = 0, empty = 0, lost = 0, blurred = 0;
+  for (const ZoneSums& zone : survey.zones) {
+    if (zone.background_edges <= min_edges) continue;
     ++zones;
-    const int shared = ratio_of(edges.shared, edges.background);
-    const int texture = ratio_of(edges.frame, edges.background);
+    const int shared = ratio_of(zone.shared_edges, zone.background_edges);
+    const int texture = ratio_of(zone.frame_edges, zone.background_edges);
     if (shared < watch.shared / 4 && texture < watch.texture / 2) ++empty;
-    if (shared < watch.shared * 2 / 5 && texture >= watch.texture * 4 / 5) ++moved;
+    if (shared < watch.shared * 2 / 5) ++lost;
     if (shared < watch.shared / 2 && texture < watch.texture * 4 / 5) ++blurred;
   }
   if (zones < kMinZones) return SceneChange::none;
@@ -631,29 +661,50 @@ REGIONS_HD inline SceneChange edge_change_of(const SceneWatch& watch, const Surv
   const int gain = larger(across.gain, along.gain);
   constexpr int kOne = ProfileMatch::kOne;
   if (are_most(empty) && correlation < kOne * 6 / 10) return SceneChange::covered;
-  if (are_most(moved)) return SceneChange::moved;
   if (are_most(blurred) && gain >= kOne * 6 / 10 && correlation >= kOne * 7 / 10) {
     return SceneChange::defocused;
   }
-  return SceneChange::none;
+  const ZoneSums all = survey.all_zones();
+  const bool has_texture = ratio_of(all.frame_edges, all.background_edges) >= watch.texture / 2;
+  return are_most(lost) && has_texture ? SceneChange::moved : SceneChange::none;
+}
+
+// True if the colours of the background have disappeared, or a grey background shows colours, in
+// three quarters of the zones.
+REGIONS_HD inline bool switches_infrared(const Survey& survey) {
+  const uint32_t colored = survey.sums.pixels / Survey::kZones * 2;  // two levels per pixel
+  int zones = 0, lost = 0, gained = 0;
+  for (const ZoneSums& zone : survey.zones) {
+    if (zone.background_colors > colored) {
+      ++zones;
+      if (zone.frame_colors < zone.background_colors / 8) ++lost;
+    } else if (zone.background_colors < zone.frame_colors / 8 && zone.frame_colors > colored) {
+      ++gained;
+    }
+  }
+  constexpr int kMost = Survey::kZones * 3 / 4;
+  return gained >= kMost || (zones >= Survey::kZones / 4 && lost * 4 >= zones * 3);
 }
 
 // The change of the scene that the survey of a frame shows, compared with what is usual.
 REGIONS_HD inline SceneChange change_of(const SceneWatch& watch, const Survey& survey,
-                                        const SceneMeasures& measures, const Light& light,
-                                        int colorfulness) {
+                                        const SceneMeasures& measures, const Light& light) {
   if (watch.frames < SceneWatch::kSettled) return SceneChange::none;
   constexpr int kMaxEqualBins = (1 << 16) / 4;  // pictures without noise repeat more bins
   if (watch.repeats > watch.usual_repeats && watch.equal_bins < kMaxEqualBins) {
     return SceneChange::frozen;
   }
-  constexpr int kGrey = 64, kColored = 192;
-  if ((watch.colorfulness >= kColored && colorfulness <= kGrey) ||
-      (watch.colorfulness <= kGrey && colorfulness >= kColored)) {
-    return SceneChange::infrared;
+  if (const SceneChange change = edge_change_of(watch, survey, measures);
+      change != SceneChange::none) {
+    return change;
   }
-  const SceneChange change = edge_change_of(watch, survey, measures);
-  if (change != SceneChange::none) return change;
+  const ProfileMatch &across = measures.match[0], &along = measures.match[1];
+  const int correlation = smaller(across.correlation, along.correlation);
+  const int gain = larger(across.gain, along.gain);
+  constexpr int kOne = ProfileMatch::kOne;
+  // light_of() finds changes by a factor of up to 4. The profiles show larger ones.
+  if (gain < kOne * 3 / 10 && correlation >= kOne * 7 / 10) return SceneChange::light;
+  if (gain >= kOne * 3 / 10 && switches_infrared(survey)) return SceneChange::infrared;
   // A change of at least kMinLight levels of a grey with a luma of 128.
   constexpr int kMinLight = 12;
   const int levels = (light.apply<int32_t>(0, 128 << 8) >> 8) - 128;
@@ -661,21 +712,14 @@ REGIONS_HD inline SceneChange change_of(const SceneWatch& watch, const Survey& s
 }
 
 // Updates what is usual with a frame in which the scene does not change.
-REGIONS_HD inline void watch_steady_frame(SceneWatch& watch, const Survey& survey,
-                                          int colorfulness) {
+REGIONS_HD inline void watch_steady_frame(SceneWatch& watch, const Survey& survey) {
   const bool is_first = watch.frames == 0;
   const auto follow = [&](int& mean, int value) {
     mean = is_first ? value : mean + (value - mean) / 8;
   };
-  EdgeSums all;
-  for (const EdgeSums& zone : survey.edges) {
-    all.frame += zone.frame;
-    all.background += zone.background;
-    all.shared += zone.shared;
-  }
-  follow(watch.shared, ratio_of(all.shared, all.background));
-  follow(watch.texture, ratio_of(all.frame, all.background));
-  follow(watch.colorfulness, colorfulness);
+  const ZoneSums all = survey.all_zones();
+  follow(watch.shared, ratio_of(all.shared_edges, all.background_edges));
+  follow(watch.texture, ratio_of(all.frame_edges, all.background_edges));
   if (watch.frames < SceneWatch::kSettled) ++watch.frames;
 }
 
@@ -692,10 +736,16 @@ REGIONS_HD inline FramePlan plan_frame(Scene& scene, SceneWatch& watch, const Su
   frame.colorfulness = colorfulness_of(sums);
   if (scene.age > 0) frame.light = light_of(sums, measures.medians);
   watch_repeats(watch, survey, measures);
-  frame.change = scene.age > 0 ? change_of(watch, survey, measures, frame.light, frame.colorfulness)
-                               : SceneChange::none;
-  const bool turned = scene.age > 0 && measures.camera_shift >= (scene.turning > 0 ? 1 : kMinShift);
+  frame.change =
+      scene.age > 0 ? change_of(watch, survey, measures, frame.light) : SceneChange::none;
+  const bool is_visible =
+      frame.change != SceneChange::covered && frame.change != SceneChange::defocused;
+  const bool turned =
+      scene.age > 0 && is_visible && measures.camera_shift >= (scene.turning > 0 ? 1 : kMinShift);
   if (turned) frame.change = SceneChange::moved;
+  const ZoneSums all = survey.all_zones();
+  frame.keeps_edges = all.background_edges >= sums.pixels / 4 && watch.shared > 0 &&
+                      ratio_of(all.shared_edges, all.background_edges) >= watch.shared * 3 / 4;
   scene.turning = static_cast<uint16_t>(turned ? kTurningFrames : larger(scene.turning - 1, 0));
   const bool is_new = turned || frame.change == SceneChange::infrared;
   scene.restarted = (scene.busy >= kBusyFrames || is_new) && frame.learns;
@@ -715,7 +765,7 @@ REGIONS_HD inline FramePlan plan_frame(Scene& scene, SceneWatch& watch, const Su
     frame.light = Light();
     watch.frames = 0;
   } else if (scene.age > 1 && frame.change == SceneChange::none && scene.busy == 0) {
-    watch_steady_frame(watch, survey, frame.colorfulness);
+    watch_steady_frame(watch, survey);
   }
   set_rates(frame, scene.age);
 
@@ -737,8 +787,9 @@ REGIONS_HD inline FramePlan plan_frame(Scene& scene, SceneWatch& watch, const Su
 
 // Decides after the cut of a frame whether the scene has changed. Then the frame has no foreground:
 // the caller clears its mask. If the scene stays changed, the model restarts. A scene has also
-// changed if nearly all pixels are foreground, whatever the reason is. `foreground` and `pixels`
-// are numbers of pixels.
+// changed if nearly all pixels are foreground, whatever the reason is. If a part of the picture is
+// foreground but the edges of the background are still visible there, the light has changed in this
+// part. `foreground` and `pixels` are numbers of pixels.
 REGIONS_HD inline bool finish_frame(Scene& scene, SceneWatch& watch, const FramePlan& frame,
                                     uint32_t foreground, uint32_t pixels) {
   if (frame.starts || !frame.may_change) {
@@ -748,18 +799,22 @@ REGIONS_HD inline bool finish_frame(Scene& scene, SceneWatch& watch, const Frame
     scene.busy = 0;
     return false;
   }
-  const auto covers = [&](uint32_t tenths) {
-    return static_cast<uint64_t>(foreground) * 10 > static_cast<uint64_t>(pixels) * tenths;
-  };
+  const auto share = static_cast<int>((static_cast<uint64_t>(foreground) << 16) / pixels);
+  const auto exceeds = [&](int tenths) { return share - watch.foreground > 65536 / 10 * tenths; };
+  const bool is_lit = frame.keeps_edges && exceeds(2);
+  const bool covers_all = share > 65536 / 10 * 7;
   const bool changed =
-      frame.change != SceneChange::none || covers(7) || (scene.busy > 0 && covers(4));
+      frame.change != SceneChange::none || is_lit || covers_all || (scene.busy > 0 && exceeds(1));
   if (!changed) {
     scene.busy = 0;
     watch.change = SceneChange::none;
+    watch.foreground += (share - watch.foreground) / 8;
     return false;
   }
   if (frame.change != SceneChange::none) watch.change = frame.change;
-  if (watch.change == SceneChange::none) watch.change = SceneChange::other;
+  if (watch.change == SceneChange::none) {
+    watch.change = is_lit ? SceneChange::light : SceneChange::other;
+  }
   // The model waits for the picture to return after a change that hides it.
   const bool waits = watch.change == SceneChange::covered || watch.change == SceneChange::frozen;
   scene.busy = waits ? 1 : scene.busy + 1;
@@ -773,11 +828,11 @@ REGIONS_HD inline uint64_t digest_of(const Color& color, size_t i) {
 
 // Adds pixel (x, y) to the survey. at(x, y) returns a colour of the frame. All colours are read
 // before any of them is used, because reads on a GPU have a high latency. add_luma(frame,
-// background) adds to the entries of Survey::profiles for this pixel, and add_edge(frame,
-// background) to the entry of Survey::edges.
-template <class Tally, class AddLuma, class AddEdge, class At>
+// background) adds to the entries of Survey::profiles for this pixel, and add_to_zone(frame,
+// frame_right, background, background_right) to its zone.
+template <class Tally, class AddLuma, class AddToZone, class At>
 REGIONS_HD void survey_pixel(const ModelArrays& arrays, const Scene& scene, int x, int y,
-                             SurveySums& sums, Tally tally, AddLuma add_luma, AddEdge add_edge,
+                             SurveySums& sums, Tally tally, AddLuma add_luma, AddToZone add_to_zone,
                              At at) {
   const int right = smaller(x + 1, arrays.width - 1), down = smaller(y + 1, arrays.height - 1);
   const auto read = at(x, y), read_right = at(right, y), read_down = at(x, down);
@@ -786,7 +841,7 @@ REGIONS_HD void survey_pixel(const ModelArrays& arrays, const Scene& scene, int 
   const Color color = read, right_color = read_right, down_color = read_down;
   if (scene.age > 0) {
     survey_light(sums, color, background, scene.split, tally);
-    add_edge(right_color.y - color.y, right_background.y - background.y);
+    add_to_zone(color, right_color, background, right_background);
     add_luma(static_cast<uint32_t>(color.y), static_cast<uint32_t>(background.y));
   }
   sums.digest += digest_of(color, arrays.at(x, y));

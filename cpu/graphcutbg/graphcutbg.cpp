@@ -168,7 +168,7 @@ class GraphCutBgCpu final : public GraphCutBg {
     const int64_t rows = setup_.size.height;
     const auto first = [&](int chunk) {
       const auto y = static_cast<int>(rows * chunk / row_chunks());
-      return chunk == row_chunks() ? y : y / Survey::kStep * Survey::kStep;
+      return chunk == row_chunks() ? y : y / SurveyGrid::kMaxStep * SurveyGrid::kMaxStep;
     };
     workers_.parallel_for(row_chunks(), [&](int chunk) {
       for (int y = first(chunk); y < first(chunk + 1); ++y) body(chunk, y);
@@ -192,35 +192,35 @@ class GraphCutBgCpu final : public GraphCutBg {
       advance_cell(arrays, model_.scene.frame, i);
     }
     const auto color = [&](int x, int y) { return Color::load(arrays.current + arrays.at(x, y)); };
-    const int height = setup_.size.height, bin_shift = Survey::bin_shift_of(width);
+    const int height = setup_.size.height;
+    const auto grid = SurveyGrid::of(width, height);
     for_each_row([&](int chunk, int y) {
       read_row(queued.task.in, y, arrays.current + arrays.at(0, y));
       // A row is surveyed after the row below it has been read.
-      const int step = y % Survey::kStep;
+      const int step = y % grid.step;
       if (step != 1 && !(step == 0 && y + 1 == height)) return;
       const int surveyed = y - step;
       Survey& survey = model_.surveys[static_cast<size_t>(chunk)];
       const auto tally = [&](int half, int bin) { ++survey.change[half][bin]; };
-      const int row_bin = Survey::bin_of(surveyed, Survey::bin_shift_of(height));
-      for (int x = 0; x < width; x += Survey::kStep) {
-        const auto add_luma = [&, bin = Survey::bin_of(x, bin_shift)](uint32_t now, uint32_t was) {
+      const int row_bin = grid.bin_of(1, surveyed);
+      for (int x = 0; x < width; x += grid.step) {
+        const auto add_luma = [&, bin = grid.bin_of(0, x)](uint32_t now, uint32_t was) {
           survey.profiles.frame[0][bin] += now;
           survey.profiles.background[0][bin] += was;
           survey.profiles.frame[1][row_bin] += now;
           survey.profiles.background[1][row_bin] += was;
         };
-        EdgeSums& edges = survey.edges[Survey::zone_of(x, surveyed, width, height)];
-        const auto add_edge = [&](int now, int was) {
-          edges.add(now, was, [](uint32_t* sum, uint32_t amount) { *sum += amount; });
+        const auto add_to_zone = [&, zone = grid.zone_of(x, surveyed)](const auto&... colors) {
+          survey.zones[zone].add_pixel(colors..., [](uint32_t* sum, uint32_t n) { *sum += n; });
         };
-        survey_pixel(arrays, model_.scene, x, surveyed, survey.sums, tally, add_luma, add_edge,
+        survey_pixel(arrays, model_.scene, x, surveyed, survey.sums, tally, add_luma, add_to_zone,
                      color);
       }
     });
     Survey& survey = model_.surveys.front();
     for (size_t i = 1; i < model_.surveys.size(); ++i) survey.add(model_.surveys[i]);
     model_.frame = plan_frame(model_.scene, model_.watch, survey,
-                              measures_of(survey, model_.watch, width, height), queued.frame);
+                              measures_of(survey, model_.watch, grid), queued.frame);
     if (queued.energy.uses_foreground_colors) {
       finalize_totals(*arrays.colors);
       for (int bin = 0; bin < ColorHistograms::kBins; ++bin) finalize_bin(*arrays.colors, bin);

@@ -54,24 +54,24 @@ class Surveyor {
     const auto count_bin = [&](int half, int bin) { atomicAdd(&survey_.change[half][bin], 1u); };
     const auto color = [&](int x, int pixel_y) { return stored_color_at(in_, x, pixel_y); };
     Profiles& profiles = survey_.profiles;
-    const int column_shift = Survey::bin_shift_of(arrays_.width);
     uint32_t row_frame = 0, row_background = 0;  // sums of luma over this thread's pixels
-    for (int x = static_cast<int>(threadIdx.x) * Survey::kStep; x < arrays_.width;
-         x += static_cast<int>(blockDim.x) * Survey::kStep) {
+    for (int x = static_cast<int>(threadIdx.x) * grid_.step; x < arrays_.width;
+         x += static_cast<int>(blockDim.x) * grid_.step) {
       const auto add_luma = [&](uint32_t frame, uint32_t background) {
-        const int bin = Survey::bin_of(x, column_shift);
+        const int bin = grid_.bin_of(0, x);
         atomicAdd(&profiles.frame[0][bin], frame);
         atomicAdd(&profiles.background[0][bin], background);
         row_frame += frame;
         row_background += background;
       };
-      EdgeSums& edges = survey_.edges[Survey::zone_of(x, y, arrays_.width, arrays_.height)];
-      const auto add_edge = [&](int frame, int background) {
-        edges.add(frame, background, AtomicAdd());
+      const auto add_to_zone = [&](const Color& frame, const Color& frame_right,
+                                   const Color& background, const Color& background_right) {
+        survey_.zones[grid_.zone_of(x, y)].add_pixel(frame, frame_right, background,
+                                                     background_right, AtomicAdd());
       };
-      survey_pixel(arrays_, scene, x, y, sums_, count_bin, add_luma, add_edge, color);
+      survey_pixel(arrays_, scene, x, y, sums_, count_bin, add_luma, add_to_zone, color);
     }
-    const int row_bin = Survey::bin_of(y, Survey::bin_shift_of(arrays_.height));
+    const int row_bin = grid_.bin_of(1, y);
     add_warp_sum(row_frame, profiles.frame[1][row_bin]);
     add_warp_sum(row_background, profiles.background[1][row_bin]);
   }
@@ -102,7 +102,7 @@ class Surveyor {
       }
     };
     add_words(survey_.profiles, all.profiles);
-    add_words(survey_.edges, all.edges);
+    add_words(survey_.zones, all.zones);
     if (threadIdx.x != 0) return;
     AtomicAdd()(&all.sums.squared_contrast, survey_.sums.squared_contrast);
     atomicAdd(&all.sums.pairs, survey_.sums.pairs);
@@ -124,6 +124,7 @@ class Surveyor {
   }
 
   const ModelArrays& arrays_;
+  const SurveyGrid grid_ = SurveyGrid::of(arrays_.width, arrays_.height);
   const ConstFrame& in_;
   Survey& survey_;   // statistics of the block, in shared memory
   SurveySums sums_;  // sums over the pixels of this thread
@@ -149,12 +150,12 @@ __device__ Rank warp_rank(const uint32_t* bins, uint32_t count) {
 // Version of camera_shift_of() for all threads of a block: each thread rates one shift. `best`
 // ([axis]) is CameraShift::kNone before the call, and the best rate after the next barrier. The
 // order of the minima does not matter.
-__device__ void rate_camera_shifts(const Profiles& profiles, int width, int height,
+__device__ void rate_camera_shifts(const Profiles& profiles, const SurveyGrid& grid,
                                    unsigned long long* best) {
   const auto thread = static_cast<int>(threadIdx.x);
   if (thread >= Profiles::kAxes * CameraShift::kCount) return;
   const int axis = thread / CameraShift::kCount, index = thread % CameraShift::kCount;
-  const int bins = Survey::bins_of(axis == 0 ? width : height);
+  const int bins = grid.bins(axis);
   const uint64_t rate =
       CameraShift::rate(profiles.frame[axis], profiles.background[axis], bins, index);
   if (rate != CameraShift::kNone) atomicMin(best + axis, static_cast<unsigned long long>(rate));
@@ -163,16 +164,15 @@ __device__ void rate_camera_shifts(const Profiles& profiles, int width, int heig
 // Version of the loops over the profiles in measures_of() for all threads of a block: the last
 // warps compare the shapes of the profiles, and the other threads compare bins with the last frame.
 // `equal_bins` is zero before the call. Remembers the profiles.
-__device__ void compare_profiles(SceneState& state, const Profiles& profiles, Size size,
-                                 ProfileMatch* match, int* equal_bins) {
+__device__ void compare_profiles(SceneState& state, const Profiles& profiles,
+                                 const SurveyGrid& grid, ProfileMatch* match, int* equal_bins) {
   const auto thread = static_cast<int>(threadIdx.x), last = static_cast<int>(blockDim.x) - 1;
   for (int axis = 0; axis < Profiles::kAxes; ++axis) {
     if (thread == last - 32 * axis) {
       match[axis] = ProfileMatch::of(profiles.frame[axis], profiles.background[axis],
-                                     Survey::bins_of(axis == 0 ? size.width : size.height),
-                                     bin_pixels_of(axis, size.width, size.height));
+                                     grid.bins(axis), grid.bin_pixels(axis));
     }
-    if (thread >= Profiles::kBins) continue;
+    if (thread >= grid.bins(axis)) continue;
     uint32_t& before = state.watch.profile[axis][thread];
     if (before == profiles.frame[axis][thread]) atomicAdd(equal_bins, 1);
     before = profiles.frame[axis][thread];
@@ -182,11 +182,15 @@ __device__ void compare_profiles(SceneState& state, const Profiles& profiles, Si
 // Completes the frame's plan from the statistics of all survey blocks, and clears the statistics
 // for the next frame. All threads of the survey block that ends last call this function.
 __device__ void finalize_statistics(SceneState& state, Scene scene, const FramePlan& frame,
-                                    Size size, Survey& survey, FrameStatistics* statistics) {
+                                    const SurveyGrid& grid, Survey& survey,
+                                    FrameStatistics* statistics) {
   __shared__ SceneMeasures measures;
   __shared__ unsigned long long best_shift[Profiles::kAxes];
   if (threadIdx.x < Profiles::kAxes) best_shift[threadIdx.x] = CameraShift::kNone;
-  if (threadIdx.x == 0) measures.equal_bins = 0;
+  if (threadIdx.x == 0) {
+    measures.bins = grid.bins(0) + grid.bins(1);
+    measures.equal_bins = 0;
+  }
   constexpr unsigned kWords = sizeof(Survey) / sizeof(uint32_t);
   auto* all = reinterpret_cast<uint32_t*>(&state.survey);
   for (unsigned i = threadIdx.x; i < kWords; i += blockDim.x) {
@@ -194,8 +198,8 @@ __device__ void finalize_statistics(SceneState& state, Scene scene, const FrameP
     all[i] = 0;
   }
   __syncthreads();  // the survey is copied to shared memory, and the results are initialised
-  compare_profiles(state, survey.profiles, size, measures.match, &measures.equal_bins);
-  rate_camera_shifts(survey.profiles, size.width, size.height, best_shift);
+  compare_profiles(state, survey.profiles, grid, measures.match, &measures.equal_bins);
+  rate_camera_shifts(survey.profiles, grid, best_shift);
   const unsigned warp = threadIdx.x / 32;
   if (warp < Survey::kHalves) {
     const uint32_t* bins = survey.change[warp];
@@ -322,7 +326,8 @@ __global__ void __launch_bounds__(SurveyBlock::threads, SurveyBlock::blocks)
     advance_cell(arrays, scene.frame, i);
   }
   Surveyor surveyor(arrays, in, survey);
-  for (int y = block * Survey::kStep; y < arrays.height; y += survey_blocks * Survey::kStep) {
+  const auto grid = SurveyGrid::of(arrays.width, arrays.height);
+  for (int y = block * grid.step; y < arrays.height; y += survey_blocks * grid.step) {
     surveyor.survey_row(scene, y);
   }
   surveyor.add_to_global(state->survey);
@@ -334,7 +339,7 @@ __global__ void __launch_bounds__(SurveyBlock::threads, SurveyBlock::blocks)
   __syncthreads();  // is_last is visible to all threads
   if (!is_last) return;
   __threadfence();  // makes the sums of all blocks visible to this block
-  finalize_statistics(*state, scene, frame, {arrays.width, arrays.height}, survey, statistics);
+  finalize_statistics(*state, scene, frame, grid, survey, statistics);
 }
 
 __global__ void color_totals_kernel(ColorHistograms* colors) { finalize_totals(*colors); }
@@ -360,7 +365,7 @@ void enqueue_model_reset(const ModelArrays& arrays, const uint32_t* background, 
 void enqueue_survey(const ModelArrays& arrays, const ConstFrame& in, const FramePlan& frame,
                     SceneState* state, FrameStatistics* statistics, cudaStream_t stream) {
   const auto survey = [&]<class Reader>(Reader) {
-    const unsigned rows = blocks_for(static_cast<size_t>(arrays.height), Survey::kStep);
+    const auto rows = static_cast<unsigned>(SurveyGrid::of(arrays.width, arrays.height).count(1));
     const unsigned all_blocks = SurveyBlock::max_grid_blocks();
     const unsigned survey_share = std::max(Reader::survey_blocks * all_blocks / kTunedBlocks, 1u);
     const unsigned survey_blocks = std::min(rows, survey_share);

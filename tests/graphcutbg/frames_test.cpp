@@ -165,6 +165,129 @@ TEST_P(GraphCutFrames, CameraMovesSuddenly_NothingIsForegroundAndModelRestartsOn
   EXPECT_EQ(camera.shoot(clip.frame(40).frame()).report.foreground, 0u);
 }
 
+// What happens to the camera of a scene with much texture.
+enum class Mishap { none, dimmed, infrared, covered, moved, defocused, frozen };
+
+// Shoots a textured scene in which a block moves and a mishap happens.
+class Surveillance {
+ public:
+  static constexpr Size kSize{192, 144};
+  static constexpr int kBlock = 24 * 24;  // pixels
+
+  explicit Surveillance(Camera& camera) : camera_(camera) {}
+  Shot shoot(Mishap mishap) {
+    if (mishap != Mishap::frozen) ++number_;
+    GuardedFrame picture(PixelFormat::rgb, kSize);
+    for (int y = 0; y < kSize.height; ++y) {
+      for (int x = 0; x < kSize.width; ++x) {
+        for (uint32_t c = 0; c < 3; ++c) {
+          picture.frame().set_sample(static_cast<int>(c), x, y, level(mishap, x, y, c));
+        }
+      }
+    }
+    return camera_.shoot(std::as_const(picture).frame());
+  }
+
+ private:
+  static int random(int x, int y, uint32_t seed, int end) {
+    const uint32_t value = hash(static_cast<uint32_t>(x), static_cast<uint32_t>(y), seed);
+    return static_cast<int>(value % static_cast<uint32_t>(end));
+  }
+  // The scene without noise: smooth shades, texture, and the block.
+  double scene(int x, int y, uint32_t c) const {
+    const int left = number_ * 4 % (kSize.width - 24);
+    const bool is_block = number_ >= 10 && x >= left && x < left + 24 && y >= 60 && y < 84;
+    if (is_block) return c == 0 ? 230 : 40;
+    return 40 + x / 4 + y / 4 + random(x / 3, y / 3, c, 70);
+  }
+  int level(Mishap mishap, int x, int y, uint32_t c) const {
+    const int noise = random(x, y, c + 3 * static_cast<uint32_t>(number_), 7) - 3;
+    double value = scene(x, y, c);
+    if (mishap == Mishap::dimmed) value *= 0.5;
+    if (mishap == Mishap::infrared) return static_cast<int>(scene(x, y, 1)) + noise;
+    if (mishap == Mishap::covered) value = 25;
+    if (mishap == Mishap::moved) value = scene(x + 31, y + 50, c);
+    if (mishap == Mishap::defocused) {
+      value = 0;
+      for (int d = 0; d < 144; ++d) value += scene(x + d % 12 - 6, y + d / 12 - 6, c) / 144;
+    }
+    return static_cast<int>(value) + noise;
+  }
+
+  Camera& camera_;
+  int number_ = 0;
+};
+
+TEST_P(GraphCutFrames, SceneChanges_AreToldInTheFirstFrameWhichHasNoForeground) {
+  struct Case {
+    Mishap mishap;
+    SceneChange change;
+  };
+  for (const auto& [mishap, change] : {Case{Mishap::dimmed, SceneChange::light},
+                                       {Mishap::infrared, SceneChange::infrared},
+                                       {Mishap::covered, SceneChange::covered},
+                                       {Mishap::moved, SceneChange::moved},
+                                       {Mishap::defocused, SceneChange::defocused},
+                                       {Mishap::frozen, SceneChange::frozen}}) {
+    SCOPED_TRACE(name_of(change));
+    Camera camera = on_backend({.size = Surveillance::kSize}, masks());
+    Surveillance stream(camera);
+    for (int i = 0; i < 45; ++i) {
+      EXPECT_EQ(stream.shoot(Mishap::none).report.change, SceneChange::none) << i;
+    }
+    EXPECT_NEAR(stream.shoot(Mishap::none).report.foreground, Surveillance::kBlock, 60);
+    const Shot first = stream.shoot(mishap);
+    EXPECT_EQ(first.report.change, change) << name_of(first.report.change);
+    EXPECT_EQ(first.report.foreground, 0u);
+    EXPECT_EQ(std::ranges::count(first.mask, 0), std::ssize(first.mask));
+    for (int i = 0; i < 14; ++i) stream.shoot(mishap);
+    const Shot last = stream.shoot(mishap);
+    const bool lasts = mishap == Mishap::covered || mishap == Mishap::frozen;
+    EXPECT_EQ(last.report.change, lasts ? change : SceneChange::none) << "after 15 frames";
+    if (!lasts) {
+      // The place of the block when the model started again may still be foreground.
+      EXPECT_GT(last.report.foreground, Surveillance::kBlock * 8 / 10);
+      EXPECT_LT(last.report.foreground, Surveillance::kBlock * 26 / 10);
+      continue;
+    }
+    const Shot back = stream.shoot(Mishap::none);
+    EXPECT_EQ(back.report.change, SceneChange::none) << "the model has waited";
+    EXPECT_NEAR(back.report.foreground, Surveillance::kBlock, 60) << "the block";
+  }
+}
+
+TEST_P(GraphCutFrames, ChangedSceneWithFreeze_IsToldAndShown) {
+  Camera camera = on_backend({.size = Surveillance::kSize}, masks());
+  Surveillance stream(camera);
+  for (int i = 0; i < 20; ++i) stream.shoot(Mishap::none);
+  camera.params.freeze = true;
+  const Shot shot = stream.shoot(Mishap::moved);
+  EXPECT_EQ(shot.report.change, SceneChange::moved);
+  EXPECT_GT(shot.report.foreground, shot.report.pixels / 2);
+}
+
+TEST_P(GraphCutFrames, LargeObjectOrStillPictureWithoutNoise_IsNoSceneChange) {
+  for (const int noise : {0, 4}) {
+    Clip clip{.size = {192, 144}, .noise = noise};
+    clip.empty = true;
+    Camera camera = on_backend(clip, masks());
+    for (int i = 0; i < 30; ++i) {
+      const int number = noise == 0 ? 0 : i;
+      EXPECT_EQ(camera.shoot(clip.frame(number).frame()).report.change, SceneChange::none) << i;
+    }
+    for (int i = 0; i < 20; ++i) {  // an object enters that covers half of the picture in the end
+      GuardedFrame picture = clip.frame(noise == 0 ? 0 : 30 + i);
+      for (int y = 0; y < 144; ++y) {
+        for (int x = 0; x < 5 * i; ++x) {
+          for (int c = 0; c < 3; ++c)
+            picture.frame().set_sample(c, x, y, (x - 5 * i) % 9 * 9 + 230);
+        }
+      }
+      EXPECT_EQ(camera.shoot(std::as_const(picture).frame()).report.change, SceneChange::none) << i;
+    }
+  }
+}
+
 TEST_P(GraphCutFrames, StillObject_BecomesBackgroundWithinHistory) {
   GraphCutBgParams params = masks();
   params.history = 60;

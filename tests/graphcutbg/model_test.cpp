@@ -357,11 +357,11 @@ SurveySums surveyed(Chroma chroma) {
     const auto [u, v] = chroma(x, y);
     return Color{100, u, v};
   };
-  for (int y = 0; y < 64; y += Survey::kStep) {
-    for (int x = 0; x < 64; x += Survey::kStep) {
+  for (int y = 0; y < 64; y += 4) {
+    for (int x = 0; x < 64; x += 4) {
       survey_pixel(
-          canvas, Scene(), x, y, sums, [](int, int) {}, [](uint32_t, uint32_t) {}, [](int, int) {},
-          color);
+          canvas, Scene(), x, y, sums, [](int, int) {}, [](uint32_t, uint32_t) {},
+          [](const auto&...) {}, color);
     }
   }
   return sums;
@@ -402,44 +402,44 @@ Profiles shifted_profiles(int bins, int right, int down, uint32_t seed) {
 }
 
 TEST(CameraShift, ShiftedProfiles_LargestShiftIsFound) {
-  constexpr int kSide = 100 * Survey::kStep;  // 100 bins
+  const auto grid = SurveyGrid::of(400, 400);
+  ASSERT_EQ(grid.bins(0), 100);
   for (uint32_t seed = 0; seed < 20; ++seed) {
     for (const auto& [right, down] :
          {std::pair{0, 0}, {1, 0}, {-1, 0}, {3, -7}, {-16, 2}, {0, 16}}) {
       const Profiles profiles = shifted_profiles(100, right, down, seed);
-      EXPECT_EQ(camera_shift_of(profiles, kSide, kSide), std::max(std::abs(right), std::abs(down)))
+      EXPECT_EQ(camera_shift_of(profiles, grid), std::max(std::abs(right), std::abs(down)))
           << right << ", " << down << ", " << seed;
     }
-    EXPECT_EQ(camera_shift_of(shifted_profiles(100, 17, 0, seed), kSide, kSide), 0) << "too far";
-    EXPECT_EQ(camera_shift_of(shifted_profiles(63, 4, 4, seed), 63 * Survey::kStep, 4), 0)
+    EXPECT_EQ(camera_shift_of(shifted_profiles(100, 17, 0, seed), grid), 0) << "too far";
+    EXPECT_EQ(camera_shift_of(shifted_profiles(63, 4, 4, seed), SurveyGrid::of(126, 126)), 0)
         << "too small a picture";
   }
 }
 
 TEST(CameraShift, OneObjectMovesOrPictureIsFlat_IsNotAShift) {
-  constexpr int kSide = 100 * Survey::kStep;
+  const auto grid = SurveyGrid::of(400, 400);
   Profiles profiles = shifted_profiles(100, 0, 0, 1);
   const Profiles turned = shifted_profiles(100, 5, 0, 1);
   // An object covers 40 of 100 columns and moves by five.
   for (int i = 30; i < 70; ++i) profiles.frame[0][i] = turned.frame[0][i];
-  EXPECT_EQ(camera_shift_of(profiles, kSide, kSide), 0);
+  EXPECT_EQ(camera_shift_of(profiles, grid), 0);
   for (int i = 0; i < 100; ++i) {
     profiles.frame[0][i] = profiles.frame[1][i] = profiles.background[0][i] =
         profiles.background[1][i] = 5000;
   }
-  EXPECT_EQ(camera_shift_of(profiles, kSide, kSide), 0);
+  EXPECT_EQ(camera_shift_of(profiles, grid), 0);
 }
 
 TEST(CameraShift, SidesOfAnyLength_FitIntoTheBins) {
   for (const int side : {1, 4, 5, 512, 513, 1920, 3840, 8192, 65535}) {
-    const int shift = Survey::bin_shift_of(side);
-    EXPECT_LE(Survey::bins_of(side), Profiles::kBins) << side;
-    EXPECT_EQ(Survey::bin_of((side - 1) / Survey::kStep * Survey::kStep, shift) + 1,
-              Survey::bins_of(side))
-        << side;
-    if (shift > 0) {
-      EXPECT_GT(Survey::bins_of(side), Profiles::kBins / 2) << side;
+    const auto grid = SurveyGrid::of(side, 300);
+    EXPECT_LE(grid.bins(0), Profiles::kBins) << side;
+    EXPECT_EQ(grid.bin_of(0, (grid.count(0) - 1) * grid.step) + 1, grid.bins(0)) << side;
+    if (grid.bin_shift[0] > 0) {
+      EXPECT_GT(grid.bins(0), Profiles::kBins / 2) << side;
     }
+    EXPECT_LT(grid.zone_of(side - 1, 299), Survey::kZones);
   }
 }
 

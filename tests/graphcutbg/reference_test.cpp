@@ -49,23 +49,23 @@ class Reference {
     Survey survey;
     const auto tally = [&](int half, int bin) { ++survey.change[half][bin]; };
     const auto color = [&](int x, int y) { return color_at(frame, x, y); };
+    const auto grid = SurveyGrid::of(size_.width, size_.height);
     for_each([&](int x, int y) {
       write_words(canvas.current + canvas.at(x, y), color(x, y).packed());
-      if (x % Survey::kStep != 0 || y % Survey::kStep != 0) return;
-      const int bins[] = {Survey::bin_of(x, Survey::bin_shift_of(size_.width)),
-                          Survey::bin_of(y, Survey::bin_shift_of(size_.height))};
+      if (!grid.includes(x, y)) return;
+      const int bins[] = {grid.bin_of(0, x), grid.bin_of(1, y)};
       const auto add_luma = [&](uint32_t now, uint32_t was) {
         for (int axis = 0; axis < 2; ++axis) {
           survey.profiles.frame[axis][bins[axis]] += now;
           survey.profiles.background[axis][bins[axis]] += was;
         }
       };
-      const auto add_edge = [&](int now, int was) {
-        survey.edges[Survey::zone_of(x, y, size_.width, size_.height)].add(now, was, add);
+      const auto add_to_zone = [&](const auto&... colors) {
+        survey.zones[grid.zone_of(x, y)].add_pixel(colors..., add);
       };
-      survey_pixel(canvas, scene_, x, y, survey.sums, tally, add_luma, add_edge, color);
+      survey_pixel(canvas, scene_, x, y, survey.sums, tally, add_luma, add_to_zone, color);
     });
-    const SceneMeasures measures = measures_of(survey, watch_, size_.width, size_.height);
+    const SceneMeasures measures = measures_of(survey, watch_, grid);
     const FramePlan plan = plan_frame(scene_, watch_, survey, measures, frame_plan_of(params));
     if (energy.uses_foreground_colors) {
       finalize_totals(*colors_);

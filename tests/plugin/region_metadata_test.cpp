@@ -80,7 +80,7 @@ TEST(RegionMetadata, EachElementAndOption_HasTheDocumentedFields) {
         {"graphcutbg output=none", 1,
          kEmpty +
              " exact:gboolean flow:gint64 gap:gint64 iterations:gint64 "
-             "foreground-pixels:gint64 restarted:gboolean" +
+             "foreground-pixels:gint64 restarted:gboolean scene-change:gchararray" +
              kLabels,
          ""}}) {
     const BufferPtr out = after(c.line, gray_with_square(), c.frames);
