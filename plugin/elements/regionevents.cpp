@@ -146,7 +146,7 @@ class EventsElement {
     if (stream_.size == size) return stream_.is_adapted;
     stream_.size = size;
     stream_.is_adapted = false;
-    stream_.reader.forget_areas();
+    stream_.reader.forget_rules();
     stream_.detector.set_rules(events::rules_for(stream_.rules, size));
     stream_.shapes = events::shapes_of(stream_.detector.rules());
     stream_.is_adapted = true;
