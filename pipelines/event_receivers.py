@@ -1,6 +1,7 @@
 """Delivers the events of a queue: to an MQTT broker, or to a web server by POST requests. Delivery is at least once: an
 event that may have been received already is sent again with `"again": true`."""
 
+import http.client
 import json
 import ssl
 import threading
@@ -124,6 +125,9 @@ class Webhook(Receiver):
                     confirm(event["number"])
             except urllib.error.HTTPError as problem:
                 raise Undelivered(f"the server answers {problem.code} {problem.reason}") from problem
+            except http.client.HTTPException as problem:
+                raise Undelivered(f"the server does not answer by HTTP: {str(problem).strip() or type(problem).__name__}"
+                                  ) from problem
             except (OSError, ValueError) as problem:
                 raise Undelivered(f"the server cannot be reached: {getattr(problem, 'reason', None) or problem}") from problem
 

@@ -104,7 +104,7 @@ def regions_table(buffer):
     # The results of regionevents have their own file, see events_of().
     results = [name + more for name in ("zones", "lines", "visits", "shapes", "numbers") for more in ("", "-columns")]
     table = fields(structure, skip=("labels", "labels-format", "labels-width", "labels-height", "regions", "table",
-                                    "table-columns", "events", "zone-ids", "line-ids", *results, *lists))
+                                    "table-columns", "events", "zone-ids", "line-ids", "caption", "caption-color", *results, *lists))
     for name, numbers in lists.items():
         if structure.has_field(name):
             table[name] = [list(entry) for entry in struct.iter_unpack(numbers, bytes_in(structure, name))]

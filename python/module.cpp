@@ -66,6 +66,7 @@ NB_MODULE(_core, module) {
 #endif
   nb::module_::import_("atexit").attr("register")(
       nb::cpp_function(regions::python::begin_shutdown));
+  regions::python::bind_events(module);
   regions::python::bind_flood(module);
   regions::python::bind_label(module);
   regions::python::bind_region_sums(module);

@@ -12,6 +12,7 @@ namespace regions::python {
 // classes of that file to the module.
 void bind_arrays(nanobind::module_& module);
 void bind_device_queue(nanobind::module_& module);
+void bind_events(nanobind::module_& module);
 void bind_flood(nanobind::module_& module);
 void bind_label(nanobind::module_& module);
 void bind_mincut(nanobind::module_& module);

@@ -124,7 +124,7 @@ void measure_frames(int object_count, int zones, int lines, bool json) {
       structures.push_back(events::structure_of(event, detector.rules(), {}));
     events += structures.size();
     events::add_events(reader.metadata(), detector, std::move(structures));
-    events::add_marks(reader.metadata(), shapes, detector);
+    events::add_marks(reader.metadata(), shapes, detector, {"enter yard #7", 0});
   };
   const auto label = [&] { buffer = frame_of(objects_at(object_count, ++frame), *pool); };
   const Timing timing = time_calls(1, process, kEffort, label);

@@ -59,8 +59,8 @@ REGIONS_HD constexpr Rgb track_color(uint32_t track) {
 }
 
 // The `layer` of a record that is a mark (see marks.hpp) instead of a region. Its `first_x` is a
-// colour, 0xRRGGBB. With the track 0 it is a filled rectangle, else a tag with the number track
-// - 1.
+// colour, 0xRRGGBB. With the track 0 it is a filled rectangle, else a tag: with `area` 0, of the
+// number track - 1; otherwise of a word of `area` glyphs, whose TagWord is `sum_x`.
 inline constexpr uint32_t kMarkLayer = 0xFFFFFFFF;
 REGIONS_HD constexpr bool is_mark(const Region& record) { return record.layer == kMarkLayer; }
 // Whether there are marks among the records. Marks follow all regions.

@@ -1,4 +1,4 @@
-// Divides lines into rectangles, and places numbers.
+// Divides lines into rectangles, and places numbers and captions.
 #include "core/drawing/marks.hpp"
 
 #include <algorithm>
@@ -62,6 +62,20 @@ void append_filled(Rect rect, uint32_t color, const StampPlan& plan, std::vector
   }
 }
 
+// Divides a text into words of at most TagWord::kMaxGlyphs characters.
+std::vector<std::vector<int>> words_of(const std::string& text) {
+  std::vector<std::vector<int>> words(1);
+  for (const char character : text) {
+    constexpr unsigned kContinuationMask = 0xC0, kContinuation = 0x80;  // further bytes in UTF-8
+    if ((static_cast<unsigned char>(character) & kContinuationMask) == kContinuation) continue;
+    const bool is_space = character == ' ';
+    if (is_space || words.back().size() == TagWord::kMaxGlyphs) words.emplace_back();
+    if (!is_space) words.back().push_back(glyph_of(character));
+  }
+  std::erase_if(words, [](const auto& word) { return word.empty(); });
+  return words;
+}
+
 }  // namespace
 
 void append(const LineMark& line, const StampPlan& plan, std::vector<Region>& records) {
@@ -104,6 +118,25 @@ void append(const NumberMark& number, const StampPlan& plan, std::vector<Region>
   region.left = region.right = clamped(number.x - width / 2.0, plan.picture.right - width + 1);
   region.top = region.bottom = clamped(number.y + height / 2.0, plan.picture.bottom);
   region.track = std::min(number.number, UINT32_MAX - 1) + 1;
+}
+
+void append(const CaptionMark& caption, const StampPlan& plan, std::vector<Region>& records) {
+  const int gap = plan.tag_margin();
+  int left = gap;
+  for (const std::vector<int>& word : words_of(caption.text)) {
+    const int width = plan.tag_width(static_cast<int>(word.size()));
+    if (left + width > plan.picture.right + 1) return;
+    Region& region = records.emplace_back(mark(caption.color));
+    region.track = 1;
+    region.area = word.size();
+    TagWord glyphs;
+    for (size_t i = 0; i < word.size(); ++i) glyphs.set(static_cast<int>(i), word[i]);
+    region.sum_x = glyphs.glyphs;
+    region.left = region.right = left;
+    // Stamp places the tag above the box.
+    region.top = region.bottom = std::min(gap + plan.tag_height(), plan.picture.bottom);
+    left += width + gap;
+  }
 }
 
 }  // namespace regions

@@ -1,7 +1,8 @@
-// Marks: lines and numbers that are drawn together with the regions. A mark is a record of the type
-// Region, so both backends draw it without further code.
+// Marks: lines, numbers and captions that are drawn together with the regions. A mark is a record
+// of the type Region, so both backends draw it without further code.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "core/drawing/stamp.hpp"
@@ -22,9 +23,17 @@ struct NumberMark {
   uint32_t color = 0;  // 0xRRGGBB
 };
 
+// Words on plates, in a row from the upper left corner of the picture. A word of more than 10
+// characters has several plates.
+struct CaptionMark {
+  std::string text;    // UTF-8
+  uint32_t color = 0;  // 0xRRGGBB
+};
+
 // Append the records of a mark for a picture that is drawn with `plan`. Parts outside of the
 // picture are left out.
 void append(const LineMark& line, const StampPlan& plan, std::vector<Region>& records);
 void append(const NumberMark& mark, const StampPlan& plan, std::vector<Region>& records);
+void append(const CaptionMark& caption, const StampPlan& plan, std::vector<Region>& records);
 
 }  // namespace regions

@@ -90,6 +90,7 @@ class EventsElement {
   void begin_scene() {
     stream_.detector.begin_scene();
     stream_.last_time = 0;
+    stream_.caption = {};
   }
   void set_caps(const GstCaps* caps) {
     const GstStructure* structure = gst_caps_get_structure(caps, 0);
@@ -120,6 +121,8 @@ class EventsElement {
     events::FrameReader reader;
     events::EventDetector detector;
     events::Shapes shapes;  // of the detector's rules
+    CaptionMark caption;    // of the last event, until caption_end
+    int64_t caption_end = 0;
     GstClockTime last_time = 0;
     std::string last_warning;
   };
@@ -146,7 +149,7 @@ class EventsElement {
     if (stream_.size == size) return stream_.is_adapted;
     stream_.size = size;
     stream_.is_adapted = false;
-    stream_.reader.forget_areas();
+    stream_.reader.forget_rules();
     stream_.detector.set_rules(events::rules_for(stream_.rules, size));
     stream_.shapes = events::shapes_of(stream_.detector.rules());
     stream_.is_adapted = true;
@@ -174,7 +177,22 @@ class EventsElement {
     GstStructure* metadata = stream_.reader.metadata();
     if (!metadata) metadata = events::attach_empty_metadata(buffer, stream_.reader.size());
     events::add_events(metadata, stream_.detector, std::move(structures));
-    if (params.attach_shapes) events::add_marks(metadata, stream_.shapes, stream_.detector);
+    if (!params.attach_shapes) return;
+    update_caption();
+    events::add_marks(metadata, stream_.shapes, stream_.detector, stream_.caption);
+  }
+
+  // The last event is shown for some seconds.
+  void update_caption() {
+    constexpr int64_t kShown = 5 * static_cast<int64_t>(GST_SECOND);
+    const auto now = static_cast<int64_t>(stream_.last_time);
+    const auto events = stream_.detector.events();
+    if (!events.empty()) {
+      stream_.caption = events::caption_of(events.back(), stream_.detector.rules());
+      stream_.caption_end = now + kShown;
+    } else if (now >= stream_.caption_end || now < stream_.caption_end - kShown) {
+      stream_.caption = {};
+    }
   }
 
   // The stream time of a frame. A frame without a timestamp has the time of the previous frame.

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "core/events/event_fields.hpp"
 #include "plugin/metadata/region_meta.hpp"
 
 namespace regions::events {
@@ -45,6 +46,29 @@ std::string ids_of(const std::vector<P>& rules) {
   return ids;
 }
 
+// Sets a field of an event.
+void set_field(GstStructure* event, const char* name, const char* value) {
+  gst_structure_set(event, name, G_TYPE_STRING, value, nullptr);
+}
+void set_field(GstStructure* event, const char* name, Duration value) {
+  gst_structure_set(event, name, G_TYPE_UINT64, static_cast<guint64>(value.ns), nullptr);
+}
+void set_field(GstStructure* event, const char* name, uint64_t value) {
+  gst_structure_set(event, name, G_TYPE_UINT64, guint64{value}, nullptr);
+}
+void set_field(GstStructure* event, const char* name, uint32_t value) {
+  gst_structure_set(event, name, G_TYPE_UINT, guint{value}, nullptr);
+}
+void set_field(GstStructure* event, const char* name, int value) {
+  gst_structure_set(event, name, G_TYPE_INT, value, nullptr);
+}
+void set_field(GstStructure* event, const char* name, double value) {
+  gst_structure_set(event, name, G_TYPE_DOUBLE, value, nullptr);
+}
+void set_field(GstStructure* event, const char* name, bool value) {
+  gst_structure_set(event, name, G_TYPE_BOOLEAN, gboolean{value}, nullptr);
+}
+
 void add_zones(GstStructure* structure, const EventDetector& detector) {
   std::vector<ZoneRow> zones;
   for (const ZoneState& zone : detector.zones())
@@ -69,25 +93,10 @@ void add_lines(GstStructure* structure, const EventDetector& detector) {
 }  // namespace
 
 StructurePtr structure_of(const Event& event, const Rules& rules, std::optional<uint64_t> utc) {
-  const bool is_crossing = event.type == EventType::crossing;
-  const std::string& id = is_crossing ? rules.lines[event.rule].id : rules.zones[event.rule].id;
-  StructurePtr structure(gst_structure_new(
-      kEventName, "event", G_TYPE_STRING, name_of(event.type), is_crossing ? "line" : "zone",
-      G_TYPE_STRING, id.c_str(), "time", G_TYPE_UINT64, static_cast<guint64>(event.time), nullptr));
-  const auto set = [&](auto... fields) { gst_structure_set(structure.get(), fields..., nullptr); };
-  if (utc) set("utc", G_TYPE_UINT64, guint64{*utc});
-  if (event.track != 0) {
-    set("track", G_TYPE_UINT64, guint64{event.track}, "id", G_TYPE_UINT, guint{event.object}, "x",
-        G_TYPE_DOUBLE, event.position.x, "y", G_TYPE_DOUBLE, event.position.y);
-  }
-  if (event.type == EventType::leave || event.type == EventType::removed)
-    set("lost", G_TYPE_BOOLEAN, gboolean{event.is_lost});
-  if (event.dwell >= 0) set("dwell", G_TYPE_UINT64, static_cast<guint64>(event.dwell));
-  if (event.count >= 0) set("count", G_TYPE_INT, event.count);
-  if (event.type == EventType::direction) set("angle", G_TYPE_DOUBLE, event.value);
-  if (event.type == EventType::motion || event.type == EventType::motion_end)
-    set("share", G_TYPE_DOUBLE, event.value);
-  if (is_crossing) set("side", G_TYPE_STRING, event.side == Side::left ? "left" : "right");
+  StructurePtr structure(gst_structure_new_empty(kEventName));
+  for_each_field(event, rules,
+                 [&](const char* name, auto value) { set_field(structure.get(), name, value); });
+  if (utc) gst_structure_set(structure.get(), "utc", G_TYPE_UINT64, guint64{*utc}, nullptr);
   return structure;
 }
 

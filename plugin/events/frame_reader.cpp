@@ -44,8 +44,7 @@ void FrameReader::begin_stream() { had_regions_ = is_tracked_ = false; }
 
 bool FrameReader::read(GstBuffer* buffer, Size video_size) {
   objects_.clear();
-  shares_.clear();
-  foreground_.clear();
+  counts_.clear();
   attached_.labels = nullptr;
   GstCustomMeta* meta = gst_buffer_get_custom_meta(buffer, kRegionMeta);
   metadata_ = meta ? gst_custom_meta_get_structure(meta) : nullptr;
@@ -119,33 +118,12 @@ void FrameReader::read_detections(GstBuffer* buffer) {
   }
 }
 
-void FrameReader::make_areas(const Rules& rules, Size map_size) {
-  if (areas_.size() == rules.zones.size() && areas_size_ == map_size) return;
-  areas_.clear();
-  areas_size_ = map_size;
-  for (const Zone& zone : rules_for(rules, map_size).zones)
-    areas_.push_back(zone.reads_pixels() ? AreaPixels(zone.area(), map_size) : AreaPixels());
-}
-
-// Stores the shares of all objects in a zone. `inside` has the pixels of each id in the zone, and
-// `areas` all pixels of each object.
-void FrameReader::set_shares(size_t zone, std::span<const uint32_t> inside,
-                             const std::vector<double>& areas) {
-  auto& shares = shares_[zone];
-  for (size_t i = 0; i < objects_.size(); ++i) {
-    const double pixels = objects_[i].id < inside.size() ? inside[objects_[i].id] : 0;
-    shares.push_back(areas[i] > 0 ? std::min(pixels / areas[i], 1.0) : 0);
-  }
-}
-
 std::string FrameReader::count_pixels(const Rules& rules) {
   const bool needs_objects = std::ranges::any_of(
       rules.zones, [](const Zone& zone) { return zone.anchor == Anchor::area; });
   const auto reader =
       std::ranges::find_if(rules.zones, [](const Zone& zone) { return zone.reads_pixels(); });
   if (reader == rules.zones.end()) return {};
-  shares_.resize(rules.zones.size());
-  foreground_.assign(rules.zones.size(), -1);
   const GstStructure* const structure = metadata_;
   const bool has_layers = structure && gst_structure_has_field(structure, "layers");
   const bool is_mask = attached_.labels && attached_.labels_format == PixelFormat::gray8;
@@ -154,8 +132,10 @@ std::string FrameReader::count_pixels(const Rules& rules) {
   GstBuffer* const runs = structure ? buffer_field(structure, "runs") : nullptr;
   if (runs && !has_layers && !is_truncated && !is_mask) {
     const MappedBytes bytes(runs);
-    count_runs(rules,
-               {reinterpret_cast<const PixelRun*>(bytes.data()), bytes.size() / sizeof(PixelRun)});
+    counts_.count_runs(
+        rules, size_,
+        {reinterpret_cast<const PixelRun*>(bytes.data()), bytes.size() / sizeof(PixelRun)},
+        objects_);
     return {};
   }
   if (attached_.labels && !has_layers && !(is_mask && needs_objects)) {
@@ -168,7 +148,7 @@ std::string FrameReader::count_pixels(const Rules& rules) {
   }
   if (structure && objects_.empty() && !is_mask && has_objects(structure)) {
     // Nothing is foreground. An element without regions need not attach pixels.
-    for (size_t zone = 0; zone < rules.zones.size(); ++zone) foreground_[zone] = 0;
+    counts_.count_nothing(rules);
     return {};
   }
   return "zone '" + reader->id +
@@ -176,33 +156,6 @@ std::string FrameReader::count_pixels(const Rules& rules) {
          "attach-labels=always (for motion-share, also a mask of graphcutbg), and with one "
          "threshold" +
          (is_truncated ? "; there were more than max-runs runs" : "");
-}
-
-void FrameReader::count_runs(const Rules& rules, std::span<const PixelRun> runs) {
-  make_areas(rules, size_);
-  uint32_t last_id = 0;
-  for (const Object& object : objects_) last_id = std::max(last_id, object.id);
-  // A hostile id must not allocate much memory: ids are at most the number of regions.
-  constexpr uint32_t kMaxIds = 1 << 24;
-  const size_t ids = std::min(last_id, kMaxIds) + size_t{1};
-  std::vector<double> total(ids);
-  for (const PixelRun& run : runs) {
-    if (run.label < ids) total[run.label] += run.width;
-  }
-  std::vector<double> areas;
-  for (const Object& object : objects_) areas.push_back(object.id < ids ? total[object.id] : 0);
-  std::vector<uint32_t> inside(ids);
-  for (size_t zone = 0; zone < rules.zones.size(); ++zone) {
-    if (!rules.zones[zone].reads_pixels()) continue;
-    std::ranges::fill(inside, 0);
-    areas_[zone].add_runs(runs, inside);
-    set_shares(zone, inside, areas);
-    uint64_t foreground = 0;
-    for (const uint32_t pixels : inside) foreground += pixels;
-    if (areas_[zone].count() > 0)
-      foreground_[zone] =
-          static_cast<double>(foreground) / static_cast<double>(areas_[zone].count());
-  }
 }
 
 void FrameReader::count_labels(const Rules& rules) {
@@ -214,32 +167,18 @@ void FrameReader::count_labels(const Rules& rules) {
   const MappedBytes bytes(attached_.labels);
   expects(bytes.size() >= size.area() * sample_bytes,
           "the attached label map is smaller than the metadata states");
-  make_areas(rules, size);
   const ptrdiff_t pitch = static_cast<ptrdiff_t>(sample_bytes) * size.width;
-  const Image<const uint8_t> mask{bytes.data(), size.width, size.height, pitch};
-  const ConstLabelMap labels{reinterpret_cast<const uint32_t*>(bytes.data()), size.width,
-                             size.height, pitch};
+  if (is_mask) {
+    counts_.count_mask(rules, {bytes.data(), size.width, size.height, pitch});
+    return;
+  }
+  // The map may be smaller than the picture that the areas of regions refer to.
   const double scale = static_cast<double>(size.area()) / static_cast<double>(size_.area());
-  std::vector<double> areas;
-  uint32_t last_id = 0;
-  for (const Object& object : objects_) {
-    areas.push_back(static_cast<double>(object.area) * scale);
-    last_id = std::max(last_id, object.id);
-  }
-  std::vector<uint32_t> inside(std::min<size_t>(last_id, size.area()) + 1);
-  for (size_t zone = 0; zone < rules.zones.size(); ++zone) {
-    if (!rules.zones[zone].reads_pixels()) continue;
-    const AreaPixels& area = areas_[zone];
-    if (!is_mask && rules.zones[zone].anchor == Anchor::area) {
-      std::ranges::fill(inside, 0);
-      area.add_labels(labels, inside);
-      set_shares(zone, inside, areas);
-    }
-    const uint64_t foreground =
-        is_mask ? area.count_foreground(mask) : area.count_foreground(labels);
-    if (area.count() > 0)
-      foreground_[zone] = static_cast<double>(foreground) / static_cast<double>(area.count());
-  }
+  std::vector<double> pixels;
+  for (const Object& object : objects_) pixels.push_back(static_cast<double>(object.area) * scale);
+  counts_.count_labels(
+      rules, {reinterpret_cast<const uint32_t*>(bytes.data()), size.width, size.height, pitch},
+      objects_, pixels);
 }
 
 FrameObjects FrameReader::frame_at(int64_t time) const {
@@ -247,8 +186,8 @@ FrameObjects FrameReader::frame_at(int64_t time) const {
   frame.time = time;
   frame.objects = objects_;
   frame.is_tracked = is_tracked_;
-  frame.shares = shares_;
-  frame.foreground = foreground_;
+  frame.shares = counts_.shares();
+  frame.foreground = counts_.foreground();
   return frame;
 }
 

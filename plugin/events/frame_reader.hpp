@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/events/detector.hpp"
+#include "core/events/pixel_counts.hpp"
 #include "plugin/metadata/region_meta.hpp"
 
 namespace regions::events {
@@ -35,15 +35,12 @@ class FrameReader {
   // Forgets which metadata earlier frames had.
   void begin_stream();
   // Must be called if the rules changed.
-  void forget_areas() { areas_.clear(); }
+  void forget_rules() { counts_.forget_rules(); }
 
  private:
   void read_region_objects();
   void read_detections(GstBuffer* buffer);
   void count_labels(const Rules& rules);
-  void count_runs(const Rules& rules, std::span<const PixelRun> runs);
-  void make_areas(const Rules& rules, Size map_size);
-  void set_shares(size_t zone, std::span<const uint32_t> inside, const std::vector<double>& areas);
 
   GstStructure* metadata_ = nullptr;  // belongs to the buffer of the last read()
   Size size_;
@@ -51,10 +48,7 @@ class FrameReader {
   bool is_tracked_ = false;   // the last frame with objects had tracks
   AttachedRegions attached_;
   std::vector<Object> objects_;
-  std::vector<std::vector<double>> shares_;  // [zone][object], see FrameObjects
-  std::vector<double> foreground_;           // [zone]
-  std::vector<AreaPixels> areas_;            // [zone], for a map of areas_size_
-  Size areas_size_;
+  PixelCounts counts_;
 };
 
 }  // namespace regions::events

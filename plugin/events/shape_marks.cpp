@@ -1,4 +1,4 @@
-// Writes and reads the tables `shapes` and `numbers` of the metadata.
+// Writes and reads the tables `shapes` and `numbers` of the metadata, and its caption.
 #include "plugin/events/shape_marks.hpp"
 
 #include <algorithm>
@@ -125,7 +125,19 @@ Shapes shapes_of(const Rules& rules) {
   return shapes;
 }
 
-void add_marks(GstStructure* metadata, const Shapes& shapes, const EventDetector& detector) {
+CaptionMark caption_of(const Event& event, const Rules& rules) {
+  const bool is_crossing = event.type == EventType::crossing;
+  const Rule& rule = is_crossing ? static_cast<const Rule&>(rules.lines[event.rule])
+                                 : static_cast<const Rule&>(rules.zones[event.rule]);
+  std::string text = name_of(event.type) + (" " + rule.id);
+  if (is_crossing) text += event.side == Side::left ? " left" : " right";
+  if (event.count >= 0) text += " " + std::to_string(event.count);
+  if (event.track != 0) text += " #" + std::to_string(event.track);
+  return {text, code_of(rule.color)};
+}
+
+void add_marks(GstStructure* metadata, const Shapes& shapes, const EventDetector& detector,
+               const CaptionMark& caption) {
   std::vector<NumberMark> numbers = shapes.numbers;
   auto next = numbers.begin();
   for (const ZoneState& zone : detector.zones())
@@ -138,6 +150,10 @@ void add_marks(GstStructure* metadata, const Shapes& shapes, const EventDetector
   gst_structure_set(metadata, "shapes", GST_TYPE_BUFFER, shapes.lines.get(), "shapes-columns",
                     G_TYPE_STRING, kShapeColumns, "numbers", GST_TYPE_BUFFER, table.get(),
                     "numbers-columns", G_TYPE_STRING, kNumberColumns, nullptr);
+  if (!caption.text.empty()) {
+    gst_structure_set(metadata, "caption", G_TYPE_STRING, caption.text.c_str(), "caption-color",
+                      G_TYPE_UINT, guint{caption.color}, nullptr);
+  }
 }
 
 void read_marks(GstBuffer* buffer, Size picture, const StampPlan& plan,
@@ -156,6 +172,10 @@ void read_marks(GstBuffer* buffer, Size picture, const StampPlan& plan,
            plan, records);
   for (const NumberMark& number : rows_of<NumberMark>(metadata, "numbers"))
     append(NumberMark{number.x * x, number.y * y, number.number, number.color}, plan, records);
+  guint color = 0;
+  const gchar* caption = gst_structure_get_string(metadata, "caption");
+  if (caption && gst_structure_get_uint(metadata, "caption-color", &color))
+    append(CaptionMark{caption, color}, plan, records);
 }
 
 }  // namespace regions::events

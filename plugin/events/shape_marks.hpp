@@ -22,9 +22,13 @@ struct Shapes {
 // Returns the marks of rules in pixels of `rules.size`.
 Shapes shapes_of(const Rules& rules);
 
-// Adds the shapes and the numbers of the frame to the metadata: the number of objects in each zone,
-// and on each side of a line the number of objects that crossed to this side.
-void add_marks(GstStructure* metadata, const Shapes& shapes, const EventDetector& detector);
+// The text that describes an event, and the colour of its rule.
+CaptionMark caption_of(const Event& event, const Rules& rules);
+
+// Adds the caption, and the shapes and the numbers of the frame to the metadata: the number of
+// objects in each zone, and on each side of a line the number of objects that crossed to this side.
+void add_marks(GstStructure* metadata, const Shapes& shapes, const EventDetector& detector,
+               const CaptionMark& caption);
 
 // Appends the records of the marks in the metadata of the buffer, for a picture of this size.
 // Malformed tables are ignored.

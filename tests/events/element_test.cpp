@@ -432,6 +432,53 @@ TEST(RegionEvents, ZonesLinesAndCounts_AreDrawnByRegionoverlay) {
   EXPECT_EQ(std::count(blank.begin(), blank.end(), 255), kWidth * kHeight * 3);
 }
 
+TEST(RegionEvents, LastEvent_IsACaptionForFiveSeconds) {
+  Events h(kYard);
+  const auto caption = [&] {
+    const char* text = gst_structure_get_string(regions_of(h.frame.get()), "caption");
+    return std::string(text ? text : "");
+  };
+  h.push({kOutside});
+  EXPECT_EQ(caption(), "");
+  const int first = h.index;
+  h.push({kInside});
+  EXPECT_EQ(caption(), "enter yard #7");
+  GstClockTime entered = GST_BUFFER_PTS(h.frame.get());
+  for (; GST_BUFFER_PTS(h.frame.get()) < entered + 5 * GST_SECOND; h.push({kInside})) {
+    ASSERT_EQ(caption(), "enter yard #7") << h.index - first;
+  }
+  EXPECT_EQ(caption(), "");
+}
+
+TEST(RegionEvents, Caption_IsDrawnByRegionoverlayInTheUpperLeftCorner) {
+  std::vector<std::vector<uint8_t>> drawn;
+  for (const char* caption : {"", "enter", "\xC3\xA4 text that is longer than the picture"}) {
+    Harness h("regionoverlay device=cpu");
+    h.video("RGB", kWidth, kHeight);
+    GstBuffer* buffer = frame_with({}, 0);
+    gst_buffer_remove_all_memory(buffer);
+    gst_buffer_append_memory(buffer, gst_allocator_alloc(nullptr, kWidth * kHeight * 3, nullptr));
+    gst_buffer_memset(buffer, 0, 255, kWidth * kHeight * 3);
+    gst_structure_set(gst_custom_meta_get_structure(gst_buffer_get_custom_meta(buffer, "regions")),
+                      "caption", G_TYPE_STRING, caption, "caption-color", G_TYPE_UINT, 0x112233U,
+                      nullptr);
+    EXPECT_EQ(gst_harness_push(h.get(), buffer), GST_FLOW_OK);
+    h.eos();
+    drawn.push_back(bytes_of(h.pull().get()));
+  }
+  const auto dark_rows = [](const std::vector<uint8_t>& rgb) {
+    int last = -1;
+    for (size_t i = 0; i < rgb.size(); ++i)
+      if (rgb[i] < 100) last = static_cast<int>(i / (kWidth * 3));
+    return last;
+  };
+  EXPECT_EQ(dark_rows(drawn[0]), -1);
+  EXPECT_GT(dark_rows(drawn[1]), 8);
+  EXPECT_LT(dark_rows(drawn[1]), 24);
+  EXPECT_EQ(dark_rows(drawn[2]), dark_rows(drawn[1]));
+  EXPECT_NE(drawn[1], drawn[2]);
+}
+
 TEST(RegionEvents, MalformedMarks_AreIgnored) {
   Harness h("regionoverlay device=cpu");
   h.video("RGB", kWidth, kHeight);

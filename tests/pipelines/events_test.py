@@ -243,6 +243,15 @@ class Mqtt(Events):
         self.assertEqual(entity["state_topic"], "house/yard/zones/right side")
         self.assertIn("leave", entity["event_types"])
 
+    def test_rules_as_an_array_are_announced_to_home_assistant(self):
+        self.rules.write_text(json.dumps(RULES["zones"] + RULES["lines"]), encoding="utf-8")
+        broker = Broker(self)
+        subscriber = Subscriber(self, broker)
+        self.run_events(self.square(1), "--mqtt", f"mqtt://127.0.0.1:{broker.port}/yard", "--home-assistant")
+        subscriber.wait_for(2, 10)
+        entities = [json.loads(text) for topic, text in subscriber.messages if topic.startswith("homeassistant/")]
+        self.assertEqual([entity["state_topic"] for entity in entities], ["yard/zones/right side", "yard/lines/gate"])
+
     def test_passwords_and_tls_are_used(self):
         if not shutil.which("openssl"):
             self.skipTest("openssl is not installed")
@@ -325,6 +334,25 @@ class Webhook(Events):
         self.run_events(clip, "--webhook", address)
         self.assertEqual(len(server.received), 2 * count - sum("again" in event for event, _ in server.received),
                          "a finished file is evaluated again")
+
+    def test_server_that_is_no_web_server_is_reported_and_tried_again(self):
+        server = socket.create_server(("127.0.0.1", 0))
+        self.addCleanup(server.close)
+
+        def answer():
+            with contextlib.suppress(OSError):
+                while True:
+                    connection, _ = server.accept()
+                    with connection:
+                        connection.recv(1000)
+                        connection.sendall(b"220 mail.example ESMTP\r\n")
+
+        threading.Thread(target=answer, daemon=True).start()
+        said = self.run_events(self.square(1), "--webhook", f"http://127.0.0.1:{server.getsockname()[1]}/", "--linger", "2",
+                               status=1)
+        self.assertIn("the server does not answer by HTTP: 220 mail.example ESMTP; events are kept", said)
+        self.assertNotIn("Traceback", said)
+        self.assertIn("events remain in", said)
 
     def test_full_queue_drops_the_oldest_and_reports_it(self):
         clip, port = self.square(2), free_port()

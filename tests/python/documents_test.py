@@ -116,6 +116,8 @@ count: int = gst_regions.label(image, return_num=True)[1]
 counts: np.ndarray[tuple[int], np.dtype[np.int64]] = gst_regions.label(image, return_num=True, threshold=[1.0, 2.0])[1]
 pieces, areas, pairs = gst_regions.slic(image, return_table=True, return_adjacency=True)
 mask = gst_regions.BackgroundCut(lambda_=3).apply(image)
+events: list[dict[str, object]] = gst_regions.Zones([{"id": "a"}], shape=(3, 4)).update(table, time=0.5)
+inside: int = gst_regions.Zones("rules.json").zones["a"]["count"]
 """
 MISUSE = {"gst_regions.flood(image, seed=1)": "call-arg",
           "gst_regions.fill_holes(image > 1, '2')": "arg-type",
@@ -123,6 +125,8 @@ MISUSE = {"gst_regions.flood(image, seed=1)": "call-arg",
           "other, num = gst_regions.label(image)[0], gst_regions.slic(image, return_table=True).shape": "attr-defined",
           "gst_regions.BackgroundCut(learning_rat=1)": "call-arg",
           "gst_regions.Tracker(min_area='1')": "arg-type",
+          "gst_regions.Zones(5)": "arg-type",
+          "text: str = gst_regions.Zones('a').visits[0].track": "assignment",
           "flow = gst_regions.mincut(labels, 1, 1)[1] + 'x'": "operator"}
 
 

@@ -5,8 +5,6 @@ import copy
 import os
 import pathlib
 import pickle
-import shutil
-import subprocess
 import sys
 import tempfile
 import threading
@@ -20,6 +18,7 @@ import numpy
 from gst_regions import background, tracking
 from hypothesis import given
 from hypothesis import strategies as st
+from references import run_elements
 
 SIZE = (72, 96)
 
@@ -40,23 +39,9 @@ def video(count, channels=3, seed=7):
 
 def by_element(element, frames, out_type):
     """The output of the element for these frames."""
-    launch = shutil.which("gst-launch-1.0")
-    if launch is None or not os.environ.get("REGIONS_PLUGIN"):
-        raise unittest.SkipTest("needs gst-launch-1.0, and the plugin's folder in REGIONS_PLUGIN")
     with tempfile.TemporaryDirectory() as folder:
-        source, sink = pathlib.Path(folder, "in"), pathlib.Path(folder, "out")
-        source.write_bytes(b"".join(frame.tobytes() for frame in frames))
-        kind = "rgb" if frames[0].ndim == 3 else "gray8"
-        done = subprocess.run(
-            [launch, "-q", "filesrc", f"location={source}", "!", "rawvideoparse", f"format={kind}",
-             f"width={SIZE[1]}", f"height={SIZE[0]}", "!", *element.split(), "!", "filesink", f"location={sink}"],
-            env=os.environ | {"GST_PLUGIN_PATH": os.environ["REGIONS_PLUGIN"], "GST_PLUGIN_PATH_1_0":
-                              os.environ["REGIONS_PLUGIN"], "GST_REGISTRY_1_0": str(pathlib.Path(folder, "registry"))},
-            capture_output=True, text=True, check=False)
-        if "rawvideoparse" in done.stderr and "no element" in done.stderr:
-            raise unittest.SkipTest("the element rawvideoparse of plugins-bad is not installed")
-        if done.returncode:
-            raise AssertionError(done.stderr)
+        sink = pathlib.Path(folder, "out")
+        run_elements([*element.split(), "!", "filesink", f"location={sink}"], frames)
         return numpy.fromfile(sink, out_type).reshape(len(frames), *SIZE)
 
 

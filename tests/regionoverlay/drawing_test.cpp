@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <set>
 
 #include "core/drawing/marks.hpp"
 #include "core/drawing/paint.hpp"
@@ -276,6 +277,74 @@ Scene scene_with_marks(Size size, const DrawingParams& params, int line_thicknes
            scene.regions);
   }
   return scene;
+}
+
+TEST_P(Drawing, Captions_EqualTheReferenceInEveryStyle) {
+  for (const DrawingParams& params : scene_params()) {
+    for (const Size size : {Size{131, 97}, {65, 33}, {1, 1}, {600, 70}}) {
+      for (const char* text :
+           {"enter yard #7", "ABSENTMINDEDLY 0123456789", "  \xC3\xA4\n:/.-  x"}) {
+        Scene scene = scene_with_marks(size, params, 2);
+        append(CaptionMark{text, 0x33CC99}, stamp_plan(size, params), scene.regions);
+        check(PixelFormat::rgb, scene, params);
+      }
+    }
+  }
+}
+
+TEST(CaptionMarks, Text_IsDividedIntoWordsOfUpToTenCharacters) {
+  const StampPlan plan = stamp_plan({2000, 200}, {});
+  const auto words = [&](const std::string& text) {
+    std::vector<Region> records;
+    append(CaptionMark{text, 0}, plan, records);
+    std::string text_of_words;
+    int left = 0;
+    for (const Region& record : records) {
+      EXPECT_GT(record.left, left);
+      left = record.left + plan.tag_width(static_cast<int>(record.area)) - 1;
+      for (uint64_t i = 0; i < record.area; ++i) {
+        const auto glyph = static_cast<int>(record.sum_x >> 6 * i & 63);
+        for (const char c : std::string("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ#-.:/?"))
+          if (glyph_of(c) == glyph) text_of_words += c;
+      }
+      text_of_words += ' ';
+    }
+    return text_of_words;
+  };
+  EXPECT_EQ(words("enter yard #7"), "ENTER YARD #7 ");
+  EXPECT_EQ(words("  a  b "), "A B ");
+  EXPECT_EQ(words("abcdefghijklm"), "ABCDEFGHIJ KLM ");
+  EXPECT_EQ(words("H\xC3\xB6"
+                  "fe_1!"),
+            "H?FE?1? ");
+  EXPECT_EQ(words(""), "");
+}
+
+TEST(CaptionMarks, WordsBeyondThePicture_AreLeftOut) {
+  const StampPlan plan = stamp_plan({100, 50}, {});
+  std::vector<Region> records;
+  append(CaptionMark{"enter entrance #17", 0}, plan, records);
+  ASSERT_EQ(records.size(), 1U);
+  EXPECT_EQ(records[0].area, 5U);
+}
+
+TEST(Glyphs, EachCharacter_HasItsOwnPicture) {
+  for (const int height : {90, 1080, 2160}) {
+    const GlyphSize size = glyphs_for(height);
+    const auto cells = static_cast<size_t>(size.width) * static_cast<size_t>(size.height);
+    std::set<std::vector<uint8_t>> pictures;
+    const std::string characters = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ#-.:/?";
+    for (const char c : characters) {
+      const uint8_t* first =
+          glyph_coverage() + size.start + static_cast<size_t>(glyph_of(c)) * cells;
+      EXPECT_GT(*std::max_element(first, first + cells), 128) << c;
+      pictures.emplace(first, first + cells);
+    }
+    EXPECT_EQ(pictures.size(), characters.size()) << height;
+  }
+  EXPECT_EQ(glyph_of('7'), 7);
+  EXPECT_EQ(glyph_of('a'), glyph_of('A'));
+  EXPECT_EQ(glyph_of('!'), glyph_of('?'));
 }
 
 TEST_P(Drawing, Marks_EqualTheReferenceInEveryStyle) {

@@ -41,7 +41,7 @@ bool inside(int x, int y, int left, int top, int width, int height) {
 // The tag of an id: above the box, else below it, else at the top of the box in the picture. The
 // margin is a fifth of the glyph height.
 struct Tag {
-  std::string id;  // empty: no tag
+  std::vector<int> glyphs;  // empty: no tag
   Touch color;
   bool is_mark = false;
   int left = 0, top = 0, width = 0, height = 0, margin = 0;
@@ -52,9 +52,14 @@ Tag tag_of(const Region& r, Size size) {
   if (r.right < 0 || r.bottom < 0 || r.left >= size.width || r.top >= size.height) return {};
   const GlyphSize g = glyphs_for(size.height);
   const bool is_mark = r.layer == 0xFFFFFFFF;  // shows the number track - 1, in any style
-  Tag tag{.id = std::to_string(r.track - is_mark), .color = colored(r), .is_mark = is_mark};
+  Tag tag{.glyphs = {}, .color = colored(r), .is_mark = is_mark};
+  if (is_mark && r.area > 0) {  // a word of `area` glyphs of six bits
+    for (uint64_t i = 0; i < r.area; ++i) tag.glyphs.push_back(int(r.sum_x / (1ULL << 6 * i) % 64));
+  } else {
+    for (const char digit : std::to_string(r.track - is_mark)) tag.glyphs.push_back(digit - '0');
+  }
   tag.margin = std::max(2, g.height / 5);
-  tag.width = int(tag.id.size()) * g.width + 2 * tag.margin;
+  tag.width = int(tag.glyphs.size()) * g.width + 2 * tag.margin;
   tag.height = g.height + 2 * tag.margin;
   tag.left = std::max(0, std::min(r.left, size.width - tag.width));
   tag.top = std::max(0, std::min(r.top, size.height - tag.height));
@@ -64,14 +69,14 @@ Tag tag_of(const Region& r, Size size) {
 }
 
 bool touch_tag(const Tag& tag, Size size, int x, int y, Touch& touch) {
-  if (tag.id.empty() || !inside(x, y, tag.left, tag.top, tag.width, tag.height)) return false;
+  if (tag.glyphs.empty() || !inside(x, y, tag.left, tag.top, tag.width, tag.height)) return false;
   const GlyphSize g = glyphs_for(size.height);
   touch = kPlate;
   const int column = x - tag.left - tag.margin;
   const int row = y - tag.top - tag.margin;
-  if (!inside(column, row, 0, 0, int(tag.id.size()) * g.width, g.height)) return true;
+  if (!inside(column, row, 0, 0, int(tag.glyphs.size()) * g.width, g.height)) return true;
   const uint8_t* cell =
-      glyph_coverage() + g.start + (tag.id[column / g.width] - '0') * g.width * g.height;
+      glyph_coverage() + g.start + tag.glyphs[size_t(column / g.width)] * g.width * g.height;
   const double cover = cell[row * g.width + column % g.width] / 255.0;
   const Touch bright = tag.color;
   const auto mix = [cover](double a, double b) { return a + (b - a) * cover; };
