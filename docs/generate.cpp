@@ -204,10 +204,10 @@ std::string keys_of() {
   return table.str();
 }
 
-std::string event_types() {
-  std::string table = "| event | meaning |\n|---|---|\n";
-  for (const Choice& type : events::kEventTypes)
-    table += std::string("| `") + type.name + "` | " + type.blurb + " |\n";
+std::string table_of(const char* title, std::span<const Choice> choices) {
+  std::string table = std::string("| ") + title + " | meaning |\n|---|---|\n";
+  for (const Choice& choice : choices)
+    table += std::string("| `") + choice.name + "` | " + choice.blurb + " |\n";
   return table;
 }
 
@@ -312,9 +312,11 @@ Pages pages_from(const fs::path& docs) {
                       {{"@properties@", properties(fields_of(settings), [&](const Field& field) {
                           return field.get(&settings);
                         })}});
-  pages["events.md"] = filled(docs / "events.md.in", {{"@zone-keys@", keys_of<events::Zone>()},
-                                                      {"@line-keys@", keys_of<events::Line>()},
-                                                      {"@event-types@", event_types()}});
+  pages["events.md"] =
+      filled(docs / "events.md.in", {{"@zone-keys@", keys_of<events::Zone>()},
+                                     {"@line-keys@", keys_of<events::Line>()},
+                                     {"@event-types@", table_of("event", events::kEventTypes)},
+                                     {"@scene-changes@", table_of("change", kSceneChanges)}});
   pages["rules.schema.json"] = rules_schema(docs);
   pages["elements.md"] = filled(docs / "elements" / "elements.md.in", {{"@elements@", index}});
   return pages;

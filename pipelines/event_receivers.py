@@ -214,8 +214,8 @@ class Mqtt(Receiver):
             raise Undelivered("the connection to the broker is lost")
 
     def topic_of(self, event):
-        kind = "zone" if "zone" in event else "line"
-        return f"{self.prefix}/{kind}s/{level(event[kind])}"
+        kind = next((kind for kind in ("zone", "line") if kind in event), None)
+        return f"{self.prefix}/{kind}s/{level(event[kind])}" if kind else f"{self.prefix}/scene"
 
     def send(self, events, confirm):
         sent = []
@@ -237,13 +237,13 @@ class Mqtt(Receiver):
             confirm(number)
 
     def discovery(self):
-        """The entities of Home Assistant's MQTT discovery: an `event` per zone and line."""
+        """The entities of Home Assistant's MQTT discovery: an `event` per zone and line, and one of the scene."""
         for kind, name, events in self.entities or ():
             unique = "".join(sign if sign.isascii() and sign.isalnum() or sign == "-" else f"_{ord(sign):x}_"
                              for sign in f"regions-{self.prefix}-{kind}-{name}")
             yield f"homeassistant/event/{unique}/config", {
                 "name": name, "unique_id": unique, "event_types": events,
-                "state_topic": f"{self.prefix}/{kind}s/{level(name)}",
+                "state_topic": f"{self.prefix}/{kind}s/{level(name)}" if kind != "scene" else f"{self.prefix}/scene",
                 "value_template": "{{ dict(event_type=value_json.event, **value_json) | to_json }}",
                 "availability_topic": f"{self.prefix}/status",
                 "device": {"identifiers": [f"regions-{self.prefix}"], "name": self.prefix, "manufacturer": "gst-regions"}}

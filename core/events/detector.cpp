@@ -108,14 +108,19 @@ void EventDetector::set_rules(Rules rules) {
   presences_.clear();
 }
 
-void EventDetector::begin_scene() {
+void EventDetector::forget_objects() {
   tracks_.clear();
   track_index_.clear();
   zone_flags_.assign(rules_.zones.size(), {});
   for (ZoneState& state : zone_states_) state.count = 0;
+}
+
+void EventDetector::begin_scene() {
+  forget_objects();
   events_.clear();
   presences_.clear();
   now_ = kNever;
+  scene_change_ = SceneChange::none;
 }
 
 Event& EventDetector::report(EventType type, size_t rule) {
@@ -139,12 +144,15 @@ Event& EventDetector::report(EventType type, size_t rule, const Track& track,
 }
 
 void EventDetector::update(const FrameObjects& frame) {
-  if (frame.time < now_ || frame.is_tracked != is_tracked_) begin_scene();
+  // A frame of a changed scene may have no objects, so it does not tell whether they are tracked.
+  const bool is_tracked = frame.scene_change == SceneChange::none ? frame.is_tracked : is_tracked_;
+  if (frame.time < now_ || is_tracked != is_tracked_) begin_scene();
   now_ = frame.time;
-  is_tracked_ = frame.is_tracked;
+  is_tracked_ = is_tracked;
   ++frame_number_;
   events_.clear();
   presences_.clear();
+  if (!update_scene(frame.scene_change)) return;
   if (frame.is_tracked) {
     for (size_t i = 0; i < frame.objects.size(); ++i) {
       if (frame.objects[i].track != 0) update_track(frame, i);
@@ -152,6 +160,26 @@ void EventDetector::update(const FrameObjects& frame) {
   }
   forget_lost_tracks();
   for (size_t zone = 0; zone < rules_.zones.size(); ++zone) update_zone(zone, frame);
+}
+
+bool EventDetector::update_scene(SceneChange change) {
+  const SceneChange before = std::exchange(scene_change_, change);
+  if (change == before) return change == SceneChange::none;
+  if (change != SceneChange::none) {
+    if (before == SceneChange::none) change_began_ = now_;
+    report(EventType::scene_change, 0).change = change;
+    return false;
+  }
+  Event& event = report(EventType::scene_steady, 0);
+  event.change = before;
+  event.dwell = now_ - change_began_;
+  if (before == SceneChange::moved) {
+    forget_objects();  // their positions are those of another view
+  } else {
+    // The objects had no frames in the meantime, and are not lost because of that.
+    for (Track& track : tracks_) track.last_seen += event.dwell;
+  }
+  return true;
 }
 
 void EventDetector::update_track(const FrameObjects& frame, size_t index) {

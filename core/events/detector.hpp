@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/events/rules.hpp"
+#include "core/scene_change.hpp"
 
 namespace regions::events {
 
@@ -32,6 +33,8 @@ struct FrameObjects {
   std::span<const std::vector<double>> shares;
   // [zone] share of the zone that is foreground. Negative: unknown.
   std::span<const double> foreground;
+  // While the scene changes, the objects are unknown: their tracks and visits wait.
+  SceneChange scene_change = SceneChange::none;
 };
 
 enum class EventType : uint8_t {
@@ -48,7 +51,9 @@ enum class EventType : uint8_t {
   direction,
   motion,
   motion_end,
-  crossing
+  crossing,
+  scene_change,
+  scene_steady
 };
 inline constexpr Choice kEventTypes[] = {
     {static_cast<int>(EventType::enter), "enter", "An object entered the zone"},
@@ -71,13 +76,16 @@ inline constexpr Choice kEventTypes[] = {
     {static_cast<int>(EventType::direction), "direction", "An object moves in direction-angle"},
     {static_cast<int>(EventType::motion), "motion", "The share motion-share is foreground"},
     {static_cast<int>(EventType::motion_end), "motion-end", "Less than motion-share is foreground"},
-    {static_cast<int>(EventType::crossing), "crossing", "An object crossed the line"}};
+    {static_cast<int>(EventType::crossing), "crossing", "An object crossed the line"},
+    {static_cast<int>(EventType::scene_change), "scene-change",
+     "The whole picture changed suddenly; no objects are known"},
+    {static_cast<int>(EventType::scene_steady), "scene-steady", "The change of the scene is over"}};
 constexpr const char* name_of(EventType type) { return kEventTypes[static_cast<int>(type)].name; }
 
 // An event. Members without a meaning for its type keep their defaults.
 struct Event {
   EventType type = EventType::enter;
-  size_t rule = 0;         // index of the zone; of the line for crossings
+  size_t rule = 0;         // index of the zone; of the line for crossings; unused for the scene
   int64_t time = 0;        // of the frame, ns
   uint64_t track = 0;      // of the object; 0: the event concerns no single object
   uint32_t object = 0;     // number of the object in this frame; 0 if it is not in the frame
@@ -87,6 +95,7 @@ struct Event {
   double value = 0;        // direction: its angle in degrees; motion: the share
   Side side = Side::both;  // crossings: the side to which the object went
   bool is_lost = false;    // the track was lost
+  SceneChange change = SceneChange::none;  // scene_change and scene_steady
 };
 
 // The state of a zone after a frame.
@@ -179,6 +188,9 @@ class EventDetector {
     DelayedFlag count_change;
   };
 
+  void forget_objects();
+  // Returns false while the scene changes.
+  bool update_scene(SceneChange change);
   void update_track(const FrameObjects& frame, size_t index);
   void update_visit(size_t zone, Track& track, const Object& object, double share, bool is_new);
   void report_stay(size_t zone, Track& track, Visit& visit, const Object& object, Point position);
@@ -202,6 +214,8 @@ class EventDetector {
   uint64_t frame_number_ = 0;
   int64_t retention_ = 0;  // of the rule that keeps objects longest, ns
   int64_t now_ = kNever;
+  SceneChange scene_change_ = SceneChange::none;  // of the previous frame
+  int64_t change_began_ = kNever;
   std::vector<Track> tracks_;
   std::unordered_map<uint64_t, size_t> track_index_;  // [track id]
   std::vector<ZoneFlags> zone_flags_;

@@ -16,7 +16,9 @@ template <class Set>
 void for_each_field(const Event& event, const Rules& rules, const Set& set) {
   const bool is_crossing = event.type == EventType::crossing;
   set("event", name_of(event.type));
-  if (is_crossing)
+  if (event.change != SceneChange::none)
+    set("change", name_of(event.change));
+  else if (is_crossing)
     set("line", rules.lines[event.rule].id.c_str());
   else
     set("zone", rules.zones[event.rule].id.c_str());

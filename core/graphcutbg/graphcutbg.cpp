@@ -165,12 +165,6 @@ std::span<const PresetValue> preset_values_of(Preset preset) {
                                   : std::span<const PresetValue>();
 }
 
-const char* name_of(SceneChange change) {
-  static constexpr const char* kNames[] = {"none",  "light",     "infrared", "covered",
-                                           "moved", "defocused", "frozen",   "other"};
-  return kNames[static_cast<size_t>(change)];
-}
-
 Output output_of(const GraphCutBgParams& params) {
   switch (params.output) {
     case GraphCutOutput::mask:

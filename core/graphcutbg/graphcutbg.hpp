@@ -8,6 +8,7 @@
 #include "core/algorithm.hpp"
 #include "core/field.hpp"
 #include "core/maxflow/maxflow.hpp"
+#include "core/scene_change.hpp"
 
 namespace regions {
 
@@ -15,20 +16,6 @@ enum class GraphCutOutput : uint8_t { overlay, mask, cutout, replace, none };
 enum class GraphCutSource : uint8_t { image, mask, both };
 enum class Preset : uint8_t { none, motion };
 enum class Replacement : uint8_t { color, image, blur };
-// A sudden change of the whole picture. `other`: nearly all pixels are foreground, and the reason
-// is unknown.
-enum class SceneChange : uint8_t {
-  none,
-  light,
-  infrared,  // the camera began or ended to see infrared light: colours disappear or appear
-  covered,
-  moved,
-  defocused,
-  frozen,  // the camera repeats a frame
-  other
-};
-// The word for a change in metadata; "none" without a change.
-const char* name_of(SceneChange change);
 
 // The properties of the element. The parameter table in graphcutbg.cpp documents each of them.
 struct GraphCutBgParams {

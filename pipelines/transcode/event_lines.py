@@ -14,7 +14,7 @@ from standard_streams import print_result
 from transcode.exports import WRITERS, Lines, SidecarProblem
 
 EVENTS = ("enter", "leave", "occupancy", "loitering", "crowding", "crowding-end", "stopped", "moving", "abandoned", "removed",
-          "direction", "motion", "motion-end", "crossing")
+          "direction", "motion", "motion-end", "crossing", "scene-change", "scene-steady")
 TABLES = {*WRITERS, "events"}  # the kinds of sidecars that are made from tables
 MAX_RULES = 1 << 20  # bytes
 TYPES = {"id": "uint", "track": "uint", "x": "int", "y": "int", "width": "int", "height": "int", "area": "guint64",
@@ -78,6 +78,8 @@ class Replay:
         if "runs" in table:
             numbers = [number for run in table["runs"] for number in run]
             described.set_value("runs", Gst.Buffer.new_wrapped(b"".join(n.to_bytes(4, "little") for n in numbers)))
+        if "scene-change" in table:
+            described.set_value("scene-change", table["scene-change"])
         if "layers" in table:
             described.set_value("layers", table["layers"])
         attach(buffer, described)

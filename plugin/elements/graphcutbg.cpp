@@ -102,7 +102,7 @@ class GraphCutBgElement final : public ElementAlgorithmOf<GraphCutBgParams> {
             {"iterations", static_cast<int64_t>(result.cut.iterations)},
             {"foreground-pixels", static_cast<int64_t>(result.foreground)},
             {"restarted", result.restarted},
-            {"scene-change", std::string(name_of(result.change))}};
+            {kSceneChangeField, std::string(name_of(result.change))}};
   }
 
  private:

@@ -188,6 +188,9 @@ FrameObjects FrameReader::frame_at(int64_t time) const {
   frame.is_tracked = is_tracked_;
   frame.shares = counts_.shares();
   frame.foreground = counts_.foreground();
+  const gchar* change =
+      metadata_ ? gst_structure_get_string(metadata_, kSceneChangeField) : nullptr;
+  if (change) frame.scene_change = scene_change_of(change);
   return frame;
 }
 

@@ -126,6 +126,8 @@ Shapes shapes_of(const Rules& rules) {
 }
 
 CaptionMark caption_of(const Event& event, const Rules& rules) {
+  if (event.change != SceneChange::none)
+    return {name_of(event.type) + std::string(" ") + name_of(event.change), 0xFFFFFFFF};
   const bool is_crossing = event.type == EventType::crossing;
   const Rule& rule = is_crossing ? static_cast<const Rule&>(rules.lines[event.rule])
                                  : static_cast<const Rule&>(rules.zones[event.rule]);

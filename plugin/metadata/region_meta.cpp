@@ -150,7 +150,11 @@ void register_region_meta() {
 
 const GstStructure* attach_regions(GstBuffer* buffer, const FrameResults& results,
                                    const Workers& workers, StructurePool& pool) {
+  std::string scene_change;
   if (GstCustomMeta* meta = gst_buffer_get_custom_meta(buffer, kRegionMeta)) {
+    const gchar* text =
+        gst_structure_get_string(gst_custom_meta_get_structure(meta), kSceneChangeField);
+    if (text) scene_change = text;
     gst_buffer_remove_meta(buffer, &meta->meta);
   }
   remove_standard_metas(buffer);
@@ -190,6 +194,7 @@ const GstStructure* attach_regions(GstBuffer* buffer, const FrameResults& result
     add_bytes(structure, "runs", std::as_bytes(results.runs), pool);
     gst_structure_set(structure, "runs-truncated", G_TYPE_BOOLEAN, results.runs_truncated, nullptr);
   }
+  if (!scene_change.empty()) add_fact(structure, {kSceneChangeField, scene_change});
   for (const Fact& fact : results.facts) add_fact(structure, fact);
   if (results.labels) {
     gst_structure_set(structure, "labels", GST_TYPE_BUFFER, results.labels, "labels-format",

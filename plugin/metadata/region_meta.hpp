@@ -99,6 +99,8 @@
 namespace regions {
 
 constexpr const char* kRegionMeta = "regions";  // name of the GstCustomMeta
+// Name of the field with the change of the scene. Elements downstream keep it.
+constexpr const char* kSceneChangeField = "scene-change";
 
 // Must be called once, before the first buffer (in plugin_init).
 void register_region_meta();

@@ -37,6 +37,7 @@ class Scene {
     input.is_tracked = is_tracked;
     input.shares = shares;
     input.foreground = foreground;
+    input.scene_change = change;
     detector.update(input);
     time += kFrame;
     std::ostringstream text;
@@ -53,14 +54,16 @@ class Scene {
   int64_t time = 0;
   std::vector<std::vector<double>> shares;
   std::vector<double> foreground;
+  SceneChange change = SceneChange::none;
 
  private:
   std::string text_of(const Event& event) const {
     std::ostringstream text;
     const bool is_crossing = event.type == EventType::crossing;
     text << name_of(event.type) << ":"
-         << (is_crossing ? detector.rules().lines[event.rule].id
-                         : detector.rules().zones[event.rule].id);
+         << (event.change != SceneChange::none ? name_of(event.change)
+             : is_crossing                     ? detector.rules().lines[event.rule].id
+                                               : detector.rules().zones[event.rule].id);
     if (event.track != 0) text << ":" << event.track;
     if (event.dwell >= 0) text << "@" << static_cast<double>(event.dwell) / 1e9;
     if (event.count >= 0) text << "#" << event.count;
@@ -325,6 +328,31 @@ TEST(RulesChange, AnotherPictureSize_MovesNoObjectAcrossALine) {
   scene.set_rules(rules, {100, 50});
   EXPECT_EQ(scene.frame({Scene::object_at(1, 46, 25)}), "");
   EXPECT_EQ(scene.frame({Scene::object_at(1, 51, 25)}), "crossing:gate:1< ");
+}
+
+TEST(SceneChangeEvents, CoveredCamera_ObjectsWaitInsideTheirZones) {
+  Scene scene(yard(R"("object-retention": 0.2)"));
+  EXPECT_EQ(walk(scene, {150, 150}), "enter:yard:1 ");
+  scene.change = SceneChange::covered;
+  EXPECT_EQ(scene.frame({}, false), "scene-change:covered ");
+  EXPECT_EQ(scene.frames(20, {}, false), "");
+  EXPECT_EQ(scene.detector.zones()[0].count, 1);
+  scene.change = SceneChange::none;
+  EXPECT_EQ(walk(scene, {150}), "scene-steady:covered@2.1 ");
+  EXPECT_EQ(scene.frames(4, {}), "leave:yard:1@2.3! ");
+}
+
+TEST(SceneChangeEvents, MovedCamera_ObjectsAreForgottenWithoutEvents) {
+  Scene scene(yard("\"thickness\": 1"));
+  EXPECT_EQ(walk(scene, {150, 150}), "enter:yard:1 ");
+  scene.change = SceneChange::light;
+  EXPECT_EQ(walk(scene, {150}), "scene-change:light ");
+  scene.change = SceneChange::moved;
+  EXPECT_EQ(walk(scene, {20}), "scene-change:moved ");
+  scene.change = SceneChange::none;
+  EXPECT_EQ(walk(scene, {20}), "scene-steady:moved@0.2 ");
+  EXPECT_EQ(scene.detector.zones()[0].count, 0);
+  EXPECT_EQ(walk(scene, {150}), "enter:yard:1 ");
 }
 
 TEST(Presences, OfTrackedObjects_HaveDwellTimes) {

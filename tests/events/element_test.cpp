@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "tests/pictures/pictures.hpp"
 #include "tests/plugin/harness.hpp"
 
 namespace regions::test {
@@ -88,6 +89,7 @@ class Events : public Harness {
   static std::string text_of(const GstStructure* event) {
     const char* rule = gst_structure_get_string(event, "zone");
     if (!rule) rule = gst_structure_get_string(event, "line");
+    if (!rule) rule = gst_structure_get_string(event, "change");
     std::string text = std::string(gst_structure_get_string(event, "event")) + ":" + rule;
     if (gst_structure_has_field(event, "track")) text += ":" + field_of(event, "track");
     return text + " ";
@@ -372,6 +374,39 @@ TEST(RegionEvents, RegionsOfCclabel_AreFollowed) {
           {10, 16, 22, 28, 34, 28, 22, 16}),
       "crossing:middle:1 crossing:middle:1 ")
       << "regions that another element moved";
+}
+
+TEST(RegionEvents, CoveredCamera_IsReportedAndNoObjectLeaves) {
+  const RulesFile file(kYard);
+  Harness camera("graphcutbg output=mask ! cclabel track=true min-area=20 ! regionevents rules=" +
+                 file.path());
+  camera.video("GRAY8", 200, 100);
+  std::string events;
+  for (int i = 0; i < 50; ++i) {
+    const bool is_covered = i >= 35 && i < 45;
+    std::vector<uint8_t> picture(200 * 100);
+    for (int y = 0; y < 100; ++y) {
+      for (int x = 0; x < 200; ++x) {
+        const auto random = [&](int seed) {
+          const uint32_t number =
+              hash(static_cast<uint32_t>(x), static_cast<uint32_t>(y), static_cast<uint32_t>(seed));
+          return static_cast<int>(number % 60);
+        };
+        const bool is_object = i >= 20 && x >= 140 && x < 160 && y >= 50 && y < 70;
+        const int noise = random(i + 9) / 12;
+        picture[static_cast<size_t>(y * 200 + x)] =
+            static_cast<uint8_t>(noise + (is_covered  ? 20
+                                          : is_object ? 220
+                                                      : 40 + random(1) + x / 4 + y / 4));
+      }
+    }
+    camera.push(picture);
+    const BufferPtr frame = camera.pull();
+    events += Events::events_in(frame.get());
+    EXPECT_STREQ(gst_structure_get_string(regions_of(frame.get()), "scene-change"),
+                 is_covered ? "covered" : "none");
+  }
+  EXPECT_EQ(events, "enter:yard:1 scene-change:covered scene-steady:covered ");
 }
 
 TEST(RegionEvents, PositionsOfEvents_AreMovedWithThePicture) {
