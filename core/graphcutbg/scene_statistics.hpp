@@ -309,8 +309,10 @@ struct SceneWatch {
   // Means over these frames. Old frames fade with a time constant of 8 frames.
   int shared = 0;   // edges that frame and background share, per edge of the background, 1/65536
   int texture = 0;  // edges of the frame, per edge of the background, 1/65536
-  int colorfulness = 0;           // see colorfulness_of(), 1/256
-  int foreground = 0;             // foreground, per pixel, 1/65536
+  int colorfulness = 0;  // see colorfulness_of(), 1/256
+  int foreground = 0;    // foreground, per pixel, 1/65536
+  // Number of frames until a change of light is told again. A lamp that flickers is usual.
+  int flicker = 0;
   int equal_bins = 1 << 16;       // bins of a profile that equal those of the frame before, 1/65536
   uint64_t digest = 0;            // digest of the last frame
   uint32_t repeats = 0;           // number of frames in a row that equalled the frame before
@@ -708,7 +710,8 @@ REGIONS_HD inline SceneChange change_of(const SceneWatch& watch, const Survey& s
   // A change of at least kMinLight levels of a grey with a luma of 128.
   constexpr int kMinLight = 12;
   const int levels = (light.apply<int32_t>(0, 128 << 8) >> 8) - 128;
-  return levels >= kMinLight || levels <= -kMinLight ? SceneChange::light : SceneChange::none;
+  const bool is_lit = levels >= kMinLight || levels <= -kMinLight;
+  return is_lit && watch.flicker == 0 ? SceneChange::light : SceneChange::none;
 }
 
 // Updates what is usual with a frame in which the scene does not change.
@@ -738,6 +741,9 @@ REGIONS_HD inline FramePlan plan_frame(Scene& scene, SceneWatch& watch, const Su
   watch_repeats(watch, survey, measures);
   frame.change =
       scene.age > 0 ? change_of(watch, survey, measures, frame.light) : SceneChange::none;
+  constexpr int kFlickerFrames = 50;
+  watch.flicker =
+      frame.change == SceneChange::light ? kFlickerFrames : larger(watch.flicker - 1, 0);
   const bool is_visible =
       frame.change != SceneChange::covered && frame.change != SceneChange::defocused;
   const bool turned =

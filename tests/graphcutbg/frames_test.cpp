@@ -256,6 +256,20 @@ TEST_P(GraphCutFrames, SceneChanges_AreToldInTheFirstFrameWhichHasNoForeground) 
   }
 }
 
+TEST_P(GraphCutFrames, FlickeringLamp_ObjectIsForegroundInMostFramesAndNothingElseIs) {
+  Camera camera = on_backend({.size = Surveillance::kSize}, masks());
+  Surveillance stream(camera);
+  for (int i = 0; i < 30; ++i) stream.shoot(Mishap::none);
+  int visible = 0;  // frames with the block
+  for (int i = 0; i < 60; ++i) {
+    const auto foreground = static_cast<int>(
+        stream.shoot(i % 5 == 0 ? Mishap::dimmed : Mishap::none).report.foreground);
+    EXPECT_LT(foreground, Surveillance::kBlock + 60) << i;
+    visible += foreground > Surveillance::kBlock - 60;
+  }
+  EXPECT_GE(visible, 34);
+}
+
 TEST_P(GraphCutFrames, ChangedSceneWithFreeze_IsToldAndShown) {
   Camera camera = on_backend({.size = Surveillance::kSize}, masks());
   Surveillance stream(camera);
