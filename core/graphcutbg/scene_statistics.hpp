@@ -300,22 +300,21 @@ struct Scene {
   uint32_t restarted = 0;  // 1: the model restarted with the last frame
 };
 
-// What is usual in a scene, and the change that is in progress. It is not stored with the model.
+// The usual values of a scene, and the change that is in progress. It is not stored with the model.
 struct SceneWatch {
   static constexpr uint32_t kSettled = 10;  // number of frames after which changes are noticed
 
   SceneChange change = SceneChange::none;  // the change in progress
   uint32_t frames = 0;                     // number of frames without a change
   // Means over these frames. Old frames fade with a time constant of 8 frames.
-  int shared = 0;   // edges that frame and background share, per edge of the background, 1/65536
-  int texture = 0;  // edges of the frame, per edge of the background, 1/65536
-  int colorfulness = 0;  // see colorfulness_of(), 1/256
-  int foreground = 0;    // foreground, per pixel, 1/65536
-  // Number of frames until a change of light is told again. A lamp that flickers is usual.
+  int shared = 0;      // edges that frame and background share, per edge of the background, 1/65536
+  int texture = 0;     // edges of the frame, per edge of the background, 1/65536
+  int foreground = 0;  // foreground, per pixel, 1/65536
+  // Number of frames until a change of light is reported again. A lamp that flickers is usual.
   int flicker = 0;
-  int equal_bins = 1 << 16;       // bins of a profile that equal those of the frame before, 1/65536
-  uint64_t digest = 0;            // digest of the last frame
-  uint32_t repeats = 0;           // number of frames in a row that equalled the frame before
+  int equal_bins = 1 << 16;  // bins of a profile that equal the bins of the previous frame, 1/65536
+  uint64_t digest = 0;       // digest of the last frame
+  uint32_t repeats = 0;      // number of frames in a row that equalled the frame before
   uint32_t usual_repeats = 0;     // number of such frames that this video has regularly
   uint32_t profile[2][128] = {};  // profiles of the last frame
 };
@@ -510,7 +509,7 @@ struct SceneMeasures {
   int camera_shift = 0;  // bins, see camera_shift_of()
   ProfileMatch match[Profiles::kAxes];
   int bins = 1;        // number of bins of both profiles
-  int equal_bins = 0;  // number of bins that equal those of the last frame
+  int equal_bins = 0;  // number of bins that equal the bins of the last frame
 };
 
 // Remembers the profiles in `watch`.
@@ -688,7 +687,7 @@ REGIONS_HD inline bool switches_infrared(const Survey& survey) {
   return gained >= kMost || (zones >= Survey::kZones / 4 && lost * 4 >= zones * 3);
 }
 
-// The change of the scene that the survey of a frame shows, compared with what is usual.
+// The change of the scene that the survey of a frame shows, compared with the usual values.
 REGIONS_HD inline SceneChange change_of(const SceneWatch& watch, const Survey& survey,
                                         const SceneMeasures& measures, const Light& light) {
   if (watch.frames < SceneWatch::kSettled) return SceneChange::none;
@@ -714,7 +713,7 @@ REGIONS_HD inline SceneChange change_of(const SceneWatch& watch, const Survey& s
   return is_lit && watch.flicker == 0 ? SceneChange::light : SceneChange::none;
 }
 
-// Updates what is usual with a frame in which the scene does not change.
+// Updates the usual values with a frame in which the scene does not change.
 REGIONS_HD inline void watch_steady_frame(SceneWatch& watch, const Survey& survey) {
   const bool is_first = watch.frames == 0;
   const auto follow = [&](int& mean, int value) {

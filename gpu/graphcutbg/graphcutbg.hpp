@@ -24,7 +24,7 @@ namespace regions::graphcutbg {
 struct SceneState {
   Survey survey;             // statistics of the current frame; between frames, all fields are zero
   Scene scene;               // history of the scene
-  SceneWatch watch;          // what is usual in the scene
+  SceneWatch watch;          // usual values of the scene
   FramePlan frame;           // plan of the current frame, the result of the survey
   uint32_t surveyed_blocks;  // number of thread blocks that have added their sums to `survey`
   uint32_t updated_blocks;   // number of thread blocks that have updated their part of the model
