@@ -7,6 +7,7 @@ import contextlib
 import http.server
 import json
 import pathlib
+import resource
 import shutil
 import signal
 import socket
@@ -28,6 +29,10 @@ SQUARE = ("color=black:s=160x120:r=25:d={}[b];color=white:s=16x16:r=25:d={}[w];[
 RULES = {"zones": [{"id": "right side", "points": [[80, 0], [160, 0], [160, 120], [80, 120]], "object-retention": 5}],
          "lines": [{"id": "gate", "points": [[60, 0], [60, 120]], "object-retention": 5}]}
 KILLS = 10
+
+
+def without(event, *names):
+    return {name: value for name, value in event.items() if name not in names}
 
 
 def free_port():
@@ -184,7 +189,8 @@ class Printing(Events):
         clip = self.square(1)
         self.assertIn("/none.mkv", self.run_events(self.folder / "none.mkv", status=1))
         self.rules.write_text('{"zones": [{"id": "z", "points": [[0, 0]]}]}', encoding="utf-8")
-        self.assertIn("zone 'z': ring 1 has 1 different points", self.run_events(clip, status=2))
+        text = self.run_events(clip, status=2)
+        self.assertRegex(text, "^events: .*: rules: zone 'z': ring 1 has 1 different points; an area requires at least 3\n$")
         self.rules.unlink()
         self.assertIn("does not exist", self.run_events(clip, status=2))
         self.assertFalse((self.folder / "queue").exists())
@@ -365,6 +371,23 @@ class Webhook(Events):
         events = [event for event, _ in server.received]
         self.assertEqual(events[0].pop("dropped"), len(expected) - 2)
         self.expect_all(events, expected[-2:])
+
+    def test_queue_on_a_full_disk_is_reported_and_the_stream_goes_on(self):
+        clip, server = self.square(8), self.serve()
+        expected = self.printed(clip)
+        # SQLite fails at a limit on the size of files as on a full disk.
+        limits = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (90_000, 90_000))}
+        text = media.run(*self.command(clip, "--webhook", f"http://127.0.0.1:{server.server_port}/", "--linger", "1"), status=1,
+                         **limits)
+        self.assertRegex(text, "the queue .*events.sqlite cannot be written: .*; events are printed, but not sent")
+        self.assertNotIn("Traceback", text)
+        self.assertEqual([json.loads(line) for line in text.splitlines() if line.startswith("{")], expected)
+        # With room again, the same command sends the rest.
+        self.run_events(clip, "--webhook", f"http://127.0.0.1:{server.server_port}/")
+        received = [event for event, _ in server.received]
+        self.assertGreaterEqual(
+            {json.dumps(without(event, "number", "again", "dropped"), sort_keys=True) for event in received},
+            {json.dumps(event, sort_keys=True) for event in expected})
 
     def test_queue_of_another_program_is_refused(self):
         clip = self.square(1)
