@@ -116,7 +116,7 @@ class Recipes(Case):
     def test_onvif_recipe_writes_an_object_in_each_frame(self):
         for element in ("relationmeta2onvifmeta", "onvifmetadataextractor"):
             if subprocess.run(["gst-inspect-1.0", "--exists", element], check=False).returncode:
-                self.skipTest(f"the element {element} of gst-plugins-rs is not installed; Debian 12 does not contain it")
+                self.skipTest(f"the element {element} of gst-plugins-rs is not installed; Debian has no package of it")
         line = recipe("relationmeta2onvifmeta").replace("in.mp4", str(self.clip_path)).replace(
             "graphcutbg output=none ! cclabel source=mask track=true", "cclabel threshold=0.5 track=true")
         media.run("bash", "-c", line, cwd=self.folder)
