@@ -174,7 +174,9 @@ def from_supervision(detections: Any, return_labels: bool = False) -> Any:
     """
     if not hasattr(detections, "xyxy"):
         raise TypeError(f"detections is of type {type(detections).__name__}, must be supervision.Detections")
-    boxes = np.asarray(detections.xyxy, np.float64).reshape(-1, 4)
+    boxes = np.asarray(detections.xyxy, np.float64)
+    if boxes.ndim != 2 or boxes.shape[1] != 4:
+        raise ValueError(f"detections has xyxy of shape {boxes.shape}, must have (n, 4)")
     if not np.isfinite(boxes).all():
         raise ValueError("detections has a box that is not finite")
     count = len(boxes)
@@ -192,7 +194,8 @@ def from_supervision(detections: Any, return_labels: bool = False) -> Any:
         areas = masks.sum((1, 2), float)
         for row in np.flatnonzero(areas):
             centers[row] = np.mean(np.nonzero(masks[row]), 1)
-    columns["area"] = np.asarray((getattr(detections, "data", None) or {}).get("area", areas), np.float64)
+    known = _of_detections(getattr(detections, "data", None) or {}, "area", count)
+    columns["area"] = (areas if known is None else known).astype(np.float64)
     columns |= {f"bbox_{k}": edge for k, edge in enumerate((top, left, bottom, right))}
     columns |= {"centroid_0": centers[:, 0], "centroid_1": centers[:, 1]}
     for name, kind in (("class_id", np.int64), ("confidence", np.float64)):
@@ -210,8 +213,8 @@ def from_supervision(detections: Any, return_labels: bool = False) -> Any:
 
 
 def _of_detections(detections: Any, name: str, count: int) -> Column | None:
-    """Returns an attribute of detections, or None if it is unknown."""
-    values = getattr(detections, name, None)
+    """Returns an attribute or a column of the data of detections, or None if it is unknown."""
+    values = detections.get(name) if isinstance(detections, dict) else getattr(detections, name, None)
     if values is None:
         return None
     column = np.asarray(values)
@@ -220,14 +223,14 @@ def _of_detections(detections: Any, name: str, count: int) -> Column | None:
     return column
 
 
-def compact_labels(label_image: Array) -> tuple[NDArray[np.int32], Column | None, int]:
+def compact_labels(label_image: Array, name: str = "label_image") -> tuple[NDArray[np.int32], Column | None, int]:
     """Returns the labels as int32, the original labels if they have been renumbered, and the largest label."""
-    labels = _arrays.as_numpy(_device_arrays.to_host(label_image), "label_image")
-    _arrays.expect_axes(labels, "label_image", 2, 3)
+    labels = _arrays.as_numpy(_device_arrays.to_host(label_image), name)
+    _arrays.expect_axes(labels, name, 2, 3)
     if labels.dtype.kind not in "iu":
-        raise TypeError(f"label_image has elements of type {labels.dtype}, must have integers")
+        raise TypeError(f"{name} has elements of type {labels.dtype}, must have integers")
     if labels.dtype.kind == "i" and labels.min() < 0:
-        raise ValueError(f"label_image has the negative label {labels.min()}, must have labels of at least 0")
+        raise ValueError(f"{name} has the negative label {labels.min()}, must have labels of at least 0")
     max_label = int(labels.max())
     original = None
     if max_label > labels.size:  # avoids a temporary table with more rows than the image has elements

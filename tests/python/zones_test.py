@@ -364,6 +364,10 @@ class Refusals(unittest.TestCase):
         labels[30:50, 55:65] = 1
         zones, share = gst_regions.Zones([YARD]), gst_regions.Zones([YARD | {"anchor": "area"}])
         for error, text, call in (
+                (TypeError, "fps is of type bool", lambda: gst_regions.Zones([YARD], fps=True)),
+                (ValueError, "surrogates", lambda: gst_regions.Zones('[{"id": "\ud800"}]')),
+                (TypeError, "labels has elements of type bool, must have integers", lambda: share.update(table, labels > 0)),
+                (ValueError, "labels has the negative label -1", lambda: share.update(table, -labels)),
                 (TypeError, "fps is of type str", lambda: gst_regions.Zones([YARD], fps="25")),
                 (ValueError, "fps is 0", lambda: gst_regions.Zones([YARD], fps=0)),
                 (TypeError, "time is of type str", lambda: zones.update(table, time="now")),
@@ -458,6 +462,10 @@ class Supervision(unittest.TestCase):
                 (TypeError, "detections is of type int", lambda: gst_regions.from_supervision(3)),
                 (ValueError, "a box that is not finite", lambda: gst_regions.from_supervision(
                     self.detections(xyxy=box * math.inf))),
+                (ValueError, r"xyxy of shape \(1, 5\), must have \(n, 4\)", lambda: gst_regions.from_supervision(
+                    self.detections(xyxy=numpy.ones((1, 5))))),
+                (ValueError, "3 values of area for 1 boxes", lambda: gst_regions.from_supervision(
+                    self.detections(xyxy=box, data={"area": [1, 2, 3]}))),
                 (ValueError, "2 values of tracker_id for 1 boxes", lambda: gst_regions.from_supervision(
                     self.detections(xyxy=box, tracker_id=numpy.array([1, 2])))),
                 (ValueError, "no masks", lambda: gst_regions.from_supervision(self.detections(xyxy=box), return_labels=True))):
