@@ -28,6 +28,7 @@ FILTER = "cclabel threshold=0.5 track=true output=none"
 SQUARE = ("color=black:s=160x120:r=25:d={}[b];color=white:s=16x16:r=25:d={}[w];[b][w]overlay=x='72+60*sin(t*4)':y=50")
 RULES = {"zones": [{"id": "right side", "points": [[80, 0], [160, 0], [160, 120], [80, 120]], "object-retention": 5}],
          "lines": [{"id": "gate", "points": [[60, 0], [60, 120]], "object-retention": 5}]}
+ZONE = {"id": "z", "points": [[0, 0], [50, 0], [50, 50]]}
 KILLS = 10
 
 
@@ -191,6 +192,10 @@ class Printing(Events):
         self.rules.write_text('{"zones": [{"id": "z", "points": [[0, 0]]}]}', encoding="utf-8")
         text = self.run_events(clip, status=2)
         self.assertRegex(text, "^events: .*: rules: zone 'z': ring 1 has 1 different points; an area requires at least 3\n$")
+        for rules, message in (([ZONE | {"points": [[500, 0], [600, 0], [600, 50]]}], "zone 'z' is outside of the picture"),
+                               ({"width": 100, "height": 100, "zones": [ZONE]}, "the rules are for 100x100 pixels")):
+            self.rules.write_text(json.dumps(rules), encoding="utf-8")
+            self.assertRegex(self.run_events(clip, status=1), f"^events: {message}.*\\n$")
         self.rules.unlink()
         self.assertIn("does not exist", self.run_events(clip, status=2))
         self.assertFalse((self.folder / "queue").exists())
