@@ -97,15 +97,16 @@ class Zones {
   // Returns the name of a rule that requires a label map, and of a rule that requires centroids, or
   // empty texts.
   nb::tuple required() {
-    const events::Rules rules = locked([&] { return rules_; });
     std::string pixels, centroids;
-    for (const events::Zone& zone : rules.zones) {
-      if (zone.reads_pixels()) pixels = "zone '" + zone.id + "'";
-      if (zone.anchor == events::Anchor::centroid) centroids = "zone '" + zone.id + "'";
-    }
-    for (const events::Line& line : rules.lines) {
-      if (line.anchor == events::Anchor::centroid) centroids = "line '" + line.id + "'";
-    }
+    locked([&] {
+      for (const events::Zone& zone : rules_.zones) {
+        if (zone.reads_pixels()) pixels = "zone '" + zone.id + "'";
+        if (zone.anchor == events::Anchor::centroid) centroids = "zone '" + zone.id + "'";
+      }
+      for (const events::Line& line : rules_.lines) {
+        if (line.anchor == events::Anchor::centroid) centroids = "line '" + line.id + "'";
+      }
+    });
     return nb::make_tuple(pixels, centroids);
   }
 
