@@ -158,7 +158,7 @@ TEST(Rules, AZoneWith4096Corners_IsReadAndMoreAreRefused) {
   EXPECT_EQ(message_of(polygon(4098)), "rules: zone 'z' has 4098 points; it may have up to 4096");
 }
 
-TEST(Rules, ForAnotherSize_AreScaled) {
+TEST(Rules, DrawnForAnotherSize_AreScaled) {
   const Rules rules = parse_rules(R"({"width": 640, "height": 360,
     "zones": [{"id": "z", "center": [320, 180], "radius": 10, "hysteresis": 4}],
     "lines": [{"id": "l", "points": [[0, 0], [640, 360]]}]})");

@@ -202,7 +202,7 @@ class Printing(Events):
 
 
 class Mqtt(Events):
-    def test_killed_broker_no_event_is_lost(self):
+    def test_killed_broker_loses_no_event(self):
         clip, broker = self.square(), Broker(self)
         expected = self.printed(clip)
         subscriber = Subscriber(self, broker)
@@ -225,7 +225,7 @@ class Mqtt(Events):
         subscriber.wait_for(len(expected))
         self.expect_all(subscriber.events(), expected)
 
-    def test_killed_program_no_event_is_lost(self):
+    def test_killed_program_loses_no_event(self):
         clip, broker = self.square(), Broker(self)
         expected = self.printed(clip)
         subscriber = Subscriber(self, broker)
@@ -240,7 +240,7 @@ class Mqtt(Events):
         subscriber.wait_for(len(expected))
         self.expect_all(subscriber.events(), expected)
 
-    def test_topics_status_and_home_assistant(self):
+    def test_mqtt_events_have_topics_a_status_and_home_assistant_entities(self):
         broker = Broker(self)
         subscriber = Subscriber(self, broker)
         self.run_events(self.square(1), "--mqtt", f"mqtt://127.0.0.1:{broker.port}/house/yard", "--home-assistant")
@@ -263,7 +263,7 @@ class Mqtt(Events):
         entities = [json.loads(text) for topic, text in subscriber.messages if topic.startswith("homeassistant/")]
         self.assertEqual([entity["state_topic"] for entity in entities], ["yard/zones/right side", "yard/lines/gate"])
 
-    def test_passwords_and_tls_are_used(self):
+    def test_mqtt_broker_with_tls_and_password_receives_the_events(self):
         if not shutil.which("openssl"):
             self.skipTest("openssl is not installed")
         key, certificate, passwords = (self.folder / name for name in ("key.pem", "certificate.pem", "passwords"))
@@ -331,7 +331,7 @@ class Webhook(Events):
         self.assertEqual(server.received[0][1]["Authorization"], "Bearer abc")
         self.expect_all(events, self.printed(self.square(2)))
 
-    def test_missing_server_events_wait_for_the_next_run(self):
+    def test_missing_server_receives_the_events_of_the_next_run(self):
         clip, port = self.square(1), free_port()
         expected = self.printed(clip)
         address = f"http://127.0.0.1:{port}/"
