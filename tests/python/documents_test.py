@@ -32,7 +32,7 @@ class Guide(unittest.TestCase):
             python.parent.mkdir(parents=True)
             python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n', encoding="utf-8")
             python.chmod(0o755)
-            self.assertEqual(run_page(PAGE.read_text(encoding="utf-8"), folder, os.environ | {"JAX_PLATFORMS": "cpu"}), (4, 4))
+            self.assertEqual(run_page(PAGE.read_text(encoding="utf-8"), folder, os.environ | {"JAX_PLATFORMS": "cpu"}), (5, 5))
 
     def test_python_code_of_readme_and_package_page_runs_without_errors(self):
         for name in ("README.md", "docs/python.md"):
