@@ -63,8 +63,8 @@ void PixelCounts::count_runs(const Rules& rules, Size picture, std::span<const P
                              std::span<const Object> objects) {
   begin(rules, picture);
   // A hostile id must not allocate much memory: ids are at most the number of regions.
-  constexpr uint32_t kMaxIds = 1 << 24;
-  const size_t ids = std::min(last_id_of(objects), kMaxIds) + size_t{1};
+  constexpr size_t kMaxIds = 1 << 24;
+  const size_t ids = std::min({size_t{last_id_of(objects)}, picture.area(), kMaxIds}) + size_t{1};
   std::vector<double> total(ids);
   for (const PixelRun& run : runs) {
     if (run.label < ids) total[run.label] += run.width;
