@@ -162,7 +162,7 @@ def from_supervision(detections: Any, return_labels: bool = False) -> Any:
         of the mask, else of the box, float64); `bbox_0` … `bbox_3` (first row, first column, and the row and column
         after the last ones, float64, because detectors give fractions); `centroid_0` and `centroid_1` (mean index of the
         mask, else of the box, float64); `class_id` (int64) and `confidence` (float64), if they are known.
-        `to_supervision` converts the table back.
+        `to_supervision` converts the table back. Other data of the detections are left out.
     labels : int32 array of shape (H, W), if `return_labels` is set
 
     Raises
