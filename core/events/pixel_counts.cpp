@@ -40,7 +40,9 @@ void PixelCounts::set_shares(size_t zone, std::span<const Object> objects,
 
 void PixelCounts::set_foreground(size_t zone, uint64_t pixels) {
   const uint64_t all = areas_[zone].count();
-  if (all > 0) foreground_[zone] = static_cast<double>(pixels) / static_cast<double>(all);
+  // Runs of another producer may overlap.
+  if (all > 0)
+    foreground_[zone] = static_cast<double>(std::min(pixels, all)) / static_cast<double>(all);
 }
 
 void PixelCounts::count_labels(const Rules& rules, ConstLabelMap labels,
