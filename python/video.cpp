@@ -1,7 +1,9 @@
 // The classes BackgroundCut and Tracker, whose algorithms keep state from picture to picture.
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
 
 #include <algorithm>
+#include <array>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -96,7 +98,7 @@ class VideoAlgorithm {
     session_.configure(setup, params);
     Backend& backend = *queue_->backend();
     const Backend::Entry entry(backend);
-    records_ = RegionRecords(backend, setup.max_regions, false, false, 0);
+    records_ = RegionRecords(backend, setup.max_regions, false, false, 0, setup.tracks);
   }
 
   void destroy_algorithm() {
@@ -267,8 +269,9 @@ class Tracker : public VideoAlgorithm<CcLabelParams> {
       : VideoAlgorithm(kTrackerFields,
                        parameters<CcLabelParams>({{"output", "none"}, {"track", "true"}})) {}
 
-  // Labels the next picture. Returns the number of regions, the track of each region with a record,
-  // and the numbers of births, deaths, splits, merges and lost tracks.
+  // Labels the next picture. Returns the number of regions; the track of each region with a record,
+  // for how many pictures it has been still, and the track that it is a part of; and the numbers of
+  // births, deaths, splits, merges and lost tracks.
   nb::tuple apply(const Pixels& pixels, const Labels& labels, const TargetTuple& target_tuple) {
     const Target target = target_of(target_tuple);
     target.expect_arrays(pixels, labels);
@@ -279,7 +282,7 @@ class Tracker : public VideoAlgorithm<CcLabelParams> {
     task.labels = {reinterpret_cast<uint32_t*>(labels.data()), voxels.slice.width,
                    voxels.slice.height, voxels.pitch};
     uint32_t total = 0;
-    std::vector<uint32_t> tracks;
+    std::vector<std::array<uint32_t, 3>> tracks;
     TrackEvents events;
     {
       const Unlocked unlocked;
@@ -291,8 +294,10 @@ class Tracker : public VideoAlgorithm<CcLabelParams> {
       });
       wait();
       total = records().total();
-      for (const Region& region : records().regions(std::min(total, task.table.capacity))) {
-        tracks.push_back(region.track);
+      const uint32_t count = std::min(total, task.table.capacity);
+      for (uint32_t i = 0; i < count; ++i) {
+        const TrackState& state = records().track_states(count)[i];
+        tracks.push_back({records().regions(count)[i].track, state.still, state.part_of});
       }
       events = static_cast<CcLabel&>(algorithm()).track_events(0);
     }

@@ -84,8 +84,8 @@ class CcLabelCpu final : public CcLabel {
     const TrackRules rules = track_rules(params, setup_.in);
     RegionTable table = task.table;
     table.regions = buffers.table_of(task);
-    tracker_.assign_tracks(rules, table, counts.recorded, task.slot);
-    buffers.tracks = {buffers.table_of(task), counts.recorded};
+    tracker_.assign_tracks(rules, table, buffers.states, counts.recorded, task.slot);
+    buffers.tracks = {buffers.table_of(task), buffers.states, counts.recorded};
     FrameTask late_outputs = task;
     late_outputs.labels = {};
     late_outputs.table.runs = nullptr;
@@ -278,6 +278,8 @@ void LabelBuffers::allocate(Backend& backend, const Setup& setup, int max_chunks
     memory.reserve(value[s], width, kValuePadding);
     memory.reserve(records[s], setup.max_regions);
   }
+  states = nullptr;
+  if (may_track_) memory.reserve(states, setup.max_regions);
   if (may_draw_ || setup.max_runs > 0) {
     labels = {nullptr, setup.size.width, max_volume.rows(),
               static_cast<ptrdiff_t>(width * sizeof(uint32_t))};

@@ -99,14 +99,14 @@ void Tracker::begin(const Ticket& ticket) {
   std::memset(block_.data(), 0, ticket.bytes_to_clear);
 }
 
-void Tracker::assign_tracks(const TrackRules& rules, const RegionTable& table, uint32_t count,
-                            int slot) {
+void Tracker::assign_tracks(const TrackRules& rules, const RegionTable& table, TrackState* states,
+                            uint32_t count, int slot) {
   const SingleThread team;
   const TrackCounts before = *memory_.counts;
   const TrackStep step(team, memory_, rules, table.regions, count, before);
   step.collect_pairs();
   step.match();
-  step.finish(table, &reports_[static_cast<size_t>(slot)]);
+  step.finish(table, states, &reports_[static_cast<size_t>(slot)]);
 }
 
 }  // namespace regions

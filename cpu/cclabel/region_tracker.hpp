@@ -63,8 +63,10 @@ class Tracker {
   bool set_row_spans(const RowSpans& spans);
   // Returns one bit per pixel of memory().labels. The bit is set if the label is not 0.
   BitImage labelled_pixels() { return {labelled_pixels_.data(), words_for(memory_.labels.width)}; }
-  // Assigns tracks to the regions 1..count and writes them to table.regions.
-  void assign_tracks(const TrackRules& rules, const RegionTable& table, uint32_t count, int slot);
+  // Assigns tracks to the regions 1..count and writes them to table.regions. Writes the states of
+  // the regions to `states`.
+  void assign_tracks(const TrackRules& rules, const RegionTable& table, TrackState* states,
+                     uint32_t count, int slot);
 
   const TrackEvents& report(int slot) const { return reports_.at(static_cast<size_t>(slot)); }
 

@@ -94,8 +94,7 @@ void count_shared_pixels(const WindowLabels& window, uint32_t count, uint32_t co
 // Writes the output picture, unless it is an overlay (draw() writes overlays). `values` is
 // workspace for kChunks rows.
 void write_output(ConstLabelMap labels, const FrameTask& task, const CcLabelParams& params,
-                  std::span<const Region> regions, uint32_t* values, const Workers& workers) {
-  const Tracks tracks{regions.data(), static_cast<uint32_t>(regions.size())};
+                  const ShownTracks& tracks, uint32_t* values, const Workers& workers) {
   const auto width = static_cast<size_t>(labels.width);
   const int bytes = task.out.layout.component[0].step, offset = task.out.layout.component[0].offset;
   for_each_row(labels.height, workers, [&](int chunk, int y) {
@@ -118,6 +117,7 @@ class SlidingWindowCpu final : public SlidingWindow {
  private:
   void allocate(const Setup& setup) override {
     const auto width = static_cast<size_t>(setup.size.width);
+    states_ = backend().allocate(setup.max_regions * sizeof(TrackState));
     const size_t table_bytes = setup.max_regions * sizeof(Region);
     records_ = backend().allocate(table_bytes * (kChunks + 1));
     auto* next = records_.as<Region>() + setup.max_regions;
@@ -157,7 +157,7 @@ class SlidingWindowCpu final : public SlidingWindow {
     const TrackRules rules = track_rules(params, setup().in);
     RegionTable table = task.table;
     table.regions = records;
-    tracker_.assign_tracks(rules, table, count, task.slot);
+    tracker_.assign_tracks(rules, table, states_.as<TrackState>(), count, task.slot);
     if (task.table.total) *task.table.total = total;
     if (task.table.runs) runs_.fill(labels, task.table, workers_);
     if (!task.labels.empty()) {
@@ -171,7 +171,8 @@ class SlidingWindowCpu final : public SlidingWindow {
                   ink_in(ink_.data(), setup().size), workers_);
     }
     params.track = true;  // makes output_values() return tracks
-    write_output(labels, task, params, {records, count}, values_.as<uint32_t>(), workers_);
+    write_output(labels, task, params, {records, states_.as<TrackState>(), count},
+                 values_.as<uint32_t>(), workers_);
   }
 
   void forget(IdNumbering ids) override { tracker_.forget(ids); }
@@ -182,6 +183,7 @@ class SlidingWindowCpu final : public SlidingWindow {
   // Region[1 + kChunks][max_regions]: a table for frame tasks without a table, then the tables of
   // the chunks.
   Block records_;
+  Block states_;                // TrackState[max_regions]
   ChunkRecords chunk_records_;  // its tables are in the memory of records_
   Block values_;                // uint32_t[kChunks][width], workspace of write_output()
   Block ink_;

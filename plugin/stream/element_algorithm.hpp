@@ -71,6 +71,7 @@ class ElementAlgorithm {
   RegionDetails details() { return traits().details; }
   // Whether each frame is processed together with earlier frames. Late frames are then not skipped.
   bool has_sliding_window() { return traits().setup.slides; }
+  bool has_track_states() { return traits().setup.tracks; }
   // Number of frames per volume; 1 for a sliding window.
   int slices() {
     const Setup setup = traits().setup;

@@ -103,9 +103,11 @@ class Tracker(Parameters):
         -------
         labels : int32 array of shape (H, W), 1 … n as for `label`
         table : structured array
-            The table of `regionprops_table` with the additional column `track` (int64), which holds the number that a
-            region keeps from picture to picture. It is 0 for regions beyond `max_regions` and for regions that are
-            younger than `track_birth`.
+            The table of `regionprops_table` with three additional columns (int64). `track` is the number that a region
+            keeps from picture to picture. It is 0 for regions beyond `max_regions`, for regions that are younger than
+            `track_birth`, and for pieces. `still` is the number of consecutive pictures in which the region has not
+            moved. `part_of` is the track of the object that the region is a piece of, and 0 for all other regions:
+            regions that move together are pieces of one object, and the oldest of them has its track.
 
         Raises
         ------
@@ -138,14 +140,16 @@ class Tracker(Parameters):
         labels = image.library.finished(device_labels, target) if out is None else out
         return labels, self._table(tracking, image.wrap(labels).host(), image.host())
 
-    def _table(self, tracking: tuple[int, list[int], list[int]], labels: NDArray[np.int32],
+    def _table(self, tracking: tuple[int, list[list[int]], list[int]], labels: NDArray[np.int32],
                values: NDArray[Any]) -> NDArray[Any]:
         count, tracks, changes = tracking
         self._changes = dict(zip(CHANGE_NAMES, changes))
         measured = table_of(labels, count, values)
         fields: Any = measured.dtype.descr
-        table = np.zeros(count, [fields[0], ("track", np.int64), *fields[1:]])
+        names = "track", "still", "part_of"
+        table = np.zeros(count, [fields[0], *((name, np.int64) for name in names), *fields[1:]])
         for name in measured.dtype.names or ():
             table[name] = measured[name]
-        table["track"][:len(tracks)] = tracks
+        for name, column in zip(names, np.array(tracks, np.int64).reshape(-1, len(names)).T):
+            table[name][:len(tracks)] = column
         return table

@@ -259,7 +259,7 @@ class Tracks(unittest.TestCase):
         for i, frame in enumerate(frames):
             labels, table = tracker.apply(frame)
             numpy.testing.assert_array_equal(labels, gst_regions.label(frame, threshold=178.5))
-            tracks = numpy.concatenate([[0], table["track"]])
+            tracks = numpy.concatenate([[0], table["track"] + table["part_of"]])
             numpy.testing.assert_array_equal(tracks[labels], want[i], f"frame {i}")
 
     def test_tracker_keeps_the_tracks_of_moving_regions(self):
@@ -276,6 +276,19 @@ class Tracks(unittest.TestCase):
         self.assertEqual(tracker.changes, {"births": 0, "deaths": 0, "splits": 0, "merges": 0, "lost": 0})
         tracker.apply(numpy.zeros((40, 60), bool))
         self.assertEqual(tracker.changes["lost"], 2)
+
+    def test_tracker_names_the_object_of_a_piece_and_counts_frames_of_rest(self):
+        tracker = gst_regions.Tracker()
+        for i in range(40):
+            mask = numpy.zeros((60, 120), bool)
+            x = 4 + 3 * min(i, 20)
+            mask[10:50, x:x + 14] = True
+            if i >= 10:
+                mask[26:30, x:x + 14] = False  # now the object is seen in two pieces
+            _, table = tracker.apply(mask)
+            self.assertEqual(table["track"].tolist(), [1] if i < 10 else [0, 1])
+            self.assertEqual(table["part_of"].tolist(), [0] if i < 10 else [1, 0])
+            self.assertLessEqual(abs(int(table["still"][-1]) - max(0, i - 20)), 1)
 
     def test_tracker_with_more_regions_than_max_regions_labels_all_and_tracks_ten(self):
         mask = numpy.zeros((8, 40), bool)
