@@ -721,7 +721,7 @@ TEST(GraphCutPlan, EnergyParameters_Converted_AreInFixedPointUnits) {
        {Case{image, false, true, false, false},
         {image, true, true, false, true},
         {mask, false, false, true, false},
-        {mask, true, false, true, false},
+        {mask, true, false, true, true},
         {both, false, true, true, false},
         {both, true, true, true, true}}) {
     params.source = source;

@@ -67,6 +67,10 @@ class Reference {
     const int shift = camera_shift_of(survey.profiles, size_.width, size_.height);
     const FramePlan plan =
         plan_frame(scene_, survey, medians_of(survey), frame_plan_of(params), shift);
+    const bool reads_colors_of_mask = energy.uses_foreground_colors && !energy.uses_image;
+    if (reads_colors_of_mask) {
+      for_each([&](int x, int y) { count_masked_color(canvas, given, energy, x, y, add); });
+    }
     if (energy.uses_foreground_colors) {
       finalize_totals(*colors_);
       for (int bin = 0; bin < ColorHistograms::kBins; ++bin) finalize_bin(*colors_, bin);
@@ -84,7 +88,8 @@ class Reference {
       if (!plan.learns) return remember_labels<int32_t>(canvas, in_front, i);
       const int32_t rate = foreground_rate_at(canvas, plan, x, y);
       update_all_modes<int32_t>(canvas, plan, in_front, rate, i);
-      if (energy.uses_foreground_colors) count_color(canvas, in_front, x, y, add);
+      if (energy.uses_foreground_colors && !reads_colors_of_mask)
+        count_color(canvas, in_front, x, y, add);
     });
   }
 
