@@ -680,14 +680,17 @@ class PieceJoiner {
     });
   }
 
-  // True if this region may be a piece: it is new, or was a piece, or its track has been seen for
-  // just long enough to compare its motion.
+  // True if this region may be a piece: it split off a region, or its motion is to be compared.
   REGIONS_TEAM bool may_be_piece(uint32_t region_index) const {
     const uint32_t owner = memory_.track_of[region_index];
     if (owner == 0) return memory_.origin[region_index] != 0;
-    if (owner > tracks_.visible) return false;
-    const Track& track = tracks_.previous[owner - 1];
-    return track.whole != 0 || track.seen == kBorderFrames;
+    return owner <= tracks_.visible && is_compared(tracks_.previous[owner - 1]);
+  }
+
+  // True if the motion of this track's region is compared with the motion of other regions in this
+  // frame: it was a piece, or it has been seen for 8, 24, 40, … frames.
+  REGIONS_TEAM static bool is_compared(const Track& track) {
+    return track.whole != 0 || track.seen % (2 * kBorderFrames) == kBorderFrames;
   }
 
   // The order of regions that move together: the largest one has the track of the object. A region
@@ -705,7 +708,12 @@ class PieceJoiner {
     const uint32_t rows =
         candidates < TrackMemory::kMaxUnmatched ? candidates : TrackMemory::kMaxUnmatched;
     team_.for_each_pair(
-        rows, count_, [&](uint32_t rank) { return is_object(memory_.candidate[rank]); },
+        rows, count_,
+        [&](uint32_t rank) {
+          const uint32_t region_index = memory_.candidate[rank];
+          return is_object(region_index) &&
+                 is_compared(tracks_.previous[memory_.track_of[region_index] - 1]);
+        },
         [&](uint32_t rank, uint32_t other) {
           const uint32_t region_index = memory_.candidate[rank];
           if (other == region_index || !is_object(other)) return;

@@ -366,6 +366,25 @@ TEST_P(Tracking, MainRegionOfAnObjectDisappears_PieceContinuesItsTrack) {
   }
 }
 
+// The lower piece touches another object, whose track that region gets. The upper piece remains.
+TEST_P(Tracking, MainRegionOfAnObjectTouchesAnotherObject_PieceContinuesItsTrack) {
+  std::vector<Picture> pictures;
+  for (int t = 0; t < 55; ++t) {
+    const int x = 20 + 3 * t, gap = t < 50 ? 4 : 0;
+    std::vector<Block> body = {{x, 60, 20, 30}, {x, 94, 20, 36}, {x + 20 + gap, 100, 60 - gap, 40}};
+    if (t < 10) body.push_back({x, 90, 20, 4});
+    pictures.push_back(paint_blocks(body));
+  }
+  const auto frames = track(pictures, tracked());
+  for (size_t t = 10; t < frames.size(); ++t) {
+    const std::vector<Region>& regions = frames[t].labelling.regions;
+    ASSERT_EQ(regions.size(), t < 50 ? 3u : 2u);
+    EXPECT_EQ(regions[0].track, t < 50 ? 0u : 1u) << t;
+    EXPECT_EQ(regions[1].track, t < 50 ? 1u : 2u) << t;
+    EXPECT_EQ(frames[t].events.last_id, 2u) << t;
+  }
+}
+
 // The pixels of a piece show the track of its object.
 TEST_P(Tracking, LabelValuesTrack_PieceHasTheTrackOfItsObject) {
   const std::vector<Picture> pictures = walker_with_waist(40, [](int t) { return t >= 20; });
