@@ -645,6 +645,8 @@ class PieceJoiner {
   }
 
  private:
+  static constexpr uint32_t kTurns = 16;  // number of frames between two comparisons of a track
+
   // 1 + index of the track of this region, if the region was a piece; otherwise 0.
   REGIONS_TEAM uint32_t piece_track(uint32_t region_index) const {
     const uint32_t owner = memory_.track_of[region_index];
@@ -688,9 +690,11 @@ class PieceJoiner {
   }
 
   // True if the motion of this track's region is compared with the motion of other regions in this
-  // frame: it was a piece, or it has been seen for 8, 24, 40, … frames.
+  // frame: it was a piece, or it has been seen for 8 frames. Later, it is every 16th frame, in
+  // which few other tracks are compared.
   REGIONS_TEAM static bool is_compared(const Track& track) {
-    return track.whole != 0 || track.seen % (2 * kBorderFrames) == kBorderFrames;
+    const bool is_turn = track.seen > kBorderFrames && (track.seen + track.id) % kTurns == 0;
+    return track.whole != 0 || track.seen == kBorderFrames || is_turn;
   }
 
   // The order of regions that move together: the largest one has the track of the object. A region
@@ -716,8 +720,9 @@ class PieceJoiner {
         },
         [&](uint32_t rank, uint32_t other) {
           const uint32_t region_index = memory_.candidate[rank];
-          if (other == region_index || !is_object(other)) return;
-          if (!move_together(region_index, other)) return;
+          if (other == region_index) return;
+          if (!is_stacked(tracks_.now[region_index], tracks_.now[other])) return;
+          if (!is_object(other) || !move_together(region_index, other)) return;
           const uint64_t order = rank_of(other);
           if (order > rank_of(region_index)) team_.raise(memory_.neighbour + rank, order);
         });
@@ -744,15 +749,17 @@ class PieceJoiner {
            tracks_.previous[owner - 1].occluded_count == 0;
   }
 
-  // True if both regions are one above the other and move in the same way.
+  // True if two regions, one above the other, move in the same way and may be one object.
   REGIONS_TEAM bool move_together(uint32_t region_index, uint32_t other) const {
     const Track now = load_track(tracks_.now[region_index]);
     const Track beside = load_track(tracks_.now[other]);
-    if (!is_stacked(now, beside) || is_column(now, beside)) return false;
+    if (is_column(now, beside)) return false;
     const Track one = load_track(tracks_.previous[memory_.track_of[region_index] - 1]);
     const Track two = load_track(tracks_.previous[memory_.track_of[other] - 1]);
     const int64_t speed = distance_of(two.vx, 0) + distance_of(two.vy, 0);
-    const int64_t limit = larger_of(kTrackUnit / 2, speed / 8);
+    // Later comparisons are stricter, because two tracks have the same speed now and then.
+    const int strictness = one.seen > kBorderFrames ? 2 : 1;
+    const int64_t limit = larger_of(kTrackUnit / 2, speed / 8) / strictness;
     return speed >= kTrackUnit / 2 && distance_of(one.vx, two.vx) <= limit &&
            distance_of(one.vy, two.vy) <= limit;
   }
