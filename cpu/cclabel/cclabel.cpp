@@ -24,7 +24,7 @@ using Params = CcLabelParams;
 constexpr int kMinRowsPerChunk = 32;
 constexpr int kChunksPerThread = 4;  // several chunks per thread, because the work per row differs
 
-class CcLabelCpu final : public CcLabel {
+class CcLabelCpu final : public CcLabel, public TrackAccess {
  public:
   explicit CcLabelCpu(std::shared_ptr<Backend> backend)
       : backend_(std::move(backend)), workers_(workers_of(*backend_)) {}
@@ -57,6 +57,7 @@ class CcLabelCpu final : public CcLabel {
   TrackEvents track_events(int buffers) const override {
     return setup_.tracks ? tracker_.report(buffers) : TrackEvents{};
   }
+  Tracker& tracker() override { return tracker_; }
 
  private:
   struct Counts {

@@ -1,6 +1,8 @@
 // Tracking on the CPU: the tracks of one stream, which its frames update one after another.
 #pragma once
 
+#include <cstddef>
+#include <span>
 #include <vector>
 
 #include "core/algorithm.hpp"
@@ -23,6 +25,20 @@ struct CpuAtomics {
                                 __ATOMIC_RELAXED);
     return expected;
   }
+};
+
+// The ids of tracks that changed in one frame, each list in increasing order. TrackEvents has their
+// numbers; a region that split off another one counts as split there and as born here.
+struct TrackChanges {
+  // A track whose region merged into the region of another track.
+  struct Merge {
+    uint32_t id;
+    uint32_t host;  // id of the other track; 0 if it has no id yet
+  };
+  std::vector<uint32_t> born;   // ids that were given in this frame
+  std::vector<uint32_t> ended;  // ids that were forgotten in this frame
+  std::vector<uint32_t> lost;   // ids without a region in this frame that are still remembered
+  std::vector<Merge> merged;
 };
 
 class Tracker {
@@ -68,6 +84,16 @@ class Tracker {
 
   const TrackEvents& report(int slot) const { return reports_.at(static_cast<size_t>(slot)); }
 
+  // Call the following functions while no frame is in flight.
+
+  // Returns the changes in the last frame.
+  TrackChanges changes() const;
+  // Returns the tracks as bytes, in little endian. restore() can read them on any machine.
+  std::vector<std::byte> state();
+  // Continues with stored tracks. Call after allocate(). Throws InputError for another version,
+  // frame size or more tracks than regions; the current tracks then stay unchanged.
+  void restore(std::span<const std::byte> state);
+
  private:
   // Returns how many bytes at the start of block_ must be cleared to forget all tracks.
   size_t reset_bytes(IdNumbering ids) const {
@@ -82,6 +108,15 @@ class Tracker {
   FrameSequencer sequencer_;
   size_t bytes_to_clear_ = 0;   // the next ticket gets this value of Ticket::bytes_to_clear
   uint64_t next_to_begin_ = 0;  // 1 + ticket number of the last frame that called begin()
+};
+
+// Gives access to the tracks of an algorithm that labels frames on the CPU.
+class TrackAccess {
+ public:
+  virtual Tracker& tracker() = 0;
+
+ protected:
+  ~TrackAccess() = default;
 };
 
 }  // namespace regions

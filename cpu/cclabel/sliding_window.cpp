@@ -110,12 +110,20 @@ void write_output(ConstLabelMap labels, const FrameTask& task, const CcLabelPara
   });
 }
 
-class SlidingWindowCpu final : public SlidingWindow {
+class SlidingWindowCpu final : public SlidingWindow, public TrackAccess {
  public:
   explicit SlidingWindowCpu(const std::shared_ptr<Backend>& backend)
-      : SlidingWindow(backend, make_labeller(backend)), workers_(workers_of(*backend)) {}
+      : SlidingWindowCpu(backend, make_labeller(backend).release()) {}
+
+  Tracker& tracker() override { return setup().slides ? tracker_ : labeller_.tracker(); }
 
  private:
+  // Takes over `labeller`.
+  SlidingWindowCpu(const std::shared_ptr<Backend>& backend, CcLabel* labeller)
+      : SlidingWindow(backend, std::unique_ptr<CcLabel>(labeller)),
+        labeller_(dynamic_cast<TrackAccess&>(*labeller)),
+        workers_(workers_of(*backend)) {}
+
   void allocate(const Setup& setup) override {
     const auto width = static_cast<size_t>(setup.size.width);
     const size_t table_bytes = setup.max_regions * sizeof(Region);
@@ -177,8 +185,9 @@ class SlidingWindowCpu final : public SlidingWindow {
   void forget(IdNumbering ids) override { tracker_.forget(ids); }
   TrackEvents window_events(int slot) const override { return tracker_.report(slot); }
 
+  TrackAccess& labeller_;  // labels single frames and volumes, and tracks them
   Workers workers_;
-  Tracker tracker_;
+  Tracker tracker_;  // tracks the windows
   // Region[1 + kChunks][max_regions]: a table for frame tasks without a table, then the tables of
   // the chunks.
   Block records_;
