@@ -3,10 +3,13 @@
 //
 // cclabel, which labels masks and pictures with bytes, represents rows by bits and is faster for
 // them. It supports neither other element types nor other numbers of axes.
+#include <nanobind/stl/vector.h>
+
 #include <algorithm>
 #include <cmath>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "cpu/pixel_rows.hpp"
 #include "python/arrays.hpp"
@@ -365,14 +368,15 @@ bool are_similar(T a, T b, T delta) {
     return static_cast<Distance>(static_cast<Distance>(high) - static_cast<Distance>(low)) <=
            static_cast<Distance>(delta);
   } else {
-    return std::abs(a - b) <= delta;
+    return a == b || std::abs(a - b) <= delta;  // the difference of equal infinite values is NaN
   }
 }
 
 // Labels the regions in which neighbours differ by at most the only element of `delta`. Elements
-// that equal the only element of `background` get label 0, and so does NaN.
+// that equal the only element of `background` get label 0, and so does NaN. `offsets` lead to
+// neighbours that are earlier in raster order: one number per axis, each -1, 0 or 1.
 uint32_t label_similar(const AnyArray& image, const AnyArray& background, const AnyArray& delta,
-                       const Labels& labels, int connectivity) {
+                       const Labels& labels, const std::vector<std::vector<int>>& offsets) {
   const Grid grid(image);
   expects(grid.strides.back() == 1 || grid.width() == 1,
           "the elements of a row must be contiguous");
@@ -380,11 +384,12 @@ uint32_t label_similar(const AnyArray& image, const AnyArray& background, const 
               delta.dtype() == image.dtype() && delta.size() == 1 && labels.size() == image.size(),
           "background and delta must have the type of the image and one element, and labels must "
           "have as many elements as the image");
+  for (const std::vector<int>& offset : offsets) {
+    expects(offset.size() == grid.shape.size(), "an offset must have one number per axis");
+  }
   expect_labellable_size(image);
   const Unlocked unlocked;
   ElementForest forest({labels.data(), labels.size()});
-  std::vector<RowStep> steps = row_steps(grid.outer_axes(), connectivity);
-  steps.resize(steps.size() / 2);  // the steps to earlier rows
   with_type(grid.type, [&](auto zero) {
     using T = decltype(zero);
     const T limit = *static_cast<const T*>(delta.data());
@@ -393,33 +398,28 @@ uint32_t label_similar(const AnyArray& image, const AnyArray& background, const 
     const int64_t width = grid.width();
     for (int64_t row = 0; row < grid.rows(); ++row) {
       const T* value = reinterpret_cast<const T*>(grid.row(row));
-      const int64_t first = row * width;
-      const auto merge = [&](int64_t x, const T* other, int64_t other_first, int64_t other_x) {
-        const auto a = static_cast<size_t>(first + x),
-                   b = static_cast<size_t>(other_first + other_x);
-        if (forest.contains(a) && forest.contains(b) &&
-            are_similar(value[x], other[other_x], limit)) {
-          forest.merge(a, b);
-        }
-      };
+      const auto first = static_cast<size_t>(row * width);
       for (int64_t x = 0; x < width; ++x) {
-        const auto element = static_cast<size_t>(first + x);
+        const size_t element = first + static_cast<size_t>(x);
         if (value[x] != value[x] || (excluded && value[x] == *excluded)) {
           forest.add_background(element);
         } else {
           forest.add(element);
         }
-        if (x > 0) merge(x, value, first, x - 1);
       }
-      for (const RowStep& step : steps) {
-        const int64_t other_row = row_after(grid, row, step);
+      for (const std::vector<int>& offset : offsets) {
+        const int64_t other_row = row_after(grid, row, {{offset.begin(), offset.end() - 1}, false});
         if (other_row < 0) continue;
         const T* other = reinterpret_cast<const T*>(grid.row(other_row));
-        const int64_t reach = step.is_diagonal;
-        for (int64_t x = 0; x < width; ++x) {
-          const int64_t end = std::min(width - 1, x + reach);
-          for (int64_t k = std::max<int64_t>(0, x - reach); k <= end; ++k) {
-            merge(x, other, other_row * width, k);
+        const auto other_first = static_cast<size_t>(other_row * width);
+        const int step = offset.back();
+        const int64_t end = width - std::max(step, 0);
+        for (int64_t x = std::max(-step, 0); x < end; ++x) {
+          const size_t a = first + static_cast<size_t>(x),
+                       b = other_first + static_cast<size_t>(x + step);
+          if (are_similar(value[x], other[x + step], limit) && forest.contains(a) &&
+              forest.contains(b)) {
+            forest.merge(a, b);
           }
         }
       }

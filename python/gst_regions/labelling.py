@@ -36,6 +36,7 @@ class CommonOptions(TypedDict, total=False):
     """Keyword arguments of `label` that do not change the type of the result."""
 
     connectivity: int | None
+    structure: ArrayLike | None
     delta: float | None
     periodic: bool
     largest_k: int | None
@@ -75,13 +76,13 @@ def label(image: NDArray[Any], background: float | None = ..., *, return_num: Li
           **options: Unpack[BatchOptions]) -> tuple[Labels, NDArray[np.int64]]: ...
 @overload  # for lists, and for arrays of other libraries
 def label(image: Array, background: float | None = ..., return_num: bool = ..., connectivity: int | None = ..., *,
-          threshold: float | Sequence[float] | NDArray[Any] | None = ..., batch: bool = ..., delta: float | None = ...,
-          periodic: bool = ..., largest_k: int | None = ..., return_areas: bool = ..., return_table: bool = ...,
-          intensity_image: Array | None = ..., out: Array | None = ..., threads: int = ...,
-          stream: Any = ...) -> Any: ...
+          structure: ArrayLike | None = ..., threshold: float | Sequence[float] | NDArray[Any] | None = ...,
+          batch: bool = ..., delta: float | None = ..., periodic: bool = ..., largest_k: int | None = ...,
+          return_areas: bool = ..., return_table: bool = ..., intensity_image: Array | None = ...,
+          out: Array | None = ..., threads: int = ..., stream: Any = ...) -> Any: ...
 def label(image: Array, background: float | None = None, return_num: bool = False, connectivity: int | None = None, *,
-          threshold: float | Sequence[float] | NDArray[Any] | None = None, batch: bool = False,
-          delta: float | None = None, periodic: bool = False, largest_k: int | None = None,
+          structure: ArrayLike | None = None, threshold: float | Sequence[float] | NDArray[Any] | None = None,
+          batch: bool = False, delta: float | None = None, periodic: bool = False, largest_k: int | None = None,
           return_areas: bool = False, return_table: bool = False, intensity_image: Array | None = None,
           out: Array | None = None, threads: int = 0, stream: Any = None) -> Any:
     """Labels the connected regions of a picture, volume or other array.
@@ -107,6 +108,10 @@ def label(image: Array, background: float | None = None, return_num: bool = Fals
     connectivity : int, optional
         Number of axes along which neighbours may differ: 1 (4 neighbours, or 6 in a volume), 2 (8 or 18), 3 (26, for
         volumes only) and so on. The default is the number of axes.
+    structure : array with 3 elements per axis, optional
+        Neighbourhood instead of `connectivity`, as in `scipy.ndimage.label`: elements that are not 0 are neighbours of
+        the centre. It must be symmetric about its centre. A structure of `scipy.ndimage.generate_binary_structure` is
+        as fast as `connectivity`. Others are slower, and work on the CPU without `delta` and `periodic` only.
     threshold : number or sequence of up to 128 numbers, optional
         Lowest value of the foreground, in the units of the image. With a sequence, each threshold is labelled
         separately, and the labels have one more axis in front. NaN in the image is background. Integers are compared
@@ -153,7 +158,8 @@ def label(image: Array, background: float | None = None, return_num: bool = Fals
         `connectivity` is out of range; or two arguments cannot be combined.
     """
     if (image.__class__ is np.ndarray and threshold is None and delta is None and largest_k is None and out is None
-            and not (batch or periodic or return_areas) and 0 < image.size < SMALL_SIZE and image.flags.c_contiguous):
+            and structure is None and not (batch or periodic or return_areas) and 0 < image.size < SMALL_SIZE
+            and image.flags.c_contiguous):
         plan = _small_plan(image.shape, image.dtype, background, connectivity)
         if plan and image.flags.aligned:
             # This is the common case. It adds little to the time that the algorithm needs.
@@ -170,12 +176,20 @@ def label(image: Array, background: float | None = None, return_num: bool = Fals
             return (small_labels, num, table) if return_num else (small_labels, table)
     if threads:
         max_threads(threads)
+    footprint: Footprint | None = None
+    if structure is not None:
+        if connectivity is not None:
+            raise ValueError("connectivity and structure cannot be combined; pass only one of them")
+        connectivity, footprint = neighbourhood_of(structure, np.ndim(image) - batch)
     thresholds, is_threshold_list = thresholds_of(threshold)
+    if footprint is not None and (delta is not None or periodic):
+        raise ValueError(f"structure and {'periodic' if periodic else 'delta'} can be combined only if structure is one of "
+                         "scipy.ndimage.generate_binary_structure()")
     _expect_combinable(background, thresholds, is_threshold_list, batch, delta, periodic, largest_k, return_table)
     if device_array := None if isinstance(image, np.ndarray) else _device_arrays.as_device_array(image):
-        if delta is not None or periodic:
-            raise ValueError(f"{'periodic' if periodic else 'delta'} is set for an array on a CUDA device; copy the "
-                             "array to the host")
+        if delta is not None or periodic or footprint is not None:
+            name = "periodic" if periodic else "delta" if delta is not None else "structure"
+            raise ValueError(f"{name} is set for an array on a CUDA device; copy the array to the host")
         if device_array.ndim == 1 + batch and not return_table:
             return _label_lines(device_array, batch, out, connectivity, background=background, return_num=return_num,
                                 threshold=threshold, largest_k=largest_k, return_areas=return_areas, stream=stream)
@@ -208,16 +222,16 @@ def label(image: Array, background: float | None = None, return_num: bool = Fals
         counts = [0] * math.prod(leading_axes) if leading_axes or thresholds else 0
     elif batch:
         array = _output_array(out, leading_axes + shape, values)
-        counts = [_label(picture, background, thresholds, delta, periodic, labels, reach, threads)
+        counts = [_label(picture, background, thresholds, delta, periodic, labels, reach, footprint, threads)
                   for picture, labels in zip(values, array)]
-    elif out is None and not is_threshold_list and is_transposed(values):
+    elif out is None and not is_threshold_list and footprint is None and is_transposed(values):
         array = _output_array(None, shape[::-1], values)
-        counts = _label(values.T, background, thresholds, delta, periodic, array, reach, threads)
+        counts = _label(values.T, background, thresholds, delta, periodic, array, reach, None, threads)
         _core.renumber_transposed(array, counts[0] if thresholds else counts)
         array = array.T
     else:
         array = _output_array(out, leading_axes + shape, values)
-        counts = _label(values, background, thresholds, delta, periodic, array, reach, threads)
+        counts = _label(values, background, thresholds, delta, periodic, array, reach, footprint, threads)
     nums: Any = np.array(counts, np.int64).reshape(leading_axes) if leading_axes else counts[0] if thresholds else counts
     if largest_k is not None:
         nums = keep_largest(array, nums, largest_k)
@@ -374,15 +388,19 @@ def _is_large_and_blank(values: NDArray[Any]) -> bool:
 
 
 def _label(image: NDArray[Any], background: float | None, thresholds: tuple[float, ...], delta: float | None,
-           periodic: bool, labels: NDArray[np.int32], reach: int, threads: int) -> int | list[int]:
+           periodic: bool, labels: NDArray[np.int32], reach: int, footprint: Footprint | None,
+           threads: int) -> int | list[int]:
     """Labels one picture or volume. Returns the number of regions; with thresholds, a list of numbers."""
     image = _arrays.in_rows(image)
     dtype = image.dtype
+    if footprint is not None:
+        return _label_by_footprint(image, background, thresholds, labels, footprint)
     if periodic or delta is not None or image.ndim not in NEIGHBOURS or max(image.shape) > MAX_SIDE:
         expect_labellable(image.shape)
         image = np.ascontiguousarray(image)
         if delta is not None:
-            return _core.label_similar(image, background_of(background, dtype), delta_of(delta, dtype), labels, reach)
+            return _core.label_similar(image, background_of(background, dtype), delta_of(delta, dtype), labels,
+                                       earlier_neighbours(distance_from_center(image.ndim) <= reach))
         if not thresholds:
             return _core.label_values(image, background_of(background, dtype), labels, reach, periodic)
         levels, ranks = levels_of(thresholds, dtype)
@@ -394,6 +412,55 @@ def _label(image: NDArray[Any], background: float | None, thresholds: tuple[floa
     if thresholds:
         return _core.label_above(image, *levels_of(thresholds, dtype), labels, settings, threads)
     return _core.label_equal(image, background_of(background, dtype), labels, settings, reach, threads)
+
+
+def _label_by_footprint(image: NDArray[Any], background: float | None, thresholds: tuple[float, ...],
+                        labels: NDArray[np.int32], footprint: Footprint) -> int | list[int]:
+    """Like _label(), for the neighbours at the offsets of `footprint`."""
+    expect_labellable(image.shape)
+    image = np.ascontiguousarray(image)
+    if not thresholds:
+        if image.dtype.kind == "f" and np.isnan(image).any():
+            raise ValueError("image contains NaN; without threshold, the image must not contain NaN")
+        return _core.label_similar(image, background_of(background, image.dtype), np.zeros(1, image.dtype), labels,
+                                   footprint)
+    levels, ranks = levels_of(thresholds, image.dtype)
+    false = np.zeros(1, np.bool_)
+    return [_core.label_similar(image >= levels[rank - 1] if rank <= len(levels) else np.zeros(image.shape, np.bool_),
+                                false, false, layer, footprint)
+            for rank, layer in zip(ranks, labels.reshape(len(thresholds), *image.shape))]
+
+
+# Offsets of the neighbours that are earlier in raster order.
+Footprint = list[tuple[int, ...]]
+
+
+def neighbourhood_of(structure: ArrayLike, axes: int) -> tuple[int | None, Footprint | None]:
+    """Returns the connectivity of the argument `structure`, or the offsets of its neighbours if it has none."""
+    is_neighbour = np.asarray(structure) != 0
+    if is_neighbour.shape != (3,) * axes:
+        raise ValueError(f"structure has shape {is_neighbour.shape}, must have {(3,) * axes}: 3 elements per axis")
+    if (is_neighbour != np.flip(is_neighbour)).any():
+        raise ValueError("structure is not symmetric about its centre; opposite elements must be equal")
+    if axes == 0:
+        return None, None
+    distance = distance_from_center(axes)
+    for connectivity in range(1, axes + 1):
+        if (is_neighbour == (distance <= connectivity))[distance > 0].all():
+            return connectivity, None
+    return None, earlier_neighbours(is_neighbour)
+
+
+def distance_from_center(axes: int) -> NDArray[np.int64]:
+    """Returns, for each element of a structure, the number of axes along which it differs from the centre."""
+    distance: NDArray[np.int64] = np.abs(np.indices((3,) * axes) - 1).sum(0)
+    return distance
+
+
+def earlier_neighbours(is_neighbour: NDArray[np.bool_]) -> Footprint:
+    """Returns the offsets of the neighbours before the centre, in raster order."""
+    return [tuple(int(step) for step in index - 1) for index in np.argwhere(is_neighbour)
+            if index.tolist() < [1] * is_neighbour.ndim]
 
 
 @functools.lru_cache(maxsize=256)

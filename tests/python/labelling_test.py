@@ -144,6 +144,50 @@ class EqualValues(unittest.TestCase):
         self.assertEqual(gst_regions.label(image, delta=2**64 - 2, background=5).tolist(), [[1, 2, 2, 2]])
 
     @given(st.data())
+    def test_label_any_symmetric_structure_equals_scipy(self, data):
+        ndimage = reference("scipy.ndimage")
+        image = data.draw(pictures(kinds=("bool", "uint8", "int64", "float32", "float64"), least=1, most=4, values=4))
+        choose = numpy.random.default_rng(data.draw(st.integers(0, 2**32)))
+        if data.draw(st.booleans()):
+            structure = ndimage.generate_binary_structure(image.ndim, data.draw(st.integers(1, image.ndim)))
+        else:
+            structure = choose.random((3,) * image.ndim) < data.draw(st.floats(0, 1))
+            structure = numpy.logical_or(structure, numpy.flip(structure))
+        given_structure = data.draw(st.sampled_from([structure, structure.astype(int), structure.tolist()]))
+        want, count = ndimage.label(image != 0, structure)
+        labels, num = gst_regions.label(view_of(data.draw, image != 0), structure=given_structure, return_num=True)
+        self.assertEqual((labels.dtype, num), (numpy.int32, count))
+        numpy.testing.assert_array_equal(labels, in_raster_order(want))
+        # Equal values: each value is labelled by itself.
+        found = gst_regions.label(view_of(data.draw, image), structure=given_structure)
+        numpy.testing.assert_array_equal(found != 0, image != 0)
+        for value in numpy.unique(image[image != 0]):
+            part = numpy.unique(found[image == value], return_inverse=True)[1] + 1
+            numpy.testing.assert_array_equal(part, in_raster_order(ndimage.label(image == value, structure)[0])[image == value])
+        batch, layers = numpy.stack([image, image[::-1]]), [1, 2]
+        for item, labels in zip(batch, gst_regions.label(batch, structure=given_structure, batch=True)):
+            numpy.testing.assert_array_equal(labels, gst_regions.label(item, structure=given_structure))
+        for level, labels in zip(layers, gst_regions.label(image, structure=given_structure, threshold=layers)):
+            numpy.testing.assert_array_equal(labels, in_raster_order(ndimage.label(image >= level, structure)[0]))
+
+    def test_label_unsuitable_structure_error_names_it(self):
+        image = numpy.ones((4, 5), int)
+        line = [[0, 0, 0], [1, 1, 1], [0, 0, 0]]
+        for words, how in ((r"shape \(3, 3, 3\), must have \(3, 3\)", {"structure": numpy.ones((3, 3, 3))}),
+                           (r"shape \(5, 5\)", {"structure": numpy.ones((5, 5))}),
+                           ("not symmetric", {"structure": [[1, 0, 0], [0, 1, 0], [0, 0, 0]]}),
+                           ("connectivity and structure cannot be combined", {"structure": line, "connectivity": 1}),
+                           ("structure and delta can be combined only", {"structure": line, "delta": 1}),
+                           ("structure and periodic can be combined only", {"structure": line, "periodic": True})):
+            with self.subTest(words), self.assertRaisesRegex(ValueError, words):
+                gst_regions.label(image, **how)
+        with self.assertRaisesRegex(ValueError, "NaN"):
+            gst_regions.label(numpy.full((2, 2), numpy.nan), structure=line)
+        numpy.testing.assert_array_equal(gst_regions.label(image, structure=numpy.ones((3, 3)), delta=1), image)
+        self.assertEqual(gst_regions.label(image, structure=line).max(), 4)
+        self.assertEqual(gst_regions.label(image, structure=numpy.zeros((3, 3))).max(), 20)
+
+    @given(st.data())
     def test_label_periodic_equals_labels_of_a_tiled_picture(self, data):
         shape = data.draw(st.lists(st.integers(1, 6), min_size=1, max_size=3))
         image = numpy.random.default_rng(data.draw(st.integers(0, 99))).integers(0, 3, shape).astype("int32")

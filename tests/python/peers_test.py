@@ -21,7 +21,8 @@ from references import reference
 def scipy_label(input, structure=None, output=None):
     """scipy.ndimage.label(), by gst_regions.label()."""
     values = numpy.asarray(input)
-    labels, count = gst_regions.label(values != 0, connectivity=connectivity_of(structure, values.ndim), return_num=True)
+    connectivity = 1 if structure is None and values.ndim else None
+    labels, count = gst_regions.label(values != 0, connectivity=connectivity, structure=structure, return_num=True)
     if output is None:
         return labels, count
     if isinstance(output, numpy.ndarray):
@@ -52,9 +53,7 @@ def connectivity_of(structure, axes):
 
 
 # Names of SciPy's tests that are refused by design, with the reason.
-SCIPY_REFUSED = {
-    "test_label_structuring_elements": "a structure that is not one of generate_binary_structure()",
-}
+SCIPY_REFUSED = {}
 # Examples of docstrings whose output differs by design: (function, text of the example) and the reason.
 EXAMPLES_REFUSED = {
     ("binary_fill_holes", "structure=np.ones((5,5))"): "a structure of more than 3 elements per axis",
@@ -93,7 +92,7 @@ class SciPy(unittest.TestCase):
 
     def test_scipy_tests_of_label_pass_except_for_the_listed_ones(self):
         passed, refused = self.run_tests("test_measurements", lambda name: name.startswith(("test_label", "test_ticket_742")))
-        self.assertGreaterEqual(len(passed), 19)
+        self.assertGreaterEqual(len(passed), 20)
         self.assertEqual(refused, list(SCIPY_REFUSED))
 
     def test_scipy_tests_of_binary_fill_holes_pass(self):
