@@ -48,7 +48,7 @@ def flood(image: Array, seed_point: int | Sequence[int], *, footprint: Array | N
         The point is outside the image, its value or `tolerance` is NaN, or `connectivity` or the number of the
         footprint's axes does not suit the image.
     """
-    values = _arrays.as_numpy(image, "image")
+    values = _image_of(image)
     return _arrays.result_of(_flooded(values, seed_point, footprint, connectivity, tolerance, threads), None, image)
 
 
@@ -79,7 +79,7 @@ def flood_fill(image: Array, seed_point: int | Sequence[int], new_value: float, 
         As for `flood`; also if the type of the image cannot hold `new_value`, or `in_place` is set and the image is
         read-only.
     """
-    values = _arrays.as_numpy(image, "image")
+    values = _image_of(image)
     value = _value_of(new_value, values.dtype)
     if in_place:
         values = _arrays.writeable(values, image)
@@ -90,6 +90,13 @@ def flood_fill(image: Array, seed_point: int | Sequence[int], new_value: float, 
     filled[mask] = value
     is_array = isinstance(image, np.ndarray) or hasattr(image, "__dlpack__")
     return image if in_place and is_array else _arrays.result_of(filled, None, image)
+
+
+def _image_of(image: Array) -> NDArray[Any]:
+    """Converts the argument `image` to a NumPy array."""
+    if isinstance(image, np.ndarray) and image.dtype == np.float16:  # with the words of scikit-image
+        raise TypeError(f"dtype of `image` is float16, must be {_arrays.TYPES}")
+    return _arrays.as_numpy(image, "image")
 
 
 def _value_of(new_value: Any, dtype: np.dtype[Any]) -> Any:
