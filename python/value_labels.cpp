@@ -428,13 +428,64 @@ uint32_t label_similar(const AnyArray& image, const AnyArray& background, const 
   return forest.number_regions();
 }
 
-// Renumbers labels whose array is the transpose of the caller's array. Afterwards, labels are in
-// raster order of the caller's array. The labels must be 0..count.
-void renumber_transposed(const Labels& labels, uint32_t count) {
-  const Grid grid{AnyArray(labels)};
-  const Unlocked unlocked;
-  const int64_t rows = grid.rows(), width = grid.width();
-  // The position of element x of a row in the caller's array is offset + x * rows.
+// The runs of equal labels in each row of a label array.
+class LabelRuns {
+ public:
+  explicit LabelRuns(const Grid& grid)
+      : grid_(grid),
+        words_(static_cast<size_t>(words_for(static_cast<int>(grid.width())))),
+        starts_(static_cast<size_t>(grid.rows()) * words_) {
+    std::vector<uint8_t> flags(static_cast<size_t>(grid.width()));
+    for (int64_t row = 0; row < grid.rows(); ++row) {
+      const std::byte* data = grid.row(row);
+      Word* const bits = starts_.data() + static_cast<size_t>(row) * words_;
+      flags[0] = 1;
+      flag_row(Comparison::bytes4, data + sizeof(int32_t), data, grid.width() - 1,
+               flags.data() + 1);
+      pack_at_least(reinterpret_cast<const std::byte*>(flags.data()), 1,
+                    static_cast<int>(grid.width()), 1, bits);
+      for (size_t w = 0; w < words_; ++w) count_ += count_bits(bits[w]);
+    }
+  }
+
+  size_t count() const { return count_; }
+  int32_t* labels(int64_t row) const { return reinterpret_cast<int32_t*>(grid_.row(row)); }
+  // Calls f(x) for the first element of each run of a row.
+  template <class F>
+  void for_each(int64_t row, F f) const {
+    const Word* const bits = starts_.data() + static_cast<size_t>(row) * words_;
+    for (size_t w = 0; w < words_; ++w) {
+      for (Word remaining = bits[w]; remaining; remaining &= remaining - 1) {
+        f(static_cast<int64_t>(w) * kWordBits + lowest_bit(remaining));
+      }
+    }
+  }
+  // Replaces each label by its entry in `new_label`. Fast for long runs.
+  void replace(const std::vector<int32_t>& new_label) const {
+    for (int64_t row = 0; row < grid_.rows(); ++row) {
+      int32_t* const label = labels(row);
+      int64_t begin = 0;
+      const auto fill_until = [&](int64_t end) {
+        if (end == begin) return;
+        const int32_t old = label[begin], replacement = new_label[static_cast<size_t>(old)];
+        if (old != replacement) std::fill(label + begin, label + end, replacement);
+        begin = end;
+      };
+      for_each(row, fill_until);
+      fill_until(grid_.width());
+    }
+  }
+
+ private:
+  const Grid& grid_;
+  const size_t words_;        // number of words per row
+  std::vector<Word> starts_;  // [rows][words], one bit per label: the first of its run
+  size_t count_ = 0;
+};
+
+// Returns the position of the first element of each label in raster order of the transposed array.
+std::vector<int32_t> first_positions(const Grid& grid, const LabelRuns& runs, uint32_t count) {
+  // The position of element x of a row is offset + x * rows.
   const auto offset_of = [&](int64_t row) {
     int64_t offset = 0, pitch = 1;
     for (size_t axis = 0, axes = grid.outer_axes(); axis < axes; ++axis) {
@@ -446,15 +497,25 @@ void renumber_transposed(const Labels& labels, uint32_t count) {
     return offset;
   };
   std::vector<int32_t> first(size_t{count} + 1, std::numeric_limits<int32_t>::max());
+  const int64_t rows = grid.rows();
   for (int64_t row = 0; row < rows; ++row) {
-    const auto* label = reinterpret_cast<const int32_t*>(grid.row(row));
+    const int32_t* const label = runs.labels(row);
     const int64_t offset = offset_of(row);
-    for (int64_t x = 0; x < width; ++x) {
-      if (x > 0 && label[x] == label[x - 1]) continue;
+    runs.for_each(row, [&](int64_t x) {
       int32_t& position = first[static_cast<size_t>(label[x])];
       position = std::min(position, static_cast<int32_t>(offset + x * rows));
-    }
+    });
   }
+  return first;
+}
+
+// Renumbers labels whose array is the transpose of the caller's array. Afterwards, labels are in
+// raster order of the caller's array. The labels must be 0..count.
+void renumber_transposed(const Labels& labels, uint32_t count) {
+  const Grid grid{AnyArray(labels)};
+  const Unlocked unlocked;
+  const LabelRuns runs(grid);
+  const std::vector<int32_t> first = first_positions(grid, runs, count);
   // The rank of a first position is the number of smaller first positions.
   std::vector<Word> bits(labels.size() / kWordBits + 1);
   for (size_t k = 1; k <= count; ++k) {
@@ -468,7 +529,12 @@ void renumber_transposed(const Labels& labels, uint32_t count) {
     const Word up_to = mask_up_to_lowest(Word{1} << first[k] % kWordBits);
     new_label[k] = static_cast<int32_t>(before[w] + count_bits(bits[w] & up_to));
   }
-  replace_labels(new_label.data(), labels.size(), labels.data());
+  constexpr size_t kLongRun = 16;  // average length from which on filling runs is faster
+  if (runs.count() * kLongRun < labels.size()) {
+    runs.replace(new_label);
+  } else {
+    replace_labels(new_label.data(), labels.size(), labels.data());
+  }
 }
 
 }  // namespace

@@ -185,20 +185,21 @@ class Extents:
         self.begin, self.end, self.total = (present[:, 4 + 3 * k - axes:4 + 3 * k] for k in range(3))
 
 
-def table_of(labels: NDArray[np.int32], max_label: int, intensity: NDArray[Any] | None) -> NDArray[Any]:
-    """Returns the table of the labels from 1 to `max_label` that occur in `labels`."""
+def table_of(labels: NDArray[np.int32], max_label: int, intensity: NDArray[Any] | None, *,
+             has_all: bool = False) -> NDArray[Any]:
+    """Returns the table of the labels from 1 to `max_label` that occur in `labels`: all of them with `has_all`."""
     channels = None
     if intensity is not None:
-        channels = intensity.shape[-1] if _has_channels(labels, intensity) else 0
-        intensity = np.ascontiguousarray(_arrays.with_native_bytes(intensity))
+        channels = 0 if intensity.shape == labels.shape or not _has_channels(labels, intensity) else intensity.shape[-1]
+        if not (intensity.flags.c_contiguous and intensity.flags.aligned and intensity.dtype.isnative):
+            intensity = np.ascontiguousarray(_arrays.with_native_bytes(intensity))
     kind = _table_type(labels.ndim, channels)
     table = np.empty(max_label, kind)
     if max_label:
         contiguous = labels if labels.flags.c_contiguous else np.ascontiguousarray(labels)
         _core.fill_table(contiguous, intensity, table.view(_row_type(kind.itemsize)))
-        area = table["area"]
-        if not area.all():
-            table = table[area > 0]
+        if not has_all and not (table["area"]).all():
+            table = table[table["area"] > 0]
     return table
 
 

@@ -260,6 +260,49 @@ class EqualValues(unittest.TestCase):
         first = numpy.unique(labels, return_index=True)[1]  # labels are in raster order
         self.assertEqual(sorted(first[1:] if not labels.all() else first), (first[1:] if not labels.all() else first).tolist())
 
+    def test_label_of_small_masks_equals_the_labels_of_other_types(self):
+        choose = numpy.random.default_rng(31)
+        sides = (1, 2, 7, 8, 9, 16, 31, 33, 47, 48, 49, 63, 64, 65)
+        for height in sides:
+            for width in sides:
+                mask = choose.random((height, width)) < choose.choice([0.0, 0.2, 0.5, 0.8, 1.0])
+                value = int(choose.choice([1, 2, 127, 128, 255]))
+                for connectivity in (1, 2):
+                    want, count = gst_regions.label(mask * 1000, connectivity=connectivity, return_num=True)
+                    for image in (mask, mask.astype(numpy.uint8) * numpy.uint8(value), mask.view(numpy.int8)):
+                        for array in (image, numpy.asfortranarray(image), image[::-1].copy()[::-1]):
+                            labels, num = gst_regions.label(array, connectivity=connectivity, return_num=True)
+                            self.assertEqual((labels.dtype, num), (numpy.int32, count))
+                            numpy.testing.assert_array_equal(labels, want)
+                two_values = mask.astype(numpy.uint8) * choose.integers(1, 3, mask.shape, numpy.uint8)
+                for array in (two_values, numpy.asfortranarray(two_values)):
+                    numpy.testing.assert_array_equal(gst_regions.label(array), gst_regions.label(two_values.astype(int)))
+
+    def test_label_of_large_arrays_in_fortran_order_equals_c_order(self):
+        choose = numpy.random.default_rng(37)
+        for shape in ((300, 400), (1, 70000), (65, 130, 70), (3, 4, 5, 600)):
+            noise = choose.random(shape) < 0.3
+            blocks = numpy.zeros(shape, bool)
+            blocks[..., 20:200] = choose.random((*shape[:-1], 1)) < 0.5
+            for image in (noise, blocks, noise.astype("f4"), blocks * choose.integers(1, 4, (*shape[:-1], 1))):
+                numpy.testing.assert_array_equal(gst_regions.label(numpy.asfortranarray(image)), gst_regions.label(image))
+
+    def test_label_values_of_any_range_equal_scikit_image(self):
+        measure = reference("skimage.measure")
+        choose = numpy.random.default_rng(41)
+        for kind in ("int32", "uint32", "int64", "uint64", "float32", "float64"):
+            for values in ([0, 1, 2], [0, 255], [0, 256], [1, 128, 255], [5, 260], [6, 262], [-1, 255], [-128, 127],
+                           [-129, 0], [-3, -2], [0, 2**31 - 1], [0.5, 1], [0.0, -0.0, 1]):
+                if (min(values) < 0 and kind[0] == "u") or (0.5 in values and kind[0] != "f"):
+                    continue
+                image = numpy.array(values, kind)[choose.integers(0, len(values), (40, 50))]
+                for background in (None, 0, 5, -1, 1, 128):
+                    whole = numpy.unique(image, return_inverse=True)[1].reshape(image.shape) + 1
+                    whole[image == (background or 0)] = 0
+                    for array in (image, image[None]):
+                        labels = gst_regions.label(array, background=background, connectivity=2)
+                        numpy.testing.assert_array_equal(labels.reshape(image.shape), measure.label(whole, connectivity=2))
+
     def test_label_largest_regions_are_kept_in_raster_order(self):
         image = numpy.array([[1, 0, 2, 2, 0, 3], [0, 0, 0, 0, 0, 3], [4, 4, 4, 0, 0, 0]])
         labels, num, table = gst_regions.label(image, largest_k=2, return_num=True, return_table=True)
