@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -128,8 +127,8 @@ def _flooded(values: NDArray[Any], seed_point: int | Sequence[int], footprint: A
         raise ValueError("image has 0 axes, must have at least 1")
     if values.size == 0:
         return np.zeros(values.shape, np.bool_)
-    point = seed_point if isinstance(seed_point, Iterable) or values.ndim > 1 else (seed_point,)
-    seed = tuple(map(operator.index, point))  # type: ignore[arg-type]
+    point: Iterable[int] = seed_point if isinstance(seed_point, Iterable) else (seed_point,)
+    seed = tuple(_arrays.integer_of(index, "seed_point") for index in point)
     if len(seed) != values.ndim or not all(-side <= index < side for index, side in zip(seed, values.shape)):
         raise ValueError(f"seed_point is {seed}, must be a point inside the image of shape {values.shape}")
     seed = tuple(index % side for index, side in zip(seed, values.shape))
@@ -165,6 +164,7 @@ def _steps_of(footprint: Array, axes: int) -> list[list[int]]:
 
 def _interval(value: Any, tolerance: float) -> tuple[Any, Any]:
     """Returns the lowest and the highest number of the value's type that differ from it by at most `tolerance`."""
+    tolerance = _arrays.number_of(tolerance, "tolerance")
     if math.isnan(tolerance):
         raise ValueError("tolerance is NaN, must be a number")
     dtype = value.dtype

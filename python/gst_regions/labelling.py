@@ -6,7 +6,6 @@ import atexit
 import bisect
 import functools
 import math
-import operator
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple, TypedDict, Unpack, overload
 
@@ -159,6 +158,10 @@ def label(image: Array, background: float | None = None, return_num: bool = Fals
         A shape or size is not supported; `image` (without `threshold`), `background` or `threshold` contains NaN;
         `connectivity` is out of range; or two arguments cannot be combined.
     """
+    if background is not None and background.__class__ is not int:
+        background = _arrays.number_of(background, "background")
+    if connectivity is not None and connectivity.__class__ is not int:
+        connectivity = _arrays.integer_of(connectivity, "connectivity")
     if (image.__class__ is np.ndarray and threshold is None and delta is None and largest_k is None and out is None
             and structure is None and not (batch or periodic or return_areas) and 0 < image.size < SMALL_SIZE):
         # This is the common case. It adds little to the time that the algorithm needs.
@@ -176,6 +179,8 @@ def label(image: Array, background: float | None = None, return_num: bool = Fals
             return (small_labels, num, table) if return_num else (small_labels, table)
     if threads:
         max_threads(threads)
+    if delta is not None:
+        delta = _arrays.number_of(delta, "delta")
     footprint: Footprint | None = None
     if structure is not None:
         if connectivity is not None:
@@ -298,7 +303,7 @@ def _expect_combinable(background: float | None, thresholds: tuple[float, ...], 
         if batch or is_threshold_list:
             raise ValueError("largest_k cannot be combined with batch or several thresholds; call label for each "
                              "picture")
-        if operator.index(largest_k) < 1:
+        if _arrays.integer_of(largest_k, "largest_k") < 1:
             raise ValueError(f"largest_k is {largest_k}, must be at least 1")
 
 

@@ -96,7 +96,10 @@ def regionprops_table(label_image: Array, intensity_image: Array | None = None,
         return table if original is None else _with_labels(table, original)
     regions = Regions(labels, max_label, intensity, original, spacing)
     columns: dict[str, Column] = {}
-    for name in ("label", "bbox") if properties is None else properties:
+    names = ("label", "bbox") if properties is None else properties
+    if isinstance(names, str) or not all(isinstance(name, str) for name in names):
+        raise TypeError(f"properties is {properties!r}, must be a sequence of names")
+    for name in names:
         columns.update(_columns_of(name, regions.values_of(OLD_NAMES.get(name, name)), separator))
     for function in extra_properties or ():
         columns.update(_columns_of(function.__name__, regions.results_of(function), separator))

@@ -143,13 +143,11 @@ class Dlpack(unittest.TestCase):
         labels = gst_regions.label(image)
         self.assertEqual((type(labels), labels.dtype), (torch.Tensor, torch.int32))
         self.assertEqual(labels.tolist(), LABELS)
-        if int(torch.__version__.split(".")[0]) >= 2:
-            # The 3s touch at corners, and are one object of 3 elements.
-            kept = gst_regions.remove_small_objects(image > 0, 2, connectivity=2)
-            self.assertEqual((kept.dtype, kept.tolist()), (torch.bool, (image == 3).tolist()))
-        else:  # version 1 does not support bool in DLPack
-            with self.assertRaisesRegex(TypeError, "ar cannot be read by DLPack: Bool type is not supported"):
-                gst_regions.remove_small_objects(image > 0, 2)
+        # The 3s touch at corners, and are one object of 3 elements.
+        kept = gst_regions.remove_small_objects(image > 0, 2, connectivity=2)
+        self.assertEqual((kept.dtype, kept.tolist()), (torch.bool, (image == 3).tolist()))
+        self.assertIs(gst_regions.flood_fill(kept, (0, 0), True, in_place=True), kept)
+        self.assertTrue(kept.all())
         with self.assertRaisesRegex(TypeError, "image cannot be read by DLPack.*require gradient"):
             gst_regions.label(torch.ones((2, 3), requires_grad=True))
         floats = torch.tensor([[1.5, 0, 2.5], [1.5, 0, 0]])
