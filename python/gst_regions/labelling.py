@@ -273,19 +273,22 @@ def _small_plan(shape: tuple[int, ...], dtype: np.dtype[Any], background: float 
 
 def _label_small(image: NDArray[Any], background: float | None, connectivity: int | None) -> tuple[Labels, int] | None:
     """Labels a small picture or volume. Returns None if it needs other preparations, such as a copy."""
-    plan = _small_plan(image.shape, image.dtype, background, connectivity)
+    shape = image.shape
+    plan = _small_plan(shape, image.dtype, background, connectivity)
     if plan is None:
         return None
+    excluded, settings, reach, may_be_mask = plan
     flags = image.flags
-    if plan.may_be_mask and (image.size <= TINY_SIZE if flags.c_contiguous else flags.f_contiguous):
-        labels = np.zeros(image.shape, INT32, "C" if flags.c_contiguous else "F")
-        num = _core.label_small_mask(image, labels, plan.reach)
+    is_packed = flags.c_contiguous
+    if may_be_mask and (image.size <= TINY_SIZE if is_packed else flags.f_contiguous):
+        labels = np.zeros(shape, INT32, "C" if is_packed else "F")
+        num = _core.label_small_mask(image, labels, reach)
         if num is not None:
             return labels, num
-    if not flags.c_contiguous or not flags.aligned:
+    if not is_packed or not flags.aligned:
         return None
-    labels = np.empty(image.shape, INT32)
-    return labels, _core.label_equal(image, plan.background, labels, plan.settings, plan.reach, 1)
+    labels = np.empty(shape, INT32)
+    return labels, _core.label_equal(image, excluded, labels, settings, reach, 1)
 
 
 def _expect_combinable(background: float | None, thresholds: tuple[float, ...], is_threshold_list: bool, batch: bool,
