@@ -21,13 +21,16 @@ class ValueNumbers {
  public:
   static constexpr size_t kMaxValues = 1 << 16;
 
-  ValueNumbers() { slots_.resize(kFirstSlots); }
+  // `elements` is the number of elements of the whole array.
+  explicit ValueNumbers(size_t elements) : tolerated_(std::min<size_t>(1024, elements / 16)) {
+    slots_.resize(kFirstSlots);
+  }
   size_t count() const { return count_; }
-  // Whether labelling by runs is faster, because too many of `elements` elements are distinct.
+  // Whether labelling by runs is faster, because too many of the first `elements` elements are
+  // distinct.
   bool is_worthless(size_t elements) const {
-    constexpr size_t kTolerated = 1024;  // number of distinct values that is never too large
-    constexpr size_t kRareness = 8;      // least average number of elements per distinct value
-    return count_ == kMaxValues || count_ > kTolerated + elements / kRareness;
+    constexpr size_t kRareness = 8;  // least average number of elements per distinct value
+    return count_ == kMaxValues || count_ > tolerated_ + elements / kRareness;
   }
 
   // Returns the number of a value, or kMaxValues if there are more distinct values than that.
@@ -71,6 +74,7 @@ class ValueNumbers {
     }
   }
 
+  const size_t tolerated_;   // number of distinct values that is never too large
   std::vector<Slot> slots_;  // its size is a power of two
   int shift_ = 64 - 9;       // 64 minus the logarithm of the number of slots
   size_t count_ = 0;
@@ -203,7 +207,7 @@ std::optional<OwnedPicture> number_values(const Voxels& voxels, const void* back
   auto bytes = std::make_unique_for_overwrite<std::byte[]>(elements);
   if (subtract_background(voxels, background, reinterpret_cast<uint8_t*>(bytes.get())))
     return OwnedPicture{std::move(bytes), PixelFormat::gray8};
-  ValueNumbers numbers;
+  ValueNumbers numbers(elements);
   return with_type(voxels.type, [&](auto type) -> std::optional<OwnedPicture> {
     using T = decltype(type);
     if (background) numbers.number_of(key_of(*static_cast<const T*>(background)));

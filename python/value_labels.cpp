@@ -186,6 +186,10 @@ class ValueRuns {
     const int32_t* const end_of_labels = labels + rows_ * width;
     constexpr int64_t kBlock = 8;
     for (int64_t row = 0; row < rows_; ++row, labels += width) {
+      if (end_run(row) - first_run(row) == width) {  // each run is one element
+        std::copy_n(parent_.data() + first_run(row), width, labels);
+        continue;
+      }
       for (uint32_t run = first_run(row); run < end_run(row); ++run) {
         const auto label = static_cast<int32_t>(parent_[run]);
         int32_t* const begin = labels + begin_[run];
