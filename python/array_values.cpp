@@ -116,15 +116,21 @@ REGIONS_INLINE void subtract_background(const T* row, size_t width, T background
     differences.bits |= bits;
     differences.shifted_bits |= shifted_bits;
   } else {
-    const auto offset = static_cast<int32_t>(background);
-    int32_t is_other = 0;  // whether a value is not a whole number from 0 to 255
+    // After the addition of 2^23 or 2^52, the lowest bits of a value are its whole part. Integers
+    // alone are compared, because compilers use vectors for them.
+    using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
+    constexpr T kShift = sizeof(T) == 4 ? T{0x1p23} : T{0x1p52};
+    const auto offset = static_cast<Bits>(background);
+    Bits numbers = 0, remainders = 0;
     for (size_t x = 0; x < width; ++x) {
-      const T value = row[x], inside = value >= 0 && value <= 255 ? value : T{0};
-      const auto number = static_cast<int32_t>(inside);
+      const T sum = row[x] + kShift;
+      const Bits number = std::bit_cast<Bits>(sum) - std::bit_cast<Bits>(kShift);
       out[x] = static_cast<uint8_t>(number - offset);
-      is_other |= static_cast<T>(number) != value;
+      numbers |= number;
+      remainders |= std::bit_cast<Bits>(sum - kShift) ^ std::bit_cast<Bits>(row[x]);
     }
-    if (is_other) differences.bits = differences.shifted_bits = ~uint64_t{0};
+    const bool are_whole = numbers <= 255 && remainders == 0;
+    if (!are_whole) differences.bits = differences.shifted_bits = ~uint64_t{0};
   }
 }
 
