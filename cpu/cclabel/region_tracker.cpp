@@ -5,6 +5,7 @@
 #include <cstring>
 #include <iterator>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "core/tracking/tracking_step.hpp"
@@ -70,6 +71,7 @@ struct StoredTracks {
   uint32_t magic = kMagic;
   uint32_t version = kVersion;
   int32_t width = 0, height = 0;
+  uint32_t track_bytes = sizeof(Track);
   uint32_t visible = 0, lost = 0;  // number of tracks
   uint32_t last_id = 0;
 
@@ -78,7 +80,8 @@ struct StoredTracks {
            Size{width, height}.area() * sizeof(uint16_t);
   }
 };
-static_assert(sizeof(Track) == 64, "Track must have no padding, because it is stored as bytes");
+static_assert(std::has_unique_object_representations_v<Track>,
+              "Track must have no padding, because it is stored as bytes");
 
 // Returns the header and checks it. `memory` is the memory into which the tracks will be restored.
 StoredTracks checked_header(std::span<const std::byte> state, const TrackMemory& memory) {
@@ -86,9 +89,10 @@ StoredTracks checked_header(std::span<const std::byte> state, const TrackMemory&
   expects(state.size() >= sizeof header, "the stored tracks are truncated");
   std::memcpy(&header, state.data(), sizeof header);
   expects(header.magic == StoredTracks::kMagic, "these are not stored tracks");
-  expects(header.version == StoredTracks::kVersion,
-          "the stored tracks have version " + std::to_string(header.version) +
-              "; expected version " + std::to_string(StoredTracks::kVersion));
+  expects(header.version == StoredTracks::kVersion && header.track_bytes == sizeof(Track),
+          "the stored tracks have version " + std::to_string(header.version) + " with " +
+              std::to_string(header.track_bytes) + " bytes per track; expected version " +
+              std::to_string(StoredTracks::kVersion) + " with " + std::to_string(sizeof(Track)));
   const Size size = memory.labels.size();
   expects(header.width == size.width && header.height == size.height,
           "the stored tracks are for " + std::to_string(header.width) + "x" +
