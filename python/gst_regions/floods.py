@@ -127,6 +127,8 @@ def _flooded(values: NDArray[Any], seed_point: int | Sequence[int], footprint: A
         raise ValueError("image has 0 axes, must have at least 1")
     if values.size == 0:
         return np.zeros(values.shape, np.bool_)
+    if not isinstance(seed_point, Iterable) and values.ndim > 1:
+        raise TypeError(f"seed_point is {seed_point!r}, must be a sequence of {values.ndim} ints, one for each axis")
     point: Iterable[int] = seed_point if isinstance(seed_point, Iterable) else (seed_point,)
     seed = tuple(_arrays.integer_of(index, "seed_point") for index in point)
     if len(seed) != values.ndim or not all(-side <= index < side for index, side in zip(seed, values.shape)):
