@@ -62,7 +62,7 @@ def remove_small_objects(ar: Array, max_size: float | None = None, connectivity:
     values = _as_mask_or_labels(ar)
     if out is not None:
         output = _arrays.output_array(out, values.shape, _arrays.as_numpy(out, "out").dtype)
-        values = _as_mask_or_labels(np.asarray(values, output.dtype, copy=True), "out")
+        values = _as_mask_or_labels(np.array(values, output.dtype), "out")
     else:
         output = np.empty(values.shape, values.dtype)
     if values.dtype == np.bool_:
