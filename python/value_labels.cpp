@@ -435,7 +435,9 @@ uint32_t label_similar(const AnyArray& image, const AnyArray& background, const 
 // The runs of equal labels in each row of a label array.
 class LabelRuns {
  public:
-  explicit LabelRuns(const Grid& grid)
+  // Calls visit(row, x) for the first element of each run, while the row is in the cache.
+  template <class Visit>
+  LabelRuns(const Grid& grid, Visit visit)
       : grid_(grid),
         words_(static_cast<size_t>(words_for(static_cast<int>(grid.width())))),
         starts_(static_cast<size_t>(grid.rows()) * words_) {
@@ -448,26 +450,18 @@ class LabelRuns {
                flags.data() + 1);
       pack_at_least(reinterpret_cast<const std::byte*>(flags.data()), 1,
                     static_cast<int>(grid.width()), 1, bits);
-      for (size_t w = 0; w < words_; ++w) count_ += count_bits(bits[w]);
+      for_each(row, [&](int64_t x) {
+        ++count_;
+        visit(row, x);
+      });
     }
   }
 
   size_t count() const { return count_; }
-  int32_t* labels(int64_t row) const { return reinterpret_cast<int32_t*>(grid_.row(row)); }
-  // Calls f(x) for the first element of each run of a row.
-  template <class F>
-  void for_each(int64_t row, F f) const {
-    const Word* const bits = starts_.data() + static_cast<size_t>(row) * words_;
-    for (size_t w = 0; w < words_; ++w) {
-      for (Word remaining = bits[w]; remaining; remaining &= remaining - 1) {
-        f(static_cast<int64_t>(w) * kWordBits + lowest_bit(remaining));
-      }
-    }
-  }
   // Replaces each label by its entry in `new_label`. Fast for long runs.
   void replace(const std::vector<int32_t>& new_label) const {
     for (int64_t row = 0; row < grid_.rows(); ++row) {
-      int32_t* const label = labels(row);
+      auto* const label = reinterpret_cast<int32_t*>(grid_.row(row));
       int64_t begin = 0;
       const auto fill_until = [&](int64_t end) {
         if (end == begin) return;
@@ -481,36 +475,34 @@ class LabelRuns {
   }
 
  private:
+  // Calls f(x) for the first element of each run of a row.
+  template <class F>
+  void for_each(int64_t row, F f) const {
+    const Word* const bits = starts_.data() + static_cast<size_t>(row) * words_;
+    for (size_t w = 0; w < words_; ++w) {
+      for (Word remaining = bits[w]; remaining; remaining &= remaining - 1) {
+        f(static_cast<int64_t>(w) * kWordBits + lowest_bit(remaining));
+      }
+    }
+  }
+
   const Grid& grid_;
   const size_t words_;        // number of words per row
   std::vector<Word> starts_;  // [rows][words], one bit per label: the first of its run
   size_t count_ = 0;
 };
 
-// Returns the position of the first element of each label in raster order of the transposed array.
-std::vector<int32_t> first_positions(const Grid& grid, const LabelRuns& runs, uint32_t count) {
-  // The position of element x of a row is offset + x * rows.
-  const auto offset_of = [&](int64_t row) {
-    int64_t offset = 0, pitch = 1;
-    for (size_t axis = 0, axes = grid.outer_axes(); axis < axes; ++axis) {
-      int64_t inner = 1;  // number of rows per index of this axis
-      for (size_t k = axis + 1; k < axes; ++k) inner *= grid.shape[k];
-      offset += row / inner % grid.shape[axis] * pitch;
-      pitch *= grid.shape[axis];
-    }
-    return offset;
-  };
-  std::vector<int32_t> first(size_t{count} + 1, std::numeric_limits<int32_t>::max());
-  const int64_t rows = grid.rows();
-  for (int64_t row = 0; row < rows; ++row) {
-    const int32_t* const label = runs.labels(row);
-    const int64_t offset = offset_of(row);
-    runs.for_each(row, [&](int64_t x) {
-      int32_t& position = first[static_cast<size_t>(label[x])];
-      position = std::min(position, static_cast<int32_t>(offset + x * rows));
-    });
+// Returns the position of the first element of a row in raster order of the transposed array. The
+// position of element x of the row is larger by x times the number of rows.
+int64_t transposed_position(const Grid& grid, int64_t row) {
+  int64_t position = 0, pitch = 1;
+  for (size_t axis = 0, axes = grid.outer_axes(); axis < axes; ++axis) {
+    int64_t inner = 1;  // number of rows per index of this axis
+    for (size_t k = axis + 1; k < axes; ++k) inner *= grid.shape[k];
+    position += row / inner % grid.shape[axis] * pitch;
+    pitch *= grid.shape[axis];
   }
-  return first;
+  return position;
 }
 
 // Renumbers labels whose array is the transpose of the caller's array. Afterwards, labels are in
@@ -518,8 +510,16 @@ std::vector<int32_t> first_positions(const Grid& grid, const LabelRuns& runs, ui
 void renumber_transposed(const Labels& labels, uint32_t count) {
   const Grid grid{AnyArray(labels)};
   const Unlocked unlocked;
-  const LabelRuns runs(grid);
-  const std::vector<int32_t> first = first_positions(grid, runs, count);
+  // The position of the first element of each label in raster order of the caller's array.
+  std::vector<int32_t> first(size_t{count} + 1, std::numeric_limits<int32_t>::max());
+  const int64_t rows = grid.rows();
+  int64_t last_row = -1, offset = 0;
+  const LabelRuns runs(grid, [&](int64_t row, int64_t x) {
+    if (row != last_row) offset = transposed_position(grid, last_row = row);
+    const size_t index = static_cast<size_t>(row * grid.width() + x);
+    int32_t& position = first[static_cast<size_t>(labels.data()[index])];
+    position = std::min(position, static_cast<int32_t>(offset + x * rows));
+  });
   // The rank of a first position is the number of smaller first positions.
   std::vector<Word> bits(labels.size() / kWordBits + 1);
   for (size_t k = 1; k <= count; ++k) {
