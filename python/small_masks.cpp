@@ -1,5 +1,5 @@
 // Labels masks of at most 64x64 elements. A row is one word of bits. The algorithm for pictures
-// prepares memory and threads for each call, which takes longer than labelling so few elements.
+// prepares memory and threads for each call, which takes longer than labelling a small mask.
 #include <nanobind/stl/optional.h>
 
 #include <algorithm>

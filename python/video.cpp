@@ -85,7 +85,7 @@ class VideoAlgorithm {
 
   // Starts the work of `task`. The caller holds mutex_ and an AlgorithmCache::Use. Before the work
   // starts, calls begin(is_new), where is_new is true if the algorithm has just been configured.
-  // has_state() then still tells whether it had a state before.
+  // has_state() still returns whether it had a state before.
   template <class Begin>
   void run(const Target& target, FrameTask& task, Begin begin) {
     wait();  // the algorithm has memory for only one picture at a time

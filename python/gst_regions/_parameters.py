@@ -92,7 +92,7 @@ class Parameters:
 
     _algorithm: Any
     _fields: list[FieldDescription]
-    _state_name: str  # what the algorithm learns from pictures, for messages
+    _state_name: str  # the name of the learned state and its verb, for messages
 
     def __setattr__(self, name: str, value: Any) -> None:
         if not name.startswith("_") and not hasattr(type(self), name):

@@ -1,5 +1,6 @@
-// Minimum cuts of volumes. Pictures are compared with the oracle, as volumes with one slice, one
-// row or one column. Python's tests compare volumes and one-way capacities with other libraries.
+// Minimum cuts of volumes. The oracle solves pictures, and each picture is compared with the
+// volumes of one slice, one row and one column. Python's tests compare volumes and one-way
+// capacities with other libraries.
 #include "cpu/maxflow/volume_cut.hpp"
 
 #include <gtest/gtest.h>
@@ -13,7 +14,7 @@
 namespace regions::maxflow {
 namespace {
 
-// The weights of a picture without padding, as a volume with an additional axis of one element.
+// Copies the weights of a picture to a volume with an additional axis of one element.
 class PictureVolume {
  public:
   PictureVolume(OwnedGraph& owned, Neighbours neighbours, size_t thin_axis) {

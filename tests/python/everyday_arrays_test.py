@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Arrays and arguments of everyday programs: results equal those of a plain NumPy array, or an error names the problem."""
+"""Arrays and arguments of everyday programs: results equal the results for a plain NumPy array, or an error
+names the problem."""
 
 import pathlib
 import subprocess
