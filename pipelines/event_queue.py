@@ -47,14 +47,18 @@ class Queue:
 
     @contextlib.contextmanager
     def transaction(self):
+        """Raises QueueProblem if the disk is full, for example. Then nothing has changed."""
         with self.changed:
-            self.base.execute("BEGIN IMMEDIATE")
             try:
+                self.base.execute("BEGIN IMMEDIATE")
                 yield
-            except BaseException:
-                self.base.execute("ROLLBACK")
+                self.base.execute("COMMIT")
+            except BaseException as problem:
+                if self.base.in_transaction:  # SQLite ends it itself after some errors
+                    self.base.execute("ROLLBACK")
+                if isinstance(problem, sqlite3.Error):
+                    raise QueueProblem(f"the queue {self.path} cannot be written: {problem}") from problem
                 raise
-            self.base.execute("COMMIT")
             self.changed.notify_all()
 
     def value(self, query, *arguments):
@@ -71,15 +75,16 @@ class Queue:
         with self.transaction():
             self.base.execute("DELETE FROM sources WHERE name = ?", (source,))
 
-    def add(self, events, source=None):
+    def add(self, events, source=None, lost=0):
         """Adds events (dictionaries). Returns how many old events were dropped because the queue is full. `source`
-        counts them, see recorded()."""
+        counts them, see recorded(). `lost`: number of events that could not be added since the last call."""
         with self.transaction():
+            self.base.execute("UPDATE receivers SET dropped = dropped + ?", (lost,))
             self.base.executemany("INSERT INTO events (event) VALUES (?)",
                                   [(json.dumps(event, separators=(",", ":")),) for event in events])
             if source:
                 self.base.execute("INSERT INTO sources VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET events = events + ?",
-                                  (source, len(events), len(events)))
+                                  (source, len(events) + lost, len(events) + lost))
             return self.drop_oldest()
 
     def drop_oldest(self):

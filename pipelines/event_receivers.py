@@ -10,6 +10,8 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
+from event_queue import QueueProblem
+
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30  # seconds between attempts, doubled after each failure
 PATIENCE = 10  # seconds for an answer
 MQTT_PORTS = {"mqtt": 1883, "mqtts": 8883}
@@ -70,7 +72,7 @@ class Receiver(threading.Thread):
                 self.report(None)
                 pause = FIRST_PAUSE
                 self.deliver()
-            except Undelivered as problem:
+            except (Undelivered, QueueProblem) as problem:
                 self.report(str(problem))
                 self.disconnect()
                 self.stopping.wait(pause)

@@ -54,16 +54,19 @@ class Zones {
   // Evaluates a table and returns its events. `width` and `height` are those of the picture, or 0
   // if they are unknown. `boxes` has the left, top, right and bottom edge of each object, and
   // `centers` its centroid. `ids` are at most the number of pixels of `labels`. Objects without a
-  // track have track 0.
+  // track have track 0. `change` is the name of a SceneChange.
   nb::list update(int64_t time, int width, int height, const Places& boxes, const Places& centers,
                   const Ids& ids, const std::optional<Ids>& tracks,
-                  const std::optional<ConstLabels>& labels) {
+                  const std::optional<ConstLabels>& labels, const std::string& change) {
     const size_t count = boxes.shape(0);
     expects(boxes.shape(1) == 4 && centers.shape(1) == 2 && centers.shape(0) == count &&
                 ids.shape(0) == count && (!tracks || tracks->shape(0) == count),
             "boxes, centers, ids and tracks must have one row per object");
     expects(width >= 0 && height >= 0 && width <= kMaxSide && height <= kMaxSide,
             "the picture has an unsupported size");
+    const SceneChange scene_change = scene_change_of(change);
+    expects(name_of(scene_change) == change,
+            "scene_change is '" + change + "', which is not a change of the scene");
     std::optional<ConstLabelMap> map;
     if (labels) {
       const Voxels voxels{AnyArray(*labels)};
@@ -79,8 +82,8 @@ class Zones {
       set_objects(boxes, centers, ids, tracks);
       counts_.clear();
       if (map) this->count(*map);
-      detector_.update(
-          {time, objects_, tracks.has_value(), counts_.shares(), counts_.foreground()});
+      detector_.update({time, objects_, tracks.has_value(), counts_.shares(), counts_.foreground(),
+                        scene_change});
       found.assign(detector_.events().begin(), detector_.events().end());
       if (!found.empty()) rules = detector_.rules();
     });
@@ -97,15 +100,16 @@ class Zones {
   // Returns the name of a rule that requires a label map, and of a rule that requires centroids, or
   // empty texts.
   nb::tuple required() {
-    const events::Rules rules = locked([&] { return rules_; });
     std::string pixels, centroids;
-    for (const events::Zone& zone : rules.zones) {
-      if (zone.reads_pixels()) pixels = "zone '" + zone.id + "'";
-      if (zone.anchor == events::Anchor::centroid) centroids = "zone '" + zone.id + "'";
-    }
-    for (const events::Line& line : rules.lines) {
-      if (line.anchor == events::Anchor::centroid) centroids = "line '" + line.id + "'";
-    }
+    locked([&] {
+      for (const events::Zone& zone : rules_.zones) {
+        if (zone.reads_pixels()) pixels = "zone '" + zone.id + "'";
+        if (zone.anchor == events::Anchor::centroid) centroids = "zone '" + zone.id + "'";
+      }
+      for (const events::Line& line : rules_.lines) {
+        if (line.anchor == events::Anchor::centroid) centroids = "line '" + line.id + "'";
+      }
+    });
     return nb::make_tuple(pixels, centroids);
   }
 
@@ -242,7 +246,7 @@ void bind_events(nb::module_& module) {
       .def("reset", &Zones::reset)
       .def("update", &Zones::update, nb::arg("time"), nb::arg("width"), nb::arg("height"),
            nb::arg("boxes"), nb::arg("centers"), nb::arg("ids"), nb::arg("tracks").none(),
-           nb::arg("labels").none());
+           nb::arg("labels").none(), nb::arg("scene_change"));
 }
 
 }  // namespace regions::python

@@ -72,6 +72,7 @@ NB_MODULE(_core, module) {
   regions::python::bind_region_sums(module);
   regions::python::bind_mincut(module);
   regions::python::bind_slic_volumes(module);
+  regions::python::bind_small_masks(module);
   regions::python::bind_value_labels(module);
   regions::python::bind_video(module);
   regions::python::bind_device_queue(module);

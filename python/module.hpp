@@ -18,6 +18,7 @@ void bind_label(nanobind::module_& module);
 void bind_mincut(nanobind::module_& module);
 void bind_region_sums(nanobind::module_& module);
 void bind_slic_volumes(nanobind::module_& module);
+void bind_small_masks(nanobind::module_& module);
 void bind_value_labels(nanobind::module_& module);
 void bind_video(nanobind::module_& module);
 

@@ -40,7 +40,9 @@ void PixelCounts::set_shares(size_t zone, std::span<const Object> objects,
 
 void PixelCounts::set_foreground(size_t zone, uint64_t pixels) {
   const uint64_t all = areas_[zone].count();
-  if (all > 0) foreground_[zone] = static_cast<double>(pixels) / static_cast<double>(all);
+  // Runs of another producer may overlap.
+  if (all > 0)
+    foreground_[zone] = static_cast<double>(std::min(pixels, all)) / static_cast<double>(all);
 }
 
 void PixelCounts::count_labels(const Rules& rules, ConstLabelMap labels,
@@ -63,8 +65,8 @@ void PixelCounts::count_runs(const Rules& rules, Size picture, std::span<const P
                              std::span<const Object> objects) {
   begin(rules, picture);
   // A hostile id must not allocate much memory: ids are at most the number of regions.
-  constexpr uint32_t kMaxIds = 1 << 24;
-  const size_t ids = std::min(last_id_of(objects), kMaxIds) + size_t{1};
+  constexpr size_t kMaxIds = 1 << 24;
+  const size_t ids = std::min({size_t{last_id_of(objects)}, picture.area(), kMaxIds}) + size_t{1};
   std::vector<double> total(ids);
   for (const PixelRun& run : runs) {
     if (run.label < ids) total[run.label] += run.width;

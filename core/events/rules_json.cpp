@@ -71,8 +71,11 @@ Point point_of(const Json& json, const std::string& name) {
 }
 
 std::vector<Point> points_of(const Json& json, const std::string& name) {
-  expects(json.is_array() && json.size() <= kMaxPoints, [&] {
-    return name + " must be an array of up to " + std::to_string(kMaxPoints) + " points";
+  expects(json.is_array(),
+          [&] { return name + ": points are " + text_of(json) + ", not an array"; });
+  expects(json.size() <= kMaxPoints, [&] {
+    return name + " has " + std::to_string(json.size()) + " points; it may have up to " +
+           std::to_string(kMaxPoints);
   });
   std::vector<Point> points;
   for (const Json& item : json) {

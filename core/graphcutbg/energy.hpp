@@ -51,15 +51,26 @@ REGIONS_HD inline int mask_pixel(const ConstFrame& mask, int x, int y) {
              : 0;
 }
 
-// The interpolated mask at pixel (x, y) of the frame, 0..255.
-REGIONS_HD inline int mask_value(const ConstFrame& mask, const MaskScale& scale, int x, int y) {
+// An attached mask at one pixel of the frame.
+struct MaskValue {
+  int value;       // interpolated, 0..255
+  bool is_graded;  // a mask pixel that contributes is neither 0 nor 255
+};
+
+// The attached mask at pixel (x, y) of the frame.
+REGIONS_HD inline MaskValue mask_value(const ConstFrame& mask, const MaskScale& scale, int x,
+                                       int y) {
   const MaskPosition u(x, scale.across, mask.width), v(y, scale.down, mask.height);
-  const auto interpolate_row = [&](int row) {
-    const int left = mask_pixel(mask, u.first, row);
-    return left * 256 + (mask_pixel(mask, u.second, row) - left) * u.part;
+  bool is_graded = false;
+  const auto interpolate_row = [&](int row, int weight) {
+    const int left = mask_pixel(mask, u.first, row), right = mask_pixel(mask, u.second, row);
+    const auto is_between = [](int value) { return value > 0 && value < 255; };
+    if (weight > 0 && (is_between(left) || (u.part > 0 && is_between(right)))) is_graded = true;
+    return left * 256 + (right - left) * u.part;
   };
-  const int upper = interpolate_row(v.first);
-  return (upper * 256 + (interpolate_row(v.second) - upper) * v.part + (1 << 15)) >> 16;
+  const int upper = interpolate_row(v.first, 256 - v.part);
+  const int lower = interpolate_row(v.second, v.part);
+  return {(upper * 256 + (lower - upper) * v.part + (1 << 15)) >> 16, is_graded};
 }
 
 // The terminal weight of a pixel whose label is certain. It exceeds the sum of all links of a
@@ -192,12 +203,26 @@ REGIONS_LANES Int suppress_beam(const Int& evidence, const BasicColor<Int>& now,
   return select(keeps_hue & (remaining_evidence < evidence), remaining_evidence, evidence);
 }
 
-// Evidence from the value of an attached mask: certain at both ends of the range of values, and
-// linear between them.
-REGIONS_HD inline int mask_evidence(int value, int var_threshold, const EnergyPlan& plan) {
-  if (value >= plan.mask_foreground) return kCertainWeight;
-  if (value <= plan.mask_background) return -kCertainWeight;
-  return (2 * value - 255) * var_threshold / 255;
+// Factor of the evidence of graded masks. Intersection over union of 24 pictures without refinement
+// and with the factors 1, 2, 3 and 4: masks whose outline is wrong by some pixels .922, .955, .951,
+// .947, .943; masks that are wrong by at most one pixel .998, .974, .983, .987, .990
+// (bench/peers/mask_refinement.py, seeds 1 to 24, 2026-11-28).
+inline constexpr int kGradedWeight = 3;
+// Factor of the evidence of colours with source=mask. Intersection over union of the same pictures
+// without colours and with the factors 1 and 2: eroded masks .752, .788, .839; shifted masks .882,
+// .896, .911.
+inline constexpr int kMaskColorWeight = 2;
+
+// Evidence from an attached mask: certain at both ends of the range of values, and linear between
+// them. The values of a graded mask say how sure the mask is, so they count kGradedWeight times as
+// much as values that were interpolated between 0 and 255.
+REGIONS_HD inline int mask_evidence(const MaskValue& mask, int var_threshold,
+                                    const EnergyPlan& plan) {
+  if (mask.value >= plan.mask_foreground) return kCertainWeight;
+  if (mask.value <= plan.mask_background) return -kCertainWeight;
+  const int weight = mask.is_graded ? kGradedWeight : 1;
+  return clamp((2 * mask.value - 255) * var_threshold * weight / 255, 1 - kCertainWeight,
+               kCertainWeight - 1);
 }
 
 // The part of a frame's plan that the parameters determine; plan_frame() completes it.
@@ -353,11 +378,15 @@ REGIONS_HD inline int terminal_at(const ModelArrays& arrays, const ConstFrame& m
   if (!is_included(arrays, x, y)) return -kCertainWeight;
   int32_t match = -2;
   if (plan.uses_mask && !mask.empty()) {
-    const int value = mask_value(mask, plan.mask_scale, x, y);
+    const MaskValue value = mask_value(mask, plan.mask_scale, x, y);
     const int from_mask = mask_evidence(value, frame.var_threshold, plan);
-    if (!plan.uses_image || from_mask == kCertainWeight || from_mask == -kCertainWeight) {
+    const bool is_certain = from_mask == kCertainWeight || from_mask == -kCertainWeight;
+    if (!plan.uses_image || is_certain) {
       store_match(arrays, frame, arrays.at(x, y), match);
-      return from_mask;
+      if (is_certain || !plan.uses_foreground_colors) return from_mask;
+      const auto now = BasicColor<int32_t>::load(arrays.current + arrays.at(x, y));
+      const int bias = look_up(arrays.colors->bias, ColorHistograms::bin_of(now));
+      return clamp(from_mask + kMaskColorWeight * bias, 1 - kCertainWeight, kCertainWeight - 1);
     }
   }
   const auto from_model = model_evidence(arrays, frame, arrays.at(x, y), match);

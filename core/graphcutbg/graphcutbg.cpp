@@ -245,7 +245,7 @@ EnergyPlan energy_plan_of(const GraphCutBgParams& params, Size size, Size mask) 
   plan.mask_foreground = params.mask_foreground;
   plan.mask_background = params.mask_background;
   plan.mask_scale = MaskScale::between(mask, size);
-  plan.uses_foreground_colors = params.foreground_colors && plan.uses_image;
+  plan.uses_foreground_colors = params.foreground_colors;
   plan.uses_mask = params.source != GraphCutSource::image;
   return plan;
 }

@@ -305,6 +305,18 @@ REGIONS_HD void count_color(const ModelArrays& arrays, bool foreground, int x, i
   add(&arrays.colors->fresh_total[foreground], 1u);
 }
 
+// Adds the colour of pixel (x, y) to the histogram of the label that the attached mask gives it, if
+// the mask is rather sure. With source=mask, this happens before the cut, so that the colours of a
+// single picture are known.
+template <class Add>
+REGIONS_HD void count_masked_color(const ModelArrays& arrays, const ConstFrame& mask,
+                                   const EnergyPlan& plan, int x, int y, Add add) {
+  if (!is_included(arrays, x, y)) return;
+  const int value = mask_value(mask, plan.mask_scale, x, y).value;
+  if (value >= 64 && value < 192) return;
+  count_color(arrays, value >= 192, x, y, add);
+}
+
 // True if pixel (x, y) updates the model.
 REGIONS_HD inline bool is_updated(const ModelArrays& arrays, const FramePlan& frame, int x, int y) {
   return frame.learns && (frame.starts || is_included(arrays, x, y));
@@ -333,7 +345,7 @@ REGIONS_HD void update_model(const ModelArrays& arrays, const FramePlan& frame,
   if (!update_matched_modes<int32_t>(arrays, frame, foreground, rate, i)) {
     update_all_modes<int32_t>(arrays, frame, foreground, rate, i);
   }
-  if (plan.uses_foreground_colors) count_color(arrays, foreground, x, y, add);
+  if (plan.uses_foreground_colors && plan.uses_image) count_color(arrays, foreground, x, y, add);
 }
 
 // Scene::age of a model that starts from a background picture, in frames.

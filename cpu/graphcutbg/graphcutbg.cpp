@@ -221,6 +221,13 @@ class GraphCutBgCpu final : public GraphCutBg {
     for (size_t i = 1; i < model_.surveys.size(); ++i) survey.add(model_.surveys[i]);
     model_.frame = plan_frame(model_.scene, model_.watch, survey,
                               measures_of(survey, model_.watch, grid), queued.frame);
+    if (queued.energy.uses_foreground_colors && !queued.energy.uses_image) {
+      for_each_row([&](int, int y) {
+        for (int x = 0; y % SurveyGrid::kMaxStep == 0 && x < width; x += SurveyGrid::kMaxStep) {
+          count_masked_color(arrays, queued.task.mask, queued.energy, x, y, add_atomically);
+        }
+      });
+    }
     if (queued.energy.uses_foreground_colors) {
       finalize_totals(*arrays.colors);
       for (int bin = 0; bin < ColorHistograms::kBins; ++bin) finalize_bin(*arrays.colors, bin);
@@ -255,10 +262,6 @@ class GraphCutBgCpu final : public GraphCutBg {
     const int width = setup_.size.width;
     std::fill(model_.foreground.begin(), model_.foreground.end(), 0);
     std::fill(model_.cut_values.begin(), model_.cut_values.end(), 0);
-    // Relaxed order suffices, because integer sums do not depend on the order.
-    const auto add = [](uint32_t* sum, uint32_t amount) {
-      std::atomic_ref(*sum).fetch_add(amount, std::memory_order_relaxed);
-    };
     for_each_row([&](int chunk, int y) {
       const auto chunk_index = static_cast<size_t>(chunk);
       const uint8_t* foreground = mask.row(y);
@@ -267,9 +270,10 @@ class GraphCutBgCpu final : public GraphCutBg {
         model_.cut_values[chunk_index] += cut_value_at(arrays, mask, x, y);
       }
       passes_.update_model(arrays, model_.frame, foreground, y);
-      for (int x = 0; queued.energy.uses_foreground_colors && x < width; ++x) {
+      const bool counts_colors = queued.energy.uses_foreground_colors && queued.energy.uses_image;
+      for (int x = 0; counts_colors && x < width; ++x) {
         if (!is_updated(arrays, model_.frame, x, y)) continue;
-        count_color(arrays, foreground[x] != 0, x, y, add);
+        count_color(arrays, foreground[x] != 0, x, y, add_atomically);
       }
     });
     GraphCutResult& report = workspace.report;

@@ -2,6 +2,7 @@
 // frame that graphcutbg.cpp calls.
 #pragma once
 
+#include <atomic>
 #include <span>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "core/graphcutbg/model_update.hpp"
 #include "core/graphcutbg/stored_model.hpp"
 #include "core/workers.hpp"
+#include "cpu/simd.hpp"
 
 namespace regions::graphcutbg {
 
@@ -59,6 +61,12 @@ struct FrameWorkspace {  // NOLINT(bugprone-reserved-identifier): implicit copy
 
 // Converts row y of the frame to packed colours, as color_at() does for single pixels.
 void read_row(const ConstFrame& frame, int y, uint32_t* colors);
+
+// Adds to a sum that several threads change. Relaxed order suffices, because integer sums do not
+// depend on the order.
+REGIONS_INLINE void add_atomically(uint32_t* sum, uint32_t amount) {
+  std::atomic_ref(*sum).fetch_add(amount, std::memory_order_relaxed);
+}
 
 // The passes over the pixels of a row. They give the same results as the functions of
 // core/graphcutbg for single pixels, but process `lanes` pixels at a time in a SIMD register.

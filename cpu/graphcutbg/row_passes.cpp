@@ -1,7 +1,6 @@
 // The passes over the pixels of a row. They process several pixels at a time in SIMD registers, and
 // the rest of the row pixel by pixel.
 #include <algorithm>
-#include <atomic>
 
 #include "cpu/graphcutbg/graphcutbg.hpp"
 #include "cpu/graphcutbg/simd_lanes.hpp"
@@ -92,10 +91,6 @@ REGIONS_INLINE void compute_links_with(const ModelArrays arrays, const FramePlan
   if (!arrays.down_right) return;
   compute(first, inner, width + 1, true, to.down_right);
   compute(std::max(first, 1), last, width - 1, true, to.down_left);
-}
-
-REGIONS_INLINE void add_atomically(uint32_t* sum, uint32_t amount) {
-  std::atomic_ref(*sum).fetch_add(amount, std::memory_order_relaxed);
 }
 
 // Calls add_outlines() for the pixels of row y that have an outline.

@@ -181,6 +181,8 @@ class GraphCutBgCuda final : public GraphCutBg {
     check(cudaStreamWaitEvent(stream, model_updated_), "waiting for the last frame's model");
     if (is_reset) enqueue_model_reset(arrays, background_image_.as<uint32_t>(), scene, stream);
     enqueue_survey(arrays, task.in, frame_plan_of(params), scene, frame.statistics(), stream);
+    if (energy.uses_foreground_colors && !energy.uses_image)
+      enqueue_masked_colors(arrays, task.mask, energy, stream);
     if (energy.uses_foreground_colors) enqueue_color_evidence(arrays, stream);
     enqueue_weights(arrays, task.mask, energy, scene, stream);
     grid_cut_->enqueue(model_.graph(), mask, cut_limits_of(params, is_reset), frame.host_cut(),

@@ -2,7 +2,8 @@
 //
 //   1. enqueue_model_reset()          only after a reset: restarts the model
 //   2. enqueue_survey()               computes the frame's colours, statistics and plan
-//   3. enqueue_color_evidence()       optional: updates the evidence of each colour
+//   3. enqueue_masked_colors()        optional: counts the colours that an attached mask separates
+//      enqueue_color_evidence()       optional: updates the evidence of each colour
 //   4. enqueue_weights()              computes the capacities of the cut's graph
 //   5. GridCut::enqueue()             computes the minimum cut (gpu/maxflow), which is the mask
 //   6. enqueue_cut_value()            optional: computes the value of the cut, for verification
@@ -47,7 +48,10 @@ void enqueue_model_reset(const ModelArrays& arrays, const uint32_t* background, 
 // *statistics; the foreground is counted later.
 void enqueue_survey(const ModelArrays& arrays, const ConstFrame& in, const FramePlan& frame,
                     SceneState* state, FrameStatistics* statistics, cudaStream_t stream);
-// Adds the previous frame's colours to the histograms of foreground and background, in which the
+// Counts the frame's colours in the foreground and background of the attached mask.
+void enqueue_masked_colors(const ModelArrays& arrays, const ConstFrame& mask,
+                           const EnergyPlan& energy, cudaStream_t stream);
+// Adds the counted colours to the histograms of foreground and background, in which the
 // weight of older frames decreases. Then computes for each colour how strongly it indicates
 // foreground or background.
 void enqueue_color_evidence(const ModelArrays& arrays, cudaStream_t stream);

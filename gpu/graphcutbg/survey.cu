@@ -4,6 +4,7 @@
 // ends last computes the frame's plan.
 #include "core/graphcutbg/label_history.hpp"
 #include "gpu/graphcutbg/graphcutbg.hpp"
+#include "gpu/graphcutbg/pixel_kernels.hpp"
 #include "gpu/primitives/integer_math.hpp"
 #include "gpu/primitives/warp.hpp"
 #include "gpu/runtime/launch.hpp"
@@ -342,6 +343,15 @@ __global__ void __launch_bounds__(SurveyBlock::threads, SurveyBlock::blocks)
   finalize_statistics(*state, scene, frame, grid, survey, statistics);
 }
 
+__global__ void masked_colors_kernel(const __grid_constant__ ModelArrays arrays,
+                                     const __grid_constant__ ConstFrame mask,
+                                     const __grid_constant__ EnergyPlan energy) {
+  const auto [column, row] = thread_position();
+  const int x = column * SurveyGrid::kMaxStep, y = row * SurveyGrid::kMaxStep;
+  if (x < arrays.width && y < arrays.height)
+    count_masked_color(arrays, mask, energy, x, y, AtomicAdd());
+}
+
 __global__ void color_totals_kernel(ColorHistograms* colors) { finalize_totals(*colors); }
 
 __global__ void color_bins_kernel(ColorHistograms* colors) {
@@ -349,6 +359,15 @@ __global__ void color_bins_kernel(ColorHistograms* colors) {
 }
 
 }  // namespace
+
+void enqueue_masked_colors(const ModelArrays& arrays, const ConstFrame& mask,
+                           const EnergyPlan& energy, cudaStream_t stream) {
+  const auto steps = [](int pixels) {
+    return (pixels + SurveyGrid::kMaxStep - 1) / SurveyGrid::kMaxStep;
+  };
+  launch(masked_colors_kernel, pixel_grid(steps(arrays.width), steps(arrays.height)), pixel_block(),
+         0, stream, arrays, mask, energy);
+}
 
 void enqueue_color_evidence(const ModelArrays& arrays, cudaStream_t stream) {
   constexpr unsigned kThreads = 256;

@@ -416,6 +416,11 @@ class Tracks:
                     self.used += 1
                     self.names[region[track]] = self.used, region[first]
                 region[track], region[first] = self.names[region[track]]
+        if "part-of" in table["columns"]:
+            part = table["columns"].index("part-of")
+            for region in table["regions"]:
+                if region[part]:  # 0 if max-regions cut off the object's main region from the first frame on
+                    region[part] = self.names.get(region[part], (0,))[0]
         if "last-track" in table:
             table["last-track"] = self.used
         self.seen[table["time"]] = table

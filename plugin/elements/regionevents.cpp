@@ -4,6 +4,7 @@
 
 #include <gst/base/gstbasetransform.h>
 
+#include <algorithm>
 #include <mutex>
 #include <optional>
 
@@ -13,6 +14,7 @@
 #include "plugin/events/frame_reader.hpp"
 #include "plugin/events/shape_marks.hpp"
 #include "plugin/files/property_files.hpp"
+#include "plugin/metadata/standard_metas.hpp"
 
 namespace regions {
 namespace {
@@ -129,7 +131,7 @@ class EventsElement {
   // The values of the properties, without the rules.
   RegionEventsParams params() const {
     const std::lock_guard lock(mutex_);
-    return {{}, params_.post_messages, params_.attach_shapes};
+    return {{}, params_.post_messages, params_.attach_shapes, params_.attach_classes};
   }
 
   void take_new_rules() {
@@ -177,9 +179,26 @@ class EventsElement {
     GstStructure* metadata = stream_.reader.metadata();
     if (!metadata) metadata = events::attach_empty_metadata(buffer, stream_.reader.size());
     events::add_events(metadata, stream_.detector, std::move(structures));
+    if (params.attach_classes) attach_zones(buffer);
     if (!params.attach_shapes) return;
     update_caption();
     events::add_marks(metadata, stream_.shapes, stream_.detector, stream_.caption);
+  }
+
+  // Classifies the objects in zones.
+  void attach_zones(GstBuffer* buffer) {
+    const std::span<const events::Object> objects = stream_.reader.frame_at(0).objects;
+    std::vector<ObjectClass> classes;
+    for (const events::Presence& visit : stream_.detector.presences()) {
+      const auto object = std::ranges::find(objects, visit.object, &events::Object::id);
+      if (object == objects.end()) continue;
+      const events::Box& box = object->box;
+      classes.push_back({static_cast<int>(box.left), static_cast<int>(box.top),
+                         static_cast<int>(box.right - box.left),
+                         static_cast<int>(box.bottom - box.top),
+                         stream_.detector.rules().zones[visit.zone].id.c_str()});
+    }
+    attach_classes(buffer, classes);
   }
 
   // The last event is shown for some seconds.
@@ -352,7 +371,11 @@ std::span<const Field> fields_of(const RegionEventsParams&) {
                                   "Post an element message for each event (boolean)."),
       field<P, &P::attach_shapes>("attach-shapes",
                                   "Attach zones, lines and their counts, so that regionoverlay "
-                                  "draws them (boolean).")};
+                                  "draws them (boolean)."),
+      field<P, &P::attach_classes>(
+          "attach-classes",
+          "Attach the ids of the zones that an object is in to its detection in GStreamer's "
+          "analytics metadata, as classifications (boolean).")};
   return fields;
 }
 

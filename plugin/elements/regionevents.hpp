@@ -14,6 +14,7 @@ struct RegionEventsParams {
   std::string rules;
   bool post_messages = true;
   bool attach_shapes = true;
+  bool attach_classes = false;
 };
 std::span<const Field> fields_of(const RegionEventsParams&);
 

@@ -61,6 +61,8 @@
 // |   blue          |               |
 // |                 |               | if regions are tracked:
 // | first-seen      | guint64       | timestamp of the track's first frame (ns)
+// | still           | uint          | number of frames for which the region has not moved
+// | part-of         | uint          | track of the object that the region is a piece of, or 0
 // |                 |               | for superpixels:
 // | lab-l           | double        | mean of CIELAB (D65), 0..100
 // | lab-a, lab-b    | double        | mean of CIELAB, -128..127
@@ -128,6 +130,7 @@ struct FrameResults {
   RegionDetails details;                     // which of the optional results to attach
   std::span<const Moments> moments;          // [region] sums over its pixels, or empty
   std::span<const GstClockTime> first_seen;  // [region] time of the track's first frame, or empty
+  std::span<const TrackState> track_states;  // [region] rest and pieces of tracks, or empty
   std::span<const Border> borders;           // pairs of regions that touch
   std::span<const PixelRun> runs;
   bool runs_truncated = false;  // there were more runs than RegionDetails::runs

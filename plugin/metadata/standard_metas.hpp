@@ -77,6 +77,14 @@ void take_parameters(GstBuffer* buffer, std::vector<ParametersPtr>& parameters);
 // they do nothing.
 void attach_analytics(GstBuffer* buffer, const LargestRegions& largest);
 void remove_analytics(GstBuffer* buffer);
+// A class of the object whose detection has this box (pixels).
+struct ObjectClass {
+  int x, y, width, height;
+  const char* name;
+};
+// Attaches the classes to the detections in the analytics metadata, also to those of other
+// producers.
+void attach_classes(GstBuffer* buffer, std::span<const ObjectClass> classes);
 void remove_segmentation(GstBuffer* buffer);
 
 struct RelationMeta;  // GstAnalyticsRelationMeta
@@ -131,6 +139,10 @@ struct AnalyticsLibrary {
   gboolean (*add_tracking)(RelationMeta* meta, guint64 track, GstClockTime first_seen,
                            AnalyticsEntry* entry);
   gboolean (*update_last_seen)(AnalyticsEntry* entry, GstClockTime last_seen);
+
+  // These two functions classify detections. Both are null if one is missing.
+  const AnalyticsType* (*class_type)();
+  gboolean (*add_class)(RelationMeta* meta, gfloat confidence, GQuark name, AnalyticsEntry* entry);
 
   // These two functions read entries of other producers. Both are null if one is missing.
   gboolean (*detection_box)(const AnalyticsEntry* entry, gint* x, gint* y, gint* width,

@@ -66,6 +66,7 @@ class ElementAlgorithm {
   bool needs_mask() { return traits().needs_mask; }
   bool reads_small_masks() { return traits().reads_small_masks; }
   bool tracks() { return traits().tracks; }
+  bool has_track_states() { return traits().setup.tracks; }
   bool draws_tints() { return traits().draws_tints; }
   uint32_t max_regions() { return traits().setup.max_regions; }
   RegionDetails details() { return traits().details; }

@@ -97,7 +97,10 @@ def regionprops_table(label_image: Array, intensity_image: Array | None = None,
         return table if original is None else _with_labels(table, original)
     regions = Regions(labels, max_label, intensity, original, spacing)
     columns: dict[str, Column] = {}
-    for name in ("label", "bbox") if properties is None else properties:
+    names = ("label", "bbox") if properties is None else properties
+    if isinstance(names, str) or not all(isinstance(name, str) for name in names):
+        raise TypeError(f"properties is {properties!r}, must be a sequence of names")
+    for name in names:
         columns.update(_columns_of(name, regions.values_of(OLD_NAMES.get(name, name)), separator))
     for function in extra_properties or ():
         columns.update(_columns_of(function.__name__, regions.results_of(function), separator))
@@ -162,7 +165,7 @@ def from_supervision(detections: Any, return_labels: bool = False) -> Any:
         of the mask, else of the box, float64); `bbox_0` … `bbox_3` (first row, first column, and the row and column
         after the last ones, float64, because detectors give fractions); `centroid_0` and `centroid_1` (mean index of the
         mask, else of the box, float64); `class_id` (int64) and `confidence` (float64), if they are known.
-        `to_supervision` converts the table back.
+        `to_supervision` converts the table back. Other data of the detections are left out.
     labels : int32 array of shape (H, W), if `return_labels` is set
 
     Raises
@@ -174,7 +177,9 @@ def from_supervision(detections: Any, return_labels: bool = False) -> Any:
     """
     if not hasattr(detections, "xyxy"):
         raise TypeError(f"detections is of type {type(detections).__name__}, must be supervision.Detections")
-    boxes = np.asarray(detections.xyxy, np.float64).reshape(-1, 4)
+    boxes = np.asarray(detections.xyxy, np.float64)
+    if boxes.ndim != 2 or boxes.shape[1] != 4:
+        raise ValueError(f"detections has xyxy of shape {boxes.shape}, must have (n, 4)")
     if not np.isfinite(boxes).all():
         raise ValueError("detections has a box that is not finite")
     count = len(boxes)
@@ -192,7 +197,8 @@ def from_supervision(detections: Any, return_labels: bool = False) -> Any:
         areas = masks.sum((1, 2), float)
         for row in np.flatnonzero(areas):
             centers[row] = np.mean(np.nonzero(masks[row]), 1)
-    columns["area"] = np.asarray((getattr(detections, "data", None) or {}).get("area", areas), np.float64)
+    known = _of_detections(getattr(detections, "data", None) or {}, "area", count)
+    columns["area"] = (areas if known is None else known).astype(np.float64)
     columns |= {f"bbox_{k}": edge for k, edge in enumerate((top, left, bottom, right))}
     columns |= {"centroid_0": centers[:, 0], "centroid_1": centers[:, 1]}
     for name, kind in (("class_id", np.int64), ("confidence", np.float64)):
@@ -210,8 +216,8 @@ def from_supervision(detections: Any, return_labels: bool = False) -> Any:
 
 
 def _of_detections(detections: Any, name: str, count: int) -> Column | None:
-    """Returns an attribute of detections, or None if it is unknown."""
-    values = getattr(detections, name, None)
+    """Returns an attribute or a column of the data of detections, or None if it is unknown."""
+    values = detections.get(name) if isinstance(detections, dict) else getattr(detections, name, None)
     if values is None:
         return None
     column = np.asarray(values)
@@ -220,14 +226,14 @@ def _of_detections(detections: Any, name: str, count: int) -> Column | None:
     return column
 
 
-def compact_labels(label_image: Array) -> tuple[NDArray[np.int32], Column | None, int]:
+def compact_labels(label_image: Array, name: str = "label_image") -> tuple[NDArray[np.int32], Column | None, int]:
     """Returns the labels as int32, the original labels if they have been renumbered, and the largest label."""
-    labels = _arrays.as_numpy(_device_arrays.to_host(label_image), "label_image")
-    _arrays.expect_axes(labels, "label_image", 2, 3)
+    labels = _arrays.as_numpy(_device_arrays.to_host(label_image), name)
+    _arrays.expect_axes(labels, name, 2, 3)
     if labels.dtype.kind not in "iu":
-        raise TypeError(f"label_image has elements of type {labels.dtype}, must have integers")
+        raise TypeError(f"{name} has elements of type {labels.dtype}, must have integers")
     if labels.dtype.kind == "i" and labels.min() < 0:
-        raise ValueError(f"label_image has the negative label {labels.min()}, must have labels of at least 0")
+        raise ValueError(f"{name} has the negative label {labels.min()}, must have labels of at least 0")
     max_label = int(labels.max())
     original = None
     if max_label > labels.size:  # avoids a temporary table with more rows than the image has elements
@@ -265,20 +271,21 @@ class Extents:
         self.begin, self.end, self.total = (present[:, 4 + 3 * k - axes:4 + 3 * k] for k in range(3))
 
 
-def table_of(labels: NDArray[np.int32], max_label: int, intensity: NDArray[Any] | None) -> NDArray[Any]:
-    """Returns the table of the labels from 1 to `max_label` that occur in `labels`."""
+def table_of(labels: NDArray[np.int32], max_label: int, intensity: NDArray[Any] | None, *,
+             has_all: bool = False) -> NDArray[Any]:
+    """Returns the table of the labels from 1 to `max_label` that occur in `labels`: all of them with `has_all`."""
     channels = None
     if intensity is not None:
-        channels = intensity.shape[-1] if _has_channels(labels, intensity) else 0
-        intensity = np.ascontiguousarray(_arrays.with_native_bytes(intensity))
+        channels = 0 if intensity.shape == labels.shape or not _has_channels(labels, intensity) else intensity.shape[-1]
+        if not (intensity.flags.c_contiguous and intensity.flags.aligned and intensity.dtype.isnative):
+            intensity = np.ascontiguousarray(_arrays.with_native_bytes(intensity))
     kind = _table_type(labels.ndim, channels)
     table = np.empty(max_label, kind)
     if max_label:
         contiguous = labels if labels.flags.c_contiguous else np.ascontiguousarray(labels)
         _core.fill_table(contiguous, intensity, table.view(_row_type(kind.itemsize)))
-        area = table["area"]
-        if not area.all():
-            table = table[area > 0]
+        if not has_all and not (table["area"]).all():
+            table = table[table["area"] > 0]
     return table
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import math
+import numbers
 import os
 import pathlib
 from collections.abc import Mapping, Sequence
@@ -70,11 +70,8 @@ class Zones:
 
     def __init__(self, rules: str | os.PathLike[str] | Mapping[str, Any] | Sequence[Any], *,
                  shape: tuple[int, int] | None = None, fps: float = 25.0) -> None:
-        if isinstance(fps, bool) or not isinstance(fps, (int, float)):
-            raise TypeError(f"fps is of type {type(fps).__name__}, must be float")
-        if not 1e-3 <= fps <= 1e6:
-            raise ValueError(f"fps is {fps}, must be 0.001 to 1000000")
-        self._fps, self._time, self._shape = float(fps), 0.0, None if shape is None else _size_of(shape)
+        self._fps, self._time = _number_in(fps, "fps", 1e-3, 1e6), 0.0
+        self._shape = None if shape is None else _size_of(shape)
         self._is_first = True
         self._names: NDArray[Any] | None = None  # the label of each number that the compiled module knows
         self._zones = _core.Zones(_text_of(rules))
@@ -93,7 +90,8 @@ class Zones:
         """
         self._zones.set_rules(_text_of(rules))
 
-    def update(self, table: Table, labels: Array | None = None, *, time: float | None = None) -> list[Event]:
+    def update(self, table: Table, labels: Array | None = None, *, time: float | None = None,
+               scene_change: str = "none") -> list[Event]:
         """Evaluates the table of the next picture and returns its events.
 
         Parameters
@@ -104,11 +102,14 @@ class Zones:
             Without the column `track`, objects have no identity, and zones report only occupancy, crowding and motion.
             Objects with the track 0 are not followed.
         labels : integer array of shape (H, W), optional
-            The labels of the table. Required by zones with `anchor` = `area` or with `motion-share`. An array on a CUDA
-            device is copied to the host.
+            The labels of the table. Required by zones with `anchor` = `area` or with `motion-share`; without such zones,
+            only the shape is used. An array on a CUDA device is copied to the host.
         time : float, optional
             Time of the picture in seconds, at least 0. If it is earlier than the previous time, all objects are
             forgotten first. The default is 0 for the first picture, then the previous time plus 1 / `fps`.
+        scene_change : str
+            The attribute `scene_change` of `BackgroundCut` for this picture. While it is not "none", the table is not
+            read, and visits wait.
 
         Returns
         -------
@@ -119,26 +120,29 @@ class Zones:
         Raises
         ------
         TypeError
-            A column has elements of the wrong type.
+            A column has elements of the wrong type, or an argument has the wrong type.
         ValueError
             A column is missing or has another length, a value is out of range, a label of the table is not in `labels`,
             or the rules do not fit the size of the picture.
         """
+        if not isinstance(scene_change, str):
+            raise TypeError(f"scene_change is of type {type(scene_change).__name__}, must be str")
         columns = _Columns(table)
-        now = self._next_time() if time is None else _seconds_of(time)
+        now = self._next_time() if time is None else _number_in(time, "time", 0, MAX_SECONDS)
         needs_labels, needs_centroids = self._zones.required()
         boxes = _boxes_of(columns)
         centers = _centers_of(columns, boxes, needs_centroids)
         if labels is None and needs_labels:
             raise ValueError(f"{needs_labels} requires the pixels of the objects; pass labels")
-        numbers, names, pixels = _numbered(columns, labels)
-        height, width = self._size(pixels)
+        height, width = self._size(labels)
+        # Without rules that read pixels, only the size of the labels is of interest.
+        numbers, names, pixels = _numbered(columns, labels if needs_labels else None)
         found: list[Event] = self._zones.update(round(now * 1e9), width, height, boxes, centers, numbers,
-                                                _tracks_of(columns), pixels)
+                                                _tracks_of(columns), pixels, scene_change)
         self._time, self._is_first, self._names = now, False, names
         for event in found:
             if event.get("id"):
-                event["id"] = self._name_of(event["id"])
+                event["id"] = _name_of(event["id"], names)
         return found
 
     @property
@@ -154,7 +158,8 @@ class Zones:
     @property
     def visits(self) -> list[Visit]:
         """The objects in zones after the last table."""
-        return [Visit(zone, self._name_of(number), track, None if dwell < 0 else dwell)
+        names = self._names
+        return [Visit(zone, _name_of(number, names), track, None if dwell < 0 else dwell)
                 for zone, number, track, dwell in self._zones.visits()]
 
     def reset(self) -> None:
@@ -165,24 +170,29 @@ class Zones:
     def _next_time(self) -> float:
         return 0.0 if self._is_first else self._time + 1 / self._fps
 
-    def _name_of(self, number: int) -> int:
-        return number if self._names is None else int(self._names[number - 1])
-
-    def _size(self, labels: NDArray[np.int32] | None) -> tuple[int, int]:
+    def _size(self, labels: Array | None) -> tuple[int, int]:
         """Returns the height and the width of the picture, or 0, 0 if they are unknown."""
         if labels is not None:
-            if self._shape not in (None, labels.shape):
-                raise ValueError(f"labels has shape {labels.shape}, must have {self._shape}, the shape of the pictures")
-            return labels.shape[0], labels.shape[1]
+            shape = tuple(labels.shape) if hasattr(labels, "shape") else np.shape(labels)
+            _arrays.expect_shape(shape, "labels", 2)
+            if self._shape not in (None, shape):
+                raise ValueError(f"labels has shape {shape}, must have {self._shape}, the shape of the pictures")
+            return shape[0], shape[1]
         if self._shape:
             return self._shape
         width, height, _ = self._zones.drawn_size()
         return height, width
 
 
+def _name_of(number: int, names: Any) -> int:
+    """Returns the label of a number that the compiled module knows."""
+    return number if names is None else int(names[number - 1])
+
+
 def _text_of(rules: Any) -> str:
     """Returns the rules as JSON text."""
     if isinstance(rules, str) and rules.lstrip().startswith(("{", "[")):
+        rules.encode()  # raises UnicodeEncodeError, a ValueError, for surrogates
         return rules
     if isinstance(rules, (str, os.PathLike)):
         try:
@@ -214,14 +224,13 @@ def _size_of(shape: Any) -> tuple[int, int]:
     return height, width
 
 
-def _seconds_of(time: Any) -> float:
-    try:
-        seconds = float(time)
-    except (TypeError, ValueError):
-        raise TypeError(f"time is of type {type(time).__name__}, must be a number of seconds") from None
-    if not 0 <= seconds <= MAX_SECONDS:
-        raise ValueError(f"time is {time}, must be 0 to {MAX_SECONDS:g} seconds")
-    return seconds
+def _number_in(value: Any, name: str, least: float, most: float) -> float:
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
+        raise TypeError(f"{name} is of type {type(value).__name__}, must be a number")
+    number = float(value)
+    if not least <= number <= most:
+        raise ValueError(f"{name} is {value}, must be {least:g} to {most:g}")
+    return number
 
 
 class _Columns:
@@ -240,7 +249,7 @@ class _Columns:
         if self._named("bbox", 4) or not self._named("bbox", 3):
             raise ValueError("table has no boxes of pictures (columns bbox-0 to bbox-3); pass a table of Tracker.apply, "
                              "regionprops_table, label or slic")
-        self.length = len(self.numbers("bbox", 0))
+        self.length = len(self.coordinates("bbox", 0))
 
     def __contains__(self, name: str) -> bool:
         return name in self._known
@@ -252,17 +261,17 @@ class _Columns:
     def has(self, name: str, index: int) -> bool:
         return self._named(name, index) is not None
 
-    def numbers(self, name: str, index: int) -> NDArray[np.float64]:
+    def coordinates(self, name: str, index: int) -> NDArray[np.float64]:
         full = self._named(name, index)
         if full is None:
             raise ValueError(f"table has no column {name}-{index}")
         column = self._column(full)
         if column.dtype.kind not in "iuf":
             raise TypeError(f"column {full} has elements of type {column.dtype}, must have numbers")
-        numbers: NDArray[np.float64] = column.astype(np.float64)
-        if not np.isfinite(numbers).all():
+        values: NDArray[np.float64] = column.astype(np.float64)
+        if not np.isfinite(values).all():
             raise ValueError(f"column {full} has a value that is not finite")
-        return numbers
+        return values
 
     def integers(self, name: str) -> Any:
         column = self._column(name)
@@ -283,7 +292,7 @@ class _Columns:
 
 def _boxes_of(columns: _Columns) -> NDArray[np.float64]:
     """Returns the left, top, right and bottom edge of each box."""
-    top, left, bottom, right = (columns.numbers("bbox", index) for index in range(4))
+    top, left, bottom, right = (columns.coordinates("bbox", index) for index in range(4))
     if (bad := np.flatnonzero((bottom <= top) | (right <= left))).size:
         row = bad[0]
         raise ValueError(f"row {row} has the empty box {top[row]:g}, {left[row]:g}, {bottom[row]:g}, {right[row]:g}; the "
@@ -294,7 +303,7 @@ def _boxes_of(columns: _Columns) -> NDArray[np.float64]:
 def _centers_of(columns: _Columns, boxes: NDArray[np.float64], needs_centroids: str) -> NDArray[np.float64]:
     """Returns x and y of the centroids, measured between pixels: the first pixel has its centre at 0.5, 0.5."""
     if columns.has("centroid", 0) and columns.has("centroid", 1):
-        return np.ascontiguousarray(np.stack([columns.numbers("centroid", 1), columns.numbers("centroid", 0)], -1) + 0.5)
+        return np.ascontiguousarray(np.stack([columns.coordinates("centroid", 1), columns.coordinates("centroid", 0)], -1) + 0.5)
     if needs_centroids:
         raise ValueError(f"{needs_centroids} has the anchor centroid, but table has no columns centroid-0 and centroid-1")
     return np.ascontiguousarray((boxes[:, :2] + boxes[:, 2:]) / 2)
@@ -315,13 +324,12 @@ def _numbered(columns: _Columns, labels: Array | None) -> tuple[NDArray[np.uint6
     if values is None:
         raise ValueError("table has no column label, which says where the objects are in labels")
     host = _arrays.as_numpy(_device_arrays.to_host(labels), "labels")
-    _arrays.expect_axes(host, "labels", 2)
-    pixels, original, max_label = compact_labels(host)
+    pixels, original, max_label = compact_labels(host, "labels")
     present = np.zeros(max_label + 1, bool)
     present[pixels.ravel()] = True
-    numbers = values if original is None else np.searchsorted(original, values) + 1
-    known = (values > 0) & (numbers <= max_label)
-    known[known] = present[numbers[known]] if original is None else original[numbers[known] - 1] == values[known]
+    places = values if original is None else np.searchsorted(original, values) + 1
+    known = (values > 0) & (places <= max_label)
+    known[known] = present[places[known]] if original is None else original[places[known] - 1] == values[known]
     if not known.all():
         raise ValueError(f"label {values[~known][0]} of the table is not in labels")
-    return np.ascontiguousarray(numbers, np.uint64), original, pixels
+    return np.ascontiguousarray(places, np.uint64), original, pixels

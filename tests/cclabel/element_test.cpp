@@ -208,7 +208,8 @@ int pushed(Harness& h, int frame) {
 constexpr const char* kSliding =
     "cclabel device=cpu output=none depth=3 sliding=true connectivity=6";
 
-TEST(CcLabelElement, SlidingWindow_SplitRegion_IsOneRegionWhileTheWindowHasAFrameWhereItIsWhole) {
+TEST(CcLabelElement,
+     SlidingWindow_RegionSplits_StaysOneRegionUntilItsLastWholeFrameLeavesTheWindow) {
   Harness h(kSliding);
   h.video("GRAY8", kWidth, kHeight);
   EXPECT_EQ(pushed(h, 1), 2);  // the first frame

@@ -14,7 +14,7 @@ PIPELINE = ("videotestsrc pattern=snow num-buffers=3 ! video/x-raw,format=GRAY8,
 
 
 class Runs(unittest.TestCase):
-    def test_runs_in_metadata_when_painted_equal_the_label_map(self):
+    def test_pixel_runs_in_metadata_painted_as_a_picture_equal_the_label_map(self):
         count = 0
         for buffer in frames(PIPELINE):
             table = json.loads(json.dumps(gstreamer.regions_table(buffer)))

@@ -29,7 +29,7 @@ TEST_P(CcLabelVolume, EveryContentAndSize_LabelsAndRecordsEqualReference) {
   }
 }
 
-TEST_P(CcLabelVolume, CriterionEqualOrDifference_LabelsAndRecordsEqualReference) {
+TEST_P(CcLabelVolume, EqualAndDifferenceCriteria_LabelsAndRecordsMatchTheReference) {
   const auto check_criteria = [&](const Volume& volume, Connectivity connectivity, int padding) {
     CcLabelParams params;
     params.connectivity = connectivity;

@@ -118,6 +118,18 @@ TEST(CpuQueue, ImmediateQueue_Submit_RunsTaskOnTheCallersThreadUnlessAnEarlierTa
   EXPECT_TRUE(queue->done() && seen.empty());
 }
 
+TEST(CpuQueue, FunctionsForStreamsOfADevice_DoNothing) {
+  const auto backend = make_cpu_backend(2);
+  const auto queue = backend->make_queue();
+  EXPECT_EQ(queue->native(), nullptr);
+  EXPECT_EQ(queue->owned_stream(), nullptr);
+  int other = 0;
+  queue->move_to(&other);
+  queue->follow(&other);
+  queue->lead(&other);
+  EXPECT_EQ(queue->native(), nullptr);
+}
+
 TEST(CpuQueue, Done_WhileRecordedWorkRuns_ReturnsFalse) {
   const auto backend = make_cpu_backend(1);
   const auto queue = backend->make_queue();

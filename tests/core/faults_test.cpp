@@ -46,7 +46,7 @@ TEST_F(InjectedFaults, StepsOfAKind_CountNInjected_EveryNthStepFails) {
   EXPECT_EQ(step(Fault::allocation), "");
 }
 
-TEST_F(InjectedFaults, DeviceLoss_InjectedAtTheThirdStep_ThisAndAllLaterStepsFail) {
+TEST_F(InjectedFaults, DeviceLossAtTheThirdOperation_ThatAndAllLaterOperationsFail) {
   inject_faults("gone=3");
   EXPECT_EQ(step(Fault::allocation), "");
   EXPECT_EQ(step(Fault::launch), "");

@@ -264,7 +264,7 @@ TEST(Line, Crossing_HasItsDirection) {
   EXPECT_EQ(scene.detector.lines()[0].to_right, 1U);
 }
 
-TEST(Line, OneDirection_ReportsOnlyThatOne) {
+TEST(Line, OneDirection_ReportsOnlyItsCrossings) {
   Scene scene(R"([{"id": "gate", "points": [[100, 0], [100, 100]], "direction": "right"}])");
   EXPECT_EQ(walk(scene, {90, 110, 90}), "crossing:gate:1> ");
   EXPECT_EQ(scene.detector.lines()[0].to_left, 1U) << "both directions are counted";
@@ -285,7 +285,7 @@ TEST(Line, TrackThatWasLostForLong_DoesNotCross) {
   EXPECT_EQ(walk(scene, {90}), "");
 }
 
-TEST(Time, ThatGoesBack_ForgetsObjectsWithoutEvents) {
+TEST(FrameTime, GoesBack_ObjectsAreForgottenWithoutEvents) {
   Scene scene(yard(R"("loitering-time": 0.3)"));
   EXPECT_EQ(walk(scene, {150, 150}), "enter:yard:1 ");
   scene.time = 0;
@@ -294,14 +294,14 @@ TEST(Time, ThatGoesBack_ForgetsObjectsWithoutEvents) {
   EXPECT_EQ(scene.detector.zones()[0].count, 1);
 }
 
-TEST(Time, ThatStandsStill_DoesNotSkipFrames) {
+TEST(FrameTime, StandsStill_FrameIsEvaluated) {
   Scene scene(yard(R"("thickness": 1)"));
   walk(scene, {90});
   scene.time -= kFrame;
   EXPECT_EQ(walk(scene, {150}), "enter:yard:1 ");
 }
 
-TEST(Time, ExtremeValues_AreAccepted) {
+TEST(FrameTime, ExtremeValues_AreAccepted) {
   Scene scene(yard(R"("loitering-time": 604800)"));
   for (const int64_t time : {int64_t{0}, INT64_MAX - kFrame, int64_t{0}, -INT64_MAX / 2}) {
     scene.time = time;
@@ -355,7 +355,7 @@ TEST(SceneChangeEvents, MovedCamera_ObjectsAreForgottenWithoutEvents) {
   EXPECT_EQ(walk(scene, {150}), "enter:yard:1 ");
 }
 
-TEST(Presences, OfTrackedObjects_HaveDwellTimes) {
+TEST(Presences, TrackedObjects_HaveDwellTimes) {
   Scene scene(yard(R"("thickness": 1)"));
   walk(scene, {150, 150, 150});
   ASSERT_EQ(scene.detector.presences().size(), 1U);
@@ -364,7 +364,7 @@ TEST(Presences, OfTrackedObjects_HaveDwellTimes) {
   EXPECT_EQ(scene.detector.presences()[0].dwell, 2 * kFrame);
 }
 
-TEST(Tracks, WithTheIdZero_AreNotFollowed) {
+TEST(Tracks, IdZero_IsNotFollowed) {
   Scene scene(yard(R"("occupancy": true)"));
   EXPECT_EQ(scene.frame({Scene::object_at(0, 150, 50)}), "");
 }

@@ -174,7 +174,7 @@ TEST(RegionEvents, LeaveEvent_HasTimesAndPosition) {
             "dwell=(guint64)80000000;");
 }
 
-TEST(RegionEvents, WithoutMessages_OnlyMetadata) {
+TEST(RegionEvents, PostMessagesOff_EventsAreOnlyInTheMetadata) {
   Events h(kYard, "post-messages=false");
   EXPECT_EQ(h.push({kInside}), "enter:yard:7 ");
   EXPECT_EQ(h.messages(), "");

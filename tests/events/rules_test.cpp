@@ -155,10 +155,10 @@ TEST(Rules, AZoneWith4096Corners_IsReadAndMoreAreRefused) {
     return R"({"zones": [{"id": "z", "points": [)" + points + "]}]}";
   };
   EXPECT_EQ(parse_rules(polygon(4096)).zones[0].rings[0].size(), 4096U);
-  EXPECT_EQ(message_of(polygon(4098)), "rules: zone 'z' must be an array of up to 4096 points");
+  EXPECT_EQ(message_of(polygon(4098)), "rules: zone 'z' has 4098 points; it may have up to 4096");
 }
 
-TEST(Rules, ForAnotherSize_AreScaled) {
+TEST(Rules, DrawnForAnotherSize_AreScaled) {
   const Rules rules = parse_rules(R"({"width": 640, "height": 360,
     "zones": [{"id": "z", "center": [320, 180], "radius": 10, "hysteresis": 4}],
     "lines": [{"id": "l", "points": [[0, 0], [640, 360]]}]})");

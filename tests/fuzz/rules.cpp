@@ -1,6 +1,6 @@
 // Fuzz target: rules of events as JSON. Rules that are accepted are evaluated for random objects.
 #include "core/error.hpp"
-#include "core/events/detector.hpp"
+#include "core/events/pixel_counts.hpp"
 #include "tests/fuzz/input.hpp"
 
 namespace regions::fuzz {
@@ -20,18 +20,38 @@ events::Object any_object(Input& in, Size picture) {
   return object;
 }
 
+// Runs of labels that may be unknown, at places that may be outside of the picture.
+std::vector<PixelRun> any_runs(Input& in, Size picture) {
+  std::vector<PixelRun> runs(static_cast<size_t>(in.below(4)));
+  const auto any = [&](int usual) {
+    return in.one_in(16) ? UINT32_MAX - static_cast<uint32_t>(in.below(4))
+                         : static_cast<uint32_t>(in.below(usual));
+  };
+  for (PixelRun& run : runs) run = {any(5), any(picture.width), any(picture.height), any(90)};
+  return runs;
+}
+
 void evaluate(const events::Rules& rules, Input& in) {
   const Size picture = in.one_of(std::span(kPictures));
   events::EventDetector detector;
+  events::PixelCounts counts;
   int64_t time = 0;
   for (int frame = 0; frame < 20; ++frame) {
-    if (frame % 8 == 0) detector.set_rules(events::rules_for(rules, picture));
+    if (frame % 8 == 0) {
+      detector.set_rules(events::rules_for(rules, picture));
+      counts.forget_rules();
+    }
     std::vector<events::Object> objects(static_cast<size_t>(in.below(5)));
     for (events::Object& object : objects) object = any_object(in, picture);
     events::FrameObjects input;
     input.time = time += in.one_in(16) ? -in.below(1 << 30) : in.below(1 << 30);
     input.objects = objects;
     input.is_tracked = !in.one_in(8);
+    counts.count_runs(detector.rules(), picture, any_runs(in, picture), objects);
+    input.shares = counts.shares();
+    input.foreground = counts.foreground();
+    for (const double share : input.foreground)
+      require(share == -1 || (share >= 0 && share <= 1), "an impossible share of foreground");
     detector.update(input);
     for (const events::ZoneState& zone : detector.zones()) {
       require(zone.count >= 0, "a zone with fewer than no objects");

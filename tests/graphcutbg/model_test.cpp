@@ -730,7 +730,7 @@ TEST(GraphCutPlan, EnergyParameters_Converted_AreInFixedPointUnits) {
        {Case{image, false, true, false, false},
         {image, true, true, false, true},
         {mask, false, false, true, false},
-        {mask, true, false, true, false},
+        {mask, true, false, true, true},
         {both, false, true, true, false},
         {both, true, true, true, true}}) {
     params.source = source;
@@ -743,7 +743,7 @@ TEST(GraphCutPlan, EnergyParameters_Converted_AreInFixedPointUnits) {
   }
 }
 
-TEST(GraphCutPlan, CutLimits_EqualTheParametersButNoWarmStartWithoutAPreviousSolution) {
+TEST(GraphCutPlan, CutLimits_AfterAReset_EqualTheParametersExceptThatWarmStartIsOff) {
   GraphCutBgParams params;
   CutLimits limits = cut_limits_of(params, false);
   EXPECT_EQ(limits.max_iterations, 0);

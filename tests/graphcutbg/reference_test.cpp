@@ -67,6 +67,10 @@ class Reference {
     });
     const SceneMeasures measures = measures_of(survey, watch_, grid);
     const FramePlan plan = plan_frame(scene_, watch_, survey, measures, frame_plan_of(params));
+    const bool reads_colors_of_mask = energy.uses_foreground_colors && !energy.uses_image;
+    if (reads_colors_of_mask) {
+      for_each([&](int x, int y) { count_masked_color(canvas, given, energy, x, y, add); });
+    }
     if (energy.uses_foreground_colors) {
       finalize_totals(*colors_);
       for (int bin = 0; bin < ColorHistograms::kBins; ++bin) finalize_bin(*colors_, bin);
@@ -83,7 +87,8 @@ class Reference {
       if (!plan.learns) return remember_labels<int32_t>(canvas, in_front, i);
       const int32_t rate = foreground_rate_at(canvas, plan, x, y);
       update_all_modes<int32_t>(canvas, plan, in_front, rate, i);
-      if (energy.uses_foreground_colors) count_color(canvas, in_front, x, y, add);
+      if (energy.uses_foreground_colors && !reads_colors_of_mask)
+        count_color(canvas, in_front, x, y, add);
     });
     if (finish_frame(scene_, watch_, plan, foreground, static_cast<uint32_t>(size_.area()))) {
       std::ranges::fill(mask, uint8_t{0});

@@ -5,6 +5,7 @@
 """
 
 import pathlib
+import resource
 import struct
 import subprocess
 import sys
@@ -54,6 +55,22 @@ class Example(unittest.TestCase):
         self.assertIn("threshold: expected PROPERTY=VALUE", self.label(self.picture, out, "threshold", status=1))
         self.assertRegex(self.label(self.picture, out, "threshold=much", status=1), "label_image: threshold: .*much")
         self.assertIn("cannot be written", self.label(self.picture, self.folder / "none" / "out.pgm", status=1))
+
+    def test_label_image_with_little_memory_prints_the_reason_or_the_regions(self):
+        if any(name in pathlib.Path(PROGRAM).read_bytes() for name in (b"__asan_init", b"__tsan_init")):
+            self.skipTest("a sanitizer reserves more memory than the limit")
+        side = 2000
+        self.picture.write_bytes(b"P5 %d %d 255\n" % (side, side) + bytes(side * side // 2) + b"\xff" * (side * side // 2))
+        reasons = "label_image: (labels: out of memory|cclabel: .*(out of memory|another thread)|.*cannot be read as)"
+        ends = set()
+        for megabytes in (24, 28, 32, 36, 40, 48, 64, 96, 128, 8192):
+            limits = (megabytes << 20, megabytes << 20)
+            done = subprocess.run([PROGRAM, self.picture], capture_output=True, text=True, check=False,
+                                  preexec_fn=lambda limits=limits: resource.setrlimit(resource.RLIMIT_AS, limits))
+            with self.subTest(megabytes):
+                self.assertRegex(done.stderr if done.returncode else done.stdout, reasons if done.returncode else "^1 regions")
+            ends.add(done.returncode)
+        self.assertEqual(ends, {0, 1})
 
 
 if __name__ == "__main__":

@@ -10,6 +10,9 @@
 
 #include "tests/library/library_case.hpp"
 
+// Writes the line counts of this process. Exists only in programs that tools/coverage builds.
+extern "C" [[gnu::weak]] void __gcov_dump();  // NOLINT(bugprone-reserved-identifier)
+
 namespace regions::test {
 namespace {
 
@@ -51,6 +54,7 @@ std::string in_child(const Work& work) {
     Checks checks;
     work(checks);
     const ssize_t written = write(ends[1], checks.failed(), std::strlen(checks.failed()));
+    if (__gcov_dump) __gcov_dump();
     _exit(written < 0 ? 1 : 0);
   }
   close(ends[1]);

@@ -297,7 +297,7 @@ TEST(CLibraryFrames, SourceMask_TwoRectangles_AreTwoRegionsAndOutputMaskEqualsTh
   EXPECT_EQ(out, mask);
 }
 
-TEST(CLibraryFrames, Graphcutbg_NewRectangle_IsForeground) {
+TEST(CLibraryFrames, Graphcutbg_RectangleThatAppearsLater_IsForeground) {
   const Filter filter = open("graphcutbg");
   ASSERT_EQ(regions_set(filter.get(), "output", "none"), REGIONS_OK);
   std::vector<uint8_t> empty(kWidth * kHeight, 20), picture_now = rectangles(),

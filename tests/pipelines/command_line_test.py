@@ -285,7 +285,7 @@ class Refusals(StandInCase):
         self.assertEqual(said.status, 2)
         return said.err
 
-    def test_segment_options_when_invalid_are_refused(self):
+    def test_options_of_time_segments_when_invalid_are_refused(self):
         for words, why in ((("--segments", "0"), "--segments 0: expected a number of seconds above 0"),
                            (("--segments", "nan"), "--segments nan: expected a number of seconds above 0"),
                            (("--segments", "1", "--attempts", "0"), "--attempts 0: expected a whole number, 1 or more"),

@@ -116,7 +116,7 @@ class Stored(Archives):
 
 
 class Find(Stored):
-    def test_find_some_events_prints_only_these(self):
+    def test_find_with_names_of_events_prints_only_these(self):
         path = self.stored(*(self.line(frame, 10 * frame) for frame in range(16)))
         self.assertEqual([event["event"] for event in self.find(path)], ["crossing", "enter"])
         event, = self.find(path, of="enter")
@@ -133,7 +133,7 @@ class Find(Stored):
                 self.assertIn("line 2 is not a frame of regions-transcode --json",
                               self.find(self.stored(good, bad, good), status=1))
 
-    def test_find_goes_on_with_the_next_file(self):
+    def test_find_unreadable_file_goes_on_with_the_next_one(self):
         good = self.stored(*(self.line(frame, 10 * frame) for frame in range(16)))
         text = self.find(self.folder / "none.jsonl", good, status=1)
         self.assertIn("none.jsonl cannot be read: No such file or directory", text)

@@ -7,6 +7,7 @@ import contextlib
 import http.server
 import json
 import pathlib
+import resource
 import shutil
 import signal
 import socket
@@ -27,7 +28,12 @@ FILTER = "cclabel threshold=0.5 track=true output=none"
 SQUARE = ("color=black:s=160x120:r=25:d={}[b];color=white:s=16x16:r=25:d={}[w];[b][w]overlay=x='72+60*sin(t*4)':y=50")
 RULES = {"zones": [{"id": "right side", "points": [[80, 0], [160, 0], [160, 120], [80, 120]], "object-retention": 5}],
          "lines": [{"id": "gate", "points": [[60, 0], [60, 120]], "object-retention": 5}]}
+ZONE = {"id": "z", "points": [[0, 0], [50, 0], [50, 50]]}
 KILLS = 10
+
+
+def without(event, *names):
+    return {name: value for name, value in event.items() if name not in names}
 
 
 def free_port():
@@ -184,14 +190,19 @@ class Printing(Events):
         clip = self.square(1)
         self.assertIn("/none.mkv", self.run_events(self.folder / "none.mkv", status=1))
         self.rules.write_text('{"zones": [{"id": "z", "points": [[0, 0]]}]}', encoding="utf-8")
-        self.assertIn("zone 'z': ring 1 has 1 different points", self.run_events(clip, status=2))
+        text = self.run_events(clip, status=2)
+        self.assertRegex(text, "^events: .*: rules: zone 'z': ring 1 has 1 different points; an area requires at least 3\n$")
+        for rules, message in (([ZONE | {"points": [[500, 0], [600, 0], [600, 50]]}], "zone 'z' is outside of the picture"),
+                               ({"width": 100, "height": 100, "zones": [ZONE]}, "the rules are for 100x100 pixels")):
+            self.rules.write_text(json.dumps(rules), encoding="utf-8")
+            self.assertRegex(self.run_events(clip, status=1), f"^events: {message}.*\\n$")
         self.rules.unlink()
         self.assertIn("does not exist", self.run_events(clip, status=2))
         self.assertFalse((self.folder / "queue").exists())
 
 
 class Mqtt(Events):
-    def test_killed_broker_no_event_is_lost(self):
+    def test_killed_broker_loses_no_event(self):
         clip, broker = self.square(), Broker(self)
         expected = self.printed(clip)
         subscriber = Subscriber(self, broker)
@@ -214,7 +225,7 @@ class Mqtt(Events):
         subscriber.wait_for(len(expected))
         self.expect_all(subscriber.events(), expected)
 
-    def test_killed_program_no_event_is_lost(self):
+    def test_killed_program_loses_no_event(self):
         clip, broker = self.square(), Broker(self)
         expected = self.printed(clip)
         subscriber = Subscriber(self, broker)
@@ -229,7 +240,7 @@ class Mqtt(Events):
         subscriber.wait_for(len(expected))
         self.expect_all(subscriber.events(), expected)
 
-    def test_topics_status_and_home_assistant(self):
+    def test_mqtt_events_have_topics_a_status_and_home_assistant_entities(self):
         broker = Broker(self)
         subscriber = Subscriber(self, broker)
         self.run_events(self.square(1), "--mqtt", f"mqtt://127.0.0.1:{broker.port}/house/yard", "--home-assistant")
@@ -252,7 +263,7 @@ class Mqtt(Events):
         entities = [json.loads(text) for topic, text in subscriber.messages if topic.startswith("homeassistant/")]
         self.assertEqual([entity["state_topic"] for entity in entities], ["yard/zones/right side", "yard/lines/gate"])
 
-    def test_passwords_and_tls_are_used(self):
+    def test_mqtt_broker_with_tls_and_password_receives_the_events(self):
         if not shutil.which("openssl"):
             self.skipTest("openssl is not installed")
         key, certificate, passwords = (self.folder / name for name in ("key.pem", "certificate.pem", "passwords"))
@@ -320,7 +331,7 @@ class Webhook(Events):
         self.assertEqual(server.received[0][1]["Authorization"], "Bearer abc")
         self.expect_all(events, self.printed(self.square(2)))
 
-    def test_missing_server_events_wait_for_the_next_run(self):
+    def test_missing_server_receives_the_events_of_the_next_run(self):
         clip, port = self.square(1), free_port()
         expected = self.printed(clip)
         address = f"http://127.0.0.1:{port}/"
@@ -365,6 +376,23 @@ class Webhook(Events):
         events = [event for event, _ in server.received]
         self.assertEqual(events[0].pop("dropped"), len(expected) - 2)
         self.expect_all(events, expected[-2:])
+
+    def test_queue_on_a_full_disk_is_reported_and_the_stream_goes_on(self):
+        clip, server = self.square(8), self.serve()
+        expected = self.printed(clip)
+        # SQLite fails at a limit on the size of files as on a full disk.
+        limits = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (90_000, 90_000))}
+        text = media.run(*self.command(clip, "--webhook", f"http://127.0.0.1:{server.server_port}/", "--linger", "1"), status=1,
+                         **limits)
+        self.assertRegex(text, "the queue .*events.sqlite cannot be written: .*; events are printed, but not sent")
+        self.assertNotIn("Traceback", text)
+        self.assertEqual([json.loads(line) for line in text.splitlines() if line.startswith("{")], expected)
+        # With room again, the same command sends the rest.
+        self.run_events(clip, "--webhook", f"http://127.0.0.1:{server.server_port}/")
+        received = [event for event, _ in server.received]
+        self.assertGreaterEqual(
+            {json.dumps(without(event, "number", "again", "dropped"), sort_keys=True) for event in received},
+            {json.dumps(event, sort_keys=True) for event in expected})
 
     def test_queue_of_another_program_is_refused(self):
         clip = self.square(1)

@@ -53,7 +53,7 @@ class Filters(Case):
                 self.assertEqual(found, nick or default)
                 self.assertNotEqual(default, "always")
 
-    def test_filter_when_invalid_raises_an_error_with_the_reason(self):
+    def test_element_chain_when_invalid_raises_an_error_with_the_reason(self):
         for line, named, why in (
                 ("cclabel ! nonsense", "nonsense", 'no element "nonsense"'),
                 ("cclabel ! fakesink", "", PADS), ("videotestsrc ! cclabel", "", PADS),

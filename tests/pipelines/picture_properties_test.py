@@ -517,7 +517,7 @@ class Profiles(Case):
         info = VideoFormat.get_info(VideoFormat.from_string(name))
         return profiles.coded_format(info, profiles.PROFILES[profile])
 
-    def test_encoder_pixel_format_is_the_nearest_one_of_the_profile(self):
+    def test_encoder_pixel_format_is_the_format_of_the_profile_nearest_to_the_input(self):
         for profile in profiles.PROFILES:
             for name, nearest in (EIGHT | TEN).items():
                 if profile == "webm" and nearest == "Y42B":

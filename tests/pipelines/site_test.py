@@ -139,7 +139,7 @@ class Links(unittest.TestCase):
 
 
 class Program(unittest.TestCase):
-    def test_output_folder_with_other_files_is_refused(self):
+    def test_docs_site_in_a_folder_with_other_files_is_refused(self):
         with tempfile.TemporaryDirectory() as folder:
             kept = pathlib.Path(folder) / "kept.txt"
             kept.write_text("mine", encoding="utf-8")

@@ -111,7 +111,7 @@ class StandardStreams(JobCase):
             self.run_shell(">/dev/full", program, "--help", status=1)
             self.assertEqual(self.run_without_reader(program, "--help", status=-signal.SIGPIPE), "")
 
-    def test_scripts_with_closed_or_full_stdout_write_the_file(self):
+    def test_scripts_that_cannot_print_still_write_their_output_file(self):
         photo = self.clip("in.png", "testsrc2=size=64x48", "-frames:v", "1")
         self.out.mkdir()
         words = [media.script("overlay"), self.input, self.out / "out.mp4"]

@@ -115,7 +115,7 @@ TEST(AllocationQuery, InputBufferIsPassedOn_PoolMinimumIncludesThatOfDownstream)
 }
 
 // With fewer buffers, fewer frames are in flight. Each frame leaves without a later frame.
-TEST(AllocationQuery, PoolOfDownstreamWithAMaximum_IsOfferedUpstream) {
+TEST(AllocationQuery, DownstreamPoolWithAMaximumNumberOfBuffers_IsOfferedUpstream) {
   for (const guint max : {6u, 5u}) {
     const Pool answer = announced("cclabel output=none frames-in-flight=3", {2, max, true});
     EXPECT_TRUE(answer.is_offered);

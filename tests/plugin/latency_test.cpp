@@ -142,7 +142,7 @@ TEST(ReportedLatency, SlowSink_ReportedLatencyExcludesTheTimeOfTheSink) {
   EXPECT_LT(stat(h, "latency"), GST_SECOND);
 }
 
-TEST(LatencyQuery, LiveUpstream_AddsItsMinimumAndMaximum) {
+TEST(LatencyQuery, UpstreamLiveOrNot_OnlyALiveUpstreamAddsItsLatencyToTheElements) {
   for (const GstClockTime most : {GstClockTime{90 * GST_MSECOND}, GST_CLOCK_TIME_NONE}) {
     for (const bool live : {true, false}) {
       Harness h("cclabel output=none depth=8 connectivity=26");

@@ -281,6 +281,15 @@ class Updates(unittest.TestCase):
         self.assertEqual(fields(zones.update(walk(30)[0], time=5.5), "event", "dwell", "time"), [("leave", 2.5, 5.5)])
         self.assertEqual(fields(zones.update(walk(60)[0]), "time"), [(5.54,)])
 
+    def test_zones_during_a_change_of_the_scene_no_object_leaves(self):
+        zones = gst_regions.Zones([YARD | {"object-retention": 0}])
+        events = zones.update(walk(60)[0])
+        for _ in range(10):
+            events += zones.update(table_of([]), scene_change="covered")
+        events += zones.update(walk(60)[0])
+        self.assertEqual(fields(events, "event", "change", "dwell"), [
+            ("enter", None, None), ("scene-change", "covered", None), ("scene-steady", "covered", 0.4)])
+
     def test_zones_reset_forgets_objects_counts_and_time(self):
         zones = gst_regions.Zones([YARD])
         for table in walk(30, 60):
@@ -364,8 +373,14 @@ class Refusals(unittest.TestCase):
         labels[30:50, 55:65] = 1
         zones, share = gst_regions.Zones([YARD]), gst_regions.Zones([YARD | {"anchor": "area"}])
         for error, text, call in (
+                (TypeError, "fps is of type bool", lambda: gst_regions.Zones([YARD], fps=True)),
+                (ValueError, "surrogates", lambda: gst_regions.Zones('[{"id": "\ud800"}]')),
+                (TypeError, "labels has elements of type bool, must have integers", lambda: share.update(table, labels > 0)),
+                (ValueError, "labels has the negative label -1", lambda: share.update(table, -labels)),
                 (TypeError, "fps is of type str", lambda: gst_regions.Zones([YARD], fps="25")),
                 (ValueError, "fps is 0", lambda: gst_regions.Zones([YARD], fps=0)),
+                (TypeError, "scene_change is of type bool", lambda: zones.update(table, scene_change=True)),
+                (ValueError, "scene_change is 'gone', which is not a change", lambda: zones.update(table, scene_change="gone")),
                 (TypeError, "time is of type str", lambda: zones.update(table, time="now")),
                 (ValueError, "time is nan", lambda: zones.update(table, time=math.nan)),
                 (ValueError, "time is -1", lambda: zones.update(table, time=-1)),
@@ -458,6 +473,10 @@ class Supervision(unittest.TestCase):
                 (TypeError, "detections is of type int", lambda: gst_regions.from_supervision(3)),
                 (ValueError, "a box that is not finite", lambda: gst_regions.from_supervision(
                     self.detections(xyxy=box * math.inf))),
+                (ValueError, r"xyxy of shape \(1, 5\), must have \(n, 4\)", lambda: gst_regions.from_supervision(
+                    self.detections(xyxy=numpy.ones((1, 5))))),
+                (ValueError, "3 values of area for 1 boxes", lambda: gst_regions.from_supervision(
+                    self.detections(xyxy=box, data={"area": [1, 2, 3]}))),
                 (ValueError, "2 values of tracker_id for 1 boxes", lambda: gst_regions.from_supervision(
                     self.detections(xyxy=box, tracker_id=numpy.array([1, 2])))),
                 (ValueError, "no masks", lambda: gst_regions.from_supervision(self.detections(xyxy=box), return_labels=True))):
