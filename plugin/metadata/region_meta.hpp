@@ -89,6 +89,8 @@
 #include <gst/video/video.h>
 
 #include <span>
+#include <string>
+#include <variant>
 #include <vector>
 
 #include "core/backend.hpp"
@@ -110,7 +112,7 @@ void register_region_meta();
 // A value that an algorithm reports about a finished frame. It becomes a field of the metadata.
 struct Fact {
   const char* name;
-  Value value;
+  std::variant<bool, int64_t, std::string> value;
 };
 
 // The optional results of an algorithm, see RegionTable.

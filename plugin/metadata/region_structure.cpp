@@ -143,20 +143,9 @@ void add_fact(GstStructure* structure, const Fact& fact) {
   } else if (const auto* whole = std::get_if<int64_t>(&fact.value)) {
     g_value_init(&value, G_TYPE_INT64);
     g_value_set_int64(&value, *whole);
-  } else if (const auto* real = std::get_if<double>(&fact.value)) {
-    g_value_init(&value, G_TYPE_DOUBLE);
-    g_value_set_double(&value, *real);
-  } else if (const auto* text = std::get_if<std::string>(&fact.value)) {
-    g_value_init(&value, G_TYPE_STRING);
-    g_value_set_string(&value, text->c_str());
   } else {
-    g_value_init(&value, GST_TYPE_ARRAY);
-    for (const double number : std::get<std::vector<double>>(fact.value)) {
-      GValue item = G_VALUE_INIT;
-      g_value_init(&item, G_TYPE_DOUBLE);
-      g_value_set_double(&item, number);
-      gst_value_array_append_and_take_value(&value, &item);
-    }
+    g_value_init(&value, G_TYPE_STRING);
+    g_value_set_string(&value, std::get<std::string>(fact.value).c_str());
   }
   gst_structure_take_value(structure, fact.name, &value);
 }

@@ -182,7 +182,7 @@ class BackgroundCut(Parameters):
 
     @property
     def scene_change(self) -> str:
-        return self._algorithm.report()[3]
+        return str(self._algorithm.report()[3])
 
     def apply(self, image: Array, out: Array | None = None, *, mask: Array | None = None, stream: Any = None) -> Array:
         """Returns the foreground of the next picture and updates the model.
