@@ -260,7 +260,7 @@ def gpus(runner, programs, clip, turns=3):
 
 def on_gpu(number, clip):
     """A clip decoded and processed on this GPU. The elements get its number, so that they offer the GPU's primary context
-    to the decoder. A decoder that is offered none makes a context of its own, and opening 64 of them failed after minutes."""
+    to the decoder. A decoder that is offered none makes its own context, and opening 64 of them failed after minutes."""
     decoder = f"nvh264device{number}dec" if number else "nvh264dec"
     chain = FLAGSHIP.format(device=f" device=cuda cuda-device-id={number}").replace("%d", "2")
     return f"filesrc location={clip} ! qtdemux ! h264parse ! {decoder} ! {chain}"
