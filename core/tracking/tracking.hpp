@@ -137,7 +137,7 @@ struct TrackMemory {
   uint32_t* region_of = nullptr;  // [2 capacity], 1 + index of the region of the track; 0: none
   uint32_t* claims = nullptr;     // [2 capacity], number of regions whose `origin` is this track
   // [2 capacity], for each track: 1 + index of the region with the most shared pixels, or of the
-  // region that hides the track; 0: none.
+  // region that hides the track; 0: none. After the step, 0 for tracks that have a region.
   uint32_t* destination = nullptr;
   // [capacity], for each region: number of lost tracks inside the region, plus kOneOccluded for
   // each such track that has a record.

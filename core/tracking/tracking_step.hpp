@@ -905,6 +905,7 @@ class TrackStep {
       if (i >= tracks_.all) return;
       if (i < tracks_.visible) memory_.heir[i] = 0;
       memory_.best_of_track[i] = 0;
+      if (memory_.region_of[i] != 0) memory_.destination[i] = 0;
       memory_.region_of[i] = 0;
       memory_.claims[i] = 0;
     });

@@ -135,10 +135,8 @@ TrackChanges Tracker::changes() const {
   std::ranges::set_difference(known, remembered, std::back_inserter(changes.ended));
   for (uint32_t i = 0; i < before.visible; ++i) {
     const uint32_t id = visible_before[i].id, destination = memory_.destination[i];
-    if (id == 0 || destination == 0 || std::ranges::binary_search(visible, id)) continue;
+    if (id == 0 || destination == 0) continue;
     const Track& other = visible_now[destination - 1];
-    // The track's own region may have become a piece of another object.
-    if (other.whole != 0 && memory_.origin[destination - 1] == i + 1) continue;
     changes.merged.push_back({id, other.whole != 0 ? other.part_of : other.id});
   }
   std::ranges::sort(changes.merged, {}, &TrackChanges::Merge::id);
