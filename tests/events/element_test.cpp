@@ -53,9 +53,9 @@ GstBuffer* frame_with(const std::vector<Box>& boxes, int index, bool is_tracked 
     GstStructure* region = gst_structure_new(
         "region", "id", G_TYPE_UINT, id, "track", G_TYPE_UINT, box.track, "x", G_TYPE_INT, box.x,
         "y", G_TYPE_INT, box.y, "width", G_TYPE_INT, box.width, "height", G_TYPE_INT, box.height,
-        "area", G_TYPE_UINT64, static_cast<guint64>(box.width * box.height), "cx", G_TYPE_DOUBLE,
-        box.x + (box.width - 1) / 2.0, "cy", G_TYPE_DOUBLE, box.y + (box.height - 1) / 2.0,
-        nullptr);
+        "area", G_TYPE_UINT64, static_cast<guint64>(box.width) * static_cast<guint64>(box.height),
+        "cx", G_TYPE_DOUBLE, box.x + (box.width - 1) / 2.0, "cy", G_TYPE_DOUBLE,
+        box.y + (box.height - 1) / 2.0, nullptr);
     if (is_tracked) gst_structure_set(region, "first-seen", G_TYPE_UINT64, guint64{0}, nullptr);
     g_value_take_boxed(&item, region);
     gst_value_array_append_and_take_value(&regions, &item);

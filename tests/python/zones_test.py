@@ -214,6 +214,8 @@ class Updates(unittest.TestCase):
         tables = walk(60, 60, 60, 60, 60, 60, 80, 90, 30, 60, 60, 60, 60, 60) + [table_of([])] * 5
         for table in tables:
             found += zones.update(table, labels * bool(len(table)))
+        for change in ("covered", "none"):
+            found += zones.update(table_of([]), labels * 0, scene_change=change)
         for event in found:
             jsonschema.validate(event, schema)
         self.assertEqual(set(names(found)), set(schema["properties"]["event"]["enum"]))
