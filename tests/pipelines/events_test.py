@@ -244,7 +244,7 @@ class Mqtt(Events):
         broker = Broker(self)
         subscriber = Subscriber(self, broker)
         self.run_events(self.square(1), "--mqtt", f"mqtt://127.0.0.1:{broker.port}/house/yard", "--home-assistant")
-        subscriber.wait_for(2, 10)
+        subscriber.wait_for(3, 10)
         topics = [topic for topic, _ in subscriber.messages]
         self.assertIn("house/yard/zones/right side", topics)
         self.assertIn("house/yard/lines/gate", topics)
@@ -259,9 +259,9 @@ class Mqtt(Events):
         broker = Broker(self)
         subscriber = Subscriber(self, broker)
         self.run_events(self.square(1), "--mqtt", f"mqtt://127.0.0.1:{broker.port}/yard", "--home-assistant")
-        subscriber.wait_for(2, 10)
+        subscriber.wait_for(3, 10)
         entities = [json.loads(text) for topic, text in subscriber.messages if topic.startswith("homeassistant/")]
-        self.assertEqual([entity["state_topic"] for entity in entities], ["yard/zones/right side", "yard/lines/gate"])
+        self.assertEqual([entity["state_topic"] for entity in entities], ["yard/zones/right side", "yard/lines/gate", "yard/scene"])
 
     def test_mqtt_broker_with_tls_and_password_receives_the_events(self):
         if not shutil.which("openssl"):
