@@ -48,6 +48,18 @@ struct Moments {
   uint64_t sum_yy = 0;
 };
 
+// Results of tracking for a region, in addition to its track.
+struct TrackState {
+  // Number of frames for which the region has not moved. It has moved if its centre is more than
+  // two pixels and an eighth of its shorter side away from the place where it came to rest.
+  uint32_t still = 0;
+  // Track of the object that the region is a piece of; 0 for all other regions. A piece has track
+  // 0.
+  uint32_t part_of = 0;
+
+  friend bool operator==(const TrackState&, const TrackState&) = default;
+};
+
 // A pair of touching regions and the length of their common border in pixel sides.
 struct Border {
   uint32_t first = 0;  // the smaller label
@@ -86,6 +98,8 @@ struct RegionTable {
   // core/tracking/tracking_step.hpp). Null: occluded tracks get no records, and the box of a region
   // always encloses the whole region.
   uint32_t* occluded_tracks = nullptr;
+  // [capacity], also for the records of occluded tracks; null if nothing is tracked.
+  TrackState* track_states = nullptr;
 };
 
 // Mean colours as R, G, B in 0..255, computed from the sums of a frame with this layout and

@@ -6,13 +6,14 @@
 namespace regions {
 
 RegionRecords::RegionRecords(Backend& backend, uint32_t capacity, bool moments, bool borders,
-                             uint32_t run_capacity)
+                             uint32_t run_capacity, bool track_states)
     : capacity_(capacity),
       run_capacity_(run_capacity),
       records_(backend.allocate_pinned(capacity * sizeof(Region) + 4 * sizeof(uint32_t))) {
   if (moments) moments_ = backend.allocate_pinned(capacity * sizeof(Moments));
   if (borders) borders_ = backend.allocate_pinned(max_borders(capacity) * sizeof(Border));
   if (run_capacity > 0) runs_ = backend.allocate_pinned(run_capacity * sizeof(PixelRun));
+  if (track_states) track_states_ = backend.allocate_pinned(capacity * sizeof(TrackState));
 }
 
 RegionTable RegionRecords::table() const {
@@ -26,7 +27,8 @@ RegionTable RegionRecords::table() const {
           runs_.as<PixelRun>(),
           run_capacity_,
           runs_.data() ? counts() + 2 : nullptr,
-          counts() + 3};
+          counts() + 3,
+          track_states_.as<TrackState>()};
 }
 
 void SliceRuns::sort(std::span<const PixelRun> runs, const VolumeLayout& layout) {

@@ -15,10 +15,10 @@ namespace regions {
 class RegionRecords {
  public:
   RegionRecords() = default;
-  // Allocates memory for up to `capacity` regions and `run_capacity` runs, with moments or borders
-  // if requested.
+  // Allocates memory for up to `capacity` regions and `run_capacity` runs, with moments, borders or
+  // the states of tracks if requested.
   RegionRecords(Backend& backend, uint32_t capacity, bool moments, bool borders,
-                uint32_t run_capacity);
+                uint32_t run_capacity, bool track_states = false);
 
   bool empty() const { return !records_.data(); }
   // Returns the table that a frame's task writes to. Sets all counts to zero.
@@ -36,6 +36,9 @@ class RegionRecords {
   std::span<const Moments> moments(uint32_t count) const {
     return {moments_.as<Moments>(), moments_.data() ? count : 0};
   }
+  std::span<const TrackState> track_states(uint32_t count) const {
+    return {track_states_.as<TrackState>(), track_states_.data() ? count : 0};
+  }
   std::span<const Border> borders() const {
     return {borders_.as<Border>(), borders_.data() ? counts()[1] : 0};
   }
@@ -49,10 +52,11 @@ class RegionRecords {
   // [4]: the numbers of regions, borders, runs and occluded tracks.
   uint32_t* counts() const { return reinterpret_cast<uint32_t*>(records() + capacity_); }
   uint32_t capacity_ = 0, run_capacity_ = 0;
-  Block records_;  // Region[capacity], then uint32_t[4] counts
-  Block moments_;  // Moments[capacity], if requested
-  Block borders_;  // Border[max_borders(capacity)], if requested
-  Block runs_;     // PixelRun[run_capacity], if requested
+  Block records_;       // Region[capacity], then uint32_t[4] counts
+  Block moments_;       // Moments[capacity], if requested
+  Block borders_;       // Border[max_borders(capacity)], if requested
+  Block runs_;          // PixelRun[run_capacity], if requested
+  Block track_states_;  // TrackState[capacity], if requested
 };
 
 // The runs of a volume's regions, grouped by slice.

@@ -11,6 +11,8 @@
 //   @description@  the element's description
 //   @pads@         its pads, and the caps of their templates
 //   @properties@   its properties, from its Field table
+//
+// It also writes docs/events.md and docs/rules.schema.json from the tables of core/events.
 #include <gst/gst.h>
 
 #include <cmath>
@@ -23,6 +25,8 @@
 #include <sstream>
 #include <string>
 
+#include "core/events/detector.hpp"
+#include "plugin/elements/regionevents.hpp"
 #include "plugin/memory/cuda_memory.hpp"
 #include "plugin/stream/element_algorithm.hpp"
 #include "plugin/stream/element_settings.hpp"
@@ -174,6 +178,78 @@ std::string pads(const std::string& element) {
   return page.str();
 }
 
+// ---- rules of events
+
+// A table of the keys of a zone or a line.
+template <class P>
+std::string keys_of() {
+  const P defaults;
+  std::ostringstream table;
+  table << "| key | value | default | meaning |\n|---|---|---|---|\n";
+  for (const Field& field : fields_of(defaults)) {
+    table << "| `" << field.name << "` | ";
+    if (field.kind == Kind::flag) {
+      table << "boolean";
+    } else if (field.kind == Kind::choice) {
+      for (const Choice& choice : field.choices)
+        table << (&choice == field.choices.data() ? "`" : ", `") << choice.name << "`";
+    } else {
+      table << number(field.min) << " … " << number(field.max);
+    }
+    table << " | `" << to_text(field, field.get(&defaults)) << "` | " << field.blurb;
+    for (const Choice& choice : field.choices)
+      table << " `" << choice.name << "`: " << choice.blurb << ".";
+    table << " |\n";
+  }
+  return table.str();
+}
+
+std::string table_of(const char* title, std::span<const Choice> choices) {
+  std::string table = std::string("| ") + title + " | meaning |\n|---|---|\n";
+  for (const Choice& choice : choices)
+    table += std::string("| `") + choice.name + "` | " + choice.blurb + " |\n";
+  return table;
+}
+
+// The JSON Schema of the keys of a zone or a line.
+template <class P>
+std::string key_schemas() {
+  const P defaults;
+  std::ostringstream schema;
+  for (const Field& field : fields_of(defaults)) {
+    schema << ",\n        \"" << field.name << "\": {";
+    if (field.kind == Kind::flag) {
+      schema << "\"type\": \"boolean\"";
+    } else if (field.kind == Kind::choice) {
+      schema << "\"enum\": [";
+      for (const Choice& choice : field.choices)
+        schema << (&choice == field.choices.data() ? "\"" : ", \"") << choice.name << "\"";
+      schema << "]";
+    } else {
+      schema << "\"type\": \"" << (field.kind == Kind::integer ? "integer" : "number")
+             << "\", \"minimum\": " << number(field.min) << ", \"maximum\": " << number(field.max);
+    }
+    const std::string value = to_text(field, field.get(&defaults));
+    const std::string quote = field.kind == Kind::choice ? "\"" : "";
+    schema << ", \"default\": " << quote << value << quote << ", \"description\": \"" << field.blurb
+           << "\"}";
+  }
+  return schema.str();
+}
+
+// Replaces each word once.
+std::string rules_schema(const fs::path& docs) {
+  std::string text = text_of(docs / "rules.schema.json.in");
+  for (const auto& [word, keys] :
+       {std::pair<std::string, std::string>{"@zone-keys@", key_schemas<events::Zone>()},
+        {"@line-keys@", key_schemas<events::Line>()}}) {
+    const size_t at = text.find(word);
+    expects(at != text.npos, "docs/rules.schema.json.in: missing " + word);
+    text.replace(at, word.size(), keys);
+  }
+  return text;
+}
+
 // ---- pages
 
 std::string description_of(const ElementSpec& spec) { return std::string(spec.description) + "."; }
@@ -219,12 +295,29 @@ Pages pages_from(const fs::path& docs) {
 #define X(name) add(name##_element());
   REGIONS_ALGORITHMS
 #undef X
+  const RegionEventsParams params;
+  const std::string events = std::string(kRegionEventsDescription) + ".";
+  index += "\n## regionevents\n\n" + events +
+           "\n\n![The output of `regionevents ! regionoverlay` for a clip]"
+           "(pictures/regionevents.jpg)\n\n[Properties, results and limits of "
+           "regionevents](elements/regionevents.md)\n";
+  pages["elements/regionevents.md"] = filled(
+      docs / "elements" / "regionevents.md.in",
+      {{"@description@", events},
+       {"@properties@",
+        properties(fields_of(params), [&](const Field& field) { return field.get(&params); })}});
   const FilterSettings settings;
   const std::string all = std::string("elements/") + kAllElements + ".md";
   pages[all] = filled(docs / (all + ".in"),
                       {{"@properties@", properties(fields_of(settings), [&](const Field& field) {
                           return field.get(&settings);
                         })}});
+  pages["events.md"] =
+      filled(docs / "events.md.in", {{"@zone-keys@", keys_of<events::Zone>()},
+                                     {"@line-keys@", keys_of<events::Line>()},
+                                     {"@event-types@", table_of("event", events::kEventTypes)},
+                                     {"@scene-changes@", table_of("change", kSceneChanges)}});
+  pages["rules.schema.json"] = rules_schema(docs);
   pages["elements.md"] = filled(docs / "elements" / "elements.md.in", {{"@elements@", index}});
   return pages;
 }

@@ -17,7 +17,7 @@ def describe(name, function, level="##"):
     # An item of a section is a line with a name, followed by indented lines.
     text = re.sub(r"^(\w+)\n-+$", r"**\1**\n", text, flags=re.M)
     text = re.sub(r"^(\w[\w, ]*) : (.*)$", r"- `\1`: \2.", text, flags=re.M)
-    text = re.sub(r"^(ImportError|RuntimeError|TypeError|ValueError)$", r"- `\1`:", text, flags=re.M)
+    text = re.sub(r"^(ImportError|OSError|RuntimeError|TypeError|ValueError)$", r"- `\1`:", text, flags=re.M)
     text = re.sub(r"^ {4}", "  ", text, flags=re.M)
     known = [parameter.replace(annotation=parameter.empty) for parameter in inspect.signature(function).parameters.values()
              if parameter.name != "self"]

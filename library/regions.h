@@ -74,7 +74,8 @@ typedef struct {
 /* The measurements of one region. Coordinates are in pixels from the top left of the picture. */
 typedef struct {
   uint32_t id;              /* label in this frame, 1..total, in raster order of first pixels */
-  uint32_t track;           /* number kept from frame to frame; equal to id without tracking */
+  uint32_t track;           /* number kept from frame to frame; equal to id without tracking; 0 for a
+                               region that moves with another one, which has the track of both */
   int32_t first_x, first_y; /* the region's first pixel in raster order */
   int32_t left, top, right, bottom; /* bounding box; right and bottom are inclusive */
   int32_t first_z, front, back;     /* slice numbers in volumes; always 0 in this library */

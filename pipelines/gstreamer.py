@@ -1,5 +1,6 @@
 """Initializes GStreamer for the Python programs in this folder and reads the `regions` metadata."""
 
+import datetime
 import struct
 import sys
 import threading
@@ -64,6 +65,31 @@ def regions_total(buffer):
     return meta.get_structure().get_value("regions-total") if meta else 0
 
 
+def event_of(structure):
+    """Returns an event (a structure of regionevents) as a dictionary. Times are in seconds, `utc` is a text."""
+    event = fields(structure)
+    for name in ("time", "dwell"):
+        if name in event:
+            event[name] = round(event[name] / Gst.SECOND, 6)
+    if "utc" in event:
+        event["utc"] = utc_text(event["utc"] / Gst.SECOND)
+    return {name: round(value, 3) if name in ("x", "y", "angle", "share") else value for name, value in event.items()}
+
+
+def utc_text(seconds):
+    """A time in seconds since 1970 as a text with milliseconds."""
+    return datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc).isoformat(timespec="milliseconds")
+
+
+def events_of(buffer):
+    """Returns the events in a frame's metadata, or None if no regionevents has seen the frame."""
+    meta = buffer.get_custom_meta("regions")
+    structure = meta.get_structure() if meta else None
+    if not structure or not structure.has_field("events"):
+        return None
+    return [event_of(event) for event in structure.get_value("events")]
+
+
 def regions_table(buffer):
     """Returns the `regions` metadata of a frame as a dictionary without the label map, or None without metadata.
 
@@ -75,8 +101,10 @@ def regions_table(buffer):
         return None
     structure = meta.get_structure()
     lists = {"adjacency": "<3I", "runs": "<4I"}
+    # The results of regionevents have their own file, see events_of().
+    results = [name + more for name in ("zones", "lines", "visits", "shapes", "numbers") for more in ("", "-columns")]
     table = fields(structure, skip=("labels", "labels-format", "labels-width", "labels-height", "regions", "table",
-                                    "table-columns", *lists))
+                                    "table-columns", "events", "zone-ids", "line-ids", "caption", "caption-color", *results, *lists))
     for name, numbers in lists.items():
         if structure.has_field(name):
             table[name] = [list(entry) for entry in struct.iter_unpack(numbers, bytes_in(structure, name))]

@@ -1,7 +1,9 @@
-// The plugin `regions`: registers the metadata and one element per algorithm.
+// The plugin `regions`: registers the metadata, one element per algorithm, and
+// regionevents.
 #include <gst/gst.h>
 
 #include "plugin/element/region_filter.hpp"
+#include "plugin/elements/regionevents.hpp"
 #include "plugin/metadata/region_meta.hpp"
 
 namespace regions {
@@ -20,7 +22,7 @@ static gboolean plugin_init(GstPlugin* plugin) {
   are_registered = regions::register_element(plugin, regions::name##_element()) && are_registered;
   REGIONS_ALGORITHMS
 #undef X
-  return are_registered;
+  return regions::register_region_events(plugin) && are_registered;
 }
 
 GST_PLUGIN_DEFINE(GST_VERSION_MAJOR, GST_VERSION_MINOR, regions,

@@ -2,6 +2,8 @@
 // thresholds that they reach. Also contains other passes over all elements.
 #include <algorithm>
 #include <bit>
+#include <cmath>
+#include <cstring>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -19,13 +21,16 @@ class ValueNumbers {
  public:
   static constexpr size_t kMaxValues = 1 << 16;
 
-  ValueNumbers() { slots_.resize(kFirstSlots); }
+  // `elements` is the number of elements of the whole array.
+  explicit ValueNumbers(size_t elements) : tolerated_(std::min<size_t>(1024, elements / 16)) {
+    slots_.resize(kFirstSlots);
+  }
   size_t count() const { return count_; }
-  // Whether labelling by runs is faster, because too many of `elements` elements are distinct.
+  // Whether labelling by runs is faster, because too many of the first `elements` elements are
+  // distinct.
   bool is_worthless(size_t elements) const {
-    constexpr size_t kTolerated = 1024;  // number of distinct values that is never too large
-    constexpr size_t kRareness = 8;      // least average number of elements per distinct value
-    return count_ == kMaxValues || count_ > kTolerated + elements / kRareness;
+    constexpr size_t kRareness = 8;  // least average number of elements per distinct value
+    return count_ == kMaxValues || count_ > tolerated_ + elements / kRareness;
   }
 
   // Returns the number of a value, or kMaxValues if there are more distinct values than that.
@@ -69,6 +74,7 @@ class ValueNumbers {
     }
   }
 
+  const size_t tolerated_;   // number of distinct values that is never too large
   std::vector<Slot> slots_;  // its size is a power of two
   int shift_ = 64 - 9;       // 64 minus the logarithm of the number of slots
   size_t count_ = 0;
@@ -84,6 +90,86 @@ REGIONS_INLINE uint64_t key_of(T value) {
   } else {
     return static_cast<std::make_unsigned_t<T>>(value);
   }
+}
+
+// Collects the differences that subtract_background() has written as bytes.
+struct Differences {
+  uint64_t bits = 0;          // bitwise OR of all differences
+  uint64_t shifted_bits = 0;  // bitwise OR of all differences plus 128
+
+  // Whether different values have different bytes: all differences are 0 to 255, or -128 to 127.
+  bool fit() const { return bits <= 255 || shifted_bits <= 255; }
+};
+
+// Writes value - background of each element as a byte.
+template <class T>
+REGIONS_INLINE void subtract_background(const T* row, size_t width, T background, uint8_t* out,
+                                        Differences& differences) {
+  if constexpr (std::is_integral_v<T>) {
+    T bits = 0, shifted_bits = 0;
+    for (size_t x = 0; x < width; ++x) {
+      const T difference = row[x] - background;
+      out[x] = static_cast<uint8_t>(difference);
+      bits |= difference;
+      shifted_bits |= difference + 128;
+    }
+    differences.bits |= bits;
+    differences.shifted_bits |= shifted_bits;
+  } else {
+    // After the addition of 2^23 or 2^52, the lowest bits of a value are its whole part. Integers
+    // alone are compared, because compilers use vectors for them.
+    using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
+    constexpr T kShift = sizeof(T) == 4 ? T{0x1p23} : T{0x1p52};
+    const auto offset = static_cast<Bits>(background);
+    Bits numbers = 0, remainders = 0;
+    for (size_t x = 0; x < width; ++x) {
+      const T sum = row[x] + kShift;
+      const Bits number = std::bit_cast<Bits>(sum) - std::bit_cast<Bits>(kShift);
+      out[x] = static_cast<uint8_t>(number - offset);
+      numbers |= number;
+      remainders |= std::bit_cast<Bits>(sum - kShift) ^ std::bit_cast<Bits>(row[x]);
+    }
+    const bool are_whole = numbers <= 255 && remainders == 0;
+    if (!are_whole) differences.bits = differences.shifted_bits = ~uint64_t{0};
+  }
+}
+
+// Like subtract_background() for elements of 4 or 8 bytes. Signed and unsigned integers have the
+// same differences.
+REGIONS_CLONES
+void subtract_row(bool is_float, int bytes, const std::byte* row, size_t width,
+                  const void* background, uint8_t* out, Differences& differences) {
+  const auto subtract = [&]<class T>(T) __attribute__((always_inline)) {
+    subtract_background(reinterpret_cast<const T*>(row), width,
+                        background ? *static_cast<const T*>(background) : T{}, out, differences);
+  };
+  if (is_float) {
+    if (bytes == 4) return subtract(float{});
+    return subtract(double{});
+  }
+  if (bytes == 4) return subtract(uint32_t{});
+  subtract(uint64_t{});
+}
+
+// Writes value - background of all elements as bytes: numbers that preserve which elements are
+// equal, and 0 for the background. Returns false if the values are too different, or not whole
+// numbers.
+bool subtract_background(const Voxels& voxels, const void* background, uint8_t* out) {
+  const bool is_float =
+      static_cast<nb::dlpack::dtype_code>(voxels.type.code) == nb::dlpack::dtype_code::Float;
+  if (is_float && background) {
+    const double value = voxels.element_bytes() == 4 ? *static_cast<const float*>(background)
+                                                     : *static_cast<const double*>(background);
+    if (!(value >= 0 && value <= 255 && std::trunc(value) == value)) return false;
+  }
+  const auto width = static_cast<size_t>(voxels.slice.width);
+  Differences differences;
+  for (int y = 0; y < voxels.rows(); ++y, out += width) {
+    subtract_row(is_float, voxels.element_bytes(), voxels.row(y), width, background, out,
+                 differences);
+    if (!differences.fit()) return false;
+  }
+  return true;
 }
 
 // Writes the numbers of the rows from `begin` on, as values of type Out. Returns the row after the
@@ -124,11 +210,13 @@ void raise_ranks(const T* row, int width, T level, uint8_t* ranks) {
 std::optional<OwnedPicture> number_values(const Voxels& voxels, const void* background) {
   const auto width = static_cast<size_t>(voxels.slice.width);
   const size_t elements = width * static_cast<size_t>(voxels.rows());
-  ValueNumbers numbers;
+  auto bytes = std::make_unique_for_overwrite<std::byte[]>(elements);
+  if (subtract_background(voxels, background, reinterpret_cast<uint8_t*>(bytes.get())))
+    return OwnedPicture{std::move(bytes), PixelFormat::gray8};
+  ValueNumbers numbers(elements);
   return with_type(voxels.type, [&](auto type) -> std::optional<OwnedPicture> {
     using T = decltype(type);
     if (background) numbers.number_of(key_of(*static_cast<const T*>(background)));
-    auto bytes = std::make_unique_for_overwrite<std::byte[]>(elements);
     const auto* narrow = reinterpret_cast<const uint8_t*>(bytes.get());
     const int rows =
         number_rows<uint8_t, T>(voxels, 0, numbers, reinterpret_cast<uint8_t*>(bytes.get()));
@@ -176,11 +264,31 @@ OwnedPicture rank_values(const Voxels& voxels, const void* levels, size_t count)
 
 namespace {
 
-// Sets is_excluded[label] to whether the pixels of the label equal `value`.
+// Sets bit x % 64 of word x / 64 to whether row[x] equals `value`.
 template <class T>
-REGIONS_INLINE void find_excluded(const T* row, const int32_t* label, int width, T value,
-                                  uint8_t* is_excluded) {
-  for (int x = 0; x < width; ++x) is_excluded[label[x]] = row[x] == value;
+REGIONS_INLINE void find_value(const T* row, int width, T value, Word* bits) {
+  for (int x = 0; x < width; x += kWordBits) {
+    const int count = std::min(kWordBits, width - x);
+    uint8_t equal[kWordBits] = {};
+    for (int k = 0; k < count; ++k) equal[k] = row[x + k] == value;
+    Word word = 0;
+    for (int k = 0; k < kWordBits; k += 8) {
+      uint64_t bytes;
+      std::memcpy(&bytes, equal + k, sizeof bytes);
+      constexpr uint64_t kGather = 0x0102040810204080;  // moves bit 8 k to bit 56 + k
+      word |= (bytes * kGather >> 56) << k;
+    }
+    bits[x / kWordBits] = word;
+  }
+}
+
+REGIONS_CLONES
+void find_value_in_row(int bytes, const std::byte* row, int width, uint32_t value, Word* bits) {
+  if (bytes == 1) {
+    find_value(reinterpret_cast<const uint8_t*>(row), width, static_cast<uint8_t>(value), bits);
+  } else {
+    find_value(reinterpret_cast<const uint16_t*>(row), width, static_cast<uint16_t>(value), bits);
+  }
 }
 
 }  // namespace
@@ -193,15 +301,17 @@ void replace_labels(const int32_t* new_label, size_t count, int32_t* labels) {
 uint32_t remove_background(const ConstFrame& frame, uint32_t background, int32_t* labels,
                            uint32_t count) {
   std::vector<uint8_t> is_excluded(size_t{count} + 1);  // [label]
+  const int words = words_for(frame.width);
+  std::vector<Word> bits(static_cast<size_t>(words));
   for (int y = 0; y < frame.height; ++y) {
-    const std::byte* row = frame.plane[0] + y * frame.pitch[0];
     const int32_t* label = labels + static_cast<size_t>(y) * static_cast<size_t>(frame.width);
-    if (frame.layout.sample_bytes == 1) {
-      find_excluded(reinterpret_cast<const uint8_t*>(row), label, frame.width,
-                    static_cast<uint8_t>(background), is_excluded.data());
-    } else {
-      find_excluded(reinterpret_cast<const uint16_t*>(row), label, frame.width,
-                    static_cast<uint16_t>(background), is_excluded.data());
+    find_value_in_row(frame.layout.sample_bytes, frame.plane[0] + y * frame.pitch[0], frame.width,
+                      background, bits.data());
+    for (int w = 0; w < words; ++w) {  // the first element of each run decides
+      for (Word starts = bits[static_cast<size_t>(w)] & ~left_neighbour_bits(bits.data(), w);
+           starts; starts &= starts - 1) {
+        is_excluded[static_cast<size_t>(label[w * kWordBits + lowest_bit(starts)])] = 1;
+      }
     }
   }
   std::vector<int32_t> new_label(size_t{count} + 1);

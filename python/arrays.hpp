@@ -131,8 +131,8 @@ struct OwnedPicture {
 // supports. number_values() preserves which elements are equal. rank_values() preserves which
 // elements reach each threshold.
 
-// Replaces elements of 4 or 8 bytes by numbers of 8 or 16 bits. Distinct values are numbered in
-// order of appearance, after `background` (may be null), which has the number 0. Returns nothing if
+// Replaces elements of 4 or 8 bytes by numbers of 8 or 16 bits: different values have different
+// numbers. The number of `background` (may be null) is 0. Returns nothing if
 // there are too many distinct values; then label_values() is faster. Throws InputError for NaN.
 std::optional<OwnedPicture> number_values(const Voxels& voxels, const void* background);
 

@@ -1,7 +1,9 @@
-// The function mincut and the class WarmCut, which compute minimum cuts of grids.
+// The functions mincut and cut_volume and the class WarmCut, which compute minimum cuts of grids.
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/vector.h>
 
 #include "core/maxflow/maxflow.hpp"
+#include "cpu/maxflow/volume_cut.hpp"
 #include "python/arrays.hpp"
 #include "python/cached_algorithms.hpp"
 #include "python/module.hpp"
@@ -106,6 +108,34 @@ int64_t mincut(const Capacities& terminal, const Capacities& right, const Capaci
   return AlgorithmCache::instance().with<CutAlgorithm>(key, work, task);
 }
 
+using NodeMask = HostArray<uint8_t, nb::c_contig>;
+
+// Computes the minimum cut of a grid with any number of axes. The arrays have one capacity per
+// element, or a single capacity for all elements. Sets `mask` to 1 on the source's side, and
+// returns the flow.
+int64_t cut_volume(const ConstLabels& terminal, std::vector<std::vector<int>> offsets,
+                   const std::vector<ConstLabels>& forward,
+                   const std::vector<ConstLabels>& backward, const NodeMask& mask) {
+  expects(
+      forward.size() == offsets.size() && backward.size() == offsets.size() &&
+          mask.size() == terminal.size(),
+      "each offset must have capacities in both directions, and mask must have as many elements "
+      "as terminal");
+  const auto capacities_of = [&](const ConstLabels& array) {
+    expects(array.size() == 1 || array.size() == terminal.size(),
+            "capacities must have as many elements as terminal");
+    return maxflow::LinkCapacities{array.data(), array.size() == 1};
+  };
+  maxflow::VolumeGraph graph{
+      {terminal.shape_ptr(), terminal.shape_ptr() + terminal.ndim()}, terminal.data(), {}};
+  for (size_t i = 0; i < offsets.size(); ++i) {
+    graph.links.push_back(
+        {std::move(offsets[i]), capacities_of(forward[i]), capacities_of(backward[i])});
+  }
+  const Unlocked unlocked;
+  return maxflow::cut_volume(graph, mask.data());
+}
+
 // Computes cuts of a sequence of graphs. Each cut starts from the flow of the previous cut, adapted
 // to the new capacities.
 class WarmCut {
@@ -140,6 +170,7 @@ void bind_mincut(nb::module_& module) {
   module.def("mincut", mincut, nb::arg("terminal"), nb::arg("right"), nb::arg("down"),
              nb::arg("down_right").none(), nb::arg("down_left").none(), nb::arg("mask"),
              nb::arg("target"));
+  module.def("cut_volume", cut_volume);
   nb::class_<WarmCut>(module, "WarmCut")
       .def(nb::init<>())
       .def("cut", &WarmCut::cut, nb::arg("terminal"), nb::arg("right"), nb::arg("down"),

@@ -66,11 +66,13 @@ NB_MODULE(_core, module) {
 #endif
   nb::module_::import_("atexit").attr("register")(
       nb::cpp_function(regions::python::begin_shutdown));
+  regions::python::bind_events(module);
   regions::python::bind_flood(module);
   regions::python::bind_label(module);
   regions::python::bind_region_sums(module);
   regions::python::bind_mincut(module);
   regions::python::bind_slic_volumes(module);
+  regions::python::bind_small_masks(module);
   regions::python::bind_value_labels(module);
   regions::python::bind_video(module);
   regions::python::bind_device_queue(module);

@@ -12,11 +12,13 @@ namespace regions::python {
 // classes of that file to the module.
 void bind_arrays(nanobind::module_& module);
 void bind_device_queue(nanobind::module_& module);
+void bind_events(nanobind::module_& module);
 void bind_flood(nanobind::module_& module);
 void bind_label(nanobind::module_& module);
 void bind_mincut(nanobind::module_& module);
 void bind_region_sums(nanobind::module_& module);
 void bind_slic_volumes(nanobind::module_& module);
+void bind_small_masks(nanobind::module_& module);
 void bind_value_labels(nanobind::module_& module);
 void bind_video(nanobind::module_& module);
 

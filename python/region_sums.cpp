@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "cpu/pixel_rows.hpp"
 #include "python/arrays.hpp"
 #include "python/module.hpp"
 
@@ -26,35 +27,71 @@ struct Extent {
 };
 constexpr size_t kExtentColumns = sizeof(Extent) / sizeof(int64_t);
 
-// Adds the elements x to end - 1 of row y in slice z.
-void add_run(Extent& extent, int64_t z, int64_t y, int64_t x, int64_t end) {
-  const int64_t run_begin[] = {z, y, x}, run_end[] = {z + 1, y + 1, end}, count = end - x;
-  const int64_t run_sum[] = {z * count, y * count, (x + end - 1) * count / 2};
+// A row of a label array: its number among all rows, its slice, and its number in the slice.
+struct Row {
+  int index, z, y;
+};
+
+// Adds the elements x to end - 1 of a row.
+REGIONS_INLINE void add_run(Extent& extent, const Row& row, int64_t x, int64_t end) {
+  const int64_t run_begin[] = {row.z, row.y, x}, run_end[] = {row.z + 1, row.y + 1, end},
+                count = end - x;
+  const int64_t run_sum[] = {row.z * count, row.y * count, (x + end - 1) * count / 2};
+  const bool is_first = extent.area == 0;
   for (int axis = 0; axis < 3; ++axis) {
-    extent.begin[axis] =
-        extent.area ? std::min(extent.begin[axis], run_begin[axis]) : run_begin[axis];
+    extent.begin[axis] = is_first ? run_begin[axis] : std::min(extent.begin[axis], run_begin[axis]);
     extent.end[axis] = std::max(extent.end[axis], run_end[axis]);
     extent.sum[axis] += run_sum[axis];
   }
   extent.area += count;
 }
 
+// Sets flags[x] to whether label[x] differs from label[x - 1]; flags[0] is 1.
+REGIONS_CLONES void flag_changes(const int32_t* label, int width, uint8_t* flags) {
+  flags[0] = 1;
+  for (int x = 1; x < width; ++x) flags[x] = label[x] != label[x - 1];
+}
+
+// Calls f(end) for the end of each run of equal labels in a row. `bits` has words_for(width) words,
+// and `flags` has `width` bytes.
+template <class F>
+REGIONS_INLINE void for_each_end(const int32_t* label, int width, uint8_t* flags, Word* bits, F f) {
+  constexpr int kWide = 64;  // in shorter rows, the calls take longer than a comparison per label
+  if (width < kWide) {
+    for (int x = 1; x < width; ++x) {
+      if (label[x] != label[x - 1]) f(x);
+    }
+  } else {
+    flag_changes(label, width, flags);
+    pack_at_least(reinterpret_cast<const std::byte*>(flags), 1, width, 1, bits);
+    for (int w = 0; w < words_for(width); ++w) {
+      for (Word ends = w == 0 ? bits[w] & ~Word{1} : bits[w]; ends; ends &= ends - 1) {
+        f(w * kWordBits + lowest_bit(ends));
+      }
+    }
+  }
+  f(width);
+}
+
 // Calls f(label, row, x, end) for each run of elements with the same label, except label 0. Throws
 // InputError if a label is not in 0..max_label.
 template <class F>
 void for_each_run(const Voxels& labels, int32_t max_label, F f) {
-  const int width = labels.slice.width;
-  for (int row = 0; row < labels.rows(); ++row) {
-    const auto* label = reinterpret_cast<const int32_t*>(labels.row(row));
-    for (int x = 0, end = 0; x < width; x = end) {
-      end = x + 1;
-      while (end < width && label[end] == label[x]) ++end;
-      if (label[x] == 0) continue;
-      if (label[x] < 0 || label[x] > max_label)
-        throw InputError("label " + std::to_string(label[x]) + " is out of range, must be 0 to " +
+  const int width = labels.slice.width, height = labels.slice.height;
+  std::vector<uint8_t> flags(static_cast<size_t>(width));
+  std::vector<Word> bits(static_cast<size_t>(words_for(width)));
+  for (Row row{0, 0, 0}; row.index < labels.rows(); ++row.index) {
+    const auto* label = reinterpret_cast<const int32_t*>(labels.row(row.index));
+    int begin = 0;
+    for_each_end(label, width, flags.data(), bits.data(), [&](int end) {
+      const int32_t number = label[begin];
+      if (number < 0 || number > max_label)
+        throw InputError("label " + std::to_string(number) + " is out of range, must be 0 to " +
                          std::to_string(max_label));
-      f(label[x], row, x, end);
-    }
+      if (number != 0) f(number, row, begin, end);
+      begin = end;
+    });
+    if (++row.y == height) row = {row.index, row.z + 1, 0};
   }
 }
 
@@ -67,9 +104,8 @@ void measure(const ConstLabels& labels, const Numbers& extents) {
   auto* table = reinterpret_cast<Extent*>(extents.data());
   const auto max_label = static_cast<int32_t>(extents.shape(0));
   const Unlocked unlocked;
-  for_each_run(voxels, max_label, [&](int32_t label, int row, int x, int end) {
-    const int height = voxels.slice.height;
-    add_run(table[label - 1], row / height, row % height, x, end);
+  for_each_run(voxels, max_label, [&](int32_t label, const Row& row, int x, int end) {
+    add_run(table[label - 1], row, x, end);
   });
 }
 
@@ -82,9 +118,9 @@ void for_each_sum(const ConstLabels& labels, const HostArray<nb::ro, nb::c_conti
           "values must have one element per label and channel");
   with_type(values.dtype(), [&](auto type) {
     const auto* value = static_cast<const decltype(type)*>(values.data());
-    for_each_run(voxels, max_label, [&](int32_t label, int row, int x, int end) {
+    for_each_run(voxels, max_label, [&](int32_t label, const Row& row, int x, int end) {
       const size_t elements_before_row =
-          static_cast<size_t>(row) * static_cast<size_t>(voxels.slice.width);
+          static_cast<size_t>(row.index) * static_cast<size_t>(voxels.slice.width);
       const auto* first = value + (elements_before_row + static_cast<size_t>(x)) * channels;
       for (size_t c = 0; c < channels; ++c) {
         double sum = 0;
@@ -103,7 +139,7 @@ void add_values(const ConstLabels& labels, const HostArray<nb::ro, nb::c_contig>
   const size_t channels = sums.shape(1);
   const Unlocked unlocked;
   for_each_sum(labels, values, channels, static_cast<int32_t>(sums.shape(0)),
-               [&](int32_t label, int, int, int, double sum, size_t c) {
+               [&](int32_t label, const Row&, int, int, double sum, size_t c) {
                  sums.data()[static_cast<size_t>(label - 1) * channels + c] += sum;
                });
 }
@@ -126,18 +162,17 @@ void fill_table(const ConstLabels& labels,
                channels = values ? values->size() / labels.size() : 0;
   expects(table.shape(1) == 16 + axes * 16 + channels * 8, "table must have rows of another size");
   const auto max_label = static_cast<int32_t>(rows);
-  const int height = voxels.slice.height;
   const Unlocked unlocked;
   std::vector<Extent> extents(rows);
   std::vector<double> sums(rows * channels);
-  const auto add_extent = [&](int32_t label, int row, int x, int end) {
-    add_run(extents[static_cast<size_t>(label - 1)], row / height, row % height, x, end);
+  const auto add_extent = [&](int32_t label, const Row& row, int x, int end) {
+    add_run(extents[static_cast<size_t>(label - 1)], row, x, end);
   };
   if (channels == 0) {
     for_each_run(voxels, max_label, add_extent);
   } else {
     for_each_sum(labels, *values, channels, max_label,
-                 [&](int32_t label, int row, int x, int end, double sum, size_t c) {
+                 [&](int32_t label, const Row& row, int x, int end, double sum, size_t c) {
                    if (c == 0) add_extent(label, row, x, end);
                    sums[static_cast<size_t>(label - 1) * channels + c] += sum;
                  });
@@ -180,7 +215,8 @@ void moments(const ConstLabels& labels, const Numbers& begins, const Sums& cente
   const auto max_label = static_cast<int32_t>(sums.shape(0));
   const int height = voxels.slice.height, width = voxels.slice.width;
   const Unlocked unlocked;
-  for_each_run(voxels, max_label, [&](int32_t label, int row, int x, int end) {
+  for_each_run(voxels, max_label, [&](int32_t label, const Row& position, int x, int end) {
+    const int row = position.index;
     const size_t first = static_cast<size_t>(label - 1) * axes;
     const auto powers_at = [&](int index, size_t axis) {
       const auto offset = static_cast<double>(index - begins.data()[first + axis]);
@@ -219,7 +255,8 @@ void measure_spread(const ConstLabels& labels, const HostArray<nb::ro, nb::c_con
   std::vector<uint8_t> has_values(means.shape(0));
   with_type(values.dtype(), [&](auto type) {
     const auto* value = static_cast<const decltype(type)*>(values.data());
-    for_each_run(voxels, max_label, [&](int32_t label, int row, int x, int end) {
+    for_each_run(voxels, max_label, [&](int32_t label, const Row& position, int x, int end) {
+      const int row = position.index;
       const auto entry = static_cast<size_t>(label - 1);
       const size_t before = static_cast<size_t>(row) * static_cast<size_t>(voxels.slice.width) +
                             static_cast<size_t>(x);
@@ -257,7 +294,8 @@ void add_perimeters(const ConstLabels& labels, const Sums& perimeters) {
   const size_t pitch = static_cast<size_t>(width) + 2;
   std::vector<int32_t> label((static_cast<size_t>(height) + 2) * pitch);
   std::vector<uint8_t> is_border(label.size());
-  for_each_run(voxels, max_label, [&](int32_t number, int row, int x, int end) {
+  for_each_run(voxels, max_label, [&](int32_t number, const Row& position, int x, int end) {
+    const int row = position.index;
     std::fill_n(
         label.begin() + static_cast<ptrdiff_t>((static_cast<size_t>(row) + 1) * pitch) + x + 1,
         end - x, number);
@@ -334,7 +372,8 @@ void measure_hulls(const ConstLabels& labels, const Numbers& extents, const Sums
     first_row[k + 1] = first_row[k] + static_cast<size_t>(table[k].end[1] - table[k].begin[1]);
   }
   std::vector<Ends> rows(first_row.back());
-  for_each_run(voxels, max_label, [&](int32_t label, int row, int x, int end) {
+  for_each_run(voxels, max_label, [&](int32_t label, const Row& position, int x, int end) {
+    const int row = position.index;
     const auto k = static_cast<size_t>(label - 1);
     Ends& ends = rows[first_row[k] + static_cast<size_t>(row - table[k].begin[1])];
     ends.left = std::min(ends.left, x);

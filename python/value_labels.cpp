@@ -3,10 +3,13 @@
 //
 // cclabel, which labels masks and pictures with bytes, represents rows by bits and is faster for
 // them. It supports neither other element types nor other numbers of axes.
+#include <nanobind/stl/vector.h>
+
 #include <algorithm>
 #include <cmath>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "cpu/pixel_rows.hpp"
 #include "python/arrays.hpp"
@@ -183,6 +186,10 @@ class ValueRuns {
     const int32_t* const end_of_labels = labels + rows_ * width;
     constexpr int64_t kBlock = 8;
     for (int64_t row = 0; row < rows_; ++row, labels += width) {
+      if (end_run(row) - first_run(row) == width) {  // each run is one element
+        std::copy_n(parent_.data() + first_run(row), width, labels);
+        continue;
+      }
       for (uint32_t run = first_run(row); run < end_run(row); ++run) {
         const auto label = static_cast<int32_t>(parent_[run]);
         int32_t* const begin = labels + begin_[run];
@@ -365,14 +372,15 @@ bool are_similar(T a, T b, T delta) {
     return static_cast<Distance>(static_cast<Distance>(high) - static_cast<Distance>(low)) <=
            static_cast<Distance>(delta);
   } else {
-    return std::abs(a - b) <= delta;
+    return a == b || std::abs(a - b) <= delta;  // the difference of equal infinite values is NaN
   }
 }
 
 // Labels the regions in which neighbours differ by at most the only element of `delta`. Elements
-// that equal the only element of `background` get label 0, and so does NaN.
+// that equal the only element of `background` get label 0, and so does NaN. `offsets` lead to
+// neighbours that are earlier in raster order: one number per axis, each -1, 0 or 1.
 uint32_t label_similar(const AnyArray& image, const AnyArray& background, const AnyArray& delta,
-                       const Labels& labels, int connectivity) {
+                       const Labels& labels, const std::vector<std::vector<int>>& offsets) {
   const Grid grid(image);
   expects(grid.strides.back() == 1 || grid.width() == 1,
           "the elements of a row must be contiguous");
@@ -380,11 +388,12 @@ uint32_t label_similar(const AnyArray& image, const AnyArray& background, const 
               delta.dtype() == image.dtype() && delta.size() == 1 && labels.size() == image.size(),
           "background and delta must have the type of the image and one element, and labels must "
           "have as many elements as the image");
+  for (const std::vector<int>& offset : offsets) {
+    expects(offset.size() == grid.shape.size(), "an offset must have one number per axis");
+  }
   expect_labellable_size(image);
   const Unlocked unlocked;
   ElementForest forest({labels.data(), labels.size()});
-  std::vector<RowStep> steps = row_steps(grid.outer_axes(), connectivity);
-  steps.resize(steps.size() / 2);  // the steps to earlier rows
   with_type(grid.type, [&](auto zero) {
     using T = decltype(zero);
     const T limit = *static_cast<const T*>(delta.data());
@@ -393,33 +402,28 @@ uint32_t label_similar(const AnyArray& image, const AnyArray& background, const 
     const int64_t width = grid.width();
     for (int64_t row = 0; row < grid.rows(); ++row) {
       const T* value = reinterpret_cast<const T*>(grid.row(row));
-      const int64_t first = row * width;
-      const auto merge = [&](int64_t x, const T* other, int64_t other_first, int64_t other_x) {
-        const auto a = static_cast<size_t>(first + x),
-                   b = static_cast<size_t>(other_first + other_x);
-        if (forest.contains(a) && forest.contains(b) &&
-            are_similar(value[x], other[other_x], limit)) {
-          forest.merge(a, b);
-        }
-      };
+      const auto first = static_cast<size_t>(row * width);
       for (int64_t x = 0; x < width; ++x) {
-        const auto element = static_cast<size_t>(first + x);
+        const size_t element = first + static_cast<size_t>(x);
         if (value[x] != value[x] || (excluded && value[x] == *excluded)) {
           forest.add_background(element);
         } else {
           forest.add(element);
         }
-        if (x > 0) merge(x, value, first, x - 1);
       }
-      for (const RowStep& step : steps) {
-        const int64_t other_row = row_after(grid, row, step);
+      for (const std::vector<int>& offset : offsets) {
+        const int64_t other_row = row_after(grid, row, {{offset.begin(), offset.end() - 1}, false});
         if (other_row < 0) continue;
         const T* other = reinterpret_cast<const T*>(grid.row(other_row));
-        const int64_t reach = step.is_diagonal;
-        for (int64_t x = 0; x < width; ++x) {
-          const int64_t end = std::min(width - 1, x + reach);
-          for (int64_t k = std::max<int64_t>(0, x - reach); k <= end; ++k) {
-            merge(x, other, other_row * width, k);
+        const auto other_first = static_cast<size_t>(other_row * width);
+        const int step = offset.back();
+        const int64_t end = width - std::max(step, 0);
+        for (int64_t x = std::max(-step, 0); x < end; ++x) {
+          const size_t a = first + static_cast<size_t>(x),
+                       b = other_first + static_cast<size_t>(x + step);
+          if (are_similar(value[x], other[x + step], limit) && forest.contains(a) &&
+              forest.contains(b)) {
+            forest.merge(a, b);
           }
         }
       }
@@ -428,33 +432,94 @@ uint32_t label_similar(const AnyArray& image, const AnyArray& background, const 
   return forest.number_regions();
 }
 
+// The runs of equal labels in each row of a label array.
+class LabelRuns {
+ public:
+  // Calls visit(row, x) for the first element of each run, while the row is in the cache.
+  template <class Visit>
+  LabelRuns(const Grid& grid, Visit visit)
+      : grid_(grid),
+        words_(static_cast<size_t>(words_for(static_cast<int>(grid.width())))),
+        starts_(static_cast<size_t>(grid.rows()) * words_) {
+    std::vector<uint8_t> flags(static_cast<size_t>(grid.width()));
+    for (int64_t row = 0; row < grid.rows(); ++row) {
+      const std::byte* data = grid.row(row);
+      Word* const bits = starts_.data() + static_cast<size_t>(row) * words_;
+      flags[0] = 1;
+      flag_row(Comparison::bytes4, data + sizeof(int32_t), data, grid.width() - 1,
+               flags.data() + 1);
+      pack_at_least(reinterpret_cast<const std::byte*>(flags.data()), 1,
+                    static_cast<int>(grid.width()), 1, bits);
+      for_each(row, [&](int64_t x) {
+        ++count_;
+        visit(row, x);
+      });
+    }
+  }
+
+  size_t count() const { return count_; }
+  // Replaces each label by its entry in `new_label`. Fast for long runs.
+  void replace(const std::vector<int32_t>& new_label) const {
+    for (int64_t row = 0; row < grid_.rows(); ++row) {
+      auto* const label = reinterpret_cast<int32_t*>(grid_.row(row));
+      int64_t begin = 0;
+      const auto fill_until = [&](int64_t end) {
+        if (end == begin) return;
+        const int32_t old = label[begin], replacement = new_label[static_cast<size_t>(old)];
+        if (old != replacement) std::fill(label + begin, label + end, replacement);
+        begin = end;
+      };
+      for_each(row, fill_until);
+      fill_until(grid_.width());
+    }
+  }
+
+ private:
+  // Calls f(x) for the first element of each run of a row.
+  template <class F>
+  void for_each(int64_t row, F f) const {
+    const Word* const bits = starts_.data() + static_cast<size_t>(row) * words_;
+    for (size_t w = 0; w < words_; ++w) {
+      for (Word remaining = bits[w]; remaining; remaining &= remaining - 1) {
+        f(static_cast<int64_t>(w) * kWordBits + lowest_bit(remaining));
+      }
+    }
+  }
+
+  const Grid& grid_;
+  const size_t words_;        // number of words per row
+  std::vector<Word> starts_;  // [rows][words], one bit per label: the first of its run
+  size_t count_ = 0;
+};
+
+// Returns the position of the first element of a row in raster order of the transposed array. The
+// position of element x of the row is larger by x times the number of rows.
+int64_t transposed_position(const Grid& grid, int64_t row) {
+  int64_t position = 0, pitch = 1;
+  for (size_t axis = 0, axes = grid.outer_axes(); axis < axes; ++axis) {
+    int64_t inner = 1;  // number of rows per index of this axis
+    for (size_t k = axis + 1; k < axes; ++k) inner *= grid.shape[k];
+    position += row / inner % grid.shape[axis] * pitch;
+    pitch *= grid.shape[axis];
+  }
+  return position;
+}
+
 // Renumbers labels whose array is the transpose of the caller's array. Afterwards, labels are in
 // raster order of the caller's array. The labels must be 0..count.
 void renumber_transposed(const Labels& labels, uint32_t count) {
   const Grid grid{AnyArray(labels)};
   const Unlocked unlocked;
-  const int64_t rows = grid.rows(), width = grid.width();
-  // The position of element x of a row in the caller's array is offset + x * rows.
-  const auto offset_of = [&](int64_t row) {
-    int64_t offset = 0, pitch = 1;
-    for (size_t axis = 0, axes = grid.outer_axes(); axis < axes; ++axis) {
-      int64_t inner = 1;  // number of rows per index of this axis
-      for (size_t k = axis + 1; k < axes; ++k) inner *= grid.shape[k];
-      offset += row / inner % grid.shape[axis] * pitch;
-      pitch *= grid.shape[axis];
-    }
-    return offset;
-  };
+  // The position of the first element of each label in raster order of the caller's array.
   std::vector<int32_t> first(size_t{count} + 1, std::numeric_limits<int32_t>::max());
-  for (int64_t row = 0; row < rows; ++row) {
-    const auto* label = reinterpret_cast<const int32_t*>(grid.row(row));
-    const int64_t offset = offset_of(row);
-    for (int64_t x = 0; x < width; ++x) {
-      if (x > 0 && label[x] == label[x - 1]) continue;
-      int32_t& position = first[static_cast<size_t>(label[x])];
-      position = std::min(position, static_cast<int32_t>(offset + x * rows));
-    }
-  }
+  const int64_t rows = grid.rows();
+  int64_t last_row = -1, offset = 0;
+  const LabelRuns runs(grid, [&](int64_t row, int64_t x) {
+    if (row != last_row) offset = transposed_position(grid, last_row = row);
+    const size_t index = static_cast<size_t>(row * grid.width() + x);
+    int32_t& position = first[static_cast<size_t>(labels.data()[index])];
+    position = std::min(position, static_cast<int32_t>(offset + x * rows));
+  });
   // The rank of a first position is the number of smaller first positions.
   std::vector<Word> bits(labels.size() / kWordBits + 1);
   for (size_t k = 1; k <= count; ++k) {
@@ -468,15 +533,20 @@ void renumber_transposed(const Labels& labels, uint32_t count) {
     const Word up_to = mask_up_to_lowest(Word{1} << first[k] % kWordBits);
     new_label[k] = static_cast<int32_t>(before[w] + count_bits(bits[w] & up_to));
   }
-  replace_labels(new_label.data(), labels.size(), labels.data());
+  constexpr size_t kLongRun = 16;  // average length from which on filling runs is faster
+  if (runs.count() * kLongRun < labels.size()) {
+    runs.replace(new_label);
+  } else {
+    replace_labels(new_label.data(), labels.size(), labels.data());
+  }
 }
 
 }  // namespace
 
 bool suits_runs(const Voxels& voxels, const void* background, int threads) {
-  // With one thread, runs of 8 elements take as long as rows of bits. Measured on an AMD EPYC with
-  // pictures and volumes of uint8 and int64, 2026-11-28.
-  constexpr int kLongRun = 8;
+  // With one thread, runs of this average length take as long as rows of bits. Measured on an Intel
+  // Xeon with pictures of 1024x1024 and volumes of 128x128x128, uint8 and int64, 2026-11-28.
+  const int long_run = voxels.slices > 1 ? 12 : 24;
   constexpr int kSamples = 16;  // number of rows that are read
   return with_type(voxels.type, [&](auto zero) {
     using T = decltype(zero);
@@ -497,7 +567,7 @@ bool suits_runs(const Voxels& voxels, const void* background, int threads) {
         has_value = true;
       }
     }
-    return has_several_values && runs * kLongRun * threads < int64_t{samples} * width;
+    return has_several_values && runs * long_run * threads < int64_t{samples} * width;
   });
 }
 

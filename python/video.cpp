@@ -1,13 +1,16 @@
 // The classes BackgroundCut and Tracker, whose algorithms keep state from picture to picture.
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
 
 #include <algorithm>
+#include <array>
 #include <mutex>
 #include <optional>
 #include <span>
 
 #include "core/cclabel/cclabel.hpp"
 #include "core/graphcutbg/graphcutbg.hpp"
+#include "cpu/cclabel/region_tracker.hpp"
 #include "python/arrays.hpp"
 #include "python/cached_algorithms.hpp"
 #include "python/module.hpp"
@@ -23,7 +26,7 @@ class VideoAlgorithm {
 
   // `names` are the names of the fields of P that the Python class offers.
   VideoAlgorithm(Names names, const P& params) : names_(names), session_(params) {}
-  ~VideoAlgorithm() { destroy_algorithm(); }
+  virtual ~VideoAlgorithm() { destroy_algorithm(); }
   VideoAlgorithm(const VideoAlgorithm&) = delete;
   VideoAlgorithm& operator=(const VideoAlgorithm&) = delete;
 
@@ -48,9 +51,43 @@ class VideoAlgorithm {
     session_.reset();
   }
 
+  // Returns the state that the algorithm has learned from pictures, or no bytes before the first
+  // picture. load() accepts the bytes on any machine.
+  nb::bytes state() {
+    std::vector<std::byte> bytes;
+    {
+      const Unlocked unlocked;
+      const AlgorithmCache::Use use;
+      const std::lock_guard lock(mutex_);
+      wait();
+      bytes = stored_state_;
+      if (bytes.empty() && has_state_ && is_configured()) bytes = algorithm_state();
+    }
+    return nb::bytes(bytes.data(), bytes.size());
+  }
+
+  // Continues with a state that state() has returned. The next picture must have the same size as
+  // the pictures before. No bytes discard a state that no picture has used yet.
+  void load(const nb::bytes& state) {
+    const auto* first = static_cast<const std::byte*>(state.data());
+    std::vector<std::byte> bytes(first, first + state.size());
+    const Unlocked unlocked;
+    const std::lock_guard lock(mutex_);
+    wait();
+    stored_state_ = std::move(bytes);
+    if (stored_state_.empty()) return;
+    has_state_ = false;
+    requested_.reset();  // run() configures the algorithm, even if the setup is unchanged
+  }
+
  protected:
+  // The state of the configured algorithm, while it does no work.
+  virtual std::vector<std::byte> algorithm_state() = 0;
+  virtual void restore(std::span<const std::byte> state) = 0;
+
   // Starts the work of `task`. The caller holds mutex_ and an AlgorithmCache::Use. Before the work
   // starts, calls begin(is_new), where is_new is true if the algorithm has just been configured.
+  // has_state() still returns whether it had a state before.
   template <class Begin>
   void run(const Target& target, FrameTask& task, Begin begin) {
     wait();  // the algorithm has memory for only one picture at a time
@@ -60,16 +97,21 @@ class VideoAlgorithm {
     const bool is_new = requested_ != setup || device_ != target.device;
     if (is_new) configure(setup, target);
     begin(is_new);
+    if (is_new) {
+      has_state_ = false;  // until the work has been enqueued
+      if (!stored_state_.empty()) restore(stored_state_);
+      stored_state_.clear();
+    }
     requested_ = setup;
     queue_->run(target, [&](Queue& queue) { session_.enqueue(task, queue); });
+    has_state_ = true;
   }
 
   void wait() {
     if (queue_) queue_->wait();
   }
   bool is_configured() const { return requested_.has_value(); }
-  // Makes run() configure the algorithm for the next picture, even if its setup is unchanged.
-  void forget_setup() { requested_.reset(); }
+  bool has_state() const { return has_state_; }
   Algorithm<P>& algorithm() { return session_.algorithm(); }
   const RegionRecords& records() const { return records_; }
 
@@ -96,7 +138,7 @@ class VideoAlgorithm {
     session_.configure(setup, params);
     Backend& backend = *queue_->backend();
     const Backend::Entry entry(backend);
-    records_ = RegionRecords(backend, setup.max_regions, false, false, 0);
+    records_ = RegionRecords(backend, setup.max_regions, false, false, 0, setup.tracks);
   }
 
   void destroy_algorithm() {
@@ -113,6 +155,8 @@ class VideoAlgorithm {
   // The setup of the last configure(), without the values that the parameters determine. Empty if
   // the algorithm must be configured.
   std::optional<Setup> requested_;
+  bool has_state_ = false;               // whether a picture has been processed
+  std::vector<std::byte> stored_state_;  // the state of load(), until the next picture
 };
 
 // Returns a description of each field for Python: name, blurb, kind, default, minimum, maximum and
@@ -185,47 +229,13 @@ class BackgroundCut : public VideoAlgorithm<GraphCutBgParams> {
     const AlgorithmCache::Use use;
     const std::lock_guard lock(mutex_);
     run(target, task, [&](bool is_new) {
-      was_reconfigured_ = is_new && has_model_;
-      if (!is_new) return;
-      has_model_ = false;  // until the work has been enqueued
-      pass_stored_pictures();
-      if (!stored_model_.empty()) cut().restore(stored_model_);
-      stored_model_.clear();
+      was_reconfigured_ = is_new && has_state();
+      if (is_new) pass_stored_pictures();
     });
-    has_model_ = true;
   }
 
-  // Returns the background model, or no bytes without a model. load() accepts the bytes on any
-  // machine.
-  nb::bytes model() {
-    std::vector<std::byte> bytes;
-    {
-      const Unlocked unlocked;
-      const AlgorithmCache::Use use;
-      const std::lock_guard lock(mutex_);
-      wait();
-      bytes = stored_model_;
-      if (bytes.empty() && has_model_ && is_configured()) bytes = cut().state();
-    }
-    return nb::bytes(bytes.data(), bytes.size());
-  }
-
-  // Continues with a model that model() has returned. The next picture must have the model's size.
-  // No bytes discard a model that no picture has used yet.
-  void load(const nb::bytes& model) {
-    const auto* first = static_cast<const std::byte*>(model.data());
-    std::vector<std::byte> bytes(first, first + model.size());
-    const Unlocked unlocked;
-    const std::lock_guard lock(mutex_);
-    wait();
-    stored_model_ = std::move(bytes);
-    if (stored_model_.empty()) return;
-    has_model_ = false;
-    forget_setup();
-  }
-
-  // Waits for the last picture. Returns the flow of its cut, whether the cut is exact, and whether
-  // the picture restarted the model.
+  // Waits for the last picture. Returns the flow of its cut, whether the cut is exact, whether the
+  // picture restarted the model, and the change of the scene.
   nb::tuple report() {
     GraphCutResult result{.cut = {.exact = true}};
     {
@@ -234,12 +244,15 @@ class BackgroundCut : public VideoAlgorithm<GraphCutBgParams> {
       wait();
       if (is_configured()) result = cut().result(0);
     }
-    return nb::make_tuple(result.cut.flow, result.cut.exact, result.restarted || was_reconfigured_);
+    return nb::make_tuple(result.cut.flow, result.cut.exact, result.restarted || was_reconfigured_,
+                          name_of(result.change));
   }
 
  private:
   static ColorOrder order_of(bool is_bgr) { return is_bgr ? ColorOrder::bgr : ColorOrder::rgb; }
   GraphCutBg& cut() { return static_cast<GraphCutBg&>(algorithm()); }
+  std::vector<std::byte> algorithm_state() override { return cut().state(); }
+  void restore(std::span<const std::byte> state) override { cut().restore(state); }
 
   void pass_stored_pictures() {
     for (const auto kind : {GraphCutPicture::background_image, GraphCutPicture::exclusion_image}) {
@@ -249,9 +262,7 @@ class BackgroundCut : public VideoAlgorithm<GraphCutBgParams> {
     }
   }
 
-  StoredPicture stored_[3];              // [GraphCutPicture], empty if the caller passed no picture
-  std::vector<std::byte> stored_model_;  // the model of load(), until the next picture
-  bool has_model_ = false;               // whether a picture has been processed
+  StoredPicture stored_[3];        // [GraphCutPicture], empty if the caller passed no picture
   bool was_reconfigured_ = false;  // whether the last picture had another size or type than before
 };
 
@@ -267,8 +278,10 @@ class Tracker : public VideoAlgorithm<CcLabelParams> {
       : VideoAlgorithm(kTrackerFields,
                        parameters<CcLabelParams>({{"output", "none"}, {"track", "true"}})) {}
 
-  // Labels the next picture. Returns the number of regions, the track of each region with a record,
-  // and the numbers of births, deaths, splits, merges and lost tracks.
+  // Labels the next picture. Returns the number of regions; the track of each region with a record,
+  // for how many pictures it has been still, and the track that it is a part of; the numbers of
+  // births, deaths, splits, merges and lost tracks; and the ids of tracks. On a device, it returns
+  // None instead of the ids.
   nb::tuple apply(const Pixels& pixels, const Labels& labels, const TargetTuple& target_tuple) {
     const Target target = target_of(target_tuple);
     target.expect_arrays(pixels, labels);
@@ -279,8 +292,9 @@ class Tracker : public VideoAlgorithm<CcLabelParams> {
     task.labels = {reinterpret_cast<uint32_t*>(labels.data()), voxels.slice.width,
                    voxels.slice.height, voxels.pitch};
     uint32_t total = 0;
-    std::vector<uint32_t> tracks;
+    std::vector<std::array<uint32_t, 3>> tracks;
     TrackEvents events;
+    std::optional<TrackChanges> changes;
     {
       const Unlocked unlocked;
       const AlgorithmCache::Use use;
@@ -291,14 +305,36 @@ class Tracker : public VideoAlgorithm<CcLabelParams> {
       });
       wait();
       total = records().total();
-      for (const Region& region : records().regions(std::min(total, task.table.capacity))) {
-        tracks.push_back(region.track);
+      const uint32_t count = std::min(total, task.table.capacity);
+      for (uint32_t i = 0; i < count; ++i) {
+        const TrackState& state = records().track_states(count)[i];
+        tracks.push_back({records().regions(count)[i].track, state.still, state.part_of});
       }
       events = static_cast<CcLabel&>(algorithm()).track_events(0);
+      if (target.is_cpu()) changes = tracker().changes();
     }
     return nb::make_tuple(total, tracks,
                           std::vector<uint32_t>{events.births, events.deaths, events.splits,
-                                                events.merges, events.lost});
+                                                events.merges, events.lost},
+                          ids_of(changes));
+  }
+
+ private:
+  std::vector<std::byte> algorithm_state() override { return tracker().state(); }
+  void restore(std::span<const std::byte> state) override { tracker().restore(state); }
+
+  regions::Tracker& tracker() {
+    auto* const access = dynamic_cast<TrackAccess*>(&algorithm());
+    expects(access != nullptr, "tracks on a CUDA device cannot be saved or restored");
+    return access->tracker();
+  }
+
+  // Returns lists of the ids that are born, ended and lost, and of the pairs that merged.
+  static nb::object ids_of(const std::optional<TrackChanges>& changes) {
+    if (!changes) return nb::none();
+    std::vector<std::pair<uint32_t, uint32_t>> merged;
+    for (const auto& [id, host] : changes->merged) merged.emplace_back(id, host);
+    return nb::make_tuple(changes->born, changes->ended, changes->lost, merged);
   }
 };
 
@@ -321,7 +357,7 @@ void bind_video(nb::module_& module) {
              cut.store_picture(GraphCutPicture::exclusion_image, pixels, false);
            })
       .def("report", &BackgroundCut::report)
-      .def("model", &BackgroundCut::model)
+      .def("state", &BackgroundCut::state)
       .def("load", &BackgroundCut::load)
       .def("apply", &BackgroundCut::apply, nb::arg("pixels"), nb::arg("is_bgr"),
            nb::arg("mask").none(), nb::arg("foreground"), nb::arg("target"));
@@ -331,6 +367,8 @@ void bind_video(nb::module_& module) {
       .def("set", &Tracker::set)
       .def("get", &Tracker::get)
       .def("reset", &Tracker::reset)
+      .def("state", &Tracker::state)
+      .def("load", &Tracker::load)
       .def("apply", &Tracker::apply);
 }
 

@@ -3,11 +3,12 @@
 specks (regions of up to 8 pixels per frame), boxes (of more than 8 pixels; correct from an intersection over union of
 0.5) and the time of one core.
 
-    bench/peers/graphcutbg_quality.py [FOLDER …] [--seeds 1,2,3,4,5] [--set NAME=VALUE …]
+    bench/peers/graphcutbg_quality.py [FOLDER …] [--seeds 1,2,3,4,5] [--kinds KIND,…] [--set NAME=VALUE …]
             [--tool build/bench/programs/graphcutbg] [--json FILE] [--stills FOLDER]
             [--no-peers | --peers-of FILE]
 
-FOLDER has CDnet's layout, see cdnet.py. Without one, clips are composed with exact masks, see composites.py. graphcutbg
+FOLDER has CDnet's layout, see cdnet.py. Without one, clips are composed with exact masks. A KIND is a difficulty of
+composites.py or a category of categories.py; `composites` (the default) and `categories` mean all of them. graphcutbg
 has one setting for all clips. Its masks are shown without a filter and with the median, opening or closing that is best
 for all clips. Each peer has the best filter for all clips and the best filter for each kind of clip. At the end, the
 program prints the peers that are better than graphcutbg without a filter. Needs NumPy and Pillow. Peers, composites and
@@ -31,21 +32,27 @@ from cdnet import Counts
 
 try:
     import cv2
+    import categories
     import composites
     import subtractors
     from boxes import Agreement, boxes_of_mask
 except ImportError:  # peers and composites need it
-    cv2 = composites = subtractors = None
+    cv2 = categories = composites = subtractors = None
 
 SIZE, FRAMES, LAST = (240, 320), 220, (100, 220)  # of composites; LAST: the frames that are scored
 SPECK = 8  # maximum pixels
 OF_EACH = "the best for each"
 
 
-def composed(seed, difficulty, recording):
+def composed(seed, kind, recording):
     everything = np.full(SIZE, 255, np.uint8)
-    first, last = composites.SCORED.get(difficulty, LAST)
-    for i, (picture, mask) in enumerate(composites.clip(seed, difficulty, recording, SIZE, FRAMES)):
+    if kind in categories.EVERY:
+        first, last = categories.FIRST, categories.FRAMES
+        clip = categories.clip(seed, kind, recording)
+    else:
+        first, last = composites.SCORED.get(kind, LAST)
+        clip = composites.clip(seed, kind, recording, SIZE, FRAMES)
+    for i, (picture, mask) in enumerate(clip):
         yield (picture, mask, everything) if first <= i < last else (picture, None, None)
 
 
@@ -89,8 +96,19 @@ def frames_of(name):
         return list(cdnet.frames(name))
     if RECORDING is None:
         RECORDING = composites.Recording.read()
-    seed, difficulty = name.split("/")
-    return list(composed(int(seed), difficulty, RECORDING))
+    seed, kind = name.split("/")
+    return list(composed(int(seed), kind, RECORDING))
+
+
+def kinds_of(names):
+    """The kinds of clips that the option --kinds names."""
+    groups = {"composites": composites.EVERY, "categories": categories.EVERY}
+    kinds = [kind for name in names.split(",") for kind in groups.get(name, (name,))]
+    for kind in kinds:
+        if kind not in composites.EVERY and kind not in categories.EVERY:
+            sys.exit(f"graphcutbg_quality.py: unknown kind {kind}; expected composites, categories, or one of "
+                     f"{', '.join((*composites.EVERY, *categories.EVERY))}")
+    return kinds
 
 
 def cpu_of_children():
@@ -191,6 +209,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
     parser.add_argument("folders", nargs="*", metavar="FOLDER")
     parser.add_argument("--seeds", default="1,2,3,4,5")
+    parser.add_argument("--kinds", default="composites", metavar="KIND,…", help="kinds of composed clips")
     parser.add_argument("--tool", default=os.path.join(HERE, "../../build/bench/programs/graphcutbg"))
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
     parser.add_argument("--json", metavar="FILE")
@@ -200,8 +219,8 @@ def main():
     options = parser.parse_args()
     if cv2 is None and not (options.folders and options.no_peers and not options.stills):
         sys.exit("graphcutbg_quality.py: cv2 is not installed; only FOLDER … --no-peers works without it")
-    names = options.folders or [f"{seed}/{difficulty}" for seed in options.seeds.split(",")
-                                for difficulty in composites.EVERY]
+    names = options.folders or [f"{seed}/{kind}" for seed in options.seeds.split(",")
+                                for kind in kinds_of(options.kinds)]
     runs_peers = list(subtractors.present()) if not options.no_peers and not options.peers_of else ()
     tasks = [(name, options.tool, options.set, options.stills, runs_peers, not options.no_peers)
              for name in names]

@@ -67,14 +67,18 @@ def table_cases(width, height):
             yield Case("cv2", lambda cv2, p=picture: cv2.connectedComponentsWithStats(p)[1], with_table(picture),
                        task="label", content=f"{content}, with table", **what)
             if shape[0] <= 32:
-                yield Case("cv2", lambda cv2, p=picture: cv2.connectedComponents(p)[1],
-                           lambda threads, p=picture: gst_regions.label(p, threads=threads), task="call",
-                           content=content, **what)
+                for package, function in (
+                        ("cv2", lambda cv2, p=picture: cv2.connectedComponents(p)[1]),
+                        ("kornia_rs", lambda m, p=picture[..., None]: m.imgproc.connected_components(p)[1])):
+                    yield Case(package, function, lambda threads, p=picture: gst_regions.label(p, threads=threads),
+                               task="call", content=content, **what)
     labels = gst_regions.label(noise((height, width), 0.3))
     intensity = numpy.random.default_rng(31).random(labels.shape)
     numbers = numpy.arange(1, labels.max() + 1)
     what = {"task": "regionprops", "size": f"{width}x{height}"}
     yield Case("cc3d", lambda cc3d: cc3d.statistics(labels.astype(numpy.uint32))["voxel_counts"][1:],
+               lambda _: gst_regions.regionprops_table(labels)["area"], content="noise 0.3", **what)
+    yield Case("fast_regionprops", lambda m: m.regionprops_table_fast(labels, properties=python_peers.PROPERTIES)["area"],
                lambda _: gst_regions.regionprops_table(labels)["area"], content="noise 0.3", **what)
     yield Case("scipy.ndimage", lambda m: m.mean(intensity, labels, numbers),
                lambda _: gst_regions.regionprops_table(labels, intensity)["intensity_mean"],

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Compares tracks of cclabel with the truth, and with SORT, ByteTrack, OC-SORT and C-BIoU on the same boxes.
 
-    bench/peers/tracks.py [--build build] [--seeds 1,2,3] [--clip FILE --truth FILE] [--json bench/results/tracks.json]
+    bench/peers/tracks.py [--build build] [--seeds 101,102,103] [--clip FILE --truth FILE] [--json bench/results/tracks.json]
 
 Prints HOTA, IDF1, MOTA and switches (track_scores.py) for each clip and tracker. Clips are composed with exact truth
 (track_scenes.py). --clip adds a video, whose truth has the format of MOTChallenge's gt.txt: OpenCV's vtest.avi is PETS
@@ -33,6 +33,7 @@ from track_scores import Count
 MEMORY = 30  # frames
 CHAIN = f"graphcutbg output=none ! cclabel source=mask track=true track-memory={MEMORY} output=none attach-labels=never"
 TRACK = "track", "x", "y", "width", "height"
+MEAN = "mean of the composed clips"
 LEAST = 1 / 1000  # of the picture's pixels: smaller regions are not people, as in pipelines/objects.py
 
 
@@ -68,7 +69,8 @@ def followed(pictures, options):
             chains = [options.chain, options.chain.replace("track=true", "track=false")]
             ways = [elements(chain, options.device, picture.shape[:2]) for chain in chains]
         for way, found in zip(ways, frames):
-            found.append(way.regions(picture, TRACK))
+            # Pieces of objects have track 0.
+            found.append([box for box in way.regions(picture, TRACK) if box[0]])
     for way in ways:
         way.end()
     return frames
@@ -77,7 +79,7 @@ def followed(pictures, options):
 def clips(options):
     """Yields (kind, truth, tracks, boxes)."""
     recording = composites.Recording.read()
-    for scene in track_scenes.SCENES if options.seeds else ():
+    for scene in track_scenes.EVERY if options.seeds else ():
         for seed in options.seeds.split(","):
             truth = []
 
@@ -145,12 +147,22 @@ def rows_of_tracks(options, every, ways):
             yield row | ({"hota": hota[name]} if name in hota else {})
 
 
+def rows_of_means(rows):
+    """A row for each tracker: the means of its scores over the composed clips, and the sum of its switches."""
+    composed = [row for row in rows if row["clip"] in track_scenes.EVERY]
+    for name in dict.fromkeys(row["by"] for row in composed):
+        own = [row for row in composed if row["by"] == name]
+        means = {key: round(sum(row[key] for row in own) / len(own), 4) for key in own[0]
+                 if isinstance(own[0][key], float)}
+        yield {"what": "tracks", "clip": MEAN, "by": name, **means, "switches": sum(row["switches"] for row in own)}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
     parser.add_argument("--build", default=os.path.join(HERE, "../../build"))
     parser.add_argument("--chain", default=CHAIN, help="chain of elements to measure")
     parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
-    parser.add_argument("--seeds", default="1,2,3", help="seeds of the composed clips; may be empty")
+    parser.add_argument("--seeds", default="101,102,103", help="seeds of the composed clips; may be empty")
     parser.add_argument("--clip", metavar="FILE", help="a video to measure too")
     parser.add_argument("--truth", metavar="FILE", help="truth of the video, in the format of MOTChallenge's gt.txt")
     parser.add_argument("--peers", metavar="PYTHON", help="Python with the packages trackers and trackeval")
@@ -168,7 +180,8 @@ def main():
         ways |= peers(options.peers, "follow", memory=MEMORY, clips=clips_of_boxes)
     record = measure.new_record("tracks")
     record["figures"] = []
-    for row in rows_of_tracks(options, every, ways):
+    rows = list(rows_of_tracks(options, every, ways))
+    for row in [*rows_of_means(rows), *rows]:
         record["figures"].append(row | {"commit": record["commit"]})
         print(json.dumps(record["figures"][-1]), flush=True)
     if options.clip:

@@ -6,30 +6,73 @@ from records import RESULTS, of_suite
 from tables import machine_of, noise, number, pivot, table, times
 
 FOREGROUND = os.path.join(RESULTS, "foreground", "quality.json")
+CATEGORIES = os.path.join(RESULTS, "foreground", "categories.json")
 KINDS = ("*hard-shadow*: sharp shadows, lit by the sky alone; *jitter*: a camera that trembles by up to 3 pixels; "
          "*bootstrap*: frames 15 to 99, with people in the first frame; *gradual*: daylight that changes, and a cloud; "
          "*jacket*: clothes in the background's colour; *flicker*: mains, a lamp and a screen.")
 
 
-def quality():
-    """The record of bench/peers/graphcutbg_quality.py; an empty summary without one."""
-    if not os.path.exists(FOREGROUND):
+def record_in(path):
+    """A record of bench/peers/graphcutbg_quality.py; an empty summary without one."""
+    if not os.path.exists(path):
         return {"summary": []}
-    with open(FOREGROUND, encoding="utf-8") as file:
+    with open(path, encoding="utf-8") as file:
         return json.load(file)
+
+
+def quality():
+    return record_in(FOREGROUND)
+
+
+def categories():
+    return record_in(CATEGORIES)
 
 
 def cleaned(name):
     return "best for each kind" if name == "the best for each" else name
 
 
+def table_of_kinds(found):
+    kinds = list(found["summary"][0]["f"])
+    lines = [[each["who"], cleaned(each["filter"]), f"{each['mean_f']:.3f}"] +
+             [f"{each['f'][kind]:.3f}" for kind in kinds] for each in found["summary"]]
+    return table(["by", "mask filter", "mean F", *kinds], lines)
+
+
+def categories_part():
+    found = categories()
+    if not found["summary"]:
+        return []
+    return ["## Foreground by category\n",
+            "This table shows the F-measure on clips in the manner of CDnet's categories, with exact masks and three "
+            "seeds on which nothing was tuned (`bench/peers/categories.py`, `--kinds categories --seeds "
+            "101,102,103`). Kinds that begin with *grey* are grey versions. Filters and peers are those of the table "
+            "above. The results do not vary between runs, so noise does not apply.\n",
+            table_of_kinds(found), *each_clip(found["clips"])]
+
+
+def masks_part():
+    figures = of_suite("masks")
+    lines = [[row["mask"], *(f"{row[name]:.3f}" for name in ("before", "default", "uncertain", "colors", "grabcut"))]
+             for row in figures.select(what="masks")]
+    return lines and [
+        "## Refined masks\n", f"Measured at commit {figures.record['commit']}, {figures.record['date']}.\n",
+        "This table shows the intersection over union of masks with the truth, before and after `graphcutbg "
+        f"source=mask`, on {figures.rows[0]['pictures']} composed pictures of 384x288 with exact masks, on which "
+        "nothing was tuned (`bench/peers/mask_refinement.py`). *Graded* masks have an outline that wanders by some "
+        "pixels and values that say how sure they are; the outline of *graded-good* wanders by at most one pixel. "
+        "*Hard* masks have only the values 0 and 255, and *coarse* masks have an eighth of the width. Eroded, dilated "
+        "and shifted masks are wrong by 2 to 6 pixels. *Uncertain*: with `mask-foreground=256 mask-background=-1`, so "
+        "that no pixel is certain. *Colours*: in addition, with `foreground-colors=true`. grabCut of OpenCV "
+        f"{figures.rows[0]['opencv']} has three iterations and may change everything within 8 pixels of the outline. "
+        "The results do not vary between runs, so noise does not apply.\n",
+        table(["mask", "before", "default", "uncertain", "colours", "grabCut"], lines)]
+
+
 def foreground_part():
     found = quality()
     if not found["summary"]:
         return []
-    kinds = list(found["summary"][0]["f"])
-    lines = [[each["who"], cleaned(each["filter"]), f"{each['mean_f']:.3f}"] +
-             [f"{each['f'][kind]:.3f}" for kind in kinds] for each in found["summary"]]
     others = [[each["who"], each["filter"], f"{each['mean_f_raw']:.3f}", number(each["mean_specks"]),
                number(each["mean_boxes"]), number(each["mean_ms"])] for each in found["summary"] if "mean_ms" in each]
     return ["## Foreground\n",
@@ -37,7 +80,7 @@ def foreground_part():
             "and five seeds (`bench/peers/graphcutbg_quality.py`). graphcutbg has one setting for all clips. The "
             f"peers are subtractors of OpenCV {found['opencv']}, with the median, opening or closing that is best "
             f"for all clips or for each kind. {KINDS} The results do not vary between runs, so noise does not apply.\n",
-            table(["by", "mask filter", "mean F", *kinds], lines),
+            table_of_kinds(found),
             "The next table shows means over the same clips. *Unfiltered F*: without the mask filter. *Specks*: "
             "regions of up to 8 pixels per frame. *Boxes*: the F-measure of boxes with an intersection over union of "
             "at least 0.5. The time is that of one core for a frame of 320x240, without the mask filter.\n",

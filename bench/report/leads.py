@@ -55,13 +55,14 @@ def in_motion(_):
 
 def in_foreground(_):
     """The kinds of clips on which a subtractor's mask is better."""
-    summary = foreground.quality()["summary"]
-    ours, found = next((each for each in summary if each["who"] == "graphcutbg"), None), []
-    for kind in ours["f"] if ours else ():
-        best = max(summary, key=lambda each: each["f"][kind])
-        if best["f"][kind] > ours["f"][kind]:
-            found.append(f"Foreground of {kind}: {best['who']} has F {best['f'][kind]:.3f}, ours "
-                         f"{ours['f'][kind]:.3f}.")
+    found = []
+    for summary in (foreground.quality()["summary"], foreground.categories()["summary"]):
+        ours = next((each for each in summary if each["who"] == "graphcutbg"), None)
+        for kind in ours["f"] if ours else ():
+            best = max(summary, key=lambda each, kind=kind: each["f"][kind])
+            if best["f"][kind] > ours["f"][kind]:
+                found.append(f"Foreground of {kind}: {best['who']} has F {best['f'][kind]:.3f}, ours "
+                             f"{ours['f'][kind]:.3f}.")
     return found
 
 

@@ -63,8 +63,10 @@ class Leads(unittest.TestCase):
     def test_foreground_peer_better_than_this_project_is_named(self):
         for f, named in ((0.8, 0), (0.95, 1)):
             summary = [{"who": "graphcutbg", "f": {"plain": 0.9}}, {"who": "MOG2", "f": {"plain": f}}]
-            with mock.patch.object(leads.foreground, "quality", lambda: {"summary": summary}):
-                self.assertEqual(len(leads.in_foreground(None)), named)
+            for record, other in (("quality", "categories"), ("categories", "quality")):
+                with mock.patch.object(leads.foreground, record, lambda: {"summary": summary}), \
+                        mock.patch.object(leads.foreground, other, lambda: {"summary": []}):
+                    self.assertEqual(len(leads.in_foreground(None)), named)
 
     def test_superpixel_peer_better_than_this_project_is_named(self):
         ours = {"by": "slicsuperpixel", "wanted": 200, "images": 1, "br": 0.9, "ue": 0.1, "asa": 0.95, "ev": 0.8}

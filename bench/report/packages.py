@@ -4,7 +4,7 @@ from tables import largest_noise, machine_of, noise, pivot, short, table, times
 from tables import threads as in_words
 
 TASKS = (("label", "label, pictures"), ("volume", "label, volumes"), ("regionprops", "region properties"),
-         ("slic", "slic"), ("call", "label, 16x16: overhead of a call"))
+         ("slic", "slic"), ("call", "label, small pictures: overhead of a call"))
 
 
 def name_of(by):
@@ -13,10 +13,10 @@ def name_of(by):
 
 
 class Cpu:
-    """Each function and each peer, alternating in one process."""
+    """Each function and each peer, alternating in one process. `arrays` says which arrays are meant."""
 
-    def __init__(self, figures):
-        self.figures = figures
+    def __init__(self, figures, arrays=""):
+        self.figures, self.arrays = figures, arrays
 
     def threads(self):
         return sorted({row["threads"] for row in self.figures.select(what="python")})
@@ -24,7 +24,8 @@ class Cpu:
     def part(self):
         if not self.figures.rows:
             return []
-        parts = ["## On the CPU\n", machine_of(self.figures),
+        arrays = f": {self.arrays}" if self.arrays else ""
+        parts = [f"## On the CPU{arrays}\n", machine_of(self.figures),
                  "Cells read \"gst_regions / peer = ratio\": the median times of both and how many times as fast "
                  "gst_regions is. The calls alternate in one process. With one thread, times are the process's CPU "
                  "time; with more, wall-clock time. Noise is the largest of the row.\n"]
@@ -33,7 +34,7 @@ class Cpu:
                 rows = self.figures.select(what="python", task=task, threads=count)
                 if rows:
                     unit = "µs" if task == "call" else "ms"
-                    parts += [f"### {title} ({unit}), {in_words(count)}\n", compared(rows, task)]
+                    parts += [f"### {title} ({unit}), {in_words(count)}{arrays}\n", compared(rows, task)]
         return parts
 
 

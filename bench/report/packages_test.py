@@ -18,6 +18,11 @@ class Packages(unittest.TestCase):
         self.assertIn("| content | size | neighbours | cv2 5.0 | cc3d 4 | noise |", text)
         self.assertIn("| maze | 1920x1080 | 8 | 10 / 40 = 4.00× | 10 / 20 = 2.00× **other answer** | 25 % |", text)
 
+    def test_package_part_of_other_arrays_says_so_in_its_titles(self):
+        text = "".join(packages.Cpu(figures([self.row("cc3d 4", 10, 20)]), "other arrays").part())
+        self.assertIn("## On the CPU: other arrays\n", text)
+        self.assertIn("### label, pictures (ms), 1 thread: other arrays\n", text)
+
     def test_package_table_of_a_record_without_fastest_time_shows_no_noise(self):
         self.assertIn("= 4.00× | – |", "".join(packages.Cpu(figures([self.row("cv2 5.0", 10, 40)])).part()))
 

@@ -64,21 +64,21 @@ def on_gpus(figures):
     """The section on streams that are spread over the GPUs of one host. Rates and times are medians of the runs."""
     taken = collections.defaultdict(list)
     for row in figures.select(what="gpus"):
-        taken[row["chain"], row["sources"]].append(row)
-    rates, rows = {}, []
-    for (chain, count), runs in taken.items():
-        rates[chain, count] = rate = statistics.median(run["frames_per_second"] for run in runs)
-        rows.append(["nothing" if chain == "identity" else f"`{chain_of(runs[0])}`", str(count), str(runs[0]["streams"]),
-                     number(rate), noise(max(run["frames_per_second"] for run in runs), rate),
-                     times(rate / rates[chain, 1]),
+        taken[row["sources"]].append(row)
+    rows, one = [], None
+    for count, runs in sorted(taken.items()):
+        rate = statistics.median(run["frames_per_second"] for run in runs)
+        one = one or rate
+        rows.append([str(count), str(runs[0]["streams"]), number(rate),
+                     noise(max(run["frames_per_second"] for run in runs), rate), times(rate / one),
                      number(statistics.median(run["cpu_us"] for run in runs) / 1000)])
     failures = [failure for part in figures.record.get("parts", []) for failure in part["failures"]]
     return rows and [
         "## Many streams on several GPUs\n", machine_of(figures),
-        "One process decodes the streams of the previous table, 16 on each GPU, with 32 connections "
-        f"(`tools/gpu/suite --gpus`). The host has {figures.record['numa_nodes']} NUMA node(s). "
+        f"One process sends the streams of the previous table through `{FLAGSHIP}`, 16 on each GPU, with 32 "
+        f"connections (`tools/gpu/suite --gpus`). The host has {figures.record['numa_nodes']} NUMA node(s). "
         + ("; ".join(failures) or "All frames arrived, and each GPU gave the bytes of the first") + ".\n",
-        table(["after nvh264dec", "GPUs", "streams", "frames/s", "noise", "compared with one GPU",
+        table(["GPUs", "streams", "frames/s", "noise", "compared with one GPU",
                "CPU time per frame (ms)"], rows)]
 
 

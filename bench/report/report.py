@@ -35,6 +35,7 @@ class Report:
         self.transcode, self.superpixel_peers = of_suite("transcode"), superpixels.packaged_peers()
         self.cubes = volumes.Cpu(of_suite("volumes-cpu"))
         self.package = packages.Cpu(of_suite("python"))
+        self.package_arrays = packages.Cpu(of_suite("python-arrays"), "other arrays")
         has_python = self.gpu and self.gpu.select(what="python device")
         self.package_on_gpu = packages.Gpu(self.gpu if has_python else of_suite("python-gpu"))
         self.archives, self.on_gpus = segments.Archives(), of_suite("gpus")
@@ -65,13 +66,15 @@ class Report:
              *superpixels.stability_part()]), (
             "python.md", "The Python package",
             "This page shows how long calls of the Python package `gst_regions` take compared with other packages, "
-            f"measured in one process, on {devices(self.package_on_gpu.figures, self.package.figures)}.",
-            [*self.package_on_gpu.part(), *self.package.part()]), (
+            "measured in one process, on "
+            f"{devices(self.package_on_gpu.figures, self.package.figures, self.package_arrays.figures)}.",
+            [*self.package_on_gpu.part(), *self.package.part(), *self.package_arrays.part()]), (
             "cuts.md", "Minimum cuts and foregrounds",
             "This page shows how long minimum cuts take and how good graphcutbg's foreground is compared with other "
             f"software, measured by the programs in `bench`, on {devices(*on_cuts, of_suite('motion'))}.",
             [*[part for each in self.cuts_on_gpus + self.cuts_on_cpus for part in each.part()],
-             *foreground.foreground_part(), *foreground.motion_part()]))
+             *foreground.foreground_part(), *foreground.categories_part(), *foreground.masks_part(),
+             *foreground.motion_part()]))
         return {name: (title, first, parts) for name, title, first, parts in pages}
 
     def page_of_labels(self, gpu, cpus):

@@ -166,13 +166,16 @@ REGIONS_HD inline int distance_at(const BasicFrame<Byte>& frame, int x, int y, i
   return sum;
 }
 
-// The value that label-values=track writes for a label. `limit` is the largest value of the output
+// The value that label-values=track writes for a label. A piece of an object has the value of the
+// object. `limit` is the largest value of the output
 // format.
-REGIONS_HD inline uint32_t track_value(const Region* regions, uint32_t count, uint32_t label,
-                                       uint32_t limit, Overflow overflow) {
+REGIONS_HD inline uint32_t track_value(const Region* regions, const TrackState* states,
+                                       uint32_t count, uint32_t label, uint32_t limit,
+                                       Overflow overflow) {
   // A region that has no record in the table has no track.
   if (label == 0 || label > count) return 0;
-  const uint32_t track = regions[label - 1].track;
+  const uint32_t own = regions[label - 1].track;
+  const uint32_t track = own != 0 ? own : states[label - 1].part_of;
   if (track <= limit) return track;
   return overflow == Overflow::saturate ? limit : 0;
 }

@@ -3,6 +3,7 @@
 #include "core/drawing/drawing.hpp"
 
 #include <cmath>
+#include <string_view>
 
 #include "core/drawing/glyph_table.hpp"
 #include "core/drawing/paint.hpp"
@@ -61,6 +62,15 @@ GlyphSize glyphs_for(int picture_height) {
 }
 
 const uint8_t* glyph_coverage() { return kGlyphCoverage; }
+
+int glyph_of(char character) {
+  constexpr std::string_view kCharacters = kGlyphCharacters;
+  static_assert(kCharacters.size() <= 1U << TagWord::kBits);
+  const bool is_small = character >= 'a' && character <= 'z';
+  const size_t found =
+      kCharacters.find(is_small ? static_cast<char>(character - 'a' + 'A') : character);
+  return static_cast<int>(found == kCharacters.npos ? kCharacters.find('?') : found);
+}
 
 ColorEncoder encoder_of(const Layout& layout, const Colorimetry& color) {
   constexpr double kOne = 1 << ColorEncoder::kShift;

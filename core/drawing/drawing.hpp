@@ -58,6 +58,16 @@ REGIONS_HD constexpr Rgb track_color(uint32_t track) {
           static_cast<uint8_t>(color[2])};
 }
 
+// The `layer` of a record that is a mark (see marks.hpp) instead of a region. Its `first_x` is a
+// colour, 0xRRGGBB. With the track 0 it is a filled rectangle, else a tag: with `area` 0, of the
+// number track - 1; otherwise of a word of `area` glyphs, whose TagWord is `sum_x`.
+inline constexpr uint32_t kMarkLayer = 0xFFFFFFFF;
+REGIONS_HD constexpr bool is_mark(const Region& record) { return record.layer == kMarkLayer; }
+// Whether there are marks among the records. Marks follow all regions.
+constexpr bool have_marks(std::span<const Region> records) {
+  return !records.empty() && is_mark(records.back());
+}
+
 // A label image for drawing: dense labels of 1, 2 or 4 bytes. The image may have any size; each
 // pixel of the picture uses the nearest label. Empty if only the boxes of the regions are known.
 struct LabelView {

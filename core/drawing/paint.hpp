@@ -94,31 +94,50 @@ struct Painter {
 };
 Painter painter_of(const Frame& picture, const LabelView& labels, const DrawingParams& params);
 
-// Looks up the track id of a label or of an ink code in the region records.
+// Determines a colour: a track id, or the colour of a mark as 0xRRGGBB.
+struct ColorKey {
+  bool is_mark = false;
+  uint32_t value = 0;
+
+  REGIONS_HD constexpr bool operator==(const ColorKey& other) const {
+    return is_mark == other.is_mark && value == other.value;
+  }
+  REGIONS_HD constexpr Rgb color() const {
+    if (!is_mark) return track_color(value);
+    return {static_cast<uint8_t>(value >> 16), static_cast<uint8_t>(value >> 8),
+            static_cast<uint8_t>(value)};
+  }
+};
+
+// Looks up the colour of a label or of an ink code in the region records.
 struct Tracks {
   const Region* regions = nullptr;
   uint32_t count = 0;
 
   // The track id of a label. A region without a record uses its label. Must not be called for label
   // 0.
-  REGIONS_HD uint32_t of_label(uint32_t label) const {
-    return label <= count ? regions[label - 1].track : label;
+  REGIONS_HD ColorKey of_label(uint32_t label) const {
+    const bool has_record = label <= count && !is_mark(regions[label - 1]);
+    return {false, has_record ? regions[label - 1].track : label};
   }
-  REGIONS_HD uint32_t of_code(uint32_t code) const { return regions[index_of(code)].track; }
+  REGIONS_HD ColorKey of_code(uint32_t code) const {
+    const Region& record = regions[index_of(code)];
+    return is_mark(record) ? ColorKey{true, static_cast<uint32_t>(record.first_x)}
+                           : ColorKey{false, record.track};
+  }
 };
 
-// Caches the encoded colour of the last track, because neighbouring pixels usually have the same
-// track.
+// Caches the last encoded colour, because neighbouring pixels usually have the same colour.
 struct TrackColor {
   bool known = false;  // false: no colour is cached yet
-  uint32_t track = 0;
+  ColorKey key;
   int value[3] = {};
 
-  REGIONS_HD void set_track(const ColorEncoder& encoder, uint32_t requested) {
-    if (known && track == requested) return;
+  REGIONS_HD void set(const ColorEncoder& encoder, const ColorKey& requested) {
+    if (known && key == requested) return;
     known = true;
-    track = requested;
-    encoder.encode(track_color(requested), value);
+    key = requested;
+    encoder.encode(requested.color(), value);
   }
 };
 
@@ -146,18 +165,18 @@ REGIONS_HD inline Paint paint_of(const Painter& painter, const Tracks& tracks, u
     Paint paint(painter.dark, kTagAlpha);
     const int cover = coverage_of(code);
     if (cover == 0) return paint;
-    color.set_track(painter.encoder, tracks.of_code(code));
+    color.set(painter.encoder, tracks.of_code(code));
     for (int c = 0; c < 3; ++c) paint.value[c] += (color.value[c] - paint.value[c]) * cover / 255;
     paint.alpha += (256 - paint.alpha) * cover / 255;
     return paint;
   }
   if (kind == InkKind::box_edge) {
-    color.set_track(painter.encoder, tracks.of_code(code));
+    color.set(painter.encoder, tracks.of_code(code));
     return {color.value, 256};
   }
   if (!outline && (shadow || kind == InkKind::box_shadow)) return {painter.dark, kShadowAlpha};
   if (!outline && (label == 0 || painter.fill_opacity == 0)) return {};
-  color.set_track(painter.encoder, tracks.of_label(label));
+  color.set(painter.encoder, tracks.of_label(label));
   return {color.value, outline ? 256 : painter.fill_opacity};
 }
 

@@ -12,10 +12,12 @@
 namespace regions {
 
 struct GlyphSize {
-  int em = 0;          // nominal font height, pixels
-  int width = 0;       // pixels of a digit's cell, equal for all digits
-  int height = 0;      // pixels of a digit's cell, without margins
-  uint32_t start = 0;  // index of the first of [10][height][width] values in the coverage table
+  int em = 0;      // nominal font height, pixels
+  int width = 0;   // pixels of a character's cell, equal for all characters
+  int height = 0;  // pixels of a character's cell, without margins
+  // Index of the first of [glyphs][height][width] values in the coverage table. The first ten
+  // glyphs are the digits.
+  uint32_t start = 0;
 };
 
 // The glyph size for a picture with this many rows.
@@ -23,6 +25,25 @@ GlyphSize glyphs_for(int picture_height);
 
 // Returns the coverage table in host memory. The GPU has its own copy (glyph_table.hpp).
 const uint8_t* glyph_coverage();
+
+// Returns the index of a character's glyph. Letters are shown as capitals. A character without a
+// glyph is shown as a question mark.
+int glyph_of(char character);
+
+// The word of a tag: the indices of up to 10 glyphs, packed into a number.
+struct TagWord {
+  static constexpr int kMaxGlyphs = 10;
+  static constexpr int kBits = 6;  // of an index
+
+  uint64_t glyphs = 0;
+
+  REGIONS_HD constexpr void set(int place, int glyph) {
+    glyphs |= static_cast<uint64_t>(glyph) << (place * kBits);
+  }
+  REGIONS_HD constexpr uint32_t at(int place) const {
+    return static_cast<uint32_t>(glyphs >> (place * kBits)) & ((1U << kBits) - 1);
+  }
+};
 
 // The kinds of ink, from the lowest layer to the highest. Outlines are drawn between box_shadow and
 // box_edge (see paint.hpp).
@@ -69,8 +90,8 @@ struct StampPlan {
   REGIONS_HD constexpr int tag_margin() const {
     return glyphs.height / 5 > 2 ? glyphs.height / 5 : 2;
   }
-  REGIONS_HD constexpr int tag_width(int digits) const {
-    return digits * glyphs.width + 2 * tag_margin();
+  REGIONS_HD constexpr int tag_width(int characters) const {
+    return characters * glyphs.width + 2 * tag_margin();
   }
   REGIONS_HD constexpr int tag_height() const { return glyphs.height + 2 * tag_margin(); }
 };
@@ -81,8 +102,9 @@ inline StampPlan stamp_plan(Size picture, const DrawingParams& params) {
           glyphs_for(picture.height)};
 }
 
-// The ink of one region: the four bars of its box, and its tag (a plate with the id). Regions
-// without a track have no tag.
+// The ink of one region: the four bars of its box, and its tag (a plate with the id, or the word of
+// a mark). Regions
+// without a track have no tag. A mark has either bars or a tag, whatever the style.
 class Stamp {
  public:
   static constexpr int kParts = 5;  // four bars and the tag
@@ -93,19 +115,27 @@ class Stamp {
     const Size picture{plan.picture.right + 1, plan.picture.bottom + 1};
     const auto bar = static_cast<size_t>(larger(picture.width, picture.height)) *
                      static_cast<size_t>(plan.thickness + 1);
-    constexpr int kMaxDigits = 10;
-    const size_t tag = Size{plan.tag_width(kMaxDigits), plan.tag_height()}.area();
+    const size_t tag = Size{plan.tag_width(TagWord::kMaxGlyphs), plan.tag_height()}.area();
     return bar > tag ? bar : tag;
   }
 
   REGIONS_HD Stamp(const StampPlan& plan, const Region& region, uint32_t index)
-      : plan_(plan), index_(index), track_(region.track) {
+      : plan_(plan),
+        index_(index),
+        number_(region.track - (is_mark(region) ? 1 : 0)),
+        word_{is_mark(region) ? region.sum_x : 0},
+        is_word_(is_mark(region) && region.area > 0),
+        characters_(is_word_ ? static_cast<int>(region.area) : 0) {
     // Clamp coordinates far outside the picture to prevent overflow. This does not change the
     // result.
     box_ = Rect{region.left, region.top, region.right, region.bottom}.within(
         {-kMaxCoordinate, -kMaxCoordinate, kMaxCoordinate, kMaxCoordinate});
     visible_ = !box_.within(plan.picture).empty();
-    const bool has_tag = track_ != 0 && (plan.style & static_cast<uint32_t>(Style::ids));
+    const bool has_track = region.track != 0;
+    const bool has_tag =
+        has_track && (is_mark(region) || (plan.style & static_cast<uint32_t>(Style::ids)));
+    has_bars_ = visible_ &&
+                (is_mark(region) ? !has_track : (plan.style & static_cast<uint32_t>(Style::boxes)));
     if (visible_ && has_tag) place_tag();
   }
 
@@ -147,7 +177,7 @@ class Stamp {
   // Bar k of a box: 0 is the top, 1 the bottom, 2 the left and 3 the right bar. Together, the bars
   // contain the pixels of `box` whose distance from its border is below `thickness`.
   REGIONS_HD Rect bar(const Rect& box, int thickness, int k) const {
-    if (!visible_ || !(plan_.style & static_cast<uint32_t>(Style::boxes))) return {};
+    if (!has_bars_) return {};
     Rect bar = box;
     if (k == 0) bar.bottom = box.top + thickness - 1;
     if (k == 1) bar.top = larger(box.bottom - thickness + 1, box.top + thickness);
@@ -163,9 +193,11 @@ class Stamp {
   // Places the tag above the box. If there is not enough space, places it below the box, and
   // otherwise inside the box at its top.
   REGIONS_HD void place_tag() {
-    digits_ = 1;
-    for (uint32_t higher = track_ / 10; higher != 0; higher /= 10) ++digits_;
-    const int width = plan_.tag_width(digits_);
+    if (!is_word_) {
+      characters_ = 1;
+      for (uint32_t higher = number_ / 10; higher != 0; higher /= 10) ++characters_;
+    }
+    const int width = plan_.tag_width(characters_);
     const int height = plan_.tag_height();
     const Rect& picture = plan_.picture;
     tag_.left = larger(0, smaller(box_.left, picture.right - width + 1));
@@ -184,20 +216,29 @@ class Stamp {
     const GlyphSize& g = plan_.glyphs;
     const int column = x - tag_.left - plan_.tag_margin();
     const int row = y - tag_.top - plan_.tag_margin();
-    if (column < 0 || row < 0 || row >= g.height || column >= digits_ * g.width) return 0;
-    uint32_t digits = track_;
-    for (int skipped = digits_ - 1 - column / g.width; skipped > 0; --skipped) digits /= 10;
-    const auto cell = static_cast<uint32_t>(g.height * g.width) * (digits % 10);
+    if (column < 0 || row < 0 || row >= g.height || column >= characters_ * g.width) return 0;
+    const auto cell = static_cast<uint32_t>(g.height * g.width) * glyph_at(column / g.width);
     return coverage[g.start + cell + static_cast<uint32_t>(row * g.width + column % g.width)];
+  }
+
+  // The glyph of a character of the tag.
+  REGIONS_HD uint32_t glyph_at(int place) const {
+    if (is_word_) return word_.at(place);
+    uint32_t digits = number_;
+    for (int skipped = characters_ - 1 - place; skipped > 0; --skipped) digits /= 10;
+    return digits % 10;
   }
 
   StampPlan plan_;
   uint32_t index_;
-  uint32_t track_;
+  uint32_t number_;  // shown on the tag, unless it has a word
+  TagWord word_;
+  bool is_word_;
+  int characters_;  // of the tag
   Rect box_;
   Rect tag_;
-  int digits_ = 0;
   bool visible_;
+  bool has_bars_;
 };
 
 // A node of a segment tree over the rows or columns 0..kLength-1. Node 1 is the root, and the

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "core/frame.hpp"
+#include "core/graphcutbg/graphcutbg.hpp"
 #include "core/graphcutbg/lanes.hpp"
 
 namespace regions::graphcutbg {
@@ -18,7 +19,7 @@ struct BasicColor {
 
   REGIONS_LANES const Int& operator[](int c) const { return c == 0 ? y : c == 1 ? u : v; }
   // Packs the colour into one 32-bit word. The upper byte stays free for the match cache, see
-  // store_match().
+  // store_match(), and for the history of labels.
   REGIONS_LANES Int packed() const { return y | u << 8 | v << 16; }
   REGIONS_LANES static BasicColor unpacked(const Int& word) {
     return {word & 255, word >> 8 & 255, word >> 16 & 255};
@@ -113,6 +114,15 @@ struct Light {
     return clamp<Int>(((scaled + towards_zero) >> kGainBits) + summand, 0, 65535);
   }
 };
+
+template <class Int>
+REGIONS_LANES BasicColor<Int> apply_illumination(BasicColor<Int> color, const Light& light) {
+  if (light.is_unchanged()) return color;
+  color.y = light.apply<Int>(0, color.y << 8) >> 8;
+  color.u = light.apply<Int>(1, color.u << 8) >> 8;
+  color.v = light.apply<Int>(2, color.v << 8) >> 8;
+  return color;
+}
 
 // Constants of BasicMode. A mode is stored as three words, each in its own plane of the model. If
 // its weight is 0, the mode does not exist and its other values are undefined.
@@ -213,13 +223,23 @@ struct FramePlan {
   // Weight of the frame in the weights of the modes, 1/65536. Before plan_frame(), its lower limit,
   // which the property `history` determines.
   int32_t alpha = 0;
-  int32_t alpha_slow = 0;     // `alpha` for foreground pixels
+  int32_t alpha_slow = 0;     // `alpha` for foreground pixels that have changed recently
+  int32_t alpha_still = 0;    // `alpha` for foreground pixels of objects that rest
+  int32_t alpha_ghost = 0;    // `alpha` for the pixels of ghosts, see is_ghost()
   int32_t alpha_fast = 0;     // `alpha` for background pixels whose colour is new to the model
   int32_t learning_rate = 0;  // minimum weight of a matching colour in its mode's mean, 1/4096
-  bool learns = true;         // false: the model does not change (property `freeze`)
-  bool starts = false;        // the model starts with this frame
-  uint32_t frame = 0;         // frame number, for dithering
-  Light light;                // change of light from the model to this frame
+  bool learns = true;         // false: the model does not change
+  // The change of the scene that the survey shows.
+  SceneChange change = SceneChange::none;
+  bool keeps_edges = false;  // most edges of the background are visible in the frame
+  // False: foreground is shown even if the scene changes, because the property `freeze` is set or
+  // a mask determines the foreground.
+  bool may_change = true;
+  bool starts = false;     // the model starts with this frame
+  uint32_t frame = 0;      // frame number, for dithering
+  int colorfulness = 256;  // share of the shadow rule that hue justifies, 1/256
+  bool is_night = false;   // the background is dark, so beams of light are visible
+  Light light;             // change of light from the model to this frame
   // Before plan_frame(), its member `scale` is 0 unless the property `sigma` determines it.
   ContrastScale contrasts;
 };

@@ -63,7 +63,8 @@ std::vector<Field> model_fields() {
                                   {1, 200}),
       field<P, &P::shadow>("shadow",
                            "Share of the foreground evidence that is removed from pixels that look "
-                           "like a shadow on the background (fraction).",
+                           "like a shadow on the background (fraction). Grey pictures and dark "
+                           "backgrounds have no shadows.",
                            {0, 1}),
       field<P, &P::shadow_darkest>(
           "shadow-darkest",
@@ -75,7 +76,8 @@ std::vector<Field> model_fields() {
           "learning-rate", "Weight of a new frame in the background model (fraction).", {0, 1}),
       field<P, &P::history>(
           "history",
-          "Number of frames after which foreground that does not move becomes background (frames).",
+          "Number of frames after which foreground that does not move becomes background (frames). "
+          "A model of fewer than 100 frames learns it earlier.",
           {1, 10000}),
       field<P, &P::freeze>("freeze", "Stop updating the background model (boolean)."),
       field<P, &P::model_location>("model-location",
@@ -211,16 +213,21 @@ FramePlan frame_plan_of(const GraphCutBgParams& params) {
   FramePlan plan;
   plan.var_threshold = static_cast<int>(std::lround(params.var_threshold * kUnitsPerNat / 2));
   plan.match_distance = static_cast<int32_t>(std::lround(std::max(params.var_threshold, 9.0) * 16));
-  // Foreground updates a mode with alpha / 2. After `history` frames, the share of a new mode must
-  // be halfway between kLowerShare and kUpperShare: 1 - exp(-history * alpha / 2) = 0.15, so alpha
-  // = 0.325 / history.
+  // Foreground becomes background when the share of its mode is halfway between kLowerShare and
+  // kUpperShare, 0.15. Foreground that changes reaches it after `history` frames with the rate
+  // alpha / 2: 1 - exp(-history * alpha / 2) = 0.15. Foreground that rests has gained a
+  // share of up to 0.03 before it is known to rest: 0.03 + 1 - exp(-history * alpha_still) =
+  // 0.15.
   plan.alpha = static_cast<int32_t>(std::max(2L, std::lround(0.325 * 65536 / params.history)));
+  plan.alpha_still =
+      static_cast<int32_t>(std::max(1L, std::lround(0.125 * 65536 / params.history)));
   plan.learning_rate = static_cast<int32_t>(std::lround(params.learning_rate * 4096));
   if (params.sigma > 0) {
     const double scale = 65536.0 * kLinkSteps / (2 * params.sigma * params.sigma);
     plan.contrasts.scale = static_cast<int32_t>(std::clamp(scale, 1.0, kMaxContrastScale));
   }
   plan.learns = !params.freeze;
+  plan.may_change = plan.learns && params.source == GraphCutSource::image;
   return plan;
 }
 
@@ -238,7 +245,7 @@ EnergyPlan energy_plan_of(const GraphCutBgParams& params, Size size, Size mask) 
   plan.mask_foreground = params.mask_foreground;
   plan.mask_background = params.mask_background;
   plan.mask_scale = MaskScale::between(mask, size);
-  plan.uses_foreground_colors = params.foreground_colors && plan.uses_image;
+  plan.uses_foreground_colors = params.foreground_colors;
   plan.uses_mask = params.source != GraphCutSource::image;
   return plan;
 }

@@ -8,6 +8,7 @@
 #include "core/algorithm.hpp"
 #include "core/field.hpp"
 #include "core/maxflow/maxflow.hpp"
+#include "core/scene_change.hpp"
 
 namespace regions {
 
@@ -83,8 +84,11 @@ struct GraphCutResult {
   CutResult cut;
   // Capacity of the mask's cut, computed from the weights if `verify` is set; otherwise -1.
   int64_t cut_value = -1;
-  uint32_t foreground = 0;  // number of foreground pixels
+  uint32_t foreground = 0;  // number of foreground pixels; 0 while the scene changes
   uint32_t pixels = 0;      // number of pixels
+  // The change of the scene in this frame. A frame with a change has no foreground, except with
+  // the parameter `freeze`.
+  SceneChange change = SceneChange::none;
   // True if the model restarted with this frame, because the light or the camera changed the whole
   // picture.
   bool restarted = false;

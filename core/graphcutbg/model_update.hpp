@@ -57,14 +57,14 @@ struct ModelUpdate {
   // `weight` is the weight of the matched mode; 0: no mode matches. `pixel` is the index of the
   // pixel.
   REGIONS_LANES static ModelUpdate of(const Int& match, const Int& weight,
-                                      const LaneBool<Int>& foreground, const FramePlan& frame,
-                                      const Int& pixel) {
+                                      const LaneBool<Int>& foreground, const Int& foreground_rate,
+                                      const FramePlan& frame, const Int& pixel) {
     const LaneBool<Int> known = weight >= kUpperShare;
     // A foreground pixel with a background colour does not change the model.
-    return {match, !(foreground & known),
-            select(foreground, Int(frame.alpha_slow),
-                   select(known, Int(frame.alpha), Int(frame.alpha_fast))),
-            hash(pixel, frame.frame)};
+    return {
+        match, !(foreground & known),
+        select(foreground, foreground_rate, select(known, Int(frame.alpha), Int(frame.alpha_fast))),
+        hash(pixel, frame.frame)};
   }
   REGIONS_LANES LaneBool<Int> matches(int k) const { return learns & (match == k); }
   // The weight of mode k after this frame.
@@ -106,8 +106,8 @@ REGIONS_LANES void update_mode(BasicMode<Int>& mode, const LaneBool<Int>& matche
 // pixel.
 template <class Int>
 REGIONS_LANES void update_modes(BasicModel<Int>& model, const BasicColor<Int>& color,
-                                const LaneBool<Int>& foreground, const FramePlan& frame,
-                                const Int& pixel) {
+                                const LaneBool<Int>& foreground, const Int& foreground_rate,
+                                const FramePlan& frame, const Int& pixel) {
   if (frame.starts) {
     model = BasicModel<Int>();
     model.mode[0] = new_mode(color, Int(Mode::kFullWeight));
@@ -126,7 +126,8 @@ REGIONS_LANES void update_modes(BasicModel<Int>& model, const BasicColor<Int>& c
     weight = select(nearest, mode.weight, weight);
     nearest_distance = select(nearest, distance, nearest_distance);
   }
-  const auto update = ModelUpdate<Int>::of(match, weight, foreground, frame, pixel);
+  const auto update =
+      ModelUpdate<Int>::of(match, weight, foreground, foreground_rate, frame, pixel);
   if (!any(update.learns)) return;
   REGIONS_UNROLL
   for (int k = 0; k < Model::kModes; ++k) {
@@ -153,7 +154,8 @@ REGIONS_LANES void update_modes(BasicModel<Int>& model, const BasicColor<Int>& c
 // frame.
 template <class Int>
 REGIONS_LANES bool update_matched_modes(const ModelArrays& arrays, const FramePlan& frame,
-                                        const LaneBool<Int>& foreground, size_t i) {
+                                        const LaneBool<Int>& foreground, const Int& foreground_rate,
+                                        size_t i) {
   if (frame.starts || !frame.light.is_unchanged()) return false;
   const size_t plane = arrays.model_plane();
   const auto words = [&](int k) { return arrays.model + i + k * Mode::kWords * plane; };
@@ -161,16 +163,18 @@ REGIONS_LANES bool update_matched_modes(const ModelArrays& arrays, const FramePl
   read_words(arrays.current + i, word);
   REGIONS_UNROLL
   for (int k = 0; k < Model::kModes; ++k) read_words(words(k), first[k]);
-  const Int match = upper_bits(word, 24) - 2;
+  const Int match = (upper_bits(word, 24) & 7) - 2;
   if (any(match < 0)) return false;
   const auto color = BasicColor<Int>::unpacked(word);
+  const auto history = BasicLabelHistory<Int>::of_current(word).followed_by(foreground);
   Int weight = 0, pixel;
   REGIONS_UNROLL
   for (int k = 0; k < Model::kModes; ++k) {
     weight = select(match == k, upper_bits(first[k], 16), weight);
   }
   count_up(static_cast<int32_t>(i), pixel);
-  const auto update = ModelUpdate<Int>::of(match, weight, foreground, frame, pixel);
+  const auto update =
+      ModelUpdate<Int>::of(match, weight, foreground, foreground_rate, frame, pixel);
   // All required words of the modes are read before any word is written.
   Int share[Model::kModes], second[Model::kModes], third[Model::kModes], max_share = 0;
   LaneBool<Int> heavier[Model::kModes];
@@ -199,7 +203,7 @@ REGIONS_LANES bool update_matched_modes(const ModelArrays& arrays, const FramePl
     }
     if (any(heavier[k])) background = select<Int>(heavier[k], mode.color(), background);
   }
-  write_words(arrays.background + i, background.packed());
+  write_words(arrays.background + i, history.with(background.packed()));
   return true;
 }
 
@@ -207,7 +211,8 @@ REGIONS_LANES bool update_matched_modes(const ModelArrays& arrays, const FramePl
 // So threads of a warp whose pixels match different modes execute the same instructions.
 template <>
 REGIONS_LANES bool update_matched_modes<int32_t>(const ModelArrays& arrays, const FramePlan& frame,
-                                                 const bool& foreground, size_t i) {
+                                                 const bool& foreground,
+                                                 const int32_t& foreground_rate, size_t i) {
   if (frame.starts || !frame.light.is_unchanged()) return false;
   const size_t plane = arrays.model_plane();
   uint32_t* const words = arrays.model + i;
@@ -216,15 +221,18 @@ REGIONS_LANES bool update_matched_modes<int32_t>(const ModelArrays& arrays, cons
   uint32_t first[kModes];
   REGIONS_UNROLL
   for (int k = 0; k < kModes; ++k) first[k] = words[k * Mode::kWords * plane];
-  const int match = static_cast<int>(word >> 24) - 2;
+  const int match = static_cast<int>(word >> 24 & 7) - 2;
   if (match < 0) return false;
+  const LabelHistory history =
+      LabelHistory::of_current(static_cast<int32_t>(word)).followed_by(foreground);
   uint32_t* const matched = words + static_cast<size_t>(match * Mode::kWords) * plane;
   const uint32_t second = matched[plane], third = matched[2 * plane];
   uint32_t match_word = first[0];
   REGIONS_UNROLL
   for (int k = 1; k < kModes; ++k) match_word = match == k ? first[k] : match_word;
-  const auto update = ModelUpdate<int32_t>::of(match, static_cast<int32_t>(match_word >> 16),
-                                               foreground, frame, static_cast<int32_t>(i));
+  const auto update =
+      ModelUpdate<int32_t>::of(match, static_cast<int32_t>(match_word >> 16), foreground,
+                               foreground_rate, frame, static_cast<int32_t>(i));
   int32_t max_share = 0, match_share = 0;
   int heaviest = match;
   uint32_t heaviest_word = match_word;
@@ -255,7 +263,7 @@ REGIONS_LANES bool update_matched_modes<int32_t>(const ModelArrays& arrays, cons
     const uint32_t means = words[static_cast<size_t>(heaviest * Mode::kWords + 1) * plane];
     mode = Mode::unpacked(static_cast<int32_t>(heaviest_word), static_cast<int32_t>(means), 0);
   }
-  arrays.background[i] = static_cast<uint32_t>(mode.color().packed());
+  arrays.background[i] = static_cast<uint32_t>(history.with(mode.color().packed()));
   return true;
 }
 
@@ -263,23 +271,50 @@ REGIONS_LANES bool update_matched_modes<int32_t>(const ModelArrays& arrays, cons
 // cut.
 template <class Int>
 REGIONS_LANES void update_all_modes(const ModelArrays& arrays, const FramePlan& frame,
-                                    const LaneBool<Int>& foreground, size_t i) {
+                                    const LaneBool<Int>& foreground, const Int& foreground_rate,
+                                    size_t i) {
   auto model = BasicModel<Int>::load(arrays.model + i, arrays.model_plane());
-  Int pixel;
+  Int pixel, word;
   count_up(static_cast<int32_t>(i), pixel);
-  update_modes(model, BasicColor<Int>::load(arrays.current + i), foreground, frame, pixel);
+  read_words(arrays.current + i, word);
+  const auto history = BasicLabelHistory<Int>::of_current(word).followed_by(foreground);
+  update_modes(model, BasicColor<Int>::load(arrays.current + i), foreground, foreground_rate, frame,
+               pixel);
   model.store(arrays.model + i, arrays.model_plane());
-  write_words(arrays.background + i, model.heaviest().color().packed());
+  write_words(arrays.background + i, history.with(model.heaviest().color().packed()));
+}
+
+// The rate at which the model learns from foreground pixel (x, y). Objects that rest are
+// learnt at the rate of the property `history`, and ghosts at once. Other foreground is learnt
+// fast, because colours that come and go, for example of leaves and screens, are background.
+REGIONS_HD inline int32_t foreground_rate_at(const ModelArrays& arrays, const FramePlan& frame,
+                                             int x, int y) {
+  const auto word = static_cast<int32_t>(arrays.current[arrays.at(x, y)]);
+  const int shift = arrays.cells.shift;
+  if (!LabelHistory::of_current(word).is_still()) return frame.alpha_slow;
+  return is_ghost(arrays, x >> shift, y >> shift) ? frame.alpha_ghost : frame.alpha_still;
 }
 
 // Adds the colour of pixel (x, y) to the histogram of its label, if the survey reads this pixel.
 // add(address, amount) must be atomic if several threads call this function.
 template <class Add>
 REGIONS_HD void count_color(const ModelArrays& arrays, bool foreground, int x, int y, Add add) {
-  if (x % Survey::kStep != 0 || y % Survey::kStep != 0) return;
+  if (x % SurveyGrid::kMaxStep != 0 || y % SurveyGrid::kMaxStep != 0) return;
   const int bin = ColorHistograms::bin_of(Color::load(arrays.current + arrays.at(x, y)));
   add(&arrays.colors->fresh[foreground][bin], 1u);
   add(&arrays.colors->fresh_total[foreground], 1u);
+}
+
+// Adds the colour of pixel (x, y) to the histogram of the label that the attached mask gives it, if
+// the mask is rather sure. With source=mask, this happens before the cut, so that the colours of a
+// single picture are known.
+template <class Add>
+REGIONS_HD void count_masked_color(const ModelArrays& arrays, const ConstFrame& mask,
+                                   const EnergyPlan& plan, int x, int y, Add add) {
+  if (!is_included(arrays, x, y)) return;
+  const int value = mask_value(mask, plan.mask_scale, x, y).value;
+  if (value >= 64 && value < 192) return;
+  count_color(arrays, value >= 192, x, y, add);
 }
 
 // True if pixel (x, y) updates the model.
@@ -287,16 +322,30 @@ REGIONS_HD inline bool is_updated(const ModelArrays& arrays, const FramePlan& fr
   return frame.learns && (frame.starts || is_included(arrays, x, y));
 }
 
-// Updates the model and the histograms with pixel (x, y).
+// Remembers the labels of the pixels from index i on in a frame that does not update the model.
+template <class Int>
+REGIONS_LANES void remember_labels(const ModelArrays& arrays, const LaneBool<Int>& foreground,
+                                   size_t i) {
+  Int current, background;
+  read_words(arrays.current + i, current);
+  read_words(arrays.background + i, background);
+  const auto history = BasicLabelHistory<Int>::of_current(current).followed_by(foreground);
+  write_words(arrays.background + i, history.with(background & 0xFFFFFF));
+}
+
+// Updates the model, the histograms and the history of labels with pixel (x, y).
 template <class Add>
 REGIONS_HD void update_model(const ModelArrays& arrays, const FramePlan& frame,
                              const EnergyPlan& plan, bool foreground, int x, int y, Add add) {
-  if (!is_updated(arrays, frame, x, y)) return;
+  if (!frame.starts && !is_included(arrays, x, y)) return;
   const size_t i = arrays.at(x, y);
-  if (!update_matched_modes<int32_t>(arrays, frame, foreground, i)) {
-    update_all_modes<int32_t>(arrays, frame, foreground, i);
+  count_spark(arrays, frame, foreground, x, y, add);
+  if (!frame.learns) return remember_labels<int32_t>(arrays, foreground, i);
+  const int32_t rate = foreground ? foreground_rate_at(arrays, frame, x, y) : 0;
+  if (!update_matched_modes<int32_t>(arrays, frame, foreground, rate, i)) {
+    update_all_modes<int32_t>(arrays, frame, foreground, rate, i);
   }
-  if (plan.uses_foreground_colors) count_color(arrays, foreground, x, y, add);
+  if (plan.uses_foreground_colors && plan.uses_image) count_color(arrays, foreground, x, y, add);
 }
 
 // Scene::age of a model that starts from a background picture, in frames.

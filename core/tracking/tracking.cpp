@@ -38,6 +38,7 @@ Division divide(std::byte* start, Size picture, uint32_t max_regions) {
   memory.labels.pitch = static_cast<ptrdiff_t>(pitch);
   allocate(memory.best_of_region, capacity);
   allocate(memory.best_of_track, 2 * capacity);
+  allocate(memory.heir, capacity);
   for (uint32_t** list : {&memory.track_of, &memory.tracks_inside}) allocate(*list, capacity);
   for (uint32_t** list : {&memory.region_of, &memory.claims}) allocate(*list, 2 * capacity);
   division.reset_bytes = division.bytes + offsetof(TrackCounts, last_id);
@@ -47,7 +48,8 @@ Division divide(std::byte* start, Size picture, uint32_t max_regions) {
   for (Track*& tracks : memory.visible) allocate(tracks, capacity);
   for (Track*& tracks : memory.lost) allocate(tracks, capacity);
   for (uint32_t** list :
-       {&memory.origin, &memory.lost_indices, &memory.occluded, &memory.occluded_rank})
+       {&memory.origin, &memory.lost_indices, &memory.occluded, &memory.occluded_rank,
+        &memory.candidate, &memory.whole_of, &memory.piece_area})
     allocate(*list, capacity);
   allocate(memory.occluded_record, capacity);
   for (uint64_t*& keys : memory.outermost) allocate(keys, capacity);
@@ -56,7 +58,8 @@ Division divide(std::byte* start, Size picture, uint32_t max_regions) {
   for (uint32_t** list : {&memory.row, &memory.column}) allocate(*list, kUnmatched);
   for (TrackSummary** list : {&memory.row_summary, &memory.column_summary})
     allocate(*list, kUnmatched);
-  for (uint64_t** list : {&memory.best_of_row, &memory.best_of_column}) allocate(*list, kUnmatched);
+  for (uint64_t** list : {&memory.best_of_row, &memory.best_of_column, &memory.neighbour})
+    allocate(*list, kUnmatched);
   return division;
 }
 

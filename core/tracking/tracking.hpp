@@ -34,8 +34,19 @@ struct alignas(16) Track {
   int32_t vx = 0, vy = 0;  // velocity of the centre, 1/16 pixel per frame
   // Bounding box, pixels; all sides are inclusive.
   int32_t left = 0, top = 0, right = 0, bottom = 0;
-  uint32_t area = 0;      // pixels
-  int32_t color[3] = {};  // mean colour, 1/16 of an 8-bit step
+  uint32_t area = 0;               // pixels
+  int32_t color[3] = {};           // mean colour, 1/16 of an 8-bit step
+  uint32_t still = 0;              // number of frames for which the track rests, see rested()
+  int32_t rest_x = 0, rest_y = 0;  // the place where it rests
+  // Number of frames since the track shares the region of another track, at most 65535.
+  uint16_t hidden = 0;
+  // For a visible track whose region is a piece of another track's object: 1 + index of that track;
+  // 0: no piece. A piece has no id.
+  uint16_t whole = 0;
+  // For a piece, see as_piece():
+  uint32_t part_of = 0;                // id of the object's track
+  uint32_t whole_area = 0;             // area of the object's main region, pixels
+  int32_t offset_x = 0, offset_y = 0;  // centre relative to the centre of that region
 
   REGIONS_HD int width() const { return right - left + 1; }
   REGIONS_HD int height() const { return bottom - top + 1; }
@@ -126,7 +137,7 @@ struct TrackMemory {
   uint32_t* region_of = nullptr;  // [2 capacity], 1 + index of the region of the track; 0: none
   uint32_t* claims = nullptr;     // [2 capacity], number of regions whose `origin` is this track
   // [2 capacity], for each track: 1 + index of the region with the most shared pixels, or of the
-  // region that hides the track; 0: none.
+  // region that hides the track; 0: none. After the step, 0 for tracks that have a region.
   uint32_t* destination = nullptr;
   // [capacity], for each region: number of lost tracks inside the region, plus kOneOccluded for
   // each such track that has a record.
@@ -137,8 +148,15 @@ struct TrackMemory {
   // [capacity], for each entry of lost_indices: 1 + its index in `occluded`; 0: it gets no record.
   uint32_t* occluded_rank = nullptr;
   Region* occluded_record = nullptr;  // [capacity], records of the tracks in `occluded`
-  // [side][capacity], keys of the outermost track on each side of a region, see side_key().
+  // [side][capacity], keys of the outermost track on each side of a region, see side_key(). For the
+  // region of an object in pieces: of the outermost piece.
   uint64_t* outermost[4] = {};
+  // Arrays for objects in pieces, see PieceJoiner in tracking_step.hpp.
+  uint32_t* candidate = nullptr;  // [capacity], indices of the regions that may be pieces
+  // [capacity], for each region: 1 + index of the region whose object it is a piece of; 0: none.
+  uint32_t* whole_of = nullptr;
+  uint32_t* piece_area = nullptr;  // [capacity], for each region: pixels of its pieces
+  uint64_t* heir = nullptr;        // [capacity], for each visible track: key of its largest piece
   // Arrays for matching by motion. Rows are unmatched tracks, and columns are unmatched regions.
   // Only the first kMaxUnmatched of each are used.
   static constexpr uint32_t kMaxUnmatched = 1024;
@@ -148,6 +166,8 @@ struct TrackMemory {
   TrackSummary* column_summary = nullptr;  // [kMaxUnmatched], summaries of the regions in `column`
   uint64_t* best_of_row = nullptr;         // [kMaxUnmatched], lowest cost << 32 | column
   uint64_t* best_of_column = nullptr;      // [kMaxUnmatched], lowest cost << 32 | row
+  // [kMaxUnmatched], for the first entries of `candidate`: rank of the region that moves with it.
+  uint64_t* neighbour = nullptr;
 };
 
 // Settings of tracking, from the parameters and the pixel format.

@@ -8,6 +8,11 @@
 // position, size and colour, best pairs first, and then by shared pixels alone. If the pixels of a
 // track are now part of a region that belongs to another track, this region hides the track. The
 // hidden track moves as predicted and stays inside the region, until the region splits.
+//
+// Regions that move together are pieces of one object, which has one track and the box of all its
+// pieces (Bose, Wang, Grimson: Multi-class object tracking algorithm that handles fragmentation and
+// grouping, CVPR 2007). A region is a piece if it split off the object, or if it moved like the
+// object in its first frames. It becomes an object when it moves differently.
 #pragma once
 
 #include "core/tracking/tracking.hpp"
@@ -112,6 +117,87 @@ REGIONS_HD inline uint32_t misfit(const Track& track, const Track& region, bool 
   return static_cast<uint32_t>(smaller_of(distance_cost, 1024) + size / 4 + color);
 }
 
+// Area of a piece of an object relative to its largest region, below which it may be anywhere next
+// to this region.
+inline constexpr int kSmallPiece = 4;
+
+// True if two regions are one above the other with little space in between, as the pieces of a
+// person are, and not side by side, as two persons are. Their rows may overlap a little.
+REGIONS_HD inline bool is_stacked(const Track& a, const Track& b) {
+  const int64_t columns = smaller_of(a.right, b.right) - larger_of(a.left, b.left) + 1;
+  const int64_t rows = smaller_of(a.bottom, b.bottom) - larger_of(a.top, b.top) + 1;
+  return columns * 2 >= smaller_of(a.width(), b.width()) &&
+         rows * 4 <= smaller_of(a.height(), b.height()) && -rows * 6 <= a.height() + b.height();
+}
+
+// True if the box of both regions is at least four times as tall as wide. Two persons one above the
+// other have such a box.
+REGIONS_HD inline bool is_column(const Track& a, const Track& b) {
+  const int64_t height = larger_of(a.bottom, b.bottom) - smaller_of(a.top, b.top) + 1;
+  const int64_t width = larger_of(a.right, b.right) - smaller_of(a.left, b.left) + 1;
+  return height >= width * 4;
+}
+
+// True if `area` differs from `earlier` by more than a quarter.
+REGIONS_HD inline bool is_resized(uint32_t area, uint32_t earlier) {
+  return distance_of(area, earlier) * 4 > int64_t{earlier};
+}
+
+// Number of frames after which a new region has probably entered the picture as a whole. Earlier,
+// it may be narrow.
+inline constexpr int kBorderFrames = 8;
+
+// True if a piece moves differently from the region `whole` of its object: its place relative to
+// this region changed by more than a quarter of the region's shorter side. Regions that change
+// their sizes say nothing about their movement. Also true if both together have the shape of two
+// objects.
+REGIONS_HD inline bool is_independent(const Track& piece, const Track& now, const Track& whole) {
+  if (piece.seen >= kBorderFrames && is_column(now, whole)) return true;
+  if (is_resized(now.area, piece.area) || is_resized(whole.area, piece.whole_area)) return false;
+  const int64_t side =
+      larger_of(smaller_of(now.width(), now.height()), smaller_of(whole.width(), whole.height()));
+  const int64_t limit = kTrackUnit * larger_of(side / 4, 2);
+  return distance_of(now.x - whole.x, piece.offset_x) > limit ||
+         distance_of(now.y - whole.y, piece.offset_y) > limit;
+}
+
+// Stores in `now`, the observation of a piece, how it belongs to the object of region `whole`.
+// `piece` is its track before this frame.
+REGIONS_HD inline void attach_piece(Track& now, const Track& piece, const Track& whole,
+                                    uint32_t whole_index) {
+  const bool is_new = piece.whole == 0 || is_resized(now.area, piece.area) ||
+                      is_resized(whole.area, piece.whole_area);
+  now.whole = static_cast<uint16_t>(whole_index + 1);
+  now.whole_area = whole.area;
+  now.offset_x = is_new ? now.x - whole.x : piece.offset_x;
+  now.offset_y = is_new ? now.y - whole.y : piece.offset_y;
+}
+
+// Returns `next` as a piece that attach_piece() described in `now`.
+REGIONS_HD inline Track as_piece(Track next, const Track& now) {
+  next.id = 0;
+  next.area = now.area;
+  next.whole = now.whole;
+  next.part_of = now.part_of;
+  next.whole_area = now.whole_area;
+  next.offset_x = now.offset_x;
+  next.offset_y = now.offset_y;
+  return next;
+}
+
+// Counts the frames in which a track rests. A track has moved if its centre is more than an eighth
+// of its shorter side from the place where it began to rest, and more than two pixels.
+REGIONS_HD inline void rested(Track& next) {
+  const int64_t limit = kTrackUnit * larger_of(smaller_of(next.width(), next.height()) / 8, 2);
+  const bool has_moved = distance_of(next.x, next.rest_x) > limit ||
+                         distance_of(next.y, next.rest_y) > limit || next.seen <= 1;
+  if (has_moved) {
+    next.rest_x = next.x;
+    next.rest_y = next.y;
+  }
+  next.still = has_moved ? 0 : static_cast<uint32_t>(smaller_of(next.still + 1, INT32_MAX));
+}
+
 // The value of Track::seen after one more frame in which the track has a region.
 REGIONS_HD inline uint16_t seen_again(const Track& track) {
   return static_cast<uint16_t>(smaller_of(track.seen + 1, UINT16_MAX));
@@ -129,6 +215,12 @@ REGIONS_HD inline Track followed(const Track& track, const Track& now) {
   next.seen = seen_again(track);
   next.missed = 0;
   next.host = 0;
+  next.hidden = 0;
+  next.whole = 0;
+  next.part_of = 0;
+  next.rest_x = track.rest_x;
+  next.rest_y = track.rest_y;
+  next.still = track.still;
   next.vx = track.vx;
   next.vy = track.vy;
   if (!is_whole) next.area = track.area - (track.area - now.area) / 4;
@@ -224,6 +316,14 @@ REGIONS_HD inline void set_box(Region& record, const Track& track, const Region&
   record.top = static_cast<int32_t>(larger_of(track.top, region.top));
   record.right = static_cast<int32_t>(smaller_of(track.right, region.right));
   record.bottom = static_cast<int32_t>(smaller_of(track.bottom, region.bottom));
+}
+
+// Sets the box of a record to the track's box.
+REGIONS_HD inline void set_box(Region& record, const Track& track) {
+  record.left = track.left;
+  record.top = track.top;
+  record.right = track.right;
+  record.bottom = track.bottom;
 }
 
 // Returns the record of an occluded track inside `region`, the region that hides it.
@@ -469,6 +569,239 @@ class SharedRegions {
   const uint32_t color_bits_;
 };
 
+// Objects that are seen in several regions. One of the regions has the track of the object, the
+// others are its pieces. TrackStep describes the functions of a team.
+template <class Team>
+class PieceJoiner {
+ public:
+  REGIONS_TEAM PieceJoiner(const Team& team, const TrackMemory& memory, const StepTracks& tracks,
+                           uint32_t count)
+      : team_(team), memory_(memory), tracks_(tracks), count_(count) {}
+
+  // Finds the object of each region that is a piece. The matches of tracks are known. Returns the
+  // number of regions that may be pieces.
+  REGIONS_TEAM uint32_t find() const {
+    const uint32_t candidates = team_.compact(
+        count_,
+        [&](uint32_t region_index) {
+          memory_.whole_of[region_index] = 0;
+          return may_be_piece(region_index);
+        },
+        [&](uint32_t region_index, uint32_t rank) {
+          memory_.candidate[rank] = region_index;
+          if (rank < TrackMemory::kMaxUnmatched) memory_.neighbour[rank] = 0;
+        });
+    if (candidates == 0) return 0;
+    bequeath(candidates);
+    team_.for_each(candidates, [&](uint32_t rank) {
+      const uint32_t region_index = memory_.candidate[rank], piece = piece_track(region_index);
+      if (memory_.track_of[region_index] == 0) {
+        memory_.whole_of[region_index] = whole_of_new(region_index);
+      } else if (piece != 0) {
+        memory_.whole_of[region_index] = whole_of_piece(piece - 1, region_index);
+      }
+    });
+    if (count_ <= TrackMemory::kMaxUnmatched) find_companions(candidates);
+    return candidates;
+  }
+
+  // Describes each piece in its observation. Sums the areas and boxes of the pieces of each object,
+  // except if its region hides other tracks.
+  REGIONS_TEAM void join(uint32_t candidates) const {
+    team_.for_each(candidates, [&](uint32_t rank) {
+      const uint32_t region_index = memory_.candidate[rank], whole = memory_.whole_of[region_index];
+      if (whole == 0) return;
+      const uint32_t owner = memory_.track_of[region_index];
+      Track& piece = tracks_.now[region_index];
+      attach_piece(piece, owner != 0 ? load_track(tracks_.track(owner - 1)) : Track{},
+                   tracks_.now[whole - 1], whole - 1);
+      piece.part_of = id_of(whole - 1);
+      if (memory_.tracks_inside[whole - 1] != 0) return;
+      team_.add(memory_.piece_area + whole - 1, piece.area);
+      for (int side = 0; side < kSides; ++side) {
+        team_.raise(memory_.outermost[side] + whole - 1, side_key(side, piece, region_index));
+      }
+    });
+  }
+
+  // Returns the region `now` together with its pieces, as one observation of the object. `track` is
+  // the object's track before this frame; null: it is new. If the object has a track, its centre
+  // moves like its box.
+  REGIONS_TEAM Track joined(const Track* track, Track now, uint32_t region_index) const {
+    const auto side = [&](int which) {
+      return static_cast<int32_t>(
+          static_cast<int64_t>(memory_.outermost[which][region_index] >> 32) - (int64_t{1} << 30));
+    };
+    now.left = static_cast<int32_t>(smaller_of(now.left, -side(kLeft)));
+    now.top = static_cast<int32_t>(smaller_of(now.top, -side(kTop)));
+    now.right = static_cast<int32_t>(larger_of(now.right, side(kRight)));
+    now.bottom = static_cast<int32_t>(larger_of(now.bottom, side(kBottom)));
+    now.area += memory_.piece_area[region_index];
+    if (track) {
+      now.x = track->x + (now.left + now.right - track->left - track->right) * (kTrackUnit / 2);
+      now.y = track->y + (now.top + now.bottom - track->top - track->bottom) * (kTrackUnit / 2);
+    }
+    return now;
+  }
+
+ private:
+  static constexpr uint32_t kTurns = 16;  // number of frames between two comparisons of a track
+
+  // 1 + index of the track of this region, if the region was a piece; otherwise 0.
+  REGIONS_TEAM uint32_t piece_track(uint32_t region_index) const {
+    const uint32_t owner = memory_.track_of[region_index];
+    const bool was_piece =
+        owner != 0 && owner <= tracks_.visible && tracks_.previous[owner - 1].whole != 0;
+    return was_piece ? owner : 0;
+  }
+
+  // The id of the track of this region in this frame.
+  REGIONS_TEAM uint32_t id_of(uint32_t region_index) const {
+    const uint32_t owner = memory_.track_of[region_index];
+    const uint32_t id = owner != 0 ? tracks_.track(owner - 1).id : 0;
+    return id != 0 ? id : tracks_.now[region_index].id;
+  }
+
+  // If the region of an object disappeared, its largest piece continues the object's track.
+  REGIONS_TEAM void bequeath(uint32_t candidates) const {
+    team_.for_each(candidates, [&](uint32_t rank) {
+      const uint32_t region_index = memory_.candidate[rank], piece = piece_track(region_index);
+      if (piece == 0) return;
+      const uint32_t whole = tracks_.previous[piece - 1].whole - 1;
+      if (memory_.region_of[whole] != 0) return;
+      team_.raise(memory_.heir + whole,
+                  key_of(tracks_.now[region_index].area, region_index, false));
+    });
+    team_.for_each(candidates, [&](uint32_t rank) {
+      const uint32_t region_index = memory_.candidate[rank], piece = piece_track(region_index);
+      if (piece == 0) return;
+      const uint32_t whole = tracks_.previous[piece - 1].whole - 1;
+      if (memory_.heir[whole] == 0 || index_in(memory_.heir[whole]) != region_index) return;
+      memory_.region_of[piece - 1] = 0;
+      tracks_.assign(whole, region_index);
+    });
+  }
+
+  // True if this region may be a piece: it split off a region, or its motion is to be compared.
+  REGIONS_TEAM bool may_be_piece(uint32_t region_index) const {
+    const uint32_t owner = memory_.track_of[region_index];
+    if (owner == 0) return memory_.origin[region_index] != 0;
+    return owner <= tracks_.visible && is_compared(tracks_.previous[owner - 1]);
+  }
+
+  // True if the motion of this track's region is compared with the motion of other regions in this
+  // frame: it was a piece, or it has been seen for 8 frames. Later, it is every 16th frame, in
+  // which few other tracks are compared.
+  REGIONS_TEAM static bool is_compared(const Track& track) {
+    const bool is_turn = track.seen > kBorderFrames && (track.seen + track.id) % kTurns == 0;
+    return track.whole != 0 || track.seen == kBorderFrames || is_turn;
+  }
+
+  // The order of regions that move together: the largest one has the track of the object. A region
+  // that was a piece of another object comes last, then the track that was seen for the shortest
+  // time.
+  REGIONS_TEAM uint64_t rank_of(uint32_t region_index) const {
+    const Track track = load_track(tracks_.previous[memory_.track_of[region_index] - 1]);
+    const uint64_t seen = track.whole != 0 ? 0 : track.seen;
+    const int64_t area = smaller_of(tracks_.now[region_index].area, UINT16_MAX);
+    return seen << 48 | key_of(static_cast<uint32_t>(area), region_index, false);
+  }
+
+  // Joins each region whose motion can be judged now to a region that moves with it.
+  REGIONS_TEAM void find_companions(uint32_t candidates) const {
+    const uint32_t rows =
+        candidates < TrackMemory::kMaxUnmatched ? candidates : TrackMemory::kMaxUnmatched;
+    team_.for_each_pair(
+        rows, count_,
+        [&](uint32_t rank) {
+          const uint32_t region_index = memory_.candidate[rank];
+          return is_object(region_index) &&
+                 is_compared(tracks_.previous[memory_.track_of[region_index] - 1]);
+        },
+        [&](uint32_t rank, uint32_t other) {
+          const uint32_t region_index = memory_.candidate[rank];
+          if (other == region_index) return;
+          if (!is_stacked(tracks_.now[region_index], tracks_.now[other])) return;
+          if (!is_object(other) || !move_together(region_index, other)) return;
+          const uint64_t order = rank_of(other);
+          if (order > rank_of(region_index)) team_.raise(memory_.neighbour + rank, order);
+        });
+    team_.for_each(rows, [&](uint32_t rank) {
+      if (memory_.neighbour[rank] == 0) return;
+      const uint32_t region_index = memory_.candidate[rank];
+      memory_.whole_of[region_index] = index_in(memory_.neighbour[rank]) + 1;
+      if (tracks_.previous[memory_.track_of[region_index] - 1].id != 0)
+        team_.add(&memory_.report->deaths, 1);
+    });
+    // A piece of a piece belongs to the object of the latter. Threads may read old or new entries,
+    // which lead to the same object.
+    team_.for_each(rows, [&](uint32_t rank) {
+      uint32_t whole = memory_.whole_of[memory_.candidate[rank]];
+      while (whole != 0 && memory_.whole_of[whole - 1] != 0) whole = memory_.whole_of[whole - 1];
+      memory_.whole_of[memory_.candidate[rank]] = whole;
+    });
+  }
+
+  // True if the region has the only track of an object that was visible in the previous frame.
+  REGIONS_TEAM bool is_object(uint32_t region_index) const {
+    const uint32_t owner = memory_.track_of[region_index];
+    return memory_.whole_of[region_index] == 0 && owner != 0 && owner <= tracks_.visible &&
+           tracks_.previous[owner - 1].occluded_count == 0;
+  }
+
+  // True if two regions, one above the other, move in the same way and may be one object.
+  REGIONS_TEAM bool move_together(uint32_t region_index, uint32_t other) const {
+    const Track now = load_track(tracks_.now[region_index]);
+    const Track beside = load_track(tracks_.now[other]);
+    if (is_column(now, beside)) return false;
+    const Track one = load_track(tracks_.previous[memory_.track_of[region_index] - 1]);
+    const Track two = load_track(tracks_.previous[memory_.track_of[other] - 1]);
+    const int64_t speed = distance_of(two.vx, 0) + distance_of(two.vy, 0);
+    // Later comparisons are stricter, because two tracks have the same speed now and then.
+    const int strictness = one.seen > kBorderFrames ? 2 : 1;
+    const int64_t limit = larger_of(kTrackUnit / 2, speed / 8) / strictness;
+    return speed >= kTrackUnit / 2 && distance_of(one.vx, two.vx) <= limit &&
+           distance_of(one.vy, two.vy) <= limit;
+  }
+
+  // 1 + index of the region whose object a new region is a piece of; 0: none.
+  REGIONS_TEAM uint32_t whole_of_new(uint32_t region_index) const {
+    const uint32_t whole = whole_of_track(memory_.origin[region_index] - 1);
+    if (whole == 0 || whole == region_index + 1) return 0;
+    const Track now = load_track(tracks_.now[region_index]);
+    const Track beside = load_track(tracks_.now[whole - 1]);
+    if (tracks_.previous[memory_.origin[region_index] - 1].seen >= kBorderFrames &&
+        is_column(now, beside))
+      return 0;
+    const bool is_small = uint64_t{now.area} * kSmallPiece < beside.area;
+    return is_small || is_stacked(now, beside) ? whole : 0;
+  }
+
+  // 1 + index of the region of the object that this visible track belongs to; 0: the object has no
+  // region, or shares it with other tracks.
+  REGIONS_TEAM uint32_t whole_of_track(uint32_t visible_index) const {
+    const Track track = load_track(tracks_.previous[visible_index]);
+    const uint32_t whole = track.whole != 0 ? track.whole - 1 : visible_index;
+    const bool is_shared = track.occluded_count > 0 || tracks_.previous[whole].occluded_count > 0;
+    return is_shared ? 0 : memory_.region_of[whole];
+  }
+
+  // 1 + index of the region whose object the piece still belongs to; 0: it is an object now.
+  REGIONS_TEAM uint32_t whole_of_piece(uint32_t piece_index, uint32_t region_index) const {
+    const Track piece = load_track(tracks_.previous[piece_index]);
+    const uint32_t whole = memory_.region_of[piece.whole - 1];
+    if (whole == 0) return 0;
+    const bool is_other = is_independent(piece, load_track(tracks_.now[region_index]),
+                                         load_track(tracks_.now[whole - 1]));
+    return is_other ? 0 : whole;
+  }
+
+  const Team& team_;
+  const TrackMemory& memory_;
+  const StepTracks& tracks_;
+  const uint32_t count_;  // number of regions in this frame
+};
+
 // The lengths of two lists.
 struct TwoCounts {
   uint32_t first = 0, second = 0;
@@ -525,6 +858,7 @@ class TrackStep {
       const Track now = observed_track(regions_[region_index], rules_);
       if (visible_index == kNoMatch) {
         tracks_.now[region_index] = now;
+        memory_.piece_area[region_index] = 0;
         for (uint64_t* keys : memory_.outermost) keys[region_index] = 0;
       } else {
         score_pair(visible_index, old, region_index, now, pixels);
@@ -537,10 +871,12 @@ class TrackStep {
     choose_by_pixels();
     const uint32_t free_regions = match_by_pixels();
     if (free_regions > 0 && motion().match(free_regions) < free_regions) match_remaining();
+    const uint32_t candidates = pieces().find();
     const TwoCounts lists = collect_new_and_lost();
     const uint32_t born = lists.first, all_lost = lists.second;
     const uint32_t lost = all_lost < memory_.capacity ? all_lost : memory_.capacity;
     const uint32_t occluded = lost > 0 ? shared().place_occluded(lost) : 0;
+    if (candidates > 0) pieces().join(candidates);
     team_.once([&] {
       memory_.report->occluded = occluded;
       if (all_lost > lost) memory_.report->deaths += all_lost - lost;
@@ -552,9 +888,11 @@ class TrackStep {
     });
   }
 
-  // Updates the tracks for the next frame and resets the arrays of the step. `published` is the
-  // table that the task requested, with copies of the first records; its pointers may be null.
-  REGIONS_TEAM void finish(const RegionTable& published, TrackEvents* report) const {
+  // Updates the tracks for the next frame and resets the arrays of the step. Writes the states of
+  // all regions to `states`. `published` is the table that the task requested, with copies of the
+  // first records; its pointers may be null.
+  REGIONS_TEAM void finish(const RegionTable& published, TrackState* states,
+                           TrackEvents* report) const {
     const uint32_t all = count_ > tracks_.all ? count_ : tracks_.all;
     team_.for_each(all + 1, [&](uint32_t i) {
       if (i == all) {
@@ -563,9 +901,11 @@ class TrackStep {
         *report = *memory_.report;
         *memory_.report = {};
       }
-      if (i < count_) update_track(i, published);
+      if (i < count_) states[i] = update_track(i, published);
       if (i >= tracks_.all) return;
+      if (i < tracks_.visible) memory_.heir[i] = 0;
       memory_.best_of_track[i] = 0;
+      if (memory_.region_of[i] != 0) memory_.destination[i] = 0;
       memory_.region_of[i] = 0;
       memory_.claims[i] = 0;
     });
@@ -576,6 +916,7 @@ class TrackStep {
           is_occluded ? load_track(tracks_.lost_now[rank]) : load_track(tracks_.track(track_index));
       lost.host = memory_.destination[track_index];
       if (!is_occluded) ++lost.missed;
+      if (is_occluded) lost.hidden = static_cast<uint16_t>(smaller_of(lost.hidden + 1, UINT16_MAX));
       lost.occluded_count = 0;
       predict(lost);
       tracks_.lost_now[rank] = lost;
@@ -583,6 +924,7 @@ class TrackStep {
       const uint32_t index = memory_.occluded_rank[rank] - 1;
       if (index < records_that_fit(index + 1, published)) {
         published.regions[count_ + index] = memory_.occluded_record[index];
+        if (published.track_states) published.track_states[count_ + index] = {lost.still, 0};
       }
     });
   }
@@ -593,6 +935,10 @@ class TrackStep {
   // A lost track that was seen in fewer frames is forgotten when its region merges into another
   // region.
   static constexpr uint32_t kMinSeen = 3;
+  // A track may share a region for kMaxHiddenRatio times as long as it was alone, or as kMinAlone
+  // frames if that is longer.
+  static constexpr int kMaxHiddenRatio = 4;
+  static constexpr int kMinAlone = 16;
 
   // Offers a track and a region to each other as partners, if they may belong together.
   REGIONS_TEAM void score_pair(uint32_t visible_index, const Track& old, uint32_t region_index,
@@ -604,36 +950,56 @@ class TrackStep {
     team_.raise(memory_.best_of_track + visible_index, key_of(pixels, region_index, is_alike));
   }
 
-  // Updates the track of a region for the next frame, and writes its id to the records.
-  REGIONS_TEAM void update_track(uint32_t region_index, const RegionTable& published) const {
+  // Updates the track of a region for the next frame, and writes its id to the records. Returns its
+  // state.
+  REGIONS_TEAM TrackState update_track(uint32_t region_index, const RegionTable& published) const {
     const uint32_t occluded_count = memory_.tracks_inside[region_index] % TrackMemory::kOneOccluded,
                    reported = memory_.tracks_inside[region_index] / TrackMemory::kOneOccluded;
     const uint32_t owner = memory_.track_of[region_index];
     memory_.best_of_region[region_index] = 0;
     memory_.track_of[region_index] = 0;
     memory_.tracks_inside[region_index] = 0;
-    Track next = load_track(tracks_.now[region_index]);
-    const uint32_t new_id = next.id;
+    const Track now = load_track(tracks_.now[region_index]);
+    Track next = now, old;
+    if (owner != 0) old = load_track(tracks_.track(owner - 1));
     const bool is_shared = owner != 0 && reported > 0;
+    const bool is_joined = !is_shared && memory_.piece_area[region_index] > 0;
+    if (is_joined) next = pieces().joined(owner != 0 ? &old : nullptr, now, region_index);
+    const Track joined = next;
     if (is_shared) {
       next = shared().track_in(owner - 1, region_index);
       next.seen = seen_again(next);
       next.missed = 0;
       next.host = 0;
+      next.hidden = 0;
+      next.whole = 0;
     } else if (owner != 0) {
-      next = followed(load_track(tracks_.track(owner - 1)), next);
+      next = followed(old, next);
     }
     next.occluded_count = occluded_count;
-    if (next.id == 0) next.id = new_id;
+    if (next.id == 0) next.id = now.id;
+    const bool is_piece = memory_.whole_of[region_index] != 0;
+    if (old.whole != 0 && next.whole == 0 && !is_piece)
+      next.seen = 1;  // it is an object from now on
+    rested(next);
+    if (is_piece) next = as_piece(next, now);
     regions_[region_index].track = next.id;
     if (region_index < published.capacity) published.regions[region_index].track = next.id;
-    if (is_shared && published.occluded_tracks) {
+    const TrackState state = {next.still, next.part_of};
+    if (published.track_states && region_index < published.capacity)
+      published.track_states[region_index] = state;
+    if ((is_shared || is_joined) && published.occluded_tracks) {
       const Region region = regions_[region_index];
-      set_box(regions_[region_index], next, region);
-      if (region_index < published.capacity) set_box(published.regions[region_index], next, region);
+      const auto adjust = [&](Region& record) {
+        if (is_joined) set_box(record, joined);
+        if (!is_joined) set_box(record, next, region);
+      };
+      adjust(regions_[region_index]);
+      if (region_index < published.capacity) adjust(published.regions[region_index]);
     }
     predict(next);
     tracks_.now[region_index] = next;
+    return state;
   }
 
   // Moves a track by its velocity to its position in the next frame.
@@ -648,6 +1014,7 @@ class TrackStep {
   }
 
   REGIONS_TEAM MotionMatcher<Team> motion() const { return {team_, memory_, tracks_}; }
+  REGIONS_TEAM PieceJoiner<Team> pieces() const { return {team_, memory_, tracks_, count_}; }
   REGIONS_TEAM SharedRegions<Team> shared() const {
     return {team_, memory_, tracks_, regions_, count_, rules_.sample_bits};
   }
@@ -701,6 +1068,9 @@ class TrackStep {
   REGIONS_TEAM bool is_forgotten(uint32_t track_index) const {
     const Track old = load_track(tracks_.track(track_index));
     if (old.id == 0 || old.missed >= rules_.track_memory) return true;
+    // A track that shares a region for much longer than it was alone is probably a part of one
+    // object.
+    if (old.hidden > kMaxHiddenRatio * larger_of(old.seen, kMinAlone)) return true;
     return track_index < tracks_.visible && memory_.destination[track_index] != 0 &&
            old.seen < kMinSeen;
   }
@@ -730,6 +1100,7 @@ class TrackStep {
 
   // True if the track of this region gets its id in this frame.
   REGIONS_TEAM bool gets_id(uint32_t region_index) const {
+    if (memory_.whole_of[region_index] != 0) return false;
     const uint32_t owner = memory_.track_of[region_index];
     if (owner == 0) return rules_.track_birth <= 1;
     const Track& old = tracks_.track(owner - 1);
@@ -760,9 +1131,12 @@ class TrackStep {
   // Counts a region that split off another region, or a new track.
   REGIONS_TEAM void count_arrival(uint32_t region_index, bool is_born) const {
     const uint32_t origin = memory_.origin[region_index], owner = memory_.track_of[region_index];
+    if (memory_.whole_of[region_index] != 0) return;
     const bool was_occluded = owner > tracks_.visible && tracks_.track(owner - 1).host != 0;
-    const bool has_split =
-        was_occluded || (origin != 0 && owner != origin && memory_.region_of[origin - 1] != 0);
+    const bool was_piece =
+        owner != 0 && owner <= tracks_.visible && tracks_.previous[owner - 1].whole != 0;
+    const bool has_split = was_occluded || was_piece ||
+                           (origin != 0 && owner != origin && memory_.region_of[origin - 1] != 0);
     if (has_split) team_.add(&memory_.report->splits, 1);
     if (!has_split && is_born) team_.add(&memory_.report->births, 1);
   }

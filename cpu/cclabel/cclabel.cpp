@@ -24,7 +24,7 @@ using Params = CcLabelParams;
 constexpr int kMinRowsPerChunk = 32;
 constexpr int kChunksPerThread = 4;  // several chunks per thread, because the work per row differs
 
-class CcLabelCpu final : public CcLabel {
+class CcLabelCpu final : public CcLabel, public TrackAccess {
  public:
   explicit CcLabelCpu(std::shared_ptr<Backend> backend)
       : backend_(std::move(backend)), workers_(workers_of(*backend_)) {}
@@ -57,6 +57,7 @@ class CcLabelCpu final : public CcLabel {
   TrackEvents track_events(int buffers) const override {
     return setup_.tracks ? tracker_.report(buffers) : TrackEvents{};
   }
+  Tracker& tracker() override { return tracker_; }
 
  private:
   struct Counts {
@@ -84,8 +85,8 @@ class CcLabelCpu final : public CcLabel {
     const TrackRules rules = track_rules(params, setup_.in);
     RegionTable table = task.table;
     table.regions = buffers.table_of(task);
-    tracker_.assign_tracks(rules, table, counts.recorded, task.slot);
-    buffers.tracks = {buffers.table_of(task), counts.recorded};
+    tracker_.assign_tracks(rules, table, buffers.states, counts.recorded, task.slot);
+    buffers.tracks = {buffers.table_of(task), buffers.states, counts.recorded};
     FrameTask late_outputs = task;
     late_outputs.labels = {};
     late_outputs.table.runs = nullptr;
@@ -278,6 +279,8 @@ void LabelBuffers::allocate(Backend& backend, const Setup& setup, int max_chunks
     memory.reserve(value[s], width, kValuePadding);
     memory.reserve(records[s], setup.max_regions);
   }
+  states = nullptr;
+  if (may_track_) memory.reserve(states, setup.max_regions);
   if (may_draw_ || setup.max_runs > 0) {
     labels = {nullptr, setup.size.width, max_volume.rows(),
               static_cast<ptrdiff_t>(width * sizeof(uint32_t))};

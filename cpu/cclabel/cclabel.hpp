@@ -13,6 +13,13 @@
 
 namespace regions {
 
+// The tracks that an output picture shows: the records and states of the labels 1..count.
+struct ShownTracks {
+  const Region* regions = nullptr;
+  const TrackState* states = nullptr;
+  uint32_t count = 0;
+};
+
 // The memory of one in-flight frame.
 struct LabelBuffers {
   RunForest forest;
@@ -31,7 +38,8 @@ struct LabelBuffers {
   RunList runs;
   std::vector<std::byte> full_size_mask;  // a small mask, scaled up to the size of the picture
   Ink ink;
-  Tracks tracks;  // the tracks of this frame's regions; empty until they have been assigned
+  ShownTracks tracks;  // the tracks of this frame's regions; empty until they have been assigned
+  TrackState* states = nullptr;  // [max_regions], states of the regions; null without tracking
 
   // Allocates the memory for pictures that are divided into at most `max_chunks` chunks.
   void allocate(Backend& backend, const Setup& setup, int max_chunks);
@@ -88,7 +96,7 @@ void add_record(const Region& lower, Region& record);
 // number.
 const uint32_t* output_values(const uint32_t* label, uint32_t runs, uint32_t* scratch,
                               const FrameTask& task, const CcLabelParams& params,
-                              const Tracks& tracks);
+                              const ShownTracks& tracks);
 
 // Writes a row of `width` pixels of 1, 2, 3 or 4 bytes: the low bytes of value[run], or 0 for
 // background. kValuePadding entries before and after the values of the runs must be readable.

@@ -145,13 +145,13 @@ uint32_t packed_color(uint32_t label, const Layout& layout) {
 
 const uint32_t* output_values(const uint32_t* label, uint32_t runs, uint32_t* scratch,
                               const FrameTask& task, const CcLabelParams& params,
-                              const Tracks& tracks) {
+                              const ShownTracks& tracks) {
   const auto converted = [&](auto convert) {
     std::transform(label, label + runs, scratch, convert);
     return scratch;
   };
   const auto track_of = [&](uint32_t id, uint32_t limit) {
-    return track_value(tracks.regions, tracks.count, id, limit, params.overflow);
+    return track_value(tracks.regions, tracks.states, tracks.count, id, limit, params.overflow);
   };
   if (params.output == CcOutput::none) return label;
   if (params.output == CcOutput::mask) {

@@ -1,6 +1,8 @@
 // Tracking on the CPU: the tracks of one stream, which its frames update one after another.
 #pragma once
 
+#include <cstddef>
+#include <span>
 #include <vector>
 
 #include "core/algorithm.hpp"
@@ -23,6 +25,20 @@ struct CpuAtomics {
                                 __ATOMIC_RELAXED);
     return expected;
   }
+};
+
+// The ids of tracks that changed in one frame, each list in increasing order. TrackEvents has their
+// numbers; a region that split off another one counts as split there and as born here.
+struct TrackChanges {
+  // A track whose region merged into the region of another track.
+  struct Merge {
+    uint32_t id;
+    uint32_t host;  // id of the other track; 0 if it has no id yet
+  };
+  std::vector<uint32_t> born;   // ids that were given in this frame
+  std::vector<uint32_t> ended;  // ids that were forgotten in this frame
+  std::vector<uint32_t> lost;   // ids without a region in this frame that are still remembered
+  std::vector<Merge> merged;
 };
 
 class Tracker {
@@ -63,10 +79,22 @@ class Tracker {
   bool set_row_spans(const RowSpans& spans);
   // Returns one bit per pixel of memory().labels. The bit is set if the label is not 0.
   BitImage labelled_pixels() { return {labelled_pixels_.data(), words_for(memory_.labels.width)}; }
-  // Assigns tracks to the regions 1..count and writes them to table.regions.
-  void assign_tracks(const TrackRules& rules, const RegionTable& table, uint32_t count, int slot);
+  // Assigns tracks to the regions 1..count and writes them to table.regions. Writes the states of
+  // the regions to `states`.
+  void assign_tracks(const TrackRules& rules, const RegionTable& table, TrackState* states,
+                     uint32_t count, int slot);
 
   const TrackEvents& report(int slot) const { return reports_.at(static_cast<size_t>(slot)); }
+
+  // Call the following functions while no frame is in flight.
+
+  // Returns the changes in the last frame.
+  TrackChanges changes() const;
+  // Returns the tracks as bytes, in little endian. restore() can read them on any machine.
+  std::vector<std::byte> state();
+  // Continues with stored tracks. Call after allocate(). Throws InputError for another version,
+  // frame size or more tracks than regions; the current tracks then stay unchanged.
+  void restore(std::span<const std::byte> state);
 
  private:
   // Returns how many bytes at the start of block_ must be cleared to forget all tracks.
@@ -82,6 +110,15 @@ class Tracker {
   FrameSequencer sequencer_;
   size_t bytes_to_clear_ = 0;   // the next ticket gets this value of Ticket::bytes_to_clear
   uint64_t next_to_begin_ = 0;  // 1 + ticket number of the last frame that called begin()
+};
+
+// Gives access to the tracks of an algorithm that labels frames on the CPU.
+class TrackAccess {
+ public:
+  virtual Tracker& tracker() = 0;
+
+ protected:
+  ~TrackAccess() = default;
 };
 
 }  // namespace regions

@@ -94,8 +94,7 @@ void count_shared_pixels(const WindowLabels& window, uint32_t count, uint32_t co
 // Writes the output picture, unless it is an overlay (draw() writes overlays). `values` is
 // workspace for kChunks rows.
 void write_output(ConstLabelMap labels, const FrameTask& task, const CcLabelParams& params,
-                  std::span<const Region> regions, uint32_t* values, const Workers& workers) {
-  const Tracks tracks{regions.data(), static_cast<uint32_t>(regions.size())};
+                  const ShownTracks& tracks, uint32_t* values, const Workers& workers) {
   const auto width = static_cast<size_t>(labels.width);
   const int bytes = task.out.layout.component[0].step, offset = task.out.layout.component[0].offset;
   for_each_row(labels.height, workers, [&](int chunk, int y) {
@@ -110,14 +109,23 @@ void write_output(ConstLabelMap labels, const FrameTask& task, const CcLabelPara
   });
 }
 
-class SlidingWindowCpu final : public SlidingWindow {
+class SlidingWindowCpu final : public SlidingWindow, public TrackAccess {
  public:
   explicit SlidingWindowCpu(const std::shared_ptr<Backend>& backend)
-      : SlidingWindow(backend, make_labeller(backend)), workers_(workers_of(*backend)) {}
+      : SlidingWindowCpu(backend, make_labeller(backend).release()) {}
+
+  Tracker& tracker() override { return setup().slides ? tracker_ : labeller_.tracker(); }
 
  private:
+  // Takes over `labeller`.
+  SlidingWindowCpu(const std::shared_ptr<Backend>& backend, CcLabel* labeller)
+      : SlidingWindow(backend, std::unique_ptr<CcLabel>(labeller)),
+        labeller_(dynamic_cast<TrackAccess&>(*labeller)),
+        workers_(workers_of(*backend)) {}
+
   void allocate(const Setup& setup) override {
     const auto width = static_cast<size_t>(setup.size.width);
+    states_ = backend().allocate(setup.max_regions * sizeof(TrackState));
     const size_t table_bytes = setup.max_regions * sizeof(Region);
     records_ = backend().allocate(table_bytes * (kChunks + 1));
     auto* next = records_.as<Region>() + setup.max_regions;
@@ -157,7 +165,7 @@ class SlidingWindowCpu final : public SlidingWindow {
     const TrackRules rules = track_rules(params, setup().in);
     RegionTable table = task.table;
     table.regions = records;
-    tracker_.assign_tracks(rules, table, count, task.slot);
+    tracker_.assign_tracks(rules, table, states_.as<TrackState>(), count, task.slot);
     if (task.table.total) *task.table.total = total;
     if (task.table.runs) runs_.fill(labels, task.table, workers_);
     if (!task.labels.empty()) {
@@ -171,17 +179,20 @@ class SlidingWindowCpu final : public SlidingWindow {
                   ink_in(ink_.data(), setup().size), workers_);
     }
     params.track = true;  // makes output_values() return tracks
-    write_output(labels, task, params, {records, count}, values_.as<uint32_t>(), workers_);
+    write_output(labels, task, params, {records, states_.as<TrackState>(), count},
+                 values_.as<uint32_t>(), workers_);
   }
 
   void forget(IdNumbering ids) override { tracker_.forget(ids); }
   TrackEvents window_events(int slot) const override { return tracker_.report(slot); }
 
+  TrackAccess& labeller_;  // labels single frames and volumes, and tracks them
   Workers workers_;
-  Tracker tracker_;
+  Tracker tracker_;  // tracks the windows
   // Region[1 + kChunks][max_regions]: a table for frame tasks without a table, then the tables of
   // the chunks.
   Block records_;
+  Block states_;                // TrackState[max_regions]
   ChunkRecords chunk_records_;  // its tables are in the memory of records_
   Block values_;                // uint32_t[kChunks][width], workspace of write_output()
   Block ink_;

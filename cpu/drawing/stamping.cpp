@@ -150,7 +150,7 @@ void stamp_all(StampPlan plan, std::span<const Region> regions, const Rect& band
                const OrderedStamper& stamper, InkKind kind) {
   const bool is_tag = kind == InkKind::tag;
   plan.style &= static_cast<uint32_t>(is_tag ? Style::ids : Style::boxes);
-  if (plan.style == 0) return;
+  if (plan.style == 0 && !have_marks(regions)) return;
   for (size_t i = regions.size(); i-- > 0;) {
     const auto index = static_cast<uint32_t>(i);
     const Stamp stamp(plan, regions[i], index);

@@ -134,7 +134,8 @@ class GraphCutBgCpu final : public GraphCutBg {
     }
     std::memcpy(model_.background.data(), next, plane_bytes);
     model_.scene = header.scene;
-    model_.last_foreground = model_.last_pixels = 0;
+    model_.watch = {};
+    model_.clear_cells();
     resets_ = false;
   }
 
@@ -167,7 +168,7 @@ class GraphCutBgCpu final : public GraphCutBg {
     const int64_t rows = setup_.size.height;
     const auto first = [&](int chunk) {
       const auto y = static_cast<int>(rows * chunk / row_chunks());
-      return chunk == row_chunks() ? y : y / Survey::kStep * Survey::kStep;
+      return chunk == row_chunks() ? y : y / SurveyGrid::kMaxStep * SurveyGrid::kMaxStep;
     };
     workers_.parallel_for(row_chunks(), [&](int chunk) {
       for (int y = first(chunk); y < first(chunk + 1); ++y) body(chunk, y);
@@ -187,25 +188,46 @@ class GraphCutBgCpu final : public GraphCutBg {
     const int width = setup_.size.width;
     if (queued.resets) restart(arrays);
     std::fill(model_.surveys.begin(), model_.surveys.end(), Survey());
+    for (int i = 0; i < static_cast<int>(arrays.cells.count()); ++i) {
+      advance_cell(arrays, model_.scene.frame, i);
+    }
     const auto color = [&](int x, int y) { return Color::load(arrays.current + arrays.at(x, y)); };
     const int height = setup_.size.height;
+    const auto grid = SurveyGrid::of(width, height);
     for_each_row([&](int chunk, int y) {
       read_row(queued.task.in, y, arrays.current + arrays.at(0, y));
       // A row is surveyed after the row below it has been read.
-      const int step = y % Survey::kStep;
+      const int step = y % grid.step;
       if (step != 1 && !(step == 0 && y + 1 == height)) return;
       const int surveyed = y - step;
       Survey& survey = model_.surveys[static_cast<size_t>(chunk)];
       const auto tally = [&](int half, int bin) { ++survey.change[half][bin]; };
-      for (int x = 0; x < width; x += Survey::kStep) {
-        survey_pixel(arrays, model_.scene, x, surveyed, survey.sums, tally, color);
+      const int row_bin = grid.bin_of(1, surveyed);
+      for (int x = 0; x < width; x += grid.step) {
+        const auto add_luma = [&, bin = grid.bin_of(0, x)](uint32_t now, uint32_t was) {
+          survey.profiles.frame[0][bin] += now;
+          survey.profiles.background[0][bin] += was;
+          survey.profiles.frame[1][row_bin] += now;
+          survey.profiles.background[1][row_bin] += was;
+        };
+        const auto add_to_zone = [&, zone = grid.zone_of(x, surveyed)](const auto&... colors) {
+          survey.zones[zone].add_pixel(colors..., [](uint32_t* sum, uint32_t n) { *sum += n; });
+        };
+        survey_pixel(arrays, model_.scene, x, surveyed, survey.sums, tally, add_luma, add_to_zone,
+                     color);
       }
     });
     Survey& survey = model_.surveys.front();
     for (size_t i = 1; i < model_.surveys.size(); ++i) survey.add(model_.surveys[i]);
-    survey.foreground = model_.last_foreground;
-    survey.pixels = model_.last_pixels;
-    model_.frame = plan_frame(model_.scene, survey, medians_of(survey), queued.frame);
+    model_.frame = plan_frame(model_.scene, model_.watch, survey,
+                              measures_of(survey, model_.watch, grid), queued.frame);
+    if (queued.energy.uses_foreground_colors && !queued.energy.uses_image) {
+      for_each_row([&](int, int y) {
+        for (int x = 0; y % SurveyGrid::kMaxStep == 0 && x < width; x += SurveyGrid::kMaxStep) {
+          count_masked_color(arrays, queued.task.mask, queued.energy, x, y, add_atomically);
+        }
+      });
+    }
     if (queued.energy.uses_foreground_colors) {
       finalize_totals(*arrays.colors);
       for (int bin = 0; bin < ColorHistograms::kBins; ++bin) finalize_bin(*arrays.colors, bin);
@@ -221,8 +243,9 @@ class GraphCutBgCpu final : public GraphCutBg {
   // Forgets the model, and starts it from the given background if there is one.
   void restart(const ModelArrays& arrays) {
     model_.scene = {};
+    model_.watch = {};
     *arrays.colors = {};
-    model_.last_foreground = model_.last_pixels = 0;
+    model_.clear_cells();
     if (background_image_.empty()) return;
     model_.scene.age = kKnownAge;
     for_each_row([&](int, int y) {
@@ -239,10 +262,6 @@ class GraphCutBgCpu final : public GraphCutBg {
     const int width = setup_.size.width;
     std::fill(model_.foreground.begin(), model_.foreground.end(), 0);
     std::fill(model_.cut_values.begin(), model_.cut_values.end(), 0);
-    // Relaxed order suffices, because integer sums do not depend on the order.
-    const auto add = [](uint32_t* sum, uint32_t amount) {
-      std::atomic_ref(*sum).fetch_add(amount, std::memory_order_relaxed);
-    };
     for_each_row([&](int chunk, int y) {
       const auto chunk_index = static_cast<size_t>(chunk);
       const uint8_t* foreground = mask.row(y);
@@ -251,9 +270,10 @@ class GraphCutBgCpu final : public GraphCutBg {
         model_.cut_values[chunk_index] += cut_value_at(arrays, mask, x, y);
       }
       passes_.update_model(arrays, model_.frame, foreground, y);
-      for (int x = 0; queued.energy.uses_foreground_colors && x < width; ++x) {
+      const bool counts_colors = queued.energy.uses_foreground_colors && queued.energy.uses_image;
+      for (int x = 0; counts_colors && x < width; ++x) {
         if (!is_updated(arrays, model_.frame, x, y)) continue;
-        count_color(arrays, foreground[x] != 0, x, y, add);
+        count_color(arrays, foreground[x] != 0, x, y, add_atomically);
       }
     });
     GraphCutResult& report = workspace.report;
@@ -262,9 +282,12 @@ class GraphCutBgCpu final : public GraphCutBg {
     for (const uint32_t pixels : model_.foreground) report.foreground += pixels;
     for (const int64_t value : model_.cut_values) report.cut_value += value;
     report.pixels = static_cast<uint32_t>(setup_.size.area());
+    if (finish_frame(model_.scene, model_.watch, model_.frame, report.foreground, report.pixels)) {
+      std::fill(workspace.mask.begin(), workspace.mask.end(), 0);
+      report.foreground = 0;
+    }
+    report.change = model_.watch.change;
     report.restarted = model_.scene.restarted != 0;
-    model_.last_foreground = report.foreground;
-    model_.last_pixels = report.pixels;
   }
 
   std::shared_ptr<Backend> backend_;
@@ -297,12 +320,20 @@ void ModelState::allocate(Size picture, Neighbours neighbourhood, int row_chunks
   const bool eight = neighbourhood == Neighbours::eight;
   for (auto* weights : {&down_right, &down_left}) weights->assign(eight ? pixels : 0, 0);
   colors.assign(1, ColorHistograms());
+  cells = PictureCells::of(picture);
+  outline.assign(cells.count(), {});
+  clear_cells();
   const auto count = static_cast<size_t>(row_chunks);
   surveys.assign(count, Survey());
   foreground.assign(count, 0);
   cut_values.assign(count, 0);
   scene = {};
-  last_foreground = last_pixels = 0;
+  watch = {};
+}
+
+void ModelState::clear_cells() {
+  for (auto& counts : sparks) counts.assign(cells.count(), 0);
+  sparkle.assign(cells.count(), 0);
 }
 
 ModelArrays ModelState::arrays(const uint8_t* excluded) {
@@ -321,6 +352,10 @@ ModelArrays ModelState::arrays(const uint8_t* excluded) {
   }
   arrays.colors = colors.data();
   arrays.excluded = excluded;
+  arrays.cells = cells;
+  arrays.outline = outline.data();
+  for (int k = 0; k < 2; ++k) arrays.sparks[k] = sparks[k].data();
+  arrays.sparkle = sparkle.data();
   return arrays;
 }
 

@@ -2,6 +2,7 @@
 // frame that graphcutbg.cpp calls.
 #pragma once
 
+#include <atomic>
 #include <span>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "core/graphcutbg/model_update.hpp"
 #include "core/graphcutbg/stored_model.hpp"
 #include "core/workers.hpp"
+#include "cpu/simd.hpp"
 
 namespace regions::graphcutbg {
 
@@ -22,16 +24,22 @@ struct ModelState {
   // [height][width], capacities of the links to the terminals and to the neighbours.
   std::vector<int32_t> terminal, right, down, down_right, down_left;
   std::vector<ColorHistograms> colors;  // one element, the histograms of the whole picture
-  std::vector<Survey> surveys;          // [row_chunks], survey of each chunk of rows
-  std::vector<uint32_t> foreground;     // [row_chunks], number of foreground pixels in a chunk
-  std::vector<int64_t> cut_values;      // [row_chunks], part of the cut's value from a chunk
+  PictureCells cells;
+  // [cells.rows][cells.columns], see ModelArrays.
+  std::vector<OutlineSums> outline;
+  std::vector<uint32_t> sparks[2];
+  std::vector<int32_t> sparkle;
+  std::vector<Survey> surveys;       // [row_chunks], survey of each chunk of rows
+  std::vector<uint32_t> foreground;  // [row_chunks], number of foreground pixels in a chunk
+  std::vector<int64_t> cut_values;   // [row_chunks], part of the cut's value from a chunk
   Scene scene;
-  FramePlan frame;               // plan of the current frame
-  EnergyPlan energy;             // parameters of the current frame's energy
-  uint32_t last_foreground = 0;  // number of foreground pixels of the last frame
-  uint32_t last_pixels = 0;      // number of all pixels of the last frame
+  SceneWatch watch;
+  FramePlan frame;    // plan of the current frame
+  EnergyPlan energy;  // parameters of the current frame's energy
 
   void allocate(Size picture, Neighbours neighbourhood, int row_chunks);
+  // Forgets the sparkle of all cells.
+  void clear_cells();
   ModelArrays arrays(const uint8_t* excluded);
   // Returns the graph of the current frame. If `links` is not null, the cut gets the capacities of
   // links from it instead of reading the arrays `right`, `down`, `down_right` and `down_left`.
@@ -53,6 +61,12 @@ struct FrameWorkspace {  // NOLINT(bugprone-reserved-identifier): implicit copy
 
 // Converts row y of the frame to packed colours, as color_at() does for single pixels.
 void read_row(const ConstFrame& frame, int y, uint32_t* colors);
+
+// Adds to a sum that several threads change. Relaxed order suffices, because integer sums do not
+// depend on the order.
+REGIONS_INLINE void add_atomically(uint32_t* sum, uint32_t amount) {
+  std::atomic_ref(*sum).fetch_add(amount, std::memory_order_relaxed);
+}
 
 // The passes over the pixels of a row. They give the same results as the functions of
 // core/graphcutbg for single pixels, but process `lanes` pixels at a time in a SIMD register.

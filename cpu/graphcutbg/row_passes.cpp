@@ -93,12 +93,30 @@ REGIONS_INLINE void compute_links_with(const ModelArrays arrays, const FramePlan
   compute(std::max(first, 1), last, width - 1, true, to.down_left);
 }
 
+// Calls add_outlines() for the pixels of row y that have an outline.
+template <int kLanes>
+REGIONS_INLINE void add_outlines_of_row(const ModelArrays& arrays, const FramePlan& frame, int y) {
+  const size_t below = y + 1 < arrays.height ? static_cast<size_t>(arrays.width) : 0;
+  int x = 0;
+  for (; x + kLanes < arrays.width; x += kLanes) {
+    const uint32_t* words = arrays.background + arrays.at(x, y);
+    Lanes<kLanes> here, right, down;
+    read_words(words, here);
+    read_words(words + 1, right);
+    read_words(words + below, down);
+    if (!any((((here ^ right) | (here ^ down)) & (1 << 24)) != 0)) continue;
+    for (int k = x; k < x + kLanes; ++k) add_outlines(arrays, frame, k, y, add_atomically);
+  }
+  for (; x < arrays.width; ++x) add_outlines(arrays, frame, x, y, add_atomically);
+}
+
 template <int kLanes>
 REGIONS_INLINE void compute_terminals_with(const ModelArrays arrays, const ConstFrame& mask,
                                            const FramePlan frame, const EnergyPlan& plan, int y) {
   const size_t row = arrays.at(0, y);
   int32_t* terminal = arrays.terminal + row;
   const bool has_mask = plan.uses_mask && !mask.empty();
+  if (measures_outline(frame, plan)) add_outlines_of_row<kLanes>(arrays, frame, y);
   split_row(
       arrays, y,
       [&](int first, int last) __attribute__((always_inline)) {
@@ -113,7 +131,7 @@ REGIONS_INLINE void compute_terminals_with(const ModelArrays arrays, const Const
               const size_t i = row + static_cast<size_t>(x);
               Int match = -2;
               const Int evidence = model_evidence(arrays, frame, i, match);
-              store_match(arrays, i, match);
+              store_match(arrays, frame, i, match);
               // Near the ends of the row, some lanes have neighbours outside the picture. There,
               // the evidence is refined pixel by pixel.
               const bool inside = x >= kMaxDistance && x + lanes + kMaxDistance <= arrays.width;
@@ -130,10 +148,64 @@ REGIONS_INLINE void compute_terminals_with(const ModelArrays arrays, const Const
       [&](int first, int last) { std::fill(terminal + first, terminal + last, -kCertainWeight); });
 }
 
+// Calls count_spark() for the pixels from (x, y) on that may be sparks.
+template <class Int>
+REGIONS_INLINE void count_sparks(const ModelArrays& arrays, const FramePlan& frame,
+                                 const LaneBool<Int>& is_foreground, const uint8_t* foreground,
+                                 int x, int y) {
+  Int word;
+  read_words(arrays.current + arrays.at(x, y), word);
+  const auto history = BasicLabelHistory<Int>::of_current(word);
+  if (!any((history.is_limited() | history.was_brief()) & (!is_foreground))) return;
+  constexpr int kLanes = static_cast<int>(sizeof(Int) / sizeof(int32_t));
+  for (int k = 0; k < kLanes; ++k)
+    count_spark(arrays, frame, foreground[x + k] != 0, x + k, y, add_atomically);
+}
+
+// The rates of foreground_rate_at() in a row. Neighbouring pixels share a cell, so each cell is
+// evaluated once.
+class ForegroundRates {
+ public:
+  REGIONS_INLINE ForegroundRates(const ModelArrays& arrays, const FramePlan& frame, int y)
+      : arrays_(arrays), frame_(frame), y_(y) {}
+
+  template <class Int>
+  REGIONS_INLINE Int at(int x) {
+    if constexpr (std::is_same_v<Int, int32_t>) {
+      return one(x);
+    } else {
+      constexpr int kLanes = static_cast<int>(sizeof(Int) / sizeof(int32_t));
+      uint32_t rates[kLanes];
+      for (int k = 0; k < kLanes; ++k) rates[k] = static_cast<uint32_t>(one(x + k));
+      Int lanes;
+      read_words(rates, lanes);
+      return lanes;
+    }
+  }
+
+ private:
+  REGIONS_INLINE int32_t one(int x) {
+    const auto word = static_cast<int32_t>(arrays_.current[arrays_.at(x, y_)]);
+    if (!LabelHistory::of_current(word).is_still()) return frame_.alpha_slow;
+    const int column = x >> arrays_.cells.shift;
+    if (column != column_) {
+      column_ = column;
+      rate_ = foreground_rate_at(arrays_, frame_, x, y_);
+    }
+    return rate_;
+  }
+
+  const ModelArrays& arrays_;
+  const FramePlan& frame_;
+  int y_;
+  int column_ = -1;  // the cell of `rate_`
+  int32_t rate_ = 0;
+};
+
 template <int kLanes>
 REGIONS_INLINE void update_model_with(const ModelArrays arrays, const FramePlan frame,
                                       const uint8_t* foreground, int y) {
-  if (!frame.learns) return;
+  ForegroundRates rates(arrays, frame, y);
   const auto update_run = [&](int first, int last) __attribute__((always_inline)) {
     for_each_vector<kLanes>(
         first, last, [&]<class Int>(int x, int) __attribute__((always_inline)) {
@@ -144,8 +216,11 @@ REGIONS_INLINE void update_model_with(const ModelArrays arrays, const FramePlan 
             is_foreground = Int::nonzero(foreground + x);
           }
           const size_t i = arrays.at(x, y);
-          if (update_matched_modes<Int>(arrays, frame, is_foreground, i)) return;
-          update_all_modes<Int>(arrays, frame, is_foreground, i);
+          count_sparks<Int>(arrays, frame, is_foreground, foreground, x, y);
+          if (!frame.learns) return remember_labels<Int>(arrays, is_foreground, i);
+          const Int rate = any(is_foreground) ? rates.at<Int>(x) : Int(frame.alpha_slow);
+          if (update_matched_modes<Int>(arrays, frame, is_foreground, rate, i)) return;
+          update_all_modes<Int>(arrays, frame, is_foreground, rate, i);
         });
   };
   if (frame.starts) {

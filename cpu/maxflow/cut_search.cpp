@@ -69,6 +69,13 @@ class CutSearch : private OrphanAdoption<Grid> {
     }
   }
 
+  // Activates all roots that have a neighbour with another label.
+  void activate_roots() {
+    for (int32_t index = 0; index < static_cast<int32_t>(grid_.size()); ++index) {
+      if (grid_[index].label != 0 && has_neighbour_with_other_label(index)) activate(index);
+    }
+  }
+
   // Activates a node on its side.
   void activate(int32_t index) {
     const int32_t label = grid_[index].label;
@@ -299,7 +306,7 @@ class CutSearch : private OrphanAdoption<Grid> {
 
 // The rows first_row..end_row - 1 of chunk i of `count` chunks. A chunk consists of whole rows of
 // tiles, so chunks have no nodes in common.
-template <ResidualGraph Grid>
+template <TiledGraph Grid>
 struct RowChunk {
   RowChunk(Size size, int count, int i)
       : first_tile_row(static_cast<int>(int64_t{Grid::tile_rows(size)} * i / count)),
@@ -313,7 +320,7 @@ struct RowChunk {
 };
 
 // Calls f(upper, k, lower) for each link between the rows y - 1 and y.
-template <ResidualGraph Grid, std::invocable<int32_t, int, int32_t> F>
+template <TiledGraph Grid, std::invocable<int32_t, int, int32_t> F>
 void for_each_seam_link(const Grid& grid, int y, F f) {
   for (int k = kDown; k < Grid::kNeighbours; k += 2) {  // all directions to the next row
     for (int x = 0; x < grid.size().width; ++x) {
@@ -324,7 +331,7 @@ void for_each_seam_link(const Grid& grid, int y, F f) {
 }
 
 // Solves a frame with several threads, until the cut is minimal or the deadline has passed.
-template <ResidualGraph Grid>
+template <TiledGraph Grid>
 struct ParallelSearch {
   using Residual = typename Grid::Numbers::Residual;
 
@@ -403,13 +410,27 @@ struct ParallelSearch {
 
 }  // namespace
 
-template <ResidualGraph Grid>
+template <TiledGraph Grid>
 SearchResult find_minimum_cut(const Grid& grid, Image<const uint8_t> mask,
                               const SearchBuffers& buffers, const Workers& workers,
                               const Deadline& deadline) {
   return ParallelSearch<Grid>{grid, mask, buffers, workers, deadline}.solve();
 }
 
+template <class N, int kDirections>
+void find_minimum_cut(const ResidualVolume<N, kDirections>& volume, std::byte* trees) {
+  CutSearch<ResidualVolume<N, kDirections>> search(volume, 0, static_cast<int32_t>(volume.size()),
+                                                   trees);
+  search.activate_roots();
+  search.run({});
+}
+
+template void find_minimum_cut(const ResidualVolume<NumberTypes<int32_t>, 6>&, std::byte*);
+template void find_minimum_cut(const ResidualVolume<NumberTypes<int32_t>, 8>&, std::byte*);
+template void find_minimum_cut(const ResidualVolume<NumberTypes<int32_t>, 26>&, std::byte*);
+template void find_minimum_cut(const ResidualVolume<NumberTypes<int64_t>, 6>&, std::byte*);
+template void find_minimum_cut(const ResidualVolume<NumberTypes<int64_t>, 8>&, std::byte*);
+template void find_minimum_cut(const ResidualVolume<NumberTypes<int64_t>, 26>&, std::byte*);
 template SearchResult find_minimum_cut(const ResidualGrid<NumberTypes<int16_t>, 4>&,
                                        Image<const uint8_t>, const SearchBuffers&, const Workers&,
                                        const Deadline&);

@@ -60,9 +60,15 @@ struct SearchBuffers {
 // kInSource for pixels with an excess, kInSink for pixels that can send flow to the sink, else
 // kFree. The flow and the labels are valid in both cases. Instantiated for all number types, with 4
 // and 8 neighbours.
-template <ResidualGraph Grid>
+template <TiledGraph Grid>
 SearchResult find_minimum_cut(const Grid& grid, Image<const uint8_t> mask,
                               const SearchBuffers& buffers, const Workers& workers,
                               const Deadline& deadline);
+
+// Pushes flow through a volume until the cut is minimal, with one thread. The roots have the label
+// 1 on the side of the source and -1 on the side of the sink. `trees` has SearchTrees::bytes(nodes)
+// bytes. Instantiated for numbers of 32 and 64 bits, with 6, 8 and 26 neighbours.
+template <class N, int kDirections>
+void find_minimum_cut(const ResidualVolume<N, kDirections>& volume, std::byte* trees);
 
 }  // namespace regions::maxflow

@@ -1,7 +1,8 @@
-// Stores the residual graph of a pixel grid, and loads it from a frame's weights. Links are
-// implicit: a node stores the residual capacity towards each neighbour, and the neighbours are at
-// constant distances in memory. The graph is loaded in tiles of 8x8 pixels: a tile is loaded when a
-// search visits one of its nodes for the first time.
+// Stores the residual graph of a grid. Links are implicit: a node stores the residual capacity
+// towards each neighbour, and the neighbours are at constant distances in memory. ResidualGrid is
+// the graph of a frame. It is loaded in tiles of 8x8 pixels: a tile is loaded when a search visits
+// one of its nodes for the first time. ResidualVolume is the graph of a grid with any number of
+// axes.
 #pragma once
 
 #include <algorithm>
@@ -31,10 +32,10 @@ struct NumberTypes {
   static constexpr int64_t kMaxSum = std::numeric_limits<Signed>::max();
 };
 
-// Values of Node::parent in addition to the values of Direction.
-inline constexpr uint8_t kRoot = 8;
-inline constexpr uint8_t kOrphan = 9;
-inline constexpr uint8_t kNoParent = 10;
+// Values of Node::parent in addition to directions.
+inline constexpr uint8_t kRoot = 253;
+inline constexpr uint8_t kOrphan = 254;
+inline constexpr uint8_t kNoParent = 255;
 
 template <class N, int kDirections>
 struct Node {
@@ -186,6 +187,36 @@ class ResidualGrid {
   const TileLoader* loader_;
 };
 
+// A grid with any number of axes. Its nodes are stored in raster order, and all of them are loaded
+// before the search. The caller surrounds the grid by nodes without residual capacity, so that each
+// node has all its neighbours in memory. Directions come in opposite pairs, as in the enum
+// Direction.
+template <class N, int kDirections>
+class ResidualVolume {
+ public:
+  using Numbers = N;
+  using Node = maxflow::Node<N, kDirections>;
+  static constexpr int kNeighbours = kDirections;
+
+  // `steps` are the distances in memory to the neighbours, one per pair of directions. The
+  // remaining directions are not used: their residual capacities must be 0.
+  ResidualVolume(std::span<Node> nodes, std::span<const int32_t> steps) : nodes_(nodes) {
+    for (size_t pair = 0; pair < steps.size(); ++pair) {
+      step_[2 * pair] = steps[pair];
+      step_[2 * pair + 1] = -steps[pair];
+    }
+  }
+
+  static size_t count_nodes(size_t size) { return size; }
+  size_t size() const { return nodes_.size(); }
+  Node& operator[](int32_t node) const { return nodes_[static_cast<size_t>(node)]; }
+  int32_t neighbour(int32_t node, int k) const { return node + step_[k]; }
+
+ private:
+  std::span<Node> nodes_;
+  int32_t step_[kDirections] = {};  // [direction], index of the neighbour minus index of the node
+};
+
 // The operations that CutSearch requires from a graph.
 template <class Grid>
 concept ResidualGraph = requires(const Grid& grid, int32_t node, int k) {
@@ -193,6 +224,10 @@ concept ResidualGraph = requires(const Grid& grid, int32_t node, int k) {
   { Grid::kNeighbours } -> std::convertible_to<int>;
   { grid[node] } -> std::same_as<typename Grid::Node&>;
   { grid.neighbour(node, k) } -> std::same_as<int32_t>;
+};
+// A graph that is loaded in tiles.
+template <class Grid>
+concept TiledGraph = ResidualGraph<Grid> && requires(const Grid& grid, int32_t node, int k) {
   grid.ensure_loaded(node);
   grid.ensure_rows_loaded(k, k);
 };
@@ -210,7 +245,7 @@ struct WeightSums {
 };
 
 // The capacities of all links of a tile's pixels, computed by a LinkSource.
-template <ResidualGraph Grid>
+template <TiledGraph Grid>
 class TileLinks {
  public:
   TileLinks(const LinkSource& source, const Grid& grid, int32_t tile)
@@ -348,7 +383,7 @@ class WeightRow {
 
 // Returns the last frame's flow from a node over the link in direction k, clamped to the link's new
 // capacity. The flow in tiles that were not loaded is 0.
-template <ResidualGraph Grid>
+template <TiledGraph Grid>
 int64_t last_flow(const Grid& last, int32_t index, int k, int64_t capacity) {
   const int32_t neighbour = last.neighbour_index(index, k);
   if (!last.is_loaded(last.tile_of(index)) || !last.is_loaded(last.tile_of(neighbour))) return 0;
@@ -373,7 +408,7 @@ constexpr uint8_t root_mark(int64_t excess) {
 // frame, whose grid is `last`, as far as the new capacities allow. This is the re-parameterisation
 // of Kohli and Torr, "Dynamic graph cuts for efficient inference in Markov random fields", 2007.
 // Weights that exceed the grid's number types are truncated.
-template <bool kWarm, ResidualGraph Grid>
+template <bool kWarm, TiledGraph Grid>
 class WeightLoader final : public Grid::TileLoader {
  public:
   WeightLoader(const GridGraph& graph, const int32_t* zeros, const Grid* last)

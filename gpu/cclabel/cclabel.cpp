@@ -185,7 +185,8 @@ class CcLabelCuda final : public CcLabel {
     measure_regions(tiles, task.in, records, side);
     const TrackMemory& memory = tracker_.begin(stream);
     const TrackRules rules = track_rules(params, setup_.in);
-    const TrackedRecords tracked{records.region, tiles.total + 1, records.capacity};
+    const TrackedRecords tracked{records.region, tiles.total + 1, records.capacity,
+                                 buffers.states()};
     count_shared_pixels(tiles, memory, tracker_.previous_words(), records.capacity, stream);
     buffers.side_stream()->join(stream);
     tracker_.collect_pairs(rules, tracked, stream);
@@ -195,7 +196,8 @@ class CcLabelCuda final : public CcLabel {
     buffers.side_stream()->join(stream);  // the published records and the label map are complete
     const RegionTable published = task.table.regions ? task.table : RegionTable{};
     tracker_.finish(rules, tracked, published, task.slot, stream);
-    write_picture(task, params, tiles, {records.region, tiles.total + 1, records.capacity}, stream);
+    write_picture(task, params, tiles,
+                  {records.region, buffers.states(), tiles.total + 1, records.capacity}, stream);
     if (draws_overlay(task, params)) draw_overlay(task, params, tiles, buffers, stream);
   }
 

@@ -21,15 +21,17 @@ struct Records {
 
 // The value that an output shows for a region: its label or, if records are given, its track.
 struct ShownValues {
-  const Region* regions = nullptr;  // [capacity] records with tracks; null: show labels
-  const uint32_t* total = nullptr;  // [1] number of regions that have a label
-  uint32_t capacity = 0;            // number of records
-  uint32_t limit = UINT32_MAX;      // maximum value of the output format
+  const Region* regions = nullptr;     // [capacity] records with tracks; null: show labels
+  const TrackState* states = nullptr;  // [capacity] states of the tracks
+  const uint32_t* total = nullptr;     // [1] number of regions that have a label
+  uint32_t capacity = 0;               // number of records
+  uint32_t limit = UINT32_MAX;         // maximum value of the output format
   Overflow overflow = Overflow::saturate;
 
   REGIONS_HD uint32_t value_of(uint32_t label) const {
     if (!regions) return label;
-    return track_value(regions, capacity < *total ? capacity : *total, label, limit, overflow);
+    return track_value(regions, states, capacity < *total ? capacity : *total, label, limit,
+                       overflow);
   }
 };
 

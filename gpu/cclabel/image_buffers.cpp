@@ -70,6 +70,7 @@ void ImageBuffers::reserve(Workspace& memory, const std::shared_ptr<Backend>& ba
   reserve_both(filled_bits_, words);
   if (draws_overlay) memory.reserve(labels_, size_.area());
   memory.reserve(records_, setup.max_regions);
+  if (setup.tracks) memory.reserve(states_, setup.max_regions);
   memory.reserve(selection_, 1);
   if (draws_overlay) ink_ = allocate_cleared_ink(*backend, size_);
   const bool uses_one_stream = shapes[0].are_few() && shapes[1].are_few() && !setup.tracks;

@@ -22,6 +22,7 @@ class ImageBuffers {
   LargestSelection* selection() const { return selection_; }
   uint32_t* filled_bits() const { return filled_bits_; }
   Region* records() const { return records_; }
+  TrackState* states() const { return states_; }
   // Second stream, on which regions are measured while labels are written. Null if all passes run
   // on one stream.
   SideStream* side_stream() const { return side_stream_.get(); }
@@ -41,8 +42,9 @@ class ImageBuffers {
   uint32_t* area_ = nullptr;  // [height][stride] areas of regions, by id of the first pixel
   // [height][stride / 32] one bit per pixel: foreground with filled holes.
   uint32_t* filled_bits_ = nullptr;
-  uint32_t* labels_ = nullptr;  // [height][width] label map, only for overlays
-  Region* records_ = nullptr;   // [max_regions]
+  uint32_t* labels_ = nullptr;    // [height][width] label map, only for overlays
+  Region* records_ = nullptr;     // [max_regions]
+  TrackState* states_ = nullptr;  // [max_regions] states of tracks, only if regions are tracked
   LargestSelection* selection_ = nullptr;
   Block ink_;
   std::unique_ptr<SideStream> side_stream_;

@@ -28,6 +28,7 @@ namespace {
 struct WindowFrame {
   uint32_t* total;        // [2] number of regions and of labelled regions, which are equal
   Region* records;        // [capacity]
+  TrackState* states;     // [capacity] states of the tracks of the regions
   uint32_t* first_pixel;  // [capacity] y * width + x of each region's first pixel
   uint32_t capacity;
 };
@@ -275,7 +276,8 @@ void write_labels(ConstLabelMap labels, LabelMap to, cudaStream_t stream) {
 void write_picture(ConstLabelMap labels, const Frame& out, const CcLabelParams& params,
                    const WindowFrame& frame, cudaStream_t stream) {
   const uint32_t limit = max_label_of(out.layout);
-  const ShownValues tracks{frame.records, frame.total, frame.capacity, limit, params.overflow};
+  const ShownValues tracks{frame.records,  frame.states, frame.total,
+                           frame.capacity, limit,        params.overflow};
   switch (params.output) {
     case CcOutput::labels: {
       const bool shows_tracks = params.label_values == LabelValues::track;
@@ -311,6 +313,7 @@ class SlidingCuda final : public SlidingWindow {
     memory_ = {};
     memory_.reserve(frame_.total, 2);
     memory_.reserve(frame_.records, setup.max_regions);
+    memory_.reserve(frame_.states, setup.max_regions);
     memory_.reserve(frame_.first_pixel, setup.max_regions);
     memory_.allocate(backend());
     runs_ = {};
@@ -337,7 +340,7 @@ class SlidingCuda final : public SlidingWindow {
     count_shared_pixels(window, frame, memory, stream);
     publish(task, frame, stream);
     const TrackRules rules = track_rules(params, setup().in);
-    const TrackedRecords tracked{frame.records, frame.total, frame.capacity};
+    const TrackedRecords tracked{frame.records, frame.total, frame.capacity, frame.states};
     tracker_.collect_pairs(rules, tracked, stream);
     tracker_.match(rules, tracked, stream);
     tracker_.finish(rules, tracked, task.table.regions ? task.table : RegionTable{}, task.slot,

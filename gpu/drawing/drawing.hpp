@@ -23,6 +23,7 @@ struct DeviceRegions {
   const Region* regions = nullptr;  // [capacity]
   const uint32_t* count = nullptr;  // [1]; a count above `capacity` means `capacity`
   uint32_t capacity = 0;
+  bool has_marks = false;  // whether marks follow the regions, see is_mark()
 };
 
 // Draws on `in` and writes the result to `out`, which has the same format and size and may be `in`

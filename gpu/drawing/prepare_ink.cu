@@ -296,7 +296,8 @@ void prepare(const Preparation& preparation, const DeviceRegions& regions, cudaS
   }
   blocks += plan.edge_blocks;
   const uint32_t stamped = static_cast<uint32_t>(Style::boxes) | static_cast<uint32_t>(Style::ids);
-  const bool has_stamps = preparation.stamps.style & stamped && regions.capacity != 0;
+  const bool has_stamps =
+      (preparation.stamps.style & stamped || regions.has_marks) && regions.capacity != 0;
   if (has_stamps) {
     blocks += Stamp::kParts * std::min<unsigned>(regions.capacity, PrepareBlock::stamp_blocks);
   }

@@ -78,7 +78,8 @@ class RegionOverlayCuda final : public Algorithm<RegionOverlayParams> {
                        (count - staged) * sizeof(Region));
     }
     const DeviceRegions regions{RecordLayout::regions(buffers.records),
-                                RecordLayout::count(buffers.records), count};
+                                RecordLayout::count(buffers.records), count,
+                                have_marks({task.attached, count})};
     const LabelView labels = task.mask.empty() ? LabelView() : LabelView(task.mask);
     draw(task.in, task.out, labels, regions, params, ink_in(buffers.ink, size_), stream_of(queue));
   }

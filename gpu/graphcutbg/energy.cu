@@ -2,6 +2,7 @@
 // capacities of each pixel. The other computes the value of the cut that a given mask describes.
 #include "gpu/graphcutbg/graphcutbg.hpp"
 #include "gpu/graphcutbg/pixel_kernels.hpp"
+#include "gpu/primitives/integer_math.hpp"
 #include "gpu/primitives/warp.hpp"
 #include "gpu/runtime/launch.hpp"
 
@@ -16,7 +17,8 @@ __global__ void __launch_bounds__(PixelBlock::threads, StridedPixelGrid::blocks)
   pdl_trigger_and_wait();
   const auto& plans = shared.load(state->frame, energy);
   for (auto [x, y] = thread_position(); y < arrays.height; y += StridedPixelGrid::stride()) {
-    if (x < arrays.width) compute_weights(arrays, mask, plans.frame, plans.energy, x, y);
+    if (x < arrays.width)
+      compute_weights(arrays, mask, plans.frame, plans.energy, x, y, AtomicAdd());
   }
 }
 

@@ -87,6 +87,10 @@ void ModelBuffers::reserve(Workspace& memory, Size size, Neighbours neighbours) 
     memory.reserve(arrays_.down_left, pixels);
   }
   memory.reserve(arrays_.colors, 1);
+  arrays_.cells = PictureCells::of(size);
+  memory.reserve(arrays_.outline, arrays_.cells.count());
+  for (uint32_t*& sparks : arrays_.sparks) memory.reserve(sparks, arrays_.cells.count());
+  memory.reserve(arrays_.sparkle, arrays_.cells.count());
   memory.reserve(scene_, 1);
 }
 
@@ -177,6 +181,8 @@ class GraphCutBgCuda final : public GraphCutBg {
     check(cudaStreamWaitEvent(stream, model_updated_), "waiting for the last frame's model");
     if (is_reset) enqueue_model_reset(arrays, background_image_.as<uint32_t>(), scene, stream);
     enqueue_survey(arrays, task.in, frame_plan_of(params), scene, frame.statistics(), stream);
+    if (energy.uses_foreground_colors && !energy.uses_image)
+      enqueue_masked_colors(arrays, task.mask, energy, stream);
     if (energy.uses_foreground_colors) enqueue_color_evidence(arrays, stream);
     enqueue_weights(arrays, task.mask, energy, scene, stream);
     grid_cut_->enqueue(model_.graph(), mask, cut_limits_of(params, is_reset), frame.host_cut(),
@@ -239,6 +245,12 @@ class GraphCutBgCuda final : public GraphCutBg {
         queue.copy_bytes(words + k * plane, arrays.model + k * arrays.model_plane(), plane);
       }
       queue.copy_bytes(words + plane * Model::kWords, arrays.background, plane);
+      for (void* cells :
+           {static_cast<void*>(arrays.sparks[0]), static_cast<void*>(arrays.sparks[1]),
+            static_cast<void*>(arrays.sparkle)}) {
+        check(cudaMemsetAsync(cells, 0, arrays.cells.count() * sizeof(uint32_t), stream_of(queue)),
+              "clearing the cells of the picture");
+      }
     });
     is_reset_pending_ = false;
   }
@@ -251,6 +263,7 @@ class GraphCutBgCuda final : public GraphCutBg {
     result.cut_value = frame.is_verified ? statistics.cut_value : -1;
     result.foreground = statistics.foreground;
     result.pixels = static_cast<uint32_t>(setup_.size.area());
+    result.change = statistics.change;
     result.restarted = statistics.restarted != 0;
     return result;
   }

@@ -2,7 +2,8 @@
 //
 //   1. enqueue_model_reset()          only after a reset: restarts the model
 //   2. enqueue_survey()               computes the frame's colours, statistics and plan
-//   3. enqueue_color_evidence()       optional: updates the evidence of each colour
+//   3. enqueue_masked_colors()        optional: counts the colours that an attached mask separates
+//      enqueue_color_evidence()       optional: updates the evidence of each colour
 //   4. enqueue_weights()              computes the capacities of the cut's graph
 //   5. GridCut::enqueue()             computes the minimum cut (gpu/maxflow), which is the mask
 //   6. enqueue_cut_value()            optional: computes the value of the cut, for verification
@@ -22,9 +23,9 @@ namespace regions::graphcutbg {
 
 // Device memory of the scene's state, which consecutive frames share.
 struct SceneState {
-  // Statistics of the current frame. Between frames, all fields except `foreground` are zero.
-  Survey survey;
+  Survey survey;             // statistics of the current frame; between frames, all fields are zero
   Scene scene;               // history of the scene
+  SceneWatch watch;          // usual values of the scene
   FramePlan frame;           // plan of the current frame, the result of the survey
   uint32_t surveyed_blocks;  // number of thread blocks that have added their sums to `survey`
   uint32_t updated_blocks;   // number of thread blocks that have updated their part of the model
@@ -35,6 +36,7 @@ struct FrameStatistics {
   long long cut_value;  // capacity of the cut that the mask describes; 0 if not computed
   uint32_t foreground;  // number of foreground pixels
   uint32_t restarted;   // whether the model was restarted, for example after a scene change
+  SceneChange change;   // the change of the scene in this frame
 };
 
 // Resets the model and the scene. If `background` ([height][width], packed colours) is not null,
@@ -46,7 +48,10 @@ void enqueue_model_reset(const ModelArrays& arrays, const uint32_t* background, 
 // *statistics; the foreground is counted later.
 void enqueue_survey(const ModelArrays& arrays, const ConstFrame& in, const FramePlan& frame,
                     SceneState* state, FrameStatistics* statistics, cudaStream_t stream);
-// Adds the previous frame's colours to the histograms of foreground and background, in which the
+// Counts the frame's colours in the foreground and background of the attached mask.
+void enqueue_masked_colors(const ModelArrays& arrays, const ConstFrame& mask,
+                           const EnergyPlan& energy, cudaStream_t stream);
+// Adds the counted colours to the histograms of foreground and background, in which the
 // weight of older frames decreases. Then computes for each colour how strongly it indicates
 // foreground or background.
 void enqueue_color_evidence(const ModelArrays& arrays, cudaStream_t stream);
@@ -54,9 +59,9 @@ void enqueue_color_evidence(const ModelArrays& arrays, cudaStream_t stream);
 // be empty.
 void enqueue_weights(const ModelArrays& arrays, const ConstFrame& mask, const EnergyPlan& energy,
                      const SceneState* state, cudaStream_t stream);
-// Updates the model with the cut's mask and counts the foreground. The last block copies
-// *statistics to `host_statistics` in pinned host memory.
-void enqueue_model_update(const ModelArrays& arrays, const Image<const uint8_t>& mask,
+// Updates the model with the cut's mask and counts the foreground. If the scene has changed, it
+// clears the mask. The last block copies *statistics to `host_statistics` in pinned host memory.
+void enqueue_model_update(const ModelArrays& arrays, const Image<uint8_t>& mask,
                           const EnergyPlan& energy, SceneState* state, FrameStatistics* statistics,
                           FrameStatistics* host_statistics, cudaStream_t stream);
 // Adds the value of the cut that the mask describes to statistics->cut_value.

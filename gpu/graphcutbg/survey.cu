@@ -2,7 +2,9 @@
 // colours. In the survey, most thread blocks convert the frame to the model's colours. The other
 // blocks (the survey blocks) gather statistics of the scene in shared memory. The survey block that
 // ends last computes the frame's plan.
+#include "core/graphcutbg/label_history.hpp"
 #include "gpu/graphcutbg/graphcutbg.hpp"
+#include "gpu/graphcutbg/pixel_kernels.hpp"
 #include "gpu/primitives/integer_math.hpp"
 #include "gpu/primitives/warp.hpp"
 #include "gpu/runtime/launch.hpp"
@@ -28,6 +30,7 @@ __global__ void reset_kernel(ModelArrays arrays, const uint32_t* background, Sce
   const size_t i = static_cast<size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i == 0) {
     state->scene = Scene();
+    state->watch = SceneWatch();
     state->survey = Survey();
     state->surveyed_blocks = state->updated_blocks = 0;
     if (background) state->scene.age = kKnownAge;
@@ -35,6 +38,10 @@ __global__ void reset_kernel(ModelArrays arrays, const uint32_t* background, Sce
   const size_t threads = static_cast<size_t>(gridDim.x) * blockDim.x;
   auto* colors = reinterpret_cast<uint32_t*>(arrays.colors);
   for (size_t k = i; k < sizeof(ColorHistograms) / sizeof(uint32_t); k += threads) colors[k] = 0;
+  for (size_t k = i; k < arrays.cells.count(); k += threads) {
+    arrays.sparks[0][k] = arrays.sparks[1][k] = 0;
+    arrays.sparkle[k] = 0;
+  }
   if (background && i < arrays.plane()) start_model_from(arrays, background, i);
 }
 
@@ -47,16 +54,37 @@ class Surveyor {
   __device__ void survey_row(const Scene& scene, int y) {
     const auto count_bin = [&](int half, int bin) { atomicAdd(&survey_.change[half][bin], 1u); };
     const auto color = [&](int x, int pixel_y) { return stored_color_at(in_, x, pixel_y); };
-    for (int x = static_cast<int>(threadIdx.x) * Survey::kStep; x < arrays_.width;
-         x += static_cast<int>(blockDim.x) * Survey::kStep) {
-      survey_pixel(arrays_, scene, x, y, sums_, count_bin, color);
+    Profiles& profiles = survey_.profiles;
+    uint32_t row_frame = 0, row_background = 0;  // sums of luma over this thread's pixels
+    for (int x = static_cast<int>(threadIdx.x) * grid_.step; x < arrays_.width;
+         x += static_cast<int>(blockDim.x) * grid_.step) {
+      const auto add_luma = [&](uint32_t frame, uint32_t background) {
+        const int bin = grid_.bin_of(0, x);
+        atomicAdd(&profiles.frame[0][bin], frame);
+        atomicAdd(&profiles.background[0][bin], background);
+        row_frame += frame;
+        row_background += background;
+      };
+      const auto add_to_zone = [&](const Color& frame, const Color& frame_right,
+                                   const Color& background, const Color& background_right) {
+        survey_.zones[grid_.zone_of(x, y)].add_pixel(frame, frame_right, background,
+                                                     background_right, AtomicAdd());
+      };
+      survey_pixel(arrays_, scene, x, y, sums_, count_bin, add_luma, add_to_zone, color);
     }
+    const int row_bin = grid_.bin_of(1, y);
+    add_warp_sum(row_frame, profiles.frame[1][row_bin]);
+    add_warp_sum(row_background, profiles.background[1][row_bin]);
   }
   // Adds the block's statistics to the sums of all blocks, `all`. The numbers are integers, so the
   // order of the additions does not matter.
   __device__ void add_to_global(Survey& all) {
     add_warp_sum(sums_.squared_contrast, survey_.sums.squared_contrast);
     add_warp_sum(sums_.pairs, survey_.sums.pairs);
+    add_warp_sum(sums_.pixels, survey_.sums.pixels);
+    add_warp_sum(sums_.squared_chroma, survey_.sums.squared_chroma);
+    add_warp_sum(sums_.digest, survey_.sums.digest);
+    for (int c = 0; c < 2; ++c) add_warp_sum(sums_.chroma[c], survey_.sums.chroma[c]);
     for (int half = 0; half < Survey::kHalves; ++half) {
       add_warp_sum(sums_.count[half], survey_.sums.count[half]);
       add_warp_sum(sums_.luma[half], survey_.sums.luma[half]);
@@ -68,9 +96,21 @@ class Surveyor {
         if (count) atomicAdd(&all.change[half][bin], count);
       }
     }
+    const auto add_words = [](const auto& sums, auto& to) {
+      const auto* words = reinterpret_cast<const uint32_t*>(&sums);
+      for (unsigned i = threadIdx.x; i < sizeof sums / sizeof(uint32_t); i += blockDim.x) {
+        if (words[i]) atomicAdd(reinterpret_cast<uint32_t*>(&to) + i, words[i]);
+      }
+    };
+    add_words(survey_.profiles, all.profiles);
+    add_words(survey_.zones, all.zones);
     if (threadIdx.x != 0) return;
     AtomicAdd()(&all.sums.squared_contrast, survey_.sums.squared_contrast);
     atomicAdd(&all.sums.pairs, survey_.sums.pairs);
+    atomicAdd(&all.sums.pixels, survey_.sums.pixels);
+    AtomicAdd()(&all.sums.squared_chroma, survey_.sums.squared_chroma);
+    AtomicAdd()(&all.sums.digest, survey_.sums.digest);
+    for (int c = 0; c < 2; ++c) atomicAdd(&all.sums.chroma[c], survey_.sums.chroma[c]);
     for (int half = 0; half < Survey::kHalves; ++half) {
       atomicAdd(&all.sums.count[half], survey_.sums.count[half]);
       atomicAdd(&all.sums.luma[half], survey_.sums.luma[half]);
@@ -85,6 +125,7 @@ class Surveyor {
   }
 
   const ModelArrays& arrays_;
+  const SurveyGrid grid_ = SurveyGrid::of(arrays_.width, arrays_.height);
   const ConstFrame& in_;
   Survey& survey_;   // statistics of the block, in shared memory
   SurveySums sums_;  // sums over the pixels of this thread
@@ -107,32 +148,74 @@ __device__ Rank warp_rank(const uint32_t* bins, uint32_t count) {
   return {__shfl_sync(kAllLanes, rank.bin, owner), __shfl_sync(kAllLanes, rank.below, owner)};
 }
 
+// Version of camera_shift_of() for all threads of a block: each thread rates one shift. `best`
+// ([axis]) is CameraShift::kNone before the call, and the best rate after the next barrier. The
+// order of the minima does not matter.
+__device__ void rate_camera_shifts(const Profiles& profiles, const SurveyGrid& grid,
+                                   unsigned long long* best) {
+  const auto thread = static_cast<int>(threadIdx.x);
+  if (thread >= Profiles::kAxes * CameraShift::kCount) return;
+  const int axis = thread / CameraShift::kCount, index = thread % CameraShift::kCount;
+  const int bins = grid.bins(axis);
+  const uint64_t rate =
+      CameraShift::rate(profiles.frame[axis], profiles.background[axis], bins, index);
+  if (rate != CameraShift::kNone) atomicMin(best + axis, static_cast<unsigned long long>(rate));
+}
+
+// Version of the loops over the profiles in measures_of() for all threads of a block: the last
+// warps compare the shapes of the profiles, and the other threads compare bins with the last frame.
+// `equal_bins` is zero before the call. Remembers the profiles.
+__device__ void compare_profiles(SceneState& state, const Profiles& profiles,
+                                 const SurveyGrid& grid, ProfileMatch* match, int* equal_bins) {
+  const auto thread = static_cast<int>(threadIdx.x), last = static_cast<int>(blockDim.x) - 1;
+  for (int axis = 0; axis < Profiles::kAxes; ++axis) {
+    if (thread == last - 32 * axis) {
+      match[axis] = ProfileMatch::of(profiles.frame[axis], profiles.background[axis],
+                                     grid.bins(axis), grid.bin_pixels(axis));
+    }
+    if (thread >= grid.bins(axis)) continue;
+    uint32_t& before = state.watch.profile[axis][thread];
+    if (before == profiles.frame[axis][thread]) atomicAdd(equal_bins, 1);
+    before = profiles.frame[axis][thread];
+  }
+}
+
 // Completes the frame's plan from the statistics of all survey blocks, and clears the statistics
 // for the next frame. All threads of the survey block that ends last call this function.
 __device__ void finalize_statistics(SceneState& state, Scene scene, const FramePlan& frame,
-                                    uint32_t pixels, Survey& survey, FrameStatistics* statistics) {
-  __shared__ Medians medians;
+                                    const SurveyGrid& grid, Survey& survey,
+                                    FrameStatistics* statistics) {
+  __shared__ SceneMeasures measures;
+  __shared__ unsigned long long best_shift[Profiles::kAxes];
+  if (threadIdx.x < Profiles::kAxes) best_shift[threadIdx.x] = CameraShift::kNone;
+  if (threadIdx.x == 0) {
+    measures.bins = grid.bins(0) + grid.bins(1);
+    measures.equal_bins = 0;
+  }
   constexpr unsigned kWords = sizeof(Survey) / sizeof(uint32_t);
   auto* all = reinterpret_cast<uint32_t*>(&state.survey);
   for (unsigned i = threadIdx.x; i < kWords; i += blockDim.x) {
     reinterpret_cast<uint32_t*>(&survey)[i] = __ldcg(all + i);
     all[i] = 0;
   }
-  __syncthreads();  // the survey is copied to shared memory
+  __syncthreads();  // the survey is copied to shared memory, and the results are initialised
+  compare_profiles(state, survey.profiles, grid, measures.match, &measures.equal_bins);
+  rate_camera_shifts(survey.profiles, grid, best_shift);
   const unsigned warp = threadIdx.x / 32;
   if (warp < Survey::kHalves) {
     const uint32_t* bins = survey.change[warp];
     const uint32_t count = survey.sums.count[warp];
     const Rank rank = warp_rank(bins, count);
-    if (threadIdx.x % 32 == 0) medians.half[warp] = median_of(bins, count, rank);
+    if (threadIdx.x % 32 == 0) measures.medians.half[warp] = median_of(bins, count, rank);
   }
-  __syncthreads();  // both medians are written
+  __syncthreads();  // all measures are written
   if (threadIdx.x != 0) return;
-  survey.pixels = pixels;
+  measures.camera_shift =
+      max(CameraShift::size_of(best_shift[0]), CameraShift::size_of(best_shift[1]));
   state.surveyed_blocks = 0;
-  state.frame = plan_frame(scene, survey, medians, frame);
+  state.frame = plan_frame(scene, state.watch, survey, measures, frame);
   state.scene = scene;
-  *statistics = {0, 0, scene.restarted};
+  *statistics = {0, 0, scene.restarted, SceneChange::none};
 }
 
 constexpr auto kThreads = static_cast<int>(SurveyBlock::threads);  // threads per block
@@ -238,8 +321,14 @@ __global__ void __launch_bounds__(SurveyBlock::threads, SurveyBlock::blocks)
   __syncthreads();  // the block's survey is zero before any thread adds to it
   auto& survey = reinterpret_cast<Survey&>(survey_words);
   const Scene scene = state->scene;
+  const auto cells = static_cast<int>(arrays.cells.count());
+  for (int i = block * kThreads + static_cast<int>(threadIdx.x); i < cells;
+       i += survey_blocks * kThreads) {
+    advance_cell(arrays, scene.frame, i);
+  }
   Surveyor surveyor(arrays, in, survey);
-  for (int y = block * Survey::kStep; y < arrays.height; y += survey_blocks * Survey::kStep) {
+  const auto grid = SurveyGrid::of(arrays.width, arrays.height);
+  for (int y = block * grid.step; y < arrays.height; y += survey_blocks * grid.step) {
     surveyor.survey_row(scene, y);
   }
   surveyor.add_to_global(state->survey);
@@ -251,8 +340,16 @@ __global__ void __launch_bounds__(SurveyBlock::threads, SurveyBlock::blocks)
   __syncthreads();  // is_last is visible to all threads
   if (!is_last) return;
   __threadfence();  // makes the sums of all blocks visible to this block
-  finalize_statistics(*state, scene, frame, static_cast<uint32_t>(arrays.plane()), survey,
-                      statistics);
+  finalize_statistics(*state, scene, frame, grid, survey, statistics);
+}
+
+__global__ void masked_colors_kernel(const __grid_constant__ ModelArrays arrays,
+                                     const __grid_constant__ ConstFrame mask,
+                                     const __grid_constant__ EnergyPlan energy) {
+  const auto [column, row] = thread_position();
+  const int x = column * SurveyGrid::kMaxStep, y = row * SurveyGrid::kMaxStep;
+  if (x < arrays.width && y < arrays.height)
+    count_masked_color(arrays, mask, energy, x, y, AtomicAdd());
 }
 
 __global__ void color_totals_kernel(ColorHistograms* colors) { finalize_totals(*colors); }
@@ -262,6 +359,15 @@ __global__ void color_bins_kernel(ColorHistograms* colors) {
 }
 
 }  // namespace
+
+void enqueue_masked_colors(const ModelArrays& arrays, const ConstFrame& mask,
+                           const EnergyPlan& energy, cudaStream_t stream) {
+  const auto steps = [](int pixels) {
+    return (pixels + SurveyGrid::kMaxStep - 1) / SurveyGrid::kMaxStep;
+  };
+  launch(masked_colors_kernel, pixel_grid(steps(arrays.width), steps(arrays.height)), pixel_block(),
+         0, stream, arrays, mask, energy);
+}
 
 void enqueue_color_evidence(const ModelArrays& arrays, cudaStream_t stream) {
   constexpr unsigned kThreads = 256;
@@ -278,7 +384,7 @@ void enqueue_model_reset(const ModelArrays& arrays, const uint32_t* background, 
 void enqueue_survey(const ModelArrays& arrays, const ConstFrame& in, const FramePlan& frame,
                     SceneState* state, FrameStatistics* statistics, cudaStream_t stream) {
   const auto survey = [&]<class Reader>(Reader) {
-    const unsigned rows = blocks_for(static_cast<size_t>(arrays.height), Survey::kStep);
+    const auto rows = static_cast<unsigned>(SurveyGrid::of(arrays.width, arrays.height).count(1));
     const unsigned all_blocks = SurveyBlock::max_grid_blocks();
     const unsigned survey_share = std::max(Reader::survey_blocks * all_blocks / kTunedBlocks, 1u);
     const unsigned survey_blocks = std::min(rows, survey_share);

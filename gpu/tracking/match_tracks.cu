@@ -178,7 +178,7 @@ __global__ void finish_kernel(TrackMemory memory, TrackRules rules, TrackedRecor
   pdl_trigger_and_wait();
   const GridTeam team;
   TrackStep(team, memory, rules, records.regions, count_of(records), *memory.counts_before)
-      .finish(published, report);
+      .finish(published, records.states, report);
 }
 
 // Returns a number of blocks with enough threads for all visible and all lost tracks.

@@ -24,6 +24,7 @@ struct TrackedRecords {
   Region* regions = nullptr;        // [capacity], the records of the labels 1, 2, …
   const uint32_t* total = nullptr;  // [1] number of regions, may exceed `capacity`
   uint32_t capacity = 0;
+  TrackState* states = nullptr;  // [capacity], written by Tracker::finish()
 };
 
 // 32 adjacent pixels of the previous frame, one bit per pixel.

@@ -5,7 +5,7 @@ count, colours, field order and orientation.
   regions-transcode IN… -o DIR --filter 'cclabel threshold=0.7 output=none ! regionoverlay'
 
 Each output is DIR/NAME.mp4 (or .mkv, .webm), with --json also DIR/NAME.jsonl, with --labels also
-DIR/NAME.labels.mkv. A file gets its name when it is whole. The readable part of a damaged input becomes
+DIR/NAME.labels.mkv, and with --events also DIR/NAME.events.jsonl. A file gets its name when it is whole. The readable part of a damaged input becomes
 DIR/NAME.partial.mp4. NAME.mp4.made.json records the input and the settings of an output. An input is skipped if
 its output exists and its record is the same. --segments cuts long files and joins the results. The exit status is
 0 if all inputs are done, 1 if an input failed, 2 if nothing was started, 130 if interrupted.
@@ -32,7 +32,7 @@ def parse(arguments):
         prog="regions-transcode", description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("inputs", nargs="*", metavar="IN", help="video files")
-    parser.add_argument("-o", "--out", required=True, metavar="DIR", help="folder of the outputs")
+    parser.add_argument("-o", "--out", metavar="DIR", help="folder of the outputs")
     parser.add_argument("--filter", metavar="'ELEMENT ! …'",
                         help="elements that every frame passes, as gst-launch takes them")
     parser.add_argument("--profile", choices=PROFILES, default="mp4", metavar="NAME",
@@ -50,12 +50,79 @@ def parse(arguments):
     parser.add_argument("--accept-partial", action="store_true", help="give the readable part of damaged"
                         " inputs the names of whole outputs")
     parser.add_argument("--no-sound", action="store_true", help="leave the sound out")
+    add_event_options(parser)
     add_segment_options(parser)
     options = parser.parse_args(arguments)
+    options.rules_text = None
+    if bool(options.rules) != bool(options.events or options.find):
+        parser.error("--rules FILE belongs to --events or --find")
+    if options.background and not options.heatmap:
+        parser.error("--background requires --heatmap")
+    if options.heatmap:
+        if not options.inputs or options.out or options.filter or options.events or options.find:
+            parser.error("--heatmap requires files of regions (.jsonl), and no -o, --filter, --events or --find")
+        return options
+    if options.find:
+        if not options.inputs or options.out or options.filter or options.events:
+            parser.error("--find requires files of regions (.jsonl) and --rules, and no -o, --filter or --events")
+        return options
+    if not options.out:
+        parser.error("the following arguments are required: -o/--out")
     if not options.status and not (options.inputs and options.filter):
         parser.error("IN and --filter are required")
     options.export += ["jsonl"] * options.json
     return options
+
+
+def add_event_options(parser):
+    group = parser.add_argument_group("events (docs/events.md)")
+    group.add_argument("--rules", metavar="FILE", help="zones and lines as JSON, for --events and --find")
+    group.add_argument("--events", action="store_true",
+                       help="write the events of zones and lines to DIR/NAME.events.jsonl; requires --rules")
+    group.add_argument("--find", nargs="?", const="all", metavar="EVENT,…",
+                       help="print the events in files that --json wrote (IN.jsonl), without decoding any video, and exit;"
+                       " default: all events; requires --rules")
+    group.add_argument("--heatmap", metavar="OUT.png", help="draw how often each pixel was foreground in the files that --json"
+                       " wrote (IN.jsonl, with cclabel attach-runs=true), and exit")
+    group.add_argument("--background", metavar="FILE", help="picture or video below the heat map; default: gray")
+
+
+def heat_map(options):
+    """Writes the heat map of stored regions. Returns the exit status."""
+    from standard_streams import print_line
+    from transcode import heat_map as heat
+
+    try:
+        print_line(heat.write(options.inputs, options.heatmap, options.background), "regions-transcode")
+    except heat.NoHeatMap as problem:
+        progress.complain(problem)
+        return 1
+    return 0
+
+
+def find(options):
+    """Prints the events of stored regions. Returns the exit status."""
+    from transcode import event_lines
+
+    known = event_lines.EVENTS
+    kinds = None if options.find == "all" else options.find.split(",")
+    if unknown := [kind for kind in kinds or () if kind not in known]:
+        raise Refused(f"--find {','.join(unknown)}: unknown event; expected {', '.join(known)}")
+    status = 0
+    for problem in event_lines.find(options.inputs, rules_text(options), kinds):
+        progress.complain(problem)
+        status = 1
+    return status
+
+
+def rules_text(options):
+    """The text of the rules. Refuses rules that are not valid."""
+    from transcode import event_lines
+
+    try:
+        return event_lines.rules_in(options.rules)
+    except event_lines.BadRules as bad:
+        raise Refused(bad) from bad
 
 
 def add_segment_options(parser):
@@ -144,6 +211,8 @@ def check(options):
             maker[path] = source
     import filters
 
+    if options.events:
+        options.rules_text = rules_text(options)
     try:
         filtered = filters.made(options.filter)
     except filters.BadFilter as bad:
@@ -163,6 +232,10 @@ def check(options):
 def main(options):
     """Runs the program with parsed options. Returns the exit status."""
     try:
+        if options.find:
+            return find(options)
+        if options.heatmap:
+            return heat_map(options)
         try:
             storage.resolve(options)
             if options.status:

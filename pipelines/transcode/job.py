@@ -18,7 +18,8 @@ from files import Output, explain, partial_name
 from gstreamer import GLib, Gst, GstVideo, error_text, first_structure, limit_threads, stop_at_faults
 from transcode import encode, verify
 from transcode.decode import (FILE_ERRORS, FIT, Decoder, expect_decoder, ratio_in, shape_note, shape_refusal, why_no_frame)
-from transcode.exports import WRITERS, LabelVideo, SidecarProblem
+from transcode.event_lines import TABLES, writer_of
+from transcode.exports import LabelVideo, SidecarProblem
 from transcode.probe import Input, InputProblem, last_line
 from transcode.profiles import CONVERT, PROFILES, STILL
 from transcode.verify import PacketCount
@@ -35,6 +36,7 @@ class Job:
         self.profile, self.say, self.outputs = profile, say, outputs
         self.accept_partial = accept_partial
         self.files, self.hint = {}, ""  # the hint says how to accept a damaged input
+        self.rules = None  # the text of the rules, for the output "events"
         self.probed = None  # the result of probe.look() for the source, if it is known
         self.threads = 0  # maximum for the decoder and for each element; 0: no maximum
         self.loop = GLib.MainLoop()
@@ -53,8 +55,7 @@ class Job:
             self.pipeline.add(Gst.parse_bin_from_description(
                 LabelVideo.BRANCH.format(self.files["labels"].fd), False))
             self.sidecars.append(LabelVideo(self.pipeline))
-        self.sidecars += [WRITERS[kind](file.fd, file.path) for kind, file in self.files.items()
-                          if kind in WRITERS]
+        self.sidecars += [writer_of(kind, file, self.rules) for kind, file in self.files.items() if kind in TABLES]
         # Pixels are turned here: few players turn Matroska and WebM, and ids must be upright.
         turn = self.input.turn
         flip = f"videoflip video-direction={turn} ! {CONVERT} ! " if turn else ""
@@ -311,6 +312,7 @@ def main(channel, settings, kind=Job):
     job = kind(settings["source"], outputs, filtered, PROFILES[settings["profile"]], say,
                settings.get("with_sound", True), settings.get("accept_partial", False))
     job.settings, job.threads, job.probed = settings, settings.get("threads", 0), settings.get("probed")
+    job.rules = settings.get("rules")
     job.hint = " (--accept-partial accepts it as whole)"
     GLib.io_add_watch(0, GLib.PRIORITY_HIGH, GLib.IOCondition.HUP, job.interrupt)
     return job.run()

@@ -184,7 +184,7 @@ def wanted_record(source, outputs, options, version):
     status = storage.status(source)
     return {"source": os.path.basename(source), "size": status.st_size, "time": status.st_mtime_ns,
             "filter": options.filter, "profile": options.profile, "sound": not options.no_sound,
-            "outputs": sorted(outputs), "version": version}
+            "outputs": sorted(outputs), "version": version} | ({"rules": options.rules_text} if options.events else {})
 
 
 def record_difference(video, source, made):

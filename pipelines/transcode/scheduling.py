@@ -25,6 +25,8 @@ def outputs_of(source, options):
     stem = os.path.join(options.out, os.path.splitext(os.path.basename(source))[0])
     outputs = {"video": stem + PROFILES[options.profile].suffix}
     outputs |= {kind: stem + EXPORTS[kind] for kind in options.export}
+    if options.events:
+        outputs["events"] = stem + ".events.jsonl"
     if options.labels:
         outputs["labels"] = stem + ".labels.mkv"
     return outputs
@@ -161,7 +163,8 @@ class Queue:
         """The settings of a job, except its input and outputs."""
         return {"filter": self.options.filter, "profile": self.options.profile,
                 "device": device_for(slot, self.devices), "with_sound": not self.options.no_sound,
-                "accept_partial": self.options.accept_partial}
+                "accept_partial": self.options.accept_partial
+                } | ({"rules": self.options.rules_text} if self.options.events else {})
 
     def begun(self, name, process):
         self.running[name] = process

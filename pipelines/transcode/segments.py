@@ -20,7 +20,8 @@ from gstreamer import Gst
 from transcode import job
 from transcode.decode import (FILE_ERRORS, Decoder, Shapes, Timeline, av, error_reason, expect_decoder, joined_shapes,
                               may_jump, picture_packets, shape_note, stamp_name, why_no_frame)
-from transcode.exports import WRITERS, JsonLines
+from transcode.event_lines import TABLES, writer_of
+from transcode.exports import JsonLines
 from transcode.manifest import Manifest
 from transcode.probe import QUIET, Input, InputProblem, input_of, last_line
 
@@ -317,8 +318,8 @@ class Joined(job.Job):
 
     def write_tables(self, segments):
         with contextlib.ExitStack() as opened:
-            writers = {kind: opened.enter_context(contextlib.closing(WRITERS[kind](file.fd, file.path)))
-                       for kind, file in self.files.items() if kind in WRITERS}
+            writers = {kind: opened.enter_context(contextlib.closing(writer_of(kind, file, self.rules)))
+                       for kind, file in self.files.items() if kind in TABLES}
             masks = writers.pop("coco-rle", None)
             if not writers and not masks:
                 return
@@ -415,6 +416,11 @@ class Tracks:
                     self.used += 1
                     self.names[region[track]] = self.used, region[first]
                 region[track], region[first] = self.names[region[track]]
+        if "part-of" in table["columns"]:
+            part = table["columns"].index("part-of")
+            for region in table["regions"]:
+                if region[part]:  # 0 if max-regions cut off the object's main region from the first frame on
+                    region[part] = self.names.get(region[part], (0,))[0]
         if "last-track" in table:
             table["last-track"] = self.used
         self.seen[table["time"]] = table

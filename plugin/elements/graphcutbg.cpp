@@ -101,7 +101,8 @@ class GraphCutBgElement final : public ElementAlgorithmOf<GraphCutBgParams> {
             {"gap", result.cut.gap},
             {"iterations", static_cast<int64_t>(result.cut.iterations)},
             {"foreground-pixels", static_cast<int64_t>(result.foreground)},
-            {"restarted", result.restarted}};
+            {"restarted", result.restarted},
+            {kSceneChangeField, std::string(name_of(result.change))}};
   }
 
  private:

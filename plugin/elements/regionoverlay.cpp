@@ -1,6 +1,7 @@
 // The element regionoverlay: draws the regions that upstream elements found.
 #include "core/drawing/regionoverlay.hpp"
 
+#include "plugin/events/shape_marks.hpp"
 #include "plugin/stream/element_algorithm.hpp"
 
 namespace regions {
@@ -12,6 +13,9 @@ class RegionOverlayElement final : public ElementAlgorithmOf<RegionOverlayParams
   void describe(const RegionOverlayParams&, ElementTraits& traits) const override {
     traits.reads_mask = true;
   }
+  void add_marks(GstBuffer* frame, Size picture, std::vector<Region>& records) override {
+    events::read_marks(frame, picture, stamp_plan(picture, session().active()), records);
+  }
 };
 
 }  // namespace
@@ -19,7 +23,8 @@ class RegionOverlayElement final : public ElementAlgorithmOf<RegionOverlayParams
 const ElementSpec& regionoverlay_element() {
   static const ElementSpec spec = element_spec<RegionOverlayElement>(
       "regionoverlay", "Region overlay", "Filter/Effect/Video",
-      "Draws boxes, outlines, tints and ids of the regions in the frame's metadata");
+      "Draws boxes, outlines, tints and ids of the regions in the frame's metadata, and zones and "
+      "lines of regionevents");
   return spec;
 }
 

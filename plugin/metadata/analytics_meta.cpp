@@ -53,6 +53,14 @@ std::optional<AnalyticsLibrary> load_analytics_library() {
       find_symbol(library, "analytics_relation_meta_add_tracking_mtd", functions.add_tracking) &&
       find_symbol(library, "analytics_tracking_mtd_update_last_seen", functions.update_last_seen);
   if (!is_complete) return {};
+  const bool has_readers =
+      find_symbol(library, "analytics_od_mtd_get_location", functions.detection_box) &&
+      find_symbol(library, "analytics_tracking_mtd_get_info", functions.tracking_info);
+  if (!has_readers) functions.detection_box = nullptr;
+  const bool has_classes =
+      find_symbol(library, "analytics_cls_mtd_get_mtd_type", functions.class_type) &&
+      find_symbol(library, "analytics_relation_meta_add_one_cls_mtd", functions.add_class);
+  if (!has_classes) functions.class_type = nullptr;
   const bool has_segmentation =
       find_symbol(library, "analytics_segmentation_mtd_get_mtd_type",
                   functions.segmentation_type) &&
@@ -237,7 +245,7 @@ bool is_plugin_detection(const Library& library, const AnalyticsEntry& entry) {
 }
 
 // Returns for each entry id whether the entry stays. If a detection is removed, its tracking
-// entries are removed too.
+// entries and its classes are removed too.
 std::vector<bool> entries_to_keep(const Library& library, std::span<const AnalyticsEntry> entries,
                                   bool keep_detections) {
   std::vector<bool> keep(entries.size(), true);
@@ -245,11 +253,14 @@ std::vector<bool> entries_to_keep(const Library& library, std::span<const Analyt
     if (!library.type_of(&entry) || is_plugin_segmentation(library, entry)) keep[entry.id] = false;
     if (keep_detections || !keep[entry.id] || !is_plugin_detection(library, entry)) continue;
     keep[entry.id] = false;
-    gpointer state = nullptr;
-    AnalyticsEntry track;
-    while (library.related(entry.meta, entry.id, Library::kRelateTo, library.tracking_type(),
-                           &state, &track)) {
-      keep[track.id] = false;
+    for (const AnalyticsType* type :
+         {library.tracking_type(), library.class_type ? library.class_type() : nullptr}) {
+      gpointer state = nullptr;
+      AnalyticsEntry related;
+      while (type &&
+             library.related(entry.meta, entry.id, Library::kRelateTo, type, &state, &related)) {
+        keep[related.id] = false;
+      }
     }
   }
   return keep;
@@ -335,6 +346,38 @@ void attach_analytics(GstBuffer* buffer, const LargestRegions& largest) {
     library->set_relation(meta, Library::kRelateTo, detection.id, track.id);
   }
   if (has_map) add_segmentation(*library, meta, largest, detections);
+}
+
+void attach_classes(GstBuffer* buffer, std::span<const ObjectClass> classes) {
+  const Library* library = Library::find();
+  const bool is_able = library && library->class_type && library->detection_box;
+  RelationMeta* meta = is_able ? library->get(buffer) : nullptr;
+  if (!meta) return;
+  struct Detection {
+    guint entry;
+    gint x, y, width, height;
+  };
+  std::vector<Detection> detections;  // read first, because new entries move the old ones
+  gpointer state = nullptr;
+  AnalyticsEntry entry;
+  while (library->iterate(meta, &state, library->detection_type(), &entry)) {
+    Detection found{.entry = entry.id};
+    gfloat confidence = 0;
+    if (library->detection_box(&entry, &found.x, &found.y, &found.width, &found.height,
+                               &confidence)) {
+      detections.push_back(found);
+    }
+  }
+  for (const ObjectClass& wanted : classes) {
+    for (const Detection& found : detections) {
+      const bool is_same = found.x == wanted.x && found.y == wanted.y &&
+                           found.width == wanted.width && found.height == wanted.height;
+      if (!is_same || !library->add_class(meta, 1.0F, g_quark_from_string(wanted.name), &entry)) {
+        continue;
+      }
+      library->set_relation(meta, Library::kRelateTo, found.entry, entry.id);
+    }
+  }
 }
 
 void remove_analytics(GstBuffer* buffer) { remove_plugin_entries(buffer, false); }

@@ -2,6 +2,7 @@
 #include "plugin/metadata/region_meta.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/error.hpp"
 #include "plugin/metadata/standard_metas.hpp"
@@ -38,6 +39,13 @@ void set_box(Region& region, const Box& box, Size from, Size to) {
   region.bottom = std::max(region.bottom, region.top);
 }
 
+// Returns the sum of coordinates whose mean over `area` pixels is `mean`, rounded.
+uint64_t sum_of(double mean, uint64_t area) {
+  constexpr double kMaxSum = 1e18;
+  const double sum = mean * static_cast<double>(area);
+  return sum > 0 && sum < kMaxSum ? static_cast<uint64_t>(std::llround(sum)) : 0;
+}
+
 Region region_of(const GstStructure* structure, Size from, Size to) {
   Region region;
   guint id = 0, track = 0;
@@ -50,6 +58,12 @@ Region region_of(const GstStructure* structure, Size from, Size to) {
           from, to);
   guint64 area = 0;
   if (gst_structure_get_uint64(structure, "area", &area)) region.area = area;
+  gdouble x = 0, y = 0;
+  if (gst_structure_get_double(structure, "cx", &x) &&
+      gst_structure_get_double(structure, "cy", &y)) {
+    region.sum_x = sum_of(x, region.area);
+    region.sum_y = sum_of(y, region.area);
+  }
   return region;
 }
 
@@ -136,7 +150,11 @@ void register_region_meta() {
 
 const GstStructure* attach_regions(GstBuffer* buffer, const FrameResults& results,
                                    const Workers& workers, StructurePool& pool) {
+  std::string scene_change;
   if (GstCustomMeta* meta = gst_buffer_get_custom_meta(buffer, kRegionMeta)) {
+    const gchar* text =
+        gst_structure_get_string(gst_custom_meta_get_structure(meta), kSceneChangeField);
+    if (text) scene_change = text;
     gst_buffer_remove_meta(buffer, &meta->meta);
   }
   remove_standard_metas(buffer);
@@ -176,6 +194,7 @@ const GstStructure* attach_regions(GstBuffer* buffer, const FrameResults& result
     add_bytes(structure, "runs", std::as_bytes(results.runs), pool);
     gst_structure_set(structure, "runs-truncated", G_TYPE_BOOLEAN, results.runs_truncated, nullptr);
   }
+  if (!scene_change.empty()) add_fact(structure, {kSceneChangeField, scene_change});
   for (const Fact& fact : results.facts) add_fact(structure, fact);
   if (results.labels) {
     gst_structure_set(structure, "labels", GST_TYPE_BUFFER, results.labels, "labels-format",

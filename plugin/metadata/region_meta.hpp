@@ -41,7 +41,8 @@
 // | runs-truncated  | gboolean      | there were more than max-runs runs: the last runs in raster
 // |                 |               | order are missing
 //
-// The element may add further fields about the frame, see docs/elements.md. The structure of
+// The element may add further fields about the frame, see docs/elements.md. regionevents adds events
+// and tables, see docs/elements/regionevents.md. The structure of
 // each region has these fields:
 //
 // | field           | type          | content
@@ -60,6 +61,8 @@
 // |   blue          |               |
 // |                 |               | if regions are tracked:
 // | first-seen      | guint64       | timestamp of the track's first frame (ns)
+// | still           | uint          | number of frames for which the region has not moved
+// | part-of         | uint          | track of the object that the region is a piece of, or 0
 // |                 |               | for superpixels:
 // | lab-l           | double        | mean of CIELAB (D65), 0..100
 // | lab-a, lab-b    | double        | mean of CIELAB, -128..127
@@ -86,6 +89,8 @@
 #include <gst/video/video.h>
 
 #include <span>
+#include <string>
+#include <variant>
 #include <vector>
 
 #include "core/backend.hpp"
@@ -98,6 +103,8 @@
 namespace regions {
 
 constexpr const char* kRegionMeta = "regions";  // name of the GstCustomMeta
+// Name of the field with the change of the scene. Elements downstream keep it.
+constexpr const char* kSceneChangeField = "scene-change";
 
 // Must be called once, before the first buffer (in plugin_init).
 void register_region_meta();
@@ -105,7 +112,7 @@ void register_region_meta();
 // A value that an algorithm reports about a finished frame. It becomes a field of the metadata.
 struct Fact {
   const char* name;
-  Value value;
+  std::variant<bool, int64_t, std::string> value;
 };
 
 // The optional results of an algorithm, see RegionTable.
@@ -125,6 +132,7 @@ struct FrameResults {
   RegionDetails details;                     // which of the optional results to attach
   std::span<const Moments> moments;          // [region] sums over its pixels, or empty
   std::span<const GstClockTime> first_seen;  // [region] time of the track's first frame, or empty
+  std::span<const TrackState> track_states;  // [region] rest and pieces of tracks, or empty
   std::span<const Border> borders;           // pairs of regions that touch
   std::span<const PixelRun> runs;
   bool runs_truncated = false;  // there were more runs than RegionDetails::runs

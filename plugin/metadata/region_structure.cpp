@@ -15,6 +15,7 @@ struct RegionSource {
   const Region& region;
   MeanColor mean;
   GstClockTime first_seen;
+  TrackState state;
   MeanLab lab;
   Covariance covariance;
 };
@@ -55,8 +56,11 @@ const RegionWriter& region_writer(const FrameResults& results) {
                                 StructureField("cov-yy", [](S s) { return s.covariance.yy; }));
   static const auto track_fields = field_group<RegionSource>(
       StructureField("first-seen", [](S s) { return uint64_t{s.first_seen}; }));
+  static const auto state_fields =
+      field_group<RegionSource>(StructureField("still", [](S s) { return s.state.still; }),
+                                StructureField("part-of", [](S s) { return s.state.part_of; }));
   static const FieldGroup<RegionSource>* const optional_groups[] = {
-      &volume_fields, &track_fields, &lab_fields, &covariance_fields};
+      &volume_fields, &track_fields, &state_fields, &lab_fields, &covariance_fields};
   // The index is a bit mask. Bit i is set if the writer includes optional group i.
   static const std::vector<RegionWriter> writers = [] {
     std::vector<RegionWriter> all;
@@ -70,7 +74,7 @@ const RegionWriter& region_writer(const FrameResults& results) {
     return all;
   }();
   const bool is_present[] = {results.is_stacked(), !results.first_seen.empty(),
-                             !results.moments.empty(),
+                             !results.track_states.empty(), !results.moments.empty(),
                              !results.moments.empty() && results.details.covariance};
   size_t bits = 0;
   for (size_t i = 0; i < std::size(is_present); ++i) bits |= size_t{is_present[i]} << i;
@@ -80,8 +84,9 @@ const RegionWriter& region_writer(const FrameResults& results) {
 // Collects the values of region i.
 RegionSource source_of(const FrameResults& results, const MeanColors& means, size_t i) {
   const Region& region = results.regions[i];
-  RegionSource source = {region, means.of(region), 0, {}, {}};
+  RegionSource source = {region, means.of(region), 0, {}, {}, {}};
   if (!results.first_seen.empty()) source.first_seen = results.first_seen[i];
+  if (!results.track_states.empty()) source.state = results.track_states[i];
   if (results.moments.empty()) return source;
   source.lab = mean_lab(region, results.moments[i]);
   if (results.details.covariance) source.covariance = covariance(region, results.moments[i]);
@@ -138,20 +143,9 @@ void add_fact(GstStructure* structure, const Fact& fact) {
   } else if (const auto* whole = std::get_if<int64_t>(&fact.value)) {
     g_value_init(&value, G_TYPE_INT64);
     g_value_set_int64(&value, *whole);
-  } else if (const auto* real = std::get_if<double>(&fact.value)) {
-    g_value_init(&value, G_TYPE_DOUBLE);
-    g_value_set_double(&value, *real);
-  } else if (const auto* text = std::get_if<std::string>(&fact.value)) {
-    g_value_init(&value, G_TYPE_STRING);
-    g_value_set_string(&value, text->c_str());
   } else {
-    g_value_init(&value, GST_TYPE_ARRAY);
-    for (const double number : std::get<std::vector<double>>(fact.value)) {
-      GValue item = G_VALUE_INIT;
-      g_value_init(&item, G_TYPE_DOUBLE);
-      g_value_set_double(&item, number);
-      gst_value_array_append_and_take_value(&value, &item);
-    }
+    g_value_init(&value, G_TYPE_STRING);
+    g_value_set_string(&value, std::get<std::string>(fact.value).c_str());
   }
   gst_structure_take_value(structure, fact.name, &value);
 }

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "core/drawing/marks.hpp"
 #include "core/error.hpp"
 #include "plugin/memory/gst_object.hpp"
 #include "plugin/metadata/region_meta.hpp"
@@ -317,6 +318,61 @@ GValue mapped_regions(const GValue* array, const PictureMapping& mapping) {
   return result;
 }
 
+// Maps the positions of the events. Events stay even if they happened outside of the picture.
+void map_events(GstStructure* result, const PictureMapping& mapping) {
+  const GValue* array = gst_structure_get_value(result, "events");
+  if (!array || !GST_VALUE_HOLDS_ARRAY(array)) return;
+  GValue mapped_events = G_VALUE_INIT;
+  const guint count = gst_value_array_get_size(array);
+  gst_value_array_init(&mapped_events, count);
+  for (guint i = 0; i < count; ++i) {
+    GValue item = G_VALUE_INIT;
+    g_value_init(&item, GST_TYPE_STRUCTURE);
+    const GValue* source = gst_value_array_get_value(array, i);
+    expects(GST_VALUE_HOLDS_STRUCTURE(source), "the metadata holds a value that is not an event");
+    GstStructure* event = gst_structure_copy(gst_value_get_structure(source));
+    double x = 0, y = 0;
+    if (gst_structure_get_double(event, "x", &x) && gst_structure_get_double(event, "y", &y)) {
+      if (mapping.is_transposed) std::swap(x, y);
+      gst_structure_set(event, "x", G_TYPE_DOUBLE, mapping.x.scale * x + mapping.x.shift, "y",
+                        G_TYPE_DOUBLE, mapping.y.scale * y + mapping.y.shift, nullptr);
+    }
+    g_value_take_boxed(&item, event);
+    gst_value_array_append_and_take_value(&mapped_events, &item);
+  }
+  gst_structure_take_value(result, "events", &mapped_events);
+}
+
+// Maps the points of each row of a table of marks (see shape_marks.hpp): calls map(row) for the
+// rows.
+template <class Row, class Map>
+void map_rows(GstStructure* result, const char* name, const Map& map) {
+  const GValue* value = gst_structure_get_value(result, name);
+  if (!value || !G_VALUE_HOLDS(value, GST_TYPE_BUFFER) || !gst_value_get_buffer(value)) return;
+  GstBuffer* table = gst_value_get_buffer(value);
+  std::vector<Row> rows(gst_buffer_get_size(table) / sizeof(Row));
+  const gsize bytes = rows.size() * sizeof(Row);
+  gst_buffer_extract(table, 0, rows.data(), bytes);
+  for (Row& row : rows) map(row);
+  const BufferPtr mapped(gst_buffer_new_allocate(nullptr, bytes, nullptr));
+  gst_buffer_fill(mapped.get(), 0, rows.data(), bytes);
+  gst_structure_set(result, name, GST_TYPE_BUFFER, mapped.get(), nullptr);
+}
+
+void map_marks(GstStructure* result, const PictureMapping& mapping) {
+  const auto map_edge = [&](double& x, double& y) {
+    if (mapping.is_transposed) std::swap(x, y);
+    x = mapping.x.scale * x + mapping.x.shift;
+    y = mapping.y.scale * y + mapping.y.shift;
+  };
+  map_rows<LineMark>(result, "shapes", [&](LineMark& line) {
+    map_edge(line.x1, line.y1);
+    map_edge(line.x2, line.y2);
+  });
+  map_rows<NumberMark>(result, "numbers",
+                       [&](NumberMark& number) { map_edge(number.x, number.y); });
+}
+
 // Attaches the metadata to `to` and copies the fields, except the label map unless `with_labels` is
 // set.
 GstStructure* copy_fields(GstBuffer* to, const GstStructure* from, bool with_labels) {
@@ -338,6 +394,8 @@ void add_mapped_regions(GstBuffer* to, const GstStructure* from, const PictureMa
   gst_structure_take_value(result, "regions", &regions);
   set_int(result, "width", mapping.to.width);
   set_int(result, "height", mapping.to.height);
+  map_events(result, mapping);
+  map_marks(result, mapping);
   // Removes fields that refer to single pixels, and the table, which has the old coordinates.
   gst_structure_remove_fields(result, "runs", "runs-truncated", "adjacency", "table",
                               "table-columns", nullptr);

@@ -77,6 +77,14 @@ void take_parameters(GstBuffer* buffer, std::vector<ParametersPtr>& parameters);
 // they do nothing.
 void attach_analytics(GstBuffer* buffer, const LargestRegions& largest);
 void remove_analytics(GstBuffer* buffer);
+// A class of the object whose detection has this box (pixels).
+struct ObjectClass {
+  int x, y, width, height;
+  const char* name;
+};
+// Attaches the classes to the detections in the analytics metadata, also to those of other
+// producers.
+void attach_classes(GstBuffer* buffer, std::span<const ObjectClass> classes);
 void remove_segmentation(GstBuffer* buffer);
 
 struct RelationMeta;  // GstAnalyticsRelationMeta
@@ -106,7 +114,7 @@ struct RelationSpace {
 // lacks it.
 struct AnalyticsLibrary {
   // Relations between two entries (GstAnalyticsRelTypes).
-  static constexpr int kNone = 0, kContain = 1 << 2, kRelateTo = 1 << 3;
+  static constexpr int kNone = 0, kContain = 1 << 2, kRelateTo = 1 << 3, kAny = G_MAXINT;
 
   RelationMeta* (*get)(GstBuffer* buffer);
   RelationMeta* (*add)(GstBuffer* buffer, const RelationSpace* space);
@@ -131,6 +139,16 @@ struct AnalyticsLibrary {
   gboolean (*add_tracking)(RelationMeta* meta, guint64 track, GstClockTime first_seen,
                            AnalyticsEntry* entry);
   gboolean (*update_last_seen)(AnalyticsEntry* entry, GstClockTime last_seen);
+
+  // These two functions classify detections. Both are null if one is missing.
+  const AnalyticsType* (*class_type)();
+  gboolean (*add_class)(RelationMeta* meta, gfloat confidence, GQuark name, AnalyticsEntry* entry);
+
+  // These two functions read entries of other producers. Both are null if one is missing.
+  gboolean (*detection_box)(const AnalyticsEntry* entry, gint* x, gint* y, gint* width,
+                            gint* height, gfloat* confidence);
+  gboolean (*tracking_info)(const AnalyticsEntry* entry, guint64* track, GstClockTime* first_seen,
+                            GstClockTime* last_seen, gboolean* is_lost);
 
   // These three functions exist since GStreamer 1.26 and are null in older versions.
   // add_segmentation() takes ownership of the buffer.

@@ -66,6 +66,7 @@ class ElementAlgorithm {
   bool needs_mask() { return traits().needs_mask; }
   bool reads_small_masks() { return traits().reads_small_masks; }
   bool tracks() { return traits().tracks; }
+  bool has_track_states() { return traits().setup.tracks; }
   bool draws_tints() { return traits().draws_tints; }
   uint32_t max_regions() { return traits().setup.max_regions; }
   RegionDetails details() { return traits().details; }
@@ -103,6 +104,10 @@ class ElementAlgorithm {
   // already waiting for one gives up. Any thread may pass true. Pass false only while no
   // configure() is running.
   virtual void set_flushing(bool /*flushing*/) {}
+  // Appends marks that the element draws in addition to the attached regions. `picture` is the size
+  // that their coordinates refer to.
+  virtual void add_marks(GstBuffer* /*frame*/, Size /*picture*/, std::vector<Region>& /*records*/) {
+  }
   // Saves and restores the background model, so that it survives a configure() for pictures of the
   // same size. No frame may be in flight.
   virtual std::vector<std::byte> save_model() { return {}; }

@@ -43,12 +43,18 @@ GstFlowReturn FramePipeline::submit(const Add& add) {
   InFlightFrame& next = frame_at(in_flight_);
   lock.unlock();
   if (next.state() == InFlightFrame::State::pushed) next.begin(arrival_time);
+  const size_t earlier_frames = next.frame_count();
   try {
     return add(next) ? start(next) : GST_FLOW_OK;
   } catch (const std::exception& error) {
-    callbacks_.on_error(error);
-    return GST_FLOW_ERROR;
+    return on_discarded(earlier_frames, error);
   }
+}
+
+GstFlowReturn FramePipeline::on_discarded(size_t frames, const std::exception& error) {
+  callbacks_.on_dropped(frames);
+  callbacks_.on_error(error);
+  return GST_FLOW_ERROR;
 }
 
 // Starts the work of a filled frame. The streaming thread finishes and pushes it itself if the
@@ -83,11 +89,11 @@ GstFlowReturn FramePipeline::end_volume() {
   const bool may_start = in_flight_ < frames_.size() && !is_interrupted_ && flow_ == GST_FLOW_OK;
   lock.unlock();
   if (!may_start || next.state() != InFlightFrame::State::filling) return GST_FLOW_OK;
+  const size_t frames = next.frame_count();
   try {
     return start(next);
   } catch (const std::exception& error) {
-    callbacks_.on_error(error);
-    return GST_FLOW_ERROR;
+    return on_discarded(frames, error);
   }
 }
 

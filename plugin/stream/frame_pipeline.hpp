@@ -65,6 +65,8 @@ class FramePipeline {
  private:
   static void run_task(gpointer self);
   GstFlowReturn start(InFlightFrame& filled);
+  // Counts the submitted frames of a discarded slot and posts the error.
+  GstFlowReturn on_discarded(size_t frames, const std::exception& error);
   bool is_idle() const;
   void finish_inline(InFlightFrame& frame);
   void push_oldest();

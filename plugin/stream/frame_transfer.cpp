@@ -132,6 +132,7 @@ void PictureTransfer::read_attached_regions(FrameBuffers& frame, FrameTask& task
   const bool has_regions = read_regions(frame.source(), plan_->in.size, attached_);
   if (algorithm.needs_mask()) expect_mask(attached_);
   if (!has_regions) return;
+  algorithm.add_marks(frame.source(), plan_->in.size, attached_.regions);
   const bool is_whole = plan_->work_area.is_identity();
   if (!is_whole) reduce(plan_->work_area, attached_.regions);
   task.attached = attached_.regions.data();

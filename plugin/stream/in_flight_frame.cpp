@@ -19,7 +19,7 @@ InFlightFrame::InFlightFrame(StreamResources& resources, SharedPlan plan, int sl
   const Setup& setup = plan_->setup;
   if (plan_->makes_regions) {
     records_ = RegionRecords(*plan_->backend, setup.max_regions, resources.algorithm->details().lab,
-                             setup.has_borders, setup.max_runs);
+                             setup.has_borders, setup.max_runs, setup.tracks);
   }
   if (!plan_->work_area.is_identity())
     work_pictures_ = std::make_unique<WorkAreaPictures>(*plan_, *queue_);
@@ -238,6 +238,7 @@ void InFlightFrame::attach_results(size_t index) {
     first_seen =
         algorithm.track_times().first_seen(results.regions, GST_BUFFER_PTS(buffers.output.get()));
     results.first_seen = first_seen;
+    results.track_states = records_.track_states(record_count_);
   }
   results.runs_truncated = records_.total_runs() > records_.runs().size();
   results.layers = plan_->setup.layers;

@@ -60,6 +60,7 @@ SharedPlan make_stream_plan(ElementAlgorithm& algorithm, std::shared_ptr<Backend
   setup.slots = slots;
   setup.depth = algorithm.slices();
   setup.slides = algorithm.has_sliding_window();
+  setup.tracks = algorithm.has_track_states();
   setup.layers = algorithm.layers_in_use();
   setup.max_regions = algorithm.max_regions();
   setup.has_borders = details.borders;

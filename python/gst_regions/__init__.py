@@ -1,6 +1,7 @@
 """Finds and measures regions in pictures, volumes and videos.
 
-The package contains connected components, superpixels, exact minimum cuts, background subtraction and tracking.
+The package contains connected components, superpixels, exact minimum cuts, background subtraction, tracking, and events of
+zones and lines.
 """
 
 from ._core import __version__
@@ -11,8 +12,10 @@ from .gstreamer import setup
 from .labelling import label
 from .masks import dust, fill_holes, remove_small_holes, remove_small_objects
 from .superpixels import slic
-from .tables import regionprops_table, to_supervision
+from .tables import from_supervision, regionprops_table, to_supervision
 from .tracking import Tracker
+from .zones import Zones
 
-__all__ = ["BackgroundCut", "Tracker", "WarmCut", "__version__", "dust", "fill_holes", "flood", "flood_fill", "label",
-           "mincut", "regionprops_table", "remove_small_holes", "remove_small_objects", "setup", "slic", "to_supervision"]
+__all__ = ["BackgroundCut", "Tracker", "WarmCut", "Zones", "__version__", "dust", "fill_holes", "flood", "flood_fill",
+           "from_supervision", "label", "mincut", "regionprops_table", "remove_small_holes", "remove_small_objects", "setup",
+           "slic", "to_supervision"]

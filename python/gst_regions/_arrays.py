@@ -33,7 +33,10 @@ Array = Any
 def as_numpy(array: Array, name: str) -> NDArray[Any]:
     """Converts the array to a NumPy array. Only lists are copied."""
     if isinstance(array, np.ndarray):
-        converted = array
+        if isinstance(array, np.ma.MaskedArray):
+            warnings.warn(f"{name} is a masked array, and its mask is ignored, as in scikit-image and SciPy; pass "
+                          "array.filled(value)", UserWarning, stacklevel=3)
+        converted = np.asarray(array)  # without a subclass such as np.matrix, whose rows have two axes
     elif hasattr(array, "__dlpack__"):
         expect_elements(array)
         device = array.__dlpack_device__()[0]
@@ -41,13 +44,23 @@ def as_numpy(array: Array, name: str) -> NDArray[Any]:
             raise ValueError(f"{name} is on a device that the CPU cannot read (DLPack device type {int(device)}); "
                              "copy it to the host")
         try:
-            converted = np.from_dlpack(array)
+            converted = _from_dlpack(array)
         except (RuntimeError, BufferError) as error:
             raise TypeError(f"{name} cannot be read by DLPack: {error}") from error
     else:
         converted = np.asarray(array)
+        if converted.dtype == np.object_ and converted.ndim == 0:
+            raise TypeError(f"{name} is a {type(array).__name__}, must be an array; convert it first, for example a sparse "
+                            "matrix by toarray()")
     expect_type(converted.dtype, name)
     return converted
+
+
+def _from_dlpack(array: Array) -> NDArray[Any]:
+    if str(getattr(array, "dtype", "")) == "torch.bool":  # DLPack of PyTorch before 2.2 has no bool
+        bools: NDArray[Any] = np.from_dlpack(array.view(sys.modules["torch"].uint8)).view(np.bool_)
+        return bools
+    return np.from_dlpack(array)
 
 
 def expect_elements(array: Array) -> None:
@@ -82,7 +95,12 @@ def result_of(array: NDArray[Any], out: Array | None, like: Array) -> Array:
     if isinstance(like, np.ndarray) or not hasattr(like, "__dlpack__"):
         return array
     name = library_name(like)
-    return array if name is None else sys.modules["jax.numpy" if name == "jax" else name].from_dlpack(array)
+    if name is None:
+        return array
+    module = sys.modules["jax.numpy" if name == "jax" else name]
+    if name == "torch" and array.dtype == np.bool_:  # DLPack of PyTorch before 2.2 has no bool
+        return module.from_dlpack(array.view(np.uint8)).view(module.bool)
+    return module.from_dlpack(array)
 
 
 def library_name(array: Array) -> str | None:
@@ -195,14 +213,27 @@ def expect_picture(array: Any, name: str, channels: tuple[int, ...] = (3, 4),
                          "or two axes")
 
 
+def integer_of(value: Any, name: str) -> int:
+    """Returns an argument as an int. Raises TypeError if it is not a whole number of an integer type."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} is {value!r}, must be an int") from None
+
+
+def number_of(value: Any, name: str) -> float:
+    """Returns an argument as an int or float, also from an array without axes. Raises TypeError for other types."""
+    number = value.item() if hasattr(value, "item") and np.ndim(value) == 0 else value
+    if not isinstance(number, (int, float)):
+        raise TypeError(f"{name} is {value!r}, must be a number")
+    return number
+
+
 def connectivity_of(connectivity: int | None, axes: int) -> int:
     """Returns the number of axes along which neighbours may differ. None means all."""
     if connectivity is None:
         return axes
-    try:
-        number = operator.index(connectivity)
-    except TypeError:
-        raise TypeError(f"connectivity is {connectivity!r}, must be an int") from None
+    number = integer_of(connectivity, "connectivity")
     if not 1 <= number <= axes:
         raise ValueError(f"connectivity is {connectivity}, must be 1 to {axes}")
     return number
@@ -210,7 +241,7 @@ def connectivity_of(connectivity: int | None, axes: int) -> int:
 
 def max_threads(threads: int) -> int:
     """Returns how many threads may work at most. `threads` is the caller's limit; 0: one per CPU core."""
-    if operator.index(threads) < 0:
+    if integer_of(threads, "threads") < 0:
         raise ValueError(f"threads is {threads}, must be at least 0 (0: one per CPU core)")
     return min(threads or CPU_CORES, CPU_CORES)
 

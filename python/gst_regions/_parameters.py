@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import inspect
 import keyword
+import os
+import pathlib
 import re
 import textwrap
 from collections.abc import Callable, Iterator, Mapping
@@ -90,6 +92,7 @@ class Parameters:
 
     _algorithm: Any
     _fields: list[FieldDescription]
+    _state_name: str  # the name of the learned state and its verb, for messages
 
     def __setattr__(self, name: str, value: Any) -> None:
         if not name.startswith("_") and not hasattr(type(self), name):
@@ -130,4 +133,33 @@ class Parameters:
 
     def reset(self) -> None:
         """Discards everything that was learned from earlier pictures. Parameters keep their values."""
+        self._algorithm.load(b"")
         self._algorithm.reset()
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes everything that was learned from earlier pictures to a file. load() reads it.
+
+        Raises
+        ------
+        ValueError
+            No picture has been processed yet. Or the object tracks pictures on a CUDA device, whose tracks cannot be saved.
+        """
+        state = self._algorithm.state()
+        if not state:
+            raise ValueError(f"no {self._state_name} yet; call apply() first")
+        pathlib.Path(path).write_bytes(state)
+
+    def load(self, path: str | os.PathLike[str]) -> None:
+        """Continues with a file that save() has written, also on another machine. Parameters keep their values.
+
+        The next picture must have the size of the pictures before save(); otherwise apply() raises ValueError.
+
+        Raises
+        ------
+        ValueError
+            The file is empty.
+        """
+        state = pathlib.Path(path).read_bytes()
+        if not state:
+            raise ValueError(f"{path} is empty, must contain a file of save()")
+        self._algorithm.load(state)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import pathlib
 from typing import Any, TypedDict, Unpack
 
 import numpy as np
@@ -60,10 +58,14 @@ class BackgroundCut(Parameters):
 
     Attributes
     ----------
+    background : the learned background picture
     flow : value of the last cut, in the internal unit of the algorithm
     exact : True if the last cut is a minimum cut, False if `max_iterations` or `time_budget` stopped it early
     restarted : True if the last picture restarted the model, because the whole picture changed, or because it had
         another size or type than the picture before
+    scene_change : the sudden change of the whole picture that the last picture shows: "light", "infrared", "covered",
+        "moved", "defocused", "frozen" or "other"; else "none". `docs/events.md` describes them. With a change, no pixel
+        is foreground, except with `freeze` or a mask.
     Each parameter is also an attribute, and can be set between two pictures.
 
     Raises
@@ -75,6 +77,7 @@ class BackgroundCut(Parameters):
     """
 
     _fields = _core.background_fields()
+    _state_name = "background model exists"
 
     source: str
     lambda_: float
@@ -99,6 +102,7 @@ class BackgroundCut(Parameters):
             raise ValueError(f"channels is {channels!r}, must be 'RGB' or 'BGR'")
         self._channels = channels
         self._is_bgr = channels == "BGR"
+        self._is_gray = False  # whether the last picture was gray
         self._threads = max_threads(threads)
         self._algorithm = _core.BackgroundCut()
         self._pictures: dict[str, NDArray[np.uint8]] = {}  # copies of `background` and `exclusion`
@@ -124,46 +128,43 @@ class BackgroundCut(Parameters):
         """Order of the colour channels: "RGB" or "BGR"."""
         return self._channels
 
-    def reset(self) -> None:
-        """Discards everything that was learned from earlier pictures. Parameters keep their values."""
-        self._algorithm.load(b"")
-        super().reset()
+    @property
+    def background(self) -> NDArray[np.uint8]:
+        """The learned background: the most frequent colour of each pixel, rounded by up to 3 of 255 steps.
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the background model to a file.
-
-        Raises
-        ------
-        ValueError
-            A model does not exist yet, because no picture has been processed.
-        """
-        model = self._algorithm.model()
-        if not model:
-            raise ValueError("no background model exists yet; call apply() first")
-        pathlib.Path(path).write_bytes(model)
-
-    def load(self, path: str | os.PathLike[str]) -> None:
-        """Continues with a background model that save() has written, also on another machine.
-
-        The next picture must have the size of the pictures of the model; otherwise apply() raises ValueError.
+        A picture of shape (H, W) after gray pictures, else of shape (H, W, 3) in the order of `channels`. The cut waits
+        for the last picture.
 
         Raises
         ------
         ValueError
-            The file is empty.
+            No picture has been processed yet.
         """
-        model = pathlib.Path(path).read_bytes()
+        model = self._algorithm.state()
         if not model:
-            raise ValueError(f"{path} is empty, must contain a background model")
-        self._algorithm.load(model)
+            raise ValueError(f"no {self._state_name} yet; call apply() first")
+        # The words 2 and 3 are the width and the height. The last words are the colours of the background as packed
+        # luma and chroma (BT.601, full range): see core/graphcutbg/stored_model.hpp.
+        words = np.frombuffer(model, "<u4")
+        width, height = map(int, words[2:4])
+        colors = words[-width * height:].reshape(height, width)
+        luma = (colors & 255).astype(np.uint8)
+        if self._is_gray:
+            return luma
+        blue_part, red_part = ((colors >> shift & 255).astype(np.float32) - 128 for shift in (8, 16))
+        rgb = luma[..., np.newaxis] + np.stack(
+            [1.402 * red_part, -0.344136 * blue_part - 0.714136 * red_part, 1.772 * blue_part], -1)
+        picture = np.clip(np.rint(rgb), 0, 255).astype(np.uint8)
+        return np.ascontiguousarray(picture[..., ::-1]) if self._is_bgr else picture
 
     def __getstate__(self) -> dict[str, Any]:
         return {"channels": self._channels, "threads": self._threads, "parameters": self.parameters,
-                "pictures": self._pictures, "model": self._algorithm.model()}
+                "pictures": self._pictures, "model": self._algorithm.state(), "is_gray": self._is_gray}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         BackgroundCut.__init__(self, channels=state["channels"], threads=state["threads"], **state["parameters"],
                                **state["pictures"])
+        self._is_gray = state["is_gray"]
         if state["model"]:
             self._algorithm.load(state["model"])
 
@@ -178,6 +179,10 @@ class BackgroundCut(Parameters):
     @property
     def restarted(self) -> bool:
         return bool(self._algorithm.report()[2])
+
+    @property
+    def scene_change(self) -> str:
+        return str(self._algorithm.report()[3])
 
     def apply(self, image: Array, out: Array | None = None, *, mask: Array | None = None, stream: Any = None) -> Array:
         """Returns the foreground of the next picture and updates the model.
@@ -214,6 +219,7 @@ class BackgroundCut(Parameters):
             estimate = _arrays.as_picture(mask, "mask", channels=())
             _arrays.warn_of_dark_mask(estimate, "mask", self.mask_foreground)
         self._algorithm.apply(pixels, self._is_bgr, estimate, foreground, (self._threads, *_arrays.CPU_TARGET))
+        self._is_gray = pixels.ndim == 2
         return _arrays.result_of(foreground, out, image)
 
     def _apply_on_device(self, image: _device_arrays.DeviceArray, out: Array | None, mask: Array | None) -> Array:
@@ -227,4 +233,5 @@ class BackgroundCut(Parameters):
         foreground = _device_arrays.separate_output(out, image.shape[:2], np.dtype(np.uint8), image, "image")
         output_capsule = image.library.capsule(foreground, target)
         self._algorithm.apply(image.packed().capsule(target), self._is_bgr, estimate, output_capsule, target)
+        self._is_gray = image.ndim == 2
         return image.library.finished(foreground, target) if out is None else out

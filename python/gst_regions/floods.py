@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -48,7 +47,7 @@ def flood(image: Array, seed_point: int | Sequence[int], *, footprint: Array | N
         The point is outside the image, its value or `tolerance` is NaN, or `connectivity` or the number of the
         footprint's axes does not suit the image.
     """
-    values = _arrays.as_numpy(image, "image")
+    values = _image_of(image)
     return _arrays.result_of(_flooded(values, seed_point, footprint, connectivity, tolerance, threads), None, image)
 
 
@@ -79,7 +78,7 @@ def flood_fill(image: Array, seed_point: int | Sequence[int], new_value: float, 
         As for `flood`; also if the type of the image cannot hold `new_value`, or `in_place` is set and the image is
         read-only.
     """
-    values = _arrays.as_numpy(image, "image")
+    values = _image_of(image)
     value = _value_of(new_value, values.dtype)
     if in_place:
         values = _arrays.writeable(values, image)
@@ -90,6 +89,13 @@ def flood_fill(image: Array, seed_point: int | Sequence[int], new_value: float, 
     filled[mask] = value
     is_array = isinstance(image, np.ndarray) or hasattr(image, "__dlpack__")
     return image if in_place and is_array else _arrays.result_of(filled, None, image)
+
+
+def _image_of(image: Array) -> NDArray[Any]:
+    """Converts the argument `image` to a NumPy array."""
+    if isinstance(image, np.ndarray) and image.dtype == np.float16:  # with the words of scikit-image
+        raise TypeError(f"dtype of `image` is float16, must be {_arrays.TYPES}")
+    return _arrays.as_numpy(image, "image")
 
 
 def _value_of(new_value: Any, dtype: np.dtype[Any]) -> Any:
@@ -121,8 +127,10 @@ def _flooded(values: NDArray[Any], seed_point: int | Sequence[int], footprint: A
         raise ValueError("image has 0 axes, must have at least 1")
     if values.size == 0:
         return np.zeros(values.shape, np.bool_)
-    point = seed_point if isinstance(seed_point, Iterable) or values.ndim > 1 else (seed_point,)
-    seed = tuple(map(operator.index, point))  # type: ignore[arg-type]
+    if not isinstance(seed_point, Iterable) and values.ndim > 1:
+        raise TypeError(f"seed_point is {seed_point!r}, must be a sequence of {values.ndim} ints, one for each axis")
+    point: Iterable[int] = seed_point if isinstance(seed_point, Iterable) else (seed_point,)
+    seed = tuple(_arrays.integer_of(index, "seed_point") for index in point)
     if len(seed) != values.ndim or not all(-side <= index < side for index, side in zip(seed, values.shape)):
         raise ValueError(f"seed_point is {seed}, must be a point inside the image of shape {values.shape}")
     seed = tuple(index % side for index, side in zip(seed, values.shape))
@@ -158,6 +166,7 @@ def _steps_of(footprint: Array, axes: int) -> list[list[int]]:
 
 def _interval(value: Any, tolerance: float) -> tuple[Any, Any]:
     """Returns the lowest and the highest number of the value's type that differ from it by at most `tolerance`."""
+    tolerance = _arrays.number_of(tolerance, "tolerance")
     if math.isnan(tolerance):
         raise ValueError("tolerance is NaN, must be a number")
     dtype = value.dtype

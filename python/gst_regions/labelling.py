@@ -6,7 +6,6 @@ import atexit
 import bisect
 import functools
 import math
-import operator
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple, TypedDict, Unpack, overload
 
@@ -22,6 +21,8 @@ LARGE_SIZE = 1 << 16  # minimum number of elements of a large array
 SMALL_SIZE = _arrays.PIXELS_PER_THREAD  # smaller arrays are labelled by one thread
 INT32 = np.dtype(np.int32)
 MAX_LABEL = 2**31 - 1  # the largest int32 label
+TINY_SIZE = 48 * 48  # label_small_mask() is faster than label_equal() for arrays of up to this size. Measured 2026-11-28
+MAX_SMALL_SIDE = 64  # the longest axis that _core.label_small_mask() supports
 MAX_SIDE = 65535  # the longest axis that the algorithm for pictures and volumes supports
 
 # NEIGHBOURS[number of axes][connectivity - 1] is the number of neighbours. As in scikit-image, the connectivity is the
@@ -36,6 +37,7 @@ class CommonOptions(TypedDict, total=False):
     """Keyword arguments of `label` that do not change the type of the result."""
 
     connectivity: int | None
+    structure: ArrayLike | None
     delta: float | None
     periodic: bool
     largest_k: int | None
@@ -75,13 +77,13 @@ def label(image: NDArray[Any], background: float | None = ..., *, return_num: Li
           **options: Unpack[BatchOptions]) -> tuple[Labels, NDArray[np.int64]]: ...
 @overload  # for lists, and for arrays of other libraries
 def label(image: Array, background: float | None = ..., return_num: bool = ..., connectivity: int | None = ..., *,
-          threshold: float | Sequence[float] | NDArray[Any] | None = ..., batch: bool = ..., delta: float | None = ...,
-          periodic: bool = ..., largest_k: int | None = ..., return_areas: bool = ..., return_table: bool = ...,
-          intensity_image: Array | None = ..., out: Array | None = ..., threads: int = ...,
-          stream: Any = ...) -> Any: ...
+          structure: ArrayLike | None = ..., threshold: float | Sequence[float] | NDArray[Any] | None = ...,
+          batch: bool = ..., delta: float | None = ..., periodic: bool = ..., largest_k: int | None = ...,
+          return_areas: bool = ..., return_table: bool = ..., intensity_image: Array | None = ...,
+          out: Array | None = ..., threads: int = ..., stream: Any = ...) -> Any: ...
 def label(image: Array, background: float | None = None, return_num: bool = False, connectivity: int | None = None, *,
-          threshold: float | Sequence[float] | NDArray[Any] | None = None, batch: bool = False,
-          delta: float | None = None, periodic: bool = False, largest_k: int | None = None,
+          structure: ArrayLike | None = None, threshold: float | Sequence[float] | NDArray[Any] | None = None,
+          batch: bool = False, delta: float | None = None, periodic: bool = False, largest_k: int | None = None,
           return_areas: bool = False, return_table: bool = False, intensity_image: Array | None = None,
           out: Array | None = None, threads: int = 0, stream: Any = None) -> Any:
     """Labels the connected regions of a picture, volume or other array.
@@ -107,6 +109,10 @@ def label(image: Array, background: float | None = None, return_num: bool = Fals
     connectivity : int, optional
         Number of axes along which neighbours may differ: 1 (4 neighbours, or 6 in a volume), 2 (8 or 18), 3 (26, for
         volumes only) and so on. The default is the number of axes.
+    structure : array with 3 elements per axis, optional
+        Neighbourhood instead of `connectivity`, as in `scipy.ndimage.label`: elements that are not 0 are neighbours of
+        the centre. It must be symmetric about its centre. A structure of `scipy.ndimage.generate_binary_structure` is
+        as fast as `connectivity`. Others are slower, and work on the CPU without `delta` and `periodic` only.
     threshold : number or sequence of up to 128 numbers, optional
         Lowest value of the foreground, in the units of the image. With a sequence, each threshold is labelled
         separately, and the labels have one more axis in front. NaN in the image is background. Integers are compared
@@ -152,30 +158,43 @@ def label(image: Array, background: float | None = None, return_num: bool = Fals
         A shape or size is not supported; `image` (without `threshold`), `background` or `threshold` contains NaN;
         `connectivity` is out of range; or two arguments cannot be combined.
     """
+    if background is not None and background.__class__ is not int:
+        background = _arrays.number_of(background, "background")
+    if connectivity is not None and connectivity.__class__ is not int:
+        connectivity = _arrays.integer_of(connectivity, "connectivity")
     if (image.__class__ is np.ndarray and threshold is None and delta is None and largest_k is None and out is None
-            and not (batch or periodic or return_areas) and 0 < image.size < SMALL_SIZE and image.flags.c_contiguous):
-        plan = _small_plan(image.shape, image.dtype, background, connectivity)
-        if plan and image.flags.aligned:
-            # This is the common case. It adds little to the time that the algorithm needs.
+            and structure is None and not (batch or periodic or return_areas) and 0 < image.size < SMALL_SIZE):
+        # This is the common case. It adds little to the time that the algorithm needs.
+        small = _label_small(image, background, connectivity)
+        if small:
             if threads:
                 max_threads(threads)
-            small_labels = np.empty(image.shape, INT32)
-            num = _core.label_equal(image, plan.background, small_labels, plan.settings, plan.reach, 1)
+            small_labels, num = small
             if not (return_num or return_table):
                 return small_labels
             if not return_table:
-                return small_labels, num
+                return small
             intensity = image if intensity_image is None else _arrays.as_numpy(intensity_image, "intensity_image")
-            table = table_of(small_labels, num, intensity)
+            table = table_of(small_labels, num, intensity, has_all=True)
             return (small_labels, num, table) if return_num else (small_labels, table)
     if threads:
         max_threads(threads)
+    if delta is not None:
+        delta = _arrays.number_of(delta, "delta")
+    footprint: Footprint | None = None
+    if structure is not None:
+        if connectivity is not None:
+            raise ValueError("connectivity and structure cannot be combined; pass only one of them")
+        connectivity, footprint = neighbourhood_of(structure, np.ndim(image) - batch)
     thresholds, is_threshold_list = thresholds_of(threshold)
+    if footprint is not None and (delta is not None or periodic):
+        raise ValueError(f"structure and {'periodic' if periodic else 'delta'} can be combined only if structure is one of "
+                         "scipy.ndimage.generate_binary_structure()")
     _expect_combinable(background, thresholds, is_threshold_list, batch, delta, periodic, largest_k, return_table)
     if device_array := None if isinstance(image, np.ndarray) else _device_arrays.as_device_array(image):
-        if delta is not None or periodic:
-            raise ValueError(f"{'periodic' if periodic else 'delta'} is set for an array on a CUDA device; copy the "
-                             "array to the host")
+        if delta is not None or periodic or footprint is not None:
+            name = "periodic" if periodic else "delta" if delta is not None else "structure"
+            raise ValueError(f"{name} is set for an array on a CUDA device; copy the array to the host")
         if device_array.ndim == 1 + batch and not return_table:
             return _label_lines(device_array, batch, out, connectivity, background=background, return_num=return_num,
                                 threshold=threshold, largest_k=largest_k, return_areas=return_areas, stream=stream)
@@ -208,16 +227,16 @@ def label(image: Array, background: float | None = None, return_num: bool = Fals
         counts = [0] * math.prod(leading_axes) if leading_axes or thresholds else 0
     elif batch:
         array = _output_array(out, leading_axes + shape, values)
-        counts = [_label(picture, background, thresholds, delta, periodic, labels, reach, threads)
+        counts = [_label(picture, background, thresholds, delta, periodic, labels, reach, footprint, threads)
                   for picture, labels in zip(values, array)]
-    elif out is None and not is_threshold_list and is_transposed(values):
+    elif out is None and not is_threshold_list and footprint is None and is_transposed(values):
         array = _output_array(None, shape[::-1], values)
-        counts = _label(values.T, background, thresholds, delta, periodic, array, reach, threads)
+        counts = _label(values.T, background, thresholds, delta, periodic, array, reach, None, threads)
         _core.renumber_transposed(array, counts[0] if thresholds else counts)
         array = array.T
     else:
         array = _output_array(out, leading_axes + shape, values)
-        counts = _label(values, background, thresholds, delta, periodic, array, reach, threads)
+        counts = _label(values, background, thresholds, delta, periodic, array, reach, footprint, threads)
     nums: Any = np.array(counts, np.int64).reshape(leading_axes) if leading_axes else counts[0] if thresholds else counts
     if largest_k is not None:
         nums = keep_largest(array, nums, largest_k)
@@ -233,11 +252,12 @@ def label(image: Array, background: float | None = None, return_num: bool = Fals
 
 
 class SmallPlan(NamedTuple):
-    """The prepared arguments of the compiled function for a small picture or volume."""
+    """The prepared arguments of the compiled functions for a small picture or volume."""
 
     background: NDArray[Any]
     settings: Settings
     reach: int
+    may_be_mask: bool  # whether label_small_mask() accepts the picture
 
 
 @functools.lru_cache(maxsize=256, typed=True)
@@ -247,7 +267,28 @@ def _small_plan(shape: tuple[int, ...], dtype: np.dtype[Any], background: float 
     if len(shape) not in NEIGHBOURS or dtype.char not in TYPE_CODES or not dtype.isnative:
         return None
     reach = _arrays.connectivity_of(connectivity, len(shape))
-    return SmallPlan(background_of(background, dtype), settings_of(shape, reach), reach)
+    may_be_mask = len(shape) == 2 and max(shape) <= MAX_SMALL_SIDE and dtype.itemsize == 1 and not background
+    return SmallPlan(background_of(background, dtype), settings_of(shape, reach), reach, may_be_mask)
+
+
+def _label_small(image: NDArray[Any], background: float | None, connectivity: int | None) -> tuple[Labels, int] | None:
+    """Labels a small picture or volume. Returns None if it needs other preparations, such as a copy."""
+    shape = image.shape
+    plan = _small_plan(shape, image.dtype, background, connectivity)
+    if plan is None:
+        return None
+    excluded, settings, reach, may_be_mask = plan
+    flags = image.flags
+    is_packed = flags.c_contiguous
+    if may_be_mask and (image.size <= TINY_SIZE if is_packed else flags.f_contiguous):
+        labels = np.zeros(shape, INT32, "C" if is_packed else "F")
+        num = _core.label_small_mask(image, labels, reach)
+        if num is not None:
+            return labels, num
+    if not is_packed or not flags.aligned:
+        return None
+    labels = np.empty(shape, INT32)
+    return labels, _core.label_equal(image, excluded, labels, settings, reach, 1)
 
 
 def _expect_combinable(background: float | None, thresholds: tuple[float, ...], is_threshold_list: bool, batch: bool,
@@ -265,7 +306,7 @@ def _expect_combinable(background: float | None, thresholds: tuple[float, ...], 
         if batch or is_threshold_list:
             raise ValueError("largest_k cannot be combined with batch or several thresholds; call label for each "
                              "picture")
-        if operator.index(largest_k) < 1:
+        if _arrays.integer_of(largest_k, "largest_k") < 1:
             raise ValueError(f"largest_k is {largest_k}, must be at least 1")
 
 
@@ -374,15 +415,19 @@ def _is_large_and_blank(values: NDArray[Any]) -> bool:
 
 
 def _label(image: NDArray[Any], background: float | None, thresholds: tuple[float, ...], delta: float | None,
-           periodic: bool, labels: NDArray[np.int32], reach: int, threads: int) -> int | list[int]:
+           periodic: bool, labels: NDArray[np.int32], reach: int, footprint: Footprint | None,
+           threads: int) -> int | list[int]:
     """Labels one picture or volume. Returns the number of regions; with thresholds, a list of numbers."""
     image = _arrays.in_rows(image)
     dtype = image.dtype
+    if footprint is not None:
+        return _label_by_footprint(image, background, thresholds, labels, footprint)
     if periodic or delta is not None or image.ndim not in NEIGHBOURS or max(image.shape) > MAX_SIDE:
         expect_labellable(image.shape)
         image = np.ascontiguousarray(image)
         if delta is not None:
-            return _core.label_similar(image, background_of(background, dtype), delta_of(delta, dtype), labels, reach)
+            return _core.label_similar(image, background_of(background, dtype), delta_of(delta, dtype), labels,
+                                       earlier_neighbours(distance_from_center(image.ndim) <= reach))
         if not thresholds:
             return _core.label_values(image, background_of(background, dtype), labels, reach, periodic)
         levels, ranks = levels_of(thresholds, dtype)
@@ -394,6 +439,55 @@ def _label(image: NDArray[Any], background: float | None, thresholds: tuple[floa
     if thresholds:
         return _core.label_above(image, *levels_of(thresholds, dtype), labels, settings, threads)
     return _core.label_equal(image, background_of(background, dtype), labels, settings, reach, threads)
+
+
+def _label_by_footprint(image: NDArray[Any], background: float | None, thresholds: tuple[float, ...],
+                        labels: NDArray[np.int32], footprint: Footprint) -> int | list[int]:
+    """Like _label(), for the neighbours at the offsets of `footprint`."""
+    expect_labellable(image.shape)
+    image = np.ascontiguousarray(image)
+    if not thresholds:
+        if image.dtype.kind == "f" and np.isnan(image).any():
+            raise ValueError("image contains NaN; without threshold, the image must not contain NaN")
+        return _core.label_similar(image, background_of(background, image.dtype), np.zeros(1, image.dtype), labels,
+                                   footprint)
+    levels, ranks = levels_of(thresholds, image.dtype)
+    false = np.zeros(1, np.bool_)
+    return [_core.label_similar(image >= levels[rank - 1] if rank <= len(levels) else np.zeros(image.shape, np.bool_),
+                                false, false, layer, footprint)
+            for rank, layer in zip(ranks, labels.reshape(len(thresholds), *image.shape))]
+
+
+# Offsets of the neighbours that are earlier in raster order.
+Footprint = list[tuple[int, ...]]
+
+
+def neighbourhood_of(structure: ArrayLike, axes: int) -> tuple[int | None, Footprint | None]:
+    """Returns the connectivity of the argument `structure`, or the offsets of its neighbours if it has none."""
+    is_neighbour = np.asarray(structure) != 0
+    if is_neighbour.shape != (3,) * axes:
+        raise ValueError(f"structure has shape {is_neighbour.shape}, must have {(3,) * axes}: 3 elements per axis")
+    if (is_neighbour != np.flip(is_neighbour)).any():
+        raise ValueError("structure is not symmetric about its centre; opposite elements must be equal")
+    if axes == 0:
+        return None, None
+    distance = distance_from_center(axes)
+    for connectivity in range(1, axes + 1):
+        if (is_neighbour == (distance <= connectivity))[distance > 0].all():
+            return connectivity, None
+    return None, earlier_neighbours(is_neighbour)
+
+
+def distance_from_center(axes: int) -> NDArray[np.int64]:
+    """Returns, for each element of a structure, the number of axes along which it differs from the centre."""
+    distance: NDArray[np.int64] = np.abs(np.indices((3,) * axes) - 1).sum(0)
+    return distance
+
+
+def earlier_neighbours(is_neighbour: NDArray[np.bool_]) -> Footprint:
+    """Returns the offsets of the neighbours before the centre, in raster order."""
+    return [tuple(int(step) for step in index - 1) for index in np.argwhere(is_neighbour)
+            if index.tolist() < [1] * is_neighbour.ndim]
 
 
 @functools.lru_cache(maxsize=256)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import operator
+import math
+import sys
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -21,7 +22,7 @@ DUAL_NEIGHBOURS = {"4": "8", "8": "4", "6": "26", "26": "6"}
 MAX_SIZE = 64  # the default of scikit-image
 
 
-def remove_small_objects(ar: Array, max_size: int | None = None, connectivity: int = 1, *, min_size: int | None = None,
+def remove_small_objects(ar: Array, max_size: float | None = None, connectivity: int = 1, *, min_size: float | None = None,
                          out: Array | None = None, threads: int = 0, stream: Any = None) -> Array:
     """Removes objects of up to `max_size` elements, like `skimage.morphology.remove_small_objects`.
 
@@ -30,7 +31,7 @@ def remove_small_objects(ar: Array, max_size: int | None = None, connectivity: i
     ar : bool array, or integer array with labels of at least 0
         In a bool array, objects are connected regions. In a label image, they are the elements of each label. On a
         CUDA device, a bool array has shape (H, W) or (D, H, W).
-    max_size : int
+    max_size : number
         Size of the largest object that is removed (elements). The default is 64.
     connectivity : int
         As for `label`. Not used for a label image.
@@ -61,7 +62,7 @@ def remove_small_objects(ar: Array, max_size: int | None = None, connectivity: i
     values = _as_mask_or_labels(ar)
     if out is not None:
         output = _arrays.output_array(out, values.shape, _arrays.as_numpy(out, "out").dtype)
-        values = _as_mask_or_labels(np.asarray(values, output.dtype, copy=True), "out")
+        values = _as_mask_or_labels(np.array(values, output.dtype), "out")
     else:
         output = np.empty(values.shape, values.dtype)
     if values.dtype == np.bool_:
@@ -71,8 +72,8 @@ def remove_small_objects(ar: Array, max_size: int | None = None, connectivity: i
     return _arrays.result_of(output, out, ar)
 
 
-def remove_small_holes(ar: Array, max_size: int | None = None, connectivity: int = 1, *,
-                       area_threshold: int | None = None, out: Array | None = None, threads: int = 0,
+def remove_small_holes(ar: Array, max_size: float | None = None, connectivity: int = 1, *,
+                       area_threshold: float | None = None, out: Array | None = None, threads: int = 0,
                        stream: Any = None) -> Array:
     """Fills background regions of up to `max_size` elements, like `skimage.morphology.remove_small_holes`.
 
@@ -83,7 +84,7 @@ def remove_small_holes(ar: Array, max_size: int | None = None, connectivity: int
     ----------
     ar : bool or integer array
         On a CUDA device, a bool array of shape (H, W) or (D, H, W).
-    max_size : int
+    max_size : number
         Size of the largest hole that is filled (elements). The default is 64.
     connectivity : int
         Connectivity of the background, as for `label`.
@@ -194,9 +195,12 @@ def dust(img: Array, threshold: float | Sequence[float], connectivity: int | Non
     ValueError
         As for `label`; also if `threshold` has more than two numbers, or `in_place` is set and `img` cannot be written.
     """
-    bounds = [threshold] if np.ndim(threshold) == 0 else list(threshold)  # type: ignore[arg-type]
+    items = [threshold] if np.ndim(threshold) == 0 else list(threshold)  # type: ignore[arg-type]
+    bounds = [_arrays.number_of(item, "threshold") for item in items]
     if len(bounds) not in (1, 2):
         raise ValueError(f"threshold has {len(bounds)} numbers, must have 1, or 2 for a range")
+    if any(map(math.isnan, bounds)):
+        raise ValueError("threshold is NaN, must be a number")
     values = _arrays.as_numpy(img, "img")
     output = _arrays.writeable(values, img) if in_place else values.copy(order="K")
     if not output.flags.writeable or (in_place and not hasattr(img, "__dlpack__")):
@@ -213,18 +217,19 @@ def dust(img: Array, threshold: float | Sequence[float], connectivity: int | Non
     return img if in_place else _arrays.result_of(output, None, img)
 
 
-def _max_size(max_size: int | None, deprecated: int | None, name: str) -> int:
+def _max_size(max_size: float | None, deprecated: float | None, name: str) -> int:
     """Returns the size of the largest object that is removed. `deprecated` is the value of the old argument `name`."""
     if deprecated is not None:
         warnings.warn(f"Parameter `{name}` is deprecated. Use `max_size` instead, which also removes objects of exactly "
                       "this size.", FutureWarning, stacklevel=3)
         if max_size is not None:
             raise ValueError(f"both `{name}` and `max_size` are given; avoid conflicting values")
-        max_size = max(0, operator.index(deprecated) - 1)
-    size = MAX_SIZE if max_size is None else operator.index(max_size)
-    if size < 0:
+        limit = _arrays.number_of(deprecated, name)
+        max_size = max(0, math.ceil(limit) - 1) if math.isfinite(limit) else limit
+    size = MAX_SIZE if max_size is None else _arrays.number_of(max_size, "max_size")
+    if not size >= 0:
         raise ValueError(f"max_size is {max_size}, must be at least 0")
-    return size
+    return math.floor(min(size, sys.maxsize))
 
 
 def _large_labels_on_device(labels: DeviceArray, max_size: int, out: Array | None, stream: Any) -> Array:

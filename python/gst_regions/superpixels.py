@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 import warnings
 from collections.abc import Sequence
@@ -43,29 +44,29 @@ Labels = NDArray[np.int32]
 
 
 @overload
-def slic(image: NDArray[Any], n_segments: int = ..., compactness: float = ..., max_num_iter: int = ..., *,
+def slic(image: NDArray[Any], n_segments: float = ..., compactness: float = ..., max_num_iter: int = ..., *,
          return_table: Literal[False] = ..., return_adjacency: Literal[False] = ...,
          **options: Unpack[Options]) -> Labels: ...
 @overload
-def slic(image: NDArray[Any], n_segments: int = ..., compactness: float = ..., max_num_iter: int = ..., *,
+def slic(image: NDArray[Any], n_segments: float = ..., compactness: float = ..., max_num_iter: int = ..., *,
          return_table: Literal[True], return_adjacency: Literal[False] = ...,
          **options: Unpack[Options]) -> tuple[Labels, NDArray[Any]]: ...
 @overload
-def slic(image: NDArray[Any], n_segments: int = ..., compactness: float = ..., max_num_iter: int = ..., *,
+def slic(image: NDArray[Any], n_segments: float = ..., compactness: float = ..., max_num_iter: int = ..., *,
          return_table: Literal[False] = ..., return_adjacency: Literal[True],
          **options: Unpack[Options]) -> tuple[Labels, NDArray[np.int32]]: ...
 @overload
-def slic(image: NDArray[Any], n_segments: int = ..., compactness: float = ..., max_num_iter: int = ..., *,
+def slic(image: NDArray[Any], n_segments: float = ..., compactness: float = ..., max_num_iter: int = ..., *,
          return_table: Literal[True], return_adjacency: Literal[True],
          **options: Unpack[Options]) -> tuple[Labels, NDArray[Any], NDArray[np.int32]]: ...
 @overload  # for lists, and for arrays of other libraries
-def slic(image: Array, n_segments: int = ..., compactness: float = ..., max_num_iter: int = ...,
+def slic(image: Array, n_segments: float = ..., compactness: float = ..., max_num_iter: int = ...,
          sigma: float | Sequence[float] = ..., spacing: Sequence[float] | None = ..., convert2lab: bool | None = ...,
          enforce_connectivity: bool = ..., min_size_factor: float = ..., max_size_factor: float = ...,
          slic_zero: bool = ..., start_label: int = ..., mask: Array | None = ..., *, channel_axis: int | None = ...,
          return_table: bool = ..., return_adjacency: bool = ..., out: Array | None = ..., threads: int = ...,
          stream: Any = ...) -> Any: ...
-def slic(image: Array, n_segments: int = 100, compactness: float = 10.0, max_num_iter: int = 10,
+def slic(image: Array, n_segments: float = 100, compactness: float = 10.0, max_num_iter: int = 10,
          sigma: float | Sequence[float] = 0, spacing: Sequence[float] | None = None, convert2lab: bool | None = None,
          enforce_connectivity: bool = True, min_size_factor: float = 0.5, max_size_factor: float = 3,
          slic_zero: bool = False, start_label: int = 1, mask: Array | None = None, *, channel_axis: int | None = -1,
@@ -84,9 +85,9 @@ def slic(image: Array, n_segments: int = 100, compactness: float = 10.0, max_num
         Gray, colour or any number C of channels, of any integer or floating-point type. On a CUDA device, a uint8 array
         of shape (H, W) or (H, W, 3), without the options from `sigma` on that differ from their defaults, except
         `convert2lab`, `min_size_factor`, `slic_zero` and `start_label`.
-    n_segments : int
-        Approximate number of superpixels, at least 1. The fast algorithm uses an initial grid with cells of at most
-        512 × 512 pixels.
+    n_segments : number
+        Approximate number of superpixels, at least 1; fractions are rounded down. The fast algorithm uses an initial
+        grid with cells of at most 512 × 512 pixels.
     compactness : float
         Colour distance that counts as much as the spacing of the superpixels, above 0. A higher value makes superpixels
         more compact. In CIELAB, distances are in its units. Otherwise, the values of the image are scaled to 0 to 1
@@ -138,14 +139,15 @@ def slic(image: Array, n_segments: int = 100, compactness: float = 10.0, max_num
         The image has another shape, has no elements or has NaN or infinite values inside the mask, an axis has more than
         65535 elements, or a parameter is out of range.
     """
-    if n_segments < 1:
+    segments = _arrays.number_of(n_segments, "n_segments")
+    if not 1 <= segments < math.inf:
         raise ValueError(f"n_segments is {n_segments}, must be at least 1")
     if start_label not in (0, 1):
         raise ValueError(f"start_label is {start_label}, must be 0 or 1")
     device_array = _device_arrays.as_device_array(image)
     is_simple = (mask is None and spacing is None and enforce_connectivity and not np.any(sigma)
                  and max_size_factor == DEFAULT_MAX_SIZE)
-    options = Segmentation(n_segments, compactness, max_num_iter, min_size_factor, slic_zero)
+    options = Segmentation(math.floor(segments), compactness, max_num_iter, min_size_factor, slic_zero)
     picture: Any = device_array or as_values(image)
     is_fast = is_simple and _suits_fast_algorithm(picture, channel_axis, convert2lab)
     if device_array and not is_fast:

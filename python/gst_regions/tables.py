@@ -1,4 +1,4 @@
-"""Tables of regions: the function regionprops_table."""
+"""Tables of regions: regionprops_table, and the conversion to and from supervision.Detections."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from . import _arrays, _core, _device_arrays
 from ._arrays import Array
 
 Column = NDArray[Any]
+Table = Any  # a structured array, a dictionary of columns or a pandas.DataFrame
 # The names that earlier versions of scikit-image used, and the current names.
 OLD_NAMES = {"bbox_area": "area_bbox", "convex_area": "area_convex", "equivalent_diameter": "equivalent_diameter_area",
              "local_centroid": "centroid_local", "major_axis_length": "axis_major_length",
@@ -87,7 +88,7 @@ def regionprops_table(label_image: Array, intensity_image: Array | None = None,
         A label is negative, the label image does not have 2 or 3 axes or has no elements, the shape of the intensity
         image does not match, or a property does not exist or requires an intensity image.
     """
-    labels, original, max_label = _compact_labels(label_image)
+    labels, original, max_label = compact_labels(label_image)
     intensity = None
     if intensity_image is not None:
         intensity = _arrays.as_numpy(_device_arrays.to_host(intensity_image), "intensity_image")
@@ -96,7 +97,10 @@ def regionprops_table(label_image: Array, intensity_image: Array | None = None,
         return table if original is None else _with_labels(table, original)
     regions = Regions(labels, max_label, intensity, original, spacing)
     columns: dict[str, Column] = {}
-    for name in ("label", "bbox") if properties is None else properties:
+    names = ("label", "bbox") if properties is None else properties
+    if isinstance(names, str) or not all(isinstance(name, str) for name in names):
+        raise TypeError(f"properties is {properties!r}, must be a sequence of names")
+    for name in names:
         columns.update(_columns_of(name, regions.values_of(OLD_NAMES.get(name, name)), separator))
     for function in extra_properties or ():
         columns.update(_columns_of(function.__name__, regions.results_of(function), separator))
@@ -116,8 +120,9 @@ def to_supervision(table: NDArray[Any], labels: Array | None = None) -> Any:
     Returns
     -------
     supervision.Detections
-        `xyxy` has the boxes: first column, first row, and the column and row after the last ones. `class_id` is 0, and
-        `data["area"]` has the areas. If the table has tracks, they are the `tracker_id`.
+        `xyxy` has the boxes: first column, first row, and the column and row after the last ones. `data["area"]` has the
+        areas. If the table has tracks, they are the `tracker_id`. `class_id` and `confidence` are the columns with these
+        names; without them, the class is 0.
 
     Raises
     ------
@@ -135,19 +140,100 @@ def to_supervision(table: NDArray[Any], labels: Array | None = None) -> Any:
     if labels is not None:
         values = _arrays.as_numpy(_device_arrays.to_host(labels), "labels")
         mask = values[None] == table["label"][:, None, None]
-    return supervision.Detections(xyxy=boxes, mask=mask, class_id=np.zeros(len(table), int),
+    return supervision.Detections(xyxy=boxes, mask=mask,
+                                  confidence=table["confidence"].astype(np.float32) if "confidence" in names else None,
+                                  class_id=table["class_id"].astype(int) if "class_id" in names else np.zeros(len(table), int),
                                   tracker_id=table["track"].astype(int) if "track" in names else None,
                                   data={"area": table["area"]})
 
 
-def _compact_labels(label_image: Array) -> tuple[NDArray[np.int32], Column | None, int]:
+def from_supervision(detections: Any, return_labels: bool = False) -> Any:
+    """Converts `supervision.Detections`, for example of a neural network, to a table for `Zones.update`.
+
+    Parameters
+    ----------
+    detections : supervision.Detections
+        Objects of a picture. The package supervision need not be installed.
+    return_labels : bool
+        Also return the masks of the objects as a label image. Where masks overlap, the last object has the pixel.
+
+    Returns
+    -------
+    table : structured array
+        `label` (1 … n, in the order of the detections, int64); `track`, if there is a `tracker_id` (int64; 0 for an
+        object that the tracker has not confirmed, whose `tracker_id` is negative); `area` (pixels: `data["area"]`, else
+        of the mask, else of the box, float64); `bbox_0` … `bbox_3` (first row, first column, and the row and column
+        after the last ones, float64, because detectors give fractions); `centroid_0` and `centroid_1` (mean index of the
+        mask, else of the box, float64); `class_id` (int64) and `confidence` (float64), if they are known.
+        `to_supervision` converts the table back. Other data of the detections are left out.
+    labels : int32 array of shape (H, W), if `return_labels` is set
+
+    Raises
+    ------
+    TypeError
+        `detections` has no `xyxy`.
+    ValueError
+        The boxes are not finite, an attribute has another length, or `return_labels` is set and there are no masks.
+    """
+    if not hasattr(detections, "xyxy"):
+        raise TypeError(f"detections is of type {type(detections).__name__}, must be supervision.Detections")
+    boxes = np.asarray(detections.xyxy, np.float64)
+    if boxes.ndim != 2 or boxes.shape[1] != 4:
+        raise ValueError(f"detections has xyxy of shape {boxes.shape}, must have (n, 4)")
+    if not np.isfinite(boxes).all():
+        raise ValueError("detections has a box that is not finite")
+    count = len(boxes)
+    masks = _of_detections(detections, "mask", count)
+    if return_labels and masks is None:
+        raise ValueError("detections has no masks, from which labels can be made")
+    columns: dict[str, Column] = {"label": np.arange(1, count + 1)}
+    if (tracks := _of_detections(detections, "tracker_id", count)) is not None:
+        columns["track"] = np.maximum(tracks.astype(np.int64), 0)
+    left, top, right, bottom = boxes.T
+    areas = (right - left) * (bottom - top)
+    centers = np.stack([(top + bottom) / 2, (left + right) / 2], -1) - 0.5
+    if masks is not None:
+        masks = masks.astype(bool)
+        areas = masks.sum((1, 2), float)
+        for row in np.flatnonzero(areas):
+            centers[row] = np.mean(np.nonzero(masks[row]), 1)
+    known = _of_detections(getattr(detections, "data", None) or {}, "area", count)
+    columns["area"] = (areas if known is None else known).astype(np.float64)
+    columns |= {f"bbox_{k}": edge for k, edge in enumerate((top, left, bottom, right))}
+    columns |= {"centroid_0": centers[:, 0], "centroid_1": centers[:, 1]}
+    for name, kind in (("class_id", np.int64), ("confidence", np.float64)):
+        if (values := _of_detections(detections, name, count)) is not None:
+            columns[name] = values.astype(kind)
+    table = np.empty(count, [(name, column.dtype) for name, column in columns.items()])
+    for name, column in columns.items():
+        table[name] = column
+    if masks is None or not return_labels:
+        return table
+    labels = np.zeros(masks.shape[1:], np.int32)
+    for number, mask in enumerate(masks, 1):
+        labels[mask] = number
+    return table, labels
+
+
+def _of_detections(detections: Any, name: str, count: int) -> Column | None:
+    """Returns an attribute or a column of the data of detections, or None if it is unknown."""
+    values = detections.get(name) if isinstance(detections, dict) else getattr(detections, name, None)
+    if values is None:
+        return None
+    column = np.asarray(values)
+    if len(column) != count:
+        raise ValueError(f"detections has {len(column)} values of {name} for {count} boxes")
+    return column
+
+
+def compact_labels(label_image: Array, name: str = "label_image") -> tuple[NDArray[np.int32], Column | None, int]:
     """Returns the labels as int32, the original labels if they have been renumbered, and the largest label."""
-    labels = _arrays.as_numpy(_device_arrays.to_host(label_image), "label_image")
-    _arrays.expect_axes(labels, "label_image", 2, 3)
+    labels = _arrays.as_numpy(_device_arrays.to_host(label_image), name)
+    _arrays.expect_axes(labels, name, 2, 3)
     if labels.dtype.kind not in "iu":
-        raise TypeError(f"label_image has elements of type {labels.dtype}, must have integers")
+        raise TypeError(f"{name} has elements of type {labels.dtype}, must have integers")
     if labels.dtype.kind == "i" and labels.min() < 0:
-        raise ValueError(f"label_image has the negative label {labels.min()}, must have labels of at least 0")
+        raise ValueError(f"{name} has the negative label {labels.min()}, must have labels of at least 0")
     max_label = int(labels.max())
     original = None
     if max_label > labels.size:  # avoids a temporary table with more rows than the image has elements
@@ -185,20 +271,21 @@ class Extents:
         self.begin, self.end, self.total = (present[:, 4 + 3 * k - axes:4 + 3 * k] for k in range(3))
 
 
-def table_of(labels: NDArray[np.int32], max_label: int, intensity: NDArray[Any] | None) -> NDArray[Any]:
-    """Returns the table of the labels from 1 to `max_label` that occur in `labels`."""
+def table_of(labels: NDArray[np.int32], max_label: int, intensity: NDArray[Any] | None, *,
+             has_all: bool = False) -> NDArray[Any]:
+    """Returns the table of the labels from 1 to `max_label` that occur in `labels`: all of them with `has_all`."""
     channels = None
     if intensity is not None:
-        channels = intensity.shape[-1] if _has_channels(labels, intensity) else 0
-        intensity = np.ascontiguousarray(_arrays.with_native_bytes(intensity))
+        channels = 0 if intensity.shape == labels.shape or not _has_channels(labels, intensity) else intensity.shape[-1]
+        if not (intensity.flags.c_contiguous and intensity.flags.aligned and intensity.dtype.isnative):
+            intensity = np.ascontiguousarray(_arrays.with_native_bytes(intensity))
     kind = _table_type(labels.ndim, channels)
     table = np.empty(max_label, kind)
     if max_label:
         contiguous = labels if labels.flags.c_contiguous else np.ascontiguousarray(labels)
         _core.fill_table(contiguous, intensity, table.view(_row_type(kind.itemsize)))
-        area = table["area"]
-        if not area.all():
-            table = table[area > 0]
+        if not has_all and not (table["area"]).all():
+            table = table[table["area"] > 0]
     return table
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn, TypedDict, Unpack
+from typing import Any, NamedTuple, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,15 @@ from ._parameters import Parameters, documents_parameters
 from .tables import table_of
 
 CHANGE_NAMES = ("births", "deaths", "splits", "merges", "lost")
+
+
+class TrackEvents(NamedTuple):
+    """The ids of tracks that changed in a picture, see `Tracker.events`."""
+
+    born: list[int]
+    ended: list[int]
+    lost: list[int]
+    merged: list[tuple[int, int]]
 
 
 class TrackerParameters(TypedDict, total=False):
@@ -36,7 +45,7 @@ class Tracker(Parameters):
 
     This is the element `cclabel` with `track=true`. Regions are matched by common pixels, then by predicted position. A
     picture of another size or type restarts tracking with new numbers. Several threads may use one object; it processes
-    their pictures one after another.
+    their pictures one after another. Copies and pickles continue with the same tracks; they require pictures on the CPU.
 
     Parameters
     ----------
@@ -47,6 +56,7 @@ class Tracker(Parameters):
     Attributes
     ----------
     changes : dict with the numbers of births, deaths, splits and merges in the last picture, and of tracks now lost
+    events : the ids of tracks that were born, ended, lost or merged in the last picture
     Each parameter is also an attribute, and can be set between two pictures.
 
     Raises
@@ -58,6 +68,7 @@ class Tracker(Parameters):
     """
 
     _fields = _core.tracker_fields()
+    _state_name = "tracks exist"
 
     criterion: str
     threshold: float
@@ -74,6 +85,7 @@ class Tracker(Parameters):
         self._threads = max_threads(threads)
         self._algorithm = _core.Tracker()
         self._changes = dict.fromkeys(CHANGE_NAMES, 0)
+        self._events: TrackEvents | None = TrackEvents([], [], [], [])
         self.set(**parameters)
 
     @property
@@ -81,9 +93,34 @@ class Tracker(Parameters):
         """The numbers of births, deaths, splits and merges in the last picture, and of tracks now lost."""
         return self._changes
 
-    def __reduce__(self) -> NoReturn:
-        raise TypeError("a Tracker cannot be copied or pickled, because its tracks cannot be saved; make a new Tracker "
-                        "with the same parameters")
+    @property
+    def events(self) -> TrackEvents:
+        """The ids of tracks that changed in the last picture.
+
+        `born` are new ids, also of regions that split off another region. `ended` are ids that do not occur again. `lost`
+        are ids without a region that are still remembered. `merged` are pairs of ids: the region of the first track has
+        become part of the region of the second one, whose id is 0 while it is younger than `track_birth`. The first
+        track is also lost, or has ended.
+
+        Raises
+        ------
+        ValueError
+            The last picture was on a CUDA device.
+        """
+        if self._events is None:
+            raise ValueError("the last picture was on a CUDA device, where only the numbers of changes are known; use the "
+                             "attribute changes, or copy the pictures to the host")
+        return self._events
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"threads": self._threads, "parameters": self.parameters, "tracks": self._algorithm.state(),
+                "changes": self._changes, "events": self._events}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        Tracker.__init__(self, threads=state["threads"], **state["parameters"])
+        self._changes, self._events = state["changes"], state["events"]
+        if state["tracks"]:
+            self._algorithm.load(state["tracks"])
 
     def apply(self, image: Array, out: Array | None = None, *, stream: Any = None) -> tuple[Array, NDArray[Any]]:
         """Returns the regions of the next picture and updates the tracks.
@@ -103,9 +140,11 @@ class Tracker(Parameters):
         -------
         labels : int32 array of shape (H, W), 1 … n as for `label`
         table : structured array
-            The table of `regionprops_table` with the additional column `track` (int64), which holds the number that a
-            region keeps from picture to picture. It is 0 for regions beyond `max_regions` and for regions that are
-            younger than `track_birth`.
+            The table of `regionprops_table` with three additional columns (int64). `track` is the number that a region
+            keeps from picture to picture. It is 0 for regions beyond `max_regions`, for regions that are younger than
+            `track_birth`, and for pieces. `still` is the number of consecutive pictures in which the region has not
+            moved. `part_of` is the track of the object that the region is a piece of, and 0 for all other regions:
+            regions that move together are pieces of one object, and the oldest of them has its track.
 
         Raises
         ------
@@ -138,14 +177,16 @@ class Tracker(Parameters):
         labels = image.library.finished(device_labels, target) if out is None else out
         return labels, self._table(tracking, image.wrap(labels).host(), image.host())
 
-    def _table(self, tracking: tuple[int, list[int], list[int]], labels: NDArray[np.int32],
-               values: NDArray[Any]) -> NDArray[Any]:
-        count, tracks, changes = tracking
+    def _table(self, tracking: _core.Tracking, labels: NDArray[np.int32], values: NDArray[Any]) -> NDArray[Any]:
+        count, tracks, changes, ids = tracking
         self._changes = dict(zip(CHANGE_NAMES, changes))
+        self._events = ids and TrackEvents(*ids)
         measured = table_of(labels, count, values)
         fields: Any = measured.dtype.descr
-        table = np.zeros(count, [fields[0], ("track", np.int64), *fields[1:]])
+        names = "track", "still", "part_of"
+        table = np.zeros(count, [fields[0], *((name, np.int64) for name in names), *fields[1:]])
         for name in measured.dtype.names or ():
             table[name] = measured[name]
-        table["track"][:len(tracks)] = tracks
+        for name, column in zip(names, np.array(tracks, np.int64).reshape(-1, len(names)).T):
+            table[name][:len(tracks)] = column
         return table

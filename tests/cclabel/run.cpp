@@ -21,6 +21,8 @@ class Table {
     regions_ = backend.allocate_pinned((capacity + size_t{1}) * sizeof(Region));
     runs_ = backend.allocate_pinned((most_runs + size_t{1}) * sizeof(PixelRun));
     counts_ = backend.allocate_pinned(3 * sizeof(uint32_t));
+    states_ = backend.allocate_pinned((capacity + size_t{1}) * sizeof(TrackState));
+    std::memset(states_.data(), 0xA9, states_.bytes());
     std::memset(regions_.data(), 0xA9, regions_.bytes());
     std::memset(runs_.data(), 0xA9, runs_.bytes());
     std::memset(counts_.data(), 0, counts_.bytes());
@@ -37,9 +39,12 @@ class Table {
     }
     return table;
   }
-  // For tracking: records of occluded tracks follow the regions' records.
-  RegionTable view_with_occluded() const {
+  // For tracking. If `with_occluded` is true, records of occluded tracks follow the regions'
+  // records.
+  RegionTable view_of_tracks(bool with_occluded) const {
     RegionTable table = view();
+    table.track_states = states_.as<TrackState>();
+    if (!with_occluded) return table;
     table.occluded_tracks = table.total + 2;
     *table.occluded_tracks = 0;
     return table;
@@ -50,11 +55,17 @@ class Table {
   std::vector<Region> occluded() const {
     return {records() + known(), records() + known() + counts_.as<uint32_t>()[2]};
   }
+  // The states of the regions, then of the occluded tracks.
+  std::vector<TrackState> states() const {
+    const auto* first = states_.as<TrackState>();
+    return {first, first + known() + counts_.as<uint32_t>()[2]};
+  }
   std::vector<PixelRun> runs() const {
     return {runs_.as<PixelRun>(), runs_.as<PixelRun>() + std::min(total_runs(), most_runs_)};
   }
   bool intact() const {
-    return records()[capacity_].id == kGuard && runs_.as<PixelRun>()[most_runs_].label == kGuard;
+    return records()[capacity_].id == kGuard && runs_.as<PixelRun>()[most_runs_].label == kGuard &&
+           states_.as<TrackState>()[capacity_].still == kGuard;
   }
 
  private:
@@ -62,7 +73,7 @@ class Table {
   uint32_t known() const { return std::min(total(), capacity_); }
 
   uint32_t capacity_, most_runs_;
-  Block regions_, runs_, counts_;
+  Block regions_, runs_, counts_, states_;
 };
 
 int bytes_after_rows(PixelFormat format, const RunOptions& options) {
@@ -183,7 +194,7 @@ class CcLabelStream::Slot {
     if (wants_labels_) {
       task.labels = {labels_.as<uint32_t>(), size.width, size.height, 4 * ptrdiff_t{size.width}};
     }
-    task.table = setup_.slides ? table_.view() : table_.view_with_occluded();
+    task.table = table_.view_of_tracks(!setup_.slides);
     if (setup_.has_output) task.out = out_frame(memory_, out_);
     algorithm.enqueue(task, params, *queue_);
     if (wants_labels_) queue_->copy_bytes(labels_.data(), host_labels_.data(), map_bytes());
@@ -201,6 +212,7 @@ class CcLabelStream::Slot {
     result.labelling.regions = table_.regions();
     if (wants_labels_) result.labelling.labels.assign(labels, labels + setup_.size.area());
     if (!setup_.slides) result.occluded = table_.occluded();
+    result.states = table_.states();
     result.runs = table_.runs();
     if (setup_.has_output) {
       const Frame out = out_frame(Memory::host, host_out_);
@@ -346,6 +358,7 @@ std::string difference(const std::vector<StreamFrame>& found,
     const StreamFrame &a = found[t], &b = expected[t];
     std::string text = difference(a.labelling, b.labelling, width);
     if (text.empty()) text = difference(Labelling{{}, a.occluded}, {{}, b.occluded}, width);
+    if (text.empty() && a.states != b.states) text = "the states of tracks differ";
     if (text.empty()) text = difference(a.runs, b.runs);
     if (text.empty() && a.total != b.total) text = "total " + std::to_string(a.total);
     if (text.empty() && a.out != b.out) text = "the output pictures differ";

@@ -53,8 +53,9 @@ struct StreamOptions {
 struct StreamFrame {
   Labelling labelling;
   uint32_t total = 0;
-  std::vector<Region> occluded;  // records of tracks that are hidden in other tracks' regions
-  std::vector<uint8_t> out;      // output picture, rows without padding
+  std::vector<Region> occluded;    // records of tracks that are hidden in other tracks' regions
+  std::vector<TrackState> states;  // of the regions, then of the occluded tracks
+  std::vector<uint8_t> out;        // output picture, rows without padding
   std::vector<PixelRun> runs;
   TrackEvents events;
 };

@@ -4,6 +4,7 @@
 #include "tests/cclabel/oracle.hpp"
 #include "tests/cclabel/scenes.hpp"
 #include "tests/plugin/masked_frame.hpp"
+#include "tests/plugin/moving_square.hpp"
 
 namespace regions::test {
 namespace {
@@ -75,6 +76,12 @@ void expect_slice(GstBuffer* out, const Labelling& expected, int slices, int lay
     ++k;
   }
   EXPECT_EQ(k, region_count(regions));
+}
+
+void expect_stats(Harness& h, guint64 in, guint64 out, guint64 dropped) {
+  EXPECT_EQ(stat(h, "frames-in"), in);
+  EXPECT_EQ(stat(h, "frames-out"), out);
+  EXPECT_EQ(stat(h, "frames-dropped"), dropped);
 }
 
 Labelling expected_of(const Volume& volume, Connectivity connectivity,
@@ -451,6 +458,7 @@ TEST(CcLabelElement,
       }
       expect_volume(h, volume, 10, std::string("after a mask of ") + c.name);
     }
+    expect_stats(h, 2 * (2 + kDepth), 2 * kDepth, 2 * 2);
   }
 }
 
@@ -464,15 +472,7 @@ TEST(CcLabelElement, Stats_FlushOfAnIncompleteVolume_CountItsFramesAsDropped) {
     ASSERT_EQ(push(h, masks_of(1), i % kDepth, i, kFormats[0]), GST_FLOW_OK);
   }
   h.eos();
-  GstStructure* stats = nullptr;
-  g_object_get(h.element(), "stats", &stats, nullptr);
-  for (const auto& [name, count] :
-       {std::pair{"frames-in", 6u}, {"frames-out", 4u}, {"frames-dropped", 2u}}) {
-    guint64 value = 0;
-    EXPECT_TRUE(gst_structure_get_uint64(stats, name, &value));
-    EXPECT_EQ(value, count) << name;
-  }
-  gst_structure_free(stats);
+  expect_stats(h, 6, 4, 2);
 }
 
 }  // namespace

@@ -121,7 +121,10 @@ TEST_P(CcLabelWindow, OutputLabels_LabelValuesDenseShowsLabelsAndTrackShowsTrack
         for (size_t i = 0; i < frame.out.size(); ++i) {
           const uint32_t label = frame.labelling.labels[i];
           const bool dense = values == LabelValues::dense || label == 0;
-          const uint32_t expected = dense ? label : frame.labelling.regions[label - 1].track;
+          // A piece shows the track of its object.
+          const uint32_t expected =
+              dense ? label
+                    : frame.labelling.regions[label - 1].track + frame.states[label - 1].part_of;
           ASSERT_EQ(frame.out[i], std::min(expected, 255u));
         }
       }

@@ -72,8 +72,11 @@ std::vector<std::byte> stored_model(const Stream& stream, Input& in) {
   header.width = size.width;
   header.height = size.height;
   uint32_t* const scene[] = {&header.scene.age, &header.scene.frame, &header.scene.busy,
-                             &header.scene.split, &header.scene.restarted};
+                             &header.scene.restarted};
   for (uint32_t* number : scene) *number = static_cast<uint32_t>(in.integer());
+  for (uint16_t* number : {&header.scene.split, &header.scene.turning}) {
+    *number = static_cast<uint16_t>(in.integer());
+  }
   const auto words = in.rest().first(std::min<size_t>(in.rest().size(), kind == 0 ? 1 << 20 : 64));
   for (size_t i = 0; i < model.size() && !words.empty(); ++i) {
     model[i] = static_cast<std::byte>(words[i % words.size()] ^ (kind == 1 ? i * 0x9D >> 3 : 0));

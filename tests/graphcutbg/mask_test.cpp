@@ -72,7 +72,7 @@ TEST(GraphCutMask, MaskOfAnySizeAndFormat_IsInterpolatedToTheFrame) {
           for (int x = 0; x < frame.width; ++x) {
             const double wanted =
                 interpolated(values, size, (x + 0.5) / frame.width, (y + 0.5) / frame.height);
-            const int value = graphcutbg::mask_value(view, scale, x, y);
+            const int value = graphcutbg::mask_value(view, scale, x, y).value;
             // Positions are rounded to 1/256 pixel in each direction.
             ASSERT_NEAR(value, wanted, size == frame ? 0 : 2.6)
                 << name_of(format) << " " << size.width << "x" << size.height << " at " << x << ", "
@@ -81,6 +81,75 @@ TEST(GraphCutMask, MaskOfAnySizeAndFormat_IsInterpolatedToTheFrame) {
         }
       }
     }
+  }
+}
+
+// Values between 0 and 255 are graded if the mask has them, but not if they were interpolated. They
+// then give more evidence.
+TEST(GraphCutMask, GradedMask_GivesMoreEvidenceThanAnInterpolatedEdge) {
+  const Size frame = {64, 1}, size = {8, 1};
+  const auto scale = graphcutbg::MaskScale::between(size, frame);
+  const auto at = [&](std::initializer_list<int> pixels, int x) {
+    GuardedFrame mask(PixelFormat::gray8, size);
+    int column = 0;
+    for (const int value : pixels) mask.frame().set_sample(0, column++, 0, value);
+    return graphcutbg::mask_value(std::as_const(mask).frame(), scale, x, 0);
+  };
+  const auto hard = {0, 0, 0, 0, 255, 255, 255, 255}, graded = {0, 0, 0, 60, 200, 255, 255, 255};
+  for (int x = 0; x < frame.width; ++x) {
+    EXPECT_FALSE(at(hard, x).is_graded) << x;
+    // Mask pixels 3 and 4 contribute between the centres of pixels 2 and 5.
+    EXPECT_EQ(at(graded, x).is_graded, x >= 20 && x < 44) << x;
+  }
+  GraphCutBgParams params;
+  params.source = GraphCutSource::mask;
+  const auto plan = graphcutbg::energy_plan_of(params, frame, size);
+  for (const int threshold : {384, 6400}) {  // 6400 is the largest: var-threshold=200
+    for (const int value : {6, 100, 150, 249}) {
+      const int weak = graphcutbg::mask_evidence({value, false}, threshold, plan);
+      const int strong = graphcutbg::mask_evidence({value, true}, threshold, plan);
+      EXPECT_EQ(weak < 0, value < 128);
+      EXPECT_GT(std::abs(strong), 2 * std::abs(weak)) << value;
+      EXPECT_LT(std::abs(strong), graphcutbg::kCertainWeight) << value;
+    }
+  }
+}
+
+// An object of one colour whose mask is too small by six pixels on each side.
+TEST(GraphCutMask, ErodedMask_WithForegroundColors_IsGrownToTheWholeObject) {
+  const Size size = {256, 192};
+  const auto is_inside = [](int x, int y, int margin) {
+    return x >= 64 + margin && x < 192 - margin && y >= 32 + margin && y < 160 - margin;
+  };
+  GuardedFrame picture(PixelFormat::rgb, size), mask(PixelFormat::gray8, size);
+  for (int y = 0; y < size.height; ++y) {
+    for (int x = 0; x < size.width; ++x) {
+      const auto noise =
+          static_cast<int>(hash(static_cast<uint32_t>(x), static_cast<uint32_t>(y)) % 8);
+      const bool inside = is_inside(x, y, 0);
+      picture.frame().set_sample(0, x, y, (inside ? 180 : 60) + noise);
+      picture.frame().set_sample(1, x, y, 90 + noise);
+      picture.frame().set_sample(2, x, y, (inside ? 60 : 160) + noise);
+      mask.frame().set_sample(0, x, y, is_inside(x, y, 6) ? 255 : 0);
+    }
+  }
+  for (const bool learns_colors : {false, true}) {
+    GraphCutBgParams params = params_with(GraphCutOutput::mask);
+    params.source = GraphCutSource::mask;
+    params.mask_foreground = 256;
+    params.mask_background = -1;
+    params.foreground_colors = learns_colors;
+    const Clip clip{.size = size};
+    Camera camera(clip, params);
+    const Shot shot = camera.shoot(std::as_const(picture).frame(), std::as_const(mask).frame());
+    int wrong = 0;
+    for (int y = 0; y < size.height; ++y) {
+      for (int x = 0; x < size.width; ++x) {
+        const bool found = shot.mask[static_cast<size_t>(y * size.width + x)] != 0;
+        wrong += found != is_inside(x, y, 0);
+      }
+    }
+    EXPECT_EQ(wrong > 100, !learns_colors) << wrong;
   }
 }
 

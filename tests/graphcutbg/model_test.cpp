@@ -32,6 +32,15 @@ Color color_of_frame(uint32_t pixel, uint32_t frame) {
           static_cast<uint8_t>(140 + noise(3))};
 }
 
+// Plans a frame without knowing what is usual in the scene.
+FramePlan plan_next(Scene& scene, const Survey& survey, const FramePlan& frame, int shift = 0) {
+  SceneWatch watch;
+  SceneMeasures measures;
+  measures.medians = medians_of(survey);
+  measures.camera_shift = shift;
+  return plan_frame(scene, watch, survey, measures, frame);
+}
+
 TEST(GraphCutModel, Evidence_TwoBackgroundColorsAndPassingObject_IsNearReference) {
   const GraphCutBgParams params;
   const FramePlan scene_plan = frame_plan_of(params);
@@ -41,7 +50,7 @@ TEST(GraphCutModel, Evidence_TwoBackgroundColorsAndPassingObject_IsNearReference
     Scene scene;
     for (uint32_t i = 0; i < 150; ++i) {
       Survey survey;
-      const FramePlan frame = plan_frame(scene, survey, medians_of(survey), scene_plan);
+      const FramePlan frame = plan_next(scene, survey, scene_plan);
       const Color color = color_of_frame(pixel, i);
       const std::array<double, 3> plain = {double(color.y), double(color.u), double(color.v)};
       if (i > 0) {
@@ -51,7 +60,7 @@ TEST(GraphCutModel, Evidence_TwoBackgroundColorsAndPassingObject_IsNearReference
             << "pixel " << pixel << ", frame " << i;
       }
       const bool foreground = i >= 60 && i < 68;
-      update_modes(model, color, foreground, frame, static_cast<int32_t>(pixel));
+      update_modes(model, color, foreground, frame.alpha_slow, frame, static_cast<int32_t>(pixel));
       expected.learn(plain, foreground, frame.alpha / 65536.0, params.learning_rate);
       const Mode heaviest = model.heaviest();
       const oracle::Gaussian* most = &expected.modes()[0];
@@ -72,12 +81,12 @@ TEST(GraphCutModel, ObjectMissedByTheCut_KeepsForegroundEvidenceForTenFrames) {
   int32_t match;
   for (int i = 0; i < 110; ++i) {
     const Survey survey;
-    const FramePlan frame = plan_frame(scene, survey, medians_of(survey), scene_plan);
+    const FramePlan frame = plan_next(scene, survey, scene_plan);
     const bool passes = i >= 100;
     if (passes) {
       EXPECT_GT(evidence(model, person, frame, match), frame.var_threshold / 2) << i;
     }
-    update_modes(model, passes ? person : grass, false, frame, 7);
+    update_modes(model, passes ? person : grass, false, 0, frame, 7);
   }
 }
 
@@ -142,7 +151,8 @@ TEST(GraphCutEnergy, ForegroundEvidence_ShadowOfABackgroundColorLosesItAndOtherC
   grass.var_luma = 16 * 8;
   const int strong = 4 * kUnitsPerNat;
   const auto remaining = [&](const Color& now, int error) {
-    return suppress_shadow(strong, now, grass, plan, [&](int) { return error; });
+    return suppress_shadow(strong, now, grass, plan.shadow, plan.shadow_darkest,
+                           [&](int) { return error; });
   };
   const Color shadow{112, 114, 121};  // 0.7 times the brightness
   EXPECT_LT(remaining(shadow, 0), 0);
@@ -152,6 +162,43 @@ TEST(GraphCutEnergy, ForegroundEvidence_ShadowOfABackgroundColorLosesItAndOtherC
   EXPECT_EQ(remaining({112, 150, 150}, 0), strong) << "another hue";
   EXPECT_EQ(remaining({200, 108, 118}, 0), strong) << "lighter";
   EXPECT_EQ(remaining({30, 124, 126}, 0), strong) << "too dark";
+}
+
+TEST(GraphCutEnergy, DarkBackground_HasNoShadows) {
+  const EnergyPlan plan = energy_plan_of({}, {8, 8});
+  constexpr int kStrong = 4 * kUnitsPerNat;
+  for (const auto& [luma, has_shadows] :
+       {std::pair{49, true}, {48, true}, {47, false}, {12, false}}) {
+    const Mode road = new_mode({luma, 128, 128}, Mode::kFullWeight);
+    const Color darker{luma * 6 / 10, 128, 128};
+    const int remaining = suppress_shadow(kStrong, darker, road, plan.shadow, plan.shadow_darkest,
+                                          [](int) { return 0; });
+    EXPECT_EQ(remaining < kStrong, has_shadows) << luma;
+  }
+}
+
+TEST(GraphCutEnergy, BeamOnADarkBackground_LosesEvidenceOthersKeepIt) {
+  Mode road = new_mode({24, 126, 130}, Mode::kFullWeight);
+  road.var_luma = 16 * 16;
+  road.var_chroma = 16 * 8;
+  constexpr int kStrong = 4 * kUnitsPerNat;
+  const auto remaining = [&](const Color& now, int error, Mode background) {
+    return suppress_beam(kStrong, now, background, [&](int ratio, int rise) {
+      EXPECT_EQ(ratio, 256);
+      EXPECT_EQ(rise, now.y - (background.mean[0] >> Mode::kMeanShift));
+      return error;
+    });
+  };
+  const Color beam{90, 125, 131};
+  EXPECT_EQ(remaining(beam, 0, road), -kMaxShadowEvidence + 2 * 2 * 16 / 8);
+  EXPECT_LT(remaining(beam, 400, road), kStrong / 2) << "brightness that changes slowly";
+  EXPECT_EQ(remaining(beam, 1 << 18, road), kStrong) << "another texture";
+  EXPECT_EQ(remaining({90, 90, 160}, 0, road), kStrong) << "another hue";
+  EXPECT_EQ(remaining({20, 126, 130}, 0, road), kStrong) << "darker";
+  EXPECT_EQ(remaining({220, 126, 130}, 0, road), kStrong) << "a lamp";
+  Mode bright = road;
+  bright.mean[0] = 70 << Mode::kMeanShift;
+  EXPECT_EQ(remaining(beam, 0, bright), kStrong) << "a bright background";
 }
 
 TEST(GraphCutEnergy, ShadingError_ShadowAndFlatObject_IsNearReference) {
@@ -185,6 +232,9 @@ TEST(GraphCutEnergy, ShadingError_ShadowAndFlatObject_IsNearReference) {
       const double wanted = oracle::shading_error(now, background, ux, uy);
       EXPECT_NEAR(found, wanted, 16 + 8 * std::sqrt(wanted))
           << x << ", " << y;  // 2 levels per pixel
+      const int rise = static_cast<int>(now[uy][ux] - background[uy][ux]);
+      EXPECT_EQ((ShadingError{canvas, frame, x, y}(256, rise)),
+                oracle::beam_error(now, background, ux, uy));
     }
   }
   EXPECT_LE(most_in_shadow, 16) << "up to its border";
@@ -200,6 +250,9 @@ TEST(GraphCutEnergy, BackgroundShiftedByUpToTwoPixels_HasNoForegroundEvidence) {
   canvas.height = kHeight;
   canvas.current = now.data();
   canvas.background = background.data();
+  int32_t sparkle = 0;
+  canvas.cells = {4, 1, 1};
+  canvas.sparkle = &sparkle;
   for (int x = 0; x < kWidth; ++x) background[canvas.at(x, 2)] = tape.packed();
   FramePlan frame;
   frame.var_threshold = 6 * kUnitsPerNat;
@@ -260,6 +313,27 @@ TEST(GraphCutScene, LinearLightChange_GainAndOffsetAreFound) {
   EXPECT_NEAR(light.apply(0, 100 << 8) / 256.0, 131, 2);
 }
 
+TEST(GraphCutScene, DarkColoredBackground_IsNight) {
+  struct Case {
+    const char* name;
+    int luma, chroma;  // chroma: deviation from grey
+    bool is_night;
+  };
+  for (const auto& [name, luma, chroma, is_night] :
+       {Case{"night", 20, 12, true}, {"dusk", 45, 12, false}, {"infrared", 20, 0, false}}) {
+    Scene scene;
+    scene.age = 10;
+    Survey survey;
+    survey.sums.count[0] = survey.sums.pixels = 100;
+    survey.sums.luma[0] = static_cast<uint32_t>(100 * luma);
+    const auto u = static_cast<uint32_t>(128 + chroma), v = static_cast<uint32_t>(128 - chroma);
+    // Half of the pixels have u and v exchanged.
+    survey.sums.chroma[0] = survey.sums.chroma[1] = 50 * (u + v);
+    survey.sums.squared_chroma = uint64_t{100} * (u * u + v * v);
+    EXPECT_EQ(plan_next(scene, survey, FramePlan()).is_night, is_night) << name;
+  }
+}
+
 TEST(GraphCutScene, NoiseOnly_IsNotALightChange) {
   Survey survey;
   const auto tally = [&](int half, int bin) { ++survey.change[half][bin]; };
@@ -269,6 +343,324 @@ TEST(GraphCutScene, NoiseOnly_IsNotALightChange) {
     survey_light(survey.sums, {now}, {was}, 95, tally);
   }
   EXPECT_TRUE(light_of(survey.sums, medians_of(survey)).is_unchanged());
+}
+
+// Surveys a picture of 64x64 pixels whose chroma has the given values.
+template <class Chroma>
+SurveySums surveyed(Chroma chroma) {
+  std::vector<uint32_t> background(64 * 64);
+  ModelArrays canvas;
+  canvas.width = canvas.height = 64;
+  canvas.background = background.data();
+  SurveySums sums;
+  const auto color = [&](int x, int y) {
+    const auto [u, v] = chroma(x, y);
+    return Color{100, u, v};
+  };
+  for (int y = 0; y < 64; y += 4) {
+    for (int x = 0; x < 64; x += 4) {
+      survey_pixel(
+          canvas, Scene(), x, y, sums, [](int, int) {}, [](uint32_t, uint32_t) {},
+          [](const auto&...) {}, color);
+    }
+  }
+  return sums;
+}
+
+TEST(GraphCutScene, GreyTintedAndColoredPictures_ColorfulnessIsThatOfTheirChroma) {
+  using Chroma = std::pair<int, int>;
+  const auto colorfulness = [](auto chroma) { return colorfulness_of(surveyed(chroma)); };
+  EXPECT_EQ(colorfulness([](int, int) { return Chroma{128, 128}; }), 0) << "grey";
+  EXPECT_EQ(colorfulness([](int, int) { return Chroma{110, 150}; }), 0) << "tinted";
+  const auto noise = [](int x, int y) {
+    return static_cast<int>(regions::hash(static_cast<uint32_t>(x), static_cast<uint32_t>(y)) % 5);
+  };
+  EXPECT_EQ(colorfulness([&](int x, int y) {
+              return Chroma{126 + noise(x, y), 128};
+            }),
+            0)
+      << "noise";
+  EXPECT_EQ(colorfulness([](int x, int) { return Chroma{x < 32 ? 120 : 132, 128}; }), 256);
+  // A variance of 5^2 is between 9 and 36: (25 - 9) / (36 - 9) = 0.59.
+  EXPECT_NEAR(colorfulness([](int x, int) { return Chroma{128, x < 32 ? 123 : 133}; }), 152, 2);
+  EXPECT_EQ(colorfulness_of(SurveySums()), 256) << "unknown";
+}
+
+// Profiles of random columns and rows that the camera has shifted by some bins.
+Profiles shifted_profiles(int bins, int right, int down, uint32_t seed) {
+  Profiles profiles;
+  for (int i = 0; i < bins; ++i) {
+    const auto luma = [&](int at, uint32_t axis) {
+      return 2000 + regions::hash(static_cast<uint32_t>(at + 100), axis, seed) % 2000;
+    };
+    profiles.background[0][i] = luma(i, 0);
+    profiles.background[1][i] = luma(i, 1);
+    profiles.frame[0][i] = luma(i + right, 0) + 300;  // another light
+    profiles.frame[1][i] = luma(i + down, 1) + 300;
+  }
+  return profiles;
+}
+
+TEST(CameraShift, ShiftedProfiles_LargestShiftIsFound) {
+  const auto grid = SurveyGrid::of(400, 400);
+  ASSERT_EQ(grid.bins(0), 100);
+  for (uint32_t seed = 0; seed < 20; ++seed) {
+    for (const auto& [right, down] :
+         {std::pair{0, 0}, {1, 0}, {-1, 0}, {3, -7}, {-16, 2}, {0, 16}}) {
+      const Profiles profiles = shifted_profiles(100, right, down, seed);
+      EXPECT_EQ(camera_shift_of(profiles, grid), std::max(std::abs(right), std::abs(down)))
+          << right << ", " << down << ", " << seed;
+    }
+    EXPECT_EQ(camera_shift_of(shifted_profiles(100, 17, 0, seed), grid), 0) << "too far";
+    EXPECT_EQ(camera_shift_of(shifted_profiles(63, 4, 4, seed), SurveyGrid::of(126, 126)), 0)
+        << "too small a picture";
+  }
+}
+
+TEST(CameraShift, OneObjectMovesOrPictureIsFlat_IsNotAShift) {
+  const auto grid = SurveyGrid::of(400, 400);
+  Profiles profiles = shifted_profiles(100, 0, 0, 1);
+  const Profiles turned = shifted_profiles(100, 5, 0, 1);
+  // An object covers 40 of 100 columns and moves by five.
+  for (int i = 30; i < 70; ++i) profiles.frame[0][i] = turned.frame[0][i];
+  EXPECT_EQ(camera_shift_of(profiles, grid), 0);
+  for (int i = 0; i < 100; ++i) {
+    profiles.frame[0][i] = profiles.frame[1][i] = profiles.background[0][i] =
+        profiles.background[1][i] = 5000;
+  }
+  EXPECT_EQ(camera_shift_of(profiles, grid), 0);
+}
+
+TEST(CameraShift, SidesOfAnyLength_FitIntoTheBins) {
+  for (const int side : {1, 4, 5, 512, 513, 1920, 3840, 8192, 65535}) {
+    const auto grid = SurveyGrid::of(side, 300);
+    EXPECT_LE(grid.bins(0), Profiles::kBins) << side;
+    EXPECT_EQ(grid.bin_of(0, (grid.count(0) - 1) * grid.step) + 1, grid.bins(0)) << side;
+    if (grid.bin_shift[0] > 0) {
+      EXPECT_GT(grid.bins(0), Profiles::kBins / 2) << side;
+    }
+    EXPECT_LT(grid.zone_of(side - 1, 299), Survey::kZones);
+  }
+}
+
+TEST(CameraShift, CameraTurns_ModelRestartsAtSmallShiftsUntilItRests) {
+  Scene scene;
+  const auto restarts = [&](int shift) {
+    const Survey survey;
+    plan_next(scene, survey, FramePlan(), shift);
+    return scene.restarted != 0;
+  };
+  EXPECT_FALSE(restarts(9)) << "the first frame";
+  for (int i = 0; i < 50; ++i) EXPECT_FALSE(restarts(i % 3)) << "a camera that shakes";
+  EXPECT_TRUE(restarts(3));
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(restarts(i % 2), i % 2 == 1) << "while it turns";
+  for (int i = 0; i < 30; ++i) EXPECT_FALSE(restarts(0));
+  EXPECT_FALSE(restarts(2)) << "it has rested";
+  FramePlan frozen;
+  frozen.learns = false;
+  const Survey survey;
+  plan_next(scene, survey, frozen, 9);
+  EXPECT_EQ(scene.restarted, 0u) << "freeze";
+}
+
+// ---- the history of labels
+
+TEST(LabelHistory, SequenceOfLabels_EqualsCountedFrames) {
+  for (uint32_t seed = 0; seed < 20; ++seed) {
+    LabelHistory history;
+    bool label = false;
+    int frames = 0;
+    for (uint32_t i = 0; i < 60; ++i) {
+      const bool next = regions::hash(i / (1 + seed % 9), seed) % 2;
+      history = history.followed_by(next);
+      frames = next == label ? frames + 1 : 0;
+      label = next;
+      const auto word = static_cast<int32_t>(history.with(0x123456));
+      ASSERT_EQ(word & 0xFFFFFF, 0x123456);
+      const auto stored = LabelHistory::of_background(word);
+      ASSERT_EQ(stored.was_foreground(), label) << seed << ", " << i;
+      ASSERT_EQ(stored.is_still(), frames >= 7) << seed << ", " << i;
+      ASSERT_EQ(stored.was_brief(), label && frames < 3) << seed << ", " << i;
+    }
+  }
+}
+
+// A picture of cells in which a square has been foreground for some frames.
+struct SquareInPicture {
+  static constexpr int kSide = 64, kFirst = 20, kLast = 43;
+  std::vector<uint32_t> current = std::vector<uint32_t>(kSide * kSide), background = current;
+  std::vector<OutlineSums> outline;
+  std::vector<uint32_t> sparks[2];
+  std::vector<int32_t> sparkle;
+  ModelArrays canvas;
+
+  // The lumas of the picture and of the model, inside and outside the square.
+  SquareInPicture(std::pair<int, int> picture, std::pair<int, int> model, int frames) {
+    canvas.width = canvas.height = kSide;
+    canvas.cells = PictureCells::of({kSide, kSide});
+    outline.resize(canvas.cells.count());
+    for (auto& counts : sparks) counts.resize(canvas.cells.count());
+    sparkle.resize(canvas.cells.count());
+    canvas.current = current.data();
+    canvas.background = background.data();
+    canvas.outline = outline.data();
+    for (size_t k = 0; k < 2; ++k) canvas.sparks[k] = sparks[k].data();
+    canvas.sparkle = sparkle.data();
+    for (int y = 0; y < kSide; ++y) {
+      for (int x = 0; x < kSide; ++x) {
+        LabelHistory history;
+        for (int i = 0; i < 8; ++i) history = history.followed_by(false);
+        for (int i = 0; i < frames && is_inside(x, y); ++i) history = history.followed_by(true);
+        const auto color = [&](std::pair<int, int> lumas) {
+          return Color{is_inside(x, y) ? lumas.first : lumas.second}.packed();
+        };
+        background[canvas.at(x, y)] = static_cast<uint32_t>(history.with(color(model)));
+        current[canvas.at(x, y)] =
+            static_cast<uint32_t>(color(picture) | history.bits << LabelHistory::kCurrentShift);
+      }
+    }
+  }
+  static bool is_inside(int x, int y) {
+    return x >= kFirst && x <= kLast && y >= kFirst && y <= kLast;
+  }
+};
+
+const auto add_to = [](uint32_t* sum, uint32_t amount) { *sum += amount; };
+
+TEST(LabelHistory, EdgeInModelOnly_IsAGhost) {
+  struct Case {
+    const char* name;
+    std::pair<int, int> picture, model;
+    int frames;
+    bool is_ghost;
+  };
+  for (const auto& [name, picture, model, frames, expected] :
+       {Case{"ghost", {90, 90}, {160, 90}, 20, true},
+        {"object", {160, 90}, {90, 90}, 20, false},
+        {"edges in both", {160, 90}, {30, 90}, 20, false},
+        {"no edges", {90, 90}, {90, 90}, 20, false},
+        {"label has changed recently", {90, 90}, {160, 90}, 5, false}}) {
+    SquareInPicture square(picture, model, frames);
+    for (int y = 0; y < square.kSide; ++y) {
+      for (int x = 0; x < square.kSide; ++x) add_outlines(square.canvas, FramePlan(), x, y, add_to);
+    }
+    // The outline has four sides of 24 pixels. Larger contrasts than 64 levels count as 64.
+    uint64_t in_model = 0, in_picture = 0;
+    for (const OutlineSums& sums : square.outline) {
+      in_model += sums.in_model;
+      in_picture += sums.in_picture;
+    }
+    const auto sum = [&](std::pair<int, int> lumas) {
+      const int step = std::min(std::abs(lumas.first - lumas.second), 64);
+      return static_cast<uint64_t>(frames > 7 ? 4 * 24 * step * step : 0);
+    };
+    EXPECT_EQ(in_model, sum(model)) << name;
+    EXPECT_EQ(in_picture, sum(picture)) << name;
+    const int at_border = square.kFirst >> square.canvas.cells.shift;
+    EXPECT_EQ(is_ghost(square.canvas, at_border, at_border + 1), expected) << name;
+    FramePlan frame;
+    frame.alpha_slow = 1;
+    frame.alpha_still = 2;
+    frame.alpha_ghost = 3;
+    EXPECT_EQ(foreground_rate_at(square.canvas, frame, square.kFirst, 30), expected     ? 3
+                                                                           : frames > 7 ? 2
+                                                                                        : 1)
+        << name;
+  }
+}
+
+TEST(LabelHistory, BriefForeground_CountsSmallSpotsButNotLargeObjects) {
+  const auto sparks_after = [](int frames, bool stays) {
+    SquareInPicture square({160, 90}, {90, 90}, frames);
+    const FramePlan frame;  // frame 0
+    for (int y = 0; y < square.kSide; ++y) {
+      for (int x = 0; x < square.kSide; ++x) {
+        count_spark(square.canvas, frame, stays && square.is_inside(x, y), x, y, add_to);
+      }
+    }
+    int32_t all = 0;
+    for (const uint32_t sparks : square.sparks[0]) all += static_cast<int32_t>(sparks);
+    return all;
+  };
+  EXPECT_EQ(sparks_after(3, false), 4 * 23 - 22 * 22) << "border pixels minus inner pixels";
+  EXPECT_EQ(sparks_after(4, false), 0) << "not brief";
+  EXPECT_EQ(sparks_after(3, true), 0) << "still foreground";
+  SquareInPicture spots({90, 90}, {90, 90}, 0);
+  for (const int x : {8, 9, 40}) {
+    uint32_t& word = spots.current[spots.canvas.at(x, 30)];
+    word = (word & 0xFFFFFF) | 1u << LabelHistory::kCurrentShift;
+  }
+  spots.current[spots.canvas.at(50, 50)] |= static_cast<uint32_t>(LabelHistory::kLimited)
+                                            << LabelHistory::kCurrentShift;
+  for (int y = 0; y < spots.kSide; ++y) {
+    for (int x = 0; x < spots.kSide; ++x) {
+      count_spark(spots.canvas, FramePlan(), false, x, y, add_to);
+    }
+  }
+  for (size_t i = 0; i < spots.sparks[0].size(); ++i) {
+    const int cell = static_cast<int>(i);
+    const auto at = [&](int x, int y) { return cell == spots.canvas.cells.index_of(x, y); };
+    EXPECT_EQ(spots.sparks[0][i], at(8, 30) ? 2u : at(40, 30) || at(50, 50) ? 1u : 0u) << cell;
+  }
+}
+
+TEST(LabelHistory, SparksInSomeFrames_SparkleRisesAroundThemAndFades) {
+  SquareInPicture picture({90, 90}, {90, 90}, 0);
+  const ModelArrays& canvas = picture.canvas;
+  const int cell = canvas.cells.index_of(30, 30), next = cell + 1, far = cell + 3;
+  double expected = 0;
+  for (uint32_t frame = 0; frame < 300; ++frame) {
+    const uint32_t sparks = frame < 100 ? 7 : 0;
+    picture.sparks[frame % 2][static_cast<size_t>(cell)] = sparks;
+    for (int i = 0; i < static_cast<int>(canvas.cells.count()); ++i) advance_cell(canvas, frame, i);
+    expected += sparks * 256.0 / 64 - expected / 32;
+    EXPECT_NEAR(picture.sparkle[static_cast<size_t>(cell)], expected, 32) << frame;
+    EXPECT_EQ(picture.sparkle[static_cast<size_t>(next)],
+              picture.sparkle[static_cast<size_t>(cell)]);
+    EXPECT_EQ(picture.sparkle[static_cast<size_t>(far)], 0);
+  }
+  EXPECT_EQ(picture.sparkle[static_cast<size_t>(cell)], 0) << "forgotten";
+  picture.sparks[0][static_cast<size_t>(cell)] = static_cast<uint32_t>(-5);
+  for (int i = 0; i < static_cast<int>(canvas.cells.count()); ++i) advance_cell(canvas, 300, i);
+  EXPECT_EQ(picture.sparkle[static_cast<size_t>(cell)], 0) << "never negative";
+}
+
+TEST(LabelHistory, NewForegroundInSparklingCell_HasLimitedEvidence) {
+  SquareInPicture picture({90, 90}, {90, 90}, 0);
+  FramePlan frame;
+  frame.var_threshold = 6 * kUnitsPerNat;
+  const int strong = frame.var_threshold;
+  const auto limited = [&](int sparkle, int evidence) {
+    std::fill(picture.sparkle.begin(), picture.sparkle.end(), sparkle);
+    const size_t i = picture.canvas.at(30, 30);
+    picture.current[i] &= 0xFFFFFF;
+    const int found = limit_sparkle(evidence, true, picture.canvas, frame, 30, 30);
+    const auto history = LabelHistory::of_current(static_cast<int32_t>(picture.current[i]));
+    EXPECT_EQ(history.is_limited(), found < evidence) << sparkle << ", " << evidence;
+    return found;
+  };
+  EXPECT_EQ(limited(0, strong), strong);
+  EXPECT_EQ(limited(320, strong), strong);
+  EXPECT_EQ(limited(370, strong), strong - 100);
+  EXPECT_EQ(limited(5000, strong), 120);
+  EXPECT_EQ(limited(5000, 100), 100) << "weak evidence";
+  EXPECT_EQ(limit_sparkle(strong, false, picture.canvas, frame, 30, 30), strong) << "not new";
+  frame.var_threshold = 64;
+  EXPECT_EQ(limited(5000, 64), 64) << "never more than the threshold";
+}
+
+TEST(GraphCutPlan, RatesOfForeground_FollowTheAgeOfTheModel) {
+  const GraphCutBgParams params;
+  for (const auto& [age, still] : {std::pair{60u, 65536 / 72 / 2},
+                                   {80u, (65536 / 92 / 2 + 16) / 2},
+                                   {100u, 16},
+                                   {5000u, 16}}) {
+    FramePlan frame = frame_plan_of(params);
+    set_rates(frame, age);
+    EXPECT_NEAR(frame.alpha_still, still, 1) << age;
+    EXPECT_EQ(frame.alpha_slow, frame.alpha / 2) << age;
+    EXPECT_EQ(frame.alpha_ghost, 2048) << age;
+  }
 }
 
 // ---- values that are derived from parameters
@@ -283,6 +675,7 @@ TEST(GraphCutPlan, SceneParameters_Converted_AreInFixedPointUnits) {
   EXPECT_EQ(plan.var_threshold, 6 * 64);    // half the squared distance in 1/64 nat
   EXPECT_EQ(plan.match_distance, 12 * 16);  // in 1/16
   EXPECT_EQ(plan.alpha, 43);                // 65536 * 0.325 / 500 = 42.6
+  EXPECT_EQ(plan.alpha_still, 16);          // 65536 * 0.125 / 500 = 16.4
   EXPECT_EQ(plan.learning_rate, 1024);      // in 1/4096
   EXPECT_EQ(plan.contrasts.scale, 0);       // computed for each frame
   EXPECT_TRUE(plan.learns);
@@ -294,6 +687,7 @@ TEST(GraphCutPlan, SceneParameters_Converted_AreInFixedPointUnits) {
   EXPECT_EQ(plan.var_threshold, 128);
   EXPECT_EQ(plan.match_distance, 9 * 16) << "the minimum is three deviations";
   EXPECT_EQ(plan.alpha, 2) << "65536 * 0.325 / 10000 = 2.1";
+  EXPECT_EQ(plan.alpha_still, 1) << "65536 * 0.125 / 10000 = 0.8";
   EXPECT_EQ(plan.contrasts.scale, 5242);  // 16 * 65536 / (2 * 10^2)
   EXPECT_FALSE(plan.learns);
   params.history = 1;
@@ -336,7 +730,7 @@ TEST(GraphCutPlan, EnergyParameters_Converted_AreInFixedPointUnits) {
        {Case{image, false, true, false, false},
         {image, true, true, false, true},
         {mask, false, false, true, false},
-        {mask, true, false, true, false},
+        {mask, true, false, true, true},
         {both, false, true, true, false},
         {both, true, true, true, true}}) {
     params.source = source;

@@ -73,13 +73,28 @@ double link(double lambda, double sigma, double squared_contrast, bool diagonal)
   return lambda * std::max(alike, 0.12) / (diagonal ? std::sqrt(2.0) : 1.0);
 }
 
-double shading_error(const Levels& now, const Levels& background, size_t x, size_t y) {
-  const double dimmed = now[y][x] / background[y][x];
+namespace {
+
+// The smaller sum of squared errors on each side, horizontally and vertically.
+template <class Expected>
+double error_around(const Levels& now, size_t x, size_t y, Expected expected) {
   const auto off = [&](size_t x2, size_t y2) {
-    return std::pow(now[y2][x2] - dimmed * background[y2][x2], 2);
+    return std::pow(now[y2][x2] - expected(x2, y2), 2);
   };
   return std::min(off(x - 1, y) + off(x - 2, y), off(x + 1, y) + off(x + 2, y)) +
          std::min(off(x, y - 1) + off(x, y - 2), off(x, y + 1) + off(x, y + 2));
+}
+
+}  // namespace
+
+double shading_error(const Levels& now, const Levels& background, size_t x, size_t y) {
+  const double dimmed = now[y][x] / background[y][x];
+  return error_around(now, x, y, [&](size_t x2, size_t y2) { return dimmed * background[y2][x2]; });
+}
+
+double beam_error(const Levels& now, const Levels& background, size_t x, size_t y) {
+  const double rise = now[y][x] - background[y][x];
+  return error_around(now, x, y, [&](size_t x2, size_t y2) { return background[y2][x2] + rise; });
 }
 
 }  // namespace regions::oracle

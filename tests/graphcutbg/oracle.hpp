@@ -40,5 +40,7 @@ double link(double lambda, double sigma, double squared_contrast, bool diagonal)
 // border.
 using Levels = std::vector<std::vector<double>>;
 double shading_error(const Levels& now, const Levels& background, std::size_t x, std::size_t y);
+// Brightens the background as at (x, y), and measures the difference in the same way.
+double beam_error(const Levels& now, const Levels& background, std::size_t x, std::size_t y);
 
 }  // namespace regions::oracle

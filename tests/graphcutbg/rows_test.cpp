@@ -24,9 +24,10 @@ struct RandomModel : ModelState {
     const auto any_of = [&](uint32_t i, uint32_t plane) { return regions::hash(i, plane, seed); };
     const bool calm = seed % 3 == 0;  // nearly every colour matches a mode
     for (uint32_t i = 0; i < pixels; ++i) {
-      background[i] = any_of(i, 1) & 0xFFFFFF;
+      background[i] = any_of(i, 1);  // with any history
+      if (calm) background[i] |= LabelHistory::kStill << 25;
       // Most pixels are similar to the background.
-      const uint32_t near = background[i] ^ (any_of(i, 2) & 0x030307);
+      const uint32_t near = (background[i] & 0xFFFFFF) ^ (any_of(i, 2) & 0x030307);
       current[i] = any_of(i, 3) % (calm ? 99 : 4) == 0 ? any_of(i, 4) & 0xFFFFFF : near;
       excluded.push_back(any_of(i / 3, 5) % 5 == 0);
       for (int k = 0; k < Model::kModes; ++k) {
@@ -52,11 +53,23 @@ struct RandomModel : ModelState {
             ModelArrays::plane_stride(pixels));
       }
     }
+    for (uint32_t i = 0; i < cells.count(); ++i) {
+      sparkle[i] = static_cast<int32_t>(any_of(i, 7) % 1000);
+      outline[i] = {any_of(i, 11) % 9999, any_of(i, 12) % 9999};
+    }
     // The comparison finds weights that were not computed.
     for (auto* links : weights()) std::fill(links->begin(), links->end(), -1);
     for (uint32_t bin = 0; bin < ColorHistograms::kBins; ++bin) {
       colors[0].bias[bin] = static_cast<int32_t>(any_of(bin, 6) % 200) - 100;
     }
+  }
+  // The sums of the picture's cells.
+  std::vector<uint32_t> cell_sums() const {
+    std::vector<uint32_t> sums;
+    for (const OutlineSums& each : outline)
+      sums.insert(sums.end(), {each.in_picture, each.in_model});
+    for (const auto& counts : sparks) sums.insert(sums.end(), counts.begin(), counts.end());
+    return sums;
   }
   std::array<std::vector<int32_t>*, 5> weights() {
     return {&terminal, &right, &down, &down_right, &down_left};
@@ -86,7 +99,8 @@ struct Round {
     Scene scene;
     scene.age = one_in(5, 11) ? 0 : 200;
     scene.frame = number;
-    frame = plan_frame(scene, Survey(), Medians(), frame_plan_of(params));
+    SceneWatch watch;
+    frame = plan_frame(scene, watch, Survey(), SceneMeasures(), frame_plan_of(params));
     if (one_in(3, 12)) frame.light = {5000, -3000};
     if (one_in(3, 13)) frame.light = {2500, 9000};
     if (frame.starts) frame.light = {};
@@ -115,9 +129,11 @@ TEST(GraphCutRows, EveryVectorLength_WeightsAndModelEqualThePerPixelReference) {
         }
       }
       const ConstFrame given = round.has_mask ? ConstFrame(mask.frame()) : ConstFrame();
-      const auto add = [](uint32_t*, uint32_t) {};
+      const auto add = [](uint32_t* sum, uint32_t amount) { *sum += amount; };
       for (int y = 0; y < size.height; ++y) {
-        for (int x = 0; x < size.width; ++x) compute_weights(one, given, round.frame, energy, x, y);
+        for (int x = 0; x < size.width; ++x) {
+          compute_weights(one, given, round.frame, energy, x, y, add);
+        }
         passes.compute_terminals(all, given, round.frame, energy, y);
         passes.compute_links(all, round.frame, energy, y, 0, size.width, all.links_of_row(y));
       }
@@ -134,6 +150,7 @@ TEST(GraphCutRows, EveryVectorLength_WeightsAndModelEqualThePerPixelReference) {
       }
       ASSERT_EQ(single.model, rows.model) << name;
       ASSERT_EQ(single.background, rows.background) << name;
+      ASSERT_EQ(single.cell_sums(), rows.cell_sums()) << name;
     }
   }
 }

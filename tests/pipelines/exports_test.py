@@ -119,7 +119,7 @@ class Exports(Case):
         self.assertEqual(rows.shape[1], 10)
         expected = [[number + 1, *(region[name] + more for name, more in (
             ("track", 0), ("x", 1), ("y", 1), ("width", 0), ("height", 0)))]
-            for number, buffer in enumerate(buffers) for region in self.regions(buffer)]
+            for number, buffer in enumerate(buffers) for region in self.regions(buffer) if region["track"]]
         numpy.testing.assert_array_equal(rows[:, :6], expected)
         with self.assertRaisesRegex(SidecarProblem, "track=true"):
             self.written("mot", self.samples("cclabel output=none"))

@@ -73,8 +73,8 @@ class Readme(unittest.TestCase):
                 expect(block, shell.run("\n".join(map(without_build_and_window, lines_of_block))))
 
     def test_readme_command_lines_are_all_in_the_list_of_tested_lines(self):
-        tested = ("pipelines/live", "pipelines/transcode/regions-transcode", "cc pipelines/embed", "cc library/",
-                  "pipelines/with-plugin", "export PKG_CONFIG_PATH", "./label_image",
+        tested = ("pipelines/live", "pipelines/events", "pipelines/transcode/regions-transcode", "cc pipelines/embed",
+                  "cc library/", "pipelines/with-plugin", "export PKG_CONFIG_PATH", "./label_image",
                   "meson devenv -C build gst-launch-1.0", "meson devenv -C build gst-inspect-1.0", *PREPARATIONS)
         shown = {line.strip() for block in BLOCKS if block.expected is not None for line in block.text.splitlines()}
         for line in LINES:
@@ -92,14 +92,33 @@ class Readme(unittest.TestCase):
             self.assertIn(f"live: {camera}: cannot be played" if absent else "live: ended after", text)
         self.assertEqual(addresses, ["/dev/video0", "rtsp", "in.mp4"])
 
+    def test_readme_events_line_reads_a_camera(self):
+        line, = lines("pipelines/events")
+        (self.folder / "rules.json").write_text(
+            '[{"id": "all", "points": [[0, 0], [320, 0], [320, 240], [0, 240]], "occupancy": true}]')
+        line = line.replace(shlex.split(line)[1], Camera(self).address)
+        self.assertIn('{"event": "occupancy", "zone": "all"', self.run_line(
+            line + " --filter 'cclabel track=true output=none'", FRAMES="20"))
+
     def test_readme_transcode_line_writes_video_and_regions(self):
-        line, = lines("pipelines/transcode/regions-transcode")
+        line, *_ = lines("pipelines/transcode/regions-transcode")
         self.run_line(line)
         self.assertEqual(sorted(path.name for path in (self.folder / "out").iterdir()),
                          ["in.jsonl", "in.mp4", "in.mp4.made.json"])
         self.assertEqual(len(media.times(self.folder / "out" / "in.mp4")), 25)
         rows = (self.folder / "out" / "in.jsonl").read_text().splitlines()
         self.assertEqual([json.loads(row)["frame"] for row in rows], list(range(25)))
+
+    def test_readme_archive_lines_write_and_find_events(self):
+        (self.folder / "rules.json").write_text('{"units": "fractions", "zones": [{"id": "all", "points": [[0, 0], [1, 0],'
+                                                ' [1, 1], [0, 1]]}]}')
+        _, transcode, find = lines("pipelines/transcode/regions-transcode")
+        self.run_line(transcode)
+        self.assertEqual(sorted(path.name for path in (self.folder / "events").iterdir()),
+                         ["in.events.jsonl", "in.jsonl", "in.mp4", "in.mp4.made.json"])
+        written = (self.folder / "events" / "in.events.jsonl").read_text()
+        self.assertEqual(self.run_line(find).count('"enter"'), written.count('"enter"'))
+        self.assertIn('"enter"', written)
 
     def test_readme_embed_lines_print_the_regions_of_each_frame(self):
         compiler, = lines("cc pipelines/embed")

@@ -222,6 +222,16 @@ class Tracks(Case):
         after = table(0.1, region(9, 10, width=20) | {"id": 1}, region(7, 50) | {"id": 2}, region(8, 25) | {"id": 1})
         self.assertEqual([track for track, _ in self.renamed(known, after)], [1, 2, 3])
 
+    def test_pieces_of_an_object_name_its_renumbered_track(self):
+        known = segments.Tracks()
+        known.begin([])
+        known.rename(table(0.0, region(1, 90) | {"part-of": 0}))
+        known.begin([])
+        after = table(0.1, region(0, 10) | {"part-of": 7}, region(7, 10) | {"part-of": 0}, region(0, 50) | {"part-of": 3})
+        self.assertEqual(self.renamed(known, after), [(0, 0), (2, 0), (0, 0)])
+        place = after["columns"].index("part-of")
+        self.assertEqual([one[place] for one in after["regions"]], [2, 0, 0])
+
     def test_regions_without_track_are_not_renumbered(self):
         known = segments.Tracks()
         known.begin([])

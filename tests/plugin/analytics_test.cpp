@@ -218,6 +218,84 @@ TEST(AnalyticsObject, TransformedFrame_BoxesOfObjectsEqualThoseOfRegions) {
   }
 }
 
+// A detection of another producer, such as a neural network, with a track unless that is 0.
+void add_foreign_detection(const Library& library, RelationMeta* meta, int x, guint64 track) {
+  AnalyticsEntry detection, tracking;
+  ASSERT_TRUE(
+      library.add_detection(meta, g_quark_from_string("person"), x, 2, 4, 9, 0.9F, &detection));
+  if (track == 0) return;
+  ASSERT_TRUE(library.add_tracking(meta, track, 0, &tracking));
+  library.set_relation(meta, Library::kRelateTo, detection.id, tracking.id);
+}
+
+TEST(RegionEvents, DetectionsOfAnotherProducer_AreItsObjects) {
+  NEEDS_ANALYTICS(library);
+  for (const guint64 track : {guint64{0}, guint64{5}}) {
+    Harness h(
+        R"(regionevents rules="[{\"id\":\"right\",\"points\":[[20,0],[41,0],[41,30],[20,30]],\"occupancy\":true}]")");
+    h.video("GRAY8", kWidth, kHeight);
+    std::string events;
+    for (const int x : {5, 25, 30}) {
+      GstBuffer* buffer = Harness::buffer(padded(two_rectangles()), x);
+      const RelationSpace space = {4, 400};
+      add_foreign_detection(*library, library->add(buffer, &space), x, track);
+      ASSERT_EQ(gst_harness_push(h.get(), buffer), GST_FLOW_OK);
+      const BufferPtr out = h.pull();
+      const GValue* list = gst_structure_get_value(regions_of(out.get()), "events");
+      for (guint i = 0; i < gst_value_array_get_size(list); ++i) {
+        const GValue* item = gst_value_array_get_value(list, i);
+        events += field_of(gst_value_get_structure(item), "event") + " ";
+      }
+      EXPECT_EQ(region_count(regions_of(out.get())), 0U);
+      EXPECT_EQ(Entries(*library, out.get()).of_type(library->detection_type()).size(), 1U);
+    }
+    EXPECT_EQ(events, track ? "enter occupancy " : "occupancy ");
+  }
+}
+
+// The classes of each detection: "person: right, person: ".
+std::string classes_of(const Library& library, const Entries& entries) {
+  static auto* const name =
+      in_library<GQuark(const AnalyticsEntry*, gsize)>("gst_analytics_cls_mtd_get_quark");
+  std::string text;
+  for (const AnalyticsEntry& object : entries.of_type(library.detection_type())) {
+    text += std::string(g_quark_to_string(library.detection_object(&object))) + ":";
+    gpointer state = nullptr;
+    AnalyticsEntry found;
+    while (library.related(object.meta, object.id, Library::kRelateTo, library.class_type(), &state,
+                           &found)) {
+      text += std::string(" ") + g_quark_to_string(name(&found, 0));
+    }
+    text += ", ";
+  }
+  return text;
+}
+constexpr const char* kRightAndAll =
+    R"(regionevents attach-classes=true rules="[{\"id\":\"right\",\"points\":[[20,0],[41,0],[41,30],[20,30]]},{\"id\":\"all\",\"points\":[[0,0],[41,0],[41,30],[0,30]]}]")";
+
+TEST(RegionEvents, AttachClasses_DetectionsHaveTheIdsOfTheirZones) {
+  NEEDS_ANALYTICS(library);
+  const std::string line = std::string("cclabel output=none attach-labels=never ! ") + kRightAndAll;
+  EXPECT_EQ(classes_of(*library, Entries(*library, after(line).get())),
+            "region: right all, region: all, ");  // the largest region first
+  Harness h(kRightAndAll);
+  h.video("GRAY8", kWidth, kHeight);
+  GstBuffer* buffer = Harness::buffer(padded(two_rectangles()));
+  const RelationSpace space = {4, 400};
+  add_foreign_detection(*library, library->add(buffer, &space), 25, 5);
+  ASSERT_EQ(gst_harness_push(h.get(), buffer), GST_FLOW_OK);
+  EXPECT_EQ(classes_of(*library, Entries(*library, h.pull().get())), "person: right all, ");
+}
+
+TEST(RegionEvents, AttachClasses_NextElementReplacesThemWithItsObjects) {
+  NEEDS_ANALYTICS(library);
+  const std::string line = std::string("cclabel output=none attach-labels=never ! ") +
+                           kRightAndAll + " ! cclabel output=none attach-labels=never min-area=30";
+  const BufferPtr out = after(line);
+  EXPECT_EQ(classes_of(*library, Entries(*library, out.get())), "region:, ");
+  EXPECT_EQ(Entries(*library, out.get()).count(), 1U);
+}
+
 // A library next to an older GStreamer belongs to another installation.
 TEST(AnalyticsLibrary, GStreamerBefore1_24_LibraryIsNotUsedAndRegionsAreAttached) {
   start_gstreamer();

@@ -64,7 +64,7 @@ TEST(RegionMetadata, EachElementAndOption_HasTheDocumentedFields) {
         {"cclabel output=overlay attach-labels=always", 1, kAll + kLabels, kRegion},
         {"cclabel output=none attach-labels=never", 1, kAll, kRegion},
         {"cclabel output=none track=true", 1, kAll + kTracks + kLabels,
-         kRegion + " first-seen:guint64"},
+         kRegion + " first-seen:guint64 still:guint part-of:guint"},
         {"cclabel output=none attach-runs=true", 1,
          kAll + " runs:GstBuffer runs-truncated:gboolean" + kLabels, kRegion},
         {"cclabel output=none depth=2 connectivity=6", 2,
@@ -80,7 +80,7 @@ TEST(RegionMetadata, EachElementAndOption_HasTheDocumentedFields) {
         {"graphcutbg output=none", 1,
          kEmpty +
              " exact:gboolean flow:gint64 gap:gint64 iterations:gint64 "
-             "foreground-pixels:gint64 restarted:gboolean" +
+             "foreground-pixels:gint64 restarted:gboolean scene-change:gchararray" +
              kLabels,
          ""}}) {
     const BufferPtr out = after(c.line, gray_with_square(), c.frames);
@@ -286,6 +286,19 @@ TEST(Track, RegionBeforeItsTrackBirth_HasNoTrackNumber) {
     ASSERT_TRUE(roi);
     EXPECT_EQ(gst_video_region_of_interest_meta_get_param(roi, "object_id") != nullptr, t >= 3)
         << t;
+  }
+}
+
+// The square rests for four frames, jumps, and rests again.
+TEST(Track, RegionRests_MetadataCountsItsFrames) {
+  GrayHarness h("cclabel output=none track=true device=cpu");
+  for (int t = 0; t < 8; ++t) {
+    ASSERT_EQ(h.push(gray_with_square(t < 5 ? 0 : 9), t), GST_FLOW_OK);
+    const BufferPtr out = h.pull();
+    const GstStructure* regions = regions_of(out.get());
+    ASSERT_EQ(region_count(regions), 1u);
+    EXPECT_EQ(region_field(regions, 0, "still"), std::to_string(t < 5 ? t : t - 5)) << t;
+    EXPECT_EQ(region_field(regions, 0, "part-of"), "0") << t;
   }
 }
 

@@ -143,13 +143,11 @@ class Dlpack(unittest.TestCase):
         labels = gst_regions.label(image)
         self.assertEqual((type(labels), labels.dtype), (torch.Tensor, torch.int32))
         self.assertEqual(labels.tolist(), LABELS)
-        if int(torch.__version__.split(".")[0]) >= 2:
-            # The 3s touch at corners, and are one object of 3 elements.
-            kept = gst_regions.remove_small_objects(image > 0, 2, connectivity=2)
-            self.assertEqual((kept.dtype, kept.tolist()), (torch.bool, (image == 3).tolist()))
-        else:  # version 1 does not support bool in DLPack
-            with self.assertRaisesRegex(TypeError, "ar cannot be read by DLPack: Bool type is not supported"):
-                gst_regions.remove_small_objects(image > 0, 2)
+        # The 3s touch at corners, and are one object of 3 elements.
+        kept = gst_regions.remove_small_objects(image > 0, 2, connectivity=2)
+        self.assertEqual((kept.dtype, kept.tolist()), (torch.bool, (image == 3).tolist()))
+        self.assertIs(gst_regions.flood_fill(kept, (0, 0), True, in_place=True), kept)
+        self.assertTrue(kept.all())
         with self.assertRaisesRegex(TypeError, "image cannot be read by DLPack.*require gradient"):
             gst_regions.label(torch.ones((2, 3), requires_grad=True))
         floats = torch.tensor([[1.5, 0, 2.5], [1.5, 0, 0]])
@@ -205,12 +203,40 @@ class Dlpack(unittest.TestCase):
         self.assertIsInstance(labels, jax.Array)
         self.assertEqual(labels.tolist(), LABELS)
 
-
     def test_dlpack_array_without_elements_in_jit_is_refused(self):
         jax = reference("jax")
         for function in (gst_regions.label, gst_regions.regionprops_table, gst_regions.slic, gst_regions.fill_holes):
             with self.assertRaisesRegex(TypeError, "Tracer without elements; inside jax.jit, call this function by"):
                 jax.jit(function)(jax.numpy.asarray(IMAGE))
+
+    def test_dlpack_label_in_jit_by_pure_callback_equals_a_direct_call(self):
+        jax = reference("jax")
+
+        @jax.jit
+        def areas(image):
+            shape = jax.ShapeDtypeStruct(image.shape, numpy.int32)
+            labels = jax.pure_callback(lambda mask: gst_regions.label(numpy.asarray(mask)), shape, image > 0)
+            return jax.numpy.bincount(labels.ravel(), length=5)
+        labels = gst_regions.label(IMAGE > 0)
+        self.assertEqual(areas(jax.numpy.asarray(IMAGE)).tolist(), numpy.bincount(labels.ravel(), minlength=5).tolist())
+
+    def test_dlpack_tensor_without_elements_in_torch_compile_is_refused(self):
+        placeholder = type("FakeTensor", (), {"__dlpack__": None, "__module__": "torch._subclasses.fake_tensor"})()
+        for function in (gst_regions.label, gst_regions.fill_holes, gst_regions.slic):
+            with self.assertRaisesRegex(TypeError, "inside torch.compile, wrap it with torch.compiler.disable"):
+                function(placeholder)
+
+    def test_dlpack_label_in_torch_compile_if_disabled_equals_a_direct_call(self):
+        torch = reference("torch")
+        if not hasattr(torch, "compiler"):
+            self.skipTest(f"PyTorch {torch.__version__} has no torch.compiler, must be 2.1 or later")
+
+        @torch.compiler.disable
+        def label(mask):
+            return gst_regions.label(mask)
+        double = torch.compile(lambda image: 2 * label(image > 0), backend="eager")
+        labels = gst_regions.label(IMAGE > 0)
+        self.assertEqual(double(torch.tensor(IMAGE.tolist())).tolist(), (2 * labels).tolist())
 
 
 HOST = -1  # the number of the fake device

@@ -140,7 +140,8 @@ class Cuts(unittest.TestCase):
         ones = numpy.ones((2, 3), int)
         for words, terminal in (("shapes", (ones, ones.T)), ("negative capacity in its tuple", (ones, -ones)),
                                 ("up to 4294967296, must fit in int32", (ones * 2**32, ones)),
-                                ("NaN or infinite", ones * numpy.nan), ("NaN or infinite", (ones * numpy.inf, ones))):
+                                ("capacity that is NaN", ones * numpy.nan),
+                                ("infinite capacities from the source and to the sink", (ones * numpy.inf,) * 2)):
             with self.subTest(words), self.assertRaisesRegex(ValueError, words):
                 gst_regions.mincut(terminal, 1, 1)
         rows = gst_regions.mincut(((1, -2, 3), (4, -5, 6)), 1, 1)  # a picture, not a pair

@@ -5,6 +5,7 @@ processes end without leaks."""
 import contextlib
 import os
 import pathlib
+import pickle
 import subprocess
 import sys
 import threading
@@ -169,6 +170,11 @@ class Answers(unittest.TestCase):
                 numpy.testing.assert_array_equal(library.host(got), labels)
                 numpy.testing.assert_array_equal(found, table)
                 self.assertEqual(trackers[1].changes, trackers[0].changes)
+            numpy.testing.assert_array_equal(cuts[1].background, cuts[0].background)
+            with self.assertRaisesRegex(ValueError, "only the numbers of changes are known"):
+                trackers[1].events
+            with self.assertRaisesRegex(ValueError, "tracks on a CUDA device cannot be saved"):
+                pickle.dumps(trackers[1])
             for got, want in masks:
                 numpy.testing.assert_array_equal(library.host(got), want)
             self.assertGreater(want.sum(), 0)
@@ -201,6 +207,12 @@ class Answers(unittest.TestCase):
                     (ValueError, "a device that the CPU cannot read", lambda: gst_regions.flood(image, (1, 1))),
                     (ValueError, "right is not on the device of terminal", lambda: gst_regions.mincut(
                         library.to(levels((30, 40), 9, numpy.int32)), levels((30, 40), 9, numpy.int32), 3)),
+                    (ValueError, "cut on the CPU only", lambda: gst_regions.mincut(
+                        library.to(levels((3, 30, 40), 9, numpy.int32)), links=1)),
+                    (ValueError, "cut on the CPU only", lambda: gst_regions.mincut(
+                        library.to(levels((30, 40), 9, numpy.int32)), (1, 2), 3)),
+                    (ValueError, "structure is set for an array on a CUDA device", lambda: gst_regions.label(
+                        image, structure=[[0, 0, 0], [1, 1, 1], [0, 0, 0]])),
                     (TypeError, "stream", lambda: gst_regions.label(image, stream="first"))):
                 with self.subTest(name, words=words), self.assertRaisesRegex(kind, words):
                     call()

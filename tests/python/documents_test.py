@@ -32,7 +32,7 @@ class Guide(unittest.TestCase):
             python.parent.mkdir(parents=True)
             python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n', encoding="utf-8")
             python.chmod(0o755)
-            self.assertEqual(run_page(PAGE.read_text(encoding="utf-8"), folder, os.environ | {"JAX_PLATFORMS": "cpu"}), (4, 4))
+            self.assertEqual(run_page(PAGE.read_text(encoding="utf-8"), folder, os.environ | {"JAX_PLATFORMS": "cpu"}), (5, 5))
 
     def test_python_code_of_readme_and_package_page_runs_without_errors(self):
         for name in ("README.md", "docs/python.md"):
@@ -112,10 +112,15 @@ image = np.zeros((3, 4), np.uint8)
 labels = gst_regions.label(image, connectivity=1, threads=1)
 table = gst_regions.regionprops_table(labels)
 flow: int = gst_regions.mincut(labels, 1, 1)[1]
+foreground = gst_regions.mincut((labels, labels), links={(0, 0, 1): 1, (0, 1, 0): (labels, 2.5)})[0]
+ids: list[int] = gst_regions.Tracker().events.born
+picture: np.ndarray[tuple[int, ...], np.dtype[np.uint8]] = gst_regions.BackgroundCut().background
 count: int = gst_regions.label(image, return_num=True)[1]
 counts: np.ndarray[tuple[int], np.dtype[np.int64]] = gst_regions.label(image, return_num=True, threshold=[1.0, 2.0])[1]
 pieces, areas, pairs = gst_regions.slic(image, return_table=True, return_adjacency=True)
 mask = gst_regions.BackgroundCut(lambda_=3).apply(image)
+events: list[dict[str, object]] = gst_regions.Zones([{"id": "a"}], shape=(3, 4)).update(table, time=0.5)
+inside: int = gst_regions.Zones("rules.json").zones["a"]["count"]
 """
 MISUSE = {"gst_regions.flood(image, seed=1)": "call-arg",
           "gst_regions.fill_holes(image > 1, '2')": "arg-type",
@@ -123,6 +128,8 @@ MISUSE = {"gst_regions.flood(image, seed=1)": "call-arg",
           "other, num = gst_regions.label(image)[0], gst_regions.slic(image, return_table=True).shape": "attr-defined",
           "gst_regions.BackgroundCut(learning_rat=1)": "call-arg",
           "gst_regions.Tracker(min_area='1')": "arg-type",
+          "gst_regions.Zones(5)": "arg-type",
+          "text: str = gst_regions.Zones('a').visits[0].track": "assignment",
           "flow = gst_regions.mincut(labels, 1, 1)[1] + 'x'": "operator"}
 
 

@@ -144,6 +144,50 @@ class EqualValues(unittest.TestCase):
         self.assertEqual(gst_regions.label(image, delta=2**64 - 2, background=5).tolist(), [[1, 2, 2, 2]])
 
     @given(st.data())
+    def test_label_any_symmetric_structure_equals_scipy(self, data):
+        ndimage = reference("scipy.ndimage")
+        image = data.draw(pictures(kinds=("bool", "uint8", "int64", "float32", "float64"), least=1, most=4, values=4))
+        choose = numpy.random.default_rng(data.draw(st.integers(0, 2**32)))
+        if data.draw(st.booleans()):
+            structure = ndimage.generate_binary_structure(image.ndim, data.draw(st.integers(1, image.ndim)))
+        else:
+            structure = choose.random((3,) * image.ndim) < data.draw(st.floats(0, 1))
+            structure = numpy.logical_or(structure, numpy.flip(structure))
+        given_structure = data.draw(st.sampled_from([structure, structure.astype(int), structure.tolist()]))
+        want, count = ndimage.label(image != 0, structure)
+        labels, num = gst_regions.label(view_of(data.draw, image != 0), structure=given_structure, return_num=True)
+        self.assertEqual((labels.dtype, num), (numpy.int32, count))
+        numpy.testing.assert_array_equal(labels, in_raster_order(want))
+        # Equal values: each value is labelled by itself.
+        found = gst_regions.label(view_of(data.draw, image), structure=given_structure)
+        numpy.testing.assert_array_equal(found != 0, image != 0)
+        for value in numpy.unique(image[image != 0]):
+            part = numpy.unique(found[image == value], return_inverse=True)[1] + 1
+            numpy.testing.assert_array_equal(part, in_raster_order(ndimage.label(image == value, structure)[0])[image == value])
+        batch, layers = numpy.stack([image, image[::-1]]), [1, 2]
+        for item, labels in zip(batch, gst_regions.label(batch, structure=given_structure, batch=True)):
+            numpy.testing.assert_array_equal(labels, gst_regions.label(item, structure=given_structure))
+        for level, labels in zip(layers, gst_regions.label(image, structure=given_structure, threshold=layers)):
+            numpy.testing.assert_array_equal(labels, in_raster_order(ndimage.label(image >= level, structure)[0]))
+
+    def test_label_unsuitable_structure_error_names_it(self):
+        image = numpy.ones((4, 5), int)
+        line = [[0, 0, 0], [1, 1, 1], [0, 0, 0]]
+        for words, how in ((r"shape \(3, 3, 3\), must have \(3, 3\)", {"structure": numpy.ones((3, 3, 3))}),
+                           (r"shape \(5, 5\)", {"structure": numpy.ones((5, 5))}),
+                           ("not symmetric", {"structure": [[1, 0, 0], [0, 1, 0], [0, 0, 0]]}),
+                           ("connectivity and structure cannot be combined", {"structure": line, "connectivity": 1}),
+                           ("structure and delta can be combined only", {"structure": line, "delta": 1}),
+                           ("structure and periodic can be combined only", {"structure": line, "periodic": True})):
+            with self.subTest(words), self.assertRaisesRegex(ValueError, words):
+                gst_regions.label(image, **how)
+        with self.assertRaisesRegex(ValueError, "NaN"):
+            gst_regions.label(numpy.full((2, 2), numpy.nan), structure=line)
+        numpy.testing.assert_array_equal(gst_regions.label(image, structure=numpy.ones((3, 3)), delta=1), image)
+        self.assertEqual(gst_regions.label(image, structure=line).max(), 4)
+        self.assertEqual(gst_regions.label(image, structure=numpy.zeros((3, 3))).max(), 20)
+
+    @given(st.data())
     def test_label_periodic_equals_labels_of_a_tiled_picture(self, data):
         shape = data.draw(st.lists(st.integers(1, 6), min_size=1, max_size=3))
         image = numpy.random.default_rng(data.draw(st.integers(0, 99))).integers(0, 3, shape).astype("int32")
@@ -215,6 +259,49 @@ class EqualValues(unittest.TestCase):
         numpy.testing.assert_array_equal(gst_regions.label(image, connectivity=connectivity, threads=2), labels)
         first = numpy.unique(labels, return_index=True)[1]  # labels are in raster order
         self.assertEqual(sorted(first[1:] if not labels.all() else first), (first[1:] if not labels.all() else first).tolist())
+
+    def test_label_of_small_masks_equals_the_labels_of_other_types(self):
+        choose = numpy.random.default_rng(31)
+        sides = (1, 2, 7, 8, 9, 16, 31, 33, 47, 48, 49, 63, 64, 65)
+        for height in sides:
+            for width in sides:
+                mask = choose.random((height, width)) < choose.choice([0.0, 0.2, 0.5, 0.8, 1.0])
+                value = int(choose.choice([1, 2, 127, 128, 255]))
+                for connectivity in (1, 2):
+                    want, count = gst_regions.label(mask * 1000, connectivity=connectivity, return_num=True)
+                    for image in (mask, mask.astype(numpy.uint8) * numpy.uint8(value), mask.view(numpy.int8)):
+                        for array in (image, numpy.asfortranarray(image), image[::-1].copy()[::-1]):
+                            labels, num = gst_regions.label(array, connectivity=connectivity, return_num=True)
+                            self.assertEqual((labels.dtype, num), (numpy.int32, count))
+                            numpy.testing.assert_array_equal(labels, want)
+                two_values = mask.astype(numpy.uint8) * choose.integers(1, 3, mask.shape, numpy.uint8)
+                for array in (two_values, numpy.asfortranarray(two_values)):
+                    numpy.testing.assert_array_equal(gst_regions.label(array), gst_regions.label(two_values.astype(int)))
+
+    def test_label_of_large_arrays_in_fortran_order_equals_c_order(self):
+        choose = numpy.random.default_rng(37)
+        for shape in ((300, 400), (1, 70000), (65, 130, 70), (3, 4, 5, 600)):
+            noise = choose.random(shape) < 0.3
+            blocks = numpy.zeros(shape, bool)
+            blocks[..., 20:200] = choose.random((*shape[:-1], 1)) < 0.5
+            for image in (noise, blocks, noise.astype("f4"), blocks * choose.integers(1, 4, (*shape[:-1], 1))):
+                numpy.testing.assert_array_equal(gst_regions.label(numpy.asfortranarray(image)), gst_regions.label(image))
+
+    def test_label_values_of_any_range_equal_scikit_image(self):
+        measure = reference("skimage.measure")
+        choose = numpy.random.default_rng(41)
+        for kind in ("int32", "uint32", "int64", "uint64", "float32", "float64"):
+            for values in ([0, 1, 2], [0, 255], [0, 256], [1, 128, 255], [5, 260], [6, 262], [-1, 255], [-128, 127],
+                           [-129, 0], [-3, -2], [0, 2**31 - 1], [0.5, 1], [0.0, -0.0, 1]):
+                if (min(values) < 0 and kind[0] == "u") or (0.5 in values and kind[0] != "f"):
+                    continue
+                image = numpy.array(values, kind)[choose.integers(0, len(values), (40, 50))]
+                for background in (None, 0, 5, -1, 1, 128):
+                    whole = numpy.unique(image, return_inverse=True)[1].reshape(image.shape) + 1
+                    whole[image == (background or 0)] = 0
+                    for array in (image, image[None]):
+                        labels = gst_regions.label(array, background=background, connectivity=2)
+                        numpy.testing.assert_array_equal(labels.reshape(image.shape), measure.label(whole, connectivity=2))
 
     def test_label_largest_regions_are_kept_in_raster_order(self):
         image = numpy.array([[1, 0, 2, 2, 0, 3], [0, 0, 0, 0, 0, 3], [4, 4, 4, 0, 0, 0]])
@@ -484,8 +571,8 @@ class Floods(unittest.TestCase):
                 (ValueError, r"seed_point is \(3, 0\)", (PICTURE, (3, 0)), {}),
                 (ValueError, "must be a point inside the image of shape", (PICTURE, (0, 0, 0)), {}),
                 (ValueError, "must be a point inside", (PICTURE, (0, -4)), {}),
-                (TypeError, "float", (PICTURE, (0.5, 0)), {}),
-                (TypeError, "iterable", (PICTURE, 3), {}),
+                (TypeError, "seed_point is 0.5, must be an int", (PICTURE, (0.5, 0)), {}),
+                (TypeError, "seed_point is 3, must be a sequence of 2 ints", (PICTURE, 3), {}),
                 (ValueError, "tolerance is NaN", (PICTURE, (0, 0)), {"tolerance": float("nan")}),
                 (ValueError, r"image is NaN at seed_point \(0, 0\)", (PICTURE * numpy.nan, (0, 0)), {}),
                 (ValueError, "connectivity is 3", (PICTURE, (0, 0)), {"connectivity": 3}),

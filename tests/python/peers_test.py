@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """The tests and examples of other libraries, run with this package's functions.
 
-SciPy's package contains its tests. scikit-image's package contains examples in its docstrings; other tests of this folder
-compare its functions with random arrays. Each refusal by design is listed here with its reason.
+SciPy's package contains its tests. scikit-image's package contains examples in its docstrings; its tests run if its source
+is in out/scikit-image. Each refusal by design is listed here with its reason.
 """
 
 import contextlib
 import doctest
 import importlib
 import inspect
+import pathlib
 import unittest
 import warnings
 from unittest import mock
@@ -21,7 +22,8 @@ from references import reference
 def scipy_label(input, structure=None, output=None):
     """scipy.ndimage.label(), by gst_regions.label()."""
     values = numpy.asarray(input)
-    labels, count = gst_regions.label(values != 0, connectivity=connectivity_of(structure, values.ndim), return_num=True)
+    connectivity = 1 if structure is None and values.ndim else None
+    labels, count = gst_regions.label(values != 0, connectivity=connectivity, structure=structure, return_num=True)
     if output is None:
         return labels, count
     if isinstance(output, numpy.ndarray):
@@ -52,8 +54,17 @@ def connectivity_of(structure, axes):
 
 
 # Names of SciPy's tests that are refused by design, with the reason.
-SCIPY_REFUSED = {
-    "test_label_structuring_elements": "a structure that is not one of generate_binary_structure()",
+SCIPY_REFUSED = {}
+# Names of scikit-image's tests that differ by design, with the reason. docs/python.md lists them, too.
+SCIKIT_IMAGE_REFUSED = {
+    "test_gray2d_default_channel_axis": "a picture with two axes does not require channel_axis=None",
+    "test_slic_consistency_across_image_magnitude": "uint8 pictures are processed by a faster algorithm",
+    "test_remove_small_objects_deprecated_min_size": "the second argument is max_size, not the deprecated min_size",
+    "test_remove_small_holes_deprecated_area_threshold":
+        "the second argument is max_size, not the deprecated area_threshold",
+    "test_nd": "label accepts more than three axes",
+    "test_regionprops_table": "without properties, the result is a structured array",
+    "test_regionprops_table_equal_to_original": "floating-point measurements differ by rounding",
 }
 # Examples of docstrings whose output differs by design: (function, text of the example) and the reason.
 EXAMPLES_REFUSED = {
@@ -93,7 +104,7 @@ class SciPy(unittest.TestCase):
 
     def test_scipy_tests_of_label_pass_except_for_the_listed_ones(self):
         passed, refused = self.run_tests("test_measurements", lambda name: name.startswith(("test_label", "test_ticket_742")))
-        self.assertGreaterEqual(len(passed), 19)
+        self.assertGreaterEqual(len(passed), 20)
         self.assertEqual(refused, list(SCIPY_REFUSED))
 
     def test_scipy_tests_of_binary_fill_holes_pass(self):
@@ -144,6 +155,51 @@ class Examples(unittest.TestCase):
         for name, function in (("label", scipy_label), ("binary_fill_holes", scipy_fill_holes)):
             with self.subTest(name):
                 self.assertGreaterEqual(self.run_examples("scipy.ndimage", name, function), 2)
+
+
+class Outcomes:
+    """A plugin of pytest that collects the names of passed and failed tests."""
+
+    def __init__(self):
+        self.passed, self.failed = [], []
+
+    def pytest_runtest_logreport(self, report):
+        name = report.nodeid.rpartition("::")[2].partition("[")[0]
+        if report.failed:
+            self.failed.append(name)
+        elif report.when == "call" and report.passed:
+            self.passed.append(name)
+
+
+class ScikitImage(unittest.TestCase):
+    FOLDER = pathlib.Path(__file__).resolve().parents[2] / "out/scikit-image/tests/skimage"
+    # (test file, beginning of the names of tests, passed tests at least)
+    FILES = (("segmentation/test_slic.py", "test_", 30), ("morphology/test_flood_fill.py", "test_", 18),
+             ("morphology/test_misc.py", "test_", 30), ("measure/test_ccomp.py", "test_", 14),
+             ("measure/test_label.py", "test_", 6), ("measure/test_regionprops.py", "test_regionprops_table", 3))
+    MODULES = ("skimage.measure", "skimage.measure._label", "skimage.measure._regionprops", "skimage.morphology",
+               "skimage.segmentation")
+
+    def test_scikit_image_tests_pass_except_for_the_listed_ones(self):
+        pytest = reference("pytest")
+        modules = [reference(name) for name in self.MODULES]
+        if not self.FOLDER.exists():
+            self.skipTest("scikit-image's tests are not in out/scikit-image: git clone --depth 1 --branch "
+                          f"v{reference('skimage').__version__} https://github.com/scikit-image/scikit-image "
+                          "out/scikit-image")
+        failed = []
+        with contextlib.ExitStack() as stack:
+            for module in modules:
+                for name in gst_regions.__all__:
+                    if inspect.isfunction(getattr(module, name, None)):
+                        stack.enter_context(mock.patch.object(module, name, getattr(gst_regions, name)))
+            for file, names, least in self.FILES:
+                outcomes = Outcomes()
+                pytest.main(["-q", "-p", "no:cacheprovider", "--import-mode=importlib", "--no-header", "--tb=no", "-k", names,
+                             str(self.FOLDER / file)], plugins=[outcomes])
+                self.assertGreaterEqual(len(outcomes.passed), least, file)
+                failed += outcomes.failed
+        self.assertEqual(sorted(failed), sorted(SCIKIT_IMAGE_REFUSED))
 
 
 class Signatures(unittest.TestCase):

@@ -1,7 +1,12 @@
 """Libraries with which results are compared. If a library is not installed, its tests are skipped with a reason."""
 
 import importlib
+import os
+import pathlib
+import shutil
+import subprocess
 import sys
+import tempfile
 import unittest
 
 try:
@@ -25,6 +30,28 @@ def reference(name):
         return importlib.import_module(name)
     except ImportError:
         raise unittest.SkipTest(f"{name} is not installed: see requirements/tests.in") from None
+
+
+def run_elements(chain, frames, *options):
+    """Passes frames through elements of the plugin, with these options of gst-launch-1.0. Returns its output."""
+    launch = shutil.which("gst-launch-1.0")
+    if launch is None or not os.environ.get("REGIONS_PLUGIN"):
+        raise unittest.SkipTest("needs gst-launch-1.0, and the plugin's folder in REGIONS_PLUGIN")
+    with tempfile.TemporaryDirectory() as folder:
+        source = pathlib.Path(folder, "in")
+        source.write_bytes(b"".join(frame.tobytes() for frame in frames))
+        kind = "rgb" if frames[0].ndim == 3 else "gray8"
+        done = subprocess.run(
+            [launch, *options, "filesrc", f"location={source}", "!", "rawvideoparse", f"format={kind}",
+             f"width={frames[0].shape[1]}", f"height={frames[0].shape[0]}", "!", *chain],
+            env=os.environ | {"GST_PLUGIN_PATH": os.environ["REGIONS_PLUGIN"], "GST_PLUGIN_PATH_1_0":
+                              os.environ["REGIONS_PLUGIN"], "GST_REGISTRY_1_0": str(pathlib.Path(folder, "registry"))},
+            capture_output=True, text=True, check=False)
+    if "rawvideoparse" in done.stderr and "no element" in done.stderr:
+        raise unittest.SkipTest("the element rawvideoparse of plugins-bad is not installed")
+    if done.returncode:
+        raise AssertionError(done.stderr)
+    return done.stdout
 
 
 def shapes(least=2, most=3):

@@ -5,8 +5,6 @@ import copy
 import os
 import pathlib
 import pickle
-import shutil
-import subprocess
 import sys
 import tempfile
 import threading
@@ -20,6 +18,7 @@ import numpy
 from gst_regions import background, tracking
 from hypothesis import given
 from hypothesis import strategies as st
+from references import run_elements
 
 SIZE = (72, 96)
 
@@ -38,25 +37,20 @@ def video(count, channels=3, seed=7):
     return frames
 
 
+def moving_squares(k):
+    """A mask of 50 x 70 pixels in which three squares move, the first behind the second."""
+    mask = numpy.zeros((50, 70), bool)
+    mask[10:20, 3 * k:3 * k + 10] = True
+    mask[12:24, 30:42] = True
+    mask[30 + k:38 + k, 50:58] = True
+    return mask
+
+
 def by_element(element, frames, out_type):
     """The output of the element for these frames."""
-    launch = shutil.which("gst-launch-1.0")
-    if launch is None or not os.environ.get("REGIONS_PLUGIN"):
-        raise unittest.SkipTest("needs gst-launch-1.0, and the plugin's folder in REGIONS_PLUGIN")
     with tempfile.TemporaryDirectory() as folder:
-        source, sink = pathlib.Path(folder, "in"), pathlib.Path(folder, "out")
-        source.write_bytes(b"".join(frame.tobytes() for frame in frames))
-        kind = "rgb" if frames[0].ndim == 3 else "gray8"
-        done = subprocess.run(
-            [launch, "-q", "filesrc", f"location={source}", "!", "rawvideoparse", f"format={kind}",
-             f"width={SIZE[1]}", f"height={SIZE[0]}", "!", *element.split(), "!", "filesink", f"location={sink}"],
-            env=os.environ | {"GST_PLUGIN_PATH": os.environ["REGIONS_PLUGIN"], "GST_PLUGIN_PATH_1_0":
-                              os.environ["REGIONS_PLUGIN"], "GST_REGISTRY_1_0": str(pathlib.Path(folder, "registry"))},
-            capture_output=True, text=True, check=False)
-        if "rawvideoparse" in done.stderr and "no element" in done.stderr:
-            raise unittest.SkipTest("the element rawvideoparse of plugins-bad is not installed")
-        if done.returncode:
-            raise AssertionError(done.stderr)
+        sink = pathlib.Path(folder, "out")
+        run_elements([*element.split(), "!", "filesink", f"location={sink}"], frames)
         return numpy.fromfile(sink, out_type).reshape(len(frames), *SIZE)
 
 
@@ -179,11 +173,135 @@ class Background(unittest.TestCase):
             seen.append(cut.restarted)
         self.assertEqual(seen, [False, False, True, False, True])
 
-    def test_tracker_and_warm_cut_cannot_be_copied(self):
-        for stream in (gst_regions.Tracker(), gst_regions.WarmCut()):
-            for function in (copy.copy, copy.deepcopy, pickle.dumps):
-                with self.assertRaisesRegex(TypeError, "cannot be copied or pickled"):
-                    function(stream)
+    def test_background_covered_camera_is_a_change_of_the_scene_without_foreground(self):
+        choose = numpy.random.default_rng(5)
+        scene = numpy.kron(choose.integers(20, 90, (40, 60, 3)), numpy.ones((3, 3, 1))).astype(int)
+        scene += (numpy.arange(120)[:, None] + numpy.arange(180))[..., None] // 3
+        cut = gst_regions.BackgroundCut()
+        self.assertEqual(cut.scene_change, "none")
+        for k in range(45):
+            frame = numpy.full_like(scene, 25) if 30 <= k < 40 else scene.copy()
+            if k >= 15 and not 30 <= k < 40:
+                frame[40:60, 3 * k:3 * k + 20] = 230
+            foreground = cut.apply((frame + choose.integers(-2, 3, scene.shape)).clip(0, 255).astype(numpy.uint8))
+            self.assertEqual(cut.scene_change, "covered" if 30 <= k < 40 else "none", k)
+            if k >= 15:
+                wanted = 0 if cut.scene_change == "covered" else 400
+                self.assertLess(abs(int((foreground > 0).sum()) - wanted), 40, k)
+
+    def test_background_of_the_cut_is_the_picture_that_most_frames_show(self):
+        choose = numpy.random.default_rng(3)
+        scene = choose.integers(0, 256, (30, 40, 3), numpy.uint8)
+        for channels, picture, change in (("RGB", scene, slice(None)), ("BGR", scene, slice(None)),
+                                          ("RGB", numpy.concatenate([scene, scene[..., :1]], -1), slice(3)),
+                                          ("RGB", scene[..., 1], slice(None))):
+            cut = gst_regions.BackgroundCut(channels=channels)
+            with self.assertRaisesRegex(ValueError, "no background model exists yet"):
+                cut.background
+            for k in range(20):
+                frame = picture.copy()
+                frame[10:15, k:k + 5] = 255 - frame[10:15, k:k + 5]
+                cut.apply(frame)
+            want = picture[..., change] if picture.ndim == 3 else picture
+            for each in (cut, copy.copy(cut)):
+                found = each.background
+                self.assertEqual((found.dtype, found.shape), (numpy.uint8, want.shape))
+                self.assertLessEqual(numpy.abs(found[:, 30:].astype(int) - want[:, 30:]).max(), 3)
+            with self.assertRaises(AttributeError):
+                cut.background = want
+
+    def test_tracker_when_copied_pickled_or_saved_continues_with_the_same_tracks(self):
+        choose = numpy.random.default_rng(11)
+        frames = [choose.random((50, 70)) < 0.3 for _ in range(3)] + [moving_squares(k) for k in range(12)]
+        tracker = gst_regions.Tracker(min_area=2, track_birth=2, threads=1)
+        copies = [copy.copy(tracker)]  # without tracks
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "tracks")
+            with self.assertRaisesRegex(ValueError, "no tracks exist yet"):
+                tracker.save(path)
+            for k, frame in enumerate(frames):
+                wanted = tracker.apply(frame)
+                for other in copies:
+                    labels, table = other.apply(frame)
+                    numpy.testing.assert_array_equal(labels, wanted[0])
+                    numpy.testing.assert_array_equal(table, wanted[1])
+                    self.assertEqual((other.changes, other.events), (tracker.changes, tracker.events))
+                if k % 4 == 2:
+                    tracker.save(path)
+                    loaded = gst_regions.Tracker(min_area=2, track_birth=2)
+                    loaded.apply(frame[:20])  # another size; load() replaces these tracks
+                    loaded.load(path)
+                    copies += [copy.deepcopy(tracker), pickle.loads(pickle.dumps(tracker)), loaded]
+
+    def test_tracker_load_of_unsuitable_tracks_raises_an_error(self):
+        tracker = gst_regions.Tracker()
+        tracker.apply(moving_squares(0))
+        state = tracker.__getstate__()["tracks"]
+        self.assertGreater(len(state), 32)
+        damaged = bytearray(state)
+        damaged[-1] = 255  # a label without a track
+        for words, stored, picture in (("for 70x50 pixels; the frames have 70x20", state, moving_squares(0)[:20]),
+                                       ("truncated", state[:-1], moving_squares(0)),
+                                       ("extra bytes", state + b"1", moving_squares(0)),
+                                       ("damaged", bytes(damaged), moving_squares(0)),
+                                       ("not stored tracks", b"x" * 100, moving_squares(0)),
+                                       ("truncated", b"x", moving_squares(0))):
+            with tempfile.TemporaryDirectory() as folder, self.subTest(words):
+                path = pathlib.Path(folder, "tracks")
+                path.write_bytes(stored)
+                other = gst_regions.Tracker()
+                other.load(path)
+                with self.assertRaisesRegex(ValueError, words):
+                    other.apply(picture)
+                other.reset()  # discards the tracks of the file
+                other.apply(picture)
+
+    def test_tracker_events_of_known_motion_have_the_ids(self):
+        tracker = gst_regions.Tracker(track_memory=2)
+        picture = numpy.zeros((40, 80), bool)
+
+        def apply(*columns):
+            frame = picture.copy()
+            for first, last in columns:
+                frame[10:20, first:last] = True
+            tracker.apply(frame)
+            return tracker.events
+        self.assertEqual(tracker.events, ([], [], [], []))
+        self.assertEqual(apply((10, 20), (30, 40)).born, [1, 2])
+        for step in range(1, 4):  # both squares approach
+            self.assertEqual(apply((10 + 2 * step, 20 + 2 * step), (30 - step, 40 - step)), ([], [], [], []))
+        merged = apply((18, 36))
+        self.assertEqual((merged.born, merged.ended, len(merged.merged)), ([], [], 1))
+        self.assertEqual(sorted(merged.merged[0]), [1, 2])
+        self.assertEqual(merged.lost, [merged.merged[0][0]])
+        found = [apply() for _ in range(5)]
+        self.assertEqual([events.merged for events in found], [[]] * 5)
+        self.assertEqual(sorted(sum((events.ended for events in found), [])), [1, 2])
+        self.assertEqual(apply((60, 70)).born, [3])
+
+    @given(st.integers(0, 2**32))
+    def test_tracker_events_of_random_pictures_agree_with_the_numbers(self, seed):
+        choose = numpy.random.default_rng(seed)
+        tracker = gst_regions.Tracker(max_regions=int(choose.integers(2, 60)), track_birth=int(choose.integers(1, 4)),
+                                      track_memory=int(choose.integers(0, 4)))
+        alive, ended, picture = set(), set(), choose.random((20, 30)) < 0.3
+        for _ in range(12):
+            picture = numpy.where(choose.random(picture.shape) < 0.1, choose.random(picture.shape) < 0.3, picture)
+            _, table = tracker.apply(picture)
+            events, changes = tracker.events, tracker.changes
+            self.assertEqual((len(events.ended), len(events.merged), len(events.lost)),
+                             (changes["deaths"], changes["merges"], changes["lost"]))
+            self.assertGreaterEqual(len(events.born), changes["births"])
+            self.assertFalse(alive & set(events.born))
+            self.assertFalse(ended & (set(events.born) | set(table["track"].tolist())))
+            ended |= set(events.ended)
+            alive = (alive | set(events.born)) - set(events.ended)
+            self.assertEqual(alive, (set(table["track"].tolist()) | set(events.lost)) - {0})
+
+    def test_warm_cut_cannot_be_copied(self):
+        for function in (copy.copy, copy.deepcopy, pickle.dumps):
+            with self.assertRaisesRegex(TypeError, "cannot be copied or pickled"):
+                function(gst_regions.WarmCut())
 
     def test_tracker_colors_of_16_bits_are_refused(self):
         with self.assertRaisesRegex(TypeError, "image has elements of type uint16, must have uint8"):
@@ -259,7 +377,7 @@ class Tracks(unittest.TestCase):
         for i, frame in enumerate(frames):
             labels, table = tracker.apply(frame)
             numpy.testing.assert_array_equal(labels, gst_regions.label(frame, threshold=178.5))
-            tracks = numpy.concatenate([[0], table["track"]])
+            tracks = numpy.concatenate([[0], table["track"] + table["part_of"]])
             numpy.testing.assert_array_equal(tracks[labels], want[i], f"frame {i}")
 
     def test_tracker_keeps_the_tracks_of_moving_regions(self):
@@ -276,6 +394,19 @@ class Tracks(unittest.TestCase):
         self.assertEqual(tracker.changes, {"births": 0, "deaths": 0, "splits": 0, "merges": 0, "lost": 0})
         tracker.apply(numpy.zeros((40, 60), bool))
         self.assertEqual(tracker.changes["lost"], 2)
+
+    def test_tracker_names_the_object_of_a_piece_and_counts_frames_of_rest(self):
+        tracker = gst_regions.Tracker()
+        for i in range(40):
+            mask = numpy.zeros((60, 120), bool)
+            x = 4 + 3 * min(i, 20)
+            mask[10:50, x:x + 14] = True
+            if i >= 10:
+                mask[26:30, x:x + 14] = False  # now the object is seen in two pieces
+            _, table = tracker.apply(mask)
+            self.assertEqual(table["track"].tolist(), [1] if i < 10 else [0, 1])
+            self.assertEqual(table["part_of"].tolist(), [0] if i < 10 else [1, 0])
+            self.assertLessEqual(abs(int(table["still"][-1]) - max(0, i - 20)), 1)
 
     def test_tracker_with_more_regions_than_max_regions_labels_all_and_tracks_ten(self):
         mask = numpy.zeros((8, 40), bool)

@@ -6,7 +6,9 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <set>
 
+#include "core/drawing/marks.hpp"
 #include "core/drawing/paint.hpp"
 #include "core/drawing/regionoverlay.hpp"
 #include "tests/pictures/backend_test.hpp"
@@ -261,6 +263,115 @@ TEST_P(Drawing, ThousandsOfBoxesOnAGrid_EqualTheReference) {
   }
 }
 
+// A scene with lines in all directions and numbers, partly outside.
+Scene scene_with_marks(Size size, const DrawingParams& params, int line_thickness) {
+  Scene scene = make_scene(size, 6, 3);
+  const StampPlan plan = stamp_plan(size, params);
+  for (int i = 0; i < 12; ++i) {
+    const double angle = i * 0.5236;
+    append(
+        LineMark{size.width / 2.0, size.height / 2.0, size.width * (0.5 + 0.7 * std::cos(angle)),
+                 size.height * (0.5 + 0.7 * std::sin(angle)), 0x102030u * (i % 8u), line_thickness},
+        plan, scene.regions);
+    append(NumberMark{i * size.width / 11.0, i * size.height / 11.0, i * 37u, 0xFFFF00}, plan,
+           scene.regions);
+  }
+  return scene;
+}
+
+TEST_P(Drawing, Captions_EqualTheReferenceInEveryStyle) {
+  for (const DrawingParams& params : scene_params()) {
+    for (const Size size : {Size{131, 97}, {65, 33}, {1, 1}, {600, 70}}) {
+      for (const char* text :
+           {"enter yard #7", "ABSENTMINDEDLY 0123456789", "  \xC3\xA4\n:/.-  x"}) {
+        Scene scene = scene_with_marks(size, params, 2);
+        append(CaptionMark{text, 0x33CC99}, stamp_plan(size, params), scene.regions);
+        check(PixelFormat::rgb, scene, params);
+      }
+    }
+  }
+}
+
+TEST(CaptionMarks, Text_IsDividedIntoWordsOfUpToTenCharacters) {
+  const StampPlan plan = stamp_plan({2000, 200}, {});
+  const auto words = [&](const std::string& text) {
+    std::vector<Region> records;
+    append(CaptionMark{text, 0}, plan, records);
+    std::string text_of_words;
+    int left = 0;
+    for (const Region& record : records) {
+      EXPECT_GT(record.left, left);
+      left = record.left + plan.tag_width(static_cast<int>(record.area)) - 1;
+      for (uint64_t i = 0; i < record.area; ++i) {
+        const auto glyph = static_cast<int>(record.sum_x >> 6 * i & 63);
+        for (const char c : std::string("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ#-.:/?"))
+          if (glyph_of(c) == glyph) text_of_words += c;
+      }
+      text_of_words += ' ';
+    }
+    return text_of_words;
+  };
+  EXPECT_EQ(words("enter yard #7"), "ENTER YARD #7 ");
+  EXPECT_EQ(words("  a  b "), "A B ");
+  EXPECT_EQ(words("abcdefghijklm"), "ABCDEFGHIJ KLM ");
+  EXPECT_EQ(words("H\xC3\xB6"
+                  "fe_1!"),
+            "H?FE?1? ");
+  EXPECT_EQ(words(""), "");
+}
+
+TEST(CaptionMarks, WordsBeyondThePicture_AreLeftOut) {
+  const StampPlan plan = stamp_plan({100, 50}, {});
+  std::vector<Region> records;
+  append(CaptionMark{"enter entrance #17", 0}, plan, records);
+  ASSERT_EQ(records.size(), 1U);
+  EXPECT_EQ(records[0].area, 5U);
+}
+
+TEST(Glyphs, EachCharacter_HasItsOwnPicture) {
+  for (const int height : {90, 1080, 2160}) {
+    const GlyphSize size = glyphs_for(height);
+    const auto cells = static_cast<size_t>(size.width) * static_cast<size_t>(size.height);
+    std::set<std::vector<uint8_t>> pictures;
+    const std::string characters = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ#-.:/?";
+    for (const char c : characters) {
+      const uint8_t* first =
+          glyph_coverage() + size.start + static_cast<size_t>(glyph_of(c)) * cells;
+      EXPECT_GT(*std::max_element(first, first + cells), 128) << c;
+      pictures.emplace(first, first + cells);
+    }
+    EXPECT_EQ(pictures.size(), characters.size()) << height;
+  }
+  EXPECT_EQ(glyph_of('7'), 7);
+  EXPECT_EQ(glyph_of('a'), glyph_of('A'));
+  EXPECT_EQ(glyph_of('!'), glyph_of('?'));
+}
+
+TEST_P(Drawing, Marks_EqualTheReferenceInEveryStyle) {
+  for (const DrawingParams& params : scene_params()) {
+    for (const Size size : {Size{131, 97}, {65, 33}, {1, 1}, {600, 70}}) {
+      check(PixelFormat::rgb, scene_with_marks(size, params, 3), params);
+      check(PixelFormat::nv12, scene_with_marks(size, params, 1), params);
+    }
+  }
+}
+
+TEST_P(Drawing, ThousandsOfMarksAtOnePlace_EqualTheReferenceInEveryStyle) {
+  for (const Size size : {Size{131, 97}, {1100, 7}}) {
+    for (const uint32_t style : {1u, 2u, 4u, 8u}) {
+      const DrawingParams params = {style, 0.4, 8};
+      Scene scene = make_scene(size, 3);
+      const StampPlan plan = stamp_plan(size, params);
+      for (uint32_t i = 0; i < 1500; ++i) {
+        append(LineMark{0, 5, static_cast<double>(size.width), 5, i * 4099, 16}, plan,
+               scene.regions);
+        append(NumberMark{size.width / 2.0, size.height / 2.0, i, i * 257}, plan, scene.regions);
+      }
+      check(PixelFormat::rgb, scene, params, {.with_labels = false});
+    }
+  }
+}
+
 TEST_P(Drawing, NoRegions_ChangesNothing) {
   for (const PixelFormat format : drawable_formats()) {
     Scene scene = make_scene({65, 33}, 0);
@@ -285,6 +396,62 @@ TEST(DrawingThreads, AnyThreadCount_PixelsEqualThoseOfOneThread) {
       draw_blank(in.frame(), out.frame(), scene.label_map(), scene.regions, params, threads);
       EXPECT_TRUE(out.same_pixels(one)) << params.style << " by " << threads;
     }
+  }
+}
+
+// Draws a mark on a black RGB picture. Returns for each pixel whether it has the colour.
+std::vector<bool> pixels_of(const LineMark& line, Size size, int box_thickness) {
+  const DrawingParams params = {4, 0.4, box_thickness};
+  std::vector<Region> records;
+  append(line, stamp_plan(size, params), records);
+  const Picture black = make_picture("empty", size);
+  GuardedFrame picture = convert(black.frame(), PixelFormat::rgb);
+  draw_blank(picture.frame(), picture.frame(), {}, records, params);
+  std::vector<bool> drawn;
+  for (int y = 0; y < size.height; ++y) {
+    for (int x = 0; x < size.width; ++x) {
+      const int red = picture.frame().sample(0, x, y), blue = picture.frame().sample(2, x, y);
+      EXPECT_TRUE((red == 0 && blue == 0) || (red == 0x12 && blue == 0x56)) << red << " " << blue;
+      drawn.push_back(red != 0);
+    }
+  }
+  return drawn;
+}
+
+TEST(LineMarks, RandomLines_AreDrawnAlongTheirLength) {
+  constexpr Size kSize = {120, 90};
+  std::srand(3);
+  for (int i = 0; i < 200; ++i) {
+    const auto at = [](int length) { return std::rand() % (length * 20) / 10.0 - length / 2.0; };
+    const int thickness = 1 + i % 7;
+    const LineMark line = {at(kSize.width),  at(kSize.height), at(kSize.width),
+                           at(kSize.height), 0x123456,         thickness};
+    const std::vector<bool> drawn = pixels_of(line, kSize, 1 + i % 3);
+    for (int y = 0; y < kSize.height; ++y) {
+      for (int x = 0; x < kSize.width; ++x) {
+        const double px = x + 0.5 - line.x1, py = y + 0.5 - line.y1;
+        const double dx = line.x2 - line.x1, dy = line.y2 - line.y1;
+        const double length = dx * dx + dy * dy;
+        const double along = length > 0 ? std::clamp((px * dx + py * dy) / length, 0.0, 1.0) : 0;
+        const double distance = std::hypot(px - along * dx, py - along * dy);
+        const bool is_drawn = drawn[static_cast<size_t>(y * kSize.width + x)];
+        // The thickness is measured along an axis. Ends are cut along an axis, too.
+        EXPECT_FALSE(is_drawn && distance > thickness / 2.0 + 1.5) << i << ": " << x << "," << y;
+        const bool is_inner = along > 0.05 && along < 0.95;
+        EXPECT_FALSE(!is_drawn && is_inner && distance < thickness / 3.0 - 0.5)
+            << i << ": " << x << "," << y;
+      }
+    }
+  }
+}
+
+TEST(LineMarks, HugeOrInvalidCoordinates_AreClippedOrLeftOut) {
+  constexpr Size kSize = {60, 40};
+  const std::vector<bool> across = pixels_of({-1e9, 20, 1e9, 20, 0x123456, 1}, kSize, 2);
+  EXPECT_EQ(std::count(across.begin(), across.end(), true), kSize.width);
+  for (const double bad : {static_cast<double>(NAN), static_cast<double>(INFINITY)}) {
+    const std::vector<bool> none = pixels_of({0, 20, bad, 20, 0x123456, 1}, kSize, 2);
+    EXPECT_EQ(std::count(none.begin(), none.end(), true), 0);
   }
 }
 

@@ -28,6 +28,12 @@ Touch colored(uint32_t track, double alpha) {
   return {double(c.red), double(c.green), double(c.blue), alpha};
 }
 
+// The colour of a region's box and tag. A mark has its own colour.
+Touch colored(const Region& r) {
+  if (r.layer != 0xFFFFFFFF) return colored(r.track, 1);
+  return {double(r.first_x >> 16 & 255), double(r.first_x >> 8 & 255), double(r.first_x & 255), 1};
+}
+
 bool inside(int x, int y, int left, int top, int width, int height) {
   return x >= left && y >= top && x < left + width && y < top + height;
 }
@@ -35,8 +41,9 @@ bool inside(int x, int y, int left, int top, int width, int height) {
 // The tag of an id: above the box, else below it, else at the top of the box in the picture. The
 // margin is a fifth of the glyph height.
 struct Tag {
-  std::string id;  // empty: no tag
-  uint32_t track = 0;
+  std::vector<int> glyphs;  // empty: no tag
+  Touch color;
+  bool is_mark = false;
   int left = 0, top = 0, width = 0, height = 0, margin = 0;
 };
 
@@ -44,9 +51,15 @@ Tag tag_of(const Region& r, Size size) {
   if (r.track == 0) return {};
   if (r.right < 0 || r.bottom < 0 || r.left >= size.width || r.top >= size.height) return {};
   const GlyphSize g = glyphs_for(size.height);
-  Tag tag{.id = std::to_string(r.track), .track = r.track};
+  const bool is_mark = r.layer == 0xFFFFFFFF;  // shows the number track - 1, in any style
+  Tag tag{.glyphs = {}, .color = colored(r), .is_mark = is_mark};
+  if (is_mark && r.area > 0) {  // a word of `area` glyphs of six bits
+    for (uint64_t i = 0; i < r.area; ++i) tag.glyphs.push_back(int(r.sum_x / (1ULL << 6 * i) % 64));
+  } else {
+    for (const char digit : std::to_string(r.track - is_mark)) tag.glyphs.push_back(digit - '0');
+  }
   tag.margin = std::max(2, g.height / 5);
-  tag.width = int(tag.id.size()) * g.width + 2 * tag.margin;
+  tag.width = int(tag.glyphs.size()) * g.width + 2 * tag.margin;
   tag.height = g.height + 2 * tag.margin;
   tag.left = std::max(0, std::min(r.left, size.width - tag.width));
   tag.top = std::max(0, std::min(r.top, size.height - tag.height));
@@ -56,16 +69,16 @@ Tag tag_of(const Region& r, Size size) {
 }
 
 bool touch_tag(const Tag& tag, Size size, int x, int y, Touch& touch) {
-  if (tag.id.empty() || !inside(x, y, tag.left, tag.top, tag.width, tag.height)) return false;
+  if (tag.glyphs.empty() || !inside(x, y, tag.left, tag.top, tag.width, tag.height)) return false;
   const GlyphSize g = glyphs_for(size.height);
   touch = kPlate;
   const int column = x - tag.left - tag.margin;
   const int row = y - tag.top - tag.margin;
-  if (!inside(column, row, 0, 0, int(tag.id.size()) * g.width, g.height)) return true;
+  if (!inside(column, row, 0, 0, int(tag.glyphs.size()) * g.width, g.height)) return true;
   const uint8_t* cell =
-      glyph_coverage() + g.start + (tag.id[column / g.width] - '0') * g.width * g.height;
+      glyph_coverage() + g.start + tag.glyphs[size_t(column / g.width)] * g.width * g.height;
   const double cover = cell[row * g.width + column % g.width] / 255.0;
-  const Touch bright = colored(tag.track, 1);
+  const Touch bright = tag.color;
   const auto mix = [cover](double a, double b) { return a + (b - a) * cover; };
   touch = {mix(kPlate.red, bright.red), mix(kPlate.green, bright.green),
            mix(kPlate.blue, bright.blue), mix(kPlate.alpha, 1), true};
@@ -94,17 +107,22 @@ Touch touch_of(int x, int y, Size size, const std::vector<uint32_t>& labels,
                const DrawingParams& params) {
   Touch touch;
   const auto draws = [&](Style s) { return (params.style & uint32_t(s)) != 0; };
-  for (size_t i = regions.size(); draws(Style::ids) && i-- > 0;) {
+  for (size_t i = regions.size(); i-- > 0;) {
+    if (!draws(Style::ids) && !tags[i].is_mark) continue;
     if (touch_tag(tags[i], size, x, y, touch)) return touch;
   }
   bool shadow = false;
-  for (size_t i = regions.size(); draws(Style::boxes) && i-- > 0;) {
+  for (size_t i = regions.size(); i-- > 0;) {
+    const bool is_mark = regions[i].layer == 0xFFFFFFFF;
+    if (is_mark ? regions[i].track != 0 : !draws(Style::boxes)) continue;
     const int depth = depth_in(regions[i], x, y);
-    if (depth >= 0 && depth < params.thickness) return colored(regions[i].track, 1);
+    if (depth >= 0 && depth < params.thickness) return colored(regions[i]);
     shadow |= depth == params.thickness;
   }
   const uint32_t label = labels.empty() ? 0 : labels[size_t(y) * size.width + x];
-  const uint32_t track = label && label <= regions.size() ? regions[label - 1].track : label;
+  const bool has_record =
+      label && label <= regions.size() && regions[label - 1].layer != 0xFFFFFFFF;
+  const uint32_t track = has_record ? regions[label - 1].track : label;
   if (label && draws(Style::outlines)) {
     const int distance = distance_to_other(labels, size, x, y, params.thickness + 1);
     if (distance <= params.thickness) return colored(track, 1);

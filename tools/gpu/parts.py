@@ -377,14 +377,12 @@ class Suite:
         """Each GPU gives the first GPU's bytes; frames follow their GPU; and many streams on all GPUs."""
         clip = os.path.join(HERE, self.pack["clips"]["people"])
         count = len(measure.lines(measure.QUERY_GPUS))
-        decoders = ["nvh264dec", *(f"nvh264device{number}dec" for number in range(1, count))]
-        digests = [self.digest(f"the people with {decoder}",
-                               f"filesrc location={clip} ! qtdemux ! h264parse ! {decoder} ! " +
-                               FLAGSHIP.format(d="device=cuda") + " ! cudadownload ! video/x-raw")
-                   for decoder in decoders]
-        for decoder, digest in zip(decoders, digests):
+        digests = [self.digest(f"the people on GPU {number}",
+                               measure.on_gpu(number, clip) + " ! cudadownload ! video/x-raw")
+                   for number in range(count)]
+        for number, digest in enumerate(digests):
             if digest is None or digest != digests[0]:
-                self.fail(f"the bytes with {decoder} differ from those with nvh264dec")
+                self.fail(f"the bytes of GPU {number} differ from those of GPU 0")
             else:
                 self.counts["passed"] += 1
         self.count_tests(*self.run_tests("plugin-tests", "*Device*"))

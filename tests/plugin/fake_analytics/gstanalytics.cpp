@@ -82,6 +82,11 @@ gboolean hold_map(GstBuffer*, AnalyticsEntry* entry, GstBuffer*, GQuark, gpointe
 void drop_map(void* data) { gst_buffer_unref(static_cast<Segmentation*>(data)->map); }
 
 const FakeType kDetection = {{"object-detection", scale_detection}, nullptr};
+struct Class {
+  GQuark name;
+};
+
+const FakeType kClass = {{"classification", nullptr}, nullptr};
 const FakeType kTracking = {{"object-tracking", nullptr}, nullptr};
 [[maybe_unused]] const FakeType kSegmentation = {{"segmentation", hold_map}, drop_map};
 
@@ -225,6 +230,16 @@ gboolean gst_analytics_tracking_mtd_get_info(const AnalyticsEntry* entry, guint6
   const auto& t = of<Tracking>(entry);
   *id = t.id, *first = t.first, *last = t.last, *lost = t.lost;
   return TRUE;
+}
+
+const AnalyticsType* gst_analytics_cls_mtd_get_mtd_type() { return &kClass.head; }
+gboolean gst_analytics_relation_meta_add_one_cls_mtd(RelationMeta* meta, gfloat, GQuark name,
+                                                     AnalyticsEntry* entry) {
+  const Class added = {name};
+  return add(meta, kClass, &added, sizeof added, entry) != nullptr;
+}
+GQuark gst_analytics_cls_mtd_get_quark(const AnalyticsEntry* entry, gsize) {
+  return of<Class>(entry).name;
 }
 
 #if REGIONS_FAKE_SEGMENTS
