@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Threads and processes: calls release the interpreter lock and run in parallel, children of fork() work, and a process
-can end during a call."""
+"""Threads and processes: calls release the interpreter lock and run in parallel, children of fork() work, a process
+can end during a call, and the module shares nothing with other modules."""
 
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -120,6 +121,14 @@ class Processes(unittest.TestCase):
                                  "cut, tracker, graph = gst_regions.BackgroundCut(), gst_regions.Tracker(), gst_regions.WarmCut()\n"
                                  "masks = [cut.apply(numpy.zeros((9, 9, 3), numpy.uint8)), tracker.apply(numpy.eye(9, dtype=bool))]\n"
                                  "gst_regions.kept = masks, cut, tracker, graph\n"), "")
+
+
+class Symbols(unittest.TestCase):
+    @unittest.skipUnless(shutil.which("nm"), "nm is missing: install binutils")
+    def test_module_exports_only_the_function_that_python_calls(self):
+        command = ["nm", "--dynamic", "--defined-only", "--extern-only", gst_regions._core.__file__]
+        lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+        self.assertEqual([line.split()[-1] for line in lines], ["PyInit__core"])
 
 
 class Memory(unittest.TestCase):
