@@ -6,6 +6,23 @@
 
 namespace regions {
 
+void LateText::begin(std::function<std::string()> read) {
+  const std::lock_guard lock(mutex_);
+  read_ = std::move(read);
+  text_.clear();
+}
+
+std::string LateText::get() {
+  const std::lock_guard lock(mutex_);
+  if (read_) text_ = std::exchange(read_, nullptr)();
+  return text_;
+}
+
+void LateText::end() {
+  const std::lock_guard lock(mutex_);
+  read_ = nullptr;
+}
+
 void Fence::set_pending() {
   const std::lock_guard lock(mutex_);
   is_pending_ = true;
@@ -35,9 +52,14 @@ void Fence::enqueue_wait_on(Queue& other) {
 
 namespace {
 
+struct AttachedFence {
+  std::shared_ptr<Fence> fence;  // null after detach_fence()
+  std::shared_ptr<LateText> text;
+};
+
 struct FenceMeta {
   GstMeta meta;
-  std::shared_ptr<Fence> fence;  // null after detach_fence()
+  AttachedFence attached;
 };
 
 // Registers the meta. It has no transform function, so a copy of a buffer has no fence. This is
@@ -49,42 +71,46 @@ const GstMetaInfo* fence_info() {
     return gst_meta_register(
         gst_meta_api_type_register("RegionsFenceMetaAPI", tags), "RegionsFenceMeta",
         sizeof(FenceMeta),
-        [](GstMeta* meta, gpointer fence, GstBuffer*) -> gboolean {
-          new (&reinterpret_cast<FenceMeta*>(meta)->fence)
-              std::shared_ptr<Fence>(*static_cast<const std::shared_ptr<Fence>*>(fence));
+        [](GstMeta* meta, gpointer attached, GstBuffer*) -> gboolean {
+          new (&reinterpret_cast<FenceMeta*>(meta)->attached)
+              AttachedFence(*static_cast<const AttachedFence*>(attached));
           return TRUE;
         },
         [](GstMeta* meta, GstBuffer*) {
-          std::shared_ptr<Fence>& fence = reinterpret_cast<FenceMeta*>(meta)->fence;
-          if (fence) fence->wait_without_errors();
-          std::destroy_at(&fence);
+          AttachedFence& attached = reinterpret_cast<FenceMeta*>(meta)->attached;
+          if (attached.fence) attached.fence->wait_without_errors();
+          std::destroy_at(&attached);
         },
         nullptr);
   }();
   return kInfo;
 }
 
-std::shared_ptr<Fence> detach_fence(GstBuffer* buffer) {
+AttachedFence detach_fence(GstBuffer* buffer) {
   GstMeta* meta = gst_buffer_get_meta(buffer, fence_info()->api);
-  if (!meta) return nullptr;
-  const std::shared_ptr<Fence> fence = std::move(reinterpret_cast<FenceMeta*>(meta)->fence);
+  if (!meta) return {};
+  AttachedFence attached = std::move(reinterpret_cast<FenceMeta*>(meta)->attached);
   gst_buffer_remove_meta(buffer, meta);
-  return fence;
+  return attached;
 }
 
 }  // namespace
 
-void attach_fence(GstBuffer* buffer, const std::shared_ptr<Fence>& fence) {
-  auto* params = const_cast<std::shared_ptr<Fence>*>(&fence);
-  gst_buffer_add_meta(buffer, fence_info(), params);
+void attach_fence(GstBuffer* buffer, const std::shared_ptr<Fence>& fence,
+                  const std::shared_ptr<LateText>& text) {
+  AttachedFence attached{fence, text};
+  gst_buffer_add_meta(buffer, fence_info(), &attached);
 }
 
-void enqueue_fence_wait(GstBuffer* buffer, Queue& queue) {
-  if (const std::shared_ptr<Fence> fence = detach_fence(buffer)) fence->enqueue_wait_on(queue);
+std::shared_ptr<LateText> enqueue_fence_wait(GstBuffer* buffer, Queue& queue) {
+  const AttachedFence attached = detach_fence(buffer);
+  if (attached.fence) attached.fence->enqueue_wait_on(queue);
+  return attached.text;
 }
 
 void wait_for_fence(GstBuffer* buffer) {
-  if (const std::shared_ptr<Fence> fence = detach_fence(buffer)) fence->wait_without_errors();
+  if (const AttachedFence attached = detach_fence(buffer); attached.fence)
+    attached.fence->wait_without_errors();
 }
 
 }  // namespace regions

@@ -5,12 +5,31 @@
 
 #include <gst/gst.h>
 
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <string>
 
 #include "core/backend.hpp"
 
 namespace regions {
+
+// A text about a frame with a fence, which is known when the frame's work is done. Any thread may
+// call any member.
+class LateText {
+ public:
+  // `read` returns the text of the next frame, once its work is done.
+  void begin(std::function<std::string()> read);
+  // Returns the text. Call this when the frame's work is done.
+  std::string get();
+  // Afterwards `read` is not called again. Called before the results of the frame are overwritten.
+  void end();
+
+ private:
+  std::mutex mutex_;  // guards the other members
+  std::function<std::string()> read_;
+  std::string text_;
+};
 
 // A fence that the consecutive frames of one queue share. Any thread may call any member.
 class Fence {
@@ -35,13 +54,15 @@ class Fence {
   bool is_pending_ = false;  // the work of the newest frame may be unfinished
 };
 
-// Attaches the fence to the buffer. If the buffer is freed or returns to its pool while it still
-// has the fence, the fence waits for the work first, because the memory can be reused afterwards.
-void attach_fence(GstBuffer* buffer, const std::shared_ptr<Fence>& fence);
+// Attaches the fence and the text to the buffer. If the buffer is freed or returns to its pool
+// while it still has the fence, the fence waits for the work first, because the memory can be
+// reused afterwards.
+void attach_fence(GstBuffer* buffer, const std::shared_ptr<Fence>& fence,
+                  const std::shared_ptr<LateText>& text);
 
 // Removes the fence, if the buffer has one, and makes later work on the queue wait for the frame's
-// work.
-void enqueue_fence_wait(GstBuffer* buffer, Queue& queue);
+// work. Returns the text that was attached with the fence, or null.
+std::shared_ptr<LateText> enqueue_fence_wait(GstBuffer* buffer, Queue& queue);
 
 // Removes the fence, if the buffer has one, and waits for the frame's work.
 void wait_for_fence(GstBuffer* buffer);

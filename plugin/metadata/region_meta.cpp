@@ -150,11 +150,11 @@ void register_region_meta() {
 
 const GstStructure* attach_regions(GstBuffer* buffer, const FrameResults& results,
                                    const Workers& workers, StructurePool& pool) {
-  std::string scene_change;
+  std::string scene_change = results.scene_change;
   if (GstCustomMeta* meta = gst_buffer_get_custom_meta(buffer, kRegionMeta)) {
     const gchar* text =
         gst_structure_get_string(gst_custom_meta_get_structure(meta), kSceneChangeField);
-    if (text) scene_change = text;
+    if (text && scene_change.empty()) scene_change = text;
     gst_buffer_remove_meta(buffer, &meta->meta);
   }
   remove_standard_metas(buffer);

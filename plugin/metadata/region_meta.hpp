@@ -146,6 +146,8 @@ struct FrameResults {
   GstBuffer* labels = nullptr;  // label map or mask, borrowed; null if none is attached
   PixelFormat labels_format = PixelFormat::labels32;
   std::vector<Fact> facts;
+  // The `scene-change` that an element upstream found. If empty, that of the buffer is kept.
+  std::string scene_change;
 };
 
 // Attaches the results to the buffer. They replace the results of another element. Returns the

@@ -7,7 +7,6 @@
 #include "core/frame.hpp"
 #include "plugin/memory/block_memory.hpp"
 #include "plugin/memory/cuda_memory.hpp"
-#include "plugin/memory/fence.hpp"
 
 namespace regions {
 
@@ -33,6 +32,7 @@ void FrameBuffers::release() {
   end_reading();
   label_map.reset();
   output.reset();
+  scene_change.reset();
   structure = nullptr;
 }
 
@@ -110,7 +110,7 @@ void PictureTransfer::enqueue_inputs(std::span<FrameBuffers> frames, FrameTask& 
 
 Frame PictureTransfer::enqueue_picture(FrameBuffers& frame) {
   GstBuffer* source = frame.source();
-  enqueue_fence_wait(source, queue_);
+  frame.scene_change = enqueue_fence_wait(source, queue_);
   MappedPicture& mapped = frame.in;
   mapped.map(source, plan_->in, plan_->draws_in_place() ? GST_MAP_READWRITE : GST_MAP_READ);
   if (plan_->in.cuda) resources_.cuda.await_producer(source, queue_);

@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 
+#include "plugin/memory/fence.hpp"
 #include "plugin/metadata/region_meta.hpp"
 #include "plugin/stream/stream_plan.hpp"
 #include "plugin/stream/stream_resources.hpp"
@@ -18,6 +19,8 @@ struct FrameBuffers {
   BufferPtr output;     // the buffer that is pushed; null after the push
   BufferPtr label_map;  // the label map or mask to attach
   AttachedMask mask;    // the mask that upstream attached
+  // The `scene-change` of a frame that left upstream before it was known, or null.
+  std::shared_ptr<LateText> scene_change;
   MappedPicture in, out;                    // mappings of the input and output picture
   const GstStructure* structure = nullptr;  // the `regions` metadata of `output`, or null
 

@@ -138,7 +138,8 @@ bool InFlightFrame::finish_early() {
       buffers.in.unmap();
       // The work is not complete, but downstream waits for the fence instead of the CUDA stream.
       mark_complete(buffers.source());
-      attach_fence(buffers.output.get(), fence_);
+      begin_scene_change();
+      attach_fence(buffers.output.get(), fence_, scene_change_);
       attach_results(0);
     });
   } catch (...) {
@@ -150,6 +151,19 @@ bool InFlightFrame::finish_early() {
   ready_count_ = 1;
   record_latency(0);
   return true;
+}
+
+// Makes the text with which the next element gets the change of the scene. Elements downstream may
+// still use the text of the former frame.
+void InFlightFrame::begin_scene_change() {
+  if (scene_change_.use_count() != 1) scene_change_ = std::make_shared<LateText>();
+  scene_change_->begin([&algorithm = *resources_.algorithm, slot = slot_]() -> std::string {
+    for (const Fact& fact : algorithm.facts(slot)) {
+      if (fact.name == std::string_view(kSceneChangeField))
+        return std::get<std::string>(fact.value);
+    }
+    return {};
+  });
 }
 
 void InFlightFrame::finish() {
@@ -168,9 +182,8 @@ void InFlightFrame::finish() {
       if (was_done) wait_time = std::max<gint64>(g_get_monotonic_time() - end_of_work, 0);
       transfer_->complete_buffers({buffers_.data(), is_pushed_early_ ? 1 : frame_count_});
       if (plan_->attaches_metadata()) collect_results();
-      // The frame has left, so the facts can no longer be attached. facts() is still called,
-      // because it throws InputError if the parameters do not allow the results of the frame.
-      if (is_pushed_early_) resources_.algorithm->facts(slot_);
+      // The frame has left, so the next element attaches the change of the scene.
+      if (is_pushed_early_) scene_change_->get();
     }
     is_processed_ = true;
     while (ready_count_ < frame_count_) {
@@ -246,7 +259,10 @@ void InFlightFrame::attach_results(size_t index) {
   results.color = plan_->in.color;
   results.labels = buffers.label_map.get();
   results.labels_format = plan_->label_map_format();
-  if (!is_pushed_early_) results.facts = algorithm.facts(slot_);
+  if (!is_pushed_early_) {
+    results.facts = algorithm.facts(slot_);
+    if (buffers.scene_change) results.scene_change = buffers.scene_change->get();
+  }
   buffers.structure =
       attach_regions(buffers.output.get(), results, resources_.workers, *resources_.structure_pool);
   buffers.label_map.reset();
@@ -285,6 +301,7 @@ void InFlightFrame::discard() {
 }
 
 void InFlightFrame::release() {
+  if (scene_change_) scene_change_->end();
   for (FrameBuffers& buffers : buffers_) buffers.release();
   frame_count_ = ready_count_ = 0;
   is_pushed_early_ = is_processed_ = false;

@@ -96,6 +96,7 @@ class InFlightFrame {
   void enqueue_work(const FrameTask& task);
   void collect_results();
   void attach_results(size_t index);
+  void begin_scene_change();
   void record_latency(gint64 wait_time);
   void release();
 
@@ -108,6 +109,7 @@ class InFlightFrame {
   std::unique_ptr<WorkAreaPictures> work_pictures_;  // null if the whole picture is processed
   RegionRecords records_;
   const std::shared_ptr<Fence> fence_;
+  std::shared_ptr<LateText> scene_change_;  // of a frame that is pushed early
 
   std::vector<FrameBuffers> buffers_;  // [capacity]
   size_t frame_count_ = 0;             // see frame_count()

@@ -153,7 +153,7 @@ std::vector<std::string> regions_of_five(Harness& h, const Producer& producer) {
     const GstStructure* regions = out ? regions_of(out.get()) : nullptr;
     EXPECT_TRUE(regions) << i << ": " << h.error_text();
     if (!regions) return {};
-    all.push_back(field_of(regions, "regions"));
+    all.push_back(field_of(regions, "regions") + field_of(regions, "scene-change"));
     EXPECT_EQ(total_of(out.get()), static_cast<guint>(i));
   }
   return all;
