@@ -382,7 +382,7 @@ class Suite:
                    for number in range(count)]
         for number, digest in enumerate(digests):
             if digest is None or digest != digests[0]:
-                self.fail(f"the bytes of GPU {number} differ from those of GPU 0")
+                self.fail(f"the results of GPU {number} differ from the results of GPU 0")
             else:
                 self.counts["passed"] += 1
         self.count_tests(*self.run_tests("plugin-tests", "*Device*"))
