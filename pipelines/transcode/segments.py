@@ -386,13 +386,14 @@ class Tracks:
 
     def __init__(self):
         self.names = {}  # by the track's id in its segment: its id in the file, and the time of its first frame
+        self.rests = {}  # by the track's id in its segment: its last `still`, and the frames it rested before the warm-up
         self.used = 0  # the greatest id so far
         self.seen = {}  # by time: tables of the previous segment, with ids of the file
 
     def begin(self, warm):
         """Begins a segment. `warm`: the tables of its warm-up frames. Their tracks get the ids of overlapping tracks in
-        the previous segment."""
-        self.names = {}
+        the previous segment. A track that rests during the whole warm-up continues to count `still`."""
+        self.names, self.rests = {}, {}
         taken = set()
         for table in reversed(warm):  # the last frames are the most reliable: the filter has learnt longest
             before = self.seen.get(table["time"])
@@ -402,6 +403,8 @@ class Tracks:
                 if share >= LEAST_OVERLAP and new["track"] not in self.names and old["track"] not in taken:
                     self.names[new["track"]] = old["track"], old["first-seen"]
                     taken.add(old["track"])
+                    if "still" in new and not has_moved(new["track"], warm):
+                        self.rests[new["track"]] = new["still"], max(old["still"] - new["still"], 0)
         self.seen = {}
 
     def rename(self, table):
@@ -409,13 +412,17 @@ class Tracks:
         unchanged. Sets `last-track` to the greatest id so far."""
         if "first-seen" in table["columns"]:
             track, first = map(table["columns"].index, ("track", "first-seen"))
+            track_still = table["columns"].index("still") if "still" in table["columns"] else None
             for region in table["regions"]:
-                if region[first] is None or not region[track]:
+                found = region[track]
+                if region[first] is None or not found:
                     continue
-                if region[track] not in self.names:
+                if found not in self.names:
                     self.used += 1
-                    self.names[region[track]] = self.used, region[first]
-                region[track], region[first] = self.names[region[track]]
+                    self.names[found] = self.used, region[first]
+                region[track], region[first] = self.names[found]
+                if track_still is not None:
+                    region[track_still] = self.rested(found, region[track_still])
         if "part-of" in table["columns"]:
             part = table["columns"].index("part-of")
             for region in table["regions"]:
@@ -424,6 +431,20 @@ class Tracks:
         if "last-track" in table:
             table["last-track"] = self.used
         self.seen[table["time"]] = table
+
+    def rested(self, track, still):
+        """Returns for how many frames of the file a track rests. `still`: for how many frames of its segment."""
+        before, earlier = self.rests.get(track, (0, 0))
+        if still < before:  # it has moved since
+            earlier = 0
+        self.rests[track] = still, earlier
+        return still + earlier
+
+
+def has_moved(track, warm):
+    """Whether a track moved during the warm-up, after its first frame."""
+    counts = [region["still"] for table in warm for region in followed(table) if region["track"] == track]
+    return any(after < before for before, after in zip(counts, counts[1:]))
 
 
 def overlap(one, other):

@@ -96,7 +96,7 @@ class Equality(TranscodeCase):
     def test_tracks_with_segments_and_warm_up_equal_those_without_segments(self):
         """With a second of warm-up, each region has one track through all segments, as in a run over the whole."""
         boxes = "nullsrc=size=160x120:rate=25:duration=4,format=gray,geq=lum='255*(between(X-mod(N*5\\,200)+20\\,0\\,12)" \
-                "*between(Y\\,20\\,30)+between(X\\,100-N\\,112-N)*between(Y\\,60\\,75))'"
+                "*between(Y\\,20\\,30)+between(X\\,100-N\\,112-N)*between(Y\\,60\\,75)+between(X\\,5\\,25)*between(Y\\,95\\,110))'"
         clip = self.clip("in.mkv", boxes, "-pix_fmt", "yuv420p", "-g", "20", "-crf", "4")
         plain, segments, text = self.both(clip, "--export", "mot", "--json", more=("--warm-up", "1"),
                                           chain="cclabel track=true min-area=20 output=none")
@@ -104,7 +104,18 @@ class Equality(TranscodeCase):
         written = (self.out / "in.mot.txt").read_text()
         self.assertGreater(len({line.split(",")[1] for line in written.splitlines()}), 2)
         self.assertEqual(written, (plain / "in.mot.txt").read_text())
-        self.assertEqual((self.out / "in.jsonl").read_text(), (plain / "in.jsonl").read_text())
+        self.assertEqual(self.tables_of(self.out), self.tables_of(plain))
+
+    def tables_of(self, folder):
+        """The tables in the folder, in which a slow object moves. A run restarts to count `still` when an object has moved
+        two pixels from its place, so the small counts of a slow object depend on the first frame of the run."""
+        tables = [json.loads(line) for line in (folder / "in.jsonl").read_text().splitlines()]
+        for table in tables:
+            still = table["columns"].index("still")
+            for region in table["regions"]:
+                region[still] = max(region[still], 2)
+        self.assertEqual(max(region[still] for region in tables[-1]["regions"]), len(tables) - 1)
+        return tables
 
 
 REFUSES_LONG = "identity error-after=30 ! " + UNTOUCHED  # what has more than 30 frames

@@ -222,6 +222,29 @@ class Tracks(Case):
         after = table(0.1, region(9, 10, width=20) | {"id": 1}, region(7, 50) | {"id": 2}, region(8, 25) | {"id": 1})
         self.assertEqual([track for track, _ in self.renamed(known, after)], [1, 2, 3])
 
+    def test_still_of_a_track_that_rests_across_a_segment_cut_continues(self):
+        def stills(known, one):
+            known.rename(one)
+            return [region[one["columns"].index("still")] for region in one["regions"]]
+
+        known = segments.Tracks()
+        known.begin([])
+        known.rename(table(0.0, region(1, 10) | {"still": 70}, region(2, 50) | {"still": 1}))
+        known.rename(table(0.1, region(1, 10) | {"still": 71}, region(2, 51) | {"still": 2}))
+        # The second track has moved during the warm-up, so its segment counts correctly.
+        known.begin([table(0.0, region(5, 10) | {"still": 4}, region(6, 50) | {"still": 4}),
+                     table(0.1, region(5, 10) | {"still": 5}, region(6, 51) | {"still": 0})])
+        self.assertEqual(stills(known, table(0.2, region(5, 10) | {"still": 6}, region(6, 51) | {"still": 1})), [72, 1])
+        self.assertEqual(stills(known, table(0.3, region(5, 10) | {"still": 7}, region(7, 90) | {"still": 0})), [73, 0])
+        self.assertEqual(stills(known, table(0.4, region(5, 30) | {"still": 0})), [0])
+        self.assertEqual(stills(known, table(0.5, region(5, 30) | {"still": 1})), [1])
+        # The first track rests again, over two cuts.
+        known.rename(table(0.6, region(5, 30) | {"still": 2}))
+        known.begin([table(0.6, region(8, 30) | {"still": 0})])
+        self.assertEqual(stills(known, table(0.7, region(8, 30) | {"still": 1})), [3])
+        known.begin([table(0.7, region(9, 30) | {"still": 0})])
+        self.assertEqual(stills(known, table(0.8, region(9, 30) | {"still": 1})), [4])
+
     def test_pieces_of_an_object_name_its_renumbered_track(self):
         known = segments.Tracks()
         known.begin([])
