@@ -297,7 +297,7 @@ Pages pages_from(const fs::path& docs) {
 #undef X
   const RegionEventsParams params;
   const std::string events = std::string(kRegionEventsDescription) + ".";
-  index += "\n## regionevents\n\n" + events +
+  index += "\n## regionevents (metadata only)\n\n" + events +
            "\n\n![The output of `regionevents ! regionoverlay` for a clip]"
            "(pictures/regionevents.jpg)\n\n[Properties, results and limits of "
            "regionevents](elements/regionevents.md)\n";
