@@ -39,9 +39,8 @@ std::vector<Field> rule_fields(std::span<const Choice> anchors) {
       field<P, &P::thickness>("thickness", "Line width of the drawing (pixels).", {1, 64})};
 }
 
-std::vector<Field> zone_fields() {
-  std::vector<Field> fields = rule_fields<Zone>(kAnchors);
-  const Field own[] = {
+std::vector<Field> border_fields() {
+  return {
       field<Zone, &Zone::hysteresis>(
           "hysteresis",
           "Distance from the zone at which an object that was inside leaves it (pixels).",
@@ -65,7 +64,11 @@ std::vector<Field> zone_fields() {
       field<Zone, &Zone::occupancy>("occupancy", "Report each change of the number of objects."),
       field<Zone, &Zone::track_dwell_time>(
           "track-dwell-time",
-          "Accepted for files of gvaanalytics. The time is measured in any case."),
+          "Accepted for files of gvaanalytics. The time is measured in any case.")};
+}
+
+std::vector<Field> stay_fields() {
+  return {
       field<Zone, &Zone::loitering_time>(
           "loitering-time", "Report objects that stay longer than this (seconds). 0: off.",
           {0, kMaxSeconds}),
@@ -89,7 +92,11 @@ std::vector<Field> zone_fields() {
       field<Zone, &Zone::still_distance>(
           "still-distance",
           "An object that moves at most this far does not count as moving (pixels).",
-          {0, kMaxPixels}),
+          {0, kMaxPixels})};
+}
+
+std::vector<Field> motion_fields() {
+  return {
       field<Zone, &Zone::direction_distance>(
           "direction-distance",
           "Report the direction of motion after this distance (pixels). 0: off.", {0, kMaxPixels}),
@@ -106,7 +113,13 @@ std::vector<Field> zone_fields() {
       field<Zone, &Zone::motion_time>(
           "motion-time", "Time for which it must be foreground before this is reported (seconds).",
           {0, kMaxSeconds})};
-  fields.insert(fields.end(), std::begin(own), std::end(own));
+}
+
+std::vector<Field> zone_fields() {
+  std::vector<Field> fields = rule_fields<Zone>(kAnchors);
+  for (const auto& own : {border_fields(), stay_fields(), motion_fields()}) {
+    fields.insert(fields.end(), own.begin(), own.end());
+  }
   return fields;
 }
 
