@@ -103,13 +103,14 @@ class ValueRuns {
       : grid_(grid),
         comparison_(comparison_of(grid.type)),
         steps_(row_steps(grid.outer_axes(), connectivity)),
+        has_all_neighbours_(static_cast<size_t>(connectivity) > grid.outer_axes()),
         background_(background),
         rows_(grid.rows()) {
     first_run_.reserve(static_cast<size_t>(rows_) + 1);
     values_.reserve(static_cast<size_t>(rows_));
     // The pages of unused entries are never touched.
     constexpr int64_t kReserved = 1 << 26;  // runs
-    const auto runs = static_cast<size_t>(std::min(rows_ * grid.width(), kReserved));
+    const auto runs = static_cast<size_t>(std::min(rows_ * (grid.width() + 1), kReserved));
     begin_.reserve(runs);
     parent_.reserve(runs);
     const auto width = static_cast<size_t>(grid.width());
@@ -133,10 +134,21 @@ class ValueRuns {
       }
       return true;
     };
+    // The step with -1 along the first axis and 0 along the others.
+    const size_t middle = axes > 1 && has_all_neighbours_ ? middle_step() : earlier_steps;
     for (int64_t row = 0; row < rows_; ++row) {
       add_row(row);
-      for (size_t k = 0; k < earlier_steps; ++k) {
-        if (has_row(steps_[k])) merge_rows(row, row + distance[k], steps_[k].is_diagonal);
+      if (middle < earlier_steps && has_row(steps_[middle]) && has_long_runs(row)) {
+        others_.clear();
+        for (size_t k = 0; k < earlier_steps; ++k) {
+          if (k != middle && has_row(steps_[k]))
+            others_.push_back({values(row + distance[k]), first_run(row + distance[k])});
+        }
+        merge_row_with_all_neighbours(row, row + distance[middle]);
+      } else {
+        for (size_t k = 0; k < earlier_steps; ++k) {
+          if (has_row(steps_[k])) merge_rows(row, row + distance[k], steps_[k].is_diagonal);
+        }
       }
       for (size_t axis = axes; axis-- > 0;) {  // the index of the next row
         if (++index[axis] < grid_.shape[axis]) break;
@@ -193,7 +205,7 @@ class ValueRuns {
       for (uint32_t run = first_run(row); run < end_run(row); ++run) {
         const auto label = static_cast<int32_t>(parent_[run]);
         int32_t* const begin = labels + begin_[run];
-        const int64_t count = end_of(row, run) - begin_[run];
+        const int64_t count = end_of(run) - begin_[run];
         // A short run is written as a whole block. Later runs overwrite the rest of the block.
         if (count <= kBlock && end_of_labels - begin >= kBlock) {
           for (int64_t k = 0; k < kBlock; ++k) begin[k] = label;
@@ -208,10 +220,8 @@ class ValueRuns {
   const T* values(int64_t row) const { return values_[static_cast<size_t>(row)]; }
   bool is_foreground(T value) const { return !background_ || value != *background_; }
   uint32_t first_run(int64_t row) const { return first_run_[static_cast<size_t>(row)]; }
-  uint32_t end_run(int64_t row) const { return first_run_[static_cast<size_t>(row) + 1]; }
-  int64_t end_of(int64_t row, uint32_t run) const {
-    return run + 1 == end_run(row) ? grid_.width() : begin_[run + 1];
-  }
+  uint32_t end_run(int64_t row) const { return first_run_[static_cast<size_t>(row) + 1] - 1; }
+  int64_t end_of(uint32_t run) const { return begin_[run + 1]; }
 
   void add_row(int64_t row) {
     const int64_t width = grid_.width();
@@ -228,6 +238,7 @@ class ValueRuns {
         begin_.push_back(static_cast<int32_t>(w) * kWordBits + lowest_bit(bits));
       }
     }
+    begin_.push_back(static_cast<int32_t>(width));
     first_run_.push_back(static_cast<uint32_t>(begin_.size()));
     for (auto run = static_cast<uint32_t>(parent_.size()); run < begin_.size(); ++run) {
       parent_.push_back(run);
@@ -256,8 +267,8 @@ class ValueRuns {
     }
     const int64_t reach = is_diagonal;
     while (run < end && other_run < other_end) {
-      const int64_t begin = begin_[run], run_end = end_of(row, run),
-                    other_begin = begin_[other_run], other_run_end = end_of(other, other_run);
+      const int64_t begin = begin_[run], run_end = end_of(run), other_begin = begin_[other_run],
+                    other_run_end = end_of(other_run);
       const T v = value[begin];
       const auto merge_if_equal = [&](uint32_t a, uint32_t b, T other_v) {
         if (v == other_v && is_foreground(v)) merge(a, b);
@@ -272,6 +283,68 @@ class ValueRuns {
       }
       run += run_end <= other_run_end;
       other_run += other_run_end <= run_end;
+    }
+  }
+
+  size_t middle_step() const {
+    const auto found = std::ranges::find_if(steps_, [](const RowStep& step) {
+      return step.step[0] == -1 && std::count(step.step.begin() + 1, step.step.end(), 0) ==
+                                       static_cast<ptrdiff_t>(step.step.size()) - 1;
+    });
+    return static_cast<size_t>(found - steps_.begin());
+  }
+  bool has_long_runs(int64_t row) const {
+    // The average from which on merge_row_with_all_neighbours() is faster.
+    constexpr int64_t kMinLength = 4;
+    return (end_run(row) - first_run(row)) * kMinLength < grid_.width();
+  }
+
+  struct Position {
+    const T* values;  // of a row
+    uint32_t run;     // a run of this row, near the last visited column
+  };
+
+  // Merges the runs of a row with their neighbours in row `middle` and in the rows `others_`. Each
+  // of the other rows is also a neighbour of the middle row. So where a run of the middle row has
+  // the same value as a run of this row, it is already merged with the other rows, and they
+  // are read only next to it.
+  void merge_row_with_all_neighbours(int64_t row, int64_t middle) {
+    const T *const value = values(row), *const middle_value = values(middle);
+    const auto width = static_cast<int32_t>(grid_.width());
+    const int32_t* const begins = begin_.data();
+    const uint32_t end = end_run(row), middle_end = end_run(middle);
+    uint32_t middle_run = first_run(middle);
+    for (uint32_t run = first_run(row); run < end; ++run) {
+      const int32_t begin = begins[run], run_end = begins[run + 1];
+      const T v = value[begin];
+      if (!is_foreground(v)) continue;
+      while (begins[middle_run + 1] < begin) ++middle_run;
+      int32_t column = std::max(begin - 1, 0);  // columns before it need no merging
+      for (uint32_t k = middle_run; k < middle_end && begins[k] <= run_end; ++k) {
+        if (middle_value[begins[k]] != v) continue;
+        merge(run, k);
+        if (column < begins[k] - 1) merge_others(run, v, column, begins[k] - 1);
+        column = begins[k + 1] + 1;
+      }
+      const int32_t last = std::min(run_end + 1, width);
+      if (column < last) merge_others(run, v, column, last);
+    }
+  }
+
+  // Merges a run with those runs of the rows `others_` that have the value `v` in the columns
+  // [begin, end).
+  void merge_others(uint32_t run, T v, int32_t begin, int32_t end) {
+    const int32_t* const begins = begin_.data();
+    for (Position& other : others_) {
+      for (int32_t x = begin; x < end; ++x) {
+        if (other.values[x] != v) continue;
+        uint32_t found = other.run;
+        while (begins[found] > x) --found;
+        while (begins[found + 1] <= x) ++found;
+        merge(run, found);
+        x = begins[found + 1];  // the next element has another value
+        other.run = found;
+      }
     }
   }
 
@@ -304,14 +377,17 @@ class ValueRuns {
   const Grid& grid_;
   const Comparison comparison_;
   const std::vector<RowStep> steps_;
-  const T* const background_;  // its regions get label 0; may be null
+  const bool has_all_neighbours_;  // along all axes at once
+  const T* const background_;      // its regions get label 0; may be null
   const int64_t rows_;
-  std::vector<const T*> values_;     // [rows], each row's first value
+  std::vector<const T*> values_;  // [rows], each row's first value
+  // The runs of each row are followed by an empty run, which begins after the row.
   std::vector<int32_t> begin_;       // [runs], column of each run's first element
   std::vector<uint32_t> parent_;     // [runs], index of a run of the same region, or the region
   std::vector<uint32_t> first_run_;  // [rows + 1], index of each row's first run
   std::vector<uint8_t> flags_;       // [width]
   std::vector<Word> bits_;           // flags_ as bits
+  std::vector<Position> others_;     // see merge_row_with_all_neighbours()
 };
 
 // Throws InputError if the array has more elements than there are labels.
@@ -544,9 +620,10 @@ void renumber_transposed(const Labels& labels, uint32_t count) {
 }  // namespace
 
 bool suits_runs(const Voxels& voxels, const void* background, int threads) {
-  // With one thread, runs of this average length take as long as rows of bits. Measured on an Intel
-  // Xeon with pictures of 1024x1024 and volumes of 128x128x128, uint8 and int64, 2026-11-28.
-  const int long_run = voxels.slices > 1 ? 12 : 24;
+  // With one thread, runs of this average length take as long as rows of bits. Measured with
+  // pictures of 1024x1024 (Intel Xeon, 2026-11-28) and volumes of 256x256x256 (Intel Xeon,
+  // 2026-11-29), uint8 and int64.
+  const int long_run = voxels.slices > 1 ? 9 : 24;
   constexpr int kSamples = 16;  // number of rows that are read
   return with_type(voxels.type, [&](auto zero) {
     using T = decltype(zero);

@@ -260,6 +260,25 @@ class EqualValues(unittest.TestCase):
         first = numpy.unique(labels, return_index=True)[1]  # labels are in raster order
         self.assertEqual(sorted(first[1:] if not labels.all() else first), (first[1:] if not labels.all() else first).tolist())
 
+    def test_label_smooth_values_of_several_axes_equal_scipy_for_each_value(self):
+        ndimage = reference("scipy.ndimage")
+        for seed in range(60):
+            choose = numpy.random.default_rng(seed)
+            axes = 3 + seed % 2
+            shape = (*choose.integers(1, 14 - 2 * axes, axes - 1), choose.integers(1, 90))
+            smooth = ndimage.gaussian_filter(choose.normal(size=shape), (*choose.uniform(0, 2, axes - 1), 4))
+            image = numpy.digitize(smooth, numpy.quantile(smooth, [0.25, 0.5, 0.75])).astype("float32" if seed % 3 else "uint8")
+            with self.subTest(seed=seed):
+                labels, count = gst_regions.label(image, connectivity=axes, return_num=True)
+                numpy.testing.assert_array_equal(labels == 0, image == 0)
+                for value in (1, 2, 3):
+                    want, found = ndimage.label(image == value, numpy.ones((3,) * axes))
+                    count -= found
+                    pairs = numpy.unique(numpy.stack([labels[want > 0], want[want > 0]]), axis=1)
+                    self.assertEqual([len(numpy.unique(side)) for side in pairs], [found, found])
+                    self.assertEqual(pairs.shape[1], found)
+                self.assertEqual(count, 0)
+
     def test_label_of_small_masks_equals_the_labels_of_other_types(self):
         choose = numpy.random.default_rng(31)
         sides = (1, 2, 7, 8, 9, 16, 31, 33, 47, 48, 49, 63, 64, 65)
