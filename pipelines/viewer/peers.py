@@ -42,6 +42,7 @@ class Peer:
         self.peer.connect("on-negotiation-needed", self.offer)
         self.peer.connect("on-ice-candidate", lambda _, line, candidate: say(
             {"kind": "candidate", "line": line, "candidate": candidate}))
+        self.made.get_bus().set_flushing(True)  # no thread reads its messages
         self.made.connect("deep-element-added", self.send_at_once)
         self.made.set_state(Gst.State.PLAYING)
 

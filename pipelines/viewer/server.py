@@ -95,6 +95,7 @@ class Server:
     def __init__(self, loop, options, say):
         self.loop, self.options, self.say = loop, options, say
         self.streams, self.files, self.viewers, self.recordings = [], [], [], None
+        self.cookie = f"{COOKIE}-{options.port}"  # browsers share cookies between the ports of a host
         self.no_webrtc = peers.missing()
         self.origins = {origin.rstrip("/").lower() for origin in options.origin}
         self.hosts = {urllib.parse.urlsplit(origin).netloc for origin in self.origins}
@@ -189,11 +190,11 @@ class Server:
                 raise web.HTTPForbidden(text=problem)
             if request.method == "GET" and request.path == "/" and self.is_token(request.query.get("token", "")):
                 response = web.HTTPFound(request.path)
-                response.set_cookie(COOKIE, self.options.token, httponly=True, samesite="Strict",
+                response.set_cookie(self.cookie, self.options.token, httponly=True, samesite="Strict",
                                     secure=request.headers.get("X-Forwarded-Proto") == "https", max_age=30 * 86400)
                 raise response
             if self.options.token and not any(map(self.is_token, (
-                    request.cookies.get(COOKIE, ""), request.headers.get("Authorization", "").removeprefix("Bearer ")))):
+                    request.cookies.get(self.cookie, ""), request.headers.get("Authorization", "").removeprefix("Bearer ")))):
                 raise web.HTTPUnauthorized(text="open the address that pipelines/view printed, with its ?token=…")
             response = await handler(request)
         except web.HTTPException as response:
@@ -221,7 +222,7 @@ class Server:
             name = urllib.parse.urlsplit("//" + host).hostname or ""
         except ValueError:
             name = ""
-        if not (is_local(name) or host in self.hosts or (not is_local(self.options.host) and is_address(name))):
+        if not (is_local(name) or host in self.hosts or name == self.options.host.lower() or (not is_local(self.options.host) and is_address(name))):
             return f"unknown host: add --origin http://{host} if this is right"
         origin = request.headers.get("Origin", "").lower()
         if origin and origin not in self.origins and origin not in (f"http://{host}", f"https://{host}"):

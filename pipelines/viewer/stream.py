@@ -28,12 +28,15 @@ PIPELINE = (
     " ! videoflip video-direction=auto ! videoconvert name=before"
     " regionevents name=rules ! tee name=frames  frames. ! fakesink sync=false async=false"
     f" frames. ! {QUEUE.format(2)} ! valve name=pictures drop=true ! videoconvert ! {JPEG_COLORS} ! jpegenc name=jpeg"
-    " ! appsink name=picture sync=false async=false max-buffers=2 drop=true emit-signals=true"
+    " ! appsink name=picture sync=false async=false max-buffers=2 drop=true emit-signals=true")
+# A frame is one slice (threads=1), because browsers showed frames whose first slice was that of an earlier frame.
+CODING = (
     f" frames. ! {QUEUE.format(4)} ! valve name=coding drop=true ! videobox name=even ! videoconvert"
     " ! video/x-raw,format=I420 ! x264enc tune=zerolatency speed-preset=ultrafast pass=qual quantizer=24 threads=1"
     f" key-int-max={KEY_FRAMES * 30} ! video/x-h264,profile=constrained-baseline ! h264parse config-interval=-1"
     " ! video/x-h264,stream-format=byte-stream,alignment=au"
     " ! appsink name=coded sync=false async=false max-buffers=60 drop=true emit-signals=true")
+CODERS = ("x264enc", "h264parse")
 CODED = ("video/x-h264", "video/x-h265")
 
 
@@ -128,7 +131,8 @@ class Stream(threading.Thread):
     def build(self):
         line, names = sources.elements(self.source, " ! clocksync")
         waiting = "leaky=downstream max-size-buffers=4" if sources.is_live(self.source) else "max-size-buffers=4"
-        made = Gst.parse_launch(PIPELINE.format(source=line, waiting=waiting))
+        self.can_code = all(map(Gst.ElementFactory.find, CODERS))
+        made = Gst.parse_launch((PIPELINE + CODING * self.can_code).format(source=line, waiting=waiting))
         for key, value in names.items():
             made.get_by_name("camera").set_property(key, value)
         made.get_by_name("jpeg").set_property("quality", self.options.quality)
@@ -142,7 +146,8 @@ class Stream(threading.Thread):
         made.get_by_name("entry").get_static_pad("sink").add_probe(kinds, self.see_decoded)
         made.get_by_name("rules").get_static_pad("src").add_probe(kinds, self.see_regions)
         made.get_by_name("picture").connect("new-sample", self.see_picture)
-        made.get_by_name("coded").connect("new-sample", self.see_coded)
+        if self.can_code:
+            made.get_by_name("coded").connect("new-sample", self.see_coded)
         made.connect("deep-element-added", self.see_element)
         with self.lock:
             self.made = made
@@ -161,7 +166,8 @@ class Stream(threading.Thread):
         caps, buffer = pad.get_current_caps(), info.get_buffer()
         shape = first_structure(caps)
         at = time_of(pad, buffer)
-        self.tapped = at is not None and shape.get_name() in CODED
+        if self.tapped is not False:  # one packet without a time is enough: all others are encoded again
+            self.tapped = at is not None and shape.get_name() in CODED
         if self.tapped and self.options.record:
             self.listener.take_packet(self, Packet(at, buffer, caps), "source")
         return Gst.PadProbeReturn.OK
@@ -179,7 +185,8 @@ class Stream(threading.Thread):
         elif buffer.pts == self.last:
             buffer.pts += 1
         self.last = buffer.pts
-        if self.options.record and not self.tapped and not self.is_coding:
+        if not self.tapped and self.options.record and not self.is_coding and self.can_code:
+            self.tapped = False  # raw video has no decoder
             self.open_valves()
         return Gst.PadProbeReturn.OK
 
@@ -214,6 +221,8 @@ class Stream(threading.Thread):
     def take_size(self, shape):
         self.size = shape.get_value("width"), shape.get_value("height")
         even = self.made.get_by_name("even")
+        if not even:
+            return
         for side, length in (("right", self.size[0]), ("bottom", self.size[1])):
             even.set_property(side, -max(length % 2, 16 - length))  # the encoder needs even sides of at least 16 pixels
 
@@ -295,9 +304,11 @@ class Stream(threading.Thread):
         with self.lock:
             if not self.made:
                 return
-            was, self.is_coding = self.is_coding, bool(packets or (self.options.record and self.tapped is False))
             self.made.get_by_name("pictures").set_property("drop", not pictures)
-            self.made.get_by_name("coding").set_property("drop", not self.is_coding)
+            was, self.is_coding = self.is_coding, self.can_code and bool(
+                packets or (self.options.record and self.tapped is False))
+            if self.can_code:
+                self.made.get_by_name("coding").set_property("drop", not self.is_coding)
         if packets and was:  # a new viewer cannot begin between key frames
             self.ask_key_frame()
 

@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import json
+import os
 import shutil
 import subprocess
 import tempfile
@@ -27,7 +28,8 @@ class Browser:
             [PROGRAM, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--mute-audio", "--no-first-run",
              "--no-proxy-server", "--autoplay-policy=no-user-gesture-required", "--disable-features=WebRtcHideLocalIpsWithMdns",
              "--remote-debugging-port=0", f"--user-data-dir={folder.name}", f"--window-size={width},{height}", "about:blank"],
-            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+            env={name: value for name, value in os.environ.items() if name != "LD_PRELOAD"})  # of sanitizers
         test.addCleanup(self.stop)
         self.loop = asyncio.new_event_loop()
         test.addCleanup(self.loop.close)

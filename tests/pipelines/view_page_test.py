@@ -86,6 +86,15 @@ class Page(ViewCase):
         self.choose("pictures")
         self.expect_in_step(MEASURE, 5)
 
+    def test_page_when_webrtc_fails_returns_to_jpeg_pictures(self):
+        self.open()
+        self.browser.run("RTCPeerConnection.prototype.setRemoteDescription = () => Promise.reject(new Error('refused'))")
+        self.choose("video")
+        self.browser.until("document.querySelector('#problem').innerText.includes('showing JPEG pictures')"
+                           " || document.querySelector('#transport option[value=video]').disabled")
+        self.choose("pictures")
+        self.expect_in_step(MEASURE, 5)
+
     def test_page_a_click_on_an_object_selects_its_track(self):
         self.open()
         self.browser.run("document.querySelector('.drawing').scrollIntoView({block: 'start', behavior: 'instant'})")

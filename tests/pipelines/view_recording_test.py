@@ -11,8 +11,9 @@ import time
 
 import media
 import numpy
+from camera import Camera
 from cases import main
-from viewing import FILTER, ViewCase, until
+from viewing import FILTER, SQUARE, ViewCase, until
 
 KILLS = 10
 ONE_CLIP = ("--before", "1", "--after", "1")
@@ -88,6 +89,37 @@ class Recording(RecordingCase):
                 self.assertGreater(len(copied), 25)
                 self.assertGreater(len(set(copied) & set(packets(clip))), len(copied) * 0.9)
                 self.expect_whole(entry["name"])
+
+    def test_record_of_a_network_camera_copies_its_packets(self):
+        line = {"width": 320, "height": 240, "lines": [{"id": "gate", "points": [[160, 0], [160, 240]]}]}
+        view = self.view(Camera(self).address, "--record", self.record, "--rules", self.rules_file(line), *ONE_CLIP)
+        entry = self.finished(view, 1)[-1]
+        self.expect_whole(entry["name"])
+        packets = media.probe(self.record / f"{entry['name']}.mp4", "packet=flags")["packets"]
+        keys = [at for at, packet in enumerate(packets) if "K" in packet["flags"]]
+        self.assertEqual({b - a for a, b in zip(keys, keys[1:])}, {10}, "the key frames of the camera")
+
+    def test_record_of_raw_video_encodes_it(self):
+        line = {"width": 320, "height": 240, "lines": [{"id": "gate", "points": [[160, 0], [160, 240]]}]}
+        view = self.view("test", "--record", self.record, "--rules", self.rules_file(line), *ONE_CLIP)
+        self.expect_whole(self.finished(view, 1)[-1]["name"])
+
+    def test_record_of_frames_without_timestamps_encodes_them(self):
+        view = self.recording(self.square(20, "in.h264", ("-c:v", "libx264", "-bf", "0")))
+        self.expect_whole(self.finished(view, 1)[-1]["name"])
+
+    def test_record_when_the_size_changes_begins_another_clip(self):
+        parts = [self.clip(f"{width}.h264", SQUARE.format(4).replace("320x240", f"{width}x240"), "-c:v", "libx264", "-bf", "0",
+                           "-pix_fmt", "yuv420p") for width in (320, 400)]
+        clip = self.folder / "in.h264"
+        clip.write_bytes(b"".join(part.read_bytes() for part in parts))
+        view = self.view(clip, "--loop", "--record", self.record, *ONE_CLIP, "--rules", self.rules_file(
+            {"units": "fractions", "lines": [{"id": "gate", "points": [[0.5, 0], [0.5, 1]], "object-retention": 5}]}))
+        sizes = set()
+        for entry in self.finished(view, 4):
+            self.expect_whole(entry["name"])
+            sizes.add(media.stream(self.record / f"{entry['name']}.mp4", "width")["width"])
+        self.assertEqual(sizes, {"320", "400"})
 
     def test_record_of_other_codecs_encodes_them(self):
         view = self.recording(self.square(20))

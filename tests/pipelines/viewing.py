@@ -45,13 +45,13 @@ def until(happened, seconds=WAIT, what="what was expected"):
 class View:
     """A running program. `address` is that of its page."""
 
-    def __init__(self, test, *words, port=0, host="localhost", filter=FILTER, preexec_fn=None):
+    def __init__(self, test, *words, port=0, host="localhost", filter=FILTER, **process):
         listen = [] if port is None else ["--listen", f"{host}:{port}"]
         self.errors = open(test.folder / f"errors-{time.monotonic_ns()}", "w+", encoding="utf-8")
         test.addCleanup(self.errors.close)
         self.process = subprocess.Popen(
             [str(word) for word in (sys.executable, VIEW, *words, "--filter", filter, *listen)], stdout=subprocess.PIPE,
-            stderr=self.errors, text=True, preexec_fn=preexec_fn)
+            stderr=self.errors, text=True, **process)
         test.addCleanup(self.stop, signal.SIGKILL)
         line = self.process.stdout.readline().strip()
         if not line.startswith("view: http"):
