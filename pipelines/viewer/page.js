@@ -204,7 +204,9 @@ class Stream {
     this.video.srcObject = null;
   }
 
+  // The regions of a video frame. Some browsers do not report the timestamp: the newest regions are close.
   regions_at(rtp) {
+    if (rtp === undefined) return [...this.frames.values()].at(-1);
     return this.frames.get(rtp) ?? this.frames.get(rtp + 1) ?? this.frames.get(rtp - 1);
   }
 

@@ -23,7 +23,7 @@ FILES = re.compile(rf"({NAME.pattern})\.(json|jpg|mp4)")
 MOST_WAITING = 8  # pieces of work for the thread that writes, without clips
 MOST_EVENTS = 200  # of one clip, and clips in the list of a page
 MOST_CLIPS = 10000
-RING_BYTES = 64 << 20  # per source
+BUFFER_BYTES = 64 << 20  # per source
 PICTURE_WIDTH = 320  # of thumbnails, in pixels
 TIMEOUT = 20 * Gst.SECOND  # for writing a clip
 
@@ -58,7 +58,7 @@ def write_clip(packets, fd):
         raise OSError(0, error_text(message) if message else "the clip was not written in time")
 
 
-class Ring:
+class PacketBuffer:
     """The last seconds of a source's encoded video as groups of packets. Each group begins with a key frame."""
 
     def __init__(self, caps):
@@ -71,9 +71,9 @@ class Ring:
         if self.groups:
             self.groups[-1].append(packet)
             self.bytes += len(packet.data)
-        while len(self.groups) > 1 and (self.groups[1][0].time <= oldest or self.bytes > RING_BYTES):
+        while len(self.groups) > 1 and (self.groups[1][0].time <= oldest or self.bytes > BUFFER_BYTES):
             self.drop()
-        if self.bytes > RING_BYTES:  # key frames are too rare
+        if self.bytes > BUFFER_BYTES:  # key frames are too rare
             self.drop()
 
     def drop(self):
@@ -87,10 +87,10 @@ class Ring:
 
 
 class Tape:
-    """What is recorded of a source: its ring, and the entry whose clip is not finished."""
+    """The state of a source's recording: its last packets, and the entry whose clip is not finished."""
 
     def __init__(self):
-        self.ring = self.entry = None
+        self.packets = self.entry = None
         self.first = self.start = self.end = 0  # ns: time of the entry's first event, and its clip
 
 
@@ -183,10 +183,10 @@ class Recordings:
     def take_packet(self, stream, packet):
         with self.lock:
             tape = self.tapes[stream.number]
-            if not tape.ring or not packet.caps.is_equal(tape.ring.caps):
+            if not tape.packets or not packet.caps.is_equal(tape.packets.caps):
                 self.finish(tape)  # another size or format is another clip
-                tape.ring = Ring(packet.caps)
-            tape.ring.add(packet, min(packet.time - self.before, tape.start if tape.entry else packet.time))
+                tape.packets = PacketBuffer(packet.caps)
+            tape.packets.add(packet, min(packet.time - self.before, tape.start if tape.entry else packet.time))
             if tape.entry and packet.time > tape.end:
                 self.finish(tape)
 
@@ -200,7 +200,7 @@ class Recordings:
         """Writes the clip of the tape's entry, if there is one."""
         entry, tape.entry = tape.entry, None
         if entry and self.folder:
-            self.writer.submit(self.store_clip, entry, tape.ring.packets_from(tape.start) if tape.ring else [])
+            self.writer.submit(self.store_clip, entry, tape.packets.packets_from(tape.start) if tape.packets else [])
 
     # ---- the thread that writes
 

@@ -31,12 +31,20 @@ HEADERS = {
 MOST_BODY = 1 << 20  # bytes of a request: the limit of regionevents for rules
 MOST_MESSAGE = 1 << 16  # bytes of a message of a page
 MOST_VIEWERS = 100  # of all streams
+MOST_CONNECTIONS = 300  # also of clients that send nothing; up to 128 more are closed only after they were accepted
 MOST_NOTES = 120  # that wait for a viewer
 AHEAD = 2  # pictures on their way to a viewer
 PATIENCE = 10  # seconds for the body of a request
 PULSE = 10  # seconds between signs of life, which a viewer must answer
 COOKIE = "regions-view"
 BOUNDARY = "regions-picture"
+
+
+class Refusal(asyncio.Protocol):
+    """Closes a connection at once."""
+
+    def connection_made(self, transport):
+        transport.abort()
 
 
 def is_local(host):
@@ -95,7 +103,8 @@ class Server:
     def __init__(self, loop, options, say):
         self.loop, self.options, self.say = loop, options, say
         self.streams, self.files, self.viewers, self.recordings = [], [], [], None
-        self.cookie = f"{COOKIE}-{options.port}"  # browsers share cookies between the ports of a host
+        self.cookie = COOKIE
+        self.listener = None
         self.no_webrtc = peers.missing()
         self.origins = {origin.rstrip("/").lower() for origin in options.origin}
         self.hosts = {urllib.parse.urlsplit(origin).netloc for origin in self.origins}
@@ -174,11 +183,26 @@ class Server:
             viewer.close()
             self.wish(number)
 
-    def close(self):
-        """Ends all connections."""
+    async def listen(self, runner, host, port):
+        """Accepts connections. Returns the number of the port."""
+        def protocol():
+            return runner.server() if len(runner.server.connections) < MOST_CONNECTIONS else Refusal()
+
+        # Only IPv4 for localhost: the two addresses of that name would get different ports if the port is 0.
+        self.listener = await self.loop.create_server(protocol, "127.0.0.1" if host == "localhost" else host, port, backlog=128)
+        port = self.listener.sockets[0].getsockname()[1]
+        self.cookie = f"{COOKIE}-{port}"  # browsers share cookies between the ports of a host
+        return port
+
+    async def close(self):
+        """Ends all connections. Viewers have a second to take leave."""
+        self.listener.close()
         for viewer in set().union(*self.viewers):
             viewer.is_ended = True
             viewer.wake.set()
+        end = self.loop.time() + 1
+        while any(self.viewers) and self.loop.time() < end:
+            await asyncio.sleep(0.01)
 
     # ---- who may ask
 
@@ -212,7 +236,8 @@ class Server:
         return response
 
     def is_token(self, text):
-        return bool(self.options.token) and hmac.compare_digest(text.encode(), self.options.token.encode())
+        return bool(self.options.token) and hmac.compare_digest(
+            text.encode("utf-8", "surrogateescape"), self.options.token.encode())
 
     def foreign(self, request):
         """Why a request may come from a page of another site, or None. A name that another site points to this machine is

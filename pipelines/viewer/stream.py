@@ -16,7 +16,6 @@ MOST_REGIONS = 256  # that a page draws of a frame: the largest
 MOST_RUNS = 20000
 REMEMBERED = 64  # frames whose regions wait for their picture
 KEY_FRAMES = 2  # seconds between key frames
-FAULT_TIME = 5  # seconds after a change of a property in which it is blamed for a failure
 PAUSE = 2  # seconds before a camera is tried again
 FRAME_TIME = 40_000_000  # ns between frames without timestamps
 NUMBERS = {"i4": "i", "u4": "I", "i8": "q", "u8": "Q", "f8": "d"}
@@ -119,7 +118,6 @@ class Stream(threading.Thread):
         self.is_watched = self.with_runs = self.is_coding = False
         self.is_over = False
         self.wishes = False, False  # pictures, packets
-        self.changed = -FAULT_TIME  # time of the last change of a property
         self.is_camera = sources.is_live(source) and source != "test"
         self.ending = threading.Event()
         self.lock = threading.Lock()  # guards made, rules_text and changes
@@ -256,20 +254,22 @@ class Stream(threading.Thread):
             except (filters.BadFilter, GLib.Error, sources.BadSource) as bad:
                 problem = str(bad)
             with self.lock:
+                self.keep_changes()
                 self.made, made = None, self.made
             if made:
                 made.set_state(Gst.State.NULL)
             self.listener.take_end(self)
-            if problem and time.monotonic() - self.changed < FAULT_TIME and self.changes:
-                (_, name), value = self.changes.popitem()  # a value that stops the stream is not used again
-                self.warning = f"{name}={value} stopped the stream and was taken back: {problem}"
-                continue
             if self.ending.is_set() or not (self.is_camera or (self.options.loop and not problem)):
                 break
             if self.is_camera:
                 self.tell(f"stopped, trying again{': ' + problem if problem else ''}")
                 self.ending.wait(PAUSE)
         self.tell(f"failed: {problem}" if problem else "ended")
+
+    def keep_changes(self):
+        """Takes over the values that the elements have. An element that cannot use a value keeps the former one."""
+        for at, name in self.changes:
+            self.changes[at, name] = shown(self.elements[at], self.elements[at].find_property(name))["value"]
 
     def play(self):
         """Plays until the end. Returns the problem, or None."""
@@ -358,12 +358,12 @@ class Stream(threading.Thread):
             spec = element.find_property(name)
             if spec is None or not is_listed(spec):
                 raise Refused(f"{element.get_factory().get_name()} {name} is not on the list of properties that can be changed")
+            self.warning = None
             try:
                 filters.set_property(element, f"{name}={value}")
             except filters.BadFilter as bad:
                 raise Refused(str(bad)) from bad
-            self.changes.pop((at, name), None)
-            self.changes[at, name], self.changed = value, time.monotonic()
+            self.changes[at, name] = value
 
 
 def is_listed(spec):

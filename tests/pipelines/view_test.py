@@ -3,6 +3,7 @@
 change, and requests that the server refuses."""
 
 import asyncio
+import contextlib
 import io
 import json
 import os
@@ -172,6 +173,23 @@ class Viewers(ViewCase):
                 return await run(session)
 
         self.assertEqual(with_session(unlimited), 2)
+
+    def test_live_hundreds_of_idle_connections_stop_no_viewer(self):
+        view = self.view(self.square(), "--loop")
+
+        async def run(session):
+            async with Socket(session, view) as page:
+                await page.pictures(2)
+                with contextlib.ExitStack() as idle:
+                    for _ in range(500):
+                        idle.enter_context(socket.create_connection(("127.0.0.1", view.port)))
+                    await page.pictures(20)
+                    self.assertLess(len(os.listdir(f"/proc/{view.process.pid}/fd")), 500, "files that the program has open")
+                await page.pictures(20)
+
+        with_session(run)
+        until(lambda: view.ask("/")[0] == 200)
+        self.assertNotIn("Traceback", view.said())
 
     def test_view_without_viewers_encodes_nothing(self):
         view = self.view(self.square(), "--loop")
@@ -347,6 +365,23 @@ class Properties(ViewCase):
         self.assertEqual(totals(), {0})
         self.assertIn("5000", [one["value"] for one in view.get(PROPERTIES)[0]["properties"] if one["name"] == "min-area"])
 
+    def test_properties_a_value_that_the_element_cannot_use_is_reported_and_not_kept(self):
+        view = self.view(self.square(1), "--loop", filter="graphcutbg output=replace")
+        view.wait_for("playing")
+        for name, value, message in (("replace-with", "image", "requires replace-image"), ("left", "65535", "the picture ends at 320")):
+            self.assertEqual(view.ask(PROPERTIES, {"element": 0, "name": name, "value": value})[0], 200)
+            until(lambda: message in (view.get("/api/streams")["streams"][0]["warning"] or ""), what=message)
+        time.sleep(2)  # the clip is played again
+        view.wait_for("playing")
+
+        async def run(session):
+            async with Socket(session, view) as page:
+                return await page.pictures(30)
+
+        with_session(run)
+        values = {one["name"]: one["value"] for one in view.get(PROPERTIES)[0]["properties"]}
+        self.assertEqual((values["replace-with"], values["left"]), ("blur", "0"))
+
     def test_properties_with_wrong_values_are_refused_with_the_reason(self):
         view = self.view(self.square(), "--loop")
         for wanted, message in (
@@ -433,7 +468,9 @@ class Safety(ViewCase):
         here = {"Host": f"192.0.2.5:{view.port}"}
         for path in ("/", "/page.js", "/api/events", "/streams/0/live", "/streams/0/mjpeg", "/none", "/?token=", "/?token=wrong"):
             self.assertEqual(view.ask(path, headers=here)[0], 401, path)
-        self.assertEqual(view.ask("/api/events", headers=here | {"Cookie": "regions-view="})[0], 401)
+        self.assertEqual(view.ask("/api/events", headers=here | {"Cookie": f"regions-view-{view.port}="})[0], 401)
+        for strange in ("Bearer \xff", "Bearer", "Bearer  ", "Basic QQ=="):
+            self.assertEqual(view.ask("/api/events", headers=here | {"Authorization": strange})[0], 401)
         self.assertEqual(view.ask("/", headers={"Host": "evil.example", "Authorization": f"Bearer {view.token}"})[0], 403)
         self.assertEqual(view.ask("/api/events", headers=here | {"Authorization": f"Bearer {view.token}"})[0], 200)
         status, headers, _ = view.ask(f"/?token={view.token}", headers=here)
