@@ -33,6 +33,7 @@ MOST_MESSAGE = 1 << 16  # bytes of a message of a page
 MOST_VIEWERS = 100  # of all streams
 MOST_CONNECTIONS = 300  # also of clients that send nothing; up to 128 more are closed only after they were accepted
 MOST_NOTES = 120  # that wait for a viewer
+MOST_UNSEEN = 50  # pictures that a viewer did not take
 AHEAD = 2  # pictures on their way to a viewer
 PATIENCE = 10  # seconds for the body of a request
 PULSE = 10  # seconds between signs of life, which a viewer must answer
@@ -61,12 +62,17 @@ class Viewer:
         self.loop, self.wake = loop, asyncio.Event()
         self.picture, self.sent, self.shown = None, 0, 0  # the next picture, and numbers of pictures
         self.notes = collections.deque(maxlen=MOST_NOTES)
-        self.is_ended = False
+        self.is_ended, self.unseen = False, 0  # unseen: pictures since the last one that was sent
         self.wants, self.with_runs, self.peer = "pictures", False, None  # `wants`: pictures, video or nothing
 
     def show(self, picture):
         self.picture = picture
+        self.unseen += 1
         self.wake.set()
+
+    def is_watching(self):
+        """Whether pictures are encoded for this viewer. They are not while its page is hidden and does not answer."""
+        return self.wants == "pictures" and self.unseen < MOST_UNSEEN
 
     def tell(self, note):
         self.notes.append(note)
@@ -85,7 +91,7 @@ class Viewer:
             if self.notes:
                 return self.notes.popleft()
             if self.picture and self.sent - self.shown < AHEAD:
-                picture, self.picture = self.picture, None
+                picture, self.picture, self.unseen = self.picture, None, 0
                 self.sent += 1
                 return picture
             self.wake.clear()
@@ -153,6 +159,8 @@ class Server:
         for viewer in self.viewers[number]:
             if viewer.wants == wanted:
                 getattr(viewer, method)(what)
+                if viewer.unseen == MOST_UNSEEN:
+                    self.wish(number)
 
     def tell_all(self, number, note):
         text = json.dumps(note)
@@ -166,8 +174,9 @@ class Server:
 
     def wish(self, number):
         """Passes the wishes of all viewers of a stream to the stream."""
-        wants = [viewer.wants for viewer in self.viewers[number]]
-        self.streams[number].watch("pictures" in wants, "video" in wants, any(each.with_runs for each in self.viewers[number]))
+        viewers = self.viewers[number]
+        self.streams[number].watch(any(each.is_watching() for each in viewers), any(each.wants == "video" for each in viewers),
+                                   any(each.with_runs for each in viewers))
 
     @contextlib.contextmanager
     def watching(self, number):
@@ -387,12 +396,15 @@ class Server:
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return False
 
-    def do_shown(self, _number, viewer, count):
+    def do_shown(self, number, viewer, count):
         viewer.shown = min(viewer.shown + count, viewer.sent)
+        if viewer.unseen >= MOST_UNSEEN:  # the page is visible again: its picture is old
+            viewer.picture, viewer.unseen = None, 0
+            self.wish(number)
         viewer.wake.set()
 
     def do_want(self, number, viewer, what, with_runs):
-        viewer.wants, viewer.with_runs, viewer.picture = what, with_runs, None
+        viewer.wants, viewer.with_runs, viewer.picture, viewer.unseen = what, with_runs, None, 0
         if what == "video" and self.no_webrtc:
             return False
         if what == "video" and not viewer.peer:

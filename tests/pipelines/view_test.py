@@ -37,6 +37,12 @@ def box_of(jpeg):
     return columns[0], rows[0], len(columns), len(rows)
 
 
+def seconds_of(view):
+    """Processor time of the program."""
+    with open(f"/proc/{view.process.pid}/stat", encoding="ascii") as file:
+        return sum(map(int, file.read().rpartition(")")[2].split()[11:13])) / os.sysconf("SC_CLK_TCK")
+
+
 class Pictures(ViewCase):
     def watch(self, view, count, number=0):
         async def run(session):
@@ -139,6 +145,26 @@ class Viewers(ViewCase):
         first, shown, later = with_session(run)
         self.assertGreater(float(later[0]["pts"]), float(shown[20][0]["pts"]), "the newest picture, not an old one")
 
+    def test_live_a_hidden_page_costs_no_encoding_and_shows_new_pictures_when_it_is_visible_again(self):
+        view = self.view(self.square(20), "--loop")
+
+        async def run(session):
+            async with Socket(session, view) as page:
+                first = await page.pictures(2, is_answered=False)
+                await asyncio.sleep(3 * media.PATIENCE)
+                began = seconds_of(view)
+                await asyncio.sleep(2)
+                cost = (seconds_of(view) - began) / 2
+                await page.say("shown", count=1)
+                await page.say("shown", count=1)
+                return first, cost, await page.pictures(20)
+
+        first, cost, later = with_session(run)
+        self.assertLess(cost, 0.5 * media.PATIENCE)
+        self.assertGreater(later[0][0]["time"] - first[0][0]["time"], 3)
+        times = [frame["time"] for frame, _ in later]
+        self.assertEqual(times, sorted(set(times)))
+
     def test_live_a_viewer_that_reads_nothing_is_dropped_and_needs_no_memory(self):
         view = self.view(self.clip("in.mkv", "testsrc2=size=1280x720:rate=25:duration=4", "-c:v", "mjpeg"), "--loop")
         stalled = socket.create_connection(("127.0.0.1", view.port))
@@ -195,13 +221,9 @@ class Viewers(ViewCase):
         view = self.view(self.square(), "--loop")
         view.wait_for("playing")
 
-        def seconds():
-            with open(f"/proc/{view.process.pid}/stat", encoding="ascii") as file:
-                return sum(map(int, file.read().rpartition(")")[2].split()[11:13])) / os.sysconf("SC_CLK_TCK")
-
-        began = seconds()
+        began = seconds_of(view)
         time.sleep(2)
-        self.assertLess((seconds() - began) / 2, 0.5 * media.PATIENCE)
+        self.assertLess((seconds_of(view) - began) / 2, 0.5 * media.PATIENCE)
 
 
 class Sources(ViewCase):
