@@ -479,7 +479,10 @@ async function add_rule(stream, kind, points) {
   const scaled = points.map(([x, y]) => [Math.round(x / across * digits) / digits, Math.round(y / down * digits) / digits]);
   const rule = {id: find("#name").value.trim() || free_name(kind), points: scaled};
   if (Array.isArray(changed)) changed.push(rule);
-  else changed[kind + "s"] = [...changed[kind + "s"] ?? [], rule];
+  else {
+    const list = kind === "line" && changed.tripwires ? "tripwires" : kind + "s";
+    changed[list] = [...changed[list] ?? [], rule];
+  }
   find("#name").value = "";
   await save_rules(changed);
 }

@@ -135,6 +135,28 @@ class Page(ViewCase):
         self.assertEqual([rule["id"] for kind in ("zones", "lines") for rule in self.program.get("/api/streams/0/rules")[kind]],
                          ["gate"])
 
+    def test_page_a_line_is_added_to_rules_of_every_form(self):
+        self.open()
+        gate = {"id": "old", "points": [[10, 10], [20, 20]]}
+        for rules, list_of, scale in (
+                ([gate], lambda found: found, (1, 1)),
+                ({"lines": [gate]}, lambda found: found["lines"], (1, 1)),
+                ({"width": 640, "height": 480, "tripwires": [gate]}, lambda found: found["tripwires"], (2, 2)),
+                ({"units": "fractions", "lines": [{"id": "old", "points": [[0.1, 0.1], [0.2, 0.2]]}]},
+                 lambda found: found["lines"], (1 / 320, 1 / 240))):
+            with self.subTest(rules):
+                self.assertEqual(self.program.ask("/api/streams/0/rules", rules)[0], 200)
+                self.browser.until(f"JSON.stringify(rules) === JSON.stringify({json.dumps(rules)})")
+                self.browser.press("#draw-line")
+                self.browser.run("document.querySelector('.drawing').scrollIntoView({block: 'start', behavior: 'instant'})")
+                self.browser.drag(self.point(200, 40), self.point(240, 200))
+                self.browser.until("document.querySelectorAll('.rules line').length === 2")
+                found = self.program.get("/api/streams/0/rules")
+                old, new = list_of(found)
+                self.assertEqual((old["id"], new["id"]), ("old", "line 1"))
+                for point, near in zip(new["points"], ((200, 40), (240, 200)), strict=True):
+                    self.assertLess(max(abs(a / by - b) for a, by, b in zip(point, scale, near)), 1.5)
+
     def test_page_a_zone_is_drawn_by_keyboard_alone(self):
         self.open()
         self.browser.run("document.querySelector('.drawing').focus()")
