@@ -210,14 +210,15 @@ class Recordings:
             self.waiting -= 1
             is_kept = name in self.entries
         try:
+            if self.folder and is_kept:
+                self.write_entry(entry)  # first: it names the event if the program is killed now
             if picture := thumbnail(sample) if sample and is_kept else None:
                 if self.folder:
                     self.write(name, "jpg", picture)
                 else:
                     self.thumbnails[name] = picture
                 entry["picture"] = True
-            if self.folder and is_kept and entry["clip"] == "writing":
-                self.write_entry(entry)
+            if self.folder and is_kept:
                 self.measure(name)
                 self.make_room(0)
         except Exception as error:  # a bad frame must not stop the thread
