@@ -1,6 +1,7 @@
 """The elements that read a camera, a file or an address. A name never becomes part of a pipeline's text."""
 
 import os
+import urllib.parse
 
 from files import unreadable
 
@@ -12,6 +13,12 @@ class BadSource(Exception):
 def is_live(name):
     """Whether the source plays at its own speed."""
     return name == "test" or name.startswith(("rtsp://", "/dev/"))
+
+
+def shown(name):
+    """The source without a user's name and password."""
+    parts = urllib.parse.urlsplit(name) if "://" in name else None
+    return name if not parts else parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
 
 
 def elements(name, file_pace=""):

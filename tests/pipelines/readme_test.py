@@ -9,9 +9,11 @@ import os
 import pathlib
 import re
 import shlex
+import subprocess
 import sys
 import tempfile
 import unittest
+import urllib.request
 
 import media
 from camera import Camera
@@ -73,7 +75,7 @@ class Readme(unittest.TestCase):
                 expect(block, shell.run("\n".join(map(without_build_and_window, lines_of_block))))
 
     def test_readme_command_lines_are_all_in_the_list_of_tested_lines(self):
-        tested = ("pipelines/live", "pipelines/events", "pipelines/transcode/regions-transcode", "cc pipelines/embed",
+        tested = ("pipelines/live", "pipelines/events", "pipelines/view", "pipelines/transcode/regions-transcode", "cc pipelines/embed",
                   "cc library/", "pipelines/with-plugin", "export PKG_CONFIG_PATH", "./label_image",
                   "meson devenv -C build gst-launch-1.0", "meson devenv -C build gst-inspect-1.0", *PREPARATIONS)
         shown = {line.strip() for block in BLOCKS if block.expected is not None for line in block.text.splitlines()}
@@ -99,6 +101,18 @@ class Readme(unittest.TestCase):
         line = line.replace(shlex.split(line)[1], Camera(self).address)
         self.assertIn('{"event": "occupancy", "zone": "all"', self.run_line(
             line + " --filter 'cclabel track=true output=none'", FRAMES="20"))
+
+    def test_readme_view_line_serves_a_page_of_a_camera(self):
+        line, = lines("pipelines/view")
+        line = line.replace(shlex.split(line)[1], Camera(self).address)
+        program = subprocess.Popen(["bash", "-c", f"exec {line} --listen localhost:0"], cwd=self.folder, stdout=subprocess.PIPE, text=True)
+        self.addCleanup(program.stdout.close)
+        self.addCleanup(program.wait)
+        self.addCleanup(program.terminate)
+        address = program.stdout.readline().split()[-1]
+        with urllib.request.urlopen(address) as page:
+            self.assertIn("<title>Regions</title>", page.read().decode())
+        self.assertTrue((self.folder / "clips").is_dir())
 
     def test_readme_transcode_line_writes_video_and_regions(self):
         line, *_ = lines("pipelines/transcode/regions-transcode")
