@@ -234,8 +234,8 @@ class Recordings:
                 raise OSError(0, f"the clip is larger than the limit of {self.limit} bytes")
             self.make_room(size)
             self.write(entry["name"], "mp4", packets)
+            self.write_entry(entry | {"clip": True})  # before pages learn of the clip
             entry["clip"] = True
-            self.write_entry(entry)
             self.is_failing = False
         except Exception as error:  # a bad clip must not stop the thread
             entry["clip"] = False
