@@ -51,7 +51,7 @@ class Zones {
     return nb::make_tuple(size.width, size.height, fractions);
   }
 
-  // Evaluates a table and returns its events. `width` and `height` are those of the picture, or 0
+  // Evaluates a table and returns its events. `width` and `height` are the picture's size, or 0
   // if they are unknown. `boxes` has the left, top, right and bottom edge of each object, and
   // `centers` its centroid. `ids` are at most the number of pixels of `labels`. Objects without a
   // track have track 0. `change` is the name of a SceneChange.

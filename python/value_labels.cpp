@@ -319,7 +319,7 @@ class ValueRuns {
       const T v = value[begin];
       if (!is_foreground(v)) continue;
       while (begins[middle_run + 1] < begin) ++middle_run;
-      int32_t column = std::max(begin - 1, 0);  // columns before it need no merging
+      int32_t column = std::max(begin - 1, 0);  // earlier columns are merged
       for (uint32_t k = middle_run; k < middle_end && begins[k] <= run_end; ++k) {
         if (middle_value[begins[k]] != v) continue;
         merge(run, k);

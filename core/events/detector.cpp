@@ -144,7 +144,7 @@ Event& EventDetector::report(EventType type, size_t rule, const Track& track,
 }
 
 void EventDetector::update(const FrameObjects& frame) {
-  // A frame of a changed scene may have no objects, so it does not tell whether they are tracked.
+  // A frame of a changed scene may have no objects, so it does not show whether they are tracked.
   const bool is_tracked = frame.scene_change == SceneChange::none ? frame.is_tracked : is_tracked_;
   if (frame.time < now_ || is_tracked != is_tracked_) begin_scene();
   now_ = frame.time;
@@ -174,7 +174,7 @@ bool EventDetector::update_scene(SceneChange change) {
   event.change = before;
   event.dwell = now_ - change_began_;
   if (before == SceneChange::moved) {
-    forget_objects();  // their positions are those of another view
+    forget_objects();  // their positions refer to another view
   } else {
     // The objects had no frames in the meantime, and are not lost because of that.
     for (Track& track : tracks_) track.last_seen += event.dwell;

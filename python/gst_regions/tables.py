@@ -173,7 +173,7 @@ def from_supervision(detections: Any, return_labels: bool = False) -> Any:
     TypeError
         `detections` has no `xyxy`.
     ValueError
-        The boxes are not finite, an attribute has another length, or `return_labels` is set and there are no masks.
+        The boxes are not finite, an attribute has another length, or `return_labels` is set but masks are missing.
     """
     if not hasattr(detections, "xyxy"):
         raise TypeError(f"detections is of type {type(detections).__name__}, must be supervision.Detections")

@@ -73,7 +73,7 @@ class Zones:
         self._fps, self._time = _number_in(fps, "fps", 1e-3, 1e6), 0.0
         self._shape = None if shape is None else _size_of(shape)
         self._is_first = True
-        self._names: NDArray[Any] | None = None  # the label of each number that the compiled module knows
+        self._names: NDArray[Any] | None = None  # the label of each number in the compiled module
         self._zones = _core.Zones(_text_of(rules))
 
     def __reduce__(self) -> NoReturn:
@@ -185,7 +185,7 @@ class Zones:
 
 
 def _name_of(number: int, names: Any) -> int:
-    """Returns the label of a number that the compiled module knows."""
+    """Returns the label of a number in the compiled module."""
     return number if names is None else int(names[number - 1])
 
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
 
@@ -403,11 +404,13 @@ double seconds_of(const SlicCase& task) {
 }
 
 // A picture of 8K with cells of 2 pixels once took more than 100 s.
-TEST(SlicTime, SmallestCells_TakeLessThanTenTimesTheUsualTime) {
+TEST(SlicTime, SmallestCells_TakeLessThanFiveTimesTheUsualTime) {
+  const char* more_time = std::getenv("REGIONS_PATIENCE");  // for builds without optimisation
+  const double patience = more_time ? std::atof(more_time) : 1;
   for (const char* content : {"noise", "scene"}) {
     const double small = seconds_of({content, {320, 180}, {"region-size=2"}}),
                  usual = seconds_of({content, {320, 180}, {"region-size=16"}});
-    EXPECT_LT(small, 10 * usual) << content;  // 3 times; without optimisation 6 times
+    EXPECT_LT(small, 5 * patience * usual) << content;
   }
 }
 
