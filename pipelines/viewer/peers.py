@@ -31,7 +31,7 @@ def missing():
 
 
 class Peer:
-    """`say` sends a message to the page, and `ask_key_frame` asks the encoder for a key frame after a loss of
+    """`say` sends a message to the page, and `ask_key_frame` requests a key frame from the encoder after a loss of
     packets. Threads of GStreamer call them."""
 
     def __init__(self, say, ask_key_frame):

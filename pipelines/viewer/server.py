@@ -63,7 +63,8 @@ class Viewer:
         self.picture, self.sent, self.shown = None, 0, 0  # the next picture, and numbers of pictures
         self.notes = collections.deque(maxlen=MOST_NOTES)
         self.is_ended, self.unseen = False, 0  # `unseen`: number of pictures since the last sent picture
-        self.wants, self.with_runs, self.peer = "pictures", False, None  # `wants`: "pictures", "video" or "nothing"
+        self.wants, self.with_runs, self.peer = "pictures", False, None
+        # The value of `wants` is "pictures", "video" or "nothing".
 
     def show(self, picture):
         self.picture = picture

@@ -32,7 +32,7 @@ Color color_of_frame(uint32_t pixel, uint32_t frame) {
           static_cast<uint8_t>(140 + noise(3))};
 }
 
-// Plans a frame without knowing what is usual in the scene.
+// Plans a frame without the usual values of the scene.
 FramePlan plan_next(Scene& scene, const Survey& survey, const FramePlan& frame, int shift = 0) {
   SceneWatch watch;
   SceneMeasures measures;

@@ -5,7 +5,7 @@ How the truth was counted: every tenth frame of the clip was looked at whole, to
 every fourth frame around each crossing was enlarged, with the line drawn, to read the frame in which the feet pass it. The
 line is at a place where people walk one by one, so every crossing was clear, and the frames are exact to about three. A
 man turns back twice, 17 and 21 pixels beyond the line: these are four crossings. Another man turns 17 pixels before the
-line. A woman on the grass passes below the end of the line (frame 688), which is no crossing, and enters the zone from below.
+line. A woman on the grass passes below the end of the line (frame 688), without a crossing, and enters the zone from below.
 """
 
 import json

@@ -16,7 +16,7 @@ DOCS = media.ROOT / "docs"
 SCHEMA = json.loads((DOCS / "rules.schema.json").read_text(encoding="utf-8"))
 ZONE = {"id": "yard", "points": [[0, 0], [9, 0], [9, 9]]}
 LINE = {"id": "gate", "points": [[0, 0], [9, 9]]}
-# What docs/events.md calls valid.
+# Rules that docs/events.md names as valid.
 VALID = [
     {}, {"zones": []}, [], [ZONE], [ZONE, LINE], {"zones": [ZONE], "lines": [LINE]}, {"tripwires": [LINE]},
     {"units": "fractions", "zones": [ZONE]}, {"width": 20, "height": 10, "zones": [ZONE]}, {"comment": {"any": "thing"}},
