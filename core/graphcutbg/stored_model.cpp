@@ -45,18 +45,24 @@ StateHeader checked_header(std::span<const std::byte> state, Size size) {
           state.size() < state_bytes(size)
               ? "the stored background model is truncated"
               : "the stored background model has extra bytes at its end");
-  // Variances are divisors, so they must not be zero.
+  // Variances are divisors: each pixel must have a mode, and the variances of its modes must not be
+  // zero.
   const std::byte* words = state.data() + sizeof header;
   const size_t plane = size.area();
-  for (int k = 0; k < Model::kModes; ++k) {
-    for (size_t i = 0; i < plane; ++i) {
-      uint32_t shares, variances;
-      const size_t mode = static_cast<size_t>(k) * Mode::kWords;
-      std::memcpy(&shares, words + (mode * plane + i) * sizeof shares, sizeof shares);
-      std::memcpy(&variances, words + ((mode + 2) * plane + i) * sizeof shares, sizeof shares);
+  for (size_t i = 0; i < plane; ++i) {
+    bool has_mode = false;
+    for (size_t k = 0; k < Model::kModes; ++k) {
+      uint32_t weight_and_luma, variances;
+      const size_t mode = k * Mode::kWords;
+      std::memcpy(&weight_and_luma, words + (mode * plane + i) * sizeof(uint32_t), sizeof(uint32_t));
+      std::memcpy(&variances, words + ((mode + 2) * plane + i) * sizeof(uint32_t),
+                  sizeof(uint32_t));
+      if (weight_and_luma >> 16 == 0) continue;
+      has_mode = true;
       const bool possible = (variances & 0xFFFF) && variances >> 16;
-      expects(shares >> 16 == 0 || possible, "the stored background model is damaged");
+      expects(possible, "the stored background model is damaged");
     }
+    expects(has_mode, "the stored background model is damaged");
   }
   return header;
 }

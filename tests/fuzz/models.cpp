@@ -63,7 +63,7 @@ struct Stream {
 };
 
 // The bytes of a file: those of the input, or a model of the right size that repeats the words of
-// the input. The variances may be replaced by valid values.
+// the input. The weights and variances may be replaced by valid values.
 std::vector<std::byte> stored_model(const Stream& stream, Input& in) {
   const int kind = in.below(8);
   const Size size = stream.setup.size;
@@ -83,12 +83,15 @@ std::vector<std::byte> stored_model(const Stream& stream, Input& in) {
   }
   if (kind == 0) return model;
   std::memcpy(model.data(), &header, sizeof header);
-  for (int k = 0; kind != 2 && k < Model::kModes; ++k) {
-    const size_t variances = (static_cast<size_t>(k) * Mode::kWords + 2) * size.area();
-    for (size_t i = 0; i < size.area(); ++i) {
-      std::byte* word = model.data() + sizeof header + (variances + i) * sizeof(uint32_t);
-      word[0] |= std::byte{1};
-      word[2] |= std::byte{1};
+  const auto bytes_of = [&](size_t word, size_t pixel) {
+    return model.data() + sizeof header + (word * size.area() + pixel) * sizeof(uint32_t);
+  };
+  for (size_t i = 0; kind != 2 && i < size.area(); ++i) {
+    bytes_of(0, i)[2] |= std::byte{1};  // the weight of the first mode
+    for (size_t k = 0; k < Model::kModes; ++k) {
+      std::byte* variances = bytes_of(k * Mode::kWords + 2, i);
+      variances[0] |= std::byte{1};
+      variances[2] |= std::byte{1};
     }
   }
   if (kind == 3) model.resize(model.size() - 1 - in.byte() % model.size());

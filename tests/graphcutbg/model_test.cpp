@@ -887,6 +887,9 @@ TEST(StoredModel, FileWithInvalidBytes_IsRefusedWithTheReason) {
         mode.*part = kept;
       }
     }
+    std::vector<std::byte> state = good;
+    Model().store(words(state) + i, kPixels);
+    EXPECT_EQ(answer(state, kSize), "the stored background model is damaged") << "no mode";
   }
 }
 
