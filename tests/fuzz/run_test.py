@@ -40,10 +40,13 @@ class Ends(unittest.TestCase):
         self.assertEqual((result["executions"], result["coverage"], result["features"], result["findings"]), (14, 5, 9, 0))
 
     def test_fuzz_run_with_a_crash_reports_input_and_cause(self):
-        says = "==1==ERROR: libFuzzer: out-of-memory (malloc(9))\nTest unit written to /tmp/models-oom-1\n"
+        found = self.run_.ROOT / "models-oom-1"
+        found.write_bytes(b"\0\xff")
+        says = f"==1==ERROR: libFuzzer: out-of-memory (malloc(9))\nTest unit written to {found}\n"
         result, (told,) = self.fuzzed(says, "exit 71")
         self.assertEqual(result["findings"], 1)
-        self.assertIn("found by /tmp/models-oom-1", told)
+        self.assertIn(f"found by {found}", told)
+        self.assertIn("input in base64: AP8=\n", told)
         self.assertIn("out-of-memory", told)
 
     def test_fuzz_run_that_ends_early_reports_its_end_and_last_output(self):
