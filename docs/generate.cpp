@@ -275,6 +275,17 @@ std::string filled(const fs::path& path, std::map<std::string, std::string> word
   return page;
 }
 
+// The properties of all elements that have another default value in this element.
+std::string own_defaults(const FilterSettings& settings) {
+  const FilterSettings common;
+  std::vector<Field> fields;
+  for (const Field& field : fields_of(settings)) {
+    if (field.get(&settings) != field.get(&common)) fields.push_back(field);
+  }
+  return (fields.empty() ? "" : "\n") +
+         properties(fields, [&](const Field& field) { return field.get(&settings); });
+}
+
 Pages pages_from(const fs::path& docs) {
   Pages pages;
   std::string index;
@@ -285,12 +296,13 @@ Pages pages_from(const fs::path& docs) {
              "\n\n![The output of `" + name + "` for a clip](pictures/" + name +
              ".jpg)\n\n[Pads, properties, tuning and limits of " + name + "](elements/" + name +
              ".md)\n";
-    pages["elements/" + name + ".md"] = filled(
-        docs / "elements" / (name + ".md.in"),
-        {{"@description@", description_of(spec)},
-         {"@pads@", pads(name)},
-         {"@properties@",
-          properties(engine->fields(), [&](const Field& field) { return engine->get(field); })}});
+    pages["elements/" + name + ".md"] =
+        filled(docs / "elements" / (name + ".md.in"),
+               {{"@description@", description_of(spec)},
+                {"@pads@", pads(name)},
+                {"@properties@", properties(engine->fields(), [&](const Field& field) {
+                                   return engine->get(field);
+                                 }) + own_defaults(spec.settings)}});
   };
 #define X(name) add(name##_element());
   REGIONS_ALGORITHMS

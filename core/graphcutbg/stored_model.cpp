@@ -54,7 +54,8 @@ StateHeader checked_header(std::span<const std::byte> state, Size size) {
     for (size_t k = 0; k < Model::kModes; ++k) {
       uint32_t weight_and_luma, variances;
       const size_t mode = k * Mode::kWords;
-      std::memcpy(&weight_and_luma, words + (mode * plane + i) * sizeof(uint32_t), sizeof(uint32_t));
+      std::memcpy(&weight_and_luma, words + (mode * plane + i) * sizeof(uint32_t),
+                  sizeof(uint32_t));
       std::memcpy(&variances, words + ((mode + 2) * plane + i) * sizeof(uint32_t),
                   sizeof(uint32_t));
       if (weight_and_luma >> 16 == 0) continue;

@@ -57,9 +57,10 @@ void install_properties(GObjectClass* klass, const ElementSpec& spec) {
           "work-time (total time of the device for frames-out) in nanoseconds.",
           GST_TYPE_STRUCTURE, static_cast<GParamFlags>(G_PARAM_READABLE | G_PARAM_STATIC_STRINGS)));
   guint id = kFirstFieldId;
-  const FilterSettings defaults;
-  for (const Field& field : setting_fields())
-    g_object_class_install_property(klass, id++, make_spec("Regions", field, field.get(&defaults)));
+  for (const Field& field : setting_fields()) {
+    g_object_class_install_property(klass, id++,
+                                    make_spec("Regions", field, field.get(&spec.settings)));
+  }
   const auto algorithm = spec.make_element_algorithm();
   for (const Field& field : algorithm->fields())
     g_object_class_install_property(klass, id++,

@@ -19,9 +19,14 @@ class SlicSuperpixelElement final : public ElementAlgorithmOf<SlicParams> {
 }  // namespace
 
 const ElementSpec& slicsuperpixel_element() {
-  static const ElementSpec spec = element_spec<SlicSuperpixelElement>(
-      "slicsuperpixel", "Superpixels", "Filter/Analyzer/Effect/Video",
-      "Cuts each frame into connected superpixels and describes them in metadata");
+  static const ElementSpec spec = [] {
+    FilterSettings settings;
+    settings.describe =
+        kTableForm;  // the other forms of thousands of superpixels take milliseconds
+    return element_spec<SlicSuperpixelElement>(
+        "slicsuperpixel", "Superpixels", "Filter/Analyzer/Effect/Video",
+        "Cuts each frame into connected superpixels and describes them in metadata", settings);
+  }();
   return spec;
 }
 

@@ -380,6 +380,15 @@ void attach_classes(GstBuffer* buffer, std::span<const ObjectClass> classes) {
   }
 }
 
+bool has_analytics(GstBuffer* buffer) {
+  const Library* library = Library::find();
+  RelationMeta* meta = library ? library->get(buffer) : nullptr;
+  if (!meta) return false;
+  return std::ranges::any_of(entries_of(*library, meta), [&](const AnalyticsEntry& entry) {
+    return is_plugin_detection(*library, entry) || is_plugin_segmentation(*library, entry);
+  });
+}
+
 void remove_analytics(GstBuffer* buffer) { remove_plugin_entries(buffer, false); }
 
 void remove_segmentation(GstBuffer* buffer) { remove_plugin_entries(buffer, true); }

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
+#include <sstream>
 
 #include "core/error.hpp"
 #include "plugin/metadata/standard_metas.hpp"
@@ -10,12 +12,114 @@
 namespace regions {
 namespace {
 
-// Returns an int field of the metadata. Throws InputError if it is missing.
-int int_of(const GstStructure* structure, const char* name) {
+// A region in the array `regions`: get() reads a field, and returns false if it is missing.
+struct StructureRow {
+  const GstStructure* structure;
+
+  bool get(const char* name, guint& value) const {
+    return gst_structure_get_uint(structure, name, &value);
+  }
+  bool get(const char* name, gint& value) const {
+    return gst_structure_get_int(structure, name, &value);
+  }
+  bool get(const char* name, guint64& value) const {
+    return gst_structure_get_uint64(structure, name, &value);
+  }
+  bool get(const char* name, gdouble& value) const {
+    return gst_structure_get_double(structure, name, &value);
+  }
+};
+
+// The field `table` of the metadata, mapped for reading.
+class RowTable {
+ public:
+  struct Column {
+    std::string name;
+    GType type;
+    size_t offset;  // bytes from the start of the row
+
+    size_t bytes() const { return type == G_TYPE_UINT || type == G_TYPE_INT ? 4 : 8; }
+  };
+  // A row: get() reads a value, and returns false if the table has no such column.
+  struct Row {
+    const RowTable& table;
+    const guint8* bytes;
+
+    template <class T>
+    bool get(std::string_view name, T& value) const {
+      for (const Column& column : table.columns_) {
+        if (column.name != name || column.type != g_type_of<T>()) continue;
+        std::memcpy(&value, bytes + column.offset, sizeof value);
+        return true;
+      }
+      return false;
+    }
+  };
+
+  // Throws InputError if the table or its columns are malformed.
+  RowTable(GstBuffer* rows, const gchar* columns) : rows_(rows) {
+    expects(columns, "regions metadata has a table without 'table-columns'");
+    std::istringstream words(columns);
+    for (std::string word; words >> word;) {
+      const size_t colon = word.find(':');
+      const std::string type = colon == std::string::npos ? "" : word.substr(colon + 1);
+      const GType g_type = type == "<u4"   ? G_TYPE_UINT
+                           : type == "<i4" ? G_TYPE_INT
+                           : type == "<u8" ? G_TYPE_UINT64
+                           : type == "<f8" ? G_TYPE_DOUBLE
+                                           : G_TYPE_INVALID;
+      expects(g_type != G_TYPE_INVALID,
+              "regions metadata has a table with the unknown column '" + word + "'");
+      columns_.push_back({word.substr(0, colon), g_type, row_bytes_});
+      row_bytes_ += columns_.back().bytes();
+    }
+    const gsize bytes = gst_buffer_get_size(rows);
+    expects(row_bytes_ > 0 && bytes % row_bytes_ == 0,
+            "regions metadata has a table of " + std::to_string(bytes) +
+                " bytes, but its columns make rows of " + std::to_string(row_bytes_) + " bytes");
+    expects(gst_buffer_map(rows, &map_, GST_MAP_READ), "the table of regions cannot be mapped");
+  }
+  RowTable(const RowTable&) = delete;
+  RowTable& operator=(const RowTable&) = delete;
+  ~RowTable() { gst_buffer_unmap(rows_, &map_); }
+
+  const std::vector<Column>& columns() const { return columns_; }
+  size_t size() const { return map_.size / row_bytes_; }
+  Row row(size_t i) const { return {*this, map_.data + i * row_bytes_}; }
+
+ private:
+  GstBuffer* rows_;
+  GstMapInfo map_ = {};
+  std::vector<Column> columns_;
+  size_t row_bytes_ = 0;
+};
+
+// Returns a field of the metadata or of a region. Throws InputError if it is missing.
+template <class Fields>
+int int_of(const Fields& fields, const char* name) {
   gint value = 0;
-  expects(gst_structure_get_int(structure, name, &value),
-          std::string("regions metadata lacks the number '") + name + "'");
+  expects(fields.get(name, value), std::string("regions metadata lacks the number '") + name + "'");
   return value;
+}
+
+Size size_of(const GstStructure* metadata) {
+  const StructureRow fields{metadata};
+  return {int_of(fields, "width"), int_of(fields, "height")};
+}
+
+// Returns the array `regions` of the metadata, or null.
+const GValue* array_field(const GstStructure* structure) {
+  const GValue* array = gst_structure_get_value(structure, "regions");
+  return array && GST_VALUE_HOLDS_ARRAY(array) ? array : nullptr;
+}
+
+// Returns the field `table` of the metadata. Throws InputError if it is missing.
+GstBuffer* table_field(const GstStructure* structure) {
+  const GValue* table = gst_structure_get_value(structure, "table");
+  GstBuffer* rows =
+      table && G_VALUE_HOLDS(table, GST_TYPE_BUFFER) ? gst_value_get_buffer(table) : nullptr;
+  expects(rows, "regions metadata lacks the array 'regions' and the buffer 'table'");
+  return rows;
 }
 
 // Scales a coordinate from a picture side of `from` pixels to a side of `to` pixels. Clamps
@@ -46,39 +150,38 @@ uint64_t sum_of(double mean, uint64_t area) {
   return sum > 0 && sum < kMaxSum ? static_cast<uint64_t>(std::llround(sum)) : 0;
 }
 
-Region region_of(const GstStructure* structure, Size from, Size to) {
+template <class Fields>
+Region region_of(const Fields& fields, Size from, Size to) {
   Region region;
   guint id = 0, track = 0;
-  expects(gst_structure_get_uint(structure, "id", &id), "a region in the metadata lacks 'id'");
+  expects(fields.get("id", id), "a region in the metadata lacks 'id'");
   region.id = id;
-  region.track = gst_structure_get_uint(structure, "track", &track) ? track : id;
-  set_box(region,
-          {int_of(structure, "x"), int_of(structure, "y"), int_of(structure, "width"),
-           int_of(structure, "height")},
-          from, to);
+  region.track = fields.get("track", track) ? track : id;
+  set_box(
+      region,
+      {int_of(fields, "x"), int_of(fields, "y"), int_of(fields, "width"), int_of(fields, "height")},
+      from, to);
   guint64 area = 0;
-  if (gst_structure_get_uint64(structure, "area", &area)) region.area = area;
+  if (fields.get("area", area)) region.area = area;
   gdouble x = 0, y = 0;
-  if (gst_structure_get_double(structure, "cx", &x) &&
-      gst_structure_get_double(structure, "cy", &y)) {
+  if (fields.get("cx", x) && fields.get("cy", y)) {
     region.sum_x = sum_of(x, region.area);
     region.sum_y = sum_of(y, region.area);
   }
   return region;
 }
 
-// Reads the regions from an array of structures, and scales their boxes from one picture size to
-// another.
-void read_structures(const GValue* array, Size from, Size to, AttachedRegions& attached) {
-  const guint count = gst_value_array_get_size(array);
+// Reads `count` regions, whose fields fields_of(index) returns, and scales their boxes from one
+// picture size to another.
+template <class FieldsOf>
+void read_all(size_t count, const FieldsOf& fields_of, Size from, Size to,
+              AttachedRegions& attached) {
   attached.regions.reserve(count);
-  for (guint i = 0; i < count; ++i) {
-    const GValue* item = gst_value_array_get_value(array, i);
-    expects(GST_VALUE_HOLDS_STRUCTURE(item), "regions metadata holds a value that is not a region");
-    const GstStructure* region = gst_value_get_structure(item);
-    attached.regions.push_back(region_of(region, from, to));
+  for (size_t i = 0; i < count; ++i) {
+    const auto fields = fields_of(i);
+    attached.regions.push_back(region_of(fields, from, to));
     guint64 first_seen = 0;
-    if (gst_structure_get_uint64(region, "first-seen", &first_seen)) {
+    if (fields.get("first-seen", first_seen)) {
       attached.first_seen.resize(i, GST_CLOCK_TIME_NONE);
       attached.first_seen.push_back(first_seen);
     }
@@ -86,12 +189,18 @@ void read_structures(const GValue* array, Size from, Size to, AttachedRegions& a
   if (!attached.first_seen.empty()) attached.first_seen.resize(count, GST_CLOCK_TIME_NONE);
 }
 
+StructureRow structure_at(const GValue* array, size_t i) {
+  const GValue* item = gst_value_array_get_value(array, static_cast<guint>(i));
+  expects(GST_VALUE_HOLDS_STRUCTURE(item), "regions metadata holds a value that is not a region");
+  return {gst_value_get_structure(item)};
+}
+
 // Whether the array still refers to the pooled structures. If it does, the pooled table has the
 // same values as the structures, because a structure inside of a GValue can be replaced but not
 // changed.
 bool has_pooled_structures(const GValue* array, const PooledStructures& pooled) {
   const guint count = gst_value_array_get_size(array);
-  if (count != pooled.table.size()) return false;
+  if (count != pooled.table.size() || count > pooled.regions.size()) return false;
   for (guint i = 0; i < count; ++i) {
     const GValue* item = gst_value_array_get_value(array, i);
     if (!GST_VALUE_HOLDS_STRUCTURE(item)) return false;
@@ -106,6 +215,25 @@ void read_table(const PooledStructures& pooled, Size from, Size to, AttachedRegi
   attached.regions = pooled.table;
   for (Region& region : attached.regions) {
     set_box(region, {region.left, region.top, region.width(), region.height()}, from, to);
+  }
+}
+
+// Reads the regions from the fastest source that has them.
+void read_objects(GstBuffer* buffer, const GstStructure* structure, Size from, Size to,
+                  AttachedRegions& attached) {
+  const PooledStructures* pooled = StructurePool::structures_of(buffer);
+  const GValue* array = array_field(structure);
+  GstBuffer* rows = array ? nullptr : table_field(structure);
+  if (pooled && (array ? has_pooled_structures(array, *pooled) : rows == pooled->rows.get())) {
+    read_table(*pooled, from, to, attached);
+  } else if (array) {
+    read_all(
+        gst_value_array_get_size(array), [&](size_t i) { return structure_at(array, i); }, from, to,
+        attached);
+  } else {
+    const RowTable table(rows, gst_structure_get_string(structure, "table-columns"));
+    read_all(
+        table.size(), [&](size_t i) { return table.row(i); }, from, to, attached);
   }
 }
 
@@ -135,6 +263,35 @@ void add_bytes(GstStructure* structure, const char* name, std::span<const std::b
   gst_structure_set(structure, name, GST_TYPE_BUFFER, buffer.get(), nullptr);
 }
 
+// Adds the fields that some frames have.
+void add_details(GstStructure* structure, const FrameResults& results, StructurePool& pool) {
+  if (results.slices > 0) {
+    gst_structure_set(structure, "slice", G_TYPE_INT, results.slice, "slices", G_TYPE_INT,
+                      results.slices, nullptr);
+  }
+  if (results.layers > 1)
+    gst_structure_set(structure, "layers", G_TYPE_INT, results.layers, nullptr);
+  if (results.details.borders)
+    add_bytes(structure, "adjacency", std::as_bytes(results.borders), pool);
+  if (results.details.runs > 0) {
+    add_bytes(structure, "runs", std::as_bytes(results.runs), pool);
+    gst_structure_set(structure, "runs-truncated", G_TYPE_BOOLEAN, results.runs_truncated, nullptr);
+  }
+}
+
+// Removes the metadata of an element upstream. Returns the change of the scene that it names.
+std::string remove_metadata(GstBuffer* buffer) {
+  std::string scene_change;
+  if (GstCustomMeta* meta = gst_buffer_get_custom_meta(buffer, kRegionMeta)) {
+    const gchar* text =
+        gst_structure_get_string(gst_custom_meta_get_structure(meta), kSceneChangeField);
+    if (text) scene_change = text;
+    gst_buffer_remove_meta(buffer, &meta->meta);
+  }
+  remove_standard_metas(buffer);
+  return scene_change;
+}
+
 }  // namespace
 
 // The meta has the same tags as regions of interest, so that other elements copy both metas in the
@@ -150,25 +307,24 @@ void register_region_meta() {
 
 const GstStructure* attach_regions(GstBuffer* buffer, const FrameResults& results,
                                    const Workers& workers, StructurePool& pool) {
-  std::string scene_change = results.scene_change;
-  if (GstCustomMeta* meta = gst_buffer_get_custom_meta(buffer, kRegionMeta)) {
-    const gchar* text =
-        gst_structure_get_string(gst_custom_meta_get_structure(meta), kSceneChangeField);
-    if (text && scene_change.empty()) scene_change = text;
-    gst_buffer_remove_meta(buffer, &meta->meta);
-  }
-  remove_standard_metas(buffer);
-  PooledStructures& pooled = pool.attach_to(buffer, results.regions.size());
-  const std::span<StructurePtr> structures(pooled.regions.data(), results.regions.size());
+  std::string scene_change = remove_metadata(buffer);
+  if (!results.scene_change.empty()) scene_change = results.scene_change;
+  const size_t count = results.regions.size();
+  const bool has_structures = results.forms & kStructuresForm || count == 0;
+  PooledStructures& pooled = pool.attach_to(buffer, has_structures ? count : 0);
+  const std::span<StructurePtr> structures(pooled.regions.data(), has_structures ? count : 0);
   pooled.table.assign(results.regions.begin(), results.regions.end());
   const TableFormat format = table_format(results);
-  const auto [table, rows] = pool.acquire_table(format.row_bytes * structures.size());
-  write_structures(results, workers, structures, rows.data(), [&] {
+  auto [table, rows] = pool.acquire_table(format.row_bytes * count);
+  const StandardMetas kinds = {(results.forms & kRoisForm) != 0,
+                               (results.forms & kAnalyticsForm) != 0};
+  write_regions(results, workers, structures, rows.data(), [&] {
+    if (!kinds.rois && !kinds.analytics) return;
     LargestRegions largest = largest_regions(results.size, results.regions, results.first_seen);
     if (results.layers == 1) largest.labels = results.labels;
     largest.labels_format = results.labels_format;
     largest.labels_size = results.size;
-    attach_standard_metas(buffer, largest, pooled.parameters);
+    attach_standard_metas(buffer, largest, kinds, pooled.parameters);
   });
   // This meta is added after the standard metas, because it must be transformed after them.
   GstStructure* structure =
@@ -176,24 +332,16 @@ const GstStructure* attach_regions(GstBuffer* buffer, const FrameResults& result
   gst_structure_set(structure, "algorithm", G_TYPE_STRING, results.algorithm, "width", G_TYPE_INT,
                     results.size.width, "height", G_TYPE_INT, results.size.height, "regions-total",
                     G_TYPE_UINT, results.total, nullptr);
-  GValue array = array_of(structures);
-  gst_structure_take_value(structure, "regions", &array);
+  if (has_structures) {
+    GValue array = array_of(structures);
+    gst_structure_take_value(structure, "regions", &array);
+  }
   if (!rows.empty()) {
     gst_structure_set(structure, "table", GST_TYPE_BUFFER, table.get(), "table-columns",
                       G_TYPE_STRING, format.columns.c_str(), nullptr);
+    pooled.rows = std::move(table);
   }
-  if (results.slices > 0) {
-    gst_structure_set(structure, "slice", G_TYPE_INT, results.slice, "slices", G_TYPE_INT,
-                      results.slices, nullptr);
-  }
-  if (results.layers > 1)
-    gst_structure_set(structure, "layers", G_TYPE_INT, results.layers, nullptr);
-  if (results.details.borders)
-    add_bytes(structure, "adjacency", std::as_bytes(results.borders), pool);
-  if (results.details.runs > 0) {
-    add_bytes(structure, "runs", std::as_bytes(results.runs), pool);
-    gst_structure_set(structure, "runs-truncated", G_TYPE_BOOLEAN, results.runs_truncated, nullptr);
-  }
+  add_details(structure, results, pool);
   if (!scene_change.empty()) add_fact(structure, {kSceneChangeField, scene_change});
   for (const Fact& fact : results.facts) add_fact(structure, fact);
   if (results.labels) {
@@ -216,25 +364,45 @@ void remove_labels(GstBuffer* buffer) {
   remove_segmentation(buffer);
 }
 
-void replace_standard_metas(GstBuffer* buffer) {
+void replace_standard_metas(GstBuffer* buffer, StandardMetas kinds) {
+  remove_standard_metas(buffer);
+  if (!kinds.rois && !kinds.analytics) return;
   const GstStructure* structure =
       gst_custom_meta_get_structure(gst_buffer_get_custom_meta(buffer, kRegionMeta));
-  const Size size = {int_of(structure, "width"), int_of(structure, "height")};
+  const Size size = size_of(structure);
   AttachedRegions attached;
   read_regions(buffer, size, attached);
-  remove_standard_metas(buffer);
   LargestRegions largest = largest_regions(size, attached.regions, attached.first_seen);
   if (!gst_structure_has_field(structure, "layers")) largest.labels = attached.labels;
   largest.labels_format = attached.labels_format;
   largest.labels_size = attached.labels_size;
   std::vector<ParametersPtr> no_spare_parameters;
-  attach_standard_metas(buffer, largest, no_spare_parameters);
+  attach_standard_metas(buffer, largest, kinds, no_spare_parameters);
 }
 
-const GValue* region_array(const GstStructure* structure) {
-  const GValue* array = gst_structure_get_value(structure, "regions");
-  expects(array && GST_VALUE_HOLDS_ARRAY(array), "regions metadata lacks the array 'regions'");
-  return array;
+RegionArray::RegionArray(const GstStructure* structure) : array_(array_field(structure)) {
+  if (array_) return;
+  const RowTable table(table_field(structure),
+                       gst_structure_get_string(structure, "table-columns"));
+  gst_value_array_init(&made_, static_cast<guint>(table.size()));
+  array_ = &made_;
+  for (size_t i = 0; i < table.size(); ++i) {
+    StructurePtr region(gst_structure_new_empty(kRegionName));
+    for (const RowTable::Column& column : table.columns()) {
+      GValue value = G_VALUE_INIT;
+      g_value_init(&value, column.type);
+      std::memcpy(&value.data[0], table.row(i).bytes + column.offset, column.bytes());
+      gst_structure_take_value(region.get(), column.name.c_str(), &value);
+    }
+    GValue item = G_VALUE_INIT;
+    g_value_init(&item, GST_TYPE_STRUCTURE);
+    g_value_take_boxed(&item, region.release());
+    gst_value_array_append_and_take_value(&made_, &item);
+  }
+}
+
+RegionArray::~RegionArray() {
+  if (array_ == &made_) g_value_unset(&made_);
 }
 
 bool read_regions(GstBuffer* buffer, Size size, AttachedRegions& attached) {
@@ -244,7 +412,7 @@ bool read_regions(GstBuffer* buffer, Size size, AttachedRegions& attached) {
   GstCustomMeta* meta = gst_buffer_get_custom_meta(buffer, kRegionMeta);
   if (!meta) return false;
   const GstStructure* structure = gst_custom_meta_get_structure(meta);
-  const Size from = {int_of(structure, "width"), int_of(structure, "height")};
+  const Size from = size_of(structure);
   expects(from.width > 0 && from.height > 0, "regions metadata has no size");
   expects(from == size || !gst_buffer_get_video_crop_meta(buffer), [&] {
     return "regions metadata is for " + std::to_string(from.width) + "x" +
@@ -253,13 +421,7 @@ bool read_regions(GstBuffer* buffer, Size size, AttachedRegions& attached) {
            " of them; read the regions upstream of the element that crops";
   });
 
-  const GValue* array = region_array(structure);
-  const PooledStructures* pooled = StructurePool::structures_of(buffer);
-  if (pooled && has_pooled_structures(array, *pooled)) {
-    read_table(*pooled, from, size, attached);
-  } else {
-    read_structures(array, from, size, attached);
-  }
+  read_objects(buffer, structure, from, size, attached);
   const GValue* labels = gst_structure_get_value(structure, "labels");
   if (labels && G_VALUE_HOLDS(labels, GST_TYPE_BUFFER)) {
     attached.labels = gst_value_get_buffer(labels);

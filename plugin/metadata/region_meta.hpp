@@ -10,10 +10,12 @@
 // | algorithm       | string        | the element that found the regions: "cclabel"
 // | width, height   | int           | picture size that all coordinates refer to (pixels)
 // | regions-total   | uint          | number of regions found; the array may contain fewer
-// | regions         | GstValueArray | structures named "region", see the next table
+// | regions         | GstValueArray | structures named "region", see the next table. Absent if the
+// |                 |               | element's property `describe` lacks `structures` and there is
+// |                 |               | a table
 // | table           | GstBuffer     | the regions as a binary table: one row per region, no gaps.
 // |                 |               | Absent if there are no regions or an element scaled, cropped
-// |                 |               | or rotated the picture
+// |                 |               | or rotated the picture; then `regions` is present
 // | table-columns   | string        | names and NumPy types of the columns of `table`:
 // |                 |               | "id:<u4 track:<u4 x:<i4 …"
 // |                 |               | if a label map or mask is attached:
@@ -99,6 +101,7 @@
 #include "core/work_area.hpp"
 #include "core/workers.hpp"
 #include "plugin/metadata/region_structure.hpp"
+#include "plugin/metadata/standard_metas.hpp"
 
 namespace regions {
 
@@ -123,10 +126,21 @@ struct RegionDetails {
   uint32_t runs = 0;        // maximum number of runs; 0: no runs are attached
 };
 
+// The forms in which regions are attached, as bits of the property `describe`. The field `table` is
+// always attached.
+enum Forms : int {
+  kTableForm = 1,
+  kStructuresForm = 2,  // the field `regions`
+  kRoisForm = 4,        // regions of interest, see standard_metas.hpp
+  kAnalyticsForm = 8,   // analytics metadata, see standard_metas.hpp
+  kAllForms = 15
+};
+
 // The results of an element for one frame.
 struct FrameResults {
   const char* algorithm = "";
   Size size;                                 // picture size that all coordinates refer to
+  int forms = kAllForms;                     // bits of Forms
   uint32_t total = 0;                        // number of regions found
   std::span<const Region> regions;           // the regions to attach; may be fewer than `total`
   RegionDetails details;                     // which of the optional results to attach
@@ -161,20 +175,33 @@ bool has_labels(GstBuffer* buffer);
 // Removes the attached label map or mask from the buffer, but not the regions.
 void remove_labels(GstBuffer* buffer);
 
-// Replaces the standard metas by new metas that agree with the regions in the metadata. Throws
-// InputError if the metadata is malformed.
-void replace_standard_metas(GstBuffer* buffer);
+// Replaces the standard metas of the given kinds by new metas that agree with the regions in the
+// metadata, and removes the others. Throws InputError if the metadata is malformed.
+void replace_standard_metas(GstBuffer* buffer, StandardMetas kinds);
 
-// Returns the array of regions in the structure of the metadata. Throws InputError if it is
-// missing.
-const GValue* region_array(const GstStructure* structure);
+// The regions of the metadata as an array of structures. The structures are made from the table if
+// the metadata has no such array.
+class RegionArray {
+ public:
+  // `structure` is the structure of the metadata. Throws InputError if it has neither array nor
+  // table, or a malformed table.
+  explicit RegionArray(const GstStructure* structure);
+  RegionArray(const RegionArray&) = delete;
+  RegionArray& operator=(const RegionArray&) = delete;
+  ~RegionArray();
+  const GValue* get() const { return array_; }
+
+ private:
+  GValue made_ = G_VALUE_INIT;
+  const GValue* array_;
+};
 
 // The regions and the label map that are attached to a buffer, with coordinates scaled to another
 // size.
 struct AttachedRegions {
   std::vector<Region> regions;
   // [region] time of the track's first frame. Empty if nothing is tracked, or if the regions were
-  // read from the table of a StructurePool.
+  // read from PooledStructures::table.
   std::vector<GstClockTime> first_seen;
   GstBuffer* labels = nullptr;  // borrowed from the metadata; null if none is attached
   PixelFormat labels_format = PixelFormat::labels32;

@@ -116,22 +116,30 @@ TableFormat table_format(const FrameResults& results) {
   return {writer.columns(), writer.row_bytes()};
 }
 
-void write_structures(const FrameResults& results, const Workers& workers,
-                      std::span<StructurePtr> structures, std::byte* table,
-                      const std::function<void()>& other_work) {
-  constexpr size_t kChunkRegions = 32;  // regions per task; a task takes about 4 µs
+void write_regions(const FrameResults& results, const Workers& workers,
+                   std::span<StructurePtr> structures, std::byte* table,
+                   const std::function<void()>& other_work) {
+  constexpr size_t kChunkRegions = 32;  // regions per task
+  // Waking threads costs about as much time as writing this number of regions.
+  const size_t min_parallel_regions = structures.empty() ? 1024 : 256;
   const RegionWriter& writer = region_writer(results);
   const MeanColors means(results.layout, results.color);
-  const auto chunks = static_cast<int>((structures.size() + kChunkRegions - 1) / kChunkRegions);
+  const size_t count = results.regions.size();
+  const auto chunks = static_cast<int>((count + kChunkRegions - 1) / kChunkRegions);
   const auto do_task = [&](int task) {
     if (task == 0) return other_work();
     const size_t first = static_cast<size_t>(task - 1) * kChunkRegions;
-    for (size_t i = first; i < std::min(first + kChunkRegions, structures.size()); ++i) {
-      writer.write(structures[i], source_of(results, means, i), table + i * writer.row_bytes());
+    for (size_t i = first; i < std::min(first + kChunkRegions, count); ++i) {
+      const RegionSource source = source_of(results, means, i);
+      std::byte* const row = table + i * writer.row_bytes();
+      if (structures.empty()) {
+        writer.write_row(source, row);
+      } else {
+        writer.write(structures[i], source, row);
+      }
     }
   };
-  if (chunks > 1) return workers.parallel_for(1 + chunks, do_task);
-  // Writing a single chunk takes less time than waking a thread.
+  if (count >= min_parallel_regions) return workers.parallel_for(1 + chunks, do_task);
   for (int task = 0; task <= chunks; ++task) do_task(task);
 }
 
@@ -262,6 +270,7 @@ PooledStructures& StructurePool::attach_to(GstBuffer* buffer, size_t regions) {
 
 void StructurePool::return_structures(gpointer data) {
   std::unique_ptr<Structures> structures(static_cast<Structures*>(data));
+  structures->rows.reset();
   if (structures->return_meta) collect_parameters(structures->return_meta);
   put_back(std::move(structures), &StructurePool::idle_);
 }

@@ -42,6 +42,7 @@ struct PooledStructures {
   std::vector<StructurePtr> regions;      // structures of the regions; elements may be null
   std::vector<ParametersPtr> parameters;  // unused parameters of regions of interest
   std::vector<Region> table;  // the same regions, for downstream elements of this plugin
+  BufferPtr rows;             // the same regions as the field `table` of the metadata
 };
 
 // Keeps the structures and tables of freed buffers for later frames.
@@ -99,11 +100,11 @@ struct TableFormat {
 };
 TableFormat table_format(const FrameResults& results);
 
-// Writes the structure and the table row of each region, on several threads. Meanwhile one of the
-// threads calls `other_work` once.
-void write_structures(const FrameResults& results, const Workers& workers,
-                      std::span<StructurePtr> structures, std::byte* table,
-                      const std::function<void()>& other_work);
+// Writes the table row of each region, and its structure unless `structures` is empty, on several
+// threads. Meanwhile one of the threads calls `other_work` once.
+void write_regions(const FrameResults& results, const Workers& workers,
+                   std::span<StructurePtr> structures, std::byte* table,
+                   const std::function<void()>& other_work);
 
 // Adds a field with the fact's name: gboolean, gint64, gdouble, string or GstValueArray of gdouble.
 void add_fact(GstStructure* structure, const Fact& fact);
@@ -191,11 +192,13 @@ class StructureWriter {
     std::byte row[kMaxRowBytes];
     write(structure, source, row);
   }
-  // Like the function above, but also stores the values in `row`, which has at least row_bytes()
-  // bytes.
+  // Stores the values in `row`, which has at least row_bytes() bytes.
+  void write_row(const Source& source, std::byte* row) const {
+    for (const auto& row_writer : row_writers_) row = row_writer(source, row);
+  }
+  // Stores the values in the structure and in `row`.
   void write(StructurePtr& structure, const Source& source, std::byte* row) const {
-    std::byte* end = row;
-    for (const auto& row_writer : row_writers_) end = row_writer(source, end);
+    write_row(source, row);
     if (structure && fill(structure.get(), row)) return;
     structure.reset(gst_structure_copy(example_structure_.get()));
     fill(structure.get(), row);

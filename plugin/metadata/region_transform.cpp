@@ -389,7 +389,7 @@ GstStructure* copy_fields(GstBuffer* to, const GstStructure* from, bool with_lab
 // the picture size that the input metadata refers to.
 void add_mapped_regions(GstBuffer* to, const GstStructure* from, const PictureMapping& mapping,
                         Size size) {
-  GValue regions = mapped_regions(region_array(from), mapping);
+  GValue regions = mapped_regions(RegionArray(from).get(), mapping);
   GstStructure* result = copy_fields(to, from, mapping.only_scales());
   gst_structure_take_value(result, "regions", &regions);
   set_int(result, "width", mapping.to.width);
@@ -429,7 +429,7 @@ void transform(GstBuffer* to, const GstStructure* structure, GstBuffer* from, GQ
     return;
   }
   add_mapped_regions(to, structure, *mapping, size);
-  replace_standard_metas(to);
+  replace_standard_metas(to, standard_metas_of(from));
 }
 
 }  // namespace

@@ -98,6 +98,15 @@ void attach_rois(GstBuffer* buffer, const LargestRegions& largest,
   }
 }
 
+bool has_rois(GstBuffer* buffer) {
+  gpointer state = nullptr;
+  while (GstMeta* meta = gst_buffer_iterate_meta_filtered(
+             buffer, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE)) {
+    if (as_plugin_roi(meta)) return true;
+  }
+  return false;
+}
+
 void remove_rois(GstBuffer* buffer) {
   gst_buffer_foreach_meta(
       buffer,
@@ -131,10 +140,14 @@ LargestRegions largest_regions(Size size, std::span<const Region> regions,
   return largest;
 }
 
-void attach_standard_metas(GstBuffer* buffer, const LargestRegions& largest,
+void attach_standard_metas(GstBuffer* buffer, const LargestRegions& largest, StandardMetas kinds,
                            std::vector<ParametersPtr>& spare_parameters) {
-  attach_rois(buffer, largest, spare_parameters);
-  attach_analytics(buffer, largest);
+  if (kinds.rois) attach_rois(buffer, largest, spare_parameters);
+  if (kinds.analytics) attach_analytics(buffer, largest);
+}
+
+StandardMetas standard_metas_of(GstBuffer* buffer) {
+  return {has_rois(buffer), has_analytics(buffer)};
 }
 
 void remove_standard_metas(GstBuffer* buffer) {

@@ -42,6 +42,12 @@ namespace regions {
 
 constexpr size_t kMaxRois = 256;  // other elements may not be designed for more regions
 
+// Which kinds of standard metadata are attached.
+struct StandardMetas {
+  bool rois = true;
+  bool analytics = true;
+};
+
 // The largest regions of a frame.
 struct LargestRegions {
   Size size;                    // picture size that the coordinates refer to
@@ -59,11 +65,13 @@ LargestRegions largest_regions(Size size, std::span<const Region> regions,
 
 // Attaches regions of interest and analytics metadata. The parameters of regions of interest are
 // taken from `spare_parameters`, and allocated only if that is empty.
-void attach_standard_metas(GstBuffer* buffer, const LargestRegions& largest,
+void attach_standard_metas(GstBuffer* buffer, const LargestRegions& largest, StandardMetas kinds,
                            std::vector<ParametersPtr>& spare_parameters);
 
-// The next three functions handle only metadata that elements of this plugin have attached.
+// The next four functions handle only metadata that elements of this plugin have attached.
 
+// Returns the kinds of metadata that the buffer has.
+StandardMetas standard_metas_of(GstBuffer* buffer);
 // Removes the regions of interest and the analytics metadata.
 void remove_standard_metas(GstBuffer* buffer);
 // Replaces the regions of interest of `to` by copies from `from`. When a picture is scaled, some
@@ -77,6 +85,8 @@ void take_parameters(GstBuffer* buffer, std::vector<ParametersPtr>& parameters);
 // they do nothing.
 void attach_analytics(GstBuffer* buffer, const LargestRegions& largest);
 void remove_analytics(GstBuffer* buffer);
+// Whether the buffer has analytics metadata of this plugin.
+bool has_analytics(GstBuffer* buffer);
 // A class of the object whose detection has this box (pixels).
 struct ObjectClass {
   int x, y, width, height;

@@ -11,6 +11,7 @@
 #include "core/session.hpp"
 #include "core/work_area.hpp"
 #include "plugin/metadata/region_meta.hpp"
+#include "plugin/stream/element_settings.hpp"
 #include "plugin/stream/stream_times.hpp"
 
 namespace regions {
@@ -223,14 +224,17 @@ struct ElementSpec {
   const char* long_name;    // "Connected-component labeller"
   const char* klass;        // "Filter/Analyzer/Video"
   const char* description;  // one sentence
+  FilterSettings settings;  // the default values
   std::unique_ptr<ElementAlgorithm> (*make_element_algorithm)();
 };
 
 template <class Element>
 ElementSpec element_spec(const char* name, const char* long_name, const char* klass,
-                         const char* description) {
-  return {name, long_name, klass, description,
-          []() -> std::unique_ptr<ElementAlgorithm> { return std::make_unique<Element>(); }};
+                         const char* description, FilterSettings settings = {}) {
+  return {
+      name,     long_name,
+      klass,    description,
+      settings, []() -> std::unique_ptr<ElementAlgorithm> { return std::make_unique<Element>(); }};
 }
 
 }  // namespace regions

@@ -14,6 +14,14 @@ constexpr Choice kAttachments[] = {
     {0, "auto", "If the picture itself passes unchanged"},
     {1, "always", "With every picture"},
     {2, "never", "Never. A label map that upstream attached is removed as well"}};
+constexpr Choice kFormChoices[] = {
+    {kTableForm, "table",
+     "The field `table` of the metadata `regions`: one row of bytes per region. Always attached"},
+    {kStructuresForm, "structures",
+     "The field `regions` of the same metadata: one GstStructure per region"},
+    {kRoisForm, "roi", "GstVideoRegionOfInterestMeta for the 256 largest regions"},
+    {kAnalyticsForm, "analytics",
+     "GStreamer's analytics metadata for the 256 largest regions, and for the label map or mask"}};
 
 }  // namespace
 
@@ -48,7 +56,12 @@ std::span<const Field> fields_of(const FilterSettings&) {
                               {0, 1e6}),
         field<S, &S::attach_labels>("attach-labels",
                                     "When the label map is attached to the output as metadata.", {},
-                                    kAttachments, Change::stopped)};
+                                    kAttachments, Change::stopped),
+        field<S, &S::describe>("describe",
+                               "Forms in which the regions are attached to the output (flags). "
+                               "Each form costs CPU time per region. The default is all forms; "
+                               "that of slicsuperpixel is the table alone.",
+                               {}, kFormChoices, Change::stopped)};
     const std::vector<Field> area = work_area_fields<S>();
     all.insert(all.end(), area.begin(), area.end());
     return all;

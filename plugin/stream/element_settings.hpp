@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/work_area.hpp"
+#include "plugin/metadata/region_meta.hpp"
 
 namespace regions {
 
@@ -36,6 +37,7 @@ struct FilterSettings : WorkAreaParams {
   // Timestamps that jump by more than this time start a new scene (seconds).
   double max_gap = 5;
   AttachLabels attach_labels = AttachLabels::when_untouched;
+  int describe = kAllForms;  // bits of Forms
 
   // The rectangle and scale alone.
   const WorkAreaParams& rectangle() const { return *this; }

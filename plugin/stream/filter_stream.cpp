@@ -46,7 +46,10 @@ ErrorCode error_code_of(const std::exception& error) {
 
 FilterStream::FilterStream(GstBaseTransform* element, const ElementSpec& spec,
                            FindStream find_stream)
-    : element_(element), find_stream_(find_stream), resources_{spec.make_element_algorithm()} {}
+    : element_(element),
+      find_stream_(find_stream),
+      resources_{spec.make_element_algorithm()},
+      settings_(spec.settings) {}
 
 // ---- settings
 
@@ -334,6 +337,8 @@ void FilterStream::post_regions(const FrameBuffers& buffers) {
   GstBuffer* buffer = buffers.output.get();
   GstStructure* structure = gst_structure_copy(buffers.structure);
   gst_structure_set_name(structure, resources_.algorithm->name());
+  const RegionArray regions(buffers.structure);
+  gst_structure_set_value(structure, "regions", regions.get());
   gst_structure_remove_fields(structure, "labels", "labels-format", "table", "table-columns",
                               nullptr);
   const GstSegment* segment = &element_->segment;

@@ -229,6 +229,7 @@ void InFlightFrame::attach_results(size_t index) {
   FrameResults results;
   results.algorithm = algorithm.name();
   results.size = plan_->in.size;
+  results.forms = plan_->settings.describe;
   results.total = total_regions_;
   results.details = algorithm.details();
   results.regions = records_.regions(record_count_);

@@ -137,6 +137,18 @@ TEST(AnalyticsObject, TrackingDisabled_ObjectHasNoTrack) {
   EXPECT_EQ(entries.count(), 2u);
 }
 
+TEST(Describe, AnalyticsAloneOrNot_ObjectsAreAttachedOrNot) {
+  NEEDS_ANALYTICS(library);
+  const std::string scaled = " ! videoscale ! video/x-raw,width=32,height=24 ! identity";
+  for (const std::string& rest : {std::string(), scaled}) {
+    const BufferPtr with =
+        after("cclabel output=none attach-labels=never describe=analytics" + rest);
+    EXPECT_EQ(Entries(*library, with.get()).boxes().size(), 2u) << rest;
+    const BufferPtr without = after("cclabel output=none describe=table+structures+roi" + rest);
+    EXPECT_FALSE(library->get(without.get())) << rest;
+  }
+}
+
 TEST(AnalyticsTrack, TrackedRegion_HasTheTimesOfItsFirstAndLastFrame) {
   NEEDS_ANALYTICS(library);
   Harness h("cclabel output=none track=true device=cpu");

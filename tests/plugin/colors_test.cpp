@@ -170,8 +170,9 @@ Color lab_of(const Color& color) {
 TEST(ElementColors, MeanColorsInMetadata_AnyFormat_AreRgbAndCielab) {
   for (const Kind& kind : kinds()) {
     const Color codes = some_codes(kind), color = kind.color_of(codes);
-    for (const char* line : {"cclabel output=none threshold=0 device=cpu",
-                             "slicsuperpixel output=none superpixels=1 device=cpu"}) {
+    for (const char* line :
+         {"cclabel output=none threshold=0 device=cpu",
+          "slicsuperpixel output=none superpixels=1 describe=structures device=cpu"}) {
       const BufferPtr out = after(line, kind, codes);
       ASSERT_TRUE(out);
       const std::string where = std::string(line) + " " + name_of(kind);

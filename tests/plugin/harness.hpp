@@ -280,8 +280,10 @@ inline std::string field_of(const GstStructure* s, const char* name) {
 inline std::string region_field(const GstStructure* regions, guint i, const char* name) {
   return field_of(region_of(regions, i), name);
 }
+// The number of region structures.
 inline guint region_count(const GstStructure* regions) {
-  return gst_value_array_get_size(gst_structure_get_value(regions, "regions"));
+  const GValue* array = gst_structure_get_value(regions, "regions");
+  return array ? gst_value_array_get_size(array) : 0;
 }
 // The label map or mask in the metadata, which keeps the reference.
 inline GstBuffer* labels_of(GstBuffer* frame) {

@@ -434,6 +434,7 @@ TEST(MatrixTransform, ScaledCroppedOrTurned_RegionsMoveWithTheirPixels) {
     for (const bool inside : {true, false}) {
       SCOPED_TRACE(std::string(c.name) + (inside ? ", inside" : ", at the edge"));
       const BufferPtr from = picture(inside ? kInside : kAtTheEdge);
+      gst_buffer_add_video_region_of_interest_meta(from.get(), "region", 0, 0, 1, 1);
       const BufferPtr to = moved(from.get(), c.move);
       const Texts& expected = inside ? c.inside : c.at_the_edge;
       Texts found = regions_on(to.get());
@@ -544,7 +545,9 @@ TEST(ScaleTransform, TrackedRegions_KeepTheirObjectIds) {
       gst_structure_set(regions[i], "track", G_TYPE_UINT, 70 + i, nullptr);
     }
     if (tracked) gst_structure_set(regions[1], "first-seen", G_TYPE_UINT64, guint64{40}, nullptr);
-    const BufferPtr to = scaled(picture(regions).get(), 160, 120);
+    const BufferPtr from = picture(regions);
+    gst_buffer_add_video_region_of_interest_meta(from.get(), "region", 0, 0, 1, 1);
+    const BufferPtr to = scaled(from.get(), 160, 120);
     for (gint id : {1, 2}) {
       auto* roi = gst_buffer_get_video_region_of_interest_meta_id(to.get(), id);
       ASSERT_TRUE(roi);

@@ -145,7 +145,13 @@ TEST(Properties, EveryElement_PropertiesEqualItsPageAndReturnSetValues) {
     GstElement* element = gst_element_factory_make(name.c_str(), nullptr);
     ASSERT_TRUE(element);
     const auto properties = documented_properties(name);
-    for (const DocumentedProperty& property : of_all) expect_documented(element, property);
+    // The element's page has a common property again if the default value differs.
+    auto common = of_all;
+    std::erase_if(common, [&](const DocumentedProperty& property) {
+      return std::ranges::find(properties, property.name, &DocumentedProperty::name) !=
+             properties.end();
+    });
+    for (const DocumentedProperty& property : common) expect_documented(element, property);
     // In reverse order, because a preset is the first property and sets others.
     for (auto property = properties.rbegin(); property != properties.rend(); ++property) {
       expect_documented(element, *property);
@@ -154,7 +160,7 @@ TEST(Properties, EveryElement_PropertiesEqualItsPageAndReturnSetValues) {
     GParamSpec** all = g_object_class_list_properties(G_OBJECT_GET_CLASS(element), &count);
     for (guint i = 0; i < count; ++i) own += all[i]->owner_type == G_OBJECT_TYPE(element);
     g_free(all);
-    EXPECT_EQ(own, properties.size() + of_all.size() + 2) << "and active-device and stats";
+    EXPECT_EQ(own, properties.size() + common.size() + 2) << "and active-device and stats";
     gst_object_unref(element);
   }
 }

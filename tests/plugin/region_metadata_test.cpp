@@ -43,7 +43,10 @@ std::string types_of(const GstStructure* s) {
 
 const std::string kEmpty =
     "algorithm:gchararray width:gint height:gint regions-total:guint regions:GstValueArray";
-const std::string kAll = kEmpty + " table:GstBuffer table-columns:gchararray";
+const std::string kRows = " table:GstBuffer table-columns:gchararray";
+const std::string kAll = kEmpty + kRows;
+const std::string kTableOnly =
+    "algorithm:gchararray width:gint height:gint regions-total:guint" + kRows;
 const std::string kLabels = " labels:GstBuffer labels-format:gchararray";
 const std::string kRegion =
     "id:guint track:guint x:gint y:gint width:gint height:gint area:guint64 cx:gdouble cy:gdouble "
@@ -71,9 +74,12 @@ TEST(RegionMetadata, EachElementAndOption_HasTheDocumentedFields) {
          kAll + " slice:gint slices:gint" + kLabels, kRegion + kOfVolumes},
         {"cclabel output=none thresholds=<0.2,0.6>", 1, kAll + " layers:gint" + kLabels,
          kRegion + kOfVolumes},
-        {"slicsuperpixel output=none", 1, kAll + kLabels,
+        {"cclabel output=none describe=table", 1, kTableOnly + kLabels, ""},
+        {"slicsuperpixel output=none", 1, kTableOnly + kLabels, ""},
+        {"slicsuperpixel output=none describe=structures", 1, kAll + kLabels,
          kRegion + " lab-l:gdouble lab-a:gdouble lab-b:gdouble"},
-        {"slicsuperpixel output=mean attach-covariance=true attach-adjacency=true warm-start=true",
+        {"slicsuperpixel output=mean attach-covariance=true attach-adjacency=true warm-start=true "
+         "describe=structures",
          1, kAll + " adjacency:GstBuffer",
          kRegion + " first-seen:guint64 lab-l:gdouble lab-a:gdouble lab-b:gdouble cov-xx:gdouble "
                    "cov-xy:gdouble cov-yy:gdouble"},
@@ -157,7 +163,7 @@ TEST(RegionMetadata, MoreRunsThanMaxRuns_AreTruncated) {
 TEST(RegionMetadata, Slicsuperpixel_RegionsHaveAdjacencyAndCovariance) {
   Harness h(
       "slicsuperpixel output=none region-size=32 iterations=0 min-size=0 attach-adjacency=true "
-      "attach-covariance=true device=cpu");
+      "attach-covariance=true describe=structures device=cpu");
   h.video("GRAY8", 64, 32);
   std::vector<uint8_t> halves(64 * 32, 20);
   for (size_t i = 0; i < halves.size(); ++i) halves[i] = i % 64 < 32 ? 20 : 230;
@@ -407,6 +413,141 @@ TEST_F(RegionTable, RegionStructuresEdited_OverlayDrawsTheEditedRegions) {
     for (size_t other = 0; other + 1 < pictures.size(); ++other) {
       EXPECT_NE(pictures.back(), pictures[other]) << c.name << ", " << cases[other].name;
     }
+  }
+}
+
+// ---- the property describe
+
+// The number of regions of interest.
+int rois_of(GstBuffer* frame) {
+  int count = 0;
+  gpointer state = nullptr;
+  while (
+      gst_buffer_iterate_meta_filtered(frame, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE))
+    ++count;
+  return count;
+}
+
+TEST(Describe, EachForm_IsAttachedAlone) {
+  struct Case {
+    const char* forms;
+    guint structures;
+    int rois;
+  };
+  for (const Case& c : {Case{"table", 0, 0},
+                        {"structures", 2, 0},
+                        {"roi", 0, 2},
+                        {"table+structures+roi", 2, 2},
+                        {"analytics", 0, 0}}) {
+    const BufferPtr out =
+        after(std::string("cclabel output=none describe=") + c.forms, two_rectangles());
+    const GstStructure* s = regions_of(out.get());
+    EXPECT_TRUE(gst_structure_has_field(s, "table")) << c.forms;
+    EXPECT_EQ(region_count(s), c.structures) << c.forms;
+    EXPECT_EQ(rois_of(out.get()), c.rois) << c.forms;
+  }
+}
+
+TEST(Describe, NoRegions_FrameHasAnEmptyArray) {
+  const BufferPtr out =
+      after("cclabel output=none describe=table", std::vector<uint8_t>(kWidth * kHeight, 16));
+  const GstStructure* s = regions_of(out.get());
+  EXPECT_FALSE(gst_structure_has_field(s, "table"));
+  ASSERT_TRUE(gst_structure_has_field(s, "regions"));
+  EXPECT_EQ(region_count(s), 0u);
+}
+
+// `identity` hands on the same buffer, `videoconvert` a copy, and `videoscale` moves the regions.
+TEST(Describe, TableAlone_NextElementsReadTheSameRegions) {
+  for (const char* between :
+       {"", "identity ! ", "videoconvert ! video/x-raw,format=RGBA ! ",
+        "videoscale method=nearest-neighbour ! video/x-raw,width=32,height=24 ! "}) {
+    for (const char* reader : {"regionoverlay style=boxes+ids", "cclabel source=mask output=labels",
+                               "regionevents attach-shapes=true ! regionoverlay style=boxes"}) {
+      // A label map that was scaled has another size than the picture.
+      if (contains(between, "videoscale") && contains(reader, "source=mask")) continue;
+      const auto drawn = [&](const std::string& forms) {
+        return bytes_of(after("cclabel output=none track=true attach-labels=always describe=" +
+                                  forms + " ! " + between + reader,
+                              two_rectangles(), 3)
+                            .get());
+      };
+      EXPECT_EQ(drawn("table"), drawn("table+structures+roi+analytics")) << between << reader;
+    }
+  }
+}
+
+TEST(Describe, TableAloneThenScaled_StructuresEqualThoseOfAllForms) {
+  const std::string rest = " ! videoscale ! video/x-raw,width=32,height=24 ! identity";
+  for (const std::string& element : {std::string("cclabel output=none track=true"),
+                                     std::string("slicsuperpixel output=none "
+                                                 "superpixels=20 attach-covariance=true")}) {
+    const BufferPtr table = after(element + " describe=table" + rest, two_rectangles(), 2);
+    const BufferPtr all = after(element + " describe=structures+roi" + rest, two_rectangles(), 2);
+    const GstStructure* found = regions_of(table.get());
+    const GstStructure* expected = regions_of(all.get());
+    ASSERT_TRUE(found && expected);
+    ASSERT_GT(region_count(expected), 1u);
+    ASSERT_EQ(region_count(found), region_count(expected));
+    for (guint i = 0; i < region_count(expected); ++i)
+      EXPECT_TRUE(gst_structure_is_equal(region_of(found, i), region_of(expected, i))) << i;
+    EXPECT_FALSE(gst_structure_has_field(found, "table"));
+    EXPECT_EQ(rois_of(table.get()), 0) << "a form that was not wanted";
+    EXPECT_EQ(rois_of(all.get()), static_cast<int>(region_count(expected)));
+  }
+}
+
+TEST(Describe, TableAlone_MessagesHaveTheRegions) {
+  GrayHarness h("cclabel output=none describe=table post-messages=true");
+  ASSERT_EQ(h.push(two_rectangles()), GST_FLOW_OK);
+  h.pull();
+  const auto message = h.message(GST_MESSAGE_ELEMENT);
+  ASSERT_TRUE(message);
+  const GstStructure* s = gst_message_get_structure(message.get());
+  ASSERT_EQ(region_count(s), 2u);
+  EXPECT_EQ(region_field(s, 1, "x"), "20");
+  EXPECT_FALSE(gst_structure_has_field(s, "table"));
+}
+
+TEST(Describe, MalformedTable_NextElementPostsAnErrorAndScalingDropsTheRegions) {
+  struct Case {
+    const char* name;
+    std::function<void(GstStructure*)> change;
+    const char* error;
+  };
+  const auto set_columns = [](const char* columns) {
+    return [columns](GstStructure* s) {
+      gst_structure_set(s, "table-columns", G_TYPE_STRING, columns, nullptr);
+    };
+  };
+  for (const Case& c :
+       {Case{"no columns", [](GstStructure* s) { gst_structure_remove_field(s, "table-columns"); },
+             "table without 'table-columns'"},
+        {"empty columns", set_columns(" "), "rows of 0 bytes"},
+        {"unknown type", set_columns("id:<u4 x:<f4"), "unknown column 'x:<f4'"},
+        {"no type", set_columns("id"), "unknown column 'id'"},
+        {"other row size",
+         set_columns("id:<u4 track:<u8 x:<i4 y:<i4 width:<i4 height:<i4 "
+                     "area:<u8 cx:<f8 cy:<f8 first-x:<i4 first-y:<i4 a:<f8"),
+         "its columns make rows of"},
+        {"no box",
+         set_columns("id:<u4 a:<u4 b:<u8 c:<u8 d:<u8 e:<f8 f:<f8 g:<i4 h:<i4 i:<f8 "
+                     "j:<f8 k:<f8"),
+         "lacks the number 'x'"},
+        {"a text instead of bytes",
+         [](GstStructure* s) { gst_structure_set(s, "table", G_TYPE_STRING, "rows", nullptr); },
+         "lacks the array 'regions' and the buffer 'table'"}}) {
+    const BufferPtr frame = after("cclabel output=none describe=table", two_rectangles());
+    BufferPtr copy(gst_buffer_copy_deep(frame.get()));  // without the table of its element
+    c.change(gst_custom_meta_get_structure(gst_buffer_get_custom_meta(copy.get(), "regions")));
+    GrayHarness overlay("regionoverlay");
+    EXPECT_EQ(gst_harness_push(overlay.get(), gst_buffer_ref(copy.get())), GST_FLOW_ERROR)
+        << c.name;
+    EXPECT_PRED2(contains, overlay.error_text(), c.error) << c.name;
+    if (c.name == std::string("no box")) continue;  // scaling reads a missing field as 0
+    GrayHarness scaler("videoscale ! video/x-raw,width=32,height=24 ! identity");
+    EXPECT_EQ(gst_harness_push(scaler.get(), copy.release()), GST_FLOW_OK) << c.name;
+    EXPECT_FALSE(regions_of(scaler.pull().get())) << c.name;
   }
 }
 
