@@ -58,26 +58,21 @@ def look(path):
     holds = probed(path, "-show_entries", STREAMS, "-show_chapters")
     if (form := holds.get("format", {}).get("format_name")) in LISTS:
         raise InputProblem(f"is a list ({form}) of other files: name those files instead")
-    picture = picture_of(holds)["index"]
-    if "mov" in (form or "") and is_encrypted(path, picture):
-        raise InputProblem("its video is encrypted: decrypt it first")
-    return {"holds": holds, "frame": first_frame(path, picture)}
-
-
-def is_encrypted(path, stream):
-    """Whether the first packet of a stream in MP4 is encrypted (ISO/IEC 23001-7)."""
-    packets = probed(path, "-select_streams", str(stream), "-read_intervals", "%+#1", "-show_packets").get("packets", [])
-    return any(data.get("side_data_type") == "Encryption info" for data in (packets or [{}])[0].get("side_data_list", []))
+    return {"holds": holds, "frame": first_frame(path, picture_of(holds)["index"])}
 
 
 def first_frame(path, stream):
     """ffprobe's description of the first frame that can be decoded. Files that begin between key frames, or whose edit list
     hides the first pictures, have many earlier packets. For the time code of MPEG-2, two packets are needed."""
     for packets in (2, 50, 1000):
-        frames = probed(path, "-select_streams", str(stream), "-read_intervals", f"%+#{packets}",
-                        "-show_entries", "frame").get("frames", [])
-        if frames:
-            return frames[0]
+        found = probed(path, "-select_streams", str(stream), "-read_intervals", f"%+#{packets}",
+                       "-show_entries", "packet:frame").get("packets_and_frames", [])
+        # ISO/IEC 23001-7, in MP4
+        if any(data.get("side_data_type") == "Encryption info" for each in found for data in each.get("side_data_list", [])):
+            raise InputProblem("its video is encrypted: decrypt it first")
+        frame = next((each for each in found if each.pop("type") == "frame"), None)
+        if frame:
+            return frame
     return {}
 
 

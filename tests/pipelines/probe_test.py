@@ -34,8 +34,9 @@ class Tools(Case):
     def called(self):
         return (self.tools / "called").read_text().split("\0")[:-1]
 
-    def input(self, *streams, start=None, **told):
-        told = {"streams": streams, "format": {"start_time": start} if start else {}} | told
+    def input(self, *streams, start=None, frame=None, **told):
+        told = {"streams": streams, "format": {"start_time": start} if start else {},
+                "packets_and_frames": [{"type": "packet"}, {"type": "frame"} | (frame or {})]} | told
         self.tool("ffprobe", json.dumps(told))
         return probe.Input("in")
 
@@ -97,19 +98,19 @@ class Probe(Tools):
                               ((0, one, one, 0), "ul-lr"), ((0, -one, -one, 0), "ur-ll")):
             self.assertEqual(self.input(PICTURE | {"side_data_list": matrix(*numbers)}).turn, turn)
         for number, turn in (("1", None), ("3", "180"), ("6", "90r"), ("8", "90l")):
-            self.assertEqual(self.input(PICTURE, frames=[{"tags": {"Orientation": f"    {number}"}}]).turn, turn)
+            self.assertEqual(self.input(PICTURE, frame={"tags": {"Orientation": f"    {number}"}}).turn, turn)
 
     def test_colorimetry_of_input_without_colours_is_assumed_from_the_height(self):
         for frame, form, height, told, guessed in (
                 ({}, "I420", 576, "2:0:0:0", "2:4:0:0"), ({}, "I420", 577, "2:0:0:0", "2:3:0:0"),
                 ({"color_range": "pc", "color_space": "bt709", "color_transfer": "bt709", "color_primaries": "bt709"},
                  "I420", 10, "1:3:5:1", "1:3:5:1"), ({}, "RGB", 10, "1:1:0:0", "1:1:0:0")):
-            found = self.input(PICTURE, frames=[frame])
+            found = self.input(PICTURE, frame=frame)
             self.assertEqual(found.colorimetry(form, height, guess=False), told)
             self.assertEqual(found.colorimetry(form, height), guessed)
         gray = PICTURE | {"pix_fmt": "gray"}
         self.assertEqual(self.input(gray).colorimetry("GRAY8", 720), "1:4:0:0")
-        self.assertEqual(self.input(gray, frames=[{"color_range": "tv"}]).colorimetry("GRAY8", 720), "2:4:0:0")
+        self.assertEqual(self.input(gray, frame={"color_range": "tv"}).colorimetry("GRAY8", 720), "2:4:0:0")
         self.assertEqual(self.input(PICTURE | {"pix_fmt": "yuvj420p"}).iso_colors("I420", 10, guess=False), (2, 2, 2, True))
 
     def test_packet_count_leaves_out_hidden_and_empty_packets(self):
