@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Measures the speed of regions-transcode --jobs on one GPU of a host and on all of them, and how busy each GPU is.
+"""Measures the speed of regions-transcode --jobs on one GPU and on all GPUs of a host, and the utilization of each GPU.
 
     bench/devices.py CLIP [--seconds 60 | --times N] [--jobs 8] [--out bench/results/devices.json] [--commit NAME]
 
 The filter gives the GPU most of the work: superpixels of six sizes with 100 iterations each, while the frames pass
 unchanged. Each job gets a file with N copies of the clip; without --times, N is chosen so that one GPU needs about
---seconds. Starting and ending the programs is included (five seconds for eight jobs), so short runs say little. Needs
+--seconds. Starting and ending the programs is included (five seconds for eight jobs), so short runs measure mostly these. Needs
 the elements in GStreamer's plugin path and the requirements of regions-transcode. --gpus and --filter allow a trial on
 a machine without a GPU.
 """
