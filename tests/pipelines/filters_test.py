@@ -161,7 +161,7 @@ class Metadata(Case):
     def test_region_table_of_any_frame_equals_the_region_structures(self):
         """With every kind of field. After an element has moved the regions, there are only structures."""
         for line in ("cclabel output=none", "cclabel output=none track=true", "cclabel output=none thresholds=<0.2,0.6>",
-                     "cclabel output=none min-area=5000", "slicsuperpixel output=none attach-covariance=true",
+                     "cclabel output=none min-area=5000", "slicsuperpixel output=none attach-covariance=true describe=structures",
                      "cclabel output=none ! videoscale method=nearest-neighbour ! video/x-raw,width=32,height=24"):
             buffer, = buffers(f"{SOURCE} ! {line}")
             table, structure = gstreamer.regions_table(buffer), buffer.get_custom_meta("regions").get_structure()
