@@ -42,7 +42,7 @@ SHOWN = """(() => {
     requestAnimationFrame(() => setTimeout(() => painted.push([pts, performance.timeOrigin + performance.now()])));
   }).observe(drawing, {attributes: true, attributeFilter: ["data-pts"]});
 })()"""
-BASE_TIME = re.compile(r"\bbase_time=(\d+):(\d+):(\d+)\.(\d+)")
+BASE_TIME = re.compile(r"\bbase_time (\d+):(\d+):(\d+)\.(\d+)")
 
 
 class Case(contextlib.ExitStack):
@@ -88,7 +88,7 @@ def choose(browser, transport):
 
 
 def latency(folder, source, transport, seconds):
-    log = os.path.join(folder, f"log-{transport}")
+    log = os.path.join(folder, f"log-{transport}-%p")  # GStreamer replaces %p by the process id
     with Case(folder) as case:
         view = viewing.View(case, source, filter=OBJECTS, env=os.environ | {
             "GST_DEBUG": "pipeline:5", "GST_DEBUG_FILE": log, "GST_DEBUG_NO_COLOR": "1"})
@@ -100,7 +100,7 @@ def latency(folder, source, transport, seconds):
         browser.run(SHOWN)
         time.sleep(seconds)
         painted = browser.run("painted")
-    with open(log, encoding="utf-8", errors="replace") as file:
+    with open(log.replace("%p", str(view.process.pid)), encoding="utf-8", errors="replace") as file:
         hours, minutes, whole, part = map(int, next(match for match in map(BASE_TIME.search, file) if match).groups())
     # The pipeline's clock is CLOCK_MONOTONIC.
     start = (hours * 60 + minutes) * 60 + whole + part / 1e9 + time.time() - time.monotonic()

@@ -214,3 +214,25 @@ def transcode_part(figures):
         "encoding (`bench/run --transcode`, medians of three runs). `identity` is the same program without this "
         "plugin's elements.\n",
         table(["clip", "filter", "frames", "frames/s", "noise"], rows)]
+
+
+VIEWS = {"pictures": "JPEG pictures", "video": "WebRTC"}
+
+
+def view_part(figures):
+    """The section on the web page of pipelines/view."""
+    late = [[VIEWS[row["transport"]], str(row["frames"]), number(row["median_ms"]), number(row["p95_ms"]),
+             number(row["longest_ms"])] for row in figures.select(what="latency")]
+    cost = [[VIEWS[row["transport"]], number(row["without_viewer"]), number(row["with_viewer"]),
+             number(row["with_viewer"] - row["without_viewer"])] for row in figures.select(what="cost")]
+    several = [[str(row["cameras"]), str(row["rate"]), number(row["fewest_pictures"] / row["seconds"]), number(row["cpu"])]
+               for row in figures.select(what="cameras")]
+    return late and [
+        "## The page of pipelines/view\n", machine_of(figures),
+        "A browser on the same machine shows one stream of 1920x1080 pixels at 30 frames/s (`bench/view.py`). This table "
+        "shows the time from the release of a frame to the painting of the frame.\n",
+        table(["pictures arrive as", "frames", "median (ms)", "95th percentile (ms)", "longest (ms)"], late),
+        "CPU time of the program per second of video. It encodes video in both cases.\n",
+        table(["pictures arrive as", "without a viewer (s)", "with a viewer (s)", "difference (s)"], cost),
+        "Cameras of 1280x720 pixels with `preset=motion`, and one viewer per camera.\n",
+        table(["cameras", "frames/s of a camera", "frames/s at the slowest viewer", "CPU time per second (s)"], several)]

@@ -38,7 +38,7 @@ class Report:
         self.package_arrays = packages.Cpu(of_suite("python-arrays"), "other arrays")
         has_python = self.gpu and self.gpu.select(what="python device")
         self.package_on_gpu = packages.Gpu(self.gpu if has_python else of_suite("python-gpu"))
-        self.archives, self.on_gpus = segments.Archives(), of_suite("gpus")
+        self.archives, self.on_gpus, self.view = segments.Archives(), of_suite("gpus"), of_suite("view")
 
     def pages(self):
         """{file below docs/benchmarks: (title, first sentence, parts)}."""
@@ -51,10 +51,10 @@ class Report:
             [*(volumes.Gpu(gpu).part() if gpu else []), *self.cubes.part()]), (
             "pipelines.md", "Whole pipelines",
             "This page shows how many frames per second whole GStreamer pipelines process, measured from source to "
-            f"sink by `bench/programs/pipeline`, on {devices(gpu, self.transcode)}.",
+            f"sink by `bench/programs/pipeline`, on {devices(gpu, self.transcode, self.view)}.",
             [*(pipelines.gpu_part(gpu) if gpu else []),
              *[part for each in cpus for part in pipelines.cpu_part(each)],
-             *pipelines.transcode_part(self.transcode)]), (
+             *pipelines.transcode_part(self.transcode), *pipelines.view_part(self.view)]), (
             "archives.md", "Archives",
             "This page shows how `regions-transcode` scales over segments, GPUs and nodes, measured with whole runs "
             f"of the program, on {devices(archives.warm_ups, archives.cluster, archives.devices)}.", archives.part()), (

@@ -121,6 +121,15 @@ class Pipelines(unittest.TestCase):
         self.assertIn("| a.avi | `cclabel` | 300 | 30.0 | 25 % |", pipelines.transcode_part(record)[-1])
         self.assertEqual(pipelines.transcode_part(figures([])), [])
 
+    def test_view_tables_show_the_cost_of_a_viewer(self):
+        text = "".join(pipelines.view_part(figures([
+            {"what": "latency", "transport": "video", "frames": 90, "median_ms": 36.2, "p95_ms": 50, "longest_ms": 120.4},
+            {"what": "cost", "transport": "video", "without_viewer": 0.5, "with_viewer": 0.75},
+            {"what": "cameras", "cameras": 10, "rate": 5, "seconds": 20, "fewest_pictures": 90, "cpu": 1.25}])))
+        for row in ("| WebRTC | 90 | 36.2 | 50.0 | 120 |", "| WebRTC | 0.50 | 0.75 | 0.25 |", "| 10 | 5 | 4.50 | 1.25 |"):
+            self.assertIn(row, text)
+        self.assertEqual(pipelines.view_part(figures([])), [])
+
 
 class SuperpixelTables(unittest.TestCase):
     def test_superpixel_peers_are_compared_at_equal_thread_counts(self):
