@@ -4,6 +4,7 @@
 #pragma once
 
 #include "core/drawing/paint.hpp"
+#include "core/drawing/regionoverlay.hpp"
 #include "core/graphcutbg/background_model.hpp"
 #include "core/graphcutbg/graphcutbg.hpp"
 
@@ -291,6 +292,8 @@ REGIONS_HD inline void cut_out(const ConstFrame& in, const RgbDecoder& decoder,
 }
 
 CutLimits cut_limits_of(const GraphCutBgParams& params, bool resets);
+// The plan with which regionoverlay hides regions by blocks or, if these are not chosen, by a blur.
+CompositePlan hiding_plan_of(const RegionOverlayParams& params);
 CompositePlan composite_plan_of(const GraphCutBgParams& params, const Setup& setup);
 RgbDecoder decoder_of(const Layout& layout, const Colorimetry& color);
 

@@ -338,6 +338,18 @@ int cell_of(Replacement replacement, int size) {
 
 }  // namespace
 
+CompositePlan hiding_plan_of(const RegionOverlayParams& params) {
+  const bool pixelates = params.has_style(Style::pixelate);
+  CompositePlan plan;
+  plan.output = GraphCutOutput::replace;
+  plan.replaced = Replaced::foreground;
+  plan.replace_with = pixelates ? Replacement::pixelate : Replacement::blur;
+  plan.grow = params.grow;
+  plan.cell = cell_of(plan.replace_with, pixelates ? params.pixelate : params.blur);
+  plan.opacity = 256;
+  return plan;
+}
+
 CompositePlan composite_plan_of(const GraphCutBgParams& params, const Setup& setup) {
   CompositePlan plan;
   plan.output = params.output;

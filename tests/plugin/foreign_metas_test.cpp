@@ -1,4 +1,4 @@
-// Masks that other elements attach: segmentations of GStreamer's analytics library (or
+// Masks and objects that other elements attach: segmentations of GStreamer's analytics library (or
 // of the fake library for older versions), and the alpha channel.
 #include <gst/video/video.h>
 
@@ -254,6 +254,134 @@ TEST(ForeignMask, MaskValuesThatAreNoNumbers_StreamDoesNotStart) {
     EXPECT_EQ(h.error_text(),
               "mask-values is '" + std::string(text) + "'; expected numbers such as 1,15");
   }
+}
+
+// ---- objects, drawn by regionoverlay
+
+// A frame whose pixels all differ from their neighbours.
+std::vector<uint8_t> texture() {
+  std::vector<uint8_t> bytes(kWidth * kHeight);
+  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<uint8_t>(i * 97 % 251);
+  return bytes;
+}
+GstBuffer* textured_frame() {
+  start_gstreamer();
+  return Harness::buffer(texture());
+}
+
+void add_object(GstBuffer* frame, const char* label, int x, int y, int width, int height,
+                double confidence = 0.5) {
+  GstVideoRegionOfInterestMeta* roi = gst_buffer_add_video_region_of_interest_meta(
+      frame, label, static_cast<guint>(x), static_cast<guint>(y), static_cast<guint>(width),
+      static_cast<guint>(height));
+  gst_video_region_of_interest_meta_add_param(
+      roi, gst_structure_new("detection", "confidence", G_TYPE_DOUBLE, confidence, nullptr));
+}
+
+// The pixels that regionoverlay changes: left, top, right, bottom of their box, and their number.
+struct Changes {
+  int left = kWidth, top = kHeight, right = -1, bottom = -1, count = 0;
+  std::vector<uint8_t> picture = {};
+};
+Changes drawn(const std::string& properties, GstBuffer* frame) {
+  Harness h("regionoverlay " + properties);
+  h.video("GRAY8", kWidth, kHeight);
+  EXPECT_EQ(gst_harness_push(h.get(), frame), GST_FLOW_OK) << h.error_text();
+  Changes changes;
+  const BufferPtr out = h.pull();
+  if (out) changes.picture = bytes_of(out.get());
+  const std::vector<uint8_t> before = texture();
+  for (int i = 0; i < kWidth * kHeight && changes.picture.size() == before.size(); ++i) {
+    if (changes.picture[static_cast<size_t>(i)] == before[static_cast<size_t>(i)]) continue;
+    changes.left = std::min(changes.left, i % kWidth);
+    changes.right = std::max(changes.right, i % kWidth);
+    changes.top = std::min(changes.top, i / kWidth);
+    changes.bottom = std::max(changes.bottom, i / kWidth);
+    ++changes.count;
+  }
+  return changes;
+}
+Changes drawn_object(const std::string& properties) {
+  GstBuffer* frame = textured_frame();
+  add_object(frame, "person", 10, 16, 12, 12);
+  return drawn(properties, frame);
+}
+
+TEST(ForeignObject, StylePixelate_HidesItsBoxAndTheMargin) {
+  const Changes bare = drawn_object("style=pixelate pixelate=256 grow=0");
+  EXPECT_EQ(bare.left, 10);
+  EXPECT_EQ(bare.right, 21);
+  EXPECT_EQ(bare.top, 16);
+  EXPECT_EQ(bare.bottom, 27);
+  const uint8_t mean = bare.picture[20 * kWidth + 15];
+  for (int y = 16; y < 28; ++y) {
+    for (int x = 10; x < 22; ++x) {
+      ASSERT_EQ(bare.picture[static_cast<size_t>(y * kWidth + x)], mean) << x << ", " << y;
+    }
+  }
+  const Changes grown = drawn_object("style=blur grow=2");
+  EXPECT_EQ(grown.left, 8);
+  EXPECT_EQ(grown.bottom, 29);
+}
+
+TEST(ForeignObject, ObjectsBoxesOrLabels_AreDrawnOnlyIfRequested) {
+  EXPECT_EQ(drawn_object("style=boxes").count, 0);
+  const Changes boxes = drawn_object("style=boxes thickness=1 objects=boxes");
+  EXPECT_EQ(boxes.left, 10);
+  EXPECT_EQ(boxes.top, 16);
+  EXPECT_EQ(boxes.right, 21);
+  EXPECT_EQ(boxes.bottom, 27);
+  const Changes labels = drawn_object("style=boxes thickness=1 objects=labels");
+  EXPECT_LT(labels.top, 16) << "the label is above the box";
+  EXPECT_GT(labels.right, 21) << "and wider";
+}
+
+TEST(ForeignObject, DetectionOfAnalyticsLibrary_IsHiddenAndOneOfThisPluginIsDrawnOnce) {
+  NEEDS_SEGMENTATION(library);
+  const RelationSpace space = {4, 400};
+  GstBuffer* frame = textured_frame();
+  AnalyticsEntry entry;
+  RelationMeta* meta = library->add(frame, &space);
+  ASSERT_TRUE(library->add_detection(meta, g_quark_from_string("car"), 4, 5, 8, 9, 0.7F, &entry));
+  ASSERT_TRUE(library->add_detection(meta, g_quark_from_string("region"), 30, 5, 8, 9, 1, &entry));
+  const std::vector<ForeignObject> objects = read_objects(frame);
+  ASSERT_EQ(objects.size(), 1u) << "the other is of this plugin, which reads its own metadata";
+  EXPECT_STREQ(objects[0].label, "car");
+  EXPECT_NEAR(objects[0].confidence, 0.7, 1e-6);
+  const Changes changes = drawn("style=pixelate grow=0 pixelate=64", frame);
+  EXPECT_EQ(changes.left, 4);
+  EXPECT_EQ(changes.right, 11);
+  EXPECT_EQ(changes.top, 5);
+  EXPECT_EQ(changes.bottom, 13);
+}
+
+TEST(ForeignObject, BoxesOutsideEmptyOrVeryMany_FramePasses) {
+  GstBuffer* frame = textured_frame();
+  add_object(frame, "far", 2000000000, 5, 4, 4);
+  add_object(frame, "empty", 3, 3, 0, 5);
+  add_object(frame, "", 40, 28, 2000000000, 2000000000, NAN);
+  const Changes changes = drawn("style=pixelate+boxes objects=labels grow=0", frame);
+  EXPECT_GE(changes.left, 0);
+  EXPECT_FALSE(changes.picture.empty());
+  frame = textured_frame();
+  for (int i = 0; i < 10000; ++i) add_object(frame, "dot", i % kWidth, i / kWidth % 20, 1, 1, -3);
+  EXPECT_FALSE(drawn("style=pixelate objects=labels grow=0", frame).picture.empty());
+}
+
+TEST(ForeignObject, HidingChosenWhilePlayingOrScaled_IsRefused) {
+  Harness h("regionoverlay style=boxes");
+  h.video("GRAY8", kWidth, kHeight);
+  ASSERT_EQ(h.push(texture()), GST_FLOW_OK);
+  const std::string before = h.property("style");
+  h.set("style", "blur");
+  EXPECT_EQ(h.property("style"), before);
+  EXPECT_EQ(error_details(h.message(GST_MESSAGE_WARNING)).text,
+            "style kept as it was: style=pixelate and style=blur must be chosen before the stream "
+            "starts");
+  Harness scaled("regionoverlay style=blur process-scale=0.5");
+  scaled.video("GRAY8", kWidth, kHeight);
+  EXPECT_NE(scaled.push(texture()), GST_FLOW_OK);
+  EXPECT_EQ(scaled.error_text(), "style=pixelate and style=blur require process-scale=1");
 }
 
 }  // namespace
