@@ -55,10 +55,11 @@ def fail(text, status=1):
     sys.exit(status)
 
 
-def run(source, outputs, line, properties, profile, watch=None):
+def run(source, outputs, line, properties, profile, watch=None, first=None):
     """Takes a file through the filter `line`, whose first element of this plugin gets the properties, and ends the
     program. `outputs`: names of the files to write by their kind; None is standard output. `watch` prepares the filter
-    and sees all frames, as sidecars do."""
+    and sees all frames, as sidecars do. `first`: a filter that the file passes before, and a sidecar that sees its
+    frames."""
     import filters
     from transcode import job
     from transcode.progress import Screen
@@ -85,6 +86,13 @@ def run(source, outputs, line, properties, profile, watch=None):
         elif names or "note" in message or "problem" in message:  # all else would be among the results
             screen.hear(source, message, names)
 
+    if first:
+        # The second pass repeats the notes.
+        before = job.Job(os.path.abspath(source), {}, filters.made(first[0]), None,
+                         lambda **message: "problem" in message and hear(**message))
+        before.sidecars.append(first[1])
+        if status := before.run():
+            sys.exit(status)
     made = job.Job(os.path.abspath(source), files, filtered, profile, hear)
     if watch:
         watch.prepare(filtered)

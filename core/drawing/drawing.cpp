@@ -13,6 +13,39 @@ namespace regions {
 
 namespace {
 
+constexpr Choice kOverlayStyles[] = {
+    kStyles[0],
+    kStyles[1],
+    kStyles[2],
+    kStyles[3],
+    {16, "pixelate",
+     "Hides the region, or its box without a label map, with blocks of one colour each, see "
+     "`pixelate`. Also hides objects of other elements"},
+    {32, "blur", "As `pixelate`, but with a blur, see `blur`"}};
+constexpr Choice kObjects[] = {{0, "none", "Nothing"},
+                               {1, "boxes", "The same as of a region without a label map"},
+                               {2, "labels", "This, the label and the confidence"}};
+
+std::vector<Field> regionoverlay_table() {
+  using P = RegionOverlayParams;
+  std::vector<Field> fields = drawing_fields<P>(kOverlayStyles);
+  fields.push_back(field<P, &P::objects>(
+      "objects",
+      "Parts that are drawn of objects that other elements detected (GstAnalyticsODMtd and "
+      "GstVideoRegionOfInterestMeta).",
+      {}, kObjects));
+  fields.push_back(field<P, &P::pixelate>(
+      "pixelate", "Side of the blocks of style=pixelate (pixels). Odd values are rounded up.",
+      {2, 256}));
+  fields.push_back(
+      field<P, &P::blur>("blur", "Size of the blur of style=blur (pixels).", {4, 256}));
+  fields.push_back(field<P, &P::grow>(
+      "grow",
+      "Width of the margin around a region that style=pixelate and style=blur also hide (pixels).",
+      {0, 128}));
+  return fields;
+}
+
 // Returns the pitch in bytes of a row of 32-bit words. Rows consist of whole 128-byte cache lines,
 // so that two tiles of Ink never share a cache line.
 ptrdiff_t pitch_of(int words) { return (static_cast<ptrdiff_t>(words) * 4 + 127) / 128 * 128; }
@@ -122,13 +155,20 @@ Painter painter_of(const Frame& picture, const LabelView& labels, const DrawingP
 }
 
 std::span<const Field> fields_of(const RegionOverlayParams&) {
-  static const std::vector<Field> fields = drawing_fields<RegionOverlayParams>();
+  static const std::vector<Field> fields = regionoverlay_table();
   return fields;
 }
 
 Output output_of(const RegionOverlayParams&) { return Output::drawn_on; }
 
 void plan(const RegionOverlayParams&, Setup& setup) { setup.max_regions = 1 << 16; }
+
+void expects_hiding(bool has_memory) {
+  expects(
+      has_memory,
+      "style=pixelate and style=blur must be chosen before the stream starts, because they need "
+      "memory");
+}
 
 void expects_drawable(const Setup& setup) {
   const auto within = [](int n) { return n >= 1 && n <= 65535; };

@@ -11,7 +11,8 @@
 
 namespace regions {
 
-enum class Style : uint8_t { boxes = 1, outlines = 2, fill = 4, ids = 8 };
+// pixelate and blur hide the region; only regionoverlay has them.
+enum class Style : uint8_t { boxes = 1, outlines = 2, fill = 4, ids = 8, pixelate = 16, blur = 32 };
 
 // Properties of all elements that draw regions; drawing_fields() documents them.
 struct DrawingParams {
@@ -26,11 +27,13 @@ inline constexpr Choice kStyles[] = {
     {4, "fill", "A tint over the region. Needs a label map"},
     {8, "ids", "The track id next to the box"}};
 
-// The entries of the parameter table for DrawingParams. P derives from DrawingParams.
+// The entries of the parameter table for DrawingParams. P derives from DrawingParams. `styles` are
+// flags.
 template <class P>
-std::vector<Field> drawing_fields() {
+std::vector<Field> drawing_fields(std::span<const Choice> styles = kStyles) {
+  const double all = static_cast<double>(2 * styles.back().value - 1);
   return {
-      field<P, &P::style>("style", "Parts of a region that are drawn.", {1, 15}, kStyles),
+      field<P, &P::style>("style", "Parts of a region that are drawn.", {1, all}, styles),
       field<P, &P::opacity>(
           "opacity", "Opacity of style=fill (fraction; 0 is invisible, 1 is opaque).", {0, 1}),
       field<P, &P::thickness>("thickness", "Line width of boxes and outlines (pixels).", {1, 64})};
@@ -63,6 +66,9 @@ REGIONS_HD constexpr Rgb track_color(uint32_t track) {
 // number track - 1; otherwise of a word of `area` glyphs, whose TagWord is `sum_x`.
 inline constexpr uint32_t kMarkLayer = 0xFFFFFFFF;
 REGIONS_HD constexpr bool is_mark(const Region& record) { return record.layer == kMarkLayer; }
+// The `layer` of a record that is an object of another element: it has a box, but no label.
+inline constexpr uint32_t kObjectLayer = 0xFFFFFFFE;
+REGIONS_HD constexpr bool has_label(const Region& record) { return record.layer < kObjectLayer; }
 // Whether there are marks among the records. Marks follow all regions.
 constexpr bool have_marks(std::span<const Region> records) {
   return !records.empty() && is_mark(records.back());

@@ -76,6 +76,16 @@ std::vector<std::vector<int>> words_of(const std::string& text) {
   return words;
 }
 
+Region mark_of_word(const std::vector<int>& word, uint32_t color) {
+  Region region = mark(color);
+  region.track = 1;
+  region.area = word.size();
+  TagWord glyphs;
+  for (size_t i = 0; i < word.size(); ++i) glyphs.set(static_cast<int>(i), word[i]);
+  region.sum_x = glyphs.glyphs;
+  return region;
+}
+
 }  // namespace
 
 void append(const LineMark& line, const StampPlan& plan, std::vector<Region>& records) {
@@ -126,16 +136,26 @@ void append(const CaptionMark& caption, const StampPlan& plan, std::vector<Regio
   for (const std::vector<int>& word : words_of(caption.text)) {
     const int width = plan.tag_width(static_cast<int>(word.size()));
     if (left + width > plan.picture.right + 1) return;
-    Region& region = records.emplace_back(mark(caption.color));
-    region.track = 1;
-    region.area = word.size();
-    TagWord glyphs;
-    for (size_t i = 0; i < word.size(); ++i) glyphs.set(static_cast<int>(i), word[i]);
-    region.sum_x = glyphs.glyphs;
+    Region& region = records.emplace_back(mark_of_word(word, caption.color));
     region.left = region.right = left;
     // Stamp places the tag above the box.
     region.top = region.bottom = std::min(gap + plan.tag_height(), plan.picture.bottom);
     left += width + gap;
+  }
+}
+
+void append(const LabelMark& label, const StampPlan& plan, std::vector<Region>& records) {
+  const Rect box = label.box.within(plan.picture);
+  if (box.empty()) return;
+  int left = box.left + label.indent;
+  for (const std::vector<int>& word : words_of(label.text)) {
+    const int width = plan.tag_width(static_cast<int>(word.size()));
+    if (left > plan.picture.right) return;
+    Region& region = records.emplace_back(mark_of_word(word, label.color));
+    region.left = region.right = left;
+    region.top = box.top;
+    region.bottom = box.bottom;
+    left += width;
   }
 }
 

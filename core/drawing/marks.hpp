@@ -30,10 +30,19 @@ struct CaptionMark {
   uint32_t color = 0;  // 0xRRGGBB
 };
 
+// Words on plates above a box, from its left side on. If there is not enough space, below the box.
+struct LabelMark {
+  Rect box;
+  int indent = 0;      // space at the left, pixels
+  std::string text;    // UTF-8
+  uint32_t color = 0;  // 0xRRGGBB
+};
+
 // Append the records of a mark for a picture that is drawn with `plan`. Parts outside of the
 // picture are left out.
 void append(const LineMark& line, const StampPlan& plan, std::vector<Region>& records);
 void append(const NumberMark& mark, const StampPlan& plan, std::vector<Region>& records);
 void append(const CaptionMark& caption, const StampPlan& plan, std::vector<Region>& records);
+void append(const LabelMark& label, const StampPlan& plan, std::vector<Region>& records);
 
 }  // namespace regions

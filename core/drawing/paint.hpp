@@ -117,7 +117,7 @@ struct Tracks {
   // The track id of a label. A region without a record uses its label. Must not be called for label
   // 0.
   REGIONS_HD ColorKey of_label(uint32_t label) const {
-    const bool has_record = label <= count && !is_mark(regions[label - 1]);
+    const bool has_record = label <= count && has_label(regions[label - 1]);
     return {false, has_record ? regions[label - 1].track : label};
   }
   REGIONS_HD ColorKey of_code(uint32_t code) const {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "core/drawing/paint.hpp"
+#include "core/drawing/regionoverlay.hpp"
 #include "core/graphcutbg/background_model.hpp"
 #include "core/graphcutbg/graphcutbg.hpp"
 
@@ -12,19 +13,59 @@ namespace regions::graphcutbg {
 // Output settings derived from the parameters. Small enough to pass by value.
 struct CompositePlan {
   GraphCutOutput output = GraphCutOutput::none;
+  Replaced replaced = Replaced::background;
   Replacement replace_with = Replacement::color;
-  int feather = 0;    // pixels
-  int opacity = 0;    // opacity of the tint or of the new background, 1/256
-  int blur_cell = 1;  // side of the cells over which the background is averaged, pixels
-  int color[3] = {};  // colour of the tint or of the new background, in the frame's components
+  int feather = 0;         // pixels
+  int grow = 0;            // margin around the foreground that is hidden too, pixels
+  int hold = 0;            // number of frames for which a pixel stays hidden
+  int opacity = 0;         // opacity of the tint or of the new content, 1/256
+  int cell = 1;            // side of the cells over which colours are averaged, pixels
+  int color[3] = {};       // colour of the tint or of the new content, in the frame's components
+  bool uses_image = true;  // the foreground comes from the background model, not only from a mask
 
-  REGIONS_HD bool shows_image() const {
-    return output == GraphCutOutput::replace && replace_with == Replacement::image;
+  REGIONS_HD bool replaces_with(Replacement replacement) const {
+    return output == GraphCutOutput::replace && replace_with == replacement;
   }
-  REGIONS_HD bool blurs() const {
-    return output == GraphCutOutput::replace && replace_with == Replacement::blur;
+  REGIONS_HD bool shows_image() const { return replaces_with(Replacement::image); }
+  REGIONS_HD bool blurs() const { return replaces_with(Replacement::blur); }
+  REGIONS_HD bool pixelates() const { return replaces_with(Replacement::pixelate); }
+  REGIONS_HD bool averages() const { return blurs() || pixelates(); }
+  // The learnt background is visible. The output must then be written before the next frame
+  // updates the model.
+  REGIONS_HD bool shows_model() const {
+    return output == GraphCutOutput::background || replaces_with(Replacement::model);
+  }
+  REGIONS_HD bool hides() const {
+    return output == GraphCutOutput::replace && replaced == Replaced::foreground;
+  }
+  // Whether this frame is hidden as a whole, because the model does not know its foreground.
+  REGIONS_HD bool hides_all(const FramePlan& frame, SceneChange change) const {
+    return uses_image && (frame.starts || change != SceneChange::none);
   }
 };
+
+// Hides a pixel of this frame if it is foreground or was in one of the last `hold` frames.
+// `remaining` is the number of frames for which the pixel stays hidden.
+REGIONS_HD inline bool is_hidden(uint8_t& remaining, bool foreground, int hold) {
+  const bool was_held = remaining > 0;
+  remaining = static_cast<uint8_t>(foreground ? hold : was_held ? remaining - 1 : 0);
+  return foreground || was_held;
+}
+
+// Converts a colour of the model back to component c of a frame, see color_of(). RGB differs by at
+// most 3 levels of 255 from the picture that was learnt. Samples of more than 8 bits have lost
+// their low bits.
+REGIONS_HD inline int component_of(const Color& color, int c, const Layout& layout,
+                                   bool full_range) {
+  if (layout.model == ColorModel::rgb) {
+    const int u = color.u - 128, v = color.v - 128;  // BT.601, 8-bit fixed point
+    const int difference = c == 0 ? 359 * v : c == 1 ? -88 * u - 183 * v : 454 * u;
+    return clamp_byte(color.y + ((difference + 128) >> 8));
+  }
+  const bool limited = layout.model == ColorModel::yuv && !full_range;
+  const int value = color[c] + (c == 0 && limited ? 16 : 0);
+  return (value > 255 ? 255 : value) << (layout.sample_bits - 8);
+}
 
 // Converts stored components to 8-bit R, G, B, in fixed point.
 struct RgbDecoder {
@@ -74,12 +115,14 @@ REGIONS_HD inline uint8_t soften(const Image<const uint8_t>& counts, int feather
   return static_cast<uint8_t>((sum * 255 + max_strength / 2) / max_strength);
 }
 
-// Weighted sums of the picture over square cells, used to blur the background. Foreground pixels
-// have a very low weight, so that their colours do not spread into the background. The weight is
-// not zero, so that cells with only foreground have a mean.
-struct BlurCells {
-  // Weights of background pixels and of foreground pixels.
+// Weighted sums of the picture over square cells, used to blur or pixelate. Hidden foreground is
+// averaged over its own pixels alone: the weight of a pixel is its opacity. If the background is
+// replaced, foreground pixels have a very low weight, so that their colours do not spread into the
+// background. The weight is not zero, so that cells with only foreground have a mean.
+struct ColorCells {
+  // Weights of background pixels and of foreground pixels, if the background is replaced.
   static constexpr uint32_t kBackground = 256, kForeground = 1;
+  bool hides = false;  // the foreground is replaced
   int columns = 0, rows = 0;
   int side = 1;                // side of a cell, pixels
   uint64_t* sum = nullptr;     // [3][rows][columns], weighted sums of the components
@@ -94,21 +137,27 @@ struct BlurCells {
     return static_cast<size_t>(columns) * static_cast<size_t>(rows);
   }
 };
-REGIONS_HD inline BlurCells blur_cells_of(Size size, int side, uint64_t* sum, uint32_t* weight) {
-  return {(size.width + side - 1) / side, (size.height + side - 1) / side, side, sum, weight};
+REGIONS_HD inline ColorCells color_cells_of(const CompositePlan& plan, Size size, uint64_t* sum,
+                                            uint32_t* weight) {
+  const int side = plan.cell;
+  return {plan.hides(), (size.width + side - 1) / side, (size.height + side - 1) / side, side, sum,
+          weight};
 }
 
-// Computes the sums of cell (i, j).
+// Computes the sums of cell (i, j). `alpha` is the opacity of the foreground.
 template <class Byte>
-REGIONS_HD void sum_cell(const BlurCells& cells, const BasicFrame<Byte>& frame,
-                         const Image<const uint8_t>& mask, int i, int j) {
+REGIONS_HD void sum_cell(const ColorCells& cells, const BasicFrame<Byte>& frame,
+                         const Image<const uint8_t>& alpha, int i, int j) {
   uint64_t sum[3] = {};
   uint32_t weight = 0;
   const int right = (i + 1) * cells.side < frame.width ? (i + 1) * cells.side : frame.width;
   const int bottom = (j + 1) * cells.side < frame.height ? (j + 1) * cells.side : frame.height;
   for (int y = j * cells.side; y < bottom; ++y) {
     for (int x = i * cells.side; x < right; ++x) {
-      const uint32_t w = mask(x, y) ? BlurCells::kForeground : BlurCells::kBackground;
+      const uint32_t opacity = alpha(x, y);
+      const uint32_t w = cells.hides    ? opacity
+                         : opacity != 0 ? ColorCells::kForeground
+                                        : ColorCells::kBackground;
       weight += w;
       for (int c = 0; c < frame.layout.channels; ++c) {
         sum[c] += static_cast<uint64_t>(w) * static_cast<uint64_t>(frame.sample(c, x, y));
@@ -121,9 +170,20 @@ REGIONS_HD void sum_cell(const BlurCells& cells, const BasicFrame<Byte>& frame,
   cells.weight[at] = weight;
 }
 
+// Mean of component c over cell (i, j). 0 if the cell has no weight: no pixel shows its mean.
+REGIONS_HD inline int mean_of_cell(const ColorCells& cells, int c, int i, int j) {
+  const size_t at =
+      static_cast<size_t>(j) * static_cast<size_t>(cells.columns) + static_cast<size_t>(i);
+  const uint64_t sum = cells.sum[static_cast<size_t>(c) * cells.cells() + at];
+  const uint64_t weight = cells.weight[at];
+  return weight == 0 ? 0 : static_cast<int>((sum + weight / 2) / weight);
+}
+
 // Weighted mean of component c over a cell and its eight neighbours. The weights are 4 for the
-// cell, 2 for cells that share an edge, and 1 for cells that share a corner.
-REGIONS_HD inline int smooth_cell(const BlurCells& cells, int c, int i, int j) {
+// cell, 2 for cells that share an edge, and 1 for cells that share a corner. 0 if all nine cells
+// have no weight: no pixel that is replaced lies between the centre of this cell and its
+// neighbours.
+REGIONS_HD inline int smooth_cell(const ColorCells& cells, int c, int i, int j) {
   uint64_t sum = 0, weight = 0;
   for (int dj = -1; dj <= 1; ++dj) {
     for (int di = -1; di <= 1; ++di) {
@@ -135,7 +195,7 @@ REGIONS_HD inline int smooth_cell(const BlurCells& cells, int c, int i, int j) {
       weight += part * cells.weight[at];
     }
   }
-  return static_cast<int>((sum + weight / 2) / weight);
+  return weight == 0 ? 0 : static_cast<int>((sum + weight / 2) / weight);
 }
 
 // The blurred value at a pixel, interpolated between the four nearest cells.
@@ -160,45 +220,57 @@ REGIONS_HD inline int blurred(const Image<const uint16_t>& smooth, int side, int
 // Everything required to composite one frame.
 struct Composition {
   CompositePlan plan;
-  Frame picture;                    // changed in place
-  Image<const uint8_t> alpha;       // opacity of the foreground, 0..255
-  const uint16_t* image = nullptr;  // [3][height][width], components of the new background picture
-  Image<const uint16_t> smooth[3];  // [component], [rows][columns] results of smooth_cell()
+  Frame picture;                         // changed in place
+  Image<const uint8_t> alpha;            // opacity of the foreground, 0..255
+  const uint16_t* image = nullptr;       // [3][height][width], components of replace-image
+  const uint32_t* background = nullptr;  // [height][width], packed colours of the learnt background
+  // [component], [rows][columns], results of smooth_cell() for a blur, of mean_of_cell() for
+  // blocks.
+  Image<const uint16_t> means[3];
 
   // The value of component c that is mixed into pixel (x, y).
   REGIONS_HD int replacement_at(int c, int x, int y) const {
-    if (plan.output == GraphCutOutput::overlay || plan.replace_with == Replacement::color) {
-      return plan.color[c];
+    const size_t pixel =
+        static_cast<size_t>(y) * static_cast<size_t>(picture.width) + static_cast<size_t>(x);
+    if (plan.shows_model()) {
+      const Color color = Color::load(background + pixel);
+      return component_of(color, c, picture.layout, picture.color.full_range);
     }
-    if (plan.replace_with == Replacement::blur) return blurred(smooth[c], plan.blur_cell, x, y);
-    const size_t plane = picture.size().area();
-    return image[static_cast<size_t>(c) * plane +
-                 static_cast<size_t>(y) * static_cast<size_t>(picture.width) +
-                 static_cast<size_t>(x)];
+    if (plan.blurs()) return blurred(means[c], plan.cell, x, y);
+    if (plan.pixelates()) return means[c](x / plan.cell, y / plan.cell);
+    if (plan.shows_image()) return image[static_cast<size_t>(c) * picture.size().area() + pixel];
+    return plan.color[c];
   }
   // Weight of replacement_at(), 0..255 * 256.
   REGIONS_HD int strength(int x, int y) const {
-    const int share = plan.output == GraphCutOutput::overlay ? alpha(x, y) : 255 - alpha(x, y);
+    const bool is_tint = plan.output == GraphCutOutput::overlay;
+    const int share = plan.output == GraphCutOutput::background ? 255
+                      : is_tint || plan.hides()                 ? alpha(x, y)
+                                                                : 255 - alpha(x, y);
     return share * plan.opacity;
   }
 };
 
 // Composites the samples that begin at pixel (x, y). A chroma sample begins at the upper left one
-// of its pixels, and uses the mean strength of all its pixels.
+// of its pixels, and uses the mean strength of all its pixels. If one of the pixels must be hidden,
+// it uses the maximum strength, so that no colour of a hidden pixel remains.
 REGIONS_HD inline void composite_pixel(const Composition& composition, int x, int y) {
   const Frame& picture = composition.picture;
   for (int c = 0; c < picture.layout.channels; ++c) {
     const int across = 1 << picture.layout.component[c].x_shift;
     const int down = 1 << picture.layout.component[c].y_shift;
     if (x % across != 0 || y % down != 0) continue;
-    int64_t strength = 0;
+    int64_t strength = 0, strongest = 0;
     int pixels = 0;
     for (int dy = 0; dy < down && y + dy < picture.height; ++dy) {
       for (int dx = 0; dx < across && x + dx < picture.width; ++dx) {
-        strength += composition.strength(x + dx, y + dy);
+        const int64_t part = composition.strength(x + dx, y + dy);
+        strength += part;
+        if (part > strongest) strongest = part;
         ++pixels;
       }
     }
+    if (composition.plan.hides()) strength = strongest * pixels;
     if (strength == 0) continue;
     const int64_t max_strength = static_cast<int64_t>(pixels) * 255 * 256;
     const int64_t old = picture.sample(c, x, y);
@@ -220,6 +292,8 @@ REGIONS_HD inline void cut_out(const ConstFrame& in, const RgbDecoder& decoder,
 }
 
 CutLimits cut_limits_of(const GraphCutBgParams& params, bool resets);
+// The plan with which regionoverlay hides regions by blocks or, if these are not chosen, by a blur.
+CompositePlan hiding_plan_of(const RegionOverlayParams& params);
 CompositePlan composite_plan_of(const GraphCutBgParams& params, const Setup& setup);
 RgbDecoder decoder_of(const Layout& layout, const Colorimetry& color);
 

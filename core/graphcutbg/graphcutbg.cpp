@@ -3,6 +3,7 @@
 #include "core/graphcutbg/graphcutbg.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 
 #include "core/graphcutbg/composite.hpp"
@@ -23,19 +24,36 @@ constexpr Choice kOutputs[] = {
     {0, "overlay", "The picture with the foreground tinted"},
     {1, "mask", "255 in the foreground, 0 elsewhere, with soft edges if `feather` is set"},
     {2, "cutout", "The picture as RGBA with the mask as alpha"},
-    {3, "replace", "The picture with its background replaced as `replace-with` says"},
-    {4, "none", "The unchanged picture with the mask attached"}};
+    {3, "replace",
+     "The picture with its background or foreground (`replace`) replaced as `replace-with` says"},
+    {4, "none", "The unchanged picture with the mask attached"},
+    {5, "background", "The background that the model has learnt, without the foreground"}};
 constexpr Choice kSources[] = {
     {0, "image", "The background model, which is learnt from the pictures"},
     {1, "mask",
      "The mask that an upstream element attached, of any size, refined along the edges of the "
      "picture"},
     {2, "both", "The background model. Where a mask is attached, its certain pixels are fixed"}};
+constexpr Choice kMaskFrom[] = {
+    {0, "auto",
+     "The label map or mask of an element of this plugin. If the frame has none, the segmentations "
+     "of other elements (GstAnalyticsSegmentationMtd)"},
+    {1, "segmentation",
+     "The segmentations of other elements. A frame without one has no foreground"},
+    {2, "alpha", "The alpha channel of the frame"}};
 constexpr Choice kNeighbours[] = {{4, "4", "Neighbours share an edge"},
                                   {8, "8", "Neighbours share an edge or a corner"}};
-constexpr Choice kReplacements[] = {{0, "color", "The colour `replace-color`"},
-                                    {1, "image", "The picture `replace-image`"},
-                                    {2, "blur", "The background itself, blurred by `blur`"}};
+constexpr Choice kReplaced[] = {
+    {0, "background", "The background"},
+    {1, "foreground",
+     "The foreground, grown by `grow` and held for `hold` frames. The whole picture is replaced in "
+     "the first frame of a model and while the scene changes"}};
+constexpr Choice kReplacements[] = {
+    {0, "color", "The colour `replace-color`"},
+    {1, "image", "The picture `replace-image`"},
+    {2, "blur", "The replaced part itself, blurred by `blur`"},
+    {3, "pixelate", "The replaced part itself, as blocks of one colour each, see `pixelate`"},
+    {4, "model", "The background that the model has learnt. Foreground disappears"}};
 
 std::vector<Field> model_fields() {
   return {
@@ -98,6 +116,12 @@ std::vector<Field> model_fields() {
 
 std::vector<Field> cut_fields() {
   return {
+      field<P, &P::mask_from>("mask-from", "Attached mask for source=mask and source=both.", {},
+                              kMaskFrom),
+      field<P, &P::mask_values>(
+          "mask-values",
+          "Pixel values of the segmentations of other elements that are foreground, such as `1,15` "
+          "(text). Empty: all values except 0."),
       field<P, &P::mask_foreground>(
           "mask-foreground",
           "Pixels of the attached mask with at least this value are certain foreground (0 to 255). "
@@ -125,16 +149,32 @@ std::vector<Field> cut_fields() {
           "color", "Colour of the overlay (0xAARRGGBB). Its alpha is multiplied by `opacity`."),
       field<P, &P::opacity>(
           "opacity", "Opacity of the overlay (fraction; 0 is invisible, 1 is opaque).", {0, 1}),
-      field<P, &P::replace_with>(
-          "replace-with", "Replacement of the background for output=replace.", {}, kReplacements),
-      field<P, &P::replace_color>("replace-color",
-                                  "Colour that replaces the background (0xAARRGGBB). The "
-                                  "background shows through if the alpha is below FF."),
+      field<P, &P::replace>("replace", "Part of the picture that output=replace replaces.", {},
+                            kReplaced),
+      field<P, &P::replace_with>("replace-with",
+                                 "New content of the replaced part for output=replace.", {},
+                                 kReplacements),
+      field<P, &P::replace_color>(
+          "replace-color",
+          "Colour for replace-with=color (0xAARRGGBB). The picture shows through if the alpha is "
+          "below FF."),
       field<P, &P::replace_image>("replace-image",
-                                  "Picture that replaces the background, scaled to the frames "
-                                  "(path of a PNG, JPEG, WebP or PNM file).",
+                                  "Picture for replace-with=image, scaled to the frames (path of a "
+                                  "PNG, JPEG, WebP or PNM file).",
                                   {}, {}, Change::stopped),
-      field<P, &P::blur>("blur", "Size of the background blur (pixels).", {2, 256})};
+      field<P, &P::blur>("blur", "Size of the blur for replace-with=blur (pixels).", {2, 256}),
+      field<P, &P::pixelate>(
+          "pixelate",
+          "Side of the blocks for replace-with=pixelate (pixels). Odd values are rounded up.",
+          {2, 256}),
+      field<P, &P::grow>("grow",
+                         "Width of the margin around the foreground that replace=foreground also "
+                         "replaces (pixels).",
+                         {0, 128}),
+      field<P, &P::hold>("hold",
+                         "Number of frames for which replace=foreground still replaces a pixel "
+                         "that is no longer foreground (frames).",
+                         {0, 255})};
 }
 
 std::vector<Field> table() {
@@ -152,6 +192,38 @@ std::string text_of(Size size) {
 std::span<const Field> fields_of(const GraphCutBgParams&) {
   static const std::vector<Field> fields = table();
   return fields;
+}
+
+ConstFrame attached_mask_of(const FrameTask& task, const GraphCutBgParams& params) {
+  if (params.source == GraphCutSource::image || params.mask_from != MaskFrom::alpha) {
+    return task.mask;
+  }
+  expects(task.in.layout.alpha, "mask-from=alpha requires a format with an alpha channel, not " +
+                                    std::string(name_of(task.in.layout.format)));
+  ConstFrame mask = task.in;
+  mask.layout = layout_of(PixelFormat::gray8);
+  mask.layout.component[0] = task.in.layout.component[3];
+  return mask;
+}
+
+std::vector<uint32_t> numbers_in(const std::string& list) {
+  std::vector<uint32_t> numbers;
+  const char* next = list.data();
+  const char* const end = next + list.size();
+  const auto skip_spaces = [&] {
+    while (next != end && *next == ' ') ++next;
+  };
+  bool has_more = false;  // a comma came last
+  for (skip_spaces(); next != end || has_more; skip_spaces()) {
+    const auto [after, error] = std::from_chars(next, end, numbers.emplace_back());
+    next = after;
+    skip_spaces();
+    has_more = next != end;
+    expects_setting(error == std::errc() && (!has_more || *next == ','),
+                    "mask-values is '" + list + "'; expected numbers such as 1,15");
+    if (has_more) ++next;
+  }
+  return numbers;
 }
 
 std::span<const PresetValue> preset_values_of(Preset preset) {
@@ -175,6 +247,7 @@ Output output_of(const GraphCutBgParams& params) {
       return Output::untouched;
     case GraphCutOutput::overlay:
     case GraphCutOutput::replace:
+    case GraphCutOutput::background:
       break;
   }
   return Output::drawn_on;
@@ -255,14 +328,40 @@ CutLimits cut_limits_of(const GraphCutBgParams& params, bool resets) {
           params.warm_start && !resets};
 }
 
+namespace {
+
+// The side of the cells over which colours are averaged (pixels). Blocks have even sides, so that
+// no chroma sample belongs to two blocks.
+int cell_of(Replacement replacement, int size) {
+  return replacement == Replacement::blur ? std::max(1, size / 2) : size + size % 2;
+}
+
+}  // namespace
+
+CompositePlan hiding_plan_of(const RegionOverlayParams& params) {
+  const bool pixelates = params.has_style(Style::pixelate);
+  CompositePlan plan;
+  plan.output = GraphCutOutput::replace;
+  plan.replaced = Replaced::foreground;
+  plan.replace_with = pixelates ? Replacement::pixelate : Replacement::blur;
+  plan.grow = params.grow;
+  plan.cell = cell_of(plan.replace_with, pixelates ? params.pixelate : params.blur);
+  plan.opacity = 256;
+  return plan;
+}
+
 CompositePlan composite_plan_of(const GraphCutBgParams& params, const Setup& setup) {
   CompositePlan plan;
   plan.output = params.output;
+  plan.replaced = params.replace;
   plan.replace_with = params.replace_with;
   plan.feather = params.feather;
-  plan.blur_cell = std::max(1, params.blur / 2);
+  plan.grow = params.grow;
+  plan.hold = params.hold;
+  plan.cell = cell_of(params.replace_with, plan.blurs() ? params.blur : params.pixelate);
+  plan.uses_image = params.source != GraphCutSource::mask;
   const bool tints = params.output == GraphCutOutput::overlay;
-  const bool colors = tints || plan.replace_with == Replacement::color;
+  const bool colors = tints || plan.replaces_with(Replacement::color);
   const Argb color = tints ? params.color : params.replace_color;
   const double alpha = colors ? color.alpha() / 255.0 : 1;
   plan.opacity = static_cast<int>(std::lround((tints ? params.opacity : 1) * alpha * 256));

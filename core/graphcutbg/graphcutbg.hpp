@@ -12,10 +12,12 @@
 
 namespace regions {
 
-enum class GraphCutOutput : uint8_t { overlay, mask, cutout, replace, none };
+enum class GraphCutOutput : uint8_t { overlay, mask, cutout, replace, none, background };
 enum class GraphCutSource : uint8_t { image, mask, both };
+enum class MaskFrom : uint8_t { automatic, segmentation, alpha };
 enum class Preset : uint8_t { none, motion };
-enum class Replacement : uint8_t { color, image, blur };
+enum class Replaced : uint8_t { background, foreground };
+enum class Replacement : uint8_t { color, image, blur, pixelate, model };
 
 // The properties of the element. The parameter table in graphcutbg.cpp documents each of them.
 struct GraphCutBgParams {
@@ -41,6 +43,8 @@ struct GraphCutBgParams {
 
   // Pixels whose label the user or an attached mask determines.
   std::string exclusion_image;
+  MaskFrom mask_from = MaskFrom::automatic;
+  std::string mask_values;
   int mask_foreground = 250;
   int mask_background = 5;
 
@@ -54,10 +58,14 @@ struct GraphCutBgParams {
   int feather = 0;
   Argb color = {0xFF20E060};
   double opacity = 0.5;
+  Replaced replace = Replaced::background;
   Replacement replace_with = Replacement::blur;
   Argb replace_color = {0xFF00B140};
   std::string replace_image;
   int blur = 24;
+  int pixelate = 16;
+  int grow = 8;
+  int hold = 10;
 };
 
 namespace graphcutbg {
@@ -74,7 +82,7 @@ void plan(const GraphCutBgParams& params, Setup& setup);
 // Pictures that the user provides once for the stream. Each has the name of its property.
 enum class GraphCutPicture : uint8_t {
   background_image,  // initial background of the model
-  replace_image,     // new background for replace-with=image
+  replace_image,     // new content for replace-with=image
   // Bright pixels (at least 128 of 255) are always background and do not update the model.
   exclusion_image
 };
@@ -119,6 +127,13 @@ class GraphCutBg : public Algorithm<GraphCutBgParams> {
   // The result of the last frame in this slot, valid after the queue's wait() has returned.
   virtual GraphCutResult result(int slot) const = 0;
 };
+
+// Returns the mask of a frame: task.mask, or a view of the alpha channel for mask_from=alpha. The
+// latter throws InputError if the format has no alpha channel.
+ConstFrame attached_mask_of(const FrameTask& task, const GraphCutBgParams& params);
+// Returns the numbers in a list such as "1, 15". Throws SettingsError if the text is something
+// else.
+std::vector<uint32_t> numbers_in(const std::string& list);
 
 // Checks that both backends share. They throw InputError if the setup, frame or parameters are
 // unsuitable.

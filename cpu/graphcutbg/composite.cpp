@@ -1,5 +1,5 @@
-// Composites the output picture of a frame: softens the edges of the mask, blurs the background and
-// mixes foreground and background pixels.
+// Composites the output picture of a frame: decides which pixels are hidden, softens the edges of
+// the mask, averages colours and mixes the picture with its replacement.
 #include <algorithm>
 #include <cstring>
 
@@ -25,11 +25,37 @@ Image<uint8_t> picture_of(std::vector<uint8_t>& pixels, Size size) {
   return {pixels.data(), size.width, size.height, size.width};
 }
 
-// Returns the mask averaged over a square around each pixel, or the mask itself if plan.feather is
-// 0.
-Image<const uint8_t> soften_mask(const CompositePlan& plan, FrameWorkspace& workspace, Size size,
-                                 const Workers& workers) {
-  const Image<const uint8_t> mask = picture_of(workspace.mask, size);
+// Grows the pixels of `mask` that are 255 by `radius` pixels in each direction, also diagonally.
+void grow_mask(const Image<uint8_t>& mask, int radius, const Image<uint8_t>& scratch,
+               const Workers& workers) {
+  const int width = mask.width, height = mask.height;
+  const auto add = [](uint8_t* to, const uint8_t* from, int count) {
+    for (int x = 0; x < count; ++x) to[x] |= from[x];
+  };
+  for_each_row(workers, height, [&](int y) {
+    std::memcpy(scratch.row(y), mask.row(y), static_cast<size_t>(width));
+    for (int v = std::max(0, y - radius); v <= std::min(height - 1, y + radius); ++v) {
+      add(scratch.row(y), mask.row(v), width);
+    }
+  });
+  for_each_row(workers, height, [&](int y) {
+    std::memcpy(mask.row(y), scratch.row(y), static_cast<size_t>(width));
+    for (int d = 1; d <= std::min(radius, width - 1); ++d) {
+      add(mask.row(y), scratch.row(y) + d, width - d);
+      add(mask.row(y) + d, scratch.row(y), width - d);
+    }
+  });
+}
+
+// Returns the opacity of the foreground: the mask or the hidden pixels, averaged over a square
+// around each pixel if plan.feather is not 0. Hidden pixels grow first by as much as the average
+// reaches, so that they stay opaque.
+Image<const uint8_t> foreground_opacity(const CompositePlan& plan, FrameWorkspace& workspace,
+                                        Size size, const Workers& workers) {
+  const Image<uint8_t> mask = picture_of(plan.hides() ? workspace.hidden : workspace.mask, size);
+  if (plan.hides() && plan.grow + plan.feather > 0) {
+    grow_mask(mask, plan.grow + plan.feather, picture_of(workspace.counts, size), workers);
+  }
   if (plan.feather == 0) return mask;
   const Image<uint8_t> counts = picture_of(workspace.counts, size);
   for_each_row(workers, size.height, [&](int y) {
@@ -42,25 +68,28 @@ Image<const uint8_t> soften_mask(const CompositePlan& plan, FrameWorkspace& work
   return alpha;
 }
 
-// Computes the blurred background: the mean colour of each blur cell, smoothed over neighbouring
-// cells. Stores the colours in the workspace and refers to them in composition.smooth.
-void blur(const ConstFrame& in, Composition& composition, FrameWorkspace& workspace,
-          const Workers& workers) {
-  const BlurCells cells = blur_cells_of(in.size(), composition.plan.blur_cell,
-                                        workspace.cell_sums.data(), workspace.cell_weights.data());
-  const Image<const uint8_t> mask = picture_of(workspace.mask, in.size());
+// Computes the mean colour of each cell. For a blur, smooths it over neighbouring cells. Stores the
+// colours in the workspace and refers to them in composition.means.
+void average(const ConstFrame& in, Composition& composition, FrameWorkspace& workspace,
+             const Workers& workers) {
+  const CompositePlan& plan = composition.plan;
+  const ColorCells cells =
+      color_cells_of(plan, in.size(), workspace.cell_sums.data(), workspace.cell_weights.data());
+  const Image<const uint8_t> alpha =
+      plan.hides() ? composition.alpha : picture_of(workspace.mask, in.size());
   for_each_row(workers, cells.rows, [&](int j) {
-    for (int i = 0; i < cells.columns; ++i) sum_cell(cells, in, mask, i, j);
+    for (int i = 0; i < cells.columns; ++i) sum_cell(cells, in, alpha, i, j);
   });
   for (int c = 0; c < in.layout.channels; ++c) {
-    const Image<uint16_t> smooth{workspace.smooth[c].data(), cells.columns, cells.rows,
-                                 static_cast<ptrdiff_t>(sizeof(uint16_t)) * cells.columns};
+    const Image<uint16_t> means{workspace.means[c].data(), cells.columns, cells.rows,
+                                static_cast<ptrdiff_t>(sizeof(uint16_t)) * cells.columns};
     for_each_row(workers, cells.rows, [&](int j) {
       for (int i = 0; i < cells.columns; ++i) {
-        smooth(i, j) = static_cast<uint16_t>(smooth_cell(cells, c, i, j));
+        means(i, j) = static_cast<uint16_t>(plan.blurs() ? smooth_cell(cells, c, i, j)
+                                                         : mean_of_cell(cells, c, i, j));
       }
     });
-    composition.smooth[c] = smooth;
+    composition.means[c] = means;
   }
 }
 
@@ -76,8 +105,24 @@ void copy_rows(const ConstFrame& from, const Frame& to) {
 
 }  // namespace
 
-void composite_output(const FrameTask& task, const CompositePlan& plan, const uint16_t* image,
-                      FrameWorkspace& workspace, const Workers& workers) {
+void hide_foreground(const CompositePlan& plan, ModelState& model, FrameWorkspace& workspace,
+                     const Workers& workers) {
+  const Size size = model.size;
+  const bool hides_all = plan.hides_all(model.frame, model.watch.change);
+  const Image<const uint8_t> mask = picture_of(workspace.mask, size);
+  const Image<uint8_t> hidden = picture_of(workspace.hidden, size);
+  const Image<uint8_t> held = picture_of(model.held, size);
+  for_each_row(workers, size.height, [&](int y) {
+    for (int x = 0; x < size.width; ++x) {
+      const bool is_foreground = hides_all || mask(x, y) != 0;
+      hidden(x, y) = is_hidden(held(x, y), is_foreground, plan.hold) ? 255 : 0;
+    }
+  });
+}
+
+void composite_output(const FrameTask& task, const CompositePlan& plan,
+                      const Replacements& replacements, FrameWorkspace& workspace,
+                      const Workers& workers) {
   const Size size = task.in.size();
   if (!task.foreground.empty()) {
     const Image<const uint8_t> mask = picture_of(workspace.mask, size);
@@ -86,7 +131,7 @@ void composite_output(const FrameTask& task, const CompositePlan& plan, const ui
     }
   }
   if (task.out.empty() || plan.output == GraphCutOutput::none) return;
-  const Image<const uint8_t> alpha = soften_mask(plan, workspace, size, workers);
+  const Image<const uint8_t> alpha = foreground_opacity(plan, workspace, size, workers);
   if (plan.output == GraphCutOutput::mask) {
     const auto out = task.out.plane_as<uint8_t>(0, size.width, size.height);
     for_each_row(workers, size.height, [&](int y) {
@@ -101,8 +146,8 @@ void composite_output(const FrameTask& task, const CompositePlan& plan, const ui
     });
     return;
   }
-  Composition composition{plan, task.out, alpha, image, {}};
-  if (plan.blurs()) blur(task.in, composition, workspace, workers);
+  Composition composition{plan, task.out, alpha, replacements.image, replacements.background, {}};
+  if (plan.averages()) average(task.in, composition, workspace, workers);
   copy_rows(task.in, task.out);
   // Two rows may share chroma samples, so one thread processes both.
   for_each_row(workers, (size.height + 1) / 2, [&](int pair) {

@@ -14,8 +14,6 @@ namespace regions {
 namespace graphcutbg {
 namespace {
 
-constexpr int kMinCell = 1;  // side of the smallest blur cells (replace-with=blur), pixels
-
 REGIONS_CLONES uint32_t count_nonzero(const uint8_t* bytes, int count) {
   uint32_t nonzero = 0;
   for (int i = 0; i < count; ++i) nonzero += bytes[i] != 0;
@@ -55,7 +53,9 @@ class GraphCutBgCpu final : public GraphCutBg {
     resets_ = false;
   }
 
-  void enqueue(const FrameTask& task, const GraphCutBgParams& params, Queue& queue) override {
+  void enqueue(const FrameTask& given, const GraphCutBgParams& params, Queue& queue) override {
+    FrameTask task = given;
+    task.mask = attached_mask_of(given, params);
     expects_cuttable(setup_, task, params);
     FrameWorkspace& workspace = workspaces_[static_cast<size_t>(task.slot)];
     QueuedFrame queued{task, frame_plan_of(params),
@@ -82,8 +82,14 @@ class GraphCutBgCpu final : public GraphCutBg {
     queue_of(queue).submit([this, queued] {
       FrameWorkspace& frame = workspaces_[static_cast<size_t>(queued.task.slot)];
       update_model(queued, frame);
-      sequencer_.advance();
-      composite_output(queued.task, queued.output, replace_image_.data(), frame, workers_);
+      if (queued.output.hides() && !queued.task.out.empty()) {
+        hide_foreground(queued.output, model_, frame, workers_);
+      }
+      // The next frame changes the model, so a visible model is composited first.
+      if (!queued.output.shows_model()) sequencer_.advance();
+      composite_output(queued.task, queued.output,
+                       {replace_image_.data(), model_.background.data()}, frame, workers_);
+      if (queued.output.shows_model()) sequencer_.advance();
     });
   }
 
@@ -136,6 +142,7 @@ class GraphCutBgCpu final : public GraphCutBg {
     model_.scene = header.scene;
     model_.watch = {};
     model_.clear_cells();
+    std::fill(model_.held.begin(), model_.held.end(), 0);
     resets_ = false;
   }
 
@@ -246,6 +253,7 @@ class GraphCutBgCpu final : public GraphCutBg {
     model_.watch = {};
     *arrays.colors = {};
     model_.clear_cells();
+    std::fill(model_.held.begin(), model_.held.end(), 0);
     if (background_image_.empty()) return;
     model_.scene.age = kKnownAge;
     for_each_row([&](int, int y) {
@@ -327,6 +335,7 @@ void ModelState::allocate(Size picture, Neighbours neighbourhood, int row_chunks
   surveys.assign(count, Survey());
   foreground.assign(count, 0);
   cut_values.assign(count, 0);
+  held.assign(pixels, 0);
   scene = {};
   watch = {};
 }
@@ -369,14 +378,15 @@ GridGraph ModelState::graph(const LinkSource* links) const {
           image(down_left), neighbours,   kMaxWeight,  links};
 }
 
-void FrameWorkspace::allocate(Size picture) {
+void FrameWorkspace::allocate(Size picture, int min_cell) {
   // Constructs new vectors instead of calling assign(): the constructor checks the size, which
   // avoids a false warning of g++ 14.
-  for (auto* pixels : {&mask, &counts, &alpha}) *pixels = std::vector<uint8_t>(picture.area());
-  const size_t cells = BlurCells::count(picture, kMinCell);
+  for (auto* pixels : {&mask, &hidden, &counts, &alpha})
+    *pixels = std::vector<uint8_t>(picture.area());
+  const size_t cells = ColorCells::count(picture, min_cell);
   cell_sums.assign(3 * cells, 0);
   cell_weights.assign(cells, 0);
-  for (auto& component : smooth) component.assign(cells, 0);
+  for (auto& component : means) component.assign(cells, 0);
   report = {};
 }
 

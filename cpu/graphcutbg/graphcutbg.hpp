@@ -32,6 +32,7 @@ struct ModelState {
   std::vector<Survey> surveys;       // [row_chunks], survey of each chunk of rows
   std::vector<uint32_t> foreground;  // [row_chunks], number of foreground pixels in a chunk
   std::vector<int64_t> cut_values;   // [row_chunks], part of the cut's value from a chunk
+  std::vector<uint8_t> held;         // [height][width], number of frames to hide, see is_hidden()
   Scene scene;
   SceneWatch watch;
   FramePlan frame;    // plan of the current frame
@@ -48,15 +49,17 @@ struct ModelState {
 
 // The memory of one in-flight frame.
 struct FrameWorkspace {  // NOLINT(bugprone-reserved-identifier): implicit copy
-  // [height][width]: the mask of the cut, the counts of count_across(), and the softened mask.
-  std::vector<uint8_t> mask, counts, alpha;
-  std::vector<uint64_t> cell_sums;     // memory of BlurCells
-  std::vector<uint32_t> cell_weights;  // memory of BlurCells
-  // [component][row][column] of the cells of BlurCells: smoothed mean colours of the background.
-  std::vector<uint16_t> smooth[3];
+  // [height][width]: the mask of the cut, the pixels to hide (255, else 0), the counts of
+  // count_across(), and the softened mask.
+  std::vector<uint8_t> mask, hidden, counts, alpha;
+  std::vector<uint64_t> cell_sums;     // memory of ColorCells
+  std::vector<uint32_t> cell_weights;  // memory of ColorCells
+  // [component][row][column] of the cells of ColorCells, see Composition::means.
+  std::vector<uint16_t> means[3];
   GraphCutResult report;
 
-  void allocate(Size picture);
+  // `min_cell` is the side of the smallest cells over which colours are averaged (pixels).
+  void allocate(Size picture, int min_cell = 1);
 };
 
 // Converts row y of the frame to packed colours, as color_at() does for single pixels.
@@ -87,9 +90,18 @@ struct RowPasses {
 // Returns the variants of the passes that this machine supports, the fastest variant last.
 std::span<const RowPasses> row_passes();
 
-// Writes task.out and task.foreground from the mask in the workspace. `image` is the new background
-// for replace-with=image, [3][height][width]; otherwise null.
-void composite_output(const FrameTask& task, const CompositePlan& plan, const uint16_t* image,
-                      FrameWorkspace& workspace, const Workers& workers);
+// Pictures with which an output may replace parts of a frame. A null picture is not needed.
+struct Replacements {
+  const uint16_t* image;       // [3][height][width], see Composition
+  const uint32_t* background;  // [height][width], see Composition
+};
+
+// Writes the pixels that this frame hides to workspace.hidden, and updates model.held.
+void hide_foreground(const CompositePlan& plan, ModelState& model, FrameWorkspace& workspace,
+                     const Workers& workers);
+// Writes task.out and task.foreground from the mask and the hidden pixels in the workspace.
+void composite_output(const FrameTask& task, const CompositePlan& plan,
+                      const Replacements& replacements, FrameWorkspace& workspace,
+                      const Workers& workers);
 
 }  // namespace regions::graphcutbg

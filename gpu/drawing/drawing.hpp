@@ -62,5 +62,10 @@ struct Outlines {
 void paint(const Painter& painter, const Outlines& outlines, const Ink& ink,
            const DeviceRegions& regions, cudaStream_t stream);
 
+// Writes 255 to the pixels of regions that regionoverlay hides, and 0 to the others. Regions with a
+// label map are hidden pixel by pixel, other regions as boxes, see is_hidden_box().
+void mark_hidden(const LabelSampler& labels, bool has_labels, const DeviceRegions& regions,
+                 const Image<uint8_t>& hidden, cudaStream_t stream);
+
 }  // namespace drawing
 }  // namespace regions

@@ -9,6 +9,7 @@
 
 #include "core/workspace.hpp"
 #include "gpu/drawing/drawing.hpp"
+#include "gpu/graphcutbg/graphcutbg.hpp"
 #include "gpu/runtime/copy_kernels.hpp"
 #include "gpu/runtime/launch.hpp"
 
@@ -40,10 +41,28 @@ struct OverlayBuffers {
   std::byte* staging = nullptr;  // pinned, for the first kMaxStagedRecords records
 };
 
+// The device memory that hides regions of one frame in flight. Empty if none are hidden.
+struct HidingBuffers {
+  uint8_t *hidden = nullptr, *scratch = nullptr;  // [height][width]
+  uint64_t* sums = nullptr;                       // [3][cells], see graphcutbg::ColorCells
+  uint32_t* weights = nullptr;                    // [cells]
+  uint16_t* means[3] = {};                        // [component][cells]
+
+  void reserve(Workspace& memory, Size size) {
+    const size_t cells = graphcutbg::ColorCells::count(size, kMinHidingCell);
+    for (uint8_t** plane : {&hidden, &scratch}) memory.reserve(*plane, size.area());
+    memory.reserve(sums, 3 * cells);
+    memory.reserve(weights, cells);
+    for (uint16_t*& component : means) memory.reserve(component, cells);
+  }
+};
+
 class RegionOverlayCuda final : public Algorithm<RegionOverlayParams> {
  public:
   explicit RegionOverlayCuda(std::shared_ptr<Backend> backend)
       : backend_(std::move(backend)), clearing_queue_(backend_->make_queue()) {}
+
+  void prepare(const RegionOverlayParams& params) override { can_hide_ = params.hides(); }
 
   void configure(const Setup& setup) override {
     expects_drawable(setup);
@@ -59,6 +78,8 @@ class RegionOverlayCuda final : public Algorithm<RegionOverlayParams> {
       memory_.reserve(buffers.ink, ink_bytes(setup.size));
       memory_.reserve(buffers.records, RecordLayout::bytes(max_regions_));
     }
+    hiding_ = std::vector<HidingBuffers>(can_hide_ ? buffers_.size() : 0);
+    for (HidingBuffers& buffers : hiding_) buffers.reserve(memory_, setup.size);
     memory_.allocate(*backend_);
     // Clears the ink of all frames in flight.
     fill_with_zeros(*clearing_queue_, buffers_.front().ink, memory_.bytes());
@@ -81,10 +102,41 @@ class RegionOverlayCuda final : public Algorithm<RegionOverlayParams> {
                                 RecordLayout::count(buffers.records), count,
                                 have_marks({task.attached, count})};
     const LabelView labels = task.mask.empty() ? LabelView() : LabelView(task.mask);
-    draw(task.in, task.out, labels, regions, params, ink_in(buffers.ink, size_), stream_of(queue));
+    if (params.hides()) hide(task, params, labels, regions, queue);
+    draw(params.hides() ? task.out : task.in, task.out, labels, regions, params,
+         ink_in(buffers.ink, size_), stream_of(queue));
   }
 
  private:
+  // Copies the picture to the output and hides the regions there.
+  void hide(const FrameTask& task, const RegionOverlayParams& params, const LabelView& labels,
+            const DeviceRegions& regions, Queue& queue) const {
+    expects_hiding(can_hide_);
+    const cudaStream_t stream = stream_of(queue);
+    const HidingBuffers& buffers = hiding_.at(static_cast<size_t>(task.slot));
+    const auto plane = [&](uint8_t* pixels) {
+      return Image<uint8_t>{pixels, size_.width, size_.height, size_.width};
+    };
+    const Image<uint8_t> hidden = plane(buffers.hidden);
+    const graphcutbg::CompositePlan plan = graphcutbg::hiding_plan_of(params);
+    drawing::mark_hidden(sampler_of(labels, size_), !labels.empty(), regions, hidden, stream);
+    if (plan.grow > 0) {
+      graphcutbg::enqueue_mask_growth(hidden, plan.grow, plane(buffers.scratch), stream);
+    }
+    const graphcutbg::ColorCells cells =
+        graphcutbg::color_cells_of(plan, size_, buffers.sums, buffers.weights);
+    graphcutbg::Composition composition{plan, task.out, hidden, nullptr, nullptr, {}};
+    Image<uint16_t> means[3];
+    for (int c = 0; c < 3; ++c) {
+      means[c] = {buffers.means[c], cells.columns, cells.rows,
+                  static_cast<ptrdiff_t>(sizeof(uint16_t)) * cells.columns};
+      composition.means[c] = means[c];
+    }
+    graphcutbg::enqueue_cell_means(cells, plan.blurs(), task.in, hidden, means, stream);
+    if (task.in.plane[0] != task.out.plane[0]) queue.copy(task.in, task.out);
+    graphcutbg::enqueue_composite(composition, stream);
+  }
+
   std::shared_ptr<Backend> backend_;
   // The queue that clears the ink. It is created when the element opens, because many streams may
   // create their queues at once when frames arrive.
@@ -94,6 +146,8 @@ class RegionOverlayCuda final : public Algorithm<RegionOverlayParams> {
   std::vector<OverlayBuffers> buffers_;  // one per frame in flight
   Size size_;
   uint32_t max_regions_ = 0;
+  bool can_hide_ = false;              // whether hiding_ has memory
+  std::vector<HidingBuffers> hiding_;  // [slots]
 };
 
 }  // namespace

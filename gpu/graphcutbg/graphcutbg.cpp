@@ -16,16 +16,19 @@ namespace {
 // memory, one after another.
 class ModelBuffers {
  public:
-  void reserve(Workspace& memory, Size size, Neighbours neighbours);
+  void reserve(Workspace& memory, Size size, Neighbours neighbours, bool has_output);
   // `excluded` has the shape [height][width] and is nonzero at pixels that are never foreground. It
   // may be null.
   ModelArrays arrays(const uint8_t* excluded) const;
   GridGraph graph() const;
   SceneState* scene() const { return scene_; }
+  // The number of frames for which each pixel stays hidden, see is_hidden(). Empty without output.
+  Image<uint8_t> held() const { return {held_, size_.width, size_.height, size_.width}; }
 
  private:
   Size size_;
   Neighbours neighbours_ = Neighbours::eight;
+  uint8_t* held_ = nullptr;  // [height][width]
   ModelArrays arrays_;
   SceneState* scene_ = nullptr;
 };
@@ -38,11 +41,14 @@ class FrameBuffers {
   // background. `host`: pinned memory of kPinnedBytes bytes for the results.
   void reserve(Workspace& memory, Size size, bool has_output, std::byte* host);
   Image<uint8_t> mask() const { return plane_of(mask_); }
+  Image<uint8_t> hidden() const { return plane_of(hidden_); }
   Image<uint8_t> counts() const { return plane_of(counts_); }
   Image<uint8_t> alpha() const { return plane_of(alpha_); }
-  BlurCells cells(int side) const { return blur_cells_of(size_, side, sums_, weights_); }
-  Image<uint16_t> smooth(int component, const BlurCells& cells) const {
-    return {smooth_[component], cells.columns, cells.rows,
+  ColorCells cells(const CompositePlan& plan) const {
+    return color_cells_of(plan, size_, sums_, weights_);
+  }
+  Image<uint16_t> means(int component, const ColorCells& cells) const {
+    return {means_[component], cells.columns, cells.rows,
             static_cast<ptrdiff_t>(sizeof(uint16_t)) * cells.columns};
   }
   FrameStatistics* statistics() const { return statistics_; }
@@ -61,15 +67,16 @@ class FrameBuffers {
     return {pixels, size_.width, size_.height, size_.width};
   }
   Size size_;
-  uint8_t *mask_ = nullptr, *counts_ = nullptr, *alpha_ = nullptr;  // [height][width]
-  uint64_t* sums_ = nullptr;                                        // [3][cells], see BlurCells
-  uint32_t* weights_ = nullptr;                                     // [cells], see BlurCells
-  uint16_t* smooth_[3] = {};               // [component][cells], smoothed averages
+  // [height][width]
+  uint8_t *mask_ = nullptr, *hidden_ = nullptr, *counts_ = nullptr, *alpha_ = nullptr;
+  uint64_t* sums_ = nullptr;               // [3][cells], see ColorCells
+  uint32_t* weights_ = nullptr;            // [cells], see ColorCells
+  uint16_t* means_[3] = {};                // [component][cells], averages, see Composition
   FrameStatistics* statistics_ = nullptr;  // [1], in device memory
   std::byte* host_results_ = nullptr;      // [kPinnedBytes], pinned
 };
 
-void ModelBuffers::reserve(Workspace& memory, Size size, Neighbours neighbours) {
+void ModelBuffers::reserve(Workspace& memory, Size size, Neighbours neighbours, bool has_output) {
   size_ = size;
   neighbours_ = neighbours;
   arrays_ = {};
@@ -92,6 +99,8 @@ void ModelBuffers::reserve(Workspace& memory, Size size, Neighbours neighbours) 
   for (uint32_t*& sparks : arrays_.sparks) memory.reserve(sparks, arrays_.cells.count());
   memory.reserve(arrays_.sparkle, arrays_.cells.count());
   memory.reserve(scene_, 1);
+  held_ = nullptr;
+  if (has_output) memory.reserve(held_, pixels);
 }
 
 ModelArrays ModelBuffers::arrays(const uint8_t* excluded) const {
@@ -116,11 +125,11 @@ void FrameBuffers::reserve(Workspace& memory, Size size, bool has_output, std::b
   const size_t pixels = size.area();
   memory.reserve(mask_, pixels);
   if (has_output) {
-    const size_t cells = BlurCells::count(size, 1);  // the smallest cells have one pixel
-    for (uint8_t** picture : {&counts_, &alpha_}) memory.reserve(*picture, pixels);
+    const size_t cells = ColorCells::count(size, 1);  // the smallest cells have one pixel
+    for (uint8_t** picture : {&hidden_, &counts_, &alpha_}) memory.reserve(*picture, pixels);
     memory.reserve(sums_, 3 * cells);
     memory.reserve(weights_, cells);
-    for (uint16_t*& component : smooth_) memory.reserve(component, cells);
+    for (uint16_t*& component : means_) memory.reserve(component, cells);
   }
   memory.reserve(statistics_, 1);
 }
@@ -148,7 +157,7 @@ class GraphCutBgCuda final : public GraphCutBg {
     // All arrays share one allocation, because each driver call may have to wait for the calls of
     // other streams that are starting.
     memory_ = {};
-    model_.reserve(memory_, setup.size, neighbours_);
+    model_.reserve(memory_, setup.size, neighbours_, setup.has_output);
     frames_ = std::vector<FrameBuffers>(static_cast<size_t>(setup.slots));
     host_results_ = backend_->allocate_pinned(frames_.size() * FrameBuffers::kPinnedBytes);
     std::memset(host_results_.data(), 0, host_results_.bytes());
@@ -164,7 +173,9 @@ class GraphCutBgCuda final : public GraphCutBg {
     is_reset_pending_ = true;  // because device memory is uninitialised
   }
 
-  void enqueue(const FrameTask& task, const GraphCutBgParams& params, Queue& queue) override {
+  void enqueue(const FrameTask& given, const GraphCutBgParams& params, Queue& queue) override {
+    FrameTask task = given;
+    task.mask = attached_mask_of(given, params);
     expects_cuttable(setup_, task, params);
     const CompositePlan plan = composite_plan_of(params, setup_);
     expects(!plan.shows_image() || replace_image_.data(),
@@ -179,7 +190,10 @@ class GraphCutBgCuda final : public GraphCutBg {
     frame.is_verified = params.verify;
 
     check(cudaStreamWaitEvent(stream, model_updated_), "waiting for the last frame's model");
-    if (is_reset) enqueue_model_reset(arrays, background_image_.as<uint32_t>(), scene, stream);
+    if (is_reset) {
+      enqueue_model_reset(arrays, background_image_.as<uint32_t>(), scene, stream);
+      clear_held(stream);
+    }
     enqueue_survey(arrays, task.in, frame_plan_of(params), scene, frame.statistics(), stream);
     if (energy.uses_foreground_colors && !energy.uses_image)
       enqueue_masked_colors(arrays, task.mask, energy, stream);
@@ -190,8 +204,13 @@ class GraphCutBgCuda final : public GraphCutBg {
     if (params.verify) enqueue_cut_value(arrays, mask, frame.statistics(), stream);
     enqueue_model_update(arrays, mask, energy, scene, frame.statistics(), frame.host_statistics(),
                          stream);
+    if (plan.hides() && !task.out.empty()) {
+      enqueue_hiding(plan, scene, mask, model_.held(), frame.hidden(), stream);
+    }
+    // The next frame changes the model, so a visible model is composited first.
+    if (plan.shows_model()) enqueue_output(task, plan, mask, frame, queue);
     check(cudaEventRecord(model_updated_, stream), "recording the end of a model's update");
-    enqueue_output(task, plan, mask, frame, queue);
+    if (!plan.shows_model()) enqueue_output(task, plan, mask, frame, queue);
   }
 
   void reset() override { is_reset_pending_ = true; }
@@ -251,6 +270,7 @@ class GraphCutBgCuda final : public GraphCutBg {
         check(cudaMemsetAsync(cells, 0, arrays.cells.count() * sizeof(uint32_t), stream_of(queue)),
               "clearing the cells of the picture");
       }
+      clear_held(stream_of(queue));
     });
     is_reset_pending_ = false;
   }
@@ -269,14 +289,24 @@ class GraphCutBgCuda final : public GraphCutBg {
   }
 
  private:
+  void clear_held(cudaStream_t stream) const {
+    const Image<uint8_t> held = model_.held();
+    if (held.empty()) return;
+    check(cudaMemsetAsync(held.data, 0, held.size().area(), stream), "clearing hidden pixels");
+  }
+
   void enqueue_output(const FrameTask& task, const CompositePlan& plan,
                       const Image<const uint8_t>& mask, const FrameBuffers& frame,
                       Queue& queue) const {
     const cudaStream_t stream = stream_of(queue);
     if (task.out.empty() || plan.output == GraphCutOutput::none) return;
-    Image<const uint8_t> alpha = mask;
+    Image<const uint8_t> alpha = plan.hides() ? frame.hidden() : mask;
+    // Hidden pixels grow by as much as softening reaches, so that they stay opaque.
+    if (plan.hides() && plan.grow + plan.feather > 0) {
+      enqueue_mask_growth(frame.hidden(), plan.grow + plan.feather, frame.counts(), stream);
+    }
     if (plan.feather > 0) {
-      enqueue_mask_softening(mask, plan.feather, frame.counts(), frame.alpha(), stream);
+      enqueue_mask_softening(alpha, plan.feather, frame.counts(), frame.alpha(), stream);
       alpha = frame.alpha();
     }
     const auto out = task.out.plane_as<uint8_t>(0, task.in.width, task.in.height);
@@ -285,13 +315,15 @@ class GraphCutBgCuda final : public GraphCutBg {
       const RgbDecoder decoder = decoder_of(task.in.layout, task.in.color);
       return enqueue_cutout(task.in, decoder, alpha, task.out, stream);
     }
-    Composition composition{plan, task.out, alpha, replace_image_.as<uint16_t>(), {}};
-    if (plan.blurs()) {
-      const BlurCells cells = frame.cells(plan.blur_cell);
-      const Image<uint16_t> smooth[3] = {frame.smooth(0, cells), frame.smooth(1, cells),
-                                         frame.smooth(2, cells)};
-      enqueue_background_blur(cells, task.in, mask, smooth, stream);
-      for (int c = 0; c < 3; ++c) composition.smooth[c] = smooth[c];
+    Composition composition{
+        plan, task.out, alpha, replace_image_.as<uint16_t>(), model_.arrays(nullptr).background,
+        {}};
+    if (plan.averages()) {
+      const ColorCells cells = frame.cells(plan);
+      const Image<uint16_t> means[3] = {frame.means(0, cells), frame.means(1, cells),
+                                        frame.means(2, cells)};
+      enqueue_cell_means(cells, plan.blurs(), task.in, plan.hides() ? alpha : mask, means, stream);
+      for (int c = 0; c < 3; ++c) composition.means[c] = means[c];
     }
     if (task.in.plane[0] != task.out.plane[0]) queue.copy(task.in, task.out);
     enqueue_composite(composition, stream);

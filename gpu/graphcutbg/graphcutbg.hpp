@@ -8,8 +8,9 @@
 //   5. GridCut::enqueue()             computes the minimum cut (gpu/maxflow), which is the mask
 //   6. enqueue_cut_value()            optional: computes the value of the cut, for verification
 //   7. enqueue_model_update()         updates the model with the mask; writes FrameStatistics
-//   8. enqueue_mask_softening(), enqueue_background_blur(), enqueue_composite() or
-//      enqueue_cutout()               write the output picture
+//   8. enqueue_hiding()               optional: finds the pixels that replace=foreground hides
+//   9. enqueue_mask_growth(), enqueue_mask_softening(), enqueue_cell_means(), enqueue_composite()
+//      or enqueue_cutout()            write the output picture
 //
 // Each function enqueues kernels on `stream` and neither allocates nor synchronises. All pointers
 // and views are in device memory unless stated otherwise.
@@ -68,16 +69,27 @@ void enqueue_model_update(const ModelArrays& arrays, const Image<uint8_t>& mask,
 void enqueue_cut_value(const ModelArrays& arrays, const Image<const uint8_t>& mask,
                        FrameStatistics* statistics, cudaStream_t stream);
 
+// Writes 255 to the pixels of `hidden` that this frame hides, and 0 to the others. `held` contains
+// the number of frames for which each pixel stays hidden, see is_hidden(). Call after
+// enqueue_model_update(), in the order of frames.
+void enqueue_hiding(const CompositePlan& plan, const SceneState* state,
+                    const Image<const uint8_t>& mask, const Image<uint8_t>& held,
+                    const Image<uint8_t>& hidden, cudaStream_t stream);
+// Grows the pixels of `mask` that are 255 by `radius` pixels in each direction, also diagonally.
+// `scratch` has the mask's size.
+void enqueue_mask_growth(const Image<uint8_t>& mask, int radius, const Image<uint8_t>& scratch,
+                         cudaStream_t stream);
 // Writes a mask with soft edges to `alpha`. `counts` is scratch memory of the mask's size;
 // `feather` is in pixels.
 void enqueue_mask_softening(const Image<const uint8_t>& mask, int feather,
                             const Image<uint8_t>& counts, const Image<uint8_t>& alpha,
                             cudaStream_t stream);
-// Averages the background over square cells, and then smooths these averages. Writes one array of
-// smoothed averages per colour component.
-void enqueue_background_blur(const BlurCells& cells, const ConstFrame& in,
-                             const Image<const uint8_t>& mask, const Image<uint16_t> (&smooth)[3],
-                             cudaStream_t stream);
+// Averages the picture over square cells. If `is_smoothed`, then smooths these averages over
+// neighbouring cells. Writes one array of averages per colour component. `alpha` is the opacity of
+// the foreground.
+void enqueue_cell_means(const ColorCells& cells, bool is_smoothed, const ConstFrame& in,
+                        const Image<const uint8_t>& alpha, const Image<uint16_t> (&means)[3],
+                        cudaStream_t stream);
 // Writes the composite of picture and replacement that `composition` describes.
 void enqueue_composite(const Composition& composition, cudaStream_t stream);
 // Writes the picture to `out` with `alpha` as its alpha channel, so that only foreground is

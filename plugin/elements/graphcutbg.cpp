@@ -19,7 +19,8 @@ class GraphCutBgElement final : public ElementAlgorithmOf<GraphCutBgParams> {
   void describe(const GraphCutBgParams& params, ElementTraits& traits) const override {
     traits.makes_mask = true;
     traits.reads_mask = params.source != GraphCutSource::image;
-    traits.needs_mask = params.source == GraphCutSource::mask;
+    traits.needs_mask =
+        params.source == GraphCutSource::mask && params.mask_from == MaskFrom::automatic;
     traits.draws_tints = params.output == GraphCutOutput::overlay;
   }
 
@@ -32,6 +33,14 @@ class GraphCutBgElement final : public ElementAlgorithmOf<GraphCutBgParams> {
     expects_setting(params.output != GraphCutOutput::replace ||
                         params.replace_with != Replacement::image || !params.replace_image.empty(),
                     "replace-with=image requires replace-image, the path of a picture");
+    numbers_in(params.mask_values);
+    // A scaled work area changes only samples whose value at the lower resolution changes. Details
+    // of hidden pixels could remain visible.
+    const bool needs_all_pixels =
+        params.output == GraphCutOutput::background ||
+        (params.output == GraphCutOutput::replace && params.replace == Replaced::foreground);
+    expects_setting(!needs_all_pixels || !running_setup || !is_scaled_,
+                    "replace=foreground and output=background require process-scale=1");
     if (running_setup) return;  // files are checked once, before the stream starts
     for (const auto* path :
          {&params.background_image, &params.exclusion_image, &params.replace_image}) {
@@ -45,6 +54,7 @@ class GraphCutBgElement final : public ElementAlgorithmOf<GraphCutBgParams> {
   }
   void configure(const Setup& setup) override {
     const std::string path = session().active().model_location;
+    is_scaled_ = work_area().is_scaled();
     ElementAlgorithmOf::configure(setup);
     is_configured_ = true;
     load_pictures();
@@ -56,6 +66,20 @@ class GraphCutBgElement final : public ElementAlgorithmOf<GraphCutBgParams> {
   std::vector<std::byte> save_model() override { return graph_cut().state(); }
   void restore_model(std::span<const std::byte> model) override {
     if (!model.empty()) graph_cut().restore(model);
+  }
+  ForeignMask foreign_mask(GstBuffer* frame, Size picture) override {
+    const GraphCutBgParams params = session().active();
+    if (params.source == GraphCutSource::image || params.mask_from == MaskFrom::alpha) return {};
+    const std::vector<uint32_t> chosen = numbers_in(params.mask_values);
+    ForeignMask mask = read_segmentations(frame, picture, chosen);
+    const bool is_optional =
+        params.mask_from == MaskFrom::segmentation && params.source == GraphCutSource::mask;
+    if (!mask.pixels && is_optional) {  // no object was found in this frame
+      const uint8_t background = 0;
+      mask.pixels.reset(gst_buffer_new_memdup(&background, 1));
+      mask.size = {1, 1};
+    }
+    return mask;
   }
   void set_flushing(bool is_flushing) override {
     if (is_flushing) {
@@ -137,8 +161,9 @@ class GraphCutBgElement final : public ElementAlgorithmOf<GraphCutBgParams> {
     graph_cut().set_picture(kind, working_picture);
   }
 
-  std::stop_source stop_;       // ends the wait for a picture file
-  bool is_configured_ = false;  // true between configure() and end_stream()
+  std::stop_source stop_;               // ends the wait for a picture file
+  std::atomic<bool> is_scaled_{false};  // whether the running stream has a scaled work area
+  bool is_configured_ = false;          // true between configure() and end_stream()
   // Time limit of a cut if the property time-budget is negative, µs; 0: unlimited.
   std::atomic<int64_t> live_budget_{0};
 };

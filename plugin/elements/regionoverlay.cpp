@@ -1,11 +1,59 @@
 // The element regionoverlay: draws the regions that upstream elements found.
 #include "core/drawing/regionoverlay.hpp"
 
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+
+#include "core/drawing/marks.hpp"
 #include "plugin/events/shape_marks.hpp"
 #include "plugin/stream/element_algorithm.hpp"
 
 namespace regions {
 namespace {
+
+// Returns the box of an object as a record without a label.
+Region record_of(const ForeignObject& object) {
+  const auto side = [](double value) {
+    constexpr double kMax = 1 << 20;
+    return static_cast<int32_t>(std::clamp(std::floor(value), -kMax, kMax));
+  };
+  Region region;
+  region.layer = kObjectLayer;
+  region.left = side(object.left);
+  region.top = side(object.top);
+  region.right = side(object.right) - 1;
+  region.bottom = side(object.bottom) - 1;
+  region.track = static_cast<uint32_t>(object.track);
+  return region;
+}
+
+// The label and the confidence, such as "person .87".
+std::string text_of(const ForeignObject& object) {
+  // A confidence that is not a number counts as 0.
+  const double confidence = object.confidence > 0 ? std::min(object.confidence, 1.0) : 0;
+  const auto percent = static_cast<int>(std::lround(confidence * 100));
+  const std::string digits = std::to_string(percent % 100);
+  return std::string(object.label) + (percent == 100 ? " 1." : " .") +
+         (digits.size() < 2 ? "0" : "") + digits;
+}
+
+void append_objects(std::span<const ForeignObject> objects, const StampPlan& plan, bool has_labels,
+                    std::vector<Region>& records) {
+  for (const ForeignObject& object : objects) records.push_back(record_of(object));
+  for (const ForeignObject& object : objects) {
+    if (!has_labels) return;
+    const Region box = record_of(object);
+    const Rgb color = track_color(box.track);
+    const bool has_id = box.track != 0 && (plan.style & static_cast<uint32_t>(Style::ids));
+    const auto digits = static_cast<int>(std::to_string(box.track).size());
+    append(LabelMark{{box.left, box.top, box.right, box.bottom},
+                     has_id ? plan.tag_width(digits) : 0,
+                     text_of(object),
+                     static_cast<uint32_t>(color.red << 16 | color.green << 8 | color.blue)},
+           plan, records);
+  }
+}
 
 class RegionOverlayElement final : public ElementAlgorithmOf<RegionOverlayParams> {
  public:
@@ -13,9 +61,31 @@ class RegionOverlayElement final : public ElementAlgorithmOf<RegionOverlayParams
   void describe(const RegionOverlayParams&, ElementTraits& traits) const override {
     traits.reads_mask = true;
   }
-  void add_marks(GstBuffer* frame, Size picture, std::vector<Region>& records) override {
-    events::read_marks(frame, picture, stamp_plan(picture, session().active()), records);
+  void expects_runnable(const RegionOverlayParams& params,
+                        const Setup* running_setup) const override {
+    if (!running_setup || !params.hides()) return;
+    expects_setting(!is_scaled_, "style=pixelate and style=blur require process-scale=1");
+    expects_setting(can_hide_,
+                    "style=pixelate and style=blur must be chosen before the stream starts");
   }
+  void configure(const Setup& setup) override {
+    is_scaled_ = work_area().is_scaled();
+    can_hide_ = session().active().hides();
+    ElementAlgorithmOf::configure(setup);
+  }
+  void add_marks(GstBuffer* frame, Size picture, std::vector<Region>& records) override {
+    const RegionOverlayParams params = session().active();
+    const StampPlan plan = stamp_plan(picture, params);
+    if (params.objects != ObjectDrawing::none || params.hides()) {
+      append_objects(read_objects(frame), plan, params.objects == ObjectDrawing::labels, records);
+    }
+    events::read_marks(frame, picture, plan, records);
+  }
+
+ private:
+  // Properties of the running stream: whether its work area is scaled, and whether the algorithm
+  // has the memory to hide regions.
+  std::atomic<bool> is_scaled_{false}, can_hide_{false};
 };
 
 }  // namespace

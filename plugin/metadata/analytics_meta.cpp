@@ -85,6 +85,8 @@ struct IndexMap {
   ~IndexMap() { gst_buffer_unref(labels); }
 };
 
+constexpr const char* kIndexMemory = "RegionsIndexMap";  // GstAllocator::mem_type
+
 struct IndexMemory {
   GstMemory parent;
   IndexMap* map;
@@ -143,7 +145,7 @@ void index_allocator_class_init(RegionsIndexAllocatorClass* klass) {
 
 void index_allocator_init(RegionsIndexAllocator* self) {
   GstAllocator* allocator = &self->parent;
-  allocator->mem_type = "RegionsIndexMap";
+  allocator->mem_type = kIndexMemory;
   allocator->mem_map_full = map_indices;
   allocator->mem_unmap_full = unmap_indices;
   allocator->mem_share = refuse_sharing;
@@ -184,7 +186,7 @@ GstBuffer* make_index_map(GstBuffer* labels, PixelFormat format, Size size,
 
 bool is_index_map(GstBuffer* buffer) {
   return gst_buffer_n_memory(buffer) == 1 &&
-         gst_buffer_peek_memory(buffer, 0)->allocator == index_allocator_instance();
+         gst_memory_is_type(gst_buffer_peek_memory(buffer, 0), kIndexMemory);
 }
 
 using Library = AnalyticsLibrary;
@@ -229,29 +231,14 @@ std::vector<AnalyticsEntry> entries_of(const Library& library, RelationMeta* met
   return entries;
 }
 
-bool is_plugin_segmentation(const Library& library, const AnalyticsEntry& entry) {
-  if (!library.segmentation_type || library.type_of(&entry) != library.segmentation_type()) {
-    return false;
-  }
-  GstBuffer* map = library.segmentation_map(&entry, nullptr, nullptr, nullptr, nullptr);
-  const bool is_own_map = map && is_index_map(map);
-  gst_clear_buffer(&map);
-  return is_own_map;
-}
-
-bool is_plugin_detection(const Library& library, const AnalyticsEntry& entry) {
-  return library.type_of(&entry) == library.detection_type() &&
-         library.detection_object(&entry) == object_type();
-}
-
 // Returns for each entry id whether the entry stays. If a detection is removed, its tracking
 // entries and its classes are removed too.
 std::vector<bool> entries_to_keep(const Library& library, std::span<const AnalyticsEntry> entries,
                                   bool keep_detections) {
   std::vector<bool> keep(entries.size(), true);
   for (const AnalyticsEntry& entry : entries) {
-    if (!library.type_of(&entry) || is_plugin_segmentation(library, entry)) keep[entry.id] = false;
-    if (keep_detections || !keep[entry.id] || !is_plugin_detection(library, entry)) continue;
+    if (!library.type_of(&entry) || library.is_own_segmentation(entry)) keep[entry.id] = false;
+    if (keep_detections || !keep[entry.id] || !library.is_own_detection(entry)) continue;
     keep[entry.id] = false;
     for (const AnalyticsType* type :
          {library.tracking_type(), library.class_type ? library.class_type() : nullptr}) {
@@ -310,6 +297,18 @@ void remove_plugin_entries(GstBuffer* buffer, bool keep_detections) {
 }
 
 }  // namespace
+
+bool AnalyticsLibrary::is_own_segmentation(const AnalyticsEntry& entry) const {
+  if (!segmentation_type || type_of(&entry) != segmentation_type()) return false;
+  GstBuffer* map = segmentation_map(&entry, nullptr, nullptr, nullptr, nullptr);
+  const bool is_own_map = map && is_index_map(map);
+  gst_clear_buffer(&map);
+  return is_own_map;
+}
+
+bool AnalyticsLibrary::is_own_detection(const AnalyticsEntry& entry) const {
+  return type_of(&entry) == detection_type() && detection_object(&entry) == object_type();
+}
 
 const AnalyticsLibrary* AnalyticsLibrary::find() {
   static const std::optional<AnalyticsLibrary> library = load_analytics_library();

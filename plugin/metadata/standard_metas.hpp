@@ -32,10 +32,12 @@
 #include <gst/gst.h>
 
 #include <span>
+#include <string>
 #include <vector>
 
 #include "core/frame.hpp"
 #include "core/region.hpp"
+#include "plugin/memory/gst_object.hpp"
 #include "plugin/metadata/region_structure.hpp"
 
 namespace regions {
@@ -96,6 +98,28 @@ struct ObjectClass {
 // producers.
 void attach_classes(GstBuffer* buffer, std::span<const ObjectClass> classes);
 void remove_segmentation(GstBuffer* buffer);
+
+// The foreground that other elements attached as segmentations (GstAnalyticsSegmentationMtd).
+struct ForeignMask {
+  BufferPtr pixels;     // [size.height][size.width], GRAY8: 0 or 255; null if nothing is attached
+  Size size;            // the finest resolution of the segmentations, at most that of the picture
+  std::string problem;  // why segmentations are left out; empty if none is
+};
+// Reads the segmentations for a picture of this size. A pixel is foreground if any of them has one
+// of the chosen values there; without a choice, any value except 0.
+ForeignMask read_segmentations(GstBuffer* buffer, Size picture, std::span<const uint32_t> chosen);
+// Whether another element attached a segmentation.
+bool has_segmentation(GstBuffer* buffer);
+
+// An object that another element detected.
+struct ForeignObject {
+  double left = 0, top = 0, right = 0, bottom = 0;  // box, pixels
+  double confidence = 1;                            // fraction
+  uint64_t track = 0;                               // 0: not tracked
+  const char* label = "";                           // borrowed from GLib's table of strings
+};
+// Reads the object detections (GstAnalyticsODMtd) and regions of interest of other elements.
+std::vector<ForeignObject> read_objects(GstBuffer* buffer);
 
 struct RelationMeta;  // GstAnalyticsRelationMeta
 
@@ -168,6 +192,10 @@ struct AnalyticsLibrary {
                                AnalyticsEntry* entry);
   GstBuffer* (*segmentation_map)(const AnalyticsEntry* entry, gint* x, gint* y, guint* width,
                                  guint* height);
+
+  // Whether the entry is a segmentation or a detection that this plugin attached.
+  bool is_own_segmentation(const AnalyticsEntry& entry) const;
+  bool is_own_detection(const AnalyticsEntry& entry) const;
 
   // Returns the library, or null if GStreamer is older than 1.24 or installed without the library.
   static const AnalyticsLibrary* find();

@@ -11,6 +11,7 @@
 #include "core/session.hpp"
 #include "core/work_area.hpp"
 #include "plugin/metadata/region_meta.hpp"
+#include "plugin/metadata/standard_metas.hpp"
 #include "plugin/stream/element_settings.hpp"
 #include "plugin/stream/stream_times.hpp"
 
@@ -109,6 +110,9 @@ class ElementAlgorithm {
   // that their coordinates refer to.
   virtual void add_marks(GstBuffer* /*frame*/, Size /*picture*/, std::vector<Region>& /*records*/) {
   }
+  // Returns the mask that other elements attached to the frame, if the algorithm reads such masks.
+  // Called if the frame has no label map or mask of this plugin.
+  virtual ForeignMask foreign_mask(GstBuffer* /*frame*/, Size /*picture*/) { return {}; }
   // Saves and restores the background model, so that it survives a configure() for pictures of the
   // same size. No frame may be in flight.
   virtual std::vector<std::byte> save_model() { return {}; }

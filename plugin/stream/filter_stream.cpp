@@ -112,7 +112,8 @@ GstFlowReturn FilterStream::submit(BufferPtr input, BufferPtr output) {
   }
   const SharedPlan current_plan = plan();
   late_frames_.count_processed(output ? output.get() : input.get());
-  resources_.algorithm->set_mask_missing(!has_labels(input.get()));
+  resources_.algorithm->set_mask_missing(!has_labels(input.get()) &&
+                                         !has_segmentation(input.get()));
   const bool has_picture = holds_picture(input.get(), current_plan->in);
   GstFlowReturn flow = GST_FLOW_OK;
   if (!has_picture) {

@@ -33,6 +33,7 @@ void FrameBuffers::release() {
   label_map.reset();
   output.reset();
   scene_change.reset();
+  warning.clear();
   structure = nullptr;
 }
 
@@ -129,9 +130,16 @@ Frame PictureTransfer::enqueue_picture(FrameBuffers& frame) {
 void PictureTransfer::read_attached_regions(FrameBuffers& frame, FrameTask& task) {
   ElementAlgorithm& algorithm = *resources_.algorithm;
   if (!algorithm.reads_mask()) return;
-  const bool has_regions = read_regions(frame.source(), plan_->in.size, attached_);
+  read_regions(frame.source(), plan_->in.size, attached_);
+  ForeignMask foreign;
+  if (!attached_.labels) {
+    foreign = algorithm.foreign_mask(frame.source(), plan_->in.size);
+    frame.warning = std::move(foreign.problem);
+    attached_.labels = foreign.pixels.get();  // AttachedMask holds another reference
+    attached_.labels_format = PixelFormat::gray8;
+    attached_.labels_size = foreign.size;
+  }
   if (algorithm.needs_mask()) expect_mask(attached_);
-  if (!has_regions) return;
   algorithm.add_marks(frame.source(), plan_->in.size, attached_.regions);
   const bool is_whole = plan_->work_area.is_identity();
   if (!is_whole) reduce(plan_->work_area, attached_.regions);

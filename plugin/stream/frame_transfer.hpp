@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <span>
+#include <string>
 
 #include "plugin/memory/fence.hpp"
 #include "plugin/metadata/region_meta.hpp"
@@ -19,6 +20,7 @@ struct FrameBuffers {
   BufferPtr output;     // the buffer that is pushed; null after the push
   BufferPtr label_map;  // the label map or mask to attach
   AttachedMask mask;    // the mask that upstream attached
+  std::string warning;  // for the user; empty if there is none
   // The `scene-change` of a frame that left upstream before it was known, or null.
   std::shared_ptr<LateText> scene_change;
   MappedPicture in, out;                    // mappings of the input and output picture

@@ -208,7 +208,7 @@ void InFlightFrame::collect_results() {
   total_regions_ = records_.total();
   const LabelCapacity capacity =
       resources_.algorithm->check_result(slot_, total_regions_, plan_->out.layout);
-  warning_ = capacity.warning;
+  warning_ = capacity.warning.empty() ? buffers_.front().warning : capacity.warning;
   record_count_ = records_.empty() ? 0 : std::min(capacity.labelled, setup.max_regions);
   // The records of occluded tracks follow the records of the regions. They are attached only if the
   // records of all regions are attached.

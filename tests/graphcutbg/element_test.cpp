@@ -47,6 +47,49 @@ TEST(GraphCutElement, OutputReplaceWithColor_BackgroundHasTheColorAndTheObjectIt
   EXPECT_EQ(at(kLeft + kSide / 2, kTop + kSide / 2)[0], 220);
 }
 
+TEST(GraphCutElement, OutputBackground_NewObject_IsNotVisible) {
+  Harness h("graphcutbg output=background");
+  h.video("GRAY8", kWidth, kHeight);
+  const BufferPtr out = last_of(h);
+  ASSERT_TRUE(out);
+  const std::vector<uint8_t> shown = bytes_of(out.get()), room = room_picture(false);
+  for (size_t i = 0; i < room.size(); ++i) ASSERT_NEAR(shown[i], room[i], 1) << i;
+}
+
+TEST(GraphCutElement, ReplaceForeground_NewObject_IsCoveredAndTheRoomIsNot) {
+  Harness h("graphcutbg output=replace replace=foreground replace-with=color grow=3 hold=0");
+  h.video("GRAY8", kWidth, kHeight);
+  const BufferPtr out = last_of(h);
+  ASSERT_TRUE(out);
+  const std::vector<uint8_t> shown = bytes_of(out.get()), room = room_picture(true);
+  const auto at = [](int x, int y) { return static_cast<size_t>(y * kWidth + x); };
+  for (int y = kTop - 2; y < kTop + kSide + 2; ++y) {
+    for (int x = kLeft - 2; x < kLeft + kSide + 2; ++x) {
+      ASSERT_EQ(shown[at(x, y)], shown[at(kLeft, kTop)]) << x << ", " << y;
+    }
+  }
+  EXPECT_NE(shown[at(kLeft, kTop)], 220);
+  EXPECT_EQ(shown[at(2, 2)], room[at(2, 2)]);
+}
+
+// With a scaled work area, details of hidden pixels would remain visible.
+TEST(GraphCutElement, HidingWithAScaledWorkArea_IsAnError) {
+  for (const char* properties :
+       {"output=replace replace=foreground", "output=background replace=background"}) {
+    Harness h(std::string("graphcutbg process-scale=0.5 ") + properties);
+    h.video("GRAY8", kWidth, kHeight);
+    EXPECT_NE(h.push(room_picture(true)), GST_FLOW_OK);
+    EXPECT_EQ(h.error_text(), "replace=foreground and output=background require process-scale=1");
+  }
+  Harness h("graphcutbg process-scale=0.5 output=replace");
+  h.video("GRAY8", kWidth, kHeight);
+  ASSERT_EQ(h.push(room_picture(true)), GST_FLOW_OK);
+  h.set("replace", "foreground");
+  EXPECT_EQ(error_details(h.message(GST_MESSAGE_WARNING)).text,
+            "replace kept as it was: replace=foreground and output=background require "
+            "process-scale=1");
+}
+
 TEST(GraphCutElement, ColorProperty_WithAlpha_AlphaIsOpacity) {
   const auto picture = [](const char* properties) {
     Harness h(std::string("graphcutbg ") + properties);

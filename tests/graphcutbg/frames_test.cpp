@@ -61,8 +61,7 @@ class GraphCutFrames : public BackendTest {
       change(i, clip, params);
       one.params = other.params = params;
       const GuardedFrame in = clip.frame(i);
-      const bool draws =
-          params.output == GraphCutOutput::overlay || params.output == GraphCutOutput::replace;
+      const bool draws = output_of(params) == Output::drawn_on;
       ASSERT_NO_FATAL_FAILURE(expect_same(other.shoot(in.frame(), mask, draws && i % 2 == 1),
                                           one.shoot(in.frame(), mask), params.output));
     }
@@ -608,7 +607,7 @@ TEST_P(GraphCutFrames, EveryFormatAndOutput_ResultsEqualThoseOfOneCpuThread) {
     if (format == PixelFormat::labels32) continue;
     for (const GraphCutOutput output :
          {GraphCutOutput::overlay, GraphCutOutput::mask, GraphCutOutput::cutout,
-          GraphCutOutput::replace, GraphCutOutput::none}) {
+          GraphCutOutput::replace, GraphCutOutput::none, GraphCutOutput::background}) {
       GraphCutBgParams params;
       params.output = output;
       params.feather = 2;
@@ -616,6 +615,73 @@ TEST_P(GraphCutFrames, EveryFormatAndOutput_ResultsEqualThoseOfOneCpuThread) {
       const Clip clip{
           .size = {67, 45}, .format = format, .color = {YuvMatrix::bt709, !limited}, .padding = 4};
       expect_cpu_results(clip, params, 6);
+    }
+  }
+}
+
+TEST_P(GraphCutFrames, EveryReplacement_ResultsEqualThoseOfOneCpuThread) {
+  GraphCutBgParams params = params_with(GraphCutOutput::replace);
+  params.hold = 2;
+  params.blur = 11;
+  params.pixelate = 7;
+  for (const Replacement replacement :
+       {Replacement::color, Replacement::blur, Replacement::pixelate, Replacement::model}) {
+    params.replace_with = replacement;
+    for (const Replaced replaced : {Replaced::background, Replaced::foreground}) {
+      params.replace = replaced;
+      for (const PixelFormat format :
+           {PixelFormat::rgb, PixelFormat::nv12, PixelFormat::p010, PixelFormat::yuy2}) {
+        params.feather = format == PixelFormat::rgb ? 0 : 2;
+        params.grow = format == PixelFormat::p010 ? 128 : 3;
+        expect_cpu_results({.size = {67, 45}, .format = format, .padding = 4}, params, 8);
+      }
+      for (const Size size : {Size{1, 1}, Size{1, 40}, Size{40, 1}, Size{257, 65}}) {
+        expect_cpu_results({.size = size, .format = PixelFormat::i420}, params, 4);
+      }
+    }
+  }
+}
+
+// A jump of the scene hides the whole picture, and then starts the model again.
+TEST_P(GraphCutFrames, ReplaceForegroundOfOtherScene_ResultsEqualThoseOfOneCpuThread) {
+  GraphCutBgParams params = params_with(GraphCutOutput::replace);
+  params.replace = Replaced::foreground;
+  params.replace_with = Replacement::pixelate;
+  params.hold = 3;
+  expect_cpu_results({.size = {96, 64}}, params, 34,
+                     [](int i, Clip& clip, GraphCutBgParams&) { clip.other = i >= 16; });
+}
+
+// The output of a frame shows the model, which the next frame changes.
+TEST_P(GraphCutFrames, FramesInFlightShowTheModel_OutputsEqualThoseOfSingleFrames) {
+  const Clip clip{.size = {160, 120}};
+  constexpr int kSlots = 4, kFrames = 24;
+  const GraphCutBgParams params = params_with(GraphCutOutput::background);
+  Camera single(clip, params, 1);
+  const auto algorithm = make_graph_cut(backend_);
+  algorithm->prepare(params);
+  algorithm->configure(
+      {.in = layout_of(clip.format), .size = clip.size, .has_output = true, .slots = kSlots});
+  std::vector<std::unique_ptr<Queue>> queues;
+  for (int slot = 0; slot < kSlots; ++slot) queues.push_back(backend_->make_queue());
+  for (int first = 0; first < kFrames; first += kSlots) {
+    std::vector<DeviceFrame> pictures;
+    for (int slot = 0; slot < kSlots; ++slot) {
+      Queue& queue = *queues[static_cast<size_t>(slot)];
+      pictures.emplace_back(*backend_, queue, clip.format, clip.size, 0, clip.color);
+      pictures.back().upload(clip.frame(first + slot).frame());
+    }
+    for (int slot = 0; slot < kSlots; ++slot) {
+      const Frame picture = pictures[static_cast<size_t>(slot)].frame();
+      Queue& queue = *queues[static_cast<size_t>(slot)];
+      algorithm->enqueue({.slot = slot, .in = picture, .out = picture}, params, queue);
+      queue.record();
+    }
+    for (int slot = 0; slot < kSlots; ++slot) {
+      queues[static_cast<size_t>(slot)]->wait();
+      bool intact = false;
+      const GuardedFrame found = pictures[static_cast<size_t>(slot)].download(&intact);
+      EXPECT_TRUE(found.same_pixels(single.shoot(first + slot).out)) << "frame " << first + slot;
     }
   }
 }
@@ -643,6 +709,9 @@ TEST_P(GraphCutFrames, ParametersChangeBetweenFrames_ResultsEqualThoseOfOneCpuTh
     expect_cpu_results({.size = {130, 70}, .format = PixelFormat::nv12}, params, 30,
                        [](int i, Clip& clip, GraphCutBgParams& p) {
                          p.replace_with = i % 3 == 0 ? Replacement::blur : Replacement::color;
+                         p.replace = i % 7 < 4 ? Replaced::foreground : Replaced::background;
+                         p.grow = i % 6;
+                         p.hold = i % 4;
                          p.blur = 2 + i;
                          p.feather = i % 5;
                          p.warm_start = i > 10;
@@ -689,6 +758,16 @@ TEST_P(GraphCutFrames, MaskOfAnySize_ResultsEqualThoseOfOneCpuThread) {
       expect_cpu_results(
           clip, params, 5, [](int, Clip&, GraphCutBgParams&) {}, mask.frame());
     }
+  }
+}
+
+TEST_P(GraphCutFrames, AlphaChannelAsMask_ResultsEqualThoseOfOneCpuThread) {
+  GraphCutBgParams params;
+  params.mask_from = MaskFrom::alpha;
+  for (const GraphCutSource source : {GraphCutSource::mask, GraphCutSource::both}) {
+    params.source = source;
+    expect_cpu_results({.size = {67, 45}, .format = PixelFormat::rgba, .padding = 4}, params, 5);
+    expect_cpu_results({.size = {64, 48}, .format = PixelFormat::bgra}, params, 5);
   }
 }
 

@@ -54,6 +54,9 @@ class Guides(unittest.TestCase):
     def test_commands_of_the_guide_events_print_the_shown_output(self):
         self.run_guide("events")
 
+    def test_commands_of_the_guide_anonymize_print_the_shown_output(self):
+        self.run_guide("anonymize")
+
     def test_setup_commands_of_guides_are_in_the_list_of_commands_that_other_tests_run(self):
         for page in GUIDES.glob("*.md"):
             for block in blocks_of(page.read_text(encoding="utf-8")):
