@@ -384,7 +384,7 @@ bool has_analytics(GstBuffer* buffer) {
   RelationMeta* meta = library ? library->get(buffer) : nullptr;
   if (!meta) return false;
   return std::ranges::any_of(entries_of(*library, meta), [&](const AnalyticsEntry& entry) {
-    return is_plugin_detection(*library, entry) || is_plugin_segmentation(*library, entry);
+    return library->is_own_detection(entry) || library->is_own_segmentation(entry);
   });
 }
 
