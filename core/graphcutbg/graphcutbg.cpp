@@ -142,7 +142,11 @@ std::vector<Field> cut_fields() {
           "time-budget",
           "Time limit for one cut (microseconds). 0: none. -1: none, except in live pipelines, "
           "where it is eight frame durations, or one second if the frame rate is unknown.",
-          {-1, 10000000}),
+          {-1, 10000000})};
+}
+
+std::vector<Field> output_fields() {
+  return {
       field<P, &P::feather>(
           "feather", "Radius over which the edge of the mask is softened (pixels).", {0, 64}),
       field<P, &P::color>(
@@ -179,7 +183,9 @@ std::vector<Field> cut_fields() {
 
 std::vector<Field> table() {
   std::vector<Field> fields = model_fields();
-  for (const Field& field : cut_fields()) fields.push_back(field);
+  for (const auto& part : {cut_fields(), output_fields()}) {
+    fields.insert(fields.end(), part.begin(), part.end());
+  }
   return fields;
 }
 

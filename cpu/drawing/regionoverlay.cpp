@@ -26,7 +26,7 @@ void mark_hidden(const LabelView& labels, std::span<const Region> regions,
     if (!is_hidden_box(region, !labels.empty())) continue;
     const Rect box = box_in(region, size);
     for (int y = box.top; !box.empty() && y <= box.bottom; ++y) {
-      std::memset(hidden.row(y) + box.left, 255, static_cast<size_t>(box.right - box.left + 1));
+      std::memset(hidden.row(y) + box.left, 255, static_cast<size_t>(box.right - box.left) + 1);
     }
   }
 }

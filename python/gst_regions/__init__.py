@@ -5,7 +5,7 @@ zones and lines.
 """
 
 from ._core import __version__
-from .background import BackgroundCut
+from .background import BackgroundCut, refine
 from .cuts import WarmCut, mincut
 from .floods import flood, flood_fill
 from .gstreamer import setup
@@ -17,5 +17,5 @@ from .tracking import Tracker
 from .zones import Zones
 
 __all__ = ["BackgroundCut", "Tracker", "WarmCut", "Zones", "__version__", "dust", "fill_holes", "flood", "flood_fill",
-           "from_supervision", "label", "mincut", "regionprops_table", "remove_small_holes", "remove_small_objects", "setup",
-           "slic", "to_supervision"]
+           "from_supervision", "label", "mincut", "refine", "regionprops_table", "remove_small_holes", "remove_small_objects",
+           "setup", "slic", "to_supervision"]

@@ -235,3 +235,70 @@ class BackgroundCut(Parameters):
         self._algorithm.apply(image.packed().capsule(target), self._is_bgr, estimate, output_capsule, target)
         self._is_gray = image.ndim == 2
         return image.library.finished(foreground, target) if out is None else out
+
+
+def refine(image: Array, mask: Array, *, margin: int = 8, channels: str = "RGB", threads: int = 0,
+           **parameters: Unpack[BackgroundParameters]) -> Array:
+    """Moves the border of a coarse mask to the edges of a picture, by an exact minimum cut.
+
+    Pixels further from the border than `margin` keep their label. For the others, the contrast between neighbours decides,
+    and the colours of object and surroundings, which are learnt around the object. This is `graphcutbg source=mask
+    foreground-colors=true`.
+
+    Parameters
+    ----------
+    image : uint8 array of shape (H, W), (H, W, 3) or (H, W, 4)
+        Gray, colour, or colour with an alpha channel, which is ignored.
+    mask : bool or uint8 array of shape (H, W)
+        The coarse mask. Nonzero is foreground.
+    margin : int
+        The largest error of the mask, in pixels and along each axis. 0: the mask is certain everywhere.
+    channels : str
+        Order of the colour channels: "RGB" or "BGR".
+    threads : int
+        Maximum number of CPU threads, as for `label`. The result does not depend on it.
+    parameters : optional
+        Parameters of `BackgroundCut`, such as `sigma`. The default of `lambda_` is 4 here.
+
+    Returns
+    -------
+    uint8 array of shape (H, W), 255 in the foreground and 0 in the background
+
+    Raises
+    ------
+    TypeError
+        `image` or `mask` has the wrong type, or a parameter does not exist.
+    ValueError
+        The arrays have another shape than stated, or `margin` is negative.
+    """
+    if margin < 0:
+        raise ValueError(f"margin is {margin}, must be at least 0")
+    pixels = _arrays.as_picture(_device_arrays.to_host(image), "image")
+    coarse = np.asarray(_device_arrays.to_host(mask))
+    if coarse.dtype not in (np.bool_, np.uint8):
+        raise TypeError(f"mask has type {coarse.dtype}, must be bool or uint8")
+    if coarse.shape != pixels.shape[:2]:
+        raise ValueError(f"mask has shape {coarse.shape}, must have that of the image, {pixels.shape[:2]}")
+    outside, inside = (_within(coarse != 0, margin, combine) for combine in (np.logical_or, np.logical_and))
+    refined = np.zeros(coarse.shape, np.uint8)
+    if not outside.any():
+        return refined
+    # Only surroundings of twice the margin: colours further away say little about the border.
+    part = tuple(slice(max(0, places.min() - 2 * margin), places.max() + 2 * margin + 1) for places in outside.nonzero())
+    certain = np.where(inside, 255, np.where(outside, 128, 0)).astype(np.uint8)[part]
+    settings: BackgroundParameters = {"source": "mask", "foreground_colors": True, "lambda_": 4.0, **parameters}
+    cut = BackgroundCut(channels=channels, threads=threads, **settings)
+    refined[part] = cut.apply(np.ascontiguousarray(pixels[part]), mask=np.ascontiguousarray(certain))
+    return refined
+
+
+def _within(mask: NDArray[np.bool_], margin: int, combine: np.ufunc) -> NDArray[np.bool_]:
+    """Combines each pixel with all pixels up to `margin` pixels away along both axes, inside the picture."""
+    for axis in (0, 1):
+        whole = mask.swapaxes(0, axis)
+        combined = whole.copy()
+        for step in range(1, min(margin, len(whole) - 1) + 1):
+            combine(combined[step:], whole[:-step], out=combined[step:])
+            combine(combined[:-step], whole[step:], out=combined[:-step])
+        mask = combined.swapaxes(0, axis)
+    return mask

@@ -104,6 +104,14 @@ class Anonymize(Case):
             self.assertIn(reason, said.err)
             self.assertEqual(self.files(), ["box.mkv"])
 
+    def test_too_few_frames_to_learn_the_place_are_refused(self):
+        clip = media.make(self.folder / "short.mkv", BOX, "-frames:v", "9", "-c:v", "ffv1")
+        said = program(media.script("anonymize"), clip, self.out)
+        self.assertEqual((said.status, said.out), (1, ""))
+        self.assertEqual(said.err, f"anonymize: {clip}: has 9 frames, but at least 10 are needed to find the place without"
+                         " people; give a picture of it as background-image\n")
+        self.assertEqual(self.files(), ["short.mkv"])
+
     def test_damaged_input_ends_the_program_once(self):
         text = self.folder / "text"
         text.write_text("no picture\n" * 50)

@@ -54,6 +54,51 @@ def by_element(element, frames, out_type):
         return numpy.fromfile(sink, out_type).reshape(len(frames), *SIZE)
 
 
+class Refine(unittest.TestCase):
+    """An object of two colours on a ground of two other colours."""
+
+    def setUp(self):
+        y, x = numpy.mgrid[:120, :160]
+        self.truth = (x - 70) ** 2 / 1600 + (y - 60) ** 2 / 900 < 1
+        colors = numpy.where(self.truth[..., None], numpy.where(x[..., None] < 70, (200, 60, 40), (230, 190, 60)),
+                             numpy.where(y[..., None] < 50, (40, 90, 160), (70, 140, 70)))
+        noise = numpy.random.default_rng(3).integers(-9, 10, colors.shape)
+        self.image = (colors + noise).astype(numpy.uint8)
+
+    def overlap(self, mask):
+        """Intersection over union with the truth."""
+        return (self.truth & (mask != 0)).sum() / (self.truth | (mask != 0)).sum()
+
+    def test_refine_moves_the_border_of_coarse_masks_to_the_object(self):
+        eroded = background._within(self.truth, 6, numpy.logical_and)
+        for mask in (eroded, background._within(self.truth, 6, numpy.logical_or), numpy.roll(self.truth, (5, -6), (0, 1))):
+            self.assertLess(self.overlap(mask), 0.85)
+            refined = gst_regions.refine(self.image, mask)
+            self.assertEqual((refined.dtype, refined.shape), (numpy.uint8, mask.shape))
+            self.assertGreater(self.overlap(refined), 0.97)
+        bgr = gst_regions.refine(self.image[..., ::-1], eroded.astype(numpy.uint8), channels="BGR", threads=1)
+        numpy.testing.assert_array_equal(bgr, gst_regions.refine(self.image, eroded))
+
+    def test_refine_without_margin_returns_the_mask(self):
+        mask = numpy.random.default_rng(1).integers(0, 2, self.truth.shape).astype(bool)
+        numpy.testing.assert_array_equal(gst_regions.refine(self.image, mask, margin=0), mask * numpy.uint8(255))
+
+    def test_refine_of_small_and_uniform_masks_returns_an_array(self):
+        for shape in ((1, 1), (1, 9), (9, 1), (30, 3)):
+            for value in (False, True):
+                found = gst_regions.refine(numpy.full(shape, 7, numpy.uint8), numpy.full(shape, value), margin=50)
+                numpy.testing.assert_array_equal(found, numpy.full(shape, 255 * value))
+
+    def test_refine_with_wrong_arguments_raises(self):
+        for error, reason, arguments in (
+                (ValueError, "margin is -1, must be at least 0", {"margin": -1}),
+                (ValueError, "must have that of the image", {"mask": numpy.zeros((3, 3), bool)}),
+                (TypeError, "mask has type float64, must be bool or uint8", {"mask": self.truth.astype(float)}),
+                (TypeError, "lambd", {"lambd": 3})):
+            with self.assertRaisesRegex(error, reason):
+                gst_regions.refine(self.image, **{"mask": self.truth, **arguments})
+
+
 class Background(unittest.TestCase):
     def test_masks_of_background_cut_equal_those_of_the_element(self):
         frames = video(12)
