@@ -18,7 +18,6 @@ ENV DEBIAN_FRONTEND=noninteractive
 ENV NVIDIA_DRIVER_CAPABILITIES=compute,utility,video
 ENV PATH=/usr/share/gst-regions/pipelines:/usr/share/gst-regions/pipelines/transcode:/usr/sbin:/usr/bin:/sbin:/bin
 COPY --from=build /packages/gst*.deb /packages/
-RUN apt-get update && apt-get install -y --no-install-recommends /packages/*.deb gstreamer1.0-plugins-bad \
-  && rm -r /packages /var/lib/apt/lists/*
+RUN apt-get update && apt-get install -y --no-install-recommends /packages/*.deb && rm -r /packages /var/lib/apt/lists/*
 WORKDIR /videos
 CMD ["gst-inspect-1.0", "regions"]
