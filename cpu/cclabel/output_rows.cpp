@@ -41,13 +41,13 @@ REGIONS_INLINE Word count_preceding_bits(Word word) {
 // the first pixel's run.
 REGIONS_INLINE void expand_runs(unsigned pixels, unsigned starts, const uint32_t* value,
                                 Lanes& out) {
+#if defined(__x86_64__) && !defined(__clang__)
   Lanes values, lane_of;
   std::memcpy(&values, value, sizeof values);
   std::memcpy(&lane_of, kRunOf[starts].data(), sizeof lane_of);
-#ifdef __clang__
-  for (int i = 0; i < kLanes; ++i) out[i] = values[lane_of[i]];
-#else
   out = __builtin_shuffle(values, lane_of);
+#else  // NEON cannot shuffle 32 bytes: g++ 14.2 for aarch64 made code that crashed
+  for (unsigned i = 0; i < kLanes; ++i) out[i] = value[kRunOf[starts][i]];
 #endif
   constexpr Lanes kBit = {1, 2, 4, 8, 16, 32, 64, 128};
   out &= Lanes((kBit & pixels) == kBit);

@@ -24,7 +24,7 @@ TEST(ReleaseFaults, ReleaseBuild_AnyFaultText_InjectsNothing) {
   }
 }
 
-// packaging/deb recognises builds with faults by this text.
+// A fault-injecting build contains this text, see core/faults.cpp.
 TEST(ReleaseFaults, ReleaseBuild_ProgramFile_DoesNotContainTheFaultMessage) {
   std::ifstream program("/proc/self/exe", std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(program), {}};

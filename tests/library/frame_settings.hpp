@@ -23,6 +23,7 @@ struct FrameSettings {
   bool has_mask = true;
   bool borders = false;
   uint32_t runs = 0;
+  size_t shift = 0;  // of the pictures' contents, in bytes
 };
 
 // The outputs of an algorithm other than the picture.
@@ -44,7 +45,8 @@ inline OutputKinds output_kinds_of(std::string_view algorithm) {
 // A picture of blocks of 5x3 pixels.
 class Pixels {
  public:
-  Pixels(PixelFormat format, int width, int height, bool filled) {
+  // The contents move by `shift` bytes.
+  Pixels(PixelFormat format, int width, int height, bool filled, size_t shift = 0) {
     const Layout& layout = layout_of(format);
     picture_.format = name_of(format).data();
     picture_.width = width;
@@ -54,7 +56,8 @@ class Pixels {
       const auto rows = static_cast<size_t>(row_count(layout, p, {width, height}));
       Bytes& plane = planes_.emplace_back(row * rows);
       for (size_t i = 0; filled && i < plane.size(); ++i) {
-        const size_t block = i % row / 5 * 31 + i / row / 3 * 17 + static_cast<size_t>(p) * 7;
+        const size_t block =
+            (i + shift) % row / 5 * 31 + i / row / 3 * 17 + static_cast<size_t>(p) * 7;
         plane[i] = static_cast<uint8_t>(static_cast<uint32_t>(block) * 2654435769u >> 24);
       }
       picture_.plane[p] = plane.data();
@@ -80,9 +83,9 @@ struct FrameOutputs {
 inline FrameOutputs outputs_of(RegionsFilter* filter, const std::string& algorithm,
                                const FrameSettings& kind) {
   constexpr uint32_t kMax = 300;
-  const Pixels in(kind.in, kind.width, kind.height, true);
+  const Pixels in(kind.in, kind.width, kind.height, true, kind.shift);
   const Pixels out(kind.out, kind.width, kind.height, false);
-  const Pixels mask(kind.mask, kind.width, kind.height, true);
+  const Pixels mask(kind.mask, kind.width, kind.height, true, kind.shift);
   const Pixels labels(PixelFormat::labels32, kind.width, kind.height, false);
   const Pixels foreground(PixelFormat::gray8, kind.width, kind.height, false);
   std::vector<RegionsRegion> regions(kMax);

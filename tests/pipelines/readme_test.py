@@ -24,8 +24,8 @@ from documents import Shell, blocks_of, expect  # noqa: E402
 README = (media.ROOT / "README.md").read_text(encoding="utf-8").replace("\\\n", "")
 BLOCKS = [block for block in blocks_of(README) if block.language == "sh"]
 LINES = [line.strip() for block in BLOCKS for line in block.text.splitlines() if line and not line.startswith("#")]
-# Commands that install or build. tests/run runs them before or among the tests.
-PREPARATIONS = ("pipelines/setup", "tests/run", "meson setup build", "packaging/wheel", "pip install out/")
+# Commands that install or build. tests/run runs them before or among the tests. The test `container` runs docker's.
+PREPARATIONS = ("pipelines/setup", "tests/run", "meson setup build", "packaging/wheel", "pip install out/", "docker ")
 
 # The build whose plugin the tests use.
 BUILD = pathlib.Path(os.environ["GST_PLUGIN_PATH_1_0"].split(":")[0]).parent
