@@ -425,6 +425,7 @@ class Calls(Case):
                 ("overlay", "overlay FILE OUT.mp4 [PROPERTY=VALUE ...]",
                  "of cclabel; gst-inspect-1.0 cclabel lists them"),
                 ("background", "background FILE OUT.mp4 [PROPERTY=VALUE ...]", "of graphcutbg;"),
+                ("anonymize", "anonymize FILE OUT.mp4 [PROPERTY=VALUE ...]", "it may contain voices"),
                 ("superpixels", "superpixels FILE OUT.mp4 [PROPERTY=VALUE ...]", "of slicsuperpixel;"),
                 ("labels", "labels FILE OUT.mkv [PROPERTY=VALUE ...]", "FFV1 keeps the labels byte for byte"),
                 ("table", "table FILE [PROPERTY=VALUE ...]", "the regions of every frame as JSON"),
