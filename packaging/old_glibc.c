@@ -16,6 +16,18 @@ uint32_t arc4random(void) {
   return value;
 }
 
+// glibc 2.38. They also read binary numbers such as 0b1, which nothing here uses. Headers of newer
+// C libraries rename the functions, so the old ones are declared by their symbols.
+#define OLD_FUNCTION(type, name)                                   \
+  extern type old_##name(const char*, char**, int) __asm__(#name); \
+  type __isoc23_##name(const char* text, char** end, int base) {   \
+    return old_##name(text, end, base);                            \
+  }
+OLD_FUNCTION(long, strtol)
+OLD_FUNCTION(unsigned long, strtoul)
+OLD_FUNCTION(long long, strtoll)
+OLD_FUNCTION(unsigned long long, strtoull)
+
 // The library or program that contains an address.
 struct Search {
   uintptr_t address;
