@@ -381,7 +381,7 @@ class Webhook(Events):
         clip, server = self.square(8), self.serve()
         expected = self.printed(clip)
         # SQLite fails at a limit on the size of files as on a full disk.
-        limits = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (90_000, 90_000))}
+        limits = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000))}
         text = media.run(*self.command(clip, "--webhook", f"http://127.0.0.1:{server.server_port}/", "--linger", "1"), status=1,
                          **limits)
         self.assertRegex(text, "the queue .*events.sqlite cannot be written: .*; events are printed, but not sent")

@@ -62,7 +62,8 @@ class Filters(Case):
                 ("cclabel color=3", "cclabel", 'no property "color" in element "cclabel"'),
                 ("cclabel output=x", '"output"', ": expected one of overlay, labels, colors, mask, none"),
                 ("cclabel track=perhaps", '"track"', ": expected true or false"),
-                ("regionoverlay style=box", '"style"', ": expected one or more of these, joined by +: boxes, outlines, fill, ids"),
+                ("regionoverlay style=box", '"style"',
+                 ": expected one or more of these, joined by +: boxes, outlines, fill, ids, pixelate, blur"),
                 ("cclabel seeds=1", '"seeds"', ": expected a list of numbers such as <1,2,3>")):
             with self.assertRaises(filters.BadFilter) as bad:
                 filters.made(line)
