@@ -17,7 +17,7 @@ struct RegionOverlayParams : DrawingParams {
   int grow = 8;
 
   bool has_style(Style which) const { return (style & static_cast<uint32_t>(which)) != 0; }
-  // Whether regions are hidden. Algorithm::prepare() must be told, because this needs memory.
+  // Whether regions are hidden. Algorithm::prepare() allocates memory for this.
   bool hides() const { return has_style(Style::pixelate) || has_style(Style::blur); }
 };
 
