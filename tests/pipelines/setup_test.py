@@ -34,7 +34,9 @@ class Architectures(unittest.TestCase):
     def test_gpu_architectures_without_supported_gpu_are_empty(self):
         self.assertEqual(self.found("6.1\n"), "portable=1")
         self.assertEqual(self.found("[N/A]\n"), "portable=1")
-        self.assertEqual(self.found(None), "portable=1")
+
+    def test_gpu_architectures_without_a_driver_are_unknown(self):
+        self.assertEqual(self.found(None), "portable=none")
 
 
 class Packages(unittest.TestCase):
