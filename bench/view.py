@@ -4,8 +4,8 @@
     bench/view.py [--seconds 20] [--out bench/results/view.json]
 
 Each case starts the program and opens its page in Chromium on the same machine:
-latency   the time from a frame's release to the painting of the frame, for 1920x1080 pixels at 30 frames/s, once as JPEG pictures
-          and once by WebRTC. A file whose frames are released at their times takes the place of a camera.
+latency   the time from a frame's capture to the painting of the frame, for 1920x1080 pixels at 30 frames/s, once as JPEG pictures
+          and once by WebRTC. A live test picture takes the place of a camera.
 cost      CPU time of the program with a viewer, beyond that of the same program without a viewer. Both encode video.
 cameras   frames that reach ten viewers of ten cameras, 1280x720 pixels at 5 frames/s, with preset=motion.
 Needs the elements in GStreamer's plugin path, Chromium and ffmpeg (pipelines/setup --tests).
@@ -29,8 +29,9 @@ import measure
 import viewing
 from browser import Browser
 
-OBJECTS = "graphcutbg output=none ! cclabel source=mask min-area=100 track=true output=none"
 MOTION = "graphcutbg preset=motion output=none ! cclabel source=mask min-area=100 track=true output=none"
+# The size of the source `test`.
+HD = "video/x-raw,format=I420,width=1920,height=1080,framerate=30/1 ! " + MOTION
 SETTLE = 5  # seconds before a measurement
 CAMERAS, CAMERA_RATE = 10, 5
 # In the page: [running time in ns, wall clock in ms] of each frame, taken after the frame was painted.
@@ -57,12 +58,12 @@ class Case(contextlib.ExitStack):
         sys.exit(f"view.py: {reason}")
 
 
-def clip(folder, size, rate, seconds, codec):
+def clip(folder, size, rate, seconds):
     """A video of a square that moves over a picture with texture."""
     path = os.path.join(folder, f"{size}-{rate}.mkv")
     subprocess.run(["ffmpeg", "-v", "error", "-f", "lavfi", "-i", f"testsrc=size={size}:rate={rate}:duration={seconds}[b];"
                     f"color=white:s=120x160:r={rate}:d={seconds}[w];[b][w]overlay=x='400+300*sin(t)':y='300+100*cos(t)'",
-                    "-pix_fmt", "yuv420p", *codec, path], check=True)
+                    "-pix_fmt", "yuv420p", "-c:v", "libx264", "-preset", "veryfast", "-g", "25", path], check=True)
     return path
 
 
@@ -87,10 +88,10 @@ def choose(browser, transport):
         browser.until("streams[0].peer?.connectionState === 'connected'")
 
 
-def latency(folder, source, transport, seconds):
+def latency(folder, transport, seconds):
     log = os.path.join(folder, f"log-{transport}-%p")  # GStreamer replaces %p by the process id
     with Case(folder) as case:
-        view = viewing.View(case, source, filter=OBJECTS, env=os.environ | {
+        view = viewing.View(case, "test", filter=HD, env=os.environ | {
             "GST_DEBUG": "pipeline:5", "GST_DEBUG_FILE": log, "GST_DEBUG_NO_COLOR": "1"})
         browser = Browser(case)
         browser.go(view.address)
@@ -105,15 +106,15 @@ def latency(folder, source, transport, seconds):
     # The pipeline's clock is CLOCK_MONOTONIC.
     start = (hours * 60 + minutes) * 60 + whole + part / 1e9 + time.time() - time.monotonic()
     late = sorted((at / 1e3 - start - int(pts) / 1e9) * 1e3 for pts, at in painted)
-    return {"what": "latency", "transport": transport, "size": "1920x1080", "rate": 30, "frames": len(late), "seconds": seconds,
+    return {"what": "latency", "transport": transport, "size": "1920x1080", "rate": 30, "filter": MOTION, "frames": len(late), "seconds": seconds,
             "median_ms": round(statistics.median(late), 1), "p95_ms": round(late[int(0.95 * len(late))], 1),
             "longest_ms": round(late[-1], 1)}
 
 
-def cost(folder, source, transport, seconds):
+def cost(folder, transport, seconds):
     """--record keeps the encoder busy without viewers, too."""
     with Case(folder) as case:
-        view = viewing.View(case, source, "--record", os.path.join(folder, f"clips-{transport}"), filter=OBJECTS)
+        view = viewing.View(case, "test", "--record", os.path.join(folder, f"clips-{transport}"), filter=HD)
         view.wait_for("playing")
         time.sleep(SETTLE)
         without = cpu_share(view, seconds)
@@ -122,7 +123,7 @@ def cost(folder, source, transport, seconds):
         browser.until("document.querySelector('.drawing')?.dataset.pts")
         choose(browser, transport)
         time.sleep(SETTLE)
-        return {"what": "cost", "transport": transport, "size": "1920x1080", "rate": 30, "seconds": seconds,
+        return {"what": "cost", "transport": transport, "size": "1920x1080", "rate": 30, "filter": MOTION, "seconds": seconds,
                 "without_viewer": round(without, 3), "with_viewer": round(cpu_share(view, seconds), 3)}
 
 
@@ -157,12 +158,11 @@ def main():
     parser.add_argument("--seconds", type=float, default=20, help="of each measurement")
     parser.add_argument("--out", default=os.path.join(HERE, "results", "view.json"))
     options = parser.parse_args()
-    record, length = measure.new_record("view"), 3 * options.seconds + 60
+    record = measure.new_record("view")
     record["figures"] = []
     with tempfile.TemporaryDirectory() as folder:
-        camera = clip(folder, "1920x1080", 30, length, ("-c:v", "mjpeg", "-q:v", "5"))
-        small = clip(folder, "1280x720", CAMERA_RATE, length, ("-c:v", "libx264", "-preset", "veryfast", "-g", "25"))
-        for measured in (*(lambda way=way, call=call: call(folder, camera, way, options.seconds)
+        small = clip(folder, "1280x720", CAMERA_RATE, 3 * options.seconds + 60)
+        for measured in (*(lambda way=way, call=call: call(folder, way, options.seconds)
                            for call in (latency, cost) for way in ("pictures", "video")),
                          lambda: cameras(folder, small, options.seconds)):
             record["figures"].append(measured())
