@@ -117,37 +117,72 @@ void for_each_segmentation(GstBuffer* buffer, Use use) {
   }
 }
 
-ForeignObject box_at(double x, double y, double width, double height) {
+DetectedObject box_at(double x, double y, double width, double height) {
   return {.left = x, .top = y, .right = x + width, .bottom = y + height};
 }
 
-void read_detections(GstBuffer* buffer, std::vector<ForeignObject>& objects) {
-  const Library* library = Library::find();
-  RelationMeta* meta = library && library->detection_box ? library->get(buffer) : nullptr;
+// Returns the box that encloses a detection. Returns false if it cannot be read.
+bool read_box(const Library& library, const AnalyticsEntry& entry, DetectedObject& object) {
+  gint x = 0, y = 0, width = 0, height = 0;
+  gfloat angle = 0, confidence = 0;
+  if (library.rotated_box
+          ? !library.rotated_box(&entry, &x, &y, &width, &height, &angle, &confidence)
+          : !library.detection_box(&entry, &x, &y, &width, &height, &confidence)) {
+    return false;
+  }
+  object = box_at(x, y, width, height);
+  object.confidence = confidence;
+  if (angle == 0 || !std::isfinite(angle) || width <= 0 || height <= 0) return true;
+  const double across = std::abs(std::cos(angle)), along = std::abs(std::sin(angle));
+  const double right = (across * width + along * height) / 2;  // from the centre, pixels
+  const double down = (along * width + across * height) / 2;
+  const double center_x = x + width / 2.0, center_y = y + height / 2.0;
+  object.left = std::floor(center_x - right);
+  object.top = std::floor(center_y - down);
+  object.right = std::ceil(center_x + right);
+  object.bottom = std::ceil(center_y + down);
+  return true;
+}
+
+void read_track(const Library& library, const AnalyticsEntry& entry, DetectedObject& object) {
   gpointer state = nullptr;
-  AnalyticsEntry entry;
-  while (meta && library->iterate(meta, &state, library->detection_type(), &entry)) {
-    gint x = 0, y = 0, width = 0, height = 0;
-    gfloat confidence = 0;
-    if (library->is_own_detection(entry) ||
-        !library->detection_box(&entry, &x, &y, &width, &height, &confidence)) {
-      continue;
-    }
-    ForeignObject& object = objects.emplace_back(box_at(x, y, width, height));
-    object.confidence = confidence;
-    const gchar* label = g_quark_to_string(library->detection_object(&entry));
-    if (label) object.label = label;
-    gpointer track_state = nullptr;
-    AnalyticsEntry track;
-    guint64 id = 0;
-    gboolean is_lost = FALSE;
-    GstClockTime first_seen = 0, last_seen = 0;
-    if (library->related(meta, entry.id, Library::kAny, library->tracking_type(), &track_state,
-                         &track) &&
-        library->tracking_info(&track, &id, &first_seen, &last_seen, &is_lost)) {
-      object.track = id;
+  AnalyticsEntry track;
+  guint64 id = 0;
+  gboolean is_lost = FALSE;
+  GstClockTime first_seen = 0, last_seen = 0;
+  if (!library.related(entry.meta, entry.id, Library::kAny, library.tracking_type(), &state,
+                       &track) ||
+      !library.tracking_info(&track, &id, &first_seen, &last_seen, &is_lost)) {
+    return;
+  }
+  object.track = id;
+  object.is_tracked = true;
+  object.is_lost = is_lost;
+}
+
+DetectedObject object_of(const GstVideoRegionOfInterestMeta& roi) {
+  DetectedObject object = box_at(roi.x, roi.y, roi.w, roi.h);
+  const gchar* label = g_quark_to_string(roi.roi_type);
+  if (label) object.label = label;
+  for (const GList* item = roi.params; item; item = item->next) {
+    const auto* parameters = static_cast<const GstStructure*>(item->data);
+    gst_structure_get_double(parameters, "confidence", &object.confidence);
+  }
+  return object;
+}
+
+// Whether one of the boxes is the same box, except for rounding. The boxes are sorted by their left
+// edges.
+bool has_same_box(std::span<const DetectedObject> sorted, const DetectedObject& object) {
+  const auto is_near = [](double a, double b) { return std::abs(a - b) <= 1; };
+  auto other = std::ranges::lower_bound(sorted, object.left - 1, {}, &DetectedObject::left);
+  for (; other != sorted.end() && other->left <= object.left + 1; ++other) {
+    if (is_near(other->top, object.top) && is_near(other->right, object.right) &&
+        is_near(other->bottom, object.bottom)) {
+      return true;
     }
   }
+  return false;
 }
 
 }  // namespace
@@ -182,24 +217,53 @@ bool has_segmentation(GstBuffer* buffer) {
   return found;
 }
 
-std::vector<ForeignObject> read_objects(GstBuffer* buffer) {
-  std::vector<ForeignObject> objects;
-  read_detections(buffer, objects);
+std::vector<DetectedObject> read_detections(GstBuffer* buffer) {
+  std::vector<DetectedObject> objects;
+  const Library* library = Library::find();
+  RelationMeta* meta = library && library->detection_box ? library->get(buffer) : nullptr;
+  gpointer state = nullptr;
+  AnalyticsEntry entry;
+  while (meta && library->iterate(meta, &state, library->detection_type(), &entry)) {
+    DetectedObject object;
+    if (!read_box(*library, entry, object)) continue;
+    object.is_own = library->is_own_detection(entry);
+    const gchar* label = g_quark_to_string(library->detection_object(&entry));
+    if (label) object.label = label;
+    read_track(*library, entry, object);
+    objects.push_back(object);
+  }
+  return objects;
+}
+
+std::vector<DetectedObject> read_objects(GstBuffer* buffer) {
+  std::vector<DetectedObject> objects = read_detections(buffer);
+  std::erase_if(objects, [](const DetectedObject& object) { return object.is_own; });
+  std::vector<DetectedObject> sorted = objects;
+  std::ranges::sort(sorted, {}, &DetectedObject::left);
   static const GQuark kOwn = g_quark_from_static_string(kRegionName);
   gpointer state = nullptr;
   while (GstMeta* meta = gst_buffer_iterate_meta_filtered(
              buffer, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE)) {
     const auto* roi = reinterpret_cast<GstVideoRegionOfInterestMeta*>(meta);
     if (roi->roi_type == kOwn) continue;
-    ForeignObject& object = objects.emplace_back(box_at(roi->x, roi->y, roi->w, roi->h));
-    const gchar* label = g_quark_to_string(roi->roi_type);
-    if (label) object.label = label;
-    for (const GList* item = roi->params; item; item = item->next) {
-      const auto* parameters = static_cast<const GstStructure*>(item->data);
-      gst_structure_get_double(parameters, "confidence", &object.confidence);
-    }
+    const DetectedObject object = object_of(*roi);
+    if (!has_same_box(sorted, object)) objects.push_back(object);
   }
   return objects;
+}
+
+Region record_of(const DetectedObject& object) {
+  const auto side = [](double value) {
+    constexpr double kMax = 1 << 20;
+    return static_cast<int32_t>(std::clamp(std::floor(value), -kMax, kMax));
+  };
+  Region region;
+  region.left = side(object.left);
+  region.top = side(object.top);
+  region.right = side(object.right) - 1;
+  region.bottom = side(object.bottom) - 1;
+  region.track = static_cast<uint32_t>(object.track);
+  return region;
 }
 
 }  // namespace regions
