@@ -33,7 +33,10 @@ constexpr Choice kSources[] = {
     {1, "mask",
      "The mask that an upstream element attached, of any size, refined along the edges of the "
      "picture"},
-    {2, "both", "The background model. Where a mask is attached, its certain pixels are fixed"}};
+    {2, "both", "The background model. Where a mask is attached, its certain pixels are fixed"},
+    {3, "boxes",
+     "The boxes of objects that upstream elements attached. Each box becomes the mask of its object "
+     "by the colours of the object and its surroundings (GrabCut)"}};
 constexpr Choice kMaskFrom[] = {
     {0, "auto",
      "The label map or mask of an element of this plugin. If the frame has none, the segmentations "
@@ -64,7 +67,7 @@ std::vector<Field> model_fields() {
       field<P, &P::output>("output", "Content of the output picture.", {}, kOutputs,
                            Change::renegotiated),
       field<P, &P::source>("source", "Evidence that separates foreground from background.", {},
-                           kSources),
+                           kSources, Change::renegotiated),
       field<P, &P::lambda>("lambda",
                            "Smoothness: cost of a foreground border between two pixels of equal "
                            "colour (nats of log-likelihood). Larger values give smoother masks.",
@@ -259,7 +262,9 @@ Output output_of(const GraphCutBgParams& params) {
   return Output::drawn_on;
 }
 
-void plan(const GraphCutBgParams&, Setup& setup) { setup.max_regions = 0; }
+void plan(const GraphCutBgParams& params, Setup& setup) {
+  setup.max_regions = params.source == GraphCutSource::boxes ? kMaxBoxes : 0;
+}
 
 void expects_cuttable(const Setup& setup) {
   expects(setup.size.width > 0 && setup.size.height > 0 && setup.slots > 0,
