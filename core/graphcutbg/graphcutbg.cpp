@@ -125,6 +125,13 @@ std::vector<Field> cut_fields() {
           "mask-values",
           "Pixel values of the segmentations of other elements that are foreground, such as `1,15` "
           "(text). Empty: all values except 0."),
+      field<P, &P::box_labels>(
+          "box-labels",
+          "Labels of the objects that source=boxes cuts, such as `person,car` (text). Empty: all "
+          "objects. `region` is the label of the regions of this plugin's elements."),
+      field<P, &P::box_confidence>(
+          "box-confidence",
+          "Minimum confidence of the objects that source=boxes cuts (fraction).", {0, 1}),
       field<P, &P::mask_foreground>(
           "mask-foreground",
           "Pixels of the attached mask with at least this value are certain foreground (0 to 255). "
@@ -233,6 +240,20 @@ std::vector<uint32_t> numbers_in(const std::string& list) {
     if (has_more) ++next;
   }
   return numbers;
+}
+
+std::vector<std::string> names_in(const std::string& list) {
+  std::vector<std::string> names;
+  for (size_t start = 0; start <= list.size() && !list.empty();) {
+    const size_t end = std::min(list.find(',', start), list.size());
+    const size_t first = list.find_first_not_of(' ', start);
+    expects_setting(first < end,
+                    "box-labels is '" + list + "'; expected names such as person,car");
+    const size_t last = list.find_last_not_of(' ', end - 1);
+    names.push_back(list.substr(first, last + 1 - first));
+    start = end + 1;
+  }
+  return names;
 }
 
 std::span<const PresetValue> preset_values_of(Preset preset) {

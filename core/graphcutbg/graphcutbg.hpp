@@ -45,6 +45,8 @@ struct GraphCutBgParams {
   std::string exclusion_image;
   MaskFrom mask_from = MaskFrom::automatic;
   std::string mask_values;
+  std::string box_labels;
+  double box_confidence = 0;
   int mask_foreground = 250;
   int mask_background = 5;
 
@@ -154,6 +156,9 @@ ConstFrame attached_mask_of(const FrameTask& task, const GraphCutBgParams& param
 // Returns the numbers in a list such as "1, 15". Throws SettingsError if the text is something
 // else.
 std::vector<uint32_t> numbers_in(const std::string& list);
+// Returns the names in a list such as "person, traffic light". Throws SettingsError if a name is
+// empty.
+std::vector<std::string> names_in(const std::string& list);
 
 // Checks that both backends share. They throw InputError if the setup, frame or parameters are
 // unsuitable.

@@ -60,13 +60,15 @@ class RegionOverlayElement final : public ElementAlgorithmOf<RegionOverlayParams
     can_hide_ = session().active().hides();
     ElementAlgorithmOf::configure(setup);
   }
-  void add_marks(GstBuffer* frame, Size picture, std::vector<Region>& records) override {
+  std::string read_foreign(GstBuffer* frame, Size picture, AttachedRegions& attached) override {
     const RegionOverlayParams params = session().active();
     const StampPlan plan = stamp_plan(picture, params);
     if (params.objects != ObjectDrawing::none || params.hides()) {
-      append_objects(read_objects(frame), plan, params.objects == ObjectDrawing::labels, records);
+      append_objects(read_objects(frame), plan, params.objects == ObjectDrawing::labels,
+                     attached.regions);
     }
-    events::read_marks(frame, picture, plan, records);
+    events::read_marks(frame, picture, plan, attached.regions);
+    return {};
   }
 
  private:

@@ -2,7 +2,6 @@
 #include "plugin/events/frame_reader.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include "core/error.hpp"
 #include "plugin/memory/gst_object.hpp"
@@ -35,7 +34,8 @@ GstBuffer* buffer_field(const GstStructure* structure, const char* name) {
 
 // Elements that attach only a mask find no objects. These may come from a detector.
 bool has_objects(const GstStructure* structure) {
-  return g_strcmp0(gst_structure_get_string(structure, "algorithm"), "graphcutbg") != 0;
+  return g_strcmp0(gst_structure_get_string(structure, "algorithm"), "graphcutbg") != 0 ||
+         gst_structure_has_field(structure, kBoxesField);
 }
 
 }  // namespace
@@ -69,11 +69,7 @@ bool FrameReader::read(GstBuffer* buffer, Size video_size) {
 
 void FrameReader::read_region_objects() {
   had_regions_ = true;
-  if (!attached_.regions.empty()) {
-    const gchar* columns = gst_structure_get_string(metadata_, "table-columns");
-    is_tracked_ =
-        columns ? std::strstr(columns, "first-seen:") != nullptr : !attached_.first_seen.empty();
-  }
+  if (!attached_.regions.empty()) is_tracked_ = attached_.is_tracked;
   constexpr double kPixelCentre = 0.5;
   objects_.reserve(attached_.regions.size());
   for (const Region& r : attached_.regions) {

@@ -57,7 +57,6 @@ std::optional<AnalyticsLibrary> load_analytics_library() {
       find_symbol(library, "analytics_od_mtd_get_location", functions.detection_box) &&
       find_symbol(library, "analytics_tracking_mtd_get_info", functions.tracking_info);
   if (!has_readers) functions.detection_box = nullptr;
-  find_symbol(library, "analytics_od_mtd_get_oriented_location", functions.rotated_box);
   const bool has_classes =
       find_symbol(library, "analytics_cls_mtd_get_mtd_type", functions.class_type) &&
       find_symbol(library, "analytics_relation_meta_add_one_cls_mtd", functions.add_class);

@@ -121,29 +121,6 @@ DetectedObject box_at(double x, double y, double width, double height) {
   return {.left = x, .top = y, .right = x + width, .bottom = y + height};
 }
 
-// Returns the box that encloses a detection. Returns false if it cannot be read.
-bool read_box(const Library& library, const AnalyticsEntry& entry, DetectedObject& object) {
-  gint x = 0, y = 0, width = 0, height = 0;
-  gfloat angle = 0, confidence = 0;
-  if (library.rotated_box
-          ? !library.rotated_box(&entry, &x, &y, &width, &height, &angle, &confidence)
-          : !library.detection_box(&entry, &x, &y, &width, &height, &confidence)) {
-    return false;
-  }
-  object = box_at(x, y, width, height);
-  object.confidence = confidence;
-  if (angle == 0 || !std::isfinite(angle) || width <= 0 || height <= 0) return true;
-  const double across = std::abs(std::cos(angle)), along = std::abs(std::sin(angle));
-  const double right = (across * width + along * height) / 2;  // from the centre, pixels
-  const double down = (along * width + across * height) / 2;
-  const double center_x = x + width / 2.0, center_y = y + height / 2.0;
-  object.left = std::floor(center_x - right);
-  object.top = std::floor(center_y - down);
-  object.right = std::ceil(center_x + right);
-  object.bottom = std::ceil(center_y + down);
-  return true;
-}
-
 void read_track(const Library& library, const AnalyticsEntry& entry, DetectedObject& object) {
   gpointer state = nullptr;
   AnalyticsEntry track;
@@ -224,8 +201,12 @@ std::vector<DetectedObject> read_detections(GstBuffer* buffer) {
   gpointer state = nullptr;
   AnalyticsEntry entry;
   while (meta && library->iterate(meta, &state, library->detection_type(), &entry)) {
-    DetectedObject object;
-    if (!read_box(*library, entry, object)) continue;
+    gint x = 0, y = 0, width = 0, height = 0;
+    gfloat confidence = 0;
+    // For a rotated box, since GStreamer 1.26, this is the box that encloses it.
+    if (!library->detection_box(&entry, &x, &y, &width, &height, &confidence)) continue;
+    DetectedObject object = box_at(x, y, width, height);
+    object.confidence = confidence;
     object.is_own = library->is_own_detection(entry);
     const gchar* label = g_quark_to_string(library->detection_object(&entry));
     if (label) object.label = label;

@@ -193,10 +193,6 @@ struct AnalyticsLibrary {
   // missing.
   gboolean (*detection_box)(const AnalyticsEntry* entry, gint* x, gint* y, gint* width,
                             gint* height, gfloat* confidence);
-  // Exists since GStreamer 1.26, else null. The box is rotated about its centre by an angle
-  // (radians).
-  gboolean (*rotated_box)(const AnalyticsEntry* entry, gint* x, gint* y, gint* width, gint* height,
-                          gfloat* angle, gfloat* confidence);
   gboolean (*tracking_info)(const AnalyticsEntry* entry, guint64* track, GstClockTime* first_seen,
                             GstClockTime* last_seen, gboolean* is_lost);
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <iterator>
 
 #include "plugin/metadata/region_meta.hpp"
 
@@ -237,12 +238,18 @@ void InFlightFrame::attach_results(size_t index) {
   if (plan_->slices() > 1) {
     results.slice = static_cast<int>(index);
     results.slices = static_cast<int>(frame_count_);
-    slice_regions_.clear();
+    kept_regions_.clear();
     for (const Region& r : results.regions) {
-      if (r.front <= results.slice && results.slice <= r.back) slice_regions_.push_back(r);
+      if (r.front <= results.slice && results.slice <= r.back) kept_regions_.push_back(r);
     }
-    results.regions = slice_regions_;
+    results.regions = kept_regions_;
     results.runs = slice_runs_.of(results.slice);
+  } else if (algorithm.skips_empty()) {
+    kept_regions_.clear();
+    std::ranges::copy_if(results.regions, std::back_inserter(kept_regions_),
+                         [](const Region& r) { return r.area > 0; });
+    results.regions = kept_regions_;
+    results.total = static_cast<uint32_t>(kept_regions_.size());
   } else {
     results.moments = records_.moments(record_count_);
     results.borders = records_.borders();
