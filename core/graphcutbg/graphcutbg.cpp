@@ -35,7 +35,8 @@ constexpr Choice kSources[] = {
      "picture"},
     {2, "both", "The background model. Where a mask is attached, its certain pixels are fixed"},
     {3, "boxes",
-     "The boxes of objects that upstream elements attached. Each box becomes the mask of its object "
+     "The boxes of objects that upstream elements attached. Each box becomes the mask of its "
+     "object "
      "by the colours of the object and its surroundings (GrabCut)"}};
 constexpr Choice kMaskFrom[] = {
     {0, "auto",
@@ -130,8 +131,8 @@ std::vector<Field> cut_fields() {
           "Labels of the objects that source=boxes cuts, such as `person,car` (text). Empty: all "
           "objects. `region` is the label of the regions of this plugin's elements."),
       field<P, &P::box_confidence>(
-          "box-confidence",
-          "Minimum confidence of the objects that source=boxes cuts (fraction).", {0, 1}),
+          "box-confidence", "Minimum confidence of the objects that source=boxes cuts (fraction).",
+          {0, 1}),
       field<P, &P::mask_foreground>(
           "mask-foreground",
           "Pixels of the attached mask with at least this value are certain foreground (0 to 255). "
@@ -247,8 +248,7 @@ std::vector<std::string> names_in(const std::string& list) {
   for (size_t start = 0; start <= list.size() && !list.empty();) {
     const size_t end = std::min(list.find(',', start), list.size());
     const size_t first = list.find_first_not_of(' ', start);
-    expects_setting(first < end,
-                    "box-labels is '" + list + "'; expected names such as person,car");
+    expects_setting(first < end, "box-labels is '" + list + "'; expected names such as person,car");
     const size_t last = list.find_last_not_of(' ', end - 1);
     names.push_back(list.substr(first, last + 1 - first));
     start = end + 1;

@@ -270,8 +270,8 @@ class GraphCutBgElement final : public ElementAlgorithmOf<GraphCutBgParams> {
   std::stop_source stop_;               // ends the wait for a picture file
   std::atomic<bool> is_scaled_{false};  // whether the running stream has a scaled work area
   bool is_configured_ = false;          // true between configure() and end_stream()
-  bool has_found_label_ = false;  // an object of this stream had a label in `box-labels`
-  uint32_t box_count_ = 0;        // number of boxes of the frame that has just finished
+  bool has_found_label_ = false;        // an object of this stream had a label in `box-labels`
+  uint32_t box_count_ = 0;              // number of boxes of the frame that has just finished
   // Time limit of a cut if the property time-budget is negative, µs; 0: unlimited.
   std::atomic<int64_t> live_budget_{0};
 };

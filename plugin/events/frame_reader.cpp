@@ -95,8 +95,8 @@ void FrameReader::read_detections(GstBuffer* buffer) {
     object.box = {detection.left, detection.top, detection.left + std::max(width, 1.0),
                   detection.top + std::max(height, 1.0)};
     object.centroid = {detection.left + width / 2, detection.top + height / 2};
-    object.area = static_cast<uint64_t>(std::max(width, 1.0)) *
-                  static_cast<uint64_t>(std::max(height, 1.0));
+    object.area =
+        static_cast<uint64_t>(std::max(width, 1.0)) * static_cast<uint64_t>(std::max(height, 1.0));
   }
 }
 

@@ -122,10 +122,10 @@ class InFlightFrame {
   std::exception_ptr error_;
   std::span<const PixelRun> runs_;
   std::vector<PixelRun> enlarged_runs_;
-  SliceRuns slice_runs_;               // runs of a volume, sorted by slices
+  SliceRuns slice_runs_;              // runs of a volume, sorted by slices
   std::vector<Region> kept_regions_;  // the regions that the current frame gets, if not all
-  uint32_t record_count_ = 0;          // number of records to attach: regions, then occluded tracks
-  uint32_t total_regions_ = 0;         // number of regions found
+  uint32_t record_count_ = 0;         // number of records to attach: regions, then occluded tracks
+  uint32_t total_regions_ = 0;        // number of regions found
   std::string warning_;
   GstClockTime time_ = 0;  // ns
   int64_t work_time_ = 0;  // ns

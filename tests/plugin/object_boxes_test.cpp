@@ -37,10 +37,10 @@ std::vector<uint8_t> picture() {
   for (int y = 0; y < kHeight; ++y) {
     for (int x = 0; x < kWidth; ++x) {
       const int wall = 100 + (x * 7 + y * 13) % 8;
-      gray[static_cast<size_t>(y * kWidth + x)] =
-          kBright.contains(x, y) ? kBright.gray
-          : kDark.contains(x, y) ? kDark.gray
-                                 : static_cast<uint8_t>(wall);
+      gray[static_cast<size_t>(y * kWidth + x)] = kBright.contains(x, y) ? kBright.gray
+                                                  : kDark.contains(x, y)
+                                                      ? kDark.gray
+                                                      : static_cast<uint8_t>(wall);
     }
   }
   return gray;
@@ -219,8 +219,7 @@ TEST(BoxSource, OutputNone_AttachesALabelMapAndOneRegionPerObject) {
   const Cut cut = cut_of(frame, "output=none");
   ASSERT_TRUE(cut.frame) << cut.error;
   EXPECT_EQ(cut.bytes, picture());
-  EXPECT_EQ(regions_in(cut.frame.get()),
-            (Rows{"1 12 14 20 20 400 0 ", "2 60 30 18 18 324 0 "}));
+  EXPECT_EQ(regions_in(cut.frame.get()), (Rows{"1 12 14 20 20 400 0 ", "2 60 30 18 18 324 0 "}));
   const GstStructure* metadata = regions_of(cut.frame.get());
   EXPECT_EQ(field_of(metadata, "boxes"), "2");
   EXPECT_EQ(field_of(metadata, "regions-total"), "2");
@@ -246,9 +245,10 @@ TEST(BoxSource, BoxWithoutAnObject_HasNoRegion) {
 
 TEST(BoxSource, NextElement_ReadsTheObjects) {
   const Prompt prompts[] = {kPerson, kCar};
-  Harness h("graphcutbg source=boxes output=none ! regionevents "
-            "rules=\"{\\\"zones\\\":[{\\\"id\\\":\\\"all\\\",\\\"points\\\":"
-            "[[0,0],[1,0],[1,1],[0,1]]}]}\"");
+  Harness h(
+      "graphcutbg source=boxes output=none ! regionevents "
+      "rules=\"{\\\"zones\\\":[{\\\"id\\\":\\\"all\\\",\\\"points\\\":"
+      "[[0,0],[1,0],[1,1],[0,1]]}]}\"");
   h.video("GRAY8", kWidth, kHeight);
   GstBuffer* frame = frame_at();
   for (const Prompt& prompt : prompts) add_roi(frame, prompt);
@@ -298,8 +298,8 @@ TEST(BoxSource, LabelThatNoObjectHas_OneWarningAndTheFramePasses) {
 TEST(BoxSource, EmptyName_StreamDoesNotStart) {
   for (const char* text : {"a,,b", "a,", ",a", " ", ","}) {
     const Cut cut = cut_of(frame_at(), "box-labels=\"" + std::string(text) + "\"");
-    EXPECT_EQ(cut.error, "box-labels is '" + std::string(text) +
-                             "'; expected names such as person,car");
+    EXPECT_EQ(cut.error,
+              "box-labels is '" + std::string(text) + "'; expected names such as person,car");
   }
 }
 
@@ -316,8 +316,8 @@ TEST(BoxSource, RegionsOfThisPlugin_AreBoxesWithTheLabelRegion) {
   frame = frame_at();
   add_roi(frame, kCar);
   EXPECT_EQ(cut_of(frame, "output=mask box-labels=region", cclabel).bytes, alone);
-  const Cut tracked = cut_of(frame_at(), "output=none",
-                             "cclabel threshold=0.7 track=true output=none ! ");
+  const Cut tracked =
+      cut_of(frame_at(), "output=none", "cclabel threshold=0.7 track=true output=none ! ");
   ASSERT_TRUE(tracked.frame) << tracked.error;
   ASSERT_EQ(regions_in(tracked.frame.get()).size(), 1u);
   EXPECT_EQ(region_field(regions_of(tracked.frame.get()), 0, "track"), "1");
@@ -335,8 +335,7 @@ TEST(BoxSource, DetectionAndRegionOfInterestOfOneObject_AreOneBox) {
   add_roi(frame, kPerson);
   const Cut cut = cut_of(frame, "output=none");
   ASSERT_TRUE(cut.frame) << cut.error;
-  EXPECT_EQ(regions_in(cut.frame.get()),
-            (Rows{"1 60 30 18 18 324 7 ", "2 12 14 20 20 400 0 "}));
+  EXPECT_EQ(regions_in(cut.frame.get()), (Rows{"1 60 30 18 18 324 7 ", "2 12 14 20 20 400 0 "}));
 }
 
 TEST(BoxSource, LostTrack_IsNotCut) {
@@ -362,10 +361,9 @@ TEST(BoxSource, DetectionsOfAnotherElement_StayOnTheFrame) {
 TEST(DetectedObject, RotatedBox_IsTheBoxThatEnclosesIt) {
   NEEDS_DETECTIONS(library);
   void* analytics = dlopen("libgstanalytics-1.0.so.0", RTLD_NOW);
-  const auto add_rotated =
-      reinterpret_cast<gboolean (*)(RelationMeta*, GQuark, gint, gint, gint, gint, gfloat, gfloat,
-                                    AnalyticsEntry*)>(
-          dlsym(analytics, "gst_analytics_relation_meta_add_oriented_od_mtd"));
+  const auto add_rotated = reinterpret_cast<gboolean (*)(RelationMeta*, GQuark, gint, gint, gint,
+                                                         gint, gfloat, gfloat, AnalyticsEntry*)>(
+      dlsym(analytics, "gst_analytics_relation_meta_add_oriented_od_mtd"));
   if (!add_rotated) GTEST_SKIP() << "rotated boxes are part of GStreamer 1.26";
   GstBuffer* frame = frame_at();
   const RelationSpace space = {4, 400};
@@ -385,9 +383,10 @@ TEST(DetectedObject, RotatedBox_IsTheBoxThatEnclosesIt) {
 // ---- bad input
 
 TEST(BoxSource, BoxesWithoutPixelsInThePicture_AreLeftOutWithAWarning) {
-  const std::string text = " boxes are empty or outside the picture of 96x64 pixels and are left out";
-  const std::array<int, 4> boxes[] = {{2000000000, 5, 4, 4}, {96, 5, 4, 4}, {5, 64, 4, 4},
-                                      {3, 3, 0, 5},          {3, 3, 5, 0}};
+  const std::string text =
+      " boxes are empty or outside the picture of 96x64 pixels and are left out";
+  const std::array<int, 4> boxes[] = {
+      {2000000000, 5, 4, 4}, {96, 5, 4, 4}, {5, 64, 4, 4}, {3, 3, 0, 5}, {3, 3, 5, 0}};
   for (const auto& [x, y, width, height] : boxes) {
     GstBuffer* frame = frame_at();
     add_roi(frame, "person", x, y, width, height);

@@ -156,6 +156,61 @@ class Background(unittest.TestCase):
             cut.apply(frames[5])
         self.assertTrue(cut.apply(frames[5], mask=exclusion).any())
 
+    def test_background_cut_with_replace_returns_the_pictures_of_the_element(self):
+        frames = video(12)
+        for parameters, text in (({"replace": "foreground", "replace_with": "pixelate", "pixelate": 6, "grow": 2, "hold": 3},
+                                  "replace=foreground replace-with=pixelate pixelate=6 grow=2 hold=3"),
+                                 ({"replace": "background", "replace_with": "color", "replace_color": "0xff00b140"},
+                                  "replace-with=color replace-color=0xff00b140"),
+                                 ({"replace": "foreground", "replace_with": "model", "feather": 2, "lambda_": 4},
+                                  "replace=foreground replace-with=model feather=2 lambda=4"),
+                                 ({"replace": "background"}, "replace-with=blur")):
+            line = f"graphcutbg device=cpu output=replace {text} ! video/x-raw,format=RGB"
+            with tempfile.TemporaryDirectory() as folder:
+                sink = pathlib.Path(folder, "out")
+                run_elements([*line.split(), "!", "filesink", f"location={sink}"], frames)
+                want = numpy.fromfile(sink, numpy.uint8).reshape(len(frames), *SIZE, 3)
+            cut, bgr = (gst_regions.BackgroundCut(**parameters, channels=channels) for channels in ("RGB", "BGR"))
+            for i, frame in enumerate(frames):
+                numpy.testing.assert_array_equal(cut.apply(frame), want[i], f"frame {i} with {text}")
+                numpy.testing.assert_array_equal(bgr.apply(frame[..., ::-1])[..., ::-1], want[i])
+            self.assertTrue((want[-1] != frames[-1]).any() and (want[-1] == frames[-1]).any())
+
+    def test_background_cut_with_replace_accepts_gray_alpha_and_out(self):
+        frames = video(6, 1)
+        gray, alpha = gst_regions.BackgroundCut(replace="foreground"), gst_regions.BackgroundCut(replace="foreground")
+        for frame in frames:
+            out = numpy.zeros(SIZE, numpy.uint8)
+            self.assertIs(gray.apply(frame[..., 0], out), out)
+            found = alpha.apply(numpy.dstack([frame, frame, frame, frame // 2]))
+            numpy.testing.assert_array_equal(found[..., 3], frame[..., 0] // 2)
+        self.assertTrue((out != frames[-1][..., 0]).any())
+        with self.assertRaisesRegex(ValueError, "out"):
+            gst_regions.BackgroundCut(replace="foreground").apply(numpy.dstack([out, out, out]), out)
+
+    def test_background_cut_with_replace_image_shows_the_image(self):
+        frames = video(8)
+        beach = numpy.full((*SIZE, 3), (9, 90, 200), numpy.uint8)
+        cut = gst_regions.BackgroundCut(background=video(1)[0], replace="background", replace_with="image",
+                                        replace_image=beach)
+        masks = gst_regions.BackgroundCut(background=video(1)[0])
+        for each in (cut, copy.copy(cut), pickle.loads(pickle.dumps(cut))):
+            self.assertEqual(each.replace, "background")
+            masks.reset()
+            for frame in frames:
+                mask = masks.apply(frame)[..., None] > 0
+                numpy.testing.assert_array_equal(each.apply(frame), numpy.where(mask, frame, beach))
+        with self.assertRaisesRegex(ValueError, "replace_with is 'image', which requires replace_image"):
+            gst_regions.BackgroundCut(replace="background", replace_with="image").apply(frames[0])
+        with self.assertRaisesRegex(ValueError, "the picture has"):
+            gst_regions.BackgroundCut(replace="background", replace_with="image", replace_image=beach[1:]).apply(frames[0])
+        for part in ("people", "", 1):
+            with self.assertRaisesRegex(ValueError, "replace is .*, must be 'background', 'foreground' or None"):
+                gst_regions.BackgroundCut(replace=part)
+        self.assertIsNone(gst_regions.BackgroundCut().replace)
+        with self.assertRaises(AttributeError):
+            cut.replace = "foreground"
+
     def test_background_cut_writes_out_and_starts_a_new_stream_at_another_size(self):
         cut = gst_regions.BackgroundCut()
         out = numpy.full(SIZE, 7, numpy.uint8)
