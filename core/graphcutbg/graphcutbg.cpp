@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "core/graphcutbg/boxes.hpp"
 #include "core/graphcutbg/composite.hpp"
 #include "core/graphcutbg/energy.hpp"
 
@@ -212,7 +213,7 @@ std::span<const Field> fields_of(const GraphCutBgParams&) {
 }
 
 ConstFrame attached_mask_of(const FrameTask& task, const GraphCutBgParams& params) {
-  if (params.source == GraphCutSource::image || params.mask_from != MaskFrom::alpha) {
+  if (!reads_mask(params) || params.mask_from != MaskFrom::alpha) {
     return task.mask;
   }
   expects(task.in.layout.alpha, "mask-from=alpha requires a format with an alpha channel, not " +
@@ -301,10 +302,10 @@ void expects_cuttable(const Setup& setup, const FrameTask& task, const GraphCutB
   expects(task.out.empty() || setup.has_output, "the frame has an output, but none was configured");
   expects(params.source != GraphCutSource::mask || !task.mask.empty(),
           "source=mask, but no mask is attached to the frame");
-  const bool reads_mask = params.source != GraphCutSource::image && !task.mask.empty();
+  const bool has_mask = reads_mask(params) && !task.mask.empty();
   const Size mask = task.mask.size();
   constexpr int kMax = static_cast<int>(kMaxPixels);
-  expects(!reads_mask || (mask.width > 0 && mask.height > 0 && mask.width <= kMax &&
+  expects(!has_mask || (mask.width > 0 && mask.height > 0 && mask.width <= kMax &&
                           mask.height <= kMax && task.mask.layout.channels == 1),
           "invalid mask of " + text_of(mask) +
               " pixels; expected one channel and sides from 1 to 65535");
@@ -338,7 +339,7 @@ FramePlan frame_plan_of(const GraphCutBgParams& params) {
 
 EnergyPlan energy_plan_of(const GraphCutBgParams& params, Size size, Size mask) {
   EnergyPlan plan;
-  plan.uses_image = params.source != GraphCutSource::mask;
+  plan.uses_image = reads_model(params);
   const double min_link = plan.uses_image ? kMinLinkFraction : 0;
   for (int i = 0; i <= kLinkEntries; ++i) {
     const double similarity = std::exp(-static_cast<double>(i) / kLinkSteps);
@@ -351,7 +352,7 @@ EnergyPlan energy_plan_of(const GraphCutBgParams& params, Size size, Size mask) 
   plan.mask_background = params.mask_background;
   plan.mask_scale = MaskScale::between(mask, size);
   plan.uses_foreground_colors = params.foreground_colors;
-  plan.uses_mask = params.source != GraphCutSource::image;
+  plan.uses_mask = reads_mask(params);
   return plan;
 }
 
@@ -369,6 +370,38 @@ int cell_of(Replacement replacement, int size) {
 }
 
 }  // namespace
+
+ObjectBox ObjectBox::of(const Region& box, Size frame) {
+  ObjectBox clipped;
+  clipped.track = box.track;
+  const int left = std::max(box.left, 0), right = std::min(box.right, frame.width - 1);
+  const int top = std::max(box.top, 0), bottom = std::min(box.bottom, frame.height - 1);
+  if (right < left || bottom < top) return clipped;
+  clipped.left = left;
+  clipped.top = top;
+  clipped.right = right;
+  clipped.bottom = bottom;
+  const int width = right - left + 1, height = bottom - top + 1;
+  const auto factor = [](int side) {
+    return (uint64_t{1} << 48) / (static_cast<uint64_t>(side) * static_cast<uint64_t>(side));
+  };
+  clipped.across = factor(width);
+  clipped.down = factor(height);
+  // The margin and the box have about the same area.
+  constexpr int kMinMargin = 8;
+  const int margin = std::max(kMinMargin, (width + height) / 12);
+  clipped.window_left = std::max(left - margin, 0);
+  clipped.window_top = std::max(top - margin, 0);
+  clipped.window_width = std::min(right + margin + 1, frame.width) - clipped.window_left;
+  clipped.window_height = std::min(bottom + margin + 1, frame.height) - clipped.window_top;
+  const int longer = std::max(clipped.window_width, clipped.window_height);
+  const auto samples = [&](int side) {
+    return longer <= kSampleSide ? side : std::max(1, side * kSampleSide / longer);
+  };
+  clipped.columns = samples(clipped.window_width);
+  clipped.rows = samples(clipped.window_height);
+  return clipped;
+}
 
 CompositePlan hiding_plan_of(const RegionOverlayParams& params) {
   const bool pixelates = params.has_style(Style::pixelate);
@@ -391,7 +424,7 @@ CompositePlan composite_plan_of(const GraphCutBgParams& params, const Setup& set
   plan.grow = params.grow;
   plan.hold = params.hold;
   plan.cell = cell_of(params.replace_with, plan.blurs() ? params.blur : params.pixelate);
-  plan.uses_image = params.source != GraphCutSource::mask;
+  plan.uses_image = reads_model(params);
   const bool tints = params.output == GraphCutOutput::overlay;
   const bool colors = tints || plan.replaces_with(Replacement::color);
   const Argb color = tints ? params.color : params.replace_color;

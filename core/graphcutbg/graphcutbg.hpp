@@ -150,6 +150,14 @@ class GraphCutBg : public Algorithm<GraphCutBgParams> {
   virtual GraphCutResult result(int slot) const = 0;
 };
 
+// Whether attached masks, or the background model, decide what is foreground.
+inline bool reads_mask(const GraphCutBgParams& params) {
+  return params.source == GraphCutSource::mask || params.source == GraphCutSource::both;
+}
+inline bool reads_model(const GraphCutBgParams& params) {
+  return params.source == GraphCutSource::image || params.source == GraphCutSource::both;
+}
+
 // Returns the mask of a frame: task.mask, or a view of the alpha channel for mask_from=alpha. The
 // latter throws InputError if the format has no alpha channel.
 ConstFrame attached_mask_of(const FrameTask& task, const GraphCutBgParams& params);
