@@ -174,13 +174,11 @@ class GraphCutBgElement final : public ElementAlgorithmOf<GraphCutBgParams> {
                              {"flow", result.cut.flow},
                              {"gap", result.cut.gap},
                              {"iterations", static_cast<int64_t>(result.cut.iterations)},
-                             {"foreground-pixels", static_cast<int64_t>(result.foreground)}};
-    if (makes_regions()) {
-      all.push_back({kBoxesField, static_cast<int64_t>(box_count_)});
-    } else {
-      all.push_back({"restarted", result.restarted});
-      all.push_back({kSceneChangeField, std::string(name_of(result.change))});
-    }
+                             {"foreground-pixels", static_cast<int64_t>(result.foreground)},
+                             {"restarted", result.restarted},
+                             {kSceneChangeField, std::string(name_of(result.change))},
+                             {kBoxesField, static_cast<int64_t>(box_count_)}};
+    if (!makes_regions()) all.pop_back();
     return all;
   }
 

@@ -344,7 +344,7 @@ TEST(ForeignObject, DetectionOfAnalyticsLibrary_IsHiddenAndOneOfThisPluginIsDraw
   RelationMeta* meta = library->add(frame, &space);
   ASSERT_TRUE(library->add_detection(meta, g_quark_from_string("car"), 4, 5, 8, 9, 0.7F, &entry));
   ASSERT_TRUE(library->add_detection(meta, g_quark_from_string("region"), 30, 5, 8, 9, 1, &entry));
-  const std::vector<ForeignObject> objects = read_objects(frame);
+  const std::vector<DetectedObject> objects = read_objects(frame);
   ASSERT_EQ(objects.size(), 1u) << "the other is of this plugin, which reads its own metadata";
   EXPECT_STREQ(objects[0].label, "car");
   EXPECT_NEAR(objects[0].confidence, 0.7, 1e-6);
