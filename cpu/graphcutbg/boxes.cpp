@@ -69,12 +69,19 @@ class SampleFit {
 
   void read_samples(int32_t contrast_scale) {
     ContrastSums pixels, samples;
-    for_each_sample([&](int column, int row, uint32_t& sample) {
+    for_each_entry([&](int column, int row, uint32_t& sample) {
       sample = read_sample(arrays_, box_, column, row, pixels, kAdd);
     });
-    for_each_sample([&](int column, int row, const uint32_t&) {
+    for_each_entry([&](int column, int row, const uint32_t&) {
       compare_sample(arrays_, box_, column, row, samples, kAdd);
     });
+    uint32_t surroundings = 0;
+    for_each_entry([&](int, int, uint32_t sample) { surroundings += BoxSample::is_outside(sample); });
+    if (surroundings < kMinSurroundings) {
+      for_each_entry([&](int, int, uint32_t& sample) {
+        if (sample & BoxSample::kOwned) sample |= BoxSample::kUsed;
+      });
+    }
     model_.contrasts = pixels.scale(contrast_scale);
     model_.sample_contrasts = samples.scale(contrast_scale);
   }
@@ -114,9 +121,9 @@ class SampleFit {
 
   // Takes the objects from the mask of the last cut.
   void read_mask() {
-    for_each_sample([&](int column, int row, uint32_t& sample) {
-      const bool is_object = arrays_.sample_mask[BoxArrays::sample_at(box_, column, row)] != 0;
-      sample = (sample & ~BoxSample::kOfObject) | (is_object ? BoxSample::kOfObject : 0);
+    for_each_entry([&](int column, int row, uint32_t& sample) {
+      const size_t i = BoxArrays::sample_at(box_, column, row);
+      sample = BoxSample::after_cut(sample, arrays_.sample_mask[i] != 0);
     });
   }
 
@@ -125,35 +132,31 @@ class SampleFit {
     for (int row = 0; row < kSampleSide; ++row) {
       const size_t first = BoxArrays::sample_at(box_, 0, row);
       int32_t* const terminal = arrays_.sample_terminal + first;
-      std::fill_n(terminal, kSampleSide, kOutsideBoxes);
-      if (row >= place_.rows) continue;
-      int32_t differences[kBlock];
-      compare_costs(arrays_.samples + first, kBlock, model_, differences);
-      for (int column = 0; column < place_.columns; ++column) {
-        if (!(arrays_.samples[first + static_cast<size_t>(column)] & BoxSample::kOwned)) continue;
-        const uint32_t distance = place_.distance(place_.x_of(column), place_.y_of(row));
-        terminal[column] = box_evidence(differences[column], distance);
+      if (row < place_.rows) compare_costs(arrays_.samples + first, kBlock, model_, terminal);
+      for (int column = 0; column < kSampleSide; ++column) {
+        const uint32_t sample = arrays_.samples[first + static_cast<size_t>(column)];
+        terminal[column] = sample_evidence(sample, terminal[column]);
       }
     }
   }
   void compute_links(const EnergyPlan& plan) {
-    for_each_sample([&](int column, int row, const uint32_t&) {
+    for_each_entry([&](int column, int row, const uint32_t&) {
       compute_sample_links(arrays_, plan, box_, column, row);
     });
   }
 
  private:
   template <std::invocable<int, int, uint32_t&> Visit>
-  void for_each_sample(Visit visit) {
-    for (int row = 0; row < place_.rows; ++row) {
-      for (int column = 0; column < place_.columns; ++column) {
+  void for_each_entry(Visit visit) {
+    for (int row = 0; row < kSampleSide; ++row) {
+      for (int column = 0; column < kSampleSide; ++column) {
         visit(column, row, arrays_.samples[BoxArrays::sample_at(box_, column, row)]);
       }
     }
   }
   template <std::invocable<uint32_t> Visit>
   void for_each_used(Visit visit) {
-    for_each_sample([&](int, int, uint32_t sample) {
+    for_each_entry([&](int, int, uint32_t sample) {
       if (sample & BoxSample::kUsed) visit(sample);
     });
   }
@@ -209,9 +212,7 @@ void compute_terminals(const BoxArrays& arrays, int y) {
       const int count = std::min(kBlock, last - x);
       int32_t* const terminal = arrays.terminal + row + x;
       compare_costs(arrays.current + row + x, count, arrays.models[box], terminal);
-      for (int i = 0; i < count; ++i) {
-        terminal[i] = box_evidence(terminal[i], arrays.boxes[box].distance(x + i, y));
-      }
+      for (int i = 0; i < count; ++i) terminal[i] = box_evidence(terminal[i]);
     }
   });
 }

@@ -82,7 +82,7 @@ class GraphCutBgCpu final : public GraphCutBg {
     task.mask = attached_mask_of(given, params);
     expects_cuttable(setup_, task, params);
     const bool is_boxed = params.source == GraphCutSource::boxes;
-    expects(!is_boxed || has_boxes_, "source=boxes requires configure()");
+    expects(!is_boxed || has_boxes_, "source=boxes was not set when the algorithm was configured");
     FrameWorkspace& workspace = workspaces_[static_cast<size_t>(task.slot)];
     QueuedFrame queued{task, frame_plan_of(params),
                        energy_plan_of(params, setup_.size, task.mask.size()),
