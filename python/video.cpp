@@ -35,7 +35,13 @@ class VideoAlgorithm {
     const Unlocked unlocked;
     const std::lock_guard lock(mutex_);
     session_.set_text(field, value);
-    if (!field.live()) requested_.reset();
+    if (field.live()) return;
+    if (field.change == Change::renegotiated && has_state_ && is_configured()) {
+      wait();
+      stored_state_ = algorithm_state();
+      has_state_ = false;
+    }
+    requested_.reset();
   }
 
   std::string get(const std::string& name) {
@@ -115,6 +121,7 @@ class VideoAlgorithm {
   bool is_configured() const { return requested_.has_value(); }
   bool has_state() const { return has_state_; }
   Algorithm<P>& algorithm() { return session_.algorithm(); }
+  P params() const { return session_.active(); }
   const RegionRecords& records() const { return records_; }
 
   std::mutex mutex_;  // guards all members; held during calls of the algorithm
@@ -263,6 +270,8 @@ class BackgroundCut : public VideoAlgorithm<GraphCutBgParams> {
     const AlgorithmCache::Use use;
     const std::lock_guard lock(mutex_);
     run(target, task, [&](bool is_new) {
+      expects(params().source != GraphCutSource::boxes,
+              "source is 'boxes', but BackgroundCut has no boxes; use cut_box()");
       was_reconfigured_ = is_new && has_state();
       if (is_new) pass_stored_pictures();
     });

@@ -6,6 +6,7 @@ zones and lines.
 
 from ._core import __version__
 from .background import BackgroundCut, refine
+from .boxes import cut_box
 from .cuts import WarmCut, mincut
 from .floods import flood, flood_fill
 from .gstreamer import setup
@@ -16,6 +17,6 @@ from .tables import from_supervision, regionprops_table, to_supervision
 from .tracking import Tracker
 from .zones import Zones
 
-__all__ = ["BackgroundCut", "Tracker", "WarmCut", "Zones", "__version__", "dust", "fill_holes", "flood", "flood_fill",
+__all__ = ["BackgroundCut", "Tracker", "WarmCut", "Zones", "__version__", "cut_box", "dust", "fill_holes", "flood", "flood_fill",
            "from_supervision", "label", "mincut", "refine", "regionprops_table", "remove_small_holes", "remove_small_objects",
            "setup", "slic", "to_supervision"]

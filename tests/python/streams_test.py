@@ -54,7 +54,7 @@ def by_element(element, frames, out_type):
         return numpy.fromfile(sink, out_type).reshape(len(frames), *SIZE)
 
 
-class Refine(unittest.TestCase):
+class ObjectTest(unittest.TestCase):
     """An object of two colours on a ground of two other colours."""
 
     def setUp(self):
@@ -69,6 +69,8 @@ class Refine(unittest.TestCase):
         """Intersection over union with the truth."""
         return (self.truth & (mask != 0)).sum() / (self.truth | (mask != 0)).sum()
 
+
+class Refine(ObjectTest):
     def test_refine_moves_the_border_of_coarse_masks_to_the_object(self):
         eroded = background._within(self.truth, 6, numpy.logical_and)
         for mask in (eroded, background._within(self.truth, 6, numpy.logical_or), numpy.roll(self.truth, (5, -6), (0, 1))):
@@ -97,6 +99,69 @@ class Refine(unittest.TestCase):
                 (TypeError, "lambd", {"lambd": 3})):
             with self.assertRaisesRegex(error, reason):
                 gst_regions.refine(self.image, **{"mask": self.truth, **arguments})
+
+
+class CutBox(ObjectTest):
+    """The object in its box, and a second object in the upper left corner."""
+
+    def setUp(self):
+        super().setUp()
+        self.image[5:25, 8:32] = self.image[5:25, 8:32] // 4 + numpy.array([10, 150, 160], numpy.uint8)
+        self.boxes = [(29, 29, 82, 62), (7, 4, 26, 22)]
+
+    def test_cut_box_finds_the_object_of_each_box(self):
+        masks = gst_regions.cut_box(self.image, self.boxes)
+        self.assertEqual((masks.dtype, masks.shape), (bool, (2, *self.truth.shape)))
+        self.assertGreater(self.overlap(masks[0]), 0.97)
+        numpy.testing.assert_array_equal(masks[1].nonzero()[0][[0, -1]], [5, 24])
+        self.assertGreater(masks[1][5:25, 8:32].mean(), 0.97)
+        self.assertEqual((masks[0] & masks[1]).sum(), 0)
+        labels = gst_regions.cut_box(self.image, self.boxes, as_labels=True)
+        self.assertEqual(labels.dtype, numpy.int32)
+        numpy.testing.assert_array_equal(labels, masks[0] + 2 * masks[1])
+        for boxes in (numpy.array(self.boxes, numpy.float32), numpy.array(self.boxes, numpy.uint8)):
+            numpy.testing.assert_array_equal(gst_regions.cut_box(self.image, boxes, threads=1), masks)
+        bgr = gst_regions.cut_box(self.image[..., ::-1], self.boxes, channels="BGR")
+        numpy.testing.assert_array_equal(bgr, masks)
+        smooth = gst_regions.cut_box(self.image, self.boxes, lambda_=32, sigma=200)
+        self.assertFalse(numpy.array_equal(smooth, masks))
+
+    def test_cut_box_clips_boxes_and_leaves_those_without_pixels_empty(self):
+        boxes = [(-5, -9, 1e9, 1e12), (500, 0, 9, 9), (10, 10, 0, 5), (-9, 3, 9, 9), (-1e300, 0, 5, 5)]
+        masks = gst_regions.cut_box(self.image, boxes)
+        self.assertEqual(masks[1:].sum(), 0)
+        whole = gst_regions.cut_box(self.image, [(0, 0, 160, 120)])
+        numpy.testing.assert_array_equal(masks[:1], whole)
+        for boxes in ([], numpy.zeros((0, 4))):
+            self.assertEqual(gst_regions.cut_box(self.image, boxes).shape, (0, *self.truth.shape))
+        # All pixels that a box touches count.
+        numpy.testing.assert_array_equal(gst_regions.cut_box(self.image, [(28.6, 29.4, 81.9, 61.2)]),
+                                         gst_regions.cut_box(self.image, [(28, 29, 83, 62)]))
+
+    def test_cut_box_of_tiny_and_gray_pictures_returns_masks(self):
+        for shape in ((1, 1), (1, 9), (9, 1, 3), (30, 3, 4)):
+            masks = gst_regions.cut_box(numpy.full(shape, 7, numpy.uint8), [(0, 0, 9, 9), (0, 0, 1, 1)])
+            self.assertEqual(masks.shape, (2, *shape[:2]))
+
+    def test_cut_box_with_wrong_arguments_raises(self):
+        nan, inf = float("nan"), float("inf")
+        for error, reason, arguments in (
+                (ValueError, r"boxes\[1\] is \(1.0, nan, 3.0, 4.0\), must have finite", {"boxes": [(1, 2, 3, 4), (1, nan, 3, 4)]}),
+                (ValueError, r"must have finite numbers", {"boxes": [(1, 2, inf, 4)]}),
+                (ValueError, r"boxes\[0\] has width -3 and height 4", {"boxes": [(1, 2, -3, 4)]}),
+                (ValueError, r"boxes has shape \(4,\), must have \(n, 4\)", {"boxes": (1, 2, 3, 4)}),
+                (ValueError, r"must have \(n, 4\)", {"boxes": [(1, 2, 3)]}),
+                (ValueError, "boxes has 257 rows, must have at most 256", {"boxes": numpy.ones((257, 4))}),
+                (TypeError, "boxes has elements of type <U1, must have numbers", {"boxes": [list("abcd")]}),
+                (TypeError, "image has elements of type float64", {"image": self.image / 255}),
+                (ValueError, "lambda_ ", {"lambda_": 99}),
+                (ValueError, "channels is 'RGBA'", {"channels": "RGBA"})):
+            with self.assertRaisesRegex(error, reason):
+                gst_regions.cut_box(**{"image": self.image, "boxes": self.boxes, **arguments})
+
+    def test_background_cut_with_source_boxes_raises(self):
+        with self.assertRaisesRegex(ValueError, "has no boxes; use cut_box"):
+            gst_regions.BackgroundCut(source="boxes").apply(self.image)
 
 
 class Background(unittest.TestCase):
