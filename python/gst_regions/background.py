@@ -324,7 +324,8 @@ def refine(image: Array, mask: Array, *, margin: int = 8, channels: str = "RGB",
     part = tuple(slice(max(0, places.min() - 2 * margin), places.max() + 2 * margin + 1) for places in outside.nonzero())
     certain = np.where(inside, 255, np.where(outside, 128, 0)).astype(np.uint8)[part]
     settings: BackgroundParameters = {"source": "mask", "foreground_colors": True, "lambda_": 4.0, **parameters}
-    cut = BackgroundCut(channels=channels, threads=threads, **settings)
+    cut = BackgroundCut(channels=channels, threads=threads)
+    cut.set(**settings)
     refined[part] = cut.apply(np.ascontiguousarray(pixels[part]), mask=np.ascontiguousarray(certain))
     return refined
 

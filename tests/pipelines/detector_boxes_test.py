@@ -35,8 +35,9 @@ class DetectorBoxes(Case):
                 self.skipTest(f"the element {element} is not installed: it is part of gstreamer1.0-plugins-bad of Debian 13")
         (self.folder / "model.onnx").write_bytes(bright_box_model(WIDTH, HEIGHT, BRIGHT))
         (self.folder / "labels.txt").write_text("person\n", encoding="utf-8")
-        self.clip("video.mp4", f"color=0x304050:size={WIDTH}x{HEIGHT}:rate=5:duration=1,drawbox=x=90+40*t:y=60:w=70:h=100"
-                  ":color=0xE0C060:t=fill", "-pix_fmt", "yuv420p")
+        self.clip("video.mp4", f"color=0x304050:size={WIDTH}x{HEIGHT}:rate=5:duration=1[ground];"
+                  "color=0xE0C060:size=70x100:rate=5:duration=1[box];[ground][box]overlay=x='90+40*t':y=60",
+                  "-pix_fmt", "yuv420p")
         line, = [block.text for block in blocks_of(PAGE) if block.section != PREPARATION and "onnxinference" in block.text]
         line = line.replace("\\\n", "").replace("videoconvert ! autovideosink", "filesink location=cutout")
         media.run("bash", "-ec", line, cwd=self.folder)

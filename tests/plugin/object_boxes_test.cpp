@@ -121,6 +121,11 @@ Cut cut_of(GstBuffer* frame, const std::string& properties,
   Harness h(upstream + "graphcutbg source=boxes " + properties);
   h.video("GRAY8", kWidth, kHeight);
   Cut cut;
+  if (!h.starts()) {
+    gst_buffer_unref(frame);
+    cut.error = h.error_text();
+    return cut;
+  }
   if (gst_harness_push(h.get(), frame) != GST_FLOW_OK) {
     cut.error = h.error_text();
     return cut;

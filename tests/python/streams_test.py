@@ -96,7 +96,7 @@ class Refine(ObjectTest):
                 (ValueError, "margin is -1, must be at least 0", {"margin": -1}),
                 (ValueError, "must have that of the image", {"mask": numpy.zeros((3, 3), bool)}),
                 (TypeError, "mask has type float64, must be bool or uint8", {"mask": self.truth.astype(float)}),
-                (TypeError, "lambd", {"lambd": 3})):
+                (TypeError, "lambd", {"lambd": 3}), (TypeError, "replace", {"replace": "foreground"})):
             with self.assertRaisesRegex(error, reason):
                 gst_regions.refine(self.image, **{"mask": self.truth, **arguments})
 
