@@ -36,6 +36,12 @@ std::vector<DetectedObject> regions_as_objects(const AttachedRegions& attached) 
   return objects;
 }
 
+// Whether the box of the object has pixels of a rectangle of this size.
+bool overlaps(const DetectedObject& object, int left, int top, Size size) {
+  return std::max<double>(object.left, left) < std::min<double>(object.right, left + size.width) &&
+         std::max<double>(object.top, top) < std::min<double>(object.bottom, top + size.height);
+}
+
 // Keeps as many objects as the algorithm accepts. They keep their order.
 void keep_most_confident(std::vector<DetectedObject>& objects) {
   std::vector<double> confidences;
@@ -108,7 +114,7 @@ class GraphCutBgElement final : public ElementAlgorithmOf<GraphCutBgParams> {
   void restore_model(std::span<const std::byte> model) override {
     if (!model.empty()) graph_cut().restore(model);
   }
-  std::string read_foreign(GstBuffer* frame, Size picture, AttachedRegions& attached) override {
+  FrameNotes read_foreign(GstBuffer* frame, Size picture, AttachedRegions& attached) override {
     const GraphCutBgParams params = session().active();
     if (params.source == GraphCutSource::boxes) return read_boxes(frame, picture, params, attached);
     if (attached.labels || params.source == GraphCutSource::image ||
@@ -128,7 +134,7 @@ class GraphCutBgElement final : public ElementAlgorithmOf<GraphCutBgParams> {
     attached.labels = attached.made.get();
     attached.labels_format = PixelFormat::gray8;
     attached.labels_size = mask.size;
-    return mask.problem;
+    return {mask.problem, {}};
   }
   void set_flushing(bool is_flushing) override {
     if (is_flushing) {
@@ -160,7 +166,6 @@ class GraphCutBgElement final : public ElementAlgorithmOf<GraphCutBgParams> {
     if (params.time_budget < 0) params.time_budget = live_budget_;
   }
   LabelCapacity check_result(int slot, uint32_t total, const Layout&) override {
-    box_count_ = total;
     const CutResult cut = graph_cut().result(slot).cut;
     if (cut.exact) return {total, {}};
     return {total, "a cut was stopped early and is not exact: it costs at most " +
@@ -170,16 +175,13 @@ class GraphCutBgElement final : public ElementAlgorithmOf<GraphCutBgParams> {
 
   std::vector<Fact> facts(int slot) override {
     const GraphCutResult result = graph_cut().result(slot);
-    std::vector<Fact> all = {{"exact", result.cut.exact},
-                             {"flow", result.cut.flow},
-                             {"gap", result.cut.gap},
-                             {"iterations", static_cast<int64_t>(result.cut.iterations)},
-                             {"foreground-pixels", static_cast<int64_t>(result.foreground)},
-                             {"restarted", result.restarted},
-                             {kSceneChangeField, std::string(name_of(result.change))},
-                             {kBoxesField, static_cast<int64_t>(box_count_)}};
-    if (!makes_regions()) all.pop_back();
-    return all;
+    return {{"exact", result.cut.exact},
+            {"flow", result.cut.flow},
+            {"gap", result.cut.gap},
+            {"iterations", static_cast<int64_t>(result.cut.iterations)},
+            {"foreground-pixels", static_cast<int64_t>(result.foreground)},
+            {"restarted", result.restarted},
+            {kSceneChangeField, std::string(name_of(result.change))}};
   }
 
  private:
@@ -187,32 +189,39 @@ class GraphCutBgElement final : public ElementAlgorithmOf<GraphCutBgParams> {
   GraphCutBg& graph_cut() { return static_cast<GraphCutBg&>(session().algorithm()); }
 
   // Sets the attached regions to the boxes that the parameters select, and removes the label map.
-  // Returns a warning if boxes are left out that the user may expect.
-  std::string read_boxes(GstBuffer* frame, Size picture, const GraphCutBgParams& params,
-                         AttachedRegions& attached) {
+  // Warns of boxes that are left out although the user may expect them.
+  FrameNotes read_boxes(GstBuffer* frame, Size picture, const GraphCutBgParams& params,
+                        AttachedRegions& attached) {
     std::vector<DetectedObject> objects = regions_as_objects(attached);
     std::ranges::copy(read_objects(frame), std::back_inserter(objects));
     attached.regions.clear();
     attached.labels = nullptr;
-    std::string warning = choose_objects(params, objects);
-    if (objects.empty()) return warning;
+    FrameNotes notes = {choose_objects(params, objects), {}};
     const size_t chosen = objects.size();
-    std::erase_if(objects, [&](const DetectedObject& object) {
-      return !(std::max(object.left, 0.0) < std::min<double>(object.right, picture.width) &&
-               std::max(object.top, 0.0) < std::min<double>(object.bottom, picture.height));
-    });
+    std::erase_if(objects,
+                  [&](const DetectedObject& object) { return !overlaps(object, 0, 0, picture); });
     if (objects.size() < chosen) {
-      warning = std::to_string(chosen - objects.size()) + " of " + std::to_string(chosen) +
-                " boxes are empty or outside the picture of " + std::to_string(picture.width) +
-                "x" + std::to_string(picture.height) + " pixels and are left out";
+      notes.warning = std::to_string(chosen - objects.size()) + " of " + std::to_string(chosen) +
+                      " boxes are empty or outside the picture of " +
+                      std::to_string(picture.width) + "x" + std::to_string(picture.height) +
+                      " pixels and are left out";
     }
+    // Boxes outside the rectangle of the work area have no number.
+    std::erase_if(objects, [&area = work_area()](const DetectedObject& object) {
+      return !overlaps(object, area.left, area.top, area.area);
+    });
     if (objects.size() > kMaxBoxes) {
-      warning = "a frame has " + std::to_string(objects.size()) + " boxes; only the " +
-                std::to_string(kMaxBoxes) + " with the highest confidence are cut";
+      notes.warning = "a frame has " + std::to_string(objects.size()) + " boxes; only the " +
+                      std::to_string(kMaxBoxes) + " with the highest confidence are cut";
       keep_most_confident(objects);
     }
-    for (const DetectedObject& object : objects) attached.regions.push_back(record_of(object));
-    return warning;
+    std::string labels;
+    for (const DetectedObject& object : objects) {
+      attached.regions.push_back(record_of(object));
+      labels += (attached.regions.size() > 1 ? "," : "") + std::string(object.label);
+    }
+    notes.facts = {{kBoxesField, static_cast<int64_t>(objects.size())}, {kBoxLabelsField, labels}};
+    return notes;
   }
 
   // Removes objects that the parameters exclude. Returns a warning if the stream had no object yet
@@ -269,7 +278,6 @@ class GraphCutBgElement final : public ElementAlgorithmOf<GraphCutBgParams> {
   std::atomic<bool> is_scaled_{false};  // whether the running stream has a scaled work area
   bool is_configured_ = false;          // true between configure() and end_stream()
   bool has_found_label_ = false;        // an object of this stream had a label in `box-labels`
-  uint32_t box_count_ = 0;              // number of boxes of the frame that has just finished
   // Time limit of a cut if the property time-budget is negative, µs; 0: unlimited.
   std::atomic<int64_t> live_budget_{0};
 };

@@ -60,7 +60,7 @@ class RegionOverlayElement final : public ElementAlgorithmOf<RegionOverlayParams
     can_hide_ = session().active().hides();
     ElementAlgorithmOf::configure(setup);
   }
-  std::string read_foreign(GstBuffer* frame, Size picture, AttachedRegions& attached) override {
+  FrameNotes read_foreign(GstBuffer* frame, Size picture, AttachedRegions& attached) override {
     const RegionOverlayParams params = session().active();
     const StampPlan plan = stamp_plan(picture, params);
     if (params.objects != ObjectDrawing::none || params.hides()) {

@@ -108,9 +108,10 @@ namespace regions {
 constexpr const char* kRegionMeta = "regions";  // name of the GstCustomMeta
 // Name of the field with the change of the scene. Elements downstream keep it.
 constexpr const char* kSceneChangeField = "scene-change";
-// Name of the field with the number of boxes that graphcutbg cut. Only frames of source=boxes have
-// it.
+// Names of the fields with the number of boxes that graphcutbg cut, and with their labels. Only
+// frames of source=boxes have them.
 constexpr const char* kBoxesField = "boxes";
+constexpr const char* kBoxLabelsField = "box-labels";
 
 // Must be called once, before the first buffer (in plugin_init).
 void register_region_meta();

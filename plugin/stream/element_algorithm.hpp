@@ -32,6 +32,12 @@ struct ElementTraits {
   RegionDetails details;
 };
 
+// Information about a frame that is known before its work starts.
+struct FrameNotes {
+  std::string warning;      // for the user, or empty
+  std::vector<Fact> facts;  // additional fields for the `regions` metadata of the frame
+};
+
 class ElementAlgorithm {
  public:
   virtual ~ElementAlgorithm() = default;
@@ -108,11 +114,11 @@ class ElementAlgorithm {
   // already waiting for one gives up. Any thread may pass true. Pass false only while no
   // configure() is running.
   virtual void set_flushing(bool /*flushing*/) {}
-  // Completes the regions and the mask of this plugin's metadata by those of other elements, and
-  // removes what the algorithm does not read. `picture` is the size that the coordinates refer to.
-  // Returns a warning, or an empty text.
-  virtual std::string read_foreign(GstBuffer* /*frame*/, Size /*picture*/,
-                                   AttachedRegions& /*attached*/) {
+  // Completes the regions and the mask of this plugin's metadata by the metadata of other elements,
+  // and removes parts that the algorithm does not read. `picture` is the size that the coordinates
+  // refer to.
+  virtual FrameNotes read_foreign(GstBuffer* /*frame*/, Size /*picture*/,
+                                  AttachedRegions& /*attached*/) {
     return {};
   }
   // Saves and restores the background model, so that it survives a configure() for pictures of the

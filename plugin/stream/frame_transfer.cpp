@@ -33,7 +33,7 @@ void FrameBuffers::release() {
   label_map.reset();
   output.reset();
   scene_change.reset();
-  warning.clear();
+  notes = {};
   structure = nullptr;
 }
 
@@ -131,7 +131,7 @@ void PictureTransfer::read_attached_regions(FrameBuffers& frame, FrameTask& task
   ElementAlgorithm& algorithm = *resources_.algorithm;
   if (!algorithm.reads_mask()) return;
   read_regions(frame.source(), plan_->in.size, attached_);
-  frame.warning = algorithm.read_foreign(frame.source(), plan_->in.size, attached_);
+  frame.notes = algorithm.read_foreign(frame.source(), plan_->in.size, attached_);
   if (algorithm.needs_mask()) expect_mask(attached_);
   const bool is_whole = plan_->work_area.is_identity();
   if (!is_whole) reduce(plan_->work_area, attached_.regions);

@@ -209,7 +209,7 @@ void InFlightFrame::collect_results() {
   total_regions_ = records_.total();
   const LabelCapacity capacity =
       resources_.algorithm->check_result(slot_, total_regions_, plan_->out.layout);
-  warning_ = capacity.warning.empty() ? buffers_.front().warning : capacity.warning;
+  warning_ = capacity.warning.empty() ? buffers_.front().notes.warning : capacity.warning;
   record_count_ = records_.empty() ? 0 : std::min(capacity.labelled, setup.max_regions);
   // The records of occluded tracks follow the records of the regions. They are attached only if the
   // records of all regions are attached.
@@ -269,6 +269,7 @@ void InFlightFrame::attach_results(size_t index) {
   results.labels_format = plan_->label_map_format();
   if (!is_pushed_early_) {
     results.facts = algorithm.facts(slot_);
+    std::ranges::copy(buffers.notes.facts, std::back_inserter(results.facts));
     if (buffers.scene_change) results.scene_change = buffers.scene_change->get();
   }
   buffers.structure =

@@ -170,6 +170,7 @@ TEST(BoxSource, FrameWithoutBoxes_HasNoForeground) {
   EXPECT_EQ(cut.error, "");
   EXPECT_EQ(cut.warning, "");
   EXPECT_EQ(cut.bytes, mask_of({}));
+  EXPECT_EQ(field_of(regions_of(cut_of(frame_at(), "output=none").frame.get()), "boxes"), "0");
 }
 
 TEST(BoxSource, ReplaceForeground_OnlyTheObjectIsHidden) {
@@ -227,6 +228,7 @@ TEST(BoxSource, OutputNone_AttachesALabelMapAndOneRegionPerObject) {
   EXPECT_EQ(regions_in(cut.frame.get()), (Rows{"1 12 14 20 20 400 0 ", "2 60 30 18 18 324 0 "}));
   const GstStructure* metadata = regions_of(cut.frame.get());
   EXPECT_EQ(field_of(metadata, "boxes"), "2");
+  EXPECT_STREQ(gst_structure_get_string(metadata, "box-labels"), "person,car");
   EXPECT_EQ(field_of(metadata, "regions-total"), "2");
   EXPECT_EQ(field_of(metadata, "labels-format"), "U32_LE");
   const std::vector<uint8_t> bytes = bytes_of(labels_of(cut.frame.get()));
@@ -260,6 +262,25 @@ TEST(BoxSource, NextElement_ReadsTheObjects) {
   ASSERT_EQ(gst_harness_push(h.get(), frame), GST_FLOW_OK) << h.error_text();
   const BufferPtr out = h.pull();
   EXPECT_EQ(region_count(regions_of(out.get())), 2u);
+}
+
+TEST(BoxSource, Rectangle_OnlyItsBoxesAreCutAndNumbered) {
+  GstBuffer* frame = frame_at();
+  add_roi(frame, kPerson);
+  add_roi(frame, kCar);
+  const Cut cut = cut_of(frame, "output=none left=50 width=46");
+  ASSERT_TRUE(cut.frame) << cut.error;
+  EXPECT_EQ(cut.warning, "");
+  EXPECT_EQ(regions_in(cut.frame.get()), Rows{"1 60 30 18 18 324 0 "});
+  EXPECT_STREQ(gst_structure_get_string(regions_of(cut.frame.get()), "box-labels"), "car");
+}
+
+TEST(BoxSource, ScaledWorkArea_RegionsHaveTheSizeOfThePicture) {
+  GstBuffer* frame = frame_at();
+  add_roi(frame, kPerson);
+  const Cut cut = cut_of(frame, "output=none process-scale=0.5");
+  ASSERT_TRUE(cut.frame) << cut.error;
+  EXPECT_EQ(regions_in(cut.frame.get()), Rows{"1 12 14 20 20 400 0 "});
 }
 
 // ---- the choice of boxes
