@@ -13,7 +13,7 @@ namespace regions::graphcutbg {
 
 // Number of cuts of the samples. Intersection over union of the pictures with 2, 3 and 5 cuts: .854,
 // .855, .856 (bench/peers/box_cuts.py, seeds up to 99, 2026-11-29).
-inline constexpr int kSampleCuts = 2;
+inline constexpr int kSampleCuts = 3;
 inline constexpr int kSampleSide = 64;  // maximum number of samples of a box along an axis
 inline constexpr size_t kBoxSamples = size_t{kSampleSide} * kSampleSide;
 inline constexpr int kMixtureParts = 5;   // Gaussians of a mixture
@@ -116,13 +116,16 @@ struct SampleSums {
 
 // Sums over pairs of neighbours, for the mean contrast.
 struct ContrastSums {
+  // Links become weak at half the mean contrast. In GrabCut they become weak at the mean contrast,
+  // and then the smoothness that texture requires cuts off thin parts of objects.
+  static constexpr uint32_t kSharpness = 4;
   uint32_t pairs = 0;
   uint32_t squares = 0;
 
   REGIONS_HD ContrastScale scale(int32_t given) const {
     constexpr uint32_t kMax = 65536 * kLinkSteps;
     if (given > 0) return ContrastScale::scaled(static_cast<uint32_t>(given));
-    const uint64_t top = static_cast<uint64_t>(pairs) * (kMax / 2);
+    const uint64_t top = static_cast<uint64_t>(pairs) * (kMax / 2) * kSharpness;
     const uint64_t scale = squares > 0 ? top / squares : kMax;
     return ContrastScale::scaled(scale > kMax ? kMax : static_cast<uint32_t>(scale));
   }
@@ -274,10 +277,6 @@ struct BoxModel {
   }
 };
 
-// Weight of the evidence of colours, relative to links. Intersection over union of the pictures with
-// the weights 1, 2, 4 and 6: .797, .834, .855, .856 (bench/peers/box_cuts.py, seeds up to 99,
-// 2026-11-29).
-inline constexpr int kBoxColorWeight = 4;
 // Limit of the evidence of a colour, so that the shape decides about rare colours.
 inline constexpr int kMaxBoxEvidence = 6 * kUnitsPerNat;
 // The terminal weight of a pixel, for its cost in the surroundings minus its cost in the object.
@@ -285,11 +284,10 @@ REGIONS_HD constexpr int32_t box_evidence(int32_t difference) {
   const int32_t limited = difference < -kMaxBoxEvidence  ? -kMaxBoxEvidence
                           : difference > kMaxBoxEvidence ? kMaxBoxEvidence
                                                          : difference;
-  return limited * kBoxColorWeight;
+  return limited * 3 / 4;  // relative to the property `lambda`
 }
-static_assert(box_evidence(1 << 30) < kCertainWeight);
 // True for samples that are in the object before the first cut, for their distance from the centre.
-REGIONS_HD constexpr bool starts_in_object(uint32_t distance) { return distance < 50000; }
+REGIONS_HD constexpr bool starts_in_object(uint32_t distance) { return distance < 32768; }
 
 // Views of the memory for boxes. Arrays of samples have the shape [box][kSampleSide][kSampleSide];
 // all boxes together are one picture of kSampleSide columns, which one cut separates.

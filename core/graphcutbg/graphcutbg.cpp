@@ -369,7 +369,7 @@ ObjectBox ObjectBox::of(const Region& box, Size frame) {
   // Intersection over union with a sixth, twelfth, 16th and 24th of the mean side as margin: .797,
   // .846, .855, .850 (bench/peers/box_cuts.py, seeds up to 99, 2026-11-29).
   constexpr int kMinMargin = 8;
-  const int margin = std::max(kMinMargin, (width + height) / 32);
+  const int margin = std::max(kMinMargin, (width + height) / 16);
   clipped.window_left = std::max(left - margin, 0);
   clipped.window_top = std::max(top - margin, 0);
   clipped.window_width = std::min(right + margin + 1, frame.width) - clipped.window_left;
