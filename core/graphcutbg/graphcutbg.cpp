@@ -36,7 +36,8 @@ constexpr Choice kSources[] = {
      "picture"},
     {2, "both", "The background model. Where a mask is attached, its certain pixels are fixed"},
     {3, "boxes",
-     "The boxes of objects that upstream elements attached. Each box becomes the mask of its object "
+     "The boxes of objects that upstream elements attached. Each box becomes the mask of its "
+     "object "
      "by the colours of the object and its surroundings (GrabCut)"}};
 constexpr Choice kMaskFrom[] = {
     {0, "auto",
@@ -285,7 +286,7 @@ void expects_cuttable(const Setup& setup, const FrameTask& task, const GraphCutB
   const Size mask = task.mask.size();
   constexpr int kMax = static_cast<int>(kMaxPixels);
   expects(!has_mask || (mask.width > 0 && mask.height > 0 && mask.width <= kMax &&
-                          mask.height <= kMax && task.mask.layout.channels == 1),
+                        mask.height <= kMax && task.mask.layout.channels == 1),
           "invalid mask of " + text_of(mask) +
               " pixels; expected one channel and sides from 1 to 65535");
   expects(task.foreground.empty() || task.foreground.size() == setup.size,
@@ -366,8 +367,9 @@ ObjectBox ObjectBox::of(const Region& box, Size frame) {
   };
   clipped.across = factor(width);
   clipped.down = factor(height);
-  // With a third, eighth and 16th of the mean side as margin, the intersection over union of composed
-  // objects is .821, .826 and .830. In photographs, a wider margin shows more of the background.
+  // With a third, eighth and 16th of the mean side as margin, the intersection over union of
+  // composed objects is .821, .826 and .830. In photographs, a wider margin shows more of the
+  // background.
   constexpr int kMinMargin = 8;
   const int margin = std::max(kMinMargin, (width + height) / 16);
   clipped.window_left = std::max(left - margin, 0);
