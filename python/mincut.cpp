@@ -203,7 +203,7 @@ void cut_boxes(const Pixels& image, bool is_bgr, const Boxes& boxes, const Label
     return algorithm.run(target, task, params, true);
   };
   AlgorithmCache::instance().with<ParametrisedAlgorithm<GraphCutBgParams>>(key, work, target, setup,
-                                                                         params);
+                                                                           params);
 }
 
 }  // namespace

@@ -1,9 +1,10 @@
-// source=boxes: the colours of the object in a box and of its surroundings, as Gaussian mixtures, and
-// the weights of the cut that separates them (Rother, Kolmogorov and Blake, "GrabCut", 2004).
+// source=boxes: the colours of the object in a box and of its surroundings, as Gaussian mixtures,
+// and the weights of the cut that separates them (Rother, Kolmogorov and Blake, "GrabCut", 2004).
 //
-// The mixtures are found on samples of each box, at most kSampleSide along each axis: all samples of
-// a box are separated by a cut, the mixtures are fitted to both sides, and so on. Then one cut of the
-// frame separates all pixels. All numbers are integers, so all backends compute the same bits.
+// The mixtures are found on samples of each box, at most kSampleSide along each axis: all samples
+// of a box are separated by a cut, the mixtures are fitted to both sides, and so on. Then one cut
+// of the frame separates all pixels. All numbers are integers, so all backends compute the same
+// bits.
 #pragma once
 
 #include "core/graphcutbg/energy.hpp"
@@ -11,13 +12,14 @@
 
 namespace regions::graphcutbg {
 
-// Number of cuts of the samples. Intersection over union of the pictures with 2, 3 and 5 cuts: .854,
-// .855, .856 (bench/peers/box_cuts.py, seeds up to 99, 2026-11-29).
-inline constexpr int kSampleCuts = 2;
+// Number of cuts of the samples. Mean intersection over union of 130 composed objects with 2, 3 and
+// 5 cuts: .825, .826, .827 (2026-11-29, also the numbers below). On photographs, 3 are better
+// than 2.
+inline constexpr int kSampleCuts = 3;
 inline constexpr int kSampleSide = 64;  // maximum number of samples of a box along an axis
 inline constexpr size_t kBoxSamples = size_t{kSampleSide} * kSampleSide;
-inline constexpr int kMixtureParts = 5;   // Gaussians of a mixture
-inline constexpr int kFits = 5;           // number of fits before the first cut
+inline constexpr int kMixtureParts = 5;  // Gaussians of a mixture
+inline constexpr int kFits = 5;          // number of fits before the first cut
 inline constexpr int kMixtures = 2;
 enum Mixture : int { kSurroundings, kObject };
 
@@ -116,13 +118,17 @@ struct SampleSums {
 
 // Sums over pairs of neighbours, for the mean contrast.
 struct ContrastSums {
+  // Links become weak at half the mean contrast. In GrabCut they become weak at the mean contrast,
+  // and then the smoothness that texture requires cuts off thin parts of objects. Intersection over
+  // union with sharpness 1, 2 and 4: .786, .818, .826.
+  static constexpr uint32_t kSharpness = 4;
   uint32_t pairs = 0;
   uint32_t squares = 0;
 
   REGIONS_HD ContrastScale scale(int32_t given) const {
     constexpr uint32_t kMax = 65536 * kLinkSteps;
     if (given > 0) return ContrastScale::scaled(static_cast<uint32_t>(given));
-    const uint64_t top = static_cast<uint64_t>(pairs) * (kMax / 2);
+    const uint64_t top = static_cast<uint64_t>(pairs) * (kMax / 2) * kSharpness;
     const uint64_t scale = squares > 0 ? top / squares : kMax;
     return ContrastScale::scaled(scale > kMax ? kMax : static_cast<uint32_t>(scale));
   }
@@ -226,7 +232,8 @@ REGIONS_HD inline ColorSplit ColorSplit::of(const SampleSums& sums) {
   constexpr int kIterations = 8;
   for (int k = 0; k < kIterations; ++k) {
     int64_t next[3] = {product(0), product(1), product(2)}, largest = 0;
-    for (const int64_t part : next) largest = part > largest ? part : -part > largest ? -part : largest;
+    for (const int64_t part : next)
+      largest = part > largest ? part : -part > largest ? -part : largest;
     if (largest == 0) break;  // all samples have one colour
     for (int i = 0; i < 3; ++i) axis[i] = next[i] * (1 << 14) / largest;
   }
@@ -274,10 +281,6 @@ struct BoxModel {
   }
 };
 
-// Weight of the evidence of colours, relative to links. Intersection over union of the pictures with
-// the weights 1, 2, 4 and 6: .797, .834, .855, .856 (bench/peers/box_cuts.py, seeds up to 99,
-// 2026-11-29).
-inline constexpr int kBoxColorWeight = 4;
 // Limit of the evidence of a colour, so that the shape decides about rare colours.
 inline constexpr int kMaxBoxEvidence = 6 * kUnitsPerNat;
 // The terminal weight of a pixel, for its cost in the surroundings minus its cost in the object.
@@ -285,11 +288,12 @@ REGIONS_HD constexpr int32_t box_evidence(int32_t difference) {
   const int32_t limited = difference < -kMaxBoxEvidence  ? -kMaxBoxEvidence
                           : difference > kMaxBoxEvidence ? kMaxBoxEvidence
                                                          : difference;
-  return limited * kBoxColorWeight;
+  return limited * 3 / 4;  // relative to the property `lambda`
 }
-static_assert(box_evidence(1 << 30) < kCertainWeight);
 // True for samples that are in the object before the first cut, for their distance from the centre.
-REGIONS_HD constexpr bool starts_in_object(uint32_t distance) { return distance < 50000; }
+// A larger ellipse is better for composed objects (.846 for 50000), but in photographs the
+// background of slim objects then becomes their colour.
+REGIONS_HD constexpr bool starts_in_object(uint32_t distance) { return distance < 32768; }
 
 // Views of the memory for boxes. Arrays of samples have the shape [box][kSampleSide][kSampleSide];
 // all boxes together are one picture of kSampleSide columns, which one cut separates.
@@ -297,11 +301,11 @@ struct BoxArrays {
   int width = 0, height = 0;  // of the frame
   uint32_t count = 0;         // number of boxes
   const ObjectBox* boxes = nullptr;
-  BoxModel* models = nullptr;           // [count]
-  const uint32_t* current = nullptr;    // [height][width], packed colours of the frame
-  uint16_t* owner = nullptr;            // [height][width], number of the box of a pixel, or 0
-  int32_t* terminal = nullptr;          // [height][width]
-  uint32_t* samples = nullptr;          // see BoxSample
+  BoxModel* models = nullptr;         // [count]
+  const uint32_t* current = nullptr;  // [height][width], packed colours of the frame
+  uint16_t* owner = nullptr;          // [height][width], number of the box of a pixel, or 0
+  int32_t* terminal = nullptr;        // [height][width]
+  uint32_t* samples = nullptr;        // see BoxSample
   int32_t* sample_terminal = nullptr;
   int32_t *sample_right = nullptr, *sample_down = nullptr;
   int32_t *sample_down_right = nullptr, *sample_down_left = nullptr;  // null for 4 neighbours
@@ -318,12 +322,11 @@ struct BoxArrays {
 
 // The number of the box to which pixel (x, y) belongs, or 0. `owner` is its box among the boxes
 // 1..number - 1. Boxes are added in the order of their numbers.
-REGIONS_HD inline uint16_t owner_with(const BoxArrays& arrays, uint16_t owner, uint32_t number, int x,
-                                      int y) {
+REGIONS_HD inline uint16_t owner_with(const BoxArrays& arrays, uint16_t owner, uint32_t number,
+                                      int x, int y) {
   const ObjectBox& box = arrays.boxes[number - 1];
   if (!box.contains(x, y)) return owner;
-  const bool is_nearer =
-      owner == 0 || box.distance(x, y) < arrays.boxes[owner - 1].distance(x, y);
+  const bool is_nearer = owner == 0 || box.distance(x, y) < arrays.boxes[owner - 1].distance(x, y);
   return is_nearer ? static_cast<uint16_t>(number) : owner;
 }
 
@@ -355,8 +358,8 @@ REGIONS_HD uint32_t read_sample(const BoxArrays& arrays, uint32_t box, int colum
 // are fewer samples outside all boxes, these pixels count as surroundings.
 inline constexpr uint32_t kMinSurroundings = 32;
 
-// Calls add(address, number) for the sums over the contrasts of a sample to its neighbours, if there
-// is a sample.
+// Calls add(address, number) for the sums over the contrasts of a sample to its neighbours, if
+// there is a sample.
 template <class Add>
 REGIONS_HD void compare_sample(const BoxArrays& arrays, uint32_t box, int column, int row,
                                ContrastSums& sums, Add add) {
@@ -378,8 +381,8 @@ REGIONS_HD inline int32_t box_link(const EnergyPlan& plan, const ContrastScale& 
   return plan.link_for(contrasts.step_of(squared_contrast(a, b)), is_diagonal);
 }
 
-// Writes the capacities of a sample's links. Links that leave the box's own pixels are 0, also those
-// of entries outside the window.
+// Writes the capacities of a sample's links. Links that leave the box's own pixels are 0, also
+// those of entries outside the window.
 REGIONS_HD inline void compute_sample_links(const BoxArrays& arrays, const EnergyPlan& plan,
                                             uint32_t box, int column, int row) {
   const size_t i = BoxArrays::sample_at(box, column, row);

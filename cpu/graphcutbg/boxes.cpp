@@ -20,8 +20,8 @@ struct BlockCosts {
   int32_t cost[kBlock], part[kBlock];
 };
 
-REGIONS_INLINE void compute_block(const uint32_t* colors, const ColorGaussian (&parts)[kMixtureParts],
-                                  BlockCosts& costs) {
+REGIONS_INLINE void compute_block(const uint32_t* colors,
+                                  const ColorGaussian (&parts)[kMixtureParts], BlockCosts& costs) {
   int32_t y[kBlock], u[kBlock], v[kBlock];
   for (int i = 0; i < kBlock; ++i) {
     y[i] = static_cast<int32_t>(colors[i] & 255);
@@ -76,7 +76,8 @@ class SampleFit {
       compare_sample(arrays_, box_, column, row, samples, kAdd);
     });
     uint32_t surroundings = 0;
-    for_each_entry([&](int, int, uint32_t sample) { surroundings += BoxSample::is_outside(sample); });
+    for_each_entry(
+        [&](int, int, uint32_t sample) { surroundings += BoxSample::is_outside(sample); });
     if (surroundings < kMinSurroundings) {
       for_each_entry([&](int, int, uint32_t& sample) {
         if (sample & BoxSample::kOwned) sample |= BoxSample::kUsed;
@@ -193,7 +194,8 @@ void find_owners(const BoxArrays& arrays, int y) {
   }
 }
 
-// Calls visit(box, first, last) for the pixels first..last - 1 of each run of pixels with one owner.
+// Calls visit(box, first, last) for the pixels first..last - 1 of each run of pixels with one
+// owner.
 template <std::invocable<uint32_t, int, int> Visit>
 void for_each_owned_run(const uint16_t* owner, int width, Visit visit) {
   for (int x = 0; x < width;) {
@@ -294,8 +296,10 @@ GridGraph BoxState::sample_graph(uint32_t count) const {
     return Image<const int32_t>{weights.data(), kSampleSide, kSampleSide * static_cast<int>(count),
                                 static_cast<ptrdiff_t>(sizeof(int32_t)) * kSampleSide};
   };
-  return {image(terminal),  image(right), image(down), image(down_right), image(down_left),
-          down_right.empty() ? Neighbours::four : Neighbours::eight, kMaxWeight, nullptr};
+  return {image(terminal),  image(right),
+          image(down),      image(down_right),
+          image(down_left), down_right.empty() ? Neighbours::four : Neighbours::eight,
+          kMaxWeight,       nullptr};
 }
 
 namespace {

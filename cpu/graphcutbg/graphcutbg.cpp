@@ -34,11 +34,11 @@ struct QueuedFrame {
   FramePlan frame;  // incomplete; plan_frame() completes it
   EnergyPlan energy;
   CompositePlan output;
-  uint64_t ticket = 0;    // determines the frame's turn in sequencer_
-  bool resets = false;    // whether the model is reset before this frame
-  bool verifies = false;  // whether the value of the cut is computed
-  bool is_boxed = false;    // source=boxes
-  bool uses_model = true;   // false: neither the cut nor the output reads the background model
+  uint64_t ticket = 0;     // determines the frame's turn in sequencer_
+  bool resets = false;     // whether the model is reset before this frame
+  bool verifies = false;   // whether the value of the cut is computed
+  bool is_boxed = false;   // source=boxes
+  bool uses_model = true;  // false: neither the cut nor the output reads the background model
 };
 
 class GraphCutBgCpu final : public GraphCutBg {
@@ -257,12 +257,14 @@ class GraphCutBgCpu final : public GraphCutBg {
   }
 
   void store_links(const ModelArrays& arrays) {
-    for_each_row([&](int, int y) { links_.write(y, 0, setup_.size.width, arrays.links_of_row(y)); });
+    for_each_row(
+        [&](int, int y) { links_.write(y, 0, setup_.size.width, arrays.links_of_row(y)); });
   }
 
   void read_frame(const QueuedFrame& queued) {
     const ModelArrays arrays = this->arrays();
-    for_each_row([&](int, int y) { read_row(queued.task.in, y, arrays.current + arrays.at(0, y)); });
+    for_each_row(
+        [&](int, int y) { read_row(queued.task.in, y, arrays.current + arrays.at(0, y)); });
   }
 
   // Reads and surveys the frame, and completes its plan.
@@ -394,7 +396,7 @@ class GraphCutBgCpu final : public GraphCutBg {
   const Links links_{*this};
   BoxState boxes_;
   std::unique_ptr<GridCut> sample_cut_;  // null unless has_boxes_
-  BoxArrays cut_boxes_;                  // the boxes of the current frame's cut; `owner` is null without
+  BoxArrays cut_boxes_;  // the boxes of the current frame's cut; `owner` is null without
   std::vector<FrameWorkspace> workspaces_;  // [slots], memory of each frame in flight
   // The pictures of set_picture(); empty if not set.
   std::vector<uint32_t> background_image_;  // [height][width], packed colours

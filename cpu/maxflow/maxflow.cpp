@@ -396,8 +396,8 @@ class CpuGridCut final : public GridCut {
   std::shared_ptr<Backend> backend_;
   Workers workers_;
   std::mutex mutex_;  // held while a frame is solved; guards all following members
-  Size max_size_;  // size given to configure()
-  Size size_;      // size of the last graph, which may have fewer rows
+  Size max_size_;     // size given to configure()
+  Size size_;         // size of the last graph, which may have fewer rows
   Neighbours neighbours_ = Neighbours::four;
   Block graphs_[2];   // nodes of two graphs: of the last frame and, after a warm start, of the next
   Block node_lists_;  // lists of nodes for the search trees

@@ -1,6 +1,6 @@
-// source=boxes: kernels that find the owners of pixels, fit the mixtures of each box to its samples,
-// compute the weights of the cuts, and write the results. A thread block fits the mixtures of one
-// box.
+// source=boxes: kernels that find the owners of pixels, fit the mixtures of each box to its
+// samples, compute the weights of the cuts, and write the results. A thread block fits the mixtures
+// of one box.
 #include "core/graphcutbg/boxes.hpp"
 #include "gpu/graphcutbg/graphcutbg.hpp"
 #include "gpu/graphcutbg/pixel_kernels.hpp"
@@ -219,9 +219,9 @@ class BlockFit {
 
 // The shared memory of a kernel with a BlockFit. Its types have constructors, which shared memory
 // must not have.
-#define REGIONS_FIT_MEMORY(name)                                                        \
-  __shared__ alignas(BlockFit::Memory) uint32_t name##_words[sizeof(BlockFit::Memory) / \
-                                                             sizeof(uint32_t)];         \
+#define REGIONS_FIT_MEMORY(name)                                          \
+  __shared__ alignas(BlockFit::Memory)                                    \
+      uint32_t name##_words[sizeof(BlockFit::Memory) / sizeof(uint32_t)]; \
   auto& name = reinterpret_cast<BlockFit::Memory&>(name##_words)
 
 // Starts the mixtures, and computes the weights of the first cut of samples. Blocks beyond the last

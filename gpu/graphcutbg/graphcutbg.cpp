@@ -44,7 +44,7 @@ class BoxBuffers {
   ObjectBox* boxes() const { return boxes_; }
   BoxSums* sums() const { return sums_; }
   // The size of the picture that all samples form.
-  static constexpr Size kSize = {kSampleSide, kSampleSide * static_cast<int>(kMaxBoxes)};
+  static constexpr Size kSize = {kSampleSide, kSampleSide* static_cast<int>(kMaxBoxes)};
   Image<uint8_t> mask() const { return {mask_, kSize.width, kSize.height, kSize.width}; }
 
  private:
@@ -150,7 +150,8 @@ void BoxBuffers::reserve(Workspace& memory, Size size, Neighbours neighbours, bo
   memory.reserve(arrays_.models, kMaxBoxes);
   memory.reserve(arrays_.owner, size.area());
   memory.reserve(arrays_.samples, kSize.area());
-  for (int32_t** weights : {&arrays_.sample_terminal, &arrays_.sample_right, &arrays_.sample_down}) {
+  for (int32_t** weights :
+       {&arrays_.sample_terminal, &arrays_.sample_right, &arrays_.sample_down}) {
     memory.reserve(*weights, kSize.area());
   }
   if (neighbours == Neighbours::eight) {
@@ -399,7 +400,8 @@ class GraphCutBgCuda final : public GraphCutBg {
     if (std::exchange(is_box_reset_pending_, false)) {
       enqueue_box_reset(boxes, boxes_.sums(), stream);
     }
-    ObjectBox* const host = host_boxes_.as<ObjectBox>() + static_cast<size_t>(task.slot) * kMaxBoxes;
+    ObjectBox* const host =
+        host_boxes_.as<ObjectBox>() + static_cast<size_t>(task.slot) * kMaxBoxes;
     for (uint32_t i = 0; i < count; ++i) host[i] = ObjectBox::of(task.attached[i], setup_.size);
     if (count > 0) queue.copy_bytes(host, boxes_.boxes(), count * sizeof(ObjectBox));
     enqueue_box_start(boxes, energy, frame_plan_of(params).contrasts.scale, stream);
@@ -488,8 +490,8 @@ class GraphCutBgCuda final : public GraphCutBg {
   std::unique_ptr<GridCut> sample_cut_;  // null unless has_boxes_
   Block host_boxes_;                     // ObjectBox[slots][kMaxBoxes], pinned
   bool is_box_reset_pending_ = false;    // whether the memory for boxes is uninitialised
-  std::vector<FrameBuffers> frames_;  // [slots], buffers of the in-flight frames
-  Block host_results_;                // [slots][kPinnedBytes], pinned memory for results
+  std::vector<FrameBuffers> frames_;     // [slots], buffers of the in-flight frames
+  Block host_results_;                   // [slots][kPinnedBytes], pinned memory for results
   Block background_image_;  // [height][width], the background picture given by the user, or empty
   Block replace_image_;    // [3][height][width], the picture that replaces the background, or empty
   Block exclusion_image_;  // [height][width], pixels that are never foreground, or empty

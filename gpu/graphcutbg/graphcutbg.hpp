@@ -12,8 +12,8 @@
 //   9. enqueue_mask_growth(), enqueue_mask_softening(), enqueue_cell_means(), enqueue_composite()
 //      or enqueue_cutout()            write the output picture
 //
-// With source=boxes, the following passes replace passes 3 and 4. Passes 2 and 7 are complete only if
-// the output shows the background model:
+// With source=boxes, the following passes replace passes 3 and 4. Passes 2 and 7 are complete only
+// if the output shows the background model:
 //
 //   enqueue_box_reset()               only after configure()
 //   enqueue_box_start()               finds owners, samples and mixtures; weights of a samples' cut
@@ -110,8 +110,8 @@ void enqueue_cut_value(const ModelArrays& arrays, const Image<const uint8_t>& ma
 // Clears the memory for boxes.
 void enqueue_box_reset(const BoxArrays& arrays, BoxSums* sums, cudaStream_t stream);
 // Finds the owners of all pixels, reads the samples of all boxes, fits the mixtures to them, and
-// computes the weights of the first cut of the samples. `contrast_scale` is that of the frame's plan,
-// 0: estimated for each box.
+// computes the weights of the first cut of the samples. `contrast_scale` is that of the frame's
+// plan, 0: estimated for each box.
 void enqueue_box_start(const BoxArrays& arrays, const EnergyPlan& energy, int32_t contrast_scale,
                        cudaStream_t stream);
 // Fits the mixtures to the last cut of the samples, and computes the terminal weights of their next

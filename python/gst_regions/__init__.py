@@ -6,12 +6,12 @@ zones and lines.
 
 from ._core import __version__
 from .background import BackgroundCut, refine
-from .boxes import cut_box
 from .cuts import WarmCut, mincut
 from .floods import flood, flood_fill
 from .gstreamer import setup
 from .labelling import label
 from .masks import dust, fill_holes, remove_small_holes, remove_small_objects
+from .prompts import cut_box
 from .superpixels import slic
 from .tables import from_supervision, regionprops_table, to_supervision
 from .tracking import Tracker

@@ -1,5 +1,7 @@
 // source=boxes: the arithmetic against floating point, every result against plain loops over single
 // pixels, and each backend against one CPU thread.
+#include "core/graphcutbg/boxes.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,7 +9,6 @@
 #include <cmath>
 #include <random>
 
-#include "core/graphcutbg/boxes.hpp"
 #include "tests/core/error_message.hpp"
 #include "tests/graphcutbg/scene.hpp"
 #include "tests/pictures/backend_test.hpp"
@@ -46,7 +47,8 @@ std::vector<Color> gaussian_colors(std::mt19937& random, int count, const Vector
   std::vector<Color> colors;
   for (int i = 0; i < count; ++i) {
     const double a = normal(random), b = normal(random), c = normal(random);
-    colors.push_back({level(mean[0] + spread[0] * a), level(mean[1] + spread[1] * (0.7 * a + 0.7 * b)),
+    colors.push_back({level(mean[0] + spread[0] * a),
+                      level(mean[1] + spread[1] * (0.7 * a + 0.7 * b)),
                       level(mean[2] + spread[2] * (0.4 * b - 0.5 * a + 0.8 * c))});
   }
   return colors;
@@ -143,8 +145,9 @@ TEST(GraphCutBoxColors, SquareRoot_IsRoundedDown) {
 TEST(GraphCutBoxes, Box_IsClippedAndItsSamplesLieInTheWindow) {
   const Size frames[] = {{1, 1}, {300, 200}, {65535, 3}};
   for (const Size frame : frames) {
-    for (const Region& box : {box_of(0, 0, 1, 1), box_of(-50, -60, 100, 90), box_of(10, 1, 280, 199),
-                              box_of(-(1 << 30), -(1 << 30), 0x7fffffff, 0x7fffffff)}) {
+    for (const Region& box :
+         {box_of(0, 0, 1, 1), box_of(-50, -60, 100, 90), box_of(10, 1, 280, 199),
+          box_of(-(1 << 30), -(1 << 30), 0x7fffffff, 0x7fffffff)}) {
       const ObjectBox clipped = ObjectBox::of(box, frame);
       if (clipped.columns == 0) continue;
       EXPECT_GE(clipped.left, 0);
@@ -168,7 +171,8 @@ TEST(GraphCutBoxes, Box_IsClippedAndItsSamplesLieInTheWindow) {
 }
 
 // A picture with blocks of noisy colours, whose objects are ellipses in boxes.
-GuardedFrame scene_of(PixelFormat format, Size size, const std::vector<Region>& boxes, uint32_t seed) {
+GuardedFrame scene_of(PixelFormat format, Size size, const std::vector<Region>& boxes,
+                      uint32_t seed) {
   GuardedFrame picture(format, size, 5);
   const Layout& layout = picture.frame().layout;
   for (int y = 0; y < size.height; ++y) {
@@ -182,10 +186,12 @@ GuardedFrame scene_of(PixelFormat format, Size size, const std::vector<Region>& 
       }
       const auto ux = static_cast<uint32_t>(x), uy = static_cast<uint32_t>(y);
       for (int c = 0; c < layout.channels; ++c) {
-        const uint32_t place = object ? hash(object, uy / 9, seed) : hash(ux / 16, uy / 16, seed + 7);
+        const uint32_t place =
+            object ? hash(object, uy / 9, seed) : hash(ux / 16, uy / 16, seed + 7);
         const uint32_t base = 30 + hash(place % 3, static_cast<uint32_t>(c), object) % 180;
         const uint32_t noise = hash(ux, uy, seed + static_cast<uint32_t>(c)) % 24;
-        picture.frame().set_sample(c, x, y, static_cast<int>(base + noise) << (layout.sample_bits - 8));
+        picture.frame().set_sample(c, x, y,
+                                   static_cast<int>(base + noise) << (layout.sample_bits - 8));
       }
     }
   }
@@ -293,7 +299,8 @@ class PlainBoxes {
     for (int row = 0; row < box.rows; ++row) {
       for (int column = 0; column < box.columns; ++column) {
         const Color color = sample_at(column, row).color;
-        if (column + 1 < box.columns) sample_pairs.emplace_back(color, sample_at(column + 1, row).color);
+        if (column + 1 < box.columns)
+          sample_pairs.emplace_back(color, sample_at(column + 1, row).color);
         if (row + 1 < box.rows) sample_pairs.emplace_back(color, sample_at(column, row + 1).color);
       }
     }
@@ -301,9 +308,11 @@ class PlainBoxes {
     model.sample_contrasts = scale_of(sample_pairs);
     std::vector<Color> colors[kMixtures];
     for (const Sample& sample : samples) {
-      if (sample.is_used) colors[sample.is_object ? kObject : kSurroundings].push_back(sample.color);
+      if (sample.is_used)
+        colors[sample.is_object ? kObject : kSurroundings].push_back(sample.color);
     }
-    const ColorSplit splits[] = {ColorSplit::of(sums_of(colors[0])), ColorSplit::of(sums_of(colors[1]))};
+    const ColorSplit splits[] = {ColorSplit::of(sums_of(colors[0])),
+                                 ColorSplit::of(sums_of(colors[1]))};
     fit(model, samples, [&](int m, const Color& c) { return splits[m].part_of(c); });
     const auto refit = [&] {
       const BoxModel before = model;
@@ -332,7 +341,8 @@ class PlainBoxes {
   static int evidence(const BoxModel& model, const Color& color) {
     return box_evidence(model.cost(kSurroundings, color) - model.cost(kObject, color));
   }
-  int link_of(const ContrastScale& contrasts, const Color& a, const Color& b, bool is_diagonal) const {
+  int link_of(const ContrastScale& contrasts, const Color& a, const Color& b,
+              bool is_diagonal) const {
     const int step = contrasts.step_of(squared_contrast(a, b));
     return energy_.link_for(step, is_diagonal);
   }
@@ -370,7 +380,8 @@ class PlainBoxes {
       }
     }
     const auto image = [&](const std::vector<int32_t>& values) {
-      return Image<const int32_t>{values.data(), size.width, size.height, ptrdiff_t{4} * size.width};
+      return Image<const int32_t>{values.data(), size.width, size.height,
+                                  ptrdiff_t{4} * size.width};
     };
     std::vector<uint8_t> mask(size.area());
     const auto solver = make_grid_cut<BackendKind::cpu>(backend_);
@@ -452,7 +463,9 @@ struct Case {
 std::vector<Region> random_boxes(uint32_t seed, int count, Size size) {
   std::mt19937 random(seed);
   std::vector<Region> boxes;
-  const auto in = [&](int low, int high) { return low + static_cast<int>(random() % static_cast<uint32_t>(high - low + 1)); };
+  const auto in = [&](int low, int high) {
+    return low + static_cast<int>(random() % static_cast<uint32_t>(high - low + 1));
+  };
   for (int i = 0; i < count; ++i) {
     boxes.push_back(box_of(in(-20, size.width), in(-20, size.height), in(-2, size.width / 2 + 3),
                            in(-2, size.height / 2 + 3), static_cast<uint32_t>(in(0, 9))));
@@ -464,14 +477,23 @@ std::vector<Case> cases() {
   using enum PixelFormat;
   return {
       {"one", rgb, {120, 90}, {box_of(20, 15, 60, 55, 7)}},
-      {"overlapping", nv12, {160, 90}, {box_of(10, 10, 70, 60), box_of(50, 20, 70, 60), box_of(60, 30, 20, 20)}},
+      {"overlapping",
+       nv12,
+       {160, 90},
+       {box_of(10, 10, 70, 60), box_of(50, 20, 70, 60), box_of(60, 30, 20, 20)}},
       {"equal", bgr, {64, 64}, {box_of(8, 8, 40, 40), box_of(8, 8, 40, 40)}},
       {"whole_picture", gray8, {50, 40}, {box_of(0, 0, 50, 40)}},
       {"larger_than_the_picture", rgbx, {50, 41}, {box_of(-9, -1000, 70000, 70000)}},
-      {"single_pixels", yuy2, {30, 20}, {box_of(0, 0, 1, 1), box_of(29, 19, 1, 1), box_of(10, 10, 1, 1)}},
+      {"single_pixels",
+       yuy2,
+       {30, 20},
+       {box_of(0, 0, 1, 1), box_of(29, 19, 1, 1), box_of(10, 10, 1, 1)}},
       {"tiny_picture", gray16, {1, 1}, {box_of(0, 0, 1, 1)}},
       {"none", rgb, {33, 20}, {}},
-      {"invalid", rgb, {64, 48}, {box_of(5, 5, 0, 9), box_of(10, 8, 40, 30), box_of(70, 5, 9, 9), box_of(9, 9, -5, 4)}},
+      {"invalid",
+       rgb,
+       {64, 48},
+       {box_of(5, 5, 0, 9), box_of(10, 8, 40, 30), box_of(70, 5, 9, 9), box_of(9, 9, -5, 4)}},
       {"random", p010, {130, 94}, random_boxes(3, 20, {130, 94})},
       {"row", rgb, {200, 1}, {box_of(20, 0, 90, 1)}},
       {"column", rgb, {1, 200}, {box_of(0, 20, 1, 90)}},

@@ -1,4 +1,4 @@
-"""Objects in boxes: the function cut_box."""
+"""Objects that boxes point out: the function cut_box."""
 
 from __future__ import annotations
 
