@@ -26,6 +26,11 @@ def message(*fields):
 
 
 FLOAT, UINT8, INT64 = 1, 2, 7  # TensorProto.DataType
+# Names of the outputs as in models of TensorFlow, their ids in GStreamer 1.28, and their shapes.
+OUTPUTS = {"detection_boxes": ("ssd-mobilenet-v1-variant-1-out-boxes", (1, -1, 4)),
+           "detection_scores": ("ssd-mobilenet-v1-variant-1-out-scores", (1, -1)),
+           "detection_classes": ("ssd-mobilenet-v1-variant-1-out-classes", (1, -1)),
+           "num_detections": ("generic-variant-1-out-count", (1,))}
 
 
 def tensor(name, data_type, shape, values):
@@ -34,7 +39,8 @@ def tensor(name, data_type, shape, values):
 
 
 def value_info(name, data_type, shape):
-    dimensions = message((1, [message((1, side)) for side in shape]))
+    """The type of an input or output. Decoders require that the number of objects is unknown: -1 in the shape."""
+    dimensions = message((1, [message((1, side)) if side >= 0 else message((2, "objects")) for side in shape]))
     return message((1, name), (2, message((1, message((1, data_type), (2, dimensions))))))
 
 
@@ -66,18 +72,33 @@ def bright_box_model(width, height, least):
                       node("Div", [f"{edge}_{axis}_pixels", side], f"{edge}_{axis}_fraction")]
     for edge in ("first", "end"):
         edges += [f"{edge}_row_fraction", f"{edge}_column_fraction"]
+    # The number of objects is 1. It is computed from the picture, so that ONNX Runtime does not know it in advance.
     nodes += [node("Concat", edges, "edges", axis=0),
-              node("Reshape", ["edges", "box_shape"], "detection_boxes"),
               node("ReduceMax", ["bright"], "score", keepdims=0),
+              node("Sub", ["score", "score"], "nothing"),
+              node("Add", ["nothing", "class"], "classes"),
+              node("Cast", ["nothing"], "none", to=INT64),
+              node("Add", ["none", "one"], "objects"),
+              node("Concat", ["one", "objects"], "score_shape", axis=0),
+              node("Concat", ["score_shape", "four"], "box_shape", axis=0),
+              node("Reshape", ["edges", "box_shape"], "detection_boxes"),
               node("Reshape", ["score", "score_shape"], "detection_scores"),
-              node("Identity", ["class"], "detection_classes"),
-              node("Identity", ["count"], "num_detections")]
+              node("Reshape", ["classes", "score_shape"], "detection_classes"),
+              node("Cast", ["objects"], "num_detections", to=FLOAT)]
     constants = [tensor("least", FLOAT, [], [least]), tensor("one", INT64, [1], [1]),
                  tensor("height", FLOAT, [1], [height]), tensor("width", FLOAT, [1], [width]),
-                 tensor("box_shape", INT64, [3], [1, 1, 4]), tensor("score_shape", INT64, [2], [1, 1]),
-                 tensor("class", FLOAT, [1, 1], [0]), tensor("count", FLOAT, [1], [1])]
-    outputs = {"detection_boxes": [1, 1, 4], "detection_scores": [1, 1], "detection_classes": [1, 1],
-               "num_detections": [1]}
+                 tensor("four", INT64, [1], [4]), tensor("class", FLOAT, [], [0])]
     graph = message((1, nodes), (2, "bright_box"), (5, constants), (11, value_info("image", UINT8, [1, height, width, 3])),
-                    (12, [value_info(name, FLOAT, shape) for name, shape in outputs.items()]))
+                    (12, [value_info(name, FLOAT, shape) for name, (_, shape) in OUTPUTS.items()]))
     return message((1, 7), (7, graph), (8, message((1, ""), (2, 13))))
+
+
+def model_info(width, height):
+    """The text of the file MODEL.modelinfo, which onnxinference of GStreamer 1.28 reads. It names the tensors."""
+    def section(name, identifier, kind, shape, direction, more=""):
+        return f"[{name}]\nid={identifier}\ntype={kind}\ndims={','.join(map(str, shape))}\ndir={direction}\n{more}\n"
+
+    return ("[modelinfo]\nversion=1.0\ngroup-id=ssd-mobilenet-v1-variant-1-out\n\n"
+            + section("image", "image", "uint8", (1, height, width, 3), "input", "ranges=0.0,255.0;0.0,255.0;0.0,255.0\n")
+            + "".join(section(name, identifier, "float32", shape, "output")
+                      for name, (identifier, shape) in OUTPUTS.items()))
