@@ -173,8 +173,8 @@ void expects_hiding(bool has_memory) {
 void expects_drawable(const Setup& setup) {
   const auto within = [](int n) { return n >= 1 && n <= 65535; };
   expects(within(setup.size.width) && within(setup.size.height),
-          "pictures must have sides of 1 to 65535 pixels, not " +
-              std::to_string(setup.size.width) + "x" + std::to_string(setup.size.height));
+          "pictures must have sides of 1 to 65535 pixels, not " + std::to_string(setup.size.width) +
+              "x" + std::to_string(setup.size.height));
   expects(setup.slots >= 1, "drawing requires at least one slot");
   expects(setup.in.model != ColorModel::labels, "regions cannot be drawn on a label image");
   if (setup.has_output) expects_output(setup, Output::drawn_on);

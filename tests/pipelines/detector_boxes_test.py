@@ -13,7 +13,7 @@ import numpy
 import media
 from cases import Case, main
 from gstreamer import Gst
-from tiny_model import bright_box_model
+from tiny_model import bright_box_model, model_info
 
 sys.path.insert(0, str(media.ROOT / "tests"))
 from documents import PREPARATION, blocks_of, run_page  # noqa: E402
@@ -34,7 +34,9 @@ class DetectorBoxes(Case):
             if not Gst.ElementFactory.find(element):
                 self.skipTest(f"the element {element} is not installed: it is part of gstreamer1.0-plugins-bad of Debian 13")
         (self.folder / "model.onnx").write_bytes(bright_box_model(WIDTH, HEIGHT, BRIGHT))
-        (self.folder / "labels.txt").write_text("person\n", encoding="utf-8")
+        (self.folder / "model.onnx.modelinfo").write_text(model_info(WIDTH, HEIGHT), encoding="utf-8")
+        # The first line is the name of class 0 in GStreamer 1.26, and of class 1 in 1.28.
+        (self.folder / "labels.txt").write_text("person\nperson\n", encoding="utf-8")
         self.clip("video.mp4", f"color=0x304050:size={WIDTH}x{HEIGHT}:rate=5:duration=1[ground];"
                   "color=0xE0C060:size=70x100:rate=5:duration=1[box];[ground][box]overlay=x='90+40*t':y=60",
                   "-pix_fmt", "yuv420p")

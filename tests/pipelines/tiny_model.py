@@ -56,7 +56,7 @@ def node(op, inputs, output, **attributes):
 
 def bright_box_model(width, height, least):
     """The model as bytes. Its outputs are those of an SSD detector with one object: the box (top, left, bottom, right as
-    fractions) of the pixels in which a channel exceeds `least`, its score (1, or 0 without such a pixel), and class 0."""
+    fractions) of the pixels in which a channel exceeds `least`, its score (1, or 0 without such a pixel), and class 1."""
     nodes = [node("Cast", ["image"], "levels", to=FLOAT),
              node("ReduceMax", ["levels"], "brightness", axes=[0, 3], keepdims=0),
              node("Greater", ["brightness", "least"], "is_bright"),
@@ -87,7 +87,7 @@ def bright_box_model(width, height, least):
               node("Cast", ["objects"], "num_detections", to=FLOAT)]
     constants = [tensor("least", FLOAT, [], [least]), tensor("one", INT64, [1], [1]),
                  tensor("height", FLOAT, [1], [height]), tensor("width", FLOAT, [1], [width]),
-                 tensor("four", INT64, [1], [4]), tensor("class", FLOAT, [], [0])]
+                 tensor("four", INT64, [1], [4]), tensor("class", FLOAT, [], [1])]
     graph = message((1, nodes), (2, "bright_box"), (5, constants), (11, value_info("image", UINT8, [1, height, width, 3])),
                     (12, [value_info(name, FLOAT, shape) for name, (_, shape) in OUTPUTS.items()]))
     return message((1, 7), (7, graph), (8, message((1, ""), (2, 13))))
