@@ -41,7 +41,7 @@ BACKGROUNDS = ("home.jpg", "graf1.png", "leuvenA.jpg", "building.jpg", "aloeL.jp
                "fruits.jpg", "box_in_scene.png", "stuff.jpg", "baboon.jpg", "left01.jpg", "basketball1.png",
                "starry_night.jpg", "messi5.jpg", "aero3.jpg")
 ITERATIONS = 5
-MIN_PIXELS = 60  # objects of which less is visible have no box
+MIN_PIXELS = 60  # smaller visible parts have no box
 
 
 def read(name):
@@ -80,7 +80,7 @@ def cut_out(random, kind, scene):
     if kind == "graphic":
         look, cover = graphic(GRAPHICS[random.integers(len(GRAPHICS))])
         width = min(int(height * look.shape[1] / look.shape[0]), SIZE[1] // 2)
-        if random.random() < 0.4:  # colours closer to those of the scene
+        if random.random() < 0.4:  # more similar to the scene
             look = look * 0.6 + scene.mean(axis=(0, 1)) * 0.4
         return tuple(cv2.resize(each, (width, height), interpolation=cv2.INTER_AREA) for each in (look, cover))
     width = int(height * random.uniform(0.45, 0.8))

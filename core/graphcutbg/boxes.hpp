@@ -69,7 +69,7 @@ struct ObjectBox {
   }
 };
 
-// A sample of a box: its colour and, in the upper byte, what is known of it.
+// A sample of a box: its colour and, in the upper byte, its state.
 struct BoxSample {
   static constexpr uint32_t kUsed = 1u << 24;      // mixtures are fitted to it
   static constexpr uint32_t kOwned = 1u << 25;     // in the box's own pixels
@@ -120,7 +120,7 @@ struct SampleSums {
 struct ContrastSums {
   // Links become weak at half the mean contrast. In GrabCut they become weak at the mean contrast,
   // and then the smoothness that texture requires cuts off thin parts of objects. Intersection over
-  // union with sharpness 1, 2 and 4: .786, .818, .826.
+  // union with sharpness 1, 2 and 4: .786, .818, .826 (without the minimum kMinLinkFraction).
   static constexpr uint32_t kSharpness = 4;
   uint32_t pairs = 0;
   uint32_t squares = 0;
@@ -253,7 +253,7 @@ REGIONS_HD inline ColorSplit ColorSplit::of(const SampleSums& sums) {
   return split;
 }
 
-// What is known of a box's colours.
+// The mixtures of a box.
 struct BoxModel {
   ColorGaussian parts[kMixtures][kMixtureParts];
   ContrastScale contrasts, sample_contrasts;  // of neighbouring pixels, and of samples
@@ -288,7 +288,7 @@ REGIONS_HD constexpr int32_t box_evidence(int32_t difference) {
   const int32_t limited = difference < -kMaxBoxEvidence  ? -kMaxBoxEvidence
                           : difference > kMaxBoxEvidence ? kMaxBoxEvidence
                                                          : difference;
-  return limited * 3 / 4;  // relative to the property `lambda`
+  return limited * 3 / 2;  // relative to the property `lambda`
 }
 // True for samples that are in the object before the first cut, for their distance from the centre.
 // A larger ellipse is better for composed objects (.846 for 50000), but in photographs the
@@ -381,8 +381,8 @@ REGIONS_HD inline int32_t box_link(const EnergyPlan& plan, const ContrastScale& 
   return plan.link_for(contrasts.step_of(squared_contrast(a, b)), is_diagonal);
 }
 
-// Writes the capacities of a sample's links. Links that leave the box's own pixels are 0, also
-// those of entries outside the window.
+// Writes the capacities of a sample's links. A link is 0 if one end is outside the box's own
+// pixels, or if an entry has no sample.
 REGIONS_HD inline void compute_sample_links(const BoxArrays& arrays, const EnergyPlan& plan,
                                             uint32_t box, int column, int row) {
   const size_t i = BoxArrays::sample_at(box, column, row);

@@ -340,7 +340,7 @@ FramePlan frame_plan_of(const GraphCutBgParams& params) {
 EnergyPlan energy_plan_of(const GraphCutBgParams& params, Size size, Size mask) {
   EnergyPlan plan;
   plan.uses_image = reads_model(params);
-  const double min_link = plan.uses_image ? kMinLinkFraction : 0;
+  const double min_link = params.source == GraphCutSource::mask ? 0 : kMinLinkFraction;
   for (int i = 0; i <= kLinkEntries; ++i) {
     const double similarity = std::exp(-static_cast<double>(i) / kLinkSteps);
     const double link = params.lambda * kUnitsPerNat * std::max(similarity, min_link);

@@ -93,14 +93,14 @@ enum class GraphCutPicture : uint8_t {
 inline constexpr uint32_t kMaxBoxes = 256;
 // With source=boxes, FrameTask::attached contains the boxes around the objects of the frame. Only
 // left, top, right, bottom (pixels of the frame, inclusive) and track (0: unknown) are read. Box i
-// of the list has the number i + 1, also if boxes before it are empty. Boxes are clipped to the
+// of the list has the number i + 1, whether other boxes are empty or not. Boxes are clipped to the
 // frame. An empty box (right < left, bottom < top, or outside the frame) has no object.
 //
 // A pixel outside all boxes is background. A pixel in several boxes belongs to the box whose centre
 // is nearest, where distances along each axis are measured in sides of the clipped box. If two
-// boxes are equally near, it belongs to the smaller number. For each box, the colours of its object
-// are modelled and compared with those of its surroundings: a margin outside all boxes. The cut
-// decides which pixels that belong to the box are its object.
+// boxes are equally near, it belongs to the smaller number. For each box, mixtures of Gaussians
+// model the colours of the object and of its surroundings, a margin outside all boxes. The cut
+// decides which pixels of the box belong to the object.
 //
 // Results: `foreground` is 255 in all objects. `labels`, if requested, is the number of the box in
 // its object, and 0 elsewhere. `table`, if requested, gets one record per box, in the order of the
@@ -150,7 +150,7 @@ class GraphCutBg : public Algorithm<GraphCutBgParams> {
   virtual GraphCutResult result(int slot) const = 0;
 };
 
-// Whether attached masks, or the background model, decide what is foreground.
+// Whether attached masks, or the background model, determine the foreground.
 inline bool reads_mask(const GraphCutBgParams& params) {
   return params.source == GraphCutSource::mask || params.source == GraphCutSource::both;
 }

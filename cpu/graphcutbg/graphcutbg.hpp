@@ -116,7 +116,7 @@ std::span<const RowPasses> row_passes();
 void start_boxes(const BoxArrays& arrays, const EnergyPlan& plan, int32_t contrast_scale,
                  const Workers& workers);
 // Fits the mixtures to the last cut of the samples, and computes the terminal weights of their next
-// cut, or after the last cut those of the frame.
+// cut. After the last cut, computes the terminal weights of the frame.
 void refit_boxes(const BoxArrays& arrays, bool is_last, const Workers& workers);
 // Computes the link capacities of the frame's cut, like RowPasses::compute_links.
 void compute_box_links(const BoxArrays& arrays, const EnergyPlan& plan, int y, int first, int last,

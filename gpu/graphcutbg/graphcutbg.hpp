@@ -122,7 +122,7 @@ void enqueue_box_weights(const BoxArrays& arrays, const ModelArrays& weights,
                          const EnergyPlan& energy, cudaStream_t stream);
 // Writes task.labels and task.table from the mask of the frame's cut. If `host_statistics` is not
 // null, also writes the number of foreground pixels there, with the cut's value from `statistics`.
-// `sums` are those of enqueue_box_reset().
+// `sums` has been passed to enqueue_box_reset().
 void enqueue_box_results(const BoxArrays& arrays, const FrameTask& task,
                          const Image<const uint8_t>& mask, BoxSums* sums,
                          const FrameStatistics* statistics, FrameStatistics* host_statistics,

@@ -198,8 +198,8 @@ GuardedFrame scene_of(PixelFormat format, Size size, const std::vector<Region>& 
   return picture;
 }
 
-// The same results by plain loops over single pixels and samples. The cuts use arrays of weights
-// for the whole picture.
+// Computes the results by plain loops over single pixels and samples. The cuts use arrays of
+// weights for the whole picture.
 class PlainBoxes {
  public:
   PlainBoxes(const ConstFrame& in, const std::vector<Region>& boxes, const GraphCutBgParams& params)
