@@ -13,6 +13,22 @@ namespace {
 
 using Library = AnalyticsLibrary;
 
+// Whether the picture is narrower than the pictures of its buffer pool, but has their stride.
+// yolosegv8tensordec of GStreamer 1.28 makes such pictures and writes their rows without padding.
+bool has_stride_of_pool(const GstBuffer* buffer, const GstVideoMeta& meta) {
+  if (!buffer->pool) return false;
+  GstStructure* config = gst_buffer_pool_get_config(buffer->pool);
+  GstCaps* caps = nullptr;
+  guint bytes = 0, min_buffers = 0, max_buffers = 0;
+  GstVideoInfo info;
+  const bool is_video =
+      gst_buffer_pool_config_get_params(config, &caps, &bytes, &min_buffers, &max_buffers) &&
+      caps && gst_video_info_from_caps(&info, caps);
+  gst_structure_free(config);
+  return is_video && static_cast<guint>(info.width) > meta.width &&
+         info.stride[0] == meta.stride[0];
+}
+
 // A segmentation whose buffer is mapped.
 class SegmentationMap {
  public:
@@ -45,6 +61,7 @@ class SegmentationMap {
             "its picture has " + std::to_string(held) + " bytes, but a stride of " +
                 std::to_string(meta->stride[0]) + " bytes for " + std::to_string(meta->width) +
                 "x" + std::to_string(meta->height) + " pixels");
+    if (has_stride_of_pool(buffer_.get(), *meta)) pitch_ = row;
     expects(gst_buffer_map(buffer_.get(), &map_, GST_MAP_READ), "its picture cannot be mapped");
     first_ = map_.data + meta->offset[0];
   }

@@ -11,9 +11,9 @@ import unittest
 import numpy
 
 import media
+import tiny_model
 from cases import Case, main
 from gstreamer import Gst
-import tiny_model
 from tiny_model import BOX_OUTPUTS, SSD, YOLO
 
 sys.path.insert(0, str(media.ROOT / "tests"))
@@ -30,8 +30,9 @@ class DetectorBoxes(Case):
             os.symlink(target, self.folder / name)
         self.assertEqual(run_page(PAGE, self.folder, os.environ), (1, 1))
 
-    def cut_out(self, decoder, model, group, outputs):
-        """Runs the launch line of the guide that contains this decoder. Compares its cutouts with the bright pixels."""
+    def cut_out(self, decoder, model, group, outputs, least):
+        """Runs the launch line of the guide that contains this decoder. The intersection over union of its cutouts and the
+        bright pixels must be at least `least`."""
         for element in ("onnxinference", decoder):
             if not Gst.ElementFactory.find(element):
                 self.skipTest(f"the element {element} is not installed: it is part of GStreamer's plugins-bad 1.26 (1.28 for YOLO)")
@@ -50,14 +51,14 @@ class DetectorBoxes(Case):
         for frame in frames:
             bright, opaque = frame[..., :3].max(-1) > BRIGHT, frame[..., 3] == 255
             self.assertGreater(bright.sum(), 6000)
-            self.assertGreater((bright & opaque).sum() / (bright | opaque).sum(), 0.97)
+            self.assertGreater((bright & opaque).sum() / (bright | opaque).sum(), least)
 
     def test_boxes_of_a_model_become_exact_masks(self):
-        self.cut_out("ssdobjectdetector", tiny_model.bright_box_model(SIDE, SIDE, BRIGHT), SSD, BOX_OUTPUTS)
+        self.cut_out("ssdobjectdetector", tiny_model.bright_box_model(SIDE, SIDE, BRIGHT), SSD, BOX_OUTPUTS, 0.97)
 
     def test_coarse_masks_of_a_model_become_exact_masks(self):
         self.cut_out("yolosegv8tensordec", tiny_model.bright_mask_model(SIDE, SIDE, BRIGHT), YOLO,
-                     tiny_model.mask_outputs(SIDE, SIDE))
+                     tiny_model.mask_outputs(SIDE, SIDE), 0.93)  # a sample of the coarse mask has 4 x 4 pixels
 
 
 if __name__ == "__main__":
