@@ -303,9 +303,11 @@ struct BoxArrays {
   const ObjectBox* boxes = nullptr;
   BoxModel* models = nullptr;         // [count]
   const uint32_t* current = nullptr;  // [height][width], packed colours of the frame
-  uint16_t* owner = nullptr;          // [height][width], number of the box of a pixel, or 0
-  int32_t* terminal = nullptr;        // [height][width]
-  uint32_t* samples = nullptr;        // see BoxSample
+  // [height][width], not 0 at pixels that the exclusion picture marks as background; may be null
+  const uint8_t* excluded = nullptr;
+  uint16_t* owner = nullptr;    // [height][width], number of the box of a pixel, or 0
+  int32_t* terminal = nullptr;  // [height][width]
+  uint32_t* samples = nullptr;  // see BoxSample
   int32_t* sample_terminal = nullptr;
   int32_t *sample_right = nullptr, *sample_down = nullptr;
   int32_t *sample_down_right = nullptr, *sample_down_left = nullptr;  // null for 4 neighbours
@@ -317,6 +319,7 @@ struct BoxArrays {
   REGIONS_HD static size_t sample_at(uint32_t box, int column, int row) {
     return box * kBoxSamples + static_cast<size_t>(row * kSampleSide + column);
   }
+  REGIONS_HD bool is_excluded(int x, int y) const { return excluded && excluded[at(x, y)]; }
   REGIONS_HD Color color_at(int x, int y) const { return Color::load(current + at(x, y)); }
 };
 

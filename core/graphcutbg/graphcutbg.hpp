@@ -96,11 +96,11 @@ inline constexpr uint32_t kMaxBoxes = 256;
 // of the list has the number i + 1, whether other boxes are empty or not. Boxes are clipped to the
 // frame. An empty box (right < left, bottom < top, or outside the frame) has no object.
 //
-// A pixel outside all boxes is background. A pixel in several boxes belongs to the box whose centre
-// is nearest, where distances along each axis are measured in sides of the clipped box. If two
-// boxes are equally near, it belongs to the smaller number. For each box, mixtures of Gaussians
-// model the colours of the object and of its surroundings, a margin outside all boxes. The cut
-// decides which pixels of the box belong to the object.
+// Pixels outside all boxes and pixels of the exclusion picture are background. A pixel in several
+// boxes belongs to the box whose centre is nearest, where distances along each axis are measured in
+// sides of the clipped box. If two boxes are equally near, it belongs to the smaller number. For
+// each box, mixtures of Gaussians model the colours of the object and of its surroundings, a margin
+// outside all boxes. The cut decides which pixels of the box belong to the object.
 //
 // Results: `foreground` is 255 in all objects. `labels`, if requested, is the number of the box in
 // its object, and 0 elsewhere. `table`, if requested, gets one record per box, in the order of the

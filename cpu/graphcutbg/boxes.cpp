@@ -192,6 +192,9 @@ void find_owners(const BoxArrays& arrays, int y) {
       owner[x] = owner_with(arrays, owner[x], number, x, y);
     }
   }
+  for (int x = 0; arrays.excluded && x < arrays.width; ++x) {
+    if (arrays.is_excluded(x, y)) owner[x] = 0;
+  }
 }
 
 // Calls visit(box, first, last) for the pixels first..last - 1 of each run of pixels with one
@@ -270,7 +273,8 @@ void BoxState::allocate(Size picture, Neighbours neighbours) {
   mask = std::vector<uint8_t>(kSamples);
 }
 
-BoxArrays BoxState::arrays(std::span<const ObjectBox> boxes, ModelState& model) {
+BoxArrays BoxState::arrays(std::span<const ObjectBox> boxes, ModelState& model,
+                           const uint8_t* excluded) {
   BoxArrays arrays;
   arrays.width = model.size.width;
   arrays.height = model.size.height;
@@ -278,6 +282,7 @@ BoxArrays BoxState::arrays(std::span<const ObjectBox> boxes, ModelState& model) 
   arrays.boxes = boxes.data();
   arrays.models = models.data();
   arrays.current = model.current.data();
+  arrays.excluded = excluded;
   arrays.owner = owner.data();
   arrays.terminal = model.terminal.data();
   arrays.samples = samples.data();

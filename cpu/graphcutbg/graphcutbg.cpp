@@ -227,12 +227,13 @@ class GraphCutBgCpu final : public GraphCutBg {
   Image<uint8_t> mask_of(FrameWorkspace& workspace) const {
     return {workspace.mask.data(), setup_.size.width, setup_.size.height, setup_.size.width};
   }
-  ModelArrays arrays() {
-    return model_.arrays(exclusion_image_.empty() ? nullptr : exclusion_image_.data());
+  const uint8_t* excluded() const {
+    return exclusion_image_.empty() ? nullptr : exclusion_image_.data();
   }
+  ModelArrays arrays() { return model_.arrays(excluded()); }
 
   BoxArrays box_arrays(const FrameWorkspace& workspace) {
-    return boxes_.arrays(workspace.boxes, model_);
+    return boxes_.arrays(workspace.boxes, model_, excluded());
   }
 
   // Enqueues the cuts of the samples of each box, from which the mixtures and the terminal weights

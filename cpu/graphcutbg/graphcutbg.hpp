@@ -58,7 +58,7 @@ struct BoxState {
   std::vector<uint8_t> mask;
 
   void allocate(Size picture, Neighbours neighbours);
-  BoxArrays arrays(std::span<const ObjectBox> boxes, ModelState& model);
+  BoxArrays arrays(std::span<const ObjectBox> boxes, ModelState& model, const uint8_t* excluded);
   // The graph of the samples of the first `count` boxes.
   GridGraph sample_graph(uint32_t count) const;
   Image<uint8_t> sample_mask(uint32_t count) {

@@ -21,7 +21,7 @@ __global__ void owners_kernel(const __grid_constant__ BoxArrays arrays) {
   constexpr unsigned kWords = kMaxBoxes / 32;
   static_assert(PixelBlock::threads == kMaxBoxes, "each thread tests one box");
   __shared__ uint32_t candidates[kWords];  // one bit per box
-  pdl_trigger_and_wait();
+  pdl_trigger();
   const unsigned thread = threadIdx.y * PixelBlock::width + threadIdx.x;
   const auto left = static_cast<int>(blockIdx.x * PixelBlock::width);
   const auto top = static_cast<int>(blockIdx.y * PixelBlock::height);
@@ -43,7 +43,7 @@ __global__ void owners_kernel(const __grid_constant__ BoxArrays arrays) {
       owner = owner_with(arrays, owner, word * 32 + bit + 1, x, y);
     }
   }
-  arrays.owner[arrays.at(x, y)] = owner;
+  arrays.owner[arrays.at(x, y)] = arrays.is_excluded(x, y) ? 0 : owner;
 }
 
 // The work of a thread block on the samples of its box. All threads call each function.
@@ -377,8 +377,8 @@ void enqueue_box_reset(const BoxArrays& arrays, BoxSums* sums, cudaStream_t stre
 
 void enqueue_box_start(const BoxArrays& arrays, const EnergyPlan& energy, int32_t contrast_scale,
                        cudaStream_t stream) {
-  launch_pdl(owners_kernel, pixel_grid(arrays.width, arrays.height), pixel_block(), 0, stream,
-             arrays);
+  // Without programmatic launch, because the copy of the boxes is no kernel.
+  launch(owners_kernel, pixel_grid(arrays.width, arrays.height), pixel_block(), 0, stream, arrays);
   launch_pdl(start_kernel, kMaxBoxes, kFitThreads, 0, stream, arrays, energy, contrast_scale);
 }
 

@@ -38,8 +38,8 @@ class BoxBuffers {
  public:
   // Reserves no memory unless `has_boxes` is set.
   void reserve(Workspace& memory, Size size, Neighbours neighbours, bool has_boxes);
-  // The arrays for a frame with `count` boxes. Its colours are in `current`.
-  BoxArrays arrays(const uint32_t* current, uint32_t count) const;
+  // The arrays for a frame with `count` boxes, whose colours are in model.current.
+  BoxArrays arrays(const ModelArrays& model, uint32_t count) const;
   GridGraph graph() const;
   ObjectBox* boxes() const { return boxes_; }
   BoxSums* sums() const { return sums_; }
@@ -161,11 +161,12 @@ void BoxBuffers::reserve(Workspace& memory, Size size, Neighbours neighbours, bo
   memory.reserve(mask_, kSize.area());
 }
 
-BoxArrays BoxBuffers::arrays(const uint32_t* current, uint32_t count) const {
+BoxArrays BoxBuffers::arrays(const ModelArrays& model, uint32_t count) const {
   BoxArrays arrays = arrays_;
   arrays.count = count;
   arrays.boxes = boxes_;
-  arrays.current = current;
+  arrays.current = model.current;
+  arrays.excluded = model.excluded;
   arrays.sample_mask = mask_;
   return arrays;
 }
@@ -396,7 +397,7 @@ class GraphCutBgCuda final : public GraphCutBg {
                           const EnergyPlan& energy, const ModelArrays& arrays, Queue& queue) {
     const cudaStream_t stream = stream_of(queue);
     const uint32_t count = std::min(task.attached_count, kMaxBoxes);
-    const BoxArrays boxes = boxes_.arrays(arrays.current, count);
+    const BoxArrays boxes = boxes_.arrays(arrays, count);
     if (std::exchange(is_box_reset_pending_, false)) {
       enqueue_box_reset(boxes, boxes_.sums(), stream);
     }

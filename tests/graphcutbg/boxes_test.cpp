@@ -607,6 +607,26 @@ TEST_P(GraphCutBoxes, ReplaceWithModel_LearnsTheBackgroundOutsideTheObjects) {
   EXPECT_EQ(camera.algorithm().state(), one.algorithm().state());
 }
 
+TEST_P(GraphCutBoxes, ExcludedPixels_BelongToNoBox) {
+  const Clip clip{.size = {90, 64}};
+  const std::vector<Region> boxes = {box_of(10, 8, 60, 50)};
+  const GuardedFrame frame = scene_of(clip.format, clip.size, boxes, 5);
+  GuardedFrame exclusion(PixelFormat::gray8, clip.size);
+  for (int y = 0; y < 64; ++y) {
+    for (int x = 0; x < 90; ++x) exclusion.frame().set_sample(0, x, y, x < 40 ? 255 : 0);
+  }
+  Camera camera = on_backend(clip, box_params()), one(clip, box_params(), 1);
+  for (Camera* each : {&camera, &one}) {
+    each->boxes = boxes;
+    each->algorithm().set_picture(GraphCutPicture::exclusion_image, exclusion.frame());
+  }
+  const Shot shot = camera.shoot(frame.frame());
+  ASSERT_TRUE(shot.labels == one.shoot(frame.frame()).labels);
+  ASSERT_EQ(shot.records.size(), 1u);
+  EXPECT_EQ(shot.records[0].left, 40);
+  EXPECT_GT(shot.records[0].area, 500u);
+}
+
 TEST_P(GraphCutBoxes, WithoutMemoryForBoxes_IsRefused) {
   const Clip clip{.size = {40, 30}};
   Camera camera = on_backend(clip, params_with(GraphCutOutput::mask));
