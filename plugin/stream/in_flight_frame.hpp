@@ -80,7 +80,7 @@ class InFlightFrame {
 
   bool is_processed() const { return is_processed_; }  // whether the work succeeded
   uint32_t total_regions() const { return total_regions_; }
-  // A warning about the results for the user; empty if there is none.
+  // A warning about the results for the user, or empty.
   const std::string& warning() const { return warning_; }
   int64_t work_time() const { return work_time_; }  // time that the backend worked on the frame, ns
   GstClockTime time() const { return time_; }       // timestamp of the first frame, ns

@@ -146,8 +146,8 @@ void set_regions(GstStructure* s, const Making& m) {
   gst_structure_take_value(s, "regions", &array);
 }
 
-// Adds a box that may be anywhere, as a region of interest or, with GStreamer's analytics library,
-// as a detection with a track.
+// Adds a box at any position: a region of interest or, with GStreamer's analytics library, a
+// detection with a track.
 void add_object(GstBuffer* buffer, const GstVideoInfo& info, Input& in) {
   const auto side = [&](int length) {
     return in.one_in(4) ? in.integer() : in.below(std::clamp(length, 1, 255));
