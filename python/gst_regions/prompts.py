@@ -75,8 +75,8 @@ def cut_box(image: Array, boxes: Array, *, as_labels: bool = False, lambda_: flo
     if as_labels:
         return labels
     masks = np.empty((len(corners), *labels.shape), np.bool_)
-    for i, mask in enumerate(masks):
-        np.equal(labels, i + 1, out=mask)
+    for i in range(len(masks)):
+        masks[i] = labels == i + 1
     return masks
 
 
