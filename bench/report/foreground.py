@@ -72,7 +72,7 @@ def masks_part():
 def boxes_part():
     figures = of_suite("boxes")
     methods = ("cut_box", "grabcut", "grabcut_crop")
-    lines = [[row["kind"], number(row["boxes"]), *(f"{row[name]:.3f}" for name in methods),
+    lines = [[row["kind"], str(row["boxes"]), *(f"{row[name]:.3f}" for name in methods),
               *(number(row[f"ms_{name}"]) for name in methods)] for row in figures.select(what="boxes")]
     return lines and [
         "## Objects in boxes\n", machine_of(figures),
