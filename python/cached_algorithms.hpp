@@ -40,7 +40,8 @@ struct CacheKey {
     select,  // removal of small regions from a mask
     slic,    // superpixels
     cut4,    // minimum cut with 4 neighbours per pixel
-    cut8     // minimum cut with 8 neighbours per pixel
+    cut8,    // minimum cut with 8 neighbours per pixel
+    boxes    // objects in boxes
   };
   Work work;
   Setup setup;

@@ -1,7 +1,9 @@
-// The functions mincut and cut_volume and the class WarmCut, which compute minimum cuts of grids.
+// The functions mincut and cut_volume and the class WarmCut, which compute minimum cuts of grids,
+// and the function cut_boxes, which cuts objects out of a picture.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
 
+#include "core/graphcutbg/graphcutbg.hpp"
 #include "core/maxflow/maxflow.hpp"
 #include "cpu/maxflow/volume_cut.hpp"
 #include "python/arrays.hpp"
@@ -164,6 +166,46 @@ class WarmCut {
   std::unique_ptr<CutAlgorithm> algorithm_;
 };
 
+using Boxes = HostArray<const int32_t, nb::ndim<2>, nb::c_contig>;
+
+// Sets `labels` to the number of the box in the object of each box, and to 0 elsewhere. A row of
+// `boxes` is the left, top, right and bottom pixel of a box, inclusive.
+void cut_boxes(const Pixels& image, bool is_bgr, const Boxes& boxes, const Labels& labels,
+               const Settings& settings, const TargetTuple& target_tuple) {
+  const Target target = target_of(target_tuple);
+  target.expect_arrays(image, labels);
+  FrameTask task{.in = picture_of(image, is_bgr ? ColorOrder::bgr : ColorOrder::rgb)};
+  const Voxels voxels{AnyArray(labels)};
+  expects(labels.ndim() == 2 && voxels.slice == task.in.size(),
+          "labels must have the size of the image");
+  expects(boxes.shape(1) == 4 && boxes.shape(0) <= kMaxBoxes,
+          "boxes must have up to 256 rows of 4 numbers");
+  std::vector<Region> attached(boxes.shape(0));
+  for (size_t i = 0; i < attached.size(); ++i) {
+    const int32_t* box = boxes.data() + 4 * i;
+    attached[i].left = box[0];
+    attached[i].top = box[1];
+    attached[i].right = box[2];
+    attached[i].bottom = box[3];
+  }
+  task.attached = attached.data();
+  task.attached_count = static_cast<uint32_t>(attached.size());
+  task.labels = {reinterpret_cast<uint32_t*>(labels.data()), voxels.slice.width,
+                 voxels.slice.height, voxels.pitch};
+  const Unlocked unlocked;
+  auto params = parameters<GraphCutBgParams>(settings);
+  params.source = GraphCutSource::boxes;
+  params.output = GraphCutOutput::none;
+  Setup setup{.in = task.in.layout, .size = task.in.size()};
+  plan(params, setup);
+  const CacheKey key{CacheKey::Work::boxes, setup, target.threads, target.device};
+  const auto work = [&](ParametrisedAlgorithm<GraphCutBgParams>& algorithm) {
+    return algorithm.run(target, task, params, true);
+  };
+  AlgorithmCache::instance().with<ParametrisedAlgorithm<GraphCutBgParams>>(key, work, target, setup,
+                                                                           params);
+}
+
 }  // namespace
 
 void bind_mincut(nb::module_& module) {
@@ -171,6 +213,7 @@ void bind_mincut(nb::module_& module) {
              nb::arg("down_right").none(), nb::arg("down_left").none(), nb::arg("mask"),
              nb::arg("target"));
   module.def("cut_volume", cut_volume);
+  module.def("cut_boxes", cut_boxes);
   nb::class_<WarmCut>(module, "WarmCut")
       .def(nb::init<>())
       .def("cut", &WarmCut::cut, nb::arg("terminal"), nb::arg("right"), nb::arg("down"),

@@ -35,7 +35,13 @@ class VideoAlgorithm {
     const Unlocked unlocked;
     const std::lock_guard lock(mutex_);
     session_.set_text(field, value);
-    if (!field.live()) requested_.reset();
+    if (field.live()) return;
+    if (field.change == Change::renegotiated && has_state_ && is_configured()) {
+      wait();
+      stored_state_ = algorithm_state();
+      has_state_ = false;
+    }
+    requested_.reset();
   }
 
   std::string get(const std::string& name) {
@@ -94,6 +100,8 @@ class VideoAlgorithm {
     Setup setup{.in = task.in.layout, .size = task.in.size()};
     setup.has_mask = !task.mask.empty();
     setup.mask = task.mask.layout;
+    setup.has_output = !task.out.empty();
+    setup.out = task.out.layout;
     const bool is_new = requested_ != setup || device_ != target.device;
     if (is_new) configure(setup, target);
     begin(is_new);
@@ -113,6 +121,7 @@ class VideoAlgorithm {
   bool is_configured() const { return requested_.has_value(); }
   bool has_state() const { return has_state_; }
   Algorithm<P>& algorithm() { return session_.algorithm(); }
+  P params() const { return session_.active(); }
   const RegionRecords& records() const { return records_; }
 
   std::mutex mutex_;  // guards all members; held during calls of the algorithm
@@ -177,15 +186,34 @@ std::vector<nb::tuple> descriptions_of(std::span<const char* const> names) {
 }
 
 using Bytes = nb::ndarray<nb::ro, uint8_t, nb::ndim<2>, nb::c_contig>;
-using Foreground = nb::ndarray<uint8_t, nb::ndim<2>, nb::c_contig>;
 
-// The fields of graphcutbg that BackgroundCut offers: all except fields for output pictures, files
-// and live pipelines.
-constexpr const char* kBackgroundFields[] = {
-    "source",          "lambda",     "sigma",          "neighbours",
-    "var-threshold",   "shadow",     "shadow-darkest", "foreground-colors",
-    "learning-rate",   "history",    "freeze",         "mask-foreground",
-    "mask-background", "warm-start", "max-iterations", "time-budget"};
+using Picture = nb::ndarray<uint8_t, nb::c_contig>;
+
+// The fields of graphcutbg that BackgroundCut offers: all except fields for other outputs than a
+// replaced part, files and live pipelines.
+constexpr const char* kBackgroundFields[] = {"source",
+                                             "lambda",
+                                             "sigma",
+                                             "neighbours",
+                                             "var-threshold",
+                                             "shadow",
+                                             "shadow-darkest",
+                                             "foreground-colors",
+                                             "learning-rate",
+                                             "history",
+                                             "freeze",
+                                             "mask-foreground",
+                                             "mask-background",
+                                             "warm-start",
+                                             "max-iterations",
+                                             "time-budget",
+                                             "feather",
+                                             "replace-with",
+                                             "replace-color",
+                                             "blur",
+                                             "pixelate",
+                                             "grow",
+                                             "hold"};
 
 // A copy of a picture that the caller passes only once. The algorithm requires the picture again
 // after each configure().
@@ -195,11 +223,19 @@ struct StoredPicture {
   Size size;
 };
 
+// Returns the parameters for a cut that replaces this part of each picture, or for a cut that
+// returns masks if the text is empty.
+GraphCutBgParams parameters_replacing(const std::string& part) {
+  if (part.empty()) return parameters<GraphCutBgParams>({{"output", "none"}});
+  return parameters<GraphCutBgParams>({{"output", "replace"}, {"replace", part}});
+}
+
 // Implements BackgroundCut: the algorithm of graphcutbg for a video.
 class BackgroundCut : public VideoAlgorithm<GraphCutBgParams> {
  public:
-  BackgroundCut()
-      : VideoAlgorithm(kBackgroundFields, parameters<GraphCutBgParams>({{"output", "none"}})) {}
+  explicit BackgroundCut(const std::string& replaced_part)
+      : VideoAlgorithm(kBackgroundFields, parameters_replacing(replaced_part)),
+        replaces_(!replaced_part.empty()) {}
 
   void store_picture(GraphCutPicture kind, const Pixels& pixels, bool is_bgr) {
     Target{}.expect_arrays(pixels);
@@ -210,17 +246,22 @@ class BackgroundCut : public VideoAlgorithm<GraphCutBgParams> {
     stored.size = frame.size();
   }
 
-  // Processes the next picture. Sets `foreground` to 255 in the foreground and to 0 in the
-  // background.
+  // Processes the next picture. Writes to `out` the picture with a part replaced if the cut
+  // replaces one. Otherwise sets `out` to 255 in the foreground and to 0 in the background.
   void apply(const Pixels& pixels, bool is_bgr, const std::optional<Bytes>& mask,
-             const Foreground& foreground, const TargetTuple& target_tuple) {
+             const Picture& out, const TargetTuple& target_tuple) {
     const Target target = target_of(target_tuple);
-    target.expect_arrays(pixels, foreground);
+    target.expect_arrays(pixels, out);
     FrameTask task{.in = picture_of(pixels, order_of(is_bgr))};
     const Size size = task.in.size();
-    expects(Voxels{AnyArray(foreground)}.slice == size,
-            "foreground must have the size of the picture");
-    task.foreground = {foreground.data(), size.width, size.height, size.width};
+    const size_t pixel_bytes = replaces_ && pixels.ndim() == 3 ? pixels.shape(2) : 1;
+    expects(out.nbytes() == size.area() * pixel_bytes, "out must have the size of the picture");
+    if (replaces_) {
+      task.out = frame_at(reinterpret_cast<std::byte*>(out.data()), task.in.layout.format, size);
+      task.out.memory = task.in.memory;
+    } else {
+      task.foreground = {out.data(), size.width, size.height, size.width};
+    }
     if (mask) {
       target.expect_arrays(*mask);
       task.mask = picture_of(Pixels(*mask));
@@ -229,6 +270,8 @@ class BackgroundCut : public VideoAlgorithm<GraphCutBgParams> {
     const AlgorithmCache::Use use;
     const std::lock_guard lock(mutex_);
     run(target, task, [&](bool is_new) {
+      expects(params().source != GraphCutSource::boxes,
+              "source is 'boxes', but BackgroundCut has no boxes; use cut_box()");
       was_reconfigured_ = is_new && has_state();
       if (is_new) pass_stored_pictures();
     });
@@ -255,13 +298,15 @@ class BackgroundCut : public VideoAlgorithm<GraphCutBgParams> {
   void restore(std::span<const std::byte> state) override { cut().restore(state); }
 
   void pass_stored_pictures() {
-    for (const auto kind : {GraphCutPicture::background_image, GraphCutPicture::exclusion_image}) {
+    for (const auto kind : {GraphCutPicture::background_image, GraphCutPicture::exclusion_image,
+                            GraphCutPicture::replace_image}) {
       const StoredPicture& stored = stored_[static_cast<size_t>(kind)];
       if (stored.bytes.empty()) continue;
       cut().set_picture(kind, frame_at(stored.bytes.data(), stored.format, stored.size));
     }
   }
 
+  const bool replaces_;            // whether apply() writes a picture, not a mask
   StoredPicture stored_[3];        // [GraphCutPicture], empty if the caller passed no picture
   bool was_reconfigured_ = false;  // whether the last picture had another size or type than before
 };
@@ -344,7 +389,7 @@ void bind_video(nb::module_& module) {
   module.def("background_fields",
              [] { return descriptions_of<GraphCutBgParams>(kBackgroundFields); });
   nb::class_<BackgroundCut>(module, "BackgroundCut")
-      .def(nb::init<>())
+      .def(nb::init<const std::string&>())
       .def("set", &BackgroundCut::set)
       .def("get", &BackgroundCut::get)
       .def("reset", &BackgroundCut::reset)
@@ -356,11 +401,15 @@ void bind_video(nb::module_& module) {
            [](BackgroundCut& cut, const Pixels& pixels) {
              cut.store_picture(GraphCutPicture::exclusion_image, pixels, false);
            })
+      .def("give_replace_image",
+           [](BackgroundCut& cut, const Pixels& pixels, bool is_bgr) {
+             cut.store_picture(GraphCutPicture::replace_image, pixels, is_bgr);
+           })
       .def("report", &BackgroundCut::report)
       .def("state", &BackgroundCut::state)
       .def("load", &BackgroundCut::load)
       .def("apply", &BackgroundCut::apply, nb::arg("pixels"), nb::arg("is_bgr"),
-           nb::arg("mask").none(), nb::arg("foreground"), nb::arg("target"));
+           nb::arg("mask").none(), nb::arg("out"), nb::arg("target"));
   module.def("tracker_fields", [] { return descriptions_of<CcLabelParams>(kTrackerFields); });
   nb::class_<Tracker>(module, "Tracker")
       .def(nb::init<>())

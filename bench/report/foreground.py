@@ -69,6 +69,24 @@ def masks_part():
         table(["mask", "before", "default", "uncertain", "colours", "grabCut"], lines)]
 
 
+def boxes_part():
+    figures = of_suite("boxes")
+    methods = ("cut_box", "grabcut", "grabcut_crop")
+    lines = [[row["kind"], str(row["boxes"]), *(f"{row[name]:.3f}" for name in methods),
+              *(number(row[f"ms_{name}"]) for name in methods)] for row in figures.select(what="boxes")]
+    return lines and [
+        "## Objects in boxes\n", machine_of(figures),
+        "This table shows the intersection over union of the masks with the truth, and the time for all boxes of a "
+        "picture, on composed pictures of 480x360 with exact masks, on which nothing was tuned "
+        "(`bench/peers/box_cuts.py`). *Street*: on the street of `vtest.avi`; *textured*: on a photograph; *similar*: "
+        "the objects have the colours of the background; *small*: 24 to 60 pixels high; *loose*: the boxes are larger "
+        "by a tenth; *adjacent*: objects hide parts of each other; *graphic*: drawings. grabCut of OpenCV "
+        f"{figures.rows[0]['opencv']} has five iterations and the same boxes, on the whole picture or on the "
+        "surroundings of each box. All use one thread. The masks do not vary between runs.\n",
+        table(["pictures", "boxes", "cut_box", "grabCut", "grabCut, surroundings", "cut_box (ms)", "grabCut (ms)",
+               "grabCut, surroundings (ms)"], lines)]
+
+
 def foreground_part():
     found = quality()
     if not found["summary"]:

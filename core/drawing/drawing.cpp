@@ -23,8 +23,8 @@ constexpr Choice kOverlayStyles[] = {
      "`pixelate`. Also hides objects of other elements"},
     {32, "blur", "As `pixelate`, but with a blur, see `blur`"}};
 constexpr Choice kObjects[] = {{0, "none", "Nothing"},
-                               {1, "boxes", "The same as of a region without a label map"},
-                               {2, "labels", "This, the label and the confidence"}};
+                               {1, "boxes", "Like a region without a label map"},
+                               {2, "labels", "Like `boxes`, with the label and the confidence"}};
 
 std::vector<Field> regionoverlay_table() {
   using P = RegionOverlayParams;
@@ -173,8 +173,8 @@ void expects_hiding(bool has_memory) {
 void expects_drawable(const Setup& setup) {
   const auto within = [](int n) { return n >= 1 && n <= 65535; };
   expects(within(setup.size.width) && within(setup.size.height),
-          "pictures must have sides of 1 to 65535 pixels; this one has " +
-              std::to_string(setup.size.width) + "x" + std::to_string(setup.size.height));
+          "pictures must have sides of 1 to 65535 pixels, not " + std::to_string(setup.size.width) +
+              "x" + std::to_string(setup.size.height));
   expects(setup.slots >= 1, "drawing requires at least one slot");
   expects(setup.in.model != ColorModel::labels, "regions cannot be drawn on a label image");
   if (setup.has_output) expects_output(setup, Output::drawn_on);

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "core/graphcutbg/boxes.hpp"
 #include "core/graphcutbg/composite.hpp"
 #include "core/graphcutbg/energy.hpp"
 
@@ -33,7 +34,11 @@ constexpr Choice kSources[] = {
     {1, "mask",
      "The mask that an upstream element attached, of any size, refined along the edges of the "
      "picture"},
-    {2, "both", "The background model. Where a mask is attached, its certain pixels are fixed"}};
+    {2, "both", "The background model. Where a mask is attached, its certain pixels are fixed"},
+    {3, "boxes",
+     "The boxes of objects that upstream elements attached. Each box becomes the mask of its "
+     "object "
+     "by the colours of the object and its surroundings (GrabCut)"}};
 constexpr Choice kMaskFrom[] = {
     {0, "auto",
      "The label map or mask of an element of this plugin. If the frame has none, the segmentations "
@@ -64,7 +69,7 @@ std::vector<Field> model_fields() {
       field<P, &P::output>("output", "Content of the output picture.", {}, kOutputs,
                            Change::renegotiated),
       field<P, &P::source>("source", "Evidence that separates foreground from background.", {},
-                           kSources),
+                           kSources, Change::renegotiated),
       field<P, &P::lambda>("lambda",
                            "Smoothness: cost of a foreground border between two pixels of equal "
                            "colour (nats of log-likelihood). Larger values give smoother masks.",
@@ -122,6 +127,13 @@ std::vector<Field> cut_fields() {
           "mask-values",
           "Pixel values of the segmentations of other elements that are foreground, such as `1,15` "
           "(text). Empty: all values except 0."),
+      field<P, &P::box_labels>(
+          "box-labels",
+          "Labels of the objects that source=boxes cuts, such as `person,car` (text). Empty: all "
+          "objects. `region` is the label of the regions of this plugin's elements."),
+      field<P, &P::box_confidence>(
+          "box-confidence", "Minimum confidence of the objects that source=boxes cuts (fraction).",
+          {0, 1}),
       field<P, &P::mask_foreground>(
           "mask-foreground",
           "Pixels of the attached mask with at least this value are certain foreground (0 to 255). "
@@ -201,7 +213,7 @@ std::span<const Field> fields_of(const GraphCutBgParams&) {
 }
 
 ConstFrame attached_mask_of(const FrameTask& task, const GraphCutBgParams& params) {
-  if (params.source == GraphCutSource::image || params.mask_from != MaskFrom::alpha) {
+  if (!reads_mask(params) || params.mask_from != MaskFrom::alpha) {
     return task.mask;
   }
   expects(task.in.layout.alpha, "mask-from=alpha requires a format with an alpha channel, not " +
@@ -232,6 +244,19 @@ std::vector<uint32_t> numbers_in(const std::string& list) {
   return numbers;
 }
 
+std::vector<std::string> names_in(const std::string& list) {
+  std::vector<std::string> names;
+  for (size_t start = 0; start <= list.size() && !list.empty();) {
+    const size_t end = std::min(list.find(',', start), list.size());
+    const size_t first = list.find_first_not_of(' ', start);
+    expects_setting(first < end, "box-labels is '" + list + "'; expected names such as person,car");
+    const size_t last = list.find_last_not_of(' ', end - 1);
+    names.push_back(list.substr(first, last + 1 - first));
+    start = end + 1;
+  }
+  return names;
+}
+
 std::span<const PresetValue> preset_values_of(Preset preset) {
   // At process-scale=0.1, each pixel is the mean of a hundred pixels. So there is little noise and
   // objects are only a few pixels wide, and a lower lambda is better.
@@ -259,7 +284,9 @@ Output output_of(const GraphCutBgParams& params) {
   return Output::drawn_on;
 }
 
-void plan(const GraphCutBgParams&, Setup& setup) { setup.max_regions = 0; }
+void plan(const GraphCutBgParams& params, Setup& setup) {
+  setup.max_regions = params.source == GraphCutSource::boxes ? kMaxBoxes : 0;
+}
 
 void expects_cuttable(const Setup& setup) {
   expects(setup.size.width > 0 && setup.size.height > 0 && setup.slots > 0,
@@ -275,11 +302,11 @@ void expects_cuttable(const Setup& setup, const FrameTask& task, const GraphCutB
   expects(task.out.empty() || setup.has_output, "the frame has an output, but none was configured");
   expects(params.source != GraphCutSource::mask || !task.mask.empty(),
           "source=mask, but no mask is attached to the frame");
-  const bool reads_mask = params.source != GraphCutSource::image && !task.mask.empty();
+  const bool has_mask = reads_mask(params) && !task.mask.empty();
   const Size mask = task.mask.size();
   constexpr int kMax = static_cast<int>(kMaxPixels);
-  expects(!reads_mask || (mask.width > 0 && mask.height > 0 && mask.width <= kMax &&
-                          mask.height <= kMax && task.mask.layout.channels == 1),
+  expects(!has_mask || (mask.width > 0 && mask.height > 0 && mask.width <= kMax &&
+                        mask.height <= kMax && task.mask.layout.channels == 1),
           "invalid mask of " + text_of(mask) +
               " pixels; expected one channel and sides from 1 to 65535");
   expects(task.foreground.empty() || task.foreground.size() == setup.size,
@@ -312,8 +339,8 @@ FramePlan frame_plan_of(const GraphCutBgParams& params) {
 
 EnergyPlan energy_plan_of(const GraphCutBgParams& params, Size size, Size mask) {
   EnergyPlan plan;
-  plan.uses_image = params.source != GraphCutSource::mask;
-  const double min_link = plan.uses_image ? kMinLinkFraction : 0;
+  plan.uses_image = reads_model(params);
+  const double min_link = params.source == GraphCutSource::mask ? 0 : kMinLinkFraction;
   for (int i = 0; i <= kLinkEntries; ++i) {
     const double similarity = std::exp(-static_cast<double>(i) / kLinkSteps);
     const double link = params.lambda * kUnitsPerNat * std::max(similarity, min_link);
@@ -325,7 +352,7 @@ EnergyPlan energy_plan_of(const GraphCutBgParams& params, Size size, Size mask) 
   plan.mask_background = params.mask_background;
   plan.mask_scale = MaskScale::between(mask, size);
   plan.uses_foreground_colors = params.foreground_colors;
-  plan.uses_mask = params.source != GraphCutSource::image;
+  plan.uses_mask = reads_mask(params);
   return plan;
 }
 
@@ -343,6 +370,40 @@ int cell_of(Replacement replacement, int size) {
 }
 
 }  // namespace
+
+ObjectBox ObjectBox::of(const Region& box, Size frame) {
+  ObjectBox clipped;
+  clipped.track = box.track;
+  const int left = std::max(box.left, 0), right = std::min(box.right, frame.width - 1);
+  const int top = std::max(box.top, 0), bottom = std::min(box.bottom, frame.height - 1);
+  if (right < left || bottom < top) return clipped;
+  clipped.left = left;
+  clipped.top = top;
+  clipped.right = right;
+  clipped.bottom = bottom;
+  const int width = right - left + 1, height = bottom - top + 1;
+  const auto factor = [](int side) {
+    return (uint64_t{1} << 48) / (static_cast<uint64_t>(side) * static_cast<uint64_t>(side));
+  };
+  clipped.across = factor(width);
+  clipped.down = factor(height);
+  // With a third, eighth and 16th of the mean side as margin, the intersection over union of
+  // composed objects is .821, .826 and .830. In photographs, a wider margin shows more of the
+  // background.
+  constexpr int kMinMargin = 8;
+  const int margin = std::max(kMinMargin, (width + height) / 16);
+  clipped.window_left = std::max(left - margin, 0);
+  clipped.window_top = std::max(top - margin, 0);
+  clipped.window_width = std::min(right + margin + 1, frame.width) - clipped.window_left;
+  clipped.window_height = std::min(bottom + margin + 1, frame.height) - clipped.window_top;
+  const int longer = std::max(clipped.window_width, clipped.window_height);
+  const auto samples = [&](int side) {
+    return longer <= kSampleSide ? side : std::max(1, side * kSampleSide / longer);
+  };
+  clipped.columns = samples(clipped.window_width);
+  clipped.rows = samples(clipped.window_height);
+  return clipped;
+}
 
 CompositePlan hiding_plan_of(const RegionOverlayParams& params) {
   const bool pixelates = params.has_style(Style::pixelate);
@@ -365,7 +426,7 @@ CompositePlan composite_plan_of(const GraphCutBgParams& params, const Setup& set
   plan.grow = params.grow;
   plan.hold = params.hold;
   plan.cell = cell_of(params.replace_with, plan.blurs() ? params.blur : params.pixelate);
-  plan.uses_image = params.source != GraphCutSource::mask;
+  plan.uses_image = reads_model(params);
   const bool tints = params.output == GraphCutOutput::overlay;
   const bool colors = tints || plan.replaces_with(Replacement::color);
   const Argb color = tints ? params.color : params.replace_color;

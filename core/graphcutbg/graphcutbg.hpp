@@ -13,7 +13,7 @@
 namespace regions {
 
 enum class GraphCutOutput : uint8_t { overlay, mask, cutout, replace, none, background };
-enum class GraphCutSource : uint8_t { image, mask, both };
+enum class GraphCutSource : uint8_t { image, mask, both, boxes };
 enum class MaskFrom : uint8_t { automatic, segmentation, alpha };
 enum class Preset : uint8_t { none, motion };
 enum class Replaced : uint8_t { background, foreground };
@@ -45,6 +45,8 @@ struct GraphCutBgParams {
   std::string exclusion_image;
   MaskFrom mask_from = MaskFrom::automatic;
   std::string mask_values;
+  std::string box_labels;
+  double box_confidence = 0;
   int mask_foreground = 250;
   int mask_background = 5;
 
@@ -87,6 +89,26 @@ enum class GraphCutPicture : uint8_t {
   exclusion_image
 };
 
+// Maximum number of boxes of a frame for source=boxes. Further boxes are ignored.
+inline constexpr uint32_t kMaxBoxes = 256;
+// With source=boxes, FrameTask::attached contains the boxes around the objects of the frame. Only
+// left, top, right, bottom (pixels of the frame, inclusive) and track (0: unknown) are read. Box i
+// of the list has the number i + 1, whether other boxes are empty or not. Boxes are clipped to the
+// frame. An empty box (right < left, bottom < top, or outside the frame) has no object.
+//
+// Pixels outside all boxes and pixels of the exclusion picture are background. A pixel in several
+// boxes belongs to the box whose centre is nearest, where distances along each axis are measured in
+// sides of the clipped box. If two boxes are equally near, it belongs to the smaller number. For
+// each box, mixtures of Gaussians model the colours of the object and of its surroundings, a margin
+// outside all boxes. The cut decides which pixels of the box belong to the object.
+//
+// Results: `foreground` is 255 in all objects. `labels`, if requested, is the number of the box in
+// its object, and 0 elsewhere. `table`, if requested, gets one record per box, in the order of the
+// boxes: `id` is the number of the box and `track` that of the list. A box without an object has a
+// record with the area 0 and right = left - 1.
+//
+// Memory for boxes is allocated only if prepare() has announced source=boxes.
+
 // Results of a frame, valid after its work is done.
 struct GraphCutResult {
   CutResult cut;
@@ -128,12 +150,23 @@ class GraphCutBg : public Algorithm<GraphCutBgParams> {
   virtual GraphCutResult result(int slot) const = 0;
 };
 
+// Whether attached masks, or the background model, determine the foreground.
+inline bool reads_mask(const GraphCutBgParams& params) {
+  return params.source == GraphCutSource::mask || params.source == GraphCutSource::both;
+}
+inline bool reads_model(const GraphCutBgParams& params) {
+  return params.source == GraphCutSource::image || params.source == GraphCutSource::both;
+}
+
 // Returns the mask of a frame: task.mask, or a view of the alpha channel for mask_from=alpha. The
 // latter throws InputError if the format has no alpha channel.
 ConstFrame attached_mask_of(const FrameTask& task, const GraphCutBgParams& params);
 // Returns the numbers in a list such as "1, 15". Throws SettingsError if the text is something
 // else.
 std::vector<uint32_t> numbers_in(const std::string& list);
+// Returns the names in a list such as "person, traffic light". Throws SettingsError if a name is
+// empty.
+std::vector<std::string> names_in(const std::string& list);
 
 // Checks that both backends share. They throw InputError if the setup, frame or parameters are
 // unsuitable.

@@ -87,7 +87,8 @@ class GridCut {
   // the order of the calls, even if they use different queues. All views are in the backend's
   // memory. `foreground` becomes the largest source side of a minimum cut: the pixels that cannot
   // reach the sink in the residual graph. This set is the same for every maximum flow. On the CPU,
-  // the queue's wait() throws InputError if sums of capacities exceed the solver's widest integers.
+  // the graph may have fewer rows than configured, and the queue's wait() throws InputError if sums
+  // of capacities exceed the solver's widest integers.
   // `result`, in pinned memory or null, receives the statistics when the work is done.
   virtual void enqueue(const GridGraph& graph, Image<uint8_t> foreground, const CutLimits& limits,
                        CutResult* result, int slot, Queue& queue) = 0;

@@ -108,8 +108,8 @@ void plan(const SlicParams& params, Setup& setup) { setup.max_regions = params.m
 void expects_superpixels(const Setup& setup) {
   const auto within = [](int n) { return n >= 1 && n <= 65535; };
   expects(within(setup.size.width) && within(setup.size.height),
-          "pictures must have sides of 1 to 65535 pixels; this one has " +
-              std::to_string(setup.size.width) + "x" + std::to_string(setup.size.height));
+          "pictures must have sides of 1 to 65535 pixels, not " + std::to_string(setup.size.width) +
+              "x" + std::to_string(setup.size.height));
   expects(setup.in.model != ColorModel::labels, "a label image has no colours for superpixels");
 }
 

@@ -20,15 +20,25 @@ REGIONS_CLONES uint32_t count_nonzero(const uint8_t* bytes, int count) {
   return nonzero;
 }
 
+// Writes the frame's boxes to `boxes`, clipped to its picture. Does not allocate.
+void clip_boxes(const FrameTask& task, Size size, std::vector<ObjectBox>& boxes) {
+  boxes.clear();
+  for (uint32_t i = 0; i < std::min(task.attached_count, kMaxBoxes); ++i) {
+    boxes.push_back(ObjectBox::of(task.attached[i], size));
+  }
+}
+
 // The data that the tasks of a frame read when the queue runs them.
 struct QueuedFrame {
   FrameTask task;
   FramePlan frame;  // incomplete; plan_frame() completes it
   EnergyPlan energy;
   CompositePlan output;
-  uint64_t ticket = 0;    // determines the frame's turn in sequencer_
-  bool resets = false;    // whether the model is reset before this frame
-  bool verifies = false;  // whether the value of the cut is computed
+  uint64_t ticket = 0;     // determines the frame's turn in sequencer_
+  bool resets = false;     // whether the model is reset before this frame
+  bool verifies = false;   // whether the value of the cut is computed
+  bool is_boxed = false;   // source=boxes
+  bool uses_model = true;  // false: neither the cut nor the output reads the background model
 };
 
 class GraphCutBgCpu final : public GraphCutBg {
@@ -38,7 +48,10 @@ class GraphCutBgCpu final : public GraphCutBg {
         workers_(workers_of(*backend_)),
         cut_(make_grid_cut<BackendKind::cpu>(backend_)) {}
 
-  void prepare(const GraphCutBgParams& params) override { neighbours_ = params.neighbours; }
+  void prepare(const GraphCutBgParams& params) override {
+    neighbours_ = params.neighbours;
+    has_boxes_ = params.source == GraphCutSource::boxes;
+  }
 
   void configure(const Setup& setup) override {
     expects_cuttable(setup);
@@ -46,7 +59,18 @@ class GraphCutBgCpu final : public GraphCutBg {
     cut_->configure(setup.size, neighbours_, setup.slots);
     model_.allocate(setup.size, neighbours_, row_chunks());
     workspaces_.assign(static_cast<size_t>(setup.slots), {});
-    for (FrameWorkspace& workspace : workspaces_) workspace.allocate(setup.size);
+    for (FrameWorkspace& workspace : workspaces_) {
+      workspace.allocate(setup.size);
+      if (has_boxes_) workspace.boxes.reserve(kMaxBoxes);
+    }
+    sample_cut_.reset();
+    boxes_ = {};
+    if (has_boxes_) {
+      boxes_.allocate(setup.size, neighbours_);
+      sample_cut_ = make_grid_cut<BackendKind::cpu>(backend_);
+      sample_cut_->configure({kSampleSide, kSampleSide * static_cast<int>(kMaxBoxes)}, neighbours_,
+                             setup.slots);
+    }
     background_image_.clear();
     replace_image_.clear();
     exclusion_image_.clear();
@@ -57,6 +81,8 @@ class GraphCutBgCpu final : public GraphCutBg {
     FrameTask task = given;
     task.mask = attached_mask_of(given, params);
     expects_cuttable(setup_, task, params);
+    const bool is_boxed = params.source == GraphCutSource::boxes;
+    expects(!is_boxed || has_boxes_, "source=boxes was not set when the algorithm was configured");
     FrameWorkspace& workspace = workspaces_[static_cast<size_t>(task.slot)];
     QueuedFrame queued{task, frame_plan_of(params),
                        energy_plan_of(params, setup_.size, task.mask.size()),
@@ -71,16 +97,29 @@ class GraphCutBgCpu final : public GraphCutBg {
       });
     });
     queued.verifies = params.verify;
+    queued.is_boxed = is_boxed;
+    queued.uses_model = !is_boxed || queued.output.shows_model();
+    if (is_boxed) clip_boxes(task, setup_.size, workspace.boxes);
     queue_of(queue).submit([this, queued] {
       sequencer_.wait_for_turn(queued.ticket);
-      compute_frame_weights(queued);
+      if (queued.resets) restart(arrays());
+      if (queued.uses_model) {
+        survey_frame(queued);
+      } else {
+        read_frame(queued);
+      }
+      if (!queued.is_boxed) compute_frame_weights(queued);
     });
+    if (is_boxed) enqueue_box_models(queued, workspace, queue);
     // Verification sums the capacities of all links, so they have been stored in arrays. Without
     // verification, the cut calls links_, which computes only the capacities that the cut reads.
     cut_->enqueue(model_.graph(queued.verifies ? nullptr : &links_), mask_of(workspace),
                   cut_limits_of(params, queued.resets), &workspace.report.cut, task.slot, queue);
     queue_of(queue).submit([this, queued] {
       FrameWorkspace& frame = workspaces_[static_cast<size_t>(queued.task.slot)];
+      if (queued.is_boxed) {
+        write_boxes(queued.task, box_arrays(frame), mask_of(frame), workers_);
+      }
       update_model(queued, frame);
       if (queued.output.hides() && !queued.task.out.empty()) {
         hide_foreground(queued.output, model_, frame, workers_);
@@ -156,6 +195,9 @@ class GraphCutBgCpu final : public GraphCutBg {
    public:
     explicit Links(GraphCutBgCpu& owner) : owner_(owner) {}
     void write(int y, int first, int last, const LinkRow& row) const override {
+      if (owner_.cut_boxes_.owner) {
+        return compute_box_links(owner_.cut_boxes_, owner_.model_.energy, y, first, last, row);
+      }
       owner_.passes_.compute_links(owner_.arrays(), owner_.model_.frame, owner_.model_.energy, y,
                                    first, last, row);
     }
@@ -185,15 +227,51 @@ class GraphCutBgCpu final : public GraphCutBg {
   Image<uint8_t> mask_of(FrameWorkspace& workspace) const {
     return {workspace.mask.data(), setup_.size.width, setup_.size.height, setup_.size.width};
   }
-  ModelArrays arrays() {
-    return model_.arrays(exclusion_image_.empty() ? nullptr : exclusion_image_.data());
+  const uint8_t* excluded() const {
+    return exclusion_image_.empty() ? nullptr : exclusion_image_.data();
+  }
+  ModelArrays arrays() { return model_.arrays(excluded()); }
+
+  BoxArrays box_arrays(const FrameWorkspace& workspace) {
+    return boxes_.arrays(workspace.boxes, model_, excluded());
   }
 
-  // Reads and surveys the frame, and computes the weights of its cut.
-  void compute_frame_weights(const QueuedFrame& queued) {
+  // Enqueues the cuts of the samples of each box, from which the mixtures and the terminal weights
+  // of the frame follow.
+  void enqueue_box_models(const QueuedFrame& queued, FrameWorkspace& workspace, Queue& queue) {
+    queue_of(queue).submit([this, queued, frame = &workspace] {
+      model_.energy = queued.energy;
+      cut_boxes_ = box_arrays(*frame);
+      start_boxes(cut_boxes_, queued.energy, queued.frame.contrasts.scale, workers_);
+    });
+    const auto count = static_cast<uint32_t>(workspace.boxes.size());
+    for (int k = 1; k <= kSampleCuts; ++k) {
+      if (count > 0) {
+        sample_cut_->enqueue(boxes_.sample_graph(count), boxes_.sample_mask(count), {},
+                             &workspace.sample_report, queued.task.slot, queue);
+      }
+      queue_of(queue).submit(
+          [this, is_last = k == kSampleCuts] { refit_boxes(cut_boxes_, is_last, workers_); });
+    }
+    if (!queued.verifies) return;
+    queue_of(queue).submit([this] { store_links(arrays()); });
+  }
+
+  void store_links(const ModelArrays& arrays) {
+    for_each_row(
+        [&](int, int y) { links_.write(y, 0, setup_.size.width, arrays.links_of_row(y)); });
+  }
+
+  void read_frame(const QueuedFrame& queued) {
+    const ModelArrays arrays = this->arrays();
+    for_each_row(
+        [&](int, int y) { read_row(queued.task.in, y, arrays.current + arrays.at(0, y)); });
+  }
+
+  // Reads and surveys the frame, and completes its plan.
+  void survey_frame(const QueuedFrame& queued) {
     const ModelArrays arrays = this->arrays();
     const int width = setup_.size.width;
-    if (queued.resets) restart(arrays);
     std::fill(model_.surveys.begin(), model_.surveys.end(), Survey());
     for (int i = 0; i < static_cast<int>(arrays.cells.count()); ++i) {
       advance_cell(arrays, model_.scene.frame, i);
@@ -228,6 +306,13 @@ class GraphCutBgCpu final : public GraphCutBg {
     for (size_t i = 1; i < model_.surveys.size(); ++i) survey.add(model_.surveys[i]);
     model_.frame = plan_frame(model_.scene, model_.watch, survey,
                               measures_of(survey, model_.watch, grid), queued.frame);
+  }
+
+  // Computes the weights of the frame's cut.
+  void compute_frame_weights(const QueuedFrame& queued) {
+    const ModelArrays arrays = this->arrays();
+    const int width = setup_.size.width;
+    cut_boxes_ = {};
     if (queued.energy.uses_foreground_colors && !queued.energy.uses_image) {
       for_each_row([&](int, int y) {
         for (int x = 0; y % SurveyGrid::kMaxStep == 0 && x < width; x += SurveyGrid::kMaxStep) {
@@ -243,8 +328,7 @@ class GraphCutBgCpu final : public GraphCutBg {
     for_each_row([&](int, int y) {
       passes_.compute_terminals(arrays, queued.task.mask, model_.frame, queued.energy, y);
     });
-    if (!queued.verifies) return;
-    for_each_row([&](int, int y) { links_.write(y, 0, width, arrays.links_of_row(y)); });
+    if (queued.verifies) store_links(arrays);
   }
 
   // Forgets the model, and starts it from the given background if there is one.
@@ -277,6 +361,7 @@ class GraphCutBgCpu final : public GraphCutBg {
       for (int x = 0; queued.verifies && x < width; ++x) {
         model_.cut_values[chunk_index] += cut_value_at(arrays, mask, x, y);
       }
+      if (!queued.uses_model) return;
       passes_.update_model(arrays, model_.frame, foreground, y);
       const bool counts_colors = queued.energy.uses_foreground_colors && queued.energy.uses_image;
       for (int x = 0; counts_colors && x < width; ++x) {
@@ -290,6 +375,9 @@ class GraphCutBgCpu final : public GraphCutBg {
     for (const uint32_t pixels : model_.foreground) report.foreground += pixels;
     for (const int64_t value : model_.cut_values) report.cut_value += value;
     report.pixels = static_cast<uint32_t>(setup_.size.area());
+    report.change = SceneChange::none;
+    report.restarted = false;
+    if (!queued.uses_model) return;
     if (finish_frame(model_.scene, model_.watch, model_.frame, report.foreground, report.pixels)) {
       std::fill(workspace.mask.begin(), workspace.mask.end(), 0);
       report.foreground = 0;
@@ -303,9 +391,13 @@ class GraphCutBgCpu final : public GraphCutBg {
   const RowPasses passes_ = row_passes().back();
   std::unique_ptr<GridCut> cut_;
   Neighbours neighbours_ = GraphCutBgParams().neighbours;
+  bool has_boxes_ = false;  // whether memory for source=boxes is allocated
   Setup setup_;
   ModelState model_;
   const Links links_{*this};
+  BoxState boxes_;
+  std::unique_ptr<GridCut> sample_cut_;  // null unless has_boxes_
+  BoxArrays cut_boxes_;  // the boxes of the current frame's cut; `owner` is null without
   std::vector<FrameWorkspace> workspaces_;  // [slots], memory of each frame in flight
   // The pictures of set_picture(); empty if not set.
   std::vector<uint32_t> background_image_;  // [height][width], packed colours

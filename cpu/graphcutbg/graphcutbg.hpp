@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "core/graphcutbg/boxes.hpp"
 #include "core/graphcutbg/composite.hpp"
 #include "core/graphcutbg/energy.hpp"
 #include "core/graphcutbg/model_update.hpp"
@@ -47,6 +48,24 @@ struct ModelState {
   GridGraph graph(const LinkSource* links) const;
 };
 
+// The memory for source=boxes, except that of the frame's cut, which is in ModelState.
+struct BoxState {
+  std::vector<BoxModel> models;  // [kMaxBoxes]
+  std::vector<uint16_t> owner;   // [height][width], see BoxArrays
+  // [kMaxBoxes][kSampleSide][kSampleSide], see BoxArrays
+  std::vector<uint32_t> samples;
+  std::vector<int32_t> terminal, right, down, down_right, down_left;
+  std::vector<uint8_t> mask;
+
+  void allocate(Size picture, Neighbours neighbours);
+  BoxArrays arrays(std::span<const ObjectBox> boxes, ModelState& model, const uint8_t* excluded);
+  // The graph of the samples of the first `count` boxes.
+  GridGraph sample_graph(uint32_t count) const;
+  Image<uint8_t> sample_mask(uint32_t count) {
+    return {mask.data(), kSampleSide, kSampleSide * static_cast<int>(count), kSampleSide};
+  }
+};
+
 // The memory of one in-flight frame.
 struct FrameWorkspace {  // NOLINT(bugprone-reserved-identifier): implicit copy
   // [height][width]: the mask of the cut, the pixels to hide (255, else 0), the counts of
@@ -56,6 +75,8 @@ struct FrameWorkspace {  // NOLINT(bugprone-reserved-identifier): implicit copy
   std::vector<uint32_t> cell_weights;  // memory of ColorCells
   // [component][row][column] of the cells of ColorCells, see Composition::means.
   std::vector<uint16_t> means[3];
+  std::vector<ObjectBox> boxes;  // the boxes of the frame; capacity kMaxBoxes with source=boxes
+  CutResult sample_report;       // of the last cut of samples
   GraphCutResult report;
 
   // `min_cell` is the side of the smallest cells over which colours are averaged (pixels).
@@ -89,6 +110,20 @@ struct RowPasses {
 
 // Returns the variants of the passes that this machine supports, the fastest variant last.
 std::span<const RowPasses> row_passes();
+
+// Reads the samples of all boxes, fits the mixtures to them, and computes the weights of the first
+// cut of the samples. `contrast_scale` is that of the frame's plan, 0: estimated for each box.
+void start_boxes(const BoxArrays& arrays, const EnergyPlan& plan, int32_t contrast_scale,
+                 const Workers& workers);
+// Fits the mixtures to the last cut of the samples, and computes the terminal weights of their next
+// cut. After the last cut, computes the terminal weights of the frame.
+void refit_boxes(const BoxArrays& arrays, bool is_last, const Workers& workers);
+// Computes the link capacities of the frame's cut, like RowPasses::compute_links.
+void compute_box_links(const BoxArrays& arrays, const EnergyPlan& plan, int y, int first, int last,
+                       const LinkRow& to);
+// Writes task.labels and task.table from the mask of the frame's cut.
+void write_boxes(const FrameTask& task, const BoxArrays& arrays, const Image<const uint8_t>& mask,
+                 const Workers& workers);
 
 // Pictures with which an output may replace parts of a frame. A null picture is not needed.
 struct Replacements {

@@ -163,7 +163,7 @@ class CpuGridCut final : public GridCut {
             "pictures of " + std::to_string(size.width) + "x" + std::to_string(size.height) +
                 " pixels are too large for an exact cut");
     const std::lock_guard lock(mutex_);
-    size_ = size;
+    size_ = max_size_ = size;
     neighbours_ = neighbours;
     const bool eight = neighbours == Neighbours::eight;
     // A warm start reads the last frame's graph and solves the new frame in the other graph. Some
@@ -187,18 +187,21 @@ class CpuGridCut final : public GridCut {
   void enqueue(const GridGraph& graph, Image<uint8_t> foreground, const CutLimits& limits,
                CutResult* report, int /*slot*/, Queue& queue) override {
     expects(graph.neighbours == neighbours_, "neighbours differs from the configured value");
-    expects_size(graph.terminal, "terminal weights");
+    expects(!graph.terminal.empty() && graph.terminal.width == max_size_.width &&
+                graph.terminal.height <= max_size_.height,
+            "terminal weights are missing or have the wrong size");
+    const Size size = graph.terminal.size();
     expects(!graph.links || graph.max_weight > 0,
             "computed capacities require `most`, their maximum");
     if (!graph.links) {
-      expects_size(graph.right, "capacities to the right");
-      expects_size(graph.down, "capacities down");
+      expects_size(graph.right, size, "capacities to the right");
+      expects_size(graph.down, size, "capacities down");
     }
     if (!graph.links && neighbours_ == Neighbours::eight) {
-      expects_size(graph.down_right, "capacities down right");
-      expects_size(graph.down_left, "capacities down left");
+      expects_size(graph.down_right, size, "capacities down right");
+      expects_size(graph.down_left, size, "capacities down left");
     }
-    expects_size(foreground, "pixels of the foreground mask");
+    expects_size(foreground, size, "pixels of the foreground mask");
     queue_of(queue).submit([=, this] { *report = cut(graph, foreground, limits); });
   }
 
@@ -212,14 +215,16 @@ class CpuGridCut final : public GridCut {
   enum NumberSize { kUnsolved = -1, k16Bits, k32Bits, k64Bits };
 
   template <class T>
-  void expects_size(const Image<T>& image, const char* what) const {
-    expects(!image.empty() && image.size() == size_,
+  static void expects_size(const Image<T>& image, Size size, const char* what) {
+    expects(!image.empty() && image.size() == size,
             std::string(what) + " are missing or have the wrong size");
   }
 
   CutResult cut(const GridGraph& graph, Image<uint8_t> foreground, const CutLimits& limits) {
     const maxflow::Clock::time_point start = maxflow::Clock::now();
     const std::lock_guard lock(mutex_);
+    if (graph.terminal.size() != size_) solved_number_size_ = kUnsolved;
+    size_ = graph.terminal.size();
     maxflow::Deadline deadline;
     if (limits.max_iterations > 0) deadline.max_iterations = limits.max_iterations;
     if (limits.time_budget > 0) {
@@ -391,7 +396,8 @@ class CpuGridCut final : public GridCut {
   std::shared_ptr<Backend> backend_;
   Workers workers_;
   std::mutex mutex_;  // held while a frame is solved; guards all following members
-  Size size_;
+  Size max_size_;     // size given to configure()
+  Size size_;         // size of the last graph, which may have fewer rows
   Neighbours neighbours_ = Neighbours::four;
   Block graphs_[2];   // nodes of two graphs: of the last frame and, after a warm start, of the next
   Block node_lists_;  // lists of nodes for the search trees

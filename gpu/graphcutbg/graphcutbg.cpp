@@ -33,6 +33,27 @@ class ModelBuffers {
   SceneState* scene_ = nullptr;
 };
 
+// Device memory for source=boxes, which all frames use one after another.
+class BoxBuffers {
+ public:
+  // Reserves no memory unless `has_boxes` is set.
+  void reserve(Workspace& memory, Size size, Neighbours neighbours, bool has_boxes);
+  // The arrays for a frame with `count` boxes, whose colours are in model.current.
+  BoxArrays arrays(const ModelArrays& model, uint32_t count) const;
+  GridGraph graph() const;
+  ObjectBox* boxes() const { return boxes_; }
+  BoxSums* sums() const { return sums_; }
+  // The size of the picture that all samples form.
+  static constexpr Size kSize = {kSampleSide, kSampleSide* static_cast<int>(kMaxBoxes)};
+  Image<uint8_t> mask() const { return {mask_, kSize.width, kSize.height, kSize.width}; }
+
+ private:
+  BoxArrays arrays_;
+  ObjectBox* boxes_ = nullptr;  // [kMaxBoxes]
+  BoxSums* sums_ = nullptr;     // [kMaxBoxes]
+  uint8_t* mask_ = nullptr;     // see BoxArrays::sample_mask
+};
+
 // Buffers of one in-flight frame.
 class FrameBuffers {
  public:
@@ -119,6 +140,51 @@ GridGraph ModelBuffers::graph() const {
           image(arrays_.down_right), image(arrays_.down_left), neighbours_};
 }
 
+void BoxBuffers::reserve(Workspace& memory, Size size, Neighbours neighbours, bool has_boxes) {
+  *this = {};
+  if (!has_boxes) return;
+  arrays_.width = size.width;
+  arrays_.height = size.height;
+  memory.reserve(boxes_, kMaxBoxes);
+  memory.reserve(sums_, kMaxBoxes);
+  memory.reserve(arrays_.models, kMaxBoxes);
+  memory.reserve(arrays_.owner, size.area());
+  memory.reserve(arrays_.samples, kSize.area());
+  for (int32_t** weights :
+       {&arrays_.sample_terminal, &arrays_.sample_right, &arrays_.sample_down}) {
+    memory.reserve(*weights, kSize.area());
+  }
+  if (neighbours == Neighbours::eight) {
+    memory.reserve(arrays_.sample_down_right, kSize.area());
+    memory.reserve(arrays_.sample_down_left, kSize.area());
+  }
+  memory.reserve(mask_, kSize.area());
+}
+
+BoxArrays BoxBuffers::arrays(const ModelArrays& model, uint32_t count) const {
+  BoxArrays arrays = arrays_;
+  arrays.count = count;
+  arrays.boxes = boxes_;
+  arrays.current = model.current;
+  arrays.excluded = model.excluded;
+  arrays.sample_mask = mask_;
+  return arrays;
+}
+
+GridGraph BoxBuffers::graph() const {
+  const auto image = [](const int32_t* weights) {
+    if (!weights) return Image<const int32_t>();
+    return Image<const int32_t>{weights, kSize.width, kSize.height,
+                                static_cast<ptrdiff_t>(sizeof(int32_t)) * kSize.width};
+  };
+  return {image(arrays_.sample_terminal),
+          image(arrays_.sample_right),
+          image(arrays_.sample_down),
+          image(arrays_.sample_down_right),
+          image(arrays_.sample_down_left),
+          arrays_.sample_down_right ? Neighbours::eight : Neighbours::four};
+}
+
 void FrameBuffers::reserve(Workspace& memory, Size size, bool has_output, std::byte* host) {
   size_ = size;
   host_results_ = host;
@@ -148,7 +214,10 @@ class GraphCutBgCuda final : public GraphCutBg {
   GraphCutBgCuda(const GraphCutBgCuda&) = delete;
   GraphCutBgCuda& operator=(const GraphCutBgCuda&) = delete;
 
-  void prepare(const GraphCutBgParams& params) override { neighbours_ = params.neighbours; }
+  void prepare(const GraphCutBgParams& params) override {
+    neighbours_ = params.neighbours;
+    has_boxes_ = params.source == GraphCutSource::boxes;
+  }
 
   void configure(const Setup& setup) override {
     expects_cuttable(setup);
@@ -158,6 +227,15 @@ class GraphCutBgCuda final : public GraphCutBg {
     // other streams that are starting.
     memory_ = {};
     model_.reserve(memory_, setup.size, neighbours_, setup.has_output);
+    boxes_.reserve(memory_, setup.size, neighbours_, has_boxes_);
+    sample_cut_.reset();
+    host_boxes_ = Block();
+    if (has_boxes_) {
+      sample_cut_ = make_grid_cut<BackendKind::cuda>(backend_);
+      sample_cut_->configure(BoxBuffers::kSize, neighbours_, setup.slots);
+      const auto slots = static_cast<size_t>(setup.slots);
+      host_boxes_ = backend_->allocate_pinned(slots * kMaxBoxes * sizeof(ObjectBox));
+    }
     frames_ = std::vector<FrameBuffers>(static_cast<size_t>(setup.slots));
     host_results_ = backend_->allocate_pinned(frames_.size() * FrameBuffers::kPinnedBytes);
     std::memset(host_results_.data(), 0, host_results_.bytes());
@@ -171,12 +249,15 @@ class GraphCutBgCuda final : public GraphCutBg {
     replace_image_ = Block();
     exclusion_image_ = Block();
     is_reset_pending_ = true;  // because device memory is uninitialised
+    is_box_reset_pending_ = has_boxes_;
   }
 
   void enqueue(const FrameTask& given, const GraphCutBgParams& params, Queue& queue) override {
     FrameTask task = given;
     task.mask = attached_mask_of(given, params);
     expects_cuttable(setup_, task, params);
+    const bool is_boxed = params.source == GraphCutSource::boxes;
+    expects(!is_boxed || has_boxes_, "source=boxes was not set when the algorithm was configured");
     const CompositePlan plan = composite_plan_of(params, setup_);
     expects(!plan.shows_image() || replace_image_.data(),
             "replace-with=image requires replace-image");
@@ -188,22 +269,35 @@ class GraphCutBgCuda final : public GraphCutBg {
     const Image<uint8_t> mask = task.foreground.empty() ? frame.mask() : task.foreground;
     const bool is_reset = std::exchange(is_reset_pending_, false);
     frame.is_verified = params.verify;
+    const bool uses_model = !is_boxed || plan.shows_model();
 
     check(cudaStreamWaitEvent(stream, model_updated_), "waiting for the last frame's model");
     if (is_reset) {
       enqueue_model_reset(arrays, background_image_.as<uint32_t>(), scene, stream);
       clear_held(stream);
     }
-    enqueue_survey(arrays, task.in, frame_plan_of(params), scene, frame.statistics(), stream);
-    if (energy.uses_foreground_colors && !energy.uses_image)
-      enqueue_masked_colors(arrays, task.mask, energy, stream);
-    if (energy.uses_foreground_colors) enqueue_color_evidence(arrays, stream);
-    enqueue_weights(arrays, task.mask, energy, scene, stream);
+    if (uses_model) {
+      enqueue_survey(arrays, task.in, frame_plan_of(params), scene, frame.statistics(), stream);
+    } else {
+      enqueue_reading(arrays, task.in, frame.statistics(), stream);
+    }
+    BoxArrays boxes;
+    if (is_boxed) {
+      boxes = enqueue_boxes(task, params, energy, arrays, queue);
+    } else {
+      enqueue_frame_weights(task, energy, arrays, stream);
+    }
     grid_cut_->enqueue(model_.graph(), mask, cut_limits_of(params, is_reset), frame.host_cut(),
                        task.slot, queue);
     if (params.verify) enqueue_cut_value(arrays, mask, frame.statistics(), stream);
-    enqueue_model_update(arrays, mask, energy, scene, frame.statistics(), frame.host_statistics(),
-                         stream);
+    if (is_boxed) {
+      enqueue_box_results(boxes, task, mask, boxes_.sums(), frame.statistics(),
+                          uses_model ? nullptr : frame.host_statistics(), stream);
+    }
+    if (uses_model) {
+      enqueue_model_update(arrays, mask, energy, scene, frame.statistics(), frame.host_statistics(),
+                           stream);
+    }
     if (plan.hides() && !task.out.empty()) {
       enqueue_hiding(plan, scene, mask, model_.held(), frame.hidden(), stream);
     }
@@ -289,6 +383,37 @@ class GraphCutBgCuda final : public GraphCutBg {
   }
 
  private:
+  // Enqueues the weights of a cut that the background model or a mask determines.
+  void enqueue_frame_weights(const FrameTask& task, const EnergyPlan& energy,
+                             const ModelArrays& arrays, cudaStream_t stream) const {
+    if (energy.uses_foreground_colors && !energy.uses_image)
+      enqueue_masked_colors(arrays, task.mask, energy, stream);
+    if (energy.uses_foreground_colors) enqueue_color_evidence(arrays, stream);
+    enqueue_weights(arrays, task.mask, energy, model_.scene(), stream);
+  }
+
+  // Enqueues the cuts of the samples of the frame's boxes, and the weights of the frame's cut.
+  BoxArrays enqueue_boxes(const FrameTask& task, const GraphCutBgParams& params,
+                          const EnergyPlan& energy, const ModelArrays& arrays, Queue& queue) {
+    const cudaStream_t stream = stream_of(queue);
+    const uint32_t count = std::min(task.attached_count, kMaxBoxes);
+    const BoxArrays boxes = boxes_.arrays(arrays, count);
+    if (std::exchange(is_box_reset_pending_, false)) {
+      enqueue_box_reset(boxes, boxes_.sums(), stream);
+    }
+    ObjectBox* const host =
+        host_boxes_.as<ObjectBox>() + static_cast<size_t>(task.slot) * kMaxBoxes;
+    for (uint32_t i = 0; i < count; ++i) host[i] = ObjectBox::of(task.attached[i], setup_.size);
+    if (count > 0) queue.copy_bytes(host, boxes_.boxes(), count * sizeof(ObjectBox));
+    enqueue_box_start(boxes, energy, frame_plan_of(params).contrasts.scale, stream);
+    for (int k = 0; k < kSampleCuts && count > 0; ++k) {
+      sample_cut_->enqueue(boxes_.graph(), boxes_.mask(), {}, nullptr, task.slot, queue);
+      enqueue_box_refit(boxes, stream);
+    }
+    enqueue_box_weights(boxes, arrays, energy, stream);
+    return boxes;
+  }
+
   void clear_held(cudaStream_t stream) const {
     const Image<uint8_t> held = model_.held();
     if (held.empty()) return;
@@ -358,11 +483,16 @@ class GraphCutBgCuda final : public GraphCutBg {
   std::unique_ptr<GridCut> grid_cut_;
   cudaEvent_t model_updated_ = nullptr;  // marks the end of the last frame's model update
   Neighbours neighbours_ = GraphCutBgParams().neighbours;
+  bool has_boxes_ = false;  // whether memory for source=boxes is allocated
   Setup setup_;
-  Workspace memory_;  // device memory of model_ and frames_
+  Workspace memory_;  // device memory of model_, boxes_ and frames_
   ModelBuffers model_;
-  std::vector<FrameBuffers> frames_;  // [slots], buffers of the in-flight frames
-  Block host_results_;                // [slots][kPinnedBytes], pinned memory for results
+  BoxBuffers boxes_;
+  std::unique_ptr<GridCut> sample_cut_;  // null unless has_boxes_
+  Block host_boxes_;                     // ObjectBox[slots][kMaxBoxes], pinned
+  bool is_box_reset_pending_ = false;    // whether the memory for boxes is uninitialised
+  std::vector<FrameBuffers> frames_;     // [slots], buffers of the in-flight frames
+  Block host_results_;                   // [slots][kPinnedBytes], pinned memory for results
   Block background_image_;  // [height][width], the background picture given by the user, or empty
   Block replace_image_;    // [3][height][width], the picture that replaces the background, or empty
   Block exclusion_image_;  // [height][width], pixels that are never foreground, or empty

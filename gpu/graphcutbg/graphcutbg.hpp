@@ -12,10 +12,20 @@
 //   9. enqueue_mask_growth(), enqueue_mask_softening(), enqueue_cell_means(), enqueue_composite()
 //      or enqueue_cutout()            write the output picture
 //
+// With source=boxes, the following passes replace passes 3 and 4. Passes 2 and 7 are complete only
+// if the output shows the background model:
+//
+//   enqueue_box_reset()               only after configure()
+//   enqueue_box_start()               finds owners, samples and mixtures; weights of a samples' cut
+//   GridCut::enqueue(), enqueue_box_refit()   kSampleCuts times
+//   enqueue_box_weights()             computes the capacities of the cut's graph
+//   enqueue_box_results()             after pass 6: writes labels and records
+//
 // Each function enqueues kernels on `stream` and neither allocates nor synchronises. All pointers
 // and views are in device memory unless stated otherwise.
 #pragma once
 
+#include "core/graphcutbg/boxes.hpp"
 #include "core/graphcutbg/composite.hpp"
 #include "core/graphcutbg/model_update.hpp"
 #include "gpu/runtime/launch.hpp"
@@ -40,6 +50,31 @@ struct FrameStatistics {
   SceneChange change;   // the change of the scene in this frame
 };
 
+// Sums over the pixels of an object.
+struct BoxSums {
+  uint64_t area = 0, sum_x = 0, sum_y = 0, sum_value[3] = {};
+  uint32_t first = UINT32_MAX;  // the first pixel in raster order: row << 16 | column
+  uint32_t left = UINT32_MAX, right = 0, bottom = 0;
+
+  REGIONS_HD Region record(uint32_t number, uint32_t track) const {
+    Region region;
+    region.id = number;
+    region.track = track;
+    region.right = region.bottom = -1;
+    if (area == 0) return region;
+    region.first_x = static_cast<int32_t>(first & 0xFFFF);
+    region.first_y = region.top = static_cast<int32_t>(first >> 16);
+    region.left = static_cast<int32_t>(left);
+    region.right = static_cast<int32_t>(right);
+    region.bottom = static_cast<int32_t>(bottom);
+    region.area = area;
+    region.sum_x = sum_x;
+    region.sum_y = sum_y;
+    for (int c = 0; c < 3; ++c) region.sum_value[c] = sum_value[c];
+    return region;
+  }
+};
+
 // Resets the model and the scene. If `background` ([height][width], packed colours) is not null,
 // the model starts from this picture.
 void enqueue_model_reset(const ModelArrays& arrays, const uint32_t* background, SceneState* state,
@@ -49,6 +84,9 @@ void enqueue_model_reset(const ModelArrays& arrays, const uint32_t* background, 
 // *statistics; the foreground is counted later.
 void enqueue_survey(const ModelArrays& arrays, const ConstFrame& in, const FramePlan& frame,
                     SceneState* state, FrameStatistics* statistics, cudaStream_t stream);
+// Only converts the frame to the model's colours. Initialises *statistics.
+void enqueue_reading(const ModelArrays& arrays, const ConstFrame& in, FrameStatistics* statistics,
+                     cudaStream_t stream);
 // Counts the frame's colours in the foreground and background of the attached mask.
 void enqueue_masked_colors(const ModelArrays& arrays, const ConstFrame& mask,
                            const EnergyPlan& energy, cudaStream_t stream);
@@ -68,6 +106,27 @@ void enqueue_model_update(const ModelArrays& arrays, const Image<uint8_t>& mask,
 // Adds the value of the cut that the mask describes to statistics->cut_value.
 void enqueue_cut_value(const ModelArrays& arrays, const Image<const uint8_t>& mask,
                        FrameStatistics* statistics, cudaStream_t stream);
+
+// Clears the memory for boxes.
+void enqueue_box_reset(const BoxArrays& arrays, BoxSums* sums, cudaStream_t stream);
+// Finds the owners of all pixels, reads the samples of all boxes, fits the mixtures to them, and
+// computes the weights of the first cut of the samples. `contrast_scale` is that of the frame's
+// plan, 0: estimated for each box.
+void enqueue_box_start(const BoxArrays& arrays, const EnergyPlan& energy, int32_t contrast_scale,
+                       cudaStream_t stream);
+// Fits the mixtures to the last cut of the samples, and computes the terminal weights of their next
+// cut.
+void enqueue_box_refit(const BoxArrays& arrays, cudaStream_t stream);
+// Writes the capacities of the graph of the frame's cut.
+void enqueue_box_weights(const BoxArrays& arrays, const ModelArrays& weights,
+                         const EnergyPlan& energy, cudaStream_t stream);
+// Writes task.labels and task.table from the mask of the frame's cut. If `host_statistics` is not
+// null, also writes the number of foreground pixels there, with the cut's value from `statistics`.
+// `sums` has been passed to enqueue_box_reset().
+void enqueue_box_results(const BoxArrays& arrays, const FrameTask& task,
+                         const Image<const uint8_t>& mask, BoxSums* sums,
+                         const FrameStatistics* statistics, FrameStatistics* host_statistics,
+                         cudaStream_t stream);
 
 // Writes 255 to the pixels of `hidden` that this frame hides, and 0 to the others. `held` contains
 // the number of frames for which each pixel stays hidden, see is_hidden(). Call after

@@ -381,6 +381,20 @@ void enqueue_model_reset(const ModelArrays& arrays, const uint32_t* background, 
          stream, arrays, background, state);
 }
 
+void enqueue_reading(const ModelArrays& arrays, const ConstFrame& in, FrameStatistics* statistics,
+                     cudaStream_t stream) {
+  check(cudaMemsetAsync(statistics, 0, sizeof(FrameStatistics), stream), "clearing statistics");
+  const unsigned blocks =
+      std::min(static_cast<unsigned>(arrays.height), SurveyBlock::max_grid_blocks());
+  const auto read = [&]<class Reader>(Reader) {
+    constexpr int kSurveyBlocks = 0;
+    launch(survey_kernel<Reader>, blocks, SurveyBlock::threads, 0, stream, arrays, in, FramePlan(),
+           kSurveyBlocks, nullptr, nullptr);
+  };
+  if (Nv12Reader::can_read(in)) return read(Nv12Reader());
+  read(AnyReader());
+}
+
 void enqueue_survey(const ModelArrays& arrays, const ConstFrame& in, const FramePlan& frame,
                     SceneState* state, FrameStatistics* statistics, cudaStream_t stream) {
   const auto survey = [&]<class Reader>(Reader) {

@@ -12,24 +12,8 @@
 namespace regions {
 namespace {
 
-// Returns the box of an object as a record without a label.
-Region record_of(const ForeignObject& object) {
-  const auto side = [](double value) {
-    constexpr double kMax = 1 << 20;
-    return static_cast<int32_t>(std::clamp(std::floor(value), -kMax, kMax));
-  };
-  Region region;
-  region.layer = kObjectLayer;
-  region.left = side(object.left);
-  region.top = side(object.top);
-  region.right = side(object.right) - 1;
-  region.bottom = side(object.bottom) - 1;
-  region.track = static_cast<uint32_t>(object.track);
-  return region;
-}
-
 // The label and the confidence, such as "person .87".
-std::string text_of(const ForeignObject& object) {
+std::string text_of(const DetectedObject& object) {
   // A confidence that is not a number counts as 0.
   const double confidence = object.confidence > 0 ? std::min(object.confidence, 1.0) : 0;
   const auto percent = static_cast<int>(std::lround(confidence * 100));
@@ -38,10 +22,13 @@ std::string text_of(const ForeignObject& object) {
          (digits.size() < 2 ? "0" : "") + digits;
 }
 
-void append_objects(std::span<const ForeignObject> objects, const StampPlan& plan, bool has_labels,
+void append_objects(std::span<const DetectedObject> objects, const StampPlan& plan, bool has_labels,
                     std::vector<Region>& records) {
-  for (const ForeignObject& object : objects) records.push_back(record_of(object));
-  for (const ForeignObject& object : objects) {
+  for (const DetectedObject& object : objects) {
+    records.push_back(record_of(object));
+    records.back().layer = kObjectLayer;
+  }
+  for (const DetectedObject& object : objects) {
     if (!has_labels) return;
     const Region box = record_of(object);
     const Rgb color = track_color(box.track);
@@ -73,13 +60,15 @@ class RegionOverlayElement final : public ElementAlgorithmOf<RegionOverlayParams
     can_hide_ = session().active().hides();
     ElementAlgorithmOf::configure(setup);
   }
-  void add_marks(GstBuffer* frame, Size picture, std::vector<Region>& records) override {
+  FrameNotes read_foreign(GstBuffer* frame, Size picture, AttachedRegions& attached) override {
     const RegionOverlayParams params = session().active();
     const StampPlan plan = stamp_plan(picture, params);
     if (params.objects != ObjectDrawing::none || params.hides()) {
-      append_objects(read_objects(frame), plan, params.objects == ObjectDrawing::labels, records);
+      append_objects(read_objects(frame), plan, params.objects == ObjectDrawing::labels,
+                     attached.regions);
     }
-    events::read_marks(frame, picture, plan, records);
+    events::read_marks(frame, picture, plan, attached.regions);
+    return {};
   }
 
  private:

@@ -2,7 +2,6 @@
 #include "plugin/events/frame_reader.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include "core/error.hpp"
 #include "plugin/memory/gst_object.hpp"
@@ -35,7 +34,8 @@ GstBuffer* buffer_field(const GstStructure* structure, const char* name) {
 
 // Elements that attach only a mask find no objects. These may come from a detector.
 bool has_objects(const GstStructure* structure) {
-  return g_strcmp0(gst_structure_get_string(structure, "algorithm"), "graphcutbg") != 0;
+  return g_strcmp0(gst_structure_get_string(structure, "algorithm"), "graphcutbg") != 0 ||
+         gst_structure_has_field(structure, kBoxesField);
 }
 
 }  // namespace
@@ -69,11 +69,7 @@ bool FrameReader::read(GstBuffer* buffer, Size video_size) {
 
 void FrameReader::read_region_objects() {
   had_regions_ = true;
-  if (!attached_.regions.empty()) {
-    const gchar* columns = gst_structure_get_string(metadata_, "table-columns");
-    is_tracked_ =
-        columns ? std::strstr(columns, "first-seen:") != nullptr : !attached_.first_seen.empty();
-  }
+  if (!attached_.regions.empty()) is_tracked_ = attached_.is_tracked;
   constexpr double kPixelCentre = 0.5;
   objects_.reserve(attached_.regions.size());
   for (const Region& r : attached_.regions) {
@@ -88,33 +84,19 @@ void FrameReader::read_region_objects() {
 }
 
 void FrameReader::read_detections(GstBuffer* buffer) {
-  const AnalyticsLibrary* library = AnalyticsLibrary::find();
-  RelationMeta* meta = library && library->detection_box ? library->get(buffer) : nullptr;
-  gpointer state = nullptr;
-  AnalyticsEntry detection;
-  while (meta && library->iterate(meta, &state, library->detection_type(), &detection)) {
-    gint x = 0, y = 0, width = 0, height = 0;
-    gfloat confidence = 0;
-    if (!library->detection_box(&detection, &x, &y, &width, &height, &confidence)) continue;
-    gpointer track_state = nullptr;
-    AnalyticsEntry track;
-    guint64 id = 0;
-    gboolean is_lost = FALSE;
-    GstClockTime first_seen = 0, last_seen = 0;
-    if (library->related(meta, detection.id, AnalyticsLibrary::kAny, library->tracking_type(),
-                         &track_state, &track) &&
-        library->tracking_info(&track, &id, &first_seen, &last_seen, &is_lost)) {
-      is_tracked_ = true;
-      if (is_lost) continue;
-    }
+  for (const DetectedObject& detection : regions::read_detections(buffer)) {
+    is_tracked_ |= detection.is_tracked;
+    if (detection.is_lost) continue;
+    const double width = detection.right - detection.left;
+    const double height = detection.bottom - detection.top;
     Object& object = objects_.emplace_back();
-    object.track = id;
+    object.track = detection.track;
     object.id = static_cast<uint32_t>(objects_.size());
-    const double left = x, top = y;
-    object.box = {left, top, left + std::max(width, 1), top + std::max(height, 1)};
-    object.centroid = {left + width / 2.0, top + height / 2.0};
+    object.box = {detection.left, detection.top, detection.left + std::max(width, 1.0),
+                  detection.top + std::max(height, 1.0)};
+    object.centroid = {detection.left + width / 2, detection.top + height / 2};
     object.area =
-        static_cast<uint64_t>(std::max(width, 1)) * static_cast<uint64_t>(std::max(height, 1));
+        static_cast<uint64_t>(std::max(width, 1.0)) * static_cast<uint64_t>(std::max(height, 1.0));
   }
 }
 

@@ -13,6 +13,22 @@ namespace {
 
 using Library = AnalyticsLibrary;
 
+// Whether the picture is narrower than the pictures of its buffer pool, but has their stride.
+// yolosegv8tensordec of GStreamer 1.28 makes such pictures and writes their rows without padding.
+bool has_stride_of_pool(const GstBuffer* buffer, const GstVideoMeta& meta) {
+  if (!buffer->pool) return false;
+  GstStructure* config = gst_buffer_pool_get_config(buffer->pool);
+  GstCaps* caps = nullptr;
+  guint bytes = 0, min_buffers = 0, max_buffers = 0;
+  GstVideoInfo info;
+  const bool is_video =
+      gst_buffer_pool_config_get_params(config, &caps, &bytes, &min_buffers, &max_buffers) &&
+      caps && gst_video_info_from_caps(&info, caps);
+  gst_structure_free(config);
+  return is_video && static_cast<guint>(info.width) > meta.width &&
+         info.stride[0] == meta.stride[0];
+}
+
 // A segmentation whose buffer is mapped.
 class SegmentationMap {
  public:
@@ -45,6 +61,7 @@ class SegmentationMap {
             "its picture has " + std::to_string(held) + " bytes, but a stride of " +
                 std::to_string(meta->stride[0]) + " bytes for " + std::to_string(meta->width) +
                 "x" + std::to_string(meta->height) + " pixels");
+    if (has_stride_of_pool(buffer_.get(), *meta)) pitch_ = row;
     expects(gst_buffer_map(buffer_.get(), &map_, GST_MAP_READ), "its picture cannot be mapped");
     first_ = map_.data + meta->offset[0];
   }
@@ -117,37 +134,49 @@ void for_each_segmentation(GstBuffer* buffer, Use use) {
   }
 }
 
-ForeignObject box_at(double x, double y, double width, double height) {
+DetectedObject box_at(double x, double y, double width, double height) {
   return {.left = x, .top = y, .right = x + width, .bottom = y + height};
 }
 
-void read_detections(GstBuffer* buffer, std::vector<ForeignObject>& objects) {
-  const Library* library = Library::find();
-  RelationMeta* meta = library && library->detection_box ? library->get(buffer) : nullptr;
+void read_track(const Library& library, const AnalyticsEntry& entry, DetectedObject& object) {
   gpointer state = nullptr;
-  AnalyticsEntry entry;
-  while (meta && library->iterate(meta, &state, library->detection_type(), &entry)) {
-    gint x = 0, y = 0, width = 0, height = 0;
-    gfloat confidence = 0;
-    if (library->is_own_detection(entry) ||
-        !library->detection_box(&entry, &x, &y, &width, &height, &confidence)) {
-      continue;
-    }
-    ForeignObject& object = objects.emplace_back(box_at(x, y, width, height));
-    object.confidence = confidence;
-    const gchar* label = g_quark_to_string(library->detection_object(&entry));
-    if (label) object.label = label;
-    gpointer track_state = nullptr;
-    AnalyticsEntry track;
-    guint64 id = 0;
-    gboolean is_lost = FALSE;
-    GstClockTime first_seen = 0, last_seen = 0;
-    if (library->related(meta, entry.id, Library::kAny, library->tracking_type(), &track_state,
-                         &track) &&
-        library->tracking_info(&track, &id, &first_seen, &last_seen, &is_lost)) {
-      object.track = id;
+  AnalyticsEntry track;
+  guint64 id = 0;
+  gboolean is_lost = FALSE;
+  GstClockTime first_seen = 0, last_seen = 0;
+  if (!library.related(entry.meta, entry.id, Library::kAny, library.tracking_type(), &state,
+                       &track) ||
+      !library.tracking_info(&track, &id, &first_seen, &last_seen, &is_lost)) {
+    return;
+  }
+  object.track = id;
+  object.is_tracked = true;
+  object.is_lost = is_lost;
+}
+
+DetectedObject object_of(const GstVideoRegionOfInterestMeta& roi) {
+  DetectedObject object = box_at(roi.x, roi.y, roi.w, roi.h);
+  const gchar* label = g_quark_to_string(roi.roi_type);
+  if (label) object.label = label;
+  for (const GList* item = roi.params; item; item = item->next) {
+    const auto* parameters = static_cast<const GstStructure*>(item->data);
+    gst_structure_get_double(parameters, "confidence", &object.confidence);
+  }
+  return object;
+}
+
+// Whether one of the boxes is the same box, except for rounding. The boxes are sorted by their left
+// edges.
+bool has_same_box(std::span<const DetectedObject> sorted, const DetectedObject& object) {
+  const auto is_near = [](double a, double b) { return std::abs(a - b) <= 1; };
+  auto other = std::ranges::lower_bound(sorted, object.left - 1, {}, &DetectedObject::left);
+  for (; other != sorted.end() && other->left <= object.left + 1; ++other) {
+    if (is_near(other->top, object.top) && is_near(other->right, object.right) &&
+        is_near(other->bottom, object.bottom)) {
+      return true;
     }
   }
+  return false;
 }
 
 }  // namespace
@@ -182,24 +211,57 @@ bool has_segmentation(GstBuffer* buffer) {
   return found;
 }
 
-std::vector<ForeignObject> read_objects(GstBuffer* buffer) {
-  std::vector<ForeignObject> objects;
-  read_detections(buffer, objects);
+std::vector<DetectedObject> read_detections(GstBuffer* buffer) {
+  std::vector<DetectedObject> objects;
+  const Library* library = Library::find();
+  RelationMeta* meta = library && library->detection_box ? library->get(buffer) : nullptr;
+  gpointer state = nullptr;
+  AnalyticsEntry entry;
+  while (meta && library->iterate(meta, &state, library->detection_type(), &entry)) {
+    gint x = 0, y = 0, width = 0, height = 0;
+    gfloat confidence = 0;
+    // For a rotated box, since GStreamer 1.26, this is the box that encloses it.
+    if (!library->detection_box(&entry, &x, &y, &width, &height, &confidence)) continue;
+    DetectedObject object = box_at(x, y, width, height);
+    object.confidence = confidence;
+    object.is_own = library->is_own_detection(entry);
+    const gchar* label = g_quark_to_string(library->detection_object(&entry));
+    if (label) object.label = label;
+    read_track(*library, entry, object);
+    objects.push_back(object);
+  }
+  return objects;
+}
+
+std::vector<DetectedObject> read_objects(GstBuffer* buffer) {
+  std::vector<DetectedObject> objects = read_detections(buffer);
+  std::erase_if(objects, [](const DetectedObject& object) { return object.is_own; });
+  std::vector<DetectedObject> sorted = objects;
+  std::ranges::sort(sorted, {}, &DetectedObject::left);
   static const GQuark kOwn = g_quark_from_static_string(kRegionName);
   gpointer state = nullptr;
   while (GstMeta* meta = gst_buffer_iterate_meta_filtered(
              buffer, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE)) {
     const auto* roi = reinterpret_cast<GstVideoRegionOfInterestMeta*>(meta);
     if (roi->roi_type == kOwn) continue;
-    ForeignObject& object = objects.emplace_back(box_at(roi->x, roi->y, roi->w, roi->h));
-    const gchar* label = g_quark_to_string(roi->roi_type);
-    if (label) object.label = label;
-    for (const GList* item = roi->params; item; item = item->next) {
-      const auto* parameters = static_cast<const GstStructure*>(item->data);
-      gst_structure_get_double(parameters, "confidence", &object.confidence);
-    }
+    const DetectedObject object = object_of(*roi);
+    if (!has_same_box(sorted, object)) objects.push_back(object);
   }
   return objects;
+}
+
+Region record_of(const DetectedObject& object) {
+  const auto side = [](double value) {
+    constexpr double kMax = 1 << 20;
+    return static_cast<int32_t>(std::clamp(std::floor(value), -kMax, kMax));
+  };
+  Region region;
+  region.left = side(object.left);
+  region.top = side(object.top);
+  region.right = side(object.right) - 1;
+  region.bottom = side(object.bottom) - 1;
+  region.track = static_cast<uint32_t>(object.track);
+  return region;
 }
 
 }  // namespace regions

@@ -219,7 +219,7 @@ void read_table(const PooledStructures& pooled, Size from, Size to, AttachedRegi
 }
 
 // Reads the regions from the fastest source that has them.
-void read_objects(GstBuffer* buffer, const GstStructure* structure, Size from, Size to,
+void read_records(GstBuffer* buffer, const GstStructure* structure, Size from, Size to,
                   AttachedRegions& attached) {
   const PooledStructures* pooled = StructurePool::structures_of(buffer);
   const GValue* array = array_field(structure);
@@ -408,7 +408,9 @@ RegionArray::~RegionArray() {
 bool read_regions(GstBuffer* buffer, Size size, AttachedRegions& attached) {
   attached.regions.clear();
   attached.first_seen.clear();
+  attached.is_tracked = false;
   attached.labels = nullptr;
+  attached.made.reset();
   GstCustomMeta* meta = gst_buffer_get_custom_meta(buffer, kRegionMeta);
   if (!meta) return false;
   const GstStructure* structure = gst_custom_meta_get_structure(meta);
@@ -421,7 +423,10 @@ bool read_regions(GstBuffer* buffer, Size size, AttachedRegions& attached) {
            " of them; read the regions upstream of the element that crops";
   });
 
-  read_objects(buffer, structure, from, size, attached);
+  read_records(buffer, structure, from, size, attached);
+  const gchar* columns = gst_structure_get_string(structure, "table-columns");
+  attached.is_tracked =
+      columns ? std::strstr(columns, "first-seen:") != nullptr : !attached.first_seen.empty();
   const GValue* labels = gst_structure_get_value(structure, "labels");
   if (labels && G_VALUE_HOLDS(labels, GST_TYPE_BUFFER)) {
     attached.labels = gst_value_get_buffer(labels);

@@ -108,6 +108,10 @@ namespace regions {
 constexpr const char* kRegionMeta = "regions";  // name of the GstCustomMeta
 // Name of the field with the change of the scene. Elements downstream keep it.
 constexpr const char* kSceneChangeField = "scene-change";
+// Names of the fields with the number of boxes that graphcutbg cut, and with their labels. Only
+// frames of source=boxes have them.
+constexpr const char* kBoxesField = "boxes";
+constexpr const char* kBoxLabelsField = "box-labels";
 
 // Must be called once, before the first buffer (in plugin_init).
 void register_region_meta();
@@ -203,9 +207,11 @@ struct AttachedRegions {
   // [region] time of the track's first frame. Empty if nothing is tracked, or if the regions were
   // read from PooledStructures::table.
   std::vector<GstClockTime> first_seen;
-  GstBuffer* labels = nullptr;  // borrowed from the metadata; null if none is attached
+  bool is_tracked = false;      // Region::track identifies a region across frames
+  GstBuffer* labels = nullptr;  // borrowed from the metadata or from `made`; null if none
   PixelFormat labels_format = PixelFormat::labels32;
   Size labels_size;
+  BufferPtr made;  // a mask that was made from the metadata of other elements; may be null
 };
 // Reads the metadata and scales its coordinates to `size`. Returns false if the buffer has no such
 // metadata. Throws InputError if it is malformed.

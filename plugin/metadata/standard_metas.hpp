@@ -111,15 +111,26 @@ ForeignMask read_segmentations(GstBuffer* buffer, Size picture, std::span<const 
 // Whether another element attached a segmentation.
 bool has_segmentation(GstBuffer* buffer);
 
-// An object that another element detected.
-struct ForeignObject {
-  double left = 0, top = 0, right = 0, bottom = 0;  // box, pixels
+// An object that a GstAnalyticsODMtd or a region of interest describes.
+struct DetectedObject {
+  double left = 0, top = 0, right = 0, bottom = 0;  // box, pixels; encloses a rotated object
   double confidence = 1;                            // fraction
   uint64_t track = 0;                               // 0: not tracked
-  const char* label = "";                           // borrowed from GLib's table of strings
+  bool is_tracked = false;                          // it has a tracking entry
+  bool is_lost = false;    // the tracker does not see it in this frame; the box is a guess
+  bool is_own = false;     // this plugin attached it
+  const char* label = "";  // borrowed from GLib's table of strings
 };
-// Reads the object detections (GstAnalyticsODMtd) and regions of interest of other elements.
-std::vector<ForeignObject> read_objects(GstBuffer* buffer);
+// Reads the object detections (GstAnalyticsODMtd) of all elements, with their tracks.
+std::vector<DetectedObject> read_detections(GstBuffer* buffer);
+// Reads the object detections and regions of interest of other elements. A region of interest whose
+// edges are at most one pixel away from the edges of a detection describes the same object and is
+// left out.
+std::vector<DetectedObject> read_objects(GstBuffer* buffer);
+// Returns the box of an object as a record with its track. The coordinates are clamped, so that
+// their sums and differences do not overflow. The record of an empty box has right < left or
+// bottom < top.
+Region record_of(const DetectedObject& object);
 
 struct RelationMeta;  // GstAnalyticsRelationMeta
 
@@ -178,7 +189,8 @@ struct AnalyticsLibrary {
   const AnalyticsType* (*class_type)();
   gboolean (*add_class)(RelationMeta* meta, gfloat confidence, GQuark name, AnalyticsEntry* entry);
 
-  // These two functions read entries of other producers. Both are null if one is missing.
+  // detection_box() and tracking_info() read entries of other producers. Both are null if one is
+  // missing.
   gboolean (*detection_box)(const AnalyticsEntry* entry, gint* x, gint* y, gint* width,
                             gint* height, gfloat* confidence);
   gboolean (*tracking_info)(const AnalyticsEntry* entry, guint64* track, GstClockTime* first_seen,

@@ -27,8 +27,15 @@ struct ElementTraits {
   bool needs_mask = false;         // cannot work without FrameTask.mask
   bool reads_small_masks = false;  // accepts FrameTask::mask_is_small
   bool tracks = false;             // Region.track identifies a region across frames
+  bool skips_empty = false;        // records with the area 0 are not attached
   bool draws_tints = false;  // draws translucently everywhere, so that the picture shows through
   RegionDetails details;
+};
+
+// Information about a frame that is known before its work starts.
+struct FrameNotes {
+  std::string warning;      // for the user, or empty
+  std::vector<Fact> facts;  // additional fields for the `regions` metadata of the frame
 };
 
 class ElementAlgorithm {
@@ -68,6 +75,7 @@ class ElementAlgorithm {
   bool needs_mask() { return traits().needs_mask; }
   bool reads_small_masks() { return traits().reads_small_masks; }
   bool tracks() { return traits().tracks; }
+  bool skips_empty() { return traits().skips_empty; }
   bool has_track_states() { return traits().setup.tracks; }
   bool draws_tints() { return traits().draws_tints; }
   uint32_t max_regions() { return traits().setup.max_regions; }
@@ -106,13 +114,13 @@ class ElementAlgorithm {
   // already waiting for one gives up. Any thread may pass true. Pass false only while no
   // configure() is running.
   virtual void set_flushing(bool /*flushing*/) {}
-  // Appends marks that the element draws in addition to the attached regions. `picture` is the size
-  // that their coordinates refer to.
-  virtual void add_marks(GstBuffer* /*frame*/, Size /*picture*/, std::vector<Region>& /*records*/) {
+  // Completes the regions and the mask of this plugin's metadata by the metadata of other elements,
+  // and removes parts that the algorithm does not read. `picture` is the size that the coordinates
+  // refer to.
+  virtual FrameNotes read_foreign(GstBuffer* /*frame*/, Size /*picture*/,
+                                  AttachedRegions& /*attached*/) {
+    return {};
   }
-  // Returns the mask that other elements attached to the frame, if the algorithm reads such masks.
-  // Called if the frame has no label map or mask of this plugin.
-  virtual ForeignMask foreign_mask(GstBuffer* /*frame*/, Size /*picture*/) { return {}; }
   // Saves and restores the background model, so that it survives a configure() for pictures of the
   // same size. No frame may be in flight.
   virtual std::vector<std::byte> save_model() { return {}; }

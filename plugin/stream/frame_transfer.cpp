@@ -33,7 +33,7 @@ void FrameBuffers::release() {
   label_map.reset();
   output.reset();
   scene_change.reset();
-  warning.clear();
+  notes = {};
   structure = nullptr;
 }
 
@@ -131,16 +131,8 @@ void PictureTransfer::read_attached_regions(FrameBuffers& frame, FrameTask& task
   ElementAlgorithm& algorithm = *resources_.algorithm;
   if (!algorithm.reads_mask()) return;
   read_regions(frame.source(), plan_->in.size, attached_);
-  ForeignMask foreign;
-  if (!attached_.labels) {
-    foreign = algorithm.foreign_mask(frame.source(), plan_->in.size);
-    frame.warning = std::move(foreign.problem);
-    attached_.labels = foreign.pixels.get();  // AttachedMask holds another reference
-    attached_.labels_format = PixelFormat::gray8;
-    attached_.labels_size = foreign.size;
-  }
+  frame.notes = algorithm.read_foreign(frame.source(), plan_->in.size, attached_);
   if (algorithm.needs_mask()) expect_mask(attached_);
-  algorithm.add_marks(frame.source(), plan_->in.size, attached_.regions);
   const bool is_whole = plan_->work_area.is_identity();
   if (!is_whole) reduce(plan_->work_area, attached_.regions);
   task.attached = attached_.regions.data();

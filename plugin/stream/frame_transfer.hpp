@@ -20,8 +20,8 @@ struct FrameBuffers {
   BufferPtr output;     // the buffer that is pushed; null after the push
   BufferPtr label_map;  // the label map or mask to attach
   AttachedMask mask;    // the mask that upstream attached
-  std::string warning;  // for the user; empty if there is none
-  // The `scene-change` of a frame that left upstream before it was known, or null.
+  FrameNotes notes;
+  // The `scene-change` of a frame that an upstream element pushed early, or null.
   std::shared_ptr<LateText> scene_change;
   MappedPicture in, out;                    // mappings of the input and output picture
   const GstStructure* structure = nullptr;  // the `regions` metadata of `output`, or null

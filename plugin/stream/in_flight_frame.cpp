@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <iterator>
 
 #include "plugin/metadata/region_meta.hpp"
 
@@ -208,7 +209,7 @@ void InFlightFrame::collect_results() {
   total_regions_ = records_.total();
   const LabelCapacity capacity =
       resources_.algorithm->check_result(slot_, total_regions_, plan_->out.layout);
-  warning_ = capacity.warning.empty() ? buffers_.front().warning : capacity.warning;
+  warning_ = capacity.warning.empty() ? buffers_.front().notes.warning : capacity.warning;
   record_count_ = records_.empty() ? 0 : std::min(capacity.labelled, setup.max_regions);
   // The records of occluded tracks follow the records of the regions. They are attached only if the
   // records of all regions are attached.
@@ -237,12 +238,18 @@ void InFlightFrame::attach_results(size_t index) {
   if (plan_->slices() > 1) {
     results.slice = static_cast<int>(index);
     results.slices = static_cast<int>(frame_count_);
-    slice_regions_.clear();
+    kept_regions_.clear();
     for (const Region& r : results.regions) {
-      if (r.front <= results.slice && results.slice <= r.back) slice_regions_.push_back(r);
+      if (r.front <= results.slice && results.slice <= r.back) kept_regions_.push_back(r);
     }
-    results.regions = slice_regions_;
+    results.regions = kept_regions_;
     results.runs = slice_runs_.of(results.slice);
+  } else if (algorithm.skips_empty()) {
+    kept_regions_.clear();
+    std::ranges::copy_if(results.regions, std::back_inserter(kept_regions_),
+                         [](const Region& r) { return r.area > 0; });
+    results.regions = kept_regions_;
+    results.total = static_cast<uint32_t>(kept_regions_.size());
   } else {
     results.moments = records_.moments(record_count_);
     results.borders = records_.borders();
@@ -262,6 +269,7 @@ void InFlightFrame::attach_results(size_t index) {
   results.labels_format = plan_->label_map_format();
   if (!is_pushed_early_) {
     results.facts = algorithm.facts(slot_);
+    std::ranges::copy(buffers.notes.facts, std::back_inserter(results.facts));
     if (buffers.scene_change) results.scene_change = buffers.scene_change->get();
   }
   buffers.structure =

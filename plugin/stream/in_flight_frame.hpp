@@ -80,7 +80,7 @@ class InFlightFrame {
 
   bool is_processed() const { return is_processed_; }  // whether the work succeeded
   uint32_t total_regions() const { return total_regions_; }
-  // A warning about the results for the user; empty if there is none.
+  // A warning about the results for the user, or empty.
   const std::string& warning() const { return warning_; }
   int64_t work_time() const { return work_time_; }  // time that the backend worked on the frame, ns
   GstClockTime time() const { return time_; }       // timestamp of the first frame, ns
@@ -122,10 +122,10 @@ class InFlightFrame {
   std::exception_ptr error_;
   std::span<const PixelRun> runs_;
   std::vector<PixelRun> enlarged_runs_;
-  SliceRuns slice_runs_;               // runs of a volume, sorted by slices
-  std::vector<Region> slice_regions_;  // regions whose boxes include the slice of the current frame
-  uint32_t record_count_ = 0;          // number of records to attach: regions, then occluded tracks
-  uint32_t total_regions_ = 0;         // number of regions found
+  SliceRuns slice_runs_;              // runs of a volume, sorted by slices
+  std::vector<Region> kept_regions_;  // the regions that the current frame gets, if not all
+  uint32_t record_count_ = 0;         // number of records to attach: regions, then occluded tracks
+  uint32_t total_regions_ = 0;        // number of regions found
   std::string warning_;
   GstClockTime time_ = 0;  // ns
   int64_t work_time_ = 0;  // ns

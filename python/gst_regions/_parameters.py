@@ -17,6 +17,7 @@ Value = bool | int | float | str
 FieldDescription = tuple[str, str, int, str, float, float, list[str]]
 
 FLAG, INTEGER, REAL = range(3)  # the first values of enum class Kind in core/field.hpp
+COLOR = 5
 
 
 def python_name(name: str) -> str:
@@ -54,7 +55,7 @@ def documents_parameters(fields: list[FieldDescription]) -> Callable[[type], typ
         items, arguments = [], []
         for name, blurb, kind, default, minimum, maximum, choices in fields:
             value = from_text(kind, default)
-            limits = " or ".join(choices) if choices else f"{minimum:.15g} to {maximum:.15g}"
+            limits = "0xAARRGGBB" if kind == COLOR else " or ".join(choices) or f"{minimum:.15g} to {maximum:.15g}"
             type_name = type(value).__name__
             items.append(f"{python_name(name)} : {type_name if kind == FLAG else f'{type_name}, {limits}'}\n"
                          + textwrap.indent(textwrap.fill(f"{blurb} Default: {value}.", 112), "    "))

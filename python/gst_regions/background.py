@@ -12,6 +12,7 @@ from ._arrays import Array, max_threads
 from ._parameters import Parameters, documents_parameters
 
 CHANNELS = ("RGB", "BGR")
+PARTS = ("background", "foreground")
 
 
 class BackgroundParameters(TypedDict, total=False):
@@ -33,6 +34,13 @@ class BackgroundParameters(TypedDict, total=False):
     warm_start: bool
     max_iterations: int
     time_budget: int
+    feather: int
+    replace_with: str
+    replace_color: str
+    blur: int
+    pixelate: int
+    grow: int
+    hold: int
 
 
 @documents_parameters(_core.background_fields())
@@ -52,6 +60,11 @@ class BackgroundCut(Parameters):
         A picture without foreground that initialises the model. It has the size of the pictures of the video.
     exclusion : uint8 array of shape (H, W), optional
         Pixels where it is 128 or more are always background and do not update the model.
+    replace : str, optional
+        "background" or "foreground". `apply` then returns the picture with this part replaced, instead of the mask, as the
+        element does with `output=replace`. `replace_with` selects the new content.
+    replace_image : uint8 array, optional
+        The new content for `replace_with="image"`. It has the size of the pictures of the video.
     threads : int
         Maximum number of CPU threads, as for `label`. The result does not depend on it.
     {parameters}
@@ -59,6 +72,7 @@ class BackgroundCut(Parameters):
     Attributes
     ----------
     background : the learned background picture
+    replace : the replaced part, or None
     flow : value of the last cut, in the internal unit of the algorithm
     exact : True if the last cut is a minimum cut, False if `max_iterations` or `time_budget` stopped it early
     restarted : True if the last picture restarted the model, because the whole picture changed, or because it had
@@ -95,38 +109,54 @@ class BackgroundCut(Parameters):
     warm_start: bool
     max_iterations: int
     time_budget: int
+    feather: int
+    replace_with: str
+    replace_color: str
+    blur: int
+    pixelate: int
+    grow: int
+    hold: int
 
     def __init__(self, *, channels: str = "RGB", background: Array | None = None, exclusion: Array | None = None,
-                 threads: int = 0, **parameters: Unpack[BackgroundParameters]) -> None:
+                 replace: str | None = None, replace_image: Array | None = None, threads: int = 0,
+                 **parameters: Unpack[BackgroundParameters]) -> None:
         if channels not in CHANNELS:
             raise ValueError(f"channels is {channels!r}, must be 'RGB' or 'BGR'")
+        if replace is not None and replace not in PARTS:
+            raise ValueError(f"replace is {replace!r}, must be 'background', 'foreground' or None")
+        self._replace = replace
         self._channels = channels
         self._is_bgr = channels == "BGR"
         self._is_gray = False  # whether the last picture was gray
         self._threads = max_threads(threads)
-        self._algorithm = _core.BackgroundCut()
-        self._pictures: dict[str, NDArray[np.uint8]] = {}  # copies of `background` and `exclusion`
+        self._algorithm = _core.BackgroundCut(replace or "")
+        self._pictures: dict[str, NDArray[np.uint8]] = {}  # copies of the pictures of the constructor, by name
         self.set(**parameters)
-        if background is not None:
-            self._give("background", background)
-        if exclusion is not None:
-            self._give("exclusion", exclusion)
+        for name, picture in (("background", background), ("exclusion", exclusion), ("replace_image", replace_image)):
+            if picture is not None:
+                self._give(name, picture)
 
     def _give(self, name: str, picture: Array) -> None:
-        """Passes the picture `background` or `exclusion` to the algorithm."""
+        """Passes a picture of the constructor to the algorithm."""
         on_host = _device_arrays.to_host(picture)
-        if name == "background":
-            pixels = _arrays.as_picture(on_host, name)
-            self._algorithm.give_background(pixels, self._is_bgr)
-        else:
+        if name == "exclusion":
             pixels = _arrays.as_picture(on_host, name, channels=())
             self._algorithm.give_exclusion(pixels)
+        else:
+            pixels = _arrays.as_picture(on_host, name)
+            give = self._algorithm.give_background if name == "background" else self._algorithm.give_replace_image
+            give(pixels, self._is_bgr)
         self._pictures[name] = pixels.copy()
 
     @property
     def channels(self) -> str:
         """Order of the colour channels: "RGB" or "BGR"."""
         return self._channels
+
+    @property
+    def replace(self) -> str | None:
+        """The part that apply() replaces: "background", "foreground", or None if it returns masks."""
+        return self._replace
 
     @property
     def background(self) -> NDArray[np.uint8]:
@@ -159,11 +189,11 @@ class BackgroundCut(Parameters):
 
     def __getstate__(self) -> dict[str, Any]:
         return {"channels": self._channels, "threads": self._threads, "parameters": self.parameters,
-                "pictures": self._pictures, "model": self._algorithm.state(), "is_gray": self._is_gray}
+                "replace": self._replace, "pictures": self._pictures, "model": self._algorithm.state(), "is_gray": self._is_gray}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        BackgroundCut.__init__(self, channels=state["channels"], threads=state["threads"], **state["parameters"],
-                               **state["pictures"])
+        BackgroundCut.__init__(self, channels=state["channels"], threads=state["threads"], replace=state["replace"],
+                               **state["parameters"], **state["pictures"])
         self._is_gray = state["is_gray"]
         if state["model"]:
             self._algorithm.load(state["model"])
@@ -185,13 +215,13 @@ class BackgroundCut(Parameters):
         return str(self._algorithm.report()[3])
 
     def apply(self, image: Array, out: Array | None = None, *, mask: Array | None = None, stream: Any = None) -> Array:
-        """Returns the foreground of the next picture and updates the model.
+        """Returns the foreground of the next picture, or the picture with a part replaced, and updates the model.
 
         Parameters
         ----------
         image : uint8 array of shape (H, W), (H, W, 3) or (H, W, 4)
             Gray, colour, or colour with an alpha channel, which is ignored.
-        out : uint8 array of shape (H, W), optional
+        out : uint8 array of the shape of the result, optional
             C-contiguous array that is written and returned instead of a new array.
         mask : uint8 array of shape (h, w), optional
             A foreground estimate of any size, 0 to 255. `source` "mask" requires it, and "both" uses it.
@@ -200,27 +230,34 @@ class BackgroundCut(Parameters):
 
         Returns
         -------
-        uint8 array of shape (H, W), 255 in the foreground and 0 in the background
+        uint8 array of shape (H, W), 255 in the foreground and 0 in the background. With `replace`, an array of the shape of
+        `image`; an alpha channel stays as it is.
 
         Raises
         ------
         TypeError
             `image`, `mask` or `out` is not uint8.
         ValueError
-            An array has another shape than stated, or `background` or `exclusion` has another size than `image`.
+            An array has another shape than stated, or a picture of the constructor has another size than `image`. Or
+            `replace_with` is "image", but `replace_image` was not given.
         """
+        if self._replace and self.replace_with == "image" and "replace_image" not in self._pictures:
+            raise ValueError("replace_with is 'image', which requires replace_image, a picture")
         if device_array := _device_arrays.as_device_array(image):
             with _device_arrays.on_stream(device_array, stream):
                 return self._apply_on_device(device_array, out, mask)
         pixels = _arrays.as_picture(image, "image")
-        foreground = _arrays.separate_output(out, pixels.shape[:2], np.uint8, pixels, "image")
+        result = _arrays.separate_output(out, self._result_shape(pixels.shape), np.uint8, pixels, "image")
         estimate = None
         if mask is not None:
             estimate = _arrays.as_picture(mask, "mask", channels=())
             _arrays.warn_of_dark_mask(estimate, "mask", self.mask_foreground)
-        self._algorithm.apply(pixels, self._is_bgr, estimate, foreground, (self._threads, *_arrays.CPU_TARGET))
+        self._algorithm.apply(pixels, self._is_bgr, estimate, result, (self._threads, *_arrays.CPU_TARGET))
         self._is_gray = pixels.ndim == 2
-        return _arrays.result_of(foreground, out, image)
+        return _arrays.result_of(result, out, image)
+
+    def _result_shape(self, image_shape: tuple[int, ...]) -> tuple[int, ...]:
+        return image_shape if self._replace else image_shape[:2]
 
     def _apply_on_device(self, image: _device_arrays.DeviceArray, out: Array | None, mask: Array | None) -> Array:
         _arrays.expect_picture(image, "image")
@@ -230,11 +267,11 @@ class BackgroundCut(Parameters):
             device_mask = _device_arrays.expect_same_device(mask, "mask", image, "image")
             _arrays.expect_picture(device_mask, "mask", channels=())
             estimate = device_mask.packed().capsule(target)
-        foreground = _device_arrays.separate_output(out, image.shape[:2], np.dtype(np.uint8), image, "image")
-        output_capsule = image.library.capsule(foreground, target)
+        result = _device_arrays.separate_output(out, self._result_shape(image.shape), np.dtype(np.uint8), image, "image")
+        output_capsule = image.library.capsule(result, target)
         self._algorithm.apply(image.packed().capsule(target), self._is_bgr, estimate, output_capsule, target)
         self._is_gray = image.ndim == 2
-        return image.library.finished(foreground, target) if out is None else out
+        return image.library.finished(result, target) if out is None else out
 
 
 def refine(image: Array, mask: Array, *, margin: int = 8, channels: str = "RGB", threads: int = 0,
@@ -287,7 +324,8 @@ def refine(image: Array, mask: Array, *, margin: int = 8, channels: str = "RGB",
     part = tuple(slice(max(0, places.min() - 2 * margin), places.max() + 2 * margin + 1) for places in outside.nonzero())
     certain = np.where(inside, 255, np.where(outside, 128, 0)).astype(np.uint8)[part]
     settings: BackgroundParameters = {"source": "mask", "foreground_colors": True, "lambda_": 4.0, **parameters}
-    cut = BackgroundCut(channels=channels, threads=threads, **settings)
+    cut = BackgroundCut(channels=channels, threads=threads)
+    cut.set(**settings)
     refined[part] = cut.apply(np.ascontiguousarray(pixels[part]), mask=np.ascontiguousarray(certain))
     return refined
 

@@ -69,7 +69,7 @@ TEST(SetupChecks, InvalidSizeOrFormat_IsRefusedWithTheReason) {
     return error_message_of([&] { expects_superpixels(s); });
   };
   for (const Size size : {Size{0, 1}, {1, 0}, {65536, 1}, {1, 65536}, {-1, 5}}) {
-    const std::string refused = "pictures must have sides of 1 to 65535 pixels; this one has " +
+    const std::string refused = "pictures must have sides of 1 to 65535 pixels, not " +
                                 std::to_string(size.width) + "x" + std::to_string(size.height);
     EXPECT_EQ(drawable({.size = size}), refused);
     EXPECT_EQ(superpixels({.size = size}), refused);

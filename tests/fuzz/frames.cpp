@@ -1,6 +1,8 @@
 // Buffers in memory of exactly their size, with any metadata.
 #include <algorithm>
+#include <cmath>
 
+#include "plugin/metadata/standard_metas.hpp"
 #include "tests/fuzz/stage.hpp"
 
 namespace regions::fuzz {
@@ -144,6 +146,38 @@ void set_regions(GstStructure* s, const Making& m) {
   gst_structure_take_value(s, "regions", &array);
 }
 
+// Adds a box at any position: a region of interest or, with GStreamer's analytics library, a
+// detection with a track.
+void add_object(GstBuffer* buffer, const GstVideoInfo& info, Input& in) {
+  const auto side = [&](int length) {
+    return in.one_in(4) ? in.integer() : in.below(std::clamp(length, 1, 255));
+  };
+  const int x = side(info.width), y = side(info.height);
+  const int width = side(info.width), height = side(info.height);
+  const char* const label = in.one_in(2) ? "region" : "face";
+  const double confidence = in.one_in(16) ? NAN : in.fraction();
+  const AnalyticsLibrary* library = in.one_in(2) ? AnalyticsLibrary::find() : nullptr;
+  if (!library) {
+    auto* roi = gst_buffer_add_video_region_of_interest_meta(
+        buffer, label, static_cast<guint>(x), static_cast<guint>(y), static_cast<guint>(width),
+        static_cast<guint>(height));
+    if (in.one_in(2)) {
+      gst_video_region_of_interest_meta_add_param(
+          roi, gst_structure_new("detection", "confidence", G_TYPE_DOUBLE, confidence, nullptr));
+    }
+    return;
+  }
+  RelationMeta* meta = library->get(buffer);
+  const RelationSpace space = {16, 2000};
+  if (!meta) meta = library->add(buffer, &space);
+  AnalyticsEntry detection, track;
+  library->add_detection(meta, g_quark_from_string(label), x, y, width, height,
+                         static_cast<gfloat>(confidence), &detection);
+  if (!in.one_in(2)) return;
+  library->add_tracking(meta, in.below(4), 0, &track);
+  library->set_relation(meta, AnalyticsLibrary::kRelateTo, detection.id, track.id);
+}
+
 }  // namespace
 
 GstCaps* caps_in(Input& in, GstVideoInfo& info) {
@@ -175,16 +209,7 @@ GstBuffer* frame_in(Input& in, const GstVideoInfo& info) {
   const auto row = static_cast<gsize>(GST_VIDEO_INFO_PLANE_STRIDE(&info, 0));
   GstBuffer* buffer = buffer_of(bytes, row, in);
   if (in.one_in(4)) add_video_meta(buffer, info, in);
-  if (in.one_in(8)) {
-    auto* roi = gst_buffer_add_video_region_of_interest_meta(
-        buffer, in.one_in(2) ? "region" : "face", static_cast<guint>(in.integer()),
-        static_cast<guint>(in.integer()), static_cast<guint>(in.integer()),
-        static_cast<guint>(in.integer()));
-    if (in.one_in(2)) {
-      gst_video_region_of_interest_meta_add_param(
-          roi, gst_structure_new("detection", "confidence", G_TYPE_DOUBLE, in.fraction(), nullptr));
-    }
-  }
+  for (int n = in.one_in(8) ? 1 + in.below(6) : 0; n > 0; --n) add_object(buffer, info, in);
   if (in.one_in(8)) {
     auto* crop = gst_buffer_add_video_crop_meta(buffer);
     crop->x = static_cast<guint>(in.integer());

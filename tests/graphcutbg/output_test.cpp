@@ -57,7 +57,7 @@ struct Equations {
   bool hides() const {
     return params.output == GraphCutOutput::replace && params.replace == Replaced::foreground;
   }
-  // Whether foreground lies in the square around a pixel that `grow` and `feather` describe.
+  // Whether foreground is in the square around a pixel that `grow` and `feather` describe.
   bool is_opaque(int x, int y) const {
     if (!hides()) return is_foreground(x, y);
     const auto [known, is_new] = opaque.try_emplace({x, y});

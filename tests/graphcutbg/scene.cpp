@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "core/region_records.hpp"
 #include "tests/pictures/backend_test.hpp"
 #include "tests/pictures/pictures.hpp"
 
@@ -102,6 +103,15 @@ Shot Camera::shoot(const ConstFrame& frame, const ConstFrame& mask, bool in_plac
     given.upload(mask);
     task.mask = given.frame();
   }
+  const bool is_boxed = params.source == GraphCutSource::boxes;
+  const DeviceFrame labels = device_frame(PixelFormat::labels32, clip.size, 4);
+  const RegionRecords records(*backend_, kMaxBoxes, false, false, 0);
+  if (is_boxed) {
+    task.labels = labels.frame().plane_as<uint32_t>(0, clip.size.width, clip.size.height);
+    task.table = records.table();
+    task.attached = boxes.data();
+    task.attached_count = static_cast<uint32_t>(boxes.size());
+  }
   algorithm_->enqueue(task, params, *queue_);
   queue_->record();
   queue_->wait();
@@ -112,6 +122,14 @@ Shot Camera::shoot(const ConstFrame& frame, const ConstFrame& mask, bool in_plac
   const auto* first = reinterpret_cast<const uint8_t*>(pixels.frame().plane[0]);
   shot.mask.assign(first, first + clip.size.area());
   shot.intact = intact && mask_intact;
+  if (!is_boxed) return shot;
+  bool labels_intact = false;
+  const GuardedFrame numbers = labels.download(&labels_intact);
+  const auto* number = reinterpret_cast<const uint32_t*>(numbers.frame().plane[0]);
+  shot.labels.assign(number, number + clip.size.area());
+  shot.intact = shot.intact && labels_intact;
+  const auto found_records = records.regions(records.total());
+  shot.records.assign(found_records.begin(), found_records.end());
   return shot;
 }
 

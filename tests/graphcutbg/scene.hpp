@@ -33,6 +33,9 @@ struct Shot {
   GuardedFrame out;
   GraphCutResult report;
   bool intact = false;  // nothing was written outside the pictures
+  // With source=boxes: the label of each pixel, and the records.
+  std::vector<uint32_t> labels;
+  std::vector<Region> records;
 };
 
 // Runs the frames of a clip one after another.
@@ -49,6 +52,7 @@ class Camera {
 
   Clip clip;
   GraphCutBgParams params;
+  std::vector<Region> boxes;  // attached to the next frames
 
  private:
   std::shared_ptr<Backend> backend_;

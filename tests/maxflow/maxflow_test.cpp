@@ -242,6 +242,28 @@ TEST(CpuMaxflow, WarmStartAfterReset_HasAsManyIterationsAsAColdStart) {
   EXPECT_LT(cutter.solve(graph, kWarm).iterations, cold.iterations);
 }
 
+// A graph may have fewer rows than configured. The number of rows changes from cut to cut.
+TEST(CpuMaxflow, FewerRowsThanConfigured_MaskAndFlowEqualReference) {
+  constexpr Size kMost{40, 90};
+  for (const Neighbours neighbours : kBothNeighbours) {
+    Cutter cutter = on_cpu(kMost, neighbours, 2);
+    for (const int rows : {90, 1, 33, 90, 64, 64}) {
+      const Size size{kMost.width, rows};
+      const OwnedGraph owned = grabcut(size, static_cast<uint64_t>(rows));
+      const OracleCut oracle = oracle_cut(owned.graph(neighbours));
+      std::vector<uint8_t> pixels(size.area());
+      CutResult report;
+      cutter.cut().enqueue(owned.graph(neighbours),
+                           {pixels.data(), size.width, size.height, size.width}, kWarm, &report, 0,
+                           cutter.queue());
+      cutter.queue().record();
+      cutter.queue().wait();
+      EXPECT_EQ(report.flow, oracle.flow) << rows;
+      EXPECT_EQ(pixels, oracle.foreground) << rows;
+    }
+  }
+}
+
 TEST(CpuMaxflow, InvalidArguments_AreRefusedWithTheReason) {
   constexpr Size kSize{8, 6};
   Cutter cutter = on_cpu(kSize, Neighbours::eight);

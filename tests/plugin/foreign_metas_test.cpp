@@ -32,6 +32,7 @@ struct Segments {
   bool has_meta = true;
   size_t missing_bytes = 0;  // at the end of the buffer
   std::vector<uint8_t> values = {};
+  GstBufferPool* pool = nullptr;  // the values are written without padding into a buffer of it
 
   // Sets the samples of a rectangle.
   Segments with(int left, int top, int right, int bottom, uint8_t value) const {
@@ -46,6 +47,15 @@ struct Segments {
   }
 };
 
+// A buffer of the pool that begins with these bytes.
+GstBuffer* in_buffer_of(GstBufferPool* pool, const std::vector<uint8_t>& bytes) {
+  GstBuffer* buffer = nullptr;
+  EXPECT_EQ(gst_buffer_pool_acquire_buffer(pool, &buffer, nullptr), GST_FLOW_OK);
+  gst_buffer_memset(buffer, 0, 0, gst_buffer_get_size(buffer));
+  gst_buffer_fill(buffer, 0, bytes.data(), bytes.size());
+  return buffer;
+}
+
 void attach(const Library& library, GstBuffer* frame, const Segments& segments) {
   const int bytes = segments.format == GST_VIDEO_FORMAT_GRAY16_LE ? 2 : 1;
   std::vector<uint8_t> data;
@@ -54,10 +64,14 @@ void attach(const Library& library, GstBuffer* frame, const Segments& segments) 
     if (bytes == 2) data.push_back(1);  // 256 more
   }
   data.resize(data.size() - segments.missing_bytes);
-  GstBuffer* map = Harness::buffer(data);
+  GstBuffer* map = segments.pool ? in_buffer_of(segments.pool, data) : Harness::buffer(data);
   gsize offset[GST_VIDEO_MAX_PLANES] = {};
   gint stride[GST_VIDEO_MAX_PLANES] = {segments.stride ? segments.stride : segments.width * bytes};
-  if (segments.has_meta) {
+  if (segments.pool) {
+    GstVideoMeta* meta = gst_buffer_get_video_meta(map);
+    meta->width = static_cast<guint>(segments.width);
+    meta->height = static_cast<guint>(segments.height);
+  } else if (segments.has_meta) {
     gst_buffer_add_video_meta_full(map, GST_VIDEO_FRAME_FLAG_NONE, segments.format,
                                    static_cast<guint>(segments.width),
                                    static_cast<guint>(segments.height), 1, offset, stride);
@@ -132,6 +146,28 @@ TEST(ForeignMask, SegmentationAtAPosition_CoversThatPartOfTheFrame) {
   EXPECT_EQ(mask_of(*library, {part.with(0, 0, 10, 10, 1)}), rectangles({}));
 }
 
+// yolosegv8tensordec of GStreamer 1.28 keeps the stride of its pool in the meta of smaller
+// pictures.
+TEST(ForeignMask, SmallerPictureThanThoseOfItsPool_RowsHaveNoPadding) {
+  NEEDS_SEGMENTATION(library);
+  GstBufferPool* pool = gst_video_buffer_pool_new();
+  GstStructure* config = gst_buffer_pool_get_config(pool);
+  const CapsPtr caps(gst_caps_from_string("video/x-raw,format=GRAY8,width=32,height=32"));
+  gst_buffer_pool_config_set_params(config, caps.get(), 32 * 32, 0, 0);
+  gst_buffer_pool_config_add_option(config, GST_BUFFER_POOL_OPTION_VIDEO_META);
+  ASSERT_TRUE(gst_buffer_pool_set_config(pool, config));
+  ASSERT_TRUE(gst_buffer_pool_set_active(pool, TRUE));
+  Segments part;
+  part.width = part.height = 9;
+  part.x = 20;
+  part.y = 8;
+  part.across = part.down = 9;
+  part.pool = pool;
+  EXPECT_EQ(mask_of(*library, {part.with(1, 0, 9, 7, 1)}), rectangles({{21, 8, 29, 15}}));
+  gst_buffer_pool_set_active(pool, FALSE);
+  gst_object_unref(pool);
+}
+
 // A coarse segmentation is not enlarged: the cut finds the edge in the picture.
 TEST(ForeignMask, CoarseSegmentations_MaskHasTheFinestResolution) {
   NEEDS_SEGMENTATION(library);
@@ -201,6 +237,8 @@ TEST(ForeignMask, MalformedSegmentation_FramePassesWithAWarningAndOthersAreRead)
       {colored, "its picture has the format RGB; expected GRAY8 or GRAY16_LE"},
       {empty, "it covers 0x30 pixels of the frame; expected sides from 1 to 65535"}};
   for (const auto& [segments, text] : cases) {
+    const bool is_gray = segments.has_meta && segments.format != GST_VIDEO_FORMAT_RGB;
+    if (GST_CHECK_VERSION(1, 26, 0) && !is_gray) continue;  // GStreamer refuses to attach it
     std::string warning;
     EXPECT_EQ(mask_of(*library, {segments}, "", &warning), rectangles({}));
     EXPECT_EQ(warning, start + text);
@@ -344,7 +382,7 @@ TEST(ForeignObject, DetectionOfAnalyticsLibrary_IsHiddenAndOneOfThisPluginIsDraw
   RelationMeta* meta = library->add(frame, &space);
   ASSERT_TRUE(library->add_detection(meta, g_quark_from_string("car"), 4, 5, 8, 9, 0.7F, &entry));
   ASSERT_TRUE(library->add_detection(meta, g_quark_from_string("region"), 30, 5, 8, 9, 1, &entry));
-  const std::vector<ForeignObject> objects = read_objects(frame);
+  const std::vector<DetectedObject> objects = read_objects(frame);
   ASSERT_EQ(objects.size(), 1u) << "the other is of this plugin, which reads its own metadata";
   EXPECT_STREQ(objects[0].label, "car");
   EXPECT_NEAR(objects[0].confidence, 0.7, 1e-6);

@@ -54,7 +54,7 @@ def by_element(element, frames, out_type):
         return numpy.fromfile(sink, out_type).reshape(len(frames), *SIZE)
 
 
-class Refine(unittest.TestCase):
+class ObjectTest(unittest.TestCase):
     """An object of two colours on a ground of two other colours."""
 
     def setUp(self):
@@ -69,6 +69,8 @@ class Refine(unittest.TestCase):
         """Intersection over union with the truth."""
         return (self.truth & (mask != 0)).sum() / (self.truth | (mask != 0)).sum()
 
+
+class Refine(ObjectTest):
     def test_refine_moves_the_border_of_coarse_masks_to_the_object(self):
         eroded = background._within(self.truth, 6, numpy.logical_and)
         for mask in (eroded, background._within(self.truth, 6, numpy.logical_or), numpy.roll(self.truth, (5, -6), (0, 1))):
@@ -94,9 +96,72 @@ class Refine(unittest.TestCase):
                 (ValueError, "margin is -1, must be at least 0", {"margin": -1}),
                 (ValueError, "must have that of the image", {"mask": numpy.zeros((3, 3), bool)}),
                 (TypeError, "mask has type float64, must be bool or uint8", {"mask": self.truth.astype(float)}),
-                (TypeError, "lambd", {"lambd": 3})):
+                (TypeError, "lambd", {"lambd": 3}), (TypeError, "replace", {"replace": "foreground"})):
             with self.assertRaisesRegex(error, reason):
                 gst_regions.refine(self.image, **{"mask": self.truth, **arguments})
+
+
+class CutBox(ObjectTest):
+    """The object in its box, and a second object in the upper left corner."""
+
+    def setUp(self):
+        super().setUp()
+        self.image[5:25, 8:32] = self.image[5:25, 8:32] // 4 + numpy.array([10, 150, 160], numpy.uint8)
+        self.boxes = [(29, 29, 82, 62), (7, 4, 26, 22)]
+
+    def test_cut_box_finds_the_object_of_each_box(self):
+        masks = gst_regions.cut_box(self.image, self.boxes)
+        self.assertEqual((masks.dtype, masks.shape), (bool, (2, *self.truth.shape)))
+        self.assertGreater(self.overlap(masks[0]), 0.97)
+        numpy.testing.assert_array_equal(masks[1].nonzero()[0][[0, -1]], [5, 24])
+        self.assertGreater(masks[1][5:25, 8:32].mean(), 0.97)
+        self.assertEqual((masks[0] & masks[1]).sum(), 0)
+        labels = gst_regions.cut_box(self.image, self.boxes, as_labels=True)
+        self.assertEqual(labels.dtype, numpy.int32)
+        numpy.testing.assert_array_equal(labels, masks[0] + 2 * masks[1])
+        for boxes in (numpy.array(self.boxes, numpy.float32), numpy.array(self.boxes, numpy.uint8)):
+            numpy.testing.assert_array_equal(gst_regions.cut_box(self.image, boxes, threads=1), masks)
+        bgr = gst_regions.cut_box(self.image[..., ::-1], self.boxes, channels="BGR")
+        numpy.testing.assert_array_equal(bgr, masks)
+        smooth = gst_regions.cut_box(self.image, self.boxes, lambda_=32, sigma=200)
+        self.assertFalse(numpy.array_equal(smooth, masks))
+
+    def test_cut_box_clips_boxes_and_leaves_those_without_pixels_empty(self):
+        boxes = [(-5, -9, 1e9, 1e12), (500, 0, 9, 9), (10, 10, 0, 5), (-9, 3, 9, 9), (-1e300, 0, 5, 5)]
+        masks = gst_regions.cut_box(self.image, boxes)
+        self.assertEqual(masks[1:].sum(), 0)
+        whole = gst_regions.cut_box(self.image, [(0, 0, 160, 120)])
+        numpy.testing.assert_array_equal(masks[:1], whole)
+        for boxes in ([], numpy.zeros((0, 4))):
+            self.assertEqual(gst_regions.cut_box(self.image, boxes).shape, (0, *self.truth.shape))
+        # All pixels that a box touches count.
+        numpy.testing.assert_array_equal(gst_regions.cut_box(self.image, [(28.6, 29.4, 81.9, 61.2)]),
+                                         gst_regions.cut_box(self.image, [(28, 29, 83, 62)]))
+
+    def test_cut_box_of_tiny_and_gray_pictures_returns_masks(self):
+        for shape in ((1, 1), (1, 9), (9, 1, 3), (30, 3, 4)):
+            masks = gst_regions.cut_box(numpy.full(shape, 7, numpy.uint8), [(0, 0, 9, 9), (0, 0, 1, 1)])
+            self.assertEqual(masks.shape, (2, *shape[:2]))
+
+    def test_cut_box_with_wrong_arguments_raises(self):
+        nan, inf = float("nan"), float("inf")
+        for error, reason, arguments in (
+                (ValueError, r"boxes\[1\] is \(1.0, nan, 3.0, 4.0\), must have finite", {"boxes": [(1, 2, 3, 4), (1, nan, 3, 4)]}),
+                (ValueError, r"must have finite numbers", {"boxes": [(1, 2, inf, 4)]}),
+                (ValueError, r"boxes\[0\] has width -3 and height 4", {"boxes": [(1, 2, -3, 4)]}),
+                (ValueError, r"boxes has shape \(4,\), must have \(n, 4\)", {"boxes": (1, 2, 3, 4)}),
+                (ValueError, r"must have \(n, 4\)", {"boxes": [(1, 2, 3)]}),
+                (ValueError, "boxes has 257 rows, must have at most 256", {"boxes": numpy.ones((257, 4))}),
+                (TypeError, "boxes has elements of type <U1, must have numbers", {"boxes": [list("abcd")]}),
+                (TypeError, "image has elements of type float64", {"image": self.image / 255}),
+                (ValueError, "lambda_ ", {"lambda_": 99}),
+                (ValueError, "channels is 'RGBA'", {"channels": "RGBA"})):
+            with self.assertRaisesRegex(error, reason):
+                gst_regions.cut_box(**{"image": self.image, "boxes": self.boxes, **arguments})
+
+    def test_background_cut_with_source_boxes_raises(self):
+        with self.assertRaisesRegex(ValueError, "has no boxes; use cut_box"):
+            gst_regions.BackgroundCut(source="boxes").apply(self.image)
 
 
 class Background(unittest.TestCase):
@@ -155,6 +220,61 @@ class Background(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "source=mask, but no mask is attached to the frame"):
             cut.apply(frames[5])
         self.assertTrue(cut.apply(frames[5], mask=exclusion).any())
+
+    def test_background_cut_with_replace_returns_the_pictures_of_the_element(self):
+        frames = video(12)
+        for parameters, text in (({"replace": "foreground", "replace_with": "pixelate", "pixelate": 6, "grow": 2, "hold": 3},
+                                  "replace=foreground replace-with=pixelate pixelate=6 grow=2 hold=3"),
+                                 ({"replace": "background", "replace_with": "color", "replace_color": "0xff00b140"},
+                                  "replace-with=color replace-color=0xff00b140"),
+                                 ({"replace": "foreground", "replace_with": "model", "feather": 2, "lambda_": 4},
+                                  "replace=foreground replace-with=model feather=2 lambda=4"),
+                                 ({"replace": "background"}, "replace-with=blur")):
+            line = f"graphcutbg device=cpu output=replace {text} ! video/x-raw,format=RGB"
+            with tempfile.TemporaryDirectory() as folder:
+                sink = pathlib.Path(folder, "out")
+                run_elements([*line.split(), "!", "filesink", f"location={sink}"], frames)
+                want = numpy.fromfile(sink, numpy.uint8).reshape(len(frames), *SIZE, 3)
+            cut, bgr = (gst_regions.BackgroundCut(**parameters, channels=channels) for channels in ("RGB", "BGR"))
+            for i, frame in enumerate(frames):
+                numpy.testing.assert_array_equal(cut.apply(frame), want[i], f"frame {i} with {text}")
+                numpy.testing.assert_array_equal(bgr.apply(frame[..., ::-1])[..., ::-1], want[i])
+            self.assertTrue((want[-1] != frames[-1]).any() and (want[-1] == frames[-1]).any())
+
+    def test_background_cut_with_replace_accepts_gray_alpha_and_out(self):
+        frames = video(6, 1)
+        gray, alpha = gst_regions.BackgroundCut(replace="foreground"), gst_regions.BackgroundCut(replace="foreground")
+        for frame in frames:
+            out = numpy.zeros(SIZE, numpy.uint8)
+            self.assertIs(gray.apply(frame[..., 0], out), out)
+            found = alpha.apply(numpy.dstack([frame, frame, frame, frame // 2]))
+            numpy.testing.assert_array_equal(found[..., 3], frame[..., 0] // 2)
+        self.assertTrue((out != frames[-1][..., 0]).any())
+        with self.assertRaisesRegex(ValueError, "out"):
+            gst_regions.BackgroundCut(replace="foreground").apply(numpy.dstack([out, out, out]), out)
+
+    def test_background_cut_with_replace_image_shows_the_image(self):
+        frames = video(8)
+        beach = numpy.full((*SIZE, 3), (9, 90, 200), numpy.uint8)
+        cut = gst_regions.BackgroundCut(background=video(1)[0], replace="background", replace_with="image",
+                                        replace_image=beach)
+        masks = gst_regions.BackgroundCut(background=video(1)[0])
+        for each in (cut, copy.copy(cut), pickle.loads(pickle.dumps(cut))):
+            self.assertEqual(each.replace, "background")
+            masks.reset()
+            for frame in frames:
+                mask = masks.apply(frame)[..., None] > 0
+                numpy.testing.assert_array_equal(each.apply(frame), numpy.where(mask, frame, beach))
+        with self.assertRaisesRegex(ValueError, "replace_with is 'image', which requires replace_image"):
+            gst_regions.BackgroundCut(replace="background", replace_with="image").apply(frames[0])
+        with self.assertRaisesRegex(ValueError, "the picture has"):
+            gst_regions.BackgroundCut(replace="background", replace_with="image", replace_image=beach[1:]).apply(frames[0])
+        for part in ("people", "", 1):
+            with self.assertRaisesRegex(ValueError, "replace is .*, must be 'background', 'foreground' or None"):
+                gst_regions.BackgroundCut(replace=part)
+        self.assertIsNone(gst_regions.BackgroundCut().replace)
+        with self.assertRaises(AttributeError):
+            cut.replace = "foreground"
 
     def test_background_cut_writes_out_and_starts_a_new_stream_at_another_size(self):
         cut = gst_regions.BackgroundCut()

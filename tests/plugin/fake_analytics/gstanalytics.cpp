@@ -224,6 +224,10 @@ gboolean gst_analytics_tracking_mtd_update_last_seen(AnalyticsEntry* entry, GstC
   of<Tracking>(entry).last = last;
   return TRUE;
 }
+gboolean gst_analytics_tracking_mtd_set_lost(AnalyticsEntry* entry) {
+  of<Tracking>(entry).lost = TRUE;
+  return TRUE;
+}
 gboolean gst_analytics_tracking_mtd_get_info(const AnalyticsEntry* entry, guint64* id,
                                              GstClockTime* first, GstClockTime* last,
                                              gboolean* lost) {
