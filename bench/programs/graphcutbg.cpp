@@ -2,13 +2,16 @@
 // mask_refinement.py. Reads raw frames without padding from standard input. With --mask, a mask
 // follows each frame, and the frames are separate pictures. Writes one byte per pixel (0 or 255) to
 // standard output. Writes the number of frames and the mean time per frame (ms) to standard error,
-// as JSON.
+// as JSON. With --time, writes a row with the time per frame to standard output, and no masks.
 #include "core/graphcutbg/graphcutbg.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <numeric>
 
 #include "bench/programs/program.hpp"
+#include "bench/programs/row.hpp"
 #include "bench/programs/stand.hpp"
 
 namespace regions {
@@ -20,8 +23,48 @@ struct Options {
   PixelFormat format = PixelFormat::bgr;
   int threads = 0;
   bool cuda = false;
+  bool time = false;
+  std::vector<int> boxes;  // x, y, width and height of each box (pixels)
   GraphCutBgParams params;
 };
+
+// Zero is valid, unlike in read().
+std::vector<int> numbers_of(const std::string& list) {
+  std::vector<int> numbers;
+  for (const uint32_t number : numbers_in(list)) numbers.push_back(static_cast<int>(number));
+  return numbers;
+}
+
+// Returns the boxes as the records that a frame has for source=boxes.
+std::vector<Region> records_of(const std::vector<int>& boxes) {
+  expects(boxes.size() % 4 == 0, "--boxes requires four numbers per box");
+  std::vector<Region> records;
+  for (size_t i = 0; i < boxes.size(); i += 4) {
+    Region& record = records.emplace_back();
+    record.left = boxes[i];
+    record.top = boxes[i + 1];
+    record.right = boxes[i] + boxes[i + 2] - 1;
+    record.bottom = boxes[i + 1] + boxes[i + 3] - 1;
+  }
+  return records;
+}
+
+// Writes the times of the frames, without the first, for which the GPU loads its kernels.
+void write_row(const Options& options, std::vector<double> milliseconds) {
+  expects(milliseconds.size() > 1, "--time requires at least two frames");
+  milliseconds.erase(milliseconds.begin());
+  std::ranges::sort(milliseconds);
+  Row("foreground", true)
+      .add("source", options.boxes.empty() ? "image" : "boxes")
+      .add("backend", options.cuda ? "cuda" : "cpu")
+      .add(options.size)
+      .add("boxes", options.boxes.size() / 4)
+      .add("frames", milliseconds.size())
+      .add("fastest_ms", milliseconds.front(), 3)
+      .add("median_ms", milliseconds[milliseconds.size() / 2], 3)
+      .add("slowest_ms", milliseconds.back(), 3)
+      .print();
+}
 
 // Returns a frame in `bytes`, whose planes have no padding and follow one another. Resizes `bytes`
 // to the size of the frame.
@@ -51,6 +94,9 @@ int run(int argc, char** argv) {
              {"--threads", "N", "CPU threads (default: all cores)", into(options.threads)},
              {"--cuda", nullptr, "run on the GPU", into(options.cuda)},
              {"--mask", "SIZE", "size of a gray8 mask after each frame", into(options.mask)},
+             {"--boxes", "X,Y,WIDTH,HEIGHT,…", "boxes of each frame, for source=boxes (pixels)",
+              [&](const std::string& text) { options.boxes = numbers_of(text); }},
+             {"--time", nullptr, "write times and no masks", into(options.time)},
              {"--set", "NAME=VALUE", "parameter; may be repeated", setting(options.params)}});
   expects(positional.size() == 1, "expected one argument SIZE, such as 640x480 (see --help)");
   read(positional[0], options.size);
@@ -66,15 +112,17 @@ int run(int argc, char** argv) {
   const ConstFrame frame = unpadded_frame(options.format, options.size, bytes);
   const ConstFrame attached_mask = unpadded_frame(PixelFormat::gray8, options.mask, mask_bytes);
   FrameTask task = test_stand.task(0);
+  const std::vector<Region> boxes = records_of(options.boxes);
+  task.attached = boxes.data();
+  task.attached_count = static_cast<uint32_t>(boxes.size());
   const Block attached = backend->allocate(std::max<size_t>(mask_bytes.size(), 1));
   using Clock = std::chrono::steady_clock;
-  Clock::duration elapsed{};
-  int frames = 0;
-  for (; std::fread(bytes.data(), 1, bytes.size(), stdin) == bytes.size(); ++frames) {
+  std::vector<double> milliseconds;  // [frame]
+  while (std::fread(bytes.data(), 1, bytes.size(), stdin) == bytes.size()) {
     test_stand.set_input(0, frame);
     if (setup.has_mask) {
       expects(std::fread(mask_bytes.data(), 1, mask_bytes.size(), stdin) == mask_bytes.size(),
-              "the input ends before the mask of frame " + std::to_string(frames));
+              "the input ends before the mask of frame " + std::to_string(milliseconds.size()));
       const Frame copy =
           packed_frame(setup.mask, options.mask, {}, backend->memory(), attached.data());
       test_stand.queue().copy(attached_mask, copy);
@@ -85,12 +133,16 @@ int run(int argc, char** argv) {
     const Clock::time_point begin = Clock::now();
     test_stand.algorithm().enqueue(task, options.params, test_stand.queue());
     test_stand.wait_for_all();
-    elapsed += Clock::now() - begin;
+    milliseconds.push_back(std::chrono::duration<double, std::milli>(Clock::now() - begin).count());
+    if (options.time) continue;
     const std::span<const uint8_t> mask = test_stand.mask(0);
     std::fwrite(mask.data(), 1, mask.size(), stdout);
   }
-  const double all = std::chrono::duration<double, std::milli>(elapsed).count();
-  std::fprintf(stderr, "{\"frames\": %d, \"ms\": %.3f}\n", frames, frames ? all / frames : 0);
+  const double all = std::accumulate(milliseconds.begin(), milliseconds.end(), 0.0);
+  const size_t frames = milliseconds.size();
+  std::fprintf(stderr, "{\"frames\": %zu, \"ms\": %.3f}\n", frames,
+               frames ? all / static_cast<double>(frames) : 0);
+  if (options.time) write_row(options, std::move(milliseconds));
   return 0;
 }
 

@@ -69,7 +69,19 @@ def masks_part():
         table(["mask", "before", "default", "uncertain", "colours", "grabCut"], lines)]
 
 
-def boxes_part():
+def boxes_on(gpu):
+    """A sentence on the time of many boxes in one frame; none without such rows."""
+    rows = {row["backend"]: row for row in gpu.select(what="foreground", source="boxes")} if gpu else {}
+    if "cuda" not in rows:
+        return []
+    row = rows["cuda"]
+    return [f"For {row['boxes']} boxes of 200x400 pixels in a frame of {row['width']}x{row['height']}, graphcutbg takes "
+            f"{number(row['median_ms'])} ms on an {gpu.record['device']} (median of {row['frames']} frames; fastest "
+            f"{number(row['fastest_ms'])}, slowest {number(row['slowest_ms'])}; `bench/programs/graphcutbg --time`), and "
+            f"{number(rows['cpu']['median_ms'])} ms on the processor of that machine with all threads.\n"]
+
+
+def boxes_part(gpu):
     figures = of_suite("boxes")
     methods = ("cut_box", "grabcut", "grabcut_crop")
     lines = [[row["kind"], str(row["boxes"]), *(f"{row[name]:.3f}" for name in methods),
@@ -84,7 +96,7 @@ def boxes_part():
         f"{figures.rows[0]['opencv']} has five iterations and the same boxes, on the whole picture or on the "
         "surroundings of each box. All use one thread. The masks do not vary between runs.\n",
         table(["pictures", "boxes", "cut_box", "grabCut", "grabCut, surroundings", "cut_box (ms)", "grabCut (ms)",
-               "grabCut, surroundings (ms)"], lines)]
+               "grabCut, surroundings (ms)"], lines), *boxes_on(gpu)]
 
 
 def foreground_part():

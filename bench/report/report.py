@@ -73,7 +73,7 @@ class Report:
             "This page shows how long minimum cuts take and how good graphcutbg's foreground is compared with other "
             f"software, measured by the programs in `bench`, on {devices(*on_cuts, of_suite('motion'))}.",
             [*[part for each in self.cuts_on_gpus + self.cuts_on_cpus for part in each.part()],
-             *foreground.foreground_part(), *foreground.categories_part(), *foreground.masks_part(), *foreground.boxes_part(),
+             *foreground.foreground_part(), *foreground.categories_part(), *foreground.masks_part(), *foreground.boxes_part(gpu),
              *foreground.motion_part()]))
         return {name: (title, first, parts) for name, title, first, parts in pages}
 

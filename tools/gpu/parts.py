@@ -352,7 +352,8 @@ class Suite:
                             timeout=150, env=self.env)
 
     def cuts(self):
-        """The minimum cuts of real graphs, if the pack has them."""
+        """The objects in boxes, and the minimum cuts of real graphs, if the pack has them."""
+        self.boxes()
         folder = os.path.join(HERE, "instances")
         if not os.path.isdir(folder):
             self.runner.say("  no instances in this pack")
@@ -365,6 +366,23 @@ class Suite:
                              "--seconds", "0.5", "--streams", "8", plain], name,
                             env=self.env | {measure.CONNECTIONS: "32"})
             os.remove(plain)
+
+    def boxes(self):
+        """20 boxes of 200x400 pixels in frames of 1920x1080. Each contains an ellipse of its own colour."""
+        import numpy
+        random = numpy.random.default_rng(53)
+        places = [(20 + 270 * (k % 7), 340 * (k // 7)) for k in range(20)]
+        y, x = numpy.mgrid[:1080, :1920]
+        picture = 90 + 40 * numpy.sin(x / 37)[..., None] + 30 * numpy.cos(y[..., None] / [23, 31, 41])
+        for left, top in places:
+            inside = ((x - left - 100) / 80) ** 2 + ((y - top - 200) / 160) ** 2 < 1
+            picture[inside] = random.uniform(0, 255, 3)
+        frames = b"".join(numpy.clip(picture + random.normal(0, 5, picture.shape), 0, 255).astype(numpy.uint8).tobytes()
+                          for _ in range(12))
+        corners = ",".join(f"{left},{top},200,400" for left, top in places)
+        for device in ([], ["--cuda"]):
+            self.runner.run([self.program("graphcutbg"), "1920x1080", *device, "--set", "source=boxes", "--boxes", corners,
+                             "--time"], "boxes " + (device or ["--cpu"])[0].removeprefix("--"), stdin=frames)
 
     def pipelines(self):
         clips = {name: os.path.join(HERE, file) for name, file in self.pack["clips"].items()
