@@ -253,6 +253,18 @@ REGIONS_HD inline ColorSplit ColorSplit::of(const SampleSums& sums) {
   return split;
 }
 
+// Limit of the evidence of a colour, so that the shape decides about rare colours.
+inline constexpr int kMaxBoxEvidence = 6 * kUnitsPerNat;
+// Limit of the cost of a colour in the object: the object may have parts of any colour. 16 nats are
+// about the cost of one of 2^24 equally likely colours.
+inline constexpr int kMaxObjectCost = 16 * kUnitsPerNat;
+// The terminal weight of a pixel, for its costs in both mixtures.
+REGIONS_HD inline int32_t box_evidence(int32_t surroundings, int32_t object) {
+  const int32_t difference = surroundings - smaller(object, kMaxObjectCost);
+  const int32_t limited = clamp<int32_t>(difference, -kMaxBoxEvidence, kMaxBoxEvidence);
+  return limited * 3 / 2;  // relative to the property `lambda`
+}
+
 // The mixtures of a box.
 struct BoxModel {
   ColorGaussian parts[kMixtures][kMixtureParts];
@@ -271,6 +283,12 @@ struct BoxModel {
     }
     return nearest;
   }
+  // The terminal weight of a colour.
+  REGIONS_HD int32_t evidence(const Color& color) const {
+    return box_evidence(cost(kSurroundings, color), cost(kObject, color));
+  }
+
+ private:
   // Lowest cost of a colour in a mixture.
   REGIONS_HD int32_t cost(int mixture, const Color& color) const {
     int32_t least = parts[mixture][0].cost(color.y, color.u, color.v);
@@ -281,15 +299,6 @@ struct BoxModel {
   }
 };
 
-// Limit of the evidence of a colour, so that the shape decides about rare colours.
-inline constexpr int kMaxBoxEvidence = 6 * kUnitsPerNat;
-// The terminal weight of a pixel, for its cost in the surroundings minus its cost in the object.
-REGIONS_HD constexpr int32_t box_evidence(int32_t difference) {
-  const int32_t limited = difference < -kMaxBoxEvidence  ? -kMaxBoxEvidence
-                          : difference > kMaxBoxEvidence ? kMaxBoxEvidence
-                                                         : difference;
-  return limited * 3 / 2;  // relative to the property `lambda`
-}
 // True for samples that are in the object before the first cut, for their distance from the centre.
 // A larger ellipse is better for composed objects (.846 for 50000), but in photographs the
 // background of slim objects then becomes their colour.
@@ -406,10 +415,6 @@ REGIONS_HD inline void compute_sample_links(const BoxArrays& arrays, const Energ
 
 // Terminal weight of pixels and samples outside all boxes.
 inline constexpr int32_t kOutsideBoxes = -1;
-
-REGIONS_HD constexpr int32_t sample_evidence(uint32_t sample, int32_t difference) {
-  return sample & BoxSample::kOwned ? box_evidence(difference) : kOutsideBoxes;
-}
 
 // Capacity of the link from pixel (x, y) to the pixel `dx` and `dy` further.
 REGIONS_HD inline int32_t pixel_link(const BoxArrays& arrays, const EnergyPlan& plan, int x, int y,

@@ -48,15 +48,17 @@ REGIONS_CLONES void compute_costs(const uint32_t* colors, const BoxModel& model,
   compute_block(colors, model.parts[mixture], costs);
 }
 
-// Writes the difference of the costs of up to kBlock colours.
-REGIONS_CLONES void compare_costs(const uint32_t* colors, int count, const BoxModel& model,
-                                  int32_t* differences) {
+// Writes the evidence of up to kBlock colours.
+REGIONS_CLONES void compute_evidence(const uint32_t* colors, int count, const BoxModel& model,
+                                     int32_t* evidence) {
   uint32_t block[kBlock] = {};
   std::copy_n(colors, count, block);
   BlockCosts surroundings, object;
   compute_block(block, model.parts[kSurroundings], surroundings);
   compute_block(block, model.parts[kObject], object);
-  for (int i = 0; i < count; ++i) differences[i] = surroundings.cost[i] - object.cost[i];
+  for (int i = 0; i < count; ++i) {
+    evidence[i] = box_evidence(surroundings.cost[i], object.cost[i]);
+  }
 }
 
 constexpr auto kAdd = [](uint32_t* sum, uint32_t number) { *sum += number; };
@@ -133,10 +135,10 @@ class SampleFit {
     for (int row = 0; row < kSampleSide; ++row) {
       const size_t first = BoxArrays::sample_at(box_, 0, row);
       int32_t* const terminal = arrays_.sample_terminal + first;
-      if (row < place_.rows) compare_costs(arrays_.samples + first, kBlock, model_, terminal);
+      if (row < place_.rows) compute_evidence(arrays_.samples + first, kBlock, model_, terminal);
       for (int column = 0; column < kSampleSide; ++column) {
         const uint32_t sample = arrays_.samples[first + static_cast<size_t>(column)];
-        terminal[column] = sample_evidence(sample, terminal[column]);
+        terminal[column] = sample & BoxSample::kOwned ? terminal[column] : kOutsideBoxes;
       }
     }
   }
@@ -214,10 +216,8 @@ void compute_terminals(const BoxArrays& arrays, int y) {
   std::fill_n(arrays.terminal + row, arrays.width, kOutsideBoxes);
   for_each_owned_run(arrays.owner + row, arrays.width, [&](uint32_t box, int first, int last) {
     for (int x = first; x < last; x += kBlock) {
-      const int count = std::min(kBlock, last - x);
-      int32_t* const terminal = arrays.terminal + row + x;
-      compare_costs(arrays.current + row + x, count, arrays.models[box], terminal);
-      for (int i = 0; i < count; ++i) terminal[i] = box_evidence(terminal[i]);
+      compute_evidence(arrays.current + row + x, std::min(kBlock, last - x), arrays.models[box],
+                       arrays.terminal + row + x);
     }
   });
 }

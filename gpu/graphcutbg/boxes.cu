@@ -118,11 +118,9 @@ class BlockFit {
 
   __device__ void compute_terminals() {
     for_each_entry([&](int column, int row, const uint32_t& sample) {
-      const Color color = Color::load(&sample);
-      const int32_t difference =
-          memory_.model.cost(kSurroundings, color) - memory_.model.cost(kObject, color);
+      const bool is_owned = sample & BoxSample::kOwned;
       arrays_.sample_terminal[BoxArrays::sample_at(box_, column, row)] =
-          sample_evidence(sample, difference);
+          is_owned ? memory_.model.evidence(Color::load(&sample)) : kOutsideBoxes;
     });
   }
   // compute_sample_links() reads the model in global memory.
@@ -276,13 +274,8 @@ __global__ void box_weights_kernel(const __grid_constant__ BoxArrays arrays,
   if (x >= arrays.width || y >= arrays.height) return;
   const size_t i = arrays.at(x, y);
   const uint16_t owner = arrays.owner[i];
-  int32_t terminal = kOutsideBoxes;
-  if (owner != 0) {
-    const BoxModel& model = arrays.models[owner - 1];
-    const Color color = arrays.color_at(x, y);
-    terminal = box_evidence(model.cost(kSurroundings, color) - model.cost(kObject, color));
-  }
-  weights.terminal[i] = terminal;
+  weights.terminal[i] =
+      owner != 0 ? arrays.models[owner - 1].evidence(arrays.color_at(x, y)) : kOutsideBoxes;
   weights.right[i] = pixel_link(arrays, plan, x, y, 1, 0);
   weights.down[i] = pixel_link(arrays, plan, x, y, 0, 1);
   if (!weights.down_right) return;

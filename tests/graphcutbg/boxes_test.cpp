@@ -322,7 +322,7 @@ class PlainBoxes {
     for (int k = 0; k < kSampleCuts; ++k) {
       const auto weight = [&](int column, int row) {
         const Sample& sample = sample_at(column, row);
-        return sample.is_owned ? evidence(model, sample.color) : kOutsideBoxes;
+        return sample.is_owned ? model.evidence(sample.color) : kOutsideBoxes;
       };
       const auto link = [&](int column, int row, int column2, int row2) {
         const Sample &a = sample_at(column, row), &b = sample_at(column2, row2);
@@ -338,9 +338,6 @@ class PlainBoxes {
     }
   }
 
-  static int evidence(const BoxModel& model, const Color& color) {
-    return box_evidence(model.cost(kSurroundings, color) - model.cost(kObject, color));
-  }
   int link_of(const ContrastScale& contrasts, const Color& a, const Color& b,
               bool is_diagonal) const {
     const int step = contrasts.step_of(squared_contrast(a, b));
@@ -351,7 +348,7 @@ class PlainBoxes {
     const auto weight = [&](int x, int y) {
       const size_t owner = owner_[at(x, y)];
       if (owner == 0) return kOutsideBoxes;
-      return evidence(models_[owner - 1], color(x, y));
+      return models_[owner - 1].evidence(color(x, y));
     };
     const auto link = [&](int x, int y, int x2, int y2) {
       const size_t owner = owner_[at(x, y)];
