@@ -8,6 +8,23 @@
 #include "plugin/metadata/region_meta.hpp"
 
 namespace regions {
+namespace {
+
+// Copies the regions that have pixels. Returns whether one of them has a track. If none has one,
+// the track of each copy is its id.
+bool keep_objects(std::span<const Region> regions, std::vector<Region>& kept) {
+  kept.clear();
+  std::ranges::copy_if(regions, std::back_inserter(kept),
+                       [](const Region& region) { return region.area > 0; });
+  const bool is_tracked =
+      std::ranges::any_of(kept, [](const Region& region) { return region.track != 0; });
+  for (Region& region : kept) {
+    if (!is_tracked) region.track = region.id;
+  }
+  return is_tracked;
+}
+
+}  // namespace
 
 InFlightFrame::InFlightFrame(StreamResources& resources, SharedPlan plan, int slot)
     : resources_(resources),
@@ -235,6 +252,7 @@ void InFlightFrame::attach_results(size_t index) {
   results.details = algorithm.details();
   results.regions = records_.regions(record_count_);
   results.runs = runs_;
+  bool is_tracked = algorithm.tracks();
   if (plan_->slices() > 1) {
     results.slice = static_cast<int>(index);
     results.slices = static_cast<int>(frame_count_);
@@ -245,9 +263,7 @@ void InFlightFrame::attach_results(size_t index) {
     results.regions = kept_regions_;
     results.runs = slice_runs_.of(results.slice);
   } else if (algorithm.skips_empty()) {
-    kept_regions_.clear();
-    std::ranges::copy_if(results.regions, std::back_inserter(kept_regions_),
-                         [](const Region& r) { return r.area > 0; });
+    is_tracked = keep_objects(results.regions, kept_regions_);
     results.regions = kept_regions_;
     results.total = static_cast<uint32_t>(kept_regions_.size());
   } else {
@@ -255,7 +271,7 @@ void InFlightFrame::attach_results(size_t index) {
     results.borders = records_.borders();
   }
   std::vector<GstClockTime> first_seen;
-  if (algorithm.tracks()) {
+  if (is_tracked) {
     first_seen =
         algorithm.track_times().first_seen(results.regions, GST_BUFFER_PTS(buffers.output.get()));
     results.first_seen = first_seen;

@@ -213,7 +213,7 @@ TEST(BoxSource, ChosenWhilePlaying_NextFramesAreCut) {
   GstBuffer* frame = frame_at(1);
   add_roi(frame, kPerson);
   ASSERT_EQ(gst_harness_push(h.get(), frame), GST_FLOW_OK) << h.error_text();
-  EXPECT_EQ(regions_in(h.pull().get()), Rows{"1 12 14 20 20 400 0 "});
+  EXPECT_EQ(regions_in(h.pull().get()), Rows{"1 12 14 20 20 400 1 "});
 }
 
 // ---- metadata
@@ -225,7 +225,7 @@ TEST(BoxSource, OutputNone_AttachesALabelMapAndOneRegionPerObject) {
   const Cut cut = cut_of(frame, "output=none");
   ASSERT_TRUE(cut.frame) << cut.error;
   EXPECT_EQ(cut.bytes, picture());
-  EXPECT_EQ(regions_in(cut.frame.get()), (Rows{"1 12 14 20 20 400 0 ", "2 60 30 18 18 324 0 "}));
+  EXPECT_EQ(regions_in(cut.frame.get()), (Rows{"1 12 14 20 20 400 1 ", "2 60 30 18 18 324 2 "}));
   const GstStructure* metadata = regions_of(cut.frame.get());
   EXPECT_EQ(field_of(metadata, "boxes"), "2");
   EXPECT_STREQ(gst_structure_get_string(metadata, "box-labels"), "person,car");
@@ -247,21 +247,24 @@ TEST(BoxSource, BoxWithoutAnObject_HasNoRegion) {
   add_roi(frame, kCar);
   const Cut cut = cut_of(frame, "output=none");
   ASSERT_TRUE(cut.frame) << cut.error;
-  EXPECT_EQ(regions_in(cut.frame.get()), Rows{"1 60 30 18 18 324 0 "});
+  EXPECT_EQ(regions_in(cut.frame.get()), Rows{"1 60 30 18 18 324 1 "});
 }
 
 TEST(BoxSource, NextElement_ReadsTheObjects) {
   const Prompt prompts[] = {kPerson, kCar};
   Harness h(
       "graphcutbg source=boxes output=none ! regionevents "
-      "rules=\"{\\\"zones\\\":[{\\\"id\\\":\\\"all\\\",\\\"points\\\":"
-      "[[0,0],[1,0],[1,1],[0,1]]}]}\"");
+      "rules=\"{\\\"zones\\\":[{\\\"id\\\":\\\"all\\\","
+      "\\\"points\\\":[[0,0],[96,0],[96,64],[0,64]]}]}\"");
   h.video("GRAY8", kWidth, kHeight);
   GstBuffer* frame = frame_at();
   for (const Prompt& prompt : prompts) add_roi(frame, prompt);
   ASSERT_EQ(gst_harness_push(h.get(), frame), GST_FLOW_OK) << h.error_text();
   const BufferPtr out = h.pull();
   EXPECT_EQ(region_count(regions_of(out.get())), 2u);
+  const GValue* zones = gst_structure_get_value(regions_of(out.get()), "zones");
+  ASSERT_TRUE(zones);
+  EXPECT_EQ(bytes_of(gst_value_get_buffer(zones)).at(0), 2) << "objects in the zone";
 }
 
 TEST(BoxSource, Rectangle_OnlyItsBoxesAreCutAndNumbered) {
@@ -271,7 +274,7 @@ TEST(BoxSource, Rectangle_OnlyItsBoxesAreCutAndNumbered) {
   const Cut cut = cut_of(frame, "output=none left=50 width=46");
   ASSERT_TRUE(cut.frame) << cut.error;
   EXPECT_EQ(cut.warning, "");
-  EXPECT_EQ(regions_in(cut.frame.get()), Rows{"1 60 30 18 18 324 0 "});
+  EXPECT_EQ(regions_in(cut.frame.get()), Rows{"1 60 30 18 18 324 1 "});
   EXPECT_STREQ(gst_structure_get_string(regions_of(cut.frame.get()), "box-labels"), "car");
 }
 
@@ -280,7 +283,7 @@ TEST(BoxSource, ScaledWorkArea_RegionsHaveTheSizeOfThePicture) {
   add_roi(frame, kPerson);
   const Cut cut = cut_of(frame, "output=none process-scale=0.5");
   ASSERT_TRUE(cut.frame) << cut.error;
-  EXPECT_EQ(regions_in(cut.frame.get()), Rows{"1 12 14 20 20 400 0 "});
+  EXPECT_EQ(regions_in(cut.frame.get()), Rows{"1 12 14 20 20 400 1 "});
 }
 
 // ---- the choice of boxes
@@ -461,7 +464,7 @@ TEST(BoxSource, TenThousandBoxes_TheMostConfidentAreCut) {
   EXPECT_EQ(field_of(regions_of(cut.frame.get()), "boxes"), "256");
   const Rows rows = regions_in(cut.frame.get());
   ASSERT_FALSE(rows.empty());
-  EXPECT_EQ(rows.back(), "256 60 30 18 18 324 0 ");
+  EXPECT_EQ(rows.back(), "256 60 30 18 18 324 256 ");
 }
 
 }  // namespace
