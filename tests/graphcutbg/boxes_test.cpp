@@ -555,6 +555,46 @@ TEST_P(GraphCutBoxes, ChangingBoxes_DoNotDependOnEarlierFrames) {
   }
 }
 
+TEST_P(GraphCutBoxes, FramesInFlight_HaveTheResultsOfSingleFrames) {
+  constexpr int kSlots = 3, kFrames = 9;
+  const Size size = {130, 90};
+  const GraphCutBgParams params = box_params();
+  const auto algorithm = make_graph_cut(backend_);
+  algorithm->prepare(params);
+  algorithm->configure({.in = layout_of(PixelFormat::rgb), .size = size, .slots = kSlots});
+  std::vector<std::unique_ptr<Queue>> queues;
+  std::vector<DeviceFrame> pictures, labels;
+  std::vector<std::vector<Region>> boxes(kSlots);
+  for (int slot = 0; slot < kSlots; ++slot) {
+    queues.push_back(backend_->make_queue());
+    pictures.emplace_back(*backend_, *queues.back(), PixelFormat::rgb, size, 0);
+    labels.emplace_back(*backend_, *queues.back(), PixelFormat::labels32, size, 0);
+  }
+  for (int i = 0; i < kFrames + kSlots; ++i) {
+    const auto slot = static_cast<size_t>(i % kSlots);
+    if (i >= kSlots) {
+      queues[slot]->wait();
+      bool intact = false;
+      const GuardedFrame found = labels[slot].download(&intact);
+      const auto* first = reinterpret_cast<const uint32_t*>(found.frame().plane[0]);
+      const GuardedFrame frame =
+          scene_of(PixelFormat::rgb, size, boxes[slot], static_cast<uint32_t>(i - kSlots));
+      const PlainBoxes plain(frame.frame(), boxes[slot], params);
+      ASSERT_TRUE(std::equal(plain.labels.begin(), plain.labels.end(), first)) << i;
+    }
+    if (i >= kFrames) continue;
+    boxes[slot] = random_boxes(static_cast<uint32_t>(i), 3 + i, size);
+    pictures[slot].upload(
+        scene_of(PixelFormat::rgb, size, boxes[slot], static_cast<uint32_t>(i)).frame());
+    FrameTask task{.slot = static_cast<int>(slot), .in = pictures[slot].frame()};
+    task.labels = labels[slot].frame().plane_as<uint32_t>(0, size.width, size.height);
+    task.attached = boxes[slot].data();
+    task.attached_count = static_cast<uint32_t>(boxes[slot].size());
+    algorithm->enqueue(task, params, *queues[slot]);
+    queues[slot]->record();
+  }
+}
+
 TEST_P(GraphCutBoxes, Verification_CutValueEqualsFlow) {
   GraphCutBgParams params = box_params();
   params.verify = true;
