@@ -54,7 +54,7 @@ class CcLabelCuda final : public CcLabel {
   void configure(const Setup& setup) override {
     const auto is_valid_side = [](int side) { return side >= 1 && side <= 65535; };
     expects(is_valid_side(setup.size.width) && is_valid_side(setup.size.height),
-            "pictures must have sides of 1 to 65535 pixels; this one has " +
+            "pictures must have sides of 1 to 65535 pixels, not " +
                 std::to_string(setup.size.width) + "x" + std::to_string(setup.size.height));
     expects(setup.max_regions >= 1, "max-regions must be at least 1");
     expects_labellable(setup);
