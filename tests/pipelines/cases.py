@@ -416,15 +416,17 @@ def family(number, words=""):
 
 def kill_session(leader):
     """Kills a process and all that it started, which have their own process groups. Repeats until none is left, because
-    a process may start another during the search."""
+    a process may start another during the search. The first thread of a killed process can be a zombie while other
+    threads still end and hold its files."""
     found = True
     while found:
         found = False
         for process in filter(str.isdigit, os.listdir("/proc")):
             with contextlib.suppress(FileNotFoundError, ProcessLookupError):
                 with open(f"/proc/{process}/stat", encoding="utf-8", errors="replace") as file:
-                    state, _, _, session = file.read().rpartition(")")[2].split()[:4]
-                if int(session) == leader and state != "Z":
+                    fields = file.read().rpartition(")")[2].split()
+                state, session, threads = fields[0], int(fields[3]), int(fields[17])
+                if session == leader and (state != "Z" or threads > 1):
                     os.kill(int(process), signal.SIGKILL)
                     found = True
 
