@@ -38,13 +38,19 @@ class Starter:
     def current(cls, wrapper):
         """Returns the starter whose jobs run inside a wrapper's command line."""
         if cls.known and (cls.known.has_ended() or cls.known.like != (tuple(wrapper), dict(os.environ))):
-            cls.known.requests.close()
-            cls.known = None
+            cls.known.forget()
         cls.known = cls.known or cls(wrapper)
         return cls.known
 
+    def forget(self):
+        """Later jobs get another starter."""
+        if Starter.known is self:
+            Starter.known = None
+            self.requests.close()
+
     def has_ended(self):
-        """Whether the starter has ended. Its socket closes before its process can be waited for."""
+        """Whether the starter has ended. Its socket closes before its process can be waited for. Sockets of its jobs can
+        close earlier: see run()."""
         try:
             return not self.requests.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
         except BlockingIOError:
@@ -115,7 +121,8 @@ async def run(kind, settings, hear, begun=lambda process: None, wrapper=()):
     problem = None
     reader, writer = os.pipe()
     try:
-        process = Starter.current(wrapper).start([JOB, kind, json.dumps(settings)], writer)
+        starter = Starter.current(wrapper)
+        process = starter.start([JOB, kind, json.dumps(settings)], writer)
     finally:
         os.close(writer)
     with contextlib.closing(process), os.fdopen(reader, "rb") as channel:
@@ -135,6 +142,8 @@ async def run(kind, settings, hear, begun=lambda process: None, wrapper=()):
                 hear(message)
         status = await process.wait()
         transport.close()
+    if status is None:
+        starter.forget()
     if status is None or status < 0:
         for part in filter(os.path.exists, parts):
             os.remove(part)

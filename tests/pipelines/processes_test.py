@@ -95,6 +95,14 @@ class Jobs(unittest.TestCase):
         self.assertIsNone(problem)
         self.assertNotEqual(after["starter"], told["starter"])
 
+    def test_job_after_a_starter_process_died_gets_another_one_also_while_the_first_seems_to_live(self):
+        """A process that is killed closes its sockets one after another."""
+        with unittest.mock.patch.object(processes.Starter, "has_ended", return_value=False):
+            told, _ = self.run_job({"end": "orphaned"})
+            after, problem = self.run_job()
+        self.assertIsNone(problem)
+        self.assertNotEqual(after["starter"], told["starter"])
+
     def test_job_after_a_change_of_the_environment_has_the_new_environment(self):
         """A job of the previous starter is still reported to its end."""
         self.addCleanup(os.environ.pop, "WORD", None)
