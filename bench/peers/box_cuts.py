@@ -15,7 +15,7 @@ whose masks are exact. There are kinds of pictures:
 - graphic: drawings with sharp colours, on a photograph
 
 grabCut has five iterations and the same boxes: `grabcut` on the whole picture, `grabcut_crop` on the surroundings of the
-box, half as large again on each side. All use one thread. Seeds up to 99 are for tuning. Needs NumPy and
+box, half as large again on each side. All use one thread. Seeds up to 199 are for tuning. Needs NumPy and
 opencv-contrib-python-headless or python3-opencv.
 """
 import argparse
@@ -193,7 +193,7 @@ def rows(seeds):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
-    parser.add_argument("--seeds", default=",".join(map(str, range(101, 157))))
+    parser.add_argument("--seeds", default=",".join(map(str, range(201, 257))))
     parser.add_argument("--json", metavar="FILE", help="write a record")
     options = parser.parse_args()
     cv2.setNumThreads(1)
