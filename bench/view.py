@@ -31,7 +31,7 @@ from browser import Browser
 
 MOTION = "graphcutbg preset=motion output=none ! cclabel source=mask min-area=100 track=true output=none"
 # The size of the source `test`.
-HD = "capsfilter caps=video/x-raw,format=I420,width=1920,height=1080,framerate=30/1 ! " + MOTION
+HD = "video/x-raw,format=I420,width=1920,height=1080,framerate=30/1 ! " + MOTION
 SETTLE = 5  # seconds before a measurement
 CAMERAS, CAMERA_RATE = 10, 5
 # In the page: [running time in ns, wall clock in ms] of each frame, taken after the frame was painted.

@@ -9,6 +9,7 @@ from gi.repository import GObject
 from gstreamer import GLib, Gst
 
 GOBJECT = ctypes.CDLL("libgobject-2.0.so.0")
+CAPS = "video/x-raw"
 LIST = r"<\s*(-?[\d.]+(\s*,\s*-?[\d.]+)*)?\s*>"
 
 
@@ -19,7 +20,12 @@ class BadFilter(Exception):
 def made(line, properties=(), device=-1, attach_labels=False):
     """Returns the filter described by `line` as a bin. `properties` (PROPERTY=VALUE) are set on the element named
     `regions`, or on the filter's first element of this plugin. `device` is the CUDA device for elements that have
-    `cuda-device-id`, unless `line` sets this property."""
+    `cuda-device-id`, unless `line` sets this property. `line` may begin and end with caps."""
+    # GStreamer accepts caps only between two elements.
+    if line.lstrip().startswith(CAPS):
+        line = "identity ! " + line
+    if line.rpartition("!")[2].lstrip().startswith(CAPS):
+        line += " ! identity"
     try:
         with warnings.catch_warnings(record=True) as refused:  # PyGObject warns if a value is out of range
             warnings.simplefilter("always")

@@ -35,6 +35,13 @@ class Filters(Case):
         # In the order they are given, the last one stays.
         self.assertEqual(self.of(filters.made("cclabel name=a", ["min-area=5", "min-area=6"]), "min-area"), [6])
 
+    def test_caps_at_the_ends_of_a_chain_are_accepted(self):
+        for line in ("video/x-raw,width=64 ! cclabel name=a", "cclabel name=a ! video/x-raw,width=64",
+                     " video/x-raw(memory:SystemMemory) ! cclabel name=a ! video/x-raw,width=64"):
+            made = filters.made(line, ["min-area=7"])
+            self.assertEqual(self.of(made, "min-area"), [7])
+            self.assertEqual((len(made.sinkpads), len(made.srcpads)), (1, 1))
+
     def test_device_is_set_on_elements_unless_the_filter_sets_one(self):
         line = "cclabel name=a ! videoconvert ! regionoverlay name=b"
         for device, more, ids in ((2, "", (2, 2)), (0, "", (0, 0)), (-1, "", (-1, -1)),
