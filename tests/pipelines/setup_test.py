@@ -39,6 +39,30 @@ class Architectures(unittest.TestCase):
         self.assertEqual(self.found(None), "portable=none")
 
 
+class Configuration(unittest.TestCase):
+    def stamps(self, *calls):
+        """The options of the build after each call of configure(), for these values of `tests`, without a driver."""
+        with tempfile.TemporaryDirectory() as folder:
+            made = f"mkdir -p {folder}/b/meson-private; touch {folder}/b/build.ninja {folder}/b/meson-private/coredata.dat"
+            for name, body in (("nvcc", "exit 0"), ("nvidia-smi", "exit 9"), ("meson", made)):
+                path = os.path.join(folder, name)
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write(f"#!/bin/sh\n{body}\n")
+                os.chmod(path, 0o755)
+            script = ("set -euo pipefail; say() { :; }; fail() { exit 3; }; cuda=auto werror=false host_compiler=g++; "
+                      f"source <(sed -n '/^find_local_archs()/,/^}}/p; /^configure()/,/^}}/p' {media.script('setup')}); "
+                      f"build={folder}/b; for tests in {' '.join(calls)}; do options=(); configure;"
+                      " cat $build/setup-options; done")
+            return subprocess.run(["bash", "-c", script], check=True, stdout=subprocess.PIPE, text=True,
+                                  env={**os.environ, "PATH": folder + ":" + os.environ["PATH"]}).stdout.splitlines()
+
+    def test_portable_code_without_a_driver_is_left_out_of_new_builds_with_tests(self):
+        for calls, left_out in ((("1",), [True]), (("1", "0"), [True, True]), (("0",), [False]), (("0", "1"), [False, False])):
+            stamps = self.stamps(*calls)
+            self.assertEqual(["-Dcuda-ptx=" in stamp for stamp in stamps], left_out, calls)
+            self.assertEqual("-Dtests=enabled" in stamps[-1], "1" in calls)
+
+
 class Packages(unittest.TestCase):
     def after_failures(self, error, count):
         """The end of `apt update` if apt-get fails so often with this error: (exit status, messages, calls)."""
