@@ -233,8 +233,8 @@ def view_part(figures):
         "`graphcutbg preset=motion ! cclabel track=true` finds (`bench/view.py`). This table shows the time from the capture "
         "of a frame to the painting of the frame.\n",
         table(["pictures arrive as", "frames", "median (ms)", "95th percentile (ms)", "longest (ms)"], late),
-        "CPU time of the program per second of video. It encodes video in both cases, and JPEG pictures only for a viewer "
-        "who asks for them.\n",
+        "CPU time of the program per second of video. It encodes video in both cases, and JPEG pictures only if a viewer "
+        "requests them.\n",
         table(["pictures arrive as", "without a viewer (s)", "with a viewer (s)", "difference (s)"], cost),
         "Cameras of 1280x720 pixels with `preset=motion`, and one viewer per camera.\n",
         table(["cameras", "frames/s of a camera", "frames/s at the slowest viewer", "CPU time per second (s)"], several)]

@@ -61,8 +61,8 @@ class BackgroundCut(Parameters):
     exclusion : uint8 array of shape (H, W), optional
         Pixels where it is 128 or more are always background and do not update the model.
     replace : str, optional
-        "background" or "foreground". `apply` then returns the picture with this part replaced, instead of the mask, as the
-        element does with `output=replace`. `replace_with` selects the new content.
+        "background" or "foreground". `apply` then returns the picture with this part replaced instead of the mask, like
+        the element with `output=replace`. `replace_with` selects the new content.
     replace_image : uint8 array, optional
         The new content for `replace_with="image"`. It has the size of the pictures of the video.
     threads : int
