@@ -310,6 +310,17 @@ def superpixel_ladder(runner, programs):
                env=programs.env, stdin=picture_of(programs, "blobs", "4096x2048"))
 
 
+def record_rows(suite, rows, path, **facts):
+    """Prints each row with the commit and these facts. If there is a path, writes all of them as a record."""
+    record = new_record(suite)
+    record["figures"] = []
+    for row in rows:
+        record["figures"].append(row | facts | {"commit": record["commit"]})
+        print(json.dumps(record["figures"][-1]), flush=True)
+    if path:
+        write(record, path)
+
+
 def write(record, path):
     """Writes one row per line, so that a changed figure changes one line."""
     os.makedirs(os.path.dirname(path) or ".", exist_ok=True)

@@ -20,7 +20,6 @@ opencv-contrib-python-headless or python3-opencv.
 """
 import argparse
 import dataclasses
-import json
 import os
 import sys
 import time
@@ -197,13 +196,8 @@ def main():
     parser.add_argument("--json", metavar="FILE", help="write a record")
     options = parser.parse_args()
     cv2.setNumThreads(1)
-    record = measure.new_record("boxes")
-    record["figures"] = []
-    for row in rows([int(seed) for seed in options.seeds.split(",")]):
-        record["figures"].append(row | {"opencv": cv2.__version__, "commit": record["commit"]})
-        print(json.dumps(record["figures"][-1]), flush=True)
-    if options.json:
-        measure.write(record, options.json)
+    seeds = [int(seed) for seed in options.seeds.split(",")]
+    measure.record_rows("boxes", rows(seeds), options.json, opencv=cv2.__version__)
 
 
 if __name__ == "__main__":

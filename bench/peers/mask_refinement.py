@@ -148,13 +148,7 @@ def main():
     parser.add_argument("--json", metavar="FILE", help="write a record")
     options = parser.parse_args()
     cv2.setNumThreads(1)
-    record = measure.new_record("masks")
-    record["figures"] = []
-    for row in rows(options):
-        record["figures"].append(row | {"opencv": cv2.__version__, "commit": record["commit"]})
-        print(json.dumps(record["figures"][-1]), flush=True)
-    if options.json:
-        measure.write(record, options.json)
+    measure.record_rows("masks", rows(options), options.json, opencv=cv2.__version__)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,6 @@ files.
 """
 import argparse
 import itertools
-import json
 import os
 import resource
 import statistics
@@ -197,14 +196,8 @@ def main():
     env = os.environ
     env["GST_PLUGIN_PATH_1_0"] = os.path.join(folder, "plugin")
     env["GST_REGISTRY_1_0"] = os.path.join(folder, "bench-registry.bin")
-    record = measure.new_record("motion")
-    record["figures"] = []
-    for row in itertools.chain(times(options, env), boxes(options) if options.boxes else ()):
-        row |= {"cpu": record["cpu"], "commit": record["commit"]}
-        record["figures"].append(row)
-        print(json.dumps(row), flush=True)
-    if options.json:
-        measure.write(record, options.json)
+    rows = itertools.chain(times(options, env), boxes(options) if options.boxes else ())
+    measure.record_rows("motion", rows, options.json, cpu=measure.machine()["cpu"])
 
 
 if __name__ == "__main__":

@@ -178,20 +178,14 @@ def main():
     if options.peers:
         clips_of_boxes = [[[box[1:] for box in frame] for frame in boxes] for *_, boxes in every]
         ways |= peers(options.peers, "follow", memory=MEMORY, clips=clips_of_boxes)
-    record = measure.new_record("tracks")
-    record["figures"] = []
     rows = list(rows_of_tracks(options, every, ways))
-    for row in [*rows_of_means(rows), *rows]:
-        record["figures"].append(row | {"commit": record["commit"]})
-        print(json.dumps(record["figures"][-1]), flush=True)
+    rows = [*rows_of_means(rows), *rows]
     if options.clip:
         *_, (_, truth, tracks, regions) = every
-        for row in boxes(options, truth, {"cclabel": tracks, "cclabel without tracks": [
-                numbered(box[1:] for box in frame) for frame in regions]}):
-            record["figures"].append(row | {"opencv": cv2.__version__, "commit": record["commit"]})
-            print(json.dumps(record["figures"][-1]), flush=True)
-    if options.json:
-        measure.write(record, options.json)
+        found = {"cclabel": tracks,
+                 "cclabel without tracks": [numbered(box[1:] for box in frame) for frame in regions]}
+        rows += [row | {"opencv": cv2.__version__} for row in boxes(options, truth, found)]
+    measure.record_rows("tracks", rows, options.json)
 
 
 if __name__ == "__main__":

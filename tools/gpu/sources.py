@@ -13,7 +13,8 @@ import sys
 FOLDERS = ("core", "gpu", "plugin", "tools/gpu", "bench")
 BUILD_FILES = ("meson.build", "meson_options.txt")
 # Records and reports, and programs that the suite does not run.
-REPORT_ONLY = ("bench/results/", "bench/report/", "bench/run", "bench/peers/", "bench/archives.py", "bench/devices.py")
+REPORT_ONLY = ("bench/results/", "bench/report/", "bench/run", "bench/peers/", "bench/archives.py", "bench/devices.py",
+               "bench/view.py")
 PEERS = ("bench/peers/cclabel_device_peers.py", "bench/peers/cclabel_peers.py",  # the suite runs these
          "bench/peers/npp.cpp", "bench/peers/python_device_peers.py", "bench/peers/python_peers.py")
 MARK = b"gst-regions-sources:"
